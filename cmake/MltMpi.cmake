@@ -44,7 +44,7 @@ endforeach()
 
 # What a program links: the name and SONAME of the standard ABI. Only what is marked for export is visible.
 add_library(mpi_abi SHARED ${MLT_OBJECTS})
-set_target_properties(mpi_abi PROPERTIES SOVERSION 1 LINKER_LANGUAGE C)
+set_target_properties(mpi_abi PROPERTIES SOVERSION 1 LINKER_LANGUAGE C INSTALL_RPATH "${MLT_RPATH}")
 target_link_libraries(mpi_abi PRIVATE mlt_flags)
 target_link_options(mpi_abi PRIVATE -Wl,-z,defs -Wl,-z,relro -Wl,--gc-sections) # what no layer uses stays out
 if(MLT_SANITIZE)

@@ -3,7 +3,7 @@
 # A build tree has the shape of an installed one (bin, lib, include, share), so everything works in place.
 
 set(MLT_BIN ${CMAKE_BINARY_DIR}/bin)
-set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib") # an installed tree may be moved
+set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${MLT_RPATH}") # an installed tree may be moved
 set(MLT_DATE 2026-11-16)                  # of this version, for the pages of the manual
 set_source_files_properties(src/tools/man.c PROPERTIES COMPILE_DEFINITIONS MLT_DATE="${MLT_DATE}")
 
@@ -43,7 +43,7 @@ function(mlt_rank_program NAME MAIN)
   target_link_libraries(${NAME} PRIVATE mlt_flags mpi_abi)
   mlt_after_generation(${NAME})
   set_target_properties(${NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/libexec/millet
-                        INSTALL_RPATH "$ORIGIN/../../lib")
+                        INSTALL_RPATH "$ORIGIN/../../lib;${MLT_RPATH}")
   install(TARGETS ${NAME} RUNTIME DESTINATION libexec/millet)
 endfunction()
 
@@ -87,6 +87,17 @@ foreach(MLT_PC_NAME mpi-c mpi-cxx)
 endforeach()
 install(FILES ${MLT_PC}/millet.pc ${MLT_PC}/mpi-c.pc ${MLT_PC}/mpi-cxx.pc DESTINATION lib/pkgconfig)
 
+# find_package(Millet); module files for Environment Modules and Lmod, which takes the one in Lua if both are there.
+include(CMakePackageConfigHelpers)
+set(MLT_CONFIG ${CMAKE_BINARY_DIR}/lib/cmake/Millet)
+configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/MilletConfig.cmake.in ${MLT_CONFIG}/MilletConfig.cmake @ONLY)
+write_basic_package_version_file(${MLT_CONFIG}/MilletConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(DIRECTORY ${MLT_CONFIG} DESTINATION lib/cmake)
+set(MLT_MODULES ${CMAKE_BINARY_DIR}/share/modulefiles)
+configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/modulefile.in ${MLT_MODULES}/millet/${PROJECT_VERSION} @ONLY)
+configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/modulefile.lua.in ${MLT_MODULES}/millet/${PROJECT_VERSION}.lua @ONLY)
+install(DIRECTORY ${MLT_MODULES} DESTINATION share)
+
 # ---- the manual: the programs print their pages themselves
 
 if(CMAKE_CROSSCOMPILING OR MLT_SANITIZE)
@@ -120,12 +131,12 @@ foreach(HEADER IN LISTS MLT_HEADERS)
 endforeach()
 
 if(EXISTS ${CMAKE_SOURCE_DIR}/share)
-  file(GLOB MLT_SHARED ${CMAKE_SOURCE_DIR}/share/*)
+  file(GLOB MLT_SHARED LIST_DIRECTORIES false ${CMAKE_SOURCE_DIR}/share/*) # folders are for those who install Millet
   foreach(FILE IN LISTS MLT_SHARED)
     get_filename_component(NAME ${FILE} NAME)
     configure_file(${FILE} ${CMAKE_BINARY_DIR}/share/millet/${NAME} COPYONLY)
   endforeach()
-  install(DIRECTORY ${CMAKE_SOURCE_DIR}/share/ DESTINATION share/millet)
+  install(FILES ${MLT_SHARED} DESTINATION share/millet)
 endif()
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/millet)
 install(DIRECTORY docs examples DESTINATION share/doc/millet)

@@ -24,7 +24,9 @@ LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective
 NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "argv", "array_of_argv", "buffer", "base",
                 "extra_state", "pset_name"}
 # Functions whose bodies know when a pointer may be NULL.
-NULL_SOMETIMES = {("Info_get_string", "value")}
+NULL_SOMETIMES = {("Info_get_string", "value"), ("Comm_spawn", "command")}
+# Functions whose numbers count at the root only.
+ROOT_COUNTS = {"Comm_spawn_multiple"}
 # Handles that count only at some ranks: the bodies get them as they are.
 RAW = {"peer_comm"}
 # Functions that answer for the null handle, too: their bodies get NULL then.
@@ -44,7 +46,11 @@ KEYVALS = {"comm_keyval", "type_keyval", "win_keyval"}
 NEVER_FAIL = re.compile(r"I(r|s)?(send|recv)(_c)?$")
 # Functions that threads call at the same time, outside of the rank's gate: their bodies take it where they need it. Only
 # --report sends them through the detour.
+# Functions that have a body of their own where only a trace listens (src/mpi/p2p/traced.h).
+TRACED = {"Send", "Recv"}
 UNGATED = {"Pready", "Pready_range", "Pready_list", "Parrived"}
+# Functions whose everyday calls mpi/win/quick.h does, before anything is looked at closely.
+QUICK = {"Put", "Get", "Accumulate", "Fetch_and_op", "Compare_and_swap", "Win_lock", "Win_unlock", "Win_flush", "Win_flush_local"}
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = {"blocklength", "max_integers", "max_addresses", "max_large_counts", "max_datatypes"}
 # A buffer, its count and its datatype.
@@ -493,7 +499,7 @@ def check_arguments(f, where):
         if p.variadic:
             continue
         scalar = p.type in ("int", "MPI_Count") and not p.array
-        if scalar and p.name in COUNTS:
+        if scalar and p.name in COUNTS and f.name not in ROOT_COUNTS:
             out.append(fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", '
                                              f'{p.name}, "at least 0")'))
             type_ = COUNTED.get(p.name)
@@ -572,7 +578,7 @@ def surface_body(f, twin):
     if f.made:
         out = [line.replace("        return mlt_", f"        return {f.unmake}, mlt_") for line in out]
     args, narrow = arguments(f, twin)
-    way = args + (", __builtin_return_address(0)" if f.made else "")
+    way = args + (", __builtin_return_address(0)" if told_caller(f) else "")
     for p, wide in narrow:
         first = f"*{p.name}" if p.name == "position" else "0"
         out.append(f"    {wide} {p.name}_ = {first};\n")
@@ -594,6 +600,18 @@ def surface_body(f, twin):
     return "".join(out)
 
 
+def surface(f, twin):
+    """The functions of the user's call: the quick way, if there is one, and the way that looks at everything."""
+    if f.body not in QUICK:
+        return f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, twin)}}}\n"
+    names = ", ".join(p.name for p in f.params)
+    closely = f.prototype("").replace(f"{f.name}(", f"closely_{f.name}(", 1)
+    return (f"static MLT_NOINLINE {closely}\n{{\n{surface_body(f, twin)}}}\n\n"
+            f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n    mlt_rank *me = mlt_mpi_enter({f.fn});\n"
+            f"    if (MLT_LIKELY(me && !mlt_mpi_detours()) && MLT_LIKELY(mlt_quick_{f.body}(me, {names})))\n"
+            f"        return MPI_SUCCESS;\n    return closely_{f.name}({names});\n}}\n")
+
+
 def unmake(f):
     """What a function leaves that fails."""
     if not f.made:
@@ -612,28 +630,82 @@ def again(f):
             f"    mlt_thread_adopt({f.fn});\n    return PMPI_{f.name}({', '.join(p.name for p in params)});\n}}\n\n")
 
 
+# What --report and tools count of one-sided operations.
+VERBS = ((re.compile(r"R?put(_c)?$", re.I), "MLT_CTL_PUTS"), (re.compile(r"R?get(_c)?$", re.I), "MLT_CTL_GETS"),
+         (re.compile(r"R?(get_)?accumulate(_c)?$|Fetch_and_op$|Compare_and_swap$", re.I), "MLT_CTL_ACCUMULATES"))
+
+
+def counted(f):
+    verb = next((verb for pattern, verb in VERBS if pattern.match(f.name)), None)
+    if not verb:
+        return ""
+    names = {p.name for p in f.params}
+    what = "target_count, target_datatype" if "target_count" in names else "1, datatype"
+    return f"    if (code == MPI_SUCCESS)\n        mlt_count_one_sided(me, {verb}, win, target_rank, {what});\n"
+
+
+SENDS = re.compile(r"I?[bsr]?send(_init)?(_c)?$|I?sendrecv(_replace)?(_c)?$", re.I)
+
+
+def told_caller(f):
+    """Functions whose detour knows who called them: mpirun --strict tells where handles were made, and messages sent."""
+    return f.made or SENDS.match(f.name)
+
+
+def sent(f):
+    if not SENDS.match(f.name):
+        return ""
+    tag = "sendtag" if any(p.name == "sendtag" for p in f.params) else "tag"
+    return f"    if (mlt_strict_on && code == MPI_SUCCESS)\n        mlt_strict_sent(me, {f.fn}, dest, {tag}, comm, caller);\n"
+
+
+PEERS, TAGS, TYPES = ("dest", "source", "root", "target_rank"), ("tag", "sendtag"), ("datatype", "sendtype", "origin_datatype")
+
+
+def traced(f, twin):
+    """The arguments that a trace tells of a call: peer, tag, communicator, bytes."""
+    types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
+    out = [f"    way.call.peer = {name};\n" for name in [n for n in PEERS if types.get(n) == "int"][:1]]
+    out += [f"    way.call.tag = {name};\n" for name in [n for n in TAGS if types.get(n) == "int"][:1]]
+    if "comm" in types and f.kind != "any" and types["comm"] == "mlt_comm *":
+        out.append("    way.call.context = comm ? comm->context : 0; // some calls take MPI_COMM_NULL\n")
+    for name in [n for n in TYPES if n in types][:1]:
+        count = {"datatype": "count", "sendtype": "sendcount", "origin_datatype": "origin_count"}[name]
+        if types.get(count) == "MPI_Count" and types[name] == "const mlt_type *":
+            out.append(f"    way.call.bytes = {name} ? (uint64_t){count} * (uint64_t){name}->size : 0;\n")
+    return "".join(out)
+
+
 def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value" or not f.built:
         return ""
     params = ["mlt_rank *me"] + [p.declare(body_type(twin, p)) for p in f.params if not p.variadic]
     names = ["me"] + [p.name for p in f.params if not p.variadic]
-    params += ["const void *caller"] if f.made else []
-    noted = "".join(f"        mlt_strict_made(me, {f.fn}, {STRICT_KINDS[p.type]}, (uintptr_t)*{p.name}, caller);\n"
+    params += ["const void *caller"] if told_caller(f) else []
+    noted = "".join(f"        mlt_strict_request(me, {f.fn}, {p.name}, caller);\n" if p.type == "MPI_Request *" else
+                    f"        mlt_strict_made(me, {f.fn}, {STRICT_KINDS[p.type]}, (uintptr_t)*{p.name}, caller);\n"
                     for p, _ in f.made)
     noted = f"    if (mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
-    return (f"static MLT_COLD int detour_{f.name}({', '.join(params)})\n{{\n"
-            f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n"
-            f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n{noted}    mlt_detour_end(me, {f.fn}, way);\n"
+    noted += counted(f) + sent(f)
+    quick = (f"    if (mlt_mpi_only_traced(me))\n        return mlt_traced_{f.body}({', '.join(names)});\n"
+             if f.body in TRACED else "")
+    return (f"static MLT_COLD int detour_{f.name}({', '.join(params)})\n{{\n{quick}"
+            f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
+            f"    mlt_mpi_trace_opens(me, &way.call);\n"
+            f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
             "    return code;\n}\n\n")
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h",
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h",
                "mpi_bodies.h"]
+    if any(f.body in QUICK for f in functions):
+        headers.append("mpi/win/quick.h")
+        headers.sort(key=lambda header: (header == "mpi_bodies.h", header))
     out = [NOTE, "#include <mpi.h>\n\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
-        out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}MLT_EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, by_name[f.body])}}}\n"
+        out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}"
                    f'extern __attribute__((weak, alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) '
                    f"MPI_{f.name};\n\n")
     return "".join(out)

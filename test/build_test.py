@@ -8,9 +8,11 @@ name. Prints a line a case, and `N passed, N failed` at the end. What a machine 
 import os
 import pathlib
 import re
+import runpy
 import shlex
 import shutil
 import sys
+import types
 
 import harness
 from harness import ROOT, Skip, expect
@@ -235,6 +237,170 @@ def cmake_project(tree, work, options):
         try_program(tree, work / "out" / program)
 
 
+def case_cmake_package(tree, work):
+    """find_package(Millet): one target for C and C++, the version, and what is missing is named."""
+    need("cmake")
+    compiler = run([tree.mpicc, "-showme:command"], tree).strip()
+    version = re.search(r"[0-9.]+[0-9]", run([tree.mpicc, "--showme:version"], tree)).group()
+    generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+
+    def configure(out, *options, **how):
+        return run(["cmake", "-S", SOURCES / "package", "-B", work / out, *generator, f"-DCMAKE_C_COMPILER={compiler}",
+                    f"-DCMAKE_PREFIX_PATH={tree.root}", *options], tree, **how)
+
+    said = configure("out", f"-DWANTED={version}")
+    expect(f"mpiexec is {tree.root.resolve()}/bin/mpiexec, version {version}" in said, said)
+    run(["cmake", "--build", work / "out"], tree)
+    for program in ["program_c"] + ["program_cxx"] * (work / "out/program_cxx").exists():
+        try_program(tree, work / "out" / program)
+    expect("0.1" in configure("old", "-DWANTED=0.1", fails=True), "a version that does not fit is taken")
+    expect("has no component Fortran" in configure("parts", "-DPARTS=Fortran", fails=True), "a component that is not there is found")
+
+
+def loaded(tree, words, name):
+    """The variables that a module sets, which its command prints as Python's assignments or the shell's."""
+    said = run([*words, "load", name], tree, MODULEPATH=str(tree.root / "share/modulefiles"))
+    found = dict(re.findall(r"^(?:export )?([A-Z_]+)=(.*?);", said, re.M))
+    root = re.escape(str(tree.root)).replace("\\ ", r"\\*[ ]")  # a shell's word
+    for variable, below in {"PATH": "/bin", "PKG_CONFIG_PATH": "/lib/pkgconfig", "CMAKE_PREFIX_PATH": "",
+                            "LD_LIBRARY_PATH": "/lib/millet/abi", "MPI_HOME": ""}.items():
+        expect(re.match(rf"[\"']?{root}{below}([:\"';]|$)", found.get(variable, "")), f"{variable} is {found.get(variable)}", said)
+
+
+def case_modules(tree, work):
+    """Environment Modules' file sets the prefix from its own place."""
+    modulecmd = shutil.which("modulecmd")
+    if not modulecmd:
+        raise Skip("modulecmd (environment-modules) is not installed")
+    loaded(tree, [modulecmd, "sh"], "millet")
+
+
+def case_lmod(tree, work):
+    lmod = pathlib.Path("/usr/share/lmod/lmod/libexec/lmod")
+    if not lmod.exists():
+        raise Skip("lmod is not installed")
+    loaded(tree, [lmod, "sh"], "millet")
+
+
+# ---- the standard ABI
+
+def undefined(tree, program):
+    """Names that a program takes from libraries, with their versions."""
+    return set(re.findall(r"^ +[Uw] (\S+)$", run(["nm", "-D", program], tree), re.M))
+
+
+def case_swap_out(tree, work):
+    """Programs need nothing but the standard ABI and libc, so a library of another implementation can take Millet's place."""
+    standard = {line.split("\t")[0] for line in (ROOT / "spec/mpi_functions.tsv").read_text().splitlines()}
+    libc = run([*run([tree.mpicc, "-showme:command"], tree).split(), "-print-file-name=libc.so.6"], tree).strip()
+    libc = {name.split("@")[0] for name in re.findall(r" [TWiVBD] (\S+)$", run(["nm", "-D", libc], tree), re.M)}
+    for source in (SOURCES / "program.c", *sorted((ROOT / "examples").glob("*.c"))):
+        if re.search(r"MPIX_|<millet/|<fgmpi", source.read_text()):
+            continue  # says itself that it wants Millet
+        run([tree.mpicc, source, "-o", work / source.stem], tree)
+        names = undefined(tree, work / source.stem)
+        # What Millet's library defines, too, has no version; with another library it is libc's.
+        names = {name.split("@")[0] for name in names}
+        other = {name for name in names - standard - libc if not re.match(r"_ITM_|__gmon_start__|__[at]san|__ubsan", name)}
+        expect(names & standard and not other, f"{source.name} needs {other}")
+    run([*run([tree.mpicc, "-showme:command"], tree).split(), "-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1",
+         SOURCES / "other_mpi.c", "-o", work / "libmpi_abi.so.1"], tree)
+    if "-fsanitize" in run([tree.mpicc, "-showme:compile"], tree):
+        return
+    said = run([work / "program"], tree, LD_LIBRARY_PATH=str(work))
+    expect(said == "sum 42 of 7 ranks\n", f"with another library: {said!r}")
+
+
+def case_swap_in(tree, work):
+    """A program that was linked with another implementation's library runs on Millet."""
+    compiler = run([tree.mpicc, "-showme:command"], tree).split()
+    (work / "other").mkdir()
+    run([*compiler, "-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1", SOURCES / "other_mpi.c",
+         "-o", work / "other/libmpi_abi.so.1"], tree)
+    run([*compiler, f"-I{tree.root}/include", SOURCES / "program.c", work / "other/libmpi_abi.so.1", f"-Wl,-rpath,{work}/other", "-o", work / "program"], tree)
+    if "-fsanitize" in run([tree.mpicc, "-showme:compile"], tree):
+        raise Skip("a sanitizer's library wants programs with the same sanitizer")
+    expect(run([work / "program"], tree) == "sum 42 of 7 ranks\n", "with its own library")
+    for options in (["-n", "3"], ["-n", "1", "-nfg", "3"]):
+        said = run([tree.root / "bin/mpirun", *options, work / "program"], tree)
+        expect(said == "sum 3 of 3 ranks\n", f"mpirun {' '.join(options)} printed {said!r}")
+    expect(run([work / "program"], tree, LD_LIBRARY_PATH=str(tree.root / "lib/millet/abi")) == "sum 0 of 1 ranks\n", "alone")
+
+
+# ---- Spack, of which a few lines stand here
+
+SPACK = ROOT / "share/spack/spack_repo/millet"
+
+
+def spack_recipe():
+    """The recipe, run with as much of Spack's language (its package API 2.0) as it uses; returns its class, and what its directives said."""
+    said = []
+
+    def directive(name):
+        return lambda *words, **more: said.append((name, words, more))
+
+    language = {name: directive(name) for name in ("license", "version", "variant", "provides", "depends_on", "conflicts")}
+    language |= {name: lambda *words, **more: lambda function: function for name in ("run_after", "on_package_attributes")}
+    language |= {"find_libraries": None, "find_headers": None, "Executable": None}
+    systems = {"CMakePackage": type("CMakePackage", (), {"define": lambda self, name, value: (name, value)}), "generator": directive("generator")}
+    modules = {"spack": {}, "spack.package": language, "spack_repo": {}, "spack_repo.builtin": {}, "spack_repo.builtin.build_systems": {},
+               "spack_repo.builtin.build_systems.cmake": systems}
+    for name, content in modules.items():
+        sys.modules[name] = types.ModuleType(name)
+        vars(sys.modules[name]).update(content)
+    try:
+        names = runpy.run_path(str(SPACK / "packages/millet/package.py"))
+    finally:
+        for name in modules:
+            del sys.modules[name]
+    return names["Millet"], said
+
+
+class FakeSpec:
+    """A spec with these variants; every dependency has one folder of libraries."""
+
+    def __init__(self, *variants):
+        self.variants, self.libs, self.directories = variants, self, ["/dependency/lib"]
+
+    def satisfies(self, what):
+        return what in self.variants
+
+    def __getitem__(self, name):
+        return self
+
+
+def spack_environment(package, *compilers):
+    """The variables for a dependent whose build has these compilers."""
+    variables = {}
+    module = types.SimpleNamespace(**{f"spack_{name}": f"/spack/{name}" for name in compilers})
+    package.setup_dependent_build_environment(types.SimpleNamespace(set=variables.__setitem__), types.SimpleNamespace(package=types.SimpleNamespace(module=module)))
+    return variables
+
+
+def case_spack(tree, work):
+    """The recipe is right about this tree: its version, options that CMake knows, files that are installed. Spack itself is not run."""
+    recipe, said = spack_recipe()
+    text = (ROOT / "CMakeLists.txt").read_text() + (ROOT / "cmake/MltLua.cmake").read_text()
+    expect((SPACK / "repo.yaml").read_text().split() == ["repo:", "namespace:", SPACK.name, "api:", "v2.0"], "repo.yaml")
+    expect([words for name, words, more in said if name == "provides"] == [("mpi@:5.0",)], "it provides MPI")
+    version = re.search(r"project\(millet VERSION ([0-9.]+)", text).group(1)
+    expect(version in [words[0] for name, words, more in said if name == "version"], f"the recipe has no version {version}")
+    package = recipe()
+    for variants in ((), ("+lua",), ("+hosts",), ("+lua", "+hosts")):
+        package.spec = FakeSpec(*variants)
+        for option, value in package.cmake_args():
+            expect(re.search(rf"(option|set|find_path|find_library)\({option}\b", text), f"CMake knows no {option}")
+        expect(len(dict(package.cmake_args())["MLT_RPATH"]) == len(variants), "folders of libraries")
+    for path in recipe.sanity_check_is_file:
+        expect((tree.root / path).exists(), f"{path} is missing")
+    # A dependent in C++ compiles by our wrappers with the compilers of its own; one in C has no other.
+    package.prefix = types.SimpleNamespace(bin=str(tree.root / "bin"))
+    both = spack_environment(package, "cc", "cxx")
+    expect("MPICH_CXX" not in spack_environment(package, "cc") and pathlib.Path(both["MPICC"]).exists() and pathlib.Path(both["MPICXX"]).exists(), "variables", both)
+    for variable, wrapper in (("MPICH_CC", both["MPICC"]), ("MPICH_CXX", both["MPICXX"])):
+        expect(run([wrapper, "-show", "x.c"], tree, **{variable: both[variable]}).startswith(both[variable]), f"{wrapper} does not obey {variable}")
+
+
 def case_meson(tree, work):
     need("meson")
     need("ninja")
@@ -356,7 +522,7 @@ def case_manual_lint(tree, work):
 
 WRAPPER = [case_show, case_show_when_linking, case_refuses, case_choose_compiler, case_link_to_wrapper]
 BUILDING = [case_files, case_manual, case_manual_lint, case_compile_and_link, case_configure, case_clang, case_cplusplus, case_shared_library,
-            case_pkg_config, case_cmake_path, case_cmake_home, case_meson, case_examples, case_csp, case_goal]
+            case_pkg_config, case_cmake_path, case_cmake_home, case_cmake_package, case_modules, case_lmod, case_swap_out, case_swap_in, case_spack, case_meson, case_examples, case_csp, case_goal]
 
 
 def install_and_move(build, folder):

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build"
 LOGS = BUILD / "check-logs"
 ENGINE = ["base", "os", "fiber", "boot", "net", "type", "wire", "p2p"]
-SEEDS = 100
+SEEDS = 80
 FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Debian 12's decides
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
 NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert|large-frame)|group_share |moves_lists|coll_.* x(7|17|18|64)\])"
@@ -117,10 +117,10 @@ class Stage:
             bad = [line for line in output.splitlines() if re.match(r"\s*(FAIL|FAILED|failed|not ok)\b", line)]
             self.fault("\n".join(bad[:12]) or tail(output), max(failed, 1))
 
-    def ctest(self, build, labels=None, limit=400, env=None, prefix=(), without="$^"):
-        """CTest's tests with these labels (None: all except source tests), except those whose names match."""
+    def ctest(self, build, labels=None, limit=1200, env=None, prefix=(), without="$^", only="."):
+        """CTest's tests with these labels (None: all except source tests) whose names match only, except those that match without."""
         chosen = ["-LE", "^source$"] if labels is None else ["-L", f"^({'|'.join(labels)})$"]
-        command = [*prefix, "ctest", "--test-dir", build, "--output-on-failure", "-j", str(os.cpu_count()), *chosen, "-E", without]
+        command = [*prefix, "ctest", "--test-dir", build, "--output-on-failure", "-j", str(os.cpu_count()), *chosen, "-R", only, "-E", without]
         status, output = self.command(command, limit, env)
         lines = re.findall(r"Test +#\d+: (\S+) \.*(.*?) +[\d.]+ sec", output)
         for name, result in lines:
@@ -193,6 +193,10 @@ class Trees:
         self.futures[stage_name] = self.pool.submit(self.build, stage)
 
     def build(self, stage):
+        if stage.name == "clang":  # it needs no tree: what the release build compiles is read, and nothing made of it
+            for option in (("--self-test",), ("--build", BUILD)):
+                stage.runner(["nice", "-n", "19", ROOT / "test/clang_test.py", *option], 1200)
+            return stage, not stage.failed
         name, targets, options = TREES[stage.name]()
         return stage, preset(stage, name, targets, options, ["nice", "-n", "19"])
 
@@ -202,6 +206,7 @@ class Trees:
             self.start(stage.name)
         builder, built = self.futures[stage.name].result()
         self.busy += builder.busy
+        stage.passed += builder.passed
         stage.failed += builder.failed
         stage.faults += builder.faults
         return built
@@ -222,7 +227,7 @@ def no_address_randomisation():
     return []
 
 
-def script(stage, path, *arguments, limit=600, env=None):
+def script(stage, path, *arguments, limit=1200, env=None):
     """A test runner of the repository, skipped if it is not there (yet)."""
     if not (ROOT / path).exists():
         stage.skip(f"{path} does not exist")
@@ -337,16 +342,16 @@ def stage_surface(stage, quick):
     # gen/mpi_fn.c has a row a function: name, chapter, built, in the ABI.
     rows = (BUILD / "gen/mpi_fn.c").read_text()
     built = set(re.findall(r'^    \{"(MPI_\w+)", \d+, true', rows, re.M))
-    programs = "\n".join(path.read_text() for path in (ROOT / "test/mpi").glob("*.[ch]"))
+    programs = "\n".join(path.read_text() for folder in ("mpi", "ports") for path in (ROOT / "test" / folder).glob("*.[ch]"))
     uncalled = sorted(built - set(re.findall(r"\bP?(MPI_\w+)", programs)))
     stage.passed += len(built) - len(uncalled)
     if uncalled:
-        stage.fault(f"no program of test/mpi calls {' '.join(uncalled)}", len(uncalled))
+        stage.fault(f"no program of test/mpi or test/ports calls {' '.join(uncalled)}", len(uncalled))
 
 
 def stage_mpi(stage, quick):
     """the multi-rank tests in all five modes"""
-    run = ["test/run_mpi", "--build", BUILD, "-j", "3"]  # some only wait
+    run = ["test/run_mpi", "--build", BUILD, "-j", "3", "--patience", "3"]  # some only wait
     if quick:
         script(stage, *run, "--mode", "fiber")
         return
@@ -364,15 +369,21 @@ def stage_mpi(stage, quick):
 def stage_seeds(stage, quick):
     """the multi-rank tests under random schedules"""
     # Within one worker a seed decides everything, so that is where most of them are spent.
-    script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"1-{4 if quick else SEEDS}")
+    script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "fiber", "--seeds", f"1-{4 if quick else SEEDS}")
     if not quick:
-        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "fiber", "--seeds", f"{SEEDS + 1}-200", "--only", "^csp_")
-        script(stage, "test/run_mpi", "--build", BUILD, "--mode", "split", "--mode", "splitproc", "--seeds", f"1-{SEEDS // 40}")
+        script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "fiber", "--seeds", f"{SEEDS + 1}-200", "--only", "^csp_")
+        script(stage, "test/run_mpi", "--build", BUILD, "--patience", "3", "--mode", "split", "--mode", "splitproc", "--seeds", "1-2")
 
 
 def stage_launch(stage, quick):
-    """mpirun: options, exits, signals, faults, reports"""
+    """mpirun: options, exits, signals, faults, reports; narrow containers; programs that other launchers start"""
     script(stage, "test/launch/run", "--build", BUILD)
+    script(stage, "test/launchers/run", "--build", BUILD)
+    script(stage, "test/trace/run", "--build", BUILD)
+    script(stage, "test/live/run", "--build", BUILD)
+    script(stage, "test/view/run", "--build", BUILD)
+    script(stage, "test/machines/narrow", "--build", BUILD, "--short")  # all of it without the option
+    script(stage, "test/spawn/run", "--build", BUILD, "--slow", "10")
 
 
 def stage_goal(stage, quick):
@@ -401,21 +412,24 @@ def stage_images(stage, quick):
 
 def stage_hosts(stage, quick):
     """several hosts on this machine: jobs on them by way of TCP, by ssh, with faults at random moments, and nothing is left behind"""
-    script(stage, "test/hosts/run", "--build", BUILD, limit=200)
-    script(stage, "test/hosts/net", "--build", BUILD, limit=200)
+    script(stage, "test/hosts/run", "--build", BUILD)
+    script(stage, "test/hosts/net", "--build", BUILD)
+    script(stage, "test/hosts/fabrics", "--build", BUILD)  # all by --all
     # All programs run by `test/run_mpi --mode hosts --mode hostfibers`, all faults in all layouts by `test/hosts/faults --times 20 -j 4`.
     script(stage, "test/run_mpi", "--build", BUILD, "-j", "3", "--patience", "3", "--mode", "hosts", "--mode", "hostfibers", "--only", ON_HOSTS)
     for name in ("csp", "flow"):
         script(stage, f"test/{name}/run", "--build", BUILD, "--hosts")
-    script(stage, "test/hosts/faults", "--build", BUILD, "--spread", "-j", "3", "--patience", "3", limit=300)
+    script(stage, "test/ports/run", "--build", BUILD)
+    script(stage, "test/ports/run", "--build", BUILD, "--hosts")
+    script(stage, "test/hosts/faults", "--build", BUILD, "--spread", "-j", "3", "--patience", "3")
 
 
 def stage_systems(stage, quick):
-    """mpicc; CMake, Meson, pkg-config and configure scripts; the installed tree"""
+    """mpicc; CMake, Meson, pkg-config, configure scripts and module files; the installed tree"""
     script(stage, "test/build_test.py", "--build", BUILD)
 
 
-ASAN_LAYERS = [*ENGINE, "goal", "judge", "coll", "csp", "flow", "flowc", "lua", "tools"]
+ASAN_LAYERS = [*ENGINE, "trace", "goal", "judge", "coll", "csp", "flow", "flowc", "lua", "tools"]
 CROSS_LAYERS = ["arch", "image", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]  # judge only computes: the same everywhere
 ENGINE_TARGETS = ["mpi_abi", "mpirun", "millet_lua"]
 
@@ -431,10 +445,9 @@ def other_processor():
 # The build tree of a stage: its preset, the targets (none: all), options of CMake.
 TREES = {
     "asan": lambda: ("asan", [*ENGINE_TARGETS, *tests_of(ASAN_LAYERS)], ["-DMLT_TEST_TIMEOUT=240"]),
-    "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate"], ["-DMLT_TEST_TIMEOUT=240"]),
+    "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate", "trace_tracer"], ["-DMLT_TEST_TIMEOUT=240"]),
     "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "csp_net_net"], []),
     "cross": lambda: (f"cross-{other_processor()}", ["mpi_abi", *tests_of(CROSS_LAYERS)], ["-DMLT_TEST_TIMEOUT=240", "-DMLT_OPTIMIZE=-O1 -g1"]),
-    "clang": lambda: ("clang", [], ["-DMLT_OPTIMIZE=-O0"]),  # clang's warnings do not need the optimiser
 }
 TREE_TOOLS = {"clang": lambda: ["clang"], "cross": lambda: [f"{other_processor()}-linux-gnu-gcc", f"qemu-{other_processor()}"]}
 
@@ -458,7 +471,7 @@ def stage_tsan(stage, quick):
     if trees.wait(stage):
         stage.ctest("build-tsan", ["wire", "p2p"], prefix=no_address_randomisation(), without=f"wire_ring|p2p_match$|fuzz_far|{MODEL}")  # one thread
         # A race is seen when two accesses meet once, so a fourth of the ring's messages does: its shapes and seeds are all there.
-        for name, *arguments in (["fiber_gate"], ["wire_ring", "4"]):
+        for name, *arguments in (["fiber_gate"], ["trace_tracer"], ["wire_ring", "4"]):
             status, output = stage.command([*no_address_randomisation(), ROOT / "build-tsan/test" / name, *arguments], 240)
             if status == 0:
                 stage.passed += 1
@@ -467,18 +480,21 @@ def stage_tsan(stage, quick):
         # Optimised, so that not every use of a local variable is looked at.
         run = [*no_address_randomisation(), ROOT / "test/run_mpi", "--build", ROOT / "build-tsan", "--patience", "3", "-j", "3", "--only"]
         # TSan starts the programs' threads itself, so that in a process of several ranks they belong to none.
-        stage.runner([*run, SHARED, "--mode", "thread"], 600)
+        stage.runner([*run, SHARED, "--mode", "thread"], 1200)
         stage.runner([*run, r"^(barrier|comm_split|flood(?! memory)|goal_(many(?! crowd)|random)|ordering|probe|progress|wait\w*) (?!\[split x1000)",
-                      "--mode", "split"], 600)
+                      "--mode", "split"], 1200)
         # It knows no threads of C11, and keeps a thread of its own, so that no deadlock is proven.
         stage.runner([*run, "^(coll_threads|tool_threads|part_threads|win_threads|threads_(?!level (c11|deadlock))|goal_(threads|offload(?! (stuck|late|library))))", "--mode", "proc", "--mode",
-                      "alone"], 600)
+                      "alone"], 1200)
+        # Workers that are threads meet another job at the same time.
+        stage.runner([*no_address_randomisation(), ROOT / "test/ports/run", "--build", ROOT / "build-tsan", "-k", "last_words"], 600)
 
 
 def stage_jitter(stage, quick):
     """sleeping and waking: the tests of workers that share something, in a build that delays threads at random where interleavings matter"""
     if trees.wait(stage):
         stage.ctest("build-jitter", ["boot", "wire", "p2p"], without=f"p2p_match$|{MODEL}")
+        stage.ctest("build-jitter", ["fiber", "csp"], only="^(fiber_gate|csp_net_net)$")
         # The programs are those of the release build, with this build's library.
         run = ["test/run_mpi", "--build", BUILD, "--mpirun", ROOT / "build-jitter/bin/mpirun", "--patience", "3", "-j", "3"]
         env = {"LD_LIBRARY_PATH": str(ROOT / "build-jitter/lib")}
@@ -500,11 +516,10 @@ def stage_cross(stage, quick):
 
 
 def stage_clang(stage, quick):
-    """everything compiles with clang, warnings are errors"""
+    """clang reads everything, warnings are errors"""
     for tool in missing_tools("clang"):
         return stage.skip(f"there is no {tool}")
-    if trees.wait(stage):
-        stage.passed += 1
+    trees.wait(stage)
 
 
 # These mostly wait, for time-outs and for the end of what they have killed, or keep one processor busy. They run beside the others, one after the
@@ -562,7 +577,7 @@ def main():
         stages.append(run_stage("build", args.quick))
     if not any(stage.failed for stage in stages):  # else nothing else can say anything
         for name in names:
-            if name in TREES and not missing_tools(name):
+            if (name in TREES or name == "clang") and not missing_tools(name):
                 trees.start(name)
         beside = [lane.submit(run_stage, name, args.quick) for name in BESIDE if name in names]
         stages += [run_stage(name, args.quick, modest=bool(beside)) for name in names if name != "build" and name not in BESIDE]

@@ -97,6 +97,16 @@ def run(*words, code=0, text=None, limit=60, **options):
     return finish(start(*words, **options), code, text, limit)
 
 
+def heard(process, *words):
+    """Standard error of a command that was started has all these words; what follows them stays for finish."""
+    text = b""
+    while not all(word.encode() in text for word in words):
+        byte = os.read(process.stderr.fileno(), 1)
+        expect(byte, f"{words} should be said", text)
+        text += byte
+    return text.decode(errors="replace")
+
+
 # ---- expectations
 
 
@@ -122,12 +132,20 @@ def only_lines(result, text, lines, sort=False):
     return result
 
 
-def wait_until(condition, what, seconds=20):
+def wait_until(condition, what, seconds=30):  # only a hang takes so long
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             raise AssertionError(f"{what} did not happen within {seconds} s")
         time.sleep(0.005)
+
+
+def takes(low, high, do, what):
+    """do() gives how many seconds something took: never less than low, and less than high but for a machine's bad moments, so the best of ten counts."""
+    took = []
+    while not took or (min(took) >= high and len(took) < 10):
+        took.append(do())
+    expect(low <= min(took) < high, what, took)
 
 
 def stripped(text):
@@ -143,6 +161,14 @@ def has_fragments(document, languages, files, at_least=10):
     for fragment in found:
         parts = ["\n".join(stripped(part)) for part in re.split(r"^\s*\.\.\.\s*$", fragment, flags=re.M)]
         expect(any(all(part in source for part in parts) for source in sources), f"no example has this fragment of {document}:", fragment)
+
+
+def site_script(site, build, program):
+    """The batch script of a section of docs/guide/sites.md, for this tree and program."""
+    section = (ROOT / "docs/guide/sites.md").read_text().split(f"## {site}\n")[1]
+    script = section.split("```\n")[1]
+    expect(script.startswith("#!/bin/sh\n") and "/opt/millet" in script and "./program" in script, f"the script of {site}", script)
+    return script.replace("/opt/millet", str(build)).replace("./program", str(program))
 
 
 # ---- running tests

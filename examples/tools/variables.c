@@ -52,7 +52,7 @@ static void print_cvar(int i)
     MPI_T_enum names;
     MPI_T_cvar_handle handle;
     MPI_T_cvar_get_info(i, name, &room, NULL, &type, &names, desc, &desc_room, &bind, &scope);
-    printf("  control      %-20s", name);
+    printf("  control      %-19s ", name);
     if (bind == MPI_T_BIND_NO_OBJECT &&
         MPI_T_cvar_handle_alloc(i, NULL, &handle, &count) == MPI_SUCCESS) {
         void *value = calloc((size_t)count + 1, sizeof(double));
@@ -70,7 +70,7 @@ static void print_pvar(int i)
     int room = ROOM, desc_room = ROOM, class, bind, continuous;
     MPI_T_pvar_get_info(i, name, &room, NULL, &class, NULL, NULL, desc, &desc_room, &bind, NULL,
                         &continuous, NULL);
-    printf("  performance  %-20s%s%s%s: %s\n", name, class_name(class),
+    printf("  performance  %-19s %s%s%s: %s\n", name, class_name(class),
            bind == MPI_T_BIND_NO_OBJECT ? "" : " of an object", continuous ? ", continuous" : "",
            desc);
 }
@@ -82,7 +82,7 @@ static void print_event(int i)
     MPI_T_enum names;
     MPI_T_event_get_info(i, name, &room, NULL, NULL, NULL, &elements, &names, NULL, desc,
                          &desc_room, NULL);
-    printf("  event        %-20s(", name);
+    printf("  event        %-19s (", name);
     if (names != MPI_T_ENUM_NULL)
         MPI_T_enum_get_info(names, &items, NULL, NULL);
     for (int e = 0; e < items; e++) {

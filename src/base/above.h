@@ -39,6 +39,8 @@ typedef struct mlt_above_calls {
     void (*saw)(struct mlt_worker *worker, struct mlt_rank *rank, const struct mlt_sight *sight);
 
     // ---- p2p
+    // mpirun has asked the worker to look at the segment: a change from outside may be there.
+    void (*asked)(struct mlt_worker *worker);
     // The only worker of a job without launcher finds, once, that no rank can ever go on.
     void (*deadlock)(struct mlt_worker *worker);
     // A note or a packet came (p2p.h), on the worker's thread, inside a progress step or the

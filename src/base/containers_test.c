@@ -108,6 +108,9 @@ static void texts(void)
     CHECK(strcmp(made, "rank 3") == 0 && !*empty);
     free(made);
     free(empty);
+    mlt_text_json(&text, "a\"\\</b>\n\x7f\xc3\xa9\xff\xc3");
+    CHECK(strcmp(text.text, "\"a\\u0022\\u005c\\u003c/b\\u003e\\u000a\\u007f\xc3\xa9??\"") == 0);
+    mlt_text_free(&text);
 }
 
 int main(void)

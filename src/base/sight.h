@@ -8,16 +8,20 @@
 #include <stdint.h>
 
 typedef enum mlt_sight_kind {
-    MLT_SIGHT_SENT,       // a message left: peer is a world rank, how an mlt_distance (wire.h)
-    MLT_SIGHT_POSTED,     // a receive found no message and waits for one
-    MLT_SIGHT_RECEIVED,   // a receive and its message met
-    MLT_SIGHT_UNEXPECTED, // a message came for which no receive waits
-    MLT_SIGHT_LARGE,      // the data of a large message are fetched: how is an mlt_sight_large
-    MLT_SIGHT_PARKS,      // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
-    MLT_SIGHT_GOES_ON,    // ... and goes on; bytes: for how many nanoseconds it waited
-    MLT_SIGHT_PLANNED,    // the worker planned a collective operation: how is an mlt_collective,
-                          // peer the place of its algorithm in mlt_coll_algs, -1 if it has none
-                          // there, tag the number of ranks
+    MLT_SIGHT_SENT,         // a message left: peer is a world rank, how an mlt_distance (wire.h)
+    MLT_SIGHT_POSTED,       // a receive found no message and waits for one
+    MLT_SIGHT_RECEIVED,     // a receive and its message met
+    MLT_SIGHT_UNEXPECTED,   // a message came for which no receive waits
+    MLT_SIGHT_LARGE,        // the data of a large message are fetched: how is an mlt_sight_large
+    MLT_SIGHT_PARKS,        // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
+    MLT_SIGHT_GOES_ON,      // ... and goes on; bytes: for how many nanoseconds it waited
+    MLT_SIGHT_PLANNED,      // the worker planned a collective operation: how is an mlt_collective,
+                            // peer the place of its algorithm in mlt_coll_algs, -1 if it has none
+                            // there, tag the number of ranks
+    MLT_SIGHT_ONE_SIDED,    // an operation on a window: peer is a world rank, how an mlt_distance,
+                            // tag what it does (MLT_CTL_PUTS and kin, boot/ctl.h)
+    MLT_SIGHT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, tag the
+    MLT_SIGHT_PART_RECEIVE, // number of partitions
     MLT_SIGHTS,
 } mlt_sight_kind;
 
@@ -37,6 +41,13 @@ typedef struct mlt_sight {
     int32_t peer, tag;
     uint32_t context;
     uint64_t bytes;
+    uint64_t since; // GOES_ON: mlt_arch_cycles() when it parked. SENT: when it left; 0: now
 } mlt_sight;
+
+// Who listens to a worker (mlt_worker.watched), as bits.
+enum {
+    MLT_WATCH_TOOLS = 1, // hears everything, and counts what was waited
+    MLT_WATCH_TRACE = 2, // calls tell for themselves what they did, where that is cheaper
+};
 
 #endif

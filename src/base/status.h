@@ -19,6 +19,8 @@ typedef enum mlt_status {
 
 #define MLT_MUST_CHECK   __attribute__((warn_unused_result))
 #define MLT_COLD         __attribute__((cold, noinline))
+#define MLT_NOINLINE     __attribute__((noinline))
+#define MLT_INLINE       inline __attribute__((always_inline))
 #define MLT_LIKELY(x)    __builtin_expect(!!(x), 1)
 #define MLT_UNLIKELY(x)  __builtin_expect(!!(x), 0)
 #define MLT_PRINTF(f, a) __attribute__((format(printf, f, a)))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/character.h"
 
 mlt_text mlt_text_on(char *buffer, size_t size)
 {
@@ -77,4 +78,30 @@ void mlt_text_free(mlt_text *text)
     if (!text->fixed)
         free(text->text);
     *text = (mlt_text){0};
+}
+
+void mlt_text_json(mlt_text *text, const char *foreign)
+{
+    const char *end = foreign + strlen(foreign);
+    bool shown;
+    mlt_text_put(text, "\"", 1);
+    for (size_t bytes; foreign < end; foreign += bytes) {
+        bytes = mlt_character(foreign, end, &shown);
+        unsigned char c = (unsigned char)*foreign;
+        if (bytes == 1 && c >= 0x80)
+            mlt_text_put(text, "?", 1);
+        else if (bytes == 1 && (c < ' ' || strchr("\"\\<>&\x7f", c)))
+            mlt_text_add(text, "\\u%04x", c);
+        else
+            mlt_text_put(text, foreign, bytes);
+    }
+    mlt_text_put(text, "\"", 1);
+}
+
+void mlt_text_print_json(FILE *to, const char *foreign)
+{
+    mlt_text text = {0};
+    mlt_text_json(&text, foreign);
+    fputs(mlt_text_so_far(&text), to);
+    mlt_text_free(&text);
 }

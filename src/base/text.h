@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/status.h"
 
@@ -28,6 +29,10 @@ mlt_text mlt_text_on(char *buffer, size_t size);
 void mlt_text_add(mlt_text *text, const char *format, ...) MLT_PRINTF(2, 3);
 void mlt_text_vadd(mlt_text *text, const char *format, va_list args) MLT_PRINTF(2, 0);
 void mlt_text_put(mlt_text *text, const void *bytes, size_t count);
+
+// Foreign text in quotes, for JSON that may lie in a page of HTML. What is no UTF-8 becomes '?'.
+void mlt_text_json(mlt_text *text, const char *foreign);
+void mlt_text_print_json(FILE *to, const char *foreign);
 
 // "", ", " or `last` before item i of `count`: "a, b and c" with " and " as last.
 const char *mlt_text_between(size_t i, size_t count, const char *last);

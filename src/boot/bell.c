@@ -54,15 +54,15 @@ static bool is_ours(uint64_t known)
 // -1: the system has no descriptor left.
 static int ringer_fd(void)
 {
-    // acq_rel would be more than needed: a descriptor is the kernel's, and is there for everybody.
-    uint64_t known = atomic_load_explicit(&ringer, memory_order_relaxed);
+    // acquire: whoever finds the number finds the socket made; pairs with the exchange below.
+    uint64_t known = atomic_load_explicit(&ringer, memory_order_acquire);
     while (!is_ours(known)) {
         int fd = mlt_os_bell_new("", 0);
         if (fd < 0 || fd >> FD_BITS)
             return fd;
         uint64_t mine = mlt_os_file_number(fd) << FD_BITS | (uint64_t)fd;
-        if (atomic_compare_exchange_strong_explicit(&ringer, &known, mine, memory_order_relaxed,
-                                                    memory_order_relaxed))
+        if (atomic_compare_exchange_strong_explicit(&ringer, &known, mine, memory_order_acq_rel,
+                                                    memory_order_acquire))
             return fd;
         mlt_os_close(fd); // another thread was faster
     }

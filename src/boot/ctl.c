@@ -13,60 +13,67 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "boot/foreign/meet.h"
+#include "boot/foreign/note.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 _Static_assert(sizeof(mlt_ctl) == 24, "mpirun and the library agree on it");
 _Static_assert(sizeof(mlt_ctl_wait) == 96, "mpirun and the library agree on it");
 _Static_assert(sizeof(mlt_ctl_call) == MLT_CTL_NAME + 16, "mpirun and the library agree on it");
 
-// A number from the environment, or -1.
+static const mlt_boot_grain one_rank = {1, 1};
+
 static long number_of(const char *name)
 {
-    const char *text = getenv(name);
-    if (!text)
-        return -1;
-    char *end;
-    errno = 0;
-    long n = strtol(text, &end, 10);
-    return errno || end == text || *end || n < 0 ? -1 : n;
+    return mlt_launcher_number(name);
 }
 
-// The launcher that started this program, if it was another one than Millet's and made more than
-// one process.
-static const char *foreign_launcher(void)
+// A number of the environment, 1 if it is none: MPI_Init, which reads all settings, says so.
+static uint32_t count_of(const char *variable, long most)
+{
+    long n = number_of(variable);
+    return n >= 1 && n <= most ? (uint32_t)n : 1;
+}
+
+mlt_boot_grain mlt_boot_grain_wanted(void)
+{
+    if (getenv("MILLET_JOB_FD"))
+        return (mlt_boot_grain){1, 1};
+    return (mlt_boot_grain){.workers = count_of("MILLET_THREADS", MLT_JOB_MAX_WORKERS),
+                            .ranks = count_of("MILLET_NFG", MLT_NOTE_MOST_RANKS)};
+}
+
+static mlt_status check_grain(char *why, size_t why_size)
 {
     static const struct {
-        const char *sign, *also, *size;
         const char *name;
-    } launchers[] = {
-        {"PMI_FD", NULL, "PMI_SIZE", "Hydra's mpiexec (or srun --mpi=pmi2)"},
-        {"OMPI_COMM_WORLD_SIZE", NULL, "OMPI_COMM_WORLD_SIZE", "Open MPI's mpirun"},
-        {"PMIX_RANK", NULL, NULL, "a PMIx launcher (srun --mpi=pmix, orterun or prterun)"},
-        {"PMI_SIZE", NULL, "PMI_SIZE", "a PMI launcher (mpiexec or srun)"},
-        {"SLURM_PROCID", "SLURM_STEP_ID", "SLURM_STEP_NUM_TASKS", "Slurm's srun"},
-    };
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        if (!getenv(launchers[i].sign) || (launchers[i].also && !getenv(launchers[i].also)))
+        long most;
+    } counts[] = {{"MILLET_NFG", MLT_NOTE_MOST_RANKS}, {"MILLET_THREADS", MLT_JOB_MAX_WORKERS}};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const char *text = getenv(counts[i].name);
+        long n = number_of(counts[i].name);
+        if (!text || (n >= 1 && n <= counts[i].most))
             continue;
-        // One process of it is one job of one rank either way.
-        if (launchers[i].size && number_of(launchers[i].size) == 1)
-            return NULL;
-        return launchers[i].name;
+        snprintf(why, why_size, "%s is '%s', but should be a number from 1 to %ld", counts[i].name,
+                 text, counts[i].most);
+        return MLT_ERR_INVALID;
     }
-    return NULL;
+    return MLT_OK;
 }
 
-static mlt_status join_alone(mlt_boot *boot, char *why, size_t why_size)
+static mlt_status join_alone(mlt_boot *boot, mlt_boot_grain grain, char *why, size_t why_size)
 {
-    static const uint32_t one = 1, zero = 0;
+    static const uint32_t zero = 0;
     mlt_job_plan plan = {.procs = 1,
-                         .workers_of_proc = &one,
-                         .ranks_a_worker = &one,
+                         .workers_of_proc = &grain.workers,
+                         .ranks_a_worker = &grain.ranks,
                          .app_of_proc = &zero,
                          .cores = (uint32_t)mlt_os_cores()};
     int fd;
     boot->proc = 0;
     boot->ctl = -1;
+    boot->universe = 1;
     mlt_status status = mlt_job_new(&plan, &boot->job, &fd, why, why_size);
     if (!status)
         atomic_store_explicit(&mlt_job_proc_at(boot->job, 0)->pid, (uint32_t)getpid(),
@@ -157,7 +164,7 @@ static mlt_status join_without(mlt_boot *boot, long job_fd, char *why, size_t wh
     if (fd >= 0)
         close(fd);
     if (!lost)
-        return join_alone(boot, why, why_size);
+        return join_alone(boot, one_rank, why, why_size);
     snprintf(why, why_size,
              "this program was started by mpirun through a wrapper that closed the descriptors of "
              "MILLET_JOB_FD and MILLET_CTL_FD; let it keep them (Python: "
@@ -165,20 +172,53 @@ static mlt_status join_without(mlt_boot *boot, long job_fd, char *why, size_t wh
     return MLT_ERR_INVALID;
 }
 
+// Becomes a process of the job that a launcher of others has started, as if mpirun had: what it
+// would have put into the environment is there then. No launcher, or one that has started this
+// process only: boot->launcher stays NULL.
+static mlt_status join_foreign(mlt_boot *boot, mlt_boot_grain grain, char *why, size_t why_size)
+{
+    static mlt_launcher launcher;
+    mlt_status status = mlt_launcher_find(&launcher, why, why_size);
+    if (status || !launcher.protocol)
+        return status;
+    status = launcher.protocol->open(&launcher, why, why_size);
+    if (!status && launcher.size == 1)
+        launcher.protocol->close(&launcher);
+    if (status || launcher.size == 1)
+        return status;
+    boot->launcher = &launcher; // also if it fails: the others wait for this process, and shall end
+    return mlt_meet_join(&launcher, grain.workers, grain.ranks, why, why_size);
+}
+
+// A program that may spawn gets an agent of its own. If that fails it is alone, and hears why when it
+// asks.
+static void join_own_agent(mlt_boot *boot, mlt_boot_grain grain)
+{
+    static mlt_launcher launcher;
+    static char why[512];
+    if (!mlt_launcher_single(&launcher))
+        return;
+    if (launcher.protocol->open(&launcher, why, sizeof why) == MLT_OK &&
+        mlt_meet_join(&launcher, grain.workers, grain.ranks, why, sizeof why) == MLT_OK)
+        boot->launcher = &launcher;
+    else
+        boot->lonely = why;
+}
+
 mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
 {
     *boot = (mlt_boot){.ctl = -1};
-    long job_fd = number_of("MILLET_JOB_FD"), ctl = number_of("MILLET_CTL_FD");
     if (!getenv("MILLET_JOB_FD")) {
-        const char *launcher = foreign_launcher();
-        if (!launcher)
-            return join_alone(boot, why, why_size);
-        snprintf(why, why_size,
-                 "this program runs with Millet, but was started by %s, which Millet does not "
-                 "understand yet; use Millet's mpirun",
-                 launcher);
-        return MLT_ERR_UNSUPPORTED;
+        mlt_boot_grain grain = mlt_boot_grain_wanted();
+        mlt_status status = check_grain(why, why_size);
+        if (!status)
+            status = join_foreign(boot, grain, why, why_size);
+        if (!status && !boot->launcher)
+            join_own_agent(boot, grain);
+        if (status || !boot->launcher)
+            return status ? status : join_alone(boot, grain, why, why_size);
     }
+    long job_fd = number_of("MILLET_JOB_FD"), ctl = number_of("MILLET_CTL_FD");
     if (job_fd < 0 || ctl < 0 || !is_socket((int)ctl))
         return join_without(boot, job_fd, why, why_size);
     mlt_status status = mlt_job_open((int)job_fd, &boot->job, why, why_size);
@@ -191,21 +231,29 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
     if (status) {
         mlt_job_close(boot->job);
         boot->job = NULL;
-        return status == MLT_ERR_NOT_FOUND ? join_alone(boot, why, why_size) : status;
+        return status == MLT_ERR_NOT_FOUND ? join_alone(boot, one_rank, why, why_size) : status;
     }
     if (mlt_job_protect_head(boot->job) != MLT_OK) {
         snprintf(why, why_size, "the head of the job's segment cannot be protected: %s",
                  strerror(errno));
         return MLT_ERR_SYSTEM;
     }
+    long universe = number_of("MILLET_UNIVERSE");
+    bool single = mlt_launcher_is_single(boot->launcher);
+    int otherwise = single ? mlt_os_cores() : (int)boot->job->ranks;
+    boot->universe = universe > 0 && universe <= INT32_MAX ? (int)universe : otherwise;
+    const char *parent = getenv("MILLET_PARENT");
+    boot->parent = parent && *parent ? strdup(parent) : NULL; // lives as long as the process
     boot->proc = (uint32_t)proc;
     boot->ctl = (int)ctl;
     (void)fcntl((int)ctl, F_SETFD, FD_CLOEXEC);
     (void)fcntl((int)job_fd, F_SETFD, FD_CLOEXEC);
     // If the parent ended just before, no signal comes; but then mpirun is gone or about to kill
     // what is left.
-    mlt_os_die_with_parent();
-    mlt_os_let_peers_in((pid_t)boot->job->launcher);
+    if (!single) // whose parent may be a shell that somebody leaves
+        mlt_os_die_with_parent();
+    // Those of mpirun are its descendants; whose the others are, nobody knows.
+    mlt_os_let_peers_in(boot->launcher ? MLT_OS_ANYBODY : (pid_t)boot->job->launcher);
     if (!launcher_lives(boot->ctl))
         mlt_leave(128 + SIGKILL);
     mlt_ctl hello = {.type = MLT_CTL_HELLO, .rank = MLT_CTL_NO_RANK, .value = getpid()};
@@ -235,45 +283,31 @@ mlt_status mlt_ctl_send(int ctl, const mlt_ctl *head, const void *body)
 
 // ---- connections
 
-typedef union link_room { // of a control message with one descriptor
-    struct cmsghdr head;
-    char bytes[CMSG_SPACE(sizeof(int))];
-} link_room;
+static ssize_t send_with(int ctl, const mlt_ctl *head, const void *body, int fd, bool waits)
+{
+    struct iovec parts[2] = {{.iov_base = (void *)(uintptr_t)head, .iov_len = sizeof *head},
+                             {.iov_base = (void *)(uintptr_t)body, .iov_len = head->length}};
+    return mlt_os_send_with(ctl, parts, head->length ? 2 : 1, fd, waits);
+}
+
+mlt_status mlt_ctl_send_with(int ctl, const mlt_ctl *head, const void *body, int fd)
+{
+    if (ctl < 0)
+        return MLT_ERR_CLOSED;
+    return send_with(ctl, head, body, fd, true) >= 0 ? MLT_OK
+           : errno == EPIPE || errno == ECONNRESET   ? MLT_ERR_CLOSED
+                                                     : MLT_ERR_SYSTEM;
+}
 
 mlt_status mlt_ctl_give_link(int ctl, const mlt_ctl_link *link, int fd)
 {
     mlt_ctl head = {
         .type = MLT_CTL_LINK, .rank = MLT_CTL_NO_RANK, .value = link->proc, .length = sizeof *link};
-    struct iovec parts[2] = {{.iov_base = &head, .iov_len = sizeof head},
-                             {.iov_base = (void *)(uintptr_t)link, .iov_len = sizeof *link}};
-    link_room room = {.bytes = {0}};
-    struct msghdr packet = {.msg_iov = parts,
-                            .msg_iovlen = 2,
-                            .msg_control = room.bytes,
-                            .msg_controllen = sizeof room.bytes};
-    struct cmsghdr *about = CMSG_FIRSTHDR(&packet);
-    about->cmsg_level = SOL_SOCKET;
-    about->cmsg_type = SCM_RIGHTS;
-    about->cmsg_len = CMSG_LEN(sizeof fd);
-    memcpy(CMSG_DATA(about), &fd, sizeof fd);
-    ssize_t n;
-    do
-        n = sendmsg(ctl, &packet, MSG_NOSIGNAL | MSG_DONTWAIT);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = send_with(ctl, &head, link, fd, false);
     return n >= 0                                     ? MLT_OK
            : errno == EAGAIN || errno == ETOOMANYREFS ? MLT_PENDING
            : errno == EPIPE || errno == ECONNRESET    ? MLT_ERR_CLOSED
                                                       : MLT_ERR_SYSTEM;
-}
-
-static int descriptor_of(struct msghdr *packet)
-{
-    int fd = -1;
-    for (struct cmsghdr *about = CMSG_FIRSTHDR(packet); about; about = CMSG_NXTHDR(packet, about))
-        if (about->cmsg_level == SOL_SOCKET && about->cmsg_type == SCM_RIGHTS &&
-            about->cmsg_len == CMSG_LEN(sizeof fd))
-            memcpy(&fd, CMSG_DATA(about), sizeof fd);
-    return fd;
 }
 
 mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd)
@@ -284,18 +318,9 @@ mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd)
     mlt_ctl head;
     struct iovec parts[2] = {{.iov_base = &head, .iov_len = sizeof head},
                              {.iov_base = link, .iov_len = sizeof *link}};
-    link_room room;
-    struct msghdr packet = {.msg_iov = parts,
-                            .msg_iovlen = 2,
-                            .msg_control = room.bytes,
-                            .msg_controllen = sizeof room.bytes};
-    ssize_t n;
-    do
-        n = recvmsg(ctl, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = mlt_os_receive_with(ctl, parts, 2, fd);
     if (n <= 0)
         return n < 0 && errno == EAGAIN ? MLT_PENDING : MLT_ERR_CLOSED;
-    *fd = descriptor_of(&packet);
     if (n == (ssize_t)(sizeof head + sizeof *link) && head.type == MLT_CTL_LINK && *fd >= 0)
         return MLT_OK;
     if (*fd >= 0)

@@ -37,10 +37,18 @@ typedef enum mlt_ctl_type {
                     // the loss of some
     MLT_CTL_SHARED, // ranks of the process share its globals; text: why, and what to do
     MLT_CTL_NOTE,   // text: a note for the user
-    MLT_CTL_WANT,   // value: a process of another host, to which a connection is wanted
-    MLT_CTL_LOST,   // the connection to process `value` of another host is lost; text: why, a line
-    MLT_CTL_LEAKS,  // --strict: value: number of mlt_ctl_leak that follow
-    MLT_CTL_LINK,   // from mpirun: a connection, its descriptor, and one mlt_ctl_link
+    MLT_CTL_WANT, // value: a process of another host, to which a connection is wanted; with a body,
+                  // uint64_t: a process of that bond
+    MLT_CTL_LOST, // the connection to process `value` of another host is lost; text: why, a line
+    MLT_CTL_LEAKS,    // --strict: value: number of mlt_ctl_leak that follow
+    MLT_CTL_SPAWN,    // starts another job; with one end of a pair of sockets (boot/kin.h)
+    MLT_CTL_LINK,     // from mpirun: a connection, its descriptor, and one mlt_ctl_link
+    MLT_CTL_DESK,     // with a descriptor: a desk (desk.h), at which the process asks for ports
+    MLT_CTL_PARTED,   // the process needs bond `value` no longer (desk.h)
+    MLT_CTL_JOBS,     // hang report: detail: worker; value: number of mlt_ctl_job that follow
+    MLT_CTL_LOST_JOB, // a connection to another job is lost; text: a sentence
+    MLT_CTL_CHANGED, // a communicator has taken change `value` from outside (job.h), or detail is 1:
+                     // refused it; text: its name, or why
 } mlt_ctl_type;
 
 enum { MLT_CTL_NO_RANK = -1 };
@@ -114,6 +122,12 @@ typedef struct mlt_ctl_wait {
 } mlt_ctl_wait;
 _Static_assert(sizeof(mlt_ctl_wait) == 96, "no holes that would be sent");
 
+// Another job, of which wait records may have ranks: so it calls them (wire/world.h).
+typedef struct mlt_ctl_job {
+    uint32_t first_rank, ranks;
+    char name[96];
+} mlt_ctl_job;
+
 // --strict: what ranks of a worker left behind, of one kind and place.
 typedef struct mlt_ctl_leak {
     int32_t rank;   // the first of them
@@ -124,8 +138,10 @@ typedef struct mlt_ctl_leak {
     char what[24];   // "communicator"; MLT_CTL_LEAK_MESSAGE: was not received, all others not freed
     char call[40];   // the function that made it; "": not known
     char place[168]; // its caller, as a line of a crash report; of a message: which it is
+    char sender[40]; // of a message: the function that sent it; "": not known
+    char sent[216];  // and its caller
 } mlt_ctl_leak;
-_Static_assert(sizeof(mlt_ctl_leak) == 256, "no holes that would be sent");
+_Static_assert(sizeof(mlt_ctl_leak) == 512, "no holes that would be sent");
 
 #define MLT_CTL_LEAK_MESSAGE "message"
 
@@ -140,6 +156,16 @@ typedef enum mlt_ctl_inner {
     MLT_INNER_PROCESSES = 2, // of millet/csp.h, or the modules of a flow program
 } mlt_ctl_inner;
 
+// What ranks did besides sending messages: one-sided operations, and partitioned messages. Arrays of
+// distances as below.
+enum { MLT_CTL_PUTS, MLT_CTL_GETS, MLT_CTL_ACCUMULATES, MLT_CTL_VERBS };
+typedef struct mlt_ctl_moves {
+    uint64_t verbs[MLT_CTL_VERBS]; // operations by what they do
+    uint64_t one_sided[MLT_CTL_DISTANCES], one_sided_bytes[MLT_CTL_DISTANCES];
+    uint64_t partitioned[MLT_CTL_DISTANCES], partitioned_bytes[MLT_CTL_DISTANCES]; // sends
+    uint64_t partitions;                                                           // of them
+} mlt_ctl_moves;
+
 typedef struct mlt_ctl_stats {
     // Sent: same worker, same process, same host, other host.
     uint64_t messages[MLT_CTL_DISTANCES], bytes[MLT_CTL_DISTANCES];
@@ -153,6 +179,7 @@ typedef struct mlt_ctl_stats {
     uint64_t stack_size;
     uint32_t ranks;
     uint32_t inner; // mlt_ctl_inner: what else the ranks are made of
+    mlt_ctl_moves moves;
     char guard[16], policy[24], large_thread[16], large_process[16]; // what was chosen
 } mlt_ctl_stats;
 
@@ -216,8 +243,9 @@ typedef struct mlt_ctl_queue {
 // the job's key. Two processes that dial each other at the same time may get two connections: each
 // sends by the first that it gets, and reads from both.
 typedef struct mlt_ctl_link {
-    uint32_t proc;        // the other side's
-    uint32_t encrypts;    // 1: with these keys
+    uint64_t bond;     // of another job (desk.h): proc is numbered as in that bond; 0: this job's
+    uint32_t proc;     // the other side's
+    uint32_t encrypts; // 1: with these keys
     uint8_t send_key[32]; // for what this side sends
     uint8_t receive_key[32];
     uint8_t types[16]; // byte order and sizes of the other side's types (mlt_greet_types)
@@ -227,10 +255,26 @@ typedef struct mlt_boot {
     mlt_job *job;
     uint32_t proc; // own index
     int ctl;       // -1 if started alone
+    int universe;  // MPI_UNIVERSE_SIZE
+    char *parent;  // the port of the job that spawned this one (boot/kin.h); NULL: none
+    // A launcher that is not mpirun, and is told of the end of MPI and of an abort; NULL: none.
+    struct mlt_launcher *launcher;
+    // Why a program that was started alone, and may want to spawn, has no agent; NULL: it is not
+    // known to want that.
+    const char *lonely;
 } mlt_boot;
 
-// Joins the job that the environment names, or makes a job of one rank. A launcher that is seen but
-// not understood is an error. On failure a message in why.
+// What a process that mpirun has not started shall hold: MILLET_THREADS workers of MILLET_NFG ranks
+// each. One of one, if mpirun has.
+typedef struct mlt_boot_grain {
+    uint32_t workers, ranks;
+} mlt_boot_grain;
+
+mlt_boot_grain mlt_boot_grain_wanted(void);
+
+// Joins the job that the environment names: mpirun's, or that of another launcher
+// (boot/foreign/launcher.h), for whose processes it waits. Without one, makes a job of this process.
+// A launcher that is seen but not understood is an error. On failure a message in why.
 mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // Sends one message (blocks until mpirun takes it). Without a launcher: MLT_ERR_CLOSED.
@@ -241,6 +285,9 @@ mlt_status mlt_ctl_send(int ctl, const mlt_ctl *head, const void *body);
 // mpirun writes it, too, to a connection that is made to a process that has ended in the meantime.
 enum { MLT_CTL_END_MARK = 40 };
 void mlt_ctl_end_mark(unsigned char mark[MLT_CTL_END_MARK]);
+
+// As mlt_ctl_send, with a descriptor, which stays the caller's.
+mlt_status mlt_ctl_send_with(int ctl, const mlt_ctl *head, const void *body, int fd);
 
 // mpirun: hands a connection to a process, by its own end of the channel. The caller's descriptor
 // stays open. MLT_PENDING: the channel is full. mlt_job_link_came tells the process.

@@ -75,8 +75,9 @@ static void lay_out(mlt_job *job)
     job->rings_at = round_up(job->news_at + workers * job->news_words * 8, page);
     job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
     job->claims_at = round_up(job->pools_at + workers * job->pool_bytes, page);
-    uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS + 1;
-    job->bytes = round_up(job->claims_at + words * sizeof(uint64_t), page);
+    uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS;
+    job->bytes = round_up(
+        job->claims_at + words * sizeof(uint64_t) + MLT_LINE + sizeof(mlt_job_board), page);
 }
 
 static uint32_t larger(const mlt_job_plan *plan, uint32_t proc)
@@ -333,6 +334,18 @@ void mlt_job_ask(mlt_job *job)
         atomic_fetch_add_explicit(&worker->report_wanted, 1, memory_order_release);
         mlt_job_wake(worker);
     }
+}
+
+uint32_t mlt_job_want_change(mlt_job *job, const char *file)
+{
+    mlt_job_board *board = mlt_job_board_at(job);
+    // relaxed: mpirun alone writes it. A rank may have written nonsense, which only its job sees.
+    uint32_t number = atomic_load_explicit(&board->wanted, memory_order_relaxed) + 1;
+    snprintf(board->files[number % MLT_JOB_FILES], MLT_JOB_FILE, "%s", file);
+    // release: the file's name is complete; pairs with mlt_outside_look.
+    atomic_store_explicit(&board->wanted, number, memory_order_release);
+    mlt_job_ask(job); // so that they look; wait records that nobody waits for are dropped
+    return number;
 }
 
 void mlt_job_link_came(mlt_job *job, uint32_t proc)

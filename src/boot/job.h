@@ -23,7 +23,7 @@
 //
 // Claims are a board of what workers call collectively, four words for each code of 16 bits
 // (coll/claim.h). One word of messages that were printed once for the whole job follows
-// (mlt_job_said; p2p/kind.h).
+// (mlt_job_said; p2p/kind.h). The last is the board of changes from outside (mlt_job_board).
 #ifndef MLT_BOOT_JOB_H
 #define MLT_BOOT_JOB_H
 
@@ -37,7 +37,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 7,        // of the segment, and of the records of the control channel (ctl.h)
+    MLT_JOB_VERSION = 9,        // of the segment, and of the records of the control channel (ctl.h)
     MLT_JOB_MAX_WORKERS = 4096, // of a host
     MLT_JOB_MAX_ALL_WORKERS = 1 << 20, // of all hosts
     MLT_SLOT_BYTES = 64,
@@ -125,6 +125,9 @@ typedef struct mlt_job_worker {
     _Atomic uint32_t thread; // its thread's id; 0: not known
     _Atomic uint64_t bell;   // the name of its bell (bell.h); 0: it has none
     _Atomic uint32_t gone; // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
+    // Where it lies in its process's memory, and what tells how (live.h); 0: there is nothing to see.
+    _Atomic uint64_t live, layout;
+    _Atomic uint32_t change; // the last one of mlt_job_board that its ranks know of
     // Written by senders.
     _Alignas(MLT_LINE) _Atomic uint32_t news; // nonzero: some bit of the news bitmap is set
     // Written by mpirun: connections that it has put into the control channel of the worker's
@@ -212,6 +215,33 @@ static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
     return (_Atomic uint64_t *)((char *)job + job->claims_at) +
            (size_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS;
 }
+
+// Changes of paths from outside (mpi/coll/outside.h). mpirun writes the number and the file of the
+// last change, and asks the workers to look; ranks write when their communicators take it.
+enum { MLT_JOB_FILE = 4096, MLT_JOB_FILES = 4, MLT_JOB_SLOTS = 1024 };
+
+typedef struct mlt_job_slot {
+    _Atomic uint64_t context; // 1 and that of a communicator; 0: free
+    _Atomic uint64_t
+        decided; // the change, and in the lower half a call: the first after it takes it
+} mlt_job_slot;
+
+typedef struct mlt_job_board {
+    _Alignas(MLT_LINE) _Atomic uint32_t wanted; // 0: none so far
+    char files[MLT_JOB_FILES][MLT_JOB_FILE]; // of the last ones, by number; "": the job's own rules
+    mlt_job_slot slots[MLT_JOB_SLOTS];
+} mlt_job_board;
+
+static inline mlt_job_board *mlt_job_board_at(mlt_job *job)
+{
+    return (mlt_job_board *)((char *)job + job->claims_at +
+                             (size_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS * sizeof(uint64_t) +
+                             MLT_LINE);
+}
+
+// mpirun: the job's ranks shall take the rules of that file. Returns the number of the change. The
+// file's name is shorter than MLT_JOB_FILE.
+uint32_t mlt_job_want_change(mlt_job *job, const char *file);
 
 // What the worker does. A load that is stronger than relaxed is the caller's fence.
 static inline mlt_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)

@@ -331,7 +331,7 @@ static void find_far(mlt_plan *plan, const mlt_team *team, const mlt_goal_rank *
 {
     if (!team->hosts)
         return;
-    uint32_t workers = team->worker->boot->job->workers;
+    uint32_t workers = team->worker->boot->job->workers; // those of other jobs are not told
     uint8_t *seen = mlt_take(workers, 1);
     plan->near = true;
     for (uint32_t a = 0; a < rank->count; a++) {
@@ -340,7 +340,7 @@ static void find_far(mlt_plan *plan, const mlt_team *team, const mlt_goal_rank *
             continue;
         plan->near = false;
         uint32_t to = mlt_team_worker_of(team, (uint32_t)action->peer);
-        if (action->kind != MLT_GOAL_SEND || seen[to]++)
+        if (action->kind != MLT_GOAL_SEND || to >= workers || seen[to]++)
             continue;
         plan->far = mlt_take_more(plan->far, plan->far_count + 1ull, sizeof *plan->far);
         plan->far[plan->far_count++] = to;

@@ -19,7 +19,7 @@ enum { FIRST_CALLS = 8 };
 struct mlt_call {
     mlt_team *team;
     union {
-        mlt_call *next; // in free_calls
+        mlt_call *next; // in a pool
         mlt_link link;  // in fixed_calls
     };
     uint64_t number;
@@ -36,6 +36,81 @@ struct mlt_call {
     struct mlt_stand_in *stand_in; // NULL: none
     mlt_arrival at[];
 };
+
+// ---- memory for calls
+
+// A record has 24 bytes for each rank of the worker, which may have a million. So the teams of a worker
+// that have as many of its ranks share what is free: most are in no call most of the time.
+typedef struct mlt_call_pool {
+    struct mlt_call_pool *next; // of the worker
+    mlt_call *free;
+    uint32_t present; // ranks of a call
+    uint32_t users;   // teams, and calls that are ending
+} mlt_call_pool;
+
+static mlt_call_pool *pool_hold(mlt_worker *worker, uint32_t present)
+{
+    mlt_call_pool *pool = worker->calls;
+    while (pool && pool->present != present)
+        pool = pool->next;
+    if (!pool) {
+        pool = mlt_take(1, sizeof *pool);
+        *pool = (mlt_call_pool){.next = worker->calls, .present = present};
+        worker->calls = pool;
+    }
+    pool->users++;
+    return pool;
+}
+
+static void pool_trim(mlt_call_pool *pool, uint32_t kept)
+{
+    mlt_call **at = &pool->free, *c;
+    while (*at && kept-- > 0)
+        at = &(*at)->next;
+    while ((c = *at)) {
+        *at = c->next;
+        free(c);
+    }
+}
+
+static MLT_COLD void pool_free(mlt_worker *worker, mlt_call_pool *pool)
+{
+    mlt_call_pool *before = worker->calls;
+    if (before == pool)
+        worker->calls = pool->next;
+    else {
+        while (before->next != pool)
+            before = before->next;
+        before->next = pool->next;
+    }
+    pool_trim(pool, 0);
+    free(pool);
+}
+
+static inline void pool_drop(mlt_worker *worker, mlt_call_pool *pool)
+{
+    if (MLT_UNLIKELY(--pool->users == 0))
+        pool_free(worker, pool);
+}
+
+static mlt_call *call_take(mlt_team *t)
+{
+    mlt_call *c = t->calls->free;
+    if (MLT_UNLIKELY(!c))
+        c = mlt_take(1, sizeof *c + t->present * sizeof *c->at);
+    else
+        t->calls->free = c->next;
+    c->team = t;
+    c->came = 0;
+    c->disagreed = MLT_OK;
+    return c;
+}
+
+static inline void call_give(mlt_call_pool *pool, mlt_call *c)
+{
+    c->next = pool->free;
+    pool->free = c;
+}
 
 // ---- teams
 
@@ -57,7 +132,7 @@ static mlt_coll_reach reach_of(const mlt_team_facts *f)
     if (f->flat || job->procs == 1)
         return job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS;
     uint32_t own = mlt_job_place_at(job, f->worker->index)->proc;
-    for (uint32_t w = 0; w < f->workers; w++)
+    for (uint32_t w = 0; w < f->workers; w++) // all are of this host, and so of this job
         if (mlt_job_place_at(job, worker_of(f, w))->proc != own)
             return MLT_REACH_HOST;
     return MLT_REACH_PROCESS;
@@ -111,6 +186,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         t->even = t->even && at[w].present == t->present;
     t->mask = FIRST_CALLS - 1;
     t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
+    t->calls = pool_hold(t->worker, t->present);
     return t;
 }
 
@@ -169,13 +245,13 @@ void mlt_team_free(mlt_team *t)
     if (!t)
         return;
     mlt_assert(mlt_team_is_idle(t));
-    for (mlt_call *c = t->free_calls, *next; c; c = next) {
-        next = c->next;
-        free(c);
-    }
     for (mlt_link *l = t->fixed_calls.next, *next; l != &t->fixed_calls; l = next) {
         next = l->next;
         free(mlt_container_of(l, mlt_call, link));
+    }
+    if (t->calls) {
+        pool_trim(t->calls, 1); // for the teams that stay, however many there were at a time
+        pool_drop(t->worker, t->calls);
     }
     mlt_plans_fini(&t->plans);
     mlt_paths_free(t);
@@ -214,25 +290,6 @@ bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 }
 
 // ---- calls
-
-static MLT_COLD mlt_call *call_new(mlt_team *t)
-{
-    mlt_call *c = mlt_take(1, sizeof *c + t->present * sizeof *c->at);
-    c->team = t;
-    return c;
-}
-
-static mlt_call *call_take(mlt_team *t)
-{
-    mlt_call *c = t->free_calls;
-    if (MLT_UNLIKELY(!c))
-        c = call_new(t);
-    else
-        t->free_calls = c->next;
-    c->came = 0;
-    c->disagreed = MLT_OK;
-    return c;
-}
 
 static MLT_COLD void ring_grow(mlt_team *t)
 {
@@ -284,8 +341,7 @@ void mlt_team_forget(mlt_team *t, uint64_t number)
         if (c->number != number)
             continue;
         mlt_list_remove(&c->link);
-        c->next = t->free_calls;
-        t->free_calls = c;
+        call_give(t->calls, c);
         return;
     }
 }
@@ -349,18 +405,19 @@ static inline void release(mlt_team *t, mlt_fiber *fiber, uint64_t number, mlt_s
 }
 
 // The call is over. Its requests go last: what completes one may free the communicator, and with it
-// the team.
+// the team, or begin a call of another team, which must not get this record yet.
 static void finish(mlt_call *c, mlt_status status)
 {
     mlt_team *t = c->team;
+    mlt_worker *worker = t->worker;
+    mlt_call_pool *pool = c->fixed ? NULL : t->calls;
     uint32_t present = t->present;
     c->came = 0;
     if (MLT_UNLIKELY(c->span.path != NULL))
         mlt_span_close(&c->span, t, &c->what, c->number);
-    if (!c->fixed) {
+    if (pool) {
         t->ring[c->number & t->mask] = NULL;
-        c->next = t->free_calls;
-        t->free_calls = c;
+        pool->users++;
     }
     for (uint32_t i = 0; i < present; i++) {
         uintptr_t who = c->at[i].who;
@@ -372,6 +429,10 @@ static void finish(mlt_call *c, mlt_status status)
             req->status = status;
             mlt_req_complete(req);
         }
+    }
+    if (pool) {
+        call_give(pool, c);
+        pool_drop(worker, pool);
     }
 }
 

@@ -131,10 +131,10 @@ typedef struct mlt_team {
     // Calls under way of which ranks have joined, by number; present > 1 only.
     mlt_call **ring; // [mask + 1]
     uint64_t mask;
-    mlt_link fixed_calls; // persistent ones, by number
-    mlt_call *free_calls;
-    struct mlt_paths *paths;           // path.h; NULL: no call goes along one
-    struct mlt_ledger *ledger;         // of the worker (ledger.h); never NULL
+    mlt_link fixed_calls;        // persistent ones, by number
+    struct mlt_call_pool *calls; // where they come from, for all teams of the worker of that size
+    struct mlt_paths *paths;     // path.h; NULL: no call goes along one
+    struct mlt_ledger *ledger;   // of the worker (ledger.h); never NULL
     struct mlt_team_failure *failures; // of calls by mlt_team_meet, until all have asked
     bool at_once;                      // of the caller's own call: it is over
     // The result of the last call with small operands. The next one cannot write it before all

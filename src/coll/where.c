@@ -7,6 +7,7 @@
 #include "boot/job.h"
 #include "coll/choose.h"
 #include "coll/settings.h"
+#include "wire/wire.h"
 
 enum { IN_TURN = 1 }; // of setting pretend_order
 
@@ -26,19 +27,46 @@ uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker)
     return mlt_coll_dealt(worker, job->workers, hosts, mlt_coll_conf_now.pretend_order == IN_TURN);
 }
 
+// The hosts of workers of several jobs: each job's are hosts of their own, and none are pretended.
+// NULL: all are of this job.
+static mlt_coll_hosts *locate_abroad(const mlt_worker *w, uint32_t members,
+                                     uint32_t (*worker_of)(const void *of, uint32_t member),
+                                     const void *of)
+{
+    const mlt_worlds *worlds = w->wire ? w->wire->worlds : NULL;
+    mlt_job *job = w->boot->job;
+    uint32_t m = 0;
+    while (worlds && m < members && worker_of(of, m) < job->workers)
+        m++;
+    if (!worlds || m == members)
+        return NULL;
+    uint32_t *name = mlt_take(members, sizeof *name);
+    for (m = 0; m < members; m++) {
+        uint32_t worker = worker_of(of, m);
+        name[m] = worker < job->workers ? mlt_job_host_of(job, worker)
+                                        : mlt_worlds_place(worlds, worker).host;
+    }
+    mlt_coll_hosts *map = mlt_coll_hosts_new(members, name, mlt_worlds_hosts(worlds));
+    free(name);
+    return map;
+}
+
 mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
                                 uint32_t (*worker_of)(const void *of, uint32_t member),
                                 const void *of)
 {
     mlt_job *job = w->boot->job;
     uint32_t hosts = mlt_coll_hosts_of_job(job);
-    if (hosts < 2)
+    mlt_coll_hosts *map = locate_abroad(w, members, worker_of, of);
+    if (!map && hosts < 2)
         return NULL;
-    uint32_t *name = mlt_take(members, sizeof *name);
-    for (uint32_t m = 0; m < members; m++)
-        name[m] = mlt_coll_host_of(job, worker_of(of, m));
-    mlt_coll_hosts *map = mlt_coll_hosts_new(members, name, hosts);
-    free(name);
+    if (!map) {
+        uint32_t *name = mlt_take(members, sizeof *name);
+        for (uint32_t m = 0; m < members; m++)
+            name[m] = mlt_coll_host_of(job, worker_of(of, m));
+        map = mlt_coll_hosts_new(members, name, hosts);
+        free(name);
+    }
     if (map->hosts < 2) {
         mlt_coll_hosts_free(map);
         return NULL;

@@ -24,6 +24,8 @@ static void sleep_until(csp_time deadline, const char *call)
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_csp_wait wait;
     const mlt_wait *w = mlt_csp_wait_for(&wait, call, MLT_CSP_SLEEP, NULL, (uint64_t)deadline);
+    if (MLT_UNLIKELY(csp->sched->pinned))
+        mlt_sched_refuse(csp->sched, call);
     if (mlt_deadline_passed(deadline))
         csp_yield(); // others shall run though this one sleeps again and again
     else

@@ -105,7 +105,8 @@ struct mlt_sched {
     uint32_t limit;             // how many may be spawned
     bool list;                  // plain, if it were not for `pinned` and `swap`
     bool measures;              // as in the conf
-    bool watched;               // those that park are told of (mlt_sched_watch)
+    uint8_t watched;            // those that park are told of (mlt_sched_watch)
+    bool quiet;                 // the next one that parks is not, if only a trace listens
     uint64_t slack;             // of one that measures: the others that could run, at each switch
     const char *pinned;         // what runs now and must not suspend (mlt_sched_pin); NULL: nothing
     mlt_fiber *fibers;          // all spawned ones, dense by id
@@ -176,7 +177,7 @@ void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to));
 // From now on, or no longer, mlt_above.saw hears when a fiber parks and when it goes on; its user
 // object is a mlt_rank then, and idle_arg the mlt_worker. Every switch goes the general way
 // meanwhile. The caller runs in a fiber of this worker.
-void mlt_sched_watch(mlt_sched *sched, bool watched);
+void mlt_sched_watch(mlt_sched *sched, uint8_t watched);
 
 // Solo: gives the home fiber its user object; the caller then simply runs.
 void mlt_sched_adopt(mlt_sched *sched, void *user);

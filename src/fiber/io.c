@@ -46,7 +46,7 @@ typedef struct mlt_io {
     uint64_t patrol_ns; // when to look for closed ones next
     uint64_t looked_ns; // when epoll was asked last
     bool has_ports;
-    void (*rang)(void *arg, uint32_t number);
+    mlt_io_rang *rang;
     void *rang_arg;
 } mlt_io;
 
@@ -243,7 +243,7 @@ static MLT_COLD mlt_status renew_epoll(mlt_io *io)
     if (io->bell >= 0 && mlt_os_file_number(io->bell) == io->bell_number)
         (void)mlt_os_epoll_add(fd, io->bell, EPOLLIN, BELL);
     if (io->has_ports)
-        io->rang(io->rang_arg, (uint32_t)MLT_IO_PORTS_LOST);
+        (void)io->rang(io->rang_arg, (uint32_t)MLT_IO_PORTS_LOST);
     return MLT_OK;
 }
 
@@ -365,8 +365,8 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
             continue;
         }
         if (data >= PORT) {
-            io->rang(io->rang_arg, (uint32_t)data);
-            any = true;
+            bool news = io->rang(io->rang_arg, (uint32_t)data);
+            any |= news || timeout_ns; // a sleep ends with every ring
             continue;
         }
         int fd = (int)(uint32_t)data;
@@ -407,7 +407,7 @@ bool mlt_io_has_bell(const mlt_sched *sched)
 
 // ---- Ports
 
-void mlt_io_ports(mlt_sched *sched, void (*rang)(void *arg, uint32_t number), void *arg)
+void mlt_io_ports(mlt_sched *sched, mlt_io_rang *rang, void *arg)
 {
     mlt_io *io = io_of(sched);
     io->rang = rang;
@@ -500,11 +500,12 @@ bool mlt_io_block(mlt_sched *sched, int64_t timeout_ns)
     return any;
 }
 
-void mlt_io_look_at_ports(mlt_sched *sched)
+bool mlt_io_look_at_ports(mlt_sched *sched)
 {
     int saved = errno;
-    (void)ask(sched->io, 0);
+    bool any = ask(sched->io, 0);
     errno = saved;
+    return any;
 }
 
 bool mlt_io_nap(mlt_sched *sched, int64_t timeout_ns)

@@ -85,13 +85,18 @@ bool mlt_io_has_bell(const mlt_sched *sched);
 // watches: who waits for nothing else waits for messages. `rang` is told in every block and look;
 // of MLT_IO_PORTS_LOST if the program has closed epoll's descriptor, so that all are to be set
 // again. False: the system refuses it.
+//
+// A port may stay ready though there is nothing to do. So a look believes `rang`, which returns true if
+// its owner would not see by itself what has come: otherwise a worker that looks would never sleep.
 enum { MLT_IO_PORTS_LOST = -1 };
-void mlt_io_ports(mlt_sched *sched, void (*rang)(void *arg, uint32_t number), void *arg);
+typedef bool mlt_io_rang(void *arg, uint32_t number);
+void mlt_io_ports(mlt_sched *sched, mlt_io_rang *rang, void *arg);
 bool mlt_io_port_set(mlt_sched *sched, int fd, uint32_t number, bool writes) MLT_MUST_CHECK;
 void mlt_io_port_drop(mlt_sched *sched, int fd);
 
-// Looks at the ports (and everything else) without blocking.
-void mlt_io_look_at_ports(mlt_sched *sched);
+// Looks at the ports (and everything else) without blocking. True: something has come, and fibers may
+// run again.
+bool mlt_io_look_at_ports(mlt_sched *sched);
 
 // Blocks as mlt_io_block, with a bell and ports, for at most that time; fires nothing, so that
 // other threads may use the worker meanwhile. Look afterwards. True: there is something to see.

@@ -210,10 +210,12 @@ static void test_directions(void)
     CHECK(!mlt_io_look(sched)); // once
     start(&in);                 // still readable
     CHECK(mlt_io_look(sched) && in.fired == 2);
+    start(&in); // a look at ports sees it, and says so
+    CHECK(mlt_io_look_at_ports(sched) && in.fired == 3 && !mlt_io_look_at_ports(sched));
     start(&in);
     mlt_watch_stop(sched, &in.watch);
     mlt_watch_stop(sched, &in.watch);
-    CHECK(!mlt_io_waits(sched) && !mlt_io_look(sched) && in.fired == 2);
+    CHECK(!mlt_io_waits(sched) && !mlt_io_look(sched) && in.fired == 3);
     // An end is something to read, and an error fires both directions.
     char byte;
     CHECK(read(s[0], &byte, 1) == 1);
@@ -225,8 +227,37 @@ static void test_directions(void)
     start(&full);
     CHECK(!mlt_io_look(sched));
     close(s[1]);
-    CHECK(mlt_io_look(sched) && in.fired == 3 && full.fired == 1);
+    CHECK(mlt_io_look(sched) && in.fired == 4 && full.fired == 1);
     close(s[0]);
+    mlt_sched_free(sched);
+}
+
+static bool port_has_news;
+
+static bool port_rang(void *count, uint32_t number)
+{
+    CHECK(number == 7);
+    ++*(int *)count;
+    return port_has_news;
+}
+
+// A port that stays ready keeps nobody awake who looks, and lets nobody sleep.
+static void test_ready_port(void)
+{
+    make(0);
+    int p[2], rings = 0;
+    CHECK(pipe(p) == 0 && write(p[1], "x", 1) == 1);
+    mlt_io_ports(sched, port_rang, &rings);
+    CHECK(mlt_io_port_set(sched, p[0], 7, false));
+    CHECK(!mlt_io_look_at_ports(sched) && rings == 1);
+    port_has_news = true;
+    CHECK(mlt_io_look_at_ports(sched) && rings == 2);
+    port_has_news = false;
+    CHECK(mlt_io_block(sched, MLT_OS_FOREVER) && rings == 3);
+    mlt_io_port_drop(sched, p[0]);
+    CHECK(!mlt_io_look_at_ports(sched) && rings == 3);
+    close(p[0]);
+    close(p[1]);
     mlt_sched_free(sched);
 }
 
@@ -334,12 +365,11 @@ static void test_bell(void)
     start(&a);
     for (int i = 0; i < 3; i++)
         CHECK(send(s[1], "", 0, MSG_DONTWAIT) == 0);
-    uint64_t before = mlt_os_now_ns();
     mlt_io_block(sched, -1); // returns for the bell
-    CHECK(a.fired == 0 && mlt_os_now_ns() - before < 500 * MS);
+    CHECK(a.fired == 0);
     char byte;
     CHECK(recv(s[0], &byte, 1, MSG_DONTWAIT) < 0); // read empty
-    before = mlt_os_now_ns();
+    uint64_t before = mlt_os_now_ns();
     mlt_io_block(sched, 5 * MS);
     CHECK(mlt_os_now_ns() - before >= 5 * MS);
     mlt_watch_stop(sched, &a.watch);
@@ -424,6 +454,7 @@ int main(void)
     test_insistent();
     test_sleepers();
     test_directions();
+    test_ready_port();
     test_in_fire();
     test_odd_descriptors();
     test_reuse();

@@ -256,7 +256,7 @@ void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to))
     note_guard(sched);
 }
 
-void mlt_sched_watch(mlt_sched *sched, bool watched)
+void mlt_sched_watch(mlt_sched *sched, uint8_t watched)
 {
     sched->watched = watched;
     if (!sched->solo)
@@ -655,8 +655,11 @@ static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wai
                        .peer = message ? wait->peer : -1,
                        .tag = message ? wait->tag : -1,
                        .bytes = message ? wait->bytes : 0};
-    mlt_above.saw(sched->idle_arg, me->user, &sight);
-    uint64_t start = mlt_os_now_ns();
+    bool counts = sched->watched & MLT_WATCH_TOOLS;
+    if (counts)
+        mlt_above.saw(sched->idle_arg, me->user, &sight);
+    uint64_t start = counts ? mlt_os_now_ns() : 0;
+    sight.since = mlt_arch_cycles();
     me->wait = wait;
     me->state = MLT_FIBER_PARKED;
     if (sched->solo)
@@ -664,7 +667,7 @@ static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wai
     else
         suspend_slowly(sched, me);
     sight.kind = MLT_SIGHT_GOES_ON;
-    sight.bytes = mlt_os_now_ns() - start;
+    sight.bytes = counts ? mlt_os_now_ns() - start : 0;
     mlt_above.saw(sched->idle_arg, me->user, &sight);
 }
 
@@ -673,7 +676,9 @@ void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
     mlt_fiber *me = sched->current;
     if (MLT_UNLIKELY(!sched->plain && (sched->pinned || sched->watched))) {
         mlt_sched_refuse(sched, wait->call);
-        if (mlt_above.saw && sched->watched) {
+        bool quiet = sched->quiet && sched->watched == MLT_WATCH_TRACE;
+        sched->quiet = false;
+        if (mlt_above.saw && sched->watched && !quiet) {
             park_watched(sched, me, wait);
             return;
         }

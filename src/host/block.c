@@ -49,7 +49,7 @@ static bool can_park(const mlt_sched *sched)
 static inline mlt_sched *worker_of(const void *caller)
 {
     mlt_sched *sched = mlt_sched_self;
-    if (MLT_LIKELY(!sched || !sched->stacks))
+    if (MLT_LIKELY(!sched || !sched->stacks || mlt_os_foreign))
         return NULL;
     return can_park(sched) && !mlt_caller_is_ours(caller) ? sched : NULL;
 }

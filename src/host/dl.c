@@ -27,6 +27,7 @@
 #include "image/late.h"
 #include "image/object.h"
 #include "image/search.h"
+#include "os/os.h"
 
 enum { WHY_BYTES = 512 };
 
@@ -200,8 +201,7 @@ static char *path_of(const struct link_map *map)
     char program[PATH_MAX];
     if (map->l_name && map->l_name[0])
         return mlt_text_of("%s", map->l_name);
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    return mlt_text_of("%.*s", n > 0 ? (int)n : 0, program);
+    return mlt_text_of("%s", realpath(mlt_os_program(), program) ? program : "");
 }
 
 static char *search(const mlt_elf_links *links, const char *name, const char *origin)

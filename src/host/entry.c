@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "base/settings.h"
 #include "boot/ctl.h"
+#include "boot/foreign/launcher.h"
 #include "boot/job.h"
 #include "csp/state.h"
 #include "fiber/fault.h"
@@ -40,7 +41,13 @@
 #include "host/start.h"
 #include "p2p/settings.h"
 
-enum { WHY_BYTES = 512, ARGS_ON_STACK = 2048, THREAD_STACK = 8 << 20, EXIT_CANNOT_START = 70 };
+enum {
+    LAST_WORDS_US = 50000,
+    WHY_BYTES = 1024,
+    ARGS_ON_STACK = 2048,
+    THREAD_STACK = 8 << 20,
+    EXIT_CANNOT_START = 70
+};
 
 typedef int main_function(int argc, char **argv, char **envp);
 
@@ -122,10 +129,21 @@ void mlt_entry_count_init(void)
         tell(MLT_CTL_INIT);
 }
 
+// Hydra and Open MPI take a process that ends without a word to them as one that has failed.
+static void close_launcher(void)
+{
+    mlt_launcher *launcher = program.boot.launcher;
+    program.boot.launcher = NULL;
+    if (launcher)
+        launcher->protocol->close(launcher);
+}
+
 void mlt_entry_count_final(void)
 {
-    if (atomic_fetch_add_explicit(&program.finalized, 1, memory_order_acq_rel) + 1 == own_ranks())
-        tell(MLT_CTL_FINAL);
+    if (atomic_fetch_add_explicit(&program.finalized, 1, memory_order_acq_rel) + 1 != own_ranks())
+        return;
+    tell(MLT_CTL_FINAL);
+    close_launcher();
 }
 
 _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
@@ -140,6 +158,11 @@ _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
                     sentence);
         else
             mlt_log("%s", sentence);
+    }
+    if (program.boot.launcher) {
+        // What was said shall be read before the launcher ends those who read it.
+        (void)usleep(LAST_WORDS_US);
+        program.boot.launcher->protocol->abort(program.boot.launcher, status);
     }
     mlt_leave(status);
 }
@@ -174,11 +197,16 @@ static _Noreturn void cannot_start_late(uint32_t ranks)
 
 // ---- joining
 
-// The number of ranks that the launcher wants in this process; 1 without a launcher. Does not join.
+// The number of ranks that the launcher, or MILLET_NFG, wants in this process. Does not join.
 static uint32_t ranks_wanted(void)
 {
     const char *fd = getenv("MILLET_JOB_FD"), *proc = getenv("MILLET_PROC");
-    if (!fd || !proc)
+    if (!fd) {
+        mlt_boot_grain grain = mlt_boot_grain_wanted();
+        uint64_t ranks = (uint64_t)grain.workers * grain.ranks;
+        return ranks <= INT32_MAX ? (uint32_t)ranks : 1;
+    }
+    if (!proc)
         return 1;
     char why[WHY_BYTES];
     mlt_job *job;
@@ -330,6 +358,9 @@ __attribute__((destructor)) static void only_rank_ends(void)
         return;
     atomic_store_explicit(&program.only, NULL, memory_order_relaxed);
     tell_exit(&worker->ranks[0], final_status(&worker->ranks[0]));
+    if (!mlt_thread_is_ready(
+            &worker->ranks[0])) // it has used sessions or channels, and may never call MPI_Finalize
+        close_launcher();
     if (mlt_sched_self != worker->sched || has_threads(worker))
         return; // another thread called exit, or lives: it may be in the middle of a call
     if (worker->sched->current != &worker->sched->home) {
@@ -481,7 +512,9 @@ static void run_workers(void)
     for (uint32_t i = 1; i < proc->workers; i++)
         if (pthread_create(&threads[i], &attr, run_worker,
                            (void *)(uintptr_t)(proc->first_worker + i)) != 0)
-            cannot_start("the system refuses another thread: fewer workers, or --workers process");
+            cannot_start(
+                "the system refuses another thread (`ulimit -u`, or the limit of processes of the "
+                "container): fewer workers, or --workers process");
     run_worker((void *)(uintptr_t)proc->first_worker);
     mlt_threads_count_parked(true);
     for (uint32_t i = 1; i < proc->workers; i++)
@@ -520,6 +553,7 @@ static int run_program(int argc, char **argv, char **envp)
     if (program.boot.ctl >= 0 && mlt_output_is_lost(-1))
         note_status(EXIT_FAILURE);
     tell(MLT_CTL_DONE);
+    close_launcher();
     if (atomic_load_explicit(&program.quick, memory_order_relaxed)) {
         fflush(NULL); // of ranks that returned
         quick_exit(atomic_load_explicit(&program.status, memory_order_relaxed));

@@ -112,7 +112,7 @@ static void close_file(mlt_line *line)
 // Writes what the line holds and a piece, with the label if labels are wanted.
 static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size_t length)
 {
-    char label[24];
+    char label[64];
     struct iovec parts[3];
     int n = 0, error;
     if (pattern_of(which)) {
@@ -125,7 +125,9 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
             close_file(line);
     } else {
         if (mlt_host_settings.label && !line->inside) {
-            int size = snprintf(label, sizeof label, "[%d] ", me->world);
+            const char *job = mlt_host_settings.job;
+            int size =
+                snprintf(label, sizeof label, "[%.32s%s%d] ", job, *job ? ":" : "", me->world);
             parts[n++] = (struct iovec){label, (size_t)size};
         }
         parts[n++] = (struct iovec){line->text, line->length};

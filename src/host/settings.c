@@ -23,6 +23,10 @@ static const mlt_setting settings[] = {
      "each line of output begins with [rank], in processes that hold several ranks; mpirun -l sets "
      "it",
      &mlt_host_settings.label, MLT_SCOPE_LAUNCH},
+    {"job", MLT_SETTING_TEXT, "", NULL,
+     "the name of a job that MPI_Comm_spawn has started, which stands in its labels: [1:rank]; "
+     "mpirun sets it",
+     &mlt_host_settings.job, MLT_SCOPE_LAUNCH},
     {"outfile", MLT_SETTING_TEXT, "", NULL,
      "standard output of each rank goes into a file of this name, in which %r is the rank, %h the "
      "host and %p the process id; mpirun -outfile-pattern sets it",
@@ -35,6 +39,16 @@ static const mlt_setting settings[] = {
      "the rank that has standard input, or all, or none, in processes that hold several ranks; "
      "mpirun --stdin sets it",
      &mlt_host_settings.input, MLT_SCOPE_LAUNCH},
+    {"nfg", MLT_SETTING_INT, "1", NULL,
+     "ranks of each worker of a process that mpirun has not started: under srun or another MPI's "
+     "launcher N processes make N times as many ranks. Under mpirun -nfg says it",
+     &mlt_host_settings.nfg, MLT_SCOPE_LAUNCH},
+    {"threads", MLT_SETTING_INT, "1", NULL,
+     "workers of a process that mpirun has not started, each a thread with nfg ranks",
+     &mlt_host_settings.threads, MLT_SCOPE_LAUNCH},
+    {"alone", MLT_SETTING_BOOL, "no", NULL,
+     "makes each process that mpirun has not started a job of its own, whatever launcher has",
+     &mlt_host_settings.alone, MLT_SCOPE_LAUNCH},
 };
 
 const mlt_settings_table mlt_host_settings_table = {"host", settings,

@@ -9,12 +9,15 @@
 
 typedef struct mlt_host_conf {
     int64_t label;
+    const char *job; // "": the first of its family
     // Images are made before settings are read, so globals.c takes these from the environment
     // itself; here they are checked, and known to `millet info`.
     int64_t globals;
     const char *private_libraries, *shared_libraries;
     const char *outfile, *errfile; // "": none
     const char *input;             // a rank, "all", "none"
+    // The job is joined by them (boot/ctl.h); here they are checked.
+    int64_t nfg, threads, alone;
 } mlt_host_conf;
 
 extern mlt_host_conf mlt_host_settings;

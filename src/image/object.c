@@ -254,7 +254,7 @@ static bool is_known(const list *l, const struct dl_phdr_info *info)
 // the loader itself has no base, and says which file it took.
 static const char *program_path(void)
 {
-    return getauxval(AT_BASE) ? "/proc/self/exe" : (const char *)getauxval(AT_EXECFN);
+    return getauxval(AT_BASE) ? mlt_os_program() : (const char *)getauxval(AT_EXECFN);
 }
 
 static int add(struct dl_phdr_info *info, size_t size, void *user)

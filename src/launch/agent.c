@@ -8,15 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "launch/hosts/ports.h"
+#include "launch/kin/asks.h"
+#include "launch/live/look.h"
 #include "launch/loop.h"
 #include "launch/plan/bind.h"
 #include "launch/plan/env.h"
@@ -25,6 +30,7 @@
 #include "launch/spawn.h"
 #include "launch/watch/hang.h"
 #include "launch/watch/lines.h"
+#include "os/memory.h"
 #include "os/os.h"
 
 #define MS UINT64_C(1000000)
@@ -32,8 +38,8 @@
 // Inherited descriptors have numbers that scripts do not use themselves.
 enum { FIRST_FD = 20 };
 
-static const uint64_t collect_ns = 2000 * MS;
-static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
+static const uint64_t collect_ns = 2000 * MS; // since the last record
+static const uint64_t peek_ns = 250 * MS;     // then after 0.5, 1 and 2 s more
 static const uint64_t link_again_ns = 10 * MS;
 enum { MOST_PEEKS = 4, STOP_GRACE_US = 20000, START_AT_ONCE = 128 };
 
@@ -52,7 +58,9 @@ typedef struct child {
     pid_t mpi_pid; // of the process that attached; 0: none, or the system does not say
     int mpi_fd;    // pidfd of that process, if it is not `pid` but was started by it; else -1
     bool attached;
+    bool adopted; // somebody else has started it, and it has not ended
     bool crashed; // by a signal, said by itself
+    bool final;   // its ranks have called MPI_Finalize
 } child;
 
 struct mlt_agent {
@@ -74,6 +82,7 @@ struct mlt_agent {
     bool has_env;
 
     uint32_t workers; // of this host
+    uint64_t kills;   // of processes, when memory was used up (os/memory.h)
     uint32_t *epochs; // [workers] at the last look
     bool *stands;     // [workers] it has slept in that epoch for two looks
 
@@ -86,8 +95,13 @@ struct mlt_agent {
 
     late_link *late;
     uint32_t late_count, late_room;
+    mlt_asks *asks;
+
+    mlt_ports *ports; // NULL: no process has asked for any
+    char *why;        // of its death; NULL: it lives, or ends in order
 
     _Alignas(16) char packet[sizeof(mlt_ctl) + MLT_CTL_MAX_BODY + 1];
+    bool finalised; // a process of this host has left MPI_Finalize
 };
 
 static void tell(mlt_agent *a, mlt_frame_type type, uint32_t about, int64_t value, void *body,
@@ -195,6 +209,25 @@ static void look(mlt_agent *a, int64_t number)
     }
     mlt_job_look found = mlt_job_look_at(a->job);
     tell(a, MLT_FRAME_LOOKED, a->conf.host, number, &found, sizeof found);
+}
+
+// For people outside (launch/live/live.h).
+static void look_live(mlt_agent *a, int64_t number)
+{
+    mlt_live_child *children = mlt_take(a->count + 1, sizeof *children);
+    mlt_live_snap snap = {0};
+    mlt_text part = {0};
+    for (uint32_t i = 0; i < a->count; i++) {
+        const child *c = &a->children[i];
+        children[i] = (mlt_live_child){c->proc, c->mpi_pid && c->pid ? c->mpi_pid : c->pid};
+    }
+    mlt_live_look(&snap, a->job, a->conf.plan, children, a->count);
+    mlt_live_snap_pack(&snap, a->conf.host, &part);
+    mlt_text_put(&part, "", 1); // the NUL behind
+    tell(a, MLT_FRAME_LIVED, a->conf.host, number, part.text, part.length - 1);
+    mlt_text_free(&part);
+    mlt_live_snap_fini(&snap);
+    free(children);
 }
 
 // Why a worker of a process did not answer.
@@ -331,6 +364,53 @@ static void give_late(mlt_agent *a, uint64_t now)
     a->link_at = kept ? now + link_again_ns : 0;
 }
 
+// ---- Other jobs
+
+static void link_abroad(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
+{
+    mlt_agent_give_link(user, proc, link, fd);
+}
+
+static void job_lost(void *user, const char *text)
+{
+    mlt_agent *a = user;
+    char *body = mlt_text_of("%s", text);
+    if (!a->ending)
+        tell(a, MLT_FRAME_UNLINKED, a->count ? a->children[0].proc : 0, -1, body, strlen(body));
+    free(body);
+}
+
+static void take_desk(mlt_agent *a, const child *c, int fd)
+{
+    mlt_ports_conf conf = {.options = a->conf.options,
+                           .key = a->conf.key,
+                           .name = a->conf.plan->hosts[a->conf.host].host.name,
+                           .loop = a->conf.loop,
+                           .link = link_abroad,
+                           .lost = job_lost,
+                           .user = a};
+    if (!a->ports)
+        a->ports = mlt_ports_new(&conf);
+    mlt_ports_desk(a->ports, c->proc, fd);
+}
+
+static void take_want(mlt_agent *a, const child *c, const mlt_ctl *head)
+{
+    uint64_t bond = 0;
+    if (head->length == sizeof bond)
+        memcpy(&bond, a->packet + sizeof *head, sizeof bond);
+    if (bond && a->ports)
+        mlt_ports_want(a->ports, c->proc, bond, head->value);
+    else if (!bond && a->conf.want && head->value >= 0 && head->value < a->conf.plan->proc_count)
+        a->conf.want(a->conf.user, c->proc, (uint32_t)head->value);
+}
+
+void mlt_agent_dies(mlt_agent *a, const char *why)
+{
+    if (!a->why)
+        a->why = mlt_text_of("%s", why);
+}
+
 // ---- What processes say
 
 static void take_hello(child *c, pid_t sender)
@@ -351,6 +431,8 @@ static bool take_waits(mlt_agent *a, const child *c, const mlt_ctl *head)
     uint32_t local = mlt_job_place_at(a->job, head->detail)->local;
     if (a->answered[local])
         return false;
+    a->collect_until = mlt_os_now_ns() + collect_ns; // those of a million ranks may take longer
+    set_timer(a);
     if (head->type == MLT_CTL_PROCS) {
         bool first = !a->told[local];
         a->told[local] = true;
@@ -392,6 +474,17 @@ static void pass_crash(mlt_agent *a, child *c, const mlt_ctl *head, const char *
     free(more);
 }
 
+// mlt_asks_conf.tell.
+static void tell_spawn(void *user, uint32_t proc, int64_t number, char *request, size_t length)
+{
+    tell(user, MLT_FRAME_SPAWN, proc, number, request, length);
+}
+
+void mlt_agent_answer(mlt_agent *a, int64_t ask, const char *answer, size_t length)
+{
+    mlt_asks_answer(a->asks, ask, answer, length);
+}
+
 // The packet is in a->packet, with a NUL behind its body.
 static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sender)
 {
@@ -399,15 +492,24 @@ static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sende
         return; // a fork of the rank; it speaks for nobody, but may not use MPI either
     switch (head->type) {
     case MLT_CTL_WANT:
-        if (a->conf.want && head->value >= 0 && head->value < a->conf.plan->proc_count)
-            a->conf.want(a->conf.user, c->proc, (uint32_t)head->value);
+        take_want(a, c, head);
         return;
+    case MLT_CTL_DESK:
+        return; // without a descriptor
+    case MLT_CTL_PARTED:
+        if (a->ports)
+            mlt_ports_parted(a->ports, c->proc, (uint64_t)head->value);
+        return;
+    case MLT_CTL_FINAL:
+        c->final = a->finalised = true;
+        break;
     case MLT_CTL_CRASH:
         pass_crash(a, c, head, a->packet + sizeof *head);
         return;
     case MLT_CTL_WAITS:
     case MLT_CTL_WAITS_END:
     case MLT_CTL_PROCS:
+    case MLT_CTL_JOBS:
         if (take_waits(a, c, head))
             pass_on(a, c, head);
         if (a->collecting && a->open_answers == 0)
@@ -430,11 +532,27 @@ static void close_ctl(child *c)
     c->ctl.fd = -1;
 }
 
+// The process that sent a packet; 0: it is not known. *fd: the descriptor that came with it; -1: none.
+static pid_t sender_of(struct msghdr *message, int *fd)
+{
+    struct ucred from = {.pid = 0};
+    *fd = -1;
+    for (struct cmsghdr *about = CMSG_FIRSTHDR(message); about; about = CMSG_NXTHDR(message, about))
+        if (about->cmsg_level != SOL_SOCKET)
+            continue;
+        else if (about->cmsg_type == SCM_CREDENTIALS)
+            memcpy(&from, CMSG_DATA(about), sizeof from);
+        else if (about->cmsg_type == SCM_RIGHTS && about->cmsg_len >= CMSG_LEN(sizeof *fd))
+            memcpy(fd, CMSG_DATA(about), sizeof *fd);
+    return from.pid;
+}
+
 // Reads one packet. False: there is none now.
 static bool read_packet(child *c)
 {
     mlt_agent *a = c->agent;
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred))];
+    _Alignas(
+        struct cmsghdr) char control[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
     struct iovec whole = {.iov_base = a->packet, .iov_len = sizeof a->packet - 1};
     struct msghdr message = {.msg_iov = &whole,
                              .msg_iovlen = 1,
@@ -449,18 +567,23 @@ static bool read_packet(child *c)
         close_ctl(c);
         return false;
     }
-    pid_t sender = 0;
-    struct cmsghdr *about = CMSG_FIRSTHDR(&message);
-    if (about && about->cmsg_level == SOL_SOCKET && about->cmsg_type == SCM_CREDENTIALS) {
-        struct ucred from;
-        memcpy(&from, CMSG_DATA(about), sizeof from);
-        sender = from.pid;
-    }
-    mlt_ctl head;
-    if ((size_t)n < sizeof head)
+    int fd;
+    pid_t sender = sender_of(&message, &fd);
+    mlt_ctl head = {.type = 0};
+    if ((size_t)n >= sizeof head)
+        memcpy(&head, a->packet, sizeof head);
+    bool whole_packet = (size_t)n >= sizeof head && head.length <= (size_t)n - sizeof head;
+    if (whole_packet && head.type == MLT_CTL_SPAWN && fd >= 0) {
+        mlt_asks_take(a->asks, c->proc, fd);
         return true;
-    memcpy(&head, a->packet, sizeof head);
-    if (head.length > (size_t)n - sizeof head)
+    }
+    if (whole_packet && head.type == MLT_CTL_DESK && fd >= 0) {
+        take_desk(a, c, fd);
+        return true;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (!whole_packet)
         return true; // cut: not from our library
     a->packet[sizeof head + head.length] = '\0';
     take_packet(a, c, &head, sender);
@@ -483,11 +606,47 @@ void mlt_agent_hear(mlt_agent *a)
 
 // ---- Ends of processes
 
+// SIGKILL has no sender that could be asked, but the kernel counts those that it sent itself.
+static void tell_kill(mlt_agent *a)
+{
+    uint64_t kills = mlt_os_memory_kills(MLT_OS_PROC, MLT_OS_GROUPS);
+    if (kills > a->kills)
+        mlt_say(
+            "the kernel killed a process because memory was used up, this host's or that of its "
+            "control group (container): fewer ranks need less");
+    a->kills = kills;
+}
+
+static bool names_shm(const mlt_texts *env)
+{
+    static const char shm[] = "MILLET_FABRIC=ofi:shm";
+    for (size_t i = 0; i < env->count; i++)
+        if (strncmp(env->items[i], shm, sizeof shm - 1) == 0)
+            return true;
+    return false;
+}
+
+// libfabric's provider shm has memory by a name, which a process that is killed cannot remove.
+static void remove_fabric(const mlt_agent *a, const child *c)
+{
+    const mlt_options *options = a->conf.options;
+    char name[32];
+    if (!names_shm(&options->env) && !names_shm(&options->apps[plan_of(a, c->proc)->app].env))
+        return;
+    snprintf(name, sizeof name, "/%d:0:0", (int)c->pid);
+    (void)shm_unlink(name);
+}
+
 static void take_end(mlt_agent *a, child *c, int status, const struct rusage *usage)
 {
+    if (WIFSIGNALED(status))
+        remove_fabric(a, c);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && !a->ending)
+        tell_kill(a);
     while (c->ctl.fd >= 0 && read_packet(c)) // what it said last
         ;
     c->pid = 0;
+    c->adopted = false;
     close_ctl(c);
     if (c->mpi_fd >= 0)
         close(c->mpi_fd);
@@ -500,6 +659,8 @@ static void take_end(mlt_agent *a, child *c, int status, const struct rusage *us
     }
     if (a->conf.gone)
         a->conf.gone(a->conf.user, c->proc);
+    if (a->ports)
+        mlt_ports_gone(a->ports, c->proc, c->final && WIFEXITED(status));
     uint64_t peak[2] = {(uint64_t)usage->ru_maxrss * 1024, 0};
     tell(a, MLT_FRAME_ENDED, c->proc, status, peak, sizeof *peak);
 }
@@ -512,6 +673,19 @@ bool mlt_agent_reaped(mlt_agent *a, pid_t pid, int status, const struct rusage *
             return true;
         }
     return false;
+}
+
+void mlt_agent_lost(mlt_agent *a, uint32_t proc)
+{
+    static const struct rusage nothing;
+    child *c = child_of(a, proc);
+    if (c && c->adopted)
+        take_end(a, c, MLT_FRAME_UNKNOWN, &nothing);
+}
+
+bool mlt_agent_finalised(const mlt_agent *a)
+{
+    return a->finalised;
 }
 
 // ---- Start
@@ -646,6 +820,25 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
     return pid > 0 ? 0 : code;
 }
 
+// As start, for a process that somebody else has started.
+static int adopt(mlt_agent *a, child *c, char *why, size_t why_size)
+{
+    int pair[2];
+    pid_t pid = 0;
+    if (!open_ctl(pair, why, why_size))
+        return MLT_EXIT_SYSTEM;
+    c->adopted = a->conf.adopt(a->conf.user, c->proc, a->job_fd, pair[1], a->mixed, &pid);
+    close(pair[1]);
+    if (!c->adopted) {
+        close(pair[0]);
+        snprintf(why, why_size, "process %u ended before the job began", c->proc);
+        return MLT_EXIT_FAILED;
+    }
+    mlt_agent_started(a, c->proc, pid, pair[0]);
+    tell_start(a, c->proc, pid, NULL);
+    return 0;
+}
+
 // The environment of the app that `proc` belongs to; it stays while its processes follow.
 static mlt_env *env_of(mlt_agent *a, uint32_t proc)
 {
@@ -672,7 +865,8 @@ static void start_some(mlt_agent *a)
     int code = a->ending ? MLT_EXIT_FAILED : 0; // told to end: the rest is never started
     for (uint32_t i = 0; i < START_AT_ONCE && a->next < a->count && !code; i++, a->next++) {
         child *c = &a->children[a->next];
-        code = start(a, c, env_of(a, c->proc), why, sizeof why);
+        code = a->conf.adopt ? adopt(a, c, why, sizeof why)
+                             : start(a, c, env_of(a, c->proc), why, sizeof why);
     }
     if (!code && a->next < a->count) {
         a->start_at = mlt_os_now_ns();
@@ -741,6 +935,9 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame)
     case MLT_FRAME_ASK:
         collect(a);
         break;
+    case MLT_FRAME_LIVE:
+        look_live(a, frame->value);
+        break;
     default:
         break;
     }
@@ -759,6 +956,37 @@ static void list_children(mlt_agent *a)
     }
 }
 
+// Each rank that is a fiber writes to one page of its stack at least.
+static void check_memory(const mlt_agent *a)
+{
+    uint64_t fibers = 0, left = a->job->memory;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const mlt_plan_proc *proc = plan_of(a, a->children[i].proc);
+        fibers += proc->ranks > proc->workers ? proc->ranks : 0;
+    }
+    uint64_t least = fibers * mlt_os_page_size();
+    if (left && least > left)
+        mlt_quit(MLT_EXIT_SYSTEM,
+                 "the stacks of %llu ranks take at least %llu MiB of memory, but only %llu MiB are "
+                 "left on this host, or to its control group (container): fewer ranks need less",
+                 (unsigned long long)fibers, (unsigned long long)(least >> 20) + 1,
+                 (unsigned long long)(left >> 20));
+}
+
+// For -v: what this host, or the container, refuses, and what is done instead.
+static void tell_without(const mlt_agent *a)
+{
+    if (a->count > 1 && !a->job->readable)
+        mlt_say("without process_vm_readv, which this host refuses: large messages between "
+                "processes are copied twice");
+    if (a->job_fd >= 0 && !mlt_os_is_memfd(a->job_fd))
+        mlt_say("without memfd_create, which this host refuses: memory that processes share is in "
+                "files without names, in /dev/shm, TMPDIR or /tmp");
+    if (access("/proc/self/stat", R_OK) != 0)
+        mlt_say("without /proc, which is not mounted: memory that is left, states of stopped ranks "
+                "and what crashed ranks leave behind are not known");
+}
+
 mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
 {
     mlt_agent *a = mlt_take(1, sizeof *a);
@@ -771,6 +999,11 @@ mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
     mlt_bind_plan(&a->bind, conf->options->bind_to, conf->options->map_by, a->workers);
     if (!a->job)
         make_job(a);
+    a->asks = mlt_asks_new(&(mlt_asks_conf){.loop = conf->loop, .tell = tell_spawn, .user = a});
+    check_memory(a);
+    if (conf->options->verbose)
+        tell_without(a);
+    a->kills = mlt_os_memory_kills(MLT_OS_PROC, MLT_OS_GROUPS);
     a->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};
     if (a->timer.fd < 0 || !mlt_loop_add(conf->loop, &a->timer, EPOLLIN))
@@ -795,6 +1028,9 @@ void mlt_agent_free(mlt_agent *a)
     for (uint32_t i = 0; i < a->late_count; i++)
         if (a->late[i].fd >= 0)
             close(a->late[i].fd);
+    mlt_asks_free(a->asks);
+    mlt_ports_free(a->ports, a->why);
+    free(a->why);
     mlt_loop_remove(a->conf.loop, &a->timer);
     close(a->timer.fd);
     if (!a->conf.job)

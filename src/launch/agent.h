@@ -19,6 +19,7 @@
 #include "launch/io.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
+#include "net/key.h"
 
 typedef struct mlt_agent mlt_agent;
 
@@ -29,6 +30,7 @@ typedef struct mlt_agent_conf {
     const char *const *paths;   // [apps]: the files to execute, of those that run here
     const char *gdb;            // the file to execute for --gdb; NULL: not asked for, or not here
     uint64_t identity;          // of the job; 0: a new one, for a job on one host
+    const mlt_key *key;         // of the job; NULL: it has none, being on one host
     uint32_t cores;             // of this host
     int loop;
     mlt_io *io;
@@ -39,6 +41,10 @@ typedef struct mlt_agent_conf {
     void (*tell)(void *user, const mlt_frame *frame, char *body);
     // `proc` of this host wants a connection to a process of another host. May be NULL.
     void (*want)(void *user, uint32_t proc, uint32_t peer);
+    // Processes that somebody else has started: START hands `proc` the descriptors of its segment
+    // and its control channel, which stay the agent's, and tells its process id, 0 if that is not
+    // known. False: it is gone. NULL: START starts them.
+    bool (*adopt)(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mixed, pid_t *pid);
     // `proc` of this host has ended. May be NULL.
     void (*gone)(void *user, uint32_t proc);
     void *user;
@@ -50,12 +56,21 @@ void mlt_agent_free(mlt_agent *agent); // NULL is fine
 
 mlt_job *mlt_agent_job(const mlt_agent *agent);
 
-// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK. Others have no
+// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK, LIVE. Others have no
 // effect.
 void mlt_agent_take(mlt_agent *agent, const mlt_frame *frame);
 
+// An answer of the head to a rank that asks for another job (boot/kin.h).
+void mlt_agent_answer(mlt_agent *agent, int64_t ask, const char *answer, size_t length);
+
 // A child of this process has ended. False: it is none of the agent's.
 bool mlt_agent_reaped(mlt_agent *agent, pid_t pid, int status, const struct rusage *usage);
+
+// An adopted process has ended; nobody knows how.
+void mlt_agent_lost(mlt_agent *agent, uint32_t proc);
+
+// True if a process of this host has left MPI_Finalize, which all ranks of the job enter before.
+bool mlt_agent_finalised(const mlt_agent *agent);
 
 // Reads what the processes have said so far: which of them attached decides which gets a signal.
 void mlt_agent_hear(mlt_agent *agent);
@@ -63,6 +78,9 @@ void mlt_agent_hear(mlt_agent *agent);
 // A connection for a process of this host. The descriptor stays the caller's. Kept if the process
 // does not take it yet.
 void mlt_agent_give_link(mlt_agent *agent, uint32_t proc, const mlt_ctl_link *link, int fd);
+
+// The job ends because of this: jobs that it is connected with are told.
+void mlt_agent_dies(mlt_agent *agent, const char *why);
 
 // A process has been started, with this end of its control channel. For START, and for tests.
 void mlt_agent_started(mlt_agent *agent, uint32_t proc, pid_t pid, int ctl_fd);

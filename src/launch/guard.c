@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -74,6 +75,7 @@ static void look_at_children(pid_t watcher)
 static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, bool same_group)
 {
     siginfo_t info;
+    mlt_say_to(NULL, NULL); // who listens to the watcher does not listen to this process
     for (;;) {
         if (sigwaitinfo(blocked, &info) < 0)
             continue;
@@ -84,6 +86,16 @@ static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, bool same_gr
     }
 }
 
+static pid_t guard_pid;
+
+// A guard that SIGCONT has reached before the watcher finds it stopped, and stops again. It must not
+// stay so for ever.
+static void wake_guard(void)
+{
+    if (getppid() == guard_pid)
+        (void)kill(guard_pid, SIGCONT);
+}
+
 void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, bool reads_terminal)
 {
     int ends[2];
@@ -92,9 +104,12 @@ void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, bool reads_terminal)
         mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)fflush(NULL);
+    guard_pid = getpid();
     pid_t watcher = fork();
     if (watcher < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "no more processes can be started (%s); see `ulimit -u`",
+        mlt_quit(MLT_EXIT_SYSTEM,
+                 "no more processes can be started (%s); see `ulimit -u`, or the limit of "
+                 "processes of the container",
                  strerror(errno));
     if (watcher > 0) {
         close(ends[0]);
@@ -105,6 +120,7 @@ void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, bool reads_terminal)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)prctl(PR_SET_NAME, "millet-watch");
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT); // a stopped watcher must see the pipe, too
+    (void)atexit(wake_guard);
     if (!reads_terminal)
         (void)setpgid(0, 0);
 }

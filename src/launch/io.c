@@ -331,8 +331,11 @@ static void sink_put(sink *to, const char *text, size_t n)
 
 static void put_label(stream *s)
 {
-    char label[24];
-    int n = snprintf(label, sizeof label, "[%u] ", s->rank);
+    char label[64];
+    const char *job = s->io->options->job;
+    bool spawned = job && *job;
+    int n = snprintf(label, sizeof label, "[%.32s%s%u] ", spawned ? job : "", spawned ? ":" : "",
+                     s->rank);
     if (!s->inside && s->labels)
         sink_put(s->to, label, (size_t)n);
 }

@@ -19,6 +19,10 @@
 #include "launch/hosts/stage.h"
 #include "launch/hosts/task.h"
 #include "launch/io.h"
+#include "launch/kin/elder.h"
+#include "launch/kin/kin.h"
+#include "launch/live/live.h"
+#include "launch/live/progress.h"
 #include "launch/loop.h"
 #include "launch/numbers.h"
 #include "launch/plan/coll.h"
@@ -32,6 +36,8 @@
 #include "launch/program/program.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "launch/trace.h"
+#include "launch/watch/last.h"
 #include "launch/watch/report.h"
 #include "launch/watch/watch.h"
 #include "net/key.h"
@@ -54,7 +60,11 @@ typedef struct launch {
     mlt_stage_out *stage; // NULL: nothing is staged
     mlt_io *io;
     mlt_watch *watch;
+    mlt_live *live;
+    mlt_live_progress *progress; // NULL: nobody wants it
     mlt_guard guard;
+    mlt_kin *kin;
+    mlt_elder *elder; // NULL: nobody has spawned this job
 } launch;
 
 static const char *dir_of(const launch *l, const mlt_app *app)
@@ -309,6 +319,7 @@ static mlt_agent *make_agent(launch *l, uint32_t cores, uint64_t identity)
                            .paths = l->paths,
                            .gdb = l->gdb,
                            .identity = identity,
+                           .key = l->plan.host_count > 1 ? &l->key : NULL,
                            .cores = cores,
                            .loop = l->loop,
                            .io = l->io,
@@ -323,7 +334,7 @@ static mlt_agent *make_agent(launch *l, uint32_t cores, uint64_t identity)
 // This program, by the name that it has on other hosts as well.
 static char *own_path(void)
 {
-    char *path = realpath("/proc/self/exe", NULL);
+    char *path = realpath(mlt_os_program(), NULL);
     if (!path)
         mlt_quit(MLT_EXIT_SYSTEM, "mpirun does not know where it is: %s; --launch-agent tells it",
                  strerror(errno));
@@ -392,6 +403,107 @@ static mlt_links *make_links(launch *l, uint64_t identity)
     return mlt_links_new(&conf);
 }
 
+// ---- The family
+
+// MPI_UNIVERSE_SIZE: how many ranks can usefully run, in the slots of the hosts that were named, or on
+// the cores of this one. A spawned job has it from its parent.
+static void note_universe(launch *l, uint32_t cores)
+{
+    static const char name[] = "MILLET_UNIVERSE=";
+    mlt_texts *env = &l->options->env;
+    uint64_t slots = 0;
+    for (uint32_t h = 0; h < l->plan.named.count; h++)
+        slots += l->plan.named.hosts[h].slots;
+    slots = slots ? slots : cores;
+    slots = slots > l->plan.ranks ? slots : l->plan.ranks;
+    for (size_t i = 0; i < env->count; i++)
+        if (strncmp(env->items[i], name, sizeof name - 1) == 0)
+            return;
+    mlt_texts_add(env, mlt_text_of("%s%llu", name, (unsigned long long)slots));
+}
+
+// mlt_kin_conf.answer.
+static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer, size_t length)
+{
+    const launch *l = user;
+    mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
+                       .from = MLT_FRAME_HEAD,
+                       .to = host,
+                       .length = (uint32_t)length,
+                       .value = ask};
+    if (host == l->host && l->agent)
+        mlt_agent_answer(l->agent, ask, answer, length);
+    else if (l->crew)
+        mlt_crew_send(l->crew, &frame, answer);
+}
+
+// mlt_kin_conf.ended.
+static void kin_ended(void *user, const char *job, int code, int signal)
+{
+    const launch *l = user;
+    mlt_watch_kin_ended(l->watch, job, code, signal);
+}
+
+// mlt_kin_conf.fails, mlt_elder_conf.fails.
+static void relative_fails(void *user)
+{
+    const launch *l = user;
+    mlt_watch_kin_fails(l->watch);
+}
+
+// mlt_watch_conf.fails.
+static void tell_failure(void *user)
+{
+    const launch *l = user;
+    mlt_kin_fails(l->kin);
+    if (l->elder)
+        mlt_elder_fails(l->elder);
+}
+
+static mlt_kin *make_kin(launch *l)
+{
+    mlt_kin_conf conf = {.options = l->options,
+                         .plan = &l->plan,
+                         .loop = l->loop,
+                         .group = l->guard.group,
+                         .answer = answer_spawn,
+                         .ended = kin_ended,
+                         .fails = relative_fails,
+                         .user = l};
+    return mlt_kin_new(&conf);
+}
+
+// mlt_watch_conf.born.
+static void tell_birth(void *user)
+{
+    const launch *l = user;
+    mlt_elder_born(l->elder, &l->plan);
+}
+
+static void family_time_over(void *user, double limit_s)
+{
+    const launch *l = user;
+    l->options->timeout_s = limit_s;
+    mlt_watch_time_over(l->watch);
+}
+
+static void elder_gone(void *user)
+{
+    const launch *l = user;
+    mlt_watch_abandon(l->watch);
+}
+
+static void join_elder(launch *l)
+{
+    mlt_elder_conf conf = {.loop = l->loop,
+                           .time_over = family_time_over,
+                           .fails = relative_fails,
+                           .gone = elder_gone,
+                           .user = l};
+    if (l->elder)
+        mlt_elder_watch(l->elder, &conf);
+}
+
 // ---- --stage
 
 static void send_stage(void *user, const mlt_frame *frame, const void *body)
@@ -442,47 +554,50 @@ static void start_agents(launch *l, uint32_t cores)
     begin_stage(l);
 }
 
-// False: there is no memory for it.
-static bool print_report(launch *l, mlt_report *report, mlt_path_map *map)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return false;
-    mlt_texts grains = {NULL, 0};
-    for (size_t a = 0; a < l->options->app_count; a++)
-        if (l->options->apps[a].told)
-            mlt_texts_add(&grains, l->options->apps[a].told);
-    mlt_report_print(report, l->options->apps[0].argv[0], &grains, mlt_os_now_ns() - l->started_ns,
-                     out);
-    free(grains.items);
-    mlt_path_map_report(map, out);
-    mlt_report_advise(report, out);
-    bool whole = fclose(out) == 0;
-    mlt_say_raw(text, size);
-    free(text);
-    return whole;
-}
-
-static void print_leaks(const mlt_options *options, mlt_leaks *leaks)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = leaks->count && !options->quiet ? open_memstream(&text, &size) : NULL;
-    if (!out)
-        return;
-    mlt_leaks_print(leaks, out);
-    if (fclose(out) == 0)
-        mlt_say_raw(text, size);
-    free(text);
-}
-
 // A book whose paths count is answered, whether or not anybody asks.
 static void print_paths(const mlt_options *options, mlt_path_map *map)
 {
     if (options->paths || map->path_count)
         mlt_path_map_write(map, options->apps[0].argv[0], options->paths ? options->paths : "-");
+}
+
+// ---- What people outside ask
+
+static void ask_live(void *user, int64_t number, bool *answers)
+{
+    const launch *l = user;
+    mlt_watch_ask_live(l->watch, number, answers);
+}
+
+static uint32_t change_paths(void *user, const char *file, const char **why)
+{
+    const launch *l = user;
+    *why = strlen(file) >= MLT_JOB_FILE ? "the book's name is too long"
+           : !l->agent || l->crew ? "a job over several hosts cannot be given a book while it runs"
+                                  : "";
+    return **why ? 0 : mlt_job_want_change(mlt_agent_job(l->agent), file);
+}
+
+static void begin_live(launch *l)
+{
+    mlt_live_conf conf = {.options = l->options,
+                          .plan = &l->plan,
+                          .loop = l->loop,
+                          .pid = l->guard.fd >= 0 ? getppid() : getpid(),
+                          .started_ns = l->started_ns,
+                          .ask = ask_live,
+                          .change = change_paths,
+                          .user = l};
+    l->live = mlt_live_new(&conf);
+    l->progress = mlt_live_progress_new(l->live, l->options, l->loop);
+    mlt_watch_live(l->watch, l->live);
+}
+
+static void end_live(launch *l)
+{
+    mlt_watch_live(l->watch, NULL);
+    mlt_live_progress_free(l->progress);
+    mlt_live_free(l->live);
 }
 
 static uint32_t own_host(const mlt_plan *plan)
@@ -503,9 +618,9 @@ static int show_plan(const launch *l)
     return MLT_EXIT_FAILED;
 }
 
-int mlt_launch(mlt_options *options)
+int mlt_launch(mlt_options *options, mlt_elder *elder)
 {
-    launch l = {.options = options};
+    launch l = {.options = options, .elder = elder};
     uint32_t cores = (uint32_t)mlt_os_cores();
     sigset_t blocked;
     find_programs(&l);
@@ -513,6 +628,7 @@ int mlt_launch(mlt_options *options)
     mlt_plan_make(options, &l.plan);
     if (options->show_plan)
         return show_plan(&l);
+    note_universe(&l, cores);
     l.host = own_host(&l.plan);
     require_programs(&l);
     find_gdb(&l);
@@ -526,6 +642,7 @@ int mlt_launch(mlt_options *options)
     l.started_ns = mlt_os_now_ns();
     l.loop = mlt_loop_new();
     l.io = make_io(&l);
+    l.kin = make_kin(&l);
     mlt_report *report =
         options->report ? mlt_report_new(&l.plan, l.host == MLT_FRAME_HEAD ? 0 : cores) : NULL;
     mlt_path_map map;
@@ -541,24 +658,37 @@ int mlt_launch(mlt_options *options)
                            .shared = note_shared,
                            .io = l.io,
                            .progress = tell_stage,
+                           .kin = l.kin,
+                           .born = elder ? tell_birth : NULL,
+                           .fails = tell_failure,
                            .user = &l,
                            .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);
+    begin_live(&l);
+    mlt_launch_trace_begin(options, l.plan.ranks);
+    join_elder(&l);
     start_agents(&l, cores);
     int code = mlt_watch_run(l.watch);
+    end_live(&l);
     bool interrupted = mlt_watch_interrupted(l.watch);
     mlt_spawn_restore(signal_fd);
     if (!mlt_io_finish(l.io, interrupted) && !code)
         code = MLT_EXIT_FAILED;
-    if (report && !print_report(&l, report, &map)) {
+    if (report && !mlt_last_report(options, report, &map, mlt_os_now_ns() - l.started_ns)) {
         mlt_say(MLT_NO_ROOM "the report");
         code = code ? code : MLT_EXIT_SYSTEM;
     }
-    print_leaks(options, &leaks);
+    mlt_launch_trace_end(options, code);
+    mlt_last_leaks(options, &leaks);
     mlt_leaks_free(&leaks);
     print_paths(options, &map);
     mlt_path_map_fini(&map);
     mlt_report_free(report);
+    if (l.agent && mlt_watch_why(l.watch))
+        mlt_agent_dies(l.agent, mlt_watch_why(l.watch));
+    if (elder)
+        mlt_elder_end(elder, code);
+    mlt_kin_free(l.kin);
     mlt_watch_free(l.watch);
     mlt_links_free(l.links);
     mlt_agent_free(l.agent);

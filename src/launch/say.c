@@ -41,6 +41,24 @@ static struct { // mlt_say_to
     void (*quit)(int code, const char *text);
 } receiver;
 
+static char name[64] = "mpirun";
+
+void mlt_say_as(const char *job)
+{
+    if (job)
+        snprintf(name, sizeof name, "mpirun: job %.40s", job);
+}
+
+void mlt_say_by(const char *program)
+{
+    snprintf(name, sizeof name, "%s", program);
+}
+
+const char *mlt_say_name(void)
+{
+    return name;
+}
+
 void mlt_say_to(void (*say)(const char *text), void (*quit)(int code, const char *text))
 {
     receiver.say = say;
@@ -171,7 +189,7 @@ static void say(int code, const char *format, va_list args)
         free(text);
         return;
     }
-    int n = asprintf(&line, "mpirun: %s\n", text ? text : MLT_NO_ROOM "a message");
+    int n = asprintf(&line, "%s: %s\n", name, text ? text : MLT_NO_ROOM "a message");
     if (n > 0)
         mlt_say_raw(line, (size_t)n);
     free(text);

@@ -20,10 +20,20 @@ enum {
     MLT_EXIT_NOT_FOUND = 127,
 };
 
-// Writes "mpirun: <message>\n" to standard error, as mlt_say_raw does.
+// Writes "mpirun: <message>\n" to standard error, as mlt_say_raw does; of a spawned job
+// "mpirun: job 1: <message>\n".
 void mlt_say(const char *format, ...) MLT_PRINTF(1, 2);
 
-// An agent: messages go to `say` instead, and one that ends it to `quit`, with the exit code.
+// This is the mpirun of a spawned job of that name, which must stay. What its lines begin with is
+// mlt_say_name: "mpirun", or "mpirun: job 1".
+void mlt_say_as(const char *job);
+const char *mlt_say_name(void);
+
+// This is the agent of a job that mpirun has not started: its lines begin with that name.
+void mlt_say_by(const char *program);
+
+// An agent: messages go to `say` instead, and one that ends it to `quit`, with the exit code. NULL:
+// to standard error, as at the beginning.
 void mlt_say_to(void (*say)(const char *text), void (*quit)(int code, const char *text));
 
 // Writes the bytes to standard error, and drops them if its reader is gone. Never blocks: bytes

@@ -218,7 +218,9 @@ pid_t mlt_spawn_start(const mlt_spawn *spawn, int *code, char *why, size_t why_s
         return pid;
     *code = MLT_EXIT_SYSTEM;
     if (pid < 0) {
-        snprintf(why, why_size, "no more processes can be started (%s); see `ulimit -u`",
+        snprintf(why, why_size,
+                 "no more processes can be started (%s); see `ulimit -u`, or the limit of "
+                 "processes of the container",
                  strerror(errno));
     } else if (failure.step == STEP_DIR) {
         *code = MLT_EXIT_USAGE;

@@ -16,6 +16,7 @@
 #include "host/entry.h"
 #include "lib/settings.h"
 #include "mpi/coll/coll.h"
+#include "mpi/coll/outside.h"
 #include "mpi/comm/comm.h"
 #include "mpi/comm/context.h"
 #include "mpi/file.h"
@@ -25,7 +26,9 @@
 #include "mpi/p2p/partition.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
+#include "mpi/strict.h"
 #include "mpi/tool/tool.h"
+#include "mpi/trace.h"
 #include "mpi/win/win.h"
 #include "win/packet.h"
 
@@ -53,6 +56,8 @@ static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *pac
         mlt_win_packet(worker, from, packet, data, bytes);
     else if (mlt_part_owns_packet(packet->kind))
         mlt_part_packet(worker, from, packet, data, bytes);
+    else if (packet->kind == MLT_PACKET_STRICT)
+        mlt_strict_packet(worker, packet, data, bytes);
     else
         mlt_route_packet(worker, from, packet, data, bytes);
 }
@@ -63,9 +68,22 @@ static void look_at(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
     mlt_part_look(req, out);
 }
 
+static void saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
+{
+    mlt_mpi_trace_saw(worker, rank, sight);
+    mlt_tool_saw(worker, rank, sight);
+}
+
+static void forked(void)
+{
+    mlt_trace_forget();
+    mlt_flow_forked();
+}
+
 const mlt_above_calls mlt_above = {
     .refused = mlt_mpi_refused,
-    .saw = mlt_tool_saw,
+    .saw = saw,
+    .asked = mlt_outside_look,
     .deadlock = mlt_entry_deadlock,
     .note = noted,
     .packet = packet_came,
@@ -89,5 +107,5 @@ const mlt_above_calls mlt_above = {
     .worker_begins = mlt_mpi_worker_init,
     .worker_ends = mlt_mpi_worker_fini,
     .rank_ends = mlt_file_close,
-    .forked = mlt_flow_forked,
+    .forked = forked,
 };

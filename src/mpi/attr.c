@@ -584,7 +584,7 @@ static const void *predefined(mlt_rank *me, int keyval)
     case MPI_APPNUM:
         return &mlt_job_proc_at(boot->job, boot->proc)->app;
     case MPI_UNIVERSE_SIZE:
-        return &boot->job->ranks;
+        return &boot->universe;
     default:
         return NULL;
     }

@@ -7,6 +7,7 @@
 
 #include "mpi/error/error.h"
 #include "mpi/self.h"
+#include "mpi/trace.h"
 #include "mpi_bodies.h"
 #include "os/os.h"
 
@@ -49,5 +50,8 @@ int mlt_mpi_Get_processor_name(mlt_rank *me, char *name, int *resultlen)
 
 int mlt_mpi_Pcontrol(mlt_rank *me, const int level)
 {
-    return MPI_SUCCESS; // for profiling libraries, which put their own in its place
+    // Other levels are for profiling libraries, which put their own function in its place.
+    if (level == 0 || level == 1)
+        mlt_mpi_trace_pause(me, level == 0);
+    return MPI_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include "host/getopt.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
+#include "mpi/dyn/parent.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/file.h"
@@ -30,7 +31,7 @@ static int open_rank(mlt_rank *me, uint16_t fn, int required)
     mlt_thread_ready(me);
     mpi->inited = true;
     mlt_entry_count_init();
-    return MPI_SUCCESS;
+    return mlt_parent_connect(me, fn);
 }
 
 static int init(mlt_rank *me, uint16_t fn, int required)
@@ -149,6 +150,9 @@ int mlt_mpi_Finalize(mlt_rank *me)
         mlt_goal_offload_end(me);
     if (mlt_strict_on)
         mlt_strict_look(me);
+    // What was sent to other jobs needs its connection before the communicators go, and their bonds.
+    if (me->worker->abroad)
+        mlt_p2p_let_go(me->worker);
     close_comms(me);
     mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);

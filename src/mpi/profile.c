@@ -86,6 +86,7 @@ static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
         .peak_rss = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0,
         .stack_size = worker->count > 1 ? mlt_sched_stack_size(worker->sched) : 0,
     };
+    stats.moves = ((const mlt_mpi_worker *)worker->mpi)->moves;
     memcpy(stats.messages, c->messages, sizeof stats.messages);
     memcpy(stats.bytes, c->bytes, sizeof stats.bytes);
     snprintf(stats.guard, sizeof stats.guard, "%s",

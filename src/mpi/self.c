@@ -17,6 +17,7 @@
 #include "mpi/strict.h"
 #include "mpi/tool/tool.h"
 #include "mpi/topo/reorder.h"
+#include "mpi/trace.h"
 #include "mpi/type/dtype.h"
 #include "mpi/win/win.h"
 
@@ -66,6 +67,7 @@ void mlt_mpi_joined(const mlt_boot *boot)
     atomic_store_explicit(&mlt_mpi_detour,
                           mlt_mpi_profiling || mlt_strict_on || boot->job->hosts > 1,
                           memory_order_relaxed);
+    mlt_mpi_trace_joined(boot);
 }
 
 void mlt_mpi_worker_init(mlt_worker *worker)
@@ -99,6 +101,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
         mlt_list_init(&ranks[i].comms);
     }
     mlt_tool_worker_begins(worker);
+    mlt_mpi_trace_worker_begins(worker);
 }
 
 void mlt_mpi_worker_fini(mlt_worker *worker)
@@ -106,6 +109,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     if (!w)
         return;
+    mlt_mpi_trace_worker_ends(worker);
     mlt_profile_send(worker); // of a program that has not called MPI_Finalize
     mlt_tool_worker_ends(worker);
     mlt_dtype_worker_fini(w, worker->count);

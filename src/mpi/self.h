@@ -11,6 +11,7 @@
 
 #include "base/list.h"
 #include "base/pool.h"
+#include "boot/ctl.h"
 #include "coll/alg/op.h"
 #include "host/life.h"
 #include "mpi/comm/comm.h"
@@ -25,6 +26,7 @@ struct mlt_dtype;     // dtype.h
 // A rank's part; rank->mpi. They are one array a worker.
 typedef struct mlt_mpi {
     mlt_comm world, self;
+    mlt_comm *parent;                 // MPI_Comm_get_parent's; NULL: none, or it was freed
     mlt_link comms;                   // the other communicators, by mlt_comm.link
     void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
@@ -70,6 +72,7 @@ typedef struct mlt_mpi_worker {
     mlt_pool jobs;                   // of collective operations, see coll.c
     struct mlt_coll_rooms *rooms;    // coll.c: memory for copies; NULL until the first
     bool coll_failed;                // an error of a collective call was raised
+    uint32_t change;                 // coll/outside.h: the last one from outside that it knows of
     struct {                         // op.c: what was found last; predefined ones only
         MPI_Op handle;
         const mlt_type *type;
@@ -77,10 +80,15 @@ typedef struct mlt_mpi_worker {
     } last_op;
     struct { // win/rma.c: the same of accumulates; named types only
         MPI_Op handle;
+        MPI_Datatype datatype; // type's handle
         const mlt_type *type;
+        uint64_t size; // of an element without gaps; 0: it has some
         mlt_win_deed deed;
     } last_deed;
-    const mlt_type *last_compared;     // win/rma.c: what was swapped last
+    struct { // win/rma.c: what was swapped last
+        MPI_Datatype datatype;
+        uint64_t size; // 0: nothing so far
+    } last_swap;
     uint32_t looks;                    // win/sync.c: calls that ended epochs
     struct mlt_coll_book *book;        // mpi/coll/rules.c: the job's rules; NULL: none
     struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
@@ -92,6 +100,9 @@ typedef struct mlt_mpi_worker {
     uint32_t watchers, met_told; // tool/tool.c: how many want it watched; watch.c
     struct mlt_parts *parts;     // partitioned requests; NULL until the first
     struct mlt_strict *strict;   // --strict: what was made; NULL until the first
+    mlt_ctl_moves moves;         // count.h
+    struct mlt_tracer *tracer;   // trace.h; NULL: no trace
+    struct mlt_trace_call *call; // ... the call that began last and still runs; NULL: none
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)

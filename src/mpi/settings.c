@@ -5,6 +5,8 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "mpi/trace_only.h"
+
 mlt_mpi_conf mlt_mpi_settings;
 
 static const mlt_setting settings[] = {
@@ -29,11 +31,24 @@ static const mlt_setting settings[] = {
      "the error handler that MPI_COMM_WORLD and MPI_COMM_SELF begin with; mpirun "
      "-initial-errhandler sets it",
      &mlt_mpi_settings.initial_errhandler, MLT_SCOPE_PROCESS},
+    {"trace", MLT_SETTING_TEXT, "", NULL,
+     "a file that exists, to which all processes append what they do; mpirun --trace makes it and "
+     "sets this",
+     &mlt_mpi_settings.trace, MLT_SCOPE_JOB},
+    {"trace_only", MLT_SETTING_TEXT, "", NULL,
+     "what a trace keeps: a list of ranks, functions, and p2p, coll, rma; mpirun --trace-only sets "
+     "it",
+     &mlt_mpi_settings.trace_only, MLT_SCOPE_JOB},
+    {"trace_paused", MLT_SETTING_BOOL, "no", NULL,
+     "a trace begins when the program calls MPI_Pcontrol(1); mpirun --trace-paused sets it",
+     &mlt_mpi_settings.trace_paused, MLT_SCOPE_JOB},
 };
 
 mlt_status mlt_mpi_settings_check(char *why, size_t why_size)
 {
     int64_t window = mlt_mpi_settings.goal_window;
+    if (mlt_trace_only_read(mlt_mpi_settings.trace_only, why, why_size) != MLT_OK)
+        return MLT_ERR_INVALID;
     if (window >= 0 && window <= INT_MAX)
         return MLT_OK;
     snprintf(why, why_size,

@@ -11,6 +11,9 @@
 typedef struct mlt_mpi_conf {
     int64_t goal_window, goal_offload;
     int64_t reproducible, strict;
+    const char *trace;      // the file; "": none
+    const char *trace_only; // trace_only.h
+    int64_t trace_paused;
     int64_t initial_errhandler; // index of its choices: fatal, abort, return
 } mlt_mpi_conf;
 

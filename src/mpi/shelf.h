@@ -11,28 +11,43 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/pool.h"
 
 // The head of an object that a handle is resolved to. A thread may look at a stale handle while
 // another takes or gives the same memory. That is the program's fault, and it must get an error
-// message; so the look is atomic, at a word that only mlt_shelf_name writes.
+// message; so the look is atomic, at a word that only mlt_shelf_name writes. The rest of the object
+// may be looked at only by those to whom it belongs if the name fits. Where objects belong to one rank,
+// their owner is a part of the name.
 typedef struct mlt_shelf_head {
     void *link; // the pool's, while it is free
-    _Atomic uint32_t magic;
+    _Atomic uint64_t name;
 } mlt_shelf_head;
+
+static inline uint64_t mlt_shelf_owned(uint32_t magic, uint32_t owner)
+{
+    return magic | (uint64_t)owner << 32;
+}
 
 // Relaxed in both: a thread that uses a handle got it from the thread that made the object, and
 // with it sees the rest.
-static inline bool mlt_shelf_is(const mlt_shelf_head *head, uint32_t magic)
+static inline bool mlt_shelf_is(const mlt_shelf_head *head, uint64_t name)
 {
-    return atomic_load_explicit(&head->magic, memory_order_relaxed) == magic;
+    return atomic_load_explicit(&head->name, memory_order_relaxed) == name;
 }
 
-// The object lives (magic) or does not (0).
-static inline void mlt_shelf_name(mlt_shelf_head *head, uint32_t magic)
+// The object lives (a magic, with its owner or without) or does not (0).
+static inline void mlt_shelf_name(mlt_shelf_head *head, uint64_t name)
 {
-    atomic_store_explicit(&head->magic, magic, memory_order_relaxed);
+    atomic_store_explicit(&head->name, name, memory_order_relaxed);
+}
+
+// Copies an object of so many bytes, which begins with its head, into one of the shelf, whose head stays.
+static inline void mlt_shelf_fill(void *object, const void *from, size_t bytes)
+{
+    memcpy((char *)object + sizeof(mlt_shelf_head), (const char *)from + sizeof(mlt_shelf_head),
+           bytes - sizeof(mlt_shelf_head));
 }
 
 typedef struct mlt_shelf {

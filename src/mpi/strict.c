@@ -28,7 +28,8 @@
 
 enum {
     BATCH = MLT_CTL_MAX_BODY / sizeof(mlt_ctl_leak),
-    MOST_PLACES = 200, // of a worker; whatever comes after that is told together
+    MOST_PLACES = 200,    // of a worker; whatever comes after that is told together
+    MOST_SENTS = 1 << 14, // of these a worker knows where they were sent
 };
 
 #define ELSEWHERE "at other places"
@@ -43,8 +44,30 @@ typedef struct made {
     uint8_t kind; // mlt_strict_kind
 } made;
 
+// Where a rank sent last to another with that tag; kept by both workers.
+typedef struct sent {
+    int32_t from, to; // the sender's rank in the communicator, and the receiver's world rank
+    int32_t tag;
+    uint32_t context;
+    const void *caller;      // the sender's
+    struct sent_from *place; // the receiver's
+} sent;
+
+// What travels.
+typedef struct sent_from {
+    char call[sizeof((mlt_ctl_leak *)0)->sender];
+    char place[sizeof((mlt_ctl_leak *)0)->sent];
+} sent_from;
+
+typedef struct sents {
+    mlt_table table; // of indices of `all`
+    sent *all;
+    size_t count, room;
+} sents;
+
 // A worker's.
 typedef struct mlt_strict {
+    sents out, in;
     mlt_table table; // of indices of `all`, by handle
     made *all;
     size_t count, room;
@@ -67,10 +90,20 @@ static mlt_strict *strict_of(const mlt_worker *worker)
     return w->strict;
 }
 
+static void free_sents(sents *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->all[i].place);
+    mlt_table_free(&s->table);
+    free(s->all);
+}
+
 void mlt_strict_free(struct mlt_strict *strict)
 {
     if (!strict)
         return;
+    free_sents(&strict->out);
+    free_sents(&strict->in);
     mlt_table_free(&strict->table);
     free(strict->all);
     free(strict->leaks);
@@ -104,6 +137,19 @@ void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t 
         return; // predefined ones are nobody's
     *note_of(strict_of(me->worker), handle, kind) =
         (made){.handle = handle, .rank = me, .caller = caller, .fn = fn, .kind = (uint8_t)kind};
+}
+
+void mlt_strict_request(mlt_rank *me, uint16_t fn, MPI_Request *request, const void *caller)
+{
+    if (me && me->worker->mpi && *request == mlt_req_sent_handle()) {
+        mlt_req *req = mlt_req_new(me);
+        mlt_req_fill_other(req, me, &mlt_mpi_of(me)->self);
+        req->kind = MLT_REQ_SEND;
+        req->done = true;
+        req->fn = fn;
+        *request = mlt_req_handle(req);
+    }
+    mlt_strict_made(me, fn, MLT_STRICT_REQUEST, (uintptr_t)*request, caller);
 }
 
 // ---- what still lives
@@ -228,20 +274,105 @@ void mlt_strict_look(mlt_rank *me)
 
 // ---- messages
 
+static uint32_t hash_of_sent(const sent *s)
+{
+    uint64_t ranks = (uint64_t)(uint32_t)s->from << 32 | (uint32_t)s->to;
+    uint64_t what = (uint64_t)(uint32_t)s->tag << 32 | s->context;
+    return mlt_hash_word(ranks * 0x9e3779b97f4a7c15 + what);
+}
+
+// NULL: there is none, and none was made, as there are too many or `make` is false.
+static sent *find_sent(sents *all, const sent *key, bool make)
+{
+    uint32_t hash = hash_of_sent(key);
+    mlt_table_look look = mlt_table_look_for(&all->table, hash);
+    while (mlt_table_next(&look)) {
+        sent *s = &all->all[look.word];
+        if (s->from == key->from && s->to == key->to && s->tag == key->tag &&
+            s->context == key->context)
+            return s;
+    }
+    if (!make || all->count == MOST_SENTS)
+        return NULL;
+    MLT_ARRAY_WANT(all->all, all->count + 1, all->room);
+    mlt_table_add(&all->table, hash, all->count);
+    all->all[all->count] = *key;
+    return &all->all[all->count++];
+}
+
+void mlt_strict_sent(mlt_rank *me, uint16_t fn, int dest, int tag, const mlt_comm *comm,
+                     const void *caller)
+{
+    if (!me || !me->worker->mpi || !comm || dest == MPI_PROC_NULL)
+        return;
+    sent key = {.from = comm->rank,
+                .to = mlt_comm_world_rank(comm, dest),
+                .tag = tag,
+                .context = comm->context};
+    if (key.to >= (int32_t)me->worker->boot->job->ranks)
+        return; // one of another job, which takes no packets
+    sent *known = find_sent(&strict_of(me->worker)->out, &key, true);
+    if (!known || known->caller == caller)
+        return;
+    known->caller = caller;
+    sent_from told = {{0}, {0}};
+    snprintf(told.call, sizeof told.call, "%s", mlt_fn_name(fn));
+    word_place(mlt_globals_original((uintptr_t)caller - 1), told.place, sizeof told.place);
+    mlt_packet packet = {.kind = MLT_PACKET_STRICT,
+                         .object = key.context,
+                         .word = tag,
+                         .src = key.from,
+                         .dst = key.to};
+    mlt_p2p_packet(me->worker, mlt_worker_of_rank(me->worker, key.to), &packet, &told, sizeof told);
+}
+
+void mlt_strict_packet(mlt_worker *worker, const mlt_packet *packet, const void *data,
+                       uint64_t bytes)
+{
+    sent key = {
+        .from = packet->src, .to = packet->dst, .tag = packet->word, .context = packet->object};
+    sent *known = worker->mpi && bytes == sizeof(sent_from)
+                      ? find_sent(&strict_of(worker)->in, &key, true)
+                      : NULL;
+    if (!known)
+        return;
+    if (!known->place)
+        known->place = mlt_take(1, sizeof *known->place);
+    memcpy(known->place, data, sizeof *known->place);
+    known->place->call[sizeof known->place->call - 1] = '\0';
+    known->place->place[sizeof known->place->place - 1] = '\0';
+}
+
+// The sender's place, if it is known.
+static void add_sender(mlt_strict *strict, const mlt_rank *rank, const mlt_msg *msg,
+                       mlt_ctl_leak *told)
+{
+    sent key = {.from = msg->src, .to = rank->world, .tag = msg->tag, .context = msg->context};
+    const sent *known = find_sent(&strict->in, &key, false);
+    if (!known || !known->place)
+        return;
+    memcpy(told->sender, known->place->call, sizeof told->sender);
+    memcpy(told->sent, known->place->place, sizeof told->sent);
+}
+
 static void look_at_message(mlt_strict *strict, mlt_rank *rank, const mlt_msg *msg)
 {
     char key[64], comm[32];
-    if (msg->context > MLT_CONTEXT_COMMS_LAST || msg->context % MLT_CONTEXTS != 0)
+    if (msg->context > MLT_CONTEXT_ABROAD_LAST || msg->context % MLT_CONTEXTS != 0)
         return; // the library's own
     if (msg->context == MLT_CONTEXT_WORLD)
         snprintf(comm, sizeof comm, "MPI_COMM_WORLD");
+    else if (msg->context >= MLT_CONTEXT_ABROAD)
+        snprintf(comm, sizeof comm, "a communicator of several jobs");
     else
         snprintf(comm, sizeof comm, "communicator #%u", (unsigned)(msg->context / MLT_CONTEXTS));
     snprintf(key, sizeof key, "tag %d, %s, ", (int)msg->tag, comm);
     leak *l = leak_of(strict, MLT_CTL_LEAK_MESSAGE, "", 0, key);
-    if (l->told.ranks == 0 && strcmp(l->told.place, ELSEWHERE) != 0)
+    if (l->told.ranks == 0 && strcmp(l->told.place, ELSEWHERE) != 0) {
         snprintf(l->told.place, sizeof l->told.place, "%s%llu bytes from rank %d", key,
                  (unsigned long long)msg->bytes, (int)msg->src);
+        add_sender(strict, rank, msg, &l->told);
+    }
     count(l, rank);
 }
 
@@ -261,9 +392,11 @@ static void look_at_messages(mlt_worker *worker)
 static void say(const mlt_ctl_leak *told)
 {
     bool message = strcmp(told->what, MLT_CTL_LEAK_MESSAGE) == 0;
-    mlt_log("note: rank %d: %llu %s%s not %s: %s%s%s", (int)told->rank,
+    mlt_log("note: rank %d: %llu %s%s not %s: %s%s%s%s%s%s%s", (int)told->rank,
             (unsigned long long)told->count, told->what, told->count == 1 ? " was" : "s were",
-            message ? "received" : "freed", told->call, told->call[0] ? " in " : "", told->place);
+            message ? "received" : "freed", told->call, told->call[0] ? " in " : "", told->place,
+            told->sender[0] ? ", sent by " : "", told->sender, told->sender[0] ? " in " : "",
+            told->sent);
 }
 
 static void send_batch(int ctl, const leak *leaks, size_t n)

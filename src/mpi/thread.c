@@ -149,7 +149,7 @@ void mlt_thread_first_end(mlt_first *first)
 
 mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
 {
-    mlt_detour detour = {.gate = NULL};
+    mlt_detour detour = {.gate = NULL, .call = {.peer = -1, .tag = -1}};
     if (!me) // and other threads may be in MPI_Init: nothing else is to be looked at
         return detour;
     if (mlt_thread_is_kept_out(me))
@@ -158,8 +158,10 @@ mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
     detour.gate = mlt_thread_lock(me);
     if (detour.gate)
         me->fn = fn; // inside: no other thread's call changes it
-    if (me->worker->watched)
+    if (me->worker->watched) {
         mlt_tool_called(me, fn);
+        detour.call.begin = mlt_arch_cycles();
+    }
     return detour;
 }
 
@@ -188,13 +190,15 @@ static bool leaves_request(uint16_t fn)
     }
 }
 
-void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour)
+void mlt_detour_end(mlt_rank *me, uint16_t fn, const mlt_detour *detour)
 {
     if (me && me->worker->unsent && !leaves_request(fn))
         mlt_p2p_let_go(me->worker);
     if (me && mlt_mpi_profiling)
-        mlt_mpi_count(me, fn, detour.start_ns);
-    if (me && me->worker->watched)
+        mlt_mpi_count(me, fn, detour->start_ns);
+    if (me && me->worker->watched) {
+        mlt_mpi_trace_called(me, fn, &detour->call);
         mlt_tool_call_ends(me);
-    mlt_thread_unlock(detour.gate);
+    }
+    mlt_thread_unlock(detour->gate);
 }

@@ -32,6 +32,7 @@
 #include "host/life.h"
 #include "host/start.h"
 #include "mpi/self.h"
+#include "mpi/trace.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
@@ -130,10 +131,11 @@ static inline void mlt_thread_step_in(mlt_rank *me, mlt_outside outside)
 typedef struct mlt_detour {
     mlt_gate *gate;
     uint64_t start_ns;
+    mlt_trace_call call; // its arguments: the surface fills them in
 } mlt_detour;
 
 // Before and after a body. me may be NULL.
 mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn);
-void mlt_detour_end(mlt_rank *me, uint16_t fn, mlt_detour detour);
+void mlt_detour_end(mlt_rank *me, uint16_t fn, const mlt_detour *detour);
 
 #endif

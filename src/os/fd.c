@@ -76,6 +76,12 @@ int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t t
     return broken ? -1 : n < 0 ? 0 : n;
 }
 
+int mlt_os_poll(struct pollfd *fds, uint32_t count, int timeout_ms)
+{
+    int n = poll(fds, count, timeout_ms);
+    return n < 0 && errno == EINTR ? 0 : n;
+}
+
 uint64_t mlt_os_file_number(int fd)
 {
     struct stat about;
@@ -282,6 +288,15 @@ int mlt_os_try_connect(int fd, const struct sockaddr *address, socklen_t length)
     return done;
 }
 
+bool mlt_os_is_stream(int fd)
+{
+    int type = 0, before = errno;
+    bool is = getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){sizeof type}) == 0 &&
+              type == SOCK_STREAM;
+    errno = before;
+    return is;
+}
+
 int mlt_os_connected(int fd)
 {
     struct pollfd look = {.fd = fd, .events = POLLOUT};
@@ -298,4 +313,52 @@ int mlt_os_connected(int fd)
 mlt_status mlt_os_random(void *to, size_t bytes)
 {
     return getrandom(to, bytes, GRND_NONBLOCK) == (ssize_t)bytes ? MLT_OK : MLT_ERR_SYSTEM;
+}
+
+// ---- descriptors that go along
+
+typedef union fd_room {
+    struct cmsghdr head;
+    char bytes[CMSG_SPACE(sizeof(int))];
+} fd_room;
+
+ssize_t mlt_os_send_with(int fd, const struct iovec *pieces, uint32_t count, int pass, bool waits)
+{
+    struct msghdr packet = {.msg_iov = (struct iovec *)(uintptr_t)pieces, .msg_iovlen = count};
+    fd_room room = {.bytes = {0}};
+    if (pass >= 0) {
+        packet.msg_control = room.bytes;
+        packet.msg_controllen = sizeof room.bytes;
+        struct cmsghdr *about = CMSG_FIRSTHDR(&packet);
+        about->cmsg_level = SOL_SOCKET;
+        about->cmsg_type = SCM_RIGHTS;
+        about->cmsg_len = CMSG_LEN(sizeof pass);
+        memcpy(CMSG_DATA(about), &pass, sizeof pass);
+    }
+    ssize_t n;
+    do
+        n = sendmsg(fd, &packet, MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT));
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+ssize_t mlt_os_receive_with(int fd, const struct iovec *pieces, uint32_t count, int *passed)
+{
+    fd_room room;
+    struct msghdr packet = {.msg_iov = (struct iovec *)(uintptr_t)pieces,
+                            .msg_iovlen = count,
+                            .msg_control = room.bytes,
+                            .msg_controllen = sizeof room.bytes};
+    ssize_t n;
+    *passed = -1;
+    do
+        n = recvmsg(fd, &packet, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return n;
+    for (struct cmsghdr *about = CMSG_FIRSTHDR(&packet); about; about = CMSG_NXTHDR(&packet, about))
+        if (about->cmsg_level == SOL_SOCKET && about->cmsg_type == SCM_RIGHTS &&
+            about->cmsg_len == CMSG_LEN(sizeof *passed))
+            memcpy(passed, CMSG_DATA(about), sizeof *passed); // there was room for one
+    return n;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// System calls on descriptors. Only mlt_os_epoll_wait blocks. Those that return an int or a length
-// return -1 and set errno on failure, as the system's own do.
+// System calls on descriptors. Only mlt_os_epoll_wait and mlt_os_poll block. Those that return an int
+// or a length return -1 and set errno on failure, as the system's own do.
 #ifndef MLT_OS_FD_H
 #define MLT_OS_FD_H
 
@@ -13,6 +13,8 @@
 #include "base/status.h"
 
 struct epoll_event;
+struct iovec;
+struct pollfd;
 
 // Close-on-exec.
 int mlt_os_epoll_new(void);
@@ -25,6 +27,9 @@ int mlt_os_epoll_remove(int epoll, int fd);
 // Blocks for timeout_ns, or MLT_OS_FOREVER (os.h). Returns how many are ready: 0 after a signal,
 // too; -1: `epoll` is none. errno stays.
 int mlt_os_epoll_wait(int epoll, struct epoll_event *events, int most, int64_t timeout_ns);
+
+// Blocks until one of them is ready, or for so long. Returns how many are: 0 after a signal, too.
+int mlt_os_poll(struct pollfd *fds, uint32_t count, int timeout_ms);
 
 // The number of the file that a descriptor refers to, which no other socket has; 0: it refers to
 // none. Tells whether the program has closed one of our descriptors and perhaps opened another file
@@ -49,9 +54,18 @@ ssize_t mlt_os_try_read(int fd, void *to, size_t bytes);
 ssize_t mlt_os_try_write(int fd, const void *from, size_t bytes);
 int mlt_os_try_accept(int fd, struct sockaddr *address, socklen_t *length);
 
+// sendmsg and recvmsg, with a descriptor that goes along; no signal, and tried again after one. pass: a
+// descriptor, which stays the caller's, or -1. waits: blocks if the socket does; else EAGAIN.
+// *passed: the descriptor that came, close-on-exec and the caller's, or -1. Receiving never blocks.
+ssize_t mlt_os_send_with(int fd, const struct iovec *pieces, uint32_t count, int pass, bool waits);
+ssize_t mlt_os_receive_with(int fd, const struct iovec *pieces, uint32_t count, int *passed);
+
 // -1 and EINPROGRESS: wait until it can be written to, then ask mlt_os_connected; EAGAIN (a local
 // peer has too many callers already): nothing tells when it is worth trying again.
 int mlt_os_try_connect(int fd, const struct sockaddr *address, socklen_t length);
+
+// Whether that is a stream socket. errno stays.
+bool mlt_os_is_stream(int fd);
 
 // How it went: 0; or -1 and why, EINPROGRESS if that is not known yet.
 int mlt_os_connected(int fd);

@@ -36,41 +36,50 @@ static uint64_t left_to(const char *folder, bool old)
     return most > now ? most - now : 0;
 }
 
-// Of a group and all above it; path begins with a slash, and is cut.
-static uint64_t left_up(const char *groups, bool old, char *path)
+// Looks at a control group, which is of the first version if `old`.
+typedef void group_look(const char *folder, bool old, uint64_t *out);
+
+static void look_left(const char *folder, bool old, uint64_t *out)
 {
-    uint64_t left = UINT64_MAX;
+    uint64_t here = left_to(folder, old);
+    *out = here < *out ? here : *out;
+}
+
+static void look_kills(const char *folder, bool old, uint64_t *out)
+{
+    uint64_t here = 0;
+    (void)number_in(folder, old ? "memory.oom_control" : "memory.events", "oom_kill ", &here);
+    *out = here > *out ? here : *out; // those of groups below count above, too
+}
+
+// A group and all above it; path begins with a slash, and is cut.
+static void look_up(const char *groups, bool old, char *path, group_look *look, uint64_t *out)
+{
     for (bool more = true; more;) {
         char folder[2 * PATH_MAX];
         snprintf(folder, sizeof folder, "%s%s%s", groups, old ? "/memory" : "", path);
-        uint64_t here = left_to(folder, old);
-        left = here < left ? here : left;
+        look(folder, old, out);
         char *slash = strrchr(path, '/');
         more = slash != NULL;
         if (more)
             *slash = '\0';
     }
-    return left;
 }
 
-static uint64_t left_to_groups(const char *proc, const char *groups)
+static void look_at_groups(const char *proc, const char *groups, group_look *look, uint64_t *out)
 {
     char path[PATH_MAX], line[PATH_MAX];
-    uint64_t left = UINT64_MAX;
     snprintf(path, sizeof path, "%s/self/cgroup", proc);
     FILE *in = fopen(path, "re");
     while (in && fgets(line, sizeof line, in)) { // "0::/path" or "7:memory:/path"
         line[strcspn(line, "\n")] = '\0';
         bool old = strstr(line, ":memory:/") != NULL;
         char *at = strchr(line, '/');
-        if (!at || (!old && strncmp(line, "0::", 3) != 0))
-            continue;
-        uint64_t here = left_up(groups, old, at);
-        left = here < left ? here : left;
+        if (at && (old || strncmp(line, "0::", 3) == 0))
+            look_up(groups, old, at, look, out);
     }
     if (in)
         fclose(in);
-    return left;
 }
 
 uint64_t mlt_os_memory_left(const char *proc, const char *groups)
@@ -79,6 +88,14 @@ uint64_t mlt_os_memory_left(const char *proc, const char *groups)
     if (!number_in(proc, "meminfo", "MemAvailable:", &kib))
         return 0;
     (void)number_in(proc, "meminfo", "SwapFree:", &swap);
-    uint64_t left = left_to_groups(proc, groups), host = (kib + swap) * 1024;
-    return host < left ? host : left;
+    uint64_t left = (kib + swap) * 1024;
+    look_at_groups(proc, groups, look_left, &left);
+    return left;
+}
+
+uint64_t mlt_os_memory_kills(const char *proc, const char *groups)
+{
+    uint64_t kills = 0;
+    look_at_groups(proc, groups, look_kills, &kills);
+    return kills;
 }

@@ -13,4 +13,8 @@
 // the system does not say. The folders are the two above.
 uint64_t mlt_os_memory_left(const char *proc, const char *groups);
 
+// How many processes of this one's control groups the kernel has killed because memory was used up;
+// 0 if the system does not say.
+uint64_t mlt_os_memory_kills(const char *proc, const char *groups);
+
 #endif

@@ -35,6 +35,14 @@ static uint64_t left(void)
     return mlt_os_memory_left(proc, groups);
 }
 
+static uint64_t kills(void)
+{
+    char proc[64], groups[64];
+    snprintf(proc, sizeof proc, "%s/proc", root);
+    snprintf(groups, sizeof groups, "%s/groups", root);
+    return mlt_os_memory_kills(proc, groups);
+}
+
 static void remove_all(void)
 {
     char command[128];
@@ -62,6 +70,11 @@ static void test_files(void)
     put("groups", "memory.max", "100\n");
     put("groups", "memory.current", "101\n");
     CHECK(left() == 0);
+    CHECK(kills() == 0); // the system says nothing
+    put("groups/a/b", "memory.events", "max 7\noom 4\noom_kill 2\n");
+    CHECK(kills() == 2);
+    put("groups/a", "memory.events", "oom_kill 3\n");
+    CHECK(kills() == 3);
 }
 
 static void test_old(void)
@@ -72,6 +85,9 @@ static void test_old(void)
     put("groups/memory/y", "memory.usage_in_bytes", "20000\n");
     put("groups/memory/y", "memory.stat", "cache 5\ntotal_cache 1000\n");
     CHECK(left() == 51000);
+    CHECK(kills() == 0);
+    put("groups/memory/y", "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 5\n");
+    CHECK(kills() == 5);
 }
 
 int main(void)

@@ -10,12 +10,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+_Thread_local uint32_t mlt_os_foreign __attribute__((tls_model("initial-exec")));
 
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
@@ -128,29 +131,68 @@ mlt_status mlt_os_make_private(void *at, size_t bytes)
     return MLT_ERR_NO_MEMORY;
 }
 
+bool mlt_os_is_memfd(int fd)
+{
+    int seals = fcntl(fd, F_GET_SEALS); // a file of tmpfs that is no memfd can take no more seals
+    return seals >= 0 && (!(seals & F_SEAL_SEAL) || (seals & F_SEAL_SHRINK));
+}
+
+// The size of a file. One that takes room elsewhere than in memory gets all of it now: a page that
+// has no room when it is touched would be a SIGBUS.
+static int set_size(int fd, uint64_t bytes)
+{
+    if (ftruncate(fd, (off_t)bytes) != 0)
+        return -1;
+    int error = bytes && !mlt_os_is_memfd(fd) ? posix_fallocate(fd, 0, (off_t)bytes) : 0;
+    errno = error ? error : errno;
+    return error ? -1 : 0;
+}
+
+static int sized(int fd, size_t bytes)
+{
+    if (fd < 0 || set_size(fd, bytes) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+static int unnamed_file(size_t bytes)
+{
+    const char *folders[] = {"/dev/shm", getenv("TMPDIR"), "/tmp"};
+    int fd = -1;
+    for (size_t i = 0; fd < 0 && i < sizeof folders / sizeof *folders; i++)
+        if (folders[i] && folders[i][0])
+            fd = sized(open(folders[i], O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600), bytes);
+    return fd;
+}
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008u // Linux 6.3; vm.memfd_noexec=2 asks for it
+#endif
+
 int mlt_os_memfd(const char *label, size_t bytes)
 {
-    int fd = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0)
-        return -1;
-    if (ftruncate(fd, (off_t)bytes) != 0) {
-        int why = errno;
-        close(fd);
-        errno = why;
-        return -1;
-    }
-    return fd;
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    int fd = memfd_create(label, flags | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(label, flags);
+    if (fd < 0 && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+        return unnamed_file(bytes);
+    return sized(fd, bytes);
 }
 
 mlt_status mlt_os_seal_size(int fd)
 {
     int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-    return fcntl(fd, F_ADD_SEALS, seals) == 0 ? MLT_OK : MLT_ERR_UNSUPPORTED;
+    return !mlt_os_is_memfd(fd) || fcntl(fd, F_ADD_SEALS, seals) == 0 ? MLT_OK
+                                                                      : MLT_ERR_UNSUPPORTED;
 }
 
 mlt_status mlt_os_resize(int fd, uint64_t bytes)
 {
-    return ftruncate(fd, (off_t)bytes) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
+    return set_size(fd, bytes) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
 }
 
 void *mlt_os_map_part(int fd, uint64_t offset, size_t bytes, size_t align)
@@ -236,8 +278,10 @@ mlt_status mlt_os_memory_state(mlt_os_memory *out)
     out->own = (uint64_t)resident * mlt_os_page_size();
     // A container's own limit may be far below the machine's.
     char used_text[64];
-    if (read_small("/sys/fs/cgroup/memory.max", text, sizeof text) && text[0] != 'm' &&
-        read_small("/sys/fs/cgroup/memory.current", used_text, sizeof used_text)) {
+    if ((read_small("/sys/fs/cgroup/memory.max", text, sizeof text) && text[0] != 'm' &&
+         read_small("/sys/fs/cgroup/memory.current", used_text, sizeof used_text)) ||
+        (read_small("/sys/fs/cgroup/memory/memory.limit_in_bytes", text, sizeof text) &&
+         read_small("/sys/fs/cgroup/memory/memory.usage_in_bytes", used_text, sizeof used_text))) {
         uint64_t limit = strtoull(text, NULL, 10), used = strtoull(used_text, NULL, 10);
         uint64_t left = limit > used ? limit - used : 0;
         if (limit < out->total)
@@ -416,9 +460,30 @@ mlt_status mlt_os_write_peer(pid_t peer, uint64_t to, const void *from, size_t b
     return copy_peer(process_vm_writev, peer, (char *)(uintptr_t)from, to, bytes);
 }
 
+mlt_status mlt_os_write_peer_pieces(pid_t peer, const mlt_os_peer_piece *pieces, uint32_t count)
+{
+    struct iovec local[MLT_OS_PEER_PIECES], remote[MLT_OS_PEER_PIECES];
+    size_t total = 0;
+    int saved = errno;
+    uint32_t i = 0;
+    do {
+        const mlt_os_peer_piece *p = &pieces[i];
+        local[i] = (struct iovec){.iov_base = (void *)(uintptr_t)p->from, .iov_len = p->bytes};
+        remote[i] = (struct iovec){.iov_base = (void *)(uintptr_t)p->to, .iov_len = p->bytes};
+        total += p->bytes;
+    } while (++i < count);
+    ssize_t n = process_vm_writev(peer, local, count, remote, count, 0);
+    errno = saved;
+    mlt_status status = MLT_OK;
+    for (i = 0; i < count && (size_t)n != total && status == MLT_OK; i++)
+        status = mlt_os_write_peer(peer, pieces[i].to, pieces[i].from, pieces[i].bytes);
+    return status;
+}
+
 void mlt_os_let_peers_in(pid_t ancestor)
 {
-    (void)prctl(PR_SET_PTRACER, (unsigned long)ancestor, 0, 0, 0); // EINVAL: nobody asks
+    unsigned long whom = ancestor == MLT_OS_ANYBODY ? PR_SET_PTRACER_ANY : (unsigned long)ancestor;
+    (void)prctl(PR_SET_PTRACER, whom, 0, 0, 0); // EINVAL: nobody asks
 }
 
 bool mlt_os_peers_readable(void)
@@ -434,6 +499,12 @@ bool mlt_os_peers_readable(void)
         close(fd);
     }
     return scope < '2' || (scope == '2' && geteuid() == 0);
+}
+
+const char *mlt_os_program(void)
+{
+    const char *started = (const char *)getauxval(AT_EXECFN);
+    return access("/proc/self/exe", F_OK) == 0 || !started ? "/proc/self/exe" : started;
 }
 
 void mlt_os_die_with_parent(void)

@@ -46,10 +46,13 @@ mlt_status mlt_os_make_private(void *at, size_t bytes) MLT_MUST_CHECK;
 mlt_status mlt_os_rewrite(const void *at, const void *from, size_t bytes) MLT_MUST_CHECK;
 
 // An anonymous file of this size in memory; nothing has a name on disk. Returns the descriptor
-// (close-on-exec) or -1.
+// (close-on-exec) or -1. Where a filter refuses memfd_create, it is a file without a name in
+// /dev/shm, TMPDIR or /tmp, whichever has room for all of it; mlt_os_is_memfd tells.
 int mlt_os_memfd(const char *label, size_t bytes);
+bool mlt_os_is_memfd(int fd);
 
 // Nobody can change the size of this memfd any more, which would kill the processes that map it.
+// Other files cannot be sealed; that is no error.
 mlt_status mlt_os_seal_size(int fd) MLT_MUST_CHECK;
 
 // Sets the size of a memfd. Maps a part of one (a page's multiple) at an address that is a multiple
@@ -110,15 +113,34 @@ mlt_status mlt_os_read_peer(pid_t peer, void *to, uint64_t from, size_t bytes) M
 mlt_status mlt_os_write_peer(pid_t peer, uint64_t to, const void *from,
                              size_t bytes) MLT_MUST_CHECK;
 
+// The same for 1 to MLT_OS_PEER_PIECES pieces by one call. If it fails, some may be written.
+enum { MLT_OS_PEER_PIECES = 64 };
+typedef struct mlt_os_peer_piece {
+    uint64_t to;
+    const void *from;
+    size_t bytes;
+} mlt_os_peer_piece;
+mlt_status mlt_os_write_peer_pieces(pid_t peer, const mlt_os_peer_piece *pieces,
+                                    uint32_t count) MLT_MUST_CHECK;
+
 // The descendants of that process may read and write this one's memory, where such a permission is
-// asked for (Yama's ptrace_scope 1).
+// asked for (Yama's ptrace_scope 1). MLT_OS_ANYBODY: so may any process of this user.
+enum { MLT_OS_ANYBODY = -1 };
 void mlt_os_let_peers_in(pid_t ancestor);
 
 // True if processes that let each other in as above may do so, as far as can be told: the system
 // calls are there, no filter refuses them, and the administrator has not closed them to all.
 bool mlt_os_peers_readable(void);
 
+// A path by which this program's file can be opened, also when it was renamed since. Where /proc is
+// not there, it is the name that the program was started by.
+const char *mlt_os_program(void);
+
 // The calling process gets SIGKILL when its parent ends.
 void mlt_os_die_with_parent(void);
+
+// Not 0: the thread is inside of a library that Millet has called, not the program. What that calls of
+// libc is no rank's: if it parked the rank (host/block.h), the library would be entered again.
+extern _Thread_local uint32_t mlt_os_foreign __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/os.h"
+
 // The folder of the file that this code was loaded from, without links.
 static bool own_folder(char out[PATH_MAX])
 {
@@ -18,7 +20,7 @@ static bool own_folder(char out[PATH_MAX])
     if (!dladdr1(&own_folder, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
         return false;
     // The program itself has no name there.
-    if (!realpath(map->l_name && map->l_name[0] ? map->l_name : "/proc/self/exe", out))
+    if (!realpath(map->l_name && map->l_name[0] ? map->l_name : mlt_os_program(), out))
         return false;
     char *slash = strrchr(out, '/');
     if (!slash)

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "os/os.h"
+
 typedef struct image {
     const void *base; // where it was loaded: which image this is
     const char *bytes;
@@ -108,7 +110,7 @@ mlt_os_symbol mlt_os_symbol_of(const void *pc)
     // The program itself has no name in the list; what it was called as may lie elsewhere by now.
     bool is_program = map && map->l_name && !map->l_name[0];
     if (last.base != about.dli_fbase || !last.bytes)
-        open_image(&last, is_program ? "/proc/self/exe" : about.dli_fname, about.dli_fbase);
+        open_image(&last, is_program ? mlt_os_program() : about.dli_fname, about.dli_fbase);
     uint64_t offset = 0;
     const char *name = name_of(&last, symbol.offset, &offset);
     // Of several names of one function the exported one is what people know.

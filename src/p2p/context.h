@@ -4,7 +4,8 @@
 // of a job use the same map.
 //
 //     0 .. 23                        MPI_COMM_WORLD and SELF, founding (mpi/comm/comm.h)
-//     24 .. 0x7fffffff               communicators, eight each (mpi/comm/context.h)
+//     24 .. 0x6fffffff               communicators, eight each (mpi/comm/context.h)
+//     0x70000000 .. 0x7fffffff       the same, those with ranks of several jobs
 //     0x80000000 .. 0xbfffffff       MPIX_Reduce_to, two each, by hash (mpi/coll/reduce_to.c)
 //     0xc0000000 .. 0xcfffffff       offers of partitioned messages, one for each communicator
 //     0xd0000000                     their data (mpi/p2p/partition_int.h)
@@ -17,7 +18,9 @@
 #include <stdint.h>
 
 #define MLT_CONTEXT_COMMS          UINT32_C(24)
-#define MLT_CONTEXT_COMMS_LAST     UINT32_C(0x7fffffff)
+#define MLT_CONTEXT_COMMS_LAST     UINT32_C(0x6fffffff)
+#define MLT_CONTEXT_ABROAD         UINT32_C(0x70000000)
+#define MLT_CONTEXT_ABROAD_LAST    UINT32_C(0x7fffffff)
 #define MLT_CONTEXT_REDUCE_TO      UINT32_C(0x80000000)
 #define MLT_CONTEXT_REDUCE_TO_LAST UINT32_C(0xbfffffff)
 #define MLT_CONTEXT_OFFERS         UINT32_C(0xc0000000)
@@ -29,10 +32,11 @@
 #define MLT_CONTEXT_CSP_LAST       UINT32_MAX
 
 _Static_assert(MLT_CONTEXT_COMMS < MLT_CONTEXT_COMMS_LAST &&
-                   MLT_CONTEXT_COMMS_LAST < MLT_CONTEXT_REDUCE_TO &&
+                   MLT_CONTEXT_COMMS_LAST < MLT_CONTEXT_ABROAD &&
+                   MLT_CONTEXT_ABROAD_LAST < MLT_CONTEXT_REDUCE_TO &&
                    MLT_CONTEXT_REDUCE_TO < MLT_CONTEXT_REDUCE_TO_LAST &&
                    MLT_CONTEXT_REDUCE_TO_LAST < MLT_CONTEXT_OFFERS &&
-                   MLT_CONTEXT_COMMS_LAST / 8 <= MLT_CONTEXT_OFFERS_LAST - MLT_CONTEXT_OFFERS &&
+                   MLT_CONTEXT_ABROAD_LAST / 8 <= MLT_CONTEXT_OFFERS_LAST - MLT_CONTEXT_OFFERS &&
                    MLT_CONTEXT_OFFERS_LAST < MLT_CONTEXT_PARTITIONS &&
                    MLT_CONTEXT_PARTITIONS < MLT_CONTEXT_FLOW &&
                    MLT_CONTEXT_FLOW < MLT_CONTEXT_FLOW_LAST &&

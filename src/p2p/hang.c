@@ -238,7 +238,7 @@ static void add_held(batch *b, const mlt_rank *rank)
     const mlt_link *all = &rank->unexpected.all;
     for (const mlt_link *l = all->next; l && l != all && told < MOST_HELD; l = l->next) {
         const mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
-        if (msg->context % CONTEXTS != 0 || msg->context > MLT_CONTEXT_COMMS_LAST)
+        if (msg->context % CONTEXTS != 0 || msg->context > MLT_CONTEXT_ABROAD_LAST)
             continue;
         mlt_ctl_wait *out = next_wait(b, rank);
         out->kind = MLT_WAIT_HELD;
@@ -299,6 +299,27 @@ static void send_procs(const batch *b)
     (void)mlt_ctl_send(ctl, &head, b->procs);
 }
 
+// The other jobs that the records may speak of.
+static void send_jobs(const mlt_worker *w)
+{
+    enum { MOST = 16 };
+    mlt_ctl_job jobs[MOST];
+    uint32_t n = 0;
+    const mlt_worlds *worlds = w->wire ? w->wire->worlds : NULL;
+    for (const mlt_world *at = worlds ? mlt_worlds_last(worlds) : NULL; at && n < MOST;
+         at = at->next) {
+        jobs[n] = (mlt_ctl_job){.first_rank = at->first_rank, .ranks = at->shape.ranks};
+        snprintf(jobs[n++].name, sizeof jobs->name, "%s", at->shape.name);
+    }
+    mlt_ctl head = {.type = MLT_CTL_JOBS,
+                    .rank = MLT_CTL_NO_RANK,
+                    .value = n,
+                    .detail = w->index,
+                    .length = (uint32_t)(n * sizeof *jobs)};
+    if (n)
+        (void)mlt_ctl_send(w->boot->ctl, &head, jobs);
+}
+
 void mlt_worker_report(mlt_worker *w)
 {
     batch *b = malloc(sizeof *b); // large: not for a rank's stack, nor for the library's static TLS
@@ -326,6 +347,7 @@ void mlt_worker_report(mlt_worker *w)
     }
     send_batch(b);
     send_procs(b);
+    send_jobs(w);
     free(b);
     if (w->boot->ctl < 0)
         return;

@@ -10,6 +10,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -17,7 +18,11 @@
 #include "os/os.h"
 #include "p2p/job_test.h"
 
-enum { HOSTS_MOST = 4, PROCS_MOST = 16 };
+enum {
+    HOSTS_MOST = 4,
+    PROCS_MOST = 16,
+    HOSTS_LIMIT_MS = 120000, // what takes as long hangs, also on a slow machine
+};
 
 typedef struct hosts_shape {
     uint32_t hosts, procs, workers, ranks; // procs: of a host; workers: of a process; ranks: of one
@@ -228,15 +233,19 @@ static inline void hosts_kill(hosts_job *j)
     for (uint32_t p = 0; p < j->procs; p++)
         if (j->proc[p].ctl >= 0)
             kill(j->proc[p].pid, SIGKILL);
-    CHECK(hosts_serve(j, 10000));
+    CHECK(hosts_serve(j, HOSTS_LIMIT_MS));
+    for (uint32_t p = 0; p < j->procs; p++) {
+        char name[32]; // libfabric's provider shm leaves it
+        snprintf(name, sizeof name, "/%d:0:0", (int)j->proc[p].pid);
+        (void)shm_unlink(name);
+    }
 }
 
 // A whole job, which must end well.
 static inline void hosts_run_with(hosts_job *j, void (*entry)(void *rank))
 {
-    enum { LIMIT_MS = 40000 };
     hosts_begin(j, entry, NULL);
-    bool ended = hosts_serve(j, LIMIT_MS);
+    bool ended = hosts_serve(j, HOSTS_LIMIT_MS);
     for (uint32_t p = 0; p < j->procs; p++)
         if (!ended || j->proc[p].status)
             fprintf(stderr, "process %u: %s %d\n", p, ended ? "status" : "still there",

@@ -45,6 +45,7 @@ typedef enum mlt_send_mode {
     MLT_MODE_STANDARD, // complete when the buffer may be reused
     MLT_MODE_SYNC,     // complete when the receive has started
     MLT_MODE_READY,    // as standard
+    MLT_MODE_TOLD,     // of a receive: if only a trace listens, its call tells of it
 } mlt_send_mode;
 
 // A fiber that waits for requests: woken when `need` reaches 0.
@@ -62,7 +63,7 @@ struct mlt_req {
     // State: mlt_req_init. A start sets kind, done and cancelled itself.
     uint32_t magic; // MLT_REQ_MAGIC; 0: it was retired
     uint8_t kind;   // mlt_req_kind
-    uint8_t mode;   // mlt_send_mode, sends only
+    uint8_t mode;   // mlt_send_mode
     bool done;
     bool cancelled; // result: the operation was cancelled (done is true too)
     mlt_rank *rank; // the rank that sends or receives

@@ -116,6 +116,7 @@ typedef struct mlt_p2p_state {
     bool chose_read; // what it was at first
     bool write_refused;
     uint32_t barren; // polls in a row without progress
+    uint32_t shy;    // waits in which it does not let others run before it sleeps
     uint32_t ticks;
     uint32_t hurries;   // progress steps in a row that ended early
     uint32_t near;      // steps for which sockets are looked at less often: a ring had something
@@ -231,7 +232,7 @@ void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg);
 
 // progress.c
 bool mlt_p2p_progress(mlt_worker *w);
-void mlt_p2p_look_at_cold(mlt_worker *w); // connections that rang are among those of the next look
+bool mlt_p2p_look_at_cold(mlt_worker *w); // connections that rang are among those of the next look
 void mlt_p2p_idle(void *worker);
 void mlt_p2p_breathe(void *worker);
 

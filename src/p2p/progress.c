@@ -3,6 +3,7 @@
 #include "arch/arch.h"
 #include "base/above.h"
 #include "base/log.h"
+#include "base/sight.h"
 #include "boot/bell.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
@@ -21,6 +22,9 @@ enum {
     SHELTERED = 6,          // the same if another worker of its host waits for the network
     ALONE = 10,             // the same over hosts, if nobody runs meanwhile:
     SWITCH_NS = 1000,       // so long it takes at least until one has run
+    LONG_NS = 300000,       // nor longer, if all who run meanwhile wait for each other
+    SHY = 64,               // waits without a yield after one that took longer
+    STEP_EVERY = 16,        // yields between steps of a worker that waits for its neighbours
     DEAF_NS = 1000000,      // between looks at descriptors, if the worker can have no bell
     NEAR = 64,              // steps after a message of this host in which
     FAR_EVERY = 16,         // connections are looked at in every 16th only: a look costs 300 ns
@@ -35,6 +39,8 @@ static void answer_launcher(mlt_worker *w)
         return;
     atomic_store_explicit(&w->wire->own->reported, wanted, memory_order_relaxed);
     mlt_worker_report(w);
+    if (mlt_above.asked)
+        mlt_above.asked(w);
 }
 
 void mlt_worker_later(mlt_worker *w, mlt_work *work)
@@ -90,10 +96,10 @@ static unsigned char *place_frame(void *arg, mlt_peer *peer, const mlt_wire_fram
     return mlt_p2p_place_far(((const far_look *)arg)->w, peer, frame, bytes, fault);
 }
 
-static void rang(void *worker, uint32_t number)
+static bool rang(void *worker, uint32_t number)
 {
     mlt_wire *wire = ((mlt_worker *)worker)->wire;
-    wire->over->rang(wire, number);
+    return wire->over->rang(wire, number);
 }
 
 static bool listen_to(void *worker, int fd, uint32_t number, bool reads, bool writes)
@@ -116,12 +122,12 @@ static MLT_COLD void patrol(mlt_worker *w)
     w->wire->over->patrol(w->wire);
 }
 
-void mlt_p2p_look_at_cold(mlt_worker *w)
+bool mlt_p2p_look_at_cold(mlt_worker *w)
 {
     if (!w->wire->over->is_cold(w->wire))
-        return;
+        return false;
     w->wire->over->listen(w->wire, listen_to, w);
-    mlt_io_look_at_ports(w->sched);
+    return mlt_io_look_at_ports(w->sched);
 }
 
 // Takes what came from other hosts, and lets go what is for them.
@@ -142,8 +148,6 @@ static __attribute__((noinline)) bool look_far(mlt_worker *w, bool hasty)
         any = true;
     }
     any |= wire->over->push(wire);
-    if (MLT_UNLIKELY(p2p->ticks % COLD_EVERY == 0))
-        mlt_p2p_look_at_cold(w);
     return any;
 }
 
@@ -184,6 +188,8 @@ bool mlt_p2p_progress(mlt_worker *w)
             w->p2p->hurries++;
             return true;
         }
+        if (MLT_UNLIKELY(w->p2p->ticks % COLD_EVERY == 0))
+            any |= mlt_p2p_look_at_cold(w); // what it wakes must run before the worker sleeps
     }
     w->p2p->hurries = 0;
     if (MLT_UNLIKELY(mlt_wire_has_news(wire))) {
@@ -366,14 +372,15 @@ static void block_with_gate(mlt_worker *w, mlt_worker_sleep how)
             // What threads sent and took while this one slept is not counted there yet. They have
             // counted themselves as parked since, so it can be seen here.
             mlt_wire_publish(w->wire);
-            atomic_store_explicit(&own->open, 0, memory_order_release); // pairs with the look
+            // release: pairs with the look.
+            atomic_store_explicit(&own->open, w->abroad != 0, memory_order_release);
             timeout_ns = hosts ? PATROL_NS : MLT_OS_FOREVER;
         }
         rings = nap(w, how, timeout_ns);
     }
     mlt_gate_unblock(gate);
     if (how == MLT_WORKER_LISTENS)
-        mlt_io_look_at_ports(w->sched);
+        (void)mlt_io_look_at_ports(w->sched);
     atomic_store_explicit(&own->open, 1, memory_order_relaxed);
 }
 
@@ -427,9 +434,10 @@ static void sleep_until_news(mlt_worker *w)
     bool hosts = w->wire->over && w->wire->over->listen(w->wire, listen_to, w);
     bool listens = (hosts || (waits && mlt_io_watches(w->sched))) && has_bell(w);
     mlt_worker_sleep how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
-    // Time will go on, so this is no deadlock. Before `how` is stored, which releases it: the
+    // Time will go on, and other jobs may send, so this is no deadlock. Before `how` is stored, which releases it: the
     // launcher's look reads them in the opposite order.
-    if (waits)
+    bool open = waits || (w->abroad && mlt_wire_hears_abroad(w->wire));
+    if (open)
         atomic_store_explicit(&own->open, 1, memory_order_relaxed);
     bool starving = !mlt_list_empty(&w->p2p->waiting) || !mlt_list_empty(&w->p2p->streams);
     if (starving)
@@ -443,11 +451,30 @@ static void sleep_until_news(mlt_worker *w)
     mlt_wire_rise(w->wire);
     // release: a look that sees this 0, though it saw the worker asleep, sees that the epoch has
     // changed too, and does not count it as quiet. Pairs with mlt_job_look_at.
-    if (waits)
+    if (open)
         atomic_store_explicit(&own->open, 0, memory_order_release);
     if (starving)
         mlt_p2p_mark_starved(w, false);
     answer_launcher(w);
+}
+
+// Nothing but a message of this host lets the worker go on: nothing of its own is left to be driven.
+static bool waits_for_rings(const mlt_worker *w, bool sheltered)
+{
+    const mlt_p2p_state *p2p = w->p2p;
+    return (sheltered || !w->wire->over) && mlt_list_empty(&p2p->waiting) &&
+           mlt_list_empty(&p2p->streams) && mlt_list_empty(&p2p->fetches) &&
+           mlt_list_empty(&p2p->later) && !mlt_io_waits(w->sched);
+}
+
+static bool rings_are_empty(const mlt_wire *wire)
+{
+    if (mlt_wire_has_news(wire))
+        return false;
+    for (uint32_t i = 0; i < wire->hot_count; i++)
+        if (mlt_ring_peek(&wire->hot[i]->rx))
+            return false;
+    return true;
 }
 
 // Where workers share cores there is no use in spinning, and sleeping costs the sender a system
@@ -455,24 +482,39 @@ static void sleep_until_news(mlt_worker *w)
 // others have to run once, so they are let run. (A barrier of 8 processes on two cores: 12 us
 // instead of 46.) False: nothing has come for a while.
 //
+// After a yield much of what the worker touches is no longer in the TLB. So if only a message of this
+// host can let it go on, it looks at the rings and nothing else, but for now and then.
+//
 // A yield lets only those run that the system schedules in the same group. Hosts that share a
 // machine, as containers or for a test, may be groups of their own: there a worker that yields keeps
 // all other hosts from running. So over hosts it sleeps as soon as nobody takes its place. (A barrier
 // of 4 such hosts with 4 processes each on two cores: 0.2 ms instead of 0.9.) One that waits for a
 // neighbour, which waits for the network, yields a few times only: in one group that saves it most
 // sleeps, and in several it keeps the neighbour from its core but for a moment.
+//
+// A yield that takes long has let somebody run who does not yield back: a program that computes. Its
+// turn is a matter of milliseconds, whereas the system runs a sleeper soon after it is woken. So over
+// hosts, where a message passes several workers in turn, such a worker sleeps at once in its next waits.
 static bool linger(mlt_worker *w)
 {
-    uint32_t most = w->together > w->sheltered ? LINGER : SHELTERED;
-    uint32_t alone = 0, most_alone = w->wire->over ? ALONE : LINGER;
-    for (uint32_t n = 0; n < most && alone < most_alone; n++) {
+    bool sheltered = w->together <= w->sheltered, timed = w->wire->over != NULL;
+    bool glances = waits_for_rings(w, sheltered);
+    uint32_t most = sheltered ? SHELTERED : LINGER, alone = 0;
+    if (w->p2p->shy) {
+        w->p2p->shy--;
+        return false;
+    }
+    for (uint32_t n = 1; n <= most && alone < ALONE && !w->p2p->shy; n++) {
+        uint64_t before = timed ? mlt_os_now_ns() : 0;
+        mlt_os_yield();
+        uint64_t took = timed ? mlt_os_now_ns() - before : SWITCH_NS;
+        alone = took < SWITCH_NS ? alone + 1 : 0;
+        w->p2p->shy = took > LONG_NS ? SHY : 0;
+        if (glances && n % STEP_EVERY != 0 && rings_are_empty(w->wire))
+            continue;
         w->p2p->near = 0; // a look at connections costs less than the yield
         if (make_progress(w))
             return true;
-        uint64_t before = w->wire->over ? mlt_os_now_ns() : 0;
-        mlt_os_yield();
-        if (before)
-            alone = mlt_os_now_ns() - before < SWITCH_NS ? alone + 1 : 0;
     }
     return false;
 }
@@ -491,7 +533,7 @@ void mlt_p2p_idle(void *worker)
             nobody_can_go_on(w);
         return;
     }
-    uint64_t start = w->watched || w->boot->job->profile ? mlt_os_now_ns() : 0;
+    uint64_t start = w->watched & MLT_WATCH_TOOLS || w->boot->job->profile ? mlt_os_now_ns() : 0;
     bool awake = w->p2p->spin_ns ? spin(w) : w->together && !w->sched->gate ? linger(w) : false;
     if (!awake)
         sleep_until_news(w);

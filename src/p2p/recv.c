@@ -27,7 +27,8 @@ static MLT_COLD void tell(const mlt_req *req, mlt_sight_kind kind, uint8_t how)
                        .tag = met ? req->got_tag : req->tag,
                        .context = req->context,
                        .bytes = met ? req->sent : req->count * req->type->size};
-    if (mlt_above.saw)
+    bool told = req->mode == MLT_MODE_TOLD && req->rank->worker->watched == MLT_WATCH_TRACE;
+    if (mlt_above.saw && (!told || kind == MLT_SIGHT_LARGE))
         mlt_above.saw(req->rank->worker, req->rank, &sight);
 }
 
@@ -658,9 +659,13 @@ static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame 
         atomic_store_explicit(peer->backlog, slot->bytes, memory_order_relaxed);
         return NULL;
     case SLOT_NOTE:
+        if (peer->foreign)
+            return "a note comes from another job";
         mlt_p2p_note_came(w, peer->worker, names.sender, names.other);
         return NULL;
     case SLOT_PACKET:
+        if (peer->foreign)
+            return "a packet comes from another job";
         packet_arrived(w, peer, slot, frame->length ? mlt_wire_frame_data(frame) : slot->payload);
         return NULL;
     default: // CTS, FIN, CANCELLED

@@ -26,6 +26,10 @@ static uint64_t piece_most(const mlt_worker *w, const mlt_peer *peer)
 uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)
 {
     mlt_job *job = w->boot->job;
+    if ((uint32_t)world >= job->ranks)
+        return mlt_worlds_worker(w->wire->worlds, world);
+    if (w->uniform)
+        return (uint32_t)world / w->uniform;
     uint32_t low = 0, high = job->workers; // the worker is in [low, high)
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
@@ -154,8 +158,8 @@ static __attribute__((noinline)) bool send_far_now(mlt_worker *w, mlt_peer *peer
                                                    int32_t dest_world, int32_t self, int32_t tag,
                                                    uint32_t context, bool soon)
 {
-    if (must_ask(w, peer) ||
-        !post_small(w, peer, buf, bytes, type_code, dest_world, self, tag, context, true))
+    if (must_ask(w, peer) || !post_small(w, peer, buf, bytes, type_code,
+                                         dest_world - peer->first_rank, self, tag, context, true))
         return false;
     w->unsent = true;
     if (soon)
@@ -165,14 +169,12 @@ static __attribute__((noinline)) bool send_far_now(mlt_worker *w, mlt_peer *peer
     return true;
 }
 
-static inline __attribute__((always_inline)) bool send_now(mlt_rank *rank, const void *buf,
+static inline __attribute__((always_inline)) bool post_now(mlt_rank *rank, const void *buf,
                                                            uint64_t bytes, uint16_t type_code,
                                                            int32_t dest_world, int32_t self,
                                                            int32_t tag, uint32_t context, bool soon)
 {
     mlt_worker *w = rank->worker;
-    if (MLT_UNLIKELY(w->watched))
-        return false; // a request tells of itself
     mlt_rank *local = local_rank(w, dest_world);
     if (local) {
         mlt_req *recv = mlt_match_take_posted(local, context, self, tag);
@@ -194,6 +196,43 @@ static inline __attribute__((always_inline)) bool send_now(mlt_rank *rank, const
     if (MLT_UNLIKELY(holds_much(w, &peer->tx.ring->backlog)))
         return false;
     return post_small(w, peer, buf, bytes, type_code, dest_world, self, tag, context, false);
+}
+
+// Tools hear of requests only.
+static MLT_COLD bool send_watched(mlt_rank *rank, const void *buf, uint64_t bytes,
+                                  uint16_t type_code, int32_t dest_world, int32_t self, int32_t tag,
+                                  uint32_t context, bool soon)
+{
+    mlt_worker *w = rank->worker;
+    uint64_t since = w->quiet ? 0 : mlt_arch_cycles(); // before anybody can be seen to receive it
+    if (w->watched & MLT_WATCH_TOOLS ||
+        !post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, soon))
+        return false;
+    w->distance =
+        (uint8_t)(local_rank(w, dest_world)
+                      ? MLT_SAME_WORKER
+                      : mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world))->distance);
+    mlt_sight sight = {.kind = MLT_SIGHT_SENT,
+                       .how = w->distance,
+                       .eager = true,
+                       .peer = dest_world,
+                       .tag = tag,
+                       .context = context,
+                       .bytes = bytes,
+                       .since = since};
+    if (!w->quiet && mlt_above.saw)
+        mlt_above.saw(w, rank, &sight);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool send_now(mlt_rank *rank, const void *buf,
+                                                           uint64_t bytes, uint16_t type_code,
+                                                           int32_t dest_world, int32_t self,
+                                                           int32_t tag, uint32_t context, bool soon)
+{
+    if (MLT_UNLIKELY(rank->worker->watched))
+        return send_watched(rank, buf, bytes, type_code, dest_world, self, tag, context, soon);
+    return post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, soon);
 }
 
 bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
@@ -248,7 +287,7 @@ static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     mlt_slot slot;
     fill_envelope(&slot, SLOT_EAGER, 0, req->type->code, req->context, req->tag, req->self,
-                  req->peer, req->total);
+                  req->peer - peer->first_rank, req->total);
     if (!w->wire->over->post_memory(w->wire, peer, MLT_WIRE_FRAME_LONG, &slot, 0, req->buf,
                                     req->total, &req->ticket))
         return false;
@@ -278,7 +317,7 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     uint8_t flags =
         (uint8_t)((sync ? SLOT_SYNC : 0) | (req->type->contiguous ? SLOT_CONTIGUOUS : 0));
     fill_envelope(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context,
-                  req->tag, req->self, req->peer, req->total);
+                  req->tag, req->self, req->peer - peer->first_rank, req->total);
     if (eager)
         pack(req, 0, beside ? data : slot->payload, req->total);
     if (!eager || sync) {
@@ -287,9 +326,9 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     }
     req->stage = STAGE_ASKED;
     req->remote_worker = peer->worker;
+    tell_if_watched(w, req, peer->distance, eager); // before anybody can be seen to receive it
     mlt_wire_post(w->wire, peer, slot);
     count_message(w, peer->distance, req->total, eager);
-    tell_if_watched(w, req, peer->distance, eager);
     if (eager && !sync)
         mlt_req_complete(req);
     return true;
@@ -340,20 +379,19 @@ void mlt_p2p_let_go(mlt_worker *w)
 static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
 {
     mlt_req *recv = mlt_match_take_posted(to, req->context, req->self, req->tag);
-    bool eager = true;
+    bool eager = recv || !(req->mode == MLT_MODE_SYNC ||
+                           req->total > w->p2p->eager[MLT_SAME_WORKER] || w->held > w->held_limit);
+    tell_if_watched(w, req, MLT_SAME_WORKER, eager);
     if (recv) {
         mlt_p2p_take_local(recv, req->buf, req->type, req->total, req->type->code, req->self,
                            req->tag);
-    } else if (req->mode == MLT_MODE_SYNC || req->total > w->p2p->eager[MLT_SAME_WORKER] ||
-               w->held > w->held_limit) {
-        eager = false;
+    } else if (!eager) {
         mlt_p2p_hold_local(w, to, req);
     } else {
         mlt_p2p_hold_copy(w, to, req->buf, req->type, req->total, req->type->code, req->self,
                           req->tag, req->context);
     }
     count_message(w, MLT_SAME_WORKER, req->total, eager);
-    tell_if_watched(w, req, MLT_SAME_WORKER, eager);
     if (eager)
         mlt_req_complete(req);
 }
@@ -549,18 +587,25 @@ bool mlt_p2p_packets_left(mlt_worker *w, uint32_t to)
     return mlt_list_empty(&peer->queue);
 }
 
+static void forget_peer(mlt_peer *peer)
+{
+    mlt_link *queue = &peer->queue;
+    for (mlt_link *l = queue->next; l != queue; l = l->next)
+        free(mlt_container_of(l, out_node, link)->body);
+    free(peer->landing_held);
+}
+
 void mlt_p2p_forget(mlt_worker *w)
 {
     mlt_wire *wire = w->wire;
+    for (size_t i = 0; i < wire->abroad.size; i++)
+        if (wire->abroad.slots[i].used)
+            forget_peer((mlt_peer *)wire->abroad.slots[i].word);
     for (uint32_t i = 0; i < (wire->all ? w->boot->job->workers : w->boot->job->local_workers);
          i++) {
         mlt_peer *peer = wire->all ? wire->all[i] : &wire->peers[i];
-        if (!peer)
-            continue;
-        mlt_link *queue = &peer->queue;
-        for (mlt_link *l = queue->next; l != queue; l = l->next)
-            free(mlt_container_of(l, out_node, link)->body);
-        free(peer->landing_held);
+        if (peer)
+            forget_peer(peer);
     }
 }
 
@@ -775,7 +820,7 @@ void mlt_p2p_cancel(mlt_req *req)
     case STAGE_ASKED: {
         mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
         uint64_t name = mlt_peer_is_far(peer) ? req->remote : (uintptr_t)req;
-        mlt_p2p_control(w, peer, SLOT_CANCEL, name, 0, req->peer, 0);
+        mlt_p2p_control(w, peer, SLOT_CANCEL, name, 0, req->peer - peer->first_rank, 0);
         (void)mlt_p2p_push(w);
         return;
     }

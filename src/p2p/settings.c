@@ -28,6 +28,11 @@ static const mlt_setting tcp_settings[] = {
     {"gone_ms", MLT_SETTING_INT, "5000", NULL,
      "milliseconds after which a process of another host that does not answer is lost",
      &mlt_tcp_gone_ms, MLT_SCOPE_PROCESS},
+    {"fabric", MLT_SETTING_TEXT, "tcp", NULL,
+     "messages to other hosts: tcp, ofi:PROVIDER (of libfabric), ofi (one that is worth it) or "
+     "auto "
+     "(the same if there is one); tcp until such networks were tried",
+     &mlt_tcp_fabric, MLT_SCOPE_JOB},
 };
 
 static const mlt_setting p2p_settings[] = {

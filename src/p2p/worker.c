@@ -11,6 +11,7 @@
 #include "fiber/io.h"
 #include "os/fd.h"
 #include "os/os.h"
+#include "p2p/live.h"
 #include "p2p/p2p_int.h"
 #include "p2p/settings.h"
 
@@ -95,10 +96,10 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     return state;
 }
 
-void mlt_worker_watch(mlt_worker *w, bool watched)
+void mlt_worker_watch(mlt_worker *w, uint8_t who, bool watched)
 {
-    w->watched = watched;
-    mlt_sched_watch(w->sched, watched);
+    w->watched = (uint8_t)(watched ? w->watched | who : w->watched & ~who);
+    mlt_sched_watch(w->sched, w->watched);
 }
 
 // The distance whose largest eager message that setting is now; MLT_DISTANCES: none.
@@ -179,9 +180,10 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
         .first_rank = (int32_t)place->first_rank,
         .index = index,
         .world_size = boot->job->ranks,
-        .ranks_a_worker = uniform_ranks(boot->job),
+        .uniform = uniform_ranks(boot->job),
         .boot = boot,
     };
+    w->ranks_a_worker = w->uniform;
     // relaxed: only mpirun looks at it, and only to tell what an unanswering worker does.
     atomic_store_explicit(&own->thread, mlt_os_thread_id(), memory_order_relaxed);
     mlt_pool_init(&w->reqs, sizeof(mlt_req), 16);
@@ -206,12 +208,21 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
     if (status)
         goto free_worker;
     init_ranks(w);
+    mlt_live_show(w, true);
     *out = w;
     return MLT_OK;
 
 free_worker:
     mlt_worker_free(w);
     return status;
+}
+
+bool mlt_worker_go_abroad(mlt_worker *w)
+{
+    if (!w->wire || !mlt_wire_go_abroad(w->wire))
+        return false;
+    w->ranks_a_worker = 0;
+    return true;
 }
 
 void mlt_worker_run(mlt_worker *w, void (*entry)(void *rank))
@@ -258,7 +269,7 @@ static void flush_queues(mlt_worker *w)
         if (flush_some(w))
             continue;
         if (w->wire->over)
-            mlt_p2p_look_at_cold(w);
+            (void)mlt_p2p_look_at_cold(w);
         for (mlt_link *l = list->next, *next; l != list; l = next) {
             next = l->next;
             if (has_ended(w, mlt_container_of(l, mlt_peer, waiting)))
@@ -324,6 +335,7 @@ void mlt_worker_free(mlt_worker *w)
 {
     if (!w)
         return;
+    mlt_live_show(w, false);
     if (w->p2p && w->wire) {
         flush_queues(w);
         mlt_wire_end(w->wire);

@@ -29,9 +29,15 @@ struct mlt_worker {
     int32_t first_rank; // world rank of ranks[0]
     uint32_t index;     // in the job
     uint32_t world_size;
-    bool watched;            // mlt_above.saw hears what its ranks do (mlt_worker_watch)
-    bool unsent;             // messages to other hosts may wait to be written (mlt_p2p_let_go)
-    uint32_t ranks_a_worker; // of every worker, if all have the same number; else 0
+    uint8_t
+        watched; // who hears by mlt_above.saw what its ranks do: bits of base/sight.h; 0: nobody
+    bool quiet;  // the call tells of the message that it sends, and how far: `distance`
+    uint8_t distance;
+    bool unsent; // messages to other hosts may wait to be written (mlt_p2p_let_go)
+    // Ranks of every worker, if all have the same number; else 0. Once the worker has met another
+    // job, the first is 0, so that whoever looks for a rank searches.
+    uint32_t ranks_a_worker, uniform;
+    uint32_t abroad; // communicators with ranks of other jobs: it may hear from outside of the job
     mlt_boot *boot;
     struct mlt_wire *wire; // transports to the other workers; NULL if it is the only one
     mlt_pool reqs;
@@ -49,6 +55,7 @@ struct mlt_worker {
     mlt_fiber *drainer; // the thread that drains the rank of a worker with a gate
     void *mpi;          // the MPI layer's state of this worker
     void *windows;      // the win layer's: its parts of windows; NULL: none so far
+    void *calls;        // the coll layer's: pools of its teams' calls; NULL: none now
     void *reach;        // the csp layer's: names of the job, packets that came before its state
 };
 
@@ -71,9 +78,9 @@ bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 // may still touch.
 void mlt_worker_abandon(mlt_worker *worker);
 
-// From now on, or no longer, mlt_above.saw hears what the ranks of the calling worker do, and
-// counts.wait_ns is kept.
-void mlt_worker_watch(mlt_worker *worker, bool watched);
+// From now on, or no longer, mlt_above.saw hears on behalf of `who` (MLT_WATCH_TOOLS and kin) what the
+// ranks of the calling worker do. With TOOLS, counts.wait_ns is kept.
+void mlt_worker_watch(mlt_worker *worker, uint8_t who, bool watched);
 
 // Settings that a worker takes anew while it runs, named by where their values lie
 // (&mlt_conf.spin_us): what it works with now; -1: it is none of these, or is not in effect. set: takes
@@ -102,7 +109,11 @@ const char *mlt_worker_large_kind(const mlt_worker *worker);
 // Sends the wait records of all ranks to the launcher, or prints them without one.
 void mlt_worker_report(mlt_worker *worker);
 
-// The worker of a world rank.
+// Lets the worker have to do with other jobs (wire/world.h). False: memory is exhausted, or the
+// program was started without mpirun.
+bool mlt_worker_go_abroad(mlt_worker *worker) MLT_MUST_CHECK;
+
+// The worker of a world rank, or of a rank of another job.
 uint32_t mlt_worker_search(const mlt_worker *worker, int32_t world); // in any job
 
 static inline uint32_t mlt_worker_of_rank(const mlt_worker *worker, int32_t world)

@@ -16,7 +16,7 @@ static void help(const mlt_commands *f, FILE *to)
     mlt_help_wrapped(to, f->purpose, 0, 0);
     fputc('\n', to);
     for (size_t i = 0; i < f->count; i++)
-        fprintf(to, "  %-10s %s\n", f->all[i].name, f->all[i].help);
+        fprintf(to, "  %-12s %s\n", f->all[i].name, f->all[i].help);
     fprintf(to, "\n  %s COMMAND --help says more\n  exit code: ", f->name);
     mlt_help_wrapped(to, f->codes, 13, 2);
 }

@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "lib/settings.h"
 #include "mpi_fn.h"
 #include "os/os.h"
@@ -30,7 +32,7 @@ typedef struct fact {
     char text[256];
 } fact;
 
-enum { FACTS = 8 };
+enum { FACTS = 9 };
 
 static const char *value_text(const mlt_setting *setting)
 {
@@ -50,6 +52,16 @@ static const char *guard_here(void)
     mlt_os_unmap(memory, 2 * page);
     return light ? "guard pages without a mapping of their own (MADV_GUARD_INSTALL)"
                  : "mprotect for up to some 30,000 ranks a process, then canaries";
+}
+
+// Where the memory is that processes of a job share.
+static const char *segment_here(void)
+{
+    int fd = mlt_os_memfd("info", mlt_os_page_size());
+    bool usual = fd < 0 || mlt_os_is_memfd(fd);
+    if (fd >= 0)
+        close(fd);
+    return usual ? "a memfd" : "a file without a name, because memfd_create is refused here";
 }
 
 static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const char *format, ...)
@@ -77,7 +89,7 @@ static void find_facts(fact facts[FACTS])
     add_fact(facts, "same process",
              "a ring; above %lld bytes the receiver copies straight from the sender's buffer",
              (long long)mlt_conf.eager_thread);
-    add_fact(facts, "same host", "a ring in a memfd; above %lld bytes %s",
+    add_fact(facts, "same host", "a ring in %s; above %lld bytes %s", segment_here(),
              (long long)(reads ? mlt_conf.eager_read : mlt_conf.eager_process),
              reads ? "the receiver reads the sender's memory (process_vm_readv)"
                    : "a pipeline of chunks through the segment");
@@ -88,6 +100,8 @@ static void find_facts(fact facts[FACTS])
     add_fact(facts, "idle workers",
              "poll for %lld us, then sleep (at once, if there are more workers than cores)",
              (long long)mlt_conf.spin_us);
+    if (access("/proc/self/stat", R_OK) != 0)
+        add_fact(facts, "/proc", "is not mounted: memory that is left is not known");
 }
 
 static void count_chapter(int chapter, int *built, int *total)
@@ -180,24 +194,10 @@ static void say_all(const mlt_settings_table *tables, size_t count, bool functio
 
 // ---- for programs
 
-static void json_text(const char *text)
-{
-    putchar('"');
-    for (const char *c = text; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            putchar('\\');
-        if ((unsigned char)*c < 0x20)
-            printf("\\u%04x", (unsigned char)*c);
-        else
-            putchar(*c);
-    }
-    putchar('"');
-}
-
 static void json_field(const char *name, const char *text, const char *end)
 {
     printf("\"%s\": ", name);
-    json_text(text);
+    mlt_text_print_json(stdout, text);
     printf("%s", end);
 }
 
@@ -275,7 +275,7 @@ static bool asks_for_help(int argc, char **argv)
 
 static int show(const mlt_settings_table *tables, size_t count, int argc, char **argv)
 {
-    bool functions = false, json = false, coll = false, net = false;
+    bool functions = false, json = false, coll = false, net = false, fabrics = false;
     const char *iface = NULL, *ports = NULL;
     const mlt_arg args[] = {
         {"functions", 0, MLT_ARG_FLAG, &functions, NULL,
@@ -286,6 +286,9 @@ static int show(const mlt_settings_table *tables, size_t count, int argc, char *
         {"iface", 0, MLT_ARG_TEXT, &iface, "LIST", .help = "with --net: as mpirun's --iface"},
         {"port-range", 0, MLT_ARG_TEXT, &ports, "A-B",
          .help = "with --net: as mpirun's --port-range"},
+        {"fabrics", 0, MLT_ARG_FLAG, &fabrics, NULL,
+         .help =
+             "say instead which networks libfabric has here, and which one MILLET_FABRIC takes"},
         {"coll", 0, MLT_ARG_FLAG, &coll, "[COLLECTIVE]", // see mlt_info_main
          .help = "say instead which algorithm a collective would use, and why"},
     };
@@ -303,6 +306,8 @@ static int show(const mlt_settings_table *tables, size_t count, int argc, char *
         return code;
     if (net)
         return mlt_info_net(iface, ports);
+    if (fabrics)
+        return mlt_info_fabrics();
     if (iface || ports)
         return mlt_args_wrong(&command, "--iface and --port-range need --net");
     if (json)

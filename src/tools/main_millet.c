@@ -11,8 +11,12 @@
 #include "tools/flow/flow.h"
 #include "tools/goal/goal.h"
 #include "tools/info.h"
+#include "tools/live/paths.h"
+#include "tools/live/top.h"
 #include "tools/man.h"
 #include "tools/names/names.h"
+#include "tools/trace/trace.h"
+#include "tools/view/view.h"
 
 static const mlt_command commands[] = {
     {"info", mlt_info_main,
@@ -23,7 +27,13 @@ static const mlt_command commands[] = {
      .help = "check, build, run and draw programs of modules and wires"},
     {"names", .family = &mlt_names_commands,
      .help = "run the name server, by which programs find each other"},
+    {"paths", .family = &mlt_paths_commands,
+     .help = "change the rules and paths of a running job's collectives"},
+    {"top", mlt_top_main,
+     .help = "show what a running job does, like top; as JSON; for Prometheus"},
+    {"trace", mlt_trace_main, .help = "show what mpirun --trace wrote: a summary, events, JSON"},
     {"tune", mlt_tune_main, .help = "measure or simulate collectives, and write rules for them"},
+    {"view", mlt_view_main, .help = "make a page of a trace that shows why the run was slow"},
 };
 
 static const mlt_commands millet = {

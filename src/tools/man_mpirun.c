@@ -67,7 +67,8 @@ static void put_environment(void)
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     size_t count = mlt_lib_settings(tables, MLT_SETTINGS_MOST);
     mlt_man_section("ENVIRONMENT");
-    mlt_man_item("MPIEXEC_TIMEOUT", NULL, "as --timeout, if that is not given");
+    mlt_man_item("MILLET_TIMEOUT, MPIEXEC_TIMEOUT", NULL, "as --timeout, if that is not given");
+    mlt_man_item("MILLET_REPORT", NULL, "yes: as --report");
     mlt_man_text("The library has settings, which variables or `--set NAME=VALUE` change. "
                  "`millet info` shows their values. Unknown names are refused.");
     for (size_t t = 0; t < count; t++)

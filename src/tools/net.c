@@ -11,6 +11,8 @@
 #include "net/crypt.h"
 #include "net/iface.h"
 #include "tools/args.h"
+#include "wire/ofi/fabric.h"
+#include "wire/transport.h"
 
 static const char command[] = "millet info --net";
 
@@ -71,5 +73,21 @@ int mlt_info_net(const char *iface, const char *range)
     say_fates(&filter, list);
     freeifaddrs(list);
     say_rest(&ports);
+    return MLT_EXIT_FINE;
+}
+
+int mlt_info_fabrics(void)
+{
+    mlt_fabric_choice choice;
+    if (mlt_fabric_choose(mlt_tcp_fabric, &choice) != MLT_OK) {
+        fprintf(stderr,
+                "millet info --fabrics: MILLET_FABRIC is '%s', but should be tcp, auto, ofi or "
+                "ofi:PROVIDER\n",
+                mlt_tcp_fabric);
+        return MLT_EXIT_WRONG;
+    }
+    printf("Messages to other hosts: MILLET_FABRIC is %s%s\n", mlt_tcp_fabric,
+           choice.wanted ? "" : ", so nothing of this is used; with auto:");
+    mlt_fabric_list(stdout, &choice);
     return MLT_EXIT_FINE;
 }

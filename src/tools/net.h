@@ -7,4 +7,7 @@
 // variables, or all. Returns an exit code.
 int mlt_info_net(const char *iface, const char *ports);
 
+// `millet info --fabrics`: which providers of libfabric there are, and which one MILLET_FABRIC takes.
+int mlt_info_fabrics(void);
+
 #endif

@@ -11,10 +11,10 @@
 
 enum {
     FEW = 1 << 10,   // bytes that lie on the stack
-    STRIP = 32 << 10 // bytes that are changed at a time, so that others get the guard in between
+    STRIP = 64 << 10 // bytes that are changed at a time, so that others get the guard in between
 };
 
-static pid_t process_of(const mlt_win_part *part, const mlt_win_peer *peer)
+pid_t mlt_win_process_of(const mlt_win_part *part, const mlt_win_peer *peer)
 {
     mlt_job *job = part->worker->boot->job;
     const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_place_at(job, peer->worker)->proc);
@@ -42,12 +42,12 @@ static mlt_status change_strip(pid_t pid, mlt_win_seat *seat, const mlt_win_deed
 }
 
 static mlt_status change(pid_t pid, mlt_win_seat *seat, const mlt_win_call *call, uint64_t at,
-                         uint64_t bytes, char *copy, uint64_t room)
+                         uint64_t done, uint64_t bytes, char *copy, uint64_t room)
 {
     const char *in = call->origin.buf;
     char *out = call->result.buf;
     mlt_status status = MLT_OK;
-    for (uint64_t done = 0; done < bytes && status == MLT_OK;) {
+    while (done < bytes && status == MLT_OK) {
         uint64_t n = bytes - done < room ? bytes - done : room;
         status = change_strip(pid, seat, &call->deed, at + done, n, in ? in + done : NULL,
                               out ? out + done : NULL, copy);
@@ -66,9 +66,9 @@ static mlt_status swap(pid_t pid, mlt_win_seat *seat, const mlt_win_call *call, 
 }
 
 mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_seat *seat,
-                             const mlt_win_call *call, uint64_t at)
+                             const mlt_win_call *call, uint64_t at, uint64_t done)
 {
-    pid_t pid = process_of(part, peer);
+    pid_t pid = mlt_win_process_of(part, peer);
     uint64_t bytes = call->there.count * call->there.type->size;
     char few[FEW];
     if (bytes == 0)
@@ -81,9 +81,9 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_w
         return swap(pid, seat, call, at);
     uint64_t element = call->deed.basic->size;
     if (bytes <= FEW)
-        return change(pid, seat, call, at, bytes, few, FEW);
+        return change(pid, seat, call, at, done, bytes, few, FEW);
     char *copy = mlt_take_more(NULL, STRIP, 1);
-    mlt_status status = change(pid, seat, call, at, bytes, copy, STRIP / element * element);
+    mlt_status status = change(pid, seat, call, at, done, bytes, copy, STRIP / element * element);
     free(copy);
     return status;
 }

@@ -7,14 +7,18 @@
 #define MLT_WIN_ACROSS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/status.h"
 #include "win/op.h"
 #include "win/part.h"
 
-// No side has gaps. `at`: the address in the target's process. MLT_ERR_UNSUPPORTED: the system
+// No side has gaps. `at`: the address in the target's process; done: bytes of an accumulate that
+// are done already. MLT_ERR_UNSUPPORTED: the system
 // refuses, and nothing was done. MLT_ERR_SYSTEM: not all of that memory is there.
 mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_seat *seat,
-                             const mlt_win_call *call, uint64_t at) MLT_MUST_CHECK;
+                             const mlt_win_call *call, uint64_t at, uint64_t done) MLT_MUST_CHECK;
+
+pid_t mlt_win_process_of(const mlt_win_part *part, const mlt_win_peer *peer);
 
 #endif

@@ -19,8 +19,10 @@ static inline void change(const mlt_win_deed *deed, char *to, uint64_t bytes, co
         memcpy(out, to, bytes);
     if (deed->verb == MLT_WIN_SWAP) {
         if (memcmp(to, in + bytes, bytes) == 0)
-            memcpy(to, in, bytes);
-    } else if (deed->op == MLT_REDUCE_REPLACE)
+            mlt_win_store_one(to, in, bytes);
+    } else if (bytes == deed->basic->size)
+        mlt_win_change_one(deed, to, in);
+    else if (deed->op == MLT_REDUCE_REPLACE)
         memcpy(to, in, bytes);
     else if (deed->op != MLT_REDUCE_NO_OP)
         deed->kernel(to, in, bytes / deed->basic->size);
@@ -108,4 +110,50 @@ void mlt_win_apply_plain(mlt_win_seat *seat, const mlt_win_deed *deed, char *mem
         change(deed, memory, bytes, in, out);
         mlt_win_unguard(&seat->lock);
     }
+}
+
+// ---- one element, or many, that are not the everyday case
+
+void mlt_win_accumulate_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, uint64_t count,
+                            const void *in)
+{
+    mlt_win_guard(&seat->lock);
+    if (count == 1)
+        mlt_win_change_one(deed, to, in);
+    else if (deed->op == MLT_REDUCE_REPLACE)
+        memcpy(to, in, count * deed->basic->size);
+    else
+        deed->kernel(to, in, count);
+    mlt_win_unguard(&seat->lock);
+}
+
+static inline void copy_one(void *to, const void *from, uint64_t size)
+{
+    if (size == sizeof(uint64_t))
+        memcpy(to, from, sizeof(uint64_t));
+    else if (size == sizeof(uint32_t))
+        memcpy(to, from, sizeof(uint32_t));
+    else
+        memcpy(to, from, size);
+}
+
+void mlt_win_fetch_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, const void *in,
+                       void *out)
+{
+    mlt_win_guard(&seat->lock);
+    copy_one(out, to, deed->basic->size);
+    mlt_win_change_one(deed, to, in);
+    mlt_win_unguard(&seat->lock);
+}
+
+void mlt_win_swap_any(mlt_win_seat *seat, uint64_t size, char *to, const void *in,
+                      const void *compare, void *out)
+{
+    char was[32];
+    mlt_win_guard(&seat->lock);
+    copy_one(was, to, size);
+    if (memcmp(was, compare, size) == 0)
+        mlt_win_store_one(to, in, size);
+    mlt_win_unguard(&seat->lock);
+    copy_one(out, was, size);
 }

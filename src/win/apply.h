@@ -7,10 +7,12 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "type/reduce.h"
 #include "type/type.h"
 #include "type/wide.h"
+#include "win/lock.h"
 #include "win/seat.h"
 
 typedef enum mlt_win_verb {
@@ -22,20 +24,42 @@ typedef enum mlt_win_verb {
     MLT_WIN_VERBS
 } mlt_win_verb;
 
+typedef enum mlt_win_adds {
+    MLT_WIN_ADDS_OTHER,
+    MLT_WIN_ADDS_INT64,
+    MLT_WIN_ADDS_FLOAT64
+} mlt_win_adds;
+
 typedef struct mlt_win_deed {
     uint8_t verb;          // mlt_win_verb
     uint8_t op;            // mlt_reduce_op, of an accumulate
+    uint8_t adds;          // mlt_win_adds: what it adds, if that needs no kernel
     uint16_t pair[2];      // codes of value and index of an unnamed pair; else 0
     const mlt_type *basic; // of an accumulate's or a swap's elements; named, or such a pair
     mlt_op_kernel *kernel; // of an accumulate
+    mlt_op_kernel *single; // the same, the fastest for one element
 } mlt_win_deed;
 
-// The kernel of an accumulate: the fastest there is.
-static inline mlt_op_kernel *mlt_win_kernel_of(const mlt_reduction *reduction)
+// It takes data from the origin.
+static inline bool mlt_win_reads_origin(const mlt_win_deed *deed)
+{
+    return deed->verb != MLT_WIN_GET &&
+           !(deed->verb == MLT_WIN_FETCH && deed->op == MLT_REDUCE_NO_OP);
+}
+
+// The kernels of an accumulate: the fastest there are.
+static inline void mlt_win_find_kernels(mlt_win_deed *deed, const mlt_reduction *reduction)
 {
     mlt_op_kernel *wide =
         reduction->op < MLT_OPS ? mlt_op_wide(reduction->op, reduction->type) : NULL;
-    return wide ? wide : reduction->kernel;
+    deed->single = reduction->kernel;
+    deed->kernel = wide ? wide : reduction->kernel;
+    deed->adds = MLT_WIN_ADDS_OTHER;
+    if (reduction->op == MLT_OP_SUM && reduction->type == MLT_OP_FLOAT64)
+        deed->adds = MLT_WIN_ADDS_FLOAT64;
+    else if (reduction->op == MLT_OP_SUM &&
+             (reduction->type == MLT_OP_INT64 || reduction->type == MLT_OP_UINT64))
+        deed->adds = MLT_WIN_ADDS_INT64;
 }
 
 // Does it to runs of memory that begins at `memory`. in: packed data of PUT and of accumulates; SWAP:
@@ -49,5 +73,139 @@ void mlt_win_change(const mlt_win_deed *deed, char *to, uint64_t bytes, const ch
 // The same for `bytes` bytes without gaps on any side; of accumulates whose elements have none.
 void mlt_win_apply_plain(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory, uint64_t bytes,
                          const char *in, char *out);
+
+// ---- elements without gaps on any side, in memory that is in reach
+
+typedef union mlt_win_word {
+    uint64_t number;
+    double real;
+} mlt_win_word;
+
+static MLT_INLINE mlt_win_word mlt_win_load(const void *from)
+{
+    mlt_win_word word;
+    memcpy(&word, from, sizeof word);
+    return word;
+}
+
+// A target may look at a word of its window again and again, without the guard: it sees all of the word
+// or nothing, and after it what the origin had flushed before. Release: pairs with the acquire of
+// its load.
+static MLT_INLINE void mlt_win_store_64(char *to, uint64_t word)
+{
+    if (MLT_LIKELY((uintptr_t)to % sizeof word == 0))
+        __atomic_store_n((uint64_t *)(void *)to, word, __ATOMIC_RELEASE);
+    else
+        memcpy(to, &word, sizeof word);
+}
+
+static MLT_INLINE void mlt_win_store_32(char *to, uint32_t word)
+{
+    if (MLT_LIKELY((uintptr_t)to % sizeof word == 0))
+        __atomic_store_n((uint32_t *)(void *)to, word, __ATOMIC_RELEASE);
+    else
+        memcpy(to, &word, sizeof word);
+}
+
+// The same for an element of any size; only words are seen at once.
+static MLT_INLINE void mlt_win_store_one(char *to, const void *from, uint64_t size)
+{
+    if (MLT_LIKELY(size == sizeof(uint64_t))) {
+        uint64_t word;
+        memcpy(&word, from, sizeof word);
+        mlt_win_store_64(to, word);
+    } else if (size == sizeof(uint32_t)) {
+        uint32_t word;
+        memcpy(&word, from, sizeof word);
+        mlt_win_store_32(to, word);
+    } else
+        memcpy(to, from, size);
+}
+
+// One element; the caller has the guard.
+static MLT_INLINE void mlt_win_change_one(const mlt_win_deed *deed, char *to, const void *in)
+{
+    if (deed->adds == MLT_WIN_ADDS_INT64) {
+        uint64_t a, b;
+        memcpy(&a, to, sizeof a);
+        memcpy(&b, in, sizeof b);
+        mlt_win_store_64(to, a + b);
+    } else if (deed->adds == MLT_WIN_ADDS_FLOAT64) {
+        double a, b;
+        uint64_t word;
+        memcpy(&a, to, sizeof a);
+        memcpy(&b, in, sizeof b);
+        a += b;
+        memcpy(&word, &a, sizeof word);
+        mlt_win_store_64(to, word);
+    } else if (deed->op == MLT_REDUCE_REPLACE)
+        mlt_win_store_one(to, in, deed->basic->size);
+    else if (deed->op != MLT_REDUCE_NO_OP)
+        deed->single(to, in, 1);
+}
+
+// The everyday cases of all others: one word that is added to or swapped, and a guard that nobody has. They
+// have everything in registers when they take the guard, since the processor begins nothing before it
+// has it, and nothing is left to do after a call, so that no register is saved for one.
+//
+// An accumulate that is not MPI_NO_OP.
+void mlt_win_accumulate_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, uint64_t count,
+                            const void *in) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_accumulate(mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
+                                          uint64_t count, const void *in)
+{
+    uint8_t adds = deed->adds;
+    if (MLT_LIKELY(count == 1 && adds != MLT_WIN_ADDS_OTHER && (uintptr_t)to % 8 == 0)) {
+        mlt_win_word added = mlt_win_load(in);
+        if (MLT_LIKELY(mlt_win_guard_try(&seat->lock))) {
+            mlt_win_word word = mlt_win_load(to);
+            if (adds == MLT_WIN_ADDS_INT64)
+                word.number += added.number;
+            else
+                word.real += added.real;
+            mlt_win_store_64(to, word.number);
+            mlt_win_unguard(&seat->lock);
+            return;
+        }
+    }
+    mlt_win_accumulate_any(seat, deed, to, count, in);
+}
+
+void mlt_win_fetch_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, const void *in,
+                       void *out) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_fetch_one(mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
+                                         const void *in, void *out)
+{
+    if (MLT_LIKELY(deed->adds == MLT_WIN_ADDS_INT64 && (uintptr_t)to % 8 == 0)) {
+        uint64_t added = mlt_win_load(in).number;
+        if (MLT_LIKELY(mlt_win_guard_try(&seat->lock))) {
+            uint64_t was = mlt_win_load(to).number;
+            mlt_win_store_64(to, was + added);
+            mlt_win_unguard(&seat->lock);
+            memcpy(out, &was, sizeof was);
+            return;
+        }
+    }
+    mlt_win_fetch_any(seat, deed, to, in, out);
+}
+
+void mlt_win_swap_any(mlt_win_seat *seat, uint64_t size, char *to, const void *in,
+                      const void *compare, void *out) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_swap_one(mlt_win_seat *seat, uint64_t size, char *to, const void *in,
+                                        const void *compare, void *out)
+{
+    if (MLT_LIKELY(size == sizeof(uint64_t) && (uintptr_t)to % sizeof(uint64_t) == 0)) {
+        uint64_t next = mlt_win_load(in).number, old = mlt_win_load(compare).number;
+        if (MLT_LIKELY(mlt_win_guard_try(&seat->lock))) {
+            uint64_t was = mlt_win_load(to).number;
+            if (was == old)
+                mlt_win_store_64(to, next);
+            mlt_win_unguard(&seat->lock);
+            memcpy(out, &was, sizeof was);
+            return;
+        }
+    }
+    mlt_win_swap_any(seat, size, to, in, compare, out);
+}
 
 #endif

@@ -1,13 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The word of a lock: how many of each class have it, whether somebody waits, and a bit that guards
-// the queue.
-//
-//     0 .. 27   SHARED, ALL       56   somebody waits
-//     28 .. 55  EXCLUSIVE, ONE    57   somebody looks at the queue, or changes the word with it
-//
-// Acquire where a lock is taken pairs with release where it was given back, so a holder sees what
-// those before it wrote. A lock that is handed over in the queue goes by a packet, which orders as
-// much.
 #include "win/lock.h"
 
 #include "arch/arch.h"
@@ -16,10 +7,10 @@
 #include "os/os.h"
 #include "win/packet.h"
 
-#define BITS   28
-#define FIELD  ((UINT64_C(1) << BITS) - 1)
-#define WAITS  (UINT64_C(1) << 56)
-#define QUEUED (UINT64_C(1) << 57)
+#define BITS   MLT_WIN_LOCK_BITS
+#define FIELD  MLT_WIN_LOCK_FIELD
+#define WAITS  MLT_WIN_LOCK_WAITS
+#define QUEUED MLT_WIN_LOCK_QUEUED
 
 enum { SPINS = 64 };
 
@@ -43,11 +34,6 @@ void mlt_win_guard_wait(mlt_win_lock *lock)
 static inline uint64_t count_of(uint64_t word, uint32_t class)
 {
     return word >> (class * BITS) & FIELD;
-}
-
-static inline uint64_t one_of(uint32_t class)
-{
-    return UINT64_C(1) << (class * BITS);
 }
 
 static inline bool is_free_for(uint64_t word, uint32_t class, bool many)
@@ -102,14 +88,15 @@ bool mlt_win_lock_take(mlt_win_part *part, const mlt_win_want *want, uint32_t no
     uint64_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
     while (!(word & QUEUED) && (want->holds || !(word & WAITS)) &&
            is_free_for(word, want->class, want->many))
-        if (atomic_compare_exchange_weak_explicit(&lock->word, &word, word + one_of(want->class),
+        if (atomic_compare_exchange_weak_explicit(&lock->word, &word,
+                                                  word + mlt_win_lock_one(want->class),
                                                   memory_order_acquire, memory_order_relaxed))
             return true;
     mlt_jitter();
     word = seize(lock);
     bool has = (want->holds || !(word & WAITS)) && is_free_for(word, want->class, want->many);
     if (has)
-        word += one_of(want->class);
+        word += mlt_win_lock_one(want->class);
     else {
         append(part, lock, node, want->class);
         word |= WAITS;
@@ -127,7 +114,7 @@ static uint32_t release_some(mlt_win_part *part, mlt_win_lock *lock, bool many, 
         uint32_t which = mlt_win_node_is_proxy(node), class = seat->want[which];
         if (!is_free_for(*word, class, many))
             break;
-        *word += one_of(class);
+        *word += mlt_win_lock_one(class);
         seat->want[which] = MLT_WIN_GRANTED;
         last = node;
         node = seat->next[which];
@@ -149,17 +136,11 @@ bool mlt_win_lock_is_held(const mlt_win_want *want)
     return count_of(word, want->class) > 0;
 }
 
-void mlt_win_lock_give(mlt_win_part *part, const mlt_win_want *want)
+void mlt_win_lock_hand_over(mlt_win_part *part, const mlt_win_want *want)
 {
     mlt_win_lock *lock = want->lock;
-    uint64_t word = atomic_load_explicit(&lock->word, memory_order_relaxed);
-    mlt_assert(count_of(word, want->class));
-    while (!(word & (QUEUED | WAITS)))
-        if (atomic_compare_exchange_weak_explicit(&lock->word, &word, word - one_of(want->class),
-                                                  memory_order_release, memory_order_relaxed))
-            return;
     mlt_jitter();
-    word = seize(lock) - one_of(want->class);
+    uint64_t word = seize(lock) - mlt_win_lock_one(want->class);
     uint32_t node = release_some(part, lock, want->many, &word);
     let_go(lock, word);
     while (node) { // its seat is its owner's again once it is told

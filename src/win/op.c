@@ -8,9 +8,11 @@
 #include "base/memory.h"
 #include "type/build.h"
 #include "win/across.h"
+#include "win/help.h"
 #include "win/packet.h"
 #include "win/range.h"
 #include "win/side.h"
+#include "win/stage.h"
 
 enum {
     RUNS = 64,        // of a piece
@@ -54,12 +56,6 @@ static bool writes_result(uint8_t verb)
     return verb == MLT_WIN_GET || verb == MLT_WIN_FETCH || verb == MLT_WIN_SWAP;
 }
 
-static bool reads_origin(const mlt_win_deed *deed)
-{
-    return deed->verb != MLT_WIN_GET &&
-           !(deed->verb == MLT_WIN_FETCH && deed->op == MLT_REDUCE_NO_OP);
-}
-
 // Elements with gaps somewhere: in strips, by runs of the target.
 static MLT_COLD void do_strips(mlt_win_seat *seat, const mlt_win_call *call, char *at)
 {
@@ -72,7 +68,7 @@ static MLT_COLD void do_strips(mlt_win_seat *seat, const mlt_win_call *call, cha
         uint32_t n = RUNS;
         uint64_t bytes = total - done < most ? total - done : most;
         bytes = mlt_type_element_runs(call->there.type, deed->basic, done, bytes, runs, &n);
-        if (reads_origin(deed))
+        if (mlt_win_reads_origin(deed))
             mlt_type_pack(call->origin.type, call->origin.buf, done, in, bytes);
         mlt_win_apply(seat, deed, at, runs, n, in, out);
         if (writes_result(deed->verb))
@@ -145,7 +141,7 @@ static uint32_t open_number(mlt_win_busy *busy, mlt_win_op *op)
 static uint64_t fill_data(const mlt_win_op *op, uint64_t bytes, char *to)
 {
     const mlt_win_call *call = &op->call;
-    if (!reads_origin(&call->deed))
+    if (!mlt_win_reads_origin(&call->deed))
         return 0;
     mlt_type_pack(call->origin.type, call->origin.buf, op->left, to, bytes);
     if (call->deed.verb != MLT_WIN_SWAP)
@@ -234,8 +230,17 @@ static void finish(mlt_win_op *op)
     if (op->call.req)
         mlt_req_complete(op->call.req);
     free(op);
-    if (--side->pending == 0)
-        mlt_win_wake_flushers(side);
+    side->pending--;
+    mlt_win_wake_flushers(side);
+}
+
+bool mlt_win_op_goes_to(const mlt_win_side *side, int32_t target)
+{
+    const mlt_win_busy *busy = side->busy;
+    for (uint32_t n = 0; busy && n < busy->open_room; n++)
+        if (busy->open[n] && busy->open[n]->call.target == target)
+            return true;
+    return false;
 }
 
 void mlt_win_done_came(mlt_win_part *part, const mlt_packet *packet, const void *data,
@@ -311,7 +316,7 @@ static bool find_pair_kernel(piece *p)
         !mlt_reduce_find_pair((mlt_reduce_op)p->head.op, p->head.pair[0], p->head.pair[1],
                               &reduction, why, sizeof why))
         return false;
-    p->deed.kernel = mlt_win_kernel_of(&reduction);
+    mlt_win_find_kernels(&p->deed, &reduction);
     return true;
 }
 
@@ -332,7 +337,7 @@ static bool find_kernel(piece *p)
     if (p->head.op >= MLT_REDUCE_OPS ||
         !mlt_reduce_find((mlt_reduce_op)p->head.op, p->head.code, &reduction, why, sizeof why))
         return false;
-    p->deed.kernel = mlt_win_kernel_of(&reduction);
+    mlt_win_find_kernels(&p->deed, &reduction);
     return true;
 }
 
@@ -370,7 +375,7 @@ static bool take_apart(piece *p, const void *data, uint64_t bytes)
     p->in = (const char *)data + sizeof p->head + runs;
     if (!find_kernel(p) || !runs_fit(p))
         return false;
-    uint64_t in = reads_origin(&p->deed) ? p->head.bytes : 0;
+    uint64_t in = mlt_win_reads_origin(&p->deed) ? p->head.bytes : 0;
     return rest - runs == (p->head.verb == MLT_WIN_SWAP ? 2 * in : in);
 }
 
@@ -403,31 +408,65 @@ void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *d
 
 // ---- both
 
-// In another process of this host, whose memory is not mapped. MLT_PENDING: by packets.
+// Where in the target's process a call without gaps works; MLT_ERR_UNSUPPORTED: the system refuses.
+static mlt_status find_beside(mlt_win_part *part, const mlt_win_peer *peer,
+                              const mlt_win_call *call, uint64_t *at, mlt_win_fault *fault)
+{
+    mlt_win_seat *seat = &peer->seats[call->target - peer->first];
+    uint64_t bytes = call->there.count * call->there.type->size;
+    if (part->flavor == MLT_WIN_DYNAMIC) {
+        *at = (uint64_t)call->disp;
+        return mlt_win_check_peer(&part->seen, mlt_win_process_of(part, peer), seat, *at, bytes,
+                                  fault);
+    }
+    *fault =
+        mlt_win_check(seat, MLT_WIN_CREATED, call->disp, call->there.count, call->there.type, at);
+    *at += seat->base;
+    return MLT_OK;
+}
+
+// By packets from now on.
+static mlt_status start_always(mlt_win_side *side, const mlt_win_call *call)
+{
+    side->part->across = false;
+    return start(side, call);
+}
+
+// In another process of this host, whose memory is not mapped. MLT_PENDING: by packets, or with
+// others.
 static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *call,
                                      mlt_win_peer *peer, mlt_win_fault *fault)
 {
     mlt_win_part *part = side->part;
-    uint64_t at;
+    uint64_t at, bytes = call->there.count * call->there.type->size;
     bool plain = is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result);
+    bool small = call->deed.verb == MLT_WIN_PUT && bytes <= MLT_WIN_STAGE_MOST && peer->written &&
+                 !call->req;
+    if (!small)
+        mlt_win_stage_leave(side);
     // Accumulates keep their order: none overtakes one that goes by packets.
     bool overtakes = call->deed.verb >= MLT_WIN_ACCUMULATE && side->pending;
-    if (peer->reach != MLT_WIN_HOST || part->flavor != MLT_WIN_CREATED || !part->across || !plain ||
-        overtakes)
+    if (peer->reach != MLT_WIN_HOST || !part->across || !plain || overtakes)
         return start(side, call);
-    mlt_win_seat *seat = &peer->seats[call->target - peer->first];
-    *fault =
-        mlt_win_check(seat, MLT_WIN_CREATED, call->disp, call->there.count, call->there.type, &at);
+    mlt_status status = find_beside(part, peer, call, &at, fault);
+    if (status == MLT_ERR_UNSUPPORTED)
+        return start_always(side, call);
     if (*fault != MLT_WIN_FINE)
         return MLT_ERR_INVALID;
-    mlt_status status = mlt_win_do_across(part, peer, seat, call, seat->base + at);
-    if (status == MLT_OK)
-        return MLT_OK;
-    *fault = MLT_WIN_BEYOND; // the window reaches beyond what the process has
-    if (status != MLT_ERR_UNSUPPORTED)
-        return MLT_ERR_INVALID;
-    part->across = false;
-    return start(side, call);
+    if (small && mlt_win_stage_put(side, peer, call->target, at, call->origin.buf, bytes))
+        return MLT_PENDING;
+    uint64_t done;
+    status = mlt_win_ask(side, peer, call, at, &done, fault);
+    if (status != MLT_PENDING)
+        return status;
+    status =
+        mlt_win_do_across(part, peer, &peer->seats[call->target - peer->first], call, at, done);
+    if (status == MLT_ERR_UNSUPPORTED)
+        return start_always(side, call);
+    peer->written |= call->deed.verb == MLT_WIN_PUT && status == MLT_OK;
+    // The window reaches beyond what the process has.
+    *fault = part->flavor == MLT_WIN_DYNAMIC ? MLT_WIN_UNATTACHED : MLT_WIN_BEYOND;
+    return status == MLT_OK ? MLT_OK : MLT_ERR_INVALID;
 }
 
 mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_fault *fault)

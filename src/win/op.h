@@ -50,22 +50,29 @@ typedef enum mlt_win_fault {
 mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call,
                       mlt_win_fault *fault) MLT_MUST_CHECK;
 
-// The everyday case of a put or a get: where `bytes` bytes of the target's memory lie here. NULL: it
-// is not the everyday case; mlt_win_do knows all.
-static inline char *mlt_win_plain(const mlt_win_side *side, int32_t target, int64_t disp,
-                                  uint64_t bytes)
+// The everyday case: where `bytes` bytes of the target's memory lie here, and its seat.
+// NULL: it is not the everyday case; mlt_win_do knows all.
+static MLT_INLINE char *mlt_win_plain(const mlt_win_side *side, int32_t target, int64_t disp,
+                                      uint64_t bytes, mlt_win_seat **seat)
 {
     const mlt_win_part *part = side->part;
-    const mlt_win_peer *peer = &part->peers[mlt_win_place_of(part, target)];
-    if (MLT_UNLIKELY(!peer->direct || part->flavor == MLT_WIN_DYNAMIC))
+    bool single = MLT_LIKELY(part->single);
+    if (!single && MLT_UNLIKELY(!part->plain))
         return NULL;
-    const mlt_win_seat *seat = &peer->seats[target - peer->first];
-    uint64_t unit = seat->unit, at = (uint64_t)disp * unit;
-    if (MLT_UNLIKELY((uint64_t)disp >> 32 || unit >> 31 || at > seat->size ||
-                     bytes > seat->size - at))
+    const mlt_win_peer *peer =
+        &part->peers[single ? (uint32_t)target : mlt_win_plain_place(part, target)];
+    if (MLT_UNLIKELY(!peer->direct))
         return NULL;
-    return (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at);
+    mlt_win_seat *its = *seat = &peer->seats[single ? 0 : target - peer->first];
+    int64_t at; // below 0: beyond all sizes
+    if (MLT_UNLIKELY(__builtin_mul_overflow(disp, (int64_t)its->unit, &at) ||
+                     (uint64_t)at > its->size || bytes > its->size - (uint64_t)at))
+        return NULL;
+    return (char *)(uintptr_t)(its->base + (uint64_t)peer->shift + (uint64_t)at);
 }
+
+// An operation by packets on that target is not done.
+bool mlt_win_op_goes_to(const mlt_win_side *side, int32_t target);
 
 // Packets of operations came.
 void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *data,

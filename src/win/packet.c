@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "win/packet.h"
 
+#include "win/help.h"
 #include "win/op.h"
 #include "win/side.h"
 
@@ -37,6 +38,10 @@ void mlt_win_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
         return;
     case MLT_WIN_PACKET_DONE:
         mlt_win_done_came(part, packet, data, bytes);
+        return;
+    case MLT_WIN_PACKET_ASK:
+    case MLT_WIN_PACKET_ASK_LONG:
+        mlt_win_ask_came(part, packet, data, bytes);
         return;
     default:
         mlt_win_sync_came(part, packet);

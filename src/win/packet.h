@@ -10,6 +10,8 @@
 //     WOKEN     any -> waiter      its node has the lock that it waits for; word 1: its proxy
 //     POST      target -> origin   MPI_Win_post
 //     COMPLETE  origin -> target   MPI_Win_complete
+//     ASK       origin -> target   a request is on the origin's desk (help.h); word: its number
+//     ASK_LONG  origin -> target   the same, of data that lie in the origin's memory
 //
 // Packets come from processes of the job, on other hosts too. None can harm more than the memory of
 // its window: what does not fit is answered with a fault, or ignored.
@@ -32,6 +34,8 @@ typedef enum mlt_win_packet_kind {
     MLT_WIN_PACKET_WOKEN,
     MLT_WIN_PACKET_POST,
     MLT_WIN_PACKET_COMPLETE,
+    MLT_WIN_PACKET_ASK,
+    MLT_WIN_PACKET_ASK_LONG,
     MLT_WIN_PACKET_END,
 } mlt_win_packet_kind;
 

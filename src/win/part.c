@@ -11,6 +11,8 @@
 #include "boot/shmem.h"
 #include "os/os.h"
 
+enum { PATIENCE_NS = 1000000000 };
+
 // ---- the worker's windows
 
 mlt_win_part *mlt_win_part_find(const mlt_worker *worker, uint32_t id)
@@ -46,6 +48,8 @@ mlt_win_part *mlt_win_part_new(const mlt_win_facts *f)
         .even = f->even,
         .contiguous = f->contiguous,
         .flavor = (uint8_t)f->flavor,
+        .plain = f->flavor != MLT_WIN_DYNAMIC && (f->even || f->workers == 1),
+        .single = f->flavor != MLT_WIN_DYNAMIC && f->even == 1,
         .shares = f->shares,
         .across = f->worker->boot->job->readable,
         .world = f->world,
@@ -272,11 +276,12 @@ static char *map_block(mlt_win_part *part, const mlt_win_peer *peer)
     const mlt_job_proc *proc = mlt_job_proc_at(job, mlt_job_place_at(job, peer->worker)->proc);
     pid_t pid = (pid_t)atomic_load_explicit(&proc->pid, memory_order_relaxed);
     char *at = mlt_os_map_peer(pid, peer->card.fd, peer->card.offset, peer->card.bytes);
-    if (!at)
-        mlt_fatal("a window needs the memory of process %d, which this process cannot map; "
-                  "MILLET_WINDOWS=messages makes windows without shared memory",
-                  (int)pid);
-    return at;
+    if (at)
+        return at;
+    mlt_os_sleep(PATIENCE_NS); // if it has ended, mpirun says why and ends the job meanwhile
+    mlt_fatal("a window needs the memory of process %d, which this process cannot map; "
+              "MILLET_WINDOWS=messages makes windows without shared memory",
+              (int)pid);
 }
 
 void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer)
@@ -311,6 +316,7 @@ void mlt_win_part_drop(mlt_win_part *part)
     if (part->block)
         (void)mlt_shmem_free(part->block);
     free(part->places);
+    free(part->seen);
     free(part->leads);
     free(part->sides);
     free(part->peers);

@@ -53,6 +53,9 @@ typedef struct mlt_win_peer {
     int32_t first; // the lowest of its ranks
     uint8_t reach; // mlt_win_reach
     bool direct;   // its memory can be reached; known once it is mapped
+    bool written;  // across.c has written to it
+    uint16_t shy;  // help.c: calls for which it is not asked
+    uint16_t late; // help.c: how shy it is when it does not come the next time
     mlt_win_card card;
 } mlt_win_peer;
 
@@ -79,6 +82,8 @@ typedef struct mlt_win_part {
     bool shares;     // processes of a host map each other's blocks
     bool across;     // the system lets processes read and write each other's memory (across.c)
     uint8_t flavor;  // mlt_win_flavor
+    bool plain;      // a rank's place follows from `even`, and a displacement from its seat
+    bool single;     // and each worker has one rank
     uint32_t lead;   // place of the first worker of this island
     uint32_t islands;
     uint32_t *leads;      // [islands] the same of all islands, ascending
@@ -88,7 +93,9 @@ typedef struct mlt_win_part {
     mlt_win_side **sides; // [span], by rank - first
     int32_t (*world)(const void *group, int32_t rank);
     const void *group;
-    uint32_t *places; // [slots] from worker to place, hashed; NULL: not needed
+    uint32_t asks;             // help.c: number of the last request
+    struct mlt_win_seen *seen; // range.c: a dynamic one's, of another process; NULL: none so far
+    uint32_t *places;          // [slots] from worker to place, hashed; NULL: not needed
     uint32_t slots;
     mlt_link claims; // requests of locks by ranks that do not reach its memory (side.c)
     mlt_link joins;  // its ranks, while the window is made
@@ -158,6 +165,14 @@ static inline uint32_t mlt_win_place_of(const mlt_win_part *part, int32_t rank)
     return mlt_win_place_search(part, rank);
 }
 
+// The same if the part is plain.
+static inline uint32_t mlt_win_plain_place(const mlt_win_part *part, int32_t rank)
+{
+    if (MLT_LIKELY(part->even == 1))
+        return (uint32_t)rank;
+    return part->workers == 1 ? 0 : (uint32_t)rank / part->even;
+}
+
 void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer) MLT_COLD;
 // Not FAR, or the caller does not look at its seats.
 static inline mlt_win_peer *mlt_win_peer_of(mlt_win_part *part, int32_t rank)
@@ -181,16 +196,21 @@ static inline mlt_win_seat *mlt_win_own_seat(const mlt_win_side *side)
     return &own->seats[side->me - own->first];
 }
 
+// What the block of a worker of this island begins with.
+static inline mlt_win_block *mlt_win_block_of(mlt_win_part *part, mlt_win_peer *peer)
+{
+    if (MLT_UNLIKELY(!peer->seats))
+        mlt_win_peer_map(part, peer);
+    return (mlt_win_block *)peer->seats - 1;
+}
+
 // What the workers of an island have in common.
 uint32_t mlt_win_island_of(const mlt_win_part *part, uint32_t place);
 
 // The lock of this island.
 static inline mlt_win_lock *mlt_win_island(mlt_win_part *part)
 {
-    mlt_win_peer *lead = &part->peers[part->lead];
-    if (MLT_UNLIKELY(!lead->seats))
-        mlt_win_peer_map(part, lead);
-    return &((mlt_win_block *)lead->seats - 1)->island;
+    return &mlt_win_block_of(part, &part->peers[part->lead])->island;
 }
 
 // A rank of this worker; NULL: it has no such rank.

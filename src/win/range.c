@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "os/os.h"
 #include "win/lock.h"
 
 typedef struct region {
@@ -111,7 +112,57 @@ mlt_win_fault mlt_win_check_oddity(mlt_win_seat *seat, mlt_win_flavor flavor, in
     return fault;
 }
 
+// ---- attached memory of other processes
+
+struct mlt_win_seen {
+    const mlt_win_seat *seat;
+    uint32_t list; // seat->lists at that time
+    regions regions;
+};
+
+// Reads the list of a seat whose guard the caller has.
+static mlt_status read_list(struct mlt_win_seen **seen, pid_t pid, const mlt_win_seat *seat)
+{
+    regions head = {.count = 0};
+    mlt_status status = seat->size ? mlt_os_read_peer(pid, &head, seat->size, sizeof head) : MLT_OK;
+    if (status != MLT_OK)
+        return status;
+    struct mlt_win_seen *s = *seen =
+        mlt_take_more(*seen, 1, sizeof *s + head.count * sizeof(region));
+    s->seat = seat;
+    s->list = atomic_load_explicit(&seat->lists, memory_order_relaxed);
+    s->regions = (regions){.count = head.count, .room = head.count};
+    status = mlt_os_read_peer(pid, s->regions.all, seat->size + sizeof head,
+                              head.count * sizeof(region));
+    if (status != MLT_OK)
+        s->seat = NULL;
+    return status;
+}
+
+mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_seat *seat,
+                              uint64_t at, uint64_t bytes, mlt_win_fault *fault)
+{
+    // Acquire: pairs with the release of `changed`; the list is read under its guard, anyway.
+    uint32_t list = atomic_load_explicit(&seat->lists, memory_order_acquire);
+    mlt_status status = MLT_OK;
+    if (!*seen || (*seen)->seat != seat || (*seen)->list != list) {
+        mlt_win_guard(&seat->lock);
+        status = read_list(seen, pid, seat);
+        mlt_win_unguard(&seat->lock);
+    }
+    *fault = status == MLT_OK && is_attached(&(*seen)->regions, at, bytes) ? MLT_WIN_FINE
+                                                                           : MLT_WIN_UNATTACHED;
+    return status;
+}
+
 // ---- attached memory
+
+// The list has changed; the caller has the guard.
+static void changed(mlt_win_seat *seat)
+{
+    uint32_t list = atomic_load_explicit(&seat->lists, memory_order_relaxed);
+    atomic_store_explicit(&seat->lists, list + 1, memory_order_release);
+}
 
 static regions *grown(regions *r)
 {
@@ -137,6 +188,7 @@ bool mlt_win_attach(mlt_win_seat *seat, uint64_t at, uint64_t bytes)
         r->all[i] = (region){at, bytes};
         r->count++;
     }
+    changed(seat);
     mlt_win_unguard(&seat->lock);
     return fits;
 }
@@ -150,6 +202,7 @@ bool mlt_win_detach(mlt_win_seat *seat, uint64_t at)
     if (found) {
         memmove(&r->all[i - 1], &r->all[i], (r->count - i) * sizeof *r->all);
         r->count--;
+        changed(seat);
     }
     mlt_win_unguard(&seat->lock);
     return found;

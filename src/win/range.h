@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "type/type.h"
 #include "win/op.h"
@@ -30,6 +31,13 @@ static inline mlt_win_fault mlt_win_check(mlt_win_seat *seat, mlt_win_flavor fla
     }
     return mlt_win_check_oddity(seat, flavor, disp, count, type, at);
 }
+
+// The same for `bytes` bytes at an address of a dynamic window in another process of this host, whose
+// list is read there once it has changed. MLT_ERR_UNSUPPORTED: the system refuses. *seen: what was
+// read last; free's, NULL at first.
+struct mlt_win_seen;
+mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_seat *seat,
+                              uint64_t at, uint64_t bytes, mlt_win_fault *fault) MLT_MUST_CHECK;
 
 // Dynamic windows. attach: false if it overlaps memory that is attached. detach: false if none that
 // is attached begins there.

@@ -41,7 +41,8 @@ typedef struct mlt_win_seat {
     mlt_win_lock lock; // lock.guard: held while its elements are accumulated to
     uint32_t next[2];  // of its two nodes
     uint8_t want[2];   // mlt_win_class, or MLT_WIN_GRANTED
-    uint8_t unused[6];
+    uint8_t unused[2];
+    _Atomic uint32_t lists; // how often attached memory has changed
 } mlt_win_seat;
 _Static_assert(sizeof(mlt_win_seat) == 64, "one line for each rank and window");
 
@@ -62,11 +63,22 @@ static inline bool mlt_win_node_is_proxy(uint32_t node)
     return (node - 1) % 2;
 }
 
-// The first line of a worker's part of a window, before its seats.
+// Where a worker's request and its answer meet (help.h).
+typedef struct mlt_win_desk {
+    _Alignas(64) _Atomic uint64_t word;
+    uint32_t fault;           // mlt_win_fault
+    _Atomic uint32_t refused; // the system does not let one reach the other's memory
+    uint64_t done;            // bytes of a long accumulate that are done
+    char answer[40];          // what was fetched
+} mlt_win_desk;
+_Static_assert(sizeof(mlt_win_desk) == 64, "word and answer move as one line");
+
+// What a worker's part of a window begins with, before its seats.
 typedef struct mlt_win_block {
     _Alignas(64) mlt_win_lock island; // used in the block of the island's first worker
+    mlt_win_desk desk;
 } mlt_win_block;
-_Static_assert(sizeof(mlt_win_block) == 64, "seats follow");
+_Static_assert(sizeof(mlt_win_block) == 128, "seats follow");
 
 enum { MLT_WIN_MOST_RANKS = 1 << 28 }; // fields of a lock's word
 

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "win/lock.h"
 #include "win/packet.h"
+#include "win/stage.h"
 
 // ---- the part that few ranks have
 
@@ -33,6 +34,7 @@ void mlt_win_busy_free(mlt_win_side *side)
     free(busy->held);
     free(busy->posts);
     free(busy->targets);
+    free(busy->stage);
     free(busy);
     side->busy = NULL;
 }
@@ -40,10 +42,9 @@ void mlt_win_busy_free(mlt_win_side *side)
 void mlt_win_busy_tidy(mlt_win_side *side)
 {
     const mlt_win_busy *busy = side->busy;
-    enum { FEW = 16 }; // ranks of a worker that keep it: those that share a worker may be a million
-    if (busy && side->part->span > FEW && mlt_list_empty(&busy->waits) && side->pending == 0 &&
-        !busy->fault && !busy->held_count && !busy->post_count && !busy->exposed &&
-        !busy->completes && !busy->targets)
+    if (busy && !mlt_win_busy_stays(side->part) && mlt_list_empty(&busy->waits) &&
+        side->pending == 0 && !busy->fault && !busy->held_count && !busy->post_count &&
+        !busy->exposed && !busy->completes && !busy->target_count)
         mlt_win_busy_free(side);
 }
 
@@ -100,31 +101,33 @@ static void wait_done(mlt_win_waiter *w, const char *call)
     mlt_list_remove(&w->link);
 }
 
+// Operations of the rank are not done.
+static bool has_operations(const mlt_win_side *side, int32_t target)
+{
+    return target < 0 ? side->pending > 0 : mlt_win_op_goes_to(side, target);
+}
+
 void mlt_win_wake_flushers(mlt_win_side *side)
 {
-    wake_kind(side, MLT_WIN_WAIT_PENDING);
+    if (!side->busy)
+        return;
+    for (mlt_link *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
+        mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
+        if (w->kind == MLT_WIN_WAIT_PENDING && !has_operations(side, w->rank))
+            wake(w);
+    }
 }
 
-void mlt_win_flush(mlt_win_side *side, const char *call)
+void mlt_win_flush_wait(mlt_win_side *side, int32_t target, const char *call)
 {
-    if (MLT_LIKELY(side->pending == 0))
+    mlt_win_stage_empty(side);
+    if (!has_operations(side, target))
         return;
     mlt_win_waiter w;
-    wait_begin(&w, side, MLT_WIN_WAIT_PENDING, -1);
-    while (side->pending)
+    wait_begin(&w, side, MLT_WIN_WAIT_PENDING, target);
+    while (has_operations(side, target))
         park(&w, call);
     mlt_list_remove(&w.link);
-}
-
-mlt_win_fault mlt_win_fault_of(mlt_win_side *side, int32_t *target)
-{
-    mlt_win_busy *busy = side->busy;
-    if (MLT_LIKELY(!busy || !busy->fault))
-        return MLT_WIN_FINE;
-    mlt_win_fault fault = busy->fault;
-    *target = busy->fault_target;
-    busy->fault = MLT_WIN_FINE;
-    return fault;
 }
 
 // ---- locks: what a rank holds
@@ -295,7 +298,7 @@ void mlt_win_unlock_rank(mlt_win_side *side, int32_t target)
     mlt_win_part *part = side->part;
     mlt_win_busy *busy = side->busy;
     mlt_win_held *held = mlt_win_find_held(side, target), was = *held;
-    bool gives_one = was.one && !pass_one_on(side, target);
+    bool gives_one = was.one && (busy->held_count == 1 || !pass_one_on(side, target));
     int32_t word = was.class == MLT_WIN_EXCLUSIVE ? MLT_WIN_WORD_EXCLUSIVE : 0;
     *held = busy->held[--busy->held_count];
     if (was.real && !in_reach(part, target))
@@ -499,10 +502,13 @@ static void wait_for_post(mlt_win_side *side, int32_t from, const char *call)
     mlt_list_remove(&w.link);
 }
 
-void mlt_win_start(mlt_win_side *side, int32_t *ranks, uint32_t count, bool wait, const char *call)
+void mlt_win_start(mlt_win_side *side, const int32_t *ranks, uint32_t count, bool wait,
+                   const char *call)
 {
     mlt_win_busy *busy = mlt_win_busy_of(side);
-    busy->targets = ranks;
+    MLT_ARRAY_WANT(busy->targets, count, busy->target_room);
+    if (count)
+        memcpy(busy->targets, ranks, count * sizeof *ranks);
     busy->target_count = count;
     for (uint32_t i = 0; i < count && wait; i++)
         wait_for_post(side, ranks[i], call);
@@ -517,20 +523,16 @@ static int by_number(const void *a, const void *b)
 bool mlt_win_started_for(const mlt_win_side *side, int32_t target)
 {
     const mlt_win_busy *busy = side->busy;
-    return busy && busy->targets &&
+    return busy && busy->target_count &&
            bsearch(&target, busy->targets, busy->target_count, sizeof target, by_number);
 }
 
 void mlt_win_complete(mlt_win_side *side)
 {
     mlt_win_busy *busy = side->busy;
-    int32_t *targets = busy->targets;
-    uint32_t count = busy->target_count;
-    busy->targets = NULL;
+    for (uint32_t i = 0; i < busy->target_count; i++)
+        mlt_win_tell(side->part, MLT_WIN_PACKET_COMPLETE, side->me, busy->targets[i], 0, NULL, 0);
     busy->target_count = 0;
-    for (uint32_t i = 0; i < count; i++)
-        mlt_win_tell(side->part, MLT_WIN_PACKET_COMPLETE, side->me, targets[i], 0, NULL, 0);
-    free(targets);
     mlt_win_busy_tidy(side);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/list.h"
 #include "p2p/p2p.h"
+#include "win/lock.h"
 #include "win/op.h"
 #include "win/part.h"
 
@@ -55,19 +56,39 @@ typedef struct mlt_win_busy {
     uint32_t completes; // that have come since the post
     uint32_t exposed;   // ranks of the group that it has posted to
     int32_t *targets;   // [target_count] sorted ranks of the group that it has started for
-    uint32_t target_count;
-    bool node_waits; // its own node is in a queue
+    uint32_t target_count, target_room;
+    bool node_waits;             // its own node is in a queue
+    struct mlt_win_stage *stage; // stage.c: puts that leave together; NULL: none so far
 } mlt_win_busy;
 
 mlt_win_busy *mlt_win_busy_of(mlt_win_side *side); // makes it
 void mlt_win_busy_tidy(mlt_win_side *side);        // frees it if there is nothing in it
+// Few ranks of a worker keep it; but those that share a worker may be a million.
+static inline bool mlt_win_busy_stays(const mlt_win_part *part)
+{
+    return part->span <= 16;
+}
 void mlt_win_busy_free(mlt_win_side *side);
 
-// All operations of the rank are done. May suspend.
-void mlt_win_flush(mlt_win_side *side, const char *call);
+// All operations of the rank on that target are done; -1: on any. May suspend.
+void mlt_win_flush_wait(mlt_win_side *side, int32_t target, const char *call) MLT_COLD;
+static inline void mlt_win_flush(mlt_win_side *side, int32_t target, const char *call)
+{
+    if (MLT_UNLIKELY(side->pending))
+        mlt_win_flush_wait(side, target, call);
+}
 
 // The fault of an operation by packets since this was asked last, and its target.
-mlt_win_fault mlt_win_fault_of(mlt_win_side *side, int32_t *target);
+static inline mlt_win_fault mlt_win_fault_of(mlt_win_side *side, int32_t *target)
+{
+    mlt_win_busy *busy = side->busy;
+    if (MLT_LIKELY(!busy || !busy->fault))
+        return MLT_WIN_FINE;
+    mlt_win_fault fault = busy->fault;
+    *target = busy->fault_target;
+    busy->fault = MLT_WIN_FINE;
+    return fault;
+}
 
 // ---- locks
 
@@ -77,6 +98,64 @@ static inline bool mlt_win_holds(const mlt_win_side *side, int32_t target)
 {
     const mlt_win_held *held = mlt_win_find_held(side, target);
     return held && held->taken;
+}
+
+// The seat of a rank of this island, and whether it is one; for parts that are plain.
+static MLT_INLINE mlt_win_seat *mlt_win_seat_near(const mlt_win_part *part, int32_t rank)
+{
+    const mlt_win_peer *peer = &part->peers[mlt_win_plain_place(part, rank)];
+    return MLT_LIKELY(peer->seats != NULL) ? &peer->seats[rank - peer->first] : NULL;
+}
+
+// The everyday case of a lock: nobody contends for it, the rank has had one before, and holds none
+// now. False: nothing has changed; mlt_win_lock_rank knows all.
+static MLT_INLINE bool mlt_win_lock_at_once(mlt_win_side *side, int32_t target, mlt_win_class class)
+{
+    mlt_win_part *part = side->part;
+    mlt_win_busy *busy = side->busy;
+    if (MLT_UNLIKELY(!part->plain || !busy || !busy->held || busy->held_count || busy->node_waits))
+        return false;
+    mlt_win_seat *seat = mlt_win_seat_near(part, target);
+    bool one = class == MLT_WIN_EXCLUSIVE;
+    if (MLT_UNLIKELY(!seat || !part->peers[part->lead].seats))
+        return false;
+    mlt_win_want island = {.lock = mlt_win_island(part), .class = MLT_WIN_ONE, .many = true};
+    if (one && MLT_UNLIKELY(!mlt_win_lock_try(&island)))
+        return false;
+    mlt_win_want want = {.lock = &seat->lock, .class = (uint8_t) class};
+    if (MLT_UNLIKELY(!mlt_win_lock_try(&want))) {
+        if (one)
+            mlt_win_lock_give(part, &island);
+        return false;
+    }
+    if (one)
+        atomic_store_explicit(&seat->lock.holder, side->me, memory_order_relaxed);
+    *busy->held = (mlt_win_held){
+        .target = target, .class = (uint8_t) class, .taken = true, .real = true, .one = one};
+    busy->held_count = 1;
+    return true;
+}
+
+// The same of giving it back: it is the rank's only lock, and no operation is under way.
+static MLT_INLINE bool mlt_win_unlock_at_once(mlt_win_side *side, int32_t target)
+{
+    mlt_win_part *part = side->part;
+    mlt_win_busy *busy = side->busy;
+    if (MLT_UNLIKELY(!part->plain || side->pending || !busy || busy->held_count != 1 ||
+                     busy->fault || !mlt_win_busy_stays(part)))
+        return false;
+    mlt_win_held was = *busy->held;
+    mlt_win_seat *seat = mlt_win_seat_near(part, target);
+    if (MLT_UNLIKELY(was.target != target || !was.taken || !was.real || !seat))
+        return false;
+    busy->held_count = 0;
+    mlt_win_want want = {.lock = &seat->lock, .class = was.class};
+    mlt_win_lock_give(part, &want);
+    if (was.one) {
+        mlt_win_want island = {.lock = mlt_win_island(part), .class = MLT_WIN_ONE, .many = true};
+        mlt_win_lock_give(part, &island);
+    }
+    return true;
 }
 
 // real: false for MPI_MODE_NOCHECK. May suspend.
@@ -91,8 +170,9 @@ void mlt_win_unlock_every(mlt_win_side *side);
 // ---- post, start, complete, wait
 
 void mlt_win_post(mlt_win_side *side, const int32_t *ranks, uint32_t count, bool tell);
-// Takes over `ranks`, malloc's. wait: for their posts. May suspend.
-void mlt_win_start(mlt_win_side *side, int32_t *ranks, uint32_t count, bool wait, const char *call);
+// `ranks` are sorted. wait: for their posts. May suspend.
+void mlt_win_start(mlt_win_side *side, const int32_t *ranks, uint32_t count, bool wait,
+                   const char *call);
 bool mlt_win_started_for(const mlt_win_side *side, int32_t target);
 void mlt_win_complete(mlt_win_side *side);      // operations are done before
 bool mlt_win_exposure_ends(mlt_win_side *side); // true: all have completed, and it is over

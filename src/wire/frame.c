@@ -10,6 +10,10 @@ const char *mlt_wire_frame_fault(const mlt_wire_frame *frame, uint32_t from, uin
     switch ((mlt_wire_frame_kind)frame->kind) {
     case MLT_WIRE_FRAME_MESSAGE:
         return frame->length <= MLT_WIRE_FRAME_MOST ? NULL : "it is too long";
+    case MLT_WIRE_FRAME_OFFER:
+        return frame->length <= MLT_WIRE_FRAME_OFFER_MOST && frame->in_slot == 0 ? NULL
+                                                                                 : "it is too long";
+    case MLT_WIRE_FRAME_FETCH:
     case MLT_WIRE_FRAME_DATA:
         if (frame->in_slot < sizeof(mlt_wire_frame_place))
             return "its data have no place";
@@ -21,6 +25,7 @@ const char *mlt_wire_frame_fault(const mlt_wire_frame *frame, uint32_t from, uin
                        to == 1
                    ? NULL
                    : "it is too long, or too short";
+    case MLT_WIRE_FRAME_SWITCH:
     case MLT_WIRE_FRAME_CREDIT:
     case MLT_WIRE_FRAME_END:
         return frame->length == 0 && frame->in_slot == 0 ? NULL : "it should be empty";

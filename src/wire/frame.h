@@ -22,6 +22,10 @@ typedef enum mlt_wire_frame_kind {
     // has sent came by this connection; a second one may have had its end before
     MLT_WIRE_FRAME_LONG, // a slot, whose receiver says where the data go (mlt_wire_place); only to a
     // process with one worker
+    MLT_WIRE_FRAME_OFFER,  // between processes: an endpoint of a fabric (tcp/way.h)
+    MLT_WIRE_FRAME_SWITCH, // ... what follows comes by the fabric
+    MLT_WIRE_FRAME_FETCH, // as DATA, by a fabric: the receiver is to read them; in place of the data
+                          // there is an mlt_wire_frame_fetch
 } mlt_wire_frame_kind;
 
 typedef struct mlt_wire_frame {
@@ -38,7 +42,12 @@ typedef struct mlt_wire_frame_place {
     uint64_t name, offset;
 } mlt_wire_frame_place;
 
+typedef struct mlt_wire_frame_fetch {
+    uint64_t address, key; // wire/ofi/fabric.h
+} mlt_wire_frame_fetch;
+
 enum {
+    MLT_WIRE_FRAME_OFFER_MOST = 512, // bytes of data in OFFER
     MLT_WIRE_FRAME_HEAD = offsetof(mlt_wire_frame, slot.payload),
     MLT_WIRE_FRAME_MOST = 8 << 10,      // bytes of data in MESSAGE
     MLT_WIRE_FRAME_DATA_MOST = 1 << 20, // ... in DATA and LONG

@@ -20,6 +20,7 @@
 
 typedef struct mlt_wire mlt_wire; // wire.h
 typedef struct mlt_peer mlt_peer;
+typedef struct mlt_world mlt_world; // world.h
 
 // The user of the wire takes a message, which is valid during the call. False: enough for now. A
 // fault of the message goes into *fault, a text: then the sender cannot be trusted.
@@ -59,6 +60,9 @@ typedef struct mlt_transport {
     // Fills in the transport's part of a peer of another host.
     mlt_status (*meet)(mlt_wire *wire, mlt_peer *peer);
     void (*forget)(mlt_wire *wire, mlt_peer *peer);
+    // Gives back memory for processes of other jobs that have ended and that nobody is connected
+    // with. `patrol` does it, too.
+    void (*tidy)(mlt_wire *wire);
 
     // See mlt_wire_reserve, mlt_wire_post.
     mlt_slot *(*reserve)(mlt_wire *wire, mlt_peer *peer, uint32_t in_slot, uint64_t bytes,
@@ -98,13 +102,18 @@ typedef struct mlt_transport {
     // sent to it. That wakes it, as a message does.
     bool (*some_ended)(mlt_wire *wire);
 
+    // Nothing will come from that job any more: all of its processes have ended in order, this one had
+    // connections with each, and this worker has taken what came by them.
+    bool (*job_has_ended)(mlt_wire *wire, const mlt_world *world);
+
     // Before a sleep: tells what to listen to. False: there is nothing. After the worker has said
-    // that it sleeps: whether something is to do nevertheless. While it listened: what rang.
+    // that it sleeps: whether something is to do nevertheless. While it listened: what rang. True:
+    // the last `look` did not see that.
     bool (*listen)(mlt_wire *wire, mlt_wire_listen *listen, void *arg);
     bool (*ready)(mlt_wire *wire);
     // Something is to do that a sleeper, which began to listen before, does not hear of.
     bool (*has_work)(const mlt_wire *wire);
-    void (*rang)(mlt_wire *wire, uint32_t number);
+    bool (*rang)(mlt_wire *wire, uint32_t number);
 
     // Some connections are not looked at by `look`, but only if they rang.
     bool (*is_cold)(const mlt_wire *wire);
@@ -118,5 +127,15 @@ extern const mlt_transport mlt_tcp;
 
 // A connection whose other side does not answer for so long is lost.
 extern int64_t mlt_tcp_gone_ms;
+
+// Whether frames go by a fabric (wire/ofi/fabric.h): tcp, auto, ofi or ofi:PROVIDER.
+extern const char *mlt_tcp_fabric;
+
+// Processes of other jobs that this one keeps something for: those that it is connected with, or was
+// until they end.
+extern _Atomic uint64_t mlt_tcp_abroad;
+
+// Packets that this process has sent by it.
+extern _Atomic uint64_t mlt_tcp_fabric_packets;
 
 #endif

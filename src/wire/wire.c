@@ -131,36 +131,93 @@ static void meet_neighbours(mlt_wire *wire)
     }
 }
 
-mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker)
+static mlt_peer *new_far(mlt_wire *wire, uint32_t worker)
 {
-    mlt_assert(worker < wire->job->workers);
     mlt_peer *peer = new_peers(1);
     if (!peer)
         mlt_no_room("what is to be sent to worker %u", worker);
     peer->worker = worker;
-    peer->local = mlt_job_place_at(wire->job, worker)->local;
     peer->distance = MLT_OTHER_HOST;
+    peer->foreign = worker >= wire->job->workers;
     mlt_list_init(&peer->queue);
+    if (!peer->foreign)
+        peer->local = mlt_job_place_at(wire->job, worker)->local;
+    else
+        peer->first_rank = (int32_t)mlt_worlds_of_worker(wire->worlds, worker)->first_rank;
     if (wire->over->meet(wire, peer) != MLT_OK)
         mlt_no_room("what is to be sent to worker %u", worker);
-    wire->all[worker] = peer;
-    wire->met++;
-    wire->met_last = worker;
     return peer;
 }
 
-static mlt_status open_far(mlt_wire *wire, int ctl)
+static mlt_peer *meet_abroad(mlt_wire *wire, uint32_t worker)
 {
-    if (wire->job->hosts == 1)
-        return MLT_OK;
+    uint32_t hash = mlt_hash_word(worker);
+    mlt_assert(wire->worlds && worker < mlt_worlds_workers(wire->worlds));
+    for (mlt_table_look look = mlt_table_look_for(&wire->abroad, hash); mlt_table_next(&look);)
+        if (((mlt_peer *)look.word)->worker == worker)
+            return (mlt_peer *)look.word;
+    mlt_peer *peer = new_far(wire, worker);
+    mlt_table_add(&wire->abroad, hash, (uintptr_t)peer);
+    return peer;
+}
+
+bool mlt_wire_hears_abroad(mlt_wire *wire)
+{
+    const mlt_world *world = mlt_worlds_last(wire->worlds);
+    for (; world; world = world->next)
+        if (atomic_load_explicit(&world->holders, memory_order_relaxed) &&
+            !wire->over->job_has_ended(wire, world))
+            return true;
+    return false;
+}
+
+void mlt_wire_forget(mlt_wire *wire, mlt_peer *peer)
+{
+    mlt_assert(peer->foreign && mlt_peer_is_idle(peer));
+    if (!mlt_table_remove(&wire->abroad, mlt_hash_word(peer->worker), (uintptr_t)peer))
+        mlt_fatal("worker %u of another job is forgotten twice", peer->worker);
+    wire->over->forget(wire, peer);
+    free(peer);
+}
+
+mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker)
+{
+    if (worker >= wire->job->workers)
+        return meet_abroad(wire, worker);
+    wire->all[worker] = new_far(wire, worker);
+    wire->met++;
+    wire->met_last = worker;
+    return wire->all[worker];
+}
+
+static mlt_status open_far(mlt_wire *wire)
+{
     wire->all = calloc(wire->job->workers, sizeof *wire->all);
     if (!wire->all)
         return MLT_ERR_NO_MEMORY;
+    for (uint32_t i = 0; i < wire->job->local_workers; i++) // those that were met before
+        if (wire->peers[i].queue.next)
+            wire->all[wire->peers[i].worker] = &wire->peers[i];
     wire->over = &mlt_tcp;
-    mlt_status status = wire->over->open(wire, ctl);
+    mlt_status status = wire->over->open(wire, wire->ctl);
     if (status != MLT_OK)
         wire->over = NULL;
     return status;
+}
+
+bool mlt_wire_go_abroad(mlt_wire *wire)
+{
+    if (wire->worlds) {
+        wire->over->tidy(wire);
+        return true;
+    }
+    if (!wire->over && open_far(wire) != MLT_OK) {
+        free(wire->all);
+        wire->all = NULL;
+        return false;
+    }
+    wire->worlds = mlt_worlds_of(wire->job, wire->ctl);
+    return true;
 }
 
 mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
@@ -188,8 +245,9 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
         .chunks = job->chunks,
         .chunk_bytes = job->chunk_bytes,
         .chunk_to = chunk_to,
+        .ctl = ctl,
     };
-    if (open_far(wire, ctl) != MLT_OK) {
+    if (job->hosts > 1 && open_far(wire) != MLT_OK) {
         mlt_wire_free(wire);
         return NULL;
     }
@@ -222,6 +280,13 @@ void mlt_wire_free(mlt_wire *wire)
             wire->over->forget(wire, wire->all[i]);
             free(wire->all[i]);
         }
+    for (size_t i = 0; i < wire->abroad.size; i++)
+        if (wire->abroad.slots[i].used) {
+            mlt_peer *peer = (mlt_peer *)wire->abroad.slots[i].word;
+            wire->over->forget(wire, peer);
+            free(peer);
+        }
+    mlt_table_free(&wire->abroad);
     if (wire->over)
         wire->over->close(wire);
     mlt_names_fini(&wire->names);

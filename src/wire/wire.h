@@ -21,10 +21,12 @@
 
 #include "base/list.h"
 #include "base/status.h"
+#include "base/table.h"
 #include "boot/job.h"
 #include "wire/name.h"
 #include "wire/ring.h"
 #include "wire/transport.h"
+#include "wire/world.h"
 
 typedef enum mlt_distance {
     MLT_SAME_WORKER,  // a call
@@ -52,6 +54,9 @@ struct mlt_peer {
     _Atomic uint64_t *backlog;
     // Of a peer of another host, the transport's:
     struct mlt_far_peer *far;
+    // Of another job (world.h): where its ranks' numbers begin here. It is OTHER_HOST, wherever it is.
+    bool foreign;
+    int32_t first_rank;
     _Atomic uint32_t *starved; // raised by the owner while it waits for room there
     mlt_link queue;            // the owner's: what could not be sent yet
     mlt_link waiting;          // the owner's: place in that list
@@ -68,9 +73,12 @@ struct mlt_wire {
     bool lean;            // as the job's
     mlt_peer *peers;      // [job->local_workers]; the entry of this worker is unused
     // In a job over several hosts: the peer of each worker of the job; those of other hosts are
-    // made when they are first asked for. NULL on one host.
+    // made when they are first asked for. NULL on one host, until another job is met.
     mlt_peer **all;
-    const mlt_transport *over; // to other hosts; NULL on one host
+    mlt_worlds *worlds; // other jobs; NULL: none was met by this worker
+    mlt_table abroad;   // the peers of other jobs, by their workers
+    int ctl;
+    const mlt_transport *over; // to other hosts and jobs; NULL on one host
     uint64_t sent, received;   // messages
     uint32_t hot_most, hot_count, hot_next;
     uint32_t nap; // own->asleep as the last doze left it
@@ -92,15 +100,32 @@ void mlt_wire_free(mlt_wire *wire);
 // sent to other hosts.
 void mlt_wire_end(mlt_wire *wire);
 
-mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker) MLT_COLD;
+// From now on the worker can have peers of other jobs. False: no memory.
+bool mlt_wire_go_abroad(mlt_wire *wire) MLT_MUST_CHECK;
 
-// The peer that is worker `worker` of the job.
+// A peer of another host, or of another job, which may be met for the first time.
+mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker);
+
+// Whether some job that this one is connected with may still send to this worker.
+bool mlt_wire_hears_abroad(mlt_wire *wire);
+
+// Frees a peer of another job, which is idle. If its worker is met again there is a new one.
+void mlt_wire_forget(mlt_wire *wire, mlt_peer *peer);
+
+// The peer that is worker `worker` of the job, or of another one (world.h).
 static inline mlt_peer *mlt_wire_peer(mlt_wire *wire, uint32_t worker)
 {
     if (MLT_LIKELY(!wire->all))
         return &wire->peers[worker];
-    mlt_peer *peer = wire->all[worker];
+    mlt_peer *peer = MLT_LIKELY(worker < wire->job->workers) ? wire->all[worker] : NULL;
     return MLT_LIKELY(peer != NULL) ? peer : mlt_wire_meet(wire, worker);
+}
+
+// Nothing waits to be sent to it, and nothing of it waits for a receive.
+static inline bool mlt_peer_is_idle(const mlt_peer *peer)
+{
+    return mlt_list_empty(&peer->queue) && !peer->waits && !peer->held && !peer->landing &&
+           !peer->landing_held;
 }
 
 static inline bool mlt_peer_is_far(const mlt_peer *peer)
@@ -139,7 +164,7 @@ static inline void mlt_wire_post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
         mlt_wire_post_near(wire, peer, slot);
         return;
     }
-    wire->sent++;
+    wire->sent += !peer->foreign;
     wire->over->post(wire, peer, slot);
 }
 

@@ -134,9 +134,11 @@ static void stats(void)
 {
     const mlt_job_proc *proc = mlt_job_proc_at(boot.job, boot.proc);
     for (uint32_t w = proc->first_worker; w < proc->first_worker + proc->workers; w++) {
-        mlt_ctl_call calls[] = {{"MPI_Send", 1000, 2000000}, {"MPI_Recv", 1000, 7000000}};
+        mlt_ctl_call calls[] = {{"MPI_Send", 1000, 2000000},    {"MPI_Recv", 1000, 7000000},
+                                {"MPI_Win_lock", 10, 300000},   {"MPI_Win_unlock_all", 10, 200000},
+                                {"MPI_Win_create", 10, 900000}, {"MPI_Parrived", 10, 400000}};
         mlt_ctl head = {
-            .type = MLT_CTL_CALLS, .rank = -1, .value = 2, .detail = w, .length = sizeof calls};
+            .type = MLT_CTL_CALLS, .rank = -1, .value = 6, .detail = w, .length = sizeof calls};
         mlt_ctl_send(boot.ctl, &head, calls);
         mlt_ctl_stats all = {.messages = {10, 20, 30, 77},
                              .bytes = {1 << 10, 1 << 20, 1 << 30, 4096},
@@ -147,6 +149,12 @@ static void stats(void)
                              .switches = 12345,
                              .unexpected_peak = 4096,
                              .stack_size = 65536,
+                             .moves = {.verbs = {3, 4, 5},
+                                       .one_sided = {5, 0, 7, 0},
+                                       .one_sided_bytes = {1 << 10, 0, 1 << 20, 0},
+                                       .partitioned = {0, 0, 0, 9},
+                                       .partitioned_bytes = {0, 0, 0, 1 << 12},
+                                       .partitions = 144},
                              .guard = "guard pages",
                              .policy = "direct",
                              .large_thread = "direct",

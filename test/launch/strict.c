@@ -13,6 +13,48 @@ static void delete_nothing(void *in, void *inout, int *n, MPI_Datatype *type)
     (void)in, (void)inout, (void)n, (void)type;
 }
 
+static void handle_nothing(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm, (void)code;
+}
+
+// What frees itself in a clean program only if it was waited for, or has its own calls.
+static void leave_more(const char *what)
+{
+    static const int one = 1;
+    MPI_Comm world = MPI_COMM_WORLD;
+    MPI_Errhandler handler;
+    MPI_Session session;
+    MPI_Message message;
+    MPI_Request request;
+    MPI_Win win;
+    int key, flag = 0, right = (world_rank() + 1) % world_size();
+    if (strcmp(what, "errhandler") == 0)
+        CHECK_OK(MPI_Comm_create_errhandler(handle_nothing, &handler));
+    if (strcmp(what, "session") == 0)
+        CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    if (strcmp(what, "win") == 0)
+        CHECK_OK(MPI_Win_create(&key, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    if (strcmp(what, "partitions") == 0)
+        CHECK_OK(MPI_Psend_init(&one, 1, 1, MPI_INT, right, 1, world, MPI_INFO_NULL, &request));
+    if (strcmp(what, "matched") == 0) {
+        CHECK_OK(MPI_Send(&one, 1, MPI_INT, world_rank(), 2, world));
+        while (!flag)
+            CHECK_OK(MPI_Improbe(world_rank(), 2, world, &flag, &message, MPI_STATUS_IGNORE));
+    }
+    if (strcmp(what, "sent") == 0) { // at once: there is a request all the same
+        CHECK_OK(MPI_Isend(&one, 1, MPI_INT, right, 19, world, &request));
+        CHECK_OK(MPI_Recv(&key, 1, MPI_INT, MPI_ANY_SOURCE, 19, world, MPI_STATUS_IGNORE));
+    }
+    // The same tag from two places: what is left was sent by the second.
+    if (strcmp(what, "second") == 0) {
+        CHECK_OK(MPI_Send(&one, 1, MPI_INT, right, 18, MPI_COMM_WORLD));
+        CHECK_OK(MPI_Isend(&one, 1, MPI_INT, right, 18, MPI_COMM_WORLD, &request)); // line B
+        CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Recv(&key, 1, MPI_INT, MPI_ANY_SOURCE, 18, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+}
+
 static void leave(const char *what)
 {
     static const int one = 1;
@@ -42,6 +84,7 @@ static void leave(const char *what)
         CHECK_OK(MPI_Send(&one, 1, MPI_INT, right, 17, MPI_COMM_WORLD));
     if (strcmp(what, "one") == 0 && world_rank() == 1)
         CHECK_OK(MPI_Comm_dup(MPI_COMM_SELF, &comm));
+    leave_more(what);
 }
 
 // Everything is made, and freed.
@@ -74,10 +117,37 @@ static void clean(void)
     CHECK_OK(MPI_Comm_free_keyval(&key));
 }
 
+#ifndef NO_FAMILY
+// Two jobs: the first one's rank 0 does not receive what the second sends, which leaves communicators.
+static void leave_family(char *self)
+{
+    MPI_Comm family, copy;
+    char *args[] = {"family", NULL};
+    int one = 1, rank;
+    CHECK_OK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    CHECK_OK(MPI_Comm_get_parent(&family));
+    if (family == MPI_COMM_NULL) {
+        CHECK_OK(MPI_Comm_spawn(self, args, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &family,
+                                MPI_ERRCODES_IGNORE));
+        for (int child = 0; rank == 0 && child < 2; child++) // a barrier may overtake them
+            CHECK_OK(MPI_Probe(child, 20, family, MPI_STATUS_IGNORE));
+    } else {
+        CHECK_OK(MPI_Send(&one, 1, MPI_INT, 0, 20, family));
+        CHECK_OK(MPI_Comm_dup(MPI_COMM_SELF, &copy)); // line C
+    }
+    CHECK_OK(MPI_Barrier(family));
+    CHECK_OK(MPI_Comm_disconnect(&family));
+}
+#endif
+
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
     clean();
+#ifndef NO_FAMILY
+    if (argc > 1 && strcmp(argv[1], "family") == 0)
+        leave_family(argv[0]);
+#endif
     leave(argc > 1 ? argv[1] : "nothing");
     CHECK_OK(MPI_Finalize());
     return 0;

@@ -16,7 +16,7 @@ static void wait_somehow(const char *how)
     if (strcmp(how, "yield") == 0)
         csp_yield();
     else if (strcmp(how, "sleep") == 0)
-        csp_sleep(0.001);
+        csp_sleep(0);
     else if (strcmp(how, "read") == 0)
         (void)csp_read(csp_chan_in(csp_chan_new("nobody", sizeof value)), &value);
     else if (strcmp(how, "recv") == 0)

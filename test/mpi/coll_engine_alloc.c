@@ -74,8 +74,9 @@ static long count(void)
 }
 #endif
 
-// SMALL: bytes of a message that waits in memory which is kept, if it comes early.
-enum { CALLS = 4, WINDOWS = 60, CASES = 6, ROOM = 12, SMALL = 64 };
+// SMALL: bytes of a message that waits in memory which is kept, if it comes early. LARGE: bytes of
+// an allreduce that does not go in pieces of medium size.
+enum { CALLS = 4, WINDOWS = 60, CASES = 3, ROOM = 12, SMALL = 64, LARGE = 512 << 10 };
 
 // ways: blocking, nonblocking one by one, nonblocking many at a time, persistent, made persistent.
 enum way { ONE_BY_ONE, TOGETHER, STARTED, MADE, WAYS };
@@ -162,13 +163,16 @@ static void keep_small(struct coll_case *c, const struct coll_test *t)
         c->slay = c->rlay = &t->basic[L_INT];
 }
 
-static void build(struct coll_case *c, struct coll_test *t, enum coll_kind kind, int chunks)
+static void build(struct coll_case *c, struct coll_test *t, enum coll_kind kind, bool large)
 {
     *c = case_random(t, kind);
     keep_small(c, t);
     // Of kinds where all blocks are as large, and nobody runs ahead of the others with pieces.
-    bool large = kind == ALLGATHER || kind == ALLTOALL || kind == ALLREDUCE;
-    c->chunks = large && t->n <= 6 ? chunks : 1;
+    c->chunks = 1;
+    if (large && t->n <= 6 && kind == ALLREDUCE)
+        c->chunks = LARGE / layout_bytes(c->slay);
+    else if (large && t->n <= 6 && (kind == ALLGATHER || kind == ALLTOALL))
+        c->chunks = 20000;
     case_build(c);
     case_prepare(c);
 }
@@ -200,13 +204,13 @@ static void body(struct coll_test *t)
     struct coll_case cases[ROOM];
     for (int kind = BARRIER; COUNTED && kind <= EXSCAN; kind++) {
         for (int i = 0; i < CASES; i++) {
-            build(&cases[0], t, (enum coll_kind)kind, i < 4 ? 1 : 20000);
+            build(&cases[0], t, (enum coll_kind)kind, i == CASES - 1);
             try(t, cases, 1);
             case_free(&cases[0]);
         }
         // As many at a time as nobody keeps by accident.
         for (int i = 0; i < ROOM; i++)
-            build(&cases[i], t, (enum coll_kind)kind, 1);
+            build(&cases[i], t, (enum coll_kind)kind, false);
         look(t, cases, ROOM, TOGETHER, NONBLOCKING);
         for (int i = 0; i < ROOM; i++)
             case_free(&cases[i]);

@@ -223,7 +223,7 @@ static void times(void)
     csp_sleep(-INFINITY);
     csp_sleep_until(0);
     csp_sleep_until(INT64_MIN);
-    CHECK(csp_now() - start < 5000000000);
+    CHECK(csp_now() - start < 15000000000); // only a hang takes so long
     CHECK(csp_after(INFINITY) == CSP_NEVER);
     CHECK(csp_after(1e300) == CSP_NEVER);
     CHECK(csp_after(9.3e9) == CSP_NEVER);

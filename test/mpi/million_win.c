@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What windows cost: each flavor with 8 bytes a rank, made by all ranks there are, with puts round
-// the ring and a counter that all share. Rank 0 prints what each took to make, and what its process
-// grew by for each of its ranks. To be run with a million ranks too: mpirun -n 2 -nfg 500000
+// the ring and a counter that all share; then four at once. Rank 0 prints what each took to make, and
+// what its process grew by for each of its ranks. To be run with a million ranks too: mpirun -n 2 -nfg 500000
 // million_win
 
 #include "growth.h"
@@ -85,6 +85,23 @@ static void use(MPI_Win win, MPI_Comm comm, int64_t *base)
     CHECK(was >= 100 + size - 1 && was < 100 + 2 * size - 1);
 }
 
+// Windows that are there at the same time: what one of them takes.
+static void make_several(clock *c, int64_t *own)
+{
+    enum { SEVERAL = 4 };
+    MPI_Win wins[SEVERAL];
+    int64_t *base;
+    begin(c);
+    for (int i = 0; i < SEVERAL; i++)
+        make(CREATE, MPI_COMM_WORLD, own, &base, &wins[i]);
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (world_rank() == 0)
+        printf("one_of_%d_bytes %ld B\n", SEVERAL,
+               (resident_bytes() - c->bytes) / c->ranks / SEVERAL);
+    for (int i = 0; i < SEVERAL; i++)
+        CHECK_OK(MPI_Win_free(&wins[i]));
+}
+
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
@@ -103,6 +120,7 @@ int main(int argc, char **argv)
         CHECK_OK(MPI_Win_free(&win));
         CHECK_OK(MPI_Comm_free(&comm));
     }
+    make_several(&c, &own);
     CHECK_OK(MPI_Finalize());
     return 0;
 }

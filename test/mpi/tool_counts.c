@@ -234,6 +234,144 @@ static void check_waits(MPI_T_pvar_session s, int to, int from)
     CHECK(waited > 2.49 && waited < 2.51);
 }
 
+// ---- windows and partitioned messages
+
+typedef struct by_distance {
+    counter count[4], bytes[4];
+} by_distance;
+
+static by_distance open_distances(MPI_T_pvar_session s, const char *what)
+{
+    static const char *const where[] = {"worker", "process", "host", "far"};
+    by_distance all;
+    for (int d = 0; d < 4; d++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s_%s", what, where[d]);
+        all.count[d] = open_counter(s, name, MPI_T_PVAR_CLASS_COUNTER, NULL);
+        snprintf(name, sizeof name, "%s_%s_bytes", what, where[d]);
+        all.bytes[d] = open_counter(s, name, MPI_T_PVAR_CLASS_AGGREGATE, NULL);
+    }
+    return all;
+}
+
+// All went to one rank, so to one distance: the one that messages to it have.
+static void check_distances(const by_distance *all, const by_distance *sent,
+                            unsigned long long count, unsigned long long bytes)
+{
+    for (int d = 0; d < 4; d++) {
+        CHECK_INT(value_of(all->count[d]), value_of(sent->count[d]) ? count : 0);
+        CHECK_INT(value_of(all->bytes[d]), value_of(sent->count[d]) ? bytes : 0);
+    }
+}
+
+// 2 puts, 3 gets, 4 accumulates; the first is of 5 ints, all others are of one.
+static void use_window(MPI_Win win, int to)
+{
+    int x[5] = {1, 2, 3, 4, 5}, y[5], one = 1;
+    MPI_Request request;
+    CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, win));
+    CHECK_OK(MPI_Put(x, 5, MPI_INT, to, 0, 5, MPI_INT, win));
+    CHECK_OK(MPI_Rput(x, 1, MPI_INT, to, 0, 1, MPI_INT, win, &request));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Get(y, 1, MPI_INT, to, 0, 1, MPI_INT, win));
+    CHECK_OK(MPI_Get_c(y, 1, MPI_INT, to, 0, 1, MPI_INT, win));
+    CHECK_OK(MPI_Get(y, 1, MPI_INT, MPI_PROC_NULL, 0, 1, MPI_INT, win)); // nobody's
+    CHECK_OK(MPI_Rget(y, 1, MPI_INT, to, 0, 1, MPI_INT, win, &request));
+    CHECK_OK(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_Accumulate(x, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, win));
+    CHECK_OK(MPI_Get_accumulate(x, 1, MPI_INT, y, 1, MPI_INT, to, 0, 1, MPI_INT, MPI_SUM, win));
+    CHECK_OK(MPI_Fetch_and_op(&one, y, MPI_INT, to, 0, MPI_SUM, win));
+    CHECK_OK(MPI_Compare_and_swap(&one, &one, y, MPI_INT, to, 0, win));
+    CHECK_OK(MPI_Win_unlock(to, win));
+}
+
+static void check_window(MPI_T_pvar_session s, int to, int from)
+{
+    MPI_Win win;
+    int *base;
+    double waited = -1;
+    CHECK_OK(
+        MPI_Win_allocate(5 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    counter puts = open_counter(s, "puts", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    counter gets = open_counter(s, "gets", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    counter accumulates = open_counter(s, "accumulates", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    counter waits = open_counter(s, "lock_waits", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    counter time = open_counter(s, "lock_wait_time", MPI_T_PVAR_CLASS_TIMER, NULL);
+    by_distance all = open_distances(s, "one_sided"), sent = open_distances(s, "sent");
+    use_window(win, to); // nothing runs yet
+    CHECK_INT(MPI_T_pvar_start(s, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
+    use_window(win, to);
+    CHECK_INT(MPI_T_pvar_stop(s, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
+    CHECK_INT(value_of(puts), 2);
+    CHECK_INT(value_of(gets), 3);
+    CHECK_INT(value_of(accumulates), 4);
+    CHECK_INT(MPI_T_pvar_read(s, time.handle, &waited), MPI_SUCCESS);
+    CHECK(waited >= 0 && waited < 100 && (value_of(waits) > 0 || waited <= 0));
+    CHECK_OK(MPI_Win_free(&win));
+    for (int d = 0; d < 4; d++)
+        start(sent.count[d]);
+    exchange(1, 8, to, from, MPI_COMM_WORLD);
+    check_distances(&all, &sent, 9, 20 + 8 * 4);
+}
+
+// Rank 1 waits in MPI_Win_lock until rank 0 unlocks, which it does after a while.
+static void check_lock_waits(MPI_T_pvar_session s, int rank)
+{
+    MPI_Win win;
+    int *base;
+    counter waits = open_counter(s, "lock_waits", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    CHECK_OK(
+        MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    start(waits);
+    if (rank == 0)
+        CHECK_OK(MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win));
+    CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
+    if (rank == 0) {
+        double end = MPI_Wtime() + 0.02;
+        while (MPI_Wtime() < end)
+            CHECK_OK(MPI_Iprobe(0, 99, MPI_COMM_SELF, &(int){0}, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Win_unlock(0, win));
+        CHECK_INT(value_of(waits), 0);
+    } else if (rank == 1) {
+        CHECK_OK(MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win));
+        CHECK_OK(MPI_Win_unlock(0, win));
+        CHECK(value_of(waits) >= 1);
+    }
+    stop(waits);
+    CHECK_OK(MPI_Win_free(&win));
+}
+
+static void check_partitions(MPI_T_pvar_session s, int to, int from)
+{
+    enum { PARTS = 6, EACH = 5, ROUNDS = 3 };
+    char out[PARTS * EACH] = "", in[PARTS * EACH];
+    MPI_Request r[2];
+    by_distance all = open_distances(s, "partitioned"), sent = open_distances(s, "sent");
+    counter parts = open_counter(s, "partitions", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    counter got = open_counter(s, "partitioned_received", MPI_T_PVAR_CLASS_COUNTER, NULL);
+    counter bytes = open_counter(s, "partitioned_received_bytes", MPI_T_PVAR_CLASS_AGGREGATE, NULL);
+    CHECK_OK(
+        MPI_Psend_init(out, PARTS, EACH, MPI_BYTE, to, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &r[0]));
+    CHECK_OK(MPI_Precv_init(in, PARTS / 2, 2 * EACH, MPI_BYTE, from, 1, MPI_COMM_WORLD,
+                            MPI_INFO_NULL, &r[1]));
+    CHECK_INT(MPI_T_pvar_start(s, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
+    for (int round = 0; round < ROUNDS; round++) {
+        CHECK_OK(MPI_Startall(2, r));
+        CHECK_OK(MPI_Pready_range(0, PARTS - 1, r[0]));
+        CHECK_OK(MPI_Waitall(2, r, MPI_STATUSES_IGNORE));
+    }
+    CHECK_INT(MPI_T_pvar_stop(s, MPI_T_PVAR_ALL_HANDLES), MPI_SUCCESS);
+    CHECK_INT(value_of(parts), ROUNDS * PARTS);
+    CHECK_INT(value_of(got), ROUNDS);
+    CHECK_INT(value_of(bytes), ROUNDS * PARTS * EACH);
+    CHECK_OK(MPI_Request_free(&r[0]));
+    CHECK_OK(MPI_Request_free(&r[1]));
+    for (int d = 0; d < 4; d++)
+        start(sent.count[d]);
+    exchange(1, 8, to, from, MPI_COMM_WORLD);
+    check_distances(&all, &sent, ROUNDS, ROUNDS * PARTS * EACH);
+}
+
 static void check_collectives(MPI_T_pvar_session s)
 {
     int x = 1, sum;
@@ -328,6 +466,10 @@ int main(int argc, char **argv)
         CHECK_INT(MPI_T_pvar_session_create(&s), MPI_SUCCESS);
         check_sent(s, to, from);
         check_comm(s, to, from);
+        check_window(s, to, from);
+        if (size > 1)
+            check_lock_waits(s, rank);
+        check_partitions(s, to, from);
         CHECK_INT(MPI_T_pvar_session_free(&s), MPI_SUCCESS);
         CHECK_INT(MPI_T_pvar_session_create(&s), MPI_SUCCESS);
         CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));

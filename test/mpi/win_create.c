@@ -115,6 +115,9 @@ static void hints(enum flavor flavor)
         if (STRICT && *got && strcmp(got, pairs[i][1]) != 0 && strcmp(got, pairs[i][2]) != 0)
             check_fail(__FILE__, __LINE__, "%s is '%s'", pairs[i][0], got);
     }
+    // Nothing that the program says changes how accumulates are done.
+    CHECK(!STRICT || strcmp(hint(b.win, "accumulate_ordering", value), "rar,raw,war,waw") == 0);
+    CHECK(!STRICT || strcmp(hint(b.win, "mpi_accumulate_granularity", value), "0") == 0);
     CHECK_OK(MPI_Win_fence(0, b.win)); // the window works
     CHECK_OK(MPI_Win_fence(0, b.win));
     box_free(&b);

@@ -246,9 +246,9 @@ static void add_groups(mlt_text *w, const mlt_graph *g)
     groups all = {0};
     char line[LINE], text[32];
     skeleton s;
-    uint64_t start = mlt_os_now_ns(), seen = 0;
+    uint64_t start = mlt_os_thread_ns(), seen = 0;
     for (uint32_t node = 0; node < g->nodes; node++) {
-        if (node % LOOKS == 0 && mlt_os_now_ns() - start >= mlt_csp_hang_patience_ns)
+        if (node % LOOKS == 0 && mlt_os_thread_ns() - start >= mlt_csp_hang_patience_ns)
             break;
         if (g->state[node] == MLT_NODE_NONE || g->state[node] == MLT_NODE_RUNS)
             continue;

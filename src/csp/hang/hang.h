@@ -17,7 +17,7 @@ size_t mlt_csp_procs(const mlt_worker *worker, char *text, size_t size);
 // returns how many. Bounded in length and nearly linear in processes, whatever their number.
 size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size);
 
-// How long lines of many processes are made: mpirun does not wait for ever. The others are counted.
+// For how much processor time lines of many processes are made. The others are counted.
 // Tests set it.
 extern uint64_t mlt_csp_hang_patience_ns;
 

@@ -96,7 +96,8 @@ enum {
     MLT_PACKET_CHAN = 0x200,  // chan.c, home.c
     MLT_PACKET_NAMES = 0x300, // csp/names/job.c
     MLT_PACKET_UPPER = 0x400, // mlt_above.flow_packet
-    // 0x500: windows (win/packet.h); they never come here
+    // 0x500: windows (win/packet.h), 0x700: partitions (mpi/p2p/partition.h), 0x800: --strict
+    // (mpi/strict.h); they never come here
     MLT_PACKET_RANGE = 0x100,
 };
 

@@ -152,6 +152,10 @@ static void fill(mlt_sim *sim, uint64_t S, census *found)
             good &= fill_action(&sim->actions[base + a], &rank->actions[a], sim->program->ranks, S,
                                 found);
             sim->actions[base + a].lane = r;
+            if (MLT_UNLIKELY(sim->travel != NULL) && good &&
+                rank->actions[a].kind == MLT_GOAL_SEND &&
+                mlt_sim_is_near(sim, r, (uint32_t)rank->actions[a].peer))
+                sim->actions[base + a].bits |= MLT_SIM_NEAR;
         }
         if (!good || !fill_dependents(sim, rank, base, edges)) {
             found->bad_rank = r;
@@ -305,9 +309,7 @@ static uint32_t merge_ends(mlt_sim *sim, const ends *sends, const ends *recvs)
         mlt_sim_action *to = &sim->actions[recvs->list[r].number];
         from->partner = recvs->list[r++].number;
         to->partner = send->number;
-        // A receive costs what its message does.
-        to->bits &= (UINT64_C(1) << MLT_SIM_SIZE_SHIFT) - 1;
-        to->bits |= mlt_sim_size(from) << MLT_SIM_SIZE_SHIFT;
+        mlt_sim_receives(to, from);
     }
     return lonely;
 }
@@ -383,16 +385,17 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
 {
     const mlt_goal_program *program = sim->program;
     uint64_t count = 0, deps = 0;
+    uint32_t most = sim->travel ? MLT_SIM_MOST_ACTIONS / 2 : MLT_SIM_MOST_ACTIONS;
     sim->first = mlt_take((size_t)program->ranks + 1, sizeof *sim->first);
     for (uint32_t r = 0; r < program->ranks; r++) {
         sim->first[r] = (uint32_t)count;
         count += program->rank[r].count;
         deps += program->rank[r].deps_count;
-        if (count > MLT_SIM_MOST_ACTIONS || deps > UINT32_MAX) {
+        if (count > most || deps > UINT32_MAX) {
             snprintf(why, why_size,
-                     "the program has more than %d actions or %u dependencies, the most that can "
-                     "be simulated",
-                     MLT_SIM_MOST_ACTIONS, UINT32_MAX);
+                     "the program has more than %" PRIu32 " actions or %u dependencies, the most "
+                     "that can be simulated",
+                     most, UINT32_MAX);
             return MLT_ERR_INVALID;
         }
     }
@@ -423,7 +426,7 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
         return status;
     sim->actions = take_lines((size_t)sim->count + 1, sizeof *sim->actions);
     sim->next = mlt_take(edges, sizeof *sim->next);
-    fill(sim, options->machine.S, &found);
+    fill(sim, options->cluster ? options->cluster->between.S : options->machine.S, &found);
     if (found.bad_rank != MLT_SIM_NONE)
         return refuse(sim, found.bad_rank, why, why_size);
     make_lanes(sim, &found);

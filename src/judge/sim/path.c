@@ -24,7 +24,8 @@ static void add_step(const mlt_sim *sim, trail *to, uint32_t action, mlt_sim_why
                      uint64_t start, uint64_t end)
 {
     MLT_ARRAY_WANT(to->steps, to->count + 1, to->room);
-    to->steps[to->count++] = (mlt_sim_step){mlt_sim_place(sim, action), why, start, end};
+    to->steps[to->count++] = (mlt_sim_step){
+        .place = mlt_sim_place(sim, action), .why = why, .start_ps = start, .end_ps = end};
 }
 
 static uint64_t time_at(const mlt_sim *sim, uint32_t action, mlt_sim_point point)
@@ -44,7 +45,7 @@ static mlt_sim_ref before_finish(const mlt_sim *sim, trail *to, uint32_t number)
     }
     if ((action->bits & MLT_SIM_KIND) == MLT_SIM_RECV) {
         uint64_t taken = time_at(sim, action->partner, MLT_SIM_AT_SECOND);
-        if (taken + mlt_sim_recv_cpu(sim, mlt_sim_size(action)) >= time_at(sim, number, 0))
+        if (taken + mlt_sim_recv_cpu(sim, action) >= time_at(sim, number, 0))
             from = (mlt_sim_ref){.action = action->partner, .point = MLT_SIM_AT_SECOND};
     }
     if (!is_send || !(action->bits & MLT_SIM_SYNC))
@@ -66,11 +67,10 @@ static mlt_sim_ref before_finish(const mlt_sim *sim, trail *to, uint32_t number)
 static uint64_t end_of(const mlt_sim *sim, mlt_sim_ref at, uint64_t start)
 {
     const mlt_sim_action *action = &sim->actions[at.action];
-    uint64_t size = mlt_sim_size(action);
     switch (action->bits & MLT_SIM_KIND) {
     case MLT_SIM_SEND:
-        return start + (at.point == MLT_SIM_AT_SECOND ? mlt_sim_recv_cpu(sim, size)
-                                                      : mlt_sim_send_cpu(sim, size));
+        return start + (at.point == MLT_SIM_AT_SECOND ? mlt_sim_recv_cpu(sim, action)
+                                                      : mlt_sim_send_cpu(sim, action));
     case MLT_SIM_RECV:
         return start + (at.point == MLT_SIM_AT_SECOND ? mlt_sim_work(sim, at.action) : 0);
     case MLT_SIM_NOP:
@@ -78,6 +78,16 @@ static uint64_t end_of(const mlt_sim *sim, mlt_sim_ref at, uint64_t start)
     default:
         return start + mlt_sim_work(sim, at.action);
     }
+}
+
+// The last step is a message between hosts.
+static void note_network(const mlt_sim *sim, trail *to, uint32_t send)
+{
+    mlt_sim_step *step = &to->steps[to->count - 1];
+    const mlt_sim_cost *cost = mlt_sim_cost_of(sim, &sim->actions[send]);
+    uint64_t alone = mlt_sim_alone(sim, send);
+    step->network_ps = step->start_ps - time_at(sim, send, MLT_SIM_AT_START) - cost->o;
+    step->shared_ps = step->network_ps - alone;
 }
 
 void mlt_sim_path(mlt_sim *sim)
@@ -93,6 +103,9 @@ void mlt_sim_path(mlt_sim *sim)
             at.point == MLT_SIM_AT_SECOND && (action->bits & MLT_SIM_KIND) == MLT_SIM_SEND;
         add_step(sim, &to, message ? action->partner : at.action, node->cause.why, node->time,
                  end_of(sim, at, node->time));
+        if (message && node->cause.why == MLT_SIM_MESSAGE && sim->travel &&
+            !(action->bits & MLT_SIM_NEAR))
+            note_network(sim, &to, at.action);
         if (node->cause.why == MLT_SIM_FIRST)
             break;
         at = node->cause;

@@ -10,6 +10,7 @@
 
 #include "base/unit_test.h"
 #include "goal/pairs.h"
+#include "judge/net/cluster.h"
 #include "judge/sim/sim.h"
 
 static bool one_in(uint32_t n)
@@ -611,6 +612,45 @@ static void check_crowd(void)
     mlt_goal_program_free(p);
 }
 
+// A described machine without limits is the plain one: a crossbar whose links have no latency and
+// unlimited bandwidth, with a host for each rank; and one host with all ranks.
+static void check_machines(void)
+{
+    uint32_t tried = 0;
+    for (now_seed = 1; tried < 600; now_seed++) {
+        kind_of_program shape = {.ranks = 1 + below(6),
+                                 .messages = below(20),
+                                 .local = below(12),
+                                 .wild = one_in(3),
+                                 .units = one_in(2)};
+        mlt_goal_program *p = random_program(&shape);
+        mlt_loggops machine = random_machine();
+        mlt_sim_result *bare = simulate(p, &machine);
+        for (int one = 0; bare && one < 2; one++) {
+            mlt_cluster cluster = {.hosts = one ? 1 : shape.ranks,
+                                   .cores = one ? shape.ranks : 1,
+                                   .nics = 1,
+                                   .within = machine,
+                                   .between = machine};
+            mlt_sim_options options = {.cluster = &cluster, .keep_times = true, .keep_path = true};
+            mlt_sim_result *r;
+            char why[256];
+            CHECK(mlt_goal_simulate(p, &options, &r, why, sizeof why) == MLT_OK);
+            CHECK(r->total_ps == bare->total_ps && r->events == bare->events);
+            CHECK(r->unexpected_ps == bare->unexpected_ps);
+            CHECK(one ? r->far_messages == 0 : r->far_messages <= r->messages);
+            size_t bytes = bare->actions * sizeof *bare->start_ps;
+            CHECK(memcmp(r->start_ps, bare->start_ps, bytes) == 0);
+            CHECK(memcmp(r->busy_ps, bare->busy_ps, bytes) == 0);
+            CHECK(memcmp(r->finish_ps, bare->finish_ps, bytes) == 0);
+            mlt_sim_result_free(r);
+        }
+        tried += bare != NULL;
+        mlt_sim_result_free(bare);
+        mlt_goal_program_free(p);
+    }
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 2)
@@ -619,5 +659,6 @@ int main(int argc, char **argv)
     check_strangers();
     check_monotone();
     check_crowd();
+    check_machines();
     return 0;
 }

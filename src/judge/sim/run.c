@@ -4,18 +4,9 @@
 // receive, or a message that comes.
 #include "judge/sim/sim_int.h"
 
-enum { MESSAGE = 1 };          // in an event's `what`, below the action's number
-enum { AHEAD = 12 };           // events whose memory is fetched before it is needed
-enum { PROGRESS = (1 << 16) }; // events between two reports
-
-static inline void put(mlt_sim *sim, uint64_t time, uint32_t what, uint32_t seq)
-{
-    if (MLT_UNLIKELY(time > MLT_SIM_MOST_TIME)) {
-        sim->late = true;
-        return;
-    }
-    mlt_sim_queue_push(&sim->queue, (mlt_sim_event){time, what, seq});
-}
+enum { MESSAGE = MLT_SIM_MESSAGE_EVENT }; // in an event's `what`, below the action's number
+enum { AHEAD = 12 };                      // events whose memory is fetched before it is needed
+enum { PROGRESS = (1 << 16) };            // events between two reports
 
 // ---- the record of causes, if a path is wanted
 
@@ -76,7 +67,7 @@ static void wait_until(mlt_sim *sim, mlt_sim_waiters *waiters, const mlt_sim_eve
 {
     if (waiters->first >= event->seq) {
         waiters->first = event->seq;
-        put(sim, time, event->what, event->seq);
+        mlt_sim_put(sim, time, event->what, event->seq);
     } else {
         park(sim, waiters, parked_by(sim, event->what), event->seq);
     }
@@ -97,8 +88,19 @@ static inline void let_next(mlt_sim *sim, mlt_sim_waiters *waiters, int wait, ui
     else
         sim->actions[waiters->last].link = sim->actions[next].link;
     waiters->first = (uint32_t)sim->actions[next].time;
-    put(sim, time > sim->queue.now ? time : sim->queue.now, parked_what(sim, next, wait),
-        waiters->first);
+    mlt_sim_put(sim, time > sim->queue.now ? time : sim->queue.now, parked_what(sim, next, wait),
+                waiters->first);
+}
+
+// The CPU of lane `home` is free, but may have to wait for a processor that others use, too.
+static bool must_wait(mlt_sim *sim, uint32_t home, mlt_sim_waiters *waiters,
+                      const mlt_sim_event *event, uint32_t action, mlt_sim_point point)
+{
+    uint64_t when =
+        mlt_sim_enter(sim, home, event->time, sim->nodes ? node_of(sim, action, point) : NULL);
+    if (when > event->time)
+        wait_until(sim, waiters, event, when);
+    return when > event->time;
 }
 
 // ---- starting and finishing
@@ -115,7 +117,7 @@ static inline void satisfy(mlt_sim *sim, uint32_t number, uint64_t time, uint32_
                 (mlt_sim_node){time, {by, (uint8_t)point, MLT_SIM_DEPENDS}};
     }
     if (--action->link == 0)
-        put(sim, action->time, number << 1, sim->seq++);
+        mlt_sim_put(sim, action->time, number << 1, sim->seq++);
 }
 
 static inline void start(mlt_sim *sim, uint32_t number, mlt_sim_action *action, uint64_t time)
@@ -172,9 +174,14 @@ static void run_local(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action *
         wait_until(sim, &lane->wait[MLT_SIM_WAIT_LOCAL], event, lane->cpu_free);
         return;
     }
+    mlt_sim_point point = second ? MLT_SIM_AT_SECOND : MLT_SIM_AT_START;
+    if (MLT_UNLIKELY(sim->crowd != NULL) &&
+        must_wait(sim, home, &lane->wait[MLT_SIM_WAIT_LOCAL], event, number, point))
+        return;
     uint64_t end = now + mlt_sim_work(sim, number);
+    if (MLT_UNLIKELY(sim->crowd != NULL))
+        mlt_sim_used(sim, home, end, (mlt_sim_ref){.action = number, .point = (uint8_t)point});
     if (MLT_UNLIKELY(sim->nodes != NULL)) {
-        mlt_sim_point point = second ? MLT_SIM_AT_SECOND : MLT_SIM_AT_START;
         note_start(node_of(sim, number, point), now, lane->cpu_free, sim->holders[home].cpu,
                    (mlt_sim_ref){0});
         sim->holders[home].cpu = (mlt_sim_ref){.action = number, .point = (uint8_t)point};
@@ -202,7 +209,7 @@ static void received(mlt_sim *sim, uint32_t number, mlt_sim_action *action, uint
         cause.why = MLT_SIM_DEPENDS;
         *node_of(sim, number, MLT_SIM_AT_SECOND) = (mlt_sim_node){time, cause};
     }
-    put(sim, time, number << 1, sim->seq++);
+    mlt_sim_put(sim, time, number << 1, sim->seq++);
 }
 
 // Both ends have met at `now`; a CPU took up the message at `taken`.
@@ -210,7 +217,7 @@ static inline void match(mlt_sim *sim, uint32_t send_number, uint32_t recv_numbe
                          uint64_t now)
 {
     mlt_sim_action *recv = &sim->actions[recv_number];
-    uint64_t end = taken + mlt_sim_recv_cpu(sim, mlt_sim_size(recv));
+    uint64_t end = taken + mlt_sim_recv_cpu(sim, recv);
     if (MLT_UNLIKELY(sim->result->busy_ps != NULL))
         sim->result->busy_ps[recv_number] = taken;
     if (end >= now)
@@ -231,29 +238,38 @@ static void run_send(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action *s
     mlt_sim_lane *lane = &sim->lanes[send->lane];
     mlt_sim_lane *cpu = &sim->lanes[lane->cpu], *nic = &sim->lanes[lane->nic];
     mlt_sim_waiters *waiters = &lane->wait[MLT_SIM_WAIT_SEND];
-    uint64_t now = event->time, size = mlt_sim_size(send);
+    const mlt_sim_cost *cost = mlt_sim_cost_of(sim, send);
+    uint64_t now = event->time;
     uint64_t free = cpu->cpu_free > nic->send_free ? cpu->cpu_free : nic->send_free;
     if (free > now) {
         wait_until(sim, waiters, event, free);
         return;
     }
+    mlt_sim_ref me = {.action = number, .point = MLT_SIM_AT_START};
+    if (MLT_UNLIKELY(sim->crowd != NULL)) {
+        if (must_wait(sim, lane->cpu, waiters, event, number, MLT_SIM_AT_START))
+            return;
+        mlt_sim_used(sim, lane->cpu, now + mlt_sim_send_cpu(sim, send), me);
+    }
     if (MLT_UNLIKELY(sim->nodes != NULL)) {
-        mlt_sim_ref me = {.action = number, .point = MLT_SIM_AT_START};
         mlt_sim_holders *held = sim->holders;
         note_start(node_of(sim, number, MLT_SIM_AT_START), now, cpu->cpu_free, held[lane->cpu].cpu,
                    held[lane->nic].send);
         held[lane->cpu].cpu = held[lane->nic].send = me;
         *node_of(sim, number, MLT_SIM_AT_SECOND) =
-            (mlt_sim_node){now + sim->o + sim->L, {number, MLT_SIM_AT_START, MLT_SIM_MESSAGE}};
+            (mlt_sim_node){now + cost->o + cost->L, {number, MLT_SIM_AT_START, MLT_SIM_MESSAGE}};
     }
-    uint64_t cpu_end = cpu->cpu_free = now + mlt_sim_send_cpu(sim, size);
-    nic->send_free = now + mlt_sim_nic(sim, size);
+    uint64_t cpu_end = cpu->cpu_free = now + mlt_sim_send_cpu(sim, send);
+    nic->send_free = now + mlt_sim_nic(sim, send);
     free = cpu_end > nic->send_free ? cpu_end : nic->send_free;
     sim->result->messages++;
-    sim->result->bytes += size;
+    sim->result->bytes += mlt_sim_size(send);
     start(sim, number, send, now);
     uint32_t what = (sim->fixed ? send->partner : number) << 1 | MESSAGE;
-    put(sim, now + sim->o + sim->L, what, sim->seq++);
+    if (MLT_UNLIKELY(sim->travel != NULL) && !(send->bits & MLT_SIM_NEAR))
+        mlt_sim_depart(sim, number, now + cost->o, what, sim->seq++);
+    else
+        mlt_sim_put(sim, now + cost->o + cost->L, what, sim->seq++);
     if (MLT_UNLIKELY(send->bits & MLT_SIM_SYNC))
         sim->sync_end[number] = cpu_end;
     else
@@ -306,8 +322,7 @@ static void become_partners(mlt_sim *sim, uint32_t send, uint32_t recv)
 {
     sim->actions[send].partner = recv;
     sim->actions[recv].partner = send;
-    sim->actions[recv].bits &= (UINT64_C(1) << MLT_SIM_SIZE_SHIFT) - 1;
-    sim->actions[recv].bits |= mlt_sim_size(&sim->actions[send]) << MLT_SIM_SIZE_SHIFT;
+    mlt_sim_receives(&sim->actions[recv], &sim->actions[send]);
 }
 
 // ---- the two ends
@@ -368,22 +383,27 @@ static void run_message(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action
     mlt_sim_lane *lane = &sim->lanes[at];
     mlt_sim_lane *cpu = &sim->lanes[lane->cpu], *nic = &sim->lanes[lane->nic];
     mlt_sim_waiters *waiters = &lane->wait[MLT_SIM_WAIT_MESSAGE];
-    uint64_t now = event->time, size = mlt_sim_size(action);
+    uint64_t now = event->time;
     uint64_t free = cpu->cpu_free > nic->recv_free ? cpu->cpu_free : nic->recv_free;
     if (free > now) {
         wait_until(sim, waiters, event, free);
         return;
     }
+    uint32_t send = sim->fixed ? action->partner : event->what >> 1;
+    mlt_sim_ref me = {.action = send, .point = MLT_SIM_AT_SECOND};
+    if (MLT_UNLIKELY(sim->crowd != NULL)) {
+        if (must_wait(sim, lane->cpu, waiters, event, send, MLT_SIM_AT_SECOND))
+            return;
+        mlt_sim_used(sim, lane->cpu, now + mlt_sim_recv_cpu(sim, action), me);
+    }
     if (MLT_UNLIKELY(sim->nodes != NULL)) {
-        uint32_t send = sim->fixed ? action->partner : event->what >> 1;
-        mlt_sim_ref me = {.action = send, .point = MLT_SIM_AT_SECOND};
         mlt_sim_holders *held = sim->holders;
         note_start(node_of(sim, send, MLT_SIM_AT_SECOND), now, cpu->cpu_free, held[lane->cpu].cpu,
                    held[lane->nic].recv);
         held[lane->cpu].cpu = held[lane->nic].recv = me;
     }
-    uint64_t cpu_end = cpu->cpu_free = now + mlt_sim_recv_cpu(sim, size);
-    nic->recv_free = now + mlt_sim_nic(sim, size);
+    uint64_t cpu_end = cpu->cpu_free = now + mlt_sim_recv_cpu(sim, action);
+    nic->recv_free = now + mlt_sim_nic(sim, action);
     free = cpu_end > nic->recv_free ? cpu_end : nic->recv_free;
     handle(sim, event);
     let_next(sim, waiters, MLT_SIM_WAIT_MESSAGE, event->seq, free);
@@ -393,6 +413,10 @@ static void run_message(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action
 
 static inline void run_event(mlt_sim *sim, const mlt_sim_event *event)
 {
+    if (MLT_UNLIKELY(sim->travel != NULL) && event->what & MLT_SIM_HOP) {
+        mlt_sim_hop(sim, event);
+        return;
+    }
     mlt_sim_action *action = &sim->actions[event->what >> 1];
     if (event->what & MESSAGE) {
         run_message(sim, event, action);
@@ -444,6 +468,8 @@ static inline __attribute__((always_inline)) void fetch_ahead(const mlt_sim *sim
         return;
     __builtin_prefetch(&sim->actions[far->what >> 1], 1);
     far = mlt_sim_queue_peek(&sim->queue, AHEAD);
+    if (MLT_UNLIKELY(sim->travel != NULL) && far->what & MLT_SIM_HOP)
+        return;
     const mlt_sim_action *action = &sim->actions[far->what >> 1];
     __builtin_prefetch(&sim->lanes[action->lane], 1);
     __builtin_prefetch(&sim->next[action->next_at]);

@@ -16,6 +16,15 @@ const mlt_loggops mlt_loggops_default = {
 // An eighth of what can be simulated, so that sums of a few stay exact.
 static const double most_ns = (double)(MLT_SIM_MOST_TIME / 8) / 1000;
 
+static mlt_sim_cost cost_of(const mlt_loggops *machine)
+{
+    return (mlt_sim_cost){.L = mlt_sim_price(machine->L * 1000),
+                          .o = mlt_sim_price(machine->o * 1000),
+                          .g = mlt_sim_price(machine->g * 1000),
+                          .G = machine->G * 1000,
+                          .O = machine->O * 1000};
+}
+
 static mlt_status check_machine(const mlt_loggops *machine, char *why, size_t why_size)
 {
     const struct {
@@ -81,10 +90,16 @@ static void collect_others(mlt_sim *sim)
 
 static mlt_status simulate(mlt_sim *sim, const mlt_sim_options *options, char *why, size_t why_size)
 {
-    mlt_status status = mlt_sim_build(sim, options, why, why_size);
+    mlt_status status = MLT_OK;
+    if (options->cluster)
+        status = mlt_sim_travel_begin(sim, options->cluster, why, why_size);
+    if (status == MLT_OK)
+        status = mlt_sim_build(sim, options, why, why_size);
     if (status != MLT_OK)
         return status;
     make_result(sim, options);
+    if (options->cluster)
+        mlt_sim_crowd_begin(sim, options->cluster);
     mlt_sim_run(sim, options);
     if (sim->late) {
         snprintf(why, why_size, "the simulated time goes beyond 2^62 ps (53 days)");
@@ -102,6 +117,8 @@ static mlt_status simulate(mlt_sim *sim, const mlt_sim_options *options, char *w
         collect_others(sim);
     if (options->keep_path)
         mlt_sim_path(sim);
+    if (sim->travel)
+        mlt_sim_travel_end(sim);
     if (options->progress)
         options->progress(options->user, 1);
     return MLT_OK;
@@ -109,6 +126,8 @@ static mlt_status simulate(mlt_sim *sim, const mlt_sim_options *options, char *w
 
 static void sim_fini(mlt_sim *sim)
 {
+    mlt_sim_travel_fini(sim);
+    mlt_sim_crowd_fini(sim);
     mlt_sim_queue_fini(&sim->queue);
     free(sim->actions);
     free(sim->next);
@@ -127,18 +146,17 @@ static void sim_fini(mlt_sim *sim)
 mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
                              mlt_sim_result **out, char *why, size_t why_size)
 {
-    const mlt_loggops *machine = &options->machine;
+    const mlt_cluster *cluster = options->cluster;
+    const mlt_loggops *machine = cluster ? &cluster->between : &options->machine;
     uint64_t began = mlt_os_now_ns();
     *out = NULL;
     mlt_status status = check_machine(machine, why, why_size);
+    if (status == MLT_OK && cluster)
+        status = check_machine(&cluster->within, why, why_size);
     if (status != MLT_OK)
         return status;
     mlt_sim sim = {.program = program,
-                   .L = mlt_sim_price(machine->L * 1000),
-                   .o = mlt_sim_price(machine->o * 1000),
-                   .g = mlt_sim_price(machine->g * 1000),
-                   .G = machine->G * 1000,
-                   .O = machine->O * 1000,
+                   .cost = {cost_of(machine), cost_of(cluster ? &cluster->within : machine)},
                    .exec = machine->exec * 1000,
                    .last_action = MLT_SIM_NONE,
                    .result = mlt_take(1, sizeof *sim.result)};
@@ -164,5 +182,6 @@ void mlt_sim_result_free(mlt_sim_result *result)
     free(result->finish_ps);
     free(result->other);
     free(result->path);
+    free(result->links);
     free(result);
 }

@@ -29,8 +29,13 @@ typedef struct mlt_loggops {
 } mlt_loggops;
 extern const mlt_loggops mlt_loggops_default; // LogGOPSim's: 2500, 1500, 1000, 6, 0, 65535; exec 0
 
+struct mlt_cluster;
+
 typedef struct mlt_sim_options {
     mlt_loggops machine;
+    // A described machine (judge/net/cluster.h), borrowed; then `machine` does not count. Messages
+    // between hosts go over the links of its network, and share them.
+    const struct mlt_cluster *cluster;
     bool keep_times;                           // start and end of every action: for the timeline
     bool keep_path;                            // the critical path
     bool by_arrival;                           // equal tags: as messages come, as LogGOPSim does
@@ -40,19 +45,29 @@ typedef struct mlt_sim_options {
 
 // Why a step of the critical path began when it did.
 typedef enum mlt_sim_why {
-    MLT_SIM_FIRST,   // nothing before it
-    MLT_SIM_DEPENDS, // the step before it, of the same rank, had to finish (or start)
-    MLT_SIM_MESSAGE, // the step before it, of another rank, sent it
-    MLT_SIM_CPU,     // the CPU was busy with the step before it
-    MLT_SIM_NIC,     // the NIC was
-    MLT_SIM_MATCHED, // a rendezvous: the step before it, of another rank, posted the receive
+    MLT_SIM_FIRST,     // nothing before it
+    MLT_SIM_DEPENDS,   // the step before it, of the same rank, had to finish (or start)
+    MLT_SIM_MESSAGE,   // the step before it, of another rank, sent it
+    MLT_SIM_CPU,       // the CPU was busy with the step before it
+    MLT_SIM_NIC,       // the NIC was
+    MLT_SIM_MATCHED,   // a rendezvous: the step before it, of another rank, posted the receive
+    MLT_SIM_PROCESSOR, // ranks share processors, and one was busy with the step before it
 } mlt_sim_why;
 
 typedef struct mlt_sim_step {
     mlt_goal_place place;
     mlt_sim_why why;
     uint64_t start_ps, end_ps;
+    // MESSAGE between the hosts of a cluster: how long it was in the network, and how much of that
+    // because it shared links with others.
+    uint64_t network_ps, shared_ps;
 } mlt_sim_step;
+
+typedef struct mlt_sim_link {
+    char name[96];
+    uint64_t messages, bytes;
+    uint64_t busy_ps; // its bytes at its bandwidth
+} mlt_sim_link;
 
 typedef struct mlt_sim_result {
     uint32_t ranks;
@@ -69,10 +84,17 @@ typedef struct mlt_sim_result {
     mlt_sim_step *path;    // with keep_path: first to last
     uint64_t path_count;
     double seconds; // of simulation, real time
+    // With a cluster: messages between hosts, links that they passed, and the links that were busy
+    // the longest, first to last.
+    uint64_t far_messages, hops;
+    uint64_t changes; // a shared processor passed from one rank to another
+    mlt_sim_link *links;
+    uint32_t links_count;
 } mlt_sim_result;
 
 // On failure (a deadlock: then which actions wait for what; a send that nobody receives; a program
-// or a machine that is not valid; more than 2^62 ps) an error message. At most 2^31 - 1 actions.
+// or a machine that is not valid; more than 2^62 ps) an error message. At most 2^31 - 1 actions,
+// with a cluster 2^30 - 1.
 // The caller frees the result.
 mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
                              mlt_sim_result **out, char *why, size_t why_size) MLT_MUST_CHECK;

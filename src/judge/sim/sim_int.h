@@ -5,6 +5,8 @@
 //     sim.c     mlt_goal_simulate: the others, in this order
 //     build.c   program -> actions, dependents, lanes; which send meets which receive
 //     run.c     the events
+//     travel.c  messages on the links of a described machine
+//     crowd.c   ranks that share processors of a described machine
 //     path.c    the critical path; the message of a deadlock
 //
 // An action has a number: ranks one after the other, as in mlt_goal_pairs. A lane is a pair of CPU
@@ -30,13 +32,15 @@
 
 #include "base/status.h"
 #include "goal/program.h"
+#include "judge/net/route.h"
+#include "judge/net/share.h"
 #include "judge/sim/queue.h"
 #include "judge/sim/sim.h"
 
 enum { MLT_SIM_NONE = UINT32_MAX };
 enum { MLT_SIM_MOST_ACTIONS = INT32_MAX };           // an event's `what` has one bit more
 #define MLT_SIM_MOST_TIME  (UINT64_C(1) << 62)       // ps
-#define MLT_SIM_MOST_BYTES ((UINT64_C(1) << 52) - 1) // of an action; ns of a calc
+#define MLT_SIM_MOST_BYTES ((UINT64_C(1) << 51) - 1) // of an action; ns of a calc
 
 enum { // mlt_sim_action.bits: kind, then flags, then size
     MLT_SIM_SEND = 0,
@@ -54,7 +58,8 @@ enum { // mlt_sim_action.bits: kind, then flags, then size
     MLT_SIM_FINISHED = 1 << 9,
     MLT_SIM_STARTED = 1 << 10,
     MLT_SIM_FREE = 1 << 11, // it has no dependencies at all
-    MLT_SIM_SIZE_SHIFT = 12,
+    MLT_SIM_NEAR = 1 << 12, // a send, and its receive: both ends are on one host of a cluster
+    MLT_SIM_SIZE_SHIFT = 13,
 };
 
 typedef struct mlt_sim_action {
@@ -111,14 +116,58 @@ typedef struct mlt_sim_lists { // of a rank, if not fixed; first and last, MLT_S
     uint32_t unexpected, unexpected_last;
 } mlt_sim_lists;
 
+typedef struct mlt_sim_cost {
+    uint64_t L, o, g; // ps
+    double G, O;      // ps a byte
+} mlt_sim_cost;
+
+// A message that is on its way over links.
+typedef struct mlt_sim_traveller {
+    uint64_t late;     // when its head would have come here if it had come as late as its tail does
+    uint32_t send;     // its action; free ones: the next
+    uint32_t from, to; // NICs
+    uint32_t what;     // the event of its arrival
+    uint32_t hop;
+} mlt_sim_traveller;
+
+typedef struct mlt_sim_travel {
+    mlt_net net;
+    uint32_t *nic;    // [ranks]
+    mlt_share *links; // [net.links]
+    uint64_t latency[MLT_NET_KINDS];
+    double byte[MLT_NET_KINDS]; // ps a byte; 0: unlimited
+    mlt_sim_traveller *travellers;
+    uint32_t travellers_count, travellers_room, unused;
+} mlt_sim_travel;
+
+typedef struct mlt_sim_processor {
+    uint64_t free;    // when its last work ends
+    uint32_t owner;   // the lane of the CPU that it runs; MLT_SIM_NONE: it was never used
+    mlt_sim_ref last; // its last work
+} mlt_sim_processor;
+
+typedef struct mlt_sim_crowd {
+    uint32_t each; // processors of a host
+    uint64_t change;
+    mlt_sim_processor *all; // host by host
+    uint32_t *at;           // [lanes]: where a lane's CPU ran last; MLT_SIM_NONE: nowhere yet
+} mlt_sim_crowd;
+
+// An event's `what` for a traveller is its number and this; without a cluster the bit is part of
+// the action's number.
+enum { MLT_SIM_MESSAGE_EVENT = 1 };
+#define MLT_SIM_HOP (UINT32_C(1) << 31)
+
 typedef struct mlt_sim {
     const mlt_goal_program *program;
     mlt_sim_queue queue;
     mlt_sim_action *actions; // [count + 1]: the last one ends the dependents
     uint32_t *next;          // dependents' numbers, MLT_GOAL_STARTED: on the start only
     mlt_sim_lane *lanes;
-    uint64_t L, o, g;         // ps
-    double G, O, exec;        // ps a byte
+    mlt_sim_cost cost[2];     // between hosts, within one
+    double exec;              // ps a byte
+    mlt_sim_travel *travel;   // NULL: there is no cluster
+    mlt_sim_crowd *crowd;     // NULL: each rank has its own processors
     uint32_t seq;             // the next number
     uint32_t count, finished; // actions
     uint32_t lanes_count, lanes_room;
@@ -167,19 +216,43 @@ static inline uint64_t mlt_sim_bytes(uint64_t size, double per_byte) // all but 
     return size > 1 ? mlt_sim_price((double)(size - 1) * per_byte) : 0;
 }
 
-static inline uint64_t mlt_sim_send_cpu(const mlt_sim *sim, uint64_t size)
+static inline const mlt_sim_cost *mlt_sim_cost_of(const mlt_sim *sim, const mlt_sim_action *action)
 {
-    return sim->o + mlt_sim_bytes(size, sim->O);
+    return &sim->cost[(action->bits & MLT_SIM_NEAR) != 0];
 }
 
-static inline uint64_t mlt_sim_recv_cpu(const mlt_sim *sim, uint64_t size)
+static inline uint64_t mlt_sim_send_cpu(const mlt_sim *sim, const mlt_sim_action *action)
 {
-    return sim->o + mlt_sim_bytes(size, sim->O > sim->G ? sim->O : sim->G);
+    const mlt_sim_cost *cost = mlt_sim_cost_of(sim, action);
+    return cost->o + mlt_sim_bytes(mlt_sim_size(action), cost->O);
 }
 
-static inline uint64_t mlt_sim_nic(const mlt_sim *sim, uint64_t size)
+static inline uint64_t mlt_sim_recv_cpu(const mlt_sim *sim, const mlt_sim_action *action)
 {
-    return sim->g + mlt_sim_bytes(size, sim->G);
+    const mlt_sim_cost *cost = mlt_sim_cost_of(sim, action);
+    return cost->o + mlt_sim_bytes(mlt_sim_size(action), cost->O > cost->G ? cost->O : cost->G);
+}
+
+static inline uint64_t mlt_sim_nic(const mlt_sim *sim, const mlt_sim_action *action)
+{
+    const mlt_sim_cost *cost = mlt_sim_cost_of(sim, action);
+    return cost->g + mlt_sim_bytes(mlt_sim_size(action), cost->G);
+}
+
+// A receive costs what its message does.
+static inline void mlt_sim_receives(mlt_sim_action *recv, const mlt_sim_action *send)
+{
+    recv->bits &= (UINT64_C(1) << MLT_SIM_SIZE_SHIFT) - 1 - MLT_SIM_NEAR;
+    recv->bits |= (send->bits & MLT_SIM_NEAR) | mlt_sim_size(send) << MLT_SIM_SIZE_SHIFT;
+}
+
+static inline void mlt_sim_put(mlt_sim *sim, uint64_t time, uint32_t what, uint32_t seq)
+{
+    if (MLT_UNLIKELY(time > MLT_SIM_MOST_TIME)) {
+        sim->late = true;
+        return;
+    }
+    mlt_sim_queue_push(&sim->queue, (mlt_sim_event){time, what, seq});
 }
 
 // What a calc, an exec, or the work after a receive costs.
@@ -193,6 +266,29 @@ mlt_status mlt_sim_build(mlt_sim *sim, const mlt_sim_options *options, char *why
                          size_t why_size) MLT_MUST_CHECK;
 void mlt_sim_run(mlt_sim *sim, const mlt_sim_options *options);
 void mlt_sim_path(mlt_sim *sim);
+
+// With a cluster. Before mlt_sim_build's passes; after the run, what the result says of links.
+mlt_status mlt_sim_travel_begin(mlt_sim *sim, const struct mlt_cluster *cluster, char *why,
+                                size_t why_size) MLT_MUST_CHECK;
+void mlt_sim_travel_end(mlt_sim *sim);
+void mlt_sim_travel_fini(mlt_sim *sim);
+// True if both ranks are on one host.
+bool mlt_sim_is_near(const mlt_sim *sim, uint32_t rank, uint32_t other);
+// A send's head reaches its NIC's link at `time`; its arrival becomes the event (what, seq).
+void mlt_sim_depart(mlt_sim *sim, uint32_t send, uint64_t time, uint32_t what, uint32_t seq);
+void mlt_sim_hop(mlt_sim *sim, const mlt_sim_event *event);
+// How long a send's message takes from NIC to NIC if nobody shares a link with it, L included.
+uint64_t mlt_sim_alone(const mlt_sim *sim, uint32_t send);
+
+// With a cluster, after mlt_sim_build. Ranks that share processors, if it says so.
+void mlt_sim_crowd_begin(mlt_sim *sim, const struct mlt_cluster *cluster);
+void mlt_sim_crowd_fini(mlt_sim *sim);
+// The lane's CPU, which is free, has something to do: when it can, at `now` or later. If it must
+// wait or change, the node, unless NULL, learns why.
+uint64_t mlt_sim_enter(mlt_sim *sim, uint32_t home, uint64_t now, mlt_sim_node *node);
+// It is busy until `end`.
+void mlt_sim_used(mlt_sim *sim, uint32_t home, uint64_t end, mlt_sim_ref by);
+
 void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size);
 
 #endif

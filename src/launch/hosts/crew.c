@@ -525,6 +525,8 @@ static void begin(member *m)
                                .preface = preface_came,
                                .ended = channel_ended};
     m->errors.fd = -1;
+    if (m->crew->conf.waits)
+        return;
     if (start(m, why, sizeof why)) {
         send_first(m);
         return;
@@ -535,10 +537,31 @@ static void begin(member *m)
     tell_lost(m);
 }
 
+bool mlt_crew_came(mlt_crew *c, uint32_t host, int fd)
+{
+    uint32_t place = mlt_crew_place_of(host, c->conf.head_host);
+    member *m = mlt_crew_has(c, host) ? &c->members[place - c->conf.first] : NULL;
+    int out = m && !m->over && m->channel.in.fd < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    if (out < 0) {
+        close(fd);
+        return false;
+    }
+    m->silent = 0;
+    if (!mlt_channel_open(&m->channel, c->conf.loop, fd, out)) {
+        snprintf(m->why, sizeof m->why, "no more descriptors: %s; see `ulimit -n`",
+                 strerror(errno));
+        conclude(m);
+        return false;
+    }
+    send_first(m);
+    return true;
+}
+
 mlt_crew *mlt_crew_new(const mlt_crew_conf *conf)
 {
     mlt_crew *c = mlt_take(1, sizeof *c);
-    uint32_t hosts = conf->last - conf->first, most = (uint32_t)conf->options->fan_out;
+    uint32_t hosts = conf->last - conf->first;
+    uint32_t most = conf->waits ? hosts : (uint32_t)conf->options->fan_out;
     c->conf = *conf;
     c->count = hosts < most ? hosts : most;
     c->members = mlt_take(c->count, sizeof *c->members);

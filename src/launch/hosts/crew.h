@@ -29,6 +29,7 @@ typedef struct mlt_crew_conf {
     const mlt_plan *plan;
     uint32_t head_host;   // that is in nobody's range; MLT_FRAME_HEAD: none
     uint32_t first, last; // the range, in the order of hosts without head_host; `last` is not in it
+    bool waits; // agents come by themselves (mlt_crew_came), one for each host; no shell is started
     const mlt_key *key;
     const char *task; // for each agent
     size_t task_size;
@@ -51,6 +52,10 @@ uint32_t mlt_crew_patience(int64_t silent_ms);
 // Starts the remote shells. Those that fail are told as FAILED, later. The range is not empty.
 mlt_crew *mlt_crew_new(const mlt_crew_conf *conf);
 void mlt_crew_free(mlt_crew *crew); // NULL is fine
+
+// The agent of that host has come by this connection, which becomes the crew's. False: it is not
+// waited for, and the connection is closed.
+bool mlt_crew_came(mlt_crew *crew, uint32_t host, int fd);
 
 // Sends a frame down, to the host that it is for or to all.
 void mlt_crew_send(mlt_crew *crew, const mlt_frame *frame, const void *body);

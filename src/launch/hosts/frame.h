@@ -29,6 +29,9 @@ enum {
     MLT_FRAME_PREFACE = 256 << 10, // bytes that may come before the magic
 };
 
+// How a process ended that somebody else has started.
+enum { MLT_FRAME_UNKNOWN = -1 };
+
 // Hosts are indices of the plan's. The head is an end of its own, also if its host has ranks.
 #define MLT_FRAME_HEAD UINT32_MAX
 #define MLT_FRAME_ALL  (UINT32_MAX - 1)
@@ -47,6 +50,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_STOP,   // mpirun was told to stop: so are the processes, until SIGCONT comes
     MLT_FRAME_LOOK,   // value: number of the look; the answer is LOOKED
     MLT_FRAME_ASK,    // collect wait records: they come as CTL; STATES comes when all have answered
+    MLT_FRAME_LIVE,   // value: number of the snapshot; the answer is LIVED
     MLT_FRAME_BYE,    // all processes of the job have ended: end
     // ---- to the head
     MLT_FRAME_READY,    // the host can start its processes; body: mlt_frame_ready
@@ -56,10 +60,12 @@ typedef enum mlt_frame_type {
     MLT_FRAME_LOST,     // about: host; text: why its agent is gone, with all below it
     MLT_FRAME_STARTED,  // about: process; value: its id; text: where it runs, for -v
     MLT_FRAME_CTL,      // about: process; body: a record of boot/ctl.h
-    MLT_FRAME_ENDED,    // about: process; value: wait status; body: uint64_t, its peak memory
+    MLT_FRAME_ENDED,    // about: process; value: wait status, or MLT_FRAME_UNKNOWN; body: uint64_t,
+                        // its peak memory
     MLT_FRAME_LOOKED,   // value: number of the look; body: mlt_job_look
     MLT_FRAME_UNLINKED, // about: process; value: the one to which it cannot have a connection; text
     MLT_FRAME_STATES,   // body: a mlt_frame_state for each worker of the host
+    MLT_FRAME_LIVED,    // value: number of the snapshot; body: a part (launch/live/snap.h)
     // ---- standard streams
     MLT_FRAME_OUTPUT, // to the head. about: process; value: 1 or 2; body: bytes; none: the end
     MLT_FRAME_INPUT,  // from the head. about: process; body: bytes; none: the end
@@ -70,7 +76,16 @@ typedef enum mlt_frame_type {
     MLT_FRAME_CARD,        // the sender's card (net/card.h)
     MLT_FRAME_DIAL_BACK,   // value: a process of the sender's host, which could not connect to
                            // process `about` of the receiver's: dial it; text: what was tried
-    MLT_FRAME_TYPES,       // how many there are, and one
+    // ---- ranks that ask for another job (boot/kin.h)
+    MLT_FRAME_SPAWN,   // to the head. about: process; value: number of the ask; body: the request
+    MLT_FRAME_SPAWNED, // from the head. value: number of the ask; body: an answer
+    // ---- between the heads of a family (launch/kin/kin.h)
+    MLT_FRAME_KIN,   // down, first. body: launch/kin/task.h
+    MLT_FRAME_BORN,  // up: all processes are in MPI_Init; body: lists, {host, workers, ...}
+    MLT_FRAME_FELL,  // up: the job ends before that; value: exit code; text: why
+    MLT_FRAME_FAILS, // both ways: the sender's job is being ended because of a failure
+    MLT_FRAME_TIME,  // down: the time limit is over; value: it, in ms
+    MLT_FRAME_TYPES, // how many there are, and one
 } mlt_frame_type;
 
 typedef struct mlt_frame {

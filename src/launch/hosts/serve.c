@@ -102,7 +102,9 @@ static void obey(serve *s, const mlt_frame *frame, const char *body)
     }
     if (stream && s->io)
         mlt_io_take(s->io, frame, body);
-    if (s->agent)
+    if (s->agent && frame->type == MLT_FRAME_SPAWNED)
+        mlt_agent_answer(s->agent, frame->value, body, frame->length);
+    else if (s->agent)
         mlt_agent_take(s->agent, frame);
     if (s->links)
         mlt_links_take(s->links, frame, body);
@@ -282,6 +284,7 @@ static void make_agent(serve *s)
                            .host = s->host,
                            .paths = s->paths,
                            .identity = s->task.identity,
+                           .key = s->task.plan.host_count > 1 ? &s->key : NULL,
                            .cores = (uint32_t)mlt_os_cores(),
                            .loop = s->loop,
                            .io = s->io,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/settings.h"
@@ -15,6 +16,7 @@
 #include "base/word.h"
 #include "image/mode.h"
 #include "launch/help.h"
+#include "launch/plan/allocation.h"
 #include "launch/plan/bind.h"
 #include "launch/plan/hosts.h"
 #include "launch/plan/words.h"
@@ -339,6 +341,36 @@ static void check_ports(const char *where, const char *text)
         mlt_quit(MLT_EXIT_USAGE, "%s is '%s': %s", where, text, why);
 }
 
+// What a process makes of it is wire/ofi/fabric.h; here it must be one of the words.
+static void check_fabric(const char *where, const char *text)
+{
+    if (strcmp(text, "tcp") != 0 && strcmp(text, "auto") != 0 && strcmp(text, "ofi") != 0 &&
+        (strncmp(text, "ofi:", 4) != 0 || !text[4] || strlen(text) > 40))
+        mlt_quit(
+            MLT_EXIT_USAGE,
+            "%s is '%s', but should be tcp, auto, ofi or ofi:PROVIDER (`millet info --fabrics` "
+            "lists providers)",
+            where, text);
+}
+
+static void take_fabric(reader *r, const option_row *row)
+{
+    r->o->fabric = next_word(r);
+    check_fabric(r->option, r->o->fabric);
+}
+
+// A fabric does not encrypt: whoever asks for both gets TCP, unless it must be the fabric.
+static void settle_fabric(mlt_options *o)
+{
+    if (o->fabric && o->encrypt && strncmp(o->fabric, "ofi", 3) == 0)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "--encrypt and --fabric %s exclude each other: what goes by a fabric is not "
+                 "encrypted; --fabric tcp or auto uses TCP",
+                 o->fabric);
+    if (o->fabric)
+        mlt_texts_add(&o->env, mlt_text_of("MILLET_FABRIC=%s", o->encrypt ? "tcp" : o->fabric));
+}
+
 static void take_iface(reader *r, const option_row *row)
 {
     char *word = next_word(r);
@@ -385,6 +417,17 @@ static char *first_set(const char *const *names, const char **found)
     return NULL;
 }
 
+static bool is_yes(const char *variable)
+{
+    const char *text = getenv(variable);
+    char why[256];
+    int64_t yes = 0;
+    const mlt_setting setting = {.name = variable, .kind = MLT_SETTING_BOOL, .value = &yes};
+    if (text && *text && mlt_setting_parse(&setting, text, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "%s is '%s', but should be yes or no", variable, text);
+    return yes;
+}
+
 static void read_net_variables(mlt_options *o)
 {
     static const char *const ifaces[] = {"MILLET_IFACE", "HYDRA_IFACE",
@@ -392,19 +435,17 @@ static void read_net_variables(mlt_options *o)
     static const char *const ports[] = {"MILLET_PORT_RANGE", "MPIEXEC_PORT_RANGE",
                                         "MPICH_PORT_RANGE", NULL};
     const char *where;
-    char why[256];
     o->iface = first_set(ifaces, &where);
     if (o->iface)
         check_iface(where, o->iface);
     o->port_range = first_set(ports, &where);
     if (o->port_range)
         check_ports(where, o->port_range);
-    const char *encrypt = getenv("MILLET_ENCRYPT");
-    int64_t yes = 0;
-    const mlt_setting setting = {.name = "encrypt", .kind = MLT_SETTING_BOOL, .value = &yes};
-    if (encrypt && *encrypt && mlt_setting_parse(&setting, encrypt, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "MILLET_ENCRYPT is '%s', but should be yes or no", encrypt);
-    o->encrypt = yes;
+    o->encrypt = is_yes("MILLET_ENCRYPT");
+    static const char *const fabrics[] = {"MILLET_FABRIC", NULL};
+    o->fabric = first_set(fabrics, &where);
+    if (o->fabric)
+        check_fabric(where, o->fabric);
 }
 
 static void take_gdb(reader *r, const option_row *row)
@@ -545,6 +586,58 @@ static void take_paths(reader *r, const option_row *row)
     set(r, "PATHS", "yes");
 }
 
+// Ranks may have other working directories.
+static char *next_path(reader *r)
+{
+    const char *word = next_word(r);
+    char *here = word[0] == '/' ? NULL : getcwd(NULL, 0);
+    if (word[0] != '/' && !here)
+        mlt_quit(MLT_EXIT_SYSTEM, "the working directory has no name: %s", strerror(errno));
+    char *whole = here ? mlt_text_of("%s/%s", here, word) : mlt_text_of("%s", word);
+    free(here);
+    return whole;
+}
+
+static void take_trace(reader *r, const option_row *row)
+{
+    char *whole = next_path(r);
+    *text_at(r, row) = whole;
+    set(r, "TRACE", whole);
+    r->o->trace_passing = false;
+}
+
+static void take_trace_only(reader *r, const option_row *row)
+{
+    set(r, "TRACE_ONLY", next_word(r));
+    r->o->trace_part = true;
+}
+
+static void take_trace_paused(reader *r, const option_row *row)
+{
+    set(r, "TRACE_PAUSED", "yes");
+    r->o->trace_part = true;
+}
+
+static void take_record(reader *r, const option_row *row)
+{
+    *text_at(r, row) = next_path(r);
+    if (r->o->trace)
+        return;
+    r->o->trace = mlt_text_of("%s.mlt", r->o->record);
+    r->o->trace_passing = true;
+    set(r, "TRACE", r->o->trace);
+}
+
+static void take_progress(reader *r, const option_row *row)
+{
+    const char *kind = r->value;
+    r->value = NULL;
+    if (kind && strcmp(kind, "plain") != 0)
+        mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be plain, or have no value",
+                 r->option, kind);
+    r->o->progress = kind ? MLT_PROGRESS_PLAIN : MLT_PROGRESS_LINE;
+}
+
 static void take_configfile(reader *r, const option_row *row);
 static void take_help(reader *r, const option_row *ignored);
 
@@ -580,7 +673,8 @@ static const option_row table[] = {
      "[user@]name[:n],...; node[01-16,20]:2 is 17 hosts; chooses among the hosts of a -hostfile, "
      "if there is one"},
     {"-hostfile -machinefile -f", "FILE", take_hostfile, 0,
-     "hosts to run on, from this section on, one a line: name[:n] or [user@]name [slots=n]"},
+     "hosts to run on, from this section on, one a line: name[:n] or [user@]name [slots=n]; "
+     "MILLET_HOSTFILE, HYDRA_HOST_FILE or OMPI_MCA_orte_default_hostfile name one for all jobs"},
     {"--rsh --rsh-agent -launcher-exec", "COMMAND", take_text, AT(rsh),
      "the remote shell, called as ssh is: COMMAND host agent; MILLET_RSH does the same (ssh)"},
     {"--launch-agent", "FILE", take_text, AT(agent),
@@ -611,6 +705,10 @@ static const option_row table[] = {
      "uses all but it; MILLET_IFACE does the same (all)"},
     {"--port-range", "A-B", take_ports, 0,
      "listen only at these ports, one a host; MILLET_PORT_RANGE does the same (any)"},
+    {"--fabric", "WORD", take_fabric, 0,
+     "send to other hosts by tcp, by a network of libfabric that is worth it (ofi; auto: if there "
+     "is "
+     "one), or by that provider (ofi:PROVIDER); MILLET_FABRIC does the same (tcp)"},
     {"--encrypt", NULL, take_flag, AT(encrypt),
      "encrypt what ranks send to other hosts; MILLET_ENCRYPT does the same"},
     {"--bind-to", "WORD", take_bind, AT(bind_to),
@@ -647,8 +745,8 @@ static const option_row table[] = {
 
     {NULL, NULL, NULL, 0, "Running"},
     {"--timeout", "SECONDS", take_timeout, 0,
-     "end the job after that time, with a hang report and exit code 124; MPIEXEC_TIMEOUT does the "
-     "same"},
+     "end the job after that time, with a hang report and exit code 124; MILLET_TIMEOUT and "
+     "MPIEXEC_TIMEOUT do the same"},
     {"-initial-errhandler", "NAME", take_errhandler, 0,
      "initial error handler, from this section on: mpi_errors_are_fatal, mpi_errors_abort or "
      "mpi_errors_return"},
@@ -671,10 +769,27 @@ static const option_row table[] = {
      "treat data that are received as another basic type of the same size as an error, not a note; "
      "note at MPI_Finalize what was not received or not freed, and where it was made"},
     {"--report", NULL, take_flag, AT(report),
-     "print one screen at the end: time, calls, bytes, memory"},
+     "print one screen at the end: time, calls, bytes, memory; MILLET_REPORT=yes does the same"},
     {"--paths", "FILE", take_paths, AT(paths),
      "write the paths that collectives took, with times, to FILE: a drawing if its name ends with "
      ".svg; - is standard error"},
+    {"--trace", "FILE", take_trace, AT(trace),
+     "write what each rank does, with times, to FILE, for millet trace; on several hosts all must "
+     "see the file"},
+    {"--progress", "[=plain]", take_progress, 0,
+     "show on the terminal how many ranks compute and wait, and how many messages they send; "
+     "=plain: "
+     "a line every 5 s, wherever standard error goes"},
+    {"--live", "SOCKET", take_text, AT(live),
+     "answer curl and Prometheus at this Unix socket, which only you can open: GET /metrics, GET "
+     "/json; millet top needs no option"},
+    {"--trace-only", "LIST", take_trace_only, 0,
+     "keep only some ranks and calls: 0-3,MPI_Send,coll; p2p, coll and rma are kinds of calls"},
+    {"--trace-paused", NULL, take_trace_paused, 0,
+     "begin to trace when the program calls MPI_Pcontrol(1); MPI_Pcontrol(0) pauses"},
+    {"--record", "FILE", take_record, AT(record),
+     "write what the run did as a GOAL program, for millet goal: its messages, and the time "
+     "between its calls"},
     {"--gdb", "R", take_gdb, 0, "start rank R under gdb"},
     {"--no-globals-note", NULL, take_flag, AT(no_globals),
      "do not name the global variables that ranks of one process share"},
@@ -868,12 +983,24 @@ static void end_configfile(reader *r)
     r->o->app_count--;
 }
 
-// One section, up to a colon or the end. False at the end of the words.
-static bool read_section(reader *r)
+static void begin_section(reader *r)
 {
     r->app = new_app(r->o);
     r->took_file = false;
     r->env_before = r->o->env.count;
+}
+
+// In order, so that the last one counts.
+static void carry_on(reader *r)
+{
+    for (size_t i = 0; i < r->o->carried.count; i++)
+        mlt_texts_add(&r->app->env, r->o->carried.items[i]);
+}
+
+// One section, up to a colon or the end. False at the end of the words.
+static bool read_section(reader *r)
+{
+    begin_section(r);
     while (*r->words && (*r->words)[0] == '-' && (*r->words)[1]) {
         if (strcmp(*r->words, "--") == 0) {
             r->words++;
@@ -881,8 +1008,7 @@ static bool read_section(reader *r)
         }
         read_option(r);
     }
-    for (size_t i = 0; i < r->o->carried.count; i++) // in order, so that the last one counts
-        mlt_texts_add(&r->app->env, r->o->carried.items[i]);
+    carry_on(r);
     mlt_texts argv = {NULL, 0};
     while (*r->words && strcmp(*r->words, ":") != 0)
         mlt_texts_add(&argv, *r->words++);
@@ -955,6 +1081,51 @@ static const mlt_hosts *hosts_of(const mlt_app *app, bool no_local)
     return hosts;
 }
 
+// The host file that a variable names, for a job whose first section names no hosts. Those of other
+// implementations are set by who makes a cluster for them, as Kubernetes' MPI Operator does.
+static void take_file_of_variables(mlt_app *first)
+{
+    static const char *const files[] = {"MILLET_HOSTFILE",
+                                        "HYDRA_HOST_FILE",
+                                        "I_MPI_HYDRA_HOST_FILE",
+                                        "OMPI_MCA_orte_default_hostfile",
+                                        "PRTE_MCA_prte_default_hostfile",
+                                        NULL};
+    const char *where, *file = first_set(files, &where);
+    if (!file || first->list || first->file)
+        return;
+    if (access(file, R_OK) != 0)
+        mlt_quit(MLT_EXIT_USAGE, "the variable %s names the host file '%s': %s", where, file,
+                 strerror(errno));
+    first->file = mlt_take(1, sizeof *first->file);
+    first->own_hosts = true;
+    mlt_hosts_add_file(first->file, file);
+}
+
+static char usual_shell[] = "ssh"; // if nobody names another
+
+// Inside of a batch system's allocation its hosts are those of a job that names none.
+static void use_allocation(mlt_options *o)
+{
+    mlt_allocation found;
+    for (size_t a = 0; a < o->app_count; a++)
+        if (o->apps[a].list || o->apps[a].file)
+            return;
+    mlt_hosts *hosts = mlt_take(1, sizeof *hosts);
+    if (!mlt_allocation_find(&found, hosts)) {
+        free(hosts);
+        return;
+    }
+    o->apps[0].file = hosts;
+    o->apps[0].own_hosts = true;
+    if (found.shell && o->rsh == usual_shell)
+        o->rsh = found.shell;
+    else
+        free(found.shell);
+    o->allocation = mlt_text_of("%s's allocation (%s); agents start by %.*s", found.system,
+                                found.source, (int)strcspn(o->rsh, " "), o->rsh);
+}
+
 static void settle_hosts(mlt_options *o)
 {
     const mlt_hosts *before = NULL;
@@ -970,13 +1141,19 @@ static void settle_hosts(mlt_options *o)
 // What variables say about other hosts, before options do.
 static void set_hosts_defaults(mlt_options *o)
 {
-    static char ssh[] = "ssh";
     static const char *const shells[] = {"MILLET_RSH", "HYDRA_LAUNCHER_EXEC",
                                          "OMPI_MCA_plm_rsh_agent", NULL};
+    // The second is how the MPI Operator spells the first.
+    static const char *const shell_options[] = {
+        "HYDRA_LAUNCHER_EXTRA_ARGS", "HYDRA_LAUNCH_EXTRA_ARGS",
+        "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "OMPI_MCA_plm_rsh_args", NULL};
     const char *where;
     char *rsh = first_set(shells, &where), *agent = getenv("MILLET_AGENT");
     const char *silent = getenv("MILLET_SILENT"), *fan_out = getenv("MILLET_FAN_OUT");
-    o->rsh = rsh ? rsh : ssh;
+    o->rsh = rsh ? rsh : usual_shell;
+    const char *more = first_set(shell_options, &where);
+    if (more)
+        o->rsh = mlt_text_of("%s %s", o->rsh, more);
     o->agent = agent && *agent ? agent : NULL;
     o->silent_ms = silent && *silent ? silence("MILLET_SILENT", silent) : MLT_SILENT_MS;
     o->fan_out = MLT_FAN_OUT;
@@ -988,22 +1165,64 @@ static void set_hosts_defaults(mlt_options *o)
     free(words[0]);
 }
 
-void mlt_options_read(int argc, char **argv, mlt_options *out)
+static void begin_options(mlt_options *out)
 {
-    *out = (mlt_options){.gdb = -1, .grain = initial_grain()};
-    const char *limit = getenv("MPIEXEC_TIMEOUT");
-    if (limit && *limit)
-        out->timeout_s = seconds("MPIEXEC_TIMEOUT", limit);
+    *out = (mlt_options){.gdb = -1, .grain = initial_grain(), .job = ""};
     read_net_variables(out);
     set_hosts_defaults(out);
+}
+
+static void read_words(reader *r, char **words)
+{
+    r->words = words;
+    while (*r->words)
+        read_option(r);
+}
+
+void mlt_options_read_kin(char **words, char ***sections, uint32_t count, mlt_options *out)
+{
+    begin_options(out);
+    reader r = {.o = out};
+    for (uint32_t s = 0; s < count; s++) {
+        begin_section(&r);
+        if (s == 0)
+            read_words(&r, words);
+        read_words(&r, sections[2 * s]);
+        carry_on(&r);
+        r.app->argv = sections[2 * s + 1];
+    }
+    settle_hosts(out);
+}
+
+// For jobs whose command line is another launcher's, and for scripts.
+static void read_variables(mlt_options *out)
+{
+    static const char *const limits[] = {"MILLET_TIMEOUT", "MPIEXEC_TIMEOUT", NULL};
+    const char *where;
+    char *limit = first_set(limits, &where);
+    if (limit)
+        out->timeout_s = seconds(where, limit);
+    out->report = is_yes("MILLET_REPORT");
+}
+
+void mlt_options_read(int argc, char **argv, mlt_options *out)
+{
+    begin_options(out);
+    read_variables(out);
     reader r = {.o = out, .words = argv + (argc > 0)};
     if (!*r.words)
         mlt_quit(MLT_EXIT_USAGE, "no program to start was named; mpirun -n 4 ./program starts one, "
                                  "and mpirun --help shows the options");
     while (read_section(&r))
         ;
+    take_file_of_variables(&out->apps[0]);
+    use_allocation(out);
     settle_hosts(out);
+    settle_fabric(out);
     if (out->output_directory && (out->outfile || out->errfile))
         mlt_quit(MLT_EXIT_USAGE,
                  "--output-filename and -outfile-pattern both say where output goes; use one");
+    if (out->trace_part && !out->trace)
+        mlt_quit(MLT_EXIT_USAGE, "--trace-only and --trace-paused say what is traced; --trace FILE "
+                                 "or --record FILE, where to");
 }

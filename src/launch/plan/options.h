@@ -57,6 +57,12 @@ typedef struct mlt_app {
     char *dir, *path; // -wdir, -path
 } mlt_app;
 
+typedef enum mlt_progress_kind {
+    MLT_PROGRESS_NONE,
+    MLT_PROGRESS_LINE,  // on a terminal
+    MLT_PROGRESS_PLAIN, // a line every few seconds, whatever standard error is
+} mlt_progress_kind;
+
 enum { MLT_STDIN_NONE = -1, MLT_STDIN_ALL = -2 };
 
 enum { MLT_SILENT_MS = 5000, MLT_FAN_OUT = 64 }; // what holds if nobody says otherwise
@@ -78,21 +84,35 @@ typedef struct mlt_options {
     char *bind_to, *map_by, *rank_by;
     mlt_mapping mapping; // what the last two say about hosts
     char *paths;         // where the path map goes; NULL: nobody asks
-    int64_t gdb;         // rank, -1: none
+    char *trace;         // the file, an absolute path; NULL: nobody asks
+    char *live;          // a socket's file (launch/live/live.h); NULL: none
+    mlt_progress_kind progress;
+    char *record;       // the GOAL program that the run is to become; NULL: none
+    bool trace_passing; // the trace is there for `record` only
+    bool trace_part;    // --trace-only or --trace-paused
+    int64_t gdb;        // rank, -1: none
     // Other hosts.
     char *rsh;         // the remote shell, with options
+    char *allocation;  // where the hosts came from, if nobody named any: a sentence; NULL: they did
     char *agent;       // the program to start there; NULL: this one
     int64_t silent_ms; // a host that is silent for so long is lost
     int64_t fan_out;   // agents that one agent starts
     // Between hosts (net/iface.h): texts that can be read; NULL: every interface, any port.
     char *iface, *port_range;
+    char *fabric; // as the setting of that name; NULL: not asked for
     bool encrypt;
     bool stage;            // copy programs to other hosts
     mlt_texts stage_files; // ... and these files
+    const char *job;       // the name of a spawned job (launch/kin/kin.h); "" or NULL: it is none
 } mlt_options;
 
-// Reads the command line and MPIEXEC_TIMEOUT. Ends mpirun on a mistake, --help and --version.
+// Reads the command line and variables that stand for options. Ends mpirun on a mistake, --help and --version.
 void mlt_options_read(int argc, char **argv, mlt_options *out);
+
+// The same for a job that another one spawns (launch/kin/task.h): options of the whole job, and for
+// each section its options and its program with arguments. The lists have NULL at the end and live
+// as long as the options.
+void mlt_options_read_kin(char **words, char ***sections, uint32_t count, mlt_options *out);
 
 // ---- what --help prints, for mpirun's page in the manual
 

@@ -139,6 +139,8 @@ void mlt_plan_show(const mlt_plan *plan, const mlt_options *options, FILE *out)
         mlt_text_free(&rows[i].which);
     }
     print_sum(plan, out);
+    if (options->allocation)
+        fprintf(out, "hosts: %s\n\n", options->allocation);
     print_table(out, lines, count + 1);
     for (size_t i = 0; i <= count; i++)
         for (size_t c = 0; c < COLUMNS; c++)

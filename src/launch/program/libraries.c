@@ -14,6 +14,7 @@
 #include "image/elf.h"
 #include "image/search.h"
 #include "launch/plan/env.h"
+#include "os/os.h"
 
 enum { MOST_LIBRARIES = 64, ABI_NAME = sizeof "libmpi_abi.so" - 1 };
 
@@ -62,10 +63,8 @@ const char *mlt_libraries_folder(void)
     char self[PATH_MAX];
     if (folder[0])
         return folder;
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
+    if (!realpath(mlt_os_program(), self))
         return NULL;
-    self[n] = '\0';
     for (int up = 0; up < 2; up++) { // ".../bin/mpirun"
         char *slash = strrchr(self, '/');
         if (!slash)

@@ -55,6 +55,8 @@ struct mlt_hang {
     // 1] - 1]].
     size_t *first, *order;
     mlt_hang_procs procs;
+    mlt_ctl_job *jobs; // other ones
+    size_t job_count, job_room;
 };
 
 mlt_hang *mlt_hang_new(uint32_t ranks)
@@ -76,6 +78,7 @@ void mlt_hang_free(mlt_hang *hang)
     free(hang->records);
     free(hang->first);
     free(hang->order);
+    free(hang->jobs);
     mlt_hang_procs_fini(&hang->procs);
     free(hang);
 }
@@ -131,6 +134,31 @@ void mlt_hang_add_procs(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, con
 {
     if (first_rank < hang->ranks && ranks <= hang->ranks - first_rank)
         mlt_hang_procs_add(&hang->procs, first_rank, ranks, text, length);
+}
+
+// NULL: it is not known, or of this job.
+static const mlt_ctl_job *job_of(const mlt_hang *hang, int32_t rank)
+{
+    for (size_t i = 0; i < hang->job_count; i++)
+        if ((uint32_t)rank - hang->jobs[i].first_rank < hang->jobs[i].ranks)
+            return &hang->jobs[i];
+    return NULL;
+}
+
+void mlt_hang_add_jobs(mlt_hang *hang, const mlt_ctl_job *jobs, size_t count)
+{
+    enum { MOST = 64 };
+    for (size_t i = 0; i < count && hang->job_count < MOST; i++) {
+        mlt_ctl_job job = jobs[i];
+        if (job.first_rank < hang->ranks || job_of(hang, (int32_t)job.first_rank))
+            continue;
+        job.name[sizeof job.name - 1] = '\0';
+        for (char *c = job.name; *c; c++)
+            if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+                *c = '?';
+        MLT_ARRAY_WANT(hang->jobs, hang->job_count + 1, hang->job_room);
+        hang->jobs[hang->job_count++] = job;
+    }
 }
 
 bool mlt_hang_has_procs(const mlt_hang *hang)
@@ -301,6 +329,9 @@ static void print_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation how
         fputs("any rank", out);
     else if (how == DISTANCE && peer_exists(hang, w))
         fprintf(out, "rank%+lld", (long long)distance_of(hang, w));
+    else if (job_of(hang, w->peer))
+        fprintf(out, "rank %u of another job, %s,",
+                (uint32_t)w->peer - job_of(hang, w->peer)->first_rank, job_of(hang, w->peer)->name);
     else
         fprintf(out, "rank %d", w->peer);
 }
@@ -634,7 +665,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 static int64_t seen_peer(const mlt_hang *hang, const mlt_ctl_wait *w, relation how)
 {
     if (!peer_exists(hang, w))
-        return INT64_MIN;
+        return w->peer < 0 ? INT64_MIN : INT64_MIN + 1 + w->peer;
     return how == DISTANCE ? distance_of(hang, w) : w->peer;
 }
 

@@ -43,6 +43,9 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count);
 // What the processes of the worker with these ranks wait for (MLT_CTL_PROCS); any bytes.
 void mlt_hang_add_procs(mlt_hang *hang, uint32_t first_rank, uint32_t ranks, const char *text,
                         size_t length);
+
+// Other jobs, and the numbers that records have for their ranks (MLT_CTL_JOBS); any bytes.
+void mlt_hang_add_jobs(mlt_hang *hang, const mlt_ctl_job *jobs, size_t count);
 bool mlt_hang_has_procs(const mlt_hang *hang);
 
 // Writes lines without a common prefix.

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "launch/numbers.h"
+#include "launch/say.h"
 #include "launch/watch/lines.h"
 
 enum { MOST_SHOWN = 20, MOST_KEPT = 4096 };
@@ -41,6 +42,8 @@ static void add(mlt_leaks *leaks, const mlt_ctl_leak *record)
     make_fit(own.what, sizeof own.what);
     make_fit(own.call, sizeof own.call);
     make_fit(own.place, sizeof own.place);
+    make_fit(own.sender, sizeof own.sender);
+    make_fit(own.sent, sizeof own.sent);
     for (size_t i = 0; i < leaks->count; i++) {
         mlt_ctl_leak *known = &leaks->all[i];
         if (!is_same(known, &own))
@@ -48,6 +51,8 @@ static void add(mlt_leaks *leaks, const mlt_ctl_leak *record)
         if (own.rank < known->rank) {
             known->rank = own.rank;
             memcpy(known->place, own.place, sizeof known->place);
+            memcpy(known->sender, own.sender, sizeof known->sender);
+            memcpy(known->sent, own.sent, sizeof known->sent);
         }
         known->most = own.most > known->most ? own.most : known->most;
         known->ranks += own.ranks;
@@ -77,12 +82,18 @@ static int by_ranks(const void *a, const void *b)
     return what ? what : strcmp(x->place, y->place);
 }
 
-// The places of those that are shown, with the lines of source that are known: a line each.
+static bool is_message(const mlt_ctl_leak *leak)
+{
+    return strcmp(leak->what, MLT_CTL_LEAK_MESSAGE) == 0;
+}
+
+// The places of those that are shown, of messages those of their senders, with the lines of source that are known: a line each.
 static char *places(const mlt_leaks *leaks, size_t shown)
 {
     mlt_text text = {0};
     for (size_t i = 0; i < shown; i++)
-        mlt_text_add(&text, "%s\n", leaks->all[i].place);
+        mlt_text_add(&text, "%s\n",
+                     is_message(&leaks->all[i]) ? leaks->all[i].sent : leaks->all[i].place);
     char *lines = mlt_lines_add(text.text ? text.text : "", NULL);
     if (!lines)
         return text.text;
@@ -111,19 +122,21 @@ static void print_leak(const mlt_ctl_leak *leak, const char *place, size_t lengt
     bool each = leak->ranks > 1 && leak->count == (uint64_t)leak->ranks * leak->most;
     uint64_t n = each ? leak->most : leak->count;
     if (leak->ranks == 1)
-        fprintf(out, "mpirun: note: rank %d: ", (int)leak->rank);
+        fprintf(out, "%s: note: rank %d: ", mlt_say_name(), (int)leak->rank);
     else
-        fprintf(out, "mpirun: note: %s ranks, such as rank %d: ", mlt_number(ranks, leak->ranks),
-                (int)leak->rank);
+        fprintf(out, "%s: note: %s ranks, such as rank %d: ", mlt_say_name(),
+                mlt_number(ranks, leak->ranks), (int)leak->rank);
     fprintf(out, "%s %s%s%s not %s: %s", mlt_number(count, n), leak->what, n == 1 ? "" : "s",
             leak->ranks == 1 ? ""
             : each           ? " each"
                              : " in all",
-            strcmp(leak->what, MLT_CTL_LEAK_MESSAGE) == 0 ? "received" : "freed", leak->call);
-    if (leak->call[0])
+            is_message(leak) ? "received" : "freed", leak->call);
+    if (!leak->call[0])
+        fputs(leak->place, out);
+    if (leak->sender[0])
+        fprintf(out, ", sent by %s", leak->sender);
+    if (leak->call[0] || leak->sender[0])
         print_place(place, length, out);
-    else
-        fprintf(out, "%.*s", (int)length, place);
     fputc('\n', out);
 }
 
@@ -133,8 +146,8 @@ static bool merge(mlt_ctl_leak *to, const mlt_ctl_leak *from, const char *a, con
     const char *at = strstr(a, ")[0x0] at "), *other = strstr(b, ")[0x0] at ");
     size_t length = at ? strcspn(at, "\n") : 0;
     if (!at || !other || strcspn(other, "\n") != length || strncmp(at, other, length) != 0 ||
-        at > a + strcspn(a, "\n") || other > b + strcspn(b, "\n") || to->ranks != from->ranks ||
-        to->rank != from->rank || strcmp(to->what, from->what) != 0 ||
+        is_message(to) || at > a + strcspn(a, "\n") || other > b + strcspn(b, "\n") ||
+        to->ranks != from->ranks || to->rank != from->rank || strcmp(to->what, from->what) != 0 ||
         strcmp(to->call, from->call) != 0)
         return false;
     to->count += from->count;
@@ -169,7 +182,8 @@ void mlt_leaks_print(mlt_leaks *leaks, FILE *out)
             print_leak(&leaks->all[i], lines[i], strcspn(lines[i], "\n"), out);
     free(text);
     if (leaks->count > shown)
-        fprintf(out, "mpirun: note: %zu more such notes are not shown\n", leaks->count - shown);
+        fprintf(out, "%s: note: %zu more such notes are not shown\n", mlt_say_name(),
+                leaks->count - shown);
 }
 
 void mlt_leaks_free(mlt_leaks *leaks)

@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "launch/numbers.h"
+#include "launch/say.h"
 
 enum { MOST_CALLS_SHOWN = 10, MOST_QUEUES_SHOWN = 20, MOST_WORKERS_SHOWN = 8 };
 
@@ -104,6 +105,19 @@ static void add_load(mlt_report *report, uint32_t worker, const mlt_ctl_stats *s
     };
 }
 
+static void add_moves(mlt_ctl_moves *sum, const mlt_ctl_moves *more)
+{
+    for (int i = 0; i < MLT_CTL_VERBS; i++)
+        sum->verbs[i] += more->verbs[i];
+    for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
+        sum->one_sided[i] += more->one_sided[i];
+        sum->one_sided_bytes[i] += more->one_sided_bytes[i];
+        sum->partitioned[i] += more->partitioned[i];
+        sum->partitioned_bytes[i] += more->partitioned_bytes[i];
+    }
+    sum->partitions += more->partitions;
+}
+
 void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *stats)
 {
     mlt_ctl_stats *sum = &report->sum;
@@ -124,6 +138,7 @@ void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *
         sum->messages[i] += stats->messages[i];
         sum->bytes[i] += stats->bytes[i];
     }
+    add_moves(&sum->moves, &stats->moves);
     sum->eager += stats->eager;
     sum->rendezvous += stats->rendezvous;
     sum->wait_ns += stats->wait_ns;
@@ -222,10 +237,10 @@ static void print_queues(const mlt_report *report, FILE *out)
         fprintf(out, "  %-11s ... and %s more\n", "", mlt_number(a, report->more_queues));
 }
 
+static const char *const distances[] = {"same worker", "same process", "same host", "other host"};
+
 static void print_messages(const mlt_report *report, FILE *out)
 {
-    static const char *const distances[] = {"same worker", "same process", "same host",
-                                            "other host"};
     const mlt_ctl_stats *sum = &report->sum;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     bool first = true;
@@ -243,6 +258,65 @@ static void print_messages(const mlt_report *report, FILE *out)
     fprintf(out, "  %-11s %s eager,", "", mlt_number(a, sum->eager));
     fprintf(out, " %s by rendezvous; ", mlt_number(a, sum->rendezvous));
     fprintf(out, "at most %s held unexpected in a worker\n", mlt_bytes(a, sum->unexpected_peak));
+}
+
+// How long the ranks were in the functions that synchronise windows, or make partitions ready and
+// ask for them.
+static uint64_t time_in(const mlt_report *report, bool (*is)(const char *function))
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < report->call_count; i++)
+        sum += is(report->calls[i].name) ? report->calls[i].time_ns : 0;
+    return sum;
+}
+
+static bool synchronises(const char *function)
+{
+    static const char *const what[] = {"fence", "lock",     "unlock", "flush", "post",
+                                       "start", "complete", "wait",   "test",  "sync"};
+    const char *name = strncmp(function, "MPI_Win_", 8) == 0 ? function + 8 : "";
+    for (size_t i = 0; i < sizeof what / sizeof *what; i++)
+        if (strncmp(name, what[i], strlen(what[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_of_partitions(const char *function)
+{
+    return strncmp(function, "MPI_Pready", 10) == 0 || strcmp(function, "MPI_Parrived") == 0;
+}
+
+// A line for each distance. False: there was nothing.
+static bool print_distances(const char *title, const uint64_t *counts, const uint64_t *bytes,
+                            const char *what, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    bool any = false;
+    for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
+        if (!counts[i])
+            continue;
+        fprintf(out, "  %-11s %-12s %15s %s  %s\n", any ? "" : title, distances[i],
+                mlt_number(a, counts[i]), what, mlt_bytes(b, bytes[i]));
+        any = true;
+    }
+    return any;
+}
+
+static void print_moves(const mlt_report *report, FILE *out)
+{
+    const mlt_ctl_moves *m = &report->sum.moves;
+    char a[MLT_NUMBER_BYTES];
+    if (print_distances("windows", m->one_sided, m->one_sided_bytes, "operations", out)) {
+        fprintf(out, "  %-11s %s puts, ", "", mlt_number(a, m->verbs[MLT_CTL_PUTS]));
+        fprintf(out, "%s gets, ", mlt_number(a, m->verbs[MLT_CTL_GETS]));
+        fprintf(out, "%s accumulates; ", mlt_number(a, m->verbs[MLT_CTL_ACCUMULATES]));
+        fprintf(out, "%s in synchronisation\n", mlt_time(a, time_in(report, synchronises)));
+    }
+    if (print_distances("partitioned", m->partitioned, m->partitioned_bytes, "messages", out)) {
+        fprintf(out, "  %-11s %s partitions; ", "", mlt_number(a, m->partitions));
+        fprintf(out, "%s in MPI_Pready and MPI_Parrived\n",
+                mlt_time(a, time_in(report, is_of_partitions)));
+    }
 }
 
 static int by_idleness(const void *a, const void *b)
@@ -284,7 +358,7 @@ void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *
     const mlt_plan *plan = report->plan;
     const mlt_ctl_stats *sum = &report->sum;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
-    fprintf(out, "mpirun: report of %s\n", program);
+    fprintf(out, "%s: report of %s\n", mlt_say_name(), program);
     fprintf(out, "  %-11s %s", "time", mlt_time(a, wall_ns));
     if (sum->total_ns)
         fprintf(out, "; workers were idle %.1f %% of theirs",
@@ -299,9 +373,11 @@ void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *
     fputc('\n', out);
     for (size_t i = 0; i < grains->count; i++)
         fprintf(out, "  %-11s %s\n", i == 0 ? "grain" : "", grains->items[i]);
-    fprintf(out, "  %-11s %s at the peak, ", "memory", mlt_bytes(a, report->peak));
-    fprintf(out, "%s bytes a rank (pages that processes share count in each)\n",
-            mlt_number(a, report->peak / plan->ranks));
+    if (report->peak) { // else another launcher knows it
+        fprintf(out, "  %-11s %s at the peak, ", "memory", mlt_bytes(a, report->peak));
+        fprintf(out, "%s bytes a rank (pages that processes share count in each)\n",
+                mlt_number(a, report->peak / plan->ranks));
+    }
     if (report->workers == 0) {
         fputs("  no worker told its numbers: the program does not use Millet, or was ended\n", out);
         return;
@@ -311,6 +387,7 @@ void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *
                 plan->workers);
     print_queues(report, out);
     print_messages(report, out);
+    print_moves(report, out);
     print_calls(report, out);
     print_loads(report, out);
     fprintf(out, "  %-11s %s, ", "stacks",

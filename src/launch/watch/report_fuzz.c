@@ -9,7 +9,7 @@
 #include <fuzz/fuzz.h>
 #include <stdlib.h>
 
-enum { ENDED = 255, QUEUES = 253, MOST_QUEUES = 32, LONGEST_LINE = 300, MOST_LINES = 56 };
+enum { ENDED = 255, QUEUES = 253, MOST_QUEUES = 32, LONGEST_LINE = 300, MOST_LINES = 66 };
 
 static void take_piece(mlt_report *report, const uint8_t **data, size_t *size)
 {

@@ -53,11 +53,15 @@ enum { HOSTS_A_LOOK = 32 };
 static const uint64_t grace_ns = 250 * MS, polite_grace_ns = 2000 * MS;
 static const uint64_t crash_grace_ns = 900 * MS; // a crashed process may be writing its core file
 static const uint64_t straggler_ns = 1000 * MS;
-static const uint64_t collect_ns = 3000 * MS; // agents answer after 2 s
+static const uint64_t words_ns = 200 * MS;    // until another launcher has read what was said
+static const uint64_t collect_ns = 3000 * MS; // since the last record; agents answer after 2 s
 static const uint64_t lost_ns = 1000 * MS;    // until a lost connection is the cause of the end
+static const uint64_t kin_lost_ns = 50 * MS;  // ... if another job of the family is ending
 static const uint64_t bye_ns = 2000 * MS;     // for agents to end
+static const uint64_t output_ns = 10000 * MS; // ... of a job that went well: its output is not lost
 static const uint64_t tick_ns = 1000 * MS;    // of the line that shows how many hosts are ready
 static const uint64_t give_up_ns = 5000 * MS;
+static const uint64_t kin_ns = 6000 * MS; // for spawned jobs that were told to end
 static const int last_words_ms = 500;
 
 // Equal quiet looks, one after the other, that prove a deadlock.
@@ -88,17 +92,21 @@ struct mlt_watch {
     mlt_source errors; // standard error, while something waits for room there
     mlt_agent *agent;  // of this host; NULL: it has no rank
     mlt_crew *crew;    // agents of other hosts; NULL: there are none
+    mlt_live *live;    // NULL: nobody can ask
     proc *procs;
     host *hosts;
     bool begun;       // the processes were told to start
     uint32_t waiting; // hosts that are not ready
     uint32_t missing; // processes that have neither started nor ended
-    uint32_t living, attached;
-    bool failed_early; // a process failed before anybody used MPI
-    bool noted;        // a note of a process has been said; others will say the same
+    uint32_t living, attached, initialised, finalised;
+    bool kin_failed;    // a job of the family is ending
+    uint64_t kin_until; // spawned jobs are killed then
+    bool failed_early;  // a process failed before anybody used MPI
+    bool noted;         // a note of a process has been said; others will say the same
 
     int code;       // the verdict; 0: none so far
     char *sentence; // the message, printed at the end
+    char *said;     // the sentence, when it was told
     uint32_t more;  // ranks that failed like that one
 
     bool ending, killed;
@@ -127,9 +135,9 @@ struct mlt_watch {
 
 static void set_timer(mlt_watch *w)
 {
-    const uint64_t times[] = {w->kill_at,       w->crash_kill_at, w->straggler_at,
-                              w->give_up_at,    w->timeout_at,    w->look_at,
-                              w->collect_until, w->lost_at,       w->tick_at};
+    const uint64_t times[] = {w->kill_at,    w->crash_kill_at, w->straggler_at,  w->give_up_at,
+                              w->timeout_at, w->look_at,       w->collect_until, w->lost_at,
+                              w->tick_at,    w->kin_until};
     mlt_loop_alarm_first(&w->timer, times, sizeof times / sizeof *times);
 }
 
@@ -209,6 +217,8 @@ static void end_job(mlt_watch *w, int signal, int elsewhere, uint64_t grace)
     w->crash_kill_at = now + (grace > crash_grace_ns ? grace : crash_grace_ns);
     if (!w->begun)
         forget_all(w, MLT_FRAME_ALL, false);
+    if (w->conf.fails)
+        w->conf.fails(w->conf.user);
     if (signal)
         command_own(w, MLT_FRAME_SIGNAL, 0, signal);
     command_others(w, MLT_FRAME_SIGNAL, 0, elsewhere);
@@ -242,7 +252,8 @@ static void say_verdict(mlt_watch *w)
                 w->more == 1 ? "" : "s");
     else
         mlt_say("%s", w->sentence);
-    free(w->sentence);
+    free(w->said);
+    w->said = w->sentence;
     w->sentence = NULL;
 }
 
@@ -253,6 +264,30 @@ static void end_by(mlt_watch *w)
     end_job(w, SIGTERM, SIGTERM, grace_ns);
 }
 
+// A spawned job whose processes are not all in MPI_Init: the spawning rank waits for them.
+static bool is_unborn(const mlt_watch *w)
+{
+    return w->conf.born && w->initialised < w->conf.plan->proc_count;
+}
+
+static void end_soon(mlt_watch *w, uint64_t pause)
+{
+    say_verdict(w);
+    if (!w->straggler_at && !w->ending)
+        w->straggler_at = mlt_os_now_ns() + pause;
+    set_timer(w);
+}
+
+// A failure of a process, which its launcher sees as well.
+static void end_by_failure(mlt_watch *w)
+{
+    if (!w->conf.adopted) {
+        end_by(w);
+        return;
+    }
+    end_soon(w, straggler_ns);
+}
+
 // A failure that the others may survive; `early`: it was before MPI_Init, so they will not survive
 // it for long.
 static void fail_alone(mlt_watch *w, const proc *p, const char *who, int status, bool early)
@@ -260,6 +295,8 @@ static void fail_alone(mlt_watch *w, const proc *p, const char *who, int status,
     if (w->code)
         w->more++;
     verdict(w, status, "%s on host %s ended with exit status %d", who, host_of(w, p), status);
+    if (is_unborn(w))
+        end_by(w);
     if (!early || w->ending)
         return;
     if (w->attached == 0)
@@ -299,14 +336,14 @@ static void print_hang(mlt_watch *w)
     if (!out)
         return;
     if (w->purpose == FOR_DEADLOCK)
-        fprintf(out, "mpirun: deadlock: every %s, and nothing is on its way\n",
+        fprintf(out, "%s: deadlock: every %s, and nothing is on its way\n", mlt_say_name(),
                 mlt_hang_has_procs(w->hang) ? "rank and process that is left is blocked"
                                             : "rank that is left is blocked in MPI");
     else if (w->purpose == FOR_TIMEOUT)
-        fprintf(out, "mpirun: the time limit of %g s is over; the ranks are here:\n",
+        fprintf(out, "%s: the time limit of %g s is over; the ranks are here:\n", mlt_say_name(),
                 w->conf.options->timeout_s);
     else
-        fputs("mpirun: the ranks are here:\n", out);
+        fprintf(out, "%s: the ranks are here:\n", mlt_say_name());
     mlt_hang_print(w->hang, out);
     fclose(out);
     mlt_say_raw(text, size);
@@ -333,7 +370,10 @@ static void finish_collecting(mlt_watch *w)
     else
         verdict(w, MLT_EXIT_TIMEOUT, "the job was ended after the time limit of %g s",
                 w->conf.options->timeout_s);
-    end_by(w);
+    if (w->conf.adopted)
+        end_soon(w, words_ns);
+    else
+        end_by(w);
 }
 
 static void collect(mlt_watch *w, purpose why)
@@ -390,9 +430,20 @@ static void report_now(mlt_watch *w)
                 w->conf.plan->proc_count);
 }
 
+// Spawned jobs are told to end, and get some time for it.
+static void hurry_kin(mlt_watch *w)
+{
+    if (w->conf.kin && mlt_kin_living(w->conf.kin) && !w->kin_until)
+        w->kin_until = mlt_os_now_ns() + kin_ns;
+    set_timer(w);
+}
+
 static void time_over(mlt_watch *w)
 {
     w->timeout_at = 0;
+    if (w->conf.kin)
+        mlt_kin_time_over(w->conf.kin, w->conf.options->timeout_s);
+    hurry_kin(w);
     if (w->attached) {
         collect(w, FOR_TIMEOUT);
         return;
@@ -431,8 +482,8 @@ static void judge_look(mlt_watch *w)
     w->equal_looks = !look.quiet || !look.asleep ? 0 : same ? w->equal_looks + 1 : 1;
     w->look = look;
     int enough = look.in_flight == 0 ? LOOKS_PROVEN : look.ended ? LOOKS_ENDED : LOOKS_FAULT;
-    if (w->ending || w->purpose != FOR_NOBODY)
-        return;
+    if (w->ending || w->purpose != FOR_NOBODY || (w->conf.adopted && w->straggler_at))
+        return; // or the others wait for one that has failed, and are about to be ended
     if (w->equal_looks >= enough && w->conf.options->gdb < 0)
         collect(w, FOR_DEADLOCK);
     else if (look.quiet && look.asleep && look.in_flight == 0)
@@ -457,6 +508,20 @@ static void take_look(mlt_watch *w, const mlt_frame *frame, const char *body)
         judge_look(w);
 }
 
+// ---- What people outside want to see
+
+void mlt_watch_live(mlt_watch *w, mlt_live *live)
+{
+    w->live = live;
+}
+
+void mlt_watch_ask_live(mlt_watch *w, int64_t number, bool *answers)
+{
+    for (uint32_t h = 0; h < w->conf.plan->host_count; h++)
+        answers[h] = w->hosts[h].ready && !w->hosts[h].lost;
+    command(w, MLT_FRAME_LIVE, 0, number);
+}
+
 // ---- What processes say
 
 static void take_exit(mlt_watch *w, proc *p, const mlt_ctl *head)
@@ -467,12 +532,12 @@ static void take_exit(mlt_watch *w, proc *p, const mlt_ctl *head)
     if (head->detail == 1 && head->value == 0) {
         verdict(w, MLT_EXIT_FAILED, "%s on host %s ended without calling MPI_Finalize", who,
                 host_of(w, p));
-        end_by(w);
+        end_by_failure(w);
     } else if (head->detail == 1) {
         verdict(w, exit_code(head->value),
                 "%s on host %s ended with exit status %lld before MPI_Finalize", who, host_of(w, p),
                 (long long)head->value);
-        end_by(w);
+        end_by_failure(w);
     } else if (head->value != 0) {
         bool alone = w->conf.plan->procs[p - w->procs].ranks == 1;
         fail_alone(w, p, who, exit_code(head->value),
@@ -492,7 +557,7 @@ static void take_abort(mlt_watch *w, proc *p, const mlt_ctl *head, const char *t
         verdict(w, exit_code(head->value), "%s on host %s %s", who, host_of(w, p), text);
     else
         verdict(w, exit_code(head->value), "%s on host %s: %s", who, host_of(w, p), text);
-    end_by(w);
+    end_by_failure(w);
 }
 
 static void take_crash(mlt_watch *w, proc *p, const mlt_ctl *head, const char *text)
@@ -503,15 +568,21 @@ static void take_crash(mlt_watch *w, proc *p, const mlt_ctl *head, const char *t
     int signal = head->value > 0 && head->value < NSIG ? (int)head->value : SIGKILL;
     verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s%s", who, host_of(w, p),
             signal, strsignal(signal), *text ? "\n" : "", text);
-    end_by(w);
+    end_by_failure(w);
 }
 
 static void take_waits(mlt_watch *w, const mlt_ctl *head, const void *body)
 {
     if (w->purpose == FOR_NOBODY || head->detail >= w->conf.plan->workers)
         return; // an answer that came too late
+    w->collect_until = mlt_os_now_ns() + collect_ns;
+    set_timer(w);
     if (head->type == MLT_CTL_WAITS) {
         mlt_hang_add(w->hang, body, head->length / sizeof(mlt_ctl_wait));
+        return;
+    }
+    if (head->type == MLT_CTL_JOBS) {
+        mlt_hang_add_jobs(w->hang, body, head->length / sizeof(mlt_ctl_job));
         return;
     }
     uint32_t first, ranks = mlt_plan_ranks_of(w->conf.plan, head->detail, &first);
@@ -582,20 +653,51 @@ static void take_lost(mlt_watch *w, proc *p, const mlt_ctl *head, const char *te
     set_timer(w);
 }
 
-// A connection between hosts cannot be made; the text says what was tried.
-static void take_unlinked(mlt_watch *w, const char *text)
+// A connection between hosts cannot be made; the text says what was tried. Or another job is lost,
+// with which this one is connected: is_reason if it is known that it has ended.
+static void take_unlinked(mlt_watch *w, const char *text, bool is_reason)
 {
-    if (w->lost || w->ending)
+    if ((w->lost && (!is_reason || w->has_reason)) || w->ending)
         return;
+    w->has_reason |= is_reason;
+    free(w->lost);
     w->lost = mlt_text_of("%s", text);
-    w->lost_at = mlt_os_now_ns() + lost_ns;
+    w->lost_at = mlt_os_now_ns() + (w->kin_failed ? kin_lost_ns : lost_ns);
+    set_timer(w);
+}
+
+void mlt_watch_kin_fails(mlt_watch *w)
+{
+    w->kin_failed = true;
+    if (w->lost_at)
+        w->lost_at = mlt_os_now_ns() + kin_lost_ns;
     set_timer(w);
 }
 
 static void end_lost(mlt_watch *w)
 {
+    if (w->conf.adopted && w->finalised)
+        return;
     verdict(w, MLT_EXIT_SYSTEM, "%s", w->lost);
     end_by(w);
+}
+
+static void take_init(mlt_watch *w, proc *p)
+{
+    if (p->initialised)
+        return;
+    p->initialised = true;
+    if (++w->initialised == w->conf.plan->proc_count && w->conf.born && !w->ending)
+        w->conf.born(w->conf.user);
+}
+
+static void take_final(mlt_watch *w, proc *p)
+{
+    if (p->finalised)
+        return;
+    p->finalised = true;
+    if (++w->finalised == w->conf.plan->proc_count && w->conf.finalised)
+        w->conf.finalised(w->conf.user);
 }
 
 // `body` is head->length bytes and a NUL.
@@ -607,10 +709,10 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
         take_hello(w, p);
         break;
     case MLT_CTL_INIT:
-        p->initialised = true;
+        take_init(w, p);
         break;
     case MLT_CTL_FINAL:
-        p->finalised = true;
+        take_final(w, p);
         break;
     case MLT_CTL_DONE:
         p->done = true;
@@ -619,9 +721,18 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
     case MLT_CTL_NOTE:
         take_note(w, p, head, body);
         break;
+    case MLT_CTL_CHANGED:
+        make_fit(body);
+        if (w->live)
+            mlt_live_changed(w->live, (uint32_t)head->value, head->detail != 0, body);
+        break;
     case MLT_CTL_LOST:
         make_fit(body);
         take_lost(w, p, head, body);
+        break;
+    case MLT_CTL_LOST_JOB:
+        make_fit(body);
+        take_unlinked(w, body, false);
         break;
     case MLT_CTL_EXIT:
         take_exit(w, p, head);
@@ -635,6 +746,7 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
     case MLT_CTL_WAITS:
     case MLT_CTL_WAITS_END:
     case MLT_CTL_PROCS:
+    case MLT_CTL_JOBS:
         take_waits(w, head, body);
         break;
     case MLT_CTL_CALLS:
@@ -677,11 +789,19 @@ static void judge_end(mlt_watch *w, proc *p, int status)
     name_rank(w, p, -1, who, sizeof who);
     if (w->ending || p->crashed)
         return;
+    if (status == MLT_FRAME_UNKNOWN) { // its launcher knows, and will say so
+        if (p->told || !p->initialised || p->finalised)
+            return;
+        verdict(w, MLT_EXIT_FAILED, "%s on host %s ended without calling MPI_Finalize", who,
+                host_of(w, p));
+        end_by_failure(w);
+        return;
+    }
     if (WIFSIGNALED(status)) {
         int signal = WTERMSIG(status);
         verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s", who, host_of(w, p),
                 signal, strsignal(signal), WCOREDUMP(status) ? "; core dumped" : "");
-        end_by(w);
+        end_by_failure(w);
         return;
     }
     int code = WEXITSTATUS(status);
@@ -691,15 +811,21 @@ static void judge_end(mlt_watch *w, proc *p, int status)
         verdict(w, code ? code : MLT_EXIT_FAILED,
                 "%s on host %s ended with exit status %d without calling MPI_Finalize", who,
                 host_of(w, p), code);
-        end_by(w);
+        end_by_failure(w);
     } else if (code) {
         fail_alone(w, p, who, code, !p->finalised);
+    } else if (is_unborn(w) && !p->initialised) {
+        verdict(w, MLT_EXIT_FAILED,
+                "%s on host %s ended without calling MPI_Init, so it cannot be connected with the "
+                "job that spawns it",
+                who, host_of(w, p));
+        end_by(w);
     } else if (p->attached && !p->done && w->conf.plan->procs[p - w->procs].ranks > 1) {
         verdict(w, MLT_EXIT_FAILED,
                 "%s on host %s ended with exit status 0 before all its ranks had ended; where "
                 "ranks share a process, none may end or replace it",
                 who, host_of(w, p));
-        end_by(w);
+        end_by_failure(w);
     }
 }
 
@@ -719,8 +845,28 @@ static void reap(mlt_watch *w)
     struct rusage usage;
     pid_t pid;
     while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
-        if ((!w->agent || !mlt_agent_reaped(w->agent, pid, status, &usage)) && w->crew)
-            (void)mlt_crew_reaped(w->crew, pid, status);
+        if ((!w->agent || !mlt_agent_reaped(w->agent, pid, status, &usage)) &&
+            (!w->crew || !mlt_crew_reaped(w->crew, pid, status)) && w->conf.kin)
+            (void)mlt_kin_reaped(w->conf.kin, pid, status);
+}
+
+// Its mpirun has said why it failed, if it could.
+void mlt_watch_kin_ended(mlt_watch *w, const char *job, int code, int signal)
+{
+    if (!code)
+        return;
+    if (signal && !w->ending)
+        mlt_say("the mpirun of job %s was killed by signal %d (%s)", job, signal,
+                strsignal(signal));
+    if (!w->code && !w->interrupted)
+        w->code = code;
+}
+
+// A rank asks for another job.
+static void take_spawn(mlt_watch *w, const mlt_frame *frame, const char *body)
+{
+    if (w->conf.kin && !w->ending)
+        mlt_kin_spawn(w->conf.kin, frame->from, frame->about, frame->value, body, frame->length);
 }
 
 // ---- What agents tell
@@ -746,8 +892,8 @@ static void show_progress(mlt_watch *w)
     bool over = w->begun || w->ending;
     // The cursor stays at its beginning: a message in between takes its place.
     int n = over ? snprintf(line, sizeof line, "\033[K")
-                 : snprintf(line, sizeof line, "mpirun: %u of %u hosts are ready%s%s ...\033[K\r",
-                            all - w->waiting, all, *more ? ", " : "", more);
+                 : snprintf(line, sizeof line, "%s: %u of %u hosts are ready%s%s ...\033[K\r",
+                            mlt_say_name(), all - w->waiting, all, *more ? ", " : "", more);
     if (!over || w->shows)
         mlt_say_raw(line, (size_t)n);
     w->shows = !over;
@@ -803,6 +949,17 @@ static void take_failed(mlt_watch *w, uint32_t at, int64_t code, char *text)
     end_job(w, SIGTERM, SIGTERM, grace_ns);
 }
 
+// Launchers may kill an agent when the last process of its host ends. If ranks have left
+// MPI_Finalize, which all enter first, that is nobody's loss; if none has, one may in a moment.
+static void miss_host(mlt_watch *w, uint32_t at, const char *text)
+{
+    if (w->finalised || w->lost)
+        return;
+    w->lost = mlt_text_of("host %s %s", w->conf.plan->hosts[at].host.name, text);
+    w->lost_at = mlt_os_now_ns() + lost_ns;
+    set_timer(w);
+}
+
 // The agent of a host is gone, and with it all processes there.
 static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
 {
@@ -810,7 +967,9 @@ static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
     if (h->lost)
         return;
     h->lost = true;
-    if (!w->ending && *text) {
+    if (!w->ending && *text && w->conf.adopted) {
+        miss_host(w, at, text);
+    } else if (!w->ending && *text) {
         verdict(w, MLT_EXIT_SYSTEM, "host %s %s", w->conf.plan->hosts[at].host.name, text);
         end_by(w);
     }
@@ -822,6 +981,8 @@ static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
     if (w->open_looks > 0 && !h->looked && --w->open_looks == 0)
         judge_look(w);
     h->stated = h->looked = true;
+    if (w->live)
+        mlt_live_lost(w->live, at);
 }
 
 static void take_started(mlt_watch *w, proc *p, int64_t pid, const char *where)
@@ -876,7 +1037,10 @@ static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
         take_end(w, p, (int)frame->value, peak);
         break;
     case MLT_FRAME_UNLINKED:
-        take_unlinked(w, body);
+        take_unlinked(w, body, frame->value < 0);
+        break;
+    case MLT_FRAME_SPAWN:
+        take_spawn(w, frame, body);
         break;
     case MLT_FRAME_OUTPUT:
     case MLT_FRAME_ROOM:
@@ -919,6 +1083,10 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
     case MLT_FRAME_STATES:
         take_states(w, frame->from, body, frame->length);
         break;
+    case MLT_FRAME_LIVED:
+        if (w->live)
+            mlt_live_take(w->live, frame->from, frame->value, body, frame->length);
+        break;
     default:
         if (frame->about < plan->proc_count && plan->procs[frame->about].host == frame->from)
             take_of_proc(w, frame, body);
@@ -928,8 +1096,16 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
 
 // ---- Signals and time
 
+static void signal_kin(mlt_watch *w, int signal, bool from_keyboard)
+{
+    if (w->conf.kin && !from_keyboard) // the keyboard's have reached them
+        mlt_kin_signal(w->conf.kin, signal);
+}
+
 static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
 {
+    signal_kin(w, signal, from_keyboard);
+    hurry_kin(w);
     if (w->agent)
         mlt_agent_hear(w->agent);
     if (w->ending) { // the second one
@@ -954,12 +1130,13 @@ static void stop(mlt_watch *w, bool from_keyboard)
         mlt_crew_flush(w->crew, last_words_ms);
     if (!from_keyboard)
         command_own(w, MLT_FRAME_STOP, 0, 0);
+    signal_kin(w, SIGTSTP, from_keyboard);
     uint64_t before = mlt_os_now_ns();
     (void)kill(getpid(), SIGSTOP); // until SIGCONT
     uint64_t slept = mlt_os_now_ns() - before;
-    uint64_t *times[] = {&w->kill_at,       &w->crash_kill_at, &w->straggler_at,
-                         &w->give_up_at,    &w->timeout_at,    &w->look_at,
-                         &w->collect_until, &w->lost_at,       &w->tick_at};
+    uint64_t *times[] = {&w->kill_at,    &w->crash_kill_at, &w->straggler_at,  &w->give_up_at,
+                         &w->timeout_at, &w->look_at,       &w->collect_until, &w->lost_at,
+                         &w->tick_at,    &w->kin_until};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (*times[i])
             *times[i] += slept;
@@ -991,16 +1168,27 @@ static void signals_ready(mlt_source *source, uint32_t events)
             interrupt(w, signal, false);
             break;
         case SIGQUIT:
+            signal_kin(w, signal, keyboard);
             report_now(w);
             break;
         case SIGTSTP:
             stop(w, from_keyboard);
             break;
         default: // USR1, USR2, CONT
+            signal_kin(w, signal, false);
             command(w, MLT_FRAME_SIGNAL, 1, signal);
             break;
         }
     }
+}
+
+// What they have on other hosts ends with the channels of their agents.
+static void kill_kin(mlt_watch *w)
+{
+    if (!w->conf.kin)
+        return;
+    mlt_kin_close(w->conf.kin);
+    mlt_kin_signal(w->conf.kin, SIGKILL);
 }
 
 static void timer_ready(mlt_source *source, uint32_t events)
@@ -1024,17 +1212,32 @@ static void timer_ready(mlt_source *source, uint32_t events)
         end_lost(w);
     if (mlt_loop_due(&w->tick_at, now))
         show_progress(w);
+    if (mlt_loop_due(&w->kin_until, now))
+        kill_kin(w);
     set_timer(w);
 }
 
-// The guard, which the caller knows as mpirun, was killed. Nobody is left to tell.
+void mlt_watch_time_over(mlt_watch *w)
+{
+    if (!w->ending)
+        time_over(w);
+}
+
+// Nobody is left to tell.
+void mlt_watch_abandon(mlt_watch *w)
+{
+    w->interrupted = SIGKILL;
+    end_job(w, SIGKILL, SIGKILL, 0);
+    kill_all(w, true);
+    kill_kin(w);
+}
+
+// The guard, which the caller knows as mpirun, was killed.
 static void guard_gone(mlt_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, guard);
     mlt_loop_remove(w->conf.loop, source);
-    w->interrupted = SIGKILL;
-    end_job(w, SIGKILL, SIGKILL, 0);
-    kill_all(w, true);
+    mlt_watch_abandon(w);
 }
 
 // ---- The whole
@@ -1099,10 +1302,10 @@ static void turn(mlt_watch *w)
 }
 
 // What agents have sent and mpirun's reader has not read yet holds them up: they are not late.
-static void note_output(const mlt_watch *w, uint64_t *until)
+static void note_output(const mlt_watch *w, uint64_t patience_ns, uint64_t *until)
 {
     if (w->conf.io && mlt_io_writes(w->conf.io))
-        *until = mlt_os_now_ns() + bye_ns;
+        *until = mlt_os_now_ns() + patience_ns;
 }
 
 // Tells the other agents that all is over, and waits for their end: they have sent all output and
@@ -1113,14 +1316,15 @@ static void dismiss(mlt_watch *w)
         return;
     if (w->conf.io && w->interrupted)
         mlt_io_hurry(w->conf.io);
-    uint64_t until = mlt_os_now_ns() + bye_ns;
+    uint64_t patience_ns = w->code || w->interrupted ? bye_ns : output_ns;
+    uint64_t until = mlt_os_now_ns() + patience_ns;
     w->ending = true;
     w->look_at = w->timeout_at = w->straggler_at = w->lost_at = w->give_up_at = 0;
     w->tick_at = until; // a turn ends then
     command_others(w, MLT_FRAME_BYE, 0, 0);
     mlt_crew_end(w->crew);
     for (set_timer(w); mlt_crew_busy(w->crew) && mlt_os_now_ns() < until; turn(w))
-        note_output(w, &until);
+        note_output(w, patience_ns, &until);
     w->tick_at = 0;
     mlt_crew_kill(w->crew);
 }
@@ -1142,6 +1346,21 @@ static void say_left(const mlt_watch *w)
                 who, host_of(w, p), others, others == 1 ? "" : "es");
 }
 
+// Jobs that were spawned and live on. What ended this one has been told to them, or they have
+// disconnected from it; signals and the time limit hold for them, too.
+static void await_kin(mlt_watch *w)
+{
+    say_verdict(w);
+    w->look_at = w->straggler_at = w->lost_at = 0;
+    if (w->conf.adopted && w->code) { // its launcher, perhaps, of which kin know nothing
+        signal_kin(w, SIGTERM, false);
+        hurry_kin(w);
+    }
+    set_timer(w);
+    while (w->conf.kin && mlt_kin_living(w->conf.kin))
+        turn(w);
+}
+
 int mlt_watch_run(mlt_watch *w)
 {
     reap(w);
@@ -1152,6 +1371,7 @@ int mlt_watch_run(mlt_watch *w)
         }
         turn(w);
     }
+    await_kin(w);
     dismiss(w);
     mlt_loop_remove(w->conf.loop, &w->errors);
     mlt_sweep();
@@ -1161,6 +1381,11 @@ int mlt_watch_run(mlt_watch *w)
     if (w->interrupted) // who told mpirun to end shall not have to tell it again
         mlt_say_finish(last_words_ms);
     return w->code;
+}
+
+const char *mlt_watch_why(const mlt_watch *w)
+{
+    return w->said ? w->said : w->interrupted ? "it was interrupted" : w->code ? "it failed" : NULL;
 }
 
 bool mlt_watch_interrupted(const mlt_watch *w)
@@ -1176,6 +1401,7 @@ void mlt_watch_free(mlt_watch *w)
     close(w->timer.fd);
     mlt_hang_free(w->hang);
     free(w->moves);
+    free(w->said);
     free(w->lost);
     free(w->sentence);
     free(w->procs);

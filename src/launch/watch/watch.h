@@ -11,6 +11,8 @@
 #include "launch/agent.h"
 #include "launch/hosts/crew.h"
 #include "launch/hosts/frame.h"
+#include "launch/kin/kin.h"
+#include "launch/live/live.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 #include "launch/watch/leaks.h"
@@ -27,12 +29,23 @@ typedef struct mlt_watch_conf {
     mlt_leaks *leaks; // may be NULL
     int loop, signal_fd;
     int guard_fd; // mlt_guard's
+    // Another launcher has started the processes: when one of them fails, it ends the others, and
+    // knows the exit code. They are ended from here if it has not done so a second later.
+    bool adopted;
     // The ranks of a process share its globals, and why; a line. May be NULL.
     void (*shared)(void *user, uint32_t proc, const char *why);
     // What else is done before the start, for the line that tells how far it is; "": nothing. May be
     // NULL.
     const char *(*progress)(void *user);
     mlt_io *io; // takes the frames of standard streams; NULL: nobody does
+    // Jobs that ranks spawn; NULL: they cannot. `born` is called in the mpirun of a spawned job when
+    // all processes are in MPI_Init; NULL: this is none.
+    mlt_kin *kin;
+    void (*born)(void *user);
+    // Every process has been through MPI_Finalize. May be NULL.
+    void (*finalised)(void *user);
+    // The job is being ended. May be NULL.
+    void (*fails)(void *user);
     void *user;
 } mlt_watch_conf;
 
@@ -45,9 +58,28 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body);
 // hosts are ready.
 void mlt_watch_join(mlt_watch *watch, mlt_agent *agent, mlt_crew *crew);
 
-// Watches until all processes have ended and nothing that they started is left. Returns the exit
-// code.
+// Who gets what agents see of their workers; and mlt_live_conf.ask for it.
+void mlt_watch_live(mlt_watch *watch, mlt_live *live);
+void mlt_watch_ask_live(mlt_watch *watch, int64_t number, bool *answers);
+
+// A spawned job has ended (mlt_kin_conf.ended).
+void mlt_watch_kin_ended(mlt_watch *watch, const char *job, int code, int signal);
+
+// The job that spawned this one, or one that this has spawned, is being ended: a connection that is
+// lost now, or was just lost, needs no other explanation.
+void mlt_watch_kin_fails(mlt_watch *watch);
+
+// The mpirun of a spawned job: the family's time limit is over, in the options; the head above is
+// gone.
+void mlt_watch_time_over(mlt_watch *watch);
+void mlt_watch_abandon(mlt_watch *watch);
+
+// Watches until all processes have ended, and all jobs that they spawned, and nothing that they
+// started is left. Returns the exit code.
 int mlt_watch_run(mlt_watch *watch);
+
+// What the job died of, after the run; NULL: it did not.
+const char *mlt_watch_why(const mlt_watch *watch);
 
 // True if a signal told mpirun to end.
 bool mlt_watch_interrupted(const mlt_watch *watch);

@@ -26,7 +26,7 @@
 #include "mpi/info/info.h"
 #include "mpi/self.h"
 
-enum { WHY = 1024, AGREED = 3 };
+enum { WHY = MLT_CHANGE_WHY, AGREED = 3 };
 
 // ---- agreeing
 
@@ -76,9 +76,9 @@ static void wait_for_walks(mlt_rank *me, mlt_comm *comm)
         mlt_p2p_poll(me);
 }
 
-// All ranks give the same hash and no message in why: MPI_SUCCESS. Else an error of that class is
-// raised on all, with the message of the lowest rank that has one.
-static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char why[WHY])
+// All ranks give the same hash and no message in why: `why` stays empty. Else it has the same message
+// on all of them, that of the lowest rank that has one. An MPI code, raised, if that fails.
+static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, char why[WHY])
 {
     uint64_t own = why[0] ? UINT32_MAX - (uint64_t)mlt_comm_order(comm) : 0;
     uint64_t all[AGREED] = {hash, ~hash, own};
@@ -89,14 +89,23 @@ static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char wh
     uint32_t from = UINT32_MAX - (uint32_t)all[2];
     if (all[2] && (code = spread_sentence(me, comm, from, why)) != MPI_SUCCESS)
         return code;
+    char *said = all[2] ? strdup(why) : NULL;
     if (all[2])
-        return mlt_mpi_raise(me, comm, me->fn, class, "rank %u of %s: %s", from,
-                             mlt_comm_name(me, comm), why);
-    if (all[0] != ~all[1])
-        return mlt_mpi_raise(me, comm, me->fn, class,
-                             "the ranks of %s do not say the same: nothing is changed",
-                             mlt_comm_name(me, comm));
+        snprintf(why, WHY, "rank %u of %s: %s", from, mlt_comm_name(me, comm), said ? said : "");
+    else if (all[0] != ~all[1])
+        snprintf(why, WHY, "the ranks of %s do not say the same: nothing is changed",
+                 mlt_comm_name(me, comm));
+    free(said);
     return MPI_SUCCESS;
+}
+
+// The same; a message is raised as an error of that class.
+static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char why[WHY])
+{
+    int code = compare(me, comm, hash, why);
+    if (code == MPI_SUCCESS && why[0])
+        code = mlt_mpi_raise(me, comm, me->fn, class, "%s", why);
+    return code;
 }
 
 // ---- info keys
@@ -238,10 +247,10 @@ static uint64_t hash_file(const char *file, char why[WHY])
     return h;
 }
 
-static int load(mlt_rank *me, mlt_comm *comm, const char *file)
+bool mlt_coll_load_book(mlt_rank *me, mlt_comm *comm, const char *file, char why[WHY], int *code)
 {
-    char why[WHY] = "";
     uint64_t hash = 1;
+    why[0] = '\0';
     mlt_comm_shared_of(comm);
     // The worker's first one reads for all its ranks, the communicator's first one proves.
     mlt_coll_book **found = mlt_comm_rules_found(comm, comm->coll_calls);
@@ -257,18 +266,28 @@ static int load(mlt_rank *me, mlt_comm *comm, const char *file)
         else if (r.book)
             *found = r.book;
     }
-    int code = agree(me, comm, MPI_ERR_ARG, hash, why);
-    bool first = mlt_comm_rules_first(comm, comm->coll_calls);
+    *code = compare(me, comm, hash, why);
+    bool fine = *code == MPI_SUCCESS && !why[0],
+         first = mlt_comm_rules_first(comm, comm->coll_calls);
     if (first) {
         mlt_coll_book *book = *found;
         *found = NULL;
-        if (code == MPI_SUCCESS)
+        if (fine)
             mlt_comm_rules_load(comm, book);
         else if (book)
             book->free(book);
     }
-    if (code == MPI_SUCCESS)
+    if (fine)
         mlt_comm_refresh(comm, first);
+    return fine;
+}
+
+static int load(mlt_rank *me, mlt_comm *comm, const char *file)
+{
+    char why[WHY];
+    int code;
+    if (!mlt_coll_load_book(me, comm, file, why, &code) && code == MPI_SUCCESS)
+        code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
     return code;
 }
 

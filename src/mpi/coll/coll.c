@@ -10,6 +10,7 @@
 #include "boot/job.h"
 #include "fiber/wait.h"
 #include "mpi/coll/op.h"
+#include "mpi/coll/outside.h"
 #include "mpi/coll/signature.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
@@ -644,11 +645,17 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     mlt_team *team = choose_team(job);
     uint32_t *calls = how.way == MLT_COLL_PERSISTENT ? &comm->fixed_calls : &comm->coll_calls;
     uint32_t check = *calls;
+    bool meets = MLT_UNLIKELY(mlt_mpi_worker_of(me)->change != 0) && mlt_outside_meets(job, how);
+    if (meets)
+        mlt_outside_decide(me, comm, check);
     if (MLT_UNLIKELY(team->paths != NULL) && team->paths->checks)
         (*calls)++;
     uint32_t number = (*calls)++;
     job->chosen = true;
-    return go(me, job, team, number, check, how);
+    code = go(me, job, team, number, check, how);
+    if (meets)
+        mlt_outside_take(me, comm, check);
+    return code;
 }
 
 // ---- messages that nobody has received
@@ -679,6 +686,12 @@ static MLT_COLD int tell_lost(mlt_rank *me, const mlt_msg *msg, const mlt_rank *
     mlt_coll_claim claim;
     char call[160] = "a collective call", from[48];
     uint32_t sender = msg->peer ? msg->peer->worker : w->index;
+    if (sender >= w->boot->job->workers)
+        return mlt_mpi_code(
+            me, me->fn, MPI_ERR_OTHER,
+            "a rank of another job made a collective call, but rank %d made another "
+            "call instead, or none: what was sent to it is lost",
+            (int)to->world);
     const mlt_job_place *home = mlt_job_place_at(w->boot->job, sender);
     if (mlt_coll_claim_find(w, msg->type, &claim))
         mlt_coll_claim_words(&claim, &nothing, NULL, call, sizeof call);

@@ -19,6 +19,7 @@
 #include "coll/settings.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
+#include "mpi/coll/outside.h"
 #include "mpi/coll/reduce_to.h"
 #include "mpi/comm/shared.h"
 #include "mpi/self.h"
@@ -48,6 +49,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
     w->ledger->choices = mlt_mpi_profiling || paths;
     if (paths)
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
+    mlt_outside_look(worker);
 }
 
 void mlt_coll_worker_fini(mlt_worker *worker)
@@ -76,6 +78,7 @@ typedef struct rules {
     uint32_t found_at;        // 1 and its number
     mlt_coll_book **old;      // loaded before: answers of them may be in use
     uint32_t old_count;
+    uint32_t taken, taken_at; // from outside (outside.h): the last change, and by which call
 } rules;
 
 static rules *rules_of(mlt_comm *comm)
@@ -89,8 +92,10 @@ mlt_coll_sources *mlt_comm_sources(mlt_comm *comm)
     if (!shared->sources) {
         const mlt_mpi_worker *w = mlt_mpi_worker_of(comm->owner);
         rules *r = mlt_take(1, sizeof *r);
-        r->sources.forced = w->forced;
-        r->sources.book = w->book;
+        if (!shared->foreign) { // other jobs may have other rules
+            r->sources.forced = w->forced;
+            r->sources.book = w->book;
+        }
         shared->sources = &r->sources;
         if (comm->extra)
             mlt_coll_info_apply(shared->sources, comm->extra->info);
@@ -127,6 +132,16 @@ void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_book *book)
         mlt_mpi_worker_of(comm->owner)->ledger->choices = true;
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
     }
+}
+
+bool mlt_comm_rules_take(mlt_comm *comm, uint32_t change, uint32_t call)
+{
+    rules *r = rules_of(comm);
+    if (r->taken == change)
+        return r->taken_at == call;
+    r->taken = change;
+    r->taken_at = call;
+    return true;
 }
 
 void mlt_comm_sources_free(mlt_coll_sources *sources)

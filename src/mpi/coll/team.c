@@ -51,7 +51,8 @@ void mlt_comm_team_facts(mlt_comm *comm, mlt_team_facts *f)
     f->watched = true;
     f->crowded = !w->boot->job->lean;
     f->reads = w->reads;
-    f->reproducible = mlt_mpi_settings.reproducible;
+    // Jobs may have different settings, and all ranks must choose alike.
+    f->reproducible = mlt_mpi_settings.reproducible && !comm->shared->foreign;
     f->sources = mlt_comm_sources(comm);
     f->ledger = mlt_mpi_worker_of(comm->owner)->ledger;
     f->name = mlt_comm_name(comm->owner, comm);

@@ -67,6 +67,9 @@ typedef struct mlt_comm_shared {
     int32_t *locals; // ranks of this worker, if they do not follow each other; else NULL
     struct mlt_coll_hosts *hosts; // coll/where.h: of all its ranks; NULL: not known, or one host
     bool located;                 // it is known
+    bool foreign;                 // some ranks are of other jobs (wire/world.h)
+    uint32_t world_count;         // those, each held
+    struct mlt_world **worlds;
 } mlt_comm_shared;
 
 // What few communicators have.

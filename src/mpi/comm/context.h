@@ -6,6 +6,10 @@
 // One number serves all communicators of one call, whose groups are disjoint (MPI_Comm_split). Each
 // worker that took part counts its communicators with that number, and tells the giver by a note
 // when the last of them is gone; the giver uses the number again when all have done so.
+//
+// A communicator with ranks of several jobs has a number from a range of its own, which its first
+// worker draws at random; not one that a worker of the communicator uses: each tells its own in the
+// meeting. Nobody gives it back.
 #ifndef MLT_MPI_COMM_CONTEXT_H
 #define MLT_MPI_COMM_CONTEXT_H
 
@@ -28,6 +32,11 @@ void mlt_contexts_free(struct mlt_contexts *contexts);
 
 // Takes a number of the calling worker's, to be given back by `workers` workers. 0: all are in use.
 uint32_t mlt_context_take(mlt_worker *worker, uint32_t workers);
+
+// The numbers of communicators over several jobs that this worker has; and a new one that is not
+// among these `count`.
+const uint32_t *mlt_context_abroad(const mlt_worker *worker, uint32_t *count);
+uint32_t mlt_context_draw(const uint32_t *used, uint32_t count);
 
 // This worker's share, with one reference. Every worker that was counted in mlt_context_take makes
 // exactly one, and drops it even if it makes no communicator.

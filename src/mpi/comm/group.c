@@ -13,6 +13,7 @@
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
+#include "wire/wire.h"
 
 mlt_group *mlt_group_new_empty(mlt_pool *pool)
 {
@@ -392,4 +393,25 @@ int mlt_mpi_Group_range_excl(mlt_rank *me, MPI_Group group, int n, int ranges[][
                              MPI_Group *newgroup)
 {
     return by_ranges(me, group, n, ranges, newgroup, mlt_map_omit);
+}
+
+// ---- other jobs
+
+bool mlt_group_is_foreign(const mlt_rank *me, const mlt_group *group)
+{
+    const mlt_worker *w = me->worker;
+    if (MLT_LIKELY(!w->wire || !w->wire->worlds))
+        return false;
+    for (int32_t r = 0; r < group->map->size; r++)
+        if (mlt_map_world(group->map, r) >= (int32_t)w->boot->job->ranks)
+            return true;
+    return false;
+}
+
+int mlt_group_bad_foreign(mlt_rank *me, mlt_comm *comm, const char *argument)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_GROUP,
+                         "argument %s has ranks of another job, which cannot be met without a "
+                         "communicator; use MPI_Comm_create_group or MPI_Intercomm_create",
+                         argument);
 }

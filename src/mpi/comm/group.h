@@ -44,4 +44,10 @@ mlt_group *mlt_group_new_empty(mlt_pool *pool);
 // MPI_COMM_SELF).
 int mlt_group_bad(mlt_rank *me, struct mlt_comm *comm, const char *name, MPI_Group handle) MLT_COLD;
 
+// Whether ranks of it are of other jobs; and the error that such a group raises where only ranks of
+// one job can meet.
+bool mlt_group_is_foreign(const mlt_rank *me, const mlt_group *group);
+struct mlt_comm;
+int mlt_group_bad_foreign(mlt_rank *me, struct mlt_comm *comm, const char *argument) MLT_COLD;
+
 #endif

@@ -15,6 +15,7 @@
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
+#include "wire/wire.h"
 
 typedef struct inter_guest {
     mlt_guest guest;
@@ -54,6 +55,17 @@ static mlt_comm *meet_both(mlt_rank *me, const mlt_meet_place *place, mlt_map *g
     mlt_meet_come(&g.guest, place, NULL, 0);
     mlt_meet_wait(&g.guest, place->context);
     return g.new;
+}
+
+mlt_comm *mlt_inter_make(mlt_rank *me, mlt_map *group0, mlt_map *group1, int side, int32_t rank,
+                         uint32_t context, const mlt_comm *old)
+{
+    // Nobody else uses the context, and not each worker may know a rank of the other side by the
+    // number that it has here.
+    mlt_meet_place place = mlt_group_place(me, group0, group1, context + MLT_CONTEXT_COLLECTIVE, 0,
+                                           context, false, finish_inter);
+    place.by_place = true;
+    return meet_both(me, &place, group0, group1, side, rank, old);
 }
 
 // True if no rank is in both.
@@ -100,6 +112,42 @@ static int32_t *worlds_of(const mlt_map *map)
     return worlds;
 }
 
+// What a leader says of its group first.
+typedef struct leader_card {
+    uint64_t identity; // of its job
+    int32_t rank;      // its own there
+    int32_t size;
+    int32_t foreign; // its group has ranks of other jobs
+    int32_t unused;
+} leader_card;
+
+static leader_card card_of(const mlt_rank *me, const mlt_comm *local_comm)
+{
+    return (leader_card){.identity = me->worker->boot->job->identity,
+                         .rank = me->world,
+                         .size = mlt_comm_group(local_comm)->size,
+                         .foreign = local_comm->shared->foreign};
+}
+
+// The leader whose group comes first: the same answer on both sides, whatever they call each other.
+static bool is_first(const leader_card *mine, const leader_card *theirs)
+{
+    return mine->identity != theirs->identity ? mine->identity < theirs->identity
+                                              : mine->rank < theirs->rank;
+}
+
+// Ranks of the other leader's job become this job's numbers. False: some are none.
+static bool translate(const mlt_rank *me, const leader_card *theirs, int32_t *worlds)
+{
+    if (theirs->identity == me->worker->boot->job->identity)
+        return true;
+    for (int32_t r = 0; r < theirs->size; r++)
+        if ((worlds[r] = mlt_worlds_find(me->worker->wire->worlds, theirs->identity,
+                                         (uint32_t)worlds[r])) < 0)
+            return false;
+    return true;
+}
+
 // The number for the new communicator: the leader of the first group takes it, the other hears it.
 static uint32_t agree_on_context(mlt_rank *me, mlt_comm *peer, int leader, int tag, bool first,
                                  const mlt_map *local, const mlt_map *remote)
@@ -107,7 +155,10 @@ static uint32_t agree_on_context(mlt_rank *me, mlt_comm *peer, int leader, int t
     uint32_t mine = 0, theirs = 0;
     if (first) {
         mlt_party *party = mlt_party_new(me->worker, local, remote);
-        mine = mlt_context_take(me->worker, party->workers);
+        uint32_t count;
+        const uint32_t *used = mlt_context_abroad(me->worker, &count);
+        mine = party->foreign ? mlt_context_draw(used, count)
+                              : mlt_context_take(me->worker, party->workers);
         mlt_party_drop(party);
     }
     exchange(me, peer, leader, tag, &mine, sizeof mine, &theirs, sizeof theirs);
@@ -119,17 +170,23 @@ static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int lea
                      size_t *bytes)
 {
     mlt_map *local = mlt_comm_group(local_comm);
-    int32_t count = 0;
-    exchange(me, peer, leader, tag, &local->size, sizeof local->size, &count, sizeof count);
+    leader_card mine = card_of(me, local_comm), other = {0};
+    exchange(me, peer, leader, tag, &mine, sizeof mine, &other, sizeof other);
+    int32_t count = other.size;
     *bytes = sizeof(tidings) + (size_t)count * sizeof(int32_t);
     tidings *t = mlt_take_more(NULL, 1, *bytes);
+    if (mine.foreign || other.foreign) {
+        *t = (tidings){.failed = MPI_ERR_UNSUPPORTED_OPERATION};
+        return t;
+    }
     int32_t *own = worlds_of(local);
     int32_t *theirs = (int32_t *)(t + 1);
     exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
              (uint64_t)count * sizeof *theirs);
-    mlt_map *remote = mlt_map_new(theirs, count);
-    *t = (tidings){.first = me->world < mlt_comm_world_rank(peer, leader), .remote = count};
-    if (!disjoint(local, remote))
+    bool known = translate(me, &other, theirs);
+    mlt_map *remote = mlt_map_new(theirs, known ? count : 0);
+    *t = (tidings){.first = is_first(&mine, &other), .remote = count};
+    if (!known || !disjoint(local, remote))
         t->failed = MPI_ERR_COMM;
     else
         t->context = agree_on_context(me, peer, leader, tag, t->first, local, remote);
@@ -206,6 +263,9 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
     if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_COMM)
         code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_COMM,
                              "the two groups overlap: no rank may be in both");
+    else if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_UNSUPPORTED_OPERATION)
+        code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+                             "each of the two groups should consist of ranks of one job");
     else if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_ARG)
         code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_ARG,
                              "argument local_leader is %d here, but other ranks of %s gave "
@@ -220,10 +280,8 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
     if (code == MPI_SUCCESS) {
         mlt_map *local = mlt_comm_group(local_comm);
         mlt_map *group[] = {g.told.first ? local : g.remote, g.told.first ? g.remote : local};
-        place = mlt_group_place(me, group[0], group[1], context + MLT_CONTEXT_COLLECTIVE, 0,
-                                context, false, finish_inter);
-        *newintercomm = (MPI_Comm)meet_both(me, &place, group[0], group[1], !g.told.first,
-                                            local_comm->rank, local_comm);
+        *newintercomm = (MPI_Comm)mlt_inter_make(me, group[0], group[1], !g.told.first,
+                                                 local_comm->rank, context, local_comm);
     }
     mlt_map_drop(g.remote);
     return code;
@@ -257,6 +315,10 @@ int mlt_mpi_Intercomm_create_from_groups(mlt_rank *me, MPI_Group local_group, in
     if (local_leader == local->rank && (remote_leader < 0 || remote_leader >= remote->map->size))
         return mlt_bad_value(me, &nobody, me->fn, MPI_ERR_RANK, "remote_leader", remote_leader,
                              "a rank of remote_group");
+    if (mlt_group_is_foreign(me, local))
+        return mlt_group_bad_foreign(me, &nobody, "local_group");
+    if (mlt_group_is_foreign(me, remote))
+        return mlt_group_bad_foreign(me, &nobody, "remote_group");
     bool first = mlt_map_world(local->map, 0) < mlt_map_world(remote->map, 0);
     mlt_map *group[] = {first ? local->map : remote->map, first ? remote->map : local->map};
     uint64_t key = mlt_hash(2, stringtag, strlen(stringtag));

@@ -7,9 +7,11 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "boot/job.h"
 #include "mpi/comm/context.h"
 #include "mpi/self.h"
+#include "wire/wire.h"
 
 // ---- parties
 
@@ -17,7 +19,7 @@ typedef struct seen {
     mlt_team_worker *at; // in the order of their first ranks
     uint32_t *place;     // [workers of the job] place in at, + 1; 0: none of its ranks so far
     uint32_t workers, ranks, last;
-    bool contiguous;
+    bool contiguous, foreign;
 } seen;
 
 static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
@@ -31,6 +33,7 @@ static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
         } else if (worker != s->last) {
             s->contiguous = false;
         }
+        s->foreign |= worker >= w->boot->job->workers;
         s->at[s->place[worker] - 1].present++;
         s->last = worker;
     }
@@ -38,7 +41,8 @@ static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
 
 mlt_party *mlt_party_new(const mlt_worker *w, const mlt_map *first, const mlt_map *second)
 {
-    uint32_t workers = w->boot->job->workers;
+    uint32_t workers =
+        w->wire && w->wire->worlds ? mlt_worlds_workers(w->wire->worlds) : w->boot->job->workers;
     seen s = {.at = mlt_take(workers, sizeof *s.at),
               .place = mlt_take(workers, sizeof *s.place),
               .contiguous = true};
@@ -50,7 +54,8 @@ mlt_party *mlt_party_new(const mlt_worker *w, const mlt_map *first, const mlt_ma
                          .workers = s.workers,
                          .place = s.place[w->index] - 1,
                          .ranks = (int32_t)s.ranks,
-                         .contiguous = s.contiguous};
+                         .contiguous = s.contiguous,
+                         .foreign = s.foreign};
     memcpy(party->at, s.at, s.workers * sizeof *s.at);
     free(s.at);
     free(s.place);
@@ -70,6 +75,8 @@ void mlt_party_drop(mlt_party *party)
 }
 
 // ---- data
+
+enum { USED = -1 }; // instead of an item's order: numbers that a worker uses
 
 static void *add_room(mlt_meet *m, uint64_t bytes)
 {
@@ -93,7 +100,39 @@ const mlt_meet_item *mlt_meet_next(const mlt_meet *m, const mlt_meet_item *item)
     if (item)
         at = (uint64_t)((const unsigned char *)item - m->data) + sizeof *item +
              ((item->bytes + 7) & ~UINT64_C(7));
-    return at < m->bytes ? (const mlt_meet_item *)(m->data + at) : NULL;
+    while (at < m->bytes) {
+        item = (const mlt_meet_item *)(m->data + at);
+        if (item->order != USED)
+            return item;
+        at += sizeof *item + ((item->bytes + 7) & ~UINT64_C(7));
+    }
+    return NULL;
+}
+
+// ---- numbers of communicators over several jobs
+
+static void add_used(mlt_meet *m)
+{
+    uint32_t count;
+    const uint32_t *used = mlt_context_abroad(m->worker, &count);
+    if (count)
+        add_item(m, USED, used, count * sizeof *used);
+}
+
+static uint32_t draw(const mlt_meet *m)
+{
+    uint32_t *used = mlt_take_more(NULL, m->bytes / sizeof *used + 1, sizeof *used), count = 0;
+    for (uint64_t at = 0; at < m->bytes;) {
+        const mlt_meet_item *item = (const mlt_meet_item *)(m->data + at);
+        if (item->order == USED) {
+            memcpy(used + count, item + 1, item->bytes);
+            count += (uint32_t)(item->bytes / sizeof *used);
+        }
+        at += sizeof *item + ((item->bytes + 7) & ~UINT64_C(7));
+    }
+    uint32_t number = mlt_context_draw(used, count);
+    free(used);
+    return number;
 }
 
 // ---- the exchange
@@ -141,13 +180,27 @@ static uint32_t child_of(const mlt_party *party, uint32_t i)
     return has ? child : UINT32_MAX;
 }
 
+// By what a message names its sender: the same for all of the party.
+static int32_t name_of(const mlt_meet *m, uint32_t place)
+{
+    int32_t world = m->place.party->at[place].speaker;
+    if (m->place.by_place)
+        return (int32_t)place;
+    if (MLT_LIKELY(!m->place.party->foreign))
+        return world;
+    uint64_t identity;
+    uint32_t rank;
+    mlt_worlds_tell(m->worker->wire->worlds, m->worker->boot->job, world, &identity, &rank);
+    return (int32_t)(mlt_hash_mix(mlt_hash_mix(0, identity), rank) >> 33);
+}
+
 static void start(mlt_meet *m, mlt_req_kind kind, uint32_t place, void *data, uint64_t bytes)
 {
     const mlt_party *party = m->place.party;
     const mlt_team_worker *own = &party->at[party->place], *peer = &party->at[place];
     mlt_req_init(&m->req, &m->worker->ranks[own->speaker - m->worker->first_rank], kind);
-    mlt_req_message(&m->req, data, bytes, MLT_TYPE_BYTE, m->place.context, own->speaker,
-                    peer->speaker, m->place.tag);
+    mlt_req_message(&m->req, data, bytes, MLT_TYPE_BYTE, m->place.context, name_of(m, party->place),
+                    kind == MLT_REQ_SEND ? peer->speaker : name_of(m, place), m->place.tag);
     m->req.on_done = moved;
     if (kind == MLT_REQ_SEND)
         mlt_p2p_send(&m->req);
@@ -188,8 +241,10 @@ static void start_up(mlt_meet *m)
     m->head.check = m->place.key;
     m->child = 0;
     if (m->place.party->place == 0) { // the root: all data is here
-        m->head.context =
-            m->place.wants_id ? mlt_context_take(m->worker, m->place.party->workers) : 0;
+        m->head.context = !m->place.wants_id ? 0
+                          : m->place.party->foreign
+                              ? draw(m)
+                              : mlt_context_take(m->worker, m->place.party->workers);
         start_cast(m);
         return;
     }
@@ -334,6 +389,8 @@ void mlt_meet_come(mlt_guest *guest, const mlt_meet_place *place, const void *mi
     if (++m->came < m->place.party->at[m->place.party->place].present)
         return;
     mlt_list_remove(&m->link); // who comes now comes to the next one
+    if (MLT_UNLIKELY(m->place.party->foreign) && m->place.wants_id)
+        add_used(m);
     m->stepping = true;
     start_up(m);
     step(&m->work);

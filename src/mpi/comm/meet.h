@@ -32,6 +32,7 @@ typedef struct mlt_party {
     uint32_t place;       // of this worker among them
     int32_t ranks;        // of all
     bool contiguous;      // the ranks of every worker follow each other
+    bool foreign;         // some ranks are of other jobs (wire/world.h)
     mlt_team_worker at[]; // [workers]
 } mlt_party;
 
@@ -63,6 +64,9 @@ typedef struct mlt_meet_place {
     int tag;
     uint64_t key;  // tells meetings of one list apart
     bool wants_id; // the first worker of the party takes a context number for all
+    // Messages name their senders by their places in the party: nobody else sends in this context
+    // and with this tag. Otherwise by their ranks in the job.
+    bool by_place;
     void (*finish)(mlt_meet *meet);
 } mlt_meet_place;
 

@@ -22,6 +22,51 @@
 #include "mpi/self.h"
 #include "mpi/topo/topo.h"
 #include "mpi_bodies.h"
+#include "wire/wire.h"
+
+// ---- other jobs
+
+static void hold_world(mlt_comm_shared *shared, mlt_world *world)
+{
+    for (uint32_t i = 0; i < shared->world_count; i++)
+        if (shared->worlds[i] == world)
+            return;
+    shared->worlds =
+        mlt_take_more(shared->worlds, shared->world_count + (size_t)1, sizeof *shared->worlds);
+    shared->worlds[shared->world_count++] = world;
+    mlt_world_hold(world);
+}
+
+static void hold_worlds(mlt_comm_shared *shared, mlt_worker *worker, const mlt_map *map)
+{
+    int32_t own = (int32_t)worker->boot->job->ranks;
+    for (int32_t r = 0; map && r < map->size; r++) {
+        int32_t world = mlt_map_world(map, r);
+        if (world >= own)
+            hold_world(shared, mlt_worlds_of_rank(worker->wire->worlds, world));
+    }
+}
+
+static void find_worlds(mlt_comm_shared *shared, mlt_worker *worker)
+{
+    if (!worker->wire || !worker->wire->worlds)
+        return;
+    hold_worlds(shared, worker, shared->group[0]);
+    hold_worlds(shared, worker, shared->group[1]);
+    shared->foreign = shared->world_count > 0;
+    worker->abroad += shared->foreign;
+}
+
+static void drop_worlds(mlt_comm_shared *shared)
+{
+    if (!shared->foreign)
+        return;
+    mlt_worker *worker = shared->id->worker;
+    worker->abroad--;
+    for (uint32_t i = 0; i < shared->world_count; i++)
+        mlt_world_drop(worker->wire->worlds, shared->worlds[i]);
+    free(shared->worlds);
+}
 
 // ---- objects
 
@@ -33,6 +78,8 @@ mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *
     shared->group[0] = group0;
     shared->group[1] = group1;
     mlt_list_init(&shared->meets);
+    if (id)
+        find_worlds(shared, id->worker);
     return shared;
 }
 
@@ -56,6 +103,7 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
     mlt_comm_sources_free(shared->sources);
     free(shared->locals);
     mlt_coll_hosts_free(shared->hosts);
+    drop_worlds(shared);
     mlt_context_drop(shared->id);
     free(shared);
 }
@@ -149,6 +197,8 @@ int mlt_comm_free(mlt_rank *me, mlt_comm *comm)
         if (code != MPI_SUCCESS)
             return code;
     }
+    if (mlt_mpi_of(me)->parent == comm)
+        mlt_mpi_of(me)->parent = NULL;
     comm->magic = 0;
     mlt_comm_drop(comm);
     return MPI_SUCCESS;
@@ -194,6 +244,7 @@ mlt_meet_place mlt_comm_place(mlt_comm *comm, bool wants_id, void (*finish)(mlt_
         .context = comm->context + MLT_CONTEXT_COLLECTIVE,
         .tag = (int)(call & INT_MAX),
         .key = call,
+        .by_place = true,
         .wants_id = wants_id,
         .finish = finish,
     };
@@ -283,6 +334,14 @@ void mlt_gathered_free(mlt_gathered *gathered)
 
 static void finish_nothing(mlt_meet *meet)
 {
+}
+
+void mlt_comm_meet(mlt_rank *me, mlt_comm *comm)
+{
+    mlt_meet_place place = mlt_comm_place(comm, false, finish_nothing);
+    mlt_guest guest = {.rank = me, .order = mlt_comm_order(comm)};
+    mlt_meet_come(&guest, &place, NULL, 0);
+    mlt_meet_wait(&guest, place.context);
 }
 
 // The meeting is one of the workers' first ranks; any rank of a worker may come for it.

@@ -242,16 +242,12 @@ int mlt_mpi_Comm_disconnect(mlt_rank *me, MPI_Comm *comm)
                              "has made",
                              mlt_comm_name(me, c));
     wait_for_comm(me, c);
+    if (mlt_comm_shared_of(c)->foreign)
+        mlt_comm_meet(me, c); // none of the jobs leaves before all have come
     int code = mlt_comm_free(me, c);
     if (code != MPI_SUCCESS)
         return mlt_attrs_raise(me, c, code);
     *comm = MPI_COMM_NULL;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Comm_get_parent(mlt_rank *me, MPI_Comm *parent)
-{
-    *parent = MPI_COMM_NULL; // nobody was spawned
     return MPI_SUCCESS;
 }
 

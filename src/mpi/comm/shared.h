@@ -62,6 +62,11 @@ int mlt_comm_check_from_groups(mlt_rank *me, const char *stringtag, MPI_Info inf
 int mlt_comm_furnish(mlt_rank *me, mlt_comm *comm, const struct mlt_group *group, MPI_Info info,
                      MPI_Errhandler errhandler);
 
+// An intercommunicator of two groups, whose ranks all call it, in a context that nobody else uses:
+// the caller is rank `rank` of the group of that side. May suspend.
+mlt_comm *mlt_inter_make(mlt_rank *me, mlt_map *group0, mlt_map *group1, int side, int32_t rank,
+                         uint32_t context, const mlt_comm *old);
+
 // Hashes that all ranks agree on.
 uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count);
 uint64_t mlt_map_hash(uint64_t seed, mlt_map *map);

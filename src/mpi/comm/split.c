@@ -5,6 +5,7 @@
 // communicators that its own ranks are in, with one map and one shared part for all of them. A rank
 // that lets the hardware decide tells its instances instead of a colour; one without a colour tells
 // nothing, whatever the others do, so that all of them meet in one exchange.
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,11 @@ int mlt_mpi_Comm_create(mlt_rank *me, mlt_comm *comm, MPI_Group handle, MPI_Comm
     *newcomm = MPI_COMM_NULL;
     bool inside = group->rank >= 0;
     int color = !inside ? MPI_UNDEFINED : comm->inter ? 0 : mlt_map_world(group->map, 0);
+    if (inside && !comm->inter && mlt_comm_shared_of(comm)->foreign) {
+        // Jobs number ranks differently.
+        color = mlt_map_rank(mlt_comm_group(comm), color);
+        color = color < 0 ? INT_MAX : color;
+    }
     mlt_comm *new;
     int code = mlt_comm_split(me, comm, color, inside ? group->rank : 0, &new);
     if (code != MPI_SUCCESS || !new)
@@ -290,6 +296,17 @@ static void finish_group(mlt_meet *meet)
     }
 }
 
+// By the ranks in the communicator: jobs number those of other jobs differently.
+static uint64_t hash_in(const mlt_comm *comm, const mlt_group *group)
+{
+    uint64_t hash = 0;
+    for (int32_t r = 0; r < group->map->size; r++) {
+        int32_t rank = mlt_map_rank(mlt_comm_group(comm), mlt_map_world(group->map, r));
+        hash = mlt_hash(hash, &rank, sizeof rank);
+    }
+    return hash;
+}
+
 int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, int tag,
                               MPI_Comm *newcomm)
 {
@@ -304,8 +321,10 @@ int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, in
     if (group->rank < 0)
         return MPI_SUCCESS;
     group_guest g = {.guest = {.rank = me, .order = group->rank}, .map = group->map, .old = comm};
+    mlt_comm_shared_of(comm);
+    uint64_t key = comm->shared->foreign ? hash_in(comm, group) : mlt_map_hash(0, group->map);
     mlt_meet_place place = mlt_group_place(me, group->map, NULL, comm->context + MLT_CONTEXT_PART,
-                                           tag, mlt_map_hash(0, group->map), true, finish_group);
+                                           tag, key, true, finish_group);
     int code = mlt_meet_is_open(&place) ? MPI_SUCCESS : check_members(me, comm, group);
     if (code != MPI_SUCCESS)
         return code;
@@ -374,6 +393,8 @@ int mlt_mpi_Comm_create_from_group(mlt_rank *me, MPI_Group handle, const char *s
                              "argument group has %d ranks but not the caller, rank %d of the job: "
                              "only members call it",
                              group->map->size, me->world);
+    if (mlt_group_is_foreign(me, group))
+        return mlt_group_bad_foreign(me, &nobody, "group");
     uint64_t key = mlt_map_hash(mlt_hash(1, stringtag, strlen(stringtag)), group->map);
     group_guest g = {.guest = {.rank = me, .order = group->rank}, .map = group->map};
     mlt_meet_place place = mlt_group_place(me, group->map, NULL, MLT_CONTEXT_GROUPS,

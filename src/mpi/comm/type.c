@@ -65,6 +65,23 @@ static int split_unguided(mlt_rank *me, mlt_comm *comm, int key, mlt_info *info,
     return code;
 }
 
+// Of several jobs, no two share anything that is asked for: each splits for itself.
+static int split_foreign(mlt_rank *me, mlt_comm *comm, int split_type, int key, MPI_Info handle,
+                         MPI_Comm *newcomm)
+{
+    const mlt_map *map = mlt_comm_group(comm);
+    int32_t first = 0, own = (int32_t)me->worker->boot->job->ranks;
+    while (mlt_map_world(map, first) >= own)
+        first++;
+    mlt_comm *part;
+    int code = mlt_comm_split(me, comm, first, 0, &part);
+    if (!part)
+        return code;
+    code = mlt_mpi_Comm_split_type(me, part, split_type, key, handle, newcomm);
+    mlt_comm_drop(part);
+    return code;
+}
+
 int mlt_mpi_Comm_split_type(mlt_rank *me, mlt_comm *comm, int split_type, int key, MPI_Info handle,
                             MPI_Comm *newcomm)
 {
@@ -73,6 +90,9 @@ int mlt_mpi_Comm_split_type(mlt_rank *me, mlt_comm *comm, int split_type, int ke
         return mlt_bad_info(me, comm, me->fn, handle);
     const char *type = info ? mlt_info_get(info, TYPE_KEY) : NULL;
     const char *pset = info ? mlt_info_get(info, PSET_KEY) : NULL;
+    *newcomm = MPI_COMM_NULL;
+    if (mlt_comm_shared_of(comm)->foreign && !comm->inter)
+        return split_foreign(me, comm, split_type, key, handle, newcomm);
     int color = MPI_UNDEFINED, code;
     mlt_comm *new = NULL;
     switch (split_type) {

@@ -115,7 +115,7 @@ static inline mlt_goal_call mlt_goal_enter(uint16_t fn)
 static inline void mlt_goal_leave(const mlt_goal_call *call)
 {
     if (MLT_UNLIKELY(call->detours))
-        mlt_detour_end(call->me, call->fn, call->detour);
+        mlt_detour_end(call->me, call->fn, &call->detour);
 }
 
 // The object of a handle of this rank; NULL: it is none, and *code says so, raised.

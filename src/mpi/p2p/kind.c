@@ -24,7 +24,7 @@ static void words_of(mlt_rank *me, const mlt_req *recv, const char *of, char *te
 // on there are others'.
 static bool is_users(const mlt_req *recv)
 {
-    return recv->context % MLT_CONTEXTS == 0 && recv->context <= MLT_CONTEXT_COMMS_LAST;
+    return recv->context % MLT_CONTEXTS == 0 && recv->context <= MLT_CONTEXT_ABROAD_LAST;
 }
 
 void mlt_mpi_kind_differs(mlt_req *recv)

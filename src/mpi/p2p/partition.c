@@ -8,11 +8,13 @@
 
 #include "base/memory.h"
 #include "boot/ctl.h"
+#include "mpi/count.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
 #include "mpi/p2p/kind.h"
 #include "mpi/p2p/partition_int.h"
 #include "mpi/p2p/request.h"
+#include "mpi/profile.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 #include "mpi_bodies.h"
@@ -24,17 +26,17 @@
 
 mlt_pair *mlt_pair_new(uint32_t parts, uint64_t part_bytes, bool direct, bool sends)
 {
-    uint32_t words = pair_words(parts), maps = direct ? 3 : sends ? 2 : 1;
+    uint32_t words = pair_words(parts), maps = direct ? 3 : 2;
     mlt_pair *pair = mlt_take(1, sizeof *pair + (size_t)words * maps * sizeof *pair->bits);
     atomic_init(&pair->refs, 1);
     pair->direct = direct;
     pair->parts = parts;
     pair->part_bytes = part_bytes;
-    pair->there = pair->bits;
-    if (sends) {
+    if (direct || !sends)
+        pair->there = pair->bits;
+    if (sends)
         pair->ready = pair->bits + (direct ? words : 0);
-        pair->taken = pair->ready + words;
-    }
+    pair->taken = (sends ? pair->ready : pair->there) + words;
     return pair;
 }
 
@@ -115,6 +117,11 @@ static int bad_init(mlt_rank *me, int partitions, MPI_Count count, const mlt_typ
                              "so small that the bytes of all partitions fit into 63 bits");
     if (info != MPI_INFO_NULL && !mlt_info_of(info))
         return mlt_bad_info(me, comm, me->fn, info);
+    if (peer >= 0 && mlt_comm_world_rank(comm, peer) >= (int32_t)me->worker->boot->job->ranks)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+                             "rank %d of %s is one of another job, to which there are no "
+                             "partitioned messages",
+                             peer, mlt_comm_name(me, comm));
     return MPI_SUCCESS;
 }
 
@@ -223,6 +230,7 @@ static void start_send(mlt_partreq *part)
     mlt_pair_clear(pair, pair->ready);
     mlt_pair_clear(pair, pair->taken);
     atomic_store_explicit(&part->announced, 0, memory_order_relaxed);
+    part->pushed = 0;
     part->req->from = MPI_ANY_SOURCE;
     part->req->got_tag = MPI_ANY_TAG;
     part->req->got = 0;
@@ -251,6 +259,9 @@ void mlt_part_request_start(mlt_req *req)
     req->done = false;
     req->waiter = NULL;
     req->on_done = NULL;
+    if (MLT_UNLIKELY(part->worker->watched || mlt_mpi_profiling) && !part->nobody)
+        mlt_count_partitioned(req->rank, part->sends, part->peer_worker, part->parts,
+                              part->parts * part->part_bytes);
     if (part->sends)
         start_send(part);
     else if (part->nobody)
@@ -373,8 +384,6 @@ static int ready(mlt_rank *me, mlt_partreq *part, uint16_t fn, uint32_t low, uin
     uint32_t before = first_ready(pair, low, high);
     if (MLT_UNLIKELY(before != UINT32_MAX))
         return twice(me, part, fn, before);
-    for (uint32_t w = low / 64; w <= high / 64; w++) // seq_cst: see partition_int.h
-        atomic_fetch_or(&pair->ready[w], pair_mask(w, low, high));
     if (pair->direct)
         mlt_part_near_ready(part, low, high);
     else

@@ -16,6 +16,10 @@
 
 enum {
     BURST_NS = 10000,         // partitions to another host wait so long for others
+    QUICK_LEAST = 4,          // partitions of a round that can be quick: reading the clock costs
+    QUICK_NS = 300,           // from a partition to the next in the mean: the round is quick
+    QUICK_BYTES = 2048,       // partitions of a quick round leave when there are so many bytes,
+    QUICK_PARTS = 64,         // or so many of them
     EARLY_MOST = 1024 * 1024, // bytes of a round that a receiver keeps for a sender that is ahead
 };
 
@@ -216,18 +220,69 @@ static void flush_soon(mlt_partreq *part)
     mlt_worker_later(part->worker, &part->work);
 }
 
-// Others may follow soon, and travel together with these.
-static bool may_wait(mlt_partreq *part, uint64_t announced)
+// Partitions to another host wait for a moment: others may follow, and travel with them.
+static bool may_wait_far(mlt_partreq *part)
 {
-    const mlt_worker *w = part->worker;
-    if (part->nobody || announced == part->parts ||
-        !mlt_peer_is_far(mlt_wire_peer(w->wire, part->peer_worker)))
-        return false;
     uint64_t now = mlt_os_now_ns();
     if (now - part->pushed_ns < BURST_NS)
         return true;
     part->pushed_ns = now;
     return false;
+}
+
+// Small partitions to another process wait for the others if those of the last round came quickly
+// after each other: a packet each would cost more than their data. The clock costs as much as
+// MPI_Pready, so it is read twice a round.
+static bool may_wait_near(mlt_partreq *part, const mlt_pair *pair, uint64_t announced)
+{
+    uint64_t waiting = announced - part->pushed;
+    return part->quick && waiting < QUICK_PARTS && waiting * pair->part_bytes < QUICK_BYTES;
+}
+
+static bool may_wait(mlt_partreq *part, const mlt_pair *pair, uint64_t announced)
+{
+    if (part->nobody || announced == part->parts)
+        return false;
+    return mlt_peer_is_far(mlt_wire_peer(part->worker->wire, part->peer_worker))
+               ? may_wait_far(part)
+               : may_wait_near(part, pair, announced);
+}
+
+// `announced`: with these; n: how many they are.
+static void time_round(mlt_partreq *part, const mlt_pair *pair, uint64_t announced, uint64_t n)
+{
+    if (pair->part_bytes >= QUICK_BYTES || part->parts < QUICK_LEAST || n == part->parts)
+        return;
+    if (announced == n)
+        part->begun_ns = mlt_os_now_ns();
+    else if (announced == part->parts)
+        part->quick = mlt_os_now_ns() - part->begun_ns < (uint64_t)QUICK_NS * part->parts;
+}
+
+// What has waited goes now, with all others.
+static void flush_waiting(mlt_partreq *part, mlt_pair *pair)
+{
+    if (part->queued)
+        mlt_list_remove(&part->work.link);
+    part->queued = false;
+    flush_all(part, pair);
+}
+
+// Of those that were announced, these are the last. alone: nobody else has announced any since the
+// last push.
+static void push_or_wait(mlt_partreq *part, mlt_pair *pair, uint32_t low, uint32_t high,
+                         uint64_t announced, bool alone)
+{
+    time_round(part, pair, announced, (uint64_t)high - low + 1);
+    if (may_wait(part, pair, announced)) {
+        flush_soon(part);
+        return;
+    }
+    part->pushed = announced;
+    if (part->queued || !alone)
+        flush_waiting(part, pair);
+    else
+        flush(part, pair, low, high);
 }
 
 // Inside the gate: sends what all threads have marked so far. `own`: what `announced` was when these
@@ -236,12 +291,7 @@ static void serve(mlt_partreq *part, uint32_t low, uint32_t high, uint64_t own)
 {
     mlt_pair *pair = part_pair(part);
     uint64_t seen = atomic_load_explicit(&part->announced, memory_order_acquire);
-    if (may_wait(part, seen & ~PART_BUSY))
-        flush_soon(part);
-    else if (part->queued || seen != own) // more wait than these
-        flush_all(part, pair);
-    else
-        flush(part, pair, low, high);
+    push_or_wait(part, pair, low, high, seen & ~PART_BUSY, seen == own);
     // acq_rel: pairs with far_ready. If others have come, their marks are anywhere.
     while (!atomic_compare_exchange_weak_explicit(&part->announced, &seen, seen & ~PART_BUSY,
                                                   memory_order_acq_rel, memory_order_acquire))
@@ -249,9 +299,30 @@ static void serve(mlt_partreq *part, uint32_t low, uint32_t high, uint64_t own)
     complete_if_over(part, pair);
 }
 
+// The rank has one thread, or they take turns.
+static void ready_alone(mlt_partreq *part, uint32_t low, uint32_t high)
+{
+    mlt_pair *pair = part_pair(part);
+    uint64_t announced =
+        atomic_load_explicit(&part->announced, memory_order_relaxed) + high - low + 1;
+    for (uint32_t w = low / 64; w <= high / 64; w++)
+        atomic_store_explicit(&pair->ready[w],
+                              atomic_load_explicit(&pair->ready[w], memory_order_relaxed) |
+                                  pair_mask(w, low, high),
+                              memory_order_relaxed);
+    atomic_store_explicit(&part->announced, announced, memory_order_relaxed);
+    push_or_wait(part, pair, low, high, announced, true);
+    complete_if_over(part, pair);
+}
+
 void mlt_part_far_ready(mlt_partreq *part, uint32_t low, uint32_t high)
 {
     mlt_rank *me = part->req->rank;
+    if (MLT_LIKELY(!me->worker->sched->gate)) {
+        ready_alone(part, low, high);
+        return;
+    }
+    mlt_pair_mark(part_pair(part), low, high);
     uint64_t n = (uint64_t)high - low + 1;
     uint64_t seen = atomic_load_explicit(&part->announced, memory_order_relaxed);
     // acq_rel: whoever sends the partitions sees the marks. Without PART_BUSY of our own this is
@@ -280,8 +351,12 @@ static void started(mlt_worker *w, uint32_t from, const mlt_packet *packet, cons
         return;
     }
     mlt_pair *pair = part_pair(part);
+    uint64_t round = atomic_fetch_add_explicit(&pair->recv_round, 1, memory_order_relaxed) + 1;
+    if (pair->direct || (uint32_t)packet->word != (uint32_t)round)
+        mlt_fatal("worker %u tells worker %u that a partitioned receive starts its round %lu, but "
+                  "round %llu is next",
+                  from, w->index, (unsigned long)(uint32_t)packet->word, (unsigned long long)round);
     pair->to_id = to_id;
-    atomic_fetch_add_explicit(&pair->recv_round, 1, memory_order_relaxed);
     if (!part->req->done)
         flush_soon(part);
 }
@@ -309,6 +384,24 @@ static void have_arrived(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint
         mlt_part_receive_done(part);
 }
 
+static _Noreturn MLT_COLD void came_twice(const mlt_partreq *part, uint32_t partition)
+{
+    mlt_fatal("worker %u sends partition %lu twice in a round to rank %d", part->peer_worker,
+              (unsigned long)partition, (int)part->req->rank->world);
+}
+
+// A partition comes once a round, by whatever way: so nothing is under way when the last is there.
+static void claim(const mlt_partreq *part, const mlt_pair *pair, uint32_t first, uint32_t count)
+{
+    for (uint32_t w = first / 64; w <= (first + count - 1) / 64; w++) {
+        uint64_t bits = pair_mask(w, first, first + count - 1);
+        uint64_t known = atomic_load_explicit(&pair->taken[w], memory_order_relaxed);
+        if (MLT_UNLIKELY((known & bits) != 0))
+            came_twice(part, w * 64 + (uint32_t)__builtin_ctzll(known & bits));
+        atomic_store_explicit(&pair->taken[w], known | bits, memory_order_relaxed);
+    }
+}
+
 static mlt_early *new_early(const mlt_pair *pair)
 {
     uint64_t words = pair_words(pair->parts);
@@ -325,8 +418,11 @@ static void keep(mlt_partreq *part, const mlt_pair *pair, uint32_t first, uint32
         part->early = new_early(pair);
     if (bytes)
         memcpy(part->early->data + first * pair->part_bytes, data, bytes);
-    for (uint32_t i = first; i < first + count; i++)
+    for (uint32_t i = first; i < first + count; i++) {
+        if (MLT_UNLIKELY(part->early->bits[i / 64] >> i % 64 & 1))
+            came_twice(part, i);
         part->early->bits[i / 64] |= UINT64_C(1) << i % 64;
+    }
     part->early->count += count;
 }
 
@@ -340,6 +436,7 @@ static void take_early(mlt_partreq *part, mlt_pair *pair)
         for (end = i; end < pair->parts && (early->bits[end / 64] >> end % 64 & 1);)
             end++;
         if (end > i) {
+            claim(part, pair, i, end - i);
             put(pair, i * pair->part_bytes, early->data + i * pair->part_bytes,
                 (end - i) * pair->part_bytes);
             mlt_pair_land(pair, i, end - 1);
@@ -355,6 +452,7 @@ void mlt_part_far_begin(mlt_partreq *part)
 {
     mlt_pair *pair = part_pair(part);
     mlt_pair_clear(pair, pair->there);
+    mlt_pair_clear(pair, pair->taken);
     uint64_t round = atomic_fetch_add_explicit(&pair->recv_round, 1, memory_order_relaxed) + 1;
     mlt_packet packet = {
         .kind = PART_START, .object = pair->from_id, .word = (int32_t)(uint32_t)round};
@@ -395,6 +493,7 @@ static void data_came(mlt_worker *w, uint32_t from, const mlt_packet *packet, co
         keep(part, pair, first, count, data, bytes);
         return;
     }
+    claim(part, pair, first, count);
     put(pair, first * pair->part_bytes, data, bytes);
     have_arrived(part, pair, first, count);
 }
@@ -441,6 +540,7 @@ static void message_came(mlt_worker *w, uint32_t from, const mlt_packet *packet,
         mlt_fatal("worker %u announces partitions that do not fit the receive of rank %d", from,
                   (int)part->req->rank->world);
     memcpy(&tag, data, sizeof tag);
+    claim(part, pair, (uint32_t)packet->word, (uint32_t)packet->dst);
     run *r = new_run(part, (uint32_t)packet->word, (uint32_t)packet->dst);
     r->at = r->first * pair->part_bytes;
     r->bytes = r->count * pair->part_bytes;

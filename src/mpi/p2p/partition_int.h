@@ -20,7 +20,8 @@
 // `moved` counts what a round needs: each partition once when it is copied and once when its
 // MPI_Pready needs the pair no longer, and the receiver's start. It is never set back: rounds follow
 // each other. Whoever adds a round's last completes its own request and tells the other worker
-// (DONE). So nobody touches the pair of a round that is over.
+// (DONE). So nobody touches the pair of a round that is over. Where the receiver's MPI_Start is over
+// (`begun_round`) and the sender has one thread, that one writes alone, without atomic instructions.
 //
 // Between processes each side has a mlt_pair of its own, and packets travel:
 //
@@ -34,7 +35,9 @@
 // those that find the ring full, are messages, which have p2p's protocols for large data; while the
 // ring is full, there is one such message, and what becomes ready meanwhile waits for its end.
 // To another host, partitions that become ready within 10 us of the last push wait for each other,
-// until all are ready, the time has passed, or the worker makes progress.
+// until all are ready, the time has passed, or the worker makes progress. To another process, small
+// ones wait if the last round was quick: until all are ready, there are 2 KiB of them, or the worker
+// makes progress.
 //
 // Early. If a whole round is below the eager limit, its partitions may travel as soon as the
 // receiver has started the round before. The receiver keeps them until its own start. So a small
@@ -77,9 +80,10 @@ typedef struct mlt_pair {
     uint64_t room;
     uint32_t to_worker, to_id;
     _Atomic uint64_t sent_round, recv_round; // starts so far
+    _Atomic uint64_t begun_round;            // recv_round, once MPI_Start is over (direct only)
     _Atomic uint64_t moved;                  // in all rounds together, see pair_goal
     // A bit for each partition of the sender's: MPI_Pready was called; somebody moves it; it is in
-    // the receiver's memory. Between processes a sender has the first two, a receiver the last.
+    // the receiver's memory. Between processes a sender has the first two, a receiver the last two.
     _Atomic uint64_t *ready, *taken, *there;
     _Atomic uint64_t bits[];
 } mlt_pair;
@@ -115,7 +119,9 @@ typedef struct mlt_partreq {
     // A send to another process.
     _Atomic uint64_t announced; // partitions that MPI_Pready has done with, and PART_BUSY
     uint32_t messages;          // under way
-    uint64_t pushed_ns;
+    uint64_t pushed, pushed_ns; // at the last push: how many were announced, and when it was
+    uint64_t begun_ns;          // the round's first MPI_Pready
+    bool quick;                 // the others of the last round followed at once
     mlt_work work;
     bool queued; // `work` is
 
@@ -201,6 +207,12 @@ static inline bool part_is_near(const mlt_worker *worker, uint32_t other)
 mlt_pair *mlt_pair_new(uint32_t parts, uint64_t part_bytes, bool direct, bool sends);
 void mlt_pair_drop(mlt_pair *pair);
 void mlt_pair_clear(const mlt_pair *pair, _Atomic uint64_t *bits);
+// MPI_Pready was called for partitions from `low` to `high`.
+static inline void mlt_pair_mark(const mlt_pair *pair, uint32_t low, uint32_t high)
+{
+    for (uint32_t w = low / 64; w <= high / 64; w++) // seq_cst: see above
+        atomic_fetch_or(&pair->ready[w], pair_mask(w, low, high));
+}
 // Partitions from `low` to `high` are in the receiver's memory.
 void mlt_pair_land(const mlt_pair *pair, uint32_t low, uint32_t high);
 

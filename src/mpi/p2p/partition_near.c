@@ -63,11 +63,37 @@ static void complete_send(mlt_partreq *part, const mlt_pair *pair)
     mlt_thread_unlock(gate);
 }
 
+// The receive has started, its MPI_Start is over, and the sender has one thread: until the round is
+// over nobody else writes to the pair, so stores do.
+static bool ready_alone(mlt_pair *pair, uint32_t low, uint32_t high, uint64_t round)
+{
+    uint64_t moved =
+        atomic_load_explicit(&pair->moved, memory_order_relaxed) + 2 * ((uint64_t)high - low + 1);
+    copy(pair, low, high - low + 1);
+    for (uint32_t w = low / 64; w <= high / 64; w++) {
+        uint64_t bits = pair_mask(w, low, high);
+        bits |= atomic_load_explicit(&pair->ready[w], memory_order_relaxed);
+        atomic_store_explicit(&pair->ready[w], bits, memory_order_relaxed);
+        bits = pair_mask(w, low, high);
+        bits |= atomic_load_explicit(&pair->there[w], memory_order_relaxed);
+        atomic_store_explicit(&pair->there[w], bits, memory_order_release); // with MPI_Parrived
+    }
+    atomic_store_explicit(&pair->moved, moved, memory_order_release); // pairs with all_there
+    return moved == pair_goal(pair, round);
+}
+
 void mlt_part_near_ready(mlt_partreq *part, uint32_t low, uint32_t high)
 {
     mlt_pair *pair = part_pair(part);
     uint64_t n = (uint64_t)high - low + 1;
     uint64_t round = atomic_load_explicit(&pair->sent_round, memory_order_relaxed);
+    if (MLT_LIKELY(!part->worker->sched->gate) &&
+        atomic_load_explicit(&pair->begun_round, memory_order_acquire) == round) { // with begin
+        if (ready_alone(pair, low, high, round))
+            complete_send(part, pair);
+        return;
+    }
+    mlt_pair_mark(pair, low, high);
     if (atomic_load(&pair->recv_round) == round) // seq_cst, after the marks
         for (uint32_t w = low / 64; w <= high / 64; w++)
             n += take(pair, w, pair_mask(w, low, high));
@@ -87,8 +113,11 @@ void mlt_part_near_begin(mlt_partreq *part)
             uint64_t bits = atomic_load(&pair->ready[w]);
             n += bits ? take(pair, w, bits) : 0;
         }
-    if (!add(pair, n, round))
+    if (!add(pair, n, round)) {
+        // release: pairs with near_ready. The sender may be in its next round already.
+        atomic_store_explicit(&pair->begun_round, round, memory_order_release);
         return;
+    }
     tell(worker, pair->from_worker, pair->from_id);
     mlt_part_receive_done(part);
 }

@@ -150,8 +150,8 @@ static mlt_shelf shelf = MLT_SHELF_INIT(cvar_handle);
 static cvar_handle *handle_of(const mlt_tool *tool, MPI_T_cvar_handle handle)
 {
     cvar_handle *h = (cvar_handle *)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) && mlt_shelf_is(&h->head, CVAR_MAGIC) &&
-                h->tool == tool;
+    bool good = mlt_handle_is_address((uintptr_t)handle) &&
+                mlt_shelf_is(&h->head, mlt_shelf_owned(CVAR_MAGIC, tool->number));
     return good ? h : NULL;
 }
 
@@ -174,7 +174,7 @@ int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, int cvar_index, void *obj_handle,
     h->var = &v[cvar_index];
     tool->handles++;
     mlt_list_push_back(&tool->cvars, &h->link);
-    mlt_shelf_name(&h->head, CVAR_MAGIC);
+    mlt_shelf_name(&h->head, mlt_shelf_owned(CVAR_MAGIC, tool->number));
     *handle = (MPI_T_cvar_handle)h;
     *count = h->var->setting->kind == MLT_SETTING_TEXT ? TEXT_MOST : 1;
     return MPI_SUCCESS;

@@ -197,7 +197,8 @@ static registration *registration_of(const mlt_tool *tool, MPI_T_event_registrat
 {
     registration *r = (registration *)handle;
     bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_shelf_is(&r->head, REGISTRATION_MAGIC) && r->tool == tool && !r->freed;
+                mlt_shelf_is(&r->head, mlt_shelf_owned(REGISTRATION_MAGIC, tool->number)) &&
+                !r->freed;
     return good ? r : NULL;
 }
 
@@ -278,11 +279,10 @@ int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle
         return code;
     take_hints(&made, hints_in(info));
     registration *r = mlt_shelf_take(&shelf);
-    made.head = r->head;
-    *r = made;
+    mlt_shelf_fill(r, &made, sizeof made);
     mlt_list_push_back(&events_of(tool)->all, &r->link);
     tool->handles++;
-    mlt_shelf_name(&r->head, REGISTRATION_MAGIC);
+    mlt_shelf_name(&r->head, mlt_shelf_owned(REGISTRATION_MAGIC, tool->number));
     *event_registration = (MPI_T_event_registration)r;
     return MPI_SUCCESS;
 }

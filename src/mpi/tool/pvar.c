@@ -13,6 +13,7 @@
 #include "mpi_bodies.h"
 #include "os/os.h"
 #include "p2p/match.h"
+#include "wire/transport.h"
 #include "wire/wire.h"
 
 // ---- states
@@ -199,6 +200,11 @@ static uint64_t process_memory_most(const mlt_tool_pvar_handle *h, int i)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
+static uint64_t process_abroad(const mlt_tool_pvar_handle *h, int i)
+{
+    return atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxed);
+}
+
 // ---- the table
 
 #define COUNTED(name_, category_, class_, field, help_)                                            \
@@ -284,6 +290,61 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
     SHOWN("sends_open", "p2p", LEVEL, sends_open, "sends of this rank that are under way"),
     LAST("large_message", "p2p", larges, last_large,
          "how the last large message to this rank was moved"),
+    COUNTED("partitioned_worker", "p2p", COUNTER, moves.partitioned[MLT_SAME_WORKER],
+            "starts of partitioned sends of this rank to ranks of its worker"),
+    COUNTED("partitioned_process", "p2p", COUNTER, moves.partitioned[MLT_SAME_PROCESS],
+            "starts of partitioned sends of this rank to other workers of its process"),
+    COUNTED("partitioned_host", "p2p", COUNTER, moves.partitioned[MLT_SAME_HOST],
+            "starts of partitioned sends of this rank to other processes of its host"),
+    COUNTED("partitioned_far", "p2p", COUNTER, moves.partitioned[MLT_OTHER_HOST],
+            "starts of partitioned sends of this rank to other hosts"),
+    COUNTED("partitioned_worker_bytes", "p2p", AGGREGATE, moves.partitioned_bytes[MLT_SAME_WORKER],
+            "their bytes: to ranks of its worker"),
+    COUNTED("partitioned_process_bytes", "p2p", AGGREGATE,
+            moves.partitioned_bytes[MLT_SAME_PROCESS],
+            "their bytes: to other workers of its process"),
+    COUNTED("partitioned_host_bytes", "p2p", AGGREGATE, moves.partitioned_bytes[MLT_SAME_HOST],
+            "their bytes: to other processes of its host"),
+    COUNTED("partitioned_far_bytes", "p2p", AGGREGATE, moves.partitioned_bytes[MLT_OTHER_HOST],
+            "their bytes: to other hosts"),
+    COUNTED("partitions", "p2p", COUNTER, moves.partitions, "the partitions of these sends"),
+    COUNTED("partitioned_received", "p2p", COUNTER, parted,
+            "starts of partitioned receives of this rank"),
+    COUNTED("partitioned_received_bytes", "p2p", AGGREGATE, parted_bytes,
+            "bytes that these receives have room for"),
+    COUNTED("puts", "win", COUNTER, moves.verbs[MLT_CTL_PUTS],
+            "calls of this rank that put data into a window"),
+    COUNTED("gets", "win", COUNTER, moves.verbs[MLT_CTL_GETS],
+            "calls of this rank that get data out of a window"),
+    COUNTED("accumulates", "win", COUNTER, moves.verbs[MLT_CTL_ACCUMULATES],
+            "calls of this rank that change a window's data by an operation, or swap them"),
+    COUNTED("one_sided_worker", "win", COUNTER, moves.one_sided[MLT_SAME_WORKER],
+            "all of these on windows of ranks of its worker"),
+    COUNTED("one_sided_process", "win", COUNTER, moves.one_sided[MLT_SAME_PROCESS],
+            "all of these on windows of other workers of its process"),
+    COUNTED("one_sided_host", "win", COUNTER, moves.one_sided[MLT_SAME_HOST],
+            "all of these on windows of other processes of its host"),
+    COUNTED("one_sided_far", "win", COUNTER, moves.one_sided[MLT_OTHER_HOST],
+            "all of these on windows of other hosts"),
+    COUNTED("one_sided_worker_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_SAME_WORKER],
+            "their bytes: of ranks of its worker"),
+    COUNTED("one_sided_process_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_SAME_PROCESS],
+            "their bytes: of other workers of its process"),
+    COUNTED("one_sided_host_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_SAME_HOST],
+            "their bytes: of other processes of its host"),
+    COUNTED("one_sided_far_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_OTHER_HOST],
+            "their bytes: of other hosts"),
+    COUNTED("lock_waits", "win", COUNTER, lock_waits,
+            "how often this rank had to wait in MPI_Win_lock or MPI_Win_lock_all"),
+    {.name = "lock_wait_time",
+     .category = "win",
+     .help = "how long this rank waited there",
+     .class = MPI_T_PVAR_CLASS_TIMER,
+     .unit = MLT_UNIT_NANOSECONDS,
+     .count = 1,
+     .watch = true,
+     .verbosity = MPI_T_VERBOSITY_USER_BASIC,
+     .at = offsetof(mlt_tool_counts, lock_wait_ns)},
     COUNTED("waits", "fiber", COUNTER, waits, "how often this rank had to wait"),
     {.name = "wait_time",
      .category = "fiber",
@@ -392,6 +453,8 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
     SHOWN("process_memory", "host", LEVEL, process_memory, "bytes of memory of the process"),
     SHOWN("process_memory_most", "host", HIGHWATERMARK, process_memory_most,
           "the most memory that the process had since it began"),
+    SHOWN("process_abroad", "host", LEVEL, process_abroad,
+          "processes of other jobs that this one is connected with, or was until they end"),
     {.name = NULL},
 };
 

@@ -25,15 +25,16 @@ static mlt_shelf handles = MLT_SHELF_INIT(mlt_tool_pvar_handle);
 static mlt_tool_session *session_of(const mlt_tool *tool, MPI_T_pvar_session handle)
 {
     mlt_tool_session *s = (mlt_tool_session *)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) && mlt_shelf_is(&s->head, SESSION_MAGIC) &&
-                s->tool == tool;
+    bool good = mlt_handle_is_address((uintptr_t)handle) &&
+                mlt_shelf_is(&s->head, mlt_shelf_owned(SESSION_MAGIC, tool->number));
     return good ? s : NULL;
 }
 
 static mlt_tool_pvar_handle *handle_of(const mlt_tool_session *session, MPI_T_pvar_handle handle)
 {
     mlt_tool_pvar_handle *h = (mlt_tool_pvar_handle *)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) && mlt_shelf_is(&h->head, HANDLE_MAGIC) &&
+    bool good = mlt_handle_is_address((uintptr_t)handle) &&
+                mlt_shelf_is(&h->head, mlt_shelf_owned(HANDLE_MAGIC, session->tool->number)) &&
                 h->session == session;
     return good ? h : NULL;
 }
@@ -193,7 +194,7 @@ int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
     mlt_list_init(&s->handles);
     mlt_list_push_back(&tool->sessions, &s->link);
     tool->session_count++;
-    mlt_shelf_name(&s->head, SESSION_MAGIC);
+    mlt_shelf_name(&s->head, mlt_shelf_owned(SESSION_MAGIC, tool->number));
     *pe_session = (MPI_T_pvar_session)s;
     return MPI_SUCCESS;
 }
@@ -271,13 +272,12 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
     if (made.var->comm && (code = bind(&made, me, obj_handle)) != MPI_SUCCESS)
         return code;
     mlt_tool_pvar_handle *h = mlt_shelf_take(&handles);
-    made.head = h->head;
-    *h = made;
+    mlt_shelf_fill(h, &made, sizeof made);
     h->runs = !h->var->watch;
     reset(h);
     mlt_list_push_back(&s->handles, &h->link);
     tool->handles++;
-    mlt_shelf_name(&h->head, HANDLE_MAGIC);
+    mlt_shelf_name(&h->head, mlt_shelf_owned(HANDLE_MAGIC, tool->number));
     *handle = (MPI_T_pvar_handle)h;
     *count = h->var->count;
     return MPI_SUCCESS;

@@ -19,6 +19,7 @@
 
 // Of a process that holds one rank: it may be asked for before there is a mlt_rank.
 static mlt_tool only;
+static _Atomic uint32_t made; // all others
 
 mlt_tool *mlt_tool_of(const mlt_rank *me)
 {
@@ -51,6 +52,8 @@ static mlt_tool *new_tool(mlt_rank *me)
     if (!w->tools)
         w->tools = mlt_take(me->worker->count, sizeof *w->tools);
     mlt_tool *tool = mlt_take(1, sizeof *tool);
+    // Relaxed: all that matters is that each has its own.
+    tool->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
     tool->rank = me;
     return w->tools[me - me->worker->ranks] = tool;
 }
@@ -129,7 +132,7 @@ static void watch_worker(mlt_rank *rank, int change)
     w->watchers += (uint32_t)change;
     if (before == (w->watchers > 0))
         return;
-    mlt_worker_watch(rank->worker, !before);
+    mlt_worker_watch(rank->worker, MLT_WATCH_TOOLS, !before);
     w->met_told = rank->worker->wire ? rank->worker->wire->met : 0;
     // Relaxed: the calling thread sees it, and whoever else goes the detour finds nothing there. It
     // stays, as others may want it.

@@ -70,15 +70,19 @@ typedef struct mlt_tool_counts {
     uint64_t received, received_bytes, unexpected;
     uint64_t waits, wait_ns;
     uint64_t calls[MLT_TOOL_CALLS];
+    mlt_ctl_moves moves;
+    uint64_t lock_waits, lock_wait_ns; // in MPI_Win_lock and MPI_Win_lock_all
+    uint64_t parted, parted_bytes;     // partitioned receives
     uint64_t last_wait, last_large, last_collective, last_algorithm; // enumerations of pvar.c
 } mlt_tool_counts;
 
 enum { MLT_TOOL_HANDLES = 1 << 16, MLT_TOOL_SESSIONS = 1 << 10 }; // a tool that has more leaks them
 
 typedef struct mlt_tool {
-    uint32_t inits; // calls of MPI_T_init_thread that MPI_T_finalize has not undone
-    bool ended;     // there was a rank, and there will be none
-    mlt_rank *rank; // NULL: the process has not joined its job, or the rank has ended
+    uint32_t number; // no other one of the process has it: objects are named by it (mpi/shelf.h)
+    uint32_t inits;  // calls of MPI_T_init_thread that MPI_T_finalize has not undone
+    bool ended;      // there was a rank, and there will be none
+    mlt_rank *rank;  // NULL: the process has not joined its job, or the rank has ended
     uint32_t handles, session_count;
     mlt_link cvars;    // handles of control variables (cvar.c)
     mlt_link sessions; // session.c

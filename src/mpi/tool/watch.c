@@ -61,7 +61,23 @@ void mlt_tool_call_ends(mlt_rank *me)
 
 // ---- sights
 
-static void count(mlt_tool_counts *c, const mlt_sight *sight)
+static void count_move(mlt_tool_counts *c, const mlt_sight *sight)
+{
+    if (sight->kind == MLT_SIGHT_ONE_SIDED) {
+        c->moves.verbs[sight->tag]++;
+        c->moves.one_sided[sight->how]++;
+        c->moves.one_sided_bytes[sight->how] += sight->bytes;
+    } else if (sight->kind == MLT_SIGHT_PART_SEND) {
+        c->moves.partitioned[sight->how]++;
+        c->moves.partitioned_bytes[sight->how] += sight->bytes;
+        c->moves.partitions += (uint32_t)sight->tag;
+    } else {
+        c->parted++;
+        c->parted_bytes += sight->bytes;
+    }
+}
+
+static void count(mlt_tool_counts *c, const mlt_sight *sight, bool locks)
 {
     switch ((mlt_sight_kind)sight->kind) {
     case MLT_SIGHT_SENT:
@@ -83,13 +99,20 @@ static void count(mlt_tool_counts *c, const mlt_sight *sight)
     case MLT_SIGHT_PARKS:
         c->waits++;
         c->last_wait = sight->how;
+        c->lock_waits += locks;
         break;
     case MLT_SIGHT_GOES_ON:
         c->wait_ns += sight->bytes;
+        c->lock_wait_ns += locks ? sight->bytes : 0;
         break;
     case MLT_SIGHT_PLANNED:
         c->last_collective = 1u + sight->how;
         c->last_algorithm = (uint64_t)(1 + sight->peer);
+        break;
+    case MLT_SIGHT_ONE_SIDED:
+    case MLT_SIGHT_PART_SEND:
+    case MLT_SIGHT_PART_RECEIVE:
+        count_move(c, sight);
         break;
     case MLT_SIGHT_POSTED:
     case MLT_SIGHTS:
@@ -101,7 +124,8 @@ static void note(mlt_tool *tool, const mlt_sight *sight)
 {
     if (!tool || tool->watchers == 0)
         return;
-    count(&tool->counts, sight);
+    bool locks = tool->rank->fn == MLT_FN_Win_lock || tool->rank->fn == MLT_FN_Win_lock_all;
+    count(&tool->counts, sight, locks);
     mlt_tool_sessions_saw(tool, sight);
     mlt_tool_events_saw(tool, sight);
 }

@@ -164,11 +164,26 @@ static uint32_t stride_of(mlt_job *job)
     return rises ? 0 : most;
 }
 
+static uint32_t nowhere(const void *of, int32_t rank)
+{
+    (void)of, (void)rank;
+    return 0;
+}
+
+static uint32_t nowhere_at_all(const void *of, uint32_t worker)
+{
+    (void)of, (void)worker;
+    return 0;
+}
+
 mlt_where mlt_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
                        mlt_where_memory *memory)
 {
     mlt_job *job = me->worker->boot->job;
     *memory = (mlt_where_memory){.comm = comm, .job = job};
+    // Jobs see each other differently, and all ranks must find the same order: the one that is there.
+    if (comm->shared && comm->shared->foreign)
+        return (mlt_where){nowhere, nowhere_at_all, memory, count, .ordered = true};
     if (job->hosts > 1)
         memory->stride = stride_of(job);
     if (memory->stride)

@@ -67,6 +67,14 @@ static const char *usual(const char *key)
     return strcmp(key, "mpi_minimum_memory_alignment") == 0 ? NULL : "false";
 }
 
+// What holds whatever the program says: accumulates keep their order, may be of any operations, and
+// take one guard for each piece that they work on.
+static bool is_constant(const char *key)
+{
+    return strcmp(key, "accumulate_ordering") == 0 || strcmp(key, "accumulate_ops") == 0 ||
+           strcmp(key, "mpi_accumulate_granularity") == 0;
+}
+
 // no_locks and the layout of shared memory hold as they were when the window was made.
 static bool is_fixed(const char *key)
 {
@@ -82,8 +90,9 @@ int mlt_mpi_Win_get_info(mlt_rank *me, MPI_Win handle, MPI_Info *info_used)
     const mlt_info *first = mlt_win_shared_of(win)->info,
                    *later = win->notes ? win->notes->info : NULL;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        const char *value = is_fixed(known[i]) ? NULL : mlt_info_get(later, known[i]);
-        if (!value)
+        bool constant = is_constant(known[i]), fixed = constant || is_fixed(known[i]);
+        const char *value = fixed ? NULL : mlt_info_get(later, known[i]);
+        if (!value && !constant)
             value = mlt_info_get(first, known[i]);
         if (!value)
             value = usual(known[i]);

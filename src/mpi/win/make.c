@@ -260,6 +260,11 @@ static int check(mlt_rank *me, mlt_comm *comm, const recipe *r, MPI_Info info)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                              "argument comm is an intercommunicator, but windows are made of "
                              "intracommunicators");
+    if (mlt_comm_shared_of(comm)->foreign)
+        return mlt_mpi_raise(
+            me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+            "%s has ranks of another job, but windows are made of ranks of one job",
+            mlt_comm_name(me, comm));
     if (r->size < 0)
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_SIZE, "size", r->size, "at least 0");
     if (r->unit <= 0)
@@ -389,7 +394,7 @@ int mlt_mpi_Win_free(mlt_rank *me, MPI_Win *handle)
             return mlt_errhandler_call(me, mlt_win_errhandler(win), win, code);
     }
     mlt_win_part *part = win->side.part;
-    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
     mlt_win_barrier(me, win);
     if (part->flavor == MLT_WIN_DYNAMIC)
         mlt_win_detach_all(mlt_win_own_seat(&win->side));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Put, get, accumulate and their kin.
 //
-// The everyday call passes one test of everything that may be wrong (is_plain); only a call that
-// does not pass is looked at closely.
+// quick.h does the everyday calls. Of the others, most pass one test of everything that may be wrong
+// (is_plain); only a call that does not pass is looked at closely.
 #include <stdio.h>
 #include <string.h>
 
@@ -35,20 +35,6 @@ static MLT_COLD int no_epoch(mlt_rank *me, mlt_win *win, int target)
                          target, mlt_win_called(win));
 }
 
-static inline bool has_epoch(mlt_win *win, int target)
-{
-    uint32_t flags = win->side.flags;
-    if (MLT_LIKELY(flags & MLT_WINF_LOCKED_ALL))
-        return true;
-    if (flags & MLT_WINF_LOCKED)
-        return mlt_win_holds(&win->side, target);
-    if (flags & MLT_WINF_STARTED)
-        return mlt_win_started_for(&win->side, target);
-    if (flags & MLT_WINF_FENCED)
-        win->side.flags |= MLT_WINF_ACCESSED;
-    return flags & MLT_WINF_FENCED;
-}
-
 static MLT_COLD int check_target(mlt_rank *me, mlt_win *win, int target, MPI_Aint disp)
 {
     const mlt_win_part *part = win->side.part;
@@ -61,7 +47,7 @@ static MLT_COLD int check_target(mlt_rank *me, mlt_win *win, int target, MPI_Ain
         return mlt_win_raise(me, win, MPI_ERR_DISP,
                              "argument target_disp is %lld, but should be at least 0",
                              (long long)disp);
-    return has_epoch(win, target) ? MPI_SUCCESS : no_epoch(me, win, target);
+    return mlt_win_has_epoch(win, target) ? MPI_SUCCESS : no_epoch(me, win, target);
 }
 
 static MLT_COLD int check_given(mlt_rank *me, mlt_win *win, const given *g, bool memory)
@@ -135,7 +121,7 @@ static inline int check(mlt_rank *me, mlt_win *win, const given *origin, int tar
                         const given *there)
 {
     if (is_plain(win, origin, target, disp, there))
-        return MLT_LIKELY(has_epoch(win, target)) ? MPI_SUCCESS : no_epoch(me, win, target);
+        return MLT_LIKELY(mlt_win_has_epoch(win, target)) ? MPI_SUCCESS : no_epoch(me, win, target);
     return check_all(me, win, origin, target, disp, there);
 }
 
@@ -218,8 +204,9 @@ static inline char *plain_memory(mlt_win *win, const given *origin, int target, 
 {
     if (MLT_UNLIKELY(!origin->type->contiguous || !there->type->contiguous))
         return NULL;
+    mlt_win_seat *seat;
     uint64_t bytes = (uint64_t)there->count * there->type->size;
-    return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes) : NULL;
+    return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes, &seat) : NULL;
 }
 
 static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
@@ -364,8 +351,13 @@ static MLT_COLD int find_deed(mlt_rank *me, mlt_win *win, MPI_Op op, const given
     }
     if (!mlt_op_reduction(which, deed->basic, &reduction, why, sizeof why))
         return mlt_win_raise(me, win, MPI_ERR_OP, "%s", why);
-    deed->kernel = mlt_win_kernel_of(&reduction);
+    mlt_win_find_kernels(deed, &reduction);
     return MPI_SUCCESS;
+}
+
+static MPI_Datatype named(const mlt_type *type)
+{
+    return (MPI_Datatype)(uintptr_t)type->code;
 }
 
 // Operations and types mostly are those of the last call.
@@ -382,7 +374,9 @@ static inline int deed_of(mlt_rank *me, mlt_win *win, MPI_Op op, const given *th
     int code = find_deed(me, win, op, there, deed);
     if (code == MPI_SUCCESS && there->type->code) {
         w->last_deed.handle = op;
+        w->last_deed.datatype = named(there->type);
         w->last_deed.type = there->type;
+        w->last_deed.size = there->type->contiguous ? there->type->size : 0;
         w->last_deed.deed = *deed;
     }
     return code;
@@ -547,13 +541,14 @@ int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *
     if (code != MPI_SUCCESS)
         return code;
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    if (MLT_UNLIKELY(w->last_compared != datatype)) {
+    if (MLT_UNLIKELY(w->last_swap.size == 0 || w->last_swap.datatype != named(datatype))) {
         if (!can_be_compared(datatype))
             return mlt_win_raise(me, win, MPI_ERR_TYPE,
                                  "argument datatype is %s, but should be a predefined type of "
                                  "integers, logical values or bytes",
                                  datatype->name ? datatype->name : "a derived type");
-        w->last_compared = datatype;
+        w->last_swap.datatype = named(datatype);
+        w->last_swap.size = datatype->size;
     }
     mlt_win_call call = {.deed = {.verb = MLT_WIN_SWAP, .basic = datatype},
                          .target = target_rank,

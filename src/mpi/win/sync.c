@@ -58,19 +58,16 @@ static int check_locks(mlt_rank *me, mlt_win *win)
                          mlt_win_called(win));
 }
 
-// A rank that only looks, again and again, must let others go on.
 static inline void look_around(mlt_rank *me)
 {
-    enum { OFTEN = 32 };
-    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    if (MLT_UNLIKELY(++w->looks % OFTEN == 0))
+    if (mlt_win_looks_around(me))
         mlt_p2p_poll(me);
 }
 
-// All operations are done, and what was wrong with them is raised.
-static inline int finish(mlt_rank *me, mlt_win *win)
+// All operations on that rank, or on all (-1), are done, and what was wrong with them is raised.
+static inline int finish(mlt_rank *me, mlt_win *win, int rank)
 {
-    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_flush(&win->side, rank, mlt_mpi_call(me));
     // What the rank has stored into others' memory comes before what it stores next.
     atomic_thread_fence(memory_order_acq_rel);
     look_around(me);
@@ -97,7 +94,7 @@ int mlt_mpi_Win_fence(mlt_rank *me, int assert, MPI_Win handle)
                              "argument assert has MPI_MODE_NOPRECEDE, but the rank has called "
                              "operations on %s since the last fence",
                              mlt_win_called(win));
-    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
     mlt_win_barrier(me, win);
     win->side.flags &= ~(uint32_t)(MLT_WINF_FENCED | MLT_WINF_ACCESSED);
     if (!(assert &MPI_MODE_NOSUCCEED))
@@ -162,7 +159,7 @@ int mlt_mpi_Win_unlock(mlt_rank *me, int rank, MPI_Win handle)
         return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
                              "the rank has not locked rank %d of %s; call MPI_Win_lock first", rank,
                              mlt_win_called(win));
-    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_flush(&win->side, rank, mlt_mpi_call(me));
     mlt_win_unlock_rank(&win->side, rank);
     if (!win->side.busy || win->side.busy->held_count == 0)
         win->side.flags &= ~(uint32_t)MLT_WINF_LOCKED;
@@ -193,7 +190,7 @@ int mlt_mpi_Win_unlock_all(mlt_rank *me, MPI_Win handle)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_LOCKED_ALL))
         return no_epoch(me, win, "MPI_Win_lock_all");
-    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
     if (!(win->side.flags & MLT_WINF_NOCHECK_ALL))
         mlt_win_unlock_every(&win->side);
     win->side.flags &= ~(uint32_t)(MLT_WINF_LOCKED_ALL | MLT_WINF_NOCHECK_ALL);
@@ -219,7 +216,7 @@ static int flush_rank(mlt_rank *me, int rank, MPI_Win handle)
                              "the rank has not locked rank %d of %s; call MPI_Win_lock or "
                              "MPI_Win_lock_all first",
                              rank, mlt_win_called(win));
-    return finish(me, win);
+    return finish(me, win, rank);
 }
 
 static int flush_all(mlt_rank *me, MPI_Win handle)
@@ -229,7 +226,7 @@ static int flush_all(mlt_rank *me, MPI_Win handle)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & PASSIVE))
         return no_epoch(me, win, "MPI_Win_lock or MPI_Win_lock_all");
-    return finish(me, win);
+    return finish(me, win, -1);
 }
 
 int mlt_mpi_Win_flush(mlt_rank *me, int rank, MPI_Win win)
@@ -260,30 +257,42 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-// The ranks of the window that a group names, sorted; the caller's. NULL: *code is raised.
-static int32_t *ranks_of(mlt_rank *me, mlt_win *win, MPI_Group handle, uint32_t *count, int *code)
+// The ranks of the window that a group names, sorted.
+typedef struct names {
+    int32_t *ranks;
+    uint32_t count;
+    int32_t few[8]; // where they are if there are few
+} names;
+
+static void names_free(names *n)
+{
+    if (n->ranks != n->few)
+        free(n->ranks);
+}
+
+// MPI_SUCCESS, or what is raised; freed by names_free if it is MPI_SUCCESS.
+static int names_of(mlt_rank *me, mlt_win *win, MPI_Group handle, names *n)
 {
     const mlt_group *group = mlt_group_of(me, handle);
     mlt_map *all = mlt_win_shared_of(win)->group;
-    if (!group) {
-        *code =
-            mlt_win_raise(me, win, MPI_ERR_GROUP,
-                          "argument group is %p, which is no valid group handle", (void *)handle);
-        return NULL;
-    }
-    uint32_t n = *count = (uint32_t)group->map->size;
-    int32_t *ranks = mlt_take(n + 1, sizeof *ranks);
-    for (uint32_t i = 0; i < n; i++) {
-        ranks[i] = mlt_map_rank(all, mlt_map_world(group->map, (int32_t)i));
-        if (ranks[i] < 0) {
-            free(ranks);
-            *code = mlt_win_raise(me, win, MPI_ERR_GROUP, "rank %u of the group is no rank of %s",
-                                  i, mlt_win_called(win));
-            return NULL;
+    if (!group)
+        return mlt_win_raise(me, win, MPI_ERR_GROUP,
+                             "argument group is %p, which is no valid group handle",
+                             (void *)handle);
+    n->count = (uint32_t)group->map->size;
+    bool few = n->count <= sizeof n->few / sizeof *n->few;
+    n->ranks = few ? n->few : mlt_take(n->count, sizeof *n->ranks);
+    for (uint32_t i = 0; i < n->count; i++) {
+        n->ranks[i] = mlt_map_rank(all, mlt_map_world(group->map, (int32_t)i));
+        if (n->ranks[i] < 0) {
+            names_free(n);
+            return mlt_win_raise(me, win, MPI_ERR_GROUP, "rank %u of the group is no rank of %s", i,
+                                 mlt_win_called(win));
         }
     }
-    qsort(ranks, n, sizeof *ranks, by_number);
-    return ranks;
+    if (n->count > 1)
+        qsort(n->ranks, n->count, sizeof *n->ranks, by_number);
+    return MPI_SUCCESS;
 }
 
 int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
@@ -297,12 +306,12 @@ int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
         code = in_epoch(me, win);
     if (code != MPI_SUCCESS)
         return code;
-    uint32_t count;
-    int32_t *ranks = ranks_of(me, win, group, &count, &code);
-    if (!ranks)
+    names n;
+    code = names_of(me, win, group, &n);
+    if (code != MPI_SUCCESS)
         return code;
-    mlt_win_post(&win->side, ranks, count, !(assert &MPI_MODE_NOCHECK));
-    free(ranks);
+    mlt_win_post(&win->side, n.ranks, n.count, !(assert &MPI_MODE_NOCHECK));
+    names_free(&n);
     win->side.flags = (win->side.flags & ~(uint32_t)MLT_WINF_FENCED) | MLT_WINF_POSTED;
     return MPI_SUCCESS;
 }
@@ -317,11 +326,12 @@ int mlt_mpi_Win_start(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
         code = in_epoch(me, win);
     if (code != MPI_SUCCESS)
         return code;
-    uint32_t count;
-    int32_t *ranks = ranks_of(me, win, group, &count, &code);
-    if (!ranks)
+    names n;
+    code = names_of(me, win, group, &n);
+    if (code != MPI_SUCCESS)
         return code;
-    mlt_win_start(&win->side, ranks, count, !(assert &MPI_MODE_NOCHECK), mlt_mpi_call(me));
+    mlt_win_start(&win->side, n.ranks, n.count, !(assert &MPI_MODE_NOCHECK), mlt_mpi_call(me));
+    names_free(&n);
     win->side.flags = (win->side.flags & ~(uint32_t)MLT_WINF_FENCED) | MLT_WINF_STARTED;
     return MPI_SUCCESS;
 }
@@ -333,7 +343,7 @@ int mlt_mpi_Win_complete(mlt_rank *me, MPI_Win handle)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_STARTED))
         return no_epoch(me, win, "MPI_Win_start");
-    mlt_win_flush(&win->side, mlt_mpi_call(me));
+    mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
     mlt_win_complete(&win->side);
     win->side.flags &= ~(uint32_t)MLT_WINF_STARTED;
     return mlt_win_faults(me, win);

@@ -55,7 +55,7 @@ void mlt_win_barrier(mlt_rank *me, mlt_win *win)
     mlt_coll_barrier_as(me, win->side.me, mlt_win_shared_of(win)->comm, win->calls++);
 }
 
-int mlt_win_faults(mlt_rank *me, mlt_win *win)
+int mlt_win_raise_fault(mlt_rank *me, mlt_win *win)
 {
     int32_t target = -1;
     switch (mlt_win_fault_of(&win->side, &target)) {

@@ -19,7 +19,9 @@
 #include "mpi/comm/comm.h"
 #include "mpi/handle.h"
 #include "mpi/info/info.h"
+#include "mpi/self.h"
 #include "win/part.h"
+#include "win/side.h"
 
 enum { MLT_WIN_MAGIC = 0x0001d0e5 };
 
@@ -60,15 +62,18 @@ typedef struct mlt_win {
 } mlt_win;
 _Static_assert(sizeof(mlt_win) <= 48, "a million ranks have one each");
 
+// The handle is a window of that rank.
+static MLT_INLINE bool mlt_win_is_mine(const mlt_rank *me, MPI_Win handle)
+{
+    const mlt_win *win = (const mlt_win *)handle;
+    return mlt_handle_is_address((uintptr_t)handle) && win->magic == MLT_WIN_MAGIC &&
+           mlt_win_rank(&win->side) == me;
+}
+
 // NULL: MPI_WIN_NULL or a bad handle, for which mlt_bad_win raises MPI_ERR_WIN.
 static inline mlt_win *mlt_win_mine(const mlt_rank *me, MPI_Win handle)
 {
-    uintptr_t h = (uintptr_t)handle;
-    mlt_win *win = (mlt_win *)h;
-    return MLT_LIKELY(mlt_handle_is_address(h) && win->magic == MLT_WIN_MAGIC &&
-                      mlt_win_rank(&win->side) == me)
-               ? win
-               : NULL;
+    return MLT_LIKELY(mlt_win_is_mine(me, handle)) ? (mlt_win *)handle : NULL;
 }
 
 int mlt_bad_win(mlt_rank *me, MPI_Win handle) MLT_COLD;
@@ -79,6 +84,29 @@ static inline mlt_win_shared *mlt_win_shared_of(const mlt_win *win)
 }
 
 mlt_win_notes *mlt_win_notes_of(mlt_win *win); // makes it
+
+// The rank may call operations on that target.
+static inline bool mlt_win_has_epoch(mlt_win *win, int target)
+{
+    uint32_t flags = win->side.flags;
+    if (MLT_LIKELY(flags & MLT_WINF_LOCKED_ALL))
+        return true;
+    if (flags & MLT_WINF_LOCKED)
+        return mlt_win_holds(&win->side, target);
+    if (flags & MLT_WINF_STARTED)
+        return mlt_win_started_for(&win->side, target);
+    if (flags & MLT_WINF_FENCED)
+        win->side.flags |= MLT_WINF_ACCESSED;
+    return flags & MLT_WINF_FENCED;
+}
+
+// True now and then: the rank must call mlt_p2p_poll. One that only looks at its window, again and
+// again, must let others go on.
+static inline bool mlt_win_looks_around(const mlt_rank *me)
+{
+    enum { OFTEN = 64 };
+    return MLT_UNLIKELY(++mlt_mpi_worker_of(me)->looks % OFTEN == 0);
+}
 
 static inline MPI_Errhandler mlt_win_errhandler(const mlt_win *win)
 {
@@ -107,6 +135,11 @@ struct mlt_ctl_wait;
 void mlt_win_look(const mlt_wait *wait, struct mlt_ctl_wait *out);
 
 // MPI_SUCCESS, or raises what an operation by packets has met since it was asked last.
-int mlt_win_faults(mlt_rank *me, mlt_win *win);
+int mlt_win_raise_fault(mlt_rank *me, mlt_win *win) MLT_COLD;
+static inline int mlt_win_faults(mlt_rank *me, mlt_win *win)
+{
+    const mlt_win_busy *busy = win->side.busy;
+    return MLT_UNLIKELY(busy && busy->fault) ? mlt_win_raise_fault(me, win) : MPI_SUCCESS;
+}
 
 #endif

@@ -21,7 +21,9 @@ typedef struct mlt_drawing {
     // The timeline's: the simulation, with times and path, and its machine.
     const mlt_sim_result *sim;
     const mlt_loggops *machine;
-    uint64_t from_ps, to_ps; // what is shown of it; to_ps UINT64_MAX: to its end
+    const mlt_loggops *within; // of messages within a host; NULL: every message costs the same
+    const uint32_t *host;      // with `within`: of each rank
+    uint64_t from_ps, to_ps;   // what is shown of it; to_ps UINT64_MAX: to its end
 } mlt_drawing;
 
 // What a person can look at; more is refused before it comes here.

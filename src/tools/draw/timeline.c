@@ -54,9 +54,13 @@ static bool receives(const mlt_goal_action *action)
 }
 
 // How long the action holds its CPU, in ps.
-static uint64_t cost_of(const mlt_drawing *d, const mlt_goal_action *action)
+static uint64_t cost_of(const mlt_drawing *d, uint32_t rank, uint32_t number)
 {
+    const mlt_goal_action *action = &d->program->rank[rank].actions[number];
     const mlt_loggops *m = d->machine;
+    if (d->within && mlt_goal_is_message(action) &&
+        d->host[rank] == d->host[d->sim->other[d->pairs->first[rank] + number].rank])
+        m = d->within;
     double bytes = (double)mlt_goal_message_bytes(action), more = bytes > 0 ? bytes - 1 : 0;
     double ns = 0;
     if (action->kind == MLT_GOAL_SEND)
@@ -80,7 +84,7 @@ static times drawn_times(const mlt_drawing *d, uint32_t rank, uint32_t action)
     const mlt_sim_result *sim = d->sim;
     uint64_t n = d->pairs->first[rank] + action;
     times at = {sim->start_ps[n], sim->busy_ps[n], 0, sim->finish_ps[n]};
-    at.idle = at.busy + cost_of(d, &d->program->rank[rank].actions[action]);
+    at.idle = at.busy + cost_of(d, rank, action);
     return at;
 }
 

@@ -9,20 +9,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "os/os.h"
+
 #include "tools/flow/make.h"
 
 int mlt_flow_beside(const mlt_arg_command *command, const char *name, char path[PATH_MAX])
 {
-    char self[PATH_MAX - 64];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0)
-        return mlt_args_failed(command, "/proc/self/exe cannot be read: %s", strerror(errno));
-    self[n] = '\0';
+    char self[PATH_MAX];
+    if (!realpath(mlt_os_program(), self))
+        return mlt_args_failed(command, "where Millet lies cannot be found: %s", strerror(errno));
     char *slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
-    snprintf(path, PATH_MAX, "%s/%s", self, name);
-    if (access(path, X_OK) != 0)
+    if (snprintf(path, PATH_MAX, "%s/%s", self, name) >= PATH_MAX || access(path, X_OK) != 0)
         return mlt_args_failed(command, "'%s' is missing, which belongs to Millet", path);
     return MLT_ARGS_GO;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/draw/draw.h"
@@ -21,7 +22,7 @@ typedef struct asked {
     mlt_source_options source;
     mlt_machine_options machine;
     bool dag, timeline;
-    const char *out, *some;
+    const char *out, *some, *described;
     double from_ns, to_ns; // of the timeline; to_ns below 0: to its end
 } asked;
 
@@ -101,11 +102,12 @@ static int read_window(const mlt_arg_command *command, const asked *a, mlt_drawi
 }
 
 static int simulate(const mlt_arg_command *command, const mlt_source *source,
-                    const mlt_loggops *machine, mlt_sim_result **out)
+                    const mlt_loggops *machine, const mlt_cluster *cluster, mlt_sim_result **out)
 {
     char why[WHY_BYTES];
     mlt_progress progress;
     mlt_sim_options options = {.machine = *machine,
+                               .cluster = cluster,
                                .keep_times = true,
                                .keep_path = true,
                                .by_arrival = mlt_source_is_loggopsim(source),
@@ -117,10 +119,23 @@ static int simulate(const mlt_arg_command *command, const mlt_source *source,
     return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
 }
 
+// The host of each rank; the caller frees it. The simulation has tried that all have their places.
+static uint32_t *hosts_of(const mlt_cluster *cluster, uint32_t ranks)
+{
+    char why[WHY_BYTES];
+    uint32_t *host = mlt_take(ranks, sizeof *host);
+    if (mlt_cluster_ranks(cluster, ranks, host, why, sizeof why) == MLT_OK)
+        for (uint32_t r = 0; r < ranks; r++)
+            host[r] /= cluster->nics;
+    return host;
+}
+
 static int draw(const mlt_arg_command *command, const asked *a, const mlt_source *source)
 {
     char title[192], some[64] = "", count[MLT_NUMBER_BYTES];
     mlt_loggops machine;
+    mlt_cluster *cluster = NULL;
+    uint32_t *host = NULL;
     mlt_sim_result *sim = NULL;
     mlt_drawing d = {.program = source->program, .title = title, .machine = &machine};
     int code = read_range(command, a, source->program->ranks, &d);
@@ -128,10 +143,19 @@ static int draw(const mlt_arg_command *command, const asked *a, const mlt_source
         code = too_many_ranks(command, a, &d);
     if (code == MLT_ARGS_GO)
         code = mlt_machine_read(&a->machine, command, &machine);
+    if (code == MLT_ARGS_GO)
+        code = mlt_machine_read_cluster(&a->machine, a->described, command, &cluster);
     if (code == MLT_ARGS_GO && a->timeline)
-        code = simulate(command, source, &machine, &sim);
-    if (code != MLT_ARGS_GO)
+        code = simulate(command, source, &machine, cluster, &sim);
+    if (code != MLT_ARGS_GO) {
+        mlt_cluster_free(cluster);
         return code;
+    }
+    if (cluster) {
+        d.host = host = hosts_of(cluster, source->program->ranks);
+        d.machine = &cluster->between;
+        d.within = &cluster->within;
+    }
     mlt_goal_pairs *pairs = mlt_goal_pairs_new(source->program);
     d.pairs = pairs;
     d.sim = sim;
@@ -155,22 +179,16 @@ static int draw(const mlt_arg_command *command, const asked *a, const mlt_source
     }
     mlt_goal_pairs_free(pairs);
     mlt_sim_result_free(sim);
+    mlt_cluster_free(cluster);
+    free(host);
     return code;
-}
-
-static bool machine_given(const mlt_machine_options *machine)
-{
-    bool given = machine->file || machine->S != UINT64_MAX;
-    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
-        given = given || machine->given[i] >= 0;
-    return given;
 }
 
 static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *words)
 {
     if (a->dag && a->timeline)
         return mlt_args_wrong(command, "--dag and --timeline are two drawings; ask for one");
-    if (!a->timeline && machine_given(&a->machine))
+    if (!a->timeline && (a->described || mlt_machine_given(&a->machine)))
         return mlt_args_wrong(command, "parameters of a machine need --timeline");
     if (!a->timeline && (a->from_ns > 0 || a->to_ns >= 0))
         return mlt_args_wrong(command, "--from and --to are times of a --timeline");
@@ -201,6 +219,7 @@ int mlt_goal_draw_main(int argc, char **argv)
          .help = "begin the timeline at this time, in ns (its beginning)"},
         {"to", 0, MLT_ARG_REAL, &a.to_ns, "NS",
          .help = "end the timeline at this time, in ns (its end)"},
+        {"machine", 0, MLT_ARG_TEXT, &a.described, "FILE", .help = mlt_machine_file_help},
     };
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},

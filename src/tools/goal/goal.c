@@ -14,6 +14,7 @@ static const mlt_command commands[] = {
     {"draw", mlt_goal_draw_main, .help = "draw a program, or its simulated timeline, as SVG"},
     {"measure", mlt_goal_measure_main, .help = "measure LogGOPS's parameters on this machine"},
     {"gen", mlt_goal_gen_main, .help = "write a program: from an algorithm or a Lua script"},
+    {"extrapolate", mlt_goal_extrapolate_main, .help = "write a program of few ranks for many"},
 };
 
 const mlt_commands mlt_goal_commands = {

@@ -18,5 +18,6 @@ int mlt_goal_sim_main(int argc, char **argv);
 int mlt_goal_draw_main(int argc, char **argv);
 int mlt_goal_measure_main(int argc, char **argv);
 int mlt_goal_gen_main(int argc, char **argv);
+int mlt_goal_extrapolate_main(int argc, char **argv);
 
 #endif

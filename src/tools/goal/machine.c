@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "tools/goal/source.h"
 
 enum { WHY_BYTES = 512, LONGEST_FILE = 1 << 16 };
 
@@ -47,6 +48,14 @@ void mlt_machine_args(mlt_machine_options *options, mlt_arg out[MLT_MACHINE_ARGS
                                .word = parameters[i].word,
                                .help = parameters[i].help};
     }
+}
+
+bool mlt_machine_given(const mlt_machine_options *options)
+{
+    bool given = options->file || options->S != UINT64_MAX;
+    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
+        given = given || options->given[i] >= 0;
+    return given;
 }
 
 static void *field(mlt_loggops *machine, int i)
@@ -156,4 +165,28 @@ int mlt_machine_read(const mlt_machine_options *options, const mlt_arg_command *
     if (options->S != UINT64_MAX)
         out->S = options->S;
     return MLT_ARGS_GO;
+}
+
+// ---- described machines
+
+const char mlt_machine_file_help[] =
+    "a described machine: hosts, where ranks are, costs, and a network whose links messages share";
+
+int mlt_machine_read_cluster(const mlt_machine_options *options, const char *path,
+                             const mlt_arg_command *command, mlt_cluster **out)
+{
+    char why[WHY_BYTES];
+    *out = NULL;
+    if (!path)
+        return MLT_ARGS_GO;
+    if (mlt_machine_given(options))
+        return mlt_args_wrong(command, "--machine describes the whole machine; --params, --L and "
+                                       "the like are for machines without a description");
+    mlt_file file;
+    int code = mlt_file_read(command, path, &file);
+    if (code != MLT_ARGS_GO)
+        return code;
+    mlt_status status = mlt_cluster_read(path, file.bytes, file.size, out, why, sizeof why);
+    mlt_file_drop(&file);
+    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet goal measure`: LogGOPS's parameters between two ranks of this machine. It starts mpirun,
 // found beside itself, with the program goalmeasure, which does the measuring and prints a file of
-// parameters; lines with '@' tell how far it is.
+// parameters; lines with '@' tell how far it is. With --machine a second job, of more ranks than
+// processors, measures what it costs to pass a processor on.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/os.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/machine.h"
@@ -38,38 +41,76 @@ static void hear(FILE *from, void *user)
 }
 
 // What came must be whole: a parameter that is not there would silently be LogGOPSim's.
-static int check_text(const mlt_arg_command *command, const char *text)
+static int check_text(const mlt_arg_command *command, const char *text, mlt_loggops *machine)
 {
-    mlt_loggops machine = {-1, -1, -1, -1, -1, UINT64_MAX, -1};
     char why[WHY_BYTES];
-    if (!mlt_machine_parse("goalmeasure", text, &machine, why, sizeof why))
+    *machine = (mlt_loggops){-1, -1, -1, -1, -1, UINT64_MAX, -1};
+    if (!mlt_machine_parse("goalmeasure", text, machine, why, sizeof why))
         return mlt_args_failed(command, "%s", why);
-    if (machine.L < 0 || machine.o < 0 || machine.g < 0 || machine.G < 0 || machine.O < 0 ||
-        machine.S == UINT64_MAX || machine.exec < 0)
+    if (machine->L < 0 || machine->o < 0 || machine->g < 0 || machine->G < 0 || machine->O < 0 ||
+        machine->S == UINT64_MAX || machine->exec < 0)
         return mlt_args_failed(command, "goalmeasure ended before all parameters were measured");
     return MLT_ARGS_GO;
 }
 
-static int measure(const mlt_arg_command *command, const char *workers, bool quick, const char *out)
+// Runs goalmeasure with so many ranks; what it prints comes into text.
+static int run_ranks(const mlt_arg_command *command, uint32_t ranks, const char *workers,
+                     bool quick, char text[MOST_TEXT])
 {
-    char text[MOST_TEXT] = "";
     mlt_mpirun mpirun;
+    char how[16], count[16];
+    text[0] = '\0';
+    int code = mlt_mpirun_find(command, "goalmeasure", &mpirun);
+    if (code != MLT_ARGS_GO)
+        return code;
+    snprintf(how, sizeof how, "%s", workers);
+    snprintf(count, sizeof count, "%" PRIu32, ranks);
+    char *argv[] = {mpirun.path, "-n",         count, "--workers",
+                    how,         mpirun.ranks, how,   quick ? "--quick" : NULL,
+                    NULL};
+    return mlt_mpirun_run(command, "the measurement", argv, hear, text);
+}
+
+// The machine as a file for --machine. The comments that the parameters came with go first.
+static int write_machine(const mlt_arg_command *command, const mlt_loggops *m, const char *text,
+                         const char *workers, bool quick, FILE *to)
+{
+    uint32_t count = (uint32_t)mlt_os_cores();
+    char hop[MOST_TEXT];
+    double ns = -1;
+    int code = run_ranks(command, 2 * count + 2, workers, quick, hop);
+    if (code != MLT_ARGS_GO)
+        return code;
+    if (sscanf(hop, "hop %lf", &ns) != 1 || !(ns > 0))
+        return mlt_args_failed(command, "goalmeasure ended before a change of ranks was measured");
+    double change = ns - m->L - 2 * m->o;
+    for (const char *line = text; *line == '#'; line = strchr(line, '\n') + 1)
+        fprintf(to, "%.*s", (int)(strchr(line, '\n') + 1 - line), line);
+    fprintf(to,
+            "# from each of %" PRIu32 " ranks to the next, where one runs at a time: %.1f\n"
+            "hosts 1\ncores %d\nprocessors %" PRIu32 " switch %.6g\n"
+            "within-host L %.6g o %.6g g %.6g G %.6g O %.6g\nS %" PRIu64 "\nexec %.6g\n"
+            "network crossbar\n",
+            2 * count + 2, ns, MLT_CLUSTER_CORES, count, change > 0 ? change : 0, m->L, m->o, m->g,
+            m->G, m->O, m->S, m->exec);
+    return MLT_ARGS_GO;
+}
+
+static int measure(const mlt_arg_command *command, const char *workers, bool quick, bool machine,
+                   const char *out)
+{
+    char text[MOST_TEXT];
     mlt_sink sink;
+    mlt_loggops found;
     int code = mlt_sink_open(&sink, command, out); // before the work, not after it
     if (code != MLT_ARGS_GO)
         return code;
-    code = mlt_mpirun_find(command, "goalmeasure", &mpirun);
-    if (code == MLT_ARGS_GO) {
-        char how[16];
-        snprintf(how, sizeof how, "%s", workers);
-        char *argv[] = {mpirun.path, "-n",         "2", "--workers",
-                        how,         mpirun.ranks, how, quick ? "--quick" : NULL,
-                        NULL};
-        code = mlt_mpirun_run(command, "the measurement", argv, hear, text);
-    }
+    code = run_ranks(command, 2, workers, quick, text);
     if (code == MLT_ARGS_GO)
-        code = check_text(command, text);
-    if (code == MLT_ARGS_GO)
+        code = check_text(command, text, &found);
+    if (code == MLT_ARGS_GO && machine)
+        code = write_machine(command, &found, text, workers, quick, sink.to);
+    else if (code == MLT_ARGS_GO)
         fputs(text, sink.to);
     int closed = mlt_sink_close(&sink, command, code == MLT_ARGS_GO);
     return code == MLT_ARGS_GO ? closed : code;
@@ -78,7 +119,7 @@ static int measure(const mlt_arg_command *command, const char *workers, bool qui
 int mlt_goal_measure_main(int argc, char **argv)
 {
     int workers = 0;
-    bool quick = false;
+    bool quick = false, machine = false;
     const char *out = NULL;
     const mlt_arg args[] = {
         {.name = "workers",
@@ -97,6 +138,11 @@ int mlt_goal_measure_main(int argc, char **argv)
          .kind = MLT_ARG_FLAG,
          .value = &quick,
          .help = "do an eighth of the work"},
+        {.name = "machine",
+         .kind = MLT_ARG_FLAG,
+         .value = &machine,
+         .help = "also measure what it costs to run more ranks than processors, and write a "
+                 "described machine, for `millet goal sim --machine FILE`"},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
     const mlt_arg_command command = {
@@ -109,5 +155,6 @@ int mlt_goal_measure_main(int argc, char **argv)
         .count = 1};
     mlt_arg_texts words = {NULL, 0}; // it takes none
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    return code == MLT_ARGS_GO ? measure(&command, worker_names[workers], quick, out) : code;
+    return code == MLT_ARGS_GO ? measure(&command, worker_names[workers], quick, machine, out)
+                               : code;
 }

@@ -23,6 +23,8 @@ typedef struct asked {
     mlt_source_options source;
     mlt_machine_options machine_options;
     mlt_loggops machine;
+    const char *described;
+    mlt_cluster *cluster; // NULL: no machine is described
     bool times, path;
     uint64_t steps; // of the path that are printed
     const char *csv;
@@ -46,7 +48,8 @@ static int simulate(const mlt_arg_command *command, const asked *a, const mlt_so
     char why[WHY_BYTES];
     mlt_progress progress;
     mlt_sim_options options = {.machine = a->machine,
-                               .keep_path = a->path,
+                               .cluster = a->cluster,
+                               .keep_path = a->path || a->cluster,
                                .by_arrival = mlt_source_is_loggopsim(source),
                                .progress = mlt_progress_step,
                                .user = &progress};
@@ -54,6 +57,29 @@ static int simulate(const mlt_arg_command *command, const asked *a, const mlt_so
     mlt_status status = mlt_goal_simulate(source->program, &options, out, why, sizeof why);
     mlt_progress_end(&progress);
     return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s: %s", source->name, why);
+}
+
+// The total of a program on a machine whose messages cost nothing: what computing and dependencies
+// alone take.
+static int ideal(const mlt_arg_command *command, const asked *a, const mlt_source *source,
+                 uint64_t *total_ps)
+{
+    asked without = *a;
+    mlt_sim_result *result = NULL;
+    mlt_cluster cluster = *a->cluster;
+    mlt_loggops nothing = {.S = UINT64_MAX, .exec = cluster.between.exec};
+    cluster.change = 0;
+    cluster.within = cluster.between = nothing;
+    for (int k = 0; k < MLT_NET_KINDS; k++)
+        cluster.cost[k] = (mlt_net_cost){0};
+    without.machine = nothing;
+    without.cluster = cluster.processors ? &cluster : NULL; // else all ranks have their own
+    without.path = false;
+    int code = simulate(command, &without, source, &result);
+    if (code == MLT_ARGS_GO)
+        *total_ps = result->total_ps;
+    mlt_sim_result_free(result);
+    return code;
 }
 
 // ---- the report of one
@@ -144,6 +170,7 @@ static const char *const reasons[] = {
     [MLT_SIM_CPU] = "the CPU was busy with the step before",
     [MLT_SIM_NIC] = "the NIC was busy with the step before",
     [MLT_SIM_MATCHED] = "the receive was posted",
+    [MLT_SIM_PROCESSOR] = "the processor was busy with the step before",
 };
 
 static void print_step(const mlt_goal_program *program, const mlt_sim_step *step)
@@ -190,13 +217,61 @@ static void print_total(const mlt_sim_result *result)
     printf(", on %s rank%s\n", mlt_number(text[1], result->ranks), result->ranks == 1 ? "" : "s");
 }
 
-static void print_report(const asked *a, const mlt_source *source, const mlt_sim_result *result)
+static void print_machine(const asked *a)
+{
+    char text[300];
+    const mlt_loggops *m = a->cluster ? &a->cluster->between : &a->machine;
+    if (a->cluster) {
+        printf("  machine    %s\n", mlt_cluster_describe(a->cluster, text, sizeof text));
+        const mlt_loggops *w = &a->cluster->within;
+        printf("    in a host  L %g, o %g, g %g, G %g, O %g ns\n", w->L, w->o, w->g, w->G, w->O);
+    }
+    printf("%sL %g, o %g, g %g, G %g, O %g ns, S %" PRIu64 " bytes, exec %g ns a byte\n",
+           a->cluster ? "    between    " : "  machine    ", m->L, m->o, m->g, m->G, m->O, m->S,
+           m->exec);
+}
+
+// What a described machine adds: how far from ideal, where the path's time went, busy links.
+static void print_network(const mlt_sim_result *result, uint64_t ideal_ps)
+{
+    char text[3][MLT_NUMBER_BYTES];
+    double total = result->total_ps ? (double)result->total_ps : 1;
+    uint64_t network = 0, shared = 0;
+    printf("  ideal      %s without the costs of messages", time_of(text[0], ideal_ps));
+    if (ideal_ps) {
+        double factor = total / (double)ideal_ps;
+        printf(": this is %.*f times slower, efficiency %.1f %%", factor < 10 ? 2 : 0, factor,
+               100 / factor);
+    }
+    putchar('\n');
+    if (result->changes)
+        printf("  processors passed from one rank to another %s times\n",
+               mlt_number(text[0], result->changes));
+    if (!result->far_messages) {
+        printf("  network    no messages between hosts\n");
+        return;
+    }
+    for (uint64_t i = 0; i < result->path_count; i++) {
+        network += result->path[i].network_ps;
+        shared += result->path[i].shared_ps;
+    }
+    printf("  network    %s messages between hosts; of the critical path %s (%.1f %%), of which "
+           "%s (%.1f %%) by sharing links\n",
+           mlt_number(text[0], result->far_messages), time_of(text[1], network),
+           100 * (double)network / total, time_of(text[2], shared), 100 * (double)shared / total);
+    for (uint32_t i = 0; i < result->links_count; i++) {
+        const mlt_sim_link *link = &result->links[i];
+        printf("    %5.1f %%  %-44s %s messages, %s\n", 100 * (double)link->busy_ps / total,
+               link->name, mlt_number(text[0], link->messages), mlt_bytes(text[1], link->bytes));
+    }
+}
+
+static void print_report(const asked *a, const mlt_source *source, const mlt_sim_result *result,
+                         uint64_t ideal_ps)
 {
     char text[4][MLT_NUMBER_BYTES];
-    const mlt_loggops *m = &a->machine;
     printf("%s\n", source->name);
-    printf("  machine    L %g, o %g, g %g, G %g, O %g ns, S %" PRIu64 " bytes, exec %g ns a byte\n",
-           m->L, m->o, m->g, m->G, m->O, m->S, m->exec);
+    print_machine(a);
     print_total(result);
     print_times(result, a->times);
     printf("  messages   %s, %s in all", mlt_number(text[0], result->messages),
@@ -205,6 +280,8 @@ static void print_report(const asked *a, const mlt_source *source, const mlt_sim
         printf("; %s came before their receives, which kept them waiting for %s in all",
                mlt_number(text[2], result->unexpected), time_of(text[3], result->unexpected_ps));
     putchar('\n');
+    if (a->cluster)
+        print_network(result, ideal_ps);
     if (a->path)
         print_path(a, source->program, result);
     printf("  simulated  %s actions, %s events in %.3g s", mlt_number(text[0], result->actions),
@@ -263,8 +340,13 @@ static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_te
         if (code == MLT_ARGS_GO) {
             code = MLT_EXIT_FINE;
             if (count == 1) {
-                print_report(a, &source, result);
-                if (a->csv)
+                uint64_t ideal_ps = 0;
+                code = a->cluster ? ideal(command, a, &source, &ideal_ps) : MLT_ARGS_GO;
+                if (code == MLT_ARGS_GO) {
+                    code = MLT_EXIT_FINE;
+                    print_report(a, &source, result, ideal_ps);
+                }
+                if (a->csv && code == MLT_EXIT_FINE)
                     code = write_csv(command, a->csv, result);
             } else {
                 if (i == 0) {
@@ -295,7 +377,12 @@ static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *
                                          : "--path",
                               count);
     int code = mlt_machine_read(&a->machine_options, command, &a->machine);
-    return code == MLT_ARGS_GO ? each(command, a, words, algs) : code;
+    if (code == MLT_ARGS_GO)
+        code = mlt_machine_read_cluster(&a->machine_options, a->described, command, &a->cluster);
+    if (code == MLT_ARGS_GO)
+        code = each(command, a, words, algs);
+    mlt_cluster_free(a->cluster);
+    return code;
 }
 
 int mlt_goal_sim_main(int argc, char **argv)
@@ -314,6 +401,7 @@ int mlt_goal_sim_main(int argc, char **argv)
          .help = "show the critical path: each step, and why it began then"},
         {"steps", 0, MLT_ARG_NUMBER, &a.steps, "N",
          .help = "show N steps of the path, half at each end; 0: all (30)"},
+        {"machine", 0, MLT_ARG_TEXT, &a.described, "FILE", .help = mlt_machine_file_help},
     };
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},

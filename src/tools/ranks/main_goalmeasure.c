@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two ranks of `millet goal measure`: an MPI program that prints LogGOPS's parameters, as this
+// The ranks of `millet goal measure`: an MPI program that prints LogGOPS's parameters, as this
 // machine has them between two ranks, in lines of name and value that `millet goal sim --params`
-// reads. Lines that begin with '@' tell how far it is.
+// reads. With more ranks it prints `hop` and what a message takes from each to the next, where only
+// one of them has something to do. Lines that begin with '@' tell how far it is.
 //
 //     o     mean of two: a nonblocking send and its wait; a receive whose message has come
 //     L     half a round trip of 1 byte, without 2 o
@@ -338,6 +339,30 @@ static void measure(run *r, const char *workers)
            L > 0 ? L : 0, o, g, G, O, eager, exec);
 }
 
+// A token goes round; all ranks but one wait.
+static void hop(const run *r, int ranks)
+{
+    enum { ROUNDS = 30, TIMES = 40 };
+    double times[TIMES];
+    int count = repeats(r, TIMES), left = (r->rank + ranks - 1) % ranks,
+        right = (r->rank + 1) % ranks;
+    for (int i = -1; i < count; i++) { // one to warm up
+        double began = now_ns();
+        for (int k = 0; k < ROUNDS; k++) {
+            if (r->rank == 0)
+                MPI_Send(r->buffer, 1, MPI_BYTE, right, DATA, MPI_COMM_WORLD);
+            MPI_Recv(r->buffer, 1, MPI_BYTE, left, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (r->rank != 0)
+                MPI_Send(r->buffer, 1, MPI_BYTE, right, DATA, MPI_COMM_WORLD);
+        }
+        if (i >= 0)
+            times[i] = (now_ns() - began) / ROUNDS / ranks;
+        tell(r, (i + 1.0) / count);
+    }
+    if (r->rank == 0)
+        printf("hop %.6g\n", median(times, count));
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -345,15 +370,18 @@ int main(int argc, char **argv)
     int size;
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size != 2 || argc < 2)
-        fail("`millet goal measure` starts it, with two ranks");
+    if (size < 2 || argc < 2)
+        fail("`millet goal measure` starts it, with two ranks or more");
     r.peer = 1 - r.rank;
     r.quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
     r.buffer = malloc(MOST_EAGER);
     if (!r.buffer)
         fail("memory is exhausted: no room for buffers");
     memset(r.buffer, 1, MOST_EAGER);
-    measure(&r, argv[1]);
+    if (size == 2)
+        measure(&r, argv[1]);
+    else
+        hop(&r, size);
     free(r.buffer);
     MPI_Finalize();
     return 0;

@@ -12,8 +12,10 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "wire/tcp/tcp_int.h"
+#include "wire/tcp/way.h"
 
 int64_t mlt_tcp_gone_ms = 5000;
+_Atomic uint64_t mlt_tcp_abroad;
 
 // Processes of a job are one here; a test may have several in one.
 static pthread_mutex_t houses_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -38,6 +40,8 @@ static tcp_house *new_house(mlt_job *job, uint32_t proc, int ctl)
     house->ctl = ctl;
     house->pairs = pairs;
     pthread_mutex_init(&house->lock, NULL);
+    pthread_mutex_init(&house->abroad_lock, NULL);
+    mlt_way_enter(house);
     house->next = houses;
     houses = house;
     return house;
@@ -79,27 +83,50 @@ static void free_lane(tcp_lane *lane)
     free(lane);
 }
 
-static void free_pair(tcp_pair *pair)
+static void free_link(tcp_link *link)
+{
+    if (!link)
+        return;
+    mlt_tcp_shut(link);
+    mlt_cipher_free(link->cipher);
+    free(link);
+}
+
+void mlt_tcp_free_pair(tcp_pair *pair)
 {
     if (!pair)
         return;
+    for (int i = 0; i < LINKS; i++)
+        free_link(atomic_load_explicit(&pair->links[i], memory_order_relaxed));
     for (uint32_t i = 0; i < pair->house->workers; i++)
         free_lane(atomic_load_explicit(&pair->lanes[i], memory_order_relaxed));
+    mlt_way_free(pair->way);
+    if (pair->world)
+        atomic_fetch_sub_explicit(&mlt_tcp_abroad, 1, memory_order_relaxed);
+    free(pair->left);
     free(pair);
+}
+
+static void free_pairs(tcp_pair *list)
+{
+    while (list) {
+        tcp_pair *pair = list;
+        list = pair->next;
+        mlt_tcp_free_pair(pair);
+    }
 }
 
 static void free_house(tcp_house *house)
 {
-    for (uint32_t i = 0; i < house->link_count; i++) {
-        mlt_tcp_shut(house->links[i]);
-        mlt_cipher_free(house->links[i]->cipher);
-        free(house->links[i]);
-    }
+    mlt_way_leave(house); // before the memory goes that it reads and is read from
     for (uint32_t p = 0; p < house->job->procs; p++)
-        free_pair(atomic_load_explicit(&house->pairs[p], memory_order_relaxed));
+        mlt_tcp_free_pair(atomic_load_explicit(&house->pairs[p], memory_order_relaxed));
+    free_pairs(house->abroad);
+    free_pairs(house->retired);
     free(house->links);
     free(house->pairs);
     pthread_mutex_destroy(&house->lock);
+    pthread_mutex_destroy(&house->abroad_lock);
     free(house);
 }
 
@@ -119,28 +146,56 @@ void mlt_tcp_leave(tcp_house *house)
 
 // ---- Pairs and lanes
 
-static tcp_pair *new_pair(tcp_house *house, uint32_t proc)
+static tcp_pair *new_pair(tcp_house *house, uint32_t proc, uint32_t workers, uint32_t first_worker)
 {
-    const mlt_job_proc *other = mlt_job_proc_at(house->job, proc);
     tcp_pair *pair = mlt_take(1, sizeof *pair + house->workers * sizeof pair->lanes[0]);
     pair->house = house;
     pair->proc = proc;
-    pair->workers = other->workers;
-    pair->first_worker = other->first_worker;
+    pair->workers = workers;
+    pair->first_worker = first_worker;
+    return pair;
+}
+
+mlt_worlds *mlt_tcp_worlds(tcp_house *house)
+{
+    return mlt_worlds_of(house->job, house->ctl);
+}
+
+static tcp_pair *pair_abroad(tcp_house *house, uint32_t proc)
+{
+    mlt_world_place place;
+    pthread_mutex_lock(&house->abroad_lock);
+    tcp_pair *pair = house->abroad;
+    while (pair && pair->proc != proc)
+        pair = pair->next;
+    if (!pair && mlt_worlds_proc(mlt_tcp_worlds(house), proc, &place)) {
+        pair = new_pair(house, proc, place.workers, place.first_worker);
+        pair->world = place.world;
+        pair->next = house->abroad;
+        house->abroad = pair;
+        atomic_fetch_add_explicit(&mlt_tcp_abroad, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&house->abroad_lock);
+    mlt_assert(pair);
     return pair;
 }
 
 // acquire and release: whoever finds a pair or a lane sees what is in it.
 tcp_pair *mlt_tcp_pair(tcp_house *house, uint32_t proc)
 {
+    if (proc >= house->job->procs)
+        return pair_abroad(house, proc);
     tcp_pair *pair = atomic_load_explicit(&house->pairs[proc], memory_order_acquire);
     if (pair)
         return pair;
-    tcp_pair *mine = new_pair(house, proc);
+    const mlt_job_proc *other = mlt_job_proc_at(house->job, proc);
+    tcp_pair *mine = new_pair(house, proc, other->workers, other->first_worker);
+    mine->way = mlt_way_new(house); // with other jobs there is TCP only
     if (atomic_compare_exchange_strong_explicit(&house->pairs[proc], &pair, mine,
                                                 memory_order_acq_rel, memory_order_acquire))
         return mine;
-    free(mine); // another thread was faster
+    mlt_way_free(mine->way); // another thread was faster
+    free(mine);
     return pair;
 }
 
@@ -172,13 +227,45 @@ void mlt_tcp_wake(tcp_house *house, uint32_t worker)
 
 // ---- Connections
 
+static void want_abroad(const tcp_pair *pair)
+{
+    // acquire: pairs with mlt_bond_begin.
+    uint64_t bond = atomic_load_explicit(&pair->world->bond, memory_order_acquire);
+    uint32_t first = atomic_load_explicit(&pair->world->bond_proc, memory_order_relaxed);
+    mlt_ctl head = {.type = MLT_CTL_WANT,
+                    .rank = MLT_CTL_NO_RANK,
+                    .value = (int64_t)first + (pair->proc - pair->world->first_proc),
+                    .length = sizeof bond};
+    if (bond)
+        (void)mlt_ctl_send(pair->house->ctl, &head, &bond);
+}
+
 void mlt_tcp_want(tcp_pair *pair)
 {
     if (atomic_load_explicit(&pair->wanted, memory_order_relaxed) ||
         atomic_exchange_explicit(&pair->wanted, 1, memory_order_relaxed))
         return;
+    if (pair->world) {
+        want_abroad(pair);
+        return;
+    }
     mlt_ctl head = {.type = MLT_CTL_WANT, .rank = MLT_CTL_NO_RANK, .value = pair->proc};
     (void)mlt_ctl_send(pair->house->ctl, &head, NULL); // without mpirun the process ends anyway
+}
+
+// Nobody misses a job that is connected no longer.
+static void lose_abroad(const tcp_pair *pair, const char *why)
+{
+    char text[512];
+    if (!atomic_load_explicit(&pair->world->holders, memory_order_relaxed))
+        return;
+    int n = snprintf(text, sizeof text,
+                     "the connection to process %u of the other job, %s, is lost: %s",
+                     pair->proc - pair->world->first_proc, pair->world->shape.name, why);
+    mlt_ctl head = {.type = MLT_CTL_LOST_JOB,
+                    .rank = MLT_CTL_NO_RANK,
+                    .length = (uint32_t)(n < (int)sizeof text ? n : (int)sizeof text - 1)};
+    (void)mlt_ctl_send(pair->house->ctl, &head, text);
 }
 
 void mlt_tcp_lose(tcp_pair *pair, const char *why)
@@ -189,11 +276,25 @@ void mlt_tcp_lose(tcp_pair *pair, const char *why)
         atomic_exchange_explicit(&pair->lost, 1, memory_order_relaxed))
         return;
     atomic_store_explicit(&pair->gone, 1, memory_order_relaxed);
+    if (pair->world) {
+        lose_abroad(pair, why);
+        return;
+    }
     mlt_ctl head = {.type = MLT_CTL_LOST,
                     .rank = MLT_CTL_NO_RANK,
                     .value = pair->proc,
                     .length = (uint32_t)strlen(why)};
     (void)mlt_ctl_send(pair->house->ctl, &head, why);
+}
+
+// One that is free, or a new one.
+static uint32_t new_number(tcp_house *house)
+{
+    for (uint32_t i = 0; i < house->link_count; i++)
+        if (!house->links[i])
+            return i;
+    MLT_ARRAY_WANT(house->links, house->link_count + (size_t)1, house->link_room);
+    return house->link_count++;
 }
 
 static tcp_link *new_link(tcp_house *house, tcp_pair *pair, mlt_cipher *cipher, int fd)
@@ -204,22 +305,26 @@ static tcp_link *new_link(tcp_house *house, tcp_pair *pair, mlt_cipher *cipher, 
     link->cipher = cipher;
     link->pair = pair;
     link->fd = fd;
-    link->number = house->link_count;
-    MLT_ARRAY_WANT(house->links, house->link_count + (size_t)1, house->link_room);
-    house->links[house->link_count++] = link;
+    link->number = new_number(house);
+    house->links[link->number] = link;
     return link;
 }
 
-// What came is no connection to a process of another host.
-static bool is_sound(const tcp_house *house, const mlt_ctl_link *about)
+// The pair that a connection is for; NULL: it is none to a process of another host or job.
+static tcp_pair *pair_for(tcp_house *house, const mlt_ctl_link *about)
 {
-    return about->proc < house->job->procs &&
-           mlt_job_proc_at(house->job, about->proc)->host != house->job->host;
+    if (about->bond) {
+        uint32_t proc = mlt_bond_proc(mlt_tcp_worlds(house), about->bond, about->proc);
+        return proc != UINT32_MAX ? mlt_tcp_pair(house, proc) : NULL;
+    }
+    bool sound = about->proc < house->job->procs &&
+                 mlt_job_proc_at(house->job, about->proc)->host != house->job->host;
+    return sound ? mlt_tcp_pair(house, about->proc) : NULL;
 }
 
 static void add_link(tcp_house *house, const mlt_ctl_link *about, int fd)
 {
-    tcp_pair *pair = is_sound(house, about) ? mlt_tcp_pair(house, about->proc) : NULL;
+    tcp_pair *pair = pair_for(house, about);
     uint32_t n = 0;
     while (pair && n < LINKS && atomic_load_explicit(&pair->links[n], memory_order_relaxed))
         n++;
@@ -241,6 +346,8 @@ static void add_link(tcp_house *house, const mlt_ctl_link *about, int fd)
         mlt_tcp_lose(pair, why);
     }
     atomic_store_explicit(&pair->wanted, 1, memory_order_relaxed);
+    if (n == 0 && pair->way && !cipher)
+        mlt_way_offer(pair);
     // release: pairs with the acquire of whoever writes.
     atomic_store_explicit(&pair->links[n], new_link(house, pair, cipher, fd), memory_order_release);
 }
@@ -262,15 +369,25 @@ void mlt_tcp_heat(tcp_worker *me, uint32_t number)
     }
 }
 
+static void take_seat(tcp_worker *me, uint32_t number, tcp_link *link)
+{
+    me->seats[number] = (tcp_seat){.link = link, .fresh = true};
+    me->seats_taken++;
+    mlt_tcp_heat(me, number);
+    me->new_seats = true;
+}
+
 static void seat(tcp_worker *me)
 {
-    tcp_house *house = me->house;
-    while (me->seat_count < house->link_count) {
-        MLT_ARRAY_WANT(me->seats, me->seat_count + (size_t)1, me->seat_room);
-        me->seats[me->seat_count] = (tcp_seat){.link = house->links[me->seat_count]};
-        mlt_tcp_heat(me, me->seat_count);
-        me->seat_count++;
-        me->new_seats = true;
+    const tcp_house *house = me->house;
+    for (uint32_t i = 0; i < house->link_count; i++) {
+        tcp_link *link = house->links[i] ? house->links[i] : &mlt_tcp_vacant;
+        if (i == me->seat_count) {
+            MLT_ARRAY_WANT(me->seats, i + (size_t)1, me->seat_room);
+            me->seats[me->seat_count++] = (tcp_seat){.link = &mlt_tcp_vacant};
+        }
+        if (me->seats[i].link == &mlt_tcp_vacant && link != &mlt_tcp_vacant)
+            take_seat(me, i, link);
     }
 }
 
@@ -290,11 +407,18 @@ bool mlt_tcp_take_links(tcp_worker *me)
         status = mlt_ctl_take_link(house->ctl, &about, &fd);
         if (status == MLT_OK)
             add_link(house, &about, fd);
-        else if (status == MLT_ERR_SYSTEM && is_sound(house, &about))
-            mlt_tcp_lose(mlt_tcp_pair(house, about.proc),
+        else if (status == MLT_ERR_SYSTEM && pair_for(house, &about))
+            mlt_tcp_lose(pair_for(house, &about),
                          "this process has no descriptor left for it; `ulimit -n` may set a limit");
     } while (status == MLT_OK || status == MLT_ERR_SYSTEM);
+    mlt_tcp_tidy(me);
     seat(me);
     pthread_mutex_unlock(&house->lock);
+    // Offers leave, whether or not there is something to be sent.
+    for (uint32_t i = 0; house->fabric && i < me->seat_count; i++)
+        if (me->seats[i].fresh) {
+            me->seats[i].fresh = false;
+            (void)mlt_tcp_carry(me->seats[i].link->pair);
+        }
     return true;
 }

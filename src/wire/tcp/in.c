@@ -12,6 +12,7 @@
 #include "os/fd.h"
 #include "os/tcp.h"
 #include "wire/tcp/tcp_int.h"
+#include "wire/tcp/way.h"
 
 enum {
     FILLS = 8,           // reads of one link before the next
@@ -27,8 +28,10 @@ void mlt_tcp_shut(tcp_link *link)
     if (atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT)
         return;
     atomic_store_explicit(&link->state, TCP_SHUT, memory_order_relaxed);
-    mlt_os_close(link->fd);
-    free(link->room);
+    if (!link->by_fabric) {
+        mlt_os_close(link->fd);
+        free(link->room);
+    }
     link->room = NULL;
     link->at = link->end = 0;
     link->landing = link->stopped = false;
@@ -51,14 +54,20 @@ static MLT_COLD void broke(tcp_link *link, const char *why)
 {
     if (atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_ENDED) {
         atomic_store_explicit(&link->state, TCP_DEAF, memory_order_relaxed);
-        return; // our own mark is still to be written
+        // Our own mark is still to be written; but a job may meet many others, which have ended long
+        // before it does, and wait for no mark. Nobody writes there any more: the pair is gone.
+        if (link->pair->world && tcp_try_lock(&link->pair->writing)) {
+            mlt_tcp_shut(link);
+            tcp_unlock(&link->pair->writing);
+        }
+        return;
     }
     if (link->heard || !has_other(link))
         mlt_tcp_lose(link->pair, why);
     mlt_tcp_shut(link);
 }
 
-static MLT_COLD void distrust(tcp_link *link, const char *fault)
+MLT_COLD void mlt_tcp_distrust(tcp_link *link, const char *fault)
 {
     char why[160];
     snprintf(why, sizeof why, "what came makes no sense: %s", fault);
@@ -75,6 +84,8 @@ static bool has_to_land(const mlt_wire_frame *frame)
 
 static uint64_t stored_bytes(const mlt_wire_frame *frame)
 {
+    if (MLT_UNLIKELY(frame->kind == MLT_WIRE_FRAME_FETCH))
+        return mlt_wire_frame_data_at(frame) + sizeof(mlt_wire_frame_fetch);
     return has_to_land(frame) ? mlt_wire_frame_data_at(frame) : mlt_wire_frame_bytes(frame);
 }
 
@@ -127,8 +138,12 @@ static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame)
 static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame,
                       const mlt_wire_taker *taker, bool *enough, const char **fault)
 {
+    if (MLT_UNLIKELY(pair->world && !me->wire->worlds)) {
+        *fault = "it is for a worker that is not connected with another job";
+        return false;
+    }
     mlt_peer *peer = mlt_wire_peer(me->wire, pair->first_worker + frame->from);
-    me->wire->received++;
+    me->wire->received += !peer->foreign;
     if (frame->kind == MLT_WIRE_FRAME_CREDIT) {
         mlt_far_peer *far = peer->far;
         if (frame->slot.bytes < far->acknowledged || frame->slot.bytes > far->sent) {
@@ -229,8 +244,8 @@ bool mlt_tcp_take_mail(tcp_worker *me, const mlt_wire_taker *taker, bool *enough
 // ---- Frames
 
 // To whom it is addressed. False: the link was shut.
-static bool deliver(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
-                    const mlt_wire_taker *taker, bool *enough)
+bool mlt_tcp_deliver(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
+                     const mlt_wire_taker *taker, bool *enough)
 {
     const char *fault = NULL;
     if (me->house->workers > 1)
@@ -239,7 +254,7 @@ static bool deliver(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
         (void)hand_over(me, link->pair, frame, taker, enough, &fault);
     if (MLT_LIKELY(!fault))
         return true;
-    distrust(link, fault);
+    mlt_tcp_distrust(link, fault);
     return false;
 }
 
@@ -274,7 +289,7 @@ static bool begin_landing(tcp_worker *me, tcp_link *link, const mlt_wire_frame *
                            mlt_wire_peer(me->wire, link->pair->first_worker + frame->from), frame,
                            &room, &fault);
     if (fault) {
-        distrust(link, fault);
+        mlt_tcp_distrust(link, fault);
         return false;
     }
     memcpy(&link->head, frame, mlt_wire_frame_data_at(frame));
@@ -318,6 +333,12 @@ static void end_mark(tcp_worker *me, tcp_link *link, bool spoke)
     tcp_house *house = me->house;
     link->at += MLT_WIRE_FRAME_HEAD;
     atomic_store_explicit(&link->state, TCP_ENDED, memory_order_relaxed);
+    for (int i = 0; link->by_fabric && i < LINKS; i++) {
+        tcp_link *connection = atomic_load_explicit(&link->pair->links[i], memory_order_acquire);
+        uint32_t up = TCP_UP; // it will be closed without a mark of its own
+        if (connection)
+            (void)atomic_compare_exchange_strong(&connection->state, &up, TCP_ENDED);
+    }
     atomic_store_explicit(&link->pair->gone, 1, memory_order_relaxed);
     if (!spoke)
         return;
@@ -339,11 +360,36 @@ static bool speaks_here(tcp_link *link)
            none == link;
 }
 
+// About the fabric, or by it. False: the link was shut.
+static bool take_way(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame)
+{
+    const char *fault = NULL;
+    tcp_pair *pair = link->pair;
+    if ((frame->kind == MLT_WIRE_FRAME_FETCH) != link->by_fabric)
+        fault = "it comes by the wrong way";
+    else if (frame->kind == MLT_WIRE_FRAME_OFFER && pair->way)
+        mlt_way_heard_offer(pair, frame);
+    else if (frame->kind == MLT_WIRE_FRAME_SWITCH && pair->way)
+        mlt_way_heard_switch(pair);
+    else if (frame->kind == MLT_WIRE_FRAME_FETCH)
+        mlt_way_fetch(me, link, frame, named_place(me, link, frame, &fault));
+    else if (frame->kind == MLT_WIRE_FRAME_SWITCH)
+        fault = "there is no fabric here";
+    if (fault)
+        mlt_tcp_distrust(link, fault);
+    return !fault;
+}
+
+static bool is_about_way(const mlt_wire_frame *frame)
+{
+    return frame->kind >= MLT_WIRE_FRAME_OFFER;
+}
+
 // One frame of what was read, if it is there as a whole. False: not yet, or the link was shut.
 static bool take_frame(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough)
 {
     if (link->landing)
-        return land(link) && deliver(me, link, &link->head, taker, enough);
+        return land(link) && mlt_tcp_deliver(me, link, &link->head, taker, enough);
     uint32_t there = link->end - link->at;
     const mlt_wire_frame *frame = (const mlt_wire_frame *)(const void *)(link->room + link->at);
     if (there < MLT_WIRE_FRAME_HEAD)
@@ -358,16 +404,22 @@ static bool take_frame(tcp_worker *me, tcp_link *link, const mlt_wire_taker *tak
     if (!fault && !link->heard && !speaks_here(link))
         fault = "messages come by two connections";
     if (MLT_UNLIKELY(fault != NULL)) {
-        distrust(link, fault);
+        mlt_tcp_distrust(link, fault);
         return false;
     }
     uint64_t needs = stored_bytes(frame);
     if (there < needs)
         return false;
+    if (MLT_UNLIKELY(is_about_way(frame))) {
+        if (!take_way(me, link, frame))
+            return false;
+        link->at += (uint32_t)needs;
+        return true;
+    }
     link->lands = has_to_land(frame);
     if (link->lands)
         return begin_landing(me, link, frame, taker);
-    if (!deliver(me, link, frame, taker, enough))
+    if (!mlt_tcp_deliver(me, link, frame, taker, enough))
         return false;
     link->at += (uint32_t)needs;
     return true;
@@ -428,7 +480,7 @@ static bool fill(tcp_link *link, bool *dry)
         // Writing may have failed first, and have taken the reason with it.
         int error = n < 0 ? errno : link->pair->error == EPIPE ? 0 : link->pair->error;
         if (error == EBADMSG) {
-            distrust(link, "it was not encrypted by the other side, or was changed");
+            mlt_tcp_distrust(link, "it was not encrypted by the other side, or was changed");
             return false;
         }
         broke(link, error ? strerror(error) : "it was closed without its end mark");
@@ -465,4 +517,16 @@ bool mlt_tcp_read(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, b
     }
     tcp_unlock(&link->reading);
     return any;
+}
+
+bool mlt_tcp_take_packet(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough)
+{
+    while (link->at < link->end && !*enough && !is_deaf(link)) {
+        if (take_frame(me, link, taker, enough))
+            continue;
+        // Data that land may go on in the next packet; nothing else is cut.
+        if (!is_deaf(link) && !(link->landing && link->at == link->end))
+            mlt_tcp_distrust(link, "a packet ends inside of a frame");
+    }
+    return link->at >= link->end || is_deaf(link);
 }

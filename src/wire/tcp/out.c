@@ -5,6 +5,7 @@
 
 #include "os/tcp.h"
 #include "wire/tcp/tcp_int.h"
+#include "wire/tcp/way.h"
 
 enum { PIECES = 48 };
 
@@ -36,9 +37,10 @@ bool mlt_tcp_pending(tcp_pair *pair)
 {
     if (mlt_tcp_is_sealed(pair))
         return true;
+    bool out = mlt_way_is_out(pair); // references that are being read are nothing to be written
     for (uint32_t i = 0; i < pair->house->workers; i++) {
         const mlt_tube *tube = tube_of(pair, i);
-        if (tube && !mlt_tube_is_empty(tube))
+        if (tube && !(out ? mlt_tube_has_no_frames(tube) : mlt_tube_is_empty(tube)))
             return true;
     }
     return false;
@@ -133,7 +135,8 @@ static bool write_some(tcp_pair *pair, tcp_link *link, bool *any)
     bool whole = (uint64_t)n == b.bytes,
          full = link->cipher ? mlt_cipher_pending(link->cipher) : !whole;
     atomic_store_explicit(&pair->blocked, full, memory_order_relaxed);
-    return !full && (!whole || b.count == PIECES);
+    pair->inside = !whole || b.count == PIECES;
+    return !full && pair->inside;
 }
 
 static bool write_all(tcp_pair *pair)
@@ -143,12 +146,23 @@ static bool write_all(tcp_pair *pair)
     bool any = false;
     if (atomic_load_explicit(&pair->gone, memory_order_relaxed)) {
         atomic_store_explicit(&pair->sealed, 0, memory_order_relaxed);
-        return drop_all(pair);
+        if (pair->way)
+            mlt_way_begin_drop(pair);
+        any = drop_all(pair);
+        if (pair->way)
+            mlt_way_end_drop(pair);
+        return any;
     }
     if (!link || pair->mute || atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT)
         return false;
+    if (pair->way && mlt_way_is_out(pair))
+        return mlt_way_write(pair);
+    if (pair->way && !pair->inside && !mlt_way_write_control(pair, link))
+        return false;
     while (write_some(pair, link, &any)) {
     }
+    if (pair->way && !pair->inside && !pair->mute && mlt_way_switch(pair, link))
+        any |= mlt_way_write(pair);
     return any;
 }
 

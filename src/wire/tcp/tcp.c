@@ -11,6 +11,7 @@
 #include "os/os.h"
 #include "os/tcp.h"
 #include "wire/tcp/tcp_int.h"
+#include "wire/tcp/way.h"
 
 static bool is_gone(const tcp_pair *pair)
 {
@@ -29,6 +30,13 @@ static mlt_tube *own_tube(const tcp_lane *lane)
 
 // ---- A worker
 
+static void set_open(const tcp_worker *me, bool open)
+{
+    pthread_mutex_lock(&me->house->lock);
+    me->house->mail[me->index].open = open;
+    pthread_mutex_unlock(&me->house->lock);
+}
+
 static mlt_status open_worker(mlt_wire *wire, int ctl)
 {
     uint32_t proc = mlt_job_place_at(wire->job, wire->self)->proc;
@@ -42,6 +50,7 @@ static mlt_status open_worker(mlt_wire *wire, int ctl)
     me->house = house;
     me->index = wire->self - house->first_worker;
     wire->far = me;
+    set_open(me, true);
     // release: pairs with begin_landing.
     atomic_store_explicit(&house->mail[me->index].worker, me, memory_order_release);
     return MLT_OK;
@@ -50,6 +59,7 @@ static mlt_status open_worker(mlt_wire *wire, int ctl)
 static void close_worker(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
+    set_open(me, false);
     mlt_tcp_leave(me->house);
     free(me->seats);
     free(me);
@@ -62,7 +72,9 @@ static mlt_status meet(mlt_wire *wire, mlt_peer *peer)
     mlt_far_peer *far = calloc(1, sizeof *far);
     if (!far)
         return MLT_ERR_NO_MEMORY;
-    tcp_pair *pair = mlt_tcp_pair(me->house, mlt_job_place_at(wire->job, peer->worker)->proc);
+    tcp_pair *pair =
+        mlt_tcp_pair(me->house, peer->foreign ? mlt_worlds_place(wire->worlds, peer->worker).proc
+                                              : mlt_job_place_at(wire->job, peer->worker)->proc);
     far->peer = peer;
     far->lane = mlt_tcp_lane(pair, me->index);
     far->to = peer->worker - pair->first_worker;
@@ -76,6 +88,14 @@ static void forget(mlt_wire *wire, mlt_peer *peer)
 {
     (void)wire;
     free(peer->far);
+}
+
+static void tidy(mlt_wire *wire)
+{
+    tcp_worker *me = tcp_of(wire);
+    pthread_mutex_lock(&me->house->lock);
+    mlt_tcp_tidy(me);
+    pthread_mutex_unlock(&me->house->lock);
 }
 
 static bool peer_is_gone(const mlt_peer *peer)
@@ -179,7 +199,7 @@ static void post(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 
 static void post_data(mlt_wire *wire, mlt_peer *peer, mlt_slot *slot)
 {
-    wire->sent++;
+    wire->sent += !peer->foreign;
     frame_of(slot)->kind = MLT_WIRE_FRAME_DATA;
     post_frame(wire, peer, frame_of(slot));
 }
@@ -202,7 +222,7 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame_kind kind
     if (!count)
         return false;
     *ticket = count;
-    wire->sent++;
+    wire->sent += !peer->foreign;
     soil(tcp_of(wire), peer->far->lane);
     return true;
 }
@@ -228,7 +248,7 @@ static bool tell_consumed(tcp_worker *me, mlt_far_peer *far)
     memset(frame, 0, sizeof *frame);
     head_of(me, far, frame, MLT_WIRE_FRAME_CREDIT, 0, 0);
     frame->slot.bytes = far->told = far->consumed;
-    me->wire->sent++;
+    me->wire->sent += !far->peer->foreign;
     post_frame(me->wire, far->peer, frame);
     return true;
 }
@@ -305,19 +325,33 @@ static void await(mlt_wire *wire)
     (void)push(wire);
 }
 
+// Nothing but the end comes by a connection whose other side sends by the fabric.
+static void cool(tcp_worker *me)
+{
+    for (uint32_t i = 0; i < me->hot_count;)
+        if (mlt_way_is_in(me->seats[me->hot[i]].link->pair))
+            me->hot[i] = me->hot[--me->hot_count];
+        else
+            i++;
+}
+
 static bool look(mlt_wire *wire, const mlt_wire_taker *taker)
 {
     tcp_worker *me = tcp_of(wire);
     bool any = mlt_tcp_take_links(me), enough = false;
     for (uint32_t i = 0; i < me->hot_count && !enough; i++)
         any |= mlt_tcp_read(me, me->seats[me->hot[i]].link, taker, &enough);
+    if (me->house->fabric) {
+        cool(me);
+        any |= mlt_way_poll(me, taker, &enough);
+    }
     if (me->house->workers > 1)
         any |= mlt_tcp_take_mail(me, taker, &enough);
     return any;
 }
 
 // Nothing that came for the worker is left, at the end of the pair.
-static bool has_no_mail(const tcp_lane *lane)
+bool mlt_tcp_has_no_mail(const tcp_lane *lane)
 {
     return !atomic_load_explicit(&lane->queued, memory_order_relaxed) && !lane->taken &&
            !atomic_load_explicit(&lane->spills, memory_order_relaxed) &&
@@ -328,7 +362,26 @@ static bool has_ended(const mlt_peer *peer)
 {
     const tcp_lane *lane = peer->far->lane;
     // acquire: the mail that came before is seen; pairs with end_mark.
-    return atomic_load_explicit(&lane->pair->ended, memory_order_acquire) && has_no_mail(lane);
+    return atomic_load_explicit(&lane->pair->ended, memory_order_acquire) &&
+           mlt_tcp_has_no_mail(lane);
+}
+
+static bool job_has_ended(mlt_wire *wire, const mlt_world *world)
+{
+    tcp_worker *me = tcp_of(wire);
+    tcp_house *house = me->house;
+    uint32_t ended = 0;
+    if (atomic_load_explicit(&house->ends, memory_order_relaxed) < world->shape.procs)
+        return false; // no need to count
+    pthread_mutex_lock(&house->abroad_lock);
+    for (tcp_pair *pair = house->abroad; pair; pair = pair->next) {
+        const tcp_lane *lane = atomic_load_explicit(&pair->lanes[me->index], memory_order_acquire);
+        // acquire: as in has_ended.
+        if (pair->world == world && atomic_load_explicit(&pair->ended, memory_order_acquire))
+            ended += !lane || mlt_tcp_has_no_mail(lane);
+    }
+    pthread_mutex_unlock(&house->abroad_lock);
+    return ended == world->shape.procs;
 }
 
 static bool some_ended(mlt_wire *wire)
@@ -347,8 +400,9 @@ static bool some_ended(mlt_wire *wire)
 static bool wants_to_write(tcp_worker *me, const tcp_link *link)
 {
     tcp_pair *pair = link->pair;
-    const tcp_lane *lane = atomic_load_explicit(&pair->lanes[me->index], memory_order_relaxed);
-    return lane && lane->dirty && !pair->mute &&
+    // acquire: another worker may have made it; pairs with mlt_tcp_lane.
+    const tcp_lane *lane = atomic_load_explicit(&pair->lanes[me->index], memory_order_acquire);
+    return lane && lane->dirty && !pair->mute && !mlt_way_is_out(pair) &&
            atomic_load_explicit(&pair->links[0], memory_order_relaxed) == link;
 }
 
@@ -375,7 +429,9 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
         seat->writes = writes;
         any |= seat->listens;
     }
-    return any;
+    if (mlt_way_fd(me->house) >= 0 && !me->hears_fabric)
+        me->hears_fabric = listen(arg, mlt_way_fd(me->house), FABRIC_NUMBER, true, false);
+    return any || me->hears_fabric;
 }
 
 static bool has_stopped(const tcp_worker *me)
@@ -389,7 +445,8 @@ static bool has_stopped(const tcp_worker *me)
 static bool has_work(const mlt_wire *wire)
 {
     const tcp_worker *me = tcp_of(wire);
-    return me->dirty || me->busy || me->new_seats || has_stopped(me);
+    return me->dirty || me->busy || me->new_seats || has_stopped(me) ||
+           atomic_load_explicit(&me->house->held_count, memory_order_relaxed);
 }
 
 static bool is_ready(mlt_wire *wire)
@@ -400,26 +457,32 @@ static bool is_ready(mlt_wire *wire)
         atomic_load(&me->house->ends) != me->ends_seen ||
         atomic_load(&me->house->mail[me->index].first))
         return true;
-    return push(wire);
+    return push(wire) || (me->house->fabric && !mlt_way_may_sleep(me));
 }
 
 static bool is_cold(const mlt_wire *wire)
 {
-    return tcp_of(wire)->seat_count > HOT;
+    return tcp_of(wire)->seats_taken > tcp_of(wire)->hot_count;
 }
 
-static void rang(mlt_wire *wire, uint32_t number)
+// Hot connections and the fabric are looked at in any case, and the fabric's descriptor may stay ready
+// until somebody wants to sleep on it.
+static bool rang(mlt_wire *wire, uint32_t number)
 {
     tcp_worker *me = tcp_of(wire);
     for (uint32_t i = 0; number == UINT32_MAX && i < me->seat_count; i++) {
         me->seats[i].listens = false;
         me->new_seats = true;
     }
+    if (number == UINT32_MAX)
+        me->hears_fabric = false;
     for (uint32_t i = 0; i < me->hot_count; i++)
         if (me->hot[i] == number)
-            return;
-    if (number < me->seat_count)
-        mlt_tcp_heat(me, number);
+            return false;
+    if (number >= me->seat_count || is_shut(me->seats[number].link))
+        return false;
+    mlt_tcp_heat(me, number);
+    return true;
 }
 
 static void patrol(mlt_wire *wire)
@@ -436,14 +499,26 @@ static void patrol(mlt_wire *wire)
         }
         tcp_unlock(&link->reading);
     }
+    if (atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxed))
+        tidy(wire);
+    if (me->house->fabric)
+        mlt_way_patrol(me);
 }
 
 // ---- The end
 
+// A process of another job without a connection gets none once the bond was given up.
+static bool is_out_of_reach(const tcp_pair *pair)
+{
+    return is_gone(pair) ||
+           (pair->world && !atomic_load_explicit(&pair->links[0], memory_order_relaxed) &&
+            !atomic_load_explicit(&pair->world->bond, memory_order_relaxed));
+}
+
 static bool has_to_leave(const tcp_worker *me)
 {
     for (const tcp_lane *lane = me->dirty; lane; lane = lane->next_dirty)
-        if (!is_gone(lane->pair))
+        if (!is_out_of_reach(lane->pair))
             return true;
     return false;
 }
@@ -452,7 +527,7 @@ static bool has_to_leave(const tcp_worker *me)
 static void wait_a_moment(tcp_worker *me)
 {
     enum { MOST = 16, MS = 5 };
-    struct pollfd fds[MOST];
+    struct pollfd fds[MOST + 1];
     nfds_t n = 0;
     for (uint32_t i = 0; i < me->seat_count && n < MOST; i++) {
         const tcp_link *link = me->seats[i].link;
@@ -460,7 +535,9 @@ static void wait_a_moment(tcp_worker *me)
             fds[n++] = (struct pollfd){.fd = link->fd,
                                        .events = POLLIN | (wants_to_write(me, link) ? POLLOUT : 0)};
     }
-    (void)poll(fds, n, MS);
+    fds[n] = (struct pollfd){.fd = mlt_way_fd(me->house), .events = POLLIN};
+    if (!me->house->fabric || mlt_way_may_sleep(me))
+        (void)poll(fds, n + 1, fds[n].fd < 0 && me->house->fabric ? 1 : MS);
     patrol(me->wire);
 }
 
@@ -472,6 +549,8 @@ static void read_all(tcp_worker *me)
     (void)mlt_tcp_take_links(me);
     for (uint32_t i = 0; i < me->seat_count; i++)
         (void)mlt_tcp_read(me, me->seats[i].link, &mlt_wire_nobody, &enough);
+    if (me->house->fabric)
+        (void)mlt_way_poll(me, &mlt_wire_nobody, &enough);
     if (me->house->workers > 1)
         (void)mlt_tcp_take_mail(me, &mlt_wire_nobody, &enough);
 }
@@ -490,17 +569,25 @@ static void withdraw(tcp_worker *me)
             link->land = NULL;
         tcp_unlock(&link->reading);
     }
+    if (house->fabric)
+        mlt_way_withdraw(me);
 }
 
 // The end mark, as far as there is room.
 static void write_mark(tcp_link *link)
 {
+    if (is_shut(link))
+        return;
     bool sends = atomic_load_explicit(&link->pair->links[0], memory_order_relaxed) == link;
     mlt_wire_frame end = {.kind = MLT_WIRE_FRAME_END, .slot = {.flags = sends}};
     struct iovec piece = {.iov_base = (char *)&end + link->marked,
                           .iov_len = MLT_WIRE_FRAME_HEAD - link->marked};
-    if (is_shut(link) || link->pair->mute || link->finished)
+    if (link->pair->mute || link->finished)
         return;
+    if (sends && mlt_way_is_out(link->pair)) {
+        mlt_way_write_mark(link->pair);
+        return;
+    }
     ssize_t n = piece.iov_len ? mlt_tcp_send(link, &piece, 1) : 0;
     link->marked += n > 0 ? (uint32_t)n : 0;
     bool whole = link->marked == MLT_WIRE_FRAME_HEAD;
@@ -518,8 +605,13 @@ static void write_mark(tcp_link *link)
 // So it is closed when the peer has all, or has said that it sends nothing more.
 static bool is_settled(const tcp_link *link)
 {
-    if (is_shut(link) || link->pair->mute)
+    if (is_shut(link))
         return true;
+    bool sends = atomic_load_explicit(&link->pair->links[0], memory_order_relaxed) == link;
+    if (link->pair->mute)
+        return true;
+    if (sends && mlt_way_is_out(link->pair))
+        return mlt_way_is_settled(link->pair);
     return link->finished && (atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP ||
                               mlt_os_tcp_unsent(link->fd) <= 0);
 }
@@ -561,6 +653,7 @@ const mlt_transport mlt_tcp = {
     .close = close_worker,
     .meet = meet,
     .forget = forget,
+    .tidy = tidy,
     .reserve = reserve,
     .post = post,
     .post_data = post_data,
@@ -573,6 +666,7 @@ const mlt_transport mlt_tcp = {
     .is_gone = peer_is_gone,
     .has_ended = has_ended,
     .some_ended = some_ended,
+    .job_has_ended = job_has_ended,
     .listen = listen_to,
     .ready = is_ready,
     .has_work = has_work,

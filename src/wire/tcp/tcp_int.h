@@ -23,6 +23,7 @@
 #include "boot/ctl.h"
 #include "os/jitter.h"
 #include "wire/frame.h"
+#include "wire/ofi/fabric.h"
 #include "wire/tcp/cipher.h"
 #include "wire/tcp/tube.h"
 #include "wire/wire.h"
@@ -30,6 +31,7 @@
 struct iovec;
 typedef struct tcp_house tcp_house;
 typedef struct tcp_pair tcp_pair;
+typedef struct tcp_way tcp_way; // way.h
 
 enum {
     TUBE_BYTES = 2 * MLT_WIRE_FRAME_LARGEST, // so that the largest frame always finds room in time
@@ -37,8 +39,10 @@ enum {
     // The same of a link that encrypts, which has buffers of its own: the rest of a frame, and a
     // record.
     CIPHER_ROOM_BYTES = 2 * MLT_WIRE_FRAME_LARGEST,
-    LINKS = 2, // of a pair
-    HOT = 4,   // links that an awake worker looks at all the time
+    LINKS = 2,                  // of a pair
+    HOT = 4,                    // links that an awake worker looks at all the time
+    FABRIC_HELD = 32,           // packets that wait
+    FABRIC_NUMBER = 0x7fffffff, // of the fabric's descriptor, among those of links
     WINDOW =
         4 * MLT_WIRE_FRAME_LARGEST, // bytes under way between two workers, if the receiver is one
                                     // of several of its process
@@ -74,6 +78,7 @@ typedef struct tcp_link {
     uint32_t marked;    // bytes of our end mark that were written
     bool finished;      // nothing follows it
     mlt_cipher *cipher; // NULL: it does not encrypt
+    bool by_fabric;     // no connection, but the pair's way: what is in the room is a packet
 } tcp_link;
 
 // A frame that found no room in the mail.
@@ -101,7 +106,11 @@ typedef struct tcp_lane {
 
 struct tcp_pair {
     tcp_house *house;
-    uint32_t proc;                    // the other one
+    const mlt_world *world; // that it is of; NULL: the own job
+    tcp_pair *next;         // of other jobs
+    bool *left;    // [house->workers] that have left it; NULL: it is not retired (retire.c)
+    bool stays;    // a worker that is about to leave has something left there
+    uint32_t proc; // the other one
     uint32_t workers, first_worker;   // of it
     _Atomic(tcp_link *) links[LINKS]; // we send by the first
     _Atomic(tcp_link *) speaks;       // the one by which the other process sends
@@ -115,12 +124,15 @@ struct tcp_pair {
     bool mute;                        // writing has failed; reading will tell why
     int error;                        // with that errno
     uint32_t turn;                    // the lane that was written last, perhaps to a part
+    bool inside;                      // ... so that a frame has to go on
+    tcp_way *way;                     // NULL: there is no fabric
     _Atomic(tcp_lane *) lanes[];      // [house->workers]
 };
 
 typedef struct tcp_seat { // a worker's part of a link
     tcp_link *link;
     bool listens, writes; // as the worker listens to it
+    bool fresh;           // what it has to offer was not sent yet
 } tcp_seat;
 
 typedef struct tcp_worker { // wire->far
@@ -133,7 +145,9 @@ typedef struct tcp_worker { // wire->far
     tcp_lane *busy;  // lanes whose mail was not taken to the end
     tcp_seat *seats; // [seat_count], as house->links
     uint32_t seat_count, seat_room;
-    bool new_seats; // some that the worker does not listen to yet
+    uint32_t seats_taken; // those that are not vacant
+    bool new_seats;       // some that the worker does not listen to yet
+    bool hears_fabric;    // it listens to the fabric
     uint32_t hot[HOT], hot_count, hot_next;
     struct mlt_far_peer *owing; // peers that are to hear of what was consumed
 } tcp_worker;
@@ -147,12 +161,33 @@ struct tcp_house {
     _Atomic uint32_t living; // ... that have not ended
     _Atomic uint32_t ends;   // processes whose end mark has come
     pthread_mutex_t lock;    // of the lists below, and of the control channel
-    tcp_link **links;
+    tcp_link **links;        // by their numbers; NULL: a number to be used again
     uint32_t link_count, link_room;
-    _Atomic(tcp_pair *) *pairs; // [job->procs]
+    _Atomic(tcp_pair *) *pairs;  // [job->procs]
+    tcp_pair *abroad;            // processes of other jobs
+    pthread_mutex_t abroad_lock; // of that list; inside of `lock`
+    tcp_pair *retired;           // those that have ended, and that some worker may still look at
+    mlt_fabric *fabric;          // NULL: none
+    bool fabric_demanded;
+    _Atomic uint32_t fabric_lock;       // of what follows, and of all ways
+    mlt_fabric_event held[FABRIC_HELD]; // packets that were not taken, oldest first
+    uint32_t held_first, held_at;       // where they begin; bytes of the first that were taken
+    unsigned char *aligned;             // for a packet that lies at no multiple of 8
+    _Atomic uint32_t held_count;
+    tcp_way *busy_ways;    // with HELLO or CONTROL to be sent
+    tcp_way *blocked_ways; // that found no room
+    struct tcp_fetch *spare_fetches;
+    tcp_way *complains;    // what was refused is told in a moment; NULL: nothing
+    uint64_t complains_ns; // since then
+    char complaint[256];
+    pthread_t looker; // polls for sleepers, where the fabric has no descriptor
+    bool has_looker;
+    _Atomic uint32_t looker_ends;
     struct tcp_mail {
         _Alignas(64) _Atomic(tcp_lane *) first; // lanes with mail, last one first
         _Atomic(tcp_worker *) worker;           // NULL: not there yet, or no longer
+        uint32_t fetches;                       // reads into its memory that are under way
+        bool open;                              // it may look at pairs and links
     } mail[];                                   // [workers]
 };
 
@@ -191,12 +226,18 @@ static inline tcp_worker *tcp_of(const mlt_wire *wire)
 tcp_house *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl); // NULL: no memory
 void mlt_tcp_leave(tcp_house *house);
 tcp_pair *mlt_tcp_pair(tcp_house *house, uint32_t proc); // made when it is first asked for
+mlt_worlds *mlt_tcp_worlds(tcp_house *house);
 tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker); // the same
+void mlt_tcp_free_pair(tcp_pair *pair);                  // and its links
 bool mlt_tcp_take_links(tcp_worker *me);                 // those that have come
 void mlt_tcp_heat(tcp_worker *me, uint32_t number);      // that link is looked at from now on
 void mlt_tcp_want(tcp_pair *pair);
 void mlt_tcp_lose(tcp_pair *pair, const char *why); // tells, once
 void mlt_tcp_wake(tcp_house *house, uint32_t worker);
+
+// retire.c: what ended processes of other jobs leave. With the house's lock.
+void mlt_tcp_tidy(tcp_worker *me);
+extern tcp_link mlt_tcp_vacant; // of a seat or number that has no link: shut, and of no pair
 
 // out.c
 bool mlt_tcp_carry(tcp_pair *pair);     // writes what can be written; true: something was
@@ -209,8 +250,15 @@ ssize_t mlt_tcp_send(tcp_link *link, const struct iovec *pieces, uint32_t count)
 bool mlt_tcp_read(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough);
 bool mlt_tcp_take_mail(tcp_worker *me, const mlt_wire_taker *taker, bool *enough);
 void mlt_tcp_shut(tcp_link *link); // inside its lock
+void mlt_tcp_distrust(tcp_link *link, const char *fault);
+// A frame for whom it is addressed to. False: the link was shut.
+bool mlt_tcp_deliver(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
+                     const mlt_wire_taker *taker, bool *enough);
+// Frames of a packet that is the link's room. False: some are left, because it is enough.
+bool mlt_tcp_take_packet(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, bool *enough);
 
 // tcp.c
+bool mlt_tcp_has_no_mail(const tcp_lane *lane);
 void mlt_tcp_consumed(tcp_worker *me, mlt_far_peer *far, uint64_t bytes);
 
 #endif

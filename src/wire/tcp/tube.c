@@ -55,7 +55,7 @@ static cursor begin(const mlt_tube *tube)
     return (cursor){.head = atomic_load_explicit(&tube->head, memory_order_relaxed),
                     .offset = tube->out_offset,
                     .done = tube->reference_done,
-                    .reference = atomic_load_explicit(&tube->reference_head, memory_order_relaxed)};
+                    .reference = tube->reference_taken};
 }
 
 static const unsigned char zeros[8];
@@ -123,17 +123,24 @@ uint32_t mlt_tube_pieces(const mlt_tube *tube, struct iovec *pieces, uint32_t mo
     return n;
 }
 
-static bool give_back(mlt_tube *tube, const cursor *c)
+bool mlt_tube_starves(const mlt_tube *tube)
 {
-    tube->out_offset = c->offset;
-    tube->reference_done = c->done;
-    // release: pairs with mlt_tube_reserve and mlt_tube_has_left.
-    atomic_store_explicit(&tube->head, c->head, memory_order_release);
-    atomic_store_explicit(&tube->reference_head, c->reference, memory_order_release);
     mlt_jitter();
     // Pairs with the fence of a producer that raises `starved` and then looks once more.
     atomic_thread_fence(memory_order_seq_cst);
     return atomic_load_explicit(&tube->starved, memory_order_relaxed) != 0;
+}
+
+static bool give_back(mlt_tube *tube, const cursor *c)
+{
+    tube->out_offset = c->offset;
+    tube->reference_done = c->done;
+    tube->reference_taken = c->reference;
+    tube->reference_left = 0;
+    // release: pairs with mlt_tube_reserve and mlt_tube_has_left.
+    atomic_store_explicit(&tube->head, c->head, memory_order_release);
+    atomic_store_explicit(&tube->reference_head, c->reference, memory_order_release);
+    return mlt_tube_starves(tube);
 }
 
 bool mlt_tube_wrote(mlt_tube *tube, uint64_t bytes)
@@ -163,4 +170,43 @@ bool mlt_tube_drop(mlt_tube *tube)
         advance(tube, &c, piece.iov_len, references);
         end_reference(tube, &c, references);
     }
+}
+
+// ---- Frames and their references
+
+const mlt_wire_frame *mlt_tube_front(mlt_tube *tube, const mlt_tube_reference **reference)
+{
+    const mlt_wire_frame *frame = mlt_tube_peek(tube);
+    *reference = NULL;
+    // acquire: pairs with mlt_tube_publish_reference. That of a frame that was seen is seen as well.
+    if (!frame ||
+        tube->reference_taken == atomic_load_explicit(&tube->reference_tail, memory_order_acquire))
+        return frame;
+    const mlt_tube_reference *next = &tube->references[tube->reference_taken % MLT_TUBE_REFERENCES];
+    if (next->at ==
+        atomic_load_explicit(&tube->head, memory_order_relaxed) + mlt_wire_frame_data_at(frame))
+        *reference = next;
+    return frame;
+}
+
+uint64_t mlt_tube_take(mlt_tube *tube, uint64_t bytes, bool has_reference)
+{
+    mlt_tube_consume(tube, bytes);
+    return has_reference ? ++tube->reference_taken : 0;
+}
+
+void mlt_tube_leave(mlt_tube *tube, uint64_t reference)
+{
+    uint64_t head = atomic_load_explicit(&tube->reference_head, memory_order_relaxed);
+    if (reference <= head)
+        return; // all were dropped
+    tube->reference_left |= UINT32_C(1) << (reference - 1) % MLT_TUBE_REFERENCES;
+    uint32_t bit;
+    while (head != tube->reference_taken &&
+           (bit = UINT32_C(1) << head % MLT_TUBE_REFERENCES, tube->reference_left & bit)) {
+        tube->reference_left &= ~bit;
+        head++;
+    }
+    // release: pairs with mlt_tube_has_left.
+    atomic_store_explicit(&tube->reference_head, head, memory_order_release);
 }

@@ -40,6 +40,9 @@ typedef struct mlt_tube {
     _Alignas(64) _Atomic uint64_t head;
     uint64_t out_offset;
     uint64_t reference_done; // bytes of the first reference that were taken
+    uint64_t
+        reference_taken; // count; those before it that were not read yet are not in reference_head
+    uint32_t reference_left; // a bit for each of these that was read
     _Atomic uint64_t reference_head;
     uint64_t size;
     unsigned char memory[] __attribute__((aligned(64)));
@@ -103,6 +106,12 @@ static inline bool mlt_tube_is_empty(const mlt_tube *tube)
                atomic_load_explicit(&tube->reference_tail, memory_order_relaxed);
 }
 
+static inline bool mlt_tube_has_no_frames(const mlt_tube *tube)
+{
+    return atomic_load_explicit(&tube->tail, memory_order_acquire) ==
+           atomic_load_explicit(&tube->head, memory_order_relaxed);
+}
+
 // ---- the consumer that takes frames
 
 // The next frame, or NULL.
@@ -142,5 +151,22 @@ bool mlt_tube_wrote(mlt_tube *tube, uint64_t bytes);
 
 // Everything is dropped. True as above.
 bool mlt_tube_drop(mlt_tube *tube);
+
+// ---- the consumer that takes frames and their references
+
+struct mlt_wire_frame;
+
+// The next frame, or NULL; *reference: its data, NULL: they are in it, or it has none.
+const struct mlt_wire_frame *mlt_tube_front(mlt_tube *tube, const mlt_tube_reference **reference);
+
+// That frame was taken, of which so many bytes are in the tube, and its reference, if it has one: the
+// count of references after it, otherwise 0. Its data are not read yet.
+uint64_t mlt_tube_take(mlt_tube *tube, uint64_t bytes, bool has_reference);
+
+// The data of a reference that was taken were read. Any order.
+void mlt_tube_leave(mlt_tube *tube, uint64_t reference);
+
+// After any of these: whether the producer waits for room, or for its references.
+bool mlt_tube_starves(const mlt_tube *tube);
 
 #endif

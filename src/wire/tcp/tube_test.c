@@ -138,6 +138,7 @@ static void drops(void)
     const uint64_t first = UINT32_MAX - UINT64_C(5); // more references than 32 bits count
     atomic_store(&tube->reference_head, first);
     atomic_store(&tube->reference_tail, first);
+    tube->reference_taken = first;
     for (int round = 0; round < 10; round++) {
         memset(mlt_tube_reserve(tube, 400), 1, 400);
         mlt_tube_publish(tube, 400);

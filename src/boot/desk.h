@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A desk: where a rank asks its agent (mpirun, or the agent of another host) for ports and for
+// connections to other jobs. A stream of its own for each conversation: the rank makes a pair of
+// sockets and sends one end through the control channel (MLT_CTL_DESK). Each message is a head and a
+// body; each question has one answer, which may take as long as somebody else takes to connect. The
+// rank gives up by closing its end.
+//
+//     question            body                            answer
+//     OPEN                                                NAME: the port's name
+//     CLOSE               the port's name                 DONE
+//     ACCEPT              the port's name                 LINE: mlt_desk_line, and a descriptor
+//     CONNECT             a port's name                   LINE: the same
+//     JOIN                mlt_desk_bond, mlt_desk_run[]   CARD: this host's card
+//     LEARN               mlt_desk_card, card; ...        DONE
+//     WATCH               uint64_t, the bond              DONE
+//
+// Any of them may be answered by ERROR, with a sentence.
+//
+// A *line* is a connection between the roots of two sides that become connected. A *bond* is what
+// the agents know of two sides: their processes and hosts, numbered one side after the other, and the
+// key under which they may be connected. A process that has joined a bond asks for connections by
+// MLT_CTL_WANT, and gives it up by MLT_CTL_PARTED.
+#ifndef MLT_BOOT_DESK_H
+#define MLT_BOOT_DESK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef enum mlt_desk_type {
+    MLT_DESK_OPEN = 1,
+    MLT_DESK_CLOSE,
+    MLT_DESK_ACCEPT,
+    MLT_DESK_CONNECT,
+    MLT_DESK_JOIN,
+    MLT_DESK_LEARN,
+    MLT_DESK_WATCH,
+    MLT_DESK_NAME = 100,
+    MLT_DESK_LINE,
+    MLT_DESK_CARD,
+    MLT_DESK_DONE,
+    MLT_DESK_ERROR,
+} mlt_desk_type;
+
+enum {
+    MLT_DESK_MOST = 64 << 20,
+    MLT_DESK_SEALED = 96,
+    MLT_DESK_CARD_MOST = 1024,
+    MLT_DESK_OTHER = 96
+};
+
+typedef struct mlt_desk_head {
+    uint32_t type, length;
+} mlt_desk_head;
+
+// The bond's number and its key, which only the agents of this job can read.
+typedef struct mlt_desk_line {
+    uint64_t bond;
+    uint8_t sealed[MLT_DESK_SEALED];
+    uint32_t encrypts, unused; // --encrypt
+} mlt_desk_line;
+
+typedef struct mlt_desk_bond {
+    uint64_t bond;
+    uint8_t sealed[MLT_DESK_SEALED];
+    uint32_t encrypts;
+    uint32_t procs, hosts;       // of all jobs in it
+    uint32_t own_proc, own_host; // where those of this job begin
+    uint32_t runs;               // mlt_desk_run that follow
+    char other[MLT_DESK_OTHER];  // the other side, for messages
+} mlt_desk_bond;
+
+typedef struct mlt_desk_run { // processes that follow each other on one host
+    uint32_t host, procs;
+} mlt_desk_run;
+
+typedef struct mlt_desk_card { // the card follows, filled up to a multiple of 4
+    uint32_t host, bytes;
+} mlt_desk_card;
+
+// What has come of a message.
+typedef struct mlt_desk_in {
+    unsigned char *bytes;
+    size_t count, room;
+    int fd; // that came with it; -1: none
+} mlt_desk_in;
+
+// A new desk at the agent behind that control channel; *fd is the caller's, and does not block.
+mlt_status mlt_desk_open(int ctl, int *fd) MLT_MUST_CHECK;
+
+// Writes a message; blocks the thread until it is written. pass: a descriptor that goes with it, or
+// -1; it stays the caller's.
+mlt_status mlt_desk_say(int fd, mlt_desk_type type, const void *body, size_t length,
+                        int pass) MLT_MUST_CHECK;
+
+// Reads on, without blocking. MLT_OK: a message is there, in `in` (head and body) until the next
+// call; a zero byte follows it. MLT_PENDING, MLT_ERR_CLOSED; MLT_ERR_INVALID: it is too long.
+mlt_status mlt_desk_hear(int fd, mlt_desk_in *in, mlt_desk_head *head) MLT_MUST_CHECK;
+void mlt_desk_in_fini(mlt_desk_in *in);
+
+static inline unsigned char *mlt_desk_body(const mlt_desk_in *in)
+{
+    return in->bytes + sizeof(mlt_desk_head);
+}
+
+#endif

@@ -1,0 +1,545 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "judge/net/cluster.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "judge/net/route.h"
+
+// ---- words of a line
+
+enum { LONGEST_WORD = 64 };
+static const double MOST_NS = 1e15, MOST_BANDWIDTH = 1e6;
+
+typedef struct reader {
+    const char *name, *at, *end; // what is left
+    const char *line_start;
+    uint32_t line;
+    const char *word_start; // where errors point to
+    char word[LONGEST_WORD];
+    mlt_cluster *to;
+    uint32_t seen; // bits: lines that stand at most once
+    uint32_t list_room;
+    char *why;
+    size_t why_size;
+} reader;
+
+static bool fail(const reader *r, const char *format, ...) MLT_PRINTF(2, 3);
+static bool fail(const reader *r, const char *format, ...)
+{
+    int length = snprintf(r->why, r->why_size, "%s:%" PRIu32 ":%zu: ", r->name, r->line,
+                          (size_t)(r->word_start - r->line_start) + 1);
+    if (length < 0 || (size_t)length >= r->why_size)
+        return false;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r->why + length, r->why_size - (size_t)length, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+// The next word of the line; at its end, or before a comment, an empty one. Bytes that nobody can
+// see are shown as '?'; what is too long is cut, and then is no word that anything knows.
+static void next(reader *r)
+{
+    while (r->at < r->end && is_blank(*r->at))
+        r->at++;
+    r->word_start = r->at;
+    size_t length = 0;
+    for (; r->at < r->end && !is_blank(*r->at) && *r->at != '\n' && *r->at != '#'; r->at++)
+        if (length < LONGEST_WORD - 1)
+            r->word[length++] = isprint((unsigned char)*r->at) ? *r->at : '?';
+    r->word[length] = '\0';
+}
+
+static bool is(const reader *r, const char *word)
+{
+    return strcmp(r->word, word) == 0;
+}
+
+// The word as an error shows it.
+static const char *shown(const reader *r, char text[LONGEST_WORD + 8])
+{
+    if (!r->word[0])
+        return "the end of the line";
+    snprintf(text, LONGEST_WORD + 8, "'%s'", r->word);
+    return text;
+}
+
+static bool read_real(reader *r, const char *what, double least, double most, double *out)
+{
+    char *end, text[LONGEST_WORD + 8];
+    next(r);
+    double value = strtod(r->word, &end);
+    if (!isdigit((unsigned char)r->word[0]) || *end || !(value >= least && value <= most))
+        return fail(r, "%s should be a number from %g to %g, not %s", what, least, most,
+                    shown(r, text));
+    *out = value;
+    return true;
+}
+
+static bool parse_count(const char *text, uint32_t least, uint32_t most, uint32_t *out)
+{
+    char *end;
+    if (!isdigit((unsigned char)text[0]))
+        return false;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (*end || errno || value < least || value > most)
+        return false;
+    *out = (uint32_t)value;
+    return true;
+}
+
+static bool read_count(reader *r, const char *what, uint32_t least, uint32_t most, uint32_t *out)
+{
+    char text[LONGEST_WORD + 8];
+    next(r);
+    if (!parse_count(r->word, least, most, out))
+        return fail(r, "%s should be a whole number from %" PRIu32 " to %" PRIu32 ", not %s", what,
+                    least, most, shown(r, text));
+    return true;
+}
+
+// ---- lines
+
+static bool read_hosts(reader *r)
+{
+    return read_count(r, "hosts", 1, MLT_CLUSTER_HOSTS, &r->to->hosts);
+}
+
+static bool read_cores(reader *r)
+{
+    return read_count(r, "cores", 1, MLT_CLUSTER_CORES, &r->to->cores);
+}
+
+static bool read_nics(reader *r)
+{
+    return read_count(r, "nics", 1, MLT_CLUSTER_NICS, &r->to->nics);
+}
+
+static bool read_processors(reader *r)
+{
+    char text[LONGEST_WORD + 8];
+    if (!read_count(r, "processors", 1, MLT_CLUSTER_PROCESSORS, &r->to->processors))
+        return false;
+    next(r);
+    if (!r->word[0])
+        return true;
+    if (!is(r, "switch"))
+        return fail(
+            r, "after the number of processors there may be 'switch' and a number of ns, not %s",
+            shown(r, text));
+    return read_real(r, "switch", 0, MOST_NS, &r->to->change);
+}
+
+static bool add_hosts(reader *r)
+{
+    char text[LONGEST_WORD + 8], *dash = strchr(r->word, '-');
+    uint32_t first, last;
+    if (dash)
+        *dash = '\0';
+    bool good = parse_count(r->word, 0, MLT_CLUSTER_HOSTS - 1, &first);
+    last = first;
+    if (good && dash)
+        good = parse_count(dash + 1, first, MLT_CLUSTER_HOSTS - 1, &last);
+    if (dash)
+        *dash = '-';
+    if (!good)
+        return fail(r,
+                    "a host of the list should be a number such as 3 or a range such as 0-7, "
+                    "not %s",
+                    shown(r, text));
+    mlt_cluster *c = r->to;
+    if ((uint64_t)c->list_count + last - first + 1 > MLT_CLUSTER_HOSTS)
+        return fail(r, "the list should have at most %d hosts", MLT_CLUSTER_HOSTS);
+    for (uint32_t h = first; h <= last; h++) {
+        MLT_ARRAY_WANT(c->list, c->list_count + 1, r->list_room);
+        c->list[c->list_count++] = h;
+    }
+    return true;
+}
+
+static bool read_place(reader *r)
+{
+    char text[LONGEST_WORD + 8];
+    next(r);
+    if (is(r, "block")) {
+        r->to->place = MLT_PLACE_BLOCK;
+        return true;
+    }
+    if (is(r, "round-robin")) {
+        r->to->place = MLT_PLACE_ROUND_ROBIN;
+        return true;
+    }
+    if (!is(r, "list"))
+        return fail(r, "ranks are placed by 'block', 'round-robin' or 'list' and hosts, not by %s",
+                    shown(r, text));
+    r->to->place = MLT_PLACE_LIST;
+    for (next(r); r->word[0]; next(r))
+        if (!add_hosts(r))
+            return false;
+    return r->to->list_count ? true : fail(r, "the list should have a host for each rank");
+}
+
+static bool read_costs(reader *r, mlt_loggops *to)
+{
+    char text[LONGEST_WORD + 8];
+    bool any = false;
+    for (next(r); r->word[0]; next(r), any = true) {
+        double *value = is(r, "L")   ? &to->L
+                        : is(r, "o") ? &to->o
+                        : is(r, "g") ? &to->g
+                        : is(r, "G") ? &to->G
+                        : is(r, "O") ? &to->O
+                                     : NULL;
+        if (!value)
+            return fail(r, "here should be L, o, g, G or O and a number of ns, not %s",
+                        shown(r, text));
+        char name[2] = {r->word[0], '\0'};
+        if (!read_real(r, name, 0, MOST_NS, value))
+            return false;
+    }
+    return any ? true : fail(r, "here should be L, o, g, G or O and a number of ns");
+}
+
+static bool read_within(reader *r)
+{
+    return read_costs(r, &r->to->within);
+}
+
+static bool read_between(reader *r)
+{
+    return read_costs(r, &r->to->between);
+}
+
+static bool read_S(reader *r)
+{
+    double value;
+    if (!read_real(r, "S", 0, 9e18, &value))
+        return false;
+    r->to->between.S = (uint64_t)value;
+    return true;
+}
+
+static bool read_exec(reader *r)
+{
+    return read_real(r, "exec", 0, MOST_NS, &r->to->between.exec);
+}
+
+static bool read_fat_tree(reader *r)
+{
+    mlt_cluster *c = r->to;
+    char text[LONGEST_WORD + 8];
+    c->shape = MLT_NET_FAT_TREE;
+    c->oversubscription = 1;
+    const char *start = r->word_start;
+    for (next(r); r->word[0]; next(r))
+        if (is(r, "levels")) {
+            if (!read_count(r, "levels", 1, MLT_NET_LEVELS, &c->levels))
+                return false;
+        } else if (is(r, "radix")) {
+            if (!read_count(r, "radix", 2, 1 << 16, &c->radix))
+                return false;
+        } else if (is(r, "oversubscription")) {
+            if (!read_real(r, "oversubscription", 1, 1 << 16, &c->oversubscription))
+                return false;
+        } else {
+            return fail(r, "a fat-tree has levels, radix and oversubscription, not %s",
+                        shown(r, text));
+        }
+    r->word_start = start;
+    return c->levels && c->radix ? true : fail(r, "a fat-tree needs 'levels' and 'radix'");
+}
+
+static bool read_torus(reader *r)
+{
+    mlt_cluster *c = r->to;
+    char text[LONGEST_WORD + 8];
+    c->shape = MLT_NET_TORUS;
+    next(r);
+    char copy[LONGEST_WORD], *rest = copy, *part;
+    memcpy(copy, r->word, sizeof copy);
+    for (c->dimensions = 0; (part = strsep(&rest, "x")); c->dimensions++)
+        if (c->dimensions == MLT_NET_DIMENSIONS ||
+            !parse_count(part, 1, MLT_CLUSTER_HOSTS, &c->size[c->dimensions]))
+            return fail(r, "a torus has up to %d sizes such as 8x8x4, not %s", MLT_NET_DIMENSIONS,
+                        shown(r, text));
+    return true;
+}
+
+static bool read_dragonfly(reader *r)
+{
+    mlt_cluster *c = r->to;
+    char text[LONGEST_WORD + 8];
+    c->shape = MLT_NET_DRAGONFLY;
+    const char *start = r->word_start;
+    struct {
+        const char *name;
+        uint32_t *to;
+    } all[] = {{"groups", &c->groups},
+               {"routers", &c->routers},
+               {"hosts", &c->group_hosts},
+               {"links", &c->global}};
+    enum { COUNTS = sizeof all / sizeof *all };
+    for (next(r); r->word[0]; next(r)) {
+        if (is(r, "routing")) {
+            next(r);
+            c->valiant = is(r, "valiant");
+            if (!c->valiant && !is(r, "minimal"))
+                return fail(r, "routing is 'minimal' or 'valiant', not %s", shown(r, text));
+            continue;
+        }
+        int i = 0;
+        while (i < COUNTS && !is(r, all[i].name))
+            i++;
+        if (i == COUNTS)
+            return fail(r, "a dragonfly has groups, routers, hosts, links and routing, not %s",
+                        shown(r, text));
+        if (!read_count(r, all[i].name, 1, 1 << 16, all[i].to))
+            return false;
+    }
+    r->word_start = start;
+    for (int i = 0; i < COUNTS; i++)
+        if (!*all[i].to && (i < 3 || c->groups > 1))
+            return fail(r, "a dragonfly needs '%s'", all[i].name);
+    if (c->groups > 1 && (uint64_t)c->routers * c->global < c->groups - 1)
+        return fail(r,
+                    "the %" PRIu32 " routers of a group have %" PRIu32
+                    " global links each, too few for %" PRIu32 " other groups",
+                    c->routers, c->global, c->groups - 1);
+    return true;
+}
+
+static bool read_network(reader *r)
+{
+    char text[LONGEST_WORD + 8];
+    next(r);
+    if (is(r, "crossbar"))
+        return true;
+    if (is(r, "fat-tree"))
+        return read_fat_tree(r);
+    if (is(r, "torus"))
+        return read_torus(r);
+    if (is(r, "dragonfly"))
+        return read_dragonfly(r);
+    return fail(r, "a network is a 'crossbar', 'fat-tree', 'torus' or 'dragonfly', not %s",
+                shown(r, text));
+}
+
+static bool read_link(reader *r)
+{
+    static const char *const kinds[MLT_NET_KINDS] = {"host", "switch", "global"};
+    char text[LONGEST_WORD + 8];
+    bool any = false;
+    int kind = 0;
+    next(r);
+    while (kind < MLT_NET_KINDS && !is(r, kinds[kind]))
+        kind++;
+    if (kind == MLT_NET_KINDS)
+        return fail(r, "links are of 'host', 'switch' or 'global', not %s", shown(r, text));
+    if (r->seen & UINT32_C(1) << (24 + kind))
+        return fail(r, "the links of '%s' are there twice", r->word);
+    r->seen |= UINT32_C(1) << (24 + kind);
+    mlt_net_cost *to = &r->to->cost[kind];
+    for (next(r); r->word[0]; next(r), any = true)
+        if (is(r, "latency")) {
+            if (!read_real(r, "latency", 0, MOST_NS, &to->latency))
+                return false;
+        } else if (is(r, "bandwidth")) {
+            if (!read_real(r, "bandwidth", 1e-6, MOST_BANDWIDTH, &to->bandwidth))
+                return false;
+        } else {
+            return fail(r, "a link has latency and bandwidth, not %s", shown(r, text));
+        }
+    return any ? true : fail(r, "here should be 'latency' or 'bandwidth' and a number");
+}
+
+static const struct line_kind {
+    const char *word;
+    bool (*read)(reader *r);
+} lines[] = {{"hosts", read_hosts},
+             {"cores", read_cores},
+             {"nics", read_nics},
+             {"place", read_place},
+             {"within-host", read_within},
+             {"between-hosts", read_between},
+             {"S", read_S},
+             {"exec", read_exec},
+             {"network", read_network},
+             {"link", read_link},
+             {"processors", read_processors}};
+enum { LINES = sizeof lines / sizeof *lines, WITHIN = 4, NETWORK = 8, LINK = 9 };
+
+static bool read_line(reader *r)
+{
+    char text[LONGEST_WORD + 8];
+    int i = 0;
+    next(r);
+    if (!r->word[0])
+        return true;
+    while (i < LINES && !is(r, lines[i].word))
+        i++;
+    if (i == LINES)
+        return fail(r,
+                    "a line begins with hosts, cores, processors, nics, place, within-host, "
+                    "between-hosts, S, exec, network or link, not with %s",
+                    shown(r, text));
+    if (i != LINK && r->seen & UINT32_C(1) << i)
+        return fail(r, "there is a second line '%s'", r->word);
+    r->seen |= UINT32_C(1) << i;
+    if (!lines[i].read(r))
+        return false;
+    next(r);
+    return r->word[0] ? fail(r, "here should be the end of the line, not %s", shown(r, text))
+                      : true;
+}
+
+// ---- all of it
+
+// What a line alone cannot tell. Errors point behind the last line.
+static bool complete(reader *r)
+{
+    mlt_cluster *c = r->to;
+    mlt_net net;
+    if (!(r->seen & 1 << NETWORK))
+        return fail(r, "a line 'network' is missing: crossbar, fat-tree, torus or dragonfly");
+    uint64_t room = mlt_net_capacity(c);
+    if (c->shape == MLT_NET_CROSSBAR && !c->hosts)
+        return fail(r, "a line 'hosts' is missing: a crossbar has any number of them");
+    if (!c->hosts && room > MLT_CLUSTER_HOSTS)
+        return fail(r, "the network has more than %d hosts", MLT_CLUSTER_HOSTS);
+    if (c->hosts > room)
+        return fail(r, "there are %" PRIu32 " hosts, but the network has room for %" PRIu64,
+                    c->hosts, room);
+    if (!c->hosts)
+        c->hosts = (uint32_t)room;
+    for (uint32_t i = 0; i < c->list_count; i++)
+        if (c->list[i] >= c->hosts)
+            return fail(r,
+                        "the list places rank %" PRIu32 " on host %" PRIu32
+                        ", but the hosts are 0 to %" PRIu32,
+                        i, c->list[i], c->hosts - 1);
+    if (!mlt_net_init(&net, c))
+        return fail(r, "the network has more than %" PRIu32 " links", MLT_CLUSTER_LINKS);
+    if (!(r->seen & 1 << WITHIN))
+        c->within = c->between;
+    c->within.S = c->between.S;
+    c->within.exec = c->between.exec;
+    return true;
+}
+
+mlt_status mlt_cluster_read(const char *name, const char *text, size_t length, mlt_cluster **out,
+                            char *why, size_t why_size)
+{
+    reader r = {.name = name, .at = text, .end = text + length, .why = why, .why_size = why_size};
+    r.to = mlt_take(1, sizeof *r.to);
+    *r.to = (mlt_cluster){
+        .cores = 1, .nics = 1, .within = mlt_loggops_default, .between = mlt_loggops_default};
+    bool good = true;
+    *out = NULL;
+    do {
+        r.line_start = r.word_start = r.at;
+        r.line++;
+        good = read_line(&r);
+        while (r.at < r.end && *r.at != '\n')
+            r.at++;
+        if (good && r.at == r.end)
+            break;
+        r.at++;
+    } while (good);
+    r.word_start = r.line_start;
+    if (good && complete(&r)) {
+        *out = r.to;
+        return MLT_OK;
+    }
+    mlt_cluster_free(r.to);
+    return MLT_ERR_INVALID;
+}
+
+void mlt_cluster_free(mlt_cluster *cluster)
+{
+    if (!cluster)
+        return;
+    free(cluster->list);
+    free(cluster);
+}
+
+// ---- where ranks are
+
+mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic, char *why,
+                             size_t why_size)
+{
+    uint64_t room = (uint64_t)c->hosts * c->cores;
+    if (c->place == MLT_PLACE_LIST && ranks > c->list_count) {
+        snprintf(why, why_size,
+                 "the program has %" PRIu32 " ranks, but the machine's list places %" PRIu32, ranks,
+                 c->list_count);
+        return MLT_ERR_INVALID;
+    }
+    if (ranks > room) {
+        snprintf(why, why_size,
+                 "the program has %" PRIu32 " ranks, but the machine has room for %" PRIu64
+                 ": %" PRIu32 " host%s with %" PRIu32 " core%s",
+                 ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
+                 c->cores == 1 ? "" : "s");
+        return MLT_ERR_INVALID;
+    }
+    uint32_t *on = mlt_take(c->hosts, sizeof *on); // ranks of a host so far
+    mlt_status status = MLT_OK;
+    for (uint32_t r = 0; r < ranks && status == MLT_OK; r++) {
+        uint32_t host = c->place == MLT_PLACE_BLOCK         ? r / c->cores
+                        : c->place == MLT_PLACE_ROUND_ROBIN ? r % c->hosts
+                                                            : c->list[r];
+        if (on[host] == c->cores) {
+            snprintf(why, why_size,
+                     "the machine's list places more than %" PRIu32 " ranks on host %" PRIu32
+                     ", as many as it has cores",
+                     c->cores, host);
+            status = MLT_ERR_INVALID;
+        }
+        nic[r] = host * c->nics + on[host]++ % c->nics;
+    }
+    free(on);
+    return status;
+}
+
+const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
+{
+    char shape[200] = "crossbar";
+    if (c->shape == MLT_NET_FAT_TREE)
+        snprintf(shape, sizeof shape,
+                 "fat-tree with %" PRIu32 " levels of %" PRIu32 " ports, oversubscription %g",
+                 c->levels, c->radix, c->oversubscription);
+    if (c->shape == MLT_NET_DRAGONFLY)
+        snprintf(shape, sizeof shape,
+                 "dragonfly with %" PRIu32 " groups of %" PRIu32 " routers, %s routing", c->groups,
+                 c->routers, c->valiant ? "valiant" : "minimal");
+    if (c->shape == MLT_NET_TORUS) {
+        int length = snprintf(shape, sizeof shape, "torus ");
+        for (uint32_t d = 0; d < c->dimensions; d++)
+            length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%" PRIu32,
+                               d ? "x" : "", c->size[d]);
+    }
+    char shared[80] = "";
+    if (c->processors)
+        snprintf(shared, sizeof shared, " on %" PRIu32 " processor%s (switch %g ns)", c->processors,
+                 c->processors == 1 ? "" : "s", c->change);
+    snprintf(text, size, "%" PRIu32 " host%s with %" PRIu32 " core%s%s and %" PRIu32 " NIC%s, %s",
+             c->hosts, c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared,
+             c->nics, c->nics == 1 ? "" : "s", shape);
+    return text;
+}

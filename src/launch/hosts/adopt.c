@@ -1,0 +1,1006 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/adopt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "boot/foreign/meet.h"
+#include "launch/agent.h"
+#include "launch/hosts/crew.h"
+#include "launch/hosts/frame.h"
+#include "launch/hosts/links.h"
+#include "launch/hosts/task.h"
+#include "launch/kin/kin.h"
+#include "launch/loop.h"
+#include "launch/say.h"
+#include "launch/spawn.h"
+#include "launch/watch/last.h"
+#include "launch/watch/leaks.h"
+#include "launch/watch/map.h"
+#include "launch/watch/report.h"
+#include "launch/watch/watch.h"
+#include "net/card.h"
+#include "net/crypt.h"
+#include "net/dial.h"
+#include "net/iface.h"
+#include "net/listen.h"
+#include "os/os.h"
+
+#define MS UINT64_C(1000000)
+
+enum {
+    FIRST_VISIT_S =
+        3,          // until the process that started it is there; another one starts another agent
+    TRIES = 12,     // to reach the head
+    PAUSE_MS = 250, // between them
+    MOST_APPS = 1024,
+    LAST_WORDS_MS = 2000,
+    ALONE_MS = 1000, // without a head, until all processes have left MPI_Finalize
+};
+
+typedef struct adopt adopt;
+
+// A process of this host.
+typedef struct visitor {
+    mlt_source source; // its connection
+    mlt_source life;   // its pidfd; fd -1: there is none
+    adopt *of;
+    uint32_t number;
+    int pid;      // 0: not known
+    int lifeline; // the writing end; -1: it has not been adopted
+    bool greeted, gone;
+} visitor;
+
+// An agent of another host that has come before the plan was there.
+typedef struct early {
+    uint32_t leader;
+    int fd;
+} early;
+
+struct adopt {
+    int loop;
+    uint32_t leader;
+    const char *program;
+    mlt_source door; // for the processes of this host
+    visitor **visitors;
+    uint32_t visitor_count, visitor_room, present;
+    uint32_t size; // processes of the job; 0: not known
+    bool over;
+    bool forsaken; // ... because nobody is above
+
+    bool keyed;
+    mlt_key key;
+    uint64_t identity;
+    mlt_greet_self self;
+    mlt_address own[MLT_ADDRESSES];
+    uint32_t own_count;
+    mlt_source timer; // of greetings, and of beats
+
+    // The head.
+    bool heads;
+    mlt_listen *listen;
+    mlt_source listen_source;
+    early *early;
+    uint32_t early_count, early_room;
+    mlt_meet_proc *procs; // [size]
+    char **names;         // [size] hosts', at their leaders
+    uint32_t known;
+    mlt_watch *watch;
+    mlt_crew *crew;
+    mlt_kin *kin;
+    mlt_report *report; // NULL: none, or it was printed
+    mlt_path_map map;
+    mlt_leaks leaks;
+    uint64_t began;
+
+    // The agent of another host.
+    mlt_card head;
+    mlt_dial *dial; // NULL: not now
+    mlt_source dial_source;
+    uint32_t tries;
+    uint64_t dial_at; // when it dials again; 0: not
+    mlt_channel up;
+    uint32_t silent; // ticks
+    bool leaving;    // all processes of the job have ended
+    bool headless;   // the head is gone; its launcher may have killed it when all ranks there ended
+    uint32_t alone;  // ticks since then
+
+    // Both.
+    mlt_options options;
+    mlt_task task;
+    uint32_t host;
+    mlt_agent *agent;
+    mlt_links *links;
+};
+
+static adopt *self; // for messages
+
+// ---- The processes of this host
+
+static visitor *find(adopt *a, uint32_t number)
+{
+    for (uint32_t i = 0; i < a->visitor_count; i++)
+        if (a->visitors[i]->greeted && !a->visitors[i]->gone && a->visitors[i]->number == number)
+            return a->visitors[i];
+    return NULL;
+}
+
+static void close_source(adopt *a, mlt_source *source)
+{
+    mlt_loop_remove(a->loop, source);
+    if (source->fd >= 0)
+        close(source->fd);
+    source->fd = -1;
+}
+
+// The process has ended, or nothing of it can be heard.
+static void lose(visitor *v)
+{
+    adopt *a = v->of;
+    if (v->gone)
+        return;
+    v->gone = true;
+    close_source(a, &v->source);
+    close_source(a, &v->life);
+    if (v->lifeline >= 0)
+        close(v->lifeline);
+    v->lifeline = -1;
+    a->present--;
+    if (a->agent)
+        mlt_agent_lost(a->agent, v->number);
+    if (a->present == 0 && (!a->agent || a->headless))
+        a->over = true;
+}
+
+static void regret(visitor *v, const char *text)
+{
+    mlt_meet head = {.type = MLT_MEET_SORRY};
+    size_t length = strlen(text);
+    if (v->source.fd >= 0)
+        (void)!mlt_meet_send(v->source.fd, &head, text,
+                             length < MLT_MEET_BODY ? length : MLT_MEET_BODY, NULL, 0);
+}
+
+static void regret_all(adopt *a, const char *text)
+{
+    for (uint32_t i = 0; i < a->visitor_count; i++)
+        if (!a->visitors[i]->gone && a->visitors[i]->lifeline < 0)
+            regret(a->visitors[i], text);
+}
+
+static void life_ended(mlt_source *source, uint32_t events)
+{
+    lose(mlt_container_of(source, visitor, life));
+}
+
+static void watch_life(visitor *v)
+{
+    v->life = (mlt_source){.fd = v->pid > 0 ? (int)syscall(SYS_pidfd_open, v->pid, 0) : -1,
+                           .ready = life_ended};
+    if (v->life.fd >= 0 && !mlt_loop_add(v->of->loop, &v->life, EPOLLIN))
+        close_source(v->of, &v->life);
+}
+
+// mlt_agent_conf.adopt.
+static bool hand_over(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mixed, pid_t *pid)
+{
+    adopt *a = user;
+    visitor *v = find(a, proc);
+    int line[2];
+    if (!v || pipe2(line, O_CLOEXEC) != 0)
+        return false;
+    const mlt_meet head = {.type = MLT_MEET_GO, .number = proc};
+    const mlt_meet_go go = {.agent = getpid(), .mixed = mixed};
+    const int fds[MLT_MEET_FDS] = {job_fd, ctl_fd, line[0]};
+    mlt_status status = mlt_meet_send(v->source.fd, &head, &go, sizeof go, fds, MLT_MEET_FDS);
+    close(line[0]);
+    v->lifeline = line[1];
+    *pid = v->pid;
+    return status == MLT_OK;
+}
+
+// ---- Greetings between agents
+
+static void prepare_greetings(adopt *a, const mlt_meet_key *key)
+{
+    char why[512];
+    mlt_iface_filter filter = {0};
+    a->keyed = true;
+    memcpy(a->key.bytes, key->key, sizeof a->key.bytes);
+    a->identity = key->identity;
+    if (mlt_crypt_load(why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    if (a->options.iface && mlt_iface_parse(&filter, a->options.iface, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "MILLET_IFACE: %s", why);
+    if (mlt_iface_addresses(a->own, &a->own_count, &filter, false, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    a->self = (mlt_greet_self){.key = &a->key,
+                               .job = a->identity,
+                               .process = a->leader,
+                               .version = mlt_greet_version(),
+                               .types = mlt_greet_types_here()};
+}
+
+static void set_timer(adopt *a)
+{
+    uint64_t listens = a->listen ? mlt_listen_poll(a->listen).deadline_ns : 0;
+    uint64_t dials = a->dial ? mlt_dial_poll(a->dial).deadline_ns : 0;
+    const uint64_t times[] = {listens == MLT_POLL_FOREVER ? 0 : listens,
+                              dials == MLT_POLL_FOREVER ? 0 : dials, a->dial_at};
+    mlt_loop_alarm_first(&a->timer, times, sizeof times / sizeof *times);
+}
+
+// ---- The head listens
+
+static bool welcomes(const mlt_greet_self *greets, uint32_t from, uint32_t to)
+{
+    const adopt *a = mlt_container_of(greets, adopt, self);
+    return to == 0 && from < a->size;
+}
+
+static void send_on(adopt *a, uint32_t leader, int fd)
+{
+    const mlt_plan *plan = &a->task.plan;
+    (void)mlt_crew_came(a->crew, plan->procs[leader].host, fd);
+}
+
+static void accept_agents(adopt *a)
+{
+    mlt_net_peer peer;
+    while (mlt_listen_step(a->listen, mlt_os_now_ns(), &peer) == MLT_OK) {
+        if (a->crew) {
+            send_on(a, peer.process, peer.fd);
+            continue;
+        }
+        MLT_ARRAY_WANT(a->early, a->early_count + 1, a->early_room);
+        a->early[a->early_count++] = (early){peer.process, peer.fd};
+    }
+    set_timer(a);
+}
+
+static void listen_ready(mlt_source *source, uint32_t events)
+{
+    accept_agents(mlt_container_of(source, adopt, listen_source));
+}
+
+static void begin_listening(adopt *a)
+{
+    char why[512];
+    a->self.welcomes = welcomes;
+    a->self.process = 0;
+    mlt_listen_plan plan = {.self = &a->self,
+                            .only = a->options.iface ? a->own : NULL,
+                            .count = a->options.iface ? a->own_count : 0,
+                            .strangers = MLT_LISTEN_STRANGERS,
+                            .greet_ms = MLT_LISTEN_GREET_MS,
+                            .gone_ms = (uint32_t)a->options.silent_ms};
+    if (a->options.port_range &&
+        mlt_iface_ports_parse(&plan.ports, a->options.port_range, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "MILLET_PORT_RANGE: %s", why);
+    if (mlt_listen_new(&a->listen, &plan, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    a->listen_source = (mlt_source){.fd = mlt_listen_poll(a->listen).fd, .ready = listen_ready};
+    if (!mlt_loop_add(a->loop, &a->listen_source, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+}
+
+// Where this agent listens, with as many addresses as there is room for.
+static size_t own_card(const adopt *a, uint8_t out[MLT_CARD_BYTES], size_t room)
+{
+    mlt_card card = {.port = mlt_listen_port(a->listen), .count = a->own_count};
+    memcpy(card.addresses, a->own, a->own_count * sizeof *a->own);
+    snprintf(card.name, sizeof card.name, "%.*s", MLT_NOTE_NAME - 1, mlt_hosts_own());
+    size_t size;
+    while ((size = mlt_card_write(out, &card)) > room && card.count > 1)
+        card.count--;
+    return size <= room ? size : 0;
+}
+
+// ---- The others dial
+
+static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body);
+static void channel_ended(mlt_channel *up, const char *why);
+
+static void no_preface(mlt_channel *up, const char *text, size_t bytes)
+{
+}
+
+static void reached(adopt *a, int fd)
+{
+    int out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    a->up = (mlt_channel){.take = frame_came, .preface = no_preface, .ended = channel_ended};
+    if (out < 0 || !mlt_channel_open(&a->up, a->loop, fd, out))
+        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+}
+
+static void dial_ready(mlt_source *source, uint32_t events);
+
+static void begin_dial(adopt *a)
+{
+    enum { ROOM = 2 * MLT_ADDRESSES };
+    mlt_address to[ROOM];
+    char why[512];
+    mlt_dial_plan plan = {.self = &a->self,
+                          .wanted = 0,
+                          .addresses = to,
+                          .port = a->head.port,
+                          .each_ms = MLT_DIAL_MS,
+                          .gone_ms = (uint32_t)a->options.silent_ms};
+    plan.count =
+        mlt_address_likely(to, ROOM, a->own, a->own_count, a->head.addresses, a->head.count);
+    if (mlt_dial_new(&a->dial, &plan, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    a->dial_source = (mlt_source){.fd = mlt_dial_poll(a->dial).fd, .ready = dial_ready};
+    if (!mlt_loop_add(a->loop, &a->dial_source, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+    dial_ready(&a->dial_source, 0);
+}
+
+static void end_dial(adopt *a)
+{
+    mlt_loop_remove(a->loop, &a->dial_source);
+    mlt_dial_free(a->dial);
+    a->dial = NULL;
+}
+
+static void dial_failed(adopt *a)
+{
+    mlt_text table = {0};
+    mlt_dial_tell(a->dial, &table);
+    end_dial(a);
+    if (++a->tries < TRIES) {
+        a->dial_at = mlt_os_now_ns() + PAUSE_MS * MS;
+    } else {
+        char *text = mlt_text_of("host %s cannot connect to host %s, where process 0 is; is there "
+                                 "a firewall (MILLET_PORT_RANGE), or an interface that leads "
+                                 "nowhere (MILLET_IFACE)?\n%s",
+                                 mlt_hosts_own(), a->head.name, mlt_text_so_far(&table));
+        regret_all(a, text);
+        free(text);
+        a->over = true;
+    }
+    mlt_text_free(&table);
+}
+
+static void dial_ready(mlt_source *source, uint32_t events)
+{
+    adopt *a = mlt_container_of(source, adopt, dial_source);
+    mlt_net_peer peer;
+    mlt_status status = mlt_dial_step(a->dial, mlt_os_now_ns(), &peer);
+    if (status == MLT_OK) {
+        end_dial(a);
+        reached(a, peer.fd);
+    } else if (status != MLT_PENDING) {
+        dial_failed(a);
+    }
+    set_timer(a);
+}
+
+static void timer_ready(mlt_source *source, uint32_t events)
+{
+    adopt *a = mlt_container_of(source, adopt, timer);
+    uint64_t count;
+    (void)!read(source->fd, &count, sizeof count);
+    if (a->listen)
+        accept_agents(a);
+    if (a->dial)
+        dial_ready(&a->dial_source, 0);
+    if (mlt_loop_due(&a->dial_at, mlt_os_now_ns()))
+        begin_dial(a);
+    set_timer(a);
+}
+
+// ---- What processes say
+
+static void welcome(visitor *v, const void *body, size_t length)
+{
+    mlt_meet head = {.type = MLT_MEET_WELCOME, .number = v->of->leader, .size = v->of->size};
+    if (mlt_meet_send(v->source.fd, &head, body, length, NULL, 0) != MLT_OK)
+        lose(v);
+}
+
+static void take_hello(visitor *v, const mlt_meet_packet *packet)
+{
+    adopt *a = v->of;
+    const mlt_meet *head = &packet->head;
+    if (packet->length != sizeof packet->body.hello || v->greeted || head->size < 1 ||
+        head->number >= head->size || (a->size && a->size != head->size) || find(a, head->number)) {
+        regret(v, "the agent of this host is of another version of Millet, or of another job");
+        lose(v);
+        return;
+    }
+    a->size = head->size;
+    v->greeted = true;
+    v->number = head->number;
+    if (v->number != 0) {
+        welcome(v, NULL, 0);
+        return;
+    }
+    uint8_t card[MLT_CARD_BYTES];
+    size_t room = packet->body.hello.key.where_size;
+    a->heads = true;
+    a->procs = mlt_take(a->size, sizeof *a->procs);
+    a->names = mlt_take(a->size, sizeof *a->names);
+    if (a->size == 1) { // a program that nobody started: no other agent will come
+        a->identity = packet->body.hello.key.identity;
+        welcome(v, NULL, 0);
+        return;
+    }
+    prepare_greetings(a, &packet->body.hello.key);
+    begin_listening(a);
+    welcome(v, card, own_card(a, card, room < MLT_NOTE_WHERE ? room : MLT_NOTE_WHERE));
+}
+
+static void take_cards(adopt *a, const mlt_meet_packet *packet)
+{
+    uint32_t first = packet->head.number;
+    size_t count = packet->length / sizeof *packet->body.procs;
+    if (first != a->known || count > a->size - first)
+        return;
+    memcpy(a->procs + first, packet->body.procs, count * sizeof *a->procs);
+    a->known += (uint32_t)count;
+}
+
+static void take_name(adopt *a, const mlt_meet_packet *packet)
+{
+    if (packet->head.number < a->size && !a->names[packet->head.number])
+        a->names[packet->head.number] = mlt_text_of("%s", packet->body.bytes);
+}
+
+static void take_key(adopt *a, const mlt_meet_packet *packet)
+{
+    char why[256];
+    const mlt_meet_key *key = &packet->body.key;
+    if (a->keyed || packet->length != sizeof *key || key->where_size > sizeof key->where)
+        return;
+    if (mlt_card_read(&a->head, key->where, key->where_size, why, sizeof why) != MLT_OK) {
+        regret_all(a, why);
+        a->over = true;
+        return;
+    }
+    prepare_greetings(a, key);
+    begin_dial(a);
+}
+
+static void visitor_ready(mlt_source *source, uint32_t events)
+{
+    static mlt_meet_packet packet;
+    visitor *v = mlt_container_of(source, visitor, source);
+    adopt *a = v->of;
+    mlt_status status = mlt_meet_receive(source->fd, &packet);
+    if (status == MLT_PENDING)
+        return;
+    for (int i = 0; status == MLT_OK && i < packet.fd_count; i++)
+        close(packet.fds[i]); // nobody of ours sends any
+    if (status == MLT_ERR_CLOSED && v->life.fd >= 0 && v->lifeline >= 0) {
+        close_source(a, source); // its pidfd tells when it ends
+        return;
+    }
+    if (status != MLT_OK) {
+        lose(v);
+        return;
+    }
+    switch (packet.head.type) {
+    case MLT_MEET_HELLO:
+        take_hello(v, &packet);
+        break;
+    case MLT_MEET_CARDS:
+        if (v->greeted && v->number == 0)
+            take_cards(a, &packet);
+        break;
+    case MLT_MEET_NAME:
+        if (v->greeted && v->number == 0)
+            take_name(a, &packet);
+        break;
+    case MLT_MEET_KEY:
+        if (v->greeted && v->number == a->leader)
+            take_key(a, &packet);
+        break;
+    default:
+        break;
+    }
+    explicit_bzero(&packet, sizeof packet.head + packet.length);
+}
+
+static void door_ready(mlt_source *source, uint32_t events)
+{
+    adopt *a = mlt_container_of(source, adopt, door);
+    int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), pid = 0;
+    if (fd < 0)
+        return;
+    if (!mlt_meet_is_ours(fd, &pid)) {
+        close(fd);
+        return;
+    }
+    (void)alarm(0);
+    visitor *v = mlt_take(1, sizeof *v);
+    *v = (visitor){
+        .source = {.fd = fd, .ready = visitor_ready}, .of = a, .pid = pid, .lifeline = -1};
+    MLT_ARRAY_WANT(a->visitors, a->visitor_count + 1, a->visitor_room);
+    a->visitors[a->visitor_count++] = v;
+    a->present++;
+    watch_life(v);
+    if (!mlt_loop_add(a->loop, &v->source, EPOLLIN))
+        lose(v);
+}
+
+// ---- The plan
+
+static void add_host(adopt *a, uint32_t leader, uint32_t *host_of)
+{
+    mlt_plan *plan = &a->task.plan;
+    if (host_of[leader])
+        return;
+    plan->hosts = mlt_take_more(plan->hosts, plan->host_count + 1, sizeof *plan->hosts);
+    plan->hosts[plan->host_count] = (mlt_plan_host){
+        .host = {.name = a->names[leader], .slots = 1, .here = leader == a->leader}};
+    host_of[leader] = ++plan->host_count;
+}
+
+static void add_proc(mlt_plan *plan, const mlt_meet_proc *from, uint32_t host)
+{
+    uint64_t ranks = (uint64_t)from->workers * from->ranks;
+    if (ranks + plan->ranks > INT32_MAX || plan->workers + from->workers > MLT_PLAN_MAX_WORKERS)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "MILLET_NFG and MILLET_THREADS ask for more than %d ranks or %d "
+                 "workers",
+                 INT32_MAX, MLT_PLAN_MAX_WORKERS);
+    mlt_plan_host *at = &plan->hosts[host];
+    plan->procs[plan->proc_count++] = (mlt_plan_proc){.app = from->app,
+                                                      .host = host,
+                                                      .first_worker = plan->workers,
+                                                      .workers = from->workers,
+                                                      .first_rank = plan->ranks,
+                                                      .ranks = (uint32_t)ranks,
+                                                      .first_local = at->ranks};
+    plan->workers += from->workers;
+    plan->ranks += (uint32_t)ranks;
+    at->procs++;
+    at->workers += from->workers;
+    at->ranks += (uint32_t)ranks;
+}
+
+// Each process was checked when its card was read, but may have written anything.
+static bool is_sound(const adopt *a)
+{
+    for (uint32_t p = 0; p < a->size; p++) {
+        const mlt_meet_proc *one = &a->procs[p];
+        if (one->leader >= a->size || a->procs[one->leader].leader != one->leader ||
+            !a->names[one->leader] || one->app >= MOST_APPS || one->workers < 1 || one->ranks < 1)
+            return false;
+    }
+    return true;
+}
+
+static void make_plan(adopt *a)
+{
+    mlt_plan *plan = &a->task.plan;
+    uint32_t *host_of = mlt_take(a->size, sizeof *host_of), apps = 1; // 1 and the host of a leader
+    if (!is_sound(a))
+        mlt_quit(MLT_EXIT_SYSTEM, "the cards of the processes do not fit together");
+    plan->procs = mlt_take(a->size, sizeof *plan->procs);
+    for (uint32_t p = 0; p < a->size; p++) {
+        add_host(a, a->procs[p].leader, host_of);
+        add_proc(plan, &a->procs[p], host_of[a->procs[p].leader] - 1);
+        apps = a->procs[p].app >= apps ? a->procs[p].app + 1 : apps;
+    }
+    a->host = host_of[a->leader] - 1;
+    free(host_of);
+    // Nothing of them is needed but a name for messages.
+    mlt_app first = a->options.apps[0];
+    a->options.apps = mlt_take(apps, sizeof first);
+    a->options.app_count = apps;
+    for (uint32_t i = 0; i < apps; i++)
+        a->options.apps[i] = first;
+}
+
+// ---- Both: the agent's part
+
+static void proc_gone(void *user, uint32_t proc)
+{
+    const adopt *a = user;
+    if (a->links)
+        mlt_links_gone(a->links, proc);
+}
+
+static void link_wanted(void *user, uint32_t proc, uint32_t peer)
+{
+    const adopt *a = user;
+    if (a->links)
+        mlt_links_want(a->links, proc, peer);
+}
+
+static void make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *),
+                       void (*send)(void *, const mlt_frame *, const void *))
+{
+    mlt_agent_conf conf = {.options = &a->options,
+                           .plan = &a->task.plan,
+                           .host = a->host,
+                           .identity = a->identity,
+                           .key = a->task.plan.host_count > 1 ? &a->key : NULL,
+                           .cores = (uint32_t)mlt_os_cores(),
+                           .loop = a->loop,
+                           .tell = tell,
+                           .want = link_wanted,
+                           .adopt = hand_over,
+                           .gone = proc_gone,
+                           .user = a};
+    mlt_links_conf links = {.options = &a->options,
+                            .plan = &a->task.plan,
+                            .host = a->host,
+                            .identity = a->identity,
+                            .key = &a->key,
+                            .loop = a->loop,
+                            .send = send,
+                            .user = a};
+    if (a->task.plan.host_count > 1)
+        a->links = mlt_links_new(&links);
+    a->agent = mlt_agent_new(&conf);
+    if (a->links)
+        mlt_links_join(a->links, a->agent);
+}
+
+// ---- The head
+
+static void agent_tells(void *user, const mlt_frame *frame, char *body)
+{
+    const adopt *a = user;
+    mlt_watch_take(a->watch, frame, body);
+}
+
+static void crew_tells(void *user, const mlt_frame *frame, char *body)
+{
+    const adopt *a = user;
+    if (frame->to == MLT_FRAME_HEAD)
+        mlt_watch_take(a->watch, frame, body);
+    else if (frame->to == a->host)
+        mlt_links_take(a->links, frame, body);
+    else
+        mlt_crew_send(a->crew, frame, body);
+}
+
+static void crew_line(void *user, uint32_t host, const char *text)
+{
+}
+
+// mlt_kin_conf.answer.
+static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer, size_t length)
+{
+    const adopt *a = user;
+    mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
+                       .from = MLT_FRAME_HEAD,
+                       .to = host,
+                       .length = (uint32_t)length,
+                       .value = ask};
+    if (host == a->host)
+        mlt_agent_answer(a->agent, ask, answer, length);
+    else
+        mlt_crew_send(a->crew, &frame, answer);
+}
+
+// mlt_kin_conf.ended.
+static void kin_ended(void *user, const char *job, int code, int signal)
+{
+    const adopt *a = user;
+    mlt_watch_kin_ended(a->watch, job, code, signal);
+}
+
+// mlt_kin_conf.fails.
+static void kin_fails(void *user)
+{
+    const adopt *a = user;
+    mlt_watch_kin_fails(a->watch);
+}
+
+// mlt_watch_conf.fails.
+static void tell_failure(void *user)
+{
+    const adopt *a = user;
+    mlt_kin_fails(a->kin);
+}
+
+// Jobs that ranks spawn have an mpirun of ours, whoever started this one.
+static mlt_kin *make_kin(adopt *a)
+{
+    mlt_kin_conf conf = {.options = &a->options,
+                         .plan = &a->task.plan,
+                         .loop = a->loop,
+                         .group = getpgrp(),
+                         .answer = answer_spawn,
+                         .ended = kin_ended,
+                         .fails = kin_fails,
+                         .user = a};
+    return mlt_kin_new(&conf);
+}
+
+// mlt_links_conf.send.
+static void head_sends(void *user, const mlt_frame *frame, const void *body)
+{
+    const adopt *a = user;
+    if (frame->to != MLT_FRAME_HEAD) {
+        mlt_crew_send(a->crew, frame, body);
+        return;
+    }
+    char *copy = mlt_take(frame->length + 1, 1);
+    memcpy(copy, body, frame->length);
+    mlt_watch_take(a->watch, frame, copy);
+    free(copy);
+}
+
+static void make_crew(adopt *a)
+{
+    size_t size;
+    static char root[] = "/";
+    a->task.identity = a->identity;
+    a->task.head_host = a->host;
+    a->task.options = a->options;
+    a->task.dir = root;
+    char *packed = mlt_task_pack(&a->task, &size);
+    mlt_crew_conf conf = {.options = &a->options,
+                          .plan = &a->task.plan,
+                          .head_host = a->host,
+                          .last = mlt_crew_hosts(&a->task.plan, a->host),
+                          .waits = true,
+                          .key = &a->key,
+                          .task = packed,
+                          .task_size = size,
+                          .loop = a->loop,
+                          .take = crew_tells,
+                          .line = crew_line,
+                          .user = a};
+    a->crew = mlt_crew_new(&conf);
+    for (uint32_t i = 0; i < a->early_count; i++)
+        send_on(a, a->early[i].leader, a->early[i].fd);
+    a->early_count = 0;
+}
+
+// mlt_watch_conf.finalised. Not when all processes have ended: this one may be killed then.
+static void print_last(void *user)
+{
+    adopt *a = user;
+    if (a->report && !mlt_last_report(&a->options, a->report, &a->map, mlt_os_now_ns() - a->began))
+        mlt_say(MLT_NO_ROOM "the report");
+    a->report = NULL;
+    mlt_last_leaks(&a->options, &a->leaks);
+    a->leaks.count = 0;
+}
+
+static int signal_fd(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGCHLD);
+    sigaddset(&set, SIGQUIT);
+    return mlt_spawn_signal_fd(&set);
+}
+
+static int run_head(adopt *a)
+{
+    mlt_path_map_init(&a->map);
+    make_plan(a);
+    a->began = mlt_os_now_ns();
+    if (a->options.report)
+        a->report = mlt_report_new(&a->task.plan, (uint32_t)mlt_os_cores());
+    a->kin = make_kin(a);
+    mlt_watch_conf conf = {.options = &a->options,
+                           .plan = &a->task.plan,
+                           .report = a->report,
+                           .map = &a->map,
+                           .leaks = &a->leaks,
+                           .loop = a->loop,
+                           .kin = a->kin,
+                           .fails = tell_failure,
+                           .finalised = print_last,
+                           .user = a,
+                           .signal_fd = signal_fd(),
+                           .adopted = true,
+                           .guard_fd = -1};
+    a->watch = mlt_watch_new(&conf);
+    if (a->task.plan.host_count > 1)
+        make_crew(a);
+    else
+        close_source(a, &a->listen_source);
+    make_agent(a, agent_tells, head_sends);
+    mlt_watch_join(a->watch, a->agent, a->crew);
+    int code = mlt_watch_run(a->watch);
+    print_last(a);
+    mlt_kin_free(a->kin);
+    mlt_say_finish(LAST_WORDS_MS);
+    return code;
+}
+
+// ---- The agent of another host
+
+static void send_up(void *user, const mlt_frame *frame, const void *body)
+{
+    adopt *a = user;
+    mlt_channel_send(&a->up, frame, body);
+}
+
+static void tell_up(void *user, const mlt_frame *frame, char *body)
+{
+    const adopt *a = user;
+    if (!a->headless && !a->forsaken)
+        send_up(user, frame, body);
+}
+
+static void tell(adopt *a, mlt_frame_type type, int64_t value, const void *body, size_t length)
+{
+    mlt_frame frame = {.type = type,
+                       .length = (uint32_t)length,
+                       .from = a->host,
+                       .to = MLT_FRAME_HEAD,
+                       .about = a->host,
+                       .value = value};
+    send_up(a, &frame, body);
+}
+
+static void say(const char *text)
+{
+    tell(self, MLT_FRAME_SAY, 0, text, strlen(text));
+}
+
+static void quit(int code, const char *text)
+{
+    tell(self, MLT_FRAME_FAILED, code, text, strlen(text));
+    mlt_channel_flush(&self->up, LAST_WORDS_MS);
+}
+
+static void take_task(adopt *a, const char *bytes, size_t size)
+{
+    char why[256];
+    if (a->agent)
+        return;
+    if (!mlt_task_unpack(&a->task, a->host, bytes, size, why, sizeof why))
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    a->options = a->task.options;
+    mlt_say_to(say, quit);
+    make_agent(a, tell_up, send_up);
+    mlt_frame_ready ready = {.cores = (uint32_t)mlt_os_cores()};
+    mlt_greet_types types = mlt_greet_types_here();
+    memcpy(ready.types, &types, sizeof types);
+    tell(a, MLT_FRAME_READY, 0, &ready, sizeof ready);
+}
+
+static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
+{
+    adopt *a = mlt_container_of(up, adopt, up);
+    if (frame->type == MLT_FRAME_PLACE && !a->agent)
+        a->host = frame->about;
+    else if (frame->type == MLT_FRAME_TASK)
+        take_task(a, body, frame->length);
+    else if (frame->type == MLT_FRAME_BYE)
+        a->leaving = true;
+    if (a->agent && frame->type == MLT_FRAME_SPAWNED)
+        mlt_agent_answer(a->agent, frame->value, body, frame->length);
+    else if (a->agent)
+        mlt_agent_take(a->agent, frame);
+    if (a->links)
+        mlt_links_take(a->links, frame, body);
+}
+
+// Launchers that keep processes in control groups, as Slurm does, kill the agent of a host when the
+// last process there ends. After MPI_Finalize that is nobody's loss.
+static void channel_ended(mlt_channel *up, const char *why)
+{
+    adopt *a = mlt_container_of(up, adopt, up);
+    if (a->headless)
+        return;
+    regret_all(a, "the agent of the host of process 0 has ended");
+    a->headless = a->agent != NULL;
+    a->over = a->forsaken = !a->headless || a->present == 0;
+}
+
+// The processes may be about to leave MPI_Finalize, or the job has lost a host.
+static void be_alone(adopt *a)
+{
+    mlt_agent_hear(a->agent);
+    if (++a->alone * MLT_CREW_BEAT_MS >= ALONE_MS && !mlt_agent_finalised(a->agent))
+        a->over = a->forsaken = true;
+}
+
+static void beat(mlt_source *source, uint32_t events)
+{
+    static const mlt_frame frame = {.type = MLT_FRAME_BEAT};
+    adopt *a = self;
+    uint64_t count;
+    (void)!read(source->fd, &count, sizeof count);
+    if (a->headless) {
+        be_alone(a);
+        return;
+    }
+    a->silent = a->up.heard ? 0 : a->silent + 1;
+    a->up.heard = false;
+    if (a->silent >= mlt_crew_patience(a->agent ? a->options.silent_ms : 10 * MLT_SILENT_MS))
+        channel_ended(&a->up, "");
+    mlt_channel_send(&a->up, &frame, NULL);
+}
+
+static int run_below(adopt *a)
+{
+    const struct timespec each = {.tv_nsec = MLT_CREW_BEAT_MS * 1000000L};
+    mlt_source beats = {.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                        .ready = beat};
+    if (beats.fd < 0 || timerfd_settime(beats.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
+        !mlt_loop_add(a->loop, &beats, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+    while (!a->over && !a->leaving)
+        mlt_loop_turn(a->loop);
+    if (a->forsaken && a->agent)
+        mlt_agent_take(a->agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1});
+    mlt_channel_flush(&a->up, a->headless || a->forsaken ? 0 : LAST_WORDS_MS);
+    return a->forsaken ? MLT_EXIT_FAILED : 0;
+}
+
+// ---- The whole
+
+// Leaves the process that has started this one: its input, its descriptors, its terminal. Standard
+// output stays for jobs that ranks spawn, and errors for messages.
+static void become_agent(void)
+{
+    pid_t pid = fork();
+    if (pid != 0)
+        _exit(pid < 0);
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "millet-agent");
+    (void)fcntl(MLT_MEET_LISTEN, F_SETFD, FD_CLOEXEC);
+    if (syscall(SYS_close_range, MLT_MEET_LISTEN + 1, UINT32_MAX, 0) == 0)
+        return;
+    for (int fd = MLT_MEET_LISTEN + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+        close(fd);
+}
+
+static void read_options(adopt *a, const char *program)
+{
+    char *words[] = {"mpirun", "-H",        "localhost", "-n",
+                     "1",      "--bind-to", "none",      (char *)(uintptr_t)program,
+                     NULL};
+    mlt_options_read(sizeof words / sizeof *words - 1, words, &a->options);
+}
+
+int mlt_adopt(const char *leader, const char *program)
+{
+    static adopt a = {.door = {.fd = MLT_MEET_LISTEN, .ready = door_ready},
+                      .timer = {.ready = timer_ready},
+                      .listen_source = {.fd = -1},
+                      .up = {.in = {.fd = -1}, .out = {.fd = -1}}};
+    sigset_t blocked;
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (getsockopt(MLT_MEET_LISTEN, SOL_SOCKET, SO_ACCEPTCONN, &type, &size) != 0 || !type)
+        mlt_quit(MLT_EXIT_USAGE, "--adopt is for programs that another launcher has started");
+    become_agent();
+    mlt_say_by("millet");
+    mlt_spawn_prepare(&blocked);
+    (void)alarm(FIRST_VISIT_S);
+    a.leader = (uint32_t)strtoul(leader, NULL, 10);
+    a.program = program;
+    read_options(&a, program);
+    a.loop = mlt_loop_new();
+    a.timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+    (void)fcntl(MLT_MEET_LISTEN, F_SETFL, O_NONBLOCK);
+    if (a.timer.fd < 0 || !mlt_loop_add(a.loop, &a.timer, EPOLLIN) ||
+        !mlt_loop_add(a.loop, &a.door, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+    self = &a;
+    while (!a.over && a.up.in.fd < 0 && !(a.heads && a.known == a.size))
+        mlt_loop_turn(a.loop);
+    if (a.over)
+        return 0;
+    return a.heads ? run_head(&a) : run_below(&a);
+}

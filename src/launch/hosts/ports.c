@@ -1,0 +1,965 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/hosts/ports.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "boot/desk.h"
+#include "launch/hosts/broker.h"
+#include "launch/loop.h"
+#include "launch/say.h"
+#include "net/crypt.h"
+#include "net/dial.h"
+#include "net/iface.h"
+#include "net/listen.h"
+#include "os/fd.h"
+#include "os/os.h"
+#include "os/tcp.h"
+
+enum {
+    ACCEPTS = 0,     // the number of a port's side in the greeting
+    CONNECTS = 1,    // ... and of the other one
+    MOST_WAITS = 64, // connections that wait for an accept
+    WORDS = 1024,    // of a job that has died
+};
+
+static const char in_order[] = "B"; // what a line says last
+
+typedef struct port {
+    mlt_link link;
+    mlt_ports *ports;
+    mlt_source source;
+    uint32_t proc;
+    mlt_port_name name;
+    mlt_greet_self self;
+    mlt_listen *listen;
+    char *failed; // NULL: it did not
+    struct waiting {
+        int fd;
+        mlt_key key;
+    } waits[MOST_WAITS];
+    uint32_t count;
+} port;
+
+typedef struct desk {
+    mlt_link link;
+    mlt_ports *ports;
+    mlt_source source;
+    uint32_t proc;
+    mlt_desk_in in;
+    port *accepts; // that it waits at; NULL: none
+    // A dial under way.
+    mlt_source dialling;
+    mlt_dial *dial;
+    mlt_greet_self self;
+    mlt_key key;
+} desk;
+
+typedef struct bond {
+    mlt_link link;
+    mlt_ports *ports;
+    uint64_t number;
+    mlt_key key;
+    mlt_source line;    // fd -1: it is another host's, or the other side has left in order
+    mlt_broker *broker; // NULL: nobody has joined
+    const desk *maker;  // whose line it is, until it is watched
+    uint32_t own_proc, own_host, procs, hosts;
+    uint32_t *members; // processes of this host that have joined
+    uint32_t count, room;
+    bool watched, dead;
+    char other[MLT_DESK_OTHER];
+    char words[WORDS]; // that the line said
+    size_t said;
+} bond;
+
+struct mlt_ports {
+    mlt_ports_conf conf;
+    mlt_key own_key; // if the job has none
+    mlt_iface_filter iface;
+    mlt_iface_ports range;
+    mlt_link ports, desks, bonds;
+    mlt_link graves[3]; // what a handler of the same turn may still look at: ports, desks, bonds
+    mlt_source timer;
+    uint64_t timer_ns;
+    bool ending;
+};
+
+static void alarm_next(mlt_ports *p);
+
+// ---- keys
+
+// The two keys of a greeting make one that both sides have, and its number.
+static void make_key(mlt_key *key, const mlt_crypt_keys *keys, bool dials)
+{
+    static const char label[] = "millet bond key";
+    const mlt_key *there = dials ? &keys->send : &keys->receive;
+    const mlt_key *back = dials ? &keys->receive : &keys->send;
+    mlt_crypt_piece pieces[] = {{label, sizeof label}, {back->bytes, sizeof back->bytes}};
+    mlt_crypt_hash(key->bytes, there, pieces, 2);
+}
+
+static uint64_t number_of(const mlt_key *key)
+{
+    static const char label[] = "millet bond number";
+    uint8_t hash[MLT_CRYPT_HASH];
+    uint64_t number;
+    mlt_crypt_hash(hash, key, &(mlt_crypt_piece){label, sizeof label}, 1);
+    memcpy(&number, hash, sizeof number);
+    return number ? number : 1;
+}
+
+// Only agents of this job can open it: nonce, the key under a hash of it, a hash of both.
+_Static_assert(MLT_DESK_SEALED == 3 * MLT_KEY_BYTES, "nonce, key, proof");
+
+static void mask_of(mlt_ports *p, const uint8_t *nonce, uint8_t mask[MLT_CRYPT_HASH])
+{
+    static const char label[] = "millet seal of a bond";
+    mlt_crypt_piece pieces[] = {{label, sizeof label}, {nonce, MLT_KEY_BYTES}};
+    mlt_crypt_hash(mask, p->conf.key ? p->conf.key : &p->own_key, pieces, 2);
+}
+
+static void proof_of(mlt_ports *p, const uint8_t *sealed, uint8_t proof[MLT_CRYPT_HASH])
+{
+    static const char label[] = "millet proof of a bond";
+    mlt_crypt_piece pieces[] = {{label, sizeof label}, {sealed, 2 * (size_t)MLT_KEY_BYTES}};
+    mlt_crypt_hash(proof, p->conf.key ? p->conf.key : &p->own_key, pieces, 2);
+}
+
+static bool seal(mlt_ports *p, const mlt_key *key, uint8_t sealed[MLT_DESK_SEALED])
+{
+    uint8_t mask[MLT_CRYPT_HASH];
+    if (mlt_os_random(sealed, MLT_KEY_BYTES) != MLT_OK)
+        return false;
+    mask_of(p, sealed, mask);
+    for (int i = 0; i < MLT_KEY_BYTES; i++)
+        sealed[MLT_KEY_BYTES + i] = key->bytes[i] ^ mask[i];
+    proof_of(p, sealed, sealed + 2 * (size_t)MLT_KEY_BYTES);
+    explicit_bzero(mask, sizeof mask);
+    return true;
+}
+
+static bool unseal(mlt_ports *p, const uint8_t sealed[MLT_DESK_SEALED], mlt_key *key)
+{
+    uint8_t mask[MLT_CRYPT_HASH], proof[MLT_CRYPT_HASH];
+    proof_of(p, sealed, proof);
+    if (!mlt_crypt_same(proof, sealed + 2 * (size_t)MLT_KEY_BYTES, sizeof proof))
+        return false;
+    mask_of(p, sealed, mask);
+    for (int i = 0; i < MLT_KEY_BYTES; i++)
+        key->bytes[i] = sealed[MLT_KEY_BYTES + i] ^ mask[i];
+    explicit_bzero(mask, sizeof mask);
+    return true;
+}
+
+// ---- desks
+
+static void answer(desk *d, mlt_desk_type type, const void *body, size_t length, int pass)
+{
+    (void)!mlt_desk_say(d->source.fd, type, body, length, pass); // a rank that is gone needs none
+}
+
+static void fail(desk *d, const char *text)
+{
+    answer(d, MLT_DESK_ERROR, text, strlen(text), -1);
+}
+
+static void end_dial(desk *d)
+{
+    if (!d->dial)
+        return;
+    mlt_loop_remove(d->ports->conf.loop, &d->dialling);
+    mlt_dial_free(d->dial);
+    d->dial = NULL;
+    mlt_key_wipe(&d->key);
+}
+
+static void bury(mlt_ports *p, mlt_link *link, int kind)
+{
+    mlt_list_remove(link);
+    mlt_list_push_back(&p->graves[kind], link);
+    alarm_next(p);
+}
+
+static void end_bond(bond *b);
+
+// A bond that was never watched goes with its maker, unless processes have joined it.
+static void leave_bonds(desk *d)
+{
+    for (mlt_link *l = d->ports->bonds.next, *next; l != &d->ports->bonds; l = next) {
+        next = l->next;
+        bond *b = mlt_container_of(l, bond, link);
+        if (b->maker != d)
+            continue;
+        b->maker = NULL;
+        if (!b->watched && !b->count)
+            end_bond(b);
+    }
+}
+
+static void close_desk(desk *d)
+{
+    end_dial(d);
+    leave_bonds(d);
+    mlt_loop_remove(d->ports->conf.loop, &d->source);
+    close(d->source.fd);
+    mlt_desk_in_fini(&d->in);
+    d->accepts = NULL;
+    bury(d->ports, &d->link, 1);
+}
+
+static bond *new_bond(mlt_ports *p, const mlt_key *key);
+
+// The two sides have greeted: the root gets the line, and the bond's key for the others.
+static void give_line(desk *d, int fd, const mlt_key *key)
+{
+    mlt_desk_line line;
+    memset(&line, 0, sizeof line);
+    bond *b = new_bond(d->ports, key);
+    line.bond = b->number;
+    line.encrypts = d->ports->conf.options->encrypt;
+    b->line.fd = fd;
+    b->maker = d;
+    if (seal(d->ports, key, line.sealed))
+        answer(d, MLT_DESK_LINE, &line, sizeof line, fd);
+    else
+        fail(d, "the system has no random bytes");
+}
+
+// ---- ports
+
+static port *find_port(mlt_ports *p, const char *text)
+{
+    mlt_port_name name;
+    if (!mlt_port_name_read(&name, text))
+        return NULL;
+    for (mlt_link *l = p->ports.next; l != &p->ports; l = l->next) {
+        port *at = mlt_container_of(l, port, link);
+        if (at->name.number == name.number &&
+            mlt_crypt_same(at->name.key.bytes, name.key.bytes, MLT_KEY_BYTES))
+            return at;
+    }
+    return NULL;
+}
+
+// Connections that wait, and desks that wait for them.
+static void serve_port(port *at)
+{
+    mlt_ports *p = at->ports;
+    for (mlt_link *l = p->desks.next; l != &p->desks; l = l->next) {
+        desk *d = mlt_container_of(l, desk, link);
+        if (d->accepts != at)
+            continue;
+        if (at->failed) {
+            d->accepts = NULL;
+            fail(d, at->failed);
+        } else if (at->count) {
+            struct waiting first = at->waits[0];
+            memmove(at->waits, at->waits + 1, --at->count * sizeof *at->waits);
+            d->accepts = NULL;
+            give_line(d, first.fd, &first.key);
+            mlt_key_wipe(&first.key);
+        }
+    }
+}
+
+static void accept_all(port *at, uint64_t now_ns)
+{
+    mlt_net_peer peer;
+    while (mlt_listen_step(at->listen, now_ns, &peer) == MLT_OK) {
+        if (at->count == MOST_WAITS || peer.process != CONNECTS) {
+            close(peer.fd);
+        } else {
+            struct waiting *w = &at->waits[at->count++];
+            w->fd = peer.fd;
+            make_key(&w->key, &peer.keys, false);
+        }
+        explicit_bzero(&peer.keys, sizeof peer.keys);
+    }
+    serve_port(at);
+}
+
+static void port_ready(mlt_source *source, uint32_t events)
+{
+    port *at = mlt_container_of(source, port, source);
+    accept_all(at, mlt_os_now_ns());
+    alarm_next(at->ports);
+}
+
+static void close_port(port *at, const char *why)
+{
+    if (!at->failed)
+        at->failed = mlt_text_of("%s", why);
+    serve_port(at);
+    for (uint32_t i = 0; i < at->count; i++)
+        close(at->waits[i].fd);
+    explicit_bzero(at->waits, sizeof at->waits);
+    at->count = 0;
+    mlt_loop_remove(at->ports->conf.loop, &at->source);
+    mlt_listen_free(at->listen);
+    at->listen = NULL;
+    mlt_key_wipe(&at->name.key);
+    bury(at->ports, &at->link, 0);
+}
+
+static mlt_status listen_at(port *at, char *why, size_t why_size)
+{
+    mlt_ports *p = at->ports;
+    mlt_port_name *n = &at->name;
+    mlt_status status = mlt_crypt_load(why, why_size);
+    if (status == MLT_OK)
+        status = mlt_key_new(&n->key, why, why_size);
+    if (status == MLT_OK && mlt_os_random(&n->number, sizeof n->number) != MLT_OK)
+        status = MLT_ERR_SYSTEM;
+    if (status == MLT_OK)
+        status = mlt_iface_addresses(n->addresses, &n->count, &p->iface, false, why, why_size);
+    if (status != MLT_OK)
+        return status;
+    at->self = (mlt_greet_self){.key = &n->key,
+                                .job = n->number,
+                                .process = ACCEPTS,
+                                .version = mlt_greet_version(),
+                                .types = mlt_greet_types_here(),
+                                .encrypts = true};
+    mlt_listen_plan plan = {.self = &at->self,
+                            .ports = p->range,
+                            .only = n->addresses,
+                            .count = n->count,
+                            .strangers = MLT_LISTEN_STRANGERS,
+                            .greet_ms = MLT_LISTEN_GREET_MS,
+                            .gone_ms = (uint32_t)p->conf.options->silent_ms};
+    status = mlt_listen_new(&at->listen, &plan, why, why_size);
+    if (status == MLT_OK)
+        n->port = mlt_listen_port(at->listen);
+    return status;
+}
+
+static void open_port(desk *d)
+{
+    mlt_ports *p = d->ports;
+    char why[512] = "the system refuses another descriptor", name[MLT_PORT_NAME_MOST];
+    port *at = mlt_take(1, sizeof *at);
+    at->ports = p;
+    at->proc = d->proc;
+    if (listen_at(at, why, sizeof why) == MLT_OK) {
+        at->source = (mlt_source){.fd = mlt_listen_poll(at->listen).fd, .ready = port_ready};
+        if (mlt_loop_add(p->conf.loop, &at->source, EPOLLIN)) {
+            mlt_list_push_back(&p->ports, &at->link);
+            mlt_port_name_write(name, &at->name);
+            answer(d, MLT_DESK_NAME, name, strlen(name), -1);
+            alarm_next(p);
+            return;
+        }
+        mlt_listen_free(at->listen);
+    }
+    free(at);
+    fail(d, why);
+}
+
+static void take_close(desk *d, const char *name)
+{
+    port *at = find_port(d->ports, name);
+    if (!at) {
+        fail(d, "no such port is open here");
+        return;
+    }
+    close_port(at, "the port was closed");
+    answer(d, MLT_DESK_DONE, NULL, 0, -1);
+}
+
+static void take_accept(desk *d, const char *name)
+{
+    port *at = find_port(d->ports, name);
+    if (!at) {
+        fail(d, "no such port is open on the root's host: it was closed, its process has ended, or "
+                "the name is another job's or another host's");
+        return;
+    }
+    d->accepts = at;
+    serve_port(at);
+}
+
+// ---- connecting
+
+static void step_dial(desk *d)
+{
+    mlt_net_peer peer;
+    mlt_status status = mlt_dial_step(d->dial, mlt_os_now_ns(), &peer);
+    if (status == MLT_PENDING)
+        return;
+    if (status == MLT_OK) {
+        mlt_key key;
+        make_key(&key, &peer.keys, true);
+        explicit_bzero(&peer.keys, sizeof peer.keys);
+        end_dial(d);
+        give_line(d, peer.fd, &key);
+        mlt_key_wipe(&key);
+        return;
+    }
+    mlt_text text = {0};
+    mlt_text_add(&text,
+                 "nobody answers as the port should: it was closed, its job has ended, or the "
+                 "name is wrong");
+    mlt_text table = {0};
+    mlt_dial_tell(d->dial, &table);
+    if (table.text)
+        mlt_text_add(&text, "\n%s", table.text);
+    end_dial(d);
+    fail(d, mlt_text_so_far(&text));
+    mlt_text_free(&text);
+    mlt_text_free(&table);
+}
+
+static void dial_ready(mlt_source *source, uint32_t events)
+{
+    desk *d = mlt_container_of(source, desk, dialling);
+    if (d->dial)
+        step_dial(d);
+    alarm_next(d->ports);
+}
+
+static void take_connect(desk *d, const char *text)
+{
+    mlt_ports *p = d->ports;
+    mlt_port_name name;
+    char why[512];
+    mlt_address own[MLT_ADDRESSES], likely[2 * MLT_ADDRESSES];
+    uint32_t own_count = 0;
+    if (!mlt_port_name_read(&name, text)) {
+        fail(d, "that is no name of a port");
+        return;
+    }
+    if (d->dial || mlt_crypt_load(why, sizeof why) != MLT_OK) {
+        fail(d, d->dial ? "the desk is busy" : why);
+        return;
+    }
+    if (mlt_iface_addresses(own, &own_count, &p->iface, false, why, sizeof why) != MLT_OK)
+        own_count = 0;
+    uint32_t count =
+        mlt_address_likely(likely, 2 * MLT_ADDRESSES, own, own_count, name.addresses, name.count);
+    d->key = name.key;
+    mlt_key_wipe(&name.key);
+    d->self = (mlt_greet_self){.key = &d->key,
+                               .job = name.number,
+                               .process = CONNECTS,
+                               .version = mlt_greet_version(),
+                               .types = mlt_greet_types_here(),
+                               .encrypts = true};
+    mlt_dial_plan plan = {.self = &d->self,
+                          .wanted = ACCEPTS,
+                          .addresses = likely,
+                          .count = count,
+                          .port = name.port,
+                          .each_ms = MLT_DIAL_MS,
+                          .gone_ms = (uint32_t)p->conf.options->silent_ms};
+    if (mlt_dial_new(&d->dial, &plan, why, sizeof why) != MLT_OK) {
+        d->dial = NULL;
+        fail(d, why);
+        return;
+    }
+    d->dialling = (mlt_source){.fd = mlt_dial_poll(d->dial).fd, .ready = dial_ready};
+    (void)mlt_loop_add(p->conf.loop, &d->dialling, EPOLLIN);
+    step_dial(d);
+    alarm_next(p);
+}
+
+// ---- bonds
+
+static bond *find_bond(mlt_ports *p, uint64_t number)
+{
+    for (mlt_link *l = p->bonds.next; l != &p->bonds; l = l->next) {
+        bond *b = mlt_container_of(l, bond, link);
+        if (b->number == number && !b->dead)
+            return b;
+    }
+    return NULL;
+}
+
+static void line_ready(mlt_source *source, uint32_t events);
+
+static bond *new_bond(mlt_ports *p, const mlt_key *key)
+{
+    uint64_t number = number_of(key);
+    bond *b = find_bond(p, number);
+    if (b && b->line.fd < 0)
+        return b; // processes have joined it
+    b = mlt_take(1, sizeof *b);
+    b->ports = p;
+    b->key = *key;
+    b->number = number;
+    b->line = (mlt_source){.fd = -1, .ready = line_ready};
+    mlt_list_push_back(&p->bonds, &b->link);
+    return b;
+}
+
+static void close_line(bond *b)
+{
+    if (b->line.fd < 0)
+        return;
+    mlt_loop_remove(b->ports->conf.loop, &b->line);
+    close(b->line.fd);
+    b->line.fd = -1;
+}
+
+static void end_bond(bond *b)
+{
+    if (b->line.fd >= 0 && b->watched)
+        (void)!send(b->line.fd, in_order, sizeof in_order - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close_line(b);
+    b->dead = true;
+    b->count = 0;
+    bury(b->ports, &b->link, 2);
+}
+
+// The other side has ended, and not in order.
+static void part_by_force(bond *b)
+{
+    mlt_ports *p = b->ports;
+    close_line(b);
+    if (!b->count || p->ending)
+        return;
+    b->words[b->said] = '\0';
+    for (char *c = b->words; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+            *c = ' ';
+    char *text = mlt_text_of("the job that this one is connected with, %s, has ended without "
+                             "MPI_Comm_disconnect%s%s",
+                             b->other, b->said > 1 ? ": " : "", b->said > 1 ? b->words + 1 : "");
+    p->conf.lost(p->conf.user, text);
+    free(text);
+}
+
+static void line_ready(mlt_source *source, uint32_t events)
+{
+    bond *b = mlt_container_of(source, bond, line);
+    if (b->line.fd < 0)
+        return;
+    ssize_t n = recv(b->line.fd, b->words + b->said, sizeof b->words - 1 - b->said, MSG_DONTWAIT);
+    if (n > 0)
+        b->said += (size_t)n;
+    if (b->said && b->words[0] == in_order[0])
+        close_line(b);
+    else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
+             b->said == sizeof b->words - 1)
+        part_by_force(b);
+}
+
+static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
+{
+    bond *b = user;
+    mlt_ctl_link about = *link;
+    about.bond = b->number;
+    b->ports->conf.link(b->ports->conf.user, proc - b->own_proc, &about, fd);
+    explicit_bzero(&about, sizeof about);
+    close(fd);
+}
+
+static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
+{
+    bond *b = user;
+    char *whole = mlt_text_of("no connection to the other job, %s: %s", b->other, text);
+    b->ports->conf.lost(b->ports->conf.user, whole);
+    free(whole);
+}
+
+// The hosts of all processes, out of the runs. NULL: they do not fit.
+static uint32_t *read_runs(const mlt_desk_bond *about, const unsigned char *at, size_t length)
+{
+    mlt_desk_run run;
+    uint64_t procs = 0;
+    if (about->procs > MLT_JOB_MAX_ALL_WORKERS || about->hosts > MLT_JOB_MAX_ALL_WORKERS ||
+        about->own_host >= about->hosts || about->own_proc >= about->procs ||
+        length != (uint64_t)about->runs * sizeof run)
+        return NULL;
+    uint32_t *host_of = mlt_take(about->procs, sizeof *host_of);
+    for (uint32_t i = 0; i < about->runs; i++) {
+        memcpy(&run, at + i * sizeof run, sizeof run);
+        if (run.host >= about->hosts || procs + run.procs > about->procs) {
+            free(host_of);
+            return NULL;
+        }
+        for (uint32_t k = 0; k < run.procs; k++)
+            host_of[procs++] = run.host;
+    }
+    if (procs == about->procs)
+        return host_of;
+    free(host_of);
+    return NULL;
+}
+
+static const char *make_broker(bond *b, const mlt_desk_bond *about, const uint32_t *host_of,
+                               char *why, size_t why_size)
+{
+    mlt_ports *p = b->ports;
+    mlt_broker_conf conf = {.loop = p->conf.loop,
+                            .host_of = host_of,
+                            .procs = about->procs,
+                            .hosts = about->hosts,
+                            .host = about->own_host,
+                            .job = b->number,
+                            .key = &b->key,
+                            .name = p->conf.name,
+                            .iface = p->iface,
+                            .ports = p->range,
+                            .encrypt = about->encrypts != 0,
+                            .gone_ms = (uint32_t)p->conf.options->silent_ms,
+                            .link = link_made,
+                            .failed = link_failed,
+                            .user = b};
+    b->own_proc = about->own_proc;
+    b->own_host = about->own_host;
+    b->procs = about->procs;
+    b->hosts = about->hosts;
+    memcpy(b->other, about->other, sizeof b->other);
+    b->other[sizeof b->other - 1] = '\0';
+    for (char *c = b->other; *c; c++)
+        if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+            *c = '?';
+    return mlt_broker_new(&b->broker, &conf, why, why_size) == MLT_OK ? NULL : why;
+}
+
+static void take_join(desk *d, const unsigned char *body, size_t length)
+{
+    mlt_ports *p = d->ports;
+    mlt_desk_bond about;
+    mlt_key key;
+    char why[512];
+    if (length < sizeof about || mlt_crypt_load(why, sizeof why) != MLT_OK) {
+        fail(d, length < sizeof about ? "the question is too short" : why);
+        return;
+    }
+    memcpy(&about, body, sizeof about);
+    if (!unseal(p, about.sealed, &key) || number_of(&key) != about.bond) {
+        fail(d, "the bond's key is not one of this job");
+        return;
+    }
+    bond *b = find_bond(p, about.bond);
+    if (!b)
+        b = new_bond(p, &key);
+    mlt_key_wipe(&key);
+    if (!b->broker) {
+        uint32_t *host_of = read_runs(&about, body + sizeof about, length - sizeof about);
+        const char *bad = host_of ? make_broker(b, &about, host_of, why, sizeof why)
+                                  : "the bond's processes do not fit its hosts";
+        free(host_of);
+        if (bad) {
+            fail(d, bad);
+            return;
+        }
+    }
+    MLT_ARRAY_WANT(b->members, b->count + (size_t)1, b->room);
+    b->members[b->count++] = d->proc;
+    uint8_t card[MLT_CARD_BYTES];
+    size_t size = mlt_broker_card(b->broker, card);
+    answer(d, MLT_DESK_CARD, card, size, -1);
+}
+
+// A bond's number, and cards of the other side.
+static void take_learn(desk *d, const unsigned char *body, size_t length)
+{
+    uint64_t number;
+    char why[256];
+    if (length < sizeof number) {
+        fail(d, "the question is too short");
+        return;
+    }
+    memcpy(&number, body, sizeof number);
+    bond *b = find_bond(d->ports, number);
+    size_t at = sizeof number;
+    while (b && b->broker && at < length) {
+        mlt_desk_card about;
+        if (length - at < sizeof about)
+            break;
+        memcpy(&about, body + at, sizeof about);
+        at += sizeof about;
+        if (about.bytes > length - at ||
+            mlt_broker_learn(b->broker, about.host, body + at, about.bytes, why, sizeof why))
+            break;
+        size_t whole = (about.bytes + 3u) & ~(size_t)3;
+        at += whole < length - at ? whole : length - at;
+    }
+    if (!b || !b->broker || at < length)
+        fail(d, "the cards of the other side are none");
+    else
+        answer(d, MLT_DESK_DONE, NULL, 0, -1);
+}
+
+static void take_watch(desk *d, const unsigned char *body, size_t length)
+{
+    uint64_t number = 0;
+    if (length == sizeof number)
+        memcpy(&number, body, sizeof number);
+    mlt_ports *p = d->ports;
+    for (mlt_link *l = p->bonds.next, *next; l != &p->bonds; l = next) {
+        next = l->next;
+        bond *b = mlt_container_of(l, bond, link);
+        if (b->number != number || b->line.fd < 0 || b->watched || b->maker != d)
+            continue;
+        b->watched = true;
+        b->maker = NULL;
+        (void)mlt_os_tcp_tune_patient(b->line.fd, (uint32_t)p->conf.options->silent_ms);
+        (void)mlt_loop_add(p->conf.loop, &b->line, EPOLLIN);
+        break;
+    }
+    answer(d, MLT_DESK_DONE, NULL, 0, -1);
+}
+
+// ---- what desks ask
+
+static void take_question(desk *d, const mlt_desk_head *head)
+{
+    unsigned char *body = mlt_desk_body(&d->in);
+    switch ((mlt_desk_type)head->type) {
+    case MLT_DESK_OPEN:
+        open_port(d);
+        return;
+    case MLT_DESK_CLOSE:
+        take_close(d, (char *)body);
+        return;
+    case MLT_DESK_ACCEPT:
+        take_accept(d, (char *)body);
+        return;
+    case MLT_DESK_CONNECT:
+        take_connect(d, (char *)body);
+        return;
+    case MLT_DESK_JOIN:
+        take_join(d, body, head->length);
+        return;
+    case MLT_DESK_LEARN:
+        take_learn(d, body, head->length);
+        return;
+    case MLT_DESK_WATCH:
+        take_watch(d, body, head->length);
+        return;
+    default:
+        fail(d, "that question has no meaning");
+    }
+}
+
+static void desk_ready(mlt_source *source, uint32_t events)
+{
+    desk *d = mlt_container_of(source, desk, source);
+    mlt_desk_head head;
+    mlt_status status = mlt_desk_hear(d->source.fd, &d->in, &head);
+    if (status == MLT_OK)
+        take_question(d, &head);
+    else if (status != MLT_PENDING)
+        close_desk(d);
+}
+
+void mlt_ports_desk(mlt_ports *p, uint32_t proc, int fd)
+{
+    desk *d = mlt_take(1, sizeof *d);
+    *d = (desk){.ports = p,
+                .proc = proc,
+                .source = {.fd = fd, .ready = desk_ready},
+                .in = {.fd = -1},
+                .dialling = {.fd = -1}};
+    mlt_list_push_back(&p->desks, &d->link);
+    if (!mlt_loop_add(p->conf.loop, &d->source, EPOLLIN))
+        close_desk(d);
+}
+
+// ---- processes
+
+static bool is_member(const bond *b, uint32_t proc, uint32_t *at)
+{
+    for (*at = 0; *at < b->count; (*at)++)
+        if (b->members[*at] == proc)
+            return true;
+    return false;
+}
+
+void mlt_ports_want(mlt_ports *p, uint32_t proc, uint64_t number, int64_t peer)
+{
+    uint32_t at;
+    bond *b = find_bond(p, number);
+    if (b && b->broker && is_member(b, proc, &at) && peer >= 0 && peer < b->procs)
+        (void)!mlt_broker_want(b->broker, b->own_proc + proc, (uint32_t)peer);
+}
+
+static void leave(bond *b, uint32_t proc, bool ended)
+{
+    uint32_t at;
+    if (ended && b->broker && proc < b->procs - b->own_proc)
+        mlt_broker_ended(b->broker, b->own_proc + proc);
+    if (!is_member(b, proc, &at))
+        return;
+    b->members[at] = b->members[--b->count];
+}
+
+void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
+{
+    for (mlt_link *l = p->bonds.next, *next; l != &p->bonds; l = next) {
+        next = l->next;
+        bond *b = mlt_container_of(l, bond, link);
+        if (b->number != number || b->dead)
+            continue;
+        leave(b, proc, false);
+        if (!b->count)
+            end_bond(b);
+    }
+}
+
+void mlt_ports_gone(mlt_ports *p, uint32_t proc, bool ended_well)
+{
+    for (mlt_link *l = p->ports.next, *next; l != &p->ports; l = next) {
+        next = l->next;
+        port *at = mlt_container_of(l, port, link);
+        if (at->proc == proc)
+            close_port(at, "the process that opened the port has ended");
+    }
+    for (mlt_link *l = p->bonds.next, *next; l != &p->bonds; l = next) {
+        next = l->next;
+        bond *b = mlt_container_of(l, bond, link);
+        uint32_t at;
+        if (!is_member(b, proc, &at) || !ended_well)
+            continue;
+        leave(b, proc, true);
+        if (!b->count)
+            end_bond(b);
+    }
+}
+
+void mlt_ports_fail(mlt_ports *p, const char *name, const char *text)
+{
+    port *at = find_port(p, name);
+    if (!at)
+        return;
+    free(at->failed);
+    at->failed = mlt_text_of("%s", text);
+    serve_port(at);
+}
+
+// ---- time
+
+static bool has_graves(const mlt_ports *p)
+{
+    return !mlt_list_empty(&p->graves[0]) || !mlt_list_empty(&p->graves[1]) ||
+           !mlt_list_empty(&p->graves[2]);
+}
+
+static void alarm_next(mlt_ports *p)
+{
+    uint64_t when = MLT_POLL_FOREVER;
+    for (mlt_link *l = p->ports.next; l != &p->ports; l = l->next) {
+        uint64_t at = mlt_listen_poll(mlt_container_of(l, port, link)->listen).deadline_ns;
+        when = at < when ? at : when;
+    }
+    for (mlt_link *l = p->desks.next; l != &p->desks; l = l->next) {
+        const desk *d = mlt_container_of(l, desk, link);
+        uint64_t at = d->dial ? mlt_dial_poll(d->dial).deadline_ns : when;
+        when = at < when ? at : when;
+    }
+    if (has_graves(p))
+        when = 1;
+    if (when != p->timer_ns)
+        mlt_loop_alarm(&p->timer, when == MLT_POLL_FOREVER ? 0 : when);
+    p->timer_ns = when;
+}
+
+static void clear_graves(mlt_ports *p)
+{
+    mlt_link *l;
+    while ((l = mlt_list_pop_front(&p->graves[0]))) {
+        port *at = mlt_container_of(l, port, link);
+        free(at->failed);
+        free(at);
+    }
+    while ((l = mlt_list_pop_front(&p->graves[1])))
+        free(mlt_container_of(l, desk, link));
+    while ((l = mlt_list_pop_front(&p->graves[2]))) {
+        bond *b = mlt_container_of(l, bond, link);
+        mlt_broker_free(b->broker);
+        mlt_key_wipe(&b->key);
+        free(b->members);
+        free(b);
+    }
+}
+
+static void timer_ready(mlt_source *source, uint32_t events)
+{
+    mlt_ports *p = mlt_container_of(source, mlt_ports, timer);
+    uint64_t now = mlt_os_now_ns(), rings;
+    (void)!read(source->fd, &rings, sizeof rings);
+    p->timer_ns = 0;
+    clear_graves(p);
+    for (mlt_link *l = p->ports.next; l != &p->ports; l = l->next)
+        accept_all(mlt_container_of(l, port, link), now);
+    for (mlt_link *l = p->desks.next; l != &p->desks; l = l->next) {
+        desk *d = mlt_container_of(l, desk, link);
+        if (d->dial && mlt_dial_poll(d->dial).deadline_ns <= now)
+            step_dial(d);
+    }
+    alarm_next(p);
+}
+
+// ---- the whole
+
+mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
+{
+    mlt_ports *p = mlt_take(1, sizeof *p);
+    char why[512];
+    p->conf = *conf;
+    mlt_list_init(&p->ports);
+    mlt_list_init(&p->desks);
+    mlt_list_init(&p->bonds);
+    for (int i = 0; i < 3; i++)
+        mlt_list_init(&p->graves[i]);
+    const mlt_options *o = conf->options; // the texts have been read once
+    if (o->iface && mlt_iface_parse(&p->iface, o->iface, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "--iface: %s", why);
+    if (o->port_range && mlt_iface_ports_parse(&p->range, o->port_range, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
+    if (!conf->key && mlt_key_new(&p->own_key, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    p->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                            .ready = timer_ready};
+    if (p->timer.fd < 0 || !mlt_loop_add(conf->loop, &p->timer, EPOLLIN))
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+    return p;
+}
+
+static void say_why(const bond *b, const char *why)
+{
+    char text[WORDS];
+    if (b->line.fd < 0)
+        return;
+    int n = snprintf(text, sizeof text - 1, "D%s", why);
+    (void)!send(b->line.fd, text, n < (int)sizeof text ? (size_t)n : sizeof text - 1,
+                MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void mlt_ports_free(mlt_ports *p, const char *why)
+{
+    if (!p)
+        return;
+    p->ending = true;
+    mlt_link *l;
+    while (!mlt_list_empty(&p->bonds)) {
+        bond *b = mlt_container_of(p->bonds.next, bond, link);
+        if (why && b->count) {
+            say_why(b, why);
+            close_line(b);
+        }
+        end_bond(b);
+    }
+    while (!mlt_list_empty(&p->ports))
+        close_port(mlt_container_of(p->ports.next, port, link), "the job has ended");
+    while ((l = p->desks.next) != &p->desks)
+        close_desk(mlt_container_of(l, desk, link));
+    clear_graves(p);
+    mlt_loop_remove(p->conf.loop, &p->timer);
+    close(p->timer.fd);
+    mlt_key_wipe(&p->own_key);
+    free(p);
+}

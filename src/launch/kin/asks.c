@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/kin/asks.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/list.h"
+#include "base/memory.h"
+#include "boot/kin.h"
+#include "launch/loop.h"
+
+enum { READ_BYTES = 64 << 10 };
+
+typedef struct ask {
+    mlt_link link;
+    mlt_source source;
+    mlt_asks *asks;
+    uint32_t proc;
+    int64_t number;
+    char *request;
+    size_t length, room;
+    bool told; // the request was whole
+} ask;
+
+// The loop may still hold an event of an ask that is over, so its memory is used again, never freed
+// before the end.
+struct mlt_asks {
+    mlt_asks_conf conf;
+    mlt_link open, over;
+    int64_t last; // number
+};
+
+mlt_asks *mlt_asks_new(const mlt_asks_conf *conf)
+{
+    mlt_asks *asks = mlt_take(1, sizeof *asks);
+    asks->conf = *conf;
+    mlt_list_init(&asks->open);
+    mlt_list_init(&asks->over);
+    return asks;
+}
+
+static void end(ask *a)
+{
+    mlt_loop_remove(a->asks->conf.loop, &a->source);
+    close(a->source.fd);
+    free(a->request);
+    a->request = NULL;
+    mlt_list_remove(&a->link);
+    mlt_list_push_back(&a->asks->over, &a->link);
+}
+
+static void refuse(ask *a, const char *why)
+{
+    char text[256];
+    int n = snprintf(text, sizeof text, "%c%s", MLT_KIN_FELL, why);
+    (void)!send(a->source.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
+    end(a);
+}
+
+// Nothing more is to be read; the rank's closing of its end comes as a hang-up.
+static void tell(ask *a)
+{
+    a->told = true;
+    mlt_loop_remove(a->asks->conf.loop, &a->source);
+    if (!mlt_loop_add(a->asks->conf.loop, &a->source, 0)) {
+        refuse(a, "mpirun cannot wait for events");
+        return;
+    }
+    char *request = a->request;
+    a->request = NULL; // an answer may come during the call, and end it
+    a->asks->conf.tell(a->asks->conf.user, a->proc, a->number, request, a->length);
+    free(request);
+}
+
+static void ready(mlt_source *source, uint32_t events)
+{
+    ask *a = mlt_container_of(source, ask, source);
+    if (a->told) {
+        end(a);
+        return;
+    }
+    MLT_ARRAY_WANT(a->request, a->length + READ_BYTES + 1, a->room);
+    ssize_t n = recv(source->fd, a->request + a->length, READ_BYTES, MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n < 0) {
+        end(a);
+        return;
+    }
+    a->length += (size_t)n;
+    if (a->length > MLT_KIN_REQUEST_MOST)
+        refuse(a, "commands, arguments and info keys take more than 16 MiB");
+    else if (n == 0)
+        tell(a);
+}
+
+void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
+{
+    mlt_link *used = mlt_list_pop_front(&asks->over);
+    ask *a = used ? mlt_container_of(used, ask, link) : mlt_take(1, sizeof *a);
+    *a = (ask){
+        .source = {.fd = fd, .ready = ready}, .asks = asks, .proc = proc, .number = ++asks->last};
+    mlt_list_push_back(&asks->open, &a->link);
+    if (!mlt_loop_add(asks->conf.loop, &a->source, EPOLLIN))
+        refuse(a, "mpirun cannot wait for events");
+}
+
+void mlt_asks_answer(mlt_asks *asks, int64_t number, const char *answer, size_t length)
+{
+    for (mlt_link *l = asks->open.next; l != &asks->open; l = l->next) {
+        ask *a = mlt_container_of(l, ask, link);
+        if (a->number != number)
+            continue;
+        (void)!send(a->source.fd, answer, length, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (length == 0 || answer[0] == MLT_KIN_FELL)
+            end(a);
+        return;
+    }
+}
+
+void mlt_asks_free(mlt_asks *asks)
+{
+    if (!asks)
+        return;
+    while (!mlt_list_empty(&asks->open))
+        end(mlt_container_of(asks->open.next, ask, link));
+    for (mlt_link *used; (used = mlt_list_pop_front(&asks->over));)
+        free(mlt_container_of(used, ask, link));
+    free(asks);
+}

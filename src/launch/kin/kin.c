@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/kin/kin.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/list.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "boot/kin.h"
+#include "boot/lists.h"
+#include "launch/hosts/frame.h"
+#include "launch/kin/task.h"
+#include "launch/say.h"
+#include "launch/spawn.h"
+
+extern char **environ;
+
+enum { KIN_FD = 20 }; // of the channel, in the mpirun below
+
+typedef struct job {
+    mlt_link link;
+    mlt_channel channel;
+    mlt_kin *kin;
+    char name[MLT_KIN_JOB_NAME];
+    pid_t pid;     // of its guard
+    uint32_t host; // of the rank that has asked ...
+    int64_t ask;   // ... and the number there
+    bool born;
+    char *why;      // FELL's text; NULL: none
+    uint32_t *busy; // [named hosts] its workers; NULL: not born
+} job;
+
+// The loop may still hold an event of a job that has ended, so memory is used again and freed at the
+// end only.
+struct mlt_kin {
+    mlt_kin_conf conf;
+    mlt_link jobs, over;
+    uint32_t living, born; // born: how many there have been, for names
+    char *self;            // this program
+};
+
+mlt_kin *mlt_kin_new(const mlt_kin_conf *conf)
+{
+    mlt_kin *kin = mlt_take(1, sizeof *kin);
+    kin->conf = *conf;
+    mlt_list_init(&kin->jobs);
+    mlt_list_init(&kin->over);
+    return kin;
+}
+
+uint32_t mlt_kin_living(const mlt_kin *kin)
+{
+    return kin->living;
+}
+
+static void answer(mlt_kin *kin, uint32_t host, int64_t ask, const char *why)
+{
+    char *text = mlt_text_of("%c%.*s", MLT_KIN_FELL, MLT_KIN_WHY_MOST, why);
+    kin->conf.answer(kin->conf.user, host, ask, text, strlen(text));
+    free(text);
+}
+
+// ---- Where workers are
+
+static void add_busy(const mlt_plan *plan, uint32_t *busy, const char *host, uint32_t workers)
+{
+    int64_t at = mlt_hosts_find(&plan->named, host);
+    if (at >= 0)
+        busy[at] += workers;
+}
+
+// Workers of this job and of its children, on each of the hosts that were named.
+static uint32_t *count_busy(const mlt_kin *kin)
+{
+    const mlt_plan *plan = kin->conf.plan;
+    uint32_t *busy = mlt_take(plan->named.count, sizeof *busy);
+    for (uint32_t h = 0; h < plan->host_count; h++)
+        add_busy(plan, busy, plan->hosts[h].host.name, plan->hosts[h].workers);
+    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next) {
+        const job *j = mlt_container_of(l, job, link);
+        for (uint32_t h = 0; j->busy && h < plan->named.count; h++)
+            busy[h] += j->busy[h];
+    }
+    return busy;
+}
+
+// ---- What the mpirun below tells
+
+static void take_born(job *j, const mlt_frame *frame, const char *body)
+{
+    const mlt_plan *plan = j->kin->conf.plan;
+    mlt_lists where;
+    if (j->born)
+        return;
+    j->born = true;
+    if (!mlt_lists_unpack(&where, body, frame->length))
+        return;
+    j->busy = mlt_take(plan->named.count, sizeof *j->busy);
+    if (where.count == 1)
+        for (char **at = where.items[0]; at[0] && at[1]; at += 2)
+            add_busy(plan, j->busy, at[0], (uint32_t)strtoul(at[1], NULL, 10));
+    mlt_lists_free(&where);
+}
+
+static void take_fell(job *j, char *body)
+{
+    size_t n = strlen(body);
+    while (n > 0 && isspace((unsigned char)body[n - 1]))
+        body[--n] = '\0';
+    for (char *c = body; *c; c++)
+        if (iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t')
+            *c = '?';
+    if (!j->why && n > 0)
+        j->why = mlt_text_of("%.*s", MLT_KIN_WHY_MOST, body);
+}
+
+static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
+{
+    job *j = mlt_container_of(channel, job, channel);
+    if (frame->type == MLT_FRAME_BORN)
+        take_born(j, frame, body);
+    else if (frame->type == MLT_FRAME_FELL && !j->born)
+        take_fell(j, body);
+    else if (frame->type == MLT_FRAME_FAILS)
+        j->kin->conf.fails(j->kin->conf.user);
+}
+
+static void channel_ended(mlt_channel *channel, const char *why)
+{
+    // It ends, too: that is seen when it is reaped.
+}
+
+// ---- Ends
+
+static void forget(job *j)
+{
+    mlt_channel_close(&j->channel);
+    free(j->why);
+    free(j->busy);
+    j->why = NULL;
+    j->busy = NULL;
+    j->pid = 0;
+    j->kin->living--;
+    mlt_list_remove(&j->link);
+    mlt_list_push_back(&j->kin->over, &j->link);
+}
+
+static void end_unborn(job *j, int code, int signal)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             signal ? "the mpirun of the new job was killed by signal %d"
+                    : "the mpirun of the new job ended with exit code %d",
+             signal ? signal : code);
+    // What its mpirun says of ranks is not about those of the job that asks.
+    bool of_ranks = j->why && (strncmp(j->why, "rank ", 5) == 0 ||
+                               strncmp(j->why, "the process of ranks ", 21) == 0);
+    char *whole = mlt_text_of("%s%s", of_ranks ? "of the new job, " : "", j->why ? j->why : text);
+    answer(j->kin, j->host, j->ask, whole);
+    free(whole);
+}
+
+bool mlt_kin_reaped(mlt_kin *kin, pid_t pid, int status)
+{
+    mlt_link *l = kin->jobs.next;
+    while (l != &kin->jobs && mlt_container_of(l, job, link)->pid != pid)
+        l = l->next;
+    if (l == &kin->jobs)
+        return false;
+    job *j = mlt_container_of(l, job, link);
+    if (!j->channel.dead) // what it said last
+        j->channel.in.ready(&j->channel.in, EPOLLIN);
+    int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    int code = signal ? 128 + signal : WEXITSTATUS(status);
+    char name[MLT_KIN_JOB_NAME];
+    bool born = j->born;
+    memcpy(name, j->name, sizeof name);
+    if (born) {
+        char text[160];
+        snprintf(text, sizeof text, "job %s ended before it was connected", name);
+        answer(kin, j->host, j->ask, text);
+    } else {
+        end_unborn(j, code, signal);
+    }
+    forget(j);
+    if (born)
+        kin->conf.ended(kin->conf.user, name, code, signal);
+    return true;
+}
+
+void mlt_kin_signal(mlt_kin *kin, int signal)
+{
+    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+        (void)kill(mlt_container_of(l, job, link)->pid, signal);
+}
+
+static void send_down(mlt_kin *kin, mlt_frame_type type, int64_t value)
+{
+    mlt_frame frame = {.type = type, .value = value};
+    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+        mlt_channel_send(&mlt_container_of(l, job, link)->channel, &frame, NULL);
+}
+
+void mlt_kin_time_over(mlt_kin *kin, double limit_s)
+{
+    send_down(kin, MLT_FRAME_TIME, (int64_t)(limit_s * 1000));
+}
+
+void mlt_kin_fails(mlt_kin *kin)
+{
+    send_down(kin, MLT_FRAME_FAILS, 0);
+}
+
+void mlt_kin_close(mlt_kin *kin)
+{
+    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+        mlt_channel_close(&mlt_container_of(l, job, link)->channel);
+}
+
+// ---- Starts
+
+static bool find_self(mlt_kin *kin, char *why, size_t why_size)
+{
+    if (!kin->self)
+        kin->self = realpath("/proc/self/exe", NULL);
+    if (!kin->self)
+        snprintf(why, why_size, "mpirun does not know where it is: %s", strerror(errno));
+    return kin->self;
+}
+
+// The process id of an mpirun whose channel is *fd, or -1.
+static pid_t start_mpirun(mlt_kin *kin, int *fd, char *why, size_t why_size)
+{
+    static char name[] = "mpirun", option[] = "--kin", number[16];
+    char *argv[] = {name, option, number, NULL};
+    int pair[2], code, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        if (null >= 0)
+            close(null);
+        return -1;
+    }
+    snprintf(number, sizeof number, "%d", KIN_FD);
+    mlt_spawn spawn = {.path = kin->self,
+                       .argv = argv,
+                       .env = environ,
+                       .streams = {{.fd = null}, {.fd = -1}, {.fd = -1}},
+                       .job_fd = -1,
+                       .ctl_fd = pair[1],
+                       .ctl_as = KIN_FD,
+                       .group = kin->conf.group};
+    pid_t pid = mlt_spawn_start(&spawn, &code, why, why_size);
+    close(null);
+    close(pair[1]);
+    *fd = pair[0];
+    if (pid < 0)
+        close(pair[0]);
+    return pid;
+}
+
+static job *new_job(mlt_kin *kin)
+{
+    mlt_link *used = mlt_list_pop_front(&kin->over);
+    job *j = used ? mlt_container_of(used, job, link) : mlt_take(1, sizeof *j);
+    *j = (job){
+        .kin = kin,
+        .channel = {.take = take, .ended = channel_ended, .in = {.fd = -1}, .out = {.fd = -1}}};
+    mlt_list_push_back(&kin->jobs, &j->link);
+    kin->living++;
+    return j;
+}
+
+// On failure the answer, in why.
+static bool start(mlt_kin *kin, job *j, const char *task, size_t size, char *why, size_t why_size)
+{
+    int fd, other;
+    if (!find_self(kin, why, why_size) || (j->pid = start_mpirun(kin, &fd, why, why_size)) < 0)
+        return false;
+    other = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (other < 0 || !mlt_channel_open(&j->channel, kin->conf.loop, fd, other))
+        j->why = mlt_text_of("mpirun cannot wait for events: %s", strerror(errno));
+    mlt_frame frame = {.type = MLT_FRAME_KIN, .length = (uint32_t)size};
+    mlt_channel_send(&j->channel, &frame, task);
+    if (j->why)
+        mlt_channel_close(&j->channel); // it ends then, and is reaped
+    return true;
+}
+
+// The packed task; NULL and a message in why.
+static char *make_task(mlt_kin *kin, uint32_t proc, const char *request, size_t length,
+                       const char *name, size_t *size, char *why, size_t why_size)
+{
+    mlt_lists lists;
+    if (!mlt_lists_unpack(&lists, request, length)) {
+        snprintf(why, why_size, "the request to spawn is damaged");
+        return NULL;
+    }
+    char *task = NULL;
+    uint32_t *busy = count_busy(kin);
+    mlt_kin_parent parent = {.options = kin->conf.options,
+                             .plan = kin->conf.plan,
+                             .app = kin->conf.plan->procs[proc].app,
+                             .busy = busy};
+    if (mlt_kin_check(&lists, why, why_size))
+        task = mlt_kin_task(&parent, &lists, name, size, why, why_size);
+    if (task && *size > MLT_FRAME_MOST) {
+        snprintf(why, why_size, "commands, arguments and info keys take more than 16 MiB");
+        free(task);
+        task = NULL;
+    }
+    free(busy);
+    mlt_lists_free(&lists);
+    return task;
+}
+
+void mlt_kin_spawn(mlt_kin *kin, uint32_t host, uint32_t proc, int64_t ask, const char *request,
+                   size_t length)
+{
+    char why[512] = "", name[MLT_KIN_JOB_NAME];
+    const char *own = kin->conf.options->job ? kin->conf.options->job : "";
+    size_t size;
+    int n = snprintf(name, sizeof name, "%s%s%u", own, *own ? "." : "", kin->born + 1);
+    if (n >= (int)sizeof name) {
+        answer(kin, host, ask, "jobs have spawned jobs too deep: this one's name has no room");
+        return;
+    }
+    char *task = make_task(kin, proc, request, length, name, &size, why, sizeof why);
+    if (!task) {
+        answer(kin, host, ask, why);
+        return;
+    }
+    job *j = new_job(kin);
+    j->host = host;
+    j->ask = ask;
+    memcpy(j->name, name, sizeof name);
+    kin->born++;
+    if (!start(kin, j, task, size, why, sizeof why)) {
+        answer(kin, host, ask, why);
+        forget(j);
+    }
+    free(task);
+}
+
+void mlt_kin_free(mlt_kin *kin)
+{
+    if (!kin)
+        return;
+    mlt_kin_signal(kin, SIGKILL);
+    while (!mlt_list_empty(&kin->jobs))
+        forget(mlt_container_of(kin->jobs.next, job, link));
+    for (mlt_link *used; (used = mlt_list_pop_front(&kin->over));)
+        free(mlt_container_of(used, job, link));
+    free(kin->self);
+    free(kin);
+}

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/live/look.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "boot/live.h"
+#include "fiber/wait.h"
+#include "os/os.h"
+
+enum {
+    MOST_RANKS = 4096,  // of a host that are looked at: each takes a microsecond
+    WORLD_CONTEXTS = 8, // messages of MPI_COMM_WORLD: its ranks are those of the job
+    NAMES = 16,         // places of names that are kept
+};
+
+// Of one process: names of calls, which lie where they are all the time.
+typedef struct name {
+    uint64_t at;
+    uint16_t call;
+} name;
+
+typedef struct look {
+    mlt_live_snap *snap;
+    mlt_job *job;
+    pid_t pid;
+    uint32_t share; // ranks of a worker that are looked at
+    uint32_t world; // ranks of the job
+    mlt_live_layout layout;
+    name names[NAMES];
+    uint32_t name_count;
+} look;
+
+static bool get(const look *l, void *to, uint64_t from, size_t bytes)
+{
+    return from && mlt_os_read_peer(l->pid, to, from, bytes) == MLT_OK;
+}
+
+static uint64_t word_at(const char *bytes, uint16_t at)
+{
+    uint64_t value;
+    memcpy(&value, bytes + at, sizeof value);
+    return value;
+}
+
+static uint32_t half_at(const char *bytes, uint16_t at)
+{
+    uint32_t value;
+    memcpy(&value, bytes + at, sizeof value);
+    return value;
+}
+
+// ---- how things lie
+
+static bool inside(uint16_t at, size_t bytes, uint16_t whole)
+{
+    return at + bytes <= whole;
+}
+
+// A rank's program may have written anything into the segment.
+static bool is_sound(const mlt_live_layout *y)
+{
+    size_t four = sizeof(uint64_t[MLT_CTL_DISTANCES]), word = sizeof(uint64_t);
+    size_t half = sizeof(uint32_t);
+    const uint16_t sizes[] = {y->worker_bytes, y->sched_bytes, y->rank_bytes, y->fiber_bytes,
+                              y->wait_bytes};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        if (sizes[i] == 0 || sizes[i] > MLT_LIVE_MOST_BYTES)
+            return false;
+    return y->magic == MLT_LIVE_MAGIC && inside(y->sched, word, y->worker_bytes) &&
+           inside(y->ranks, word, y->worker_bytes) && inside(y->messages, four, y->worker_bytes) &&
+           inside(y->sizes, four, y->worker_bytes) && inside(y->eager, word, y->worker_bytes) &&
+           inside(y->rendezvous, word, y->worker_bytes) && inside(y->held, word, y->worker_bytes) &&
+           inside(y->held_most, word, y->worker_bytes) &&
+           inside(y->switches, word, y->sched_bytes) && inside(y->runnable, half, y->sched_bytes) &&
+           inside(y->fiber, word, y->rank_bytes) && inside(y->ended, 1, y->rank_bytes) &&
+           inside(y->unexpected, half, y->rank_bytes) && inside(y->posted, half, y->rank_bytes) &&
+           inside(y->wait, word, y->fiber_bytes) && inside(y->call, word, y->wait_bytes) &&
+           inside(y->kind, half, y->wait_bytes) && inside(y->context, half, y->wait_bytes) &&
+           inside(y->peer, half, y->wait_bytes);
+}
+
+// ---- ranks
+
+static bool is_name(const char *text)
+{
+    size_t n = 0;
+    for (; text[n]; n++)
+        if (!isalnum((unsigned char)text[n]) && text[n] != '_')
+            return false;
+    return n > 0;
+}
+
+// Of the call whose name lies there. Names lie at the end of a page now and then.
+static uint16_t call_at(look *l, uint64_t at)
+{
+    char text[MLT_LIVE_NAME] = "";
+    for (uint32_t i = 0; i < l->name_count; i++)
+        if (l->names[i].at == at)
+            return l->names[i].call;
+    size_t page = mlt_os_page_size(), left = page - at % page;
+    if (!get(l, text, at, left < sizeof text - 1 ? left : sizeof text - 1) || !is_name(text))
+        return mlt_live_snap_call(l->snap, "another call");
+    uint16_t call = mlt_live_snap_call(l->snap, text);
+    if (l->name_count < NAMES)
+        l->names[l->name_count++] = (name){.at = at, .call = call};
+    return call;
+}
+
+static int32_t peer_of(const look *l, const char *wait)
+{
+    uint32_t kind = half_at(wait, l->layout.kind), context = half_at(wait, l->layout.context);
+    uint32_t peer = half_at(wait, l->layout.peer);
+    bool known = kind == MLT_WAIT_SEND ||
+                 ((kind == MLT_WAIT_RECV || kind == MLT_WAIT_PROBE) && context < WORLD_CONTEXTS);
+    return known && peer < l->world ? (int32_t)peer : -1;
+}
+
+static void look_at_rank(look *l, mlt_live_rank *rank, const char *bytes)
+{
+    char fiber[MLT_LIVE_MOST_BYTES], wait[MLT_LIVE_MOST_BYTES];
+    rank->unexpected = half_at(bytes, l->layout.unexpected);
+    rank->posted = half_at(bytes, l->layout.posted);
+    if (bytes[l->layout.ended]) {
+        rank->doing = MLT_LIVE_ENDED;
+        return;
+    }
+    if (!get(l, fiber, word_at(bytes, l->layout.fiber), l->layout.fiber_bytes) ||
+        !get(l, wait, word_at(fiber, l->layout.wait), l->layout.wait_bytes))
+        return;
+    uint32_t kind = half_at(wait, l->layout.kind);
+    if (kind == MLT_WAIT_TIME || kind == MLT_WAIT_FD)
+        return; // it waits for nobody in the job
+    rank->doing = MLT_LIVE_WAITS;
+    rank->joined = kind == MLT_WAIT_BARRIER;
+    rank->peer = peer_of(l, wait);
+    rank->call = call_at(l, word_at(wait, l->layout.call));
+}
+
+// The first ones of the worker, as many as its share; the others do what the scheduler says.
+static void look_at_ranks(look *l, mlt_live_worker *worker, const char *own, uint32_t runnable)
+{
+    uint32_t count = worker->ranks < l->share ? worker->ranks : l->share;
+    char *bytes = mlt_take(count, l->layout.rank_bytes);
+    if (!get(l, bytes, word_at(own, l->layout.ranks), (size_t)count * l->layout.rank_bytes))
+        count = 0;
+    mlt_live_snap *s = l->snap;
+    MLT_ARRAY_WANT(s->ranks, s->rank_count + count, s->rank_room);
+    for (uint32_t i = 0; i < count; i++) {
+        mlt_live_rank rank = {.rank = worker->first_rank + i, .peer = -1};
+        look_at_rank(l, &rank, bytes + (size_t)i * l->layout.rank_bytes);
+        worker->waiting += rank.doing == MLT_LIVE_WAITS;
+        worker->ended += rank.doing == MLT_LIVE_ENDED;
+        s->ranks[s->rank_count++] = rank;
+    }
+    if (count < worker->ranks) { // one runs now, and those in the queue could
+        uint32_t busy = runnable + 1 < worker->ranks ? runnable + 1 : worker->ranks;
+        worker->waiting = worker->ranks - busy;
+        worker->ended = 0;
+    }
+    free(bytes);
+}
+
+// ---- workers
+
+// False: it cannot be read.
+static bool look_inside(look *l, mlt_live_worker *worker, const mlt_job_worker *words)
+{
+    char own[MLT_LIVE_MOST_BYTES], sched[MLT_LIVE_MOST_BYTES];
+    // acquire: pairs with mlt_live_show.
+    uint64_t at = atomic_load_explicit(&words->live, memory_order_acquire);
+    uint64_t layout = atomic_load_explicit(&words->layout, memory_order_relaxed);
+    if (!l->pid || !get(l, &l->layout, layout, sizeof l->layout) || !is_sound(&l->layout) ||
+        !get(l, own, at, l->layout.worker_bytes) ||
+        !get(l, sched, word_at(own, l->layout.sched), l->layout.sched_bytes))
+        return false;
+    memcpy(worker->messages, own + l->layout.messages, sizeof worker->messages);
+    memcpy(worker->bytes, own + l->layout.sizes, sizeof worker->bytes);
+    worker->eager = word_at(own, l->layout.eager);
+    worker->rendezvous = word_at(own, l->layout.rendezvous);
+    worker->held = word_at(own, l->layout.held);
+    worker->held_most = word_at(own, l->layout.held_most);
+    worker->switches = word_at(sched, l->layout.switches);
+    look_at_ranks(l, worker, own, half_at(sched, l->layout.runnable));
+    return true;
+}
+
+static void look_at_worker(look *l, uint32_t number, uint32_t proc, const mlt_plan *plan)
+{
+    mlt_live_snap *s = l->snap;
+    mlt_live_worker worker = {.worker = number, .proc = proc, .host = plan->procs[proc].host};
+    const mlt_job_worker *words = mlt_job_worker_at(l->job, number);
+    worker.ranks = mlt_plan_ranks_of(plan, number, &worker.first_rank);
+    mlt_worker_sleep state = mlt_job_sleep_of(words);
+    if (state == MLT_WORKER_ENDED) {
+        worker.ended = worker.ranks;
+    } else if (state == MLT_WORKER_UNBORN) {
+        worker.unborn = 1;
+    } else if (!look_inside(l, &worker, words)) {
+        uint32_t blocked = atomic_load_explicit(&words->blocked, memory_order_relaxed);
+        worker.blind = 1;
+        worker.waiting = blocked < worker.ranks ? blocked : worker.ranks;
+    }
+    MLT_ARRAY_WANT(s->workers, s->worker_count + 1, s->worker_room);
+    s->workers[s->worker_count++] = worker;
+}
+
+// ---- processes
+
+// What the system says of it; 0: nothing.
+static uint64_t memory_of(pid_t pid)
+{
+    char path[64];
+    uint64_t pages = 0;
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return 0;
+    if (fscanf(in, "%*u %" SCNu64, &pages) != 1)
+        pages = 0;
+    fclose(in);
+    return pages * mlt_os_page_size();
+}
+
+static uint64_t cpu_ns_of(pid_t pid)
+{
+    char path[64], line[1024] = "";
+    uint64_t user = 0, system = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *in = fopen(path, "re");
+    if (!in)
+        return 0;
+    size_t n = fread(line, 1, sizeof line - 1, in);
+    fclose(in);
+    line[n] = '\0';
+    const char *rest = strrchr(line, ')'); // the program's name may hold anything
+    if (!rest ||
+        sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user,
+               &system) != 2)
+        return 0;
+    long ticks = sysconf(_SC_CLK_TCK);
+    return ticks > 0 ? (user + system) * (UINT64_C(1000000000) / (uint64_t)ticks) : 0;
+}
+
+void mlt_live_look(mlt_live_snap *s, mlt_job *job, const mlt_plan *plan,
+                   const mlt_live_child *children, uint32_t count)
+{
+    look l = {.snap = s, .job = job, .world = plan->ranks};
+    l.share = job->local_workers < MOST_RANKS ? MOST_RANKS / job->local_workers : 1;
+    for (uint32_t i = 0; i < count; i++) {
+        const mlt_plan_proc *proc = &plan->procs[children[i].proc];
+        l.pid = children[i].pid;
+        l.name_count = 0;
+        for (uint32_t w = 0; w < proc->workers; w++)
+            look_at_worker(&l, proc->first_worker + w, children[i].proc, plan);
+        if (!l.pid)
+            continue;
+        MLT_ARRAY_WANT(s->procs, s->proc_count + 1, s->proc_room);
+        s->procs[s->proc_count++] = (mlt_live_proc){.proc = children[i].proc,
+                                                    .host = proc->host,
+                                                    .pid = (uint64_t)l.pid,
+                                                    .memory = memory_of(l.pid),
+                                                    .cpu_ns = cpu_ns_of(l.pid)};
+    }
+}

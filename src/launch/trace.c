@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "launch/say.h"
+#include "trace/tracer.h"
+
+static void append(const mlt_options *options, const mlt_text *facts)
+{
+    char why[512];
+    if (mlt_trace_begin(options->trace, why, sizeof why) != MLT_OK)
+        mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
+    mlt_trace_facts(0, facts->text, facts->length);
+    mlt_trace_end();
+}
+
+// Blanks for what would end the line or the field.
+static void add_word(mlt_text *text, const char *word)
+{
+    for (; *word; word++)
+        mlt_text_put(text, *word == '\t' || *word == '\n' ? " " : word, 1);
+}
+
+void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks)
+{
+    if (!options->trace)
+        return;
+    int fd = open(options->trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        mlt_quit(MLT_EXIT_USAGE, "cannot write the trace %s: %s", options->trace, strerror(errno));
+    close(fd);
+    mlt_text facts = {0};
+    mlt_text_add(&facts, "job\t%u\t", ranks);
+    for (size_t a = 0; a < options->app_count; a++) {
+        mlt_text_add(&facts, "%s", a ? " : " : "");
+        for (char **word = options->apps[a].argv; *word; word++) {
+            mlt_text_add(&facts, "%s", word == options->apps[a].argv ? "" : " ");
+            add_word(&facts, *word);
+        }
+    }
+    mlt_text_add(&facts, "\n");
+    append(options, &facts);
+    mlt_text_free(&facts);
+}
+
+// `millet` lies beside mpirun.
+static void run_millet(const mlt_options *options)
+{
+    char *self = realpath("/proc/self/exe", NULL);
+    char *end = self ? strrchr(self, '/') : NULL;
+    char *millet =
+        end ? mlt_text_of("%.*s/millet", (int)(end - self), self) : mlt_text_of("millet");
+    execlp(millet, "millet", "trace", options->trace, "--as", "goal", "-o", options->record,
+           (char *)NULL);
+    _exit(MLT_EXIT_SYSTEM);
+}
+
+static void record(const mlt_options *options)
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0)
+        run_millet(options);
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (child < 0 || status != 0)
+        mlt_say("%s is not written: millet trace --as goal failed", options->record);
+    else if (!options->quiet)
+        mlt_say("what the run did is %s: millet goal checks, draws and simulates it",
+                options->record);
+}
+
+void mlt_launch_trace_end(const mlt_options *options, int code)
+{
+    if (!options->trace)
+        return;
+    mlt_text facts = {0};
+    mlt_text_add(&facts, "end\t%d\n", code);
+    append(options, &facts);
+    mlt_text_free(&facts);
+    if (options->record)
+        record(options);
+    if (options->trace_passing)
+        unlink(options->trace);
+    else if (!options->quiet)
+        mlt_say("the trace is %s: millet trace shows what is in it", options->trace);
+}

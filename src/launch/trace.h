@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mpirun --trace: the file that the job's processes append to (trace/tracer.h), its first and its
+// last chunk.
+#ifndef MLT_LAUNCH_TRACE_H
+#define MLT_LAUNCH_TRACE_H
+
+#include <stdint.h>
+
+#include "launch/plan/options.h"
+
+// Makes the file empty, with the job's facts. Ends mpirun with a message if it cannot.
+void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks);
+
+// All processes have ended: notes the exit code.
+void mlt_launch_trace_end(const mlt_options *options, int code);
+
+#endif

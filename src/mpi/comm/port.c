@@ -1,0 +1,732 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ports: how an intercommunicator over two jobs is made.
+//
+//     root A                                   root B
+//       desk: ACCEPT -> line                     desk: CONNECT -> line
+//       jobs and group A  --------- line ------->
+//                         <-------- line --------- jobs and group B
+//     meeting 1: all ranks hear of both; a rank of each process joins the bond at its agent
+//     meeting 2: cards of the hosts, context numbers in use
+//       cards A, numbers   -------- line ------->
+//                         <-------- line --------- cards B, numbers
+//       the context        -------- line ------->
+//       desk: WATCH                              desk: WATCH
+//     meeting 3: every worker makes the communicators of its ranks
+//     a rank of each process tells its agent the cards of the other side
+//
+// A side on which something fails says so in its next message. No rank of one job hears from the
+// other before the first message over the new communicator.
+#include "mpi/comm/port.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "boot/ctl.h"
+#include "fiber/await.h"
+#include "mpi/comm/bridge.h"
+#include "mpi/comm/port_line.h"
+#include "mpi/comm/shared.h"
+#include "mpi/self.h"
+#include "os/os.h"
+#include "wire/wire.h"
+
+enum { ANSWER_NS = 1000000000, ANSWERS = 10 }; // a side that has come tells who it is within 10 s
+
+static int fail(char why[MLT_PORT_WHY], int class, const char *text)
+{
+    if (text)
+        snprintf(why, MLT_PORT_WHY, "%s", text);
+    return class;
+}
+
+// ---- opening and closing
+
+int mlt_port_open(mlt_rank *me, char name[MPI_MAX_PORT_NAME], char why[MLT_PORT_WHY])
+{
+    mlt_port_desk desk;
+    int code = MPI_ERR_OTHER;
+    if (!mlt_port_desk_open(&desk, me, why))
+        return code;
+    if (mlt_port_ask(&desk, MLT_DESK_OPEN, NULL, 0, MLT_DESK_NAME, NULL, why)) {
+        snprintf(name, MPI_MAX_PORT_NAME, "%s", (const char *)mlt_desk_body(&desk.in));
+        code = MPI_SUCCESS;
+    }
+    mlt_port_desk_close(&desk);
+    return code;
+}
+
+int mlt_port_close(mlt_rank *me, const char *name, char why[MLT_PORT_WHY])
+{
+    mlt_port_desk desk;
+    if (!mlt_port_desk_open(&desk, me, why))
+        return MPI_ERR_OTHER;
+    bool closed = mlt_port_ask(&desk, MLT_DESK_CLOSE, name, strnlen(name, MPI_MAX_PORT_NAME),
+                               MLT_DESK_DONE, NULL, why);
+    mlt_port_desk_close(&desk);
+    return closed ? MPI_SUCCESS : MPI_ERR_PORT;
+}
+
+// ---- what the root tells the others
+
+typedef struct news {
+    int32_t error;
+    uint32_t stopped;
+    char why[MLT_PORT_WHY];
+    mlt_desk_line line;
+    uint32_t context; // meeting 3
+    uint32_t
+        bytes[2]; // meeting 1: of both sides' descriptions, the acceptor's first, which follow;
+                  // meeting 3: of the other side's cards
+} news;
+
+// What a rank tells in meeting 2; a card and numbers follow.
+typedef struct report {
+    char why[MLT_PORT_WHY]; // "": all is well
+    uint32_t host;          // in the bond; with a card
+    uint32_t card_bytes, used;
+} report;
+
+// What goes over the line after meeting 2; cards and numbers follow.
+typedef struct line_report {
+    char why[MLT_PORT_WHY];
+    uint32_t card_bytes, used;
+} line_report;
+
+typedef struct call {
+    mlt_rank *me;
+    mlt_comm *comm;
+    int root;
+    bool accepts;
+    mlt_port_result *result;
+    // The root's.
+    mlt_port_desk desk;
+    int line;
+    unsigned char *described[2]; // the acceptor's first
+    size_t described_bytes[2];
+    mlt_desk_line about;
+    unsigned char *cards; // of the other side
+    size_t cards_bytes;
+    uint32_t context;
+    // Everybody's.
+    mlt_gathered first;
+    const news *told;
+    mlt_bridge_side sides[2];
+    bool bonded; // the process has the bond
+    bool tells;  // this rank tells the agent
+    mlt_port_desk own_desk;
+    uint8_t card[MLT_DESK_CARD_MOST];
+    uint32_t card_bytes;
+    char why[MLT_PORT_WHY]; // "": all is well here
+} call;
+
+static bool is_root(const call *c)
+{
+    return c->comm->rank == c->root;
+}
+
+static bool set_error(call *c, int class)
+{
+    c->result->error = class;
+    snprintf(c->result->why, sizeof c->result->why, "%s", c->why);
+    return false;
+}
+
+// ---- the root finds the other side
+
+static void name_job(mlt_bridge_side *side, mlt_job *job)
+{
+    char host[64] = "?";
+    (void)gethostname(host, sizeof host - 1);
+    for (uint32_t i = 0; i < side->job_count; i++)
+        if (side->jobs[i].identity == job->identity)
+            snprintf(side->jobs[i].name, sizeof side->jobs[i].name, "mpirun %u on host %s",
+                     job->launcher, host);
+}
+
+static void describe(call *c)
+{
+    mlt_worker *w = c->me->worker;
+    mlt_bridge_side side;
+    mlt_bridge_describe(&side, mlt_comm_group(c->comm), w->wire->worlds, w->boot->job,
+                        c->about.encrypts != 0);
+    name_job(&side, w->boot->job);
+    free(c->described[!c->accepts]);
+    c->described[!c->accepts] = mlt_bridge_write(&side, &c->described_bytes[!c->accepts]);
+    mlt_bridge_free(&side);
+}
+
+// Asks for a line. False: c->why tells.
+static bool get_line(call *c, const char *name, mlt_line_wait *wait)
+{
+    if (!mlt_port_ask(&c->desk, c->accepts ? MLT_DESK_ACCEPT : MLT_DESK_CONNECT, name,
+                      strnlen(name, MPI_MAX_PORT_NAME), MLT_DESK_LINE, wait, c->why))
+        return false;
+    if (c->desk.head.length != sizeof c->about || c->desk.in.fd < 0) {
+        fail(c->why, 0, "mpirun answers something else");
+        return false;
+    }
+    memcpy(&c->about, mlt_desk_body(&c->desk.in), sizeof c->about);
+    c->line = c->desk.in.fd;
+    c->desk.in.fd = -1;
+    return true;
+}
+
+static void drop_line(call *c)
+{
+    if (c->line >= 0)
+        close(c->line);
+    c->line = -1;
+}
+
+// Tells who this side is, and hears who the other one is. MLT_ERR_CLOSED: the other one has gone.
+static mlt_status introduce(call *c, mlt_line_wait *wait)
+{
+    int other = c->accepts;
+    mlt_bridge_side side;
+    describe(c);
+    mlt_status status =
+        mlt_line_say(c->me, c->line, c->described[!other], c->described_bytes[!other]);
+    if (status == MLT_OK)
+        status =
+            mlt_line_hear(c->me, c->line, &c->described[other], &c->described_bytes[other], wait);
+    if (status != MLT_OK)
+        return status;
+    const char *fault = mlt_bridge_read(&side, c->described[other], c->described_bytes[other]);
+    if (fault) {
+        snprintf(c->why, sizeof c->why, "what the other side says of itself makes no sense: %s",
+                 fault);
+        return MLT_ERR_INVALID;
+    }
+    mlt_bridge_free(&side);
+    return MLT_OK;
+}
+
+static int64_t soon(void)
+{
+    return (int64_t)mlt_os_now_ns() + (int64_t)ANSWERS * ANSWER_NS;
+}
+
+// An acceptor takes the next one, if one that waited has gone.
+static bool find_other(call *c, const char *name, mlt_line_wait *wait)
+{
+    if (!mlt_port_desk_open(&c->desk, c->me, c->why))
+        return false;
+    for (;;) {
+        if (!get_line(c, name, wait))
+            return false;
+        mlt_line_wait brief = {.deadline = soon(), .stop = -1};
+        mlt_status status = introduce(c, c->accepts ? &brief : wait);
+        if (status == MLT_OK)
+            return true;
+        drop_line(c);
+        if (c->accepts && !c->why[0]) {
+            // The agent drops the bond with the desk.
+            mlt_port_desk_close(&c->desk);
+            if (!mlt_port_desk_open(&c->desk, c->me, c->why))
+                return false;
+            continue;
+        }
+        if (!c->why[0])
+            fail(c->why, 0,
+                 status == MLT_PENDING ? "nobody accepted in time"
+                                       : "the port was closed, or its job has ended");
+        return false;
+    }
+}
+
+// ---- meeting 1
+
+static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
+{
+    mlt_line_wait line_wait = {.deadline = MLT_NEVER, .stop = -1};
+    news *n = NULL;
+    size_t bytes = 0;
+    if (is_root(c)) {
+        if (wait && wait->timeout_ns >= 0)
+            line_wait.deadline = (int64_t)mlt_os_now_ns() + wait->timeout_ns;
+        line_wait.stop = wait ? wait->stop : -1;
+        bool found = find_other(c, name, &line_wait);
+        size_t a = found ? c->described_bytes[0] : 0, b = found ? c->described_bytes[1] : 0;
+        bytes = sizeof *n + a + b;
+        n = mlt_take(bytes, 1);
+        *n = (news){.error = found ? MPI_SUCCESS : MPI_ERR_PORT,
+                    .stopped = line_wait.stopped,
+                    .line = c->about,
+                    .bytes = {(uint32_t)a, (uint32_t)b}};
+        memcpy(n->why, c->why, sizeof n->why);
+        if (found) {
+            memcpy(n + 1, c->described[0], a);
+            memcpy((char *)(n + 1) + a, c->described[1], b);
+        }
+    }
+    (void)mlt_comm_gather(c->me, c->comm, n, bytes, &c->first);
+    free(n);
+    c->told = (const news *)((const char *)c->first.data + c->first.at[c->root]);
+}
+
+// ---- the bond
+
+// The jobs of both sides, each once; UINT32_MAX beyond them.
+static const mlt_world_shape *job_of(const call *c, uint32_t i)
+{
+    const mlt_bridge_side *first = &c->sides[0], *second = &c->sides[1];
+    if (i < first->job_count)
+        return &first->jobs[i];
+    for (uint32_t k = 0, at = first->job_count; k < second->job_count; k++) {
+        bool again = false;
+        for (uint32_t f = 0; f < first->job_count; f++)
+            again |= first->jobs[f].identity == second->jobs[k].identity;
+        if (!again && at++ == i)
+            return &second->jobs[k];
+    }
+    return NULL;
+}
+
+// All other jobs get numbers. False: c->why tells. *foreign: there are some.
+static bool meet_worlds(call *c, mlt_bond_part *parts, uint32_t *count, bool *foreign)
+{
+    mlt_worker *w = c->me->worker;
+    uint32_t procs = 0;
+    const mlt_world_shape *shape;
+    *foreign = false;
+    for (*count = 0; (shape = job_of(c, *count)); (*count)++) {
+        mlt_world *world = NULL;
+        if (shape->identity != w->boot->job->identity) {
+            *foreign = true;
+            if (!mlt_worker_go_abroad(w) || !(world = mlt_worlds_meet(w->wire->worlds, shape))) {
+                fail(c->why, 0,
+                     "there is no memory, or there are no numbers left, for the ranks of "
+                     "another job");
+                return false;
+            }
+            // What is sent to the other job leaves before the call returns (mlt_detour_end).
+            atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+        }
+        parts[*count] = (mlt_bond_part){.world = world, .first_proc = procs};
+        procs += shape->procs;
+    }
+    return true;
+}
+
+// What the agent must know of the bond: the question JOIN.
+static unsigned char *bond_question(const call *c, size_t *bytes)
+{
+    mlt_worker *w = c->me->worker;
+    uint32_t room = 0, hosts = 0;
+    mlt_desk_bond about = {.bond = c->told->line.bond,
+                           .encrypts = c->sides[0].encrypts || c->sides[1].encrypts};
+    mlt_desk_run *runs = NULL;
+    const mlt_world_shape *shape;
+    memcpy(about.sealed, c->told->line.sealed, sizeof about.sealed);
+    for (uint32_t i = 0; (shape = job_of(c, i)); i++) {
+        if (shape->identity == w->boot->job->identity) {
+            about.own_proc = about.procs;
+            about.own_host = hosts + w->boot->job->host;
+        } else {
+            snprintf(about.other, sizeof about.other, "%s", shape->name);
+        }
+        for (uint32_t k = 0; k < shape->run_count; k++) {
+            MLT_ARRAY_WANT(runs, about.runs + (size_t)1, room);
+            runs[about.runs++] = (mlt_desk_run){hosts + shape->runs[k].host, shape->runs[k].procs};
+        }
+        about.procs += shape->procs;
+        hosts += shape->hosts;
+    }
+    about.hosts = hosts;
+    *bytes = sizeof about + about.runs * sizeof *runs;
+    unsigned char *question = mlt_take(*bytes, 1);
+    memcpy(question, &about, sizeof about);
+    memcpy(question + sizeof about, runs, about.runs * sizeof *runs);
+    free(runs);
+    return question;
+}
+
+static void join_bond(call *c)
+{
+    size_t bytes;
+    unsigned char *question = bond_question(c, &bytes);
+    if (mlt_port_desk_open(&c->own_desk, c->me, c->why) &&
+        mlt_port_ask(&c->own_desk, MLT_DESK_JOIN, question, bytes, MLT_DESK_CARD, NULL, c->why)) {
+        c->card_bytes = c->own_desk.head.length < sizeof c->card ? c->own_desk.head.length
+                                                                 : (uint32_t)sizeof c->card;
+        memcpy(c->card, mlt_desk_body(&c->own_desk.in), c->card_bytes);
+    }
+    free(question);
+}
+
+static void make_bond(call *c)
+{
+    mlt_bond_part parts[2 * MLT_BRIDGE_JOBS];
+    uint32_t count;
+    bool foreign;
+    if (!meet_worlds(c, parts, &count, &foreign) || !foreign)
+        return;
+    mlt_worlds *worlds = c->me->worker->wire->worlds;
+    c->bonded = true;
+    c->tells = mlt_bond_begin(worlds, c->told->line.bond, parts, count);
+    if (c->tells)
+        join_bond(c);
+}
+
+static bool read_sides(call *c)
+{
+    const unsigned char *at = (const unsigned char *)(c->told + 1);
+    for (int i = 0; i < 2; i++) {
+        const char *fault = mlt_bridge_read(&c->sides[i], at, c->told->bytes[i]);
+        if (fault)
+            return fail(c->why, 0, fault);
+        at += c->told->bytes[i];
+    }
+    return true;
+}
+
+// ---- meeting 2, and what the roots tell each other then
+
+static uint32_t own_host(const call *c)
+{
+    uint32_t hosts = 0;
+    const mlt_world_shape *shape;
+    for (uint32_t i = 0; (shape = job_of(c, i)); i++) {
+        if (shape->identity == c->me->worker->boot->job->identity)
+            return hosts + c->me->worker->boot->job->host;
+        hosts += shape->hosts;
+    }
+    return 0;
+}
+
+static void gather_reports(call *c, mlt_gathered *all)
+{
+    uint32_t used = 0;
+    const uint32_t *numbers = NULL;
+    mlt_party *party = mlt_comm_party(c->comm);
+    if (party->at[party->place].first == (uint32_t)c->comm->rank)
+        numbers = mlt_context_abroad(c->me->worker, &used);
+    if (!numbers)
+        used = 0;
+    report mine = {.host = own_host(c), .card_bytes = c->card_bytes, .used = used};
+    memcpy(mine.why, c->why, sizeof mine.why);
+    size_t bytes = sizeof mine + c->card_bytes + used * sizeof *numbers;
+    unsigned char *whole = mlt_take(bytes, 1);
+    memcpy(whole, &mine, sizeof mine);
+    memcpy(whole + sizeof mine, c->card, c->card_bytes);
+    if (used)
+        memcpy(whole + sizeof mine + c->card_bytes, numbers, used * sizeof *numbers);
+    (void)mlt_comm_gather(c->me, c->comm, whole, bytes, all);
+    free(whole);
+}
+
+typedef struct pile {
+    unsigned char *data;
+    size_t count, room;
+} pile;
+
+static void add(pile *b, const void *data, size_t count)
+{
+    MLT_ARRAY_WANT(b->data, b->count + count, b->room);
+    if (count)
+        memcpy(b->data + b->count, data, count);
+    b->count += count;
+}
+
+static bool has_card(const pile *cards, uint32_t host)
+{
+    for (size_t at = 0; at < cards->count;) {
+        mlt_desk_card about;
+        memcpy(&about, cards->data + at, sizeof about);
+        if (about.host == host)
+            return true;
+        at += sizeof about + ((about.bytes + 3u) & ~(size_t)3);
+    }
+    return false;
+}
+
+// Of all ranks: the first failure, the cards of the hosts, the numbers in use.
+static void collect(const call *c, const mlt_gathered *all, line_report *head, pile *cards,
+                    pile *used)
+{
+    memset(head, 0, sizeof *head);
+    for (int32_t r = 0; r < c->comm->size; r++) {
+        const unsigned char *at = (const unsigned char *)all->data + all->at[r];
+        report said;
+        memcpy(&said, at, sizeof said);
+        at += sizeof said;
+        if (said.why[0] && !head->why[0])
+            memcpy(head->why, said.why, sizeof head->why);
+        if (said.card_bytes && !has_card(cards, said.host)) {
+            static const unsigned char zeros[4];
+            mlt_desk_card about = {.host = said.host, .bytes = said.card_bytes};
+            add(cards, &about, sizeof about);
+            add(cards, at, said.card_bytes);
+            add(cards, zeros, (4 - said.card_bytes % 4) % 4);
+        }
+        add(used, at + said.card_bytes, said.used * sizeof(uint32_t));
+    }
+    head->card_bytes = (uint32_t)cards->count;
+    head->used = (uint32_t)(used->count / sizeof(uint32_t));
+}
+
+static bool say_report(call *c, const line_report *mine, const pile *cards, const pile *used)
+{
+    pile whole = {0};
+    add(&whole, mine, sizeof *mine);
+    add(&whole, cards->data, cards->count);
+    add(&whole, used->data, used->count);
+    mlt_status status = mlt_line_say(c->me, c->line, whole.data, whole.count);
+    free(whole.data);
+    return status == MLT_OK;
+}
+
+// False: c->why tells.
+static bool hear_report(call *c, pile *used)
+{
+    unsigned char *got;
+    size_t count;
+    line_report theirs;
+    if (mlt_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
+        return fail(c->why, 0, "the other side has ended meanwhile");
+    bool fits = count >= sizeof theirs;
+    if (fits) {
+        memcpy(&theirs, got, sizeof theirs);
+        theirs.why[sizeof theirs.why - 1] = '\0';
+        fits =
+            count == sizeof theirs + theirs.card_bytes + theirs.used * (uint64_t)sizeof(uint32_t);
+    }
+    if (fits && !theirs.why[0]) {
+        c->cards_bytes = theirs.card_bytes;
+        c->cards = mlt_take(c->cards_bytes + 1, 1);
+        memcpy(c->cards, got + sizeof theirs, c->cards_bytes);
+        add(used, got + sizeof theirs + c->cards_bytes, theirs.used * sizeof(uint32_t));
+    } else if (fits) {
+        snprintf(c->why, sizeof c->why, "the other side failed: %.400s", theirs.why);
+    } else {
+        fail(c->why, 0, "what the other side says makes no sense");
+    }
+    free(got);
+    return !c->why[0];
+}
+
+// The acceptor draws the number of the new communicator.
+static bool agree(call *c, const pile *used)
+{
+    unsigned char *got;
+    size_t count;
+    if (c->accepts) {
+        c->context = mlt_context_draw((const uint32_t *)(const void *)used->data,
+                                      (uint32_t)(used->count / sizeof(uint32_t)));
+        if (mlt_line_say(c->me, c->line, &c->context, sizeof c->context) != MLT_OK)
+            return fail(c->why, 0, "the other side has ended meanwhile");
+        return true;
+    }
+    if (mlt_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
+        return fail(c->why, 0, "the other side has ended meanwhile");
+    if (count == sizeof c->context)
+        memcpy(&c->context, got, sizeof c->context);
+    free(got);
+    if (c->context < MLT_CONTEXT_ABROAD || c->context > MLT_CONTEXT_ABROAD_LAST ||
+        c->context % MLT_CONTEXTS)
+        return fail(c->why, 0, "the other side has chosen a wrong number");
+    return true;
+}
+
+static void settle(call *c, const mlt_gathered *all)
+{
+    line_report mine;
+    pile cards = {0}, used = {0};
+    collect(c, all, &mine, &cards, &used);
+    memcpy(c->why, mine.why, sizeof c->why);
+    bool said = say_report(c, &mine, &cards, &used);
+    if (!c->why[0] && !said)
+        fail(c->why, 0, "the other side has ended meanwhile");
+    if (!c->why[0] && hear_report(c, &used) && agree(c, &used) && c->bonded) {
+        uint64_t bond = c->about.bond;
+        (void)mlt_port_ask(&c->desk, MLT_DESK_WATCH, &bond, sizeof bond, MLT_DESK_DONE, NULL,
+                           c->why);
+    }
+    drop_line(c);
+    free(cards.data);
+    free(used.data);
+}
+
+// ---- meeting 3
+
+typedef struct port_guest {
+    mlt_guest guest;
+    const call *call;
+    mlt_comm *new;
+    int32_t error;
+    uint32_t context;
+    char why[MLT_PORT_WHY];
+    unsigned char *cards; // of the rank that tells the agent
+    uint32_t cards_bytes;
+} port_guest;
+
+static void make_comms(mlt_meet *meet, const news *told)
+{
+    const call *c = ((port_guest *)meet->guests)->call;
+    const mlt_worlds *worlds = mlt_worlds_of(meet->worker->boot->job, meet->worker->boot->ctl);
+    mlt_map *local = mlt_map_hold(mlt_comm_group(c->comm));
+    mlt_map *remote = mlt_bridge_map(&c->sides[c->accepts], worlds);
+    mlt_context *id = mlt_context_join(meet->worker, told->context);
+    mlt_comm_shared *shared =
+        mlt_comm_shared_new(id, c->accepts ? local : remote, c->accepts ? remote : local);
+    for (mlt_guest *g = meet->guests; g; g = g->next) {
+        port_guest *guest = (port_guest *)g;
+        guest->new =
+            mlt_comm_new(g->rank, shared, !c->accepts, guest->call->comm->rank, guest->call->comm);
+    }
+}
+
+// A job has ranks on both sides, perhaps of one worker: all ranks of both meet once more.
+static bool overlaps(const call *c)
+{
+    for (uint32_t i = 0; i < c->sides[0].job_count; i++)
+        for (uint32_t k = 0; k < c->sides[1].job_count; k++)
+            if (c->sides[0].jobs[i].identity == c->sides[1].jobs[k].identity)
+                return true;
+    return false;
+}
+
+static mlt_comm *make_together(const call *c, uint32_t context)
+{
+    const mlt_worlds *worlds = mlt_worlds_of(c->me->worker->boot->job, c->me->worker->boot->ctl);
+    mlt_map *group[2] = {mlt_bridge_map(&c->sides[0], worlds),
+                         mlt_bridge_map(&c->sides[1], worlds)};
+    mlt_comm *new =
+        mlt_inter_make(c->me, group[0], group[1], !c->accepts, c->comm->rank, context, c->comm);
+    mlt_map_drop(group[0]);
+    mlt_map_drop(group[1]);
+    return new;
+}
+
+static void finish_port(mlt_meet *meet)
+{
+    const mlt_meet_item *item = mlt_meet_next(meet, NULL);
+    const news *told = mlt_meet_item_data(item);
+    if (told->error == MPI_SUCCESS && !overlaps(((port_guest *)meet->guests)->call))
+        make_comms(meet, told);
+    for (mlt_guest *g = meet->guests; g; g = g->next) {
+        port_guest *guest = (port_guest *)g;
+        guest->error = told->error;
+        guest->context = told->context;
+        memcpy(guest->why, told->why, sizeof guest->why);
+        if (!guest->call->tells || told->error != MPI_SUCCESS)
+            continue;
+        guest->cards_bytes = told->bytes[0];
+        guest->cards = mlt_take((size_t)guest->cards_bytes + 1, 1);
+        memcpy(guest->cards, told + 1, guest->cards_bytes);
+    }
+}
+
+// The agent of this host learns where the other side is. That it cannot is found out when a
+// connection is wanted: it waits for the cards.
+static void learn(call *c, const port_guest *g)
+{
+    uint64_t bond = c->told->line.bond;
+    pile question = {0};
+    add(&question, &bond, sizeof bond);
+    add(&question, g->cards, g->cards_bytes);
+    if (!mlt_port_ask(&c->own_desk, MLT_DESK_LEARN, question.data, question.count, MLT_DESK_DONE,
+                      NULL, c->why))
+        mlt_log("rank %d: the agent does not take the cards of the other job: %s", c->me->world,
+                c->why);
+    free(question.data);
+}
+
+static void make(call *c)
+{
+    news *n = NULL;
+    size_t bytes = 0;
+    if (is_root(c)) {
+        bytes = sizeof *n + c->cards_bytes;
+        n = mlt_take(bytes, 1);
+        *n = (news){.error = c->why[0] ? MPI_ERR_PORT : MPI_SUCCESS,
+                    .context = c->context,
+                    .bytes = {(uint32_t)c->cards_bytes}};
+        memcpy(n->why, c->why, sizeof n->why);
+        if (c->cards_bytes)
+            memcpy(n + 1, c->cards, c->cards_bytes);
+    }
+    port_guest g = {.guest = {.rank = c->me, .order = mlt_comm_order(c->comm)}, .call = c};
+    mlt_meet_place place = mlt_comm_place(c->comm, false, finish_port);
+    mlt_meet_come(&g.guest, &place, n, bytes);
+    mlt_meet_wait(&g.guest, place.context);
+    free(n);
+    if (g.error == MPI_SUCCESS && c->tells)
+        learn(c, &g);
+    free(g.cards);
+    if (g.error == MPI_SUCCESS && overlaps(c))
+        g.new = make_together(c, g.context);
+    c->result->comm = g.new;
+    memcpy(c->why, g.why, sizeof c->why);
+    if (g.error != MPI_SUCCESS)
+        (void)set_error(c, g.error);
+}
+
+// ---- the whole
+
+static void end(call *c)
+{
+    drop_line(c);
+    mlt_port_desk_close(&c->desk);
+    mlt_port_desk_close(&c->own_desk);
+    if (c->bonded)
+        mlt_bond_made(c->me->worker->wire->worlds, c->told->line.bond);
+    mlt_gathered_free(&c->first);
+    for (int i = 0; i < 2; i++) {
+        free(c->described[i]);
+        mlt_bridge_free(&c->sides[i]);
+    }
+    free(c->cards);
+}
+
+static void meet_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
+                       const mlt_port_wait *wait, mlt_port_result *result)
+{
+    call *c = mlt_take(1, sizeof *c); // a fiber's stack may be small
+    mlt_gathered all;
+    uint16_t fn = me->fn;
+    *result = (mlt_port_result){.error = MPI_SUCCESS};
+    *c = (call){.me = me,
+                .comm = comm,
+                .root = root,
+                .accepts = accepts,
+                .result = result,
+                .desk = {.fd = -1, .in = {.fd = -1}},
+                .own_desk = {.fd = -1, .in = {.fd = -1}},
+                .line = -1};
+    mlt_comm_shared_of(comm);
+    tell_others(c, name, wait);
+    if (c->told->error != MPI_SUCCESS) {
+        memcpy(c->why, c->told->why, sizeof c->why);
+        result->stopped = c->told->stopped != 0;
+        (void)set_error(c, c->told->error);
+    } else {
+        if (read_sides(c))
+            make_bond(c);
+        gather_reports(c, &all);
+        if (is_root(c))
+            settle(c, &all);
+        mlt_gathered_free(&all);
+        make(c);
+    }
+    end(c);
+    free(c);
+    me->fn = fn;
+}
+
+void mlt_port_accept(mlt_rank *me, mlt_comm *comm, int root, const char *name,
+                     const mlt_port_wait *wait, mlt_port_result *result)
+{
+    meet_other(me, comm, root, true, name, wait, result);
+}
+
+void mlt_port_connect(mlt_rank *me, mlt_comm *comm, int root, const char *name,
+                      const mlt_port_wait *wait, mlt_port_result *result)
+{
+    meet_other(me, comm, root, false, name, wait, result);
+}

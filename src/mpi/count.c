@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/count.h"
+
+#include "base/sight.h"
+#include "mpi/self.h"
+#include "mpi/tool/tool.h"
+#include "mpi/win/win.h"
+#include "p2p/worker.h"
+#include "wire/wire.h"
+
+static uint8_t distance_to(const mlt_worker *worker, uint32_t other)
+{
+    return other == worker->index ? (uint8_t)MLT_SAME_WORKER
+                                  : (uint8_t)mlt_wire_peer(worker->wire, other)->distance;
+}
+
+static void tell(mlt_rank *me, const mlt_sight *sight)
+{
+    if (me->worker->watched)
+        mlt_tool_saw(me->worker, me, sight);
+}
+
+void mlt_count_one_sided(mlt_rank *me, int verb, MPI_Win handle, int target, MPI_Count count,
+                         const mlt_type *type)
+{
+    const mlt_win *win = mlt_win_mine(me, handle);
+    if (!win || target == MPI_PROC_NULL || !type)
+        return;
+    mlt_ctl_moves *moves = &mlt_mpi_worker_of(me)->moves;
+    const mlt_win_part *part = win->side.part;
+    int32_t world = part->world(part->group, target);
+    uint8_t distance = distance_to(me->worker, mlt_worker_of_rank(me->worker, world));
+    uint64_t bytes = (uint64_t)count * type->size;
+    moves->verbs[verb]++;
+    moves->one_sided[distance]++;
+    moves->one_sided_bytes[distance] += bytes;
+    tell(me, &(mlt_sight){.kind = MLT_SIGHT_ONE_SIDED,
+                          .how = distance,
+                          .peer = world,
+                          .tag = verb,
+                          .bytes = bytes});
+}
+
+void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t partitions,
+                           uint64_t bytes)
+{
+    mlt_ctl_moves *moves = &mlt_mpi_worker_of(me)->moves;
+    uint8_t distance = distance_to(me->worker, other);
+    if (sends) {
+        moves->partitioned[distance]++;
+        moves->partitioned_bytes[distance] += bytes;
+        moves->partitions += partitions;
+    }
+    tell(me, &(mlt_sight){.kind = sends ? MLT_SIGHT_PART_SEND : MLT_SIGHT_PART_RECEIVE,
+                          .how = distance,
+                          .tag = (int32_t)partitions,
+                          .bytes = bytes});
+}

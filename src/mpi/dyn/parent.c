@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/dyn/parent.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mpi/comm/port.h"
+#include "mpi/error/error.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+#include "p2p/worker.h"
+
+int mlt_parent_connect(mlt_rank *me, uint16_t fn)
+{
+    static const mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    mlt_port_result result;
+    if (!me->worker->boot->parent)
+        return MPI_SUCCESS;
+    me->fn = fn;
+    mlt_port_connect(me, &mpi->world, 0, me->worker->boot->parent, &for_ever, &result);
+    me->fn = fn; // what ran meanwhile may have called, too
+    if (result.error != MPI_SUCCESS)
+        return mlt_mpi_raise(me, &mpi->world, fn, result.error,
+                             "this job was spawned, but the one that did it is not there: %s",
+                             result.why);
+    mpi->parent = result.comm;
+    mlt_comm_extra *extra = mlt_comm_extra_of(result.comm);
+    if (!extra->name)
+        extra->name = strdup("MPI_COMM_PARENT");
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Comm_get_parent(mlt_rank *me, MPI_Comm *parent)
+{
+    mlt_comm *comm = mlt_mpi_of(me)->parent;
+    *parent = comm ? mlt_comm_handle(me, comm) : MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The job that has spawned this one: a child connects to it in MPI_Init.
+#ifndef MLT_MPI_DYN_PARENT_H
+#define MLT_MPI_DYN_PARENT_H
+
+#include "p2p/p2p.h"
+
+// MPI_Init of a rank whose job was spawned: makes the communicator of MPI_Comm_get_parent. Does
+// nothing in other jobs. Collective over MPI_COMM_WORLD; may suspend. An MPI code, raised.
+int mlt_parent_connect(mlt_rank *me, uint16_t fn);
+
+#endif

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/p2p/traced.h"
+
+#include "mpi/p2p/request.h"
+#include "mpi_bodies.h"
+
+static void note(mlt_rank *me, uint64_t begin, uint64_t bytes, int32_t peer, int32_t tag,
+                 const mlt_comm *comm, uint8_t how, uint8_t beside)
+{
+    uint64_t now = mlt_arch_cycles();
+    mlt_trace_like like = mlt_trace_like_of(bytes, (uint32_t)me->world, peer, tag, comm->context,
+                                            me->fn, how, MLT_TRACE_CALL | beside);
+    mlt_trace_note_like(mlt_mpi_worker_of(me)->tracer, &like, now, now - begin);
+}
+
+// A message that cannot leave at once tells of itself.
+static void send_slowly(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type,
+                        int dest, int tag, mlt_comm *comm, uint64_t begin)
+{
+    mlt_trace_call call = {.begin = begin,
+                           .bytes = count * type->size,
+                           .peer = dest,
+                           .tag = tag,
+                           .context = comm->context};
+    uint16_t fn = me->fn;
+    mlt_mpi_trace_opens(me, &call);
+    mlt_send_and_wait(me, buf, count, type, dest, tag, comm, MLT_MODE_STANDARD);
+    mlt_mpi_trace_called(me, fn, &call);
+}
+
+int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                    int tag, mlt_comm *comm)
+{
+    mlt_worker *w = me->worker;
+    uint64_t begin = mlt_arch_cycles(), bytes = (uint64_t)count * type->size;
+    if (MLT_UNLIKELY(dest == MPI_PROC_NULL)) {
+        note(me, begin, bytes, dest, tag, comm, 0, 0);
+        return MPI_SUCCESS;
+    }
+    w->quiet = true;
+    bool sent = mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm);
+    w->quiet = false;
+    if (MLT_UNLIKELY(w->unsent))
+        mlt_p2p_let_go(w);
+    if (MLT_LIKELY(sent))
+        note(me, begin, bytes, mlt_comm_world_rank(comm, dest), tag, comm, w->distance,
+             MLT_NOTE_SENT);
+    else
+        send_slowly(me, buf, (uint64_t)count, type, dest, tag, comm, begin);
+    return MPI_SUCCESS;
+}
+
+int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
+                    int tag, mlt_comm *comm, MPI_Status *status)
+{
+    mlt_worker *w = me->worker;
+    uint64_t begin = mlt_arch_cycles();
+    if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
+        mlt_status_set_nobody(status);
+        note(me, begin, 0, source, tag, comm, 0, 0);
+        return MPI_SUCCESS;
+    }
+    mlt_req req;
+    mlt_req_fill(&req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
+    req.mode = MLT_MODE_TOLD;
+    mlt_p2p_recv(&req);
+    uint8_t waits = req.done ? 0 : MLT_NOTE_POSTED;
+    w->sched->quiet = waits;
+    int code = mlt_recv_finish(me, &req, status);
+    if (MLT_UNLIKELY(w->unsent))
+        mlt_p2p_let_go(w);
+    if (MLT_UNLIKELY(req.status != MLT_OK && req.status != MLT_ERR_TRUNCATED))
+        note(me, begin, 0, source, tag, comm, 0, 0); // no message came
+    else
+        note(me, begin, req.sent, mlt_comm_world_rank(comm, req.from), req.got_tag, comm,
+             waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
+    return code;
+}

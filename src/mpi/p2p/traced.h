@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls whose messages a trace tells cheaply: one note a call, which says what became of its message.
+// Everything else that a trace hears goes by mlt_mpi_trace_saw.
+#ifndef MLT_MPI_P2P_TRACED_H
+#define MLT_MPI_P2P_TRACED_H
+
+#include <mpi.h>
+
+#include "mpi/comm/comm.h"
+#include "mpi/trace.h"
+
+// As the bodies of these names, for a rank that mlt_mpi_only_traced.
+int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                    int tag, mlt_comm *comm);
+int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
+                    int tag, mlt_comm *comm, MPI_Status *status);
+
+#endif

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/trace.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "mpi/comm/comm.h"
+#include "mpi/self.h"
+#include "mpi/settings.h"
+
+static _Atomic uint32_t tracing; // workers of the process
+
+// A job that was spawned has the variable of its parent's, whose file it is not to write to.
+void mlt_mpi_trace_joined(const mlt_boot *boot)
+{
+    const char *path = mlt_mpi_settings.trace;
+    char why[256];
+    if (path && *path && !boot->parent && mlt_trace_begin(path, why, sizeof why) != MLT_OK)
+        mlt_fatal("%s", why);
+    if (mlt_trace_runs())
+        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+}
+
+// ---- facts
+
+static const char *const distances[] = {"same worker", "same process", "same host", "other host"};
+static const char *const ways[] = {"copied once", "copied by both", "read", "chunks", "connection"};
+static const char *const waits[] = {"work",        "a message",     "a receiver",   "a probe",
+                                    "all of some", "one of some",   "a collective", "something",
+                                    "nothing",     "a CSP process", "time",         "a descriptor",
+                                    "a window"};
+
+static void add_names(mlt_text *text, mlt_trace_kind kind, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        mlt_text_add(text, "how\t%s\t%zu\t%s\n", mlt_trace_kind_names[kind], i, names[i]);
+}
+
+#define ADD_NAMES(text, kind, names) add_names(text, kind, names, sizeof(names) / sizeof *(names))
+
+// What any worker may say: only the first one does.
+static void add_tables(mlt_text *text)
+{
+    for (int fn = 1; fn < MLT_FN_NAMES; fn++)
+        mlt_text_add(text, "fn\t%d\t%s\n", fn, mlt_fn_name((uint16_t)fn));
+    ADD_NAMES(text, MLT_TRACE_SENT, distances);
+    ADD_NAMES(text, MLT_TRACE_ONE_SIDED, distances);
+    ADD_NAMES(text, MLT_TRACE_PART_SEND, distances);
+    ADD_NAMES(text, MLT_TRACE_LARGE, ways);
+    ADD_NAMES(text, MLT_TRACE_WAIT, waits);
+}
+
+static void tell_facts(const mlt_worker *worker)
+{
+    char host[256] = "?";
+    mlt_text text = {0};
+    if (worker->index == 0)
+        add_tables(&text);
+    gethostname(host, sizeof host - 1);
+    mlt_text_add(&text, "worker\t%u\t%s\t%d\t%d\t%u\n", worker->index, host, (int)getpid(),
+                 (int)worker->first_rank, worker->count);
+    mlt_trace_facts(worker->index, text.text, text.length);
+    mlt_text_free(&text);
+}
+
+// ---- workers
+
+void mlt_mpi_trace_worker_begins(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (!mlt_trace_runs())
+        return;
+    atomic_fetch_add(&tracing, 1);
+    w->tracer = mlt_tracer_new(worker->index);
+    tell_facts(worker);
+    mlt_worker_watch(worker, MLT_WATCH_TRACE, !mlt_mpi_settings.trace_paused);
+}
+
+void mlt_mpi_trace_pause(mlt_rank *me, bool pause)
+{
+    mlt_mpi_worker *w = me ? me->worker->mpi : NULL;
+    if (!w || !w->tracer)
+        return;
+    w->call = NULL;
+    mlt_worker_watch(me->worker, MLT_WATCH_TRACE, !pause);
+}
+
+void mlt_mpi_trace_worker_ends(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (!w->tracer)
+        return;
+    mlt_tracer_end(w->tracer);
+    w->tracer = NULL;
+    if (atomic_fetch_sub(&tracing, 1) == 1)
+        mlt_trace_end();
+}
+
+// ---- events
+
+// --trace-only. rank: NULL: the worker.
+static bool is_kept(const mlt_rank *rank, uint16_t fn)
+{
+    return !mlt_trace_only_some ||
+           (rank && mlt_trace_only_rank((uint32_t)rank->world) && mlt_trace_only_call(fn));
+}
+
+void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call)
+{
+    mlt_mpi_worker *w = me->worker->mpi;
+    if (!w || !w->tracer)
+        return;
+    if (w->call == call)
+        w->call = NULL;
+    if (call->begin == 0 || !is_kept(me, fn))
+        return;
+    uint64_t now = mlt_arch_cycles();
+    mlt_trace_like like =
+        mlt_trace_like_of(call->bytes, (uint32_t)me->world, call->peer, call->tag, call->context,
+                          fn, call->how, MLT_TRACE_CALL | call->beside);
+    mlt_trace_note_like(w->tracer, &like, now, now - call->begin);
+}
+
+static const uint8_t kinds[MLT_SIGHTS] = {
+    [MLT_SIGHT_SENT] = MLT_TRACE_SENT,           [MLT_SIGHT_POSTED] = MLT_TRACE_POSTED,
+    [MLT_SIGHT_RECEIVED] = MLT_TRACE_MATCHED,    [MLT_SIGHT_UNEXPECTED] = MLT_TRACE_UNEXPECTED,
+    [MLT_SIGHT_LARGE] = MLT_TRACE_LARGE,         [MLT_SIGHT_GOES_ON] = MLT_TRACE_WAIT,
+    [MLT_SIGHT_PLANNED] = MLT_TRACE_PLANNED,     [MLT_SIGHT_ONE_SIDED] = MLT_TRACE_ONE_SIDED,
+    [MLT_SIGHT_PART_SEND] = MLT_TRACE_PART_SEND, [MLT_SIGHT_PART_RECEIVE] = MLT_TRACE_PART_RECEIVE,
+};
+
+// What a call does first becomes part of it, if it is what the call was asked to do.
+static bool is_of_call(const mlt_mpi_worker *w, const mlt_rank *rank, const mlt_sight *sight)
+{
+    const mlt_trace_call *call = w->call;
+    return call && call->rank == rank && !call->beside && call->tag == sight->tag &&
+           call->context == sight->context && call->bytes == sight->bytes &&
+           (sight->kind == MLT_SIGHT_SENT || sight->kind == MLT_SIGHT_POSTED);
+}
+
+// Messages that come have ranks of their communicator as sources.
+static int32_t world_peer(const mlt_rank *rank, const mlt_sight *sight)
+{
+    bool named = sight->kind == MLT_SIGHT_POSTED || sight->kind == MLT_SIGHT_RECEIVED ||
+                 sight->kind == MLT_SIGHT_UNEXPECTED || sight->kind == MLT_SIGHT_LARGE;
+    return rank && named && sight->peer >= 0
+               ? mlt_comm_context_world_rank(rank, sight->context, sight->peer)
+               : sight->peer;
+}
+
+void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
+{
+    const mlt_mpi_worker *w = worker->mpi;
+    if (!w || !w->tracer || sight->kind == MLT_SIGHT_PARKS || !is_kept(rank, rank ? rank->fn : 0))
+        return;
+    int32_t peer = world_peer(rank, sight);
+    if (is_of_call(w, rank, sight)) {
+        w->call->beside = sight->kind == MLT_SIGHT_SENT ? MLT_NOTE_SENT : MLT_NOTE_POSTED;
+        w->call->how = sight->how;
+        w->call->peer = peer;
+        return;
+    }
+    bool waited = sight->kind == MLT_SIGHT_GOES_ON;
+    uint64_t now = !waited && sight->since ? sight->since : mlt_arch_cycles();
+    mlt_trace_like like = mlt_trace_like_of(
+        waited ? 0 : sight->bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY, peer,
+        sight->tag, sight->context, 0, sight->how, kinds[sight->kind]);
+    mlt_trace_note_like(w->tracer, &like, now, waited ? now - sight->since : 0);
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How MPI's calls, and what workers are seen to do, become events of a trace (mpirun --trace).
+#ifndef MLT_MPI_TRACE_H
+#define MLT_MPI_TRACE_H
+
+#include "base/sight.h"
+#include "mpi/self.h"
+#include "mpi/strict.h"
+#include "mpi/trace_only.h"
+#include "p2p/worker.h"
+#include "trace/tracer.h"
+
+// The process has joined its job: opens the file of setting `trace`, if there is one. A file that
+// cannot be opened ends the job.
+void mlt_mpi_trace_joined(const mlt_boot *boot);
+
+void mlt_mpi_trace_worker_begins(mlt_worker *worker);
+void mlt_mpi_trace_worker_ends(mlt_worker *worker);
+
+// MPI_Pcontrol(0), MPI_Pcontrol(1): the calling rank's worker notes nothing, or goes on. me may be NULL.
+void mlt_mpi_trace_pause(mlt_rank *me, bool pause);
+
+// mlt_above.saw.
+void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight);
+
+// A call. Arguments that it does not have are 0, peer and tag -1.
+typedef struct mlt_trace_call {
+    uint64_t begin; // mlt_arch_cycles
+    uint64_t bytes;
+    int32_t peer, tag;
+    uint32_t context;
+    uint8_t beside, how; // what it did beside (trace/note.h)
+    const mlt_rank *rank;
+} mlt_trace_call;
+
+// It has begun, and its arguments are there: what it tells may become part of it.
+static inline void mlt_mpi_trace_opens(mlt_rank *me, mlt_trace_call *call)
+{
+    mlt_mpi_worker *w = me ? me->worker->mpi : NULL;
+    if (!w || !w->tracer)
+        return;
+    call->rank = me;
+    w->call = call;
+}
+
+void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call);
+
+// Whether a call of that rank, which goes by the detour, does so for a trace and nothing else.
+static inline bool mlt_mpi_only_traced(const mlt_rank *me)
+{
+    return me->worker->watched == MLT_WATCH_TRACE && !me->worker->sched->gate &&
+           !mlt_mpi_profiling && !mlt_strict_on && !mlt_trace_only_some;
+}
+
+#endif

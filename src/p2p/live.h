@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker shows itself to its agent (boot/live.h).
+#ifndef MLT_P2P_LIVE_H
+#define MLT_P2P_LIVE_H
+
+#include <stdbool.h>
+
+#include "p2p/worker.h"
+
+// From now on, or no longer, the agent may read it.
+void mlt_live_show(const mlt_worker *worker, bool shown);
+
+#endif

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `millet goal extrapolate`: the pattern of recorded programs, and the program of more ranks, which
+// is written rank by rank as it is made.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/table.h"
+#include "goal/text/text.h"
+#include "judge/grow/grow.h"
+#include "launch/numbers.h"
+#include "tools/args.h"
+#include "tools/goal/goal.h"
+#include "tools/goal/sink.h"
+#include "tools/goal/source.h"
+#include "tools/progress.h"
+
+enum { WHY_BYTES = 2048, ACTION_BYTES = 200, REPORT = 1024 };
+
+typedef struct asked {
+    uint64_t ranks;
+    int scaling; // -1: not given
+    const char *out;
+} asked;
+
+// ---- what is known of what was written
+
+typedef struct account {
+    uint64_t actions, messages;
+    uint64_t sent, received; // sums of hashes: each message counts in both
+    bool wildcards;
+} account;
+
+static uint64_t hash_of(uint32_t from, uint32_t to, int32_t tag, uint64_t size)
+{
+    uint64_t hash = mlt_hash_mix(from, to);
+    hash = mlt_hash_mix(hash, (uint32_t)tag);
+    return mlt_hash_mix(mlt_hash_mix(hash, size), 1);
+}
+
+static void count_actions(account *sums, uint32_t rank, const mlt_goal_rank *program)
+{
+    sums->actions += program->count;
+    for (uint32_t a = 0; a < program->count; a++) {
+        const mlt_goal_action *action = &program->actions[a];
+        if (action->kind == MLT_GOAL_SEND) {
+            sums->messages++;
+            sums->sent += hash_of(rank, (uint32_t)action->peer, action->tag, action->size[0]);
+        } else if (action->kind == MLT_GOAL_RECV) {
+            sums->wildcards |= action->peer < 0 || action->tag < 0;
+            sums->received += hash_of((uint32_t)action->peer, rank, action->tag, action->size[0]);
+        }
+    }
+}
+
+// ---- text
+
+static void write_loggopsim(const mlt_goal_action *action, FILE *to)
+{
+    if (action->kind == MLT_GOAL_CALC)
+        fprintf(to, "calc %" PRIu64, action->size[0]);
+    else
+        fprintf(to, "%s %" PRIu64 "b %s %" PRId32 " tag %" PRId32,
+                action->kind == MLT_GOAL_SEND ? "send" : "recv", action->size[0],
+                action->kind == MLT_GOAL_SEND ? "to" : "from", action->peer, action->tag);
+    if (action->cpu)
+        fprintf(to, " cpu %u", action->cpu);
+    if (action->nic && action->kind != MLT_GOAL_CALC)
+        fprintf(to, " nic %u", action->nic);
+}
+
+static void write_rank(const mlt_goal_program *empty, uint32_t rank, const mlt_goal_rank *program,
+                       mlt_goal_dialect dialect, FILE *to)
+{
+    char text[ACTION_BYTES];
+    bool paper = dialect == MLT_GOAL_PAPER;
+    const char *end = paper ? ";" : "";
+    fprintf(to, "rank %s%" PRIu32 " {\n", paper ? "#" : "", rank);
+    for (uint32_t a = 0; a < program->count; a++) {
+        fprintf(to, "a%" PRIu32 ": ", a);
+        if (paper)
+            fputs(mlt_goal_print_action(empty, 0, &program->actions[a], text, sizeof text), to);
+        else
+            write_loggopsim(&program->actions[a], to);
+        fprintf(to, "%s\n", end);
+    }
+    for (uint32_t d = 0; d < program->deps_count; d++) {
+        uint32_t on = mlt_goal_plain(program->deps[d].on);
+        bool started = on != program->deps[d].on;
+        if (paper)
+            fprintf(to, "%s a%" PRIu32 " -> a%" PRIu32 ";\n", started ? "irequ" : "requ",
+                    program->deps[d].action, on);
+        else
+            fprintf(to, "a%" PRIu32 " %s a%" PRIu32 "\n", program->deps[d].action,
+                    started ? "irequires" : "requires", on);
+    }
+    fprintf(to, "}\n");
+}
+
+static account write_program(const mlt_grow *pattern, uint32_t ranks, mlt_goal_dialect dialect,
+                             FILE *to)
+{
+    account sums = {0};
+    mlt_goal_rank one = {0};
+    mlt_goal_program *empty = mlt_goal_program_new(1);
+    mlt_progress progress;
+    mlt_progress_begin(&progress, "writing");
+    if (dialect == MLT_GOAL_PAPER)
+        fprintf(to, "ranks %" PRIu32 ";\n", ranks);
+    else
+        fprintf(to, "num_ranks %" PRIu32 "\n", ranks);
+    for (uint32_t r = 0; r < ranks && !ferror(to); r++) {
+        mlt_grow_rank(pattern, r, &one);
+        count_actions(&sums, r, &one);
+        write_rank(empty, r, &one, dialect, to);
+        if (r % REPORT == 0)
+            mlt_progress_step(&progress, (double)r / ranks);
+    }
+    mlt_progress_end(&progress);
+    mlt_goal_program_free(empty);
+    free(one.actions);
+    free(one.deps);
+    return sums;
+}
+
+static int write_out(const mlt_arg_command *command, const asked *a, const mlt_grow *pattern,
+                     mlt_goal_dialect dialect)
+{
+    mlt_sink sink;
+    int code = mlt_sink_open(&sink, command, a->out);
+    if (code != MLT_ARGS_GO)
+        return code;
+    account sums = write_program(pattern, (uint32_t)a->ranks, dialect, sink.to);
+    bool pairs = ferror(sink.to) || sums.wildcards || sums.sent == sums.received;
+    code = mlt_sink_close(&sink, command, pairs);
+    if (!pairs)
+        return mlt_args_failed(command,
+                               "with %" PRIu64 " ranks some messages would have no receive: the "
+                               "pattern does not hold for that many",
+                               a->ranks);
+    char text[3][MLT_NUMBER_BYTES];
+    if (code == MLT_EXIT_FINE)
+        fprintf(stderr, "%s: %s ranks, %s actions, %s messages\n", a->out ? a->out : "written",
+                mlt_number(text[0], a->ranks), mlt_number(text[1], sums.actions),
+                mlt_number(text[2], sums.messages));
+    return code;
+}
+
+// ---- recordings
+
+static int find(const mlt_arg_command *command, const mlt_source *source, mlt_grow **out)
+{
+    char why[WHY_BYTES], text[120];
+    if (mlt_grow_find(source->program, out, why, sizeof why) != MLT_OK)
+        return mlt_args_failed(command, "%s: %s", source->name, why);
+    fprintf(stderr, "%s: %s\n", source->name, mlt_grow_describe(*out, text, sizeof text));
+    return MLT_ARGS_GO;
+}
+
+static int join(const mlt_arg_command *command, const asked *a, mlt_grow *const *patterns,
+                size_t count)
+{
+    char why[WHY_BYTES];
+    double error = 0;
+    mlt_status status = mlt_grow_join(patterns, (uint32_t)count, &error, why, sizeof why);
+    if (status == MLT_OK && count > 2)
+        fprintf(stderr, "times between the first and the last are predicted to %.1f %%\n",
+                100 * error);
+    if (status == MLT_OK)
+        status = mlt_grow_aim(patterns[0], (uint32_t)a->ranks,
+                              a->scaling == 1 ? MLT_GROW_STRONG : MLT_GROW_WEAK, why, sizeof why);
+    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
+}
+
+static int start(const mlt_arg_command *command, const asked *a, const mlt_arg_texts *files)
+{
+    mlt_source_options options;
+    mlt_arg unused[MLT_SOURCE_ARGS];
+    mlt_source_args(&options, unused);
+    mlt_grow **patterns = mlt_take(files->count, sizeof *patterns);
+    mlt_goal_dialect dialect = MLT_GOAL_PAPER;
+    int code = MLT_ARGS_GO;
+    for (size_t i = 0; i < files->count && code == MLT_ARGS_GO; i++) {
+        mlt_source source;
+        code = mlt_source_read(command, &options, files->items[i], &source);
+        if (code == MLT_ARGS_GO)
+            code = find(command, &source, &patterns[i]);
+        dialect = mlt_source_is_loggopsim(&source) ? MLT_GOAL_LOGGOPSIM : MLT_GOAL_PAPER;
+        mlt_source_free(&source);
+    }
+    if (code == MLT_ARGS_GO)
+        code = join(command, a, patterns, files->count);
+    if (code == MLT_ARGS_GO)
+        code = write_out(command, a, patterns[0], dialect);
+    for (size_t i = 0; i < files->count; i++)
+        mlt_grow_free(patterns[i]);
+    free(patterns);
+    return code;
+}
+
+int mlt_goal_extrapolate_main(int argc, char **argv)
+{
+    asked a = {.scaling = -1};
+    const mlt_arg args[] = {
+        {"ranks", 'n', MLT_ARG_NUMBER, &a.ranks, "N", .most = MLT_GOAL_MAX_RANKS,
+         .help = "how many ranks the program is to have"},
+        {"output", 'o', MLT_ARG_TEXT, &a.out, "OUT", .help = "write to OUT (standard output)"},
+        {"scaling", 0, MLT_ARG_CHOICE, &a.scaling, "HOW", .choices = "weak|strong",
+         .help = "weak: a rank's work and messages stay; strong: the work of all stays (weak). "
+                 "Several recordings tell this themselves"},
+    };
+    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
+    const mlt_arg_command command = {
+        .name = "millet goal extrapolate",
+        .words = "FILE...",
+        .least = 1,
+        .most = SIZE_MAX,
+        .purpose = "Finds the pattern of a program of few ranks, and writes the program for many: "
+                   "rings, grids, trees, butterflies, all to all, masters with workers, in any "
+                   "order. Several files, of growing numbers of ranks, tell how sizes and times "
+                   "grow. A program without a pattern is refused.",
+        .groups = groups,
+        .count = 1};
+    mlt_arg_texts words = {NULL, 0};
+    int code = mlt_args_read(&command, argc, argv, &words, NULL);
+    if (code != MLT_ARGS_GO)
+        return code;
+    if (!a.ranks)
+        code = mlt_args_wrong(&command, "it needs --ranks N, how many the program is to have");
+    else if (words.count > 1 && a.scaling >= 0)
+        code = mlt_args_wrong(&command,
+                              "--scaling is for one recording; %zu tell how sizes and "
+                              "times grow",
+                              words.count);
+    else
+        code = start(&command, &a, &words);
+    mlt_arg_texts_free(&words);
+    return code;
+}

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/live/ask.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "launch/live/live.h"
+
+enum { MOST = 64, PATIENCE_S = 30 };
+
+// ---- finding
+
+// "... 01 12345 @millet/1000/4711/8f2c": names of the abstract name space begin with '@' there. Only
+// sockets that listen count (flags 00010000).
+static bool read_line(const char *line, const char *prefix, mlt_live_found *out)
+{
+    unsigned flags;
+    const char *name = strchr(line, '@');
+    if (!name || strncmp(name + 1, prefix, strlen(prefix)) != 0 ||
+        sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & 0x10000))
+        return false;
+    char *end;
+    unsigned long pid = strtoul(name + 1 + strlen(prefix), &end, 10);
+    size_t length = strcspn(name + 1, "\n");
+    if (*end != '/' || pid == 0 || pid > INT32_MAX || length >= sizeof out->address)
+        return false;
+    out->pid = (uint32_t)pid;
+    memset(out->address, 0, sizeof out->address);
+    memcpy(out->address, name + 1, length);
+    return true;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    uint32_t x = ((const mlt_live_found *)a)->pid, y = ((const mlt_live_found *)b)->pid;
+    return (x > y) - (x < y);
+}
+
+// How many there are; -1: the system does not tell.
+static int list_jobs(mlt_live_found found[MOST])
+{
+    char prefix[64], line[512];
+    int count = 0;
+    FILE *in = fopen("/proc/net/unix", "re");
+    if (!in)
+        return -1;
+    snprintf(prefix, sizeof prefix, MLT_LIVE_NAME_FORMAT, (unsigned)geteuid());
+    while (count < MOST && fgets(line, sizeof line, in))
+        count += read_line(line, prefix, &found[count]);
+    fclose(in);
+    qsort(found, (size_t)count, sizeof *found, by_pid);
+    return count;
+}
+
+static void name_job(uint32_t pid, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%u/cmdline", pid);
+    FILE *in = fopen(path, "re");
+    size_t n = in ? fread(text, 1, size - 1, in) : 0;
+    if (in)
+        fclose(in);
+    for (size_t i = 0; i + 1 < n; i++)
+        text[i] = text[i] >= ' ' ? text[i] : ' ';
+    text[n] = '\0';
+}
+
+static int tell_jobs(const mlt_arg_command *command, const mlt_live_found *found, int count)
+{
+    char text[80];
+    int code =
+        mlt_args_wrong(command, "%d jobs run; say which, by the number of its mpirun:", count);
+    for (int i = 0; i < count; i++) {
+        name_job(found[i].pid, text, sizeof text);
+        fprintf(stderr, "  %u  %s\n", found[i].pid, text);
+    }
+    return code;
+}
+
+int mlt_live_find(const mlt_arg_command *command, const char *word, mlt_live_found *out)
+{
+    mlt_live_found found[MOST];
+    int count = list_jobs(found);
+    if (count < 0)
+        return mlt_args_failed(command, "/proc/net/unix cannot be read, so no job is found: %s",
+                               strerror(errno));
+    if (!word && count > 1)
+        return tell_jobs(command, found, count);
+    if (!word && count == 0)
+        return mlt_args_failed(command, "no job of yours runs on this host");
+    char *end = NULL;
+    unsigned long pid = word ? strtoul(word, &end, 10) : found[0].pid;
+    if (word && (end == word || *end))
+        return mlt_args_wrong(command,
+                              "a job is named by the process number of its mpirun, not by "
+                              "'%s'",
+                              word);
+    for (int i = 0; i < count; i++)
+        if (found[i].pid == pid) {
+            *out = found[i];
+            return MLT_ARGS_GO;
+        }
+    return mlt_args_failed(command, "there is no job %lu of yours on this host", pid);
+}
+
+// ---- asking
+
+static int dial(const mlt_live_found *job, char *why, size_t why_size)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    struct ucred who;
+    socklen_t size = sizeof who;
+    size_t length = strnlen(job->address, sizeof at.sun_path - 2);
+    memcpy(at.sun_path + 1, job->address, length);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    if (fd < 0 || connect(fd, (struct sockaddr *)&at, bytes) != 0) {
+        snprintf(why, why_size, errno == ECONNREFUSED ? "the job has ended" : "%s",
+                 strerror(errno));
+        goto fail;
+    }
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid != geteuid()) {
+        snprintf(why, why_size, "somebody else answers in the job's place");
+        goto fail;
+    }
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    return fd;
+
+fail:
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool send_all(int fd, const char *text, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        ssize_t n = send(fd, text + done, length - done, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static bool hear_all(int fd, mlt_text *out)
+{
+    char buffer[65536];
+    for (;;) {
+        ssize_t n = recv(fd, buffer, sizeof buffer, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return n == 0;
+        mlt_text_put(out, buffer, (size_t)n);
+    }
+}
+
+// Takes the head off. A job that ends meanwhile has not written all that it promised.
+static bool read_answer(const mlt_text *all, mlt_text *body, char *why, size_t why_size)
+{
+    const char *text = mlt_text_so_far(all);
+    const char *end = memmem(text, all->length, "\r\n\r\n", 4);
+    int code = 0;
+    size_t length = 0;
+    const char *says = end ? memmem(text, (size_t)(end - text), "Content-Length: ", 16) : NULL;
+    if (!says || sscanf(text, "HTTP/%*d.%*d %d", &code) != 1 ||
+        sscanf(says, "Content-Length: %zu", &length) != 1 ||
+        (size_t)(text + all->length - (end + 4)) != length) {
+        snprintf(why, why_size, "the job has ended");
+        return false;
+    }
+    mlt_text_put(body, end + 4, length);
+    if (code == 200)
+        return true;
+    snprintf(why, why_size, "%.*s", (int)length, end + 4);
+    why[strcspn(why, "\n")] = '\0';
+    return false;
+}
+
+static bool talk(const mlt_live_found *job, const mlt_text *request, mlt_text *body, char *why,
+                 size_t why_size)
+{
+    mlt_text all = {0};
+    int fd = dial(job, why, why_size);
+    if (fd < 0)
+        return false;
+    bool fine = send_all(fd, request->text, request->length) && hear_all(fd, &all);
+    if (!fine)
+        snprintf(why, why_size, "%s",
+                 errno == EAGAIN ? "mpirun does not answer: is it stopped?" : "the job has ended");
+    else
+        fine = read_answer(&all, body, why, why_size);
+    close(fd);
+    mlt_text_free(&all);
+    return fine;
+}
+
+bool mlt_live_ask(const mlt_live_found *job, const char *page, mlt_text *body, char *why,
+                  size_t why_size)
+{
+    mlt_text request = {0};
+    mlt_text_add(&request, "GET %s HTTP/1.0\r\n\r\n", page);
+    bool fine = talk(job, &request, body, why, why_size);
+    mlt_text_free(&request);
+    return fine;
+}
+
+bool mlt_live_give(const mlt_live_found *job, const char *file, uint32_t *number, char *why,
+                   size_t why_size)
+{
+    mlt_text request = {0}, body = {0};
+    mlt_text_add(&request, "POST /book HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", strlen(file),
+                 file);
+    bool fine = talk(job, &request, &body, why, why_size);
+    *number = fine ? (uint32_t)strtoul(mlt_text_so_far(&body), NULL, 10) : 0;
+    mlt_text_free(&request);
+    mlt_text_free(&body);
+    return fine;
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The JSON array format of Chrome's trace viewer. Messages become arrows.
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "tools/trace/streams.h"
+#include "tools/trace/trace.h"
+
+typedef struct chrome {
+    const mlt_trace *trace;
+    FILE *out;
+    mlt_streams streams;
+    bool more;
+} chrome;
+
+static void begin(chrome *c, const char *name, const char *phase, uint32_t worker,
+                  const mlt_trace_event *e)
+{
+    fputs(c->more ? ",\n{\"name\":" : "{\"name\":", c->out);
+    c->more = true;
+    mlt_text_print_json(c->out, name);
+    fprintf(c->out, ",\"ph\":\"%s\",\"ts\":%" PRIu64 ".%03u,\"pid\":%u,\"tid\":%u", phase,
+            e->time / 1000, (unsigned)(e->time % 1000), worker, e->rank);
+}
+
+static void put_span(chrome *c, const char *name, const char *category, uint32_t worker,
+                     const mlt_trace_event *e)
+{
+    begin(c, name, "X", worker, e);
+    fprintf(c->out,
+            ",\"dur\":%" PRIu64 ".%03u,\"cat\":\"%s\",\"args\":{\"peer\":%" PRId32
+            ",\"tag\":%" PRId32 ",\"bytes\":%" PRIu64 "}}",
+            e->span / 1000, (unsigned)(e->span % 1000), category, e->peer, e->tag, e->bytes);
+}
+
+static void put_arrow(chrome *c, bool leaves, uint32_t worker, const mlt_trace_event *e)
+{
+    uint32_t peer = (uint32_t)e->peer, from = leaves ? e->rank : peer, to = leaves ? peer : e->rank;
+    mlt_stream *s = mlt_stream_of(&c->streams, from, to, e->context, e->tag);
+    uint64_t n = leaves ? s->sent++ : s->matched++;
+    begin(c, "message", leaves ? "s" : "f", worker, e);
+    fprintf(c->out, ",\"cat\":\"message\",\"id\":\"%u-%u-%u-%" PRId32 "-%" PRIu64 "\"%s}", from, to,
+            e->context, e->tag, n, leaves ? "" : ",\"bp\":\"e\"");
+}
+
+static void see(void *user, uint32_t worker, const mlt_trace_event *e)
+{
+    chrome *c = user;
+    char room[32];
+    if (e->kind == MLT_TRACE_CALL)
+        put_span(c, mlt_facts_fn(&c->trace->facts, e->fn, room), "call", worker, e);
+    else if (e->kind == MLT_TRACE_WAIT)
+        put_span(c, mlt_facts_how(&c->trace->facts, e->kind, e->how, room), "wait", worker, e);
+    else if ((e->kind == MLT_TRACE_SENT || e->kind == MLT_TRACE_MATCHED) && e->peer >= 0)
+        put_arrow(c, e->kind == MLT_TRACE_SENT, worker, e);
+}
+
+void mlt_trace_chrome(const mlt_trace *trace, FILE *out)
+{
+    chrome c = {.trace = trace, .out = out};
+    fputs("[", out);
+    for (uint32_t i = 0; i < trace->facts.worker_count; i++) {
+        const mlt_trace_worker *w = &trace->facts.workers[i];
+        char *name = mlt_text_of("worker %u on %s", w->number, w->host);
+        fprintf(out, "%s{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":%u,\"args\":{\"name\":",
+                c.more ? ",\n" : "", w->number);
+        mlt_text_print_json(out, name);
+        fputs("}}", out);
+        free(name);
+        c.more = true;
+    }
+    (void)mlt_trace_walk(trace, see, &c);
+    fputs("]\n", out);
+    mlt_streams_free(&c.streams);
+}

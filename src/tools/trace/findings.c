@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/trace/findings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "launch/numbers.h"
+
+typedef struct run {
+    const mlt_causes *c;
+    mlt_finding *found;
+    int count;
+    double all_ns;  // of all ranks, from their first event to their last one
+    double span_ns; // from the first event to the last one
+    double late_ns; // waiting for somebody who was late
+    double work_ns; // computing, of all ranks
+    uint32_t worst; // the rank to which most goes back
+    double worst_ns;
+} run;
+
+// Shares of a run from which on something is worth a sentence.
+#define LITTLE 0.05
+#define MUCH   0.2
+#define HALF   0.5
+#define MANY   10.0 // times
+
+static MLT_PRINTF(3, 4) void find(run *r, int64_t rank, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    if (r->count < MLT_FINDINGS_MOST) {
+        r->found[r->count].rank = rank;
+        vsnprintf(r->found[r->count++].text, MLT_FINDING_BYTES, format, args);
+    }
+    va_end(args);
+}
+
+static double work_of(const mlt_causes *c, uint32_t rank)
+{
+    const uint64_t *does = &c->does[(size_t)rank * MLT_DOES_COUNT];
+    return (double)(does[MLT_DOES_COMPUTE] + does[MLT_CAUSE_ASLEEP]);
+}
+
+static run sums_of(const mlt_causes *c, mlt_finding *found)
+{
+    run r = {.c = c, .found = found};
+    uint64_t first = MLT_STORY_UNKNOWN, last = 0;
+    for (uint32_t i = 0; i < c->story->rank_count; i++) {
+        const mlt_story_rank *rank = &c->story->ranks[i];
+        if (rank->begin == MLT_STORY_UNKNOWN)
+            continue;
+        r.all_ns += (double)(rank->end - rank->begin);
+        r.work_ns += work_of(c, i);
+        first = rank->begin < first ? rank->begin : first;
+        last = rank->end > last ? rank->end : last;
+    }
+    for (int cause = 0; mlt_cause_is_late((mlt_cause)cause); cause++)
+        r.late_ns += (double)c->ns[cause];
+    r.span_ns = last > first ? (double)(last - first) : 0;
+    if (c->story->rank_count) {
+        r.worst = mlt_causes_worst(c, MLT_CAUSE_COUNT);
+        r.worst_ns = (double)mlt_causes_blamed(c, r.worst);
+    }
+    return r;
+}
+
+static int percent(double part, double whole)
+{
+    return whole > 0 ? (int)(100 * part / whole + 0.5) : 0;
+}
+
+// ---- findings
+
+static bool is_slow(const run *r)
+{
+    return r->worst_ns > 0 && r->worst_ns >= HALF * (double)r->c->blamed_ns &&
+           r->worst_ns >= LITTLE * r->all_ns;
+}
+
+static void find_slow_rank(run *r)
+{
+    char time[MLT_NUMBER_BYTES];
+    if (!is_slow(r))
+        return;
+    uint32_t others = r->c->story->rank_count - 1;
+    double own = work_of(r->c, r->worst), mean = others ? (r->work_ns - own) / others : 0;
+    mlt_time(time, (uint64_t)r->worst_ns);
+    int share = percent(r->worst_ns, (double)r->c->blamed_ns);
+    char much[64] = "";
+    if (mean > 0 && own > MANY * mean)
+        snprintf(much, sizeof much, ", which computed far longer than they did");
+    else if (mean > 0 && own > 1.3 * mean)
+        snprintf(much, sizeof much, ", which computed %.1f times as long as they did", own / mean);
+    find(r, r->worst, "slow rank: others waited %s for rank %u (%d%% of all waiting for others)%s",
+         time, r->worst, share, much);
+}
+
+// Messages of the program, not of collectives: the first of a communicator's eight contexts.
+static bool is_own(const mlt_story_message *m)
+{
+    return m->context % 8 == 0;
+}
+
+static void find_hot_receiver(run *r)
+{
+    const mlt_story *s = r->c->story;
+    uint64_t *to = mlt_take((size_t)s->rank_count + 1, sizeof *to), all = 0;
+    uint32_t hot = 0;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    for (uint64_t i = 0; i < s->message_count; i++) {
+        const mlt_story_message *m = &s->messages[i];
+        if (!is_own(m) || m->to >= s->rank_count)
+            continue;
+        to[m->to]++;
+        all++;
+        hot = to[m->to] > to[hot] ? m->to : hot;
+    }
+    uint64_t most = to[hot];
+    free(to);
+    if (s->rank_count < 4 || all < 2 * (uint64_t)s->rank_count ||
+        (double)most < HALF * (double)all || r->late_ns < LITTLE * r->all_ns)
+        return;
+    find(r, hot, "hot receiver: rank %u receives %s of %s messages, %d%%", hot, mlt_number(a, most),
+         mlt_number(b, all), percent((double)most, (double)all));
+}
+
+static void find_chain(run *r)
+{
+    uint32_t ranks = r->c->story->rank_count;
+    double at_once = r->span_ns > 0 ? r->work_ns / r->span_ns : 0;
+    uint64_t changes = 0;
+    for (uint64_t i = 1; i < r->c->path_count; i++)
+        changes += r->c->path[i].rank != r->c->path[i - 1].rank;
+    if (ranks < 3 || at_once > 1.6 || r->late_ns < HALF * r->all_ns || changes + 1 < ranks ||
+        r->work_ns < LITTLE * r->span_ns || is_slow(r))
+        return;
+    find(r, -1,
+         "serialised: ranks work one after the other: %.1f of %u compute at a time, and what ends "
+         "last depends on a "
+         "chain that changes its rank %llu times",
+         at_once, ranks, (unsigned long long)changes);
+}
+
+static void find_imbalance(run *r)
+{
+    uint32_t ranks = r->c->story->rank_count, most = 0, heavy = 0;
+    double mean = ranks ? r->work_ns / ranks : 0;
+    for (uint32_t i = 0; i < ranks; i++) {
+        most = work_of(r->c, i) > work_of(r->c, most) ? i : most;
+        heavy += work_of(r->c, i) > 1.3 * mean;
+    }
+    if (ranks < 2 || r->late_ns < MUCH * r->all_ns || work_of(r->c, most) < 1.5 * mean ||
+        mean < LITTLE * r->span_ns || (is_slow(r) && heavy < 2))
+        return;
+    find(r, most,
+         "uneven work: rank %u computes %.1f times the mean of all ranks; %u of %u ranks compute "
+         "clearly more than the "
+         "mean",
+         most, work_of(r->c, most) / mean, heavy, ranks);
+}
+
+static void find_machine(run *r)
+{
+    char time[MLT_NUMBER_BYTES];
+    double not_run = (double)r->c->ns[MLT_CAUSE_NOT_RUN],
+           way = (double)r->c->ns[MLT_CAUSE_ON_ITS_WAY];
+    if (not_run > MUCH * r->all_ns)
+        find(r, -1,
+             "too few cores: ranks could have gone on, but others ran in their place for %s (%d%%)",
+             mlt_time(time, (uint64_t)not_run), percent(not_run, r->all_ns));
+    if (way > MUCH * r->all_ns)
+        find(r, -1,
+             "messages take long: %s (%d%%) went by after they were sent, or after all had come to "
+             "a collective",
+             mlt_time(time, (uint64_t)way), percent(way, r->all_ns));
+}
+
+int mlt_findings_of(const mlt_causes *causes, mlt_finding found[MLT_FINDINGS_MOST])
+{
+    run r = sums_of(causes, found);
+    find_slow_rank(&r);
+    find_hot_receiver(&r);
+    find_chain(&r);
+    find_imbalance(&r);
+    find_machine(&r);
+    if (r.count == 0)
+        find(&r, -1, "nothing stands out: ranks waited %d%% of the time for others",
+             percent(r.late_ns, r.all_ns));
+    return r.count;
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Perfetto's own format: packets of protocol buffers. A track for each worker, below it one for each rank; calls and waits are slices,
+// messages are flows. Smaller than Chrome's JSON, and read faster.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "tools/trace/causes.h"
+#include "tools/trace/trace.h"
+
+// Numbers of fields, as perfetto's trace_packet.proto, track_event.proto and track_descriptor.proto have them.
+enum {
+    TRACE_PACKET = 1,
+    PACKET_TIME = 8,
+    PACKET_SEQUENCE = 10,
+    PACKET_EVENT = 11,
+    PACKET_TRACK = 60,
+    TRACK_UUID = 1,
+    TRACK_NAME = 2,
+    TRACK_PARENT = 5,
+    EVENT_TYPE = 9,
+    EVENT_TRACK = 11,
+    EVENT_CATEGORY = 22,
+    EVENT_NAME = 23,
+    EVENT_FLOW = 47,
+    EVENT_FLOW_ENDS = 48,
+};
+enum { SLICE_BEGINS = 1, SLICE_ENDS = 2, INSTANT = 3 };
+enum { NUMBER = 0, FIXED = 1, BYTES = 2 }; // how a field is coded
+
+#define RANK_TRACK   (1ull << 32) // + rank
+#define WORKER_TRACK (2ull << 32) // + worker
+
+typedef struct proto {
+    FILE *out;
+    mlt_text inner, packet, whole;
+} proto;
+
+static void put_number(mlt_text *to, uint64_t n)
+{
+    uint8_t bytes[10];
+    size_t count = 0;
+    for (; n > 0x7f; n >>= 7)
+        bytes[count++] = (uint8_t)(n | 0x80);
+    bytes[count++] = (uint8_t)n;
+    mlt_text_put(to, bytes, count);
+}
+
+static void put_field(mlt_text *to, uint64_t field, uint64_t n)
+{
+    put_number(to, field << 3 | NUMBER);
+    put_number(to, n);
+}
+
+static void put_fixed(mlt_text *to, uint64_t field, uint64_t n)
+{
+    uint8_t bytes[8];
+    put_number(to, field << 3 | FIXED);
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(n >> 8 * i);
+    mlt_text_put(to, bytes, sizeof bytes);
+}
+
+static void put_bytes(mlt_text *to, uint64_t field, const void *bytes, size_t count)
+{
+    put_number(to, field << 3 | BYTES);
+    put_number(to, count);
+    mlt_text_put(to, bytes, count);
+}
+
+// The packet whose fields are there, with the inner message as one of them.
+static void end_packet(proto *p, uint64_t field)
+{
+    put_bytes(&p->packet, field, mlt_text_so_far(&p->inner), p->inner.length);
+    put_bytes(&p->whole, TRACE_PACKET, mlt_text_so_far(&p->packet), p->packet.length);
+    fwrite(p->whole.text, 1, p->whole.length, p->out);
+    p->inner.length = p->packet.length = p->whole.length = 0;
+}
+
+static void put_track(proto *p, uint64_t uuid, uint64_t parent, const char *name)
+{
+    put_field(&p->packet, PACKET_SEQUENCE, 1);
+    put_field(&p->inner, TRACK_UUID, uuid);
+    put_bytes(&p->inner, TRACK_NAME, name, strlen(name));
+    if (parent)
+        put_field(&p->inner, TRACK_PARENT, parent);
+    end_packet(p, PACKET_TRACK);
+}
+
+// flow: 0 for none; else a field and a number.
+static void put_event(proto *p, uint32_t rank, uint64_t time, int type, const char *category,
+                      const char *name, uint64_t flow_field, uint64_t flow)
+{
+    put_field(&p->packet, PACKET_TIME, time);
+    put_field(&p->packet, PACKET_SEQUENCE, 1);
+    put_field(&p->inner, EVENT_TYPE, (uint64_t)type);
+    put_field(&p->inner, EVENT_TRACK, RANK_TRACK + rank);
+    if (name) {
+        put_bytes(&p->inner, EVENT_CATEGORY, category, strlen(category));
+        put_bytes(&p->inner, EVENT_NAME, name, strlen(name));
+    }
+    if (flow_field)
+        put_fixed(&p->inner, flow_field, flow);
+    end_packet(p, PACKET_EVENT);
+}
+
+static void put_tracks(proto *p, const mlt_story *s)
+{
+    char name[320];
+    for (uint32_t i = 0; i < s->trace->facts.worker_count; i++) {
+        const mlt_trace_worker *w = &s->trace->facts.workers[i];
+        snprintf(name, sizeof name, "worker %u on %s", w->number, w->host);
+        put_track(p, WORKER_TRACK + w->number, 0, name);
+    }
+    for (uint32_t rank = 0; rank < s->rank_count; rank++) {
+        snprintf(name, sizeof name, "rank %u", rank);
+        put_track(p, RANK_TRACK + rank, WORKER_TRACK + s->ranks[rank].worker, name);
+    }
+}
+
+static void put_waits(proto *p, const mlt_causes *c, uint32_t rank, uint32_t *next, uint64_t until)
+{
+    const mlt_story_rank *r = &c->story->ranks[rank];
+    mlt_cause_part parts[MLT_CAUSE_PARTS];
+    for (; *next < r->wait_count && r->waits[*next].begin < until; ++*next) {
+        int count = mlt_cause_parts(c, rank, &r->waits[*next], parts);
+        for (int i = 0; i < count && parts[i].begin < until; i++) {
+            uint64_t end = parts[i].end < until ? parts[i].end : until;
+            put_event(p, rank, parts[i].begin, SLICE_BEGINS, "wait",
+                      mlt_cause_names[parts[i].cause], 0, 0);
+            put_event(p, rank, end, SLICE_ENDS, NULL, NULL, 0, 0);
+        }
+    }
+}
+
+static void put_rank(proto *p, const mlt_causes *c, uint32_t rank)
+{
+    const mlt_story_rank *r = &c->story->ranks[rank];
+    uint32_t next = 0;
+    char room[32];
+    for (uint32_t i = 0; i < r->call_count; i++) {
+        put_waits(p, c, rank, &next, r->calls[i].begin);
+        put_event(p, rank, r->calls[i].begin, SLICE_BEGINS, "call",
+                  mlt_facts_fn(&c->story->trace->facts, r->calls[i].fn, room), 0, 0);
+        put_waits(p, c, rank, &next, r->calls[i].end);
+        put_event(p, rank, r->calls[i].end, SLICE_ENDS, NULL, NULL, 0, 0);
+    }
+    put_waits(p, c, rank, &next, UINT64_MAX);
+}
+
+void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
+{
+    proto p = {.out = out};
+    put_tracks(&p, c->story);
+    for (uint32_t rank = 0; rank < c->story->rank_count; rank++)
+        put_rank(&p, c, rank);
+    for (uint64_t i = 0; i < c->story->message_count; i++) {
+        const mlt_story_message *m = &c->story->messages[i];
+        if (m->sent == MLT_STORY_UNKNOWN || m->matched == MLT_STORY_UNKNOWN)
+            continue;
+        put_event(&p, m->from, m->sent, INSTANT, "message", "sent", EVENT_FLOW, i + 1);
+        put_event(&p, m->to, m->matched, INSTANT, "message", "received", EVENT_FLOW_ENDS, i + 1);
+    }
+    mlt_text_free(&p.inner);
+    mlt_text_free(&p.packet);
+    mlt_text_free(&p.whole);
+}

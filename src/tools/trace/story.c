@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/trace/story.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+#include "tools/trace/streams.h"
+#include "tools/trace/trace.h"
+
+// ---- functions
+
+static const struct {
+    const char *name; // after MPI_, without the I of those that do not wait
+    mlt_story_group group;
+} functions[] = {
+    {"Barrier", MLT_GROUP_BARRIER},
+    {"Finalize", MLT_GROUP_BARRIER},
+    {"Allreduce", MLT_GROUP_ALL},
+    {"Allgather", MLT_GROUP_ALL},
+    {"Allgatherv", MLT_GROUP_ALL},
+    {"Alltoall", MLT_GROUP_ALL},
+    {"Alltoallv", MLT_GROUP_ALL},
+    {"Alltoallw", MLT_GROUP_ALL},
+    {"Reduce_scatter", MLT_GROUP_ALL},
+    {"Reduce_scatter_block", MLT_GROUP_ALL},
+    {"Comm_split", MLT_GROUP_ALL},
+    {"Comm_split_type", MLT_GROUP_ALL},
+    {"Comm_dup", MLT_GROUP_ALL},
+    {"Comm_create", MLT_GROUP_ALL},
+    {"Bcast", MLT_GROUP_FROM},
+    {"Scatter", MLT_GROUP_FROM},
+    {"Scatterv", MLT_GROUP_FROM},
+    {"Reduce", MLT_GROUP_TO},
+    {"Gather", MLT_GROUP_TO},
+    {"Gatherv", MLT_GROUP_TO},
+    {"Scan", MLT_GROUP_CHAIN},
+    {"Exscan", MLT_GROUP_CHAIN},
+    {"Put", MLT_GROUP_WINDOWS},
+    {"Get", MLT_GROUP_WINDOWS},
+    {"Accumulate", MLT_GROUP_WINDOWS},
+    {"Get_accumulate", MLT_GROUP_WINDOWS},
+    {"Fetch_and_op", MLT_GROUP_WINDOWS},
+    {"Compare_and_swap", MLT_GROUP_WINDOWS},
+    {"Rput", MLT_GROUP_WINDOWS},
+    {"Rget", MLT_GROUP_WINDOWS},
+};
+
+// How names of other functions begin.
+static const struct {
+    const char *begin;
+    mlt_story_group group;
+} families[] = {
+    {"Win_", MLT_GROUP_WINDOWS},       {"Send", MLT_GROUP_MESSAGES},
+    {"Recv", MLT_GROUP_MESSAGES},      {"Ssend", MLT_GROUP_MESSAGES},
+    {"Bsend", MLT_GROUP_MESSAGES},     {"Rsend", MLT_GROUP_MESSAGES},
+    {"Wait", MLT_GROUP_MESSAGES},      {"Test", MLT_GROUP_MESSAGES},
+    {"Probe", MLT_GROUP_MESSAGES},     {"Mprobe", MLT_GROUP_MESSAGES},
+    {"Mrecv", MLT_GROUP_MESSAGES},     {"Start", MLT_GROUP_MESSAGES},
+    {"Pready", MLT_GROUP_MESSAGES},    {"Parrived", MLT_GROUP_MESSAGES},
+    {"Neighbor_", MLT_GROUP_MESSAGES}, {"Sendrecv", MLT_GROUP_MESSAGES},
+};
+
+static mlt_story_group group_of(const char *name)
+{
+    size_t length = strlen(name);
+    if (length > 2 && strcmp(name + length - 2, "_c") == 0)
+        length -= 2;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strlen(functions[i].name) == length && strncmp(functions[i].name, name, length) == 0)
+            return functions[i].group;
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (strncmp(families[i].begin, name, strlen(families[i].begin)) == 0)
+            return families[i].group;
+    return MLT_GROUP_OTHER;
+}
+
+static void know_functions(mlt_story *story)
+{
+    char room[32], upper[64];
+    for (uint16_t fn = 0; fn < MLT_TRACE_FNS; fn++) {
+        const char *name = mlt_facts_fn(&story->trace->facts, fn, room);
+        if (strncmp(name, "MPI_", 4) != 0)
+            continue;
+        mlt_story_group group = group_of(name + 4);
+        if (group == MLT_GROUP_OTHER && name[4] == 'I' && name[5]) {
+            snprintf(upper, sizeof upper, "%c%s", name[5] - 'a' + 'A', name + 6);
+            group = group_of(upper);
+            story->nonblocking[fn] = group != MLT_GROUP_OTHER;
+        }
+        story->groups[fn] = (uint8_t)group;
+    }
+}
+
+// ---- reading
+
+typedef struct departure { // a message that left
+    uint64_t time, bytes, number;
+    uint32_t from, to, context;
+    int32_t tag;
+} departure;
+
+typedef struct reader {
+    mlt_story *story;
+    mlt_trace_see *also;
+    void *user;
+    mlt_streams streams;
+    departure *left;
+    uint64_t left_count, left_room;
+} reader;
+
+static mlt_story_rank *rank_of(mlt_story *story, uint32_t rank)
+{
+    MLT_ARRAY_WANT(story->ranks, (size_t)rank + 1, story->rank_room);
+    for (; story->rank_count <= rank; story->rank_count++)
+        story->ranks[story->rank_count] = (mlt_story_rank){
+            .begin = MLT_STORY_UNKNOWN, .matched = MLT_STORY_NONE, .left = MLT_STORY_NONE};
+    return &story->ranks[rank];
+}
+
+static void add_call(mlt_story *story, mlt_story_rank *r, const mlt_trace_event *e)
+{
+    uint32_t index = r->call_count;
+    uint16_t fn = e->fn % MLT_TRACE_FNS;
+    MLT_ARRAY_WANT(r->calls, index + 1, r->call_room);
+    r->calls[r->call_count++] = (mlt_story_call){.begin = e->time,
+                                                 .end = e->time + e->span,
+                                                 .bytes = e->bytes,
+                                                 .peer = e->peer,
+                                                 .tag = e->tag,
+                                                 .context = e->context,
+                                                 .fn = fn,
+                                                 .group = story->groups[fn],
+                                                 .nonblocking = story->nonblocking[fn],
+                                                 .meeting = MLT_STORY_NONE};
+    for (uint32_t i = r->open; i < r->wait_count; i++)
+        if (r->waits[i].begin >= e->time)
+            r->waits[i].call = index;
+    r->open = r->wait_count;
+    r->unsorted |= index > 0 && r->calls[index - 1].begin > e->time;
+}
+
+static void add_wait(mlt_story *story, mlt_story_rank *r, const mlt_trace_event *e)
+{
+    bool met = r->matched != MLT_STORY_NONE && story->messages[r->matched].matched >= e->time;
+    MLT_ARRAY_WANT(r->waits, r->wait_count + 1, r->wait_room);
+    r->waits[r->wait_count++] = (mlt_story_wait){.begin = e->time,
+                                                 .end = e->time + e->span,
+                                                 .call = MLT_STORY_NONE,
+                                                 .message = met ? r->matched : MLT_STORY_NONE,
+                                                 .sent = r->left,
+                                                 .peer = e->peer,
+                                                 .how = e->how};
+}
+
+static void add_match(reader *in, mlt_story_rank *r, const mlt_trace_event *e)
+{
+    mlt_story *story = in->story;
+    mlt_stream *s = mlt_stream_of(&in->streams, (uint32_t)e->peer, e->rank, e->context, e->tag);
+    MLT_ARRAY_WANT(story->messages, story->message_count + 1, story->message_room);
+    r->matched = (uint32_t)story->message_count;
+    story->messages[story->message_count++] = (mlt_story_message){.sent = MLT_STORY_UNKNOWN,
+                                                                  .matched = e->time,
+                                                                  .bytes = e->bytes,
+                                                                  .from = (uint32_t)e->peer,
+                                                                  .to = e->rank,
+                                                                  .context = e->context,
+                                                                  .tag = e->tag,
+                                                                  .number = s->matched++};
+}
+
+static void add_departure(reader *in, mlt_story_rank *r, const mlt_trace_event *e)
+{
+    mlt_stream *s = mlt_stream_of(&in->streams, e->rank, (uint32_t)e->peer, e->context, e->tag);
+    MLT_ARRAY_WANT(in->left, in->left_count + 1, in->left_room);
+    r->left = (uint32_t)in->left_count;
+    in->left[in->left_count++] = (departure){.time = e->time,
+                                             .bytes = e->bytes,
+                                             .number = s->sent++,
+                                             .from = e->rank,
+                                             .to = (uint32_t)e->peer,
+                                             .context = e->context,
+                                             .tag = e->tag};
+}
+
+static void see(void *user, uint32_t worker, const mlt_trace_event *e)
+{
+    reader *in = user;
+    if (in->also)
+        in->also(in->user, worker, e);
+    if (e->rank > INT32_MAX)
+        return;
+    mlt_story_rank *r = rank_of(in->story, e->rank);
+    r->worker = worker;
+    r->begin = e->time < r->begin ? e->time : r->begin;
+    r->end = e->time + e->span > r->end ? e->time + e->span : r->end;
+    if (e->kind == MLT_TRACE_CALL)
+        add_call(in->story, r, e);
+    else if (e->kind == MLT_TRACE_WAIT)
+        add_wait(in->story, r, e);
+    else if (e->kind == MLT_TRACE_MATCHED && e->peer >= 0)
+        add_match(in, r, e);
+    else if (e->kind == MLT_TRACE_SENT && e->peer >= 0)
+        add_departure(in, r, e);
+}
+
+// ---- messages: the n-th that left is the n-th that was matched
+
+// Where the sends of a stream begin in an array of all sends, stream after stream.
+static uint64_t *place_sends(mlt_streams *streams)
+{
+    uint64_t *base = mlt_take(streams->size + 1, sizeof *base), sum = 0;
+    for (uint64_t i = 0; i < streams->size; i++) {
+        base[i] = sum;
+        sum += streams->all[i].sent;
+    }
+    return base;
+}
+
+static uint32_t add_unreceived(mlt_story *story, const departure *d)
+{
+    MLT_ARRAY_WANT(story->messages, story->message_count + 1, story->message_room);
+    story->messages[story->message_count] = (mlt_story_message){.sent = d->time,
+                                                                .matched = MLT_STORY_UNKNOWN,
+                                                                .bytes = d->bytes,
+                                                                .from = d->from,
+                                                                .to = d->to,
+                                                                .context = d->context,
+                                                                .tag = d->tag,
+                                                                .number = d->number};
+    return (uint32_t)story->message_count++;
+}
+
+// Waits know what was sent before them by its place among what left; from now on by the message.
+static void name_sent(mlt_story *story, const uint32_t *message_of)
+{
+    for (uint32_t rank = 0; rank < story->rank_count; rank++)
+        for (uint32_t i = 0; i < story->ranks[rank].wait_count; i++) {
+            mlt_story_wait *w = &story->ranks[rank].waits[i];
+            w->sent = w->sent == MLT_STORY_NONE ? MLT_STORY_NONE : message_of[w->sent];
+        }
+}
+
+static void pair_messages(reader *in)
+{
+    mlt_story *story = in->story;
+    mlt_streams *streams = &in->streams;
+    uint64_t *base = place_sends(streams);
+    uint32_t *placed = mlt_take(in->left_count + 1, sizeof *placed);
+    uint32_t *message_of = mlt_take(in->left_count + 1, sizeof *message_of);
+    for (uint64_t i = 0; i < in->left_count; i++) {
+        const departure *d = &in->left[i];
+        mlt_stream *s = mlt_stream_of(streams, d->from, d->to, d->context, d->tag);
+        placed[base[s - streams->all] + d->number] = (uint32_t)i;
+        message_of[i] = MLT_STORY_NONE;
+    }
+    for (uint64_t i = 0; i < story->message_count; i++) {
+        mlt_story_message *m = &story->messages[i];
+        mlt_stream *s = mlt_stream_of(streams, m->from, m->to, m->context, m->tag);
+        if (m->number < s->sent) {
+            uint32_t left = placed[base[s - streams->all] + m->number];
+            m->sent = in->left[left].time;
+            message_of[left] = (uint32_t)i;
+        }
+    }
+    for (uint64_t i = 0; i < in->left_count; i++)
+        if (message_of[i] == MLT_STORY_NONE)
+            message_of[i] = add_unreceived(story, &in->left[i]);
+    name_sent(story, message_of);
+    free(base);
+    free(placed);
+    free(message_of);
+}
+
+// ---- order
+
+static int call_order(const void *a, const void *b)
+{
+    const mlt_story_call *x = a, *y = b;
+    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1)
+                                : (x->end > y->end) - (x->end < y->end);
+}
+
+// Calls of threads of one rank overlap; their waits lose their calls then.
+static void sort_calls(mlt_story_rank *r)
+{
+    if (!r->unsorted)
+        return;
+    qsort(r->calls, r->call_count, sizeof *r->calls, call_order);
+    for (uint32_t i = 0; i < r->wait_count; i++)
+        r->waits[i].call = MLT_STORY_NONE;
+}
+
+// ---- meetings
+
+// Communicators that one call has split off have the same number. Messages tell which ranks are in one.
+typedef struct circle {
+    uint64_t key[2]; // block of contexts and rank; context, function and number. Both 0: free
+    uint32_t value;
+} circle;
+
+typedef struct circles {
+    circle *all;
+    uint64_t size, used;
+} circles;
+
+enum { BLOCK = 8 }; // numbers of contexts that a communicator has
+
+static circle *look(circle *all, uint64_t size, uint64_t a, uint64_t b)
+{
+    uint64_t at = ((a * 0x9E3779B97F4A7C15u) ^ b) * 0xD1B54A32D192ED03u >> 20;
+    while (at &= size - 1, (all[at].key[0] != a || all[at].key[1] != b) && all[at].key[0])
+        at++;
+    return &all[at];
+}
+
+// A new one has the value MLT_STORY_NONE.
+static circle *circle_of(circles *c, uint64_t a, uint64_t b)
+{
+    if (2 * c->used >= c->size) {
+        uint64_t size = c->size ? 2 * c->size : 256;
+        circle *all = mlt_take(size, sizeof *all);
+        for (uint64_t i = 0; i < c->size; i++)
+            if (c->all[i].key[0])
+                *look(all, size, c->all[i].key[0], c->all[i].key[1]) = c->all[i];
+        free(c->all);
+        c->all = all;
+        c->size = size;
+    }
+    circle *found = look(c->all, c->size, a, b);
+    if (!found->key[0]) {
+        *found = (circle){{a, b}, MLT_STORY_NONE};
+        c->used++;
+    }
+    return found;
+}
+
+// Ranks that exchanged messages in a block of contexts are in one communicator: the least of them is its name.
+static uint32_t root_of(circles *c, uint32_t block, uint32_t rank)
+{
+    for (;;) {
+        circle *found = circle_of(c, (uint64_t)block + 1, rank);
+        if (found->value == MLT_STORY_NONE || found->value == rank)
+            return rank;
+        uint32_t up = found->value, above = circle_of(c, (uint64_t)block + 1, up)->value;
+        if (above != MLT_STORY_NONE && above != up)
+            circle_of(c, (uint64_t)block + 1, rank)->value = above;
+        rank = up;
+    }
+}
+
+static void join(circles *c, uint32_t block, uint32_t a, uint32_t b)
+{
+    a = root_of(c, block, a);
+    b = root_of(c, block, b);
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    circle_of(c, (uint64_t)block + 1, low)->value = low;
+    circle_of(c, (uint64_t)block + 1, high)->value = low;
+}
+
+// Ranks of a worker combine without messages: one that sent none is with those of its worker that did.
+static void join_workers(mlt_story *story, circles *c)
+{
+    circles first = {0};
+    for (uint32_t rank = 0; rank < story->rank_count; rank++) {
+        const mlt_story_rank *r = &story->ranks[rank];
+        uint32_t last = 0;
+        for (uint32_t i = 0; i < r->call_count; i++) {
+            uint32_t block = r->calls[i].context / BLOCK;
+            if (block == 0 || block == last || r->calls[i].group == MLT_GROUP_OTHER)
+                continue;
+            last = block;
+            circle *leader = circle_of(&first, (uint64_t)block + 1, r->worker);
+            bool silent = circle_of(c, (uint64_t)block + 1, rank)->value == MLT_STORY_NONE;
+            if (leader->value == MLT_STORY_NONE)
+                leader->value = rank;
+            else if (silent)
+                join(c, block, leader->value, rank);
+        }
+    }
+    free(first.all);
+}
+
+static bool meets(const mlt_story_call *call)
+{
+    return call->group >= MLT_GROUP_BARRIER && call->group <= MLT_GROUP_CHAIN;
+}
+
+static void attend(mlt_story *story, circles *numbers, circles *meetings, circles *comms,
+                   uint32_t rank, mlt_story_call *call)
+{
+    uint32_t block = call->context / BLOCK;
+    uint64_t what = ((uint64_t)call->context + 1) << 16 | call->fn;
+    circle *count = circle_of(numbers, what, rank);
+    uint32_t number = count->value = count->value == MLT_STORY_NONE ? 0 : count->value + 1;
+    uint64_t group = block ? root_of(comms, block, rank) : 0;
+    circle *found = circle_of(meetings, what, group << 32 | number);
+    if (found->value == MLT_STORY_NONE) {
+        MLT_ARRAY_WANT(story->meetings, story->meeting_count + 1, story->meeting_room);
+        story->meetings[story->meeting_count] = (mlt_story_meeting){.first = MLT_STORY_UNKNOWN,
+                                                                    .root = MLT_STORY_UNKNOWN,
+                                                                    .context = call->context,
+                                                                    .fn = call->fn};
+        found->value = story->meeting_count++;
+    }
+    mlt_story_meeting *m = &story->meetings[found->value];
+    call->meeting = found->value;
+    m->first = call->begin < m->first ? call->begin : m->first;
+    m->end = call->end > m->end ? call->end : m->end;
+    if (call->context == 0 && call->peer >= 0 &&
+        (uint32_t)call->peer == rank) // ranks of the world are its own
+        m->root = call->begin;
+    if (m->ranks++ == 0 || call->begin > m->last) {
+        m->last = call->begin;
+        m->late = rank;
+    }
+}
+
+// Nobody leaves a barrier before the last one has come. Where the numbers say so, ranks were taken for a group that
+// they are not: such a meeting is none.
+static void check_meetings(mlt_story *story)
+{
+    for (uint32_t rank = 0; rank < story->rank_count; rank++)
+        for (uint32_t i = 0; i < story->ranks[rank].call_count; i++) {
+            mlt_story_call *call = &story->ranks[rank].calls[i];
+            if (call->meeting == MLT_STORY_NONE)
+                continue;
+            mlt_story_meeting *m = &story->meetings[call->meeting];
+            bool together = call->group == MLT_GROUP_BARRIER || call->group == MLT_GROUP_ALL;
+            if (together && !call->nonblocking && call->end < m->last)
+                m->ranks = 0;
+            m->waited += m->last - call->begin;
+        }
+    for (uint32_t rank = 0; rank < story->rank_count; rank++)
+        for (uint32_t i = 0; i < story->ranks[rank].call_count; i++) {
+            mlt_story_call *call = &story->ranks[rank].calls[i];
+            if (call->meeting != MLT_STORY_NONE && story->meetings[call->meeting].ranks < 2)
+                call->meeting = MLT_STORY_NONE;
+        }
+}
+
+static void find_meetings(mlt_story *story)
+{
+    circles comms = {0}, numbers = {0}, meetings = {0};
+    for (uint64_t i = 0; i < story->message_count; i++)
+        if (story->messages[i].context >= BLOCK && story->messages[i].to < story->rank_count)
+            join(&comms, story->messages[i].context / BLOCK, story->messages[i].from,
+                 story->messages[i].to);
+    join_workers(story, &comms);
+    for (uint32_t rank = 0; rank < story->rank_count; rank++)
+        for (uint32_t i = 0; i < story->ranks[rank].call_count; i++)
+            if (meets(&story->ranks[rank].calls[i]))
+                attend(story, &numbers, &meetings, &comms, rank, &story->ranks[rank].calls[i]);
+    check_meetings(story);
+    free(comms.all);
+    free(numbers.all);
+    free(meetings.all);
+}
+
+// ---- the whole
+
+void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *also, void *user)
+{
+    reader in = {.story = story, .also = also, .user = user};
+    memset(story, 0, sizeof *story);
+    story->trace = trace;
+    story->length_ns = trace->end_ns - trace->begin_ns;
+    know_functions(story);
+    story->damaged = mlt_trace_walk(trace, see, &in);
+    pair_messages(&in);
+    for (uint32_t rank = 0; rank < story->rank_count; rank++) {
+        sort_calls(&story->ranks[rank]);
+        if (story->ranks[rank].end > story->length_ns)
+            story->length_ns = story->ranks[rank].end;
+    }
+    find_meetings(story);
+    mlt_streams_free(&in.streams);
+    free(in.left);
+}
+
+void mlt_story_free(mlt_story *story)
+{
+    for (uint32_t rank = 0; rank < story->rank_count; rank++) {
+        free(story->ranks[rank].calls);
+        free(story->ranks[rank].waits);
+    }
+    free(story->ranks);
+    free(story->messages);
+    free(story->meetings);
+}
+
+uint32_t mlt_story_wait_after(const mlt_story_rank *rank, uint64_t time)
+{
+    uint32_t low = 0, high = rank->wait_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rank->waits[middle].end <= time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}

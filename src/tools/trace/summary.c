@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "launch/numbers.h"
+#include "tools/trace/causes.h"
+#include "tools/trace/findings.h"
+#include "tools/trace/trace.h"
+
+enum {
+    ROWS = 12,
+    DISTANCES = 4,
+};
+
+typedef struct sum {
+    uint64_t n, ns, longest_ns, bytes;
+    uint32_t longest_of; // rank
+} sum;
+
+typedef struct summary {
+    const mlt_trace *trace;
+    sum fn[MLT_TRACE_FNS], sent[MLT_TRACE_HOWS], wait[MLT_TRACE_HOWS];
+    uint64_t unexpected;
+} summary;
+
+static void add(sum *to, const mlt_trace_event *e)
+{
+    to->n++;
+    to->ns += e->span;
+    to->bytes += e->bytes;
+    if (e->span >= to->longest_ns) {
+        to->longest_ns = e->span;
+        to->longest_of = e->rank;
+    }
+}
+
+static void see(void *user, uint32_t worker, const mlt_trace_event *e)
+{
+    summary *s = user;
+    (void)worker;
+    if (e->rank > INT32_MAX)
+        return;
+    if (e->kind == MLT_TRACE_CALL)
+        add(&s->fn[e->fn % MLT_TRACE_FNS], e);
+    else if (e->kind == MLT_TRACE_SENT)
+        add(&s->sent[e->how], e);
+    else if (e->kind == MLT_TRACE_WAIT)
+        add(&s->wait[e->how], e);
+    else if (e->kind == MLT_TRACE_UNEXPECTED)
+        s->unexpected++;
+}
+
+// ---- printing
+
+static const sum *sorted; // what order compares
+
+static int order(const void *a, const void *b)
+{
+    const sum *x = &sorted[*(const uint16_t *)a], *y = &sorted[*(const uint16_t *)b];
+    return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : (x->n < y->n) - (x->n > y->n);
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void print_calls(const summary *s, uint64_t all_ns, FILE *out)
+{
+    uint16_t rows[MLT_TRACE_FNS], count = 0;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES], room[32];
+    for (uint16_t i = 0; i < MLT_TRACE_FNS; i++)
+        if (s->fn[i].n)
+            rows[count++] = i;
+    sorted = s->fn;
+    qsort(rows, count, sizeof *rows, order);
+    fprintf(out, "\n  %-26s %14s %12s %7s %12s\n", "calls", "how many", "time", "share", "longest");
+    for (uint16_t i = 0; i < count && i < ROWS; i++) {
+        const sum *f = &s->fn[rows[i]];
+        fprintf(out, "  %-26s %14s %12s %6.1f%% %12s  rank %u\n",
+                mlt_facts_fn(&s->trace->facts, rows[i], room), mlt_number(a, f->n),
+                mlt_time(b, f->ns), share(f->ns, all_ns), mlt_time(c, f->longest_ns),
+                f->longest_of);
+    }
+    if (count > ROWS)
+        fprintf(out, "  ... and %u more\n", count - ROWS);
+}
+
+static void print_messages(const summary *s, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], room[32];
+    for (int how = 0; how < DISTANCES; how++)
+        if (s->sent[how].n)
+            fprintf(out, "%s  %-26s %14s %12s\n", how && s->sent[0].n ? "" : "\n",
+                    mlt_facts_how(&s->trace->facts, MLT_TRACE_SENT, (uint8_t)how, room),
+                    mlt_number(a, s->sent[how].n), mlt_bytes(b, s->sent[how].bytes));
+    if (s->unexpected)
+        fprintf(out, "  %-26s %14s\n", "came before their receives", mlt_number(a, s->unexpected));
+}
+
+static void print_waits(const summary *s, uint64_t all_ns, FILE *out)
+{
+    uint16_t rows[MLT_TRACE_HOWS], count = 0;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES], room[32];
+    for (uint16_t i = 0; i < MLT_TRACE_HOWS; i++)
+        if (s->wait[i].n)
+            rows[count++] = i;
+    if (!count)
+        return;
+    sorted = s->wait;
+    qsort(rows, count, sizeof *rows, order);
+    fprintf(out, "\n  %-26s %14s %12s %7s %12s\n", "ranks waited for", "how often", "time", "share",
+            "longest");
+    for (uint16_t i = 0; i < count; i++) {
+        const sum *w = &s->wait[rows[i]];
+        fprintf(out, "  %-26s %14s %12s %6.1f%% %12s  rank %u\n",
+                mlt_facts_how(&s->trace->facts, MLT_TRACE_WAIT, (uint8_t)rows[i], room),
+                mlt_number(a, w->n), mlt_time(b, w->ns), share(w->ns, all_ns),
+                mlt_time(c, w->longest_ns), w->longest_of);
+    }
+}
+
+static void print_causes(const mlt_causes *c, uint64_t all_ns, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    uint64_t waited = 0;
+    for (int cause = 0; cause < MLT_CAUSE_COUNT; cause++)
+        waited += c->ns[cause];
+    if (!waited)
+        return;
+    fprintf(out, "\n  %-26s %14s %12s %7s\n", "why they waited", "how often", "time", "share");
+    for (unsigned cause = 0; cause < MLT_CAUSE_COUNT; cause++) {
+        if (!c->ns[cause])
+            continue;
+        fprintf(out, "  %-26s %14s %12s %6.1f%%", mlt_cause_names[cause],
+                mlt_number(a, c->count[cause]), mlt_time(b, c->ns[cause]),
+                share(c->ns[cause], all_ns));
+        uint32_t worst = mlt_causes_worst(c, cause);
+        uint64_t ns = c->blamed[(uint64_t)cause * c->story->rank_count + worst];
+        if (ns)
+            fprintf(out, "  %.0f%% goes back to rank %u", share(ns, c->ns[cause]), worst);
+        fprintf(out, "\n");
+    }
+}
+
+static uint64_t in_calls(const mlt_story_rank *r)
+{
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < r->call_count; i++)
+        ns += r->calls[i].end - r->calls[i].begin;
+    return ns;
+}
+
+// The rank that kept others waiting, and the one that computed most.
+static void print_ranks(const mlt_causes *c, FILE *out)
+{
+    const mlt_story *story = c->story;
+    uint32_t busy = 0;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
+    if (story->rank_count < 2)
+        return;
+    uint64_t least = in_calls(&story->ranks[0]);
+    for (uint32_t i = 1; i < story->rank_count; i++) {
+        uint64_t ns = in_calls(&story->ranks[i]);
+        busy = ns < least ? i : busy;
+        least = ns < least ? ns : least;
+    }
+    uint32_t late = mlt_causes_worst(c, MLT_CAUSE_COUNT);
+    uint64_t blamed = mlt_causes_blamed(c, late);
+    fprintf(out, "\n");
+    if (blamed)
+        fprintf(out, "  %.0f%% of the waiting for messages, %s, goes back to rank %u\n",
+                share(blamed, c->blamed_ns), mlt_time(a, blamed), late);
+    fprintf(out, "  rank %u was least in MPI: %s of %s\n", busy, mlt_time(a, least),
+            mlt_time(b, story->length_ns));
+}
+
+static void print_findings(const mlt_causes *c, FILE *out)
+{
+    mlt_finding found[MLT_FINDINGS_MOST];
+    int count = mlt_findings_of(c, found);
+    fprintf(out, "\n");
+    for (int i = 0; i < count; i++)
+        fprintf(out, "  %s\n", found[i].text);
+}
+
+void mlt_trace_summary(const mlt_trace *trace, FILE *out)
+{
+    summary *s = mlt_take(1, sizeof *s);
+    mlt_story *story = mlt_take(1, sizeof *story);
+    mlt_causes causes;
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES];
+    s->trace = trace;
+    mlt_story_read(story, trace, see, s);
+    mlt_causes_find(&causes, story);
+    uint64_t run_ns = trace->end_ns - trace->begin_ns, all_ns = run_ns * story->rank_count;
+    const mlt_trace_facts_table *facts = &trace->facts;
+    fprintf(out, "%s\n  %s ranks, %s, %s events",
+            facts->command ? facts->command : "an unknown program",
+            mlt_number(a, facts->ranks ? facts->ranks : story->rank_count), mlt_time(b, run_ns),
+            mlt_number(c, trace->events));
+    if (!facts->ended)
+        fprintf(out, ", cut: mpirun did not write its end\n");
+    else if (facts->code)
+        fprintf(out, ", exit code %d\n", facts->code);
+    else
+        fprintf(out, "\n");
+    if (story->damaged)
+        fprintf(out, "  %s chunks are damaged and left out\n", mlt_number(a, story->damaged));
+    print_calls(s, all_ns, out);
+    print_messages(s, out);
+    print_waits(s, all_ns, out);
+    print_causes(&causes, all_ns, out);
+    print_ranks(&causes, out);
+    print_findings(&causes, out);
+    mlt_causes_free(&causes);
+    mlt_story_free(story);
+    free(story);
+    free(s);
+}

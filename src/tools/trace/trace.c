@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/trace/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "tools/args.h"
+#include "tools/progress.h"
+#include "tools/trace/causes.h"
+
+uint64_t mlt_trace_walk(const mlt_trace *trace, mlt_trace_see *see, void *user)
+{
+    uint32_t most = 1;
+    uint64_t damaged = 0;
+    mlt_progress progress;
+    for (uint64_t i = 0; i < trace->count; i++)
+        most = trace->chunks[i].head.count > most ? trace->chunks[i].head.count : most;
+    mlt_trace_event *events = mlt_take(most, sizeof *events);
+    mlt_progress_begin(&progress, "reading");
+    for (uint64_t i = 0; i < trace->count; i++) {
+        mlt_progress_step(&progress, (double)i / (double)trace->count);
+        if (!mlt_trace_load(trace, i, events)) {
+            damaged++;
+            continue;
+        }
+        for (uint32_t e = 0; e < trace->chunks[i].head.count; e++)
+            see(user, trace->chunks[i].head.worker, &events[e]);
+    }
+    mlt_progress_end(&progress);
+    free(events);
+    return damaged;
+}
+
+// ---- lists
+
+typedef struct lister {
+    const mlt_trace *trace;
+    FILE *out;
+    bool csv;
+} lister;
+
+static void list_event(void *user, uint32_t worker, const mlt_trace_event *e)
+{
+    const lister *l = user;
+    const mlt_trace_facts_table *facts = &l->trace->facts;
+    char room[32];
+    const char *what = e->kind == MLT_TRACE_CALL ? mlt_facts_fn(facts, e->fn, room)
+                                                 : mlt_facts_how(facts, e->kind, e->how, room);
+    const char *form = l->csv ? "%" PRIu64 ",%" PRIu64 ",%u,%" PRId64 ",%s,%s,%" PRId32 ",%" PRId32
+                                ",%u,%" PRIu64 "\n"
+                              : "%12" PRIu64 " %10" PRIu64 "  worker %u  rank %" PRId64
+                                "  %-12s %-18s peer %" PRId32 "  tag %" PRId32
+                                "  context %u  %" PRIu64 " bytes\n";
+    int64_t rank = e->rank == MLT_TRACE_NOBODY ? -1 : (int64_t)e->rank;
+    fprintf(l->out, form, e->time, e->span, worker, rank, mlt_trace_kind_names[e->kind], what,
+            e->peer, e->tag, e->context, e->bytes);
+}
+
+void mlt_trace_list(const mlt_trace *trace, FILE *out, bool csv)
+{
+    lister l = {trace, out, csv};
+    if (csv)
+        fprintf(out, "time_ns,span_ns,worker,rank,kind,what,peer,tag,context,bytes\n");
+    (void)mlt_trace_walk(trace, list_event, &l);
+}
+
+// ---- the command
+
+enum { SUMMARY, LIST, CSV, CHROME, PERFETTO, SPEEDSCOPE, GOAL };
+
+static void tell_left_out(const mlt_arg_command *command, uint64_t messages)
+{
+    if (messages)
+        fprintf(stderr,
+                "%s: %" PRIu64 " messages are left out: only one end of them is in the trace\n",
+                command->name, messages);
+}
+
+static void with_causes(const mlt_trace *trace, void put(const mlt_causes *, FILE *), FILE *out)
+{
+    mlt_story *story = mlt_take(1, sizeof *story);
+    mlt_causes causes;
+    mlt_story_read(story, trace, NULL, NULL);
+    mlt_causes_find(&causes, story);
+    put(&causes, out);
+    mlt_causes_free(&causes);
+    mlt_story_free(story);
+    free(story);
+}
+
+static int show(const mlt_arg_command *command, const mlt_trace *trace, int as, const char *to)
+{
+    FILE *out = to ? fopen(to, "w") : stdout;
+    if (!out)
+        return mlt_args_failed(command, "%s: %s", to, strerror(errno));
+    if (as == CHROME)
+        mlt_trace_chrome(trace, out);
+    else if (as == PERFETTO)
+        with_causes(trace, mlt_trace_perfetto, out);
+    else if (as == SPEEDSCOPE)
+        with_causes(trace, mlt_trace_speedscope, out);
+    else if (as == GOAL)
+        tell_left_out(command, mlt_trace_goal(trace, out));
+    else if (as == SUMMARY)
+        mlt_trace_summary(trace, out);
+    else
+        mlt_trace_list(trace, out, as == CSV);
+    bool fine = !ferror(out);
+    if (to && (fclose(out) != 0 || !fine))
+        return mlt_args_failed(command, "%s cannot be written: %s", to, strerror(errno));
+    return MLT_EXIT_FINE;
+}
+
+int mlt_trace_main(int argc, char **argv)
+{
+    int as = SUMMARY;
+    const char *to = NULL;
+    const mlt_arg args[] = {
+        {"as", 0, MLT_ARG_CHOICE, &as, "WHAT",
+         .choices = "summary|list|csv|chrome|perfetto|speedscope|goal",
+         .help = "summary: one screen; list: every event as a line; csv: the same for other "
+                 "programs; chrome: JSON for chrome://tracing; perfetto: for ui.perfetto.dev; "
+                 "speedscope: for speedscope.app; goal: what the program did, for millet goal "
+                 "check, sim and draw (summary)"},
+        {"output", 'o', MLT_ARG_TEXT, &to, "FILE", .help = "write there (standard output)"},
+    };
+    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
+    const mlt_arg_command command = {
+        .name = "millet trace",
+        .words = "FILE",
+        .least = 1,
+        .most = 1,
+        .purpose = "Shows what is in a trace: a file that mpirun --trace FILE wrote.",
+        .groups = groups,
+        .count = 1};
+    mlt_arg_texts files = {NULL, 0};
+    int code = mlt_args_read(&command, argc, argv, &files, NULL);
+    if (code != MLT_ARGS_GO)
+        return code;
+    mlt_trace trace;
+    char why[256];
+    if (mlt_trace_open(&trace, files.items[0], why, sizeof why) != MLT_OK) {
+        code = mlt_args_failed(&command, "%s: %s", files.items[0], why);
+    } else {
+        code = show(&command, &trace, as, to);
+        if (trace.damaged)
+            fprintf(stderr,
+                    "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",
+                    command.name, files.items[0], trace.damaged);
+        mlt_trace_close(&trace);
+    }
+    mlt_arg_texts_free(&files);
+    return code;
+}

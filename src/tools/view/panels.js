@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The panels beside the timeline. Names from a trace become text, never HTML.
+"use strict";
+
+function element(tag, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...children.filter(child => child !== null));
+  return made;
+}
+
+// rows: { cells, act }; what act does happens on a click.
+function table(heads, rows) {
+  const made = element("table", {}, element("thead", {}, element("tr", {}, ...heads.map(h => element("th", {}, h)))));
+  const body = element("tbody");
+  for (const row of rows) {
+    const line = element("tr", row.act ? { className: "link", onclick: row.act } : {}, ...row.cells.map(c => element("td", {}, c)));
+    if (row.title) line.title = row.title;
+    body.append(line);
+  }
+  made.append(body);
+  return made;
+}
+
+function box(state) {
+  const made = element("span", { className: "box" });
+  made.style.background = COLOURS[document.documentElement.dataset.theme][state];
+  return made;
+}
+
+const PANELS = {
+  why: { title: "Why", make: panelWhy },
+  collectives: { title: "Collectives", make: panelCollectives },
+  matrix: { title: "Matrix", make: panelMatrix },
+  calls: { title: "Calls", make: panelCalls },
+  path: { title: "Path", make: panelPath },
+  selection: { title: "Selection", make: panelSelection },
+  compare: { title: "Compare", make: panelCompare },
+};
+
+function panelWhy(app) {
+  const run = app.run, out = [element("h2", {}, "What stands out")];
+  for (const [rank, text] of run.findings)
+    out.push(element("div", { className: "finding", onclick: () => rank >= 0 && app.showRank(rank) }, text));
+  const all = run.does.reduce((a, b) => a + b, 0);
+  out.push(element("h2", {}, "Why ranks waited"));
+  const waits = run.causes.map((c, i) => [i, ...c]).filter(c => c[2] > 0).sort((a, b) => b[2] - a[2]);
+  out.push(table(["wait state", "time", "share", "goes back to"], waits.map(([i, , ns, worst, blamed]) => ({
+    cells: [element("span", {}, box(i), app.states[i][0]), showTime(ns), showShare(ns, all), blamed ? `rank ${worst}: ${showShare(blamed, ns)}` : "-"],
+    title: app.states[i][1],
+    act: () => app.search(app.states[i][0]),
+  }))));
+  if (!waits.length) out.push(element("p", { className: "soft" }, "No rank waited."));
+  out.push(element("h2", {}, "Ranks that others waited for"));
+  out.push(table(["rank", "others waited", "share", "it computed", "it waited"], run.culprits.filter(c => c[1] > 0).slice(0, 12).map(c => ({
+    cells: ["rank " + c[0], showTime(c[1]), showShare(c[1], run.blamed), showTime(c[2 + STATES.COMPUTE] + c[2 + 9]),
+            showTime(c.slice(2, 2 + STATES.CAUSES).reduce((a, b) => a + b, 0) - c[2 + 9])],
+    act: () => app.showRank(c[0]),
+  }))));
+  out.push(element("p", { className: "soft" },
+                   "Waiting goes back to the rank that did something else while others waited for it: a rank that waits itself passes it on."));
+  out.push(element("h2", {}, "What all ranks did"));
+  out.push(table(["state", "time", "share"], run.does.map((ns, i) => [i, ns]).filter(d => d[1] > 0).sort((a, b) => b[1] - a[1])
+    .map(([i, ns]) => ({ cells: [element("span", {}, box(i), app.states[i][0]), showTime(ns), showShare(ns, all)], title: app.states[i][1] }))));
+  return out;
+}
+
+function panelCollectives(app) {
+  const run = app.run;
+  if (!run.collectives.length) return [element("p", { className: "soft" }, "No collective of two ranks or more is in the trace.")];
+  const kinds = [...run.collectives].sort((a, b) => b[4] - a[4]);
+  return [
+    element("h2", {}, "Collectives"),
+    table(["call", "times", "waited", "skew", "most", "late"], kinds.map(([fn, context, ranks, count, waited, mean, most, late, times]) => ({
+      cells: [run.name(fn), showCount(count), showTime(waited), showTime(mean), showTime(most), `rank ${late}: ${Math.round(100 * times / count)}%`],
+      title: `${ranks} ranks, communicator ${context}`,
+      act: () => app.showRank(late),
+    }))),
+    element("p", { className: "soft" }, "Skew is the mean time between the first rank that came and the last. Waited is summed over all ranks. Late is the rank that came last most often."),
+    element("h2", {}, "Those that took most"),
+    table(["call", "at", "skew", "waited", "late"], run.meetings.map(([fn, , , first, last, end, late, waited]) => ({
+      cells: [run.name(fn), showTime(first), showTime(last - first), showTime(waited), "rank " + late],
+      act: () => app.showTimes(first, end, late),
+    }))),
+  ];
+}
+
+function panelMatrix(app) {
+  const run = app.run, { shift, side, cells } = run.matrix, group = 2 ** shift;
+  const canvas = element("canvas", { id: "matrix", width: side, height: side });
+  const context = canvas.getContext("2d"), note = element("p", { className: "soft" }), by = element("select", {}, element("option", {}, "bytes"), element("option", {}, "messages"));
+  const paint = () => {
+    const which = by.selectedIndex === 0 ? 3 : 2, dark = document.documentElement.dataset.theme === "dark";
+    let most = 1;
+    for (let i = 0; i < cells.length; i += 4) most = Math.max(most, cells[i + which]);
+    context.fillStyle = dark ? "#20262d" : "#eef1f4";
+    context.fillRect(0, 0, side, side);
+    for (let i = 0; i < cells.length; i += 4) {
+      const depth = Math.log1p(cells[i + which]) / Math.log1p(most), light = dark ? 25 + 60 * depth : 85 - 65 * depth;
+      context.fillStyle = `hsl(205 80% ${light}%)`;
+      context.fillRect(cells[i + 1], cells[i], 1, 1);
+    }
+    if (app.pair) {
+      context.fillStyle = "#d55e00";
+      context.fillRect(app.pair[1], app.pair[0], 1, 1);
+    }
+  };
+  const which = event => {
+    const rect = canvas.getBoundingClientRect();
+    return [Math.floor((event.clientY - rect.top) / rect.height * side), Math.floor((event.clientX - rect.left) / rect.width * side)];
+  };
+  const name = i => group === 1 ? "rank " + i : `ranks ${i * group}-${Math.min(run.ranks, (i + 1) * group) - 1}`;
+  const say = (from, to) => {
+    for (let i = 0; i < cells.length; i += 4)
+      if (cells[i] === from && cells[i + 1] === to) return `${name(from)} to ${name(to)}: ${showCount(cells[i + 2])} messages, ${showBytes(cells[i + 3])}`;
+    return `${name(from)} to ${name(to)}: no messages`;
+  };
+  canvas.onmousemove = event => { note.textContent = say(...which(event)); };
+  canvas.onclick = event => { app.setPair([...which(event), shift]); paint(); };
+  by.onchange = paint;
+  paint();
+  note.textContent = app.pair ? say(app.pair[0], app.pair[1]) : "A row sends, a column receives. A click shows only these messages.";
+  const clear = app.pair ? element("button", { onclick: () => app.setPair(null) }, "all messages") : null;
+  return [element("h2", {}, "Who sent to whom: ", by), canvas, note, clear];
+}
+
+function panelCalls(app) {
+  const run = app.run, all = run.does.reduce((a, b) => a + b, 0);
+  return [element("h2", {}, "Calls"), table(["function", "times", "time", "share", "bytes", "longest"],
+    [...run.calls].sort((a, b) => b[2] - a[2]).map(([fn, count, ns, bytes, longest, rank]) => ({
+      cells: [run.name(fn), showCount(count), showTime(ns), showShare(ns, all), bytes ? showBytes(bytes) : "-", `${showTime(longest)}, rank ${rank}`],
+      act: () => app.search(run.name(fn)),
+    })))];
+}
+
+function panelPath(app) {
+  const run = app.run, long = run.path.ranks.reduce((a, b) => a + b[1], 0);
+  return [
+    element("h2", {}, "The critical path"),
+    element("p", {}, `What ended last depends on ${showCount(run.path.count)} steps, one after the other. Only what is on this path can make the run shorter.`),
+    element("button", { onclick: () => app.togglePath() }, app.view.path ? "hide it" : "show it in the timeline"),
+    table(["rank", "time on it", "share"], run.path.ranks.map(([rank, ns]) => ({
+      cells: ["rank " + rank, showTime(ns), showShare(ns, long)], act: () => app.showRank(rank) }))),
+  ];
+}
+
+function panelSelection(app) {
+  const run = app.run, { rank, call } = app.view;
+  if (rank === null) return [element("p", { className: "soft" }, "Click a call or a rank in the timeline.")];
+  const worker = run.worker(rank);
+  const out = [element("h2", {}, "rank " + rank + (worker ? `, worker ${worker[0]} on ${worker[1]}, process ${worker[2]}` : ""))];
+  if (call !== null) {
+    const { call: c, wait: w } = run.rank(rank), begin = c.begin[call], end = c.end[call];
+    const facts = [["call", run.name(c.fn[call])], ["from", showTime(begin)], ["took", showTime(end - begin)]];
+    if (c.peer[call] >= 0) facts.push(["peer or root", "rank " + c.peer[call] + " of its communicator"]);
+    if (c.tag[call] >= 0) facts.push(["tag", c.tag[call]]);
+    if (c.bytes[call] > 0) facts.push(["size", showBytes(c.bytes[call])]);
+    for (let i = above(w.end, begin); i < w.cause.length && w.begin[i] < end; i++)
+      facts.push([app.states[w.cause[i]][0], showTime(w.end[i] - w.begin[i]) + (w.rank[i] >= 0 ? ", rank " + w.rank[i] : "")]);
+    out.push(table(["", ""], facts.map(f => ({ cells: f.map(String) }))));
+  }
+  const m = run.links(), found = app.timeline.arrows(run);
+  out.push(element("h2", {}, `Messages (${showCount(found.length)}${found.length >= ARROWS_MOST ? " or more" : ""}${call === null ? " in view" : ""})`));
+  out.push(table(["from", "to", "sent", "on its way", "bytes", "tag"], found.slice(0, 200).map(i => ({
+    cells: ["rank " + m.from[i], "rank " + m.to[i], isNaN(m.sent[i]) ? "?" : showTime(m.sent[i]),
+            isNaN(m.matched[i]) ? "not received" : showTime(m.matched[i] - m.sent[i]), showBytes(m.bytes[i]), m.tag[i] > -1000 ? String(m.tag[i]) : "collective"],
+    act: () => app.showRank(m.from[i] === rank ? m.to[i] : m.from[i], isNaN(m.sent[i]) ? m.matched[i] : m.sent[i]),
+  }))));
+  if (run.messages.count < run.messages.all)
+    out.push(element("p", { className: "soft" }, `The page has ${showCount(run.messages.count)} of ${showCount(run.messages.all)} messages: those that a rank waited for.`));
+  return out;
+}
+
+function panelCompare(app) {
+  if (app.runs.length < 2) return [element("p", { className: "soft" }, "millet view a.mlt b.mlt makes a page that compares two runs.")];
+  const [a, b] = app.runs, ratio = (x, y) => x > 0 ? (y / x).toFixed(2) : "-";
+  const line = (name, x, y) => ({ cells: [name, showTime(x), showTime(y), ratio(x, y)] });
+  const sum = (run, i) => run.does[i];
+  const states = app.states.map((s, i) => [s[0], i]).filter(([, i]) => i < STATES.OUTSIDE && sum(a, i) + sum(b, i) > 0).sort((x, y) => Math.abs(sum(b, y[1]) - sum(a, y[1])) - Math.abs(sum(b, x[1]) - sum(a, x[1])));
+  const time = run => new Map(run.calls.map(c => [run.name(c[0]), c[2]]));
+  const ta = time(a), tb = time(b), names = [...new Set([...ta.keys(), ...tb.keys()])];
+  names.sort((x, y) => Math.abs((tb.get(y) || 0) - (ta.get(y) || 0)) - Math.abs((tb.get(x) || 0) - (ta.get(x) || 0)));
+  return [
+    element("h2", {}, "Two runs"),
+    table(["", a.file, b.file, "ratio"], [line("the whole run", a.length, b.length),
+      { cells: ["ranks", showCount(a.ranks), showCount(b.ranks), ratio(a.ranks, b.ranks)] },
+      { cells: ["messages", showCount(a.messages.all), showCount(b.messages.all), ratio(a.messages.all, b.messages.all)] }]),
+    element("h2", {}, "What ranks did, in sum: what changed most comes first"),
+    table(["state", a.file, b.file, "ratio"], states.map(([name, i]) => line(element("span", {}, box(i), name), sum(a, i), sum(b, i)))),
+    element("h2", {}, "Calls"),
+    table(["function", a.file, b.file, "ratio"], names.slice(0, 30).map(n => line(n, ta.get(n) || 0, tb.get(n) || 0))),
+  ];
+}

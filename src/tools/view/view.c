@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/view/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "launch/numbers.h"
+#include "tools/args.h"
+#include "tools/trace/causes.h"
+#include "tools/view/levels.h"
+#include "tools/view/pack.h"
+
+enum {
+    RUNS_MOST = 2,
+    SPANS_MOST = 4 * 1000 * 1000, // in a page: about 10 bytes each
+    MESSAGES_MOST = 1000 * 1000,
+};
+
+typedef struct run {
+    const char *path;
+    mlt_trace trace;
+    mlt_story story;
+    mlt_causes causes;
+} run;
+
+// ---- reading
+
+static int open_run(const mlt_arg_command *command, run *r, const char *path)
+{
+    char why[256];
+    r->path = path;
+    if (mlt_trace_open(&r->trace, path, why, sizeof why) != MLT_OK)
+        return mlt_args_failed(command, "%s: %s", path, why);
+    if (r->trace.events == 0) {
+        mlt_trace_close(&r->trace);
+        return mlt_args_failed(command, "%s has no events: there is nothing to show", path);
+    }
+    if (r->trace.damaged)
+        fprintf(stderr, "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",
+                command->name, path, r->trace.damaged);
+    mlt_story_read(&r->story, &r->trace, NULL, NULL);
+    mlt_causes_find(&r->causes, &r->story);
+    return MLT_EXIT_FINE;
+}
+
+static void close_run(run *r)
+{
+    mlt_causes_free(&r->causes);
+    mlt_story_free(&r->story);
+    mlt_trace_close(&r->trace);
+}
+
+// ---- the page
+
+static void put_states(mlt_text *json)
+{
+    static const char *const does[] = {"computing", "in MPI: messages", "in MPI: collectives",
+                                       "in MPI: other calls", "not there"};
+    static const char *const helps[] = {"outside of MPI", "in a call that sends, receives or tests",
+                                        "in a collective call, without waiting", "in another call",
+                                        "before the first event of the rank, or after its last"};
+    _Static_assert(sizeof does / sizeof *does == MLT_LEVEL_OUTSIDE - MLT_CAUSE_COUNT + 1,
+                   "a name for each");
+    mlt_text_add(json, "\"states\":[");
+    for (int i = 0; i <= MLT_LEVEL_OUTSIDE; i++) {
+        bool wait = i < MLT_CAUSE_COUNT;
+        mlt_text_add(json, i ? ",[" : "[");
+        mlt_text_json(json, wait ? mlt_cause_names[i] : does[i - MLT_CAUSE_COUNT]);
+        mlt_text_add(json, ",");
+        mlt_text_json(json, wait ? mlt_cause_helps[i] : helps[i - MLT_CAUSE_COUNT]);
+        mlt_text_add(json, "]");
+    }
+    mlt_text_add(json, "]");
+}
+
+static void put_base64(FILE *out, const uint8_t *data, size_t count)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char line[4 * 1024];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i += 3) {
+        size_t left = count - i;
+        uint32_t word = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
+                        (left > 2 ? data[i + 2] : 0);
+        line[used++] = digits[word >> 18];
+        line[used++] = digits[word >> 12 & 63];
+        line[used++] = left > 1 ? digits[word >> 6 & 63] : '=';
+        line[used++] = left > 2 ? digits[word & 63] : '=';
+        if (used == sizeof line) {
+            fwrite(line, 1, used, out);
+            used = 0;
+        }
+    }
+    fwrite(line, 1, used, out);
+}
+
+static void pack_runs(run *runs, size_t count, const mlt_pack_limits *limits, mlt_text *json,
+                      mlt_text *data)
+{
+    mlt_text_add(json, "{\"version\":1,");
+    put_states(json);
+    mlt_text_add(json, ",\"runs\":[");
+    for (size_t i = 0; i < count; i++) {
+        mlt_text_add(json, i ? "," : "");
+        mlt_pack_run(&runs[i].causes, runs[i].path, limits, json, data);
+    }
+    mlt_text_add(json, "]}");
+}
+
+static void put_page(FILE *out, const mlt_text *json, const mlt_text *data)
+{
+    fwrite(mlt_view_before, 1, mlt_view_before_bytes, out);
+    fprintf(out, "<script type=\"application/json\" id=\"about\">");
+    fwrite(mlt_text_so_far(json), 1, json->length, out);
+    fprintf(out, "</script>\n<script type=\"text/plain\" id=\"data\">");
+    put_base64(out, (const uint8_t *)mlt_text_so_far(data), data->length);
+    fprintf(out, "</script>\n");
+    fwrite(mlt_view_after, 1, mlt_view_after_bytes, out);
+}
+
+// run.mlt becomes run.html, in the folder of the trace.
+static char *page_of(const char *trace)
+{
+    size_t length = strlen(trace);
+    if (length > 4 && strcmp(trace + length - 4, ".mlt") == 0)
+        length -= 4;
+    return mlt_text_of("%.*s.html", (int)length, trace);
+}
+
+static int write_page(const mlt_arg_command *command, run *runs, size_t count, const char *to)
+{
+    const mlt_pack_limits limits = {SPANS_MOST, MESSAGES_MOST};
+    mlt_text json = {0}, data = {0};
+    FILE *out = fopen(to, "w");
+    if (!out)
+        return mlt_args_failed(command, "%s: %s", to, strerror(errno));
+    pack_runs(runs, count, &limits, &json, &data);
+    put_page(out, &json, &data);
+    mlt_text_free(&json);
+    mlt_text_free(&data);
+    bool fine = !ferror(out);
+    if (fclose(out) != 0 || !fine)
+        return mlt_args_failed(command, "%s cannot be written: %s", to, strerror(errno));
+    return MLT_EXIT_FINE;
+}
+
+// ---- the command
+
+static void open_browser(const mlt_arg_command *command, const char *page)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("xdg-open", "xdg-open", page, (char *)NULL);
+        fprintf(stderr, "%s: there is no xdg-open here; open %s in a browser\n", command->name,
+                page);
+        _exit(1);
+    }
+}
+
+static int view(const mlt_arg_command *command, const mlt_arg_texts *files, const char *to,
+                bool open)
+{
+    run *runs = mlt_take(RUNS_MOST, sizeof *runs);
+    size_t count = 0;
+    int code = MLT_EXIT_FINE;
+    for (; count < files->count && code == MLT_EXIT_FINE; count++)
+        code = open_run(command, &runs[count], files->items[count]);
+    if (code != MLT_EXIT_FINE)
+        count--;
+    char *page = to ? mlt_text_of("%s", to) : page_of(files->items[0]);
+    if (code == MLT_EXIT_FINE)
+        code = write_page(command, runs, count, page);
+    if (code == MLT_EXIT_FINE) {
+        printf("%s\n", page);
+        fflush(stdout);
+        if (open)
+            open_browser(command, page);
+    }
+    for (size_t i = 0; i < count; i++)
+        close_run(&runs[i]);
+    free(page);
+    free(runs);
+    return code;
+}
+
+int mlt_view_main(int argc, char **argv)
+{
+    const char *to = NULL;
+    bool open = false;
+    const mlt_arg args[] = {
+        {"output", 'o', MLT_ARG_TEXT, &to, "FILE",
+         .help = "write the page there (FILE.html beside the trace)"},
+        {"open", 0, MLT_ARG_FLAG, &open, NULL, .help = "show it in a browser at once (xdg-open)"},
+    };
+    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
+    const mlt_arg_command command = {
+        .name = "millet view",
+        .words = "FILE [OTHER]",
+        .least = 1,
+        .most = RUNS_MOST,
+        .purpose =
+            "Makes a page for a browser of a trace: a file that mpirun --trace FILE wrote. The "
+            "page is one "
+            "file, needs no server, and shows why the run was slow: what each rank did, why it "
+            "waited, who "
+            "talked to whom, who came late to collectives. With two traces it compares them.",
+        .groups = groups,
+        .count = 1};
+    mlt_arg_texts files = {NULL, 0};
+    int code = mlt_args_read(&command, argc, argv, &files, NULL);
+    if (code != MLT_ARGS_GO)
+        return code;
+    code = view(&command, &files, to, open);
+    mlt_arg_texts_free(&files);
+    return code;
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a trace tells: one kind of record, and the table of what its fields mean.
+#ifndef MLT_TRACE_EVENT_H
+#define MLT_TRACE_EVENT_H
+
+#include <stdint.h>
+
+// X(kind, name, what it tells; the fields that it uses beside time and rank)
+//
+// A moment has span 0. What takes time is one event, written when it ends: time is when it began.
+#define MLT_TRACE_KINDS(X)                                                                         \
+    X(CALL, "call", "a call of MPI; fn, and of calls that have them peer, tag, context, bytes")    \
+    X(SENT, "sent", "a message left; peer, tag, context, bytes, how: the distance")                \
+    X(POSTED, "posted", "a receive waits for its message; peer, tag, context, bytes")              \
+    X(MATCHED, "matched", "a receive and its message met; peer, tag, context, bytes")              \
+    X(UNEXPECTED, "unexpected", "a message came before its receive; peer, tag, context, bytes")    \
+    X(LARGE, "large", "the data of a large message are fetched; bytes, how: by which way")         \
+    X(WAIT, "wait", "the rank was parked; how: what for")                                          \
+    X(PLANNED, "planned", "a collective was planned; how: which, peer: algorithm, tag: ranks")     \
+    X(ONE_SIDED, "one-sided", "an operation on a window; peer, bytes, tag: which, how: distance")  \
+    X(PART_SEND, "partitioned send", "it was started; peer, bytes, tag: partitions")               \
+    X(PART_RECEIVE, "partitioned receive", "it was started; peer, bytes, tag: partitions")
+
+typedef enum mlt_trace_kind {
+#define MLT_TRACE_ENUM(kind, name, help) MLT_TRACE_##kind,
+    MLT_TRACE_KINDS(MLT_TRACE_ENUM)
+#undef MLT_TRACE_ENUM
+        MLT_TRACE_KIND_COUNT,
+} mlt_trace_kind;
+
+#define MLT_TRACE_NOBODY UINT32_MAX // as rank: the worker itself
+
+typedef struct mlt_trace_event {
+    uint64_t time; // in a running job: mlt_arch_cycles(); read from a file: nanoseconds
+    uint64_t span;
+    uint64_t bytes;
+    uint32_t rank; // in the world
+    int32_t peer, tag;
+    uint32_t context;
+    uint16_t fn;
+    uint8_t kind, how;
+} mlt_trace_event;
+
+extern const char *const mlt_trace_kind_names[MLT_TRACE_KIND_COUNT];
+
+#endif

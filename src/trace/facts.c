@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "trace/facts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+enum { FIELDS = 6 };
+
+typedef struct line {
+    const char *field[FIELDS];
+    size_t length[FIELDS];
+    unsigned count;
+} line;
+
+// The last field may hold tabs.
+static line split(const char *text, size_t length)
+{
+    line l = {.count = 0};
+    const char *end = text + length;
+    while (l.count < FIELDS) {
+        const char *tab = l.count + 1 < FIELDS ? memchr(text, '\t', (size_t)(end - text)) : NULL;
+        l.field[l.count] = text;
+        l.length[l.count++] = (size_t)((tab ? tab : end) - text);
+        if (!tab)
+            break;
+        text = tab + 1;
+    }
+    return l;
+}
+
+static bool is(const line *l, const char *word)
+{
+    return l->length[0] == strlen(word) && memcmp(l->field[0], word, l->length[0]) == 0;
+}
+
+static bool number(const line *l, unsigned i, uint64_t most, uint64_t *out)
+{
+    uint64_t sum = 0;
+    if (i >= l->count || l->length[i] == 0 || l->length[i] > 10)
+        return false;
+    for (size_t c = 0; c < l->length[i]; c++) {
+        if (l->field[i][c] < '0' || l->field[i][c] > '9')
+            return false;
+        sum = sum * 10 + (uint64_t)(l->field[i][c] - '0');
+    }
+    *out = sum;
+    return sum <= most;
+}
+
+static char *text_of(const line *l, unsigned i)
+{
+    char *text = mlt_take(l->length[i] + 1, 1);
+    memcpy(text, l->field[i], l->length[i]);
+    return text;
+}
+
+static void replace(char **place, char *text)
+{
+    free(*place);
+    *place = text;
+}
+
+// The place of name i in a table of `count`, which is made with its first name.
+static char **place_of(char ***table, size_t count, size_t i)
+{
+    if (!*table)
+        *table = mlt_take(count, sizeof **table);
+    return &(*table)[i];
+}
+
+static char **how_place(mlt_trace_facts_table *facts, int kind, uint64_t how)
+{
+    return place_of(&facts->hows, (size_t)MLT_TRACE_KIND_COUNT * MLT_TRACE_HOWS,
+                    (size_t)kind * MLT_TRACE_HOWS + how);
+}
+
+static void read_how(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t how;
+    for (int kind = 0; l->count == 4 && kind < MLT_TRACE_KIND_COUNT; kind++)
+        if (l->length[1] == strlen(mlt_trace_kind_names[kind]) &&
+            memcmp(l->field[1], mlt_trace_kind_names[kind], l->length[1]) == 0 &&
+            number(l, 2, MLT_TRACE_HOWS - 1, &how))
+            replace(how_place(facts, kind, how), text_of(l, 3));
+}
+
+static void read_worker(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t n, process, first, count;
+    if (l->count < 6 || !number(l, 1, UINT32_MAX, &n) || !number(l, 3, UINT32_MAX, &process) ||
+        !number(l, 4, UINT32_MAX, &first) || !number(l, 5, UINT32_MAX, &count))
+        return;
+    MLT_ARRAY_WANT(facts->workers, facts->worker_count + 1, facts->worker_room);
+    facts->workers[facts->worker_count++] = (mlt_trace_worker){
+        text_of(l, 2), (uint32_t)n, (uint32_t)process, (uint32_t)first, (uint32_t)count};
+}
+
+static void read_context(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t n, ranks;
+    if (l->count < 4 || !number(l, 1, UINT32_MAX, &n) || !number(l, 3, UINT32_MAX, &ranks))
+        return;
+    MLT_ARRAY_WANT(facts->contexts, facts->context_count + 1, facts->context_room);
+    facts->contexts[facts->context_count++] =
+        (mlt_trace_context){(uint32_t)n, (uint32_t)ranks, text_of(l, 2)};
+}
+
+static void read_line(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t n;
+    if (is(l, "fn") && l->count == 3 && number(l, 1, MLT_TRACE_FNS - 1, &n)) {
+        replace(place_of(&facts->fns, MLT_TRACE_FNS, n), text_of(l, 2));
+    } else if (is(l, "job") && l->count >= 3 && number(l, 1, UINT32_MAX, &n)) {
+        facts->ranks = (uint32_t)n;
+        replace(&facts->command, text_of(l, 2));
+    } else if (is(l, "end") && number(l, 1, UINT8_MAX, &n)) {
+        facts->ended = true;
+        facts->code = (int)n;
+    } else if (is(l, "how")) {
+        read_how(facts, l);
+    } else if (is(l, "worker")) {
+        read_worker(facts, l);
+    } else if (is(l, "context")) {
+        read_context(facts, l);
+    }
+}
+
+void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes)
+{
+    const char *end = text + bytes;
+    while (text < end) {
+        const char *stop = memchr(text, '\n', (size_t)(end - text));
+        stop = stop ? stop : end;
+        line l = split(text, (size_t)(stop - text));
+        read_line(facts, &l);
+        text = stop + 1;
+    }
+}
+
+void mlt_facts_free(mlt_trace_facts_table *facts)
+{
+    for (int i = 0; facts->fns && i < MLT_TRACE_FNS; i++)
+        free(facts->fns[i]);
+    for (int i = 0; facts->hows && i < MLT_TRACE_KIND_COUNT * MLT_TRACE_HOWS; i++)
+        free(facts->hows[i]);
+    free(facts->fns);
+    free(facts->hows);
+    for (uint32_t i = 0; i < facts->worker_count; i++)
+        free(facts->workers[i].host);
+    for (uint32_t i = 0; i < facts->context_count; i++)
+        free(facts->contexts[i].name);
+    free(facts->workers);
+    free(facts->contexts);
+    free(facts->command);
+    memset(facts, 0, sizeof *facts);
+}
+
+const char *mlt_facts_fn(const mlt_trace_facts_table *facts, uint16_t fn, char room[32])
+{
+    if (fn < MLT_TRACE_FNS && facts->fns && facts->fns[fn])
+        return facts->fns[fn];
+    snprintf(room, 32, "function %u", fn);
+    return room;
+}
+
+const char *mlt_facts_how(const mlt_trace_facts_table *facts, uint8_t kind, uint8_t how,
+                          char room[32])
+{
+    const char *name = kind < MLT_TRACE_KIND_COUNT && facts->hows
+                           ? facts->hows[kind * MLT_TRACE_HOWS + how]
+                           : NULL;
+    if (name)
+        return name;
+    snprintf(room, 32, "%u", how);
+    return room;
+}

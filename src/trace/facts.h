@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Facts of a trace: what its numbers stand for, so that a file can be read without the program, and
+// by another version of Millet. Lines of text with tabs between their fields:
+//
+//     job      ranks  command                 once, by mpirun
+//     fn       number  name                   MPI's functions
+//     how      kind  number  name             what `how` of events of that kind means
+//     worker   number  host  process  first rank  ranks
+//     context  number  name  ranks            a communicator
+//     end      exit code                      once, by mpirun
+//
+// A reader skips lines that begin with another word. Later lines of the same key win.
+#ifndef MLT_TRACE_FACTS_H
+#define MLT_TRACE_FACTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+
+enum {
+    MLT_TRACE_FNS = 4096, // numbers of functions are below this
+    MLT_TRACE_HOWS = 256,
+};
+
+typedef struct mlt_trace_worker {
+    char *host;
+    uint32_t number, process, first, count;
+} mlt_trace_worker;
+
+typedef struct mlt_trace_context {
+    uint32_t number, ranks;
+    char *name;
+} mlt_trace_context;
+
+typedef struct mlt_trace_facts_table {
+    uint32_t ranks;
+    char *command; // NULL: unknown
+    bool ended;
+    int code;
+    char **fns;                // [MLT_TRACE_FNS]; NULL: no names
+    char **hows;               // [MLT_TRACE_KIND_COUNT * MLT_TRACE_HOWS]; NULL: no names
+    mlt_trace_worker *workers; // by number
+    mlt_trace_context *contexts;
+    uint32_t worker_count, worker_room, context_count, context_room;
+} mlt_trace_facts_table;
+
+void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes);
+void mlt_facts_free(mlt_trace_facts_table *facts);
+
+// Names; never NULL: "function 17" and the like go to `room`.
+const char *mlt_facts_fn(const mlt_trace_facts_table *facts, uint16_t fn, char room[32]);
+const char *mlt_facts_how(const mlt_trace_facts_table *facts, uint8_t kind, uint8_t how,
+                          char room[32]);
+
+#endif

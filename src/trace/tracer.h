@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a process writes its part of a trace. Each worker codes what happens (note.h) into buffers of
+// its own, without locks. A thread of the process appends them to the file, which all processes of
+// the job share: buffers that are full, and four times a second what is new in the others. So a
+// process that is killed loses a quarter of a second. Memory is bounded: a worker whose buffers are
+// all full waits for the thread.
+//
+//     mlt_trace_begin("/home/me/run.mlt", why, sizeof why);    once a process
+//     mlt_tracer *tracer = mlt_tracer_new(worker);             each worker
+//     mlt_trace_note(tracer, &event);                          on the worker's thread
+//     mlt_tracer_end(tracer);
+//     mlt_trace_end();                                         all is in the file
+#ifndef MLT_TRACE_TRACER_H
+#define MLT_TRACE_TRACER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arch/arch.h"
+#include "base/status.h"
+#include "trace/chunk.h"
+#include "trace/event.h"
+#include "trace/note.h"
+
+typedef struct mlt_tracer {
+    _Atomic(uint64_t *) at; // in the buffer that is filled now; the thread reads up to it
+    uint64_t *end;          // from here on a whole note does not fit
+    uint64_t last;          // when the last note ended
+    mlt_trace_like slots[MLT_NOTE_SLOTS];
+    // Under the writer's lock.
+    struct mlt_trace_buffer *buffer;
+    struct mlt_tracer *next; // of the process
+    uint32_t worker;
+    uint32_t held; // buffers of this worker that are not free
+} mlt_tracer;
+
+// Opens the file, which exists. On failure a message in `why`.
+mlt_status mlt_trace_begin(const char *path, char *why, size_t why_size) MLT_MUST_CHECK;
+bool mlt_trace_runs(void);
+
+// Lines of facts.h. Any thread.
+void mlt_trace_facts(uint32_t worker, const char *text, size_t bytes);
+
+mlt_tracer *mlt_tracer_new(uint32_t worker);
+void mlt_tracer_end(mlt_tracer *tracer); // its events are on their way; frees it
+
+// Waits until everything is in the file, and closes it. `lost`: events that could not be written.
+void mlt_trace_end(void);
+
+// In a child that was forked: the trace is the parent's alone.
+void mlt_trace_forget(void);
+
+void mlt_tracer_turn(mlt_tracer *tracer) MLT_COLD; // the buffer is full: takes another one
+
+static inline void mlt_trace_note_like(mlt_tracer *tracer, const mlt_trace_like *like, uint64_t end,
+                                       uint64_t span)
+{
+    uint64_t *at = atomic_load_explicit(&tracer->at, memory_order_relaxed);
+    at += mlt_trace_put(at, tracer->slots, tracer->last, like, end, span);
+    tracer->last = end;
+    atomic_store_explicit(&tracer->at, at, memory_order_release); // the thread sees all of it
+    if (MLT_UNLIKELY(at >= tracer->end))
+        mlt_tracer_turn(tracer);
+}
+
+// An event that ends now, or has just ended.
+static inline void mlt_trace_note(mlt_tracer *tracer, const mlt_trace_event *e)
+{
+    mlt_trace_like like =
+        mlt_trace_like_of(e->bytes, e->rank, e->peer, e->tag, e->context, e->fn, e->how, e->kind);
+    mlt_trace_note_like(tracer, &like, e->time + e->span, e->span);
+}
+
+#endif

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The endpoint. One completion queue for everything; a few large buffers that take many packets each
+// (FI_MULTI_RECV); packets to be sent in one slab, which is registered if the provider wants that.
+#include "wire/ofi/fabric.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+
+#include "base/log.h"
+#include "base/memory.h"
+#include "wire/ofi/load.h"
+
+enum {
+    PACKETS = 128,          // on their way at most
+    ROOMS = 4,              // buffers that receive
+    ROOM_BYTES = 512 << 10, // ... of so many bytes
+    READS = 64,             // under way at most
+    BATCH = 16,             // completions taken at once
+};
+
+typedef enum op_kind { OP_SEND, OP_RECEIVE, OP_READ } op_kind;
+
+// Its first bytes are the provider's while the operation is under way.
+typedef struct op {
+    struct fi_context2 context;
+    op_kind kind;
+    uint32_t index;
+    void *owner;
+    struct fid_mr *mr; // READ: of the memory that is read into; NULL: none
+    struct op *next;   // free ones
+} op;
+
+typedef struct room {
+    op op;
+    unsigned char *memory;
+    uint32_t packets; // in it, not released
+    bool full;        // the provider is done with it
+} room;
+
+struct mlt_fabric {
+    const mlt_ofi *ofi;
+    struct fi_info *info;
+    struct fid_fabric *fabric;
+    struct fid_domain *domain;
+    struct fid_av *av;
+    struct fid_cq *cq;
+    struct fid_ep *ep;
+    struct fid_mr *slab_mr, *all_mr; // all_mr: all memory can be read by its key
+    int fd;
+    bool reads;
+    uint64_t next_key;
+    uint64_t inject;
+    unsigned char *slab, *rooms_memory;
+    struct fid_mr *rooms_mr;
+    room rooms[ROOMS];
+    op sends[PACKETS], read_ops[READS];
+    op *free_reads;
+    uint32_t free_packets[PACKETS], free_count;
+    unsigned char address[MLT_FABRIC_ADDRESS];
+    uint32_t address_bytes;
+};
+
+static bool wants(const mlt_fabric *f, int mode)
+{
+    return (f->info->domain_attr->mr_mode & mode) != 0;
+}
+
+// ---- Registering
+
+static struct fid_mr *registered(mlt_fabric *f, const void *memory, size_t bytes, uint64_t access)
+{
+    struct fid_mr *mr;
+    if (fi_mr_reg(f->domain, memory, bytes, access, 0, f->next_key, 0, &mr, NULL))
+        return NULL;
+    f->next_key++;
+    if (wants(f, FI_MR_ENDPOINT) && (fi_mr_bind(mr, &f->ep->fid, 0) || fi_mr_enable(mr))) {
+        fi_close(&mr->fid);
+        return NULL;
+    }
+    return mr;
+}
+
+static void unregister(struct fid_mr *mr)
+{
+    if (mr)
+        (void)fi_close(&mr->fid);
+}
+
+// What is the fabric's own. False: the provider wants it registered, and refuses.
+static bool register_own(mlt_fabric *f, const void *memory, size_t bytes, uint64_t access,
+                         struct fid_mr **mr)
+{
+    if (!wants(f, FI_MR_LOCAL))
+        return true;
+    *mr = registered(f, memory, bytes, access);
+    return *mr != NULL;
+}
+
+// Where neither pages nor addresses matter to the provider, one registration is for all memory.
+static void register_all(mlt_fabric *f)
+{
+    if (f->reads && !(f->info->domain_attr->mr_mode & (FI_MR_ALLOCATED | FI_MR_LOCAL)))
+        f->all_mr = registered(f, NULL, SIZE_MAX, FI_REMOTE_READ);
+}
+
+// ---- Opening
+
+static bool failed(const mlt_fabric *f, int error, const char *what, char *why, size_t why_size)
+{
+    if (error)
+        snprintf(why, why_size, "%s: %s fails: %s", f->info->fabric_attr->prov_name, what,
+                 f->ofi->strerror(-error));
+    return error != 0;
+}
+
+static int open_queue(mlt_fabric *f)
+{
+    struct fi_cq_attr attr = {
+        .size = PACKETS + READS + ROOMS * 256, .format = FI_CQ_FORMAT_DATA, .wait_obj = FI_WAIT_FD};
+    const char *name = f->info->fabric_attr->prov_name;
+    // By their descriptors nobody sleeps: fi_trywait refuses, though there is nothing to poll for.
+    bool restless = strcmp(name, "net") == 0 || strcmp(name, "sockets") == 0;
+    f->fd = -1;
+    if (!restless && fi_cq_open(f->domain, &attr, &f->cq, NULL) == 0) {
+        if (fi_control(&f->cq->fid, FI_GETWAIT, &f->fd) == 0)
+            return 0;
+        fi_close(&f->cq->fid);
+        f->cq = NULL;
+        f->fd = -1;
+    }
+    attr.wait_obj = FI_WAIT_NONE;
+    return fi_cq_open(f->domain, &attr, &f->cq, NULL);
+}
+
+// A buffer with less room than a packet takes no more. Most providers want to know before they are
+// enabled; shm 1.17 crashes then.
+static int set_least(mlt_fabric *f)
+{
+    size_t least = MLT_FABRIC_PACKET;
+    return fi_setopt(&f->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least);
+}
+
+static bool open_endpoint(mlt_fabric *f, char *why, size_t why_size)
+{
+    struct fi_av_attr av = {.type = FI_AV_TABLE};
+    size_t bytes = sizeof f->address;
+    bool late = strcmp(f->info->fabric_attr->prov_name, "shm") == 0;
+    if (failed(f, f->ofi->fabric(f->info->fabric_attr, &f->fabric, NULL), "fi_fabric", why,
+               why_size) ||
+        failed(f, fi_domain(f->fabric, f->info, &f->domain, NULL), "fi_domain", why, why_size) ||
+        failed(f, fi_av_open(f->domain, &av, &f->av, NULL), "fi_av_open", why, why_size) ||
+        failed(f, open_queue(f), "fi_cq_open", why, why_size) ||
+        failed(f, fi_endpoint(f->domain, f->info, &f->ep, NULL), "fi_endpoint", why, why_size) ||
+        failed(f, fi_ep_bind(f->ep, &f->av->fid, 0), "fi_ep_bind", why, why_size) ||
+        failed(f, fi_ep_bind(f->ep, &f->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind", why,
+               why_size) ||
+        (!late && failed(f, set_least(f), "fi_setopt", why, why_size)) ||
+        failed(f, fi_enable(f->ep), "fi_enable", why, why_size) ||
+        (late && failed(f, set_least(f), "fi_setopt", why, why_size)) ||
+        failed(f, fi_getname(&f->ep->fid, f->address, &bytes), "fi_getname", why, why_size))
+        return false;
+    f->address_bytes = (uint32_t)bytes;
+    return true;
+}
+
+static int post_room(mlt_fabric *f, room *r)
+{
+    struct iovec piece = {.iov_base = r->memory, .iov_len = ROOM_BYTES};
+    void *descriptor = f->rooms_mr ? fi_mr_desc(f->rooms_mr) : NULL;
+    struct fi_msg msg = {.msg_iov = &piece,
+                         .desc = &descriptor,
+                         .iov_count = 1,
+                         .addr = FI_ADDR_UNSPEC,
+                         .context = &r->op};
+    r->full = false;
+    return (int)fi_recvmsg(f->ep, &msg, FI_MULTI_RECV);
+}
+
+static bool open_rooms(mlt_fabric *f, char *why, size_t why_size)
+{
+    f->slab = aligned_alloc(4096, (size_t)PACKETS * MLT_FABRIC_PACKET);
+    f->rooms_memory = aligned_alloc(4096, (size_t)ROOMS * ROOM_BYTES);
+    if (!f->slab || !f->rooms_memory) {
+        snprintf(why, why_size, MLT_NO_ROOM "packets");
+        return false;
+    }
+    if (!register_own(f, f->slab, (size_t)PACKETS * MLT_FABRIC_PACKET, FI_SEND, &f->slab_mr) ||
+        !register_own(f, f->rooms_memory, (size_t)ROOMS * ROOM_BYTES, FI_RECV, &f->rooms_mr)) {
+        snprintf(why, why_size, "%s: memory cannot be registered; `ulimit -l` may set a limit",
+                 f->info->fabric_attr->prov_name);
+        return false;
+    }
+    for (uint32_t i = 0; i < ROOMS; i++) {
+        f->rooms[i].op = (op){.kind = OP_RECEIVE, .index = i};
+        f->rooms[i].memory = f->rooms_memory + (size_t)i * ROOM_BYTES;
+        if (failed(f, post_room(f, &f->rooms[i]), "fi_recvmsg", why, why_size))
+            return false;
+    }
+    for (uint32_t i = 0; i < PACKETS; i++) {
+        f->sends[i] = (op){.kind = OP_SEND, .index = i};
+        f->free_packets[f->free_count++] = i;
+    }
+    for (uint32_t i = 0; i < READS; i++) {
+        f->read_ops[i] = (op){.kind = OP_READ, .index = i, .next = f->free_reads};
+        f->free_reads = &f->read_ops[i];
+    }
+    return true;
+}
+
+mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t why_size)
+{
+    if (!choice->demanded && !mlt_ofi_has_devices()) {
+        snprintf(why, why_size, "this host has no network but those of TCP");
+        return NULL;
+    }
+    const mlt_ofi *ofi = mlt_ofi_load(why, why_size);
+    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice->provider, why, why_size) : NULL;
+    if (!list)
+        return NULL;
+    const struct fi_info *best = mlt_ofi_best(list, choice);
+    mlt_fabric *f = best ? mlt_take(1, sizeof *f) : NULL;
+    if (f) {
+        f->ofi = ofi;
+        f->fd = -1;
+        f->info = ofi->dupinfo(best);
+    } else {
+        snprintf(why, why_size,
+                 "libfabric has no provider here that is worth it; `millet info "
+                 "--fabrics` lists those that it has");
+    }
+    ofi->freeinfo(list);
+    if (!f)
+        return NULL;
+    f->reads = (f->info->caps & FI_RMA) != 0;
+    f->inject = f->info->tx_attr->inject_size;
+    if (!open_endpoint(f, why, why_size) || !open_rooms(f, why, why_size)) {
+        mlt_fabric_close(f);
+        return NULL;
+    }
+    register_all(f);
+    return f;
+}
+
+void mlt_fabric_close(mlt_fabric *f)
+{
+    if (!f)
+        return;
+    // The endpoint first: what is under way ends with it.
+    if (f->ep)
+        (void)fi_close(&f->ep->fid);
+    for (uint32_t i = 0; i < READS; i++)
+        unregister(f->read_ops[i].mr);
+    unregister(f->all_mr);
+    unregister(f->slab_mr);
+    unregister(f->rooms_mr);
+    if (f->cq)
+        (void)fi_close(&f->cq->fid);
+    if (f->av)
+        (void)fi_close(&f->av->fid);
+    if (f->domain)
+        (void)fi_close(&f->domain->fid);
+    if (f->fabric)
+        (void)fi_close(&f->fabric->fid);
+    f->ofi->freeinfo(f->info);
+    free(f->slab);
+    free(f->rooms_memory);
+    free(f);
+}
+
+const char *mlt_fabric_name(const mlt_fabric *f)
+{
+    return f->info->fabric_attr->prov_name;
+}
+
+uint32_t mlt_fabric_address(const mlt_fabric *f, unsigned char out[MLT_FABRIC_ADDRESS])
+{
+    memcpy(out, f->address, f->address_bytes);
+    return f->address_bytes;
+}
+
+mlt_status mlt_fabric_meet(mlt_fabric *f, const unsigned char *address, uint64_t *number, char *why,
+                           size_t why_size)
+{
+    fi_addr_t to;
+    int n = fi_av_insert(f->av, address, 1, &to, 0, NULL);
+    if (n != 1) {
+        failed(f, n < 0 ? n : -FI_EINVAL, "fi_av_insert", why, why_size);
+        return MLT_ERR_SYSTEM;
+    }
+    *number = to;
+    return MLT_OK;
+}
+
+// ---- Sending
+
+unsigned char *mlt_fabric_packet(mlt_fabric *f)
+{
+    return f->free_count ? f->slab + (size_t)f->free_packets[--f->free_count] * MLT_FABRIC_PACKET
+                         : NULL;
+}
+
+void mlt_fabric_give_back(mlt_fabric *f, unsigned char *packet)
+{
+    f->free_packets[f->free_count++] = (uint32_t)((size_t)(packet - f->slab) / MLT_FABRIC_PACKET);
+}
+
+static mlt_status verdict(const mlt_fabric *f, ssize_t result, const char *what, char *why,
+                          size_t why_size)
+{
+    if (MLT_LIKELY(result == 0))
+        return MLT_OK;
+    if (result == -FI_EAGAIN)
+        return MLT_PENDING;
+    failed(f, (int)result, what, why, why_size);
+    return MLT_ERR_SYSTEM;
+}
+
+mlt_status mlt_fabric_send(mlt_fabric *f, uint64_t to, unsigned char *packet, uint32_t bytes,
+                           void *owner, char *why, size_t why_size)
+{
+    mlt_assert(bytes <= MLT_FABRIC_PACKET);
+    if (bytes <= f->inject) {
+        mlt_status status =
+            verdict(f, fi_inject(f->ep, packet, bytes, to), "fi_inject", why, why_size);
+        if (status == MLT_OK)
+            mlt_fabric_give_back(f, packet);
+        return status;
+    }
+    op *o = &f->sends[(size_t)(packet - f->slab) / MLT_FABRIC_PACKET];
+    o->owner = owner;
+    return verdict(f,
+                   fi_send(f->ep, packet, bytes, f->slab_mr ? fi_mr_desc(f->slab_mr) : NULL, to, o),
+                   "fi_send", why, why_size);
+}
+
+// ---- Reading memory
+
+bool mlt_fabric_reads(const mlt_fabric *f)
+{
+    return f->reads;
+}
+
+mlt_status mlt_fabric_expose(mlt_fabric *f, const void *memory, uint64_t bytes,
+                             mlt_fabric_window *window)
+{
+    struct fid_mr *mr = f->all_mr ? f->all_mr : registered(f, memory, bytes, FI_REMOTE_READ);
+    if (!mr)
+        return MLT_ERR_SYSTEM;
+    bool virtual = f->all_mr || wants(f, FI_MR_VIRT_ADDR);
+    *window = (mlt_fabric_window){.address = virtual ? (uintptr_t)memory : 0,
+                                  .key = fi_mr_key(mr),
+                                  .handle = f->all_mr ? NULL : mr};
+    return MLT_OK;
+}
+
+void mlt_fabric_conceal(mlt_fabric *f, mlt_fabric_window *window)
+{
+    (void)f;
+    unregister(window->handle);
+    window->handle = NULL;
+}
+
+mlt_status mlt_fabric_read(mlt_fabric *f, uint64_t from, uint64_t address, uint64_t key,
+                           void *memory, uint64_t bytes, void *owner, char *why, size_t why_size)
+{
+    op *o = f->free_reads;
+    if (!o)
+        return MLT_PENDING;
+    if (!register_own(f, memory, bytes, FI_READ, &o->mr)) {
+        snprintf(why, why_size, "%s: memory cannot be registered; `ulimit -l` may set a limit",
+                 mlt_fabric_name(f));
+        return MLT_ERR_SYSTEM;
+    }
+    o->owner = owner;
+    mlt_status status = verdict(
+        f, fi_read(f->ep, memory, bytes, o->mr ? fi_mr_desc(o->mr) : NULL, from, address, key, o),
+        "fi_read", why, why_size);
+    if (status == MLT_OK) {
+        f->free_reads = o->next;
+    } else {
+        unregister(o->mr);
+        o->mr = NULL;
+    }
+    return status;
+}
+
+static void end_read(mlt_fabric *f, op *o)
+{
+    unregister(o->mr);
+    o->mr = NULL;
+    o->next = f->free_reads;
+    f->free_reads = o;
+}
+
+// ---- What happened
+
+static void refill(mlt_fabric *f, room *r)
+{
+    if (!r->full || r->packets)
+        return;
+    int error = post_room(f, r);
+    if (error)
+        mlt_fatal("%s: fi_recvmsg fails: %s", mlt_fabric_name(f), f->ofi->strerror(-error));
+}
+
+// False: there is nothing to tell.
+static bool tell(mlt_fabric *f, const struct fi_cq_data_entry *entry, mlt_fabric_event *event)
+{
+    op *o = entry->op_context;
+    if (!o)
+        return false;
+    if (o->kind == OP_SEND) {
+        f->free_packets[f->free_count++] = o->index;
+        return false;
+    }
+    if (o->kind == OP_READ) {
+        *event = (mlt_fabric_event){.kind = MLT_FABRIC_READ, .owner = o->owner};
+        end_read(f, o);
+        return true;
+    }
+    room *r = &f->rooms[o->index];
+    r->full |= (entry->flags & FI_MULTI_RECV) != 0;
+    if (!(entry->flags & FI_RECV)) {
+        refill(f, r);
+        return false;
+    }
+    r->packets++;
+    *event = (mlt_fabric_event){.kind = MLT_FABRIC_CAME,
+                                .packet = entry->buf,
+                                .bytes = (uint32_t)entry->len,
+                                .room = o->index};
+    return true;
+}
+
+static MLT_COLD bool tell_error(mlt_fabric *f, mlt_fabric_event *event)
+{
+    struct fi_cq_err_entry entry = {0};
+    if (fi_cq_readerr(f->cq, &entry, 0) != 1 || !entry.op_context)
+        return false;
+    op *o = entry.op_context;
+    *event = (mlt_fabric_event){.kind = MLT_FABRIC_FAILED, .owner = o->owner, .error = entry.err};
+    if (o->kind == OP_SEND) {
+        f->free_packets[f->free_count++] = o->index;
+    } else if (o->kind == OP_READ) {
+        event->kind = MLT_FABRIC_READ_FAILED;
+        end_read(f, o);
+    } else {
+        f->rooms[o->index].full = true;
+        if (entry.err != FI_ECANCELED)
+            refill(f, &f->rooms[o->index]);
+        return false;
+    }
+    return true;
+}
+
+uint32_t mlt_fabric_poll(mlt_fabric *f, mlt_fabric_event *events, uint32_t most)
+{
+    struct fi_cq_data_entry entries[BATCH];
+    ssize_t n = fi_cq_read(f->cq, entries, most < BATCH ? most : BATCH);
+    uint32_t count = 0;
+    for (ssize_t i = 0; i < n; i++)
+        count += tell(f, &entries[i], &events[count]);
+    if (MLT_UNLIKELY(n == -FI_EAVAIL) && most)
+        count += tell_error(f, &events[0]);
+    return count;
+}
+
+void mlt_fabric_release(mlt_fabric *f, const mlt_fabric_event *event)
+{
+    room *r = &f->rooms[event->room];
+    r->packets--;
+    refill(f, r);
+}
+
+const char *mlt_fabric_error(const mlt_fabric *f, int error)
+{
+    return f->ofi->strerror(error);
+}
+
+int mlt_fabric_fd(const mlt_fabric *f)
+{
+    return f->fd;
+}
+
+bool mlt_fabric_may_sleep(mlt_fabric *f)
+{
+    struct fid *fids[] = {&f->cq->fid};
+    return f->fd < 0 || fi_trywait(f->fabric, fids, 1) == 0;
+}

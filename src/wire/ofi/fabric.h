@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An endpoint of libfabric for a process: packets in order to other endpoints, and reading their
+// memory. libfabric.so.1 is loaded by the first call that wants it, and where it is missing, or was
+// missing when Millet was built (none.c), these calls say so.
+//
+// One thread at a time calls the functions of a fabric: the providers are told so (FI_THREAD_DOMAIN)
+// and take no locks of their own. None blocks.
+//
+// Packets to one endpoint arrive once and in order (FI_ORDER_SAS). Memory is bounded: so many packets
+// are on their way at most, and so many bytes wait to be taken; whoever sends more is held up by the
+// provider (FI_RM_ENABLED), so users keep count of what their peers have taken.
+#ifndef MLT_WIRE_OFI_FABRIC_H
+#define MLT_WIRE_OFI_FABRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+typedef struct mlt_fabric mlt_fabric;
+
+// What the setting MILLET_FABRIC asks for: tcp, auto, ofi, ofi:PROVIDER.
+typedef struct mlt_fabric_choice {
+    bool wanted;       // false: tcp
+    bool demanded;     // ofi: without it the job must not run
+    char provider[48]; // "": one of those that are worth it
+} mlt_fabric_choice;
+
+// MLT_ERR_INVALID: it is none of them.
+mlt_status mlt_fabric_choose(const char *text, mlt_fabric_choice *choice) MLT_MUST_CHECK;
+
+enum {
+    MLT_FABRIC_PACKET = 16 << 10, // bytes of the largest packet
+    MLT_FABRIC_ADDRESS = 256,     // ... of the longest address
+    MLT_FABRIC_NAME = 48,
+};
+
+// NULL, and why[] says why.
+mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t why_size);
+void mlt_fabric_close(mlt_fabric *fabric);
+
+// "tcp;ofi_rxm"; the same on both sides of a pair, or they cannot talk.
+const char *mlt_fabric_name(const mlt_fabric *fabric);
+
+// Its own address. Returns its length.
+uint32_t mlt_fabric_address(const mlt_fabric *fabric, unsigned char out[MLT_FABRIC_ADDRESS]);
+
+// Another endpoint, by its address: a number for it. MLT_ERR_SYSTEM: why.
+mlt_status mlt_fabric_meet(mlt_fabric *fabric, const unsigned char *address, uint64_t *number,
+                           char *why, size_t why_size) MLT_MUST_CHECK;
+
+// ---- Packets
+
+// Room for one, of MLT_FABRIC_PACKET bytes, at a multiple of 64; NULL: too many are on their way. It
+// is the caller's until it is sent or given back.
+unsigned char *mlt_fabric_packet(mlt_fabric *fabric);
+void mlt_fabric_give_back(mlt_fabric *fabric, unsigned char *packet);
+
+// MLT_OK: the packet is the fabric's from now on. If that fails later, MLT_FABRIC_FAILED has the
+// owner. MLT_PENDING: not now, the packet is still the caller's. MLT_ERR_SYSTEM: never; why.
+mlt_status mlt_fabric_send(mlt_fabric *fabric, uint64_t to, unsigned char *packet, uint32_t bytes,
+                           void *owner, char *why, size_t why_size) MLT_MUST_CHECK;
+
+// ---- Memory
+
+// Memory that others may read.
+typedef struct mlt_fabric_window {
+    uint64_t address, key; // by which they do
+    void *handle;          // the fabric's
+} mlt_fabric_window;
+
+// Whether there is reading at all.
+bool mlt_fabric_reads(const mlt_fabric *fabric);
+
+// MLT_ERR_SYSTEM: the provider refuses it. A window is closed when nobody reads from it any more, and
+// before the memory is freed: registrations are not kept, because memory that was freed and mapped
+// again would be read as it was. (Providers that keep them watch what the program frees.)
+mlt_status mlt_fabric_expose(mlt_fabric *fabric, const void *memory, uint64_t bytes,
+                             mlt_fabric_window *window) MLT_MUST_CHECK;
+void mlt_fabric_conceal(mlt_fabric *fabric, mlt_fabric_window *window);
+
+// As mlt_fabric_send; MLT_FABRIC_READ tells when it is there.
+mlt_status mlt_fabric_read(mlt_fabric *fabric, uint64_t from, uint64_t address, uint64_t key,
+                           void *memory, uint64_t bytes, void *owner, char *why,
+                           size_t why_size) MLT_MUST_CHECK;
+
+// ---- What happened
+
+typedef struct mlt_fabric_event {
+    enum {
+        MLT_FABRIC_CAME,
+        MLT_FABRIC_READ,
+        MLT_FABRIC_FAILED,
+        MLT_FABRIC_READ_FAILED,
+    } kind;
+    uint32_t bytes;
+    unsigned char *packet; // CAME: valid until it is released
+    void *owner;           // all others; NULL: nobody's
+    uint32_t room;         // CAME: for mlt_fabric_release
+    int error;             // FAILED: mlt_fabric_error
+} mlt_fabric_event;
+
+// Makes progress. Returns how many events.
+uint32_t mlt_fabric_poll(mlt_fabric *fabric, mlt_fabric_event *events, uint32_t most);
+void mlt_fabric_release(mlt_fabric *fabric, const mlt_fabric_event *event);
+const char *mlt_fabric_error(const mlt_fabric *fabric, int error);
+
+// The descriptor that can be read when there is something to poll for; -1: the provider has none, so
+// somebody has to poll from time to time.
+int mlt_fabric_fd(const mlt_fabric *fabric);
+// Before a sleep on it. False: there is something to poll for.
+bool mlt_fabric_may_sleep(mlt_fabric *fabric);
+
+// ---- For people
+
+// Each provider of this host, a line each: whether it would be taken, and why (not).
+void mlt_fabric_list(FILE *out, const mlt_fabric_choice *choice);
+
+#endif

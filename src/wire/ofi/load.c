@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire/ofi/load.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+// Libraries of Omni-Path, on which libfabric may depend, take over signals when they are loaded, to
+// write files about crashes. These variables keep them from it; the program does not see them.
+static void *open_library(void)
+{
+    static const char *const calm[] = {"HFI_NO_BACKTRACE", "IPATH_NO_BACKTRACE"};
+    bool mine[2];
+    for (int i = 0; i < 2; i++)
+        mine[i] = !getenv(calm[i]) && setenv(calm[i], "1", 0) == 0;
+    void *object = dlopen(MLT_OFI_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; i < 2; i++)
+        if (mine[i])
+            unsetenv(calm[i]);
+    return object;
+}
+
+static mlt_status load(mlt_ofi *out, char *why, size_t why_size)
+{
+    const struct {
+        const char *name;
+        size_t place; // in mlt_ofi
+    } wanted[] = {
+        {"fi_getinfo", offsetof(mlt_ofi, getinfo)},   {"fi_freeinfo", offsetof(mlt_ofi, freeinfo)},
+        {"fi_dupinfo", offsetof(mlt_ofi, dupinfo)},   {"fi_fabric", offsetof(mlt_ofi, fabric)},
+        {"fi_strerror", offsetof(mlt_ofi, strerror)}, {"fi_version", offsetof(mlt_ofi, version)},
+    };
+    void *object = open_library();
+    if (!object) {
+        snprintf(why, why_size, "libfabric is not there (Debian: apt install libfabric1): %s",
+                 dlerror());
+        return MLT_ERR_UNSUPPORTED;
+    }
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        void *found = dlsym(object, wanted[i].name);
+        if (!found) {
+            snprintf(why, why_size, "%s is not the libfabric that Millet knows: %s is missing",
+                     MLT_OFI_LIBRARY, wanted[i].name);
+            dlclose(object);
+            return MLT_ERR_UNSUPPORTED;
+        }
+        memcpy((char *)out + wanted[i].place, &found, sizeof found);
+    }
+    return MLT_OK;
+}
+
+const mlt_ofi *mlt_ofi_load(char *why, size_t why_size)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static mlt_ofi ofi;
+    static bool loaded;
+    pthread_mutex_lock(&lock);
+    if (!loaded)
+        loaded = load(&ofi, why, why_size) == MLT_OK;
+    pthread_mutex_unlock(&lock);
+    return loaded ? &ofi : NULL;
+}
+
+// FI_RMA is asked for in a second round, without which the first would leave out whoever has none.
+static struct fi_info *hints_for(const mlt_ofi *ofi, const char *provider, uint64_t caps)
+{
+    struct fi_info *hints = ofi->dupinfo(NULL); // what fi_allocinfo is
+    if (!hints)
+        return NULL;
+    hints->caps = FI_MSG | FI_MULTI_RECV | caps;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->domain_attr->av_type = FI_AV_TABLE;
+    hints->domain_attr->mr_mode =
+        FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+    hints->fabric_attr->prov_name = *provider ? strdup(provider) : NULL; // freeinfo frees it
+    return hints;
+}
+
+struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const char *provider, char *why, size_t why_size)
+{
+    struct fi_info *list = NULL;
+    int error = 0;
+    static const uint64_t rounds[] = {FI_RMA, 0};
+    for (int i = 0; i < 2 && !list; i++) {
+        struct fi_info *hints = hints_for(ofi, provider, rounds[i]);
+        if (!hints)
+            break;
+        error = ofi->getinfo(FI_VERSION(1, 9), NULL, NULL, 0, hints, &list);
+        ofi->freeinfo(hints);
+        if (error)
+            list = NULL;
+    }
+    if (!list)
+        snprintf(why, why_size,
+                 "libfabric has no provider%s%s here that sends reliably and in order (%s)",
+                 *provider ? " " : "", provider, ofi->strerror(-error));
+    return list;
+}
+
+const char *mlt_ofi_lacks(const struct fi_info *info)
+{
+    if (info->ep_attr->max_msg_size < MLT_FABRIC_PACKET)
+        return "its messages are too short";
+    if (!(info->tx_attr->msg_order & FI_ORDER_SAS))
+        return "it does not keep the order";
+    if (info->domain_attr->resource_mgmt != FI_RM_ENABLED)
+        return "it does not hold up senders";
+    if (info->mode & ~(FI_CONTEXT | FI_CONTEXT2))
+        return "it has demands that Millet does not meet";
+    if (info->src_addrlen > MLT_FABRIC_ADDRESS)
+        return "its addresses are too long";
+    return NULL;
+}
+
+bool mlt_ofi_has_devices(void)
+{
+    static const char *const lists[] = {"/sys/class/infiniband/*", "/sys/class/cxi*/*"};
+    bool any = false;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists && !any; i++) {
+        glob_t found = {0};
+        any = glob(lists[i], GLOB_NOSORT, NULL, &found) == 0;
+        globfree(&found);
+    }
+    return any;
+}
+
+bool mlt_ofi_is_worthy(const struct fi_info *info)
+{
+    static const char *const worthy[] = {"efa", "cxi", "psm2", "psm3", "opx", "verbs"};
+    for (size_t i = 0; i < sizeof worthy / sizeof *worthy; i++)
+        if (strncmp(info->fabric_attr->prov_name, worthy[i], strlen(worthy[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool is_loopback(const struct fi_info *info)
+{
+    return info->domain_attr->name && strcmp(info->domain_attr->name, "lo") == 0;
+}
+
+const struct fi_info *mlt_ofi_best(const struct fi_info *list, const mlt_fabric_choice *choice)
+{
+    const struct fi_info *best = NULL;
+    for (const struct fi_info *info = list; info; info = info->next) {
+        if (mlt_ofi_lacks(info) || (!*choice->provider && !mlt_ofi_is_worthy(info)))
+            continue;
+        if (!best || (is_loopback(best) && !is_loopback(info)))
+            best = info;
+    }
+    return best;
+}

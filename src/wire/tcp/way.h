@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The second way of a pair: frames go as packets of a fabric (wire/ofi/fabric.h) instead of bytes of
+// the connection. The connection stays: it is how both sides know that the other one lives, has
+// ended or is lost, and how they have learnt of each other.
+//
+//     A                          connection                        B
+//       OFFER: endpoint, nonce for B's packets    -->
+//                                                 <--   OFFER: endpoint, nonce for A's packets
+//                                 fabric
+//       HELLO                                     -->
+//                                                 <--   CONTROL: one packet of yours was taken
+//                                connection
+//       SWITCH: the last frame that comes here    -->
+//                                 fabric
+//       frames                                    -->
+//
+// Each direction switches on its own, when the way was proven: whatever fails before leaves the pair
+// with its connection. After it, a failure of the fabric is a lost connection. Packets that come
+// before SWITCH was read wait for it, so the order is kept.
+//
+// Every packet begins with a tcp_packet: the nonce that its receiver has chosen for this pair, which
+// only the other end of the greeted connection knows, the sender's process, and how many packets the
+// sender has taken. At most 32 are under way. Frames are not cut, but for data that come
+// from the user's memory (LONG), which may go on in the next packet.
+//
+// Data that their receiver has named (DATA) are read by it from the sender's memory (FETCH), if both
+// fabrics can: the frame has their address, and when they are there CONTROL counts them, which
+// is counted as messages are (wire->sent), since it wakes whoever waits for them.
+#ifndef MLT_WIRE_TCP_WAY_H
+#define MLT_WIRE_TCP_WAY_H
+
+#include "wire/tcp/tcp_int.h"
+
+// ---- the house's
+
+// Opens the fabric that the setting asks for, if it does.
+void mlt_way_enter(tcp_house *house);
+void mlt_way_leave(tcp_house *house);
+
+// Takes what came by the fabric. True: there was something.
+bool mlt_way_poll(tcp_worker *me, const mlt_wire_taker *taker, bool *enough);
+
+// As mlt_way_poll, but what came waits for the next look, and the worker is woken for it.
+void mlt_way_patrol(tcp_worker *me);
+
+// The descriptor to sleep on, or -1; and whether that is allowed.
+int mlt_way_fd(const tcp_house *house);
+bool mlt_way_may_sleep(tcp_worker *me);
+
+// Nothing is read into the worker's memory any more.
+void mlt_way_withdraw(tcp_worker *me);
+
+// ---- the pair's
+
+tcp_way *mlt_way_new(tcp_house *house); // NULL: there is no fabric
+void mlt_way_free(tcp_way *way);
+
+// It has its first connection, which does not encrypt: an offer is to be written.
+void mlt_way_offer(tcp_pair *pair);
+
+// What is to be written to the connection before anything else. False: there was no room for all.
+bool mlt_way_write_control(tcp_pair *pair, tcp_link *link);
+
+// At the end of a frame: switches if the way is proven. True: from now on mlt_way_write writes.
+bool mlt_way_switch(tcp_pair *pair, tcp_link *link);
+bool mlt_way_is_out(const tcp_pair *pair); // that has happened
+bool mlt_way_is_in(const tcp_pair *pair);  // the other side has done so
+bool mlt_way_write(tcp_pair *pair);        // inside the pair's lock; true: something has left
+// Around dropping what a pair that is gone was to send.
+void mlt_way_begin_drop(tcp_pair *pair);
+void mlt_way_end_drop(tcp_pair *pair);
+
+// What came by the connection.
+void mlt_way_heard_offer(tcp_pair *pair, const mlt_wire_frame *frame);
+void mlt_way_heard_switch(tcp_pair *pair);
+
+// What came by the fabric: data that are to be read into that memory (NULL: nobody wants them).
+void mlt_way_fetch(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
+                   unsigned char *land);
+
+// The end mark. Whether it, and everything before it, was taken by the other side.
+void mlt_way_write_mark(tcp_pair *pair);
+bool mlt_way_is_settled(const tcp_pair *pair);
+
+#endif
