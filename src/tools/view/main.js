@@ -12,7 +12,7 @@ class App {
   constructor({ states, runs }) {
     this.states = states;
     this.runs = runs;
-    this.view = { run: runs[0], t0: 0, t1: runs[0].length, r0: 0, r1: runs[0].ranks, rank: null, call: null, pair: null, path: false };
+    this.view = { run: runs[0], t0: 0, t1: runs[0].length, r0: 0, r1: runs[0].ranks, rank: null, call: null, pair: null, path: false, moment: null };
     this.tab = "why";
     this.timeline = new Timeline(byId("time"), byId("area"), this.view);
     this.wanted = false;
@@ -100,11 +100,19 @@ class App {
     this.select(rank);
   }
 
-  selectCall(rank, call) {
-    const c = this.run.rank(rank).call;
-    this.bring(rank, c.begin[call]);
+  selectCall(rank, call, time) { // time: of the call, if it is known
+    this.bring(rank, time);
     this.tab = "selection";
     this.select(rank, call);
+  }
+
+  // A piece has come from the server.
+  arrived(what) {
+    if (this.run.gone) this.say("millet view --serve has ended: what is not here yet cannot be shown");
+    const step = what === "call" ? this.stepping : null;
+    this.stepping = null;
+    if (what === "spans") this.ask(); else this.changed(what !== "find");
+    if (step) step();
   }
 
   setPair(pair) {
@@ -133,14 +141,11 @@ class App {
     const text = words.trim().toLowerCase(), run = this.run;
     const rank = text.match(/^(?:rank\s*)?(\d+)$/), long = text.match(/^>\s*([\d.]+)\s*(ns|us|ms|s)$/), tag = text.match(/^tag\s*(\d+)$/);
     if (rank) return { rank: Number(rank[1]) };
-    if (long) {
-      const ns = Number(long[1]) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[long[2]];
-      return { call: (c, i) => c.end[i] - c.begin[i] > ns };
-    }
-    if (tag) return { call: (c, i) => c.tag[i] === Number(tag[1]) };
+    if (long) return { longer: Math.floor(Number(long[1]) * { ns: 1, us: 1e3, ms: 1e6, s: 1e9 }[long[2]]) };
+    if (tag) return { tag: Number(tag[1]) };
     const causes = new Set(this.states.map((s, i) => s[0].toLowerCase().includes(text) ? i : -1).filter(i => i >= 0 && i < STATES.CAUSES));
     const fns = new Set(Object.keys(run.fns).filter(fn => run.name(fn).toLowerCase().includes(text)).map(Number));
-    return { call: (c, i) => fns.has(c.fn[i]), wait: (w, i) => causes.has(w.cause[i]), none: !fns.size && !causes.size };
+    return { fns, causes, none: !fns.size && !causes.size };
   }
 
   search(words) {
@@ -155,25 +160,43 @@ class App {
       return this.showRank(meaning.rank);
     }
     if (meaning.none) return this.say("nothing has that name");
-    if (!this.run.exact()) return this.say("too many calls for this page");
+    if (!this.run.exact()) return this.say("too many calls for this page: millet view --serve has them");
+    if (this.run.served) return this.findServed(words, meaning);
     this.findAll(meaning);
     this.next(1);
   }
 
-  findAll(meaning) {
+  findAll({ fns, causes, tag, longer }) {
     const most = 200000;
+    const wanted = tag !== undefined ? (c, i) => c.tag[i] === tag : longer !== undefined ? (c, i) => c.end[i] - c.begin[i] > longer : (c, i) => fns.has(c.fn[i]);
     for (let rank = 0; rank < this.run.ranks && this.matches.length < most; rank++) {
       const { call, wait } = this.run.rank(rank);
-      for (let i = 0; i < call.fn.length; i++) if (meaning.call(call, i)) this.matches.push([call.begin[i], rank, i]);
-      for (let i = 0; meaning.wait && i < wait.cause.length; i++) {
-        if (!meaning.wait(wait, i)) continue;
+      for (let i = 0; i < call.fn.length; i++) if (wanted(call, i)) this.matches.push([call.begin[i], rank, i]);
+      for (let i = 0; causes && i < wait.cause.length; i++) {
+        if (!causes.has(wait.cause[i])) continue;
         const inside = above(call.end, wait.begin[i]);
         this.matches.push([wait.begin[i], rank, inside < call.fn.length && call.begin[inside] <= wait.begin[i] ? inside : null, wait.end[i] - wait.begin[i]]);
       }
     }
-    // Of waits the longest comes first, of calls the earliest.
-    this.matches.sort((a, b) => a.length > 3 && b.length > 3 ? b[3] - a[3] : a[0] - b[0]);
+    this.sortMatches();
   }
+
+  findServed(words, { fns, causes, tag, longer }) {
+    this.say("searching");
+    const query = tag !== undefined ? { tag } : longer !== undefined ? { longer } : { fns: [...fns], causes: [...causes] };
+    this.run.ask("find/" + words, "find", query, reader => {
+      if (byId("search").value !== words) return; // another search has begun
+      for (let n = reader.number(); n > 0; n--) {
+        const begin = reader.number(), rank = reader.number(), call = reader.number(), cause = reader.number(), length = reader.number();
+        this.matches.push([begin, rank, call ? call - 1 : null, ...(cause ? [length] : [])]);
+      }
+      this.sortMatches();
+      this.next(1);
+    });
+  }
+
+  // Of waits the longest comes first, of calls the earliest.
+  sortMatches() { this.matches.sort((a, b) => a.length > 3 && b.length > 3 ? b[3] - a[3] : a[0] - b[0]); }
 
   next(by) {
     const n = this.matches ? this.matches.length : 0;
@@ -181,7 +204,7 @@ class App {
     this.match = (this.match + by + n) % n;
     const [time, rank, call] = this.matches[this.match];
     this.say(`${this.match + 1} of ${showCount(n)}`);
-    if (call === null) this.showRank(rank, time); else this.selectCall(rank, call);
+    if (call === null) this.showRank(rank, time); else this.selectCall(rank, call, time);
   }
 
   say(text) { byId("found").textContent = text; }
@@ -228,6 +251,7 @@ class App {
     if (v.call !== null) parts.call = v.call;
     if (v.pair) parts.pair = v.pair.join("-");
     if (v.path) parts.path = 1;
+    if (v.moment !== null) parts.moment = Math.round(v.moment);
     if (this.theme) parts.theme = this.theme;
     history.replaceState(null, "", "#" + new URLSearchParams(parts));
   }
@@ -244,7 +268,8 @@ class App {
     if (PANELS[link.get("tab")]) this.tab = link.get("tab");
     const rank = Number(link.get("rank")), call = Number(link.get("call"));
     if (link.has("rank") && rank >= 0 && rank < v.run.ranks) v.rank = rank;
-    if (v.rank !== null && link.has("call") && v.run.exact() && call < v.run.rank(rank).call.fn.length) v.call = call;
+    if (v.rank !== null && link.has("call") && v.run.exact() && (v.run.served || v.run.call(rank, call))) v.call = call;
+    if (link.has("moment")) v.moment = Number(link.get("moment"));
     if (link.has("pair") && two("pair").length === 3) v.pair = two("pair");
     if (link.has("path")) v.path = true;
     byId("path").setAttribute("aria-pressed", v.path);
@@ -266,7 +291,7 @@ class App {
   }
 
   describeAt(rank, time) {
-    const t = this.timeline, at = t.at(this.run, rank, time), lines = [`rank ${rank} at ${showTime(time)}`];
+    const t = this.timeline, at = t.at(rank, time), lines = [`rank ${rank} at ${showTime(time)}`];
     if (!at) {
       const c = t.cell(this.run, rank, time);
       if (c.count > 1) lines[0] = `ranks ${c.from} to ${Math.min(this.run.ranks, c.from + c.count) - 1} at ${showTime(time)}`;
@@ -274,7 +299,7 @@ class App {
       if (c.two !== c.one) lines.push(`then ${this.states[c.two][0]}`);
       return lines.join("\n");
     }
-    const { call: c, wait: w } = at.all;
+    const { call: c, wait: w } = at.part || {};
     if (at.call !== null) {
       const i = at.call;
       lines.push(`${this.run.name(c.fn[i])}: ${showTime(c.end[i] - c.begin[i])}` + (c.peer[i] >= 0 ? `, peer ${c.peer[i]}` : "") +
@@ -290,10 +315,10 @@ class App {
   click(x, y, zoom) {
     const t = this.timeline, rank = t.rankAt(y), time = t.timeAt(x);
     if (rank < 0 || rank >= this.run.ranks) return;
-    const at = x < GUTTER ? null : t.at(this.run, rank, time);
+    const at = x < GUTTER ? null : t.at(rank, time);
     if (at && at.call !== null) {
-      this.selectCall(rank, at.call);
-      if (zoom) this.showCall(at.all.call, at.call);
+      this.selectCall(rank, at.index, Math.max(at.part.call.begin[at.call], this.view.t0));
+      if (zoom) this.showCall(at.part.call, at.call);
     } else {
       this.select(rank);
       if (zoom) this.zoomTime(0.25, time);
@@ -363,10 +388,18 @@ class App {
   }
 
   step(by) { // to the rank's next call
-    const { rank, call } = this.view, all = rank === null ? null : this.run.rank(rank);
-    if (!all || !all.call.fn.length) return;
-    const from = call === null ? above(all.call.end, this.view.t0) - (by > 0 ? 1 : 0) : call;
-    this.selectCall(rank, Math.min(all.call.fn.length - 1, Math.max(0, from + by)));
+    const { rank, call, t0 } = this.view;
+    if (rank === null || !this.run.exact()) return;
+    if (call === null) { // the first one in view
+      const parts = this.run.parts(rank, t0, this.view.t1);
+      if (!parts || !parts.length) return;
+      const from = parts[0].first + above(parts[0].call.end, t0) - (by > 0 ? 0 : 1);
+      if (from >= 0) this.selectCall(rank, from, undefined);
+    } else if (call + by >= 0) {
+      const next = this.run.call(rank, call + by), now = this.run.call(rank, call);
+      if (next) this.selectCall(rank, call + by, next.begin);
+      else if (this.run.served && now) this.stepping = () => this.step(by); // when it has come
+    }
   }
 
   key(key) {
@@ -393,6 +426,7 @@ class App {
     byId("keys").replaceChildren(element("h2", {}, "Keys"), table(["", ""], KEYS.map(([keys, what]) => ({
       cells: [element("span", {}, ...keys.split(", ").flatMap(k => [element("kbd", {}, k), " "])), what] }))),
       element("form", { method: "dialog" }, element("button", {}, "close")));
+    for (const run of this.runs) run.arrived = what => this.arrived(what);
     this.readLink();
     this.describe();
     this.showLegend();

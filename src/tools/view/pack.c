@@ -29,7 +29,7 @@ static void put_item(mlt_text *json, bool *more)
 
 // ---- numbers of as few bytes as they need
 
-static void put(mlt_text *data, uint64_t n)
+void mlt_pack_number(mlt_text *data, uint64_t n)
 {
     uint8_t bytes[10];
     size_t count = 0;
@@ -39,9 +39,9 @@ static void put(mlt_text *data, uint64_t n)
     mlt_text_put(data, bytes, count);
 }
 
-static void put_signed(mlt_text *data, int64_t n)
+void mlt_pack_signed(mlt_text *data, int64_t n)
 {
-    put(data, n < 0 ? ~((uint64_t)n << 1) : (uint64_t)n << 1);
+    mlt_pack_number(data, n < 0 ? ~((uint64_t)n << 1) : (uint64_t)n << 1);
 }
 
 static void put_u32(mlt_text *data, uint32_t n)
@@ -52,39 +52,51 @@ static void put_u32(mlt_text *data, uint32_t n)
 
 // ---- calls, waits, messages
 
+// Calls of a rank end in the order in which they begin, but for threads of it: then a few are missed.
+uint32_t mlt_pack_first(const mlt_story_rank *r, uint64_t time)
+{
+    uint32_t low = 0, high = r->call_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (r->calls[middle].end < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 void mlt_pack_rank(const mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end, mlt_text *data)
 {
     const mlt_story_rank *r = &c->story->ranks[rank];
     mlt_cause_part parts[MLT_CAUSE_PARTS];
     uint64_t last = 0;
-    for (uint32_t i = 0; i < r->call_count; i++) {
+    for (uint32_t i = mlt_pack_first(r, begin); i < r->call_count && r->calls[i].begin <= end;
+         i++) {
         const mlt_story_call *call = &r->calls[i];
-        if (call->end < begin || call->begin > end)
-            continue;
-        put(data, (uint64_t)call->fn + 1); // 0: the calls end
-        put(data, call->begin - last);
-        put(data, call->end - call->begin);
-        put_signed(data, call->peer);
-        put_signed(data, call->tag);
-        put(data, call->context);
-        put(data, call->bytes);
+        mlt_pack_number(data, (uint64_t)call->fn + 1); // 0: the calls end
+        mlt_pack_number(data, call->begin - last);
+        mlt_pack_number(data, call->end - call->begin);
+        mlt_pack_signed(data, call->peer);
+        mlt_pack_signed(data, call->tag);
+        mlt_pack_number(data, call->context);
+        mlt_pack_number(data, call->bytes);
         last = call->begin;
     }
-    put(data, 0);
+    mlt_pack_number(data, 0);
     last = 0;
-    for (uint32_t i = 0; i < r->wait_count; i++) {
-        int count = r->waits[i].end < begin || r->waits[i].begin > end
-                        ? 0
-                        : mlt_cause_parts(c, rank, &r->waits[i], parts);
+    for (uint32_t i = mlt_story_wait_after(r, begin); i < r->wait_count && r->waits[i].begin <= end;
+         i++) {
+        int count = mlt_cause_parts(c, rank, &r->waits[i], parts);
         for (int p = 0; p < count; p++) {
-            put(data, (uint64_t)parts[p].cause + 1); // 0: the waits end
-            put(data, parts[p].begin - last);
-            put(data, parts[p].end - parts[p].begin);
-            put_signed(data, parts[p].rank);
+            mlt_pack_number(data, (uint64_t)parts[p].cause + 1); // 0: the waits end
+            mlt_pack_number(data, parts[p].begin - last);
+            mlt_pack_number(data, parts[p].end - parts[p].begin);
+            mlt_pack_signed(data, parts[p].rank);
             last = parts[p].begin;
         }
     }
-    put(data, 0);
+    mlt_pack_number(data, 0);
 }
 
 static void pack_spans(const mlt_causes *c, uint64_t most, mlt_text *json, mlt_text *data)
@@ -125,17 +137,17 @@ static uint8_t *find_awaited(const mlt_story *s, uint64_t *count)
     return awaited;
 }
 
-static void put_message(const mlt_story_message *m, uint64_t *last, mlt_text *data)
+void mlt_pack_message(const mlt_story_message *m, uint64_t *last, mlt_text *data)
 {
     bool sent = m->sent != MLT_STORY_UNKNOWN, matched = m->matched != MLT_STORY_UNKNOWN;
     uint64_t time = matched ? m->matched : m->sent;
-    put(data, (uint64_t)m->from << 2 | (uint64_t)sent << 1 | matched);
-    put(data, m->to);
-    put_signed(data, (int64_t)(time - *last));
-    put_signed(data, sent ? (int64_t)(time - m->sent) : 0);
-    put(data, m->bytes);
-    put_signed(data, m->tag);
-    put(data, m->context);
+    mlt_pack_number(data, (uint64_t)m->from << 2 | (uint64_t)sent << 1 | matched);
+    mlt_pack_number(data, m->to);
+    mlt_pack_signed(data, (int64_t)(time - *last));
+    mlt_pack_signed(data, sent ? (int64_t)(time - m->sent) : 0);
+    mlt_pack_number(data, m->bytes);
+    mlt_pack_signed(data, m->tag);
+    mlt_pack_number(data, m->context);
     *last = time;
 }
 
@@ -144,12 +156,11 @@ static void pack_messages(const mlt_story *s, uint64_t most, mlt_text *json, mlt
     uint64_t awaited_count, last = 0, count = 0, turn = 0;
     uint8_t *awaited = find_awaited(s, &awaited_count);
     bool all = s->message_count <= most;
-    uint64_t every =
-        all || awaited_count <= most ? 1 : (awaited_count + most - 1) / (most ? most : 1);
+    uint64_t every = all || awaited_count <= most || !most ? 1 : (awaited_count + most - 1) / most;
     size_t at = data->length;
     for (uint64_t i = 0; i < s->message_count; i++)
-        if (all || (awaited[i] && turn++ % every == 0)) {
-            put_message(&s->messages[i], &last, data);
+        if (all || (most && awaited[i] && turn++ % every == 0)) {
+            mlt_pack_message(&s->messages[i], &last, data);
             count++;
         }
     mlt_text_add(json, ",\n\"messages\":{\"all\":%" PRIu64 ",\"count\":%" PRIu64 ",\"at\":%zu}",

@@ -9,12 +9,22 @@
 
 typedef struct mlt_pack_limits {
     uint64_t spans;    // calls and waits: above, the page has none, or asks a server for them
-    uint64_t messages; // above, it has those that ended a wait, or some of these
+    uint64_t messages; // above, it has those that ended a wait, or some of these; 0: none
 } mlt_pack_limits;
 
 // Adds to both. What `json` says of places in the data counts from its begin.
 void mlt_pack_run(const mlt_causes *causes, const char *name, const mlt_pack_limits *limits,
                   mlt_text *json, mlt_text *data);
+
+// Numbers of as few bytes as they need.
+void mlt_pack_number(mlt_text *data, uint64_t number);
+void mlt_pack_signed(mlt_text *data, int64_t number);
+
+// A message; *last is its time, from which the next one counts.
+void mlt_pack_message(const mlt_story_message *message, uint64_t *last, mlt_text *data);
+
+// The first call of a rank that ends at a time or later; call_count if none does.
+uint32_t mlt_pack_first(const mlt_story_rank *rank, uint64_t time);
 
 // The calls and waits of a rank that are there between two times, as the data have them.
 void mlt_pack_rank(const mlt_causes *causes, uint32_t rank, uint64_t begin, uint64_t end,

@@ -149,23 +149,23 @@ function panelSelection(app) {
   const worker = run.worker(rank);
   const out = [element("h2", {}, "rank " + rank + (worker ? `, worker ${worker[0]} on ${worker[1]}, process ${worker[2]}` : ""))];
   if (call !== null) {
-    const { call: c, wait: w } = run.rank(rank), begin = c.begin[call], end = c.end[call];
-    const facts = [["call", run.name(c.fn[call])], ["from", showTime(begin)], ["took", showTime(end - begin)]];
-    if (c.peer[call] >= 0) facts.push(["peer or root", "rank " + c.peer[call] + " of its communicator"]);
-    if (c.tag[call] >= 0) facts.push(["tag", c.tag[call]]);
-    if (c.bytes[call] > 0) facts.push(["size", showBytes(c.bytes[call])]);
-    for (let i = above(w.end, begin); i < w.cause.length && w.begin[i] < end; i++)
-      facts.push([app.states[w.cause[i]][0], showTime(w.end[i] - w.begin[i]) + (w.rank[i] >= 0 ? ", rank " + w.rank[i] : "")]);
+    const c = run.call(rank, call);
+    if (!c) return [...out, element("p", { className: "soft" }, "The call is on its way.")];
+    const facts = [["call", run.name(c.fn)], ["from", showTime(c.begin)], ["took", showTime(c.end - c.begin)]];
+    if (c.peer >= 0) facts.push(["peer or root", "rank " + c.peer + " of its communicator"]);
+    if (c.tag >= 0) facts.push(["tag", c.tag]);
+    if (c.bytes > 0) facts.push(["size", showBytes(c.bytes)]);
+    for (const w of c.waits) facts.push([app.states[w.cause][0], showTime(w.end - w.begin) + (w.rank >= 0 ? ", rank " + w.rank : "")]);
     out.push(table(["", ""], facts.map(f => ({ cells: f.map(String) }))));
   }
-  const m = run.links(), found = app.timeline.arrows(run);
+  const { m, list: found } = run.selected(app.view);
   out.push(element("h2", {}, `Messages (${showCount(found.length)}${found.length >= ARROWS_MOST ? " or more" : ""}${call === null ? " in view" : ""})`));
   out.push(table(["from", "to", "sent", "on its way", "bytes", "tag"], found.slice(0, 200).map(i => ({
     cells: ["rank " + m.from[i], "rank " + m.to[i], isNaN(m.sent[i]) ? "?" : showTime(m.sent[i]),
             isNaN(m.matched[i]) ? "not received" : showTime(m.matched[i] - m.sent[i]), showBytes(m.bytes[i]), m.tag[i] > -1000 ? String(m.tag[i]) : "collective"],
     act: () => app.showRank(m.from[i] === rank ? m.to[i] : m.from[i], isNaN(m.sent[i]) ? m.matched[i] : m.sent[i]),
   }))));
-  if (run.messages.count < run.messages.all)
+  if (!run.served && run.messages.count < run.messages.all)
     out.push(element("p", { className: "soft" }, `The page has ${showCount(run.messages.count)} of ${showCount(run.messages.all)} messages: those that a rank waited for.`));
   return out;
 }

@@ -3,7 +3,7 @@
 // are drawn from cells of levels of detail; where these are wider than a pixel, from the calls and waits themselves.
 "use strict";
 
-const GUTTER = 104, AXIS = 22, ARROWS_MOST = 3000, EXACT_RANKS = 600;
+const GUTTER = 104, AXIS = 22, EXACT_RANKS = 600;
 
 // Okabe and Ito's colours and shades of them: told apart by the colour-blind, and by their lightness.
 const COLOURS = {
@@ -43,19 +43,31 @@ class Timeline {
   rankAt(y) { return Math.floor(this.state.r0 + y * this.scale / this.height * (this.state.r1 - this.state.r0)); }
   rankPixels() { return this.height / (this.state.r1 - this.state.r0); }
 
+  // Pixels that are written every time; made again only if the size changes.
+  image(context, width, height, name) {
+    if (!this[name] || this[name].width !== width || this[name].height !== height) {
+      this[name] = context.createImageData(width, height);
+      this[name].pixels = new Uint32Array(this[name].data.buffer);
+    }
+    return this[name];
+  }
+
   draw() {
     this.size();
-    const run = this.state.run, context = this.canvas.getContext("2d");
+    const run = this.state.run, context = this.canvas.getContext("2d", { alpha: false });
     const theme = document.documentElement.dataset.theme;
     this.colours = COLOURS[theme].map(packed);
     this.names = COLOURS[theme];
-    const image = context.createImageData(this.width, this.height);
-    this.pixels = new Uint32Array(image.data.buffer);
+    const image = this.image(context, this.width, this.height, "lines");
+    this.pixels = image.pixels;
     this.pixels.fill(this.colours[STATES.OUTSIDE]);
-    this.sums = new Float32Array(this.width * 16);
+    if (!this.sums || this.sums.length !== this.width * 16) this.sums = new Float32Array(this.width * 16); else this.sums.fill(0);
     const level = run.level(this.rankPixels(), 2 * this.scale);
     const slice = run.length / 2 ** level.log / (this.state.t1 - this.state.t0) * this.width;
-    this.isExact = run.exact() && level.shift === 0 && slice > 1.5 && this.state.r1 - this.state.r0 <= EXACT_RANKS;
+    this.exact = null;
+    if (run.exact() && this.rankPixels() >= 2 * this.scale && (slice > 1.5 || level.shift > 0) && this.state.r1 - this.state.r0 <= EXACT_RANKS)
+      this.exact = this.parts(run);
+    this.isExact = this.exact !== null;
     if (this.isExact) this.paintExact(run); else this.paintCells(run, level, slice);
     const style = getComputedStyle(document.documentElement), colour = name => style.getPropertyValue(name).trim();
     context.fillStyle = colour("--back");
@@ -72,19 +84,30 @@ class Timeline {
     this.drawArrows(context, run, colour);
     this.drawSelection(context, run, colour);
     context.restore();
+    this.drawMoment(context, colour);
     this.drawMeasure(context, colour);
     this.drawArea(colour);
+  }
+
+  // Calls and waits of all ranks in view; null: not all of them are there.
+  parts(run) {
+    const { t0, t1, r0, r1 } = this.state, found = new Map();
+    let whole = true;
+    for (let rank = Math.max(0, Math.floor(r0)); rank < Math.min(run.ranks, Math.ceil(r1)); rank++) {
+      const parts = run.parts(rank, t0, t1);
+      if (parts) found.set(rank, parts); else whole = false; // the others are asked for, too
+    }
+    return whole ? found : null;
   }
 
   // ---- cells
 
   paintCells(run, level, slice) {
-    let up = 0, slices = 2 ** level.log, at = level.at;
+    let slices = 2 ** level.log, at = level.at;
     while (slice * 2 <= 1 && slices > 1) { // two slices in a pixel: the next ones are as long as both
       at += 2 * level.rows * slices;
       slices /= 2;
       slice *= 2;
-      up++;
     }
     const { t0, t1, r0, r1 } = this.state, column = new Int32Array(this.width);
     for (let x = 0; x < this.width; x++) {
@@ -92,76 +115,100 @@ class Timeline {
       column[x] = time < 0 || time >= run.length ? -1 : Math.min(slices - 1, Math.floor(time / run.length * slices));
     }
     const group = 2 ** level.shift, first = Math.max(0, Math.floor(r0 / group)), last = Math.min(level.rows, Math.ceil(r1 / group));
-    for (let row = first; row < last; row++)
-      this.paintRow(run, row * group, Math.min(run.ranks, (row + 1) * group), at + 2 * row * slices, column);
+    const lower = new Uint32Array(this.width), upper = new Uint32Array(this.width), split = new Int32Array(this.width);
+    for (let row = first; row < last; row++) {
+      const [top, bottom] = this.rows(row * group, Math.min(run.ranks, (row + 1) * group));
+      this.readRow(run, Math.min(run.ranks, (row + 1) * group) - row * group, at + 2 * row * slices, column, top, bottom, lower, upper, split);
+      this.paintRow(top, bottom, lower, upper, split);
+    }
   }
 
-  paintRow(run, from, to, at, column) {
+  // From which line of pixels to which one the ranks are drawn.
+  rows(from, to) {
     const top = Math.max(0, Math.round(this.y(from)));
-    let bottom = Math.min(this.height, Math.max(Math.round(this.y(to)), Math.round(this.y(from)) + 1));
-    if (bottom - top >= 6 * this.scale) bottom -= 1;
-    const { pixels, width, colours, sums } = this, bytes = run.bytes, ranks = to - from;
+    const bottom = Math.min(this.height, Math.max(Math.round(this.y(to)), Math.round(this.y(from)) + 1));
+    return [top, bottom - top >= 6 * this.scale ? bottom - 1 : bottom];
+  }
+
+  readRow(run, ranks, at, column, top, bottom, lower, upper, split) {
+    const { width, colours, sums } = this, bytes = run.bytes, outside = colours[STATES.OUTSIDE], flat = bottom - top < 4;
     for (let x = 0; x < width; x++) {
-      if (column[x] < 0) continue;
+      if (column[x] < 0) {
+        lower[x] = outside;
+        split[x] = top;
+        continue;
+      }
       const states = bytes[at + 2 * column[x]], share = bytes[at + 2 * column[x] + 1] / 255;
       const one = states & 15, two = states >> 4;
       sums[16 * x + one] += ranks * share;
       sums[16 * x + two] += ranks * (1 - share);
-      const split = bottom - top < 4 ? top : Math.round(top + (bottom - top) * (1 - share));
-      for (let y = top, p = top * width + x; y < bottom; y++, p += width) pixels[p] = colours[y < split ? two : one];
+      lower[x] = colours[one];
+      upper[x] = colours[two];
+      split[x] = flat ? top : Math.round(top + (bottom - top) * (1 - share));
+    }
+  }
+
+  // Line after line, as they lie in memory.
+  paintRow(top, bottom, lower, upper, split) {
+    const { pixels, width } = this;
+    let most = top;
+    for (let x = 0; x < width; x++) if (split[x] > most) most = split[x];
+    for (let y = top; y < bottom; y++) {
+      const p = y * width;
+      if (y >= most) pixels.set(lower, p);
+      else for (let x = 0; x < width; x++) pixels[p + x] = y < split[x] ? upper[x] : lower[x];
     }
   }
 
   // ---- calls and waits
 
   paintExact(run) {
-    const { t0, t1, r0, r1 } = this.state, perPixel = (t1 - t0) / this.width;
+    const { t0, t1 } = this.state, perPixel = (t1 - t0) / this.width;
     const states = new Uint8Array(this.width);
-    for (let rank = Math.max(0, Math.floor(r0)); rank < Math.min(run.ranks, Math.ceil(r1)); rank++) {
-      const all = run.rank(rank), { call, wait } = all;
+    const fill = (from, to, state) => {
+      const a = Math.max(0, Math.floor((from - t0) / perPixel)), b = Math.min(this.width, Math.max(Math.floor((to - t0) / perPixel), a + 1));
+      if (to >= t0 && from <= t1) states.fill(state, a, b);
+    };
+    for (const [rank, parts] of this.exact) {
       states.fill(STATES.OUTSIDE);
-      const begin = Math.min(call.begin.length ? call.begin[0] : Infinity, wait.begin.length ? wait.begin[0] : Infinity);
-      const end = Math.max(call.end.length ? call.end[call.end.length - 1] : 0, wait.end.length ? wait.end[wait.end.length - 1] : 0);
-      const fill = (from, to, state) => {
-        const a = Math.max(0, Math.floor((from - t0) / perPixel)), b = Math.min(this.width, Math.max(Math.floor((to - t0) / perPixel), a + 1));
-        if (to >= t0 && from <= t1) states.fill(state, a, b);
-      };
-      fill(begin, end, STATES.COMPUTE);
-      for (let i = above(call.end, t0); i < call.fn.length && call.begin[i] < t1; i++) fill(call.begin[i], call.end[i], run.state(call.fn[i]));
-      for (let i = above(wait.end, t0); i < wait.cause.length && wait.begin[i] < t1; i++) fill(wait.begin[i], wait.end[i], wait.cause[i]);
+      if (parts.length && parts[0].end >= parts[0].begin) fill(parts[0].begin, parts[0].end, STATES.COMPUTE);
+      for (const { call } of parts)
+        for (let i = above(call.end, t0); i < call.fn.length && call.begin[i] < t1; i++) fill(call.begin[i], call.end[i], run.state(call.fn[i]));
+      for (const { wait } of parts)
+        for (let i = above(wait.end, t0); i < wait.cause.length && wait.begin[i] < t1; i++) fill(wait.begin[i], wait.end[i], wait.cause[i]);
       this.paintStates(rank, states);
     }
   }
 
   paintStates(rank, states) {
-    const top = Math.max(0, Math.round(this.y(rank)));
-    let bottom = Math.min(this.height, Math.max(Math.round(this.y(rank + 1)), top + 1));
-    if (bottom - top >= 6 * this.scale) bottom -= 1;
+    const [top, bottom] = this.rows(rank, rank + 1), line = new Uint32Array(this.width);
     for (let x = 0; x < this.width; x++) {
-      const colour = this.colours[states[x]];
+      line[x] = this.colours[states[x]];
       this.sums[16 * x + states[x]]++;
-      for (let y = top, p = top * this.width + x; y < bottom; y++, p += this.width) this.pixels[p] = colour;
     }
+    for (let y = top; y < bottom; y++) this.pixels.set(line, y * this.width);
   }
 
   drawNames(context, run) {
-    const height = this.rankPixels(), { t0, t1, r0, r1 } = this.state;
+    const height = this.rankPixels(), { t0, t1 } = this.state;
     if (height < 13 * this.scale) return;
     context.font = 11 * this.scale + "px system-ui, sans-serif";
     context.textBaseline = "middle";
-    for (let rank = Math.max(0, Math.floor(r0)); rank < Math.min(run.ranks, Math.ceil(r1)); rank++) {
-      const { call, wait } = run.rank(rank);
-      let drawn = 0;
-      for (let i = above(call.end, t0); i < call.fn.length && call.begin[i] < t1 && drawn < 300; i++) {
-        const from = Math.max(this.left, this.x(call.begin[i])), to = Math.min(this.x(call.end[i]), this.left + this.width);
-        const name = run.name(call.fn[i]).replace(/^MPI_/, "");
-        const wide = context.measureText(name).width + 8 * this.scale;
-        if (to - from < wide) continue;
-        const k = above(wait.end, call.begin[i]), waits = k < wait.cause.length && wait.begin[k] < call.end[i];
-        context.fillStyle = waits && wait.cause[k] !== 6 && wait.cause[k] !== 8 ? "#000" : "#fff";
-        context.fillText(name, from + 4 * this.scale, this.y(rank) + height / 2);
-        drawn++;
-      }
+    for (const [rank, parts] of this.exact) {
+      let drawn = 0, next = -1; // a call that two parts have is named once
+      for (const { call, wait, first } of parts)
+        for (let i = Math.max(above(call.end, t0), next - first); i < call.fn.length && call.begin[i] < t1 && drawn < 300; i++) {
+          next = first + i + 1;
+          const from = Math.max(this.left, this.x(call.begin[i])), to = Math.min(this.x(call.end[i]), this.left + this.width);
+          if (to - from < 20 * this.scale) continue;
+          const name = run.name(call.fn[i]).replace(/^MPI_/, "");
+          const wide = context.measureText(name).width + 8 * this.scale;
+          if (to - from < wide) continue;
+          const k = above(wait.end, call.begin[i]), waits = k < wait.cause.length && wait.begin[k] < call.end[i];
+          context.fillStyle = waits && wait.cause[k] !== 6 && wait.cause[k] !== 8 ? "#000" : "#fff";
+          context.fillText(name, from + 4 * this.scale, this.y(rank) + height / 2);
+          drawn++;
+        }
     }
   }
 
@@ -212,20 +259,25 @@ class Timeline {
   }
 
   drawArea(colour) {
-    const context = this.area.getContext("2d"), h = this.area.height, visible = Math.max(1, Math.min(this.state.run.ranks, this.state.r1) - Math.max(0, this.state.r0));
-    const order = [11, 12, 13, 14, 7, 8, 9, 10, 6, 5, 4, 3, 2, 1, 0];
-    context.fillStyle = colour("--back");
-    context.fillRect(0, 0, this.area.width, h);
-    for (let x = 0; x < this.width; x++) {
-      let y = h;
+    const context = this.area.getContext("2d", { alpha: false }), h = this.area.height;
+    const visible = Math.max(1, Math.min(this.state.run.ranks, this.state.r1) - Math.max(0, this.state.r0));
+    const order = [11, 12, 13, 14, 7, 8, 9, 10, 6, 5, 4, 3, 2, 1, 0], back = colour("--back");
+    const image = this.image(context, this.width, h, "stack"), { pixels } = image, { width, colours, sums } = this;
+    pixels.fill(packed(back));
+    for (let x = 0; x < width; x++) {
+      let sum = 0, bottom = h;
       for (const state of order) {
-        const high = this.sums[16 * x + state] / visible * h;
-        if (high <= 0) continue;
-        context.fillStyle = this.names[state];
-        context.fillRect(this.left + x, y - high, 1, high + 0.5);
-        y -= high;
+        const part = sums[16 * x + state];
+        if (part <= 0) continue;
+        sum += part;
+        const top = Math.max(0, Math.round(h - sum / visible * h));
+        for (let y = top, p = top * width + x; y < bottom; y++, p += width) pixels[p] = colours[state];
+        bottom = Math.min(bottom, top);
       }
     }
+    context.fillStyle = back;
+    context.fillRect(0, 0, this.area.width, h);
+    context.putImageData(image, this.left, 0);
     context.fillStyle = colour("--soft");
     context.font = 11 * this.scale + "px system-ui, sans-serif";
     context.textBaseline = "top";
@@ -267,41 +319,19 @@ class Timeline {
     }
   }
 
-  // Messages of what is selected: of a call, of a rank in view, or of a cell of the matrix.
-  arrows(run) {
-    const { rank, call, pair, t0, t1 } = this.state, found = [];
-    if (rank === null && !pair) return found;
-    const m = run.links(), all = call === null || rank === null ? null : run.rank(rank).call;
-    const from = all ? all.begin[call] : t0, to = all ? all.end[call] : t1;
-    const look = (list, times) => {
-      for (const i of list) {
-        if (found.length >= ARROWS_MOST) break;
-        if (pair && (m.from[i] >> pair[2] !== pair[0] || m.to[i] >> pair[2] !== pair[1])) continue;
-        if (times[i] >= from && times[i] <= to) found.push(i);
-      }
-    };
-    if (pair) {
-      for (let r = pair[1] * 2 ** pair[2]; r < Math.min(run.ranks, (pair[1] + 1) * 2 ** pair[2]); r++) look(m.in(r), m.matched);
-      return found;
-    }
-    look(m.in(rank), m.matched);
-    look(m.out(rank), m.sent);
-    return [...new Set(found)];
-  }
-
   drawArrows(context, run, colour) {
-    const found = this.arrows(run), m = found.length ? run.links() : null;
+    const { m, list } = run.selected(this.state);
     for (const [wide, style] of [[3, colour("--back")], [1.3, colour("--fore")]]) {
       context.lineWidth = wide * this.scale;
       context.strokeStyle = style;
-      for (const i of found) {
+      for (const i of list) {
         const sent = isNaN(m.sent[i]) ? m.matched[i] : m.sent[i], matched = isNaN(m.matched[i]) ? this.state.t1 : m.matched[i];
         context.setLineDash(isNaN(m.matched[i]) ? [4, 4] : []);
         this.line(context, this.x(sent), this.y(m.from[i] + 0.5), this.x(matched), this.y(m.to[i] + 0.5), true);
       }
     }
     context.setLineDash([]);
-    this.arrowCount = found.length;
+    this.arrowCount = list.length;
   }
 
   drawSelection(context, run, colour) {
@@ -310,9 +340,22 @@ class Timeline {
     context.strokeStyle = colour("--mark");
     context.lineWidth = 2 * this.scale;
     const top = this.y(rank), high = Math.max(3, this.rankPixels());
-    const all = call === null ? null : run.rank(rank).call;
-    if (all) context.strokeRect(this.x(all.begin[call]), top, Math.max(2, this.x(all.end[call]) - this.x(all.begin[call])), high);
+    const one = call === null ? null : run.call(rank, call);
+    if (one) context.strokeRect(this.x(one.begin), top, Math.max(2, this.x(one.end) - this.x(one.begin)), high);
     else context.strokeRect(this.left - 2, top, this.width + 4, high);
+  }
+
+  // The moment of which the wait-for graph is shown.
+  drawMoment(context, colour) {
+    const { moment } = this.state;
+    if (moment === null) return;
+    const x = this.x(moment), s = this.scale;
+    if (x < this.left || x > this.canvas.width) return;
+    context.strokeStyle = colour("--mark");
+    context.lineWidth = 1.5 * s;
+    context.setLineDash([5 * s, 3 * s]);
+    this.line(context, x, 0, x, this.height);
+    context.setLineDash([]);
   }
 
   drawMeasure(context, colour) {
@@ -335,16 +378,19 @@ class Timeline {
 
   // ---- what is where
 
-  // The call and the wait of a rank at a time; null: not known exactly.
-  at(run, rank, time) {
-    const all = this.isExact ? run.rank(rank) : null;
-    if (!all) return null;
-    const slack = (this.state.t1 - this.state.t0) / this.width;
-    const pick = (list) => {
+  // The call and the wait of a rank at a time, `index` being the call's among all of the rank; null: not known exactly.
+  at(rank, time) {
+    const parts = this.exact ? this.exact.get(rank) : null, slack = (this.state.t1 - this.state.t0) / this.width;
+    if (!parts) return null;
+    const pick = list => {
       const i = above(list.end, time - slack);
       return i < list.begin.length && list.begin[i] <= time + slack ? i : null;
     };
-    return { call: pick(all.call), wait: pick(all.wait), all };
+    for (const part of parts) {
+      const call = pick(part.call), wait = pick(part.wait);
+      if (call !== null || wait !== null) return { call, wait, part, index: call === null ? null : part.first + call };
+    }
+    return { call: null, wait: null, part: parts[0] || null, index: null };
   }
 
   cell(run, rank, time) {

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include "tools/trace/causes.h"
 #include "tools/view/levels.h"
 #include "tools/view/pack.h"
+#include "tools/view/serve.h"
 
 enum {
     RUNS_MOST = 2,
@@ -99,10 +101,10 @@ static void put_base64(FILE *out, const uint8_t *data, size_t count)
     fwrite(line, 1, used, out);
 }
 
-static void pack_runs(run *runs, size_t count, const mlt_pack_limits *limits, mlt_text *json,
-                      mlt_text *data)
+static void pack_runs(run *runs, size_t count, const mlt_pack_limits *limits, bool served,
+                      mlt_text *json, mlt_text *data)
 {
-    mlt_text_add(json, "{\"version\":1,");
+    mlt_text_add(json, "{\"version\":1,\"served\":%s,", served ? "true" : "false");
     put_states(json);
     mlt_text_add(json, ",\"runs\":[");
     for (size_t i = 0; i < count; i++) {
@@ -139,7 +141,7 @@ static int write_page(const mlt_arg_command *command, run *runs, size_t count, c
     FILE *out = fopen(to, "w");
     if (!out)
         return mlt_args_failed(command, "%s: %s", to, strerror(errno));
-    pack_runs(runs, count, &limits, &json, &data);
+    pack_runs(runs, count, &limits, false, &json, &data);
     put_page(out, &json, &data);
     mlt_text_free(&json);
     mlt_text_free(&data);
@@ -155,6 +157,9 @@ static void open_browser(const mlt_arg_command *command, const char *page)
 {
     pid_t child = fork();
     if (child == 0) {
+        sigset_t none; // a server has blocked some
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
         execlp("xdg-open", "xdg-open", page, (char *)NULL);
         fprintf(stderr, "%s: there is no xdg-open here; open %s in a browser\n", command->name,
                 page);
@@ -162,8 +167,77 @@ static void open_browser(const mlt_arg_command *command, const char *page)
     }
 }
 
-static int view(const mlt_arg_command *command, const mlt_arg_texts *files, const char *to,
-                bool open)
+typedef struct wishes {
+    const char *to; // NULL: beside the trace
+    bool open, serve;
+    uint64_t port;
+} wishes;
+
+static int make_page(const mlt_arg_command *command, run *runs, size_t count, const wishes *w)
+{
+    char *page = w->to ? mlt_text_of("%s", w->to) : page_of(runs[0].path);
+    int code = write_page(command, runs, count, page);
+    if (code == MLT_EXIT_FINE) {
+        printf("%s\n", page);
+        fflush(stdout);
+        if (w->open)
+            open_browser(command, page);
+    }
+    free(page);
+    return code;
+}
+
+// ---- a page that is served
+
+typedef struct announcer {
+    const mlt_arg_command *command;
+    bool open;
+} announcer;
+
+static void announce(void *user, const char *link)
+{
+    const announcer *a = user;
+    printf("%s\n", link);
+    fflush(stdout);
+    fprintf(stderr, "%s: open this link in a browser of this machine; Ctrl-C ends it\n",
+            a->command->name);
+    if (a->open)
+        open_browser(a->command, link);
+}
+
+static void put_served(mlt_text *page, const mlt_text *json)
+{
+    mlt_text_put(page, mlt_view_before, mlt_view_before_bytes);
+    mlt_text_add(page, "<script type=\"application/json\" id=\"about\">");
+    mlt_text_put(page, mlt_text_so_far(json), json->length);
+    mlt_text_add(page, "</script>\n");
+    mlt_text_put(page, mlt_view_after, mlt_view_after_bytes);
+}
+
+static int serve_page(const mlt_arg_command *command, run *runs, size_t count, const wishes *w)
+{
+    const mlt_pack_limits limits = {0, 0};
+    mlt_text json = {0}, data = {0}, page = {0};
+    mlt_pieces pieces[RUNS_MOST];
+    char why[256];
+    pack_runs(runs, count, &limits, true, &json, &data);
+    put_served(&page, &json);
+    for (size_t i = 0; i < count; i++)
+        mlt_pieces_init(&pieces[i], &runs[i].causes);
+    const mlt_serve serve = {&page, &data, pieces, count, (uint16_t)w->port};
+    announcer a = {command, w->open};
+    int code = MLT_EXIT_FINE;
+    if (mlt_serve_run(&serve, announce, &a, why, sizeof why) != MLT_OK)
+        code = mlt_args_failed(command, "%s", why);
+    for (size_t i = 0; i < count; i++)
+        mlt_pieces_fini(&pieces[i]);
+    mlt_text_free(&json);
+    mlt_text_free(&data);
+    mlt_text_free(&page);
+    return code;
+}
+
+static int view(const mlt_arg_command *command, const mlt_arg_texts *files, const wishes *w)
 {
     run *runs = mlt_take(RUNS_MOST, sizeof *runs);
     size_t count = 0;
@@ -172,30 +246,26 @@ static int view(const mlt_arg_command *command, const mlt_arg_texts *files, cons
         code = open_run(command, &runs[count], files->items[count]);
     if (code != MLT_EXIT_FINE)
         count--;
-    char *page = to ? mlt_text_of("%s", to) : page_of(files->items[0]);
     if (code == MLT_EXIT_FINE)
-        code = write_page(command, runs, count, page);
-    if (code == MLT_EXIT_FINE) {
-        printf("%s\n", page);
-        fflush(stdout);
-        if (open)
-            open_browser(command, page);
-    }
+        code = w->serve ? serve_page(command, runs, count, w) : make_page(command, runs, count, w);
     for (size_t i = 0; i < count; i++)
         close_run(&runs[i]);
-    free(page);
     free(runs);
     return code;
 }
 
 int mlt_view_main(int argc, char **argv)
 {
-    const char *to = NULL;
-    bool open = false;
+    wishes w = {0};
     const mlt_arg args[] = {
-        {"output", 'o', MLT_ARG_TEXT, &to, "FILE",
+        {"output", 'o', MLT_ARG_TEXT, &w.to, "FILE",
          .help = "write the page there (FILE.html beside the trace)"},
-        {"open", 0, MLT_ARG_FLAG, &open, NULL, .help = "show it in a browser at once (xdg-open)"},
+        {"open", 0, MLT_ARG_FLAG, &w.open, NULL, .help = "show it in a browser at once (xdg-open)"},
+        {"serve", 0, MLT_ARG_FLAG, &w.serve, NULL,
+         .help = "write no file: serve the page to browsers of this machine, until Ctrl-C; for "
+                 "traces of which a file cannot hold every call"},
+        {"port", 0, MLT_ARG_NUMBER, &w.port, "N", .help = "with --serve: at this port (a free one)",
+         .least = 1, .most = 65535},
     };
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
     const mlt_arg_command command = {
@@ -215,7 +285,12 @@ int mlt_view_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &files, NULL);
     if (code != MLT_ARGS_GO)
         return code;
-    code = view(&command, &files, to, open);
+    if (w.serve && w.to)
+        code = mlt_args_wrong(&command, "--serve writes no file: leave out --output");
+    else if (w.port && !w.serve)
+        code = mlt_args_wrong(&command, "--port is for --serve");
+    else
+        code = view(&command, &files, &w);
     mlt_arg_texts_free(&files);
     return code;
 }

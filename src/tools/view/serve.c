@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One thread: a request is answered when it is whole, and a connection is not read from while its answer is on its way.
+#include "tools/view/serve.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "base/memory.h"
+#include "os/fd.h"
+#include "os/tcp.h"
+#include "tools/view/http.h"
+
+enum { CLIENTS = 16, TOKEN_BYTES = 16, SIGNALS = 0, LISTENER = 1, FIRST = 2 };
+
+typedef struct client {
+    int fd;        // -1: free
+    uint64_t turn; // when it last said something
+    size_t held;
+    char in[MLT_HTTP_MOST];
+    mlt_text out;
+    size_t out_at;
+    bool closes; // after what is left of `out`
+} client;
+
+typedef struct server {
+    const mlt_serve *serve;
+    int listener, signals;
+    uint16_t port;
+    uint64_t turn;
+    char token[2 * TOKEN_BYTES + 1];
+    client clients[CLIENTS];
+} server;
+
+// ---- answers
+
+static void put_head(mlt_text *out, int status, const char *type, size_t bytes, bool closes)
+{
+    mlt_text_add(out,
+                 "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                 "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\n"
+                 "X-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
+                 "Cross-Origin-Resource-Policy: same-origin\r\n%s\r\n",
+                 status, mlt_http_words(status), type, bytes,
+                 closes ? "Connection: close\r\n" : "");
+}
+
+static void answer(client *c, int status, const char *type, const char *body, size_t bytes)
+{
+    put_head(&c->out, status, type, bytes, c->closes);
+    mlt_text_put(&c->out, body, bytes);
+}
+
+static void refuse(client *c, int status, const char *message)
+{
+    answer(c, status, "text/plain", message, strlen(message));
+}
+
+// Whether the browser asked for this machine by a name that nobody else can give it.
+static bool is_ours(const server *s, const char *host)
+{
+    char one[64], two[64];
+    snprintf(one, sizeof one, "127.0.0.1:%u", s->port);
+    snprintf(two, sizeof two, "localhost:%u", s->port);
+    return strcmp(host, one) == 0 || strcmp(host, two) == 0;
+}
+
+// "/TOKEN/rest": the rest; NULL: another token. Takes as long for every wrong one.
+static const char *behind_token(const server *s, const char *path)
+{
+    size_t length = sizeof s->token - 1;
+    unsigned differs = 0;
+    if (strlen(path) < length + 2 || path[length + 1] != '/')
+        return NULL;
+    for (size_t i = 0; i < length; i++)
+        differs |= (unsigned char)path[i + 1] ^ (unsigned char)s->token[i];
+    return differs ? NULL : path + length + 2;
+}
+
+static void answer_piece(server *s, client *c, const char *what, const char *query)
+{
+    uint64_t run;
+    mlt_text piece = {0};
+    if (!mlt_http_number(query, "run", &run) || run >= s->serve->run_count) {
+        refuse(c, MLT_HTTP_BAD, "the request wants a number: run\n");
+        return;
+    }
+    int status = mlt_pieces_answer(&s->serve->runs[run], what, query, &piece);
+    const char *type = status == MLT_HTTP_FINE ? "application/octet-stream" : "text/plain";
+    answer(c, status, type, mlt_text_so_far(&piece), piece.length);
+    mlt_text_free(&piece);
+}
+
+static void answer_request(server *s, client *c, const mlt_http_request *r)
+{
+    const mlt_text *page = s->serve->page, *data = s->serve->data;
+    const char *what = behind_token(s, r->path);
+    c->closes = r->closes;
+    if (!is_ours(s, r->host) || !what)
+        refuse(c, MLT_HTTP_FORBIDDEN, "this link is not the one that millet view printed\n");
+    else if (!*what)
+        answer(c, MLT_HTTP_FINE, "text/html; charset=utf-8", mlt_text_so_far(page), page->length);
+    else if (strcmp(what, "data") == 0)
+        answer(c, MLT_HTTP_FINE, "application/octet-stream", mlt_text_so_far(data), data->length);
+    else
+        answer_piece(s, c, what, r->query);
+}
+
+// ---- connections
+
+static void hang_up(client *c)
+{
+    if (c->fd >= 0)
+        mlt_os_close(c->fd);
+    mlt_text_free(&c->out);
+    *c = (client){.fd = -1};
+}
+
+static bool has_answer(const client *c)
+{
+    return c->out_at < c->out.length;
+}
+
+static void write_some(client *c)
+{
+    while (c->fd >= 0 && has_answer(c)) {
+        ssize_t n = mlt_os_try_write(c->fd, c->out.text + c->out_at, c->out.length - c->out_at);
+        if (n < 0 && (errno == EAGAIN || errno == EINTR))
+            return;
+        if (n < 0) {
+            hang_up(c);
+            return;
+        }
+        c->out_at += (size_t)n;
+    }
+    mlt_text_free(&c->out);
+    c->out_at = 0;
+    if (c->closes)
+        hang_up(c);
+}
+
+// Answers the whole requests that have come, one after the other.
+static void answer_all(server *s, client *c)
+{
+    mlt_http_request request;
+    size_t used;
+    while (c->fd >= 0 && !has_answer(c) && c->held) {
+        int status = mlt_http_read(&request, c->in, c->held, &used);
+        if (status == MLT_HTTP_MORE)
+            return;
+        if (status == MLT_HTTP_FINE)
+            answer_request(s, c, &request);
+        else {
+            c->closes = true;
+            refuse(c, status, "this is no request that millet view answers\n");
+        }
+        memmove(c->in, c->in + used, c->held - used);
+        c->held -= used;
+        write_some(c);
+    }
+}
+
+static void read_some(server *s, client *c)
+{
+    ssize_t n = mlt_os_try_read(c->fd, c->in + c->held, sizeof c->in - c->held);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        hang_up(c);
+        return;
+    }
+    c->turn = ++s->turn;
+    c->held += (size_t)n;
+    answer_all(s, c);
+}
+
+static void take_client(server *s)
+{
+    struct sockaddr_storage from;
+    int fd = mlt_os_tcp_accept(s->listener, &from);
+    if (fd < 0)
+        return;
+    client *c = &s->clients[0];
+    for (int i = 0; i < CLIENTS; i++) {
+        client *other = &s->clients[i];
+        if (other->fd < 0 || (c->fd >= 0 && other->turn < c->turn))
+            c = other;
+    }
+    hang_up(c);
+    c->fd = fd;
+    c->turn = ++s->turn;
+}
+
+// ---- the whole
+
+static mlt_status listen_here(server *s, char *why, size_t why_size)
+{
+    struct sockaddr_in here = {.sin_family = AF_INET,
+                               .sin_port = htons(s->serve->port),
+                               .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_storage is;
+    s->listener = mlt_os_tcp_listen((struct sockaddr *)&here, sizeof here);
+    if (s->listener < 0 || mlt_os_tcp_here(s->listener, &is) != 0) {
+        snprintf(why, why_size, "cannot listen at 127.0.0.1, port %u: %s", s->serve->port,
+                 strerror(errno));
+        return MLT_ERR_SYSTEM;
+    }
+    s->port = ntohs(((struct sockaddr_in *)&is)->sin_port);
+    return MLT_OK;
+}
+
+static mlt_status begin(server *s, sigset_t *old, char *why, size_t why_size)
+{
+    uint8_t random[TOKEN_BYTES];
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, old);
+    s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (s->signals < 0 || mlt_os_random(random, sizeof random) != MLT_OK) {
+        snprintf(why, why_size, "cannot serve the page: %s", strerror(errno));
+        return MLT_ERR_SYSTEM;
+    }
+    for (int i = 0; i < TOKEN_BYTES; i++)
+        snprintf(s->token + 2 * i, 3, "%02x", random[i]);
+    return listen_here(s, why, why_size);
+}
+
+// Until a signal comes.
+static void go_on(server *s)
+{
+    struct pollfd fds[FIRST + CLIENTS];
+    for (;;) {
+        fds[SIGNALS] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+        fds[LISTENER] = (struct pollfd){.fd = s->listener, .events = POLLIN};
+        for (int i = 0; i < CLIENTS; i++) {
+            client *c = &s->clients[i];
+            fds[FIRST + i] =
+                (struct pollfd){.fd = c->fd, .events = has_answer(c) ? POLLOUT : POLLIN};
+        }
+        mlt_os_poll(fds, FIRST + CLIENTS, -1);
+        struct signalfd_siginfo signal; // taken, or it would end the process once it is not blocked
+        if (fds[SIGNALS].revents && mlt_os_try_read(s->signals, &signal, sizeof signal) > 0)
+            return;
+        for (int i = 0; i < CLIENTS; i++) {
+            client *c = &s->clients[i];
+            if (!fds[FIRST + i].revents)
+                continue;
+            if (!has_answer(c))
+                read_some(s, c);
+            else {
+                write_some(c);
+                answer_all(s, c);
+            }
+        }
+        if (fds[LISTENER].revents)
+            take_client(s);
+    }
+}
+
+mlt_status mlt_serve_run(const mlt_serve *serve, void (*ready)(void *user, const char *link),
+                         void *user, char *why, size_t why_size)
+{
+    server *s = mlt_take(1, sizeof *s);
+    sigset_t old;
+    s->serve = serve;
+    s->listener = s->signals = -1;
+    for (int i = 0; i < CLIENTS; i++)
+        s->clients[i].fd = -1;
+    mlt_status status = begin(s, &old, why, why_size);
+    if (status == MLT_OK) {
+        char *link = mlt_text_of("http://127.0.0.1:%u/%s/", s->port, s->token);
+        ready(user, link);
+        free(link);
+        go_on(s);
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        hang_up(&s->clients[i]);
+    if (s->listener >= 0)
+        mlt_os_close(s->listener);
+    if (s->signals >= 0)
+        mlt_os_close(s->signals);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    free(s);
+    return status;
+}
