@@ -380,6 +380,7 @@ def stage_launch(stage, quick):
     script(stage, "test/launch/run", "--build", BUILD)
     script(stage, "test/launchers/run", "--build", BUILD)
     script(stage, "test/trace/run", "--build", BUILD)
+    script(stage, "test/trace/record", "--build", BUILD)  # all programs with --long
     script(stage, "test/live/run", "--build", BUILD)
     script(stage, "test/view/run", "--build", BUILD)
     script(stage, "test/machines/narrow", "--build", BUILD, "--short")  # all of it without the option

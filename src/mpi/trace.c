@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "mpi/comm/comm.h"
+#include "mpi/comm/meet.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
 
@@ -147,13 +147,13 @@ static int32_t world_peer(const mlt_rank *rank, const mlt_sight *sight)
     bool named = sight->kind == MLT_SIGHT_POSTED || sight->kind == MLT_SIGHT_RECEIVED ||
                  sight->kind == MLT_SIGHT_UNEXPECTED || sight->kind == MLT_SIGHT_LARGE;
     return rank && named && sight->peer >= 0
-               ? mlt_comm_context_world_rank(rank, sight->context, sight->peer)
+               ? mlt_comm_message_world_rank(rank, sight->context, sight->tag, sight->peer)
                : sight->peer;
 }
 
 void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
 {
-    const mlt_mpi_worker *w = worker->mpi;
+    mlt_mpi_worker *w = worker->mpi;
     if (!w || !w->tracer || sight->kind == MLT_SIGHT_PARKS || !is_kept(rank, rank ? rank->fn : 0))
         return;
     int32_t peer = world_peer(rank, sight);
@@ -163,6 +163,8 @@ void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sigh
         w->call->peer = peer;
         return;
     }
+    if (sight->kind == MLT_SIGHT_SENT)
+        w->call = NULL; // what follows leaves later, so not at the call's begin
     bool waited = sight->kind == MLT_SIGHT_GOES_ON;
     uint64_t now = !waited && sight->since ? sight->since : mlt_arch_cycles();
     mlt_trace_like like = mlt_trace_like_of(

@@ -6,24 +6,72 @@
 
 #include "base/memory.h"
 #include "coll/team.h"
+#include "mpi/comm/meet.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
-int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer)
+static const mlt_comm *comm_of_context(const mlt_rank *rank, uint32_t first)
 {
-    uint32_t first = context - context % MLT_CONTEXTS;
-    if (first == MLT_CONTEXT_SELF)
-        return rank->world;
     const mlt_mpi *mpi = rank->mpi;
-    if (first < MLT_CONTEXT_FIRST || !mpi || peer < 0)
-        return peer;
+    if (first == MLT_CONTEXT_WORLD)
+        return &mpi->world;
     for (const mlt_link *l = mpi->comms.next; l != &mpi->comms; l = l->next) {
         const mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
         if (comm->context == first)
-            return peer < comm->peers ? mlt_comm_world_rank(comm, peer) : peer;
+            return comm;
     }
-    return peer;
+    return NULL;
+}
+
+// Of a meeting, or of a collective call between workers: peers are workers' places.
+static int32_t speaker_of(const mlt_comm *comm, int32_t place)
+{
+    const mlt_party *party = comm->shared ? comm->shared->party : NULL;
+    return party && (uint32_t)place < party->workers ? party->at[place].speaker : place;
+}
+
+// Of a collective call between ranks: those of both groups in one order.
+static int32_t ordered_world_rank(const mlt_comm *comm, int32_t order)
+{
+    int32_t first = comm->inter ? comm->shared->group[0]->size : comm->peers;
+    int32_t second = comm->inter ? comm->shared->group[1]->size : 0;
+    if (order >= first + second)
+        return order;
+    if (!comm->inter)
+        return mlt_comm_world_rank(comm, order);
+    return order < first ? mlt_map_world(comm->shared->group[0], order)
+                         : mlt_map_world(comm->shared->group[1], order - first);
+}
+
+int32_t mlt_comm_message_world_rank(const mlt_rank *rank, uint32_t context, int32_t tag,
+                                    int32_t peer)
+{
+    uint32_t which = context % MLT_CONTEXTS, first = context - which;
+    if (first == MLT_CONTEXT_SELF)
+        return rank->world;
+    if (!rank->mpi || peer < 0 || first == MLT_CONTEXT_GROUPS || which == MLT_CONTEXT_PART)
+        return peer; // the latter two name ranks of the world
+    const mlt_comm *comm = comm_of_context(rank, first);
+    if (!comm)
+        return peer;
+    switch (which) {
+    case MLT_CONTEXT_COLLECTIVE:
+        return tag >= 0 ? speaker_of(comm, peer) : ordered_world_rank(comm, peer);
+    case MLT_CONTEXT_LEVEL:
+    case MLT_CONTEXT_LEVEL_FIXED:
+        return speaker_of(comm, peer);
+    case MLT_CONTEXT_FLAT:
+    case MLT_CONTEXT_FLAT_FIXED:
+        return ordered_world_rank(comm, peer);
+    default:
+        return peer < comm->peers ? mlt_comm_world_rank(comm, peer) : peer;
+    }
+}
+
+int32_t mlt_comm_context_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer)
+{
+    return mlt_comm_message_world_rank(rank, context, -1, peer);
 }
 
 mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)

@@ -36,6 +36,11 @@ typedef struct mlt_party {
     mlt_team_worker at[]; // [workers]
 } mlt_party;
 
+// The world rank of `peer`, as a message of that context and tag names it to the rank: a rank of the
+// communicator, of both groups, or the place of a worker.
+int32_t mlt_comm_message_world_rank(const mlt_rank *rank, uint32_t context, int32_t tag,
+                                    int32_t peer);
+
 // second may be NULL. O(ranks). The calling worker must have a rank in it.
 mlt_party *mlt_party_new(const mlt_worker *worker, const mlt_map *first, const mlt_map *second);
 mlt_party *mlt_party_hold(mlt_party *party);

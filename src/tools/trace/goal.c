@@ -69,14 +69,15 @@ static uint32_t tag_of(tags *t, const mlt_trace_event *e)
     return t->count++;
 }
 
-// Calls that leave their messages to later ones.
+// Calls that leave their messages to later ones, or to a buffer.
 static bool is_blocking(const recorder *r, uint16_t fn)
 {
     static const char *const others[] = {"MPI_Init", "MPI_Info_", "MPI_Intercomm_", "MPI_Iprobe",
                                          "MPI_Improbe"};
     char room[32];
     const char *name = mlt_facts_fn(r->facts, fn, room);
-    if (strncmp(name, "MPI_Start", 9) == 0 || strncmp(name, "MPI_Pready", 10) == 0)
+    if (strncmp(name, "MPI_Start", 9) == 0 || strncmp(name, "MPI_Pready", 10) == 0 ||
+        strncmp(name, "MPI_Bsend", 9) == 0)
         return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strncmp(name, others[i], strlen(others[i])) == 0)
