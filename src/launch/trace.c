@@ -12,12 +12,12 @@
 #include "launch/say.h"
 #include "trace/tracer.h"
 
-static void append(const mlt_options *options, const mlt_text *facts)
+void mlt_launch_trace_facts(const mlt_options *options, const char *text, size_t bytes)
 {
     char why[512];
     if (mlt_trace_begin(options->trace, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    mlt_trace_facts(0, facts->text, facts->length);
+    mlt_trace_facts(0, text, bytes);
     mlt_trace_end();
 }
 
@@ -46,7 +46,7 @@ void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks)
         }
     }
     mlt_text_add(&facts, "\n");
-    append(options, &facts);
+    mlt_launch_trace_facts(options, facts.text, facts.length);
     mlt_text_free(&facts);
 }
 
@@ -83,7 +83,7 @@ void mlt_launch_trace_end(const mlt_options *options, int code)
         return;
     mlt_text facts = {0};
     mlt_text_add(&facts, "end\t%d\n", code);
-    append(options, &facts);
+    mlt_launch_trace_facts(options, facts.text, facts.length);
     mlt_text_free(&facts);
     if (options->record)
         record(options);

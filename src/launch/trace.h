@@ -4,12 +4,16 @@
 #ifndef MLT_LAUNCH_TRACE_H
 #define MLT_LAUNCH_TRACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "launch/plan/options.h"
 
 // Makes the file empty, with the job's facts. Ends mpirun with a message if it cannot.
 void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks);
+
+// Adds facts (trace/facts.h) while the job runs, or is stuck.
+void mlt_launch_trace_facts(const mlt_options *options, const char *text, size_t bytes);
 
 // All processes have ended: notes the exit code.
 void mlt_launch_trace_end(const mlt_options *options, int code);

@@ -108,6 +108,29 @@ static void read_context(mlt_trace_facts_table *facts, const line *l)
         (mlt_trace_context){(uint32_t)n, (uint32_t)ranks, text_of(l, 2)};
 }
 
+static void forget_hang(mlt_trace_facts_table *facts)
+{
+    for (uint32_t i = 0; i < facts->stuck_count; i++) {
+        free(facts->stucks[i].peers);
+        free(facts->stucks[i].words);
+    }
+    free(facts->stucks);
+    facts->stucks = NULL;
+    facts->stuck_count = facts->stuck_room = 0;
+    replace(&facts->hang, NULL);
+    replace(&facts->cycle, NULL);
+}
+
+static void read_stuck(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t rank;
+    if (l->count < 4 || !number(l, 1, UINT32_MAX, &rank))
+        return;
+    MLT_ARRAY_WANT(facts->stucks, facts->stuck_count + 1, facts->stuck_room);
+    facts->stucks[facts->stuck_count++] =
+        (mlt_trace_stuck){(uint32_t)rank, text_of(l, 2), text_of(l, 3)};
+}
+
 static void read_line(mlt_trace_facts_table *facts, const line *l)
 {
     uint64_t n;
@@ -119,6 +142,13 @@ static void read_line(mlt_trace_facts_table *facts, const line *l)
     } else if (is(l, "end") && number(l, 1, UINT8_MAX, &n)) {
         facts->ended = true;
         facts->code = (int)n;
+    } else if (is(l, "hang") && l->count == 2) {
+        forget_hang(facts); // an earlier report
+        replace(&facts->hang, text_of(l, 1));
+    } else if (is(l, "stuck")) {
+        read_stuck(facts, l);
+    } else if (is(l, "cycle") && l->count == 2) {
+        replace(&facts->cycle, text_of(l, 1));
     } else if (is(l, "how")) {
         read_how(facts, l);
     } else if (is(l, "worker")) {
@@ -155,6 +185,7 @@ void mlt_facts_free(mlt_trace_facts_table *facts)
     free(facts->workers);
     free(facts->contexts);
     free(facts->command);
+    forget_hang(facts);
     memset(facts, 0, sizeof *facts);
 }
 

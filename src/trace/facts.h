@@ -7,6 +7,10 @@
 //     how      kind  number  name             what `how` of events of that kind means
 //     worker   number  host  process  first rank  ranks
 //     context  number  name  ranks            a communicator
+//     hang     why                            mpirun reported where ranks are: deadlock, time limit, asked
+//     stuck    rank  peers  words             ... one that is blocked, and the ranks that it waits for ("2,5");
+//                                             "*": those that are not in the barrier; "-": not known
+//     cycle    ranks                          ... ranks that wait for each other ("0,2,1")
 //     end      exit code                      once, by mpirun
 //
 // A reader skips lines that begin with another word. Later lines of the same key win.
@@ -34,6 +38,11 @@ typedef struct mlt_trace_context {
     char *name;
 } mlt_trace_context;
 
+typedef struct mlt_trace_stuck {
+    uint32_t rank;
+    char *peers, *words;
+} mlt_trace_stuck;
+
 typedef struct mlt_trace_facts_table {
     uint32_t ranks;
     char *command; // NULL: unknown
@@ -44,6 +53,9 @@ typedef struct mlt_trace_facts_table {
     mlt_trace_worker *workers; // by number
     mlt_trace_context *contexts;
     uint32_t worker_count, worker_room, context_count, context_room;
+    char *hang, *cycle;      // of the last report; NULL: there was none
+    mlt_trace_stuck *stucks; // ... by rank
+    uint32_t stuck_count, stuck_room;
 } mlt_trace_facts_table;
 
 void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes);

@@ -35,6 +35,7 @@ enum {
     MOST_MISMATCHES = 4,
     MOST_HELD = 1 << 16, // messages that match no receive
     MOST_HELD_TOLD = 8,
+    MOST_FACTS = 4096, // ranks
     CYCLE_HEAD = 6,
     CYCLE_TAIL = 3,
     CONTEXTS = 8, // of a communicator
@@ -294,18 +295,17 @@ static void print_cycle(const mlt_hang *hang, uint32_t *cycle, uint32_t length, 
     fprintf(out, "%u\n", cycle[0]);
 }
 
-static void find_cycle(const mlt_hang *hang, FILE *out)
+// NULL: there is none. The caller frees it.
+static uint32_t *find_cycle(const mlt_hang *hang, uint32_t *length)
 {
-    uint32_t *cycle = NULL, length;
+    uint32_t *cycle = NULL;
     // Waits for all first: such a cycle alone explains the hang.
     for (int pass = 0; pass < 2 && !cycle; pass++) {
         mlt_digraph graph = waits_of(hang, pass);
-        cycle = mlt_cycle_find(&graph, NULL, MLT_CYCLE_FIRST, &length);
+        cycle = mlt_cycle_find(&graph, NULL, MLT_CYCLE_FIRST, length);
         mlt_digraph_free(&graph);
     }
-    if (cycle)
-        print_cycle(hang, cycle, length, out);
-    free(cycle);
+    return cycle;
 }
 
 // ---- What a rank does, in words
@@ -1078,6 +1078,52 @@ void mlt_hang_print(mlt_hang *hang, FILE *out)
     print_complaints(hang, out);
     print_all_held(hang, out);
     print_mismatches(hang, out);
-    find_cycle(hang, out);
+    uint32_t length, *cycle = find_cycle(hang, &length);
+    if (cycle)
+        print_cycle(hang, cycle, length, out);
+    free(cycle);
     mlt_hang_procs_print(&hang->procs, out);
+}
+
+// ---- Facts for a trace
+
+// "2,5": the ranks that it waits for; "*": those that are not in the barrier; "-": not known.
+static void put_awaited(const mlt_hang *hang, uint32_t rank, FILE *out)
+{
+    unsigned told = 0;
+    for (size_t i = hang->first[rank]; i < hang->first[rank + 1]; i++) {
+        const mlt_ctl_wait *w = record(hang, i);
+        int64_t peer = in_collective(w) && w->awaited ? (int64_t)w->awaited - 1 : w->peer;
+        if (peer >= 0 && peer < hang->ranks)
+            fprintf(out, "%s%lld", told++ ? "," : "", (long long)peer);
+        else if (in_barrier(w))
+            fputs(told++ ? ",*" : "*", out);
+    }
+    if (!told)
+        fputc('-', out);
+}
+
+void mlt_hang_facts(mlt_hang *hang, const char *why, FILE *out)
+{
+    uint32_t length, *cycle, told = 0;
+    sort_records(hang);
+    fprintf(out, "hang\t%s\n", why);
+    for (uint32_t r = 0; r < hang->ranks && told < MOST_FACTS; r++) {
+        if (hang->state[r] != MLT_HANG_BLOCKED)
+            continue;
+        fprintf(out, "stuck\t%u\t", r);
+        put_awaited(hang, r, out);
+        fputc('\t', out);
+        print_blocked(hang, r, ABSOLUTE, true, out);
+        fputc('\n', out);
+        told++;
+    }
+    if (!(cycle = find_cycle(hang, &length)))
+        return;
+    fputs("cycle\t", out);
+    for (uint32_t i = 0, n = 0; i < length && n < MOST_FACTS; i++)
+        if (cycle[i] < hang->ranks) // else the barrier
+            fprintf(out, n++ ? ",%u" : "%u", cycle[i]);
+    fputc('\n', out);
+    free(cycle);
 }

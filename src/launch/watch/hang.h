@@ -51,4 +51,7 @@ bool mlt_hang_has_procs(const mlt_hang *hang);
 // Writes lines without a common prefix.
 void mlt_hang_print(mlt_hang *hang, FILE *out);
 
+// The same for readers of a trace (trace/facts.h): who waits for whom, in how many words. At most 4096 ranks.
+void mlt_hang_facts(mlt_hang *hang, const char *why, FILE *out);
+
 #endif

@@ -32,6 +32,19 @@ static void check_text(const char *text, size_t size, uint32_t ranks)
     }
 }
 
+// Each line begins with its word; words of ranks bring no tab and no end of line.
+static void check_facts(const char *text)
+{
+    FUZZ_CHECK(strncmp(text, "hang\tasked\n", 11) == 0);
+    for (const char *at = strchr(text, '\n') + 1; *at; at = strchr(at, '\n') + 1) {
+        int tabs = 0;
+        for (const char *c = at; *c != '\n'; c++)
+            tabs += *c == '\t';
+        FUZZ_CHECK((strncmp(at, "stuck\t", 6) == 0 && tabs == 3) ||
+                   (strncmp(at, "cycle\t", 6) == 0 && tabs == 1));
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint16_t number;
@@ -61,6 +74,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         mlt_hang_print(hang, out);
         fclose(out);
         check_text(text, text_size, ranks);
+        free(text);
+        out = open_memstream(&text, &text_size);
+        FUZZ_CHECK(out);
+        mlt_hang_facts(hang, "asked", out);
+        fclose(out);
+        check_facts(text);
         free(text);
     }
     mlt_hang_free(hang);

@@ -506,8 +506,35 @@ static void test_procs(void)
     free(text);
 }
 
+// For a trace: who waits for whom.
+static void test_facts(void)
+{
+    mlt_hang *hang = mlt_hang_new(SMALL);
+    mlt_ctl_wait waits[] = {receive(0, 1, 7), receive(1, 0, 7), barrier(2)};
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        exit(1);
+    mlt_hang_add(hang, waits, sizeof waits / sizeof *waits);
+    mlt_hang_facts(hang, "deadlock", out);
+    fclose(out);
+    mlt_hang_free(hang);
+    const char *wanted = "hang\tdeadlock\n"
+                         "stuck\t0\t1\tMPI_Recv from rank 1, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+                         "stuck\t1\t0\tMPI_Recv from rank 0, tag 7, MPI_COMM_WORLD (8 bytes)\n"
+                         "stuck\t2\t*\tMPI_Barrier on MPI_COMM_WORLD\n"
+                         "cycle\t0,1\n";
+    if (strcmp(text, wanted) != 0) {
+        failures++;
+        fprintf(stderr, "facts: wanted\n%s\nbut got\n%s\n", wanted, text);
+    }
+    free(text);
+}
+
 int main(void)
 {
+    test_facts();
     test_procs();
     test_actions();
     test_ring_of_four();

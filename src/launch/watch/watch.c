@@ -42,6 +42,7 @@
 #include "launch/numbers.h"
 #include "launch/say.h"
 #include "launch/sweep.h"
+#include "launch/trace.h"
 #include "launch/watch/hang.h"
 #include "net/greet.h"
 #include "os/os.h"
@@ -350,11 +351,29 @@ static void print_hang(mlt_watch *w)
     free(text);
 }
 
+// For those who look at the trace of the job later.
+static void trace_hang(mlt_watch *w)
+{
+    const char *why = w->purpose == FOR_DEADLOCK  ? "deadlock"
+                      : w->purpose == FOR_TIMEOUT ? "time limit"
+                                                  : "asked";
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = w->conf.options->trace ? open_memstream(&text, &size) : NULL;
+    if (!out)
+        return;
+    mlt_hang_facts(w->hang, why, out);
+    fclose(out);
+    mlt_launch_trace_facts(w->conf.options, text, size);
+    free(text);
+}
+
 static void finish_collecting(mlt_watch *w)
 {
     if (w->purpose == FOR_NOBODY)
         return;
     print_hang(w);
+    trace_hang(w);
     mlt_hang_free(w->hang);
     free(w->moves);
     w->hang = NULL;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "launch/numbers.h"
@@ -177,9 +178,24 @@ static void find_machine(run *r)
              mlt_time(time, (uint64_t)way), percent(way, r->all_ns));
 }
 
+static void find_hang(run *r)
+{
+    const mlt_trace_facts_table *facts = &r->c->story->trace->facts;
+    if (!facts->hang || strcmp(facts->hang, "asked") == 0)
+        return;
+    int64_t rank = facts->stuck_count ? (int64_t)facts->stucks[0].rank : -1;
+    if (facts->cycle)
+        find(r, rank, "%s: ranks wait for each other, each for the next: %.150s", facts->hang,
+             facts->cycle);
+    else
+        find(r, rank, "%s: %u ranks were blocked in MPI at the end", facts->hang,
+             facts->stuck_count);
+}
+
 int mlt_findings_of(const mlt_causes *causes, mlt_finding found[MLT_FINDINGS_MOST])
 {
     run r = sums_of(causes, found);
+    find_hang(&r);
     find_slow_rank(&r);
     find_hot_receiver(&r);
     find_chain(&r);

@@ -5,7 +5,7 @@
 const KEYS = [["wheel, w, s", "zoom time"], ["drag, a, d", "move"], ["Ctrl wheel, e, q", "zoom ranks"], ["up, down", "move over ranks"],
               ["0", "everything"], ["Shift drag", "measure"], ["m", "zoom to what was measured"], ["click", "select a call"], ["double click", "zoom to a call"],
               ["left, right", "previous and next call of the rank"], ["/", "search"], ["n, p", "next, previous match"], ["x", "critical path"],
-              ["c", "the other run"], ["t", "dark or light"], ["Escape", "select nothing"], ["?", "this list"]];
+              ["c", "the other run"], ["click, comma, point", "in Waits: choose the moment, move it"], ["t", "dark or light"], ["Escape", "select nothing"], ["?", "this list"]];
 const SHORTEST = 50; // ns in view
 
 class App {
@@ -120,6 +120,17 @@ class App {
     this.changed(true);
   }
 
+  setMoment(moment) {
+    this.view.moment = moment === null ? null : Math.min(Math.max(0, moment), this.run.length - 1);
+    this.changed(true);
+  }
+
+  moveMoment(by) {
+    const v = this.view, from = v.moment === null ? (v.t0 + v.t1) / 2 : v.moment;
+    this.tab = "waits";
+    this.setMoment(from + by * (v.t1 - v.t0) / 200);
+  }
+
   togglePath() {
     this.view.path = !this.view.path;
     byId("path").setAttribute("aria-pressed", this.view.path);
@@ -128,7 +139,7 @@ class App {
 
   setRun(index) {
     this.view.run = this.runs[index];
-    Object.assign(this.view, { rank: null, call: null, pair: null });
+    Object.assign(this.view, { rank: null, call: null, pair: null, moment: null });
     byId("run").selectedIndex = index;
     this.describe();
     this.changed(true);
@@ -315,6 +326,7 @@ class App {
   click(x, y, zoom) {
     const t = this.timeline, rank = t.rankAt(y), time = t.timeAt(x);
     if (rank < 0 || rank >= this.run.ranks) return;
+    if (this.tab === "waits" && x >= GUTTER && !zoom) return this.setMoment(time);
     const at = x < GUTTER ? null : t.at(rank, time);
     if (at && at.call !== null) {
       this.selectCall(rank, at.index, Math.max(at.part.call.begin[at.call], this.view.t0));
@@ -410,8 +422,9 @@ class App {
       "/": () => byId("search").select(), n: () => this.next(1), p: () => this.next(-1),
       t: () => this.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"),
       c: () => this.runs.length > 1 && this.setRun((this.run.index + 1) % this.runs.length),
+      ",": () => this.moveMoment(-1), ".": () => this.moveMoment(1),
       m: () => { const m = this.timeline.measured; if (m) { Object.assign(this.view, { t0: Math.min(...m), t1: Math.max(...m) }); this.changed(); } },
-      Escape: () => { this.timeline.measured = null; Object.assign(this.view, { rank: null, call: null, pair: null }); this.changed(true); },
+      Escape: () => { this.timeline.measured = null; Object.assign(this.view, { rank: null, call: null, pair: null, moment: null }); this.changed(true); },
       "?": () => byId("keys").showModal(),
     };
     if (!acts[key]) return false;

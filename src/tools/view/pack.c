@@ -205,6 +205,48 @@ static void pack_workers(const mlt_trace_facts_table *facts, mlt_text *json)
     mlt_text_add(json, "]");
 }
 
+// "2,5,*": the numbers as an array. True: there is a '*'.
+static bool put_ranks(mlt_text *json, const char *list)
+{
+    bool more = false, star = false;
+    mlt_text_add(json, "[");
+    for (const char *at = list; *at;) {
+        char *end;
+        unsigned long long n = strtoull(at, &end, 10);
+        if (end != at && *at >= '0' && *at <= '9' && n < UINT32_MAX) {
+            mlt_text_add(json, more ? ",%llu" : "%llu", n);
+            more = true;
+        }
+        star = star || *at == '*';
+        at += strcspn(at, ",");
+        at += *at == ',';
+    }
+    mlt_text_add(json, "]");
+    return star;
+}
+
+// Where ranks were stuck, as mpirun told it.
+static void pack_hang(const mlt_trace_facts_table *facts, mlt_text *json)
+{
+    bool more = false;
+    if (!facts->hang)
+        return;
+    mlt_text_add(json, ",\n\"hang\":{\"why\":");
+    mlt_text_json(json, facts->hang);
+    mlt_text_add(json, ",\"stuck\":[");
+    for (uint32_t i = 0; i < facts->stuck_count; i++) {
+        put_item(json, &more);
+        mlt_text_add(json, "[%u,", facts->stucks[i].rank);
+        bool star = put_ranks(json, facts->stucks[i].peers);
+        mlt_text_add(json, ",%s,", star ? "true" : "false");
+        mlt_text_json(json, facts->stucks[i].words);
+        mlt_text_add(json, "]");
+    }
+    mlt_text_add(json, "],\"cycle\":");
+    put_ranks(json, facts->cycle ? facts->cycle : "");
+    mlt_text_add(json, "}");
+}
+
 static void pack_findings(const mlt_causes *c, mlt_text *json)
 {
     mlt_finding found[MLT_FINDINGS_MOST];
@@ -490,6 +532,7 @@ void mlt_pack_run(const mlt_causes *c, const char *name, const mlt_pack_limits *
                  facts->ended ? "true" : "false", facts->code);
     pack_names(s, json);
     pack_workers(facts, json);
+    pack_hang(facts, json);
     pack_findings(c, json);
     pack_causes(c, json);
     pack_culprits(c, json);

@@ -8,12 +8,12 @@ function element(tag, properties = {}, ...children) {
   return made;
 }
 
-// rows: { cells, act }; what act does happens on a click.
+// rows: { cells, act }; what act does happens on a click. A cell { words } may have several lines.
 function table(heads, rows) {
   const made = element("table", {}, element("thead", {}, element("tr", {}, ...heads.map(h => element("th", {}, h)))));
   const body = element("tbody");
   for (const row of rows) {
-    const line = element("tr", row.act ? { className: "link", onclick: row.act } : {}, ...row.cells.map(c => element("td", {}, c)));
+    const line = element("tr", row.act ? { className: "link", onclick: row.act } : {}, ...row.cells.map(c => c && c.words ? element("td", { className: "words" }, c.words) : element("td", {}, c)));
     if (row.title) line.title = row.title;
     body.append(line);
   }
@@ -31,6 +31,7 @@ const PANELS = {
   why: { title: "Why", make: panelWhy },
   collectives: { title: "Collectives", make: panelCollectives },
   matrix: { title: "Matrix", make: panelMatrix },
+  waits: { title: "Waits", make: panelWaits },
   calls: { title: "Calls", make: panelCalls },
   path: { title: "Path", make: panelPath },
   selection: { title: "Selection", make: panelSelection },
@@ -121,6 +122,39 @@ function panelMatrix(app) {
   note.textContent = app.pair ? say(app.pair[0], app.pair[1]) : "A row sends, a column receives. A click shows only these messages.";
   const clear = app.pair ? element("button", { onclick: () => app.setPair(null) }, "all messages") : null;
   return [element("h2", {}, "Who sent to whom: ", by), canvas, note, clear];
+}
+
+// Where ranks were stuck when mpirun looked; else who waits for whom at a moment.
+function panelWaits(app) {
+  const run = app.run, { moment } = app.view, shown = moment === null && !run.hang ? (app.view.t0 + app.view.t1) / 2 : moment;
+  const buttons = element("p", {}, element("button", { onclick: () => app.setMoment((app.view.t0 + app.view.t1) / 2) }, "the middle of what is in view"), " ",
+                          run.hang ? element("button", { onclick: () => app.setMoment(null) }, "the hang") : null);
+  const out = [element("p", { className: "soft" }, "A click in the timeline chooses the moment; , and . move it. An arrow goes from a rank to the one that it waits for."), buttons];
+  return shown === null ? [...panelHang(app), ...out] : [...out, ...panelMoment(app, shown)];
+}
+
+function panelHang(app) {
+  const { why, stuck, cycle } = app.run.hang, inBarrier = new Set(stuck.filter(s => s[2]).map(s => s[0]));
+  const rest = stuck.map(s => s[0]).filter(r => !inBarrier.has(r)); // a barrier waits for those that are not in it
+  const waits = stuck.map(([rank, peers, star, words]) => [rank, STATES.STUCK, star ? [...peers, ...rest] : peers, words]);
+  return [
+    element("h2", {}, `Where ranks were stuck: ${why}`),
+    cycle.length ? element("p", { className: "warn" }, `These wait for each other: ${[...cycle, cycle[0]].join(" \u2192 ")}`) : null,
+    ...(waits.length ? waitGraph(app, waits) : []),
+    table(["rank", "what it waits for"], stuck.slice(0, 200).map(([rank, , , words]) => ({ cells: [String(rank), { words }], act: () => app.showRank(rank) }))),
+  ];
+}
+
+function panelMoment(app, time) {
+  const run = app.run, found = run.waitsAt(time), head = element("h2", {}, `Who waits for whom at ${showTime(time)}`);
+  if (!run.exact()) return [head, element("p", { className: "soft" }, "This page has no single waits: millet view --serve shows them.")];
+  if (!found) return [head, element("p", { className: "soft" }, "It is on its way.")];
+  if (!found.length) return [head, element("p", { className: "soft" }, "No rank waits.")];
+  const waits = found.map(([rank, cause, peer, begin, end]) => [rank, cause, peer >= 0 ? [peer] : [], `${app.states[cause][0]}, ${showTime(end - begin)}`]);
+  return [head, ...waitGraph(app, waits),
+          table(["rank", "wait state", "for", "so far", "it took"], [...found].sort((a, b) => (b[4] - b[3]) - (a[4] - a[3])).slice(0, 100).map(([rank, cause, peer, begin, end]) => ({
+            cells: ["rank " + rank, element("span", {}, box(cause), app.states[cause][0]), peer >= 0 ? "rank " + peer : "-", showTime(time - begin), showTime(end - begin)],
+            act: () => app.showRank(rank) })))];
 }
 
 function panelCalls(app) {

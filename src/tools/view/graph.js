@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small graphs as SVG: who waits for whom; steps of a collective; modules of a flow. Names become text, never HTML.
+"use strict";
+
+const NODE_WIDE = 76, NODE_HIGH = 20, GAP_X = 10, GAP_Y = 34;
+
+function svg(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) if (value !== undefined) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+// Black or white, whichever is easier to read on the colour.
+function inkOn(colour) {
+  const n = parseInt(colour.slice(1), 16);
+  return 0.299 * (n >> 16) + 0.587 * (n >> 8 & 255) + 0.114 * (n & 255) > 140 ? "#000" : "#fff";
+}
+
+// From light to dark (in the dark theme from dark to light), in steps of lightness that everybody can tell apart.
+function heat(share) {
+  const dark = document.documentElement.dataset.theme === "dark", t = Math.min(1, Math.max(0, share));
+  const from = dark ? [58, 66, 76] : [222, 226, 231], to = dark ? [255, 190, 60] : [150, 50, 0];
+  return "#" + from.map((c, i) => Math.round(c + (to[i] - c) * t).toString(16).padStart(2, "0")).join("");
+}
+
+// nodes: { x, y, label, colour, title, act, mark }, x and y of the middle; edges: { from, to, colour, title, wide, dashed } by index of nodes.
+function drawGraph(nodes, edges, wide = NODE_WIDE) {
+  const x0 = Math.min(...nodes.map(n => n.x)) - wide / 2 - 6, x1 = Math.max(...nodes.map(n => n.x)) + wide / 2 + 6;
+  const y0 = Math.min(...nodes.map(n => n.y)) - NODE_HIGH, y1 = Math.max(...nodes.map(n => n.y)) + NODE_HIGH;
+  const made = svg("svg", { class: "graph", viewBox: `${x0} ${y0} ${x1 - x0} ${y1 - y0}`, width: x1 - x0, height: y1 - y0 });
+  for (const e of edges) made.append(drawEdge(nodes[e.from], nodes[e.to], e, wide));
+  for (const n of nodes) {
+    const group = svg("g", n.act ? { class: "link" } : {}, svg("title", {}, n.title || n.label),
+      svg("rect", { x: n.x - wide / 2, y: n.y - NODE_HIGH / 2, width: wide, height: NODE_HIGH, rx: 4, fill: n.colour, class: n.mark ? "marked" : "node" }),
+      svg("text", { x: n.x, y: n.y + 4, "text-anchor": "middle", fill: inkOn(n.colour) }, n.label));
+    if (n.act) group.onclick = n.act;
+    made.append(group);
+  }
+  return element("div", { className: "graphbox" }, made);
+}
+
+// A line between the borders of two nodes, with a head; to itself: a loop.
+function drawEdge(a, b, e, wide) {
+  const style = { fill: "none", stroke: e.colour || "currentColor", "stroke-width": e.wide || 1.5, "stroke-dasharray": e.dashed ? "4 3" : undefined };
+  const group = svg("g", {}, svg("title", {}, e.title || ""));
+  if (a === b) {
+    group.append(svg("path", { ...style, d: `M ${a.x + wide / 2} ${a.y - 4} c 14 -14 14 22 0 8` }));
+    return group;
+  }
+  const dx = b.x - a.x, dy = b.y - a.y, cut = 1 / Math.max(Math.abs(dx) / (wide / 2 + 2), Math.abs(dy) / (NODE_HIGH / 2 + 2), 1e-9);
+  const [ax, ay, bx, by] = [a.x + dx * Math.min(cut, 0.5), a.y + dy * Math.min(cut, 0.5), b.x - dx * Math.min(cut, 0.5), b.y - dy * Math.min(cut, 0.5)];
+  const angle = Math.atan2(by - ay, bx - ax), head = turn => `${bx - 7 * Math.cos(angle + turn)} ${by - 7 * Math.sin(angle + turn)}`;
+  group.append(svg("path", { ...style, d: `M ${ax} ${ay} L ${bx} ${by}` }));
+  group.append(svg("path", { ...style, "stroke-dasharray": undefined, d: `M ${head(-0.45)} L ${bx} ${by} L ${head(0.45)}` }));
+  return group;
+}
+
+// ---- who waits for whom
+
+// waits: [rank, cause, ranks that it waits for]. Ranks that nobody waits for and that wait for the same one for the same reason share a node.
+function waitNodes(waits) {
+  const awaited = new Set(waits.flatMap(w => w[2])), nodes = new Map(), shared = new Map();
+  const add = (key, node) => { nodes.set(key, node); return node; };
+  for (const [rank, cause, peers, title] of waits) {
+    const key = `${cause}/${peers.join(",")}`;
+    if (awaited.has(rank)) add(rank, { ranks: [rank], cause, peers, title });
+    else if (shared.has(key)) shared.get(key).ranks.push(rank);
+    else shared.set(key, add("s" + key, { ranks: [rank], cause, peers, title }));
+  }
+  for (const rank of awaited) if (!nodes.has(rank)) add(rank, { ranks: [rank], cause: null, peers: [], title: null });
+  return nodes;
+}
+
+// A place for each: those that wait for nobody and those of a cycle come first, whoever waits for them hangs below.
+function placeWaits(nodes) {
+  const parent = key => nodes.get(key).peers.find(p => nodes.has(p)), below = new Map(), placed = new Set();
+  for (const key of nodes.keys()) {
+    const up = parent(key);
+    if (up !== undefined) below.set(up, [...(below.get(up) || []), key]);
+  }
+  let right = 0;
+  const put = (key, depth) => {
+    placed.add(key);
+    const node = nodes.get(key), first = right;
+    for (const child of below.get(key) || []) if (!placed.has(child)) put(child, depth + 1);
+    if (right === first) right += NODE_WIDE + GAP_X;
+    node.x = (first + right - GAP_X - NODE_WIDE) / 2 + NODE_WIDE / 2;
+    node.y = depth * (NODE_HIGH + GAP_Y);
+  };
+  for (const key of nodes.keys()) if (parent(key) === undefined) put(key, 0);
+  for (const key of nodes.keys()) { // what is left leads to a cycle
+    if (placed.has(key)) continue;
+    const seen = new Set();
+    let at = key;
+    while (!seen.has(at)) { seen.add(at); at = parent(at); }
+    const cycle = [at];
+    for (let next = parent(at); next !== at; next = parent(next)) cycle.push(next);
+    cycle.forEach(k => { placed.add(k); nodes.get(k).inCycle = true; });
+    const from = right, around = Math.max(1, cycle.length);
+    for (const k of cycle) for (const child of below.get(k) || []) if (!placed.has(child)) put(child, 5);
+    const wide = Math.max(right - from, Math.min(around, 6) * (NODE_WIDE + GAP_X)), radius = Math.max(60, around * 16);
+    right = from + Math.max(wide, 2 * radius + NODE_WIDE);
+    cycle.forEach((k, i) => {
+      const angle = 2 * Math.PI * i / around - Math.PI / 2;
+      Object.assign(nodes.get(k), { x: (from + right) / 2 + radius * Math.cos(angle), y: 80 + Math.min(radius, 90) * Math.sin(angle) });
+    });
+  }
+}
+
+const WAIT_NODES = 120;
+
+function waitGraph(app, waits) {
+  const all = waitNodes(waits), theme = COLOURS[document.documentElement.dataset.theme];
+  const big = [...all].sort((a, b) => b[1].ranks.length - a[1].ranks.length), nodes = all.size > WAIT_NODES ? new Map(big.slice(0, WAIT_NODES)) : all;
+  placeWaits(nodes);
+  const keys = [...nodes.keys()], index = new Map(keys.map((k, i) => [k, i])), edges = [];
+  const drawn = keys.map(key => {
+    const n = nodes.get(key), many = n.ranks.length > 1;
+    const names = many ? `ranks ${n.ranks.slice(0, 20).join(", ")}${n.ranks.length > 20 ? ", ..." : ""}` : "rank " + n.ranks[0];
+    for (const p of n.peers) if (index.has(p)) edges.push({ from: index.get(key), to: index.get(p), title: `${names}: waits for rank ${p}`, wide: n.inCycle ? 2.5 : 1.5 });
+    return { x: n.x, y: n.y, label: many ? showCount(n.ranks.length) + " ranks" : names, mark: n.inCycle || n.cause === null,
+             colour: n.cause === null ? theme[STATES.COMPUTE] : theme[n.cause],
+             title: `${names}: ${n.title || (n.cause === null ? "does not wait" : app.states[n.cause][0])}`, act: () => app.showRank(n.ranks[0]) };
+  });
+  return [drawGraph(drawn, edges), all.size > nodes.size ? element("p", { className: "soft" }, `${showCount(all.size - nodes.size)} smaller nodes are left out.`) : null];
+}
