@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One access to a file: bytes between memory and the places of the file that a view shows.
+//
+// A view is endlessly many elements of a type, from byte `begin` of the file on; its data, in the
+// order of the type map, are numbered from 0. An access moves `bytes` of them, from number `from`
+// on, to or from the elements of another type in memory. Neither side is ever listed block by
+// block: runs of blocks are taken from the layouts a few at a time.
+//
+// Memory without a place in the view is not written to the file: what lies between the blocks may
+// be another's, who writes it at the same time. So writes go block by block, unless blocks touch.
+// Reads may fetch what lies between (sieving), if that costs less than a call for each block.
+//
+// Nothing here knows ranks or threads. Every function may block for as long as the disk takes.
+#ifndef MLT_FILE_ACCESS_H
+#define MLT_FILE_ACCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "type/type.h"
+
+typedef struct mlt_file_access {
+    int fd;
+    bool writes;
+    bool alone; // as if nobody else accessed these bytes meanwhile: under locks of the file
+    int64_t begin;
+    const mlt_type *view; // of which size > 0
+    uint64_t from, bytes;
+    void *buf; // elements in memory; the first byte of the packed form is moved first
+    const mlt_type *type;
+    // Results.
+    uint64_t moved; // fewer than `bytes` if it failed, or if a read met the end of the file
+    int error;      // errno's value; 0: none
+} mlt_file_access;
+
+void mlt_file_access_run(mlt_file_access *access);
+
+// The same if it can be done without waiting for a disk: a read of what is in memory, or a short
+// write. False: nothing was done.
+bool mlt_file_access_now(mlt_file_access *access);
+
+// Where byte `at` of a view's data lies in the file.
+int64_t mlt_file_place(int64_t begin, const mlt_type *view, uint64_t at);
+
+// How many bytes of a view's data lie before byte `place` of the file. The view's blocks are in
+// order (mlt_file_in_order).
+uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place);
+
+// The data of endlessly many elements lie in the order of the file. overlap: blocks may touch the
+// same bytes; they do not otherwise.
+bool mlt_file_in_order(const mlt_type *view, bool overlap);
+
+#endif

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Single and merged accesses with random views against a model of the file, and where they end: at
+// the end of the file, and where the system refuses. `file_access SEED COUNT` runs other seeds.
+#include "file/access.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "base/unit_test.h"
+#include "file/merge.h"
+#include "os/file.h"
+#include "os/os.h"
+#include "type/build.h"
+
+enum { SIZE = 1 << 16, MANY = 6 };
+
+static unsigned char model[SIZE];
+static int64_t model_size;
+
+// A list of blocks in order, with an extent that leaves room or not.
+static mlt_type random_view(uint64_t *step)
+{
+    enum { MOST = 20 };
+    int64_t length[MOST], at[MOST], end = 0;
+    int64_t count = 1 + below(MOST);
+    mlt_type type, sized;
+    bool even = below(2);
+    int64_t gap = below(30), block = 1 + below(40);
+    for (int64_t i = 0; i < count; i++) {
+        at[i] = end + (even ? gap : below(30));
+        length[i] = even ? block : 1 + below(40);
+        end = at[i] + length[i];
+    }
+    CHECK(mlt_type_make_indexed(&type, MLT_TYPE_BYTE, count, length, 0, at) == MLT_OK);
+    CHECK(mlt_type_make_resized(&sized, &type, 0, end + below(3) * 7) == MLT_OK);
+    mlt_type_unmake(&type);
+    *step = sized.size;
+    return sized;
+}
+
+static int64_t place(const mlt_file_access *a, uint64_t k)
+{
+    return mlt_file_place(a->begin, a->view, a->from + k);
+}
+
+// As many bytes as the model has room for.
+static mlt_file_access random_access(int fd, bool writes, const mlt_type *view,
+                                     const mlt_type *type, unsigned char *buf)
+{
+    mlt_file_access a = {.fd = fd,
+                         .writes = writes,
+                         .alone = below(5) == 0,
+                         .begin = below(100),
+                         .view = view,
+                         .from = below(200),
+                         .bytes = below(2) ? below(300) : below(SIZE / 8),
+                         .buf = buf,
+                         .type = type};
+    while (a.bytes > 0 && place(&a, a.bytes - 1) >= SIZE)
+        a.bytes /= 2;
+    return a;
+}
+
+static unsigned char *memory_at(const mlt_file_access *a, uint64_t k)
+{
+    return (unsigned char *)a->buf + mlt_file_place(0, a->type, k);
+}
+
+static void check_write(const mlt_file_access *a)
+{
+    CHECK(a->error == 0 && a->moved == a->bytes);
+    for (uint64_t k = 0; k < a->bytes; k++) {
+        model[place(a, k)] = *memory_at(a, k);
+        model_size = place(a, k) >= model_size ? place(a, k) + 1 : model_size;
+    }
+}
+
+static void check_read(const mlt_file_access *a)
+{
+    uint64_t wanted = 0;
+    while (wanted < a->bytes && place(a, wanted) < model_size)
+        wanted++;
+    CHECK(a->error == 0 && a->moved == wanted);
+    for (uint64_t k = 0; k < wanted; k++)
+        CHECK(*memory_at(a, k) == model[place(a, k)]);
+}
+
+static void check_file(int fd)
+{
+    static unsigned char is[SIZE];
+    size_t got;
+    CHECK(mlt_os_file_read(fd, is, SIZE, 0, &got) == 0 && (int64_t)got == model_size);
+    CHECK(memcmp(is, model, got) == 0);
+}
+
+static void try_seed(uint64_t seed)
+{
+    int fd = mlt_os_memfd("files", 0);
+    uint64_t step;
+    static unsigned char buf[MANY][4 * SIZE];
+    CHECK(fd >= 0);
+    random_state = now_seed = seed;
+    memset(model, 0, sizeof model);
+    model_size = 0;
+    for (int round = 0; round < 12; round++) {
+        bool writes = below(2);
+        mlt_type views[MANY], type;
+        mlt_file_access access[MANY], *list[MANY];
+        uint32_t count = below(2) ? 1 : 1 + below(MANY);
+        bool plain = below(3) == 0;
+        type = random_view(&step);
+        for (uint32_t i = 0; i < count; i++) {
+            views[i] = random_view(&step);
+            for (uint32_t k = 0; k < sizeof buf[i]; k++)
+                buf[i][k] = (unsigned char)(random_state + i * 7 + k * 13 + (k >> 8));
+            access[i] = random_access(fd, writes, plain ? MLT_TYPE_BYTE : &views[i],
+                                      below(2) ? &type : MLT_TYPE_BYTE, buf[i]);
+            access[i].alone &= count == 1;
+            list[i] = &access[i];
+            if (writes && i > 0) // only one of them writes a byte
+                access[i].begin = place(&access[i - 1], access[i - 1].bytes) + 1;
+            while (access[i].bytes > 0 && place(&access[i], access[i].bytes - 1) >= SIZE)
+                access[i].bytes /= 2;
+        }
+        if (count == 1 && (below(2) || !mlt_file_access_now(&access[0])))
+            mlt_file_access_run(&access[0]);
+        else if (count > 1)
+            mlt_file_merge(list, count);
+        for (uint32_t i = 0; i < count; i++) {
+            if (writes)
+                check_write(&access[i]);
+            else
+                check_read(&access[i]);
+            mlt_type_unmake(&views[i]);
+        }
+        check_file(fd);
+        mlt_type_unmake(&type);
+    }
+    close(fd);
+}
+
+// How many bytes lie before each place, by counting.
+static void test_data_before(void)
+{
+    for (uint64_t seed = 1; seed < 60; seed++) {
+        uint64_t step;
+        random_state = now_seed = seed;
+        mlt_type view = random_view(&step);
+        int64_t begin = below(50);
+        uint64_t k = 0;
+        CHECK(mlt_file_in_order(&view, false) && mlt_file_in_order(&view, true));
+        for (int64_t at = 0; at < 3 * view.extent + 60; at++) {
+            while (mlt_file_place(begin, &view, k) < at)
+                k++;
+            CHECK(mlt_file_data_before(begin, &view, at) == k);
+        }
+        mlt_type_unmake(&view);
+    }
+    now_seed = 0;
+}
+
+static void test_order(void)
+{
+    int64_t down[] = {8, 0}, twice[] = {0, 2}, length[] = {4, 4};
+    mlt_type type, less;
+    CHECK(mlt_type_make_indexed(&type, MLT_TYPE_BYTE, 2, length, 0, down) == MLT_OK);
+    CHECK(!mlt_file_in_order(&type, true));
+    mlt_type_unmake(&type);
+    CHECK(mlt_type_make_indexed(&type, MLT_TYPE_BYTE, 2, length, 0, twice) == MLT_OK);
+    CHECK(!mlt_file_in_order(&type, false) && mlt_file_in_order(&type, true));
+    CHECK(mlt_type_make_resized(&less, &type, 0, 1) == MLT_OK); // the next one begins before
+    CHECK(!mlt_file_in_order(&less, true));
+    mlt_type_unmake(&less);
+    mlt_type_unmake(&type);
+}
+
+static void test_refused(void)
+{
+    int fd = mlt_os_file_open("/dev/full", O_WRONLY, 0);
+    char byte = 1;
+    mlt_file_access a = {.fd = fd,
+                         .writes = true,
+                         .view = MLT_TYPE_BYTE,
+                         .bytes = 1,
+                         .buf = &byte,
+                         .type = MLT_TYPE_BYTE};
+    mlt_file_access b = a, *both[] = {&a, &b};
+    mlt_file_access_run(&a);
+    CHECK(a.error == ENOSPC && a.moved == 0);
+    b.begin = 1;
+    mlt_file_merge(both, 2);
+    CHECK(a.error == ENOSPC && b.error == ENOSPC && a.moved == 0);
+    close(fd);
+    a.fd = b.fd = fd; // closed
+    a.writes = b.writes = false;
+    mlt_file_access_run(&a);
+    CHECK(a.error == EBADF);
+    both[0] = &a;
+    both[1] = &b;
+    mlt_file_merge(both, 2);
+    CHECK(a.error == EBADF && b.error == EBADF);
+    a.alone = true;
+    mlt_file_access_run(&a);
+    CHECK(a.error == EBADF);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 60;
+    test_data_before();
+    test_order();
+    test_refused();
+    for (uint64_t seed = first; seed < first + count; seed++)
+        try_seed(seed);
+    return 0;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "base/log.h"
+#include "os/fd.h"
+#include "os/file.h"
+
+enum { MOST_THREADS = 8 }; // disks and page caches gain nothing from more
+
+// All but `life` under the lock. Whoever makes or frees a line holds `life`: there are no lines, and
+// so no new jobs, while the threads end.
+static struct {
+    pthread_mutex_t life, lock;
+    pthread_cond_t news;
+    mlt_link jobs; // of mlt_file_job.link; next NULL: never used
+    uint32_t lines, threads, idle;
+    bool ends;
+    pthread_t thread[MOST_THREADS];
+} pool = {.life = PTHREAD_MUTEX_INITIALIZER,
+          .lock = PTHREAD_MUTEX_INITIALIZER,
+          .news = PTHREAD_COND_INITIALIZER};
+
+// The worker must not see the job before it is done, nor free it while it is looked at.
+static void finish(mlt_file_job *job)
+{
+    mlt_file_line *line = job->line;
+    int ring = line->ring;
+    // relaxed: only the order of the exchange below counts
+    mlt_file_job *last = atomic_load_explicit(&line->finished, memory_order_relaxed);
+    do
+        job->next = last;
+    while (!atomic_compare_exchange_weak_explicit(
+        &line->finished, &last, job,
+        memory_order_release, // pairs with the acquire of mlt_file_line_take
+        memory_order_relaxed));
+    if (!last)
+        mlt_os_ring(ring);
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&pool.lock);
+    for (;;) {
+        mlt_link *l = mlt_list_pop_front(&pool.jobs);
+        if (l) {
+            pthread_mutex_unlock(&pool.lock);
+            mlt_file_job *job = mlt_container_of(l, mlt_file_job, link);
+            job->run(job);
+            finish(job);
+            pthread_mutex_lock(&pool.lock);
+            continue;
+        }
+        if (pool.ends)
+            break;
+        pool.idle++;
+        pthread_cond_wait(&pool.news, &pool.lock);
+        pool.idle--;
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return NULL;
+}
+
+// Under the lock. The signals of the program are for its own threads.
+static bool add_thread(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&pool.thread[pool.threads], NULL, work, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pool.threads += error == 0;
+    return error == 0;
+}
+
+mlt_status mlt_file_line_init(mlt_file_line *line)
+{
+    line->open = 0;
+    atomic_init(&line->finished, NULL);
+    line->ring = mlt_os_ring_new();
+    if (line->ring < 0)
+        return MLT_ERR_SYSTEM;
+    pthread_mutex_lock(&pool.life);
+    if (!pool.jobs.next)
+        mlt_list_init(&pool.jobs);
+    pool.lines++;
+    pthread_mutex_unlock(&pool.life);
+    return MLT_OK;
+}
+
+static void end_threads(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.ends = true;
+    pthread_cond_broadcast(&pool.news);
+    pthread_mutex_unlock(&pool.lock);
+    for (uint32_t i = 0; i < pool.threads; i++)
+        pthread_join(pool.thread[i], NULL);
+    pool.ends = false;
+    pool.threads = 0;
+}
+
+void mlt_file_line_fini(mlt_file_line *line)
+{
+    mlt_assert(line->open == 0);
+    pthread_mutex_lock(&pool.life);
+    if (--pool.lines == 0)
+        end_threads();
+    pthread_mutex_unlock(&pool.life);
+    mlt_os_close(line->ring);
+}
+
+bool mlt_file_give(mlt_file_line *line, mlt_file_job *job)
+{
+    job->line = line;
+    pthread_mutex_lock(&pool.lock);
+    bool fits = pool.idle > 0 || pool.threads == MOST_THREADS || add_thread() || pool.threads > 0;
+    if (fits) {
+        mlt_list_push_back(&pool.jobs, &job->link);
+        pthread_cond_signal(&pool.news);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    line->open += fits;
+    return fits;
+}
+
+void mlt_file_line_take(mlt_file_line *line)
+{
+    mlt_os_hush(line->ring);
+    // acquire: pairs with finish
+    mlt_file_job *job = atomic_exchange_explicit(&line->finished, NULL, memory_order_acquire);
+    while (job) {
+        mlt_file_job *next = job->next;
+        line->open--;
+        job->done(job);
+        job = next;
+    }
+}
