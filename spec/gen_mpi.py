@@ -19,6 +19,8 @@ COLLECTIVE_CHAPTERS = {6}
 COLLECTIVE_NAMES = re.compile(r"I?neighbor_all", re.I)  # of chapter 8
 # Errors of these are the window's, whose handler the surface does not know; bodies check their arguments, too.
 WINDOW_NAMES = re.compile(r"R?(put|get|accumulate|get_accumulate)(_c)?$|Fetch_and_op$|Compare_and_swap$", re.I)
+# Errors of these are the file's: the same.
+FILE_CHAPTERS = {14}
 LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective operations
 # Pointers that may be NULL: MPI_STATUS_IGNORE and its kin, MPI_Init's arguments, and a name of no length.
 NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "argv", "array_of_argv", "buffer", "base",
@@ -110,7 +112,7 @@ class Function:
     def collective(self):
         if LOCAL_NAMES.match(self.name):
             return False
-        if self.chapter == 12 and WINDOW_NAMES.match(self.name):
+        if self.chapter == 12 and WINDOW_NAMES.match(self.name) or self.chapter in FILE_CHAPTERS:
             return True
         return self.chapter in COLLECTIVE_CHAPTERS or bool(COLLECTIVE_NAMES.match(self.name))
 

@@ -51,7 +51,8 @@ typedef struct mlt_rank_own {
     void *used_locale;                  // locale.c: uselocale's, while others run
     struct mlt_signals *signals;        // signals.h; NULL: it has set nothing
     bool threads;                       // it has started some, which may live longer (start.c)
-    void *file_errhandler;              // the MPI layer's (mpi/file.h); NULL: none was set
+    void *datareps;                     // the MPI layer's (mpi/file/datarep.h); NULL: none
+    void *file_errhandler;              // the MPI layer's (mpi/file/file.h); NULL: none was set
 } mlt_rank_own;
 
 // Never NULL: ends the process if memory is out.

@@ -19,7 +19,7 @@
 #include "mpi/coll/outside.h"
 #include "mpi/comm/comm.h"
 #include "mpi/comm/context.h"
-#include "mpi/file.h"
+#include "mpi/file/file.h"
 #include "mpi/goal/goal.h"
 #include "mpi/join.h"
 #include "mpi/p2p/kind.h"

@@ -10,7 +10,7 @@
 #include "mpi/dyn/parent.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
-#include "mpi/file.h"
+#include "mpi/file/file.h"
 #include "mpi/goal/goal.h"
 #include "mpi/p2p/buffer.h"
 #include "mpi/profile.h"

@@ -48,6 +48,7 @@ struct mlt_goal_helper; // goal/offload.c
 struct mlt_tool;        // tool/tool.h
 struct mlt_parts;       // p2p/partition_int.h
 struct mlt_strict;      // strict.c
+struct mlt_file_desk;   // file/file.h
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
@@ -100,6 +101,7 @@ typedef struct mlt_mpi_worker {
     uint32_t watchers, met_told; // tool/tool.c: how many want it watched; watch.c
     struct mlt_parts *parts;     // partitioned requests; NULL until the first
     struct mlt_strict *strict;   // --strict: what was made; NULL until the first
+    struct mlt_file_desk *files; // file/desk.c; NULL: no rank has a file open
     mlt_ctl_moves moves;         // count.h
     struct mlt_tracer *tracer;   // trace.h; NULL: no trace
     struct mlt_trace_call *call; // ... the call that began last and still runs; NULL: none

@@ -152,9 +152,8 @@ static void say_coverage(void)
                mlt_chapter_table[c].title);
     }
     count_chapter(0, &built, &total);
-    printf(
-        "      %3d of %3d  in all; the others are there and raise MPI_ERR_UNSUPPORTED_OPERATION\n",
-        built, total);
+    printf("      %3d of %3d  in all%s\n", built, total,
+           built < total ? "; the others are there and raise MPI_ERR_UNSUPPORTED_OPERATION" : "");
 }
 
 static void say_settings(const mlt_settings_table *tables, size_t count)

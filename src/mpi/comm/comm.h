@@ -61,6 +61,7 @@ typedef struct mlt_comm_shared {
     struct mlt_party *party; // meet.h: the workers that have ranks in it; NULL: not known yet
     mlt_link meets;          // open ones, see meet.h
     void *window;            // that its ranks are making (win/make.c); NULL: none
+    void *file;              // that its ranks open (file/open.c): the file's own communicator
     struct mlt_topo *topo;   // the last topology that was given to it; a counted reference
     struct mlt_coll_sources *sources; // coll/choose.h: rules for it; NULL: not asked for yet
     struct mlt_team *team;            // coll/team.h: its collective calls; NULL: none so far

@@ -9,7 +9,7 @@
 #include "mpi/comm/session.h"
 #include "mpi/error/error.h"
 #include "mpi/error/user.h"
-#include "mpi/file.h"
+#include "mpi/file/file.h"
 #include "mpi/settings.h"
 #include "mpi/shelf.h"
 #include "mpi/thread.h"

@@ -15,6 +15,7 @@
 
 #include "mpi/coll/coll.h"
 #include "mpi/error/error.h"
+#include "mpi/file/file.h"
 #include "mpi/goal/goal.h"
 #include "mpi/p2p/grequest.h"
 #include "mpi/p2p/kind.h"
@@ -76,6 +77,8 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req)
         return mlt_goal_request_code(me, req);
     if (req->flags & MLT_REQF_COLL)
         return mlt_coll_request_code(me, req);
+    if (req->flags & MLT_REQF_FILE)
+        return mlt_file_request_code(me, req);
     if (req->fn != me->fn)
         snprintf(from, sizeof from, " of %s", mlt_fn_name(req->fn));
     if (req->status == MLT_ERR_NOT_FOUND)
@@ -138,6 +141,15 @@ static MLT_COLD int finish_generalized(mlt_rank *me, MPI_Request *handle, mlt_re
     return code == MPI_SUCCESS ? code : mlt_mpi_raise_code(me, NULL, me->fn, code);
 }
 
+// Errors of an access to a file go to the file's handler.
+static MLT_COLD int finish_failed_file(mlt_rank *me, MPI_Request *handle, mlt_req *req)
+{
+    int code = mlt_req_code(me, req);
+    mlt_file *file = mlt_file_request_file(req);
+    release(handle, req);
+    return mlt_file_raise_code(me, file, code);
+}
+
 // For the calls that complete one operation: status, release, and the error handler if it failed.
 static inline int finish_one(mlt_rank *me, MPI_Request *handle, mlt_req *req, MPI_Status *status)
 {
@@ -148,6 +160,8 @@ static inline int finish_one(mlt_rank *me, MPI_Request *handle, mlt_req *req, MP
         release(handle, req);
         return MPI_SUCCESS;
     }
+    if (req->flags & MLT_REQF_FILE)
+        return finish_failed_file(me, handle, req);
     mlt_comm *comm = req->owner;
     int code = mlt_req_code(me, req);
     mlt_comm_hold(comm); // its error handler is still wanted
@@ -160,15 +174,20 @@ static inline int finish_one(mlt_rank *me, MPI_Request *handle, mlt_req *req, MP
 // What the calls that complete several operations remember of failures.
 typedef struct failures {
     mlt_comm *comm;
-    int index; // of the first failed one in array_of_requests
-    int code;  // MPI_SUCCESS: none failed
+    bool of_file;   // the first one was an access to a file:
+    mlt_file *file; // which one; NULL: it was closed
+    int index;      // of the first failed one in array_of_requests
+    int code;       // MPI_SUCCESS: none failed
 } failures;
 
-static MLT_COLD void note_failure(failures *failed, int index, int code, mlt_comm *comm,
+static MLT_COLD void note_failure(failures *failed, int index, int code, const mlt_req *req,
                                   MPI_Status *statuses, int before)
 {
     if (failed->code != MPI_SUCCESS)
         return;
+    mlt_comm *comm = req->owner;
+    failed->of_file = req->flags & MLT_REQF_FILE;
+    failed->file = failed->of_file ? mlt_file_request_file(req) : NULL;
     failed->comm = comm;
     if (comm)
         mlt_comm_hold(comm); // until raise_in_status
@@ -192,7 +211,7 @@ static inline void finish_several(mlt_rank *me, MPI_Request *requests, int index
     if (MLT_UNLIKELY(req->status != MLT_OK))
         code = mlt_req_code(me, req);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        note_failure(failed, index, code, req->owner, statuses, place);
+        note_failure(failed, index, code, req, statuses, place);
     if (MLT_UNLIKELY(failed->code != MPI_SUCCESS) && status != MPI_STATUS_IGNORE)
         status->MPI_ERROR = code;
     release(&requests[index], req);
@@ -204,8 +223,11 @@ static MLT_COLD int raise_in_status(mlt_rank *me, const failures *failed)
     size_t length = strlen(call);
     if (strncmp(why, call, length) == 0 && strncmp(why + length, ": ", 2) == 0)
         why += length + 2;
-    int code = mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS,
-                             "array_of_requests[%d] failed: %s", failed->index, why);
+    const char *format = "array_of_requests[%d] failed: %s";
+    int code = failed->of_file
+                   ? mlt_file_raise(me, failed->file, MPI_ERR_IN_STATUS, format, failed->index, why)
+                   : mlt_mpi_raise(me, failed->comm, me->fn, MPI_ERR_IN_STATUS, format,
+                                   failed->index, why);
     if (failed->comm)
         mlt_comm_drop(failed->comm);
     return code;
@@ -456,7 +478,7 @@ static void wait_any(mlt_rank *me, int count, MPI_Request *requests)
 // The second half of MPI_Waitall and MPI_Testall: everything is done.
 static int finish_all(mlt_rank *me, int count, MPI_Request *requests, MPI_Status *statuses)
 {
-    failures failed = {NULL, 0, MPI_SUCCESS};
+    failures failed = {.code = MPI_SUCCESS};
     for (int i = 0; i < count; i++) {
         if (requests[i] != MPI_REQUEST_NULL) {
             // The same handle twice: its request was freed a moment ago.
@@ -550,7 +572,7 @@ int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index,
 static int finish_some(mlt_rank *me, int count, MPI_Request *requests, int *outcount, int *indices,
                        MPI_Status *statuses)
 {
-    failures failed = {NULL, 0, MPI_SUCCESS};
+    failures failed = {.code = MPI_SUCCESS};
     int n = 0;
     for (int i = 0; i < count; i++) {
         if (MLT_UNLIKELY(requests[i] != MPI_REQUEST_NULL && !mlt_req_of(requests[i])))

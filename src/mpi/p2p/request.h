@@ -36,6 +36,7 @@ enum {
     MLT_REQF_GOAL = 1024,       // of a schedule, see goal.h
     MLT_REQF_COLL = 2048,       // of a collective operation, see coll.h
     MLT_REQF_PART = 4096,       // partitioned, see partition.h
+    MLT_REQF_FILE = 8192,       // of an access to a file, see file/file.h
 };
 
 extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
@@ -85,6 +86,7 @@ static inline void mlt_req_fill(mlt_req *req, mlt_rank *me, mlt_req_kind kind, c
 void mlt_goal_request_end(mlt_req *req); // goal.h
 void mlt_coll_request_end(mlt_req *req); // coll.h
 void mlt_part_request_end(mlt_req *req); // partition.h
+void mlt_file_request_end(mlt_req *req); // file/file.h
 
 // A request of the worker's pool may outlive the user's handles of its communicator and datatype:
 // it holds them. mlt_req_close gives it back.
@@ -108,6 +110,9 @@ static inline void mlt_req_close(mlt_req *req)
         return;
     } else if (req->flags & MLT_REQF_PART) {
         mlt_part_request_end(req);
+        return;
+    } else if (req->flags & MLT_REQF_FILE) {
+        mlt_file_request_end(req);
         return;
     }
     mlt_req_free(req);

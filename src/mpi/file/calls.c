@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls that read and write: what they have in common is how the place is found (an offset, the
+// rank's own pointer, the shared one, in the order of ranks) and how they are driven (at once, with
+// a request, all ranks together, in two halves).
+#include <string.h>
+
+#include "mpi/error/error.h"
+#include "mpi/file/file.h"
+#include "mpi/p2p/status.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+
+#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+
+typedef enum place { AT, OWN, SHARED, ORDERED } place;
+
+// What the user gave.
+typedef struct call {
+    MPI_File fh;
+    bool writes;
+    place place;
+    int64_t offset; // AT
+    const void *buf;
+    MPI_Count count;
+    const mlt_type *type;
+} call;
+
+// ---- checks
+
+static int check_mode(mlt_rank *me, mlt_file *file, const call *c)
+{
+    int amode = file->shared->amode;
+    if (c->writes && (amode & MPI_MODE_RDONLY))
+        return mlt_file_raise(me, file, MPI_ERR_READ_ONLY,
+                              "'%s' was opened with MPI_MODE_RDONLY, so it cannot be written",
+                              file->shared->path);
+    if (!c->writes && (amode & MPI_MODE_WRONLY))
+        return mlt_file_raise(me, file, MPI_ERR_ACCESS,
+                              "'%s' was opened with MPI_MODE_WRONLY, so it cannot be read",
+                              file->shared->path);
+    if ((amode & MPI_MODE_SEQUENTIAL) && c->place < SHARED)
+        return mlt_file_raise(
+            me, file, MPI_ERR_UNSUPPORTED_OPERATION,
+            "'%s' was opened with MPI_MODE_SEQUENTIAL, which allows calls with the "
+            "shared pointer only",
+            file->shared->path);
+    return MPI_SUCCESS;
+}
+
+static int check_data(mlt_rank *me, mlt_file *file, const call *c)
+{
+    int64_t bytes;
+    if (c->count < 0)
+        return mlt_file_raise(me, file, MPI_ERR_COUNT,
+                              "argument count is %lld, but should be at least 0",
+                              (long long)c->count);
+    if (!c->type)
+        return mlt_file_raise(me, file, MPI_ERR_TYPE,
+                              "argument datatype is no valid datatype of this rank");
+    if (!c->type->committed && c->count > 0)
+        return mlt_file_raise(me, file, MPI_ERR_TYPE,
+                              "argument datatype is a type that was not committed; call "
+                              "MPI_Type_commit first");
+    if (__builtin_mul_overflow((int64_t)c->count, (int64_t)c->type->size, &bytes))
+        return mlt_file_raise(
+            me, file, MPI_ERR_COUNT,
+            "argument count is %lld, but should be so small that the bytes of all "
+            "elements fit into 63 bits",
+            (long long)c->count);
+    if ((uintptr_t)c->buf <= (uintptr_t)MPI_IN_PLACE && bytes > 0 && (c->buf || c->type->code))
+        return mlt_file_raise(me, file, MPI_ERR_BUFFER,
+                              "argument buf is %p, but should be the address of data, as count is "
+                              "above 0",
+                              c->buf);
+    return MPI_SUCCESS;
+}
+
+static int check_place(mlt_rank *me, mlt_file *file, const call *c, uint64_t bytes)
+{
+    int64_t end;
+    uint64_t unit = file->view->unit;
+    if (c->place == AT && c->offset < 0)
+        return mlt_file_raise(me, file, MPI_ERR_ARG,
+                              "argument offset is %lld, but should be at least 0",
+                              (long long)c->offset);
+    int64_t from = c->place == AT ? c->offset : c->place == OWN ? file->position : 0;
+    if (__builtin_mul_overflow(from, (int64_t)unit, &end) ||
+        __builtin_add_overflow(end, (int64_t)bytes, &end))
+        return mlt_file_raise(me, file, MPI_ERR_ARG,
+                              "the access would reach beyond byte 2^63 of the view");
+    if (bytes % unit != 0)
+        return mlt_file_raise(
+            me, file, MPI_ERR_ARG,
+            "the call moves %llu bytes, but should move a whole number of etypes, "
+            "which have %llu",
+            (unsigned long long)bytes, (unsigned long long)unit);
+    return MPI_SUCCESS;
+}
+
+// The file, what is wanted, and how many etypes that is; `from` of a shared pointer is left open.
+static int look(mlt_rank *me, const call *c, mlt_file_want *want, int64_t *etypes)
+{
+    mlt_file *file = mlt_file_mine(me, c->fh);
+    if (!file)
+        return mlt_bad_file(me, c->fh);
+    int code = check_mode(me, file, c);
+    if (code == MPI_SUCCESS)
+        code = check_data(me, file, c);
+    if (code != MPI_SUCCESS)
+        return code;
+    uint64_t bytes = mlt_file_bytes(file->view, c->type, (uint64_t)c->count);
+    code = check_place(me, file, c, bytes);
+    *etypes = (int64_t)(bytes / file->view->unit);
+    *want = (mlt_file_want){.file = file,
+                            .writes = c->writes,
+                            .from = (uint64_t)(c->place == AT ? c->offset : file->position),
+                            .buf = (void *)(uintptr_t)c->buf,
+                            .count = (uint64_t)c->count,
+                            .type = c->type};
+    return code;
+}
+
+// Moves the pointer that the call uses beyond what it will access.
+static int advance(mlt_rank *me, const call *c, mlt_file_want *want, int64_t etypes)
+{
+    int64_t before;
+    if (c->place == OWN)
+        want->file->position += etypes;
+    if (c->place != SHARED)
+        return MPI_SUCCESS;
+    int code = mlt_file_pointer_add(me, want->file, etypes, &before);
+    want->from = (uint64_t)before;
+    return code;
+}
+
+// In the order of ranks: each begins where those before it end.
+static int line_up(mlt_rank *me, mlt_file_want *want, int64_t etypes)
+{
+    mlt_file *file = want->file;
+    int64_t mine = etypes, upto = 0, base = 0;
+    int last = file->comm->size - 1;
+    (void)mlt_mpi_Scan(me, &mine, &upto, 1, TYPE_INT64, MPI_SUM, file->comm);
+    int code = MPI_SUCCESS;
+    if (file->comm->rank == last)
+        code = mlt_file_pointer_add(me, file, upto, &base);
+    (void)mlt_mpi_Bcast(me, &base, 1, TYPE_INT64, last, file->comm);
+    want->from = (uint64_t)(base + upto - etypes);
+    return code;
+}
+
+static void tell(MPI_Status *status, uint64_t bytes)
+{
+    mlt_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, bytes, false);
+}
+
+// ---- ways to drive a call
+
+static int at_once(mlt_rank *me, call c, MPI_Status *status)
+{
+    mlt_file_want want;
+    int64_t etypes;
+    int code = look(me, &c, &want, &etypes);
+    if (code == MPI_SUCCESS)
+        code = advance(me, &c, &want, etypes);
+    if (code != MPI_SUCCESS)
+        return code;
+    mlt_file *file = want.file;
+    mlt_file_move move;
+    int64_t unit = (int64_t)file->view->unit;
+    mlt_file_move_begin(me, &move, &want);
+    mlt_file_do(me, file, &move);
+    if (c.place == OWN && move.access.moved < move.access.bytes) // the end of the file, or an error
+        file->position -= etypes - (int64_t)move.access.moved / unit;
+    tell(status, mlt_file_move_bytes(&move));
+    return mlt_file_outcome(me, file, &move);
+}
+
+static int later(mlt_rank *me, call c, MPI_Request *request)
+{
+    mlt_file_want want;
+    int64_t etypes;
+    int code = look(me, &c, &want, &etypes);
+    if (code == MPI_SUCCESS && !request)
+        code = mlt_file_raise(me, want.file, MPI_ERR_ARG, "argument request is NULL");
+    if (code == MPI_SUCCESS)
+        code = advance(me, &c, &want, etypes);
+    if (code == MPI_SUCCESS)
+        mlt_file_start(me, &want, request);
+    return code;
+}
+
+// A rank whose arguments are wrong comes with nothing, so that the others do not wait for it.
+static int together(mlt_rank *me, call c, uint64_t *bytes)
+{
+    mlt_file_want want;
+    int64_t etypes = 0;
+    int code = look(me, &c, &want, &etypes);
+    mlt_file *file = mlt_file_mine(me, c.fh);
+    if (!file)
+        return code;
+    if (code != MPI_SUCCESS)
+        want = (mlt_file_want){.file = file, .writes = c.writes, .type = MLT_TYPE_BYTE};
+    etypes = code == MPI_SUCCESS ? etypes : 0;
+    int lined = c.place == ORDERED ? line_up(me, &want, etypes) : MPI_SUCCESS;
+    uint64_t moved = 0;
+    int done = mlt_file_do_all(me, &want, &moved);
+    *bytes = moved;
+    if (c.place == OWN)
+        file->position +=
+            done == MPI_SUCCESS && moved < want.count * want.type->size && want.type->size
+                ? (int64_t)(moved / want.type->size * mlt_file_bytes(file->view, want.type, 1) /
+                            file->view->unit)
+                : etypes;
+    return code != MPI_SUCCESS ? code : lined != MPI_SUCCESS ? lined : done;
+}
+
+static int all_at_once(mlt_rank *me, call c, MPI_Status *status)
+{
+    uint64_t bytes = 0;
+    int code = together(me, c, &bytes);
+    if (mlt_file_mine(me, c.fh))
+        tell(status, bytes);
+    return code;
+}
+
+// The first half does it all, as the standard allows; the second one tells.
+static int begin(mlt_rank *me, call c)
+{
+    mlt_file *file = mlt_file_mine(me, c.fh);
+    if (!file)
+        return mlt_bad_file(me, c.fh);
+    if (file->split)
+        return mlt_file_raise(me, file, MPI_ERR_OTHER,
+                              "%s has no end yet: a file has one split collective access at a time",
+                              mlt_fn_name(file->split));
+    uint64_t bytes = 0;
+    int code = together(me, c, &bytes);
+    if (code != MPI_SUCCESS)
+        return code;
+    file->split = me->fn;
+    file->split_bytes = bytes;
+    file->split_buf = c.buf;
+    return MPI_SUCCESS;
+}
+
+// `first` and `first_c` are the functions that it may end.
+static int end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status, uint16_t first,
+               uint16_t first_c)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (file->split != first && file->split != first_c)
+        return mlt_file_raise(
+            me, file, MPI_ERR_OTHER, "%s%s was called before it, but should be %s",
+            file->split ? mlt_fn_name(file->split) : "no first half",
+            file->split ? "" : " of a split collective access", mlt_fn_name(first));
+    if (buf != file->split_buf)
+        return mlt_file_raise(me, file, MPI_ERR_BUFFER,
+                              "argument buf is %p, but should be %p, which %s was given", buf,
+                              file->split_buf, mlt_fn_name(file->split));
+    file->split = 0;
+    tell(status, file->split_bytes);
+    return MPI_SUCCESS;
+}
+
+// ---- the calls
+
+int mlt_mpi_File_read_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                         const mlt_type *datatype, MPI_Status *status)
+{
+    return at_once(me, (call){fh, false, AT, offset, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iread_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
+                          const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, false, AT, offset, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_read(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                      const mlt_type *datatype, MPI_Status *status)
+{
+    return at_once(me, (call){fh, false, OWN, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iread(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                       const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, false, OWN, 0, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_read_shared(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                             const mlt_type *datatype, MPI_Status *status)
+{
+    return at_once(me, (call){fh, false, SHARED, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iread_shared(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                              const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, false, SHARED, 0, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_read_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf,
+                             MPI_Count count, const mlt_type *datatype, MPI_Status *status)
+{
+    return all_at_once(me, (call){fh, false, AT, offset, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iread_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf,
+                              MPI_Count count, const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, false, AT, offset, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_read_at_all_begin(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf,
+                                   MPI_Count count, const mlt_type *datatype)
+{
+    return begin(me, (call){fh, false, AT, offset, buf, count, datatype});
+}
+
+int mlt_mpi_File_read_at_all_end(mlt_rank *me, MPI_File fh, void *buf, MPI_Status *status)
+{
+    return end(me, fh, buf, status, MLT_FN_File_read_at_all_begin, MLT_FN_File_read_at_all_begin_c);
+}
+
+int mlt_mpi_File_read_all(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                          const mlt_type *datatype, MPI_Status *status)
+{
+    return all_at_once(me, (call){fh, false, OWN, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iread_all(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                           const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, false, OWN, 0, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_read_all_begin(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                                const mlt_type *datatype)
+{
+    return begin(me, (call){fh, false, OWN, 0, buf, count, datatype});
+}
+
+int mlt_mpi_File_read_all_end(mlt_rank *me, MPI_File fh, void *buf, MPI_Status *status)
+{
+    return end(me, fh, buf, status, MLT_FN_File_read_all_begin, MLT_FN_File_read_all_begin_c);
+}
+
+int mlt_mpi_File_read_ordered(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                              const mlt_type *datatype, MPI_Status *status)
+{
+    return all_at_once(me, (call){fh, false, ORDERED, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_read_ordered_begin(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+                                    const mlt_type *datatype)
+{
+    return begin(me, (call){fh, false, ORDERED, 0, buf, count, datatype});
+}
+
+int mlt_mpi_File_read_ordered_end(mlt_rank *me, MPI_File fh, void *buf, MPI_Status *status)
+{
+    return end(me, fh, buf, status, MLT_FN_File_read_ordered_begin,
+               MLT_FN_File_read_ordered_begin_c);
+}
+
+int mlt_mpi_File_write_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+                          MPI_Count count, const mlt_type *datatype, MPI_Status *status)
+{
+    return at_once(me, (call){fh, true, AT, offset, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iwrite_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+                           MPI_Count count, const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, true, AT, offset, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_write(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                       const mlt_type *datatype, MPI_Status *status)
+{
+    return at_once(me, (call){fh, true, OWN, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iwrite(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                        const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, true, OWN, 0, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_write_shared(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                              const mlt_type *datatype, MPI_Status *status)
+{
+    return at_once(me, (call){fh, true, SHARED, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iwrite_shared(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                               const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, true, SHARED, 0, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_write_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+                              MPI_Count count, const mlt_type *datatype, MPI_Status *status)
+{
+    return all_at_once(me, (call){fh, true, AT, offset, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iwrite_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+                               MPI_Count count, const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, true, AT, offset, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_write_at_all_begin(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+                                    MPI_Count count, const mlt_type *datatype)
+{
+    return begin(me, (call){fh, true, AT, offset, buf, count, datatype});
+}
+
+int mlt_mpi_File_write_at_all_end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return end(me, fh, buf, status, MLT_FN_File_write_at_all_begin,
+               MLT_FN_File_write_at_all_begin_c);
+}
+
+int mlt_mpi_File_write_all(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                           const mlt_type *datatype, MPI_Status *status)
+{
+    return all_at_once(me, (call){fh, true, OWN, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_iwrite_all(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                            const mlt_type *datatype, MPI_Request *request)
+{
+    return later(me, (call){fh, true, OWN, 0, buf, count, datatype}, request);
+}
+
+int mlt_mpi_File_write_all_begin(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                                 const mlt_type *datatype)
+{
+    return begin(me, (call){fh, true, OWN, 0, buf, count, datatype});
+}
+
+int mlt_mpi_File_write_all_end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return end(me, fh, buf, status, MLT_FN_File_write_all_begin, MLT_FN_File_write_all_begin_c);
+}
+
+int mlt_mpi_File_write_ordered(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                               const mlt_type *datatype, MPI_Status *status)
+{
+    return all_at_once(me, (call){fh, true, ORDERED, 0, buf, count, datatype}, status);
+}
+
+int mlt_mpi_File_write_ordered_begin(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+                                     const mlt_type *datatype)
+{
+    return begin(me, (call){fh, true, ORDERED, 0, buf, count, datatype});
+}
+
+int mlt_mpi_File_write_ordered_end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status)
+{
+    return end(me, fh, buf, status, MLT_FN_File_write_ordered_begin,
+               MLT_FN_File_write_ordered_begin_c);
+}

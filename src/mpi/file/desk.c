@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A worker's line to the threads that block in its place. Its ring is watched while jobs are under
+// way, so a worker that waits for one says that it is open: no deadlock is seen where a disk is slow.
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "mpi/file/file.h"
+#include "mpi/p2p/request.h"
+#include "mpi/self.h"
+#include "mpi/thread.h"
+
+static void fire(mlt_watch *watch);
+
+static bool watch(mlt_file_desk *desk)
+{
+    desk->watch = (mlt_watch){.fd = desk->line.ring, .fire = fire};
+    return mlt_watch_start(desk->worker->sched, &desk->watch) == MLT_PENDING;
+}
+
+static void fire(mlt_watch *w)
+{
+    mlt_file_desk *desk = mlt_container_of(w, mlt_file_desk, watch);
+    mlt_file_line_take(&desk->line);
+    if (desk->line.open && !watch(desk))
+        mlt_fatal("the system refuses to watch a descriptor that it watched before");
+}
+
+void mlt_file_desk_open(mlt_rank *me)
+{
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (!w->files) {
+        w->files = mlt_take(1, sizeof *w->files);
+        w->files->worker = me->worker;
+        w->files->lines = mlt_file_line_init(&w->files->line) == MLT_OK;
+    }
+    w->files->files++;
+}
+
+void mlt_file_desk_close(mlt_rank *me)
+{
+    mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    if (--w->files->files > 0 || w->files->line.open > 0)
+        return; // the next one to close sees to it, or the worker's end
+    if (w->files->lines)
+        mlt_file_line_fini(&w->files->line);
+    free(w->files);
+    w->files = NULL;
+}
+
+bool mlt_file_desk_give(mlt_rank *me, mlt_file_job *job)
+{
+    mlt_file_desk *desk = mlt_mpi_worker_of(me)->files;
+    bool first = desk->line.open == 0;
+    if (!desk->lines || (first && !watch(desk)))
+        return false;
+    if (mlt_file_give(&desk->line, job))
+        return true;
+    if (first)
+        mlt_watch_stop(me->worker->sched, &desk->watch);
+    return false;
+}
+
+// ---- a rank that waits for its job
+
+typedef struct waiting {
+    mlt_file_job job;
+    mlt_file_job *real;
+    mlt_req req;
+} waiting;
+
+static void run_real(mlt_file_job *job)
+{
+    waiting *w = mlt_container_of(job, waiting, job);
+    w->real->run(w->real);
+}
+
+static void wake(mlt_file_job *job)
+{
+    mlt_req_complete(&mlt_container_of(job, waiting, job)->req);
+}
+
+void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job)
+{
+    const mlt_sched *sched = me->worker->sched;
+    if (sched->gate || (me->worker->count == 1 && !sched->crew)) { // nobody else would run
+        mlt_outside outside = mlt_thread_step_out(me);
+        job->run(job);
+        mlt_thread_step_in(me, outside);
+        return;
+    }
+    waiting w = {.job = {.run = run_real, .done = wake}, .real = job};
+    mlt_req_fill_other(&w.req, me, comm);
+    if (mlt_file_desk_give(me, &w.job))
+        mlt_req_wait(&w.req, mlt_mpi_call(me));
+    else
+        job->run(job);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files: MPI's meaning of what src/file does (docs/internals/files.md).
+//
+//     mlt_file         what a rank has: view, pointer, handler, hints; the handle is its address
+//     mlt_file_shared  what the ranks of a worker have in common: one open descriptor, and the
+//                      accesses of a collective call, which one of them, the leader, does for all
+//     mlt_file_view    counted: accesses under way may outlive the view that they began with
+//     mlt_file_desk    what a worker has while any of its ranks has a file open: the line to the
+//                      threads that block in its place
+//
+// Every rank has a communicator and a window of its own for the library: nothing of it meets the
+// program's messages. The window holds the shared pointer, in the memory of rank 0.
+#ifndef MLT_MPI_FILE_FILE_H
+#define MLT_MPI_FILE_FILE_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fiber/io.h"
+#include "file/access.h"
+#include "file/pool.h"
+#include "mpi/file/datarep.h"
+#include "mpi/handle.h"
+#include "mpi/info/info.h"
+#include "mpi/shelf.h"
+
+enum { MLT_FILE_MAGIC = 0x000f11e5 };
+
+typedef struct mlt_file_desk {
+    uint32_t files; // open ones, of all ranks
+    bool lines;     // there is a line; the system may refuse its descriptor
+    mlt_file_line line;
+    mlt_watch watch; // of the line's ring, while jobs are under way
+    mlt_worker *worker;
+} mlt_file_desk;
+
+typedef struct mlt_file_shared {
+    uint32_t refs; // ranks of the worker that have it open, accesses under way
+    int fd;        // -1: it could not be opened
+    int error;     // errno's value of that
+    int amode;
+    char *path;
+    pthread_mutex_t alone; // accesses of atomic mode: locks of the system are the descriptor's
+    mlt_comm *leaders; // the leaders of all workers; the leader's alone; NULL: it is the only one
+    struct mlt_file_part *parts, **end; // of a collective call, in the order of coming
+    uint32_t came;
+    mlt_fiber *leader; // that waits for the others; NULL: it does not
+} mlt_file_shared;
+
+typedef struct mlt_file_view {
+    uint32_t refs;
+    int64_t disp;
+    const mlt_type *etype, *filetype; // held
+    const mlt_datarep *rep;
+    mlt_type made;         // the file's layout, if the representation changes sizes
+    const mlt_type *shown; // filetype, or &made
+    uint64_t unit;         // bytes of an etype in the file
+    bool in_order;         // data lie in the order of the file
+} mlt_file_view;
+
+typedef struct mlt_file {
+    mlt_shelf_head head;
+    mlt_rank *rank;
+    MPI_Errhandler errhandler; // predefined or a mlt_errhandler; a counted reference
+    mlt_comm *comm;            // the library's own, of the ranks that opened it
+    mlt_file_shared *shared;
+    mlt_file_view *view;
+    int64_t position; // of the individual pointer, in etypes
+    MPI_Win window;   // one word, of rank 0: the shared pointer, in etypes
+    mlt_info *info;   // hints in use; NULL: none
+    bool atomic;
+    uint16_t split; // function that began a split collective access; 0: none
+    int split_code; // how it went
+    uint64_t split_bytes;
+    const void *split_buf;
+} mlt_file;
+
+// NULL: MPI_FILE_NULL or a bad handle, for which mlt_bad_file raises MPI_ERR_FILE through the
+// default error handler for files.
+static inline mlt_file *mlt_file_of(MPI_File handle)
+{
+    uintptr_t h = (uintptr_t)handle;
+    mlt_file *file = (mlt_file *)h;
+    return mlt_handle_is_address(h) && mlt_shelf_is(&file->head, MLT_FILE_MAGIC) ? file : NULL;
+}
+
+// The same, and it is this rank's.
+static inline mlt_file *mlt_file_mine(const mlt_rank *me, MPI_File handle)
+{
+    mlt_file *file = mlt_file_of(handle);
+    return file && file->rank == me ? file : NULL;
+}
+
+int mlt_bad_file(mlt_rank *me, MPI_File handle) MLT_COLD;
+
+// Where the error handler of a file is kept, or with MPI_FILE_NULL the one that files of this rank
+// begin with: MPI_ERRORS_RETURN unless the user has set another.
+MPI_Errhandler *mlt_file_errhandler(mlt_rank *me, MPI_File file);
+
+// As mlt_mpi_raise, with the file's handler; NULL: with that of MPI_FILE_NULL.
+int mlt_file_raise(mlt_rank *me, mlt_file *file, int class, const char *format, ...)
+    MLT_PRINTF(4, 5) MLT_COLD;
+int mlt_file_raise_code(mlt_rank *me, mlt_file *file, int code) MLT_COLD;
+
+// The class that an errno's value means.
+int mlt_file_class(int error) MLT_COLD;
+
+// MPI_Finalize: the rank's default is MPI_ERRORS_RETURN again, and its representations go.
+void mlt_file_close(mlt_rank *me);
+
+mlt_file *mlt_file_new(mlt_rank *me);
+void mlt_file_free(mlt_file *file);
+
+void mlt_file_shared_drop(mlt_file_shared *shared);
+
+// ---- views (view.c)
+
+mlt_file_view *mlt_file_view_bytes(void); // what a file begins with
+static inline mlt_file_view *mlt_file_view_hold(mlt_file_view *view)
+{
+    view->refs++;
+    return view;
+}
+void mlt_file_view_drop(mlt_file_view *view);
+
+// ---- accesses (access.c)
+
+// What a call wants to move; checked.
+typedef struct mlt_file_want {
+    mlt_file *file;
+    bool writes;
+    uint64_t from; // in etypes
+    void *buf;
+    uint64_t count;
+    const mlt_type *type;
+} mlt_file_want;
+
+// An access that was prepared: converts before or after it, if the view's representation is not
+// the memory's.
+typedef struct mlt_file_move {
+    mlt_file_access access;
+    const mlt_file_view *view;
+    void *buf; // the user's
+    uint64_t count;
+    const mlt_type *type;
+    void *converted; // NULL: the access is to the user's memory
+    uint64_t size;   // of an element in the file
+    int code;        // of a function of the user's that failed
+} mlt_file_move;
+
+void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want *want);
+void mlt_file_move_end(mlt_rank *me, mlt_file_move *move);
+uint64_t mlt_file_move_bytes(const mlt_file_move *move); // as the status tells
+
+// Bytes of `count` elements in the file.
+uint64_t mlt_file_bytes(const mlt_file_view *view, const mlt_type *type, uint64_t count);
+
+// Runs it now: the calling rank waits, the others of its worker may run.
+void mlt_file_do(mlt_rank *me, mlt_file *file, mlt_file_move *move);
+
+// Starts it; the request is complete when it is done.
+void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *request);
+
+// What went wrong with an access, raised; MPI_SUCCESS: nothing.
+int mlt_file_outcome(mlt_rank *me, mlt_file *file, const mlt_file_move *move);
+
+// All ranks of the file call these (collective.c). They may suspend.
+int mlt_file_do_all(mlt_rank *me, const mlt_file_want *want, uint64_t *bytes);
+int mlt_file_sync(mlt_rank *me, mlt_file *file);
+
+// ---- the shared pointer (pointer.c); in etypes. All may suspend.
+
+int mlt_file_pointer_open(mlt_rank *me, mlt_file *file);
+int mlt_file_pointer_close(mlt_rank *me, mlt_file *file);
+int mlt_file_pointer_add(mlt_rank *me, mlt_file *file, int64_t etypes, int64_t *before);
+int mlt_file_pointer_set(mlt_rank *me, mlt_file *file, int64_t etypes); // of rank 0 alone
+
+// The place that a seek means; collective if `all`. An MPI code.
+int mlt_file_whence(mlt_rank *me, mlt_file *file, int64_t offset, int whence, int64_t now,
+                    int64_t *to);
+
+// ---- the worker's desk (desk.c)
+
+void mlt_file_desk_open(mlt_rank *me);
+void mlt_file_desk_close(mlt_rank *me);
+
+// Gives the job to a thread. False: there is none; run it here.
+bool mlt_file_desk_give(mlt_rank *me, mlt_file_job *job) MLT_MUST_CHECK;
+
+// Runs a job on a thread, if there is one, while the calling rank waits.
+void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job);
+
+// ---- requests (MLT_REQF_FILE)
+
+void mlt_file_request_end(mlt_req *req);
+int mlt_file_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
+mlt_file *mlt_file_request_file(const mlt_req *req); // NULL: it was closed
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Handles of files, and how their errors are raised.
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "host/own.h"
+#include "mpi/error/errhandler.h"
+#include "mpi/error/error.h"
+#include "mpi/file/file.h"
+#include "mpi/self.h"
+
+static mlt_shelf shelf = MLT_SHELF_INIT(mlt_file);
+
+mlt_file *mlt_file_new(mlt_rank *me)
+{
+    mlt_file *file = mlt_shelf_take(&shelf);
+    mlt_shelf_fill(file, &(mlt_file){.rank = me, .window = MPI_WIN_NULL}, sizeof *file);
+    file->view = mlt_file_view_bytes();
+    return file;
+}
+
+void mlt_file_free(mlt_file *file)
+{
+    mlt_shelf_name(&file->head, 0);
+    mlt_errhandler_drop(file->errhandler);
+    mlt_file_view_drop(file->view);
+    mlt_info_free(file->info);
+    mlt_shelf_give(&shelf, file);
+}
+
+MPI_Errhandler *mlt_file_errhandler(mlt_rank *me, MPI_File file)
+{
+    mlt_file *object = mlt_file_of(file);
+    if (object)
+        return &object->errhandler;
+    mlt_rank_own *own = mlt_own_of(me);
+    if (!own->file_errhandler)
+        own->file_errhandler = MPI_ERRORS_RETURN;
+    return (MPI_Errhandler *)&own->file_errhandler;
+}
+
+int mlt_bad_file(mlt_rank *me, MPI_File handle)
+{
+    const mlt_file *file = mlt_file_of(handle);
+    if (file)
+        return mlt_file_raise(
+            me, NULL, MPI_ERR_FILE,
+            "argument fh is a file of rank %d, but should be one of rank %d; ranks "
+            "of one process share the program's global variables",
+            (int)file->rank->world, (int)me->world);
+    return mlt_file_raise(me, NULL, MPI_ERR_FILE,
+                          "argument file is %#llx, but should be a valid file%s (was it closed, or "
+                          "never set?)",
+                          (unsigned long long)(uintptr_t)handle,
+                          me->fn == MLT_FN_File_set_errhandler ||
+                                  me->fn == MLT_FN_File_get_errhandler ||
+                                  me->fn == MLT_FN_File_call_errhandler
+                              ? " or MPI_FILE_NULL"
+                              : "");
+}
+
+int mlt_file_raise_code(mlt_rank *me, mlt_file *file, int code)
+{
+    MPI_File handle = file ? (MPI_File)file : MPI_FILE_NULL;
+    return mlt_errhandler_call(me, *mlt_file_errhandler(me, handle), handle, code);
+}
+
+int mlt_file_raise(mlt_rank *me, mlt_file *file, int class, const char *format, ...)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return mlt_file_raise_code(me, file, mlt_mpi_code(me, me->fn, class, "%s", text));
+}
+
+int mlt_file_class(int error)
+{
+    switch (error) {
+    case ENOENT:
+        return MPI_ERR_NO_SUCH_FILE;
+    case EEXIST:
+        return MPI_ERR_FILE_EXISTS;
+    case EACCES:
+    case EPERM:
+        return MPI_ERR_ACCESS;
+    case EROFS:
+        return MPI_ERR_READ_ONLY;
+    case ENOSPC:
+        return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+        return MPI_ERR_QUOTA;
+    case EBUSY:
+    case ETXTBSY:
+        return MPI_ERR_FILE_IN_USE;
+    case EISDIR:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+        return MPI_ERR_BAD_FILE;
+    case ENOMEM:
+        return MPI_ERR_NO_MEM;
+    default:
+        return MPI_ERR_IO;
+    }
+}
+
+void mlt_file_close(mlt_rank *me)
+{
+    mlt_rank_own *own = me->own;
+    mlt_datarep_forget(me);
+    if (!own || !own->file_errhandler)
+        return;
+    mlt_errhandler_drop(own->file_errhandler);
+    own->file_errhandler = NULL;
+}

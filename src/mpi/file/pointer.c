@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where accesses begin: seeks and positions, and the shared pointer.
+//
+// The shared pointer is a word in a window of the file's own, in the memory of rank 0. An access
+// adds what it moves and gets what was there before, in one atomic operation: on one host that is an
+// instruction on shared memory; over hosts rank 0's worker answers. The window's epoch lasts as long
+// as the file is open.
+#include <errno.h>
+#include <string.h>
+
+#include "mpi/error/error.h"
+#include "mpi/file/file.h"
+#include "mpi/self.h"
+#include "mpi_bodies.h"
+#include "os/file.h"
+
+#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+
+int mlt_file_pointer_open(mlt_rank *me, mlt_file *file)
+{
+    int64_t *word = NULL;
+    bool first = file->comm->rank == 0;
+    int code = mlt_mpi_Win_allocate(me, first ? sizeof *word : 0, 1, MPI_INFO_NULL, file->comm,
+                                    &word, &file->window);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (first)
+        *word = 0;
+    (void)mlt_mpi_Barrier(me, file->comm);
+    return mlt_mpi_Win_lock_all(me, MPI_MODE_NOCHECK, file->window);
+}
+
+int mlt_file_pointer_close(mlt_rank *me, mlt_file *file)
+{
+    int code = mlt_mpi_Win_unlock_all(me, file->window);
+    return code == MPI_SUCCESS ? mlt_mpi_Win_free(me, &file->window) : code;
+}
+
+static int change(mlt_rank *me, mlt_file *file, int64_t value, MPI_Op op, int64_t *before)
+{
+    int code = mlt_mpi_Fetch_and_op(me, &value, before, TYPE_INT64, 0, 0, op, file->window);
+    return code == MPI_SUCCESS ? mlt_mpi_Win_flush(me, 0, file->window) : code;
+}
+
+int mlt_file_pointer_add(mlt_rank *me, mlt_file *file, int64_t etypes, int64_t *before)
+{
+    return change(me, file, etypes, etypes ? MPI_SUM : MPI_NO_OP, before);
+}
+
+int mlt_file_pointer_set(mlt_rank *me, mlt_file *file, int64_t etypes)
+{
+    int64_t before;
+    return change(me, file, etypes, MPI_REPLACE, &before);
+}
+
+// ---- seeks
+
+// The etypes of the view that lie before the end of the file; one that the end cuts counts.
+static int end_of(mlt_rank *me, mlt_file *file, int64_t *etypes)
+{
+    int64_t bytes;
+    const mlt_file_view *view = file->view;
+    if (mlt_os_file_size(file->shared->fd, &bytes) != 0)
+        return mlt_file_raise(me, file, mlt_file_class(errno), "cannot find the size of '%s': %s",
+                              file->shared->path, strerror(errno));
+    uint64_t data = view->shown->size && view->in_order
+                        ? mlt_file_data_before(view->disp, view->shown, bytes)
+                        : 0;
+    *etypes = (int64_t)((data + view->unit - 1) / view->unit);
+    return MPI_SUCCESS;
+}
+
+int mlt_file_whence(mlt_rank *me, mlt_file *file, int64_t offset, int whence, int64_t now,
+                    int64_t *to)
+{
+    int64_t base = 0, found;
+    int code = MPI_SUCCESS;
+    if (whence == MPI_SEEK_CUR)
+        base = now;
+    else if (whence == MPI_SEEK_END)
+        code = end_of(me, file, &base);
+    else if (whence != MPI_SEEK_SET)
+        code = mlt_file_raise(me, file, MPI_ERR_ARG,
+                              "argument whence is %d, but should be MPI_SEEK_SET, MPI_SEEK_CUR or "
+                              "MPI_SEEK_END",
+                              whence);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (__builtin_add_overflow(base, offset, &found) || found < 0)
+        return mlt_file_raise(me, file, MPI_ERR_ARG,
+                              "argument offset is %lld, which leads to before the beginning of the "
+                              "view",
+                              (long long)offset);
+    *to = found;
+    return MPI_SUCCESS;
+}
+
+static int no_pointer(mlt_rank *me, mlt_file *file)
+{
+    if (!(file->shared->amode & MPI_MODE_SEQUENTIAL))
+        return MPI_SUCCESS;
+    return mlt_file_raise(me, file, MPI_ERR_UNSUPPORTED_OPERATION,
+                          "'%s' was opened with MPI_MODE_SEQUENTIAL, which allows calls with the "
+                          "shared pointer only, and no seeks",
+                          file->shared->path);
+}
+
+int mlt_mpi_File_seek(mlt_rank *me, MPI_File fh, MPI_Offset offset, int whence)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    int code = no_pointer(me, file);
+    return code == MPI_SUCCESS
+               ? mlt_file_whence(me, file, offset, whence, file->position, &file->position)
+               : code;
+}
+
+int mlt_mpi_File_get_position(mlt_rank *me, MPI_File fh, MPI_Offset *offset)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    int code = no_pointer(me, file);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!offset)
+        return mlt_file_raise(me, file, MPI_ERR_ARG, "argument offset is NULL");
+    *offset = file->position;
+    return MPI_SUCCESS;
+}
+
+// Collective: all give the same arguments, rank 0 moves it.
+int mlt_mpi_File_seek_shared(mlt_rank *me, MPI_File fh, MPI_Offset offset, int whence)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    int code = no_pointer(me, file);
+    if (code != MPI_SUCCESS)
+        return code;
+    int64_t mine[4] = {offset, -offset, whence, -whence}, all[4], to = 0;
+    (void)mlt_mpi_Allreduce(me, mine, all, 4, TYPE_INT64, MPI_MAX, file->comm);
+    if (all[0] != -all[1] || all[2] != -all[3])
+        return mlt_file_raise(me, file, MPI_ERR_NOT_SAME,
+                              "arguments offset and whence are %lld and %d, but others gave other "
+                              "ones; they must be the same on all ranks",
+                              (long long)offset, whence);
+    if (whence == MPI_SEEK_CUR)
+        code = mlt_file_pointer_add(me, file, 0, &to);
+    if (code == MPI_SUCCESS)
+        code = mlt_file_whence(me, file, offset, whence, to, &to);
+    (void)mlt_mpi_Barrier(me, file->comm); // all have looked before it moves
+    if (code == MPI_SUCCESS && file->comm->rank == 0)
+        code = mlt_file_pointer_set(me, file, to);
+    (void)mlt_mpi_Barrier(me, file->comm);
+    return code;
+}
+
+int mlt_mpi_File_get_position_shared(mlt_rank *me, MPI_File fh, MPI_Offset *offset)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (!offset)
+        return mlt_file_raise(me, file, MPI_ERR_ARG, "argument offset is NULL");
+    int64_t now;
+    int code = mlt_file_pointer_add(me, file, 0, &now);
+    if (code == MPI_SUCCESS)
+        *offset = now;
+    return code;
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is asked or told of a file as a whole: size, room, access mode, group, hints, atomicity.
+#include <errno.h>
+#include <string.h>
+
+#include "mpi/error/error.h"
+#include "mpi/file/file.h"
+#include "mpi/self.h"
+#include "mpi/thread.h"
+#include "mpi_bodies.h"
+#include "os/file.h"
+
+#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+
+static int bad_null(mlt_rank *me, mlt_file *file, const char *name)
+{
+    return mlt_file_raise(me, file, MPI_ERR_ARG,
+                          "argument %s is NULL, but should be the address of the variable for the "
+                          "result",
+                          name);
+}
+
+static int system_failed(mlt_rank *me, mlt_file *file, const char *what, int error)
+{
+    return mlt_file_raise(me, file, mlt_file_class(error), "cannot %s '%s': %s", what,
+                          file->shared->path, strerror(error));
+}
+
+// Rank 0 has done something for all: they learn how it went, and that it is over.
+static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t error)
+{
+    (void)mlt_mpi_Bcast(me, &error, 1, TYPE_INT64, 0, file->comm);
+    return error ? system_failed(me, file, what, (int)error) : MPI_SUCCESS;
+}
+
+// A collective call with a number that must be the same on all ranks, at least 0.
+static int check_same(mlt_rank *me, mlt_file *file, const char *name, int64_t value)
+{
+    int64_t mine[2] = {value, -value}, all[2];
+    (void)mlt_mpi_Allreduce(me, mine, all, 2, TYPE_INT64, MPI_MAX, file->comm);
+    if (all[0] != -all[1])
+        return mlt_file_raise(
+            me, file, MPI_ERR_NOT_SAME,
+            "argument %s is %lld, but others gave %lld; it must be the same on all "
+            "ranks",
+            name, (long long)value, (long long)(all[0] == value ? -all[1] : all[0]));
+    if (value < 0)
+        return mlt_file_raise(me, file, MPI_ERR_ARG,
+                              "argument %s is %lld, but should be at least 0", name,
+                              (long long)value);
+    return MPI_SUCCESS;
+}
+
+static int check_writable(mlt_rank *me, mlt_file *file)
+{
+    if (!(file->shared->amode & MPI_MODE_RDONLY))
+        return MPI_SUCCESS;
+    return mlt_file_raise(me, file, MPI_ERR_READ_ONLY,
+                          "'%s' was opened with MPI_MODE_RDONLY, so its size cannot be changed",
+                          file->shared->path);
+}
+
+int mlt_mpi_File_set_size(mlt_rank *me, MPI_File fh, MPI_Offset size)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    int code = check_writable(me, file);
+    if (code == MPI_SUCCESS)
+        code = check_same(me, file, "size", size);
+    if (code != MPI_SUCCESS)
+        return code;
+    int64_t error = 0;
+    if (file->comm->rank == 0 && mlt_os_file_resize(file->shared->fd, size) != 0)
+        error = errno;
+    return told_by_first(me, file, "change the size of", error);
+}
+
+int mlt_mpi_File_preallocate(mlt_rank *me, MPI_File fh, MPI_Offset size)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    int code = check_writable(me, file);
+    if (code == MPI_SUCCESS)
+        code = check_same(me, file, "size", size);
+    if (code != MPI_SUCCESS)
+        return code;
+    int64_t error = 0;
+    if (file->comm->rank == 0) {
+        mlt_outside outside = mlt_thread_step_out(me);
+        error = mlt_os_file_allocate(file->shared->fd, size) != 0 ? errno : 0;
+        mlt_thread_step_in(me, outside);
+    }
+    return told_by_first(me, file, "allocate room for", error);
+}
+
+int mlt_mpi_File_get_size(mlt_rank *me, MPI_File fh, MPI_Offset *size)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (!size)
+        return bad_null(me, file, "size");
+    int64_t bytes;
+    if (mlt_os_file_size(file->shared->fd, &bytes) != 0)
+        return system_failed(me, file, "find the size of", errno);
+    *size = bytes;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_File_get_amode(mlt_rank *me, MPI_File fh, int *amode)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (!amode)
+        return bad_null(me, file, "amode");
+    *amode = file->shared->amode;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_File_get_group(mlt_rank *me, MPI_File fh, MPI_Group *group)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (!group)
+        return bad_null(me, file, "group");
+    return mlt_mpi_Comm_group(me, file->comm, group);
+}
+
+// ---- hints
+
+// Those that are in use, with what holds if the user says nothing.
+static const struct {
+    const char *key, *otherwise;
+} known[] = {
+    {"access_style", NULL},
+    {"collective_buffering", "true"},
+    {"cb_buffer_size", "16777216"},
+    {"cb_nodes", NULL},
+    {"nb_proc", NULL},
+    {"filename", NULL},
+    {"romio_cb_write", "automatic"},
+    {"romio_cb_read", "automatic"},
+};
+
+enum { KNOWN = sizeof known / sizeof *known };
+
+static void take_known(mlt_info **to, const mlt_info *from)
+{
+    for (int k = 0; k < KNOWN; k++) {
+        const char *value = mlt_info_get(from, known[k].key);
+        if (!value || strcmp(known[k].key, "filename") == 0)
+            continue;
+        if (!*to)
+            *to = mlt_info_new();
+        mlt_info_set(*to, known[k].key, value);
+    }
+}
+
+int mlt_mpi_File_set_info(mlt_rank *me, MPI_File fh, MPI_Info info)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (info != MPI_INFO_NULL && !mlt_info_of(info))
+        return mlt_file_raise(me, file, MPI_ERR_INFO,
+                              "argument info should be a valid info object or MPI_INFO_NULL");
+    if (info != MPI_INFO_NULL)
+        take_known(&file->info, mlt_info_of(info));
+    return mlt_mpi_Barrier(me, file->comm);
+}
+
+int mlt_mpi_File_get_info(mlt_rank *me, MPI_File fh, MPI_Info *info_used)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (!info_used)
+        return bad_null(me, file, "info_used");
+    mlt_info *info = mlt_info_new();
+    for (int k = 0; k < KNOWN; k++)
+        if (known[k].otherwise)
+            mlt_info_set(info, known[k].key, known[k].otherwise);
+    take_known(&info, file->info);
+    mlt_info_set(info, "filename", file->shared->path);
+    *info_used = mlt_info_handle(info);
+    return MPI_SUCCESS;
+}
+
+// ---- consistency
+
+int mlt_mpi_File_set_atomicity(mlt_rank *me, MPI_File fh, int flag)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    int code = check_same(me, file, "flag", flag != 0);
+    if (code == MPI_SUCCESS)
+        file->atomic = flag != 0;
+    return code;
+}
+
+int mlt_mpi_File_get_atomicity(mlt_rank *me, MPI_File fh, int *flag)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    if (!flag)
+        return bad_null(me, file, "flag");
+    *flag = file->atomic;
+    return MPI_SUCCESS;
+}
+
+// One rank of each worker syncs, when all ranks of the file have come; what any of them has written before
+// is part of it.
+int mlt_mpi_File_sync(mlt_rank *me, MPI_File fh)
+{
+    mlt_file *file = mlt_file_mine(me, fh);
+    if (!file)
+        return mlt_bad_file(me, fh);
+    return mlt_file_sync(me, file);
+}
