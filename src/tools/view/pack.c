@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "tools/trace/findings.h"
 #include "tools/view/levels.h"
+#include "tools/view/schedule.h"
 
 enum {
     MATRIX_SIDE = 256, // above: groups of ranks
@@ -516,7 +517,7 @@ static void pack_levels(const mlt_causes *c, mlt_text *json, mlt_text *data)
     mlt_text_add(json, "]");
 }
 
-void mlt_pack_run(const mlt_causes *c, const char *name, const mlt_pack_limits *limits,
+void mlt_pack_run(const mlt_causes *c, const char *name, const mlt_pack_wishes *wishes,
                   mlt_text *json, mlt_text *data)
 {
     const mlt_story *s = c->story;
@@ -539,9 +540,11 @@ void mlt_pack_run(const mlt_causes *c, const char *name, const mlt_pack_limits *
     pack_calls(s, json);
     pack_matrix(s, json);
     pack_collectives(s, json);
+    mlt_loggops machine = wishes->machine ? *wishes->machine : mlt_schedule_machine(s);
+    mlt_schedules_write(s, &machine, json);
     pack_path(c, json);
     pack_levels(c, json, data);
-    pack_spans(c, limits->spans, json, data);
-    pack_messages(s, limits->messages, json, data);
+    pack_spans(c, wishes->spans, json, data);
+    pack_messages(s, wishes->messages, json, data);
     mlt_text_add(json, "}");
 }

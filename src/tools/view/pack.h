@@ -5,15 +5,17 @@
 #define MLT_TOOLS_VIEW_PACK_H
 
 #include "base/text.h"
+#include "judge/sim/sim.h"
 #include "tools/trace/causes.h"
 
-typedef struct mlt_pack_limits {
+typedef struct mlt_pack_wishes {
     uint64_t spans;    // calls and waits: above, the page has none, or asks a server for them
     uint64_t messages; // above, it has those that ended a wait, or some of these; 0: none
-} mlt_pack_limits;
+    const mlt_loggops *machine; // that collectives are simulated on; NULL: one as the run shows it
+} mlt_pack_wishes;
 
 // Adds to both. What `json` says of places in the data counts from its begin.
-void mlt_pack_run(const mlt_causes *causes, const char *name, const mlt_pack_limits *limits,
+void mlt_pack_run(const mlt_causes *causes, const char *name, const mlt_pack_wishes *wishes,
                   mlt_text *json, mlt_text *data);
 
 // Numbers of as few bytes as they need.

@@ -77,12 +77,48 @@ function panelCollectives(app) {
       act: () => app.showRank(late),
     }))),
     element("p", { className: "soft" }, "Skew is the mean time between the first rank that came and the last. Waited is summed over all ranks. Late is the rank that came last most often."),
+    ...panelSchedules(app),
     element("h2", {}, "Those that took most"),
     table(["call", "at", "skew", "waited", "late"], run.meetings.map(([fn, , , first, last, end, late, waited]) => ({
       cells: [run.name(fn), showTime(first), showTime(last - first), showTime(waited), "rank " + late],
       act: () => app.showTimes(first, end, late),
     }))),
   ];
+}
+
+// The messages of a collective as a graph: a column for each rank, a line for each step.
+function panelSchedules(app) {
+  const run = app.run, all = run.schedules;
+  if (!all.length) return [];
+  const chosen = all.find(s => s.fn === app.schedule) || all[0], pick = element("select", {}, ...all.map(s => element("option", { selected: s === chosen }, run.name(s.fn))));
+  pick.onchange = () => { app.schedule = all[pick.selectedIndex].fn; app.changed(true); };
+  const long = Math.max(...chosen.messages.flatMap(m => [m[4] - m[3], chosen.why ? 0 : m[6] - m[5]]), 1), theirs = chosen.end - chosen.first;
+  const of = (title, sent, matched) => element("div", {}, element("h3", {}, title), drawSchedule(chosen, long, sent, matched));
+  return [
+    element("h2", {}, "Its messages: ", pick),
+    element("p", {}, element("button", { onclick: () => app.showTimes(chosen.first, chosen.end, chosen.ranks[0][0]) }, "show it in the timeline"),
+            ` ${chosen.messages.length} messages of ${chosen.ranks.length} ranks; measured ${showTime(theirs)}` + (chosen.why ? "" : `, simulated ${showTime(chosen.simulated)}`)),
+    element("div", { className: "beside" }, of("measured", 3, 4), chosen.why ? element("p", { className: "soft" }, "It cannot be simulated: " + chosen.why) : of("simulated", 5, 6)),
+    element("p", { className: "legend" }, "0 ", ...[0, 0.25, 0.5, 0.75, 1].map(t => { const b = element("span", { className: "box" }); b.style.background = heat(t); return b; }), " " + showTime(long),
+            " from a message's sending to its match"),
+    element("p", { className: "soft" }, `This is the one that took longest after all had come. In the simulation ranks come when they came, and messages take ${showTime(run.machine[0])}` +
+            ` and ${+(run.machine[1]).toPrecision(3)} ns a byte: what took longer than that is no matter of the algorithm.`),
+  ];
+}
+
+function drawSchedule({ ranks, messages }, long, sent, matched) {
+  const wide = 26, gap = ranks.length > 16 ? 2 : 6, steps = Math.max(...messages.map(m => m[7])) + 1, nodes = [], edges = [];
+  const place = (rank, step) => step * ranks.length + rank;
+  for (let step = 0; step <= steps; step++)
+    for (let i = 0; i < ranks.length; i++)
+      nodes.push({ x: i * (wide + gap), y: step * (NODE_HIGH + GAP_Y), label: String(ranks[i][0]), colour: heat(0), title: `rank ${ranks[i][0]}, which came at ${showTime(ranks[i][1])}` });
+  for (const m of messages)
+    edges.push({ from: place(m[0], m[7]), to: place(m[1], m[7] + 1), colour: heat((m[matched] - m[sent]) / long), wide: 2.5,
+                 title: `rank ${ranks[m[0]][0]} to rank ${ranks[m[1]][0]}, ${showBytes(m[2])}: measured ${showTime(m[4] - m[3])}, simulated ${showTime(m[6] - m[5])}` });
+  const last = new Map(); // a message that came lights up its receiver
+  for (const m of messages) last.set(place(m[1], m[7] + 1), Math.max(last.get(place(m[1], m[7] + 1)) || 0, (m[matched] - m[sent]) / long));
+  for (const [at, share] of last) nodes[at].colour = heat(share);
+  return drawGraph(nodes, edges, wide);
 }
 
 function panelMatrix(app) {

@@ -204,8 +204,8 @@ class Timeline {
           const name = run.name(call.fn[i]).replace(/^MPI_/, "");
           const wide = context.measureText(name).width + 8 * this.scale;
           if (to - from < wide) continue;
-          const k = above(wait.end, call.begin[i]), waits = k < wait.cause.length && wait.begin[k] < call.end[i];
-          context.fillStyle = waits && wait.cause[k] !== 6 && wait.cause[k] !== 8 ? "#000" : "#fff";
+          const under = t0 + (from + 6 * this.scale - this.left) / this.width * (t1 - t0), k = above(wait.end, under);
+          context.fillStyle = inkOn(this.names[k < wait.cause.length && wait.begin[k] <= under ? wait.cause[k] : run.state(call.fn[i])]);
           context.fillText(name, from + 4 * this.scale, this.y(rank) + height / 2);
           drawn++;
         }

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "launch/numbers.h"
 #include "tools/args.h"
+#include "tools/goal/machine.h"
 #include "tools/trace/causes.h"
 #include "tools/view/levels.h"
 #include "tools/view/pack.h"
@@ -101,7 +102,7 @@ static void put_base64(FILE *out, const uint8_t *data, size_t count)
     fwrite(line, 1, used, out);
 }
 
-static void pack_runs(run *runs, size_t count, const mlt_pack_limits *limits, bool served,
+static void pack_runs(run *runs, size_t count, const mlt_pack_wishes *wishes, bool served,
                       mlt_text *json, mlt_text *data)
 {
     mlt_text_add(json, "{\"version\":1,\"served\":%s,", served ? "true" : "false");
@@ -109,7 +110,7 @@ static void pack_runs(run *runs, size_t count, const mlt_pack_limits *limits, bo
     mlt_text_add(json, ",\"runs\":[");
     for (size_t i = 0; i < count; i++) {
         mlt_text_add(json, i ? "," : "");
-        mlt_pack_run(&runs[i].causes, runs[i].path, limits, json, data);
+        mlt_pack_run(&runs[i].causes, runs[i].path, wishes, json, data);
     }
     mlt_text_add(json, "]}");
 }
@@ -134,14 +135,15 @@ static char *page_of(const char *trace)
     return mlt_text_of("%.*s.html", (int)length, trace);
 }
 
-static int write_page(const mlt_arg_command *command, run *runs, size_t count, const char *to)
+static int write_page(const mlt_arg_command *command, run *runs, size_t count, const char *to,
+                      const mlt_loggops *machine)
 {
-    const mlt_pack_limits limits = {SPANS_MOST, MESSAGES_MOST};
+    const mlt_pack_wishes packs = {SPANS_MOST, MESSAGES_MOST, machine};
     mlt_text json = {0}, data = {0};
     FILE *out = fopen(to, "w");
     if (!out)
         return mlt_args_failed(command, "%s: %s", to, strerror(errno));
-    pack_runs(runs, count, &limits, false, &json, &data);
+    pack_runs(runs, count, &packs, false, &json, &data);
     put_page(out, &json, &data);
     mlt_text_free(&json);
     mlt_text_free(&data);
@@ -171,12 +173,19 @@ typedef struct wishes {
     const char *to; // NULL: beside the trace
     bool open, serve;
     uint64_t port;
+    mlt_machine_options machine; // only its file
+    mlt_loggops read;            // ... as it was read
 } wishes;
+
+static const mlt_loggops *machine_of(const wishes *w)
+{
+    return w->machine.file ? &w->read : NULL;
+}
 
 static int make_page(const mlt_arg_command *command, run *runs, size_t count, const wishes *w)
 {
     char *page = w->to ? mlt_text_of("%s", w->to) : page_of(runs[0].path);
-    int code = write_page(command, runs, count, page);
+    int code = write_page(command, runs, count, page, machine_of(w));
     if (code == MLT_EXIT_FINE) {
         printf("%s\n", page);
         fflush(stdout);
@@ -216,11 +225,11 @@ static void put_served(mlt_text *page, const mlt_text *json)
 
 static int serve_page(const mlt_arg_command *command, run *runs, size_t count, const wishes *w)
 {
-    const mlt_pack_limits limits = {0, 0};
+    const mlt_pack_wishes packs = {0, 0, machine_of(w)};
     mlt_text json = {0}, data = {0}, page = {0};
     mlt_pieces pieces[RUNS_MOST];
     char why[256];
-    pack_runs(runs, count, &limits, true, &json, &data);
+    pack_runs(runs, count, &packs, true, &json, &data);
     put_served(&page, &json);
     for (size_t i = 0; i < count; i++)
         mlt_pieces_init(&pieces[i], &runs[i].causes);
@@ -256,7 +265,9 @@ static int view(const mlt_arg_command *command, const mlt_arg_texts *files, cons
 
 int mlt_view_main(int argc, char **argv)
 {
+    mlt_arg unused[MLT_MACHINE_ARGS];
     wishes w = {0};
+    mlt_machine_args(&w.machine, unused); // nothing is given
     const mlt_arg args[] = {
         {"output", 'o', MLT_ARG_TEXT, &w.to, "FILE",
          .help = "write the page there (FILE.html beside the trace)"},
@@ -264,6 +275,10 @@ int mlt_view_main(int argc, char **argv)
         {"serve", 0, MLT_ARG_FLAG, &w.serve, NULL,
          .help = "write no file: serve the page to browsers of this machine, until Ctrl-C; for "
                  "traces of which a file cannot hold every call"},
+        {"params", 0, MLT_ARG_TEXT, &w.machine.file, "FILE",
+         .help =
+             "simulate collectives on this machine, as millet goal measure writes it (one whose "
+             "messages all take as long as the fastest of the run)"},
         {"port", 0, MLT_ARG_NUMBER, &w.port, "N", .help = "with --serve: at this port (a free one)",
          .least = 1, .most = 65535},
     };
@@ -289,7 +304,8 @@ int mlt_view_main(int argc, char **argv)
         code = mlt_args_wrong(&command, "--serve writes no file: leave out --output");
     else if (w.port && !w.serve)
         code = mlt_args_wrong(&command, "--port is for --serve");
-    else
+    else if (!w.machine.file ||
+             (code = mlt_machine_read(&w.machine, &command, &w.read)) == MLT_ARGS_GO)
         code = view(&command, &files, &w);
     mlt_arg_texts_free(&files);
     return code;
