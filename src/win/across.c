@@ -27,10 +27,11 @@ static bool writes(const mlt_win_deed *deed)
 }
 
 // One strip, through `copy`.
-static mlt_status change_strip(pid_t pid, mlt_win_seat *seat, const mlt_win_deed *deed, uint64_t at,
-                               uint64_t bytes, const char *in, char *out, char *copy)
+static mlt_status change_strip(mlt_win_part *part, pid_t pid, mlt_win_seat *seat,
+                               const mlt_win_deed *deed, uint64_t at, uint64_t bytes,
+                               const char *in, char *out, char *copy)
 {
-    mlt_win_guard(&seat->lock);
+    mlt_win_guard(part, &seat->lock);
     mlt_status status = mlt_os_read_peer(pid, copy, at, bytes);
     if (status == MLT_OK) {
         mlt_win_change(deed, copy, bytes, in, out);
@@ -41,28 +42,30 @@ static mlt_status change_strip(pid_t pid, mlt_win_seat *seat, const mlt_win_deed
     return status;
 }
 
-static mlt_status change(pid_t pid, mlt_win_seat *seat, const mlt_win_call *call, uint64_t at,
-                         uint64_t done, uint64_t bytes, char *copy, uint64_t room)
+static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_seat *seat,
+                         const mlt_win_call *call, uint64_t at, uint64_t done, uint64_t bytes,
+                         char *copy, uint64_t room)
 {
     const char *in = call->origin.buf;
     char *out = call->result.buf;
     mlt_status status = MLT_OK;
     while (done < bytes && status == MLT_OK) {
         uint64_t n = bytes - done < room ? bytes - done : room;
-        status = change_strip(pid, seat, &call->deed, at + done, n, in ? in + done : NULL,
+        status = change_strip(part, pid, seat, &call->deed, at + done, n, in ? in + done : NULL,
                               out ? out + done : NULL, copy);
         done += n;
     }
     return status;
 }
 
-static mlt_status swap(pid_t pid, mlt_win_seat *seat, const mlt_win_call *call, uint64_t at)
+static mlt_status swap(mlt_win_part *part, pid_t pid, mlt_win_seat *seat, const mlt_win_call *call,
+                       uint64_t at)
 {
     char in[64], copy[32];
     uint64_t bytes = call->deed.basic->size;
     memcpy(in, call->origin.buf, bytes);
     memcpy(in + bytes, call->compare, bytes);
-    return change_strip(pid, seat, &call->deed, at, bytes, in, call->result.buf, copy);
+    return change_strip(part, pid, seat, &call->deed, at, bytes, in, call->result.buf, copy);
 }
 
 mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_seat *seat,
@@ -78,12 +81,13 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_w
     if (call->deed.verb == MLT_WIN_GET)
         return mlt_os_read_peer(pid, call->result.buf, at, bytes);
     if (call->deed.verb == MLT_WIN_SWAP)
-        return swap(pid, seat, call, at);
+        return swap(part, pid, seat, call, at);
     uint64_t element = call->deed.basic->size;
     if (bytes <= FEW)
-        return change(pid, seat, call, at, done, bytes, few, FEW);
+        return change(part, pid, seat, call, at, done, bytes, few, FEW);
     char *copy = mlt_take_more(NULL, STRIP, 1);
-    mlt_status status = change(pid, seat, call, at, done, bytes, copy, STRIP / element * element);
+    mlt_status status =
+        change(part, pid, seat, call, at, done, bytes, copy, STRIP / element * element);
     free(copy);
     return status;
 }

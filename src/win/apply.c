@@ -86,48 +86,9 @@ static void move(bool put, char *memory, const mlt_type_run *runs, uint32_t coun
     }
 }
 
-void mlt_win_apply(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
-                   const mlt_type_run *runs, uint32_t count, const char *in, char *out)
-{
-    if (deed->verb == MLT_WIN_PUT || deed->verb == MLT_WIN_GET) {
-        move(deed->verb == MLT_WIN_PUT, memory, runs, count, in, out);
-        return;
-    }
-    mlt_win_guard(&seat->lock);
-    accumulate(deed, memory, runs, count, in, out);
-    mlt_win_unguard(&seat->lock);
-}
+// ---- a word of an open seat
 
-void mlt_win_apply_plain(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory, uint64_t bytes,
-                         const char *in, char *out)
-{
-    if (deed->verb == MLT_WIN_PUT)
-        memcpy(memory, in, bytes);
-    else if (deed->verb == MLT_WIN_GET)
-        memcpy(out, memory, bytes);
-    else {
-        mlt_win_guard(&seat->lock);
-        change(deed, memory, bytes, in, out);
-        mlt_win_unguard(&seat->lock);
-    }
-}
-
-// ---- one element, or many, that are not the everyday case
-
-void mlt_win_accumulate_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, uint64_t count,
-                            const void *in)
-{
-    mlt_win_guard(&seat->lock);
-    if (count == 1)
-        mlt_win_change_one(deed, to, in);
-    else if (deed->op == MLT_REDUCE_REPLACE)
-        memcpy(to, in, count * deed->basic->size);
-    else
-        deed->kernel(to, in, count);
-    mlt_win_unguard(&seat->lock);
-}
-
-static inline void copy_one(void *to, const void *from, uint64_t size)
+static void copy_one(void *to, const void *from, uint64_t size)
 {
     if (size == sizeof(uint64_t))
         memcpy(to, from, sizeof(uint64_t));
@@ -137,20 +98,119 @@ static inline void copy_one(void *to, const void *from, uint64_t size)
         memcpy(to, from, size);
 }
 
-void mlt_win_fetch_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, const void *in,
-                       void *out)
+// The caller may change it. compare: of SWAP. out: NULL, or where what was there goes. Acquire and
+// release, as if the guard were taken; a word that stays as it is needs no store.
+#define CHANGE_WORD(NAME, T)                                                                       \
+    static void NAME(const mlt_win_deed *deed, char *to, const char *in, const char *compare,      \
+                     char *out)                                                                    \
+    {                                                                                              \
+        T *word = (T *)(void *)to, was = __atomic_load_n(word, __ATOMIC_ACQUIRE), next;            \
+        _Alignas(8) char copy[8]; /* the compiler sees elements of 8 */                            \
+        do {                                                                                       \
+            memcpy(copy, &was, sizeof was);                                                        \
+            if (!compare)                                                                          \
+                mlt_win_change_one(deed, copy, in);                                                \
+            else if (memcmp(copy, compare, sizeof was) == 0)                                       \
+                memcpy(copy, in, sizeof was);                                                      \
+            memcpy(&next, copy, sizeof next);                                                      \
+        } while (next != was && !__atomic_compare_exchange_n(word, &was, next, false,              \
+                                                             __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)); \
+        if (out)                                                                                   \
+            memcpy(out, &was, sizeof was);                                                         \
+    }
+
+CHANGE_WORD(change_64, uint64_t)
+CHANGE_WORD(change_32, uint32_t)
+
+// True: one element was changed by instructions. False: it is none that they can change, or the seat
+// is not open.
+static bool try_word(const mlt_win_part *part, const mlt_win_seat *seat, const mlt_win_deed *deed,
+                     char *to, uint64_t size, const char *in, const char *compare, char *out)
 {
-    mlt_win_guard(&seat->lock);
+    if (!mlt_win_is_word(to, size) || !mlt_win_may_change(part, seat))
+        return false;
+    if (size == sizeof(uint64_t))
+        change_64(deed, to, in, compare, out);
+    else
+        change_32(deed, to, in, compare, out);
+    mlt_win_changed(part);
+    return true;
+}
+
+// ---- any
+
+static bool is_one(const mlt_win_deed *deed, uint64_t bytes)
+{
+    return deed->verb == MLT_WIN_SWAP || bytes == deed->basic->size;
+}
+
+void mlt_win_apply(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
+                   const mlt_type_run *runs, uint32_t count, const char *in, char *out)
+{
+    if (deed->verb == MLT_WIN_PUT || deed->verb == MLT_WIN_GET) {
+        move(deed->verb == MLT_WIN_PUT, memory, runs, count, in, out);
+        return;
+    }
+    if (count == 1 && runs->count == 1 && deed->basic->contiguous && is_one(deed, runs->length)) {
+        mlt_win_apply_plain(part, seat, deed, memory + runs->at, runs->length, in, out);
+        return;
+    }
+    mlt_win_guard(part, &seat->lock);
+    accumulate(deed, memory, runs, count, in, out);
+    mlt_win_unguard(&seat->lock);
+}
+
+void mlt_win_apply_plain(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
+                         char *memory, uint64_t bytes, const char *in, char *out)
+{
+    if (deed->verb == MLT_WIN_PUT)
+        memcpy(memory, in, bytes);
+    else if (deed->verb == MLT_WIN_GET)
+        memcpy(out, memory, bytes);
+    else if (!is_one(deed, bytes) ||
+             !try_word(part, seat, deed, memory, bytes, in,
+                       deed->verb == MLT_WIN_SWAP ? in + bytes : NULL, reads(deed) ? out : NULL)) {
+        mlt_win_guard(part, &seat->lock);
+        change(deed, memory, bytes, in, out);
+        mlt_win_unguard(&seat->lock);
+    }
+}
+
+// ---- one element, or many, that are not the everyday case
+
+void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
+                            char *to, uint64_t count, const void *in)
+{
+    if (count == 1 && try_word(part, seat, deed, to, deed->basic->size, in, NULL, NULL))
+        return;
+    mlt_win_guard(part, &seat->lock);
+    if (count == 1)
+        mlt_win_change_one(deed, to, in);
+    else if (deed->op == MLT_REDUCE_REPLACE)
+        memcpy(to, in, count * deed->basic->size);
+    else
+        deed->kernel(to, in, count);
+    mlt_win_unguard(&seat->lock);
+}
+
+void mlt_win_fetch_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
+                       const void *in, void *out)
+{
+    if (try_word(part, seat, deed, to, deed->basic->size, in, NULL, out))
+        return;
+    mlt_win_guard(part, &seat->lock);
     copy_one(out, to, deed->basic->size);
     mlt_win_change_one(deed, to, in);
     mlt_win_unguard(&seat->lock);
 }
 
-void mlt_win_swap_any(mlt_win_seat *seat, uint64_t size, char *to, const void *in,
-                      const void *compare, void *out)
+void mlt_win_swap_any(mlt_win_part *part, mlt_win_seat *seat, uint64_t size, char *to,
+                      const void *in, const void *compare, void *out)
 {
     char was[32];
-    mlt_win_guard(&seat->lock);
+    if (try_word(part, seat, NULL, to, size, in, compare, out))
+        return;
+    mlt_win_guard(part, &seat->lock);
     copy_one(was, to, size);
     if (memcmp(was, compare, size) == 0)
         mlt_win_store_one(to, in, size);

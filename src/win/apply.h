@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is done to a target's memory: by the origin, where it reaches that memory, and by the
 // target's worker for all others. One way for all distances, so that accumulates are atomic against
-// each other: each takes the guard of the target's seat for the piece that it works on.
+// each other: each takes the guard of the target's seat for the piece that it works on, or changes
+// one word of an open seat by an instruction (lock.h).
 #ifndef MLT_WIN_APPLY_H
 #define MLT_WIN_APPLY_H
 
@@ -64,15 +65,15 @@ static inline void mlt_win_find_kernels(mlt_win_deed *deed, const mlt_reduction 
 
 // Does it to runs of memory that begins at `memory`. in: packed data of PUT and of accumulates; SWAP:
 // the new value, then the one to compare with. out: where GET, FETCH and SWAP leave packed data.
-void mlt_win_apply(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
+void mlt_win_apply(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
                    const mlt_type_run *runs, uint32_t count, const char *in, char *out);
 
 // What an accumulate or a swap does to elements without gaps; the caller has the guard.
 void mlt_win_change(const mlt_win_deed *deed, char *to, uint64_t bytes, const char *in, char *out);
 
 // The same for `bytes` bytes without gaps on any side; of accumulates whose elements have none.
-void mlt_win_apply_plain(mlt_win_seat *seat, const mlt_win_deed *deed, char *memory, uint64_t bytes,
-                         const char *in, char *out);
+void mlt_win_apply_plain(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
+                         char *memory, uint64_t bytes, const char *in, char *out);
 
 // ---- elements without gaps on any side, in memory that is in reach
 
@@ -144,68 +145,97 @@ static MLT_INLINE void mlt_win_change_one(const mlt_win_deed *deed, char *to, co
         deed->single(to, in, 1);
 }
 
-// The everyday cases of all others: one word that is added to or swapped, and a guard that nobody has. They
-// have everything in registers when they take the guard, since the processor begins nothing before it
-// has it, and nothing is left to do after a call, so that no register is saved for one.
+// ---- a word of an open seat
+
+static MLT_INLINE bool mlt_win_is_word(const char *at, uint64_t size)
+{
+    return (size == 8 || size == 4) && (uintptr_t)at % size == 0;
+}
+
+// Adds, and tells what was there.
+static MLT_INLINE uint64_t mlt_win_add_64(char *to, uint64_t added)
+{
+    return __atomic_fetch_add((uint64_t *)(void *)to, added, __ATOMIC_ACQ_REL);
+}
+
+static MLT_INLINE void mlt_win_add_real(char *to, double added)
+{
+    uint64_t *word = (uint64_t *)(void *)to;
+    __builtin_prefetch(word, 1); // for the store: others change it less often in between
+    mlt_win_word was = {.number = __atomic_load_n(word, __ATOMIC_RELAXED)}, next;
+    do
+        next.real = was.real + added;
+    while (!__atomic_compare_exchange_n(word, &was.number, next.number, true, __ATOMIC_ACQ_REL,
+                                        __ATOMIC_RELAXED));
+}
+
+// Tells what was there: `old` if it has stored `next`.
+static MLT_INLINE uint64_t mlt_win_swap_64(char *to, uint64_t old, uint64_t next)
+{
+    (void)__atomic_compare_exchange_n((uint64_t *)(void *)to, &old, next, false, __ATOMIC_ACQ_REL,
+                                      __ATOMIC_ACQUIRE);
+    return old;
+}
+
+// The everyday cases of all others: one word of an open seat that is added to or swapped. Everything
+// is in registers by then, since the processor begins little before the instruction is done, and
+// nothing is left to do after a call, so that no register is saved for one.
 //
 // An accumulate that is not MPI_NO_OP.
-void mlt_win_accumulate_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, uint64_t count,
-                            const void *in) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_accumulate(mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
-                                          uint64_t count, const void *in)
+void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
+                            char *to, uint64_t count, const void *in) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_accumulate(mlt_win_part *part, mlt_win_seat *seat,
+                                          const mlt_win_deed *deed, char *to, uint64_t count,
+                                          const void *in)
 {
     uint8_t adds = deed->adds;
     if (MLT_LIKELY(count == 1 && adds != MLT_WIN_ADDS_OTHER && (uintptr_t)to % 8 == 0)) {
         mlt_win_word added = mlt_win_load(in);
-        if (MLT_LIKELY(mlt_win_guard_try(&seat->lock))) {
-            mlt_win_word word = mlt_win_load(to);
+        if (MLT_LIKELY(mlt_win_may_change(part, seat))) {
             if (adds == MLT_WIN_ADDS_INT64)
-                word.number += added.number;
+                (void)mlt_win_add_64(to, added.number);
             else
-                word.real += added.real;
-            mlt_win_store_64(to, word.number);
-            mlt_win_unguard(&seat->lock);
+                mlt_win_add_real(to, added.real);
+            mlt_win_changed(part);
             return;
         }
     }
-    mlt_win_accumulate_any(seat, deed, to, count, in);
+    mlt_win_accumulate_any(part, seat, deed, to, count, in);
 }
 
-void mlt_win_fetch_any(mlt_win_seat *seat, const mlt_win_deed *deed, char *to, const void *in,
-                       void *out) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_fetch_one(mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
-                                         const void *in, void *out)
+void mlt_win_fetch_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
+                       const void *in, void *out) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_fetch_one(mlt_win_part *part, mlt_win_seat *seat,
+                                         const mlt_win_deed *deed, char *to, const void *in,
+                                         void *out)
 {
     if (MLT_LIKELY(deed->adds == MLT_WIN_ADDS_INT64 && (uintptr_t)to % 8 == 0)) {
         uint64_t added = mlt_win_load(in).number;
-        if (MLT_LIKELY(mlt_win_guard_try(&seat->lock))) {
-            uint64_t was = mlt_win_load(to).number;
-            mlt_win_store_64(to, was + added);
-            mlt_win_unguard(&seat->lock);
+        if (MLT_LIKELY(mlt_win_may_change(part, seat))) {
+            uint64_t was = mlt_win_add_64(to, added);
+            mlt_win_changed(part);
             memcpy(out, &was, sizeof was);
             return;
         }
     }
-    mlt_win_fetch_any(seat, deed, to, in, out);
+    mlt_win_fetch_any(part, seat, deed, to, in, out);
 }
 
-void mlt_win_swap_any(mlt_win_seat *seat, uint64_t size, char *to, const void *in,
-                      const void *compare, void *out) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_swap_one(mlt_win_seat *seat, uint64_t size, char *to, const void *in,
-                                        const void *compare, void *out)
+void mlt_win_swap_any(mlt_win_part *part, mlt_win_seat *seat, uint64_t size, char *to,
+                      const void *in, const void *compare, void *out) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_swap_one(mlt_win_part *part, mlt_win_seat *seat, uint64_t size,
+                                        char *to, const void *in, const void *compare, void *out)
 {
     if (MLT_LIKELY(size == sizeof(uint64_t) && (uintptr_t)to % sizeof(uint64_t) == 0)) {
         uint64_t next = mlt_win_load(in).number, old = mlt_win_load(compare).number;
-        if (MLT_LIKELY(mlt_win_guard_try(&seat->lock))) {
-            uint64_t was = mlt_win_load(to).number;
-            if (was == old)
-                mlt_win_store_64(to, next);
-            mlt_win_unguard(&seat->lock);
+        if (MLT_LIKELY(mlt_win_may_change(part, seat))) {
+            uint64_t was = mlt_win_swap_64(to, old, next);
+            mlt_win_changed(part);
             memcpy(out, &was, sizeof was);
             return;
         }
     }
-    mlt_win_swap_any(seat, size, to, in, compare, out);
+    mlt_win_swap_any(part, seat, size, to, in, compare, out);
 }
 
 #endif

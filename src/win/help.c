@@ -394,7 +394,7 @@ static void do_short(mlt_win_part *part, int32_t target, request *r, const char 
     if (length == want && r->head.verb >= MLT_WIN_ACCUMULATE &&
         (r->head.verb == MLT_WIN_ACCUMULATE || r->head.bytes <= sizeof r->desk->answer) &&
         find_memory(part, target, r, &fault))
-        mlt_win_apply_plain(r->seat, &r->deed, r->memory, r->head.bytes, in, r->desk->answer);
+        mlt_win_apply_plain(part, r->seat, &r->deed, r->memory, r->head.bytes, in, r->desk->answer);
     r->desk->fault = fault;
 }
 
@@ -413,7 +413,7 @@ static void do_long(mlt_win_part *part, int32_t target, request *r, uint64_t fro
         uint64_t n = r->head.bytes - done < strip ? r->head.bytes - done : strip;
         if (mlt_os_read_peer(pid, in, from + done, n) != MLT_OK)
             break;
-        mlt_win_apply_plain(r->seat, &r->deed, r->memory + done, n, in, NULL);
+        mlt_win_apply_plain(part, r->seat, &r->deed, r->memory + done, n, in, NULL);
         done += n;
     }
     free(in);

@@ -22,13 +22,37 @@ static void pause_or_yield(uint32_t *spins)
         mlt_arch_pause();
 }
 
-void mlt_win_guard_wait(mlt_win_lock *lock)
+// The guard is HELD by the caller; those that have found the seat open before come to an end.
+static void close_seat(mlt_win_part *part)
+{
+    if (part->workers == 1)
+        return; // the caller's
+    mlt_jitter();
+    if (mlt_os_barrier() != MLT_OK)
+        mlt_fatal("the system refuses membarrier, which it allowed at the start: accumulates would "
+                  "not be atomic; let the program restrict its system calls less");
+    for (uint32_t place = 0; place < part->workers; place++) {
+        mlt_win_peer *peer = &part->peers[place];
+        if (place == part->place || peer->reach == MLT_WIN_FAR)
+            continue;
+        const mlt_win_block *block = mlt_win_block_of(part, peer);
+        uint32_t spins = 0;
+        // Acquire: pairs with mlt_win_changed.
+        while (atomic_load_explicit(&block->changes, memory_order_acquire))
+            pause_or_yield(&spins);
+    }
+}
+
+void mlt_win_guard_wait(mlt_win_part *part, mlt_win_lock *lock, uint32_t was)
 {
     uint32_t spins = 0;
-    do
-        while (atomic_load_explicit(&lock->guard, memory_order_relaxed))
+    while (was == MLT_WIN_HELD) {
+        while (atomic_load_explicit(&lock->guard, memory_order_relaxed) == MLT_WIN_HELD)
             pause_or_yield(&spins);
-    while (atomic_exchange_explicit(&lock->guard, 1, memory_order_acquire));
+        was = mlt_win_guard_try(lock);
+    }
+    if (was == MLT_WIN_OPEN)
+        close_seat(part);
 }
 
 static inline uint64_t count_of(uint64_t word, uint32_t class)

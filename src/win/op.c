@@ -57,7 +57,8 @@ static bool writes_result(uint8_t verb)
 }
 
 // Elements with gaps somewhere: in strips, by runs of the target.
-static MLT_COLD void do_strips(mlt_win_seat *seat, const mlt_win_call *call, char *at)
+static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_call *call,
+                               char *at)
 {
     _Alignas(16) char in[STRIP], out[STRIP];
     mlt_type_run runs[RUNS];
@@ -70,7 +71,7 @@ static MLT_COLD void do_strips(mlt_win_seat *seat, const mlt_win_call *call, cha
         bytes = mlt_type_element_runs(call->there.type, deed->basic, done, bytes, runs, &n);
         if (mlt_win_reads_origin(deed))
             mlt_type_pack(call->origin.type, call->origin.buf, done, in, bytes);
-        mlt_win_apply(seat, deed, at, runs, n, in, out);
+        mlt_win_apply(part, seat, deed, at, runs, n, in, out);
         if (writes_result(deed->verb))
             mlt_type_unpack(call->result.type, call->result.buf, done, out, bytes);
         done += bytes;
@@ -82,29 +83,29 @@ static inline bool is_plain(const mlt_win_data *data)
     return MLT_LIKELY(!data->type || data->type->contiguous);
 }
 
-static void do_swap(mlt_win_seat *seat, const mlt_win_call *call, char *at)
+static void do_swap(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_call *call, char *at)
 {
     char in[64];
     uint64_t bytes = call->deed.basic->size;
     memcpy(in, call->origin.buf, bytes);
     memcpy(in + bytes, call->compare, bytes);
-    mlt_win_apply_plain(seat, &call->deed, at, bytes, in, call->result.buf);
+    mlt_win_apply_plain(part, seat, &call->deed, at, bytes, in, call->result.buf);
 }
 
-static void do_here(mlt_win_seat *seat, const mlt_win_call *call, char *at)
+static void do_here(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_call *call, char *at)
 {
     const mlt_win_deed *deed = &call->deed;
     uint64_t bytes = call->there.count * call->there.type->size;
     if (deed->verb == MLT_WIN_SWAP)
-        do_swap(seat, call, at);
+        do_swap(part, seat, call, at);
     else if (is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result))
-        mlt_win_apply_plain(seat, deed, at, bytes, call->origin.buf, call->result.buf);
+        mlt_win_apply_plain(part, seat, deed, at, bytes, call->origin.buf, call->result.buf);
     else if (deed->verb == MLT_WIN_PUT)
         mlt_type_move(call->there.type, at, call->origin.type, call->origin.buf, 0, bytes);
     else if (deed->verb == MLT_WIN_GET)
         mlt_type_move(call->result.type, call->result.buf, call->there.type, at, 0, bytes);
     else
-        do_strips(seat, call, at);
+        do_strips(part, seat, call, at);
 }
 
 // ---- by packets: the origin
@@ -390,7 +391,7 @@ static uint64_t do_piece(mlt_win_part *part, int32_t target, const piece *p, don
     if (answer->fault != MLT_WIN_FINE)
         return sizeof *answer;
     char *memory = (char *)((uintptr_t)mlt_win_memory(part, target) + at);
-    mlt_win_apply(seat, &p->deed, memory, p->runs, p->head.runs, p->in, (char *)(answer + 1));
+    mlt_win_apply(part, seat, &p->deed, memory, p->runs, p->head.runs, p->in, (char *)(answer + 1));
     return sizeof *answer + (writes_result(p->head.verb) ? p->head.bytes : 0);
 }
 
@@ -483,6 +484,6 @@ mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_faul
     if (MLT_UNLIKELY(*fault != MLT_WIN_FINE))
         return MLT_ERR_INVALID;
     if (MLT_LIKELY(bytes))
-        do_here(seat, call, (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at));
+        do_here(part, seat, call, (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at));
     return MLT_OK;
 }

@@ -134,17 +134,28 @@ static bool lay_out_all(uint64_t memory, uint64_t *align, uint64_t *bytes, uint6
     return memory <= INT64_MAX - *begin;
 }
 
+// Its seats are open at first (lock.h). A dynamic one's list is under the guard, too.
+static bool begins_open(const mlt_win_part *part)
+{
+    enum { FEW = 16 };
+    return part->flavor != MLT_WIN_DYNAMIC &&
+           (part->workers == 1 || (part->worker->boot->job->lean && part->span <= FEW));
+}
+
 static void take_seats(mlt_win_part *part, mlt_win_seat *seats)
 {
     int32_t first = part->peers[part->place].first;
+    uint32_t guard = begins_open(part) ? MLT_WIN_OPEN : MLT_WIN_GUARDED;
     for (mlt_link *l = part->joins.next, *next; l != &part->joins; l = next) {
         mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
         next = l->next;
         uint64_t base = join->base;
         if (part->flavor == MLT_WIN_ALLOCATED)
             base += (uintptr_t)part->block;
-        seats[join->me - first] = (mlt_win_seat){
-            .base = base, .size = join->size, .unit = join->unit, .lock = {.holder = -1}};
+        seats[join->me - first] = (mlt_win_seat){.base = base,
+                                                 .size = join->size,
+                                                 .unit = join->unit,
+                                                 .lock = {.holder = -1, .guard = guard}};
         join->side->part = part;
         join->side->me = join->me;
         part->sides[join->me - first] = join->side;

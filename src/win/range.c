@@ -59,7 +59,7 @@ static regions *regions_of(const mlt_win_seat *seat)
 static bool runs_attached(mlt_win_seat *seat, uint64_t at, const mlt_type_run *runs, uint32_t count)
 {
     bool fine = true;
-    mlt_win_guard(&seat->lock);
+    mlt_win_guard(NULL, &seat->lock);
     for (uint32_t r = 0; r < count && fine; r++)
         for (uint64_t i = 0; i < runs[r].count && fine; i++)
             fine = is_attached(regions_of(seat),
@@ -146,7 +146,7 @@ mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_sea
     uint32_t list = atomic_load_explicit(&seat->lists, memory_order_acquire);
     mlt_status status = MLT_OK;
     if (!*seen || (*seen)->seat != seat || (*seen)->list != list) {
-        mlt_win_guard(&seat->lock);
+        mlt_win_guard(NULL, &seat->lock);
         status = read_list(seen, pid, seat);
         mlt_win_unguard(&seat->lock);
     }
@@ -177,7 +177,7 @@ static regions *grown(regions *r)
 
 bool mlt_win_attach(mlt_win_seat *seat, uint64_t at, uint64_t bytes)
 {
-    mlt_win_guard(&seat->lock);
+    mlt_win_guard(NULL, &seat->lock);
     regions *r = grown(regions_of(seat));
     seat->size = (uintptr_t)r;
     uint32_t i = first_after(r, at);
@@ -195,7 +195,7 @@ bool mlt_win_attach(mlt_win_seat *seat, uint64_t at, uint64_t bytes)
 
 bool mlt_win_detach(mlt_win_seat *seat, uint64_t at)
 {
-    mlt_win_guard(&seat->lock);
+    mlt_win_guard(NULL, &seat->lock);
     regions *r = regions_of(seat);
     uint32_t i = first_after(r, at);
     bool found = i > 0 && r->all[i - 1].at == at;

@@ -27,20 +27,27 @@ enum { MLT_WIN_ALL = MLT_WIN_SHARED, MLT_WIN_ONE = MLT_WIN_EXCLUSIVE }; // of an
 
 enum { MLT_WIN_GRANTED = 0x80 }; // in a node's `want`: it has left its queue with the lock
 
+// Who may change elements of a rank by accumulates (lock.h).
+typedef enum mlt_win_guard_state {
+    MLT_WIN_OPEN,    // everybody, one word at a time by the processor's instructions
+    MLT_WIN_GUARDED, // whoever takes the guard; it is never open again
+    MLT_WIN_HELD,    // the one that has taken it
+} mlt_win_guard_state;
+
 typedef struct mlt_win_lock {
     _Atomic uint64_t word;  // lock.c
     uint32_t head, tail;    // nodes that wait, while the word has the spin bit; 0: none
     _Atomic int32_t holder; // a rank's own: that of its last EXCLUSIVE one, for reports
-    _Atomic uint32_t guard; // unused in an island's
+    _Atomic uint32_t guard; // mlt_win_guard_state; unused in an island's
 } mlt_win_lock;
 
 typedef struct mlt_win_seat {
     _Alignas(64) uint64_t base; // in the process that holds the memory
     uint64_t size;
-    uint64_t unit;     // bytes that displacements count
-    mlt_win_lock lock; // lock.guard: held while its elements are accumulated to
-    uint32_t next[2];  // of its two nodes
-    uint8_t want[2];   // mlt_win_class, or MLT_WIN_GRANTED
+    uint64_t unit; // bytes that displacements count
+    mlt_win_lock lock;
+    uint32_t next[2]; // of its two nodes
+    uint8_t want[2];  // mlt_win_class, or MLT_WIN_GRANTED
     uint8_t unused[2];
     _Atomic uint32_t lists; // how often attached memory has changed
 } mlt_win_seat;
@@ -77,8 +84,9 @@ _Static_assert(sizeof(mlt_win_desk) == 64, "word and answer move as one line");
 typedef struct mlt_win_block {
     _Alignas(64) mlt_win_lock island; // used in the block of the island's first worker
     mlt_win_desk desk;
+    _Alignas(64) _Atomic uint32_t changes; // the worker changes a word of an open seat (lock.h)
 } mlt_win_block;
-_Static_assert(sizeof(mlt_win_block) == 128, "seats follow");
+_Static_assert(sizeof(mlt_win_block) == 192, "seats follow");
 
 enum { MLT_WIN_MOST_RANKS = 1 << 28 }; // fields of a lock's word
 

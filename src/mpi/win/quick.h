@@ -147,7 +147,8 @@ static MLT_INLINE bool mlt_quick_Accumulate(const mlt_rank *me, const void *orig
         mlt_quick_find(win, target_count, w->last_deed.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_accumulate(spot.seat, &w->last_deed.deed, spot.at, (uint64_t)target_count, origin_addr);
+    mlt_win_accumulate(win->side.part, spot.seat, &w->last_deed.deed, spot.at,
+                       (uint64_t)target_count, origin_addr);
     return true;
 }
 
@@ -166,7 +167,8 @@ static MLT_INLINE bool mlt_quick_Fetch_and_op(const mlt_rank *me, const void *or
     mlt_quick_spot spot = mlt_quick_find(win, 1, w->last_deed.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_fetch_one(spot.seat, &w->last_deed.deed, spot.at, origin_addr, result_addr);
+    mlt_win_fetch_one(win->side.part, spot.seat, &w->last_deed.deed, spot.at, origin_addr,
+                      result_addr);
     return true;
 }
 
@@ -185,7 +187,8 @@ static MLT_INLINE bool mlt_quick_Compare_and_swap(const mlt_rank *me, const void
     mlt_quick_spot spot = mlt_quick_find(win, 1, w->last_swap.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_swap_one(spot.seat, spot.bytes, spot.at, origin_addr, compare_addr, result_addr);
+    mlt_win_swap_one(win->side.part, spot.seat, spot.bytes, spot.at, origin_addr, compare_addr,
+                     result_addr);
     return true;
 }
 
