@@ -678,6 +678,22 @@ def traced(f, twin):
     return "".join(out)
 
 
+MESSAGES = re.compile(r"I?[bsr]?send(_c)?$|I?recv(_c)?$|I?sendrecv(_replace)?(_c)?$", re.I)
+
+
+def wrapped(f, twin):
+    """Calls along the ways of a user's book: what comes before the body, and after it."""
+    types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
+    if MESSAGES.match(f.name) and types.get("comm") == "mlt_comm *":
+        what = f"mlt_way_messages(me, {f.fn}, comm, &way.call)"
+    elif any(pattern.match(f.name) for pattern, _ in VERBS) and types.get("win") == "MPI_Win":
+        what = f"mlt_way_window(me, {f.fn}, win, &way.call)"
+    else:
+        return "", ""
+    return (f"    mlt_way_call along = {{0}};\n    if (mlt_ways_are_there())\n        along = {what};\n",
+            "    mlt_way_call_ends(me, &along);\n")
+
+
 def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value" or not f.built:
@@ -690,17 +706,18 @@ def detour(f, twin):
                     for p, _ in f.made)
     noted = f"    if (mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
     noted += counted(f) + sent(f)
-    quick = (f"    if (mlt_mpi_only_traced(me))\n        return mlt_traced_{f.body}({', '.join(names)});\n"
+    before, after = wrapped(f, twin)
+    quick = (f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there())\n        return mlt_traced_{f.body}({', '.join(names)});\n"
              if f.body in TRACED else "")
     return (f"static MLT_COLD int detour_{f.name}({', '.join(params)})\n{{\n{quick}"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &way.call);\n"
-            f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
+            f"{before}    int code = mlt_mpi_{f.body}({', '.join(names)});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
             "    return code;\n}\n\n")
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h",
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/way.h",
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")

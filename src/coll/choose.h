@@ -107,6 +107,11 @@ typedef struct mlt_coll_path {
     const char *by; // "my.lua:12"
 } mlt_coll_path;
 
+struct mlt_way_answer;
+struct mlt_way_event;
+struct mlt_way_spec;
+struct mlt_way_stage;
+
 // A user's book: rules and algorithms beside the built-in ones. Everything it points to lives as
 // long as the book does. It belongs to one thread; its functions run on a stack of its own, so that
 // fibers with small ones may call them. Nothing in it changes after it was opened (coll/book.h).
@@ -124,12 +129,17 @@ struct mlt_coll_book {
     // the process only where not all ranks could be tried.
     mlt_status (*prove)(mlt_coll_book *book, const mlt_coll_alg *alg, const mlt_coll_shape *shape,
                         char *why, size_t why_size);
+    // A wrapper of a way (way.h) that is a function: false, and a message in why, if it fails.
+    bool (*saw)(mlt_coll_book *book, const struct mlt_way_stage *stage,
+                const struct mlt_way_event *event, struct mlt_way_answer *answer, char *why,
+                size_t why_size);
     void (*free)(mlt_coll_book *book);
     const char *file;
     const mlt_coll_rule *rules; // as they are asked; alg NULL: a function, by says where
     const mlt_coll_alg *const *algs;
     const mlt_coll_path *paths;
-    uint32_t rules_count, algs_count, paths_count;
+    const struct mlt_way_spec *ways;
+    uint32_t rules_count, algs_count, paths_count, ways_count;
 };
 
 // The first path of the book for it; NULL: none. book NULL is fine.

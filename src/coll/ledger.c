@@ -13,6 +13,7 @@
 #include "coll/plan.h"
 #include "coll/settings.h"
 #include "coll/team.h"
+#include "coll/way.h"
 
 enum { MOST_ENTRIES = 4096 }; // a program that names its communicators by number has no end of them
 
@@ -107,6 +108,25 @@ void mlt_ledger_note_plan(mlt_ledger *l, const mlt_team *team, const mlt_plan *p
     note_choice(l, &c);
 }
 
+// The entry like p, new if need be; NULL: there is no room.
+static mlt_ctl_path *path_like(mlt_ledger *l, const mlt_ctl_path *p)
+{
+    for (uint32_t i = 0; i < l->path_count; i++) {
+        mlt_ctl_path *o = &l->path[i];
+        if (o->ranks == p->ranks && o->workers == p->workers && o->level == p->level &&
+            strcmp(o->collective, p->collective) == 0 && strcmp(o->comm, p->comm) == 0 &&
+            strcmp(o->by, p->by) == 0 && strcmp(o->stack, p->stack) == 0)
+            return o;
+    }
+    if (l->path_count == MOST_ENTRIES) {
+        l->left_out++;
+        return NULL;
+    }
+    l->path = mlt_take_more(l->path, l->path_count + 1ull, sizeof *l->path);
+    l->path[l->path_count] = *p;
+    return &l->path[l->path_count++];
+}
+
 void mlt_ledger_note_path(mlt_ledger *l, const mlt_team *team, const mlt_path *path)
 {
     bool timed = false;
@@ -119,27 +139,29 @@ void mlt_ledger_note_path(mlt_ledger *l, const mlt_team *team, const mlt_path *p
     put(p.by, sizeof p.by, path->by);
     put(p.stack, sizeof p.stack, path->text);
     put(p.collective, sizeof p.collective, mlt_collective_names[path->collective]);
-    mlt_ctl_path *own = NULL;
-    for (uint32_t i = 0; i < l->path_count && !own; i++) {
-        mlt_ctl_path *o = &l->path[i];
-        if (o->ranks == p.ranks && o->workers == p.workers && o->level == p.level &&
-            strcmp(o->collective, p.collective) == 0 && strcmp(o->comm, p.comm) == 0 &&
-            strcmp(o->by, p.by) == 0 && strcmp(o->stack, p.stack) == 0)
-            own = o;
-    }
-    if (!own && l->path_count == MOST_ENTRIES) {
-        l->left_out++;
+    mlt_ctl_path *own = path_like(l, &p);
+    if (!own)
         return;
-    }
-    if (!own) {
-        l->path = mlt_take_more(l->path, l->path_count + 1ull, sizeof *l->path);
-        own = &l->path[l->path_count++];
-        *own = p;
-    }
     own->calls += path->calls;
     own->bytes += path->bytes;
     for (int t = 0; t < MLT_TIMES; t++)
         mlt_clock_add(&own->time[t], &path->time[t]);
+}
+
+void mlt_ledger_note_way(mlt_ledger *l, const mlt_way *way)
+{
+    mlt_ctl_path p = {.ranks = way->ranks, .level = MLT_LEVEL_FLAT}; // workers 0: no collective
+    put(p.comm, sizeof p.comm, way->name);
+    put(p.by, sizeof p.by, way->spec->by);
+    put(p.stack, sizeof p.stack, way->text);
+    put(p.collective, sizeof p.collective, mlt_way_kind_names[way->spec->kind]);
+    mlt_ctl_path *own = path_like(l, &p);
+    if (!own)
+        return;
+    own->calls += way->calls;
+    own->bytes += way->bytes;
+    mlt_clock_add(&own->time[MLT_TIME_CALL], &way->time);
+    mlt_clock_add(&own->time[MLT_TIME_DELAY], &way->delay);
 }
 
 void mlt_ledger_trace(mlt_ledger *l, const char *line)

@@ -14,6 +14,8 @@
 struct mlt_team;
 struct mlt_plan;
 struct mlt_path;
+struct mlt_way;
+struct mlt_ways;
 
 typedef struct mlt_ledger {
     bool choices;  // somebody asks for them
@@ -22,7 +24,8 @@ typedef struct mlt_ledger {
     mlt_ctl_choice *choice;
     mlt_ctl_path *path;
     uint32_t choice_count, path_count;
-    uint64_t left_out; // entries for which there was no room
+    struct mlt_ways *ways; // way.h: of the job's book; NULL: none
+    uint64_t left_out;     // entries for which there was no room
 } mlt_ledger;
 
 void mlt_ledger_init(mlt_ledger *ledger);
@@ -32,6 +35,8 @@ void mlt_ledger_note_plan(mlt_ledger *ledger, const struct mlt_team *team,
                           const struct mlt_plan *plan);
 void mlt_ledger_note_path(mlt_ledger *ledger, const struct mlt_team *team,
                           const struct mlt_path *path);
+
+void mlt_ledger_note_way(mlt_ledger *ledger, const struct mlt_way *way);
 
 // One line of a trace, to the file of setting coll_trace or to standard error.
 void mlt_ledger_trace(mlt_ledger *ledger, const char *line);

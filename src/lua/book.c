@@ -178,10 +178,13 @@ static void free_book(mlt_coll_book *base)
         free(book->algs[i]);
     for (uint32_t i = 0; i < book->paths_count; i++)
         free((mlt_coll_stage *)book->paths[i].stages);
+    for (uint32_t i = 0; i < book->ways_count; i++)
+        free((mlt_way_stage *)book->ways[i].stages);
     for (size_t i = 0; i < book->texts.size; i++)
         free(book->texts.rows[i].owner);
     mlt_name_table_free(&book->texts);
     free(book->paths);
+    free(book->ways);
     free(book->algs);
     free(book->rules);
     free(book->more);
@@ -247,6 +250,8 @@ static void show_lists(mlt_lua_book *book)
     book->base.algs_count = book->algs_count;
     book->base.paths = book->paths;
     book->base.paths_count = book->paths_count;
+    book->base.ways = book->ways;
+    book->base.ways_count = book->ways_count;
 }
 
 mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
@@ -258,7 +263,8 @@ mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, 
         return MLT_ERR_INVALID;
     from.text = text;
     mlt_lua_book *book = mlt_take(1, sizeof *book);
-    book->base = (mlt_coll_book){.choose = choose, .prove = mlt_lua_alg_prove, .free = free_book};
+    book->base = (mlt_coll_book){
+        .choose = choose, .prove = mlt_lua_alg_prove, .saw = mlt_lua_saw, .free = free_book};
     book->goal =
         (mlt_lua_goal){.rank = MLT_LUA_CLOSED, .reverses = true, .limit = MLT_LUA_BOOK_STEPS};
     book->last_step = UINT64_MAX;

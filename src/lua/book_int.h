@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "coll/choose.h"
+#include "coll/way.h"
 #include "lua/goal.h"
 #include "lua/stack.h"
 
@@ -36,7 +37,8 @@ struct mlt_lua_book {
     mlt_lua_rule *more; // [rules]
     mlt_lua_alg **algs;
     mlt_coll_path *paths;
-    uint32_t rules_count, algs_count, paths_count;
+    mlt_way_spec *ways;
+    uint32_t rules_count, algs_count, paths_count, ways_count;
     mlt_name_table texts; // that the others point to; each is its own name
     uint64_t last_step;   // goal.total that proving all of the book may take; UINT64_MAX: no limit
     struct {
@@ -74,6 +76,10 @@ bool mlt_lua_in_time(const mlt_lua_book *book, const char *what, char *why, size
 // mlt_coll_alg.emit and refuses of a user's algorithm.
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape);
+
+// mlt_coll_book.saw.
+bool mlt_lua_saw(mlt_coll_book *book, const mlt_way_stage *stage, const mlt_way_event *event,
+                 mlt_way_answer *answer, char *why, size_t why_size);
 
 // mlt_coll_book.prove.
 mlt_status mlt_lua_alg_prove(mlt_coll_book *book, const mlt_coll_alg *alg,

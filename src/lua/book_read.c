@@ -454,16 +454,63 @@ static mlt_coll_stage read_stage(lua_State *L)
     return stage;
 }
 
+// The stage of a way at the top of the stack, which stays there: as read_stage, or a function.
+static mlt_way_stage read_way_stage(lua_State *L)
+{
+    if (lua_isfunction(L, -1)) {
+        lua_pushvalue(L, -1);
+        return (mlt_way_stage){.wrapper = MLT_WRAPPERS, .function = luaL_ref(L, LUA_REGISTRYINDEX)};
+    }
+    mlt_coll_stage stage = read_stage(L);
+    if (stage.wrapper == MLT_WRAP_CHECK || stage.wrapper == MLT_WRAP_COMBINE)
+        luaL_error(L, "path: %s stands around collective calls only",
+                   mlt_coll_wrapper_names[stage.wrapper]);
+    return (mlt_way_stage){.wrapper = stage.wrapper, .delay_us = stage.delay_us};
+}
+
+// The path of other objects than collective calls. The table is at 1; name: the pattern.
+static int read_way(lua_State *L, mlt_way_kind kind, const char *name)
+{
+    mlt_lua_book *book = mlt_lua_book_of(L);
+    mlt_way_stage stages[MOST_STAGES];
+    size_t count = lua_rawlen(L, 1);
+    if (count < 1 || count > MOST_STAGES)
+        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        stages[i] = read_way_stage(L);
+        lua_pop(L, 1);
+    }
+    mlt_way_stage *own = mlt_take(count, sizeof *own);
+    memcpy(own, stages, count * sizeof *own);
+    book->ways = mlt_take_more(book->ways, book->ways_count + 1, sizeof *book->ways);
+    book->ways[book->ways_count++] = (mlt_way_spec){.kind = (uint8_t)kind,
+                                                    .name = mlt_lua_keep(book, name),
+                                                    .stages = own,
+                                                    .count = (uint32_t)count,
+                                                    .by = mlt_lua_place(book, line_of(L))};
+    return 0;
+}
+
 static int l_path(lua_State *L)
 {
-    static const char *const keys[] = {"coll", "comm"};
+    static const char *const keys[] = {"coll", "comm", "messages", "window"};
     mlt_lua_book *book = mlt_lua_book_of(L);
     mlt_coll_stage stages[MOST_STAGES];
     char text[80];
     open_only(L, "path");
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
         luaL_error(L, "path: it takes a table {...}, not %s", mlt_lua_shown(L, 1, text));
-    check_keys(L, 1, "path", keys, 2, true);
+    check_keys(L, 1, "path", keys, sizeof keys / sizeof *keys, true);
+    const char *messages = text_field(L, 1, "path", "messages");
+    const char *window = text_field(L, 1, "path", "window");
+    if (messages || window) {
+        if ((messages && window) || text_field(L, 1, "path", "coll") ||
+            text_field(L, 1, "path", "comm"))
+            luaL_error(L, "path: messages, window, or coll and comm: a path is about one of them");
+        return read_way(L, messages ? MLT_WAY_MESSAGES : MLT_WAY_WINDOW,
+                        messages ? messages : window);
+    }
     mlt_coll_path path = {.collective = coll_field(L, 1, "path", true)};
     const char *comm = text_field(L, 1, "path", "comm");
     size_t count = lua_rawlen(L, 1);
@@ -512,6 +559,6 @@ void mlt_lua_read_end(lua_State *L)
             const mlt_coll_rule *rule = &book->rules[i];
             book->more[i].alg = resolve(L, book, rule->by, rule);
         }
-    if (!book->rules_count && !book->algs_count && !book->paths_count)
+    if (!book->rules_count && !book->algs_count && !book->paths_count && !book->ways_count)
         luaL_error(L, "%s: it has no rule, no algorithm and no path", book->short_file);
 }

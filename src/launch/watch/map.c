@@ -305,6 +305,8 @@ static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out
             print_combine(p, out);
         else
             print_clock(name, clock_of(p, name), out);
+    if (!p->workers)
+        return; // of no collective call
     print_clock("exchange", &p->time[MLT_TIME_EXCHANGE], out);
     for (size_t i = 0; i < map->choice_count; i++) {
         const mlt_ctl_choice *c = &map->choices[i];
@@ -323,7 +325,7 @@ void mlt_path_map_print(mlt_path_map *map, const char *program, FILE *out)
     sort(map);
     fprintf(out, "mpirun: paths of %s\n", program);
     if (!map->path_count)
-        fputs("no collective call went along a path\n", out);
+        fputs("no call went along a path\n", out);
     for (size_t i = 0; i < map->path_count; i++)
         print_path(map, &map->paths[i], out);
 }

@@ -128,6 +128,8 @@ static void add_wrappers(rows *r, const mlt_ctl_path *p)
 static void add_schedules(rows *r, const mlt_path_map *map, const mlt_ctl_path *p)
 {
     char text[160], number[MLT_NUMBER_BYTES];
+    if (!p->workers)
+        return; // of no collective call
     add_row(r, "exchange", "s", &p->time[MLT_TIME_EXCHANGE], 1);
     for (size_t i = 0; i < map->choice_count; i++) {
         const mlt_ctl_choice *c = &map->choices[i];
@@ -234,7 +236,7 @@ void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out)
     char text[256];
     snprintf(text, sizeof text,
              map->path_count ? "paths of %s"
-                             : "%s: no collective call went "
+                             : "%s: no call went "
                                "along a path",
              program);
     put_text(out, LEFT, 24, "b", text);

@@ -17,6 +17,7 @@
 #include "coll/choice.h"
 #include "coll/ledger.h"
 #include "coll/path.h"
+#include "coll/way.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/op.h"
@@ -212,6 +213,15 @@ static void *read_book(void *arg)
     reading *r = arg;
     r->fine = (!r->proves || mlt_coll_book_check(r->file, r->why, WHY) == MLT_OK) &&
               mlt_coll_book_open(r->file, &r->book, r->why, WHY) == MLT_OK;
+    if (r->fine && r->book->ways_count) { // they are each worker's, not the communicator's
+        snprintf(r->why, WHY,
+                 "%s: paths of messages and windows stand in the job's book only: "
+                 "mpirun --coll",
+                 r->book->ways[0].by);
+        r->book->free(r->book);
+        r->book = NULL;
+        r->fine = false;
+    }
     return NULL;
 }
 

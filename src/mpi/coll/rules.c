@@ -17,12 +17,14 @@
 #include "coll/ledger.h"
 #include "coll/path.h"
 #include "coll/settings.h"
+#include "coll/way.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/outside.h"
 #include "mpi/coll/reduce_to.h"
 #include "mpi/comm/shared.h"
 #include "mpi/self.h"
+#include "mpi/way.h"
 
 enum { WHY = 4096 };
 
@@ -49,6 +51,11 @@ void mlt_coll_worker_init(mlt_worker *worker)
     w->ledger->choices = mlt_mpi_profiling || paths;
     if (paths)
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
+    w->ledger->ways = mlt_ways_new(w->book, w->ledger);
+    if (w->ledger->ways) {
+        atomic_store_explicit(&mlt_ways_exist, true, memory_order_relaxed);
+        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+    }
     mlt_outside_look(worker);
 }
 
@@ -56,6 +63,7 @@ void mlt_coll_worker_fini(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     free(w->forced);
+    mlt_ways_free(w->ledger->ways);
     mlt_ledger_fini(w->ledger);
     free(w->ledger);
     if (w->book)
@@ -67,6 +75,7 @@ void mlt_coll_tell(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     if (w->world->team) // others have told when they were freed
         mlt_team_tell(w->world->team);
+    mlt_ways_tell(w->ledger->ways);
     mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
 }
 

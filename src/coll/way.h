@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ways: what stands around operations that are no collective calls: messages of communicators, and
+// operations on windows. Paths (path.h) are the same idea for collective calls, whose ranks meet.
+//
+//     call --- count --- delay --- function of the user's --- trace --- the operation
+//
+// A book names objects by patterns of their names and kinds; the first way that fits an object is
+// its way, and an operation passes its wrappers, the outermost first. A way of another kind of
+// object needs a line of mlt_way_kind, and its operations call mlt_way_of, mlt_way_pass and
+// mlt_way_passed.
+//
+// Who has no way pays nothing: the callers look at a flag that they look at anyway (in MPI: whether
+// calls go by the detour). A worker has its ways for itself; nothing here suspends.
+#ifndef MLT_COLL_WAY_H
+#define MLT_COLL_WAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "boot/ctl.h"
+
+struct mlt_coll_book;
+struct mlt_ledger;
+
+typedef enum mlt_way_kind {
+    MLT_WAY_MESSAGES, // point-to-point calls on a communicator
+    MLT_WAY_WINDOW,   // puts, gets and accumulates
+    MLT_WAY_KINDS,
+} mlt_way_kind;
+extern const char *const mlt_way_kind_names[MLT_WAY_KINDS]; // "messages": as in books and maps
+
+typedef struct mlt_way_stage {
+    uint8_t wrapper;   // mlt_coll_wrapper: COUNT, TRACE or DELAY; MLT_WRAPPERS: a function
+    uint64_t delay_us; // DELAY
+    int function;      // the book's number of it
+} mlt_way_stage;
+
+// A line of a book.
+typedef struct mlt_way_spec {
+    uint8_t kind;     // mlt_way_kind
+    const char *name; // a pattern as of fnmatch
+    const mlt_way_stage *stages;
+    uint32_t count;
+    const char *by; // "my.lua:12"
+} mlt_way_spec;
+
+// An operation, as a user's function sees it.
+typedef struct mlt_way_event {
+    uint8_t kind;
+    const char *name; // of the object
+    const char *call; // "MPI_Send"
+    int32_t rank;     // of the world
+    int32_t peer;     // of the object's ranks; negative: any, or none
+    int32_t tag;      // negative: any, or none
+    uint64_t bytes;
+} mlt_way_event;
+
+// What a user's function answers.
+typedef struct mlt_way_answer {
+    uint64_t delay_us; // to wait before the operation
+    char line[256];    // for the log; "": none
+} mlt_way_answer;
+
+// The way of one object, by its name.
+typedef struct mlt_way {
+    const mlt_way_spec *spec; // NULL: none, as mlt_way_of remembers
+    uint8_t kind;             // mlt_way_kind
+    bool counts, traces;
+    uint32_t ranks; // of the object
+    char name[MLT_CTL_COMM];
+    char text[128]; // "count, delay 100 us, function"
+    uint64_t calls, bytes;
+    mlt_ctl_clock time, delay;
+} mlt_way;
+
+typedef struct mlt_ways mlt_ways; // a worker's
+
+// book must stay. NULL if it has no ways.
+mlt_ways *mlt_ways_new(struct mlt_coll_book *book, struct mlt_ledger *ledger);
+void mlt_ways_tell(mlt_ways *ways); // NULL is allowed. Into the ledger, once
+void mlt_ways_free(mlt_ways *ways); // NULL is allowed
+
+// The object's way; NULL: none. It stays until mlt_ways_free.
+mlt_way *mlt_way_of(mlt_ways *ways, mlt_way_kind kind, const char *name, uint32_t ranks);
+
+// An operation that passes.
+typedef struct mlt_way_walk {
+    mlt_way *way;
+    uint32_t stage;
+    uint64_t since_ns; // the first that counts or traces
+} mlt_way_walk;
+
+// Before the operation: goes on to the next delay and returns how many nanoseconds the caller must
+// wait before it calls again; 0: the operation's turn. A function of the user's that fails ends the
+// job with a message.
+uint64_t mlt_way_pass(mlt_ways *ways, mlt_way_walk *walk, const mlt_way_event *event);
+// After it.
+void mlt_way_passed(mlt_ways *ways, const mlt_way_walk *walk, const mlt_way_event *event);
+
+#endif

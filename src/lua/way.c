@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wrappers of a user's own: functions of a book that see each operation of a way (coll/way.h).
+#include <lauxlib.h>
+#include <lua.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lua/book_int.h"
+#include "lua/limit.h"
+
+enum { MOST_US = 60000000 }; // a minute
+
+typedef struct seeing { // for the protected call
+    mlt_lua_book *book;
+    const mlt_way_stage *stage;
+    const mlt_way_event *event;
+    mlt_way_answer *answer;
+    char *why;
+    size_t why_size;
+    bool fine;
+} seeing;
+
+static void set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+static void push_event(lua_State *L, const mlt_way_event *e)
+{
+    lua_createtable(L, 0, 7);
+    lua_pushstring(L, mlt_way_kind_names[e->kind]);
+    lua_setfield(L, -2, "kind");
+    lua_pushstring(L, e->name);
+    lua_setfield(L, -2, "name");
+    lua_pushstring(L, e->call);
+    lua_setfield(L, -2, "call");
+    set_number(L, "rank", (uint64_t)e->rank);
+    set_number(L, "bytes", e->bytes);
+    if (e->peer >= 0)
+        set_number(L, "peer", (uint64_t)e->peer);
+    if (e->tag >= 0)
+        set_number(L, "tag", (uint64_t)e->tag);
+}
+
+// nil, or microseconds to wait; then nil, or a line for the log.
+static int protected_see(lua_State *L)
+{
+    seeing *s = lua_touserdata(L, 1);
+    char text[80];
+    lua_rawgeti(L, LUA_REGISTRYINDEX, s->stage->function);
+    push_event(L, s->event);
+    lua_call(L, 1, 2);
+    double us = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : 0;
+    if ((!lua_isnil(L, -2) && lua_type(L, -2) != LUA_TNUMBER) || !(us >= 0 && us <= MOST_US))
+        return luaL_error(L, "a wrapper answers nil or up to %d microseconds, not %s", MOST_US,
+                          mlt_lua_shown(L, -2, text));
+    if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
+        return luaL_error(L, "the second answer of a wrapper is nil or a line for the log, not %s",
+                          mlt_lua_shown(L, -1, text));
+    s->answer->delay_us = (uint64_t)ceil(us);
+    if (lua_type(L, -1) == LUA_TSTRING)
+        snprintf(s->answer->line, sizeof s->answer->line, "%s", lua_tostring(L, -1));
+    s->answer->line[strcspn(s->answer->line, "\n")] = '\0';
+    return 0;
+}
+
+static void run_see(void *arg)
+{
+    seeing *s = arg;
+    lua_State *L = s->book->L;
+    lua_pushcfunction(L, protected_see);
+    lua_pushlightuserdata(L, s);
+    int status = mlt_lua_call(L, 1, 0);
+    if (status != LUA_OK)
+        mlt_lua_explain(L, status, s->book->file, s->why, s->why_size);
+    lua_settop(L, 0);
+    s->fine = status == LUA_OK;
+}
+
+bool mlt_lua_saw(mlt_coll_book *base, const mlt_way_stage *stage, const mlt_way_event *event,
+                 mlt_way_answer *answer, char *why, size_t why_size)
+{
+    mlt_lua_book *book = (mlt_lua_book *)base;
+    seeing s = {book, stage, event, answer, why, why_size, false};
+    mlt_lua_on_stack(&book->stack, run_see, &s);
+    return s.fine;
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/way.h"
+
+#include "coll/ledger.h"
+#include "fiber/await.h"
+#include "mpi/self.h"
+#include "mpi/win/win.h"
+#include "os/os.h"
+
+_Atomic bool mlt_ways_exist;
+
+static mlt_ways *ways_of(const mlt_rank *me)
+{
+    const mlt_mpi_worker *w = me ? me->worker->mpi : NULL;
+    return w && w->ledger ? w->ledger->ways : NULL;
+}
+
+static mlt_way_call begin(mlt_rank *me, mlt_way_kind kind, const char *name, uint32_t ranks,
+                          uint16_t fn, const mlt_trace_call *call)
+{
+    mlt_ways *ways = ways_of(me);
+    mlt_way_call c = {.walk = {.way = mlt_way_of(ways, kind, name, ranks)}};
+    if (!c.walk.way)
+        return c;
+    c.event = (mlt_way_event){.kind = (uint8_t)kind,
+                              .name = c.walk.way->name,
+                              .call = mlt_fn_name(fn),
+                              .rank = me->world,
+                              .peer = call->peer,
+                              .tag = call->tag,
+                              .bytes = call->bytes};
+    for (uint64_t ns; (ns = mlt_way_pass(ways, &c.walk, &c.event)) > 0;) {
+        const mlt_wait wait = {.call = c.event.call, .kind = MLT_WAIT_TIME, .fd = -1};
+        mlt_await_time(me->worker->sched, &wait, mlt_os_now_ns() + (int64_t)ns);
+        me->fn = fn; // another rank's call may have gone by meanwhile
+    }
+    return c;
+}
+
+mlt_way_call mlt_way_messages(mlt_rank *me, uint16_t fn, const mlt_comm *comm,
+                              const mlt_trace_call *call)
+{
+    if (!ways_of(me) || !comm)
+        return (mlt_way_call){0};
+    return begin(me, MLT_WAY_MESSAGES, mlt_comm_name(me, comm), (uint32_t)comm->size, fn, call);
+}
+
+mlt_way_call mlt_way_window(mlt_rank *me, uint16_t fn, MPI_Win handle, const mlt_trace_call *call)
+{
+    const mlt_win *win = ways_of(me) ? mlt_win_mine(me, handle) : NULL;
+    if (!win) // the body raises an error for a bad one
+        return (mlt_way_call){0};
+    const char *name = win->notes && win->notes->name ? win->notes->name : "unnamed";
+    return begin(me, MLT_WAY_WINDOW, name, (uint32_t)mlt_win_shared_of(win)->group->size, fn, call);
+}
+
+void mlt_way_call_ends(mlt_rank *me, const mlt_way_call *call)
+{
+    if (call->walk.way)
+        mlt_way_passed(ways_of(me), &call->walk, &call->event);
+}

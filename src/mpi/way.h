@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI's calls along ways (coll/way.h): the surface's detour calls these around a body.
+#ifndef MLT_MPI_WAY_H
+#define MLT_MPI_WAY_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "coll/way.h"
+#include "mpi/comm/comm.h"
+#include "mpi/trace.h"
+#include "p2p/p2p.h"
+
+// Set for good when the first book with a way is there; then calls go by the detour.
+extern _Atomic bool mlt_ways_exist __attribute__((visibility("hidden")));
+
+static inline bool mlt_ways_are_there(void)
+{
+    return atomic_load_explicit(&mlt_ways_exist, memory_order_relaxed);
+}
+
+typedef struct mlt_way_call {
+    mlt_way_walk walk; // way NULL: it goes along none
+    mlt_way_event event;
+} mlt_way_call;
+
+// Before a call on the communicator or the window, whose arguments are there. May suspend.
+mlt_way_call mlt_way_messages(mlt_rank *me, uint16_t fn, const mlt_comm *comm,
+                              const mlt_trace_call *call);
+mlt_way_call mlt_way_window(mlt_rank *me, uint16_t fn, MPI_Win win, const mlt_trace_call *call);
+void mlt_way_call_ends(mlt_rank *me, const mlt_way_call *call); // after it
+
+#endif
