@@ -5,7 +5,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define ROW(n)    FROM + 8 * (n), FROM + 8 * (n) + 8, FROM + 8 * (n) + 16, FROM + 8 * (n) + 24
+// So far apart that they cover text and data, which may be 64 KiB after it.
+#define STEP      32
+#define AT(n)     FROM + STEP *(n)
+#define ROW(n)    AT(n), AT((n) + 1), AT((n) + 2), AT((n) + 3)
 #define ROWS(n)   ROW(n), ROW((n) + 4), ROW((n) + 8), ROW((n) + 12)
 #define BLOCK(n)  ROWS(n), ROWS((n) + 16), ROWS((n) + 32), ROWS((n) + 48)
 #define BLOCKS(n) BLOCK(n), BLOCK((n) + 64), BLOCK((n) + 128), BLOCK((n) + 192)
@@ -22,7 +25,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 0; i < WORDS; i++)
-        changed += guesses[i] != (uint64_t)FROM + 8 * (uint64_t)i;
+        changed += guesses[i] != (uint64_t)AT((uint64_t)i);
     if (rank == 0)
         printf("%s\n", guesses[0] <= (uintptr_t)main && (uintptr_t)pointer < guesses[WORDS - 1]
                            ? "they look like addresses"

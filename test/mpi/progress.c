@@ -224,8 +224,11 @@ static void all_late_receives(void)
 int main(int argc, char **argv)
 {
     const int sizes[] = {8, 5000, 70000, BIG};
+    int late = argc > 1 && strcmp(argv[1], "late") == 0;
+    if (late)
+        setenv("MILLET_LARGE", "read", 1); // where two copies are faster, both must be in MPI
     CHECK_OK(MPI_Init(&argc, &argv));
-    if (argc > 1 && strcmp(argv[1], "late") == 0) {
+    if (late) {
         all_late_receives();
         return MPI_Finalize();
     }

@@ -318,8 +318,8 @@ static struct map draw_repeated(struct draw *d, const unsigned char *kind, int n
 static struct map draw_struct(struct draw *d, const unsigned char *kind, int n, int depth)
 {
     struct map part[3];
-    const struct map *parts[MOST_PARTS];
-    int lengths[MOST_PARTS], count = 0, made = 0;
+    const struct map *parts[MOST_PARTS] = {0};
+    int lengths[MOST_PARTS] = {0}, count = 0, made = 0;
     long sizes[MOST_PARTS] = {0}, at[MOST_PARTS] = {0}, first[MOST_PARTS] = {0}, end;
     while (n > 0) {
         int take = made == 2 ? n : between(d, 1, n), period = draw_period(d, kind, take);
