@@ -58,11 +58,11 @@ static _Noreturn void end_like(int status)
     _exit(128 + signal_number);
 }
 
-static void look_at_children(pid_t watcher)
+static void look_at_children(pid_t watcher, mlt_guard_of of)
 {
-    int status;
+    int status, stops = of == MLT_GUARD_AGENT ? 0 : WUNTRACED;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+    while ((pid = waitpid(-1, &status, WNOHANG | stops)) > 0) {
         if (pid != watcher)
             continue; // what the watcher left behind
         if (!WIFSTOPPED(status))
@@ -72,7 +72,7 @@ static void look_at_children(pid_t watcher)
     }
 }
 
-static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, bool same_group)
+static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, mlt_guard_of of)
 {
     siginfo_t info;
     mlt_say_to(NULL, NULL); // who listens to the watcher does not listen to this process
@@ -80,8 +80,8 @@ static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, bool same_gr
         if (sigwaitinfo(blocked, &info) < 0)
             continue;
         if (info.si_signo == SIGCHLD)
-            look_at_children(watcher);
-        else if (!same_group || info.si_code != SI_KERNEL)
+            look_at_children(watcher, of);
+        else if (of != MLT_GUARD_TERMINAL || info.si_code != SI_KERNEL)
             pass_on(watcher, &info);
     }
 }
@@ -96,7 +96,7 @@ static void wake_guard(void)
         (void)kill(guard_pid, SIGCONT);
 }
 
-void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, bool reads_terminal)
+void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, mlt_guard_of of)
 {
     int ends[2];
     *g = (mlt_guard){.fd = -1, .group = getpgrp()};
@@ -113,7 +113,7 @@ void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, bool reads_terminal)
                  strerror(errno));
     if (watcher > 0) {
         close(ends[0]);
-        guard(watcher, blocked, reads_terminal);
+        guard(watcher, blocked, of);
     }
     close(ends[1]);
     g->fd = ends[0];
@@ -121,6 +121,6 @@ void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, bool reads_terminal)
     (void)prctl(PR_SET_NAME, "millet-watch");
     (void)prctl(PR_SET_PDEATHSIG, SIGCONT); // a stopped watcher must see the pipe, too
     (void)atexit(wake_guard);
-    if (!reads_terminal)
+    if (of != MLT_GUARD_TERMINAL)
         (void)setpgid(0, 0);
 }

@@ -23,9 +23,16 @@ typedef struct mlt_guard {
     pid_t group; // that ranks shall be in: the caller's
 } mlt_guard;
 
+typedef enum mlt_guard_of {
+    MLT_GUARD_MPIRUN,   // stops when the watcher does: a shell waits for that
+    MLT_GUARD_TERMINAL, // ... and the watcher stays in the caller's group, to read from its terminal
+    MLT_GUARD_AGENT, // never stops: nobody would wait for that, and the end of a rank, which leaves a
+                     // group of its session without a parent, would send SIGHUP to a stopped one
+} mlt_guard_of;
+
 // Returns in the watcher only; the guard ends with its exit code. The signals of `blocked` are
-// blocked already. `reads_terminal`: the watcher must stay in the caller's group for that.
-void mlt_guard_split(mlt_guard *guard, const sigset_t *blocked, bool reads_terminal);
+// blocked already.
+void mlt_guard_split(mlt_guard *guard, const sigset_t *blocked, mlt_guard_of of);
 
 // The name of a folder, "" for none, in memory that guard and watcher share: the guard removes it
 // (mlt_stage_folder_remove) when the watcher has ended. Before mlt_guard_split.

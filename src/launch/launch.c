@@ -637,7 +637,8 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
     if (options->verbose)
         tell_layout(&l, cores);
     mlt_spawn_prepare(&blocked);
-    mlt_guard_split(&l.guard, &blocked, mlt_io_reads_terminal(options, &l.plan, l.host));
+    bool terminal = mlt_io_reads_terminal(options, &l.plan, l.host);
+    mlt_guard_split(&l.guard, &blocked, terminal ? MLT_GUARD_TERMINAL : MLT_GUARD_MPIRUN);
     int signal_fd = mlt_spawn_signal_fd(&blocked);
     l.started_ns = mlt_os_now_ns();
     l.loop = mlt_loop_new();

@@ -548,7 +548,7 @@ int mlt_serve(void)
     if (s.folder == MAP_FAILED)
         mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "an agent (%s)", strerror(errno));
     mlt_guard_remove_folder(s.folder);
-    mlt_guard_split(&s.two, &blocked, false);
+    mlt_guard_split(&s.two, &blocked, MLT_GUARD_AGENT);
     s.loop = mlt_loop_new();
     s.signals = (mlt_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = signals_ready};
     watch_all(&s, in, out);
