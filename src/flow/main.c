@@ -272,7 +272,8 @@ static mlt_flow_program *new_program(mlt_csp *csp, const flow_root *root, const 
                 &(mlt_flow_lowering){.balance = mlt_flow_conf_now.balance,
                                      .reproducible = mlt_flow_conf_now.reproducible});
     }
-    p->measures = csp->worker->boot->job->profile || *mlt_flow_conf_now.report;
+    p->measures =
+        csp->worker->boot->job->profile || mlt_flow_conf_now.traced || *mlt_flow_conf_now.report;
     p->hash = hash_program(p);
     mlt_flow_self = p;
     if (p->lowered)

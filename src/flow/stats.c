@@ -248,7 +248,7 @@ void mlt_flow_stats_tell(mlt_flow_program *p)
         }
         if (csp_node() == 0 && *mlt_flow_conf_now.report)
             write_file(p, (const numbers *)all, mlt_flow_conf_now.report);
-        if (csp_node() == 0 && worker->boot->job->profile)
+        if (csp_node() == 0 && (worker->boot->job->profile || mlt_flow_conf_now.traced))
             tell_launcher(p, (const numbers *)all, all + (longs - queues), queues);
         if (all != own)
             free(all);

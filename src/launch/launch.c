@@ -554,6 +554,19 @@ static void start_agents(launch *l, uint32_t cores)
     begin_stage(l);
 }
 
+static void trace_paths(const mlt_options *options, mlt_path_map *map)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = options->trace && map->path_count ? open_memstream(&text, &size) : NULL;
+    if (!out)
+        return;
+    mlt_path_map_facts(map, out);
+    fclose(out);
+    mlt_launch_trace_facts(options, text, size);
+    free(text);
+}
+
 // A book whose paths count is answered, whether or not anybody asks.
 static void print_paths(const mlt_options *options, mlt_path_map *map)
 {
@@ -679,6 +692,7 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
         mlt_say(MLT_NO_ROOM "the report");
         code = code ? code : MLT_EXIT_SYSTEM;
     }
+    trace_paths(options, &map);
     mlt_launch_trace_end(options, code);
     mlt_last_leaks(options, &leaks);
     mlt_leaks_free(&leaks);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -47,6 +48,31 @@ void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks)
     }
     mlt_text_add(&facts, "\n");
     mlt_launch_trace_facts(options, facts.text, facts.length);
+    mlt_text_free(&facts);
+}
+
+// Names of modules are the program's; a damaged rank's may not end.
+static void add_name(mlt_text *text, const char *name, size_t size)
+{
+    for (size_t i = 0; i < size && name[i]; i++)
+        mlt_text_put(text, (unsigned char)name[i] < ' ' ? "?" : &name[i], 1);
+}
+
+void mlt_launch_trace_queues(const mlt_options *options, const mlt_ctl_queue *queues, size_t count)
+{
+    mlt_text facts = {0};
+    for (size_t i = 0; i < count && options->trace; i++) {
+        const mlt_ctl_queue *q = &queues[i];
+        mlt_text_add(&facts, "queue\t");
+        add_name(&facts, q->from, sizeof q->from);
+        mlt_text_add(&facts, "\t");
+        add_name(&facts, q->to, sizeof q->to);
+        mlt_text_add(&facts,
+                     "\t%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+                     q->lines, q->elements, q->bytes, q->deepest, q->blocked_ns, q->starved_ns);
+    }
+    if (facts.length)
+        mlt_launch_trace_facts(options, facts.text, facts.length);
     mlt_text_free(&facts);
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "boot/ctl.h"
 #include "launch/plan/options.h"
 
 // Makes the file empty, with the job's facts. Ends mpirun with a message if it cannot.
@@ -14,6 +15,9 @@ void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks);
 
 // Adds facts (trace/facts.h) while the job runs, or is stuck.
 void mlt_launch_trace_facts(const mlt_options *options, const char *text, size_t bytes);
+
+// What passed the queues of a flow program, as its rank 0 tells it.
+void mlt_launch_trace_queues(const mlt_options *options, const mlt_ctl_queue *queues, size_t count);
 
 // All processes have ended: notes the exit code.
 void mlt_launch_trace_end(const mlt_options *options, int code);

@@ -41,6 +41,7 @@ static void joined(const mlt_boot *boot)
 {
     mlt_mpi_joined(boot);
     mlt_flow_conf_now.reproducible = mlt_mpi_settings.reproducible;
+    mlt_flow_conf_now.traced = *mlt_mpi_settings.trace;
 }
 
 static void noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value)

@@ -131,6 +131,42 @@ static void read_stuck(mlt_trace_facts_table *facts, const line *l)
         (mlt_trace_stuck){(uint32_t)rank, text_of(l, 2), text_of(l, 3)};
 }
 
+// The first number of the text; *at goes behind it. What is none is 0.
+static uint64_t next_number(const char **at, const char *end)
+{
+    uint64_t n = 0;
+    for (; *at < end && **at >= '0' && **at <= '9'; ++*at)
+        n = n > UINT64_MAX / 10 - 1 ? n : n * 10 + (uint64_t)(**at - '0');
+    *at += *at < end;
+    return n;
+}
+
+static void read_queue(mlt_trace_facts_table *facts, const line *l)
+{
+    if (l->count < 4)
+        return;
+    mlt_trace_queue q = {text_of(l, 1), text_of(l, 2), {0}};
+    const char *at = l->field[3], *end = at + l->length[3];
+    for (int i = 0; i < MLT_QUEUE_NUMBERS; i++)
+        q.number[i] = next_number(&at, end);
+    MLT_ARRAY_WANT(facts->queues, facts->queue_count + 1, facts->queue_room);
+    facts->queues[facts->queue_count++] = q;
+}
+
+static void read_path(mlt_trace_facts_table *facts, const line *l)
+{
+    bool stage = is(l, "stage");
+    if (l->count < (stage ? 6u : 3u) || (stage && !facts->path_count))
+        return;
+    mlt_trace_path p = {text_of(l, 1), stage ? NULL : text_of(l, 2), {0}};
+    for (unsigned i = 0; stage && i < MLT_STAGE_NUMBERS; i++) {
+        const char *at = l->field[2 + i];
+        p.number[i] = next_number(&at, at + l->length[2 + i]);
+    }
+    MLT_ARRAY_WANT(facts->paths, facts->path_count + 1, facts->path_room);
+    facts->paths[facts->path_count++] = p;
+}
+
 static void read_line(mlt_trace_facts_table *facts, const line *l)
 {
     uint64_t n;
@@ -149,6 +185,10 @@ static void read_line(mlt_trace_facts_table *facts, const line *l)
         read_stuck(facts, l);
     } else if (is(l, "cycle") && l->count == 2) {
         replace(&facts->cycle, text_of(l, 1));
+    } else if (is(l, "queue")) {
+        read_queue(facts, l);
+    } else if (is(l, "path") || is(l, "stage")) {
+        read_path(facts, l);
     } else if (is(l, "how")) {
         read_how(facts, l);
     } else if (is(l, "worker")) {
@@ -186,6 +226,16 @@ void mlt_facts_free(mlt_trace_facts_table *facts)
     free(facts->contexts);
     free(facts->command);
     forget_hang(facts);
+    for (uint32_t i = 0; i < facts->queue_count; i++) {
+        free(facts->queues[i].from);
+        free(facts->queues[i].to);
+    }
+    for (uint32_t i = 0; i < facts->path_count; i++) {
+        free(facts->paths[i].name);
+        free(facts->paths[i].words);
+    }
+    free(facts->queues);
+    free(facts->paths);
     memset(facts, 0, sizeof *facts);
 }
 

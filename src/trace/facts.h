@@ -11,6 +11,10 @@
 //     stuck    rank  peers  words             ... one that is blocked, and the ranks that it waits for ("2,5");
 //                                             "*": those that are not in the barrier; "-": not known
 //     cycle    ranks                          ... ranks that wait for each other ("0,2,1")
+//     queue    from  to  numbers              flow: lines, elements, bytes, deepest, ns that senders waited for
+//                                             room, ns that readers waited for elements; blanks between them
+//     path     name  words                    a path of collectives (mpirun --paths), with its stages:
+//     stage    name  times  least  mean  most ns
 //     end      exit code                      once, by mpirun
 //
 // A reader skips lines that begin with another word. Later lines of the same key win.
@@ -43,6 +47,26 @@ typedef struct mlt_trace_stuck {
     char *peers, *words;
 } mlt_trace_stuck;
 
+enum { MLT_QUEUE_NUMBERS = 6, MLT_STAGE_NUMBERS = 4 };
+enum {
+    MLT_QUEUE_LINES,
+    MLT_QUEUE_ELEMENTS,
+    MLT_QUEUE_BYTES,
+    MLT_QUEUE_DEEPEST,
+    MLT_QUEUE_BLOCKED,
+    MLT_QUEUE_STARVED
+};
+
+typedef struct mlt_trace_queue {
+    char *from, *to; // to "": it is not wired
+    uint64_t number[MLT_QUEUE_NUMBERS];
+} mlt_trace_queue;
+
+typedef struct mlt_trace_path {
+    char *name, *words; // words NULL: a stage of the path before
+    uint64_t number[MLT_STAGE_NUMBERS];
+} mlt_trace_path;
+
 typedef struct mlt_trace_facts_table {
     uint32_t ranks;
     char *command; // NULL: unknown
@@ -56,6 +80,9 @@ typedef struct mlt_trace_facts_table {
     char *hang, *cycle;      // of the last report; NULL: there was none
     mlt_trace_stuck *stucks; // ... by rank
     uint32_t stuck_count, stuck_room;
+    mlt_trace_queue *queues;
+    mlt_trace_path *paths;
+    uint32_t queue_count, queue_room, path_count, path_room;
 } mlt_trace_facts_table;
 
 void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes);

@@ -330,6 +330,45 @@ void mlt_path_map_print(mlt_path_map *map, const char *program, FILE *out)
         print_path(map, &map->paths[i], out);
 }
 
+// ---- facts for a trace
+
+static void put_stage(const char *name, const mlt_ctl_clock *clock, FILE *out)
+{
+    mlt_ctl_clock none = {0};
+    clock = clock ? clock : &none;
+    fprintf(out, "stage\t%s\t%llu\t%llu\t%llu\t%llu\n", name, (unsigned long long)clock->n,
+            (unsigned long long)clock->least_ns,
+            (unsigned long long)(clock->n ? clock->sum_ns / clock->n : 0),
+            (unsigned long long)clock->most_ns);
+}
+
+void mlt_path_map_facts(mlt_path_map *map, FILE *out)
+{
+    char name[MLT_CTL_NAME];
+    sort(map);
+    for (size_t i = 0; i < map->path_count; i++) {
+        const mlt_ctl_path *p = &map->paths[i];
+        fprintf(out, "path\t%s on %s\t", p->collective, p->comm);
+        print_who(p->ranks, p->workers, p->level, out);
+        fprintf(out, ", %llu calls counted (%s)", (unsigned long long)p->calls, p->by);
+        for (size_t c = 0; c < map->choice_count; c++)
+            if (serves(&map->choices[c], p) && map->choices[c].alg[0]) {
+                fputs(", ", out);
+                print_alg(&map->choices[c], out);
+            }
+        fputc('\n', out);
+        for (const char *at = p->stack; next_wrapper(&at, name, sizeof name);)
+            if (strcmp(name, "combine") == 0 && p->level == MLT_LEVEL_COMBINED) {
+                put_stage("combine: gather", &p->time[MLT_TIME_GATHER], out);
+                put_stage("combine: reduce", &p->time[MLT_TIME_COMBINE], out);
+            } else
+                put_stage(name, clock_of(p, name), out);
+        put_stage("exchange", &p->time[MLT_TIME_EXCHANGE], out);
+        if (p->level == MLT_LEVEL_COMBINED)
+            put_stage("spread", &p->time[MLT_TIME_SPREAD], out);
+    }
+}
+
 // ---- where it goes
 
 static bool ends_with(const char *text, const char *end)

@@ -30,6 +30,9 @@ void mlt_path_map_report(mlt_path_map *map, FILE *out);
 void mlt_path_map_print(mlt_path_map *map, const char *program, FILE *out);
 void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out); // SVG
 
+// For readers of a trace (trace/facts.h): paths and their stages.
+void mlt_path_map_facts(mlt_path_map *map, FILE *out);
+
 // Into `file`: a drawing if its name ends with .svg, else text; "-": standard error. On failure a
 // message is printed.
 void mlt_path_map_write(mlt_path_map *map, const char *program, const char *file);

@@ -778,6 +778,8 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
             mlt_report_stats(report, head->detail, (const mlt_ctl_stats *)(void *)body);
         break;
     case MLT_CTL_QUEUES:
+        mlt_launch_trace_queues(w->conf.options, (const mlt_ctl_queue *)(void *)body,
+                                head->length / sizeof(mlt_ctl_queue));
         if (report)
             mlt_report_queues(report, (const mlt_ctl_queue *)(void *)body,
                               head->length / sizeof(mlt_ctl_queue), head->detail);

@@ -192,10 +192,31 @@ static void find_hang(run *r)
              facts->stuck_count);
 }
 
+// A queue whose senders wait for room: who reads it is too slow for them.
+static void find_flow(run *r)
+{
+    const mlt_trace_facts_table *facts = &r->c->story->trace->facts;
+    const mlt_trace_queue *worst = NULL;
+    char time[MLT_NUMBER_BYTES];
+    for (uint32_t i = 0; i < facts->queue_count; i++)
+        if (!worst || facts->queues[i].number[MLT_QUEUE_BLOCKED] > worst->number[MLT_QUEUE_BLOCKED])
+            worst = &facts->queues[i];
+    if (!worst || (double)worst->number[MLT_QUEUE_BLOCKED] < MUCH * r->span_ns)
+        return;
+    find(r, -1,
+         "imbalanced flow: %.50s waited %s for room in its queue: %.*s takes its elements too "
+         "slowly "
+         "(at most %llu were in it)",
+         worst->from, mlt_time(time, worst->number[MLT_QUEUE_BLOCKED]),
+         (int)strcspn(worst->to, "."), worst->to,
+         (unsigned long long)worst->number[MLT_QUEUE_DEEPEST]);
+}
+
 int mlt_findings_of(const mlt_causes *causes, mlt_finding found[MLT_FINDINGS_MOST])
 {
     run r = sums_of(causes, found);
     find_hang(&r);
+    find_flow(&r);
     find_slow_rank(&r);
     find_hot_receiver(&r);
     find_chain(&r);

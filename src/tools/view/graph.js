@@ -108,6 +108,58 @@ function placeWaits(nodes) {
   }
 }
 
+// ---- modules and their queues
+
+// From left to right: a module is one column behind those that feed it. What leads back does not count.
+function placeFlow(names, edges) {
+  const column = new Map(names.map(n => [n, 0]));
+  for (let round = 0; round < names.length; round++) {
+    let moved = false;
+    for (const [from, to] of edges)
+      if (from !== to && column.get(to) <= column.get(from) && column.get(from) + 1 < names.length && !leadsTo(edges, to, from)) {
+        column.set(to, column.get(from) + 1);
+        moved = true;
+      }
+    if (!moved) break;
+  }
+  const rows = new Map(), places = new Map();
+  for (const n of names) {
+    const c = column.get(n), row = rows.get(c) || 0;
+    rows.set(c, row + 1);
+    places.set(n, { x: c * (NODE_WIDE + 54), y: row * (NODE_HIGH + GAP_Y) });
+  }
+  return places;
+}
+
+function leadsTo(edges, from, to) {
+  const seen = new Set([from]), open = [from];
+  while (open.length) {
+    const at = open.pop();
+    if (at === to) return true;
+    for (const [a, b] of edges) if (a === at && !seen.has(b)) { seen.add(b); open.push(b); }
+  }
+  return false;
+}
+
+// queues: [from, to, lines, elements, bytes, deepest, blocked, starved]. An edge is as dark as its senders waited for room; dashed: its readers waited for elements longer.
+function flowGraph(queues) {
+  const module = name => name.split(".")[0], wired = queues.filter(q => q[1]);
+  const names = [...new Set(wired.flatMap(q => [module(q[0]), module(q[1])]))];
+  const places = placeFlow(names, wired.map(q => [module(q[0]), module(q[1])])), most = Math.max(...wired.map(q => q[6]), 1);
+  const held = name => Math.max(0, ...wired.filter(q => module(q[1]) === name).map(q => q[6])) / most;
+  const nodes = names.map(n => ({ ...places.get(n), label: n, colour: heat(held(n)), title: `${n}: its senders waited ${showTime(held(n) * most)} for room`, mark: held(n) === 1 }));
+  return drawGraph(nodes, wired.map(q => ({ from: names.indexOf(module(q[0])), to: names.indexOf(module(q[1])), colour: heat(Math.max(0.12, q[6] / most)), wide: 1.5 + 3 * q[6] / most, dashed: q[7] > q[6],
+    title: `${q[0]} to ${q[1]}: ${showCount(q[3])} elements, deepest ${showCount(q[5])}, senders waited ${showTime(q[6])} for room, readers ${showTime(q[7])} for elements` })));
+}
+
+// The stages of a path, one after the other, dark where the time goes.
+function pathGraph(stages) {
+  const most = Math.max(...stages.map(s => s[4]), 1), wide = 104;
+  const nodes = stages.map((s, i) => ({ x: i % 3 * (wide + 20), y: Math.floor(i / 3) * (NODE_HIGH + GAP_Y), label: s[0], colour: heat(s[4] / most),
+                                        title: `${s[0]}: ${showCount(s[2])} times, ${showTime(s[3])} to ${showTime(s[5])}, ${showTime(s[4])} in the mean` }));
+  return drawGraph(nodes, stages.slice(1).map((s, i) => ({ from: i, to: i + 1 })), wide);
+}
+
 const WAIT_NODES = 120;
 
 function waitGraph(app, waits) {

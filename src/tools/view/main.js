@@ -238,7 +238,7 @@ class App {
   }
 
   showPanel() {
-    const tabs = Object.entries(PANELS).filter(([key]) => key !== "compare" || this.runs.length > 1);
+    const tabs = Object.entries(PANELS).filter(([, { there }]) => !there || there(this));
     byId("tabs").replaceChildren(...tabs.map(([key, { title }]) => {
       const button = element("button", { onclick: () => { this.tab = key; this.changed(true); } }, title);
       button.setAttribute("aria-selected", key === this.tab);

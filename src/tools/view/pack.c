@@ -248,6 +248,42 @@ static void pack_hang(const mlt_trace_facts_table *facts, mlt_text *json)
     mlt_text_add(json, "}");
 }
 
+// What a flow program's queues did, and the paths of collectives, as mpirun told it.
+static void pack_flow(const mlt_trace_facts_table *facts, mlt_text *json)
+{
+    bool more = false;
+    mlt_text_add(json, ",\n\"queues\":[");
+    for (uint32_t i = 0; i < facts->queue_count; i++) {
+        put_item(json, &more);
+        mlt_text_add(json, "[");
+        mlt_text_json(json, facts->queues[i].from);
+        mlt_text_add(json, ",");
+        mlt_text_json(json, facts->queues[i].to);
+        for (int n = 0; n < MLT_QUEUE_NUMBERS; n++)
+            mlt_text_add(json, ",%" PRIu64, facts->queues[i].number[n]);
+        mlt_text_add(json, "]");
+    }
+    mlt_text_add(json, "]");
+}
+
+static void pack_paths(const mlt_trace_facts_table *facts, mlt_text *json)
+{
+    bool more = false;
+    mlt_text_add(json, ",\n\"paths\":[");
+    for (uint32_t i = 0; i < facts->path_count; i++) {
+        const mlt_trace_path *p = &facts->paths[i];
+        put_item(json, &more);
+        mlt_text_add(json, "[");
+        mlt_text_json(json, p->name);
+        mlt_text_add(json, ",");
+        mlt_text_json(json, p->words ? p->words : "");
+        for (int n = 0; n < MLT_STAGE_NUMBERS; n++)
+            mlt_text_add(json, ",%" PRIu64, p->number[n]);
+        mlt_text_add(json, ",%s]", p->words ? "false" : "true");
+    }
+    mlt_text_add(json, "]");
+}
+
 static void pack_findings(const mlt_causes *c, mlt_text *json)
 {
     mlt_finding found[MLT_FINDINGS_MOST];
@@ -534,6 +570,8 @@ void mlt_pack_run(const mlt_causes *c, const char *name, const mlt_pack_wishes *
     pack_names(s, json);
     pack_workers(facts, json);
     pack_hang(facts, json);
+    pack_flow(facts, json);
+    pack_paths(facts, json);
     pack_findings(c, json);
     pack_causes(c, json);
     pack_culprits(c, json);

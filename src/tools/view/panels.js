@@ -32,10 +32,12 @@ const PANELS = {
   collectives: { title: "Collectives", make: panelCollectives },
   matrix: { title: "Matrix", make: panelMatrix },
   waits: { title: "Waits", make: panelWaits },
+  flow: { title: "Flow", make: panelFlow, there: app => app.run.queues.length > 0 },
+  stages: { title: "Stages", make: panelStages, there: app => app.run.paths.length > 0 },
   calls: { title: "Calls", make: panelCalls },
   path: { title: "Path", make: panelPath },
   selection: { title: "Selection", make: panelSelection },
-  compare: { title: "Compare", make: panelCompare },
+  compare: { title: "Compare", make: panelCompare, there: app => app.runs.length > 1 },
 };
 
 function panelWhy(app) {
@@ -191,6 +193,30 @@ function panelMoment(app, time) {
           table(["rank", "wait state", "for", "so far", "it took"], [...found].sort((a, b) => (b[4] - b[3]) - (a[4] - a[3])).slice(0, 100).map(([rank, cause, peer, begin, end]) => ({
             cells: ["rank " + rank, element("span", {}, box(cause), app.states[cause][0]), peer >= 0 ? "rank " + peer : "-", showTime(time - begin), showTime(end - begin)],
             act: () => app.showRank(rank) })))];
+}
+
+function panelFlow(app) {
+  const queues = app.run.queues, dropped = queues.filter(q => !q[1]);
+  if (!queues.length) return [element("p", { className: "soft" }, "This is no flow program.")];
+  return [
+    element("h2", {}, "Modules and their queues"),
+    queues.some(q => q[1]) ? flowGraph(queues) : null,
+    element("p", { className: "soft" }, "A module is as dark as its senders waited for room in its queues: the darkest one is too slow for what feeds it. A dashed queue is one whose readers waited longer for elements."),
+    table(["queue", "elements", "deepest", "blocked", "starved"], queues.filter(q => q[1]).map(q => ({
+      cells: [`${q[0]} \u2192 ${q[1]}`, showCount(q[3]), showCount(q[5]), showTime(q[6]), showTime(q[7])], title: `${showCount(q[2])} lines, ${showBytes(q[4])}` }))),
+    ...dropped.map(q => element("p", { className: "warn" }, `${q[0]} is not wired: ${showCount(q[3])} elements were dropped.`)),
+    element("p", { className: "soft" }, "Blocked: senders waited for room. Starved: readers waited for elements. Both are summed over the whole run and all instances."),
+  ];
+}
+
+function panelStages(app) {
+  const paths = [];
+  for (const p of app.run.paths) if (p[6]) paths[paths.length - 1].stages.push(p); else paths.push({ name: p[0], words: p[1], stages: [] });
+  if (!paths.length) return [element("p", { className: "soft" }, "mpirun --paths measures the stages of collectives.")];
+  return [element("h2", {}, "Paths of collectives, and where their time goes"), ...paths.flatMap(({ name, words, stages }) => [
+    element("h2", {}, name), element("p", { className: "soft" }, words), stages.length ? pathGraph(stages) : null,
+    table(["stage", "times", "least", "mean", "most"], stages.map(s => ({ cells: [s[0], s[2] ? showCount(s[2]) : "-", ...[3, 4, 5].map(i => s[2] ? showTime(s[i]) : "-")] }))),
+  ])];
 }
 
 function panelCalls(app) {
