@@ -15,10 +15,11 @@
 #include "wire/wire.h"
 
 enum {
-    PATIENCE_NS = 3000,      // about two calls of the kernel, which is what help saves
-    INLINE_MOST = 2 << 10,   // bytes of data in a packet
-    SWAP_MOST = 32,          // bytes of an element
-    SHARE_LEAST = 256 << 10, // bytes of a copy that lasts longer than waking the target
+    PATIENCE_NS = 3000,     // about two calls of the kernel, which is what help saves
+    INLINE_MOST = 2 << 10,  // bytes of data in a packet
+    SWAP_MOST = 32,         // bytes of an element
+    SHARE_LEAST = 64 << 10, // bytes of a copy that lasts longer than telling the target
+    WAKE_LEAST = 256 << 10, // the same of waking it
     PIECE_LEAST = 32 << 10,
     PIECE_MOST = 256 << 10,
     PIECES = 8,        // of a copy, between these bounds
@@ -228,7 +229,7 @@ static mlt_status await_answer(mlt_win_part *part, mlt_win_peer *peer, mlt_win_d
         peer->shy = SHY_MOST;
         return MLT_PENDING;
     }
-    if (call->deed.verb != MLT_WIN_ACCUMULATE)
+    if (call->deed.verb != MLT_WIN_ACCUMULATE && call->deed.verb != MLT_WIN_PUT)
         memcpy(call->result.buf, desk->answer, bytes);
     return MLT_OK;
 }
@@ -307,8 +308,11 @@ static ask_kind kind_of(const mlt_win_call *call, uint64_t bytes)
     if (bytes > UINT32_MAX)
         return ASK_NOT;
     switch ((mlt_win_verb)deed->verb) {
-    case MLT_WIN_PUT:
+    case MLT_WIN_PUT: // short ones are staged
+        return bytes >= SHARE_LEAST ? ASK_SHARE : ASK_NOT;
     case MLT_WIN_GET:
+        if (bytes <= SWAP_MOST && mlt_win_asks_first())
+            return ASK_SHORT;
         return bytes >= SHARE_LEAST ? ASK_SHARE : ASK_NOT;
     case MLT_WIN_ACCUMULATE:
         return !named ? ASK_NOT : bytes <= INLINE_MOST ? ASK_SHORT : ASK_LONG;
@@ -326,6 +330,8 @@ mlt_status mlt_win_ask(mlt_win_side *side, mlt_win_peer *peer, const mlt_win_cal
     *done = 0;
     if (kind == ASK_NOT || !is_to_be_asked(part, peer))
         return MLT_PENDING;
+    if (kind == ASK_SHARE && bytes < WAKE_LEAST && !is_awake(part, peer))
+        return MLT_PENDING;
     if (MLT_UNLIKELY(kind != ASK_SHARE && !is_awake(part, peer))) {
         wake_it(side, call);
         peer->shy = kind == ASK_SHORT ? ASLEEP : 1;
@@ -338,6 +344,21 @@ mlt_status mlt_win_ask(mlt_win_side *side, mlt_win_peer *peer, const mlt_win_cal
     mlt_win_desk *desk = lay_out(part);
     tell_long(side, call, bytes, call->origin.buf);
     return await_answer(part, peer, desk, call, bytes, done, fault);
+}
+
+mlt_status mlt_win_ask_put(mlt_win_side *side, mlt_win_peer *peer, int32_t target, int64_t disp,
+                           const void *from, uint64_t bytes)
+{
+    const mlt_win_call call = {.deed = {.verb = MLT_WIN_PUT},
+                               .target = target,
+                               .disp = disp,
+                               .origin = {.buf = (void *)(uintptr_t)from}};
+    uint64_t done;
+    mlt_win_fault fault;
+    if (!mlt_win_asks_first() || bytes > INLINE_MOST || !is_to_be_asked(side->part, peer) ||
+        !is_awake(side->part, peer))
+        return MLT_PENDING;
+    return ask_short(side, peer, &call, bytes, &done, &fault);
 }
 
 // ---- the target
@@ -391,8 +412,8 @@ static void do_short(mlt_win_part *part, int32_t target, request *r, const char 
     uint64_t want = mlt_win_reads_origin(&r->deed) ? r->head.bytes : 0;
     mlt_win_fault fault = MLT_WIN_NONE;
     want *= r->head.verb == MLT_WIN_SWAP ? 2 : 1;
-    if (length == want && r->head.verb >= MLT_WIN_ACCUMULATE &&
-        (r->head.verb == MLT_WIN_ACCUMULATE || r->head.bytes <= sizeof r->desk->answer) &&
+    bool answers = r->head.verb != MLT_WIN_ACCUMULATE && r->head.verb != MLT_WIN_PUT;
+    if (length == want && (!answers || r->head.bytes <= sizeof r->desk->answer) &&
         find_memory(part, target, r, &fault))
         mlt_win_apply_plain(part, r->seat, &r->deed, r->memory, r->head.bytes, in, r->desk->answer);
     r->desk->fault = fault;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A target's worker that looks at its rings does for an origin of another process what costs the
-// origin calls of the kernel: an accumulate, which would be read, changed and written back, or a part
-// of a long copy. A target that computes is not waited for: the origin takes back what nobody has
+// origin calls of the kernel: an accumulate, which would be read, changed and written back, a part
+// of a long copy, or a short one where the kernel is slower than a packet. A target that computes is not waited for: the origin takes back what nobody has
 // begun, and does it by itself (across.h).
 //
 // An origin lays its request on its *desk*, a line of its worker's block that the target maps, and
@@ -24,8 +24,10 @@
 #ifndef MLT_WIN_HELP_H
 #define MLT_WIN_HELP_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/arch.h"
 #include "base/status.h"
 #include "win/op.h"
 #include "win/part.h"
@@ -35,6 +37,17 @@
 // says why it cannot be done. Never suspends.
 mlt_status mlt_win_ask(mlt_win_side *side, mlt_win_peer *peer, const mlt_win_call *call,
                        uint64_t at, uint64_t *done, mlt_win_fault *fault) MLT_MUST_CHECK;
+
+// Whether asking for a few bytes is faster than a call of the kernel.
+static inline bool mlt_win_asks_first(void)
+{
+    return !MLT_ARCH_READS_PEERS;
+}
+
+// Asks the target to do a short put, `disp` as MPI counts it. MLT_OK: it is done. Otherwise the origin
+// must do it. Never suspends.
+mlt_status mlt_win_ask_put(mlt_win_side *side, mlt_win_peer *peer, int32_t target, int64_t disp,
+                           const void *from, uint64_t bytes) MLT_MUST_CHECK;
 
 // ASK or ASK_LONG came.
 void mlt_win_ask_came(mlt_win_part *part, const mlt_packet *packet, const void *data,

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "os/os.h"
 #include "win/across.h"
+#include "win/help.h"
 #include "win/side.h"
 
 enum { RANGES = MLT_OS_PEER_PIECES, BYTES = 32 << 10 };
@@ -14,7 +15,7 @@ typedef struct mlt_win_stage {
     int32_t target;
     uint32_t ranges;
     uint32_t used; // bytes of data
-    pid_t pid;
+    mlt_win_peer *peer;
     mlt_os_peer_piece range[RANGES];
     char data[BYTES];
 } mlt_win_stage;
@@ -43,7 +44,7 @@ static bool combine(mlt_win_stage *stage, uint64_t at, const void *from, uint64_
     return true;
 }
 
-bool mlt_win_stage_put(mlt_win_side *side, const mlt_win_peer *peer, int32_t target, uint64_t at,
+bool mlt_win_stage_put(mlt_win_side *side, mlt_win_peer *peer, int32_t target, uint64_t at,
                        const void *from, uint64_t bytes)
 {
     if (!mlt_win_busy_stays(side->part))
@@ -57,7 +58,7 @@ bool mlt_win_stage_put(mlt_win_side *side, const mlt_win_peer *peer, int32_t tar
         mlt_win_stage_empty(side);
     if (stage->ranges == 0) {
         stage->target = target;
-        stage->pid = mlt_win_process_of(side->part, peer);
+        stage->peer = peer;
         side->pending++;
     }
     char *to = stage->data + stage->used;
@@ -67,14 +68,29 @@ bool mlt_win_stage_put(mlt_win_side *side, const mlt_win_peer *peer, int32_t tar
     return true;
 }
 
+// All that is there leaves: by one packet if the target looks and it is little, or by one call.
+static mlt_status leave(mlt_win_side *side, mlt_win_stage *stage)
+{
+    mlt_win_part *part = side->part;
+    mlt_win_peer *peer = stage->peer;
+    const mlt_os_peer_piece *one = &stage->range[0];
+    const mlt_win_seat *seat = &peer->seats[stage->target - peer->first];
+    // A dynamic window counts from address 0, by bytes.
+    uint64_t base = part->flavor == MLT_WIN_DYNAMIC ? 0 : seat->base;
+    if (stage->ranges == 1 && seat->unit &&
+        mlt_win_ask_put(side, peer, stage->target, (int64_t)((one->to - base) / seat->unit),
+                        one->from, one->bytes) == MLT_OK)
+        return MLT_OK;
+    return mlt_os_write_peer_pieces(mlt_win_process_of(part, peer), stage->range, stage->ranges);
+}
+
 void mlt_win_stage_empty(mlt_win_side *side)
 {
     mlt_win_busy *busy = side->busy;
     mlt_win_stage *stage = busy ? busy->stage : NULL;
     if (!stage || stage->ranges == 0)
         return;
-    if (mlt_os_write_peer_pieces(stage->pid, stage->range, stage->ranges) != MLT_OK &&
-        !busy->fault) {
+    if (leave(side, stage) != MLT_OK && !busy->fault) {
         busy->fault = side->part->flavor == MLT_WIN_DYNAMIC ? MLT_WIN_UNATTACHED : MLT_WIN_BEYOND;
         busy->fault_target = stage->target;
     }

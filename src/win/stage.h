@@ -18,7 +18,7 @@ enum { MLT_WIN_STAGE_MOST = 2 << 10 }; // bytes of a put; a longer one gains not
 
 // The peer's memory was written to before, so the system lets us. `at`: in the target's process.
 // False: the rank has no stage.
-bool mlt_win_stage_put(mlt_win_side *side, const mlt_win_peer *peer, int32_t target, uint64_t at,
+bool mlt_win_stage_put(mlt_win_side *side, mlt_win_peer *peer, int32_t target, uint64_t at,
                        const void *from, uint64_t bytes);
 
 // All that is here has left for its target; if it could not, the side has a fault.

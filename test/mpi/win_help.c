@@ -10,7 +10,8 @@
 
 enum { MOST = (1 << 20) + 8, ROUNDS = 3 };
 
-static const size_t lengths[] = {8, 32, 40, 48, 2048, 2056, 65544, 262136, 262144, 262152, MOST};
+static const size_t lengths[] = {8,     32,    40,     48,     2048,   2056, 65528,
+                                 65536, 65544, 262136, 262144, 262152, MOST};
 
 static int64_t value(int rank, size_t i)
 {
