@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files: bytes a second of writes and reads of all ranks together, in several shapes.
+//
+// usage: files FOLDER MIB [KEY ...]
+//
+// FOLDER: where the file goes. MIB: of all ranks together. Prints "KEY MB/s" of each row:
+// file.SHAPE.WAY.DIRECTION, where SHAPE is `flat` (a part of the file for each rank), `N` (blocks of N
+// bytes, dealt out in turn) or `cube` (a 3-D block of a 3-D array of doubles), WAY is `own` (MPI_File_write) or
+// `all` (MPI_File_write_all), DIRECTION is `write` or `read`. `file.pwrite` is one pwrite of the whole by one rank.
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TIMES = 5 };
+
+typedef struct shape {
+    MPI_Datatype etype, filetype;
+    MPI_Offset disp;
+} shape;
+
+static int rank, ranks, wanted_count;
+static char **wanted;
+
+static int is_wanted(const char *key)
+{
+    for (int i = 0; i < wanted_count; i++)
+        if (strcmp(wanted[i], key) == 0)
+            return 1;
+    return wanted_count == 0;
+}
+
+static shape flat(long bytes)
+{
+    return (shape){MPI_BYTE, MPI_BYTE, (MPI_Offset)rank * bytes};
+}
+
+static shape dealt(int block)
+{
+    shape s = {.disp = (MPI_Offset)rank * block};
+    MPI_Datatype one;
+    MPI_Type_contiguous(block, MPI_BYTE, &s.etype);
+    MPI_Type_create_resized(s.etype, 0, (MPI_Aint)block * ranks, &one);
+    s.filetype = one;
+    MPI_Type_commit(&s.etype);
+    MPI_Type_commit(&s.filetype);
+    return s;
+}
+
+// The ranks' blocks of an array of doubles with `bytes` a rank, as near to a cube as it gets.
+static shape cube(long bytes)
+{
+    int dims[3] = {0}, size[3], part[3], start[3], at = rank;
+    shape s = {.etype = MPI_DOUBLE};
+    MPI_Dims_create(ranks, 3, dims);
+    int side = 64, deep = (int)(bytes / 8 / (side * side));
+    int own[3] = {deep, side, side};
+    for (int d = 2; d >= 0; d--) {
+        part[d] = own[d];
+        size[d] = own[d] * dims[d];
+        start[d] = at % dims[d] * own[d];
+        at /= dims[d];
+    }
+    MPI_Type_create_subarray(3, size, part, start, MPI_ORDER_C, MPI_DOUBLE, &s.filetype);
+    MPI_Type_commit(&s.filetype);
+    return s;
+}
+
+static double spend(MPI_File fh, int writes, int all, void *buf, int bytes)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = MPI_Wtime(), mine, most;
+    MPI_File_seek(fh, 0, MPI_SEEK_SET);
+    if (writes && all)
+        MPI_File_write_all(fh, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    else if (writes)
+        MPI_File_write(fh, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    else if (all)
+        MPI_File_read_all(fh, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    else
+        MPI_File_read(fh, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
+    mine = MPI_Wtime() - start;
+    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return most;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void measure(MPI_File fh, const char *name, shape s, void *buf, long bytes)
+{
+    char key[64];
+    double time[TIMES];
+    MPI_File_set_view(fh, s.disp, s.etype, s.filetype, "native", MPI_INFO_NULL);
+    for (int way = 0; way < 4; way++) {
+        int writes = way < 2, all = way % 2;
+        snprintf(key, sizeof key, "file.%s.%s.%s", name, all ? "all" : "own",
+                 writes ? "write" : "read");
+        if (!is_wanted(key))
+            continue;
+        for (int t = 0; t < TIMES; t++)
+            time[t] = spend(fh, writes, all, buf, (int)bytes);
+        qsort(time, TIMES, sizeof *time, by_size);
+        if (rank == 0)
+            printf("%s %.1f\n", key, (double)bytes * ranks / time[TIMES / 2] / 1e6);
+    }
+    if (s.filetype != MPI_BYTE)
+        MPI_Type_free(&s.filetype);
+    if (s.etype != MPI_BYTE && s.etype != MPI_DOUBLE)
+        MPI_Type_free(&s.etype);
+}
+
+static void one_pwrite(const char *path, long bytes)
+{
+    char *buf = malloc((size_t)bytes);
+    int fd = open(path, O_WRONLY);
+    double time[TIMES];
+    memset(buf, 1, (size_t)bytes);
+    for (int t = 0; t < TIMES; t++) {
+        double start = MPI_Wtime();
+        if (pwrite(fd, buf, (size_t)bytes, 0) != bytes)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+        time[t] = MPI_Wtime() - start;
+    }
+    qsort(time, TIMES, sizeof *time, by_size);
+    printf("file.pwrite %.1f\n", (double)bytes / time[TIMES / 2] / 1e6);
+    close(fd);
+    free(buf);
+}
+
+int main(int argc, char **argv)
+{
+    static const int blocks[] = {8, 64, 1024, 8192, 65536};
+    char path[512], name[16];
+    MPI_File fh;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc < 3)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    long bytes = atol(argv[2]) * (1 << 20) / ranks / 65536 * 65536;
+    wanted = argv + 3;
+    wanted_count = argc - 3;
+    bytes = bytes < 65536 ? 65536 : bytes;
+    char *buf = malloc((size_t)bytes);
+    memset(buf, rank + 1, (size_t)bytes);
+    snprintf(path, sizeof path, "%s/millet-bench-files", argv[1]);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &fh);
+    measure(fh, "flat", flat(bytes), buf, bytes);
+    for (int i = 0; i < 5; i++) {
+        snprintf(name, sizeof name, "%d", blocks[i]);
+        measure(fh, name, dealt(blocks[i]), buf, bytes);
+    }
+    measure(fh, "cube", cube(bytes), buf, bytes);
+    if (rank == 0 && is_wanted("file.pwrite"))
+        one_pwrite(path, bytes * ranks);
+    MPI_File_close(&fh);
+    free(buf);
+    MPI_Finalize();
+    return 0;
+}
