@@ -16,6 +16,7 @@
 const char *const mlt_way_kind_names[MLT_WAY_KINDS] = {
     [MLT_WAY_MESSAGES] = "messages",
     [MLT_WAY_WINDOW] = "window",
+    [MLT_WAY_CHANNEL] = "channel",
 };
 
 struct mlt_ways {
@@ -34,6 +35,18 @@ mlt_ways *mlt_ways_new(mlt_coll_book *book, mlt_ledger *ledger)
     ways->book = book;
     ways->ledger = ledger;
     return ways;
+}
+
+static _Thread_local mlt_ways *here;
+
+void mlt_ways_enter(mlt_ways *ways)
+{
+    here = ways;
+}
+
+mlt_ways *mlt_ways_here(void)
+{
+    return here;
 }
 
 void mlt_ways_free(mlt_ways *ways)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways: what stands around operations that are no collective calls: messages of communicators, and
-// operations on windows. Paths (path.h) are the same idea for collective calls, whose ranks meet.
+// Ways: what stands around operations that are no collective calls: messages of communicators,
+// operations on windows, reads and writes of channels. Paths (path.h) are the same idea for collective calls, whose ranks meet.
 //
 //     call --- count --- delay --- function of the user's --- trace --- the operation
 //
@@ -10,7 +10,7 @@
 // mlt_way_passed.
 //
 // Who has no way pays nothing: the callers look at a flag that they look at anyway (in MPI: whether
-// calls go by the detour). A worker has its ways for itself; nothing here suspends.
+// calls go by the detour; of channels: whether one is an ordinary one). A worker has its ways for itself; nothing here suspends.
 #ifndef MLT_COLL_WAY_H
 #define MLT_COLL_WAY_H
 
@@ -26,6 +26,7 @@ struct mlt_ledger;
 typedef enum mlt_way_kind {
     MLT_WAY_MESSAGES, // point-to-point calls on a communicator
     MLT_WAY_WINDOW,   // puts, gets and accumulates
+    MLT_WAY_CHANNEL,  // reads and writes of processes (millet/csp.h)
     MLT_WAY_KINDS,
 } mlt_way_kind;
 extern const char *const mlt_way_kind_names[MLT_WAY_KINDS]; // "messages": as in books and maps
@@ -67,7 +68,7 @@ typedef struct mlt_way {
     const mlt_way_spec *spec; // NULL: none, as mlt_way_of remembers
     uint8_t kind;             // mlt_way_kind
     bool counts, traces;
-    uint32_t ranks; // of the object
+    uint32_t ranks; // of the object; 0: it has none
     char name[MLT_CTL_COMM];
     char text[128]; // "count, delay 100 us, function"
     uint64_t calls, bytes;
@@ -80,6 +81,10 @@ typedef struct mlt_ways mlt_ways; // a worker's
 mlt_ways *mlt_ways_new(struct mlt_coll_book *book, struct mlt_ledger *ledger);
 void mlt_ways_tell(mlt_ways *ways); // NULL is allowed. Into the ledger, once
 void mlt_ways_free(mlt_ways *ways); // NULL is allowed
+
+// The calling thread's worker has these (NULL: none) from now on; and which those are.
+void mlt_ways_enter(mlt_ways *ways);
+mlt_ways *mlt_ways_here(void);
 
 // The object's way; NULL: none. It stays until mlt_ways_free.
 mlt_way *mlt_way_of(mlt_ways *ways, mlt_way_kind kind, const char *name, uint32_t ranks);

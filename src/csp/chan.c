@@ -10,6 +10,7 @@
 
 #include "base/export.h"
 #include "base/memory.h"
+#include "coll/way.h"
 #include "csp/buffer.h"
 #include "csp/proc.h"
 #include "fiber/await.h"
@@ -53,9 +54,19 @@ csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capa
     return new_chan(csp, name, size, capacity, overwrites, "csp_chan_new");
 }
 
+// A channel of the user's: a book may have a way for it.
+static csp_chan *wrapped(csp_chan *chan)
+{
+    char name[64];
+    mlt_ways *ways = mlt_ways_here();
+    chan->wrapped =
+        ways && mlt_way_of(ways, MLT_WAY_CHANNEL, mlt_chan_name(chan, name, sizeof name), 0);
+    return chan;
+}
+
 MLT_EXPORT csp_chan *csp_chan_new(const char *name, size_t size)
 {
-    return new_chan(mlt_csp_enter("csp_chan_new"), name, size, 0, false, "csp_chan_new");
+    return wrapped(new_chan(mlt_csp_enter("csp_chan_new"), name, size, 0, false, "csp_chan_new"));
 }
 
 static csp_chan *new_buffered(const char *name, size_t size, size_t capacity, bool overwrites,
@@ -65,7 +76,7 @@ static csp_chan *new_buffered(const char *name, size_t size, size_t capacity, bo
     if (capacity == 0)
         mlt_csp_fault(call, "a buffer has room for at least one value; csp_chan_new makes a "
                             "channel without one");
-    return new_chan(csp, name, size, capacity, overwrites, call);
+    return wrapped(new_chan(csp, name, size, capacity, overwrites, call));
 }
 
 MLT_EXPORT csp_chan *csp_chan_buffered(const char *name, size_t size, size_t capacity)
@@ -292,12 +303,9 @@ static void lone_late(mlt_timer *timer)
     mlt_alt_settle(chan->csp, alt, 0, CSP_LATE);
 }
 
-// Everything that is not the common case.
-static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, csp_time deadline,
-                                     const char *call)
+static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, csp_time deadline,
+                       const char *call)
 {
-    mlt_csp *csp = mlt_csp_enter(call);
-    mlt_chan_check(csp, chan, call);
     *(writes ? &chan->last_writer : &chan->last_reader) = csp->sched->current;
     csp_status status;
     if (!chan->remote && (writes ? mlt_chan_try_write(chan, value, NULL, &status)
@@ -327,6 +335,46 @@ static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, c
     if (w.alt.timer.place)
         mlt_timer_stop(csp->sched, &w.alt.timer);
     return w.alt.status;
+}
+
+// Along the wrappers of its way, then what it is about.
+static csp_status move_along(mlt_csp *csp, csp_chan *chan, void *value, bool writes,
+                             csp_time deadline, const char *call)
+{
+    char name[64];
+    mlt_ways *ways = mlt_ways_here();
+    (void)mlt_chan_name(chan, name, sizeof name);
+    mlt_way_walk walk = {.way = ways ? mlt_way_of(ways, MLT_WAY_CHANNEL, name, 0) : NULL};
+    if (!walk.way)
+        return move(csp, chan, value, writes, deadline, call);
+    const mlt_way_event event = {.kind = MLT_WAY_CHANNEL,
+                                 .name = walk.way->name,
+                                 .call = call,
+                                 .rank = mlt_csp_rank()->world,
+                                 .peer = -1,
+                                 .tag = -1,
+                                 .bytes = chan->size};
+    for (uint64_t ns; (ns = mlt_way_pass(ways, &walk, &event)) > 0;) {
+        csp_time until = csp_now() + (csp_time)ns;
+        mlt_csp_wait wait;
+        mlt_await_time(csp->sched,
+                       mlt_csp_wait_for(&wait, call, MLT_CSP_SLEEP, NULL, (uint64_t)until), until);
+        mlt_chan_check(csp, chan, call); // it may have been freed meanwhile
+    }
+    csp_status status = move(csp, chan, value, writes, deadline, call);
+    if (status == CSP_OK)
+        mlt_way_passed(ways, &walk, &event);
+    return status;
+}
+
+// Everything that is not the common case.
+static RARELY csp_status move_slowly(csp_chan *chan, void *value, bool writes, csp_time deadline,
+                                     const char *call)
+{
+    mlt_csp *csp = mlt_csp_enter(call);
+    mlt_chan_check(csp, chan, call);
+    return MLT_UNLIKELY(chan->wrapped) ? move_along(csp, chan, value, writes, deadline, call)
+                                       : move(csp, chan, value, writes, deadline, call);
 }
 
 csp_status mlt_chan_far_now(csp_chan *chan, void *value, bool writes, const char *call)

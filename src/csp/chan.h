@@ -30,7 +30,8 @@ struct csp_chan {
             uint8_t life; // mlt_chan_life
             // csp/net serves it: it is a stand-in for a channel of another worker, or one that
             // other workers may have ends of. `net` is not NULL.
-            bool remote;
+            bool remote : 1;
+            bool wrapped : 1; // it has a way (coll/way.h)
         };
         uint16_t rare; // not 0: look closer
     };

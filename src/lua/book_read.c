@@ -468,9 +468,24 @@ static mlt_way_stage read_way_stage(lua_State *L)
     return (mlt_way_stage){.wrapper = stage.wrapper, .delay_us = stage.delay_us};
 }
 
-// The path of other objects than collective calls. The table is at 1; name: the pattern.
-static int read_way(lua_State *L, mlt_way_kind kind, const char *name)
+// Whether the table at 1 is the path of other objects than collective calls: just one kind.
+static bool is_way(lua_State *L)
 {
+    int kinds = 0;
+    for (int kind = 0; kind < MLT_WAY_KINDS; kind++)
+        kinds += text_field(L, 1, "path", mlt_way_kind_names[kind]) != NULL;
+    if (kinds > 1 ||
+        (kinds && (text_field(L, 1, "path", "coll") || text_field(L, 1, "path", "comm"))))
+        luaL_error(L, "path: a path is about one of messages, window, channel, or coll and comm");
+    return kinds > 0;
+}
+
+static int read_way(lua_State *L)
+{
+    mlt_way_kind kind = MLT_WAY_MESSAGES;
+    while (!text_field(L, 1, "path", mlt_way_kind_names[kind]))
+        kind++;
+    const char *name = text_field(L, 1, "path", mlt_way_kind_names[kind]);
     mlt_lua_book *book = mlt_lua_book_of(L);
     mlt_way_stage stages[MOST_STAGES];
     size_t count = lua_rawlen(L, 1);
@@ -494,7 +509,8 @@ static int read_way(lua_State *L, mlt_way_kind kind, const char *name)
 
 static int l_path(lua_State *L)
 {
-    static const char *const keys[] = {"coll", "comm", "messages", "window"};
+    static const char *const keys[] = {"coll", "comm", "messages", "window", "channel"};
+    _Static_assert(MLT_WAY_KINDS == 3, "keys has their names");
     mlt_lua_book *book = mlt_lua_book_of(L);
     mlt_coll_stage stages[MOST_STAGES];
     char text[80];
@@ -502,15 +518,8 @@ static int l_path(lua_State *L)
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
         luaL_error(L, "path: it takes a table {...}, not %s", mlt_lua_shown(L, 1, text));
     check_keys(L, 1, "path", keys, sizeof keys / sizeof *keys, true);
-    const char *messages = text_field(L, 1, "path", "messages");
-    const char *window = text_field(L, 1, "path", "window");
-    if (messages || window) {
-        if ((messages && window) || text_field(L, 1, "path", "coll") ||
-            text_field(L, 1, "path", "comm"))
-            luaL_error(L, "path: messages, window, or coll and comm: a path is about one of them");
-        return read_way(L, messages ? MLT_WAY_MESSAGES : MLT_WAY_WINDOW,
-                        messages ? messages : window);
-    }
+    if (is_way(L))
+        return read_way(L);
     mlt_coll_path path = {.collective = coll_field(L, 1, "path", true)};
     const char *comm = text_field(L, 1, "path", "comm");
     size_t count = lua_rawlen(L, 1);

@@ -292,8 +292,9 @@ static void print_combine(const mlt_ctl_path *p, FILE *out)
 static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out)
 {
     char text[MLT_NUMBER_BYTES], name[MLT_CTL_NAME];
-    fprintf(out, "%s on %s: ", p->collective, p->comm);
-    print_who(p->ranks, p->workers, p->level, out);
+    fprintf(out, "%s on %s%s", p->collective, p->comm, p->ranks ? ": " : "");
+    if (p->ranks)
+        print_who(p->ranks, p->workers, p->level, out);
     fprintf(out, " (%s)\n", p->by);
     if (p->calls)
         fprintf(out, "    %s call%s counted, ", mlt_number(text, p->calls), plural(p->calls));

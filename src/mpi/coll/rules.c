@@ -52,6 +52,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
     if (paths)
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
     w->ledger->ways = mlt_ways_new(w->book, w->ledger);
+    mlt_ways_enter(w->ledger->ways);
     if (w->ledger->ways) {
         atomic_store_explicit(&mlt_ways_exist, true, memory_order_relaxed);
         atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
@@ -63,7 +64,12 @@ void mlt_coll_worker_fini(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     free(w->forced);
-    mlt_ways_free(w->ledger->ways);
+    if (w->ledger->ways) { // what went along them after MPI_Finalize, or without it
+        mlt_ways_tell(w->ledger->ways);
+        mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
+        mlt_ways_enter(NULL);
+        mlt_ways_free(w->ledger->ways);
+    }
     mlt_ledger_fini(w->ledger);
     free(w->ledger);
     if (w->book)
