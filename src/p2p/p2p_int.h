@@ -14,6 +14,7 @@
 //                offset, data) while other receivers have all chunks
 //   host         CTS(sender, receiver); DATA(receiver, offset): from the user's memory into the
 //                user's memory, if the receiver has no gaps (CTS: dst is 1); otherwise PIECE
+//   host, read   DATA that the transport has read from the sender's memory; FIN(sender)
 //   host, long   EAGER(data), in a long frame: as host, without RTS and CTS; complete when the
 //                system has it
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)

@@ -206,13 +206,28 @@ void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64
     mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
 }
 
-static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender)
+// Out of the sender's memory, if the transport can: then part_arrived tells the sender.
+static bool read_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t address, uint64_t name)
+{
+    mlt_slot slot = {.kind = SLOT_DATA, .bytes = recv->got};
+    slot_chunk body = {.receiver = name};
+    memcpy(slot.payload, &body, sizeof body);
+    return recv->got <= MLT_WIRE_FRAME_DATA_MOST &&
+           w->wire->over->fetch(w->wire, peer, address, &slot, sizeof body, recv->buf, recv->got);
+}
+
+static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address,
+                    bool plain)
 {
     bool lands = recv->type->contiguous;
     recv->stage = STAGE_MOVING;
     recv->moved = 0;
     uint64_t name =
         mlt_name_give(&w->wire->names, recv, peer->worker, lands ? recv->buf : NULL, recv->got);
+    recv->remote = sender;
+    recv->reads = plain && read_far(w, recv, peer, address, name);
+    if (recv->reads)
+        return;
     mlt_p2p_control(w, peer, SLOT_CTS, sender, name, lands, recv->got);
 }
 
@@ -239,7 +254,7 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
         }
     } else if (recv->got > 0 && mlt_peer_is_far(peer)) {
         tell_large(w, recv, MLT_LARGE_BY_CONNECTION);
-        ask_far(w, recv, peer, sender);
+        ask_far(w, recv, peer, sender, address, plain);
         return;
     } else if (recv->got > 0) {
         mlt_status status = plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address, late)
@@ -537,6 +552,8 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
     recv->moved += frame->length;
     if (recv->moved == recv->got) {
         (void)mlt_name_take(&w->wire->names, body.receiver, peer->worker);
+        if (recv->reads)
+            mlt_p2p_control(w, peer, SLOT_FIN, recv->remote, 0, 0, 0);
         mlt_req_complete(recv);
     }
     return true;

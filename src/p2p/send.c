@@ -280,7 +280,7 @@ static bool is_long(const mlt_worker *w, const mlt_peer *peer, const mlt_req *re
 {
     return req->total > w->p2p->eager[MLT_OTHER_HOST] && req->total <= w->p2p->long_most &&
            req->mode != MLT_MODE_SYNC && req->type->contiguous && !must_ask(w, peer) &&
-           w->wire->over->takes_long(peer);
+           w->wire->over->takes_long(peer, req->total);
 }
 
 static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)

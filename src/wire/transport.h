@@ -78,9 +78,15 @@ typedef struct mlt_transport {
                         uint64_t *ticket);
     bool (*has_left)(const mlt_peer *peer, uint64_t ticket);
 
-    // Whether messages can be posted with data from memory before their receiver has named any
-    // (kind: MLT_WIRE_FRAME_LONG, instead of MLT_WIRE_FRAME_DATA).
-    bool (*takes_long)(const mlt_peer *peer);
+    // Whether a message of so many bytes should be posted with data from memory before its receiver
+    // has named any (kind: MLT_WIRE_FRAME_LONG, instead of MLT_WIRE_FRAME_DATA).
+    bool (*takes_long)(const mlt_peer *peer, uint64_t bytes);
+
+    // Reads so many bytes at an address of the peer's into memory that was named, without the peer's
+    // help. They come as DATA with this slot, whose payload is as in post_data. False: the peer's
+    // memory cannot be read, so the peer has to send.
+    bool (*fetch)(mlt_wire *wire, mlt_peer *peer, uint64_t address, const mlt_slot *slot,
+                  uint32_t in_slot, void *memory, uint64_t bytes);
 
     // Lets everything go that was posted, as far as there is room. True: something has left.
     bool (*push)(mlt_wire *wire);

@@ -347,6 +347,12 @@ bool mlt_fabric_reads(const mlt_fabric *f)
     return f->reads;
 }
 
+bool mlt_fabric_exposes_all(const mlt_fabric *f, uint64_t *key)
+{
+    *key = f->all_mr ? fi_mr_key(f->all_mr) : 0;
+    return f->all_mr != NULL;
+}
+
 mlt_status mlt_fabric_expose(mlt_fabric *f, const void *memory, uint64_t bytes,
                              mlt_fabric_window *window)
 {

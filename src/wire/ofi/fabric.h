@@ -74,6 +74,9 @@ typedef struct mlt_fabric_window {
 // Whether there is reading at all.
 bool mlt_fabric_reads(const mlt_fabric *fabric);
 
+// Whether all memory is exposed from the beginning, by its addresses and this key.
+bool mlt_fabric_exposes_all(const mlt_fabric *fabric, uint64_t *key);
+
 // MLT_ERR_SYSTEM: the provider refuses it. A window is closed when nobody reads from it any more, and
 // before the memory is freed: registrations are not kept, because memory that was freed and mapped
 // again would be read as it was. (Providers that keep them watch what the program frees.)

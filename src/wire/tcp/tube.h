@@ -96,6 +96,13 @@ static inline bool mlt_tube_has_left(const mlt_tube *tube, uint64_t reference)
     return atomic_load_explicit(&tube->reference_head, memory_order_acquire) >= reference;
 }
 
+// Whether some were not.
+static inline bool mlt_tube_refers(const mlt_tube *tube)
+{
+    return !mlt_tube_has_left(tube,
+                              atomic_load_explicit(&tube->reference_tail, memory_order_relaxed));
+}
+
 // ---- either
 
 static inline bool mlt_tube_is_empty(const mlt_tube *tube)

@@ -45,10 +45,14 @@ typedef struct tcp_control {
     uint32_t unused;
 } tcp_control;
 
+// What the other side may read.
+typedef enum tcp_reads { READS_NOTHING, READS_EXPOSED, READS_ALL } tcp_reads;
+
 // The data of OFFER.
 typedef struct tcp_offer {
-    uint64_t nonce;
-    uint32_t reads, address_bytes;
+    uint64_t nonce, key; // key: of all memory
+    uint32_t reads;      // a tcp_reads
+    uint32_t address_bytes;
     char name[MLT_FABRIC_NAME];
     unsigned char address[MLT_FABRIC_ADDRESS];
 } tcp_offer;
@@ -63,6 +67,7 @@ typedef struct tcp_fetch {
     mlt_wire_frame_fetch from;
     unsigned char *land;
     bool begun, done;
+    bool asked; // by FETCH, so that the other side is to be told
 } tcp_fetch;
 
 // Data that the other side reads.
@@ -81,6 +86,8 @@ struct tcp_way {
     bool greeted;               // HELLO has left
     bool refused;               // something is in the way: the connection stays
     bool reads;                 // both can read each other's memory
+    _Atomic uint32_t reads_all; // ... without being asked to, by this key
+    uint64_t key;
     _Atomic uint32_t out;       // SWITCH was written
     _Atomic uint32_t in;        // ... was read
     bool switching;             // it is in `control`
@@ -340,7 +347,9 @@ void mlt_way_offer(tcp_pair *pair)
 {
     tcp_way *way = pair->way;
     mlt_fabric *fabric = pair->house->fabric;
-    tcp_offer offer = {.nonce = way->own_nonce, .reads = mlt_fabric_reads(fabric)};
+    tcp_offer offer = {.nonce = way->own_nonce};
+    bool all = mlt_fabric_exposes_all(fabric, &offer.key);
+    offer.reads = all ? READS_ALL : mlt_fabric_reads(fabric) ? READS_EXPOSED : READS_NOTHING;
     mlt_wire_frame head = {.kind = MLT_WIRE_FRAME_OFFER, .length = sizeof offer};
     way->pair = way->link.pair = pair;
     if (way->refused)
@@ -393,7 +402,10 @@ void mlt_way_heard_offer(tcp_pair *pair, const mlt_wire_frame *frame)
         refuse(way, why);
     } else {
         way->nonce = offer.nonce;
-        way->reads = offer.reads && mlt_fabric_reads(house->fabric);
+        way->reads = offer.reads != READS_NOTHING && mlt_fabric_reads(house->fabric);
+        way->key = offer.key;
+        atomic_store_explicit(&way->reads_all, way->reads && offer.reads == READS_ALL,
+                              memory_order_relaxed);
         way->met = true;
         be_busy(way);
     }
@@ -682,21 +694,49 @@ static bool begin_fetch(tcp_fetch *fetch)
     return fetch->begun;
 }
 
+static void queue_fetch(tcp_house *house, tcp_fetch *fetch)
+{
+    tcp_way *way = fetch->way;
+    *way->fetches_end = fetch;
+    way->fetches_end = &fetch->next;
+    house->mail[mlt_wire_frame_to(&fetch->head)].fetches++;
+    if (!begin_fetch(fetch) || fetch->done)
+        be_busy(way);
+}
+
 void mlt_way_fetch(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame, unsigned char *land)
 {
     tcp_way *way = link->pair->way;
     tcp_house *house = me->house;
     uint32_t bytes = mlt_wire_frame_data_at(frame);
     tcp_fetch *fetch = new_fetch(house);
-    *fetch = (tcp_fetch){.way = way, .land = land, .begun = !land, .done = !land};
+    *fetch = (tcp_fetch){.way = way, .land = land, .begun = !land, .done = !land, .asked = true};
     memcpy(&fetch->head, frame, bytes);
     memcpy(&fetch->from, (const unsigned char *)frame + bytes, sizeof fetch->from);
     fetch->head.kind = MLT_WIRE_FRAME_DATA;
-    *way->fetches_end = fetch;
-    way->fetches_end = &fetch->next;
-    house->mail[mlt_wire_frame_to(frame)].fetches++;
-    if (!begin_fetch(fetch) || fetch->done)
-        be_busy(way);
+    queue_fetch(house, fetch);
+}
+
+bool mlt_way_reads_all(const tcp_pair *pair)
+{
+    return mlt_way_is_out(pair) && mlt_way_is_in(pair) &&
+           atomic_load_explicit(&pair->way->reads_all, memory_order_relaxed);
+}
+
+bool mlt_way_read(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *head, uint64_t address,
+                  unsigned char *land)
+{
+    tcp_house *house = me->house;
+    if (!mlt_way_reads_all(pair))
+        return false;
+    enter(house);
+    tcp_fetch *fetch = new_fetch(house);
+    *fetch = (tcp_fetch){
+        .way = pair->way, .land = land, .from = {.address = address, .key = pair->way->key}};
+    memcpy(&fetch->head, head, mlt_wire_frame_data_at(head));
+    queue_fetch(house, fetch);
+    leave(house);
+    return true;
 }
 
 // In the order in which they were asked for.
@@ -708,7 +748,7 @@ static void finish_fetches(tcp_worker *me, tcp_way *way, const mlt_wire_taker *t
         if (!way->fetches)
             way->fetches_end = &way->fetches;
         house->mail[mlt_wire_frame_to(&fetch->head)].fetches--;
-        way->fetched++;
+        way->fetched += fetch->asked;
         (void)mlt_tcp_deliver(me, &way->link, &fetch->head, taker, enough);
         fetch->next = house->spare_fetches;
         house->spare_fetches = fetch;
