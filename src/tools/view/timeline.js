@@ -5,12 +5,12 @@
 
 const GUTTER = 104, AXIS = 22, EXACT_RANKS = 600;
 
-// Okabe and Ito's colours and shades of them: told apart by the colour-blind, and by their lightness.
+// Any two of them are far apart for everybody, with whatever cones: test/view/run computes how far. Waiting is warm, computing is calm.
 const COLOURS = {
-  light: ["#d55e00", "#cc79a7", "#e69f00", "#f7c65b", "#f0e442", "#a89a00", "#7f3b08", "#56b4e9", "#6a3d9a", "#b6bdc5", "#8d6e63",
-          "#b5e0d2", "#0072b2", "#00456b", "#7a8ba0", "#ffffff"],
-  dark: ["#f0700a", "#d98cb8", "#e69f00", "#f7cf7a", "#f0e442", "#a89a00", "#b35f1f", "#56b4e9", "#a17fd0", "#59636d", "#a1887f",
-         "#1f6b57", "#0b66ab", "#cfe8fb", "#8797aa", "#14181d"],
+  light: ["#942200", "#6c3a48", "#ba6900", "#f3b13f", "#ffe200", "#a1af62", "#550000", "#00d7fe",
+          "#3f0163", "#69a6ae", "#9b7b68", "#b4f2b2", "#0655b7", "#001123", "#615084", "#ffffff"],
+  dark: ["#ab3200", "#be6b85", "#e57a2b", "#ffb3a5", "#f3e67f", "#b4e203", "#610a00", "#60c2d3",
+          "#a6a3ff", "#4e275d", "#776ca5", "#165c43", "#0e70e2", "#b9fff8", "#9f8559", "#14181d"],
 };
 
 function packed(colour) { // as a pixel of ImageData, little-endian
