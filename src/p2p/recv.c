@@ -27,9 +27,15 @@ static MLT_COLD void tell(const mlt_req *req, mlt_sight_kind kind, uint8_t how)
                        .tag = met ? req->got_tag : req->tag,
                        .context = req->context,
                        .bytes = met ? req->sent : req->count * req->type->size};
-    bool told = req->mode == MLT_MODE_TOLD && req->rank->worker->watched == MLT_WATCH_TRACE;
-    if (mlt_above.saw && (!told || kind == MLT_SIGHT_LARGE))
+    if (mlt_above.saw)
         mlt_above.saw(req->rank->worker, req->rank, &sight);
+}
+
+// Whether somebody hears of the receive, and its call does not tell of it.
+static inline bool is_heard(const mlt_worker *w, const mlt_req *req)
+{
+    return MLT_UNLIKELY(w->watched) &&
+           !(w->watched == MLT_WATCH_TRACE && req->mode == MLT_MODE_TOLD);
 }
 
 // How a large message is fetched.
@@ -63,7 +69,7 @@ static inline void accept(const mlt_worker *w, mlt_req *req, int32_t src, int32_
     req->got = bytes <= room ? bytes : room;
     if (MLT_UNLIKELY(type_code != req->type->code))
         kind_differs(req);
-    if (MLT_UNLIKELY(w->watched))
+    if (is_heard(w, req))
         tell(req, MLT_SIGHT_RECEIVED, 0);
 }
 
@@ -316,7 +322,7 @@ void mlt_p2p_recv(mlt_req *req)
     }
     req->stage = STAGE_POSTED;
     mlt_match_post(req->rank, req, ++req->rank->worker->p2p->order);
-    if (MLT_UNLIKELY(req->rank->worker->watched))
+    if (is_heard(req->rank->worker, req))
         tell(req, MLT_SIGHT_POSTED, 0);
 }
 

@@ -198,29 +198,41 @@ static inline __attribute__((always_inline)) bool post_now(mlt_rank *rank, const
     return post_small(w, peer, buf, bytes, type_code, dest_world, self, tag, context, false);
 }
 
+static inline mlt_distance distance_to(const mlt_worker *w, int32_t dest_world)
+{
+    return local_rank(w, dest_world)
+               ? MLT_SAME_WORKER
+               : mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world))->distance;
+}
+
+bool mlt_p2p_send_told(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context,
+                       uint8_t *distance)
+{
+    bool sent = post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, false);
+    *distance = (uint8_t)distance_to(rank->worker, dest_world);
+    return sent;
+}
+
 // Tools hear of requests only.
 static MLT_COLD bool send_watched(mlt_rank *rank, const void *buf, uint64_t bytes,
                                   uint16_t type_code, int32_t dest_world, int32_t self, int32_t tag,
                                   uint32_t context, bool soon)
 {
     mlt_worker *w = rank->worker;
-    uint64_t since = w->quiet ? 0 : mlt_arch_cycles(); // before anybody can be seen to receive it
+    uint64_t since = mlt_arch_cycles(); // before anybody can be seen to receive it
     if (w->watched & MLT_WATCH_TOOLS ||
         !post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, soon))
         return false;
-    w->distance =
-        (uint8_t)(local_rank(w, dest_world)
-                      ? MLT_SAME_WORKER
-                      : mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world))->distance);
     mlt_sight sight = {.kind = MLT_SIGHT_SENT,
-                       .how = w->distance,
+                       .how = (uint8_t)distance_to(w, dest_world),
                        .eager = true,
                        .peer = dest_world,
                        .tag = tag,
                        .context = context,
                        .bytes = bytes,
                        .since = since};
-    if (!w->quiet && mlt_above.saw)
+    if (mlt_above.saw)
         mlt_above.saw(w, rank, &sight);
     return true;
 }

@@ -31,15 +31,14 @@ struct mlt_worker {
     uint32_t world_size;
     uint8_t
         watched; // who hears by mlt_above.saw what its ranks do: bits of base/sight.h; 0: nobody
-    bool quiet;  // the call tells of the message that it sends, and how far: `distance`
-    uint8_t distance;
     bool unsent; // messages to other hosts may wait to be written (mlt_p2p_let_go)
     // Ranks of every worker, if all have the same number; else 0. Once the worker has met another
     // job, the first is 0, so that whoever looks for a rank searches.
     uint32_t ranks_a_worker, uniform;
     uint32_t abroad; // communicators with ranks of other jobs: it may hear from outside of the job
+    struct mlt_recorder *recorder; // of its calls of MPI (boot/recorder.h); NULL: off
+    struct mlt_wire *wire;         // transports to the other workers; NULL if it is the only one
     mlt_boot *boot;
-    struct mlt_wire *wire; // transports to the other workers; NULL if it is the only one
     mlt_pool reqs;
     struct mlt_p2p_state *p2p; // protocols' own
     uint64_t held;             // bytes of unexpected messages held

@@ -75,6 +75,11 @@ static inline bool mlt_trace_alike(const mlt_trace_like *a, const mlt_trace_like
             (a->kind ^ b->kind)) == 0;
 }
 
+static inline uint64_t mlt_trace_word(uint32_t slot, uint64_t since, uint64_t span)
+{
+    return slot | since << 8 | span << (8 + MLT_NOTE_BITS);
+}
+
 // Writes a note with the given likeness and times to `to`, which has room for MLT_NOTE_WORDS; how
 // many words it took. slots: those of this chunk; `last`: when the note before ended.
 static inline size_t mlt_trace_put(uint64_t *to, mlt_trace_like *slots, uint64_t last,
@@ -83,7 +88,7 @@ static inline size_t mlt_trace_put(uint64_t *to, mlt_trace_like *slots, uint64_t
     uint32_t s = mlt_trace_slot(like);
     uint64_t since = end - last;
     if (mlt_trace_alike(&slots[s], like) && (since | span) >> MLT_NOTE_BITS == 0) {
-        to[0] = s | since << 8 | span << (8 + MLT_NOTE_BITS);
+        to[0] = mlt_trace_word(s, since, span);
         return 1;
     }
     slots[s] = *like;

@@ -36,7 +36,7 @@ typedef struct mlt_trace_buffer {
 
 // Everything but `runs`, `fd` and what is atomic is under the lock.
 static struct {
-    bool runs;
+    bool runs, barrier; // barrier: mlt_os_barrier reaches this process
     int fd;
     char *path;
     pthread_t thread;
@@ -104,12 +104,18 @@ static void write_notes(buffer *b, uint32_t count)
     b->first = b->last;
 }
 
+// The barrier pairs with mlt_tracer_publish: what workers wrote before the `at` that was read is there.
+// Where the system has none, what was there a look ago surely is by now.
 static void write_news(void)
 {
     for (mlt_tracer *t = writer.tracers; t; t = t->next) {
-        const uint64_t *at = atomic_load_explicit(&t->at, memory_order_acquire);
+        t->before = t->seen;
+        t->seen = atomic_load_explicit(&t->at, memory_order_acquire);
+    }
+    bool all = writer.barrier && mlt_os_barrier() == MLT_OK;
+    for (mlt_tracer *t = writer.tracers; t; t = t->next) {
         t->buffer->last = stamp();
-        write_notes(t->buffer, (uint32_t)(at - t->buffer->words));
+        write_notes(t->buffer, (uint32_t)((all ? t->seen : t->before) - t->buffer->words));
     }
 }
 
@@ -179,6 +185,7 @@ mlt_status mlt_trace_begin(const char *path, char *why, size_t why_size)
         snprintf(why, why_size, "cannot write the trace %s: %s", path, strerror(errno));
         return MLT_ERR_SYSTEM;
     }
+    writer.barrier = mlt_os_barrier_join() == MLT_OK;
     writer.path = strdup(path);
     writer.ends = false;
     writer.broken = false;
@@ -258,6 +265,7 @@ static void take_buffer(mlt_tracer *tracer)
     b->first = stamp();
     tracer->held++;
     tracer->buffer = b;
+    tracer->seen = tracer->before = b->words;
     tracer->end = b->words + BUFFER_WORDS - MLT_NOTE_WORDS;
     memset(tracer->slots, 0xff, sizeof tracer->slots); // nothing is like that
     atomic_store_explicit(&tracer->at, b->words, memory_order_release);
