@@ -53,6 +53,15 @@ TRACED = {"Send", "Recv"}
 UNGATED = {"Pready", "Pready_range", "Pready_list", "Parrived"}
 # Functions whose everyday calls mpi/win/quick.h does, before anything is looked at closely.
 QUICK = {"Put", "Get", "Accumulate", "Fetch_and_op", "Compare_and_swap", "Win_lock", "Win_unlock", "Win_flush", "Win_flush_local"}
+# Functions that the flight recorder keeps (src/boot/recorder.h), beside collective operations: those that communicate, or
+# wait for it. Of those that programs call until they succeed, calls in a row are one.
+RECORDED = re.compile(r"I?[bsr]?send(recv)?(_replace)?(_init)?(_c)?$|I?m?recv(_init)?(_c)?$|I?m?probe$|Start(all)?$|Wait|Cancel$|"
+                      r"Test(all|any|some)?$|P(send|recv)_init$|Comm_(create|dup|idup|split|free|accept|connect|disconnect|join|spawn)|"
+                      r"Intercomm_|Cart_(create|sub)|(Dist_)?graph_create|Win_(create|allocate|fence|lock|unlock|flush|post|start|"
+                      r"complete|wait|test|free|sync)|R?(put|get|accumulate|get_accumulate)(_c)?$|Fetch_and_op$|Compare_and_swap$|"
+                      r"File_(open|close|i?read|i?write|sync|seek|preallocate|set_(size|view|atomicity))", re.I)
+UNRECORDED = re.compile(r"\w+(keyval|errhandler)")
+REPEATED = re.compile(r"Test|Im?probe|Win_test", re.I)
 COUNTS = {"count", "sendcount", "recvcount", "incount", "outcount"}
 LENGTHS = {"blocklength", "max_integers", "max_addresses", "max_large_counts", "max_datatypes"}
 # A buffer, its count and its datatype.
@@ -579,6 +588,8 @@ def surface_body(f, twin):
         out += check_arguments(f, where)
     if f.made:
         out = [line.replace("        return mlt_", f"        return {f.unmake}, mlt_") for line in out]
+    if f.body not in QUICK:
+        out.append(recorded(f))
     args, narrow = arguments(f, twin)
     way = args + (", __builtin_return_address(0)" if told_caller(f) else "")
     for p, wide in narrow:
@@ -607,9 +618,10 @@ def surface(f, twin):
     if f.body not in QUICK:
         return f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, twin)}}}\n"
     names = ", ".join(p.name for p in f.params)
+    record = recorded(f).replace("    mlt_", "    if (MLT_LIKELY(me))\n        mlt_", 1)
     closely = f.prototype("").replace(f"{f.name}(", f"closely_{f.name}(", 1)
     return (f"static MLT_NOINLINE {closely}\n{{\n{surface_body(f, twin)}}}\n\n"
-            f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n    mlt_rank *me = mlt_mpi_enter({f.fn});\n"
+            f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n    mlt_rank *me = mlt_mpi_enter({f.fn});\n{record}"
             f"    if (MLT_LIKELY(me && !mlt_mpi_detours()) && MLT_LIKELY(mlt_quick_{f.body}(me, {names})))\n"
             f"        return MPI_SUCCESS;\n    return closely_{f.name}({names});\n}}\n")
 
@@ -694,6 +706,35 @@ def wrapped(f, twin):
             "    mlt_way_call_ends(me, &along);\n")
 
 
+RECORDED_PEERS = {"dest": "TO", "source": "FROM", "root": "ROOT", "target_rank": "TO", "rank": "TO"}
+
+
+def recorded(f):
+    """The line that tells the flight recorder of a call, after its handles have become objects."""
+    if f.kind == "any" or UNRECORDED.match(f.name) or not (f.collective or RECORDED.match(f.name)):
+        return ""
+    if REPEATED.match(f.name):
+        return f"    mlt_mpi_record_again(me, {f.fn});\n"
+    plain = {p.name: p.type for p in f.params if not p.array}
+    what, peer, tag, context, size = [f.fn], "0", "0", "0", "0"
+    for name in [n for n in RECORDED_PEERS if plain.get(n) == "int"][:1]:
+        what.append(f"MLT_RECORD_{RECORDED_PEERS[name]}")
+        peer = name
+    for name in [n for n in TAGS if plain.get(n) == "int"][:1]:
+        what.append("MLT_RECORD_TAG")
+        tag = name
+    objects = f.body not in QUICK  # else they are not known yet
+    if plain.get("comm") == "MPI_Comm" and objects:
+        context = "comm_->context"
+    for name in [n for n in TYPES if plain.get(n) == "MPI_Datatype" and objects][:1]:
+        count = {"datatype": "count", "sendtype": "sendcount", "origin_datatype": "origin_count"}[name]
+        if plain.get(count) in ("int", "MPI_Count"):
+            what.append("MLT_RECORD_BYTES")
+            size = f"(uint64_t){count} * (uint64_t){name}_->size"
+            size = f"{name}_ ? {size} : 0" if f.collective else size
+    return f"    mlt_mpi_record(me, {' | '.join(what)}, {peer}, {tag}, {context}, {size});\n"
+
+
 def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value" or not f.built:
@@ -709,7 +750,8 @@ def detour(f, twin):
     before, after = wrapped(f, twin)
     quick = (f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there())\n        return mlt_traced_{f.body}({', '.join(names)});\n"
              if f.body in TRACED else "")
-    return (f"static MLT_COLD int detour_{f.name}({', '.join(params)})\n{{\n{quick}"
+    apart = "MLT_NOINLINE" if f.body in TRACED else "MLT_COLD"  # a trace is to be cheap
+    return (f"static {apart} int detour_{f.name}({', '.join(params)})\n{{\n{quick}"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &way.call);\n"
             f"{before}    int code = mlt_mpi_{f.body}({', '.join(names)});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/bell.h"
+#include "boot/recorder.h"
 #include "os/jitter.h"
 #include "os/memory.h"
 #include "os/os.h"
@@ -76,8 +77,10 @@ static void lay_out(mlt_job *job)
     job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
     job->claims_at = round_up(job->pools_at + workers * job->pool_bytes, page);
     uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS;
-    job->bytes = round_up(
+    job->recorders_at = round_up(
         job->claims_at + words * sizeof(uint64_t) + MLT_LINE + sizeof(mlt_job_board), page);
+    job->bytes = round_up(
+        job->recorders_at + workers * sizeof(mlt_recorder) + sizeof(mlt_recorder_names), page);
 }
 
 static uint32_t larger(const mlt_job_plan *plan, uint32_t proc)

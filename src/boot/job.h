@@ -6,7 +6,7 @@
 // holds only offsets and fixed-width fields; every process maps it at an address of its own.
 //
 //     mlt_job | mlt_job_proc[] | mlt_job_place[] | mlt_job_worker[] | news bitmaps | rings
-//             | chunk pools | claims
+//             | chunk pools | claims | recorders
 //
 // A job over several hosts has a segment on each. Processes, workers and ranks have the same numbers
 // on all of them, and the first three parts describe the whole job. The others are there for the
@@ -23,7 +23,8 @@
 //
 // Claims are a board of what workers call collectively, four words for each code of 16 bits
 // (coll/claim.h). One word of messages that were printed once for the whole job follows
-// (mlt_job_said; p2p/kind.h). The last is the board of changes from outside (mlt_job_board).
+// (mlt_job_said; p2p/kind.h), then the board of changes from outside (mlt_job_board). The last are the
+// flight recorders, one a worker, and the names of functions (recorder.h).
 #ifndef MLT_BOOT_JOB_H
 #define MLT_BOOT_JOB_H
 
@@ -37,7 +38,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 9,        // of the segment, and of the records of the control channel (ctl.h)
+    MLT_JOB_VERSION = 10,       // of the segment, and of the records of the control channel (ctl.h)
     MLT_JOB_MAX_WORKERS = 4096, // of a host
     MLT_JOB_MAX_ALL_WORKERS = 1 << 20, // of all hosts
     MLT_SLOT_BYTES = 64,
@@ -58,7 +59,8 @@ typedef struct mlt_job {
     uint32_t launcher;                   // its process
     uint32_t readable; // 1: the processes may read each other's memory, as far as it can tell
     uint64_t bytes;    // of the whole segment
-    uint64_t procs_at, places_at, workers_at, news_at, rings_at, pools_at, claims_at; // offsets
+    // Offsets.
+    uint64_t procs_at, places_at, workers_at, news_at, rings_at, pools_at, claims_at, recorders_at;
     uint32_t news_words;             // 64-bit words in one worker's news bitmap
     uint32_t ring_slots, ring_data;  // slots (power of two) and data bytes (power of two) of a ring
     uint32_t chunks, chunk_bytes;    // of a worker's pool for large messages

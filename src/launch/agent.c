@@ -28,6 +28,7 @@
 #include "launch/program/libraries.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "launch/watch/calls.h"
 #include "launch/watch/hang.h"
 #include "launch/watch/lines.h"
 #include "os/memory.h"
@@ -276,6 +277,11 @@ static void finish_collecting(mlt_agent *a)
     a->collecting = false;
     a->collect_until = 0;
     set_timer(a);
+    mlt_text calls = {0};
+    mlt_calls_of_host(&calls, a->job, a->conf.plan, a->conf.host);
+    if (calls.length > 0 && calls.length < MLT_FRAME_MOST)
+        tell(a, MLT_FRAME_CALLS, a->conf.host, 0, calls.text, calls.length);
+    mlt_text_free(&calls);
     tell(a, MLT_FRAME_STATES, a->conf.host, 0, states, a->workers * sizeof *states);
     free(states);
 }
@@ -457,21 +463,25 @@ static void pass_crash(mlt_agent *a, child *c, const mlt_ctl *head, const char *
 {
     c->crashed = true;
     bool looks = *text && !a->ending && !a->looked;
-    char *more = looks ? mlt_lines_add(text, dir_of(a, c->proc)) : NULL;
-    a->looked |= looks;
-    size_t length = more ? strlen(more) : 0;
-    if (more && length < MLT_FRAME_MOST - sizeof *head) {
-        mlt_ctl longer = *head;
-        longer.length = (uint32_t)length;
-        char *packet = mlt_take(sizeof longer + length + 1, 1);
-        memcpy(packet, &longer, sizeof longer);
-        memcpy(packet + sizeof longer, more, length + 1);
-        tell(a, MLT_FRAME_CTL, c->proc, 0, packet, sizeof longer + length);
-        free(packet);
-    } else {
+    if (!looks) {
         pass_on(a, c, head);
+        return;
     }
-    free(more);
+    a->looked = true;
+    char *found = mlt_lines_add(text, dir_of(a, c->proc));
+    mlt_text more = {0};
+    mlt_ctl longer = *head;
+    mlt_text_put(&more, &longer, sizeof longer);
+    mlt_text_add(&more, "%s\n", found ? found : text);
+    mlt_calls_of_proc(&more, a->job, a->conf.plan, c->proc, head->rank);
+    free(found);
+    longer.length = (uint32_t)(more.length - sizeof longer);
+    memcpy(more.text, &longer, sizeof longer);
+    if (more.length < MLT_FRAME_MOST)
+        tell(a, MLT_FRAME_CTL, c->proc, 0, more.text, more.length);
+    else
+        pass_on(a, c, head);
+    mlt_text_free(&more);
 }
 
 // mlt_asks_conf.tell.
@@ -637,6 +647,16 @@ static void remove_fabric(const mlt_agent *a, const child *c)
     (void)shm_unlink(name);
 }
 
+static void tell_end(mlt_agent *a, const child *c, int status, uint64_t peak)
+{
+    mlt_text body = {0};
+    mlt_text_put(&body, &peak, sizeof peak);
+    if (status != MLT_FRAME_UNKNOWN && WIFSIGNALED(status) && !c->crashed && !a->ending)
+        mlt_calls_of_proc(&body, a->job, a->conf.plan, c->proc, -1);
+    tell(a, MLT_FRAME_ENDED, c->proc, status, body.text, body.length);
+    mlt_text_free(&body);
+}
+
 static void take_end(mlt_agent *a, child *c, int status, const struct rusage *usage)
 {
     if (WIFSIGNALED(status))
@@ -661,8 +681,7 @@ static void take_end(mlt_agent *a, child *c, int status, const struct rusage *us
         a->conf.gone(a->conf.user, c->proc);
     if (a->ports)
         mlt_ports_gone(a->ports, c->proc, c->final && WIFEXITED(status));
-    uint64_t peak[2] = {(uint64_t)usage->ru_maxrss * 1024, 0};
-    tell(a, MLT_FRAME_ENDED, c->proc, status, peak, sizeof *peak);
+    tell_end(a, c, status, (uint64_t)usage->ru_maxrss * 1024);
 }
 
 bool mlt_agent_reaped(mlt_agent *a, pid_t pid, int status, const struct rusage *usage)

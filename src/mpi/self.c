@@ -93,6 +93,10 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
     worker->mpi = w;
+    if (worker->boot->job->launched) // else there is nobody who would read it
+        worker->recorder = mlt_recorder_begin(worker->boot->job, worker->index,
+                                              (mlt_recorder_mode)mlt_mpi_settings.recorder,
+                                              mlt_fn_name, MLT_FN_NAMES);
     mlt_coll_worker_init(worker);
     for (uint32_t i = 0; i < worker->count; i++) {
         worker->ranks[i].mpi = &ranks[i];

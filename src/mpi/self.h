@@ -12,6 +12,7 @@
 #include "base/list.h"
 #include "base/pool.h"
 #include "boot/ctl.h"
+#include "boot/recorder.h"
 #include "coll/alg/op.h"
 #include "host/life.h"
 #include "mpi/comm/comm.h"
@@ -129,6 +130,20 @@ static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
     // Relaxed: with THREADS, several write to a word that nobody reads.
     atomic_store_explicit((_Atomic uint16_t *)((char *)me + life), fn, memory_order_relaxed);
     return me;
+}
+
+// For the flight recorder: the call that the rank has begun. what: the function and MLT_RECORD_*.
+static inline void mlt_mpi_record(const mlt_rank *me, uint32_t what, int32_t peer, int32_t tag,
+                                  uint32_t context, uint64_t bytes)
+{
+    if (MLT_LIKELY(me->worker->recorder))
+        mlt_recorder_put(me->worker->recorder, what, me->world, peer, tag, context, bytes);
+}
+
+static inline void mlt_mpi_record_again(const mlt_rank *me, uint32_t what)
+{
+    if (MLT_LIKELY(me->worker->recorder))
+        mlt_recorder_put_again(me->worker->recorder, what, me->world);
 }
 
 // When mlt_mpi_enter said NULL: makes the calling thread, which was no rank's, one of its rank's,

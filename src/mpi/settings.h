@@ -14,6 +14,7 @@ typedef struct mlt_mpi_conf {
     const char *trace;      // the file; "": none
     const char *trace_only; // trace_only.h
     int64_t trace_paused;
+    int64_t recorder;           // mlt_recorder_mode
     int64_t initial_errhandler; // index of its choices: fatal, abort, return
 } mlt_mpi_conf;
 

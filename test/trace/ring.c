@@ -3,6 +3,7 @@
 // says.
 #include <mpi.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,6 +33,14 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "die") == 0 && rank == 1) {
         sleep(1);
         raise(SIGKILL);
+    }
+    if (argc > 1 && strcmp(argv[1], "crash") == 0 && rank == 1)
+        raise(SIGSEGV);
+    if (argc > 1 && strcmp(argv[1], "stay") == 0 && rank == 1) {
+        puts("here");
+        fflush(stdout);
+        for (;;)
+            pause();
     }
     if (argc > 1 && strcmp(argv[1], "switch") == 0) {
         MPI_Pcontrol(1);

@@ -618,6 +618,11 @@ static void take_trace_paused(reader *r, const option_row *row)
     r->o->trace_part = true;
 }
 
+static void take_recorder(reader *r, const option_row *row)
+{
+    set(r, "RECORDER", next_choice(r, "off|on|all", "off, on or all", NULL));
+}
+
 static void take_record(reader *r, const option_row *row)
 {
     *text_at(r, row) = next_path(r);
@@ -790,6 +795,9 @@ static const option_row table[] = {
     {"--record", "FILE", take_record, AT(record),
      "write what the run did as a GOAL program, for millet goal: its messages, and the time "
      "between its calls"},
+    {"--recorder", "WHICH", take_recorder, 0,
+     "show the last calls of ranks if the job crashes or hangs: on, all (of every rank, however "
+     "many there are), or off (on)"},
     {"--gdb", "R", take_gdb, 0, "start rank R under gdb"},
     {"--no-globals-note", NULL, take_flag, AT(no_globals),
      "do not name the global variables that ranks of one process share"},

@@ -129,6 +129,7 @@ struct mlt_watch {
     uint64_t collect_until;
     mlt_hang *hang;
     bool *moves;           // [workers] it has not slept through two looks
+    mlt_text calls;        // the last ones of the ranks: lines
     uint32_t open_answers; // hosts that have not told what their workers do
 };
 
@@ -346,6 +347,7 @@ static void print_hang(mlt_watch *w)
     else
         fprintf(out, "%s: the ranks are here:\n", mlt_say_name());
     mlt_hang_print(w->hang, out);
+    fputs(mlt_text_so_far(&w->calls), out);
     fclose(out);
     mlt_say_raw(text, size);
     free(text);
@@ -375,6 +377,7 @@ static void finish_collecting(mlt_watch *w)
     print_hang(w);
     trace_hang(w);
     mlt_hang_free(w->hang);
+    mlt_text_free(&w->calls);
     free(w->moves);
     w->hang = NULL;
     w->moves = NULL;
@@ -636,6 +639,13 @@ static void make_lines_fit(char *text)
             *c = '?';
 }
 
+// Without what ends the last line.
+static void trim_lines(char *text)
+{
+    for (size_t n = strlen(text); n > 0 && text[n - 1] == '\n'; n--)
+        text[n - 1] = '\0';
+}
+
 static void take_note(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
 {
     make_fit(body);
@@ -758,8 +768,7 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
         break;
     case MLT_CTL_ABORT:
     case MLT_CTL_CRASH:
-        for (size_t n = strlen(body); n > 0 && body[n - 1] == '\n'; n--)
-            body[n - 1] = '\0';
+        trim_lines(body);
         (head->type == MLT_CTL_ABORT ? take_abort : take_crash)(w, p, head, body);
         break;
     case MLT_CTL_WAITS:
@@ -804,7 +813,8 @@ static void take_packet(mlt_watch *w, proc *p, const mlt_ctl *head, char *body)
 
 // ---- Ends of processes
 
-static void judge_end(mlt_watch *w, proc *p, int status)
+// `calls`: the last ones of its ranks, lines.
+static void judge_end(mlt_watch *w, proc *p, int status, char *calls)
 {
     char who[64];
     name_rank(w, p, -1, who, sizeof who);
@@ -820,8 +830,11 @@ static void judge_end(mlt_watch *w, proc *p, int status)
     }
     if (WIFSIGNALED(status)) {
         int signal = WTERMSIG(status);
-        verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s", who, host_of(w, p),
-                signal, strsignal(signal), WCOREDUMP(status) ? "; core dumped" : "");
+        make_lines_fit(calls);
+        trim_lines(calls);
+        verdict(w, 128 + signal, "%s on host %s was killed by signal %d (%s)%s%s%s", who,
+                host_of(w, p), signal, strsignal(signal), WCOREDUMP(status) ? "; core dumped" : "",
+                *calls ? "\n" : "", calls);
         end_by_failure(w);
         return;
     }
@@ -850,14 +863,14 @@ static void judge_end(mlt_watch *w, proc *p, int status)
     }
 }
 
-static void take_end(mlt_watch *w, proc *p, int status, uint64_t peak)
+static void take_end(mlt_watch *w, proc *p, int status, uint64_t peak, char *calls)
 {
     if (p->gone)
         return;
     forget(w, p);
     if (w->conf.report)
         mlt_report_ended(w->conf.report, peak);
-    judge_end(w, p, status);
+    judge_end(w, p, status, calls);
 }
 
 static void reap(mlt_watch *w)
@@ -1053,9 +1066,10 @@ static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
         take_ctl(w, p, body, frame->length);
         break;
     case MLT_FRAME_ENDED:
-        if (frame->length == sizeof peak)
-            memcpy(&peak, body, sizeof peak);
-        take_end(w, p, (int)frame->value, peak);
+        if (frame->length < sizeof peak)
+            break;
+        memcpy(&peak, body, sizeof peak);
+        take_end(w, p, (int)frame->value, peak, body + sizeof peak);
         break;
     case MLT_FRAME_UNLINKED:
         take_unlinked(w, body, frame->value < 0);
@@ -1100,6 +1114,11 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
         break;
     case MLT_FRAME_LOOKED:
         take_look(w, frame, body);
+        break;
+    case MLT_FRAME_CALLS:
+        make_lines_fit(body);
+        if (w->purpose != FOR_NOBODY && !w->hosts[frame->from].stated)
+            mlt_text_add(&w->calls, "%s", body);
         break;
     case MLT_FRAME_STATES:
         take_states(w, frame->from, body, frame->length);
@@ -1421,6 +1440,7 @@ void mlt_watch_free(mlt_watch *w)
     mlt_loop_remove(w->conf.loop, &w->guard);
     close(w->timer.fd);
     mlt_hang_free(w->hang);
+    mlt_text_free(&w->calls);
     free(w->moves);
     free(w->said);
     free(w->lost);

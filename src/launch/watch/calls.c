@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "launch/watch/calls.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "boot/recorder.h"
+#include "launch/numbers.h"
+#include "os/os.h"
+
+enum {
+    FEW_RANKS = 16, // have lines, unless --recorder all
+    FEW_OF_PROC = 4,
+    CONTEXTS = 8, // of a communicator; the first are MPI_COMM_WORLD's, then MPI_COMM_SELF's
+    ANYONE = -1,  // the values of the MPI ABI
+    ANY_TAG = -2,
+    NOBODY = -3,
+    LONGEST_PERIOD = 8,
+};
+
+typedef struct call {
+    uint32_t what;
+    int32_t rank, peer, tag;
+    uint32_t context;
+    uint64_t bytes, ago_ns;
+    bool timed;
+} call;
+
+typedef struct lines {
+    mlt_text *out;
+    const mlt_recorder_names *names;
+    uint32_t shown, most, left; // ranks: that have a line, that may have one, that have none
+    uint32_t least;             // calls that a rank must have made
+    int32_t only;               // rank; -1: all
+} lines;
+
+// ---- what the segment holds
+
+static void read_time(const mlt_recorder *r, uint64_t number, call *to)
+{
+    uint64_t which = number / MLT_RECORDER_STAMPED % MLT_RECORDER_STAMPS;
+    uint64_t at = atomic_load_explicit(&r->stamps[which], memory_order_relaxed);
+    uint64_t ticks = atomic_load_explicit(&r->begin_ticks, memory_order_relaxed);
+    uint64_t ns = atomic_load_explicit(&r->begin_ns, memory_order_relaxed);
+    uint64_t now_ticks = mlt_arch_cycles(), now_ns = mlt_os_now_ns();
+    if (number % MLT_RECORDER_STAMPED || at < ticks || now_ticks <= at || now_ns <= ns)
+        return;
+    to->timed = true;
+    to->ago_ns =
+        (uint64_t)((double)(now_ticks - at) * (double)(now_ns - ns) / (double)(now_ticks - ticks));
+}
+
+// False: it was overwritten, or damaged.
+static bool read_call(const mlt_recorder *r, const lines *l, uint64_t number, call *to)
+{
+    const mlt_recorder_call *from = &r->calls[number % MLT_RECORDER_CALLS];
+    uint64_t what = atomic_load_explicit(&from->what, memory_order_relaxed);
+    uint64_t whom = atomic_load_explicit(&from->whom, memory_order_relaxed);
+    uint64_t context = atomic_load_explicit(&from->context, memory_order_relaxed);
+    *to = (call){.what = (uint32_t)what,
+                 .rank = (int32_t)(what >> 32),
+                 .peer = (int32_t)whom,
+                 .tag = (int32_t)(whom >> 32),
+                 .context = (uint32_t)context,
+                 .bytes = atomic_load_explicit(&from->bytes, memory_order_relaxed)};
+    uint16_t fn = (uint16_t)to->what;
+    if (context >> 32 != (uint32_t)number || fn >= MLT_RECORDER_NAMES || !l->names->names[fn][0])
+        return false;
+    read_time(r, number, to);
+    return true;
+}
+
+static uint32_t read_calls(const mlt_recorder *r, const lines *l, call *to)
+{
+    uint64_t end = atomic_load_explicit(&r->count, memory_order_relaxed);
+    uint32_t count = 0;
+    for (uint64_t n = end < MLT_RECORDER_CALLS ? 0 : end - MLT_RECORDER_CALLS; n != end; n++)
+        count += read_call(r, l, n, &to[count]);
+    return count;
+}
+
+// ---- lines
+
+static void add_name(const lines *l, uint16_t fn)
+{
+    const char *name = l->names->names[fn];
+    for (int i = 0; i < MLT_RECORDER_NAME && name[i]; i++)
+        mlt_text_add(l->out, "%c", isprint((unsigned char)name[i]) ? name[i] : '?');
+}
+
+static void add_peer(const lines *l, const call *c)
+{
+    static const char *const words[] = {"", " to ", " from ", " root "};
+    uint32_t kind = (c->what & MLT_RECORD_PEER) / MLT_RECORD_TO;
+    if (!kind)
+        return;
+    if (c->peer == ANYONE)
+        mlt_text_add(l->out, "%sany rank", words[kind]);
+    else if (c->peer == NOBODY)
+        mlt_text_add(l->out, "%sMPI_PROC_NULL", words[kind]);
+    else
+        mlt_text_add(l->out, "%s%d", words[kind], c->peer);
+}
+
+static void add_call(const lines *l, const call *c)
+{
+    char number[MLT_NUMBER_BYTES];
+    add_name(l, (uint16_t)c->what);
+    add_peer(l, c);
+    if ((c->what & MLT_RECORD_TAG) && c->tag == ANY_TAG)
+        mlt_text_add(l->out, ", any tag");
+    else if (c->what & MLT_RECORD_TAG)
+        mlt_text_add(l->out, ", tag %d", c->tag);
+    if (c->context / CONTEXTS == 1)
+        mlt_text_add(l->out, ", MPI_COMM_SELF");
+    else if (c->context / CONTEXTS)
+        mlt_text_add(l->out, ", communicator #%u", c->context / CONTEXTS);
+    if (c->what & MLT_RECORD_BYTES)
+        mlt_text_add(l->out, " (%s)", mlt_bytes(number, c->bytes));
+    if ((c->what & MLT_RECORD_TIMES) && c->bytes > 1)
+        mlt_text_add(l->out, " x %s", mlt_number(number, c->bytes));
+}
+
+static bool alike(const call *a, const call *b)
+{
+    return a->what == b->what && a->peer == b->peer && a->tag == b->tag &&
+           a->context == b->context && a->bytes == b->bytes && !b->timed;
+}
+
+// How often the first `period` of the calls come one after the other.
+static uint32_t times(const call *c, uint32_t count, uint32_t period)
+{
+    uint32_t same = period;
+    while (same < count && alike(&c[same - period], &c[same]))
+        same++;
+    return same / period;
+}
+
+// What the next calls are: `period` of them, so many times.
+static uint32_t find_period(const call *c, uint32_t count, uint32_t *most)
+{
+    uint32_t best = 1;
+    *most = times(c, count, 1);
+    for (uint32_t p = 2; p <= LONGEST_PERIOD && 2 * p <= count; p++) {
+        uint32_t n = times(c, count, p);
+        if (n > 1 && n * p > *most * best) {
+            best = p;
+            *most = n;
+        }
+    }
+    return best;
+}
+
+static void add_calls(const lines *l, const call *c, uint32_t count)
+{
+    char number[MLT_NUMBER_BYTES];
+    for (uint32_t i = 0, often; i < count;) {
+        uint32_t period = find_period(c + i, count - i, &often);
+        if (c[i].timed)
+            mlt_text_add(l->out, "[%s ago] ", mlt_time(number, c[i].ago_ns));
+        mlt_text_add(l->out, "%s", period > 1 ? "(" : "");
+        for (uint32_t k = 0; k < period; k++) {
+            mlt_text_add(l->out, "%s", k ? "; " : "");
+            add_call(l, &c[i + k]);
+        }
+        mlt_text_add(l->out, "%s", period > 1 ? ")" : "");
+        if (often > 1)
+            mlt_text_add(l->out, " x %u", often);
+        i += period * often;
+        mlt_text_add(l->out, "%s", i < count ? "; " : "\n");
+    }
+}
+
+static void add_rank(lines *l, const call *c, uint32_t count, int32_t rank)
+{
+    call own[MLT_RECORDER_CALLS];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (c[i].rank == rank)
+            own[n++] = c[i];
+    if (n == 0 || n < l->least)
+        return;
+    if (l->shown == l->most) {
+        l->left++;
+        return;
+    }
+    l->shown++;
+    mlt_text_add(l->out, "rank %d's last calls: ", rank);
+    add_calls(l, own, n);
+}
+
+// Its ranks by number: at most MLT_RECORDER_CALLS of them have a call.
+static void add_worker(lines *l, const mlt_recorder *r, int32_t first, uint32_t ranks)
+{
+    call calls[MLT_RECORDER_CALLS];
+    uint32_t count = read_calls(r, l, calls);
+    for (int32_t from = first;;) {
+        int32_t next = INT32_MAX;
+        for (uint32_t i = 0; i < count; i++)
+            if (calls[i].rank >= from && calls[i].rank < next &&
+                (uint32_t)(calls[i].rank - first) < ranks)
+                next = calls[i].rank;
+        if (next == INT32_MAX)
+            return;
+        if (l->only < 0 || l->only == next)
+            add_rank(l, calls, count, next);
+        from = next + 1;
+    }
+}
+
+static void add_proc(lines *l, mlt_job *job, const mlt_plan *plan, uint32_t proc)
+{
+    for (uint32_t i = 0; i < plan->procs[proc].workers; i++) {
+        uint32_t worker = plan->procs[proc].first_worker + i, first;
+        uint32_t ranks = mlt_plan_ranks_of(plan, worker, &first);
+        const mlt_recorder *r = mlt_recorder_at(job, mlt_job_place_at(job, worker)->local);
+        if (atomic_load_explicit(&r->mode, memory_order_relaxed) == MLT_RECORDER_ALL)
+            l->most = UINT32_MAX;
+        add_worker(l, r, (int32_t)first, ranks);
+    }
+}
+
+static void add_left(const lines *l)
+{
+    char number[MLT_NUMBER_BYTES];
+    if (l->left)
+        mlt_text_add(l->out, "and those of %s more rank%s; mpirun --recorder all shows them\n",
+                     mlt_number(number, l->left), l->left == 1 ? "" : "s");
+}
+
+void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_plan *plan, uint32_t proc,
+                       int32_t rank)
+{
+    lines l = {.out = out, .names = mlt_recorder_names_at(job), .most = FEW_OF_PROC, .only = rank};
+    add_proc(&l, job, plan, proc);
+    add_left(&l);
+}
+
+void mlt_calls_of_host(mlt_text *out, mlt_job *job, const mlt_plan *plan, uint32_t host)
+{
+    lines l = {
+        .out = out, .names = mlt_recorder_names_at(job), .most = FEW_RANKS, .least = 2, .only = -1};
+    for (uint32_t p = 0; p < plan->proc_count; p++)
+        if (plan->procs[p].host == host)
+            add_proc(&l, job, plan, p);
+    add_left(&l);
+}
