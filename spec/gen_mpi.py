@@ -706,7 +706,7 @@ def wrapped(f, twin):
             "    mlt_way_call_ends(me, &along);\n")
 
 
-RECORDED_PEERS = {"dest": "TO", "source": "FROM", "root": "ROOT", "target_rank": "TO", "rank": "TO"}
+RECORDED_PEERS = {"dest": "TO", "source": "FROM", "root": "ROOT", "target_rank": "AT", "rank": "AT"}
 
 
 def recorded(f):

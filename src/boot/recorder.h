@@ -28,13 +28,14 @@ enum {
 
 // What a call has, beside the function's number in its lower 16 bits.
 enum {
-    MLT_RECORD_TO = 1 << 16,   // peer: to whom it sends, or whose memory it is about
+    MLT_RECORD_TO = 1 << 16,   // peer: to whom it sends
     MLT_RECORD_FROM = 2 << 16, // ... from whom it receives
     MLT_RECORD_ROOT = 3 << 16, // ... the root
-    MLT_RECORD_PEER = 3 << 16, // one of these
-    MLT_RECORD_TAG = 1 << 18,
-    MLT_RECORD_BYTES = 1 << 19,
-    MLT_RECORD_TIMES = 1 << 20, // bytes: how often it was called in a row
+    MLT_RECORD_AT = 4 << 16,   // ... whose part of a window it is about
+    MLT_RECORD_PEER = 7 << 16, // one of these
+    MLT_RECORD_TAG = 1 << 19,
+    MLT_RECORD_BYTES = 1 << 20,
+    MLT_RECORD_TIMES = 1 << 21, // bytes: how often it was called in a row
 };
 
 typedef struct mlt_recorder_call {

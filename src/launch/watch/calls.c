@@ -92,9 +92,9 @@ static void add_name(const lines *l, uint16_t fn)
 
 static void add_peer(const lines *l, const call *c)
 {
-    static const char *const words[] = {"", " to ", " from ", " root "};
+    static const char *const words[] = {"", " to ", " from ", " root ", " at "};
     uint32_t kind = (c->what & MLT_RECORD_PEER) / MLT_RECORD_TO;
-    if (!kind)
+    if (!kind || kind >= sizeof words / sizeof *words)
         return;
     if (c->peer == ANYONE)
         mlt_text_add(l->out, "%sany rank", words[kind]);
