@@ -38,6 +38,10 @@ typedef struct mlt_above_calls {
     // nothing else.
     void (*saw)(struct mlt_worker *worker, struct mlt_rank *rank, const struct mlt_sight *sight);
 
+    // ---- fiber: the calling fiber of a watched worker is about to wait for something of csp. Fills in
+    // inner, queue, process, thing and held.
+    void (*describe)(const struct mlt_wait *wait, struct mlt_sight *sight);
+
     // ---- p2p
     // mpirun has asked the worker to look at the segment: a change from outside may be there.
     void (*asked)(struct mlt_worker *worker);

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct mlt_fiber;
+
 typedef enum mlt_sight_kind {
     MLT_SIGHT_SENT,         // a message left: peer is a world rank, how an mlt_distance (wire.h)
     MLT_SIGHT_POSTED,       // a receive found no message and waits for one
@@ -22,6 +24,9 @@ typedef enum mlt_sight_kind {
                             // tag what it does (MLT_CTL_PUTS and kin, boot/ctl.h)
     MLT_SIGHT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, tag the
     MLT_SIGHT_PART_RECEIVE, // number of partitions
+    MLT_SIGHT_WOKEN,        // the rank, or a process of it, can go on: woken, by
+    MLT_SIGHT_SLEPT,        // the worker had nothing to do and slept: since
+    MLT_SIGHT_POISONED,     // a channel was: process, thing
     MLT_SIGHTS,
 } mlt_sight_kind;
 
@@ -42,6 +47,14 @@ typedef struct mlt_sight {
     uint32_t context;
     uint64_t bytes;
     uint64_t since; // GOES_ON: mlt_arch_cycles() when it parked. SENT: when it left; 0: now
+    // GOES_ON of a wait for something of csp: what the process waited for.
+    uint8_t inner;    // 1 and its mlt_csp_wait_kind; 0: none
+    bool queue;       // the channel is a queue of a flow program
+    uint32_t process; // its number; 0: the rank itself
+    uint32_t thing;   // the channel's number, or that of what else it waited for
+    uint64_t held;    // values that were in the channel
+    // WOKEN: who can go on, and who let it; NULL: the worker, because something came.
+    const struct mlt_fiber *woken, *by;
 } mlt_sight;
 
 // Who listens to a worker (mlt_worker.watched), as bits.

@@ -13,6 +13,7 @@
 #include "coll/way.h"
 #include "csp/buffer.h"
 #include "csp/proc.h"
+#include "csp/sight.h"
 #include "fiber/await.h"
 
 #define RARELY __attribute__((noinline))
@@ -470,6 +471,8 @@ void mlt_chan_poison(csp_chan *chan, mlt_chan_life life)
 {
     if (chan->life >= MLT_CHAN_POISONED)
         return;
+    if (life == MLT_CHAN_POISONED)
+        mlt_csp_tell_poison(chan);
     chan->life = life;
     chan->held = 0;
     settle_all(chan, &chan->reads);

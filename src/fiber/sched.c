@@ -313,10 +313,28 @@ mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *use
     return fiber;
 }
 
+// For a trace. Who is woken by a message, or in a collective, is known from these.
+static MLT_COLD void tell_woken(mlt_sched *sched, const mlt_fiber *fiber, const mlt_wait *wait)
+{
+    static const bool told[] = {[MLT_WAIT_OTHER] = true,
+                                [MLT_WAIT_CSP] = true,
+                                [MLT_WAIT_TIME] = true,
+                                [MLT_WAIT_FD] = true,
+                                [MLT_WAIT_WINDOW] = true};
+    const mlt_fiber *by = sched->current;
+    mlt_sight sight = {.kind = MLT_SIGHT_WOKEN,
+                       .how = (uint8_t)wait->kind,
+                       .woken = fiber,
+                       .by = by && by->state == MLT_FIBER_RUNNING ? by : NULL};
+    if (told[wait->kind] && mlt_above.saw)
+        mlt_above.saw(sched->idle_arg, fiber->user, &sight);
+}
+
 void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
 {
     if (fiber->state != MLT_FIBER_PARKED)
         return;
+    const mlt_wait *wait = fiber->wait;
     fiber->state = MLT_FIBER_RUNNABLE;
     fiber->wait = NULL;
     if (fiber->crew)
@@ -325,6 +343,8 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
         sched->runnable++;
         mlt_policy_list_wake(sched, fiber);
     } else if (!sched->solo) {
+        if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE) && wait)
+            tell_woken(sched, fiber, wait);
         put(sched, fiber, MLT_PUT_WAKE);
     } else if (sched->gate) {
         mlt_gate_wake(sched->gate, fiber);
@@ -656,6 +676,8 @@ static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wai
                        .tag = message ? wait->tag : -1,
                        .bytes = message ? wait->bytes : 0};
     bool counts = sched->watched & MLT_WATCH_TOOLS;
+    if (wait->kind == MLT_WAIT_CSP && mlt_above.describe)
+        mlt_above.describe(wait, &sight);
     if (counts)
         mlt_above.saw(sched->idle_arg, me->user, &sight);
     uint64_t start = counts ? mlt_os_now_ns() : 0;

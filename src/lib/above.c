@@ -10,6 +10,7 @@
 #include "coll/claim.h"
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
+#include "csp/sight.h"
 #include "flow/help.h"
 #include "flow/run.h"
 #include "flow/settings.h"
@@ -84,6 +85,7 @@ static void forked(void)
 const mlt_above_calls mlt_above = {
     .refused = mlt_mpi_refused,
     .saw = saw,
+    .describe = mlt_csp_describe,
     .asked = mlt_outside_look,
     .deadlock = mlt_entry_deadlock,
     .note = noted,

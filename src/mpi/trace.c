@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
+#include "csp/sight.h"
+#include "csp/wait.h"
 #include "mpi/comm/meet.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
@@ -33,6 +35,14 @@ static const char *const waits[] = {"work",        "a message",     "a receiver"
                                     "nothing",     "a CSP process", "time",         "a descriptor",
                                     "a window"};
 
+// By mlt_csp_wait_kind.
+static const char *const inner_waits[] = {
+    "a writer",  "a reader",  "an alternation", "a barrier",  "its processes",
+    "a process", "time",      "a descriptor",   "a port",     "room at a port",
+    "a name",    "an answer", "a group",        "the program"};
+enum { ELEMENT, ROOM, ROOM_ELSEWHERE };
+static const char *const flow_waits[] = {"an element", "room", "room on another worker"};
+
 static void add_names(mlt_text *text, mlt_trace_kind kind, const char *const *names, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -51,6 +61,9 @@ static void add_tables(mlt_text *text)
     ADD_NAMES(text, MLT_TRACE_PART_SEND, distances);
     ADD_NAMES(text, MLT_TRACE_LARGE, ways);
     ADD_NAMES(text, MLT_TRACE_WAIT, waits);
+    ADD_NAMES(text, MLT_TRACE_WOKEN, waits);
+    ADD_NAMES(text, MLT_TRACE_CSP, inner_waits);
+    ADD_NAMES(text, MLT_TRACE_FLOW, flow_waits);
 }
 
 static void tell_facts(const mlt_worker *worker)
@@ -125,11 +138,15 @@ void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call)
 }
 
 static const uint8_t kinds[MLT_SIGHTS] = {
-    [MLT_SIGHT_SENT] = MLT_TRACE_SENT,           [MLT_SIGHT_POSTED] = MLT_TRACE_POSTED,
-    [MLT_SIGHT_RECEIVED] = MLT_TRACE_MATCHED,    [MLT_SIGHT_UNEXPECTED] = MLT_TRACE_UNEXPECTED,
-    [MLT_SIGHT_LARGE] = MLT_TRACE_LARGE,         [MLT_SIGHT_GOES_ON] = MLT_TRACE_WAIT,
-    [MLT_SIGHT_PLANNED] = MLT_TRACE_PLANNED,     [MLT_SIGHT_ONE_SIDED] = MLT_TRACE_ONE_SIDED,
-    [MLT_SIGHT_PART_SEND] = MLT_TRACE_PART_SEND, [MLT_SIGHT_PART_RECEIVE] = MLT_TRACE_PART_RECEIVE,
+    [MLT_SIGHT_SENT] = MLT_TRACE_SENT,
+    [MLT_SIGHT_POSTED] = MLT_TRACE_POSTED,
+    [MLT_SIGHT_RECEIVED] = MLT_TRACE_MATCHED,
+    [MLT_SIGHT_UNEXPECTED] = MLT_TRACE_UNEXPECTED,
+    [MLT_SIGHT_LARGE] = MLT_TRACE_LARGE,
+    [MLT_SIGHT_PLANNED] = MLT_TRACE_PLANNED,
+    [MLT_SIGHT_ONE_SIDED] = MLT_TRACE_ONE_SIDED,
+    [MLT_SIGHT_PART_SEND] = MLT_TRACE_PART_SEND,
+    [MLT_SIGHT_PART_RECEIVE] = MLT_TRACE_PART_RECEIVE,
 };
 
 // What a call does first becomes part of it, if it is what the call was asked to do.
@@ -151,10 +168,66 @@ static int32_t world_peer(const mlt_rank *rank, const mlt_sight *sight)
                : sight->peer;
 }
 
+static void note_since(mlt_tracer *tracer, const mlt_rank *rank, uint64_t since, uint64_t bytes,
+                       int32_t peer, int32_t tag, uint32_t context, uint8_t how,
+                       mlt_trace_kind kind)
+{
+    uint64_t now = mlt_arch_cycles();
+    mlt_trace_like like = mlt_trace_like_of(bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY,
+                                            peer, tag, context, 0, how, (uint8_t)kind);
+    mlt_trace_note_like(tracer, &like, now, since ? now - since : 0);
+}
+
+// A process of the rank has waited, or the rank itself, for something of csp or flow.
+static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
+{
+    mlt_csp_wait_kind what = (mlt_csp_wait_kind)(sight->inner - 1);
+    uint8_t how = !sight->queue           ? (uint8_t)what
+                  : what == MLT_CSP_UPPER ? ROOM_ELSEWHERE
+                  : what == MLT_CSP_WRITE ? ROOM
+                                          : ELEMENT;
+    note_since(tracer, rank, sight->since, sight->held, (int32_t)sight->process,
+               (int32_t)sight->thing, 0, how, sight->queue ? MLT_TRACE_FLOW : MLT_TRACE_CSP);
+}
+
+static void note_woken(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
+{
+    const mlt_rank *by = sight->by ? sight->by->user : NULL;
+    note_since(tracer, rank, 0, 0, by ? by->world : -1, (int32_t)mlt_csp_process(sight->woken), 0,
+               sight->how, MLT_TRACE_WOKEN);
+}
+
+// What is no message. False: it is one.
+static bool note_other(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
+{
+    switch ((mlt_sight_kind)sight->kind) {
+    case MLT_SIGHT_GOES_ON:
+        if (sight->inner)
+            note_inner(tracer, rank, sight);
+        if (!sight->process) // processes of a rank may wait while others of it run
+            note_since(tracer, rank, sight->since, 0, world_peer(rank, sight), sight->tag,
+                       sight->context, sight->how, MLT_TRACE_WAIT);
+        return true;
+    case MLT_SIGHT_WOKEN:
+        note_woken(tracer, rank, sight);
+        return true;
+    case MLT_SIGHT_SLEPT:
+        note_since(tracer, NULL, sight->since, 0, -1, -1, 0, 0, MLT_TRACE_SLEPT);
+        return true;
+    case MLT_SIGHT_POISONED:
+        note_since(tracer, rank, 0, 0, (int32_t)sight->process, (int32_t)sight->thing, 0, 0,
+                   MLT_TRACE_POISONED);
+        return true;
+    default:
+        return sight->kind == MLT_SIGHT_PARKS;
+    }
+}
+
 void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
 {
     mlt_mpi_worker *w = worker->mpi;
-    if (!w || !w->tracer || sight->kind == MLT_SIGHT_PARKS || !is_kept(rank, rank ? rank->fn : 0))
+    if (!w || !w->tracer || !is_kept(rank, rank ? rank->fn : 0) ||
+        note_other(w->tracer, rank, sight))
         return;
     int32_t peer = world_peer(rank, sight);
     if (is_of_call(w, rank, sight)) {
@@ -165,10 +238,8 @@ void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sigh
     }
     if (sight->kind == MLT_SIGHT_SENT)
         w->call = NULL; // what follows leaves later, so not at the call's begin
-    bool waited = sight->kind == MLT_SIGHT_GOES_ON;
-    uint64_t now = !waited && sight->since ? sight->since : mlt_arch_cycles();
-    mlt_trace_like like = mlt_trace_like_of(
-        waited ? 0 : sight->bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY, peer,
-        sight->tag, sight->context, 0, sight->how, kinds[sight->kind]);
-    mlt_trace_note_like(w->tracer, &like, now, waited ? now - sight->since : 0);
+    mlt_trace_like like =
+        mlt_trace_like_of(sight->bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY, peer,
+                          sight->tag, sight->context, 0, sight->how, kinds[sight->kind]);
+    mlt_trace_note_like(w->tracer, &like, sight->since ? sight->since : mlt_arch_cycles(), 0);
 }

@@ -458,6 +458,16 @@ static void sleep_until_news(mlt_worker *w)
     answer_launcher(w);
 }
 
+static void sleep_told(mlt_worker *w)
+{
+    bool told = w->watched & MLT_WATCH_TRACE && mlt_above.saw;
+    mlt_sight sight = {.kind = MLT_SIGHT_SLEPT, .peer = -1, .tag = -1};
+    sight.since = told ? mlt_arch_cycles() : 0;
+    sleep_until_news(w);
+    if (told)
+        mlt_above.saw(w, NULL, &sight);
+}
+
 // Nothing but a message of this host lets the worker go on: nothing of its own is left to be driven.
 static bool waits_for_rings(const mlt_worker *w, bool sheltered)
 {
@@ -536,7 +546,7 @@ void mlt_p2p_idle(void *worker)
     uint64_t start = w->watched & MLT_WATCH_TOOLS || w->boot->job->profile ? mlt_os_now_ns() : 0;
     bool awake = w->p2p->spin_ns ? spin(w) : w->together && !w->sched->gate ? linger(w) : false;
     if (!awake)
-        sleep_until_news(w);
+        sleep_told(w);
     if (start)
         w->counts.wait_ns += mlt_os_now_ns() - start;
 }

@@ -19,7 +19,12 @@
     X(PLANNED, "planned", "a collective was planned; how: which, peer: algorithm, tag: ranks")     \
     X(ONE_SIDED, "one-sided", "an operation on a window; peer, bytes, tag: which, how: distance")  \
     X(PART_SEND, "partitioned send", "it was started; peer, bytes, tag: partitions")               \
-    X(PART_RECEIVE, "partitioned receive", "it was started; peer, bytes, tag: partitions")
+    X(PART_RECEIVE, "partitioned receive", "it was started; peer, bytes, tag: partitions")         \
+    X(CSP, "csp", "a process waited; how: what for, peer: process, tag: channel, bytes: values")   \
+    X(FLOW, "flow", "a module waited; how: what for, peer: process, tag: queue, bytes: elements")  \
+    X(WOKEN, "woken", "it can go on; how: after what, tag: process, peer: rank that let it")       \
+    X(SLEPT, "slept", "the worker had nothing to do; span")                                        \
+    X(POISONED, "poisoned", "a channel was; peer: process, tag: channel")
 
 typedef enum mlt_trace_kind {
 #define MLT_TRACE_ENUM(kind, name, help) MLT_TRACE_##kind,

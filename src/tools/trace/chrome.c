@@ -44,6 +44,31 @@ static void put_arrow(chrome *c, bool leaves, uint32_t worker, const mlt_trace_e
             e->context, e->tag, n, leaves ? "" : ",\"bp\":\"e\"");
 }
 
+// Processes of a rank wait at the same time: each has a row of its own below the rank's worker.
+static void put_process(chrome *c, uint32_t worker, const mlt_trace_event *e)
+{
+    char room[32];
+    const char *what = mlt_facts_how(&c->trace->facts, e->kind, e->how, room);
+    const char *category = mlt_trace_kind_names[e->kind];
+    for (int end = 0; end < 2; end++) {
+        mlt_trace_event at = *e;
+        at.time += end ? e->span : 0;
+        begin(c, what, end ? "e" : "b", worker, &at);
+        fprintf(c->out,
+                ",\"cat\":\"%s\",\"id\":\"%u-%" PRId32 "\",\"args\":{\"process\":%" PRId32
+                ",\"channel\":%" PRId32 ",\"held\":%" PRIu64 "}}",
+                category, e->rank, e->peer, e->peer, e->tag, e->bytes);
+    }
+}
+
+static void put_moment(chrome *c, uint32_t worker, const mlt_trace_event *e)
+{
+    begin(c, mlt_trace_kind_names[e->kind], "i", worker, e);
+    fprintf(c->out,
+            ",\"cat\":\"%s\",\"s\":\"t\",\"args\":{\"peer\":%" PRId32 ",\"tag\":%" PRId32 "}}",
+            mlt_trace_kind_names[e->kind], e->peer, e->tag);
+}
+
 static void see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     chrome *c = user;
@@ -54,6 +79,12 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
         put_span(c, mlt_facts_how(&c->trace->facts, e->kind, e->how, room), "wait", worker, e);
     else if ((e->kind == MLT_TRACE_SENT || e->kind == MLT_TRACE_MATCHED) && e->peer >= 0)
         put_arrow(c, e->kind == MLT_TRACE_SENT, worker, e);
+    else if (e->kind == MLT_TRACE_CSP || e->kind == MLT_TRACE_FLOW)
+        put_process(c, worker, e);
+    else if (e->kind == MLT_TRACE_SLEPT)
+        put_span(c, "asleep", "worker", worker, e);
+    else if (e->kind == MLT_TRACE_WOKEN || e->kind == MLT_TRACE_POISONED)
+        put_moment(c, worker, e);
 }
 
 void mlt_trace_chrome(const mlt_trace *trace, FILE *out)

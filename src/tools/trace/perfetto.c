@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "tools/trace/causes.h"
+#include "tools/trace/streams.h"
 #include "tools/trace/trace.h"
 
 // Numbers of fields, as perfetto's trace_packet.proto, track_event.proto and track_descriptor.proto have them.
@@ -31,9 +32,12 @@ enum { NUMBER = 0, FIXED = 1, BYTES = 2 }; // how a field is coded
 
 #define RANK_TRACK   (1ull << 32) // + rank
 #define WORKER_TRACK (2ull << 32) // + worker
+#define INNER_TRACK  (1ull << 63) // + rank << 32 + process
 
 typedef struct proto {
     FILE *out;
+    const mlt_trace_facts_table *facts;
+    mlt_streams processes; // whose tracks are there
     mlt_text inner, packet, whole;
 } proto;
 
@@ -89,13 +93,13 @@ static void put_track(proto *p, uint64_t uuid, uint64_t parent, const char *name
 }
 
 // flow: 0 for none; else a field and a number.
-static void put_event(proto *p, uint32_t rank, uint64_t time, int type, const char *category,
+static void put_event(proto *p, uint64_t track, uint64_t time, int type, const char *category,
                       const char *name, uint64_t flow_field, uint64_t flow)
 {
     put_field(&p->packet, PACKET_TIME, time);
     put_field(&p->packet, PACKET_SEQUENCE, 1);
     put_field(&p->inner, EVENT_TYPE, (uint64_t)type);
-    put_field(&p->inner, EVENT_TRACK, RANK_TRACK + rank);
+    put_field(&p->inner, EVENT_TRACK, track);
     if (name) {
         put_bytes(&p->inner, EVENT_CATEGORY, category, strlen(category));
         put_bytes(&p->inner, EVENT_NAME, name, strlen(name));
@@ -127,9 +131,9 @@ static void put_waits(proto *p, const mlt_causes *c, uint32_t rank, uint32_t *ne
         int count = mlt_cause_parts(c, rank, &r->waits[*next], parts);
         for (int i = 0; i < count && parts[i].begin < until; i++) {
             uint64_t end = parts[i].end < until ? parts[i].end : until;
-            put_event(p, rank, parts[i].begin, SLICE_BEGINS, "wait",
+            put_event(p, RANK_TRACK + rank, parts[i].begin, SLICE_BEGINS, "wait",
                       mlt_cause_names[parts[i].cause], 0, 0);
-            put_event(p, rank, end, SLICE_ENDS, NULL, NULL, 0, 0);
+            put_event(p, RANK_TRACK + rank, end, SLICE_ENDS, NULL, NULL, 0, 0);
         }
     }
 }
@@ -141,17 +145,39 @@ static void put_rank(proto *p, const mlt_causes *c, uint32_t rank)
     char room[32];
     for (uint32_t i = 0; i < r->call_count; i++) {
         put_waits(p, c, rank, &next, r->calls[i].begin);
-        put_event(p, rank, r->calls[i].begin, SLICE_BEGINS, "call",
+        put_event(p, RANK_TRACK + rank, r->calls[i].begin, SLICE_BEGINS, "call",
                   mlt_facts_fn(&c->story->trace->facts, r->calls[i].fn, room), 0, 0);
         put_waits(p, c, rank, &next, r->calls[i].end);
-        put_event(p, rank, r->calls[i].end, SLICE_ENDS, NULL, NULL, 0, 0);
+        put_event(p, RANK_TRACK + rank, r->calls[i].end, SLICE_ENDS, NULL, NULL, 0, 0);
     }
     put_waits(p, c, rank, &next, UINT64_MAX);
 }
 
+// Of processes and workers; of the rank's own fiber the waits are there already.
+static void put_other(void *user, uint32_t worker, const mlt_trace_event *e)
+{
+    proto *p = user;
+    uint64_t track = WORKER_TRACK + worker;
+    char room[32];
+    bool inner = e->kind == MLT_TRACE_CSP || e->kind == MLT_TRACE_FLOW;
+    if (inner && e->peer > 0) {
+        track = INNER_TRACK + ((uint64_t)e->rank << 32) + (uint32_t)e->peer;
+        if (mlt_stream_of(&p->processes, e->rank, (uint32_t)e->peer, 0, 0)->sent++ == 0) {
+            char name[64];
+            snprintf(name, sizeof name, "rank %u, process %u", e->rank, (uint32_t)e->peer);
+            put_track(p, track, RANK_TRACK + e->rank, name);
+        }
+    } else if (e->kind != MLT_TRACE_SLEPT) {
+        return;
+    }
+    put_event(p, track, e->time, SLICE_BEGINS, mlt_trace_kind_names[e->kind],
+              inner ? mlt_facts_how(p->facts, e->kind, e->how, room) : "asleep", 0, 0);
+    put_event(p, track, e->time + e->span, SLICE_ENDS, NULL, NULL, 0, 0);
+}
+
 void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
 {
-    proto p = {.out = out};
+    proto p = {.out = out, .facts = &c->story->trace->facts};
     put_tracks(&p, c->story);
     for (uint32_t rank = 0; rank < c->story->rank_count; rank++)
         put_rank(&p, c, rank);
@@ -159,9 +185,12 @@ void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
         const mlt_story_message *m = &c->story->messages[i];
         if (m->sent == MLT_STORY_UNKNOWN || m->matched == MLT_STORY_UNKNOWN)
             continue;
-        put_event(&p, m->from, m->sent, INSTANT, "message", "sent", EVENT_FLOW, i + 1);
-        put_event(&p, m->to, m->matched, INSTANT, "message", "received", EVENT_FLOW_ENDS, i + 1);
+        put_event(&p, RANK_TRACK + m->from, m->sent, INSTANT, "message", "sent", EVENT_FLOW, i + 1);
+        put_event(&p, RANK_TRACK + m->to, m->matched, INSTANT, "message", "received",
+                  EVENT_FLOW_ENDS, i + 1);
     }
+    (void)mlt_trace_walk(c->story->trace, put_other, &p);
+    mlt_streams_free(&p.processes);
     mlt_text_free(&p.inner);
     mlt_text_free(&p.packet);
     mlt_text_free(&p.whole);

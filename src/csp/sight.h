@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a trace hears of processes and channels (base/sight.h).
+#ifndef MLT_CSP_SIGHT_H
+#define MLT_CSP_SIGHT_H
+
+#include <stdint.h>
+
+#include "base/sight.h"
+#include "csp/chan.h"
+#include "fiber/fiber.h"
+#include "fiber/wait.h"
+
+// mlt_above.describe.
+void mlt_csp_describe(const mlt_wait *wait, mlt_sight *sight);
+
+// The number of a process of the calling worker; 0: the fiber is a rank's own.
+uint32_t mlt_csp_process(const mlt_fiber *fiber);
+
+// The channel is being poisoned, by the calling process as a rule. Tells it if a trace listens.
+void mlt_csp_tell_poison(const csp_chan *chan);
+
+#endif
