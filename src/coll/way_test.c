@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ways: which objects have one, the order of their wrappers, what is counted, and what is told.
+#include "coll/way.h"
+
+#include "base/unit_test.h"
+#include "coll/choose.h"
+#include "coll/ledger.h"
+
+static uint32_t seen; // events of the function
+
+static bool saw(mlt_coll_book *book, const mlt_way_stage *stage, const mlt_way_event *event,
+                mlt_way_answer *answer, char *why, size_t why_size)
+{
+    CHECK(stage->function == 7 && event->bytes == 100);
+    seen++;
+    answer->delay_us = event->peer == 3 ? 50 : 0;
+    return true;
+}
+
+static const mlt_way_stage all_stages[] = {{.wrapper = MLT_WRAP_COUNT},
+                                           {.wrapper = MLT_WRAP_DELAY, .delay_us = 20},
+                                           {.wrapper = MLT_WRAPPERS, .function = 7},
+                                           {.wrapper = MLT_WRAP_DELAY, .delay_us = 5}},
+                           count_stage[] = {{.wrapper = MLT_WRAP_COUNT}};
+static const mlt_way_spec specs[] = {{MLT_WAY_MESSAGES, "ha?o", all_stages, 4, "a.lua:1"},
+                                     {MLT_WAY_WINDOW, "*", count_stage, 1, "a.lua:2"},
+                                     {MLT_WAY_MESSAGES, "h*", count_stage, 1, "a.lua:3"}};
+
+// A message along the way of its communicator: the delays that it meets, in microseconds.
+static uint64_t pass(mlt_ways *ways, const char *name, int32_t peer, uint64_t delays[4])
+{
+    mlt_way_walk walk = {.way = mlt_way_of(ways, MLT_WAY_MESSAGES, name, 4)};
+    mlt_way_event event = {.name = name, .call = "MPI_Send", .peer = peer, .bytes = 100};
+    uint64_t count = 0;
+    for (uint64_t ns; (ns = mlt_way_pass(ways, &walk, &event)) > 0;)
+        delays[count++] = ns / 1000;
+    mlt_way_passed(ways, &walk, &event);
+    return count;
+}
+
+static void check_names(mlt_ways *ways)
+{
+    mlt_way *halo = mlt_way_of(ways, MLT_WAY_MESSAGES, "halo", 4);
+    CHECK(halo && halo->spec == &specs[0] && halo == mlt_way_of(ways, MLT_WAY_MESSAGES, "halo", 4));
+    check_same_text("wrappers", halo->text, "count, delay 20 us, function, delay 5 us");
+    CHECK(mlt_way_of(ways, MLT_WAY_MESSAGES, "halo", 5) != halo); // another one of that name
+    CHECK(mlt_way_of(ways, MLT_WAY_WINDOW, "halo", 4)->spec == &specs[1]);
+    CHECK(mlt_way_of(ways, MLT_WAY_MESSAGES, "haaalo", 4)->spec == &specs[2]);
+    CHECK(!mlt_way_of(ways, MLT_WAY_MESSAGES, "grid", 4));
+    CHECK(!mlt_way_of(ways, MLT_WAY_MESSAGES, "grid", 4)); // as remembered
+    CHECK(mlt_way_of(ways, MLT_WAY_WINDOW, "grid", 4));
+    CHECK(!mlt_way_of(ways, MLT_WAY_CHANNEL, "halo", 0));
+    char longest[200];
+    memset(longest, 'h', sizeof longest);
+    longest[sizeof longest - 1] = '\0';
+    CHECK(mlt_way_of(ways, MLT_WAY_MESSAGES, longest, 1) ==
+          mlt_way_of(ways, MLT_WAY_MESSAGES, longest, 1));
+}
+
+static void check_walks(mlt_ways *ways, const mlt_ledger *ledger)
+{
+    uint64_t delays[4];
+    CHECK(pass(ways, "halo", 1, delays) == 2 && delays[0] == 20 && delays[1] == 5);
+    CHECK(pass(ways, "halo", 3, delays) == 3 && delays[1] == 50 && delays[2] == 5);
+    CHECK(seen == 2 && pass(ways, "hello", 1, delays) == 0 && seen == 2);
+    mlt_ways_tell(ways);
+    CHECK(ledger->path_count == 2);
+    const mlt_ctl_path *p = &ledger->path[0];
+    check_same_text("name", p->comm, "halo");
+    check_same_text("kind", p->collective, "messages");
+    CHECK(p->calls == 2 && p->bytes == 200 && p->ranks == 4 && p->workers == 0);
+    CHECK(p->time[MLT_TIME_CALL].n == 2 && p->time[MLT_TIME_DELAY].n == 5);
+    CHECK(p->time[MLT_TIME_DELAY].sum_ns == 100000 && p->time[MLT_TIME_DELAY].most_ns == 50000);
+    mlt_ways_tell(ways); // nothing twice
+    CHECK(ledger->path_count == 2 && ledger->path[0].calls == 2);
+    CHECK(pass(ways, "halo", 1, delays) == 2);
+    mlt_ways_tell(ways);
+    CHECK(ledger->path_count == 2 && ledger->path[0].calls == 3);
+}
+
+int main(void)
+{
+    mlt_ledger ledger;
+    mlt_coll_book book = {.saw = saw, .ways = specs, .ways_count = 3}, empty = {.saw = saw};
+    mlt_ledger_init(&ledger);
+    CHECK(!mlt_ways_new(NULL, &ledger) && !mlt_ways_new(&empty, &ledger));
+    mlt_ways *ways = mlt_ways_new(&book, &ledger);
+    mlt_ways_enter(ways);
+    CHECK(mlt_ways_here() == ways);
+    check_names(ways);
+    check_walks(ways, &ledger);
+    mlt_ways_enter(NULL);
+    mlt_ways_free(ways);
+    mlt_ways_free(NULL);
+    mlt_ways_tell(NULL);
+    mlt_ledger_fini(&ledger);
+    return 0;
+}
