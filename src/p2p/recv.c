@@ -212,13 +212,15 @@ void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64
     mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
 }
 
-// Out of the sender's memory, if the transport can: then part_arrived tells the sender.
+// Out of the sender's memory, if the transport can: then part_arrived tells the sender. Of more than
+// so much, parts that overlap take less time.
 static bool read_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t address, uint64_t name)
 {
+    enum { READ_MOST = 512 << 10 };
     mlt_slot slot = {.kind = SLOT_DATA, .bytes = recv->got};
     slot_chunk body = {.receiver = name};
     memcpy(slot.payload, &body, sizeof body);
-    return recv->got <= MLT_WIRE_FRAME_DATA_MOST &&
+    return recv->got <= READ_MOST &&
            w->wire->over->fetch(w->wire, peer, address, &slot, sizeof body, recv->buf, recv->got);
 }
 
