@@ -188,6 +188,14 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static bool is_sorted(mlt_file_access **a, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (mlt_file_next(a[i - 1]) > mlt_file_next(a[i]))
+            return false;
+    return true;
+}
+
 static void fail_all(mlt_file_access **a, uint32_t count, int error)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -399,7 +407,8 @@ void mlt_file_merge(mlt_file_access **a, uint32_t count)
         mlt_file_access_run(a[0]);
         return;
     }
-    qsort(a, some, sizeof *a, by_place);
+    if (!is_sorted(a, some)) // ranks come in the order of the file as a rule
+        qsort(a, some, sizeof *a, by_place);
     int error =
         a[0]->writes && plain && !overlap(a, some) ? write_plain(a, some) : by_windows(a, some);
     if (error)

@@ -38,22 +38,27 @@ enum {
 
 #define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
-// What a rank brings; on its stack.
-typedef struct mlt_file_part {
-    struct mlt_file_part *next;
-    mlt_file_move move;
-    mlt_rank *rank;
+// What the ranks of a worker bring to a call: copies, side by side, so that the leader need not look
+// at their stacks, which are cold if there are many.
+typedef struct item {
+    mlt_file_access access;
     mlt_fiber *fiber;
+} item;
+
+typedef struct mlt_file_batch {
+    uint32_t count, left; // that came; that have not gone yet
     bool over;
-    bool syncs; // no access: MPI_File_sync
-} mlt_file_part;
+    bool syncs; // no accesses: MPI_File_sync
+    int error;
+    item items[]; // of all ranks of the worker
+} mlt_file_batch;
 
 // What a leader does for its worker.
 typedef struct lead {
     mlt_rank *me;
     mlt_file *file;
-    mlt_file_part *parts;
-    mlt_file_access **all; // of parts that move something
+    mlt_file_batch *batch;
+    mlt_file_access **all; // that move something
     uint32_t count;
     int error;
 } lead;
@@ -302,15 +307,12 @@ static void write_all(lead *l)
 
 static void do_all(lead *l)
 {
-    bool writes = l->parts->move.access.writes;
-    for (mlt_file_part *p = l->parts; p; p = p->next)
-        l->count += p->move.access.bytes > 0;
-    l->all = mlt_take(l->count + 1, sizeof *l->all);
-    l->count = 0;
-    for (mlt_file_part *p = l->parts; p; p = p->next)
-        if (p->move.access.bytes > 0)
-            l->all[l->count++] = &p->move.access;
-    if (writes)
+    mlt_file_batch *b = l->batch;
+    l->all = mlt_take(b->count, sizeof *l->all);
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->items[i].access.bytes > 0)
+            l->all[l->count++] = &b->items[i].access;
+    if (b->items[0].access.writes)
         write_all(l);
     else
         block(l, run_merge, NULL);
@@ -321,85 +323,88 @@ static void do_all(lead *l)
     (void)agree(l, l->file->shared->leaders, &l->error);
 }
 
-static void lead_all(mlt_rank *me, mlt_file *file)
+static void lead_all(mlt_rank *me, mlt_file *file, mlt_file_batch *batch)
 {
-    mlt_file_shared *shared = file->shared;
-    lead l = {.me = me, .file = file, .parts = shared->parts};
-    shared->parts = NULL;
-    shared->end = &shared->parts;
-    shared->came = 0;
-    if (l.parts->syncs) {
+    lead l = {.me = me, .file = file, .batch = batch};
+    if (batch->syncs) {
         block(&l, run_sync, NULL);
-        (void)agree(&l, shared->leaders, &l.error);
+        (void)agree(&l, file->shared->leaders, &l.error);
     } else {
         do_all(&l);
     }
-    for (mlt_file_part *p = l.parts, *next; p; p = next) {
-        next = p->next; // its memory may go when it runs
-        p->move.access.error = l.error;
-        p->over = true;
-        if (p->rank != me)
-            mlt_fiber_wake(me->worker->sched, p->fiber);
-    }
+    batch->error = l.error;
+    batch->over = true;
+    const mlt_fiber *own = mlt_rank_fiber(me);
+    for (uint32_t i = 0; i < batch->count; i++)
+        if (batch->items[i].fiber != own)
+            mlt_fiber_wake(me->worker->sched, batch->items[i].fiber);
 }
 
-// Brings a part to the leader, and waits until it is done.
-static void bring(mlt_rank *me, mlt_file *file, mlt_file_part *part)
+// Brings an access to the leader, and waits until it is done. NULL: there is none. Returns
+// errno's value.
+static int bring(mlt_rank *me, mlt_file *file, mlt_file_access *access)
 {
     mlt_file_shared *shared = file->shared;
     const mlt_party *party = mlt_comm_party(file->comm);
     const mlt_team_worker *here = &party->at[party->place];
     mlt_wait wait = {
         .call = mlt_mpi_call(me), .kind = MLT_WAIT_BARRIER, .context = file->comm->context};
-    part->rank = me;
-    part->fiber = mlt_rank_fiber(me);
-    *shared->end = part;
-    shared->end = &part->next;
-    bool all = ++shared->came == here->present;
-    if ((uint32_t)file->comm->rank != here->first) {
-        if (all && shared->leader)
-            mlt_fiber_wake(me->worker->sched, shared->leader);
-        while (!part->over)
-            mlt_fiber_park(me->worker->sched, &wait);
-        return;
+    mlt_file_batch *batch = shared->batch;
+    if (!batch) {
+        batch = shared->batch = mlt_take(1, sizeof *batch + here->present * sizeof(item));
+        batch->left = here->present;
+        batch->syncs = !access;
     }
-    shared->leader = part->fiber;
-    while (shared->came < here->present)
-        mlt_fiber_park(me->worker->sched, &wait);
-    shared->leader = NULL;
-    lead_all(me, file);
+    item *mine = &batch->items[batch->count++];
+    mine->fiber = mlt_rank_fiber(me);
+    if (access)
+        mine->access = *access;
+    if ((uint32_t)file->comm->rank != here->first) {
+        if (batch->count == here->present && shared->leader)
+            mlt_fiber_wake(me->worker->sched, shared->leader);
+        while (!batch->over)
+            mlt_fiber_park(me->worker->sched, &wait);
+    } else {
+        shared->leader = mine->fiber;
+        while (batch->count < here->present)
+            mlt_fiber_park(me->worker->sched, &wait);
+        shared->leader = NULL;
+        shared->batch = NULL;
+        lead_all(me, file, batch);
+    }
+    if (access)
+        access->moved = mine->access.moved;
+    int error = batch->error;
+    if (--batch->left == 0)
+        free(batch);
+    return error;
 }
 
 int mlt_file_do_all(mlt_rank *me, const mlt_file_want *want, uint64_t *bytes)
 {
     mlt_file *file = want->file;
-    mlt_file_part part = {.next = NULL};
+    mlt_file_move move;
     mlt_file_view *view = mlt_file_view_hold(file->view);
     mlt_dtype_hold(want->type);
-    mlt_file_move_begin(me, &part.move, want);
-    bool ordered = view->in_order;
-    uint64_t wanted = part.move.access.bytes;
-    int error = 0;
-    if (!ordered) { // a read whose view has overlaps: by itself
-        mlt_file_do(me, file, &part.move);
-        error = part.move.access.error;
-        part.move.access.bytes = 0;
+    mlt_file_move_begin(me, &move, want);
+    if (view->in_order) {
+        move.access.error = bring(me, file, &move.access);
+        mlt_file_move_end(me, &move);
+    } else { // a read whose view has overlaps: by itself
+        mlt_file_access none = {.writes = want->writes, .view = view->shown, .type = want->type};
+        mlt_file_do(me, file, &move);
+        int error = bring(me, file, &none);
+        move.access.error = move.access.error ? move.access.error : error;
     }
-    bring(me, file, &part);
-    part.move.access.bytes = wanted;
-    part.move.access.error = error ? error : part.move.access.error;
-    mlt_file_move_end(me, &part.move);
-    *bytes = mlt_file_move_bytes(&part.move);
+    *bytes = mlt_file_move_bytes(&move);
     mlt_dtype_drop(want->type);
     mlt_file_view_drop(view);
-    return mlt_file_outcome(me, file, &part.move);
+    return mlt_file_outcome(me, file, &move);
 }
 
 int mlt_file_sync(mlt_rank *me, mlt_file *file)
 {
-    mlt_file_part part = {.syncs = true};
-    bring(me, file, &part);
-    int error = part.move.access.error;
+    int error = bring(me, file, NULL);
     if (!error)
         return MPI_SUCCESS;
     return mlt_file_raise(me, file, mlt_file_class(error), "cannot sync '%s': %s",

@@ -44,9 +44,8 @@ typedef struct mlt_file_shared {
     char *path;
     pthread_mutex_t alone; // accesses of atomic mode: locks of the system are the descriptor's
     mlt_comm *leaders; // the leaders of all workers; the leader's alone; NULL: it is the only one
-    struct mlt_file_part *parts, **end; // of a collective call, in the order of coming
-    uint32_t came;
-    mlt_fiber *leader; // that waits for the others; NULL: it does not
+    struct mlt_file_batch *batch; // of a collective call that has begun; NULL: none
+    mlt_fiber *leader;            // that waits for the others; NULL: it does not
 } mlt_file_shared;
 
 typedef struct mlt_file_view {

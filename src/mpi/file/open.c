@@ -35,7 +35,6 @@ static mlt_file_shared *shared_new(const char *path, int amode)
     if (!shared->path)
         mlt_no_room("the name of a file");
     pthread_mutex_init(&shared->alone, NULL);
-    shared->end = &shared->parts;
     return shared;
 }
 
