@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files: bytes a second of writes and reads of all ranks together, in several shapes.
 //
-// usage: files FOLDER MIB [KEY ...]
+// usage: files --folder FOLDER --mib MIB [--rows KEY,KEY ...]
 //
-// FOLDER: where the file goes. MIB: of all ranks together. Prints "KEY MB/s" of each row:
-// file.SHAPE.WAY.DIRECTION, where SHAPE is `flat` (a part of the file for each rank), `N` (blocks of N
+// FOLDER: where the file goes. MIB: of all ranks together. Prints each row, or those that are asked for:
+// SHAPE_WAY_DIRECTION, where SHAPE is `flat` (a part of the file for each rank), `NB` (blocks of N
 // bytes, dealt out in turn) or `cube` (a 3-D block of a 3-D array of doubles), WAY is `own` (MPI_File_write) or
-// `all` (MPI_File_write_all), DIRECTION is `write` or `read`. `file.pwrite` is one pwrite of the whole by one rank.
+// `all` (MPI_File_write_all), DIRECTION is `write` or `read`. `pwrite` is one pwrite of the whole by one rank.
+#define _GNU_SOURCE // pwrite
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -21,15 +22,16 @@ typedef struct shape {
     MPI_Offset disp;
 } shape;
 
-static int rank, ranks, wanted_count;
-static char **wanted;
+static int rank, ranks;
+static const char *wanted; // keys with commas; NULL: all
 
 static int is_wanted(const char *key)
 {
-    for (int i = 0; i < wanted_count; i++)
-        if (strcmp(wanted[i], key) == 0)
+    size_t length = strlen(key);
+    for (const char *at = wanted; at && (at = strstr(at, key)); at += length)
+        if ((at == wanted || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
             return 1;
-    return wanted_count == 0;
+    return !wanted;
 }
 
 static shape flat(long bytes)
@@ -97,17 +99,17 @@ static void measure(MPI_File fh, const char *name, shape s, void *buf, long byte
     char key[64];
     double time[TIMES];
     MPI_File_set_view(fh, s.disp, s.etype, s.filetype, "native", MPI_INFO_NULL);
+    spend(fh, 1, 1, buf, (int)bytes); // there is something to read
     for (int way = 0; way < 4; way++) {
         int writes = way < 2, all = way % 2;
-        snprintf(key, sizeof key, "file.%s.%s.%s", name, all ? "all" : "own",
-                 writes ? "write" : "read");
+        snprintf(key, sizeof key, "%s_%s_%s", name, all ? "all" : "own", writes ? "write" : "read");
         if (!is_wanted(key))
             continue;
         for (int t = 0; t < TIMES; t++)
             time[t] = spend(fh, writes, all, buf, (int)bytes);
         qsort(time, TIMES, sizeof *time, by_size);
         if (rank == 0)
-            printf("%s %.1f\n", key, (double)bytes * ranks / time[TIMES / 2] / 1e6);
+            printf("%s %.1f MB/s\n", key, (double)bytes * ranks / time[TIMES / 2] / 1e6);
     }
     if (s.filetype != MPI_BYTE)
         MPI_Type_free(&s.filetype);
@@ -128,7 +130,7 @@ static void one_pwrite(const char *path, long bytes)
         time[t] = MPI_Wtime() - start;
     }
     qsort(time, TIMES, sizeof *time, by_size);
-    printf("file.pwrite %.1f\n", (double)bytes / time[TIMES / 2] / 1e6);
+    printf("pwrite %.1f MB/s\n", (double)bytes / time[TIMES / 2] / 1e6);
     close(fd);
     free(buf);
 }
@@ -141,24 +143,32 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc < 3)
-        MPI_Abort(MPI_COMM_WORLD, 2);
-    long bytes = atol(argv[2]) * (1 << 20) / ranks / 65536 * 65536;
-    wanted = argv + 3;
-    wanted_count = argc - 3;
+    const char *folder = "/tmp";
+    long mib = 16;
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--folder") == 0)
+            folder = argv[i + 1];
+        else if (strcmp(argv[i], "--mib") == 0)
+            mib = atol(argv[i + 1]);
+        else if (strcmp(argv[i], "--rows") == 0)
+            wanted = argv[i + 1];
+        else
+            MPI_Abort(MPI_COMM_WORLD, 2);
+    }
+    long bytes = mib * (1 << 20) / ranks / 65536 * 65536;
     bytes = bytes < 65536 ? 65536 : bytes;
     char *buf = malloc((size_t)bytes);
     memset(buf, rank + 1, (size_t)bytes);
-    snprintf(path, sizeof path, "%s/millet-bench-files", argv[1]);
+    snprintf(path, sizeof path, "%s/millet-bench-files", folder);
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                   MPI_INFO_NULL, &fh);
     measure(fh, "flat", flat(bytes), buf, bytes);
     for (int i = 0; i < 5; i++) {
-        snprintf(name, sizeof name, "%d", blocks[i]);
+        snprintf(name, sizeof name, "%dB", blocks[i]);
         measure(fh, name, dealt(blocks[i]), buf, bytes);
     }
     measure(fh, "cube", cube(bytes), buf, bytes);
-    if (rank == 0 && is_wanted("file.pwrite"))
+    if (rank == 0 && is_wanted("pwrite"))
         one_pwrite(path, bytes * ranks);
     MPI_File_close(&fh);
     free(buf);

@@ -15,7 +15,7 @@ enum { MOST_THREADS = 8 }; // disks and page caches gain nothing from more
 static struct {
     pthread_mutex_t life, lock;
     pthread_cond_t news;
-    mlt_link jobs; // of mlt_file_job.link; next NULL: never used
+    mlt_link jobs; // of mlt_file_job.link; made with the first line
     uint32_t lines, threads, idle;
     bool ends;
     pthread_t thread[MOST_THREADS];
@@ -84,9 +84,8 @@ mlt_status mlt_file_line_init(mlt_file_line *line)
     if (line->ring < 0)
         return MLT_ERR_SYSTEM;
     pthread_mutex_lock(&pool.life);
-    if (!pool.jobs.next)
+    if (pool.lines++ == 0) // no thread, and no job
         mlt_list_init(&pool.jobs);
-    pool.lines++;
     pthread_mutex_unlock(&pool.life);
     return MLT_OK;
 }
