@@ -17,6 +17,7 @@
 #include "mpi/comm/group.h"
 #include "mpi/comm/session.h"
 #include "mpi/error/errhandler.h"
+#include "mpi/file/file.h"
 #include "mpi/handle.h"
 #include "mpi/info/info.h"
 #include "mpi/p2p/request.h"
@@ -193,7 +194,9 @@ static bool lives(mlt_rank *me, const made *m)
         return mlt_win_mine(me, (MPI_Win)m->handle);
     case MLT_STRICT_KEYVAL:
         return mlt_attr_key_lives((int)m->handle);
-    default: // there are no files yet
+    case MLT_STRICT_FILE:
+        return mlt_file_mine(me, (MPI_File)m->handle);
+    default:
         return false;
     }
 }

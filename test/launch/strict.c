@@ -28,11 +28,14 @@ static void leave_more(const char *what)
     MPI_Message message;
     MPI_Request request;
     MPI_Win win;
+    MPI_File file;
     int key, flag = 0, right = (world_rank() + 1) % world_size();
     if (strcmp(what, "errhandler") == 0)
         CHECK_OK(MPI_Comm_create_errhandler(handle_nothing, &handler));
     if (strcmp(what, "session") == 0)
         CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    if (strcmp(what, "file") == 0)
+        CHECK_OK(MPI_File_open(MPI_COMM_WORLD, "/dev/null", MPI_MODE_RDONLY, MPI_INFO_NULL, &file));
     if (strcmp(what, "win") == 0)
         CHECK_OK(MPI_Win_create(&key, 4, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
     if (strcmp(what, "partitions") == 0)
