@@ -72,7 +72,7 @@ string(REGEX REPLACE "(^|[/-])cc$" "\\1c++" MLT_WRAPPER_CXX "${MLT_WRAPPER_CXX}"
 configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/mpicc.in ${MLT_BIN}/mpicc @ONLY FILE_PERMISSIONS
                OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 install(PROGRAMS ${MLT_BIN}/mpicc DESTINATION bin)
-foreach(NAME mpicxx mpic++ mpiCC)
+foreach(NAME mpicxx mpic++ mpiCC mpifort mpif90 mpif77)
   mlt_alias(${NAME} mpicc)
 endforeach()
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-ALIASES = {"mpirun": ["mpiexec"], "mpicc": ["mpicxx", "mpic++", "mpiCC"]}
+ALIASES = {"mpirun": ["mpiexec"], "mpicc": ["mpicxx", "mpic++", "mpiCC", "mpifort", "mpif90", "mpif77"]}
 
 
 def command(page, bin):

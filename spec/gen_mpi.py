@@ -868,4 +868,5 @@ def main():
               surface_c([f for f in functions if f.chapter == number], by_name))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -411,6 +411,11 @@ def stage_images(stage, quick):
     script(stage, "test/images/run", "--build", BUILD, *(["-k", "globals"] if quick else []))
 
 
+def stage_fortran(stage, quick):
+    """programs in Fortran by mpi_f08, mpi and mpif.h, in every grain, on two hosts, with halves in C; mpifort"""
+    script(stage, "test/fortran/run", "--build", BUILD)
+
+
 def stage_hosts(stage, quick):
     """several hosts on this machine: jobs on them by way of TCP, by ssh, with faults at random moments, and nothing is left behind"""
     script(stage, "test/hosts/run", "--build", BUILD)
@@ -534,8 +539,8 @@ def stage_clang(stage, quick):
 
 # These mostly wait, for time-outs and for the end of what they have killed, or keep one processor busy. They run beside the others, one after the
 # other, and go first where both could run: then they wait for nothing but what they test.
-BESIDE = ("launch", "hosts", "csp", "goal", "flow", "images", "systems")
-NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "hosts", "systems")
+BESIDE = ("launch", "hosts", "csp", "goal", "flow", "images", "fortran", "systems")
+NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "hosts", "systems", "fortran")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
 

@@ -20,6 +20,7 @@
 #include "boot/job.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
+#include "mpi/fortran.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
 #include "mpi/type/dtype.h"
@@ -29,12 +30,15 @@
 // MPI_COMM_DUP_FN and its kin are 1, the null functions 0: neither is ever called.
 enum { DUP_FUNCTION = 1 };
 
+typedef enum language { IN_C, IN_FORTRAN, IN_OLD_FORTRAN } language;
+
 typedef struct key {
-    uint32_t number; // the keyval; a generation above the slot
-    uint32_t refs;   // 1 until the user frees it, and one for each attribute; 0: free
-    uint32_t next;   // free: the next free slot
-    uint8_t kind;    // mlt_attr_kind
-    bool open;       // the user has not freed it
+    uint32_t number;  // the keyval; a generation above the slot
+    uint32_t refs;    // 1 until the user frees it, and one for each attribute; 0: free
+    uint32_t next;    // free: the next free slot
+    uint8_t kind;     // mlt_attr_kind
+    uint8_t language; // of its functions: a language
+    bool open;        // the user has not freed it
     union {
         MPI_Comm_copy_attr_function *comm;
         MPI_Type_copy_attr_function *type;
@@ -56,6 +60,7 @@ typedef struct mlt_attr {
     void *value;
     uint32_t order; // grows along the list
     bool deleting;  // its delete function runs
+    bool fortran;   // Fortran has set it: the value is an integer, which C sees by its address
 } attr;
 
 // ---- keys. Slots lie in chunks of growing size, so that keys never move.
@@ -229,6 +234,7 @@ static key *new_key(mlt_rank *me, mlt_attr_kind kind, void *extra, int *keyval)
         k->refs = 1;
         k->kind = (uint8_t)kind;
         k->open = true;
+        k->language = IN_C;
         k->extra = extra;
         *keyval = (int)k->number;
     }
@@ -325,12 +331,12 @@ static attr *last_attr(const mlt_attrs *attrs)
 }
 
 // Takes over the reference on the key.
-static void append(mlt_attrs *attrs, key *k, void *value)
+static void append(mlt_attrs *attrs, key *k, void *value, bool fortran)
 {
     attr *last = last_attr(attrs), *a = malloc(sizeof *a);
     if (!a)
         mlt_no_room("an attribute");
-    *a = (attr){.key = k, .value = value, .order = last ? last->order + 1 : 0};
+    *a = (attr){.key = k, .value = value, .order = last ? last->order + 1 : 0, .fortran = fortran};
     *(last ? &last->next : &attrs->first) = a;
 }
 
@@ -346,12 +352,53 @@ static void remove_attr(mlt_attrs *attrs, attr *a)
 
 // ---- callbacks. me->fn is the user's call again when they return.
 
-static int call_delete(mlt_rank *me, void *object, const key *k, void *value)
+// Functions of Fortran get everything by its address. Old ones have attributes of an INTEGER.
+typedef void fortran_delete(MPI_Fint *object, MPI_Fint *keyval, void *value, void *extra_state,
+                            MPI_Fint *ierror);
+typedef void fortran_copy(MPI_Fint *object, MPI_Fint *keyval, void *extra_state, void *in,
+                          void *out, int *flag, MPI_Fint *ierror);
+
+static int fortran_delete_attr(void *object, const key *k, void *value)
+{
+    MPI_Fint handle = mlt_fortran_number(object), number = (MPI_Fint)k->number;
+    MPI_Fint code = MPI_SUCCESS, old_value = (MPI_Fint)(MPI_Aint)value;
+    MPI_Fint old_extra = (MPI_Fint)(MPI_Aint)k->extra;
+    MPI_Aint its_value = (MPI_Aint)value, extra = (MPI_Aint)k->extra;
+    bool old = k->language == IN_OLD_FORTRAN;
+    ((fortran_delete *)k->delete.value)(&handle, &number,
+                                        old ? (void *)&old_value : (void *)&its_value,
+                                        old ? (void *)&old_extra : (void *)&extra, &code);
+    return code;
+}
+
+static int fortran_copy_attr(void *object, const key *k, void *in, void **out, int *flag)
+{
+    MPI_Fint handle = mlt_fortran_number(object), number = (MPI_Fint)k->number;
+    MPI_Fint code = MPI_SUCCESS, old_in = (MPI_Fint)(MPI_Aint)in, old_out = 0;
+    MPI_Fint old_extra = (MPI_Fint)(MPI_Aint)k->extra;
+    MPI_Aint its_in = (MPI_Aint)in, its_out = 0, extra = (MPI_Aint)k->extra;
+    bool old = k->language == IN_OLD_FORTRAN;
+    ((fortran_copy *)k->copy.value)(&handle, &number, old ? (void *)&old_extra : (void *)&extra,
+                                    old ? (void *)&old_in : (void *)&its_in,
+                                    old ? (void *)&old_out : (void *)&its_out, flag, &code);
+    *out = (void *)(old ? (MPI_Aint)old_out : its_out);
+    return code;
+}
+
+static int call_delete(mlt_rank *me, void *object, const key *k, void *value, bool fortran)
 {
     int code = MPI_SUCCESS, number = (int)k->number;
+    void *cell = value; // a C function sees Fortran's integer by its address
     if (k->delete.value == 0)
         return MPI_SUCCESS;
     mlt_outside outside = mlt_thread_step_out(me);
+    if (k->language != IN_C) {
+        code = fortran_delete_attr(object, k, value);
+        mlt_thread_step_in(me, outside);
+        return code;
+    }
+    if (fortran)
+        value = &cell;
     switch ((mlt_attr_kind)k->kind) {
     case MLT_ATTR_COMM:
         code = k->delete.comm((MPI_Comm)object, number, value, k->extra);
@@ -367,14 +414,26 @@ static int call_delete(mlt_rank *me, void *object, const key *k, void *value)
     return code;
 }
 
-static int call_copy(mlt_rank *me, void *object, const key *k, void *in, void **out, int *flag)
+// The copy belongs to the language of the function that made it; `fortran` is changed.
+static int call_copy(mlt_rank *me, void *object, const key *k, void *in, void **out, int *flag,
+                     bool *fortran)
 {
     int code = MPI_SUCCESS, number = (int)k->number;
+    void *cell = in;
     *flag = k->copy.value == DUP_FUNCTION;
     *out = in;
     if (k->copy.value <= DUP_FUNCTION)
         return MPI_SUCCESS;
     mlt_outside outside = mlt_thread_step_out(me);
+    if (k->language != IN_C) {
+        code = fortran_copy_attr(object, k, in, out, flag);
+        *fortran = true;
+        mlt_thread_step_in(me, outside);
+        return code;
+    }
+    if (*fortran)
+        in = &cell;
+    *fortran = false;
     switch ((mlt_attr_kind)k->kind) {
     case MLT_ATTR_COMM:
         code = k->copy.comm((MPI_Comm)object, number, k->extra, in, out, flag);
@@ -401,7 +460,7 @@ static int delete_attr(mlt_rank *me, void *object, mlt_attrs *attrs, attr *a)
     k->refs++; // the function may free the key, and remove the attribute
     pthread_mutex_unlock(&keys.lock);
     a->deleting = true;
-    int code = call_delete(me, object, k, a->value);
+    int code = call_delete(me, object, k, a->value, a->fortran);
     a = find_attr(attrs, (int)k->number);
     if (a && a->deleting) {
         a->deleting = false;
@@ -466,9 +525,10 @@ int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs
         k->refs++; // becomes the copy's
         pthread_mutex_unlock(&keys.lock);
         void *value;
-        int flag, code = call_copy(me, from, k, a->value, &value, &flag);
+        bool fortran = a->fortran;
+        int flag, code = call_copy(me, from, k, a->value, &value, &flag, &fortran);
         if (code == MPI_SUCCESS && flag) {
-            append(new, k, value);
+            append(new, k, value, fortran);
             continue;
         }
         release_key(k);
@@ -497,6 +557,31 @@ int mlt_attrs_code(mlt_rank *me, MPI_Errhandler handler, int code)
 
 // ---- values
 
+// libmpi_fortran says here that the call of MPI_X_set_attr that follows comes from Fortran, and
+// learns whether Fortran has set what MPI_X_get_attr gave. No rank is switched in between.
+static _Thread_local bool sets_from_fortran, got_from_fortran;
+
+void mlt_fortran_attr(bool fortran)
+{
+    sets_from_fortran = fortran;
+}
+
+bool mlt_fortran_attr_was(void)
+{
+    bool was = got_from_fortran;
+    got_from_fortran = false;
+    return was;
+}
+
+void mlt_fortran_mark_keyval(int keyval, bool old)
+{
+    pthread_mutex_lock(&keys.lock);
+    key *k = find_key(keyval);
+    if (k)
+        k->language = old ? IN_OLD_FORTRAN : IN_FORTRAN;
+    pthread_mutex_unlock(&keys.lock);
+}
+
 // attrs may be NULL: none.
 static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
                      const mlt_attrs *attrs, int keyval, void *value, int *flag)
@@ -507,16 +592,19 @@ static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
     pthread_mutex_unlock(&keys.lock);
     if (!good)
         return bad_key(me, comm, kind, object, keyval);
-    const attr *a = attrs ? find_attr(attrs, keyval) : NULL;
+    attr *a = attrs ? find_attr(attrs, keyval) : NULL;
     *flag = a != NULL;
+    got_from_fortran = a && a->fortran;
     if (a)
-        *(void **)value = a->value;
+        *(void **)value = a->fortran ? (void *)&a->value : a->value;
     return MPI_SUCCESS;
 }
 
 static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
                      mlt_attrs *attrs, int keyval, void *value)
 {
+    bool fortran = sets_from_fortran;
+    sets_from_fortran = false;
     pthread_mutex_lock(&keys.lock);
     key *k = find_key(keyval);
     bool good = k && k->kind == kind && k->open;
@@ -528,7 +616,7 @@ static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
     attr *a = find_attr(attrs, keyval);
     if (a && !a->deleting) {
         a->deleting = true;
-        int code = call_delete(me, object, k, a->value);
+        int code = call_delete(me, object, k, a->value, a->fortran);
         a = find_attr(attrs, keyval);
         if (code != MPI_SUCCESS) {
             if (a)
@@ -538,10 +626,11 @@ static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
         }
     }
     if (!a) {
-        append(attrs, k, value);
+        append(attrs, k, value, fortran);
         return MPI_SUCCESS;
     }
     a->value = value;
+    a->fortran = fortran;
     a->deleting = false;
     release_key(k);
     return MPI_SUCCESS;

@@ -3,61 +3,102 @@
 //
 // A predefined handle is its own number. Any other is the address of an object, which gets a number
 // from FIRST on when it is first asked for, and keeps it: the table only grows, by as many entries
-// as there are different addresses. A number that was never given gives the null handle. The lock
-// guards all of it.
+// as there are different addresses. A number that was never given gives the null handle.
+//
+// Fortran's programs come here at every call, so both ways are quick: from a number without the
+// lock, and to a number by a small cache of the thread, whose entries never become wrong.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "mpi/error/error.h"
+#include "mpi/fortran.h"
 #include "mpi/handle.h"
 #include "mpi_bodies.h"
 
-enum { FIRST = MLT_HANDLE_PREDEFINED };
+enum {
+    FIRST = MLT_HANDLE_PREDEFINED,
+    FIRST_CHUNK = 256,
+    CHUNKS = 22,
+    MOST = INT32_MAX / 2,
+    CACHED = 64,
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void **handles; // number FIRST + i is handles[i]
-static uint32_t count, room;
-static mlt_table places; // indices in handles, by address
+static mlt_table places;       // indices, by address; under the lock
+static void **chunks[CHUNKS];  // chunk c has FIRST_CHUNK << c handles; they never move
+static _Atomic uint32_t count; // of handles that have a number; written under the lock
 
-// The index of a handle, which gets one if it has none yet.
+static _Thread_local struct {
+    void *handle;
+    int number;
+} cache[CACHED];
+
+// Where the handle of an index is.
+static void **place_of(uint32_t index)
+{
+    uint32_t c = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
+    return &chunks[c][index - FIRST_CHUNK * ((1u << c) - 1)];
+}
+
+// The index of a handle, which gets one if it has none yet. Under the lock.
 static uint32_t index_of(void *handle)
 {
     uint32_t hash = mlt_hash_word((uintptr_t)handle);
     for (mlt_table_look look = mlt_table_look_for(&places, hash); mlt_table_next(&look);)
-        if (handles[look.word] == handle)
+        if (*place_of((uint32_t)look.word) == handle)
             return (uint32_t)look.word;
-    if (count > INT32_MAX / 2)
-        mlt_no_room("more than %u handles as integers", count);
-    MLT_ARRAY_WANT(handles, count + 1, room);
-    handles[count] = handle;
-    mlt_table_add(&places, hash, count);
-    return count++;
+    uint32_t index = atomic_load_explicit(&count, memory_order_relaxed);
+    uint32_t c = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
+    if (index > MOST)
+        mlt_no_room("more than %u handles as integers", index);
+    if (!chunks[c] && !(chunks[c] = calloc((size_t)FIRST_CHUNK << c, sizeof(void *))))
+        mlt_no_room("%u handles as integers", FIRST_CHUNK << c);
+    *place_of(index) = handle;
+    mlt_table_add(&places, hash, index);
+    // Pairs with the look of fromint: who sees the count sees the handle and its chunk.
+    atomic_store_explicit(&count, index + 1, memory_order_release);
+    return index;
 }
 
 static int toint(void *handle)
 {
     if ((uintptr_t)handle < FIRST)
         return (int)(uintptr_t)handle;
+    uint32_t slot = (uint32_t)((uintptr_t)handle >> 6 ^ (uintptr_t)handle >> 12) % CACHED;
+    if (MLT_LIKELY(cache[slot].handle == handle))
+        return cache[slot].number;
     pthread_mutex_lock(&lock);
     int number = FIRST + (int)index_of(handle);
     pthread_mutex_unlock(&lock);
+    cache[slot].handle = handle;
+    cache[slot].number = number;
     return number;
 }
 
 static void *fromint(int number, void *null)
 {
+    uint32_t index = (uint32_t)number - FIRST;
     if (number >= 0 && number < FIRST)
         return (void *)(uintptr_t)number;
-    pthread_mutex_lock(&lock);
-    void *handle =
-        number >= 0 && (uint32_t)(number - FIRST) < count ? handles[number - FIRST] : null;
-    pthread_mutex_unlock(&lock);
-    return handle;
+    if (number < 0 || index >= atomic_load_explicit(&count, memory_order_acquire))
+        return null;
+    return *place_of(index);
+}
+
+void *mlt_fortran_handle(int number)
+{
+    return fromint(number, NULL);
+}
+
+int mlt_fortran_number(const void *handle)
+{
+    return toint((void *)(uintptr_t)handle);
 }
 
 // ---- to and from int

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -17,6 +18,8 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/log.h"
 
 _Thread_local uint32_t mlt_os_foreign __attribute__((tls_model("initial-exec")));
 
@@ -34,11 +37,26 @@ void *mlt_os_map(size_t bytes)
     return at == MAP_FAILED ? NULL : at;
 }
 
+static int wants_code_on_stacks(struct dl_phdr_info *object, size_t size, void *argument)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++)
+        if (object->dlpi_phdr[i].p_type == PT_GNU_STACK && object->dlpi_phdr[i].p_flags & PF_X)
+            return 1;
+    return 0;
+}
+
+// The address of an internal procedure of Fortran, or of a nested function of GNU C, is a few
+// instructions on the stack. The linker marks a program that has some, and the system gives it
+// stacks that may hold code; ours must, too.
 void *mlt_os_map_stacks(size_t bytes)
 {
     void *at = mlt_os_map(bytes);
-    if (at)
-        (void)madvise(at, bytes, MADV_NOHUGEPAGE); // refused where huge pages are not built in
+    if (!at)
+        return NULL;
+    (void)madvise(at, bytes, MADV_NOHUGEPAGE); // refused where huge pages are not built in
+    if (dl_iterate_phdr(wants_code_on_stacks, NULL) &&
+        mprotect(at, bytes, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+        mlt_log("stacks that may hold code are refused: internal procedures as arguments fail");
     return at;
 }
 

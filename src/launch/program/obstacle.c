@@ -34,7 +34,7 @@ static const struct {
 static const char *const harmless[] = {
     "libmpi_abi.so", "libc.so",      "libm.so",        "libmvec.so",     "libpthread.so",
     "libdl.so",      "librt.so",     "ld-linux",       "libgcc_s.so",    "libstdc++.so",
-    "libc++",        "libatomic.so", "libgfortran.so", "libquadmath.so",
+    "libc++",        "libatomic.so", "libgfortran.so", "libquadmath.so", "libmpi_fortran.so",
 };
 
 typedef struct found {

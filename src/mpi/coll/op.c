@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "mpi/error/error.h"
+#include "mpi/fortran.h"
 #include "mpi/handle.h"
 #include "mpi/self.h"
 #include "mpi/shelf.h"
@@ -24,10 +25,12 @@ struct mlt_user_op {
     _Atomic bool has_handle; // the user has not freed it
     uint32_t refs;           // the handle, calls under way; under the lock
     bool commutes;
-    bool large; // lengths are counts
+    bool large;   // lengths are counts
+    bool fortran; // the function gets an integer for the datatype
     union {
         MPI_User_function *few;
         MPI_User_function_c *many;
+        void (*fortran)(void *in, void *inout, void *len, MPI_Fint *datatype);
     } fn;
 };
 
@@ -94,6 +97,7 @@ static int new_op(mlt_rank *me, bool given, int commute, MPI_Op *handle, mlt_use
     mlt_user_op *op = mlt_shelf_take(&shelf);
     op->refs = 1;
     op->commutes = commute;
+    op->fortran = false;
     atomic_store_explicit(&op->has_handle, true, memory_order_relaxed);
     mlt_shelf_name(&op->head, OP_MAGIC);
     *handle = (MPI_Op)op;
@@ -121,6 +125,13 @@ int mlt_mpi_Op_create_c(mlt_rank *me, MPI_User_function_c *user_fn, int commute,
         made->fn.many = user_fn;
     }
     return code;
+}
+
+void mlt_fortran_mark_op(MPI_Op op)
+{
+    mlt_user_op *object = mlt_op_object(op);
+    if (object)
+        object->fortran = true;
 }
 
 int mlt_mpi_Op_free(mlt_rank *me, MPI_Op *op)
@@ -164,7 +175,11 @@ static void call_function(const mlt_user_op *op, const void *in, void *inout, ui
         n = count < most ? count : most;
         MPI_Datatype handle = mlt_dtype_handle(type);
         void *from = (void *)(uintptr_t)in;
-        if (op->large)
+        if (op->fortran)
+            op->fn.fortran(from, inout,
+                           op->large ? (void *)&(MPI_Count){(MPI_Count)n} : (void *)&(int){(int)n},
+                           &(MPI_Fint){mlt_mpi_Type_c2f(handle)});
+        else if (op->large)
             op->fn.many(from, inout, &(MPI_Count){(MPI_Count)n}, &handle);
         else
             op->fn.few(from, inout, &(int){(int)n}, &handle);

@@ -10,6 +10,7 @@
 #include "mpi/error/error.h"
 #include "mpi/error/user.h"
 #include "mpi/file/file.h"
+#include "mpi/fortran.h"
 #include "mpi/settings.h"
 #include "mpi/shelf.h"
 #include "mpi/thread.h"
@@ -24,6 +25,7 @@ static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *
     mlt_errhandler *e = mlt_shelf_take(&shelf);
     e->kind = kind;
     e->refs = 1;
+    e->fortran = false;
     atomic_store_explicit(&e->handles, 1, memory_order_relaxed);
     mlt_shelf_name(&e->head, MLT_ERRHANDLER_MAGIC);
     *handle = (MPI_Errhandler)e;
@@ -143,6 +145,11 @@ int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, i
         mlt_mpi_abort(me, small ? class : MPI_ERR_OTHER, mlt_mpi_sentence(me, code));
     }
     mlt_outside outside = mlt_thread_step_out(me);
+    if (e->fortran) {
+        e->fn.fortran(&(MPI_Fint){mlt_fortran_number(object)}, &told);
+        mlt_thread_step_in(me, outside);
+        return code;
+    }
     switch (e->kind) {
     case MLT_ERRHANDLER_COMM:
         e->fn.comm(&(MPI_Comm){object}, &told);
@@ -159,6 +166,13 @@ int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, i
     }
     mlt_thread_step_in(me, outside);
     return code;
+}
+
+void mlt_fortran_mark_errhandler(MPI_Errhandler errhandler)
+{
+    mlt_errhandler *e = mlt_errhandler_of(errhandler);
+    if (e)
+        e->fortran = true;
 }
 
 int mlt_mpi_Errhandler_free(mlt_rank *me, MPI_Errhandler *errhandler)

@@ -30,11 +30,13 @@ typedef struct mlt_errhandler {
     mlt_errhandler_kind kind;
     _Atomic uint32_t handles; // of the user's
     uint32_t refs;            // handles and objects; under the lock of errhandler.c
+    bool fortran;             // the function gets an integer for the object
     union {
         MPI_Comm_errhandler_function *comm;
         MPI_Session_errhandler_function *session;
         MPI_Win_errhandler_function *win;
         MPI_File_errhandler_function *file;
+        void (*fortran)(MPI_Fint *object, MPI_Fint *code);
     } fn;
 } mlt_errhandler;
 

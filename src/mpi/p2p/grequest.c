@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/p2p/grequest.h"
 
+#include <stdint.h>
+
 #include "mpi/error/error.h"
+#include "mpi/fortran.h"
 #include "mpi/p2p/status.h"
 #include "mpi/self.h"
 #include "mpi/shelf.h"
@@ -14,19 +17,52 @@ typedef struct grequest {
     MPI_Grequest_free_function *free;
     MPI_Grequest_cancel_function *cancel;
     void *state;
+    bool fortran; // the functions get everything by its address
 } grequest;
+
+typedef void fortran_query(void **state, MPI_Status *status, MPI_Fint *ierror);
+typedef void fortran_free(void **state, MPI_Fint *ierror);
+typedef void fortran_cancel(void **state, int *complete, MPI_Fint *ierror);
+
+// Called in the language of the program.
+static int call_query(grequest *g, MPI_Status *status)
+{
+    MPI_Fint code = MPI_SUCCESS;
+    if (!g->fortran)
+        return g->query(g->state, status);
+    ((fortran_query *)(uintptr_t)g->query)(&g->state, status, &code);
+    return code;
+}
+
+static int call_free(grequest *g)
+{
+    MPI_Fint code = MPI_SUCCESS;
+    if (!g->fortran)
+        return g->free(g->state);
+    ((fortran_free *)(uintptr_t)g->free)(&g->state, &code);
+    return code;
+}
+
+static int call_cancel(grequest *g, int complete)
+{
+    MPI_Fint code = MPI_SUCCESS;
+    if (!g->fortran)
+        return g->cancel(g->state, complete);
+    ((fortran_cancel *)(uintptr_t)g->cancel)(&g->state, &complete, &code);
+    return code;
+}
 
 static mlt_shelf shelf = MLT_SHELF_INIT(grequest);
 
 int mlt_grequest_query(mlt_rank *me, mlt_req *req, MPI_Status *status)
 {
-    const grequest *g = req->extra;
+    grequest *g = req->extra;
     MPI_Status ignored = {.MPI_ERROR = MPI_SUCCESS};
     if (status == MPI_STATUS_IGNORE)
         status = &ignored;
     mlt_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0, false); // unless the function says more
     mlt_outside outside = mlt_thread_step_out(me);
-    int code = g->query(g->state, status);
+    int code = call_query(g, status);
     mlt_thread_step_in(me, outside);
     return code;
 }
@@ -35,7 +71,7 @@ int mlt_grequest_free(mlt_rank *me, mlt_req *req)
 {
     grequest *g = req->extra;
     mlt_outside outside = mlt_thread_step_out(me);
-    int code = g->free(g->state);
+    int code = call_free(g);
     mlt_thread_step_in(me, outside);
     req->extra = NULL;
     mlt_shelf_give(&shelf, g);
@@ -50,10 +86,10 @@ int mlt_grequest_finish(mlt_rank *me, mlt_req *req, MPI_Status *status)
 
 int mlt_grequest_cancel(mlt_rank *me, mlt_req *req)
 {
-    const grequest *g = req->extra;
+    grequest *g = req->extra;
     int complete = req->done; // another thread may complete it meanwhile
     mlt_outside outside = mlt_thread_step_out(me);
-    int code = g->cancel(g->state, complete);
+    int code = call_cancel(g, complete);
     mlt_thread_step_in(me, outside);
     return code;
 }
@@ -70,13 +106,20 @@ int mlt_mpi_Grequest_start(mlt_rank *me, MPI_Grequest_query_function *query_fn,
                                        : "cancel_fn",
                             "a function");
     grequest *g = mlt_shelf_take(&shelf);
-    *g = (grequest){query_fn, free_fn, cancel_fn, extra_state};
+    *g = (grequest){query_fn, free_fn, cancel_fn, extra_state, false};
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill_other(req, me, &mlt_mpi_of(me)->self);
     req->flags = MLT_REQF_GENERALIZED;
     req->extra = g;
     *request = mlt_req_handle(req);
     return MPI_SUCCESS;
+}
+
+void mlt_fortran_mark_grequest(MPI_Request request)
+{
+    mlt_req *req = mlt_req_of(request);
+    if (req && req->flags & MLT_REQF_GENERALIZED)
+        ((grequest *)req->extra)->fortran = true;
 }
 
 // Any rank of the worker may complete it, as any thread of a process may elsewhere; the one that

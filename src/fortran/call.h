@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the functions behind Fortran's interfaces share: arguments of Fortran become those of C.
+//
+// Each file of calls, generated or written by hand, is compiled twice. F(send_) is the symbol that a
+// Fortran compiler gives MPI_Send, and C(Send) the C function that it calls: the second time both
+// are PMPI's. So a tool that replaces MPI_Send sees Fortran's calls as well.
+//
+// Every argument is an address; ierror is NULL where mpi_f08's optional argument is absent. Lengths
+// of strings follow behind all arguments, by value. An INTEGER is an int, a LOGICAL an int that is 0
+// or 1, and a status has the same eight words in both languages.
+#ifndef MLT_FORTRAN_CALL_H
+#define MLT_FORTRAN_CALL_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fortran/names.h"
+#include "fortran/section.h"
+#include "mpi/fortran.h"
+
+#ifdef MLT_F_PROFILING
+#define F(name) p##mpi_##name
+#define C(name) PMPI_##name
+#else
+#define F(name) mpi_##name
+#define C(name) MPI_##name
+#endif
+
+#define MLT_F_STRING(x) #x
+#define MLT_F_QUOTED(x) MLT_F_STRING(x)
+// Another symbol for a function of the same file.
+#define MLT_F_ALIAS(name, of)                                                                      \
+    extern __attribute__((alias(MLT_F_QUOTED(F(of))))) __typeof__(F(of)) F(name)
+
+enum {
+    MLT_F_FEW = 16,   // handles that an array on the stack takes
+    MLT_F_TEXT = 128, // and bytes of a string
+    MLT_F_PREDEFINED = 4096,
+};
+
+static inline void mlt_f_error(MPI_Fint *ierror, int code)
+{
+    if (ierror)
+        *ierror = code;
+}
+
+// ---- handles. A predefined one is its own number.
+
+static inline void *mlt_f_handle(MPI_Fint number)
+{
+    return (uint32_t)number < MLT_F_PREDEFINED ? (void *)(uintptr_t)number
+                                               : mlt_fortran_handle(number);
+}
+
+static inline MPI_Fint mlt_f_number(const void *handle)
+{
+    return (uintptr_t)handle < MLT_F_PREDEFINED ? (MPI_Fint)(uintptr_t)handle
+                                                : mlt_fortran_number(handle);
+}
+
+#define MLT_F_KIND(type, name)                                                                     \
+    static inline type mlt_f_##name(MPI_Fint number)                                               \
+    {                                                                                              \
+        return (type)mlt_f_handle(number);                                                         \
+    }
+MLT_F_KIND(MPI_Comm, comm)
+MLT_F_KIND(MPI_Datatype, datatype)
+MLT_F_KIND(MPI_Errhandler, errhandler)
+MLT_F_KIND(MPI_File, file)
+MLT_F_KIND(MPI_Group, group)
+MLT_F_KIND(MPI_Info, info)
+MLT_F_KIND(MPI_Message, message)
+MLT_F_KIND(MPI_Op, op)
+MLT_F_KIND(MPI_Request, request)
+MLT_F_KIND(MPI_Session, session)
+MLT_F_KIND(MPI_Win, win)
+#undef MLT_F_KIND
+
+// The handles of n numbers (NULL: nulls): in `few`, if there is room, or allocated.
+// mlt_f_handles_end frees them. n < 1: none.
+void **mlt_f_handles(void **few, const MPI_Fint *numbers, int64_t n);
+void mlt_f_handles_end(void **few, void **handles);
+// The numbers of n handles; one that C's function has not written stays.
+void mlt_f_numbers(MPI_Fint *numbers, void *const *handles, int64_t n);
+
+// How many datatypes MPI_Alltoallw and its kin take: one for each rank, or each neighbour.
+typedef enum mlt_f_peers_kind { MLT_F_RANKS, MLT_F_NEIGHBORS } mlt_f_peers_kind;
+typedef enum mlt_f_peers_side { MLT_F_OUT, MLT_F_IN } mlt_f_peers_side;
+int mlt_f_peers(MPI_Comm comm, mlt_f_peers_kind kind, mlt_f_peers_side side);
+
+// ---- arguments that stand for something else by their address
+
+static inline void *mlt_f_address(const void *address)
+{
+    if (__builtin_expect(address == &mlt_f_in_place_, 0))
+        return MPI_IN_PLACE;
+    if (__builtin_expect(address == &mlt_f_bottom_, 0))
+        return MPI_BOTTOM;
+    if (__builtin_expect(address == &mlt_f_buffer_automatic_, 0))
+        return MPI_BUFFER_AUTOMATIC;
+    return (void *)(uintptr_t)address;
+}
+
+static inline MPI_Status *mlt_f_status(MPI_Fint *status)
+{
+    return status == mlt_f_status_ignore_ ? MPI_STATUS_IGNORE : (MPI_Status *)status;
+}
+
+static inline MPI_Status *mlt_f_statuses(MPI_Fint *statuses)
+{
+    return statuses == mlt_f_statuses_ignore_ ? MPI_STATUSES_IGNORE : (MPI_Status *)statuses;
+}
+
+static inline int *mlt_f_weights(const int *weights)
+{
+    return weights == &mlt_f_unweighted_      ? MPI_UNWEIGHTED
+           : weights == &mlt_f_weights_empty_ ? MPI_WEIGHTS_EMPTY
+                                              : (int *)(uintptr_t)weights;
+}
+
+static inline int *mlt_f_errcodes(int *codes)
+{
+    return codes == &mlt_f_errcodes_ignore_ ? MPI_ERRCODES_IGNORE : codes;
+}
+
+// An index, which Fortran counts from 1.
+static inline void mlt_f_count_from_one(int *index)
+{
+    if (*index != MPI_UNDEFINED)
+        ++*index;
+}
+
+// ---- strings
+
+// A copy that ends as C's do, without the blanks at the end (trimmed: nor those at the beginning);
+// in `few`, if there is room. mlt_f_text_end frees it.
+char *mlt_f_text(char *few, const char *text, size_t length);
+char *mlt_f_text_trimmed(char *few, const char *text, size_t length);
+void mlt_f_text_end(char *few, char *text);
+
+// C's string to Fortran: cut or padded with blanks.
+void mlt_f_text_out(char *to, size_t length, const char *text);
+
+// ---- sections of arrays
+
+// Whether a buffer is the section that MPI_IN_PLACE stands for; for either kind of argument.
+#define mlt_f_in_place(buffer)                                                                     \
+    _Generic((buffer), const mlt_f_section *                                                       \
+             : ((const mlt_f_section *)(buffer))->base, default                                    \
+             : (const void *)(buffer)) == (const void *)&mlt_f_in_place_
+
+static inline mlt_f_part mlt_f_whole(const mlt_f_section *s, MPI_Count count, MPI_Datatype type)
+{
+    return (mlt_f_part){.address = mlt_f_address(s->base), .count = count, .type = type};
+}
+
+#endif

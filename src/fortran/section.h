@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffers of mpi_f08: the C descriptor of an array or section (Fortran 2018, 18.5), and how one with
+// gaps is handed to a C function.
+//
+// gfortran and flang lay out the fields that are used here alike; what lies between them differs, and
+// is not touched. That lets one library serve both.
+#ifndef MLT_FORTRAN_SECTION_H
+#define MLT_FORTRAN_SECTION_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MLT_F_RANKS_MOST = 15 };
+
+typedef struct mlt_f_section {
+    void *base;
+    size_t element; // bytes
+    int version;
+    int8_t rank;
+    int8_t compilers_own[3];
+    struct {
+        ptrdiff_t lower, extent; // extent -1: the last one of an array of assumed size
+        ptrdiff_t stride;        // bytes
+    } dim[MLT_F_RANKS_MOST];
+} mlt_f_section;
+
+// A section with gaps becomes
+typedef enum mlt_f_mode {
+    MLT_F_SINGLE, // one element of a derived datatype with the gaps in it
+    MLT_F_BLOCKS, // the same for each of several blocks of `count`, which must lie evenly
+    MLT_F_VECTOR, // a datatype as long as the stride: counts and displacements stay what they are
+    MLT_F_COPY,   // a copy without gaps, whatever the arguments
+} mlt_f_mode;
+
+// What is done if that is impossible: a blocking call works on a copy, any other is refused.
+typedef enum mlt_f_way { MLT_F_COPIED, MLT_F_NEVER } mlt_f_way;
+
+// A buffer as C's function gets it.
+typedef struct mlt_f_part {
+    void *address;
+    MPI_Count count;
+    MPI_Datatype type;
+    MPI_Datatype made; // to be freed; 0: none
+    void *copy;        // to be copied back and freed; NULL: none
+    bool out;
+} mlt_f_part;
+
+// True if the section has gaps. One without any elements has none.
+static inline bool mlt_f_has_gaps(const mlt_f_section *s)
+{
+    ptrdiff_t next = (ptrdiff_t)s->element;
+    bool gaps = false;
+    for (int i = 0; i < s->rank; i++) {
+        if (s->dim[i].extent == 0)
+            return false;
+        gaps |= s->dim[i].stride != next && s->dim[i].extent != 1;
+        next = s->dim[i].stride * s->dim[i].extent;
+    }
+    return gaps;
+}
+
+#define MLT_F_GAPS(s) (__builtin_expect((s)->rank > 0 && mlt_f_has_gaps(s), 0))
+
+// Changes a part for a section with gaps. `code` is that of the parts before it: with an error
+// nothing is done. Returns an error class; mlt_f_refuse says what it means.
+int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_way way, bool out,
+                int code);
+
+void mlt_f_leave_gaps(mlt_f_part *part, const mlt_f_section *s);
+
+// After the call.
+static inline void mlt_f_leave(mlt_f_part *part, const mlt_f_section *s)
+{
+    if (__builtin_expect(part->made || part->copy, 0))
+        mlt_f_leave_gaps(part, s);
+}
+
+// Raises the error of mlt_f_enter in the name of a function.
+int mlt_f_refuse(MPI_Comm comm, const char *function, int code);
+
+#endif
