@@ -37,7 +37,8 @@ def jobs_for(root, build, cc, cxx):
     own = [p.relative_to(root / "src").as_posix() for p in sorted((root / "src").rglob("*.h"))]
     own = [p for p in own if not p.startswith("arch/") or p.count("/") == 1 or p.startswith(f"arch/{arch}/")]
     own += [p.relative_to(build / "gen").as_posix() for p in sorted((build / "gen").rglob("*.h"))]
-    installed = sorted({p.relative_to(f).as_posix() for f in (build / "include", root / "include") for p in f.rglob("*.h")})
+    installed = sorted({p.relative_to(f).as_posix() for f in (build / "include", root / "include") for p in f.rglob("*.h")}
+                       - {"mpif.h"})  # Fortran's
     for header in own:
         yield header, (cc, "c", OWN, folders, header)
     for header in installed:
