@@ -373,7 +373,8 @@ class Body:
         f, before, call, after = self.f, list(self.before), list(self.call), list(self.after)
         params = self.text_strings(params, before)
         names = [a.name for a in f.args]
-        parts = []
+        quick = [f"mlt_f_address({n}->base)" if n in self.vars else c for n, c in zip(names, call)]
+        parts, ends = [], []
         for name, mode in self.vars.items():
             buffer = next(a for a in f.args if a.name == name)
             count_name, type_name = BUFFERS.get(name, (None, None))
@@ -392,14 +393,13 @@ class Body:
                     cast = "" if base == "MPI_Count" else f"({base})"
                     call[names.index(count_name)] = f"{cast}{name}_s.count"
                 parts.append(f"mlt_f_part {name}_s = mlt_f_whole({name}, {n}, {t});")
-            parts.append(f"if (MLT_F_GAPS({name}))\n        code = mlt_f_enter(&{name}_s, {name}, MLT_F_{mode}, MLT_F_{way}, {out}, "
-                         "code);")
-            after.insert(0, f"mlt_f_leave(&{name}_s, {name});")
-        comm = self.where()
-        lines = before + ["int code = MPI_SUCCESS;"] + parts
-        lines += ["if (code == MPI_SUCCESS)", f"    code = C({f.name})({', '.join(call)});",
-                  "else", f"    code = mlt_f_refuse({comm}, \"MPI_{f.name.removesuffix('_c')}\", code);"] + after + \
-            ["mlt_f_error(ierror, code);"]
+            parts.append(f"code = mlt_f_enter(&{name}_s, {name}, MLT_F_{mode}, MLT_F_{way}, {out}, code);")
+            ends.insert(0, f"mlt_f_leave(&{name}_s, {name});")
+        gaps = " || ".join(f"MLT_F_GAPS({name})" for name in self.vars)
+        slow = parts + ["if (code == MPI_SUCCESS)", f"    code = C({f.name})({', '.join(call)});", "else",
+                        f"    code = mlt_f_refuse({self.where()}, \"MPI_{f.name.removesuffix('_c')}\", code);"] + ends
+        lines = before + ["int code = MPI_SUCCESS;", f"if (!({gaps})) {{", f"    code = C({f.name})({', '.join(quick)});",
+                          "} else {"] + ["    " + line for line in slow] + ["}"] + after + ["mlt_f_error(ierror, code);"]
         return f"void F({symbol})({', '.join(params)});\nvoid F({symbol})({', '.join(params)})\n{{\n    " + \
             "\n    ".join(lines) + "\n}\n"
 

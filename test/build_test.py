@@ -233,6 +233,7 @@ def cmake_project(tree, work, options):
     expect(f"mpiexec is {tree.root}/bin/mpi" in said, f"CMake found another mpiexec:\n{said}")
     run(["cmake", "--build", work / "out"], tree)
     programs = ["program_c", "tell_main"] + ["program_cxx"] * (work / "out/program_cxx").exists()
+    programs += ["program_fortran"] * (work / "out/program_fortran").exists()
     for program in programs:
         try_program(tree, work / "out" / program)
 
@@ -405,13 +406,13 @@ def case_meson(tree, work):
     need("meson")
     need("ninja")
     shutil.copytree(SOURCES / "meson", work / "source")
-    for name in ("program.c", "program.cc"):
+    for name in ("program.c", "program.cc", "program.f90"):
         shutil.copy(SOURCES / name, work / "source")
     if "-fsanitize" in run([tree.mpicc, "-showme:compile"], tree):
         raise Skip("Meson does not pass a sanitizer on when it links")
     run(["meson", "setup", work / "out", work / "source"], tree)
     run(["ninja", "-C", work / "out"], tree)
-    for program in ("program_c", "program_cxx"):
+    for program in ("program_c", "program_cxx", "program_fortran"):
         if (work / "out" / program).exists():
             try_program(tree, work / "out" / program)
 
@@ -463,7 +464,8 @@ def case_csp(tree, work):
 
 
 def case_files(tree, work):
-    for path in ("bin/mpirun", "bin/mpiexec", "bin/millet", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiCC",
+    for path in ("bin/mpirun", "bin/mpiexec", "bin/millet", "bin/mpicc", "bin/mpicxx", "bin/mpic++", "bin/mpiCC", "bin/mpifort", "bin/mpif90", "bin/mpif77",
+                 "lib/libmpi_fortran.so", "lib/libmpi_fortran.so.1", "include/mpif.h", "share/millet/fortran/mpi_f08.f90", "libexec/millet/fortran_modules",
                  "lib/libmpi_abi.so", "lib/libmpi_abi.so.1", "include/mpi.h", "include/fgmpi.h",
                  "include/millet/goal.h", "include/millet/coll.h", "include/millet/csp.h", "include/millet/flow.h",
                  "libexec/millet/goalrun", "libexec/millet/goalmeasure", "libexec/millet/colltune", "lib/millet/millet_lua.so", "lib/pkgconfig/mpi-c.pc",
@@ -495,7 +497,8 @@ def case_manual(tree, work):
     folder = tree.root / "share/man/man1"
     helps = {"-".join(["millet", *words]): text for words, text in commands_of(tree)}
     helps |= {"mpirun": run(["mpirun", "--help"], tree), "mpicc": run(["mpicc", "-help"], tree)}
-    aliases = {"mpiexec": "mpirun", "mpicxx": "mpicc", "mpic++": "mpicc", "mpiCC": "mpicc"}
+    aliases = {"mpiexec": "mpirun", "mpicxx": "mpicc", "mpic++": "mpicc", "mpiCC": "mpicc",
+               "mpifort": "mpicc", "mpif90": "mpicc", "mpif77": "mpicc"}
     pages = {path.name[:-2]: plain(path.read_text()) for path in folder.glob("*.1")}
     expect(len(helps) > 20 and set(pages) == {*helps, *aliases}, f"pages {sorted(pages)} of {sorted(helps)}")
     for alias, name in aliases.items():

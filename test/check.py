@@ -414,6 +414,7 @@ def stage_images(stage, quick):
 def stage_fortran(stage, quick):
     """programs in Fortran by mpi_f08, mpi and mpif.h, in every grain, on two hosts, with halves in C; mpifort"""
     script(stage, "test/fortran/run", "--build", BUILD)
+    script(stage, "test/fortran/run", "--build", BUILD, "--hosts")
 
 
 def stage_hosts(stage, quick):

@@ -159,7 +159,7 @@ static void copy_level(const shape *sh, int level, char *section, char **copy, b
 int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_way way, bool out,
                 int code)
 {
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS || !MLT_F_GAPS(s))
         return code;
     shape sh = shape_of(s);
     bool any = mode == MLT_F_COPY || mode == MLT_F_VECTOR || part->count > 0;
@@ -185,7 +185,7 @@ int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f
     return MPI_SUCCESS;
 }
 
-void mlt_f_leave_gaps(mlt_f_part *part, const mlt_f_section *s)
+void mlt_f_leave(mlt_f_part *part, const mlt_f_section *s)
 {
     if (part->made)
         PMPI_Type_free(&part->made);

@@ -63,19 +63,13 @@ static inline bool mlt_f_has_gaps(const mlt_f_section *s)
 
 #define MLT_F_GAPS(s) (__builtin_expect((s)->rank > 0 && mlt_f_has_gaps(s), 0))
 
-// Changes a part for a section with gaps. `code` is that of the parts before it: with an error
+// Changes a part for its section, if that has gaps. `code` is that of the parts before it: with an error
 // nothing is done. Returns an error class; mlt_f_refuse says what it means.
 int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_way way, bool out,
                 int code);
 
-void mlt_f_leave_gaps(mlt_f_part *part, const mlt_f_section *s);
-
 // After the call.
-static inline void mlt_f_leave(mlt_f_part *part, const mlt_f_section *s)
-{
-    if (__builtin_expect(part->made || part->copy, 0))
-        mlt_f_leave_gaps(part, s);
-}
+void mlt_f_leave(mlt_f_part *part, const mlt_f_section *s);
 
 // Raises the error of mlt_f_enter in the name of a function.
 int mlt_f_refuse(MPI_Comm comm, const char *function, int code);

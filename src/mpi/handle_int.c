@@ -26,7 +26,7 @@ enum {
     FIRST_CHUNK = 256,
     CHUNKS = 22,
     MOST = INT32_MAX / 2,
-    CACHED = 64,
+    CACHED = 256,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,7 +70,8 @@ static int toint(void *handle)
 {
     if ((uintptr_t)handle < FIRST)
         return (int)(uintptr_t)handle;
-    uint32_t slot = (uint32_t)((uintptr_t)handle >> 6 ^ (uintptr_t)handle >> 12) % CACHED;
+    uint64_t mixed = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t slot = (uint32_t)(mixed >> 32) % CACHED;
     if (MLT_LIKELY(cache[slot].handle == handle))
         return cache[slot].number;
     pthread_mutex_lock(&lock);

@@ -19,6 +19,7 @@ program chapters
   call texts()
   call errors()
   call windows()
+  call files()
   call others()
   call MPI_Finalize()
   if (wrong > 0) error stop 1
@@ -359,6 +360,42 @@ contains
     call c_f_pointer(base, memory, [2])
     memory = 1
     call MPI_Free_mem(memory)
+  end subroutine
+
+  subroutine files()
+    type(MPI_File) :: file
+    type(MPI_Status) :: s
+    type(MPI_Request) :: q
+    type(MPI_Datatype) :: etype, filetype
+    integer :: matrix(4, 4), back(8), n, i, code, class
+    integer(MPI_OFFSET_KIND) :: place, size
+    character(len=40) :: rep, name
+    call get_command_argument(1, name)
+    call MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE + MPI_MODE_RDWR + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, file)
+    matrix = reshape([(100 * rank + i, i=1, 16)], [4, 4])
+    place = 16 * rank
+    call MPI_File_write_at_all(file, place, matrix(2, :), 4, MPI_INTEGER, s)
+    call MPI_Get_count(s, MPI_INTEGER, n)
+    call check(n == 4, 'a row is written')
+    call MPI_File_sync(file)
+    call MPI_Barrier(MPI_COMM_WORLD)
+    call MPI_File_sync(file)
+    back = -1
+    place = 16 * modulo(rank + 1, ranks)
+    call MPI_File_iread_at(file, place, back(1:8:2), 4_MPI_COUNT_KIND, MPI_INTEGER, q)
+    call MPI_Wait(q, s)
+    call check(all(back(1:8:2) == [2, 6, 10, 14] + 100 * modulo(rank + 1, ranks)) .and. all(back(2:8:2) == -1), &
+               'another rank has its row in a section')
+    call MPI_File_get_size(file, size)
+    call check(size == 16 * ranks, 'the size of a file')
+    call MPI_File_get_view(file, place, etype, filetype, rep)
+    call check(place == 0 .and. etype == MPI_BYTE .and. rep == 'native', 'its view')
+    call MPI_Barrier(MPI_COMM_WORLD)
+    call MPI_File_close(file)
+    call check(file == MPI_FILE_NULL, 'closed')
+    call MPI_File_open(MPI_COMM_SELF, '/no/such/folder/file', MPI_MODE_RDONLY, MPI_INFO_NULL, file, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_NO_SUCH_FILE, 'a file that is not there')
   end subroutine
 
   subroutine query(extra_state, status, ierror)
