@@ -6,7 +6,7 @@
 // as there are different addresses. A number that was never given gives the null handle.
 //
 // Fortran's programs come here at every call, so both ways are quick: from a number without the
-// lock, and to a number by a small cache of the thread, whose entries never become wrong.
+// lock, and to a number by a small cache, whose entries never become wrong.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@ enum {
     FIRST_CHUNK = 256,
     CHUNKS = 22,
     MOST = INT32_MAX / 2,
-    CACHED = 256,
+    CACHED = 1024,
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,10 +34,7 @@ static mlt_table places;       // indices, by address; under the lock
 static void **chunks[CHUNKS];  // chunk c has FIRST_CHUNK << c handles; they never move
 static _Atomic uint32_t count; // of handles that have a number; written under the lock
 
-static _Thread_local struct {
-    void *handle;
-    int number;
-} cache[CACHED];
+static _Atomic uint32_t cache[CACHED]; // by a hash of the handle: its index + 1; 0: none yet
 
 // Where the handle of an index is.
 static void **place_of(uint32_t index)
@@ -71,15 +68,16 @@ static int toint(void *handle)
     if ((uintptr_t)handle < FIRST)
         return (int)(uintptr_t)handle;
     uint64_t mixed = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15);
-    uint32_t slot = (uint32_t)(mixed >> 32) % CACHED;
-    if (MLT_LIKELY(cache[slot].handle == handle))
-        return cache[slot].number;
+    _Atomic uint32_t *slot = &cache[(uint32_t)(mixed >> 32) % CACHED];
+    // Pairs with the store below: who sees the index sees what lies there, which never changes.
+    uint32_t index = atomic_load_explicit(slot, memory_order_acquire);
+    if (MLT_LIKELY(index && *place_of(index - 1) == handle))
+        return FIRST + (int)(index - 1);
     pthread_mutex_lock(&lock);
-    int number = FIRST + (int)index_of(handle);
+    index = index_of(handle);
     pthread_mutex_unlock(&lock);
-    cache[slot].handle = handle;
-    cache[slot].number = number;
-    return number;
+    atomic_store_explicit(slot, index + 1, memory_order_release);
+    return FIRST + (int)index;
 }
 
 static void *fromint(int number, void *null)
