@@ -352,6 +352,9 @@ class Body:
             return self.text_sections(symbol, params)
         if self.sections:  # with a string: its length is in its descriptor
             params = self.text_strings(params, before)
+        if any(a.kind in ("array", "handles") for a in f.args):  # whose elements messages may name
+            before.append("_Atomic bool *arrays = mlt_fortran_arrays();\n    mlt_f_arrays(arrays, true);")
+            after.insert(0, "mlt_f_arrays(arrays, false);")
         lines = before + [f"int code = C({f.name})({', '.join(call)});"] + after + ["mlt_f_error(ierror, code);"]
         return f"void F({symbol})({', '.join(params)});\nvoid F({symbol})({', '.join(params)})\n{{\n    " + \
             "\n    ".join(lines) + "\n}\n"
@@ -398,6 +401,9 @@ class Body:
         gaps = " || ".join(f"MLT_F_GAPS({name})" for name in self.vars)
         slow = parts + ["if (code == MPI_SUCCESS)", f"    code = C({f.name})({', '.join(call)});", "else",
                         f"    code = mlt_f_refuse({self.where()}, \"MPI_{f.name.removesuffix('_c')}\", code);"] + ends
+        if any(a.kind in ("array", "handles") for a in f.args):
+            before.append("_Atomic bool *arrays = mlt_fortran_arrays();\n    mlt_f_arrays(arrays, true);")
+            after.insert(0, "mlt_f_arrays(arrays, false);")
         lines = before + ["int code = MPI_SUCCESS;", f"if (!({gaps})) {{", f"    code = C({f.name})({', '.join(quick)});",
                           "} else {"] + ["    " + line for line in slow] + ["}"] + after + ["mlt_f_error(ierror, code);"]
         return f"void F({symbol})({', '.join(params)});\nvoid F({symbol})({', '.join(params)})\n{{\n    " + \

@@ -12,6 +12,7 @@
 #define MLT_FORTRAN_CALL_H
 
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +45,13 @@ static inline void mlt_f_error(MPI_Fint *ierror, int code)
 {
     if (ierror)
         *ierror = code;
+}
+
+// Relaxed: only a message that this very call words depends on it. Threads of a rank that call at the
+// same time may spoil each other's brackets, no more.
+static inline void mlt_f_arrays(_Atomic bool *arrays, bool fortran)
+{
+    atomic_store_explicit(arrays, fortran, memory_order_relaxed);
 }
 
 // ---- handles. A predefined one is its own number.

@@ -7,6 +7,13 @@
 #include "mpi/handle.h"
 #include "mpi_fn.h"
 
+_Atomic bool *mlt_fortran_arrays(void)
+{
+    static _Atomic bool nobody; // a thread that is no rank
+    const mlt_rank *me = mlt_rank_self();
+    return me && me->mpi ? &mlt_mpi_of(me)->fortran : &nobody;
+}
+
 int mlt_fortran_raise(MPI_Comm comm, const char *function, int class, const char *text)
 {
     mlt_rank *me = mlt_rank_self();

@@ -26,6 +26,10 @@ __attribute__((visibility("default"))) void mlt_fortran_attr(bool fortran);
 // After a get: the attribute was set by Fortran.
 __attribute__((visibility("default"))) bool mlt_fortran_attr_was(void);
 
+// Where to say, around a call that takes arrays, that it is Fortran's: messages count their elements
+// from 1 then. Never NULL.
+__attribute__((visibility("default"))) _Atomic bool *mlt_fortran_arrays(void);
+
 // Raises an error with the handler of comm, in the name of a function.
 __attribute__((visibility("default"))) int mlt_fortran_raise(MPI_Comm comm, const char *function,
                                                              int class, const char *text);

@@ -36,6 +36,7 @@ typedef struct mlt_mpi {
     int last_used_code;               // MPI_LASTUSEDCODE as this rank knows it
     _Atomic bool inited, finalized;   // a thread that finds them true sees what was before
     bool self_handled;                // the program has set MPI_COMM_SELF's error handler
+    _Atomic bool fortran;             // a call of Fortran with arrays is under way, see fortran.h
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/error/error.h"
 
+#include <ctype.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +44,35 @@ static int code_of(int class, uint32_t slot)
     return class | (int)((slot + 1) << CLASS_BITS);
 }
 
+// Fortran's arrays begin with 1, and have round brackets: "dims[0]" becomes "dims(1)".
+static void count_from_one(char text[MPI_MAX_ERROR_STRING])
+{
+    char out[MPI_MAX_ERROR_STRING];
+    size_t n = 0;
+    for (const char *at = text; *at && n + 16 < sizeof out;) {
+        char *end;
+        long long index = *at == '[' && at > text && isalnum((unsigned char)at[-1])
+                              ? strtoll(at + 1, &end, 10)
+                              : -1;
+        if (index < 0 || *end != ']') {
+            out[n++] = *at++;
+            continue;
+        }
+        n += (size_t)snprintf(out + n, sizeof out - n, "(%lld)", index + 1);
+        at = end + 1;
+    }
+    out[n] = '\0';
+    memcpy(text, out, n + 1);
+}
+
 // Words "<function>: <what is wrong>".
 static void word(char text[MPI_MAX_ERROR_STRING], uint16_t fn, const char *format, va_list args)
 {
     int n = snprintf(text, MPI_MAX_ERROR_STRING, "%s: ", mlt_fn_name(fn));
     vsnprintf(text + n, (size_t)(MPI_MAX_ERROR_STRING - n), format, args);
+    const mlt_rank *me = mlt_rank_self();
+    if (me && me->mpi && atomic_load_explicit(&mlt_mpi_of(me)->fortran, memory_order_relaxed))
+        count_from_one(text);
 }
 
 // Keeps the message; the plain class if there is no memory for it or no worker.
