@@ -223,7 +223,7 @@ static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
 enum { MLT_JOB_FILE = 4096, MLT_JOB_FILES = 4, MLT_JOB_SLOTS = 1024 };
 
 typedef struct mlt_job_slot {
-    _Atomic uint64_t context; // 1 and that of a communicator; 0: free
+    _Atomic uint64_t comm; // 1 and its first rank in the world, then its context; 0: free
     _Atomic uint64_t
         decided; // the change, and in the lower half a call: the first after it takes it
 } mlt_job_slot;

@@ -52,15 +52,18 @@ static bool all_have_looked(mlt_job *job, uint32_t change)
 }
 
 // The communicator's place on the board; NULL: it has none, and, if it is `new`, all are taken.
-static mlt_job_slot *slot_of(mlt_job_board *board, uint32_t context, bool new)
+// Communicators of one MPI_Comm_split have the same context, and each its own first rank.
+static mlt_job_slot *slot_of(mlt_job_board *board, const mlt_comm *comm, bool new)
 {
-    uint64_t key = UINT64_C(1) + context;
+    uint32_t first = (uint32_t)mlt_comm_world_rank(comm, 0);
+    uint32_t at = comm->context / MLT_CONTEXTS + first;
+    uint64_t key = (UINT64_C(1) + first) << 32 | comm->context;
     for (uint32_t i = 0; i < MLT_JOB_SLOTS; i++) {
-        mlt_job_slot *slot = &board->slots[(context / MLT_CONTEXTS + i) % MLT_JOB_SLOTS];
-        uint64_t found = atomic_load_explicit(&slot->context, memory_order_acquire);
+        mlt_job_slot *slot = &board->slots[(at + i) % MLT_JOB_SLOTS];
+        uint64_t found = atomic_load_explicit(&slot->comm, memory_order_acquire);
         // If another communicator takes it meanwhile, `found` is that one.
         if (!found && new &&atomic_compare_exchange_strong_explicit(
-                          &slot->context, &found, key, memory_order_acq_rel, memory_order_acquire))
+                          &slot->comm, &found, key, memory_order_acq_rel, memory_order_acquire))
             return slot;
         if (found == key)
             return slot;
@@ -74,8 +77,7 @@ void mlt_outside_decide(mlt_rank *me, const mlt_comm *comm, uint32_t call)
 {
     mlt_job *job = me->worker->boot->job;
     uint32_t change = mlt_mpi_worker_of(me)->change;
-    mlt_job_slot *slot =
-        comm->rank == 0 ? slot_of(mlt_job_board_at(job), comm->context, true) : NULL;
+    mlt_job_slot *slot = comm->rank == 0 ? slot_of(mlt_job_board_at(job), comm, true) : NULL;
     if (!slot || atomic_load_explicit(&slot->decided, memory_order_relaxed) >> 32 >= change ||
         !all_have_looked(job, change))
         return;
@@ -97,7 +99,7 @@ static void tell(mlt_rank *me, const mlt_comm *comm, uint32_t change, const char
 void mlt_outside_take(mlt_rank *me, mlt_comm *comm, uint32_t call)
 {
     mlt_job_board *board = mlt_job_board_at(me->worker->boot->job);
-    const mlt_job_slot *slot = slot_of(board, comm->context, false);
+    const mlt_job_slot *slot = slot_of(board, comm, false);
     // acquire: pairs with mlt_outside_decide.
     uint64_t decided = slot ? atomic_load_explicit(&slot->decided, memory_order_acquire) : 0;
     uint32_t change = (uint32_t)(decided >> 32);

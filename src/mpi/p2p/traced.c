@@ -6,7 +6,7 @@
 
 enum {
     SHORT_BYTES = 256, // sends of so much take the same time, as far as a trace can tell
-    TIMED = 16,        // of short sends, one in so many reads the counter twice
+    TIMED = 16, // of short sends, one in so many reads the counter twice, and the first so many
 };
 
 // Which of the tracer's guesses.
@@ -28,7 +28,8 @@ static inline __attribute__((always_inline)) void note(mlt_rank *me, uint64_t be
 // take what some took: the least, as what comes next must not seem to begin before.
 static inline uint64_t end_of_send(mlt_tracer *tracer, uint64_t begin, bool brief)
 {
-    if (MLT_LIKELY(brief && tracer->sends++ % TIMED != 0))
+    uint32_t sends = brief ? tracer->sends++ : 0;
+    if (MLT_LIKELY(sends >= TIMED && sends % TIMED != 0))
         return begin + tracer->send_ticks;
     uint64_t now = mlt_arch_cycles(), ticks = tracer->send_ticks + 1;
     if (brief)
