@@ -745,7 +745,7 @@ def detour(f, twin):
     noted = "".join(f"        mlt_strict_request(me, {f.fn}, {p.name}, caller);\n" if p.type == "MPI_Request *" else
                     f"        mlt_strict_made(me, {f.fn}, {STRICT_KINDS[p.type]}, (uintptr_t)*{p.name}, caller);\n"
                     for p, _ in f.made)
-    noted = f"    if (mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
+    noted = f"    if (me && mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
     noted += counted(f) + sent(f)
     before, after = wrapped(f, twin)
     quick = (f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there())\n        return mlt_traced_{f.body}({', '.join(names)});\n"

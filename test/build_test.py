@@ -51,7 +51,7 @@ def try_program(tree, program):
     # With --as-needed a program may need libc only by way of the library.
     expect("libc.so.6" not in needed or needed.index("libmpi_abi.so.1") < needed.index("libc.so.6"),
            f"{program} has libc.so.6 before libmpi_abi.so.1, so main would not be Millet's: {needed}")
-    others = [name for name in needed if re.match(r"lib(mpi|open|pmpi)", name) and name != "libmpi_abi.so.1"]
+    others = [name for name in needed if re.match(r"lib(mpi|open|pmpi)", name) and name not in ("libmpi_abi.so.1", "libmpi_fortran.so.1")]
     expect(not others, f"{program} needs another MPI: {others}")
     mpirun = tree.root / "bin/mpirun"
     if not mpirun.exists():
