@@ -33,7 +33,7 @@
 enum {
     ROUND = 16 << 20,  // bytes of the file in a round, of all windows together
     LEAST = 256 << 10, // of a window
-    LONG = 16 << 10,   // blocks that a leader writes by itself
+    LONG = 4 << 10,    // blocks that a leader writes by itself: an exchange costs more
 };
 
 #define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
