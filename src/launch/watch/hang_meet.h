@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ranks of a hung job that are in different collectives, but meet.
+#ifndef MLT_LAUNCH_WATCH_HANG_MEET_H
+#define MLT_LAUNCH_WATCH_HANG_MEET_H
+
+#include <stdio.h>
+
+#include "launch/watch/hang.h"
+
+// A line for each call that is not the same everywhere, or has two roots; of the first few.
+void mlt_hang_print_mismatches(const mlt_hang *hang, FILE *out);
+
+#endif
