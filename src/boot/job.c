@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "boot/bell.h"
 #include "boot/recorder.h"
+#include "os/file.h"
 #include "os/jitter.h"
 #include "os/memory.h"
 #include "os/os.h"
@@ -236,8 +237,10 @@ mlt_status mlt_job_open(int fd, mlt_job **out, char *why, size_t why_size)
     *out = NULL;
     struct stat about;
     mlt_job head;
+    size_t moved;
     if (fstat(fd, &about) != 0 || !S_ISREG(about.st_mode) ||
-        pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || head.magic != MLT_JOB_MAGIC) {
+        mlt_os_file_read(fd, &head, sizeof head, 0, &moved) != 0 || moved != sizeof head ||
+        head.magic != MLT_JOB_MAGIC) {
         snprintf(why, why_size, "descriptor %d holds no job of Millet's mpirun", fd);
         return MLT_ERR_NOT_FOUND;
     }

@@ -496,6 +496,13 @@ static void begin_look(mlt_watch *w, uint64_t now)
     command(w, MLT_FRAME_LOOK, 0, ++w->look_number);
 }
 
+// Somebody may change what a rank does, and let it go on.
+static bool is_debugged(const mlt_watch *w)
+{
+    int64_t rank = w->conf.options->gdb;
+    return rank >= 0 && !w->procs[mlt_plan_proc_of(w->conf.plan, (uint32_t)rank)].gone;
+}
+
 static void judge_look(mlt_watch *w)
 {
     mlt_job_look look = w->sum;
@@ -506,7 +513,7 @@ static void judge_look(mlt_watch *w)
     int enough = look.in_flight == 0 ? LOOKS_PROVEN : look.ended ? LOOKS_ENDED : LOOKS_FAULT;
     if (w->ending || w->purpose != FOR_NOBODY || (w->conf.adopted && w->straggler_at))
         return; // or the others wait for one that has failed, and are about to be ended
-    if (w->equal_looks >= enough && w->conf.options->gdb < 0)
+    if (w->equal_looks >= enough && !is_debugged(w))
         collect(w, FOR_DEADLOCK);
     else if (look.quiet && look.asleep && look.in_flight == 0)
         w->look_at = mlt_os_now_ns() + look_again_ns;
