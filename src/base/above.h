@@ -53,6 +53,8 @@ typedef struct mlt_above_calls {
     void (*note)(struct mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
     void (*packet)(struct mlt_worker *worker, uint32_t from, const struct mlt_packet *packet,
                    const void *data, uint64_t bytes);
+    // Packets of that kind may come from other jobs (wire/world.h). NULL: none.
+    bool (*packet_crosses)(uint16_t kind);
     // Processes of other hosts have ended, in order: whatever is sent to their workers from now on
     // is lost, and nothing more comes from them (mlt_p2p_has_ended). On the worker's thread, as
     // packet.

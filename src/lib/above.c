@@ -64,6 +64,11 @@ static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *pac
         mlt_route_packet(worker, from, packet, data, bytes);
 }
 
+static bool packet_crosses(uint16_t kind)
+{
+    return mlt_win_packet_is(kind);
+}
+
 static void look_at(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
 {
     mlt_coll_look(wait, req, out);
@@ -90,6 +95,7 @@ const mlt_above_calls mlt_above = {
     .deadlock = mlt_entry_deadlock,
     .note = noted,
     .packet = packet_came,
+    .packet_crosses = packet_crosses,
     .processes_ended = mlt_route_processes_ended,
     .kind_differs = mlt_mpi_kind_differs,
     .world_rank = mlt_comm_context_world_rank,

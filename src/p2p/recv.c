@@ -689,7 +689,7 @@ static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame 
         mlt_p2p_note_came(w, peer->worker, names.sender, names.other);
         return NULL;
     case SLOT_PACKET:
-        if (peer->foreign)
+        if (peer->foreign && !(mlt_above.packet_crosses && mlt_above.packet_crosses(slot->type)))
             return "a packet comes from another job";
         packet_arrived(w, peer, slot, frame->length ? mlt_wire_frame_data(frame) : slot->payload);
         return NULL;

@@ -25,12 +25,20 @@ static bool is_rank(const mlt_win_part *part, int32_t rank)
     return (uint32_t)rank < (uint32_t)part->ranks;
 }
 
+// Within a job a packet's ranks say enough. A worker of another job speaks for its own ranks only, so
+// for none of a window that the job has no part of.
+static bool may_speak(const mlt_win_part *part, uint32_t from, int32_t src)
+{
+    return from < part->worker->boot->job->workers ||
+           part->peers[mlt_win_place_of(part, src)].worker == from;
+}
+
 void mlt_win_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
                     uint64_t bytes)
 {
-    (void)from; // a packet's ranks say enough
     mlt_win_part *part = mlt_win_part_find(worker, packet->object);
-    if (!part || !is_rank(part, packet->src) || !mlt_win_side_of(part, packet->dst))
+    if (!part || !is_rank(part, packet->src) || !mlt_win_side_of(part, packet->dst) ||
+        !may_speak(part, from, packet->src))
         return; // the origin waits for ever, and says what for
     switch ((mlt_win_packet_kind)packet->kind) {
     case MLT_WIN_PACKET_OP:

@@ -13,8 +13,9 @@
 //     ASK       origin -> target   a request is on the origin's desk (help.h); word: its number
 //     ASK_LONG  origin -> target   the same, of data that lie in the origin's memory
 //
-// Packets come from processes of the job, on other hosts too. None can harm more than the memory of
-// its window: what does not fit is answered with a fault, or ignored.
+// Packets come from processes of the job, on other hosts too, and from other jobs that have a part of
+// the window. None can harm more than the memory of its window: what does not fit is answered with a
+// fault, or ignored.
 #ifndef MLT_WIN_PACKET_H
 #define MLT_WIN_PACKET_H
 

@@ -10,6 +10,8 @@
 #include "boot/job.h"
 #include "boot/shmem.h"
 #include "os/os.h"
+#include "wire/wire.h"
+#include "wire/world.h"
 
 enum { PATIENCE_NS = 1000000000 };
 
@@ -65,6 +67,8 @@ static uint8_t reach_of(const mlt_win_part *part, uint32_t worker)
 {
     const mlt_worker *me = part->worker;
     mlt_job *job = me->boot->job;
+    if (worker >= job->workers) // of another job
+        return MLT_WIN_FAR;
     if (mlt_job_place_at(job, worker)->proc == me->boot->proc)
         return MLT_WIN_NEAR;
     return part->shares && mlt_job_is_here(job, worker) ? MLT_WIN_HOST : MLT_WIN_FAR;
@@ -182,7 +186,8 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
     memset(part->block, 0, seats);
     part->sides = mlt_take(part->span, sizeof(mlt_win_side *));
     take_seats(part, (mlt_win_seat *)(part->block + sizeof(mlt_win_block)));
-    *card = (mlt_win_card){.address = (uintptr_t)part->block, .bytes = bytes, .memory = begin};
+    *card = (mlt_win_card){
+        .address = (uintptr_t)part->block, .bytes = bytes, .memory = begin, .shares = part->shares};
     bool found = mlt_shmem_find(part->block, bytes, &segment, &card->offset);
     mlt_assert(found);
     card->fd = mlt_shmem_fd(segment);
@@ -229,8 +234,17 @@ uint32_t mlt_win_place_search(const mlt_win_part *part, int32_t rank)
 uint32_t mlt_win_island_of(const mlt_win_part *part, uint32_t place)
 {
     mlt_job *job = part->worker->boot->job;
-    uint32_t worker = part->peers[place].worker;
-    return part->shares ? mlt_job_host_of(job, worker) : mlt_job_place_at(job, worker)->proc;
+    const mlt_win_peer *peer = &part->peers[place];
+    uint32_t host, proc;
+    if (MLT_LIKELY(peer->worker < job->workers)) {
+        host = mlt_job_host_of(job, peer->worker);
+        proc = mlt_job_place_at(job, peer->worker)->proc;
+    } else {
+        mlt_world_place there = mlt_worlds_place(part->worker->wire->worlds, peer->worker);
+        host = there.host;
+        proc = there.proc;
+    }
+    return peer->card.shares ? 2 * host : 2 * proc + 1; // both are numbers below 2^31
 }
 
 // The first worker of each island, in the order of places.

@@ -9,7 +9,9 @@
 //     card    where a worker's block is; the workers exchange cards when the window is made
 //
 // A block is mapped by another process when it first needs it. Nothing is stored for ranks of other
-// islands: what is done to them is asked of their workers (packet.h), which check it.
+// islands: what is done to them is asked of their workers (packet.h), which check it. Another job is
+// never on this island, even on the same host. What travels are places and ranks in the window: each
+// job numbers workers and ranks in its own way (wire/world.h).
 //
 // A part belongs to a worker and is used by its thread alone; seats are everybody's.
 #ifndef MLT_WIN_PART_H
@@ -43,7 +45,7 @@ typedef struct mlt_win_card {
     uint64_t offset, bytes; // in the memory file of that process
     uint64_t memory;        // where the ranks' memory begins in it
     int32_t fd;             // the process's descriptor of the file
-    uint32_t unused;
+    uint32_t shares;        // its job's processes map each other's blocks
 } mlt_win_card;
 
 typedef struct mlt_win_peer {
@@ -204,7 +206,7 @@ static inline mlt_win_block *mlt_win_block_of(mlt_win_part *part, mlt_win_peer *
     return (mlt_win_block *)peer->seats - 1;
 }
 
-// What the workers of an island have in common.
+// What the workers of an island have in common: a job's host, or a process.
 uint32_t mlt_win_island_of(const mlt_win_part *part, uint32_t place);
 
 // The lock of this island.

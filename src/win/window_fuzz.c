@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any packet about a window, from a process of the job: what is not meant is answered with a fault
-// or ignored, and nothing outside of the window's memory is touched. Each case is some packets:
-// kind, word, length, data.
+// or ignored, and nothing outside of the window's memory is touched. What a job sends that has no
+// part of the window is ignored. Each case is some packets: kind, word, rank, length, data.
 #include <fuzz/fuzz.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,9 +76,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                              .word = data[1],
                              .dst = data[2] == 255};
         size_t bytes = data[3] < size - 4 ? data[3] : size - 4;
+        bool had_busy = side.busy != NULL;
         char *copy = malloc(bytes + 1);
         memcpy(copy, data + 4, bytes);
-        mlt_win_packet(part->worker, 0, &packet, copy, bytes);
+        if (data[2] == 254) { // of another job
+            char before[MEMORY];
+            memcpy(before, memory, MEMORY);
+            mlt_win_packet(part->worker, 1, &packet, copy, bytes);
+            FUZZ_CHECK(memcmp(before, memory, MEMORY) == 0 && !side.busy == !had_busy);
+        } else
+            mlt_win_packet(part->worker, 0, &packet, copy, bytes);
         free(copy);
         data += 4 + bytes;
         size -= 4 + bytes;

@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     int64_t own = 0, *base;
     MPI_Win win;
     for (int flavor = 0; flavor < FLAVORS; flavor++) {
-        MPI_Comm comm = flavor_comm((enum flavor)flavor);
+        MPI_Comm comm = flavor_comm(MPI_COMM_WORLD, (enum flavor)flavor);
         begin(&c);
         make((enum flavor)flavor, comm, &own, &base, &win);
         end(&c, "make", (enum flavor)flavor);

@@ -33,14 +33,13 @@ static inline const char *flavor_name(enum flavor flavor)
 }
 
 // The communicator of a window: ranks of several hosts have no shared windows, so these are a host's.
-OUT_OF_LINE static MPI_Comm flavor_comm(enum flavor flavor)
+OUT_OF_LINE static MPI_Comm flavor_comm(MPI_Comm all, enum flavor flavor)
 {
     MPI_Comm comm;
     if (flavor == SHARED)
-        CHECK_OK(
-            MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
+        CHECK_OK(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm));
     else
-        CHECK_OK(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        CHECK_OK(MPI_Comm_dup(all, &comm));
     return comm;
 }
 
@@ -56,11 +55,12 @@ static inline void box_attach(box *b)
     CHECK_OK(MPI_Allgather(&at, 1, MPI_AINT, b->bases, 1, MPI_AINT, b->comm));
 }
 
-// A window with so many bytes of this rank, all 0. Errors return.
-OUT_OF_LINE static box box_new_with(enum flavor flavor, size_t bytes, int unit, MPI_Info info)
+// A window of the ranks of `all` with so many bytes of this rank, all 0. Errors return.
+OUT_OF_LINE static box box_new_on(MPI_Comm all, enum flavor flavor, size_t bytes, int unit,
+                                  MPI_Info info)
 {
     box b = {.flavor = flavor, .bytes = bytes, .unit = flavor == DYNAMIC ? 1 : unit};
-    b.comm = flavor_comm(flavor);
+    b.comm = flavor_comm(all, flavor);
     CHECK_OK(MPI_Comm_rank(b.comm, &b.rank));
     CHECK_OK(MPI_Comm_size(b.comm, &b.size));
     MPI_Aint n = (MPI_Aint)bytes;
@@ -84,6 +84,11 @@ OUT_OF_LINE static box box_new_with(enum flavor flavor, size_t bytes, int unit, 
         memset(b.base, 0, bytes);
     CHECK_OK(MPI_Barrier(b.comm));
     return b;
+}
+
+static inline box box_new_with(enum flavor flavor, size_t bytes, int unit, MPI_Info info)
+{
+    return box_new_on(MPI_COMM_WORLD, flavor, bytes, unit, info);
 }
 
 static inline box box_new(enum flavor flavor, size_t bytes, int unit)

@@ -147,7 +147,7 @@ static void large(void)
     CHECK_INT(win_int_attr(win, MPI_WIN_DISP_UNIT), 16);
     CHECK_OK(MPI_Win_free(&win));
     free(base);
-    MPI_Comm comm = flavor_comm(SHARED);
+    MPI_Comm comm = flavor_comm(MPI_COMM_WORLD, SHARED);
     CHECK_OK(MPI_Win_allocate_shared_c(64, 4, MPI_INFO_NULL, comm, &base, &win));
     CHECK_INT(win_int_attr(win, MPI_WIN_DISP_UNIT), 4);
     CHECK_OK(MPI_Win_free(&win));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random programs of one-sided communication against a plain model: `win_random FIRST COUNT`.
+// Random programs of one-sided communication against a plain model: `win_random FIRST COUNT`. With
+// `win_random FIRST COUNT CHILDREN KEY VALUE` the ranks spawn so many others, with that key for
+// MPI_Comm_spawn or none, and the windows are made of the ranks of both jobs.
 //
 // All ranks draw the same program from a seed: a window of some flavor, then rounds. In a round each
 // rank has a list of transfers within epochs of one kind. The outcome is determined: a byte of a
@@ -867,12 +869,12 @@ static MPI_Info draw_hints(uint64_t *state)
     return info;
 }
 
-static void run_seed(uint64_t seed)
+static void run_seed(MPI_Comm all, uint64_t seed)
 {
     world w = {.state = seed * 77 + 5};
     enum flavor flavor = (enum flavor)random_below(&w.state, FLAVORS);
     MPI_Info info = draw_hints(&w.state);
-    w.b = box_new_with(flavor, BYTES, 1, info);
+    w.b = box_new_on(all, flavor, BYTES, 1, info);
     if (info != MPI_INFO_NULL)
         CHECK_OK(MPI_Info_free(&info));
     size_t size = (size_t)w.b.size;
@@ -897,16 +899,47 @@ static void run_seed(uint64_t seed)
     free(actives);
 }
 
+// The ranks of this job and of the one that it spawns, or was spawned by.
+static MPI_Comm family(int argc, char **argv)
+{
+    MPI_Comm parent, kin, all;
+    MPI_Info info = MPI_INFO_NULL;
+    CHECK_OK(MPI_Comm_get_parent(&parent));
+    kin = parent;
+    if (parent == MPI_COMM_NULL) {
+        char *seeds[] = {argv[1], argv[2], NULL};
+        if (argc > 5) {
+            CHECK_OK(MPI_Info_create(&info));
+            CHECK_OK(MPI_Info_set(info, argv[4], argv[5]));
+        }
+        CHECK_OK(MPI_Comm_spawn(argv[0], seeds, atoi(argv[3]), info, 0, MPI_COMM_WORLD, &kin,
+                                MPI_ERRCODES_IGNORE));
+        if (info != MPI_INFO_NULL)
+            CHECK_OK(MPI_Info_free(&info));
+    }
+    CHECK_OK(MPI_Intercomm_merge(kin, parent != MPI_COMM_NULL, &all));
+    CHECK_OK(MPI_Comm_disconnect(&kin));
+    return all;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 20;
+    MPI_Comm parent, all = MPI_COMM_WORLD;
+    int size;
     CHECK_OK(MPI_Init(&argc, &argv));
-    CHECK(world_size() <= RANKS);
+    CHECK_OK(MPI_Comm_get_parent(&parent));
+    if (argc > 3 || parent != MPI_COMM_NULL)
+        all = family(argc, argv);
+    CHECK_OK(MPI_Comm_size(all, &size));
+    CHECK(size <= RANKS);
     for (uint64_t seed = first; seed < first + count; seed++) {
         current[world_rank()] = seed;
-        run_seed(seed);
+        run_seed(all, seed);
     }
+    if (all != MPI_COMM_WORLD)
+        CHECK_OK(MPI_Comm_disconnect(&all));
     CHECK_OK(MPI_Finalize());
     return 0;
 }

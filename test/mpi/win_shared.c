@@ -64,7 +64,7 @@ static void stores(MPI_Info info, int contiguous, size_t bytes)
 // Sizes of each rank's own; the first memory there is, by MPI_PROC_NULL.
 static void uneven(void)
 {
-    MPI_Comm comm = flavor_comm(SHARED);
+    MPI_Comm comm = flavor_comm(MPI_COMM_WORLD, SHARED);
     MPI_Win win;
     int rank, size, *base = NULL;
     CHECK_OK(MPI_Comm_rank(comm, &rank));

@@ -349,10 +349,66 @@ static void descend(self *me, MPI_Comm inter, MPI_Comm all)
     MPI_Comm_disconnect(&copy);
 }
 
+enum { CELLS = 5000 }; // more than a packet takes
+
+// Every rank puts a row into the next rank's memory, which may be of the other job, and reads it back.
+static void put_and_get(self *me, MPI_Win win, int rank, int n)
+{
+    int to = (rank + 1) % n, *row = malloc(2 * CELLS * sizeof *row), *back = row + CELLS;
+    CHECK(row != NULL);
+    for (int i = 0; i < CELLS; i++)
+        row[i] = rank * 7 + i;
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, to, 0, win);
+    MPI_Put(row, CELLS, MPI_INT, to, 1, CELLS, MPI_INT, win);
+    MPI_Win_flush(to, win);
+    MPI_Get(back, CELLS, MPI_INT, to, 1, CELLS, MPI_INT, win);
+    MPI_Win_unlock(to, win);
+    for (int i = 0; i < CELLS; i++)
+        CHECK(back[i] == row[i]);
+    free(row);
+}
+
+// Locks and accumulates at rank 0, a fence, and a displacement that is too large, over both jobs.
+static void windows(self *me, MPI_Comm all)
+{
+    MPI_Win win;
+    int *base, rank, n, one = 1, before = -1, code, class;
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &n);
+    MPI_Win_allocate((MPI_Aint)((CELLS + 1) * sizeof(int)), sizeof(int), MPI_INFO_NULL, all, &base,
+                     &win);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    base[0] = 0;
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, win);
+    MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
+    MPI_Win_lock_all(0, win);
+    MPI_Fetch_and_op(&one, &before, MPI_INT, 0, 0, MPI_SUM, win);
+    MPI_Win_flush(0, win);
+    CHECK(before >= n && before < 2 * n);
+    MPI_Win_unlock_all(win);
+    put_and_get(me, win, rank, n);
+    MPI_Win_lock(MPI_LOCK_SHARED, (rank + n / 2) % n, 0, win);
+    code = MPI_Put(&one, 1, MPI_INT, (rank + n / 2) % n, CELLS + 1, 1, MPI_INT, win);
+    if (code == MPI_SUCCESS) // the other job's worker tells it
+        code = MPI_Win_flush((rank + n / 2) % n, win);
+    MPI_Error_class(code, &class);
+    CHECK(class == MPI_ERR_RMA_RANGE);
+    MPI_Win_unlock((rank + n / 2) % n, win);
+    MPI_Barrier(all);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    CHECK(base[0] == (rank == 0 ? 2 * n : 0));
+    for (int i = 0; i < CELLS; i++)
+        CHECK(base[i + 1] == (rank + n - 1) % n * 7 + i);
+    MPI_Win_unlock(rank, win);
+    MPI_Win_free(&win);
+}
+
 // What does not work between jobs is an error.
 static void refused(self *me, MPI_Comm all)
 {
     MPI_Win win;
+    void *base;
     MPI_Group group;
     MPI_Comm comm;
     int n, code, class;
@@ -360,9 +416,9 @@ static void refused(self *me, MPI_Comm all)
     MPI_Comm_size(all, &n);
     MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    code = MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, all, &win);
+    code = MPI_Win_allocate_shared(sizeof memory, 1, MPI_INFO_NULL, all, &base, &win);
     MPI_Error_class(code, &class);
-    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
+    CHECK(class == MPI_ERR_RMA_SHARED);
     MPI_Request req;
     code = MPI_Psend_init(memory, 1, 8, MPI_BYTE, me->accepts ? 0 : n - 1, 1, all, MPI_INFO_NULL,
                           &req);
@@ -400,6 +456,7 @@ static void everything(self *me, int times)
     MPI_Intercomm_merge(inter, me->accepts, &all);
     within(me, all);
     descend(me, inter, all);
+    windows(me, all);
     refused(me, all);
     MPI_Comm_disconnect(&all);
     MPI_Comm_disconnect(&inter);

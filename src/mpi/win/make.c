@@ -143,8 +143,10 @@ static void finish_make(mlt_meet *meet)
     m->of->window = NULL;
     for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));) {
         const ticket *t = mlt_meet_item_data(i);
-        m->failed |= t->failed;
-        mlt_win_part_card(m->part, t->place, &t->card);
+        bool fits = i->bytes == sizeof *t && t->place < m->part->workers; // it may be another job's
+        m->failed |= !fits || t->failed;
+        if (fits)
+            mlt_win_part_card(m->part, t->place, &t->card);
     }
     if (!meet->context)
         return;
@@ -260,11 +262,6 @@ static int check(mlt_rank *me, mlt_comm *comm, const recipe *r, MPI_Info info)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                              "argument comm is an intercommunicator, but windows are made of "
                              "intracommunicators");
-    if (mlt_comm_shared_of(comm)->foreign)
-        return mlt_mpi_raise(
-            me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-            "%s has ranks of another job, but windows are made of ranks of one job",
-            mlt_comm_name(me, comm));
     if (r->size < 0)
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_SIZE, "size", r->size, "at least 0");
     if (r->unit <= 0)
@@ -322,6 +319,8 @@ static bool all_share(mlt_comm *comm)
 {
     mlt_job *job = comm->owner->worker->boot->job;
     const mlt_party *party = mlt_comm_party(comm);
+    if (party->foreign)
+        return false;
     uint32_t first = mlt_worker_of_rank(comm->owner->worker, party->at[0].speaker);
     for (uint32_t p = 1; p < party->workers; p++) {
         uint32_t worker = mlt_worker_of_rank(comm->owner->worker, party->at[p].speaker);
