@@ -38,8 +38,8 @@ typedef struct mlt_above_calls {
     // nothing else.
     void (*saw)(struct mlt_worker *worker, struct mlt_rank *rank, const struct mlt_sight *sight);
 
-    // ---- fiber: the calling fiber of a watched worker is about to wait for something of csp. Fills in
-    // inner, queue, process, thing and held.
+    // ---- fiber: the calling fiber of a watched worker is about to wait for something of csp, or
+    // for a window. Fills in what a sight has for these.
     void (*describe)(const struct mlt_wait *wait, struct mlt_sight *sight);
 
     // ---- p2p

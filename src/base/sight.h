@@ -26,6 +26,7 @@ typedef enum mlt_sight_kind {
     MLT_SIGHT_PART_RECEIVE, // number of partitions
     MLT_SIGHT_WOKEN,        // the rank, or a process of it, can go on: woken, by
     MLT_SIGHT_SLEPT,        // the worker had nothing to do and slept: since
+    MLT_SIGHT_IDLE,         // none of its fibers could run, whether it slept or looked: since
     MLT_SIGHT_POISONED,     // a channel was: process, thing
     MLT_SIGHTS,
 } mlt_sight_kind;
@@ -47,12 +48,14 @@ typedef struct mlt_sight {
     uint32_t context;
     uint64_t bytes;
     uint64_t since; // GOES_ON: mlt_arch_cycles() when it parked. SENT: when it left; 0: now
-    // GOES_ON of a wait for something of csp: what the process waited for.
-    uint8_t inner;    // 1 and its mlt_csp_wait_kind; 0: none
+    // GOES_ON of a wait for something of csp, or for a window: what was waited for.
+    uint8_t inner;    // 1 and its mlt_csp_wait_kind, or its mlt_ctl_window (boot/ctl.h); 0: none
     bool queue;       // the channel is a queue of a flow program
     uint32_t process; // its number; 0: the rank itself
-    uint32_t thing;   // the channel's number, or that of what else it waited for
+    uint32_t thing;   // the channel's number, the window's, or that of what else it waited for
     uint64_t held;    // values that were in the channel
+    int32_t target,
+        holder; // window: whose lock or epoch; who had the lock. World ranks, -1: unknown
     // WOKEN: who can go on, and who let it; NULL: the worker, because something came.
     const struct mlt_fiber *woken, *by;
 } mlt_sight;

@@ -83,7 +83,8 @@ typedef struct mlt_crew {
     uint32_t limit, count, alive;
     mlt_fiber *free; // ended ones, by next; NULL: none
     struct mlt_stacks *stacks;
-    void *owner; // what the layer that hired it keeps for its fibers (mlt_csp), for debuggers
+    uint64_t *woken; // [limit] as that of the scheduler
+    void *owner;     // what the layer that hired it keeps for its fibers (mlt_csp), for debuggers
 } mlt_crew;
 
 struct mlt_sched {
@@ -107,6 +108,9 @@ struct mlt_sched {
     bool measures;              // as in the conf
     uint8_t watched;            // those that park are told of (mlt_sched_watch)
     bool quiet;                 // the next one that parks is not, if only a trace listens
+    uint64_t *woken;            // [limit] when a fiber was woken last while a trace listened; NULL
+    uint64_t home_woken;        // the same of home
+    const mlt_fiber *before;    // while a trace listens: who suspended for `current`; NULL: nobody
     uint64_t slack;             // of one that measures: the others that could run, at each switch
     const char *pinned;         // what runs now and must not suspend (mlt_sched_pin); NULL: nothing
     mlt_fiber *fibers;          // all spawned ones, dense by id
@@ -178,6 +182,16 @@ void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to));
 // object is a mlt_rank then, and idle_arg the mlt_worker. Every switch goes the general way
 // meanwhile. The caller runs in a fiber of this worker.
 void mlt_sched_watch(mlt_sched *sched, uint8_t watched);
+
+// While a trace listens: when the calling fiber was woken last, by mlt_arch_cycles; 0: unknown.
+static inline uint64_t mlt_sched_woken(const mlt_sched *sched)
+{
+    const mlt_fiber *me = sched->current;
+    const uint64_t *times = me->crew ? sched->crew->woken : sched->woken;
+    if (me->id == MLT_FIBER_HOME)
+        return sched->home_woken;
+    return times ? times[me->id] : 0;
+}
 
 // Solo: gives the home fiber its user object; the caller then simply runs.
 void mlt_sched_adopt(mlt_sched *sched, void *user);

@@ -77,6 +77,8 @@ static void crew_destroy(mlt_crew *crew)
         mlt_stacks_fini(crew->stacks);
     free(crew->stacks);
     mlt_os_unmap(crew->fibers, crew->limit * sizeof *crew->fibers);
+    if (crew->woken)
+        mlt_os_unmap(crew->woken, crew->limit * sizeof *crew->woken);
     free(crew);
 }
 
@@ -89,6 +91,8 @@ static void sched_destroy(mlt_sched *sched)
     if (sched->policy->fini && sched->policy_state)
         sched->policy->fini(sched);
     mlt_os_unmap(sched->fibers, sched->limit * sizeof *sched->fibers);
+    if (sched->woken)
+        mlt_os_unmap(sched->woken, sched->limit * sizeof *sched->woken);
     free(sched);
 }
 
@@ -313,6 +317,22 @@ mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *use
     return fiber;
 }
 
+// For a trace. The times have memory of their own, as a fiber's record is full; without memory there are none.
+static MLT_COLD void note_time_woken(mlt_sched *sched, const mlt_fiber *fiber)
+{
+    mlt_crew *crew = fiber->crew ? sched->crew : NULL;
+    uint64_t **times = crew ? &crew->woken : &sched->woken;
+    uint32_t limit = crew ? crew->limit : sched->limit;
+    if (fiber->id == MLT_FIBER_HOME) {
+        sched->home_woken = mlt_arch_cycles();
+        return;
+    }
+    if (!*times)
+        *times = mlt_os_map(limit * sizeof **times);
+    if (*times)
+        (*times)[fiber->id] = mlt_arch_cycles();
+}
+
 // For a trace. Who is woken by a message, or in a collective, is known from these.
 static MLT_COLD void tell_woken(mlt_sched *sched, const mlt_fiber *fiber, const mlt_wait *wait)
 {
@@ -343,8 +363,11 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
         sched->runnable++;
         mlt_policy_list_wake(sched, fiber);
     } else if (!sched->solo) {
-        if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE) && wait)
-            tell_woken(sched, fiber, wait);
+        if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE)) {
+            note_time_woken(sched, fiber);
+            if (wait)
+                tell_woken(sched, fiber, wait);
+        }
         put(sched, fiber, MLT_PUT_WAKE);
     } else if (sched->gate) {
         mlt_gate_wake(sched->gate, fiber);
@@ -362,6 +385,8 @@ void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber)
     fiber->state = MLT_FIBER_RUNNABLE;
     fiber->wait = NULL;
     sched->runnable++;
+    if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE))
+        note_time_woken(sched, fiber);
     mlt_policy_list_push(sched, fiber);
 }
 
@@ -565,6 +590,17 @@ static inline __attribute__((always_inline)) void look_ahead(const mlt_sched *sc
         foresee_ranks(to);
 }
 
+// For a trace: the worker has nothing to run until one of its fibers can go on.
+static MLT_COLD void idle_told(mlt_sched *sched)
+{
+    mlt_sight sight = {.kind = MLT_SIGHT_IDLE, .peer = -1, .tag = -1, .since = mlt_arch_cycles()};
+    while (sched->runnable == 0)
+        sched->idle(sched->idle_arg);
+    sched->before = NULL;
+    if (mlt_above.saw)
+        mlt_above.saw(sched->idle_arg, NULL, &sight);
+}
+
 // The general way to suspend: whatever the policy, and with all that is rare.
 static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched *sched,
                                                                        mlt_fiber *me)
@@ -574,7 +610,10 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     if (breath)
         take_breath(sched);
     mlt_fiber *to = &sched->home;
+    sched->before = me->state == MLT_FIBER_ENDED ? NULL : me;
     if (sched->alive > 0 || sched->member) {
+        if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE) && sched->runnable == 0)
+            idle_told(sched);
         while (sched->runnable == 0)
             sched->idle(sched->idle_arg);
         to = sched->policy->take ? sched->policy->take(sched) : mlt_policy_list_take(sched, breath);
@@ -676,7 +715,7 @@ static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wai
                        .tag = message ? wait->tag : -1,
                        .bytes = message ? wait->bytes : 0};
     bool counts = sched->watched & MLT_WATCH_TOOLS;
-    if (wait->kind == MLT_WAIT_CSP && mlt_above.describe)
+    if ((wait->kind == MLT_WAIT_CSP || wait->kind == MLT_WAIT_WINDOW) && mlt_above.describe)
         mlt_above.describe(wait, &sight);
     if (counts)
         mlt_above.saw(sched->idle_arg, me->user, &sight);

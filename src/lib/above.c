@@ -81,6 +81,14 @@ static void saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
     mlt_tool_saw(worker, rank, sight);
 }
 
+static void describe(const mlt_wait *wait, mlt_sight *sight)
+{
+    if (wait->kind == MLT_WAIT_WINDOW)
+        mlt_win_describe(wait, sight);
+    else
+        mlt_csp_describe(wait, sight);
+}
+
 static void forked(void)
 {
     mlt_trace_forget();
@@ -90,7 +98,7 @@ static void forked(void)
 const mlt_above_calls mlt_above = {
     .refused = mlt_mpi_refused,
     .saw = saw,
-    .describe = mlt_csp_describe,
+    .describe = describe,
     .asked = mlt_outside_look,
     .deadlock = mlt_entry_deadlock,
     .note = noted,

@@ -107,6 +107,7 @@ typedef struct mlt_mpi_worker {
     mlt_ctl_moves moves;         // count.h
     struct mlt_tracer *tracer;   // trace.h; NULL: no trace
     struct mlt_trace_call *call; // ... the call that began last and still runs; NULL: none
+    uint64_t brief_ticks;        // ... shorter waits for a core, and of it, are not told of
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)

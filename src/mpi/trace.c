@@ -15,6 +15,8 @@
 
 static _Atomic uint32_t tracing; // workers of the process
 
+enum { BRIEF_NS = 5000 }; // it takes about that long to let somebody else run
+
 // A job that was spawned has the variable of its parent's, whose file it is not to write to.
 void mlt_mpi_trace_joined(const mlt_boot *boot)
 {
@@ -40,6 +42,8 @@ static const char *const inner_waits[] = {
     "a writer",  "a reader",  "an alternation", "a barrier",  "its processes",
     "a process", "time",      "a descriptor",   "a port",     "room at a port",
     "a name",    "an answer", "a group",        "the program"};
+// By mlt_ctl_window.
+static const char *const window_waits[] = {"answers", "a lock", "locks", "posts", "completes"};
 enum { ELEMENT, ROOM, ROOM_ELSEWHERE };
 static const char *const flow_waits[] = {"an element", "room", "room on another worker"};
 
@@ -64,6 +68,7 @@ static void add_tables(mlt_text *text)
     ADD_NAMES(text, MLT_TRACE_WOKEN, waits);
     ADD_NAMES(text, MLT_TRACE_CSP, inner_waits);
     ADD_NAMES(text, MLT_TRACE_FLOW, flow_waits);
+    ADD_NAMES(text, MLT_TRACE_WINDOW, window_waits);
 }
 
 static void tell_facts(const mlt_worker *worker)
@@ -88,6 +93,7 @@ void mlt_mpi_trace_worker_begins(mlt_worker *worker)
         return;
     atomic_fetch_add(&tracing, 1);
     w->tracer = mlt_tracer_new(worker->index);
+    w->brief_ticks = mlt_trace_ticks(BRIEF_NS);
     tell_facts(worker);
     mlt_worker_watch(worker, MLT_WATCH_TRACE, !mlt_mpi_settings.trace_paused);
 }
@@ -197,22 +203,54 @@ static void note_woken(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight
                sight->how, MLT_TRACE_WOKEN);
 }
 
-// What is no message. False: it is one.
-static bool note_other(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
+static void note_window(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
 {
+    note_since(tracer, rank, sight->since, 0, sight->target, sight->holder, sight->thing,
+               (uint8_t)(sight->inner - 1), MLT_TRACE_WINDOW);
+}
+
+void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t process)
+{
+    const mlt_sched *sched = rank->worker->sched;
+    mlt_mpi_worker *w = rank->worker->mpi;
+    uint64_t woken = mlt_sched_woken(sched);
+    const mlt_rank *ran = sched->before ? sched->before->user : NULL;
+    if (woken < parked || mlt_arch_cycles() - woken < w->brief_ticks)
+        return;
+    note_since(w->tracer, rank, woken, 0, ran ? ran->world : -1, (int32_t)process, 0, 0,
+               MLT_TRACE_READY);
+}
+
+static void note_goes_on(mlt_tracer *tracer, mlt_rank *rank, const mlt_sight *sight)
+{
+    if (sight->inner && sight->how == MLT_WAIT_WINDOW)
+        note_window(tracer, rank, sight);
+    else if (sight->inner)
+        note_inner(tracer, rank, sight);
+    if (rank && !rank->worker->sched->solo)
+        mlt_mpi_trace_ready(rank, sight->since, sight->process);
+    if (!sight->process) // processes of a rank may wait while others of it run
+        note_since(tracer, rank, sight->since, 0, world_peer(rank, sight), sight->tag,
+                   sight->context, sight->how, MLT_TRACE_WAIT);
+}
+
+// What is no message. False: it is one.
+static bool note_other(const mlt_mpi_worker *w, mlt_rank *rank, const mlt_sight *sight)
+{
+    mlt_tracer *tracer = w->tracer;
     switch ((mlt_sight_kind)sight->kind) {
     case MLT_SIGHT_GOES_ON:
-        if (sight->inner)
-            note_inner(tracer, rank, sight);
-        if (!sight->process) // processes of a rank may wait while others of it run
-            note_since(tracer, rank, sight->since, 0, world_peer(rank, sight), sight->tag,
-                       sight->context, sight->how, MLT_TRACE_WAIT);
+        note_goes_on(w->tracer, rank, sight);
         return true;
     case MLT_SIGHT_WOKEN:
         note_woken(tracer, rank, sight);
         return true;
     case MLT_SIGHT_SLEPT:
         note_since(tracer, NULL, sight->since, 0, -1, -1, 0, 0, MLT_TRACE_SLEPT);
+        return true;
+    case MLT_SIGHT_IDLE:
+        if (mlt_arch_cycles() - sight->since >= w->brief_ticks)
+            note_since(tracer, NULL, sight->since, 0, -1, -1, 0, 0, MLT_TRACE_IDLE);
         return true;
     case MLT_SIGHT_POISONED:
         note_since(tracer, rank, 0, 0, (int32_t)sight->process, (int32_t)sight->thing, 0, 0,
@@ -226,8 +264,7 @@ static bool note_other(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight
 void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
 {
     mlt_mpi_worker *w = worker->mpi;
-    if (!w || !w->tracer || !is_kept(rank, rank ? rank->fn : 0) ||
-        note_other(w->tracer, rank, sight))
+    if (!w || !w->tracer || !is_kept(rank, rank ? rank->fn : 0) || note_other(w, rank, sight))
         return;
     int32_t peer = world_peer(rank, sight);
     if (is_of_call(w, rank, sight)) {

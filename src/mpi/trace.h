@@ -43,6 +43,10 @@ static inline void mlt_mpi_trace_opens(mlt_rank *me, mlt_trace_call *call)
     w->call = call;
 }
 
+// The calling fiber was parked at that time and goes on: notes if it could have done so earlier.
+// process: its number; 0: the rank itself.
+void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t process);
+
 void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call);
 
 // Whether a call of that rank, which goes by the detour, does so for a trace and nothing else.

@@ -24,7 +24,10 @@
     X(FLOW, "flow", "a module waited; how: what for, peer: process, tag: queue, bytes: elements")  \
     X(WOKEN, "woken", "it can go on; how: after what, tag: process, peer: rank that let it")       \
     X(SLEPT, "slept", "the worker had nothing to do; span")                                        \
-    X(POISONED, "poisoned", "a channel was; peer: process, tag: channel")
+    X(POISONED, "poisoned", "a channel was; peer: process, tag: channel")                          \
+    X(WINDOW, "window", "it waited; how: what for, peer: whose, tag: who had it, context: window") \
+    X(READY, "ready", "it could run, but others did; tag: process, peer: the last of them; span")  \
+    X(IDLE, "idle", "nothing on the worker could run, be it asleep or not; span")
 
 typedef enum mlt_trace_kind {
 #define MLT_TRACE_ENUM(kind, name, help) MLT_TRACE_##kind,

@@ -23,6 +23,7 @@ enum {
     LIKES_MOST = MLT_NOTE_SLOTS * MLT_NOTE_WORDS,
     LOOK_NS = 250000000, // between looks at buffers that are not full
     NICE = 10,           // of the thread: ranks go first
+    MEASURED_NS = 20000, // in which the counter's rate is measured
 };
 
 typedef struct mlt_trace_buffer {
@@ -37,6 +38,7 @@ typedef struct mlt_trace_buffer {
 // Everything but `runs`, `fd` and what is atomic is under the lock.
 static struct {
     bool runs, barrier; // barrier: mlt_os_barrier reaches this process
+    double ticks_a_ns;
     int fd;
     char *path;
     pthread_t thread;
@@ -53,6 +55,21 @@ static struct {
 static mlt_trace_stamp stamp(void)
 {
     return (mlt_trace_stamp){mlt_arch_cycles(), mlt_os_now_ns()};
+}
+
+// The counter's rate is the machine's affair.
+static double measure_ticks(void)
+{
+    mlt_trace_stamp begin = stamp(), now;
+    do
+        now = stamp();
+    while (now.ns - begin.ns < MEASURED_NS);
+    return (double)(now.ticks - begin.ticks) / (double)(now.ns - begin.ns);
+}
+
+uint64_t mlt_trace_ticks(uint64_t ns)
+{
+    return (uint64_t)((double)ns * writer.ticks_a_ns);
 }
 
 // ---- the thread
@@ -186,6 +203,7 @@ mlt_status mlt_trace_begin(const char *path, char *why, size_t why_size)
         return MLT_ERR_SYSTEM;
     }
     writer.barrier = mlt_os_barrier_join() == MLT_OK;
+    writer.ticks_a_ns = measure_ticks();
     writer.path = strdup(path);
     writer.ends = false;
     writer.broken = false;

@@ -57,6 +57,9 @@ void mlt_tracer_end(mlt_tracer *tracer); // its events are on their way; frees i
 // Waits until everything is in the file, and closes it. `lost`: events that could not be written.
 void mlt_trace_end(void);
 
+// So many ticks of the counter are that many nanoseconds, about.
+uint64_t mlt_trace_ticks(uint64_t ns);
+
 // In a child that was forked: the trace is the parent's alone.
 void mlt_trace_forget(void);
 

@@ -95,6 +95,8 @@ int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *ty
     uint8_t waits = req.done ? 0 : MLT_NOTE_POSTED;
     w->sched->quiet = waits;
     int code = mlt_recv_finish(me, &req, status);
+    if (waits && !w->sched->solo)
+        mlt_mpi_trace_ready(me, begin, 0);
     if (MLT_UNLIKELY(w->unsent))
         mlt_p2p_let_go(w);
     if (MLT_UNLIKELY(req.status != MLT_OK && req.status != MLT_ERR_TRUNCATED))

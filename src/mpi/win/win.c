@@ -117,6 +117,18 @@ void mlt_win_look(const mlt_wait *wait, mlt_ctl_wait *out)
     }
 }
 
+// ---- traces
+
+void mlt_win_describe(const mlt_wait *wait, mlt_sight *sight)
+{
+    mlt_ctl_wait seen = {.peer = -1, .target = -1};
+    mlt_win_look(wait, &seen);
+    sight->inner = (uint8_t)(1 + seen.about);
+    sight->thing = seen.context;
+    sight->target = seen.target;
+    sight->holder = seen.peer;
+}
+
 // ---- names
 
 int mlt_mpi_Win_set_name(mlt_rank *me, MPI_Win handle, const char *win_name)

@@ -83,6 +83,12 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
         put_process(c, worker, e);
     else if (e->kind == MLT_TRACE_SLEPT)
         put_span(c, "asleep", "worker", worker, e);
+    else if (e->kind == MLT_TRACE_IDLE)
+        put_span(c, "idle", "worker", worker, e);
+    else if (e->kind == MLT_TRACE_WINDOW)
+        put_span(c, mlt_facts_how(&c->trace->facts, e->kind, e->how, room), "window", worker, e);
+    else if (e->kind == MLT_TRACE_READY)
+        put_span(c, "ready, not run", "ready", worker, e);
     else if (e->kind == MLT_TRACE_WOKEN || e->kind == MLT_TRACE_POISONED)
         put_moment(c, worker, e);
 }
