@@ -17,10 +17,11 @@
 #include "base/memory.h"
 #include "wire/ofi/load.h"
 
+// Packets are laid into the buffers in turn: all of them together should stay in a cache.
 enum {
     PACKETS = 128,          // on their way at most
     ROOMS = 4,              // buffers that receive
-    ROOM_BYTES = 512 << 10, // ... of so many bytes
+    ROOM_BYTES = 128 << 10, // ... of so many bytes
     READS = 64,             // under way at most
     BATCH = 16,             // completions taken at once
 };
@@ -221,7 +222,7 @@ mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t w
         return NULL;
     }
     const mlt_ofi *ofi = mlt_ofi_load(why, why_size);
-    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice->provider, why, why_size) : NULL;
+    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice, why, why_size) : NULL;
     if (!list)
         return NULL;
     const struct fi_info *best = mlt_ofi_best(list, choice);

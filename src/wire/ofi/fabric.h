@@ -23,9 +23,10 @@ typedef struct mlt_fabric mlt_fabric;
 
 // What the setting MILLET_FABRIC asks for: tcp, auto, ofi, ofi:PROVIDER.
 typedef struct mlt_fabric_choice {
-    bool wanted;       // false: tcp
-    bool demanded;     // ofi: without it the job must not run
-    char provider[48]; // "": one of those that are worth it
+    bool wanted;        // false: tcp
+    bool demanded;      // ofi: without it the job must not run
+    char provider[48];  // "": one of those that are worth it
+    uint32_t processes; // of the job; 0: not known
 } mlt_fabric_choice;
 
 // MLT_ERR_INVALID: it is none of them.

@@ -43,7 +43,7 @@ void mlt_fabric_list(FILE *out, const mlt_fabric_choice *choice)
 {
     char why[256];
     const mlt_ofi *ofi = mlt_ofi_load(why, sizeof why);
-    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice->provider, why, sizeof why) : NULL;
+    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice, why, sizeof why) : NULL;
     if (!list) {
         fprintf(out, "none: %s\n", why);
         return;

@@ -10,18 +10,36 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
+// A variable that libfabric or a library below it reads once. What the user has set stays, and the
+// program does not see what is set here.
+typedef struct advice {
+    const char *name;
+    char value[16];
+    bool mine;
+} advice;
+
+static void advise(advice *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        list[i].mine = !getenv(list[i].name) && setenv(list[i].name, list[i].value, 0) == 0;
+}
+
+static void forget(const advice *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (list[i].mine)
+            unsetenv(list[i].name);
+}
+
 // Libraries of Omni-Path, on which libfabric may depend, take over signals when they are loaded, to
-// write files about crashes. These variables keep them from it; the program does not see them.
+// write files about crashes. These variables keep them from it.
 static void *open_library(void)
 {
-    static const char *const calm[] = {"HFI_NO_BACKTRACE", "IPATH_NO_BACKTRACE"};
-    bool mine[2];
-    for (int i = 0; i < 2; i++)
-        mine[i] = !getenv(calm[i]) && setenv(calm[i], "1", 0) == 0;
+    advice calm[] = {{.name = "HFI_NO_BACKTRACE", .value = "1"},
+                     {.name = "IPATH_NO_BACKTRACE", .value = "1"}};
+    advise(calm, 2);
     void *object = dlopen(MLT_OFI_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    for (int i = 0; i < 2; i++)
-        if (mine[i])
-            unsetenv(calm[i]);
+    forget(calm, 2);
     return object;
 }
 
@@ -85,11 +103,33 @@ static struct fi_info *hints_for(const mlt_ofi *ofi, const char *provider, uint6
     return hints;
 }
 
-struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const char *provider, char *why, size_t why_size)
+// By TCP, rxm posts 4,096 buffers of 16 KiB, and has a queue of 12 MiB for the events of 256
+// processes. It goes through both in turn, so each message finds another cold buffer, and a process
+// grows to 76 MiB. As many as rxm posts for any other network are enough: what comes while none is
+// left waits in the connection.
+static int tcp_advice(const mlt_fabric_choice *choice, advice list[2])
+{
+    enum { EXPECTED = 256 }; // FI_UNIVERSE_SIZE, if nobody sets it
+    if (strncmp(choice->provider, "tcp", 3) != 0)
+        return 0;
+    list[0] = (advice){.name = "FI_OFI_RXM_MSG_RX_SIZE", .value = "128"};
+    if (choice->processes == 0 || choice->processes >= EXPECTED)
+        return 1;
+    list[1] = (advice){.name = "FI_UNIVERSE_SIZE"};
+    snprintf(list[1].value, sizeof list[1].value, "%u", choice->processes);
+    return 2;
+}
+
+struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choice, char *why,
+                               size_t why_size)
 {
     struct fi_info *list = NULL;
+    const char *provider = choice->provider;
     int error = 0;
     static const uint64_t rounds[] = {FI_RMA, 0};
+    advice given[2];
+    int advices = tcp_advice(choice, given);
+    advise(given, advices);
     for (int i = 0; i < 2 && !list; i++) {
         struct fi_info *hints = hints_for(ofi, provider, rounds[i]);
         if (!hints)
@@ -99,6 +139,7 @@ struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const char *provider, char *w
         if (error)
             list = NULL;
     }
+    forget(given, advices);
     if (!list)
         snprintf(why, why_size,
                  "libfabric has no provider%s%s here that sends reliably and in order (%s)",

@@ -23,9 +23,9 @@ typedef struct mlt_ofi {
 // NULL: it is not there, or not as expected; why.
 const mlt_ofi *mlt_ofi_load(char *why, size_t why_size);
 
-// What this host offers, of which `provider` ("": all) restricts the names. NULL: nothing; why. The
-// caller frees it.
-struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const char *provider, char *why,
+// What this host offers, of which the provider of the choice ("": all) restricts the names. NULL:
+// nothing; why. The caller frees it. The first call makes libfabric read its variables.
+struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choice, char *why,
                                size_t why_size);
 
 // NULL: it can be taken. Otherwise what is missing.

@@ -214,6 +214,7 @@ void mlt_way_enter(tcp_house *house)
         give_up(house, "it should be tcp, auto, ofi or ofi:PROVIDER");
     if (!choice.wanted || house->job->hosts == 1)
         return;
+    choice.processes = house->job->procs;
     house->fabric_demanded = choice.demanded;
     house->fabric = mlt_fabric_open(&choice, why, sizeof why);
     if (!house->fabric && choice.demanded)
