@@ -58,6 +58,7 @@ struct mlt_fabric {
     bool reads;
     uint64_t next_key;
     uint64_t inject;
+    uint32_t packet_bytes;
     unsigned char *slab, *rooms_memory;
     struct fid_mr *rooms_mr;
     room rooms[ROOMS];
@@ -144,7 +145,7 @@ static int open_queue(mlt_fabric *f)
 // enabled; shm 1.17 crashes then.
 static int set_least(mlt_fabric *f)
 {
-    size_t least = MLT_FABRIC_PACKET;
+    size_t least = MLT_FABRIC_PACKET_MOST;
     return fi_setopt(&f->ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof least);
 }
 
@@ -186,18 +187,20 @@ static int post_room(mlt_fabric *f, room *r)
 
 static bool open_rooms(mlt_fabric *f, char *why, size_t why_size)
 {
-    f->slab = aligned_alloc(4096, (size_t)PACKETS * MLT_FABRIC_PACKET);
+    f->slab = aligned_alloc(4096, (size_t)PACKETS * MLT_FABRIC_PACKET_MOST);
     f->rooms_memory = aligned_alloc(4096, (size_t)ROOMS * ROOM_BYTES);
     if (!f->slab || !f->rooms_memory) {
         snprintf(why, why_size, MLT_NO_ROOM "packets");
         return false;
     }
-    if (!register_own(f, f->slab, (size_t)PACKETS * MLT_FABRIC_PACKET, FI_SEND, &f->slab_mr) ||
+    if (!register_own(f, f->slab, (size_t)PACKETS * MLT_FABRIC_PACKET_MOST, FI_SEND, &f->slab_mr) ||
         !register_own(f, f->rooms_memory, (size_t)ROOMS * ROOM_BYTES, FI_RECV, &f->rooms_mr)) {
         snprintf(why, why_size, "%s: memory cannot be registered; `ulimit -l` may set a limit",
                  f->info->fabric_attr->prov_name);
         return false;
     }
+    // Now, and not packet by packet: a process that grows for a long time looks as if it leaked.
+    memset(f->rooms_memory, 0, (size_t)ROOMS * ROOM_BYTES);
     for (uint32_t i = 0; i < ROOMS; i++) {
         f->rooms[i].op = (op){.kind = OP_RECEIVE, .index = i};
         f->rooms[i].memory = f->rooms_memory + (size_t)i * ROOM_BYTES;
@@ -222,7 +225,8 @@ mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t w
         return NULL;
     }
     const mlt_ofi *ofi = mlt_ofi_load(why, why_size);
-    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice, why, why_size) : NULL;
+    uint32_t packet_bytes = 0;
+    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice, &packet_bytes, why, why_size) : NULL;
     if (!list)
         return NULL;
     const struct fi_info *best = mlt_ofi_best(list, choice);
@@ -230,6 +234,7 @@ mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t w
     if (f) {
         f->ofi = ofi;
         f->fd = -1;
+        f->packet_bytes = packet_bytes;
         f->info = ofi->dupinfo(best);
     } else {
         snprintf(why, why_size,
@@ -301,15 +306,22 @@ mlt_status mlt_fabric_meet(mlt_fabric *f, const unsigned char *address, uint64_t
 
 // ---- Sending
 
+uint32_t mlt_fabric_packet_bytes(const mlt_fabric *f)
+{
+    return f->packet_bytes;
+}
+
 unsigned char *mlt_fabric_packet(mlt_fabric *f)
 {
-    return f->free_count ? f->slab + (size_t)f->free_packets[--f->free_count] * MLT_FABRIC_PACKET
-                         : NULL;
+    return f->free_count
+               ? f->slab + (size_t)f->free_packets[--f->free_count] * MLT_FABRIC_PACKET_MOST
+               : NULL;
 }
 
 void mlt_fabric_give_back(mlt_fabric *f, unsigned char *packet)
 {
-    f->free_packets[f->free_count++] = (uint32_t)((size_t)(packet - f->slab) / MLT_FABRIC_PACKET);
+    f->free_packets[f->free_count++] =
+        (uint32_t)((size_t)(packet - f->slab) / MLT_FABRIC_PACKET_MOST);
 }
 
 static mlt_status verdict(const mlt_fabric *f, ssize_t result, const char *what, char *why,
@@ -326,7 +338,7 @@ static mlt_status verdict(const mlt_fabric *f, ssize_t result, const char *what,
 mlt_status mlt_fabric_send(mlt_fabric *f, uint64_t to, unsigned char *packet, uint32_t bytes,
                            void *owner, char *why, size_t why_size)
 {
-    mlt_assert(bytes <= MLT_FABRIC_PACKET);
+    mlt_assert(bytes <= f->packet_bytes);
     if (bytes <= f->inject) {
         mlt_status status =
             verdict(f, fi_inject(f->ep, packet, bytes, to), "fi_inject", why, why_size);
@@ -334,7 +346,7 @@ mlt_status mlt_fabric_send(mlt_fabric *f, uint64_t to, unsigned char *packet, ui
             mlt_fabric_give_back(f, packet);
         return status;
     }
-    op *o = &f->sends[(size_t)(packet - f->slab) / MLT_FABRIC_PACKET];
+    op *o = &f->sends[(size_t)(packet - f->slab) / MLT_FABRIC_PACKET_MOST];
     o->owner = owner;
     return verdict(f,
                    fi_send(f->ep, packet, bytes, f->slab_mr ? fi_mr_desc(f->slab_mr) : NULL, to, o),

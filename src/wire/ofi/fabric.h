@@ -33,8 +33,9 @@ typedef struct mlt_fabric_choice {
 mlt_status mlt_fabric_choose(const char *text, mlt_fabric_choice *choice) MLT_MUST_CHECK;
 
 enum {
-    MLT_FABRIC_PACKET = 16 << 10, // bytes of the largest packet
-    MLT_FABRIC_ADDRESS = 256,     // ... of the longest address
+    MLT_FABRIC_PACKET_LEAST = 16 << 10,        // bytes of the largest packet: at least,
+    MLT_FABRIC_PACKET_MOST = (16 << 10) + 512, // ... and at most
+    MLT_FABRIC_ADDRESS = 256,                  // bytes of the longest address
     MLT_FABRIC_NAME = 48,
 };
 
@@ -54,7 +55,10 @@ mlt_status mlt_fabric_meet(mlt_fabric *fabric, const unsigned char *address, uin
 
 // ---- Packets
 
-// Room for one, of MLT_FABRIC_PACKET bytes, at a multiple of 64; NULL: too many are on their way. It
+// Bytes of the largest.
+uint32_t mlt_fabric_packet_bytes(const mlt_fabric *fabric);
+
+// Room for one, of so many bytes, at a multiple of 64; NULL: too many are on their way. It
 // is the caller's until it is sent or given back.
 unsigned char *mlt_fabric_packet(mlt_fabric *fabric);
 void mlt_fabric_give_back(mlt_fabric *fabric, unsigned char *packet);

@@ -42,8 +42,9 @@ static void say(FILE *out, const struct fi_info *info, const struct fi_info *tak
 void mlt_fabric_list(FILE *out, const mlt_fabric_choice *choice)
 {
     char why[256];
+    uint32_t packet_bytes = 0;
     const mlt_ofi *ofi = mlt_ofi_load(why, sizeof why);
-    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice, why, sizeof why) : NULL;
+    struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice, &packet_bytes, why, sizeof why) : NULL;
     if (!list) {
         fprintf(out, "none: %s\n", why);
         return;

@@ -33,8 +33,12 @@ static void forget(const advice *list, int count)
 
 // Libraries of Omni-Path, on which libfabric may depend, take over signals when they are loaded, to
 // write files about crashes. These variables keep them from it.
-static void *open_library(void)
+static void *open_library(bool *was_there)
 {
+    void *before = dlopen(MLT_OFI_LIBRARY, RTLD_NOW | RTLD_NOLOAD);
+    *was_there = before != NULL;
+    if (before)
+        dlclose(before);
     advice calm[] = {{.name = "HFI_NO_BACKTRACE", .value = "1"},
                      {.name = "IPATH_NO_BACKTRACE", .value = "1"}};
     advise(calm, 2);
@@ -42,6 +46,10 @@ static void *open_library(void)
     forget(calm, 2);
     return object;
 }
+
+// Whether it has read its variables, or somebody else may have made it do so; and whether it has read
+// that packets by TCP are to be longer.
+static bool has_read, read_longer;
 
 static mlt_status load(mlt_ofi *out, char *why, size_t why_size)
 {
@@ -53,7 +61,7 @@ static mlt_status load(mlt_ofi *out, char *why, size_t why_size)
         {"fi_dupinfo", offsetof(mlt_ofi, dupinfo)},   {"fi_fabric", offsetof(mlt_ofi, fabric)},
         {"fi_strerror", offsetof(mlt_ofi, strerror)}, {"fi_version", offsetof(mlt_ofi, version)},
     };
-    void *object = open_library();
+    void *object = open_library(&has_read);
     if (!object) {
         snprintf(why, why_size, "libfabric is not there (Debian: apt install libfabric1): %s",
                  dlerror());
@@ -106,30 +114,38 @@ static struct fi_info *hints_for(const mlt_ofi *ofi, const char *provider, uint6
 // By TCP, rxm posts 4,096 buffers of 16 KiB, and has a queue of 12 MiB for the events of 256
 // processes. It goes through both in turn, so each message finds another cold buffer, and a process
 // grows to 76 MiB. As many as rxm posts for any other network are enough: what comes while none is
-// left waits in the connection.
-static int tcp_advice(const mlt_fabric_choice *choice, advice list[2])
+// left waits in the connection. They are a little longer, so that the packets of a message of 64 KiB
+// are four and not five. Longer packets than rxm has buffers for would lose their order.
+enum { ADVICES = 3 };
+
+static int tcp_advice(const mlt_fabric_choice *choice, advice list[ADVICES])
 {
     enum { EXPECTED = 256 }; // FI_UNIVERSE_SIZE, if nobody sets it
     if (strncmp(choice->provider, "tcp", 3) != 0)
         return 0;
-    list[0] = (advice){.name = "FI_OFI_RXM_MSG_RX_SIZE", .value = "128"};
+    list[0] = (advice){.name = "FI_OFI_RXM_BUFFER_SIZE"};
+    snprintf(list[0].value, sizeof list[0].value, "%d", MLT_FABRIC_PACKET_MOST);
+    list[1] = (advice){.name = "FI_OFI_RXM_MSG_RX_SIZE", .value = "128"};
     if (choice->processes == 0 || choice->processes >= EXPECTED)
-        return 1;
-    list[1] = (advice){.name = "FI_UNIVERSE_SIZE"};
-    snprintf(list[1].value, sizeof list[1].value, "%u", choice->processes);
-    return 2;
+        return 2;
+    list[2] = (advice){.name = "FI_UNIVERSE_SIZE"};
+    snprintf(list[2].value, sizeof list[2].value, "%u", choice->processes);
+    return 3;
 }
 
-struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choice, char *why,
-                               size_t why_size)
+struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choice,
+                               uint32_t *packet_bytes, char *why, size_t why_size)
 {
     struct fi_info *list = NULL;
     const char *provider = choice->provider;
     int error = 0;
     static const uint64_t rounds[] = {FI_RMA, 0};
-    advice given[2];
+    advice given[ADVICES] = {0};
     int advices = tcp_advice(choice, given);
     advise(given, advices);
+    if (!has_read)
+        read_longer = advices && given[0].mine && !getenv("FI_OFI_RXM_EAGER_LIMIT");
+    *packet_bytes = advices && read_longer ? MLT_FABRIC_PACKET_MOST : MLT_FABRIC_PACKET_LEAST;
     for (int i = 0; i < 2 && !list; i++) {
         struct fi_info *hints = hints_for(ofi, provider, rounds[i]);
         if (!hints)
@@ -140,6 +156,7 @@ struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choi
             list = NULL;
     }
     forget(given, advices);
+    has_read = true;
     if (!list)
         snprintf(why, why_size,
                  "libfabric has no provider%s%s here that sends reliably and in order (%s)",
@@ -149,7 +166,7 @@ struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choi
 
 const char *mlt_ofi_lacks(const struct fi_info *info)
 {
-    if (info->ep_attr->max_msg_size < MLT_FABRIC_PACKET)
+    if (info->ep_attr->max_msg_size < MLT_FABRIC_PACKET_MOST)
         return "its messages are too short";
     if (!(info->tx_attr->msg_order & FI_ORDER_SAS))
         return "it does not keep the order";

@@ -24,9 +24,10 @@ typedef struct mlt_ofi {
 const mlt_ofi *mlt_ofi_load(char *why, size_t why_size);
 
 // What this host offers, of which the provider of the choice ("": all) restricts the names. NULL:
-// nothing; why. The caller frees it. The first call makes libfabric read its variables.
-struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choice, char *why,
-                               size_t why_size);
+// nothing; why. The caller frees it. The first call makes libfabric read its variables. *packet_bytes:
+// what it sends best at once.
+struct fi_info *mlt_ofi_offers(const mlt_ofi *ofi, const mlt_fabric_choice *choice,
+                               uint32_t *packet_bytes, char *why, size_t why_size);
 
 // NULL: it can be taken. Otherwise what is missing.
 const char *mlt_ofi_lacks(const struct fi_info *info);

@@ -45,6 +45,12 @@ mlt_status mlt_fabric_meet(mlt_fabric *fabric, const unsigned char *address, uin
     abort();
 }
 
+uint32_t mlt_fabric_packet_bytes(const mlt_fabric *fabric)
+{
+    (void)fabric;
+    abort();
+}
+
 unsigned char *mlt_fabric_packet(mlt_fabric *fabric)
 {
     (void)fabric;

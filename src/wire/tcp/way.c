@@ -30,8 +30,9 @@ enum {
 // send without an operation of their own.
 typedef struct tcp_packet {
     uint64_t nonce;
-    uint32_t from;  // the sender's process, and above its 24 bits a packet_kind
-    uint32_t taken; // packets
+    uint32_t from;   // the sender's process, and above its 24 bits a packet_kind
+    uint16_t taken;  // packets: the low bits of the count
+    uint16_t number; // of this one, likewise; CONTROL has none
 } tcp_packet;
 _Static_assert(sizeof(tcp_packet) == 16, "frames that follow are aligned");
 
@@ -437,7 +438,8 @@ static tcp_packet head_of(const tcp_way *way, packet_kind kind)
 {
     return (tcp_packet){.nonce = way->nonce,
                         .from = way->pair->house->proc | (uint32_t)kind << FROM_BITS,
-                        .taken = way->taken};
+                        .taken = (uint16_t)way->taken,
+                        .number = (uint16_t)way->sent};
 }
 
 // MLT_PENDING: the packet is still the caller's.
@@ -481,12 +483,12 @@ static void wake_if_starved(tcp_pair *pair, mlt_tube *tube, uint32_t worker)
 // A packet that is being filled, and where it ends.
 typedef struct filling {
     unsigned char *packet;
-    uint32_t at;
+    uint32_t at, most;
 } filling;
 
 static uint32_t room_in(const filling *f)
 {
-    return MLT_FABRIC_PACKET - f->at;
+    return f->most - f->at;
 }
 
 static void put(filling *f, const void *data, uint64_t bytes)
@@ -606,14 +608,17 @@ static uint32_t under_way(const tcp_way *way)
 // False: there is none to be sent, or no room.
 static bool next_packet(tcp_way *way)
 {
-    filling f = {.packet = mlt_fabric_packet(way->pair->house->fabric), .at = sizeof(tcp_packet)};
+    mlt_fabric *fabric = way->pair->house->fabric;
+    filling f = {.packet = mlt_fabric_packet(fabric),
+                 .at = sizeof(tcp_packet),
+                 .most = mlt_fabric_packet_bytes(fabric)};
     if (!f.packet) {
         be_blocked(way);
         return false;
     }
     fill(way, &f);
     if (f.at == sizeof(tcp_packet)) {
-        mlt_fabric_give_back(way->pair->house->fabric, f.packet);
+        mlt_fabric_give_back(fabric, f.packet);
         return false;
     }
     way->packet = f.packet;
@@ -854,7 +859,8 @@ static void take_head(tcp_worker *me, tcp_way *way, const tcp_packet *head,
                       const unsigned char *packet)
 {
     uint32_t confirmed = atomic_load_explicit(&way->confirmed, memory_order_relaxed);
-    bool sound = head->taken - confirmed <= way->sent - confirmed;
+    uint32_t taken = confirmed + (uint16_t)(head->taken - confirmed);
+    bool sound = taken - confirmed <= way->sent - confirmed;
     if (sound && head->from >> FROM_BITS == PACKET_CONTROL) {
         tcp_control control;
         memcpy(&control, packet, sizeof control);
@@ -864,10 +870,15 @@ static void take_head(tcp_worker *me, tcp_way *way, const tcp_packet *head,
         mlt_tcp_distrust(&way->link, "it confirms what was not sent");
         return;
     }
-    atomic_store_explicit(&way->confirmed, head->taken, memory_order_relaxed);
+    atomic_store_explicit(&way->confirmed, taken, memory_order_relaxed);
     // The way is proven: whoever has something to send switches.
-    if (!confirmed && head->taken)
+    if (!confirmed && taken)
         be_blocked(way);
+    // A provider may complete a long packet after a short one that was sent later, and call that order.
+    if (head->from >> FROM_BITS != PACKET_CONTROL && head->number != (uint16_t)way->taken)
+        mlt_tcp_lose(way->pair, "the fabric fails: packets come in another order than they were "
+                                "sent; variables of libfabric may have changed what it sends at "
+                                "once");
 }
 
 // The frames before SWITCH are still to be read from the connection. False: not yet.
@@ -887,7 +898,7 @@ static unsigned char *aligned(tcp_house *house, const mlt_fabric_event *event)
     if ((uintptr_t)event->packet % 8 == 0)
         return event->packet;
     if (!house->aligned)
-        house->aligned = mlt_take(1, MLT_FABRIC_PACKET);
+        house->aligned = mlt_take(1, MLT_FABRIC_PACKET_MOST);
     if (house->held_at == 0)
         memcpy(house->aligned, event->packet, event->bytes);
     return house->aligned;
