@@ -9,9 +9,13 @@
 #ifndef MLT_BOOT_LIVE_H
 #define MLT_BOOT_LIVE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#define MLT_LIVE_MAGIC UINT64_C(0x314c74656c6c694d) // "MilletL1"
+#include "base/list.h"
+#include "boot/ctl.h"
+
+#define MLT_LIVE_MAGIC UINT64_C(0x324c74656c6c694d) // "MilletL2"
 
 enum { MLT_LIVE_MOST_BYTES = 1024 }; // of each structure
 
@@ -28,6 +32,66 @@ typedef struct mlt_live_layout {
     uint16_t wait;
     // Of that: the address of the call's name; mlt_wait_kind; uint32_t; int32_t.
     uint16_t call, kind, context, peer;
+    uint16_t unused;
+    uint64_t shown; // the address of the worker's mlt_live_shown
 } mlt_live_layout;
+
+// ---- what layers above show
+
+#define MLT_LIVE_SHEET UINT64_C(0x314574656c6c694d) // "MilletE1"
+
+// What was measured along paths so far (coll/way.h, coll/path.h): records that the owner of the sheet
+// changes while they are shown.
+typedef struct mlt_live_sheet {
+    uint64_t magic; // MLT_LIVE_SHEET while it is shown
+    struct mlt_live_sheet *next;
+    struct mlt_live_sheet **place; // what points here
+    const mlt_ctl_path *records;
+    uint64_t count;
+} mlt_live_sheet;
+
+// Queues: a list of structures that are linked by a mlt_link. They are found at offsets, too.
+typedef struct mlt_live_queues {
+    const mlt_link *list;   // NULL: none
+    uint16_t bytes;         // of one
+    uint16_t link;          // mlt_link
+    uint16_t name;          // char[MLT_LIVE_QUEUE_NAME], "": it has none
+    uint16_t number;        // uint64_t
+    uint16_t held, room;    // uint32_t: elements; room 0: it is no queue
+    uint16_t flow;          // an address, not 0: it is one of a flow program
+    uint16_t reads, writes; // mlt_link: who waits at it
+    uint16_t unused[3];
+} mlt_live_queues;
+
+enum { MLT_LIVE_QUEUE_NAME = 40 };
+
+typedef struct mlt_live_shown { // of a worker
+    mlt_live_sheet *sheets;
+    mlt_live_queues queues;
+} mlt_live_shown;
+
+// Both are the worker's own thread's. shown NULL: nobody can look.
+static inline void mlt_live_sheet_show(mlt_live_shown *shown, mlt_live_sheet *sheet,
+                                       const mlt_ctl_path *records, uint64_t count)
+{
+    sheet->records = records;
+    sheet->count = count;
+    if (!shown || sheet->place)
+        return;
+    *sheet = (mlt_live_sheet){MLT_LIVE_SHEET, shown->sheets, &shown->sheets, records, count};
+    if (sheet->next)
+        sheet->next->place = &sheet->next;
+    shown->sheets = sheet;
+}
+
+static inline void mlt_live_sheet_hide(mlt_live_sheet *sheet)
+{
+    if (!sheet->place)
+        return;
+    *sheet->place = sheet->next;
+    if (sheet->next)
+        sheet->next->place = sheet->place;
+    *sheet = (mlt_live_sheet){0};
+}
 
 #endif

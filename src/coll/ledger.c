@@ -13,7 +13,6 @@
 #include "coll/plan.h"
 #include "coll/settings.h"
 #include "coll/team.h"
-#include "coll/way.h"
 
 enum { MOST_ENTRIES = 4096 }; // a program that names its communicators by number has no end of them
 
@@ -24,6 +23,7 @@ void mlt_ledger_init(mlt_ledger *l)
 
 static void forget(mlt_ledger *l)
 {
+    mlt_live_sheet_hide(&l->sheet);
     free(l->choice);
     free(l->path);
     l->choice = NULL;
@@ -124,44 +124,50 @@ static mlt_ctl_path *path_like(mlt_ledger *l, const mlt_ctl_path *p)
     }
     l->path = mlt_take_more(l->path, l->path_count + 1ull, sizeof *l->path);
     l->path[l->path_count] = *p;
+    mlt_live_sheet_show(l->shown, &l->sheet, l->path, l->path_count + 1ull);
     return &l->path[l->path_count++];
 }
 
-void mlt_ledger_note_path(mlt_ledger *l, const mlt_team *team, const mlt_path *path)
+void mlt_ledger_note(mlt_ledger *l, const mlt_ctl_path *sum)
+{
+    mlt_ctl_path one = *sum;
+    mlt_ledger_clear(&one);
+    mlt_ctl_path *own = path_like(l, &one);
+    if (!own)
+        return;
+    own->calls += sum->calls;
+    own->bytes += sum->bytes;
+    for (int t = 0; t < MLT_TIMES; t++)
+        mlt_clock_add(&own->time[t], &sum->time[t]);
+}
+
+// Whose calls they are. Its team, as it is at the first call, and its name stay as long as the path.
+static void name_path(const mlt_team *team, mlt_path *path)
+{
+    mlt_ctl_path *p = &path->sum;
+    p->ranks = team->ranks;
+    p->workers = team->workers;
+    p->level = level_of(team);
+    put(p->comm, sizeof p->comm, team->name);
+    put(p->by, sizeof p->by, path->by);
+    put(p->collective, sizeof p->collective, mlt_collective_names[path->collective]);
+}
+
+void mlt_ledger_show_path(mlt_ledger *l, const mlt_team *team, mlt_path *path)
+{
+    name_path(team, path);
+    mlt_live_sheet_show(path->hidden ? NULL : l->shown, &path->sheet, &path->sum, 1);
+}
+
+void mlt_ledger_note_path(mlt_ledger *l, const mlt_team *team, mlt_path *path)
 {
     bool timed = false;
     for (int t = 0; t < MLT_TIMES; t++)
-        timed = timed || path->time[t].n;
-    if (path->hidden || (!path->calls && !timed))
+        timed = timed || path->sum.time[t].n;
+    if (path->hidden || (!path->sum.calls && !timed))
         return;
-    mlt_ctl_path p = {.ranks = team->ranks, .workers = team->workers, .level = level_of(team)};
-    put(p.comm, sizeof p.comm, team->name);
-    put(p.by, sizeof p.by, path->by);
-    put(p.stack, sizeof p.stack, path->text);
-    put(p.collective, sizeof p.collective, mlt_collective_names[path->collective]);
-    mlt_ctl_path *own = path_like(l, &p);
-    if (!own)
-        return;
-    own->calls += path->calls;
-    own->bytes += path->bytes;
-    for (int t = 0; t < MLT_TIMES; t++)
-        mlt_clock_add(&own->time[t], &path->time[t]);
-}
-
-void mlt_ledger_note_way(mlt_ledger *l, const mlt_way *way)
-{
-    mlt_ctl_path p = {.ranks = way->ranks, .level = MLT_LEVEL_FLAT}; // workers 0: no collective
-    put(p.comm, sizeof p.comm, way->name);
-    put(p.by, sizeof p.by, way->spec->by);
-    put(p.stack, sizeof p.stack, way->text);
-    put(p.collective, sizeof p.collective, mlt_way_kind_names[way->spec->kind]);
-    mlt_ctl_path *own = path_like(l, &p);
-    if (!own)
-        return;
-    own->calls += way->calls;
-    own->bytes += way->bytes;
-    mlt_clock_add(&own->time[MLT_TIME_CALL], &way->time);
-    mlt_clock_add(&own->time[MLT_TIME_DELAY], &way->delay);
+    name_path(team, path);
+    mlt_ledger_note(l, &path->sum);
 }
 
 void mlt_ledger_trace(mlt_ledger *l, const char *line)

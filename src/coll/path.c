@@ -110,13 +110,13 @@ static void tell_both(const both *b, char *why, size_t size)
 static void name_stages(mlt_path *path)
 {
     size_t at = 0;
-    for (uint32_t i = 0; i < path->count && at < sizeof path->text; i++) {
+    for (uint32_t i = 0; i < path->count && at < sizeof path->sum.stack; i++) {
         const mlt_coll_stage *s = &path->stages[i];
-        int n = snprintf(path->text + at, sizeof path->text - at, "%s%s", i ? ", " : "",
+        int n = snprintf(path->sum.stack + at, sizeof path->sum.stack - at, "%s%s", i ? ", " : "",
                          mlt_coll_wrapper_names[s->wrapper]);
         at += (size_t)n;
-        if (s->wrapper == MLT_WRAP_DELAY && at < sizeof path->text)
-            at += (size_t)snprintf(path->text + at, sizeof path->text - at, " %llu us",
+        if (s->wrapper == MLT_WRAP_DELAY && at < sizeof path->sum.stack)
+            at += (size_t)snprintf(path->sum.stack + at, sizeof path->sum.stack - at, " %llu us",
                                    (unsigned long long)s->delay_us);
     }
 }
@@ -174,14 +174,19 @@ static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stage
     return path;
 }
 
+static void path_free(mlt_path *path)
+{
+    mlt_live_sheet_hide(&path->sheet);
+    free(path);
+}
+
 static void retire(mlt_team *team, mlt_path *path)
 {
     mlt_ledger_note_path(team->ledger, team, path);
     path->stale = true;
-    path->calls = path->bytes = 0;
-    memset(path->time, 0, sizeof path->time);
+    mlt_ledger_clear(&path->sum);
     if (!path->busy) {
-        free(path);
+        path_free(path);
         return;
     }
     path->next = team->paths->stale;
@@ -244,8 +249,7 @@ void mlt_paths_tell(mlt_team *team)
         if (!path)
             continue;
         mlt_ledger_note_path(team->ledger, team, path);
-        path->calls = path->bytes = 0;
-        memset(path->time, 0, sizeof path->time);
+        mlt_ledger_clear(&path->sum);
     }
 }
 
@@ -259,14 +263,14 @@ static void drop(mlt_team *team, mlt_path *path)
             break;
         }
     mlt_ledger_note_path(team->ledger, team, path);
-    free(path);
+    path_free(path);
 }
 
 // ---- times
 
 static void note(mlt_path *path, mlt_ctl_time which, uint64_t ns)
 {
-    mlt_clock_add(&path->time[which], &(mlt_ctl_clock){1, ns, ns, ns});
+    mlt_clock_add(&path->sum.time[which], &(mlt_ctl_clock){1, ns, ns, ns});
 }
 
 static uint64_t bytes_of(const mlt_team *team, const mlt_coll_what *what)
@@ -362,8 +366,8 @@ static void leave(mlt_walk *walk, mlt_status status)
     uint64_t now = path->measured ? mlt_os_now_ns() : 0;
     walk->status = status;
     if (status == MLT_OK && walk->counted_ns) {
-        path->calls++;
-        path->bytes += bytes_of(team, walk->what);
+        path->sum.calls++;
+        path->sum.bytes += bytes_of(team, walk->what);
         note(path, MLT_TIME_CALL, now - walk->counted_ns);
     }
     if (status == MLT_OK && path->measured && !team->at)
@@ -501,6 +505,8 @@ void mlt_path_join(const mlt_walk_way *way, const mlt_coll_what *what, const voi
     mlt_path *path = mlt_path_of(way->team, what);
     mlt_walk *walk = walk_take(way->team);
     path->busy++;
+    if (MLT_UNLIKELY(!path->sheet.records))
+        mlt_ledger_show_path(way->team->ledger, way->team, path);
     way->team->paths->walking++;
     walk->way = *way;
     walk->path = path;
@@ -588,8 +594,8 @@ void mlt_span_close(mlt_span *s, mlt_team *team, const mlt_coll_what *what, uint
         note_span(s, started, now);
     if (over && path->counts_at < path->count && path->counts_at > path->combine) {
         uint64_t from = path->delays_at < path->counts_at ? started : s->combined_ns;
-        path->calls++;
-        path->bytes += bytes_of(team, what);
+        path->sum.calls++;
+        path->sum.bytes += bytes_of(team, what);
         note(path, MLT_TIME_CALL, (s->exchanged_ns ? s->exchanged_ns : now) - from);
     }
     if (path->traces) {

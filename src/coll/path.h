@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "boot/ctl.h"
+#include "boot/live.h"
 #include "coll/team.h"
 
 typedef struct mlt_path {
@@ -42,9 +43,8 @@ typedef struct mlt_path {
     uint64_t delay_us;  // 0: none
     uint32_t delays_at; // which stage does; count: none
     const char *by;     // "my.lua:12"
-    char text[128];     // "count, delay 100 us, combine"
-    uint64_t calls, bytes;
-    mlt_ctl_clock time[MLT_TIMES];
+    mlt_ctl_path sum;   // what was measured; stack: "count, delay 100 us, combine"
+    mlt_live_sheet sheet;
     mlt_coll_stage stages[];
 } mlt_path;
 

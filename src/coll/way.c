@@ -53,8 +53,10 @@ void mlt_ways_free(mlt_ways *ways)
 {
     if (!ways)
         return;
-    for (uint32_t i = 0; i < ways->count; i++)
+    for (uint32_t i = 0; i < ways->count; i++) {
+        mlt_live_sheet_hide(&ways->all[i]->sheet);
         free(ways->all[i]);
+    }
     free(ways->all);
     free(ways);
 }
@@ -63,10 +65,9 @@ void mlt_ways_tell(mlt_ways *ways)
 {
     for (uint32_t i = 0; ways && i < ways->count; i++) {
         mlt_way *way = ways->all[i];
-        if (way->calls || way->delay.n)
-            mlt_ledger_note_way(ways->ledger, way);
-        way->calls = way->bytes = 0;
-        way->time = way->delay = (mlt_ctl_clock){0};
+        if (way->sum.calls || way->sum.time[MLT_TIME_DELAY].n)
+            mlt_ledger_note(ways->ledger, &way->sum);
+        mlt_ledger_clear(&way->sum);
     }
 }
 
@@ -75,38 +76,44 @@ void mlt_ways_tell(mlt_ways *ways)
 static void name_stages(mlt_way *way)
 {
     size_t at = 0;
-    for (uint32_t i = 0; i < way->spec->count && at < sizeof way->text; i++) {
+    for (uint32_t i = 0; i < way->spec->count && at < sizeof way->sum.stack; i++) {
         const mlt_way_stage *s = &way->spec->stages[i];
         const char *name =
             s->wrapper < MLT_WRAPPERS ? mlt_coll_wrapper_names[s->wrapper] : "function";
         way->counts |= s->wrapper == MLT_WRAP_COUNT;
         way->traces |= s->wrapper == MLT_WRAP_TRACE;
-        at += (size_t)snprintf(way->text + at, sizeof way->text - at, "%s%s", i ? ", " : "", name);
-        if (s->wrapper == MLT_WRAP_DELAY && at < sizeof way->text)
-            at += (size_t)snprintf(way->text + at, sizeof way->text - at, " %" PRIu64 " us",
-                                   s->delay_us);
+        at += (size_t)snprintf(way->sum.stack + at, sizeof way->sum.stack - at, "%s%s",
+                               i ? ", " : "", name);
+        if (s->wrapper == MLT_WRAP_DELAY && at < sizeof way->sum.stack)
+            at += (size_t)snprintf(way->sum.stack + at, sizeof way->sum.stack - at,
+                                   " %" PRIu64 " us", s->delay_us);
     }
 }
 
 static bool is_of(const mlt_way *way, mlt_way_kind kind, const char *name, uint32_t ranks)
 {
-    return way->kind == kind && way->ranks == ranks &&
-           strncmp(way->name, name, sizeof way->name - 1) == 0;
+    return way->kind == kind && way->sum.ranks == ranks &&
+           strncmp(way->sum.comm, name, sizeof way->sum.comm - 1) == 0;
 }
 
 static mlt_way *add(mlt_ways *ways, mlt_way_kind kind, const char *name, uint32_t ranks)
 {
     mlt_way *way = mlt_take(1, sizeof *way);
     way->kind = (uint8_t)kind;
-    way->ranks = ranks;
-    snprintf(way->name, sizeof way->name, "%s", name);
+    way->sum.ranks = ranks;
+    snprintf(way->sum.comm, sizeof way->sum.comm, "%s", name);
     for (uint32_t i = 0; i < ways->book->ways_count && !way->spec; i++) {
         const mlt_way_spec *spec = &ways->book->ways[i];
         if (spec->kind == kind && fnmatch(spec->name, name, 0) == 0)
             way->spec = spec;
     }
-    if (way->spec)
+    if (way->spec) {
         name_stages(way);
+        snprintf(way->sum.by, sizeof way->sum.by, "%s", way->spec->by);
+        snprintf(way->sum.collective, sizeof way->sum.collective, "%s", mlt_way_kind_names[kind]);
+        way->sum.level = MLT_LEVEL_FLAT; // workers 0: no collective
+        mlt_live_sheet_show(ways->ledger->shown, &way->sheet, &way->sum, 1);
+    }
     ways->all = mlt_take_more(ways->all, ways->count + 1ull, sizeof *ways->all);
     ways->all[ways->count++] = way;
     return way;
@@ -160,7 +167,8 @@ uint64_t mlt_way_pass(mlt_ways *ways, mlt_way_walk *walk, const mlt_way_event *e
         else
             us = ask(ways, way, walk->stage - 1, event);
         if (us) {
-            mlt_clock_add(&way->delay, &(mlt_ctl_clock){1, us * 1000, us * 1000, us * 1000});
+            mlt_clock_add(&way->sum.time[MLT_TIME_DELAY],
+                          &(mlt_ctl_clock){1, us * 1000, us * 1000, us * 1000});
             return us * 1000;
         }
     }
@@ -172,9 +180,9 @@ void mlt_way_passed(mlt_ways *ways, const mlt_way_walk *walk, const mlt_way_even
     mlt_way *way = walk->way;
     uint64_t ns = walk->since_ns ? (uint64_t)mlt_os_now_ns() - walk->since_ns : 0;
     if (way->counts) {
-        way->calls++;
-        way->bytes += event->bytes;
-        mlt_clock_add(&way->time, &(mlt_ctl_clock){1, ns, ns, ns});
+        way->sum.calls++;
+        way->sum.bytes += event->bytes;
+        mlt_clock_add(&way->sum.time[MLT_TIME_CALL], &(mlt_ctl_clock){1, ns, ns, ns});
     }
     if (way->traces) {
         char line[160];

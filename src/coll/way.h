@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "boot/ctl.h"
+#include "boot/live.h"
 
 struct mlt_coll_book;
 struct mlt_ledger;
@@ -68,11 +69,9 @@ typedef struct mlt_way {
     const mlt_way_spec *spec; // NULL: none, as mlt_way_of remembers
     uint8_t kind;             // mlt_way_kind
     bool counts, traces;
-    uint32_t ranks; // of the object; 0: it has none
-    char name[MLT_CTL_COMM];
-    char text[128]; // "count, delay 100 us, function"
-    uint64_t calls, bytes;
-    mlt_ctl_clock time, delay;
+    mlt_ctl_path
+        sum; // its name (comm), ranks (0: it has none), wrappers (stack), and what was measured
+    mlt_live_sheet sheet;
 } mlt_way;
 
 typedef struct mlt_ways mlt_ways; // a worker's

@@ -42,7 +42,7 @@ static void check_names(mlt_ways *ways)
 {
     mlt_way *halo = mlt_way_of(ways, MLT_WAY_MESSAGES, "halo", 4);
     CHECK(halo && halo->spec == &specs[0] && halo == mlt_way_of(ways, MLT_WAY_MESSAGES, "halo", 4));
-    check_same_text("wrappers", halo->text, "count, delay 20 us, function, delay 5 us");
+    check_same_text("wrappers", halo->sum.stack, "count, delay 20 us, function, delay 5 us");
     CHECK(mlt_way_of(ways, MLT_WAY_MESSAGES, "halo", 5) != halo); // another one of that name
     CHECK(mlt_way_of(ways, MLT_WAY_WINDOW, "halo", 4)->spec == &specs[1]);
     CHECK(mlt_way_of(ways, MLT_WAY_MESSAGES, "haaalo", 4)->spec == &specs[2]);
@@ -78,21 +78,37 @@ static void check_walks(mlt_ways *ways, const mlt_ledger *ledger)
     CHECK(ledger->path_count == 2 && ledger->path[0].calls == 3);
 }
 
+// People outside see what is in the ledger, and what its ways have counted since, each once.
+static void check_shown(const mlt_live_shown *shown)
+{
+    uint64_t calls = 0, sheets = 0;
+    for (const mlt_live_sheet *s = shown->sheets; s; s = s->next, sheets++) {
+        CHECK(s->magic == MLT_LIVE_SHEET && *s->place == s);
+        for (uint64_t i = 0; i < s->count; i++)
+            calls += strcmp(s->records[i].comm, "halo") == 0 ? s->records[i].calls : 0;
+    }
+    CHECK(calls == 3 && sheets > 3);
+}
+
 int main(void)
 {
     mlt_ledger ledger;
     mlt_coll_book book = {.saw = saw, .ways = specs, .ways_count = 3}, empty = {.saw = saw};
+    mlt_live_shown shown = {0};
     mlt_ledger_init(&ledger);
+    ledger.shown = &shown;
     CHECK(!mlt_ways_new(NULL, &ledger) && !mlt_ways_new(&empty, &ledger));
     mlt_ways *ways = mlt_ways_new(&book, &ledger);
     mlt_ways_enter(ways);
     CHECK(mlt_ways_here() == ways);
     check_names(ways);
     check_walks(ways, &ledger);
+    check_shown(&shown);
     mlt_ways_enter(NULL);
     mlt_ways_free(ways);
     mlt_ways_free(NULL);
     mlt_ways_tell(NULL);
     mlt_ledger_fini(&ledger);
+    CHECK(!shown.sheets);
     return 0;
 }

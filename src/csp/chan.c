@@ -131,6 +131,24 @@ MLT_EXPORT void csp_chan_free(csp_chan *chan)
     free(chan);
 }
 
+_Static_assert(sizeof(csp_chan) <= MLT_LIVE_MOST_BYTES &&
+                   sizeof((csp_chan){0}.name) == MLT_LIVE_QUEUE_NAME,
+               "the agent has room for one");
+
+mlt_live_queues mlt_chans_shown(const mlt_csp *csp)
+{
+    return (mlt_live_queues){.list = &csp->chans,
+                             .bytes = sizeof(csp_chan),
+                             .link = offsetof(csp_chan, all),
+                             .name = offsetof(csp_chan, name),
+                             .number = offsetof(csp_chan, number),
+                             .held = offsetof(csp_chan, held),
+                             .room = offsetof(csp_chan, capacity),
+                             .flow = offsetof(csp_chan, queue),
+                             .reads = offsetof(csp_chan, reads),
+                             .writes = offsetof(csp_chan, writes)};
+}
+
 void mlt_chans_end(mlt_csp *csp)
 {
     mlt_link *l;
@@ -349,7 +367,7 @@ static csp_status move_along(mlt_csp *csp, csp_chan *chan, void *value, bool wri
     if (!walk.way)
         return move(csp, chan, value, writes, deadline, call);
     const mlt_way_event event = {.kind = MLT_WAY_CHANNEL,
-                                 .name = walk.way->name,
+                                 .name = walk.way->sum.comm,
                                  .call = call,
                                  .rank = mlt_csp_rank()->world,
                                  .peer = -1,

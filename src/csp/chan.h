@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "boot/live.h"
 #include "csp/alt.h"
 #include "csp/state.h"
 
@@ -88,6 +89,9 @@ csp_status mlt_chan_status(const csp_chan *chan);
 
 // Ends the program with a message unless it is an end of one of this worker's channels.
 void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call);
+
+// Where people outside find the queues among them (boot/live.h).
+mlt_live_queues mlt_chans_shown(const mlt_csp *csp);
 
 // Frees those that are left when the worker's ranks have ended.
 void mlt_chans_end(mlt_csp *csp);

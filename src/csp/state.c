@@ -20,6 +20,7 @@
 #include "csp/net/socket.h"
 #include "csp/proc.h"
 #include "os/os.h"
+#include "p2p/live.h"
 
 enum { MESSAGE = 512, CHILDREN = 64 };
 
@@ -89,6 +90,7 @@ mlt_csp *mlt_csp_begin(const char *call)
     mlt_list_init(&csp->barriers);
     mlt_list_init(&csp->ports);
     mlt_pool_init(&csp->children, sizeof(csp_child), CHILDREN);
+    mlt_live_here()->queues = mlt_chans_shown(csp);
     mlt_csp_self = csp;
     return csp;
 }
@@ -104,6 +106,7 @@ void mlt_csp_end(mlt_worker *worker)
 {
     mlt_csp *csp = mlt_csp_self;
     if (csp && csp->worker == worker) {
+        mlt_live_here()->queues = (mlt_live_queues){0};
         mlt_groups_end(csp);
         mlt_net_end(csp);
         mlt_chans_end(csp);

@@ -23,7 +23,7 @@ static mlt_way_call begin(mlt_rank *me, mlt_way_kind kind, const char *name, uin
     if (!c.walk.way)
         return c;
     c.event = (mlt_way_event){.kind = (uint8_t)kind,
-                              .name = c.walk.way->name,
+                              .name = c.walk.way->sum.comm,
                               .call = mlt_fn_name(fn),
                               .rank = me->world,
                               .peer = call->peer,

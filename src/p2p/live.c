@@ -11,7 +11,7 @@ _Static_assert(sizeof(mlt_worker) <= MLT_LIVE_MOST_BYTES &&
                    sizeof(mlt_sched) <= MLT_LIVE_MOST_BYTES,
                "the agent has room for each");
 
-static const mlt_live_layout layout = {
+static const mlt_live_layout common = {
     .magic = MLT_LIVE_MAGIC,
     .worker_bytes = sizeof(mlt_worker),
     .sched_bytes = sizeof(mlt_sched),
@@ -39,9 +39,20 @@ static const mlt_live_layout layout = {
     .peer = offsetof(mlt_wait, peer),
 };
 
+// Of the calling thread's worker.
+static _Thread_local mlt_live_layout layout;
+static _Thread_local mlt_live_shown shown_here;
+
+mlt_live_shown *mlt_live_here(void)
+{
+    return &shown_here;
+}
+
 void mlt_live_show(const mlt_worker *w, bool shown)
 {
     mlt_job_worker *own = mlt_job_worker_at(w->boot->job, w->index);
+    layout = common;
+    layout.shown = (uintptr_t)&shown_here;
     atomic_store_explicit(&own->layout, (uintptr_t)&layout, memory_order_relaxed);
     // release: the worker and the layout are complete. Pairs with the agent's acquire; of a worker
     // that is being freed the agent reads bytes that mean nothing, and takes them for a sample.

@@ -118,5 +118,7 @@ int mlt_commands_run(const mlt_commands *f, int argc, char **argv)
     for (size_t i = 0; i < f->count; i++)
         if (strcmp(argv[1], f->all[i].name) == 0)
             return run(f, &f->all[i], argc - 1, argv + 1);
+    if (f->number && argv[1][strspn(argv[1], "0123456789")] == '\0')
+        return f->number(argc, argv);
     return unknown(f, argv[1]);
 }

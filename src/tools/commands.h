@@ -20,6 +20,7 @@ typedef struct mlt_commands {
     const char *more;    // examples, for its page in the manual (man.h)
     const mlt_command *all;
     size_t count;
+    int (*number)(int argc, char **argv); // of a number instead of a command; NULL: none
 } mlt_commands;
 
 // Runs the command that argv[1] names, or tells what there is. Returns the exit code. Output that

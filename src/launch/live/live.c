@@ -122,6 +122,28 @@ static void write_paths(const mlt_live *l, mlt_text *out)
             write_change(&l->changes[n % CHANGES], out);
 }
 
+// What was measured so far, then the books.
+static void write_map(const mlt_live *l, mlt_text *out)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *to = open_memstream(&text, &length);
+    mlt_path_map map = l->snap.map; // printing sorts it, and adds nothing
+    if (to) {
+        mlt_path_map_print(&map, l->conf.options->apps[0].argv[0], to);
+        (void)fclose(to);
+        mlt_text_put(out, text, length);
+    }
+    free(text);
+    mlt_live_sum sum = mlt_live_snap_sum(&l->snap);
+    if (sum.blind)
+        mlt_text_add(out,
+                     "the memory of %u worker%s cannot be read (process_vm_readv is refused), so "
+                     "nothing of theirs is in the map\n",
+                     sum.blind, sum.blind == 1 ? "" : "s");
+    write_paths(l, out);
+}
+
 static const struct {
     const char *path, *type;
     void (*write)(const mlt_live *live, mlt_text *out);
@@ -131,6 +153,7 @@ static const struct {
     {"/json", "application/json", write_json, false},
     {"/snapshot", "application/octet-stream", write_snapshot, false},
     {"/paths", plain, write_paths, true},
+    {"/map", plain, write_map, false},
 };
 
 // ---- clients
@@ -334,7 +357,7 @@ static void take_request(client *c)
                 ask(c->live);
             return;
         }
-    say_line(c, "404 Not Found", "there are /metrics, /json, /snapshot and /paths");
+    say_line(c, "404 Not Found", "there are /metrics, /json, /snapshot, /paths and /map");
 }
 
 static void read_on(client *c)

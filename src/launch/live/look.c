@@ -18,6 +18,9 @@ enum {
     MOST_RANKS = 4096,  // of a host that are looked at: each takes a microsecond
     WORLD_CONTEXTS = 8, // messages of MPI_COMM_WORLD: its ranks are those of the job
     NAMES = 16,         // places of names that are kept
+    MOST_SHEETS = 1024, // of a worker: each takes a microsecond
+    MOST_RECORDS = 256, // of a sheet
+    MOST_QUEUES = 1024, // of a worker
 };
 
 // Of one process: names of calls, which lie where they are all the time.
@@ -84,6 +87,17 @@ static bool is_sound(const mlt_live_layout *y)
            inside(y->wait, word, y->fiber_bytes) && inside(y->call, word, y->wait_bytes) &&
            inside(y->kind, half, y->wait_bytes) && inside(y->context, half, y->wait_bytes) &&
            inside(y->peer, half, y->wait_bytes);
+}
+
+static bool queues_are_sound(const mlt_live_queues *q)
+{
+    size_t word = sizeof(uint64_t), half = sizeof(uint32_t);
+    return q->list && q->bytes <= MLT_LIVE_MOST_BYTES &&
+           inside(q->link, sizeof(mlt_link), q->bytes) &&
+           inside(q->name, MLT_LIVE_QUEUE_NAME, q->bytes) && inside(q->number, word, q->bytes) &&
+           inside(q->held, half, q->bytes) && inside(q->room, half, q->bytes) &&
+           inside(q->flow, word, q->bytes) && inside(q->reads, sizeof(mlt_link), q->bytes) &&
+           inside(q->writes, sizeof(mlt_link), q->bytes);
 }
 
 // ---- ranks
@@ -167,6 +181,68 @@ static void look_at_ranks(look *l, mlt_live_worker *worker, const char *own, uin
     free(bytes);
 }
 
+// ---- what was measured along paths, and queues
+
+static void look_at_sheets(const look *l, const mlt_live_shown *shown)
+{
+    mlt_live_sheet sheet;
+    uint64_t at = (uintptr_t)shown->sheets;
+    mlt_ctl_path *records = mlt_take(MOST_RECORDS, sizeof *records);
+    for (int i = 0; i < MOST_SHEETS && get(l, &sheet, at, sizeof sheet); i++) {
+        if (sheet.magic != MLT_LIVE_SHEET)
+            break; // it was hidden a moment ago
+        uint64_t count = sheet.count < MOST_RECORDS ? sheet.count : MOST_RECORDS;
+        if (get(l, records, (uintptr_t)sheet.records, count * sizeof *records))
+            for (uint64_t r = 0; r < count; r++)
+                if (records[r].calls || records[r].time[MLT_TIME_DELAY].n)
+                    mlt_path_map_paths(&l->snap->map, &records[r], 1);
+        at = (uintptr_t)sheet.next;
+    }
+    free(records);
+}
+
+// Somebody is in the list whose head lies there in the worker.
+static bool has_some(const char *bytes, uint16_t head, uint64_t at)
+{
+    return word_at(bytes, head) != at + head;
+}
+
+static void add_queue(const look *l, const mlt_live_queues *q, const char *bytes, uint64_t at,
+                      uint32_t worker)
+{
+    mlt_live_snap *s = l->snap;
+    mlt_live_queue queue = {.worker = worker,
+                            .held = half_at(bytes, q->held),
+                            .room = half_at(bytes, q->room),
+                            .flow = word_at(bytes, q->flow) != 0,
+                            .starved = has_some(bytes, q->reads, at),
+                            .blocked = has_some(bytes, q->writes, at)};
+    if (!queue.room || queue.held > queue.room)
+        return;
+    memcpy(queue.name, bytes + q->name, MLT_LIVE_QUEUE_NAME - 1);
+    if (!queue.name[0])
+        snprintf(queue.name, sizeof queue.name, "channel %" PRIu64, word_at(bytes, q->number));
+    size_t used = strlen(queue.name);
+    memset(queue.name + used, 0, sizeof queue.name - used);
+    MLT_ARRAY_WANT(s->queues, s->queue_count + 1, s->queue_room);
+    s->queues[s->queue_count++] = queue;
+}
+
+static void look_at_queues(const look *l, const mlt_live_queues *q, uint32_t worker)
+{
+    char bytes[MLT_LIVE_MOST_BYTES];
+    mlt_link link;
+    if (!queues_are_sound(q) || !get(l, &link, (uintptr_t)q->list, sizeof link))
+        return;
+    for (int i = 0; i < MOST_QUEUES && link.next != q->list; i++) {
+        uint64_t at = (uintptr_t)link.next - q->link;
+        if (!get(l, bytes, at, q->bytes))
+            return;
+        add_queue(l, q, bytes, at, worker);
+        memcpy(&link, bytes + q->link, sizeof link);
+    }
+}
+
 // ---- workers
 
 // False: it cannot be read.
@@ -188,6 +264,11 @@ static bool look_inside(look *l, mlt_live_worker *worker, const mlt_job_worker *
     worker->held_most = word_at(own, l->layout.held_most);
     worker->switches = word_at(sched, l->layout.switches);
     look_at_ranks(l, worker, own, half_at(sched, l->layout.runnable));
+    mlt_live_shown shown;
+    if (get(l, &shown, l->layout.shown, sizeof shown)) {
+        look_at_sheets(l, &shown);
+        look_at_queues(l, &shown.queues, worker->worker);
+    }
     return true;
 }
 

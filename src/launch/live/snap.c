@@ -31,7 +31,8 @@ static bool fits(const mlt_live_part *part, size_t length)
 {
     size_t wanted = sizeof *part + part->workers * sizeof(mlt_live_worker) +
                     part->procs * sizeof(mlt_live_proc) + part->ranks * sizeof(mlt_live_rank) +
-                    part->calls * sizeof(mlt_live_call);
+                    part->calls * sizeof(mlt_live_call) + part->queues * sizeof(mlt_live_queue) +
+                    part->paths * sizeof(mlt_ctl_path);
     return part->magic == MLT_LIVE_PART && wanted == length && part->calls < MOST_CALLS;
 }
 
@@ -59,6 +60,27 @@ static void add_ranks(mlt_live_snap *s, const mlt_live_part *part, const char *r
     free(number);
 }
 
+static void add_queues(mlt_live_snap *s, uint32_t count, const char *queues)
+{
+    MLT_ARRAY_WANT(s->queues, s->queue_count + count, s->queue_room);
+    for (uint32_t i = 0; i < count; i++) {
+        mlt_live_queue *queue = &s->queues[s->queue_count++];
+        memcpy(queue, queues + i * sizeof *queue, sizeof *queue);
+        queue->name[sizeof queue->name - 1] = '\0';
+        for (char *c = queue->name; *c; c++)
+            *c = *c >= ' ' && *c <= '~' ? *c : '?'; // it shall not talk to the terminal
+    }
+}
+
+static void add_paths(mlt_live_snap *s, uint32_t count, const char *paths)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        mlt_ctl_path path;
+        memcpy(&path, paths + i * sizeof path, sizeof path);
+        mlt_path_map_paths(&s->map, &path, 1);
+    }
+}
+
 bool mlt_live_snap_add(mlt_live_snap *s, const void *bytes, size_t length)
 {
     mlt_live_part part;
@@ -79,6 +101,9 @@ bool mlt_live_snap_add(mlt_live_snap *s, const void *bytes, size_t length)
     s->proc_count += part.procs;
     at += part.procs * sizeof *s->procs;
     add_ranks(s, &part, at, at + part.ranks * sizeof *s->ranks);
+    at += part.ranks * sizeof *s->ranks + part.calls * sizeof *s->calls;
+    add_queues(s, part.queues, at);
+    add_paths(s, part.paths, at + part.queues * sizeof *s->queues);
     return true;
 }
 
@@ -89,12 +114,16 @@ void mlt_live_snap_pack(const mlt_live_snap *s, uint32_t host, mlt_text *out)
                           .workers = s->worker_count,
                           .procs = s->proc_count,
                           .ranks = s->rank_count,
-                          .calls = s->call_count};
+                          .calls = s->call_count,
+                          .queues = s->queue_count,
+                          .paths = (uint32_t)s->map.path_count};
     mlt_text_put(out, &part, sizeof part);
     mlt_text_put(out, s->workers, s->worker_count * sizeof *s->workers);
     mlt_text_put(out, s->procs, s->proc_count * sizeof *s->procs);
     mlt_text_put(out, s->ranks, s->rank_count * sizeof *s->ranks);
     mlt_text_put(out, s->calls, s->call_count * sizeof *s->calls);
+    mlt_text_put(out, s->queues, s->queue_count * sizeof *s->queues);
+    mlt_text_put(out, s->map.paths, s->map.path_count * sizeof *s->map.paths);
 }
 
 static int by_worker(const void *a, const void *b)
@@ -109,12 +138,26 @@ static int by_proc(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int by_fullness(const void *a, const void *b)
+{
+    const mlt_live_queue *x = a, *y = b;
+    uint64_t full = (uint64_t)x->held * y->room, other = (uint64_t)y->held * x->room;
+    if (full != other)
+        return full < other ? 1 : -1;
+    if (x->held != y->held)
+        return x->held < y->held ? 1 : -1;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->worker > y->worker) - (x->worker < y->worker);
+}
+
 void mlt_live_snap_sort(mlt_live_snap *s)
 {
     if (s->worker_count)
         qsort(s->workers, s->worker_count, sizeof *s->workers, by_worker);
     if (s->proc_count)
         qsort(s->procs, s->proc_count, sizeof *s->procs, by_proc);
+    if (s->queue_count)
+        qsort(s->queues, s->queue_count, sizeof *s->queues, by_fullness);
 }
 
 void mlt_live_snap_fini(mlt_live_snap *s)
@@ -123,6 +166,8 @@ void mlt_live_snap_fini(mlt_live_snap *s)
     free(s->procs);
     free(s->ranks);
     free(s->calls);
+    free(s->queues);
+    mlt_path_map_fini(&s->map);
     *s = (mlt_live_snap){0};
 }
 

@@ -3,6 +3,7 @@
 // as they are: from agents to mpirun (MLT_FRAME_LIVED), and from mpirun to `millet top`.
 //
 //     part: mlt_live_part | mlt_live_worker[] | mlt_live_proc[] | mlt_live_rank[] | mlt_live_call[]
+//           | mlt_live_queue[] | mlt_ctl_path[]
 //
 // Members are little-endian, as all processors that Millet runs on are. A reader checks everything:
 // whoever wrote it may be of another version.
@@ -15,14 +16,16 @@
 
 #include "base/text.h"
 #include "boot/ctl.h"
+#include "boot/live.h"
+#include "launch/watch/map.h"
 
-#define MLT_LIVE_PART UINT32_C(0x31504c4d) // "MLP1"
+#define MLT_LIVE_PART UINT32_C(0x32504c4d) // "MLP2"
 
 enum { MLT_LIVE_NAME = 40 };
 
 typedef struct mlt_live_part {
     uint32_t magic, host;
-    uint32_t workers, procs, ranks, calls; // records that follow
+    uint32_t workers, procs, ranks, calls, queues, paths; // records that follow
 } mlt_live_part;
 
 // What a worker has done so far, and what it does. Numbers that were not read are 0.
@@ -61,18 +64,30 @@ typedef struct mlt_live_call {
     char name[MLT_LIVE_NAME]; // with a NUL
 } mlt_live_call;
 
+// A queue of a flow program, or a channel with a buffer.
+typedef struct mlt_live_queue {
+    char name[MLT_LIVE_QUEUE_NAME + 24]; // with a NUL
+    uint32_t worker;
+    uint32_t held, room;                    // elements
+    uint8_t flow, starved, blocked, unused; // of a flow program; a reader waits; a writer does
+} mlt_live_queue;
+_Static_assert(sizeof(mlt_live_queue) == 80, "no holes that would be sent");
+
 typedef struct mlt_live_snap {
     mlt_live_worker *workers;
     mlt_live_proc *procs;
     mlt_live_rank *ranks;
     mlt_live_call *calls; // of all hosts, each once
-    uint32_t worker_count, proc_count, rank_count, call_count;
-    uint32_t worker_room, proc_room, rank_room, call_room;
+    mlt_live_queue *queues;
+    uint32_t worker_count, proc_count, rank_count, call_count, queue_count;
+    uint32_t worker_room, proc_room, rank_room, call_room, queue_room;
+    mlt_path_map map; // what was measured along paths so far
 } mlt_live_snap;
 
 // Adds what one host tells. False: it is no part; nothing is added.
 bool mlt_live_snap_add(mlt_live_snap *snap, const void *bytes, size_t length) MLT_MUST_CHECK;
-void mlt_live_snap_sort(mlt_live_snap *snap); // workers and processes by their numbers
+// Workers and processes by their numbers, the fullest queues first.
+void mlt_live_snap_sort(mlt_live_snap *snap);
 void mlt_live_snap_fini(mlt_live_snap *snap); // and it is empty
 
 // The number of the call in the snapshot, which is added if it is new.

@@ -35,6 +35,15 @@ static mlt_live_snap host_of(uint32_t host, const char *call)
                                      .doing = r == 1   ? MLT_LIVE_COMPUTES
                                               : r == 2 ? MLT_LIVE_ENDED
                                                        : MLT_LIVE_WAITS};
+    s.queues = calloc(2, sizeof *s.queues);
+    for (uint32_t q = 0; q < 2; q++)
+        s.queues[q] = (mlt_live_queue){
+            .name = "q\a", .worker = 2 * host + q, .held = host + q, .room = 4, .blocked = 1};
+    s.queue_count = s.queue_room = 2;
+    mlt_ctl_path path = {.comm = "halo", .by = "a.lua:1", .stack = "count", .calls = 3 + host};
+    strcpy(path.collective, "messages");
+    path.time[MLT_TIME_CALL] = (mlt_ctl_clock){1, 7, 7, 7};
+    mlt_path_map_paths(&s.map, &path, 1);
     s.worker_count = 2;
     s.proc_count = 1;
     s.rank_count = RANKS;
@@ -71,6 +80,27 @@ static void test_sums(void)
     uint32_t *calls = mlt_live_snap_calls(&s);
     CHECK(s.call_count == 2 && calls[0] == 2 && calls[1] == 2);
     free(calls);
+    mlt_live_snap_fini(&s);
+}
+
+// Queues of all hosts, the fullest first; what was measured along a path is added up.
+static void test_queues_and_paths(void)
+{
+    mlt_live_snap s = two_hosts();
+    mlt_live_snap_sort(&s);
+    CHECK(s.queue_count == 4 && s.queues[0].held == 2 && s.queues[0].worker == 3);
+    CHECK(s.queues[1].held == 1 && s.queues[1].worker == 1 && s.queues[3].held == 0);
+    check_same_text("name", s.queues[0].name, "q?");
+    CHECK(s.map.path_count == 1 && s.map.paths[0].calls == 7);
+    CHECK(s.map.paths[0].time[MLT_TIME_CALL].n == 2);
+    mlt_live_job job = {.pid = 1, .program = "p"};
+    mlt_text out = {0};
+    mlt_live_write_metrics(&job, &s, &out);
+    CHECK(strstr(out.text,
+                 "millet_queue_elements{job=\"1\",program=\"p\",queue=\"q?\",worker=\"3\"} 2\n"));
+    CHECK(strstr(out.text, "millet_path_calls_total{job=\"1\",program=\"p\",kind=\"messages\",name="
+                           "\"halo\",by=\"a.lua:1\"} 7\n"));
+    mlt_text_free(&out);
     mlt_live_snap_fini(&s);
 }
 
@@ -133,6 +163,7 @@ int main(void)
 {
     test_sums();
     test_late();
+    test_queues_and_paths();
     test_damage();
     test_quotes();
     return 0;

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LATE = 16 };
+enum { LATE = 16, QUEUES = 256 };
 
 // ---- Prometheus's text format
 
@@ -35,14 +35,23 @@ static void title(const page *p, const char *name, const char *type, const char 
     mlt_text_add(p->out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void sample(const page *p, const char *name, const char *label, const char *value)
+static void sample_begin(const page *p, const char *name)
 {
     mlt_text_add(p->out, "%s{job=\"%u\",program=", name, p->job->pid);
     add_label(p->out, p->job->program);
-    if (label) {
-        mlt_text_add(p->out, ",%s=", label);
-        add_label(p->out, value);
-    }
+}
+
+static void add_pair(const page *p, const char *label, const char *value)
+{
+    mlt_text_add(p->out, ",%s=", label);
+    add_label(p->out, value);
+}
+
+static void sample(const page *p, const char *name, const char *label, const char *value)
+{
+    sample_begin(p, name);
+    if (label)
+        add_pair(p, label, value);
     mlt_text_add(p->out, "} ");
 }
 
@@ -99,6 +108,56 @@ static void write_late(const page *p, const mlt_live_snap *snap)
     }
 }
 
+// Those with the most in them; a scraper pays for each.
+static void write_queues(const page *p, const mlt_live_snap *snap)
+{
+    static const char *const names[] = {"millet_queue_elements", "millet_queue_room"};
+    static const char *const helps[] = {"Elements in a queue of flow, or a channel's buffer.",
+                                        "Elements for which it has room."};
+    for (int k = 0; k < 2; k++) {
+        title(p, names[k], "gauge", helps[k]);
+        for (uint32_t i = 0; i < snap->queue_count && i < QUEUES; i++) {
+            const mlt_live_queue *q = &snap->queues[i];
+            char worker[16];
+            snprintf(worker, sizeof worker, "%u", q->worker);
+            sample_begin(p, names[k]);
+            add_pair(p, "queue", q->name);
+            add_pair(p, "worker", worker);
+            mlt_text_add(p->out, "} %u\n", k ? q->room : q->held);
+        }
+    }
+}
+
+static void path_begin(const page *p, const char *name, const mlt_ctl_path *path)
+{
+    sample_begin(p, name);
+    add_pair(p, "kind", path->collective);
+    add_pair(p, "name", path->comm);
+    add_pair(p, "by", path->by);
+    mlt_text_add(p->out, "} ");
+}
+
+static void write_measured(const page *p, const mlt_path_map *map)
+{
+    static const char calls[] = "millet_path_calls_total", bytes[] = "millet_path_bytes_total",
+                      time[] = "millet_path_seconds_total";
+    title(p, calls, "counter", "Calls that a path has counted.");
+    for (size_t i = 0; i < map->path_count; i++) {
+        path_begin(p, calls, &map->paths[i]);
+        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].calls);
+    }
+    title(p, bytes, "counter", "Their bytes.");
+    for (size_t i = 0; i < map->path_count; i++) {
+        path_begin(p, bytes, &map->paths[i]);
+        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].bytes);
+    }
+    title(p, time, "counter", "Their time.");
+    for (size_t i = 0; i < map->path_count; i++) {
+        path_begin(p, time, &map->paths[i]);
+        mlt_text_add(p->out, "%.6f\n", (double)map->paths[i].time[MLT_TIME_CALL].sum_ns / 1e9);
+    }
+}
+
 static void one(const page *p, const char *name, const char *type, const char *help, uint64_t n)
 {
     title(p, name, type, help);
@@ -129,6 +188,8 @@ void mlt_live_write_metrics(const mlt_live_job *job, const mlt_live_snap *snap, 
     one(&p, "millet_memory_bytes", "gauge", "Resident memory of all processes.", sum.memory);
     title(&p, "millet_cpu_seconds_total", "counter", "Processor time of all processes.");
     seconds(&p, "millet_cpu_seconds_total", (double)sum.cpu_ns / 1e9);
+    write_queues(&p, snap);
+    write_measured(&p, &snap->map);
     one(&p, "millet_blind_workers", "gauge", "Workers whose memory cannot be read.", sum.blind);
 }
 
@@ -170,6 +231,44 @@ static void json_late(const mlt_live_snap *snap, mlt_text *out)
     mlt_text_add(out, "],\n");
 }
 
+static void json_queues(const mlt_live_snap *snap, mlt_text *out)
+{
+    mlt_text_add(out, " \"queues\": [");
+    for (uint32_t i = 0; i < snap->queue_count && i < QUEUES; i++) {
+        const mlt_live_queue *q = &snap->queues[i];
+        mlt_text_add(out, "%s\n  {\"queue\": ", i ? "," : "");
+        mlt_text_json(out, q->name);
+        mlt_text_add(out,
+                     ", \"flow\": %s, \"worker\": %u, \"held\": %u, \"room\": %u, "
+                     "\"writer_waits\": %s, \"reader_waits\": %s}",
+                     q->flow ? "true" : "false", q->worker, q->held, q->room,
+                     q->blocked ? "true" : "false", q->starved ? "true" : "false");
+    }
+    mlt_text_add(out, "],\n");
+}
+
+static void json_paths(const mlt_path_map *map, mlt_text *out)
+{
+    mlt_text_add(out, " \"paths\": [");
+    for (size_t i = 0; i < map->path_count; i++) {
+        const mlt_ctl_path *p = &map->paths[i];
+        mlt_text_add(out, "%s\n  {\"kind\": ", i ? "," : "");
+        mlt_text_json(out, p->collective);
+        mlt_text_add(out, ", \"name\": ");
+        mlt_text_json(out, p->comm);
+        mlt_text_add(out, ", \"wrappers\": ");
+        mlt_text_json(out, p->stack);
+        mlt_text_add(out, ", \"by\": ");
+        mlt_text_json(out, p->by);
+        mlt_text_add(out,
+                     ", \"calls\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.6f, "
+                     "\"delay_seconds\": %.6f}",
+                     p->calls, p->bytes, (double)p->time[MLT_TIME_CALL].sum_ns / 1e9,
+                     (double)p->time[MLT_TIME_DELAY].sum_ns / 1e9);
+    }
+    mlt_text_add(out, "],\n");
+}
+
 static void json_worker(const mlt_live_worker *w, mlt_text *out)
 {
     uint64_t messages = 0, bytes = 0;
@@ -207,6 +306,8 @@ void mlt_live_write_json(const mlt_live_job *job, const mlt_live_snap *snap, mlt
                  sum.memory, (double)sum.cpu_ns / 1e9);
     json_calls(snap, out);
     json_late(snap, out);
+    json_queues(snap, out);
+    json_paths(&snap->map, out);
     mlt_text_add(out, " \"per_worker\": [\n");
     for (uint32_t i = 0; i < snap->worker_count; i++) {
         json_worker(&snap->workers[i], out);

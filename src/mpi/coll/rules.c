@@ -25,6 +25,7 @@
 #include "mpi/comm/shared.h"
 #include "mpi/self.h"
 #include "mpi/way.h"
+#include "p2p/live.h"
 
 enum { WHY = 4096 };
 
@@ -46,6 +47,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
     free(why);
     w->ledger = mlt_take(1, sizeof *w->ledger);
     mlt_ledger_init(w->ledger);
+    w->ledger->shown = mlt_live_here();
     w->ledger->measures = mlt_coll_conf_now.paths;
     bool paths = mlt_coll_conf_now.paths || (w->book && w->book->paths_count);
     w->ledger->choices = mlt_mpi_profiling || paths;

@@ -21,9 +21,11 @@ static int show_main(int argc, char **argv)
         .words = "[JOB]",
         .most = 1,
         .purpose =
-            "Lists the books that a running job was given by `millet paths set`, and which of "
-            "its communicators have taken them. JOB is the process number of its mpirun; "
-            "without it, the only job of yours on this host."};
+            "Prints the map of a running job's paths: what collective calls, messages, windows and "
+            "channels have gone along the wrappers of its book so far, and how long that took, on "
+            "all hosts; then the books that it was given by `millet paths set`, and which "
+            "communicators have taken them. JOB is the process number of its mpirun; without it, "
+            "the only job of yours on this host. `millet paths JOB` is short for it."};
     mlt_arg_texts words = {NULL, 0};
     mlt_live_found job;
     mlt_text body = {0};
@@ -35,7 +37,7 @@ static int show_main(int argc, char **argv)
     mlt_arg_texts_free(&words);
     if (code != MLT_ARGS_GO)
         return code;
-    if (!mlt_live_ask(&job, "/paths", &body, why, sizeof why))
+    if (!mlt_live_ask(&job, "/map", &body, why, sizeof why))
         return mlt_args_failed(&command, "%s", why);
     fputs(mlt_text_so_far(&body), stdout);
     mlt_text_free(&body);
@@ -139,7 +141,7 @@ static int set_main(int argc, char **argv)
 }
 
 static const mlt_command commands[] = {
-    {"show", show_main, .help = "list the books that a running job was given"},
+    {"show", show_main, .help = "print the map of a running job's paths, and its books"},
     {"set", set_main, .help = "give a running job a book for its collectives"},
 };
 
@@ -147,7 +149,8 @@ const mlt_commands mlt_paths_commands = {
     .name = "millet paths",
     .usage = "[options] [JOB] ...",
     .purpose =
-        "Shows and changes the rules and paths of collective operations of a job while it runs.",
+        "Shows the map of a job's paths while it runs, and changes the rules and paths of its "
+        "collective operations.",
     .codes = "0: all is well; 1: the job is gone, or the book is refused; 2: wrong usage; "
              "70: memory is exhausted",
     .more = "Time all collective calls of a running job from now on:\n\n"
@@ -155,4 +158,5 @@ const mlt_commands mlt_paths_commands = {
             "  millet paths set 4711 count.lua",
     .all = commands,
     .count = sizeof commands / sizeof *commands,
+    .number = show_main,
 };

@@ -17,7 +17,7 @@
 #include "tools/args.h"
 #include "tools/live/ask.h"
 
-enum { LOOKS = 8, CALLS = 12, LATE = 6, WORKERS = 16 };
+enum { LOOKS = 8, CALLS = 12, LATE = 6, WORKERS = 16, QUEUES = 8 };
 
 typedef struct view { // of one moment
     mlt_live_job job;
@@ -151,6 +151,27 @@ static void print_late(const view *v)
         putchar('\n');
 }
 
+// The fullest first, as they come. Of queues in which nothing is, nobody is told, unless all are so.
+static void print_queues(const view *v)
+{
+    const mlt_live_snap *s = &v->snap;
+    uint32_t full = 0, some = 0;
+    for (uint32_t i = 0; i < s->queue_count; i++) {
+        full += s->queues[i].held == s->queues[i].room;
+        some += s->queues[i].held > 0;
+    }
+    if (!s->queue_count)
+        return;
+    printf("\nqueues: %u, %u full, %u empty\n", s->queue_count, full, s->queue_count - some);
+    for (uint32_t i = 0; i < some && i < QUEUES; i++) {
+        const mlt_live_queue *q = &s->queues[i];
+        printf("  %-30s %9u of %u%s%s\n", q->name, q->held, q->room,
+               q->blocked ? ", a writer waits" : "", q->starved ? ", a reader waits" : "");
+    }
+    if (some > QUEUES)
+        printf("  and %u more with something in them\n", some - QUEUES);
+}
+
 typedef struct busy {
     const mlt_live_worker *now;
     uint64_t messages, bytes; // since before
@@ -209,6 +230,7 @@ static void print_screen(const view *now, const view *before, const tally *t)
     print_rates(now, before);
     print_calls(t);
     print_late(now);
+    print_queues(now);
     print_workers(now, before);
     if (now->sum.blind)
         printf("\nThis machine lets nobody read the memory of %u worker%s (process_vm_readv is "
