@@ -44,6 +44,7 @@ typedef struct mlt_recorder_call {
     _Atomic uint64_t bytes;   //
     _Atomic uint64_t context; // of the communicator; above it the number of the call
 } mlt_recorder_call;
+_Static_assert(sizeof(mlt_recorder_call) == 32, "written as four words");
 
 typedef enum mlt_recorder_mode {
     MLT_RECORDER_OFF,
@@ -85,11 +86,8 @@ static inline void mlt_recorder_put(mlt_recorder *r, uint32_t what, int32_t rank
 {
     uint64_t n = atomic_load_explicit(&r->count, memory_order_relaxed);
     mlt_recorder_call *call = &r->calls[n % MLT_RECORDER_CALLS];
-    atomic_store_explicit(&call->what, what | (uint64_t)(uint32_t)rank << 32, memory_order_relaxed);
-    atomic_store_explicit(&call->whom, (uint32_t)peer | (uint64_t)(uint32_t)tag << 32,
-                          memory_order_relaxed);
-    atomic_store_explicit(&call->bytes, bytes, memory_order_relaxed);
-    atomic_store_explicit(&call->context, context | n << 32, memory_order_relaxed);
+    mlt_arch_store_4(call, what | (uint64_t)(uint32_t)rank << 32,
+                     (uint32_t)peer | (uint64_t)(uint32_t)tag << 32, bytes, context | n << 32);
     atomic_store_explicit(&r->count, n + 1, memory_order_relaxed);
     // No call: it would make the callers save registers.
     if (MLT_UNLIKELY(n % MLT_RECORDER_STAMPED == 0))

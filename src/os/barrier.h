@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of a store whose reader calls mlt_os_barrier (os.h) between its load and what it concludes:
-// none is needed. ThreadSanitizer does not know that call.
+// Orders of atomics that something else orders, which ThreadSanitizer does not know:
+//
+//     MLT_OS_BARRIER_STORE    a store whose reader calls mlt_os_barrier (os.h) between its load and
+//                             what it concludes
+//     MLT_OS_FENCED_CHANGE    a change that the thread's next fence (mlt_arch_order) orders, before
+//                             anybody may conclude anything from it
 #ifndef MLT_OS_BARRIER_H
 #define MLT_OS_BARRIER_H
 
@@ -9,12 +13,15 @@
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define MLT_OS_BARRIER_STORE memory_order_release
+#define MLT_OS_FENCED_CHANGE memory_order_acq_rel
 #endif
 #elif defined(__SANITIZE_THREAD__)
 #define MLT_OS_BARRIER_STORE memory_order_release
+#define MLT_OS_FENCED_CHANGE memory_order_acq_rel
 #endif
 #ifndef MLT_OS_BARRIER_STORE
 #define MLT_OS_BARRIER_STORE memory_order_relaxed
+#define MLT_OS_FENCED_CHANGE memory_order_relaxed
 #endif
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "os/barrier.h"
 #include "type/reduce.h"
 #include "type/type.h"
 #include "type/wide.h"
@@ -152,10 +153,14 @@ static MLT_INLINE bool mlt_win_is_word(const char *at, uint64_t size)
     return (size == 8 || size == 4) && (uintptr_t)at % size == 0;
 }
 
+// A change of a word orders nothing. Whoever concludes something from it, here or elsewhere, does so
+// after the origin has ended or flushed its epoch: all of that makes a fence, or stores with release
+// (MPI_Win_flush, sync.c, mlt_win_lock_give, packets).
+
 // Adds, and tells what was there.
 static MLT_INLINE uint64_t mlt_win_add_64(char *to, uint64_t added)
 {
-    return __atomic_fetch_add((uint64_t *)(void *)to, added, __ATOMIC_ACQ_REL);
+    return __atomic_fetch_add((uint64_t *)(void *)to, added, MLT_OS_FENCED_CHANGE);
 }
 
 static MLT_INLINE void mlt_win_add_real(char *to, double added)
@@ -165,15 +170,15 @@ static MLT_INLINE void mlt_win_add_real(char *to, double added)
     mlt_win_word was = {.number = __atomic_load_n(word, __ATOMIC_RELAXED)}, next;
     do
         next.real = was.real + added;
-    while (!__atomic_compare_exchange_n(word, &was.number, next.number, true, __ATOMIC_ACQ_REL,
+    while (!__atomic_compare_exchange_n(word, &was.number, next.number, true, MLT_OS_FENCED_CHANGE,
                                         __ATOMIC_RELAXED));
 }
 
 // Tells what was there: `old` if it has stored `next`.
 static MLT_INLINE uint64_t mlt_win_swap_64(char *to, uint64_t old, uint64_t next)
 {
-    (void)__atomic_compare_exchange_n((uint64_t *)(void *)to, &old, next, false, __ATOMIC_ACQ_REL,
-                                      __ATOMIC_ACQUIRE);
+    (void)__atomic_compare_exchange_n((uint64_t *)(void *)to, &old, next, false,
+                                      MLT_OS_FENCED_CHANGE, __ATOMIC_RELAXED);
     return old;
 }
 

@@ -39,6 +39,22 @@ static inline uint64_t mlt_arch_cycles(void)
     return now;
 }
 
+// Two barriers of one kind each: `dmb ish`, which compilers emit, also waits for stores before loads,
+// which takes 1 to 2 ns more on a Neoverse-V1.
+static inline void mlt_arch_order(void)
+{
+    __asm__ volatile("dmb ishld\n\tdmb ishst" ::: "memory");
+}
+
+// Two instructions; compilers make eight of four atomic stores.
+static inline void mlt_arch_store_4(void *to, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    __asm__ volatile("stp %x1, %x2, [%0]\n\tstp %x3, %x4, [%0, #16]"
+                     :
+                     : "r"(to), "rZ"(a), "rZ"(b), "rZ"(c), "rZ"(d)
+                     : "memory");
+}
+
 static inline uint64_t mlt_arch_fp_mode(void)
 {
     uint64_t fpcr;

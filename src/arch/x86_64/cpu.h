@@ -35,6 +35,21 @@ static inline uint64_t mlt_arch_cycles(void)
     return (uint64_t)high << 32 | low;
 }
 
+// The processor keeps these orders by itself.
+static inline void mlt_arch_order(void)
+{
+    __atomic_thread_fence(__ATOMIC_ACQ_REL);
+}
+
+static inline void mlt_arch_store_4(void *to, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+    uint64_t *words = (uint64_t *)to;
+    __atomic_store_n(&words[0], a, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[1], b, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[2], c, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[3], d, __ATOMIC_RELAXED);
+}
+
 static inline uint64_t mlt_arch_fp_mode(void)
 {
     uint32_t mxcsr;

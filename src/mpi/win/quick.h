@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "mpi/self.h"
 #include "mpi/win/win.h"
 #include "type/type.h"
@@ -233,7 +234,7 @@ static MLT_INLINE bool mlt_quick_Win_flush(const mlt_rank *me, int rank, MPI_Win
                      (win->side.busy && win->side.busy->fault) || mlt_win_looks_around(me)))
         return false;
     // What the rank has stored into others' memory comes before what it stores next.
-    atomic_thread_fence(memory_order_acq_rel);
+    mlt_arch_order();
     return true;
 }
 

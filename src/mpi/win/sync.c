@@ -2,6 +2,7 @@
 // Epochs: fence; post, start, complete, wait; lock, flush, unlock.
 #include <stdlib.h>
 
+#include "arch/arch.h"
 #include "base/memory.h"
 #include "mpi/comm/group.h"
 #include "mpi/error/error.h"
@@ -69,7 +70,7 @@ static inline int finish(mlt_rank *me, mlt_win *win, int rank)
 {
     mlt_win_flush(&win->side, rank, mlt_mpi_call(me));
     // What the rank has stored into others' memory comes before what it stores next.
-    atomic_thread_fence(memory_order_acq_rel);
+    mlt_arch_order();
     look_around(me);
     return mlt_win_faults(me, win);
 }
