@@ -94,6 +94,7 @@ void mlt_mpi_trace_worker_begins(mlt_worker *worker)
     atomic_fetch_add(&tracing, 1);
     w->tracer = mlt_tracer_new(worker->index);
     w->brief_ticks = mlt_trace_ticks(BRIEF_NS);
+    w->tracer->crowded = worker->boot->job->local_workers > worker->boot->job->cores;
     tell_facts(worker);
     mlt_worker_watch(worker, MLT_WATCH_TRACE, !mlt_mpi_settings.trace_paused);
 }

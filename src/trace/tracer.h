@@ -35,6 +35,7 @@ typedef struct mlt_tracer {
     uint8_t guesses[MLT_TRACE_GUESSES]; // slots in which such calls were found last
     uint32_t sends;      // short ones so far: some of them are timed (mpi/p2p/traced.c)
     uint64_t send_ticks; // what they take
+    bool crowded;        // ranks share cores: sends wake others, so each is timed
     // Under the writer's lock.
     struct mlt_trace_buffer *buffer;
     const uint64_t *seen,

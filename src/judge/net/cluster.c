@@ -136,14 +136,19 @@ static bool read_processors(reader *r)
     char text[LONGEST_WORD + 8];
     if (!read_count(r, "processors", 1, MLT_CLUSTER_PROCESSORS, &r->to->processors))
         return false;
-    next(r);
-    if (!r->word[0])
-        return true;
-    if (!is(r, "switch"))
-        return fail(
-            r, "after the number of processors there may be 'switch' and a number of ns, not %s",
-            shown(r, text));
-    return read_real(r, "switch", 0, MOST_NS, &r->to->change);
+    for (next(r); r->word[0]; next(r)) {
+        bool change = is(r, "switch");
+        if (!change && !is(r, "wake"))
+            return fail(
+                r,
+                "after the number of processors there may be 'switch' and 'wake', each with "
+                "a number of ns, not %s",
+                shown(r, text));
+        if (!read_real(r, change ? "switch" : "wake", 0, MOST_NS,
+                       change ? &r->to->change : &r->to->wake))
+            return false;
+    }
+    return true;
 }
 
 static bool add_hosts(reader *r)
@@ -534,10 +539,10 @@ const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
             length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%" PRIu32,
                                d ? "x" : "", c->size[d]);
     }
-    char shared[80] = "";
+    char shared[96] = "";
     if (c->processors)
-        snprintf(shared, sizeof shared, " on %" PRIu32 " processor%s (switch %g ns)", c->processors,
-                 c->processors == 1 ? "" : "s", c->change);
+        snprintf(shared, sizeof shared, " on %" PRIu32 " processor%s (switch %g, wake %g ns)",
+                 c->processors, c->processors == 1 ? "" : "s", c->change, c->wake);
     snprintf(text, size, "%" PRIu32 " host%s with %" PRIu32 " core%s%s and %" PRIu32 " NIC%s, %s",
              c->hosts, c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared,
              c->nics, c->nics == 1 ? "" : "s", shape);

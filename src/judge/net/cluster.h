@@ -52,7 +52,8 @@ enum { MLT_CLUSTER_PROCESSORS = 4096 };
 typedef struct mlt_cluster {
     uint32_t hosts, cores, nics;
     uint32_t processors; // of a host, shared by its ranks; 0: each rank has its own
-    double change;       // ns: a processor passes from one rank to another
+    double change;       // ns: a processor that is busy passes from one rank to another
+    double wake;         // ns: until a rank that slept runs on a processor that is idle
     mlt_cluster_place place;
     uint32_t *list; // LIST: the host of each rank
     uint32_t list_count;

@@ -38,7 +38,9 @@ static void check_faults(void)
     check_wrong("processors 0",
                 "m:1:12: processors should be a whole number from 1 to 4096, not '0'");
     check_wrong("processors 2 slow", "m:1:14: after the number of processors there may be 'switch' "
-                                     "and a number of ns, not 'slow'");
+                                     "and 'wake', each with a number of ns, not 'slow'");
+    check_wrong("processors 2 switch 5 wake x",
+                "m:1:28: wake should be a number from 0 to 1e+15, not 'x'");
     check_wrong("processors 2 switch", "m:1:20: switch should be a number from 0 to 1e+15, not the "
                                        "end of the line");
     check_wrong("hosts 0", "m:1:7: hosts should be a whole number from 1 to 4194304, not '0'");

@@ -148,9 +148,11 @@ typedef struct mlt_sim_processor {
 
 typedef struct mlt_sim_crowd {
     uint32_t each; // processors of a host
-    uint64_t change;
+    uint64_t change, wake;
     mlt_sim_processor *all; // host by host
     uint32_t *at;           // [lanes]: where a lane's CPU ran last; MLT_SIM_NONE: nowhere yet
+    uint64_t *since;        // [lanes]: its CPU waits for a processor since; UINT64_MAX: it does not
+    uint32_t *ranks;        // [hosts]
 } mlt_sim_crowd;
 
 // An event's `what` for a traveller is its number and this; without a cluster the bit is part of

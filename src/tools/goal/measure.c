@@ -75,24 +75,26 @@ static int run_ranks(const mlt_arg_command *command, uint32_t ranks, const char 
 static int write_machine(const mlt_arg_command *command, const mlt_loggops *m, const char *text,
                          const char *workers, bool quick, FILE *to)
 {
-    uint32_t count = (uint32_t)mlt_os_cores();
-    char hop[MOST_TEXT];
-    double ns = -1;
-    int code = run_ranks(command, 2 * count + 2, workers, quick, hop);
+    uint32_t count = (uint32_t)mlt_os_cores(), ranks = 4 * count, pairs = ranks / 2;
+    char lines[MOST_TEXT];
+    double hop = -1, busy = -1;
+    int code = run_ranks(command, ranks, workers, quick, lines);
     if (code != MLT_ARGS_GO)
         return code;
-    if (sscanf(hop, "hop %lf", &ns) != 1 || !(ns > 0))
+    if (sscanf(lines, "hop %lf\nbusy %lf", &hop, &busy) != 2 || !(hop > 0) || !(busy > 0))
         return mlt_args_failed(command, "goalmeasure ended before a change of ranks was measured");
-    double change = ns - m->L - 2 * m->o;
+    busy = busy * count / pairs; // what a processor takes for a message
+    double wake = hop - m->L - 2 * m->o, change = busy - 2 * m->o;
     for (const char *line = text; *line == '#'; line = strchr(line, '\n') + 1)
         fprintf(to, "%.*s", (int)(strchr(line, '\n') + 1 - line), line);
     fprintf(to,
-            "# from each of %" PRIu32 " ranks to the next, where one runs at a time: %.1f\n"
-            "hosts 1\ncores %d\nprocessors %" PRIu32 " switch %.6g\n"
+            "# a message to one of %" PRIu32
+            " ranks: where the others wait %.1f; of a processor that all share %.1f\n"
+            "hosts 1\ncores %d\nprocessors %" PRIu32 " switch %.6g wake %.6g\n"
             "within-host L %.6g o %.6g g %.6g G %.6g O %.6g\nS %" PRIu64 "\nexec %.6g\n"
             "network crossbar\n",
-            2 * count + 2, ns, MLT_CLUSTER_CORES, count, change > 0 ? change : 0, m->L, m->o, m->g,
-            m->G, m->O, m->S, m->exec);
+            ranks, hop, busy, MLT_CLUSTER_CORES, count, change > 0 ? change : 0,
+            wake > 0 ? wake : 0, m->L, m->o, m->g, m->G, m->O, m->S, m->exec);
     return MLT_ARGS_GO;
 }
 

@@ -68,7 +68,7 @@ static int ideal(const mlt_arg_command *command, const asked *a, const mlt_sourc
     mlt_sim_result *result = NULL;
     mlt_cluster cluster = *a->cluster;
     mlt_loggops nothing = {.S = UINT64_MAX, .exec = cluster.between.exec};
-    cluster.change = 0;
+    cluster.change = cluster.wake = 0;
     cluster.within = cluster.between = nothing;
     for (int k = 0; k < MLT_NET_KINDS; k++)
         cluster.cost[k] = (mlt_net_cost){0};

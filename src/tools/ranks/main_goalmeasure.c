@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ranks of `millet goal measure`: an MPI program that prints LogGOPS's parameters, as this
 // machine has them between two ranks, in lines of name and value that `millet goal sim --params`
-// reads. With more ranks it prints `hop` and what a message takes from each to the next, where only
-// one of them has something to do. Lines that begin with '@' tell how far it is.
+// reads. With more ranks, an even number, it prints two other lines: `hop` and what a message takes from
+// each to the next, where only one of them has something to do; `busy` and the same where half of them
+// have. Lines that begin with '@' tell how far it is.
 //
 //     o     mean of two: a nonblocking send and its wait; a receive whose message has come
 //     L     half a round trip of 1 byte, without 2 o
@@ -339,10 +340,11 @@ static void measure(run *r, const char *workers)
            L > 0 ? L : 0, o, g, G, O, eager, exec);
 }
 
+enum { ROUNDS = 30, TIMES = 40 }; // of a batch; batches
+
 // A token goes round; all ranks but one wait.
 static void hop(const run *r, int ranks)
 {
-    enum { ROUNDS = 30, TIMES = 40 };
     double times[TIMES];
     int count = repeats(r, TIMES), left = (r->rank + ranks - 1) % ranks,
         right = (r->rank + 1) % ranks;
@@ -357,10 +359,35 @@ static void hop(const run *r, int ranks)
         }
         if (i >= 0)
             times[i] = (now_ns() - began) / ROUNDS / ranks;
-        tell(r, (i + 1.0) / count);
+        tell(r, (i + 1.0) / count / 2);
     }
     if (r->rank == 0)
         printf("hop %.6g\n", median(times, count));
+}
+
+// A token goes between each two ranks, so half of the ranks always have something to do. Rank 0 and its
+// peer end first: what they measure has the others beside it.
+static void busy(const run *r)
+{
+    double times[TIMES];
+    int count = repeats(r, TIMES), all = r->rank < 2 ? count : count + count / 4 + 1,
+        peer = r->rank ^ 1;
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = -1; i < all; i++) {
+        double began = now_ns();
+        for (int k = 0; k < ROUNDS; k++) {
+            if (r->rank < peer)
+                MPI_Send(r->buffer, 1, MPI_BYTE, peer, DATA, MPI_COMM_WORLD);
+            MPI_Recv(r->buffer, 1, MPI_BYTE, peer, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (r->rank > peer)
+                MPI_Send(r->buffer, 1, MPI_BYTE, peer, DATA, MPI_COMM_WORLD);
+        }
+        if (i >= 0 && i < count)
+            times[i] = (now_ns() - began) / ROUNDS / 2;
+        tell(r, 0.5 + (i + 1.0) / count / 2);
+    }
+    if (r->rank == 0)
+        printf("busy %.6g\n", median(times, count));
 }
 
 int main(int argc, char **argv)
@@ -370,18 +397,20 @@ int main(int argc, char **argv)
     int size;
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size < 2 || argc < 2)
-        fail("`millet goal measure` starts it, with two ranks or more");
+    if (size < 2 || size % 2 || argc < 2)
+        fail("`millet goal measure` starts it, with an even number of ranks");
     r.peer = 1 - r.rank;
     r.quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
     r.buffer = malloc(MOST_EAGER);
     if (!r.buffer)
         fail("memory is exhausted: no room for buffers");
     memset(r.buffer, 1, MOST_EAGER);
-    if (size == 2)
+    if (size == 2) {
         measure(&r, argv[1]);
-    else
+    } else {
         hop(&r, size);
+        busy(&r);
+    }
     free(r.buffer);
     MPI_Finalize();
     return 0;
