@@ -76,8 +76,17 @@ mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, 
         whole += fine ? sizeof head + head.stored : 0;
     }
     trace->damaged = bytes - whole;
-    if (whole)
+    if (whole && trace->facts.ranks <= MLT_TRACE_RANKS)
         return MLT_OK;
+    free(trace->chunks);
+    free(trace->clocks);
+    uint32_t ranks = trace->facts.ranks;
+    mlt_facts_free(&trace->facts);
+    if (whole) {
+        snprintf(why, why_size, "it tells of %u ranks, but a trace has at most %d", ranks,
+                 MLT_TRACE_RANKS);
+        return MLT_ERR_INVALID;
+    }
     snprintf(why, why_size, "it is no trace: it does not hold a single chunk of one");
     return MLT_ERR_INVALID;
 }
@@ -127,6 +136,13 @@ static uint64_t ns_of(const mlt_trace_clock *clock, uint64_t ticks)
     return clock->first.ns + (since < CENTURIES_NS ? (uint64_t)since : 0);
 }
 
+// Readers keep something for each rank up to the largest, so a number must not be larger than it can be.
+static bool is_of_run(const mlt_trace *trace, const mlt_trace_event *e)
+{
+    uint32_t ranks = trace->facts.ranks ? trace->facts.ranks : MLT_TRACE_RANKS;
+    return (e->rank < ranks || e->rank == MLT_TRACE_NOBODY) && e->peer < MLT_TRACE_RANKS;
+}
+
 bool mlt_trace_load(const mlt_trace *trace, uint64_t i, mlt_trace_event *events)
 {
     const mlt_trace_chunk *chunk = &trace->chunks[i];
@@ -137,6 +153,8 @@ bool mlt_trace_load(const mlt_trace *trace, uint64_t i, mlt_trace_event *events)
         events[e].time = ns_of(clock, events[e].time);
         events[e].span = end > events[e].time ? end - events[e].time : 0;
         events[e].time -= trace->begin_ns;
+        if (!is_of_run(trace, &events[e]))
+            return false;
     }
     return true;
 }

@@ -11,6 +11,8 @@
 #include "trace/chunk.h"
 #include "trace/facts.h"
 
+enum { MLT_TRACE_RANKS = 1 << 24 }; // of a run, at most
+
 typedef struct mlt_trace_chunk {
     mlt_trace_head head;
     uint64_t at; // where its data are in the file
@@ -41,7 +43,7 @@ mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, 
 void mlt_trace_close(mlt_trace *trace);
 
 // The events of chunk i, with times in nanoseconds from the trace's begin on. `events` has room for
-// the chunk's count. False: the data are damaged.
+// the chunk's count. False: the data are damaged, or tell of ranks that the run does not have.
 bool mlt_trace_load(const mlt_trace *trace, uint64_t i, mlt_trace_event *events) MLT_MUST_CHECK;
 
 #endif

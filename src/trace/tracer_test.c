@@ -95,6 +95,57 @@ static void read_file(void)
     mlt_trace_close(&trace);
 }
 
+// A chunk with one event, and its head, to `to`. Returns how many bytes.
+static size_t put_chunk(uint8_t *to, int kind, const void *data, size_t bytes)
+{
+    mlt_trace_head head = {.kind = (uint32_t)kind, .first = {1, 1}, .last = {2, 2}};
+    mlt_trace_seal(&head, data, bytes);
+    memcpy(to, &head, sizeof head);
+    memcpy(to + sizeof head, data, bytes);
+    return sizeof head + bytes;
+}
+
+// A trace of `job`, a line of facts, with one event of the rank; the status of opening it.
+static mlt_status open_strange(mlt_trace *trace, const char *job, uint32_t rank, int32_t peer,
+                               char *why, size_t why_size)
+{
+    static uint8_t file[4096];
+    static mlt_trace_like slots[MLT_NOTE_SLOTS];
+    uint64_t words[MLT_NOTE_WORDS];
+    mlt_trace_like like = mlt_trace_like_of(0, rank, peer, 0, 0, 1, 0, MLT_TRACE_SENT);
+    memset(slots, 0, sizeof slots);
+    size_t count = mlt_trace_put(words, slots, 0, &like, 1, 0);
+    size_t bytes = put_chunk(file, MLT_CHUNK_FACTS, job, strlen(job));
+    bytes += put_chunk(file + bytes, MLT_CHUNK_EVENTS, words, count * sizeof *words);
+    return mlt_trace_parse(trace, file, bytes, why, why_size);
+}
+
+static bool loads(const char *job, uint32_t rank, int32_t peer)
+{
+    mlt_trace trace;
+    mlt_trace_event event;
+    char why[200];
+    CHECK(open_strange(&trace, job, rank, peer, why, sizeof why) == MLT_OK && trace.events == 1);
+    bool fine = mlt_trace_load(&trace, 0, &event);
+    free(trace.chunks);
+    free(trace.clocks);
+    mlt_facts_free(&trace.facts);
+    return fine;
+}
+
+// Numbers of ranks that would make a reader take all memory.
+static void strange_ranks(void)
+{
+    mlt_trace trace;
+    char why[200];
+    CHECK(loads("job\t3\tx\n", 2, 1) && loads("job\t3\tx\n", MLT_TRACE_NOBODY, -1));
+    CHECK(!loads("job\t3\tx\n", 3, 1) && !loads("job\t3\tx\n", 2000000000, 1));
+    CHECK(!loads("job\t3\tx\n", 2, 2000000000));
+    CHECK(loads("end\t0\n", 3, 1) && !loads("end\t0\n", 2000000000, 1)); // no line says how many
+    CHECK(open_strange(&trace, "job\t4000000000\tx\n", 0, 1, why, sizeof why) == MLT_ERR_INVALID);
+    check_same_text("why", why, "it tells of 4000000000 ranks, but a trace has at most 16777216");
+}
+
 // Each chunk but the one that was hit survives, and one that was cut at the end is left out.
 static void damage(void)
 {
@@ -187,6 +238,7 @@ int main(void)
     write_file();
     read_file();
     damage();
+    strange_ranks();
     unlink(path);
     full_disk();
     cut();

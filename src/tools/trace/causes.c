@@ -26,7 +26,7 @@ static void know_waits(mlt_causes *c)
         mlt_cause cause;
     } known[] = {{"a message", MLT_CAUSE_LATE_SENDER}, {"a receiver", MLT_CAUSE_LATE_RECEIVER},
                  {"a collective", MLT_CAUSE_N_TO_N},   {"time", MLT_CAUSE_ASLEEP},
-                 {"a window", MLT_CAUSE_LOCK},         {"a probe", MLT_CAUSE_LATE_SENDER}};
+                 {"a window", MLT_CAUSE_WINDOW},       {"a probe", MLT_CAUSE_LATE_SENDER}};
     char room[32];
     for (int how = 0; how < MLT_TRACE_HOWS; how++) {
         const char *name =
@@ -104,34 +104,53 @@ static bool cut_meeting(const mlt_story *s, parts *p, uint32_t rank, const mlt_s
     return true;
 }
 
-int mlt_cause_parts(const mlt_causes *c, uint32_t rank, const mlt_story_wait *w,
-                    mlt_cause_part out[MLT_CAUSE_PARTS])
+// What an event beside the wait says it was for. False: none does.
+static bool cut_inner(parts *p, const mlt_story_wait *w)
+{
+    static const mlt_cause causes[] = {[MLT_INNER_LOCK] = MLT_CAUSE_LOCK,
+                                       [MLT_INNER_WINDOW] = MLT_CAUSE_WINDOW,
+                                       [MLT_INNER_ROOM] = MLT_CAUSE_FULL_QUEUE};
+    if (w->inner == MLT_INNER_NONE || w->inner == MLT_INNER_PROCESSES)
+        return false;
+    cut(p, p->end, causes[w->inner], w->peer);
+    return true;
+}
+
+static void cut_wait(const mlt_causes *c, parts *p, uint32_t rank, const mlt_story_wait *w)
 {
     const mlt_story *s = c->story;
     const mlt_story_call *call = w->call == MLT_STORY_NONE ? NULL : &s->ranks[rank].calls[w->call];
     mlt_cause cause = c->hows[w->how];
-    parts p = {out, w->begin, w->end, 0};
-    if (call && cut_meeting(s, &p, rank, call))
-        return p.count;
+    if (cut_inner(p, w) || (call && cut_meeting(s, p, rank, call)))
+        return;
     if (cause == MLT_CAUSE_OTHER && c->processes[w->how]) {
-        cut(&p, p.end, cause, -1); // its own processes, which run meanwhile
+        cut(p, p->end, cause, -1); // its own processes, which run meanwhile
     } else if (w->message != MLT_STORY_NONE) {
         mlt_story_group group = call ? call->group : MLT_GROUP_MESSAGES;
-        cut_message(&p, &s->messages[w->message], cause_of(group));
+        cut_message(p, &s->messages[w->message], cause_of(group));
     } else if (cause == MLT_CAUSE_LATE_RECEIVER) {
         const mlt_story_message *m = w->sent != MLT_STORY_NONE ? &s->messages[w->sent] : NULL;
         if (m && (w->peer < 0 || m->to == (uint32_t)w->peer)) {
-            cut(&p, m->matched, cause, m->to);
-            cut(&p, p.end, MLT_CAUSE_ON_ITS_WAY, m->to);
+            cut(p, m->matched, cause, m->to);
+            cut(p, p->end, MLT_CAUSE_ON_ITS_WAY, m->to);
         } else {
-            cut(&p, p.end, cause, w->peer);
+            cut(p, p->end, cause, w->peer);
         }
     } else if (cause == MLT_CAUSE_N_TO_N) { // ranks of one worker, whose parts need no message
         bool over = call && call->meeting != MLT_STORY_NONE && !call->nonblocking;
-        cut(&p, p.end, over ? MLT_CAUSE_ON_ITS_WAY : call ? cause_of(call->group) : cause, -1);
+        cut(p, p->end, over ? MLT_CAUSE_ON_ITS_WAY : call ? cause_of(call->group) : cause, -1);
     } else {
-        cut(&p, p.end, cause, cause == MLT_CAUSE_LATE_SENDER ? w->peer : -1);
+        cut(p, p->end, cause, cause == MLT_CAUSE_LATE_SENDER ? w->peer : -1);
     }
+}
+
+int mlt_cause_parts(const mlt_causes *c, uint32_t rank, const mlt_story_wait *w,
+                    mlt_cause_part out[MLT_CAUSE_PARTS])
+{
+    parts p = {out, w->begin, w->ready == MLT_STORY_UNKNOWN ? w->end : w->ready, 0};
+    cut_wait(c, &p, rank, w);
+    p.end = w->end;
+    cut(&p, p.end, MLT_CAUSE_STARVED, w->ran);
     return p.count;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Why ranks waited, by name, and which rank the waiting goes back to.
 //
-// A wait has up to three parts: somebody was late; then the message was on its way; then the rank could go on, but its
-// worker or its core ran others. Whoever was late may have waited itself: then the one that it waited for is the cause,
+// A wait has up to four parts: somebody was late; then the message was on its way; then the rank could go on, but its
+// core ran others, or its worker did. Whoever was late may have waited itself: then the one that it waited for is the cause,
 // and so on, up to 100 steps. What is left is what a rank did outside of waiting while others waited for it.
 #ifndef MLT_TOOLS_TRACE_CAUSES_H
 #define MLT_TOOLS_TRACE_CAUSES_H
@@ -17,9 +17,12 @@
     X(N_TO_N, "wait at n-to-n", "an allreduce, alltoall or the like: the last rank was not there") \
     X(LATE_BROADCAST, "late broadcast", "ranks waited for the root of a broadcast or scatter")     \
     X(EARLY_REDUCE, "early reduce", "the root of a reduce or gather came before the others")       \
-    X(LOCK, "window or lock", "another rank held the lock, or an operation on a window ran")       \
+    X(LOCK, "lock contention", "another rank had the lock of the window")                          \
+    X(WINDOW, "wait at a window", "others had not posted, completed or answered yet")              \
+    X(FULL_QUEUE, "full queue", "a queue or channel had no room: its reader was not there yet")    \
+    X(STARVED, "starved fiber", "the rank could go on, but its worker ran other ranks")            \
     X(ON_ITS_WAY, "on its way", "the message was sent, or all had come: it took its time")         \
-    X(NOT_RUN, "ready, not run", "the message was there, but worker or core ran others")           \
+    X(NOT_RUN, "ready, not run", "the message was there, but its core ran others")                 \
     X(ASLEEP, "asleep", "the rank waited for time to pass")                                        \
     X(OTHER, "something else", "a channel, a queue, a descriptor, a collective without messages")
 
@@ -36,7 +39,7 @@ extern const char *const mlt_cause_helps[MLT_CAUSE_COUNT];
 // Causes that another rank is behind.
 static inline bool mlt_cause_is_late(mlt_cause cause)
 {
-    return cause <= MLT_CAUSE_EARLY_REDUCE;
+    return cause <= MLT_CAUSE_STARVED;
 }
 
 typedef struct mlt_cause_part {
@@ -45,7 +48,7 @@ typedef struct mlt_cause_part {
     mlt_cause cause;
 } mlt_cause_part;
 
-enum { MLT_CAUSE_PARTS = 3 };
+enum { MLT_CAUSE_PARTS = 4 };
 
 // What a rank does at a time, besides waiting: these numbers follow those of the causes.
 enum {

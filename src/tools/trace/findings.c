@@ -162,6 +162,22 @@ static void find_imbalance(run *r)
          most, work_of(r->c, most) / mean, heavy, ranks);
 }
 
+// Waits that have a name of their own, and the rank that most of them goes back to.
+static void find_named(run *r, mlt_cause cause, double least, const char *words)
+{
+    char time[MLT_NUMBER_BYTES], who[64] = "";
+    double ns = (double)r->c->ns[cause];
+    if (ns < least * r->all_ns || ns <= 0)
+        return;
+    uint32_t worst = mlt_causes_worst(r->c, cause);
+    uint64_t part = r->c->blamed[(uint64_t)cause * r->c->story->rank_count + worst];
+    if (part)
+        snprintf(who, sizeof who, "; %d%% of it goes back to rank %u", percent((double)part, ns),
+                 worst);
+    find(r, part ? (int64_t)worst : -1, "%s: ranks waited %s (%d%%) %s%s", mlt_cause_names[cause],
+         mlt_time(time, (uint64_t)ns), percent(ns, r->all_ns), words, who);
+}
+
 static void find_machine(run *r)
 {
     char time[MLT_NUMBER_BYTES];
@@ -217,6 +233,10 @@ int mlt_findings_of(const mlt_causes *causes, mlt_finding found[MLT_FINDINGS_MOS
     run r = sums_of(causes, found);
     find_hang(&r);
     find_flow(&r);
+    find_named(&r, MLT_CAUSE_LOCK, LITTLE, "for locks that others had");
+    find_named(&r, MLT_CAUSE_FULL_QUEUE, MUCH, "for room in queues or channels");
+    find_named(&r, MLT_CAUSE_STARVED, LITTLE,
+               "though they could go on: their workers ran other ranks");
     find_slow_rank(&r);
     find_hot_receiver(&r);
     find_chain(&r);

@@ -93,6 +93,32 @@ static void know_functions(mlt_story *story)
     }
 }
 
+static void know_inner(mlt_story *story)
+{
+    static const struct {
+        uint8_t kind, inner;
+        const char *name; // NULL: any other
+    } known[] = {
+        {MLT_TRACE_WINDOW, MLT_INNER_LOCK, "a lock"},
+        {MLT_TRACE_WINDOW, MLT_INNER_LOCK, "locks"},
+        {MLT_TRACE_WINDOW, MLT_INNER_WINDOW, NULL},
+        {MLT_TRACE_CSP, MLT_INNER_ROOM, "a reader"},
+        {MLT_TRACE_CSP, MLT_INNER_ROOM, "room at a port"},
+        {MLT_TRACE_FLOW, MLT_INNER_ROOM, "room"},
+        {MLT_TRACE_FLOW, MLT_INNER_ROOM, "room on another worker"},
+        {MLT_TRACE_WAIT, MLT_INNER_PROCESSES, "a CSP process"},
+    };
+    char room[32];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        for (int how = 0; how < MLT_TRACE_HOWS; how++) {
+            uint8_t *inner = &story->inner[known[i].kind][how];
+            const char *name =
+                mlt_facts_how(&story->trace->facts, known[i].kind, (uint8_t)how, room);
+            if (!*inner && (!known[i].name || strcmp(known[i].name, name) == 0))
+                *inner = known[i].inner;
+        }
+}
+
 // ---- reading
 
 typedef struct departure { // a message that left
@@ -141,17 +167,99 @@ static void add_call(mlt_story *story, mlt_story_rank *r, const mlt_trace_event 
     r->unsorted |= index > 0 && r->calls[index - 1].begin > e->time;
 }
 
+static mlt_story_wait *put_wait(mlt_story_rank *r, uint64_t begin, uint64_t end, uint8_t how)
+{
+    MLT_ARRAY_WANT(r->waits, r->wait_count + 1, r->wait_room);
+    r->waits[r->wait_count] = (mlt_story_wait){.begin = begin,
+                                               .end = end,
+                                               .call = MLT_STORY_NONE,
+                                               .message = MLT_STORY_NONE,
+                                               .sent = r->left,
+                                               .peer = -1,
+                                               .how = how,
+                                               .ran = -1,
+                                               .ready = MLT_STORY_UNKNOWN};
+    return &r->waits[r->wait_count++];
+}
+
+static int wait_order(const void *a, const void *b)
+{
+    const mlt_story_wait *x = a, *y = b;
+    return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+// The rank waited while its processes ran or waited. Where one of these had no room, that is what the
+// rank waited for; the rest of its wait is the event's. Waits of several processes share their time.
+static void put_around(mlt_story_rank *r, const mlt_trace_event *e)
+{
+    uint32_t count = r->wait_count - r->within;
+    uint64_t at = e->time, end = e->time + e->span;
+    mlt_story_wait *inner = mlt_take(count, sizeof *inner);
+    memcpy(inner, r->waits + r->within, count * sizeof *inner);
+    qsort(inner, count, sizeof *inner, wait_order);
+    r->wait_count = r->within;
+    for (uint32_t i = 0; i < count; i++) {
+        mlt_story_wait *w = &inner[i];
+        w->begin = w->begin > at ? w->begin : at;
+        w->end = w->end < end ? w->end : end;
+        if (w->begin >= w->end)
+            continue;
+        if (w->begin > at)
+            (void)put_wait(r, at, w->begin, e->how);
+        at = w->end;
+        *put_wait(r, w->begin, w->end, e->how) = *w;
+    }
+    if (at < end)
+        (void)put_wait(r, at, end, e->how);
+    free(inner);
+}
+
 static void add_wait(mlt_story *story, mlt_story_rank *r, const mlt_trace_event *e)
 {
     bool met = r->matched != MLT_STORY_NONE && story->messages[r->matched].matched >= e->time;
-    MLT_ARRAY_WANT(r->waits, r->wait_count + 1, r->wait_room);
-    r->waits[r->wait_count++] = (mlt_story_wait){.begin = e->time,
-                                                 .end = e->time + e->span,
-                                                 .call = MLT_STORY_NONE,
-                                                 .message = met ? r->matched : MLT_STORY_NONE,
-                                                 .sent = r->left,
-                                                 .peer = e->peer,
-                                                 .how = e->how};
+    uint64_t end = e->time + e->span;
+    if (story->inner[MLT_TRACE_WAIT][e->how] == MLT_INNER_PROCESSES && !r->hint.inner) {
+        put_around(r, e);
+        r->within = r->wait_count;
+        return;
+    }
+    r->wait_count = r->within; // of processes: its own wait says more
+    mlt_story_wait *w = put_wait(r, e->time, end, e->how);
+    r->within = r->wait_count;
+    w->message = met ? r->matched : MLT_STORY_NONE;
+    w->peer = e->peer;
+    if (r->hint.inner && r->hint.time == e->time) {
+        w->inner = r->hint.inner;
+        w->peer = r->hint.peer;
+    }
+    if (r->ready.inner && r->ready.time >= e->time && r->ready.time < end) {
+        w->ready = r->ready.time;
+        w->ran = r->ready.peer;
+    }
+    r->hint.inner = r->ready.inner = MLT_INNER_NONE;
+}
+
+// Who let a process of the rank go on that had waited since then; -1: nobody that is known.
+static int32_t let_on(const mlt_story_rank *r, int32_t process, uint64_t since)
+{
+    bool known = r->woken.inner && r->woken.process == process && r->woken.time >= since;
+    return known ? r->woken.peer : -1;
+}
+
+// What the rank waited for, or a process of it, which has no other event of its wait.
+static void add_inner(mlt_story *story, mlt_story_rank *r, const mlt_trace_event *e)
+{
+    uint8_t inner = story->inner[e->kind][e->how];
+    bool window = e->kind == MLT_TRACE_WINDOW;
+    int32_t process = window ? 0 : e->peer;
+    int32_t peer = window ? e->tag : let_on(r, process, e->time);
+    if (process == 0) {
+        r->hint = (mlt_story_hint){e->time, peer, 0, inner};
+    } else if (inner) {
+        mlt_story_wait *w = put_wait(r, e->time, e->time + e->span, 0);
+        w->inner = inner;
+        w->peer = peer;
+    }
 }
 
 static void add_match(reader *in, mlt_story_rank *r, const mlt_trace_event *e)
@@ -203,6 +311,12 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
         add_match(in, r, e);
     else if (e->kind == MLT_TRACE_SENT && e->peer >= 0)
         add_departure(in, r, e);
+    else if (e->kind == MLT_TRACE_WINDOW || e->kind == MLT_TRACE_CSP || e->kind == MLT_TRACE_FLOW)
+        add_inner(in->story, r, e);
+    else if (e->kind == MLT_TRACE_READY && e->tag == 0)
+        r->ready = (mlt_story_hint){e->time, e->peer, 0, 1};
+    else if (e->kind == MLT_TRACE_WOKEN)
+        r->woken = (mlt_story_hint){e->time, e->peer, e->tag, 1};
 }
 
 // ---- messages: the n-th that left is the n-th that was matched
@@ -467,6 +581,7 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
     story->trace = trace;
     story->length_ns = trace->end_ns - trace->begin_ns;
     know_functions(story);
+    know_inner(story);
     story->damaged = mlt_trace_walk(trace, see, &in);
     pair_messages(&in);
     for (uint32_t rank = 0; rank < story->rank_count; rank++) {

@@ -37,6 +37,15 @@ typedef struct mlt_story_call {
         meeting; // collectives: the index of the one that it took part in; MLT_STORY_NONE: no one
 } mlt_story_call;
 
+// What a wait was for, where an event beside it tells.
+typedef enum mlt_story_inner {
+    MLT_INNER_NONE,
+    MLT_INNER_LOCK,      // of a window
+    MLT_INNER_WINDOW,    // something else about a window
+    MLT_INNER_ROOM,      // in a queue or channel
+    MLT_INNER_PROCESSES, // of the rank itself, which run meanwhile
+} mlt_story_inner;
+
 typedef struct mlt_story_wait {
     uint64_t begin, end;
     uint32_t
@@ -46,7 +55,17 @@ typedef struct mlt_story_wait {
     uint32_t sent; // the last message that the rank sent before; MLT_STORY_NONE: none
     int32_t peer;  // a rank in the world that it waited for; -1: not told
     uint8_t how;   // as events of kind WAIT have it
+    uint8_t inner; // mlt_story_inner
+    int32_t ran;   // the rank that its worker ran last before it; -1: none
+    uint64_t ready; // from then on it could go on; MLT_STORY_UNKNOWN: its worker let it at once
 } mlt_story_wait;
+
+// An event that says more about a wait; it lies before that of the wait.
+typedef struct mlt_story_hint {
+    uint64_t time;
+    int32_t peer, process;
+    uint8_t inner;
+} mlt_story_hint;
 
 typedef struct mlt_story_message {
     uint64_t sent, matched; // MLT_STORY_UNKNOWN: not in the trace
@@ -71,10 +90,12 @@ typedef struct mlt_story_rank {
     mlt_story_wait *waits;
     uint32_t call_count, call_room, wait_count, wait_room;
     uint32_t worker;
-    uint32_t open;       // while reading: the first wait whose call has not ended yet
-    uint32_t matched;    // while reading: the last message that it received
-    uint32_t left;       // while reading: the last message that it sent
-    uint64_t begin, end; // its first event began, its last one ended
+    uint32_t open;    // while reading: the first wait whose call has not ended yet
+    uint32_t matched; // while reading: the last message that it received
+    uint32_t left;    // while reading: the last message that it sent
+    uint32_t within;  // while reading: the first wait of a process since the rank's own last one
+    mlt_story_hint hint, ready, woken; // while reading: the last of each
+    uint64_t begin, end;               // its first event began, its last one ended
     bool unsorted;
 } mlt_story_rank;
 
@@ -89,6 +110,7 @@ typedef struct mlt_story {
     uint64_t damaged; // chunks
     uint8_t groups[MLT_TRACE_FNS];
     bool nonblocking[MLT_TRACE_FNS];
+    uint8_t inner[MLT_TRACE_KIND_COUNT][MLT_TRACE_HOWS]; // mlt_story_inner
 } mlt_story;
 
 // Reads all events; `also`, if not NULL, is shown each of them, too. The trace stays open as long as the story is used.

@@ -171,7 +171,7 @@ static void print_ranks(const mlt_causes *c, FILE *out)
     uint64_t blamed = mlt_causes_blamed(c, late);
     fprintf(out, "\n");
     if (blamed)
-        fprintf(out, "  %.0f%% of the waiting for messages, %s, goes back to rank %u\n",
+        fprintf(out, "  %.0f%% of the waiting for others, %s, goes back to rank %u\n",
                 share(blamed, c->blamed_ns), mlt_time(a, blamed), late);
     fprintf(out, "  rank %u was least in MPI: %s of %s\n", busy, mlt_time(a, least),
             mlt_time(b, story->length_ns));

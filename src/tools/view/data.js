@@ -3,7 +3,7 @@
 // that is served asks for calls, waits and messages by pieces (pieces.c is the other side): what is not there yet is null, and drawn when it comes.
 "use strict";
 
-const STATES = { COMPUTE: 11, MESSAGES: 12, COLLECTIVES: 13, OTHER: 14, OUTSIDE: 15, CAUSES: 11, STUCK: 0 };
+const STATES = { ASLEEP: 12, COMPUTE: 14, MESSAGES: 15, COLLECTIVES: 16, OTHER: 17, OUTSIDE: 18, CAUSES: 14, STUCK: 0 };
 const GROUP_STATE = [STATES.OTHER, STATES.MESSAGES, STATES.COLLECTIVES, STATES.COLLECTIVES, STATES.COLLECTIVES, STATES.COLLECTIVES,
                      STATES.COLLECTIVES, STATES.OTHER];
 const KEPT_RANKS = 4096; // whose calls and waits stay decoded

@@ -50,7 +50,8 @@ static void put_cell(mlt_text *data, const float *ns, float all)
         second = i != first && value[i] > value[second] ? i : second;
     float share = all > 0 ? value[first] / all : 1;
     second = value[second] > 0 ? second : first;
-    uint8_t cell[2] = {(uint8_t)(first | second << 4), (uint8_t)(share * 255 + 0.5f)};
+    unsigned bits = (unsigned)first | (unsigned)second << 5 | (unsigned)(share * 63 + 0.5f) << 10;
+    uint8_t cell[2] = {(uint8_t)bits, (uint8_t)(bits >> 8)};
     mlt_text_put(data, cell, sizeof cell);
 }
 

@@ -3,9 +3,9 @@
 // million ranks on a thousand lines of pixels reads as many cells as it has pixels.
 //
 // A level has rows of 2^shift ranks each and a pyramid over them: 2^log slices of the whole run for each row, then
-// half as many, down to one. A cell has two bytes:
+// half as many, down to one. A cell has two bytes, the lower one first:
 //
-//     the state that took most of it | the second one << 4; the share of the first, of 255
+//     the state that took most of it | the second one << 5 | the share of the first, of 63, << 10
 //
 // States are those of causes.h; MLT_LEVEL_OUTSIDE: ranks had not begun, or had ended.
 #ifndef MLT_TOOLS_VIEW_LEVELS_H
@@ -19,7 +19,7 @@ enum {
     MLT_LEVELS_MOST = 16,
     MLT_LEVEL_STEP = 2, // rows of a level have four times the ranks of the one before
 };
-_Static_assert(MLT_LEVEL_OUTSIDE < 16, "a cell has four bits for a state");
+_Static_assert(MLT_LEVEL_OUTSIDE < 32, "a cell has five bits for a state");
 
 typedef struct mlt_level {
     uint32_t shift, rows, log;

@@ -55,8 +55,8 @@ function panelWhy(app) {
   if (!waits.length) out.push(element("p", { className: "soft" }, "No rank waited."));
   out.push(element("h2", {}, "Ranks that others waited for"));
   out.push(table(["rank", "others waited", "share", "it computed", "it waited"], run.culprits.filter(c => c[1] > 0).slice(0, 12).map(c => ({
-    cells: ["rank " + c[0], showTime(c[1]), showShare(c[1], run.blamed), showTime(c[2 + STATES.COMPUTE] + c[2 + 9]),
-            showTime(c.slice(2, 2 + STATES.CAUSES).reduce((a, b) => a + b, 0) - c[2 + 9])],
+    cells: ["rank " + c[0], showTime(c[1]), showShare(c[1], run.blamed), showTime(c[2 + STATES.COMPUTE] + c[2 + STATES.ASLEEP]),
+            showTime(c.slice(2, 2 + STATES.CAUSES).reduce((a, b) => a + b, 0) - c[2 + STATES.ASLEEP])],
     act: () => app.showRank(c[0]),
   }))));
   out.push(element("p", { className: "soft" },

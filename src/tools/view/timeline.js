@@ -7,9 +7,9 @@ const GUTTER = 104, AXIS = 22, EXACT_RANKS = 600;
 
 // Any two of them are far apart for everybody, with whatever cones: test/view/run computes how far. Waiting is warm, computing is calm.
 const COLOURS = {
-  light: ["#942200", "#6c3a48", "#ba6900", "#f3b13f", "#ffe200", "#a1af62", "#550000", "#00d7fe",
+  light: ["#942200", "#6c3a48", "#ba6900", "#f3b13f", "#ffe200", "#a1af62", "#550000", "#9687ff", "#9b00ff", "#000091", "#00d7fe",
           "#3f0163", "#69a6ae", "#9b7b68", "#b4f2b2", "#0655b7", "#001123", "#615084", "#ffffff"],
-  dark: ["#ab3200", "#be6b85", "#e57a2b", "#ffb3a5", "#f3e67f", "#b4e203", "#610a00", "#60c2d3",
+  dark: ["#ab3200", "#be6b85", "#e57a2b", "#ffb3a5", "#f3e67f", "#b4e203", "#610a00", "#7d1496", "#2800aa", "#8700ff", "#60c2d3",
           "#a6a3ff", "#4e275d", "#776ca5", "#165c43", "#0e70e2", "#b9fff8", "#9f8559", "#14181d"],
 };
 
@@ -61,7 +61,7 @@ class Timeline {
     const image = this.image(context, this.width, this.height, "lines");
     this.pixels = image.pixels;
     this.pixels.fill(this.colours[STATES.OUTSIDE]);
-    if (!this.sums || this.sums.length !== this.width * 16) this.sums = new Float32Array(this.width * 16); else this.sums.fill(0);
+    if (!this.sums || this.sums.length !== this.width * 32) this.sums = new Float32Array(this.width * 32); else this.sums.fill(0);
     const level = run.level(this.rankPixels(), 2 * this.scale);
     const slice = run.length / 2 ** level.log / (this.state.t1 - this.state.t0) * this.width;
     this.exact = null;
@@ -138,10 +138,9 @@ class Timeline {
         split[x] = top;
         continue;
       }
-      const states = bytes[at + 2 * column[x]], share = bytes[at + 2 * column[x] + 1] / 255;
-      const one = states & 15, two = states >> 4;
-      sums[16 * x + one] += ranks * share;
-      sums[16 * x + two] += ranks * (1 - share);
+      const cell = bytes[at + 2 * column[x]] | bytes[at + 2 * column[x] + 1] << 8, one = cell & 31, two = cell >> 5 & 31, share = (cell >> 10) / 63;
+      sums[32 * x + one] += ranks * share;
+      sums[32 * x + two] += ranks * (1 - share);
       lower[x] = colours[one];
       upper[x] = colours[two];
       split[x] = flat ? top : Math.round(top + (bottom - top) * (1 - share));
@@ -184,7 +183,7 @@ class Timeline {
     const [top, bottom] = this.rows(rank, rank + 1), line = new Uint32Array(this.width);
     for (let x = 0; x < this.width; x++) {
       line[x] = this.colours[states[x]];
-      this.sums[16 * x + states[x]]++;
+      this.sums[32 * x + states[x]]++;
     }
     for (let y = top; y < bottom; y++) this.pixels.set(line, y * this.width);
   }
@@ -267,7 +266,7 @@ class Timeline {
     for (let x = 0; x < width; x++) {
       let sum = 0, bottom = h;
       for (const state of order) {
-        const part = sums[16 * x + state];
+        const part = sums[32 * x + state];
         if (part <= 0) continue;
         sum += part;
         const top = Math.max(0, Math.round(h - sum / visible * h));
@@ -396,8 +395,8 @@ class Timeline {
   cell(run, rank, time) {
     const level = run.level(this.rankPixels(), 2 * this.scale), slices = 2 ** level.log;
     const i = Math.min(slices - 1, Math.floor(time / run.length * slices)), at = level.at + 2 * ((rank >> level.shift) * slices + i);
-    const states = run.bytes[at], share = run.bytes[at + 1] / 255;
-    return { one: states & 15, two: states >> 4, share, from: rank >> level.shift << level.shift, count: 2 ** level.shift };
+    const cell = run.bytes[at] | run.bytes[at + 1] << 8;
+    return { one: cell & 31, two: cell >> 5 & 31, share: (cell >> 10) / 63, from: rank >> level.shift << level.shift, count: 2 ** level.shift };
   }
 }
 

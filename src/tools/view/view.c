@@ -47,6 +47,16 @@ static int open_run(const mlt_arg_command *command, run *r, const char *path)
         fprintf(stderr, "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",
                 command->name, path, r->trace.damaged);
     mlt_story_read(&r->story, &r->trace, NULL, NULL);
+    if (r->story.rank_count == 0) {
+        mlt_story_free(&r->story);
+        mlt_trace_close(&r->trace);
+        return mlt_args_failed(command, "%s: no event is of a rank that the run had", path);
+    }
+    if (r->story.damaged)
+        fprintf(stderr,
+                "%s: %s: %" PRIu64
+                " chunks tell of ranks that the run did not have; the rest is shown\n",
+                command->name, path, r->story.damaged);
     mlt_causes_find(&r->causes, &r->story);
     return MLT_EXIT_FINE;
 }
