@@ -371,11 +371,18 @@ def fn_c(functions, chapters, others):
 
 # ---- bodies and surface
 
+def is_file(f, p):
+    """A handle that the surface resolves. Functions of other chapters take MPI_FILE_NULL, too."""
+    return f.chapter in FILE_CHAPTERS and p.type == "MPI_File" and not p.array
+
+
 def body_type(f, p):
     if not p.array and p.type == "MPI_Comm" and p.name not in RAW:
         return "mlt_comm *"
     if not p.array and p.type == "MPI_Datatype":
         return "const mlt_type *"
+    if is_file(f, p):
+        return "mlt_file *"
     return f.wide.get(p.name, p.type)
 
 
@@ -391,7 +398,7 @@ def body_prototype(f):
 
 def bodies_h(functions):
     out = [NOTE, "#ifndef MLT_GEN_MPI_BODIES_H\n#define MLT_GEN_MPI_BODIES_H\n\n#include <mpi.h>\n\n"
-           '#include "mpi/comm/comm.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\n']
+           '#include "mpi/comm/comm.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\ntypedef struct mlt_file mlt_file;\n\n']
     out += [f"{body_prototype(f)};\n" for f in functions if f.body == f.name]
     out.append("\n#endif\n")
     return "".join(out)
@@ -422,6 +429,10 @@ def check_handles(f, where):
                         f'"{p.name}", "communicator", (uintptr_t){p.name})'))
         if where == "NULL":
             where = p.name + "_"
+    for p in f.params:
+        if is_file(f, p):
+            out.append(f"    mlt_file *{p.name}_ = mlt_file_mine(me, {p.name});\n")
+            out.append(fail(f"!{p.name}_", f"mlt_bad_file(me, {f.fn}, {p.name})"))
     for p in f.params:
         if p.array or p.type != "MPI_Datatype":
             continue
@@ -537,7 +548,7 @@ def arguments(f, twin):
     for p in f.params:
         if p.variadic:
             continue
-        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW:
+        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW or is_file(f, p):
             out.append(p.name + "_")
         elif p.name in twin.wide and p.type.endswith("*") and f is twin:
             narrow.append((p, twin.wide[p.name].rstrip(" *")))
@@ -763,7 +774,9 @@ def surface_c(functions, by_name):
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")
-        headers.sort(key=lambda header: (header == "mpi_bodies.h", header))
+    if any(is_file(f, p) for f in functions for p in f.params):
+        headers.append("mpi/file/file.h")
+    headers.sort(key=lambda header: (header == "mpi_bodies.h", header))
     out = [NOTE, "#include <mpi.h>\n\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
         out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}"

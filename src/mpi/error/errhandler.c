@@ -321,7 +321,7 @@ int mlt_mpi_File_create_errhandler(mlt_rank *me, MPI_File_errhandler_function *f
 int mlt_mpi_File_set_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler errhandler)
 {
     if (file != MPI_FILE_NULL && !mlt_file_of(file))
-        return mlt_bad_file(me, file);
+        return mlt_bad_file(me, me->fn, file);
     int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_FILE);
     if (code == MPI_SUCCESS)
         mlt_errhandler_replace(mlt_file_errhandler(me, file), errhandler);
@@ -331,7 +331,7 @@ int mlt_mpi_File_set_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler errh
 int mlt_mpi_File_get_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler *errhandler)
 {
     if (file != MPI_FILE_NULL && !mlt_file_of(file))
-        return mlt_bad_file(me, file);
+        return mlt_bad_file(me, me->fn, file);
     *errhandler = mlt_errhandler_show(*mlt_file_errhandler(me, file));
     return MPI_SUCCESS;
 }
@@ -339,7 +339,7 @@ int mlt_mpi_File_get_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler *err
 int mlt_mpi_File_call_errhandler(mlt_rank *me, MPI_File fh, int errorcode)
 {
     if (fh != MPI_FILE_NULL && !mlt_file_of(fh))
-        return mlt_bad_file(me, fh);
+        return mlt_bad_file(me, me->fn, fh);
     mlt_errhandler_call(me, *mlt_file_errhandler(me, fh), fh, errorcode);
     return MPI_SUCCESS;
 }

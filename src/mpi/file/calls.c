@@ -16,7 +16,7 @@ typedef enum place { AT, OWN, SHARED, ORDERED } place;
 
 // What the user gave.
 typedef struct call {
-    MPI_File fh;
+    mlt_file *file;
     bool writes;
     place place;
     int64_t offset; // AT
@@ -100,9 +100,7 @@ static int check_place(mlt_rank *me, mlt_file *file, const call *c, uint64_t byt
 // The file, what is wanted, and how many etypes that is; `from` of a shared pointer is left open.
 static int look(mlt_rank *me, const call *c, mlt_file_want *want, int64_t *etypes)
 {
-    mlt_file *file = mlt_file_mine(me, c->fh);
-    if (!file)
-        return mlt_bad_file(me, c->fh);
+    mlt_file *file = c->file;
     int code = check_mode(me, file, c);
     if (code == MPI_SUCCESS)
         code = check_data(me, file, c);
@@ -195,9 +193,7 @@ static int together(mlt_rank *me, call c, uint64_t *bytes)
     mlt_file_want want;
     int64_t etypes = 0;
     int code = look(me, &c, &want, &etypes);
-    mlt_file *file = mlt_file_mine(me, c.fh);
-    if (!file)
-        return code;
+    mlt_file *file = c.file;
     if (code != MPI_SUCCESS)
         want = (mlt_file_want){.file = file, .writes = c.writes, .type = MLT_TYPE_BYTE};
     etypes = code == MPI_SUCCESS ? etypes : 0;
@@ -218,17 +214,14 @@ static int all_at_once(mlt_rank *me, call c, MPI_Status *status)
 {
     uint64_t bytes = 0;
     int code = together(me, c, &bytes);
-    if (mlt_file_mine(me, c.fh))
-        tell(status, bytes);
+    tell(status, bytes);
     return code;
 }
 
 // The first half does it all, as the standard allows; the second one tells.
 static int begin(mlt_rank *me, call c)
 {
-    mlt_file *file = mlt_file_mine(me, c.fh);
-    if (!file)
-        return mlt_bad_file(me, c.fh);
+    mlt_file *file = c.file;
     if (file->split)
         return mlt_file_raise(me, file, MPI_ERR_OTHER,
                               "%s has no end yet: a file has one split collective access at a time",
@@ -244,12 +237,9 @@ static int begin(mlt_rank *me, call c)
 }
 
 // `first` and `first_c` are the functions that it may end.
-static int end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status, uint16_t first,
+static int end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status, uint16_t first,
                uint16_t first_c)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (file->split != first && file->split != first_c)
         return mlt_file_raise(
             me, file, MPI_ERR_OTHER, "%s%s was called before it, but should be %s",
@@ -266,203 +256,205 @@ static int end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status, u
 
 // ---- the calls
 
-int mlt_mpi_File_read_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
-                         const mlt_type *datatype, MPI_Status *status)
+int mlt_mpi_File_read_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
+                         MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){fh, false, AT, offset, buf, count, datatype}, status);
+    return at_once(me, (call){file, false, AT, offset, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iread_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf, MPI_Count count,
-                          const mlt_type *datatype, MPI_Request *request)
+int mlt_mpi_File_iread_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
+                          MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, false, AT, offset, buf, count, datatype}, request);
+    return later(me, (call){file, false, AT, offset, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_read(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_read(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                       const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){fh, false, OWN, 0, buf, count, datatype}, status);
+    return at_once(me, (call){file, false, OWN, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iread(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_iread(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                        const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, false, OWN, 0, buf, count, datatype}, request);
+    return later(me, (call){file, false, OWN, 0, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_read_shared(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_read_shared(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                              const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){fh, false, SHARED, 0, buf, count, datatype}, status);
+    return at_once(me, (call){file, false, SHARED, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iread_shared(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_iread_shared(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                               const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, false, SHARED, 0, buf, count, datatype}, request);
+    return later(me, (call){file, false, SHARED, 0, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_read_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf,
+int mlt_mpi_File_read_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                              MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){fh, false, AT, offset, buf, count, datatype}, status);
+    return all_at_once(me, (call){file, false, AT, offset, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iread_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf,
+int mlt_mpi_File_iread_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                               MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, false, AT, offset, buf, count, datatype}, request);
+    return later(me, (call){file, false, AT, offset, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_read_at_all_begin(mlt_rank *me, MPI_File fh, MPI_Offset offset, void *buf,
+int mlt_mpi_File_read_at_all_begin(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                                    MPI_Count count, const mlt_type *datatype)
 {
-    return begin(me, (call){fh, false, AT, offset, buf, count, datatype});
+    return begin(me, (call){file, false, AT, offset, buf, count, datatype});
 }
 
-int mlt_mpi_File_read_at_all_end(mlt_rank *me, MPI_File fh, void *buf, MPI_Status *status)
+int mlt_mpi_File_read_at_all_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
 {
-    return end(me, fh, buf, status, MLT_FN_File_read_at_all_begin, MLT_FN_File_read_at_all_begin_c);
+    return end(me, file, buf, status, MLT_FN_File_read_at_all_begin,
+               MLT_FN_File_read_at_all_begin_c);
 }
 
-int mlt_mpi_File_read_all(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_read_all(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                           const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){fh, false, OWN, 0, buf, count, datatype}, status);
+    return all_at_once(me, (call){file, false, OWN, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iread_all(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_iread_all(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                            const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, false, OWN, 0, buf, count, datatype}, request);
+    return later(me, (call){file, false, OWN, 0, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_read_all_begin(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_read_all_begin(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                                 const mlt_type *datatype)
 {
-    return begin(me, (call){fh, false, OWN, 0, buf, count, datatype});
+    return begin(me, (call){file, false, OWN, 0, buf, count, datatype});
 }
 
-int mlt_mpi_File_read_all_end(mlt_rank *me, MPI_File fh, void *buf, MPI_Status *status)
+int mlt_mpi_File_read_all_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
 {
-    return end(me, fh, buf, status, MLT_FN_File_read_all_begin, MLT_FN_File_read_all_begin_c);
+    return end(me, file, buf, status, MLT_FN_File_read_all_begin, MLT_FN_File_read_all_begin_c);
 }
 
-int mlt_mpi_File_read_ordered(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_read_ordered(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                               const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){fh, false, ORDERED, 0, buf, count, datatype}, status);
+    return all_at_once(me, (call){file, false, ORDERED, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_read_ordered_begin(mlt_rank *me, MPI_File fh, void *buf, MPI_Count count,
+int mlt_mpi_File_read_ordered_begin(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                                     const mlt_type *datatype)
 {
-    return begin(me, (call){fh, false, ORDERED, 0, buf, count, datatype});
+    return begin(me, (call){file, false, ORDERED, 0, buf, count, datatype});
 }
 
-int mlt_mpi_File_read_ordered_end(mlt_rank *me, MPI_File fh, void *buf, MPI_Status *status)
+int mlt_mpi_File_read_ordered_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
 {
-    return end(me, fh, buf, status, MLT_FN_File_read_ordered_begin,
+    return end(me, file, buf, status, MLT_FN_File_read_ordered_begin,
                MLT_FN_File_read_ordered_begin_c);
 }
 
-int mlt_mpi_File_write_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+int mlt_mpi_File_write_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                           MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){fh, true, AT, offset, buf, count, datatype}, status);
+    return at_once(me, (call){file, true, AT, offset, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iwrite_at(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+int mlt_mpi_File_iwrite_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                            MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, true, AT, offset, buf, count, datatype}, request);
+    return later(me, (call){file, true, AT, offset, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_write(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_write(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                        const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){fh, true, OWN, 0, buf, count, datatype}, status);
+    return at_once(me, (call){file, true, OWN, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iwrite(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_iwrite(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                         const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, true, OWN, 0, buf, count, datatype}, request);
+    return later(me, (call){file, true, OWN, 0, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_write_shared(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_write_shared(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                               const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){fh, true, SHARED, 0, buf, count, datatype}, status);
+    return at_once(me, (call){file, true, SHARED, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iwrite_shared(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_iwrite_shared(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, true, SHARED, 0, buf, count, datatype}, request);
+    return later(me, (call){file, true, SHARED, 0, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_write_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+int mlt_mpi_File_write_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                               MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){fh, true, AT, offset, buf, count, datatype}, status);
+    return all_at_once(me, (call){file, true, AT, offset, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iwrite_at_all(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
+int mlt_mpi_File_iwrite_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                                MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, true, AT, offset, buf, count, datatype}, request);
+    return later(me, (call){file, true, AT, offset, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_write_at_all_begin(mlt_rank *me, MPI_File fh, MPI_Offset offset, const void *buf,
-                                    MPI_Count count, const mlt_type *datatype)
+int mlt_mpi_File_write_at_all_begin(mlt_rank *me, mlt_file *file, MPI_Offset offset,
+                                    const void *buf, MPI_Count count, const mlt_type *datatype)
 {
-    return begin(me, (call){fh, true, AT, offset, buf, count, datatype});
+    return begin(me, (call){file, true, AT, offset, buf, count, datatype});
 }
 
-int mlt_mpi_File_write_at_all_end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status)
+int mlt_mpi_File_write_at_all_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status)
 {
-    return end(me, fh, buf, status, MLT_FN_File_write_at_all_begin,
+    return end(me, file, buf, status, MLT_FN_File_write_at_all_begin,
                MLT_FN_File_write_at_all_begin_c);
 }
 
-int mlt_mpi_File_write_all(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_write_all(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                            const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){fh, true, OWN, 0, buf, count, datatype}, status);
+    return all_at_once(me, (call){file, true, OWN, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_iwrite_all(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_iwrite_all(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                             const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){fh, true, OWN, 0, buf, count, datatype}, request);
+    return later(me, (call){file, true, OWN, 0, buf, count, datatype}, request);
 }
 
-int mlt_mpi_File_write_all_begin(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_write_all_begin(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                  const mlt_type *datatype)
 {
-    return begin(me, (call){fh, true, OWN, 0, buf, count, datatype});
+    return begin(me, (call){file, true, OWN, 0, buf, count, datatype});
 }
 
-int mlt_mpi_File_write_all_end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status)
+int mlt_mpi_File_write_all_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status)
 {
-    return end(me, fh, buf, status, MLT_FN_File_write_all_begin, MLT_FN_File_write_all_begin_c);
+    return end(me, file, buf, status, MLT_FN_File_write_all_begin, MLT_FN_File_write_all_begin_c);
 }
 
-int mlt_mpi_File_write_ordered(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_write_ordered(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){fh, true, ORDERED, 0, buf, count, datatype}, status);
+    return all_at_once(me, (call){file, true, ORDERED, 0, buf, count, datatype}, status);
 }
 
-int mlt_mpi_File_write_ordered_begin(mlt_rank *me, MPI_File fh, const void *buf, MPI_Count count,
+int mlt_mpi_File_write_ordered_begin(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                      const mlt_type *datatype)
 {
-    return begin(me, (call){fh, true, ORDERED, 0, buf, count, datatype});
+    return begin(me, (call){file, true, ORDERED, 0, buf, count, datatype});
 }
 
-int mlt_mpi_File_write_ordered_end(mlt_rank *me, MPI_File fh, const void *buf, MPI_Status *status)
+int mlt_mpi_File_write_ordered_end(mlt_rank *me, mlt_file *file, const void *buf,
+                                   MPI_Status *status)
 {
-    return end(me, fh, buf, status, MLT_FN_File_write_ordered_begin,
+    return end(me, file, buf, status, MLT_FN_File_write_ordered_begin,
                MLT_FN_File_write_ordered_begin_c);
 }

@@ -42,24 +42,21 @@ MPI_Errhandler *mlt_file_errhandler(mlt_rank *me, MPI_File file)
     return (MPI_Errhandler *)&own->file_errhandler;
 }
 
-int mlt_bad_file(mlt_rank *me, MPI_File handle)
+int mlt_bad_file(mlt_rank *me, uint16_t fn, MPI_File handle)
 {
     const mlt_file *file = mlt_file_of(handle);
-    if (file)
-        return mlt_file_raise(
-            me, NULL, MPI_ERR_FILE,
-            "argument fh is a file of rank %d, but should be one of rank %d; ranks "
-            "of one process share the program's global variables",
-            (int)file->rank->world, (int)me->world);
-    return mlt_file_raise(me, NULL, MPI_ERR_FILE,
-                          "argument file is %#llx, but should be a valid file%s (was it closed, or "
-                          "never set?)",
-                          (unsigned long long)(uintptr_t)handle,
-                          me->fn == MLT_FN_File_set_errhandler ||
-                                  me->fn == MLT_FN_File_get_errhandler ||
-                                  me->fn == MLT_FN_File_call_errhandler
-                              ? " or MPI_FILE_NULL"
-                              : "");
+    bool null = fn == MLT_FN_File_set_errhandler || fn == MLT_FN_File_get_errhandler ||
+                fn == MLT_FN_File_call_errhandler;
+    int code =
+        file ? mlt_mpi_code(me, fn, MPI_ERR_FILE,
+                            "argument fh is a file of rank %d, but should be one of rank %d; ranks "
+                            "of one process share the program's global variables",
+                            (int)file->rank->world, (int)me->world)
+             : mlt_mpi_code(me, fn, MPI_ERR_FILE,
+                            "argument file is %#llx, but should be a valid file%s (was it closed, "
+                            "or never set?)",
+                            (unsigned long long)(uintptr_t)handle, null ? " or MPI_FILE_NULL" : "");
+    return mlt_file_raise_code(me, NULL, code);
 }
 
 int mlt_file_raise_code(mlt_rank *me, mlt_file *file, int code)

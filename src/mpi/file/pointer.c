@@ -105,22 +105,16 @@ static int no_pointer(mlt_rank *me, mlt_file *file)
                           file->shared->path);
 }
 
-int mlt_mpi_File_seek(mlt_rank *me, MPI_File fh, MPI_Offset offset, int whence)
+int mlt_mpi_File_seek(mlt_rank *me, mlt_file *file, MPI_Offset offset, int whence)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     int code = no_pointer(me, file);
     return code == MPI_SUCCESS
                ? mlt_file_whence(me, file, offset, whence, file->position, &file->position)
                : code;
 }
 
-int mlt_mpi_File_get_position(mlt_rank *me, MPI_File fh, MPI_Offset *offset)
+int mlt_mpi_File_get_position(mlt_rank *me, mlt_file *file, MPI_Offset *offset)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     int code = no_pointer(me, file);
     if (code != MPI_SUCCESS)
         return code;
@@ -131,11 +125,8 @@ int mlt_mpi_File_get_position(mlt_rank *me, MPI_File fh, MPI_Offset *offset)
 }
 
 // Collective: all give the same arguments, rank 0 moves it.
-int mlt_mpi_File_seek_shared(mlt_rank *me, MPI_File fh, MPI_Offset offset, int whence)
+int mlt_mpi_File_seek_shared(mlt_rank *me, mlt_file *file, MPI_Offset offset, int whence)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     int code = no_pointer(me, file);
     if (code != MPI_SUCCESS)
         return code;
@@ -157,11 +148,8 @@ int mlt_mpi_File_seek_shared(mlt_rank *me, MPI_File fh, MPI_Offset offset, int w
     return code;
 }
 
-int mlt_mpi_File_get_position_shared(mlt_rank *me, MPI_File fh, MPI_Offset *offset)
+int mlt_mpi_File_get_position_shared(mlt_rank *me, mlt_file *file, MPI_Offset *offset)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!offset)
         return mlt_file_raise(me, file, MPI_ERR_ARG, "argument offset is NULL");
     int64_t now;

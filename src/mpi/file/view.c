@@ -145,12 +145,9 @@ static int make_view(mlt_rank *me, mlt_file *file, int64_t disp, const mlt_type 
 }
 
 // All ranks take the new view, or none: somebody's wrong arguments are everybody's error.
-int mlt_mpi_File_set_view(mlt_rank *me, MPI_File fh, MPI_Offset disp, const mlt_type *etype,
+int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const mlt_type *etype,
                           const mlt_type *filetype, const char *datarep, MPI_Info info)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     mlt_file_view *view = NULL;
     int64_t begin = disp;
     int code = begin_of(me, file, &begin);
@@ -198,12 +195,9 @@ static MPI_Datatype show(const mlt_type *type)
     return mlt_dtype_handle(type);
 }
 
-int mlt_mpi_File_get_view(mlt_rank *me, MPI_File fh, MPI_Offset *disp, MPI_Datatype *etype,
+int mlt_mpi_File_get_view(mlt_rank *me, mlt_file *file, MPI_Offset *disp, MPI_Datatype *etype,
                           MPI_Datatype *filetype, char *datarep)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!disp || !etype || !filetype || !datarep)
         return mlt_file_raise(me, file, MPI_ERR_ARG,
                               "argument %s is NULL, but should be the address of the variable for "
@@ -219,12 +213,9 @@ int mlt_mpi_File_get_view(mlt_rank *me, MPI_File fh, MPI_Offset *disp, MPI_Datat
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_File_get_type_extent(mlt_rank *me, MPI_File fh, const mlt_type *datatype,
+int mlt_mpi_File_get_type_extent(mlt_rank *me, mlt_file *file, const mlt_type *datatype,
                                  MPI_Count *extent)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!datatype)
         return mlt_file_raise(me, file, MPI_ERR_TYPE,
                               "argument datatype is no valid datatype of this rank");
@@ -244,11 +235,8 @@ int mlt_mpi_File_get_type_extent(mlt_rank *me, MPI_File fh, const mlt_type *data
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_File_get_byte_offset(mlt_rank *me, MPI_File fh, MPI_Offset offset, MPI_Offset *disp)
+int mlt_mpi_File_get_byte_offset(mlt_rank *me, mlt_file *file, MPI_Offset offset, MPI_Offset *disp)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     int64_t data;
     if (!disp)
         return mlt_file_raise(me, file, MPI_ERR_ARG, "argument disp is NULL");

@@ -60,11 +60,8 @@ static int check_writable(mlt_rank *me, mlt_file *file)
                           file->shared->path);
 }
 
-int mlt_mpi_File_set_size(mlt_rank *me, MPI_File fh, MPI_Offset size)
+int mlt_mpi_File_set_size(mlt_rank *me, mlt_file *file, MPI_Offset size)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     int code = check_writable(me, file);
     if (code == MPI_SUCCESS)
         code = check_same(me, file, "size", size);
@@ -76,11 +73,8 @@ int mlt_mpi_File_set_size(mlt_rank *me, MPI_File fh, MPI_Offset size)
     return told_by_first(me, file, "change the size of", error);
 }
 
-int mlt_mpi_File_preallocate(mlt_rank *me, MPI_File fh, MPI_Offset size)
+int mlt_mpi_File_preallocate(mlt_rank *me, mlt_file *file, MPI_Offset size)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     int code = check_writable(me, file);
     if (code == MPI_SUCCESS)
         code = check_same(me, file, "size", size);
@@ -95,11 +89,8 @@ int mlt_mpi_File_preallocate(mlt_rank *me, MPI_File fh, MPI_Offset size)
     return told_by_first(me, file, "allocate room for", error);
 }
 
-int mlt_mpi_File_get_size(mlt_rank *me, MPI_File fh, MPI_Offset *size)
+int mlt_mpi_File_get_size(mlt_rank *me, mlt_file *file, MPI_Offset *size)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!size)
         return bad_null(me, file, "size");
     int64_t bytes;
@@ -109,22 +100,16 @@ int mlt_mpi_File_get_size(mlt_rank *me, MPI_File fh, MPI_Offset *size)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_File_get_amode(mlt_rank *me, MPI_File fh, int *amode)
+int mlt_mpi_File_get_amode(mlt_rank *me, mlt_file *file, int *amode)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!amode)
         return bad_null(me, file, "amode");
     *amode = file->shared->amode;
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_File_get_group(mlt_rank *me, MPI_File fh, MPI_Group *group)
+int mlt_mpi_File_get_group(mlt_rank *me, mlt_file *file, MPI_Group *group)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!group)
         return bad_null(me, file, "group");
     return mlt_mpi_Comm_group(me, file->comm, group);
@@ -160,11 +145,8 @@ static void take_known(mlt_info **to, const mlt_info *from)
     }
 }
 
-int mlt_mpi_File_set_info(mlt_rank *me, MPI_File fh, MPI_Info info)
+int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (info != MPI_INFO_NULL && !mlt_info_of(info))
         return mlt_file_raise(me, file, MPI_ERR_INFO,
                               "argument info should be a valid info object or MPI_INFO_NULL");
@@ -173,11 +155,8 @@ int mlt_mpi_File_set_info(mlt_rank *me, MPI_File fh, MPI_Info info)
     return mlt_mpi_Barrier(me, file->comm);
 }
 
-int mlt_mpi_File_get_info(mlt_rank *me, MPI_File fh, MPI_Info *info_used)
+int mlt_mpi_File_get_info(mlt_rank *me, mlt_file *file, MPI_Info *info_used)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!info_used)
         return bad_null(me, file, "info_used");
     mlt_info *info = mlt_info_new();
@@ -192,22 +171,16 @@ int mlt_mpi_File_get_info(mlt_rank *me, MPI_File fh, MPI_Info *info_used)
 
 // ---- consistency
 
-int mlt_mpi_File_set_atomicity(mlt_rank *me, MPI_File fh, int flag)
+int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     int code = check_same(me, file, "flag", flag != 0);
     if (code == MPI_SUCCESS)
         file->atomic = flag != 0;
     return code;
 }
 
-int mlt_mpi_File_get_atomicity(mlt_rank *me, MPI_File fh, int *flag)
+int mlt_mpi_File_get_atomicity(mlt_rank *me, mlt_file *file, int *flag)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     if (!flag)
         return bad_null(me, file, "flag");
     *flag = file->atomic;
@@ -216,10 +189,7 @@ int mlt_mpi_File_get_atomicity(mlt_rank *me, MPI_File fh, int *flag)
 
 // One rank of each worker syncs, when all ranks of the file have come; what any of them has written before
 // is part of it.
-int mlt_mpi_File_sync(mlt_rank *me, MPI_File fh)
+int mlt_mpi_File_sync(mlt_rank *me, mlt_file *file)
 {
-    mlt_file *file = mlt_file_mine(me, fh);
-    if (!file)
-        return mlt_bad_file(me, fh);
     return mlt_file_sync(me, file);
 }
