@@ -41,21 +41,23 @@ static uint64_t run_before(const mlt_type_run *run, int64_t place)
     return whole * run->length + (inside < run->length ? inside : run->length);
 }
 
-uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place)
+uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place, bool once)
 {
     int64_t past = place - begin;
     if (past <= 0)
         return 0;
     if (view->contiguous)
-        return (uint64_t)past;
+        return once && (uint64_t)past > view->size ? view->size : (uint64_t)past;
     // The element before the one that holds it may reach beyond, if its extent is less.
-    uint64_t whole = view->extent > 0 ? (uint64_t)(past / view->extent) : 0;
+    uint64_t whole = view->extent > 0 && !once ? (uint64_t)(past / view->extent) : 0;
     whole -= whole > 0;
     uint64_t found = whole * view->size;
     for (;;) {
         mlt_type_run runs[RUNS];
         uint32_t count = RUNS;
-        uint64_t bytes = mlt_type_runs(view, found, view->size, runs, &count);
+        uint64_t left = once ? view->size - found : view->size;
+        uint64_t bytes = left ? mlt_type_runs(view, found, left, runs, &count) : 0;
+        count = bytes ? count : 0;
         for (uint32_t i = 0; i < count; i++) {
             uint64_t before = run_before(&runs[i], past);
             found += before;
@@ -67,19 +69,20 @@ uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place
     }
 }
 
-bool mlt_file_in_order(const mlt_type *view, bool overlap)
+bool mlt_file_in_order(const mlt_type *view, bool overlap, bool once)
 {
     if (view->contiguous)
         return true;
     if (view->size == 0)
         return true;
-    if (view->true_lb < 0 || view->extent <= 0)
+    if (view->true_lb < 0 || (view->extent <= 0 && !once))
         return false;
-    int64_t last = 0;                             // where the last block begins (overlap) or ends
-    for (uint64_t at = 0; at < 2 * view->size;) { // the second element follows the first
+    int64_t last = 0; // where the last block begins (overlap) or ends
+    uint64_t end = once ? view->size : 2 * view->size; // the second element follows the first
+    for (uint64_t at = 0; at < end;) {
         mlt_type_run runs[RUNS];
         uint32_t count = RUNS;
-        uint64_t bytes = mlt_type_runs(view, at, 2 * view->size - at, runs, &count);
+        uint64_t bytes = mlt_type_runs(view, at, end - at, runs, &count);
         for (uint32_t i = 0; i < count; i++) {
             const mlt_type_run *run = &runs[i];
             int64_t least = overlap ? 0 : (int64_t)run->length;

@@ -43,11 +43,11 @@ bool mlt_file_access_now(mlt_file_access *access);
 int64_t mlt_file_place(int64_t begin, const mlt_type *view, uint64_t at);
 
 // How many bytes of a view's data lie before byte `place` of the file. The view's blocks are in
-// order (mlt_file_in_order).
-uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place);
+// order (mlt_file_in_order); once: those of its first element, and only they count.
+uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place, bool once);
 
-// The data of endlessly many elements lie in the order of the file. overlap: blocks may touch the
-// same bytes; they do not otherwise.
-bool mlt_file_in_order(const mlt_type *view, bool overlap);
+// The data of endlessly many elements lie in the order of the file; once: those of one element.
+// overlap: blocks may touch the same bytes; they do not otherwise.
+bool mlt_file_in_order(const mlt_type *view, bool overlap, bool once);
 
 #endif

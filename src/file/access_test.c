@@ -150,11 +150,12 @@ static void test_data_before(void)
         mlt_type view = random_view(&step);
         int64_t begin = below(50);
         uint64_t k = 0;
-        CHECK(mlt_file_in_order(&view, false) && mlt_file_in_order(&view, true));
+        CHECK(mlt_file_in_order(&view, false, false) && mlt_file_in_order(&view, true, false));
         for (int64_t at = 0; at < 3 * view.extent + 60; at++) {
             while (mlt_file_place(begin, &view, k) < at)
                 k++;
-            CHECK(mlt_file_data_before(begin, &view, at) == k);
+            CHECK(mlt_file_data_before(begin, &view, at, false) == k);
+            CHECK(mlt_file_data_before(begin, &view, at, true) == (k < view.size ? k : view.size));
         }
         mlt_type_unmake(&view);
     }
@@ -166,12 +167,13 @@ static void test_order(void)
     int64_t down[] = {8, 0}, twice[] = {0, 2}, length[] = {4, 4};
     mlt_type type, less;
     CHECK(mlt_type_make_indexed(&type, MLT_TYPE_BYTE, 2, length, 0, down) == MLT_OK);
-    CHECK(!mlt_file_in_order(&type, true));
+    CHECK(!mlt_file_in_order(&type, true, false));
     mlt_type_unmake(&type);
     CHECK(mlt_type_make_indexed(&type, MLT_TYPE_BYTE, 2, length, 0, twice) == MLT_OK);
-    CHECK(!mlt_file_in_order(&type, false) && mlt_file_in_order(&type, true));
+    CHECK(!mlt_file_in_order(&type, false, false) && mlt_file_in_order(&type, true, false));
     CHECK(mlt_type_make_resized(&less, &type, 0, 1) == MLT_OK); // the next one begins before
-    CHECK(!mlt_file_in_order(&less, true));
+    CHECK(!mlt_file_in_order(&less, true, false));
+    CHECK(mlt_file_in_order(&less, true, true) && !mlt_file_in_order(&less, false, true));
     mlt_type_unmake(&less);
     mlt_type_unmake(&type);
 }

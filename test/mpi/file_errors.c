@@ -127,6 +127,34 @@ static void bad_views(MPI_File fh)
     CHECK_OK(MPI_Type_free(&overlap));
 }
 
+// A filetype whose second element would begin within the first one shows one element, as parallel
+// HDF5 needs it; whoever wants more is told.
+static void short_extents(MPI_File fh)
+{
+    MPI_Datatype blocks, once;
+    int rank = world_rank(), places[] = {0, 2}, out[2] = {rank, -rank}, in[2] = {7, 7};
+    MPI_Offset at = (MPI_Offset)rank * 32, end;
+    CHECK_OK(MPI_Type_create_indexed_block(2, 1, places, MPI_INT, &blocks));
+    CHECK_OK(MPI_Type_create_resized(blocks, 0, 4, &once));
+    CHECK_OK(MPI_Type_commit(&once));
+    CHECK_OK(MPI_File_set_view(fh, at, MPI_INT, once, "native", MPI_INFO_NULL));
+    CHECK_OK(MPI_File_write_at_all(fh, 0, out, 2, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_File_read_at_all(fh, 0, in, 2, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK(in[0] == rank && in[1] == -rank);
+    CHECK_OK(MPI_File_seek(fh, 0, MPI_SEEK_END));
+    CHECK_OK(MPI_File_get_position(fh, &end));
+    CHECK_INT(end, 2);
+    CHECK_ERROR(MPI_File_write(fh, out, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ARG,
+                "MPI_File_write", "first element");
+    CHECK_ERROR(MPI_File_read_at_all(fh, 1, in, 2, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ARG,
+                "MPI_File_read_at_all", "first element");
+    CHECK_ERROR(MPI_File_write_shared(fh, out, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ARG,
+                "MPI_File_write_shared", "shared pointer");
+    CHECK_OK(MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    CHECK_OK(MPI_Type_free(&once));
+    CHECK_OK(MPI_Type_free(&blocks));
+}
+
 static void bad_halves(MPI_File fh)
 {
     char bytes[4] = "abc", others[4];
@@ -268,6 +296,7 @@ int main(int argc, char **argv)
     MPI_File fh = must_open(path, MPI_MODE_RDWR | MPI_MODE_CREATE);
     bad_accesses(fh);
     bad_views(fh);
+    short_extents(fh);
     bad_halves(fh);
     handlers(fh);
     CHECK_OK(MPI_File_close(&fh));

@@ -88,6 +88,14 @@ static int check_place(mlt_rank *me, mlt_file *file, const call *c, uint64_t byt
         __builtin_add_overflow(end, (int64_t)bytes, &end))
         return mlt_file_raise(me, file, MPI_ERR_ARG,
                               "the access would reach beyond byte 2^63 of the view");
+    if (file->view->once && (c->place >= SHARED || end > (int64_t)file->view->shown->size))
+        return mlt_file_raise(
+            me, file, MPI_ERR_ARG,
+            c->place >= SHARED
+                ? "the view's filetype is shorter than what it shows, so it has one element, which "
+                  "calls with the shared pointer cannot use"
+                : "the access reaches beyond the first element of the view's filetype, but the "
+                  "second one would lie before the end of it");
     if (bytes % unit != 0)
         return mlt_file_raise(
             me, file, MPI_ERR_ARG,

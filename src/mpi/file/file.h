@@ -57,6 +57,7 @@ typedef struct mlt_file_view {
     const mlt_type *shown; // filetype, or &made
     uint64_t unit;         // bytes of an etype in the file
     bool in_order;         // data lie in the order of the file
+    bool once;             // only the first element's do: accesses stay within it
 } mlt_file_view;
 
 typedef struct mlt_file {

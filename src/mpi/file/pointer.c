@@ -64,7 +64,7 @@ static int end_of(mlt_rank *me, mlt_file *file, int64_t *etypes)
         return mlt_file_raise(me, file, mlt_file_class(errno), "cannot find the size of '%s': %s",
                               file->shared->path, strerror(errno));
     uint64_t data = view->shown->size && view->in_order
-                        ? mlt_file_data_before(view->disp, view->shown, bytes)
+                        ? mlt_file_data_before(view->disp, view->shown, bytes, view->once)
                         : 0;
     *etypes = (int64_t)((data + view->unit - 1) / view->unit);
     return MPI_SUCCESS;

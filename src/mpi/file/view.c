@@ -81,10 +81,12 @@ static int lay_out(mlt_rank *me, mlt_file *file, mlt_file_view *view)
         view->unit = etype.size;
         mlt_type_unmake(&etype);
     }
-    view->in_order = mlt_file_in_order(view->shown, false);
-    if (view->in_order)
+    view->in_order = mlt_file_in_order(view->shown, false, false);
+    if (view->in_order || (!writes && mlt_file_in_order(view->shown, true, false)))
         return MPI_SUCCESS;
-    if (writes || !mlt_file_in_order(view->shown, true))
+    // The extent may be anything as long as accesses need one element only.
+    view->in_order = view->once = mlt_file_in_order(view->shown, false, true);
+    if (!view->once)
         return mlt_file_raise(
             me, file, MPI_ERR_ARG,
             "the displacements of argument filetype should be at least 0 and never "
