@@ -19,12 +19,13 @@ enum {
 
 // ---- the stage
 
-bool mlt_file_stage_init(mlt_file_stage *s, uint64_t room)
+bool mlt_file_stage_init(mlt_file_stage *s, uint64_t room, void *data)
 {
-    room = (room + 63) & ~UINT64_C(63);
-    *s = (mlt_file_stage){.room = room,
-                          .data = malloc(room),
-                          .put = calloc(room / 64 + 1, sizeof *s->put)}; // one more: see mark
+    uint64_t words = (room + 63) / 64 + 1; // one more: see mark
+    *s = (mlt_file_stage){.room = room, .put = calloc(words, sizeof *s->put)};
+    if (!data)
+        s->own = data = malloc(room);
+    s->data = data;
     if (s->data && s->put)
         return true;
     mlt_file_stage_fini(s);
@@ -33,7 +34,7 @@ bool mlt_file_stage_init(mlt_file_stage *s, uint64_t room)
 
 void mlt_file_stage_fini(mlt_file_stage *s)
 {
-    free(s->data);
+    free(s->own);
     free(s->put);
 }
 
@@ -71,13 +72,11 @@ static void mark(uint64_t *put, uint64_t from, uint64_t length)
     put[from / 64 + 1] |= bits >> 1 >> (63 - shift);
 }
 
-void mlt_file_stage_put(mlt_file_stage *s, const mlt_type_run *run, const void *data)
+void mlt_file_stage_mark(mlt_file_stage *s, const mlt_type_run *run)
 {
     uint64_t at = (uint64_t)(run->at - s->begin);
     uint64_t stride = run->count > 1 ? (uint64_t)run->stride : run->length;
     uint64_t end = at + (run->count - 1) * stride + run->length;
-    mlt_kernel_strided((char *)s->data + at, (int64_t)stride, data, (int64_t)run->length,
-                       run->length, run->count);
     s->low = at < s->low ? at : s->low;
     s->high = end > s->high ? end : s->high;
     if (stride == run->length) {
@@ -86,6 +85,15 @@ void mlt_file_stage_put(mlt_file_stage *s, const mlt_type_run *run, const void *
     }
     for (uint64_t i = 0; i < run->count; i++)
         mark(s->put, at + i * stride, run->length);
+}
+
+void mlt_file_stage_put(mlt_file_stage *s, const mlt_type_run *run, const void *data)
+{
+    uint64_t at = (uint64_t)(run->at - s->begin);
+    int64_t stride = run->count > 1 ? run->stride : (int64_t)run->length;
+    mlt_kernel_strided((char *)s->data + at, stride, data, (int64_t)run->length, run->length,
+                       run->count);
+    mlt_file_stage_mark(s, run);
 }
 
 // The first byte from `from` on that was put, or that was not; `end` if there is none.
@@ -377,7 +385,7 @@ static int by_windows(mlt_file_access **a, uint32_t count)
                  .count = count,
                  .active = malloc(count * sizeof(mlt_file_access *)),
                  .room = malloc(MLT_FILE_CUT)};
-    bool fits = mlt_file_stage_init(&w.stage, WINDOW);
+    bool fits = mlt_file_stage_init(&w.stage, WINDOW, NULL);
     int error = ENOMEM;
     if (fits && w.active && w.room) {
         mlt_file_stage_move(&w.stage, 0);

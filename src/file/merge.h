@@ -22,14 +22,19 @@ typedef struct mlt_file_stage {
     unsigned char *data; // the window
     uint64_t *put;       // a bit for each byte that was put
     uint64_t low, high;  // of them; high 0: none
+    void *own;           // data, if the stage frees it
 } mlt_file_stage;
 
-bool mlt_file_stage_init(mlt_file_stage *stage, uint64_t room); // false: memory is out
+// data: the window's memory, which stays the caller's; NULL: the stage's own. False: memory is out.
+bool mlt_file_stage_init(mlt_file_stage *stage, uint64_t room, void *data);
 void mlt_file_stage_fini(mlt_file_stage *stage);
 void mlt_file_stage_move(mlt_file_stage *stage, int64_t begin); // empties it
 
 // Blocks of the window, whose data lie one after the other. run->at counts from the file's beginning.
 void mlt_file_stage_put(mlt_file_stage *stage, const mlt_type_run *run, const void *data);
+
+// The same for blocks whose data somebody has put into the window's memory.
+void mlt_file_stage_mark(mlt_file_stage *stage, const mlt_type_run *run);
 
 // Writes what was put; 0 or errno's value.
 int mlt_file_stage_flush(mlt_file_stage *stage, int fd);

@@ -5,16 +5,11 @@
 // (file/merge.h): the memory of all of them is the process's own. Leaders of several workers then
 //
 //   reads    read for themselves: what another one reads too is in the system's memory
-//   writes   write for themselves if their blocks are long. Short ones lie between each other's as a
-//            rule, and a call for each would take too long; so they are exchanged first:
+//   writes   write for themselves if their blocks are long, and exchange short ones first
+//            (exchange.c)
 //
-//     round      [ window of leader 0 | window of leader 1 | ... ]  of the file, from the first
-//                byte on that anybody still wants to write
-//     leaders    send each other what belongs into the other's window: runs of blocks, then data
-//     each       puts all of it into its window and writes that
-//
-// Leaders agree on errors in every round, so all ranks learn of them. In atomic mode every access
-// is done by itself, under a lock of what it touches.
+// Leaders agree on errors, so all ranks learn of them. In atomic mode every access is done by itself,
+// under a lock of what it touches.
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -33,6 +28,7 @@
 enum {
     ROUND = 16 << 20,  // bytes of the file in a round, of all windows together
     LEAST = 256 << 10, // of a window
+    MOST = 16 << 20,   // of a window that a hint asks for
     LONG = 4 << 10,    // blocks that a leader writes by itself: an exchange costs more
 };
 
@@ -53,25 +49,14 @@ typedef struct mlt_file_batch {
     item items[]; // of all ranks of the worker
 } mlt_file_batch;
 
-// What a leader does for its worker.
-typedef struct lead {
-    mlt_rank *me;
-    mlt_file *file;
-    mlt_file_batch *batch;
-    mlt_file_access **all; // that move something
-    uint32_t count;
-    int error;
-} lead;
-
 // ---- work that may block
 
 typedef struct work {
     mlt_file_job job;
-    lead *lead;
-    mlt_file_stage *stage;
+    mlt_file_lead *lead;
 } work;
 
-static void do_alone(lead *l)
+static void do_alone(mlt_file_lead *l)
 {
     pthread_mutex_lock(&l->file->shared->alone);
     for (uint32_t i = 0; i < l->count; i++)
@@ -81,184 +66,23 @@ static void do_alone(lead *l)
 
 static void run_merge(mlt_file_job *job)
 {
-    lead *l = mlt_container_of(job, work, job)->lead;
+    mlt_file_lead *l = mlt_container_of(job, work, job)->lead;
     if (l->file->atomic)
         do_alone(l);
     else
         mlt_file_merge(l->all, l->count);
 }
 
-static void run_flush(mlt_file_job *job)
-{
-    work *w = mlt_container_of(job, work, job);
-    w->lead->error = mlt_file_stage_flush(w->stage, w->lead->file->shared->fd);
-}
-
 static void run_sync(mlt_file_job *job)
 {
-    lead *l = mlt_container_of(job, work, job)->lead;
+    mlt_file_lead *l = mlt_container_of(job, work, job)->lead;
     l->error = mlt_os_file_sync(l->file->shared->fd) != 0 ? errno : 0;
 }
 
-static void block(lead *l, void (*run)(mlt_file_job *job), mlt_file_stage *stage)
+static void block(mlt_file_lead *l, void (*run)(mlt_file_job *job))
 {
-    work w = {.job = {.run = run}, .lead = l, .stage = stage};
+    work w = {.job = {.run = run}, .lead = l};
     mlt_file_desk_wait(l->me, l->file->comm, &w.job);
-}
-
-// ---- exchanged writes
-
-typedef struct exchange {
-    lead *lead;
-    mlt_comm *leaders;
-    uint32_t workers, writers; // the first so many leaders have windows
-    uint64_t window;           // bytes of one
-    mlt_file_stage stage;      // this leader's
-    void *room;
-    unsigned char *out, *in; // messages to all leaders, and from them
-    uint64_t out_bytes, out_room, in_room;
-    MPI_Count *out_count, *in_count;
-    MPI_Aint *out_at, *in_at;
-} exchange;
-
-static void append(void *user, const mlt_type_run *run, const void *data)
-{
-    exchange *x = user;
-    uint64_t bytes = run->length * run->count, filled = (bytes + 7) & ~UINT64_C(7);
-    MLT_ARRAY_WANT(x->out, x->out_bytes + sizeof *run + filled, x->out_room);
-    memcpy(x->out + x->out_bytes, run, sizeof *run);
-    memcpy(x->out + x->out_bytes + sizeof *run, data, bytes);
-    x->out_bytes += sizeof *run + filled;
-}
-
-static int64_t first_wanted(const lead *l)
-{
-    int64_t first = INT64_MAX;
-    for (uint32_t i = 0; i < l->count; i++) {
-        int64_t next = mlt_file_next(l->all[i]);
-        first = next < first ? next : first;
-    }
-    return first;
-}
-
-// Messages of this leader for a round that begins there.
-static void cut_round(exchange *x, int64_t begin)
-{
-    x->out_bytes = 0;
-    for (uint32_t w = 0; w < x->workers; w++) {
-        uint64_t before = x->out_bytes;
-        int64_t limit = begin + (int64_t)((w + 1) * x->window);
-        for (uint32_t i = 0; i < x->lead->count && w < x->writers; i++)
-            mlt_file_cut(x->lead->all[i], limit, x->room, append, x);
-        x->out_at[w] = (MPI_Aint)before;
-        x->out_count[w] = (MPI_Count)(x->out_bytes - before);
-    }
-}
-
-static void send_round(exchange *x)
-{
-    mlt_rank *me = x->lead->me;
-    uint64_t all = 0;
-    (void)mlt_mpi_Alltoall(me, x->out_count, 1, TYPE_INT64, x->in_count, 1, TYPE_INT64, x->leaders);
-    for (uint32_t w = 0; w < x->workers; w++) {
-        x->in_at[w] = (MPI_Aint)all;
-        all += (uint64_t)x->in_count[w];
-    }
-    MLT_ARRAY_WANT(x->in, all + 1, x->in_room);
-    MLT_ARRAY_WANT(x->out, x->out_bytes + 1, x->out_room);
-    (void)mlt_mpi_Alltoallv_c(me, x->out, x->out_count, x->out_at, MLT_TYPE_BYTE, x->in,
-                              x->in_count, x->in_at, MLT_TYPE_BYTE, x->leaders);
-}
-
-static void write_round(exchange *x, int64_t begin)
-{
-    uint32_t own = (uint32_t)x->leaders->rank;
-    if (own >= x->writers)
-        return;
-    mlt_file_stage_move(&x->stage, begin + (int64_t)(own * x->window));
-    for (uint32_t w = 0; w < x->workers; w++) {
-        const unsigned char *at = x->in + x->in_at[w], *end = at + x->in_count[w];
-        while (at < end) {
-            mlt_type_run run;
-            memcpy(&run, at, sizeof run);
-            mlt_file_stage_put(&x->stage, &run, at + sizeof run);
-            at += sizeof run + ((run.length * run.count + 7) & ~UINT64_C(7));
-        }
-    }
-    block(x->lead, run_flush, &x->stage);
-}
-
-// The first byte that any leader wants, and the highest error of any.
-static int64_t agree(const lead *l, mlt_comm *leaders, int *error)
-{
-    int64_t mine[2] = {-first_wanted(l), *error}, all[2] = {mine[0], mine[1]};
-    if (leaders)
-        (void)mlt_mpi_Allreduce(l->me, mine, all, 2, TYPE_INT64, MPI_MAX, leaders);
-    *error = (int)all[1];
-    return -all[0];
-}
-
-static uint32_t writers_of(const mlt_file *file, uint32_t workers)
-{
-    const char *hint = mlt_info_get(file->info, "cb_nodes");
-    unsigned long wanted = hint ? strtoul(hint, NULL, 10) : 0;
-    return wanted > 0 && wanted < workers ? (uint32_t)wanted : workers;
-}
-
-static uint64_t window_of(const mlt_file *file, uint32_t writers)
-{
-    const char *hint = mlt_info_get(file->info, "cb_buffer_size");
-    uint64_t wanted = hint ? strtoull(hint, NULL, 10) : ROUND / writers;
-    wanted = wanted < LEAST ? LEAST : wanted > ROUND ? ROUND : wanted;
-    return (wanted + 4095) & ~UINT64_C(4095);
-}
-
-// Hints count at the first leader; it tells the others.
-static void open_exchange(exchange *x, lead *l)
-{
-    uint32_t workers = (uint32_t)l->file->shared->leaders->size;
-    uint32_t writers = writers_of(l->file, workers);
-    int64_t told[2] = {writers, (int64_t)window_of(l->file, writers)};
-    (void)mlt_mpi_Bcast(l->me, told, 2, TYPE_INT64, 0, l->file->shared->leaders);
-    *x = (exchange){.lead = l,
-                    .leaders = l->file->shared->leaders,
-                    .workers = workers,
-                    .writers = (uint32_t)told[0],
-                    .window = (uint64_t)told[1]};
-    x->out_count = mlt_take(workers, sizeof *x->out_count);
-    x->in_count = mlt_take(workers, sizeof *x->in_count);
-    x->out_at = mlt_take(workers, sizeof *x->out_at);
-    x->in_at = mlt_take(workers, sizeof *x->in_at);
-    x->room = mlt_take(1, MLT_FILE_CUT);
-    if (!mlt_file_stage_init(&x->stage, x->window))
-        mlt_no_room("a window of %llu bytes of a file", (unsigned long long)x->window);
-    mlt_file_stage_move(&x->stage, 0);
-}
-
-static void close_exchange(exchange *x)
-{
-    mlt_file_stage_fini(&x->stage);
-    free(x->out);
-    free(x->in);
-    free(x->out_count);
-    free(x->in_count);
-    free(x->out_at);
-    free(x->in_at);
-    free(x->room);
-}
-
-static void write_exchanged(lead *l)
-{
-    exchange x;
-    int64_t begin;
-    open_exchange(&x, l);
-    while ((begin = agree(l, x.leaders, &l->error)) != INT64_MAX && !l->error) {
-        begin &= ~(int64_t)4095;
-        cut_round(&x, begin);
-        send_round(&x);
-        write_round(&x, begin);
-    }
-    close_exchange(&x);
 }
 
 // ---- the leader
@@ -276,8 +100,9 @@ static bool is_short(const mlt_file_access *a)
     return bytes / blocks < LONG;
 }
 
-// Short blocks of any rank of any worker, unless each worker's lie one after the other.
-static bool wants_exchange(const lead *l)
+// Where the accesses of a worker lie, and whether it wants to exchange them: short blocks of any rank,
+// unless they lie one after the other.
+static bool wants_exchange(const mlt_file_lead *l, int64_t *from, int64_t *to)
 {
     int64_t low = INT64_MAX, high = 0, sum = 0;
     bool some = false;
@@ -290,24 +115,63 @@ static bool wants_exchange(const lead *l)
         sum += (int64_t)a->bytes;
         some |= is_short(a);
     }
+    *from = low;
+    *to = high;
     return some && sum < high - low;
 }
 
-static void write_all(lead *l)
+static uint32_t writers_of(const mlt_file *file, uint32_t workers)
 {
-    mlt_comm *leaders = l->file->shared->leaders;
-    int64_t mine = leaders && !l->file->atomic && wants_exchange(l), any = mine;
-    if (leaders)
-        (void)mlt_mpi_Allreduce(l->me, &mine, &any, 1, TYPE_INT64, MPI_MAX, leaders);
-    if (any)
-        write_exchanged(l);
-    else
-        block(l, run_merge, NULL);
+    const char *hint = mlt_info_get(file->info, "cb_nodes");
+    unsigned long wanted = hint ? strtoul(hint, NULL, 10) : 0;
+    return wanted > 0 && wanted < workers ? (uint32_t)wanted : workers;
 }
 
-static void do_all(lead *l)
+static uint64_t window_of(const mlt_file *file, uint32_t writers)
 {
-    mlt_file_batch *b = l->batch;
+    const char *hint = mlt_info_get(file->info, "cb_buffer_size");
+    uint64_t wanted = hint ? strtoull(hint, NULL, 10) : ROUND / writers;
+    return wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
+}
+
+// Leaders agree on whether anybody exchanges, and on the windows: hints count at the first one, and all
+// writers have a part if it is not too small.
+static void write_all(mlt_file_lead *l)
+{
+    mlt_comm *leaders = l->file->shared->leaders;
+    if (!leaders || l->file->atomic) {
+        block(l, run_merge);
+        return;
+    }
+    int64_t low, high;
+    bool wants = wants_exchange(l, &low, &high);
+    int64_t mine[5] = {wants, -low, high, 0, 0}, all[5];
+    if (leaders->rank == 0) {
+        mine[3] = writers_of(l->file, (uint32_t)leaders->size);
+        mine[4] = (int64_t)window_of(l->file, (uint32_t)mine[3]);
+    }
+    (void)mlt_mpi_Allreduce(l->me, mine, all, 5, TYPE_INT64, MPI_MAX, leaders);
+    if (!all[0]) {
+        block(l, run_merge);
+        return;
+    }
+    uint32_t writers = (uint32_t)all[3];
+    int64_t part = ((all[2] + all[1]) / writers | (LEAST - 1)) + 1;
+    mlt_file_exchange_write(l, writers, (uint64_t)(part < all[4] ? part : all[4]));
+}
+
+// The highest error of any leader.
+static int agree(const mlt_file_lead *l, int error)
+{
+    int64_t mine = error, all = error;
+    if (l->file->shared->leaders)
+        (void)mlt_mpi_Allreduce(l->me, &mine, &all, 1, TYPE_INT64, MPI_MAX,
+                                l->file->shared->leaders);
+    return (int)all;
+}
+
+static void do_all(mlt_file_lead *l, mlt_file_batch *b)
+{
     l->all = mlt_take(b->count, sizeof *l->all);
     for (uint32_t i = 0; i < b->count; i++)
         if (b->items[i].access.bytes > 0)
@@ -315,22 +179,21 @@ static void do_all(lead *l)
     if (b->items[0].access.writes)
         write_all(l);
     else
-        block(l, run_merge, NULL);
+        block(l, run_merge);
     for (uint32_t i = 0; i < l->count; i++)
         l->error = l->all[i]->error > l->error ? l->all[i]->error : l->error;
     free(l->all);
-    l->count = 0; // nothing is wanted any more
-    (void)agree(l, l->file->shared->leaders, &l->error);
+    l->error = agree(l, l->error);
 }
 
 static void lead_all(mlt_rank *me, mlt_file *file, mlt_file_batch *batch)
 {
-    lead l = {.me = me, .file = file, .batch = batch};
+    mlt_file_lead l = {.me = me, .file = file};
     if (batch->syncs) {
-        block(&l, run_sync, NULL);
-        (void)agree(&l, file->shared->leaders, &l.error);
+        block(&l, run_sync);
+        l.error = agree(&l, l.error);
     } else {
-        do_all(&l);
+        do_all(&l, batch);
     }
     batch->error = l.error;
     batch->over = true;

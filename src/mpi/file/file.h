@@ -44,8 +44,9 @@ typedef struct mlt_file_shared {
     char *path;
     pthread_mutex_t alone; // accesses of atomic mode: locks of the system are the descriptor's
     mlt_comm *leaders; // the leaders of all workers; the leader's alone; NULL: it is the only one
-    struct mlt_file_batch *batch; // of a collective call that has begun; NULL: none
-    mlt_fiber *leader;            // that waits for the others; NULL: it does not
+    struct mlt_file_exchange *exchange; // the leader's alone; NULL: nothing was exchanged yet
+    struct mlt_file_batch *batch;       // of a collective call that has begun; NULL: none
+    mlt_fiber *leader;                  // that waits for the others; NULL: it does not
 } mlt_file_shared;
 
 typedef struct mlt_file_view {
@@ -169,6 +170,22 @@ int mlt_file_outcome(mlt_rank *me, mlt_file *file, const mlt_file_move *move);
 // All ranks of the file call these (collective.c). They may suspend.
 int mlt_file_do_all(mlt_rank *me, const mlt_file_want *want, uint64_t *bytes);
 int mlt_file_sync(mlt_rank *me, mlt_file *file);
+
+// What the leader of a worker does for it in a collective access (collective.c).
+typedef struct mlt_file_lead {
+    mlt_rank *me;
+    mlt_file *file;
+    mlt_file_access **all; // that move something
+    uint32_t count;
+    int error; // errno's value
+} mlt_file_lead;
+
+// ---- exchanged writes (exchange.c); all leaders call these. They may suspend.
+
+// writers: leaders that have windows, of `window` bytes at least; the same at all leaders. lead->all
+// is in another order afterwards.
+void mlt_file_exchange_write(mlt_file_lead *lead, uint32_t writers, uint64_t window);
+void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared);
 
 // ---- the shared pointer (pointer.c); in etypes. All may suspend.
 

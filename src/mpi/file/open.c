@@ -140,6 +140,8 @@ static void leave(mlt_rank *me, mlt_file *file)
 {
     mlt_comm *comm = file->comm;
     bool leads = is_leader(comm);
+    if (leads)
+        mlt_file_exchange_close(me, file->shared);
     if (leads && file->shared->leaders)
         (void)mlt_comm_free(me, file->shared->leaders);
     mlt_file_shared_drop(file->shared);
