@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "file/merge.h"
 #include "os/file.h"
 #include "type/kernel.h"
 
@@ -14,6 +15,7 @@ enum {
     SPAN = 4 << 20,    // bytes of the file that are read at once
     GAP = 16 << 10,    // that are read rather than passed by
     SHORT = 128 << 10, // a write that is not worth another thread
+    CLOSE = 2 << 10,   // bytes of the file from block to block, up to which writes are sieved
 };
 
 // ---- places
@@ -175,6 +177,86 @@ static void write_gaps(mlt_file_access *a, char *room)
     }
 }
 
+// ---- sieved writes
+
+static int64_t end_of(const mlt_file_access *a)
+{
+    return mlt_file_place(a->begin, a->view, a->from + a->bytes - 1) + 1;
+}
+
+// Blocks lie close together in the mean, judged by the length of the first ones.
+static bool is_dense(const mlt_file_access *a)
+{
+    mlt_type_run runs[RUNS];
+    uint32_t count = RUNS;
+    uint64_t bytes = mlt_type_runs(a->view, a->from, a->bytes, runs, &count), blocks = 0;
+    for (uint32_t i = 0; i < count; i++)
+        blocks += runs[i].count;
+    uint64_t span = (uint64_t)(end_of(a) - mlt_file_next(a)), all = a->bytes / (bytes / blocks + 1);
+    return all > 1 && span / all <= CLOSE;
+}
+
+typedef struct section {
+    char *data;
+    int64_t begin, high; // of the file; where what was put ends
+} section;
+
+static void put(void *user, const mlt_type_run *run, const void *data)
+{
+    section *s = user;
+    int64_t stride = run->count > 1 ? run->stride : (int64_t)run->length;
+    mlt_kernel_strided(s->data + (run->at - s->begin), stride, data, (int64_t)run->length,
+                       run->length, run->count);
+    s->high = run->at + (int64_t)(run->count - 1) * stride + (int64_t)run->length;
+}
+
+// The part of an access that lies before `limit`, in a stripe that is this writer's.
+static void write_part(mlt_file_access *a, section *s, int64_t limit, char *room)
+{
+    uint64_t before = a->moved;
+    size_t bytes = (size_t)(limit - s->begin), got, moved;
+    if (fails(a, mlt_os_file_read(a->fd, s->data, bytes, s->begin, &got)))
+        return;
+    memset(s->data + got, 0, bytes - got); // the file ends here: so does what is written
+    mlt_file_cut(a, limit, room, put, s);
+    if (fails(a, mlt_os_file_write(a->fd, s->data, (size_t)(s->high - s->begin), s->begin, &moved)))
+        a->moved = before;
+}
+
+// False: the file system has no locks. They keep writers apart that have opened the file by
+// themselves and sieve, too.
+static bool write_sieved(mlt_file_access *a, char *room, char *data)
+{
+    int64_t end = end_of(a);
+    while (a->moved < a->bytes && !a->error) {
+        section s = {.data = data, .begin = mlt_file_next(a)};
+        int64_t limit = (s.begin / MLT_FILE_STRIPE + 1) * MLT_FILE_STRIPE;
+        limit = limit < end ? limit : end;
+        mlt_file_seize(a->locks, s.begin);
+        if (!a->alone && mlt_os_file_lock(a->fd, false, s.begin, limit) != 0) {
+            mlt_file_release(a->locks, s.begin);
+            return false;
+        }
+        write_part(a, &s, limit, room);
+        if (!a->alone)
+            (void)mlt_os_file_unlock(a->fd, s.begin, limit);
+        mlt_file_release(a->locks, s.begin);
+    }
+    return true;
+}
+
+static bool try_sieve(mlt_file_access *a)
+{
+    if (!a->locks || a->sieve == MLT_FILE_SIEVE_NEVER ||
+        (a->sieve == MLT_FILE_SIEVE_DENSE && !is_dense(a)))
+        return false;
+    char *data = malloc(MLT_FILE_STRIPE), *room = malloc(MLT_FILE_CUT);
+    bool done = data && room && write_sieved(a, room, data);
+    free(room);
+    free(data);
+    return done;
+}
+
 // ---- reads with gaps
 
 // The next part of the view's data that one read fetches: from where, how many bytes of the file.
@@ -195,18 +277,18 @@ static uint64_t blocks_within(const mlt_type_run *run, uint64_t room)
     return n < run->count ? n : run->count;
 }
 
-// Takes as much of `runs` as lies close together. The first block is always part of it, but no more
+// Takes as much of `runs` as lies close together, with gaps of up to `gap` bytes. The first block is always part of it, but no more
 // than SPAN bytes of it.
-static span find_span(const mlt_type_run *runs, uint32_t count)
+static span find_span(const mlt_type_run *runs, uint32_t count, int64_t gap)
 {
     span s = {.begin = runs[0].at};
     int64_t end = s.begin;
     for (uint32_t i = 0; i < count; i++) {
         const mlt_type_run *run = &runs[i];
-        if (run->at < s.begin || run->at - end > GAP || run->at - s.begin >= SPAN)
+        if (run->at < s.begin || run->at - end > gap || run->at - s.begin >= SPAN)
             break;
         bool spread =
-            run->count > 1 && (run->stride < 0 || run->stride - (int64_t)run->length > GAP);
+            run->count > 1 && (run->stride < 0 || run->stride - (int64_t)run->length > gap);
         uint64_t n = blocks_within(run, (uint64_t)(SPAN - (run->at - s.begin)));
         if (spread && n > 1)
             n = 1;
@@ -259,7 +341,7 @@ static void read_gaps(mlt_file_access *a, char *room, char *sieve)
         uint64_t chunk = a->bytes - a->moved;
         chunk = chunk < ROOM ? chunk : ROOM;
         (void)mlt_type_runs(a->view, a->from + a->moved, chunk, runs, &count);
-        span s = find_span(runs, count);
+        span s = find_span(runs, count, a->sieve == MLT_FILE_SIEVE_NEVER ? 0 : GAP);
         char *at = packed(a, a->moved, room);
         size_t got;
         uint64_t done;
@@ -286,8 +368,22 @@ static bool lock(mlt_file_access *a, int64_t *from, int64_t *to)
     return !fails(a, mlt_os_file_lock(a->fd, !a->writes, *from, *to));
 }
 
+// Writes nothing but its own bytes, together with others that do so.
+static void write_shared(mlt_file_access *a, char *room)
+{
+    int64_t from = mlt_file_next(a), to = end_of(a);
+    mlt_file_share(a->locks, from, to);
+    if (a->view->contiguous)
+        run_straight(a, room);
+    else
+        write_gaps(a, room);
+    mlt_file_unshare(a->locks, from, to);
+}
+
 static void run(mlt_file_access *a)
 {
+    if (a->writes && !a->view->contiguous && try_sieve(a))
+        return;
     char *room = NULL, *sieve = NULL;
     if (!a->type->contiguous)
         room = malloc(a->bytes < ROOM ? a->bytes : ROOM);
@@ -295,10 +391,10 @@ static void run(mlt_file_access *a)
         sieve = malloc(SPAN);
     if ((!a->type->contiguous && !room) || (!a->view->contiguous && !a->writes && !sieve))
         a->error = ENOMEM;
+    else if (a->writes)
+        write_shared(a, room);
     else if (a->view->contiguous)
         run_straight(a, room);
-    else if (a->writes)
-        write_gaps(a, room);
     else
         read_gaps(a, room, sieve);
     free(sieve);
@@ -327,8 +423,14 @@ bool mlt_file_access_now(mlt_file_access *a)
     }
     if (a->alone || !a->type->contiguous || !a->view->contiguous || a->bytes > SHORT)
         return false;
+    int64_t from = a->begin + (int64_t)a->from, to = from + (int64_t)a->bytes;
+    if (a->writes && !mlt_file_share_try(a->locks, from, to))
+        return false; // somebody sieves there
     if (a->writes) {
-        mlt_file_access_run(a);
+        a->moved = 0;
+        a->error = 0;
+        run_straight(a, NULL);
+        mlt_file_unshare(a->locks, from, to);
         return true;
     }
     size_t moved;

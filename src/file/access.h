@@ -6,9 +6,10 @@
 // on, to or from the elements of another type in memory. Neither side is ever listed block by
 // block: runs of blocks are taken from the layouts a few at a time.
 //
-// Memory without a place in the view is not written to the file: what lies between the blocks may
-// be another's, who writes it at the same time. So writes go block by block, unless blocks touch.
-// Reads may fetch what lies between (sieving), if that costs less than a call for each block.
+// Sieving is to move what lies between blocks, too, if that costs less than a call for each block.
+// Reads do so at any time. Between the blocks of a write there may be others' data, who write them at
+// the same time: writes sieve only under locks that all of them take (file/lock.h), and go block by
+// block otherwise.
 //
 // Nothing here knows ranks or threads. Every function may block for as long as the disk takes.
 #ifndef MLT_FILE_ACCESS_H
@@ -17,12 +18,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "file/lock.h"
 #include "type/type.h"
+
+typedef enum mlt_file_sieving {
+    MLT_FILE_SIEVE_NEVER,
+    MLT_FILE_SIEVE_DENSE, // where blocks lie close together
+    MLT_FILE_SIEVE_ALWAYS,
+} mlt_file_sieving;
 
 typedef struct mlt_file_access {
     int fd;
     bool writes;
     bool alone; // as if nobody else accessed these bytes meanwhile: under locks of the file
+    mlt_file_sieving sieve; // if it writes, the descriptor can be read, and the view is in order
+    mlt_file_locks *locks;  // of a write; NULL: nobody sieves
     int64_t begin;
     const mlt_type *view; // of which size > 0
     uint64_t from, bytes;

@@ -95,6 +95,8 @@ static void check_file(int fd)
     CHECK(memcmp(is, model, got) == 0);
 }
 
+static mlt_file_locks locks;
+
 static void try_seed(uint64_t seed)
 {
     int fd = mlt_os_memfd("files", 0);
@@ -118,6 +120,8 @@ static void try_seed(uint64_t seed)
             access[i] = random_access(fd, writes, plain ? MLT_TYPE_BYTE : &views[i],
                                       below(2) ? &type : MLT_TYPE_BYTE, buf[i]);
             access[i].alone &= count == 1;
+            access[i].sieve = (mlt_file_sieving)below(3);
+            access[i].locks = below(4) ? &locks : NULL;
             list[i] = &access[i];
             if (writes && i > 0) // only one of them writes a byte
                 access[i].begin = place(&access[i - 1], access[i - 1].bytes) + 1;
@@ -178,6 +182,59 @@ static void test_order(void)
     mlt_type_unmake(&type);
 }
 
+// Blocks that cross stripes, over the end of the file: all else is as it was.
+static void test_sieved(void)
+{
+    enum { FULL = 2 * MLT_FILE_STRIPE + 5000, BLOCK = 7, STEP = 24, BLOCKS = 100000 };
+    int fd = mlt_os_memfd("sieved", 0);
+    unsigned char *is = malloc(FULL + MLT_FILE_STRIPE), *from = malloc((size_t)BLOCKS * BLOCK);
+    mlt_type block, view;
+    size_t moved;
+    CHECK(fd >= 0 && is && from);
+    memset(is, 5, FULL);
+    memset(from, 9, (size_t)BLOCKS * BLOCK);
+    CHECK(mlt_os_file_write(fd, is, FULL, 0, &moved) == 0);
+    CHECK(mlt_type_make_vector(&block, MLT_TYPE_BYTE, 1, BLOCK, BLOCK) == MLT_OK);
+    CHECK(mlt_type_make_resized(&view, &block, 0, STEP) == MLT_OK);
+    mlt_file_access a = {.fd = fd,
+                         .writes = true,
+                         .sieve = MLT_FILE_SIEVE_DENSE,
+                         .locks = &locks,
+                         .begin = 3,
+                         .view = &view,
+                         .bytes = (uint64_t)BLOCKS * BLOCK,
+                         .buf = from,
+                         .type = MLT_TYPE_BYTE};
+    mlt_file_access_run(&a);
+    CHECK(a.error == 0 && a.moved == a.bytes);
+    CHECK(mlt_os_file_read(fd, is, FULL + MLT_FILE_STRIPE, 0, &moved) == 0);
+    CHECK(moved == 3 + (size_t)(BLOCKS - 1) * STEP + BLOCK);
+    for (size_t i = 0; i < moved; i++)
+        CHECK(is[i] == (i >= 3 && (i - 3) % STEP < BLOCK ? 9 : i < FULL ? 5 : 0));
+    a.fd = mlt_os_file_open("/dev/null", O_WRONLY, 0); // which cannot be read
+    mlt_file_access_run(&a);
+    CHECK(a.error == EBADF && a.moved == 0);
+    close(a.fd); // which cannot be locked
+    mlt_file_access_run(&a);
+    CHECK(a.error == EBADF && a.moved == 0);
+    a.fd = mlt_os_file_open("/dev/full", O_RDWR, 0);
+    mlt_file_access_run(&a);
+    CHECK(a.error == ENOSPC && a.moved == 0);
+    close(a.fd);
+    mlt_file_seize(&locks, 0); // somebody sieves: what would wait is not done now
+    a.view = MLT_TYPE_BYTE;
+    a.bytes = 10;
+    a.fd = fd;
+    CHECK(!mlt_file_access_now(&a));
+    mlt_file_release(&locks, 0);
+    CHECK(mlt_file_access_now(&a) && a.moved == 10);
+    mlt_type_unmake(&view);
+    mlt_type_unmake(&block);
+    free(from);
+    free(is);
+    close(fd);
+}
+
 static void test_refused(void)
 {
     int fd = mlt_os_file_open("/dev/full", O_WRONLY, 0);
@@ -215,6 +272,7 @@ int main(int argc, char **argv)
     test_data_before();
     test_order();
     test_refused();
+    test_sieved();
     for (uint64_t seed = first; seed < first + count; seed++)
         try_seed(seed);
     return 0;

@@ -110,17 +110,21 @@ static uint64_t find(const uint64_t *put, uint64_t from, uint64_t end, bool is_p
     return end;
 }
 
-int mlt_file_stage_flush(mlt_file_stage *s, int fd)
+int mlt_file_stage_flush(mlt_file_stage *s, int fd, mlt_file_locks *locks)
 {
     uint64_t at = s->high ? s->low : 0;
-    while (at < s->high) {
+    int64_t from = s->begin + (int64_t)at, to = s->begin + (int64_t)s->high;
+    int error = 0;
+    mlt_file_share(locks, from, to);
+    while (at < s->high && !error) {
         uint64_t end = find(s->put, at, s->high, false);
         size_t moved;
         if (mlt_os_file_write(fd, s->data + at, end - at, s->begin + (int64_t)at, &moved) != 0)
-            return errno;
+            error = errno;
         at = find(s->put, end, s->high, true);
     }
-    return 0;
+    mlt_file_unshare(locks, from, to);
+    return error;
 }
 
 // ---- cutting
@@ -229,7 +233,9 @@ static int write_plain(mlt_file_access **a, uint32_t count)
             end += (int64_t)a[i]->bytes;
         }
         size_t moved;
+        mlt_file_share(a[first]->locks, begin, end);
         int failed = mlt_os_file_write_pieces(a[first]->fd, chunk, n, begin, &moved) ? errno : 0;
+        mlt_file_unshare(a[first]->locks, begin, end);
         for (uint32_t k = first; k < i; k++) {
             a[k]->moved = moved < a[k]->bytes ? moved : a[k]->bytes;
             moved -= a[k]->moved;
@@ -301,7 +307,7 @@ static int write_windows(windows *w)
         begin_before(w, limit);
         for (uint32_t i = 0; i < w->active_count; i++)
             mlt_file_cut(w->active[i], limit, w->room, put, &w->stage);
-        error = mlt_file_stage_flush(&w->stage, w->all[0]->fd);
+        error = mlt_file_stage_flush(&w->stage, w->all[0]->fd, w->all[0]->locks);
         forget_done(w);
     }
     return error;

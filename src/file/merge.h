@@ -36,8 +36,8 @@ void mlt_file_stage_put(mlt_file_stage *stage, const mlt_type_run *run, const vo
 // The same for blocks whose data somebody has put into the window's memory.
 void mlt_file_stage_mark(mlt_file_stage *stage, const mlt_type_run *run);
 
-// Writes what was put; 0 or errno's value.
-int mlt_file_stage_flush(mlt_file_stage *stage, int fd);
+// Writes what was put; 0 or errno's value. locks: of the open file; NULL: nobody sieves.
+int mlt_file_stage_flush(mlt_file_stage *stage, int fd, mlt_file_locks *locks);
 
 // Where the next byte of an access lies; INT64_MAX: it is done.
 int64_t mlt_file_next(const mlt_file_access *access);

@@ -38,25 +38,43 @@ static void whole(MPI_File fh, const char *path, int rank, int size)
     CHECK(path_exists(path) && rank < size);
 }
 
-static void hints(MPI_File fh, const char *path)
+static void check_hint(MPI_Info info, const char *key, const char *should)
 {
-    MPI_Info info, used;
     char value[PATH_ROOM];
     int flag = 0, length = PATH_ROOM;
+    CHECK_OK(MPI_Info_get_string(info, key, &length, value, &flag));
+    if (should)
+        CHECK(flag && strcmp(value, should) == 0);
+    else
+        CHECK(!flag); // it is ignored
+}
+
+static void hints(MPI_File fh, const char *path)
+{
+    static const char *const given[][2] = {
+        {"cb_nodes", "1"},           {"cb_buffer_size", "1048576"}, {"romio_cb_write", "disable"},
+        {"romio_ds_read", "enable"}, {"romio_ds_write", "disable"}, {"striping_factor", "4"},
+        {"striping_unit", "65536"},  {"access_style", "random"},    {"nobody_knows_this", "1"}};
+    MPI_Info info, used;
     CHECK_OK(MPI_Info_create(&info));
-    CHECK_OK(MPI_Info_set(info, "cb_nodes", "2"));
-    CHECK_OK(MPI_Info_set(info, "nobody_knows_this", "1"));
+    for (int i = 0; i < COUNT_OF(given); i++)
+        CHECK_OK(MPI_Info_set(info, given[i][0], given[i][1]));
+    CHECK_OK(MPI_File_set_info(fh, info));
+    CHECK_OK(MPI_File_get_info(fh, &used));
+    for (int i = 0; i < COUNT_OF(given); i++)
+        check_hint(used, given[i][0], i < 5 ? given[i][1] : NULL);
+    check_hint(used, "collective_buffering", "false");
+    check_hint(used, "filename", path);
+    CHECK_OK(MPI_Info_free(&used));
+    for (int i = 2; i < 5; i++)
+        CHECK_OK(MPI_Info_set(info, given[i][0], "automatic"));
+    CHECK_OK(MPI_Info_set(info, "cb_buffer_size", "5")); // too small a window
     CHECK_OK(MPI_File_set_info(fh, info));
     CHECK_OK(MPI_Info_free(&info));
     CHECK_OK(MPI_File_get_info(fh, &used));
-    CHECK_OK(MPI_Info_get_string(used, "cb_nodes", &length, value, &flag));
-    CHECK(flag && strcmp(value, "2") == 0);
-    length = PATH_ROOM;
-    CHECK_OK(MPI_Info_get_string(used, "nobody_knows_this", &length, value, &flag));
-    CHECK(!flag);
-    length = PATH_ROOM;
-    CHECK_OK(MPI_Info_get_string(used, "filename", &length, value, &flag));
-    CHECK(flag && strcmp(value, path) == 0);
+    check_hint(used, "romio_cb_write", "automatic");
+    check_hint(used, "romio_ds_read", "automatic");
+    check_hint(used, "cb_buffer_size", "262144");
     CHECK_OK(MPI_Info_free(&used));
 }
 

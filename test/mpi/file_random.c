@@ -274,6 +274,21 @@ static void compare(const char *path, const model *m)
     free(bytes);
 }
 
+// How writes are merged and sieved changes nothing in the file.
+static void random_hints(MPI_File fh, uint64_t seed)
+{
+    static const char *const words[] = {"automatic", "enable", "disable", "enable"};
+    MPI_Info info;
+    uint64_t random = seed * 31 + 7;
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "romio_ds_write", words[random_below(&random, 4)]));
+    CHECK_OK(MPI_Info_set(info, "romio_ds_read", words[random_below(&random, 4)]));
+    CHECK_OK(MPI_Info_set(info, "romio_cb_write", words[random_below(&random, 4)]));
+    CHECK_OK(MPI_Info_set(info, "cb_nodes", random_below(&random, 2) ? "1" : "1000"));
+    CHECK_OK(MPI_File_set_info(fh, info));
+    CHECK_OK(MPI_Info_free(&info));
+}
+
 static void one_seed(uint64_t seed, int rank, int ranks)
 {
     char path[PATH_ROOM];
@@ -285,6 +300,7 @@ static void one_seed(uint64_t seed, int rank, int ranks)
     MPI_File fh = must_open(path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
     if (random_below(&random, 4) == 0)
         CHECK_OK(MPI_File_set_atomicity(fh, 1));
+    random_hints(fh, seed);
     for (int round = 0; round < ROUNDS; round++) {
         for (int reads = 0; reads < 2; reads++) {
             deal d = deal_out(&random, ranks);

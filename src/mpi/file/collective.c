@@ -26,9 +26,7 @@
 #include "os/file.h"
 
 enum {
-    ROUND = 16 << 20,  // bytes of the file in a round, of all windows together
-    LEAST = 256 << 10, // of a window
-    MOST = 16 << 20,   // of a window that a hint asks for
+    LEAST = 256 << 10, // bytes of a window in an exchange
     LONG = 4 << 10,    // blocks that a leader writes by itself: an exchange costs more
 };
 
@@ -120,20 +118,6 @@ static bool wants_exchange(const mlt_file_lead *l, int64_t *from, int64_t *to)
     return some && sum < high - low;
 }
 
-static uint32_t writers_of(const mlt_file *file, uint32_t workers)
-{
-    const char *hint = mlt_info_get(file->info, "cb_nodes");
-    unsigned long wanted = hint ? strtoul(hint, NULL, 10) : 0;
-    return wanted > 0 && wanted < workers ? (uint32_t)wanted : workers;
-}
-
-static uint64_t window_of(const mlt_file *file, uint32_t writers)
-{
-    const char *hint = mlt_info_get(file->info, "cb_buffer_size");
-    uint64_t wanted = hint ? strtoull(hint, NULL, 10) : ROUND / writers;
-    return wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
-}
-
 // Leaders agree on whether anybody exchanges, and on the windows: hints count at the first one, and all
 // writers have a part if it is not too small.
 static void write_all(mlt_file_lead *l)
@@ -145,13 +129,17 @@ static void write_all(mlt_file_lead *l)
     }
     int64_t low, high;
     bool wants = wants_exchange(l, &low, &high);
-    int64_t mine[5] = {wants, -low, high, 0, 0}, all[5];
+    int64_t mine[6] = {wants, -low, high, 0, 0, 0}, all[6];
     if (leaders->rank == 0) {
-        mine[3] = writers_of(l->file, (uint32_t)leaders->size);
-        mine[4] = (int64_t)window_of(l->file, (uint32_t)mine[3]);
+        const mlt_file_hints *h = &l->file->hints;
+        mine[3] = h->writers;
+        mine[4] = (int64_t)h->window;
+        mine[5] = h->exchange;
     }
-    (void)mlt_mpi_Allreduce(l->me, mine, all, 5, TYPE_INT64, MPI_MAX, leaders);
-    if (!all[0]) {
+    (void)mlt_mpi_Allreduce(l->me, mine, all, 6, TYPE_INT64, MPI_MAX, leaders);
+    bool some = -all[1] < all[2];
+    if (!some || all[5] == MLT_FILE_EXCHANGE_NEVER ||
+        (all[5] == MLT_FILE_EXCHANGE_SHORT && !all[0])) {
         block(l, run_merge);
         return;
     }

@@ -196,13 +196,14 @@ static void take_message(mlt_file_exchange *x, const unsigned char *at, uint64_t
 typedef struct flush {
     mlt_file_job job;
     mlt_file_stage *stage;
-    int fd, error;
+    const mlt_file_shared *shared;
+    int error;
 } flush;
 
 static void run_flush(mlt_file_job *job)
 {
     flush *f = mlt_container_of(job, flush, job);
-    f->error = mlt_file_stage_flush(f->stage, f->fd);
+    f->error = mlt_file_stage_flush(f->stage, f->shared->fd, f->shared->locks);
 }
 
 static void write_round(mlt_file_exchange *x, mlt_file_lead *l, int64_t begin)
@@ -213,7 +214,7 @@ static void write_round(mlt_file_exchange *x, mlt_file_lead *l, int64_t begin)
     mlt_file_stage_move(&x->stage, begin + (int64_t)(own * x->window));
     for (uint32_t w = 0; w < x->workers; w++)
         take_message(x, x->in + x->in_at[w], (uint64_t)x->in_count[w], x->reaches[w]);
-    flush f = {.job = {.run = run_flush}, .stage = &x->stage, .fd = l->file->shared->fd};
+    flush f = {.job = {.run = run_flush}, .stage = &x->stage, .shared = l->file->shared};
     mlt_file_desk_wait(l->me, l->file->comm, &f.job);
     l->error = f.error;
 }

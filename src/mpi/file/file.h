@@ -42,6 +42,8 @@ typedef struct mlt_file_shared {
     int error;     // errno's value of that
     int amode;
     char *path;
+    bool readable;         // the descriptor is, whatever the access mode says
+    mlt_file_locks *locks; // in the memory of rank 0; NULL: it is on another host than some worker
     pthread_mutex_t alone; // accesses of atomic mode: locks of the system are the descriptor's
     mlt_comm *leaders; // the leaders of all workers; the leader's alone; NULL: it is the only one
     struct mlt_file_exchange *exchange; // the leader's alone; NULL: nothing was exchanged yet
@@ -61,6 +63,20 @@ typedef struct mlt_file_view {
     bool once;             // only the first element's do: accesses stay within it
 } mlt_file_view;
 
+typedef enum mlt_file_exchanging {
+    MLT_FILE_EXCHANGE_NEVER,
+    MLT_FILE_EXCHANGE_SHORT, // short blocks
+    MLT_FILE_EXCHANGE_ALWAYS,
+} mlt_file_exchanging;
+
+// What is in use (hints.c). Those for exchanges count at rank 0.
+typedef struct mlt_file_hints {
+    mlt_file_sieving sieve_reads, sieve_writes;
+    mlt_file_exchanging exchange;
+    uint32_t writers; // workers that have a window in an exchange
+    uint64_t window;  // bytes of one
+} mlt_file_hints;
+
 typedef struct mlt_file {
     mlt_shelf_head head;
     mlt_rank *rank;
@@ -72,6 +88,7 @@ typedef struct mlt_file {
     MPI_Win window;   // one word, of rank 0: the shared pointer, in etypes
     mlt_info *info;   // hints in use; NULL: none
     bool atomic;
+    mlt_file_hints hints;
     uint16_t split; // function that began a split collective access; 0: none
     int split_code; // how it went
     uint64_t split_bytes;
@@ -115,6 +132,10 @@ mlt_file *mlt_file_new(mlt_rank *me);
 void mlt_file_free(mlt_file *file);
 
 void mlt_file_shared_drop(mlt_file_shared *shared);
+
+// ---- hints (hints.c)
+
+void mlt_file_take_hints(mlt_file *file); // after file->info has changed
 
 // ---- views (view.c)
 
@@ -190,6 +211,7 @@ void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared);
 // ---- the shared pointer (pointer.c); in etypes. All may suspend.
 
 int mlt_file_pointer_open(mlt_rank *me, mlt_file *file);
+mlt_file_locks *mlt_file_pointer_locks(mlt_rank *me, mlt_file *file); // NULL: not in reach
 int mlt_file_pointer_close(mlt_rank *me, mlt_file *file);
 int mlt_file_pointer_add(mlt_rank *me, mlt_file *file, int64_t etypes, int64_t *before);
 int mlt_file_pointer_set(mlt_rank *me, mlt_file *file, int64_t etypes); // of rank 0 alone

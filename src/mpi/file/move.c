@@ -32,6 +32,15 @@ uint64_t mlt_file_bytes(const mlt_file_view *view, const mlt_type *type, uint64_
     return bytes;
 }
 
+static mlt_file_sieving sieving(const mlt_file_want *want)
+{
+    const mlt_file *file = want->file;
+    if (!want->writes)
+        return file->hints.sieve_reads;
+    return file->shared->readable && file->view->in_order ? file->hints.sieve_writes
+                                                          : MLT_FILE_SIEVE_NEVER;
+}
+
 void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want *want)
 {
     const mlt_file *file = want->file;
@@ -40,6 +49,8 @@ void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want 
     *move = (mlt_file_move){.access = {.fd = file->shared->fd,
                                        .writes = want->writes,
                                        .alone = file->atomic,
+                                       .sieve = sieving(want),
+                                       .locks = file->shared->locks,
                                        .begin = view->disp,
                                        .view = view->shown,
                                        .from = want->from * view->unit,

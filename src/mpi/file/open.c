@@ -77,11 +77,17 @@ static int flags_of(int amode, bool creates)
     return flags;
 }
 
-// The calling rank opens it for its worker.
+// The calling rank opens it for its worker. Whoever only writes may read as well, if the file
+// allows it: sieved writes need that.
 static void open_here(mlt_rank *me, mlt_file_shared *shared, bool creates)
 {
     mlt_outside outside = mlt_thread_step_out(me);
-    shared->fd = mlt_os_file_open(shared->path, flags_of(shared->amode, creates), MODE);
+    int flags = flags_of(shared->amode, creates), writes = flags & O_ACCMODE;
+    if (writes == O_WRONLY && !(shared->amode & MPI_MODE_SEQUENTIAL))
+        shared->fd = mlt_os_file_open(shared->path, (flags & ~O_ACCMODE) | O_RDWR, MODE);
+    shared->readable = shared->fd >= 0 || writes != O_WRONLY;
+    if (shared->fd < 0)
+        shared->fd = mlt_os_file_open(shared->path, flags, MODE);
     shared->error = shared->fd < 0 ? errno : 0;
     mlt_thread_step_in(me, outside);
 }
@@ -136,6 +142,19 @@ static int join_leaders(mlt_rank *me, mlt_file *file)
     return code;
 }
 
+// Sieved writes need locks that all writers reach: on one host.
+static void find_locks(mlt_rank *me, mlt_file *file)
+{
+    mlt_file_shared *shared = file->shared;
+    if (!is_leader(file->comm))
+        return;
+    mlt_file_locks *locks = mlt_file_pointer_locks(me, file);
+    int64_t far = !locks, any = far;
+    if (shared->leaders)
+        (void)mlt_mpi_Allreduce(me, &far, &any, 1, TYPE_INT64, MPI_MAX, shared->leaders);
+    shared->locks = any ? NULL : locks;
+}
+
 static void leave(mlt_rank *me, mlt_file *file)
 {
     mlt_comm *comm = file->comm;
@@ -165,6 +184,8 @@ static int settle(mlt_rank *me, mlt_file *file, const char *path, int amode)
     int code = join_leaders(me, file);
     if (code == MPI_SUCCESS)
         code = mlt_file_pointer_open(me, file);
+    if (code == MPI_SUCCESS)
+        find_locks(me, file);
     return code;
 }
 
@@ -246,6 +267,7 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
     file->errhandler = handler;
     if (info != MPI_INFO_NULL)
         file->info = mlt_info_dup(mlt_info_of(info));
+    mlt_file_take_hints(file);
     code = settle(me, file, filename, amode);
     if (code != MPI_SUCCESS) {
         leave(me, file);

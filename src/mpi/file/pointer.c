@@ -4,7 +4,7 @@
 // The shared pointer is a word in a window of the file's own, in the memory of rank 0. An access
 // adds what it moves and gets what was there before, in one atomic operation: on one host that is an
 // instruction on shared memory; over hosts rank 0's worker answers. The window's epoch lasts as long
-// as the file is open.
+// as the file is open. Behind the pointer lie the locks of writers (file/lock.h).
 #include <errno.h>
 #include <string.h>
 
@@ -16,18 +16,31 @@
 
 #define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
+typedef struct common {
+    int64_t pointer;
+    mlt_file_locks locks;
+} common;
+
 int mlt_file_pointer_open(mlt_rank *me, mlt_file *file)
 {
-    int64_t *word = NULL;
+    common *mine = NULL;
     bool first = file->comm->rank == 0;
-    int code = mlt_mpi_Win_allocate(me, first ? sizeof *word : 0, 1, MPI_INFO_NULL, file->comm,
-                                    &word, &file->window);
+    int code = mlt_mpi_Win_allocate(me, first ? sizeof *mine : 0, 1, MPI_INFO_NULL, file->comm,
+                                    &mine, &file->window);
     if (code != MPI_SUCCESS)
         return code;
     if (first)
-        *word = 0;
+        memset(mine, 0, sizeof *mine);
     (void)mlt_mpi_Barrier(me, file->comm);
     return mlt_mpi_Win_lock_all(me, MPI_MODE_NOCHECK, file->window);
+}
+
+mlt_file_locks *mlt_file_pointer_locks(mlt_rank *me, mlt_file *file)
+{
+    MPI_Aint size, unit;
+    common *first = NULL;
+    int code = mlt_mpi_Win_shared_query(me, file->window, 0, &size, &unit, &first);
+    return code == MPI_SUCCESS && first ? &first->locks : NULL;
 }
 
 int mlt_file_pointer_close(mlt_rank *me, mlt_file *file)

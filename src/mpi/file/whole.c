@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is asked or told of a file as a whole: size, room, access mode, group, hints, atomicity.
+// What is asked or told of a file as a whole: size, room, access mode, group, atomicity.
 #include <errno.h>
 #include <string.h>
 
@@ -113,60 +113,6 @@ int mlt_mpi_File_get_group(mlt_rank *me, mlt_file *file, MPI_Group *group)
     if (!group)
         return bad_null(me, file, "group");
     return mlt_mpi_Comm_group(me, file->comm, group);
-}
-
-// ---- hints
-
-// Those that are in use, with what holds if the user says nothing.
-static const struct {
-    const char *key, *otherwise;
-} known[] = {
-    {"access_style", NULL},
-    {"collective_buffering", "true"},
-    {"cb_buffer_size", "16777216"},
-    {"cb_nodes", NULL},
-    {"nb_proc", NULL},
-    {"filename", NULL},
-    {"romio_cb_write", "automatic"},
-    {"romio_cb_read", "automatic"},
-};
-
-enum { KNOWN = sizeof known / sizeof *known };
-
-static void take_known(mlt_info **to, const mlt_info *from)
-{
-    for (int k = 0; k < KNOWN; k++) {
-        const char *value = mlt_info_get(from, known[k].key);
-        if (!value || strcmp(known[k].key, "filename") == 0)
-            continue;
-        if (!*to)
-            *to = mlt_info_new();
-        mlt_info_set(*to, known[k].key, value);
-    }
-}
-
-int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
-{
-    if (info != MPI_INFO_NULL && !mlt_info_of(info))
-        return mlt_file_raise(me, file, MPI_ERR_INFO,
-                              "argument info should be a valid info object or MPI_INFO_NULL");
-    if (info != MPI_INFO_NULL)
-        take_known(&file->info, mlt_info_of(info));
-    return mlt_mpi_Barrier(me, file->comm);
-}
-
-int mlt_mpi_File_get_info(mlt_rank *me, mlt_file *file, MPI_Info *info_used)
-{
-    if (!info_used)
-        return bad_null(me, file, "info_used");
-    mlt_info *info = mlt_info_new();
-    for (int k = 0; k < KNOWN; k++)
-        if (known[k].otherwise)
-            mlt_info_set(info, known[k].key, known[k].otherwise);
-    take_known(&info, file->info);
-    mlt_info_set(info, "filename", file->shared->path);
-    *info_used = mlt_info_handle(info);
-    return MPI_SUCCESS;
 }
 
 // ---- consistency
