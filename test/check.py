@@ -360,6 +360,7 @@ def stage_mpi(stage, quick):
     script(stage, *run, "--mode", "split", "--only", "^(?!coll_)")  # those follow, as if on several hosts
     script(stage, *run, "--mode", "thread", "--only", f"^(?!coll_)(?!{SHARED[1:]})")
     script(stage, *run, "--mode", "splitproc", "--only", f"^(?!coll_)(?!{NOT_SANITIZED[1:]})")
+    script(stage, "test/files/run", "--build", BUILD, limit=300)
     # Collectives as if workers were on several hosts.
     pretend = {"MILLET_PRETEND_HOSTS": "2"}
     script(stage, *run, "--mode", "split", "--only", r"^coll_(?!engine_alloc|types .* x64\])", env=pretend)  # types: of 4 ranks
