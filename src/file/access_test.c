@@ -193,6 +193,7 @@ static void test_sieved(void)
     CHECK(fd >= 0 && is && from);
     memset(is, 5, FULL);
     memset(from, 9, (size_t)BLOCKS * BLOCK);
+    CHECK(mlt_os_file_in_memory(fd));
     CHECK(mlt_os_file_write(fd, is, FULL, 0, &moved) == 0);
     CHECK(mlt_type_make_vector(&block, MLT_TYPE_BYTE, 1, BLOCK, BLOCK) == MLT_OK);
     CHECK(mlt_type_make_resized(&view, &block, 0, STEP) == MLT_OK);

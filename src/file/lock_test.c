@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads that share and seize random stripes: whoever has seized one is alone there, and nobody is
-// forgotten. Then what a single thread can say about ranges.
+// lost. Then what a single thread can say about ranges.
 #include "file/lock.h"
 
 #include <pthread.h>
@@ -11,6 +11,7 @@ enum { THREADS = 4, TIMES = 4000, PLACES = 3 };
 
 static mlt_file_locks locks;
 static long plain[PLACES]; // changed by whoever has seized it, read by those who share it
+static _Atomic long seized;
 
 static uint32_t next(uint32_t *state)
 {
@@ -29,6 +30,7 @@ static void *use(void *seed)
         if (next(&state) % 3 == 0) {
             mlt_file_seize(&locks, at + 5);
             plain[place]++;
+            atomic_fetch_add_explicit(&seized, 1, memory_order_relaxed);
             mlt_file_release(&locks, at + 5);
         } else if (next(&state) % 2) {
             mlt_file_share(&locks, at, at + 2 * MLT_FILE_STRIPE);
@@ -52,6 +54,7 @@ static void test_threads(void)
     }
     for (int t = 0; t < THREADS; t++)
         CHECK(pthread_join(threads[t], NULL) == 0);
+    CHECK(plain[0] + plain[1] + plain[2] == seized);
 }
 
 static void test_ranges(void)

@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 enum { MOST = 1 << 30 }; // bytes of one call: Linux moves no more than 2 GiB
@@ -128,6 +130,12 @@ int mlt_os_file_allocate(int fd, int64_t bytes)
     while (error == EINTR);
     errno = error ? error : errno;
     return error ? -1 : 0;
+}
+
+bool mlt_os_file_in_memory(int fd)
+{
+    struct statfs state;
+    return fstatfs(fd, &state) == 0 && (state.f_type == TMPFS_MAGIC || state.f_type == RAMFS_MAGIC);
 }
 
 int mlt_os_file_sync(int fd)

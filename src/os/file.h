@@ -29,6 +29,7 @@ int mlt_os_file_size(int fd, int64_t *bytes);
 int mlt_os_file_resize(int fd, int64_t bytes);
 int mlt_os_file_allocate(int fd, int64_t bytes); // the first so many have room; never shrinks it
 int mlt_os_file_sync(int fd);
+bool mlt_os_file_in_memory(int fd); // it is of a file system without a disk, as tmpfs is
 
 // A lock of [from, to) of the open file, shared or not; waits for it. to 0: up to the end.
 int mlt_os_file_lock(int fd, bool shared, int64_t from, int64_t to);

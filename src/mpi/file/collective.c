@@ -27,7 +27,10 @@
 
 enum {
     LEAST = 256 << 10, // bytes of a window in an exchange
-    LONG = 4 << 10,    // blocks that a leader writes by itself: an exchange costs more
+    // Blocks that a leader writes by itself, as an exchange would cost more. Writers of a disk's file
+    // wait for each other in the system, so few large calls are worth more there.
+    LONG_IN_MEMORY = 4 << 10,
+    LONG = 64 << 10,
 };
 
 #define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
@@ -86,16 +89,16 @@ static void block(mlt_file_lead *l, void (*run)(mlt_file_job *job))
 // ---- the leader
 
 // Blocks of an access are short: their mean counts, of the first few.
-static bool is_short(const mlt_file_access *a)
+static bool is_short(const mlt_file_access *a, uint64_t least)
 {
     mlt_type_run runs[4];
     uint32_t count = 4;
     if (a->view->contiguous)
-        return a->bytes < LONG;
+        return a->bytes < least;
     uint64_t bytes = mlt_type_runs(a->view, a->from, a->bytes, runs, &count), blocks = 0;
     for (uint32_t i = 0; i < count; i++)
         blocks += runs[i].count;
-    return bytes / blocks < LONG;
+    return bytes / blocks < least;
 }
 
 // Where the accesses of a worker lie, and whether it wants to exchange them: short blocks of any rank,
@@ -103,6 +106,7 @@ static bool is_short(const mlt_file_access *a)
 static bool wants_exchange(const mlt_file_lead *l, int64_t *from, int64_t *to)
 {
     int64_t low = INT64_MAX, high = 0, sum = 0;
+    uint64_t least = l->file->shared->in_memory ? LONG_IN_MEMORY : LONG;
     bool some = false;
     for (uint32_t i = 0; i < l->count; i++) {
         const mlt_file_access *a = l->all[i];
@@ -111,7 +115,7 @@ static bool wants_exchange(const mlt_file_lead *l, int64_t *from, int64_t *to)
         low = begin < low ? begin : low;
         high = end > high ? end : high;
         sum += (int64_t)a->bytes;
-        some |= is_short(a);
+        some |= is_short(a, least);
     }
     *from = low;
     *to = high;

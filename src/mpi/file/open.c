@@ -89,6 +89,7 @@ static void open_here(mlt_rank *me, mlt_file_shared *shared, bool creates)
     if (shared->fd < 0)
         shared->fd = mlt_os_file_open(shared->path, flags, MODE);
     shared->error = shared->fd < 0 ? errno : 0;
+    shared->in_memory = shared->fd >= 0 && mlt_os_file_in_memory(shared->fd);
     mlt_thread_step_in(me, outside);
 }
 
