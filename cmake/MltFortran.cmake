@@ -25,6 +25,7 @@ target_link_libraries(mlt_fortran_p PRIVATE mlt_flags)
 target_compile_definitions(mlt_fortran_p PRIVATE MLT_F_PROFILING)
 foreach(PART mlt_fortran mlt_fortran_p)
   add_dependencies(${PART} mlt_gen mlt_gen_fortran)
+  target_compile_options(${PART} PRIVATE -fno-plt) # a wrapper is little more than the call of its C function
 endforeach()
 add_library(mpi_fortran SHARED $<TARGET_OBJECTS:mlt_fortran> $<TARGET_OBJECTS:mlt_fortran_p>)
 set_target_properties(mpi_fortran PROPERTIES SOVERSION 1 LINKER_LANGUAGE C INSTALL_RPATH "$ORIGIN")

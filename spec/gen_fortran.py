@@ -331,14 +331,20 @@ class Body:
 
     def buffer(self, a):
         if not self.sections:
-            self.call.append(f"mlt_f_address({a.name})")
+            self.call.append(f"{self.address()}({a.name})")
             return
         mode = self.f.mode(a)
         if mode == "BASE":
-            self.call.append(f"mlt_f_address({a.name}->base)")
+            self.call.append(f"{self.address()}({a.name}->base)")
             return
         self.call.append(f"{a.name}_s.address")
         self.vars[a.name] = mode
+
+    def address(self):
+        """Which sentinels a buffer may be."""
+        if "ttach" in self.f.name:
+            return "mlt_f_address_room"
+        return "mlt_f_address_coll" if self.f.chapter in (6, 8) else "mlt_f_address"
 
     def text(self, symbol):
         f = self.f
@@ -376,14 +382,15 @@ class Body:
         f, before, call, after = self.f, list(self.before), list(self.call), list(self.after)
         params = self.text_strings(params, before)
         names = [a.name for a in f.args]
-        quick = [f"mlt_f_address({n}->base)" if n in self.vars else c for n, c in zip(names, call)]
+        quick = [f"{self.address()}({n}->base)" if n in self.vars else c for n, c in zip(names, call)]
         parts, ends = [], []
         for name, mode in self.vars.items():
             buffer = next(a for a in f.args if a.name == name)
             count_name, type_name = BUFFERS.get(name, (None, None))
             count_name = count_name if f.has(count_name or "") and mode in ("SINGLE", "BLOCKS") else None
             type_name = type_name if f.has(type_name or "") and mode != "COPY" else None
-            way = "COPIED" if f.blocking else "NEVER"
+            way = "COPIED" if f.blocking else "TYPED" if mode == "SINGLE" else "KEPT"
+            assert way != "KEPT" or f.has("request"), f.name
             out = "false" if buffer.const else "true"
             if mode == "COPY":
                 parts.append(f"mlt_f_part {name}_s = mlt_f_whole({name}, 0, NULL);")
@@ -396,8 +403,10 @@ class Body:
                     cast = "" if base == "MPI_Count" else f"({base})"
                     call[names.index(count_name)] = f"{cast}{name}_s.count"
                 parts.append(f"mlt_f_part {name}_s = mlt_f_whole({name}, {n}, {t});")
+            if f.has("partitions"):
+                parts.append(f"{name}_s.parts = *partitions;")
             parts.append(f"code = mlt_f_enter(&{name}_s, {name}, MLT_F_{mode}, MLT_F_{way}, {out}, code);")
-            ends.insert(0, f"mlt_f_leave(&{name}_s, {name});")
+            ends.insert(0, f"mlt_f_keep(&{name}_s, code, request_h);" if way == "KEPT" else f"mlt_f_leave(&{name}_s);")
         gaps = " || ".join(f"MLT_F_GAPS({name})" for name in self.vars)
         slow = parts + ["if (code == MPI_SUCCESS)", f"    code = C({f.name})({', '.join(call)});", "else",
                         f"    code = mlt_f_refuse({self.where()}, \"MPI_{f.name.removesuffix('_c')}\", code);"] + ends
@@ -599,8 +608,7 @@ def base_module(constants):
     out = [F_NOTE, "! What mpi and mpi_f08 have in common.\nmodule millet_mpi\n  use, intrinsic :: iso_c_binding, only: c_ptr, c_char, c_int\n"
            "  implicit none\n  private :: c_ptr, c_char, c_int\n"]
     out += [f"  integer, parameter :: {n} = {v}\n" for n, v in KIND_NUMBERS + tuple(constants.numbers)]
-    out.append("  integer(MPI_OFFSET_KIND), parameter :: MPI_DISPLACEMENT_CURRENT = -1\n"
-               "  logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = .true.\n")
+    out.append("  integer(MPI_OFFSET_KIND), parameter :: MPI_DISPLACEMENT_CURRENT = -1\n")
     out.append("  type, bind(C) :: MPI_Status\n    integer :: MPI_SOURCE, MPI_TAG, MPI_ERROR\n    integer, private :: internal(5)\n  end type\n")
     out += [f"  type, bind(C) :: MPI_{h}\n    integer :: MPI_VAL\n  end type\n" for h in HANDLES]
     for name, type_, shape in SENTINELS:
@@ -654,14 +662,16 @@ def module(calls, constants, modern):
     name = "mpi_f08" if modern else "mpi"
     out = [F_NOTE, f"module {name}\n  use millet_mpi\n  use, intrinsic :: iso_c_binding, only: c_ptr, c_int\n  implicit none\n"
            "  private :: c_ptr, c_int\n"
-           # Some nonblocking calls refuse sections with gaps (docs/guide/fortran.md), and the standard knows no "most".
-           "  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .false.\n"]
+           # The module mpi has neither descriptors nor the attribute asynchronous.
+           f"  logical, parameter :: MPI_SUBARRAYS_SUPPORTED = .{str(modern).lower()}.\n"
+           f"  logical, parameter :: MPI_ASYNC_PROTECTS_NONBLOCKING = .{str(modern).lower()}.\n"]
     for handle, kind, value in constants.handles:
         out.append(f"  type(MPI_{kind}), parameter :: {handle} = MPI_{kind}({value})\n" if modern else
                    f"  integer, parameter :: {handle} = {value}\n")
     for status, old, shape in STATUS_SENTINELS:
         type_, its = ("type(MPI_Status)", shape) if modern else ("integer(c_int)", old)
-        out.append(f'  {type_}, bind(C, name="{sentinel_symbol(status)}_") :: {status}{its}\n')
+        symbol = sentinel_symbol(status).replace("mlt_f_", "mlt_f08_" if modern else "mlt_f_")
+        out.append(f'  {type_}, bind(C, name="{symbol}_") :: {status}{its}\n')
     if modern:
         out.append("  abstract interface\n")
         out += [callback_text(n, a, True) for n, a in callbacks().items()]

@@ -19,25 +19,36 @@ static void *room(size_t bytes)
 
 // ---- handles
 
-void **mlt_f_handles(void **few, const MPI_Fint *numbers, int64_t n)
+void *_Atomic mlt_f_known_handles[MLT_F_KNOWN];
+_Atomic uint64_t mlt_f_known_numbers[MLT_F_HASHES];
+
+void *mlt_f_learn_handle(MPI_Fint number)
 {
-    void **handles = n <= MLT_F_FEW ? few : room((size_t)n * sizeof *handles);
-    for (int64_t i = 0; i < n; i++)
-        handles[i] = numbers ? mlt_f_handle(numbers[i]) : NULL;
-    return handles;
+    uint32_t index = (uint32_t)number - MLT_F_PREDEFINED;
+    void *handle = mlt_fortran_handle(number);
+    if (index < MLT_F_KNOWN)
+        atomic_store_explicit(&mlt_f_known_handles[index], handle, memory_order_relaxed);
+    return handle;
 }
 
-void mlt_f_handles_end(void **few, void **handles)
+MPI_Fint mlt_f_learn_number(const void *handle)
 {
-    if (handles != few)
-        free(handles);
+    MPI_Fint number = mlt_fortran_number(handle);
+    uint64_t index = (uint32_t)number - MLT_F_PREDEFINED;
+    if (index < MLT_F_KNOWN && (uintptr_t)handle >> 48 == 0)
+        atomic_store_explicit(&mlt_f_known_numbers[mlt_f_hash(handle)],
+                              (uintptr_t)handle | index << 48, memory_order_relaxed);
+    return number;
 }
 
-void mlt_f_numbers(MPI_Fint *numbers, void *const *handles, int64_t n)
+void **mlt_f_room_for_handles(int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        if (handles[i])
-            numbers[i] = mlt_f_number(handles[i]);
+    return room((size_t)n * sizeof(void *));
+}
+
+void mlt_f_free_handles(void **handles)
+{
+    free(handles);
 }
 
 // Errors come with the call that follows; here they mean no datatypes.

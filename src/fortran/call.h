@@ -39,6 +39,8 @@ enum {
     MLT_F_FEW = 16,   // handles that an array on the stack takes
     MLT_F_TEXT = 128, // and bytes of a string
     MLT_F_PREDEFINED = 4096,
+    MLT_F_KNOWN = 1024, // handles that are remembered, and hashes of them
+    MLT_F_HASHES = 512,
 };
 
 static inline void mlt_f_error(MPI_Fint *ierror, int code)
@@ -56,16 +58,42 @@ static inline void mlt_f_arrays(_Atomic bool *arrays, bool fortran)
 
 // ---- handles. A predefined one is its own number.
 
+// The others keep their numbers for ever (src/mpi/handle_int.c), so what is remembered here is never
+// wrong: the handles of the first numbers, and for each hash a handle with its number in one word.
+// Relaxed: they are only names; what they name comes to a thread by other ways.
+#pragma GCC visibility push(hidden)
+extern void *_Atomic mlt_f_known_handles[MLT_F_KNOWN];
+extern _Atomic uint64_t mlt_f_known_numbers[MLT_F_HASHES]; // the handle, and above it the index
+#pragma GCC visibility pop
+void *mlt_f_learn_handle(MPI_Fint number);
+MPI_Fint mlt_f_learn_number(const void *handle);
+
+static inline uint32_t mlt_f_hash(const void *handle)
+{
+    uintptr_t at = (uintptr_t)handle;
+    return (uint32_t)(at >> 4 ^ at >> 11) % MLT_F_HASHES;
+}
+
 static inline void *mlt_f_handle(MPI_Fint number)
 {
-    return (uint32_t)number < MLT_F_PREDEFINED ? (void *)(uintptr_t)number
-                                               : mlt_fortran_handle(number);
+    if ((uint32_t)number < MLT_F_PREDEFINED)
+        return (void *)(uintptr_t)number;
+    uint32_t index = (uint32_t)number - MLT_F_PREDEFINED;
+    void *handle = index < MLT_F_KNOWN
+                       ? atomic_load_explicit(&mlt_f_known_handles[index], memory_order_relaxed)
+                       : NULL;
+    return handle ? handle : mlt_f_learn_handle(number);
 }
 
 static inline MPI_Fint mlt_f_number(const void *handle)
 {
-    return (uintptr_t)handle < MLT_F_PREDEFINED ? (MPI_Fint)(uintptr_t)handle
-                                                : mlt_fortran_number(handle);
+    if ((uintptr_t)handle < MLT_F_PREDEFINED)
+        return (MPI_Fint)(uintptr_t)handle;
+    uint64_t known =
+        atomic_load_explicit(&mlt_f_known_numbers[mlt_f_hash(handle)], memory_order_relaxed);
+    if (known << 16 == (uint64_t)(uintptr_t)handle << 16 && (uintptr_t)handle >> 48 == 0)
+        return (MPI_Fint)(known >> 48) + MLT_F_PREDEFINED;
+    return mlt_f_learn_number(handle);
 }
 
 #define MLT_F_KIND(type, name)                                                                     \
@@ -88,10 +116,30 @@ MLT_F_KIND(MPI_Win, win)
 
 // The handles of n numbers (NULL: nulls): in `few`, if there is room, or allocated.
 // mlt_f_handles_end frees them. n < 1: none.
-void **mlt_f_handles(void **few, const MPI_Fint *numbers, int64_t n);
-void mlt_f_handles_end(void **few, void **handles);
+void **mlt_f_room_for_handles(int64_t n);
+void mlt_f_free_handles(void **handles);
+
+static inline void **mlt_f_handles(void **few, const MPI_Fint *numbers, int64_t n)
+{
+    void **handles = __builtin_expect(n <= MLT_F_FEW, 1) ? few : mlt_f_room_for_handles(n);
+    for (int64_t i = 0; i < n; i++)
+        handles[i] = numbers ? mlt_f_handle(numbers[i]) : NULL;
+    return handles;
+}
+
+static inline void mlt_f_handles_end(void **few, void **handles)
+{
+    if (__builtin_expect(handles != few, 0))
+        mlt_f_free_handles(handles);
+}
+
 // The numbers of n handles; one that C's function has not written stays.
-void mlt_f_numbers(MPI_Fint *numbers, void *const *handles, int64_t n);
+static inline void mlt_f_numbers(MPI_Fint *numbers, void *const *handles, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (handles[i])
+            numbers[i] = mlt_f_number(handles[i]);
+}
 
 // How many datatypes MPI_Alltoallw and its kin take: one for each rank, or each neighbour.
 typedef enum mlt_f_peers_kind { MLT_F_RANKS, MLT_F_NEIGHBORS } mlt_f_peers_kind;
@@ -100,25 +148,36 @@ int mlt_f_peers(MPI_Comm comm, mlt_f_peers_kind kind, mlt_f_peers_side side);
 
 // ---- arguments that stand for something else by their address
 
+// A buffer of a message, a file or a window.
 static inline void *mlt_f_address(const void *address)
 {
-    if (__builtin_expect(address == &mlt_f_in_place_, 0))
-        return MPI_IN_PLACE;
-    if (__builtin_expect(address == &mlt_f_bottom_, 0))
-        return MPI_BOTTOM;
-    if (__builtin_expect(address == &mlt_f_buffer_automatic_, 0))
-        return MPI_BUFFER_AUTOMATIC;
-    return (void *)(uintptr_t)address;
+    return __builtin_expect(address == &mlt_f_bottom_, 0) ? MPI_BOTTOM : (void *)(uintptr_t)address;
+}
+
+// A buffer of a collective call.
+static inline void *mlt_f_address_coll(const void *address)
+{
+    return __builtin_expect(address == &mlt_f_in_place_, 0) ? MPI_IN_PLACE : mlt_f_address(address);
+}
+
+// A buffer to attach.
+static inline void *mlt_f_address_room(const void *address)
+{
+    return address == &mlt_f_buffer_automatic_ ? MPI_BUFFER_AUTOMATIC : (void *)(uintptr_t)address;
 }
 
 static inline MPI_Status *mlt_f_status(MPI_Fint *status)
 {
-    return status == mlt_f_status_ignore_ ? MPI_STATUS_IGNORE : (MPI_Status *)status;
+    return status == mlt_f08_status_ignore_ || status == mlt_f_status_ignore_
+               ? MPI_STATUS_IGNORE
+               : (MPI_Status *)status;
 }
 
 static inline MPI_Status *mlt_f_statuses(MPI_Fint *statuses)
 {
-    return statuses == mlt_f_statuses_ignore_ ? MPI_STATUSES_IGNORE : (MPI_Status *)statuses;
+    return statuses == mlt_f08_statuses_ignore_ || statuses == mlt_f_statuses_ignore_
+               ? MPI_STATUSES_IGNORE
+               : (MPI_Status *)statuses;
 }
 
 static inline int *mlt_f_weights(const int *weights)
@@ -161,7 +220,7 @@ void mlt_f_text_out(char *to, size_t length, const char *text);
 
 static inline mlt_f_part mlt_f_whole(const mlt_f_section *s, MPI_Count count, MPI_Datatype type)
 {
-    return (mlt_f_part){.address = mlt_f_address(s->base), .count = count, .type = type};
+    return (mlt_f_part){.address = mlt_f_address_coll(s->base), .count = count, .type = type};
 }
 
 #endif

@@ -7,6 +7,8 @@ int mlt_f_bottom_, mlt_f_in_place_, mlt_f_buffer_automatic_;
 int mlt_f_errcodes_ignore_, mlt_f_unweighted_, mlt_f_weights_empty_;
 MPI_Fint mlt_f_status_ignore_[MPI_F_STATUS_SIZE];
 MPI_Fint mlt_f_statuses_ignore_[MPI_F_STATUS_SIZE];
+MPI_Fint mlt_f08_status_ignore_[MPI_F_STATUS_SIZE];
+MPI_Fint mlt_f08_statuses_ignore_[MPI_F_STATUS_SIZE];
 char mlt_f_argv_null_, mlt_f_argvs_null_;
 
 // ---- predefined callbacks

@@ -15,6 +15,9 @@ extern int mlt_f_bottom_, mlt_f_in_place_, mlt_f_buffer_automatic_;
 extern int mlt_f_errcodes_ignore_, mlt_f_unweighted_, mlt_f_weights_empty_;
 extern MPI_Fint mlt_f_status_ignore_[MPI_F_STATUS_SIZE];
 extern MPI_Fint mlt_f_statuses_ignore_[MPI_F_STATUS_SIZE];
+// The same of mpi_f08, which have another type: a file that uses both modules needs two symbols.
+extern MPI_Fint mlt_f08_status_ignore_[MPI_F_STATUS_SIZE];
+extern MPI_Fint mlt_f08_statuses_ignore_[MPI_F_STATUS_SIZE];
 extern char mlt_f_argv_null_, mlt_f_argvs_null_;
 
 // Only their addresses count, but a program may call them.

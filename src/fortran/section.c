@@ -10,6 +10,19 @@
 
 #include "mpi/fortran.h"
 
+bool mlt_f_has_gaps(const mlt_f_section *s)
+{
+    ptrdiff_t next = (ptrdiff_t)s->element;
+    bool gaps = false;
+    for (int i = 0; i < s->rank; i++) {
+        if (s->dim[i].extent == 0)
+            return false;
+        gaps |= s->dim[i].stride != next && s->dim[i].extent != 1;
+        next = s->dim[i].stride * s->dim[i].extent;
+    }
+    return gaps;
+}
+
 typedef struct shape {
     int64_t block; // bytes without a gap
     int levels;
@@ -143,17 +156,148 @@ static bool enter_type(mlt_f_part *part, const shape *sh, mlt_f_mode mode)
     return true;
 }
 
-// ---- a copy
+// ---- a datatype of all basic elements, for those with gaps of their own
 
-static void copy_level(const shape *sh, int level, char *section, char **copy, bool back)
+typedef struct pieces {
+    const shape *sh;
+    int64_t n, room;
+    MPI_Count *length, *place;
+    MPI_Datatype *type;
+    bool full; // memory is exhausted
+} pieces;
+
+static bool make_room(pieces *p)
 {
-    if (level == 0) {
-        memcpy(back ? section : *copy, back ? *copy : section, (size_t)sh->block);
-        *copy += sh->block;
+    int64_t room = p->room ? 2 * p->room : 64;
+    void *length = realloc(p->length, (size_t)room * sizeof *p->length);
+    p->length = length ? length : p->length;
+    void *place = realloc(p->place, (size_t)room * sizeof *p->place);
+    p->place = place ? place : p->place;
+    void *type = realloc(p->type, (size_t)room * sizeof *p->type);
+    p->type = type ? type : p->type;
+    if (length && place && type)
+        p->room = room;
+    return length && place && type;
+}
+
+static void add_piece(pieces *p, MPI_Datatype unit, int64_t size, int64_t n, int64_t place)
+{
+    int64_t last = p->n - 1;
+    if (last >= 0 && p->type[last] == unit && p->place[last] + p->length[last] * size == place) {
+        p->length[last] += n;
         return;
     }
-    for (int64_t i = 0; i < sh->extent[level - 1]; i++)
-        copy_level(sh, level - 1, section + i * sh->stride[level - 1], copy, back);
+    if (p->n == p->room && (p->full || !make_room(p))) {
+        p->full = true;
+        return;
+    }
+    p->type[p->n] = unit;
+    p->place[p->n] = place;
+    p->length[p->n++] = n;
+}
+
+// Where byte `at` of the elements lies, and how many follow it without a gap.
+static int64_t place_of(const shape *sh, int64_t at, int64_t *follow)
+{
+    int64_t place = 0;
+    for (int level = sh->levels - 1; level >= 0; level--) {
+        place += at / sh->inside[level] * sh->stride[level];
+        at %= sh->inside[level];
+    }
+    *follow = sh->block - at;
+    return place + at;
+}
+
+static void add_element(void *user, MPI_Datatype basic, int64_t size, int64_t at)
+{
+    pieces *p = user;
+    int64_t follow, place = place_of(p->sh, at, &follow);
+    if (follow >= size) {
+        add_piece(p, basic, size, 1, place);
+        return;
+    }
+    for (int64_t n; size > 0; size -= n, at += n) { // it reaches over a gap
+        place = place_of(p->sh, at, &follow);
+        n = follow < size ? follow : size;
+        add_piece(p, MPI_BYTE, 1, n, place);
+    }
+}
+
+static int enter_elements(mlt_f_part *part, const shape *sh)
+{
+    pieces p = {.sh = sh};
+    mlt_fortran_elements(part->type, part->count, add_element, &p);
+    MPI_Datatype made;
+    if (!p.full &&
+        PMPI_Type_create_struct_c(p.n, p.length, p.place, p.type, &made) == MPI_SUCCESS) {
+        take(part, made, 0);
+        part->count = 1;
+    }
+    free(p.length);
+    free(p.place);
+    free(p.type);
+    return part->made ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+// ---- a copy
+
+typedef struct mlt_f_copy {
+    mlt_fortran_copy copy;
+    shape sh;
+    char *section;
+    _Alignas(16) char data[];
+} mlt_f_copy;
+
+// Bytes [from, from + bytes) of the elements of a level.
+static void move_level(const shape *sh, int level, char *section, char *data, int64_t from,
+                       int64_t bytes, bool back)
+{
+    if (level == 0) {
+        memcpy(back ? section + from : data, back ? data : section + from, (size_t)bytes);
+        return;
+    }
+    int64_t inside = sh->inside[level - 1], i = from / inside, skip = from % inside;
+    for (int64_t n; bytes > 0; bytes -= n, data += n, skip = 0, i++) {
+        n = bytes < inside - skip ? bytes : inside - skip;
+        move_level(sh, level - 1, section + i * sh->stride[level - 1], data, skip, n, back);
+    }
+}
+
+static void move(mlt_fortran_copy *copy, int64_t from, int64_t bytes, bool back)
+{
+    mlt_f_copy *c = (mlt_f_copy *)copy;
+    move_level(&c->sh, c->sh.levels, c->section, c->data + from, from, bytes, back);
+}
+
+static void free_copy(mlt_fortran_copy *copy)
+{
+    free(copy);
+}
+
+static int enter_copy(mlt_f_part *part, const shape *sh, void *section, bool out)
+{
+    int64_t bytes = bytes_of(sh);
+    mlt_f_copy *c = malloc(sizeof *c + (size_t)bytes);
+    if (!c)
+        return MPI_ERR_NO_MEM;
+    *c = (mlt_f_copy){{.move = move, .free = free_copy, .bytes = bytes, .out = out}, *sh, section};
+    part->copy = c;
+    part->address = c->data;
+    move(&c->copy, 0, bytes, false);
+    return MPI_SUCCESS;
+}
+
+// The call must not need more than the section has. Errors of the datatype are left to C's function.
+static int check_size(mlt_f_part *part, const shape *sh)
+{
+    MPI_Count lb, extent, true_lb, true_extent;
+    int64_t n = part->parts ? part->parts * part->count : part->count;
+    if (!part->type || PMPI_Type_get_extent_c(part->type, &lb, &extent) ||
+        PMPI_Type_get_true_extent_c(part->type, &true_lb, &true_extent))
+        return MPI_ERR_TYPE;
+    if (true_lb < 0 || (n - 1) * extent + true_lb + true_extent > bytes_of(sh))
+        return MPI_ERR_COUNT;
+    return MPI_SUCCESS;
 }
 
 int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_way way, bool out,
@@ -165,37 +309,41 @@ int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f
     bool any = mode == MLT_F_COPY || mode == MLT_F_VECTOR || part->count > 0;
     if (!any || !sh.levels) // C's function has the last word
         return MPI_SUCCESS;
-    if (mode == MLT_F_SINGLE) {
-        MPI_Count lb, extent = 0;
-        if (part->type && PMPI_Type_get_extent_c(part->type, &lb, &extent))
-            return MPI_SUCCESS; // it is raised there, too
-        if (part->count > bytes_of(&sh) / (extent > 0 ? extent : 1))
-            return MPI_ERR_COUNT;
+    if (mode == MLT_F_SINGLE || part->parts) {
+        code = check_size(part, &sh);
+        if (code != MPI_SUCCESS)
+            return code == MPI_ERR_TYPE ? MPI_SUCCESS : code;
     }
     if (mode != MLT_F_COPY && enter_type(part, &sh, mode))
         return MPI_SUCCESS;
-    if (way == MLT_F_NEVER)
-        return MPI_ERR_BUFFER;
-    char *copy = malloc((size_t)bytes_of(&sh));
-    if (!copy)
-        return MPI_ERR_NO_MEM;
-    part->address = part->copy = copy;
-    part->out = out;
-    copy_level(&sh, sh.levels, s->base, &copy, false);
-    return MPI_SUCCESS;
+    if (way == MLT_F_TYPED)
+        return enter_elements(part, &sh);
+    MPI_Count lb, extent = 0;
+    if (part->parts)
+        PMPI_Type_get_extent_c(part->type, &lb, &extent);
+    code = enter_copy(part, &sh, s->base, out);
+    if (code == MPI_SUCCESS)
+        part->copy->copy.part = part->count * extent;
+    return code;
 }
 
-void mlt_f_leave(mlt_f_part *part, const mlt_f_section *s)
+void mlt_f_leave(mlt_f_part *part)
 {
     if (part->made)
         PMPI_Type_free(&part->made);
-    if (!part->copy)
-        return;
-    shape sh = shape_of(s);
-    char *copy = part->copy;
-    if (part->out)
-        copy_level(&sh, sh.levels, s->base, &copy, true);
+    if (part->copy && part->copy->copy.out)
+        move(&part->copy->copy, 0, part->copy->copy.bytes, true);
     free(part->copy);
+}
+
+void mlt_f_keep(mlt_f_part *part, int code, MPI_Request request)
+{
+    if (part->made)
+        PMPI_Type_free(&part->made);
+    if (part->copy && code == MPI_SUCCESS)
+        mlt_fortran_keep(request, &part->copy->copy);
+    else
+        free(part->copy);
 }
 
 int mlt_f_refuse(MPI_Comm comm, const char *function, int code)
@@ -203,9 +351,6 @@ int mlt_f_refuse(MPI_Comm comm, const char *function, int code)
     static const char *const texts[] = {
         [MPI_ERR_COUNT] = "a buffer is a section with gaps that has fewer elements than the count "
                           "and the datatype say",
-        [MPI_ERR_BUFFER] = "a buffer is a section with gaps that this call cannot be given: it "
-                           "computes with it, or its blocks or datatype do not fit the section's "
-                           "strides; use an array without gaps, or the blocking call",
         [MPI_ERR_NO_MEM] = "memory is exhausted: no room for a copy of a section with gaps",
     };
     return mlt_fortran_raise(comm, function, code, texts[code]);

@@ -34,42 +34,46 @@ typedef enum mlt_f_mode {
     MLT_F_COPY,   // a copy without gaps, whatever the arguments
 } mlt_f_mode;
 
-// What is done if that is impossible: a blocking call works on a copy, any other is refused.
-typedef enum mlt_f_way { MLT_F_COPIED, MLT_F_NEVER } mlt_f_way;
+// What is done if that is impossible.
+typedef enum mlt_f_way {
+    MLT_F_COPIED, // a blocking call works on a copy
+    MLT_F_KEPT,   // so does one with a request, which has the copy until it is freed
+    MLT_F_TYPED,  // a datatype is made of all basic elements (only SINGLE): always possible
+} mlt_f_way;
 
 // A buffer as C's function gets it.
 typedef struct mlt_f_part {
     void *address;
     MPI_Count count;
     MPI_Datatype type;
-    MPI_Datatype made; // to be freed; 0: none
-    void *copy;        // to be copied back and freed; NULL: none
-    bool out;
+    MPI_Count parts;         // of a partitioned message, each of `count` elements; 0: it is none
+    MPI_Datatype made;       // to be freed; 0: none
+    struct mlt_f_copy *copy; // NULL: none
 } mlt_f_part;
 
 // True if the section has gaps. One without any elements has none.
-static inline bool mlt_f_has_gaps(const mlt_f_section *s)
+bool mlt_f_has_gaps(const mlt_f_section *s);
+
+static inline bool mlt_f_gaps(const mlt_f_section *s)
 {
-    ptrdiff_t next = (ptrdiff_t)s->element;
-    bool gaps = false;
-    for (int i = 0; i < s->rank; i++) {
-        if (s->dim[i].extent == 0)
-            return false;
-        gaps |= s->dim[i].stride != next && s->dim[i].extent != 1;
-        next = s->dim[i].stride * s->dim[i].extent;
-    }
-    return gaps;
+    if (s->rank == 0)
+        return false;
+    bool dense = s->dim[0].stride == (ptrdiff_t)s->element;
+    return !(s->rank == 1 && dense) && mlt_f_has_gaps(s);
 }
 
-#define MLT_F_GAPS(s) (__builtin_expect((s)->rank > 0 && mlt_f_has_gaps(s), 0))
+#define MLT_F_GAPS(s) (__builtin_expect(mlt_f_gaps(s), 0))
 
 // Changes a part for its section, if that has gaps. `code` is that of the parts before it: with an error
 // nothing is done. Returns an error class; mlt_f_refuse says what it means.
 int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_way way, bool out,
                 int code);
 
-// After the call.
-void mlt_f_leave(mlt_f_part *part, const mlt_f_section *s);
+// After a blocking call.
+void mlt_f_leave(mlt_f_part *part);
+
+// After a call that has made a request, or returned an error.
+void mlt_f_keep(mlt_f_part *part, int code, MPI_Request request);
 
 // Raises the error of mlt_f_enter in the name of a function.
 int mlt_f_refuse(MPI_Comm comm, const char *function, int code);

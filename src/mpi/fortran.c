@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "mpi/coll/signature.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
+#include "mpi/type/dtype.h"
 #include "mpi_fn.h"
 
 _Atomic bool *mlt_fortran_arrays(void)
@@ -12,6 +14,37 @@ _Atomic bool *mlt_fortran_arrays(void)
     static _Atomic bool nobody; // a thread that is no rank
     const mlt_rank *me = mlt_rank_self();
     return me && me->mpi ? &mlt_mpi_of(me)->fortran : &nobody;
+}
+
+// What mlt_fortran_elements has come to.
+typedef struct elements {
+    const mlt_type *type;
+    uint64_t from; // bytes of the packed form
+    mlt_fortran_element *take;
+    void *user;
+} elements;
+
+static void take_run(void *user, const mlt_type *basic, uint64_t n)
+{
+    elements *e = user;
+    int64_t size = (int64_t)basic->size;
+    for (uint64_t left = n * basic->size, got; left > 0; left -= got) {
+        mlt_type_run runs[8];
+        uint32_t count = 8;
+        got = mlt_type_runs(e->type, e->from, left, runs, &count);
+        e->from += got;
+        for (const mlt_type_run *run = runs; run < runs + count; run++)
+            for (uint64_t i = 0; i < run->count; i++)
+                for (int64_t at = 0; at < (int64_t)run->length; at += size)
+                    e->take(e->user, mlt_dtype_handle(basic), size,
+                            run->at + (int64_t)i * run->stride + at);
+    }
+}
+
+void mlt_fortran_elements(MPI_Datatype type, int64_t count, mlt_fortran_element *take, void *user)
+{
+    elements e = {mlt_type_of(type), 0, take, user};
+    mlt_signature_walk(e.type, (uint64_t)count, take_run, &e);
 }
 
 int mlt_fortran_raise(MPI_Comm comm, const char *function, int class, const char *text)

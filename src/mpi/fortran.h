@@ -9,6 +9,7 @@
 
 #include <mpi.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 // A handle that is an object's address, and its number. A number that was never given: NULL.
 __attribute__((visibility("default"))) void *mlt_fortran_handle(int number);
@@ -29,6 +30,31 @@ __attribute__((visibility("default"))) bool mlt_fortran_attr_was(void);
 // Where to say, around a call that takes arrays, that it is Fortran's: messages count their elements
 // from 1 then. Never NULL.
 __attribute__((visibility("default"))) _Atomic bool *mlt_fortran_arrays(void);
+
+// Calls `take` for each basic element of `count` elements of a datatype, in the order of its type map,
+// with the byte where it lies.
+typedef void mlt_fortran_element(void *user, MPI_Datatype basic, int64_t size, int64_t at);
+__attribute__((visibility("default"))) void
+mlt_fortran_elements(MPI_Datatype type, int64_t count, mlt_fortran_element *take, void *user);
+
+// A section with gaps whose elements an operation under way has in a copy. The request has it until
+// it is freed: what MPI does to the copy appears in the section before the program hears of it.
+typedef struct mlt_fortran_copy {
+    struct mlt_fortran_copy *next;
+    // Copies `bytes` of the elements, from byte `from` of them, from the section or back to it.
+    void (*move)(struct mlt_fortran_copy *copy, int64_t from, int64_t bytes, bool back);
+    void (*free)(struct mlt_fortran_copy *copy);
+    int64_t bytes;
+    int64_t part; // of a partitioned request: bytes of a partition, which move one by one; 0: no
+    bool out;     // the operation writes
+    bool is_back; // what it wrote in this round is in the section
+    bool *parts_back; // MPI's: and which partitions are
+} mlt_fortran_copy;
+
+// Hands a copy over to a request that a call has just made. One that is persistent looks at the
+// section when it is started.
+__attribute__((visibility("default"))) void mlt_fortran_keep(MPI_Request request,
+                                                             mlt_fortran_copy *copy);
 
 // Raises an error with the handler of comm, in the name of a function.
 __attribute__((visibility("default"))) int mlt_fortran_raise(MPI_Comm comm, const char *function,

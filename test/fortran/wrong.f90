@@ -14,7 +14,7 @@ program wrong_arguments
   case ('handle')
     call MPI_Barrier(MPI_Comm(987654))
   case ('section')
-    call MPI_Iallreduce(MPI_IN_PLACE, buffer(1:9:2), 5, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, q(1))
+    call MPI_Isend(buffer(1:9:2), 6, MPI_INTEGER, 0, 1, MPI_COMM_WORLD, q(1))
   case ('type')
     call MPI_Bcast(buffer, 1, MPI_DATATYPE_NULL, 0, MPI_COMM_WORLD)
   case ('request')

@@ -16,6 +16,7 @@
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
+#include "mpi/p2p/copies.h"
 #include "mpi/p2p/request.h"
 #include "mpi/self.h"
 #include "p2p/match.h"
@@ -328,6 +329,7 @@ static inline void clear(mlt_rank *me, mlt_coll_job *job)
 // A job of a nonblocking or persistent call: what it needs after the user's handles are gone.
 typedef struct kept {
     mlt_coll_job job;
+    struct mlt_fortran_copy *copies; // of its buffers, if the flags say so
 } kept;
 
 const size_t mlt_coll_job_bytes = sizeof(kept);
@@ -362,6 +364,12 @@ static void drop(const mlt_coll_job *job)
     mlt_comm_drop(job->comm);
 }
 
+struct mlt_fortran_copy **mlt_coll_request_copies(const mlt_req *req)
+{
+    kept *k = req->extra;
+    return &k->copies;
+}
+
 static void landed(mlt_req *req)
 {
     const kept *k = req->extra;
@@ -388,6 +396,8 @@ void mlt_coll_request_end(mlt_req *req)
 {
     kept *k = req->extra;
     mlt_rank *me = req->rank;
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_COPIES))
+        mlt_copies_free(req);
     if (k->job.fixed) {
         mlt_team_forget(k->job.team, k->job.number);
         if (k->job.check != k->job.number && !k->job.comm->inter)

@@ -218,7 +218,8 @@ void mlt_coll_memory_give(mlt_rank *me, void *memory);
 
 void mlt_coll_request_end(mlt_req *req); // mlt_req_close of one
 int mlt_coll_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
-int mlt_coll_request_start(mlt_rank *me, mlt_req *req); // MPI_Start
+int mlt_coll_request_start(mlt_rank *me, mlt_req *req);                // MPI_Start
+struct mlt_fortran_copy **mlt_coll_request_copies(const mlt_req *req); // see p2p/copies.h
 
 void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out);
 

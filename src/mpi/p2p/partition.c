@@ -11,6 +11,7 @@
 #include "mpi/count.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
+#include "mpi/p2p/copies.h"
 #include "mpi/p2p/kind.h"
 #include "mpi/p2p/partition_int.h"
 #include "mpi/p2p/request.h"
@@ -204,12 +205,20 @@ void mlt_part_request_end(mlt_req *req)
     (void)mlt_table_remove(&mlt_parts_of(req->rank->worker)->table, mlt_hash_word(part->id),
                            (uintptr_t)part);
     mlt_call_drop(req->owner, req->type);
+    if (req->flags & MLT_REQF_COPIES)
+        mlt_copies_free(req);
     mlt_req_free(req);
     part->req = NULL;
     part->ended = true;
     if (!part->nobody)
         mlt_part_withdraw(part);
     mlt_part_free(part);
+}
+
+struct mlt_fortran_copy **mlt_part_copies(const mlt_req *req)
+{
+    mlt_partreq *part = req->extra;
+    return &part->copies;
 }
 
 bool mlt_part_may_free(const mlt_req *req)
@@ -384,6 +393,8 @@ static int ready(mlt_rank *me, mlt_partreq *part, uint16_t fn, uint32_t low, uin
     uint32_t before = first_ready(pair, low, high);
     if (MLT_UNLIKELY(before != UINT32_MAX))
         return twice(me, part, fn, before);
+    if (MLT_UNLIKELY(part->req->flags & MLT_REQF_COPIES))
+        mlt_copies_ready(part->req, low, high);
     if (pair->direct)
         mlt_part_near_ready(part, low, high);
     else
@@ -507,6 +518,9 @@ int mlt_mpi_Parrived(mlt_rank *me, MPI_Request request, int partition, int *flag
         return bad_partition(me, part, MLT_FN_Parrived, "partition", partition);
     *flag = !(req->flags & MLT_REQF_ACTIVE) || part->nobody ||
             is_there(part, (uint32_t)partition) || look_again(me, part, (uint32_t)partition);
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_COPIES) && *flag && (req->flags & MLT_REQF_ACTIVE) &&
+        !part->nobody)
+        mlt_copies_arrived(req, (uint32_t)partition);
     return MPI_SUCCESS;
 }
 

@@ -27,6 +27,9 @@ void mlt_part_request_start(mlt_req *req);
 // mlt_req_close of one that is done.
 void mlt_part_request_end(mlt_req *req);
 
+// Where its copies are, if its flags say that it has some (copies.h).
+struct mlt_fortran_copy **mlt_part_copies(const mlt_req *req);
+
 // MPI_Request_free: a send under way to which partitions are missing can never complete without its
 // handle.
 bool mlt_part_may_free(const mlt_req *req);

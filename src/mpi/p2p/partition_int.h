@@ -107,7 +107,8 @@ typedef struct mlt_partreq {
     uint32_t id;
     uint32_t parts; // its own partitions, and the bytes of each
     uint64_t part_bytes;
-    uint64_t per_part; // elements
+    uint64_t per_part;               // elements
+    struct mlt_fortran_copy *copies; // see copies.h
     int32_t peer_world;
     uint32_t peer_worker;
     bool sends, nobody; // nobody: the peer is MPI_PROC_NULL

@@ -7,6 +7,7 @@
 #include "mpi/error/error.h"
 #include "mpi/goal/goal.h"
 #include "mpi/p2p/buffer.h"
+#include "mpi/p2p/copies.h"
 #include "mpi/p2p/partition.h"
 #include "mpi/p2p/request.h"
 #include "mpi/self.h"
@@ -68,6 +69,8 @@ static int start(mlt_rank *me, mlt_req *req)
 {
     req->cancelled = false;
     req->status = MLT_OK;
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_COPIES))
+        mlt_copies_start(req);
     if (req->flags & MLT_REQF_NOBODY) {
         req->from = MPI_PROC_NULL;
         req->got_tag = MPI_ANY_TAG;

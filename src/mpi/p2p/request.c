@@ -17,6 +17,7 @@
 #include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/goal/goal.h"
+#include "mpi/p2p/copies.h"
 #include "mpi/p2p/grequest.h"
 #include "mpi/p2p/kind.h"
 #include "mpi/p2p/partition.h"
@@ -53,6 +54,8 @@ void mlt_req_free_done(mlt_req *req)
 {
     if (req->flags & MLT_REQF_OWNS_BUF)
         free(req->buf);
+    if (req->flags & MLT_REQF_COPIES)
+        mlt_copies_end(req);
     mlt_req_close(req);
 }
 
@@ -124,9 +127,12 @@ int mlt_req_bad(mlt_rank *me, int index, MPI_Request handle)
 // The end of a done request as far as the user sees it.
 static inline void release(MPI_Request *handle, mlt_req *req)
 {
-    if (MLT_UNLIKELY(req->flags & MLT_REQF_PERSISTENT)) {
+    if (MLT_UNLIKELY(req->flags & (MLT_REQF_PERSISTENT | MLT_REQF_COPIES))) {
+        if (req->flags & MLT_REQF_COPIES)
+            mlt_copies_end(req);
         req->flags &= ~(uint32_t)MLT_REQF_ACTIVE;
-        return;
+        if (req->flags & MLT_REQF_PERSISTENT)
+            return;
     }
     *handle = MPI_REQUEST_NULL;
     if (!(req->flags & MLT_REQF_SHARED))
@@ -294,6 +300,8 @@ static inline int show(mlt_rank *me, MPI_Request handle, MPI_Status *status)
     mlt_req *req = (mlt_req *)handle;
     if (MLT_UNLIKELY(req->flags & MLT_REQF_GENERALIZED))
         return mlt_grequest_query(me, req, status);
+    if (MLT_UNLIKELY(req->flags & MLT_REQF_COPIES))
+        mlt_copies_end(req);
     mlt_status_set_req(status, req);
     return MPI_SUCCESS;
 }

@@ -37,6 +37,7 @@ enum {
     MLT_REQF_COLL = 2048,       // of a collective operation, see coll.h
     MLT_REQF_PART = 4096,       // partitioned, see partition.h
     MLT_REQF_FILE = 8192,       // of an access to a file, see file/file.h
+    MLT_REQF_COPIES = 16384,    // works on copies of Fortran's sections, see copies.h
 };
 
 extern const mlt_req mlt_req_sent;   // a send, or anything without a result, that is done
