@@ -8,8 +8,9 @@
 //   MLT_ARCH_FRAME_BYTES  what mlt_arch_switch pushes
 //   mlt_arch_pause()      in a loop that waits for another core's write
 //   mlt_arch_cycles()     a counter that only goes up; its rate is the machine's affair
-//   mlt_arch_order()      loads and stores before it come before stores after it, and loads before
-//                         it before loads after it: an acquire and release fence, at its cheapest
+//   mlt_arch_order()      loads and stores before it come before stores after it, loads before it
+//                         before loads after it; and relaxed atomic changes before it, before all
+//                         after it
 //   mlt_arch_store_4()    four words, each a relaxed store
 //   mlt_arch_fp_mode()    rounding, denormals, exceptions: control bits that a call keeps. Storing
 //                         them at each switch would cost more than looking whether they are the

@@ -35,7 +35,7 @@ static inline uint64_t mlt_arch_cycles(void)
     return (uint64_t)high << 32 | low;
 }
 
-// The processor keeps these orders by itself.
+// The processor keeps these orders by itself; its atomic changes are full barriers.
 static inline void mlt_arch_order(void)
 {
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
