@@ -13,6 +13,14 @@ uint32_t mlt_csp_process(const mlt_fiber *fiber)
     return proc ? proc->number : 0;
 }
 
+const char *mlt_csp_process_name(char *text, size_t size)
+{
+    const mlt_csp *csp = mlt_csp_self;
+    const mlt_proc *proc = csp ? mlt_proc_of(csp, csp->sched->current) : NULL;
+    text[0] = '\0';
+    return proc && proc->name ? mlt_proc_name(csp, csp->sched->current, text, size) : text;
+}
+
 static void describe_chan(const csp_chan *chan, mlt_sight *sight)
 {
     sight->thing = (uint32_t)chan->number;

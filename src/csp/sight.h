@@ -3,6 +3,7 @@
 #ifndef MLT_CSP_SIGHT_H
 #define MLT_CSP_SIGHT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/sight.h"
@@ -15,6 +16,9 @@ void mlt_csp_describe(const mlt_wait *wait, mlt_sight *sight);
 
 // The number of a process of the calling worker; 0: the fiber is a rank's own.
 uint32_t mlt_csp_process(const mlt_fiber *fiber);
+
+// The name of the calling process; "": it has none. Returns text.
+const char *mlt_csp_process_name(char *text, size_t size);
 
 // The channel is being poisoned, by the calling process as a rule. Tells it if a trace listens.
 void mlt_csp_tell_poison(const csp_chan *chan);

@@ -186,6 +186,32 @@ static void note_since(mlt_tracer *tracer, const mlt_rank *rank, uint64_t since,
 }
 
 // A process of the rank has waited, or the rank itself, for something of csp or flow.
+// Names of processes at queues, told once each. A bit for each process of each of the first workers:
+// where two share one, only the first has a name.
+enum { NAMED_WORKERS = 16, NAMED_PROCESSES = 4096 };
+static _Atomic uint64_t named[NAMED_WORKERS * NAMED_PROCESSES / 64];
+
+static MLT_COLD void name_process(const mlt_worker *worker, uint32_t process)
+{
+    char name[96];
+    mlt_text text = {0};
+    if (!mlt_csp_process_name(name, sizeof name)[0])
+        return;
+    mlt_text_add(&text, "process\t%u\t%u\t%s\n", worker->index, process, name);
+    mlt_trace_facts(worker->index, text.text, text.length);
+    mlt_text_free(&text);
+}
+
+static void want_name(const mlt_worker *worker, uint32_t process)
+{
+    uint32_t bit =
+        worker->index % NAMED_WORKERS * NAMED_PROCESSES + process % (uint32_t)NAMED_PROCESSES;
+    uint64_t mask = UINT64_C(1) << bit % 64;
+    if (MLT_UNLIKELY(!(atomic_load_explicit(&named[bit / 64], memory_order_relaxed) & mask)) &&
+        !(atomic_fetch_or_explicit(&named[bit / 64], mask, memory_order_relaxed) & mask))
+        name_process(worker, process);
+}
+
 static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
 {
     mlt_csp_wait_kind what = (mlt_csp_wait_kind)(sight->inner - 1);
@@ -193,6 +219,8 @@ static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight
                   : what == MLT_CSP_UPPER ? ROOM_ELSEWHERE
                   : what == MLT_CSP_WRITE ? ROOM
                                           : ELEMENT;
+    if (sight->queue && sight->process && rank)
+        want_name(rank->worker, sight->process);
     note_since(tracer, rank, sight->since, sight->held, (int32_t)sight->process,
                (int32_t)sight->thing, 0, how, sight->queue ? MLT_TRACE_FLOW : MLT_TRACE_CSP);
 }

@@ -108,6 +108,16 @@ static void read_context(mlt_trace_facts_table *facts, const line *l)
         (mlt_trace_context){(uint32_t)n, (uint32_t)ranks, text_of(l, 2)};
 }
 
+static void read_process(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t worker, n;
+    if (l->count < 4 || !number(l, 1, UINT32_MAX, &worker) || !number(l, 2, UINT32_MAX, &n))
+        return;
+    MLT_ARRAY_WANT(facts->processes, facts->process_count + 1, facts->process_room);
+    facts->processes[facts->process_count++] =
+        (mlt_trace_process){(uint32_t)worker, (uint32_t)n, text_of(l, 3)};
+}
+
 static void forget_hang(mlt_trace_facts_table *facts)
 {
     for (uint32_t i = 0; i < facts->stuck_count; i++) {
@@ -185,6 +195,8 @@ static void read_line(mlt_trace_facts_table *facts, const line *l)
         read_stuck(facts, l);
     } else if (is(l, "cycle") && l->count == 2) {
         replace(&facts->cycle, text_of(l, 1));
+    } else if (is(l, "process")) {
+        read_process(facts, l);
     } else if (is(l, "queue")) {
         read_queue(facts, l);
     } else if (is(l, "path") || is(l, "stage")) {
@@ -234,6 +246,9 @@ void mlt_facts_free(mlt_trace_facts_table *facts)
         free(facts->paths[i].name);
         free(facts->paths[i].words);
     }
+    for (uint32_t i = 0; i < facts->process_count; i++)
+        free(facts->processes[i].name);
+    free(facts->processes);
     free(facts->queues);
     free(facts->paths);
     memset(facts, 0, sizeof *facts);

@@ -7,6 +7,7 @@
 //     how      kind  number  name             what `how` of events of that kind means
 //     worker   number  host  process  first rank  ranks
 //     context  number  name  ranks            a communicator
+//     process  worker  number  name           a process of a flow program
 //     hang     why                            mpirun reported where ranks are: deadlock, time limit, asked
 //     stuck    rank  peers  words             ... one that is blocked, and the ranks that it waits for ("2,5");
 //                                             "*": those that are not in the barrier; "-": not known
@@ -41,6 +42,11 @@ typedef struct mlt_trace_context {
     uint32_t number, ranks;
     char *name;
 } mlt_trace_context;
+
+typedef struct mlt_trace_process {
+    uint32_t worker, number;
+    char *name;
+} mlt_trace_process;
 
 typedef struct mlt_trace_stuck {
     uint32_t rank;
@@ -82,6 +88,8 @@ typedef struct mlt_trace_facts_table {
     uint32_t stuck_count, stuck_room;
     mlt_trace_queue *queues;
     mlt_trace_path *paths;
+    mlt_trace_process *processes;
+    uint32_t process_count, process_room;
     uint32_t queue_count, queue_room, path_count, path_room;
 } mlt_trace_facts_table;
 

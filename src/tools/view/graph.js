@@ -152,6 +152,23 @@ function flowGraph(queues) {
     title: `${q[0]} to ${q[1]}: ${showCount(q[3])} elements, deepest ${showCount(q[5])}, senders waited ${showTime(q[6])} for room, readers ${showTime(q[7])} for elements` })));
 }
 
+// The same in a slice of the run: moves: [module, shares of each slice that its processes waited for room, for an element], of 100. Which of its
+// queues a module waits at is not known: all that it writes to are as dark.
+function flowGraphAt(queues, moves, slice) {
+  const module = name => name.split(".")[0], wired = queues.filter(q => q[1]);
+  const names = [...new Set(wired.flatMap(q => [module(q[0]), module(q[1])]))], by = new Map(moves.map(m => [m[0], m]));
+  const room = name => by.has(name) ? by.get(name)[1][slice] : 0, element = name => by.has(name) ? by.get(name)[2][slice] : 0;
+  const places = placeFlow(names, wired.map(q => [module(q[0]), module(q[1])]));
+  const held = name => Math.max(0, ...wired.filter(q => module(q[1]) === name).map(q => room(module(q[0]))));
+  const nodes = names.map(n => ({ ...places.get(n), label: n, colour: heat(held(n) / 100), mark: held(n) > 50,
+    title: by.has(n) ? `${n}: waits for room ${room(n)} % of the time, for an element ${element(n)} %` : `${n}: it never waited` }));
+  return drawGraph(nodes, wired.map(q => {
+    const full = room(module(q[0])), empty = element(module(q[1])), word = full > empty ? "full" : empty > 50 ? "empty" : "neither full nor empty";
+    return { from: names.indexOf(module(q[0])), to: names.indexOf(module(q[1])), colour: heat(Math.max(0.12, full / 100)), wide: 1.5 + 3 * full / 100, dashed: empty > full,
+             title: `${q[0]} to ${q[1]}: ${word}; the sender waits for room ${full} % of the time, the reader for an element ${empty} %` };
+  }));
+}
+
 // The stages of a path, one after the other, dark where the time goes.
 function pathGraph(stages) {
   const most = Math.max(...stages.map(s => s[4]), 1), wide = 104;

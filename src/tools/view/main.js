@@ -5,7 +5,7 @@
 const KEYS = [["wheel, w, s", "zoom time"], ["drag, a, d", "move"], ["Ctrl wheel, e, q", "zoom ranks"], ["up, down", "move over ranks"],
               ["0", "everything"], ["Shift drag", "measure"], ["m", "zoom to what was measured"], ["click", "select a call"], ["double click", "zoom to a call"],
               ["left, right", "previous and next call of the rank"], ["/", "search"], ["n, p", "next, previous match"], ["x", "critical path"],
-              ["c", "the other run"], ["click, comma, point", "in Waits: choose the moment, move it"], ["t", "dark or light"], ["Escape", "select nothing"], ["?", "this list"]];
+              ["c", "the other run"], ["click, comma, point", "in Waits and Flow: choose the moment, move it"], ["t", "dark or light"], ["Escape", "select nothing"], ["?", "this list"]];
 const SHORTEST = 50; // ns in view
 
 class App {
@@ -127,7 +127,7 @@ class App {
 
   moveMoment(by) {
     const v = this.view, from = v.moment === null ? (v.t0 + v.t1) / 2 : v.moment;
-    this.tab = "waits";
+    if (this.tab !== "flow") this.tab = "waits";
     this.setMoment(from + by * (v.t1 - v.t0) / 200);
   }
 
@@ -326,7 +326,7 @@ class App {
   click(x, y, zoom) {
     const t = this.timeline, rank = t.rankAt(y), time = t.timeAt(x);
     if (rank < 0 || rank >= this.run.ranks) return;
-    if (this.tab === "waits" && x >= GUTTER && !zoom) return this.setMoment(time);
+    if ((this.tab === "waits" || this.tab === "flow" && this.run.moves.length) && x >= GUTTER && !zoom) return this.setMoment(time);
     const at = x < GUTTER ? null : t.at(rank, time);
     if (at && at.call !== null) {
       this.selectCall(rank, at.index, Math.max(at.part.call.begin[at.call], this.view.t0));

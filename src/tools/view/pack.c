@@ -553,8 +553,8 @@ static void pack_levels(const mlt_causes *c, mlt_text *json, mlt_text *data)
     mlt_text_add(json, "]");
 }
 
-void mlt_pack_run(const mlt_causes *c, const char *name, const mlt_pack_wishes *wishes,
-                  mlt_text *json, mlt_text *data)
+void mlt_pack_run(const mlt_causes *c, const mlt_moves *moves, const char *name,
+                  const mlt_pack_wishes *wishes, mlt_text *json, mlt_text *data)
 {
     const mlt_story *s = c->story;
     const mlt_trace_facts_table *facts = &s->trace->facts;
@@ -571,6 +571,7 @@ void mlt_pack_run(const mlt_causes *c, const char *name, const mlt_pack_wishes *
     pack_workers(facts, json);
     pack_hang(facts, json);
     pack_flow(facts, json);
+    mlt_moves_write(moves, json);
     pack_paths(facts, json);
     pack_findings(c, json);
     pack_causes(c, json);

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "judge/sim/sim.h"
 #include "tools/trace/causes.h"
+#include "tools/view/moves.h"
 
 typedef struct mlt_pack_wishes {
     uint64_t spans;    // calls and waits: above, the page has none, or asks a server for them
@@ -15,8 +16,8 @@ typedef struct mlt_pack_wishes {
 } mlt_pack_wishes;
 
 // Adds to both. What `json` says of places in the data counts from its begin.
-void mlt_pack_run(const mlt_causes *causes, const char *name, const mlt_pack_wishes *wishes,
-                  mlt_text *json, mlt_text *data);
+void mlt_pack_run(const mlt_causes *causes, const mlt_moves *moves, const char *name,
+                  const mlt_pack_wishes *wishes, mlt_text *json, mlt_text *data);
 
 // Numbers of as few bytes as they need.
 void mlt_pack_number(mlt_text *data, uint64_t number);

@@ -195,13 +195,35 @@ function panelMoment(app, time) {
             act: () => app.showRank(rank) })))];
 }
 
+// The graph with a slider: at its left end the whole run, then slices of it.
+function flowInTime(app) {
+  const { queues, moves, length } = app.run;
+  if (!moves.length) return flowGraph(queues);
+  const slices = moves[0][1].length, place = moment => moment === null ? -1 : Math.min(slices - 1, Math.floor(moment / length * slices));
+  const slider = element("input", { type: "range", id: "moves", min: -1, max: slices - 1, step: 1, value: place(app.view.moment) }), word = element("span"), graph = element("div");
+  slider.setAttribute("aria-label", "the moment that is shown");
+  const draw = () => {
+    const slice = Number(slider.value);
+    word.textContent = slice < 0 ? " the whole run" : ` ${showTime(slice * length / slices)} to ${showTime((slice + 1) * length / slices)}`;
+    graph.replaceChildren(slice < 0 ? flowGraph(queues) : flowGraphAt(queues, moves, slice));
+  };
+  slider.oninput = () => {
+    app.view.moment = slider.value < 0 ? null : (Number(slider.value) + 0.5) * length / slices;
+    draw();
+    app.changed(); // the panel stays: the slider is being moved
+  };
+  draw();
+  return element("div", {}, element("p", {}, slider, word), graph);
+}
+
 function panelFlow(app) {
   const queues = app.run.queues, dropped = queues.filter(q => !q[1]);
   if (!queues.length) return [element("p", { className: "soft" }, "This is no flow program.")];
   return [
     element("h2", {}, "Modules and their queues"),
-    queues.some(q => q[1]) ? flowGraph(queues) : null,
-    element("p", { className: "soft" }, "A module is as dark as its senders waited for room in its queues: the darkest one is too slow for what feeds it. A dashed queue is one whose readers waited longer for elements."),
+    queues.some(q => q[1]) ? flowInTime(app) : null,
+    element("p", { className: "soft" }, "A module is as dark as its senders waited for room in its queues: the darkest one is too slow for what feeds it. A dashed queue is one whose readers waited longer for elements." +
+            (app.run.moves.length ? " The slider, a click in the timeline, and , and . choose a moment." : "")),
     table(["queue", "elements", "deepest", "blocked", "starved"], queues.filter(q => q[1]).map(q => ({
       cells: [`${q[0]} \u2192 ${q[1]}`, showCount(q[3]), showCount(q[5]), showTime(q[6]), showTime(q[7])], title: `${showCount(q[2])} lines, ${showBytes(q[4])}` }))),
     ...dropped.map(q => element("p", { className: "warn" }, `${q[0]} is not wired: ${showCount(q[3])} elements were dropped.`)),

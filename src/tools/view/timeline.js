@@ -344,7 +344,7 @@ class Timeline {
     else context.strokeRect(this.left - 2, top, this.width + 4, high);
   }
 
-  // The moment of which the wait-for graph is shown.
+  // The moment of which the wait-for graph or the flow is shown.
   drawMoment(context, colour) {
     const { moment } = this.state;
     if (moment === null) return;

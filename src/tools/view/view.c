@@ -15,6 +15,7 @@
 #include "tools/goal/machine.h"
 #include "tools/trace/causes.h"
 #include "tools/view/levels.h"
+#include "tools/view/moves.h"
 #include "tools/view/pack.h"
 #include "tools/view/serve.h"
 
@@ -29,6 +30,7 @@ typedef struct run {
     mlt_trace trace;
     mlt_story story;
     mlt_causes causes;
+    mlt_moves moves;
 } run;
 
 // ---- reading
@@ -46,8 +48,10 @@ static int open_run(const mlt_arg_command *command, run *r, const char *path)
     if (r->trace.damaged)
         fprintf(stderr, "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",
                 command->name, path, r->trace.damaged);
-    mlt_story_read(&r->story, &r->trace, NULL, NULL);
+    mlt_moves_begin(&r->moves, &r->trace);
+    mlt_story_read(&r->story, &r->trace, mlt_moves_see, &r->moves);
     if (r->story.rank_count == 0) {
+        mlt_moves_free(&r->moves);
         mlt_story_free(&r->story);
         mlt_trace_close(&r->trace);
         return mlt_args_failed(command, "%s: no event is of a rank that the run had", path);
@@ -63,6 +67,7 @@ static int open_run(const mlt_arg_command *command, run *r, const char *path)
 
 static void close_run(run *r)
 {
+    mlt_moves_free(&r->moves);
     mlt_causes_free(&r->causes);
     mlt_story_free(&r->story);
     mlt_trace_close(&r->trace);
@@ -120,7 +125,7 @@ static void pack_runs(run *runs, size_t count, const mlt_pack_wishes *wishes, bo
     mlt_text_add(json, ",\"runs\":[");
     for (size_t i = 0; i < count; i++) {
         mlt_text_add(json, i ? "," : "");
-        mlt_pack_run(&runs[i].causes, runs[i].path, wishes, json, data);
+        mlt_pack_run(&runs[i].causes, &runs[i].moves, runs[i].path, wishes, json, data);
     }
     mlt_text_add(json, "]}");
 }

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/view/moves.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+
+// "work[3]" and "work.in" are of module "work".
+static uint32_t module_named(mlt_moves *m, const char *name)
+{
+    size_t length = strcspn(name, ".[");
+    for (uint32_t i = 0; i < m->count; i++)
+        if (m->modules[i].length == length && memcmp(m->modules[i].name, name, length) == 0)
+            return i;
+    MLT_ARRAY_WANT(m->modules, m->count + 1, m->room);
+    m->modules[m->count] = (mlt_moves_module){.name = name, .length = length};
+    return m->count++;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const mlt_trace_process *x = a, *y = b;
+    if (x->worker != y->worker)
+        return x->worker < y->worker ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
+{
+    const mlt_trace_facts_table *facts = &trace->facts;
+    char room[32];
+    *m = (mlt_moves){.trace = trace};
+    if (!facts->process_count)
+        return;
+    uint64_t length = trace->end_ns - trace->begin_ns;
+    m->slice_ns = (double)(length ? length : 1) / MLT_MOVES_SLICES;
+    qsort(facts->processes, facts->process_count, sizeof *facts->processes, by_number);
+    m->module_of = mlt_take(facts->process_count, sizeof *m->module_of);
+    for (uint32_t i = 0; i < facts->process_count; i++) {
+        m->module_of[i] = module_named(m, facts->processes[i].name);
+        m->modules[m->module_of[i]].processes++;
+    }
+    for (int how = 0; how < MLT_TRACE_HOWS; how++) {
+        const char *name = mlt_facts_how(facts, MLT_TRACE_FLOW, (uint8_t)how, room);
+        m->is_element[how] = strcmp(name, "an element") == 0;
+        m->is_room[how] = strncmp(name, "room", 4) == 0;
+    }
+}
+
+static void add(const mlt_moves *m, double *slices, const mlt_trace_event *e)
+{
+    double from = (double)e->time, to = (double)(e->time + e->span);
+    for (uint32_t i = (uint32_t)(from / m->slice_ns); i < MLT_MOVES_SLICES && from < to; i++) {
+        double stop = (i + 1) * m->slice_ns;
+        stop = stop < to ? stop : to;
+        slices[i] += stop > from ? stop - from : 0;
+        from = stop > from ? stop : from;
+    }
+}
+
+void mlt_moves_see(void *moves, uint32_t worker, const mlt_trace_event *e)
+{
+    mlt_moves *m = moves;
+    const mlt_trace_facts_table *facts = &m->trace->facts;
+    if (!m->count || e->kind != MLT_TRACE_FLOW)
+        return;
+    mlt_trace_process key = {worker, (uint32_t)e->peer, NULL};
+    const mlt_trace_process *found =
+        bsearch(&key, facts->processes, facts->process_count, sizeof key, by_number);
+    if (!found)
+        return;
+    mlt_moves_module *module = &m->modules[m->module_of[found - facts->processes]];
+    if (m->is_room[e->how])
+        add(m, module->room, e);
+    else if (m->is_element[e->how])
+        add(m, module->element, e);
+}
+
+static void put_shares(const mlt_moves *m, const mlt_moves_module *module, const double *slices,
+                       mlt_text *json)
+{
+    for (int i = 0; i < MLT_MOVES_SLICES; i++) {
+        double share = 100 * slices[i] / (m->slice_ns * module->processes);
+        mlt_text_add(json, "%s%d", i ? "," : "[", share < 100 ? (int)(share + 0.5) : 100);
+    }
+    mlt_text_add(json, "]");
+}
+
+void mlt_moves_write(const mlt_moves *m, mlt_text *json)
+{
+    mlt_text_add(json, ",\n\"moves\":[");
+    for (uint32_t i = 0; i < m->count; i++) {
+        const mlt_moves_module *module = &m->modules[i];
+        char *name = mlt_take(module->length + 1, 1);
+        memcpy(name, module->name, module->length);
+        mlt_text_add(json, i ? ",[" : "[");
+        mlt_text_json(json, name);
+        mlt_text_add(json, ",");
+        put_shares(m, module, module->room, json);
+        mlt_text_add(json, ",");
+        put_shares(m, module, module->element, json);
+        mlt_text_add(json, "]");
+        free(name);
+    }
+    mlt_text_add(json, "]");
+}
+
+void mlt_moves_free(mlt_moves *m)
+{
+    free(m->module_of);
+    free(m->modules);
+}
