@@ -31,14 +31,30 @@ enum {
 typedef struct tcp_packet {
     uint64_t nonce;
     uint32_t from;   // the sender's process, and above its 24 bits a packet_kind
-    uint16_t taken;  // packets: the low bits of the count
-    uint16_t number; // of this one, likewise; CONTROL has none
+    uint16_t worker; // SHORT: the frame's `from`
+    uint8_t taken;   // packets: the low bits of the count
+    uint8_t number;  // of this one, likewise; CONTROL has none
 } tcp_packet;
 _Static_assert(sizeof(tcp_packet) == 16, "frames that follow are aligned");
 
-typedef enum packet_kind { PACKET_HELLO = 1, PACKET_FRAMES, PACKET_CONTROL } packet_kind;
+// SHORT: one frame, whose first 8 bytes are left out. It is a MESSAGE without data, and has a payload of
+// two words, as what is said about a large message, or the message itself: 64 bytes again.
+typedef enum packet_kind {
+    PACKET_HELLO = 1,
+    PACKET_FRAMES,
+    PACKET_CONTROL,
+    PACKET_SHORT
+} packet_kind;
 
-enum { FROM_BITS = 24 };
+enum {
+    FROM_BITS = 24,
+    SHORT_PAYLOAD = 16,
+    SHORT_LACKS = offsetof(mlt_wire_frame, slot),
+    SHORT_FRAME = MLT_WIRE_FRAME_HEAD + SHORT_PAYLOAD,
+    SHORT_BYTES = sizeof(tcp_packet) + SHORT_FRAME - SHORT_LACKS,
+};
+_Static_assert(WAY_WINDOW <= UINT8_MAX, "8 bits tell one packet under way from another");
+_Static_assert(SHORT_BYTES == 64 && SHORT_LACKS == 8, "so some providers send it by itself");
 
 typedef struct tcp_control {
     tcp_packet head;
@@ -100,6 +116,8 @@ struct tcp_way {
     bool marked;           // the end mark has left
     unsigned char *packet; // that is filled, and finds no room; NULL: none
     uint32_t packet_bytes;
+    packet_kind packet_kind;
+    uint16_t packet_worker; // if it is SHORT
     // For the connection: inside of the pair's lock.
     unsigned char control[WAY_CONTROL];
     uint32_t control_at, control_end;
@@ -438,8 +456,9 @@ static tcp_packet head_of(const tcp_way *way, packet_kind kind)
 {
     return (tcp_packet){.nonce = way->nonce,
                         .from = way->pair->house->proc | (uint32_t)kind << FROM_BITS,
-                        .taken = (uint16_t)way->taken,
-                        .number = (uint16_t)way->sent};
+                        .worker = kind == PACKET_SHORT ? way->packet_worker : 0,
+                        .taken = (uint8_t)way->taken,
+                        .number = (uint8_t)way->sent};
 }
 
 // MLT_PENDING: the packet is still the caller's.
@@ -605,6 +624,22 @@ static uint32_t under_way(const tcp_way *way)
     return way->sent - atomic_load_explicit(&way->confirmed, memory_order_relaxed);
 }
 
+static void shorten(tcp_way *way)
+{
+    unsigned char *at = way->packet + sizeof(tcp_packet);
+    mlt_wire_frame frame;
+    way->packet_kind = PACKET_FRAMES;
+    if (way->packet_bytes != sizeof(tcp_packet) + SHORT_FRAME)
+        return;
+    memcpy(&frame, at, SHORT_FRAME);
+    if (frame.kind != MLT_WIRE_FRAME_MESSAGE || frame.in_slot != SHORT_PAYLOAD || frame.length)
+        return;
+    memmove(at, at + SHORT_LACKS, SHORT_FRAME - SHORT_LACKS);
+    way->packet_kind = PACKET_SHORT;
+    way->packet_worker = frame.from;
+    way->packet_bytes = SHORT_BYTES;
+}
+
 // False: there is none to be sent, or no room.
 static bool next_packet(tcp_way *way)
 {
@@ -623,6 +658,7 @@ static bool next_packet(tcp_way *way)
     }
     way->packet = f.packet;
     way->packet_bytes = f.at;
+    shorten(way);
     return true;
 }
 
@@ -634,7 +670,7 @@ static bool write_packet(tcp_way *way)
     }
     if (!way->packet && !next_packet(way))
         return false;
-    mlt_status status = send_packet(way, PACKET_FRAMES, way->packet, way->packet_bytes);
+    mlt_status status = send_packet(way, way->packet_kind, way->packet, way->packet_bytes);
     if (status == MLT_PENDING)
         be_blocked(way);
     else
@@ -859,7 +895,7 @@ static void take_head(tcp_worker *me, tcp_way *way, const tcp_packet *head,
                       const unsigned char *packet)
 {
     uint32_t confirmed = atomic_load_explicit(&way->confirmed, memory_order_relaxed);
-    uint32_t taken = confirmed + (uint16_t)(head->taken - confirmed);
+    uint32_t taken = confirmed + (uint8_t)(head->taken - confirmed);
     bool sound = taken - confirmed <= way->sent - confirmed;
     if (sound && head->from >> FROM_BITS == PACKET_CONTROL) {
         tcp_control control;
@@ -875,7 +911,7 @@ static void take_head(tcp_worker *me, tcp_way *way, const tcp_packet *head,
     if (!confirmed && taken)
         be_blocked(way);
     // A provider may complete a long packet after a short one that was sent later, and call that order.
-    if (head->from >> FROM_BITS != PACKET_CONTROL && head->number != (uint16_t)way->taken)
+    if (head->from >> FROM_BITS != PACKET_CONTROL && head->number != (uint8_t)way->taken)
         mlt_tcp_lose(way->pair, "the fabric fails: packets come in another order than they were "
                                 "sent; variables of libfabric may have changed what it sends at "
                                 "once");
@@ -892,29 +928,39 @@ static bool wait_for_switch(tcp_worker *me, tcp_way *way, const mlt_wire_taker *
     return mlt_way_is_in(way->pair);
 }
 
-// Providers lay packets where they like.
-static unsigned char *aligned(tcp_house *house, const mlt_fabric_event *event)
+// Providers lay packets where they like, and SHORT ones lack something. *end: of the frames.
+static unsigned char *laid_out(tcp_house *house, const mlt_fabric_event *event,
+                               const tcp_packet *head, uint32_t *end)
 {
-    if ((uintptr_t)event->packet % 8 == 0)
+    bool is_short = head->from >> FROM_BITS == PACKET_SHORT;
+    *end = is_short ? event->bytes + SHORT_LACKS : event->bytes;
+    if (!is_short && (uintptr_t)event->packet % 8 == 0)
         return event->packet;
     if (!house->aligned)
         house->aligned = mlt_take(1, MLT_FABRIC_PACKET_MOST);
-    if (house->held_at == 0)
+    if (house->held_at)
+        return house->aligned;
+    if (!is_short) {
         memcpy(house->aligned, event->packet, event->bytes);
+        return house->aligned;
+    }
+    mlt_wire_frame frame = {
+        .in_slot = SHORT_PAYLOAD, .kind = MLT_WIRE_FRAME_MESSAGE, .from = head->worker};
+    memcpy(&frame.slot, event->packet + sizeof *head, SHORT_FRAME - SHORT_LACKS);
+    memcpy(house->aligned + sizeof *head, &frame, SHORT_FRAME);
     return house->aligned;
 }
 
 // False: it has to wait.
 static bool take_frames(tcp_worker *me, tcp_way *way, const mlt_fabric_event *event,
-                        const mlt_wire_taker *taker, bool *enough)
+                        const tcp_packet *head, const mlt_wire_taker *taker, bool *enough)
 {
     tcp_link *link = &way->link;
     tcp_house *house = me->house;
     if (!mlt_way_is_in(way->pair) && !wait_for_switch(me, way, taker, enough))
         return false;
-    link->room = aligned(house, event);
+    link->room = laid_out(house, event, head, &link->end);
     link->at = house->held_at ? house->held_at : sizeof(tcp_packet);
-    link->end = event->bytes;
     bool whole = mlt_tcp_take_packet(me, link, taker, enough);
     house->held_at = whole ? 0 : link->at;
     link->room = NULL;
@@ -945,7 +991,8 @@ static bool take_event(tcp_worker *me, const mlt_fabric_event *event, const mlt_
                          : NULL;
     tcp_way *way = pair ? pair->way : NULL;
     if (!way || !way->pair || head.nonce != way->own_nonce ||
-        (kind == PACKET_CONTROL && event->bytes != sizeof(tcp_control)))
+        (kind == PACKET_CONTROL && event->bytes != sizeof(tcp_control)) ||
+        (kind == PACKET_SHORT && event->bytes != SHORT_BYTES))
         return true;
     if (house->held_at == 0 && !is_lost(way))
         take_head(me, way, &head, event->packet);
@@ -953,8 +1000,8 @@ static bool take_event(tcp_worker *me, const mlt_fabric_event *event, const mlt_
         house->held_at = 0;
         return true;
     }
-    if (kind == PACKET_FRAMES)
-        return take_frames(me, way, event, taker, enough);
+    if (kind == PACKET_FRAMES || kind == PACKET_SHORT)
+        return take_frames(me, way, event, &head, taker, enough);
     if (kind == PACKET_HELLO) {
         way->taken++;
         way->owes = true;
