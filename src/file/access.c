@@ -210,39 +210,43 @@ static void put(void *user, const mlt_type_run *run, const void *data)
     s->high = run->at + (int64_t)(run->count - 1) * stride + (int64_t)run->length;
 }
 
-// The part of an access that lies before `limit`, in a stripe that is this writer's.
-static void write_part(mlt_file_access *a, section *s, int64_t limit, char *room)
+// The part of an access that lies before `limit`, in a stripe that is this writer's. False: it could
+// not be read or written, perhaps because of what lies between the blocks.
+static bool write_part(mlt_file_access *a, section *s, int64_t limit, char *room)
 {
     uint64_t before = a->moved;
     size_t bytes = (size_t)(limit - s->begin), got, moved;
-    if (fails(a, mlt_os_file_read(a->fd, s->data, bytes, s->begin, &got)))
-        return;
+    if (mlt_os_file_read(a->fd, s->data, bytes, s->begin, &got) != 0)
+        return false;
     memset(s->data + got, 0, bytes - got); // the file ends here: so does what is written
     mlt_file_cut(a, limit, room, put, s);
-    if (fails(a, mlt_os_file_write(a->fd, s->data, (size_t)(s->high - s->begin), s->begin, &moved)))
-        a->moved = before;
+    if (mlt_os_file_write(a->fd, s->data, (size_t)(s->high - s->begin), s->begin, &moved) == 0)
+        return true;
+    a->moved = before;
+    return false;
 }
 
-// False: the file system has no locks. They keep writers apart that have opened the file by
-// themselves and sieve, too.
+// False: some part is left, which must be tried block by block. Locks of the file system keep
+// writers apart that have opened the file by themselves and sieve, too; without such locks nothing
+// is sieved.
 static bool write_sieved(mlt_file_access *a, char *room, char *data)
 {
     int64_t end = end_of(a);
-    while (a->moved < a->bytes && !a->error) {
+    bool good = true;
+    while (a->moved < a->bytes && good) {
         section s = {.data = data, .begin = mlt_file_next(a)};
         int64_t limit = (s.begin / MLT_FILE_STRIPE + 1) * MLT_FILE_STRIPE;
         limit = limit < end ? limit : end;
         mlt_file_seize(a->locks, s.begin);
-        if (!a->alone && mlt_os_file_lock(a->fd, false, s.begin, limit) != 0) {
-            mlt_file_release(a->locks, s.begin);
-            return false;
+        good = a->alone || mlt_os_file_lock(a->fd, false, s.begin, limit) == 0;
+        if (good) {
+            good = write_part(a, &s, limit, room);
+            if (!a->alone)
+                (void)mlt_os_file_unlock(a->fd, s.begin, limit);
         }
-        write_part(a, &s, limit, room);
-        if (!a->alone)
-            (void)mlt_os_file_unlock(a->fd, s.begin, limit);
         mlt_file_release(a->locks, s.begin);
     }
-    return true;
+    return good;
 }
 
 static bool try_sieve(mlt_file_access *a)

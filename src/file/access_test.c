@@ -212,9 +212,9 @@ static void test_sieved(void)
     CHECK(moved == 3 + (size_t)(BLOCKS - 1) * STEP + BLOCK);
     for (size_t i = 0; i < moved; i++)
         CHECK(is[i] == (i >= 3 && (i - 3) % STEP < BLOCK ? 9 : i < FULL ? 5 : 0));
-    a.fd = mlt_os_file_open("/dev/null", O_WRONLY, 0); // which cannot be read
+    a.fd = mlt_os_file_open("/dev/null", O_WRONLY, 0); // which cannot be read: block by block
     mlt_file_access_run(&a);
-    CHECK(a.error == EBADF && a.moved == 0);
+    CHECK(a.error == 0 && a.moved == a.bytes);
     close(a.fd); // which cannot be locked
     mlt_file_access_run(&a);
     CHECK(a.error == EBADF && a.moved == 0);
