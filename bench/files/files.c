@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files: bytes a second of writes and reads of all ranks together, in several shapes.
 //
-// usage: files --folder FOLDER --mib MIB [--rows KEY,KEY ...]
+// usage: files --folder FOLDER (--mib MIB | --bytes BYTES) [--rows KEY,KEY ...]
 //
-// FOLDER: where the file goes. MIB: of all ranks together. Prints each row, or those that are asked for:
+// FOLDER: where the file goes. MIB: of all ranks together. BYTES: of each rank, for many ranks that write
+// little; only `flat` and `pwrite` are measured then. Prints each row, or those that are asked for:
 // SHAPE_WAY_DIRECTION, where SHAPE is `flat` (a part of the file for each rank), `NB` (blocks of N
 // bytes, dealt out in turn) or `cube` (a 3-D block of a 3-D array of doubles), WAY is `own` (MPI_File_write) or
 // `all` (MPI_File_write_all), DIRECTION is `write` or `read`. `pwrite` is one pwrite of the whole by one rank.
@@ -22,8 +23,16 @@ typedef struct shape {
     MPI_Offset disp;
 } shape;
 
-static int rank, ranks;
+// The same for all ranks: they may share it.
+static int ranks;
 static const char *wanted; // keys with commas; NULL: all
+
+static int own_rank(void)
+{
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
 
 static int is_wanted(const char *key)
 {
@@ -36,12 +45,12 @@ static int is_wanted(const char *key)
 
 static shape flat(long bytes)
 {
-    return (shape){MPI_BYTE, MPI_BYTE, (MPI_Offset)rank * bytes};
+    return (shape){MPI_BYTE, MPI_BYTE, (MPI_Offset)own_rank() * bytes};
 }
 
 static shape dealt(int block)
 {
-    shape s = {.disp = (MPI_Offset)rank * block};
+    shape s = {.disp = (MPI_Offset)own_rank() * block};
     MPI_Datatype one;
     MPI_Type_contiguous(block, MPI_BYTE, &s.etype);
     MPI_Type_create_resized(s.etype, 0, (MPI_Aint)block * ranks, &one);
@@ -54,7 +63,7 @@ static shape dealt(int block)
 // The ranks' blocks of an array of doubles with `bytes` a rank, as near to a cube as it gets.
 static shape cube(long bytes)
 {
-    int dims[3] = {0}, size[3], part[3], start[3], at = rank;
+    int dims[3] = {0}, size[3], part[3], start[3], at = own_rank();
     shape s = {.etype = MPI_DOUBLE};
     MPI_Dims_create(ranks, 3, dims);
     int side = 64, deep = (int)(bytes / 8 / (side * side));
@@ -108,7 +117,7 @@ static void measure(MPI_File fh, const char *name, shape s, void *buf, long byte
         for (int t = 0; t < TIMES; t++)
             time[t] = spend(fh, writes, all, buf, (int)bytes);
         qsort(time, TIMES, sizeof *time, by_size);
-        if (rank == 0)
+        if (own_rank() == 0)
             printf("%s %.1f MB/s\n", key, (double)bytes * ranks / time[TIMES / 2] / 1e6);
     }
     if (s.filetype != MPI_BYTE)
@@ -141,33 +150,38 @@ int main(int argc, char **argv)
     char path[512], name[16];
     MPI_File fh;
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int rank = own_rank();
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const char *folder = "/tmp";
-    long mib = 16;
+    long mib = 16, bytes = 0;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--folder") == 0)
             folder = argv[i + 1];
         else if (strcmp(argv[i], "--mib") == 0)
             mib = atol(argv[i + 1]);
+        else if (strcmp(argv[i], "--bytes") == 0)
+            bytes = atol(argv[i + 1]);
         else if (strcmp(argv[i], "--rows") == 0)
             wanted = argv[i + 1];
         else
             MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    long bytes = mib * (1 << 20) / ranks / 65536 * 65536;
-    bytes = bytes < 65536 ? 65536 : bytes;
+    int little = bytes > 0;
+    if (!little)
+        bytes = mib * (1 << 20) / ranks / 65536 * 65536;
+    bytes = bytes < 65536 && !little ? 65536 : bytes;
     char *buf = malloc((size_t)bytes);
     memset(buf, rank + 1, (size_t)bytes);
     snprintf(path, sizeof path, "%s/millet-bench-files", folder);
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
                   MPI_INFO_NULL, &fh);
     measure(fh, "flat", flat(bytes), buf, bytes);
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 5 && !little; i++) {
         snprintf(name, sizeof name, "%dB", blocks[i]);
         measure(fh, name, dealt(blocks[i]), buf, bytes);
     }
-    measure(fh, "cube", cube(bytes), buf, bytes);
+    if (!little)
+        measure(fh, "cube", cube(bytes), buf, bytes);
     if (rank == 0 && is_wanted("pwrite"))
         one_pwrite(path, bytes * ranks);
     MPI_File_close(&fh);

@@ -236,6 +236,24 @@ static void test_sieved(void)
     close(fd);
 }
 
+static void test_sorted(void)
+{
+    enum { COUNT = 9 };
+    mlt_file_access all[COUNT], *list[COUNT];
+    for (uint32_t first = 0; first < 3 * COUNT; first++) { // in turn from any one on, and shuffled
+        for (uint32_t i = 0; i < COUNT; i++) {
+            uint32_t at =
+                first < COUNT ? (i + first) % COUNT : (i * (first % 2 ? 2 : 4) + first) % COUNT;
+            all[i] = (mlt_file_access){.view = MLT_TYPE_BYTE, .begin = at, .bytes = 1};
+            list[i] = &all[i];
+        }
+        mlt_file_sort(list, COUNT);
+        for (int64_t i = 0; i < COUNT; i++)
+            CHECK(list[i]->begin == i);
+    }
+    mlt_file_sort(list, 0);
+}
+
 static void test_refused(void)
 {
     int fd = mlt_os_file_open("/dev/full", O_WRONLY, 0);
@@ -274,6 +292,7 @@ int main(int argc, char **argv)
     test_order();
     test_refused();
     test_sieved();
+    test_sorted();
     for (uint64_t seed = first; seed < first + count; seed++)
         try_seed(seed);
     return 0;

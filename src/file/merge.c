@@ -200,12 +200,32 @@ static int by_place(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool is_sorted(mlt_file_access **a, uint32_t count)
+static void reverse(mlt_file_access **a, uint32_t count)
 {
-    for (uint32_t i = 1; i < count; i++)
-        if (mlt_file_next(a[i - 1]) > mlt_file_next(a[i]))
-            return false;
-    return true;
+    for (uint32_t i = 0; i < count / 2; i++) {
+        mlt_file_access *first = a[i];
+        a[i] = a[count - 1 - i];
+        a[count - 1 - i] = first;
+    }
+}
+
+// Ranks come in the order of the file as a rule, or some of the last ones come before all others: those that
+// came last to what they did before.
+void mlt_file_sort(mlt_file_access **a, uint32_t count)
+{
+    uint32_t falls = 0, fall = 0;
+    for (uint32_t i = 1; i < count && falls < 2; i++)
+        if (mlt_file_next(a[i - 1]) > mlt_file_next(a[i])) {
+            falls++;
+            fall = i;
+        }
+    if (falls == 1 && mlt_file_next(a[count - 1]) <= mlt_file_next(a[0])) {
+        reverse(a, fall);
+        reverse(a + fall, count - fall);
+        reverse(a, count);
+    } else if (falls > 0) {
+        qsort(a, count, sizeof *a, by_place);
+    }
 }
 
 static void fail_all(mlt_file_access **a, uint32_t count, int error)
@@ -421,8 +441,7 @@ void mlt_file_merge(mlt_file_access **a, uint32_t count)
         mlt_file_access_run(a[0]);
         return;
     }
-    if (!is_sorted(a, some)) // ranks come in the order of the file as a rule
-        qsort(a, some, sizeof *a, by_place);
+    mlt_file_sort(a, some);
     int error =
         a[0]->writes && plain && !overlap(a, some) ? write_plain(a, some) : by_windows(a, some);
     if (error)

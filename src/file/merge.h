@@ -42,6 +42,9 @@ int mlt_file_stage_flush(mlt_file_stage *stage, int fd, mlt_file_locks *locks);
 // Where the next byte of an access lies; INT64_MAX: it is done.
 int64_t mlt_file_next(const mlt_file_access *access);
 
+// In the order of the places where they begin.
+void mlt_file_sort(mlt_file_access **accesses, uint32_t count);
+
 // Takes what an access still wants of the file before `limit`: `sink` gets runs of blocks, with
 // their data one after the other. room: memory of MLT_FILE_CUT bytes, for data with gaps.
 enum { MLT_FILE_CUT = 64 << 10 };

@@ -101,24 +101,6 @@ typedef struct rest {
     uint32_t active, begun, count;
 } rest;
 
-static int by_place(const void *a, const void *b)
-{
-    int64_t x = mlt_file_next(*(mlt_file_access *const *)a);
-    int64_t y = mlt_file_next(*(mlt_file_access *const *)b);
-    return x < y ? -1 : x > y;
-}
-
-static rest sorted(mlt_file_lead *l)
-{
-    rest r = {.all = l->all, .count = l->count};
-    bool is_sorted = true;
-    for (uint32_t i = 1; i < l->count && is_sorted; i++)
-        is_sorted = mlt_file_next(l->all[i - 1]) <= mlt_file_next(l->all[i]);
-    if (!is_sorted)
-        qsort(l->all, l->count, sizeof *l->all, by_place);
-    return r;
-}
-
 static int64_t first_wanted(const rest *r)
 {
     int64_t first = r->begun < r->count ? mlt_file_next(r->all[r->begun]) : INT64_MAX;
@@ -303,7 +285,8 @@ void mlt_file_exchange_write(mlt_file_lead *l, uint32_t writers, uint64_t window
     if (!shared->exchange)
         shared->exchange = open_exchange(l, writers, window);
     x = shared->exchange;
-    rest r = sorted(l);
+    rest r = {.all = l->all, .count = l->count};
+    mlt_file_sort(r.all, r.count);
     int64_t begin;
     while ((begin = agree(l, &r, &l->error)) != INT64_MAX && !l->error) {
         begin &= ~(int64_t)(ALIGN - 1);
