@@ -14,9 +14,8 @@
 #include "os/os.h"
 
 const char *const mlt_way_kind_names[MLT_WAY_KINDS] = {
-    [MLT_WAY_MESSAGES] = "messages",
-    [MLT_WAY_WINDOW] = "window",
-    [MLT_WAY_CHANNEL] = "channel",
+    [MLT_WAY_MESSAGES] = "messages", [MLT_WAY_WINDOW] = "window", [MLT_WAY_CHANNEL] = "channel",
+    [MLT_WAY_PORT] = "port",         [MLT_WAY_GROUP] = "group",   [MLT_WAY_QUEUE] = "queue",
 };
 
 struct mlt_ways {
@@ -96,17 +95,27 @@ static bool is_of(const mlt_way *way, mlt_way_kind kind, const char *name, uint3
            strncmp(way->sum.comm, name, sizeof way->sum.comm - 1) == 0;
 }
 
+// The first line of the book that fits; NULL: none.
+static const mlt_way_spec *find_spec(const mlt_coll_book *book, mlt_way_kind kind, const char *name)
+{
+    for (uint32_t i = 0; i < book->ways_count; i++)
+        if (book->ways[i].kind == kind && fnmatch(book->ways[i].name, name, 0) == 0)
+            return &book->ways[i];
+    return NULL;
+}
+
+bool mlt_way_fits(const mlt_ways *ways, mlt_way_kind kind, const char *name)
+{
+    return find_spec(ways->book, kind, name) != NULL;
+}
+
 static mlt_way *add(mlt_ways *ways, mlt_way_kind kind, const char *name, uint32_t ranks)
 {
     mlt_way *way = mlt_take(1, sizeof *way);
     way->kind = (uint8_t)kind;
     way->sum.ranks = ranks;
     snprintf(way->sum.comm, sizeof way->sum.comm, "%s", name);
-    for (uint32_t i = 0; i < ways->book->ways_count && !way->spec; i++) {
-        const mlt_way_spec *spec = &ways->book->ways[i];
-        if (spec->kind == kind && fnmatch(spec->name, name, 0) == 0)
-            way->spec = spec;
-    }
+    way->spec = find_spec(ways->book, kind, name);
     if (way->spec) {
         name_stages(way);
         snprintf(way->sum.by, sizeof way->sum.by, "%s", way->spec->by);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ways: what stands around operations that are no collective calls: messages of communicators,
-// operations on windows, reads and writes of channels. Paths (path.h) are the same idea for collective calls, whose ranks meet.
+// operations on windows, channels, ports, groups of processes, queues of flow. Paths (path.h) are the same idea for collective calls, whose ranks meet.
 //
 //     call --- count --- delay --- function of the user's --- trace --- the operation
 //
@@ -28,6 +28,9 @@ typedef enum mlt_way_kind {
     MLT_WAY_MESSAGES, // point-to-point calls on a communicator
     MLT_WAY_WINDOW,   // puts, gets and accumulates
     MLT_WAY_CHANNEL,  // reads and writes of processes (millet/csp.h)
+    MLT_WAY_PORT,     // what is sent to one, and received
+    MLT_WAY_GROUP,    // calls of its members
+    MLT_WAY_QUEUE,    // what modules send and take (millet/flow.h)
     MLT_WAY_KINDS,
 } mlt_way_kind;
 extern const char *const mlt_way_kind_names[MLT_WAY_KINDS]; // "messages": as in books and maps
@@ -85,6 +88,8 @@ void mlt_ways_free(mlt_ways *ways); // NULL is allowed
 void mlt_ways_enter(mlt_ways *ways);
 mlt_ways *mlt_ways_here(void);
 
+// True if objects of that name have a way.
+bool mlt_way_fits(const mlt_ways *ways, mlt_way_kind kind, const char *name);
 // The object's way; NULL: none. It stays until mlt_ways_free.
 mlt_way *mlt_way_of(mlt_ways *ways, mlt_way_kind kind, const char *name, uint32_t ranks);
 

@@ -10,10 +10,10 @@
 
 #include "base/export.h"
 #include "base/memory.h"
-#include "coll/way.h"
 #include "csp/buffer.h"
 #include "csp/proc.h"
 #include "csp/sight.h"
+#include "csp/way.h"
 #include "fiber/await.h"
 
 #define RARELY __attribute__((noinline))
@@ -59,9 +59,7 @@ csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capa
 static csp_chan *wrapped(csp_chan *chan)
 {
     char name[64];
-    mlt_ways *ways = mlt_ways_here();
-    chan->wrapped =
-        ways && mlt_way_of(ways, MLT_WAY_CHANNEL, mlt_chan_name(chan, name, sizeof name), 0);
+    chan->wrapped = mlt_csp_has_way(MLT_WAY_CHANNEL, mlt_chan_name(chan, name, sizeof name));
     return chan;
 }
 
@@ -361,28 +359,14 @@ static csp_status move_along(mlt_csp *csp, csp_chan *chan, void *value, bool wri
                              csp_time deadline, const char *call)
 {
     char name[64];
-    mlt_ways *ways = mlt_ways_here();
-    (void)mlt_chan_name(chan, name, sizeof name);
-    mlt_way_walk walk = {.way = ways ? mlt_way_of(ways, MLT_WAY_CHANNEL, name, 0) : NULL};
-    if (!walk.way)
-        return move(csp, chan, value, writes, deadline, call);
-    const mlt_way_event event = {.kind = MLT_WAY_CHANNEL,
-                                 .name = walk.way->sum.comm,
-                                 .call = call,
-                                 .rank = mlt_csp_rank()->world,
-                                 .peer = -1,
-                                 .tag = -1,
-                                 .bytes = chan->size};
-    for (uint64_t ns; (ns = mlt_way_pass(ways, &walk, &event)) > 0;) {
-        csp_time until = csp_now() + (csp_time)ns;
-        mlt_csp_wait wait;
-        mlt_await_time(csp->sched,
-                       mlt_csp_wait_for(&wait, call, MLT_CSP_SLEEP, NULL, (uint64_t)until), until);
-        mlt_chan_check(csp, chan, call); // it may have been freed meanwhile
-    }
+    mlt_csp_walk walk;
+    const mlt_way_event event = {.call = call, .peer = -1, .tag = -1, .bytes = chan->size};
+    mlt_csp_way_begin(csp, &walk, MLT_WAY_CHANNEL, mlt_chan_name(chan, name, sizeof name), 0,
+                      event);
+    mlt_chan_check(csp, chan, call); // it may have been freed meanwhile
     csp_status status = move(csp, chan, value, writes, deadline, call);
     if (status == CSP_OK)
-        mlt_way_passed(ways, &walk, &event);
+        mlt_csp_way_end(&walk, event.bytes);
     return status;
 }
 

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "coll/alg/op.h"
 #include "csp/wait.h"
+#include "csp/way.h"
 #include "type/op.h"
 
 // ---- operators
@@ -150,8 +151,8 @@ static MLT_COLD void failed(const csp_group *g, const char *call, mlt_status sta
     mlt_csp_fault(call, "the members of group '%s' do not agree about the call: %s", g->name, why);
 }
 
-static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me,
-                            const mlt_coll_what *what, const void *in, void *out)
+static inline csp_status meet(mlt_csp *csp, csp_group *g, const char *call, int me,
+                              const mlt_coll_what *what, const void *in, void *out)
 {
     mlt_team *team = g->body->team;
     uint64_t number = g->calls[(uint32_t)me - g->first]++;
@@ -167,6 +168,28 @@ static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me
     if (MLT_UNLIKELY(status != MLT_OK))
         failed(g, call, status);
     return CSP_OK;
+}
+
+// Along the wrappers of its way.
+static MLT_COLD csp_status go_along(mlt_csp *csp, csp_group *g, const char *call, int me,
+                                    const mlt_coll_what *what, const void *in, void *out)
+{
+    mlt_csp_walk walk;
+    const mlt_way_event event = {
+        .call = call, .peer = -1, .tag = -1, .bytes = what->count * what->element};
+    g->inside++; // it is not freed meanwhile
+    mlt_csp_way_begin(csp, &walk, MLT_WAY_GROUP, g->name, g->size, event);
+    g->inside--;
+    csp_status status = meet(csp, g, call, me, what, in, out);
+    mlt_csp_way_end(&walk, event.bytes);
+    return status;
+}
+
+static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me,
+                            const mlt_coll_what *what, const void *in, void *out)
+{
+    return MLT_UNLIKELY(g->wrapped) ? go_along(csp, g, call, me, what, in, out)
+                                    : meet(csp, g, call, me, what, in, out);
 }
 
 // ---- operations

@@ -16,6 +16,7 @@
 #include "csp/group.h"
 #include "csp/net/route.h"
 #include "csp/wait.h"
+#include "csp/way.h"
 #include "p2p/context.h"
 #include "p2p/worker.h"
 
@@ -171,6 +172,7 @@ static csp_group *view_new(mlt_csp *csp, const char *call, const char *name, int
     group->csp = csp;
     group->name = mlt_take(strlen(name) + 1, 1);
     strcpy(group->name, name);
+    group->wrapped = mlt_csp_has_way(MLT_WAY_GROUP, name);
     group->members = (uint32_t)members;
     mlt_list_init(&group->of_body);
     mlt_list_push_back(&groups_of(csp)->views, &group->link);

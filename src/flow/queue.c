@@ -19,12 +19,14 @@
 #include "csp/buffer.h"
 #include "csp/chan.h"
 #include "csp/proc.h"
+#include "csp/way.h"
 #include "fiber/policy.h"
 #include "flow/element/element.h"
 #include "flow/graph/ops.h"
 #include "flow/help.h"
 #include "flow/link.h"
 #include "flow/run.h"
+#include "flow/stats.h"
 #include "os/os.h"
 
 #define RARELY __attribute__((noinline))
@@ -312,13 +314,45 @@ static inline mlt_flow_element *new_element(const mlt_flow_outlet *outlet, uint6
     return outlet->link ? mlt_flow_link_new(outlet->link, bytes) : mlt_flow_element_new(bytes);
 }
 
+// Along the wrappers of its way, which is that of the queue where its line ends.
+static RARELY void go_along(const flow_queue *queue, mlt_csp_walk *walk, const char *call,
+                            uint64_t bytes)
+{
+    char from[MLT_FLOW_NAME], to[MLT_FLOW_NAME];
+    uint32_t line = queue->in ? queue->in->line : queue->out->line;
+    const mlt_flow_program *program = queue->instance->program;
+    const mlt_way_event event = {.call = call, .peer = -1, .tag = -1, .bytes = bytes};
+    mlt_flow_line_names(program->lowered, line, from, to, sizeof to);
+    mlt_csp_way_begin(program->csp, walk, MLT_WAY_QUEUE, to, 0, event);
+}
+
+static RARELY bool put_along(flow_queue *queue, mlt_flow_element *e)
+{
+    mlt_csp_walk walk;
+    uint64_t bytes = e->bytes;
+    go_along(queue, &walk, "flow_send", bytes);
+    bool taken = put(queue->out, e);
+    mlt_csp_way_end(&walk, bytes);
+    return taken;
+}
+
+static RARELY mlt_flow_element *take_along(flow_queue *queue)
+{
+    mlt_csp_walk walk;
+    go_along(queue, &walk, "flow_dequeue", 0);
+    mlt_flow_element *e = take(queue->in);
+    if (e)
+        mlt_csp_way_end(&walk, e->bytes);
+    return e;
+}
+
 // Puts, as `put` does. The process of a reduction starts its round with long data now, not when the
 // module waits next.
 static inline bool put_and_leave(flow_queue *queue, mlt_flow_element *e, uint64_t bytes)
 {
     mlt_flow_outlet *outlet = queue->out;
     mlt_flow_program *program = outlet->program;
-    bool taken = put(outlet, e);
+    bool taken = MLT_UNLIKELY(queue->wrapped) ? put_along(queue, e) : put(outlet, e);
     if (MLT_UNLIKELY(bytes >= MLT_FLOW_HELPED) && outlet->to &&
         mlt_flow_part_of(program, outlet->to->task))
         mlt_fiber_yield(program->csp->sched);
@@ -361,7 +395,8 @@ MLT_EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type k
     }
     if (MLT_UNLIKELY(!data && all))
         mlt_flow_fault(queue->instance, "flow_send on %s: the data is NULL", queue->decl->name);
-    if (MLT_UNLIKELY(all >= MLT_FLOW_PAIRED) && queue->out->to && queue->out->to->pair)
+    if (MLT_UNLIKELY(all >= MLT_FLOW_PAIRED) && queue->out->to && queue->out->to->pair &&
+        !queue->wrapped)
         return send_paired(queue, data, kind, bytes, all);
     mlt_flow_element *e = new_element(queue->out, all);
     e->kind = (uint8_t)kind;
@@ -541,7 +576,7 @@ MLT_EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_ty
     if (MLT_UNLIKELY(!queue || !queue->in || !mlt_flow_self))
         enter(queue, true, "flow_dequeue");
     end_loan(queue);
-    mlt_flow_element *e = take(queue->in);
+    mlt_flow_element *e = MLT_UNLIKELY(queue->wrapped) ? take_along(queue) : take(queue->in);
     if (MLT_LIKELY(e != NULL)) {
         lend(queue, e, data, kind, bytes, count, shared);
     } else {

@@ -83,6 +83,7 @@ struct flow_queue {
     mlt_flow_inlet *in;     // of an output: NULL
     mlt_flow_outlet *out;   // of an input: NULL
     mlt_flow_element *last; // what flow_dequeue gave, unless it was kept or given away since
+    bool wrapped;           // it has a way (csp/way.h)
 };
 
 // A task of this worker.

@@ -10,12 +10,13 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
+#include "csp/way.h"
 #include "flow/link.h"
 #include "flow/run.h"
 #include "flow/stats.h"
 #include "p2p/worker.h"
 
-enum { NAME = 256, LINE = 64 };
+enum { NAME = MLT_FLOW_NAME, LINE = 64 };
 
 // ---- memory: counted first, then handed out
 
@@ -239,6 +240,19 @@ static void make_outlets(mlt_flow_program *p, flow_instance *instance)
     }
 }
 
+// Queues of modules that a book has a way for, by the names of where their lines end.
+static void wrap_queues(const mlt_flow_program *p, flow_instance *instance)
+{
+    char from[NAME], to[NAME];
+    for (size_t i = 0; instance->module && i < instance->module->queue_count; i++) {
+        flow_queue *queue = &instance->queues[i];
+        uint32_t line = queue->in ? queue->in->line : queue->out->line;
+        queue->wrapped =
+            line != MLT_FLOW_NO_LINE &&
+            mlt_csp_has_way(MLT_WAY_QUEUE, mlt_flow_line_names(p->lowered, line, from, to, NAME));
+    }
+}
+
 void mlt_flow_start(mlt_flow_program *p)
 {
     uint32_t most = 0;
@@ -252,6 +266,8 @@ void mlt_flow_start(mlt_flow_program *p)
         make_inlets(p, &p->instances[i], lines);
     for (uint32_t i = 0; i < p->instance_count; i++)
         make_outlets(p, &p->instances[i]);
+    for (uint32_t i = 0; i < p->instance_count && mlt_ways_here(); i++)
+        wrap_queues(p, &p->instances[i]);
     free(lines);
     mlt_flow_links_begin(p);
     mlt_flow_parts_begin(p);

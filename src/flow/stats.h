@@ -27,6 +27,8 @@
 #define MLT_FLOW_STATS_HEAD                                                                        \
     "# queue\tfrom\telements\tbytes\tdeepest\tblocked_ns\tstarved_ns\tplace\n"
 
+enum { MLT_FLOW_NAME = 256 };
+
 // The names of both ends of a line, as in that file. Returns `to`.
 const char *mlt_flow_line_names(const mlt_flow_lowered *lowered, uint32_t line, char *from,
                                 char *to, size_t size);

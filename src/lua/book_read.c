@@ -454,8 +454,24 @@ static mlt_coll_stage read_stage(lua_State *L)
     return stage;
 }
 
+// Why `check`, which compares what all ranks of a call say, is none of theirs.
+static const char *const no_check[MLT_WAY_KINDS] = {
+    [MLT_WAY_MESSAGES] = "mpirun --strict compares the two sides of a message",
+    [MLT_WAY_WINDOW] = "an operation on a window has one side",
+    [MLT_WAY_CHANNEL] = "both sides of a channel have the size of its values from it",
+    [MLT_WAY_PORT] = "a port takes messages of any size",
+    [MLT_WAY_GROUP] = "what members of a group say is always compared",
+    [MLT_WAY_QUEUE] = "millet flow has compared the types of both sides",
+};
+
+static const char *no_combine(mlt_way_kind kind)
+{
+    return kind == MLT_WAY_GROUP ? "members of a group on one node always combine"
+                                 : "operations of several ranks do not become one";
+}
+
 // The stage of a way at the top of the stack, which stays there: as read_stage, or a function.
-static mlt_way_stage read_way_stage(lua_State *L)
+static mlt_way_stage read_way_stage(lua_State *L, mlt_way_kind kind)
 {
     if (lua_isfunction(L, -1)) {
         lua_pushvalue(L, -1);
@@ -463,8 +479,9 @@ static mlt_way_stage read_way_stage(lua_State *L)
     }
     mlt_coll_stage stage = read_stage(L);
     if (stage.wrapper == MLT_WRAP_CHECK || stage.wrapper == MLT_WRAP_COMBINE)
-        luaL_error(L, "path: %s stands around collective calls only",
-                   mlt_coll_wrapper_names[stage.wrapper]);
+        luaL_error(L, "path: %s stands around collective calls only: %s",
+                   mlt_coll_wrapper_names[stage.wrapper],
+                   stage.wrapper == MLT_WRAP_CHECK ? no_check[kind] : no_combine(kind));
     return (mlt_way_stage){.wrapper = stage.wrapper, .delay_us = stage.delay_us};
 }
 
@@ -476,7 +493,8 @@ static bool is_way(lua_State *L)
         kinds += text_field(L, 1, "path", mlt_way_kind_names[kind]) != NULL;
     if (kinds > 1 ||
         (kinds && (text_field(L, 1, "path", "coll") || text_field(L, 1, "path", "comm"))))
-        luaL_error(L, "path: a path is about one of messages, window, channel, or coll and comm");
+        luaL_error(L, "path: a path is about one of messages, window, channel, port, group, queue, "
+                      "or coll and comm");
     return kinds > 0;
 }
 
@@ -493,7 +511,7 @@ static int read_way(lua_State *L)
         luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        stages[i] = read_way_stage(L);
+        stages[i] = read_way_stage(L, kind);
         lua_pop(L, 1);
     }
     mlt_way_stage *own = mlt_take(count, sizeof *own);
@@ -509,8 +527,9 @@ static int read_way(lua_State *L)
 
 static int l_path(lua_State *L)
 {
-    static const char *const keys[] = {"coll", "comm", "messages", "window", "channel"};
-    _Static_assert(MLT_WAY_KINDS == 3, "keys has their names");
+    static const char *const keys[] = {"coll",    "comm", "messages", "window",
+                                       "channel", "port", "group",    "queue"};
+    _Static_assert(MLT_WAY_KINDS == 6, "keys has their names");
     mlt_lua_book *book = mlt_lua_book_of(L);
     mlt_coll_stage stages[MOST_STAGES];
     char text[80];

@@ -10,6 +10,7 @@
 #include "csp/names/names.h"
 #include "csp/net/net.h"
 #include "csp/net/question.h"
+#include "csp/way.h"
 #include "fiber/await.h"
 
 enum {
@@ -497,6 +498,8 @@ MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
         snprintf(port->name, sizeof port->name, "%s", name);
         answer_asks(port);
     }
+    char text[300];
+    port->wrapped = mlt_csp_has_way(MLT_WAY_PORT, mlt_port_name(port, text, sizeof text));
     return port;
 }
 
@@ -549,12 +552,10 @@ static MLT_COLD void receive_late(mlt_timer *timer)
     mlt_alt_settle(mlt_csp_self, alt, 0, CSP_LATE);
 }
 
-MLT_EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size_t *bytes,
-                                     int *from, csp_time deadline)
+static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t size, size_t *bytes,
+                          int *from, csp_time deadline)
 {
-    mlt_csp *csp = mlt_csp_enter("csp_receive");
     receiver me;
-    mlt_port_check(csp, port, "csp_receive");
     me.alt.fiber = csp->sched->current;
     me.alt.chosen = MLT_ALT_OPEN;
     me.alt.promised = me.alt.late = me.alt.patient = false;
@@ -587,6 +588,34 @@ MLT_EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, 
     if (from)
         *from = me.from;
     return me.alt.status;
+}
+
+// Along the wrappers of its way. What is counted is what came.
+static MLT_COLD csp_status receive_along(mlt_csp *csp, csp_port *port, void *buffer, size_t size,
+                                         size_t *bytes, int *from, csp_time deadline)
+{
+    char name[300];
+    size_t came = 0;
+    mlt_csp_walk walk;
+    const mlt_way_event event = {.call = "csp_receive", .peer = -1, .tag = -1, .bytes = size};
+    mlt_csp_way_begin(csp, &walk, MLT_WAY_PORT, mlt_port_name(port, name, sizeof name), 0, event);
+    mlt_port_check(csp, port, "csp_receive"); // it may have been freed meanwhile
+    csp_status status = receive(csp, port, buffer, size, &came, from, deadline);
+    if (status == CSP_OK)
+        mlt_csp_way_end(&walk, came);
+    if (bytes)
+        *bytes = came;
+    return status;
+}
+
+MLT_EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, size_t *bytes,
+                                     int *from, csp_time deadline)
+{
+    mlt_csp *csp = mlt_csp_enter("csp_receive");
+    mlt_port_check(csp, port, "csp_receive");
+    return MLT_UNLIKELY(port->wrapped)
+               ? receive_along(csp, port, buffer, size, bytes, from, deadline)
+               : receive(csp, port, buffer, size, bytes, from, deadline);
 }
 
 MLT_EXPORT csp_status csp_receive(csp_port *port, void *buffer, size_t size, size_t *bytes,
@@ -814,6 +843,7 @@ static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, in
     t->csp = csp;
     t->stream = stream_to(csp, route, &port, node);
     snprintf(t->name, sizeof t->name, "%s", name);
+    t->wrapped = mlt_csp_has_way(MLT_WAY_PORT, name);
     *target = t;
     return CSP_OK;
 }
@@ -967,14 +997,17 @@ static csp_status send_pieces(csp_target *target, const void *data, size_t bytes
     return status;
 }
 
-static __attribute__((noinline)) csp_status send_slowly(csp_target *target, const void *data,
-                                                        size_t bytes, csp_time deadline)
+static void check_target(const mlt_csp *csp, const csp_target *target)
 {
-    mlt_csp *csp = mlt_csp_enter("csp_send");
     if (!target)
         mlt_csp_fault("csp_send", "the target is NULL");
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_send", "this is no target of this worker, or it was freed");
+}
+
+static csp_status send_in_turn(csp_target *target, const void *data, size_t bytes,
+                               csp_time deadline)
+{
     mlt_stream *stream = target->stream;
     if (stream->status != CSP_OK)
         return stream->status;
@@ -987,6 +1020,24 @@ static __attribute__((noinline)) csp_status send_slowly(csp_target *target, cons
     return status;
 }
 
+static __attribute__((noinline)) csp_status send_slowly(csp_target *target, const void *data,
+                                                        size_t bytes, csp_time deadline)
+{
+    mlt_csp *csp = mlt_csp_enter("csp_send");
+    check_target(csp, target);
+    if (MLT_LIKELY(!target->wrapped))
+        return send_in_turn(target, data, bytes, deadline);
+    mlt_csp_walk walk;
+    const mlt_way_event event = {
+        .call = "csp_send", .peer = target->stream->node, .tag = -1, .bytes = bytes};
+    mlt_csp_way_begin(csp, &walk, MLT_WAY_PORT, target->name, 0, event);
+    check_target(csp, target); // it may have been freed meanwhile
+    csp_status status = send_in_turn(target, data, bytes, deadline);
+    if (status == CSP_OK)
+        mlt_csp_way_end(&walk, bytes);
+    return status;
+}
+
 MLT_EXPORT csp_status csp_send_by(csp_target *target, const void *data, size_t bytes,
                                   csp_time deadline)
 {
@@ -996,7 +1047,8 @@ MLT_EXPORT csp_status csp_send_by(csp_target *target, const void *data, size_t b
 MLT_EXPORT csp_status csp_send(csp_target *target, const void *data, size_t bytes)
 {
     mlt_csp *csp = mlt_csp_self;
-    if (MLT_UNLIKELY(!csp || !target || target->magic != MLT_TARGET_MAGIC || target->csp != csp))
+    if (MLT_UNLIKELY(!csp || !target || target->magic != MLT_TARGET_MAGIC || target->csp != csp ||
+                     target->wrapped))
         return send_slowly(target, data, bytes, CSP_NEVER);
     mlt_stream *stream = target->stream;
     uint64_t charge = charge_of(bytes, stream->room);

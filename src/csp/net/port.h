@@ -62,6 +62,7 @@ struct csp_port {
     uint64_t held, held_most; // bytes in the queue, now and ever
     int32_t node;             // the rank that made it
     bool named;               // registered under a name
+    bool wrapped;             // it has a way (csp/way.h)
     mlt_link all;             // in csp->ports
     uint64_t id;              // of a port without a name
     char name[256];
@@ -84,6 +85,7 @@ typedef struct mlt_stream {
 
 struct csp_target {
     uint32_t magic;
+    bool wrapped; // it has a way (csp/way.h)
     mlt_csp *csp;
     mlt_stream *stream;
     char name[256]; // for reports

@@ -215,7 +215,7 @@ static void *read_book(void *arg)
               mlt_coll_book_open(r->file, &r->book, r->why, WHY) == MLT_OK;
     if (r->fine && r->book->ways_count) { // they are each worker's, not the communicator's
         snprintf(r->why, WHY,
-                 "%s: paths of messages and windows stand in the job's book only: "
+                 "%s: paths of messages, windows and the like stand in the job's book only: "
                  "mpirun --coll",
                  r->book->ways[0].by);
         r->book->free(r->book);
