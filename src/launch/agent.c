@@ -19,6 +19,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "boot/board.h"
 #include "launch/hosts/ports.h"
 #include "launch/kin/asks.h"
 #include "launch/live/look.h"
@@ -29,6 +30,7 @@
 #include "launch/say.h"
 #include "launch/spawn.h"
 #include "launch/watch/calls.h"
+#include "launch/watch/change.h"
 #include "launch/watch/hang.h"
 #include "launch/watch/lines.h"
 #include "os/memory.h"
@@ -40,7 +42,8 @@
 enum { FIRST_FD = 20 };
 
 static const uint64_t collect_ns = 2000 * MS; // since the last record
-static const uint64_t peek_ns = 250 * MS;     // then after 0.5, 1 and 2 s more
+static const uint64_t change_ns = 5 * MS;
+static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
 static const uint64_t link_again_ns = 10 * MS;
 enum { MOST_PEEKS = 4, STOP_GRACE_US = 20000, START_AT_ONCE = 128 };
 
@@ -77,6 +80,8 @@ struct mlt_agent {
 
     uint32_t next; // child that is to be started
     uint64_t start_at;
+    uint64_t change_at; // looks whether all workers know of the change
+    uint32_t change;
     mlt_env env; // of env_app, if has_env
     uint32_t env_app;
     bool mixed; // hosts have different formats of long double
@@ -149,7 +154,7 @@ static const char *dir_of(const mlt_agent *a, uint32_t proc)
 
 static void set_timer(mlt_agent *a)
 {
-    const uint64_t times[] = {a->collect_until, a->peek_at, a->link_at, a->start_at};
+    const uint64_t times[] = {a->collect_until, a->peek_at, a->link_at, a->start_at, a->change_at};
     mlt_loop_alarm_first(&a->timer, times, sizeof times / sizeof *times);
 }
 
@@ -907,6 +912,56 @@ void mlt_agent_started(mlt_agent *a, uint32_t proc, pid_t pid, int ctl_fd)
     (void)mlt_loop_add(a->conf.loop, &c->ctl, EPOLLIN);
 }
 
+// ---- Books for the running job (watch/change.h)
+
+// Tells when all workers of this host have looked. One that computes looks later.
+static void await_look(mlt_agent *a)
+{
+    if (mlt_board_looked(a->job, a->change))
+        tell(a, MLT_FRAME_KNOWS, a->conf.host, a->change, NULL, 0);
+    else
+        a->change_at = mlt_os_now_ns() + change_ns;
+}
+
+// A decision has two slots: the word that takes effect, and the answer for the rank that decided. Where
+// there is no room for both, there is none on any host.
+static void keep_decision(mlt_agent *a, const mlt_decision *d)
+{
+    mlt_job_board *board = mlt_job_board_at(a->job);
+    if (!mlt_board_slot(board, MLT_BOARD_ANSWERS | d->key, true) ||
+        !mlt_board_write(board, d->key, d->word))
+        (void)!mlt_board_write(board, MLT_BOARD_FULL, 1);
+}
+
+static void take_change(mlt_agent *a, const mlt_frame *frame, const void *body)
+{
+    mlt_job_board *board = mlt_job_board_at(a->job);
+    mlt_decision d = {0};
+    if (frame->length == sizeof d)
+        memcpy(&d, body, sizeof d);
+    switch (frame->type) {
+    case MLT_FRAME_CHANGE: // its slots are the first ones
+        (void)!mlt_board_write(board, MLT_BOARD_FULL, mlt_board_word(board, MLT_BOARD_FULL));
+        (void)!mlt_board_write(board, MLT_BOARD_KNOWN, mlt_board_word(board, MLT_BOARD_KNOWN));
+        a->change = mlt_job_want_change(a->job, body);
+        if (a->conf.plan->host_count > 1)
+            await_look(a);
+        set_timer(a);
+        break;
+    case MLT_FRAME_KNOWN:
+        (void)!mlt_board_write(board, MLT_BOARD_KNOWN, (uint64_t)frame->value);
+        break;
+    case MLT_FRAME_DECIDED:
+        keep_decision(a, &d);
+        tell(a, MLT_FRAME_KEPT, a->conf.host, frame->value, NULL, 0);
+        break;
+    default: // SPREAD
+        if (mlt_board_slot(board, MLT_BOARD_ANSWERS | d.key, false))
+            (void)!mlt_board_write(board, MLT_BOARD_ANSWERS | d.key, d.word);
+        break;
+    }
+}
+
 // ---- The whole
 
 static void timer_ready(mlt_source *source, uint32_t events)
@@ -922,10 +977,12 @@ static void timer_ready(mlt_source *source, uint32_t events)
         give_late(a, now);
     if (mlt_loop_due(&a->start_at, now))
         start_some(a);
+    if (mlt_loop_due(&a->change_at, now))
+        await_look(a);
     set_timer(a);
 }
 
-void mlt_agent_take(mlt_agent *a, const mlt_frame *frame)
+void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
 {
     int signal = frame->value > 0 && frame->value < NSIG ? (int)frame->value : 0;
     switch (frame->type) {
@@ -956,6 +1013,12 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame)
         break;
     case MLT_FRAME_LIVE:
         look_live(a, frame->value);
+        break;
+    case MLT_FRAME_CHANGE:
+    case MLT_FRAME_KNOWN:
+    case MLT_FRAME_DECIDED:
+    case MLT_FRAME_SPREAD:
+        take_change(a, frame, body);
         break;
     default:
         break;

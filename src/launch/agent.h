@@ -56,9 +56,10 @@ void mlt_agent_free(mlt_agent *agent); // NULL is fine
 
 mlt_job *mlt_agent_job(const mlt_agent *agent);
 
-// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK, LIVE. Others have no
+// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK, LIVE, and those of changes
+// (watch/change.h); body: frame->length bytes. Others have no
 // effect.
-void mlt_agent_take(mlt_agent *agent, const mlt_frame *frame);
+void mlt_agent_take(mlt_agent *agent, const mlt_frame *frame, const void *body);
 
 // An answer of the head to a rank that asks for another job (boot/kin.h).
 void mlt_agent_answer(mlt_agent *agent, int64_t ask, const char *answer, size_t length);

@@ -585,10 +585,8 @@ static void ask_live(void *user, int64_t number, bool *answers)
 static uint32_t change_paths(void *user, const char *file, const char **why)
 {
     const launch *l = user;
-    *why = strlen(file) >= MLT_JOB_FILE ? "the book's name is too long"
-           : !l->agent || l->crew ? "a job over several hosts cannot be given a book while it runs"
-                                  : "";
-    return **why ? 0 : mlt_job_want_change(mlt_agent_job(l->agent), file);
+    *why = strlen(file) >= MLT_JOB_FILE ? "the book's name is too long" : "";
+    return **why ? 0 : mlt_watch_change(l->watch, file);
 }
 
 static void begin_live(launch *l)

@@ -889,7 +889,7 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
     if (a->agent && frame->type == MLT_FRAME_SPAWNED)
         mlt_agent_answer(a->agent, frame->value, body, frame->length);
     else if (a->agent)
-        mlt_agent_take(a->agent, frame);
+        mlt_agent_take(a->agent, frame, body);
     if (a->links)
         mlt_links_take(a->links, frame, body);
 }
@@ -942,7 +942,7 @@ static int run_below(adopt *a)
     while (!a->over && !a->leaving)
         mlt_loop_turn(a->loop);
     if (a->forsaken && a->agent)
-        mlt_agent_take(a->agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1});
+        mlt_agent_take(a->agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1}, NULL);
     mlt_channel_flush(&a->up, a->headless || a->forsaken ? 0 : LAST_WORDS_MS);
     return a->forsaken ? MLT_EXIT_FAILED : 0;
 }

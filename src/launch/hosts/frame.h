@@ -51,7 +51,11 @@ typedef enum mlt_frame_type {
     MLT_FRAME_LOOK,   // value: number of the look; the answer is LOOKED
     MLT_FRAME_ASK,    // collect wait records: they come as CTL; STATES comes when all have answered
     MLT_FRAME_LIVE,   // value: number of the snapshot; the answer is LIVED
-    MLT_FRAME_BYE,    // all processes of the job have ended: end
+    MLT_FRAME_CHANGE, // body: a book that the job shall take, with a NUL (launch/watch/change.h)
+    MLT_FRAME_KNOWN,  // value: the change of which all workers of all hosts know
+    MLT_FRAME_DECIDED, // value: number of the decision; body: mlt_decision. The answer is KEPT
+    MLT_FRAME_SPREAD,  // all hosts have it; body: mlt_decision
+    MLT_FRAME_BYE,     // all processes of the job have ended: end
     // ---- to the head
     MLT_FRAME_READY,    // the host can start its processes; body: mlt_frame_ready
     MLT_FRAME_STAGED,   // value: bytes of --stage that the host has kept
@@ -67,6 +71,8 @@ typedef enum mlt_frame_type {
     MLT_FRAME_CALLS,    // before STATES. text: the last calls of the host's ranks, lines
     MLT_FRAME_STATES,   // body: a mlt_frame_state for each worker of the host
     MLT_FRAME_LIVED,    // value: number of the snapshot; body: a part (launch/live/snap.h)
+    MLT_FRAME_KNOWS,    // value: the change of which all workers of the host know
+    MLT_FRAME_KEPT,     // value: number of the decision
     // ---- standard streams
     MLT_FRAME_OUTPUT, // to the head. about: process; value: 1 or 2; body: bytes; none: the end
     MLT_FRAME_INPUT,  // from the head. about: process; body: bytes; none: the end

@@ -105,7 +105,7 @@ static void obey(serve *s, const mlt_frame *frame, const char *body)
     if (s->agent && frame->type == MLT_FRAME_SPAWNED)
         mlt_agent_answer(s->agent, frame->value, body, frame->length);
     else if (s->agent)
-        mlt_agent_take(s->agent, frame);
+        mlt_agent_take(s->agent, frame, body);
     if (s->links)
         mlt_links_take(s->links, frame, body);
 }
@@ -557,7 +557,7 @@ int mlt_serve(void)
     while (!s.over && !(s.leaving && (!s.io || mlt_io_drained(s.io))))
         mlt_loop_turn(s.loop);
     if (s.abandoned && s.agent)
-        mlt_agent_take(s.agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1});
+        mlt_agent_take(s.agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1}, NULL);
     dismiss_crew(&s);
     mlt_sweep();
     mlt_stage_folder_remove(s.folder);

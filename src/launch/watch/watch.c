@@ -47,6 +47,24 @@ void mlt_watch_ask_live(mlt_watch *w, int64_t number, bool *answers)
     mlt_watch_command(w, MLT_FRAME_LIVE, 0, number);
 }
 
+static void send_change(void *user, uint32_t to, mlt_frame_type type, int64_t value,
+                        const void *body, size_t length)
+{
+    mlt_watch *w = user;
+    mlt_frame frame = {
+        .type = type, .length = (uint32_t)length, .from = MLT_FRAME_HEAD, .to = to, .value = value};
+    bool others = to == MLT_FRAME_ALL || (w->crew && mlt_crew_has(w->crew, to));
+    if (w->crew && others)
+        mlt_crew_send(w->crew, &frame, body);
+    if (w->agent && (to == MLT_FRAME_ALL || !others))
+        mlt_agent_take(w->agent, &frame, body);
+}
+
+uint32_t mlt_watch_change(mlt_watch *w, const char *file)
+{
+    return mlt_changes_begin(w->changes, file);
+}
+
 static void reap(mlt_watch *w)
 {
     int status;
@@ -192,6 +210,7 @@ static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
     h->stated = h->looked = true;
     if (w->live)
         mlt_live_lost(w->live, at);
+    mlt_changes_lost(w->changes, at);
 }
 
 static void take_started(mlt_watch *w, mlt_watch_proc *p, int64_t pid, const char *where)
@@ -301,6 +320,12 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
     case MLT_FRAME_LIVED:
         if (w->live)
             mlt_live_take(w->live, frame->from, frame->value, body, frame->length);
+        break;
+    case MLT_FRAME_KNOWS:
+        mlt_changes_knows(w->changes, frame->from, frame->value);
+        break;
+    case MLT_FRAME_KEPT:
+        mlt_changes_kept(w->changes, frame->from, frame->value);
         break;
     default:
         if (frame->about < plan->proc_count && plan->procs[frame->about].host == frame->from)
@@ -486,6 +511,7 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     w->conf = *conf;
     w->procs = mlt_take(conf->plan->proc_count, sizeof *w->procs);
     w->hosts = mlt_take(conf->plan->host_count, sizeof *w->hosts);
+    w->changes = mlt_changes_new(conf->plan->host_count, send_change, w);
     w->missing = conf->plan->proc_count;
     w->waiting = conf->plan->host_count;
     w->signals = (mlt_source){.fd = conf->signal_fd, .ready = signals_ready};
@@ -639,6 +665,7 @@ void mlt_watch_free(mlt_watch *w)
     mlt_loop_remove(w->conf.loop, &w->guard);
     close(w->timer.fd);
     mlt_hang_free(w->hang);
+    mlt_changes_free(w->changes);
     mlt_text_free(&w->calls);
     free(w->moves);
     free(w->said);

@@ -51,7 +51,7 @@ void mlt_watch_command_own(mlt_watch *w, mlt_frame_type type, uint32_t about, in
     mlt_frame frame = {
         .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
     if (w->agent)
-        mlt_agent_take(w->agent, &frame);
+        mlt_agent_take(w->agent, &frame, NULL);
 }
 
 void mlt_watch_command(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)

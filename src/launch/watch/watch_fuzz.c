@@ -136,7 +136,7 @@ static void play(void *argument)
                                  .tell = tell,
                                  .user = watch};
     mlt_agent *agent = mlt_agent_new(&part);
-    mlt_agent_take(agent, &(mlt_frame){.type = MLT_FRAME_KILL}); // it shall start no process
+    mlt_agent_take(agent, &(mlt_frame){.type = MLT_FRAME_KILL}, NULL); // it shall start no process
     mlt_watch_join(watch, agent, NULL);
     for (uint32_t p = 0; p < PROCS; p++) {
         FUZZ_CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends[p]) == 0);

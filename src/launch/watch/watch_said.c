@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "boot/board.h"
 #include "launch/say.h"
 #include "launch/trace.h"
 #include "os/os.h"
@@ -122,6 +123,16 @@ static void take_note(mlt_watch *w, mlt_watch_proc *p, const mlt_ctl *head, char
 // A connection between hosts is lost. Often that is because something else has happened, which will
 // be heard of in a moment and is the better explanation.
 // The first is told, unless a side says that the reason is its own ("this process has no descriptor
+static void take_decision(mlt_watch *w, const mlt_watch_proc *p, const mlt_ctl *head,
+                          const char *body)
+{
+    mlt_decision d;
+    if (head->length != sizeof d)
+        return;
+    memcpy(&d, body, sizeof d);
+    mlt_changes_decides(w->changes, w->conf.plan->procs[p - w->procs].host, &d);
+}
+
 // left"): the other one only sees that the connection is gone.
 static void take_lost(mlt_watch *w, mlt_watch_proc *p, const mlt_ctl *head, const char *text)
 {
@@ -208,6 +219,10 @@ void mlt_watch_take_packet(mlt_watch *w, mlt_watch_proc *p, const mlt_ctl *head,
         take_note(w, p, head, body);
         break;
     case MLT_CTL_CHANGED:
+        if (head->detail == MLT_CTL_DECIDES) {
+            take_decision(w, p, head, body);
+            break;
+        }
         mlt_watch_make_fit(body);
         if (w->live)
             mlt_live_changed(w->live, (uint32_t)head->value, head->detail != 0, body);

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "boot/ctl.h"
 #include "launch/loop.h"
+#include "launch/watch/change.h"
 #include "launch/watch/hang.h"
 #include "launch/watch/watch.h"
 #include "net/greet.h"
@@ -50,6 +51,7 @@ struct mlt_watch {
     mlt_agent *agent;  // of this host; NULL: it has no rank
     mlt_crew *crew;    // agents of other hosts; NULL: there are none
     mlt_live *live;    // NULL: nobody can ask
+    mlt_changes *changes;
     mlt_watch_proc *procs;
     mlt_watch_host *hosts;
     bool begun;       // the processes were told to start

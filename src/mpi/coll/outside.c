@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "boot/board.h"
 #include "boot/ctl.h"
 #include "boot/job.h"
 #include "coll/path.h"
@@ -16,7 +17,7 @@ void mlt_outside_look(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     mlt_job *job = worker->boot->job;
-    if (!w || !job->launched || job->hosts > 1)
+    if (!w || !job->launched)
         return; // it looks when MPI begins
     // acquire: pairs with mlt_job_want_change.
     uint32_t wanted = atomic_load_explicit(&mlt_job_board_at(job)->wanted, memory_order_acquire);
@@ -24,7 +25,7 @@ void mlt_outside_look(mlt_worker *worker)
         return;
     w->change = wanted;
     atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
-    // release: from now on calls of its ranks come here. Pairs with all_have_looked.
+    // release: from now on calls of its ranks come here. Pairs with mlt_board_looked.
     atomic_store_explicit(&mlt_job_worker_at(job, worker->index)->change, wanted,
                           memory_order_release);
 }
@@ -39,50 +40,44 @@ bool mlt_outside_meets(const mlt_coll_job *job, mlt_coll_how how)
             (what->collective == MLT_COLL_ALLREDUCE && what->count > 0));
 }
 
-static bool all_have_looked(mlt_job *job, uint32_t change)
+static uint64_t key_of(const mlt_comm *comm)
 {
-    for (uint32_t i = 0; i < job->local_workers; i++) {
-        const mlt_job_worker *w = mlt_job_local_at(job, i);
-        // acquire: pairs with mlt_outside_look.
-        if (atomic_load_explicit(&w->change, memory_order_acquire) < change &&
-            mlt_job_sleep_of(w) != MLT_WORKER_ENDED)
-            return false;
-    }
-    return true;
+    return mlt_board_key((uint32_t)mlt_comm_world_rank(comm, 0), comm->context);
 }
 
-// The communicator's place on the board; NULL: it has none, and, if it is `new`, all are taken.
-// Communicators of one MPI_Comm_split have the same context, and each its own first rank.
-static mlt_job_slot *slot_of(mlt_job_board *board, const mlt_comm *comm, bool new)
+// Agents put it on the boards of all hosts; the rank waits until they have.
+static void decide_over_hosts(mlt_rank *me, mlt_job_board *board, uint64_t key, uint64_t word)
 {
-    uint32_t first = (uint32_t)mlt_comm_world_rank(comm, 0);
-    uint32_t at = comm->context / MLT_CONTEXTS + first;
-    uint64_t key = (UINT64_C(1) + first) << 32 | comm->context;
-    for (uint32_t i = 0; i < MLT_JOB_SLOTS; i++) {
-        mlt_job_slot *slot = &board->slots[(at + i) % MLT_JOB_SLOTS];
-        uint64_t found = atomic_load_explicit(&slot->comm, memory_order_acquire);
-        // If another communicator takes it meanwhile, `found` is that one.
-        if (!found && new &&atomic_compare_exchange_strong_explicit(
-                          &slot->comm, &found, key, memory_order_acq_rel, memory_order_acquire))
-            return slot;
-        if (found == key)
-            return slot;
-        if (!found)
-            return NULL;
-    }
-    return NULL;
+    const uint64_t words[] = {key, word}; // mlt_decision
+    mlt_ctl head = {.type = MLT_CTL_CHANGED,
+                    .rank = me->world,
+                    .value = (int64_t)(word >> 32),
+                    .detail = MLT_CTL_DECIDES,
+                    .length = sizeof words};
+    if (mlt_board_word(board, MLT_BOARD_FULL) ||
+        mlt_ctl_send(me->worker->boot->ctl, &head, words) != MLT_OK)
+        return;
+    while (mlt_board_word(board, MLT_BOARD_ANSWERS | key) != word &&
+           !mlt_board_word(board, MLT_BOARD_FULL))
+        mlt_p2p_poll(me);
 }
 
 void mlt_outside_decide(mlt_rank *me, const mlt_comm *comm, uint32_t call)
 {
     mlt_job *job = me->worker->boot->job;
+    mlt_job_board *board = mlt_job_board_at(job);
     uint32_t change = mlt_mpi_worker_of(me)->change;
-    mlt_job_slot *slot = comm->rank == 0 ? slot_of(mlt_job_board_at(job), comm, true) : NULL;
-    if (!slot || atomic_load_explicit(&slot->decided, memory_order_relaxed) >> 32 >= change ||
-        !all_have_looked(job, change))
+    uint64_t key = key_of(comm), word = (uint64_t)change << 32 | call;
+    bool over_hosts = job->hosts > 1;
+    if (comm->rank != 0 || mlt_board_word(board, key) >> 32 >= change ||
+        (over_hosts ? mlt_board_word(board, MLT_BOARD_KNOWN) < change
+                    : !mlt_board_looked(job, change)))
         return;
-    // release: pairs with mlt_outside_take. The call's messages carry it to the other ranks as well.
-    atomic_store_explicit(&slot->decided, (uint64_t)change << 32 | call, memory_order_release);
+    // Its release pairs with mlt_outside_take. The call's messages carry it to the other ranks as well.
+    if (over_hosts)
+        decide_over_hosts(me, board, key, word);
+    else
+        (void)!mlt_board_write(board, key, word); // no room: it keeps its rules
 }
 
 static void tell(mlt_rank *me, const mlt_comm *comm, uint32_t change, const char *why)
@@ -99,9 +94,7 @@ static void tell(mlt_rank *me, const mlt_comm *comm, uint32_t change, const char
 void mlt_outside_take(mlt_rank *me, mlt_comm *comm, uint32_t call)
 {
     mlt_job_board *board = mlt_job_board_at(me->worker->boot->job);
-    const mlt_job_slot *slot = slot_of(board, comm, false);
-    // acquire: pairs with mlt_outside_decide.
-    uint64_t decided = slot ? atomic_load_explicit(&slot->decided, memory_order_acquire) : 0;
+    uint64_t decided = mlt_board_word(board, key_of(comm)); // pairs with mlt_outside_decide
     uint32_t change = (uint32_t)(decided >> 32);
     if (!change || call <= (uint32_t)decided || !mlt_comm_rules_take(comm, change, call))
         return;

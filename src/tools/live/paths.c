@@ -112,8 +112,8 @@ static int set_main(int argc, char **argv)
             "Gives a running job a book of rules, algorithms and paths for its collective "
             "operations, as mpirun --coll does at the start. BOOK `-` gives its own rules back. "
             "Each communicator takes it after an MPI_Barrier or MPI_Allreduce, between the same "
-            "two calls of all its ranks. A wrong book is refused, and changes nothing. The job "
-            "must be on one host.",
+            "two calls of all its ranks. A wrong book is refused, and changes nothing. On other "
+            "hosts the book must have the same name.",
         .groups = groups,
         .count = 1};
     mlt_arg_texts words = {NULL, 0};
