@@ -66,7 +66,7 @@ static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *pac
 
 static bool packet_crosses(uint16_t kind)
 {
-    return mlt_win_packet_is(kind);
+    return mlt_win_packet_is(kind) || mlt_part_owns_packet(kind);
 }
 
 static void look_at(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)

@@ -9,7 +9,8 @@
 //     0x80000000 .. 0xbfffffff       MPIX_Reduce_to, two each, by hash (mpi/coll/reduce_to.c)
 //     0xc0000000 .. 0xcfffffff       offers of partitioned messages, one for each communicator
 //     0xd0000000                     their data (mpi/p2p/partition_int.h)
-//     0xd0000001 .. 0xdfffffff       free
+//     0xd0000001                     the same between jobs
+//     0xd0000002 .. 0xdfffffff       free
 //     0xe0000000 .. 0xefffffff       flow: the first for links, then two a part (flow/run.h)
 //     0xf0000000 .. 0xffffffff       groups of processes: the first for all workers (csp/group.h)
 #ifndef MLT_P2P_CONTEXT_H
@@ -26,6 +27,7 @@
 #define MLT_CONTEXT_OFFERS         UINT32_C(0xc0000000)
 #define MLT_CONTEXT_OFFERS_LAST    UINT32_C(0xcfffffff)
 #define MLT_CONTEXT_PARTITIONS     UINT32_C(0xd0000000)
+#define MLT_CONTEXT_PARTS_ABROAD   UINT32_C(0xd0000001)
 #define MLT_CONTEXT_FLOW           UINT32_C(0xe0000000)
 #define MLT_CONTEXT_FLOW_LAST      UINT32_C(0xefffffff)
 #define MLT_CONTEXT_CSP            UINT32_C(0xf0000000)
@@ -38,7 +40,8 @@ _Static_assert(MLT_CONTEXT_COMMS < MLT_CONTEXT_COMMS_LAST &&
                    MLT_CONTEXT_REDUCE_TO_LAST < MLT_CONTEXT_OFFERS &&
                    MLT_CONTEXT_ABROAD_LAST / 8 <= MLT_CONTEXT_OFFERS_LAST - MLT_CONTEXT_OFFERS &&
                    MLT_CONTEXT_OFFERS_LAST < MLT_CONTEXT_PARTITIONS &&
-                   MLT_CONTEXT_PARTITIONS < MLT_CONTEXT_FLOW &&
+                   MLT_CONTEXT_PARTITIONS < MLT_CONTEXT_PARTS_ABROAD &&
+                   MLT_CONTEXT_PARTS_ABROAD < MLT_CONTEXT_FLOW &&
                    MLT_CONTEXT_FLOW < MLT_CONTEXT_FLOW_LAST &&
                    MLT_CONTEXT_FLOW_LAST < MLT_CONTEXT_CSP &&
                    MLT_CONTEXT_CSP < MLT_CONTEXT_CSP_LAST,

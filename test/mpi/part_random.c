@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Random partitioned messages: `part_random FIRST COUNT [THREADS]`.
+// Random partitioned messages: `part_random FIRST COUNT [THREADS [CHILDREN]]`. CHILDREN: the ranks
+// spawn so many others, and the channels are between ranks of both jobs.
 //
 // All ranks draw the same channels from a seed: from one rank to another, perhaps the same, with a
 // number of partitions of its own on either side, a datatype of its own on either side, and a tag.
@@ -17,6 +18,7 @@
 #define CHECK_NOTE(rank) note(rank)
 static void note(int rank);
 
+#include "family.h"
 #include "threads.h"
 
 enum {
@@ -80,8 +82,9 @@ typedef struct channel {
 
 typedef struct scene {
     channel of[CHANNELS];
-    int count, rounds, round, rank, threads;
+    int count, rounds, round, rank, size, threads;
     uint64_t seed;
+    MPI_Comm all;
 } scene;
 
 static int32_t value_of(const scene *s, const channel *c, int unit)
@@ -263,13 +266,12 @@ static void open_channels(scene *s)
         if (c->to == s->rank) {
             side_open(&c->recv);
             CHECK_OK(MPI_Precv_init(c->recv.data, c->recv.parts, c->recv.items, c->recv.type,
-                                    c->from, c->tag, MPI_COMM_WORLD, MPI_INFO_NULL,
-                                    &c->recv.request));
+                                    c->from, c->tag, s->all, MPI_INFO_NULL, &c->recv.request));
         }
         if (c->from == s->rank) {
             side_open(&c->send);
             CHECK_OK(MPI_Psend_init(c->send.data, c->send.parts, c->send.items, c->send.type, c->to,
-                                    c->tag, MPI_COMM_WORLD, MPI_INFO_NULL, &c->send.request));
+                                    c->tag, s->all, MPI_INFO_NULL, &c->send.request));
         }
     }
 }
@@ -338,7 +340,7 @@ static void close_channels(scene *s)
 
 static void run_seed(scene *s, uint64_t seed)
 {
-    draw_scene(s, seed, world_size());
+    draw_scene(s, seed, s->size);
     open_channels(s);
     for (s->round = 0; s->round < s->rounds; s->round++) {
         team t = {.work = work, .data = s};
@@ -364,12 +366,17 @@ int main(int argc, char **argv)
         init_level(MPI_THREAD_MULTIPLE);
     else
         CHECK_OK(MPI_Init(&argc, &argv));
-    CHECK(world_size() <= RANKS);
-    s->rank = world_rank();
+    char *seeds[] = {argc > 2 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL,
+                     argc > 3 ? argv[3] : NULL, NULL};
+    s->all = family_new(argv[0], seeds, argc > 4 ? atoi(argv[4]) : 0, NULL, NULL);
+    CHECK_OK(MPI_Comm_size(s->all, &s->size));
+    CHECK_OK(MPI_Comm_rank(s->all, &s->rank));
+    CHECK(s->size <= RANKS);
     for (uint64_t seed = first; seed < first + count; seed++) {
-        current[s->rank] = seed;
+        current[world_rank()] = seed;
         run_seed(s, seed);
     }
+    family_free(&s->all);
     free(s);
     CHECK_OK(MPI_Finalize());
     return 0;

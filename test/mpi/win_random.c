@@ -23,6 +23,7 @@
 #define CHECK_NOTE(rank) note(rank)
 static void note(int rank);
 
+#include "family.h"
 #include "win_check.h"
 
 enum {
@@ -899,47 +900,22 @@ static void run_seed(MPI_Comm all, uint64_t seed)
     free(actives);
 }
 
-// The ranks of this job and of the one that it spawns, or was spawned by.
-static MPI_Comm family(int argc, char **argv)
-{
-    MPI_Comm parent, kin, all;
-    MPI_Info info = MPI_INFO_NULL;
-    CHECK_OK(MPI_Comm_get_parent(&parent));
-    kin = parent;
-    if (parent == MPI_COMM_NULL) {
-        char *seeds[] = {argv[1], argv[2], NULL};
-        if (argc > 5) {
-            CHECK_OK(MPI_Info_create(&info));
-            CHECK_OK(MPI_Info_set(info, argv[4], argv[5]));
-        }
-        CHECK_OK(MPI_Comm_spawn(argv[0], seeds, atoi(argv[3]), info, 0, MPI_COMM_WORLD, &kin,
-                                MPI_ERRCODES_IGNORE));
-        if (info != MPI_INFO_NULL)
-            CHECK_OK(MPI_Info_free(&info));
-    }
-    CHECK_OK(MPI_Intercomm_merge(kin, parent != MPI_COMM_NULL, &all));
-    CHECK_OK(MPI_Comm_disconnect(&kin));
-    return all;
-}
-
 int main(int argc, char **argv)
 {
     uint64_t first = argc > 1 ? strtoull(argv[1], NULL, 10) : 0;
     uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 10) : 20;
-    MPI_Comm parent, all = MPI_COMM_WORLD;
+    char *seeds[] = {argc > 2 ? argv[1] : NULL, argc > 2 ? argv[2] : NULL, NULL};
     int size;
     CHECK_OK(MPI_Init(&argc, &argv));
-    CHECK_OK(MPI_Comm_get_parent(&parent));
-    if (argc > 3 || parent != MPI_COMM_NULL)
-        all = family(argc, argv);
+    MPI_Comm all = family_new(argv[0], seeds, argc > 3 ? atoi(argv[3]) : 0,
+                              argc > 5 ? argv[4] : NULL, argc > 5 ? argv[5] : NULL);
     CHECK_OK(MPI_Comm_size(all, &size));
     CHECK(size <= RANKS);
     for (uint64_t seed = first; seed < first + count; seed++) {
         current[world_rank()] = seed;
         run_seed(all, seed);
     }
-    if (all != MPI_COMM_WORLD)
-        CHECK_OK(MPI_Comm_disconnect(&all));
+    family_free(&all);
     CHECK_OK(MPI_Finalize());
     return 0;
 }

@@ -404,6 +404,34 @@ static void windows(self *me, MPI_Comm all)
     MPI_Win_free(&win);
 }
 
+// A ring of partitioned messages over both jobs, of short partitions and of long ones.
+static void partitions(self *me, MPI_Comm all, int cells)
+{
+    enum { PARTS = 6 };
+    int rank, n, *out = malloc(2 * PARTS * (size_t)cells * sizeof *out), *in = out + PARTS * cells;
+    MPI_Request req[2];
+    CHECK(out != NULL);
+    MPI_Comm_rank(all, &rank);
+    MPI_Comm_size(all, &n);
+    int left = (rank + n - 1) % n;
+    MPI_Psend_init(out, PARTS, cells, MPI_INT, (rank + 1) % n, 3, all, MPI_INFO_NULL, &req[0]);
+    MPI_Precv_init(in, PARTS / 2, 2 * cells, MPI_INT, left, 3, all, MPI_INFO_NULL, &req[1]);
+    for (int round = 0; round < 3; round++) {
+        MPI_Startall(2, req);
+        for (int part = PARTS - 1; part >= 0; part--) {
+            for (int i = part * cells; i < (part + 1) * cells; i++)
+                out[i] = rank * 11 + round + i;
+            MPI_Pready(part, req[0]);
+        }
+        MPI_Waitall(2, req, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < PARTS * cells; i++)
+            CHECK(in[i] == left * 11 + round + i);
+    }
+    MPI_Request_free(&req[0]);
+    MPI_Request_free(&req[1]);
+    free(out);
+}
+
 // What does not work between jobs is an error.
 static void refused(self *me, MPI_Comm all)
 {
@@ -411,19 +439,12 @@ static void refused(self *me, MPI_Comm all)
     void *base;
     MPI_Group group;
     MPI_Comm comm;
-    int n, code, class;
-    char memory[8];
-    MPI_Comm_size(all, &n);
+    int code, class;
     MPI_Comm_set_errhandler(all, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    code = MPI_Win_allocate_shared(sizeof memory, 1, MPI_INFO_NULL, all, &base, &win);
+    code = MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, all, &base, &win);
     MPI_Error_class(code, &class);
     CHECK(class == MPI_ERR_RMA_SHARED);
-    MPI_Request req;
-    code = MPI_Psend_init(memory, 1, 8, MPI_BYTE, me->accepts ? 0 : n - 1, 1, all, MPI_INFO_NULL,
-                          &req);
-    MPI_Error_class(code, &class);
-    CHECK(class == MPI_ERR_UNSUPPORTED_OPERATION);
     MPI_Comm_group(all, &group);
     code = MPI_Comm_create_from_group(group, "x", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
     MPI_Error_class(code, &class);
@@ -457,6 +478,8 @@ static void everything(self *me, int times)
     within(me, all);
     descend(me, inter, all);
     windows(me, all);
+    partitions(me, all, 10);
+    partitions(me, all, 100000);
     refused(me, all);
     MPI_Comm_disconnect(&all);
     MPI_Comm_disconnect(&inter);

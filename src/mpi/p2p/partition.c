@@ -118,11 +118,6 @@ static int bad_init(mlt_rank *me, int partitions, MPI_Count count, const mlt_typ
                              "so small that the bytes of all partitions fit into 63 bits");
     if (info != MPI_INFO_NULL && !mlt_info_of(info))
         return mlt_bad_info(me, comm, me->fn, info);
-    if (peer >= 0 && mlt_comm_world_rank(comm, peer) >= (int32_t)me->worker->boot->job->ranks)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                             "rank %d of %s is one of another job, to which there are no "
-                             "partitioned messages",
-                             peer, mlt_comm_name(me, comm));
     return MPI_SUCCESS;
 }
 

@@ -25,6 +25,21 @@ enum {
 
 typedef mlt_part_run run;
 
+// By what a message of partitions is known at its receiver, beside its tag: no two of a sender's
+// worker have the same. Within a job it is the sender's rank. Jobs number ranks differently, so
+// between them it is the receive.
+typedef struct message_name {
+    uint32_t context;
+    int32_t source;
+} message_name;
+
+static message_name name_of(const mlt_partreq *part, int32_t sender, uint32_t receive)
+{
+    bool abroad = part->peer_worker >= part->worker->boot->job->workers;
+    return abroad ? (message_name){MLT_CONTEXT_PARTS_ABROAD, (int32_t)(receive & INT32_MAX)}
+                  : (message_name){MLT_CONTEXT_PARTITIONS, sender};
+}
+
 static run *new_run(mlt_partreq *part, uint32_t first, uint32_t count)
 {
     mlt_pool *pool = &mlt_parts_of(part->worker)->runs;
@@ -123,12 +138,13 @@ static void send_message(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint
     mlt_packet packet = packet_of(pair, PART_MESSAGE, first, count);
     mlt_p2p_packet(w, part->peer_worker, &packet, &tag, sizeof tag);
     run *r = new_run(part, first, count);
+    message_name name = name_of(part, req->rank->world, pair->to_id);
     mlt_req_init(&r->req, req->rank, MLT_REQ_SEND);
     mlt_req_message(&r->req,
                     (const char *)pair->from +
                         (int64_t)(first * part->per_part) * pair->from_type->extent,
-                    count * part->per_part, pair->from_type, MLT_CONTEXT_PARTITIONS,
-                    req->rank->world, part->peer_world, (int32_t)tag);
+                    count * part->per_part, pair->from_type, name.context, name.source,
+                    part->peer_world, (int32_t)tag);
     r->req.on_done = run_left;
     part->messages++;
     mlt_p2p_send(&r->req);
@@ -511,7 +527,7 @@ static void run_came(mlt_req *req)
 }
 
 // Where the data go: to whole elements, or by way of memory of their own.
-static void aim(run *r, const mlt_pair *pair, int32_t source, int32_t tag)
+static void aim(run *r, const mlt_pair *pair, message_name name, int32_t tag)
 {
     const mlt_type *type = pair->to_type;
     void *to = pair->to;
@@ -523,7 +539,7 @@ static void aim(run *r, const mlt_pair *pair, int32_t source, int32_t tag)
         type = MLT_TYPE_BYTE;
         to = r->room = mlt_take(r->bytes ? r->bytes : 1, 1);
     }
-    mlt_req_message(&r->req, to, n, type, MLT_CONTEXT_PARTITIONS, 0, source, tag);
+    mlt_req_message(&r->req, to, n, type, name.context, 0, name.source, tag);
 }
 
 static void message_came(mlt_worker *w, uint32_t from, const mlt_packet *packet, const void *data,
@@ -548,7 +564,7 @@ static void message_came(mlt_worker *w, uint32_t from, const mlt_packet *packet,
         r->bytes = r->at < pair->room ? pair->room - r->at : 0;
     mlt_req_init(&r->req, part->req->rank, MLT_REQ_RECV);
     r->req.on_done = run_came;
-    aim(r, pair, part->peer_world, (int32_t)tag);
+    aim(r, pair, name_of(part, part->peer_world, part->id), (int32_t)tag);
     mlt_p2p_recv(&r->req);
 }
 

@@ -27,8 +27,9 @@
 //
 //     START(sender's id, round; receiver's id)   the receiver has started
 //     PART(receiver's id, round, first, count; data)
-//     PARTS(receiver's id, round, first, count; tag)   the data follow as a message of that tag in
-//                                                MLT_CONTEXT_PARTITIONS
+//     PARTS(receiver's id, round, first, count; tag)   the data follow as a message of that tag, in
+//                                                MLT_CONTEXT_PARTITIONS; between jobs in
+//                                                MLT_CONTEXT_PARTS_ABROAD
 //     GONE(receiver's id)                        the sender was freed and never started
 //
 // Neighbours that are ready travel together. Runs up to the eager limit are PARTs. Larger ones, and
