@@ -27,11 +27,15 @@ static int open_rank(mlt_rank *me, uint16_t fn, int required)
                              mpi->finalized ? "MPI cannot be initialised again after MPI_Finalize"
                                             : "MPI is initialised already; a program does it once");
     mlt_mpi_rank_open(me);
+    bool inside = me->worker->sched->gate; // the call has come through it
     mpi->provided = (uint16_t)mlt_thread_grant(me, required);
     mlt_thread_ready(me);
     mpi->inited = true;
     mlt_entry_count_init();
-    return mlt_parent_connect(me, fn);
+    mlt_gate *gate = inside ? NULL : mlt_thread_lock(me); // it may wait there, as any call
+    int code = mlt_parent_connect(me, fn);
+    mlt_thread_unlock(gate);
+    return code;
 }
 
 static int init(mlt_rank *me, uint16_t fn, int required)
