@@ -133,7 +133,7 @@ contains
     type(MPI_Op) :: op
     type(MPI_Request) :: q
     type(MPI_Datatype) :: types(ranks)
-    integer :: sums(3), i, all_of(ranks), back(ranks), ones(ranks), places(ranks)
+    integer :: sums(3), given(3), i, all_of(ranks), back(ranks), ones(ranks), places(ranks)
     logical :: yes, any
     call MPI_Op_create(add, .true., op)
     call MPI_Allreduce([1, rank, 2], sums, 3, MPI_INTEGER, op, MPI_COMM_WORLD)
@@ -143,7 +143,8 @@ contains
     call MPI_Op_free(op)
     call MPI_Op_create_c(add_many, .false., op)
     call MPI_Op_commutative(op, yes)
-    call MPI_Iallreduce([1, rank, 2], sums, 3, MPI_INTEGER, op, MPI_COMM_WORLD, q)
+    given = [1, rank, 2]
+    call MPI_Iallreduce(given, sums, 3, MPI_INTEGER, op, MPI_COMM_WORLD, q)
     call MPI_Wait(q, MPI_STATUS_IGNORE)
     call check(.not. yes .and. sums(2) == ranks * (ranks - 1) / 2, 'one with large counts')
     call MPI_Op_free(op)
