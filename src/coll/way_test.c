@@ -50,6 +50,8 @@ static void check_names(mlt_ways *ways)
     CHECK(!mlt_way_of(ways, MLT_WAY_MESSAGES, "grid", 4)); // as remembered
     CHECK(mlt_way_of(ways, MLT_WAY_WINDOW, "grid", 4));
     CHECK(!mlt_way_of(ways, MLT_WAY_CHANNEL, "halo", 0));
+    CHECK(mlt_way_fits(ways, MLT_WAY_MESSAGES, "halo") && mlt_way_fits(ways, MLT_WAY_WINDOW, ""));
+    CHECK(!mlt_way_fits(ways, MLT_WAY_PORT, "halo") && !mlt_way_fits(ways, MLT_WAY_MESSAGES, "x"));
     char longest[200];
     memset(longest, 'h', sizeof longest);
     longest[sizeof longest - 1] = '\0';

@@ -12,6 +12,7 @@
 //     GET /json        the snapshot as JSON
 //     GET /snapshot    mlt_live_job, then the parts of all hosts together, as one
 //     GET /paths       which books were given to the job, and which communicators have taken them
+//     GET /map         the snapshot's map of paths, then the same
 //     POST /book       body: a book's name, or nothing: its communicators shall take it, or the job's own
 //                      rules again (mpi/coll/outside.h); the answer is the number of the change
 //
