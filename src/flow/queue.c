@@ -77,12 +77,26 @@ static inline void ring_put(mlt_flow_inlet *inlet, mlt_flow_element *e)
     chan->held++;
 }
 
-// A reader waits, or there is no room, or nobody takes elements any more.
+// Along the wrappers of a way, which is that of the queue where the line ends.
+static RARELY void go_along(const mlt_flow_program *program, uint32_t line, mlt_csp_walk *walk,
+                            const char *call, uint64_t bytes)
+{
+    char from[MLT_FLOW_NAME], to[MLT_FLOW_NAME];
+    const mlt_way_event event = {.call = call, .peer = -1, .tag = -1, .bytes = bytes};
+    mlt_flow_line_names(program->lowered, line, from, to, sizeof to);
+    mlt_csp_way_begin(program->csp, walk, MLT_WAY_QUEUE, to, 0, event);
+}
+
+// A reader waits, or there is no room, or nobody takes elements any more, or wrappers stand before it.
 static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
 {
     mlt_flow_inlet *inlet = outlet->to;
     csp_chan *chan = inlet->chan;
     csp_status status;
+    mlt_csp_walk walk = {0};
+    uint64_t bytes = e->bytes;
+    if (outlet->wrapped)
+        go_along(inlet->program, outlet->line, &walk, "flow_send", bytes);
     uint32_t held = chan->held;
     chan->last_writer = inlet->program->csp->sched->current;
     bool full = (inlet->mixed && inlet->locals >= inlet->cap) || is_heavy(inlet);
@@ -98,13 +112,23 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
     }
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
+    else
+        mlt_csp_way_end(&walk, bytes);
     return status == CSP_OK;
 }
 
 static RARELY bool put_elsewhere(mlt_flow_outlet *outlet, mlt_flow_element *e)
 {
-    if (outlet->link && !outlet->ended)
-        return mlt_flow_link_put(outlet->link, e);
+    if (outlet->link && !outlet->ended) {
+        mlt_csp_walk walk = {0};
+        uint64_t bytes = e->bytes;
+        if (outlet->wrapped)
+            go_along(outlet->program, outlet->line, &walk, "flow_send", bytes);
+        bool taken = mlt_flow_link_put(outlet->link, e);
+        if (taken)
+            mlt_csp_way_end(&walk, bytes);
+        return taken;
+    }
     mlt_flow_element_drop(e);
     if (outlet->ended)
         return false;
@@ -120,7 +144,7 @@ static inline bool put(mlt_flow_outlet *outlet, mlt_flow_element *e)
     if (MLT_UNLIKELY(!inlet))
         return put_elsewhere(outlet, e);
     csp_chan *chan = inlet->chan;
-    if (MLT_UNLIKELY(chan->rare || chan->held >= chan->capacity || inlet->mixed ||
+    if (MLT_UNLIKELY(chan->rare || chan->held >= chan->capacity || inlet->odd ||
                      inlet->bytes >= inlet->bytes_most || !mlt_list_empty(&chan->reads)))
         return put_slowly(outlet, e);
     ring_put(inlet, e);
@@ -314,32 +338,10 @@ static inline mlt_flow_element *new_element(const mlt_flow_outlet *outlet, uint6
     return outlet->link ? mlt_flow_link_new(outlet->link, bytes) : mlt_flow_element_new(bytes);
 }
 
-// Along the wrappers of its way, which is that of the queue where its line ends.
-static RARELY void go_along(const flow_queue *queue, mlt_csp_walk *walk, const char *call,
-                            uint64_t bytes)
-{
-    char from[MLT_FLOW_NAME], to[MLT_FLOW_NAME];
-    uint32_t line = queue->in ? queue->in->line : queue->out->line;
-    const mlt_flow_program *program = queue->instance->program;
-    const mlt_way_event event = {.call = call, .peer = -1, .tag = -1, .bytes = bytes};
-    mlt_flow_line_names(program->lowered, line, from, to, sizeof to);
-    mlt_csp_way_begin(program->csp, walk, MLT_WAY_QUEUE, to, 0, event);
-}
-
-static RARELY bool put_along(flow_queue *queue, mlt_flow_element *e)
-{
-    mlt_csp_walk walk;
-    uint64_t bytes = e->bytes;
-    go_along(queue, &walk, "flow_send", bytes);
-    bool taken = put(queue->out, e);
-    mlt_csp_way_end(&walk, bytes);
-    return taken;
-}
-
 static RARELY mlt_flow_element *take_along(flow_queue *queue)
 {
     mlt_csp_walk walk;
-    go_along(queue, &walk, "flow_dequeue", 0);
+    go_along(queue->in->program, queue->in->line, &walk, "flow_dequeue", 0);
     mlt_flow_element *e = take(queue->in);
     if (e)
         mlt_csp_way_end(&walk, e->bytes);
@@ -352,7 +354,7 @@ static inline bool put_and_leave(flow_queue *queue, mlt_flow_element *e, uint64_
 {
     mlt_flow_outlet *outlet = queue->out;
     mlt_flow_program *program = outlet->program;
-    bool taken = MLT_UNLIKELY(queue->wrapped) ? put_along(queue, e) : put(outlet, e);
+    bool taken = put(outlet, e);
     if (MLT_UNLIKELY(bytes >= MLT_FLOW_HELPED) && outlet->to &&
         mlt_flow_part_of(program, outlet->to->task))
         mlt_fiber_yield(program->csp->sched);
@@ -396,7 +398,7 @@ MLT_EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type k
     if (MLT_UNLIKELY(!data && all))
         mlt_flow_fault(queue->instance, "flow_send on %s: the data is NULL", queue->decl->name);
     if (MLT_UNLIKELY(all >= MLT_FLOW_PAIRED) && queue->out->to && queue->out->to->pair &&
-        !queue->wrapped)
+        !queue->out->wrapped)
         return send_paired(queue, data, kind, bytes, all);
     mlt_flow_element *e = new_element(queue->out, all);
     e->kind = (uint8_t)kind;

@@ -54,7 +54,13 @@ typedef struct mlt_flow_inlet {
     csp_in *in;
     uint32_t task;
     uint16_t queue; // of a module
-    bool mixed;     // it has local lines and others: local ones leave the others' room alone
+    union {
+        struct {
+            bool mixed;   // it has local lines and others: local ones leave the others' room alone
+            bool wrapped; // a module that sends to it goes along a way (csp/way.h)
+        };
+        uint16_t odd; // not 0: look closer
+    };
     bool ended;
     uint32_t line;              // the first one
     uint32_t cap, locals;       // mixed: how many elements of local lines have room, and are in it
@@ -73,6 +79,7 @@ typedef struct mlt_flow_outlet {
     uint32_t task;
     uint16_t queue; // of a module
     bool ended;
+    bool wrapped; // it has a way: it is a module's, and its line ends where a book says
     mlt_flow_stats stats;
 } mlt_flow_outlet;
 
@@ -83,7 +90,7 @@ struct flow_queue {
     mlt_flow_inlet *in;     // of an output: NULL
     mlt_flow_outlet *out;   // of an input: NULL
     mlt_flow_element *last; // what flow_dequeue gave, unless it was kept or given away since
-    bool wrapped;           // it has a way (csp/way.h)
+    bool wrapped;           // of an input: it has a way
 };
 
 // A task of this worker.

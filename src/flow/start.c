@@ -247,9 +247,15 @@ static void wrap_queues(const mlt_flow_program *p, flow_instance *instance)
     for (size_t i = 0; instance->module && i < instance->module->queue_count; i++) {
         flow_queue *queue = &instance->queues[i];
         uint32_t line = queue->in ? queue->in->line : queue->out->line;
-        queue->wrapped =
-            line != MLT_FLOW_NO_LINE &&
-            mlt_csp_has_way(MLT_WAY_QUEUE, mlt_flow_line_names(p->lowered, line, from, to, NAME));
+        if (line == MLT_FLOW_NO_LINE ||
+            !mlt_csp_has_way(MLT_WAY_QUEUE, mlt_flow_line_names(p->lowered, line, from, to, NAME)))
+            continue;
+        if (queue->in)
+            queue->wrapped = true;
+        else
+            queue->out->wrapped = true;
+        if (queue->out && queue->out->to)
+            queue->out->to->wrapped = true;
     }
 }
 
