@@ -190,9 +190,11 @@ static void bury(mlt_ports *p, mlt_link *link, int kind)
     alarm_next(p);
 }
 
+static void close_line(bond *b);
 static void end_bond(bond *b);
 
-// A bond that was never watched goes with its maker, unless processes have joined it.
+// A bond that was never watched goes with its maker, unless processes have joined it. Its line ends in
+// any case: the root of the other side may wait there for what this one would have said.
 static void leave_bonds(desk *d)
 {
     for (mlt_link *l = d->ports->bonds.next, *next; l != &d->ports->bonds; l = next) {
@@ -203,6 +205,8 @@ static void leave_bonds(desk *d)
         b->maker = NULL;
         if (!b->watched && !b->count)
             end_bond(b);
+        else if (!b->watched)
+            close_line(b);
     }
 }
 
