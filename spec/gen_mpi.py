@@ -49,7 +49,7 @@ NEVER_FAIL = re.compile(r"I(r|s)?(send|recv)(_c)?$")
 # Functions that threads call at the same time, outside of the rank's gate: their bodies take it where they need it. Only
 # --report sends them through the detour.
 # Functions that have a body of their own where only a trace listens (src/mpi/p2p/traced.h).
-TRACED = {"Send", "Recv"}
+TRACED = {"Send", "Recv", "Sendrecv"}
 UNGATED = {"Pready", "Pready_range", "Pready_list", "Parrived"}
 # Functions whose everyday calls mpi/win/quick.h does, before anything is looked at closely.
 QUICK = {"Put", "Get", "Accumulate", "Fetch_and_op", "Compare_and_swap", "Win_lock", "Win_unlock", "Win_flush", "Win_flush_local"}
@@ -687,17 +687,17 @@ def sent(f):
 PEERS, TAGS, TYPES = ("dest", "source", "root", "target_rank"), ("tag", "sendtag"), ("datatype", "sendtype", "origin_datatype")
 
 
-def traced(f, twin):
+def traced(f, twin, call="way.call"):
     """The arguments that a trace tells of a call: peer, tag, communicator, bytes."""
     types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
-    out = [f"    way.call.peer = {name};\n" for name in [n for n in PEERS if types.get(n) == "int"][:1]]
-    out += [f"    way.call.tag = {name};\n" for name in [n for n in TAGS if types.get(n) == "int"][:1]]
+    out = [f"    {call}.peer = {name};\n" for name in [n for n in PEERS if types.get(n) == "int"][:1]]
+    out += [f"    {call}.tag = {name};\n" for name in [n for n in TAGS if types.get(n) == "int"][:1]]
     if "comm" in types and f.kind != "any" and types["comm"] == "mlt_comm *":
-        out.append("    way.call.context = comm ? comm->context : 0; // some calls take MPI_COMM_NULL\n")
+        out.append(f"    {call}.context = comm ? comm->context : 0; // some calls take MPI_COMM_NULL\n")
     for name in [n for n in TYPES if n in types][:1]:
         count = {"datatype": "count", "sendtype": "sendcount", "origin_datatype": "origin_count"}[name]
         if types.get(count) == "MPI_Count" and types[name] == "const mlt_type *":
-            out.append(f"    way.call.bytes = {name} ? (uint64_t){count} * (uint64_t){name}->size : 0;\n")
+            out.append(f"    {call}.bytes = {name} ? (uint64_t){count} * (uint64_t){name}->size : 0;\n")
     return "".join(out)
 
 
@@ -720,9 +720,13 @@ def wrapped(f, twin):
 RECORDED_PEERS = {"dest": "TO", "source": "FROM", "root": "ROOT", "target_rank": "AT", "rank": "AT"}
 
 
+def is_recorded(f):
+    return f.kind != "any" and not UNRECORDED.match(f.name) and bool(f.collective or RECORDED.match(f.name))
+
+
 def recorded(f):
     """The line that tells the flight recorder of a call, after its handles have become objects."""
-    if f.kind == "any" or UNRECORDED.match(f.name) or not (f.collective or RECORDED.match(f.name)):
+    if not is_recorded(f):
         return ""
     if REPEATED.match(f.name):
         return f"    mlt_mpi_record_again(me, {f.fn});\n"
@@ -746,6 +750,26 @@ def recorded(f):
     return f"    mlt_mpi_record(me, {' | '.join(what)}, {peer}, {tag}, {context}, {size});\n"
 
 
+# Calls that leave a request behind, so another one is sure to follow. Messages of a burst wait for each other.
+LEAVE_REQUEST = re.compile(r"I[bsr]?send(_c)?$|Isendrecv(_c)?$|Irecv(_c)?$|Start(all)?$")
+
+
+def lightly_traced(f, twin, names):
+    """The whole call, where nobody but a trace listens: a body of its own, or the usual one with nothing around it but the trace."""
+    if not is_recorded(f):
+        return ""
+    if f.body in TRACED:
+        inside = f"        return mlt_traced_{f.body}({', '.join(names)});\n"
+        return f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there())\n{inside}"
+    lines = ["    mlt_trace_call call = {.peer = -1, .tag = -1, .begin = mlt_arch_cycles()};\n", traced(f, twin, "call"),
+             "    mlt_mpi_trace_opens(me, &call);\n", f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n", counted(f)]
+    if not LEAVE_REQUEST.match(f.name):
+        lines.append("    if (MLT_UNLIKELY(me->worker->unsent))\n        mlt_p2p_let_go(me->worker);\n")
+    lines.append(f"    if (MLT_LIKELY(me->worker->watched))\n        mlt_mpi_trace_called(me, {f.fn}, &call);\n    return code;\n")
+    inside = "".join(f"    {line}" for line in "".join(lines).splitlines(keepends=True))
+    return f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there()) {{\n{inside}    }}\n"
+
+
 def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value" or not f.built:
@@ -759,9 +783,8 @@ def detour(f, twin):
     noted = f"    if (me && mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
     noted += counted(f) + sent(f)
     before, after = wrapped(f, twin)
-    quick = (f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there())\n        return mlt_traced_{f.body}({', '.join(names)});\n"
-             if f.body in TRACED else "")
-    apart = "MLT_NOINLINE" if f.body in TRACED else "MLT_COLD"  # a trace is to be cheap
+    quick = lightly_traced(f, twin, names)
+    apart = "MLT_NOINLINE" if quick else "MLT_COLD"  # a trace is to be cheap
     return (f"static {apart} int detour_{f.name}({', '.join(params)})\n{{\n{quick}"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &way.call);\n"

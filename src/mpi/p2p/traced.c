@@ -10,7 +10,7 @@ enum {
 };
 
 // Which of the tracer's guesses.
-enum { OF_SENDS, OF_RECEIVES };
+enum { OF_SENDS, OF_RECEIVES, OF_PAIRS };
 
 // Inline, as a call would put half of its arguments on the stack.
 static inline __attribute__((always_inline)) void note(mlt_rank *me, uint64_t begin, uint64_t end,
@@ -22,6 +22,15 @@ static inline __attribute__((always_inline)) void note(mlt_rank *me, uint64_t be
                                             me->fn, how, MLT_TRACE_CALL | beside);
     mlt_trace_note_again(mlt_mpi_worker_of(me)->tracer,
                          beside & MLT_NOTE_SENT ? OF_SENDS : OF_RECEIVES, &like, end, end - begin);
+}
+
+// A moment of a call that has a note of its own, when that began.
+static void note_moment(mlt_rank *me, uint64_t at, uint64_t bytes, int32_t peer, int32_t tag,
+                        const mlt_comm *comm, uint8_t how, mlt_trace_kind kind)
+{
+    mlt_trace_like like = mlt_trace_like_of(bytes, (uint32_t)me->world, peer, tag, comm->context, 0,
+                                            how, (uint8_t)kind);
+    mlt_trace_note_again(mlt_mpi_worker_of(me)->tracer, OF_PAIRS, &like, at, 0);
 }
 
 // When a send ended that has left. The counter is slow compared with a short send, so most of these
@@ -79,10 +88,30 @@ int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
     return MPI_SUCCESS;
 }
 
+// Waits for the message, if it must, and notes the call. waits: MLT_NOTE_POSTED if nothing told of the
+// posting. folds: the wait is part of the note.
+static inline __attribute__((always_inline)) int
+finish(mlt_rank *me, mlt_req *req, uint8_t waits, bool folds, uint64_t begin, MPI_Status *status)
+{
+    mlt_worker *w = me->worker;
+    const mlt_comm *comm = req->owner;
+    w->sched->quiet = waits && folds;
+    int code = mlt_recv_finish(me, req, status);
+    if (waits && !w->sched->solo)
+        mlt_mpi_trace_ready(me, begin, 0);
+    if (MLT_UNLIKELY(w->unsent))
+        mlt_p2p_let_go(w);
+    if (MLT_UNLIKELY(req->status != MLT_OK && req->status != MLT_ERR_TRUNCATED)) // no message came
+        note(me, begin, mlt_arch_cycles(), 0, req->peer, req->tag, comm, 0, 0);
+    else
+        note(me, begin, mlt_arch_cycles(), req->sent, mlt_comm_world_rank(comm, req->from),
+             req->got_tag, comm, waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
+    return code;
+}
+
 int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
                     int tag, mlt_comm *comm, MPI_Status *status)
 {
-    mlt_worker *w = me->worker;
     uint64_t begin = mlt_arch_cycles();
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
         mlt_status_set_nobody(status);
@@ -93,17 +122,68 @@ int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *ty
     mlt_req_fill(&req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
     req.mode = MLT_MODE_TOLD;
     mlt_p2p_recv(&req);
-    uint8_t waits = req.done ? 0 : MLT_NOTE_POSTED;
-    w->sched->quiet = waits;
-    int code = mlt_recv_finish(me, &req, status);
-    if (waits && !w->sched->solo)
-        mlt_mpi_trace_ready(me, begin, 0);
-    if (MLT_UNLIKELY(w->unsent))
-        mlt_p2p_let_go(w);
-    if (MLT_UNLIKELY(req.status != MLT_OK && req.status != MLT_ERR_TRUNCATED))
-        note(me, begin, mlt_arch_cycles(), 0, source, tag, comm, 0, 0); // no message came
-    else
-        note(me, begin, mlt_arch_cycles(), req.sent, mlt_comm_world_rank(comm, req.from),
-             req.got_tag, comm, waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
+    return finish(me, &req, req.done ? 0 : MLT_NOTE_POSTED, true, begin, status);
+}
+
+// The message of the pair leaves, and tells of itself where it cannot leave at once. False: the rank waited
+// for that, so the receive must have been told of.
+static bool pair_sends(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type,
+                       int dest, int tag, const mlt_req *recv, mlt_comm *comm, uint64_t begin)
+{
+    uint64_t bytes = count * type->size;
+    int32_t world = mlt_comm_world_rank(comm, dest);
+    uint8_t distance = 0;
+    if (MLT_LIKELY(type->contiguous) &&
+        MLT_LIKELY(mlt_p2p_send_told(me, buf, bytes, type->code, world, comm->rank, tag,
+                                     comm->context, &distance))) {
+        note_moment(me, begin, bytes, world, tag, comm, distance, MLT_TRACE_SENT);
+        return true;
+    }
+    mlt_req req;
+    mlt_req_fill(&req, me, MLT_REQ_SEND, buf, count, type, world, tag, comm);
+    req.mode = MLT_MODE_STANDARD;
+    mlt_p2p_send(&req);
+    if (MLT_LIKELY(req.done))
+        return true;
+    if (recv && !recv->done)
+        note_moment(me, mlt_arch_cycles(), recv->count * recv->type->size,
+                    recv->peer >= 0 ? mlt_comm_world_rank(comm, recv->peer) : recv->peer, recv->tag,
+                    comm, 0, MLT_TRACE_POSTED);
+    mlt_call_hold(comm, type);
+    mlt_req_wait(&req, mlt_mpi_call(me));
+    mlt_call_drop(comm, type);
+    return false;
+}
+
+// Two notes: the message that left, and the call with the one that came.
+int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                        const mlt_type *sendtype, int dest, int sendtag, void *recvbuf,
+                        MPI_Count recvcount, const mlt_type *recvtype, int source, int recvtag,
+                        mlt_comm *comm, MPI_Status *status)
+{
+    uint64_t begin = mlt_arch_cycles();
+    mlt_req recv;
+    bool comes = source != MPI_PROC_NULL, folds = true;
+    int code = MPI_SUCCESS;
+    if (MLT_LIKELY(comes)) {
+        mlt_req_fill(&recv, me, MLT_REQ_RECV, recvbuf, (uint64_t)recvcount, recvtype, source,
+                     recvtag, comm);
+        recv.mode = MLT_MODE_TOLD;
+        mlt_p2p_recv(&recv);
+    }
+    mlt_call_hold(comm, recvtype); // the user may free both while the rank waits
+    if (MLT_LIKELY(dest != MPI_PROC_NULL))
+        folds = pair_sends(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag,
+                           comes ? &recv : NULL, comm, begin);
+    if (MLT_LIKELY(comes)) {
+        code = finish(me, &recv, recv.done || !folds ? 0 : MLT_NOTE_POSTED, folds, begin, status);
+    } else {
+        mlt_status_set_nobody(status);
+        if (MLT_UNLIKELY(me->worker->unsent))
+            mlt_p2p_let_go(me->worker);
+        note(me, begin, mlt_arch_cycles(), (uint64_t)sendcount * sendtype->size, dest, sendtag,
+             comm, 0, 0);
+    }
+    mlt_call_drop(comm, recvtype);
     return code;
 }

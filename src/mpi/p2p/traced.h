@@ -14,5 +14,9 @@ int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
                     int tag, mlt_comm *comm);
 int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
                     int tag, mlt_comm *comm, MPI_Status *status);
+int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                        const mlt_type *sendtype, int dest, int sendtag, void *recvbuf,
+                        MPI_Count recvcount, const mlt_type *recvtype, int source, int recvtag,
+                        mlt_comm *comm, MPI_Status *status);
 
 #endif
