@@ -56,6 +56,19 @@ static MLT_COLD void tell_held(mlt_worker *w, mlt_rank *to, const mlt_msg *msg)
         mlt_above.saw(w, to, &sight);
 }
 
+// A trace hears that a probe took the message, which is when it was matched. A receive that comes later
+// than those of later messages would be taken for theirs. Tools hear of the receive.
+static MLT_COLD void tell_taken(mlt_worker *w, mlt_rank *by, const mlt_msg *msg)
+{
+    mlt_sight sight = {.kind = MLT_SIGHT_RECEIVED,
+                       .peer = msg->src,
+                       .tag = msg->tag,
+                       .context = msg->context,
+                       .bytes = msg->bytes};
+    if (mlt_above.saw)
+        mlt_above.saw(w, by, &sight);
+}
+
 // Notes what arrives; the bytes to move are then req->got.
 static inline void accept(const mlt_worker *w, mlt_req *req, int32_t src, int32_t tag,
                           uint64_t bytes, uint16_t type_code)
@@ -332,6 +345,7 @@ void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg)
 {
     mlt_assert(msg->magic == MLT_MSG_MAGIC);
     start_recv(req);
+    req->mode = MLT_MODE_TOLD; // by tell_taken
     deliver(req, msg);
 }
 
@@ -345,6 +359,8 @@ bool mlt_p2p_iprobe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t contex
         .from = found->src, .tag = found->tag, .bytes = found->bytes, .type = found->type};
     if (take) {
         mlt_match_unhold(rank, found);
+        if (MLT_UNLIKELY(rank->worker->watched == MLT_WATCH_TRACE))
+            tell_taken(rank->worker, rank, found);
         if (found->kind == MLT_MSG_LOCAL) // it has matched: no longer to be cancelled
             ((mlt_req *)(uintptr_t)found->sender)->stage = STAGE_MOVING;
         *msg = found;
