@@ -217,6 +217,12 @@ static void look(mlt_agent *a, int64_t number)
     tell(a, MLT_FRAME_LOOKED, a->conf.host, number, &found, sizeof found);
 }
 
+static void tell_clock(mlt_agent *a, int64_t number)
+{
+    uint64_t now = mlt_os_now_ns();
+    tell(a, MLT_FRAME_CLOCKED, a->conf.host, number, &now, sizeof now);
+}
+
 // For people outside (launch/live/live.h).
 static void look_live(mlt_agent *a, int64_t number)
 {
@@ -815,6 +821,7 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
         return code;
     uint32_t local = mlt_job_place_at(a->job, proc->first_worker)->local;
     cpu_set_t *cpus = mlt_bind_set(&a->bind, local, proc->workers);
+    bool traced = mlt_io_trace(a->conf.io, c->proc, env, why, why_size);
     mlt_env_proc own = {.proc = c->proc, .job_fd = a->job_fd, .ctl_fd = a->ctl_as};
     mlt_spawn spawn = {.path = under_gdb ? a->conf.gdb : a->conf.paths[proc->app],
                        .argv = under_gdb ? gdb_words(app->argv) : app->argv,
@@ -828,7 +835,7 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
                        // --gdb: keep the keyboard's signals away from the others
                        .group = a->conf.gdb && !under_gdb ? 0 : a->conf.group};
     pid_t pid = -1;
-    if (mlt_io_prepare(a->conf.io, c->proc, &spawn, why, why_size))
+    if (traced && mlt_io_prepare(a->conf.io, c->proc, &spawn, why, why_size))
         pid = mlt_spawn_start(&spawn, &code, why, why_size);
     mlt_io_started(a->conf.io, c->proc);
     close(pair[1]);
@@ -1007,6 +1014,9 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
         break;
     case MLT_FRAME_LOOK:
         look(a, frame->value);
+        break;
+    case MLT_FRAME_CLOCK:
+        tell_clock(a, frame->value);
         break;
     case MLT_FRAME_ASK:
         collect(a);

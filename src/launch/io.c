@@ -19,6 +19,7 @@
 #include "launch/loop.h"
 #include "launch/plan/hosts.h"
 #include "launch/say.h"
+#include "launch/trace.h"
 #include "os/os.h"
 
 enum {
@@ -69,12 +70,23 @@ typedef struct feed {
     uint64_t done; // bytes that it has taken
 } feed;
 
+// What a process of another host has written of a trace, and is no whole chunk yet.
+typedef struct part {
+    char *bytes;
+    size_t length, room;
+    uint64_t owed; // bytes that it was not told to have been taken
+    bool broken;
+} part;
+
 struct mlt_io {
     mlt_io_conf conf;
     const mlt_options *options;
     const mlt_plan *plan;
     int loop;
-    mlt_relay *relay; // an agent's
+    mlt_relay *relay;     // an agent's
+    char *trace_variable; // ... for the process that was started last
+    int *trace_ends;      // ... [procs] the processes' ends of pipes for traces; NULL: none
+    part *parts;          // mpirun's: [procs] of traces that come from other hosts; NULL: none
     uint64_t window;
     char *outfile, *errfile;     // absolute; %h is replaced, %r and %p are not
     bool out_shared, err_shared; // all ranks write into one file
@@ -679,6 +691,34 @@ static void feed_room(feed *f, const mlt_frame *frame, const char *body)
         feed_on(f);
 }
 
+// Chunks of several processes must not mix, so each is written when all of it is there.
+static void take_trace(mlt_io *io, uint32_t proc, const char *body, size_t bytes)
+{
+    if (!io->parts)
+        io->parts = mlt_take(io->plan->proc_count, sizeof *io->parts);
+    part *p = &io->parts[proc];
+    if (!p->broken) {
+        MLT_ARRAY_WANT(p->bytes, p->length + bytes, p->room);
+        memcpy(p->bytes + p->length, body, bytes);
+        p->length += bytes;
+        int64_t taken = mlt_launch_trace_chunks(io->options, p->bytes, p->length);
+        p->broken = taken < 0;
+        p->length -= taken > 0 ? (size_t)taken : 0;
+        if (taken > 0)
+            memmove(p->bytes, p->bytes + taken, p->length);
+    }
+    p->owed += bytes;
+    if (p->owed < io->window / 2)
+        return;
+    mlt_frame frame = {.type = MLT_FRAME_ROOM,
+                       .to = io->plan->procs[proc].host,
+                       .about = proc,
+                       .value = MLT_RELAY_TRACE,
+                       .length = sizeof p->owed};
+    io->conf.send(io->conf.user, &frame, &p->owed);
+    p->owed = 0;
+}
+
 void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body)
 {
     uint32_t proc = frame->about;
@@ -691,6 +731,8 @@ void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body)
     bool output = frame->value == 1 || frame->value == 2;
     if (frame->type == MLT_FRAME_OUTPUT && output)
         take_output(&io->streams[2 * proc + (uint32_t)frame->value - 1], body, frame->length);
+    else if (frame->type == MLT_FRAME_OUTPUT && frame->value == MLT_RELAY_TRACE)
+        take_trace(io, proc, body, frame->length);
     else if (frame->type == MLT_FRAME_ROOM && frame->value == 0 && io->feeds)
         feed_room(&io->feeds[proc], frame, body);
 }
@@ -917,6 +959,32 @@ bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size
     return true;
 }
 
+// The pipe has no name but the one that the system gives to descriptors of this process, which keeps
+// its other end open: the process opens it when it begins to trace, if it does.
+bool mlt_io_trace(mlt_io *io, uint32_t proc, mlt_env *env, char *why, size_t why_size)
+{
+    const char *file = mlt_env_value(env, "MILLET_TRACE");
+    int ends[2];
+    if (!io->relay || !file || !*file)
+        return true;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        snprintf(why, why_size, "no pipe for a rank's trace: %s; see `ulimit -n`", strerror(errno));
+        return false;
+    }
+    if (!io->trace_ends) {
+        io->trace_ends = mlt_take(io->plan->proc_count, sizeof *io->trace_ends);
+        for (uint32_t p = 0; p < io->plan->proc_count; p++)
+            io->trace_ends[p] = -1;
+    }
+    io->trace_ends[proc] = ends[1];
+    mlt_relay_add(io->relay, proc, MLT_RELAY_TRACE, ends[0]);
+    char *variable = mlt_text_of("MILLET_TRACE=/proc/%d/fd/%d", (int)getpid(), ends[1]);
+    mlt_env_put(env, variable);
+    free(io->trace_variable);
+    io->trace_variable = variable;
+    return true;
+}
+
 void mlt_io_started(mlt_io *io, uint32_t proc)
 {
     for (int i = 0; i < 3; i++) {
@@ -958,6 +1026,15 @@ bool mlt_io_finish(mlt_io *io, bool interrupted)
     }
     mlt_loop_remove(io->loop, &io->input);
     mlt_relay_free(io->relay);
+    for (uint32_t p = 0; p < io->plan->proc_count; p++) {
+        if (io->trace_ends && io->trace_ends[p] >= 0)
+            close(io->trace_ends[p]);
+        if (io->parts)
+            free(io->parts[p].bytes);
+    }
+    free(io->trace_ends);
+    free(io->trace_variable);
+    free(io->parts);
     if (io->null_fd >= 0)
         close(io->null_fd);
     if (io->spool >= 0)

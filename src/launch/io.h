@@ -49,11 +49,15 @@ void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env);
 bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size_t why_size);
 void mlt_io_started(mlt_io *io, uint32_t proc);
 
+// An agent of another host, if the environment asks for a trace: the process writes its part to a pipe,
+// whose name takes the place of the file's. False: no more descriptors; a message in why.
+bool mlt_io_trace(mlt_io *io, uint32_t proc, mlt_env *env, char *why, size_t why_size);
+
 // mpirun: begins to copy standard input (--stdin all, or for another host), when processes are told
 // to start. Those that start later get all of it, too.
 void mlt_io_run(mlt_io *io);
 
-// A frame of standard streams: OUTPUT or ROOM to mpirun, INPUT or ROOM to an agent.
+// A frame of standard streams, or of a trace: OUTPUT or ROOM to mpirun, INPUT or ROOM to an agent.
 void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body);
 
 // An agent: passes on what a process has written so far, if mpirun has room for it.

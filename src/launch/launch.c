@@ -677,7 +677,7 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
                            .guard_fd = l.guard.fd};
     l.watch = mlt_watch_new(&conf);
     begin_live(&l);
-    mlt_launch_trace_begin(options, l.plan.ranks);
+    mlt_launch_trace_begin(options, &l.plan);
     join_elder(&l);
     start_agents(&l, cores);
     int code = mlt_watch_run(l.watch);

@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "launch/say.h"
+#include "trace/chunk.h"
 #include "trace/tracer.h"
 
 void mlt_launch_trace_facts(const mlt_options *options, const char *text, size_t bytes)
@@ -29,7 +30,21 @@ static void add_word(mlt_text *text, const char *word)
         mlt_text_put(text, *word == '\t' || *word == '\n' ? " " : word, 1);
 }
 
-void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks)
+// Which workers each host has: processes in a row.
+static void add_hosts(mlt_text *facts, const mlt_plan *plan)
+{
+    for (uint32_t p = 0, next; p < plan->proc_count; p = next) {
+        const mlt_plan_proc *first = &plan->procs[p];
+        uint32_t workers = 0;
+        for (next = p; next < plan->proc_count && plan->procs[next].host == first->host; next++)
+            workers += plan->procs[next].workers;
+        mlt_text_add(facts, "host\t%u\t", first->host);
+        add_word(facts, plan->hosts[first->host].host.name);
+        mlt_text_add(facts, "\t%u\t%u\n", first->first_worker, workers);
+    }
+}
+
+void mlt_launch_trace_begin(const mlt_options *options, const mlt_plan *plan)
 {
     if (!options->trace)
         return;
@@ -38,7 +53,7 @@ void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks)
         mlt_quit(MLT_EXIT_USAGE, "cannot write the trace %s: %s", options->trace, strerror(errno));
     close(fd);
     mlt_text facts = {0};
-    mlt_text_add(&facts, "job\t%u\t", ranks);
+    mlt_text_add(&facts, "job\t%u\t", plan->ranks);
     for (size_t a = 0; a < options->app_count; a++) {
         mlt_text_add(&facts, "%s", a ? " : " : "");
         for (char **word = options->apps[a].argv; *word; word++) {
@@ -47,9 +62,50 @@ void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks)
         }
     }
     mlt_text_add(&facts, "\n");
+    if (mlt_plan_other(plan))
+        add_hosts(&facts, plan);
     mlt_launch_trace_facts(options, facts.text, facts.length);
     mlt_text_free(&facts);
 }
+
+// ---- what comes from other hosts
+
+static bool write_chunk(const mlt_options *options, const char *bytes, size_t count)
+{
+    int fd = open(options->trace, O_WRONLY | O_APPEND | O_CLOEXEC);
+    ssize_t wrote = -1;
+    do
+        wrote = fd >= 0 ? write(fd, bytes, count) : -1;
+    while (wrote < 0 && errno == EINTR);
+    if (wrote != (ssize_t)count)
+        mlt_say("the trace has gaps: cannot write %s: %s", options->trace,
+                strerror(wrote < 0 ? errno : ENOSPC));
+    if (fd >= 0)
+        close(fd);
+    return wrote == (ssize_t)count;
+}
+
+int64_t mlt_launch_trace_chunks(const mlt_options *options, const char *bytes, size_t count)
+{
+    mlt_trace_head head;
+    size_t at = 0;
+    while (options->trace && count - at >= sizeof head) {
+        memcpy(&head, bytes + at, sizeof head);
+        if (!mlt_trace_head_fits(&head)) {
+            mlt_say("the trace has gaps: a process of another host sent no chunk of one");
+            return -1;
+        }
+        size_t size = sizeof head + head.stored;
+        if (count - at < size)
+            break;
+        if (!write_chunk(options, bytes + at, size))
+            return -1;
+        at += size;
+    }
+    return (int64_t)at;
+}
+
+// ---- facts of the whole job
 
 // Names of modules are the program's; a damaged rank's may not end.
 static void add_name(mlt_text *text, const char *name, size_t size)

@@ -9,9 +9,14 @@
 
 #include "boot/ctl.h"
 #include "launch/plan/options.h"
+#include "launch/plan/plan.h"
 
 // Makes the file empty, with the job's facts. Ends mpirun with a message if it cannot.
-void mlt_launch_trace_begin(const mlt_options *options, uint32_t ranks);
+void mlt_launch_trace_begin(const mlt_options *options, const mlt_plan *plan);
+
+// Appends the whole chunks (trace/chunk.h) that processes of another host have sent. How many bytes they
+// are; -1: these are no chunks, or cannot be written, and a message said so.
+int64_t mlt_launch_trace_chunks(const mlt_options *options, const char *bytes, size_t count);
 
 // Adds facts (trace/facts.h) while the job runs, or is stuck.
 void mlt_launch_trace_facts(const mlt_options *options, const char *text, size_t bytes);

@@ -39,7 +39,7 @@ static bool is(const line *l, const char *word)
 static bool number(const line *l, unsigned i, uint64_t most, uint64_t *out)
 {
     uint64_t sum = 0;
-    if (i >= l->count || l->length[i] == 0 || l->length[i] > 10)
+    if (i >= l->count || l->length[i] == 0 || l->length[i] > 19)
         return false;
     for (size_t c = 0; c < l->length[i]; c++) {
         if (l->field[i][c] < '0' || l->field[i][c] > '9')
@@ -96,6 +96,29 @@ static void read_worker(mlt_trace_facts_table *facts, const line *l)
     MLT_ARRAY_WANT(facts->workers, facts->worker_count + 1, facts->worker_room);
     facts->workers[facts->worker_count++] = (mlt_trace_worker){
         text_of(l, 2), (uint32_t)n, (uint32_t)process, (uint32_t)first, (uint32_t)count};
+}
+
+static void read_host(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t n, first, count;
+    if (l->count < 5 || !number(l, 1, UINT32_MAX, &n) || !number(l, 3, UINT32_MAX, &first) ||
+        !number(l, 4, UINT32_MAX, &count))
+        return;
+    MLT_ARRAY_WANT(facts->hosts, facts->host_count + 1, facts->host_room);
+    facts->hosts[facts->host_count++] =
+        (mlt_trace_host){text_of(l, 2), (uint32_t)n, (uint32_t)first, (uint32_t)count};
+}
+
+static void read_clock(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t host, at, ns, error;
+    if (l->count < 6 || !number(l, 1, UINT32_MAX, &host) || !number(l, 2, INT64_MAX, &at) ||
+        !number(l, 4, INT64_MAX / 4, &ns) || !number(l, 5, INT64_MAX, &error))
+        return;
+    bool behind = l->length[3] == 6 && memcmp(l->field[3], "behind", 6) == 0;
+    MLT_ARRAY_WANT(facts->aheads, facts->ahead_count + 1, facts->ahead_room);
+    facts->aheads[facts->ahead_count++] =
+        (mlt_trace_ahead){(uint32_t)host, at, error, behind ? -(int64_t)ns : (int64_t)ns};
 }
 
 static void read_context(mlt_trace_facts_table *facts, const line *l)
@@ -205,6 +228,10 @@ static void read_line(mlt_trace_facts_table *facts, const line *l)
         read_how(facts, l);
     } else if (is(l, "worker")) {
         read_worker(facts, l);
+    } else if (is(l, "host")) {
+        read_host(facts, l);
+    } else if (is(l, "clock")) {
+        read_clock(facts, l);
     } else if (is(l, "context")) {
         read_context(facts, l);
     }
@@ -234,6 +261,10 @@ void mlt_facts_free(mlt_trace_facts_table *facts)
         free(facts->workers[i].host);
     for (uint32_t i = 0; i < facts->context_count; i++)
         free(facts->contexts[i].name);
+    for (uint32_t i = 0; i < facts->host_count; i++)
+        free(facts->hosts[i].name);
+    free(facts->hosts);
+    free(facts->aheads);
     free(facts->workers);
     free(facts->contexts);
     free(facts->command);

@@ -6,6 +6,8 @@
 //     fn       number  name                   MPI's functions
 //     how      kind  number  name             what `how` of events of that kind means
 //     worker   number  host  process  first rank  ranks
+//     host     number  name  first worker  workers
+//     clock    host  ns of its clock  ahead | behind  ns  error    mpirun's clock is right; at begin and end
 //     context  number  name  ranks            a communicator
 //     process  worker  number  name           a process of a flow program
 //     hang     why                            mpirun reported where ranks are: deadlock, time limit, asked
@@ -37,6 +39,18 @@ typedef struct mlt_trace_worker {
     char *host;
     uint32_t number, process, first, count;
 } mlt_trace_worker;
+
+typedef struct mlt_trace_host {
+    char *name;
+    uint32_t number, first, count; // workers
+} mlt_trace_host;
+
+// A host's clock was ahead of mpirun's by so much when it said `at`.
+typedef struct mlt_trace_ahead {
+    uint32_t host;
+    uint64_t at_ns, error_ns;
+    int64_t ahead_ns;
+} mlt_trace_ahead;
 
 typedef struct mlt_trace_context {
     uint32_t number, ranks;
@@ -81,6 +95,9 @@ typedef struct mlt_trace_facts_table {
     char **fns;                // [MLT_TRACE_FNS]; NULL: no names
     char **hows;               // [MLT_TRACE_KIND_COUNT * MLT_TRACE_HOWS]; NULL: no names
     mlt_trace_worker *workers; // by number
+    mlt_trace_host *hosts;     // rows of workers, as they came; none: there is one host
+    mlt_trace_ahead *aheads;   // as they came
+    uint32_t host_count, host_room, ahead_count, ahead_room;
     mlt_trace_context *contexts;
     uint32_t worker_count, worker_room, context_count, context_room;
     char *hang, *cycle;      // of the last report; NULL: there was none

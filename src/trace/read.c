@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "trace/align.h"
 #include "trace/note.h"
 
 static mlt_trace_clock *clock_of(mlt_trace *trace, uint32_t worker)
@@ -76,8 +77,10 @@ mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, 
         whole += fine ? sizeof head + head.stored : 0;
     }
     trace->damaged = bytes - whole;
-    if (whole && trace->facts.ranks <= MLT_TRACE_RANKS)
+    if (whole && trace->facts.ranks <= MLT_TRACE_RANKS) {
+        mlt_trace_align(trace);
         return MLT_OK;
+    }
     free(trace->chunks);
     free(trace->clocks);
     uint32_t ranks = trace->facts.ranks;

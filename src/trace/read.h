@@ -4,6 +4,7 @@
 #ifndef MLT_TRACE_READ_H
 #define MLT_TRACE_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,8 @@ typedef struct mlt_trace {
     uint64_t count, room, events;
     uint32_t clock_count, clock_room;
     uint64_t begin_ns, end_ns; // the times that events have are nanoseconds from begin_ns on
+    uint64_t moved_ns;         // the most that messages moved a host (align.h)
+    bool crossed; // messages went backwards both ways between hosts, which no move can help
     mlt_trace_facts_table facts;
 } mlt_trace;
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ typedef struct mlt_trace_buffer {
 // Everything but `runs`, `fd` and what is atomic is under the lock.
 static struct {
     bool runs, barrier; // barrier: mlt_os_barrier reaches this process
+    bool pipe;          // fd leads to the agent of this host, which sends on what comes
     double ticks_a_ns;
     int fd;
     char *path;
@@ -74,10 +76,32 @@ uint64_t mlt_trace_ticks(uint64_t ns)
 
 // ---- the thread
 
+// A pipe takes a chunk in pieces, and threads of the process must not mix theirs.
+static bool append_to_pipe(struct iovec *parts, int count)
+{
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+    bool fine = true;
+    pthread_mutex_lock(&turn);
+    for (int i = 0; i < count; i++) {
+        const char *at = parts[i].iov_base;
+        size_t left = parts[i].iov_len;
+        while (left && fine) {
+            ssize_t wrote = write(writer.fd, at, left);
+            fine = wrote >= 0 || errno == EINTR;
+            at += wrote > 0 ? wrote : 0;
+            left -= wrote > 0 ? (size_t)wrote : 0;
+        }
+    }
+    pthread_mutex_unlock(&turn);
+    return fine;
+}
+
 // All of it, or nothing: what is cut off at a full disk is no chunk for a reader.
 static bool append(const mlt_trace_head *head, const void *data)
 {
     struct iovec parts[] = {{(void *)head, sizeof *head}, {(void *)data, head->stored}};
+    if (writer.pipe)
+        return append_to_pipe(parts, 2);
     ssize_t wrote;
     do
         wrote = writev(writer.fd, parts, 2);
@@ -202,6 +226,8 @@ mlt_status mlt_trace_begin(const char *path, char *why, size_t why_size)
         snprintf(why, why_size, "cannot write the trace %s: %s", path, strerror(errno));
         return MLT_ERR_SYSTEM;
     }
+    struct stat status;
+    writer.pipe = fstat(writer.fd, &status) == 0 && S_ISFIFO(status.st_mode);
     writer.barrier = mlt_os_barrier_join() == MLT_OK;
     writer.ticks_a_ns = measure_ticks();
     writer.path = strdup(path);

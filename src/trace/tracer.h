@@ -25,7 +25,10 @@
 #include "trace/event.h"
 #include "trace/note.h"
 
-enum { MLT_TRACE_GUESSES = 2 };
+enum {
+    MLT_TRACE_GUESSES = 3,
+    MLT_TRACE_AHEAD = 32, // words: notes are written to lines that are there by then
+};
 
 typedef struct mlt_tracer {
     _Atomic(uint64_t *) at; // in the buffer that is filled now; the thread reads up to it
@@ -45,7 +48,8 @@ typedef struct mlt_tracer {
     uint32_t held; // buffers of this worker that are not free
 } mlt_tracer;
 
-// Opens the file, which exists. On failure a message in `why`.
+// Opens the file, which exists; it may be a pipe of its own for this process.
+// On failure a message in `why`.
 mlt_status mlt_trace_begin(const char *path, char *why, size_t why_size) MLT_MUST_CHECK;
 bool mlt_trace_runs(void);
 
@@ -101,6 +105,7 @@ static inline void mlt_trace_note_again(mlt_tracer *tracer, uint32_t which,
     *at = mlt_trace_word(s, since, span);
     tracer->last = end;
     mlt_tracer_publish(tracer, at + 1);
+    __builtin_prefetch(at + MLT_TRACE_AHEAD, 1);
 }
 
 // An event that ends now, or has just ended.

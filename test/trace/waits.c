@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waits that the test knows. "lock": rank 0 has the lock of rank 1's window for a while, and rank 2 wants it.
+// "spawn": two jobs are spawned, one after the other.
 // "starve": rank 0 sends to rank 1 of its own worker and computes on before it lets it run.
 #include <mpi.h>
 #include <stdio.h>
@@ -51,6 +52,25 @@ static void starve(int rank)
         usleep(LONG_US); // nobody can run
 }
 
+static void spawn(char *program)
+{
+    char *words[] = {"child", NULL};
+    for (int i = 0; i < 2; i++) {
+        MPI_Comm child;
+        MPI_Comm_spawn(program, words, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &child,
+                       MPI_ERRCODES_IGNORE);
+        MPI_Comm_disconnect(&child);
+    }
+}
+
+// The job that was spawned.
+static void leave_parent(void)
+{
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    MPI_Comm_disconnect(&parent);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -60,6 +80,10 @@ int main(int argc, char **argv)
         lock(rank);
     if (argc > 1 && strcmp(argv[1], "starve") == 0)
         starve(rank);
+    if (argc > 1 && strcmp(argv[1], "spawn") == 0)
+        spawn(argv[0]);
+    if (argc > 1 && strcmp(argv[1], "child") == 0)
+        leave_parent();
     MPI_Finalize();
     return 0;
 }

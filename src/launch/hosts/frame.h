@@ -74,9 +74,10 @@ typedef enum mlt_frame_type {
     MLT_FRAME_KNOWS,    // value: the change of which all workers of the host know
     MLT_FRAME_KEPT,     // value: number of the decision
     // ---- standard streams
-    MLT_FRAME_OUTPUT, // to the head. about: process; value: 1 or 2; body: bytes; none: the end
+    MLT_FRAME_OUTPUT, // to the head. about: process; value: 1, 2 or MLT_RELAY_TRACE; body: bytes;
+                      // none: the end
     MLT_FRAME_INPUT,  // from the head. about: process; body: bytes; none: the end
-    MLT_FRAME_ROOM,   // about: process; value: stream 0, 1 or 2 that may send more; body: uint64_t,
+    MLT_FRAME_ROOM,   // about: process; value: stream 0 to 3 that may send more; body: uint64_t,
                       // how many bytes; none: nobody reads it any more
     // ---- between agents
     MLT_FRAME_CARD_WANTED, // the receiver's card, please
@@ -92,7 +93,10 @@ typedef enum mlt_frame_type {
     MLT_FRAME_FELL,  // up: the job ends before that; value: exit code; text: why
     MLT_FRAME_FAILS, // both ways: the sender's job is being ended because of a failure
     MLT_FRAME_TIME,  // down: the time limit is over; value: it, in ms
-    MLT_FRAME_TYPES, // how many there are, and one
+    // ---- clocks of hosts, for a trace (launch/clocks.h)
+    MLT_FRAME_CLOCK,   // from the head. value: number of the exchange; the answer is CLOCKED
+    MLT_FRAME_CLOCKED, // to the head. value: number of the exchange; body: uint64_t, the host's clock
+    MLT_FRAME_TYPES,   // how many there are, and one
 } mlt_frame_type;
 
 typedef struct mlt_frame {

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "base/table.h"
 
-enum { PIECE = 64 << 10, STREAMS = 3 };
+enum { PIECE = 64 << 10, STREAMS = 4 };
 
 // A pipe, from or to a process.
 typedef struct line {

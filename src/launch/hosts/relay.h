@@ -40,7 +40,10 @@ typedef struct mlt_relay mlt_relay;
 mlt_relay *mlt_relay_new(const mlt_relay_conf *conf);
 void mlt_relay_free(mlt_relay *relay); // closes what is open; NULL is fine
 
-// This side's end of the pipe to (stream 0) or from (1, 2) a process. It becomes the relay's.
+// Beside a process's standard streams: what it writes of a trace, in chunks (trace/chunk.h).
+enum { MLT_RELAY_TRACE = 3 };
+
+// This side's end of the pipe to (stream 0) or from (1, 2, MLT_RELAY_TRACE) a process. It becomes the relay's.
 void mlt_relay_add(mlt_relay *relay, uint32_t proc, uint32_t stream, int fd);
 
 // INPUT and ROOM frames. Input of a process that has not been added yet is kept, as far as mpirun

@@ -743,8 +743,8 @@ const mlt_option_row mlt_option_rows[] = {
      "write the paths that collectives took, with times, to FILE: a drawing if its name ends with "
      ".svg; - is standard error"},
     {"--trace", "FILE", take_trace, AT(trace),
-     "write what each rank does, with times, to FILE, for millet trace; on several hosts all must "
-     "see the file"},
+     "write what each rank does, with times, to FILE, for millet trace; ranks of other hosts send "
+     "it their part"},
     {"--progress", "[=plain]", take_progress, 0,
      "show on the terminal how many ranks compute and wait, and how many messages they send; "
      "=plain: "

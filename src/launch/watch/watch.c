@@ -21,11 +21,13 @@
 #include "launch/guard.h"
 #include "launch/say.h"
 #include "launch/sweep.h"
+#include "launch/trace.h"
 #include "launch/watch/watch_state.h"
 #include "os/os.h"
 
 static const uint64_t polite_grace_ns = 2000 * MLT_WATCH_MS;
-static const uint64_t bye_ns = 2000 * MLT_WATCH_MS; // for agents to end
+static const uint64_t bye_ns = 2000 * MLT_WATCH_MS;   // for agents to end
+static const uint64_t clocks_ns = 300 * MLT_WATCH_MS; // ... and before it to tell their clocks
 // ... of a job that went well, so that its output is not lost.
 static const uint64_t output_ns = 10000 * MLT_WATCH_MS;
 // Of the line that shows how many hosts are ready.
@@ -91,17 +93,57 @@ void mlt_watch_kin_ended(mlt_watch *w, const char *job, int code, int signal)
 // A rank asks for another job.
 static void take_spawn(mlt_watch *w, const mlt_frame *frame, const char *body)
 {
+    const mlt_options *options = w->conf.options;
+    if (options->trace && !w->told_spawned && !options->quiet)
+        mlt_say("ranks of spawned jobs are not traced: they are not in %s", options->trace);
+    w->told_spawned = true;
     if (w->conf.kin && !w->ending)
         mlt_kin_spawn(w->conf.kin, frame->from, frame->about, frame->value, body, frame->length);
 }
 
 // ---- What agents tell
 
+// Other hosts that can answer.
+static uint32_t others_of(const mlt_watch *w)
+{
+    uint32_t others = 0;
+    for (uint32_t h = 0; h < w->conf.plan->host_count; h++)
+        others += !w->conf.plan->hosts[h].host.here && !w->hosts[h].lost;
+    return others;
+}
+
+// How far clocks of other hosts differ from this one's; the answers come as CLOCKED.
+static void compare_clocks(mlt_watch *w)
+{
+    if (!w->conf.options->trace || !w->crew)
+        return;
+    mlt_clocks_begin(&w->clocks, others_of(w), mlt_os_now_ns());
+    if (w->clocks.round)
+        mlt_watch_command_others(w, MLT_FRAME_CLOCK, 0, w->clocks.number);
+}
+
+static void take_clock(mlt_watch *w, const mlt_frame *frame, const char *body)
+{
+    uint64_t theirs, now = mlt_os_now_ns();
+    mlt_text facts = {0};
+    if (frame->length != sizeof theirs || !w->clocks.round)
+        return;
+    memcpy(&theirs, body, sizeof theirs);
+    if (mlt_clocks_take(&w->clocks, frame->from, frame->value, theirs, now, others_of(w)))
+        mlt_watch_command_others(w, MLT_FRAME_CLOCK, 0, w->clocks.number);
+    if (w->clocks.round)
+        return;
+    mlt_clocks_tell(&w->clocks, &facts);
+    mlt_launch_trace_facts(w->conf.options, facts.text, facts.length);
+    mlt_text_free(&facts);
+}
+
 static void begin(mlt_watch *w)
 {
     if (w->ending || w->begun)
         return;
     w->begun = true;
+    compare_clocks(w);
     mlt_watch_command(w, MLT_FRAME_START, 0, w->mixed);
     if (w->conf.io)
         mlt_io_run(w->conf.io);
@@ -317,6 +359,9 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
     case MLT_FRAME_STATES:
         mlt_watch_take_states(w, frame->from, body, frame->length);
         break;
+    case MLT_FRAME_CLOCKED:
+        take_clock(w, frame, body);
+        break;
     case MLT_FRAME_LIVED:
         if (w->live)
             mlt_live_take(w->live, frame->from, frame->value, body, frame->length);
@@ -514,6 +559,7 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     w->changes = mlt_changes_new(conf->plan->host_count, send_change, w);
     w->missing = conf->plan->proc_count;
     w->waiting = conf->plan->host_count;
+    mlt_clocks_init(&w->clocks, conf->plan->host_count);
     w->signals = (mlt_source){.fd = conf->signal_fd, .ready = signals_ready};
     w->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};
@@ -572,6 +618,18 @@ static void note_output(const mlt_watch *w, uint64_t patience_ns, uint64_t *unti
         *until = mlt_os_now_ns() + patience_ns;
 }
 
+// Hosts that are lost, or very slow, do not keep the job from ending.
+static void compare_clocks_again(mlt_watch *w)
+{
+    uint64_t until = mlt_os_now_ns() + clocks_ns, tick = w->tick_at;
+    compare_clocks(w);
+    w->tick_at = until < tick ? until : tick;
+    for (mlt_watch_set_timer(w); w->clocks.round && mlt_os_now_ns() < until; turn(w)) {
+    }
+    w->clocks.round = 0;
+    w->tick_at = tick;
+}
+
 // Tells the other agents that all is over, and waits for their end: they have sent all output and
 // swept their hosts then.
 static void dismiss(mlt_watch *w)
@@ -585,6 +643,7 @@ static void dismiss(mlt_watch *w)
     w->ending = true;
     w->look_at = w->timeout_at = w->straggler_at = w->lost_at = w->give_up_at = 0;
     w->tick_at = until; // a turn ends then
+    compare_clocks_again(w);
     mlt_watch_command_others(w, MLT_FRAME_BYE, 0, 0);
     mlt_crew_end(w->crew);
     for (mlt_watch_set_timer(w); mlt_crew_busy(w->crew) && mlt_os_now_ns() < until; turn(w))
@@ -667,6 +726,7 @@ void mlt_watch_free(mlt_watch *w)
     mlt_hang_free(w->hang);
     mlt_changes_free(w->changes);
     mlt_text_free(&w->calls);
+    mlt_clocks_fini(&w->clocks);
     free(w->moves);
     free(w->said);
     free(w->lost);
