@@ -759,15 +759,13 @@ def lightly_traced(f, twin, names):
     if not is_recorded(f):
         return ""
     if f.body in TRACED:
-        inside = f"        return mlt_traced_{f.body}({', '.join(names)});\n"
-        return f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there())\n{inside}"
+        return f"    return mlt_traced_{f.body}({', '.join(names)});\n"
     lines = ["    mlt_trace_call call = {.peer = -1, .tag = -1, .begin = mlt_arch_cycles()};\n", traced(f, twin, "call"),
              "    mlt_mpi_trace_opens(me, &call);\n", f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n", counted(f)]
     if not LEAVE_REQUEST.match(f.name):
         lines.append("    if (MLT_UNLIKELY(me->worker->unsent))\n        mlt_p2p_let_go(me->worker);\n")
     lines.append(f"    if (MLT_LIKELY(me->worker->watched))\n        mlt_mpi_trace_called(me, {f.fn}, &call);\n    return code;\n")
-    inside = "".join(f"    {line}" for line in "".join(lines).splitlines(keepends=True))
-    return f"    if (mlt_mpi_only_traced(me) && !mlt_ways_are_there()) {{\n{inside}    }}\n"
+    return "".join(lines)
 
 
 def detour(f, twin):
@@ -783,13 +781,18 @@ def detour(f, twin):
     noted = f"    if (me && mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
     noted += counted(f) + sent(f)
     before, after = wrapped(f, twin)
-    quick = lightly_traced(f, twin, names)
-    apart = "MLT_NOINLINE" if quick else "MLT_COLD"  # a trace is to be cheap
-    return (f"static {apart} int detour_{f.name}({', '.join(params)})\n{{\n{quick}"
+    # A trace is to be cheap: whoever goes there only for it must not set up the frame of the whole detour.
+    light = lightly_traced(f, twin, names)
+    whole = f"whole_detour_{f.name}" if light else f"detour_{f.name}"
+    all_names = ", ".join(names + (["caller"] if told_caller(f) else []))
+    light = (f"static MLT_NOINLINE int detour_{f.name}({', '.join(params)})\n{{\n"
+             f"    if (MLT_UNLIKELY(!mlt_mpi_only_traced(me) || mlt_ways_are_there()))\n        return {whole}({all_names});\n{light}}}\n\n"
+             if light else "")
+    return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &way.call);\n"
             f"{before}    int code = mlt_mpi_{f.body}({', '.join(names)});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
-            "    return code;\n}\n\n")
+            f"    return code;\n}}\n\n{light}")
 
 
 def surface_c(functions, by_name):
