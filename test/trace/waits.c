@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TAG = 3, LONG_US = 20000 };
+enum { TAG = 3, LONG_US = 20000, HELD_US = 400000 }; // held so long that others come in time
 
 static void compute(double us)
 {
@@ -24,7 +24,7 @@ static void lock(int rank)
     if (rank == 0) {
         MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
         MPI_Send(&word, 1, MPI_INT, 2, TAG, MPI_COMM_WORLD);
-        usleep(LONG_US);
+        usleep(HELD_US);
         MPI_Win_unlock(1, window);
     } else if (rank == 2) {
         MPI_Recv(&word, 1, MPI_INT, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
