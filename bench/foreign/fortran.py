@@ -51,6 +51,7 @@ MPICH_KNOWN = {
     r"/(typecnts|allctypes|hindex1|get_elem_u)": "it wants what MPI 3.0 removed",
     r"/baseenvf": "it knows versions of MPI up to 4",
     r"/greqf": "its callback changes extra_state and wants to see that in its own variable, which is intent(in)",
+    r"f08/io/c2f2ciof90": "its half in C does not compile",
     r"f77/rma/aintf$": "it declares functions again that mpif.h declares",
     r"f90/coll/(alltoallv|split_type|vw_inplace|nonblocking_inp)f90": "it gives scalars for arrays, or arrays for scalars, where mpi has interfaces",
     r"/spawn/spawn": "on two cores its children take MPI_UNIVERSE_SIZE for full, and leave",
