@@ -54,7 +54,7 @@ MPICH_KNOWN = {
     r"f08/io/c2f2ciof90": "its half in C does not compile",
     r"f77/rma/aintf$": "it declares functions again that mpif.h declares",
     r"f90/coll/(alltoallv|split_type|vw_inplace|nonblocking_inp)f90": "it gives scalars for arrays, or arrays for scalars, where mpi has interfaces",
-    r"/spawn/spawn": "on two cores its children take MPI_UNIVERSE_SIZE for full, and leave",
+    r"/spawn/spawn": "where MPI_UNIVERSE_SIZE is 2, as on two cores, its children take it for full, and leave",
 }
 
 MPICH = Suite("mpich-fortran", "mpich", """

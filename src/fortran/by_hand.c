@@ -154,7 +154,8 @@ void F(session_get_nth_pset_)(const MPI_Fint *session, const MPI_Fint *info, con
 }
 ALIAS(session_get_nth_pset);
 
-// ---- command lines: strings one behind the other; a blank one is the end
+// ---- command lines: strings one behind the other, of which blanks around them are no part; a blank
+// one is the end
 
 // The strings at `text`, `step` bytes apart, as C wants them; free with free_words.
 static char **words_at(const char *text, size_t length, size_t step)
@@ -168,7 +169,7 @@ static char **words_at(const char *text, size_t length, size_t step)
     }
     char **words = calloc(n + 1, sizeof *words);
     for (i = 0; words && i < n; i++) {
-        char few[MLT_F_TEXT], *word = mlt_f_text(few, text + i * step, length);
+        char few[MLT_F_TEXT], *word = mlt_f_text_trimmed(few, text + i * step, length);
         words[i] = word == few ? strdup(word) : word;
     }
     return words;
@@ -194,7 +195,7 @@ void F(comm_spawn_)(const char *command, const char *argv, const MPI_Fint *maxpr
     int rank = -1;
     PMPI_Comm_rank(its_comm, &rank);
     bool at_root = rank == *root; // elsewhere nothing of it is looked at
-    char few[MLT_F_TEXT], *path = mlt_f_text(few, command, at_root ? command_len : 0);
+    char few[MLT_F_TEXT], *path = mlt_f_text_trimmed(few, command, at_root ? command_len : 0);
     char **words = at_root && argv != &mlt_f_argv_null_ ? words_at(argv, argv_len, argv_len) : NULL;
     int code = C(Comm_spawn)(path, words ? words : MPI_ARGV_NULL, *maxprocs, mlt_f_info(*info),
                              *root, its_comm, &made, mlt_f_errcodes(array_of_errcodes));
@@ -232,7 +233,8 @@ void F(comm_spawn_multiple_)(const MPI_Fint *count, const char *array_of_command
     void *few[MLT_F_FEW], **infos = mlt_f_handles(few, array_of_info, n);
     for (int i = 0; i < n; i++) {
         char text[MLT_F_TEXT];
-        char *path = mlt_f_text(text, array_of_commands + (size_t)i * commands_len, commands_len);
+        char *path =
+            mlt_f_text_trimmed(text, array_of_commands + (size_t)i * commands_len, commands_len);
         paths[i] = path == text ? strdup(path) : path;
         if (argvs)
             words[i] = words_of(array_of_argv, argv_len, i, n);

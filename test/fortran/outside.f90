@@ -93,16 +93,16 @@ contains
   subroutine spawn()
     type(MPI_Comm) :: children
     character(len=200) :: me
-    character(len=12) :: words(3) = [character(len=12) :: 'spawned', 'two words', ' '], pairs(2, 2)
+    character(len=12) :: words(3) = [character(len=12) :: '  spawned', '  two words', ' '], pairs(2, 2)
     integer :: codes(2), n, sum
     call get_command_argument(0, me)
-    call MPI_Comm_spawn(me, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, codes)
+    call MPI_Comm_spawn('  ' // me, words, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, children, codes)
     call MPI_Comm_remote_size(children, n)
     call check(n == 2 .and. all(codes == MPI_SUCCESS), 'two children')
     call MPI_Allreduce(rank, sum, 1, MPI_INTEGER, MPI_SUM, children)
     call check(sum == 2 * 9 + 1, 'with the arguments that they should have')
     call MPI_Comm_disconnect(children)
-    pairs(:, 1) = ['first       ', 'second      ']
+    pairs(:, 1) = ['first       ', ' second     ']
     pairs(:, 2) = ' '
     call MPI_Comm_spawn_multiple(2, [me, me], pairs, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, MPI_COMM_WORLD, children, &
                                  MPI_ERRCODES_IGNORE)
