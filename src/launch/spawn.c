@@ -123,6 +123,15 @@ static int open_file(const char *pattern, bool append)
     return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (append ? 0 : O_TRUNC), 0666);
 }
 
+// A descriptor that has the number already would be closed: dup2 does nothing then.
+static void inherit(int fd, int as)
+{
+    if (fd == as)
+        (void)fcntl(fd, F_SETFD, 0);
+    else if (dup2(fd, as) < 0)
+        fail(STEP_STREAM, errno);
+}
+
 static void set_stream(const mlt_spawn_stream *stream, int as)
 {
     int fd = stream->fd;
@@ -131,12 +140,8 @@ static void set_stream(const mlt_spawn_stream *stream, int as)
         if (fd < 0)
             fail(STEP_STREAM, errno);
     }
-    if (fd < 0)
-        return;
-    if (fd == as)
-        (void)fcntl(fd, F_SETFD, 0);
-    else if (dup2(fd, as) < 0)
-        fail(STEP_STREAM, errno);
+    if (fd >= 0)
+        inherit(fd, as);
 }
 
 // Runs in the child, on mpirun's memory: it must change nothing there but `failure` and `path`.
@@ -155,8 +160,8 @@ static _Noreturn void child(const mlt_spawn *s, pid_t launcher)
         (void)dup2(STDOUT_FILENO, STDERR_FILENO);
     if (s->job_fd >= 0)
         (void)fcntl(s->job_fd, F_SETFD, 0);
-    if (s->ctl_fd >= 0 && dup2(s->ctl_fd, s->ctl_as) < 0)
-        fail(STEP_STREAM, errno);
+    if (s->ctl_fd >= 0)
+        inherit(s->ctl_fd, s->ctl_as);
     if (s->dir && chdir(s->dir) != 0)
         fail(STEP_DIR, errno);
     if (s->cpus)
