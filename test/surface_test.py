@@ -38,8 +38,8 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "getwchar", "getwchar_unlocked", "hcreate", "hdestroy", "hsearch", "inet_ntoa", "jrand48", "lgamma", "lgammaf", "lgammal", "mblen", "mbtowc",
     "nrand48", "pclose", "popen", "putenv", "scanf", "secure_getenv", "setbuf", "setbuffer", "setenv", "setlinebuf", "setvbuf", "system", "ttyname",
     "tzset", "unsetenv", "vscanf", "vwscanf", "wctomb", "wscanf",
-    "mlt_fortran_attr", "mlt_fortran_arrays", "mlt_fortran_attr_was", "mlt_fortran_handle", "mlt_fortran_mark_errhandler", "mlt_fortran_mark_grequest",
-    "mlt_fortran_mark_keyval", "mlt_fortran_mark_op", "mlt_fortran_number", "mlt_fortran_raise",  # for libmpi_fortran
+    "mlt_fortran_attr", "mlt_fortran_arrays", "mlt_fortran_attr_was", "mlt_fortran_elements", "mlt_fortran_handle", "mlt_fortran_keep",
+    "mlt_fortran_mark_errhandler", "mlt_fortran_mark_grequest", "mlt_fortran_mark_keyval", "mlt_fortran_mark_op", "mlt_fortran_number", "mlt_fortran_raise",  # for libmpi_fortran
     "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
     "MPIX_Get_collocated_size", "MPIX_Get_collocated_startrank", "MPIX_Get_n_size", "MPIX_Usleep",
 } | {name for header in ("goal.h", "coll.h")
