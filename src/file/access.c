@@ -15,7 +15,6 @@ enum {
     SPAN = 4 << 20,    // bytes of the file that are read at once
     GAP = 16 << 10,    // that are read rather than passed by
     SHORT = 128 << 10, // a write that is not worth another thread
-    CLOSE = 2 << 10,   // bytes of the file from block to block, up to which writes are sieved
 };
 
 // ---- places
@@ -192,8 +191,9 @@ static bool is_dense(const mlt_file_access *a)
     uint64_t bytes = mlt_type_runs(a->view, a->from, a->bytes, runs, &count), blocks = 0;
     for (uint32_t i = 0; i < count; i++)
         blocks += runs[i].count;
-    uint64_t span = (uint64_t)(end_of(a) - mlt_file_next(a)), all = a->bytes / (bytes / blocks + 1);
-    return all > 1 && span / all <= CLOSE;
+    uint64_t span = (uint64_t)(end_of(a) - mlt_file_next(a)), block = (bytes + blocks - 1) / blocks;
+    uint64_t all = a->bytes / block;
+    return all > 1 && span / all <= a->near;
 }
 
 typedef struct section {

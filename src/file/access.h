@@ -23,7 +23,7 @@
 
 typedef enum mlt_file_sieving {
     MLT_FILE_SIEVE_NEVER,
-    MLT_FILE_SIEVE_DENSE, // where blocks lie close together
+    MLT_FILE_SIEVE_DENSE, // where blocks lie close together: writes, up to mlt_file_access.near
     MLT_FILE_SIEVE_ALWAYS,
 } mlt_file_sieving;
 
@@ -33,6 +33,7 @@ typedef struct mlt_file_access {
     bool alone; // as if nobody else accessed these bytes meanwhile: under locks of the file
     mlt_file_sieving sieve; // if it writes, the descriptor can be read, and the view is in order
     mlt_file_locks *locks;  // of a write; NULL: nobody sieves
+    uint64_t near;          // bytes of the file from block to block, up to which writes are sieved
     int64_t begin;
     const mlt_type *view; // of which size > 0
     uint64_t from, bytes;

@@ -122,6 +122,7 @@ static void try_seed(uint64_t seed)
             access[i].alone &= count == 1;
             access[i].sieve = (mlt_file_sieving)below(3);
             access[i].locks = below(4) ? &locks : NULL;
+            access[i].near = below(64);
             list[i] = &access[i];
             if (writes && i > 0) // only one of them writes a byte
                 access[i].begin = place(&access[i - 1], access[i - 1].bytes) + 1;
@@ -201,6 +202,7 @@ static void test_sieved(void)
                          .writes = true,
                          .sieve = MLT_FILE_SIEVE_DENSE,
                          .locks = &locks,
+                         .near = STEP,
                          .begin = 3,
                          .view = &view,
                          .bytes = (uint64_t)BLOCKS * BLOCK,

@@ -32,6 +32,9 @@ uint64_t mlt_file_bytes(const mlt_file_view *view, const mlt_type *type, uint64_
     return bytes;
 }
 
+// A call for a block costs more on a disk's file system, which writes whole pages.
+enum { NEAR_IN_MEMORY = 4 << 10, NEAR = 32 << 10 };
+
 static mlt_file_sieving sieving(const mlt_file_want *want)
 {
     const mlt_file *file = want->file;
@@ -51,6 +54,7 @@ void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want 
                                        .alone = file->atomic,
                                        .sieve = sieving(want),
                                        .locks = file->shared->locks,
+                                       .near = file->shared->in_memory ? NEAR_IN_MEMORY : NEAR,
                                        .begin = view->disp,
                                        .view = view->shown,
                                        .from = want->from * view->unit,
