@@ -274,43 +274,44 @@ static bool overlap(mlt_file_access **a, uint32_t count)
     return false;
 }
 
-// ---- by windows
+// ---- the queue
 
-typedef struct windows {
-    mlt_file_access **all; // sorted by where they begin
-    uint32_t count, begun, active_count;
-    mlt_file_access **active; // begun, and not done
-    mlt_file_stage stage;
-    void *room;
-    uint64_t got; // reads: bytes of the window that are there
-    bool ended;   // reads: the file ends before the window does
-} windows;
-
-// The first byte that anybody wants.
-static int64_t next_of_all(const windows *w)
+int64_t mlt_file_queue_next(const mlt_file_queue *q)
 {
-    int64_t next = w->begun < w->count ? mlt_file_next(w->all[w->begun]) : INT64_MAX;
-    for (uint32_t i = 0; i < w->active_count; i++) {
-        int64_t own = mlt_file_next(w->active[i]);
+    int64_t next = q->begun < q->count ? mlt_file_next(q->all[q->begun]) : INT64_MAX;
+    for (uint32_t i = 0; i < q->active_count; i++) {
+        int64_t own = mlt_file_next(q->active[i]);
         next = own < next ? own : next;
     }
     return next;
 }
 
-static void begin_before(windows *w, int64_t limit)
+void mlt_file_queue_begin(mlt_file_queue *q, int64_t limit)
 {
-    while (w->begun < w->count && mlt_file_next(w->all[w->begun]) < limit)
-        w->active[w->active_count++] = w->all[w->begun++];
+    while (q->begun < q->count && mlt_file_next(q->all[q->begun]) < limit) {
+        mlt_file_access *a = q->all[q->begun++];
+        q->active[q->active_count++] = a;
+    }
 }
 
-static void forget_done(windows *w)
+void mlt_file_queue_forget(mlt_file_queue *q)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < w->active_count; i++)
-        if (w->active[i]->moved < w->active[i]->bytes)
-            w->active[kept++] = w->active[i];
-    w->active_count = kept;
+    for (uint32_t i = 0; i < q->active_count; i++)
+        if (q->active[i]->moved < q->active[i]->bytes)
+            q->active[kept++] = q->active[i];
+    q->active_count = kept;
 }
+
+// ---- by windows
+
+typedef struct windows {
+    mlt_file_queue queue;
+    mlt_file_stage stage;
+    void *room;
+    uint64_t got; // reads: bytes of the window that are there
+    bool ended;   // reads: the file ends before the window does
+} windows;
 
 static void put(void *user, const mlt_type_run *run, const void *data)
 {
@@ -321,14 +322,14 @@ static int write_windows(windows *w)
 {
     int error = 0;
     int64_t at;
-    while (!error && (at = next_of_all(w)) != INT64_MAX) {
+    while (!error && (at = mlt_file_queue_next(&w->queue)) != INT64_MAX) {
         int64_t limit = at + (int64_t)w->stage.room;
         mlt_file_stage_move(&w->stage, at);
-        begin_before(w, limit);
-        for (uint32_t i = 0; i < w->active_count; i++)
-            mlt_file_cut(w->active[i], limit, w->room, put, &w->stage);
-        error = mlt_file_stage_flush(&w->stage, w->all[0]->fd, w->all[0]->locks);
-        forget_done(w);
+        mlt_file_queue_begin(&w->queue, limit);
+        for (uint32_t i = 0; i < w->queue.active_count; i++)
+            mlt_file_cut(w->queue.active[i], limit, w->room, put, &w->stage);
+        error = mlt_file_stage_flush(&w->stage, w->queue.all[0]->fd, w->queue.all[0]->locks);
+        mlt_file_queue_forget(&w->queue);
     }
     return error;
 }
@@ -370,10 +371,10 @@ static void take(windows *w, mlt_file_access *a)
 static int64_t reach(const windows *w, int64_t at, int64_t limit)
 {
     int64_t end = at;
-    if (w->active_count > 0)
+    if (w->queue.active_count > 0)
         return limit;
-    for (uint32_t i = w->begun; i < w->count; i++) {
-        const mlt_file_access *a = w->all[i];
+    for (uint32_t i = w->queue.begun; i < w->queue.count; i++) {
+        const mlt_file_access *a = w->queue.all[i];
         int64_t begin = mlt_file_next(a);
         if (begin - end > GAP || begin >= limit)
             break;
@@ -388,39 +389,39 @@ static int64_t reach(const windows *w, int64_t at, int64_t limit)
 static int read_windows(windows *w)
 {
     int64_t at;
-    while ((at = next_of_all(w)) != INT64_MAX) {
+    while ((at = mlt_file_queue_next(&w->queue)) != INT64_MAX) {
         int64_t limit = reach(w, at, at + (int64_t)w->stage.room);
         size_t got;
         w->stage.begin = at;
-        if (mlt_os_file_read(w->all[0]->fd, w->stage.data, (size_t)(limit - at), at, &got) != 0)
+        if (mlt_os_file_read(w->queue.all[0]->fd, w->stage.data, (size_t)(limit - at), at, &got) !=
+            0)
             return errno;
         w->got = got;
-        begin_before(w, limit);
-        for (uint32_t i = 0; i < w->active_count; i++)
-            take(w, w->active[i]);
+        mlt_file_queue_begin(&w->queue, limit);
+        for (uint32_t i = 0; i < w->queue.active_count; i++)
+            take(w, w->queue.active[i]);
         if ((int64_t)got < limit - at) // the file ends here
             return 0;
-        forget_done(w);
+        mlt_file_queue_forget(&w->queue);
     }
     return 0;
 }
 
 static int by_windows(mlt_file_access **a, uint32_t count)
 {
-    windows w = {.all = a,
-                 .count = count,
-                 .active = malloc(count * sizeof(mlt_file_access *)),
-                 .room = malloc(MLT_FILE_CUT)};
+    windows w = {
+        .queue = {.all = a, .count = count, .active = malloc(count * sizeof(mlt_file_access *))},
+        .room = malloc(MLT_FILE_CUT)};
     bool fits = mlt_file_stage_init(&w.stage, WINDOW, NULL);
     int error = ENOMEM;
-    if (fits && w.active && w.room) {
+    if (fits && w.queue.active && w.room) {
         mlt_file_stage_move(&w.stage, 0);
         error = a[0]->writes ? write_windows(&w) : read_windows(&w);
     }
     if (fits)
         mlt_file_stage_fini(&w.stage);
     free(w.room);
-    free(w.active);
+    free(w.queue.active);
     return error;
 }
 

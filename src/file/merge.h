@@ -45,6 +45,20 @@ int64_t mlt_file_next(const mlt_file_access *access);
 // In the order of the places where they begin.
 void mlt_file_sort(mlt_file_access **accesses, uint32_t count);
 
+// Accesses that are served from the file's beginning to its end.
+typedef struct mlt_file_queue {
+    mlt_file_access **all;    // sorted
+    mlt_file_access **active; // begun, and not done; may be `all`, which loses those that are done
+    uint32_t count, begun, active_count;
+} mlt_file_queue;
+
+// The first byte that any of them wants; INT64_MAX: all are done.
+int64_t mlt_file_queue_next(const mlt_file_queue *queue);
+
+// Those that want bytes before `limit` are active from now on; those that are done, no longer.
+void mlt_file_queue_begin(mlt_file_queue *queue, int64_t limit);
+void mlt_file_queue_forget(mlt_file_queue *queue);
+
 // Takes what an access still wants of the file before `limit`: `sink` gets runs of blocks, with
 // their data one after the other. room: memory of MLT_FILE_CUT bytes, for data with gaps.
 enum { MLT_FILE_CUT = 64 << 10 };

@@ -102,9 +102,7 @@ void mlt_hang_add_jobs(mlt_hang *hang, const mlt_ctl_job *jobs, size_t count)
         if (job.first_rank < hang->ranks || mlt_hang_job_of(hang, (int32_t)job.first_rank))
             continue;
         job.name[sizeof job.name - 1] = '\0';
-        for (char *c = job.name; *c; c++)
-            if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
-                *c = '?';
+        keep_printable(job.name);
         MLT_ARRAY_WANT(hang->jobs, hang->job_count + 1, hang->job_room);
         hang->jobs[hang->job_count++] = job;
     }

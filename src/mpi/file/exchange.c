@@ -94,41 +94,16 @@ static void append(void *user, const mlt_type_run *run, const void *data)
     x->out_bytes += sizeof *run + filled;
 }
 
-// What a leader still has to cut: accesses sorted by where they begin. Those before `active` have
-// begun and are not done, those from `begun` on have not begun.
-typedef struct rest {
-    mlt_file_access **all;
-    uint32_t active, begun, count;
-} rest;
-
-static int64_t first_wanted(const rest *r)
+static void cut_window(mlt_file_exchange *x, mlt_file_queue *rest, int64_t limit)
 {
-    int64_t first = r->begun < r->count ? mlt_file_next(r->all[r->begun]) : INT64_MAX;
-    for (uint32_t i = 0; i < r->active; i++) {
-        int64_t next = mlt_file_next(r->all[i]);
-        first = next < first ? next : first;
-    }
-    return first;
-}
-
-static void cut_window(mlt_file_exchange *x, rest *r, int64_t limit)
-{
-    uint32_t kept = 0;
-    while (r->begun < r->count && mlt_file_next(r->all[r->begun]) < limit) {
-        mlt_file_access *a = r->all[r->begun++];
-        r->all[r->active++] = a;
-    }
-    for (uint32_t i = 0; i < r->active; i++) {
-        mlt_file_access *a = r->all[i];
-        mlt_file_cut(a, limit, x->room, append, x);
-        if (a->moved < a->bytes)
-            r->all[kept++] = a;
-    }
-    r->active = kept;
+    mlt_file_queue_begin(rest, limit);
+    for (uint32_t i = 0; i < rest->active_count; i++)
+        mlt_file_cut(rest->active[i], limit, x->room, append, x);
+    mlt_file_queue_forget(rest);
 }
 
 // Messages of this leader for a round that begins there.
-static void cut_round(mlt_file_exchange *x, rest *r, int64_t begin)
+static void cut_round(mlt_file_exchange *x, mlt_file_queue *rest, int64_t begin)
 {
     x->out_bytes = 0;
     for (uint32_t w = 0; w < x->workers; w++) {
@@ -137,7 +112,7 @@ static void cut_round(mlt_file_exchange *x, rest *r, int64_t begin)
         x->to_begin = begin + (int64_t)(w * x->window);
         x->last = NO_RUN;
         if (w < x->writers)
-            cut_window(x, r, x->to_begin + (int64_t)x->window);
+            cut_window(x, rest, x->to_begin + (int64_t)x->window);
         x->out_at[w] = (MPI_Aint)before;
         x->out_count[w] = (MPI_Count)(x->out_bytes - before);
     }
@@ -267,9 +242,9 @@ void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared)
 }
 
 // The first byte that any leader wants, and the highest error of any.
-static int64_t agree(const mlt_file_lead *l, const rest *r, int *error)
+static int64_t agree(const mlt_file_lead *l, const mlt_file_queue *rest, int *error)
 {
-    int64_t mine[2] = {-first_wanted(r), *error}, all[2];
+    int64_t mine[2] = {-mlt_file_queue_next(rest), *error}, all[2];
     (void)mlt_mpi_Allreduce(l->me, mine, all, 2, TYPE_INT64, MPI_MAX, l->file->shared->leaders);
     *error = (int)all[1];
     return -all[0];
@@ -285,12 +260,12 @@ void mlt_file_exchange_write(mlt_file_lead *l, uint32_t writers, uint64_t window
     if (!shared->exchange)
         shared->exchange = open_exchange(l, writers, window);
     x = shared->exchange;
-    rest r = {.all = l->all, .count = l->count};
-    mlt_file_sort(r.all, r.count);
+    mlt_file_queue rest = {.all = l->all, .active = l->all, .count = l->count};
+    mlt_file_sort(rest.all, rest.count);
     int64_t begin;
-    while ((begin = agree(l, &r, &l->error)) != INT64_MAX && !l->error) {
+    while ((begin = agree(l, &rest, &l->error)) != INT64_MAX && !l->error) {
         begin &= ~(int64_t)(ALIGN - 1);
-        cut_round(x, &r, begin);
+        cut_round(x, &rest, begin);
         send_round(x, l->me);
         write_round(x, l, begin);
     }
