@@ -114,7 +114,7 @@ class Function:
         self.returns = m.group(1)
         self.params = [] if m.group(2) == "void" else [Param(p.strip()) for p in m.group(2).split(",")]
         self.fn = "MLT_FN_" + self.name
-        self.body, self.built = self.name, False
+        self.body = self.name
         self.wide = {}  # name of a parameter -> its type in the twin, if the body has that
 
     @property
@@ -187,8 +187,9 @@ def find_bodies(functions, folder):
         if not path.name.endswith("_test.c"):
             text = path.read_text(encoding="utf-8")
             defined.update(re.findall(r"^\w[\w \*]*\bmlt_mpi_([A-Z]\w*)\([^;]*?\)\s*\{", text, re.M))
-    for f in functions:
-        f.built = f.body in defined
+    lacking = [f.full for f in functions if f.body not in defined]
+    if lacking:
+        sys.exit(f"gen_mpi.py: no body in {folder} for {', '.join(lacking)}")
     unknown = defined - {f.body for f in functions}
     if unknown:
         sys.exit(f"gen_mpi.py: bodies of no MPI function in {folder}: {', '.join(sorted(unknown))}")
@@ -343,7 +344,6 @@ enum {{
 typedef struct mlt_fn {{
     const char *name; // "MPI_Send"
     uint8_t chapter;  // 0: not MPI's
-    bool built;       // src/mpi has its body
     bool abi;         // part of the standard ABI
 }} mlt_fn;
 
@@ -361,11 +361,11 @@ extern const mlt_chapter mlt_chapter_table[MLT_CHAPTER_COUNT];
 
 def fn_c(functions, chapters, others):
     word = {True: "true", False: "false"}
-    rows = "".join(f'    {{"{f.full}", {f.chapter}, {word[f.built]}, {word[f.abi]}}},\n' for f in functions)
-    rows += "".join(f'    {{"{name}", 0, true, false}},\n' for name in others)
+    rows = "".join(f'    {{"{f.full}", {f.chapter}, {word[f.abi]}}},\n' for f in functions)
+    rows += "".join(f'    {{"{name}", 0, false}},\n' for name in others)
     titles = "".join(f'    {{{number}, "{title}"}},\n' for number, title in chapters)
     return (f'{NOTE}#include "mpi_fn.h"\n\nconst mlt_fn mlt_fn_table[MLT_FN_NAMES] = {{\n'
-            f'    {{"no MPI function", 0, false, false}},\n{rows}}};\n\n'
+            f'    {{"no MPI function", 0, false}},\n{rows}}};\n\n'
             f"const mlt_chapter mlt_chapter_table[MLT_CHAPTER_COUNT] = {{\n{titles}}};\n")
 
 
@@ -571,12 +571,7 @@ def narrow_one(f, p, where):
 
 
 def surface_value(f):
-    args = ", ".join(p.name for p in f.params)
-    if f.built:
-        return f"    return mlt_mpi_{f.body}({args});\n"
-    zero = f"({f.returns})0"
-    unused = "".join(f"    (void){p.name};\n" for p in f.params)
-    return f"{unused}    mlt_mpi_unbuilt(mlt_rank_self(), NULL, {f.fn});\n    return {zero};\n"
+    return f"    return mlt_mpi_{f.body}({', '.join(p.name for p in f.params)});\n"
 
 
 def surface_body(f, twin):
@@ -586,13 +581,6 @@ def surface_body(f, twin):
     out = [f"    mlt_rank *me = {enter}({f.fn});\n"]
     if f.kind != "any":
         out.append(fail("!me", f"again_{f.name}({', '.join(p.name for p in f.params if not p.variadic)})"))
-    if not f.built:
-        comm = next((p.name for p in f.params if p.type == "MPI_Comm" and not p.array), None)
-        found = f"mlt_comm_of(me, {comm})" if comm and f.kind != "any" else "NULL"
-        out += [f"    (void){p.name};\n" for p in f.params if not p.variadic and p.name != comm]
-        out += [f"    {f.unmake};\n"] if f.made else []
-        out.append(f"    return mlt_mpi_unbuilt(me, {found}, {f.fn});\n")
-        return "".join(out)
     handles, where = check_handles(f, "NULL")
     out += handles
     if not f.collective:
@@ -770,7 +758,7 @@ def lightly_traced(f, twin, names):
 
 def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
-    if f.kind == "value" or not f.built:
+    if f.kind == "value":
         return ""
     params = ["mlt_rank *me"] + [p.declare(body_type(twin, p)) for p in f.params if not p.variadic]
     names = ["me"] + [p.name for p in f.params if not p.variadic]

@@ -211,22 +211,6 @@ int mlt_mpi_not_ready(uint16_t fn)
     mlt_entry_end_job(rank ? rank->world : MLT_CTL_NO_RANK, MPI_ERR_OTHER, text);
 }
 
-int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn)
-{
-    char text[MPI_MAX_ERROR_STRING];
-    snprintf(text, sizeof text,
-             "%s is not built yet in Millet " MLT_VERSION
-             "; `millet info --functions` lists what is",
-             mlt_fn_name(fn));
-    mlt_gate *gate = mlt_thread_lock(me);
-    int code = keep(me, MPI_ERR_UNSUPPORTED_OPERATION, text);
-    // The tool information interface reports by its return value only.
-    if (strncmp(mlt_fn_name(fn), "MPI_T_", 6) != 0)
-        (void)call_handler(me, comm, code, text);
-    mlt_thread_unlock(gate);
-    return code;
-}
-
 // A handle's null value has a name; anything else is shown as a number.
 static const char *null_name(int class, uintptr_t value)
 {

@@ -50,7 +50,6 @@ _Noreturn void mlt_mpi_abort(mlt_rank *me, int status, const char *sentence) MLT
 
 // Before MPI_Init, after MPI_Finalize, or not a rank's thread: ends the job.
 _Noreturn int mlt_mpi_not_ready(uint16_t fn) MLT_COLD;
-int mlt_mpi_unbuilt(mlt_rank *me, mlt_comm *comm, uint16_t fn) MLT_COLD;
 
 // "MPI_Send: argument datatype is 0x9, which is no valid datatype handle"; what: "datatype".
 int mlt_bad_handle(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *name,
