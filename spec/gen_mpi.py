@@ -774,7 +774,7 @@ def detour(f, twin):
     whole = f"whole_detour_{f.name}" if light else f"detour_{f.name}"
     all_names = ", ".join(names + (["caller"] if told_caller(f) else []))
     light = (f"static MLT_NOINLINE int detour_{f.name}({', '.join(params)})\n{{\n"
-             f"    if (MLT_UNLIKELY(!mlt_mpi_only_traced(me) || mlt_ways_are_there()))\n        return {whole}({all_names});\n{light}}}\n\n"
+             f"    if (MLT_UNLIKELY(!mlt_mpi_only_traced(me)))\n        return {whole}({all_names});\n{light}}}\n\n"
              if light else "")
     return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"

@@ -64,6 +64,8 @@ void mlt_mpi_joined(const mlt_boot *boot)
     mlt_dtype_joined();
     mlt_mpi_profiling = boot->job->profile && boot->ctl >= 0;
     mlt_strict_on = mlt_mpi_settings.strict;
+    bool whole = mlt_mpi_profiling || mlt_strict_on || mlt_trace_only_some;
+    atomic_store_explicit(&mlt_mpi_whole_detour, whole, memory_order_relaxed);
     atomic_store_explicit(&mlt_mpi_detour,
                           mlt_mpi_profiling || mlt_strict_on || boot->job->hosts > 1,
                           memory_order_relaxed);

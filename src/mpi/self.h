@@ -192,6 +192,8 @@ void mlt_mpi_drain_sends(mlt_rank *me);
 // Set once some call of the process needs more than its body: calls go by the surface's detour
 // (thread.h), which looks for what it is. Relaxed: a rank of another worker need not notice.
 extern _Atomic bool mlt_mpi_detour __attribute__((visibility("hidden"))); // no detour to read it
+// Set with it if some call needs more of the detour than a trace of it and mlt_p2p_let_go.
+extern _Atomic bool mlt_mpi_whole_detour __attribute__((visibility("hidden")));
 
 static inline bool mlt_mpi_detours(void)
 {

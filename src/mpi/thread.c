@@ -15,7 +15,14 @@
 // mlt_rank.threads. GRANTED: but the rank is not ready yet.
 enum { THREADS_NONE, THREADS_GRANTED, THREADS_OPEN };
 
-_Atomic bool mlt_mpi_detour;
+_Atomic bool mlt_mpi_detour, mlt_mpi_whole_detour;
+
+// Relaxed: threads that may need it hear of it by whatever the program tells them with.
+static void go_round(void)
+{
+    atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
+    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+}
 
 static void open_gate(mlt_rank *me)
 {
@@ -23,8 +30,7 @@ static void open_gate(mlt_rank *me)
         return;
     if (!mlt_worker_open_gate(me->worker))
         mlt_no_room("the threads of rank %d", me->world);
-    // Relaxed: threads that may use the gate hear of it by whatever the program tells them with.
-    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+    go_round();
 }
 
 bool mlt_thread_open_gate(mlt_rank *me)
@@ -65,8 +71,7 @@ void mlt_thread_keep_out(mlt_rank *me)
     if (atomic_load_explicit(&me->threads, memory_order_relaxed) == THREADS_NONE)
         return;
     atomic_store_explicit(&me->threads, THREADS_NONE, memory_order_relaxed);
-    // Those that have called before are met there.
-    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+    go_round(); // those that have called before are met there
 }
 
 void mlt_thread_ready(mlt_rank *me)

@@ -52,8 +52,8 @@ void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call)
 // Whether a call of that rank, which goes by the detour, does so for a trace and nothing else.
 static inline bool mlt_mpi_only_traced(const mlt_rank *me)
 {
-    return me->worker->watched == MLT_WATCH_TRACE && !me->worker->sched->gate &&
-           !mlt_mpi_profiling && !mlt_strict_on && !mlt_trace_only_some;
+    return me->worker->watched == MLT_WATCH_TRACE &&
+           !atomic_load_explicit(&mlt_mpi_whole_detour, memory_order_relaxed);
 }
 
 #endif

@@ -246,10 +246,9 @@ bool mlt_p2p_send_now(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t 
                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
 
 // The same on a worker to which only a trace listens (MLT_WATCH_TRACE), for a call that tells of the
-// message itself: also says how far it goes, an mlt_distance.
-bool mlt_p2p_send_told(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context,
-                       uint8_t *distance);
+// message itself: returns how far it goes, an mlt_distance, or -1.
+int mlt_p2p_send_told(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context);
 
 // Writes what waits to be written to other hosts: later messages of a burst, and first ones, which
 // wait for their connection. For a call that returns to a program that may not call again for long.

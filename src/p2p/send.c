@@ -205,13 +205,12 @@ static inline mlt_distance distance_to(const mlt_worker *w, int32_t dest_world)
                : mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world))->distance;
 }
 
-bool mlt_p2p_send_told(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
-                       int32_t dest_world, int32_t self, int32_t tag, uint32_t context,
-                       uint8_t *distance)
+int mlt_p2p_send_told(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                      int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
 {
-    bool sent = post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, false);
-    *distance = (uint8_t)distance_to(rank->worker, dest_world);
-    return sent;
+    return post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, false)
+               ? (int)distance_to(rank->worker, dest_world)
+               : -1;
 }
 
 // Tools hear of requests only.

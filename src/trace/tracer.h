@@ -34,11 +34,11 @@ typedef struct mlt_tracer {
     _Atomic(uint64_t *) at; // in the buffer that is filled now; the thread reads up to it
     uint64_t *end;          // from here on a whole note does not fit
     uint64_t last;          // when the last note ended
-    mlt_trace_like slots[MLT_NOTE_SLOTS];
     uint8_t guesses[MLT_TRACE_GUESSES]; // slots in which such calls were found last
     uint32_t sends;      // short ones so far: some of them are timed (mpi/p2p/traced.c)
     uint64_t send_ticks; // what they take
     bool crowded;        // ranks share cores: sends wake others, so each is timed
+    mlt_trace_like slots[MLT_NOTE_SLOTS];
     // Under the writer's lock.
     struct mlt_trace_buffer *buffer;
     const uint64_t *seen,

@@ -57,6 +57,7 @@ void mlt_coll_worker_init(mlt_worker *worker)
     mlt_ways_enter(w->ledger->ways);
     if (w->ledger->ways) {
         atomic_store_explicit(&mlt_ways_exist, true, memory_order_relaxed);
+        atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
         atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
     }
     mlt_outside_look(worker);

@@ -72,17 +72,17 @@ int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
         return MPI_SUCCESS;
     }
     int32_t world = mlt_comm_world_rank(comm, dest);
-    uint8_t distance = 0;
-    bool brief = bytes <= SHORT_BYTES && !mlt_mpi_worker_of(me)->tracer->crowded;
-    bool sent = type->contiguous && mlt_p2p_send_told(me, buf, bytes, type->code, world, comm->rank,
-                                                      tag, comm->context, &distance);
-    if (MLT_UNLIKELY(w->unsent)) {
+    int distance =
+        MLT_LIKELY(type->contiguous)
+            ? mlt_p2p_send_told(me, buf, bytes, type->code, world, comm->rank, tag, comm->context)
+            : -1;
+    mlt_tracer *tracer = mlt_mpi_worker_of(me)->tracer;
+    bool brief = bytes <= SHORT_BYTES && !tracer->crowded && !w->unsent;
+    if (MLT_UNLIKELY(w->unsent))
         mlt_p2p_let_go(w);
-        brief = false;
-    }
-    if (MLT_LIKELY(sent))
-        note(me, begin, end_of_send(mlt_mpi_worker_of(me)->tracer, begin, brief), bytes, world, tag,
-             comm, distance, MLT_NOTE_SENT);
+    if (MLT_LIKELY(distance >= 0))
+        note(me, begin, end_of_send(tracer, begin, brief), bytes, world, tag, comm,
+             (uint8_t)distance, MLT_NOTE_SENT);
     else
         send_slowly(me, buf, (uint64_t)count, type, dest, tag, comm, begin);
     return MPI_SUCCESS;
@@ -145,11 +145,12 @@ static bool pair_sends(mlt_rank *me, const void *buf, uint64_t count, const mlt_
 {
     uint64_t bytes = count * type->size;
     int32_t world = mlt_comm_world_rank(comm, dest);
-    uint8_t distance = 0;
-    if (MLT_LIKELY(type->contiguous) &&
-        MLT_LIKELY(mlt_p2p_send_told(me, buf, bytes, type->code, world, comm->rank, tag,
-                                     comm->context, &distance))) {
-        note_moment(me, begin, bytes, world, tag, comm, distance, MLT_TRACE_SENT);
+    int distance =
+        MLT_LIKELY(type->contiguous)
+            ? mlt_p2p_send_told(me, buf, bytes, type->code, world, comm->rank, tag, comm->context)
+            : -1;
+    if (MLT_LIKELY(distance >= 0)) {
+        note_moment(me, begin, bytes, world, tag, comm, (uint8_t)distance, MLT_TRACE_SENT);
         return true;
     }
     mlt_req req;
