@@ -28,6 +28,7 @@ typedef enum mlt_sight_kind {
     MLT_SIGHT_SLEPT,        // the worker had nothing to do and slept: since
     MLT_SIGHT_IDLE,         // none of its fibers could run, whether it slept or looked: since
     MLT_SIGHT_POISONED,     // a channel was: process, thing
+    MLT_SIGHT_CANCELLED,    // a message that left was: since is when it had left
     MLT_SIGHTS,
 } mlt_sight_kind;
 

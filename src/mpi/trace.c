@@ -281,6 +281,10 @@ static bool note_other(const mlt_mpi_worker *w, mlt_rank *rank, const mlt_sight 
         if (mlt_arch_cycles() - sight->since >= w->brief_ticks)
             note_since(tracer, NULL, sight->since, 0, -1, -1, 0, 0, MLT_TRACE_IDLE);
         return true;
+    case MLT_SIGHT_CANCELLED:
+        note_since(tracer, rank, sight->since, sight->bytes, sight->peer, sight->tag,
+                   sight->context, 0, MLT_TRACE_CANCELLED);
+        return true;
     case MLT_SIGHT_POISONED:
         note_since(tracer, rank, 0, 0, (int32_t)sight->process, (int32_t)sight->thing, 0, 0,
                    MLT_TRACE_POISONED);

@@ -62,7 +62,8 @@ static void count_message(mlt_worker *w, mlt_distance distance, uint64_t bytes, 
         w->counts.rendezvous++;
 }
 
-static MLT_COLD void tell_sent(const mlt_req *req, mlt_distance distance, bool eager)
+// A send that is not done at once may be cancelled. When it left then tells which one it was.
+static MLT_COLD void tell_sent(mlt_req *req, mlt_distance distance, bool eager)
 {
     mlt_sight sight = {.kind = MLT_SIGHT_SENT,
                        .how = (uint8_t)distance,
@@ -71,11 +72,26 @@ static MLT_COLD void tell_sent(const mlt_req *req, mlt_distance distance, bool e
                        .tag = req->tag,
                        .context = req->context,
                        .bytes = req->total};
+    if (!eager || req->mode == MLT_MODE_SYNC)
+        sight.since = req->order = mlt_arch_cycles();
     if (mlt_above.saw)
         mlt_above.saw(req->rank->worker, req->rank, &sight);
 }
 
-static inline void tell_if_watched(const mlt_worker *w, const mlt_req *req, mlt_distance distance,
+// Unless nobody heard that it left.
+static MLT_COLD void tell_cancelled(const mlt_req *req)
+{
+    mlt_sight sight = {.kind = MLT_SIGHT_CANCELLED,
+                       .peer = req->peer,
+                       .tag = req->tag,
+                       .context = req->context,
+                       .bytes = req->total,
+                       .since = req->order};
+    if (req->rank->worker->watched && req->order && mlt_above.saw)
+        mlt_above.saw(req->rank->worker, req->rank, &sight);
+}
+
+static inline void tell_if_watched(const mlt_worker *w, mlt_req *req, mlt_distance distance,
                                    bool eager)
 {
     if (MLT_UNLIKELY(w->watched))
@@ -413,7 +429,7 @@ void mlt_p2p_send(mlt_req *req)
     req->kind = MLT_REQ_SEND;
     req->done = req->cancelled = false;
     req->status = MLT_OK;
-    req->got = req->moved = 0;
+    req->got = req->moved = req->order = 0;
     req->total = req->count * req->type->size;
     req->rank->sends_open++;
     mlt_rank *local = local_rank(w, req->peer);
@@ -775,6 +791,8 @@ void mlt_p2p_answered(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     if (slot->kind == SLOT_SHARE && !mlt_p2p_share_help(w, peer, slot))
         return; // FIN or CTS comes
     req->cancelled = slot->kind == SLOT_CANCELLED;
+    if (req->cancelled)
+        tell_cancelled(req);
     mlt_req_complete(req);
 }
 
@@ -800,6 +818,8 @@ bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         return true;
     }
     req->cancelled = slot->kind == SLOT_CANCELLED;
+    if (req->cancelled)
+        tell_cancelled(req);
     mlt_req_complete(req);
     return true;
 }
@@ -817,6 +837,7 @@ void mlt_p2p_cancel(mlt_req *req)
         mlt_msg *msg = (mlt_msg *)(uintptr_t)req->remote;
         mlt_match_unhold(local_rank(w, req->peer), msg);
         mlt_p2p_drop(w, msg);
+        tell_cancelled(req);
         break;
     }
     case STAGE_QUEUED: {

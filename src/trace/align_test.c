@@ -74,9 +74,7 @@ static void parse(mlt_trace *trace)
 
 static void forget(mlt_trace *trace)
 {
-    free(trace->chunks);
-    free(trace->clocks);
-    mlt_facts_free(&trace->facts);
+    mlt_trace_drop(trace);
     mlt_text_free(&file);
     file = (mlt_text){0};
 }

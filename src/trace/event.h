@@ -10,7 +10,7 @@
 // A moment has span 0. What takes time is one event, written when it ends: time is when it began.
 #define MLT_TRACE_KINDS(X)                                                                         \
     X(CALL, "call", "a call of MPI; fn, and of calls that have them peer, tag, context, bytes")    \
-    X(SENT, "sent", "a message left; peer, tag, context, bytes, how: the distance")                \
+    X(SENT, "sent", "a message left; peer (-1: it was cancelled), tag, context, bytes, how")       \
     X(POSTED, "posted", "a receive waits for its message; peer, tag, context, bytes")              \
     X(MATCHED, "matched", "a receive and its message met; peer, tag, context, bytes")              \
     X(UNEXPECTED, "unexpected", "a message came before its receive; peer, tag, context, bytes")    \
@@ -27,7 +27,8 @@
     X(POISONED, "poisoned", "a channel was; peer: process, tag: channel")                          \
     X(WINDOW, "window", "it waited; how: what for, peer: whose, tag: who had it, context: window") \
     X(READY, "ready", "it could run, but others did; tag: process, peer: the last of them; span")  \
-    X(IDLE, "idle", "nothing on the worker could run, be it asleep or not; span")
+    X(IDLE, "idle", "nothing on the worker could run, be it asleep or not; span")                  \
+    X(CANCELLED, "cancelled", "a send was; peer, tag, context, bytes; span: since it had left")
 
 typedef enum mlt_trace_kind {
 #define MLT_TRACE_ENUM(kind, name, help) MLT_TRACE_##kind,

@@ -12,7 +12,8 @@ typedef struct walk {
     uint8_t filled[MLT_NOTE_SLOTS];
     uint32_t slot; // of the note
     uint64_t ended, span;
-    bool known; // when the note before ended
+    uint32_t kinds; // that likenesses had so far, as bits
+    bool known;     // when the note before ended
     bool bad;
 } walk;
 
@@ -21,6 +22,7 @@ static void walk_begin(walk *w, const void *data, size_t bytes)
     w->at = data;
     w->end = w->at + bytes;
     w->known = w->bad = false;
+    w->kinds = 0;
     memset(w->filled, 0, sizeof w->filled);
 }
 
@@ -43,6 +45,7 @@ static bool take_whole(walk *w)
         return false;
     w->slots[w->slot] = (mlt_trace_like){words[3], words[4], words[5], words[6]};
     w->filled[w->slot] = 1;
+    w->kinds |= UINT32_C(1) << (words[6] & MLT_NOTE_KIND);
     w->known = true;
     w->ended = words[1];
     w->span = words[2];
@@ -81,14 +84,21 @@ static uint32_t events_of(uint64_t kind)
            !!(kind & MLT_NOTE_MATCHED) + waited;
 }
 
-int64_t mlt_notes_count(const void *data, size_t bytes)
+int64_t mlt_notes_look(const void *data, size_t bytes, uint32_t *kinds)
 {
     walk w;
     int64_t events = 0;
     walk_begin(&w, data, bytes);
     while (walk_on(&w))
         events += events_of(w.slots[w.slot].kind);
+    *kinds |= w.kinds;
     return w.bad ? -1 : events;
+}
+
+int64_t mlt_notes_count(const void *data, size_t bytes)
+{
+    uint32_t kinds = 0;
+    return mlt_notes_look(data, bytes, &kinds);
 }
 
 // In the order in which they ended, as far as one note tells.

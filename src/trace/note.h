@@ -105,6 +105,9 @@ static inline size_t mlt_trace_put(uint64_t *to, mlt_trace_like *slots, uint64_t
 // How many events the data of a chunk are; -1: they are no notes.
 int64_t mlt_notes_count(const void *data, size_t bytes) MLT_MUST_CHECK;
 
+// The same; sets the bits of all kinds that there may be.
+int64_t mlt_notes_look(const void *data, size_t bytes, uint32_t *kinds) MLT_MUST_CHECK;
+
 // The events themselves, with times in ticks.
 void mlt_notes_expand(const void *data, size_t bytes, mlt_trace_event *events);
 

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "trace/align.h"
+#include "trace/cancel.h"
 #include "trace/note.h"
 
 static mlt_trace_clock *clock_of(mlt_trace *trace, uint32_t worker)
@@ -36,7 +37,7 @@ static mlt_trace_clock *clock_of(mlt_trace *trace, uint32_t worker)
 // False: it holds no notes.
 static bool note_events(mlt_trace *trace, mlt_trace_head *head, uint64_t at)
 {
-    int64_t count = mlt_notes_count(trace->data + at, head->stored);
+    int64_t count = mlt_notes_look(trace->data + at, head->stored, &trace->kinds);
     if (count < 0 || count > UINT32_MAX)
         return false;
     head->count = (uint32_t)count;
@@ -78,6 +79,7 @@ mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, 
     }
     trace->damaged = bytes - whole;
     if (whole && trace->facts.ranks <= MLT_TRACE_RANKS) {
+        mlt_trace_find_cancelled(trace);
         mlt_trace_align(trace);
         return MLT_OK;
     }
@@ -118,12 +120,18 @@ mlt_status mlt_trace_open(mlt_trace *trace, const char *path, char *why, size_t 
     return parsed;
 }
 
+void mlt_trace_drop(mlt_trace *trace)
+{
+    free(trace->chunks);
+    free(trace->clocks);
+    free(trace->cancelled);
+    mlt_facts_free(&trace->facts);
+}
+
 void mlt_trace_close(mlt_trace *trace)
 {
     munmap((void *)trace->data, trace->bytes);
-    free(trace->chunks);
-    free(trace->clocks);
-    mlt_facts_free(&trace->facts);
+    mlt_trace_drop(trace);
 }
 
 // ---- events
@@ -159,5 +167,6 @@ bool mlt_trace_load(const mlt_trace *trace, uint64_t i, mlt_trace_event *events)
         if (!is_of_run(trace, &events[e]))
             return false;
     }
+    mlt_trace_mark_cancelled(trace, i, events);
     return true;
 }

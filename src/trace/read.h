@@ -25,6 +25,11 @@ typedef struct mlt_trace_clock {
     mlt_trace_stamp first, last;
 } mlt_trace_clock;
 
+typedef struct mlt_trace_place { // of an event
+    uint64_t chunk;
+    uint32_t event;
+} mlt_trace_place;
+
 typedef struct mlt_trace {
     const uint8_t *data;     // the file, mapped
     uint64_t bytes, damaged; // bytes that belong to no chunk
@@ -32,6 +37,9 @@ typedef struct mlt_trace {
     mlt_trace_clock *clocks; // by worker
     uint64_t count, room, events;
     uint32_t clock_count, clock_room;
+    uint32_t kinds;             // bits of those that there may be
+    mlt_trace_place *cancelled; // sends, in order: their events have no peer (cancel.h)
+    uint64_t cancelled_count;
     uint64_t begin_ns, end_ns; // the times that events have are nanoseconds from begin_ns on
     uint64_t moved_ns;         // the most that messages moved a host (align.h)
     bool crossed; // messages went backwards both ways between hosts, which no move can help
@@ -43,7 +51,8 @@ mlt_status mlt_trace_open(mlt_trace *trace, const char *path, char *why,
                           size_t why_size) MLT_MUST_CHECK;
 mlt_status mlt_trace_parse(mlt_trace *trace, const uint8_t *data, size_t bytes, char *why,
                            size_t why_size) MLT_MUST_CHECK;
-void mlt_trace_close(mlt_trace *trace);
+void mlt_trace_close(mlt_trace *trace); // what mlt_trace_open has opened
+void mlt_trace_drop(mlt_trace *trace); // what mlt_trace_parse has parsed; the data are the caller's
 
 // The events of chunk i, with times in nanoseconds from the trace's begin on. `events` has room for
 // the chunk's count. False: the data are damaged, or tell of ranks that the run does not have.

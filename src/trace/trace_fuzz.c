@@ -19,9 +19,7 @@ static void read_trace(const uint8_t *data, size_t size)
                     FUZZ_CHECK(events[e].kind < MLT_TRACE_KIND_COUNT);
             free(events);
         }
-        free(trace.chunks);
-        free(trace.clocks);
-        mlt_facts_free(&trace.facts);
+        mlt_trace_drop(&trace);
     } else {
         FUZZ_CHECK(why[0]);
     }

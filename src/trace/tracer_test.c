@@ -127,9 +127,7 @@ static bool loads(const char *job, uint32_t rank, int32_t peer)
     char why[200];
     CHECK(open_strange(&trace, job, rank, peer, why, sizeof why) == MLT_OK && trace.events == 1);
     bool fine = mlt_trace_load(&trace, 0, &event);
-    free(trace.chunks);
-    free(trace.clocks);
-    mlt_facts_free(&trace.facts);
+    mlt_trace_drop(&trace);
     return fine;
 }
 

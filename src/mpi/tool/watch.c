@@ -119,6 +119,7 @@ static void count(mlt_tool_counts *c, const mlt_sight *sight, bool locks)
     case MLT_SIGHT_SLEPT:
     case MLT_SIGHT_IDLE:
     case MLT_SIGHT_POISONED:
+    case MLT_SIGHT_CANCELLED:
     case MLT_SIGHTS:
         break;
     }
