@@ -248,6 +248,15 @@ def stage_source(stage, quick):
     for name in ("layers_test.py", "headers_test.py", "mentions_test.py"):
         script(stage, f"test/{name}", "--build", BUILD, limit=120)
         script(stage, f"test/{name}", "--self-test", limit=120)
+    judge(stage, "share/containers/Dockerfile", wrong_image(ROOT / "share/containers/Dockerfile", ROOT / "debian/control"))
+
+
+def wrong_image(image, control):
+    """Packages that Debian's package needs to be built, and the image that builds it does not install."""
+    needs = re.search(r"^Build-Depends: (.*?)^\S", control.read_text(), re.M | re.S)[1]
+    needs = {re.sub(r"-compat$|:any$", "", need.split()[0]) for need in needs.split(",")}
+    lacking = needs - set(re.search(r"apt-get install .*", image.read_text())[0].split())
+    return [f"does not install {name}" for name in sorted(lacking)]
 
 
 def stage_format(stage, quick):
