@@ -692,13 +692,16 @@ def traced(f, twin, call="way.call"):
 MESSAGES = re.compile(r"I?[bsr]?send(_c)?$|I?recv(_c)?$|I?sendrecv(_replace)?(_c)?$", re.I)
 
 
+CACHED = ("Get", "Rget")  # that a cache on the way may answer: mlt_cached_NAME of win/cached.h
+
+
 def wrapped(f, twin):
     """Calls along the ways of a user's book: what comes before the body, and after it."""
     types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
     if MESSAGES.match(f.name) and types.get("comm") == "mlt_comm *":
         what = f"mlt_way_messages(me, {f.fn}, comm, &way.call)"
     elif any(pattern.match(f.name) for pattern, _ in VERBS) and types.get("win") == "MPI_Win":
-        what = f"mlt_way_window(me, {f.fn}, win, &way.call)"
+        what = f"mlt_way_window(me, {f.fn}, win, &way.call, {str(f.body in CACHED).lower()})"
     else:
         return "", ""
     return (f"    mlt_way_call along = {{0}};\n    if (mlt_ways_are_there())\n        along = {what};\n",
@@ -769,6 +772,7 @@ def detour(f, twin):
     noted = f"    if (me && mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
     noted += counted(f) + sent(f)
     before, after = wrapped(f, twin)
+    body, more = (f"mlt_cached_{f.body}", ", &along") if f.body in CACHED else (f"mlt_mpi_{f.body}", "")
     # A trace is to be cheap: whoever goes there only for it must not set up the frame of the whole detour.
     light = lightly_traced(f, twin, names)
     whole = f"whole_detour_{f.name}" if light else f"detour_{f.name}"
@@ -779,12 +783,12 @@ def detour(f, twin):
     return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &way.call);\n"
-            f"{before}    int code = mlt_mpi_{f.body}({', '.join(names)});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
+            f"{before}    int code = {body}({', '.join(names)}{more});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
             f"    return code;\n}}\n\n{light}")
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/way.h",
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/way.h", "mpi/win/cached.h",
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")

@@ -209,6 +209,8 @@ typedef enum mlt_ctl_time {
     MLT_TIME_CALL,     // everything after `count`
     MLT_TIME_DELAY,    // `delay`
     MLT_TIME_CHECK,    // `check`
+    MLT_TIME_HIT,      // `cache` has answered
+    MLT_TIME_MISS,     // `cache` could not; then what comes after it
     MLT_TIME_GATHER,   // from the first rank of a worker that comes to the last one
     MLT_TIME_COMBINE,  // in memory
     MLT_TIME_EXCHANGE, // the schedule
@@ -229,6 +231,13 @@ typedef struct mlt_ctl_path {
     uint32_t ranks, workers;
     uint32_t level, unused; // mlt_ctl_level
 } mlt_ctl_path;
+
+// There is something to tell.
+static inline bool mlt_ctl_path_tells(const mlt_ctl_path *path)
+{
+    return path->calls || path->time[MLT_TIME_DELAY].n || path->time[MLT_TIME_HIT].n ||
+           path->time[MLT_TIME_MISS].n;
+}
 
 // What passed the queues of a flow program between two vectors of instances.
 typedef struct mlt_ctl_queue {

@@ -14,8 +14,8 @@
 enum { SENTENCE = 512 };
 
 const char *const mlt_coll_reach_names[MLT_REACHES] = {"worker", "process", "host", "network"};
-const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {"count", "trace", "delay", "check",
-                                                          "combine"};
+const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {"count", "trace",   "delay",
+                                                          "check", "combine", "cache"};
 
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const char **why)
 {

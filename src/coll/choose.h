@@ -90,6 +90,7 @@ typedef enum mlt_coll_wrapper {
     MLT_WRAP_DELAY,   // waits before it goes on
     MLT_WRAP_CHECK,   // arguments agree on all ranks
     MLT_WRAP_COMBINE, // the ranks of a worker combine first
+    MLT_WRAP_CACHE,   // gets from windows are answered by earlier ones: of ways only (way.h)
     MLT_WRAPPERS,
 } mlt_coll_wrapper;
 extern const char *const mlt_coll_wrapper_names[MLT_WRAPPERS]; // "count"

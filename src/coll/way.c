@@ -64,7 +64,7 @@ void mlt_ways_tell(mlt_ways *ways)
 {
     for (uint32_t i = 0; ways && i < ways->count; i++) {
         mlt_way *way = ways->all[i];
-        if (way->sum.calls || way->sum.time[MLT_TIME_DELAY].n)
+        if (mlt_ctl_path_tells(&way->sum))
             mlt_ledger_note(ways->ledger, &way->sum);
         mlt_ledger_clear(&way->sum);
     }
@@ -79,13 +79,14 @@ static void name_stages(mlt_way *way)
         const mlt_way_stage *s = &way->spec->stages[i];
         const char *name =
             s->wrapper < MLT_WRAPPERS ? mlt_coll_wrapper_names[s->wrapper] : "function";
-        way->counts |= s->wrapper == MLT_WRAP_COUNT;
-        way->traces |= s->wrapper == MLT_WRAP_TRACE;
         at += (size_t)snprintf(way->sum.stack + at, sizeof way->sum.stack - at, "%s%s",
                                i ? ", " : "", name);
         if (s->wrapper == MLT_WRAP_DELAY && at < sizeof way->sum.stack)
             at += (size_t)snprintf(way->sum.stack + at, sizeof way->sum.stack - at,
                                    " %" PRIu64 " us", s->delay_us);
+        if (s->until_unlock && at < sizeof way->sum.stack)
+            at +=
+                (size_t)snprintf(way->sum.stack + at, sizeof way->sum.stack - at, " until unlock");
     }
 }
 
@@ -169,11 +170,16 @@ uint64_t mlt_way_pass(mlt_ways *ways, mlt_way_walk *walk, const mlt_way_event *e
     while (walk->stage < way->spec->count) {
         const mlt_way_stage *s = &way->spec->stages[walk->stage++];
         uint64_t us = 0;
-        if (s->wrapper == MLT_WRAP_COUNT || s->wrapper == MLT_WRAP_TRACE)
-            walk->since_ns = walk->since_ns ? walk->since_ns : (uint64_t)mlt_os_now_ns();
-        else if (s->wrapper == MLT_WRAP_DELAY)
+        walk->at_cache = s->wrapper == MLT_WRAP_CACHE && walk->gets;
+        if (walk->at_cache)
+            return 0;
+        walk->counts |= s->wrapper == MLT_WRAP_COUNT;
+        walk->traces |= s->wrapper == MLT_WRAP_TRACE;
+        if ((walk->counts || walk->traces) && !walk->since_ns)
+            walk->since_ns = (uint64_t)mlt_os_now_ns();
+        if (s->wrapper == MLT_WRAP_DELAY)
             us = s->delay_us;
-        else
+        else if (s->wrapper == MLT_WRAPPERS)
             us = ask(ways, way, walk->stage - 1, event);
         if (us) {
             mlt_clock_add(&way->sum.time[MLT_TIME_DELAY],
@@ -184,16 +190,22 @@ uint64_t mlt_way_pass(mlt_ways *ways, mlt_way_walk *walk, const mlt_way_event *e
     return 0;
 }
 
+void mlt_way_asked(const mlt_way_walk *walk, bool hit, uint64_t ns)
+{
+    mlt_clock_add(&walk->way->sum.time[hit ? MLT_TIME_HIT : MLT_TIME_MISS],
+                  &(mlt_ctl_clock){1, ns, ns, ns});
+}
+
 void mlt_way_passed(mlt_ways *ways, const mlt_way_walk *walk, const mlt_way_event *event)
 {
     mlt_way *way = walk->way;
     uint64_t ns = walk->since_ns ? (uint64_t)mlt_os_now_ns() - walk->since_ns : 0;
-    if (way->counts) {
+    if (walk->counts) {
         way->sum.calls++;
         way->sum.bytes += event->bytes;
         mlt_clock_add(&way->sum.time[MLT_TIME_CALL], &(mlt_ctl_clock){1, ns, ns, ns});
     }
-    if (way->traces) {
+    if (walk->traces) {
         char line[160];
         snprintf(line, sizeof line, "peer %d, tag %d, %" PRIu64 " bytes; us call %.3f",
                  (int)event->peer, (int)event->tag, event->bytes, (double)ns / 1e3);

@@ -36,8 +36,10 @@ typedef enum mlt_way_kind {
 extern const char *const mlt_way_kind_names[MLT_WAY_KINDS]; // "messages": as in books and maps
 
 typedef struct mlt_way_stage {
-    uint8_t wrapper;   // mlt_coll_wrapper: COUNT, TRACE or DELAY; MLT_WRAPPERS: a function
+    uint8_t wrapper;   // mlt_coll_wrapper: COUNT, TRACE, DELAY or CACHE; MLT_WRAPPERS: a function
+    bool until_unlock; // CACHE: nobody changes what a rank gets before it unlocks
     uint64_t delay_us; // DELAY
+    uint64_t room;     // CACHE: bytes that it may take
     int function;      // the book's number of it
 } mlt_way_stage;
 
@@ -71,7 +73,6 @@ typedef struct mlt_way_answer {
 typedef struct mlt_way {
     const mlt_way_spec *spec; // NULL: none, as mlt_way_of remembers
     uint8_t kind;             // mlt_way_kind
-    bool counts, traces;
     mlt_ctl_path
         sum; // its name (comm), ranks (0: it has none), wrappers (stack), and what was measured
     mlt_live_sheet sheet;
@@ -97,14 +98,20 @@ mlt_way *mlt_way_of(mlt_ways *ways, mlt_way_kind kind, const char *name, uint32_
 typedef struct mlt_way_walk {
     mlt_way *way;
     uint32_t stage;
-    uint64_t since_ns; // the first that counts or traces
+    bool counts, traces; // it has passed a wrapper that does
+    bool gets;           // the caller can ask a cache
+    bool at_cache;       // the turn is that of the wrapper before `stage`, a cache
+    uint64_t since_ns;   // the first that counts or traces
 } mlt_way_walk;
 
 // Before the operation: goes on to the next delay and returns how many nanoseconds the caller must
-// wait before it calls again; 0: the operation's turn. A function of the user's that fails ends the
+// wait before it calls again; 0: the operation's turn, or that of a cache (at_cache): one that does
+// not answer calls again. A function of the user's that fails ends the
 // job with a message.
 uint64_t mlt_way_pass(mlt_ways *ways, mlt_way_walk *walk, const mlt_way_event *event);
-// After it.
+// A cache that it came to has answered (hit), or not; it took so long.
+void mlt_way_asked(const mlt_way_walk *walk, bool hit, uint64_t ns);
+// After it. Wrappers behind a cache that has answered were not passed.
 void mlt_way_passed(mlt_ways *ways, const mlt_way_walk *walk, const mlt_way_event *event);
 
 #endif

@@ -422,15 +422,27 @@ static int l_algorithm(lua_State *L)
 
 // ---- path
 
-// The stage at the top of the stack: "count" or {"delay", us = 100}.
-static mlt_coll_stage read_stage(lua_State *L)
+// What a cache is given: {"cache", keep = "unlock", bytes = 65536}.
+static void read_cache(lua_State *L, int table, mlt_way_stage *stage)
 {
-    static const char *const keys[] = {"us"};
+    const char *keep = text_field(L, table, "path", "keep");
+    if (keep && strcmp(keep, "unlock") != 0)
+        luaL_error(L, "path: a cache takes keep = \"unlock\", not \"%s\"", keep);
+    stage->until_unlock = keep != NULL;
+    uint64_t room = number_field(L, table, "path", "bytes", UINT32_MAX);
+    stage->room = room ? room : stage->room;
+}
+
+// The stage at the top of the stack: "count" or {"delay", us = 100}.
+static mlt_way_stage read_stage(lua_State *L)
+{
+    static const char *const keys[] = {"us", "keep", "bytes"};
+    enum { CACHE_ROOM = 1 << 20 };
     char text[80];
     bool table = lua_istable(L, -1);
-    mlt_coll_stage stage = {.wrapper = 0};
+    mlt_way_stage stage = {.wrapper = 0, .room = CACHE_ROOM};
     if (table) {
-        check_keys(L, -1, "path", keys, 1, true);
+        check_keys(L, -1, "path", keys, 3, true);
         lua_rawgeti(L, -1, 1);
     } else
         lua_pushvalue(L, -1);
@@ -451,6 +463,11 @@ static mlt_coll_stage read_stage(lua_State *L)
     if ((stage.wrapper == MLT_WRAP_DELAY) != (stage.delay_us > 0))
         luaL_error(L, stage.delay_us ? "path: only delay takes us"
                                      : "path: a delay says how long: {\"delay\", us = 100}");
+    if (table && stage.wrapper == MLT_WRAP_CACHE)
+        read_cache(L, absolute(L, -1), &stage);
+    else if (table && (text_field(L, absolute(L, -1), "path", "keep") ||
+                       number_field(L, absolute(L, -1), "path", "bytes", UINT32_MAX)))
+        luaL_error(L, "path: only cache takes keep and bytes");
     return stage;
 }
 
@@ -462,6 +479,14 @@ static const char *const no_check[MLT_WAY_KINDS] = {
     [MLT_WAY_PORT] = "a port takes messages of any size",
     [MLT_WAY_GROUP] = "what members of a group say is always compared",
     [MLT_WAY_QUEUE] = "millet flow has compared the types of both sides",
+};
+
+// Why `cache` is not for collective calls, and not for others than windows.
+static const char no_cache_of_calls[] = "a collective call brings new data each time";
+static const char *const no_cache[MLT_WAY_KINDS] = {
+    [MLT_WAY_MESSAGES] = "a message is received once", [MLT_WAY_CHANNEL] = "a value is read once",
+    [MLT_WAY_PORT] = "a message is received once",     [MLT_WAY_GROUP] = no_cache_of_calls,
+    [MLT_WAY_QUEUE] = "an element is taken once",
 };
 
 static const char *no_combine(mlt_way_kind kind)
@@ -477,12 +502,14 @@ static mlt_way_stage read_way_stage(lua_State *L, mlt_way_kind kind)
         lua_pushvalue(L, -1);
         return (mlt_way_stage){.wrapper = MLT_WRAPPERS, .function = luaL_ref(L, LUA_REGISTRYINDEX)};
     }
-    mlt_coll_stage stage = read_stage(L);
+    mlt_way_stage stage = read_stage(L);
+    if (stage.wrapper == MLT_WRAP_CACHE && no_cache[kind])
+        luaL_error(L, "path: cache stands around windows only: %s", no_cache[kind]);
     if (stage.wrapper == MLT_WRAP_CHECK || stage.wrapper == MLT_WRAP_COMBINE)
         luaL_error(L, "path: %s stands around collective calls only: %s",
                    mlt_coll_wrapper_names[stage.wrapper],
                    stage.wrapper == MLT_WRAP_CHECK ? no_check[kind] : no_combine(kind));
-    return (mlt_way_stage){.wrapper = stage.wrapper, .delay_us = stage.delay_us};
+    return stage;
 }
 
 // Whether the table at 1 is the path of other objects than collective calls: just one kind.
@@ -512,6 +539,9 @@ static int read_way(lua_State *L)
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
         stages[i] = read_way_stage(L, kind);
+        for (size_t j = 0; j < i; j++)
+            if (stages[i].wrapper == MLT_WRAP_CACHE && stages[j].wrapper == MLT_WRAP_CACHE)
+                luaL_error(L, "path: cache comes twice: the second would never be asked");
         lua_pop(L, 1);
     }
     mlt_way_stage *own = mlt_take(count, sizeof *own);
@@ -546,7 +576,10 @@ static int l_path(lua_State *L)
         luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        stages[i] = read_stage(L);
+        mlt_way_stage read = read_stage(L);
+        if (read.wrapper == MLT_WRAP_CACHE)
+            luaL_error(L, "path: cache stands around windows only: %s", no_cache_of_calls);
+        stages[i] = (mlt_coll_stage){.wrapper = read.wrapper, .delay_us = read.delay_us};
         for (size_t j = 0; j < i; j++)
             if (stages[j].wrapper == stages[i].wrapper)
                 luaL_error(L, "path: %s comes twice", mlt_coll_wrapper_names[stages[i].wrapper]);

@@ -4,6 +4,7 @@
 #include "coll/ledger.h"
 #include "fiber/await.h"
 #include "mpi/self.h"
+#include "mpi/win/cached.h"
 #include "mpi/win/win.h"
 #include "os/os.h"
 
@@ -15,11 +16,19 @@ static mlt_ways *ways_of(const mlt_rank *me)
     return w && w->ledger ? w->ledger->ways : NULL;
 }
 
-static mlt_way_call begin(mlt_rank *me, mlt_way_kind kind, const char *name, uint32_t ranks,
-                          uint16_t fn, const mlt_trace_call *call)
+void mlt_way_goes_on(mlt_rank *me, uint16_t fn, mlt_way_call *call)
 {
-    mlt_ways *ways = ways_of(me);
-    mlt_way_call c = {.walk = {.way = mlt_way_of(ways, kind, name, ranks)}};
+    for (uint64_t ns; (ns = mlt_way_pass(ways_of(me), &call->walk, &call->event)) > 0;) {
+        const mlt_wait wait = {.call = call->event.call, .kind = MLT_WAIT_TIME, .fd = -1};
+        mlt_await_time(me->worker->sched, &wait, mlt_os_now_ns() + (int64_t)ns);
+        me->fn = fn; // another rank's call may have gone by meanwhile
+    }
+}
+
+static mlt_way_call begin(mlt_rank *me, mlt_way_kind kind, const char *name, uint32_t ranks,
+                          uint16_t fn, const mlt_trace_call *call, bool gets)
+{
+    mlt_way_call c = {.walk = {.way = mlt_way_of(ways_of(me), kind, name, ranks), .gets = gets}};
     if (!c.walk.way)
         return c;
     c.event = (mlt_way_event){.kind = (uint8_t)kind,
@@ -29,11 +38,7 @@ static mlt_way_call begin(mlt_rank *me, mlt_way_kind kind, const char *name, uin
                               .peer = call->peer,
                               .tag = call->tag,
                               .bytes = call->bytes};
-    for (uint64_t ns; (ns = mlt_way_pass(ways, &c.walk, &c.event)) > 0;) {
-        const mlt_wait wait = {.call = c.event.call, .kind = MLT_WAIT_TIME, .fd = -1};
-        mlt_await_time(me->worker->sched, &wait, mlt_os_now_ns() + (int64_t)ns);
-        me->fn = fn; // another rank's call may have gone by meanwhile
-    }
+    mlt_way_goes_on(me, fn, &c);
     return c;
 }
 
@@ -42,16 +47,22 @@ mlt_way_call mlt_way_messages(mlt_rank *me, uint16_t fn, const mlt_comm *comm,
 {
     if (!ways_of(me) || !comm)
         return (mlt_way_call){0};
-    return begin(me, MLT_WAY_MESSAGES, mlt_comm_name(me, comm), (uint32_t)comm->size, fn, call);
+    return begin(me, MLT_WAY_MESSAGES, mlt_comm_name(me, comm), (uint32_t)comm->size, fn, call,
+                 false);
 }
 
-mlt_way_call mlt_way_window(mlt_rank *me, uint16_t fn, MPI_Win handle, const mlt_trace_call *call)
+mlt_way_call mlt_way_window(mlt_rank *me, uint16_t fn, MPI_Win handle, const mlt_trace_call *call,
+                            bool gets)
 {
-    const mlt_win *win = ways_of(me) ? mlt_win_mine(me, handle) : NULL;
+    mlt_win *win = ways_of(me) ? mlt_win_mine(me, handle) : NULL;
     if (!win) // the body raises an error for a bad one
         return (mlt_way_call){0};
     const char *name = win->notes && win->notes->name ? win->notes->name : "unnamed";
-    return begin(me, MLT_WAY_WINDOW, name, (uint32_t)mlt_win_shared_of(win)->group->size, fn, call);
+    mlt_way_call c = begin(me, MLT_WAY_WINDOW, name, (uint32_t)mlt_win_shared_of(win)->group->size,
+                           fn, call, gets);
+    if (!gets)
+        mlt_win_cached_changes(win, call->peer);
+    return c;
 }
 
 void mlt_way_call_ends(mlt_rank *me, const mlt_way_call *call)

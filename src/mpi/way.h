@@ -28,7 +28,11 @@ typedef struct mlt_way_call {
 // Before a call on the communicator or the window, whose arguments are there. May suspend.
 mlt_way_call mlt_way_messages(mlt_rank *me, uint16_t fn, const mlt_comm *comm,
                               const mlt_trace_call *call);
-mlt_way_call mlt_way_window(mlt_rank *me, uint16_t fn, MPI_Win win, const mlt_trace_call *call);
+// gets: if walk.at_cache is set then, a cache is to be asked first (win/cached.h).
+mlt_way_call mlt_way_window(mlt_rank *me, uint16_t fn, MPI_Win win, const mlt_trace_call *call,
+                            bool gets);
+// A cache on the way did not answer: on to the operation. May suspend.
+void mlt_way_goes_on(mlt_rank *me, uint16_t fn, mlt_way_call *call);
 void mlt_way_call_ends(mlt_rank *me, const mlt_way_call *call); // after it
 
 #endif

@@ -194,7 +194,7 @@ static void look_at_sheets(const look *l, const mlt_live_shown *shown)
         uint64_t count = sheet.count < MOST_RECORDS ? sheet.count : MOST_RECORDS;
         if (get(l, records, (uintptr_t)sheet.records, count * sizeof *records))
             for (uint64_t r = 0; r < count; r++)
-                if (records[r].calls || records[r].time[MLT_TIME_DELAY].n)
+                if (mlt_ctl_path_tells(&records[r]))
                     mlt_path_map_paths(&l->snap->map, &records[r], 1);
         at = (uintptr_t)sheet.next;
     }

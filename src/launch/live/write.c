@@ -140,7 +140,8 @@ static void path_begin(const page *p, const char *name, const mlt_ctl_path *path
 static void write_measured(const page *p, const mlt_path_map *map)
 {
     static const char calls[] = "millet_path_calls_total", bytes[] = "millet_path_bytes_total",
-                      time[] = "millet_path_seconds_total";
+                      time[] = "millet_path_seconds_total", hits[] = "millet_path_cache_hits_total",
+                      misses[] = "millet_path_cache_misses_total";
     title(p, calls, "counter", "Calls that a path has counted.");
     for (size_t i = 0; i < map->path_count; i++) {
         path_begin(p, calls, &map->paths[i]);
@@ -155,6 +156,16 @@ static void write_measured(const page *p, const mlt_path_map *map)
     for (size_t i = 0; i < map->path_count; i++) {
         path_begin(p, time, &map->paths[i]);
         mlt_text_add(p->out, "%.6f\n", (double)map->paths[i].time[MLT_TIME_CALL].sum_ns / 1e9);
+    }
+    title(p, hits, "counter", "Gets that a cache has answered.");
+    for (size_t i = 0; i < map->path_count; i++) {
+        path_begin(p, hits, &map->paths[i]);
+        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].time[MLT_TIME_HIT].n);
+    }
+    title(p, misses, "counter", "Gets that it could not answer.");
+    for (size_t i = 0; i < map->path_count; i++) {
+        path_begin(p, misses, &map->paths[i]);
+        mlt_text_add(p->out, "%" PRIu64 "\n", map->paths[i].time[MLT_TIME_MISS].n);
     }
 }
 
@@ -262,9 +273,11 @@ static void json_paths(const mlt_path_map *map, mlt_text *out)
         mlt_text_json(out, p->by);
         mlt_text_add(out,
                      ", \"calls\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"seconds\": %.6f, "
-                     "\"delay_seconds\": %.6f}",
+                     "\"delay_seconds\": %.6f, \"cache_hits\": %" PRIu64
+                     ", \"cache_misses\": %" PRIu64 "}",
                      p->calls, p->bytes, (double)p->time[MLT_TIME_CALL].sum_ns / 1e9,
-                     (double)p->time[MLT_TIME_DELAY].sum_ns / 1e9);
+                     (double)p->time[MLT_TIME_DELAY].sum_ns / 1e9, p->time[MLT_TIME_HIT].n,
+                     p->time[MLT_TIME_MISS].n);
     }
     mlt_text_add(out, "],\n");
 }

@@ -230,7 +230,7 @@ void mlt_path_map_report(mlt_path_map *map, FILE *out)
 static const char *const time_names[MLT_TIMES] = {
     [MLT_TIME_CALL] = "count",    [MLT_TIME_DELAY] = "delay",    [MLT_TIME_CHECK] = "check",
     [MLT_TIME_GATHER] = "gather", [MLT_TIME_COMBINE] = "reduce", [MLT_TIME_EXCHANGE] = "exchange",
-    [MLT_TIME_SPREAD] = "spread",
+    [MLT_TIME_SPREAD] = "spread", [MLT_TIME_HIT] = "cache hit",  [MLT_TIME_MISS] = "cache miss",
 };
 
 static uint64_t mean_of(const mlt_ctl_clock *clock)
@@ -289,9 +289,16 @@ static void print_combine(const mlt_ctl_path *p, FILE *out)
     print_clock("         spread", &p->time[MLT_TIME_SPREAD], out);
 }
 
+// The name of a cache's first row: "cache until unlock: hit".
+static bool is_cache(const char *wrapper, char *row, size_t size)
+{
+    snprintf(row, size, "%s: hit", wrapper);
+    return strncmp(wrapper, "cache", 5) == 0;
+}
+
 static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out)
 {
-    char text[MLT_NUMBER_BYTES], name[MLT_CTL_NAME];
+    char text[MLT_NUMBER_BYTES], name[MLT_CTL_NAME], row[MLT_CTL_NAME + 8];
     fprintf(out, "%s on %s%s", p->collective, p->comm, p->ranks ? ": " : "");
     if (p->ranks)
         print_who(p->ranks, p->workers, p->level, out);
@@ -304,7 +311,10 @@ static void print_path(const mlt_path_map *map, const mlt_ctl_path *p, FILE *out
     for (const char *at = p->stack; next_wrapper(&at, name, sizeof name);)
         if (strcmp(name, "combine") == 0)
             print_combine(p, out);
-        else
+        else if (is_cache(name, row, sizeof row)) {
+            print_clock(row, &p->time[MLT_TIME_HIT], out);
+            print_clock("       miss", &p->time[MLT_TIME_MISS], out);
+        } else
             print_clock(name, clock_of(p, name), out);
     if (!p->workers)
         return; // of no collective call
@@ -345,7 +355,7 @@ static void put_stage(const char *name, const mlt_ctl_clock *clock, FILE *out)
 
 void mlt_path_map_facts(mlt_path_map *map, FILE *out)
 {
-    char name[MLT_CTL_NAME];
+    char name[MLT_CTL_NAME], row[MLT_CTL_NAME + 8];
     sort(map);
     for (size_t i = 0; i < map->path_count; i++) {
         const mlt_ctl_path *p = &map->paths[i];
@@ -362,6 +372,9 @@ void mlt_path_map_facts(mlt_path_map *map, FILE *out)
             if (strcmp(name, "combine") == 0 && p->level == MLT_LEVEL_COMBINED) {
                 put_stage("combine: gather", &p->time[MLT_TIME_GATHER], out);
                 put_stage("combine: reduce", &p->time[MLT_TIME_COMBINE], out);
+            } else if (is_cache(name, row, sizeof row)) {
+                put_stage(row, &p->time[MLT_TIME_HIT], out);
+                put_stage("cache: miss", &p->time[MLT_TIME_MISS], out);
             } else
                 put_stage(name, clock_of(p, name), out);
         put_stage("exchange", &p->time[MLT_TIME_EXCHANGE], out);

@@ -114,7 +114,10 @@ static void add_wrappers(rows *r, const mlt_ctl_path *p)
                                      : strncmp(name, "delay", 5) == 0 ? &p->time[MLT_TIME_DELAY]
                                      : strncmp(name, "check", 5) == 0 ? &p->time[MLT_TIME_CHECK]
                                                                       : NULL;
-        if (strcmp(name, "combine") != 0) {
+        if (strncmp(name, "cache", 5) == 0) {
+            add_row(r, "cache: hit", "w", &p->time[MLT_TIME_HIT], 1);
+            add_row(r, "cache: miss", "w", &p->time[MLT_TIME_MISS], 1);
+        } else if (strcmp(name, "combine") != 0) {
             add_row(r, name, "w", clock, 1);
         } else if (combined) {
             uint32_t boxes = boxes_of(p->workers);

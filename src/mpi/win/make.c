@@ -17,6 +17,7 @@
 #include "mpi/self.h"
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
+#include "win/cache.h"
 #include "win/range.h"
 #include "win/settings.h"
 #include "win/side.h"
@@ -359,6 +360,7 @@ static void notes_free(mlt_win_notes *notes)
     mlt_errhandler_drop(notes->errhandler);
     mlt_attrs_forget(&notes->attrs);
     mlt_info_free(notes->info);
+    mlt_win_cache_free(notes->cache);
     free(notes->name);
     free(notes);
 }

@@ -7,6 +7,7 @@
 #include "mpi/comm/group.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
+#include "mpi/win/cached.h"
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
 #include "win/side.h"
@@ -69,6 +70,7 @@ static inline void look_around(mlt_rank *me)
 static inline int finish(mlt_rank *me, mlt_win *win, int rank)
 {
     mlt_win_flush(&win->side, rank, mlt_mpi_call(me));
+    mlt_win_cached_settle(win, rank, true);
     // What the rank has stored into others' memory comes before what it stores next.
     mlt_arch_order();
     look_around(me);
@@ -96,6 +98,7 @@ int mlt_mpi_Win_fence(mlt_rank *me, int assert, MPI_Win handle)
                              "operations on %s since the last fence",
                              mlt_win_called(win));
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
+    mlt_win_cached_settle(win, -1, false);
     mlt_win_barrier(me, win);
     win->side.flags &= ~(uint32_t)(MLT_WINF_FENCED | MLT_WINF_ACCESSED);
     if (!(assert &MPI_MODE_NOSUCCEED))
@@ -161,6 +164,7 @@ int mlt_mpi_Win_unlock(mlt_rank *me, int rank, MPI_Win handle)
                              "the rank has not locked rank %d of %s; call MPI_Win_lock first", rank,
                              mlt_win_called(win));
     mlt_win_flush(&win->side, rank, mlt_mpi_call(me));
+    mlt_win_cached_settle(win, rank, false);
     mlt_win_unlock_rank(&win->side, rank);
     if (!win->side.busy || win->side.busy->held_count == 0)
         win->side.flags &= ~(uint32_t)MLT_WINF_LOCKED;
@@ -192,6 +196,7 @@ int mlt_mpi_Win_unlock_all(mlt_rank *me, MPI_Win handle)
     if (!(win->side.flags & MLT_WINF_LOCKED_ALL))
         return no_epoch(me, win, "MPI_Win_lock_all");
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
+    mlt_win_cached_settle(win, -1, false);
     if (!(win->side.flags & MLT_WINF_NOCHECK_ALL))
         mlt_win_unlock_every(&win->side);
     win->side.flags &= ~(uint32_t)(MLT_WINF_LOCKED_ALL | MLT_WINF_NOCHECK_ALL);
@@ -345,6 +350,7 @@ int mlt_mpi_Win_complete(mlt_rank *me, MPI_Win handle)
     if (!(win->side.flags & MLT_WINF_STARTED))
         return no_epoch(me, win, "MPI_Win_start");
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
+    mlt_win_cached_settle(win, -1, false);
     mlt_win_complete(&win->side);
     win->side.flags &= ~(uint32_t)MLT_WINF_STARTED;
     return mlt_win_faults(me, win);

@@ -12,6 +12,7 @@
 #include "mpi/comm/group.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/error.h"
+#include "mpi/win/cached.h"
 #include "mpi_bodies.h"
 #include "win/lock.h"
 #include "win/side.h"
@@ -242,6 +243,7 @@ int mlt_mpi_Win_sync(mlt_rank *me, MPI_Win handle)
     mlt_win *win = mlt_win_mine(me, handle);
     if (!win)
         return mlt_bad_win(me, handle);
+    mlt_win_cached_changes(win, -1);
     atomic_thread_fence(memory_order_seq_cst);
     return MPI_SUCCESS;
 }
