@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files: bytes a second of writes and reads of all ranks together, in several shapes.
 //
-// usage: files --folder FOLDER (--mib MIB | --bytes BYTES) [--rows KEY,KEY ...]
+// usage: files --folder FOLDER (--mib MIB | --bytes BYTES) [--rows KEY,KEY ...] [--times N] [--hint KEY=VALUE ...]
+//
+// The time of an access is that from the first rank's start to the last one's end, the median of N (5).
 //
 // FOLDER: where the file goes. MIB: of all ranks together. BYTES: of each rank, for many ranks that write
 // little; only `flat` and `pwrite` are measured then. Prints each row, or those that are asked for:
@@ -14,9 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { TIMES = 5 };
+enum { MOST_TIMES = 99 };
 
 typedef struct shape {
     MPI_Datatype etype, filetype;
@@ -26,6 +29,7 @@ typedef struct shape {
 // The same for all ranks: they may share it.
 static int ranks;
 static const char *wanted; // keys with commas; NULL: all
+static int times = 5;
 
 static int own_rank(void)
 {
@@ -79,11 +83,19 @@ static shape cube(long bytes)
     return s;
 }
 
+// Ranks are on one host, so they have one clock. MPI_Wtime's may begin at another time for each.
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static double spend(MPI_File fh, int writes, int all, void *buf, int bytes)
 {
     MPI_Barrier(MPI_COMM_WORLD);
-    double start = MPI_Wtime(), mine, most;
     MPI_File_seek(fh, 0, MPI_SEEK_SET);
+    double mine[2] = {-now()}, all_ranks[2];
     if (writes && all)
         MPI_File_write_all(fh, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
     else if (writes)
@@ -92,9 +104,9 @@ static double spend(MPI_File fh, int writes, int all, void *buf, int bytes)
         MPI_File_read_all(fh, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
     else
         MPI_File_read(fh, buf, bytes, MPI_BYTE, MPI_STATUS_IGNORE);
-    mine = MPI_Wtime() - start;
-    MPI_Allreduce(&mine, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    return most;
+    mine[1] = now();
+    MPI_Allreduce(mine, all_ranks, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return all_ranks[1] + all_ranks[0];
 }
 
 static int by_size(const void *a, const void *b)
@@ -106,7 +118,7 @@ static int by_size(const void *a, const void *b)
 static void measure(MPI_File fh, const char *name, shape s, void *buf, long bytes)
 {
     char key[64];
-    double time[TIMES];
+    double time[MOST_TIMES];
     MPI_File_set_view(fh, s.disp, s.etype, s.filetype, "native", MPI_INFO_NULL);
     spend(fh, 1, 1, buf, (int)bytes); // there is something to read
     for (int way = 0; way < 4; way++) {
@@ -114,11 +126,11 @@ static void measure(MPI_File fh, const char *name, shape s, void *buf, long byte
         snprintf(key, sizeof key, "%s_%s_%s", name, all ? "all" : "own", writes ? "write" : "read");
         if (!is_wanted(key))
             continue;
-        for (int t = 0; t < TIMES; t++)
+        for (int t = 0; t < times; t++)
             time[t] = spend(fh, writes, all, buf, (int)bytes);
-        qsort(time, TIMES, sizeof *time, by_size);
+        qsort(time, (size_t)times, sizeof *time, by_size);
         if (own_rank() == 0)
-            printf("%s %.1f MB/s\n", key, (double)bytes * ranks / time[TIMES / 2] / 1e6);
+            printf("%s %.1f MB/s\n", key, (double)bytes * ranks / time[times / 2] / 1e6);
     }
     if (s.filetype != MPI_BYTE)
         MPI_Type_free(&s.filetype);
@@ -130,18 +142,28 @@ static void one_pwrite(const char *path, long bytes)
 {
     char *buf = malloc((size_t)bytes);
     int fd = open(path, O_WRONLY);
-    double time[TIMES];
+    double time[MOST_TIMES];
     memset(buf, 1, (size_t)bytes);
-    for (int t = 0; t < TIMES; t++) {
-        double start = MPI_Wtime();
+    for (int t = 0; t < times; t++) {
+        double start = now();
         if (pwrite(fd, buf, (size_t)bytes, 0) != bytes)
             MPI_Abort(MPI_COMM_WORLD, 1);
-        time[t] = MPI_Wtime() - start;
+        time[t] = now() - start;
     }
-    qsort(time, TIMES, sizeof *time, by_size);
-    printf("pwrite %.1f MB/s\n", (double)bytes / time[TIMES / 2] / 1e6);
+    qsort(time, (size_t)times, sizeof *time, by_size);
+    printf("pwrite %.1f MB/s\n", (double)bytes / time[times / 2] / 1e6);
     close(fd);
     free(buf);
+}
+
+static void hint(MPI_Info info, const char *text)
+{
+    char key[64];
+    const char *value = strchr(text, '=');
+    if (!value || value - text >= (long)sizeof key)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    snprintf(key, sizeof key, "%.*s", (int)(value - text), text);
+    MPI_Info_set(info, key, value + 1);
 }
 
 int main(int argc, char **argv)
@@ -154,6 +176,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const char *folder = "/tmp";
     long mib = 16, bytes = 0;
+    MPI_Info info;
+    MPI_Info_create(&info);
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--folder") == 0)
             folder = argv[i + 1];
@@ -163,6 +187,10 @@ int main(int argc, char **argv)
             bytes = atol(argv[i + 1]);
         else if (strcmp(argv[i], "--rows") == 0)
             wanted = argv[i + 1];
+        else if (strcmp(argv[i], "--times") == 0 && atoi(argv[i + 1]) > 0)
+            times = atoi(argv[i + 1]) < MOST_TIMES ? atoi(argv[i + 1]) : MOST_TIMES;
+        else if (strcmp(argv[i], "--hint") == 0)
+            hint(info, argv[i + 1]);
         else
             MPI_Abort(MPI_COMM_WORLD, 2);
     }
@@ -174,7 +202,7 @@ int main(int argc, char **argv)
     memset(buf, rank + 1, (size_t)bytes);
     snprintf(path, sizeof path, "%s/millet-bench-files", folder);
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
-                  MPI_INFO_NULL, &fh);
+                  info, &fh);
     measure(fh, "flat", flat(bytes), buf, bytes);
     for (int i = 0; i < 5 && !little; i++) {
         snprintf(name, sizeof name, "%dB", blocks[i]);
@@ -185,6 +213,7 @@ int main(int argc, char **argv)
     if (rank == 0 && is_wanted("pwrite"))
         one_pwrite(path, bytes * ranks);
     MPI_File_close(&fh);
+    MPI_Info_free(&info);
     free(buf);
     MPI_Finalize();
     return 0;
