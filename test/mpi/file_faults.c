@@ -153,6 +153,30 @@ static void exchanged(MPI_File fh, int rank, int ranks)
     free(buf);
 }
 
+// The same in several rounds, of which neither the first nor the last one meets the bad place.
+static void exchanged_in_rounds(MPI_File fh, int rank, int ranks)
+{
+    MPI_Info info;
+    MPI_Datatype every;
+    int count = 2 * BAD / (4 * ranks);
+    unsigned char *buf = calloc((size_t)count, 4);
+    CHECK(buf != NULL);
+    CHECK_OK(MPI_Info_create(&info));
+    CHECK_OK(MPI_Info_set(info, "cb_nodes", "1"));
+    CHECK_OK(MPI_Info_set(info, "cb_buffer_size", "262144"));
+    CHECK_OK(MPI_File_set_info(fh, info));
+    CHECK_OK(MPI_Type_create_resized(MPI_INT, 0, 4 * ranks, &every));
+    CHECK_OK(MPI_Type_commit(&every));
+    CHECK_OK(MPI_File_set_view(fh, 4 * rank, MPI_INT, every, "native", MPI_INFO_NULL));
+    CHECK_ERROR(MPI_File_write_at_all(fh, 0, buf, count, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_IO,
+                "MPI_File_write_at_all", "Input/output error");
+    CHECK_OK(MPI_File_write_at_all(fh, 0, buf, count / 3, MPI_INT, MPI_STATUS_IGNORE));
+    CHECK_OK(MPI_File_set_view(fh, 0, MPI_BYTE, MPI_BYTE, "native", MPI_INFO_NULL));
+    CHECK_OK(MPI_Type_free(&every));
+    CHECK_OK(MPI_Info_free(&info));
+    free(buf);
+}
+
 // Short blocks on both sides of the bad place, which lies between two of them: what is read and written
 // back with them fails, they do not.
 static void between(MPI_File fh, int rank, int ranks)
@@ -197,6 +221,7 @@ int main(int argc, char **argv)
     there(fh, write_all, 1, rank, ranks);
     there(fh, read_all, 1, rank, ranks);
     exchanged(fh, rank, ranks);
+    exchanged_in_rounds(fh, rank, ranks);
     between(fh, rank, ranks);
     CHECK_OK(MPI_File_close(&fh));
     CHECK_OK(MPI_Finalize());

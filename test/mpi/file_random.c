@@ -278,13 +278,14 @@ static void compare(const char *path, const model *m)
 static void random_hints(MPI_File fh, uint64_t seed)
 {
     static const char *const words[] = {"automatic", "enable", "disable", "enable"};
+    static const char *const nodes[] = {"1", "2", "3", "1000"};
     MPI_Info info;
     uint64_t random = seed * 31 + 7;
     CHECK_OK(MPI_Info_create(&info));
     CHECK_OK(MPI_Info_set(info, "romio_ds_write", words[random_below(&random, 4)]));
     CHECK_OK(MPI_Info_set(info, "romio_ds_read", words[random_below(&random, 4)]));
     CHECK_OK(MPI_Info_set(info, "romio_cb_write", words[random_below(&random, 4)]));
-    CHECK_OK(MPI_Info_set(info, "cb_nodes", random_below(&random, 2) ? "1" : "1000"));
+    CHECK_OK(MPI_Info_set(info, "cb_nodes", nodes[random_below(&random, 4)]));
     CHECK_OK(MPI_File_set_info(fh, info));
     CHECK_OK(MPI_Info_free(&info));
 }

@@ -147,9 +147,10 @@ static void write_all(mlt_file_lead *l)
         block(l, run_merge);
         return;
     }
-    uint32_t writers = (uint32_t)all[3];
-    int64_t part = ((all[2] + all[1]) / writers | (LEAST - 1)) + 1;
-    mlt_file_exchange_write(l, writers, (uint64_t)(part < all[4] ? part : all[4]));
+    mlt_file_agreed agreed = {.from = -all[1], .to = all[2], .writers = (uint32_t)all[3]};
+    int64_t part = ((agreed.to - agreed.from) / agreed.writers | (LEAST - 1)) + 1;
+    agreed.window = (uint64_t)(part < all[4] ? part : all[4]);
+    mlt_file_exchange_write(l, &agreed);
 }
 
 // The highest error of any leader.

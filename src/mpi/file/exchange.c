@@ -2,16 +2,23 @@
 // Exchanged writes: short blocks of several workers lie between each other's, and a call for each
 // would take too long. So the leaders of the workers write in rounds:
 //
-//     round      [ window of leader 0 | window of leader 1 | ... ]  of the file, from the first
+//     round      [ window of writer 0 | window of writer 1 | ... ]  of the file, from the first
 //                byte on that anybody still wants to write
-//     leaders    put what belongs into another's window there, if they can reach its memory, and tell
-//                which blocks they put; to leaders of other hosts they send blocks and data
-//     each       writes what is in its window
+//     leaders    put what belongs into a writer's window there, if they can reach its memory, and tell
+//                which blocks they put; to writers of other hosts they send blocks and data
+//     writers    write what is in their windows
+//
+// Some leaders are writers, not more than there are cores as a rule: each leader sends one message to
+// each writer in a round, so the messages of a round are leaders times writers.
 //
 // Windows lie in memory that all leaders of a host share, so data are copied once, by the worker that
 // has them. Only the owner knows by a bit a byte what was put: others send it runs of blocks. The
-// messages also order the memory: an owner looks at its window after them, and nobody touches the
-// window of the next round before the owner has agreed on where that begins.
+// messages also order the memory: a writer looks at its window after them, and nobody touches the
+// window of the next round before the writer has agreed on where that begins.
+//
+// If there are several rounds, windows are used by halves: a thread writes one while the next round
+// is put into the other, so the exchange and the disk work at the same time. A writer agrees on the
+// next round after it has written the one before this, so the half is free.
 //
 // Windows and messages' memory stay with the file.
 #include <limits.h>
@@ -22,6 +29,8 @@
 #include "base/memory.h"
 #include "file/merge.h"
 #include "mpi/file/file.h"
+#include "mpi/p2p/request.h"
+#include "mpi/p2p/status.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "type/kernel.h"
@@ -29,27 +38,49 @@
 #define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
 enum {
-    ALIGN = 4096,
+    ALIGN = 4096, // of rounds and of halves of windows
     NO_RUN = -1,
+    TAG = 1, // of messages between leaders, whose communicator has no others
 };
+
+// What a writer writes; a thread does it while the next round is exchanged.
+typedef struct flush {
+    mlt_file_job job;
+    mlt_file_stage stage;
+    const mlt_file_shared *shared;
+    int error;
+    bool under_way;
+    mlt_req req; // completes when the thread is done
+} flush;
 
 typedef struct mlt_file_exchange {
     mlt_comm *leaders;
     MPI_Win win;
-    uint32_t workers, writers; // the first so many leaders have windows
-    uint64_t window;           // bytes of one
-    unsigned char **near;      // windows of leaders in reach; NULL: not in reach, or no window
-    bool *reaches;             // that leader is on this host: its messages have no data
-    mlt_file_stage stage;      // this leader's
+    uint32_t workers, writers;
+    uint32_t own;         // the writer that this leader is; NO_WRITER: none
+    uint64_t window;      // bytes of one
+    uint64_t part;        // of them in a round: all, or a half if there are several rounds
+    uint32_t half;        // of the window, which is the round's
+    unsigned char **near; // windows of writers in reach; NULL: not in reach
+    bool *reaches;        // that leader is on this host: its messages have no data
+    flush flush[2];       // a writer's, for each half
     void *room;
-    unsigned char *out, *in; // messages to all leaders, and from them
+    unsigned char *out, *in; // messages to all writers; one to this writer
     uint64_t out_bytes, out_room, in_room;
-    int64_t last; // where the last run of the message to `to` is in out; NO_RUN
-    uint32_t to;  // whose window is being cut
+    uint64_t *out_at; // [writers + 1]
+    int64_t last;     // where the last run of the message to `to` is in out; NO_RUN
+    uint32_t to;      // whose window is being cut
     int64_t to_begin;
-    MPI_Count *out_count, *in_count;
-    MPI_Aint *out_at, *in_at;
+    MPI_Request *sends; // [writers]
 } mlt_file_exchange;
+
+#define NO_WRITER UINT32_MAX
+
+// Writers are spread over all leaders, so all hosts have their share.
+static uint32_t leader_of(const mlt_file_exchange *x, uint32_t writer)
+{
+    return (uint32_t)((uint64_t)writer * x->workers / x->writers);
+}
 
 // ---- cutting
 
@@ -70,8 +101,9 @@ static bool extend(mlt_file_exchange *x, const mlt_type_run *run)
 static void put_near(mlt_file_exchange *x, const mlt_type_run *run, const void *data)
 {
     int64_t stride = run->count > 1 ? run->stride : (int64_t)run->length;
-    mlt_kernel_strided((char *)x->near[x->to] + (run->at - x->to_begin), stride, data,
-                       (int64_t)run->length, run->length, run->count);
+    unsigned char *window = x->near[x->to] + x->half * x->part;
+    mlt_kernel_strided((char *)window + (run->at - x->to_begin), stride, data, (int64_t)run->length,
+                       run->length, run->count);
     if (extend(x, run))
         return;
     MLT_ARRAY_WANT(x->out, x->out_bytes + sizeof *run, x->out_room);
@@ -106,35 +138,32 @@ static void cut_window(mlt_file_exchange *x, mlt_file_queue *rest, int64_t limit
 static void cut_round(mlt_file_exchange *x, mlt_file_queue *rest, int64_t begin)
 {
     x->out_bytes = 0;
-    for (uint32_t w = 0; w < x->workers; w++) {
-        uint64_t before = x->out_bytes;
+    for (uint32_t w = 0; w < x->writers; w++) {
         x->to = w;
-        x->to_begin = begin + (int64_t)(w * x->window);
+        x->to_begin = begin + (int64_t)(w * x->part);
         x->last = NO_RUN;
-        if (w < x->writers)
-            cut_window(x, rest, x->to_begin + (int64_t)x->window);
-        x->out_at[w] = (MPI_Aint)before;
-        x->out_count[w] = (MPI_Count)(x->out_bytes - before);
+        x->out_at[w] = x->out_bytes;
+        cut_window(x, rest, x->to_begin + (int64_t)x->part);
     }
+    x->out_at[x->writers] = x->out_bytes;
 }
 
 // ---- rounds
 
-static void send_round(mlt_file_exchange *x, mlt_rank *me)
+// Starts all messages but the one to itself; returns how many.
+static int send_round(mlt_file_exchange *x, mlt_rank *me)
 {
-    uint64_t all = 0;
-    (void)mlt_mpi_Alltoall(me, x->out_count, 1, TYPE_INT64, x->in_count, 1, TYPE_INT64, x->leaders);
-    for (uint32_t w = 0; w < x->workers; w++) {
-        x->in_at[w] = (MPI_Aint)all;
-        all += (uint64_t)x->in_count[w];
-    }
-    MLT_ARRAY_WANT(x->in, all + 1, x->in_room);
+    int count = 0;
     MLT_ARRAY_WANT(x->out, x->out_bytes + 1, x->out_room);
-    (void)mlt_mpi_Alltoallv_c(me, x->out, x->out_count, x->out_at, MLT_TYPE_BYTE, x->in,
-                              x->in_count, x->in_at, MLT_TYPE_BYTE, x->leaders);
+    for (uint32_t w = 0; w < x->writers; w++)
+        if (w != x->own)
+            (void)mlt_mpi_Isend(me, x->out + x->out_at[w],
+                                (MPI_Count)(x->out_at[w + 1] - x->out_at[w]), MLT_TYPE_BYTE,
+                                (int)leader_of(x, w), TAG, x->leaders, &x->sends[count++]);
+    return count;
 }
 
-static void take_message(mlt_file_exchange *x, const unsigned char *at, uint64_t bytes, bool near)
+static void take_message(mlt_file_stage *stage, const unsigned char *at, uint64_t bytes, bool near)
 {
     const unsigned char *end = at + bytes;
     while (at < end) {
@@ -142,66 +171,111 @@ static void take_message(mlt_file_exchange *x, const unsigned char *at, uint64_t
         memcpy(&run, at, sizeof run);
         at += sizeof run;
         if (near) {
-            mlt_file_stage_mark(&x->stage, &run);
+            mlt_file_stage_mark(stage, &run);
             continue;
         }
-        mlt_file_stage_put(&x->stage, &run, at);
+        mlt_file_stage_put(stage, &run, at);
         at += (run.length * run.count + 7) & ~UINT64_C(7);
     }
 }
 
-typedef struct flush {
-    mlt_file_job job;
-    mlt_file_stage *stage;
-    const mlt_file_shared *shared;
-    int error;
-} flush;
+// A message from each other leader, as they come. None of the next round is among them: its sender
+// would have agreed on that round with this one.
+static void receive_round(mlt_file_exchange *x, mlt_rank *me)
+{
+    mlt_file_stage *stage = &x->flush[x->half].stage;
+    take_message(stage, x->out + x->out_at[x->own], x->out_at[x->own + 1] - x->out_at[x->own],
+                 true);
+    for (uint32_t i = 1; i < x->workers; i++) {
+        MPI_Message message;
+        MPI_Status status;
+        (void)mlt_mpi_Mprobe(me, MPI_ANY_SOURCE, TAG, x->leaders, &message, &status);
+        uint64_t bytes = mlt_status_bytes(&status);
+        MLT_ARRAY_WANT(x->in, bytes + 1, x->in_room);
+        (void)mlt_mpi_Mrecv(me, x->in, (MPI_Count)bytes, MLT_TYPE_BYTE, &message,
+                            MPI_STATUS_IGNORE);
+        take_message(stage, x->in, bytes, x->reaches[status.MPI_SOURCE]);
+    }
+}
+
+// ---- writing
 
 static void run_flush(mlt_file_job *job)
 {
     flush *f = mlt_container_of(job, flush, job);
-    f->error = mlt_file_stage_flush(f->stage, f->shared->fd, f->shared->locks);
+    f->error = mlt_file_stage_flush(&f->stage, f->shared->fd, f->shared->locks);
 }
 
-static void write_round(mlt_file_exchange *x, mlt_file_lead *l, int64_t begin)
+static void done_flush(mlt_file_job *job)
 {
-    uint32_t own = (uint32_t)x->leaders->rank;
-    if (own >= x->writers)
+    mlt_req_complete(&mlt_container_of(job, flush, job)->req);
+}
+
+static void await_flush(mlt_file_lead *l, flush *f)
+{
+    if (f->under_way)
+        mlt_req_wait(&f->req, mlt_mpi_call(l->me));
+    f->under_way = false;
+    l->error = f->error ? f->error : l->error;
+    f->error = 0;
+}
+
+// later: a thread may do it, if there is one, and the leader goes on.
+static void start_flush(mlt_file_lead *l, flush *f, bool later)
+{
+    f->job = (mlt_file_job){.run = run_flush, .done = done_flush};
+    f->shared = l->file->shared;
+    mlt_req_fill_other(&f->req, l->me, l->file->comm);
+    f->under_way = later && !l->me->worker->sched->gate && mlt_file_desk_give(l->me, &f->job);
+    if (!f->under_way)
+        mlt_file_desk_wait(l->me, l->file->comm, &f->job);
+}
+
+// later: there are more rounds. What was written of the round before is written when this returns, so
+// the half of the window that it was in is free for the next one.
+static void write_round(mlt_file_exchange *x, mlt_file_lead *l, int64_t begin, bool later)
+{
+    int sent = send_round(x, l->me);
+    flush *now = &x->flush[x->half], *before = &x->flush[1 - x->half];
+    if (x->own != NO_WRITER) {
+        mlt_file_stage_move(&now->stage, begin + (int64_t)(x->own * x->part));
+        receive_round(x, l->me);
+    }
+    (void)mlt_mpi_Waitall(l->me, sent, x->sends, MPI_STATUSES_IGNORE);
+    if (x->own == NO_WRITER)
         return;
-    mlt_file_stage_move(&x->stage, begin + (int64_t)(own * x->window));
-    for (uint32_t w = 0; w < x->workers; w++)
-        take_message(x, x->in + x->in_at[w], (uint64_t)x->in_count[w], x->reaches[w]);
-    flush f = {.job = {.run = run_flush}, .stage = &x->stage, .shared = l->file->shared};
-    mlt_file_desk_wait(l->me, l->file->comm, &f.job);
-    l->error = f.error;
+    await_flush(l, before);
+    start_flush(l, now, later);
+    if (!later)
+        await_flush(l, now);
 }
 
 // ---- opening and closing
 
 static void free_exchange(mlt_file_exchange *x)
 {
-    mlt_file_stage_fini(&x->stage);
+    for (int half = 0; half < 2; half++)
+        mlt_file_stage_fini(&x->flush[half].stage);
     free(x->near);
     free(x->reaches);
     free(x->out);
     free(x->in);
-    free(x->out_count);
-    free(x->in_count);
     free(x->out_at);
-    free(x->in_at);
+    free(x->sends);
     free(x->room);
     free(x);
 }
 
-// The windows of leaders that this one reaches. Own memory is in reach in any case.
+// The windows of writers that this leader reaches. Own memory is in reach in any case.
 static void find_near(mlt_file_exchange *x, mlt_rank *me)
 {
-    for (uint32_t w = 0; w < x->workers; w++) {
+    for (uint32_t k = 0, w = 0; k < x->workers; k++) {
         MPI_Aint size = 0, unit;
         void *base = NULL;
-        (void)mlt_mpi_Win_shared_query(me, x->win, (int)w, &size, &unit, &base);
-        x->reaches[w] = base != NULL;
-        x->near[w] = w < x->writers ? base : NULL;
+        (void)mlt_mpi_Win_shared_query(me, x->win, (int)k, &size, &unit, &base);
+        x->reaches[k] = base != NULL;
+        if (w < x->writers && k == leader_of(x, w))
+            x->near[w++] = base;
     }
 }
 
@@ -213,21 +287,25 @@ static mlt_file_exchange *open_exchange(mlt_file_lead *l, uint32_t writers, uint
     x->workers = (uint32_t)x->leaders->size;
     x->writers = writers;
     x->window = window;
+    x->own = NO_WRITER;
+    for (uint32_t w = 0; w < writers; w++)
+        if (leader_of(x, w) == (uint32_t)x->leaders->rank)
+            x->own = w;
     // Everybody has some memory, so everybody knows who is in reach.
-    uint64_t bytes = (uint32_t)x->leaders->rank < writers ? window : ALIGN;
+    uint64_t bytes = x->own != NO_WRITER ? window : 2 * ALIGN;
     if (mlt_mpi_Win_allocate(l->me, (MPI_Aint)bytes, 1, MPI_INFO_NULL, x->leaders, &mine,
                              &x->win) != MPI_SUCCESS ||
-        !mlt_file_stage_init(&x->stage, bytes, mine))
+        !mlt_file_stage_init(&x->flush[0].stage, bytes, mine) ||
+        !mlt_file_stage_init(&x->flush[1].stage, bytes / 2, mine + bytes / 2))
         mlt_no_room("a window of %llu bytes of a file", (unsigned long long)window);
-    x->near = mlt_take(x->workers, sizeof *x->near);
+    x->near = mlt_take(writers, sizeof *x->near);
     x->reaches = mlt_take(x->workers, sizeof *x->reaches);
-    x->out_count = mlt_take(x->workers, sizeof *x->out_count);
-    x->in_count = mlt_take(x->workers, sizeof *x->in_count);
-    x->out_at = mlt_take(x->workers, sizeof *x->out_at);
-    x->in_at = mlt_take(x->workers, sizeof *x->in_at);
+    x->out_at = mlt_take(writers + 1, sizeof *x->out_at);
+    x->sends = mlt_take(writers, sizeof *x->sends);
     x->room = mlt_take(1, MLT_FILE_CUT);
     find_near(x, l->me);
-    mlt_file_stage_move(&x->stage, 0);
+    for (int half = 0; half < 2; half++)
+        mlt_file_stage_move(&x->flush[half].stage, 0);
     return x;
 }
 
@@ -250,23 +328,31 @@ static int64_t agree(const mlt_file_lead *l, const mlt_file_queue *rest, int *er
     return -all[0];
 }
 
-void mlt_file_exchange_write(mlt_file_lead *l, uint32_t writers, uint64_t window)
+void mlt_file_exchange_write(mlt_file_lead *l, const mlt_file_agreed *agreed)
 {
     mlt_file_shared *shared = l->file->shared;
     mlt_file_exchange *x = shared->exchange;
-    window = (window + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
-    if (x && (x->writers != writers || x->window < window))
+    uint64_t window = (agreed->window + 2 * ALIGN - 1) & ~(uint64_t)(2 * ALIGN - 1);
+    if (x && (x->writers != agreed->writers || x->window < window))
         mlt_file_exchange_close(l->me, shared);
     if (!shared->exchange)
-        shared->exchange = open_exchange(l, writers, window);
+        shared->exchange = open_exchange(l, agreed->writers, window);
     x = shared->exchange;
     mlt_file_queue rest = {.all = l->all, .active = l->all, .count = l->count};
     mlt_file_sort(rest.all, rest.count);
-    int64_t begin;
-    while ((begin = agree(l, &rest, &l->error)) != INT64_MAX && !l->error) {
+    int64_t begin = agreed->from & ~(int64_t)(ALIGN - 1), end = 0;
+    bool several = begin + (int64_t)(x->writers * x->window) < agreed->to;
+    x->part = several ? x->window / 2 : x->window;
+    x->half = 0;
+    while (begin != INT64_MAX && !l->error && end < agreed->to) {
         begin &= ~(int64_t)(ALIGN - 1);
+        end = begin + (int64_t)(x->writers * x->part);
         cut_round(x, &rest, begin);
-        send_round(x, l->me);
-        write_round(x, l, begin);
+        write_round(x, l, begin, several);
+        if (end < agreed->to)
+            begin = agree(l, &rest, &l->error);
+        x->half = several ? 1 - x->half : 0;
     }
+    for (int half = 0; half < 2; half++) // the caller agrees on errors
+        await_flush(l, &x->flush[half]);
 }

@@ -204,9 +204,16 @@ typedef struct mlt_file_lead {
 
 // ---- exchanged writes (exchange.c); all leaders call these. They may suspend.
 
-// writers: leaders that have windows, of `window` bytes at least; the same at all leaders. lead->all
-// is in another order afterwards.
-void mlt_file_exchange_write(mlt_file_lead *lead, uint32_t writers, uint64_t window);
+// What all leaders know: where the accesses of all of them lie; how many leaders have windows, of
+// `window` bytes at least.
+typedef struct mlt_file_agreed {
+    int64_t from, to;
+    uint32_t writers;
+    uint64_t window;
+} mlt_file_agreed;
+
+// Leaders must agree on lead->error afterwards. lead->all is in another order then.
+void mlt_file_exchange_write(mlt_file_lead *lead, const mlt_file_agreed *agreed);
 void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared);
 
 // ---- the shared pointer (pointer.c); in etypes. All may suspend.
