@@ -419,13 +419,18 @@ void mlt_file_access_run(mlt_file_access *a)
         a->error = errno;
 }
 
+bool mlt_file_access_is_short(const mlt_file_access *a)
+{
+    return !a->alone && a->type->contiguous && a->view->contiguous && a->bytes <= SHORT;
+}
+
 bool mlt_file_access_now(mlt_file_access *a)
 {
     if (a->bytes == 0) {
         mlt_file_access_run(a);
         return true;
     }
-    if (a->alone || !a->type->contiguous || !a->view->contiguous || a->bytes > SHORT)
+    if (!mlt_file_access_is_short(a))
         return false;
     int64_t from = a->begin + (int64_t)a->from, to = from + (int64_t)a->bytes;
     if (a->writes && !mlt_file_share_try(a->locks, from, to))

@@ -50,6 +50,9 @@ void mlt_file_access_run(mlt_file_access *access);
 // write. False: nothing was done.
 bool mlt_file_access_now(mlt_file_access *access);
 
+// One block on either side, and not long: not worth another thread if there is another way.
+bool mlt_file_access_is_short(const mlt_file_access *access);
+
 // Where byte `at` of a view's data lies in the file.
 int64_t mlt_file_place(int64_t begin, const mlt_type *view, uint64_t at);
 

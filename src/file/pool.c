@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "base/log.h"
+#include "file/settings.h"
 #include "os/fd.h"
 #include "os/file.h"
 
@@ -76,13 +77,25 @@ static bool add_thread(void)
     return error == 0;
 }
 
+static void ask_kernel(mlt_file_line *line)
+{
+    line->uring = mlt_file_uring_new(line->ring);
+    line->kernel = line->uring ? MLT_FILE_KERNEL_READS : MLT_FILE_KERNEL_REFUSES;
+}
+
 mlt_status mlt_file_line_init(mlt_file_line *line)
 {
-    line->open = 0;
-    atomic_init(&line->finished, NULL);
-    line->ring = mlt_os_ring_new();
+    *line = (mlt_file_line){.ring = mlt_os_ring_new()};
     if (line->ring < 0)
         return MLT_ERR_SYSTEM;
+    if (mlt_file_conf.async == MLT_FILE_ASYNC_THREADS)
+        line->kernel = MLT_FILE_KERNEL_REFUSES;
+    if (mlt_file_conf.async == MLT_FILE_ASYNC_URING)
+        ask_kernel(line);
+    if (mlt_file_conf.async == MLT_FILE_ASYNC_URING && !line->uring) {
+        mlt_os_close(line->ring);
+        return MLT_ERR_UNSUPPORTED;
+    }
     pthread_mutex_lock(&pool.life);
     if (pool.lines++ == 0) // no thread, and no job
         mlt_list_init(&pool.jobs);
@@ -109,10 +122,21 @@ void mlt_file_line_fini(mlt_file_line *line)
     if (--pool.lines == 0)
         end_threads();
     pthread_mutex_unlock(&pool.life);
+    if (line->uring)
+        mlt_file_uring_free(line->uring);
     mlt_os_close(line->ring);
 }
 
-bool mlt_file_give(mlt_file_line *line, mlt_file_job *job)
+static bool give_kernel(mlt_file_line *line, mlt_file_job *job)
+{
+    if (!job->read.access)
+        return false;
+    if (line->kernel == MLT_FILE_KERNEL_UNASKED)
+        ask_kernel(line);
+    return line->uring && mlt_file_uring_give(line->uring, &job->read);
+}
+
+static bool give_thread(mlt_file_line *line, mlt_file_job *job)
 {
     job->line = line;
     pthread_mutex_lock(&pool.lock);
@@ -122,13 +146,35 @@ bool mlt_file_give(mlt_file_line *line, mlt_file_job *job)
         pthread_cond_signal(&pool.news);
     }
     pthread_mutex_unlock(&pool.lock);
-    line->open += fits;
     return fits;
+}
+
+bool mlt_file_give(mlt_file_line *line, mlt_file_job *job)
+{
+    bool given = give_kernel(line, job) || give_thread(line, job);
+    line->open += given;
+    return given;
+}
+
+// What the kernel leaves undone is a thread's; if there is none, the worker itself must wait.
+static void take_kernel(mlt_file_line *line)
+{
+    mlt_file_read *read;
+    while (line->uring && (read = mlt_file_uring_take(line->uring))) {
+        mlt_file_job *job = mlt_container_of(read, mlt_file_job, read);
+        if (read->undone && give_thread(line, job))
+            continue;
+        if (read->undone)
+            job->run(job);
+        line->open--;
+        job->done(job);
+    }
 }
 
 void mlt_file_line_take(mlt_file_line *line)
 {
     mlt_os_hush(line->ring);
+    take_kernel(line);
     // acquire: pairs with finish
     mlt_file_job *job = atomic_exchange_explicit(&line->finished, NULL, memory_order_acquire);
     while (job) {

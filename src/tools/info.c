@@ -2,6 +2,7 @@
 #include "tools/info.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -18,6 +19,7 @@
 #include "lib/settings.h"
 #include "mpi_fn.h"
 #include "os/os.h"
+#include "os/uring.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
 #include "tools/args.h"
@@ -32,7 +34,7 @@ typedef struct fact {
     char text[256];
 } fact;
 
-enum { FACTS = 9 };
+enum { FACTS = 10 };
 
 static const char *value_text(const mlt_setting *setting)
 {
@@ -96,6 +98,14 @@ static void find_facts(fact facts[FACTS])
     add_fact(facts, "reading peers", "%s",
              readable ? "process_vm_readv works here; MILLET_LARGE says who uses it"
                       : "process_vm_readv is refused here");
+    int refused = mlt_os_uring_refused();
+    if (refused)
+        add_fact(facts, "files", "threads wait for the disk: io_uring is refused here (%s)",
+                 refused == ENOSYS ? "Linux before 6.1, or a filter" : strerror(refused));
+    else
+        add_fact(facts, "files",
+                 "the kernel waits for short reads (io_uring works here), threads for all else; "
+                 "MILLET_FILE_ASYNC chooses");
     add_fact(facts, "stack guards", "%s", guard_here());
     add_fact(facts, "idle workers",
              "poll for %lld us, then sleep (at once, if there are more workers than cores)",

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker's line to the threads that block in its place. Its ring is watched while jobs are under
 // way, so a worker that waits for one says that it is open: no deadlock is seen where a disk is slow.
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "mpi/file/file.h"
 #include "mpi/p2p/request.h"
@@ -31,7 +34,13 @@ void mlt_file_desk_open(mlt_rank *me)
     if (!w->files) {
         w->files = mlt_take(1, sizeof *w->files);
         w->files->worker = me->worker;
-        w->files->lines = mlt_file_line_init(&w->files->line) == MLT_OK;
+        mlt_status made = mlt_file_line_init(&w->files->line);
+        if (made == MLT_ERR_UNSUPPORTED)
+            mlt_fatal(
+                "MILLET_FILE_ASYNC is uring, but this system refuses io_uring (%s): `auto` and "
+                "`threads` do without it",
+                strerror(errno));
+        w->files->lines = made == MLT_OK;
     }
     w->files->files++;
 }
@@ -88,7 +97,8 @@ void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job)
         mlt_thread_step_in(me, outside);
         return;
     }
-    waiting w = {.job = {.run = run_real, .done = wake}, .real = job};
+    waiting w = {.job = {.run = run_real, .done = wake, .read = {.access = job->read.access}},
+                 .real = job};
     mlt_req_fill_other(&w.req, me, comm);
     if (mlt_file_desk_give(me, &w.job))
         mlt_req_wait(&w.req, mlt_mpi_call(me));
