@@ -35,6 +35,7 @@
 #include "launch/watch/lines.h"
 #include "os/memory.h"
 #include "os/os.h"
+#include "os/uring.h"
 
 #define MS UINT64_C(1000000)
 
@@ -1074,6 +1075,8 @@ static void tell_without(const mlt_agent *a)
     if (a->job_fd >= 0 && !mlt_os_is_memfd(a->job_fd))
         mlt_say("without memfd_create, which this host refuses: memory that processes share is in "
                 "files without names, in /dev/shm, TMPDIR or /tmp");
+    if (mlt_os_uring_refused())
+        mlt_say("without io_uring, which this host refuses: threads wait for short reads of files");
     if (access("/proc/self/stat", R_OK) != 0)
         mlt_say("without /proc, which is not mounted: memory that is left, states of stopped ranks "
                 "and what crashed ranks leave behind are not known");
