@@ -354,6 +354,15 @@ uint32_t mlt_job_want_change(mlt_job *job, const char *file)
     return number;
 }
 
+void mlt_job_want_trace(mlt_job *job, bool on)
+{
+    mlt_job_board *board = mlt_job_board_at(job);
+    // relaxed: mpirun alone writes it, and the word is all there is to know.
+    uint32_t before = atomic_load_explicit(&board->trace, memory_order_relaxed);
+    atomic_store_explicit(&board->trace, (before | 1) + 1 + on, memory_order_relaxed);
+    mlt_job_ask(job);
+}
+
 void mlt_job_link_came(mlt_job *job, uint32_t proc)
 {
     const mlt_job_proc *to = mlt_job_proc_at(job, proc);

@@ -230,6 +230,8 @@ typedef struct mlt_job_slot {
 
 typedef struct mlt_job_board {
     _Alignas(MLT_LINE) _Atomic uint32_t wanted; // 0: none so far
+    // `millet trace JOB start|stop`: how often, times 2, and 1: workers shall trace. 0: never so far.
+    _Atomic uint32_t trace;
     char files[MLT_JOB_FILES][MLT_JOB_FILE]; // of the last ones, by number; "": the job's own rules
     mlt_job_slot slots[MLT_JOB_SLOTS];
 } mlt_job_board;
@@ -244,6 +246,9 @@ static inline mlt_job_board *mlt_job_board_at(mlt_job *job)
 // mpirun: the job's ranks shall take the rules of that file. Returns the number of the change. The
 // file's name is shorter than MLT_JOB_FILE.
 uint32_t mlt_job_want_change(mlt_job *job, const char *file);
+
+// mpirun: workers that have a trace shall write it from now on, or pause (mlt_mpi_trace_look).
+void mlt_job_want_trace(mlt_job *job, bool on);
 
 // What the worker does. A load that is stronger than relaxed is the caller's fence.
 static inline mlt_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)

@@ -1025,6 +1025,9 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
     case MLT_FRAME_LIVE:
         look_live(a, frame->value);
         break;
+    case MLT_FRAME_TRACE:
+        mlt_job_want_trace(a->job, frame->value != 0);
+        break;
     case MLT_FRAME_CHANGE:
     case MLT_FRAME_KNOWN:
     case MLT_FRAME_DECIDED:

@@ -56,7 +56,7 @@ void mlt_agent_free(mlt_agent *agent); // NULL is fine
 
 mlt_job *mlt_agent_job(const mlt_agent *agent);
 
-// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK, LIVE, and those of changes
+// Obeys: START (unless it was told to end before), SIGNAL, KILL, STOP, LOOK, ASK, LIVE, TRACE, and those of changes
 // (watch/change.h); body: frame->length bytes. Others have no
 // effect.
 void mlt_agent_take(mlt_agent *agent, const mlt_frame *frame, const void *body);

@@ -589,6 +589,18 @@ static uint32_t change_paths(void *user, const char *file, const char **why)
     return **why ? 0 : mlt_watch_change(l->watch, file);
 }
 
+static const char *trace_parts(void *user, bool on)
+{
+    const launch *l = user;
+    if (!l->options->trace)
+        return "the job writes no trace: mpirun --trace FILE starts one that does, with "
+               "--trace-paused one that traces only when asked";
+    if (l->options->record)
+        return "the job is recorded (--record), which needs all of its trace";
+    mlt_watch_trace(l->watch, on);
+    return NULL;
+}
+
 static void begin_live(launch *l)
 {
     mlt_live_conf conf = {.options = l->options,
@@ -598,6 +610,7 @@ static void begin_live(launch *l)
                           .started_ns = l->started_ns,
                           .ask = ask_live,
                           .change = change_paths,
+                          .trace = trace_parts,
                           .user = l};
     l->live = mlt_live_new(&conf);
     l->progress = mlt_live_progress_new(l->live, l->options, l->loop);

@@ -89,6 +89,12 @@ static void describe(const mlt_wait *wait, mlt_sight *sight)
         mlt_csp_describe(wait, sight);
 }
 
+static void asked(mlt_worker *worker)
+{
+    mlt_outside_look(worker);
+    mlt_mpi_trace_look(worker);
+}
+
 static void forked(void)
 {
     mlt_trace_forget();
@@ -99,7 +105,7 @@ const mlt_above_calls mlt_above = {
     .refused = mlt_mpi_refused,
     .saw = saw,
     .describe = describe,
-    .asked = mlt_outside_look,
+    .asked = asked,
     .deadlock = mlt_entry_deadlock,
     .note = noted,
     .packet = packet_came,

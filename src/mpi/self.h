@@ -107,6 +107,7 @@ typedef struct mlt_mpi_worker {
     mlt_ctl_moves moves;         // count.h
     struct mlt_tracer *tracer;   // trace.h; NULL: no trace
     struct mlt_trace_call *call; // ... the call that began last and still runs; NULL: none
+    uint32_t trace_wanted;       // ... what was wanted last from outside (mlt_job_board)
     uint64_t brief_ticks;        // ... shorter waits for a core, and of it, are not told of
 } mlt_mpi_worker;
 

@@ -40,7 +40,9 @@ static const mlt_setting settings[] = {
      "it",
      &mlt_mpi_settings.trace_only, MLT_SCOPE_JOB},
     {"trace_paused", MLT_SETTING_BOOL, "no", NULL,
-     "a trace begins when the program calls MPI_Pcontrol(1); mpirun --trace-paused sets it",
+     "a trace begins when the program calls MPI_Pcontrol(1), or by `millet trace JOB start`; "
+     "mpirun "
+     "--trace-paused sets it",
      &mlt_mpi_settings.trace_paused, MLT_SCOPE_JOB},
     {"recorder", MLT_SETTING_CHOICE, "on", "off|on|all",
      "workers keep their last calls, which mpirun shows if the job crashes or hangs; all: those of "

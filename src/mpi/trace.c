@@ -44,6 +44,7 @@ static const char *const inner_waits[] = {
     "a name",    "an answer", "a group",        "the program"};
 // By mlt_ctl_window.
 static const char *const window_waits[] = {"answers", "a lock", "locks", "posts", "completes"};
+static const char *const traced[] = {"pauses", "goes on"};
 enum { ELEMENT, ROOM, ROOM_ELSEWHERE };
 static const char *const flow_waits[] = {"an element", "room", "room on another worker"};
 
@@ -69,6 +70,7 @@ static void add_tables(mlt_text *text)
     ADD_NAMES(text, MLT_TRACE_CSP, inner_waits);
     ADD_NAMES(text, MLT_TRACE_FLOW, flow_waits);
     ADD_NAMES(text, MLT_TRACE_WINDOW, window_waits);
+    ADD_NAMES(text, MLT_TRACE_TRACED, traced);
 }
 
 static void tell_facts(const mlt_worker *worker)
@@ -84,6 +86,16 @@ static void tell_facts(const mlt_worker *worker)
     mlt_text_free(&text);
 }
 
+static void note_since(mlt_tracer *tracer, const mlt_rank *rank, uint64_t since, uint64_t bytes,
+                       int32_t peer, int32_t tag, uint32_t context, uint8_t how,
+                       mlt_trace_kind kind)
+{
+    uint64_t now = mlt_arch_cycles();
+    mlt_trace_like like = mlt_trace_like_of(bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY,
+                                            peer, tag, context, 0, how, (uint8_t)kind);
+    mlt_trace_note_like(tracer, &like, now, since ? now - since : 0);
+}
+
 // ---- workers
 
 void mlt_mpi_trace_worker_begins(mlt_worker *worker)
@@ -97,15 +109,39 @@ void mlt_mpi_trace_worker_begins(mlt_worker *worker)
     w->tracer->crowded = worker->boot->job->local_workers > worker->boot->job->cores;
     tell_facts(worker);
     mlt_worker_watch(worker, MLT_WATCH_TRACE, !mlt_mpi_settings.trace_paused);
+    mlt_mpi_trace_look(worker);
+}
+
+// What a message of before did is not told: its call is none of the trace's.
+static void set_watched(mlt_worker *worker, bool watched)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    if (watched == !!(worker->watched & MLT_WATCH_TRACE))
+        return;
+    w->call = NULL;
+    note_since(w->tracer, NULL, 0, 0, -1, -1, 0, watched, MLT_TRACE_TRACED);
+    mlt_worker_watch(worker, MLT_WATCH_TRACE, watched);
 }
 
 void mlt_mpi_trace_pause(mlt_rank *me, bool pause)
 {
     mlt_mpi_worker *w = me ? me->worker->mpi : NULL;
-    if (!w || !w->tracer)
+    if (w && w->tracer)
+        set_watched(me->worker, !pause);
+}
+
+void mlt_mpi_trace_look(mlt_worker *worker)
+{
+    mlt_mpi_worker *w = worker->mpi;
+    mlt_job *job = worker->boot->job;
+    if (!w || !w->tracer || !job->launched)
         return;
-    w->call = NULL;
-    mlt_worker_watch(me->worker, MLT_WATCH_TRACE, !pause);
+    // relaxed: pairs with mlt_job_want_trace; the word is all there is to know.
+    uint32_t wanted = atomic_load_explicit(&mlt_job_board_at(job)->trace, memory_order_relaxed);
+    if (wanted == w->trace_wanted)
+        return;
+    w->trace_wanted = wanted;
+    set_watched(worker, wanted & 1);
 }
 
 void mlt_mpi_trace_worker_ends(mlt_worker *worker)
@@ -173,16 +209,6 @@ static int32_t world_peer(const mlt_rank *rank, const mlt_sight *sight)
     return rank && named && sight->peer >= 0
                ? mlt_comm_message_world_rank(rank, sight->context, sight->tag, sight->peer)
                : sight->peer;
-}
-
-static void note_since(mlt_tracer *tracer, const mlt_rank *rank, uint64_t since, uint64_t bytes,
-                       int32_t peer, int32_t tag, uint32_t context, uint8_t how,
-                       mlt_trace_kind kind)
-{
-    uint64_t now = mlt_arch_cycles();
-    mlt_trace_like like = mlt_trace_like_of(bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY,
-                                            peer, tag, context, 0, how, (uint8_t)kind);
-    mlt_trace_note_like(tracer, &like, now, since ? now - since : 0);
 }
 
 // A process of the rank has waited, or the rank itself, for something of csp or flow.

@@ -20,6 +20,9 @@ void mlt_mpi_trace_worker_ends(mlt_worker *worker);
 // MPI_Pcontrol(0), MPI_Pcontrol(1): the calling rank's worker notes nothing, or goes on. me may be NULL.
 void mlt_mpi_trace_pause(mlt_rank *me, bool pause);
 
+// The same for a worker that is asked from outside (`millet trace JOB start`): looks what was wanted last.
+void mlt_mpi_trace_look(mlt_worker *worker);
+
 // mlt_above.saw.
 void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight);
 

@@ -92,7 +92,8 @@ typedef struct messages {
     uint32_t *rank_hosts; // [ranks]
     uint32_t ranks, hosts;
     int64_t *least; // [hosts * hosts]: how much more the second host must be moved than the first
-    uint64_t pairs;
+    uint64_t pairs, early, early_ns; // early: came before they were sent
+    bool pauses;                     // somebody's trace
 } messages;
 
 static stream *stream_of(messages *m, uint32_t from, uint32_t to, uint32_t context, int32_t tag)
@@ -132,6 +133,8 @@ static void see(messages *m, const mlt_trace_event *e, bool sends)
             return;
         *least = early > *least ? early : *least;
         m->pairs++;
+        m->early += early > 0;
+        m->early_ns = early > (int64_t)m->early_ns ? (uint64_t)early : m->early_ns;
     }
 }
 
@@ -140,8 +143,10 @@ static void see_all(const mlt_trace *trace, messages *m, bool sends)
     for (uint64_t i = 0; i < trace->count; i++) {
         mlt_trace_event *events = mlt_take(trace->chunks[i].head.count + 1, sizeof *events);
         if (mlt_trace_load(trace, i, events))
-            for (uint32_t e = 0; e < trace->chunks[i].head.count; e++)
+            for (uint32_t e = 0; e < trace->chunks[i].head.count; e++) {
+                m->pauses |= events[e].kind == MLT_TRACE_TRACED;
                 see(m, &events[e], sends);
+            }
         free(events);
     }
 }
@@ -209,8 +214,12 @@ static void align_messages(mlt_trace *trace)
     find_ranks(trace, &m);
     see_all(trace, &m, true);
     see_all(trace, &m, false);
-    if (m.pairs)
+    if (m.pairs && !m.pauses) {
+        trace->crossings = m.pairs;
+        trace->early = m.early;
+        trace->early_ns = m.early_ns;
         move_hosts(trace, &m);
+    }
     for (size_t i = 0; i < m.table.size; i++) {
         if (!m.table.slots[i].used)
             continue;

@@ -7,7 +7,8 @@
 
 #include "trace/read.h"
 
-// Changes trace->clocks, begin_ns and end_ns; sets moved_ns and crossed.
+// Changes trace->clocks, begin_ns and end_ns; sets crossings, early, early_ns, moved_ns and crossed. Where traces
+// pause (MLT_TRACE_TRACED) messages move nothing: which belong together is not sure.
 void mlt_trace_align(mlt_trace *trace);
 
 #endif

@@ -131,6 +131,7 @@ static void test_messages(void)
                2);
     parse(&trace);
     CHECK(near(trace.moved_ns, 30000000) && !trace.crossed);
+    CHECK(trace.crossings == 3 && trace.early == 1 && near(trace.early_ns, 30000000));
     CHECK(near(time_of(&trace, 1, 0), time_of(&trace, 0, 0)));
     CHECK(near(time_of(&trace, 2, 0), time_of(&trace, 1, 1)));
     CHECK(time_of(&trace, 2, 1) < time_of(&trace, 0, 1));
@@ -152,6 +153,23 @@ static void test_crossed(void)
                2);
     parse(&trace);
     CHECK(trace.crossed && trace.moved_ns == 0 && near(time_of(&trace, 1, 0), 70000000));
+    CHECK(trace.crossings == 2 && trace.early == 2 && near(trace.early_ns, 30000000));
+    forget(&trace);
+}
+
+// A trace that paused does not tell which ends belong together, so messages move nothing.
+static void test_pauses(void)
+{
+    mlt_trace trace;
+    add_facts(jobs);
+    add_events(0, 1000,
+               (const mlt_trace_event[]){{.time = 90, .peer = -1, .kind = MLT_TRACE_TRACED},
+                                         {.time = 100, .peer = 1, .kind = MLT_TRACE_SENT}},
+               2);
+    add_events(1, 1000,
+               (const mlt_trace_event[]){{.time = 70, .peer = 0, .kind = MLT_TRACE_MATCHED}}, 1);
+    parse(&trace);
+    CHECK(trace.moved_ns == 0 && trace.crossings == 0 && !trace.crossed);
     forget(&trace);
 }
 
@@ -160,5 +178,6 @@ int main(void)
     test_clocks();
     test_messages();
     test_crossed();
+    test_pauses();
     return 0;
 }

@@ -28,7 +28,8 @@
     X(WINDOW, "window", "it waited; how: what for, peer: whose, tag: who had it, context: window") \
     X(READY, "ready", "it could run, but others did; tag: process, peer: the last of them; span")  \
     X(IDLE, "idle", "nothing on the worker could run, be it asleep or not; span")                  \
-    X(CANCELLED, "cancelled", "a send was; peer, tag, context, bytes; span: since it had left")
+    X(CANCELLED, "cancelled", "a send was; peer, tag, context, bytes; span: since it had left")    \
+    X(TRACED, "traced", "the worker's trace pauses here, or goes on; how: which of both")
 
 typedef enum mlt_trace_kind {
 #define MLT_TRACE_ENUM(kind, name, help) MLT_TRACE_##kind,
@@ -36,6 +37,8 @@ typedef enum mlt_trace_kind {
 #undef MLT_TRACE_ENUM
         MLT_TRACE_KIND_COUNT,
 } mlt_trace_kind;
+
+enum { MLT_TRACE_PAUSES, MLT_TRACE_GOES_ON }; // how of TRACED
 
 #define MLT_TRACE_NOBODY UINT32_MAX // as rank: the worker itself
 

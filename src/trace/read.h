@@ -41,7 +41,9 @@ typedef struct mlt_trace {
     mlt_trace_place *cancelled; // sends, in order: their events have no peer (cancel.h)
     uint64_t cancelled_count;
     uint64_t begin_ns, end_ns; // the times that events have are nanoseconds from begin_ns on
-    uint64_t moved_ns;         // the most that messages moved a host (align.h)
+    // Messages between hosts, by align.h: those that both ends tell of; of these, those that seemed to
+    // come before they were sent, and by how much at most; the most that a host was moved for them.
+    uint64_t crossings, early, early_ns, moved_ns;
     bool crossed; // messages went backwards both ways between hosts, which no move can help
     mlt_trace_facts_table facts;
 } mlt_trace;

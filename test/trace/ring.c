@@ -49,6 +49,19 @@ int main(int argc, char **argv)
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Pcontrol(7);
     }
+    if (argc > 3 &&
+        strcmp(argv[1], "until") == 0) // a file of that name is there; microseconds a round
+        for (token = 1; token;) {
+            if (rank == 0) {
+                usleep((unsigned)atoi(argv[3]));
+                token = access(argv[2], F_OK) != 0;
+                MPI_Send(&token, 1, MPI_LONG, 1, TAG, MPI_COMM_WORLD);
+            }
+            MPI_Recv(&token, 1, MPI_LONG, (rank + size - 1) % size, TAG, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+            if (rank > 0)
+                MPI_Send(&token, 1, MPI_LONG, (rank + 1) % size, TAG, MPI_COMM_WORLD);
+        }
     MPI_Finalize();
     return 0;
 }

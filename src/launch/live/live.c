@@ -319,6 +319,18 @@ static void take_book(client *c, const char *file)
     say_line(c, "200 OK", text);
 }
 
+static void take_trace(client *c, const char *word)
+{
+    const mlt_live_conf *conf = &c->live->conf;
+    bool start = strcmp(word, "start") == 0;
+    if (!start && strcmp(word, "stop") != 0) {
+        say_line(c, "400 Bad Request", "a trace can start or stop");
+        return;
+    }
+    const char *why = conf->trace(conf->user, start);
+    say_line(c, why ? "409 Conflict" : "200 OK", why ? why : conf->options->trace);
+}
+
 // ---- requests
 
 // The body of a request whose head ends there; NULL: it has not come yet.
@@ -334,14 +346,18 @@ static void take_request(client *c)
 {
     char path[64] = "";
     const char *end = strstr(c->request, "\r\n\r\n");
-    if (strncmp(c->request, "POST /book ", 11) == 0) {
-        const char *file = body_of(c, end);
-        if (file)
-            take_book(c, file);
+    bool book = strncmp(c->request, "POST /book ", 11) == 0;
+    if (book || strncmp(c->request, "POST /trace ", 12) == 0) {
+        const char *body = body_of(c, end);
+        if (body && book)
+            take_book(c, body);
+        else if (body)
+            take_trace(c, body);
         return;
     }
     if (strncmp(c->request, "GET ", 4) != 0) {
-        say_line(c, "405 Method Not Allowed", "only GET and POST /book are understood");
+        say_line(c, "405 Method Not Allowed",
+                 "only GET, POST /book and POST /trace are understood");
         return;
     }
     size_t n = strcspn(c->request + 4, " ?\r\n");

@@ -15,6 +15,8 @@
 //     GET /map         the snapshot's map of paths, then the same
 //     POST /book       body: a book's name, or nothing: its communicators shall take it, or the job's own
 //                      rules again (mpi/coll/outside.h); the answer is the number of the change
+//     POST /trace      body: start or stop: workers that have a trace write it, or pause; the answer is
+//                      the file's name
 //
 // A snapshot is asked of the agents when somebody wants it (MLT_FRAME_LIVE, MLT_FRAME_LIVED); those
 // who ask meanwhile get the same. Nothing here blocks, and a job that nobody asks pays nothing.
@@ -43,6 +45,8 @@ typedef struct mlt_live_conf {
     void (*ask)(void *user, int64_t number, bool *answers);
     // Gives the job a book. The number of the change; 0: that is impossible, *why says why.
     uint32_t (*change)(void *user, const char *file, const char **why);
+    // Workers shall trace, or pause. NULL, or why that is impossible.
+    const char *(*trace)(void *user, bool on);
     void *user;
 } mlt_live_conf;
 

@@ -67,6 +67,11 @@ uint32_t mlt_watch_change(mlt_watch *w, const char *file)
     return mlt_changes_begin(w->changes, file);
 }
 
+void mlt_watch_trace(mlt_watch *w, bool on)
+{
+    mlt_watch_command(w, MLT_FRAME_TRACE, 0, on);
+}
+
 static void reap(mlt_watch *w)
 {
     int status;

@@ -65,6 +65,9 @@ void mlt_watch_ask_live(mlt_watch *watch, int64_t number, bool *answers);
 // Gives the job a book, "": its own rules again. The number of the change.
 uint32_t mlt_watch_change(mlt_watch *watch, const char *file);
 
+// Workers shall write their trace from now on, or pause.
+void mlt_watch_trace(mlt_watch *watch, bool on);
+
 // A spawned job has ended (mlt_kin_conf.ended).
 void mlt_watch_kin_ended(mlt_watch *watch, const char *job, int code, int signal);
 

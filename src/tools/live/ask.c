@@ -215,15 +215,32 @@ bool mlt_live_ask(const mlt_live_found *job, const char *page, mlt_text *body, c
     return fine;
 }
 
+static bool post(const mlt_live_found *job, const char *page, const char *text, mlt_text *body,
+                 char *why, size_t why_size)
+{
+    mlt_text request = {0};
+    mlt_text_add(&request, "POST %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", page, strlen(text),
+                 text);
+    bool fine = talk(job, &request, body, why, why_size);
+    mlt_text_free(&request);
+    return fine;
+}
+
 bool mlt_live_give(const mlt_live_found *job, const char *file, uint32_t *number, char *why,
                    size_t why_size)
 {
-    mlt_text request = {0}, body = {0};
-    mlt_text_add(&request, "POST /book HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", strlen(file),
-                 file);
-    bool fine = talk(job, &request, &body, why, why_size);
+    mlt_text body = {0};
+    bool fine = post(job, "/book", file, &body, why, why_size);
     *number = fine ? (uint32_t)strtoul(mlt_text_so_far(&body), NULL, 10) : 0;
-    mlt_text_free(&request);
     mlt_text_free(&body);
+    return fine;
+}
+
+bool mlt_live_trace(const mlt_live_found *job, bool start, mlt_text *file, char *why,
+                    size_t why_size)
+{
+    bool fine = post(job, "/trace", start ? "start" : "stop", file, why, why_size);
+    if (fine && file->length && file->text[file->length - 1] == '\n')
+        file->text[--file->length] = '\0';
     return fine;
 }

@@ -29,4 +29,8 @@ bool mlt_live_ask(const mlt_live_found *job, const char *page, mlt_text *body, c
 bool mlt_live_give(const mlt_live_found *job, const char *file, uint32_t *number, char *why,
                    size_t why_size) MLT_MUST_CHECK;
 
+// Lets the job's trace start or stop; the name of its file in *file, which the caller frees.
+bool mlt_live_trace(const mlt_live_found *job, bool start, mlt_text *file, char *why,
+                    size_t why_size) MLT_MUST_CHECK;
+
 #endif

@@ -89,7 +89,8 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
         put_span(c, mlt_facts_how(&c->trace->facts, e->kind, e->how, room), "window", worker, e);
     else if (e->kind == MLT_TRACE_READY)
         put_span(c, "ready, not run", "ready", worker, e);
-    else if (e->kind == MLT_TRACE_WOKEN || e->kind == MLT_TRACE_POISONED)
+    else if (e->kind == MLT_TRACE_WOKEN || e->kind == MLT_TRACE_POISONED ||
+             e->kind == MLT_TRACE_TRACED)
         put_moment(c, worker, e);
 }
 

@@ -127,13 +127,19 @@ typedef struct departure { // a message that left
     int32_t tag;
 } departure;
 
+typedef struct start { // a worker's trace goes on
+    uint64_t time;
+    uint32_t worker;
+} start;
+
 typedef struct reader {
     mlt_story *story;
     mlt_trace_see *also;
     void *user;
     mlt_streams streams;
     departure *left;
-    uint64_t left_count, left_room;
+    start *starts; // by worker and time when all are there
+    uint64_t left_count, left_room, start_count, start_room;
 } reader;
 
 static mlt_story_rank *rank_of(mlt_story *story, uint32_t rank)
@@ -292,11 +298,21 @@ static void add_departure(reader *in, mlt_story_rank *r, const mlt_trace_event *
                                              .tag = e->tag};
 }
 
+// The worker's trace goes on after a pause.
+static void add_start(reader *in, uint32_t worker, uint64_t time)
+{
+    MLT_ARRAY_WANT(in->starts, in->start_count + 1, in->start_room);
+    in->starts[in->start_count++] = (start){time, worker};
+    in->story->pauses++;
+}
+
 static void see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     reader *in = user;
     if (in->also)
         in->also(in->user, worker, e);
+    if (e->kind == MLT_TRACE_TRACED && e->how == MLT_TRACE_GOES_ON)
+        add_start(in, worker, e->time);
     if (e->rank > INT32_MAX)
         return;
     mlt_story_rank *r = rank_of(in->story, e->rank);
@@ -320,6 +336,10 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
 }
 
 // ---- messages: the n-th that left is the n-th that was matched
+//
+// Unless traces pause: then some messages have but one end in the trace. A message that left before the
+// receiver's trace went on may have been matched in the pause, so it has no match; and one that was
+// matched before the next one left has left in the sender's pause.
 
 // Where the sends of a stream begin in an array of all sends, stream after stream.
 static uint64_t *place_sends(mlt_streams *streams)
@@ -356,6 +376,43 @@ static void name_sent(mlt_story *story, const uint32_t *message_of)
         }
 }
 
+static int start_order(const void *a, const void *b)
+{
+    const start *x = a, *y = b;
+    return x->worker != y->worker ? (x->worker < y->worker ? -1 : 1)
+                                  : (x->time > y->time) - (x->time < y->time);
+}
+
+// When the worker's trace last went on before that time; 0: it never paused.
+static uint64_t last_start(const reader *in, uint32_t worker, uint64_t time)
+{
+    const start limit = {time, worker};
+    uint64_t low = 0, high = in->start_count;
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (start_order(&in->starts[middle], &limit) <= 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && in->starts[low - 1].worker == worker ? in->starts[low - 1].time : 0;
+}
+
+// Which of its stream's sends is that of a message: after those of the messages before it, *next is the
+// first that may be. False: none.
+static bool find_send(const reader *in, const mlt_story_message *m, const uint32_t *sends,
+                      uint64_t count, uint64_t *next)
+{
+    if (!in->start_count) {
+        *next = m->number;
+        return m->number < count;
+    }
+    uint64_t since = last_start(in, in->story->ranks[m->to].worker, m->matched);
+    while (*next < count && in->left[sends[*next]].time < since)
+        ++*next;
+    return *next < count && in->left[sends[*next]].time <= m->matched;
+}
+
 static void pair_messages(reader *in)
 {
     mlt_story *story = in->story;
@@ -363,6 +420,10 @@ static void pair_messages(reader *in)
     uint64_t *base = place_sends(streams);
     uint32_t *placed = mlt_take(in->left_count + 1, sizeof *placed);
     uint32_t *message_of = mlt_take(in->left_count + 1, sizeof *message_of);
+    uint64_t *next =
+        mlt_take(streams->size + 1, sizeof *next); // [streams]: sends that are not paired
+    if (in->start_count)
+        qsort(in->starts, in->start_count, sizeof *in->starts, start_order);
     for (uint64_t i = 0; i < in->left_count; i++) {
         const departure *d = &in->left[i];
         mlt_stream *s = mlt_stream_of(streams, d->from, d->to, d->context, d->tag);
@@ -372,8 +433,10 @@ static void pair_messages(reader *in)
     for (uint64_t i = 0; i < story->message_count; i++) {
         mlt_story_message *m = &story->messages[i];
         mlt_stream *s = mlt_stream_of(streams, m->from, m->to, m->context, m->tag);
-        if (m->number < s->sent) {
-            uint32_t left = placed[base[s - streams->all] + m->number];
+        const uint32_t *sends = placed + base[s - streams->all];
+        uint64_t *at = &next[s - streams->all];
+        if (find_send(in, m, sends, s->sent, at)) {
+            uint32_t left = sends[(*at)++];
             m->sent = in->left[left].time;
             message_of[left] = (uint32_t)i;
         }
@@ -382,6 +445,7 @@ static void pair_messages(reader *in)
         if (message_of[i] == MLT_STORY_NONE)
             message_of[i] = add_unreceived(story, &in->left[i]);
     name_sent(story, message_of);
+    free(next);
     free(base);
     free(placed);
     free(message_of);
@@ -592,6 +656,7 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
     find_meetings(story);
     mlt_streams_free(&in.streams);
     free(in.left);
+    free(in.starts);
 }
 
 void mlt_story_free(mlt_story *story)

@@ -108,6 +108,7 @@ typedef struct mlt_story {
     uint32_t rank_count, rank_room, meeting_count, meeting_room;
     uint64_t length_ns;
     uint64_t damaged; // chunks
+    uint64_t pauses;  // of workers' traces that went on
     uint8_t groups[MLT_TRACE_FNS];
     bool nonblocking[MLT_TRACE_FNS];
     uint8_t inner[MLT_TRACE_KIND_COUNT][MLT_TRACE_HOWS]; // mlt_story_inner

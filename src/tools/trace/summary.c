@@ -186,6 +186,30 @@ static void print_findings(const mlt_causes *c, FILE *out)
         fprintf(out, "  %s\n", found[i].text);
 }
 
+// What is to be known about the times.
+static void print_clocks(const mlt_trace *trace, const mlt_story *story, FILE *out)
+{
+    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES];
+    if (story->pauses)
+        fprintf(out,
+                "  traces of workers went on %s times after a pause, which looks like computing\n",
+                mlt_number(a, story->pauses));
+    if (!trace->crossings)
+        return;
+    if (!trace->early) {
+        fprintf(out, "  %s messages between hosts: none came before it was sent\n",
+                mlt_number(a, trace->crossings));
+        return;
+    }
+    fprintf(out, "  %s of %s messages between hosts came before they were sent, by up to %s: ",
+            mlt_number(a, trace->early), mlt_number(b, trace->crossings),
+            mlt_time(c, trace->early_ns));
+    if (trace->crossed)
+        fprintf(out, "both ways, so nothing was corrected\n");
+    else
+        fprintf(out, "times of hosts were moved by up to %s\n", mlt_time(a, trace->moved_ns));
+}
+
 void mlt_trace_summary(const mlt_trace *trace, FILE *out)
 {
     summary *s = mlt_take(1, sizeof *s);
@@ -209,6 +233,7 @@ void mlt_trace_summary(const mlt_trace *trace, FILE *out)
         fprintf(out, "\n");
     if (story->damaged)
         fprintf(out, "  %s chunks are damaged and left out\n", mlt_number(a, story->damaged));
+    print_clocks(trace, story, out);
     print_calls(s, all_ns, out);
     print_messages(s, out);
     print_waits(s, all_ns, out);

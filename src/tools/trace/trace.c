@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "tools/args.h"
+#include "tools/live/ask.h"
 #include "tools/progress.h"
 #include "tools/trace/causes.h"
 
@@ -114,6 +115,26 @@ static int show(const mlt_arg_command *command, const mlt_trace *trace, int as, 
     return MLT_EXIT_FINE;
 }
 
+static int start_or_stop(const mlt_arg_command *command, const char *name, const char *word)
+{
+    bool start = strcmp(word, "start") == 0;
+    mlt_live_found job;
+    mlt_text file = {0};
+    char why[512];
+    if (!start && strcmp(word, "stop") != 0)
+        return mlt_args_wrong(command, "a job's trace can start or stop, but not '%s'", word);
+    int code = mlt_live_find(command, name, &job);
+    if (code != MLT_ARGS_GO)
+        return code;
+    if (!mlt_live_trace(&job, start, &file, why, sizeof why))
+        code = mlt_args_failed(command, "job %u: %s", job.pid, why);
+    else
+        printf(start ? "job %u traces from now on, into %s\n" : "job %u pauses its trace, %s\n",
+               job.pid, mlt_text_so_far(&file));
+    mlt_text_free(&file);
+    return code == MLT_ARGS_GO ? MLT_EXIT_FINE : code;
+}
+
 int mlt_trace_main(int argc, char **argv)
 {
     int as = SUMMARY;
@@ -130,10 +151,13 @@ int mlt_trace_main(int argc, char **argv)
     const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
     const mlt_arg_command command = {
         .name = "millet trace",
-        .words = "FILE",
+        .words = "FILE | JOB start|stop",
         .least = 1,
-        .most = 1,
-        .purpose = "Shows what is in a trace: a file that mpirun --trace FILE wrote.",
+        .most = 2,
+        .purpose = "Shows what is in a trace: a file that mpirun --trace FILE wrote. `start` and "
+                   "`stop` let a running job trace, or pause; JOB is the process number of its "
+                   "mpirun, which was told --trace FILE, and --trace-paused to begin with a pause. "
+                   "Each worker does so when its ranks wait in MPI.",
         .groups = groups,
         .count = 1};
     mlt_arg_texts files = {NULL, 0};
@@ -142,7 +166,11 @@ int mlt_trace_main(int argc, char **argv)
         return code;
     mlt_trace trace;
     char why[256];
-    if (mlt_trace_open(&trace, files.items[0], why, sizeof why) != MLT_OK) {
+    if (files.count == 2) {
+        code = as != SUMMARY || to
+                   ? mlt_args_wrong(&command, "--as and -o are for a trace that is in a file")
+                   : start_or_stop(&command, files.items[0], files.items[1]);
+    } else if (mlt_trace_open(&trace, files.items[0], why, sizeof why) != MLT_OK) {
         code = mlt_args_failed(&command, "%s: %s", files.items[0], why);
     } else {
         code = show(&command, &trace, as, to);
