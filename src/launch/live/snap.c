@@ -9,7 +9,15 @@
 
 const char *const mlt_live_distances[MLT_CTL_DISTANCES] = {"worker", "process", "host", "far"};
 
-enum { MOST_CALLS = UINT16_MAX };
+enum { MOST_CALLS = 4096 }; // each is compared with all; MPI has less than a thousand
+
+// A text of another process shall not talk to the terminal.
+static void make_printable(char *text, size_t size)
+{
+    text[size - 1] = '\0';
+    for (; *text; text++)
+        *text = *text >= ' ' && *text <= '~' ? *text : '?';
+}
 
 uint16_t mlt_live_snap_call(mlt_live_snap *s, const char *name)
 {
@@ -44,7 +52,7 @@ static void add_ranks(mlt_live_snap *s, const mlt_live_part *part, const char *r
     for (uint32_t i = 0; i < part->calls; i++) {
         mlt_live_call call;
         memcpy(&call, calls + i * sizeof call, sizeof call);
-        call.name[sizeof call.name - 1] = '\0';
+        make_printable(call.name, sizeof call.name);
         number[i] = mlt_live_snap_call(s, call.name);
     }
     MLT_ARRAY_WANT(s->ranks, s->rank_count + part->ranks, s->rank_room);
@@ -66,9 +74,7 @@ static void add_queues(mlt_live_snap *s, uint32_t count, const char *queues)
     for (uint32_t i = 0; i < count; i++) {
         mlt_live_queue *queue = &s->queues[s->queue_count++];
         memcpy(queue, queues + i * sizeof *queue, sizeof *queue);
-        queue->name[sizeof queue->name - 1] = '\0';
-        for (char *c = queue->name; *c; c++)
-            *c = *c >= ' ' && *c <= '~' ? *c : '?'; // it shall not talk to the terminal
+        make_printable(queue->name, sizeof queue->name);
     }
 }
 
