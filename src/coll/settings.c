@@ -7,6 +7,9 @@ static const mlt_setting settings[] = {
     {"coll", MLT_SETTING_TEXT, "", NULL,
      "a Lua file of rules and algorithms for collectives; mpirun --coll sets and checks it",
      &mlt_coll_conf_now.file, MLT_SCOPE_JOB},
+    {"coll_sum", MLT_SETTING_TEXT, "", NULL,
+     "the sum of the bytes of that file, which mpirun sets; a process that finds another one ends",
+     &mlt_coll_conf_now.sum, MLT_SCOPE_JOB},
     {"force", MLT_SETTING_TEXT, "", NULL,
      "algorithms whatever the rules say, such as allreduce=ring:segment=8K,bcast=chain; mpirun "
      "--force sets and checks it",

@@ -9,6 +9,7 @@
 
 typedef struct mlt_coll_conf {
     const char *file;                     // a book (book.h); "": none
+    const char *sum;                      // of the book, as mpirun has proven it; "": not known
     const char *force;                    // as mlt_coll_force_parse reads it; "": nothing
     const char *trace;                    // where traces go; "": standard error
     int64_t paths;                        // 1: all calls are measured

@@ -2,14 +2,18 @@
 #include "launch/plan/coll.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/settings.h"
 #include "launch/plan/env.h"
 #include "launch/say.h"
 #include "os/plugin.h"
+#include "os/sum.h"
 
 enum { WHY_BYTES = 4096 };
+#define SUM "MILLET_COLL_SUM"
 
 // The value of a variable, as the section's ranks would see it; "": none.
 static const char *value_of(const mlt_env *env, const char *name)
@@ -46,9 +50,25 @@ static void check(const char *file, const char *force, bool reproducible)
         mlt_quit(MLT_EXIT_FAILED, "%s", why);
 }
 
+// Ranks of other hosts read their own copies, and must find the same. Several books in one job are
+// not compared.
+static void tell_sum(const char *file, bool several)
+{
+    uint64_t sum;
+    char text[MLT_SUM_BYTES];
+    if (!*file || several || !mlt_os_sum(file, &sum)) {
+        unsetenv(SUM); // an outer job's
+        return;
+    }
+    mlt_os_sum_text(sum, text);
+    if (setenv(SUM, text, 1) != 0)
+        mlt_no_room("a setting");
+}
+
 void mlt_launch_check_coll(const mlt_options *options)
 {
     const char *last_file = "", *last_force = ""; // of the environment or the command line
+    bool several = false;
     for (size_t a = 0; a < options->app_count; a++) {
         mlt_env env;
         mlt_env_init(&env, options, &options->apps[a]);
@@ -56,8 +76,10 @@ void mlt_launch_check_coll(const mlt_options *options)
         bool reproducible = is_set(value_of(&env, "MILLET_REPRODUCIBLE"));
         if (strcmp(file, last_file) != 0 || strcmp(force, last_force) != 0)
             check(file, force, reproducible);
+        several |= a > 0 && strcmp(file, last_file) != 0;
         last_file = file;
         last_force = force;
         mlt_env_fini(&env);
     }
+    tell_sum(last_file, several);
 }

@@ -26,6 +26,7 @@
 #include "mpi/goal/goal.h"
 #include "mpi/info/info.h"
 #include "mpi/self.h"
+#include "os/sum.h"
 
 enum { WHY = MLT_CHANGE_WHY, AGREED = 3 };
 
@@ -78,8 +79,9 @@ static void wait_for_walks(mlt_rank *me, mlt_comm *comm)
 }
 
 // All ranks give the same hash and no message in why: `why` stays empty. Else it has the same message
-// on all of them, that of the lowest rank that has one. An MPI code, raised, if that fails.
-static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, char why[WHY])
+// on all of them, that of the lowest rank that has one. file: what was read; NULL: nothing. An MPI
+// code, raised, if that fails.
+static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, const char *file, char why[WHY])
 {
     uint64_t own = why[0] ? UINT32_MAX - (uint64_t)mlt_comm_order(comm) : 0;
     uint64_t all[AGREED] = {hash, ~hash, own};
@@ -94,8 +96,9 @@ static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, char why[WHY])
     if (all[2])
         snprintf(why, WHY, "rank %u of %s: %s", from, mlt_comm_name(me, comm), said ? said : "");
     else if (all[0] != ~all[1])
-        snprintf(why, WHY, "the ranks of %s do not say the same: nothing is changed",
-                 mlt_comm_name(me, comm));
+        snprintf(why, WHY, "the ranks of %s do not say the same%s%s%s: nothing is changed",
+                 mlt_comm_name(me, comm), file ? ", or " : "", file ? file : "",
+                 file ? " is not the same on all hosts" : "");
     free(said);
     return MPI_SUCCESS;
 }
@@ -103,7 +106,7 @@ static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, char why[WHY])
 // The same; a message is raised as an error of that class.
 static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char why[WHY])
 {
-    int code = compare(me, comm, hash, why);
+    int code = compare(me, comm, hash, NULL, why);
     if (code == MPI_SUCCESS && why[0])
         code = mlt_mpi_raise(me, comm, me->fn, class, "%s", why);
     return code;
@@ -242,24 +245,15 @@ static void read_apart(reading *r)
 // What the file holds, as all processes must find it.
 static uint64_t hash_file(const char *file, char why[WHY])
 {
-    FILE *in = fopen(file, "r");
-    char buffer[4096];
-    uint64_t h = 2;
-    if (!in) {
+    uint64_t sum = 0;
+    if (!mlt_os_sum(file, &sum))
         snprintf(why, WHY, "%s cannot be read: %m", file);
-        return 0;
-    }
-    for (size_t n; (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
-        h = mlt_hash(h, buffer, n);
-    if (ferror(in))
-        snprintf(why, WHY, "%s cannot be read: %m", file);
-    fclose(in);
-    return h;
+    return sum | 1; // not that of none
 }
 
 bool mlt_coll_load_book(mlt_rank *me, mlt_comm *comm, const char *file, char why[WHY], int *code)
 {
-    uint64_t hash = 1;
+    uint64_t hash = 0;
     why[0] = '\0';
     mlt_comm_shared_of(comm);
     // The worker's first one reads for all its ranks, the communicator's first one proves.
@@ -276,7 +270,7 @@ bool mlt_coll_load_book(mlt_rank *me, mlt_comm *comm, const char *file, char why
         else if (r.book)
             *found = r.book;
     }
-    *code = compare(me, comm, hash, why);
+    *code = compare(me, comm, hash, file, why);
     bool fine = *code == MPI_SUCCESS && !why[0],
          first = mlt_comm_rules_first(comm, comm->coll_calls);
     if (first) {

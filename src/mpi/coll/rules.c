@@ -25,9 +25,26 @@
 #include "mpi/comm/shared.h"
 #include "mpi/self.h"
 #include "mpi/way.h"
+#include "os/sum.h"
 #include "p2p/live.h"
 
 enum { WHY = 4096 };
+
+// mpirun has proven the book of its own host.
+static void check_sum(const char *file)
+{
+    uint64_t sum;
+    char text[MLT_SUM_BYTES];
+    if (!mlt_coll_conf_now.sum || !mlt_coll_conf_now.sum[0])
+        return;
+    if (!mlt_os_sum(file, &sum))
+        mlt_fatal("%s cannot be read: %m; every host needs the book that mpirun was given", file);
+    mlt_os_sum_text(sum, text);
+    if (strcmp(text, mlt_coll_conf_now.sum) != 0)
+        mlt_fatal("%s is not the book that mpirun has read under this name: all hosts need the "
+                  "same, and it must not change while the job starts",
+                  file);
+}
 
 void mlt_coll_worker_init(mlt_worker *worker)
 {
@@ -38,6 +55,8 @@ void mlt_coll_worker_init(mlt_worker *worker)
     if (file && file[0]) {
         if (!worker->boot->job->launched) // mpirun has proven it otherwise
             fine = mlt_coll_book_check(file, why, WHY) == MLT_OK;
+        else
+            check_sum(file);
         fine = fine && mlt_coll_book_open(file, &w->book, why, WHY) == MLT_OK;
     }
     if (fine && force && force[0])
