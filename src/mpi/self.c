@@ -69,7 +69,7 @@ void mlt_mpi_joined(const mlt_boot *boot)
     atomic_store_explicit(&mlt_mpi_detour,
                           mlt_mpi_profiling || mlt_strict_on || boot->job->hosts > 1,
                           memory_order_relaxed);
-    mlt_mpi_trace_joined(boot);
+    mlt_mpi_trace_joined();
 }
 
 void mlt_mpi_worker_init(mlt_worker *worker)

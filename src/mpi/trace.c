@@ -17,12 +17,11 @@ static _Atomic uint32_t tracing; // workers of the process
 
 enum { BRIEF_NS = 5000 }; // it takes about that long to let somebody else run
 
-// A job that was spawned has the variable of its parent's, whose file it is not to write to.
-void mlt_mpi_trace_joined(const mlt_boot *boot)
+void mlt_mpi_trace_joined(void)
 {
     const char *path = mlt_mpi_settings.trace;
     char why[256];
-    if (path && *path && !boot->parent && mlt_trace_begin(path, why, sizeof why) != MLT_OK)
+    if (path && *path && mlt_trace_begin(path, why, sizeof why) != MLT_OK)
         mlt_fatal("%s", why);
     if (mlt_trace_runs())
         atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);

@@ -12,7 +12,7 @@
 
 // The process has joined its job: opens the file of setting `trace`, if there is one. A file that
 // cannot be opened ends the job.
-void mlt_mpi_trace_joined(const mlt_boot *boot);
+void mlt_mpi_trace_joined(void);
 
 void mlt_mpi_trace_worker_begins(mlt_worker *worker);
 void mlt_mpi_trace_worker_ends(mlt_worker *worker);

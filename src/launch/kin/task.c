@@ -45,7 +45,9 @@ static char **list_of(mlt_texts *texts)
 static bool is_own(const char *variable)
 {
     return strncmp(variable, "MILLET_PARENT=", 14) == 0 ||
-           strncmp(variable, "MILLET_JOB=", 11) == 0 || strncmp(variable, "MILLET_PATHS=", 13) == 0;
+           strncmp(variable, "MILLET_JOB=", 11) == 0 ||
+           strncmp(variable, "MILLET_PATHS=", 13) == 0 ||
+           strncmp(variable, "MILLET_TRACE=", 13) == 0;
 }
 
 static void add_variables(mlt_texts *to, const mlt_texts *variables)
@@ -65,6 +67,28 @@ static void add_environment(mlt_texts *to, const mlt_options *o, const mlt_app *
     add_variables(to, &app->env);
 }
 
+// The job's own part of its name: the parent's name is in the parent's files already.
+static const char *last_of(const char *job)
+{
+    const char *last = strrchr(job, '.');
+    return last ? last + 1 : job;
+}
+
+// A trace is of one job: run.mlt, run.1.mlt. A job that is not traced must not find its parent's file in
+// the environment.
+static void add_trace(mlt_texts *to, const mlt_options *o, const char *job)
+{
+    if (!o->trace || o->trace_passing) {
+        add_option(to, "-genv", "MILLET_TRACE=");
+        return;
+    }
+    const char *name = strrchr(o->trace, '/');
+    const char *end = strrchr(name ? name + 1 : o->trace, '.');
+    int before = (int)(end ? end - o->trace : (ptrdiff_t)strlen(o->trace));
+    add(to, "--trace");
+    mlt_texts_add(to, mlt_text_of("%.*s.%s%s", before, o->trace, last_of(job), o->trace + before));
+}
+
 // Ranks of several jobs have the same numbers: files have the job's name behind theirs.
 static void add_files(mlt_texts *to, const mlt_options *o, const char *job)
 {
@@ -73,11 +97,10 @@ static void add_files(mlt_texts *to, const mlt_options *o, const char *job)
     } files[] = {{"-outfile-pattern", o->outfile},
                  {"-errfile-pattern", o->errfile},
                  {"--output-filename", o->output_directory}};
-    const char *last = strrchr(job, '.'); // the parent's name is there already
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i].name) {
             add(to, files[i].option);
-            mlt_texts_add(to, mlt_text_of("%s.%s", files[i].name, last ? last + 1 : job));
+            mlt_texts_add(to, mlt_text_of("%s.%s", files[i].name, last_of(job)));
         }
 }
 
@@ -107,6 +130,7 @@ static void add_job(mlt_texts *to, const mlt_kin_parent *parent, const char *job
     const mlt_app *app = &o->apps[parent->app];
     add_environment(to, o, app);
     add_files(to, o, job);
+    add_trace(to, o, job);
     add_hosts_options(to, o);
     add_option(to, "--map-by", map_by ? map_by : o->map_by);
     if (!map_by)

@@ -99,8 +99,8 @@ void mlt_watch_kin_ended(mlt_watch *w, const char *job, int code, int signal)
 static void take_spawn(mlt_watch *w, const mlt_frame *frame, const char *body)
 {
     const mlt_options *options = w->conf.options;
-    if (options->trace && !w->told_spawned && !options->quiet)
-        mlt_say("ranks of spawned jobs are not traced: they are not in %s", options->trace);
+    if (options->record && !w->told_spawned && !options->quiet)
+        mlt_say("ranks of spawned jobs are not recorded: they are not in %s", options->record);
     w->told_spawned = true;
     if (w->conf.kin && !w->ending)
         mlt_kin_spawn(w->conf.kin, frame->from, frame->about, frame->value, body, frame->length);

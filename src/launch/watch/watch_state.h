@@ -50,7 +50,7 @@ struct mlt_watch {
     mlt_source guard;  // at its end: the guard was killed
     mlt_source errors; // standard error, while something waits for room there
     mlt_clocks clocks; // of other hosts, for a trace
-    bool told_spawned; // that jobs which are spawned are not traced
+    bool told_spawned; // that jobs which are spawned are not recorded
     mlt_agent *agent;  // of this host; NULL: it has no rank
     mlt_crew *crew;    // agents of other hosts; NULL: there are none
     mlt_live *live;    // NULL: nobody can ask
