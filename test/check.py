@@ -34,7 +34,7 @@ ON_HOSTS = (r"^(env|traffic|sendrecv|send_modes|ordering|many|flood|probe|synchr
             r"comm_(dup|split|inter|type|disconnect)|cart|reorder|hardware|inter_all|reduce_to_all|threads_mix|tool_(counts|events)|type_send|publish|"
             r"coll_(bcast|gather|scatter|allgather|alltoall|reduce|reduce_scatter|scan|barrier|nonblocking|same_bits|small)|"
             r"goal_(basic|random|deadlock|offload)|csp_(net\w*|port|mpi|io|exit)|flow_(link|random|hang|fault|differ)|"
-            r"win_(random|lock|request|dynamic|errors|deadlock)|part_random) (?!.* x(1|7|64|1000)\])")
+            r"win_(random|lock|request|dynamic|errors|deadlock)|part_random|file_loose) (?!.* x(1|7|64|1000)\])")
 # Programs are compiled without optimisation there: that takes most of a stage's time, and the library is what is looked at.
 SANITIZED_FLAGS = "--cflags=-O0 -g1"
 # A compiler cache, if there is one, knows a file again in another tree or clone, and does not preprocess each file once more to look for it.

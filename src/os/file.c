@@ -102,9 +102,15 @@ int mlt_os_file_read_now(int fd, void *to, size_t bytes, int64_t at, size_t *mov
     return n < 0 ? -1 : 0;
 }
 
+// statx asks the server even if the host's copy of the size is not old yet.
 int mlt_os_file_size(int fd, int64_t *bytes)
 {
-    struct stat state;
+    struct statx fresh;
+    if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_SIZE, &fresh) == 0) {
+        *bytes = (int64_t)fresh.stx_size;
+        return 0;
+    }
+    struct stat state; // a filter may refuse statx
     if (fstat(fd, &state) != 0)
         return -1;
     *bytes = state.st_size;
@@ -138,6 +144,16 @@ bool mlt_os_file_in_memory(int fd)
     return fstatfs(fd, &state) == 0 && (state.f_type == TMPFS_MAGIC || state.f_type == RAMFS_MAGIC);
 }
 
+bool mlt_os_file_is_loose(int fd)
+{
+    enum { SMB = 0x517b, CIFS = (int)0xff534d42u, SMB2 = (int)0xfe534d42u };
+    struct statfs state;
+    if (fstatfs(fd, &state) != 0)
+        return false;
+    int type = (int)state.f_type;
+    return type == NFS_SUPER_MAGIC || type == SMB || type == CIFS || type == SMB2;
+}
+
 int mlt_os_file_sync(int fd)
 {
     int result;
@@ -147,12 +163,16 @@ int mlt_os_file_sync(int fd)
     return result;
 }
 
+// The last bytes that a file may have are for locks alone.
+#define KEPT      (INT64_MAX - 1)
+#define REFRESHED (INT64_MAX - 2)
+
 static int lock(int fd, int type, int64_t from, int64_t to)
 {
     struct flock range = {.l_type = (short)type,
                           .l_whence = SEEK_SET,
                           .l_start = (off_t)from,
-                          .l_len = to ? (off_t)(to - from) : 0};
+                          .l_len = (off_t)((to ? to : REFRESHED) - from)};
     int result;
     do
         result = fcntl(fd, F_OFD_SETLKW, &range);
@@ -168,6 +188,18 @@ int mlt_os_file_lock(int fd, bool shared, int64_t from, int64_t to)
 int mlt_os_file_unlock(int fd, int64_t from, int64_t to)
 {
     return lock(fd, F_UNLCK, from, to);
+}
+
+// NFS extends writes to whole pages only while the file has no locks here.
+int mlt_os_file_keep(int fd)
+{
+    return lock(fd, F_RDLCK, KEPT, KEPT + 1);
+}
+
+// A host that gets a lock drops its copies.
+int mlt_os_file_refresh(int fd)
+{
+    return lock(fd, F_RDLCK, REFRESHED, KEPT) == 0 ? lock(fd, F_UNLCK, REFRESHED, KEPT) : -1;
 }
 
 int mlt_os_ring_new(void)

@@ -77,7 +77,11 @@ static void run_merge(mlt_file_job *job)
 static void run_sync(mlt_file_job *job)
 {
     mlt_file_lead *l = mlt_container_of(job, work, job)->lead;
-    l->error = mlt_os_file_sync(l->file->shared->fd) != 0 ? errno : 0;
+    const mlt_file_shared *shared = l->file->shared;
+    bool refreshes = shared->apart && shared->readable;
+    l->error = mlt_os_file_sync(shared->fd) != 0 ? errno : 0;
+    if (!l->error && refreshes && mlt_os_file_refresh(shared->fd) != 0)
+        l->error = errno;
 }
 
 static void block(mlt_file_lead *l, void (*run)(mlt_file_job *job))

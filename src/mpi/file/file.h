@@ -44,6 +44,7 @@ typedef struct mlt_file_shared {
     char *path;
     bool readable;         // the descriptor is, whatever the access mode says
     bool in_memory;        // there is no disk
+    bool apart;            // other hosts have it open, and this one may keep old copies (NFS)
     mlt_file_locks *locks; // in the memory of rank 0; NULL: it is on another host than some worker
     pthread_mutex_t alone; // accesses of atomic mode: locks of the system are the descriptor's
     mlt_comm *leaders; // the leaders of all workers; the leader's alone; NULL: it is the only one

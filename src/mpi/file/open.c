@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "base/memory.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/errhandler.h"
@@ -143,6 +144,24 @@ static int join_leaders(mlt_rank *me, mlt_file *file)
     return code;
 }
 
+// Hosts that write the same page of NFS must write their own bytes alone. One of them says if some
+// cannot be kept from writing more.
+static void keep_apart(mlt_rank *me, mlt_file *file)
+{
+    mlt_file_shared *shared = file->shared;
+    int error = 0;
+    shared->apart = mlt_os_file_is_loose(shared->fd);
+    if (shared->apart && !(shared->amode & MPI_MODE_RDONLY) && mlt_os_file_keep(shared->fd) != 0)
+        error = errno;
+    int64_t mine = (int64_t)error << 32 | (error ? me->world : 0), all = mine;
+    (void)mlt_mpi_Allreduce(me, &mine, &all, 1, TYPE_INT64, MPI_MAX, shared->leaders);
+    if (all && shared->leaders->rank == 0)
+        mlt_log("the host of rank %d cannot lock '%s', which is on a network file system (%s): "
+                "what ranks of "
+                "several hosts write less than a page apart may be lost",
+                (int)(all & INT32_MAX), shared->path, strerror((int)(all >> 32)));
+}
+
 // Sieved writes need locks that all writers reach: on one host.
 static void find_locks(mlt_rank *me, mlt_file *file)
 {
@@ -154,6 +173,8 @@ static void find_locks(mlt_rank *me, mlt_file *file)
     if (shared->leaders)
         (void)mlt_mpi_Allreduce(me, &far, &any, 1, TYPE_INT64, MPI_MAX, shared->leaders);
     shared->locks = any ? NULL : locks;
+    if (any && shared->leaders)
+        keep_apart(me, file);
 }
 
 static void leave(mlt_rank *me, mlt_file *file)
