@@ -65,6 +65,11 @@ int mlt_thread_grant(mlt_rank *me, int required)
     return level;
 }
 
+bool mlt_thread_others_call(const mlt_rank *me)
+{
+    return atomic_load_explicit(&me->threads, memory_order_relaxed) != THREADS_NONE;
+}
+
 void mlt_thread_keep_out(mlt_rank *me)
 {
     // Relaxed: threads of a rank that has no gate come one at a time, and the user sees to it.

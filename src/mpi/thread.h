@@ -45,6 +45,9 @@ int mlt_thread_grant(mlt_rank *me, int required);
 // the call that called it is not inside a gate, so there cannot be one now.
 bool mlt_thread_open_gate(mlt_rank *me) MLT_MUST_CHECK;
 
+// Threads that the rank has started may call MPI, one at a time at least.
+bool mlt_thread_others_call(const mlt_rank *me);
+
 // The calling rank begins with processes.
 void mlt_thread_keep_out(mlt_rank *me);
 

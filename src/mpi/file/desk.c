@@ -69,6 +69,12 @@ bool mlt_file_desk_give(mlt_rank *me, mlt_file_job *job)
     return false;
 }
 
+bool mlt_file_desk_is_busy(const mlt_rank *me)
+{
+    const mlt_file_desk *desk = mlt_mpi_worker_of(me)->files;
+    return desk && desk->lines && desk->line.open > 0;
+}
+
 // ---- a rank that waits for its job
 
 typedef struct waiting {

@@ -237,6 +237,9 @@ void mlt_file_desk_close(mlt_rank *me);
 // Gives the job to a thread. False: there is none; run it here.
 bool mlt_file_desk_give(mlt_rank *me, mlt_file_job *job) MLT_MUST_CHECK;
 
+// Jobs are under way: no other thread than the worker's may look for what is done now.
+bool mlt_file_desk_is_busy(const mlt_rank *me);
+
 // Runs a job on a thread, if there is one, while the calling rank waits.
 void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job);
 

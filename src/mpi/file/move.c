@@ -14,6 +14,7 @@
 #include "mpi/file/file.h"
 #include "mpi/p2p/request.h"
 #include "mpi/self.h"
+#include "mpi/thread.h"
 #include "mpi/type/external32.h"
 #include "type/build.h"
 
@@ -122,10 +123,12 @@ static void run_access(mlt_file_access *access, mlt_file_shared *shared)
         pthread_mutex_unlock(&shared->alone);
 }
 
-// What the kernel may do in a thread's place; NULL: it may not.
-static mlt_file_access *short_read(mlt_file_access *access)
+// What the kernel may do in a thread's place; NULL: it may not. It tells only the thread that has asked.
+static mlt_file_access *short_read(const mlt_rank *me, mlt_file_access *access)
 {
-    return !access->writes && mlt_file_access_is_short(access) ? access : NULL;
+    return !access->writes && !mlt_thread_others_call(me) && mlt_file_access_is_short(access)
+               ? access
+               : NULL;
 }
 
 static void run_direct(mlt_file_job *job)
@@ -141,7 +144,7 @@ void mlt_file_do(mlt_rank *me, mlt_file *file, mlt_file_move *move)
     mlt_file_shared *shared = file->shared;
     mlt_dtype_hold(type);
     shared->refs++;
-    direct d = {.job = {.run = run_direct, .read = {.access = short_read(&move->access)}},
+    direct d = {.job = {.run = run_direct, .read = {.access = short_read(me, &move->access)}},
                 .access = &move->access,
                 .shared = shared};
     bool shares = me->worker->count > 1;
@@ -209,7 +212,7 @@ void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *handle
     *handle = mlt_req_handle(r->req);
     mlt_file_move_begin(me, &r->move, want);
     if (!mlt_file_access_now(&r->move.access)) {
-        r->job.read.access = short_read(&r->move.access);
+        r->job.read.access = short_read(me, &r->move.access);
         if (may_wait(me, file) && mlt_file_desk_give(me, &r->job))
             return;
         mlt_file_desk_wait(me, file->comm, &r->job);

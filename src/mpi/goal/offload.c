@@ -22,6 +22,7 @@
 #include "fiber/gate.h"
 #include "host/entry.h"
 #include "mpi/error/error.h"
+#include "mpi/file/file.h"
 #include "mpi/goal/goal.h"
 #include "os/os.h"
 
@@ -221,6 +222,12 @@ int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
                              "rank %d has processes (csp.h), which a thread that drives its "
                              "schedules could not wait for; GOAL_OFFLOAD is for ranks without",
+                             (int)me->world);
+    if (!me->worker->sched->gate && mlt_file_desk_is_busy(me))
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
+                             "GOAL_OFFLOAD is set for the first time while a file of rank %d is "
+                             "read or written, which its own thread must finish; wait for that "
+                             "before",
                              (int)me->world);
     if (!mlt_thread_open_gate(me))
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
