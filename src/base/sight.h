@@ -29,6 +29,10 @@ typedef enum mlt_sight_kind {
     MLT_SIGHT_IDLE,         // none of its fibers could run, whether it slept or looked: since
     MLT_SIGHT_POISONED,     // a channel was: process, thing
     MLT_SIGHT_CANCELLED,    // a message that left was: since is when it had left
+    MLT_SIGHT_NAMED,        // a channel, queue or port of which more will be told: thing, name,
+                            // held: values that it has room for
+    MLT_SIGHT_DEPTH,        // a queue of a flow program: thing, held
+    MLT_SIGHT_LIVED,        // a module of a flow program ends: process, since it began
     MLT_SIGHTS,
 } mlt_sight_kind;
 
@@ -55,6 +59,7 @@ typedef struct mlt_sight {
     uint32_t process; // its number; 0: the rank itself
     uint32_t thing;   // the channel's number, the window's, or that of what else it waited for
     uint64_t held;    // values that were in the channel
+    const char *name; // NAMED
     int32_t target,
         holder; // window: whose lock or epoch; who had the lock. World ranks, -1: unknown
     // WOKEN: who can go on, and who let it; NULL: the worker, because something came.

@@ -51,6 +51,7 @@ struct csp_chan {
     uint32_t readers, writers;         // holders that have not retired
     uint32_t had_readers, had_writers; // ever
     bool registered;                   // it has, or had, a name that others find it by
+    bool told;                         // a trace knows its name
     void *net;                         // mlt_net_chan (net/chan.h), if remote
     void *queue;  // of a flow program: the layer above has it, reports call it so; else NULL
     mlt_link all; // in csp->chans

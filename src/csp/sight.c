@@ -3,6 +3,7 @@
 
 #include "base/above.h"
 #include "csp/barrier.h"
+#include "csp/net/port.h"
 #include "csp/proc.h"
 #include "csp/state.h"
 #include "csp/wait.h"
@@ -21,11 +22,39 @@ const char *mlt_csp_process_name(char *text, size_t size)
     return proc && proc->name ? mlt_proc_name(csp, csp->sched->current, text, size) : text;
 }
 
-static void describe_chan(const csp_chan *chan, mlt_sight *sight)
+// Numbers of channels and ports come from one counter. `told` says that a trace has the name.
+static void tell_name(mlt_csp *csp, bool *told, uint64_t number, const char *name, uint64_t room)
 {
+    mlt_sight sight = {
+        .kind = MLT_SIGHT_NAMED, .thing = (uint32_t)number, .held = room, .name = name};
+    if (*told || !(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_above.saw)
+        return;
+    *told = true;
+    mlt_above.saw(csp->worker, mlt_csp_rank(), &sight);
+}
+
+static void name_chan(csp_chan *chan)
+{
+    char name[64];
+    if (!chan->told)
+        tell_name(chan->csp, &chan->told, chan->number, mlt_chan_name(chan, name, sizeof name),
+                  chan->capacity);
+}
+
+static void describe_chan(csp_chan *chan, mlt_sight *sight)
+{
+    name_chan(chan);
     sight->thing = (uint32_t)chan->number;
     sight->held = chan->held;
     sight->queue = chan->queue != NULL;
+}
+
+static void describe_port(csp_port *port, mlt_sight *sight)
+{
+    char name[sizeof port->name];
+    sight->thing = (uint32_t)port->id;
+    if (!port->told)
+        tell_name(port->csp, &port->told, port->id, mlt_port_name(port, name, sizeof name), 0);
 }
 
 void mlt_csp_describe(const mlt_wait *wait, mlt_sight *sight)
@@ -36,7 +65,9 @@ void mlt_csp_describe(const mlt_wait *wait, mlt_sight *sight)
     sight->inner = (uint8_t)(1 + w->kind);
     sight->process = mlt_csp_process(mlt_csp_self->sched->current);
     if (w->kind == MLT_CSP_READ || w->kind == MLT_CSP_WRITE || w->kind == MLT_CSP_REMOTE)
-        describe_chan(w->what, sight);
+        describe_chan((csp_chan *)w->what, sight); // it is const for reports only
+    else if (w->kind == MLT_CSP_RECEIVE)
+        describe_port((csp_port *)w->what, sight);
     else if (w->kind == MLT_CSP_SYNC)
         sight->thing = (uint32_t)((const csp_barrier *)w->what)->number;
     else if (w->kind == MLT_CSP_UPPER)
@@ -45,8 +76,28 @@ void mlt_csp_describe(const mlt_wait *wait, mlt_sight *sight)
         sight->thing = (uint32_t)w->number;
 }
 
-void mlt_csp_tell_poison(const csp_chan *chan)
+void mlt_csp_tell_depth(csp_chan *chan)
 {
+    mlt_csp *csp = chan->csp;
+    mlt_sight sight = {
+        .kind = MLT_SIGHT_DEPTH, .thing = (uint32_t)chan->number, .held = chan->held};
+    if (!(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_above.saw)
+        return;
+    name_chan(chan);
+    mlt_above.saw(csp->worker, mlt_csp_rank(), &sight);
+}
+
+void mlt_csp_tell_life(mlt_csp *csp, uint64_t since)
+{
+    mlt_sight sight = {
+        .kind = MLT_SIGHT_LIVED, .process = mlt_csp_process(csp->sched->current), .since = since};
+    if (csp->worker->watched & MLT_WATCH_TRACE && mlt_above.saw)
+        mlt_above.saw(csp->worker, mlt_csp_rank(), &sight);
+}
+
+void mlt_csp_tell_poison(csp_chan *chan)
+{
+    name_chan(chan);
     mlt_csp *csp = chan->csp;
     mlt_sight sight = {.kind = MLT_SIGHT_POISONED,
                        .thing = (uint32_t)chan->number,

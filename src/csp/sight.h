@@ -20,7 +20,13 @@ uint32_t mlt_csp_process(const mlt_fiber *fiber);
 // The name of the calling process; "": it has none. Returns text.
 const char *mlt_csp_process_name(char *text, size_t size);
 
+// How many values the channel, a queue of a flow program, holds now. Tells it if a trace listens.
+void mlt_csp_tell_depth(csp_chan *chan);
+
+// The calling process, a module of a flow program, began at that time (mlt_arch_cycles) and ends now.
+void mlt_csp_tell_life(mlt_csp *csp, uint64_t since);
+
 // The channel is being poisoned, by the calling process as a rule. Tells it if a trace listens.
-void mlt_csp_tell_poison(const csp_chan *chan);
+void mlt_csp_tell_poison(csp_chan *chan);
 
 #endif

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/arch.h"
 #include "base/above.h"
 #include "base/array.h"
 #include "base/export.h"
@@ -29,6 +30,7 @@
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
 #include "csp/proc.h"
+#include "csp/sight.h"
 #include "flow/graph/number.h"
 #include "flow/help.h"
 #include "flow/link.h"
@@ -339,6 +341,7 @@ int mlt_flow_task_main(void *instance)
     flow_instance *me = instance;
     const flow_module *m = me->module;
     int result;
+    uint64_t since = mlt_flow_conf_now.traced ? mlt_arch_cycles() : 0;
     me->started = true;
     hold_ends(me);
     if (m) {
@@ -354,6 +357,8 @@ int mlt_flow_task_main(void *instance)
         mlt_flow_fault(me, "it has failed (%d)", result);
     }
     end_queues(me);
+    if (since)
+        mlt_csp_tell_life(me->program->csp, since);
     me->ended = true;
     return 0;
 }

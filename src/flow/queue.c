@@ -19,6 +19,7 @@
 #include "csp/buffer.h"
 #include "csp/chan.h"
 #include "csp/proc.h"
+#include "csp/sight.h"
 #include "csp/way.h"
 #include "fiber/policy.h"
 #include "flow/element/element.h"
@@ -61,6 +62,24 @@ static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
         inlet->stats.deepest = held > 0 ? held : 1;
 }
 
+// A trace hears of every eighth of its room that a queue fills or empties, and of what it holds when
+// somebody begins to wait there.
+static RARELY void tell_depth(mlt_flow_inlet *inlet, bool exactly)
+{
+    uint32_t held = inlet->chan->held, told = inlet->told;
+    uint32_t change = held > told ? held - told : told - held;
+    if (change == 0 || (!exactly && held != 0 && change < inlet->chan->capacity / 8))
+        return;
+    inlet->told = held;
+    mlt_csp_tell_depth(inlet->chan);
+}
+
+static inline void tell_if_traced(mlt_flow_inlet *inlet, bool exactly)
+{
+    if (MLT_UNLIKELY(inlet->traced))
+        tell_depth(inlet, exactly);
+}
+
 // The queue is full by bytes, though not by elements.
 static inline bool is_heavy(const mlt_flow_inlet *inlet)
 {
@@ -101,6 +120,7 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
     chan->last_writer = inlet->program->csp->sched->current;
     bool full = (inlet->mixed && inlet->locals >= inlet->cap) || is_heavy(inlet);
     if ((full && chan->life == MLT_CHAN_LIVES) || !mlt_chan_try_write(chan, &e, NULL, &status)) {
+        tell_if_traced(inlet, true);
         status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
                          &outlet->stats.blocked_ns);
     } else {
@@ -109,6 +129,7 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
             inlet->locals += inlet->mixed;
             inlet->bytes += e->bytes;
         }
+        tell_if_traced(inlet, false);
     }
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
@@ -169,6 +190,7 @@ void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e)
     note_depth(inlet, chan->held);
     if (chan->held > held)
         inlet->bytes += e->bytes;
+    tell_if_traced(inlet, false);
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
 }
@@ -199,6 +221,7 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
     if (MLT_UNLIKELY(!mlt_list_empty(&chan->writes)) && !is_heavy(inlet) &&
         (!inlet->mixed || inlet->locals < inlet->cap))
         let_one_write(inlet);
+    tell_if_traced(inlet, false);
     return e;
 }
 
@@ -209,6 +232,7 @@ static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
     mlt_flow_element *e = NULL;
     if (!chan || inlet->ended || chan->rare)
         return NULL;
+    tell_if_traced(inlet, true);
     chan->last_reader = inlet->program->csp->sched->current;
     if (wait_at(inlet->program, &e, &chan->reads, &chan->read_wait.wait,
                 &inlet->stats.starved_ns) != CSP_OK)
@@ -278,6 +302,7 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
     for (; chan->held > 0; mlt_buffer_drop(chan))
         mlt_flow_element_drop(*(mlt_flow_element **)(void *)mlt_buffer_at(chan, 0));
     inlet->bytes = 0;
+    tell_if_traced(inlet, true);
     mlt_proc_lets_go(inlet->program->csp, chan, false);
     mlt_chan_retire(chan, false);
     mlt_flow_link_close(inlet->program, inlet);

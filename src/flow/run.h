@@ -58,11 +58,13 @@ typedef struct mlt_flow_inlet {
         struct {
             bool mixed;   // it has local lines and others: local ones leave the others' room alone
             bool wrapped; // a module that sends to it goes along a way (csp/way.h)
+            bool traced;  // a trace hears how deep it is
         };
-        uint16_t odd; // not 0: look closer
+        uint32_t odd; // not 0: look closer
     };
     bool ended;
     uint32_t line;              // the first one
+    uint32_t told;              // traced: how deep it was when that was told last
     uint32_t cap, locals;       // mixed: how many elements of local lines have room, and are in it
     uint64_t bytes, bytes_most; // of the elements in it. At bytes_most, writers of local lines
                                 // wait, unless it holds fewer than two elements

@@ -13,6 +13,7 @@
 #include "csp/way.h"
 #include "flow/link.h"
 #include "flow/run.h"
+#include "flow/settings.h"
 #include "flow/stats.h"
 #include "p2p/worker.h"
 
@@ -179,6 +180,7 @@ static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
     inlet->chan =
         mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *), lines->room + lines->cap, false);
     inlet->chan->queue = inlet;
+    inlet->traced = mlt_flow_conf_now.traced;
     inlet->chan->read_wait.wait.call = "flow_dequeue";
     inlet->chan->write_wait.wait.call = "flow_send";
     inlet->in = csp_chan_in(inlet->chan);

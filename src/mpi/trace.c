@@ -44,8 +44,9 @@ static const char *const inner_waits[] = {
 // By mlt_ctl_window.
 static const char *const window_waits[] = {"answers", "a lock", "locks", "posts", "completes"};
 static const char *const traced[] = {"pauses", "goes on"};
-enum { ELEMENT, ROOM, ROOM_ELSEWHERE };
-static const char *const flow_waits[] = {"an element", "room", "room on another worker"};
+enum { ELEMENT, ROOM, ROOM_ELSEWHERE, LIFE };
+static const char *const flow_waits[] = {"an element", "room", "room on another worker",
+                                         "its life"};
 
 static void add_names(mlt_text *text, mlt_trace_kind kind, const char *const *names, size_t count)
 {
@@ -227,6 +228,15 @@ static MLT_COLD void name_process(const mlt_worker *worker, uint32_t process)
     mlt_text_free(&text);
 }
 
+static void tell_channel(const mlt_worker *worker, const mlt_sight *sight)
+{
+    mlt_text text = {0};
+    mlt_text_add(&text, "channel\t%u\t%u\t%" PRIu64 "\t%s\n", worker->index, sight->thing,
+                 sight->held, sight->name);
+    mlt_trace_facts(worker->index, text.text, text.length);
+    mlt_text_free(&text);
+}
+
 static void want_name(const mlt_worker *worker, uint32_t process)
 {
     uint32_t bit =
@@ -289,8 +299,9 @@ static void note_goes_on(mlt_tracer *tracer, mlt_rank *rank, const mlt_sight *si
 }
 
 // What is no message. False: it is one.
-static bool note_other(const mlt_mpi_worker *w, mlt_rank *rank, const mlt_sight *sight)
+static bool note_other(const mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
 {
+    const mlt_mpi_worker *w = worker->mpi;
     mlt_tracer *tracer = w->tracer;
     switch ((mlt_sight_kind)sight->kind) {
     case MLT_SIGHT_GOES_ON:
@@ -310,6 +321,17 @@ static bool note_other(const mlt_mpi_worker *w, mlt_rank *rank, const mlt_sight 
         note_since(tracer, rank, sight->since, sight->bytes, sight->peer, sight->tag,
                    sight->context, 0, MLT_TRACE_CANCELLED);
         return true;
+    case MLT_SIGHT_NAMED:
+        tell_channel(worker, sight);
+        return true;
+    case MLT_SIGHT_LIVED:
+        want_name(worker, sight->process);
+        note_since(tracer, rank, sight->since, 0, (int32_t)sight->process, 0, 0, LIFE,
+                   MLT_TRACE_FLOW);
+        return true;
+    case MLT_SIGHT_DEPTH:
+        note_since(tracer, rank, 0, sight->held, -1, (int32_t)sight->thing, 0, 0, MLT_TRACE_DEPTH);
+        return true;
     case MLT_SIGHT_POISONED:
         note_since(tracer, rank, 0, 0, (int32_t)sight->process, (int32_t)sight->thing, 0, 0,
                    MLT_TRACE_POISONED);
@@ -322,7 +344,7 @@ static bool note_other(const mlt_mpi_worker *w, mlt_rank *rank, const mlt_sight 
 void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
 {
     mlt_mpi_worker *w = worker->mpi;
-    if (!w || !w->tracer || !is_kept(rank, rank ? rank->fn : 0) || note_other(w, rank, sight))
+    if (!w || !w->tracer || !is_kept(rank, rank ? rank->fn : 0) || note_other(worker, rank, sight))
         return;
     int32_t peer = world_peer(rank, sight);
     if (is_of_call(w, rank, sight)) {

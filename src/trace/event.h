@@ -21,7 +21,7 @@
     X(PART_SEND, "partitioned send", "it was started; peer, bytes, tag: partitions")               \
     X(PART_RECEIVE, "partitioned receive", "it was started; peer, bytes, tag: partitions")         \
     X(CSP, "csp", "a process waited; how: what for, peer: process, tag: channel, bytes: values")   \
-    X(FLOW, "flow", "a module waited; how: what for, peer: process, tag: queue, bytes: elements")  \
+    X(FLOW, "flow", "a module waited, or lived; how, peer: process, tag: queue, bytes: elements")  \
     X(WOKEN, "woken", "it can go on; how: after what, tag: process, peer: rank that let it")       \
     X(SLEPT, "slept", "the worker had nothing to do; span")                                        \
     X(POISONED, "poisoned", "a channel was; peer: process, tag: channel")                          \
@@ -29,7 +29,8 @@
     X(READY, "ready", "it could run, but others did; tag: process, peer: the last of them; span")  \
     X(IDLE, "idle", "nothing on the worker could run, be it asleep or not; span")                  \
     X(CANCELLED, "cancelled", "a send was; peer, tag, context, bytes; span: since it had left")    \
-    X(TRACED, "traced", "the worker's trace pauses here, or goes on; how: which of both")
+    X(TRACED, "traced", "the worker's trace pauses here, or goes on; how: which of both")          \
+    X(DEPTH, "depth", "a queue has so many elements from now on; tag: queue, bytes: elements")
 
 typedef enum mlt_trace_kind {
 #define MLT_TRACE_ENUM(kind, name, help) MLT_TRACE_##kind,

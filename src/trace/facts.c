@@ -141,6 +141,45 @@ static void read_process(mlt_trace_facts_table *facts, const line *l)
         (mlt_trace_process){(uint32_t)worker, (uint32_t)n, text_of(l, 3)};
 }
 
+// The first channel that is not before this one.
+static uint32_t channel_place(const mlt_trace_facts_table *facts, uint32_t worker, uint32_t number)
+{
+    uint32_t low = 0, high = facts->channel_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const mlt_trace_channel *c = &facts->channels[middle];
+        if (c->worker < worker || (c->worker == worker && c->number < number))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// A worker tells of its channels in the order of their first use, so most go to the end.
+static void read_channel(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t worker, n, room;
+    if (l->count < 5 || !number(l, 1, UINT32_MAX, &worker) || !number(l, 2, UINT32_MAX, &n) ||
+        !number(l, 3, UINT32_MAX, &room) || mlt_facts_channel(facts, (uint32_t)worker, (uint32_t)n))
+        return;
+    uint32_t at = channel_place(facts, (uint32_t)worker, (uint32_t)n);
+    MLT_ARRAY_WANT(facts->channels, facts->channel_count + 1, facts->channel_room);
+    memmove(&facts->channels[at + 1], &facts->channels[at],
+            (facts->channel_count++ - at) * sizeof *facts->channels);
+    facts->channels[at] = (mlt_trace_channel){(uint32_t)worker, (uint32_t)n, room, text_of(l, 4)};
+}
+
+const mlt_trace_channel *mlt_facts_channel(const mlt_trace_facts_table *facts, uint32_t worker,
+                                           uint32_t number)
+{
+    uint32_t at = channel_place(facts, worker, number);
+    return at < facts->channel_count && facts->channels[at].worker == worker &&
+                   facts->channels[at].number == number
+               ? &facts->channels[at]
+               : NULL;
+}
+
 static void forget_hang(mlt_trace_facts_table *facts)
 {
     for (uint32_t i = 0; i < facts->stuck_count; i++) {
@@ -220,6 +259,8 @@ static void read_line(mlt_trace_facts_table *facts, const line *l)
         replace(&facts->cycle, text_of(l, 1));
     } else if (is(l, "process")) {
         read_process(facts, l);
+    } else if (is(l, "channel")) {
+        read_channel(facts, l);
     } else if (is(l, "queue")) {
         read_queue(facts, l);
     } else if (is(l, "path") || is(l, "stage")) {
@@ -279,6 +320,9 @@ void mlt_facts_free(mlt_trace_facts_table *facts)
     }
     for (uint32_t i = 0; i < facts->process_count; i++)
         free(facts->processes[i].name);
+    for (uint32_t i = 0; i < facts->channel_count; i++)
+        free(facts->channels[i].name);
+    free(facts->channels);
     free(facts->processes);
     free(facts->queues);
     free(facts->paths);

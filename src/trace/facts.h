@@ -10,6 +10,7 @@
 //     clock    host  ns of its clock  ahead | behind  ns  error    mpirun's clock is right; at begin and end
 //     context  number  name  ranks            a communicator
 //     process  worker  number  name           a process of a flow program
+//     channel  worker  number  room  name     a channel, queue or port, and how many values it has room for
 //     hang     why                            mpirun reported where ranks are: deadlock, time limit, asked
 //     stuck    rank  peers  words             ... one that is blocked, and the ranks that it waits for ("2,5");
 //                                             "*": those that are not in the barrier; "-": not known
@@ -62,6 +63,12 @@ typedef struct mlt_trace_process {
     char *name;
 } mlt_trace_process;
 
+typedef struct mlt_trace_channel {
+    uint32_t worker, number;
+    uint64_t room;
+    char *name;
+} mlt_trace_channel;
+
 typedef struct mlt_trace_stuck {
     uint32_t rank;
     char *peers, *words;
@@ -106,12 +113,17 @@ typedef struct mlt_trace_facts_table {
     mlt_trace_queue *queues;
     mlt_trace_path *paths;
     mlt_trace_process *processes;
-    uint32_t process_count, process_room;
+    mlt_trace_channel *channels; // by worker and number
+    uint32_t process_count, process_room, channel_count, channel_room;
     uint32_t queue_count, queue_room, path_count, path_room;
 } mlt_trace_facts_table;
 
 void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes);
 void mlt_facts_free(mlt_trace_facts_table *facts);
+
+// NULL: nothing is known of it.
+const mlt_trace_channel *mlt_facts_channel(const mlt_trace_facts_table *facts, uint32_t worker,
+                                           uint32_t number);
 
 // Names; never NULL: "function 17" and the like go to `room`.
 const char *mlt_facts_fn(const mlt_trace_facts_table *facts, uint16_t fn, char room[32]);

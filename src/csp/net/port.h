@@ -63,6 +63,7 @@ struct csp_port {
     int32_t node;             // the rank that made it
     bool named;               // registered under a name
     bool wrapped;             // it has a way (csp/way.h)
+    bool told;                // a trace knows its name
     mlt_link all;             // in csp->ports
     uint64_t id;              // of a port without a name
     char name[256];

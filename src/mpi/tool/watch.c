@@ -120,6 +120,9 @@ static void count(mlt_tool_counts *c, const mlt_sight *sight, bool locks)
     case MLT_SIGHT_IDLE:
     case MLT_SIGHT_POISONED:
     case MLT_SIGHT_CANCELLED:
+    case MLT_SIGHT_NAMED:
+    case MLT_SIGHT_DEPTH:
+    case MLT_SIGHT_LIVED:
     case MLT_SIGHTS:
         break;
     }

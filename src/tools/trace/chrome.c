@@ -50,14 +50,18 @@ static void put_process(chrome *c, uint32_t worker, const mlt_trace_event *e)
     char room[32];
     const char *what = mlt_facts_how(&c->trace->facts, e->kind, e->how, room);
     const char *category = mlt_trace_kind_names[e->kind];
+    const mlt_trace_channel *channel =
+        mlt_facts_channel(&c->trace->facts, worker, (uint32_t)e->tag);
     for (int end = 0; end < 2; end++) {
         mlt_trace_event at = *e;
         at.time += end ? e->span : 0;
         begin(c, what, end ? "e" : "b", worker, &at);
         fprintf(c->out,
                 ",\"cat\":\"%s\",\"id\":\"%u-%" PRId32 "\",\"args\":{\"process\":%" PRId32
-                ",\"channel\":%" PRId32 ",\"held\":%" PRIu64 "}}",
+                ",\"channel\":%" PRId32 ",\"held\":%" PRIu64 ",\"name\":",
                 category, e->rank, e->peer, e->peer, e->tag, e->bytes);
+        mlt_text_print_json(c->out, channel ? channel->name : "");
+        fputs("}}", c->out);
     }
 }
 

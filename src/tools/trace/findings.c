@@ -208,6 +208,62 @@ static void find_hang(run *r)
              facts->stuck_count);
 }
 
+// Of a module with several instances: is it one of them, or all alike? module: as long as its name is.
+static void name_slow(const run *r, const char *module, char *text, size_t size)
+{
+    const mlt_depths *flow = &r->c->story->depths;
+    char ran[MLT_NUMBER_BYTES], all[MLT_NUMBER_BYTES];
+    double mean;
+    uint32_t count, slow = mlt_flow_busiest(flow, module, &mean, &count);
+    text[0] = '\0';
+    if (count < 2)
+        return;
+    if ((double)mlt_flow_ran(flow, slow) > 1.5 * mean)
+        snprintf(text, size, ", %.40s most of all: it ran for %s, each of them for %s in the mean",
+                 flow->trace->facts.processes[slow].name, mlt_time(ran, mlt_flow_ran(flow, slow)),
+                 mlt_time(all, (uint64_t)mean));
+    else
+        snprintf(text, size, ", all %u instances alike", count);
+}
+
+// The queue that leads to the module which runs most, if its senders wait at all; NULL: none.
+static const mlt_trace_queue *before_busiest(const run *r)
+{
+    const mlt_depths *flow = &r->c->story->depths;
+    const mlt_trace_facts_table *facts = &flow->trace->facts;
+    const mlt_trace_queue *worst = NULL;
+    double mean;
+    uint32_t count, busiest = mlt_flow_busiest(flow, NULL, &mean, &count);
+    if (busiest == UINT32_MAX)
+        return NULL;
+    const char *name = facts->processes[busiest].name;
+    size_t length = strcspn(name, ".[");
+    for (uint32_t i = 0; i < facts->queue_count; i++) {
+        const mlt_trace_queue *q = &facts->queues[i];
+        if (strcspn(q->to, ".[") == length && memcmp(q->to, name, length) == 0 &&
+            (!worst || q->number[MLT_QUEUE_BLOCKED] > worst->number[MLT_QUEUE_BLOCKED]))
+            worst = q;
+    }
+    return worst && (double)worst->number[MLT_QUEUE_BLOCKED] > LITTLE * r->span_ns ? worst : NULL;
+}
+
+// A module that waits for room itself is not to blame for what waits before it. The queue behind it
+// where it waits longest; NULL: it takes its time.
+static const mlt_trace_queue *blocked_behind(const mlt_trace_facts_table *facts,
+                                             const mlt_trace_queue *queue)
+{
+    const mlt_trace_queue *worst = NULL;
+    size_t length = strcspn(queue->to, ".");
+    for (uint32_t i = 0; i < facts->queue_count; i++) {
+        const mlt_trace_queue *q = &facts->queues[i];
+        if (strcspn(q->from, ".") == length && memcmp(q->from, queue->to, length) == 0 &&
+            (!worst || q->number[MLT_QUEUE_BLOCKED] > worst->number[MLT_QUEUE_BLOCKED]))
+            worst = q;
+    }
+    return worst && worst->number[MLT_QUEUE_BLOCKED] > queue->number[MLT_QUEUE_BLOCKED] / 2 ? worst
+                                                                                            : NULL;
+}
+
 // A queue whose senders wait for room: who reads it is too slow for them.
 static void find_flow(run *r)
 {
@@ -219,12 +275,21 @@ static void find_flow(run *r)
             worst = &facts->queues[i];
     if (!worst || (double)worst->number[MLT_QUEUE_BLOCKED] < MUCH * r->span_ns)
         return;
+    const mlt_trace_queue *before = before_busiest(r);
+    for (uint32_t i = 0; i < facts->queue_count && !before; i++) { // no further: it may be a ring
+        const mlt_trace_queue *next = blocked_behind(facts, worst);
+        worst = next ? next : worst;
+    }
+    worst = before ? before : worst;
+    char who[160], module[64];
+    snprintf(module, sizeof module, "%.*s", (int)strcspn(worst->to, ".["), worst->to);
+    name_slow(r, module, who, sizeof who);
     find(r, -1,
          "imbalanced flow: %.50s waited %s for room in its queue: %.*s takes its elements too "
-         "slowly "
+         "slowly%s "
          "(at most %llu were in it)",
          worst->from, mlt_time(time, worst->number[MLT_QUEUE_BLOCKED]),
-         (int)strcspn(worst->to, "."), worst->to,
+         (int)strcspn(worst->to, "."), worst->to, who,
          (unsigned long long)worst->number[MLT_QUEUE_DEEPEST]);
 }
 

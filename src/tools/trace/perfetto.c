@@ -38,6 +38,7 @@ typedef struct proto {
     FILE *out;
     const mlt_trace_facts_table *facts;
     mlt_streams processes; // whose tracks are there
+    const mlt_depths *flow;
     mlt_text inner, packet, whole;
 } proto;
 
@@ -158,26 +159,32 @@ static void put_other(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     proto *p = user;
     uint64_t track = WORKER_TRACK + worker;
-    char room[32];
+    char room[32], words[160] = "asleep";
     bool inner = e->kind == MLT_TRACE_CSP || e->kind == MLT_TRACE_FLOW;
+    const mlt_trace_channel *channel =
+        inner ? mlt_facts_channel(p->facts, worker, (uint32_t)e->tag) : NULL;
+    if (inner)
+        snprintf(words, sizeof words, "%s%s%s", mlt_facts_how(p->facts, e->kind, e->how, room),
+                 channel ? ": " : "", channel ? channel->name : "");
     if (inner && e->peer > 0) {
         track = INNER_TRACK + ((uint64_t)e->rank << 32) + (uint32_t)e->peer;
         if (mlt_stream_of(&p->processes, e->rank, (uint32_t)e->peer, 0, 0)->sent++ == 0) {
-            char name[64];
-            snprintf(name, sizeof name, "rank %u, process %u", e->rank, (uint32_t)e->peer);
+            char name[128];
+            const char *own = mlt_flow_name(p->flow, worker, (uint32_t)e->peer);
+            snprintf(name, sizeof name, "rank %u, %s%s%u", e->rank, own ? own : "process",
+                     own ? ", process " : " ", (uint32_t)e->peer);
             put_track(p, track, RANK_TRACK + e->rank, name);
         }
     } else if (e->kind != MLT_TRACE_SLEPT) {
         return;
     }
-    put_event(p, track, e->time, SLICE_BEGINS, mlt_trace_kind_names[e->kind],
-              inner ? mlt_facts_how(p->facts, e->kind, e->how, room) : "asleep", 0, 0);
+    put_event(p, track, e->time, SLICE_BEGINS, mlt_trace_kind_names[e->kind], words, 0, 0);
     put_event(p, track, e->time + e->span, SLICE_ENDS, NULL, NULL, 0, 0);
 }
 
 void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
 {
-    proto p = {.out = out, .facts = &c->story->trace->facts};
+    proto p = {.out = out, .facts = &c->story->trace->facts, .flow = &c->story->depths};
     put_tracks(&p, c->story);
     for (uint32_t rank = 0; rank < c->story->rank_count; rank++)
         put_rank(&p, c, rank);

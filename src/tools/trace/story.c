@@ -311,6 +311,7 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
     reader *in = user;
     if (in->also)
         in->also(in->user, worker, e);
+    mlt_depths_see(&in->story->depths, worker, e);
     if (e->kind == MLT_TRACE_TRACED && e->how == MLT_TRACE_GOES_ON)
         add_start(in, worker, e->time);
     if (e->rank > INT32_MAX)
@@ -646,7 +647,9 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
     story->length_ns = trace->end_ns - trace->begin_ns;
     know_functions(story);
     know_inner(story);
+    mlt_depths_begin(&story->depths, trace);
     story->damaged = mlt_trace_walk(trace, see, &in);
+    mlt_depths_end(&story->depths);
     pair_messages(&in);
     for (uint32_t rank = 0; rank < story->rank_count; rank++) {
         sort_calls(&story->ranks[rank]);
@@ -668,6 +671,7 @@ void mlt_story_free(mlt_story *story)
     free(story->ranks);
     free(story->messages);
     free(story->meetings);
+    mlt_depths_free(&story->depths);
 }
 
 uint32_t mlt_story_wait_after(const mlt_story_rank *rank, uint64_t time)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/trace/depths.h"
 #include "tools/trace/trace.h"
 
 #define MLT_STORY_NONE    UINT32_MAX
@@ -109,6 +110,7 @@ typedef struct mlt_story {
     uint64_t length_ns;
     uint64_t damaged; // chunks
     uint64_t pauses;  // of workers' traces that went on
+    mlt_depths depths;
     uint8_t groups[MLT_TRACE_FNS];
     bool nonblocking[MLT_TRACE_FNS];
     uint8_t inner[MLT_TRACE_KIND_COUNT][MLT_TRACE_HOWS]; // mlt_story_inner

@@ -24,7 +24,7 @@ function heat(share) {
   return "#" + from.map((c, i) => Math.round(c + (to[i] - c) * t).toString(16).padStart(2, "0")).join("");
 }
 
-// nodes: { x, y, label, colour, title, act, mark }, x and y of the middle; edges: { from, to, colour, title, wide, dashed } by index of nodes.
+// nodes: { x, y, label, colour, title, act, mark }, x and y of the middle; edges: { from, to, colour, title, wide, dashed, label } by index of nodes.
 function drawGraph(nodes, edges, wide = NODE_WIDE) {
   const x0 = Math.min(...nodes.map(n => n.x)) - wide / 2 - 6, x1 = Math.max(...nodes.map(n => n.x)) + wide / 2 + 6;
   const y0 = Math.min(...nodes.map(n => n.y)) - NODE_HIGH, y1 = Math.max(...nodes.map(n => n.y)) + NODE_HIGH;
@@ -52,6 +52,7 @@ function drawEdge(a, b, e, wide) {
   const [ax, ay, bx, by] = [a.x + dx * Math.min(cut, 0.5), a.y + dy * Math.min(cut, 0.5), b.x - dx * Math.min(cut, 0.5), b.y - dy * Math.min(cut, 0.5)];
   const angle = Math.atan2(by - ay, bx - ax), head = turn => `${bx - 7 * Math.cos(angle + turn)} ${by - 7 * Math.sin(angle + turn)}`;
   group.append(svg("path", { ...style, d: `M ${ax} ${ay} L ${bx} ${by}` }));
+  if (e.label) group.append(svg("text", { x: (ax + bx) / 2, y: (ay + by) / 2 - 5, "text-anchor": "middle", class: "depth" }, e.label));
   group.append(svg("path", { ...style, "stroke-dasharray": undefined, d: `M ${head(-0.45)} L ${bx} ${by} L ${head(0.45)}` }));
   return group;
 }
@@ -153,8 +154,9 @@ function flowGraph(queues) {
 }
 
 // The same in a slice of the run: moves: [module, shares of each slice that its processes waited for room, for an element], of 100. Which of its
-// queues a module waits at is not known: all that it writes to are as dark.
-function flowGraphAt(queues, moves, slice) {
+// queues a module waits at is not known: all that it writes to are as dark. depths: [queue, room, how many, elements of each slice]; a queue that is not
+// there never held anything.
+function flowGraphAt(queues, moves, depths, slice) {
   const module = name => name.split(".")[0], wired = queues.filter(q => q[1]);
   const names = [...new Set(wired.flatMap(q => [module(q[0]), module(q[1])]))], by = new Map(moves.map(m => [m[0], m]));
   const room = name => by.has(name) ? by.get(name)[1][slice] : 0, element = name => by.has(name) ? by.get(name)[2][slice] : 0;
@@ -164,9 +166,16 @@ function flowGraphAt(queues, moves, slice) {
     title: by.has(n) ? `${n}: waits for room ${room(n)} % of the time, for an element ${element(n)} %` : `${n}: it never waited` }));
   return drawGraph(nodes, wired.map(q => {
     const full = room(module(q[0])), empty = element(module(q[1])), word = full > empty ? "full" : empty > 50 ? "empty" : "neither full nor empty";
-    return { from: names.indexOf(module(q[0])), to: names.indexOf(module(q[1])), colour: heat(Math.max(0.12, full / 100)), wide: 1.5 + 3 * full / 100, dashed: empty > full,
-             title: `${q[0]} to ${q[1]}: ${word}; the sender waits for room ${full} % of the time, the reader for an element ${empty} %` };
+    const deep = depths.find(d => d[0] === q[1]), held = deep ? deep[3][slice] : 0, share = deep && deep[1] ? held / deep[1] : 0;
+    const words = depths.length ? `${showDepth(held)} elements in the mean${deep ? ` of ${showCount(deep[1])} that have room` : ""}; ` : "";
+    return { from: names.indexOf(module(q[0])), to: names.indexOf(module(q[1])), colour: heat(Math.max(0.12, full / 100, share)), wide: 1.5 + 3 * Math.max(full / 100, share), dashed: empty > full,
+             label: depths.length ? showDepth(held) : "",
+             title: `${q[0]} to ${q[1]}: ${word}; ${words}the sender waits for room ${full} % of the time, the reader for an element ${empty} %` };
   }));
+}
+
+function showDepth(held) {
+  return held >= 10 || held === 0 ? String(Math.round(held)) : held < 0.1 ? "<0.1" : held.toFixed(1);
 }
 
 // The stages of a path, one after the other, dark where the time goes.

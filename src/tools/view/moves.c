@@ -107,6 +107,21 @@ void mlt_moves_write(const mlt_moves *m, mlt_text *json)
     mlt_text_add(json, "]");
 }
 
+void mlt_moves_write_depths(const mlt_depths *d, mlt_text *json)
+{
+    mlt_text_add(json, ",\n\"depths\":[");
+    for (uint32_t v = 0; v < d->vector_count; v++) {
+        const mlt_depth_vector *vector = &d->vectors[v];
+        mlt_text_add(json, v ? ",[" : "[");
+        mlt_text_json(json, vector->name);
+        mlt_text_add(json, ",%llu,%u,", (unsigned long long)vector->room, vector->queues);
+        for (int i = 0; i < MLT_DEPTH_SLICES; i++)
+            mlt_text_add(json, "%s%.3g", i ? "," : "[", mlt_depth_slice(d, vector, i));
+        mlt_text_add(json, "]]");
+    }
+    mlt_text_add(json, "]");
+}
+
 void mlt_moves_free(mlt_moves *m)
 {
     free(m->module_of);

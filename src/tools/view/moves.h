@@ -5,6 +5,7 @@
 #define MLT_TOOLS_VIEW_MOVES_H
 
 #include "base/text.h"
+#include "tools/trace/depths.h"
 #include "trace/read.h"
 
 enum { MLT_MOVES_SLICES = 256 };
@@ -29,6 +30,9 @@ void mlt_moves_begin(mlt_moves *moves, const mlt_trace *trace);
 // An mlt_trace_see: user is the mlt_moves.
 void mlt_moves_see(void *moves, uint32_t worker, const mlt_trace_event *event);
 void mlt_moves_free(mlt_moves *moves);
+
+// ,"depths":[[queue, room, queues, [elements in each slice, in the mean]], ...]: "work.in" of all instances of work
+void mlt_moves_write_depths(const mlt_depths *depths, mlt_text *json);
 
 // ,"moves":[[module, [share of each slice for room, of 100], [... for an element]], ...]
 void mlt_moves_write(const mlt_moves *moves, mlt_text *json);

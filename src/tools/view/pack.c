@@ -572,6 +572,7 @@ void mlt_pack_run(const mlt_causes *c, const mlt_moves *moves, const char *name,
     pack_hang(facts, json);
     pack_flow(facts, json);
     mlt_moves_write(moves, json);
+    mlt_moves_write_depths(&c->story->depths, json);
     pack_paths(facts, json);
     pack_findings(c, json);
     pack_causes(c, json);

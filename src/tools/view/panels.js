@@ -197,15 +197,16 @@ function panelMoment(app, time) {
 
 // The graph with a slider: at its left end the whole run, then slices of it.
 function flowInTime(app) {
-  const { queues, moves, length } = app.run;
+  const { queues, moves, depths, length } = app.run;
   if (!moves.length) return flowGraph(queues);
   const slices = moves[0][1].length, place = moment => moment === null ? -1 : Math.min(slices - 1, Math.floor(moment / length * slices));
-  const slider = element("input", { type: "range", id: "moves", min: -1, max: slices - 1, step: 1, value: place(app.view.moment) }), word = element("span"), graph = element("div");
+  const slider = element("input", { type: "range", id: "moves", min: -1, max: slices - 1, step: 1, value: place(app.view.moment) }), word = element("span"), graph = element("div"), shares = element("div");
   slider.setAttribute("aria-label", "the moment that is shown");
   const draw = () => {
     const slice = Number(slider.value);
     word.textContent = slice < 0 ? " the whole run" : ` ${showTime(slice * length / slices)} to ${showTime((slice + 1) * length / slices)}`;
-    graph.replaceChildren(slice < 0 ? flowGraph(queues) : flowGraphAt(queues, moves, slice));
+    graph.replaceChildren(slice < 0 ? flowGraph(queues) : flowGraphAt(queues, moves, depths, slice));
+    shares.replaceChildren(moduleTable(moves, slice));
   };
   slider.oninput = () => {
     app.view.moment = slider.value < 0 ? null : (Number(slider.value) + 0.5) * length / slices;
@@ -213,7 +214,14 @@ function flowInTime(app) {
     app.changed(); // the panel stays: the slider is being moved
   };
   draw();
-  return element("div", {}, element("p", {}, slider, word), graph);
+  return element("div", {}, element("p", {}, slider, word), graph, shares);
+}
+
+// What the instances of each module did, in a slice or (-1) in the whole run: the one that waits least is what the others wait for.
+function moduleTable(moves, slice) {
+  const share = all => slice < 0 ? all.reduce((a, b) => a + b, 0) / all.length : all[slice];
+  const rows = moves.map(([name, room, element_]) => [name, Math.max(0, 100 - share(room) - share(element_)), share(room), share(element_)]);
+  return table(["module", "runs", "waits for room", "for an element"], rows.sort((a, b) => b[1] - a[1]).map(([name, ...parts]) => ({ cells: [name, ...parts.map(p => Math.round(p) + " %")] })));
 }
 
 function panelFlow(app) {
@@ -223,7 +231,7 @@ function panelFlow(app) {
     element("h2", {}, "Modules and their queues"),
     queues.some(q => q[1]) ? flowInTime(app) : null,
     element("p", { className: "soft" }, "A module is as dark as its senders waited for room in its queues: the darkest one is too slow for what feeds it. A dashed queue is one whose readers waited longer for elements." +
-            (app.run.moves.length ? " The slider, a click in the timeline, and , and . choose a moment." : "")),
+            (app.run.moves.length ? " The slider, a click in the timeline, and , and . choose a moment; the number at a queue is then how many elements it holds." : "")),
     table(["queue", "elements", "deepest", "blocked", "starved"], queues.filter(q => q[1]).map(q => ({
       cells: [`${q[0]} \u2192 ${q[1]}`, showCount(q[3]), showCount(q[5]), showTime(q[6]), showTime(q[7])], title: `${showCount(q[2])} lines, ${showBytes(q[4])}` }))),
     ...dropped.map(q => element("p", { className: "warn" }, `${q[0]} is not wired: ${showCount(q[3])} elements were dropped.`)),

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/trace/depths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/memory.h"
+
+static int by_number(const void *a, const void *b)
+{
+    const mlt_trace_process *x = a, *y = b;
+    if (x->worker != y->worker)
+        return x->worker < y->worker ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+void mlt_depths_begin(mlt_depths *d, const mlt_trace *trace)
+{
+    uint32_t channels = trace->facts.channel_count;
+    uint64_t length = trace->end_ns - trace->begin_ns;
+    *d = (mlt_depths){.trace = trace, .length_ns = length ? length : 1};
+    d->place = mlt_take(channels + 1, sizeof *d->place);
+    for (uint32_t i = 0; i < channels; i++)
+        d->place[i] = UINT32_MAX;
+    if (trace->facts.process_count)
+        qsort(trace->facts.processes, trace->facts.process_count, sizeof *trace->facts.processes,
+              by_number);
+    d->tasks = mlt_take(trace->facts.process_count + 1, sizeof *d->tasks);
+    for (int how = 0; how < MLT_TRACE_HOWS; how++) {
+        char room[32];
+        const char *name = mlt_facts_how(&trace->facts, MLT_TRACE_FLOW, (uint8_t)how, room);
+        d->is_life[how] = strcmp(name, "its life") == 0;
+    }
+}
+
+// "work[3].in" is one of "work.in".
+static char *vector_name(const char *queue)
+{
+    char *name = mlt_take(strlen(queue) + 1, 1), *to = name;
+    int inside = 0;
+    for (const char *c = queue; *c; c++) {
+        inside += *c == '[';
+        if (!inside)
+            *to++ = *c;
+        inside -= *c == ']' && inside > 0;
+    }
+    return name;
+}
+
+static uint32_t vector_of(mlt_depths *d, const mlt_trace_channel *channel)
+{
+    char *name = vector_name(channel->name);
+    uint32_t v = 0;
+    while (v < d->vector_count && strcmp(d->vectors[v].name, name) != 0)
+        v++;
+    if (v == d->vector_count) {
+        MLT_ARRAY_WANT(d->vectors, v + 1, d->vector_room);
+        d->vectors[d->vector_count++] = (mlt_depth_vector){.name = name};
+    } else {
+        free(name);
+    }
+    d->vectors[v].queues++;
+    if (channel->room > d->vectors[v].room)
+        d->vectors[v].room = channel->room;
+    return v;
+}
+
+// What the queue held until now counts.
+static void advance(mlt_depths *d, mlt_depth *q, uint64_t now)
+{
+    double slice_ns = (double)d->length_ns / MLT_DEPTH_SLICES, held = (double)q->depth;
+    double from = (double)q->since, to = (double)now;
+    double *slices = d->vectors[q->vector].slices;
+    if (now <= q->since)
+        return;
+    q->since = now;
+    for (uint32_t i = (uint32_t)(from / slice_ns); i < MLT_DEPTH_SLICES && from < to; i++) {
+        double stop = (i + 1) * slice_ns < to ? (i + 1) * slice_ns : to;
+        slices[i] += stop > from ? held * (stop - from) : 0;
+        from = stop > from ? stop : from;
+    }
+}
+
+static const mlt_trace_process *process_of(const mlt_depths *d, uint32_t worker, uint32_t number)
+{
+    const mlt_trace_facts_table *facts = &d->trace->facts;
+    mlt_trace_process key = {worker, number, NULL};
+    return facts->process_count
+               ? bsearch(&key, facts->processes, facts->process_count, sizeof key, by_number)
+               : NULL;
+}
+
+const char *mlt_flow_name(const mlt_depths *d, uint32_t worker, uint32_t number)
+{
+    const mlt_trace_process *found = process_of(d, worker, number);
+    return found ? found->name : NULL;
+}
+
+static void see_task(mlt_depths *d, uint32_t worker, const mlt_trace_event *e)
+{
+    const mlt_trace_process *found = process_of(d, worker, (uint32_t)e->peer);
+    if (!found)
+        return;
+    mlt_flow_task *task = &d->tasks[found - d->trace->facts.processes];
+    if (task->begin == 0 || e->time < task->begin)
+        task->begin = e->time;
+    if (e->kind == MLT_TRACE_FLOW && d->is_life[e->how])
+        task->end = e->time + e->span;
+    else
+        task->waited += e->span;
+}
+
+void mlt_depths_see(mlt_depths *d, uint32_t worker, const mlt_trace_event *e)
+{
+    const mlt_trace_facts_table *facts = &d->trace->facts;
+    if (e->kind == MLT_TRACE_FLOW || e->kind == MLT_TRACE_CSP)
+        see_task(d, worker, e);
+    if (e->kind != MLT_TRACE_DEPTH)
+        return;
+    const mlt_trace_channel *channel = mlt_facts_channel(facts, worker, (uint32_t)e->tag);
+    if (!channel)
+        return;
+    uint32_t *place = &d->place[channel - facts->channels];
+    if (*place == UINT32_MAX) {
+        MLT_ARRAY_WANT(d->all, d->count + 1, d->room);
+        d->all[d->count] = (mlt_depth){.channel = channel, .vector = vector_of(d, channel)};
+        *place = d->count++;
+    }
+    mlt_depth *q = &d->all[*place];
+    advance(d, q, e->time);
+    q->depth = e->bytes;
+}
+
+void mlt_depths_end(mlt_depths *d)
+{
+    for (uint32_t i = 0; i < d->count; i++)
+        advance(d, &d->all[i], d->length_ns);
+}
+
+void mlt_depths_free(mlt_depths *d)
+{
+    for (uint32_t v = 0; v < d->vector_count; v++)
+        free(d->vectors[v].name);
+    free(d->vectors);
+    free(d->all);
+    free(d->place);
+    free(d->tasks);
+}
+
+uint64_t mlt_flow_ran(const mlt_depths *d, uint32_t task)
+{
+    const mlt_flow_task *t = &d->tasks[task];
+    uint64_t end = t->end ? t->end : t->begin ? d->length_ns : 0;
+    uint64_t life = end > t->begin ? end - t->begin : 0;
+    return life > t->waited ? life - t->waited : 0;
+}
+
+uint32_t mlt_flow_busiest(const mlt_depths *d, const char *module, double *mean, uint32_t *count)
+{
+    uint32_t busiest = UINT32_MAX;
+    double sum = 0;
+    *count = 0;
+    for (uint32_t i = 0; i < d->trace->facts.process_count; i++) {
+        const char *name = d->trace->facts.processes[i].name;
+        size_t length = strcspn(name, ".[");
+        if (module && (strlen(module) != length || memcmp(name, module, length) != 0))
+            continue;
+        sum += (double)mlt_flow_ran(d, i);
+        (*count)++;
+        if (busiest == UINT32_MAX || mlt_flow_ran(d, i) > mlt_flow_ran(d, busiest))
+            busiest = i;
+    }
+    *mean = *count ? sum / *count : 0;
+    return busiest;
+}
+
+double mlt_depth_slice(const mlt_depths *d, const mlt_depth_vector *v, int slice)
+{
+    return v->slices[slice] / ((double)d->length_ns / MLT_DEPTH_SLICES) / v->queues;
+}
