@@ -220,12 +220,88 @@ static void put_around(mlt_story_rank *r, const mlt_trace_event *e)
     free(inner);
 }
 
+// ---- a rank whose modules run computes, though its own fiber waits for them
+
+static void add_points(mlt_story_rank *r, const mlt_trace_event *e, bool life)
+{
+    MLT_ARRAY_WANT(r->points, r->point_count + 2, r->point_room);
+    r->points[r->point_count++] = (mlt_story_point){e->time, life ? 1 : -1};
+    r->points[r->point_count++] = (mlt_story_point){e->time + e->span, life ? -1 : 1};
+    r->lived |= life;
+}
+
+static int point_order(const void *a, const void *b)
+{
+    const mlt_story_point *x = a, *y = b;
+    return (x->time > y->time) - (x->time < y->time);
+}
+
+// Leaves of the points where it begins (more 1) and ends (more 0) that at least one module runs.
+static uint32_t find_running(mlt_story_rank *r)
+{
+    uint32_t kept = 0;
+    int run = 0;
+    qsort(r->points, r->point_count, sizeof *r->points, point_order);
+    for (uint32_t i = 0; i < r->point_count; i++) {
+        bool ran = run > 0;
+        run += r->points[i].more;
+        bool last = i + 1 == r->point_count || r->points[i + 1].time > r->points[i].time;
+        if (!last) { // all that happens at once counts together
+            r->points[i + 1].more += r->points[i].more;
+            run -= r->points[i].more;
+        } else if (ran != (run > 0)) {
+            r->points[kept++] = (mlt_story_point){r->points[i].time, run > 0};
+        }
+    }
+    return kept;
+}
+
+static void put_part(mlt_story_rank *r, const mlt_story_wait *of, uint64_t begin, uint64_t end)
+{
+    if (begin >= end)
+        return;
+    mlt_story_wait *w = put_wait(r, begin, end, of->how);
+    *w = *of;
+    w->begin = begin;
+    w->end = end;
+}
+
+// Takes out of the rank's waits from `first` on, which follow each other, when a module of it ran.
+static void cut_running(mlt_story_rank *r, uint32_t first)
+{
+    uint32_t count = r->wait_count - first, points = find_running(r), p = 0;
+    mlt_story_wait *waits = mlt_take(count + 1, sizeof *waits);
+    if (count)
+        memcpy(waits, r->waits + first, count * sizeof *waits);
+    r->wait_count = first;
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = waits[i].begin;
+        while (p < points && r->points[p].time <= at)
+            p++;
+        bool runs = p > 0 && r->points[p - 1].more;
+        for (; p < points && r->points[p].time < waits[i].end; p++) {
+            if (!runs)
+                put_part(r, &waits[i], at, r->points[p].time);
+            at = r->points[p].time;
+            runs = r->points[p].more;
+        }
+        if (!runs)
+            put_part(r, &waits[i], at, waits[i].end);
+    }
+    free(waits);
+}
+
 static void add_wait(mlt_story *story, mlt_story_rank *r, const mlt_trace_event *e)
 {
     bool met = r->matched != MLT_STORY_NONE && story->messages[r->matched].matched >= e->time;
     uint64_t end = e->time + e->span;
     if (story->inner[MLT_TRACE_WAIT][e->how] == MLT_INNER_PROCESSES && !r->hint.inner) {
+        uint32_t first = r->within;
         put_around(r, e);
+        if (r->lived)
+            cut_running(r, first);
+        r->point_count = 0;
+        r->lived = false;
         r->within = r->wait_count;
         return;
     }
@@ -259,6 +335,8 @@ static void add_inner(mlt_story *story, mlt_story_rank *r, const mlt_trace_event
     bool window = e->kind == MLT_TRACE_WINDOW;
     int32_t process = window ? 0 : e->peer;
     int32_t peer = window ? e->tag : let_on(r, process, e->time);
+    if (process > 0)
+        add_points(r, e, e->kind == MLT_TRACE_FLOW && story->depths.is_life[e->how]);
     if (process == 0) {
         r->hint = (mlt_story_hint){e->time, peer, 0, inner};
     } else if (inner) {
@@ -667,6 +745,7 @@ void mlt_story_free(mlt_story *story)
     for (uint32_t rank = 0; rank < story->rank_count; rank++) {
         free(story->ranks[rank].calls);
         free(story->ranks[rank].waits);
+        free(story->ranks[rank].points);
     }
     free(story->ranks);
     free(story->messages);

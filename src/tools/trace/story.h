@@ -68,6 +68,12 @@ typedef struct mlt_story_hint {
     uint8_t inner;
 } mlt_story_hint;
 
+// So many more of the rank's modules run from now on.
+typedef struct mlt_story_point {
+    uint64_t time;
+    int more;
+} mlt_story_point;
+
 typedef struct mlt_story_message {
     uint64_t sent, matched; // MLT_STORY_UNKNOWN: not in the trace
     uint64_t bytes;
@@ -96,7 +102,10 @@ typedef struct mlt_story_rank {
     uint32_t left;    // while reading: the last message that it sent
     uint32_t within;  // while reading: the first wait of a process since the rank's own last one
     mlt_story_hint hint, ready, woken; // while reading: the last of each
-    uint64_t begin, end;               // its first event began, its last one ended
+    struct mlt_story_point *points;    // while reading: when modules of it began, waited, ended
+    uint32_t point_count, point_room;
+    bool lived;          // ... and some have told when they began and ended
+    uint64_t begin, end; // its first event began, its last one ended
     bool unsorted;
 } mlt_story_rank;
 

@@ -46,6 +46,7 @@ void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
         const char *name = mlt_facts_how(facts, MLT_TRACE_FLOW, (uint8_t)how, room);
         m->is_element[how] = strcmp(name, "an element") == 0;
         m->is_room[how] = strncmp(name, "room", 4) == 0;
+        m->is_life[how] = strcmp(name, "its life") == 0;
     }
 }
 
@@ -76,6 +77,8 @@ void mlt_moves_see(void *moves, uint32_t worker, const mlt_trace_event *e)
         add(m, module->room, e);
     else if (m->is_element[e->how])
         add(m, module->element, e);
+    else if (m->is_life[e->how])
+        add(m, module->life, e);
 }
 
 static void put_shares(const mlt_moves *m, const mlt_moves_module *module, const double *slices,
@@ -101,6 +104,8 @@ void mlt_moves_write(const mlt_moves *m, mlt_text *json)
         put_shares(m, module, module->room, json);
         mlt_text_add(json, ",");
         put_shares(m, module, module->element, json);
+        mlt_text_add(json, ",");
+        put_shares(m, module, module->life, json);
         mlt_text_add(json, "]");
         free(name);
     }

@@ -15,6 +15,7 @@ typedef struct mlt_moves_module {
     size_t length;
     uint32_t processes;
     double room[MLT_MOVES_SLICES], element[MLT_MOVES_SLICES]; // ns, of all its processes
+    double life[MLT_MOVES_SLICES];                            // ... that they were there
 } mlt_moves_module;
 
 typedef struct mlt_moves {
@@ -23,7 +24,7 @@ typedef struct mlt_moves {
     mlt_moves_module *modules;
     uint32_t count, room;
     double slice_ns;
-    bool is_room[MLT_TRACE_HOWS], is_element[MLT_TRACE_HOWS];
+    bool is_room[MLT_TRACE_HOWS], is_element[MLT_TRACE_HOWS], is_life[MLT_TRACE_HOWS];
 } mlt_moves;
 
 void mlt_moves_begin(mlt_moves *moves, const mlt_trace *trace);
@@ -34,7 +35,7 @@ void mlt_moves_free(mlt_moves *moves);
 // ,"depths":[[queue, room, queues, [elements in each slice, in the mean]], ...]: "work.in" of all instances of work
 void mlt_moves_write_depths(const mlt_depths *depths, mlt_text *json);
 
-// ,"moves":[[module, [share of each slice for room, of 100], [... for an element]], ...]
+// ,"moves":[[module, [share of each slice for room, of 100], [... for an element], [... that its processes were there]], ...]
 void mlt_moves_write(const mlt_moves *moves, mlt_text *json);
 
 #endif

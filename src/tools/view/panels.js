@@ -220,7 +220,8 @@ function flowInTime(app) {
 // What the instances of each module did, in a slice or (-1) in the whole run: the one that waits least is what the others wait for.
 function moduleTable(moves, slice) {
   const share = all => slice < 0 ? all.reduce((a, b) => a + b, 0) / all.length : all[slice];
-  const rows = moves.map(([name, room, element_]) => [name, Math.max(0, 100 - share(room) - share(element_)), share(room), share(element_)]);
+  if (!moves.some(m => m[3].some(life => life > 0))) return element("div"); // the run was cut off: nobody told when it ended
+  const rows = moves.map(([name, room, element_, life]) => [name, Math.max(0, share(life) - share(room) - share(element_)), share(room), share(element_)]);
   return table(["module", "runs", "waits for room", "for an element"], rows.sort((a, b) => b[1] - a[1]).map(([name, ...parts]) => ({ cells: [name, ...parts.map(p => Math.round(p) + " %")] })));
 }
 
