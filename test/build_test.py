@@ -239,7 +239,7 @@ def cmake_project(tree, work, options):
 
 
 def case_cmake_package(tree, work):
-    """find_package(Millet): one target for C and C++, the version, and what is missing is named."""
+    """find_package(Millet): one target for C and C++, one for Fortran, the version, and what is missing is named."""
     need("cmake")
     compiler = run([tree.mpicc, "-showme:command"], tree).strip()
     version = re.search(r"[0-9.]+[0-9]", run([tree.mpicc, "--showme:version"], tree)).group()
@@ -252,10 +252,13 @@ def case_cmake_package(tree, work):
     said = configure("out", f"-DWANTED={version}")
     expect(f"mpiexec is {tree.root.resolve()}/bin/mpiexec, version {version}" in said, said)
     run(["cmake", "--build", work / "out"], tree)
-    for program in ["program_c"] + ["program_cxx"] * (work / "out/program_cxx").exists():
+    expect((work / "out/program_fortran").exists() or not shutil.which("gfortran"), "the component Fortran makes no target", said)
+    for program in ["program_c", *(name for name in ("program_cxx", "program_fortran") if (work / "out" / name).exists())]:
         try_program(tree, work / "out" / program)
     expect("0.1" in configure("old", "-DWANTED=0.1", fails=True), "a version that does not fit is taken")
-    expect("has no component Fortran" in configure("parts", "-DPARTS=Fortran", fails=True), "a component that is not there is found")
+    expect("has no component Java" in configure("parts", "-DPARTS=Java", fails=True), "a component that is not there is found")
+    said = configure("language", "-DPARTS=Fortran", "-DWITHOUT_FORTRAN=ON", fails=True)
+    expect(re.search(r"needs\s+the\s+language\s+Fortran", said), "Fortran is found without a compiler", said)
 
 
 def loaded(tree, words, name):

@@ -148,16 +148,12 @@ int mlt_f_peers(MPI_Comm comm, mlt_f_peers_kind kind, mlt_f_peers_side side);
 
 // ---- arguments that stand for something else by their address
 
-// A buffer of a message, a file or a window.
+// A buffer. C's function says what is wrong with MPI_IN_PLACE where the call is not collective.
 static inline void *mlt_f_address(const void *address)
 {
-    return __builtin_expect(address == &mlt_f_bottom_, 0) ? MPI_BOTTOM : (void *)(uintptr_t)address;
-}
-
-// A buffer of a collective call.
-static inline void *mlt_f_address_coll(const void *address)
-{
-    return __builtin_expect(address == &mlt_f_in_place_, 0) ? MPI_IN_PLACE : mlt_f_address(address);
+    return __builtin_expect(address == &mlt_f_bottom_, 0)     ? MPI_BOTTOM
+           : __builtin_expect(address == &mlt_f_in_place_, 0) ? MPI_IN_PLACE
+                                                              : (void *)(uintptr_t)address;
 }
 
 // A buffer to attach.
@@ -220,7 +216,7 @@ void mlt_f_text_out(char *to, size_t length, const char *text);
 
 static inline mlt_f_part mlt_f_whole(const mlt_f_section *s, MPI_Count count, MPI_Datatype type)
 {
-    return (mlt_f_part){.address = mlt_f_address_coll(s->base), .count = count, .type = type};
+    return (mlt_f_part){.address = mlt_f_address(s->base), .count = count, .type = type};
 }
 
 #endif

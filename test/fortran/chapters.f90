@@ -310,6 +310,9 @@ contains
     call check(class == MPI_ERR_RANK .and. heard_class() == MPI_ERR_RANK, 'an error handler of ours')
     call MPI_Comm_call_errhandler(twin, MPI_ERR_TAG)
     call check(heard_class() == MPI_ERR_TAG, 'called by us')
+    call MPI_Send(MPI_IN_PLACE, 1, MPI_INTEGER, rank, 1, twin, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_BUFFER .and. heard_class() == MPI_ERR_BUFFER, 'MPI_IN_PLACE is for collective calls')
     call MPI_Comm_free(twin)
   end subroutine
 
@@ -411,9 +414,13 @@ contains
     type(MPI_Request) :: q
     type(MPI_Status) :: s, t
     integer :: n, old(MPI_STATUS_SIZE), level
-    logical :: flag
+    logical :: flag, yes, no
     double precision :: began
     began = MPI_Wtime()
+    call MPI_Abi_get_fortran_booleans(storage_size(yes) / 8, yes, no, flag)
+    if (.not. flag) call MPI_Abi_set_fortran_booleans(storage_size(yes) / 8, .true., .false.)
+    call MPI_Abi_get_fortran_booleans(storage_size(yes) / 8, yes, no, flag)
+    call check(flag .and. yes .and. .not. no, 'booleans')
     call MPI_Grequest_start(query, free_it, cancel_it, 3_MPI_ADDRESS_KIND, q)
     call MPI_Cancel(q)
     call MPI_Grequest_complete(q)
