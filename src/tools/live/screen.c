@@ -108,9 +108,20 @@ static void print_rates(const mlt_screen_view *now, const mlt_screen_view *befor
             mlt_number(n, whole(rate(now->sum.switches, before->sum.switches, ms))));
     fprintf(out, "memory %s", mlt_bytes(n, now->sum.memory));
     fprintf(out, ", %.2f cores", rate(now->sum.cpu_ns, before->sum.cpu_ns, ms) / 1e9);
-    fprintf(out, "; %s messages wait for a receive", mlt_number(n, now->sum.unexpected));
+    fprintf(out, "; %s message%s for a receive", mlt_number(n, now->sum.unexpected),
+            now->sum.unexpected == 1 ? " waits" : "s wait");
     fprintf(out, " (%s), ", mlt_bytes(n, now->sum.held));
-    fprintf(out, "%s receives for a message\n", mlt_number(n, now->sum.posted));
+    fprintf(out, "%s receive%s for a message\n", mlt_number(n, now->sum.posted),
+            now->sum.posted == 1 ? "" : "s");
+}
+
+// What follows is of these ranks only.
+static void print_looked(const mlt_screen_view *v, FILE *out)
+{
+    char all[MLT_NUMBER_BYTES], looked[MLT_NUMBER_BYTES];
+    if (v->snap.rank_count < v->job.ranks && v->snap.rank_count)
+        fprintf(out, "of %s ranks, %s are looked at one by one, where and for whom they wait\n",
+                mlt_number(all, v->job.ranks), mlt_number(looked, v->snap.rank_count));
 }
 
 static void print_calls(const mlt_screen_tally *t, FILE *out)
@@ -219,11 +230,30 @@ static void print_workers(const mlt_screen_view *now, const mlt_screen_view *bef
     free(all);
 }
 
+void mlt_screen_cut(const char *text, size_t size, uint32_t columns, uint32_t rows, FILE *out)
+{
+    const char *end = text + size;
+    uint32_t column = 0, row = 1;
+    bool shown;
+    for (size_t n; text < end; text += n) {
+        n = mlt_character(text, end, &shown);
+        if (*text != '\n' && column++ < columns)
+            fwrite(text, 1, n, out);
+        if (*text != '\n')
+            continue;
+        if (row++ == rows)
+            return; // without the end of the line, which would scroll
+        fputc('\n', out);
+        column = 0;
+    }
+}
+
 void mlt_screen_print(const mlt_screen_view *now, const mlt_screen_view *before,
                       const mlt_screen_tally *t, FILE *out)
 {
     print_job(now, out);
     print_rates(now, before, out);
+    print_looked(now, out);
     print_calls(t, out);
     print_late(now, out);
     print_queues(now, out);

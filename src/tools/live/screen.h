@@ -34,4 +34,7 @@ void mlt_screen_tally_fini(mlt_screen_tally *tally);
 void mlt_screen_print(const mlt_screen_view *now, const mlt_screen_view *before,
                       const mlt_screen_tally *tally, FILE *out);
 
+// The part of it that a terminal shows: lines that wrap, or scroll the first ones away, show less.
+void mlt_screen_cut(const char *text, size_t size, uint32_t columns, uint32_t rows, FILE *out);
+
 #endif

@@ -2,6 +2,8 @@
 #include "tools/live/top.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "os/os.h"
@@ -74,6 +76,24 @@ static bool watch_interval(const mlt_live_found *job, double seconds, mlt_screen
     return true;
 }
 
+static void show_on_terminal(const mlt_screen_view *now, const mlt_screen_view *before,
+                             const mlt_screen_tally *t)
+{
+    struct winsize size = {0};
+    char *text = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&text, &length);
+    if (!out || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || !size.ws_col || !size.ws_row)
+        size = (struct winsize){.ws_col = UINT16_MAX, .ws_row = UINT16_MAX}; // it does not tell
+    fputs("\033[H\033[J", stdout);
+    mlt_screen_print(now, before, t, out ? out : stdout);
+    if (out) {
+        fclose(out);
+        mlt_screen_cut(text, length, size.ws_col, size.ws_row, stdout);
+    }
+    free(text);
+}
+
 static int show_screens(const mlt_arg_command *command, const mlt_live_found *job, const options *o)
 {
     char why[256];
@@ -85,8 +105,12 @@ static int show_screens(const mlt_arg_command *command, const mlt_live_found *jo
         mlt_screen_tally t = {0};
         fine = watch_interval(job, o->interval_s, &t, &now, why, sizeof why);
         if (fine) {
-            printf("%s", terminal ? "\033[H\033[J" : shown ? "\n" : "");
-            mlt_screen_print(&now, &before, &t, stdout);
+            if (terminal)
+                show_on_terminal(&now, &before, &t);
+            else {
+                fputs(shown ? "\n" : "", stdout);
+                mlt_screen_print(&now, &before, &t, stdout);
+            }
             shown = true;
             mlt_screen_view_fini(&before);
             before = now;
