@@ -34,7 +34,9 @@ uint64_t mlt_live_all(const uint64_t by_distance[MLT_CTL_DISTANCES])
 
 static uint64_t rate(uint64_t now, uint64_t before, uint64_t ms)
 {
-    return ms && now > before ? (uint64_t)((double)(now - before) * 1e3 / (double)ms) : 0;
+    const double most = 1e18; // that of a damaged snapshot may be more than an integer holds
+    double a_second = ms && now > before ? (double)(now - before) * 1e3 / (double)ms : 0;
+    return (uint64_t)(a_second < most ? a_second : most);
 }
 
 void mlt_live_line(const mlt_live_job *job, const mlt_live_sum *now, const mlt_live_sum *before,
@@ -43,10 +45,11 @@ void mlt_live_line(const mlt_live_job *job, const mlt_live_sum *now, const mlt_l
     char n[MLT_NUMBER_BYTES];
     mlt_text_add(out, "%.1f s:", (double)job->age_ms / 1e3);
     if (now->unborn)
-        mlt_text_add(out, " %s ranks start,", mlt_number(n, now->unborn));
+        mlt_text_add(out, " %s rank%s,", mlt_number(n, now->unborn),
+                     now->unborn == 1 ? " starts" : "s start");
     mlt_text_add(out, " %s rank%s compute%s,", mlt_number(n, now->computing),
                  now->computing == 1 ? "" : "s", now->computing == 1 ? "s" : "");
-    mlt_text_add(out, " %s wait", mlt_number(n, now->waiting));
+    mlt_text_add(out, " %s wait%s", mlt_number(n, now->waiting), now->waiting == 1 ? "s" : "");
     if (now->ended)
         mlt_text_add(out, ", %s ended", mlt_number(n, now->ended));
     uint64_t messages = mlt_live_all(now->messages), bytes = mlt_live_all(now->bytes);
