@@ -89,7 +89,8 @@ static void write_calls(const page *p, const mlt_live_snap *snap)
 {
     static const char name[] = "millet_waiting_ranks";
     uint32_t *calls = mlt_live_snap_calls(snap);
-    title(p, name, "gauge", "Ranks that wait, by the call that they are in.");
+    title(p, name, "gauge",
+          "Ranks that wait, by the call that they are in; of up to 4096 of a host.");
     for (uint32_t i = 0; i < snap->call_count; i++)
         number(p, name, "call", snap->calls[i].name, calls[i]);
     free(calls);

@@ -82,6 +82,24 @@ static void check_metrics(const char *text)
     }
 }
 
+// What a terminal of that size shows of it; characters have up to four bytes.
+static void check_cut(const char *screen, size_t size, uint32_t columns, uint32_t rows)
+{
+    char *bytes = NULL;
+    size_t length = 0, line = 0, lines = 1;
+    FILE *out = open_memstream(&bytes, &length);
+    if (!out)
+        return;
+    mlt_screen_cut(screen, size, columns, rows, out);
+    fclose(out);
+    for (size_t i = 0; i < length; i++) {
+        line = bytes[i] == '\n' ? 0 : line + 1;
+        lines += bytes[i] == '\n';
+        FUZZ_CHECK(line <= 4 * columns && lines <= rows);
+    }
+    free(bytes);
+}
+
 static void show(const mlt_screen_view *now, const mlt_screen_view *before)
 {
     mlt_screen_tally tally = {0};
@@ -97,6 +115,7 @@ static void show(const mlt_screen_view *now, const mlt_screen_view *before)
     fclose(out);
     for (size_t i = 0; i < size; i++)
         FUZZ_CHECK(((unsigned char)bytes[i] >= ' ' && bytes[i] != 0x7f) || bytes[i] == '\n');
+    check_cut(bytes, size, 20, 5);
     free(bytes);
     mlt_screen_tally_fini(&tally);
     mlt_live_write_json(&now->job, &now->snap, &text);
