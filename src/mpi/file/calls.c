@@ -206,15 +206,16 @@ static int together(mlt_rank *me, call c, uint64_t *bytes)
         want = (mlt_file_want){.file = file, .writes = c.writes, .type = MLT_TYPE_BYTE};
     etypes = code == MPI_SUCCESS ? etypes : 0;
     int lined = c.place == ORDERED ? line_up(me, &want, etypes) : MPI_SUCCESS;
+    if (c.place == OWN)
+        file->position += etypes;
     uint64_t moved = 0;
     int done = mlt_file_do_all(me, &want, &moved);
     *bytes = moved;
-    if (c.place == OWN)
-        file->position +=
-            done == MPI_SUCCESS && moved < want.count * want.type->size && want.type->size
-                ? (int64_t)(moved / want.type->size * mlt_file_bytes(file->view, want.type, 1) /
-                            file->view->unit)
-                : etypes;
+    bool is_short = done == MPI_SUCCESS && moved < want.count * want.type->size;
+    if (c.place == OWN && is_short) // the end of the file
+        file->position -=
+            etypes - (int64_t)(moved / want.type->size * mlt_file_bytes(file->view, want.type, 1) /
+                               file->view->unit);
     return code != MPI_SUCCESS ? code : lined != MPI_SUCCESS ? lined : done;
 }
 

@@ -205,28 +205,26 @@ static void lead_all(mlt_rank *me, mlt_file *file, mlt_file_batch *batch)
 static int bring(mlt_rank *me, mlt_file *file, mlt_file_access *access)
 {
     mlt_file_shared *shared = file->shared;
-    const mlt_party *party = mlt_comm_party(file->comm);
-    const mlt_team_worker *here = &party->at[party->place];
     mlt_wait wait = {
-        .call = mlt_mpi_call(me), .kind = MLT_WAIT_BARRIER, .context = file->comm->context};
+        .call = mlt_mpi_call(me), .kind = MLT_WAIT_BARRIER, .context = shared->context};
     mlt_file_batch *batch = shared->batch;
     if (!batch) {
-        batch = shared->batch = mlt_take(1, sizeof *batch + here->present * sizeof(item));
-        batch->left = here->present;
+        batch = shared->batch = mlt_take(1, sizeof *batch + shared->present * sizeof(item));
+        batch->left = shared->present;
         batch->syncs = !access;
     }
     item *mine = &batch->items[batch->count++];
     mine->fiber = mlt_rank_fiber(me);
     if (access)
         mine->access = *access;
-    if ((uint32_t)file->comm->rank != here->first) {
-        if (batch->count == here->present && shared->leader)
+    if (!file->leads) {
+        if (batch->count == shared->present && shared->leader)
             mlt_fiber_wake(me->worker->sched, shared->leader);
         while (!batch->over)
             mlt_fiber_park(me->worker->sched, &wait);
     } else {
         shared->leader = mine->fiber;
-        while (batch->count < here->present)
+        while (batch->count < shared->present)
             mlt_fiber_park(me->worker->sched, &wait);
         shared->leader = NULL;
         shared->batch = NULL;

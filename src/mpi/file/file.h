@@ -45,6 +45,8 @@ typedef struct mlt_file_shared {
     bool readable;         // the descriptor is, whatever the access mode says
     bool in_memory;        // there is no disk
     bool apart;            // other hosts have it open, and this one may keep old copies (NFS)
+    uint32_t present;      // ranks of the worker that opened it
+    uint32_t context;      // of the communicator
     mlt_file_locks *locks; // in the memory of rank 0; NULL: it is on another host than some worker
     pthread_mutex_t alone; // accesses of atomic mode: locks of the system are the descriptor's
     mlt_comm *leaders; // the leaders of all workers; the leader's alone; NULL: it is the only one
@@ -80,19 +82,21 @@ typedef struct mlt_file_hints {
 } mlt_file_hints;
 
 typedef struct mlt_file {
+    // What every access looks at comes first: of many ranks' files all lines are cold.
     mlt_shelf_head head;
     mlt_rank *rank;
-    MPI_Errhandler errhandler; // predefined or a mlt_errhandler; a counted reference
-    mlt_comm *comm;            // the library's own, of the ranks that opened it
     mlt_file_shared *shared;
     mlt_file_view *view;
     int64_t position; // of the individual pointer, in etypes
-    MPI_Win window;   // one word, of rank 0: the shared pointer, in etypes
-    mlt_info *info;   // hints in use; NULL: none
     bool atomic;
+    bool leads; // it is the leader's
     mlt_file_hints hints;
-    uint16_t split; // function that began a split collective access; 0: none
-    int split_code; // how it went
+    MPI_Errhandler errhandler; // predefined or a mlt_errhandler; a counted reference
+    mlt_comm *comm;            // the library's own, of the ranks that opened it
+    MPI_Win window;            // one word, of rank 0: the shared pointer, in etypes
+    mlt_info *info;            // hints in use; NULL: none
+    uint16_t split;            // function that began a split collective access; 0: none
+    int split_code;            // how it went
     uint64_t split_bytes;
     const void *split_buf;
 } mlt_file;
@@ -166,7 +170,8 @@ typedef struct mlt_file_want {
 typedef struct mlt_file_move {
     mlt_file_access access;
     const mlt_file_view *view;
-    void *buf; // the user's
+    bool converts; // the view's representation is not the memory's
+    void *buf;     // the user's
     uint64_t count;
     const mlt_type *type;
     void *converted; // NULL: the access is to the user's memory

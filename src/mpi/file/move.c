@@ -63,10 +63,11 @@ void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want 
                                        .buf = want->buf,
                                        .type = want->type},
                             .view = view,
+                            .converts = view->rep->kind != MLT_DATAREP_MEMORY,
                             .buf = want->buf,
                             .count = want->count,
                             .type = want->type};
-    if (view->rep->kind == MLT_DATAREP_MEMORY)
+    if (!move->converts)
         return;
     move->size = want->count ? bytes / want->count : 0;
     move->converted = mlt_take(bytes ? bytes : 1, 1);
@@ -96,7 +97,7 @@ void mlt_file_move_end(mlt_rank *me, mlt_file_move *move)
 
 uint64_t mlt_file_move_bytes(const mlt_file_move *move)
 {
-    if (move->view->rep->kind == MLT_DATAREP_MEMORY)
+    if (!move->converts)
         return move->access.moved;
     if (!move->size)
         return 0;

@@ -55,10 +55,13 @@ void mlt_file_shared_drop(mlt_file_shared *shared)
 static mlt_file_shared *find_shared(mlt_comm *comm, const char *path, int amode)
 {
     mlt_comm_shared *of = mlt_comm_shared_of(comm);
+    const mlt_party *party = mlt_comm_party(comm);
     if (!of->file)
         of->file = shared_new(path, amode);
     mlt_file_shared *shared = of->file;
     shared->refs++;
+    shared->present = party->at[party->place].present;
+    shared->context = comm->context;
     return shared;
 }
 
@@ -126,7 +129,7 @@ static void open_workers(mlt_rank *me, mlt_file *file)
     }
     if (creates)
         (void)mlt_mpi_Bcast(me, &error, 1, TYPE_INT64, 0, file->comm);
-    if (error == 0 && is_leader(file->comm) && !(creates && first))
+    if (error == 0 && file->leads && !(creates && first))
         open_here(me, shared, false);
 }
 
@@ -137,9 +140,8 @@ static int join_leaders(mlt_rank *me, mlt_file *file)
     if (party->workers == 1)
         return MPI_SUCCESS;
     mlt_comm *leaders = NULL;
-    bool leads = is_leader(file->comm);
-    int code = mlt_comm_split(me, file->comm, leads ? 0 : MPI_UNDEFINED, 0, &leaders);
-    if (leads)
+    int code = mlt_comm_split(me, file->comm, file->leads ? 0 : MPI_UNDEFINED, 0, &leaders);
+    if (file->leads)
         file->shared->leaders = leaders;
     return code;
 }
@@ -166,7 +168,7 @@ static void keep_apart(mlt_rank *me, mlt_file *file)
 static void find_locks(mlt_rank *me, mlt_file *file)
 {
     mlt_file_shared *shared = file->shared;
-    if (!is_leader(file->comm))
+    if (!file->leads)
         return;
     mlt_file_locks *locks = mlt_file_pointer_locks(me, file);
     int64_t far = !locks, any = far;
@@ -180,10 +182,9 @@ static void find_locks(mlt_rank *me, mlt_file *file)
 static void leave(mlt_rank *me, mlt_file *file)
 {
     mlt_comm *comm = file->comm;
-    bool leads = is_leader(comm);
-    if (leads)
+    if (file->leads)
         mlt_file_exchange_close(me, file->shared);
-    if (leads && file->shared->leaders)
+    if (file->leads && file->shared->leaders)
         (void)mlt_comm_free(me, file->shared->leaders);
     mlt_file_shared_drop(file->shared);
     mlt_file_free(file);
@@ -284,6 +285,7 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
     mlt_file *file = mlt_file_new(me);
     file->comm = own;
     file->shared = find_shared(own, filename, amode);
+    file->leads = is_leader(own);
     MPI_Errhandler handler = *mlt_file_errhandler(me, MPI_FILE_NULL);
     mlt_errhandler_hold(handler);
     file->errhandler = handler;
