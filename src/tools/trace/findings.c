@@ -226,6 +226,19 @@ static void name_slow(const run *r, const char *module, char *text, size_t size)
         snprintf(text, size, ", all %u instances alike", count);
 }
 
+// The rank that a click goes to: that of its slowest instance, if its worker has no other; -1: not known.
+static int64_t rank_of_busiest(const run *r, const char *module)
+{
+    const mlt_depths *flow = &r->c->story->depths;
+    const mlt_trace_facts_table *facts = &flow->trace->facts;
+    double mean;
+    uint32_t count, slow = mlt_flow_busiest(flow, module, &mean, &count);
+    for (uint32_t i = 0; slow != UINT32_MAX && i < facts->worker_count; i++)
+        if (facts->workers[i].number == facts->processes[slow].worker)
+            return facts->workers[i].count == 1 ? (int64_t)facts->workers[i].first : -1;
+    return -1;
+}
+
 // The queue that leads to the module which runs most, if its senders wait at all; NULL: none.
 static const mlt_trace_queue *before_busiest(const run *r)
 {
@@ -284,7 +297,7 @@ static void find_flow(run *r)
     char who[160], module[64];
     snprintf(module, sizeof module, "%.*s", (int)strcspn(worst->to, ".["), worst->to);
     name_slow(r, module, who, sizeof who);
-    find(r, -1,
+    find(r, rank_of_busiest(r, module),
          "imbalanced flow: %.50s waited %s for room in its queue: %.*s takes its elements too "
          "slowly%s "
          "(at most %llu were in it)",
