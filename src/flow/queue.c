@@ -62,22 +62,28 @@ static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
         inlet->stats.deepest = held > 0 ? held : 1;
 }
 
-// A trace hears of every eighth of its room that a queue fills or empties, and of what it holds when
-// somebody begins to wait there.
-static RARELY void tell_depth(mlt_flow_inlet *inlet, bool exactly)
+// A trace hears of every eighth of its room that a queue fills or empties, but not more often than
+// people can see. Whoever waits at the queue tells how deep it is then (csp/sight.c).
+enum { TELL_NS = 20000 };
+
+static RARELY void tell_depth(mlt_flow_inlet *inlet, bool ends)
 {
     uint32_t held = inlet->chan->held, told = inlet->told;
     uint32_t change = held > told ? held - told : told - held;
-    if (change == 0 || (!exactly && held != 0 && change < inlet->chan->capacity / 8))
+    if (change == 0 || (!ends && held != 0 && change < inlet->chan->capacity / 8))
+        return;
+    uint64_t now = mlt_os_now_ns();
+    if (!ends && now - inlet->told_ns < TELL_NS)
         return;
     inlet->told = held;
+    inlet->told_ns = now;
     mlt_csp_tell_depth(inlet->chan);
 }
 
-static inline void tell_if_traced(mlt_flow_inlet *inlet, bool exactly)
+static inline void tell_if_traced(mlt_flow_inlet *inlet)
 {
     if (MLT_UNLIKELY(inlet->traced))
-        tell_depth(inlet, exactly);
+        tell_depth(inlet, false);
 }
 
 // The queue is full by bytes, though not by elements.
@@ -120,7 +126,6 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
     chan->last_writer = inlet->program->csp->sched->current;
     bool full = (inlet->mixed && inlet->locals >= inlet->cap) || is_heavy(inlet);
     if ((full && chan->life == MLT_CHAN_LIVES) || !mlt_chan_try_write(chan, &e, NULL, &status)) {
-        tell_if_traced(inlet, true);
         status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
                          &outlet->stats.blocked_ns);
     } else {
@@ -129,7 +134,7 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
             inlet->locals += inlet->mixed;
             inlet->bytes += e->bytes;
         }
-        tell_if_traced(inlet, false);
+        tell_if_traced(inlet);
     }
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
@@ -190,7 +195,7 @@ void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e)
     note_depth(inlet, chan->held);
     if (chan->held > held)
         inlet->bytes += e->bytes;
-    tell_if_traced(inlet, false);
+    tell_if_traced(inlet);
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
 }
@@ -221,7 +226,7 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
     if (MLT_UNLIKELY(!mlt_list_empty(&chan->writes)) && !is_heavy(inlet) &&
         (!inlet->mixed || inlet->locals < inlet->cap))
         let_one_write(inlet);
-    tell_if_traced(inlet, false);
+    tell_if_traced(inlet);
     return e;
 }
 
@@ -232,7 +237,6 @@ static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
     mlt_flow_element *e = NULL;
     if (!chan || inlet->ended || chan->rare)
         return NULL;
-    tell_if_traced(inlet, true);
     chan->last_reader = inlet->program->csp->sched->current;
     if (wait_at(inlet->program, &e, &chan->reads, &chan->read_wait.wait,
                 &inlet->stats.starved_ns) != CSP_OK)
@@ -302,7 +306,8 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
     for (; chan->held > 0; mlt_buffer_drop(chan))
         mlt_flow_element_drop(*(mlt_flow_element **)(void *)mlt_buffer_at(chan, 0));
     inlet->bytes = 0;
-    tell_if_traced(inlet, true);
+    if (inlet->traced)
+        tell_depth(inlet, true);
     mlt_proc_lets_go(inlet->program->csp, chan, false);
     mlt_chan_retire(chan, false);
     mlt_flow_link_close(inlet->program, inlet);

@@ -63,8 +63,9 @@ typedef struct mlt_flow_inlet {
         uint32_t odd; // not 0: look closer
     };
     bool ended;
-    uint32_t line;              // the first one
-    uint32_t told;              // traced: how deep it was when that was told last
+    uint32_t line; // the first one
+    uint32_t told; // traced: how deep it was when that was told last, and when
+    uint64_t told_ns;
     uint32_t cap, locals;       // mixed: how many elements of local lines have room, and are in it
     uint64_t bytes, bytes_most; // of the elements in it. At bytes_most, writers of local lines
                                 // wait, unless it holds fewer than two elements

@@ -116,7 +116,7 @@ void mlt_depths_see(mlt_depths *d, uint32_t worker, const mlt_trace_event *e)
     const mlt_trace_facts_table *facts = &d->trace->facts;
     if (e->kind == MLT_TRACE_FLOW || e->kind == MLT_TRACE_CSP)
         see_task(d, worker, e);
-    if (e->kind != MLT_TRACE_DEPTH)
+    if (e->kind != MLT_TRACE_DEPTH && (e->kind != MLT_TRACE_FLOW || d->is_life[e->how]))
         return;
     const mlt_trace_channel *channel = mlt_facts_channel(facts, worker, (uint32_t)e->tag);
     if (!channel)
@@ -128,6 +128,8 @@ void mlt_depths_see(mlt_depths *d, uint32_t worker, const mlt_trace_event *e)
         *place = d->count++;
     }
     mlt_depth *q = &d->all[*place];
+    if (e->time < q->since)
+        return; // a wait, which is told when it ends: more is known since
     advance(d, q, e->time);
     q->depth = e->bytes;
 }
