@@ -201,8 +201,10 @@ static void put_around(mlt_story_rank *r, const mlt_trace_event *e)
     uint32_t count = r->wait_count - r->within;
     uint64_t at = e->time, end = e->time + e->span;
     mlt_story_wait *inner = mlt_take(count, sizeof *inner);
-    memcpy(inner, r->waits + r->within, count * sizeof *inner);
-    qsort(inner, count, sizeof *inner, wait_order);
+    if (count) { // else there may be no array at all
+        memcpy(inner, r->waits + r->within, count * sizeof *inner);
+        qsort(inner, count, sizeof *inner, wait_order);
+    }
     r->wait_count = r->within;
     for (uint32_t i = 0; i < count; i++) {
         mlt_story_wait *w = &inner[i];
