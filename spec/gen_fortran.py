@@ -362,8 +362,24 @@ class Body:
             before.append("_Atomic bool *arrays = mlt_fortran_arrays();\n    mlt_f_arrays(arrays, true);")
             after.insert(0, "mlt_f_arrays(arrays, false);")
         lines = before + [f"int code = C({f.name})({', '.join(call)});"] + after + ["mlt_f_error(ierror, code);"]
-        return f"void F({symbol})({', '.join(params)});\nvoid F({symbol})({', '.join(params)})\n{{\n    " + \
-            "\n    ".join(lines) + "\n}\n"
+        return self.define(symbol, params, lines, lines)
+
+    def define(self, symbol, params, lines, quick):
+        """The function. If it has handles, the slow one is apart: it may have to ask for a handle, or copy sections with gaps, and
+        calls for that need registers saved that the usual way does not touch."""
+        f, head, tail = self.f, f"({', '.join(params)})\n{{\n    ", "\n}\n"
+        declared = f"void F({symbol})({', '.join(params)});\n"
+        found = [a for a in f.args if a.kind == "handle" and a.intent != "out"]
+        if not found or any(a.kind not in ("number", "handle", "status", "buffer") for a in f.args):
+            return f"{declared}void F({symbol}){head}" + "\n    ".join(lines) + tail
+        names = ", ".join(re.search(r"(\w+)$", p)[1] for p in params)
+        finds = [f"void *{a.name}_k = mlt_f_find(*{a.name});" for a in found]
+        rare = " || ".join([f"!{a.name}_k" for a in found] + [f"mlt_f_may_have_gaps({name})" for name in self.vars])
+        body = "\n    ".join(finds + [f"if (MLT_F_RARE({rare})) {{\n        S({symbol})({names});\n        return;\n    }}"] + quick)
+        for a in found:
+            body = body.replace(handle_in(a, f"*{a.name}"), f"(MPI_{a.handle}){a.name}_k")
+        return (f"{declared}static MLT_F_SLOW void S({symbol}){head}" + "\n    ".join(lines) + tail +
+                f"\nvoid F({symbol}){head}{body}{tail}")
 
     def text_strings(self, params, before):
         out = []
@@ -415,8 +431,8 @@ class Body:
             after.insert(0, "mlt_f_arrays(arrays, false);")
         lines = before + ["int code = MPI_SUCCESS;", f"if (!({gaps})) {{", f"    code = C({f.name})({', '.join(quick)});",
                           "} else {"] + ["    " + line for line in slow] + ["}"] + after + ["mlt_f_error(ierror, code);"]
-        return f"void F({symbol})({', '.join(params)});\nvoid F({symbol})({', '.join(params)})\n{{\n    " + \
-            "\n    ".join(lines) + "\n}\n"
+        return self.define(symbol, params, lines, before + [f"int code = C({f.name})({', '.join(quick)});"] + after +
+                           ["mlt_f_error(ierror, code);"])
 
     def where(self):
         """The communicator whose handler hears of an error of ours."""

@@ -29,6 +29,11 @@
 #define C(name) MPI_##name
 #endif
 
+// A function whose usual way knows all handles and has no sections with gaps leaves the rest to S(send_).
+#define S(name)       slow_##name
+#define MLT_F_SLOW    __attribute__((noinline, cold))
+#define MLT_F_RARE(x) __builtin_expect(x, 0)
+
 #define MLT_F_STRING(x) #x
 #define MLT_F_QUOTED(x) MLT_F_STRING(x)
 // Another symbol for a function of the same file.
@@ -74,15 +79,21 @@ static inline uint32_t mlt_f_hash(const void *handle)
     return (uint32_t)(at >> 4 ^ at >> 11) % MLT_F_HASHES;
 }
 
-static inline void *mlt_f_handle(MPI_Fint number)
+// NULL: it is not remembered, or is no handle.
+static inline void *mlt_f_find(MPI_Fint number)
 {
     if ((uint32_t)number < MLT_F_PREDEFINED)
         return (void *)(uintptr_t)number;
     uint32_t index = (uint32_t)number - MLT_F_PREDEFINED;
-    void *handle = index < MLT_F_KNOWN
-                       ? atomic_load_explicit(&mlt_f_known_handles[index], memory_order_relaxed)
-                       : NULL;
-    return handle ? handle : mlt_f_learn_handle(number);
+    return index < MLT_F_KNOWN
+               ? atomic_load_explicit(&mlt_f_known_handles[index], memory_order_relaxed)
+               : NULL;
+}
+
+static inline void *mlt_f_handle(MPI_Fint number)
+{
+    void *handle = mlt_f_find(number);
+    return handle || number == 0 ? handle : mlt_f_learn_handle(number);
 }
 
 static inline MPI_Fint mlt_f_number(const void *handle)

@@ -54,15 +54,13 @@ typedef struct mlt_f_part {
 // True if the section has gaps. One without any elements has none.
 bool mlt_f_has_gaps(const mlt_f_section *s);
 
-static inline bool mlt_f_gaps(const mlt_f_section *s)
+// False: it has none; the usual case needs no call.
+static inline bool mlt_f_may_have_gaps(const mlt_f_section *s)
 {
-    if (s->rank == 0)
-        return false;
-    bool dense = s->dim[0].stride == (ptrdiff_t)s->element;
-    return !(s->rank == 1 && dense) && mlt_f_has_gaps(s);
+    return s->rank != 0 && (s->rank != 1 || s->dim[0].stride != (ptrdiff_t)s->element);
 }
 
-#define MLT_F_GAPS(s) (__builtin_expect(mlt_f_gaps(s), 0))
+#define MLT_F_GAPS(s) (__builtin_expect(mlt_f_may_have_gaps(s) && mlt_f_has_gaps(s), 0))
 
 // Changes a part for its section, if that has gaps. `code` is that of the parts before it: with an error
 // nothing is done. Returns an error class; mlt_f_refuse says what it means.
