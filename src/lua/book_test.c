@@ -299,7 +299,7 @@ static const struct {
     {"path { 5 }", "a wrapper is a name or {name, ...}, not 5"},
     {"path { 'delay' }", "a delay says how long"},
     {"path { {'count', us = 5} }", "only delay takes us"},
-    {"path { {'delay', ms = 5} }", "there is no key 'ms'; there is us"},
+    {"path { {'delay', ms = 5} }", "there is no key 'ms'; the nearest are us, keep and bytes"},
     {"path { 'count', 'trace', 'count' }", "count comes twice"},
     {"path { coll = 'x', 'count' }", "there is no collective 'x'"},
     {"io.open('x')", ".lua:1: attempt to index a nil value (global 'io')"},
