@@ -16,8 +16,11 @@
 
 enum { READS = 100, SIZE = 4000 };
 
-static MPI_Request requests[READS];
-static unsigned char room[READS][SIZE];
+typedef struct reads {
+    MPI_File fh;
+    MPI_Request requests[READS];
+    unsigned char room[READS][SIZE];
+} reads;
 
 ssize_t preadv2(int fd, const struct iovec *pieces, int count, off_t at, int flags)
 {
@@ -26,34 +29,35 @@ ssize_t preadv2(int fd, const struct iovec *pieces, int count, off_t at, int fla
     return -1;
 }
 
-static void start(MPI_File fh)
+static void start(reads *r)
 {
-    memset(room, 0, sizeof room);
+    memset(r->room, 0, sizeof r->room);
     for (int i = 0; i < READS; i++)
-        CHECK_OK(MPI_File_iread_at(fh, 0, room[i], SIZE, MPI_BYTE, &requests[i]));
+        CHECK_OK(MPI_File_iread_at(r->fh, 0, r->room[i], SIZE, MPI_BYTE, &r->requests[i]));
 }
 
-static void *finish(void *none)
+static void *finish(void *all)
 {
-    CHECK_OK(MPI_Waitall(READS, requests, MPI_STATUSES_IGNORE));
+    reads *r = all;
+    CHECK_OK(MPI_Waitall(READS, r->requests, MPI_STATUSES_IGNORE));
     for (int i = 0; i < READS; i++)
-        CHECK_PATTERN(room[i], SIZE, 7);
-    return none;
+        CHECK_PATTERN(r->room[i], SIZE, 7);
+    return NULL;
 }
 
 // Either is fine: the thread comes in, or the rank is told to wait for its reads first.
-static void let_thread_in(MPI_File fh)
+static void let_thread_in(reads *r)
 {
     GOAL_Sched s = compiled(GOAL_Create());
-    start(fh);
+    start(r);
     int code = GOAL_Sched_set(s, GOAL_OFFLOAD, 1);
     if (code != MPI_SUCCESS)
         CHECK_ERROR(code, MPI_ERR_UNSUPPORTED_OPERATION, "GOAL_Sched_set", "while a file");
-    finish(NULL);
+    finish(r);
     CHECK_OK(GOAL_Sched_set(s, GOAL_OFFLOAD, 1));
-    start(fh);
+    start(r);
     CHECK_OK(GOAL_Sched_run(s));
-    finish(NULL);
+    finish(r);
     CHECK_OK(GOAL_Sched_free(&s));
 }
 
@@ -68,21 +72,24 @@ int main(int argc, char **argv)
     errors_return();
     pattern_fill(data, SIZE, 7);
     fresh_path(path);
-    MPI_File fh = must_open(path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
+    reads *r = must_alloc(sizeof *r);
+    MPI_File fh = r->fh =
+        must_open(path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE);
     if (world_rank() == 0)
         CHECK_OK(MPI_File_write_at(fh, 0, data, SIZE, MPI_BYTE, MPI_STATUS_IGNORE));
     CHECK_OK(MPI_File_sync(fh));
     CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
-    start(fh);
+    start(r);
     if (level >= MPI_THREAD_SERIALIZED) {
         pthread_t other;
-        CHECK(pthread_create(&other, NULL, finish, NULL) == 0 && pthread_join(other, NULL) == 0);
-        start(fh);
+        CHECK(pthread_create(&other, NULL, finish, r) == 0 && pthread_join(other, NULL) == 0);
+        start(r);
     }
-    finish(NULL);
+    finish(r);
     if (offload)
-        let_thread_in(fh);
+        let_thread_in(r);
     CHECK_OK(MPI_File_close(&fh));
     CHECK_OK(MPI_Finalize());
+    free(r);
     return 0;
 }
