@@ -23,6 +23,14 @@ uint32_t mlt_hash_bytes(const void *bytes, size_t count)
     return hash;
 }
 
+uint64_t mlt_hash_on(uint64_t hash, const void *bytes, size_t count)
+{
+    const unsigned char *at = bytes;
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 // ---- words
 
 static void put(mlt_table *table, uint32_t hash, uintptr_t word)

@@ -64,6 +64,10 @@ static inline bool mlt_table_next(mlt_table_look *look)
 uint32_t mlt_hash_word(uint64_t word);
 uint32_t mlt_hash_bytes(const void *bytes, size_t count);
 
+// A hash of 64 bits (FNV-1a) of bytes that come in parts: against mistakes and damage, not against malice.
+#define MLT_HASH_FIRST UINT64_C(0xcbf29ce484222325)
+uint64_t mlt_hash_on(uint64_t hash, const void *bytes, size_t count);
+
 // A hash of many words, one after the other, of which any half serves. One to one in each: no
 // change of a single word is lost.
 static inline uint64_t mlt_hash_mix(uint64_t hash, uint64_t word)

@@ -80,6 +80,13 @@ void mlt_text_free(mlt_text *text)
     *text = (mlt_text){0};
 }
 
+char *mlt_text_printable(char *text)
+{
+    for (char *c = text; *c; c++)
+        *c = *c >= ' ' && *c <= '~' ? *c : '?';
+    return text;
+}
+
 void mlt_text_json(mlt_text *text, const char *foreign)
 {
     const char *end = foreign + strlen(foreign);

@@ -24,6 +24,7 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "boot/ctl.h"
 #include "csp/chan.h"
@@ -187,40 +188,32 @@ static void print_sentences(const mlt_flow_graph *g)
 
 // ---- making the program
 
-// FNV-1a, 64 bits.
-static uint64_t hash(uint64_t h, const void *data, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++)
-        h = (h ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
-    return h;
-}
-
 static uint64_t hash_text(uint64_t h, const char *text)
 {
-    return hash(h, text, strlen(text) + 1);
+    return mlt_hash_on(h, text, strlen(text) + 1);
 }
 
 static uint64_t hash_program(const mlt_flow_program *p)
 {
     const mlt_flow_graph *g = p->graph;
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = MLT_HASH_FIRST;
     for (uint32_t i = 0; i < g->vector_count; i++) {
         h = hash_text(h, g->vectors[i].name);
-        h = hash(h, &g->vectors[i].count, sizeof g->vectors[i].count);
+        h = mlt_hash_on(h, &g->vectors[i].count, sizeof g->vectors[i].count);
     }
     for (uint32_t i = 0; i < g->edge_count; i++) {
         uint32_t edge[] = {g->edges[i].from, g->edges[i].to, g->edges[i].out, g->edges[i].in};
-        h = hash(h, edge, sizeof edge);
+        h = mlt_hash_on(h, edge, sizeof edge);
     }
     for (uint32_t i = 0; i < g->constant_count; i++) {
         h = hash_text(h, g->constants[i].name);
-        h = hash(h, &g->constants[i].value, sizeof g->constants[i].value);
+        h = mlt_hash_on(h, &g->constants[i].value, sizeof g->constants[i].value);
     }
     if (p->placing)
-        h = hash(h, p->placing->place_of, g->node_count * sizeof *p->placing->place_of);
+        h = mlt_hash_on(h, p->placing->place_of, g->node_count * sizeof *p->placing->place_of);
     if (p->lowered)
-        h = hash(h, &p->lowered->line_count, sizeof p->lowered->line_count);
-    return hash(h, &g->errors, sizeof g->errors);
+        h = mlt_hash_on(h, &p->lowered->line_count, sizeof p->lowered->line_count);
+    return mlt_hash_on(h, &g->errors, sizeof g->errors);
 }
 
 // The places are the job's ranks, whatever numbers of them its workers have.

@@ -5,16 +5,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/table.h"
+
 bool mlt_os_sum(const char *file, uint64_t *sum)
 {
     unsigned char buffer[4096];
-    uint64_t h = 0xcbf29ce484222325u; // FNV-1a
+    uint64_t h = MLT_HASH_FIRST;
     FILE *in = fopen(file, "re");
     if (!in)
         return false;
     for (size_t n; (n = fread(buffer, 1, sizeof buffer, in)) > 0;)
-        for (size_t i = 0; i < n; i++)
-            h = (h ^ buffer[i]) * 0x100000001b3u;
+        h = mlt_hash_on(h, buffer, n);
     int error = ferror(in) ? errno : 0;
     fclose(in);
     errno = error;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/table.h"
 #include "csp/hang/hang_int.h"
 #include "os/os.h"
 
@@ -107,14 +108,6 @@ static void strip(skeleton *s, const char *line)
         s->indexed |= own;
     }
     *to = '\0';
-}
-
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
 }
 
 // Lines with the same hash of 64 bits are the same.
@@ -254,7 +247,7 @@ static void add_groups(mlt_text *w, const mlt_graph *g)
             continue;
         make_line(g, node, line, sizeof line);
         strip(&s, line);
-        join(group_of(&all, hash_of(s.text), node), &s);
+        join(group_of(&all, mlt_hash_on(MLT_HASH_FIRST, s.text, strlen(s.text)), node), &s);
         seen++;
     }
     uint32_t shown = all.count < MOST_GROUPS ? all.count : MOST_GROUPS;

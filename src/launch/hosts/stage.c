@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "base/text.h"
 #include "launch/program/libraries.h"
 #include "launch/say.h"
@@ -33,17 +34,6 @@ typedef struct file_head {
 _Static_assert(sizeof(begin_head) == 16 && sizeof(file_head) == 24, "sent as they are");
 
 static const char magic[8] = {'M', 'l', 't', 'S', 't', 'a', 'g', 'e'};
-
-// FNV-1a: against damage, not against malice.
-static uint64_t hash_on(uint64_t hash, const void *bytes, size_t count)
-{
-    const uint8_t *at = bytes;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-#define FIRST_HASH UINT64_C(0xcbf29ce484222325)
 
 // ---- mpirun
 
@@ -127,7 +117,7 @@ static void send_bytes(mlt_stage_out *o, const void *bytes, size_t count)
                        .from = MLT_FRAME_HEAD,
                        .to = MLT_FRAME_ALL,
                        .length = (uint32_t)count};
-    o->hash = hash_on(o->hash, bytes, count);
+    o->hash = mlt_hash_on(o->hash, bytes, count);
     o->sent += count;
     o->conf.send(o->conf.user, &frame, bytes);
 }
@@ -201,7 +191,7 @@ mlt_stage_out *mlt_stage_out_new(const mlt_stage_out_conf *conf)
 {
     mlt_stage_out *o = mlt_take(1, sizeof *o);
     const mlt_texts *others = &conf->options->stage_files;
-    *o = (mlt_stage_out){.conf = *conf, .fd = -1, .hash = FIRST_HASH};
+    *o = (mlt_stage_out){.conf = *conf, .fd = -1, .hash = MLT_HASH_FIRST};
     o->total = sizeof(begin_head) + sizeof o->hash;
     o->kept = mlt_take(conf->plan->host_count, sizeof *o->kept);
     for (uint32_t a = 0; a < conf->options->app_count; a++)
@@ -383,7 +373,7 @@ mlt_stage_in *mlt_stage_in_new(const char *folder, size_t apps)
                          .apps = apps,
                          .wanted = sizeof(begin_head),
                          .fd = -1,
-                         .hash = FIRST_HASH};
+                         .hash = MLT_HASH_FIRST};
     in->folders = mlt_take(apps, sizeof *in->folders);
     in->programs = mlt_take(apps, sizeof *in->programs);
     return in;
@@ -538,7 +528,7 @@ static mlt_status take_some(mlt_stage_in *in, const char *bytes, size_t count, s
         if (n < 0 && errno != EINTR)
             return cannot_keep(in, why, why_size);
         *taken = n < 0 ? 0 : (size_t)n;
-        in->hash = hash_on(in->hash, bytes, *taken);
+        in->hash = mlt_hash_on(in->hash, bytes, *taken);
         in->left -= *taken;
         if (in->left == 0)
             end_file(in);
@@ -549,7 +539,7 @@ static mlt_status take_some(mlt_stage_in *in, const char *bytes, size_t count, s
     memcpy(in->got + in->count, bytes, *taken);
     in->count += *taken;
     if (in->state != IN_HASH)
-        in->hash = hash_on(in->hash, bytes, *taken);
+        in->hash = mlt_hash_on(in->hash, bytes, *taken);
     return in->count == in->wanted ? got_all(in, in->hash, why, why_size) : MLT_PENDING;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 const char *const mlt_live_distances[MLT_CTL_DISTANCES] = {"worker", "process", "host", "far"};
 
@@ -15,8 +16,7 @@ enum { MOST_CALLS = 4096 }; // each is compared with all; MPI has less than a th
 static void make_printable(char *text, size_t size)
 {
     text[size - 1] = '\0';
-    for (; *text; text++)
-        *text = *text >= ' ' && *text <= '~' ? *text : '?';
+    mlt_text_printable(text);
 }
 
 uint16_t mlt_live_snap_call(mlt_live_snap *s, const char *name)

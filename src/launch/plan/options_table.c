@@ -756,8 +756,7 @@ const mlt_option_row mlt_option_rows[] = {
      "keep only some ranks and calls: 0-3,MPI_Send,coll; p2p, coll and rma are kinds of calls"},
     {"--trace-paused", NULL, take_trace_paused, 0,
      "begin to trace when the program calls MPI_Pcontrol(1), or when asked: millet trace JOB "
-     "start; "
-     "MPI_Pcontrol(0) and millet trace JOB stop pause"},
+     "start; MPI_Pcontrol(0) and millet trace JOB stop pause"},
     {"--record", "FILE", take_record, AT(record),
      "write what the run did as a GOAL program, for millet goal: its messages, and the time "
      "between its calls"},

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/program/obstacle.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,15 +122,6 @@ static char *look_at(const char *path, const mlt_libraries *libraries, bool shar
     return text;
 }
 
-// A hostile file shall not talk to the terminal.
-static char *printable(char *text)
-{
-    for (char *c = text; *c; c++)
-        if (!isprint((unsigned char)*c))
-            *c = '?';
-    return text;
-}
-
 char *mlt_obstacle_find(const char *path, const char *dir, const mlt_libraries *libraries,
                         bool shared)
 {
@@ -148,5 +138,5 @@ char *mlt_obstacle_find(const char *path, const char *dir, const mlt_libraries *
     }
     free(text);
     free(whole);
-    return sentence ? printable(sentence) : NULL;
+    return sentence ? mlt_text_printable(sentence) : NULL;
 }

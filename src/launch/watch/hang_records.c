@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/watch/hang_records.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 enum { MOST_HELD = 1 << 16 }; // messages that match no receive
 
@@ -45,14 +45,6 @@ void mlt_hang_moves(mlt_hang *hang, uint32_t first_rank, uint32_t ranks)
         hang->moves[r] = true;
 }
 
-// A damaged rank shall not talk to the terminal.
-static void keep_printable(char *text)
-{
-    for (char *c = text; *c; c++)
-        if (!isprint((unsigned char)*c))
-            *c = '?';
-}
-
 static void add_held(mlt_hang *hang, const mlt_ctl_wait *held)
 {
     if (hang->held_count == MOST_HELD)
@@ -74,8 +66,8 @@ void mlt_hang_add(mlt_hang *hang, const mlt_ctl_wait *records, size_t count)
         mlt_ctl_wait *own = &hang->records[hang->count++];
         *own = records[i];
         own->call[sizeof own->call - 1] = own->label[sizeof own->label - 1] = '\0';
-        keep_printable(own->call);
-        keep_printable(own->label);
+        mlt_text_printable(own->call);
+        mlt_text_printable(own->label);
     }
 }
 
@@ -102,7 +94,7 @@ void mlt_hang_add_jobs(mlt_hang *hang, const mlt_ctl_job *jobs, size_t count)
         if (job.first_rank < hang->ranks || mlt_hang_job_of(hang, (int32_t)job.first_rank))
             continue;
         job.name[sizeof job.name - 1] = '\0';
-        keep_printable(job.name);
+        mlt_text_printable(job.name);
         MLT_ARRAY_WANT(hang->jobs, hang->job_count + 1, hang->job_room);
         hang->jobs[hang->job_count++] = job;
     }

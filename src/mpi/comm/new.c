@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "boot/job.h"
 #include "coll/team.h"
 #include "mpi/coll/coll.h"
@@ -272,13 +273,9 @@ int mlt_comm_no_context(mlt_rank *me, mlt_comm *comm)
                          "some with MPI_Comm_free");
 }
 
-// FNV-1a, 64 bits.
 uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count)
 {
-    uint64_t hash = seed ^ UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ ((const unsigned char *)bytes)[i]) * UINT64_C(0x100000001b3);
-    return hash;
+    return mlt_hash_on(seed ^ MLT_HASH_FIRST, bytes, count);
 }
 
 uint64_t mlt_map_hash(uint64_t seed, mlt_map *map)

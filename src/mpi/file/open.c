@@ -159,8 +159,7 @@ static void keep_apart(mlt_rank *me, mlt_file *file)
     (void)mlt_mpi_Allreduce(me, &mine, &all, 1, TYPE_INT64, MPI_MAX, shared->leaders);
     if (all && shared->leaders->rank == 0)
         mlt_log("the host of rank %d cannot lock '%s', which is on a network file system (%s): "
-                "what ranks of "
-                "several hosts write less than a page apart may be lost",
+                "what ranks of several hosts write less than a page apart may be lost",
                 (int)(all & INT32_MAX), shared->path, strerror((int)(all >> 32)));
 }
 
