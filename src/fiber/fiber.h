@@ -90,18 +90,24 @@ typedef struct mlt_crew {
 struct mlt_sched {
     // The first line is all of it that a switch writes.
     _Alignas(64) mlt_fiber *current;
-    mlt_fiber *head, *tail; // run queue; policies `random` and `priority` have their own
-    mlt_fiber *ahead;       // runs before the queue (policy `direct`); NULL: nobody
-    const mlt_policy *policy;
-    int *error;        // errno of the worker's thread
-    uint64_t switches; // for reports, and every 64th breathes
-    uint32_t runnable; // fibers in the run queue
-    bool solo;         // the only fiber is home
-    bool member;       // home runs with the crew
-    bool plain;        // the queue is a list and nothing must be checked or told at a switch
-    bool canary;       // stacks have no guard pages: look for overflows at each switch
+    mlt_fiber *head, *tail;            // run queue; policies `random` and `priority` have their own
+    mlt_fiber *ahead;                  // runs before the queue (policy `direct`); NULL: nobody
+    struct mlt_exceptions *exceptions; // the thread's state of C++ exceptions; never NULL
+    int *error;                        // errno of the worker's thread
+    uint64_t switches;                 // for reports, and every 64th breathes
+    uint32_t runnable;                 // fibers in the run queue
+    bool solo;                         // the only fiber is home
+    bool member;                       // home runs with the crew
+    bool plain;  // the queue is a list and nothing must be checked or told at a switch
+    bool direct; // as the policy's
 
-    uint32_t alive;             // spawned and not ended
+    // The second is read by some of them.
+    uint64_t fp_mode; // of the thread when it became a worker; its fibers start with it
+    mlt_crew *crew;   // NULL: none
+    uint32_t alive;   // spawned and not ended
+    bool canary;      // stacks have no guard pages: look for overflows at each switch
+
+    const mlt_policy *policy;
     uint32_t count;             // spawned
     uint32_t limit;             // how many may be spawned
     bool list;                  // plain, if it were not for `pinned` and `swap`
@@ -121,16 +127,13 @@ struct mlt_sched {
     uint64_t policy_argument;  // what followed its name
     uint64_t random;           // state of policy `random`
     struct mlt_stacks *stacks; // stack.h
-    uint64_t fp_mode;          // of the thread when it became a worker; its fibers start with it
-    struct mlt_exceptions *exceptions; // the thread's state of C++ exceptions; never NULL
-    int32_t trim_in;                   // switches until memory is looked at
+    int32_t trim_in;           // switches until memory is looked at
     int32_t trim_period;
     uint32_t trims;                                  // for reports: how often memory was tight
     mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
     mlt_sched *next_sched;                           // in mlt_sched_list
     struct mlt_gate *gate;              // several threads in a solo worker (gate.h); NULL: one
     int32_t thread;                     // the kernel's number of the worker's thread, for debuggers
-    mlt_crew *crew;                     // NULL: none
     size_t stack_asked;                 // as in the conf
     void (*swap)(void *from, void *to); // mlt_sched_swap_users; NULL: nothing
     _Atomic bool nudged; // a signal handler wants the idle function to return; relaxed
@@ -139,7 +142,7 @@ struct mlt_sched {
     mlt_fiber home;
 };
 
-_Static_assert(offsetof(mlt_sched, alive) == 64, "a switch writes one line of the scheduler");
+_Static_assert(offsetof(mlt_sched, fp_mode) == 64, "a switch writes one line of the scheduler");
 
 typedef struct mlt_sched_conf {
     const char *policy;      // "direct", "rr", "random:SEED", "priority"

@@ -67,10 +67,22 @@ static inline void mlt_policy_list_yield(mlt_sched *sched, mlt_fiber *fiber)
 
 static inline void mlt_policy_list_wake(mlt_sched *sched, mlt_fiber *fiber)
 {
-    if (sched->policy->direct && !sched->ahead)
+    if (sched->direct && !sched->ahead)
         sched->ahead = fiber;
     else
         mlt_policy_list_push(sched, fiber);
+}
+
+// Wakes a parked fiber of a scheduler that is plain: mlt_fiber_wake where it is on the path of a
+// message.
+static inline void mlt_policy_wake_plain(mlt_sched *sched, mlt_fiber *fiber)
+{
+    fiber->state = MLT_FIBER_RUNNABLE;
+    fiber->wait = NULL;
+    if (fiber->crew)
+        sched->current->woke = fiber->id;
+    sched->runnable++;
+    mlt_policy_list_wake(sched, fiber);
 }
 
 // in_turn: the fiber that is ahead must wait for once.

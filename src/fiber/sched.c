@@ -151,6 +151,7 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
     }
     memset(sched, 0, sizeof *sched);
     sched->policy = policy;
+    sched->direct = policy->direct;
     sched->policy_argument = argument;
     sched->solo = conf->fibers == 0;
     sched->measures = conf->measures;
@@ -350,28 +351,39 @@ static MLT_COLD void tell_woken(mlt_sched *sched, const mlt_fiber *fiber, const 
         mlt_above.saw(sched->idle_arg, fiber->user, &sight);
 }
 
+// All that is rare about a wake. Apart, so that the everyday one needs no frame.
+static __attribute__((noinline)) void wake_otherwise(mlt_sched *sched, mlt_fiber *fiber)
+{
+    const mlt_wait *wait = fiber->wait;
+    fiber->wait = NULL;
+    if (sched->solo) {
+        mlt_gate_wake(sched->gate, fiber);
+        return;
+    }
+    if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE)) {
+        note_time_woken(sched, fiber);
+        if (wait)
+            tell_woken(sched, fiber, wait);
+    }
+    put(sched, fiber, MLT_PUT_WAKE);
+}
+
 void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
 {
     if (fiber->state != MLT_FIBER_PARKED)
         return;
-    const mlt_wait *wait = fiber->wait;
+    if (MLT_LIKELY(sched->plain)) {
+        mlt_policy_wake_plain(sched, fiber);
+        return;
+    }
     fiber->state = MLT_FIBER_RUNNABLE;
-    fiber->wait = NULL;
+    if (sched->solo && !sched->gate) {
+        fiber->wait = NULL;
+        return;
+    }
     if (fiber->crew)
         sched->current->woke = fiber->id;
-    if (MLT_LIKELY(sched->plain)) {
-        sched->runnable++;
-        mlt_policy_list_wake(sched, fiber);
-    } else if (!sched->solo) {
-        if (MLT_UNLIKELY(sched->watched & MLT_WATCH_TRACE)) {
-            note_time_woken(sched, fiber);
-            if (wait)
-                tell_woken(sched, fiber, wait);
-        }
-        put(sched, fiber, MLT_PUT_WAKE);
-    } else if (sched->gate) {
-        mlt_gate_wake(sched->gate, fiber);
-    }
+    wake_otherwise(sched, fiber);
 }
 
 void mlt_fiber_wake_last(mlt_sched *sched, mlt_fiber *fiber)
@@ -573,6 +585,13 @@ static inline __attribute__((always_inline)) void foresee_ranks(const mlt_fiber 
             __builtin_prefetch(sp[i] + 64 * line);
 }
 
+// Whether `to` is the first of eight ranks that run one after the other, of many.
+static inline bool is_first_of_many(const mlt_sched *sched, const mlt_fiber *to)
+{
+    return to->id % FORESEEN == 0 && sched->head == to + 1 && !to->crew &&
+           to->id + UINT64_C(4) * FORESEEN <= sched->alive && sched->alive > RANKS_COLD;
+}
+
 // `to` runs next. Where there are thousands, their stacks are cold: the one after it is asked for
 // now.
 static inline __attribute__((always_inline)) void look_ahead(const mlt_sched *sched,
@@ -585,9 +604,6 @@ static inline __attribute__((always_inline)) void look_ahead(const mlt_sched *sc
         __builtin_prefetch(soon->sp);
         __builtin_prefetch((const char *)soon->sp + 64);
     }
-    if (to->id % FORESEEN == 0 && soon == to + 1 && !to->crew &&
-        to->id + UINT64_C(4) * FORESEEN <= sched->alive && sched->alive > RANKS_COLD)
-        foresee_ranks(to);
 }
 
 // For a trace: the worker has nothing to run until one of its fibers can go on.
@@ -621,6 +637,8 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
         if (sched->measures) {
             sched->slack += sched->runnable;
             look_ahead(sched, to);
+            if (is_first_of_many(sched, to))
+                foresee_ranks(to);
         }
     }
     if (sched->canary)
@@ -648,6 +666,14 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     }
 }
 
+// Apart, since it has a frame, which the way of the others must not have.
+static __attribute__((noinline)) MLT_SANITIZE_NONE void
+go_to_first_of_many(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
+{
+    foresee_ranks(to);
+    go(sched, me, to, sched->swap);
+}
+
 // The fast way, for policies with the scheduler's list and nothing else to see to (sched->plain)
 // but what users exchange (swaps).
 MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me, bool swaps)
@@ -665,7 +691,10 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me, bool swaps)
         me->saved_errno = *sched->error;
     to = mlt_policy_list_take(sched, false);
     look_ahead(sched, to);
-    go(sched, me, to, swaps);
+    if (MLT_UNLIKELY(is_first_of_many(sched, to)))
+        go_to_first_of_many(sched, me, to);
+    else
+        go(sched, me, to, swaps);
 }
 
 // Everything but the fast way, out of line.
@@ -732,10 +761,11 @@ static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wai
     mlt_above.saw(sched->idle_arg, me->user, &sight);
 }
 
-void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
+// All that is rare about parking, out of line.
+static __attribute__((noinline)) MLT_SANITIZE_NONE void
+park_otherwise(mlt_sched *sched, mlt_fiber *me, const mlt_wait *wait)
 {
-    mlt_fiber *me = sched->current;
-    if (MLT_UNLIKELY(!sched->plain && (sched->pinned || sched->watched))) {
+    if (MLT_UNLIKELY(sched->pinned || sched->watched)) {
         mlt_sched_refuse(sched, wait->call);
         bool quiet = sched->quiet && sched->watched == MLT_WATCH_TRACE;
         sched->quiet = false;
@@ -746,12 +776,22 @@ void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
     }
     me->wait = wait;
     me->state = MLT_FIBER_PARKED;
-    if (MLT_LIKELY(sched->plain))
-        suspend(sched, me, false);
-    else if (sched->solo)
+    if (sched->solo)
         park_solo(sched, me);
     else
         suspend_otherwise(sched, me);
+}
+
+void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
+{
+    mlt_fiber *me = sched->current;
+    if (MLT_UNLIKELY(!sched->plain)) {
+        park_otherwise(sched, me, wait);
+        return;
+    }
+    me->wait = wait;
+    me->state = MLT_FIBER_PARKED;
+    suspend(sched, me, false);
 }
 
 static MLT_COLD void yield_slowly(mlt_sched *sched, mlt_fiber *me)
