@@ -345,6 +345,7 @@ typedef struct mlt_fn {{
     const char *name; // "MPI_Send"
     uint8_t chapter;  // 0: not MPI's
     bool abi;         // part of the standard ABI
+    uint8_t recorded; // what the flight recorder has of its calls (boot/recorder.h)
 }} mlt_fn;
 
 typedef struct mlt_chapter {{
@@ -361,11 +362,11 @@ extern const mlt_chapter mlt_chapter_table[MLT_CHAPTER_COUNT];
 
 def fn_c(functions, chapters, others):
     word = {True: "true", False: "false"}
-    rows = "".join(f'    {{"{f.full}", {f.chapter}, {word[f.abi]}}},\n' for f in functions)
-    rows += "".join(f'    {{"{name}", 0, false}},\n' for name in others)
+    rows = "".join(f'    {{"{f.full}", {f.chapter}, {word[f.abi]}, {record_of(f).holds}}},\n' for f in functions)
+    rows += "".join(f'    {{"{name}", 0, false, 0}},\n' for name in others)
     titles = "".join(f'    {{{number}, "{title}"}},\n' for number, title in chapters)
-    return (f'{NOTE}#include "mpi_fn.h"\n\nconst mlt_fn mlt_fn_table[MLT_FN_NAMES] = {{\n'
-            f'    {{"no MPI function", 0, false}},\n{rows}}};\n\n'
+    return (f'{NOTE}#include "mpi_fn.h"\n\n#include "boot/recorder.h"\n\nconst mlt_fn mlt_fn_table[MLT_FN_NAMES] = {{\n'
+            f'    {{"no MPI function", 0, false, 0}},\n{rows}}};\n\n'
             f"const mlt_chapter mlt_chapter_table[MLT_CHAPTER_COUNT] = {{\n{titles}}};\n")
 
 
@@ -446,7 +447,7 @@ def check_handles(f, where):
         out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_bad_type(me, {where}, {f.fn}, "{p.name}", {p.name})'))
         if data:
             some = f" && {count} != 0" if count else ""
-            out.append(fail(f"!{p.name}_->committed{some}", f'mlt_bad_uncommitted(me, {where}, {f.fn}, "{p.name}")'))
+            out.append(fail(f"!mlt_type_is_code({p.name}) && !{p.name}_->committed{some}", f'mlt_bad_uncommitted(me, {where}, {f.fn}, "{p.name}")'))
     return out, where
 
 
@@ -471,7 +472,7 @@ def check_tag(f, p, where):
 
 def check_bytes(f, p, type_, where):
     """The bytes of all elements fit into 63 bits; an int of elements below 2^32 bytes always does."""
-    large = f"{type_}_ && " if p.type == "MPI_Count" else f"{type_}_->size >> 32 && "
+    large = f"{type_}_ && " if p.type == "MPI_Count" else f"!mlt_type_is_code({type_}) && {type_}_->size >> 32 && "
     return fail(f"{large}__builtin_mul_overflow((int64_t){p.name}, (int64_t){type_}_->size, &(int64_t){{0}})",
                 f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", {p.name}, '
                 f'"so small that the bytes of all elements fit into 63 bits")')
@@ -715,30 +716,47 @@ def is_recorded(f):
     return f.kind != "any" and not UNRECORDED.match(f.name) and bool(f.collective or RECORDED.match(f.name))
 
 
+class Record:
+    """What the flight recorder has of a call: what its function says once (holds), and the arguments of each."""
+
+    def __init__(self, f):
+        plain = {p.name: p.type for p in f.params if not p.array}
+        holds, self.peer, self.tag, self.context, self.count, self.size = [], "0", "0", "0", "0", "0"
+        for name in [n for n in RECORDED_PEERS if plain.get(n) == "int"][:1]:
+            holds.append(f"MLT_RECORD_{RECORDED_PEERS[name]}")
+            self.peer = name
+        for name in [n for n in TAGS if plain.get(n) == "int"][:1]:
+            holds.append("MLT_RECORD_TAG")
+            self.tag = name
+        objects = f.body not in QUICK  # else they are not known yet
+        if plain.get("comm") == "MPI_Comm" and objects:
+            self.context = "comm_->context"
+        for name in [n for n in TYPES if plain.get(n) == "MPI_Datatype" and objects][:1]:
+            count = {"datatype": "count", "sendtype": "sendcount", "origin_datatype": "origin_count"}[name]
+            if plain.get(count) in ("int", "MPI_Count"):
+                holds.append("MLT_RECORD_BYTES")
+                self.count = f"(uint64_t){count}"
+                self.size = f"{name}_ ? {name}_->size : 0" if f.collective else f"{name}_->size"
+        self.holds = " | ".join(holds) or "0"
+
+
+def record_of(f):
+    record = Record(f)
+    if not is_recorded(f):
+        record.holds = "0"
+    elif REPEATED.match(f.name):
+        record.holds = "MLT_RECORD_TIMES"
+    return record
+
+
 def recorded(f):
     """The line that tells the flight recorder of a call, after its handles have become objects."""
     if not is_recorded(f):
         return ""
     if REPEATED.match(f.name):
         return f"    mlt_mpi_record_again(me, {f.fn});\n"
-    plain = {p.name: p.type for p in f.params if not p.array}
-    what, peer, tag, context, size = [f.fn], "0", "0", "0", "0"
-    for name in [n for n in RECORDED_PEERS if plain.get(n) == "int"][:1]:
-        what.append(f"MLT_RECORD_{RECORDED_PEERS[name]}")
-        peer = name
-    for name in [n for n in TAGS if plain.get(n) == "int"][:1]:
-        what.append("MLT_RECORD_TAG")
-        tag = name
-    objects = f.body not in QUICK  # else they are not known yet
-    if plain.get("comm") == "MPI_Comm" and objects:
-        context = "comm_->context"
-    for name in [n for n in TYPES if plain.get(n) == "MPI_Datatype" and objects][:1]:
-        count = {"datatype": "count", "sendtype": "sendcount", "origin_datatype": "origin_count"}[name]
-        if plain.get(count) in ("int", "MPI_Count"):
-            what.append("MLT_RECORD_BYTES")
-            size = f"(uint64_t){count} * (uint64_t){name}_->size"
-            size = f"{name}_ ? {size} : 0" if f.collective else size
-    return f"    mlt_mpi_record(me, {' | '.join(what)}, {peer}, {tag}, {context}, {size});\n"
+    r = Record(f)
+    return f"    mlt_mpi_record(me, {f.fn}, {r.peer}, {r.tag}, {r.context}, {r.count}, {r.size});\n"
 
 
 # Calls that leave a request behind, so another one is sure to follow. Messages of a burst wait for each other.

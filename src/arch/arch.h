@@ -11,7 +11,8 @@
 //   mlt_arch_order()      loads and stores before it come before stores after it, loads before it
 //                         before loads after it; and relaxed atomic changes before it, before all
 //                         after it
-//   mlt_arch_store_4()    four words, each a relaxed store
+//   mlt_arch_load_8()     one byte, a relaxed load
+//   mlt_arch_store_call() what mlt_recorder_call holds, each a relaxed store (boot/recorder.h)
 //   mlt_arch_fp_mode()    rounding, denormals, exceptions: control bits that a call keeps. Storing
 //                         them at each switch would cost more than looking whether they are the
 //                         usual ones, so mlt_arch_switch leaves them alone;

@@ -6,29 +6,34 @@
 #include "arch/arch.h"
 #include "os/os.h"
 
-_Static_assert(sizeof(mlt_recorder_call) == 32, "two calls a line of 64 bytes");
-_Static_assert(sizeof(mlt_recorder) == MLT_LINE + MLT_RECORDER_CALLS * sizeof(mlt_recorder_call),
-               "one line for the counts, then the calls");
+_Static_assert(sizeof(mlt_recorder) == 2 * MLT_RECORDER_RING, "workers have one after the other");
 
-static void write_names(mlt_job *job, const char *(*name)(uint16_t fn), uint32_t names)
+static void write_names(mlt_job *job, mlt_recorder_namer *namer, uint32_t names)
 {
     mlt_recorder_names *to = mlt_recorder_names_at(job);
     // relaxed: readers check what they find.
     if (atomic_exchange_explicit(&to->taken, 1, memory_order_relaxed))
         return;
     for (uint32_t i = 1; i < names && i < MLT_RECORDER_NAMES; i++)
-        snprintf(to->names[i], MLT_RECORDER_NAME, "%s", name((uint16_t)i));
+        snprintf(to->names[i], MLT_RECORDER_NAME, "%s", namer((uint16_t)i, &to->holds[i]));
 }
 
-mlt_recorder *mlt_recorder_begin(mlt_job *job, uint32_t worker, mlt_recorder_mode mode,
-                                 const char *(*name)(uint16_t fn), uint32_t names)
+mlt_recorder_head *mlt_recorder_init(mlt_recorder *recorder)
 {
-    if (mode == MLT_RECORDER_OFF)
-        return NULL;
+    mlt_recorder_head *head = &recorder->head;
+    // The first call has a time.
+    uint64_t first = (uintptr_t)&recorder->calls[MLT_RECORDER_STAMPED - 1];
+    atomic_store_explicit(&head->begin_ticks, mlt_arch_cycles(), memory_order_relaxed);
+    atomic_store_explicit(&head->begin_ns, mlt_os_now_ns(), memory_order_relaxed);
+    atomic_store_explicit(&head->next, first, memory_order_relaxed);
+    return head;
+}
+
+mlt_recorder_head *mlt_recorder_begin(mlt_job *job, uint32_t worker, mlt_recorder_mode mode,
+                                      mlt_recorder_namer *namer, uint32_t names)
+{
     mlt_recorder *recorder = mlt_recorder_at(job, mlt_job_place_at(job, worker)->local);
-    write_names(job, name, names);
-    atomic_store_explicit(&recorder->mode, mode, memory_order_relaxed);
-    atomic_store_explicit(&recorder->begin_ticks, mlt_arch_cycles(), memory_order_relaxed);
-    atomic_store_explicit(&recorder->begin_ns, mlt_os_now_ns(), memory_order_relaxed);
-    return recorder;
+    write_names(job, namer, names);
+    atomic_store_explicit(&recorder->head.mode, mode, memory_order_relaxed);
+    return mlt_recorder_init(recorder);
 }

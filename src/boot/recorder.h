@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The flight recorder: the last calls of MPI of each worker, in the job's segment. Each call leaves
-// four words there before it does anything, so that mpirun can tell what a process did that has
-// crashed, was killed, or does not answer. It is always on (mpirun --recorder off): it costs some
-// stores to one worker's own lines, and reads the clock at one call in MLT_RECORDER_STAMPED.
+// its arguments there before it does anything, so that mpirun can tell what a process did that has
+// crashed, was killed, or does not answer. It is always on (mpirun --recorder off), so it has to
+// cost little: a call stores what it holds in registers anyway, into a line of the worker's own, and
+// leaves all computing to the reader. It reads the clock at one call in MLT_RECORDER_STAMPED.
 //
 // The worker writes, and whoever is on its host reads (launch/watch/calls.h). All words are relaxed:
 // a reader takes a sample, in which a call that is just being written may be torn, and checks what
@@ -24,27 +25,34 @@ enum {
     MLT_RECORDER_STAMPS = MLT_RECORDER_CALLS / MLT_RECORDER_STAMPED,
     MLT_RECORDER_NAMES = 1024, // functions have numbers below this
     MLT_RECORDER_NAME = 40,
+    MLT_RECORDER_CALL_BYTES = 64,
+    MLT_RECORDER_RING = MLT_RECORDER_CALLS * MLT_RECORDER_CALL_BYTES,
+    MLT_RECORDER_STAMP_BYTES = MLT_RECORDER_STAMPED * MLT_RECORDER_CALL_BYTES,
 };
 
-// What a call has, beside the function's number in its lower 16 bits.
+// What calls of a function have, beside their communicator.
 enum {
-    MLT_RECORD_TO = 1 << 16,   // peer: to whom it sends
-    MLT_RECORD_FROM = 2 << 16, // ... from whom it receives
-    MLT_RECORD_ROOT = 3 << 16, // ... the root
-    MLT_RECORD_AT = 4 << 16,   // ... whose part of a window it is about
-    MLT_RECORD_PEER = 7 << 16, // one of these
-    MLT_RECORD_TAG = 1 << 19,
-    MLT_RECORD_BYTES = 1 << 20,
-    MLT_RECORD_TIMES = 1 << 21, // bytes: how often it was called in a row
+    MLT_RECORD_TO = 1,   // peer: to whom it sends
+    MLT_RECORD_FROM = 2, // ... from whom it receives
+    MLT_RECORD_ROOT = 3, // ... the root
+    MLT_RECORD_AT = 4,   // ... whose part of a window it is about
+    MLT_RECORD_PEER = 7, // one of these
+    MLT_RECORD_TAG = 8,
+    MLT_RECORD_BYTES = 16, // count elements of size bytes
+    MLT_RECORD_TIMES = 32, // count: how often it was called in a row
 };
 
 typedef struct mlt_recorder_call {
-    _Atomic uint64_t what;    // the function, MLT_RECORD_*; above them the rank
-    _Atomic uint64_t whom;    // peer, a rank of the communicator; above it the tag
-    _Atomic uint64_t bytes;   //
-    _Atomic uint64_t context; // of the communicator; above it the number of the call
+    _Alignas(MLT_RECORDER_CALL_BYTES) _Atomic uint32_t fn; // 0: none so far
+    _Atomic int32_t rank;
+    _Atomic int32_t peer; // a rank of the communicator
+    _Atomic int32_t tag;
+    _Atomic uint64_t count, size;
+    _Atomic uint32_t context; // of the communicator
 } mlt_recorder_call;
-_Static_assert(sizeof(mlt_recorder_call) == 32, "written as four words");
+_Static_assert(sizeof(mlt_recorder_call) == MLT_RECORDER_CALL_BYTES &&
+                   offsetof(mlt_recorder_call, context) == 32,
+               "as mlt_arch_store_call writes it");
 
 typedef enum mlt_recorder_mode {
     MLT_RECORDER_OFF,
@@ -52,19 +60,30 @@ typedef enum mlt_recorder_mode {
     MLT_RECORDER_ALL
 } mlt_recorder_mode;
 
-typedef struct mlt_recorder {
-    _Alignas(MLT_LINE) _Atomic uint64_t count;    // calls so far
-    _Atomic uint64_t stamps[MLT_RECORDER_STAMPS]; // mlt_arch_cycles() at every 16th of them
+// What a worker holds of its recorder.
+typedef struct mlt_recorder_head {
+    _Atomic uint64_t next;                        // where the next call goes, for the worker
+    _Atomic uint64_t stamps[MLT_RECORDER_STAMPS]; // mlt_arch_cycles() at every 16th of the ring
     _Atomic uint64_t begin_ticks, begin_ns;       // the counter and the clock at the start
     _Atomic uint32_t mode;                        // mlt_recorder_mode
-    _Alignas(MLT_LINE) mlt_recorder_call calls[MLT_RECORDER_CALLS];
+} mlt_recorder_head;
+
+// The ring's addresses have the bit MLT_RECORDER_RING clear, and that behind its end has it set.
+typedef struct mlt_recorder {
+    _Alignas(2 * MLT_RECORDER_RING) mlt_recorder_call calls[MLT_RECORDER_CALLS];
+    mlt_recorder_head head;
 } mlt_recorder;
 
-// What functions are called: written by the first process of a host that records.
+// What functions are called, and what their calls have: written by the first process of a host that
+// records.
 typedef struct mlt_recorder_names {
     _Atomic uint32_t taken;
+    uint8_t holds[MLT_RECORDER_NAMES]; // MLT_RECORD_*
     char names[MLT_RECORDER_NAMES][MLT_RECORDER_NAME];
 } mlt_recorder_names;
+
+// The name of a function; what its calls have, into *holds.
+typedef const char *mlt_recorder_namer(uint16_t fn, uint8_t *holds);
 
 // Of a worker of this host, by its number there.
 static inline mlt_recorder *mlt_recorder_at(mlt_job *job, uint32_t local)
@@ -77,37 +96,44 @@ static inline mlt_recorder_names *mlt_recorder_names_at(mlt_job *job)
     return (mlt_recorder_names *)mlt_recorder_at(job, job->local_workers);
 }
 
-// The calling worker begins to record; name(i) is that of function i, for i below `names`.
-mlt_recorder *mlt_recorder_begin(mlt_job *job, uint32_t worker, mlt_recorder_mode mode,
-                                 const char *(*name)(uint16_t fn), uint32_t names);
+// Makes a recorder ready, which may lie in any memory: that of a worker that does not record is its
+// own, so that a call need not ask.
+mlt_recorder_head *mlt_recorder_init(mlt_recorder *recorder);
 
-static inline void mlt_recorder_put(mlt_recorder *r, uint32_t what, int32_t rank, int32_t peer,
-                                    int32_t tag, uint32_t context, uint64_t bytes)
+// The calling worker begins to record; namer names functions 1 to names - 1.
+mlt_recorder_head *mlt_recorder_begin(mlt_job *job, uint32_t worker, mlt_recorder_mode mode,
+                                      mlt_recorder_namer *namer, uint32_t names);
+
+static inline void mlt_recorder_put(mlt_recorder_head *head, uint16_t fn, int32_t rank,
+                                    int32_t peer, int32_t tag, uint32_t context, uint64_t count,
+                                    uint64_t size)
 {
-    uint64_t n = atomic_load_explicit(&r->count, memory_order_relaxed);
-    mlt_recorder_call *call = &r->calls[n % MLT_RECORDER_CALLS];
-    mlt_arch_store_4(call, what | (uint64_t)(uint32_t)rank << 32,
-                     (uint32_t)peer | (uint64_t)(uint32_t)tag << 32, bytes, context | n << 32);
-    atomic_store_explicit(&r->count, n + 1, memory_order_relaxed);
+    uint64_t at = atomic_load_explicit(&head->next, memory_order_relaxed);
+    mlt_arch_store_call((void *)at, fn, rank, peer, tag, count, size, context);
+    at += MLT_RECORDER_CALL_BYTES;
     // No call: it would make the callers save registers.
-    if (MLT_UNLIKELY(n % MLT_RECORDER_STAMPED == 0))
-        atomic_store_explicit(&r->stamps[n / MLT_RECORDER_STAMPED % MLT_RECORDER_STAMPS],
-                              mlt_arch_cycles(), memory_order_relaxed);
+    if (MLT_UNLIKELY(at % MLT_RECORDER_STAMP_BYTES == 0)) {
+        uint64_t which = at / MLT_RECORDER_STAMP_BYTES % MLT_RECORDER_STAMPS;
+        atomic_store_explicit(&head->stamps[which], mlt_arch_cycles(), memory_order_relaxed);
+        at &= ~(uint64_t)MLT_RECORDER_RING;
+    }
+    atomic_store_explicit(&head->next, at, memory_order_relaxed);
 }
 
 // A call that programs repeat until it succeeds, such as MPI_Test: in a row they are one.
-static inline void mlt_recorder_put_again(mlt_recorder *r, uint32_t what, int32_t rank)
+static inline void mlt_recorder_put_again(mlt_recorder_head *head, uint16_t fn, int32_t rank)
 {
-    uint64_t n = atomic_load_explicit(&r->count, memory_order_relaxed);
-    mlt_recorder_call *last = &r->calls[(n - 1) % MLT_RECORDER_CALLS];
-    what |= MLT_RECORD_TIMES;
-    if (atomic_load_explicit(&last->what, memory_order_relaxed) ==
-        (what | (uint64_t)(uint32_t)rank << 32))
-        atomic_store_explicit(&last->bytes,
-                              atomic_load_explicit(&last->bytes, memory_order_relaxed) + 1,
+    uint64_t at = atomic_load_explicit(&head->next, memory_order_relaxed);
+    uint64_t before = (at - MLT_RECORDER_CALL_BYTES) % MLT_RECORDER_RING;
+    mlt_recorder_call *last =
+        (mlt_recorder_call *)(at / MLT_RECORDER_RING * MLT_RECORDER_RING + before);
+    if (atomic_load_explicit(&last->fn, memory_order_relaxed) == fn &&
+        atomic_load_explicit(&last->rank, memory_order_relaxed) == rank)
+        atomic_store_explicit(&last->count,
+                              atomic_load_explicit(&last->count, memory_order_relaxed) + 1,
                               memory_order_relaxed);
     else
-        mlt_recorder_put(r, what, rank, 0, 0, 0, 1);
+        mlt_recorder_put(head, fn, rank, 0, 0, 0, 1, 0);
 }
 
 #endif

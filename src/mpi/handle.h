@@ -38,11 +38,11 @@ static inline mlt_comm *mlt_comm_of(mlt_rank *me, MPI_Comm handle)
 {
     uintptr_t h = (uintptr_t)handle;
     mlt_comm *comm = &mlt_mpi_of(me)->world;
-    if (MLT_UNLIKELY(h != (uintptr_t)MPI_COMM_WORLD)) {
-        comm = h == (uintptr_t)MPI_COMM_SELF ? &mlt_mpi_of(me)->self : (mlt_comm *)h;
-        if (h != (uintptr_t)MPI_COMM_SELF && (!mlt_handle_is_address(h) || comm->owner != me))
-            return NULL;
-    }
+    if (MLT_LIKELY(h == (uintptr_t)MPI_COMM_WORLD))
+        return MLT_LIKELY(comm->magic != 0) ? comm : NULL;
+    comm = h == (uintptr_t)MPI_COMM_SELF ? &mlt_mpi_of(me)->self : (mlt_comm *)h;
+    if (h != (uintptr_t)MPI_COMM_SELF && (!mlt_handle_is_address(h) || comm->owner != me))
+        return NULL;
     return MLT_LIKELY(comm->magic == MLT_COMM_MAGIC) ? comm : NULL;
 }
 
@@ -54,15 +54,21 @@ static inline const mlt_comm *mlt_comm_of_other(const mlt_rank *me, uintptr_t h)
                                                                                           : NULL;
 }
 
+// The type is a predefined one, or none: it is committed, and small.
+static inline bool mlt_type_is_code(MPI_Datatype handle)
+{
+    return MLT_LIKELY((uintptr_t)handle < 1024);
+}
+
 static inline const mlt_type *mlt_type_of(MPI_Datatype handle)
 {
     uintptr_t h = (uintptr_t)handle;
     const mlt_type *type = mlt_type_coded(h);
-    if (MLT_UNLIKELY(h >= 1024)) {
-        if (!mlt_handle_is_address(h))
-            return NULL;
-        type = (const mlt_type *)h;
-    }
+    if (mlt_type_is_code(handle))
+        return MLT_LIKELY(type->magic != 0) ? type : NULL;
+    if (!mlt_handle_is_address(h))
+        return NULL;
+    type = (const mlt_type *)h;
     return MLT_LIKELY(type->magic == MLT_TYPE_MAGIC) ? type : NULL;
 }
 
@@ -70,7 +76,7 @@ static inline const mlt_type *mlt_type_of(MPI_Datatype handle)
 static inline const mlt_type *mlt_type_mine(const mlt_rank *me, MPI_Datatype handle)
 {
     const mlt_type *type = mlt_type_of(handle);
-    if (MLT_UNLIKELY((uintptr_t)handle >= 1024) && type && mlt_dtype_is_foreign(me, type))
+    if (!mlt_type_is_code(handle) && type && mlt_dtype_is_foreign(me, type))
         return NULL;
     return type;
 }

@@ -2,6 +2,7 @@
 #include "mpi/self.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "mpi/coll/coll.h"
@@ -22,7 +23,8 @@
 #include "mpi/win/win.h"
 
 // A communicator of consecutive world ranks.
-static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t size, int32_t base)
+static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t size, int32_t base,
+                       MPI_Errhandler errhandler)
 {
     return (mlt_comm){
         .magic = MLT_COMM_MAGIC,
@@ -33,7 +35,7 @@ static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t siz
         .base = base,
         .stride = 1,
         .refs = 1,
-        .errhandler = mlt_errhandler_initial(),
+        .errhandler = errhandler,
         .owner = me,
     };
 }
@@ -41,10 +43,12 @@ static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t siz
 void mlt_mpi_rank_open(mlt_rank *me)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
-    mpi->world = linear(me, MLT_CONTEXT_WORLD, me->world, (int32_t)me->worker->world_size, 0);
+    MPI_Errhandler initial = mlt_errhandler_initial();
+    mpi->world =
+        linear(me, MLT_CONTEXT_WORLD, me->world, (int32_t)me->worker->world_size, 0, initial);
     mpi->world.shared = mlt_mpi_worker_of(me)->world;
     mpi->world.shared->refs++;
-    mpi->self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world);
+    mpi->self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world, initial);
 }
 
 // Every rank may be the first of a meeting of its own.
@@ -72,6 +76,28 @@ void mlt_mpi_joined(const mlt_boot *boot)
     mlt_mpi_trace_joined();
 }
 
+static const char *name_recorded(uint16_t fn, uint8_t *holds)
+{
+    *holds = mlt_fn_table[fn].recorded;
+    return mlt_fn_name(fn);
+}
+
+// Without mpirun there is nobody who would read it.
+static void begin_recorder(mlt_worker *worker, mlt_mpi_worker *w)
+{
+    mlt_recorder_mode mode = (mlt_recorder_mode)mlt_mpi_settings.recorder;
+    if (mode != MLT_RECORDER_OFF && worker->boot->job->launched) {
+        worker->recorder =
+            mlt_recorder_begin(worker->boot->job, worker->index, mode, name_recorded, MLT_FN_NAMES);
+        return;
+    }
+    w->unread = aligned_alloc(_Alignof(mlt_recorder), sizeof(mlt_recorder));
+    if (!w->unread)
+        mlt_no_room("the last calls");
+    memset(w->unread, 0, sizeof(mlt_recorder));
+    worker->recorder = mlt_recorder_init(w->unread);
+}
+
 void mlt_mpi_worker_init(mlt_worker *worker)
 {
     mlt_mpi_worker *w = mlt_take(1, sizeof *w);
@@ -95,10 +121,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     if (mlt_mpi_profiling)
         w->profile = mlt_profile_new();
     worker->mpi = w;
-    if (worker->boot->job->launched) // else there is nobody who would read it
-        worker->recorder = mlt_recorder_begin(worker->boot->job, worker->index,
-                                              (mlt_recorder_mode)mlt_mpi_settings.recorder,
-                                              mlt_fn_name, MLT_FN_NAMES);
+    begin_recorder(worker, w);
     mlt_coll_worker_init(worker);
     for (uint32_t i = 0; i < worker->count; i++) {
         worker->ranks[i].mpi = &ranks[i];
@@ -140,6 +163,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_strict_free(w->strict);
     mlt_reorder_forget(w->plans);
     free(w->ranks);
+    free(w->unread);
     free(w);
     worker->mpi = NULL;
 }

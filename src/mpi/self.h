@@ -104,6 +104,7 @@ typedef struct mlt_mpi_worker {
     struct mlt_parts *parts;     // partitioned requests; NULL until the first
     struct mlt_strict *strict;   // --strict: what was made; NULL until the first
     struct mlt_file_desk *files; // file/desk.c; NULL: no rank has a file open
+    mlt_recorder *unread;        // where calls go that nobody will read; NULL: they are recorded
     mlt_ctl_moves moves;         // count.h
     struct mlt_tracer *tracer;   // trace.h; NULL: no trace
     struct mlt_trace_call *call; // ... the call that began last and still runs; NULL: none
@@ -127,7 +128,7 @@ static inline mlt_mpi_worker *mlt_mpi_worker_of(const mlt_rank *me)
 static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
 {
     mlt_rank *me = mlt_rank_self();
-    uint8_t life = me ? mlt_life(me) : MLT_LIFE_NEW;
+    uint32_t life = me ? mlt_arch_load_8(&me->life) : MLT_LIFE_NEW;
     if (MLT_UNLIKELY(life < MLT_LIFE_READY))
         return NULL;
     // Relaxed: with THREADS, several write to a word that nobody reads.
@@ -135,18 +136,17 @@ static inline mlt_rank *mlt_mpi_enter(uint16_t fn)
     return me;
 }
 
-// For the flight recorder: the call that the rank has begun. what: the function and MLT_RECORD_*.
-static inline void mlt_mpi_record(const mlt_rank *me, uint32_t what, int32_t peer, int32_t tag,
-                                  uint32_t context, uint64_t bytes)
+// For the flight recorder: the call that the rank has begun, which moves `count` elements of `size`
+// bytes.
+static inline void mlt_mpi_record(const mlt_rank *me, uint16_t fn, int32_t peer, int32_t tag,
+                                  uint32_t context, uint64_t count, uint64_t size)
 {
-    if (MLT_LIKELY(me->worker->recorder))
-        mlt_recorder_put(me->worker->recorder, what, me->world, peer, tag, context, bytes);
+    mlt_recorder_put(me->worker->recorder, fn, me->world, peer, tag, context, count, size);
 }
 
-static inline void mlt_mpi_record_again(const mlt_rank *me, uint32_t what)
+static inline void mlt_mpi_record_again(const mlt_rank *me, uint16_t fn)
 {
-    if (MLT_LIKELY(me->worker->recorder))
-        mlt_recorder_put_again(me->worker->recorder, what, me->world);
+    mlt_recorder_put_again(me->worker->recorder, fn, me->world);
 }
 
 // When mlt_mpi_enter said NULL: makes the calling thread, which was no rank's, one of its rank's,
@@ -198,7 +198,7 @@ extern _Atomic bool mlt_mpi_whole_detour __attribute__((visibility("hidden")));
 
 static inline bool mlt_mpi_detours(void)
 {
-    return atomic_load_explicit(&mlt_mpi_detour, memory_order_relaxed);
+    return mlt_arch_load_8(&mlt_mpi_detour);
 }
 
 // --report: set once before any rank runs. The detour counts and times every call.

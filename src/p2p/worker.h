@@ -36,13 +36,16 @@ struct mlt_worker {
     // job, the first is 0, so that whoever looks for a rank searches.
     uint32_t ranks_a_worker, uniform;
     uint32_t abroad; // communicators with ranks of other jobs: it may hear from outside of the job
-    struct mlt_recorder *recorder; // of its calls of MPI (boot/recorder.h); NULL: off
-    struct mlt_wire *wire;         // transports to the other workers; NULL if it is the only one
+    struct mlt_recorder_head *recorder; // of its calls of MPI (boot/recorder.h)
+    struct mlt_wire *wire; // transports to the other workers; NULL if it is the only one
     mlt_boot *boot;
     mlt_pool reqs;
-    struct mlt_p2p_state *p2p; // protocols' own
-    uint64_t held;             // bytes of unexpected messages held
-    uint64_t held_limit;       // above it, sends from this worker to itself wait for their receive
+    struct mlt_p2p_state *p2p;         // protocols' own
+    uint64_t eager[MLT_CTL_DISTANCES]; // largest eager message, by mlt_distance
+    uint64_t peer_hold;                // bytes that one peer may make us hold
+    uint64_t order;                    // of posting receives
+    uint64_t held;                     // bytes of unexpected messages held
+    uint64_t held_limit; // above it, sends from this worker to itself wait for their receive
     mlt_worker_counts counts;
     bool reads; // large messages between processes are to be read from the sender's memory: the
                 // same for all workers of the job, whether the system then lets them or not

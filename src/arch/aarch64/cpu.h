@@ -44,13 +44,23 @@ static inline void mlt_arch_order(void)
     __asm__ volatile("dmb ish" ::: "memory");
 }
 
-// Two instructions; compilers make eight of four atomic stores.
-static inline void mlt_arch_store_4(void *to, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+// One instruction; gcc makes three of an atomic load.
+static inline uint32_t mlt_arch_load_8(const void *from)
 {
-    __asm__ volatile("stp %x1, %x2, [%0]\n\tstp %x3, %x4, [%0, #16]"
-                     :
-                     : "r"(to), "rZ"(a), "rZ"(b), "rZ"(c), "rZ"(d)
-                     : "memory");
+    uint32_t value;
+    __asm__("ldrb %w0, %1" : "=r"(value) : "m"(*(const uint8_t *)from));
+    return value;
+}
+
+// Four instructions; compilers make fourteen of seven atomic stores.
+static inline void mlt_arch_store_call(void *to, uint32_t fn, int32_t rank, int32_t peer,
+                                       int32_t tag, uint64_t count, uint64_t size, uint32_t context)
+{
+    __asm__("stp %w2, %w3, [%1]\n\tstp %w4, %w5, [%1, #8]\n\t"
+            "stp %x6, %x7, [%1, #16]\n\tstr %w8, [%1, #32]"
+            : "=m"(*(uint8_t(*)[64])to)
+            : "r"(to), "rZ"(fn), "rZ"(rank), "rZ"(peer), "rZ"(tag), "rZ"(count), "rZ"(size),
+              "rZ"(context));
 }
 
 static inline uint64_t mlt_arch_fp_mode(void)

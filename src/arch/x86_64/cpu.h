@@ -41,13 +41,22 @@ static inline void mlt_arch_order(void)
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
 }
 
-static inline void mlt_arch_store_4(void *to, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+static inline uint32_t mlt_arch_load_8(const void *from)
 {
-    uint64_t *words = (uint64_t *)to;
-    __atomic_store_n(&words[0], a, __ATOMIC_RELAXED);
-    __atomic_store_n(&words[1], b, __ATOMIC_RELAXED);
-    __atomic_store_n(&words[2], c, __ATOMIC_RELAXED);
-    __atomic_store_n(&words[3], d, __ATOMIC_RELAXED);
+    return __atomic_load_n((const uint8_t *)from, __ATOMIC_RELAXED);
+}
+
+static inline void mlt_arch_store_call(void *to, uint32_t fn, int32_t rank, int32_t peer,
+                                       int32_t tag, uint64_t count, uint64_t size, uint32_t context)
+{
+    uint32_t *words = (uint32_t *)to;
+    __atomic_store_n(&words[0], fn, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[1], (uint32_t)rank, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[2], (uint32_t)peer, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[3], (uint32_t)tag, __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)&words[4], count, __ATOMIC_RELAXED);
+    __atomic_store_n((uint64_t *)&words[6], size, __ATOMIC_RELAXED);
+    __atomic_store_n(&words[8], context, __ATOMIC_RELAXED);
 }
 
 static inline uint64_t mlt_arch_fp_mode(void)

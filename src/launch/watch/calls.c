@@ -21,11 +21,12 @@ enum {
 };
 
 typedef struct call {
-    uint32_t what;
+    uint16_t fn;
+    uint8_t holds; // MLT_RECORD_*
+    bool timed;
     int32_t rank, peer, tag;
     uint32_t context;
-    uint64_t bytes, ago_ns;
-    bool timed;
+    uint64_t bytes, ago_ns; // bytes: or how often
 } call;
 
 typedef struct lines {
@@ -38,46 +39,55 @@ typedef struct lines {
 
 // ---- what the segment holds
 
-static void read_time(const mlt_recorder *r, uint64_t number, call *to)
+// The last of each MLT_RECORDER_STAMPED has a time.
+static void read_time(const mlt_recorder_head *head, uint32_t place, call *to)
 {
-    uint64_t which = number / MLT_RECORDER_STAMPED % MLT_RECORDER_STAMPS;
-    uint64_t at = atomic_load_explicit(&r->stamps[which], memory_order_relaxed);
-    uint64_t ticks = atomic_load_explicit(&r->begin_ticks, memory_order_relaxed);
-    uint64_t ns = atomic_load_explicit(&r->begin_ns, memory_order_relaxed);
+    uint32_t which = (place + 1) / MLT_RECORDER_STAMPED % MLT_RECORDER_STAMPS;
+    uint64_t at = atomic_load_explicit(&head->stamps[which], memory_order_relaxed);
+    uint64_t ticks = atomic_load_explicit(&head->begin_ticks, memory_order_relaxed);
+    uint64_t ns = atomic_load_explicit(&head->begin_ns, memory_order_relaxed);
     uint64_t now_ticks = mlt_arch_cycles(), now_ns = mlt_os_now_ns();
-    if (number % MLT_RECORDER_STAMPED || at < ticks || now_ticks <= at || now_ns <= ns)
+    if ((place + 1) % MLT_RECORDER_STAMPED || at < ticks || now_ticks <= at || now_ns <= ns)
         return;
     to->timed = true;
     to->ago_ns =
         (uint64_t)((double)(now_ticks - at) * (double)(now_ns - ns) / (double)(now_ticks - ticks));
 }
 
-// False: it was overwritten, or damaged.
-static bool read_call(const mlt_recorder *r, const lines *l, uint64_t number, call *to)
+// False: there is none yet, or it is damaged.
+static bool read_call(const mlt_recorder *r, const lines *l, uint32_t place, call *to)
 {
-    const mlt_recorder_call *from = &r->calls[number % MLT_RECORDER_CALLS];
-    uint64_t what = atomic_load_explicit(&from->what, memory_order_relaxed);
-    uint64_t whom = atomic_load_explicit(&from->whom, memory_order_relaxed);
-    uint64_t context = atomic_load_explicit(&from->context, memory_order_relaxed);
-    *to = (call){.what = (uint32_t)what,
-                 .rank = (int32_t)(what >> 32),
-                 .peer = (int32_t)whom,
-                 .tag = (int32_t)(whom >> 32),
-                 .context = (uint32_t)context,
-                 .bytes = atomic_load_explicit(&from->bytes, memory_order_relaxed)};
-    uint16_t fn = (uint16_t)to->what;
-    if (context >> 32 != (uint32_t)number || fn >= MLT_RECORDER_NAMES || !l->names->names[fn][0])
+    const mlt_recorder_call *from = &r->calls[place];
+    uint32_t fn = atomic_load_explicit(&from->fn, memory_order_relaxed);
+    if (fn >= MLT_RECORDER_NAMES || !l->names->names[fn][0])
         return false;
-    read_time(r, number, to);
+    *to = (call){.fn = (uint16_t)fn,
+                 .holds = l->names->holds[fn],
+                 .rank = atomic_load_explicit(&from->rank, memory_order_relaxed),
+                 .peer = atomic_load_explicit(&from->peer, memory_order_relaxed),
+                 .tag = atomic_load_explicit(&from->tag, memory_order_relaxed),
+                 .context = atomic_load_explicit(&from->context, memory_order_relaxed),
+                 .bytes = atomic_load_explicit(&from->count, memory_order_relaxed)};
+    if (to->holds & MLT_RECORD_BYTES)
+        to->bytes *= atomic_load_explicit(&from->size, memory_order_relaxed);
+    read_time(&r->head, place, to);
     return true;
 }
 
+// The oldest first. A worker that calls meanwhile may overwrite them: then once more.
 static uint32_t read_calls(const mlt_recorder *r, const lines *l, call *to)
 {
-    uint64_t end = atomic_load_explicit(&r->count, memory_order_relaxed);
+    enum { TRIES = 4 };
     uint32_t count = 0;
-    for (uint64_t n = end < MLT_RECORDER_CALLS ? 0 : end - MLT_RECORDER_CALLS; n != end; n++)
-        count += read_call(r, l, n, &to[count]);
+    for (int i = 0; i < TRIES; i++) {
+        uint64_t next = atomic_load_explicit(&r->head.next, memory_order_relaxed);
+        uint32_t oldest = (uint32_t)(next / MLT_RECORDER_CALL_BYTES);
+        count = 0;
+        for (uint32_t n = 0; n < MLT_RECORDER_CALLS; n++)
+            count += read_call(r, l, (oldest + n) % MLT_RECORDER_CALLS, &to[count]);
+        if (atomic_load_explicit(&r->head.next, memory_order_relaxed) == next)
+            break;
+    }
     return count;
 }
 
@@ -93,7 +103,7 @@ static void add_name(const lines *l, uint16_t fn)
 static void add_peer(const lines *l, const call *c)
 {
     static const char *const words[] = {"", " to ", " from ", " root ", " at "};
-    uint32_t kind = (c->what & MLT_RECORD_PEER) / MLT_RECORD_TO;
+    uint32_t kind = c->holds & MLT_RECORD_PEER;
     if (!kind || kind >= sizeof words / sizeof *words)
         return;
     if (c->peer == ANYONE)
@@ -107,26 +117,26 @@ static void add_peer(const lines *l, const call *c)
 static void add_call(const lines *l, const call *c)
 {
     char number[MLT_NUMBER_BYTES];
-    add_name(l, (uint16_t)c->what);
+    add_name(l, c->fn);
     add_peer(l, c);
-    if ((c->what & MLT_RECORD_TAG) && c->tag == ANY_TAG)
+    if ((c->holds & MLT_RECORD_TAG) && c->tag == ANY_TAG)
         mlt_text_add(l->out, ", any tag");
-    else if (c->what & MLT_RECORD_TAG)
+    else if (c->holds & MLT_RECORD_TAG)
         mlt_text_add(l->out, ", tag %d", c->tag);
     if (c->context / CONTEXTS == 1)
         mlt_text_add(l->out, ", MPI_COMM_SELF");
     else if (c->context / CONTEXTS)
         mlt_text_add(l->out, ", communicator #%u", c->context / CONTEXTS);
-    if (c->what & MLT_RECORD_BYTES)
+    if (c->holds & MLT_RECORD_BYTES)
         mlt_text_add(l->out, " (%s)", mlt_bytes(number, c->bytes));
-    if ((c->what & MLT_RECORD_TIMES) && c->bytes > 1)
+    if ((c->holds & MLT_RECORD_TIMES) && c->bytes > 1)
         mlt_text_add(l->out, " x %s", mlt_number(number, c->bytes));
 }
 
 static bool alike(const call *a, const call *b)
 {
-    return a->what == b->what && a->peer == b->peer && a->tag == b->tag &&
-           a->context == b->context && a->bytes == b->bytes && !b->timed;
+    return a->fn == b->fn && a->peer == b->peer && a->tag == b->tag && a->context == b->context &&
+           a->bytes == b->bytes && !b->timed;
 }
 
 // How often the first `period` of the calls come one after the other.
@@ -216,7 +226,7 @@ static void add_proc(lines *l, mlt_job *job, const mlt_plan *plan, uint32_t proc
         uint32_t worker = plan->procs[proc].first_worker + i, first;
         uint32_t ranks = mlt_plan_ranks_of(plan, worker, &first);
         const mlt_recorder *r = mlt_recorder_at(job, mlt_job_place_at(job, worker)->local);
-        if (atomic_load_explicit(&r->mode, memory_order_relaxed) == MLT_RECORDER_ALL)
+        if (atomic_load_explicit(&r->head.mode, memory_order_relaxed) == MLT_RECORDER_ALL)
             l->most = UINT32_MAX;
         add_worker(l, r, (int32_t)first, ranks);
     }
