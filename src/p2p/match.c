@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-enum { SHORT_QUEUE = 16, FIRST_BUCKETS = 64, CROWD = 4 };
+enum { FIRST_BUCKETS = 64, CROWD = 4 };
 
 static uint32_t hash(uint32_t context, int32_t src, int32_t tag)
 {
@@ -49,7 +49,7 @@ static mlt_link *new_buckets(uint32_t count)
 
 static bool wants_growth(const mlt_match_queue *queue)
 {
-    return queue->buckets ? queue->size > CROWD * (queue->mask + 1) : queue->size > SHORT_QUEUE;
+    return queue->buckets ? queue->size > CROWD * (queue->mask + 1) : queue->size > MLT_MATCH_SHORT;
 }
 
 static uint32_t next_count(const mlt_match_queue *queue)

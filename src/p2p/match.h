@@ -18,7 +18,10 @@
 
 #include "p2p/p2p.h"
 
-enum { MLT_MSG_MAGIC = 0x4d657373 };
+enum {
+    MLT_MSG_MAGIC = 0x4d657373,
+    MLT_MATCH_SHORT = 16, // a queue of so many is one list
+};
 
 typedef enum mlt_msg_kind {
     MLT_MSG_EAGER,  // the data lies in the message

@@ -37,12 +37,13 @@
 #include "base/list.h"
 #include "base/pool.h"
 #include "p2p/match.h"
+#include "p2p/now.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 #include "wire/wire.h"
 
 typedef enum slot_kind {
-    SLOT_EAGER = 1,
+    SLOT_EAGER = MLT_SLOT_EAGER,
     SLOT_RTS,
     SLOT_CTS,
     SLOT_DATA,
@@ -82,13 +83,13 @@ typedef struct slot_chunk { // payload of DATA and PIECE; slot.bytes is the leng
 } slot_chunk;
 
 typedef enum req_stage {
-    STAGE_NONE,
-    STAGE_QUEUED, // waits for room in the ring
-    STAGE_LOCAL,  // open at a rank of this worker: req->remote is the mlt_msg
-    STAGE_ASKED,  // the envelope has left, the answer will come
-    STAGE_STREAM, // being sent in chunks
-    STAGE_POSTED, // receives: in the match queue
-    STAGE_MOVING, // receives: matched, data is under way
+    STAGE_NONE = MLT_STAGE_NONE,
+    STAGE_QUEUED,                    // waits for room in the ring
+    STAGE_LOCAL,                     // open at a rank of this worker: req->remote is the mlt_msg
+    STAGE_ASKED,                     // the envelope has left, the answer will come
+    STAGE_STREAM,                    // being sent in chunks
+    STAGE_POSTED = MLT_STAGE_POSTED, // receives: in the match queue
+    STAGE_MOVING,                    // receives: matched, data is under way
 } req_stage;
 
 // A message that found no room in its ring.
@@ -107,10 +108,7 @@ typedef struct mlt_p2p_state {
     mlt_link later;   // mlt_work
     mlt_link again;   // mlt_work of the next step, while this one's runs
     mlt_pool outs, messages;
-    uint64_t order;                // of posting
-    uint64_t eager[MLT_DISTANCES]; // largest eager message, by distance
-    uint64_t long_most;            // the same to another host, if its data need no copy
-    uint64_t peer_hold;            // bytes that one peer may make us hold
+    uint64_t long_most; // largest eager message to another host, if its data need no copy
     uint64_t spin_ns;
     bool crowded;    // more workers than cores
     bool read_peers; // large messages between processes are read, and nobody refused that yet
@@ -131,12 +129,6 @@ typedef struct mlt_p2p_state {
 enum { NO_BELL = -1, NO_BELL_EVER = -2 }; // not yet; the system has none
 
 enum { SMALL_MESSAGE = 64 }; // payload of a held message from the pool
-
-static inline mlt_rank *local_rank(const mlt_worker *w, int32_t world)
-{
-    uint32_t i = (uint32_t)(world - w->first_rank);
-    return i < w->count ? &w->ranks[i] : NULL;
-}
 
 // What a wait for this request is called in reports.
 static inline mlt_wait_kind wait_kind(const mlt_req *req)

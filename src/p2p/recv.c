@@ -120,7 +120,7 @@ void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, ui
 
 static void tell_backlog(mlt_worker *w, mlt_peer *peer)
 {
-    uint64_t step = w->p2p->peer_hold / 16;
+    uint64_t step = w->peer_hold / 16;
     uint64_t change =
         peer->held > peer->held_told ? peer->held - peer->held_told : peer->held_told - peer->held;
     if (change > step || (peer->held == 0 && peer->held_told)) {
@@ -336,7 +336,7 @@ void mlt_p2p_recv(mlt_req *req)
         return;
     }
     req->stage = STAGE_POSTED;
-    mlt_match_post(req->rank, req, ++req->rank->worker->p2p->order);
+    mlt_match_post(req->rank, req, ++req->rank->worker->order);
     if (is_heard(req->rank->worker, req))
         tell(req, MLT_SIGHT_POSTED, 0);
 }

@@ -44,22 +44,12 @@ uint32_t mlt_worker_search(const mlt_worker *w, int32_t world)
 // The receiver holds more of ours than it should: ask before sending data.
 static inline bool holds_much(const mlt_worker *w, _Atomic uint64_t *backlog)
 {
-    return atomic_load_explicit(backlog, memory_order_relaxed) > w->p2p->peer_hold;
+    return atomic_load_explicit(backlog, memory_order_relaxed) > w->peer_hold;
 }
 
 static bool must_ask(const mlt_worker *w, const mlt_peer *peer)
 {
     return holds_much(w, peer->backlog);
-}
-
-static void count_message(mlt_worker *w, mlt_distance distance, uint64_t bytes, bool eager)
-{
-    w->counts.messages[distance]++;
-    w->counts.bytes[distance] += bytes;
-    if (eager)
-        w->counts.eager++;
-    else
-        w->counts.rendezvous++;
 }
 
 // A send that is not done at once may be cancelled. When it left then tells which one it was.
@@ -98,41 +88,6 @@ static inline void tell_if_watched(const mlt_worker *w, mlt_req *req, mlt_distan
         tell_sent(req, distance, eager);
 }
 
-// Up to 32 bytes without a call: two overlapping moves of a power of two.
-static inline void copy_small(unsigned char *to, const void *from, uint64_t n)
-{
-    const unsigned char *f = from;
-    if (n == 8) {
-        memcpy(to, f, 8);
-    } else if (n >= 16) {
-        memcpy(to, f, 16);
-        memcpy(to + n - 16, f + n - 16, 16);
-    } else if (n >= 8) {
-        memcpy(to, f, 8);
-        memcpy(to + n - 8, f + n - 8, 8);
-    } else if (n >= 4) {
-        memcpy(to, f, 4);
-        memcpy(to + n - 4, f + n - 4, 4);
-    } else {
-        for (uint64_t i = 0; i < n; i++)
-            to[i] = f[i];
-    }
-}
-
-static inline void fill_envelope(mlt_slot *slot, slot_kind kind, uint8_t flags, uint16_t type,
-                                 uint32_t context, int32_t tag, int32_t src, int32_t dst,
-                                 uint64_t bytes)
-{
-    slot->kind = (uint8_t)kind;
-    slot->flags = flags;
-    slot->type = type;
-    slot->context = context;
-    slot->tag = tag;
-    slot->src = src;
-    slot->dst = dst;
-    slot->bytes = bytes;
-}
-
 // A message of a burst waits for the next ones.
 static MLT_COLD void push_soon(mlt_worker *w)
 {
@@ -156,15 +111,15 @@ post_small(mlt_worker *w, mlt_peer *peer, const void *buf, uint64_t bytes, uint1
     if (MLT_UNLIKELY(!slot))
         return false;
     if (in_slot)
-        copy_small(slot->payload, buf, bytes);
+        mlt_copy_small(slot->payload, buf, bytes);
     else
         memcpy(data, buf, bytes);
-    fill_envelope(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
+    mlt_slot_fill(slot, SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
     if (far)
         mlt_wire_post(w->wire, peer, slot);
     else
         mlt_wire_post_near(w->wire, peer, slot);
-    count_message(w, peer->distance, bytes, true);
+    mlt_worker_count_message(w, peer->distance, bytes, true);
     return true;
 }
 
@@ -191,21 +146,21 @@ static inline __attribute__((always_inline)) bool post_now(mlt_rank *rank, const
                                                            int32_t tag, uint32_t context, bool soon)
 {
     mlt_worker *w = rank->worker;
-    mlt_rank *local = local_rank(w, dest_world);
+    mlt_rank *local = mlt_worker_local_rank(w, dest_world);
     if (local) {
         mlt_req *recv = mlt_match_take_posted(local, context, self, tag);
         if (recv) {
             mlt_p2p_take_local(recv, buf, NULL, bytes, type_code, self, tag);
         } else {
-            if (bytes > w->p2p->eager[MLT_SAME_WORKER] || w->held > w->held_limit)
+            if (bytes > w->eager[MLT_SAME_WORKER] || w->held > w->held_limit)
                 return false;
             mlt_p2p_hold_copy(w, local, buf, NULL, bytes, type_code, self, tag, context);
         }
-        count_message(w, MLT_SAME_WORKER, bytes, true);
+        mlt_worker_count_message(w, MLT_SAME_WORKER, bytes, true);
         return true;
     }
     mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world));
-    if (MLT_UNLIKELY(bytes > w->p2p->eager[peer->distance] || peer->waits))
+    if (MLT_UNLIKELY(bytes > w->eager[peer->distance] || peer->waits))
         return false;
     if (mlt_peer_is_far(peer))
         return send_far_now(w, peer, buf, bytes, type_code, dest_world, self, tag, context, soon);
@@ -216,7 +171,7 @@ static inline __attribute__((always_inline)) bool post_now(mlt_rank *rank, const
 
 static inline mlt_distance distance_to(const mlt_worker *w, int32_t dest_world)
 {
-    return local_rank(w, dest_world)
+    return mlt_worker_local_rank(w, dest_world)
                ? MLT_SAME_WORKER
                : mlt_wire_peer(w->wire, mlt_worker_of_rank(w, dest_world))->distance;
 }
@@ -305,7 +260,7 @@ static void pack_streaming(const mlt_req *req, uint64_t from, void *to, uint64_t
 // Whether the data of a send to another host go with its envelope, out of the user's memory.
 static bool is_long(const mlt_worker *w, const mlt_peer *peer, const mlt_req *req)
 {
-    return req->total > w->p2p->eager[MLT_OTHER_HOST] && req->total <= w->p2p->long_most &&
+    return req->total > w->eager[MLT_OTHER_HOST] && req->total <= w->p2p->long_most &&
            req->mode != MLT_MODE_SYNC && req->type->contiguous && !must_ask(w, peer) &&
            w->wire->over->takes_long(peer, req->total);
 }
@@ -313,7 +268,7 @@ static bool is_long(const mlt_worker *w, const mlt_peer *peer, const mlt_req *re
 static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     mlt_slot slot;
-    fill_envelope(&slot, SLOT_EAGER, 0, req->type->code, req->context, req->tag, req->self,
+    mlt_slot_fill(&slot, SLOT_EAGER, 0, req->type->code, req->context, req->tag, req->self,
                   req->peer - peer->first_rank, req->total);
     if (!w->wire->over->post_memory(w->wire, peer, MLT_WIRE_FRAME_LONG, &slot, 0, req->buf,
                                     req->total, &req->ticket))
@@ -322,7 +277,7 @@ static bool push_long(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     req->stage = STAGE_STREAM;
     req->remote_worker = peer->worker;
     mlt_list_push_back(&w->p2p->streams, &req->link);
-    count_message(w, peer->distance, req->total, true);
+    mlt_worker_count_message(w, peer->distance, req->total, true);
     tell_if_watched(w, req, peer->distance, true);
     return true;
 }
@@ -333,7 +288,7 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     if (mlt_peer_is_far(peer) && is_long(w, peer, req))
         return push_long(w, peer, req);
-    bool eager = req->total <= w->p2p->eager[peer->distance] && !must_ask(w, peer);
+    bool eager = req->total <= w->eager[peer->distance] && !must_ask(w, peer);
     bool sync = req->mode == MLT_MODE_SYNC;
     unsigned char *data = NULL;
     bool beside = eager && (req->total > MLT_SLOT_PAYLOAD || (sync && req->total > 0));
@@ -343,7 +298,7 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
         return false;
     uint8_t flags =
         (uint8_t)((sync ? SLOT_SYNC : 0) | (req->type->contiguous ? SLOT_CONTIGUOUS : 0));
-    fill_envelope(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context,
+    mlt_slot_fill(slot, eager ? SLOT_EAGER : SLOT_RTS, flags, req->type->code, req->context,
                   req->tag, req->self, req->peer - peer->first_rank, req->total);
     if (eager)
         pack(req, 0, beside ? data : slot->payload, req->total);
@@ -355,7 +310,7 @@ static bool push(mlt_worker *w, mlt_peer *peer, mlt_req *req)
     req->remote_worker = peer->worker;
     tell_if_watched(w, req, peer->distance, eager); // before anybody can be seen to receive it
     mlt_wire_post(w->wire, peer, slot);
-    count_message(w, peer->distance, req->total, eager);
+    mlt_worker_count_message(w, peer->distance, req->total, eager);
     if (eager && !sync)
         mlt_req_complete(req);
     return true;
@@ -406,8 +361,8 @@ void mlt_p2p_let_go(mlt_worker *w)
 static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
 {
     mlt_req *recv = mlt_match_take_posted(to, req->context, req->self, req->tag);
-    bool eager = recv || !(req->mode == MLT_MODE_SYNC ||
-                           req->total > w->p2p->eager[MLT_SAME_WORKER] || w->held > w->held_limit);
+    bool eager = recv || !(req->mode == MLT_MODE_SYNC || req->total > w->eager[MLT_SAME_WORKER] ||
+                           w->held > w->held_limit);
     tell_if_watched(w, req, MLT_SAME_WORKER, eager);
     if (recv) {
         mlt_p2p_take_local(recv, req->buf, req->type, req->total, req->type->code, req->self,
@@ -418,7 +373,7 @@ static void send_local(mlt_worker *w, mlt_rank *to, mlt_req *req)
         mlt_p2p_hold_copy(w, to, req->buf, req->type, req->total, req->type->code, req->self,
                           req->tag, req->context);
     }
-    count_message(w, MLT_SAME_WORKER, req->total, eager);
+    mlt_worker_count_message(w, MLT_SAME_WORKER, req->total, eager);
     if (eager)
         mlt_req_complete(req);
 }
@@ -432,7 +387,7 @@ void mlt_p2p_send(mlt_req *req)
     req->got = req->moved = req->order = 0;
     req->total = req->count * req->type->size;
     req->rank->sends_open++;
-    mlt_rank *local = local_rank(w, req->peer);
+    mlt_rank *local = mlt_worker_local_rank(w, req->peer);
     if (local)
         send_local(w, local, req);
     else
@@ -451,7 +406,7 @@ void mlt_p2p_control_with(mlt_worker *w, mlt_peer *peer, slot_kind kind, const v
         out->in_slot = (uint8_t)size;
         slot = &out->slot;
     }
-    fill_envelope(slot, kind, 0, 0, 0, 0, 0, dst, bytes);
+    mlt_slot_fill(slot, kind, 0, 0, 0, 0, 0, dst, bytes);
     if (size)
         memcpy(slot->payload, payload, size);
     if (room)
@@ -504,12 +459,12 @@ uint64_t mlt_p2p_packet_most(const mlt_worker *w, uint32_t to)
 uint64_t mlt_p2p_eager_most(const mlt_worker *w, uint32_t to)
 {
     // Not above the most of a packet.
-    return w->p2p->eager[mlt_wire_peer(w->wire, to)->distance];
+    return w->eager[mlt_wire_peer(w->wire, to)->distance];
 }
 
 static inline void fill_packet(mlt_slot *slot, const mlt_packet *packet, uint64_t bytes)
 {
-    fill_envelope(slot, SLOT_PACKET, 0, packet->kind, packet->object, packet->word, packet->src,
+    mlt_slot_fill(slot, SLOT_PACKET, 0, packet->kind, packet->object, packet->word, packet->src,
                   packet->dst, bytes);
 }
 
@@ -520,7 +475,7 @@ static MLT_COLD void queue_packet(mlt_worker *w, mlt_peer *peer, const mlt_packe
     fill_packet(&out->slot, packet, bytes);
     out->in_slot = (uint8_t)(bytes <= MLT_SLOT_PAYLOAD ? bytes : 0);
     if (bytes <= MLT_SLOT_PAYLOAD) {
-        copy_small(out->slot.payload, data, bytes);
+        mlt_copy_small(out->slot.payload, data, bytes);
         return;
     }
     out->body = malloc(bytes);
@@ -550,7 +505,7 @@ void mlt_p2p_packet(mlt_worker *w, uint32_t to, const mlt_packet *packet, const 
     if (beside)
         memcpy(room, data, bytes);
     else
-        copy_small(slot->payload, data, bytes);
+        mlt_copy_small(slot->payload, data, bytes);
     fill_packet(slot, packet, bytes);
     mlt_wire_post(w->wire, peer, slot);
     (void)mlt_p2p_push(w);
@@ -566,7 +521,7 @@ static bool push_control(mlt_worker *w, mlt_peer *peer, const out_node *out)
         mlt_wire_reserve(w->wire, peer, out->in_slot, out->body ? from->bytes : 0, &data);
     if (!slot)
         return false;
-    fill_envelope(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src,
+    mlt_slot_fill(slot, from->kind, from->flags, from->type, from->context, from->tag, from->src,
                   from->dst, from->bytes);
     if (out->body)
         memcpy(data, out->body, from->bytes);
@@ -651,7 +606,7 @@ static bool push_piece(mlt_worker *w, mlt_peer *peer, mlt_req *req)
         return false;
     pack(req, req->moved, data, n);
     bool lands = mlt_peer_is_far(peer) && req->lands;
-    fill_envelope(slot, lands ? SLOT_DATA : SLOT_PIECE, 0, 0, 0, 0, 0, 0, n);
+    mlt_slot_fill(slot, lands ? SLOT_DATA : SLOT_PIECE, 0, 0, 0, 0, 0, 0, n);
     memcpy(slot->payload, &body, sizeof body);
     req->moved += n;
     if (lands)
@@ -720,7 +675,7 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
     uint64_t n = chunk_fill(w, req);
     pack_streaming(req, req->moved, mlt_wire_chunk_at(w->wire, w->wire->local, (uint32_t)chunk), n);
     slot_chunk body = {.receiver = req->remote, .offset = req->moved, .chunk = (uint32_t)chunk};
-    fill_envelope(slot, SLOT_DATA, 0, 0, 0, 0, 0, 0, n);
+    mlt_slot_fill(slot, SLOT_DATA, 0, 0, 0, 0, 0, 0, n);
     memcpy(slot->payload, &body, sizeof body);
     req->moved += n;
     mlt_wire_post(w->wire, peer, slot);
@@ -835,7 +790,7 @@ void mlt_p2p_cancel(mlt_req *req)
         break;
     case STAGE_LOCAL: {
         mlt_msg *msg = (mlt_msg *)(uintptr_t)req->remote;
-        mlt_match_unhold(local_rank(w, req->peer), msg);
+        mlt_match_unhold(mlt_worker_local_rank(w, req->peer), msg);
         mlt_p2p_drop(w, msg);
         tell_cancelled(req);
         break;

@@ -45,22 +45,22 @@ static bool is_whole(const mlt_p2p_state *state)
 }
 
 // The largest eager message, or the nearest to it that can be sent so far.
-static void set_eager(const mlt_job *job, mlt_p2p_state *state, mlt_distance distance,
-                      uint64_t bytes)
+static void set_eager(mlt_worker *w, mlt_p2p_state *state, mlt_distance distance, uint64_t bytes)
 {
-    uint64_t most = distance == MLT_SAME_WORKER ? UINT64_MAX
-                    : distance == MLT_OTHER_HOST
-                        ? MLT_WIRE_FRAME_MOST
-                        : job->ring_data / 4; // so that a message always fits beside others
-    state->eager[distance] = bytes < most ? bytes : most;
+    uint64_t most =
+        distance == MLT_SAME_WORKER ? UINT64_MAX
+        : distance == MLT_OTHER_HOST
+            ? MLT_WIRE_FRAME_MOST
+            : w->boot->job->ring_data / 4; // so that a message always fits beside others
+    w->eager[distance] = bytes < most ? bytes : most;
     if (distance == MLT_OTHER_HOST)
         state->long_most = bytes < MLT_WIRE_FRAME_DATA_MOST ? bytes : MLT_WIRE_FRAME_DATA_MOST;
 }
 
-static void set_hold(mlt_worker *w, mlt_p2p_state *state, int64_t bytes)
+static void set_hold(mlt_worker *w, int64_t bytes)
 {
     uint64_t share = (uint64_t)bytes / w->boot->job->workers; // of all hosts
-    state->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
+    w->peer_hold = share > LEAST_HOLD_A_PEER ? share : LEAST_HOLD_A_PEER;
     w->held_limit = (uint64_t)bytes + (uint64_t)w->count * HOLD_A_RANK;
 }
 
@@ -89,8 +89,8 @@ static mlt_p2p_state *new_state(mlt_worker *w)
                        [MLT_SAME_HOST] = host,
                        [MLT_OTHER_HOST] = mlt_conf.eager_host};
     for (int d = 0; d < MLT_DISTANCES; d++)
-        set_eager(job, state, (mlt_distance)d, (uint64_t)eager[d]);
-    set_hold(w, state, mlt_conf.hold);
+        set_eager(w, state, (mlt_distance)d, (uint64_t)eager[d]);
+    set_hold(w, mlt_conf.hold);
     state->started_ns = mlt_os_now_ns();
     state->bell = NO_BELL;
     return state;
@@ -119,7 +119,7 @@ int64_t mlt_worker_tuned(const mlt_worker *w, const void *setting)
     if (distance == MLT_OTHER_HOST)
         return (int64_t)w->p2p->long_most;
     if (distance != MLT_DISTANCES)
-        return (int64_t)w->p2p->eager[distance];
+        return (int64_t)w->eager[distance];
     if (setting == &mlt_conf.spin_us)
         return (int64_t)(w->p2p->spin_ns / 1000);
     if (setting == &mlt_conf.hold)
@@ -131,11 +131,11 @@ void mlt_worker_tune(mlt_worker *w, const void *setting, int64_t value)
 {
     mlt_distance distance = eager_of(w, setting);
     if (distance != MLT_DISTANCES)
-        set_eager(w->boot->job, w->p2p, distance, (uint64_t)value);
+        set_eager(w, w->p2p, distance, (uint64_t)value);
     else if (setting == &mlt_conf.spin_us)
         w->p2p->spin_ns = (uint64_t)value * 1000;
     else if (setting == &mlt_conf.hold)
-        set_hold(w, w->p2p, value);
+        set_hold(w, value);
 }
 
 static void init_ranks(mlt_worker *w)

@@ -13,7 +13,7 @@ int mlt_mpi_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
     }
     mlt_req req;
     mlt_req_fill(&req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
-    mlt_p2p_recv(&req);
+    mlt_p2p_recv_small(&req);
     return mlt_recv_finish(me, &req, status);
 }
 
@@ -25,7 +25,7 @@ int mlt_mpi_Irecv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type
         return MPI_SUCCESS;
     }
     mlt_req *req = mlt_req_open(me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
-    mlt_p2p_recv(req);
+    mlt_p2p_recv_small(req);
     *request = mlt_req_handle(req);
     return MPI_SUCCESS;
 }

@@ -20,6 +20,7 @@
 #include "mpi/p2p/status.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"
+#include "p2p/now.h"
 #include "p2p/p2p.h"
 
 // mlt_req.flags
@@ -160,7 +161,7 @@ static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status
     bool waits = !req->done;
     if (waits) {
         mlt_call_hold(req->owner, req->type);
-        mlt_req_wait(req, mlt_mpi_call(me));
+        mlt_p2p_await(req, mlt_mpi_call(me));
     }
     mlt_status_set(status, req->from, req->got_tag, req->got, false);
     if (MLT_UNLIKELY(req->status != MLT_OK))
@@ -188,6 +189,18 @@ static inline bool mlt_send_at_once(mlt_rank *me, const void *buf, uint64_t coun
     return MLT_LIKELY(type->contiguous) &&
            mlt_p2p_send_now(me, buf, count * type->size, type->code,
                             mlt_comm_world_rank(comm, dest), comm->rank, tag, comm->context);
+}
+
+// A small message of a type without gaps along a plain communicator, to a receiver that takes it at
+// once. A call that tries this first needs no frame for it. False: nothing was done.
+static inline __attribute__((always_inline)) bool mlt_send_small(mlt_rank *me, const void *buf,
+                                                                 uint64_t count,
+                                                                 const mlt_type *type, int dest,
+                                                                 int tag, const mlt_comm *comm)
+{
+    return MLT_LIKELY(type->contiguous && !comm->map) &&
+           mlt_p2p_send_small(me, buf, count * type->size, type->code,
+                              comm->base + dest * comm->stride, comm->rank, tag, comm->context);
 }
 
 // Sends with a request on the stack and waits for it. May suspend.

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two everyday messages, inline: a small one to a rank of this worker whose receive is posted,
+// and a small one into the ring of another worker of this host. Neither calls anything but what is
+// rare, as the last thing it does; so a caller that tries them first needs no frame and saves no
+// register. (8 bytes between two fibers took 301 instructions in MPI_Send by six functions, and
+// take 130 this way.)
+//
+// Both promise what mlt_p2p_send_now promises. False: nothing was done; ask that one.
+#ifndef MLT_P2P_NOW_H
+#define MLT_P2P_NOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "fiber/policy.h"
+#include "p2p/match.h"
+#include "p2p/p2p.h"
+#include "p2p/worker.h"
+#include "wire/wire.h"
+
+enum { MLT_NOW_MOST = MLT_SLOT_PAYLOAD }; // bytes of a message
+
+// Of the values in p2p_int.h: a ring message with its data in the slot or behind it; a request that
+// is nowhere, and a receive that waits for its message.
+enum { MLT_SLOT_EAGER = 1, MLT_STAGE_NONE = 0, MLT_STAGE_POSTED = 5 };
+
+static inline mlt_rank *mlt_worker_local_rank(const mlt_worker *w, int32_t world)
+{
+    uint32_t i = (uint32_t)(world - w->first_rank);
+    return i < w->count ? &w->ranks[i] : NULL;
+}
+
+// Up to MLT_NOW_MOST bytes without a call: two overlapping moves of a power of two.
+static inline void mlt_copy_small(void *to, const void *from, uint64_t n)
+{
+    unsigned char *t = to;
+    const unsigned char *f = from;
+    if (MLT_LIKELY(n == 8)) {
+        memcpy(t, f, 8);
+    } else if (n >= 16) {
+        memcpy(t, f, 16);
+        memcpy(t + n - 16, f + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(t, f, 8);
+        memcpy(t + n - 8, f + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(t, f, 4);
+        memcpy(t + n - 4, f + n - 4, 4);
+    } else {
+        for (uint64_t i = 0; i < n; i++)
+            t[i] = f[i];
+    }
+}
+
+static inline void mlt_worker_count_message(mlt_worker *w, mlt_distance distance, uint64_t bytes,
+                                            bool eager)
+{
+    w->counts.messages[distance]++;
+    w->counts.bytes[distance] += bytes;
+    if (eager)
+        w->counts.eager++;
+    else
+        w->counts.rendezvous++;
+}
+
+static inline void mlt_slot_fill(mlt_slot *slot, uint8_t kind, uint8_t flags, uint16_t type,
+                                 uint32_t context, int32_t tag, int32_t src, int32_t dst,
+                                 uint64_t bytes)
+{
+    slot->kind = kind;
+    slot->flags = flags;
+    slot->type = type;
+    slot->context = context;
+    slot->tag = tag;
+    slot->src = src;
+    slot->dst = dst;
+    slot->bytes = bytes;
+}
+
+// Whether the receive is the plainest there is for this message: the first that was posted, of a
+// queue that has no buckets, so that no other comes before it.
+static inline bool mlt_now_suits(const mlt_req *recv, uint64_t bytes, uint16_t type_code,
+                                 int32_t self, int32_t tag, uint32_t context)
+{
+    return recv->context == context && (recv->peer == self || recv->peer == MLT_ANY_SOURCE) &&
+           (recv->tag == tag || recv->tag == MLT_ANY_TAG) && recv->type->code == type_code &&
+           recv->type->contiguous && bytes <= recv->count * recv->type->size && !recv->on_done;
+}
+
+static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w, mlt_rank *to,
+                                                                  const void *buf, uint64_t bytes,
+                                                                  uint16_t type_code, int32_t self,
+                                                                  int32_t tag, uint32_t context)
+{
+    mlt_link *first = to->posted.all.next;
+    mlt_req *recv = mlt_container_of(first, mlt_req, link);
+    if (first == &to->posted.all || to->posted.buckets || !w->sched->plain ||
+        !mlt_now_suits(recv, bytes, type_code, self, tag, context))
+        return false;
+    mlt_list_remove(first);
+    to->posted.size--;
+    mlt_copy_small(recv->buf, buf, bytes);
+    recv->from = self;
+    recv->got_tag = tag;
+    recv->got = recv->sent = bytes;
+    recv->sent_type = type_code;
+    recv->status = MLT_OK;
+    recv->done = true;
+    recv->stage = MLT_STAGE_NONE;
+    mlt_worker_count_message(w, MLT_SAME_WORKER, bytes, true);
+    mlt_waiter *waiter = recv->waiter;
+    if (waiter && --waiter->need == 0 && waiter->fiber->state == MLT_FIBER_PARKED)
+        mlt_policy_wake_plain(w->sched, waiter->fiber);
+    return true;
+}
+
+static inline __attribute__((always_inline)) bool
+mlt_now_into_ring(mlt_worker *w, mlt_peer *peer, const void *buf, uint64_t bytes,
+                  uint16_t type_code, int32_t dest_world, int32_t self, int32_t tag,
+                  uint32_t context)
+{
+    mlt_ring_tx *tx = &peer->tx;
+    if (mlt_peer_is_far(peer) || peer->waits || bytes > w->eager[peer->distance] ||
+        tx->tail - tx->slots_freed > tx->slot_mask ||
+        atomic_load_explicit(&tx->ring->backlog, memory_order_relaxed) > w->peer_hold)
+        return false;
+    mlt_slot *slot = &tx->slots[tx->tail & tx->slot_mask];
+    mlt_copy_small(slot->payload, buf, bytes);
+    mlt_slot_fill(slot, MLT_SLOT_EAGER, 0, type_code, context, tag, self, dest_world, bytes);
+    mlt_ring_publish(tx, slot); // what else there is to do can wait, the receiver cannot
+    w->wire->sent++;
+    mlt_worker_count_message(w, (mlt_distance)peer->distance, bytes, true);
+    if (MLT_UNLIKELY(mlt_ring_is_cold(tx, w->wire->lean)))
+        mlt_wire_notify(w->wire, peer);
+    return true;
+}
+
+// A standard send of a contiguous buffer of at most MLT_NOW_MOST bytes.
+static inline __attribute__((always_inline)) bool
+mlt_p2p_send_small(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                   int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+{
+    mlt_worker *w = rank->worker;
+    if (MLT_UNLIKELY(bytes > MLT_NOW_MOST || w->watched))
+        return false;
+    mlt_rank *to = mlt_worker_local_rank(w, dest_world);
+    if (to)
+        return mlt_now_to_rank(w, to, buf, bytes, type_code, self, tag, context);
+    if (MLT_UNLIKELY(w->ranks_a_worker != 1 || w->wire->all))
+        return false; // finding its worker may take a call
+    return mlt_now_into_ring(w, &w->wire->peers[dest_world], buf, bytes, type_code, dest_world,
+                             self, tag, context);
+}
+
+// Starts a receive, as mlt_p2p_recv does. Most find no message, and few others that wait.
+static inline void mlt_p2p_recv_small(mlt_req *req)
+{
+    mlt_rank *rank = req->rank;
+    mlt_worker *w = rank->worker;
+    mlt_match_queue *posted = &rank->posted;
+    if (MLT_UNLIKELY(rank->unexpected.size || posted->buckets || w->watched ||
+                     posted->size >= MLT_MATCH_SHORT)) {
+        mlt_p2p_recv(req);
+        return;
+    }
+    req->stage = MLT_STAGE_POSTED;
+    req->order = ++w->order;
+    mlt_list_push_back(&posted->all, &req->link);
+    posted->size++;
+}
+
+// Waits for a receive of the calling rank that is not done, as mlt_req_wait does. May suspend.
+static inline __attribute__((always_inline)) void mlt_p2p_await(mlt_req *req, const char *call)
+{
+    mlt_sched *sched = req->rank->worker->sched;
+    mlt_waiter waiter = {.fiber = sched->current, .need = 1};
+    mlt_wait wait = {.call = call,
+                     .kind = MLT_WAIT_RECV,
+                     .context = req->context,
+                     .peer = req->peer,
+                     .tag = req->tag,
+                     .bytes = req->count * req->type->size};
+    req->waiter = &waiter;
+    mlt_fiber_park(sched, &wait);
+    mlt_assert(req->done);
+    req->waiter = NULL;
+}
+
+#endif
