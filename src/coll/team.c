@@ -11,6 +11,7 @@
 #include "coll/level.h"
 #include "coll/path.h"
 #include "coll/where.h"
+#include "fiber/policy.h"
 #include "p2p/kind.h"
 
 enum { FIRST_CALLS = 8 };
@@ -394,14 +395,17 @@ mlt_status mlt_team_met_badly(mlt_team *t, uint64_t number)
 }
 
 // The rank is woken, or is the one that runs.
-static inline void release(mlt_team *t, mlt_fiber *fiber, uint64_t number, mlt_status status)
+static inline void release(mlt_team *t, mlt_sched *sched, mlt_fiber *fiber, uint64_t number,
+                           mlt_status status)
 {
     if (MLT_UNLIKELY(status != MLT_OK))
         note_failure(t, number, status);
     if (fiber->state == MLT_FIBER_RUNNING)
         t->at_once = true;
+    else if (MLT_LIKELY(sched->plain && fiber->state == MLT_FIBER_PARKED))
+        mlt_policy_wake_plain(sched, fiber);
     else
-        mlt_fiber_wake(t->worker->sched, fiber);
+        mlt_fiber_wake(sched, fiber);
 }
 
 // The call is over. Its requests go last: what completes one may free the communicator, and with it
@@ -423,7 +427,7 @@ static void finish(mlt_call *c, mlt_status status)
         uintptr_t who = c->at[i].who;
         if (MLT_LIKELY(who & MLT_ARRIVAL_FIBER)) {
             uintptr_t fiber = who & ~(uintptr_t)(MLT_ARRIVAL_FIBER | MLT_ARRIVAL_SMALL);
-            release(t, (mlt_fiber *)fiber, c->number, status);
+            release(t, worker->sched, (mlt_fiber *)fiber, c->number, status);
         } else {
             mlt_req *req = (mlt_req *)who;
             req->status = status;
@@ -656,14 +660,44 @@ static inline __attribute__((always_inline)) void join_level(mlt_call *c, uint32
         begin(c);
 }
 
-mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what *what,
-                         const void *in, void *out, mlt_fiber *fiber)
+// Where blocks are alike: if this is true, `agrees` is.
+static inline bool says_same(const mlt_coll_what *a, const mlt_coll_what *b)
+{
+    enum { HEAD = offsetof(mlt_coll_what, starts) };
+    _Static_assert(HEAD == 24, "collective, kind, root, element and count, without a gap");
+    return memcmp(a, b, HEAD) == 0 && (a->op == b->op || (a->op && mlt_coll_op_same(a->op, b->op)));
+}
+
+// The call that a rank comes to, if that rank is neither the first nor the last, and says what the
+// first has said; else NULL. Most ranks do: they need no frame.
+static inline mlt_call *find_between(mlt_team *t, uint64_t number, const mlt_coll_what *what)
+{
+    mlt_call *c = t->ring[number & t->mask];
+    return c && c->number == number && c->came + 1 != t->present && says_same(&c->what, what)
+               ? c
+               : NULL;
+}
+
+static __attribute__((noinline)) mlt_status
+meet_otherwise(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what *what,
+               const void *in, void *out, mlt_fiber *fiber)
 {
     t->at_once = false;
     mlt_call *c = open_call(t, number, false);
     c->at[local] = (mlt_arrival){.in = in, .out = out, .who = (uintptr_t)fiber + MLT_ARRIVAL_FIBER};
     join_level(c, local, what);
     return t->at_once ? mlt_team_met(t, number) : MLT_PENDING;
+}
+
+mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what *what,
+                         const void *in, void *out, mlt_fiber *fiber)
+{
+    mlt_call *c = find_between(t, number, what);
+    if (!c || c->what.starts || what->starts)
+        return meet_otherwise(t, number, local, what, in, out, fiber);
+    c->came++;
+    c->at[local] = (mlt_arrival){.in = in, .out = out, .who = (uintptr_t)fiber + MLT_ARRIVAL_FIBER};
+    return MLT_PENDING;
 }
 
 // ---- small operands
@@ -673,38 +707,25 @@ static inline bool is_root(const mlt_team *t, uint32_t local, const mlt_coll_wha
     return t->first + local == what->root;
 }
 
-// Bytes are copied in ways that need no call: most are 8.
-static inline void copy_small(void *to, const void *from, uint64_t bytes)
-{
-    if (MLT_LIKELY(bytes == 8))
-        memcpy(to, from, 8);
-    else if (bytes)
-        memcpy(to, from, bytes);
-}
-
-uint32_t mlt_team_fetches(const mlt_team *t, uint32_t local, const mlt_coll_what *what)
-{
-    bool gets = what->collective != MLT_COLL_REDUCE || is_root(t, local, what);
-    return gets ? (uint32_t)(what->count * what->element) : 0;
-}
-
-void mlt_team_fetch(const mlt_team *t, void *out, uint32_t bytes)
-{
-    copy_small(out, t->result, bytes);
-}
-
 // Straight into the call's memory: a record that is made on the stack first would be read from
 // there, and the stack is cold below the frames of a rank that has just been woken.
-mlt_status mlt_team_meet_small(mlt_team *t, uint64_t number, uint32_t local,
-                               const mlt_coll_what *what, const void *in, void *out,
-                               mlt_fiber *fiber)
+static inline void arrive_small(const mlt_team *t, mlt_call *c, uint32_t local,
+                                const mlt_coll_what *what, const void *in, const void *out,
+                                mlt_fiber *fiber)
 {
-    t->at_once = false;
-    mlt_call *c = open_call(t, number, false);
     mlt_arrival *a = &c->at[local];
     a->who = (uintptr_t)fiber + (MLT_ARRIVAL_FIBER | MLT_ARRIVAL_SMALL);
     if (what->collective != MLT_COLL_BCAST || is_root(t, local, what))
-        copy_small(a->small, in ? in : out, what->count * what->element);
+        mlt_copy_small(a->small, in ? in : out, what->count * what->element);
+}
+
+static __attribute__((noinline)) mlt_status
+meet_small_otherwise(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what *what,
+                     const void *in, void *out, mlt_fiber *fiber)
+{
+    t->at_once = false;
+    mlt_call *c = open_call(t, number, false);
+    arrive_small(t, c, local, what, in, out, fiber);
     join_level(c, local, what);
     if (!t->at_once)
         return MLT_PENDING;
@@ -712,6 +733,18 @@ mlt_status mlt_team_meet_small(mlt_team *t, uint64_t number, uint32_t local,
     if (MLT_LIKELY(status == MLT_OK))
         mlt_team_fetch(t, out, mlt_team_fetches(t, local, what));
     return status;
+}
+
+mlt_status mlt_team_meet_small(mlt_team *t, uint64_t number, uint32_t local,
+                               const mlt_coll_what *what, const void *in, void *out,
+                               mlt_fiber *fiber)
+{
+    mlt_call *c = find_between(t, number, what);
+    if (!c)
+        return meet_small_otherwise(t, number, local, what, in, out, fiber);
+    c->came++;
+    arrive_small(t, c, local, what, in, out, fiber);
+    return MLT_PENDING;
 }
 
 static MLT_COLD void fail(mlt_req *done)

@@ -42,6 +42,7 @@
 #include "coll/choose.h"
 #include "coll/plan.h"
 #include "goal/exec.h"
+#include "p2p/now.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
@@ -230,8 +231,17 @@ static inline bool mlt_team_is_small(const mlt_coll_what *what)
 mlt_status mlt_team_meet_small(mlt_team *team, uint64_t number, uint32_t local,
                                const mlt_coll_what *what, const void *in, void *out,
                                mlt_fiber *fiber) MLT_MUST_CHECK;
-uint32_t mlt_team_fetches(const mlt_team *team, uint32_t local, const mlt_coll_what *what);
-void mlt_team_fetch(const mlt_team *team, void *out, uint32_t bytes);
+static inline uint32_t mlt_team_fetches(const mlt_team *team, uint32_t local,
+                                        const mlt_coll_what *what)
+{
+    bool gets = what->collective != MLT_COLL_REDUCE || team->first + local == what->root;
+    return gets ? (uint32_t)(what->count * what->element) : 0;
+}
+
+static inline void mlt_team_fetch(const mlt_team *team, void *out, uint32_t bytes)
+{
+    mlt_copy_small(out, team->result, bytes);
+}
 
 // For hang reports: how many ranks of the worker have not come to a call, and the world rank that
 // it waits for a message from; -1: nobody. False: the call is not there.

@@ -84,6 +84,16 @@ static int bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *ty
 int mlt_mpi_Bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *datatype, int root,
                   mlt_comm *comm)
 {
+    static _Thread_local mlt_coll_what what
+        __attribute__((tls_model("initial-exec"))) = {.collective = MLT_COLL_BCAST, .element = 1};
+    if (MLT_LIKELY(me->worker->count > 1 && mlt_coll_is_quick(me, comm, MLT_BLOCKING) &&
+                   mlt_coll_is_everyday(buffer, count, datatype) &&
+                   (uint32_t)root < (uint32_t)comm->size)) {
+        what.kind = what.kind_sent = datatype->code;
+        what.root = (uint32_t)root;
+        what.count = (uint64_t)count * datatype->size;
+        return mlt_coll_quick_small(me, comm, &what, NULL, buffer);
+    }
     return bcast(me, buffer, count, datatype, root, comm, MLT_BLOCKING);
 }
 

@@ -532,23 +532,34 @@ static MLT_COLD mlt_status join_flat(mlt_rank *me, mlt_comm *comm, mlt_team *tea
     return join_alone(me, comm, team, number, &own, in, out);
 }
 
-// Apart, and small: what lies between the frames of a rank that is woken and those of its caller is
-// cold where there are many ranks.
-static __attribute__((noinline)) mlt_status meet_small(mlt_rank *me, const mlt_comm *comm,
-                                                       mlt_team *team, uint32_t number,
-                                                       const mlt_coll_what *what, const void *in,
-                                                       void *out)
+// The only frame between those of the caller and of the switch: what lies there is cold when a rank
+// goes on, where there are many.
+static __attribute__((noinline)) int meet_small(mlt_rank *me, mlt_comm *comm, mlt_team *team,
+                                                const mlt_coll_what *what, const void *in,
+                                                void *out)
 {
+    uint32_t number = comm->coll_calls++;
     mlt_status status =
         mlt_team_meet_small(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
-    if (status != MLT_PENDING)
-        return status;
-    uint32_t fetches = mlt_team_fetches(team, comm->local, what);
-    park(me, comm, team, number);
-    status = mlt_team_met(team, number);
+    if (MLT_LIKELY(status == MLT_PENDING)) {
+        uint32_t fetches = mlt_team_fetches(team, comm->local, what);
+        park(me, comm, team, number);
+        status = mlt_team_met(team, number);
+        if (MLT_LIKELY(status == MLT_OK))
+            mlt_team_fetch(team, out, fetches);
+    }
     if (MLT_LIKELY(status == MLT_OK))
-        mlt_team_fetch(team, out, fetches);
-    return status;
+        return MPI_SUCCESS;
+    return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
+}
+
+int mlt_coll_quick_small(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                         void *out)
+{
+    mlt_team *team = comm->team;
+    if (MLT_UNLIKELY(!team || !team->at || !team->simple))
+        return mlt_coll_quick(me, comm, what, in, out);
+    return meet_small(me, comm, team, what, in, out);
 }
 
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
@@ -557,14 +568,14 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
     mlt_team *team = mlt_comm_team(comm);
     if (MLT_UNLIKELY(mlt_team_may_want_flat(team, what)) && mlt_team_wants_flat(team, what))
         team = mlt_comm_flat(comm);
+    if (team->at && mlt_team_is_small(what))
+        return meet_small(me, comm, team, what, in, out);
     uint32_t number = comm->coll_calls++;
     mlt_status status;
     if (!team->at)
         status = MLT_LIKELY(me->worker->count == 1)
                      ? join_alone(me, comm, team, number, what, in, out)
                      : join_flat(me, comm, team, number, what, in, out);
-    else if (mlt_team_is_small(what))
-        status = meet_small(me, comm, team, number, what, in, out);
     else {
         status = mlt_team_meet(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
         if (status == MLT_PENDING) {

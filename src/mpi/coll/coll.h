@@ -95,6 +95,12 @@ int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t num
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                    void *out);
 
+// The same where mlt_team_is_small, for ranks that share a worker: `what` lies in memory of the
+// thread, so that the caller needs no frame, and all that is left of the call on a stack that waits
+// is one.
+int mlt_coll_quick_small(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
+                         void *out);
+
 // A barrier of the library's own among the ranks of a communicator of which `comm` is any rank's of
 // this worker: the n-th call of `me`, which is rank `rank` of it. May suspend.
 void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t number);
@@ -103,8 +109,15 @@ void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t nu
 static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
 {
     return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
-           MLT_LIKELY(mlt_life(me) == MLT_LIFE_READY) &&
-           MLT_LIKELY(!atomic_load_explicit(&mlt_paths_exist, memory_order_relaxed));
+           MLT_LIKELY(mlt_arch_load_8(&me->life) == MLT_LIFE_READY) &&
+           MLT_LIKELY(!mlt_arch_load_8(&mlt_paths_exist));
+}
+
+// Whether an operand is one of a few predefined elements, so that a call needs no other look at it.
+static inline bool mlt_coll_is_everyday(const void *buf, MPI_Count count, const mlt_type *type)
+{
+    return type && mlt_type_is_basic(type) && (uintptr_t)buf > (uintptr_t)MPI_IN_PLACE &&
+           (uint64_t)count <= MLT_TEAM_SMALL && (uint64_t)count * type->size <= MLT_TEAM_SMALL;
 }
 
 // The teams of a communicator. mlt_comm_team's is shared by the worker's ranks, and there is none

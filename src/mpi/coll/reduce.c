@@ -190,9 +190,34 @@ int mlt_mpi_Reduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
         MLT_PERSISTENT(request, info));
 }
 
+// Ranks that share a worker reduce a few predefined elements by the operation that they used last.
+static inline bool is_everyday(const mlt_rank *me, const void *sendbuf, const void *recvbuf,
+                               MPI_Count count, const mlt_type *type, MPI_Op op,
+                               const mlt_comm *comm)
+{
+    const mlt_mpi_worker *w = mlt_mpi_worker_of(me);
+    return me->worker->count > 1 && op == w->last_op.handle && type == w->last_op.type &&
+           w->last_op.op.direct && w->last_op.op.element <= sizeof(uint64_t) &&
+           mlt_coll_is_quick(me, comm, MLT_BLOCKING) &&
+           mlt_coll_is_everyday(sendbuf, count, type) &&
+           (uintptr_t)recvbuf > (uintptr_t)MPI_IN_PLACE &&
+           !mlt_coll_overlap(sendbuf, (uint64_t)count * type->size, recvbuf,
+                             (uint64_t)count * type->size);
+}
+
 int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                       const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
 {
+    static _Thread_local mlt_coll_what what
+        __attribute__((tls_model("initial-exec"))) = {.collective = MLT_COLL_ALLREDUCE};
+    if (MLT_LIKELY(is_everyday(me, sendbuf, recvbuf, count, datatype, op, comm))) {
+        const mlt_coll_op *found = &mlt_mpi_worker_of(me)->last_op.op;
+        what.kind = what.kind_sent = datatype->code;
+        what.element = found->element;
+        what.count = (uint64_t)count;
+        what.op = found;
+        return mlt_coll_quick_small(me, comm, &what, sendbuf, recvbuf);
+    }
     return (me->worker->count > 1 ? one_block_shared : one_block)(
         me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm, MLT_BLOCKING);
 }

@@ -146,11 +146,13 @@ static inline bool mlt_type_is_pair(const mlt_type *type)
 // What all data of a type are made of, as code of a named type: of a pair of two equal ones, or of
 // a derived type, that one. 0: it has several, or MPI_PACKED, which fits everything.
 uint16_t mlt_type_kind_of(const mlt_type *type) MLT_COLD;
+static inline bool mlt_type_is_basic(const mlt_type *type)
+{
+    return type->code && type->code != (uintptr_t)MPI_PACKED && !mlt_type_is_pair(type);
+}
 static inline uint16_t mlt_type_kind(const mlt_type *type)
 {
-    if (MLT_LIKELY(type->code && type->code != (uintptr_t)MPI_PACKED && !mlt_type_is_pair(type)))
-        return type->code;
-    return mlt_type_kind_of(type);
+    return MLT_LIKELY(mlt_type_is_basic(type)) ? type->code : mlt_type_kind_of(type);
 }
 
 // Basic elements in one element; a pair of value and index has two.
