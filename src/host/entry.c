@@ -442,7 +442,9 @@ static void run_main(void *arg)
     void *memory = small ? alloca(bytes) : mlt_take_more(NULL, 1, bytes);
     char **argv = copy_args(memory);
     mlt_globals_rank(rank, program.argc, argv, program.envp);
-    main_function *own_main = (main_function *)mlt_globals_shift(rank, (void *)program.main);
+    main_function *own_main = program.main;
+    if (mlt_globals_are_own())
+        own_main = (main_function *)mlt_globals_shift(rank, (void *)program.main);
     int status = own_main(program.argc, argv, program.envp);
     if (getpid() != program.pid)
         exit(status); // a child that the rank forked

@@ -229,8 +229,8 @@ bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why
 
 void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
 {
-    if (!all.images)
-        return;
+    if (!mlt_images_exist(all.images) && !(all.images && mlt_images_tls_bytes(all.images)))
+        return; // of a million ranks each would look for what none of them has
     char why[WHY_BYTES];
     uint32_t index = mlt_globals_index(me);
     if (index && mlt_image_make(all.images, index, why, sizeof why) != MLT_OK)
@@ -350,7 +350,7 @@ void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
         forget_calls(&own->last_calls);
         forget_calls(&own->quick_calls);
     }
-    if (all.images && how == MLT_END_EXIT)
+    if (mlt_images_exist(all.images) && how == MLT_END_EXIT)
         mlt_image_destruct(all.images, mlt_globals_index(me));
 }
 
