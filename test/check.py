@@ -376,6 +376,11 @@ def stage_mpi(stage, quick):
     script(stage, *run, "--mode", "splitproc", "--only", "^coll_", env={**pretend, "MILLET_PRETEND_ORDER": "turn"})
 
 
+def stage_instructions(stage, quick):
+    """how many instructions a message, a collective, a channel's write and a switch have"""
+    script(stage, "test/instructions/run", "--build", BUILD)
+
+
 def stage_seeds(stage, quick):
     """the multi-rank tests under random schedules"""
     # Within one worker a seed decides everything, so that is where most of them are spent.
