@@ -59,10 +59,8 @@ struct mlt_fiber {
     bool crew;        // came by mlt_crew_spawn: its stack and its id are the crew's
 };
 
-enum {
-    MLT_FIBER_HOME = UINT32_MAX,
-    MLT_CREW_MOST = 1 << 22, // fibers of a crew: a terabyte of addresses with their stacks
-};
+#define MLT_FIBER_HOME UINT32_MAX
+enum { MLT_CREW_MOST = 1 << 22 }; // fibers of a crew: a terabyte of addresses with their stacks
 
 _Static_assert(sizeof(mlt_fiber) <= 64, "a parked fiber's record is one cache line");
 

@@ -32,8 +32,8 @@ enum {
     MLT_STACK_GUARD_WIDE = 1024 * 1024,
     MLT_STACK_WIDE_MOST = 4096, // slots of a process with wide guards
     MLT_STACK_MIN = 16 * 1024,
-    MLT_STACK_NONE = UINT32_MAX, // no slot, no owner
 };
+#define MLT_STACK_NONE UINT32_MAX // no slot, no owner
 
 // Best first; each falls back to the next where the system refuses.
 typedef enum mlt_stack_guard {

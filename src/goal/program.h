@@ -40,12 +40,12 @@ typedef enum mlt_goal_kind {
 
 enum {
     MLT_GOAL_MEMORY = 0, // buffers 1, 2, ... are the rank's named ones
-    MLT_GOAL_ADDRESS = UINT32_MAX - 1,
-    MLT_GOAL_NOWHERE = UINT32_MAX,
-    MLT_GOAL_ANY = -1,          // peer or tag of a receive
-    MLT_GOAL_NONE = UINT32_MAX, // no action
+    MLT_GOAL_ANY = -1,   // peer or tag of a receive
     MLT_GOAL_MAX_RANKS = 1 << 28,
 };
+#define MLT_GOAL_ADDRESS (UINT32_MAX - 1)
+#define MLT_GOAL_NOWHERE UINT32_MAX
+#define MLT_GOAL_NONE    UINT32_MAX // no action
 
 enum {                        // mlt_goal_action.flags
     MLT_GOAL_REVERSED = 1,    // at[0] = at[1] op at[0]: matters if op does not commute
@@ -70,7 +70,7 @@ typedef struct mlt_goal_action {
 _Static_assert(sizeof(mlt_goal_action) == 64, "programs of ten million actions are usual");
 
 // `action` starts after `on` has finished; with MLT_GOAL_STARTED in on: after it has started.
-enum { MLT_GOAL_STARTED = 1u << 31 };
+#define MLT_GOAL_STARTED (UINT32_C(1) << 31)
 typedef struct mlt_goal_dep {
     uint32_t action, on;
 } mlt_goal_dep;

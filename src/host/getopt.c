@@ -34,7 +34,7 @@ typedef struct mlt_getopt {
     mlt_parse parse;
 } mlt_getopt;
 
-enum { NOBODY = UINT32_MAX };
+#define NOBODY UINT32_MAX
 
 // Everything under `lock`. The variables of getopt belong to the worker that has the turn.
 static struct {

@@ -13,7 +13,7 @@
 
 #include "image/image.h"
 
-enum { MLT_IMAGES_NO_OBJECT = UINT32_MAX };
+#define MLT_IMAGES_NO_OBJECT UINT32_MAX
 
 // Takes over what was loaded since the last call, by one dlopen.
 void mlt_images_add(mlt_images *images);

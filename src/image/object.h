@@ -13,7 +13,8 @@
 
 #include "base/status.h"
 
-enum { MLT_OBJECT_NONE = UINT32_MAX, MLT_OBJECT_PIECES = 16 };
+#define MLT_OBJECT_NONE UINT32_MAX
+enum { MLT_OBJECT_PIECES = 16 };
 
 // A stretch of an object's addresses, in whole pages, that one mapping serves.
 typedef struct mlt_piece_map {

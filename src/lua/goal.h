@@ -15,10 +15,8 @@
 
 typedef struct lua_State lua_State; // as lua.h has it, which is not everywhere
 
-enum {
-    MLT_LUA_MEMORY = 1 << 30,   // bytes that a script's own values may take
-    MLT_LUA_CLOSED = UINT32_MAX // no rank is being made
-};
+enum { MLT_LUA_MEMORY = 1 << 30 }; // bytes that a script's own values may take
+#define MLT_LUA_CLOSED UINT32_MAX  // no rank is being made
 
 // What a state belongs to. All zero except rank, limit and reverses, which the owner sets.
 typedef struct mlt_lua_goal {

@@ -12,7 +12,7 @@
 #include "coll/alg/alg.h"
 #include "goal/program.h"
 
-enum { NONE = MLT_GOAL_NONE };
+#define NONE MLT_GOAL_NONE
 
 typedef struct mlt_emit {
     const mlt_coll_shape *shape;

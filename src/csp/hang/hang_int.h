@@ -29,7 +29,7 @@ void mlt_words_add(mlt_text *words, const char *format, ...) MLT_PRINTF(2, 3);
 
 // ---- the graph
 
-enum { MLT_NO_NODE = UINT32_MAX };
+#define MLT_NO_NODE UINT32_MAX
 
 typedef enum mlt_node_state {
     MLT_NODE_NONE, // no process has that record now

@@ -9,7 +9,7 @@
 
 #include "flow/lower/lower.h"
 
-enum { MLT_FLOW_NONE = UINT32_MAX };
+#define MLT_FLOW_NONE UINT32_MAX
 
 // What becomes a line: an edge, or several in a row with nodes between them that only hand on.
 typedef struct mlt_flow_wire {

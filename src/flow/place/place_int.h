@@ -10,7 +10,7 @@
 #include "flow/graph/graph.h"
 #include "flow/place/place.h"
 
-enum { MLT_FLOW_NOWHERE = UINT32_MAX };
+#define MLT_FLOW_NOWHERE UINT32_MAX
 
 // Where nodes have to be.
 typedef struct mlt_flow_wishes {

@@ -37,7 +37,7 @@
 #include "judge/sim/queue.h"
 #include "judge/sim/sim.h"
 
-enum { MLT_SIM_NONE = UINT32_MAX };
+#define MLT_SIM_NONE UINT32_MAX
 enum { MLT_SIM_MOST_ACTIONS = INT32_MAX };           // an event's `what` has one bit more
 #define MLT_SIM_MOST_TIME  (UINT64_C(1) << 62)       // ps
 #define MLT_SIM_MOST_BYTES ((UINT64_C(1) << 51) - 1) // of an action; ns of a calc

@@ -13,7 +13,8 @@
 #include "mpi/self.h"
 #include "os/os.h"
 
-enum { NOTE_CONTEXT = 1, NONE = UINT32_MAX };
+enum { NOTE_CONTEXT = 1 };
+#define NONE UINT32_MAX
 
 // A number of this worker's own: how many workers still use it, or which free number is next. Free
 // ones form a queue, so that a number rests as long as possible.

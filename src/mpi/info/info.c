@@ -20,7 +20,8 @@
 #include "mpi/shelf.h"
 #include "mpi_bodies.h"
 
-enum { INDEX_FROM = 16, NOWHERE = UINT32_MAX };
+enum { INDEX_FROM = 16 };
+#define NOWHERE UINT32_MAX
 
 typedef struct entry {
     char *key;      // one block: key, 0, value, 0; NULL: a hole
