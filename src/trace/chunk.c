@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char magic[8] = "MLTRACE2";
+static const char magic[8] = {'M', 'L', 'T', 'R', 'A', 'C', 'E', '2'};
 
 const char *const mlt_trace_kind_names[MLT_TRACE_KIND_COUNT] = {
 #define NAME(kind, name, help) name,

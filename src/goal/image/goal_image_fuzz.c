@@ -110,10 +110,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size)
         memcpy(bytes, data, size);
     if (kind % 2 == 0 && size >= sizeof(mlt_image_header)) {
-        mlt_image_header header, right = {.magic = MLT_IMAGE_MAGIC,
-                                          .version = MLT_IMAGE_VERSION,
+        mlt_image_header header, right = {.version = MLT_IMAGE_VERSION,
                                           .order = MLT_IMAGE_ORDER,
                                           .size = size & ~(size_t)7};
+        memcpy(right.magic, mlt_image_magic, sizeof right.magic);
         size = right.size;
         memcpy(&header, bytes, sizeof header);
         memcpy(&header, &right, offsetof(mlt_image_header, checksum));

@@ -224,13 +224,13 @@ static void writer_end(image_writer *w)
 
 static void assemble(image_writer *w, uint32_t ranks, unsigned char **out, size_t *size)
 {
-    mlt_image_header header = {.magic = MLT_IMAGE_MAGIC,
-                               .version = MLT_IMAGE_VERSION,
+    mlt_image_header header = {.version = MLT_IMAGE_VERSION,
                                .order = MLT_IMAGE_ORDER,
                                .ranks = ranks,
                                .held = (uint32_t)(w->ranks.size / sizeof(mlt_image_rank)),
                                .buffers = (uint32_t)(w->buffers.size / sizeof(mlt_image_buffer)),
                                .names = (uint32_t)w->names.size};
+    memcpy(header.magic, mlt_image_magic, sizeof header.magic);
     bytes_add(&w->names, "\0\0\0\0\0\0\0", -w->names.size & 7);
     size_t code = sizeof header + w->ranks.size + w->buffers.size + w->names.size;
     for (uint32_t i = 0; i < header.held; i++)

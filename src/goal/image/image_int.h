@@ -16,7 +16,7 @@
 #include "goal/sched.h"
 
 enum { MLT_IMAGE_VERSION = 1, MLT_IMAGE_ORDER = 0x01020304 };
-#define MLT_IMAGE_MAGIC "\x89GOAL\r\n\x1a" // as PNG's: shows that a transfer changed line ends
+extern const char mlt_image_magic[8]; // as PNG's: shows that a transfer changed line ends
 
 typedef struct mlt_image_header {
     char magic[8];

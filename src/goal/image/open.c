@@ -9,10 +9,12 @@
 #include "base/memory.h"
 #include "goal/image/image_int.h"
 
+const char mlt_image_magic[8] = {'\x89', 'G', 'O', 'A', 'L', '\r', '\n', '\x1a'};
+
 bool mlt_is_image(const void *bytes, size_t size)
 {
-    return size >= sizeof MLT_IMAGE_MAGIC - 1 &&
-           memcmp(bytes, MLT_IMAGE_MAGIC, sizeof MLT_IMAGE_MAGIC - 1) == 0;
+    return size >= sizeof mlt_image_magic &&
+           memcmp(bytes, mlt_image_magic, sizeof mlt_image_magic) == 0;
 }
 
 void *mlt_image_array(mlt_image_scratch *scratch, int which, size_t count, size_t element)

@@ -99,7 +99,7 @@ typedef struct hello {
     uint64_t number;
 } hello;
 
-static const char magic[8] = "MltJoin1";
+static const char magic[8] = {'M', 'l', 't', 'J', 'o', 'i', 'n', '1'};
 
 static const char *greet(mlt_rank *me, int fd, bool *opens)
 {
