@@ -297,7 +297,7 @@ static __attribute__((noinline)) bool wait_for_credit(mlt_flow_link *link, uint3
     uint64_t start = link->program->measures ? mlt_os_now_ns() : 0;
     waiter me = {.fiber = sched->current, .cost = cost};
     mlt_csp_wait wait;
-    mlt_list_push_back(&link->waiting, &me.link);
+    mlt_list_push_waiter(&link->waiting, &me.link);
     while (!me.ready && !link->closed)
         mlt_fiber_park(sched, mlt_csp_wait_for(&wait, "flow_send", MLT_CSP_UPPER, link->where, 0));
     if (!me.ready)

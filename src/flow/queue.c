@@ -44,7 +44,7 @@ static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, m
     uint64_t since = program->measures ? mlt_os_now_ns() : 0;
     mlt_alt alt = {.fiber = csp->sched->current, .chosen = MLT_ALT_OPEN};
     mlt_offer offer = {.alt = &alt, .value = value};
-    mlt_list_push_back(queue, &offer.link);
+    mlt_list_push_waiter(queue, &offer.link);
     do
         mlt_fiber_park(csp->sched, wait);
     while (alt.chosen == MLT_ALT_OPEN);

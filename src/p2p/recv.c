@@ -375,7 +375,7 @@ void mlt_p2p_probe(mlt_rank *rank, int32_t source, int32_t tag, uint32_t context
         .call = call, .kind = MLT_WAIT_PROBE, .context = context, .peer = source, .tag = tag};
     prober self = {.fiber = mlt_rank_fiber(rank)};
     while (!mlt_p2p_iprobe(rank, source, tag, context, take, info, msg)) {
-        mlt_list_push_back(&rank->probers, &self.link);
+        mlt_list_push_waiter(&rank->probers, &self.link);
         mlt_fiber_park(rank->worker->sched, &wait);
     }
 }

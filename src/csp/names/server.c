@@ -425,7 +425,7 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
     snprintf(name, sizeof name, "%s", m->name.name);
     m->id = ++names->ids;
     ask a = {.fiber = csp->sched->current, .message = m};
-    mlt_list_push_back(&names->asks, &a.link);
+    mlt_list_push_waiter(&names->asks, &a.link);
     if (names->state == MLT_NAMES_READY) {
         say(names, m);
         if (!flush(names))

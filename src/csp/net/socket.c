@@ -682,7 +682,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
         c = conn_new(s, -1, true);
         c->to = *to;
     }
-    mlt_list_push_back(&c->waiters, &w.link);
+    mlt_list_push_waiter(&c->waiters, &w.link);
     if (fresh)
         (void)begin(c); // if that fails, the waiter is told
     const mlt_wait *what = mlt_csp_wait_for(&wait, "csp_find", MLT_CSP_NAME, to->socket, 0);
