@@ -145,9 +145,11 @@ int mlt_mpi_Graph_get(mlt_rank *me, mlt_comm *comm, int maxindex, int maxedges, 
     return MPI_SUCCESS;
 }
 
-// The neighbours of a rank that the caller named.
+// The neighbours of a rank that the caller named; none after an error.
 static int neighbours(mlt_rank *me, mlt_comm *comm, int rank, const int **list, int *count)
 {
+    *list = NULL;
+    *count = 0;
     int code = need_graph(me, comm);
     if (code != MPI_SUCCESS)
         return code;
