@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fiber/stack.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 
 #include "base/log.h"
 #include "base/memory.h"
@@ -156,20 +154,14 @@ void mlt_stacks_fini(mlt_stacks *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
-// True if the guard is real. Some emulators (qemu-user) accept an madvise that they do not know; a
-// system call that is asked to write there must refuse.
-static bool guard_holds(char *slot)
-{
-    return getrandom(slot, 1, GRND_NONBLOCK) == -1 && errno == EFAULT;
-}
-
 // First use of a slot. The first refusal of a kind decides for all later slots: a kernel without
-// MADV_GUARD_INSTALL stays without, and a full map count stays full.
+// MADV_GUARD_INSTALL stays without, and a full map count stays full. Some emulators (qemu-user)
+// accept an madvise that they do not know, so the first guard is tried.
 static void guard_slot(mlt_stacks *stacks, uint32_t index, char *slot)
 {
     if (stacks->guard == MLT_STACK_GUARD_PAGES) {
         if (mlt_os_guard_install(slot, guard_bytes(stacks, index)) == MLT_OK &&
-            (index > 0 || guard_holds(slot)))
+            (index > 0 || mlt_os_is_guarded(slot)))
             return;
         stacks->guard = MLT_STACK_GUARD_PROTECT;
     }

@@ -122,6 +122,18 @@ mlt_status mlt_os_protect(void *at, size_t bytes)
     return mprotect(at, bytes, PROT_NONE) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
 }
 
+// Only the kernel itself answers EFAULT. A function of libc's may run in user space (clock_gettime
+// does, and since glibc 2.41 getrandom), where a write to a guard is a fault. So this is a bare
+// system call, and one that no filter refuses: no program runs without it.
+bool mlt_os_is_guarded(void *at)
+{
+    int before = errno;
+    bool guarded =
+        syscall(SYS_rt_sigprocmask, SIG_BLOCK, NULL, at, sizeof(uint64_t)) == -1 && errno == EFAULT;
+    errno = before;
+    return guarded;
+}
+
 mlt_status mlt_os_protect_writing(void *at, size_t bytes)
 {
     return mprotect(at, bytes, PROT_READ) == 0 ? MLT_OK : MLT_ERR_NO_MEMORY;
