@@ -105,7 +105,7 @@ ssize_t getrandom(void *to, size_t bytes, unsigned flags)
 
 static bool is_guarded(char *at)
 {
-    return mlt_os_is_guarded((void *)((uintptr_t)at & ~(uintptr_t)7));
+    return mlt_os_is_guarded((void *)((uintptr_t)at & ~(uintptr_t)15));
 }
 
 // Those that were prepared together, and those that were not as the system did not do it.

@@ -29,8 +29,8 @@ void mlt_os_want_huge(void *at, size_t bytes);
 mlt_status mlt_os_guard_install(void *at, size_t bytes) MLT_MUST_CHECK;
 mlt_status mlt_os_protect(void *at, size_t bytes) MLT_MUST_CHECK;
 
-// Whether the kernel refuses to write to the 8 bytes at `at`, a multiple of 8, as it does for a range
-// that is really guarded. If it does not refuse, they are overwritten. errno stays.
+// Whether the kernel refuses to write to the 16 bytes at `at`, a multiple of 16, as it does for a
+// range that is really guarded. If it does not refuse, they are overwritten. errno stays.
 bool mlt_os_is_guarded(void *at);
 
 // Ranges of equal length, `stride` bytes apart, at most MLT_OS_RANGES, by one system call. Guards
