@@ -32,7 +32,7 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "read", "readv", "recv", "recvfrom", "recvmsg", "accept", "accept4", "write", "send",
     "pause", "sigaction", "signal", "bsd_signal", "sysv_signal", "__sysv_signal", "kill", "chdir", "fchdir", "umask", "setlocale", "uselocale", "localeconv", "__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
     "__isoc99_scanf", "__isoc99_vscanf", "__isoc99_vwscanf", "__isoc99_wscanf", "__isoc23_scanf", "__isoc23_vscanf", "__isoc23_vwscanf",
-    "__isoc23_wscanf", "_dl_catch_exception", "backtrace_symbols", "backtrace_symbols_fd", "clearenv", "dladdr", "dladdr1", "dlclose", "dlerror",
+    "__isoc23_wscanf", "backtrace_symbols", "backtrace_symbols_fd", "clearenv", "dladdr", "dladdr1", "dlclose", "dlerror",
     "dlopen", "dlsym", "dlvsym", "erand48", "fclose", "ferror", "ferror_unlocked", "fflush", "fflush_unlocked", "fileno", "fileno_unlocked",
     "freopen", "freopen64", "getchar", "getchar_unlocked", "getenv", "getgrgid", "getgrnam", "gethostbyname", "getlogin", "getpwnam", "getpwuid",
     "getwchar", "getwchar_unlocked", "hcreate", "hdestroy", "hsearch", "inet_ntoa", "jrand48", "lgamma", "lgammaf", "lgammal", "mblen", "mbtowc",

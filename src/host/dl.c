@@ -2,6 +2,7 @@
 #include "host/dl.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -27,6 +28,7 @@
 #include "image/elf.h"
 #include "image/late.h"
 #include "image/object.h"
+#include "image/prelude.h"
 #include "image/search.h"
 #include "os/os.h"
 
@@ -245,39 +247,56 @@ static char *path_for(const char *name, uintptr_t caller)
 typedef struct opening {
     mlt_images *images;
     uint32_t index;
-    bool keep;       // RTLD_NODELETE
-    uint32_t *fresh; // objects whose constructors must run, in this order
+    bool keep;           // RTLD_NODELETE
+    const char *prelude; // while it is loaded
+    uint32_t *fresh;     // objects whose constructors must run, in this order
     uint32_t fresh_count;
     char why[WHY_BYTES];
 } opening;
 
 static _Thread_local opening *loading; // while the system loads for a rank
 
-struct dl_exception;
-int _dl_catch_exception(struct dl_exception *exception, void (*operate)(void *), void *args);
-
-// The loader calls libc's function of this name around whatever may fail, and without an exception
-// around the constructors of what it has just loaded. So we see that before they run. The object that
-// was asked for comes first in the list of what is new.
-MLT_EXPORT int _dl_catch_exception(struct dl_exception *exception, void (*operate)(void *),
-                                   void *args)
+// The constructor of preludes. The object that was asked for comes first in the list of what is new.
+static void before_constructors(void)
 {
-    opening *o = exception ? NULL : loading;
-    if (o) {
-        mlt_images_add(o->images);
-        mlt_images_silence(o->images);
+    const opening *o = loading;
+    mlt_images_add(o->images, o->prelude);
+    mlt_images_silence(o->images);
+}
+
+// What a rank loads is never unloaded: images refer to it. The prelude is, unless the system does not
+// give the library to anybody; then its file stays, so that no other has its name.
+static void *load_new(opening *o, const char *name, int flags)
+{
+    mlt_prelude prelude;
+    if (!mlt_prelude_new(&prelude, name, before_constructors)) {
+        snprintf(o->why, sizeof o->why, "its constructors cannot be kept for the rank (/proc): %s",
+                 strerror(errno));
+        return NULL;
     }
-    return MLT_LIBC(_dl_catch_exception)(exception, operate, args);
+    opening *outer = loading;
+    loading = o;
+    o->prelude = prelude.path;
+    void *first = MLT_LIBC(dlopen)(prelude.path, flags & ~RTLD_NODELETE);
+    o->prelude = NULL;
+    loading = outer;
+    void *handle = MLT_LIBC(dlopen)(name, flags | RTLD_NODELETE); // dlerror tells why not
+    if (first && handle) {
+        mlt_images_replace_scope(o->images, first, handle);
+        (void)MLT_LIBC(dlclose)(first);
+    }
+    if (!first || handle)
+        mlt_prelude_free(&prelude);
+    return handle;
 }
 
 static void *load(opening *o, const char *name, int flags, uintptr_t caller)
 {
     char *path = path_for(name, caller);
-    opening *outer = loading;
-    loading = o;
-    // What a rank loads is never unloaded: images refer to it.
-    void *handle = MLT_LIBC(dlopen)(path ? path : name, flags | RTLD_NODELETE);
-    loading = outer;
+    const char *file = path ? path : name;
+    void *handle = MLT_LIBC(dlopen)(file, flags | RTLD_NODELETE | RTLD_NOLOAD);
+    if (!handle && !(flags & RTLD_NOLOAD))
+        handle = load_new(o, file, flags);
     free(path);
     return handle;
 }
@@ -335,7 +354,7 @@ static bool use_all(opening *o, uint32_t object)
 // Under the lock. False: with a reason, or without one if it is not there and must not be loaded.
 static bool open_for(opening *o, void *handle, bool no_load)
 {
-    mlt_images_add(o->images);
+    mlt_images_add(o->images, NULL);
     uint32_t object = object_of(o->images, handle);
     if (object == MLT_IMAGES_NO_OBJECT || mlt_images_is_from_start(o->images, object))
         return true;
@@ -363,7 +382,7 @@ static void *own_open(const char *name, int flags)
         return MLT_LIBC(dlopen)(name, flags);
     pthread_mutex_lock(&lock);
     // First what libc loaded for itself: then the next new object is the one that is asked for.
-    mlt_images_add(o.images);
+    mlt_images_add(o.images, NULL);
     void *handle = load(&o, name, flags, caller);
     bool fine = handle && open_for(&o, handle, flags & RTLD_NOLOAD);
     if (handle && !fine)

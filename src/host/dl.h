@@ -7,10 +7,8 @@
 // the rank calls dlopen, and its constructors run then. When a rank has closed it as often as it
 // opened it, its destructors run; what was mapped stays.
 //
-// We must keep the system from running constructors of the original for another rank than the first.
-// glibc 2.36 lets us: it calls a function of ours just before (_dl_catch_exception). A system that
-// does not runs them when the first of all ranks loads the library; the first rank then takes it
-// over.
+// We must keep the system from running constructors of the original for another rank than the first:
+// a library is loaded by a prelude (image/prelude.h), whose own constructor comes before them.
 //
 // A rank's threads may call all of these, too. A caller that is no rank's, and every caller in a
 // process of one rank, gets the system's functions as if this library were not there.

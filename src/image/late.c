@@ -22,10 +22,10 @@ static const mlt_object *object_of(const mlt_images *images, uint32_t object)
 }
 
 // A library's handle is the loader's record of it. Those that it needs come after it in the list.
-static void *handle_of(const mlt_object *o)
+static void *handle_of(const mlt_object *o, const char *prelude)
 {
     struct link_map *map = _r_debug.r_map;
-    while (map && map->l_ld != o->dynamic)
+    while (map && (prelude ? strcmp(map->l_name, prelude) != 0 : map->l_ld != o->dynamic))
         map = map->l_next;
     return map;
 }
@@ -49,25 +49,36 @@ static void publish(mlt_images *images, mlt_image_set *set)
     images->last = set;
 }
 
-void mlt_images_add(mlt_images *images)
+void mlt_images_add(mlt_images *images, const char *prelude)
 {
     char why[WHY_BYTES];
     const mlt_image_set *before = images->last;
     mlt_image_set *set = mlt_take(1, sizeof *set);
     set->template.fd = -1;
     set->first = before->count;
-    set->objects = mlt_objects_since(before->objects, before->count, &set->count);
-    for (uint32_t i = set->first; i < set->count; i++)
-        set->objects[i].scope = handle_of(&set->objects[set->first]);
+    set->objects = mlt_objects_since(before->objects, before->count, prelude, &set->count);
     if (set->count == set->first) {
         mlt_image_set_drop(set);
         free(set);
         return;
     }
+    void *scope = handle_of(&set->objects[set->first], prelude);
+    for (uint32_t i = set->first; i < set->count; i++)
+        set->objects[i].scope = scope;
     if (mlt_image_set_choose(images, set) &&
         mlt_image_set_make(images, set, why, sizeof why) != MLT_OK)
         refuse(set, why);
     publish(images, set);
+}
+
+// A set has copies of what others know of the objects before its own.
+void mlt_images_replace_scope(mlt_images *images, const void *prelude, void *handle)
+{
+    for (mlt_image_set *set = &images->start; set;
+         set = (mlt_image_set *)(uintptr_t)mlt_image_set_next(set))
+        for (uint32_t i = 0; i < set->count; i++)
+            if (set->objects[i].scope == prelude)
+                set->objects[i].scope = handle;
 }
 
 // ---- looking

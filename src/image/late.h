@@ -4,7 +4,8 @@
 // rank at a time.
 //
 // Constructors of the original run before anybody can look at it, unless mlt_images_silence is called
-// in time: then it is as new, and the loader leaves its constructors and destructors to us.
+// in time (prelude.h): then it is as new, and the loader leaves its constructors and destructors to
+// us.
 //
 // Objects have numbers (image_int.h). All but mlt_images_at want the caller's lock, which also keeps
 // others from loading.
@@ -15,8 +16,12 @@
 
 #define MLT_IMAGES_NO_OBJECT UINT32_MAX
 
-// Takes over what was loaded since the last call, by one dlopen.
-void mlt_images_add(mlt_images *images);
+// Takes over what was loaded since the last call, by one dlopen. prelude: the name of the one that
+// brings in the others; NULL: the first of them does.
+void mlt_images_add(mlt_images *images, const char *prelude);
+
+// The prelude goes away: from now on this handle finds symbols of what it brought in.
+void mlt_images_replace_scope(mlt_images *images, const void *prelude, void *handle);
 
 // The object that has an address of the original, or MLT_IMAGES_NO_OBJECT. Any thread, any time.
 uint32_t mlt_images_at(const mlt_images *images, const void *address);

@@ -21,6 +21,7 @@ typedef struct list {
     mlt_object *objects;
     uint32_t count, room;
     uint32_t known; // of them, from before
+    const char *without;
 } list;
 
 static uintptr_t page_down(uintptr_t at)
@@ -262,7 +263,7 @@ static int add(struct dl_phdr_info *info, size_t size, void *user)
     (void)size;
     list *l = user;
     bool program = l->count == 0;
-    if (is_known(l, info))
+    if (is_known(l, info) || (l->without && strcmp(info->dlpi_name, l->without) == 0))
         return 0;
     const char *path = program ? program_path() : info->dlpi_name;
     if (!path[0] || (!program && !strchr(path, '/')))
@@ -291,9 +292,10 @@ mlt_object *mlt_objects_new(uint32_t *count)
     return l.objects;
 }
 
-mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, uint32_t *count)
+mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, const char *without,
+                              uint32_t *count)
 {
-    list l = {.count = known_count, .known = known_count};
+    list l = {.count = known_count, .known = known_count, .without = without};
     MLT_ARRAY_WANT(l.objects, l.count, l.room);
     memcpy(l.objects, known, known_count * sizeof *known);
     (void)dl_iterate_phdr(add, &l);

@@ -69,9 +69,10 @@ typedef struct mlt_object {
 
 // All of them, in the order of loading; *count. Objects without a file (the kernel's) are left out.
 mlt_object *mlt_objects_new(uint32_t *count);
-// `known` ones, which stay as they are, and after them those that were loaded since. known_count
-// must be above 0.
-mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, uint32_t *count);
+// `known` ones, which stay as they are, and after them those that were loaded since, but for the one
+// that is named `without` (NULL: none is left out). known_count must be above 0.
+mlt_object *mlt_objects_since(const mlt_object *known, uint32_t known_count, const char *without,
+                              uint32_t *count);
 // first: how many of them belong to another array, too.
 void mlt_objects_free(mlt_object *objects, uint32_t first, uint32_t count);
 
