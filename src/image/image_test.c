@@ -4,6 +4,7 @@
 #include "image/image.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,6 +78,17 @@ static void check_words(mlt_images *images)
     CHECK(moved > 0 && moved <= set->template.fixup_count[0]);
 }
 
+// A debugger that looks into the image finds the loader's list.
+static void check_debug(mlt_images *images)
+{
+    const Elf64_Dyn *d = images->start.objects[0].dynamic;
+    while (d->d_tag != DT_DEBUG && d->d_tag != DT_NULL)
+        d++;
+    const Elf64_Dyn *copy = in_image(images, (void *)(uintptr_t)d);
+    CHECK(d->d_tag == DT_DEBUG && d->d_un.d_ptr == (uintptr_t)&_r_debug);
+    CHECK(copy != d && copy->d_tag == DT_DEBUG && copy->d_un.d_ptr == d->d_un.d_ptr);
+}
+
 int main(void)
 {
     if (dlsym(RTLD_DEFAULT, "__asan_init") || dlsym(RTLD_DEFAULT, "__tsan_init"))
@@ -94,6 +106,7 @@ int main(void)
     CHECK(mlt_image_make(images, 1, why, sizeof why) == MLT_OK);
     check_words(images);
     check_guesses(images);
+    check_debug(images);
     int *own_number = in_image(images, &number);
     CHECK(own_number != &number && *own_number == 7);
     CHECK(*(int **)in_image(images, &pointer) == own_number);

@@ -343,6 +343,18 @@ static void copy_variable(const work *w, const Elf64_Rela *r)
                                     (uint32_t)symbol->st_size});
 }
 
+// ---- the loader's list of objects
+
+// A debugger finds it by an entry of the program's dynamic section. One that knows several places of
+// the program's file (gdb 16) may look in any of them.
+static void put_debug(const work *w)
+{
+    const mlt_object *o = own_of(w);
+    for (const Elf64_Dyn *d = o->dynamic; d->d_tag != DT_NULL; d++)
+        if (d->d_tag == DT_DEBUG)
+            put(w, (uintptr_t)&d->d_un - o->base, d->d_un.d_ptr, MLT_OBJECT_NONE);
+}
+
 // ---- the whole
 
 // Lays out the writable pieces and fills them from the files.
@@ -462,6 +474,8 @@ mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
         take_all(&w);
     w.object = 0; // only programs have such
     const mlt_object *program = &objects[0];
+    if (!first && program->own)
+        put_debug(&w);
     for (size_t i = 0; !first && program->own && i < program->rela_count; i++)
         if (mlt_arch_reloc_kind((uint32_t)ELF64_R_TYPE(program->rela[i].r_info)) == MLT_RELOC_COPY)
             copy_variable(&w, &program->rela[i]);
