@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/unit_test.h"
@@ -458,6 +460,16 @@ static void test_behind(void)
     close(ends[1]);
 }
 
+// In the place of libc's, which may have random bytes without asking the kernel (glibc 2.41), so that
+// no filter of system calls takes them away.
+static bool no_random;
+
+ssize_t getrandom(void *to, size_t bytes, unsigned flags)
+{
+    errno = EAGAIN;
+    return no_random ? -1 : syscall(SYS_getrandom, to, bytes, flags);
+}
+
 static void without_random(void)
 {
     mlt_greet_self a = self_of(DIALLER), b = self_of(ANSWERER);
@@ -466,8 +478,7 @@ static void without_random(void)
     mlt_key none;
     char why[200];
     greet(&heard, &a, &b, ANSWERER, plain);
-    if (!refuse_call(SYS_getrandom, EAGAIN))
-        return;
+    no_random = true;
     play(&g, &b, false, heard.said, MLT_GREET_BYTES, NULL, MLT_ERR_SYSTEM);
     CHECK(g.fault == MLT_GREET_SYSTEM && strstr(g.why, "the system has no random bytes ("));
     play(&g, &a, true, heard.said, MLT_GREET_BYTES, NULL, MLT_ERR_SYSTEM);
