@@ -36,8 +36,7 @@ typedef void *find_function(void *object, const char *name);
 
 static mlt_status refuse(char *why, size_t why_size, const char *name, const char *fault)
 {
-    snprintf(why, why_size, "%s is not the libsodium that Millet knows: %s %s", MLT_SODIUM, name,
-             fault);
+    snprintf(why, why_size, "this is not the libsodium that Millet knows: %s %s", name, fault);
     return MLT_ERR_UNSUPPORTED;
 }
 
@@ -82,13 +81,16 @@ mlt_status mlt_sodium_fill(mlt_sodium *out, find_function *find, void *object, c
     return status;
 }
 
-mlt_status mlt_sodium_load(mlt_sodium *out, const char *library, char *why, size_t why_size)
+mlt_status mlt_sodium_load(mlt_sodium *out, const char *const *names, size_t count, char *why,
+                           size_t why_size)
 {
-    void *object = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *object = NULL;
+    for (size_t i = 0; i < count && !object; i++)
+        object = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!object) {
         snprintf(why, why_size,
                  "a job on several hosts needs libsodium (Debian: apt install %s): %s",
-                 MLT_SODIUM_PACKAGE, dlerror());
+                 MLT_SODIUM_PACKAGES, dlerror());
         return MLT_ERR_UNSUPPORTED;
     }
     mlt_status status = mlt_sodium_fill(out, dlsym, object, why, why_size);
@@ -103,10 +105,11 @@ mlt_status mlt_crypt_load(char *why, size_t why_size)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static bool loaded;
+    static const char *const names[] = MLT_SODIUM_NAMES;
     mlt_status status = MLT_OK;
     pthread_mutex_lock(&lock);
     if (!loaded)
-        status = mlt_sodium_load(&sodium, MLT_SODIUM, why, why_size);
+        status = mlt_sodium_load(&sodium, names, sizeof names / sizeof *names, why, why_size);
     loaded = status == MLT_OK;
     pthread_mutex_unlock(&lock);
     return status;

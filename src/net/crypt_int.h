@@ -8,8 +8,12 @@
 
 #include "base/status.h"
 
-#define MLT_SODIUM         "libsodium.so.23"
-#define MLT_SODIUM_PACKAGE "libsodium23"
+// Its names so far; what Millet uses of it is the same in both. Debian 13 and older have the first.
+#define MLT_SODIUM_NAMES                                                                           \
+    {                                                                                              \
+        "libsodium.so.23", "libsodium.so.26"                                                       \
+    }
+#define MLT_SODIUM_PACKAGES "libsodium23 or libsodium26"
 
 typedef struct mlt_sodium {
     int (*init)(void);
@@ -38,8 +42,8 @@ typedef struct mlt_sodium {
 mlt_status mlt_sodium_fill(mlt_sodium *out, void *(*find)(void *object, const char *name),
                            void *object, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// Loads the library of that name and fills in its functions.
-mlt_status mlt_sodium_load(mlt_sodium *out, const char *library, char *why,
+// Loads the first library of these names that is there, and fills in its functions.
+mlt_status mlt_sodium_load(mlt_sodium *out, const char *const *names, size_t count, char *why,
                            size_t why_size) MLT_MUST_CHECK;
 
 #endif
