@@ -25,7 +25,9 @@ typedef struct file {
     uint64_t constructors[1];
     Elf64_Sym symbols[1]; // the one that stands for none
     uint32_t hash[4];     // of symbols: one bucket, one symbol, which is none
-    char strings[];       // an empty one, then the library's name
+    Elf64_Shdr sections[3];
+    char section_names[16];
+    char strings[]; // an empty one, then the library's name
 } file;
 
 #define AT(member) offsetof(file, member)
@@ -40,7 +42,11 @@ static void fill_head(file *f)
                            .e_phoff = AT(parts),
                            .e_ehsize = sizeof f->head,
                            .e_phentsize = sizeof f->parts[0],
-                           .e_phnum = sizeof f->parts / sizeof f->parts[0]};
+                           .e_phnum = sizeof f->parts / sizeof f->parts[0],
+                           .e_shoff = AT(sections),
+                           .e_shentsize = sizeof f->sections[0],
+                           .e_shnum = sizeof f->sections / sizeof f->sections[0],
+                           .e_shstrndx = 2};
     memcpy(f->head.e_ident, ELFMAG, SELFMAG);
     f->head.e_ident[EI_CLASS] = ELFCLASS64;
     f->head.e_ident[EI_DATA] = little ? ELFDATA2LSB : ELFDATA2MSB;
@@ -84,6 +90,23 @@ static void fill_dynamic(file *f, size_t strings)
     memcpy(f->dynamic, entries, sizeof entries);
 }
 
+// For gdb, which tells objects apart by the address of their code. (gdb 18 took one without sections
+// for the program, and forgot the program when it was unloaded.)
+static void fill_sections(file *f, size_t bytes)
+{
+    memcpy(f->section_names, "\0.text\0.names", sizeof "\0.text\0.names");
+    f->sections[1] = (Elf64_Shdr){.sh_name = 1,
+                                  .sh_type = SHT_PROGBITS,
+                                  .sh_flags = SHF_ALLOC,
+                                  .sh_size = bytes,
+                                  .sh_addralign = sizeof(uint64_t)};
+    f->sections[2] = (Elf64_Shdr){.sh_name = 7,
+                                  .sh_type = SHT_STRTAB,
+                                  .sh_offset = AT(section_names),
+                                  .sh_size = sizeof f->section_names,
+                                  .sh_addralign = 1};
+}
+
 bool mlt_prelude_new(mlt_prelude *out, const char *library, void (*constructor)(void))
 {
     size_t strings = strlen(library) + 2, bytes = sizeof(file) + strings;
@@ -93,6 +116,7 @@ bool mlt_prelude_new(mlt_prelude *out, const char *library, void (*constructor)(
     fill_head(f);
     fill_parts(f, bytes);
     fill_dynamic(f, strings);
+    fill_sections(f, bytes);
     f->constructors[0] = (uintptr_t)constructor;
     f->hash[0] = f->hash[1] = 1;
     memcpy(f->strings + 1, library, strings - 1);
