@@ -91,6 +91,12 @@ static uint32_t share(uint32_t most, uint32_t count, uint32_t process_fibers)
     return process_fibers <= most ? count : (uint32_t)((uint64_t)most * count / process_fibers);
 }
 
+// Valgrind 3.27 ends a program that has many guard pages; older ones know nothing of them.
+static mlt_stack_guard best_guard(void)
+{
+    return mlt_sanitize_valgrind() ? MLT_STACK_GUARD_PROTECT : MLT_STACK_GUARD_PAGES;
+}
+
 mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_fibers,
                            size_t asked, mlt_stack_guard guard, char *why, size_t why_size)
 {
@@ -99,7 +105,7 @@ mlt_status mlt_stacks_init(mlt_stacks *stacks, uint32_t count, uint32_t process_
     memset(stacks, 0, sizeof *stacks);
     stacks->count = count;
     stacks->free = MLT_STACK_NONE;
-    stacks->guard = guard == MLT_STACK_GUARD_BEST ? MLT_STACK_GUARD_PAGES : guard;
+    stacks->guard = guard == MLT_STACK_GUARD_BEST ? best_guard() : guard;
     if (process_fibers < count)
         process_fibers = count;
     stacks->protect_limit = share(PROTECT_MAX, count, process_fibers);
