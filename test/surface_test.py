@@ -122,6 +122,59 @@ def check_exported(library, functions):
     check("[libmpi_abi.so.1]" in run(["readelf", "-d", str(library)]).stdout, "the SONAME is not libmpi_abi.so.1")
 
 
+# By which names libc's headers call functions depends on the standard that a program is compiled for, and on glibc's hardening.
+WAYS_TO_CALL = ("-std=gnu89", "-std=gnu99", "-std=gnu17", "-std=gnu2x", "-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64", "-D_POSIX_C_SOURCE=200809L",
+                "-O2 -D_FORTIFY_SOURCE=2", "-O2 -D_FORTIFY_SOURCE=3")
+CALLS = """
+#ifndef _POSIX_C_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+#include <wchar.h>
+void *functions[] = {(void *)scanf, (void *)vscanf, (void *)wscanf, (void *)vwscanf, (void *)freopen, (void *)fflush, (void *)fclose,
+    (void *)setvbuf, (void *)fileno, (void *)nanosleep, (void *)clock_nanosleep, (void *)select, (void *)pselect, (void *)sigaction,
+    (void *)signal, (void *)localtime, (void *)gmtime, (void *)ctime, (void *)getopt, (void *)recvmsg, (void *)strtok, (void *)strerror,
+    (void *)popen, (void *)system, (void *)exit, (void *)_exit, (void *)pthread_create, (void *)getenv, (void *)write};
+int call(int fd, size_t n, va_list more)
+{
+    char bytes[64];
+    struct pollfd polls[4];
+    return (int)read(fd, bytes, n) + (int)recv(fd, bytes, n, 0) + (int)recvfrom(fd, bytes, n, 0, NULL, NULL) + poll(polls, n, 0) +
+           wctomb(bytes, L'x') + wprintf(L"%d", fd) + vwprintf(L"%d", more) + fwide((FILE *)0, 0);
+}
+#ifdef _GNU_SOURCE
+int call_more(size_t n)
+{
+    struct pollfd polls[4];
+    return ppoll(polls, n, NULL, NULL);
+}
+#endif
+"""
+
+
+def check_called(compiler, library, folder):
+    """A program that is compiled in any of these ways calls the library's functions, not libc's own."""
+    exported = {line.split()[-1] for line in run(["nm", "-D", "--defined-only", str(library)]).stdout.splitlines()}
+    for way in WAYS_TO_CALL:
+        out = folder / "calls.o"
+        done = compile_text(compiler, ["-c", "-w", "-fno-stack-protector", *way.split()], CALLS, ".c", folder, out)
+        check(done.returncode == 0, f"with {way} calls of libc's functions are not compiled:\n{done.stdout}")
+        called = {line.split()[-1] for line in run(["nm", "-u", str(out)]).stdout.splitlines()} if done.returncode == 0 else set()
+        lacking = sorted(called - exported - {"_GLOBAL_OFFSET_TABLE_", "stdout", "stdin"})
+        check(not lacking, f"with {way} libc's headers call functions of ranks by names that the library does not take over: {' '.join(lacking)}")
+
+
 def check_loads_late(library):
     """An interpreter loads the library when it runs: its thread-local memory must fit in what libc keeps for that."""
     code = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).MPI_Get_version(ctypes.byref(ctypes.c_int()), " \
@@ -223,6 +276,7 @@ def main():
         check_exported(library, functions)
         if not args.sanitized:
             check_loads_late(library)
+            check_called(compiler, library, folder)
         check_values(compiler, include, read(args.tables, "mpi_constants"), read(args.tables, "mpi_types"), folder)
         check_compiles(include, folder)
         check_removed(include, folder)
