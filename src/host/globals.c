@@ -227,10 +227,8 @@ bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why
 
 // ---- a rank
 
-void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
+static __attribute__((noinline)) void make_own(mlt_rank *me, int argc, char **argv, char **envp)
 {
-    if (!mlt_images_exist(all.images) && !(all.images && mlt_images_tls_bytes(all.images)))
-        return; // of a million ranks each would look for what none of them has
     char why[WHY_BYTES];
     uint32_t index = mlt_globals_index(me);
     if (index && mlt_image_make(all.images, index, why, sizeof why) != MLT_OK)
@@ -243,6 +241,13 @@ void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
     }
     mlt_input_rank(me);
     mlt_image_construct(all.images, index, argc, argv, envp);
+}
+
+// Apart: of a million ranks each would look for what none of them has.
+void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
+{
+    if (mlt_images_exist(all.images) || (all.images && mlt_images_tls_bytes(all.images)))
+        make_own(me, argc, argv, envp);
 }
 
 void *mlt_globals_shift(const mlt_rank *me, const void *address)

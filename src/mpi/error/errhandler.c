@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/error/errhandler.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,8 +113,15 @@ MPI_Errhandler mlt_errhandler_initial(void)
 {
     static const MPI_Errhandler handlers[] = {MPI_ERRORS_ARE_FATAL, MPI_ERRORS_ABORT,
                                               MPI_ERRORS_RETURN};
-    if (mlt_entry_joined())
-        return handlers[mlt_mpi_settings.initial_errhandler];
+    static _Atomic uintptr_t known; // 0: not yet; relaxed: all find the same
+    uintptr_t found = atomic_load_explicit(&known, memory_order_relaxed);
+    if (MLT_LIKELY(found))
+        return (MPI_Errhandler)found;
+    if (mlt_entry_joined()) {
+        found = (uintptr_t)handlers[mlt_mpi_settings.initial_errhandler];
+        atomic_store_explicit(&known, found, memory_order_relaxed);
+        return (MPI_Errhandler)found;
+    }
     const char *word = getenv("MILLET_INITIAL_ERRHANDLER"); // settings have not been read yet
     return word && strcmp(word, "mpi_errors_return") == 0  ? MPI_ERRORS_RETURN
            : word && strcmp(word, "mpi_errors_abort") == 0 ? MPI_ERRORS_ABORT
