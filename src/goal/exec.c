@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "fiber/policy.h"
 #include "os/os.h"
+#include "p2p/now.h"
 #include "p2p/worker.h"
 
 enum { LONG_BYTES = 32 << 10 }; // of an operation: handing it to another thread takes as long
@@ -290,8 +291,10 @@ static inline bool start_send(mlt_run *run, const mlt_act *act)
     unsigned char *buf = address(run, m->buf, m->at, run->nowhere_out);
     int32_t dest = world_rank(place, m->peer);
     if (!(m->flags & MLT_GOAL_SYNCHRONOUS) &&
-        mlt_p2p_send_now(place->rank, buf, m->size, run->sent.code, dest, place->self,
-                         wire_tag(run, m), place->context))
+        (mlt_p2p_send_small(place->rank, buf, m->size, run->sent.code, dest, place->self,
+                            wire_tag(run, m), place->context) ||
+         mlt_p2p_send_now(place->rank, buf, m->size, run->sent.code, dest, place->self,
+                          wire_tag(run, m), place->context)))
         return true;
     mlt_req *req = fill(run, act, m, buf, &run->sent, dest);
     run->starting = req;

@@ -86,7 +86,7 @@ int mlt_mpi_Bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *d
 {
     static _Thread_local mlt_coll_what what
         __attribute__((tls_model("initial-exec"))) = {.collective = MLT_COLL_BCAST, .element = 1};
-    if (MLT_LIKELY(me->worker->count > 1 && mlt_coll_is_quick(me, comm, MLT_BLOCKING) &&
+    if (MLT_LIKELY(mlt_coll_has_thread(me) && mlt_coll_is_quick(me, comm, MLT_BLOCKING) &&
                    mlt_coll_is_everyday(buffer, count, datatype) &&
                    (uint32_t)root < (uint32_t)comm->size)) {
         what.kind = what.kind_sent = datatype->code;

@@ -95,9 +95,8 @@ int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t num
 int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                    void *out);
 
-// The same where mlt_team_is_small, for ranks that share a worker: `what` lies in memory of the
-// thread, so that the caller needs no frame, and all that is left of the call on a stack that waits
-// is one.
+// The same where mlt_team_is_small and mlt_coll_has_thread: all that is left of the call on the stack
+// of a rank that waits, and shares its worker, is one frame.
 int mlt_coll_quick_small(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, const void *in,
                          void *out);
 
@@ -111,6 +110,14 @@ static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, m
     return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
            MLT_LIKELY(mlt_arch_load_8(&me->life) == MLT_LIFE_READY) &&
            MLT_LIKELY(!mlt_arch_load_8(&mlt_paths_exist));
+}
+
+// Whether what a quick call says may lie in memory of the thread, so that the call needs no frame for
+// it: a team of ranks that share a worker copies it, and a rank that is alone has no process beside it
+// that could call meanwhile.
+static inline bool mlt_coll_has_thread(const mlt_rank *me)
+{
+    return me->worker->count > 1 || !me->worker->sched->crew;
 }
 
 // Whether an operand is one of a few predefined elements, so that a call needs no other look at it.

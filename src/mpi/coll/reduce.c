@@ -190,13 +190,13 @@ int mlt_mpi_Reduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
         MLT_PERSISTENT(request, info));
 }
 
-// Ranks that share a worker reduce a few predefined elements by the operation that they used last.
+// A few predefined elements are reduced by the operation that the worker used last.
 static inline bool is_everyday(const mlt_rank *me, const void *sendbuf, const void *recvbuf,
                                MPI_Count count, const mlt_type *type, MPI_Op op,
                                const mlt_comm *comm)
 {
     const mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    return me->worker->count > 1 && op == w->last_op.handle && type == w->last_op.type &&
+    return mlt_coll_has_thread(me) && op == w->last_op.handle && type == w->last_op.type &&
            w->last_op.op.direct && w->last_op.op.element <= sizeof(uint64_t) &&
            mlt_coll_is_quick(me, comm, MLT_BLOCKING) &&
            mlt_coll_is_everyday(sendbuf, count, type) &&
