@@ -354,8 +354,7 @@ static void put_module(mlt_gen *g, const mlt_flow_declaration *m)
     const char *n = m->name;
     mlt_gen_put(g, "CALLS(%s)\n\n", n);
     mlt_gen_put(g, "static %sflow_queue_decl queues_%s[] = {\n", constness(m->queues), n);
-    size_t count = 0;
-    for (const mlt_flow_queue_item *q = m->queues; q; q = q->next, count++)
+    for (const mlt_flow_queue_item *q = m->queues; q; q = q->next)
         put_queue(g, q, n);
     if (!has_queue(m->queues, in.name))
         put_queue(g, &in, n);
