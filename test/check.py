@@ -447,7 +447,8 @@ def stage_hosts(stage, quick):
 
 
 def stage_systems(stage, quick):
-    """mpicc; CMake, Meson, pkg-config, configure scripts and module files; the installed tree"""
+    """quickstart on machines that lack something; mpicc; CMake, Meson, pkg-config, configure scripts and module files; the installed tree"""
+    script(stage, "test/quickstart_test.py")
     script(stage, "test/build_test.py", "--build", BUILD)
 
 

@@ -42,8 +42,7 @@ class Millet(CMakePackage):
     sanity_check_is_file = ["bin/mpicc", "bin/mpirun", "include/mpi.h", "lib/libmpi_abi.so", "lib/pkgconfig/millet.pc"]
 
     def cmake_args(self):
-        args = [self.define("MLT_TESTS", False), self.define("MLT_WERROR", False)]
-        folders = []
+        args, folders = [], []
         if self.spec.satisfies("+lua"):
             folders += self.spec["lua"].libs.directories
         else:
