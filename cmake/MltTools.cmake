@@ -140,3 +140,6 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/share)
 endif()
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION share/doc/millet)
 install(DIRECTORY docs examples DESTINATION share/doc/millet)
+
+add_custom_target(uninstall COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/uninstall.py
+                  ${CMAKE_BINARY_DIR}/install_manifest.txt COMMENT "Removing what was installed" VERBATIM)

@@ -537,6 +537,24 @@ def install_and_move(build, folder):
     (folder / "first").rename(folder / "moved tree")
 
 
+def uninstall(build, folder):
+    """The target removes what was installed last, and nothing else; DESTDIR is where it was put."""
+    stays = folder / "stage/opt/millet/lib/millet/of a user"
+    for destination, prefix, left in ((None, folder / "millet", []), (folder / "stage", pathlib.Path("/opt/millet"), [stays])):
+        env = harness.environment({"DESTDIR": str(destination)} if destination else {}, without=(*harness.OF_JOBS, "DESTDIR"))
+        at = pathlib.Path(f"{destination or ''}{prefix}")
+        harness.run("cmake", "--install", build, "--prefix", prefix, env=env, limit=300)
+        expect((at / "bin/mpirun").exists() and (at / "bin/mpicxx").is_symlink(), "it is not installed")
+        for path in left:
+            path.write_text("")
+        said = harness.run("cmake", "--build", build, "--target", "uninstall", env=env, limit=300)
+        expect(re.search(r"^uninstalled \d{3} files$", said.out, re.M), "how many files", said)
+        found = sorted(path for path in at.rglob("*") if not path.is_dir())
+        expect(found == left and at.exists() == bool(left), "what is left", found)
+    said = harness.run("cmake", "--build", build, "--target", "uninstall", code=None, limit=300)
+    expect(said.code and "uninstall: nothing to remove: there is no " in said.out + said.err, "nothing is installed any more", said)
+
+
 def try_case(case, tree, work):
     if case in BUILDING and not (tree.root / "lib/libmpi_abi.so.1").exists():
         raise Skip("the library is not built")
@@ -555,6 +573,7 @@ def main():
         if not options.no_install:
             total.run("install", install_and_move, options.build, folder)
             trees += [Tree("installed and moved", folder / "moved tree")] * (not total.failed)
+            total.run("uninstall", uninstall, options.build, folder)
         for tree in trees:
             for case in WRAPPER + BUILDING:
                 if options.only in case.__name__:
