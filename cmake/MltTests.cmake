@@ -74,13 +74,20 @@ set(MLT_FUZZ_VARIANTS 20000 CACHE STRING "Variants of the seeds that a fuzz test
 set(MLT_FUZZ_WRAPPED exit free fopen fclose getline __getdelim open mkdir
     mlt_quit mlt_say mlt_say_raw mlt_take mlt_take_more)
 
+# What all of them share, compiled once.
+add_library(mlt_fuzz_shared OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/test/fuzz/fuzz.c)
+target_link_libraries(mlt_fuzz_shared PRIVATE mlt_flags)
+target_include_directories(mlt_fuzz_shared PUBLIC ${CMAKE_SOURCE_DIR}/test)
+if(NOT MLT_FUZZ)
+  target_sources(mlt_fuzz_shared PRIVATE ${CMAKE_SOURCE_DIR}/test/fuzz/driver.c)
+endif()
+
 # mlt_fuzz_program(LAYER FILE): build/test/LAYER_x_fuzz and the CTest test fuzz_x. In the preset `fuzz` the program is a
 # libFuzzer target (LAYER_x_fuzz -max_total_time=60 corpus/x test/fuzz/x); else test/fuzz/driver.c plays a fixed sequence.
 function(mlt_fuzz_program LAYER FILE)
   set(FUZZ ${CMAKE_SOURCE_DIR}/test/fuzz)
   mlt_test_program(${LAYER} ${FILE} NAME)
-  target_sources(${NAME} PRIVATE ${FUZZ}/fuzz.c)
-  target_include_directories(${NAME} PRIVATE ${CMAKE_SOURCE_DIR}/test)
+  target_link_libraries(${NAME} PRIVATE mlt_fuzz_shared)
   if(LAYER STREQUAL launch)
     target_sources(${NAME} PRIVATE ${FUZZ}/launcher.c)
     list(TRANSFORM MLT_FUZZ_WRAPPED PREPEND LINKER:--wrap= OUTPUT_VARIABLE WRAPS)
@@ -101,7 +108,6 @@ function(mlt_fuzz_program LAYER FILE)
     file(MAKE_DIRECTORY ${FOUND})
     add_test(NAME fuzz_${STEM} COMMAND ${NAME} -seed=1 -runs=${VARIANTS} ${FOUND} ${FUZZ}/${STEM})
   else()
-    target_sources(${NAME} PRIVATE ${FUZZ}/driver.c)
     add_test(NAME fuzz_${STEM} COMMAND ${NAME} ${FUZZ}/${STEM} ${VARIANTS})
     # libFuzzer looks for leaks; here the look at the end would take longer than the test.
     set_tests_properties(fuzz_${STEM} PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
