@@ -111,11 +111,4 @@ mlt_arch_start:
         .cfi_endproc
         .size   mlt_arch_start, . - mlt_arch_start
 
-        .section .note.GNU-stack, "", %progbits
-
-// GNU property: this object has landing pads (BTI); indirect branches may be checked.
-        .section .note.gnu.property, "a"
-        .p2align 3
-        .word   4, 16, 5
-        .asciz  "GNU"
-        .word   0xc0000000, 4, 1, 0
+#include "arch/aarch64/note.h"

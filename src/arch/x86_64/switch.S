@@ -81,12 +81,4 @@ mlt_arch_start:
         .cfi_endproc
         .size   mlt_arch_start, . - mlt_arch_start
 
-        .section .note.GNU-stack, "", @progbits
-
-# GNU property: landing pads for indirect branches (IBT), but not shadow stacks: a return address moves
-# with its stack here, so the linker must not mark the library for them.
-        .section .note.gnu.property, "a"
-        .p2align 3
-        .long   4, 16, 5
-        .asciz  "GNU"
-        .long   0xc0000002, 4, 1, 0
+#include "arch/x86_64/note.h"
