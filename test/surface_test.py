@@ -175,6 +175,24 @@ def check_called(compiler, library, folder):
         check(not lacking, f"with {way} libc's headers call functions of ranks by names that the library does not take over: {' '.join(lacking)}")
 
 
+def check_marks(compiler, folder):
+    """Assembly says that it has landing pads, or the linker marks no library as hardened; and never that it keeps shadow stacks."""
+    assemblers = {"aarch64": ["clang", "--target=aarch64-linux-gnu"], "x86_64": ["clang", "--target=x86_64-linux-gnu"]}
+    assemblers[os.uname().machine] = [compiler]
+    for file in sorted((ROOT / "src/arch").glob("*/*.S")):
+        words = assemblers[file.parent.name]
+        if not shutil.which(words[0]):
+            print(f"no {words[0]} here: {file.relative_to(ROOT)} is not tried")
+            continue
+        done = run([*words, f"-I{ROOT / 'src'}", "-c", str(file), "-o", str(folder / "marked.o")])
+        said = run(["readelf", "-nW", str(folder / "marked.o")]).stdout if done.returncode == 0 else done.stdout
+        check(re.search(r"feature: (BTI|IBT)\b", said), f"{file.relative_to(ROOT)} has no mark of landing pads (BTI, IBT):\n{said}")
+        check(not re.search(r"GCS|SHSTK", said), f"{file.relative_to(ROOT)} promises shadow stacks, which a switch between stacks breaks")
+        pads = len(re.findall(r"\bendbr64\b|\bbti c\b", file.read_text()))
+        entries = len(re.findall(r"^\s*\.type\s+(?!mlt_arch_start)\w", file.read_text(), re.MULTILINE))  # which a return enters
+        check(pads == entries, f"{file.relative_to(ROOT)} has {entries} functions and {pads} landing pads")
+
+
 def check_loads_late(library):
     """An interpreter loads the library when it runs: its thread-local memory must fit in what libc keeps for that."""
     code = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).MPI_Get_version(ctypes.byref(ctypes.c_int()), " \
@@ -274,6 +292,7 @@ def main():
         folder = pathlib.Path(name)
         check_declared(compiler, include, functions, folder)
         check_exported(library, functions)
+        check_marks(compiler, folder)
         if not args.sanitized:
             check_loads_late(library)
             check_called(compiler, library, folder)
