@@ -325,15 +325,17 @@ contains
     type(MPI_Win) :: win
     type(c_ptr) :: base
     integer, pointer :: memory(:)
+    integer, asynchronous :: given
     integer :: got, right
     integer(MPI_ADDRESS_KIND) :: value
     logical :: flag
     right = modulo(rank + 1, ranks)
+    given = 100 + rank ! it must stay until the fence, which an expression does not
     call MPI_Win_allocate(40_MPI_ADDRESS_KIND, 4, MPI_INFO_NULL, MPI_COMM_WORLD, base, win)
     call c_f_pointer(base, memory, [10])
     memory = rank
     call MPI_Win_fence(0, win)
-    call MPI_Put(100 + rank, 1, MPI_INTEGER, right, 3_MPI_ADDRESS_KIND, 1, MPI_INTEGER, win)
+    call MPI_Put(given, 1, MPI_INTEGER, right, 3_MPI_ADDRESS_KIND, 1, MPI_INTEGER, win)
     call MPI_Get(got, 1, MPI_INTEGER, right, 0_MPI_ADDRESS_KIND, 1, MPI_INTEGER, win)
     call MPI_Win_fence(0, win)
     call check(memory(4) == 100 + modulo(rank - 1, ranks) .and. got == right, 'put and get')
