@@ -21,6 +21,7 @@
 #include "p2p/p2p.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
+#include "wire/wire.h"
 
 static const mlt_wait waiting = {.call = "io_test", .kind = MLT_WAIT_OTHER};
 
@@ -321,6 +322,81 @@ static void test_closes(void)
     close_pipes();
 }
 
+// ---- how long a worker polls
+
+enum { SPIN_US = 2000, TRIES = 500 };
+static uint64_t delay_ns;
+static bool in_collective; // that is, an operation of all workers
+static struct {
+    bool napped, disturbed; // disturbed: something else ran on its core
+    uint64_t waited_ns, burnt_ns;
+} wait_of_0; // what worker 0 did while it waited
+
+static long switches(void)
+{
+    struct rusage now;
+    CHECK(getrusage(RUSAGE_THREAD, &now) == 0);
+    return now.ru_nivcsw;
+}
+
+// Rank 1 sends when delay_ns have passed since rank 0 began to wait.
+static void waits_long(void *rank)
+{
+    mlt_rank *me = rank;
+    if (me->world == 1) {
+        CHECK(receive_value(me, 0) == 1);
+        mlt_os_sleep((int64_t)delay_ns);
+        send_value(me, 2, 0);
+        return;
+    }
+    send_value(me, 1, 1);
+    uint32_t before = me->worker->wire->nap;
+    uint64_t cpu = mlt_os_thread_ns(), began = mlt_os_now_ns();
+    long switched = switches();
+    me->worker->together = in_collective;
+    CHECK(receive_value(me, 1) == 2);
+    me->worker->together = 0;
+    wait_of_0.napped = me->worker->wire->nap != before;
+    wait_of_0.disturbed = switches() != switched;
+    wait_of_0.waited_ns = mlt_os_now_ns() - began;
+    wait_of_0.burnt_ns = mlt_os_thread_ns() - cpu;
+}
+
+static bool naps(bool collective, uint64_t wait_ns)
+{
+    test_job g;
+    in_collective = collective;
+    delay_ns = wait_ns;
+    test_job_begin(&g, 2, 1, 2, true, waits_long, NULL);
+    test_job_end(&g);
+    return wait_of_0.napped;
+}
+
+// In a collective of two a worker polls for twice the time. Then it sleeps, whatever it waits in.
+// Where others need its core it sleeps sooner, so only tries without any count.
+static void test_spin(void)
+{
+    const uint64_t spin_ns = SPIN_US * UINT64_C(1000);
+    int64_t usual = mlt_conf.spin_us;
+    int counted = 0;
+    mlt_conf.sched = "direct";
+    mlt_conf.spin_us = SPIN_US;
+    for (int i = 0; i < TRIES && counted < 3; i++) {
+        bool napped = naps(true, spin_ns * 3 / 2);
+        if (wait_of_0.disturbed || wait_of_0.waited_ns < spin_ns * 5 / 4 ||
+            wait_of_0.waited_ns > spin_ns * 7 / 4)
+            continue;
+        CHECK(!napped);
+        counted++;
+    }
+    if (!counted)
+        puts("how long workers poll was not tried: the cores are busy");
+    CHECK(naps(false, spin_ns * 10));
+    CHECK(naps(true, spin_ns * 20));
+    CHECK(wait_of_0.burnt_ns < spin_ns * 10);
+    mlt_conf.spin_us = usual;
+}
+
 int main(void)
 {
     char why[256];
@@ -334,6 +410,7 @@ int main(void)
     test_alone();
     test_deaf();
     test_closes();
+    test_spin();
     test_game(2, "direct", much);
     test_game(1, "direct", much);
     test_game(2, "random:11", much / 4);

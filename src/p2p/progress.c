@@ -23,6 +23,7 @@ enum {
     ALONE = 10,             // the same over hosts, if nobody runs meanwhile:
     SWITCH_NS = 1000,       // so long it takes at least until one has run
     LONG_NS = 300000,       // nor longer, if all who run meanwhile wait for each other
+    SPINS = 20,             // times spin_us that a worker polls in an operation of all, at most
     SHY = 64,               // waits without a yield after one that took longer
     STEP_EVERY = 16,        // yields between steps of a worker that waits for its neighbours
     DEAF_NS = 1000000,      // between looks at descriptors, if the worker can have no bell
@@ -249,10 +250,24 @@ static bool ready(void *worker)
            !mlt_list_empty(&w->p2p->fetches) || !mlt_list_empty(&w->p2p->later);
 }
 
+// A worker that has polled for `waited` without a message polls on, if it is in an operation of all
+// workers and each has a core. There a sleep costs not only the sleeper: whoever waits for its next
+// message waits for the kernel to wake it, and in a ring that is everybody. So it may take as long
+// as the sleeps of all workers would, which is bounded: a rank that waits for long costs nothing.
+// Meanwhile it lets others run, and if one of them does not give the core back soon, it sleeps.
+static bool stays(const mlt_worker *w, uint64_t waited, uint64_t since_look)
+{
+    uint32_t workers = w->boot->job->local_workers, all = workers < SPINS ? workers : SPINS;
+    if (!w->together || waited > w->p2p->spin_ns * all || since_look > LONG_NS)
+        return false;
+    mlt_os_yield();
+    return true;
+}
+
 static bool spin(mlt_worker *w)
 {
     mlt_gate *gate = w->sched->gate;
-    uint64_t start = 0;
+    uint64_t start = 0, last = 0;
     for (uint32_t n = 1;; n++) {
         if (mlt_p2p_progress(w))
             return true;
@@ -267,8 +282,9 @@ static bool spin(mlt_worker *w)
             uint64_t now = mlt_os_now_ns();
             if (!start)
                 start = now;
-            else if (now - start > w->p2p->spin_ns)
+            else if (now - start > w->p2p->spin_ns && !stays(w, now - start, now - last))
                 return false;
+            last = now;
         }
     }
 }

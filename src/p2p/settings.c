@@ -16,7 +16,8 @@ static const mlt_setting fiber_settings[] = {
 
 static const mlt_setting wire_settings[] = {
     {"spin_us", MLT_SETTING_INT, "50", NULL,
-     "microseconds to poll before sleeping; none if there are more workers than cores",
+     "microseconds to poll before sleeping, in a collective as many times longer as the host has "
+     "workers, 20 at most; none if there are more workers than cores",
      &mlt_conf.spin_us, MLT_SCOPE_WORKER},
     {"large", MLT_SETTING_CHOICE, "auto", "auto|chunks|read",
      "large messages between processes: a pipeline of chunks, or reading the sender's memory; "
