@@ -126,6 +126,16 @@ static bool read_cores(reader *r)
     return read_count(r, "cores", 1, MLT_CLUSTER_CORES, &r->to->cores);
 }
 
+static bool read_numa(reader *r)
+{
+    return read_count(r, "numa", 1, MLT_CLUSTER_NODES, &r->to->numa);
+}
+
+static bool read_sockets(reader *r)
+{
+    return read_count(r, "sockets", 1, MLT_CLUSTER_NODES, &r->to->sockets);
+}
+
 static bool read_nics(reader *r)
 {
     return read_count(r, "nics", 1, MLT_CLUSTER_NICS, &r->to->nics);
@@ -224,6 +234,16 @@ static bool read_costs(reader *r, mlt_loggops *to)
 static bool read_within(reader *r)
 {
     return read_costs(r, &r->to->within);
+}
+
+static bool read_large(reader *r)
+{
+    return read_costs(r, &r->to->large);
+}
+
+static bool read_noise(reader *r)
+{
+    return read_real(r, "noise", 0, 100, &r->to->noise);
 }
 
 static bool read_between(reader *r)
@@ -347,7 +367,8 @@ static bool read_network(reader *r)
 
 static bool read_link(reader *r)
 {
-    static const char *const kinds[MLT_NET_KINDS] = {"host", "switch", "global"};
+    static const char *const kinds[MLT_NET_KINDS] = {"host",   "switch", "global",
+                                                     "memory", "numa",   "socket"};
     char text[LONGEST_WORD + 8];
     bool any = false;
     int kind = 0;
@@ -355,7 +376,9 @@ static bool read_link(reader *r)
     while (kind < MLT_NET_KINDS && !is(r, kinds[kind]))
         kind++;
     if (kind == MLT_NET_KINDS)
-        return fail(r, "links are of 'host', 'switch' or 'global', not %s", shown(r, text));
+        return fail(r,
+                    "links are of 'host', 'switch', 'global', 'memory', 'numa' or 'socket', not %s",
+                    shown(r, text));
     if (r->seen & UINT32_C(1) << (24 + kind))
         return fail(r, "the links of '%s' are there twice", r->word);
     r->seen |= UINT32_C(1) << (24 + kind);
@@ -386,8 +409,12 @@ static const struct line_kind {
              {"exec", read_exec},
              {"network", read_network},
              {"link", read_link},
-             {"processors", read_processors}};
-enum { LINES = sizeof lines / sizeof *lines, WITHIN = 4, NETWORK = 8, LINK = 9 };
+             {"processors", read_processors},
+             {"numa", read_numa},
+             {"sockets", read_sockets},
+             {"large", read_large},
+             {"noise", read_noise}};
+enum { LINES = sizeof lines / sizeof *lines, WITHIN = 4, NETWORK = 8, LINK = 9, LARGE = 13 };
 
 static bool read_line(reader *r)
 {
@@ -399,10 +426,11 @@ static bool read_line(reader *r)
     while (i < LINES && !is(r, lines[i].word))
         i++;
     if (i == LINES)
-        return fail(r,
-                    "a line begins with hosts, cores, processors, nics, place, within-host, "
-                    "between-hosts, S, exec, network or link, not with %s",
-                    shown(r, text));
+        return fail(
+            r,
+            "a line begins with hosts, cores, processors, numa, sockets, nics, place, "
+            "within-host, large, noise, between-hosts, S, exec, network or link, not with %s",
+            shown(r, text));
     if (i != LINK && r->seen & UINT32_C(1) << i)
         return fail(r, "there is a second line '%s'", r->word);
     r->seen |= UINT32_C(1) << i;
@@ -438,12 +466,24 @@ static bool complete(reader *r)
                         "the list places rank %" PRIu32 " on host %" PRIu32
                         ", but the hosts are 0 to %" PRIu32,
                         i, c->list[i], c->hosts - 1);
+    if (!c->sockets)
+        c->sockets = 1;
+    if (!c->numa)
+        c->numa = c->sockets;
+    if (c->numa % c->sockets)
+        return fail(
+            r, "the %" PRIu32 " NUMA nodes of a host are no multiple of its %" PRIu32 " sockets",
+            c->numa, c->sockets);
     if (!mlt_net_init(&net, c))
         return fail(r, "the network has more than %" PRIu32 " links", MLT_CLUSTER_LINKS);
     if (!(r->seen & 1 << WITHIN))
         c->within = c->between;
     c->within.S = c->between.S;
     c->within.exec = c->between.exec;
+    if (!(r->seen & 1 << LARGE))
+        c->large = c->within;
+    c->large.S = c->between.S;
+    c->large.exec = c->between.exec;
     return true;
 }
 
@@ -452,8 +492,11 @@ mlt_status mlt_cluster_read(const char *name, const char *text, size_t length, m
 {
     reader r = {.name = name, .at = text, .end = text + length, .why = why, .why_size = why_size};
     r.to = mlt_take(1, sizeof *r.to);
-    *r.to = (mlt_cluster){
-        .cores = 1, .nics = 1, .within = mlt_loggops_default, .between = mlt_loggops_default};
+    *r.to = (mlt_cluster){.cores = 1,
+                          .nics = 1,
+                          .within = mlt_loggops_default,
+                          .large = mlt_loggops_default,
+                          .between = mlt_loggops_default};
     bool good = true;
     *out = NULL;
     do {
@@ -522,6 +565,16 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
     return status;
 }
 
+void mlt_cluster_nodes(const mlt_cluster *c, uint32_t ranks, const uint32_t *nic, uint32_t *node)
+{
+    uint32_t *on = mlt_take(c->hosts, sizeof *on), cores = c->processors ? c->processors : c->cores;
+    for (uint32_t r = 0; r < ranks; r++) {
+        uint32_t host = nic[r] / c->nics, core = on[host]++ % cores;
+        node[r] = host * c->numa + (uint32_t)((uint64_t)core * c->numa / cores);
+    }
+    free(on);
+}
+
 const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
 {
     char shape[200] = "crossbar";
@@ -539,10 +592,15 @@ const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
             length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%" PRIu32,
                                d ? "x" : "", c->size[d]);
     }
-    char shared[96] = "";
+    char shared[192] = "";
     if (c->processors)
         snprintf(shared, sizeof shared, " on %" PRIu32 " processor%s (switch %g, wake %g ns)",
                  c->processors, c->processors == 1 ? "" : "s", c->change, c->wake);
+    size_t used = strlen(shared);
+    if (c->numa > 1)
+        snprintf(shared + used, sizeof shared - used,
+                 " in %" PRIu32 " NUMA nodes of %" PRIu32 " socket%s", c->numa, c->sockets,
+                 c->sockets == 1 ? "" : "s");
     snprintf(text, size, "%" PRIu32 " host%s with %" PRIu32 " core%s%s and %" PRIu32 " NIC%s, %s",
              c->hosts, c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared,
              c->nics, c->nics == 1 ? "" : "s", shape);

@@ -9,6 +9,11 @@
 //     network fat-tree levels 2 radix 16
 //     link host   latency 100 bandwidth 12.5
 //     link switch latency 100 bandwidth 12.5
+//     sockets 2
+//     numa 4
+//     link memory bandwidth 50
+//     link numa   latency 40 bandwidth 30
+//     link socket latency 60 bandwidth 25
 #ifndef MLT_JUDGE_NET_CLUSTER_H
 #define MLT_JUDGE_NET_CLUSTER_H
 
@@ -30,6 +35,9 @@ typedef enum mlt_net_kind { // of links
     MLT_NET_HOST,           // between a NIC and its switch
     MLT_NET_SWITCH,         // between switches; in a dragonfly, of one group
     MLT_NET_GLOBAL,         // between the groups of a dragonfly
+    MLT_NET_MEMORY,         // within a host: the memory of a NUMA node
+    MLT_NET_NUMA,           // from one node to another
+    MLT_NET_SOCKET,         // from one socket to another
     MLT_NET_KINDS,
 } mlt_net_kind;
 
@@ -46,18 +54,22 @@ typedef enum mlt_cluster_place {
 
 enum { MLT_NET_DIMENSIONS = 6, MLT_NET_LEVELS = 6 };
 enum { MLT_CLUSTER_HOSTS = 1 << 22, MLT_CLUSTER_NICS = 64, MLT_CLUSTER_CORES = 1 << 20 };
-enum { MLT_CLUSTER_PROCESSORS = 4096 };
+enum { MLT_CLUSTER_PROCESSORS = 4096, MLT_CLUSTER_NODES = 256 };
 #define MLT_CLUSTER_LINKS (UINT32_C(1) << 26) // what a network has at most
 
 typedef struct mlt_cluster {
     uint32_t hosts, cores, nics;
-    uint32_t processors; // of a host, shared by its ranks; 0: each rank has its own
-    double change;       // ns: a processor that is busy passes from one rank to another
-    double wake;         // ns: until a rank that slept runs on a processor that is idle
+    uint32_t numa, sockets; // of a host: NUMA nodes, each with cores and memory; sockets of nodes
+    uint32_t processors;    // of a host, shared by its ranks; 0: each rank has its own
+    double change;          // ns: a processor that is busy passes from one rank to another
+    double wake;            // ns: until a rank that slept runs on a processor that is idle
     mlt_cluster_place place;
     uint32_t *list; // LIST: the host of each rank
     uint32_t list_count;
-    mlt_loggops within, between; // S and exec are the same in both
+    mlt_loggops within, between; // S and exec are the same in all
+    mlt_loggops large;           // within a host, messages of more than S
+    double noise; // within a host a message comes later by this part of its time, times three
+                  // times the square of a random number from 0 to 1, which is 1 in the mean
     mlt_net_shape shape;
     mlt_net_cost cost[MLT_NET_KINDS];
     uint32_t levels, radix;            // FAT_TREE
@@ -78,6 +90,11 @@ void mlt_cluster_free(mlt_cluster *cluster); // NULL is fine
 // On failure (there is no room for so many) an error message.
 mlt_status mlt_cluster_ranks(const mlt_cluster *cluster, uint32_t ranks, uint32_t *nic, char *why,
                              size_t why_size) MLT_MUST_CHECK;
+
+// The NUMA node of each rank, of all hosts' nodes: the cores of a host, or its processors, are dealt
+// out among its nodes in blocks, and its ranks among them in turn.
+void mlt_cluster_nodes(const mlt_cluster *cluster, uint32_t ranks, const uint32_t *nic,
+                       uint32_t *node);
 
 // "fat-tree of 4,096 hosts": for reports. Returns text.
 const char *mlt_cluster_describe(const mlt_cluster *cluster, char *text, size_t size);

@@ -23,6 +23,18 @@ static void walk(const mlt_net *net, uint32_t from, uint32_t to)
     FUZZ_CHECK(link == net->ends + to);
 }
 
+static void walk_inside(const mlt_net *net, uint32_t from, uint32_t to)
+{
+    char name[96];
+    uint32_t hop = 0;
+    for (uint32_t link; (link = mlt_net_inner_hop(net, from, to, hop)) != MLT_NET_NO_LINK; hop++) {
+        FUZZ_CHECK(link >= net->inner && link < net->links);
+        FUZZ_CHECK(mlt_net_kind_of(net, link) == MLT_NET_MEMORY + hop);
+        fuzz_check_sentence(mlt_net_link_name(net, link, name, sizeof name), sizeof name);
+    }
+    FUZZ_CHECK(hop > 0 && hop <= 3);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char why[512];
@@ -44,6 +56,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             for (int r = 1; r < RANKS; r++)
                 if (nic[r] / cluster->nics != nic[0] / cluster->nics)
                     walk(&net, nic[0], nic[r]);
+        if (net.inside)
+            walk_inside(&net, 0, cluster->numa - 1);
         if (cluster->hosts > 1)
             walk(&net, net.ends - 1, 0);
     }

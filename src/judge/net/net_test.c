@@ -33,8 +33,13 @@ static void check_faults(void)
 {
     check_wrong("", "m:1:1: a line 'network' is missing: crossbar, fat-tree, torus or dragonfly");
     check_wrong("hosts 4\n  speed 3",
-                "m:2:3: a line begins with hosts, cores, processors, nics, place, within-host, "
-                "between-hosts, S, exec, network or link, not with 'speed'");
+                "m:2:3: a line begins with hosts, cores, processors, numa, sockets, nics, place, "
+                "within-host, large, noise, between-hosts, S, exec, network or link, not with "
+                "'speed'");
+    check_wrong("sockets 3\nnuma 4\nhosts 1\nnetwork crossbar",
+                "m:4:1: the 4 NUMA nodes of a host are no multiple of its 3 sockets");
+    check_wrong("numa 257", "m:1:6: numa should be a whole number from 1 to 256, not '257'");
+    check_wrong("noise x", "m:1:7: noise should be a number from 0 to 100, not 'x'");
     check_wrong("processors 0",
                 "m:1:12: processors should be a whole number from 1 to 4096, not '0'");
     check_wrong("processors 2 slow", "m:1:14: after the number of processors there may be 'switch' "
@@ -68,7 +73,8 @@ static void check_faults(void)
     check_wrong("within-host L fast", "m:1:15: L should be a number from 0 to 1e+15, not 'fast'");
     check_wrong("within-host", "m:1:12: here should be L, o, g, G or O and a number of ns");
     check_wrong("link wire latency 3",
-                "m:1:6: links are of 'host', 'switch' or 'global', not 'wire'");
+                "m:1:6: links are of 'host', 'switch', 'global', 'memory', 'numa' or 'socket', "
+                "not 'wire'");
     check_wrong("link host latency 3\nlink host latency 3",
                 "m:2:6: the links of 'host' are there twice");
     check_wrong("link host bandwidth 0",

@@ -6,14 +6,14 @@
 //                 A group of level l is `below[l]` hosts and wide[l] switches that reach them all
 //     torus       node times 2 dimensions, dimension, direction
 //     dragonfly   inside: group, router from, router to; global: group from, port
+//     hosts       at the end, for each host: its nodes' memories; node from, node to; socket from,
+//                 socket to
 #include "judge/net/route.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/table.h"
-
-#define NO_LINK UINT32_MAX
 
 static uint64_t parts(uint64_t of, uint64_t size)
 {
@@ -100,6 +100,18 @@ static uint64_t dragonfly_init(mlt_net *net, uint64_t links)
     return links + capped(capped(c->groups, c->groups - 1), net->parallel);
 }
 
+static uint64_t inside_init(mlt_net *net, uint64_t links)
+{
+    const mlt_cluster *c = net->cluster;
+    net->inside =
+        c->numa > 1 || c->cost[MLT_NET_MEMORY].bandwidth > 0 || c->cost[MLT_NET_MEMORY].latency > 0;
+    if (!net->inside || links > MLT_CLUSTER_LINKS)
+        return links;
+    net->inner = (uint32_t)links;
+    net->inner_each = c->numa + c->numa * c->numa + c->sockets * c->sockets;
+    return links + capped(c->hosts, net->inner_each);
+}
+
 bool mlt_net_init(mlt_net *net, const mlt_cluster *cluster)
 {
     *net = (mlt_net){.cluster = cluster};
@@ -115,11 +127,12 @@ bool mlt_net_init(mlt_net *net, const mlt_cluster *cluster)
         net->base[0] = (uint32_t)links;
         links += capped(mlt_net_capacity(cluster), 2 * cluster->dimensions);
     }
+    links = inside_init(net, links);
     net->links = (uint32_t)links;
     return links <= MLT_CLUSTER_LINKS;
 }
 
-// ---- ways, without the first link and the last. `hop` counts from 0; NO_LINK: there is none
+// ---- ways, without the first link and the last. `hop` counts from 0; MLT_NET_NO_LINK: there is none
 
 static uint32_t fat_tree_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t hop)
 {
@@ -127,7 +140,7 @@ static uint32_t fat_tree_hop(const mlt_net *net, uint32_t from, uint32_t to, uin
     while (from / net->below[top] != to / net->below[top])
         top++;
     if (hop >= 2 * (top - 1))
-        return NO_LINK;
+        return MLT_NET_NO_LINK;
     bool down = hop >= top - 1;
     uint32_t level = down ? 2 * (top - 1) - hop : hop + 1;
     uint32_t group = (down ? to : from) / net->below[level];
@@ -152,7 +165,7 @@ static uint32_t torus_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32
         node = node - a * step + at * step;
         return net->base[0] + node * 2 * c->dimensions + 2 * d + (up > down);
     }
-    return NO_LINK;
+    return MLT_NET_NO_LINK;
 }
 
 typedef struct path {
@@ -196,7 +209,7 @@ static uint32_t dragonfly_hop(const mlt_net *net, uint32_t from, uint32_t to, ui
     if (group != last)
         router = go_global(net, &found, group, router, last, choice);
     go_inside(net, &found, last, router, b % c->routers);
-    return hop < found.count ? found.link[hop] : NO_LINK;
+    return hop < found.count ? found.link[hop] : MLT_NET_NO_LINK;
 }
 
 // The links between switches alone.
@@ -211,7 +224,7 @@ static uint32_t middle(const mlt_net *net, uint32_t from, uint32_t to, uint32_t 
     case MLT_NET_DRAGONFLY:
         return dragonfly_hop(net, a, b, salt, hop);
     default:
-        return NO_LINK;
+        return MLT_NET_NO_LINK;
     }
 }
 
@@ -220,15 +233,52 @@ uint32_t mlt_net_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t sa
     if (hop == 0)
         return from;
     uint32_t link = middle(net, from, to, salt, hop - 1);
-    return link == NO_LINK ? net->ends + to : link;
+    return link == MLT_NET_NO_LINK ? net->ends + to : link;
+}
+
+uint32_t mlt_net_inner_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t hop)
+{
+    const mlt_cluster *c = net->cluster;
+    uint32_t first = net->inner + from / c->numa * net->inner_each, each = c->numa / c->sockets;
+    uint32_t a = from % c->numa, b = to % c->numa;
+    if (hop == 0)
+        return first + a;
+    if (hop == 1 && a != b)
+        return first + c->numa + a * c->numa + b;
+    if (hop == 2 && a / each != b / each)
+        return first + c->numa + c->numa * c->numa + a / each * c->sockets + b / each;
+    return MLT_NET_NO_LINK;
 }
 
 // ---- what they are
+
+static mlt_net_kind inner_kind(const mlt_net *net, uint32_t link)
+{
+    uint32_t at = (link - net->inner) % net->inner_each, numa = net->cluster->numa;
+    return at < numa ? MLT_NET_MEMORY : at < numa + numa * numa ? MLT_NET_NUMA : MLT_NET_SOCKET;
+}
+
+static void inner_name(const mlt_net *net, uint32_t link, char *text, size_t size)
+{
+    uint32_t host = (link - net->inner) / net->inner_each, numa = net->cluster->numa;
+    uint32_t at = (link - net->inner) % net->inner_each, sockets = net->cluster->sockets;
+    if (at < numa) {
+        snprintf(text, size, "host %" PRIu32 ", memory of node %" PRIu32, host, at);
+        return;
+    }
+    at -= numa;
+    bool node = at < numa * numa;
+    uint32_t of = node ? numa : sockets, pair = node ? at : at - numa * numa;
+    snprintf(text, size, "host %" PRIu32 ", %s %" PRIu32 " to %s %" PRIu32, host,
+             node ? "node" : "socket", pair / of, node ? "node" : "socket", pair % of);
+}
 
 mlt_net_kind mlt_net_kind_of(const mlt_net *net, uint32_t link)
 {
     if (link < 2 * net->ends)
         return MLT_NET_HOST;
+    if (net->inside && link >= net->inner)
+        return inner_kind(net, link);
     bool global = net->cluster->shape == MLT_NET_DRAGONFLY && link >= net->base[1];
     return global ? MLT_NET_GLOBAL : MLT_NET_SWITCH;
 }
@@ -287,6 +337,8 @@ const char *mlt_net_link_name(const mlt_net *net, uint32_t link, char *text, siz
                      way);
         else
             snprintf(text, size, "host %" PRIu32 " %s", end, way);
+    } else if (net->inside && link >= net->inner) {
+        inner_name(net, link, text, size);
     } else if (net->cluster->shape == MLT_NET_FAT_TREE) {
         fat_tree_name(net, link, text, size);
     } else if (net->cluster->shape == MLT_NET_TORUS) {

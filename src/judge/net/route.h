@@ -9,6 +9,9 @@
 //     dragonfly   the groups' routers are connected each to each. A link inside the group to the
 //                 router that has a link to the other group, that link, a link inside. With
 //                 valiant through a third group, which the salt chooses
+//
+// Within a host, if it has memory that is shared or nodes: the memory of the sender's NUMA node;
+// from there to the receiver's node, if that is another; and from socket to socket, if that is.
 #ifndef MLT_JUDGE_NET_ROUTE_H
 #define MLT_JUDGE_NET_ROUTE_H
 
@@ -21,6 +24,8 @@ typedef struct mlt_net {
     // FAT_TREE, by level from 1 on: hosts below a switch, switches that are side by side
     uint32_t below[MLT_NET_LEVELS + 1], wide[MLT_NET_LEVELS + 1];
     uint32_t parallel; // DRAGONFLY: links from one group to another
+    bool inside;       // there are links within hosts, from `inner` on, `inner_each` a host
+    uint32_t inner, inner_each;
 } mlt_net;
 
 // False: the network has more than MLT_CLUSTER_LINKS links. The cluster is borrowed.
@@ -37,6 +42,10 @@ static inline bool mlt_net_is_last(const mlt_net *net, uint32_t link) // it lead
 {
     return link >= net->ends && link < 2 * net->ends;
 }
+
+// The same between nodes of one host (mlt_cluster_nodes), if net->inside; MLT_NET_NO_LINK after the last.
+#define MLT_NET_NO_LINK UINT32_MAX
+uint32_t mlt_net_inner_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t hop);
 
 mlt_net_kind mlt_net_kind_of(const mlt_net *net, uint32_t link);
 // size: at least 96. Returns text.

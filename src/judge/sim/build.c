@@ -155,7 +155,8 @@ static void fill(mlt_sim *sim, uint64_t S, census *found)
             if (MLT_UNLIKELY(sim->travel != NULL) && good &&
                 rank->actions[a].kind == MLT_GOAL_SEND &&
                 mlt_sim_is_near(sim, r, (uint32_t)rank->actions[a].peer))
-                sim->actions[base + a].bits |= MLT_SIM_NEAR;
+                sim->actions[base + a].bits |=
+                    MLT_SIM_NEAR | (mlt_sim_size(&sim->actions[base + a]) > S ? MLT_SIM_LARGE : 0);
         }
         if (!good || !fill_dependents(sim, rank, base, edges)) {
             found->bad_rank = r;

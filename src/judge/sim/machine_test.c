@@ -183,6 +183,77 @@ static void check_waking_by_hand(void)
     mlt_cluster_free(c);
 }
 
+// ---- within a host: two sockets of two NUMA nodes of two cores. o 1, L 2, G 1; above 1000 bytes o 4,
+// L 20. A node's memory takes 3 ns and 1 ns a byte; another node is 10 ns away, another socket 100.
+
+static const char inside[] = "hosts 1\ncores 8\nsockets 2\nnuma 4\nS 1000\nnetwork crossbar\n"
+                             "within-host L 2 o 1 g 0 G 1\nlarge L 20 o 4 g 0 G 1\n"
+                             "link memory latency 3 bandwidth 1\nlink numa latency 10\n"
+                             "link socket latency 100\n";
+
+static void check_inside_by_hand(void)
+{
+    mlt_cluster *c = cluster_of(inside);
+    mlt_goal_program *p = mlt_goal_program_new(8);
+    add_message(p, 0, 1, 50, 0, 0);       // the same node
+    add_message(p, 0, 2, 50, 1000, 1);    // another one
+    add_message(p, 0, 4, 50, 2000, 2);    // of the other socket
+    add_message(p, 0, 1, 1001, 3000, 3);  // a large message
+    add_message(p, 6, 7, 100, 10000, 4);  // these share the memory of the last node
+    add_message(p, 7, 6, 100, 10000, 5);  //
+    add_message(p, 4, 5, 100, 10000, 6);  // and this does not
+    add_message(p, 2, 3, 1001, 20000, 7); // comes to the memory at 20004,
+    add_message(p, 3, 2, 1000, 20001, 8); // and this one, though sent later, at 20002
+    mlt_sim_result *r = run(p, c);
+    CHECK(came(p, r, 0, 0) == 1 + 3 + 2);
+    CHECK(came(p, r, 0, 1) == 1000 + 1 + 3 + 10 + 2);
+    CHECK(came(p, r, 0, 2) == 2000 + 1 + 3 + 10 + 100 + 2);
+    CHECK(came(p, r, 0, 3) == 3000 + 4 + 3 + 20);
+    CHECK(came(p, r, 6, 4) == 10000 + 6 && came(p, r, 7, 5) == 10000 + 6 + 100);
+    CHECK(came(p, r, 4, 6) == 10000 + 6);
+    CHECK(came(p, r, 3, 8) == 20001 + 6);
+    CHECK(came(p, r, 2, 7) == 20000 + 27 + 998); // 2 of the 1000 bytes had gone before
+    CHECK(r->messages == 9 && r->far_messages == 0 && r->links_count == 4);
+    check_same_text("the busiest", r->links[0].name, "host 0, memory of node 1");
+    mlt_sim_result_free(r);
+    mlt_goal_program_free(p);
+    mlt_cluster_free(c);
+}
+
+static uint64_t total_of(const mlt_goal_program *p, const mlt_cluster *c, uint64_t seed)
+{
+    mlt_sim_options options = {.cluster = c, .seed = seed};
+    mlt_sim_result *result;
+    char why[512];
+    CHECK(mlt_goal_simulate(p, &options, &result, why, sizeof why) == MLT_OK);
+    uint64_t total = result->total_ps;
+    mlt_sim_result_free(result);
+    return total;
+}
+
+// Noise makes messages later by its part of their time, three times as much at most.
+static void check_noise(void)
+{
+    mlt_cluster *c = cluster_of(inside);
+    mlt_goal_program *p = mlt_goal_program_new(2);
+    add_message(p, 0, 1, 51, 0, 0);
+    uint64_t quiet = total_of(p, c, 0), least = UINT64_MAX, most = 0, sum = 0;
+    enum { SEEDS = 1000 };
+    c->noise = 0.5;
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        uint64_t total = total_of(p, c, seed);
+        CHECK(total == total_of(p, c, seed));
+        least = total < least ? total : least;
+        most = total > most ? total : most;
+        sum += total - quiet;
+    }
+    const uint64_t time = 1000 + 2000 + 50 * 1000; // o, L and the bytes
+    CHECK(least >= quiet && most <= quiet + time * 3 / 2 && most > quiet + time);
+    CHECK(sum / SEEDS > time * 4 / 10 && sum / SEEDS < time * 6 / 10);
+    mlt_goal_program_free(p);
+    mlt_cluster_free(c);
+}
+
 static void check_refused(void)
 {
     mlt_cluster *c = cluster_of("hosts 2\nnetwork crossbar");
@@ -563,14 +634,34 @@ static void check_sharing(void)
     now_seed = 0;
 }
 
+// Nodes and memory without latency and limits change nothing.
+static void check_idle_nodes(void)
+{
+    for (now_seed = 1; now_seed <= 200; now_seed++) {
+        crowd x;
+        crowd_init(&x, 1 + below(50), 0);
+        x.cluster->numa = 1 + below(4);
+        mlt_sim_result *r = run(x.program, x.cluster);
+        CHECK(r->total_ps == x.result->total_ps && r->far_messages == x.result->far_messages);
+        for (uint64_t a = 0; a < r->actions; a++)
+            CHECK(r->finish_ps[a] == x.result->finish_ps[a]);
+        mlt_sim_result_free(r);
+        crowd_fini(&x);
+    }
+    now_seed = 0;
+}
+
 int main(void)
 {
     check_by_hand();
+    check_inside_by_hand();
+    check_noise();
     check_shared_by_hand();
     check_waking_by_hand();
     check_refused();
     check_against_plain();
     check_against_flows();
     check_sharing();
+    check_idle_nodes();
     return 0;
 }

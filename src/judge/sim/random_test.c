@@ -631,6 +631,7 @@ static void check_machines(void)
                                    .cores = one ? shape.ranks : 1,
                                    .nics = 1,
                                    .within = machine,
+                                   .large = machine,
                                    .between = machine};
             mlt_sim_options options = {.cluster = &cluster, .keep_times = true, .keep_path = true};
             mlt_sim_result *r;

@@ -239,13 +239,15 @@ static void run_send(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action *s
     mlt_sim_lane *cpu = &sim->lanes[lane->cpu], *nic = &sim->lanes[lane->nic];
     mlt_sim_waiters *waiters = &lane->wait[MLT_SIM_WAIT_SEND];
     const mlt_sim_cost *cost = mlt_sim_cost_of(sim, send);
-    uint64_t now = event->time;
+    uint64_t now = event->time, leaves = now + cost->o;
     uint64_t free = cpu->cpu_free > nic->send_free ? cpu->cpu_free : nic->send_free;
     if (free > now) {
         wait_until(sim, waiters, event, free);
         return;
     }
     mlt_sim_ref me = {.action = number, .point = MLT_SIM_AT_START};
+    if (MLT_UNLIKELY(sim->travel != NULL))
+        leaves += mlt_sim_noise(sim, number);
     if (MLT_UNLIKELY(sim->crowd != NULL)) {
         if (must_wait(sim, lane->cpu, waiters, event, number, MLT_SIM_AT_START))
             return;
@@ -257,7 +259,7 @@ static void run_send(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action *s
                    held[lane->nic].send);
         held[lane->cpu].cpu = held[lane->nic].send = me;
         *node_of(sim, number, MLT_SIM_AT_SECOND) =
-            (mlt_sim_node){now + cost->o + cost->L, {number, MLT_SIM_AT_START, MLT_SIM_MESSAGE}};
+            (mlt_sim_node){leaves + cost->L, {number, MLT_SIM_AT_START, MLT_SIM_MESSAGE}};
     }
     uint64_t cpu_end = cpu->cpu_free = now + mlt_sim_send_cpu(sim, send);
     nic->send_free = now + mlt_sim_nic(sim, send);
@@ -266,10 +268,10 @@ static void run_send(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action *s
     sim->result->bytes += mlt_sim_size(send);
     start(sim, number, send, now);
     uint32_t what = (sim->fixed ? send->partner : number) << 1 | MESSAGE;
-    if (MLT_UNLIKELY(sim->travel != NULL) && !(send->bits & MLT_SIM_NEAR))
-        mlt_sim_depart(sim, number, now + cost->o, what, sim->seq++);
+    if (MLT_UNLIKELY(sim->travel != NULL) && (!(send->bits & MLT_SIM_NEAR) || sim->travel->node))
+        mlt_sim_depart(sim, number, leaves, what, sim->seq++);
     else
-        mlt_sim_put(sim, now + cost->o + cost->L, what, sim->seq++);
+        mlt_sim_put(sim, leaves + cost->L, what, sim->seq++);
     if (MLT_UNLIKELY(send->bits & MLT_SIM_SYNC))
         sim->sync_end[number] = cpu_end;
     else

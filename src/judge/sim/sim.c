@@ -92,7 +92,7 @@ static mlt_status simulate(mlt_sim *sim, const mlt_sim_options *options, char *w
 {
     mlt_status status = MLT_OK;
     if (options->cluster)
-        status = mlt_sim_travel_begin(sim, options->cluster, why, why_size);
+        status = mlt_sim_travel_begin(sim, options, why, why_size);
     if (status == MLT_OK)
         status = mlt_sim_build(sim, options, why, why_size);
     if (status != MLT_OK)
@@ -153,10 +153,13 @@ mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_opti
     mlt_status status = check_machine(machine, why, why_size);
     if (status == MLT_OK && cluster)
         status = check_machine(&cluster->within, why, why_size);
+    if (status == MLT_OK && cluster)
+        status = check_machine(&cluster->large, why, why_size);
     if (status != MLT_OK)
         return status;
     mlt_sim sim = {.program = program,
-                   .cost = {cost_of(machine), cost_of(cluster ? &cluster->within : machine)},
+                   .cost = {cost_of(machine), cost_of(cluster ? &cluster->within : machine),
+                            cost_of(cluster ? &cluster->large : machine)},
                    .exec = machine->exec * 1000,
                    .last_action = MLT_SIM_NONE,
                    .result = mlt_take(1, sizeof *sim.result)};

@@ -36,6 +36,7 @@ typedef struct mlt_sim_options {
     // A described machine (judge/net/cluster.h), borrowed; then `machine` does not count. Messages
     // between hosts go over the links of its network, and share them.
     const struct mlt_cluster *cluster;
+    uint64_t seed;                             // of the cluster's noise
     bool keep_times;                           // start and end of every action: for the timeline
     bool keep_path;                            // the critical path
     bool by_arrival;                           // equal tags: as messages come, as LogGOPSim does

@@ -40,7 +40,7 @@
 #define MLT_SIM_NONE UINT32_MAX
 enum { MLT_SIM_MOST_ACTIONS = INT32_MAX };           // an event's `what` has one bit more
 #define MLT_SIM_MOST_TIME  (UINT64_C(1) << 62)       // ps
-#define MLT_SIM_MOST_BYTES ((UINT64_C(1) << 51) - 1) // of an action; ns of a calc
+#define MLT_SIM_MOST_BYTES ((UINT64_C(1) << 50) - 1) // of an action; ns of a calc
 
 enum { // mlt_sim_action.bits: kind, then flags, then size
     MLT_SIM_SEND = 0,
@@ -57,9 +57,10 @@ enum { // mlt_sim_action.bits: kind, then flags, then size
     MLT_SIM_RECEIVED = 1 << 8,  // a receive: only its work is left
     MLT_SIM_FINISHED = 1 << 9,
     MLT_SIM_STARTED = 1 << 10,
-    MLT_SIM_FREE = 1 << 11, // it has no dependencies at all
-    MLT_SIM_NEAR = 1 << 12, // a send, and its receive: both ends are on one host of a cluster
-    MLT_SIM_SIZE_SHIFT = 13,
+    MLT_SIM_FREE = 1 << 11,  // it has no dependencies at all
+    MLT_SIM_NEAR = 1 << 12,  // a send, and its receive: both ends are on one host of a cluster
+    MLT_SIM_LARGE = 1 << 13, // the same: of more than S bytes
+    MLT_SIM_SIZE_SHIFT = 14,
 };
 
 typedef struct mlt_sim_action {
@@ -125,14 +126,19 @@ typedef struct mlt_sim_cost {
 typedef struct mlt_sim_traveller {
     uint64_t late;     // when its head would have come here if it had come as late as its tail does
     uint32_t send;     // its action; free ones: the next
-    uint32_t from, to; // NICs
+    uint32_t from, to; // NICs; within a host: NUMA nodes
     uint32_t what;     // the event of its arrival
     uint32_t hop;
+    bool inside; // within a host
+    bool loose;  // it may come to its first link after others that were sent later
 } mlt_sim_traveller;
 
 typedef struct mlt_sim_travel {
     mlt_net net;
-    uint32_t *nic;    // [ranks]
+    uint32_t *nic; // [ranks]
+    double noise;  // of messages within hosts
+    uint64_t seed;
+    uint32_t *node;   // [ranks]: NUMA nodes; NULL: messages within hosts pass no links
     mlt_share *links; // [net.links]
     uint64_t latency[MLT_NET_KINDS];
     double byte[MLT_NET_KINDS]; // ps a byte; 0: unlimited
@@ -166,7 +172,7 @@ typedef struct mlt_sim {
     mlt_sim_action *actions; // [count + 1]: the last one ends the dependents
     uint32_t *next;          // dependents' numbers, MLT_GOAL_STARTED: on the start only
     mlt_sim_lane *lanes;
-    mlt_sim_cost cost[2];     // between hosts, within one
+    mlt_sim_cost cost[3];     // between hosts; within one; within one, of more than S
     double exec;              // ps a byte
     mlt_sim_travel *travel;   // NULL: there is no cluster
     mlt_sim_crowd *crowd;     // NULL: each rank has its own processors
@@ -220,7 +226,8 @@ static inline uint64_t mlt_sim_bytes(uint64_t size, double per_byte) // all but 
 
 static inline const mlt_sim_cost *mlt_sim_cost_of(const mlt_sim *sim, const mlt_sim_action *action)
 {
-    return &sim->cost[(action->bits & MLT_SIM_NEAR) != 0];
+    uint64_t near = (action->bits & MLT_SIM_NEAR) != 0;
+    return &sim->cost[near << (near & action->bits / MLT_SIM_LARGE)];
 }
 
 static inline uint64_t mlt_sim_send_cpu(const mlt_sim *sim, const mlt_sim_action *action)
@@ -244,8 +251,9 @@ static inline uint64_t mlt_sim_nic(const mlt_sim *sim, const mlt_sim_action *act
 // A receive costs what its message does.
 static inline void mlt_sim_receives(mlt_sim_action *recv, const mlt_sim_action *send)
 {
-    recv->bits &= (UINT64_C(1) << MLT_SIM_SIZE_SHIFT) - 1 - MLT_SIM_NEAR;
-    recv->bits |= (send->bits & MLT_SIM_NEAR) | mlt_sim_size(send) << MLT_SIM_SIZE_SHIFT;
+    const uint64_t where = MLT_SIM_NEAR | MLT_SIM_LARGE;
+    recv->bits &= (UINT64_C(1) << MLT_SIM_SIZE_SHIFT) - 1 - where;
+    recv->bits |= (send->bits & where) | mlt_sim_size(send) << MLT_SIM_SIZE_SHIFT;
 }
 
 static inline void mlt_sim_put(mlt_sim *sim, uint64_t time, uint32_t what, uint32_t seq)
@@ -270,8 +278,10 @@ void mlt_sim_run(mlt_sim *sim, const mlt_sim_options *options);
 void mlt_sim_path(mlt_sim *sim);
 
 // With a cluster. Before mlt_sim_build's passes; after the run, what the result says of links.
-mlt_status mlt_sim_travel_begin(mlt_sim *sim, const struct mlt_cluster *cluster, char *why,
+mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_sim_options *options, char *why,
                                 size_t why_size) MLT_MUST_CHECK;
+// How much later than usual a message within a host comes (cluster.noise).
+uint64_t mlt_sim_noise(const mlt_sim *sim, uint32_t send);
 void mlt_sim_travel_end(mlt_sim *sim);
 void mlt_sim_travel_fini(mlt_sim *sim);
 // True if both ranks are on one host.

@@ -727,7 +727,7 @@ static void check_refusals(void)
     p = ranks(2);
     calc(p, 1, UINT64_C(1) << 53);
     refused(p, &by_hand,
-            "an action of rank 1 has more than 2251799813685247 bytes or ns, the most that can be "
+            "an action of rank 1 has more than 1125899906842623 bytes or ns, the most that can be "
             "simulated");
     p = ranks(1);
     for (uint32_t i = 0; i < 20; i++)

@@ -14,13 +14,15 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "base/table.h"
 #include "judge/sim/sim_int.h"
 
 enum { BUSIEST = 8 }; // links that the result names
 
-mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_cluster *cluster, char *why,
+mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_sim_options *options, char *why,
                                 size_t why_size)
 {
+    const mlt_cluster *cluster = options->cluster;
     mlt_sim_travel *t = sim->travel = mlt_take(1, sizeof *t);
     t->unused = MLT_SIM_NONE;
     bool fits = mlt_net_init(&t->net, cluster);
@@ -33,9 +35,16 @@ mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_cluster *cluster, char *
         t->latency[k] = mlt_sim_price(cluster->cost[k].latency * 1000);
         t->byte[k] = cluster->cost[k].bandwidth > 0 ? 1000 / cluster->cost[k].bandwidth : 0;
     }
+    t->noise = cluster->noise;
+    t->seed = options->seed;
     t->nic = mlt_take(sim->program->ranks, sizeof *t->nic);
     t->links = mlt_take(t->net.links, sizeof *t->links);
-    return mlt_cluster_ranks(cluster, sim->program->ranks, t->nic, why, why_size);
+    mlt_status status = mlt_cluster_ranks(cluster, sim->program->ranks, t->nic, why, why_size);
+    if (status == MLT_OK && t->net.inside) {
+        t->node = mlt_take(sim->program->ranks, sizeof *t->node);
+        mlt_cluster_nodes(cluster, sim->program->ranks, t->nic, t->node);
+    }
+    return status;
 }
 
 bool mlt_sim_is_near(const mlt_sim *sim, uint32_t rank, uint32_t other)
@@ -43,6 +52,18 @@ bool mlt_sim_is_near(const mlt_sim *sim, uint32_t rank, uint32_t other)
     const mlt_sim_travel *t = sim->travel;
     uint32_t nics = t->net.cluster->nics;
     return t->nic[rank] / nics == t->nic[other] / nics;
+}
+
+uint64_t mlt_sim_noise(const mlt_sim *sim, uint32_t send)
+{
+    const mlt_sim_travel *t = sim->travel;
+    const mlt_sim_action *action = &sim->actions[send];
+    if (!(t->noise > 0) || !(action->bits & MLT_SIM_NEAR))
+        return 0;
+    const mlt_sim_cost *cost = mlt_sim_cost_of(sim, action);
+    double usual = (double)(cost->o + cost->L + mlt_sim_bytes(mlt_sim_size(action), cost->G));
+    double part = (double)mlt_hash_word(t->seed << 32 | send) / UINT32_MAX;
+    return mlt_sim_price(t->noise * usual * 3 * part * part);
 }
 
 static uint32_t traveller_new(mlt_sim_travel *t)
@@ -69,16 +90,31 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+static uint32_t link_of(const mlt_net *net, const mlt_sim_traveller *me, uint32_t hop)
+{
+    return me->inside ? mlt_net_inner_hop(net, me->from, me->to, hop)
+                      : mlt_net_hop(net, me->from, me->to, me->send, hop);
+}
+
+static bool is_last(const mlt_net *net, const mlt_sim_traveller *me, uint32_t link)
+{
+    return me->inside ? mlt_net_inner_hop(net, me->from, me->to, me->hop + 1) == MLT_NET_NO_LINK
+                      : mlt_net_is_last(net, link);
+}
+
 // Over links until the head must come to one in its turn, at *at; true: it has come to its NIC.
 static bool go(mlt_sim *sim, mlt_sim_traveller *me, uint64_t time, uint32_t seq, uint64_t *at)
 {
     mlt_sim_travel *t = sim->travel;
     uint64_t size = mlt_sim_size(&sim->actions[me->send]);
+    const mlt_sim_cost *cost = mlt_sim_cost_of(sim, &sim->actions[me->send]);
     bool last = false;
     // Whether the next link that can be shared must be come to in its turn.
-    bool met = me->hop == 0 && !(t->byte[MLT_NET_HOST] > 0);
+    mlt_net_kind first = me->inside ? MLT_NET_MEMORY : MLT_NET_HOST;
+    bool met = me->hop == 0 && (me->loose || !(t->byte[first] > 0));
+    me->loose = false;
     for (; !last; me->hop++) {
-        uint32_t link = mlt_net_hop(&t->net, me->from, me->to, me->send, me->hop);
+        uint32_t link = link_of(&t->net, me, me->hop);
         mlt_net_kind kind = mlt_net_kind_of(&t->net, link);
         if (t->byte[kind] > 0) {
             if (met) {
@@ -88,14 +124,14 @@ static bool go(mlt_sim *sim, mlt_sim_traveller *me, uint64_t time, uint32_t seq,
             met = true;
             double work = (double)(size ? size : 1) * t->byte[kind];
             double shared = mlt_share_add(&t->links[link], time, work, size);
-            me->late = later(me->late, time + slower(size, t->byte[kind], sim->cost[0].G, shared));
+            me->late = later(me->late, time + slower(size, t->byte[kind], cost->G, shared));
         }
         sim->result->hops++;
         me->late = later(me->late, time) + t->latency[kind];
         time += t->latency[kind];
-        last = mlt_net_is_last(&t->net, link);
+        last = is_last(&t->net, me, link);
     }
-    uint64_t comes = later(me->late, time) + sim->cost[0].L;
+    uint64_t comes = later(me->late, time) + cost->L;
     if (sim->nodes)
         sim->nodes[2 * (size_t)me->send + 1].time = comes;
     mlt_sim_put(sim, comes, me->what, seq);
@@ -113,15 +149,28 @@ static void go_on(mlt_sim *sim, uint32_t number, uint64_t time, uint32_t seq)
     t->unused = number;
 }
 
+// Messages come to the memory of their node in another order than that of their sends.
+static bool is_loose(const mlt_sim *sim)
+{
+    return sim->travel->noise > 0 || sim->cost[1].o != sim->cost[2].o;
+}
+
 void mlt_sim_depart(mlt_sim *sim, uint32_t send, uint64_t time, uint32_t what, uint32_t seq)
 {
     mlt_sim_travel *t = sim->travel;
     uint32_t number = traveller_new(t);
     mlt_goal_place place = mlt_sim_place(sim, send);
     int32_t peer = sim->program->rank[place.rank].actions[place.action].peer;
-    t->travellers[number] = (mlt_sim_traveller){
-        .send = send, .from = t->nic[place.rank], .to = t->nic[peer], .what = what, .late = time};
-    sim->result->far_messages++;
+    bool inside = sim->actions[send].bits & MLT_SIM_NEAR;
+    const uint32_t *where = inside ? t->node : t->nic;
+    t->travellers[number] = (mlt_sim_traveller){.send = send,
+                                                .from = where[place.rank],
+                                                .to = where[peer],
+                                                .what = what,
+                                                .late = time,
+                                                .inside = inside,
+                                                .loose = inside && is_loose(sim)};
+    sim->result->far_messages += !inside;
     go_on(sim, number, time, seq);
 }
 
@@ -185,6 +234,7 @@ void mlt_sim_travel_fini(mlt_sim *sim)
         mlt_share_fini(&t->links[l]);
     free(t->links);
     free(t->nic);
+    free(t->node);
     free(t->travellers);
     free(t);
 }

@@ -69,7 +69,8 @@ static int ideal(const mlt_arg_command *command, const asked *a, const mlt_sourc
     mlt_cluster cluster = *a->cluster;
     mlt_loggops nothing = {.S = UINT64_MAX, .exec = cluster.between.exec};
     cluster.change = cluster.wake = 0;
-    cluster.within = cluster.between = nothing;
+    cluster.within = cluster.large = cluster.between = nothing;
+    cluster.noise = 0;
     for (int k = 0; k < MLT_NET_KINDS; k++)
         cluster.cost[k] = (mlt_net_cost){0};
     without.machine = nothing;
@@ -225,6 +226,10 @@ static void print_machine(const asked *a)
         printf("  machine    %s\n", mlt_cluster_describe(a->cluster, text, sizeof text));
         const mlt_loggops *w = &a->cluster->within;
         printf("    in a host  L %g, o %g, g %g, G %g, O %g ns\n", w->L, w->o, w->g, w->G, w->O);
+        w = &a->cluster->large;
+        if (memcmp(w, &a->cluster->within, sizeof *w) != 0)
+            printf("    above S    L %g, o %g, g %g, G %g, O %g ns\n", w->L, w->o, w->g, w->G,
+                   w->O);
     }
     printf("%sL %g, o %g, g %g, G %g, O %g ns, S %" PRIu64 " bytes, exec %g ns a byte\n",
            a->cluster ? "    between    " : "  machine    ", m->L, m->o, m->g, m->G, m->O, m->S,
