@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
+#include "coll/rules_cores.h"
 
 enum { SENTENCE = 512 };
 
@@ -62,6 +63,7 @@ bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *q)
            in_range(q->bytes, rule->bytes_from, rule->bytes_to) &&
            in_range(total, rule->total_from, rule->total_to) &&
            in_range(q->sharing ? q->sharing : 1, rule->sharing_from, rule->sharing_to) &&
+           in_range(q->cores, rule->cores_from, rule->cores_to) &&
            in_range(mlt_coll_question_hosts(q), rule->hosts_from, rule->hosts_to) &&
            in_range(mlt_coll_question_each(q), rule->each_from, rule->each_to) &&
            (!rule->reach || rule->reach >> q->reach & 1) &&
@@ -116,10 +118,59 @@ void mlt_coll_take(const mlt_coll_rule *rule, const mlt_coll_alg *alg, mlt_coll_
     out->why = rule->why;
 }
 
+mlt_coll_rule mlt_cores_rule_at(uint32_t index)
+{
+    const mlt_cores_rule *c = &mlt_cores_rules[index];
+    return (mlt_coll_rule){
+        .collective = (mlt_collective)c->collective,
+        .ranks_from = c->ranks_from,
+        .ranks_to = c->ranks_to,
+        .bytes_from = c->bytes_from,
+        .bytes_to = c->bytes_to,
+        .cores_from = c->ranks_from,
+        .crowded = -1,
+        .reach = c->way == MLT_CORES_THREADS ? 1 << MLT_REACH_PROCESS : 1 << MLT_REACH_HOST,
+        .reads = c->way == MLT_CORES_READS    ? 1
+                 : c->way == MLT_CORES_CHUNKS ? -1
+                                              : 0,
+        .alg = c->alg,
+        .segment = c->segment,
+        .radix = c->radix,
+        .by = "built in",
+        .why = "the least simulated time with a core for each rank",
+    };
+}
+
+// For ranks that have a core each. False: no rule fits, or its algorithm refuses.
+static bool choose_by_cores(const mlt_coll_question *q, mlt_coll_choice *out)
+{
+    if (q->ranks > q->cores || q->crowded)
+        return false;
+    for (uint32_t i = 0; i < mlt_cores_rules_count; i++) {
+        const char *reason;
+        if (mlt_cores_rules[i].collective != q->collective)
+            continue;
+        mlt_coll_rule rule = mlt_cores_rule_at(i);
+        if (!mlt_coll_rule_fits(&rule, q))
+            continue;
+        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, rule.alg);
+        if (!alg)
+            mlt_fatal("the built-in rules name %s.%s, which is not there",
+                      mlt_collective_names[q->collective], rule.alg);
+        if (!mlt_coll_suits(alg, q, &reason))
+            return false;
+        mlt_coll_take(&rule, alg, out);
+        return true;
+    }
+    return false;
+}
+
 // Built-in rules whose algorithm refuses are passed over without a word: they are made for that.
 static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, char *why,
                             size_t why_size)
 {
+    if (choose_by_cores(q, out))
+        return;
     for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++) {
         const char *reason;
         if (!mlt_coll_rule_fits(r, q))

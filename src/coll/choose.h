@@ -36,9 +36,10 @@ typedef struct mlt_coll_question {
     bool commutes;    // reductions: operands may come in any order
     bool in_place, uneven;
     bool reproducible; // only canonical algorithms (alg.h)
-    // Of one host. In reach of the network hosts may differ, so they are false and 1 there.
+    // Of one host. In reach of the network hosts may differ, so they are false, 1 and 0 there.
     bool crowded;     // the job has more workers than the host has cores
     uint32_t sharing; // workers for each core, rounded up; 0 counts as 1
+    uint32_t cores;   // that the job may use; 0: not known
     uint8_t reach;    // mlt_coll_reach
     bool reads; // reach host: long messages are read by the receiver from the sender's memory, in
                 // one copy; else they go in two, through memory that both map
@@ -71,6 +72,7 @@ typedef struct mlt_coll_rule {
     uint64_t bytes_from, bytes_to;     // inclusive; to 0: no end
     uint64_t total_from, total_to;     // the same of bytes * ranks: what lies in P n of spec.h
     uint32_t sharing_from, sharing_to; // workers for each core, inclusive; to 0: no end
+    uint32_t cores_from, cores_to;     // of question.cores, the same; 0 fits no `from`
     uint32_t hosts_from, hosts_to;     // of question.hosts; no map: as many as ranks
     uint32_t each_from, each_to;       // ranks of the host that has most of them
     uint8_t reach;                     // 1 << mlt_coll_reach; 0: any

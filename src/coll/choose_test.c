@@ -2,6 +2,7 @@
 // The choice: who is asked in which order; what people write of it; that the built-in rules answer
 // every question with an algorithm that serves it.
 #include "coll/choose.h"
+#include "coll/rules_cores.h"
 
 #include <string.h>
 
@@ -59,6 +60,7 @@ static void test_always_answers(void)
                                                c == MLT_COLL_REDUCE_SCATTER);
                     q.crowded = flags & 8;
                     q.sharing = q.crowded ? 2 + ranks % 16 : 1;
+                    q.cores = q.crowded ? 2 : 1024;
                     q.reach = (uint8_t)((flags >> 4 & 3) % MLT_REACHES);
                     q.reproducible = flags & 64;
                     q.reads = flags & 128;
@@ -94,6 +96,78 @@ static void test_table(void)
     }
 }
 
+// The same of the table of cores; and for ranks with a core each, the rules of a size are in one place.
+static void test_cores_table(void)
+{
+    CHECK(mlt_cores_rules_count > 100);
+    for (uint32_t i = 0; i < mlt_cores_rules_count; i++) {
+        mlt_coll_rule r = mlt_cores_rule_at(i);
+        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, r.collective, r.alg);
+        CHECK(alg && r.why && r.by && mlt_coll_rule_takes(&r, alg, why, WHY));
+        CHECK(r.ranks_from > 2 && (!r.ranks_to || r.ranks_from <= r.ranks_to));
+        CHECK(!r.bytes_to || r.bytes_from <= r.bytes_to);
+    }
+}
+
+static const char *chosen(mlt_collective collective, uint32_t ranks, uint64_t bytes, uint32_t cores,
+                          mlt_coll_reach reach, bool reads)
+{
+    mlt_coll_question q = question(collective, ranks, bytes);
+    mlt_coll_choice choice;
+    q.cores = cores;
+    q.crowded = ranks > cores;
+    q.sharing = mlt_coll_sharing(ranks, cores);
+    q.reach = (uint8_t)reach;
+    q.reads = reads;
+    mlt_coll_choose(NULL, &q, &choice, why, WHY);
+    return choice.alg->name;
+}
+
+// With 16 cores, what was measured to be slow is not chosen. With two, all is as it was: there
+// three ranks are more than cores.
+static void test_cores(void)
+{
+    const mlt_coll_reach threads = MLT_REACH_PROCESS, processes = MLT_REACH_HOST;
+    const char *alg = chosen(MLT_COLL_ALLREDUCE, 16, 1 << 20, 16, threads, false);
+    CHECK(strcmp(alg, "rabenseifner") == 0 || strcmp(alg, "circulant") == 0);
+    alg = chosen(MLT_COLL_ALLGATHER, 16, 64 << 10, 16, threads, false);
+    CHECK(strcmp(alg, "recursive_doubling") == 0);
+    alg = chosen(MLT_COLL_BCAST, 8, 64 << 10, 16, processes, true);
+    CHECK(strcmp(alg, "scatter_allgather") != 0);
+    CHECK(strcmp(chosen(MLT_COLL_BCAST, 2, 64 << 10, 2, processes, true), "binomial") == 0);
+    CHECK(strcmp(chosen(MLT_COLL_BCAST, 2, 64 << 10, 2, processes, false), "chain") == 0);
+    CHECK(strcmp(chosen(MLT_COLL_BCAST, 8, 64 << 10, 2, processes, true), "linear") == 0);
+    CHECK(strcmp(chosen(MLT_COLL_ALLREDUCE, 2, 8, 2, threads, false), "recursive_doubling") == 0);
+    // Two workers a core: with few cores one rank may do all the work, with many not.
+    static const struct {
+        mlt_collective collective;
+        uint64_t bytes;
+        const char *few, *many;
+    } crowded[] = {
+        {MLT_COLL_BCAST, 8, "linear", "linear"},
+        {MLT_COLL_BCAST, 64 << 10, "linear", "binomial"},
+        {MLT_COLL_BCAST, 1 << 20, "linear", "scatter_allgather"},
+        {MLT_COLL_REDUCE, 8, "linear", "linear"},
+        {MLT_COLL_REDUCE, 64 << 10, "linear", "rabenseifner"},
+        {MLT_COLL_ALLREDUCE, 64 << 10, "binomial", "halving_doubling"},
+        {MLT_COLL_SCAN, 8, "linear", "recursive_doubling"},
+        {MLT_COLL_EXSCAN, 8, "linear", "recursive_doubling"},
+        {MLT_COLL_BARRIER, 0, "linear", "linear"},
+    };
+    for (size_t i = 0; i < sizeof crowded / sizeof *crowded; i++) {
+        alg = chosen(crowded[i].collective, 32, crowded[i].bytes, 2, processes, true);
+        CHECK(strcmp(alg, crowded[i].few) == 0);
+        alg = chosen(crowded[i].collective, 32, crowded[i].bytes, 16, processes, true);
+        CHECK(strcmp(alg, crowded[i].many) == 0);
+    }
+    // Ranks that share workers, as in a flat team, have no core each.
+    mlt_coll_question q = question(MLT_COLL_BARRIER, 100000, 0);
+    mlt_coll_choice choice;
+    q.cores = 2, q.reach = threads;
+    mlt_coll_choose(NULL, &q, &choice, why, WHY);
+    CHECK(strcmp(choice.why, "the fewest rounds for any number of ranks") == 0);
+}
+
 static void test_fits(void)
 {
     mlt_coll_rule rule = {.collective = MLT_COLL_BCAST,
@@ -125,6 +199,13 @@ static void test_fits(void)
     CHECK(!mlt_coll_rule_fits(&rule, &q));
     q.sharing = mlt_coll_sharing(7, 2);
     CHECK(mlt_coll_rule_fits(&rule, &q));
+    rule.cores_from = 4, rule.cores_to = 8;
+    CHECK(!mlt_coll_rule_fits(&rule, &q));
+    q.cores = 8;
+    CHECK(mlt_coll_rule_fits(&rule, &q));
+    q.cores = 9;
+    CHECK(!mlt_coll_rule_fits(&rule, &q));
+    rule.cores_from = rule.cores_to = 0;
     rule.reads = 1;
     CHECK(!mlt_coll_rule_fits(&rule, &q));
     q.reads = true;
@@ -328,6 +409,8 @@ static void test_replaced_book(void)
 int main(void)
 {
     test_table();
+    test_cores_table();
+    test_cores();
     test_fits();
     test_always_answers();
     test_nothing_can();

@@ -3,7 +3,12 @@
 // bytes of a block (n of goal/spec.h), or of all ranks' together (total).
 //
 // Crowded: workers outnumber cores, and what counts is how often one must be switched to before the
-// last is done, not how many rounds there are. Then few messages win over short paths.
+// last is done, not how many rounds there are. Then few messages win over short paths. With two
+// cores one rank may also do all the work, as they have as much to do in any case; with more than FEW
+// the others would look on, so long messages are shared as if there were no crowd.
+//
+// Ranks that have a core each, 3 and more: blocks of 2 KiB and more are asked for in rules_cores.c
+// first, which is simulated.
 //
 // Over hosts, what counts is how many messages cross the network one after the other. `hosts` and
 // `leaders` refuse if no host has two ranks; they ask these rules again for their stages, with reach
@@ -25,10 +30,11 @@ static const char few_switches[] = "few switches between workers that share core
                   own_share[] = "long messages: every rank reduces its own share",
                   same_bits[] = "reproducible: the number of ranks alone decides on brackets",
                   no_byte_twice[] = "no byte is sent twice",
+                  many_copy[] = "ranks on many cores copy at the same time",
                   a_host[] = "one message for all ranks of a host",
                   few_hosts[] = "few messages between few hosts, one after the other";
 
-enum { FAR = 1 << MLT_REACH_NETWORK };
+enum { FAR = 1 << MLT_REACH_NETWORK, FEW = 4 }; // FEW: cores, at most
 
 const mlt_coll_rule mlt_coll_rules[] = {
     RULE(BARRIER, "hosts", a_host, .reach = FAR),
@@ -44,9 +50,12 @@ const mlt_coll_rule mlt_coll_rules[] = {
          .ranks_to = 2, .reach = 1 << MLT_REACH_HOST, .reads = -1, .bytes_from = 24 * KI,
          .bytes_to = 256 * KI, .segment = 8 * KI),
     RULE(BCAST, "binomial", "two ranks: there is nothing to share", .ranks_to = 2),
-    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 32),
-    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 256, .bytes_to = 256 * KI),
-    RULE(BCAST, "knomial", few_switches, .crowded = 1, .radix = 8),
+    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 32, .cores_to = FEW),
+    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 256, .bytes_to = 256 * KI,
+         .cores_to = FEW),
+    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 256, .bytes_to = 8 * KI),
+    RULE(BCAST, "knomial", few_switches, .crowded = 1, .radix = 8, .cores_to = FEW),
+    RULE(BCAST, "binomial", many_copy, .crowded = 1, .bytes_to = 512 * KI),
     RULE(BCAST, "binomial", fewest_rounds, .bytes_to = 32 * KI),
     RULE(BCAST, "chain", "a pipeline keeps a few ranks busy all the time", .ranks_to = 8,
          .bytes_from = 4 * MI, .segment = 128 * KI),
@@ -55,7 +64,9 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(REDUCE, "hosts", a_host, .reach = FAR, .segment = 1 * MI),
     RULE(REDUCE, "linear", few_hosts, .reach = FAR, .ranks_to = 8, .bytes_to = 8 * KI),
     RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
-         .bytes_to = 128 * KI),
+         .bytes_to = 128 * KI, .cores_to = FEW),
+    RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
+         .bytes_to = 1 * KI),
     RULE(REDUCE, "binomial", fewest_rounds, .bytes_to = 2 * KI),
     RULE(REDUCE, "rabenseifner", own_share),
     RULE(REDUCE, "binomial_pipelined", "keeps the order of operands, and their brackets"),
@@ -72,7 +83,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLREDUCE, "binomial",
          "pieces that are sent without asking, between workers that share "
          "cores",
-         .crowded = 1, .ranks_from = 3, .bytes_to = 256 * KI, .segment = 16 * KI),
+         .crowded = 1, .ranks_from = 3, .bytes_to = 256 * KI, .segment = 16 * KI, .cores_to = FEW),
     RULE(ALLREDUCE, "halving_doubling", "the fewest messages that share the work", .crowded = 1,
          .ranks_from = 3),
     RULE(ALLREDUCE, "recursive_doubling", fewest_rounds, .bytes_to = 8 * KI),
@@ -141,11 +152,11 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(REDUCE_SCATTER, "canonical", same_bits),
 
     RULE(SCAN, "hosts", a_host, .reach = FAR),
-    RULE(SCAN, "linear", few_switches, .crowded = 1),
+    RULE(SCAN, "linear", few_switches, .crowded = 1, .cores_to = FEW),
     RULE(SCAN, "recursive_doubling", "the fewest rounds"),
     RULE(SCAN, "butterfly", same_bits),
     RULE(EXSCAN, "hosts", a_host, .reach = FAR),
-    RULE(EXSCAN, "linear", few_switches, .crowded = 1),
+    RULE(EXSCAN, "linear", few_switches, .crowded = 1, .cores_to = FEW),
     RULE(EXSCAN, "recursive_doubling", "the fewest rounds"),
     RULE(EXSCAN, "butterfly", same_bits),
     {.alg = 0},

@@ -168,6 +168,12 @@ static inline uint32_t mlt_team_sharing(const mlt_team *team)
     return team->hosts ? 1 : mlt_coll_sharing(job->local_workers, job->cores);
 }
 
+// mlt_coll_question.cores of its calls.
+static inline uint32_t mlt_team_cores(const mlt_team *team)
+{
+    return team->hosts ? 0 : team->worker->boot->job->cores;
+}
+
 mlt_team *mlt_team_new(const mlt_team_facts *facts);
 void mlt_team_free(mlt_team *team); // an idle one; NULL is fine
 

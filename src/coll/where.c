@@ -74,5 +74,6 @@ mlt_coll_hosts *mlt_coll_locate(const mlt_worker *w, uint32_t members,
     map->crowded = !job->lean;
     map->reads = w->reads;
     map->sharing = mlt_coll_sharing(job->local_workers, job->cores);
+    map->cores = job->cores;
     return map;
 }

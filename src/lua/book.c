@@ -82,6 +82,8 @@ static void push_question(lua_State *L, const mlt_coll_question *q)
     set_bool(L, "reproducible", q->reproducible);
     set_bool(L, "crowded", q->crowded);
     set_number(L, "sharing", q->sharing ? q->sharing : 1);
+    if (q->cores)
+        set_number(L, "cores", q->cores);
     set_bool(L, "reads", q->reads);
     set_text(L, "reach", mlt_coll_reach_names[q->reach]);
     set_number(L, "hosts", mlt_coll_question_hosts(q));

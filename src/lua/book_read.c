@@ -237,15 +237,16 @@ static void count_field(lua_State *L, const char *key, const char *what, uint32_
 
 static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
 {
-    static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",  "hosts",
-                                       "crowded", "comm",  "alg",   "segment", "radix",  "each",
-                                       "window",  "flat",  "why",   "reads",   "sharing"};
+    static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",   "hosts",
+                                       "crowded", "comm",  "alg",   "segment", "radix",   "each",
+                                       "window",  "flat",  "why",   "reads",   "sharing", "cores"};
     check_keys(L, 1, "rule", keys, sizeof keys / sizeof *keys, false);
     out->collective = coll_field(L, 1, "rule", false);
     count_field(L, "ranks", "ranks", &out->ranks_from, &out->ranks_to);
     range_field(L, 1, "bytes", &out->bytes_from, &out->bytes_to);
     range_field(L, 1, "total", &out->total_from, &out->total_to);
     count_field(L, "sharing", "workers for each core", &out->sharing_from, &out->sharing_to);
+    count_field(L, "cores", "cores", &out->cores_from, &out->cores_to);
     count_field(L, "hosts", "hosts", &out->hosts_from, &out->hosts_to);
     count_field(L, "each", "ranks of a host", &out->each_from, &out->each_to);
     out->reach = reach_field(L);

@@ -148,10 +148,11 @@ static void test_question(void)
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_ALLREDUCE, 3, 24);
     q.all_ranks = 12;
+    q.cores = 4;
     CHECK(book->choose(book, &q, &c, why, WHY));
     CHECK(strcmp(c.why,
                  "all_ranks=12 bytes=24 coll=allreduce comm=MPI_COMM_WORLD commutes=true "
-                 "crowded=false each=3 element=8 hosts=1 in_place=false op=sum ranks=3 "
+                 "cores=4 crowded=false each=3 element=8 hosts=1 in_place=false op=sum ranks=3 "
                  "reach=host reads=false reproducible=false sharing=1 type=Float64 uneven=false") ==
           0);
     q.op = MLT_OPS, q.commutes = true;

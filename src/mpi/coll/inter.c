@@ -109,6 +109,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape s
                      .question = {.reproducible = team->reproducible,
                                   .crowded = team->crowded,
                                   .sharing = mlt_team_sharing(team),
+                                  .cores = mlt_team_cores(team),
                                   .reach = team->reach,
                                   .reads = team->reads,
                                   .comm = ""}};

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "coll/alg/hosts/stage.h"
 #include "coll/choice.h"
+#include "coll/rules_cores.h"
 #include "coll/where.h"
 #include "launch/numbers.h"
 #include "lua/book.h"
@@ -22,7 +23,7 @@ enum { WHY_BYTES = 4096, WHEN_BYTES = 160, NAME_BYTES = 64 };
 
 typedef struct asked {
     mlt_collective collective; // MLT_COLLECTIVES: all
-    uint64_t ranks, all_ranks, bytes, hosts;
+    uint64_t ranks, all_ranks, bytes, hosts, cores;
     const char *op, *type, *comm, *file, *force;
     bool in_place, uneven, reproducible, crowded, ordered, user_op, in_turn;
     int workers; // of mlt_arg: process|thread
@@ -68,6 +69,7 @@ static const char *when(const mlt_coll_rule *rule, char text[WHEN_BYTES])
     say_range(text, WHEN_BYTES, "hosts", rule->hosts_from, rule->hosts_to);
     say_range(text, WHEN_BYTES, "ranks a host", rule->each_from, rule->each_to);
     say_range(text, WHEN_BYTES, "workers for each core", rule->sharing_from, rule->sharing_to);
+    say_range(text, WHEN_BYTES, "cores", rule->cores_from, rule->cores_to);
     if (rule->crowded)
         say_word(text, WHEN_BYTES, "%s", rule->crowded > 0 ? "crowded" : "not crowded");
     if (rule->reads)
@@ -136,6 +138,11 @@ static void list_one(const asked *a, mlt_collective collective)
     for (uint32_t i = 0; book && i < book->rules_count; i++)
         if (book->rules[i].collective == collective || !book->rules[i].alg)
             list_rule(&book->rules[i]);
+    for (uint32_t i = 0; i < mlt_cores_rules_count; i++) {
+        mlt_coll_rule r = mlt_cores_rule_at(i);
+        if (r.collective == collective)
+            list_rule(&r);
+    }
     for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++)
         if (r->collective == collective)
             list_rule(r);
@@ -168,13 +175,30 @@ static bool reads(const asked *a)
     return a->large == MLT_LARGE_AUTO ? mlt_p2p_reads_here() : a->large == MLT_LARGE_READ;
 }
 
+// Of a host with so many of the ranks: if nothing was said, a core for each, or this machine's.
+static uint32_t cores_of(const asked *a, uint32_t ranks)
+{
+    return (uint32_t)mlt_given_or(a->cores, a->crowded ? (uint64_t)mlt_os_cores() : ranks);
+}
+
+static bool is_crowded(const asked *a, uint32_t ranks)
+{
+    return a->crowded || ranks > cores_of(a, ranks);
+}
+
+static uint32_t sharing_of(const asked *a, uint32_t ranks)
+{
+    return is_crowded(a, ranks) ? mlt_coll_sharing(ranks, cores_of(a, ranks)) : 1;
+}
+
 // The ranks on that many hosts, in blocks or in turn.
 static mlt_coll_hosts *hosts_of(const asked *a)
 {
     mlt_coll_hosts *map = mlt_coll_hosts_deal((uint32_t)a->ranks, (uint32_t)a->hosts, a->in_turn);
-    map->crowded = a->crowded;
+    map->crowded = is_crowded(a, map->most);
     map->reads = !a->workers && reads(a);
-    map->sharing = a->crowded ? mlt_coll_sharing(map->most, (uint32_t)mlt_os_cores()) : 1;
+    map->sharing = sharing_of(a, map->most);
+    map->cores = cores_of(a, map->most);
     return map;
 }
 
@@ -186,27 +210,28 @@ static void on_hosts(const asked *a, mlt_coll_question *q)
     q->reach = MLT_REACH_NETWORK;
     q->crowded = q->reads = false;
     q->sharing = 1;
+    q->cores = 0;
 }
 
 static mlt_coll_question question_of(const asked *a, mlt_op op, mlt_op_type type)
 {
-    return (mlt_coll_question){
-        .collective = a->collective,
-        .ranks = (uint32_t)a->ranks,
-        .all_ranks = (uint32_t)mlt_given_or(a->all_ranks, a->ranks),
-        .bytes = mlt_given_or(a->bytes, 8),
-        .op = a->user_op ? MLT_OPS : op,
-        .type = type,
-        .element = mlt_op_type_bytes[type],
-        .commutes = !a->ordered,
-        .in_place = a->in_place,
-        .uneven = a->uneven,
-        .reproducible = a->reproducible,
-        .crowded = a->crowded,
-        .sharing = a->crowded ? mlt_coll_sharing((uint32_t)a->ranks, (uint32_t)mlt_os_cores()) : 1,
-        .reach = a->workers ? MLT_REACH_PROCESS : MLT_REACH_HOST,
-        .reads = !a->workers && reads(a),
-        .comm = a->comm ? a->comm : "MPI_COMM_WORLD"};
+    return (mlt_coll_question){.collective = a->collective,
+                               .ranks = (uint32_t)a->ranks,
+                               .all_ranks = (uint32_t)mlt_given_or(a->all_ranks, a->ranks),
+                               .bytes = mlt_given_or(a->bytes, 8),
+                               .op = a->user_op ? MLT_OPS : op,
+                               .type = type,
+                               .element = mlt_op_type_bytes[type],
+                               .commutes = !a->ordered,
+                               .in_place = a->in_place,
+                               .uneven = a->uneven,
+                               .reproducible = a->reproducible,
+                               .crowded = is_crowded(a, (uint32_t)a->ranks),
+                               .sharing = sharing_of(a, (uint32_t)a->ranks),
+                               .cores = cores_of(a, (uint32_t)a->ranks),
+                               .reach = a->workers ? MLT_REACH_PROCESS : MLT_REACH_HOST,
+                               .reads = !a->workers && reads(a),
+                               .comm = a->comm ? a->comm : "MPI_COMM_WORLD"};
 }
 
 static void say_question(const mlt_coll_question *q)
@@ -380,7 +405,8 @@ static asked given = {.collective = MLT_COLLECTIVES,
                       .ranks = MLT_NOT_GIVEN,
                       .all_ranks = MLT_NOT_GIVEN,
                       .bytes = MLT_NOT_GIVEN,
-                      .hosts = MLT_NOT_GIVEN};
+                      .hosts = MLT_NOT_GIVEN,
+                      .cores = MLT_NOT_GIVEN};
 
 static const mlt_arg args[] = {
     {"ranks", 'n', MLT_ARG_NUMBER, &given.ranks, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
@@ -403,6 +429,8 @@ static const mlt_arg args[] = {
      .help = "as mpirun --reproducible: the same bits with every algorithm"},
     {"workers", 0, MLT_ARG_CHOICE, &given.workers, "HOW", .choices = "process|thread",
      .help = "what workers are: process or thread (process)"},
+    {"cores", 0, MLT_ARG_NUMBER, &given.cores, "N", .least = 1, .most = UINT32_MAX,
+     .help = "cores of a host (one for each of its workers)"},
     {"crowded", 0, MLT_ARG_FLAG, &given.crowded, NULL,
      .help = "there are more workers than cores of this machine"},
     {"large", 0, MLT_ARG_CHOICE, &given.large, "HOW", .choices = "auto|chunks|read",

@@ -15,19 +15,21 @@
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
 
-enum { WHY_BYTES = 4096, MOST_RANKS = 64, NAME_BYTES = 96 };
-
-static const double worth = 0.97; // another algorithm must be that much faster, or it is not worth
-                                  // a rule
+enum { WHY_BYTES = 4096, MOST_RANKS = 64, MOST_SEGMENTS = 8, NAME_BYTES = 96 };
 
 typedef struct asked {
-    mlt_arg_texts ranks, colls;
+    mlt_arg_texts ranks, colls, segments, without;
+    uint64_t segment[MOST_SEGMENTS];
+    size_t segment_count;
     uint64_t from, to, factor, budget_ms;
-    bool sim;
+    bool sim, better, reads;
     int workers;
     const char *file, *out, *hosts;
     mlt_machine_options machine_options;
+    const char *described; // --machine
     mlt_loggops machine;
+    mlt_cluster *cluster; // NULL: no machine is described
+    uint64_t gain;        // percent by which another algorithm must be faster to be worth a rule
     char **mpirun;
     mlt_coll_book *book;
     uint32_t rank_counts[MOST_RANKS];
@@ -58,6 +60,7 @@ mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint
         .commutes = true,
         .crowded = crowded && !far,
         .sharing = crowded && !far ? mlt_coll_sharing(c->ranks, (uint32_t)mlt_os_cores()) : 1,
+        .cores = far ? 0 : (uint32_t)mlt_os_cores(),
         .reach = far ? MLT_REACH_NETWORK : reach,
         .hosts = c->hosts,
         .comm = "MPI_COMM_WORLD"};
@@ -70,18 +73,28 @@ static void add(mlt_tune_case *c, const mlt_coll_alg *alg, uint64_t segment, uin
     if (c->count == MLT_TUNE_CANDIDATES)
         return;
     double *ns = mlt_take(c->sizes, sizeof *ns);
-    c->candidates[c->count++] = (mlt_tune_candidate){alg, segment, radix, ns};
+    uint64_t *messages = mlt_take(c->sizes, sizeof *messages);
+    c->candidates[c->count++] = (mlt_tune_candidate){alg, segment, radix, ns, messages};
 }
 
-static void add_all(mlt_tune_case *c, const mlt_coll_alg *alg)
+static bool is_left_out(const asked *a, const mlt_coll_alg *alg)
 {
-    static const uint64_t segments[] = {4096, 16384, 65536};
+    for (size_t i = 0; i < a->without.count; i++)
+        if (strcmp(a->without.items[i], alg->name) == 0)
+            return true;
+    return false;
+}
+
+static void add_all(const asked *a, mlt_tune_case *c, const mlt_coll_alg *alg)
+{
     static const uint32_t radixes[] = {2, 4, 8};
     if (alg->collective != c->collective)
         return;
+    if (is_left_out(a, alg))
+        return;
     add(c, alg, 0, 0);
-    for (int i = 0; alg->uses_segment && i < 3; i++)
-        add(c, alg, segments[i], 0);
+    for (size_t i = 0; alg->uses_segment && i < a->segment_count; i++)
+        add(c, alg, a->segment[i], 0);
     for (int i = 0; alg->uses_radix && i < 3; i++)
         add(c, alg, 0, radixes[i]);
 }
@@ -94,6 +107,31 @@ static const char *name_of(const mlt_tune_candidate *candidate, char text[NAME_B
     if (candidate->radix)
         snprintf(text + n, NAME_BYTES - (size_t)n, " radix %" PRIu32, candidate->radix);
     return text;
+}
+
+// What the built-in rules choose, without the table of those that are simulated: a candidate, too.
+static void add_rules(const asked *a, mlt_tune_case *c)
+{
+    for (uint32_t s = 0; s < c->sizes; s++) {
+        char why[WHY_BYTES];
+        mlt_coll_choice choice;
+        mlt_coll_question q = mlt_tune_question(
+            c, c->bytes[s], c->threads ? MLT_REACH_PROCESS : MLT_REACH_HOST, false);
+        q.cores = 0;
+        q.reads = c->reads;
+        c->rule[s] = -1;
+        mlt_coll_choose(NULL, &q, &choice, why, sizeof why);
+        if (!a->better || !choice.alg || choice.window || is_left_out(a, choice.alg))
+            continue;
+        for (uint32_t i = 0; i < c->count; i++)
+            if (c->candidates[i].alg == choice.alg && c->candidates[i].radix == choice.radix &&
+                c->candidates[i].segment == choice.segment)
+                c->rule[s] = (int)i;
+        if (c->rule[s] < 0 && c->count < MLT_TUNE_CANDIDATES) {
+            c->rule[s] = (int)c->count;
+            add(c, choice.alg, choice.segment, choice.radix);
+        }
+    }
 }
 
 // ---- from times to rules
@@ -112,15 +150,38 @@ static int fastest(const mlt_tune_case *c, uint32_t size, int but)
     return best;
 }
 
-// The one that rules name: the fastest, unless the one of the size before is nearly as fast.
-static void decide(const mlt_tune_case *c, int *winner)
+// Of those that are nearly as fast as the fastest, the one that sends the fewest messages.
+static int plainest(const mlt_tune_case *c, uint32_t size, uint64_t gain)
+{
+    int best = fastest(c, size, -1), first = best;
+    for (uint32_t i = 0; first >= 0 && i < c->count; i++) {
+        const mlt_tune_candidate *x = &c->candidates[i];
+        if (x->ns[size] >= 0 && x->messages[size] < c->candidates[best].messages[size] &&
+            x->ns[size] * (double)(100 - gain) / 100 <= c->candidates[first].ns[size])
+            best = (int)i;
+    }
+    return best;
+}
+
+// The one that rules name: the fastest, unless that of the built-in rules is nearly as fast; or the
+// one of the size before is, and sends no more messages.
+static void decide(const mlt_tune_case *c, uint64_t gain, int *winner)
 {
     for (uint32_t s = 0; s < c->sizes; s++) {
-        winner[s] = fastest(c, s, -1);
+        int rule = c->rule[s];
+        winner[s] = plainest(c, s, gain);
+        if (winner[s] >= 0 && rule >= 0 && c->candidates[rule].ns[s] >= 0 &&
+            c->candidates[winner[s]].ns[s] >
+                c->candidates[rule].ns[s] * (double)(100 - gain) / 100) {
+            winner[s] = rule;
+            continue;
+        }
         if (s == 0 || winner[s] < 0 || winner[s - 1] < 0)
             continue;
-        double before = c->candidates[winner[s - 1]].ns[s];
-        if (before >= 0 && c->candidates[winner[s]].ns[s] > worth * before)
+        const mlt_tune_candidate *before = &c->candidates[winner[s - 1]];
+        const mlt_tune_candidate *now = &c->candidates[winner[s]];
+        if (before->ns[s] >= 0 && before->messages[s] <= now->messages[s] &&
+            now->ns[s] > before->ns[s] * (double)(100 - gain) / 100)
             winner[s] = winner[s - 1];
     }
 }
@@ -164,9 +225,12 @@ static void write_rules(const mlt_tune_case *c, const int *winner, uint64_t rank
 {
     for (uint32_t s = 0, end; s < c->sizes; s = end) {
         char time[2][MLT_NUMBER_BYTES];
-        for (end = s + 1; end < c->sizes && winner[end] == winner[s]; end++)
+        bool built_in = winner[s] == c->rule[s];
+        for (end = s + 1; end < c->sizes && winner[end] == winner[s] &&
+                          (winner[end] == c->rule[end]) == built_in;
+             end++)
             ;
-        if (winner[s] < 0)
+        if (winner[s] < 0 || built_in)
             continue;
         const mlt_tune_candidate *x = &c->candidates[winner[s]];
         fprintf(to, "rule { coll = \"%s\"", mlt_collective_names[c->collective]);
@@ -196,7 +260,11 @@ static void write_head(const asked *a, FILE *to)
     if (localtime_r(&now, &tm))
         strftime(date, sizeof date, "%Y-%m-%d %H:%M %z", &tm);
     fprintf(to, "-- Rules for collectives by `millet tune`, %s.\n", date);
-    if (a->sim) {
+    if (a->cluster) {
+        char what[512];
+        fprintf(to, "-- Simulated on %s: %s.\n", a->described,
+                mlt_cluster_describe(a->cluster, what, sizeof what));
+    } else if (a->sim) {
         const mlt_loggops *m = &a->machine;
         fprintf(to,
                 "-- Simulated under LogGOPS: L %.6g, o %.6g, g %.6g, G %.6g, O %.6g, S %" PRIu64
@@ -222,12 +290,12 @@ static int tune_case(const asked *a, mlt_tune_case *c, uint64_t ranks_to, FILE *
                         .budget_ms = a->budget_ms,
                         .hosts = a->hosts,
                         .mpirun = a->mpirun};
-    int code = a->sim ? mlt_tune_simulate(c, &a->machine) : mlt_tune_locate(c, &job);
+    int code = a->sim ? mlt_tune_simulate(c, &a->machine, a->cluster) : mlt_tune_locate(c, &job);
     if (code == MLT_ARGS_GO && !a->sim)
         code = mlt_tune_measure(c, &job);
     if (code != MLT_ARGS_GO)
         return code;
-    decide(c, winner);
+    decide(c, a->gain, winner);
     fprintf(to, "\n-- %s, %" PRIu32 " ranks", mlt_collective_names[c->collective], c->ranks);
     if (c->hosts)
         fprintf(to, " on %" PRIu32 " hosts\n", c->hosts->hosts);
@@ -246,6 +314,8 @@ static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collecti
     mlt_tune_case c = {.command = command,
                        .collective = collective,
                        .ranks = a->rank_counts[which],
+                       .threads = a->workers == 1,
+                       .reads = a->reads,
                        .bytes = barrier ? &nothing : a->bytes,
                        .sizes = barrier ? 1 : a->sizes,
                        .progress = progress,
@@ -255,12 +325,15 @@ static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collecti
     if (which + 1 < a->rank_count)
         ranks_to = a->rank_counts[which + 1] - 1;
     for (int i = 0; mlt_coll_algs[i]; i++)
-        add_all(&c, mlt_coll_algs[i]);
+        add_all(a, &c, mlt_coll_algs[i]);
     for (uint32_t i = 0; a->book && i < a->book->algs_count; i++)
-        add_all(&c, a->book->algs[i]);
+        add_all(a, &c, a->book->algs[i]);
+    add_rules(a, &c);
     int code = tune_case(a, &c, ranks_to, to);
-    for (uint32_t i = 0; i < c.count; i++)
+    for (uint32_t i = 0; i < c.count; i++) {
         free(c.candidates[i].ns);
+        free(c.candidates[i].messages);
+    }
     mlt_coll_hosts_free(c.hosts);
     return code;
 }
@@ -307,6 +380,22 @@ static int read_ranks(const mlt_arg_command *command, asked *a)
     return MLT_ARGS_GO;
 }
 
+static int read_segments(const mlt_arg_command *command, asked *a)
+{
+    static const uint64_t usual[] = {4096, 16384, 65536};
+    if (a->segments.count > MOST_SEGMENTS)
+        return mlt_args_wrong(command, "there may be at most %d options --segment", MOST_SEGMENTS);
+    a->segment_count = a->segments.count ? a->segments.count : sizeof usual / sizeof *usual;
+    memcpy(a->segment, usual, sizeof usual);
+    for (size_t i = 0; i < a->segments.count; i++) {
+        char why[WHY_BYTES];
+        mlt_arg size = {.kind = MLT_ARG_SIZE, .value = &a->segment[i], .least = 1, .most = 1 << 30};
+        if (!mlt_arg_parse(&size, "option --segment", a->segments.items[i], why, sizeof why))
+            return mlt_args_wrong(command, "%s", why);
+    }
+    return MLT_ARGS_GO;
+}
+
 static int read_colls(const mlt_arg_command *command, asked *a)
 {
     for (int c = 0; c < MLT_COLLECTIVES; c++)
@@ -346,9 +435,10 @@ static int read_sizes(const mlt_arg_command *command, asked *a)
 }
 
 // The machine's parameters say nothing about a measurement.
-static bool machine_given(const mlt_machine_options *options)
+static bool machine_given(const asked *a)
 {
-    bool given = options->file || options->S != UINT64_MAX;
+    const mlt_machine_options *options = &a->machine_options;
+    bool given = a->described || options->file || options->S != UINT64_MAX;
     for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
         given = given || options->given[i] >= 0;
     return given;
@@ -362,14 +452,24 @@ static int read_words(const mlt_arg_command *command, asked *a)
         code = read_colls(command, a);
     if (code == MLT_ARGS_GO)
         code = read_sizes(command, a);
-    if (code == MLT_ARGS_GO && !a->sim && machine_given(&a->machine_options))
+    if (code == MLT_ARGS_GO)
+        code = read_segments(command, a);
+    if (code == MLT_ARGS_GO && !a->sim && machine_given(a))
         code = mlt_args_wrong(command, "parameters of a machine need --sim");
+    if (code == MLT_ARGS_GO && !a->sim && (a->better || a->reads))
+        code = mlt_args_wrong(command, "--better and --reads need --sim");
     if (code == MLT_ARGS_GO && a->sim && a->hosts)
         code = mlt_args_wrong(command, "--sim starts nothing, so it takes no --hosts");
     if (code == MLT_ARGS_GO && a->sim && a->mpirun && *a->mpirun)
         code = mlt_args_wrong(command, "--sim starts nothing, so it takes no options of mpirun");
     if (code == MLT_ARGS_GO)
         code = mlt_machine_read(&a->machine_options, command, &a->machine);
+    if (code == MLT_ARGS_GO)
+        code = mlt_machine_read_cluster(&a->machine_options, a->described, command, &a->cluster);
+    if (code == MLT_ARGS_GO && a->cluster && a->cluster->hosts > 1)
+        code = mlt_args_failed(command,
+                               "%s: it has %" PRIu32 " hosts, and rules are simulated for one",
+                               a->described, a->cluster->hosts);
     if (code == MLT_ARGS_GO && a->file &&
         (mlt_lua_book_open(mlt_coll_algs, a->file, &a->book, why, sizeof why) ||
          mlt_lua_book_prove(a->book, why, sizeof why)))
@@ -393,7 +493,7 @@ static int run(const mlt_arg_command *command, asked *a)
 
 int mlt_tune_main(int argc, char **argv)
 {
-    asked a = {.from = 8, .to = 1 << 20, .factor = 4, .budget_ms = 50};
+    asked a = {.from = 8, .to = 1 << 20, .factor = 4, .budget_ms = 50, .gain = 3};
     mlt_arg machine[MLT_MACHINE_ARGS];
     mlt_machine_args(&a.machine_options, machine);
     const mlt_arg args[] = {
@@ -406,6 +506,14 @@ int mlt_tune_main(int argc, char **argv)
          .help = "largest size (1M)"},
         {"factor", 0, MLT_ARG_NUMBER, &a.factor, "N", .least = 2, .most = 1 << 20,
          .help = "ratio between two sizes (4)"},
+        {"segment", 0, MLT_ARG_TEXTS, &a.segments, "BYTES",
+         .help = "try pieces of this size in pipelines; may be given several times (4K, 16K, 64K)"},
+        {"without", 0, MLT_ARG_TEXTS, &a.without, "ALGORITHM",
+         .help = "do not try the algorithms of this name; may be given several times"},
+        {"gain", 0, MLT_ARG_NUMBER, &a.gain, "PERCENT", .most = 99,
+         .help =
+             "another algorithm than that of the next smaller size gets a rule only if it is so "
+             "much faster (3)"},
         {"file", 0, MLT_ARG_TEXT, &a.file, "FILE.lua",
          .help = "tune the algorithms in this file, too"},
         {"output", 'o', MLT_ARG_TEXT, &a.out, "FILE", .help = "write to FILE (standard output)"},
@@ -418,12 +526,19 @@ int mlt_tune_main(int argc, char **argv)
         {"budget", 0, MLT_ARG_NUMBER, &a.budget_ms, "MS", .least = 1, .most = 60000,
          .help = "milliseconds for each size of each algorithm (50)"},
     };
-    const mlt_arg simulate[] = {{"sim", 0, MLT_ARG_FLAG, &a.sim, NULL,
-                                 .help = "simulate another machine instead of measuring this one"}};
+    const mlt_arg simulate[] = {
+        {"sim", 0, MLT_ARG_FLAG, &a.sim, NULL,
+         .help = "simulate another machine instead of measuring this one"},
+        {"better", 0, MLT_ARG_FLAG, &a.better, NULL,
+         .help = "write only rules that are faster than the built-in ones by what --gain says; "
+                 "--workers says which of these count"},
+        {"reads", 0, MLT_ARG_FLAG, &a.reads, NULL,
+         .help = "with --better: those of processes that read each other's memory"},
+        {"machine", 0, MLT_ARG_TEXT, &a.described, "FILE", .help = mlt_machine_file_help}};
     const mlt_arg_group groups[] = {
         {NULL, args, sizeof args / sizeof *args},
         {"Measuring here", measure, sizeof measure / sizeof *measure},
-        {"Simulating", simulate, 1},
+        {"Simulating", simulate, sizeof simulate / sizeof *simulate},
         {"The machine", machine, MLT_MACHINE_ARGS},
     };
     const mlt_arg_command command = {
@@ -441,8 +556,11 @@ int mlt_tune_main(int argc, char **argv)
     code = run(&command, &a);
     if (a.book)
         a.book->free(a.book);
+    mlt_cluster_free(a.cluster);
     mlt_arg_texts_free(&a.ranks);
     mlt_arg_texts_free(&a.colls);
+    mlt_arg_texts_free(&a.segments);
+    mlt_arg_texts_free(&a.without);
     mlt_arg_texts_free(&words);
     return code;
 }

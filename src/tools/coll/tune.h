@@ -19,7 +19,8 @@ typedef struct mlt_tune_candidate {
     const mlt_coll_alg *alg;
     uint64_t segment; // 0: its own
     uint32_t radix;
-    double *ns; // [sizes]; below 0: it cannot do this size
+    double *ns;         // [sizes]; below 0: it cannot do this size
+    uint64_t *messages; // [sizes]; simulated ones only
 } mlt_tune_candidate;
 
 enum { MLT_TUNE_SIZES = 64, MLT_TUNE_CANDIDATES = 64 };
@@ -32,6 +33,9 @@ typedef struct mlt_tune_case {
     const uint64_t *bytes; // [sizes] ascending
     uint32_t sizes;
     mlt_coll_hosts *hosts; // that the ranks are on; NULL: one
+    bool threads, reads;   // what the ranks of a simulation are (coll/choose.h)
+    int rule
+        [MLT_TUNE_SIZES]; // the candidate that the built-in rules take; -1: none, or not asked for
     mlt_tune_candidate candidates[MLT_TUNE_CANDIDATES];
     uint32_t count;
     mlt_progress *progress;
@@ -43,7 +47,9 @@ mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint
                                     bool crowded);
 
 // Each fills in the candidates' ns: MLT_ARGS_GO, or a message and the exit code.
-int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine) MLT_MUST_CHECK;
+// cluster: a described machine, which then counts instead of `machine`; or NULL.
+int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine,
+                      const struct mlt_cluster *cluster) MLT_MUST_CHECK;
 
 typedef struct mlt_tune_job { // how ranks are started
     bool threads, crowded;

@@ -2,16 +2,19 @@
 #include <stdio.h>
 
 #include "coll/choose.h"
+#include "judge/net/cluster.h"
 #include "tools/coll/tune.h"
 
-enum { WHY_BYTES = 1024 };
+enum { WHY_BYTES = 1024, SEEDS = 3 };
 
 static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t bytes,
-                const mlt_loggops *machine, double *ns)
+                const mlt_sim_options *machine, double *ns, uint64_t *messages)
 {
     char why[WHY_BYTES];
     const char *reason;
-    mlt_coll_question q = mlt_tune_question(c, bytes, MLT_REACH_HOST, false);
+    bool crowded =
+        machine->cluster && machine->cluster->processors && c->ranks > machine->cluster->processors;
+    mlt_coll_question q = mlt_tune_question(c, bytes, MLT_REACH_HOST, crowded);
     mlt_coll_choice choice = {
         .alg = candidate->alg, .segment = candidate->segment, .radix = candidate->radix};
     *ns = -1;
@@ -22,11 +25,19 @@ static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t 
     mlt_sim_result *result = NULL;
     if (mlt_coll_program(candidate->alg, &shape, NULL, NULL, &program, why, sizeof why) != MLT_OK)
         return mlt_args_failed(c->command, "%s", why);
-    mlt_sim_options options = {.machine = *machine};
-    mlt_status status = mlt_goal_simulate(program, &options, &result, why, sizeof why);
+    mlt_status status = MLT_OK;
+    uint64_t seeds = machine->cluster && machine->cluster->noise > 0 ? SEEDS : 1;
+    double sum = 0;
+    for (uint64_t seed = 0; seed < seeds && status == MLT_OK; seed++) {
+        mlt_sim_options options = *machine;
+        options.seed = seed;
+        status = mlt_goal_simulate(program, &options, &result, why, sizeof why);
+        sum += status == MLT_OK ? (double)result->total_ps / 1000 : 0;
+        *messages = status == MLT_OK ? result->messages : 0;
+        mlt_sim_result_free(result);
+    }
     if (status == MLT_OK)
-        *ns = (double)result->total_ps / 1000;
-    mlt_sim_result_free(result);
+        *ns = sum / (double)seeds;
     mlt_goal_program_free(program);
     return status == MLT_OK
                ? MLT_ARGS_GO
@@ -34,14 +45,16 @@ static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t 
                                  candidate->alg->name, why);
 }
 
-int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine)
+int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine, const mlt_cluster *cluster)
 {
+    mlt_sim_options options = {.machine = *machine, .cluster = cluster};
     int code = MLT_ARGS_GO;
     for (uint32_t i = 0; i < c->count && code == MLT_ARGS_GO; i++)
         for (uint32_t s = 0; s < c->sizes && code == MLT_ARGS_GO; s++) {
             double part = ((double)i * c->sizes + s) / ((double)c->count * c->sizes);
             mlt_progress_step(c->progress, c->done + c->share * part);
-            code = cost(c, &c->candidates[i], c->bytes[s], machine, &c->candidates[i].ns[s]);
+            code = cost(c, &c->candidates[i], c->bytes[s], &options, &c->candidates[i].ns[s],
+                        &c->candidates[i].messages[s]);
         }
     return code;
 }

@@ -20,7 +20,7 @@ typedef struct mlt_coll_hosts {
                   // most as many: brackets of hosts are brackets of ranks (tree.h)
     // Of this rank's own host (choose.h); another one's may differ.
     bool crowded, reads;
-    uint32_t sharing;
+    uint32_t sharing, cores;
     uint64_t hash;         // of `of`
     const uint32_t *of;    // [ranks]
     const uint32_t *index; // [ranks] the rank's number on its host

@@ -92,6 +92,7 @@ static mlt_coll_question question_of(const mlt_levels *l, const mlt_stage *s, ui
         .crowded = here && l->map->crowded,
         .reads = here && l->map->reads,
         .sharing = here ? l->map->sharing : 1,
+        .cores = here ? l->map->cores : 0,
         .comm = "",
     };
 }
