@@ -137,6 +137,7 @@ static mlt_status count_up(const mlt_job_plan *plan, mlt_job *job, char *why, si
                   .launcher = (uint32_t)getpid(),
                   .readable = plan->launched && procs > 1 && mlt_os_peers_readable(),
                   .profile = plan->profile,
+                  .near = plan->near,
                   .lean = workers > 1 && workers <= plan->cores && mlt_os_barrier_join() == MLT_OK,
                   .memory = plan->launched ? mlt_os_memory_left(MLT_OS_PROC, MLT_OS_GROUPS) : 0,
                   .started_ns = mlt_os_now_ns(),

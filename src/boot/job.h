@@ -38,7 +38,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 11,       // of the segment, and of the records of the control channel (ctl.h)
+    MLT_JOB_VERSION = 12,       // of the segment, and of the records of the control channel (ctl.h)
     MLT_JOB_MAX_WORKERS = 4096, // of a host
     MLT_JOB_MAX_ALL_WORKERS = 1 << 20, // of all hosts
     MLT_SLOT_BYTES = 64,
@@ -73,6 +73,9 @@ typedef struct mlt_job {
     // senders need no fence. Worth it unless workers sleep all the time, as they do when there are
     // more of them than cores.
     uint32_t lean;
+    // 1: workers stay where they are, on a host of several NUMA nodes; each asks for its rings, which
+    // it reads, and for its chunks at its own node (mlt_wire_new).
+    uint32_t near;
 } mlt_job;
 
 typedef struct mlt_job_proc {
@@ -149,6 +152,7 @@ typedef struct mlt_job_plan {
     uint64_t identity;               // the same on all hosts; 0: a new one
     uint32_t cores;                  // of this host
     bool launched, profile;
+    bool near; // mlt_job.near
 } mlt_job_plan;
 
 // Makes a segment: a memfd if plan->launched (descriptor in *fd, close-on-exec, the caller's),

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "os/jitter.h"
+#include "os/numa.h"
 #include "os/os.h"
 
 static bool take_nothing(void *arg, mlt_peer *peer, const mlt_wire_frame *frame, const char **fault)
@@ -220,6 +221,19 @@ bool mlt_wire_go_abroad(mlt_wire *wire)
     return true;
 }
 
+// Rings lie where they are read: a reader polls them, while a writer's stores wait for nothing.
+// Chunks lie where they are written, for any worker may read them. A page that two workers' rings
+// share lies where it is touched first.
+static MLT_COLD void keep_near(mlt_wire *wire)
+{
+    mlt_job *job = wire->job;
+    uint32_t node = mlt_os_node();
+    uint64_t rings = job->local_workers * job->ring_bytes;
+    // If the system refuses, messages are slower.
+    (void)!mlt_os_prefer_node(ring_memory(job, wire->local, 0), rings, node);
+    (void)!mlt_os_prefer_node(chunk_heads(job, wire->local), job->pool_bytes, node);
+}
+
 mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
 {
     mlt_wire *wire = calloc(1, sizeof *wire);
@@ -251,6 +265,8 @@ mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
         mlt_wire_free(wire);
         return NULL;
     }
+    if (job->near)
+        keep_near(wire);
     meet_neighbours(wire);
     atomic_store(&wire->own->asleep, MLT_WORKER_AWAKE);
     return wire;
