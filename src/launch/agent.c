@@ -34,13 +34,14 @@
 #include "launch/watch/hang.h"
 #include "launch/watch/lines.h"
 #include "os/memory.h"
+#include "os/numa.h"
 #include "os/os.h"
 #include "os/uring.h"
 
 #define MS UINT64_C(1000000)
 
 // Inherited descriptors have numbers that scripts do not use themselves.
-enum { FIRST_FD = 20 };
+enum { FIRST_FD = 20, WHERE_BYTES = 512 };
 
 static const uint64_t collect_ns = 2000 * MS; // since the last record
 static const uint64_t change_ns = 5 * MS;
@@ -758,6 +759,7 @@ static void make_job(mlt_agent *a)
                          .host = a->conf.host,
                          .identity = a->conf.identity,
                          .cores = a->conf.cores,
+                         .near = a->bind.count > 0 && mlt_os_nodes(MLT_OS_NODES) > 1,
                          .launched = true,
                          .profile = a->conf.options->report};
     char why[512];
@@ -800,12 +802,35 @@ static bool open_ctl(int pair[2], char *why, size_t why_size)
     return true;
 }
 
+// Adds the places of a process's workers; a long list is cut.
+static void name_places(const mlt_agent *a, const mlt_plan_proc *proc, char *text, size_t size)
+{
+    uint32_t first = mlt_job_place_at(a->job, proc->first_worker)->local;
+    for (uint32_t k = 0; k < proc->workers; k++) {
+        char place[96];
+        size_t n = strlen(text);
+        cpu_set_t *cpus = mlt_bind_set(&a->bind, first + k, 1);
+        if (!cpus)
+            return;
+        mlt_bind_text(&a->bind, cpus, place, sizeof place);
+        CPU_FREE(cpus);
+        bool fits = n + strlen(place) + sizeof " (workers: , ...)" < size;
+        snprintf(text + n, size - n, "%s%s", k ? ", " : " (workers: ", fits ? place : "...");
+        if (!fits)
+            break;
+    }
+    size_t n = strlen(text);
+    snprintf(text + n, size - n, ")");
+}
+
 static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const cpu_set_t *cpus)
 {
-    char where[256] = "any processor";
+    char where[WHERE_BYTES] = "any processor";
     if (cpus) {
         size_t n = (size_t)snprintf(where, sizeof where, "processors ");
         mlt_bind_text(&a->bind, cpus, where + n, sizeof where - n);
+        if (plan_of(a, proc)->workers > 1)
+            name_places(a, plan_of(a, proc), where, sizeof where);
     }
     tell(a, MLT_FRAME_STARTED, proc, pid, where, strlen(where));
 }
@@ -1126,6 +1151,7 @@ void mlt_agent_free(mlt_agent *a)
     for (uint32_t i = 0; i < a->late_count; i++)
         if (a->late[i].fd >= 0)
             close(a->late[i].fd);
+    mlt_bind_fini(&a->bind);
     mlt_asks_free(a->asks);
     mlt_ports_free(a->ports, a->why);
     free(a->why);

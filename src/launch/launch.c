@@ -660,6 +660,8 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
     check_programs(&l);
     if (options->verbose)
         tell_layout(&l, cores);
+    if (options->display_map)
+        mlt_plan_show(&l.plan, options, stderr);
     mlt_spawn_prepare(&blocked);
     bool terminal = mlt_io_reads_terminal(options, &l.plan, l.host);
     mlt_guard_split(&l.guard, &blocked, terminal ? MLT_GUARD_TERMINAL : MLT_GUARD_MPIRUN);

@@ -63,7 +63,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_SAY,      // text: a message for the user
     MLT_FRAME_FAILED,   // about: host; value: exit code; text: why its part of the job cannot run
     MLT_FRAME_LOST,     // about: host; text: why its agent is gone, with all below it
-    MLT_FRAME_STARTED,  // about: process; value: its id; text: where it runs, for -v
+    MLT_FRAME_STARTED,  // about: process; value: its id; text: where it runs
     MLT_FRAME_CTL,      // about: process; body: a record of boot/ctl.h
     MLT_FRAME_ENDED,    // about: process; value: wait status, or MLT_FRAME_UNKNOWN; body: uint64_t,
                         // its peak memory, then text: its last calls, lines

@@ -4,10 +4,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -188,6 +191,82 @@ static void deal_out(mlt_bind *bind, cpu_set_t **groups, size_t group_count)
     bind->count = n;
 }
 
+// ---- cores for a job alone
+
+// Takes the core for this job until it ends: a name that the system gives to one process only, and
+// takes back when that ends. -1: another job has it, or the system refuses.
+static int claim(size_t cpu)
+{
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "millet-core-%zu", cpu);
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    if (fd >= 0 && bind(fd, (const struct sockaddr *)&name, length) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+static size_t first_of(const mlt_bind *bind, size_t place)
+{
+    size_t cpu = 0;
+    while (!CPU_ISSET_S(cpu, bind->set_bytes, bind->places[place]))
+        cpu++;
+    return cpu;
+}
+
+// Claims places in their order. `wanted` not 0: so many that nobody has, and others are no places
+// any more; false if there are fewer. 0: those that nobody has of all.
+static bool claim_places(mlt_bind *bind, size_t wanted)
+{
+    size_t kept = 0;
+    bind->claims = mlt_take(bind->count, sizeof *bind->claims);
+    for (size_t i = 0; i < bind->count; i++) {
+        int fd = wanted && kept == wanted ? -1 : claim(first_of(bind, i));
+        if (fd >= 0)
+            bind->claims[bind->claim_count++] = fd;
+        if (wanted && fd < 0)
+            CPU_FREE(bind->places[i]);
+        else
+            bind->places[kept++] = bind->places[i];
+    }
+    bind->count = kept;
+    return kept >= wanted;
+}
+
+bool mlt_bind_is_due(uint32_t workers, size_t cores, uint32_t running)
+{
+    return workers > 1 && workers <= cores && (workers > cores / 2 || running <= 1);
+}
+
+uint32_t mlt_bind_running(const char *loadavg)
+{
+    unsigned running;
+    return sscanf(loadavg, "%*f %*f %*f %u/", &running) == 1 ? running : UINT32_MAX;
+}
+
+// Processes and threads of the whole machine that run now, this one included.
+static uint32_t running_now(void)
+{
+    char text[128];
+    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    return mlt_bind_running(text);
+}
+
+void mlt_bind_fini(mlt_bind *bind)
+{
+    for (size_t i = 0; i < bind->claim_count; i++)
+        close(bind->claims[i]);
+    free(bind->claims);
+    free_units(bind->places, bind->count);
+    *bind = (mlt_bind){.count = 0};
+}
+
 void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint32_t workers)
 {
     *bind = (mlt_bind){.count = 0};
@@ -202,12 +281,9 @@ void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint
     if (!allowed)
         return;
     size_t cpus = (size_t)CPU_COUNT_S(bind->set_bytes, allowed);
-    if (bind_to || (workers > 1 && workers <= cpus && workers > cpus / 4))
+    if (bind_to || (workers > 1 && workers <= cpus))
         bind->count = list_units(to, allowed, bind->set_bytes, SIZE_MAX, &bind->places);
-    if (bind->count && !bind_to && (workers > bind->count || workers <= bind->count / 2)) {
-        free_units(bind->places, bind->count);
-        bind->count = 0;
-    }
+    bool due = bind->count && !bind_to && mlt_bind_is_due(workers, bind->count, running_now());
     if (bind->count && (by == UNIT_SOCKET || by == UNIT_NUMA) && to < by) {
         cpu_set_t **groups;
         size_t n = list_units(by, allowed, bind->set_bytes, SIZE_MAX, &groups);
@@ -215,6 +291,10 @@ void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint
         free_units(groups, n);
     }
     CPU_FREE(allowed);
+    size_t set_bytes = bind->set_bytes;
+    if (bind->count && (bind_to ? !claim_places(bind, 0) : !due || !claim_places(bind, workers)))
+        mlt_bind_fini(bind);
+    bind->set_bytes = set_bytes;
 }
 
 cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers)

@@ -14,16 +14,29 @@ typedef struct mlt_bind {
     cpu_set_t **places; // [count]; worker w has places[w % count]
     size_t count;       // 0: nothing is pinned
     size_t set_bytes;
+    int *claims; // descriptors that say to other jobs which cores are taken
+    size_t claim_count;
 } mlt_bind;
 
 // True if it is a word of --bind-to or --map-by (core, socket:PE=2, ...); otherwise a message in
 // why.
 bool mlt_bind_word_known(const char *word, char *why, size_t why_size);
 
-// Decides. bind_to and map_by may be NULL. Without bind_to workers are pinned to cores if the
-// job takes more than half of them and not more than all: a smaller job would only sit on the same
-// cores as the next one.
+// Decides. bind_to and map_by may be NULL. Without bind_to workers are pinned to cores, one each,
+// within those that mpirun may use, if it is due and no other job of this machine has pinned its
+// workers to them. Jobs tell each other by claims, which end with mpirun; one that was told where to
+// pin claims what nobody has, and asks nobody. mlt_bind_fini ends it.
 void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint32_t workers);
+void mlt_bind_fini(mlt_bind *bind);
+
+// Whether so many workers are to be pinned without being asked for: there are several, each has a
+// core, and either they fill more than half of the cores or nothing else runs on the machine. Others
+// that run may be pinned to the same cores, out of sight (of another container, or another MPI), and
+// then a small job would sit there while other cores are idle.
+bool mlt_bind_is_due(uint32_t workers, size_t cores, uint32_t running);
+
+// What runs now by the text of /proc/loadavg; UINT32_MAX: it does not say.
+uint32_t mlt_bind_running(const char *loadavg);
 
 // The union of the places of `workers` workers; the caller frees it with CPU_FREE. NULL if nothing
 // is pinned.

@@ -75,6 +75,7 @@ typedef struct mlt_options {
     mlt_env_mode env_mode;
     char *env_list, *dir;
     bool label, report, verbose, quiet, no_globals, merge, no_local, show_plan;
+    bool display_map, report_bindings;
     char *outfile, *errfile; // patterns; %r rank, %h host, %p process id, %% a percent sign
     char *output_directory;
     mlt_grain grain;    // MILLET_GRAIN: of sections that say nothing

@@ -664,6 +664,10 @@ const mlt_option_row mlt_option_rows[] = {
      "leave this host out if others are named"},
     {"--show-plan --dry-run", NULL, take_flag, AT(show_plan),
      "print which hosts get which processes, workers and ranks, and start nothing"},
+    {"--display-map", NULL, take_flag, AT(display_map),
+     "print the same to standard error, and start them"},
+    {"--report-bindings", NULL, take_flag, AT(report_bindings),
+     "say to which processors each process and worker is pinned"},
     {"--stage", NULL, take_flag, AT(stage),
      "copy the programs and their own libraries to the other hosts, into a folder that is removed "
      "at the end; for hosts that do not see this host's files"},
@@ -681,8 +685,9 @@ const mlt_option_row mlt_option_rows[] = {
     {"--encrypt", NULL, take_flag, AT(encrypt),
      "encrypt what ranks send to other hosts; MILLET_ENCRYPT does the same"},
     {"--bind-to", "WORD", take_bind, AT(bind_to),
-     "pin workers to core, hwthread, socket, numa or none (core, if workers fill more than half of "
-     "the cores)"},
+     "pin workers to core, hwthread, socket, numa or none (core, if there is one for each that no "
+     "other job has pinned workers to, and workers fill more than half of them or nothing else "
+     "runs)"},
     {"-wdir --wd", "DIR", take_dir, 0, "working directory of this section's program"},
     {"-gwdir", "DIR", take_text, AT(dir), "working directory of all programs"},
     {"-path", "LIST", take_path, 0, "search these directories for the program before PATH"},
@@ -775,7 +780,7 @@ const mlt_option_row mlt_option_rows[] = {
     // What scripts for other launchers say, and what is true or harmless here anyway.
     {NULL, NULL, NULL, 0, NULL},
     {"-genvall -envall -localonly --oversubscribe --nooversubscribe --allow-run-as-root "
-     "--use-hwthread-cpus --report-bindings --display-map --display-allocation "
+     "--use-hwthread-cpus --display-allocation "
      "-disable-auto-cleanup -enable-x -disable-x -print-all-exitcodes "
      "-use-app-topology",
      NULL, ignore_flag, 0, NULL},

@@ -270,7 +270,7 @@ static void take_started(mlt_watch *w, mlt_watch_proc *p, int64_t pid, const cha
     w->missing--;
     w->living++;
     mlt_watch_name_rank(w, p, -1, who, sizeof who);
-    if (w->conf.options->verbose)
+    if (w->conf.options->verbose || w->conf.options->report_bindings)
         mlt_say("%s: process %lld on %s, on %s: %s", who, (long long)pid, mlt_watch_host_of(w, p),
                 where, w->conf.options->apps[w->conf.plan->procs[index].app].argv[0]);
 }

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which jobs are pinned without being asked for; that jobs do not take each other's cores.
+#include "launch/plan/bind.h"
+
+#include "base/unit_test.h"
+
+static void test_due(void)
+{
+    CHECK(mlt_bind_is_due(2, 2, 9)); // more than half: as others have less
+    CHECK(mlt_bind_is_due(16, 16, 9) && mlt_bind_is_due(9, 16, 9));
+    CHECK(mlt_bind_is_due(4, 16, 1) && mlt_bind_is_due(2, 128, 1)); // nothing but mpirun runs
+    CHECK(!mlt_bind_is_due(8, 16, 2) && !mlt_bind_is_due(2, 128, UINT32_MAX));
+    CHECK(!mlt_bind_is_due(1, 1, 1) && !mlt_bind_is_due(1, 16, 1)); // one goes where there is room
+    CHECK(!mlt_bind_is_due(17, 16, 1) && !mlt_bind_is_due(2, 1, 1));
+}
+
+static void test_running(void)
+{
+    CHECK(mlt_bind_running("0.20 0.18 0.12 1/80 11206\n") == 1);
+    CHECK(mlt_bind_running("12.00 8.01 4.50 17/1200 99\n") == 17);
+    CHECK(mlt_bind_running("") == UINT32_MAX && mlt_bind_running("no numbers") == UINT32_MAX);
+}
+
+// Within what this process may use, and not twice.
+static void test_claims(void)
+{
+    cpu_set_t all, one;
+    CHECK(sched_getaffinity(0, sizeof all, &all) == 0);
+    uint32_t cpus = (uint32_t)CPU_COUNT(&all);
+    mlt_bind first, second, told;
+    mlt_bind_plan(&told, "hwthread", NULL, 1);
+    CHECK(told.count == cpus && told.claim_count <= cpus); // others may have some
+    mlt_bind_plan(&second, NULL, NULL, cpus);              // those that `told` has, and others
+    CHECK(second.count == 0 && second.claim_count == 0);
+    mlt_bind_fini(&told);
+    CHECK(told.count == 0);
+    mlt_bind_plan(&first, NULL, NULL, cpus);
+    if (first.count == 0) { // one processor, two a core, or somebody else's job is pinned
+        puts("two jobs at once were not tried");
+        return;
+    }
+    CHECK(first.count == cpus && first.claim_count == cpus);
+    mlt_bind_plan(&second, NULL, NULL, cpus);
+    CHECK(second.count == 0 && !mlt_bind_set(&second, 0, 1));
+    // Only what is allowed.
+    CPU_ZERO(&one);
+    for (int cpu = 0, found = 0; found < 1; cpu++)
+        if (CPU_ISSET(cpu, &all)) {
+            CPU_SET(cpu, &one);
+            found++;
+        }
+    CHECK(sched_setaffinity(0, sizeof one, &one) == 0);
+    mlt_bind_plan(&told, "core", NULL, 4);
+    cpu_set_t *set = mlt_bind_set(&told, 3, 1);
+    CHECK(told.count == 1 && set && CPU_EQUAL_S(told.set_bytes, set, told.places[0]));
+    CHECK(CPU_COUNT_S(told.set_bytes, set) == 1 && told.claim_count == 0);
+    CPU_FREE(set);
+    mlt_bind_fini(&told);
+    CHECK(sched_setaffinity(0, sizeof all, &all) == 0);
+    mlt_bind_fini(&first);
+    mlt_bind_plan(&second, NULL, NULL, cpus);
+    CHECK(second.count == cpus); // the first has ended
+    mlt_bind_fini(&second);
+}
+
+int main(void)
+{
+    test_due();
+    test_running();
+    test_claims();
+    return 0;
+}
