@@ -26,6 +26,9 @@ function(mlt_alias NAME FILE)
   install(FILES ${MLT_BIN}/${NAME} DESTINATION bin)
 endfunction()
 
+foreach(LAYER flowc launch tools)
+  target_compile_options(mlt_${LAYER} PRIVATE ${MLT_OPTIMIZE_LITTLE})
+endforeach()
 mlt_lua_plugin() # src/os/plugin.h
 mlt_tool(mpirun src/launch/main_mpirun.c launch)
 if(TARGET mpirun)
