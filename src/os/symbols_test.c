@@ -20,7 +20,7 @@ int main(void)
     CHECK(is(own + 3, "failed", 3));
     CHECK(is((const char *)(uintptr_t)mlt_os_symbol_of + 1, "mlt_os_symbol_of", 1));
     CHECK(is(own, "failed", 0)); // the same file again
-    int local;
+    int local = 0;
     CHECK(!mlt_os_symbol_of(&local).file); // no code
     CHECK(!mlt_os_symbol_of(NULL).file);
     puts("all right");
