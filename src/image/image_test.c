@@ -85,7 +85,8 @@ static void check_debug(mlt_images *images)
     while (d->d_tag != DT_DEBUG && d->d_tag != DT_NULL)
         d++;
     const Elf64_Dyn *copy = in_image(images, (void *)(uintptr_t)d);
-    CHECK(d->d_tag == DT_DEBUG && d->d_un.d_ptr == (uintptr_t)&_r_debug);
+    CHECK(d->d_tag == DT_DEBUG && d->d_un.d_ptr);
+    CHECK(((const struct r_debug *)d->d_un.d_ptr)->r_map == _r_debug.r_map);
     CHECK(copy != d && copy->d_tag == DT_DEBUG && copy->d_un.d_ptr == d->d_un.d_ptr);
 }
 
