@@ -11,6 +11,7 @@ import collections
 import io
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tokenize
@@ -68,9 +69,12 @@ def main():
     parser.add_argument("--build", help="ignored")
     parser.add_argument("--self-test", action="store_true", help="show that it can fail")
     args = parser.parse_args()
-    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout.split()
-    if not files:
-        files = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.[ch]")]
+    files = []
+    if shutil.which("git"):
+        files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    if not files:  # a copy without its history
+        files = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
+        files = [file for file in files if not file.startswith("build")]
     paths = collections.defaultdict(list)
     for file in files:
         paths[pathlib.PurePath(file).name].append(file)
