@@ -555,6 +555,14 @@ def uninstall(build, folder):
     expect(said.code and "uninstall: nothing to remove: there is no " in said.out + said.err, "nothing is installed any more", said)
 
 
+def other_libc(folder):
+    """A C library that is not glibc, such as musl, is refused in one sentence before anything is compiled."""
+    (folder / "other").mkdir()
+    (folder / "other/features.h").write_text("#include_next <features.h>\n#undef __GLIBC__\n")
+    said = harness.run("cmake", "-S", ROOT, "-B", folder / "other/build", "-G", "Ninja", f"-DCMAKE_C_FLAGS=-I{folder}/other", code=1)
+    expect("Millet needs glibc 2.31 or newer" in " ".join(said.err.split()), "configuring for another C library", said)
+
+
 def try_case(case, tree, work):
     if case in BUILDING and not (tree.root / "lib/libmpi_abi.so.1").exists():
         raise Skip("the library is not built")
@@ -569,6 +577,8 @@ def main():
     options = parser.parse_args()
     total = harness.Sum()
     with harness.folder("build") as folder:
+        if options.only in "other libc":
+            total.run("another C library is refused", other_libc, folder)
         trees = [Tree("build tree", options.build)]
         if not options.no_install:
             total.run("install", install_and_move, options.build, folder)
