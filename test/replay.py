@@ -17,7 +17,8 @@ import subprocess
 
 from harness import expect
 
-TOOLS = ("cmake", "gdb", "meson", "ninja", "pkg-config")  # commands that name one which is not there are skipped
+# Commands that name one of these are skipped where it is not there, or what it calls.
+TOOLS = {"cmake": ("cmake", "make"), "gdb": ("gdb",), "make": ("make",), "meson": ("meson", "ninja"), "ninja": ("ninja",), "pkg-config": ("pkg-config",)}
 NUMBER = re.compile(r"-?\d[\d,]*(\.\d+)?( (ns|us|ms|s|bytes|[KMG]iB))?(?=\b|\W|$)")
 MARK = "@@ the command has ended: "
 
@@ -29,7 +30,8 @@ class Command:
         self.text, self.wanted, self.measured = text, wanted, measured
 
     def missing_tool(self):
-        return next((tool for tool in TOOLS if re.search(rf"\b{tool}\b", self.text) and not shutil.which(tool)), None)
+        named = (tool for name, tools in TOOLS.items() if re.search(rf"\b{name}\b", self.text) for tool in tools)
+        return next((tool for tool in named if not shutil.which(tool)), None)
 
 
 def commands(page):
