@@ -15,7 +15,9 @@ _Static_assert(MLT_OS_LINE_NAME <= sizeof((struct sockaddr_un *)0)->sun_path, "a
 
 static socklen_t address_of(const char *name, struct sockaddr_un *out)
 {
-    size_t bytes = strnlen(name, MLT_OS_LINE_NAME - 1);
+    size_t bytes = strlen(name);
+    if (bytes >= MLT_OS_LINE_NAME)
+        bytes = MLT_OS_LINE_NAME - 1;
     memset(out, 0, sizeof *out);
     out->sun_family = AF_UNIX;
     memcpy(out->sun_path, name, bytes);
