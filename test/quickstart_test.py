@@ -105,6 +105,20 @@ def test_no_network():
            "what is missing, and why", said)
 
 
+def test_names_of_libsodium():
+    """Its package is named by its version: the newest that the system has is taken, and either library is enough."""
+    lua()
+    for known, taken in (("libsodium23", "libsodium23"), ("libsodium26", "libsodium26"), ("nothing", "libsodium23")):
+        cache = f'[ "$1 $2" = "show {known}" ]'
+        said = Machine(f"sodium {known}", user=0, ldconfig="", **{"apt-cache": cache}).quickstart()
+        expect(f"apt-get install -y -qq --no-install-recommends {taken}" in said.calls, f"{taken} is installed", said, said.calls)
+        said = Machine(f"told {known}", ldconfig="", **{"apt-cache": cache}).quickstart()
+        expect(f"apt-get install {taken}\n" in said.err, f"{taken} is named", said)
+    for version in (23, 26):
+        said = Machine(f"sodium {version}", ldconfig=f"echo '\tlibsodium.so.{version} (libc6)'").quickstart()
+        expect(not said.err and not any(call.startswith("apt-get") for call in said.calls), "libsodium is there", said, said.calls)
+
+
 def test_no_package_manager():
     lua()
     machine = Machine("foreign", ninja=None, **{"apt-get": None})
