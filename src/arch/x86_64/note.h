@@ -4,6 +4,7 @@
 // Shadow stacks (SHSTK) are not promised: a return address moves with its stack here, so the library
 // must not be marked for them. The loader then turns them off for the process.
 #ifdef __ASSEMBLER__
+// clang-format off
         .section .note.GNU-stack, "", @progbits
 
         .section .note.gnu.property, "a"
@@ -11,4 +12,5 @@
         .long   4, 16, 5                # sizes of name and data, NT_GNU_PROPERTY_TYPE_0
         .asciz  "GNU"
         .long   0xc0000002, 4, 1, 0     # GNU_PROPERTY_X86_FEATURE_1_AND: IBT
+// clang-format on
 #endif
