@@ -447,9 +447,10 @@ def stage_hosts(stage, quick):
 
 
 def stage_systems(stage, quick):
-    """quickstart on machines that lack something; mpicc; CMake, Meson, pkg-config, configure scripts and module files; the installed tree"""
+    """quickstart on machines that lack something; mpicc; CMake, Meson, pkg-config, configure scripts and module files; the installed tree; what test/systems/run and .ci/run count"""
     script(stage, "test/quickstart_test.py")
     script(stage, "test/build_test.py", "--build", BUILD)
+    script(stage, "test/systems/self")
 
 
 ASAN_LAYERS = [*ENGINE, "trace", "goal", "judge", "coll", "csp", "flow", "flowc", "lua", "tools"]
