@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the engine needs of the processor. Each folder here holds the same files: cpu.h (inline
-// parts), code.h, switch.S, copy.S, and note.h, with which assembly files end. A new processor is a
+// parts), code.h, switch.S, copy.S, and note.inc, with which assembly files end. A new processor is a
 // new folder and one line below and in code.h.
 //
 // Every cpu.h offers:

@@ -24,4 +24,4 @@ mlt_arch_copy_once:
     .cfi_endproc
     .size   mlt_arch_copy_once, . - mlt_arch_copy_once
 
-#include "arch/aarch64/note.h"
+#include "arch/aarch64/note.inc"

@@ -111,4 +111,4 @@ mlt_arch_start:
         .cfi_endproc
         .size   mlt_arch_start, . - mlt_arch_start
 
-#include "arch/aarch64/note.h"
+#include "arch/aarch64/note.inc"

@@ -17,4 +17,4 @@ mlt_arch_copy_once:
     .cfi_endproc
     .size   mlt_arch_copy_once, . - mlt_arch_copy_once
 
-#include "arch/x86_64/note.h"
+#include "arch/x86_64/note.inc"

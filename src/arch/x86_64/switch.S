@@ -81,4 +81,4 @@ mlt_arch_start:
         .cfi_endproc
         .size   mlt_arch_start, . - mlt_arch_start
 
-#include "arch/x86_64/note.h"
+#include "arch/x86_64/note.inc"
