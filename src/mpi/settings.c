@@ -46,8 +46,7 @@ static const mlt_setting settings[] = {
      &mlt_mpi_settings.trace_paused, MLT_SCOPE_JOB},
     {"recorder", MLT_SETTING_CHOICE, "on", "off|on|all",
      "workers keep their last calls, which mpirun shows if the job crashes or hangs; all: those of "
-     "every rank, however many there are; it costs below 2 % of the fastest message; mpirun "
-     "--recorder sets it",
+     "every rank, however many there are; mpirun --recorder sets it",
      &mlt_mpi_settings.recorder, MLT_SCOPE_JOB},
 };
 
