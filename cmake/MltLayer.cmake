@@ -19,8 +19,6 @@ target_compile_definitions(mlt_flags INTERFACE _GNU_SOURCE MLT_VERSION="${PROJEC
 target_compile_options(mlt_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:${MLT_WARNINGS}> -fno-omit-frame-pointer
                        -ffunction-sections -fdata-sections
                        $<$<COMPILE_LANGUAGE:C>:-fno-semantic-interposition>)
-# Where each variable is at each instruction takes a sixth of gcc's time. Types and lines stay; preset debug has all.
-target_compile_options(mlt_flags INTERFACE $<$<CONFIG:Release>:-fno-var-tracking>)
 if(MLT_WERROR)
   target_compile_options(mlt_flags INTERFACE $<$<COMPILE_LANGUAGE:C>:-Werror>)
 endif()

@@ -24,6 +24,11 @@ add_custom_command(
   COMMENT "The MPI surface from its tables")
 add_custom_target(mlt_gen DEPENDS ${MLT_GEN}/stamp)
 set_source_files_properties(${MLT_GENERATED} PROPERTIES GENERATED TRUE)
+# A function of the surface ends with a jump to its body, so that no stack shows it.
+set_source_files_properties(${MLT_SURFACE} PROPERTIES COMPILE_OPTIONS "${MLT_LINES_ONLY}")
+foreach(CHAPTER 10 11 14 15 16) # info, processes and sessions, files, tools, what is deprecated
+  set_source_files_properties(${MLT_GEN}/mpi_surface_${CHAPTER}.c PROPERTIES COMPILE_OPTIONS "${MLT_OPTIMIZE_LITTLE}")
+endforeach()
 
 if(TARGET mlt_type)
   target_sources(mlt_type PRIVATE ${MLT_GEN}/type_predefined.c)
