@@ -7,13 +7,6 @@
 
 enum { FIRST_BUCKETS = 64, CROWD = 4 };
 
-static uint32_t hash(uint32_t context, int32_t src, int32_t tag)
-{
-    uint64_t h = ((uint64_t)(uint32_t)src << 32 | (uint32_t)tag) * UINT64_C(0x9e3779b97f4a7c15);
-    h ^= (h >> 32) + context * UINT64_C(0xff51afd7ed558ccd);
-    return (uint32_t)(h >> 20);
-}
-
 static bool fits(int32_t wanted_src, int32_t wanted_tag, int32_t src, int32_t tag)
 {
     return (wanted_src == src || wanted_src == MLT_ANY_SOURCE) &&
@@ -57,11 +50,6 @@ static uint32_t next_count(const mlt_match_queue *queue)
     return queue->buckets ? CROWD * (queue->mask + 1) : FIRST_BUCKETS;
 }
 
-static mlt_link *bucket_of(const mlt_match_queue *queue, uint32_t context, int32_t src, int32_t tag)
-{
-    return &queue->buckets[hash(context, src, tag) & queue->mask];
-}
-
 // ---- posted receives: `link` is the place in a bucket or in `all`
 
 static void grow_posted(mlt_match_queue *queue)
@@ -74,7 +62,7 @@ static void grow_posted(mlt_match_queue *queue)
     for (uint32_t i = 0; i < old_count; i++)
         for (mlt_link *l; (l = mlt_list_pop_front(&old[i]));) {
             mlt_req *req = mlt_container_of(l, mlt_req, link);
-            mlt_list_push_back(bucket_of(queue, req->context, req->peer, req->tag), l);
+            mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), l);
         }
     free(old);
     if (old_count)
@@ -85,7 +73,7 @@ static void grow_posted(mlt_match_queue *queue)
         if (!exact(req->peer, req->tag))
             continue;
         mlt_list_remove(l);
-        mlt_list_push_back(bucket_of(queue, req->context, req->peer, req->tag), l);
+        mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), l);
     }
 }
 
@@ -94,7 +82,7 @@ void mlt_match_post(mlt_rank *rank, mlt_req *req, uint64_t order)
     mlt_match_queue *queue = &rank->posted;
     req->order = order;
     if (queue->buckets && exact(req->peer, req->tag))
-        mlt_list_push_back(bucket_of(queue, req->context, req->peer, req->tag), &req->link);
+        mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), &req->link);
     else
         mlt_list_push_back(&queue->all, &req->link);
     queue->size++;
@@ -125,7 +113,7 @@ mlt_req *mlt_match_take_posted(mlt_rank *rank, uint32_t context, int32_t src, in
         return NULL;
     mlt_req *found = first_fit(&queue->all, context, src, tag);
     if (queue->buckets) {
-        mlt_req *other = first_fit(bucket_of(queue, context, src, tag), context, src, tag);
+        mlt_req *other = first_fit(mlt_match_bucket(queue, context, src, tag), context, src, tag);
         if (!found || (other && other->order < found->order))
             found = other;
     }
@@ -144,7 +132,7 @@ static void grow_held(mlt_match_queue *queue)
     queue->mask = count - 1;
     for (mlt_link *l = queue->all.next; l != &queue->all; l = l->next) {
         mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
-        mlt_list_push_back(bucket_of(queue, msg->context, msg->src, msg->tag), &msg->bucket);
+        mlt_list_push_back(mlt_match_bucket(queue, msg->context, msg->src, msg->tag), &msg->bucket);
     }
 }
 
@@ -153,7 +141,7 @@ void mlt_match_hold(mlt_rank *rank, mlt_msg *msg)
     mlt_match_queue *queue = &rank->unexpected;
     mlt_list_push_back(&queue->all, &msg->all);
     if (queue->buckets)
-        mlt_list_push_back(bucket_of(queue, msg->context, msg->src, msg->tag), &msg->bucket);
+        mlt_list_push_back(mlt_match_bucket(queue, msg->context, msg->src, msg->tag), &msg->bucket);
     queue->size++;
     if (MLT_UNLIKELY(wants_growth(queue)))
         grow_held(queue);
@@ -173,7 +161,7 @@ mlt_msg *mlt_match_find_held(mlt_rank *rank, uint32_t context, int32_t src, int3
     if (queue->size == 0)
         return NULL;
     if (queue->buckets && exact(src, tag)) {
-        mlt_link *bucket = bucket_of(queue, context, src, tag);
+        mlt_link *bucket = mlt_match_bucket(queue, context, src, tag);
         for (mlt_link *l = bucket->next; l != bucket; l = l->next) {
             mlt_msg *msg = mlt_container_of(l, mlt_msg, bucket);
             if (msg->context == context && msg->src == src && msg->tag == tag)

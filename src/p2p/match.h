@@ -45,6 +45,15 @@ struct mlt_msg {
     unsigned char data[];
 };
 
+// Of a queue that has buckets, the one of such messages.
+static inline mlt_link *mlt_match_bucket(const mlt_match_queue *queue, uint32_t context,
+                                         int32_t src, int32_t tag)
+{
+    uint64_t h = ((uint64_t)(uint32_t)src << 32 | (uint32_t)tag) * UINT64_C(0x9e3779b97f4a7c15);
+    h ^= (h >> 32) + context * UINT64_C(0xff51afd7ed558ccd);
+    return &queue->buckets[(uint32_t)(h >> 20) & queue->mask];
+}
+
 void mlt_match_init(mlt_match_queue *queue);
 void mlt_match_fini(mlt_match_queue *queue);
 

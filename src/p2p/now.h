@@ -79,8 +79,7 @@ static inline void mlt_slot_fill(mlt_slot *slot, uint8_t kind, uint8_t flags, ui
     slot->bytes = bytes;
 }
 
-// Whether the receive is the plainest there is for this message: the first that was posted, of a
-// queue that has no buckets, so that no other comes before it.
+// Whether the receive is the plainest there is for this message.
 static inline bool mlt_now_suits(const mlt_req *recv, uint64_t bytes, uint16_t type_code,
                                  int32_t self, int32_t tag, uint32_t context)
 {
@@ -94,9 +93,14 @@ static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w,
                                                                   uint16_t type_code, int32_t self,
                                                                   int32_t tag, uint32_t context)
 {
-    mlt_link *first = to->posted.all.next;
+    mlt_link *queue = &to->posted.all;
+    if (to->posted.buckets && mlt_list_empty(queue)) // no receive has a wildcard
+        queue = mlt_match_bucket(&to->posted, context, self, tag);
+    else if (to->posted.buckets)
+        return false;
+    mlt_link *first = queue->next; // the oldest, so that no other comes before it
     mlt_req *recv = mlt_container_of(first, mlt_req, link);
-    if (first == &to->posted.all || to->posted.buckets || !w->sched->plain ||
+    if (first == queue || !w->sched->plain ||
         !mlt_now_suits(recv, bytes, type_code, self, tag, context))
         return false;
     mlt_list_remove(first);

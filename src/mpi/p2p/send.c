@@ -25,9 +25,9 @@ __attribute__((noinline)) void mlt_send_and_wait(mlt_rank *me, const void *buf, 
     mlt_call_drop(comm, type);
 }
 
-static __attribute__((noinline)) int send_otherwise(mlt_rank *me, const void *buf, uint64_t count,
-                                                    const mlt_type *type, int dest, int tag,
-                                                    mlt_comm *comm)
+static __attribute__((noinline)) int mlt_send_generally(mlt_rank *me, const void *buf,
+                                                        uint64_t count, const mlt_type *type,
+                                                        int dest, int tag, mlt_comm *comm)
 {
     if (!mlt_send_at_once(me, buf, count, type, dest, tag, comm))
         mlt_send_and_wait(me, buf, count, type, dest, tag, comm, MLT_MODE_STANDARD);
@@ -40,7 +40,7 @@ int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type 
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
         MLT_LIKELY(mlt_send_small(me, buf, (uint64_t)count, type, dest, tag, comm)))
         return MPI_SUCCESS;
-    return send_otherwise(me, buf, (uint64_t)count, type, dest, tag, comm);
+    return mlt_send_generally(me, buf, (uint64_t)count, type, dest, tag, comm);
 }
 
 int mlt_mpi_Rsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
@@ -71,9 +71,10 @@ static MPI_Request send_start(mlt_rank *me, const void *buf, MPI_Count count, co
     return mlt_req_handle(req);
 }
 
-static __attribute__((noinline)) int isend_otherwise(mlt_rank *me, const void *buf, MPI_Count count,
-                                                     const mlt_type *type, int dest, int tag,
-                                                     mlt_comm *comm, MPI_Request *request)
+static __attribute__((noinline)) int mlt_isend_generally(mlt_rank *me, const void *buf,
+                                                         MPI_Count count, const mlt_type *type,
+                                                         int dest, int tag, mlt_comm *comm,
+                                                         MPI_Request *request)
 {
     if (mlt_send_soon(me, buf, (uint64_t)count, type, dest, tag, comm))
         *request = mlt_req_sent_handle();
@@ -87,7 +88,7 @@ int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
 {
     if (MLT_LIKELY(dest != MPI_PROC_NULL) &&
         !mlt_send_small(me, buf, (uint64_t)count, type, dest, tag, comm))
-        return isend_otherwise(me, buf, count, type, dest, tag, comm, request);
+        return mlt_isend_generally(me, buf, count, type, dest, tag, comm, request);
     *request = mlt_req_sent_handle();
     return MPI_SUCCESS;
 }
