@@ -7,6 +7,7 @@
 #define MILLET_TEST_MPI_GROWTH_H
 
 #include <dlfcn.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -20,6 +21,13 @@ static inline int sanitized(void)
 static inline int rounds_of(int rounds)
 {
     return (sanitized() ? rounds / 100 : rounds) / world_size();
+}
+
+// The process grows by what it uses. glibc 2.43 asks for huge pages for malloc on aarch64, and would
+// grow by 2 MiB for a byte.
+__attribute__((constructor)) static void use_small_pages(void)
+{
+    (void)prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
 }
 
 // Bytes of the process that are in memory.
