@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +52,6 @@ typedef struct table {
 // nobody looks at what is half loaded.
 static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static table **tables; // [images and the original]: by index; NULL: nothing was loaded late
-static _Atomic bool some_loaded; // the same, for ranks that end: most programs load nothing
 
 static table *table_of(uint32_t index)
 {
@@ -95,9 +93,6 @@ static uint32_t take_last(uint32_t index)
 
 void mlt_dl_rank_ends(const mlt_rank *me, bool destruct)
 {
-    // relaxed: what the rank has loaded, its own thread has seen.
-    if (!atomic_load_explicit(&some_loaded, memory_order_relaxed))
-        return;
     mlt_images *images = mlt_globals_images();
     uint32_t index = images ? mlt_globals_index(me) : 0, object;
     while (images && (object = take_last(index)) != MLT_IMAGES_NO_OBJECT)
@@ -122,7 +117,7 @@ static table *want_table(uint32_t index)
 {
     if (!tables)
         tables = mlt_take(mlt_globals_ranks(), sizeof *tables);
-    atomic_store_explicit(&some_loaded, true, memory_order_relaxed);
+    mlt_globals_note_some();
     if (!tables[index])
         tables[index] = mlt_take(1, sizeof **tables);
     return tables[index];

@@ -2,10 +2,12 @@
 #include "host/globals.h"
 
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
@@ -29,6 +31,7 @@ enum { WHY_BYTES = 512 };
 static struct {
     mlt_images *images; // NULL: ranks share what there is
     mlt_globals_mode mode;
+    _Atomic bool some; // a rank has variables, or libraries, of its own; relaxed
     mlt_status status; // of the images; if it is not MLT_OK, why says the rest
     uint32_t ranks;
     char why[WHY_BYTES];
@@ -99,6 +102,13 @@ void mlt_globals_prepare(uint32_t ranks)
     all.status = mlt_images_new(&conf, &all.images, all.why, sizeof all.why);
     if (all.images)
         mlt_images_silence_program(all.images);
+    if (mlt_images_exist(all.images) || (all.images && mlt_images_tls_bytes(all.images)))
+        mlt_globals_note_some();
+}
+
+void mlt_globals_note_some(void)
+{
+    atomic_store_explicit(&all.some, true, memory_order_relaxed);
 }
 
 // Without a launcher there is one rank, and nothing to tell.
@@ -246,7 +256,7 @@ static __attribute__((noinline)) void make_own(mlt_rank *me, int argc, char **ar
 // Apart: of a million ranks each would look for what none of them has.
 void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
 {
-    if (mlt_images_exist(all.images) || (all.images && mlt_images_tls_bytes(all.images)))
+    if (mlt_arch_load_8(&all.some))
         make_own(me, argc, argv, envp);
 }
 
@@ -340,7 +350,7 @@ static void forget_calls(struct mlt_last_call **calls)
 }
 
 // Thread-local objects first, as libc does.
-void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
+static __attribute__((noinline)) void end_own(mlt_rank *me, int status, mlt_end how)
 {
     mlt_rank_own *own = me->own;
     if (own && how == MLT_END_EXIT) {
@@ -357,6 +367,12 @@ void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
     }
     if (mlt_images_exist(all.images) && how == MLT_END_EXIT)
         mlt_image_destruct(all.images, mlt_globals_index(me));
+}
+
+void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
+{
+    if (me->own || mlt_arch_load_8(&all.some))
+        end_own(me, status, how);
 }
 
 // With a sanitizer there are no images, and its run-time calls some of these before they can run.

@@ -29,6 +29,9 @@ void mlt_globals_worker_ends(void);
 // with a message if that is impossible.
 void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp);
 
+// A rank has loaded a library of its own: from now on ranks that begin and end look for such things.
+void mlt_globals_note_some(void);
+
 // ... after its main, or when it called exit or another way out: runs what it left for such an end,
 // then destructors.
 void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how);

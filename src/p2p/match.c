@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-enum { FIRST_BUCKETS = 64, CROWD = 4 };
+enum { FIRST_BUCKETS = 64 };
 
 static bool fits(int32_t wanted_src, int32_t wanted_tag, int32_t src, int32_t tag)
 {
@@ -42,12 +42,13 @@ static mlt_link *new_buckets(uint32_t count)
 
 static bool wants_growth(const mlt_match_queue *queue)
 {
-    return queue->buckets ? queue->size > CROWD * (queue->mask + 1) : queue->size > MLT_MATCH_SHORT;
+    return queue->buckets ? queue->size > MLT_MATCH_CROWD * (queue->mask + 1)
+                          : queue->size > MLT_MATCH_SHORT;
 }
 
 static uint32_t next_count(const mlt_match_queue *queue)
 {
-    return queue->buckets ? CROWD * (queue->mask + 1) : FIRST_BUCKETS;
+    return queue->buckets ? MLT_MATCH_CROWD * (queue->mask + 1) : FIRST_BUCKETS;
 }
 
 // ---- posted receives: `link` is the place in a bucket or in `all`

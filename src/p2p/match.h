@@ -21,6 +21,7 @@
 enum {
     MLT_MSG_MAGIC = 0x4d657373,
     MLT_MATCH_SHORT = 16, // a queue of so many is one list
+    MLT_MATCH_CROWD = 4,  // of so many a bucket, it has enough buckets
 };
 
 typedef enum mlt_msg_kind {

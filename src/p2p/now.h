@@ -164,14 +164,20 @@ static inline void mlt_p2p_recv_small(mlt_req *req)
     mlt_rank *rank = req->rank;
     mlt_worker *w = rank->worker;
     mlt_match_queue *posted = &rank->posted;
-    if (MLT_UNLIKELY(rank->unexpected.size || posted->buckets || w->watched ||
-                     posted->size >= MLT_MATCH_SHORT)) {
+    mlt_link *queue = &posted->all;
+    uint32_t most = MLT_MATCH_SHORT;
+    if (posted->buckets) {
+        most = MLT_MATCH_CROWD * (posted->mask + 1);
+        if (req->peer != MLT_ANY_SOURCE && req->tag != MLT_ANY_TAG)
+            queue = mlt_match_bucket(posted, req->context, req->peer, req->tag);
+    }
+    if (MLT_UNLIKELY(rank->unexpected.size || w->watched || posted->size >= most)) {
         mlt_p2p_recv(req);
         return;
     }
     req->stage = MLT_STAGE_POSTED;
     req->order = ++w->order;
-    mlt_list_push_back(&posted->all, &req->link);
+    mlt_list_push_back(queue, &req->link);
     posted->size++;
 }
 

@@ -86,9 +86,11 @@ static bool wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool
         return true;
     if (all)
         waiter.need = open;
-    uint64_t sum = sum_of(reqs, count);
+    // A rank that is alone has nobody beside it who could.
+    bool shared = rank->worker->count > 1 || rank->worker->sched->gate || rank->worker->sched->crew;
+    uint64_t sum = shared ? sum_of(reqs, count) : 0;
     mlt_fiber_park(rank->worker->sched, &wait);
-    if (MLT_UNLIKELY(sum_of(reqs, count) != sum))
+    if (shared && MLT_UNLIKELY(sum_of(reqs, count) != sum))
         return false;
     // Those that were done before may be shared by all ranks: they stay untouched.
     for (uint64_t i = 0; i < count; i++)
