@@ -188,7 +188,7 @@ extern void *__tls_get_addr(tls_place *place);
 // On a thread that has just begun, so that all values are initial.
 static void *look_at_block(void *fine)
 {
-    block b = {NULL};
+    block b = {0};
     own += before - 1 + after[0];
     (void)MLT_LIBC(dl_iterate_phdr)(find_block, &b);
     size_t at = (size_t)((char *)&own - b.at);
