@@ -40,6 +40,9 @@ mlt_lua_plugin() # src/os/plugin.h
 mlt_tool(mpirun src/launch/main_mpirun.c launch)
 if(TARGET mpirun)
   mlt_alias(mpiexec mpirun)
+  # Debuggers look for names of src/launch/mpir.c, in a stripped mpirun too, and for their types where they are there.
+  set_target_properties(mpirun PROPERTIES ENABLE_EXPORTS ON)
+  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/launch/mpir.c APPEND PROPERTY COMPILE_OPTIONS -g)
 endif()
 mlt_tool(millet src/tools/main_millet.c tools)
 

@@ -151,10 +151,10 @@ class Arg:
 
     def declare(self, f, modern):
         """Lines that declare it."""
+        if not modern and (self.kind == "buffer" or self.name == "buffer_addr"):
+            return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {self.name}", f"!DIR$ IGNORE_TKR {self.name}",
+                    f"type(*), dimension(*) :: {self.name}"]
         if self.kind == "buffer":
-            if not modern:
-                return [f"!GCC$ ATTRIBUTES NO_ARG_CHECK :: {self.name}", f"!DIR$ IGNORE_TKR {self.name}",
-                        f"type(*), dimension(*) :: {self.name}"]
             words = ["type(*)", "dimension(..)"] + (["intent(in)"] if self.const else [])
             return [", ".join(words + (["asynchronous"] if f.asynchronous else [])) + f" :: {self.name}"]
         if self.kind == "pointer":

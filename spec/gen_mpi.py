@@ -26,7 +26,9 @@ LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective
 NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "argv", "array_of_argv", "buffer", "base",
                 "extra_state", "pset_name"}
 # Functions whose bodies know when a pointer may be NULL.
-NULL_SOMETIMES = {("Info_get_string", "value"), ("Comm_spawn", "command")}
+NULL_SOMETIMES = {("Info_get_string", "value"), ("Comm_spawn", "command"), ("Comm_accept", "port_name"), ("Comm_connect", "port_name")}
+# Names that the MPI Forum's stubs of the ABI have beside the standard's: the function has a wide count already.
+OTHER_NAMES = {"Psend_init": "Psend_init_c", "Precv_init": "Precv_init_c"}
 # Functions whose numbers count at the root only.
 ROOT_COUNTS = {"Comm_spawn_multiple"}
 # Handles that count only at some ranks: the bodies get them as they are.
@@ -307,6 +309,10 @@ def mpi_h(functions, constants, types, removed, version):
     for f in functions:
         if not f.abi:
             out.append(f"{f.prototype('MPI_')};\n{f.prototype('PMPI_')};\n")
+    out.append("// Other names of functions: the Forum's stubs of the ABI have them\n")
+    for f in functions:
+        if f.name in OTHER_NAMES:
+            out += [f.prototype(prefix).replace(f"{f.name}(", f"{OTHER_NAMES[f.name]}(", 1) + ";\n" for prefix in ("MPI_", "PMPI_")]
     out.append("#endif\n")
     out.append(removed_names(removed))
     out.append(HEADER_END)
@@ -418,6 +424,20 @@ def count_of(f, p):
     return next((q.name for q in f.params if COUNTED.get(q.name) == p.name and not q.array), None)
 
 
+def call(f, name):
+    return f"{name}_{f.name}({', '.join(p.name for p in f.params if not p.variadic)})"
+
+
+def refuse_comm(f, p, where):
+    return f'mlt_refuse_handle(me, {where}, {f.fn}, MPI_ERR_COMM, "{p.name}", "communicator", (uintptr_t){p.name})'
+
+
+def only_comm(f):
+    """The one communicator of a function that may be a program's everyday call: what is rare about it is apart."""
+    found = [p for p in f.params if p.type == "MPI_Comm" and not p.array and p.name not in RAW]
+    return found[0] if len(found) == 1 and not f.kind else None
+
+
 def check_handles(f, where):
     """Handles become objects. Returns the code and the communicator whose error handler hears of the rest."""
     out = []
@@ -425,15 +445,15 @@ def check_handles(f, where):
     for p in f.params:
         if p.array or p.type != "MPI_Comm" or p.name in RAW:
             continue
-        out.append(f"    mlt_comm *{p.name}_ = mlt_comm_of(me, {p.name});\n")
-        out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_bad_handle(me, {where}, {f.fn}, MPI_ERR_COMM, '
-                        f'"{p.name}", "communicator", (uintptr_t){p.name})'))
+        apart = p is only_comm(f)
+        out.append(f"    mlt_comm *{p.name}_ = mlt_comm_{'known' if apart else 'of'}(me, {p.name});\n")
+        out.append(fail(f"!{p.name}_{unless_null(f, p)}", call(f, "mlt_lost") if apart else refuse_comm(f, p, where)))
         if where == "NULL":
             where = p.name + "_"
     for p in f.params:
         if is_file(f, p):
             out.append(f"    mlt_file *{p.name}_ = mlt_file_mine(me, {p.name});\n")
-            out.append(fail(f"!{p.name}_", f"mlt_bad_file(me, {f.fn}, {p.name})"))
+            out.append(fail(f"!{p.name}_", f"mlt_refuse_file(me, {f.fn}, {p.name})"))
     for p in f.params:
         if p.array or p.type != "MPI_Datatype":
             continue
@@ -444,10 +464,10 @@ def check_handles(f, where):
                        f"        {p.name}_ = mlt_type_of_none({p.name}, {count});\n")
         if f.collective:
             continue
-        out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_bad_type(me, {where}, {f.fn}, "{p.name}", {p.name})'))
+        out.append(fail(f"!{p.name}_{unless_null(f, p)}", f'mlt_refuse_type(me, {where}, {f.fn}, "{p.name}", {p.name})'))
         if data:
             some = f" && {count} != 0" if count else ""
-            out.append(fail(f"!mlt_type_is_code({p.name}) && !{p.name}_->committed{some}", f'mlt_bad_uncommitted(me, {where}, {f.fn}, "{p.name}")'))
+            out.append(fail(f"!mlt_type_is_code({p.name}) && !{p.name}_->committed{some}", f'mlt_refuse_uncommitted(me, {where}, {f.fn}, "{p.name}")'))
     return out, where
 
 
@@ -457,16 +477,16 @@ def check_rank(f, p, where):
         more = '", MPI_ANY_SOURCE or MPI_PROC_NULL"'
         allowed = f"{p.name} != MPI_ANY_SOURCE && {allowed}"
     return fail(f"(uint32_t){p.name} >= (uint32_t)comm_->peers && {allowed}",
-                f'mlt_bad_rank(me, {where}, {f.fn}, MPI_ERR_RANK, "{p.name}", {p.name}, {more})')
+                f'mlt_refuse_rank(me, {where}, {f.fn}, MPI_ERR_RANK, "{p.name}", {p.name}, {more})')
 
 
 def check_tag(f, p, where):
     receives = p.name == "recvtag" or (p.name == "tag" and f.has("source"))
     if receives:
         return fail(f"{p.name} < 0 && {p.name} != MPI_ANY_TAG",
-                    f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_TAG, "{p.name}", {p.name}, '
+                    f'mlt_refuse_value(me, {where}, {f.fn}, MPI_ERR_TAG, "{p.name}", {p.name}, '
                     f'"a tag from 0 to 2147483647 or MPI_ANY_TAG")')
-    return fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_TAG, "{p.name}", {p.name}, '
+    return fail(f"{p.name} < 0", f'mlt_refuse_value(me, {where}, {f.fn}, MPI_ERR_TAG, "{p.name}", {p.name}, '
                                  f'"a tag from 0 to 2147483647")')
 
 
@@ -474,7 +494,7 @@ def check_bytes(f, p, type_, where):
     """The bytes of all elements fit into 63 bits; an int of elements below 2^32 bytes always does."""
     large = f"{type_}_ && " if p.type == "MPI_Count" else f"!mlt_type_is_code({type_}) && {type_}_->size >> 32 && "
     return fail(f"{large}__builtin_mul_overflow((int64_t){p.name}, (int64_t){type_}_->size, &(int64_t){{0}})",
-                f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", {p.name}, '
+                f'mlt_refuse_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", {p.name}, '
                 f'"so small that the bytes of all elements fit into 63 bits")')
 
 
@@ -487,16 +507,16 @@ def check_buffer(f, p, where):
     # predefined ones never do.
     return (f"    if (MLT_UNLIKELY((uintptr_t){p.name} <= (uintptr_t)MPI_IN_PLACE) && {count} > 0 &&\n"
             f"        {type_}_->size > 0 && ({p.name} || {type_}_->code){used})\n"
-            f'        return mlt_bad_buffer(me, {where}, {f.fn}, "{p.name}", {p.name}, '
+            f'        return mlt_refuse_buffer(me, {where}, {f.fn}, "{p.name}", {p.name}, '
             f'"the address of data, as {count} is above 0");\n')
 
 
 def check_pointer(f, p, where):
-    null = f'mlt_bad_null(me, {where}, {f.fn}, MPI_ERR_ARG, "{p.name}", '
+    null = f'mlt_refuse_null(me, {where}, {f.fn}, MPI_ERR_ARG, "{p.name}", '
     handler = next((q for q in f.params if q.type in ("MPI_Errhandler", "MPI_Session")), None)
     if handler:  # the call brings its error handler along
         of = "errhandler" if handler.type == "MPI_Errhandler" else "session"
-        null = f'mlt_{of}_bad_null(me, {handler.name}, {f.fn}, "{p.name}", '
+        null = f'mlt_refuse_{of}_null(me, {handler.name}, {f.fn}, "{p.name}", '
     if p.array:
         count = next((c for c in ARRAYS.get(p.name, ()) if f.has(c)), None)
         if count:
@@ -514,6 +534,22 @@ def check_pointer(f, p, where):
     return fail(f"!{p.name}", null + f'"{should}")')
 
 
+# Functions that end a handle, and take long anyhow: a wild one is found before it is looked at.
+ENDS = re.compile(r"(Win|Comm|Op|Errhandler|Info)_free$|Comm_disconnect|Session_finalize|File_close")
+
+
+def check_wild(f):
+    """Nobody has made a handle that lies where no memory is."""
+    if not ENDS.match(f.name):
+        return []
+    p = f.params[0]
+    kind = p.type[len("MPI_"):].rstrip(" *")
+    what = {"Comm": "communicator", "Op": "operation", "Errhandler": "error handler", "Info": "info object", "Win": "window",
+            "Session": "session", "File": "file"}[kind]
+    return [fail(f"{p.name} && !mlt_handle_is_readable((uintptr_t)*{p.name})",
+                 f'mlt_refuse_wild(me, {f.fn}, MPI_ERR_{kind.upper()}, "{p.name}", "{what}", (uintptr_t)*{p.name})')]
+
+
 def check_arguments(f, where):
     out = []
     if f.name.startswith("T_"):  # which call no error handler, and may get NULL almost everywhere
@@ -523,14 +559,14 @@ def check_arguments(f, where):
             continue
         scalar = p.type in ("int", "MPI_Count") and not p.array
         if scalar and p.name in COUNTS and f.name not in ROOT_COUNTS:
-            out.append(fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", '
+            out.append(fail(f"{p.name} < 0", f'mlt_refuse_value(me, {where}, {f.fn}, MPI_ERR_COUNT, "{p.name}", '
                                              f'{p.name}, "at least 0")'))
             type_ = COUNTED.get(p.name)
             # MPI_Status_set_elements counts basic elements, not elements of the type.
             if type_ and f.has(type_) and "Status_set_elements" not in f.name:
                 out.append(check_bytes(f, p, type_, where))
         elif scalar and p.name in LENGTHS:
-            out.append(fail(f"{p.name} < 0", f'mlt_bad_value(me, {where}, {f.fn}, MPI_ERR_ARG, "{p.name}", '
+            out.append(fail(f"{p.name} < 0", f'mlt_refuse_value(me, {where}, {f.fn}, MPI_ERR_ARG, "{p.name}", '
                                              f'{p.name}, "at least 0")'))
         elif scalar and p.name in ("dest", "source") and f.has("comm"):
             out.append(check_rank(f, p, where))
@@ -565,7 +601,7 @@ def narrow_one(f, p, where):
         return f"    *{p.name} = ({type_}){p.name}_;\n"
     lost = f"    if (MLT_UNLIKELY({p.name}_ != (int){p.name}_))\n"
     if p.name == "position" or "_buffer" in f.name or f.name.startswith("Buffer_"):
-        lost += f'        return mlt_bad_narrow(me, {where}, {f.fn}, "{p.name}", {p.name}_);\n'
+        lost += f'        return mlt_refuse_narrow(me, {where}, {f.fn}, "{p.name}", {p.name}_);\n'
     else:
         lost += f"        {p.name}_ = MPI_UNDEFINED;\n"
     return lost + f"    *{p.name} = (int){p.name}_;\n"
@@ -581,9 +617,10 @@ def surface_body(f, twin):
     enter = "mlt_mpi_enter_anytime" if f.kind == "any" else "mlt_mpi_enter"
     out = [f"    mlt_rank *me = {enter}({f.fn});\n"]
     if f.kind != "any":
-        out.append(fail("!me", f"again_{f.name}({', '.join(p.name for p in f.params if not p.variadic)})"))
+        out.append(fail("!me", call(f, "again")))
     handles, where = check_handles(f, "NULL")
     out += handles
+    out += check_wild(f)
     if not f.collective:
         out += check_arguments(f, where)
     if f.made:
@@ -598,7 +635,8 @@ def surface_body(f, twin):
     if f.made and not NEVER_FAIL.match(f.name):
         out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({way})\n"
                    f"                                               : mlt_mpi_{f.body}({args});\n"
-                   f"    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        {f.unmake};\n    return code;\n")
+                   f"    if (MLT_LIKELY(code == MPI_SUCCESS))\n        return code;\n"
+                   f"    {f.unmake};\n    return mlt_mpi_answer(me, code);\n")
         return "".join(out)
     if not narrow:
         detours = "mlt_mpi_profiling" if f.name in UNGATED else "mlt_mpi_detours()"
@@ -607,7 +645,7 @@ def surface_body(f, twin):
         return "".join(out)
     out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({way})\n"
                f"                                               : mlt_mpi_{f.body}({args});\n"
-               "    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        return code;\n")
+               "    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        return mlt_mpi_answer(me, code);\n")
     out += [narrow_one(f, p, where) for p, _ in narrow]
     out.append("    return MPI_SUCCESS;\n")
     return "".join(out)
@@ -642,6 +680,20 @@ def again(f):
     params = [p for p in f.params if not p.variadic]
     return (f"static MLT_COLD int again_{f.name}({', '.join(p.declare() for p in params) or 'void'})\n{{\n"
             f"    mlt_thread_adopt({f.fn});\n    return PMPI_{f.name}({', '.join(p.name for p in params)});\n}}\n\n")
+
+
+def lost(f):
+    """Of the communicator nothing is known: it is MPI_COMM_SELF, which is made and the call made again, or nobody's."""
+    p = only_comm(f)
+    if not p:
+        return ""
+    params = [q for q in f.params if not q.variadic]
+    return (f"static MLT_COLD int mlt_lost_{f.name}({', '.join(q.declare() for q in params)})\n{{\n"
+            f"    mlt_rank *me = mlt_rank_self();\n"
+            f"    if (mlt_comm_lacks_self(me, {p.name})) {{\n"
+            f"        (void)mlt_comm_self(me);\n"
+            f"        return {call(f, 'PMPI')};\n    }}\n"
+            f"    return {refuse_comm(f, p, 'NULL')};\n}}\n\n")
 
 
 # What --report and tools count of one-sided operations.
@@ -759,6 +811,12 @@ def recorded(f):
     return f"    mlt_mpi_record(me, {f.fn}, {r.peer}, {r.tag}, {r.context}, {r.count}, {r.size});\n"
 
 
+def answer(f, twin):
+    """What a detour returns: the program's answer to an error, unless the surface has more to do and gives it then."""
+    more = f.made and not NEVER_FAIL.match(f.name) or arguments(f, twin)[1]
+    return "code" if more else "MLT_LIKELY(code == MPI_SUCCESS) ? code : mlt_mpi_answer(me, code)"
+
+
 # Calls that leave a request behind, so another one is sure to follow. Messages of a burst wait for each other.
 LEAVE_REQUEST = re.compile(r"I[bsr]?send(_c)?$|Isendrecv(_c)?$|Irecv(_c)?$|Start(all)?$")
 
@@ -802,11 +860,11 @@ def detour(f, twin):
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &way.call);\n"
             f"{before}    int code = {body}({', '.join(names)}{more});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
-            f"    return code;\n}}\n\n{light}")
+            f"    return {answer(f, twin)};\n}}\n\n{light}")
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/way.h", "mpi/win/cached.h",
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/way.h", "mpi/win/cached.h",
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")
@@ -815,9 +873,12 @@ def surface_c(functions, by_name):
     headers.sort(key=lambda header: (header == "mpi_bodies.h", header))
     out = [NOTE, "#include <mpi.h>\n\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
-        out.append(f"{unmake(f)}{again(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}"
+        out.append(f"{unmake(f)}{again(f)}{lost(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}"
                    f'extern __attribute__((weak, alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) '
                    f"MPI_{f.name};\n\n")
+        if f.name in OTHER_NAMES:
+            out += [f'extern __attribute__(({weak}alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) {prefix}{OTHER_NAMES[f.name]};\n\n'
+                    for prefix, weak in (("PMPI_", ""), ("MPI_", "weak, "))]
     return "".join(out)
 
 

@@ -87,6 +87,9 @@ def case_show(tree, work):
     expect("-lmpi_abi" not in words("-compile-info"), "-compile-info has link flags")
     expect(words("-showme:libs") == ["mpi_abi"], "-showme:libs")
     expect(words("-showme:incdirs") == [f"{tree.root}/include"], "-showme:incdirs")
+    for other, own in (("-show-incdir", "-showme:incdirs"), ("-show-libdir", "-showme:libdirs"), ("-show-libs", "-showme:libs"), ("-show_compile_info", "-showme:compile"),
+                       ("-show-link-info", "-showme:link"), ("-compile_info", "-compile-info"), ("-link_info", "-link-info")):
+        expect(words(other) == words(own), f"{other}: {words(other)}")
     expect(words("-showme:libdirs") == [f"{tree.root}/lib"], "-showme:libdirs")
     expect(re.search(r"\b\d+\.\d+\.\d+\b", run([tree.mpicc, "--showme:version"], tree)), "no version x.y.z")
     full = words("-show", "-DTEXT=\"a b\"", "x $y.c", "-o", "it's")

@@ -25,8 +25,9 @@ FORMAT_VERSION = 14  # clang-format's layout differs between major versions: Deb
 # What measures memory, and what dies by a signal that a sanitizer turns into a report of its own, is left out there.
 NOT_SANITIZED = r"^(?!flood memory|many_comm crowd|goal_many crowd|\w+_leak|exit_code (crash|overflow|assert|large-frame)|group_share |moves_lists|coll_.* x(7|17|18|64)\])"
 # What TSan sees with workers as threads: programs in which threads share something, each way of sharing once or twice. What a rank does with its own
-# objects, arguments, errors, ways to end, and one collective after the other, which are all the same messages, are ASan's.
-SHARED = (r"^(traffic|sendrecv|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children|"
+# objects, arguments, errors, ways to end, and one collective after the other, which are all the same messages, are ASan's. _Fork tells nobody, TSan
+# neither: a child may find its locks held.
+SHARED = (r"^(traffic|sendrecv|ordering|many|flood(?! memory)|probe|progress|synchronous|cancel_send|persistent|barrier|children(?! _Fork)|"
           r"comm_(dup|split|inter|disconnect)|win_(random|lock|sync)|part_basic|many_comm(?! crowd)|million_comm|session_many|inter_all|reduce_to_all|"
           r"coll_(engine_\w+|nonblocking|persistent|change|paths)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)|tool_(counts|events)) ")
 # What runs on several hosts: each protocol between processes, each collective on 4 ranks or 8, ends and reports.

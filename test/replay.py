@@ -36,7 +36,9 @@ class Command:
 
 def commands(page):
     found = []
-    for kind, block in re.findall(r"^```(measured)?\n(.*?)^```", page.read_text(), re.M | re.S):
+    for kind, block in re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.M | re.S):
+        if kind not in ("", "measured"):  # source
+            continue
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, *wanted = part.replace("\\\n", "").splitlines()
             found.append(Command(command, wanted, bool(kind)))

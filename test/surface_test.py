@@ -30,7 +30,7 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "pthread_key_create", "pthread_key_delete", "pthread_getspecific", "pthread_setspecific", "tss_create", "tss_delete", "tss_get", "tss_set",
     "sleep", "usleep", "nanosleep", "clock_nanosleep", "thrd_sleep", "poll", "ppoll", "select", "pselect", "epoll_wait", "epoll_pwait",
     "read", "readv", "recv", "recvfrom", "recvmsg", "accept", "accept4", "write", "send",
-    "pause", "sigaction", "signal", "bsd_signal", "sysv_signal", "__sysv_signal", "kill", "chdir", "fchdir", "umask", "setlocale", "uselocale", "localeconv", "__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
+    "pause", "sigaction", "signal", "bsd_signal", "sysv_signal", "__sysv_signal", "kill", "chdir", "fchdir", "umask", "sched_setaffinity", "sched_getaffinity", "pthread_setaffinity_np", "pthread_getaffinity_np", "syscall", "setlocale", "uselocale", "localeconv", "__poll_chk", "__ppoll_chk", "__read_chk", "__recv_chk", "__recvfrom_chk",
     "__isoc99_scanf", "__isoc99_vscanf", "__isoc99_vwscanf", "__isoc99_wscanf", "__isoc23_scanf", "__isoc23_vscanf", "__isoc23_vwscanf",
     "__isoc23_wscanf", "backtrace_symbols", "backtrace_symbols_fd", "clearenv", "dladdr", "dladdr1", "dlclose", "dlerror",
     "dlopen", "dlsym", "dlvsym", "erand48", "fclose", "ferror", "ferror_unlocked", "fflush", "fflush_unlocked", "fileno", "fileno_unlocked",
@@ -40,6 +40,7 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "tzset", "unsetenv", "vscanf", "vwscanf", "wctomb", "wscanf",
     "mlt_fortran_attr", "mlt_fortran_arrays", "mlt_fortran_attr_was", "mlt_fortran_elements", "mlt_fortran_handle", "mlt_fortran_keep",
     "mlt_fortran_mark_errhandler", "mlt_fortran_mark_grequest", "mlt_fortran_mark_keyval", "mlt_fortran_mark_op", "mlt_fortran_number", "mlt_fortran_raise",  # for libmpi_fortran
+    "MPI_Psend_init_c", "PMPI_Psend_init_c", "MPI_Precv_init_c", "PMPI_Precv_init_c",  # as in the Forum's stubs of the ABI
     "MPIX_Yield", "FGmpiexec_map", "FGmpiexec_lookup", "FGmpiexec_rank",
     "MPIX_Get_collocated_size", "MPIX_Get_collocated_startrank", "MPIX_Get_n_size", "MPIX_Usleep",
 } | {name for header in ("goal.h", "coll.h")

@@ -45,7 +45,7 @@ static int be_philosopher(void *arg)
     csp_hold(my->second);
     for (int meal = 1; meal <= MEALS; meal++) {
         csp_write(my->first, &my->seat);
-        csp_sleep(0.001); // long enough for a neighbour to do the same
+        csp_sleep(csp_after(0.001)); // long enough for a neighbour to do the same
         csp_write(my->second, &my->seat);
         printf("philosopher %d eats meal %d\n", my->seat, meal);
         csp_write(my->second, &my->seat);

@@ -223,7 +223,7 @@ static int hear(void *arg)
 static int tell(void *arg)
 {
     int *fd = arg;
-    csp_sleep(0.01);
+    csp_sleep(csp_after(0.01));
     csp_fd_write(*fd, "a word", 6);
     return 0;
 }

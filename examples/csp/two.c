@@ -22,7 +22,7 @@ static int p1(void *arg)
     int v;
     while (csp_read(my->in, &v) == CSP_OK) {
         printf("P1, read from input channel: %d\n", v);
-        csp_sleep(my->seconds);
+        csp_sleep(csp_after(my->seconds));
         csp_write(my->out, &v);
     }
     return 0;

@@ -66,15 +66,19 @@ const char *csp_why(void);
 // ---- time: nanoseconds of the monotonic clock
 
 typedef int64_t csp_time;
-#define CSP_NEVER   INT64_MAX // a deadline that does not pass
-#define CSP_AT_ONCE 0         // one that has passed: the call does not wait
+#define CSP_NEVER   INT64_MAX  // a deadline that does not pass
+#define CSP_AT_ONCE INT64_C(0) // one that has passed: the call does not wait
 
 csp_time csp_now(void);
 csp_time csp_after(double seconds); // from now
 
-void csp_sleep(double seconds);          // waits
-void csp_sleep_until(csp_time deadline); // waits
-void csp_yield(void);                    // lets all other processes that can run do so
+void csp_sleep(csp_time until); // waits: csp_sleep(csp_after(0.5))
+void csp_yield(void);           // lets all other processes that can run do so
+
+// A time, as in all calls that wait: seconds do not compile.
+#ifndef __cplusplus
+#define csp_sleep(until) csp_sleep(_Generic((until), long : (until), long long : (until)))
+#endif
 
 // ---- processes
 
@@ -400,6 +404,8 @@ int csp_merge(void *args);
 
 #ifdef __cplusplus
 }
+void csp_sleep(double seconds) = delete; // csp_sleep(csp_after(seconds))
+void csp_sleep(int seconds) = delete;
 inline void csp_poison(csp_in *in)
 {
     csp_poison_in(in);

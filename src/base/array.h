@@ -55,4 +55,11 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
         mlt_wanted <= (size_t)(room);                                                              \
     })
 
+// An empty array may be NULL, which qsort must not be given.
+#define MLT_ARRAY_SORT(items, count, compare)                                                      \
+    do {                                                                                           \
+        if (count)                                                                                 \
+            qsort((items), (count), sizeof *(items), (compare));                                   \
+    } while (0)
+
 #endif

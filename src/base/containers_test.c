@@ -8,9 +8,16 @@
 #include "base/text.h"
 #include "base/unit_test.h"
 
+static int descending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x < y) - (x > y);
+}
+
 static void arrays(void)
 {
     uint32_t *items = NULL, count = 0, room = 0;
+    MLT_ARRAY_SORT(items, count, descending); // UBSan looks
     for (uint32_t i = 0; i < 1000; i++) {
         MLT_ARRAY_WANT(items, count + 1, room);
         items[count++] = i;
@@ -27,6 +34,8 @@ static void arrays(void)
 #endif
     uint8_t narrow = 200; // as if there were so much room
     CHECK(!MLT_ARRAY_TRY(items, 300, narrow) && narrow == 200);
+    MLT_ARRAY_SORT(items, count, descending);
+    CHECK(items[0] == 999 && items[999] == 0);
     free(items);
 }
 

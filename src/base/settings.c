@@ -18,9 +18,9 @@ enum { PREFIX_LENGTH = sizeof prefix - 1, NAME_MAX_BYTES = 64 };
 // The launcher's own words to a rank, and the user's to mpirun, which another launcher passes on to
 // ranks: no settings, but no mistakes either.
 static const char *const private_names[] = {
-    "JOB_FD",  "PROC",       "HOST",    "CTL_FD", "LAUNCHER", "ROOT",     "GRAIN",
-    "IFACE",   "PORT_RANGE", "ENCRYPT", "MIXED",  "PARENT",   "UNIVERSE", "REPORT",
-    "TIMEOUT", "SILENT",     "FAN_OUT", "RSH",    "HOSTFILE", "AGENT"};
+    "JOB_FD", "PROC",       "HOST",    "CTL_FD",  "LAUNCHER", "ROOT",     "GRAIN",
+    "IFACE",  "PORT_RANGE", "ENCRYPT", "MIXED",   "HELD",     "PARENT",   "UNIVERSE",
+    "REPORT", "TIMEOUT",    "SILENT",  "FAN_OUT", "RSH",      "HOSTFILE", "AGENT"};
 
 static bool parse_number(const char *text, bool with_suffix, int64_t *out)
 {

@@ -4,8 +4,8 @@
 // ring a bell: an empty datagram to a socket of the abstract name space, which vanishes with its
 // process.
 //
-// The name is in the segment (mlt_job_worker.bell) and random, so that strangers do not guess it. A
-// stranger who did could only wake the worker in vain.
+// The name is in the segment (mlt_job_worker.bell) and random, so that nobody takes it before. Every
+// user of the host can list it (/proc/net/unix), and wake the worker in vain.
 #ifndef MLT_BOOT_BELL_H
 #define MLT_BOOT_BELL_H
 

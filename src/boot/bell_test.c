@@ -71,8 +71,11 @@ static void test_ring(void)
     for (int i = 0; i < 1000; i++) // nobody hears it: rings anyway, and does not block
         mlt_bell_ring(w);
     CHECK(rings(a, -1) && !rings(b, 0) && errno == 4711);
-    mlt_os_bell_drain(a);
-    CHECK(!rings(a, 0));
+    // A stranger that rings without end holds nobody: each drain takes a few.
+    int drains = 0;
+    for (; rings(a, 0) && drains < 1000; drains++)
+        mlt_os_bell_drain(a);
+    CHECK(drains > 1 && drains < 1000 && errno == 4711);
     // Another process rings; and one that has closed all that it had.
     for (int closes = 0; closes < 2; closes++) {
         pid_t child = fork();

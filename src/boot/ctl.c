@@ -205,6 +205,22 @@ static void join_own_agent(mlt_boot *boot, mlt_boot_grain grain)
         boot->lonely = why;
 }
 
+void mlt_boot_wait_for_debugger(void)
+{
+    if (!getenv("MILLET_HELD"))
+        return;
+    mlt_job *job;
+    char ignored[256];
+    long fd = number_of("MILLET_JOB_FD"), ctl = number_of("MILLET_CTL_FD");
+    if (fd < 0 || ctl < 0 || !is_socket((int)ctl) ||
+        mlt_job_open((int)fd, &job, ignored, sizeof ignored) != MLT_OK)
+        return; // joining says what is wrong, if it is a rank at all
+    mlt_ctl held = {.type = MLT_CTL_HELD, .rank = MLT_CTL_NO_RANK};
+    if (mlt_ctl_send((int)ctl, &held, NULL) == MLT_OK)
+        mlt_job_await_gate(job);
+    mlt_job_close(job);
+}
+
 mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
 {
     *boot = (mlt_boot){.ctl = -1};

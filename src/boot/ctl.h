@@ -13,7 +13,7 @@
 #include "boot/job.h"
 
 typedef enum mlt_ctl_type {
-    MLT_CTL_HELLO = 1, // the process attached; value: its pid
+    MLT_CTL_HELLO = 1, // the process attached; value: its pid, as the agent's system tells it
     MLT_CTL_INIT,      // the first rank of the process has called MPI_Init; sent once
     MLT_CTL_FINAL,     // every rank of the process has called MPI_Finalize; sent once
     MLT_CTL_EXIT,  // rank ended with status `value`. detail: 1: between MPI_Init and MPI_Finalize;
@@ -49,6 +49,7 @@ typedef enum mlt_ctl_type {
     MLT_CTL_LOST_JOB, // a connection to another job is lost; text: a sentence
     MLT_CTL_CHANGED, // a communicator has taken change `value` from outside (job.h), or detail is 1:
                      // refused it; text: its name, or why
+    MLT_CTL_HELD,    // the process waits for a debugger; value, from the agent: its pid
 } mlt_ctl_type;
 
 enum { MLT_CTL_NO_RANK = -1 };
@@ -285,6 +286,10 @@ mlt_boot_grain mlt_boot_grain_wanted(void);
 // (boot/foreign/launcher.h), for whose processes it waits. Without one, makes a job of this process.
 // A launcher that is seen but not understood is an error. On failure a message in why.
 mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size) MLT_MUST_CHECK;
+
+// If mpirun was started by a debugger (launch/mpir.h), which shall see this process before it does
+// anything: waits until it has. Before the process joins.
+void mlt_boot_wait_for_debugger(void);
 
 // Sends one message (blocks until mpirun takes it). Without a launcher: MLT_ERR_CLOSED.
 // Async-signal-safe.

@@ -13,6 +13,7 @@
 //     JOIN                mlt_desk_bond, mlt_desk_run[]   CARD: this host's card
 //     LEARN               mlt_desk_card, card; ...        DONE
 //     WATCH               uint64_t, the bond              DONE
+//     SEAL                uint64_t, the bond              SEALS: mlt_desk_seal[]
 //
 // Any of them may be answered by ERROR, with a sentence.
 //
@@ -36,11 +37,13 @@ typedef enum mlt_desk_type {
     MLT_DESK_JOIN,
     MLT_DESK_LEARN,
     MLT_DESK_WATCH,
+    MLT_DESK_SEAL,
     MLT_DESK_NAME = 100,
     MLT_DESK_LINE,
     MLT_DESK_CARD,
     MLT_DESK_DONE,
     MLT_DESK_ERROR,
+    MLT_DESK_SEALS,
 } mlt_desk_type;
 
 enum {
@@ -61,8 +64,15 @@ typedef struct mlt_desk_line {
     uint32_t encrypts, unused; // --encrypt
 } mlt_desk_line;
 
+// The same for the agents of another job, which share an older bond with those of this one.
+typedef struct mlt_desk_seal {
+    uint64_t via; // that bond
+    uint8_t sealed[MLT_DESK_SEALED];
+} mlt_desk_seal;
+
 typedef struct mlt_desk_bond {
     uint64_t bond;
+    uint64_t via; // the bond under whose key it is sealed; 0: under the job's own
     uint8_t sealed[MLT_DESK_SEALED];
     uint32_t encrypts;
     uint32_t procs, hosts;       // of all jobs in it

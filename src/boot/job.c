@@ -200,8 +200,9 @@ mlt_status mlt_job_new(const mlt_job_plan *plan, mlt_job **out, int *fd, char *w
     if (!job) {
         snprintf(why, why_size,
                  "no shared memory of %llu MiB for %u workers (%s); fewer workers need less, and "
-                 "`ulimit -v` may set a limit",
-                 (unsigned long long)(head.bytes >> 20) + 1, head.workers, strerror(errno));
+                 "`ulimit -%c` may set a limit",
+                 (unsigned long long)(head.bytes >> 20) + 1, head.workers, strerror(errno),
+                 errno == EFBIG ? 'f' : 'v');
         if (*fd >= 0)
             close(*fd);
         *fd = -1;
@@ -353,6 +354,21 @@ uint32_t mlt_job_want_change(mlt_job *job, const char *file)
     atomic_store_explicit(&board->wanted, number, memory_order_release);
     mlt_job_ask(job); // so that they look; wait records that nobody waits for are dropped
     return number;
+}
+
+void mlt_job_await_gate(mlt_job *job)
+{
+    mlt_job_board *board = mlt_job_board_at(job);
+    // relaxed: the word is all there is to know.
+    while (!atomic_load_explicit(&board->gate, memory_order_relaxed))
+        mlt_os_futex_wait(&board->gate, 0, -1);
+}
+
+void mlt_job_open_gate(mlt_job *job)
+{
+    mlt_job_board *board = mlt_job_board_at(job);
+    atomic_store_explicit(&board->gate, 1, memory_order_relaxed); // pairs with mlt_job_await_gate
+    mlt_os_futex_wake(&board->gate, INT32_MAX);
 }
 
 void mlt_job_want_trace(mlt_job *job, bool on)

@@ -38,7 +38,7 @@
 #define MLT_JOB_MAGIC UINT64_C(0x314a74656c6c694d) // "MilletJ1"
 
 enum {
-    MLT_JOB_VERSION = 12,       // of the segment, and of the records of the control channel (ctl.h)
+    MLT_JOB_VERSION = 13,       // of the segment, and of the records of the control channel (ctl.h)
     MLT_JOB_MAX_WORKERS = 4096, // of a host
     MLT_JOB_MAX_ALL_WORKERS = 1 << 20, // of all hosts
     MLT_SLOT_BYTES = 64,
@@ -236,6 +236,8 @@ typedef struct mlt_job_board {
     _Alignas(MLT_LINE) _Atomic uint32_t wanted; // 0: none so far
     // `millet trace JOB start|stop`: how often, times 2, and 1: workers shall trace. 0: never so far.
     _Atomic uint32_t trace;
+    _Atomic uint32_t
+        gate; // 0: processes that wait for a debugger (MILLET_HELD) stay; 1: they go on
     char files[MLT_JOB_FILES][MLT_JOB_FILE]; // of the last ones, by number; "": the job's own rules
     mlt_job_slot slots[MLT_JOB_SLOTS];
 } mlt_job_board;
@@ -250,6 +252,10 @@ static inline mlt_job_board *mlt_job_board_at(mlt_job *job)
 // mpirun: the job's ranks shall take the rules of that file. Returns the number of the change. The
 // file's name is shorter than MLT_JOB_FILE.
 uint32_t mlt_job_want_change(mlt_job *job, const char *file);
+
+// A process that a debugger wants to see waits at the gate until mpirun opens it.
+void mlt_job_await_gate(mlt_job *job);
+void mlt_job_open_gate(mlt_job *job);
 
 // mpirun: workers that have a trace shall write it from now on, or pause (mlt_mpi_trace_look).
 void mlt_job_want_trace(mlt_job *job, bool on);

@@ -37,3 +37,15 @@ mlt_recorder_head *mlt_recorder_begin(mlt_job *job, uint32_t worker, mlt_recorde
     atomic_store_explicit(&recorder->head.mode, mode, memory_order_relaxed);
     return mlt_recorder_init(recorder);
 }
+
+uint64_t mlt_recorder_mark(const mlt_recorder *recorder)
+{
+    const mlt_recorder_head *head = &recorder->head;
+    uint64_t mark = atomic_load_explicit(&head->next, memory_order_relaxed);
+    for (uint32_t i = 0; i < MLT_RECORDER_STAMPS; i++)
+        mark = 31 * mark + atomic_load_explicit(&head->stamps[i], memory_order_relaxed);
+    // Calls that were repeated are one, with a count.
+    for (uint32_t i = 0; i < MLT_RECORDER_CALLS; i++)
+        mark = 31 * mark + atomic_load_explicit(&recorder->calls[i].count, memory_order_relaxed);
+    return mark;
+}

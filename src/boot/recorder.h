@@ -104,6 +104,9 @@ mlt_recorder_head *mlt_recorder_init(mlt_recorder *recorder);
 mlt_recorder_head *mlt_recorder_begin(mlt_job *job, uint32_t worker, mlt_recorder_mode mode,
                                       mlt_recorder_namer *namer, uint32_t names);
 
+// Two looks at a worker that has called meanwhile give different numbers.
+uint64_t mlt_recorder_mark(const mlt_recorder *recorder);
+
 static inline void mlt_recorder_put(mlt_recorder_head *head, uint16_t fn, int32_t rank,
                                     int32_t peer, int32_t tag, uint32_t context, uint64_t count,
                                     uint64_t size)

@@ -12,6 +12,7 @@
 #include "coll/path.h"
 #include "coll/where.h"
 #include "fiber/policy.h"
+#include "os/apart.h"
 #include "p2p/kind.h"
 
 enum { FIRST_CALLS = 8 };
@@ -55,7 +56,7 @@ static mlt_call_pool *pool_hold(mlt_worker *worker, uint32_t present)
     while (pool && pool->present != present)
         pool = pool->next;
     if (!pool) {
-        pool = mlt_take(1, sizeof *pool);
+        pool = mlt_os_apart_new(sizeof *pool);
         *pool = (mlt_call_pool){.next = worker->calls, .present = present};
         worker->calls = pool;
     }
@@ -70,7 +71,7 @@ static void pool_trim(mlt_call_pool *pool, uint32_t kept)
         at = &(*at)->next;
     while ((c = *at)) {
         *at = c->next;
-        free(c);
+        mlt_os_apart_free(c);
     }
 }
 
@@ -85,7 +86,7 @@ static MLT_COLD void pool_free(mlt_worker *worker, mlt_call_pool *pool)
         before->next = pool->next;
     }
     pool_trim(pool, 0);
-    free(pool);
+    mlt_os_apart_free(pool);
 }
 
 static inline void pool_drop(mlt_worker *worker, mlt_call_pool *pool)
@@ -98,7 +99,7 @@ static mlt_call *call_take(mlt_team *t)
 {
     mlt_call *c = t->calls->free;
     if (MLT_UNLIKELY(!c))
-        c = mlt_take(1, sizeof *c + t->present * sizeof *c->at);
+        c = mlt_os_apart_new(sizeof *c + t->present * sizeof *c->at);
     else
         t->calls->free = c->next;
     c->team = t;
@@ -151,7 +152,7 @@ static void locate(mlt_team *t, const mlt_team_facts *f)
 
 mlt_team *mlt_team_new(const mlt_team_facts *f)
 {
-    mlt_team *t = mlt_take(1, sizeof *t);
+    mlt_team *t = mlt_os_apart_new(sizeof *t);
     *t = (mlt_team){
         .worker = f->worker,
         .ranks = f->ranks,
@@ -178,7 +179,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     mlt_team_refresh(t);
     if (!f->at)
         return t;
-    mlt_team_worker *at = mlt_take(f->workers, sizeof *at);
+    mlt_team_worker *at = mlt_os_apart_new(f->workers * sizeof *at);
     memcpy(at, f->at, f->workers * sizeof *at);
     t->at = at;
     t->present = at[t->place].present;
@@ -186,7 +187,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     for (uint32_t w = 0; w < t->workers; w++)
         t->even = t->even && at[w].present == t->present;
     t->mask = FIRST_CALLS - 1;
-    t->ring = mlt_take(FIRST_CALLS, sizeof(mlt_call *));
+    t->ring = mlt_os_apart_new(FIRST_CALLS * sizeof(mlt_call *));
     t->calls = pool_hold(t->worker, t->present);
     return t;
 }
@@ -248,7 +249,7 @@ void mlt_team_free(mlt_team *t)
     mlt_assert(mlt_team_is_idle(t));
     for (mlt_link *l = t->fixed_calls.next, *next; l != &t->fixed_calls; l = next) {
         next = l->next;
-        free(mlt_container_of(l, mlt_call, link));
+        mlt_os_apart_free(mlt_container_of(l, mlt_call, link));
     }
     if (t->calls) {
         pool_trim(t->calls, 1); // for the teams that stay, however many there were at a time
@@ -258,10 +259,10 @@ void mlt_team_free(mlt_team *t)
     mlt_paths_free(t);
     mlt_coll_hosts_free(t->own_hosts);
     free(t->told_far);
-    free((void *)(uintptr_t)t->at);
-    free(t->ring);
+    mlt_os_apart_free((void *)(uintptr_t)t->at);
+    mlt_os_apart_free(t->ring);
     free(t->name);
-    free(t);
+    mlt_os_apart_free(t);
 }
 
 // True if the ranks of a worker can combine only if they follow each other: where blocks or
@@ -295,11 +296,11 @@ bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 static MLT_COLD void ring_grow(mlt_team *t)
 {
     uint64_t mask = 2 * t->mask + 1;
-    mlt_call **ring = mlt_take(mask + 1, sizeof *ring);
+    mlt_call **ring = mlt_os_apart_new((mask + 1) * sizeof *ring);
     for (uint64_t i = 0; i <= t->mask; i++)
         if (t->ring[i])
             ring[t->ring[i]->number & mask] = t->ring[i];
-    free(t->ring);
+    mlt_os_apart_free(t->ring);
     t->ring = ring;
     t->mask = mask;
 }

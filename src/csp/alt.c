@@ -166,7 +166,7 @@ static bool port_is_ready(run *r, uint32_t i)
 static inline csp_chan *checked(const run *r, const csp_guard *g)
 {
     csp_chan *chan = chan_of(g);
-    if (MLT_UNLIKELY(!chan || chan->magic != r->csp->chan_magic))
+    if (MLT_UNLIKELY(!chan || !mlt_chan_is(chan, r->csp->chan_magic)))
         mlt_chan_check(r->csp, chan, r->call);
     return chan;
 }

@@ -93,15 +93,42 @@ const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size)
     return mlt_csp_name(chan->name, "channel", chan->number, text, size);
 }
 
+// What the caller has taken for another kind of address lies so far from the channel.
+static void check_kind(const mlt_csp *csp, const csp_chan *chan, const char *call)
+{
+    static const struct {
+        int offset;
+        const char *given, *wanted;
+    } kinds[] = {
+        {MLT_CHAN_OUT - MLT_CHAN_IN, "a reading end", "a writing end (csp_chan_out)"},
+        {MLT_CHAN_IN - MLT_CHAN_OUT, "a writing end", "a reading end (csp_chan_in)"},
+        {MLT_CHAN_IN, "the channel itself", "a reading end of it (csp_chan_in)"},
+        {MLT_CHAN_OUT, "the channel itself", "a writing end of it (csp_chan_out)"},
+        {-MLT_CHAN_IN, "a reading end", "the channel itself (csp_retire ends the use of an end)"},
+        {-MLT_CHAN_OUT, "a writing end", "the channel itself (csp_retire ends the use of an end)"},
+    };
+    char name[64];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const csp_chan *real =
+            (const csp_chan *)(const void *)((const char *)chan + kinds[i].offset);
+        if ((uintptr_t)real % _Alignof(csp_chan) == 0 && mlt_chan_is(real, csp->chan_magic))
+            mlt_csp_fault(call, "this is %s of %s, and the call needs %s", kinds[i].given,
+                          mlt_chan_name(real, name, sizeof name), kinds[i].wanted);
+    }
+}
+
 void mlt_chan_check(const mlt_csp *csp, const csp_chan *chan, const char *call)
 {
     if (!chan)
         mlt_csp_fault(call, "the end is NULL");
-    if (chan->magic == csp->chan_magic)
+    if (mlt_chan_is(chan, csp->chan_magic))
         return;
-    if (chan->magic - MLT_CHAN_MAGIC < csp->worker->boot->job->workers)
-        mlt_csp_fault(call, "the channel belongs to another worker: only processes of the one that "
-                            "made it may use its ends (csp_register and csp_find are for others)");
+    check_kind(csp, chan, call);
+    for (uint32_t w = 0; w < csp->worker->boot->job->workers; w++)
+        if (mlt_chan_is(chan, mlt_chan_magic(w)))
+            mlt_csp_fault(call,
+                          "the channel belongs to another worker: only processes of the one that "
+                          "made it may use its ends (csp_register and csp_find are for others)");
     mlt_csp_fault(call, "this is no end of a channel, or the channel was freed already");
 }
 
@@ -124,7 +151,7 @@ MLT_EXPORT void csp_chan_free(csp_chan *chan)
     while (mlt_list_pop_front(&chan->reads) || mlt_list_pop_front(&chan->writes)) {
     }
     mlt_list_remove(&chan->all);
-    chan->magic = 0;
+    *(volatile uint32_t *)&chan->magic = 0; // compilers leave out what is stored before free
     free(chan->buffer);
     free(chan);
 }
@@ -164,7 +191,7 @@ MLT_EXPORT csp_in *csp_chan_in(csp_chan *chan)
     chan->had_readers++;
     if (chan->remote)
         mlt_chan_far_ops.take(chan, false);
-    return (csp_in *)chan;
+    return mlt_chan_in(chan);
 }
 
 MLT_EXPORT csp_out *csp_chan_out(csp_chan *chan)
@@ -174,7 +201,7 @@ MLT_EXPORT csp_out *csp_chan_out(csp_chan *chan)
     chan->had_writers++;
     if (chan->remote)
         mlt_chan_far_ops.take(chan, true);
-    return (csp_out *)chan;
+    return mlt_chan_out(chan);
 }
 
 // ---- moving values
@@ -388,7 +415,7 @@ csp_status mlt_chan_far_now(csp_chan *chan, void *value, bool writes, const char
 // A channel of the calling worker, alive.
 static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
 {
-    return csp && chan && chan->magic == csp->chan_magic && chan->rare == 0;
+    return csp && chan && mlt_chan_is(chan, csp->chan_magic) && chan->rare == 0;
 }
 
 static inline void serve(mlt_csp *csp, mlt_offer *offer)

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A channel: two queues of offers, of which at least one is empty (except for offers of settled
-// alternations), and a buffer, if it has one. Both ends are the channel's own address under two
-// names: whoever has an end has the channel; readers and writers are counted.
+// alternations), and a buffer, if it has one. An end is an address inside of the channel: whoever has
+// an end has the channel; readers and writers are counted.
+//
+// Programs hand ends on as void *, so a function may get the other end, or the channel itself. Each of
+// the three has its own distance from the channel's beginning, and a function looks for the channel's
+// mark where its own kind of address has it. With another kind it looks at a pointer instead: marks are
+// odd, pointers are not.
 #ifndef MLT_CSP_CHAN_H
 #define MLT_CSP_CHAN_H
 
@@ -14,7 +19,7 @@
 #include "csp/alt.h"
 #include "csp/state.h"
 
-enum { MLT_CHAN_MAGIC = 0x63686e6c };
+enum { MLT_CHAN_MAGIC = 0x63686e6d, MLT_CHAN_IN = 8, MLT_CHAN_OUT = 24 };
 
 typedef enum mlt_chan_life {
     MLT_CHAN_LIVES,
@@ -25,7 +30,9 @@ typedef enum mlt_chan_life {
 
 struct csp_chan {
     // The first line is all that a read or write touches of a channel without a buffer.
-    _Alignas(64) uint32_t magic; // csp->chan_magic: it is a channel of this worker
+    _Alignas(64) mlt_link reads; // offers
+    mlt_link writes;
+    uint32_t magic; // csp->chan_magic: it is a channel of this worker
     union {
         struct {
             uint8_t life; // mlt_chan_life
@@ -38,11 +45,10 @@ struct csp_chan {
     };
     bool overwrites; // what does not fit pushes the oldest out
     bool buffered;
-    uint32_t size;          // of a value
-    uint32_t held;          // values in the buffer
-    mlt_link reads, writes; // offers
     // Who used or holds each end last, for reports: a fiber of this worker, or NULL.
     const mlt_fiber *last_reader, *last_writer;
+    uint32_t size; // of a value
+    uint32_t held; // values in the buffer
 
     mlt_csp *csp;
     // The buffer: `held` values from `first` on, round a ring; capacity 0: none.
@@ -61,14 +67,39 @@ struct csp_chan {
 };
 _Static_assert(offsetof(csp_chan, csp) == 64, "a hop of a value touches one line of its channel");
 
+// The mark of a worker's channels.
+static inline uint32_t mlt_chan_magic(uint32_t worker)
+{
+    return MLT_CHAN_MAGIC + 2 * worker;
+}
+
+static inline csp_in *mlt_chan_in(csp_chan *chan)
+{
+    return chan ? (csp_in *)((char *)chan + MLT_CHAN_IN) : NULL;
+}
+
+static inline csp_out *mlt_chan_out(csp_chan *chan)
+{
+    return chan ? (csp_out *)((char *)chan + MLT_CHAN_OUT) : NULL;
+}
+
+// Not to be looked into before mlt_chan_is says yes, or mlt_chan_check returns. Of NULL: NULL.
 static inline csp_chan *mlt_chan_of_in(csp_in *in)
 {
-    return (csp_chan *)in;
+    return in ? (csp_chan *)(void *)((char *)in - MLT_CHAN_IN) : NULL;
 }
 
 static inline csp_chan *mlt_chan_of_out(csp_out *out)
 {
-    return (csp_chan *)out;
+    return out ? (csp_chan *)(void *)((char *)out - MLT_CHAN_OUT) : NULL;
+}
+
+// Whether it has that mark. Of an address that was no such end, the place of the mark need not be
+// that of a channel.
+static inline bool mlt_chan_is(const csp_chan *chan, uint32_t magic)
+{
+    return *(const uint32_t *)(const void *)((const char *)chan + offsetof(csp_chan, magic)) ==
+           magic;
 }
 
 // A new channel of this worker, never NULL. net/chan.c makes a stand-in of one by setting `remote`

@@ -2,6 +2,7 @@
 // Tests share/millet-gdb.py with processes: runs itself under gdb until all of them wait, then asks
 // for them, by number and by name. Ranks and core files are tried by fiber/gdb_test.c.
 #include <millet/csp.h>
+#include <source_dir.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,12 +98,8 @@ static char output[1 << 18];
 
 static bool ask(const char *self, int count, const char *questions)
 {
-    char command[4096], script[2048];
-    snprintf(script, sizeof script, "%s", __FILE__);
-    char *end = strstr(script, "src/csp/");
-    if (!end)
-        return false;
-    snprintf(end, sizeof script - (size_t)(end - script), "share/millet-gdb.py");
+    static const char script[] = MLT_SOURCE_DIR "/share/millet-gdb.py";
+    char command[4096];
     if (access(script, R_OK) != 0)
         return false;
     snprintf(

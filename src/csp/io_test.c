@@ -102,9 +102,9 @@ static int take_one(void *arg)
 
 static int give_two(void *arg)
 {
-    csp_sleep(0.001);
+    csp_sleep(csp_after(0.001));
     CHECK(csp_fd_write(*(int *)arg, "a", 1) == 1);
-    csp_sleep(0.001);
+    csp_sleep(csp_after(0.001));
     CHECK(csp_fd_write(*(int *)arg, "b", 1) == 1);
     return 0;
 }
@@ -373,7 +373,7 @@ static int drink(void *arg)
 static int stop_them(void *arg)
 {
     char byte;
-    csp_sleep(0.002);
+    csp_sleep(csp_after(0.002));
     CHECK(csp_fd_read(*(int *)arg, &byte, 1) == 1);
     stop = true;
     return 0;

@@ -16,6 +16,7 @@
 #include "csp/group.h"
 #include "csp/net/chan.h"
 #include "csp/net/net.h"
+#include "csp/net/reach.h"
 #include "csp/net/route.h"
 #include "csp/net/socket.h"
 #include "csp/proc.h"
@@ -64,6 +65,16 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
     mlt_leave(EXIT_FAILURE);
 }
 
+static void state_init(mlt_csp *csp, mlt_worker *worker)
+{
+    csp->worker = worker;
+    csp->sched = worker->sched;
+    csp->chan_magic = mlt_chan_magic(worker->index);
+    mlt_list_init(&csp->chans);
+    mlt_list_init(&csp->barriers);
+    mlt_list_init(&csp->ports);
+}
+
 mlt_csp *mlt_csp_begin(const char *call)
 {
     mlt_csp *lent = mlt_above.come_back ? mlt_above.come_back() : NULL;
@@ -79,20 +90,46 @@ mlt_csp *mlt_csp_begin(const char *call)
     if (!sched->crew && mlt_crew_hire(sched, why, sizeof why) != MLT_OK)
         mlt_csp_fault(call, "%s", why);
     mlt_csp *csp = mlt_take(1, sizeof *csp);
-    csp->worker = rank->worker;
-    csp->sched = sched;
+    state_init(csp, rank->worker);
     sched->crew->owner = csp;
-    csp->chan_magic = MLT_CHAN_MAGIC + rank->worker->index;
     csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
     if (!csp->procs)
         mlt_csp_fault(call, MLT_NO_ROOM "%u processes", sched->crew->limit);
-    mlt_list_init(&csp->chans);
-    mlt_list_init(&csp->barriers);
-    mlt_list_init(&csp->ports);
     mlt_pool_init(&csp->children, sizeof(csp_child), CHILDREN);
     mlt_live_here()->queues = mlt_chans_shown(csp);
     mlt_csp_self = csp;
     return csp;
+}
+
+mlt_csp *mlt_csp_for_threads(mlt_worker *worker)
+{
+    mlt_reach *reach = mlt_reach_of(worker);
+    mlt_assert(worker->sched->gate && !worker->sched->crew);
+    if (!reach->csp) {
+        mlt_csp *csp = mlt_take(1, sizeof *csp);
+        state_init(csp, worker);
+        reach->csp = csp;
+    }
+    return reach->csp;
+}
+
+mlt_csp *mlt_csp_of(const mlt_worker *worker)
+{
+    const mlt_reach *reach = worker->reach;
+    if (MLT_LIKELY(mlt_csp_self && mlt_csp_self->worker == worker))
+        return mlt_csp_self;
+    return reach ? reach->csp : NULL;
+}
+
+static void end_for_threads(mlt_worker *worker)
+{
+    mlt_reach *reach = worker->reach;
+    if (!reach || !reach->csp)
+        return;
+    mlt_csp *csp = reach->csp;
+    reach->csp = NULL;
+    mlt_net_end(csp);
+    free(csp);
 }
 
 void mlt_csp_bury(mlt_csp *csp, void *thing)
@@ -120,6 +157,7 @@ void mlt_csp_end(mlt_worker *worker)
         mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
         free(csp);
     }
+    end_for_threads(worker);
     mlt_route_end(worker);
 }
 

@@ -56,6 +56,13 @@ static inline mlt_csp *mlt_csp_enter(const char *call)
     return MLT_LIKELY(mlt_csp_self != NULL) ? mlt_csp_self : mlt_csp_begin(call);
 }
 
+// For a rank with MPI_THREAD_MULTIPLE, from inside its gate: a state for names alone, without a crew,
+// as its threads may not have processes. mlt_csp_self never is that one.
+mlt_csp *mlt_csp_for_threads(mlt_worker *worker);
+
+// A worker's state, of either kind, for whichever thread makes progress; NULL: it has none.
+mlt_csp *mlt_csp_of(const mlt_worker *worker);
+
 // Instead of free, for a thing that calls know by its magic number, which is cleared: its memory
 // stays for a while, so that a program that uses it by mistake is told.
 void mlt_csp_bury(mlt_csp *csp, void *thing);

@@ -19,25 +19,16 @@ MLT_EXPORT csp_time csp_after(double seconds)
     return ns < (double)(CSP_NEVER - now) ? now + (csp_time)ns : CSP_NEVER;
 }
 
-static void sleep_until(csp_time deadline, const char *call)
+MLT_EXPORT void(csp_sleep)(csp_time until)
 {
+    static const char call[] = "csp_sleep";
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_csp_wait wait;
-    const mlt_wait *w = mlt_csp_wait_for(&wait, call, MLT_CSP_SLEEP, NULL, (uint64_t)deadline);
+    const mlt_wait *w = mlt_csp_wait_for(&wait, call, MLT_CSP_SLEEP, NULL, (uint64_t)until);
     if (MLT_UNLIKELY(csp->sched->pinned))
         mlt_sched_refuse(csp->sched, call);
-    if (mlt_deadline_passed(deadline))
+    if (mlt_deadline_passed(until))
         csp_yield(); // others shall run though this one sleeps again and again
     else
-        mlt_await_time(csp->sched, w, deadline);
-}
-
-MLT_EXPORT void csp_sleep(double seconds)
-{
-    sleep_until(csp_after(seconds), "csp_sleep");
-}
-
-MLT_EXPORT void csp_sleep_until(csp_time deadline)
-{
-    sleep_until(deadline, "csp_sleep_until");
+        mlt_await_time(csp->sched, w, until);
 }

@@ -25,18 +25,29 @@ static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 static void (*describe_fault)(const mlt_fault *fault); // set once, before there are handlers
 static atomic_flag described = ATOMIC_FLAG_INIT;
 
+// Of the thread that describes.
+static mlt_fault first;
+static _Thread_local bool describes;
+static bool is_told;
+
 static _Thread_local void *own_stack; // alternate stack that we made for this thread
 static _Thread_local size_t own_bytes;
 
-// Calls describe, once for the process. A thread that comes second waits for its end.
-static void tell(const mlt_fault *fault)
+// Once for the process. A thread that comes second waits for its end.
+static void begin_to_tell(void)
 {
     // Relaxed: nothing is passed from one thread to another here, and the second one only waits.
     if (atomic_flag_test_and_set_explicit(&described, memory_order_relaxed))
         for (;;)
             pause();
+    describes = true;
+}
+
+static void tell(void)
+{
     if (describe_fault)
-        describe_fault(fault);
+        describe_fault(&first);
+    is_told = true;
 }
 
 static void default_action(int signal_number)
@@ -76,29 +87,62 @@ void mlt_fault_expose_stacks(void)
     }
 }
 
+// Not by returning: what lies below may be a fault of ours, by another signal.
+static _Noreturn void die_of(int signal_number)
+{
+    sigset_t just;
+    default_action(signal_number);
+    sigemptyset(&just);
+    sigaddset(&just, signal_number);
+    (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
+    (void)raise(signal_number);
+    mlt_leave(128 + signal_number);
+}
+
+// A fault while the first one was described: once more, with less; or what came after.
+static _Noreturn void on_second_fault(void)
+{
+    if (!is_told && ++first.failures < MLT_FAULT_TRIES) {
+        first.user = NULL;
+        first.fiber = NULL;
+        first.overflow = false;
+        first.stack_size = 0;
+        tell();
+    }
+    die_of(first.signal);
+}
+
 static void on_fault(int signal_number, siginfo_t *info, void *context)
 {
-    mlt_sched *sched = mlt_sched_self;
-    mlt_fault fault = {
+    if (describes)
+        on_second_fault();
+    begin_to_tell();
+    first = (mlt_fault){
         .signal = signal_number,
         .sent = info->si_code <= 0,
         .address = info->si_code > 0 ? info->si_addr : NULL,
         .pc = mlt_arch_signal_pc(context),
-        .user = mlt_fiber_user,
     };
+    mlt_sched *sched = mlt_sched_self;
     if (sched) {
-        mlt_fiber *owner = fault.address ? mlt_sched_guard_owner(sched, fault.address) : NULL;
-        fault.overflow = owner == sched->current && owner;
-        fault.fiber = sched->current;
-        fault.stack_size = mlt_fiber_stack_size(sched, sched->current);
+        mlt_fiber *owner = first.address ? mlt_sched_guard_owner(sched, first.address) : NULL;
+        first.overflow = owner == sched->current && owner;
+        first.fiber = sched->current;
+        first.stack_size = mlt_fiber_stack_size(sched, sched->current);
     }
-    tell(&fault);
+    first.user = mlt_fiber_user;
+    tell();
     mlt_fault_expose_stacks();
     default_action(signal_number);
     // An instruction at fault runs again when we return, and the core shows it. What was sent must
-    // be sent again; it is blocked until we return.
-    if (fault.sent)
-        (void)raise(signal_number);
+    // be sent again; it waits until we return.
+    if (!first.sent)
+        return;
+    sigset_t just;
+    sigemptyset(&just);
+    sigaddset(&just, signal_number);
+    (void)pthread_sigmask(SIG_BLOCK, &just, NULL);
+    (void)raise(signal_number);
 }
 
 void mlt_fault_install(void (*describe)(const mlt_fault *fault))
@@ -113,8 +157,11 @@ void mlt_fault_install(void (*describe)(const mlt_fault *fault))
             continue;
         memset(&action, 0, sizeof action);
         action.sa_sigaction = on_fault;
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        // A fault of the handler's own comes to the handler, too.
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
         sigfillset(&action.sa_mask);
+        for (size_t k = 0; k < sizeof signals / sizeof signals[0]; k++)
+            sigdelset(&action.sa_mask, signals[k]);
         (void)sigaction(signals[i], &action, NULL);
     }
 }
@@ -126,7 +173,7 @@ mlt_status mlt_fault_thread_init(void)
         return MLT_OK;
     long frame = sysconf(_SC_MINSIGSTKSZ);
     size_t page = mlt_os_page_size();
-    size_t bytes = CALLBACK_BYTES + (frame > 0 ? (size_t)frame : 0);
+    size_t bytes = CALLBACK_BYTES + (frame > 0 ? MLT_FAULT_TRIES * (size_t)frame : 0);
     bytes = (bytes + page - 1) / page * page;
     memset(&stack, 0, sizeof stack);
     stack.ss_sp = mlt_os_map(bytes);
@@ -158,7 +205,8 @@ void mlt_fault_thread_fini(void)
 
 _Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber)
 {
-    mlt_fault fault = {
+    begin_to_tell();
+    first = (mlt_fault){
         .signal = SIGSEGV,
         .overflow = true,
         .address = fiber->stack - 1,
@@ -166,13 +214,7 @@ _Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber)
         .fiber = fiber,
         .stack_size = mlt_fiber_stack_size(sched, fiber),
     };
-    tell(&fault);
+    tell();
     mlt_fault_expose_stacks();
-    default_action(SIGSEGV);
-    sigset_t just;
-    sigemptyset(&just);
-    sigaddset(&just, SIGSEGV);
-    (void)pthread_sigmask(SIG_UNBLOCK, &just, NULL);
-    (void)raise(SIGSEGV);
-    mlt_leave(128 + SIGSEGV);
+    die_of(SIGSEGV);
 }

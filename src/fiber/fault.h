@@ -13,8 +13,13 @@
 #include "base/status.h"
 #include "fiber/fiber.h"
 
+enum { MLT_FAULT_TRIES = 3 };
+
 typedef struct mlt_fault {
     int signal;
+    // So many calls have failed to describe it, by a fault of their own. If not 0, `user`, `fiber` and
+    // what is known of its stack are not set: they cannot be trusted.
+    unsigned failures;
     bool sent;           // by kill, raise or abort, not by an instruction: address means nothing
     bool overflow;       // the stack of `fiber` is too small
     const void *address; // that was touched, or of the instruction (SIGILL, SIGFPE)
@@ -25,8 +30,9 @@ typedef struct mlt_fault {
 } mlt_fault;
 
 // Call it once a process, before workers start. `describe` must be async-signal-safe (write(2), no
-// malloc, no printf) and is called at most once. A signal that the program handles or ignores is
-// left to the program. Does nothing in a build with a sanitizer, which has its own report.
+// malloc, no printf). It is called once, and again if it faults itself, MLT_FAULT_TRIES times at most:
+// whatever broke the program may have broken what it reads. A signal that the program handles or
+// ignores is left to the program. Does nothing in a build with a sanitizer, which has its own report.
 void mlt_fault_install(void (*describe)(const mlt_fault *fault));
 
 // Gives the calling thread its alternate stack, unless it has one; fini takes that away again.

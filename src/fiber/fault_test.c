@@ -26,10 +26,17 @@ typedef struct heard {
     int signal, sent, overflow, user, fiber;
     size_t stack_size;
     char has_pc, has_address;
+    unsigned failures;
 } heard;
+
+static volatile unsigned breaks; // so many calls of the callback break
+
+static void null_pointer(void);
 
 static void describe(const mlt_fault *fault)
 {
+    if (fault->failures < breaks)
+        null_pointer();
     heard words = {
         .signal = fault->signal,
         .sent = fault->sent,
@@ -39,6 +46,7 @@ static void describe(const mlt_fault *fault)
         .stack_size = fault->stack_size,
         .has_pc = fault->pc != NULL,
         .has_address = fault->address != NULL,
+        .failures = fault->failures,
     };
     (void)!write(report[1], &words, sizeof words);
 }
@@ -218,6 +226,27 @@ static void test_others(void)
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5 && words.signal == 0);
 }
 
+// What breaks the program may break the callback: it is called again, knows less, and the process dies of
+// the first signal all the same.
+static void test_broken_callback(void)
+{
+    heard words;
+    for (breaks = 1; breaks <= MLT_FAULT_TRIES; breaks++)
+        for (int in_fiber = 0; in_fiber < 2; in_fiber++) {
+            int status =
+                die(breaks % 2 ? abort : null_pointer, MLT_STACK_GUARD_BEST, in_fiber, &words);
+            int expected = breaks % 2 ? SIGABRT : SIGSEGV;
+            CHECK(WIFSIGNALED(status) && WTERMSIG(status) == expected);
+            if (breaks == MLT_FAULT_TRIES) {
+                CHECK(words.signal == 0);
+                continue;
+            }
+            CHECK(words.signal == expected && words.failures == breaks && words.has_pc);
+            CHECK(words.user == -1 && words.fiber == -1 && words.stack_size == 0);
+        }
+    breaks = 0;
+}
+
 static void programs_own(int signal_number)
 {
     (void)signal_number;
@@ -286,6 +315,7 @@ int main(void)
     test_alternate_stack();
     test_overflows();
     test_others();
+    test_broken_callback();
     test_own_handler();
     return 0;
 }

@@ -4,6 +4,7 @@
 #include "fiber/fiber.h"
 
 #include <signal.h>
+#include <source_dir.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,12 +95,8 @@ static char output[1 << 20];
 
 static bool ask(const char *self, const char *arguments)
 {
-    char command[4096], script[2048];
-    snprintf(script, sizeof script, "%s", __FILE__);
-    char *end = strstr(script, "src/fiber/");
-    if (!end)
-        return false;
-    snprintf(end, sizeof script - (size_t)(end - script), "share/millet-gdb.py");
+    static const char script[] = MLT_SOURCE_DIR "/share/millet-gdb.py";
+    char command[4096];
     if (access(script, R_OK) != 0)
         return false;
     snprintf(command, sizeof command,

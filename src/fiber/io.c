@@ -2,6 +2,8 @@
 #include "fiber/io.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -38,6 +40,7 @@ typedef struct mlt_io {
     due *heap; // from 1
     uint32_t timers, heap_room;
     uint32_t watches;
+    uint32_t changes;     // mlt_io_changes
     int epoll, bell;      // -1: none
     uint64_t bell_number; // of its file
     file *files;          // [files_room], by descriptor
@@ -122,8 +125,8 @@ static void sift(mlt_io *io, uint32_t at, due d)
 
 void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
 {
-    mlt_assert(!sched->gate); // threads of a rank have their own way to wait
     mlt_io *io = io_of(sched);
+    io->changes++;
     due d = {at_ns, timer};
     timer->at_ns = at_ns;
     if (timer->place) {
@@ -250,7 +253,8 @@ static MLT_COLD mlt_status renew_epoll(mlt_io *io)
 mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
 {
     mlt_io *io = io_of(sched);
-    mlt_assert(!watch->link.next && !sched->gate);
+    mlt_assert(!watch->link.next);
+    io->changes++;
     if (watch->fd < 0) {
         errno = EBADF;
         return MLT_ERR_SYSTEM;
@@ -451,6 +455,11 @@ bool mlt_io_watches(const mlt_sched *sched)
     return sched->io && sched->io->watches;
 }
 
+uint32_t mlt_io_changes(const mlt_sched *sched)
+{
+    return sched->io ? sched->io->changes : 0;
+}
+
 int64_t mlt_io_patience(const mlt_sched *sched)
 {
     if (!sched->io || !sched->io->timers)
@@ -510,6 +519,11 @@ bool mlt_io_look_at_ports(mlt_sched *sched)
 
 bool mlt_io_nap(mlt_sched *sched, int64_t timeout_ns)
 {
-    struct epoll_event event;
-    return mlt_os_epoll_wait(sched->io->epoll, &event, 1, timeout_ns) != 0;
+    // epoll's own descriptor: its events stay there for the look.
+    struct pollfd epoll = {.fd = sched->io->epoll, .events = POLLIN};
+    int64_t ms = timeout_ns < 0 ? -1 : (timeout_ns + 999999) / 1000000;
+    int saved = errno;
+    bool any = mlt_os_poll(&epoll, 1, ms > INT_MAX ? INT_MAX : (int)ms) != 0;
+    errno = saved;
+    return any;
 }

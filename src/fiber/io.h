@@ -63,6 +63,10 @@ bool mlt_io_watches(const mlt_sched *sched); // for a descriptor
 bool mlt_io_look(mlt_sched *sched);
 bool mlt_io_glance(mlt_sched *sched);
 
+// How often timers and watches were set: a thread that sleeps for those of a worker with a gate does
+// not know of later ones.
+uint32_t mlt_io_changes(const mlt_sched *sched);
+
 // Nanoseconds until the next timer is due, 0 if it is; MLT_OS_FOREVER: no timer is set.
 int64_t mlt_io_patience(const mlt_sched *sched);
 

@@ -19,6 +19,7 @@
 #include "fiber/policy.h"
 #include "fiber/sanitize.h"
 #include "fiber/stack.h"
+#include "os/apart.h"
 #include "os/os.h"
 
 enum {
@@ -75,11 +76,11 @@ static void crew_destroy(mlt_crew *crew)
         return;
     if (crew->stacks)
         mlt_stacks_fini(crew->stacks);
-    free(crew->stacks);
+    mlt_os_apart_free(crew->stacks);
     mlt_os_unmap(crew->fibers, crew->limit * sizeof *crew->fibers);
     if (crew->woken)
         mlt_os_unmap(crew->woken, crew->limit * sizeof *crew->woken);
-    free(crew);
+    mlt_os_apart_free(crew);
 }
 
 static void sched_destroy(mlt_sched *sched)
@@ -87,13 +88,13 @@ static void sched_destroy(mlt_sched *sched)
     crew_destroy(sched->crew);
     if (sched->stacks)
         mlt_stacks_fini(sched->stacks);
-    free(sched->stacks);
+    mlt_os_apart_free(sched->stacks);
     if (sched->policy->fini && sched->policy_state)
         sched->policy->fini(sched);
     mlt_os_unmap(sched->fibers, sched->limit * sizeof *sched->fibers);
     if (sched->woken)
         mlt_os_unmap(sched->woken, sched->limit * sizeof *sched->woken);
-    free(sched);
+    mlt_os_apart_free(sched);
 }
 
 static bool has_canaries(const mlt_stacks *stacks)
@@ -122,7 +123,7 @@ static mlt_status sched_furnish(mlt_sched *sched, const mlt_sched_conf *conf, ui
 {
     sched->limit = conf->fibers;
     sched->fibers = mlt_os_map(sched->limit * sizeof *sched->fibers);
-    sched->stacks = calloc(1, sizeof *sched->stacks);
+    sched->stacks = mlt_os_apart_try(sizeof *sched->stacks);
     snprintf(why, why_size, MLT_NO_ROOM "%u fibers", conf->fibers);
     if (!sched->fibers || !sched->stacks)
         return MLT_ERR_NO_MEMORY;
@@ -144,12 +145,12 @@ mlt_status mlt_sched_new(const mlt_sched_conf *conf, mlt_sched **out, char *why,
     const mlt_policy *policy = mlt_policy_find(conf->policy, &argument, why, why_size);
     if (!policy)
         return MLT_ERR_INVALID;
-    mlt_sched *sched = aligned_alloc(_Alignof(mlt_sched), sizeof *sched);
+    _Static_assert(_Alignof(mlt_sched) <= 64, "as apart memory is aligned");
+    mlt_sched *sched = mlt_os_apart_try(sizeof *sched);
     if (!sched) {
         snprintf(why, why_size, MLT_NO_ROOM "a scheduler");
         return MLT_ERR_NO_MEMORY;
     }
-    memset(sched, 0, sizeof *sched);
     sched->policy = policy;
     sched->direct = policy->direct;
     sched->policy_argument = argument;
@@ -207,7 +208,7 @@ static mlt_status crew_reserve(mlt_crew *crew, size_t stack_size, char *why, siz
     static const uint32_t limits[] = {MLT_CREW_MOST, MLT_CREW_MOST >> 4, MLT_CREW_MOST >> 8,
                                       MLT_CREW_MOST >> 12};
     enum { LIMITS = sizeof limits / sizeof limits[0] };
-    crew->stacks = calloc(1, sizeof *crew->stacks);
+    crew->stacks = mlt_os_apart_try(sizeof *crew->stacks);
     if (!crew->stacks)
         return MLT_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < LIMITS; i++) {
@@ -236,7 +237,7 @@ mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size)
             "threads and its processes would wait for each other");
         return MLT_ERR_UNSUPPORTED;
     }
-    mlt_crew *crew = calloc(1, sizeof *crew);
+    mlt_crew *crew = mlt_os_apart_try(sizeof *crew);
     snprintf(why, why_size, MLT_NO_ROOM "processes");
     if (!crew)
         return MLT_ERR_NO_MEMORY;

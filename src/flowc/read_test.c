@@ -3,6 +3,7 @@
 // sentence and place; limits; and what docs/reference/flow-language.md shows as flow text.
 #include "flowc/read_test.h"
 
+#include <source_dir.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -600,9 +601,7 @@ static void try_last(const char *text)
 static char *slurp(const char *name)
 {
     char path[500];
-    const char *here = strstr(__FILE__, "src/flowc/");
-    CHECK(here);
-    snprintf(path, sizeof path, "%.*s%s", (int)(here - __FILE__), __FILE__, name);
+    snprintf(path, sizeof path, MLT_SOURCE_DIR "/%s", name);
     FILE *file = fopen(path, "r");
     if (!file)
         fprintf(stderr, "%s cannot be opened\n", path);

@@ -428,15 +428,16 @@ void F(attr_put_)(const MPI_Fint *comm, const MPI_Fint *keyval, const MPI_Fint *
 
 // ---- generalized requests
 
+// The functions get the program's own variable, which they may change, as in other MPIs.
 void F(grequest_start_)(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
-                        MPI_Grequest_cancel_function *cancel_fn, const MPI_Aint *extra_state,
+                        MPI_Grequest_cancel_function *cancel_fn, MPI_Aint *extra_state,
                         MPI_Fint *request, MPI_Fint *ierror);
 void F(grequest_start_)(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
-                        MPI_Grequest_cancel_function *cancel_fn, const MPI_Aint *extra_state,
+                        MPI_Grequest_cancel_function *cancel_fn, MPI_Aint *extra_state,
                         MPI_Fint *request, MPI_Fint *ierror)
 {
     MPI_Request made = MPI_REQUEST_NULL;
-    int code = C(Grequest_start)(query_fn, free_fn, cancel_fn, (void *)*extra_state, &made);
+    int code = C(Grequest_start)(query_fn, free_fn, cancel_fn, extra_state, &made);
     if (code == MPI_SUCCESS)
         mlt_fortran_mark_grequest(made);
     *request = mlt_f_number(made);

@@ -2,6 +2,7 @@
 // Everything before mlt_crash_install runs in a signal handler: no stdio, no malloc.
 #include "host/crash.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,16 +13,25 @@
 #include "csp/proc.h"
 #include "fiber/fault.h"
 #include "host/globals.h"
+#include "host/libc.h"
+#include "host/output.h"
 #include "os/symbols.h"
 #include "p2p/p2p.h"
 
-enum { FRAMES = 32, TEXT_BYTES = 8 * 1024, NEAR = 512 << 10 };
+enum { FRAMES = 64, SHOWN = 32, TEXT_BYTES = 8 * 1024, NEAR = 512 << 10 };
 
 typedef struct text {
     size_t length;
     char bytes[TEXT_BYTES];
 } text;
 
+// What libc keeps for debuggers.
+typedef struct abort_message {
+    unsigned bytes;
+    char text[];
+} abort_message;
+
+static abort_message *const *abort_messages; // NULL: this libc has none
 static const mlt_boot *own_boot;
 // Of this thread; limit 0: none, or unknown.
 static _Thread_local uintptr_t own_stack_top, own_stack_limit;
@@ -63,12 +73,15 @@ static const char *signal_name(int number)
     }
 }
 
-// A line as backtrace_symbols writes it: "./program(main+0x15)[0x5581]".
-static void add_frame(text *t, const void *frame, bool is_return)
+// A line as backtrace_symbols writes it: "./program(main+0x15)[0x5581]". After failures, what was made
+// at run time is not asked: ranks' images, then tables of symbols.
+static void add_frame(text *t, const void *frame, bool is_return, unsigned failures)
 {
     // A call may be the last instruction of its function: what it returns to belongs to the next.
     uintptr_t at = (uintptr_t)frame - is_return;
-    mlt_os_symbol symbol = mlt_os_symbol_of((const void *)mlt_globals_original(at));
+    mlt_os_symbol symbol = {0};
+    if (failures < 2)
+        symbol = mlt_os_symbol_of((const void *)(failures ? at : mlt_globals_original(at)));
     add(t, "\n");
     if (symbol.file) {
         add(t, symbol.file);
@@ -83,20 +96,32 @@ static void add_frame(text *t, const void *frame, bool is_return)
     add(t, "]");
 }
 
-static void add_backtrace(text *t, const void *pc)
+static void add_backtrace(text *t, const void *pc, unsigned failures)
 {
-    void *frames[FRAMES];
+    static void *frames[FRAMES];
     int n = backtrace(frames, FRAMES), first = 0;
     while (first < n && frames[first] != pc) // what lies before is the handler
         first++;
     bool found = first < n;
     first = found ? first : 0;
-    for (int i = first; i < n && t->length < TEXT_BYTES; i++)
-        add_frame(t, frames[i], !found || i > first);
+    for (int i = first; i < n && i < first + SHOWN && t->length < TEXT_BYTES; i++)
+        add_frame(t, frames[i], !found || i > first, failures);
+}
+
+// What libc said before it called abort: "malloc(): corrupted top size", or of assert.
+static void add_last_sentence(text *t)
+{
+    enum { MOST = 512 };
+    const abort_message *message = abort_messages ? *abort_messages : NULL;
+    if (!message)
+        return;
+    add(t, ": ");
+    for (size_t i = 0; i < MOST && message->text[i] && message->text[i] != '\n'; i++)
+        add(t, (char[]){message->text[i], '\0'});
 }
 
 // ", process 'worker[3]'"; nothing for a rank's own fiber. The name is read unchecked: if
-// that is what is broken, the process dies of it.
+// that is what is broken, the next try leaves it out.
 static void add_process(text *t, const mlt_fiber *fiber)
 {
     const mlt_csp *csp =
@@ -127,6 +152,24 @@ static bool is_own_overflow(const mlt_fault *fault)
            at + NEAR > lowest && at < lowest + NEAR;
 }
 
+// To the launcher, or to standard error.
+static void say(text *t, int32_t rank, int signal)
+{
+    mlt_ctl head = {
+        .type = MLT_CTL_CRASH, .rank = rank, .value = signal, .length = (uint32_t)t->length};
+    if (own_boot->ctl >= 0 && mlt_ctl_send(own_boot->ctl, &head, t->bytes) == MLT_OK)
+        return;
+    add(t, "\n");
+    if (t->length == TEXT_BYTES)
+        t->bytes[TEXT_BYTES - 1] = '\n';
+    for (size_t at = 0; at < t->length;) {
+        ssize_t n = write(STDERR_FILENO, t->bytes + at, t->length - at);
+        if (n <= 0)
+            return;
+        at += (size_t)n;
+    }
+}
+
 static void describe(const mlt_fault *fault)
 {
     const mlt_rank *rank = fault->user;
@@ -154,29 +197,22 @@ static void describe(const mlt_fault *fault)
                                                                        : " at instruction 0x");
             add_number(t, (uint64_t)(uintptr_t)fault->address, 16);
         }
-        add_backtrace(t, fault->pc);
+        if (fault->signal == SIGABRT)
+            add_last_sentence(t);
+        if (fault->failures)
+            add(t, " (the report fails, too: the program may have written beyond the end of memory "
+                   "that it has)");
+        add_backtrace(t, fault->pc, fault->failures);
     }
-    mlt_ctl head = {.type = MLT_CTL_CRASH,
-                    .rank = rank ? rank->world : -1,
-                    .value = fault->signal,
-                    .length = (uint32_t)t->length};
-    if (own_boot->ctl >= 0 && mlt_ctl_send(own_boot->ctl, &head, t->bytes) == MLT_OK)
-        return;
-    add(t, "\n");
-    if (t->length == TEXT_BYTES)
-        t->bytes[TEXT_BYTES - 1] = '\n';
-    for (size_t at = 0; at < t->length;) {
-        ssize_t n = write(STDERR_FILENO, t->bytes + at, t->length - at);
-        if (n <= 0)
-            return;
-        at += (size_t)n;
-    }
+    say(t, rank ? rank->world : -1, fault->signal);
+    mlt_output_rescue(fault->failures ? NULL : rank);
 }
 
 void mlt_crash_install(const mlt_boot *boot)
 {
     void *first[1];
     (void)backtrace(first, 1); // the first call loads a library, which a handler must not
+    abort_messages = dlsym(RTLD_DEFAULT, "__abort_msg");
     own_boot = boot;
     mlt_fault_install(describe);
 }

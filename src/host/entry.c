@@ -28,6 +28,7 @@
 #include "csp/state.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
+#include "host/affinity.h"
 #include "host/crash.h"
 #include "host/environ.h"
 #include "host/fork.h"
@@ -57,8 +58,11 @@ static struct {
     main_function *main;
     int argc;
     char **argv, **envp;
-    uint32_t wanted; // ranks that the launcher wants here
-    bool many;       // several ranks
+    char *words;        // the arguments, one behind the other, for copies of them
+    size_t words_bytes; // of all, with their ends
+    size_t *word_at;    // [argc]
+    uint32_t wanted;    // ranks that the launcher wants here
+    bool many;          // several ranks
     // Release when the rest is there, acquire by threads, which may ask at any time.
     _Atomic bool joined;
     pid_t pid;
@@ -234,6 +238,7 @@ static void join(void)
 {
     char why[WHY_BYTES];
     mlt_settings_table tables[MLT_SETTINGS_MOST];
+    mlt_boot_wait_for_debugger(); // an interpreter that has loaded the library
     if (mlt_settings_read(tables, mlt_above.settings(tables, MLT_SETTINGS_MOST), why, sizeof why) !=
             MLT_OK ||
         mlt_above.settings_check(why, sizeof why) != MLT_OK ||
@@ -288,12 +293,15 @@ static void pin(uint32_t worker)
         (void)sched_setaffinity(0, sizeof place, &place); // if not, it is slower
 }
 
-void mlt_entry_unpin(uint32_t worker)
+void mlt_entry_unpin(const mlt_rank *rank)
 {
-    cpu_set_t place, now;
-    if (place_of(worker, &place) && sched_getaffinity(0, sizeof now, &now) == 0 &&
-        CPU_EQUAL(&place, &now))
-        (void)sched_setaffinity(0, sizeof program.cpus, &program.cpus);
+    cpu_set_t place, now, wanted = program.cpus;
+    bool own = mlt_affinity_of(rank, &wanted), pinned = place_of(rank->worker->index, &place);
+    if (!pinned)
+        place = program.cpus;
+    // A mask that is not its worker's is one that the rank has given to the thread.
+    if ((own || pinned) && sched_getaffinity(0, sizeof now, &now) == 0 && CPU_EQUAL(&place, &now))
+        (void)sched_setaffinity(0, sizeof wanted, &wanted);
 }
 
 // ---- workers and ranks
@@ -414,30 +422,21 @@ static void rank_ends(mlt_rank *rank, int status, mlt_end how)
     rank->worker->living--;
 }
 
-static size_t args_bytes(void)
-{
-    size_t bytes = (size_t)(program.argc + 1) * sizeof(char *);
-    for (int i = 0; i < program.argc; i++)
-        bytes += strlen(program.argv[i]) + 1;
-    return bytes;
-}
-
-// Programs change their arguments, so each rank has its own.
+// Programs change their arguments, so each rank has its own: the array, and the words behind it.
 static char **copy_args(void *memory)
 {
-    char **argv = memory, *at = (char *)(argv + program.argc + 1);
-    for (int i = 0; i < program.argc; i++) {
-        argv[i] = at;
-        at = stpcpy(at, program.argv[i]) + 1;
-    }
+    char **argv = memory, *words = (char *)(argv + program.argc + 1);
+    for (int i = 0; i < program.argc; i++)
+        argv[i] = words + program.word_at[i];
     argv[program.argc] = NULL;
+    memcpy(words, program.words, program.words_bytes);
     return argv;
 }
 
 static void run_main(void *arg)
 {
     mlt_rank *rank = arg;
-    size_t bytes = args_bytes();
+    size_t bytes = (size_t)(program.argc + 1) * sizeof(char *) + program.words_bytes;
     bool small = bytes <= ARGS_ON_STACK;
     void *memory = small ? alloca(bytes) : mlt_take_more(NULL, 1, bytes);
     char **argv = copy_args(memory);
@@ -453,18 +452,23 @@ static void run_main(void *arg)
         free(memory);
 }
 
-static void run_rank(void *arg)
+// Apart, since a buffer for jumps is a third of what a rank that waits has on its stack.
+static __attribute__((noinline)) void run_only_rank(mlt_rank *rank)
 {
-    mlt_rank *rank = arg;
-    if (rank->worker->count > 1) {
-        run_main(rank);
-        return;
-    }
     jmp_buf back;
     home = &back;
     if (_setjmp(back) == 0)
         run_main(rank);
     home = NULL;
+}
+
+static void run_rank(void *arg)
+{
+    mlt_rank *rank = arg;
+    if (rank->worker->count > 1)
+        run_main(rank);
+    else
+        run_only_rank(rank);
 }
 
 static pthread_key_t lost_key;
@@ -526,13 +530,35 @@ static void run_workers(void)
     free(threads);
 }
 
+static bool has_launcher(void)
+{
+    mlt_launcher launcher;
+    char why[WHY_BYTES];
+    return getenv("MILLET_JOB_FD") ||
+           (mlt_launcher_find(&launcher, why, sizeof why) == MLT_OK && launcher.protocol);
+}
+
 // Ranks share the launcher's output: whole lines keep it readable, and appear when they are
-// written.
+// written, even if the rank is killed a moment later.
 static void write_lines(void)
 {
     struct stat about;
-    if (getenv("MILLET_JOB_FD") && fstat(STDOUT_FILENO, &about) == 0 && S_ISFIFO(about.st_mode))
+    if (fstat(STDOUT_FILENO, &about) == 0 &&
+        (S_ISFIFO(about.st_mode) || S_ISREG(about.st_mode) || S_ISSOCK(about.st_mode)) &&
+        has_launcher())
         setvbuf(stdout, NULL, _IOLBF, 0);
+}
+
+static void gather_words(void)
+{
+    program.word_at = mlt_take((size_t)program.argc + 1, sizeof *program.word_at);
+    for (int i = 0; i < program.argc; i++) {
+        program.word_at[i] = program.words_bytes;
+        program.words_bytes += strlen(program.argv[i]) + 1;
+    }
+    program.words = mlt_take(program.words_bytes + 1, 1);
+    for (int i = 0; i < program.argc; i++)
+        strcpy(program.words + program.word_at[i], program.argv[i]);
 }
 
 static int run_program(int argc, char **argv, char **envp)
@@ -543,6 +569,7 @@ static int run_program(int argc, char **argv, char **envp)
     program.argc = argc;
     program.argv = argv;
     program.envp = envp;
+    gather_words();
     program.many = true;
     join();
     mlt_output_init();
@@ -572,6 +599,7 @@ MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, voi
                                  void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     program.main = main;
+    mlt_boot_wait_for_debugger();
     program.wanted = ranks_wanted();
     if (program.wanted > 1)
         mlt_globals_prepare(program.wanted);

@@ -32,9 +32,9 @@ mlt_rank *mlt_entry_only_rank(void);
 // What the program was started with.
 void mlt_entry_arguments(int *argc, char ***argv, char ***envp);
 
-// For a thread that a rank of that worker started: lets it run wherever the process may, though it
-// inherited the core of the worker's own thread. An affinity that the program set is kept.
-void mlt_entry_unpin(uint32_t worker);
+// For a thread that the rank started: lets it run wherever the process may, or where the rank wishes,
+// though it inherited the core of the worker's own thread. An affinity that the program set is kept.
+void mlt_entry_unpin(const mlt_rank *rank);
 
 // MPI_Init, MPI_Finalize: one more rank of the process has done it. The launcher hears of the first
 // that did the one, and when all have done the other.

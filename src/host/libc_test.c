@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <langinfo.h>
 #include <link.h>
 #include <locale.h>
@@ -16,6 +17,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio_ext.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
@@ -26,8 +28,10 @@
 
 #include "arch/arch.h"
 #include "base/unit_test.h"
+#include "fiber/sanitize.h"
 #include "fiber/stack.h"
 #include "host/caller.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 #ifndef AT_MINSIGSTKSZ
@@ -273,6 +277,47 @@ static bool cookies_can_fail(void)
     return told;
 }
 
+static bool streams_show_what_they_hold(void)
+{
+    char buffer[64];
+    const char *text;
+    int fd;
+    FILE *f = fopen("/dev/null", "w");
+    CHECK(f && MLT_LIBC(setvbuf)(f, buffer, _IOLBF, sizeof buffer) == 0);
+    bool none = mlt_os_stream_holds(f, &text, &fd) == 0 && fputs("whole\n", f) >= 0 &&
+                mlt_os_stream_holds(f, &text, &fd) == 0;
+    bool some = fputs("part", f) >= 0 && mlt_os_stream_holds(f, &text, &fd) == 4 &&
+                memcmp(text, "part", 4) == 0 && fd == fileno(f);
+    (void)MLT_LIBC(fclose)(f);
+    return none && some;
+}
+
+// In a child, whose handler looks.
+static void look_at_message(int signal)
+{
+    char *const *message = MLT_LIBC(dlsym)(RTLD_DEFAULT, "__abort_msg");
+    bool told = message && *message &&
+                strcmp(*message + sizeof(unsigned), "free(): invalid pointer\n") == 0;
+    _exit(told ? 0 : 1);
+}
+
+static bool aborts_leave_a_message(void)
+{
+    int status, null = open("/dev/null", O_WRONLY);
+    static char no_block[64] __attribute__((aligned(64)));
+    char *volatile inside = no_block + 24;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)dup2(null, STDERR_FILENO);
+        (void)signal(SIGABRT, look_at_message);
+        free(inside);
+        _exit(2);
+    }
+    close(null);
+    CHECK(child > 0 && waitpid(child, &status, 0) == child);
+    return MLT_SANITIZED || status == 0;
+}
+
 static int waits[2]; // a pipe on which the reader waits, and so the stream
 
 static ssize_t wait_for_input(void *cookie, char *to, size_t size)
@@ -491,6 +536,11 @@ static const struct {
                             "stderr hold, so output of ranks is not told apart."},
     {cookies_can_fail, "A stream of fopencookie whose write function returns 0 has no error, so "
                        "output of ranks is lost without a message."},
+    {streams_show_what_they_hold, "A FILE does not have its unwritten bytes between _IO_write_base "
+                                  "and _IO_write_ptr, so a crash loses the line it interrupts."},
+    {aborts_leave_a_message,
+     "__abort_msg does not hold what libc says before it aborts, so reports of "
+     "crashes do not have the heap's own sentence."},
     {flush_waits_for_no_input, "fflush(NULL) waits for a stream that waits for input, in spite of "
                                "FSETLOCKING_BYCALLER, so ranks wait for each other's input."},
     {sequences_are_one,

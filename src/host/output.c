@@ -16,12 +16,14 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "boot/label.h"
 #include "host/cxx.h"
 #include "host/fork.h"
 #include "host/own.h"
 #include "host/pattern.h"
 #include "host/settings.h"
 #include "host/start.h"
+#include "os/fd.h"
 
 enum {
     LINE_FIRST = 128,
@@ -109,10 +111,22 @@ static void close_file(mlt_line *line)
     atomic_fetch_sub_explicit(&files_open, 1, memory_order_relaxed);
 }
 
+static bool has_labels(void)
+{
+    return mlt_host_settings.label || mlt_host_settings.timestamp;
+}
+
+static size_t write_label(char text[MLT_LABEL_BYTES], uint32_t rank)
+{
+    mlt_label label = {mlt_host_settings.timestamp != 0, mlt_host_settings.label != 0,
+                       mlt_host_settings.job, rank};
+    return mlt_label_write(&label, text);
+}
+
 // Writes what the line holds and a piece, with the label if labels are wanted.
 static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size_t length)
 {
-    char label[64];
+    char text_of_label[MLT_LABEL_BYTES];
     struct iovec parts[3];
     int n = 0, error;
     if (pattern_of(which)) {
@@ -124,12 +138,9 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
         if (atomic_load_explicit(&files_open, memory_order_relaxed) > FILES_OPEN)
             close_file(line);
     } else {
-        if (mlt_host_settings.label && !line->inside) {
-            const char *job = mlt_host_settings.job;
-            int size =
-                snprintf(label, sizeof label, "[%.32s%s%d] ", job, *job ? ":" : "", me->world);
-            parts[n++] = (struct iovec){label, (size_t)size};
-        }
+        if (has_labels() && !line->inside)
+            parts[n++] =
+                (struct iovec){text_of_label, write_label(text_of_label, (uint32_t)me->world)};
         parts[n++] = (struct iovec){line->text, line->length};
         parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
         error = write_all(which ? STDERR_FILENO : STDOUT_FILENO, parts, n);
@@ -150,12 +161,12 @@ static void keep(mlt_line *line, const char *text, size_t length)
 // True if whole lines are told apart: pieces must wait, whatever the program wants.
 static bool is_labelled(int which)
 {
-    return mlt_host_settings.label && !pattern_of(which);
+    return has_labels() && !pattern_of(which);
 }
 
 bool mlt_output_is_sorted(int which)
 {
-    return mlt_host_settings.label || pattern_of(which);
+    return has_labels() || pattern_of(which);
 }
 
 static void write_lines(mlt_rank *me, mlt_line *line, int which, const char *text, size_t size)
@@ -234,6 +245,8 @@ void mlt_output_init(void)
 {
     if (pattern_of(0) || pattern_of(1))
         job_folder = getcwd(NULL, 0); // a rank may leave it
+    char first[MLT_LABEL_BYTES];
+    (void)write_label(first, 0); // on this stack
     fflush(stdout);
     own[0] = stream(write_out);
     own[1] = stream(write_err);
@@ -260,6 +273,19 @@ bool mlt_output_flush(mlt_rank *me, int which)
         emit(me, line, which, "", 0);
     errno = line->error ? line->error : errno;
     return !line->error;
+}
+
+void mlt_output_rescue(const mlt_rank *me)
+{
+    const mlt_rank_own *mine = me ? me->own : NULL;
+    const mlt_line *line = mine ? &mine->line[0] : NULL;
+    const char *text = line ? line->text : NULL;
+    size_t length = line && !line->file ? line->length : 0;
+    int fd = line && line->fd >= 0 ? line->fd : STDOUT_FILENO;
+    if (!own[0])
+        length = mlt_os_stream_holds(stdout, &text, &fd);
+    if (length)
+        (void)!write(fd, text, length); // EFAULT: it is no text
 }
 
 void mlt_output_forked(mlt_rank *me)

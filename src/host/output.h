@@ -41,6 +41,10 @@ bool mlt_output_flush(mlt_rank *me, int which);
 // streams.
 bool mlt_output_is_lost(int32_t rank);
 
+// In a signal handler: the process is about to die of a fault of the rank, or of no rank (NULL). Writes
+// the line so far, which would die with it.
+void mlt_output_rescue(const mlt_rank *me);
+
 // The process is a child that the rank forked: forgets the line so far, which the rank itself
 // writes.
 void mlt_output_forked(mlt_rank *me);

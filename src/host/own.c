@@ -47,6 +47,7 @@ bool mlt_own_end(mlt_rank *me)
     mlt_input_free(own->input);
     mlt_keys_free(own->keys);
     free(own->tls);
+    free(own->affinity);
     me->own = NULL;
     free(own);
     return whole;

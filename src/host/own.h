@@ -4,6 +4,7 @@
 #ifndef MLT_HOST_OWN_H
 #define MLT_HOST_OWN_H
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,9 +51,11 @@ typedef struct mlt_rank_own {
     struct mlt_locale *locale;          // locale.h; NULL: as the process has it
     void *used_locale;                  // locale.c: uselocale's, while others run
     struct mlt_signals *signals;        // signals.h; NULL: it has set nothing
+    cpu_set_t *affinity;                // affinity.h; NULL: it has wished for no cores
     bool threads;                       // it has started some, which may live longer (start.c)
     void *datareps;                     // the MPI layer's (mpi/file/datarep.h); NULL: none
     void *file_errhandler;              // the MPI layer's (mpi/file/file.h); NULL: none was set
+    void *parent;                       // the MPI layer's (mpi/dyn/parent.h); NULL: none
 } mlt_rank_own;
 
 // Never NULL: ends the process if memory is out.

@@ -23,6 +23,10 @@ static const mlt_setting settings[] = {
      "each line of output begins with [rank], in processes that hold several ranks; mpirun -l sets "
      "it",
      &mlt_host_settings.label, MLT_SCOPE_LAUNCH},
+    {"timestamp", MLT_SETTING_BOOL, "no", NULL,
+     "each line of output begins with date and time, in processes that hold several ranks; mpirun "
+     "--timestamp sets it",
+     &mlt_host_settings.timestamp, MLT_SCOPE_LAUNCH},
     {"job", MLT_SETTING_TEXT, "", NULL,
      "the name of a job that MPI_Comm_spawn has started, which stands in its labels: [1:rank]; "
      "mpirun sets it",

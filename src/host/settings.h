@@ -8,7 +8,7 @@
 #include "base/settings.h"
 
 typedef struct mlt_host_conf {
-    int64_t label;
+    int64_t label, timestamp;
     const char *job; // "": the first of its family
     // Images are made before settings are read, so globals.c takes these from the environment
     // itself; here they are checked, and known to `millet info`.

@@ -67,7 +67,7 @@ static start begin(void *noted)
     start s = *(start *)noted;
     free(noted);
     starter = s.rank;
-    mlt_entry_unpin(s.rank->worker->index);
+    mlt_entry_unpin(s.rank);
     mlt_globals_thread(s.rank);
     mlt_locale_thread(s.rank);
     return s;

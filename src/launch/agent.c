@@ -20,6 +20,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "boot/board.h"
+#include "boot/recorder.h"
 #include "launch/hosts/ports.h"
 #include "launch/kin/asks.h"
 #include "launch/live/look.h"
@@ -33,6 +34,7 @@
 #include "launch/watch/change.h"
 #include "launch/watch/hang.h"
 #include "launch/watch/lines.h"
+#include "os/fd.h"
 #include "os/memory.h"
 #include "os/numa.h"
 #include "os/os.h"
@@ -97,7 +99,8 @@ struct mlt_agent {
     bool collecting;
     uint64_t collect_until, peek_at, link_at;
     bool *answered,
-        *told; // [workers] its wait records are complete; its processes' lines have come
+        *told;       // [workers] its wait records are complete; its processes' lines have come
+    uint64_t *marks; // [workers] of their recorders, when they were asked
     uint32_t open_answers;
     int peeks;
 
@@ -249,7 +252,11 @@ static mlt_hang_state unanswered(mlt_agent *a, const child *c, uint32_t local, u
 {
     const mlt_job_worker *worker = mlt_job_local_at(a->job, local);
     uint32_t thread = atomic_load_explicit(&worker->thread, memory_order_relaxed);
-    switch (mlt_os_state_of(c->mpi_pid ? c->mpi_pid : c->pid, thread, NULL)) {
+    char state = mlt_os_state_of(c->mpi_pid ? c->mpi_pid : c->pid, thread, NULL);
+    bool calls = mlt_recorder_mark(mlt_recorder_at(a->job, local)) != a->marks[local];
+    if (calls && state != 'T' && state != 't')
+        return ranks > 1 ? MLT_HANG_CROWDED : MLT_HANG_CALLING;
+    switch (state) {
     case 'T':
         return MLT_HANG_STOPPED;
     case 't':
@@ -286,7 +293,9 @@ static void finish_collecting(mlt_agent *a)
     }
     free(a->answered);
     free(a->told);
+    free(a->marks);
     a->answered = a->told = NULL;
+    a->marks = NULL;
     a->collecting = false;
     a->collect_until = 0;
     set_timer(a);
@@ -306,8 +315,10 @@ static void collect(mlt_agent *a)
     a->collecting = true;
     a->answered = mlt_take(a->workers, sizeof *a->answered);
     a->told = mlt_take(a->workers, sizeof *a->told);
+    a->marks = mlt_take(a->workers, sizeof *a->marks);
     a->open_answers = 0;
     for (uint32_t i = 0; i < a->workers; i++) {
+        a->marks[i] = mlt_recorder_mark(mlt_recorder_at(a->job, i));
         uint32_t asleep = mlt_job_sleep_of(mlt_job_local_at(a->job, i)), epoch;
         a->stands[i] &= sleeps(a, i, &epoch) && epoch == a->epochs[i];
         a->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
@@ -470,6 +481,15 @@ static void pass_on(mlt_agent *a, const child *c, const mlt_ctl *head)
     tell(a, MLT_FRAME_CTL, c->proc, 0, a->packet, sizeof *head + head->length);
 }
 
+// With the id that the system tells, not the one that the process says.
+static void pass_with_id(mlt_agent *a, const child *c, const mlt_ctl *head, pid_t sender)
+{
+    mlt_ctl own = *head;
+    own.value = sender;
+    memcpy(a->packet, &own, sizeof own);
+    pass_on(a, c, head);
+}
+
 // The last words of a process. The first one's, which are all that is shown, with lines of its
 // source if they can be found: that takes up to two seconds, in which this agent does nothing else.
 static void pass_crash(mlt_agent *a, child *c, const mlt_ctl *head, const char *text)
@@ -540,7 +560,11 @@ static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sende
         return;
     case MLT_CTL_HELLO:
         take_hello(c, sender);
-        break;
+        pass_with_id(a, c, head, sender);
+        return;
+    case MLT_CTL_HELD:
+        pass_with_id(a, c, head, sender);
+        return;
     default:
         break;
     }
@@ -769,7 +793,7 @@ static void make_job(mlt_agent *a)
     a->job_fd = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD);
     a->ctl_as = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FD + 1);
     if (a->job_fd < 0 || a->ctl_as < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
     close(fd);
     free(numbers);
     note_places(a);
@@ -794,7 +818,7 @@ static bool open_ctl(int pair[2], char *why, size_t why_size)
 {
     static const int on = 1;
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
         return false;
     }
     // The system then tells the sender's process id, as this side would call it.
@@ -899,7 +923,7 @@ static int adopt(mlt_agent *a, child *c, char *why, size_t why_size)
 // The environment of the app that `proc` belongs to; it stays while its processes follow.
 static mlt_env *env_of(mlt_agent *a, uint32_t proc)
 {
-    static char variable[] = "MILLET_MIXED=1";
+    static char variable[] = "MILLET_MIXED=1", held[] = "MILLET_HELD=1";
     uint32_t app = plan_of(a, proc)->app;
     if (a->has_env && a->env_app == app)
         return &a->env;
@@ -911,6 +935,8 @@ static mlt_env *env_of(mlt_agent *a, uint32_t proc)
     mlt_io_env(a->conf.io, proc, &a->env);
     if (a->mixed)
         mlt_env_put(&a->env, variable);
+    if (a->conf.options->held)
+        mlt_env_put(&a->env, held);
     return &a->env;
 }
 
@@ -1050,6 +1076,9 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
     case MLT_FRAME_LIVE:
         look_live(a, frame->value);
         break;
+    case MLT_FRAME_GATE:
+        mlt_job_open_gate(a->job);
+        break;
     case MLT_FRAME_TRACE:
         mlt_job_want_trace(a->job, frame->value != 0);
         break;
@@ -1110,6 +1139,23 @@ static void tell_without(const mlt_agent *a)
                 "and what crashed ranks leave behind are not known");
 }
 
+// Decides which processors workers get.
+static void pin(mlt_agent *a)
+{
+    const mlt_options *o = a->conf.options;
+    char why[512];
+    if (o->cpu_set && !mlt_bind_restrict(o->cpu_set, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "--cpu-set %s", why);
+    if (o->cpu_set)
+        a->conf.cores = (uint32_t)mlt_os_cores();
+    mlt_bind_plan(&a->bind, o->bind_to, o->map_by, a->workers);
+    if (a->bind.lacks)
+        mlt_quit(
+            MLT_EXIT_USAGE,
+            "PE=%u gives each worker %u cores, but there are not so many here that it may have",
+            a->bind.lacks, a->bind.lacks);
+}
+
 mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
 {
     mlt_agent *a = mlt_take(1, sizeof *a);
@@ -1119,7 +1165,7 @@ mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
     list_children(a);
     a->epochs = mlt_take(a->workers, sizeof *a->epochs);
     a->stands = mlt_take(a->workers, sizeof *a->stands);
-    mlt_bind_plan(&a->bind, conf->options->bind_to, conf->options->map_by, a->workers);
+    pin(a);
     if (!a->job)
         make_job(a);
     a->asks = mlt_asks_new(&(mlt_asks_conf){.loop = conf->loop, .tell = tell_spawn, .user = a});
@@ -1130,7 +1176,7 @@ mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
     a->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};
     if (a->timer.fd < 0 || !mlt_loop_add(conf->loop, &a->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     if (conf->plan->ranks > 1 && !conf->options->quiet)
         a->peek_at = mlt_os_now_ns() + peek_ns;
     set_timer(a);
@@ -1164,6 +1210,7 @@ void mlt_agent_free(mlt_agent *a)
     free(a->late);
     free(a->answered);
     free(a->told);
+    free(a->marks);
     free(a->epochs);
     free(a->stands);
     free(a->children);

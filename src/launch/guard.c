@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "launch/hosts/stage.h"
+#include "launch/mpir.h"
 #include "launch/say.h"
 #include "launch/sweep.h"
+#include "os/fd.h"
 
 enum { PASSED_ON = 0x6d6c74, FROM_KEYBOARD = 1 << 30 };
 
@@ -72,16 +74,17 @@ static void look_at_children(pid_t watcher, mlt_guard_of of)
     }
 }
 
-static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, mlt_guard_of of)
+static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, mlt_guard_of of, int fd)
 {
     siginfo_t info;
     mlt_say_to(NULL, NULL); // who listens to the watcher does not listen to this process
     for (;;) {
         if (sigwaitinfo(blocked, &info) < 0)
             continue;
-        if (info.si_signo == SIGCHLD)
+        if (info.si_signo == SIGCHLD) {
             look_at_children(watcher, of);
-        else if (of != MLT_GUARD_TERMINAL || info.si_code != SI_KERNEL)
+            mlt_mpir_look(fd);
+        } else if (of != MLT_GUARD_TERMINAL || info.si_code != SI_KERNEL)
             pass_on(watcher, &info);
     }
 }
@@ -101,7 +104,7 @@ void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, mlt_guard_of of)
     int ends[2];
     *g = (mlt_guard){.fd = -1, .group = getpgrp()};
     if (pipe2(ends, O_CLOEXEC) != 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     (void)fflush(NULL);
     guard_pid = getpid();
@@ -113,7 +116,7 @@ void mlt_guard_split(mlt_guard *g, const sigset_t *blocked, mlt_guard_of of)
                  strerror(errno));
     if (watcher > 0) {
         close(ends[0]);
-        guard(watcher, blocked, of);
+        guard(watcher, blocked, of, ends[1]);
     }
     close(ends[1]);
     g->fd = ends[0];

@@ -19,7 +19,8 @@
 #include <sys/types.h>
 
 typedef struct mlt_guard {
-    int fd;      // at its end when the guard is gone; -1: there is none
+    int fd; // at its end when the guard is gone; -1: there is none. A byte: a debugger lets the
+            // processes go on (mpir.h)
     pid_t group; // that ranks shall be in: the caller's
 } mlt_guard;
 

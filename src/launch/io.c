@@ -15,11 +15,13 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "boot/label.h"
 #include "launch/hosts/relay.h"
 #include "launch/loop.h"
 #include "launch/plan/hosts.h"
 #include "launch/say.h"
 #include "launch/trace.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 enum {
@@ -341,15 +343,19 @@ static void sink_put(sink *to, const char *text, size_t n)
     to->length += n;
 }
 
+static bool is_labelled(const mlt_io *io)
+{
+    return io->options->label || io->options->timestamp;
+}
+
 static void put_label(stream *s)
 {
-    char label[64];
-    const char *job = s->io->options->job;
-    bool spawned = job && *job;
-    int n = snprintf(label, sizeof label, "[%.32s%s%u] ", spawned ? job : "", spawned ? ":" : "",
-                     s->rank);
-    if (!s->inside && s->labels)
-        sink_put(s->to, label, (size_t)n);
+    const mlt_options *o = s->io->options;
+    char text[MLT_LABEL_BYTES];
+    if (s->inside || !s->labels)
+        return;
+    mlt_label label = {o->timestamp, o->label, o->job ? o->job : "", s->rank};
+    sink_put(s->to, text, mlt_label_write(&label, text));
 }
 
 // Passes whole lines on and keeps the rest. The first `seen` bytes hold no end of a line.
@@ -804,7 +810,7 @@ static void open_files(mlt_io *io)
 static void init_stream(mlt_io *io, uint32_t proc, int i)
 {
     const mlt_plan_proc *of = &io->plan->procs[proc];
-    bool labels = io->options->label;
+    bool labels = is_labelled(io);
     io->streams[2 * proc + (uint32_t)i] =
         (stream){.source = {.fd = -1, .ready = stream_ready},
                  .io = io,
@@ -856,7 +862,7 @@ mlt_io *mlt_io_new(const mlt_io_conf *conf)
     if (conf->agent)
         io->relay = mlt_relay_new(&(mlt_relay_conf){
             .loop = io->loop, .procs = io->plan->proc_count, .send = relay_send, .user = io});
-    else if (io->options->label || conf->send)
+    else if (is_labelled(io) || conf->send)
         io->streams = mlt_take(2 * (size_t)io->plan->proc_count, sizeof *io->streams);
     for (uint32_t p = 0; io->streams && p < io->plan->proc_count; p++)
         for (int i = 0; i < 2; i++)
@@ -864,12 +870,31 @@ mlt_io *mlt_io_new(const mlt_io_conf *conf)
     return io;
 }
 
+// Fortran's lines would die with a rank that is killed: libgfortran writes each at once, except into
+// files. (C's: host/entry.c.)
+static bool is_file(int fd)
+{
+    struct stat about;
+    return fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+}
+
+static void put_fortran(const mlt_io *io, mlt_env *env)
+{
+    static const char name[] = "GFORTRAN_UNBUFFERED_PRECONNECTED";
+    if ((io->outfile || io->errfile || is_file(STDOUT_FILENO) || is_file(STDERR_FILENO)) &&
+        !mlt_env_value(env, name))
+        mlt_env_put(env, mlt_text_of("%s=y", name));
+}
+
 void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env)
 {
+    put_fortran(io, env);
     if (io->plan->procs[first_proc].ranks == 1)
         return;
     if (io->options->label)
         mlt_env_put(env, mlt_text_of("MILLET_LABEL=1"));
+    if (io->options->timestamp)
+        mlt_env_put(env, mlt_text_of("MILLET_TIMESTAMP=1"));
     if (io->outfile)
         mlt_env_put(env, mlt_text_of("MILLET_OUTFILE=%s", io->outfile));
     if (io->errfile && !io->options->merge)
@@ -884,8 +909,8 @@ static bool open_pipe(mlt_io *io, int which, int *own, char *why, size_t why_siz
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        snprintf(why, why_size, "no pipe for a rank's %s: %s; see `ulimit -n`",
-                 which ? "output" : "input", strerror(errno));
+        snprintf(why, why_size, "no pipe for a rank's %s: %s", which ? "output" : "input",
+                 mlt_os_no_descriptor(errno));
         return false;
     }
     // Input: the process reads. Output: it writes.
@@ -913,7 +938,7 @@ static bool prepare_output(mlt_io *io, uint32_t proc, int i, mlt_spawn_stream *t
         to->append = twin || (i == 0 ? io->out_shared : io->err_shared);
         return true;
     }
-    if (!io->relay && !(io->options->label && alone))
+    if (!io->relay && !(is_labelled(io) && alone))
         return true;
     int own;
     if (!open_pipe(io, 1 + i, &own, why, why_size))
@@ -968,7 +993,7 @@ bool mlt_io_trace(mlt_io *io, uint32_t proc, mlt_env *env, char *why, size_t why
     if (!io->relay || !file || !*file)
         return true;
     if (pipe2(ends, O_CLOEXEC) != 0) {
-        snprintf(why, why_size, "no pipe for a rank's trace: %s; see `ulimit -n`", strerror(errno));
+        snprintf(why, why_size, "no pipe for a rank's trace: %s", mlt_os_no_descriptor(errno));
         return false;
     }
     if (!io->trace_ends) {

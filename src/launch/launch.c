@@ -24,6 +24,7 @@
 #include "launch/live/live.h"
 #include "launch/live/progress.h"
 #include "launch/loop.h"
+#include "launch/mpir.h"
 #include "launch/numbers.h"
 #include "launch/plan/coll.h"
 #include "launch/plan/env.h"
@@ -642,6 +643,26 @@ static int show_plan(const launch *l)
     return MLT_EXIT_FAILED;
 }
 
+// The whole names of the programs, for the table that debuggers read.
+static const char **show_to_debuggers(launch *l)
+{
+    const mlt_options *o = l->options;
+    const char **whole = mlt_take(o->app_count, sizeof *whole);
+    char *here = getcwd(NULL, 0);
+    for (size_t a = 0; a < o->app_count; a++) {
+        const char *dir = dir_of(l, &o->apps[a]);
+        const char *path = l->paths[a] ? l->paths[a] : o->apps[a].argv[0];
+        const char *from = dir ? dir : here ? here : "";
+        bool relative = path[0] != '/' && strchr(path, '/');
+        path += relative && strncmp(path, "./", 2) == 0 ? 2 : 0;
+        whole[a] = relative ? mlt_text_of("%s/%s", from, path) : path;
+    }
+    free(here);
+    l->options->held = mlt_mpir_is_debugged();
+    mlt_mpir_begin(l->plan.proc_count);
+    return whole;
+}
+
 int mlt_launch(mlt_options *options, mlt_elder *elder)
 {
     launch l = {.options = options, .elder = elder};
@@ -658,10 +679,13 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
     find_gdb(&l);
     mlt_launch_check_coll(options);
     check_programs(&l);
+    for (size_t i = 0; i < options->notes.count && !options->quiet; i++)
+        mlt_say("note: %s", options->notes.items[i]);
     if (options->verbose)
         tell_layout(&l, cores);
     if (options->display_map)
         mlt_plan_show(&l.plan, options, stderr);
+    const char **programs = show_to_debuggers(&l);
     mlt_spawn_prepare(&blocked);
     bool terminal = mlt_io_reads_terminal(options, &l.plan, l.host);
     mlt_guard_split(&l.guard, &blocked, terminal ? MLT_GUARD_TERMINAL : MLT_GUARD_MPIRUN);
@@ -689,7 +713,8 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
                            .born = elder ? tell_birth : NULL,
                            .fails = tell_failure,
                            .user = &l,
-                           .guard_fd = l.guard.fd};
+                           .guard_fd = l.guard.fd,
+                           .programs = programs};
     l.watch = mlt_watch_new(&conf);
     begin_live(&l);
     mlt_launch_trace_begin(options, &l.plan);

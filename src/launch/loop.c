@@ -7,12 +7,13 @@
 #include <sys/timerfd.h>
 
 #include "launch/say.h"
+#include "os/fd.h"
 
 int mlt_loop_new(void)
 {
     int loop = epoll_create1(EPOLL_CLOEXEC);
     if (loop < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     return loop;
 }
 

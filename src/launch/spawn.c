@@ -14,6 +14,7 @@
 
 #include "base/memory.h"
 #include "launch/say.h"
+#include "os/fd.h"
 
 typedef enum step { STEP_NONE, STEP_STREAM, STEP_DIR, STEP_EXEC } step;
 
@@ -74,7 +75,7 @@ int mlt_spawn_signal_fd(const sigset_t *blocked)
 {
     int fd = signalfd(-1, blocked, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0)
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot watch signals: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot watch signals: %s", mlt_os_no_descriptor(errno));
     return fd;
 }
 

@@ -66,7 +66,12 @@ static void set_bool(lua_State *L, const char *name, bool value)
 
 static void push_question(lua_State *L, const mlt_coll_question *q)
 {
-    lua_createtable(L, 0, 18);
+    static const char *const fields[] = {
+        "coll",     "ranks",    "all_ranks", "bytes",        "element", "op",      "type",
+        "commutes", "in_place", "uneven",    "reproducible", "crowded", "sharing", "cores",
+        "reads",    "reach",    "hosts",     "each",         "comm",    NULL};
+    lua_createtable(L, 0, 20);
+    mlt_lua_known_fields(L, "what a rule is asked", fields);
     set_text(L, "coll", mlt_collective_names[q->collective]);
     set_number(L, "ranks", q->ranks);
     set_number(L, "all_ranks", q->all_ranks);
@@ -238,7 +243,15 @@ static int protected_read(lua_State *L)
     lua_pushfstring(L, "@%s", book->short_file);
     if (luaL_loadbufferx(L, from->text, from->length, lua_tostring(L, -1), "t") != LUA_OK)
         lua_error(L);
-    lua_call(L, 0, 0);
+    lua_call(L, 0, 1);
+    bool empty = !book->rules_count && !book->algs_count && !book->paths_count && !book->ways_count;
+    if (empty && lua_type(L, -1) == LUA_TFUNCTION)
+        luaL_error(L,
+                   "%s: it returns a function, which only `millet goal` takes; here it should say "
+                   "algorithm { coll = \"bcast\", name = \"mine\", emit = function(g, shape) ... "
+                   "end }",
+                   book->short_file);
+    lua_pop(L, 1);
     mlt_lua_read_end(L);
     return 0;
 }
@@ -259,11 +272,19 @@ static void show_lists(mlt_lua_book *book)
 mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
                              char *why, size_t why_size)
 {
-    source from;
-    char *text = read_file(file, &from.length, why, why_size);
+    size_t length;
+    char *text = read_file(file, &length, why, why_size);
     if (!text)
         return MLT_ERR_INVALID;
-    from.text = text;
+    mlt_status status = mlt_lua_book_read(algs, file, text, length, out, why, why_size);
+    free(text);
+    return status;
+}
+
+mlt_status mlt_lua_book_read(const mlt_coll_alg *const *algs, const char *file, const char *text,
+                             size_t length, mlt_coll_book **out, char *why, size_t why_size)
+{
+    source from = {text, length};
     mlt_lua_book *book = mlt_take(1, sizeof *book);
     book->base = (mlt_coll_book){
         .choose = choose, .prove = mlt_lua_alg_prove, .saw = mlt_lua_saw, .free = free_book};
@@ -287,7 +308,6 @@ mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, 
         lua_settop(book->L, 0);
     } else
         snprintf(why, why_size, "%s: " MLT_NO_ROOM "Lua", file);
-    free(text);
     if (status != LUA_OK) {
         free_book(&book->base);
         return MLT_ERR_INVALID;

@@ -18,6 +18,18 @@
 mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
                              char *why, size_t why_size) MLT_MUST_CHECK;
 
+// The same of a text; `file` is its name in messages.
+mlt_status mlt_lua_book_read(const mlt_coll_alg *const *algs, const char *file, const char *text,
+                             size_t length, mlt_coll_book **out, char *why,
+                             size_t why_size) MLT_MUST_CHECK;
+
+// mlt_coll_program of one of the book's own algorithms: a mistake in its function is an error, with
+// file and line, not the end of the process.
+mlt_status mlt_lua_book_program(mlt_coll_book *book, const mlt_coll_alg *alg,
+                                const mlt_coll_shape *shape,
+                                void (*progress)(void *user, double done), void *user,
+                                mlt_goal_program **out, char *why, size_t why_size) MLT_MUST_CHECK;
+
 // Proves every algorithm of the book for many shapes, and tries every rule that is a function. On
 // failure `why` says which one is wrong for which shape, in the checker's words.
 mlt_status mlt_lua_book_prove(mlt_coll_book *book, char *why, size_t why_size) MLT_MUST_CHECK;

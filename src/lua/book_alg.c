@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "coll/alg/hosts/map.h"
 #include "judge/check/check.h"
+#include "lua/book.h"
 #include "lua/book_int.h"
 #include "lua/limit.h"
 
@@ -50,8 +51,12 @@ static void push_hosts(lua_State *L, const mlt_coll_shape *shape)
 // What the user's functions get. What a rule leaves to the algorithm is not there.
 static void push_shape(lua_State *L, const mlt_lua_alg *alg, const mlt_coll_shape *shape)
 {
+    static const char *const fields[] = {"rank",   "ranks", "root", "count",    "element", "bytes",
+                                         "f",      "op",    "type", "in_place", "segment", "radix",
+                                         "window", "hosts", "host", NULL};
     uint64_t element = element_of(shape);
     lua_createtable(L, 0, 16);
+    mlt_lua_known_fields(L, "shape", fields);
     push_hosts(L, shape);
     set_number(L, "ranks", shape->ranks);
     set_number(L, "root", shape->root);
@@ -131,9 +136,15 @@ typedef struct emitting {
 static void run_emit(void *arg)
 {
     const emitting *e = arg;
+    const mlt_lua_alg *alg = e->shape->user;
     char why[SENTENCE];
-    if (!emit(e->shape, e->shape->user, e->program, e->rank, why, sizeof why))
+    if (alg->book->failure && *alg->book->failure)
+        return;
+    if (emit(e->shape, alg, e->program, e->rank, why, sizeof why))
+        return;
+    if (!alg->book->failure)
         mlt_fatal("%s", why);
+    snprintf(alg->book->failure, SENTENCE, "%s", why);
 }
 
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -187,6 +198,26 @@ const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape)
     making m = {alg, shape, 0, NULL};
     mlt_lua_on_stack(&alg->book->stack, run_refuses, &m);
     return m.reason;
+}
+
+mlt_status mlt_lua_book_program(mlt_coll_book *base, const mlt_coll_alg *alg,
+                                const mlt_coll_shape *shape,
+                                void (*progress)(void *user, double done), void *user,
+                                mlt_goal_program **out, char *why, size_t why_size)
+{
+    mlt_lua_book *book = (mlt_lua_book *)base;
+    mlt_coll_shape own = *shape;
+    char failure[SENTENCE] = "";
+    own.user = alg->user;
+    book->failure = failure;
+    mlt_status status = mlt_coll_program(alg, &own, progress, user, out, why, why_size);
+    book->failure = NULL;
+    if (status != MLT_OK || !*failure)
+        return status;
+    mlt_goal_program_free(*out);
+    *out = NULL;
+    snprintf(why, why_size, "%s", failure);
+    return MLT_ERR_INVALID;
 }
 
 // ---- proving

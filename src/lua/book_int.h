@@ -40,6 +40,7 @@ struct mlt_lua_book {
     mlt_way_spec *ways;
     uint32_t rules_count, algs_count, paths_count, ways_count;
     mlt_name_table texts; // that the others point to; each is its own name
+    char *failure;        // where a failure of `emit` goes; NULL: it ends the process
     uint64_t last_step;   // goal.total that proving all of the book may take; UINT64_MAX: no limit
     struct {
         const mlt_coll_alg *alg;

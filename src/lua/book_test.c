@@ -4,6 +4,7 @@
 #include "lua/book.h"
 
 #include <pthread.h>
+#include <source_dir.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -161,6 +162,22 @@ static void test_question(void)
     book->free(book);
 }
 
+// Fields that a shape never has are mistakes; those that it does not always have are nil.
+static void test_fields_of_shapes(void)
+{
+    mlt_coll_book *book =
+        open_book("algorithm { coll = 'bcast', name = 'mine', emit = function(g, s)\n"
+                  "  assert(not s.segment and not s.f and not s.host)\n"
+                  "  return g:buffer('buf', s.size)\nend }\n");
+    mlt_coll_shape shape = {.ranks = 3, .count = 1, .type = MLT_OP_INT32};
+    mlt_goal_program *program = NULL;
+    CHECK(mlt_lua_book_program(book, book->algs[0], &shape, NULL, NULL, &program, why, WHY) ==
+          MLT_ERR_INVALID);
+    CHECK(strstr(why, ".lua:3: shape has no field \"size\"; it has rank, ranks, root, count, "));
+    CHECK(strstr(why, "(rank 0)"));
+    book->free(book);
+}
+
 // Functions that fail are no matter of the next rule.
 static void test_failing_rule(void)
 {
@@ -169,10 +186,10 @@ static void test_failing_rule(void)
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_BCAST, 3, 24);
     CHECK(!book->choose(book, &q, &c, why, WHY));
-    CHECK(strstr(why, ".lua:1: attempt to index a nil value"));
+    CHECK(
+        strstr(why, ".lua:1: what a rule is asked has no field \"nothing\"; it has coll, ranks, "));
     CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_ERR_INVALID);
-    CHECK(strstr(why, "attempt to index a nil value") &&
-          strstr(why, "(asked for barrier, 1 ranks"));
+    CHECK(strstr(why, "has no field \"nothing\"") && strstr(why, "(asked for barrier, 1 ranks"));
     book->free(book);
     book = open_book("rule(function(q) while true do pcall(function() while true do end end) end "
                      "end)\n");
@@ -306,6 +323,7 @@ static const struct {
     {"io.open('x')", ".lua:1: attempt to index a nil value (global 'io')"},
     {"local x = math.random()", "attempt to call a nil value (field 'random')"},
     {"error({})", "raised an error that is a table"},
+    {"return function(g, rank, p) end", "it returns a function, which only `millet goal` takes"},
 };
 
 static void test_mistakes(void)
@@ -529,10 +547,7 @@ static void test_exact_shape(void)
 // The example for several hosts knows where ranks are; another layout is another shape.
 static void test_hosts(void)
 {
-    char file[500];
-    const char *here = strstr(__FILE__, "src/lua/");
-    CHECK(here);
-    snprintf(file, sizeof file, "%.*sexamples/coll/hosts.lua", (int)(here - __FILE__), __FILE__);
+    static const char file[] = MLT_SOURCE_DIR "/examples/coll/hosts.lua";
     mlt_coll_book *book = NULL;
     CHECK(mlt_lua_book_open(mlt_coll_algs, file, &book, why, WHY) == MLT_OK);
     CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_OK);
@@ -672,6 +687,7 @@ int main(void)
     test_rules();
     test_question();
     test_failing_rule();
+    test_fields_of_shapes();
     test_paths();
     test_mistakes();
     test_answers();

@@ -2,6 +2,7 @@
 // The examples of examples/goal are what their README says: the paper's operations and graphs, the
 // faults of its Listing 3 in their exact number, and the listing put right.
 #include <inttypes.h>
+#include <source_dir.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +17,7 @@
 static char *slurp(const char *name, size_t *length)
 {
     char path[500];
-    const char *here = strstr(__FILE__, "src/lua/");
-    CHECK(here);
-    snprintf(path, sizeof path, "%.*sexamples/goal/%s", (int)(here - __FILE__), __FILE__, name);
+    snprintf(path, sizeof path, MLT_SOURCE_DIR "/examples/goal/%s", name);
     FILE *file = fopen(path, "r");
     if (!file)
         fprintf(stderr, "%s cannot be opened\n", path);

@@ -33,7 +33,7 @@ static void set_arguments(lua_State *L, const request *r)
     lua_setglobal(L, "arg");
 }
 
-// Loads the script; the function that it returns is on the stack.
+// Runs the script; what it returns is on the stack.
 static void load(lua_State *L, const request *r)
 {
     lua_pushfstring(L, "@%s", r->name);
@@ -41,9 +41,6 @@ static void load(lua_State *L, const request *r)
     if (status != LUA_OK)
         lua_error(L);
     lua_call(L, 0, 1);
-    if (lua_type(L, -1) != LUA_TFUNCTION)
-        luaL_error(L, "%s: the script should return a function(g, rank, p), not a %s", r->name,
-                   luaL_typename(L, -1));
 }
 
 static int protected_run(lua_State *L)
@@ -52,6 +49,12 @@ static int protected_run(lua_State *L)
     mlt_lua_open(L);
     set_arguments(L, r);
     load(L, r);
+    if (lua_type(L, -1) != LUA_TFUNCTION)
+        luaL_error(
+            L,
+            "%s: the script should return a function(g, rank, p), not a %s, or say algorithm "
+            "{ ... }",
+            r->name, luaL_typename(L, -1));
     mlt_lua_push_g(L);
     uint32_t told = r->ranks / 256 + 1;
     for (uint32_t rank = 0; rank < r->ranks; rank++) {
@@ -69,6 +72,49 @@ static int protected_run(lua_State *L)
     if (r->progress)
         r->progress(r->user, 1);
     return 0;
+}
+
+static int is_called(lua_State *L)
+{
+    *(bool *)lua_touserdata(L, lua_upvalueindex(1)) = true;
+    return luaL_error(L, "it is a book");
+}
+
+static int do_nothing(lua_State *L)
+{
+    return 0;
+}
+
+static int protected_look(lua_State *L)
+{
+    static const char *const words[] = {"rule", "algorithm", "path"};
+    const request *r = lua_touserdata(L, 1);
+    mlt_lua_open(L);
+    set_arguments(L, r);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        lua_pushlightuserdata(L, r->user);
+        lua_pushcclosure(L, is_called, 1);
+        lua_setglobal(L, words[i]);
+    }
+    lua_pushcfunction(L, do_nothing);
+    lua_setglobal(L, "print");
+    load(L, r);
+    return 0;
+}
+
+bool mlt_lua_is_book(const char *name, const char *script, size_t length)
+{
+    bool book = false;
+    mlt_lua_goal c = {.rank = MLT_LUA_CLOSED, .limit = MLT_LUA_BOOK_STEPS};
+    request r = {.name = name, .script = script, .length = length, .user = &book};
+    lua_State *L = mlt_lua_new(&c);
+    if (!L)
+        return false; // whoever reads it next says so
+    lua_pushcfunction(L, protected_look);
+    lua_pushlightuserdata(L, &r);
+    (void)mlt_lua_call(L, 1, 0); // a mistake is told by whoever reads it next
+    lua_close(L);
+    return book;
 }
 
 mlt_status mlt_lua_generate(const char *name, const char *script, size_t length, uint32_t ranks,

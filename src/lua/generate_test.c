@@ -232,13 +232,30 @@ static void test_wrong_calls(void)
              "an offset of a buffer is beyond 2^63");
 }
 
+static bool is_book(const char *script)
+{
+    return mlt_lua_is_book("s.lua", script, strlen(script));
+}
+
+static void test_books(void)
+{
+    CHECK(is_book("algorithm { }") && is_book("rule(1)") && is_book("local x = 1\npath()"));
+    CHECK(is_book("for i = 1, 3 do pcall(rule) end return function() end"));
+    CHECK(!is_book("return function(g, rank, p) end") && !is_book("") && !is_book("algorithm {"));
+    CHECK(!is_book("error('rule')") && !is_book("local n = arg.n + 1 rule()"));
+    CHECK(!is_book("while true do end")); // within its steps
+}
+
 static void test_wrong_scripts(void)
 {
-    bad("return function(g) g:sned() end",
-        "s.lua:1: attempt to call a nil value (method 'sned') (rank 0)");
+    bad("return function(g) g:sned() end", "s.lua:1: g has no method \"sned\"; it has send, recv, "
+                                           "exec, exec_reversed, calc, nop, requ, "
+                                           "irequ, buffer, label, auto (rank 0)");
     bad("return function(g", "s.lua:1: ')' expected near <eof>");
-    bad("return 7", "s.lua: the script should return a function(g, rank, p), not a number");
-    bad("", "s.lua: the script should return a function(g, rank, p), not a nil");
+    bad("return 7", "s.lua: the script should return a function(g, rank, p), not a number, or say "
+                    "algorithm { ... }");
+    bad("", "s.lua: the script should return a function(g, rank, p), not a nil, or say algorithm { "
+            "... }");
     bad("\x1bLua", "attempt to load a binary chunk (mode is 't')");
     bad("local b\nreturn function(g, rank)\nb = b or g:buffer('b', 8)\ng:nop()\n"
         "if rank == 2 then g:send(b, 8, 0) end\nend",
@@ -277,6 +294,7 @@ int main(void)
     test_auto();
     test_arguments();
     test_wrong_calls();
+    test_books();
     test_wrong_scripts();
     return 0;
 }

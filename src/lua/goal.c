@@ -440,6 +440,29 @@ static int address_text(lua_State *L)
 
 // ---- the state
 
+// Raises the error for a name that is not there; `names` has those that are, with commas.
+static int refuse_name(lua_State *L, const char *what, const char *kind, const char *names)
+{
+    char text[80];
+    return luaL_error(L, "%s has no %s %s; it has %s", what, kind, mlt_lua_shown(L, 2, text),
+                      names);
+}
+
+static int no_method(lua_State *L)
+{
+    return refuse_name(L, "g", "method", lua_tostring(L, lua_upvalueindex(1)));
+}
+
+// The upvalues are the table's name, its fields with commas, and a set of them.
+static int no_field(lua_State *L)
+{
+    lua_pushvalue(L, 2);
+    if (lua_type(L, 2) == LUA_TSTRING && lua_rawget(L, lua_upvalueindex(3)) != LUA_TNIL)
+        return 0; // a field that is not always there
+    return refuse_name(L, lua_tostring(L, lua_upvalueindex(1)), "field",
+                       lua_tostring(L, lua_upvalueindex(2)));
+}
+
 // Of the metatable on the stack: scripts cannot get it, and so give it no __gc.
 static void lock(lua_State *L)
 {
@@ -447,10 +470,34 @@ static void lock(lua_State *L)
     lua_setfield(L, -2, "__metatable");
 }
 
-static void open_goal(lua_State *L)
+void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *names)
 {
-    luaL_newmetatable(L, goal_type);
-    lock(L);
+    if (luaL_newmetatable(L, what)) {
+        lock(L);
+        lua_pushstring(L, what);
+        luaL_Buffer list;
+        lua_newtable(L);
+        for (const char *const *name = names; *name; name++) {
+            lua_pushboolean(L, 1);
+            lua_setfield(L, -2, *name);
+        }
+        luaL_buffinit(L, &list);
+        for (const char *const *name = names; *name; name++) {
+            luaL_addstring(&list, name == names ? "" : ", ");
+            luaL_addstring(&list, *name);
+        }
+        luaL_pushresult(&list);
+        lua_insert(L, -2);
+        lua_pushcclosure(L, no_field, 3);
+        lua_setfield(L, -2, "__index");
+    }
+    lua_setmetatable(L, -2);
+}
+
+// Methods are found in a table; what is not in it is asked of that table's own metatable.
+static void open_methods(lua_State *L)
+{
+    luaL_Buffer list;
     lua_newtable(L);
     for (int i = 0; i < FUNCTIONS; i++) {
         lua_pushcfunction(L, functions[i].run);
@@ -458,6 +505,23 @@ static void open_goal(lua_State *L)
         lua_setfield(L, -3, functions[i].name);
         lua_setglobal(L, functions[i].paper);
     }
+    lua_newtable(L);
+    luaL_buffinit(L, &list);
+    for (int i = 0; i < FUNCTIONS; i++) {
+        luaL_addstring(&list, i ? ", " : "");
+        luaL_addstring(&list, functions[i].name);
+    }
+    luaL_pushresult(&list);
+    lua_pushcclosure(L, no_method, 1);
+    lua_setfield(L, -2, "__index");
+    lua_setmetatable(L, -2);
+}
+
+static void open_goal(lua_State *L)
+{
+    luaL_newmetatable(L, goal_type);
+    lock(L);
+    open_methods(L);
     lua_setfield(L, -2, "__index");
     lua_pushcfunction(L, g_recv); // the listings have both spellings
     lua_setglobal(L, "GOAL_Rcv");

@@ -48,6 +48,10 @@ void mlt_lua_push_g(lua_State *L);
 void mlt_lua_rank_begin(lua_State *L, uint32_t rank, uint32_t ranks);
 void mlt_lua_rank_end(lua_State *L);
 
+// In a protected call: a field of the table on the stack that is not in `names` (NULL at the end) is an
+// error, which lists them. `what` is how messages call the table.
+void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *names);
+
 // For lua_pcall: makes a text of an error, whatever value it is.
 int mlt_lua_sentence(lua_State *L);
 

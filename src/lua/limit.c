@@ -12,7 +12,7 @@ enum {
     TICK = 1000,            // instructions from hook to hook,
     HEAVY_TICK = 10,        // and where one of them may go through this much memory:
     HEAVY_BYTES = 64 << 20, // comparing two texts, say
-    SECONDS = 60            // of processor time for a call
+    SECONDS = 20            // of processor time for a call
 };
 
 static const uint64_t second_ns = 1000 * 1000 * 1000;

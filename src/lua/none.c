@@ -17,6 +17,25 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
     return MLT_ERR_UNSUPPORTED;
 }
 
+bool mlt_lua_is_book(const char *name, const char *script, size_t length)
+{
+    return false; // so it is refused as a script
+}
+
+mlt_status mlt_lua_book_read(const mlt_coll_alg *const *algs, const char *file, const char *text,
+                             size_t length, mlt_coll_book **out, char *why, size_t why_size)
+{
+    return mlt_lua_book_open(algs, file, out, why, why_size);
+}
+
+mlt_status mlt_lua_book_program(mlt_coll_book *book, const mlt_coll_alg *alg,
+                                const mlt_coll_shape *shape,
+                                void (*progress)(void *user, double done), void *user,
+                                mlt_goal_program **out, char *why, size_t why_size)
+{
+    return mlt_lua_book_prove(book, why, why_size);
+}
+
 mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
                              char *why, size_t why_size)
 {

@@ -29,7 +29,10 @@ static void set_number(lua_State *L, const char *name, uint64_t value)
 
 static void push_event(lua_State *L, const mlt_way_event *e)
 {
+    static const char *const fields[] = {"kind",  "name", "call", "rank",
+                                         "bytes", "peer", "tag",  NULL};
     lua_createtable(L, 0, 7);
+    mlt_lua_known_fields(L, "an event", fields);
     lua_pushstring(L, mlt_way_kind_names[e->kind]);
     lua_setfield(L, -2, "kind");
     lua_pushstring(L, e->name);

@@ -542,7 +542,7 @@ int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs
 
 int mlt_attrs_raise(mlt_rank *me, mlt_comm *comm, int code)
 {
-    MPI_Errhandler handler = comm ? comm->errhandler : mlt_mpi_of(me)->self.errhandler;
+    MPI_Errhandler handler = comm ? comm->errhandler : mlt_comm_self(me)->errhandler;
     return mlt_mpi_raise_code(me, comm, me->fn, mlt_attrs_code(me, handler, code));
 }
 

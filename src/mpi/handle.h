@@ -12,6 +12,7 @@
 #include "mpi/comm/comm.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"
+#include "os/os.h"
 #include "p2p/p2p.h"
 #include "type/type.h"
 
@@ -33,17 +34,40 @@ static inline bool mlt_handle_is_address(uintptr_t h)
     return h >= MLT_HANDLE_PREDEFINED && h % sizeof(void *) == 0;
 }
 
+// False: it is an address where no memory is, so that a look at its magic number would end the
+// program. A call of the system, for functions that take long anyhow.
+static inline bool mlt_handle_is_readable(uintptr_t h)
+{
+    return !mlt_handle_is_address(h) || mlt_os_is_readable((const void *)h);
+}
+
 // The magic of the world is 0 while the rank has only sessions, so no test of ours lets it through.
-static inline mlt_comm *mlt_comm_of(mlt_rank *me, MPI_Comm handle)
+// NULL also for MPI_COMM_SELF before it was made: this one calls nothing.
+static inline mlt_comm *mlt_comm_known(const mlt_rank *me, MPI_Comm handle)
 {
     uintptr_t h = (uintptr_t)handle;
     mlt_comm *comm = &mlt_mpi_of(me)->world;
     if (MLT_LIKELY(h == (uintptr_t)MPI_COMM_WORLD))
         return MLT_LIKELY(comm->magic != 0) ? comm : NULL;
-    comm = h == (uintptr_t)MPI_COMM_SELF ? &mlt_mpi_of(me)->self : (mlt_comm *)h;
-    if (h != (uintptr_t)MPI_COMM_SELF && (!mlt_handle_is_address(h) || comm->owner != me))
+    comm = h == (uintptr_t)MPI_COMM_SELF ? mlt_mpi_self_known(me) : (mlt_comm *)h;
+    if (h == (uintptr_t)MPI_COMM_SELF ? !comm : !mlt_handle_is_address(h) || comm->owner != me)
         return NULL;
     return MLT_LIKELY(comm->magic == MLT_COMM_MAGIC) ? comm : NULL;
+}
+
+static inline mlt_comm *mlt_comm_of(mlt_rank *me, MPI_Comm handle)
+{
+    if ((uintptr_t)handle == (uintptr_t)MPI_COMM_SELF)
+        (void)mlt_comm_self(me);
+    return mlt_comm_known(me, handle);
+}
+
+// For a handle of which nothing is known: it is MPI_COMM_SELF, and was not made yet. The surface makes
+// it and calls again, so that no other call pays for that.
+static inline bool mlt_comm_lacks_self(const mlt_rank *me, MPI_Comm handle)
+{
+    return (uintptr_t)handle == (uintptr_t)MPI_COMM_SELF && !mlt_mpi_self_known(me) &&
+           mlt_mpi_of(me)->world.magic != 0;
 }
 
 // The communicator of another rank of the process that a handle stands for; NULL: none.

@@ -33,7 +33,7 @@ static int open_rank(mlt_rank *me, uint16_t fn, int required)
     mpi->inited = true;
     mlt_entry_count_init();
     mlt_gate *gate = inside ? NULL : mlt_thread_lock(me); // it may wait there, as any call
-    int code = mlt_parent_connect(me, fn);
+    int code = me->worker->boot->parent ? mlt_parent_connect(me, fn) : MPI_SUCCESS;
     mlt_thread_unlock(gate);
     return code;
 }
@@ -138,7 +138,9 @@ static void close_comms(mlt_rank *me)
         mlt_comm_drop(comm);
     }
     mlt_comm_close(&mpi->world);
-    mlt_comm_close(&mpi->self);
+    mlt_comm *self = mlt_mpi_self_known(me);
+    if (self)
+        mlt_comm_close(self);
 }
 
 int mlt_mpi_Finalize(mlt_rank *me)
@@ -147,7 +149,9 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (!mpi->inited || mpi->finalized)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER,
                              mpi->inited ? "MPI is finalised already" : "MPI was not initialised");
-    int code = delete_attributes(me, &mpi->self), other = delete_attributes(me, &mpi->world);
+    mlt_comm *self = mlt_mpi_self_known(me);
+    int code = self ? delete_attributes(me, self) : MPI_SUCCESS;
+    int other = delete_attributes(me, &mpi->world);
     code = code == MPI_SUCCESS ? other : code;
     MPI_Errhandler handler = mpi->world.errhandler; // it goes with the communicator
     if (mpi->sessions == 0)                         // else the last one's end
@@ -158,7 +162,8 @@ int mlt_mpi_Finalize(mlt_rank *me)
     if (me->worker->abroad)
         mlt_p2p_let_go(me->worker);
     close_comms(me);
-    mlt_file_close(me);
+    if (me->own)
+        mlt_file_close(me);
     mlt_buffer_drop(me, &mpi->buffer);
     mlt_mpi_drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come

@@ -16,11 +16,13 @@
 #include "mpi/profile.h"
 #include "mpi/settings.h"
 #include "mpi/strict.h"
+#include "mpi/thread.h"
 #include "mpi/tool/tool.h"
 #include "mpi/topo/reorder.h"
 #include "mpi/trace.h"
 #include "mpi/type/dtype.h"
 #include "mpi/win/win.h"
+#include "os/apart.h"
 
 // A communicator of consecutive world ranks.
 static mlt_comm linear(mlt_rank *me, uint32_t context, int32_t rank, int32_t size, int32_t base,
@@ -48,7 +50,26 @@ void mlt_mpi_rank_open(mlt_rank *me)
         linear(me, MLT_CONTEXT_WORLD, me->world, (int32_t)me->worker->world_size, 0, initial);
     mpi->world.shared = mlt_mpi_worker_of(me)->world;
     mpi->world.shared->refs++;
-    mpi->self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world, initial);
+    mlt_comm *self = mlt_mpi_self_known(me);
+    if (self)
+        *self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world, initial);
+}
+
+// Handles are looked at before a call is inside the gate.
+mlt_comm *mlt_mpi_self_new(mlt_rank *me)
+{
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    mlt_gate *gate = mlt_thread_lock(me);
+    mlt_comm *self = mlt_mpi_self_known(me);
+    if (!self) {
+        self = mlt_pool_take(&mlt_mpi_worker_of(me)->comms);
+        *self = linear(me, MLT_CONTEXT_SELF, 0, 1, me->world, mlt_errhandler_initial());
+        if (mpi->world.magic == 0)
+            self->magic = 0;
+        atomic_store_explicit(&mpi->self, self, memory_order_release);
+    }
+    mlt_thread_unlock(gate);
+    return self;
 }
 
 // Every rank may be the first of a meeting of its own.
@@ -100,10 +121,8 @@ static void begin_recorder(mlt_worker *worker, mlt_mpi_worker *w)
 
 void mlt_mpi_worker_init(mlt_worker *worker)
 {
-    mlt_mpi_worker *w = mlt_take(1, sizeof *w);
-    mlt_mpi *ranks = calloc(worker->count, sizeof *ranks);
-    if (!ranks)
-        mlt_no_room("%u ranks", worker->count);
+    mlt_mpi_worker *w = mlt_os_apart_new(sizeof *w);
+    mlt_mpi *ranks = mlt_os_apart_new(worker->count * sizeof *ranks);
     w->ranks = ranks;
     mlt_pool_init(&w->messages, sizeof(mlt_message), 16);
     mlt_pool_init(&w->sessions, sizeof(mlt_session), 4);
@@ -125,8 +144,6 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     mlt_coll_worker_init(worker);
     for (uint32_t i = 0; i < worker->count; i++) {
         worker->ranks[i].mpi = &ranks[i];
-        // Errors before MPI_Init have a handler.
-        ranks[i].self.errhandler = mlt_errhandler_initial();
         mlt_list_init(&ranks[i].comms);
     }
     mlt_tool_worker_begins(worker);
@@ -162,8 +179,8 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_parts_free(w->parts);
     mlt_strict_free(w->strict);
     mlt_reorder_forget(w->plans);
-    free(w->ranks);
+    mlt_os_apart_free(w->ranks);
     free(w->unread);
-    free(w);
+    mlt_os_apart_free(w);
     worker->mpi = NULL;
 }

@@ -26,8 +26,10 @@ struct mlt_dtype;     // dtype.h
 
 // A rank's part; rank->mpi. They are one array a worker.
 typedef struct mlt_mpi {
-    mlt_comm world, self;
-    mlt_comm *parent;                 // MPI_Comm_get_parent's; NULL: none, or it was freed
+    mlt_comm world;
+    // MPI_COMM_SELF; NULL: nobody has asked for it (mlt_comm_self). Release when it is there, acquire by
+    // other threads of the rank.
+    _Atomic(mlt_comm *) self;
     mlt_link comms;                   // the other communicators, by mlt_comm.link
     void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
@@ -38,7 +40,7 @@ typedef struct mlt_mpi {
     bool self_handled;                // the program has set MPI_COMM_SELF's error handler
     _Atomic bool fortran;             // a call of Fortran with arrays is under way, see fortran.h
 } mlt_mpi;
-_Static_assert(sizeof(mlt_mpi) <= 320, "a million ranks have one each");
+_Static_assert(sizeof(mlt_mpi) <= 192, "a million ranks have one each");
 
 struct mlt_error_log;   // error.c
 struct mlt_group;       // group.h
@@ -92,7 +94,7 @@ typedef struct mlt_mpi_worker {
         MPI_Datatype datatype;
         uint64_t size; // 0: nothing so far
     } last_swap;
-    uint32_t looks;                    // win/sync.c: calls that ended epochs
+    uint32_t looks;                    // calls since the last yield, see mlt_mpi_yield_due
     struct mlt_coll_book *book;        // mpi/coll/rules.c: the job's rules; NULL: none
     struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
     struct mlt_ledger *ledger;         // coll/ledger.h: what was chosen and measured; never NULL
@@ -165,6 +167,24 @@ static inline mlt_rank *mlt_mpi_enter_anytime(uint16_t fn)
     return me;
 }
 
+// A call whose answer another rank can change, and that does not wait for it, is one that programs
+// repeat. Now and then it must yield: the other rank may share its worker. True: it is time for that,
+// and stays so until mlt_mpi_yield_if_due has been called.
+static inline bool mlt_mpi_yield_due(const mlt_rank *me)
+{
+    enum { OFTEN = 64 };
+    return MLT_UNLIKELY(++mlt_mpi_worker_of(me)->looks >= OFTEN);
+}
+
+// May suspend, except in a function of the user's that must not (mlt_sched_pin).
+static inline void mlt_mpi_yield_if_due(mlt_rank *me)
+{
+    if (mlt_mpi_yield_due(me) && !me->worker->sched->pinned) {
+        mlt_mpi_worker_of(me)->looks = 0;
+        mlt_p2p_poll(me);
+    }
+}
+
 // "MPI_Send": the name of a function by its index, and of the call that a rank is in.
 static inline const char *mlt_fn_name(uint16_t fn)
 {
@@ -183,8 +203,21 @@ void mlt_mpi_joined(const mlt_boot *boot);
 void mlt_mpi_worker_init(mlt_worker *worker);
 void mlt_mpi_worker_fini(mlt_worker *worker);
 
-// MPI_Init: makes the world and self of a rank.
+// MPI_Init: makes the world of a rank.
 void mlt_mpi_rank_open(mlt_rank *me);
+
+// MPI_COMM_SELF, made when it is first needed: few of a million ranks do. Its magic is 0 while that of
+// the world is.
+mlt_comm *mlt_mpi_self_new(mlt_rank *me) MLT_COLD;
+static inline mlt_comm *mlt_mpi_self_known(const mlt_rank *me) // NULL: not made yet
+{
+    return atomic_load_explicit(&mlt_mpi_of(me)->self, memory_order_acquire);
+}
+static inline mlt_comm *mlt_comm_self(mlt_rank *me)
+{
+    mlt_comm *self = mlt_mpi_self_known(me);
+    return MLT_LIKELY(self != NULL) ? self : mlt_mpi_self_new(me);
+}
 
 // The end of MPI in a rank: waits for sends whose requests the user freed; afterwards their buffers
 // are the user's. May suspend.

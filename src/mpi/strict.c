@@ -43,6 +43,7 @@ typedef struct made {
     const void *caller;
     uint16_t fn;
     uint8_t kind; // mlt_strict_kind
+    bool freed;   // what has this address later is the library's own, until the program makes one
 } made;
 
 // Where a rank sent last to another with that tag; kept by both workers.
@@ -140,11 +141,17 @@ void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t 
         (made){.handle = handle, .rank = me, .caller = caller, .fn = fn, .kind = (uint8_t)kind};
 }
 
+void mlt_strict_freed(mlt_rank *me, mlt_strict_kind kind, uintptr_t handle)
+{
+    *note_of(strict_of(me->worker), handle, kind) =
+        (made){.handle = handle, .rank = me, .kind = (uint8_t)kind, .freed = true};
+}
+
 void mlt_strict_request(mlt_rank *me, uint16_t fn, MPI_Request *request, const void *caller)
 {
     if (me && me->worker->mpi && *request == mlt_req_sent_handle()) {
         mlt_req *req = mlt_req_new(me);
-        mlt_req_fill_other(req, me, &mlt_mpi_of(me)->self);
+        mlt_req_fill_other(req, me, mlt_comm_self(me));
         req->kind = MLT_REQ_SEND;
         req->done = true;
         req->fn = fn;
@@ -170,6 +177,8 @@ static bool type_lives(const made *m)
 static bool lives(mlt_rank *me, const made *m)
 {
     const mlt_message *message;
+    if (m->freed)
+        return false;
     switch ((mlt_strict_kind)m->kind) {
     case MLT_STRICT_COMM:
         return mlt_comm_of(me, (MPI_Comm)m->handle);

@@ -44,10 +44,13 @@ extern bool mlt_strict_on __attribute__((visibility("hidden"))); // before any r
 void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t handle,
                      const void *caller) MLT_COLD;
 
-// The same of a request. One that was complete at once is shared by all, and nobody could tell whether
+// mlt_strict_made of a request. One that was complete at once is shared by all, and nobody could tell whether
 // it was waited for: *request becomes one of its own.
 void mlt_strict_request(mlt_rank *me, uint16_t fn, MPI_Request *request,
                         const void *caller) MLT_COLD;
+
+// The program has freed it.
+void mlt_strict_freed(mlt_rank *me, mlt_strict_kind kind, uintptr_t handle) MLT_COLD;
 
 // The call `fn` has sent a message, or made a request that will. Ranks of other jobs are not told.
 void mlt_strict_sent(mlt_rank *me, uint16_t fn, int dest, int tag, const mlt_comm *comm,

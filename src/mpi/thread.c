@@ -44,6 +44,18 @@ bool mlt_thread_open_gate(mlt_rank *me)
     return true;
 }
 
+bool mlt_thread_others_call(const mlt_rank *me)
+{
+    return atomic_load_explicit(&me->threads, memory_order_relaxed) != THREADS_NONE;
+}
+
+int mlt_thread_usual(const mlt_rank *me)
+{
+    return !mlt_thread_others_call(me) ? MPI_THREAD_FUNNELED
+           : me->worker->sched->gate   ? MPI_THREAD_MULTIPLE
+                                       : MPI_THREAD_SERIALIZED;
+}
+
 int mlt_thread_grant(mlt_rank *me, int required)
 {
     bool crew = me->worker->sched->crew != NULL;
@@ -63,11 +75,6 @@ int mlt_thread_grant(mlt_rank *me, int required)
             atomic_store_explicit(&me->threads, THREADS_GRANTED, memory_order_relaxed);
     }
     return level;
-}
-
-bool mlt_thread_others_call(const mlt_rank *me)
-{
-    return atomic_load_explicit(&me->threads, memory_order_relaxed) != THREADS_NONE;
 }
 
 void mlt_thread_keep_out(mlt_rank *me)
@@ -160,8 +167,10 @@ void mlt_thread_first_end(mlt_first *first)
 mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn)
 {
     mlt_detour detour = {.gate = NULL, .call = {.peer = -1, .tag = -1}};
-    if (!me) // and other threads may be in MPI_Init: nothing else is to be looked at
+    if (!me) { // and other threads may be in MPI_Init: nothing else is to be looked at
+        detour.early = mlt_tool_early_lock(fn);
         return detour;
+    }
     if (mlt_thread_is_kept_out(me))
         mlt_mpi_not_ready(fn);
     detour.start_ns = mlt_mpi_profiling ? mlt_mpi_clock() : 0;
@@ -211,4 +220,6 @@ void mlt_detour_end(mlt_rank *me, uint16_t fn, const mlt_detour *detour)
         mlt_tool_call_ends(me);
     }
     mlt_thread_unlock(detour->gate);
+    if (detour->early)
+        mlt_tool_early_unlock();
 }

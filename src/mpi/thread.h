@@ -40,6 +40,9 @@
 // rank for it; a level that was granted once stays possible for the rank's life.
 int mlt_thread_grant(mlt_rank *me, int required);
 
+// What a session asks for without a wish: as much as the rank's threads may do already.
+int mlt_thread_usual(const mlt_rank *me);
+
 // For a rank that is ready, alone in its worker, and whose other threads are not in MPI: the
 // library's own thread may come from now on. False: the rank is in a function of the user's, and
 // the call that called it is not inside a gate, so there cannot be one now.
@@ -135,6 +138,7 @@ typedef struct mlt_detour {
     mlt_gate *gate;
     uint64_t start_ns;
     mlt_trace_call call; // its arguments: the surface fills them in
+    bool early;          // of MPI_T, before there is a rank: mlt_tool_early_lock
 } mlt_detour;
 
 // Before and after a body. me may be NULL.

@@ -66,7 +66,7 @@ MLT_EXPORT void MPIX_Usleep(unsigned long long utime)
 {
     const mlt_rank *me = mlt_rank_self();
     if (me && me->worker->count > 1) {
-        csp_sleep((double)utime * 1e-6);
+        csp_sleep(csp_after((double)utime * 1e-6));
         return;
     }
     struct timespec left = {(time_t)(utime / 1000000), (long)(utime % 1000000) * 1000};

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -92,6 +93,23 @@ uint64_t mlt_os_file_number(int fd)
     return known ? about.st_ino : 0;
 }
 
+size_t mlt_os_stream_holds(const FILE *stream, const char **text, int *fd)
+{
+    *text = stream->_IO_write_base;
+    *fd = stream->_fileno;
+    return *fd >= 0 && stream->_IO_write_ptr > *text ? (size_t)(stream->_IO_write_ptr - *text) : 0;
+}
+
+const char *mlt_os_no_descriptor(int error)
+{
+    static _Thread_local char text[64];
+    struct rlimit limit;
+    if ((error != EMFILE && error != EINVAL) || getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return strerror(error);
+    snprintf(text, sizeof text, "`ulimit -n` allows only %llu", (unsigned long long)limit.rlim_cur);
+    return text;
+}
+
 void mlt_os_close(int fd)
 {
     int saved = errno;
@@ -131,10 +149,11 @@ int mlt_os_bell_ring(int from, const char *name, size_t size)
 
 void mlt_os_bell_drain(int fd)
 {
+    enum { FEW = 8 }; // usually one
     int saved = errno;
     char byte;
-    while (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0)
-        ;
+    for (int i = 0; i < FEW && recv(fd, &byte, 1, MSG_DONTWAIT) >= 0; i++) {
+    }
     errno = saved;
 }
 

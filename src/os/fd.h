@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 
@@ -36,12 +37,21 @@ int mlt_os_poll(struct pollfd *fds, uint32_t count, int timeout_ms);
 // under its number. errno stays.
 uint64_t mlt_os_file_number(int fd);
 
+// How many bytes a stream of C's has not written yet, where they lie, and where they go. Takes no lock: for
+// signal handlers.
+size_t mlt_os_stream_holds(const FILE *stream, const char **text, int *fd);
+
+// Why there was no descriptor, for a message: what errno means, and which limit it is (EINVAL is what
+// F_DUPFD says of a number above the limit). Valid until the thread's next call.
+const char *mlt_os_no_descriptor(int error);
+
 // Closes a descriptor that is known to be open. errno stays.
 void mlt_os_close(int fd);
 
 // A socket for datagrams of this host: bound to an abstract name if there is one (size > 0),
 // close-on-exec, never blocks. ring: sends an empty datagram to the socket of that name. drain:
-// takes all that have come; errno stays.
+// takes those that have come, a few at most: every user of the host can send more as fast as they are
+// taken. The socket stays readable while there are others. errno stays.
 int mlt_os_bell_new(const char *name, size_t size);
 int mlt_os_bell_ring(int from, const char *name, size_t size);
 void mlt_os_bell_drain(int fd);

@@ -14,6 +14,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -169,9 +170,15 @@ bool mlt_os_is_memfd(int fd)
 }
 
 // The size of a file. One that takes room elsewhere than in memory gets all of it now: a page that
-// has no room when it is touched would be a SIGBUS.
+// has no room when it is touched would be a SIGBUS. Of a limit (`ulimit -f`, for memory without a
+// name too) the system would tell by a signal that ends the process.
 static int set_size(int fd, uint64_t bytes)
 {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && bytes > limit.rlim_cur) {
+        errno = EFBIG;
+        return -1;
+    }
     if (ftruncate(fd, (off_t)bytes) != 0)
         return -1;
     int error = bytes && !mlt_os_is_memfd(fd) ? posix_fallocate(fd, 0, (off_t)bytes) : 0;
@@ -452,6 +459,16 @@ char mlt_os_state_of(pid_t process, uint32_t thread, pid_t *parent)
 uint32_t mlt_os_thread_id(void)
 {
     return (uint32_t)syscall(SYS_gettid);
+}
+
+bool mlt_os_is_readable(const void *address)
+{
+    // The kernel reads the set before it finds that there is no such way to change it.
+    int saved = errno;
+    bool fault =
+        syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) != 0 && errno == EFAULT;
+    errno = saved;
+    return !fault;
 }
 
 void mlt_os_yield(void)

@@ -109,6 +109,9 @@ uint32_t mlt_os_thread_id(void);
 // its parent, if that is not NULL. 0 and -1: it cannot be seen. errno stays.
 char mlt_os_state_of(pid_t process, uint32_t thread, pid_t *parent);
 
+// Whether there is memory at an address, of which 8 bytes are looked at. errno stays.
+bool mlt_os_is_readable(const void *address);
+
 void mlt_os_yield(void); // let another runnable thread of this core run
 
 // Reads from another process's memory, or writes to it, in one copy. MLT_OK only if all bytes were

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/unit_test.h"
 
@@ -24,8 +26,23 @@ static void test_is_guarded(void)
     CHECK(mlt_os_is_guarded(at));
 }
 
+// A limit of files is an error, not the end of the process (SIGXFSZ).
+static void test_limit(void)
+{
+    struct rlimit old, small;
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0);
+    small = (struct rlimit){.rlim_cur = 1 << 16, .rlim_max = old.rlim_max};
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    int fd = mlt_os_memfd("test", 1 << 16);
+    CHECK(fd >= 0 && mlt_os_resize(fd, 1 << 20) != MLT_OK && errno == EFBIG);
+    CHECK(mlt_os_memfd("test", 1 << 20) < 0 && errno == EFBIG);
+    CHECK(setrlimit(RLIMIT_FSIZE, &old) == 0 && mlt_os_resize(fd, 1 << 20) == MLT_OK);
+    close(fd);
+}
+
 int main(void)
 {
     test_is_guarded();
+    test_limit();
     return 0;
 }

@@ -22,6 +22,7 @@ enum {
     MLT_MSG_MAGIC = 0x4d657373,
     MLT_MATCH_SHORT = 16, // a queue of so many is one list
     MLT_MATCH_CROWD = 4,  // of so many a bucket, it has enough buckets
+    MLT_MSG_SMALL = 64,   // bytes of a held message from the worker's pool
 };
 
 typedef enum mlt_msg_kind {
@@ -45,6 +46,18 @@ struct mlt_msg {
     uint64_t address;      // its buffer
     unsigned char data[];
 };
+
+// What it is matched by, and how long it is.
+static inline void mlt_msg_set(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_code,
+                               uint32_t context, int32_t src, int32_t tag, uint64_t bytes)
+{
+    msg->kind = (uint8_t)kind;
+    msg->type = type_code;
+    msg->context = context;
+    msg->src = src;
+    msg->tag = tag;
+    msg->bytes = bytes;
+}
 
 // Of a queue that has buckets, the one of such messages.
 static inline mlt_link *mlt_match_bucket(const mlt_match_queue *queue, uint32_t context,

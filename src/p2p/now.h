@@ -88,6 +88,19 @@ static inline bool mlt_now_suits(const mlt_req *recv, uint64_t bytes, uint16_t t
            recv->type->contiguous && bytes <= recv->count * recv->type->size && !recv->on_done;
 }
 
+// The receive has got this message, whole.
+static inline void mlt_now_got(mlt_req *recv, int32_t src, int32_t tag, uint64_t bytes,
+                               uint16_t type_code)
+{
+    recv->from = src;
+    recv->got_tag = tag;
+    recv->got = recv->sent = bytes;
+    recv->sent_type = type_code;
+    recv->status = MLT_OK;
+    recv->done = true;
+    recv->stage = MLT_STAGE_NONE;
+}
+
 static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w, mlt_rank *to,
                                                                   const void *buf, uint64_t bytes,
                                                                   uint16_t type_code, int32_t self,
@@ -106,17 +119,41 @@ static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w,
     mlt_list_remove(first);
     to->posted.size--;
     mlt_copy_small(recv->buf, buf, bytes);
-    recv->from = self;
-    recv->got_tag = tag;
-    recv->got = recv->sent = bytes;
-    recv->sent_type = type_code;
-    recv->status = MLT_OK;
-    recv->done = true;
-    recv->stage = MLT_STAGE_NONE;
+    mlt_now_got(recv, self, tag, bytes, type_code);
     mlt_worker_count_message(w, MLT_SAME_WORKER, bytes, true);
     mlt_waiter *waiter = recv->waiter;
     if (waiter && --waiter->need == 0 && waiter->fiber->state == MLT_FIBER_PARKED)
         mlt_policy_wake_plain(w->sched, waiter->fiber);
+    return true;
+}
+
+// A message to a rank of this worker that has posted no receive waits for it here. The other
+// conditions are those under which that takes nothing rare.
+static inline __attribute__((always_inline)) bool mlt_now_hold(mlt_worker *w, mlt_rank *to,
+                                                               const void *buf, uint64_t bytes,
+                                                               uint16_t type_code, int32_t self,
+                                                               int32_t tag, uint32_t context)
+{
+    mlt_match_queue *queue = &to->unexpected;
+    mlt_msg *msg = w->messages.free;
+    uint64_t cost = sizeof *msg + MLT_MSG_SMALL;
+    if (to->posted.size || queue->buckets || queue->size >= MLT_MATCH_SHORT ||
+        !mlt_list_empty(&to->probers) || !msg || bytes > w->eager[MLT_SAME_WORKER] ||
+        w->held > w->held_limit)
+        return false;
+    msg = mlt_pool_take(&w->messages);
+    msg->magic = MLT_MSG_MAGIC;
+    msg->flags = 0;
+    msg->cost = cost;
+    msg->peer = NULL;
+    mlt_msg_set(msg, MLT_MSG_EAGER, type_code, context, self, tag, bytes);
+    mlt_copy_small(msg->data, buf, bytes);
+    mlt_list_push_back(&queue->all, &msg->all);
+    queue->size++;
+    w->held += cost;
+    if (w->held > w->counts.unexpected_peak)
+        w->counts.unexpected_peak = w->held;
+    mlt_worker_count_message(w, MLT_SAME_WORKER, bytes, true);
     return true;
 }
 
@@ -156,6 +193,17 @@ mlt_p2p_send_small(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t typ
         return false; // finding its worker may take a call
     return mlt_now_into_ring(w, &w->wire->peers[dest_world], buf, bytes, type_code, dest_world,
                              self, tag, context);
+}
+
+// What mlt_p2p_send_small leaves: the same to a rank of this worker before its receive.
+static inline __attribute__((always_inline)) bool
+mlt_p2p_send_early(mlt_rank *rank, const void *buf, uint64_t bytes, uint16_t type_code,
+                   int32_t dest_world, int32_t self, int32_t tag, uint32_t context)
+{
+    mlt_worker *w = rank->worker;
+    mlt_rank *to = mlt_worker_local_rank(w, dest_world);
+    return to && bytes <= MLT_NOW_MOST && !w->watched &&
+           mlt_now_hold(w, to, buf, bytes, type_code, self, tag, context);
 }
 
 // Starts a receive, as mlt_p2p_recv does. Most find no message, and few others that wait.

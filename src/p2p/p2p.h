@@ -110,7 +110,6 @@ struct mlt_req {
             uint64_t address; // of the data
             uint32_t share;   // which of the ring's it has; SHARE_NONE
         };
-        bool reads;          // of a receive from another host: out of the sender's memory
         struct {             // of a send to another host
             uint64_t ticket; // of the last part of its memory that was given to the transport
             bool lands;      // the receiver has no gaps: its data go straight into its memory

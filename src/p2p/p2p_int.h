@@ -14,7 +14,6 @@
 //                offset, data) while other receivers have all chunks
 //   host         CTS(sender, receiver); DATA(receiver, offset): from the user's memory into the
 //                user's memory, if the receiver has no gaps (CTS: dst is 1); otherwise PIECE
-//   host, read   DATA that the transport has read from the sender's memory; FIN(sender)
 //   host, long   EAGER(data), in a long frame: as host, without RTS and CTS; complete when the
 //                system has it
 // cancel       CANCEL(sender) .................... CANCELLED(sender, yes or no)
@@ -107,15 +106,17 @@ typedef struct mlt_p2p_state {
     mlt_link fetches; // receives whose data wait to be read out of another process, by req->link
     mlt_link later;   // mlt_work
     mlt_link again;   // mlt_work of the next step, while this one's runs
-    mlt_pool outs, messages;
+    mlt_pool outs;
     uint64_t long_most; // largest eager message to another host, if its data need no copy
     uint64_t spin_ns;
     bool crowded;    // more workers than cores
     bool read_peers; // large messages between processes are read, and nobody refused that yet
     bool chose_read; // what it was at first
     bool write_refused;
-    uint32_t barren; // polls in a row without progress
-    uint32_t shy;    // waits in which it does not let others run before it sleeps
+    uint32_t barren;   // polls in a row without progress
+    uint32_t patience; // so many of them before others are let run
+    uint32_t io_known; // with a gate: mlt_io_changes when the driver went to sleep
+    uint32_t shy;      // waits in which it does not let others run before it sleeps
     uint32_t ticks;
     uint32_t hurries;   // progress steps in a row that ended early
     uint32_t near;      // steps for which sockets are looked at less often: a ring had something
@@ -126,9 +127,10 @@ typedef struct mlt_p2p_state {
     int bell; // by which others wake the worker while it waits for descriptors; NO_BELL
 } mlt_p2p_state;
 
-enum { NO_BELL = -1, NO_BELL_EVER = -2 }; // not yet; the system has none
+// Polls in vain before a worker lets others run: where cores are shared, and where they are not.
+enum { MLT_POLLS_FEW = 8, MLT_POLLS_MANY = 4096 };
 
-enum { SMALL_MESSAGE = 64 }; // payload of a held message from the pool
+enum { NO_BELL = -1, NO_BELL_EVER = -2 }; // not yet; the system has none
 
 // What a wait for this request is called in reports.
 static inline mlt_wait_kind wait_kind(const mlt_req *req)

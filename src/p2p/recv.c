@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/sight.h"
 #include "p2p/kind.h"
+#include "p2p/now.h"
 #include "p2p/p2p_int.h"
 
 // ---- results and copies
@@ -135,9 +136,9 @@ static void tell_backlog(mlt_worker *w, mlt_peer *peer)
 static mlt_msg *new_msg(mlt_worker *w, mlt_peer *peer, uint64_t data_bytes)
 {
     mlt_msg *msg;
-    uint64_t size = sizeof *msg + (data_bytes <= SMALL_MESSAGE ? SMALL_MESSAGE : data_bytes);
-    if (data_bytes <= SMALL_MESSAGE)
-        msg = mlt_pool_take(&w->p2p->messages);
+    uint64_t size = sizeof *msg + (data_bytes <= MLT_MSG_SMALL ? MLT_MSG_SMALL : data_bytes);
+    if (data_bytes <= MLT_MSG_SMALL)
+        msg = mlt_pool_take(&w->messages);
     else if (!(msg = malloc(size)))
         mlt_no_room("%llu bytes of a message that has no receive yet", (unsigned long long)size);
     *msg = (mlt_msg){.magic = MLT_MSG_MAGIC, .cost = size, .peer = peer};
@@ -159,8 +160,8 @@ void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg)
         tell_backlog(w, msg->peer);
     }
     msg->magic = 0;
-    if (msg->cost <= sizeof *msg + SMALL_MESSAGE)
-        mlt_pool_give(&w->p2p->messages, msg);
+    if (msg->cost <= sizeof *msg + MLT_MSG_SMALL)
+        mlt_pool_give(&w->messages, msg);
     else
         free(msg);
 }
@@ -179,23 +180,12 @@ static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
         mlt_fiber_wake(w->sched, mlt_container_of(l, prober, link)->fiber);
 }
 
-static void set_envelope(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_code, uint32_t context,
-                         int32_t src, int32_t tag, uint64_t bytes)
-{
-    msg->kind = (uint8_t)kind;
-    msg->type = type_code;
-    msg->context = context;
-    msg->src = src;
-    msg->tag = tag;
-    msg->bytes = bytes;
-}
-
 void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_type *type,
                        uint64_t bytes, uint16_t type_code, int32_t src, int32_t tag,
                        uint32_t context)
 {
     mlt_msg *msg = new_msg(w, NULL, bytes);
-    set_envelope(msg, MLT_MSG_EAGER, type_code, context, src, tag, bytes);
+    mlt_msg_set(msg, MLT_MSG_EAGER, type_code, context, src, tag, bytes);
     if (!type || type->contiguous) {
         if (bytes)
             memcpy(msg->data, buf, bytes);
@@ -208,8 +198,8 @@ void mlt_p2p_hold_copy(mlt_worker *w, mlt_rank *to, const void *buf, const mlt_t
 void mlt_p2p_hold_local(mlt_worker *w, mlt_rank *to, mlt_req *send)
 {
     mlt_msg *msg = new_msg(w, NULL, 0);
-    set_envelope(msg, MLT_MSG_LOCAL, send->type->code, send->context, send->self, send->tag,
-                 send->total);
+    mlt_msg_set(msg, MLT_MSG_LOCAL, send->type->code, send->context, send->self, send->tag,
+                send->total);
     msg->sender = (uintptr_t)send;
     send->stage = STAGE_LOCAL;
     send->remote = (uintptr_t)msg;
@@ -225,30 +215,13 @@ void mlt_p2p_ask_for_chunks(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64
     mlt_p2p_control(w, peer, SLOT_CTS, sender, (uintptr_t)recv, 0, recv->got);
 }
 
-// Out of the sender's memory, if the transport can: then part_arrived tells the sender. Of more than
-// so much, parts that overlap take less time.
-static bool read_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t address, uint64_t name)
-{
-    enum { READ_MOST = 512 << 10 };
-    mlt_slot slot = {.kind = SLOT_DATA, .bytes = recv->got};
-    slot_chunk body = {.receiver = name};
-    memcpy(slot.payload, &body, sizeof body);
-    return recv->got <= READ_MOST &&
-           w->wire->over->fetch(w->wire, peer, address, &slot, sizeof body, recv->buf, recv->got);
-}
-
-static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender, uint64_t address,
-                    bool plain)
+static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender)
 {
     bool lands = recv->type->contiguous;
     recv->stage = STAGE_MOVING;
     recv->moved = 0;
     uint64_t name =
         mlt_name_give(&w->wire->names, recv, peer->worker, lands ? recv->buf : NULL, recv->got);
-    recv->remote = sender;
-    recv->reads = plain && read_far(w, recv, peer, address, name);
-    if (recv->reads)
-        return;
     mlt_p2p_control(w, peer, SLOT_CTS, sender, name, lands, recv->got);
 }
 
@@ -275,7 +248,7 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
         }
     } else if (recv->got > 0 && mlt_peer_is_far(peer)) {
         tell_large(w, recv, MLT_LARGE_BY_CONNECTION);
-        ask_far(w, recv, peer, sender, address, plain);
+        ask_far(w, recv, peer, sender);
         return;
     } else if (recv->got > 0) {
         mlt_status status = plain ? mlt_p2p_fetch_directly(w, recv, peer, sender, address, late)
@@ -326,7 +299,30 @@ static void start_recv(mlt_req *req)
     req->stage = STAGE_NONE;
 }
 
-void mlt_p2p_recv(mlt_req *req)
+// Of the messages of a rank, the oldest: small, from this worker, and for this receive. Takes it.
+static inline bool take_first(mlt_req *req)
+{
+    mlt_rank *rank = req->rank;
+    mlt_worker *w = rank->worker;
+    mlt_match_queue *queue = &rank->unexpected;
+    mlt_msg *msg = mlt_container_of(queue->all.next, mlt_msg, all);
+    if (queue->size == 0 || queue->buckets || w->watched || msg->kind != MLT_MSG_EAGER ||
+        msg->peer || msg->bytes > MLT_NOW_MOST || req->waiter ||
+        !mlt_now_suits(req, msg->bytes, msg->type, msg->src, msg->tag, msg->context))
+        return false;
+    mlt_list_remove(&msg->all);
+    queue->size--;
+    mlt_copy_small(req->buf, msg->data, msg->bytes);
+    req->kind = MLT_REQ_RECV;
+    req->cancelled = false;
+    mlt_now_got(req, msg->src, msg->tag, msg->bytes, msg->type);
+    w->held -= msg->cost;
+    msg->magic = 0;
+    mlt_pool_give(&w->messages, msg);
+    return true;
+}
+
+static __attribute__((noinline)) void recv_generally(mlt_req *req)
 {
     start_recv(req);
     mlt_msg *msg = mlt_match_find_held(req->rank, req->context, req->peer, req->tag);
@@ -339,6 +335,12 @@ void mlt_p2p_recv(mlt_req *req)
     mlt_match_post(req->rank, req, ++req->rank->worker->order);
     if (is_heard(req->rank->worker, req))
         tell(req, MLT_SIGHT_POSTED, 0);
+}
+
+void mlt_p2p_recv(mlt_req *req)
+{
+    if (!take_first(req))
+        recv_generally(req);
 }
 
 void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg)
@@ -415,7 +417,7 @@ eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot, const unsigne
         return;
     }
     mlt_msg *msg = new_msg(w, peer, slot->bytes);
-    set_envelope(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    mlt_msg_set(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
     msg->flags = slot->flags;
     msg->sender = names.sender;
     if (slot->bytes)
@@ -435,7 +437,7 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
         return;
     }
     mlt_msg *msg = new_msg(w, peer, 0);
-    set_envelope(msg, MLT_MSG_REMOTE, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    mlt_msg_set(msg, MLT_MSG_REMOTE, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
     msg->flags = slot->flags;
     msg->sender = names.sender;
     msg->address = names.other;
@@ -576,8 +578,6 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
     recv->moved += frame->length;
     if (recv->moved == recv->got) {
         (void)mlt_name_take(&w->wire->names, body.receiver, peer->worker);
-        if (recv->reads)
-            mlt_p2p_control(w, peer, SLOT_FIN, recv->remote, 0, 0, 0);
         mlt_req_complete(recv);
     }
     return true;
@@ -605,7 +605,7 @@ unsigned char *mlt_p2p_place_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_f
             return recv->buf;
     }
     mlt_msg *msg = new_msg(w, peer, slot->bytes);
-    set_envelope(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
+    mlt_msg_set(msg, MLT_MSG_EAGER, slot->type, slot->context, slot->src, slot->tag, slot->bytes);
     peer->landing_held = msg;
     *bytes = slot->bytes;
     return msg->data;

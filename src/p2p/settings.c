@@ -34,6 +34,11 @@ static const mlt_setting tcp_settings[] = {
      "auto "
      "(the same if there is one); tcp until such networks were tried",
      &mlt_tcp_fabric, MLT_SCOPE_JOB},
+    {"fabric_trust", MLT_SETTING_BOOL, "no", NULL,
+     "also by a provider whose keys to memory can be guessed: whoever reaches its network could "
+     "read "
+     "messages while they are under way",
+     &mlt_tcp_fabric_trust, MLT_SCOPE_JOB},
 };
 
 static const mlt_setting p2p_settings[] = {

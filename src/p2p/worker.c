@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
+#include "os/apart.h"
 #include "os/fd.h"
 #include "os/os.h"
 #include "p2p/live.h"
@@ -66,7 +67,7 @@ static void set_hold(mlt_worker *w, int64_t bytes)
 
 static mlt_p2p_state *new_state(mlt_worker *w)
 {
-    mlt_p2p_state *state = calloc(1, sizeof *state);
+    mlt_p2p_state *state = mlt_os_apart_try(sizeof *state);
     if (!state)
         return NULL;
     const mlt_job *job = w->boot->job;
@@ -76,8 +77,9 @@ static mlt_p2p_state *new_state(mlt_worker *w)
     mlt_list_init(&state->later);
     mlt_list_init(&state->again);
     mlt_pool_init(&state->outs, sizeof(out_node), 16);
-    mlt_pool_init(&state->messages, sizeof(mlt_msg) + SMALL_MESSAGE, 64);
+    mlt_pool_init(&w->messages, sizeof(mlt_msg) + MLT_MSG_SMALL, 64);
     state->crowded = job->local_workers > job->cores;
+    state->patience = state->crowded ? MLT_POLLS_FEW : MLT_POLLS_MANY;
     state->spin_ns = state->crowded ? 0 : (uint64_t)mlt_conf.spin_us * 1000;
     // Hosts may differ in what they allow, and all workers must choose alike.
     w->reads = job->launched && job->procs > 1 && job->hosts == 1 && choose_read(job->readable);
@@ -165,11 +167,11 @@ mlt_status mlt_worker_new(mlt_boot *boot, uint32_t index, uint32_t process_fiber
     mlt_job_worker *own = mlt_job_worker_at(boot->job, index);
     const mlt_job_place *place = mlt_job_place_at(boot->job, index);
     *out = NULL;
-    mlt_worker *w = calloc(1, sizeof *w);
-    mlt_rank *ranks = calloc(place->ranks, sizeof *ranks);
+    mlt_worker *w = mlt_os_apart_try(sizeof *w);
+    mlt_rank *ranks = mlt_os_apart_try(place->ranks * sizeof *ranks);
     if (!w || !ranks) {
-        free(w);
-        free(ranks);
+        mlt_os_apart_free(w);
+        mlt_os_apart_free(ranks);
         snprintf(why, why_size, MLT_NO_ROOM "%u ranks", place->ranks);
         return MLT_ERR_NO_MEMORY;
     }
@@ -289,6 +291,8 @@ static bool has_backlog(void *worker)
     const mlt_p2p_state *p2p = w->p2p;
     if (w->wire && w->wire->over && w->wire->over->has_work(w->wire))
         return true;
+    if (mlt_io_changes(w->sched) != p2p->io_known)
+        return true;
     return !mlt_list_empty(&p2p->waiting) || !mlt_list_empty(&p2p->streams) ||
            !mlt_list_empty(&p2p->fetches) || !mlt_list_empty(&p2p->later);
 }
@@ -352,12 +356,12 @@ void mlt_worker_free(mlt_worker *w)
     mlt_wire_free(w->wire);
     if (w->p2p) {
         mlt_pool_fini(&w->p2p->outs);
-        mlt_pool_fini(&w->p2p->messages);
-        free(w->p2p);
+        mlt_pool_fini(&w->messages);
+        mlt_os_apart_free(w->p2p);
     }
     mlt_pool_fini(&w->reqs);
-    free(w->ranks);
-    free(w);
+    mlt_os_apart_free(w->ranks);
+    mlt_os_apart_free(w);
 }
 
 bool mlt_p2p_has_ended(mlt_worker *w, uint32_t other)

@@ -46,6 +46,7 @@ struct mlt_worker {
     uint64_t order;                    // of posting receives
     uint64_t held;                     // bytes of unexpected messages held
     uint64_t held_limit; // above it, sends from this worker to itself wait for their receive
+    mlt_pool messages;   // held messages of at most MLT_MSG_SMALL bytes
     mlt_worker_counts counts;
     bool reads; // large messages between processes are to be read from the sender's memory: the
                 // same for all workers of the job, whether the system then lets them or not

@@ -10,11 +10,11 @@
 
 static const char description[] =
     "Starts a job: one or more programs that talk to each other by MPI. `mpiexec` is the same "
-    "program. All ranks of a job run on this host.\n\n"
+    "program. Ranks run on this host, or on those that `-host` or `-hostfile` names.\n\n"
     "`-n N` starts N workers, and `-nfg K` runs K ranks in each of them, N*K in all. A worker is a "
     "process or, with `--workers thread`, a thread; the ranks of a worker are fibers, which take "
-    "turns. Ranks of one process share the program's global variables, and `mpirun` names those "
-    "that this can hurt.\n\n"
+    "turns. Each rank has its own global variables, as if it were a process; where that is not "
+    "possible, `mpirun` names those that ranks of one process share.\n\n"
     "Several programs make one job if colons stand between them. Such a part of the command line "
     "is a section. Options belong to their section, to all sections or to their section and those "
     "after it, as their help says. Options may begin with one dash or two, and a value may follow "
@@ -30,8 +30,9 @@ static const char examples[] =
     "  mpirun -n 2 -nfg 500000 ./ring\n\n"
     "Begin each line of output with the rank, end after a minute, and print a report:\n\n"
     "  mpirun -n 4 -l --timeout 60 --report ./ring\n\n"
-    "Two programs in one job:\n\n"
-    "  mpirun -n 1 ./server : -n 3 ./client";
+    "Two programs in one job; 48 ranks on three hosts:\n\n"
+    "  mpirun -n 1 ./server : -n 3 ./client\n"
+    "  mpirun -host a,b,c -n 48 ./ring";
 
 static void put_options(void)
 {
@@ -43,7 +44,7 @@ static void put_options(void)
         else if (option.help)
             mlt_man_item(option.names, option.argument, option.help);
     mlt_man_group("Accepted without effect");
-    mlt_man_text("Scripts for other launchers use these options; on one host they have no effect.");
+    mlt_man_text("Scripts for other launchers use these options; here they have no effect.");
     for (size_t i = 0; mlt_options_row(i, &option); i++)
         if (option.names && !option.help)
             mlt_man_item(option.names, option.argument, "");

@@ -86,6 +86,7 @@ int mlt_info_fabrics(void)
                 mlt_tcp_fabric);
         return MLT_EXIT_WRONG;
     }
+    choice.trusts = mlt_tcp_fabric_trust != 0;
     printf("Messages to other hosts: MILLET_FABRIC is %s%s\n", mlt_tcp_fabric,
            choice.wanted ? "" : ", so nothing of this is used; with auto:");
     mlt_fabric_list(stdout, &choice);

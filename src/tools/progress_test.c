@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bar shows up on a terminal after a second, and nowhere else; at the end it is gone.
+// The bar shows up on a terminal after a second, and nowhere else; at the end it is gone. What is long
+// writes lines to a file.
 #include "tools/progress.h"
 
 #include <fcntl.h>
@@ -12,14 +13,15 @@
 #include "base/unit_test.h"
 
 // What a task of so many seconds shows on that file as standard error.
-static void show(int fd, double seconds)
+static void show(int fd, double seconds, bool is_long)
 {
     int kept = dup(STDERR_FILENO);
     CHECK(kept >= 0 && dup2(fd, STDERR_FILENO) >= 0);
     mlt_progress progress;
-    mlt_progress_begin(&progress, "working");
+    (is_long ? mlt_progress_begin_long : mlt_progress_begin)(&progress, "working");
     mlt_progress_step(&progress, 0.1);
     progress.began_s -= seconds; // as if it had begun then
+    progress.shown_s -= is_long ? seconds : 0;
     mlt_progress_step(&progress, 0.25);
     mlt_progress_step(&progress, 0.5); // too soon after the last one
     mlt_progress_end(&progress);
@@ -56,9 +58,9 @@ int main(void)
         return 77;
     int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
     CHECK(terminal >= 0);
-    show(terminal, 0.5);
+    show(terminal, 0.5, false);
     CHECK(shown(master, NULL, text, sizeof text) == 0);
-    show(terminal, 3);
+    show(terminal, 3, false);
     CHECK(shown(master, "\r\033[K", text, sizeof text) > 0);
     // Nine seconds, or more if the machine was busy between the steps.
     const char *bar = "working [##########..............................]  25 %, ";
@@ -68,8 +70,16 @@ int main(void)
     CHECK(strcmp(text + strlen(text) - 4, "\r\033[K") == 0);
     FILE *file = tmpfile();
     CHECK(file);
-    show(fileno(file), 3);
+    show(fileno(file), 30, false);
     CHECK(lseek(fileno(file), 0, SEEK_END) == 0);
+    show(fileno(file), 5, true);
+    CHECK(lseek(fileno(file), 0, SEEK_END) == 0);
+    show(fileno(file), 30, true);
+    ssize_t n = pread(fileno(file), text, sizeof text - 1, 0);
+    CHECK(n > 0);
+    text[n] = '\0';
+    CHECK(strncmp(text, "working: 25 %, ", 15) == 0 && atoi(text + 15) >= 90);
+    CHECK(strcmp(text + n - 8, " s left\n") == 0 && strchr(text, '\n') == text + n - 1);
     fclose(file);
     return 0;
 }

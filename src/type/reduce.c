@@ -274,7 +274,7 @@ const char *const mlt_reduce_op_names[MLT_REDUCE_OPS] = {MLT_REDUCE_OP_LIST(OP_N
 _Static_assert((int)MLT_REDUCE_BXOR == (int)MLT_OP_BXOR && MLT_REDUCE_MAXLOC == 10, "as mlt_op");
 
 #define IN(group) (1u << MLT_GROUP_##group)
-enum { ANY = IN(INTEGER) | IN(REAL) | IN(COMPLEX) | IN(LOGICAL) | IN(PAIR) | IN(NONE) };
+enum { ANY = IN(INTEGER) | IN(BYTE) | IN(REAL) | IN(COMPLEX) | IN(LOGICAL) | IN(PAIR) | IN(NONE) };
 
 typedef struct domain {
     uint32_t groups;
@@ -287,7 +287,7 @@ static const domain *domain_of(mlt_reduce_op op)
     static const domain sum = {IN(INTEGER) | IN(REAL) | IN(COMPLEX),
                                "integers, floating-point and complex numbers"};
     static const domain logic = {IN(INTEGER) | IN(LOGICAL), "integers and logical types"};
-    static const domain bits = {IN(INTEGER), "integers"};
+    static const domain bits = {IN(INTEGER) | IN(BYTE), "integers and bytes"};
     static const domain located = {IN(PAIR),
                                    "pairs of a value and an index such as MPI_DOUBLE_INT"};
     static const domain any = {ANY, "predefined datatypes"};

@@ -51,7 +51,7 @@ typedef struct mlt_reduction {
 } mlt_reduction;
 
 // `code`: the ABI's value of a named type. False: MPI has no such pair, and `why` has a message:
-// "MPI_BAND works on integers, not on MPI_DOUBLE".
+// "MPI_BAND works on integers and bytes, not on MPI_DOUBLE".
 bool mlt_reduce_find(mlt_reduce_op op, uint16_t code, mlt_reduction *out, char *why,
                      size_t why_size);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What predefined types are to reductions: a group of the standard's table of operations, and a
-// kind of number. The standard's integers of C, of Fortran and of both, its bytes and its
-// characters are one group here: other MPIs compute with all of them, and programs rely on it. The
-// table of types is generated from spec/datatypes.tsv.
+// kind of number. The standard's integers of C, of Fortran and of both, and its characters are one
+// group here: other MPIs compute with all of them, and programs rely on it. The table of types is
+// generated from spec/datatypes.tsv.
 #ifndef MLT_TYPE_REDUCE_INT_H
 #define MLT_TYPE_REDUCE_INT_H
 
@@ -12,7 +12,8 @@
 
 typedef enum mlt_group_of_types {
     MLT_GROUP_NONE,    // wide characters, packed data
-    MLT_GROUP_INTEGER, // a byte is an unsigned char, a character a char
+    MLT_GROUP_INTEGER, // a character is a char
+    MLT_GROUP_BYTE,    // bits without a value
     MLT_GROUP_REAL,
     MLT_GROUP_COMPLEX,
     MLT_GROUP_LOGICAL,

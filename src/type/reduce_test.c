@@ -94,7 +94,7 @@ static const char *const types[] = {
     "MPI_LOGICAL16 L I16",
     "MPI_C_BOOL L U1",
     "MPI_CXX_BOOL L U1",
-    "MPI_BYTE I U1",
+    "MPI_BYTE B U1",
     CHAR_KIND("MPI_CHAR"),
     "MPI_WCHAR - I4",
     CHAR_KIND("MPI_CHARACTER"),
@@ -118,8 +118,8 @@ enum { TYPES = sizeof types / sizeof *types, PAIRS = sizeof named_pairs / sizeof
 static const char *const domains[MLT_REDUCE_OPS] = {
     [MLT_REDUCE_MAX] = "IR",     [MLT_REDUCE_MIN] = "IR",   [MLT_REDUCE_SUM] = "IRX",
     [MLT_REDUCE_PROD] = "IRX",   [MLT_REDUCE_LAND] = "IL",  [MLT_REDUCE_LOR] = "IL",
-    [MLT_REDUCE_LXOR] = "IL",    [MLT_REDUCE_BAND] = "I",   [MLT_REDUCE_BOR] = "I",
-    [MLT_REDUCE_BXOR] = "I",     [MLT_REDUCE_MAXLOC] = "P", [MLT_REDUCE_MINLOC] = "P",
+    [MLT_REDUCE_LXOR] = "IL",    [MLT_REDUCE_BAND] = "IB",  [MLT_REDUCE_BOR] = "IB",
+    [MLT_REDUCE_BXOR] = "IB",    [MLT_REDUCE_MAXLOC] = "P", [MLT_REDUCE_MINLOC] = "P",
     [MLT_REDUCE_REPLACE] = NULL, [MLT_REDUCE_NO_OP] = NULL, // everything
 };
 
@@ -564,7 +564,7 @@ static void try_sentences(void)
     char why[300];
     op = MLT_REDUCE_BAND;
     CHECK(!mlt_reduce_find(op, code_of("MPI_DOUBLE"), &r, why, sizeof why));
-    CHECK(strcmp(why, "MPI_BAND works on integers, not on MPI_DOUBLE") == 0);
+    CHECK(strcmp(why, "MPI_BAND works on integers and bytes, not on MPI_DOUBLE") == 0);
     CHECK(!mlt_reduce_find(op, 1, &r, why, sizeof why)); // no type
     CHECK(strstr(why, "an unknown type") != NULL);
 }

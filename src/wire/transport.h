@@ -82,12 +82,6 @@ typedef struct mlt_transport {
     // has named any (kind: MLT_WIRE_FRAME_LONG, instead of MLT_WIRE_FRAME_DATA).
     bool (*takes_long)(const mlt_peer *peer, uint64_t bytes);
 
-    // Reads so many bytes at an address of the peer's into memory that was named, without the peer's
-    // help. They come as DATA with this slot, whose payload is as in post_data. False: the peer's
-    // memory cannot be read, so the peer has to send.
-    bool (*fetch)(mlt_wire *wire, mlt_peer *peer, uint64_t address, const mlt_slot *slot,
-                  uint32_t in_slot, void *memory, uint64_t bytes);
-
     // Lets everything go that was posted, as far as there is room. True: something has left.
     bool (*push)(mlt_wire *wire);
 
@@ -136,6 +130,8 @@ extern int64_t mlt_tcp_gone_ms;
 
 // Whether frames go by a fabric (wire/ofi/fabric.h): tcp, auto, ofi or ofi:PROVIDER.
 extern const char *mlt_tcp_fabric;
+// 1: also by a provider whose keys to memory can be guessed.
+extern int64_t mlt_tcp_fabric_trust;
 
 // Processes of other jobs that this one keeps something for: those that it is connected with, or was
 // until they end.

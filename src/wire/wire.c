@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "os/apart.h"
 #include "os/jitter.h"
 #include "os/numa.h"
 #include "os/os.h"
@@ -114,10 +115,8 @@ static void meet_neighbour(mlt_wire *wire, uint32_t worker, bool same_process)
 // Each begins at a line; NULL: no memory.
 static mlt_peer *new_peers(uint32_t count)
 {
-    mlt_peer *peers = aligned_alloc(_Alignof(mlt_peer), count * sizeof *peers);
-    if (peers)
-        memset(peers, 0, count * sizeof *peers);
-    return peers;
+    _Static_assert(_Alignof(mlt_peer) <= 64, "as apart memory is aligned");
+    return mlt_os_apart_try(count * sizeof(mlt_peer));
 }
 
 // Peers of this host, all at once: the rings that they stand for cost nothing until they are used.
@@ -178,7 +177,7 @@ void mlt_wire_forget(mlt_wire *wire, mlt_peer *peer)
     if (!mlt_table_remove(&wire->abroad, mlt_hash_word(peer->worker), (uintptr_t)peer))
         mlt_fatal("worker %u of another job is forgotten twice", peer->worker);
     wire->over->forget(wire, peer);
-    free(peer);
+    mlt_os_apart_free(peer);
 }
 
 mlt_peer *mlt_wire_meet(mlt_wire *wire, uint32_t worker)
@@ -236,13 +235,13 @@ static MLT_COLD void keep_near(mlt_wire *wire)
 
 mlt_wire *mlt_wire_new(mlt_job *job, uint32_t self, int ctl)
 {
-    mlt_wire *wire = calloc(1, sizeof *wire);
+    mlt_wire *wire = mlt_os_apart_try(sizeof *wire);
     mlt_peer *peers = new_peers(job->local_workers);
     uint16_t *chunk_to = calloc(job->chunks + 1, sizeof *chunk_to);
     if (!wire || !peers || !chunk_to) {
         free(chunk_to);
-        free(wire);
-        free(peers);
+        mlt_os_apart_free(wire);
+        mlt_os_apart_free(peers);
         return NULL;
     }
     if (job->lean && mlt_os_barrier_join() != MLT_OK)
@@ -294,13 +293,13 @@ void mlt_wire_free(mlt_wire *wire)
     for (uint32_t i = 0; wire->all && i < wire->job->workers; i++)
         if (wire->all[i] && mlt_peer_is_far(wire->all[i])) {
             wire->over->forget(wire, wire->all[i]);
-            free(wire->all[i]);
+            mlt_os_apart_free(wire->all[i]);
         }
     for (size_t i = 0; i < wire->abroad.size; i++)
         if (wire->abroad.slots[i].used) {
             mlt_peer *peer = (mlt_peer *)wire->abroad.slots[i].word;
             wire->over->forget(wire, peer);
-            free(peer);
+            mlt_os_apart_free(peer);
         }
     mlt_table_free(&wire->abroad);
     if (wire->over)
@@ -308,8 +307,8 @@ void mlt_wire_free(mlt_wire *wire)
     mlt_names_fini(&wire->names);
     free(wire->all);
     free(wire->chunk_to);
-    free(wire->peers);
-    free(wire);
+    mlt_os_apart_free(wire->peers);
+    mlt_os_apart_free(wire);
 }
 
 void mlt_wire_notify(mlt_wire *wire, mlt_peer *peer)

@@ -149,6 +149,7 @@ def test_help():
         own = flow(command, "--help").out
         expect(own.startswith(f"usage: millet flow {command} [options] FILE.flow"), "its usage", own)
         expect(flow(command, "-h").out == own, "-h is --help", own)
+    expect("  new " in said and flow("new", "--help").out.startswith("usage: millet flow new"), "new is listed", said)
     expect("  flow " in run(MILLET, "--help").out, "millet lists it")
     expect("usage: millet flow" in flow(code=2).err, "no command: usage")
 
@@ -180,6 +181,28 @@ def test_wrong_usage():
         expect("is one word too many" in flow(command, file, "more", code=2).err, "one file only")
     says(flow("build", file, "--kep", "x", code=2), "millet flow build: there is no option --kep; did you mean --keep\\?")
     says(flow("run", file, "-o", "x", code=2), "millet flow run: the program is deleted after the run; to keep it, use millet flow build -o")
+
+
+# ---- new
+
+
+def test_new():
+    said = flow("new", SCRATCH / "fresh")
+    expect(said.out.splitlines()[1] == f"run it: millet flow run {SCRATCH}/fresh/fresh.flow {SCRATCH}/fresh/*.c", "what to do next", said)
+    modules = sorted((SCRATCH / "fresh").glob("*.c"))
+    for how in ([], ["-n", 2], ["-n", 2, "-nfg", 3]):
+        expect(flow("run", SCRATCH / "fresh/fresh.flow", *modules, *how).out == "30\n174\n446\n", "it runs as it is", how)
+    guide = (ROOT / "docs/guide/flow.md").read_text()
+    wiring = (SCRATCH / "fresh/fresh.flow").read_text()
+    expect(re.search(r"Module Main.*?\n}\n", wiring, re.S)[0] in guide, "the guide explains it")
+    (SCRATCH / "fresh/fresh.flow").write_text("mine")
+    says(flow("new", SCRATCH / "fresh", code=1), "millet flow new: folder '.*fresh' cannot be made: File exists")
+    expect((SCRATCH / "fresh/fresh.flow").read_text() == "mine", "nothing is overwritten")
+    says(flow("new", SCRATCH / "no/fresh", code=1), "millet flow new: folder '.*' cannot be made: No such file.*")
+    for bad in ("", ".", "..", "folder/", ".hidden", "x" * 300):
+        says(flow("new", bad, code=2), f"millet flow new: '{re.escape(bad)}' should be the name of a folder to make")
+    says(flow("new", code=2), "millet flow new: it needs NAME.*")
+    says(flow("new", "a", "b", code=2), "millet flow new: .*is one word too many.*")
 
 
 # ---- check

@@ -401,6 +401,7 @@ contains
     integer(MPI_ADDRESS_KIND) :: extra_state
     integer :: ierror
     freed = freed + int(extra_state)
+    if (extra_state == 5) extra_state = 6
     ierror = MPI_SUCCESS
   end subroutine
 
@@ -416,9 +417,11 @@ contains
     type(MPI_Request) :: q
     type(MPI_Status) :: s, t
     integer :: n, old(MPI_STATUS_SIZE), level
+    integer(MPI_ADDRESS_KIND), volatile :: state
     logical :: flag, yes, no
     double precision :: began
     began = MPI_Wtime()
+    state = 5
     call MPI_Abi_get_fortran_booleans(storage_size(yes) / 8, yes, no, flag)
     if (.not. flag) call MPI_Abi_set_fortran_booleans(storage_size(yes) / 8, .true., .false.)
     call MPI_Abi_get_fortran_booleans(storage_size(yes) / 8, yes, no, flag)
@@ -429,6 +432,10 @@ contains
     call MPI_Wait(q, s)
     call MPI_Get_count(s, MPI_INTEGER, n)
     call check(n == 3 .and. s%MPI_TAG == 6 .and. freed == 3, 'a generalized request')
+    call MPI_Grequest_start(query, free_it, cancel_it, state, q)
+    call MPI_Grequest_complete(q)
+    call MPI_Wait(q, s)
+    call check(freed == 8 .and. state == 6, 'its functions change the state that the program has')
     call MPI_Status_f082f(s, old)
     call check(old(MPI_SOURCE) == 5 .and. old(MPI_TAG) == 6, 'an old status')
     call MPI_Status_f2f08(old, t)

@@ -4,13 +4,15 @@ program old
   use mpi
   use, intrinsic :: iso_c_binding, only: c_ptr, c_f_pointer
   implicit none
-  integer :: rank, ranks, wrong = 0, code, q(2), s(MPI_STATUS_SIZE, 2), i, op, keyval, value, twin, calls = 0
+  integer :: rank, ranks, wrong = 0, code, q(2), s(MPI_STATUS_SIZE, 2), i, op, keyval, value, twin, session, calls = 0
   real :: m(4, 4)
   integer(MPI_ADDRESS_KIND) :: address, wide
   type(c_ptr) :: base
   integer, pointer :: memory(:)
   logical :: flag
   character(len=20) :: name
+  character :: room(1000), text_back(4)
+  double precision :: real_back
 
   call MPI_INIT(code)
   call MPI_COMM_RANK(MPI_COMM_WORLD, rank, code)
@@ -50,6 +52,20 @@ program old
   call c_f_pointer(base, memory, [2])
   memory = 5
   call MPI_FREE_MEM(memory, code)
+  call MPI_BUFFER_ATTACH(room, 1000, code)
+  call MPI_BUFFER_DETACH(m, i, code) ! the address may go anywhere
+  call check(code == MPI_SUCCESS .and. i == 1000, 'a buffer, into reals')
+  call MPI_BUFFER_ATTACH(room, 1000, code)
+  call MPI_BUFFER_DETACH(text_back, i, code)
+  call check(code == MPI_SUCCESS .and. i == 1000, 'a buffer, into characters')
+  call MPI_COMM_ATTACH_BUFFER(MPI_COMM_WORLD, room, 1000, code)
+  call MPI_COMM_DETACH_BUFFER(MPI_COMM_WORLD, real_back, i, code)
+  call check(code == MPI_SUCCESS .and. i == 1000, 'a buffer of a communicator, into a number')
+  call MPI_SESSION_INIT(MPI_INFO_NULL, MPI_ERRORS_RETURN, session, code)
+  call MPI_SESSION_ATTACH_BUFFER(session, room, 1000, code)
+  call MPI_SESSION_DETACH_BUFFER(session, address, i, code)
+  call check(code == MPI_SUCCESS .and. i == 1000, 'a buffer of a session, into an address')
+  call MPI_SESSION_FINALIZE(session, code)
   call MPI_COMM_GET_NAME(MPI_COMM_SELF, name, i, code)
   call check(name == 'MPI_COMM_SELF', 'a name')
   call MPI_TYPE_SIZE(MPI_COMPLEX, i, code)

@@ -46,6 +46,7 @@ static void send_text(mlt_ctl_type type, int32_t rank, int64_t value, const char
 static void join(void)
 {
     char why[512];
+    mlt_boot_wait_for_debugger();
     if (mlt_boot_join(&boot, why, sizeof why)) {
         fprintf(stderr, "fake: %s\n", why);
         exit(3);

@@ -87,7 +87,10 @@ int main(int argc, char **argv)
     if (strcmp(fault, "spin") == 0 && last)
         for (;;)
             ;
-    if (strcmp(fault, "hang") == 0)
+    while (strcmp(fault, "repeat") == 0 && last)
+        MPI_Sendrecv(NULL, 0, MPI_LONG, me, 7, NULL, 0, MPI_LONG, me, 7, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    if (strcmp(fault, "hang") == 0 || strcmp(fault, "repeat") == 0)
         receive(MPI_ANY_SOURCE);
     if (strcmp(fault, "sleep") == 0)
         sleep(60);

@@ -248,7 +248,7 @@ static void alt(void)
 
 static int sleeps(void *arg)
 {
-    csp_sleep(0.8);
+    csp_sleep(csp_after(0.8));
     return 0;
 }
 
@@ -260,7 +260,7 @@ static int reads_pipe(void *arg)
 
 static int fills_pipe(void *arg)
 {
-    csp_sleep(0.8);
+    csp_sleep(csp_after(0.8));
     return csp_fd_write(*(int *)arg, "x", 1) != 1;
 }
 
@@ -277,7 +277,7 @@ static void waits(void)
 // Most are stuck, one sleeps for long: what a report shows that somebody asked for.
 static int sleeps_long(void *arg)
 {
-    csp_sleep(60);
+    csp_sleep(csp_after(60));
     return 0;
 }
 

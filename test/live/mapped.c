@@ -33,7 +33,7 @@ static int reads_late(void *arg)
 {
     const late *l = arg;
     while (access(l->door, F_OK) != 0)
-        csp_sleep(1e-3);
+        csp_sleep(csp_after(1e-3));
     return reads(l->in);
 }
 

@@ -16,7 +16,7 @@ static void wait_somehow(const char *how)
     if (strcmp(how, "yield") == 0)
         csp_yield();
     else if (strcmp(how, "sleep") == 0)
-        csp_sleep(0);
+        csp_sleep(csp_after(0));
     else if (strcmp(how, "read") == 0)
         (void)csp_read(csp_chan_in(csp_chan_new("nobody", sizeof value)), &value);
     else if (strcmp(how, "recv") == 0)
@@ -107,7 +107,7 @@ static void live(state *s)
     int passed = 0, from = (s->rank + s->size - 1) % s->size, got = -1;
     csp_child *child = csp_fork(pass, &passed, "pass");
     csp_yield();
-    csp_sleep(0.0001);
+    csp_sleep(csp_after(0.0001));
     CHECK(csp_join(child) == 0 && passed == 1);
     CHECK_OK(MPI_Sendrecv(&s->rank, 1, MPI_INT, (s->rank + 1) % s->size, 5, &got, 1, MPI_INT, from,
                           5, s->quiet, MPI_STATUS_IGNORE));

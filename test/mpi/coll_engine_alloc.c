@@ -9,6 +9,8 @@
 // again; a call that always allocates does so in every window. Sanitizers have an allocator of
 // their own, which is not counted.
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -26,38 +28,54 @@ extern void *__libc_calloc(size_t count, size_t bytes);
 extern void *__libc_realloc(void *old, size_t bytes);
 extern void *__libc_memalign(size_t align, size_t bytes);
 
-static void count_one(void)
+// Who asked for the last ones, for the message of a failure.
+enum { CALLERS = 4 };
+static _Atomic(void *) callers[CALLERS];
+
+static void count_one(void *caller)
 {
-    atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    long n = atomic_fetch_add_explicit(&allocations, 1, memory_order_relaxed);
+    atomic_store_explicit(&callers[n % CALLERS], caller, memory_order_relaxed);
+}
+
+static void tell_callers(void)
+{
+    for (long n = atomic_load(&allocations), i = n > CALLERS ? n - CALLERS : 0; i < n; i++) {
+        Dl_info about = {.dli_fname = "?"};
+        char *caller = atomic_load(&callers[i % CALLERS]);
+        (void)dladdr(caller, &about);
+        fprintf(stderr, "allocation %ld was asked for at %s+%#tx (%s)\n", i, about.dli_fname,
+                caller - (char *)about.dli_fbase, about.dli_sname ? about.dli_sname : "?");
+    }
 }
 
 void *malloc(size_t bytes)
 {
-    count_one();
+    count_one(__builtin_return_address(0));
     return __libc_malloc(bytes);
 }
 
 void *calloc(size_t count, size_t bytes)
 {
-    count_one();
+    count_one(__builtin_return_address(0));
     return __libc_calloc(count, bytes);
 }
 
 void *realloc(void *old, size_t bytes)
 {
-    count_one();
+    count_one(__builtin_return_address(0));
     return __libc_realloc(old, bytes);
 }
 
 void *aligned_alloc(size_t align, size_t bytes)
 {
-    count_one();
+    count_one(__builtin_return_address(0));
     return __libc_memalign(align, bytes);
 }
 
 int posix_memalign(void **out, size_t align, size_t bytes)
 {
-    count_one();
+    count_one(__builtin_return_address(0));
     *out = __libc_memalign(align, bytes);
     return *out ? 0 : ENOMEM;
 }
@@ -71,6 +89,9 @@ enum { COUNTED = 0 };
 static long count(void)
 {
     return 0;
+}
+static void tell_callers(void)
+{
 }
 #endif
 
@@ -121,7 +142,7 @@ static void look(struct coll_test *t, struct coll_case *cases, int n, enum way w
                  enum coll_form form)
 {
     MPI_Request kept[ROOM];
-    long least = 1 << 30;
+    long least = 1 << 30, own = 0;
     char text[512];
     for (int i = 0; i < n && way == STARTED; i++)
         CHECK_OK(coll_row_of(cases[i].kind)->call[form](&cases[i].args, &kept[i]));
@@ -131,14 +152,18 @@ static void look(struct coll_test *t, struct coll_case *cases, int n, enum way w
         long before = count_quietly(t->comm), most;
         for (int i = 0; i < CALLS; i++)
             call(cases, n, way, form, kept);
-        long own = count_quietly(t->comm) - before;
+        own = count_quietly(t->comm) - before;
         CHECK_OK(MPI_Allreduce(&own, &most, 1, MPI_LONG, MPI_MAX, t->comm));
         least = most < least ? most : least;
     }
     cases[0].form = form;
-    if (least > 0)
+    if (least > 0) {
+        if (own > 0)
+            tell_callers();
+        MPI_Barrier(t->comm); // all have told
         check_fail(__FILE__, __LINE__, "%d times %d calls allocate at least %ld times (way %d): %s",
                    CALLS, n, least, (int)way, case_text(&cases[0], text));
+    }
     for (int i = 0; i < n && way == STARTED; i++)
         CHECK_OK(MPI_Request_free(&kept[i]));
 }
@@ -159,7 +184,8 @@ static void try(struct coll_test *t, struct coll_case *cases, int n)
 static void keep_small(struct coll_case *c, const struct coll_test *t)
 {
     int together = t->n / 2 * (t->n / 2);
-    if (c->kind == ALLTOALL && together * layout_bytes(c->slay) > SMALL)
+    int block = layout_bytes(c->slay) * (c->slay->units == c->rlay->units ? 1 : c->rlay->units);
+    if (c->kind == ALLTOALL && together * block > SMALL)
         c->slay = c->rlay = &t->basic[L_INT];
 }
 

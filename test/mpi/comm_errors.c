@@ -185,10 +185,33 @@ static void check_inter_errors(void)
     CHECK_OK(MPI_Comm_free(&half));
 }
 
+// Handles that nobody has made, where no memory is.
+static void check_wild(void)
+{
+    uintptr_t nowhere = 0x10008;
+    MPI_Comm comm = (MPI_Comm)nowhere;
+    MPI_Win win = (MPI_Win)nowhere;
+    MPI_Op op = (MPI_Op)nowhere;
+    MPI_Info info = (MPI_Info)nowhere;
+    MPI_Errhandler handler = (MPI_Errhandler)nowhere;
+    MPI_Session session = (MPI_Session)nowhere;
+    MPI_File file = (MPI_File)nowhere;
+    CHECK_ERROR(MPI_Comm_free(&comm), MPI_ERR_COMM, "MPI_Comm_free", "0x10008");
+    CHECK_ERROR(MPI_Comm_disconnect(&comm), MPI_ERR_COMM, "MPI_Comm_disconnect", "0x10008");
+    CHECK_ERROR(MPI_Win_free(&win), MPI_ERR_WIN, "MPI_Win_free", "0x10008");
+    CHECK_ERROR(MPI_Op_free(&op), MPI_ERR_OP, "MPI_Op_free", "0x10008");
+    CHECK_ERROR(MPI_Info_free(&info), MPI_ERR_INFO, "MPI_Info_free", "0x10008");
+    CHECK_ERROR(MPI_Errhandler_free(&handler), MPI_ERR_ERRHANDLER, "MPI_Errhandler_free",
+                "0x10008");
+    CHECK_ERROR(MPI_Session_finalize(&session), MPI_ERR_SESSION, "MPI_Session_finalize", "0x10008");
+    CHECK_ERROR(MPI_File_close(&file), MPI_ERR_FILE, "MPI_File_close", "0x10008");
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     errors_return();
+    check_wild();
     check_handles();
     check_split();
     check_create();

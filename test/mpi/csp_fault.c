@@ -46,7 +46,22 @@ static void channels(const char *what, csp_chan *c)
         csp_read(NULL, &value);
     else if (strcmp(what, "write-null") == 0)
         csp_write(NULL, &value);
-    else if (strcmp(what, "process") == 0)
+    else if (strcmp(what, "write-in") == 0)
+        csp_write((void *)in, &value);
+    else if (strcmp(what, "read-out") == 0)
+        csp_read((void *)csp_chan_out(c), &value);
+    else if (strcmp(what, "read-chan") == 0)
+        csp_read((void *)c, &value);
+    else if (strcmp(what, "write-chan") == 0)
+        csp_write((void *)c, &value);
+    else if (strcmp(what, "free-in") == 0)
+        csp_chan_free((void *)in);
+    else if (strcmp(what, "free-out") == 0)
+        csp_chan_free((void *)csp_chan_out(c));
+    else if (strcmp(what, "alt-out") == 0) {
+        csp_guard guards[] = {csp_on_read((void *)csp_chan_out(c), &value)};
+        csp_pri_alt(guards, 1);
+    } else if (strcmp(what, "process") == 0)
         CSP_PAR({reads_null, NULL, "guilty"});
     else if (strcmp(what, "free-twice") == 0) {
         csp_chan_free(c);
@@ -62,7 +77,7 @@ static void channels(const char *what, csp_chan *c)
         csp_child *none = NULL, *own = csp_fork(reads, in, NULL);
         if (!atomic_compare_exchange_strong(&foreign_child, &none, own))
             csp_join(none);
-        csp_sleep(1e6);
+        csp_sleep(csp_after(1e6));
     } else if (strcmp(what, "free-waits") == 0) {
         csp_fork(reads, in, NULL);
         settle();

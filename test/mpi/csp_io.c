@@ -34,7 +34,7 @@ static int play(void *arg)
                 CHECK(csp_fd_read(my->in, &token, sizeof token) == sizeof token && token == t);
             } else {
                 if (t % 16 == 0)
-                    csp_sleep(0.0001 * (my->of->rank + 1));
+                    csp_sleep(csp_after(0.0001 * (my->of->rank + 1)));
                 CHECK(csp_fd_write(my->out, &token, sizeof token) == sizeof token);
             }
         }
@@ -55,7 +55,7 @@ static int pass(void *arg)
         CHECK(token == t * ranks + rank);
         token++;
         if (t % 32 == rank)
-            csp_sleep(0.0002);
+            csp_sleep(csp_after(0.0002));
         if (rank == 0) {
             MPI_Request request;
             MPI_Isend(&token, 1, MPI_INT, right, 0, MPI_COMM_WORLD, &request);

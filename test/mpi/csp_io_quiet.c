@@ -16,7 +16,7 @@
 static void wait_quietly(const char *how)
 {
     if (strcmp(how, "time") == 0) {
-        csp_sleep(1.2); // the launcher looks several times meanwhile
+        csp_sleep(csp_after(1.2)); // the launcher looks several times meanwhile
         return;
     }
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);

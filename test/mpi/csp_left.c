@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         for (int i = 1; i < n; i++, sum += part)
             CHECK(csp_receive(port, &part, sizeof part, NULL, NULL) == CSP_OK);
         CHECK_INT(sum, VALUES);                           // each value once
-        csp_sleep(0.02);                                  // node 0 is gone for sure
+        csp_sleep(csp_after(0.02));                       // node 0 is gone for sure
         CHECK(csp_pack_in(late, &parcel) == CSP_RETIRED); // they would be lost in it
         CHECK(csp_read(late, &sum) == CSP_OK && sum == 0);
         CHECK_INT(drain(late, true), VALUES - 1);

@@ -108,12 +108,12 @@ static int sends(void *arg)
 {
     talker *my = arg;
     int five = 5;
-    csp_sleep(0.002);
+    csp_sleep(csp_after(0.002));
     CHECK_OK(MPI_Send(&five, 1, MPI_INT, my->rank, 77, my->comm));
     csp_yield();
     CHECK_OK(MPI_Ssend(&five, 1, MPI_INT, my->rank, 78, my->comm));
     while (!*my->flag)
-        csp_sleep(0);
+        csp_sleep(csp_after(0));
     return 0;
 }
 
@@ -141,6 +141,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < ALL - 1; i++)
         CHECK_OK(MPI_Comm_free(&t[i].comm));
     CHECK_OK(MPI_Finalize());
-    csp_sleep(0.0001); // after it
+    csp_sleep(csp_after(0.0001)); // after it
     return csp_seq(procs, 0);
 }

@@ -185,7 +185,7 @@ static void ends(node *my, how how, bool far_writes, bool waits, bool by_alt)
     if (my->n > 1 && node < 2) {
         bool acts = (node == 0) == home_acts;
         if (acts && waits)
-            csp_sleep(0.005);
+            csp_sleep(csp_after(0.005));
         if (acts && how <= POISON_FAR && in)
             csp_poison(in);
         else if (acts && how <= POISON_FAR)
@@ -197,7 +197,7 @@ static void ends(node *my, how how, bool far_writes, bool waits, bool by_alt)
         else if (acts)
             csp_retire(out);
         if (!acts && !waits)
-            csp_sleep(0.005);
+            csp_sleep(csp_after(0.005));
         csp_guard guard = in ? csp_on_read(in, &value) : csp_on_write(out, &value);
         if (!acts && by_alt)
             got = csp_alt(&guard, 1) == 0 ? guard.status : CSP_OK;
@@ -253,7 +253,7 @@ static void parcels(node *my)
     CHECK(csp_target_at((my->me + 1) % my->n, "parcels", &next, CSP_NEVER) == CSP_OK);
     snprintf(name, sizeof name, "mine");
     csp_chan *chan = csp_chan_new(name, sizeof(int));
-    csp_in *in = csp_chan_in(chan);
+    csp_in *in = csp_chan_in(chan), *own = in;
     csp_out *out = csp_chan_out(chan);
     CHECK(csp_pack_in(in, &parcel) == CSP_OK);
     for (int i = 0; i < my->n; i++) { // once round: everybody gets its own back
@@ -267,7 +267,7 @@ static void parcels(node *my)
         }
         CHECK(csp_pack_in(in, &parcel) == CSP_OK);
     }
-    CHECK(csp_unpack_in(&parcel, &in) == CSP_OK && in == (csp_in *)chan);
+    CHECK(csp_unpack_in(&parcel, &in) == CSP_OK && in == own);
     csp_retire(in);
     CHECK(csp_write(out, &value) == CSP_RETIRED);
     csp_target_free(next);

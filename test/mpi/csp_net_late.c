@@ -14,7 +14,7 @@ int main(void)
     long value = me, sum = 0;
     if (me == 0)
         return 0;
-    csp_sleep(0.3);
+    csp_sleep(csp_after(0.3));
     CHECK(csp_target_at(0, "nothing", &target, csp_after(30)) == CSP_RETIRED);
     CHECK(csp_find_port("nothing", &target, CSP_AT_ONCE) == CSP_NO_NAME);
     if (me < nodes - 1) {

@@ -60,11 +60,11 @@ static void alternates(member *my)
         case 0:
         case 1:
         case 2:
-            guards[i] = csp_on_read((csp_in *)c, &in[i]);
+            guards[i] = csp_on_read(csp_chan_in(c), &in[i]);
             break;
         case 3:
         case 4:
-            guards[i] = csp_on_write((csp_out *)c, &out[i]);
+            guards[i] = csp_on_write(csp_chan_out(c), &out[i]);
             break;
         case 5:
             guards[i] = pick(my, 2) ? csp_on_readable(s->pipe[0]) : csp_on_time(CSP_NEVER);
@@ -100,11 +100,11 @@ static int lives(void *arg)
         csp_status status;
         switch (pick(my, 6)) {
         case 0:
-            status = csp_write_by((csp_out *)c, &value, soon(my));
+            status = csp_write_by(csp_chan_out(c), &value, soon(my));
             note_write(s, value, status);
             break;
         case 1:
-            status = csp_read_by((csp_in *)c, &value, soon(my));
+            status = csp_read_by(csp_chan_in(c), &value, soon(my));
             note_read(s, value, status);
             break;
         case 2:
@@ -127,8 +127,8 @@ static int poisons(void *arg)
     member *my = arg;
     storm *s = my->all;
     for (int i = 0; i < 20; i++) {
-        csp_sleep((double)pick(my, 50) / 1e6);
-        csp_poison((csp_in *)s->chans[CHANS - 1]);
+        csp_sleep(csp_after((double)pick(my, 50) / 1e6));
+        csp_poison(csp_chan_in(s->chans[CHANS - 1]));
         csp_chan_free(s->chans[CHANS - 1]); // it served everybody, and nobody waits any more
         s->chans[CHANS - 1] = csp_chan_new("p", sizeof(long));
         (void)csp_chan_in(s->chans[CHANS - 1]);
@@ -160,7 +160,7 @@ static void blows(unsigned seed)
     procs[PROCS] = (csp_proc){poisons, &killer, "poisons", 0};
     CHECK_INT(csp_par(procs, PROCS + 1), 0);
     for (int i = 0; i < CHANS; i++) {
-        while (csp_read_by((csp_in *)s.chans[i], &value, CSP_AT_ONCE) == CSP_OK)
+        while (csp_read_by(csp_chan_in(s.chans[i]), &value, CSP_AT_ONCE) == CSP_OK)
             note_read(&s, value, CSP_OK);
         csp_chan_free(s.chans[i]);
     }

@@ -50,7 +50,7 @@ static void drain(const flow_self *self, flow_queue *queue)
 {
     const void *data;
     size_t count, want = (size_t)flow_self_const(self, "kib") * 1024 / sizeof(long);
-    csp_sleep(0.2);
+    csp_sleep(csp_after(0.2));
     CHECK_INT(atomic_load(&sent), flow_self_const(self, "fit"));
     for (long i = 0; i < ELEMENTS; i++) {
         CHECK(flow_queue_dequeue(queue, &data, FLOW_ANY, sizeof(long), &count, true));

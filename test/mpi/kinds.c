@@ -5,6 +5,7 @@
 //     differ   they do, everywhere: every call succeeds, and one note is given in the whole job
 //     strict   the same under mpirun --strict: every receive is an error
 //     fits     they do not: no note, and no error under --strict
+//     torn     they are no whole number of the other type: every receive is an error
 
 #include "check.h"
 
@@ -155,6 +156,18 @@ static void fits(void)
     check_lists();
 }
 
+// Three characters are no ints. Those of a neighbour come from another worker, too.
+static void torn(void)
+{
+    int in[4] = {0}, rank = world_rank(), size = world_size();
+    char three[3] = "abc";
+    CHECK_ERROR(MPI_Sendrecv(three, 3, MPI_CHAR, (rank + 1) % size, TAG, in, 4, MPI_INT,
+                             (rank + size - 1) % size, TAG, WORLD, MPI_STATUS_IGNORE),
+                MPI_ERR_TYPE, "MPI_Sendrecv", "3 bytes that came are no whole number");
+    CHECK_OK(MPI_Sendrecv(three, 3, MPI_CHAR, (rank + 1) % size, TAG, in, 16, MPI_CHAR,
+                          (rank + size - 1) % size, TAG, WORLD, MPI_STATUS_IGNORE));
+}
+
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
@@ -162,6 +175,8 @@ int main(int argc, char **argv)
     CHECK(argc > 1);
     if (strcmp(argv[1], "fits") == 0)
         fits();
+    else if (strcmp(argv[1], "torn") == 0)
+        torn();
     else
         differ(strcmp(argv[1], "strict") == 0);
     CHECK_OK(MPI_Finalize());

@@ -39,7 +39,13 @@ static void reductions(void)
     CHECK_OK(MPI_Type_dup(MPI_INT, &same));
     CHECK_OK(MPI_Op_create(add, 1, &op));
     CHECK_ERROR(MPI_Reduce_local(d, d, 1, MPI_DOUBLE, MPI_BAND), MPI_ERR_OP, "MPI_Reduce_local",
-                "MPI_BAND works on integers, not on MPI_DOUBLE");
+                "MPI_BAND works on integers and bytes, not on MPI_DOUBLE");
+    CHECK_ERROR(MPI_Reduce_local(in, in, 1, MPI_INT, MPI_SUM), MPI_ERR_BUFFER, "MPI_Reduce_local",
+                "overlap");
+    CHECK_ERROR(MPI_Reduce_local(in, in, 1, pair, op), MPI_ERR_TYPE, "MPI_Reduce_local", "commit");
+    CHECK_ERROR(MPI_Allreduce(in, out, 1, MPI_BYTE, MPI_MAX, MPI_COMM_WORLD), MPI_ERR_OP,
+                "MPI_Allreduce",
+                "MPI_MAX works on integers and floating-point numbers, not on MPI_BYTE");
     CHECK_ERROR(MPI_Reduce_local_c(d, d, 0, MPI_DOUBLE, MPI_LAND), MPI_ERR_OP, "MPI_Reduce_local_c",
                 "MPI_LAND works on integers and logical types, not on MPI_DOUBLE");
     CHECK_ERROR(MPI_Reduce_local(in, out, 2, MPI_INT, MPI_MAXLOC), MPI_ERR_OP, "MPI_MAXLOC",

@@ -253,9 +253,9 @@ static void nobody(void)
     MPI_Status status;
     MPI_Request send, recv;
     CHECK_OK(
-        MPI_Psend_init(&byte, 3, 1, MPI_BYTE, MPI_PROC_NULL, TAG, WORLD, MPI_INFO_NULL, &send));
-    CHECK_OK(
-        MPI_Precv_init(&byte, 3, 1, MPI_BYTE, MPI_PROC_NULL, TAG, WORLD, MPI_INFO_NULL, &recv));
+        MPI_Psend_init_c(&byte, 3, 1, MPI_BYTE, MPI_PROC_NULL, TAG, WORLD, MPI_INFO_NULL, &send));
+    CHECK_OK( // their other names
+        MPI_Precv_init_c(&byte, 3, 1, MPI_BYTE, MPI_PROC_NULL, TAG, WORLD, MPI_INFO_NULL, &recv));
     for (int round = 0; round < 2; round++) {
         CHECK_OK(MPI_Start(&send));
         CHECK_OK(MPI_Start(&recv));
@@ -267,6 +267,52 @@ static void nobody(void)
         CHECK_OK(MPI_Wait(&send, &status));
         CHECK_OK(MPI_Wait(&recv, &status));
         CHECK_STATUS(&status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
+    }
+    CHECK_OK(MPI_Request_free(&send));
+    CHECK_OK(MPI_Request_free(&recv));
+}
+
+// When MPI_Parrived has told of all partitions, the request is done, whoever asks.
+static int looks_done(int how, MPI_Request *recv)
+{
+    int flag = 0, index = -1, count = 0;
+    if (how == 0)
+        CHECK_OK(MPI_Test(recv, &flag, MPI_STATUS_IGNORE));
+    else if (how == 1)
+        CHECK_OK(MPI_Testall(1, recv, &flag, MPI_STATUSES_IGNORE));
+    else if (how == 2)
+        CHECK_OK(MPI_Testany(1, recv, &index, &flag, MPI_STATUS_IGNORE));
+    else if (how == 3)
+        CHECK_OK(MPI_Request_get_status(*recv, &flag, MPI_STATUS_IGNORE));
+    else
+        CHECK_OK(MPI_Testsome(1, recv, &count, &index, MPI_STATUSES_IGNORE));
+    return flag || count == 1;
+}
+
+static void arrived_is_done(void)
+{
+    enum { N = 70, ROUNDS = 500 };
+    int rank = world_rank(), size = world_size(), out[N], in[N], flag;
+    MPI_Request send, recv;
+    CHECK_OK(
+        MPI_Psend_init(out, N, 1, MPI_INT, (rank + 1) % size, TAG, WORLD, MPI_INFO_NULL, &send));
+    CHECK_OK(MPI_Precv_init(in, N, 1, MPI_INT, (rank + size - 1) % size, TAG, WORLD, MPI_INFO_NULL,
+                            &recv));
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int p = 0; p < N; p++)
+            out[p] = round + p;
+        CHECK_OK(MPI_Start(&recv));
+        CHECK_OK(MPI_Start(&send));
+        for (int p = 0; p < N; p++)
+            CHECK_OK(MPI_Pready(p, send));
+        for (int p = 0; p < N; p++)
+            do
+                CHECK_OK(MPI_Parrived(recv, p, &flag));
+            while (!flag);
+        CHECK(looks_done(round % 5, &recv));
+        CHECK_INT(in[N - 1], round + N - 1);
+        CHECK_OK(MPI_Wait(&recv, MPI_STATUS_IGNORE));
+        CHECK_OK(MPI_Wait(&send, MPI_STATUS_IGNORE));
     }
     CHECK_OK(MPI_Request_free(&send));
     CHECK_OK(MPI_Request_free(&recv));
@@ -314,6 +360,7 @@ int main(int argc, char **argv)
     ahead(16);
     ahead(40000);
     nobody();
+    arrived_is_done();
     odd();
     CHECK_OK(MPI_Finalize());
     return 0;

@@ -57,7 +57,11 @@ static void bad_calls(void)
     CHECK_ERROR(MPI_Pready(PARTS, send), MPI_ERR_ARG, "MPI_Pready", "partition is 16");
     CHECK_ERROR(MPI_Pready_range(-1, 3, send), MPI_ERR_ARG, "MPI_Pready_range", "low is -1");
     CHECK_ERROR(MPI_Pready_range(3, PARTS, send), MPI_ERR_ARG, "MPI_Pready_range", "high is 16");
-    CHECK_ERROR(MPI_Pready_range(3, 2, send), MPI_ERR_ARG, "MPI_Pready_range", "above");
+    CHECK_ERROR(MPI_Pready_range(3, 1, send), MPI_ERR_ARG, "MPI_Pready_range", "above");
+    CHECK_OK(MPI_Pready_range(3, 2, send)); // none
+    CHECK_OK(MPI_Pready_range(0, -1, send));
+    CHECK_OK(MPI_Pready_range(PARTS, PARTS - 1, send));
+    CHECK_ERROR(MPI_Pready_range(PARTS + 1, PARTS, send), MPI_ERR_ARG, "MPI_Pready_range", "low");
     CHECK_ERROR(MPI_Pready_list(-1, list, send), MPI_ERR_ARG, "MPI_Pready_list", "length");
     CHECK_ERROR(MPI_Pready_list(1, NULL, send), MPI_ERR_ARG, "MPI_Pready_list", "NULL");
     CHECK_ERROR(MPI_Pready_list(3, list, send), MPI_ERR_ARG, "MPI_Pready_list", "partitions[1]");

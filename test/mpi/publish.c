@@ -4,7 +4,8 @@
 // those of the others; what is wrong gets its class.
 //
 // With arguments, for test/names/run: `publish NAME TEXT` publishes, says so, and unpublishes when
-// a line comes; `lookup NAME` prints what it finds; `wait NAME` looks until there is one.
+// a line comes; `lookup NAME` prints what it finds; `wait NAME` looks until there is one. A fourth
+// argument: with MPI_THREAD_MULTIPLE.
 
 #include "check.h"
 
@@ -83,8 +84,8 @@ static void obey(int rank, char **argv)
 
 int main(int argc, char **argv)
 {
-    int rank, size;
-    MPI_Init(&argc, &argv);
+    int rank, size, level;
+    MPI_Init_thread(&argc, &argv, argc > 4 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -43,6 +43,10 @@ static void check_arguments(MPI_Session s)
                 "mpi://NOWHERE");
     CHECK_ERROR(MPI_Session_get_pset_info(s, NULL, &info), MPI_ERR_ARG, "pset_info", "NULL");
     CHECK_ERROR(MPI_Group_from_session_pset(s, NULL, &group), MPI_ERR_ARG, "pset_name", "NULL");
+    group = MPI_GROUP_EMPTY;
+    CHECK_ERROR(MPI_Group_from_session_pset(s, "mpi://NOWHERE", &group), MPI_ERR_ARG,
+                "MPI_Group_from_session_pset", "mpi://NOWHERE");
+    CHECK(group == MPI_GROUP_NULL);
     CHECK_OK(MPI_Info_create(&freed));
     info = freed;
     CHECK_OK(MPI_Info_free(&info));
@@ -76,6 +80,20 @@ static void check_mixing(MPI_Session one, MPI_Session two)
     CHECK(none == MPI_GROUP_NULL);
     CHECK_OK(MPI_Group_compare(a, c, &result));
     CHECK_INT(result, MPI_IDENT);
+    MPI_Comm first, second, inter = MPI_COMM_WORLD;
+    CHECK_OK(MPI_Comm_create_from_group(b, "two", MPI_INFO_NULL, MPI_ERRORS_RETURN, &second));
+    CHECK_OK(MPI_Group_free(&b));
+    CHECK_OK(MPI_Group_from_session_pset(one, "mpi://SELF", &b));
+    CHECK_OK(MPI_Comm_create_from_group(b, "one", MPI_INFO_NULL, MPI_ERRORS_RETURN, &first));
+    CHECK_ERROR(MPI_Comm_compare(first, second, &result), MPI_ERR_COMM, "MPI_Comm_compare",
+                "different sessions");
+    CHECK_ERROR(MPI_Comm_compare(MPI_COMM_WORLD, second, &result), MPI_ERR_COMM, "MPI_Comm_compare",
+                "different sessions");
+    CHECK_ERROR(MPI_Intercomm_create(first, 0, second, 0, 1, &inter), MPI_ERR_COMM,
+                "MPI_Intercomm_create", "different sessions");
+    CHECK(inter == MPI_COMM_NULL);
+    CHECK_OK(MPI_Comm_free(&first));
+    CHECK_OK(MPI_Comm_free(&second));
     CHECK_OK(MPI_Group_free(&a));
     CHECK_OK(MPI_Group_free(&b));
     CHECK_OK(MPI_Group_free(&c));

@@ -94,9 +94,12 @@ static void check_family(MPI_Session session, const char *stem)
     for (;; n++) {
         char name[64];
         snprintf(name, sizeof name, "%s%d", stem, n);
-        CHECK_OK(MPI_Group_from_session_pset(session, name, &group));
-        if (group == MPI_GROUP_NULL)
+        int code = MPI_Group_from_session_pset(session, name, &group);
+        if (group == MPI_GROUP_NULL) {
+            CHECK_INT(error_class(code), MPI_ERR_ARG);
             break;
+        }
+        CHECK_OK(code);
         in += rank_of(group) != MPI_UNDEFINED;
         CHECK_OK(MPI_Group_intersection(all, group, &more));
         CHECK(more == MPI_GROUP_EMPTY);
@@ -144,7 +147,8 @@ static void check_known(MPI_Session session)
                                        "millet://process/4294967296",
                                        "hwloc://L3Cache"};
     for (int i = 0; i < COUNT_OF(none); i++) {
-        CHECK_OK(MPI_Group_from_session_pset(session, none[i], &group));
+        group = MPI_GROUP_EMPTY;
+        CHECK_INT(error_class(MPI_Group_from_session_pset(session, none[i], &group)), MPI_ERR_ARG);
         CHECK(group == MPI_GROUP_NULL);
     }
     CHECK_OK(MPI_Group_free(&world));

@@ -112,6 +112,8 @@ static void calls_and_stores(void)
 static void others(enum flavor flavor)
 {
     box b = box_new(flavor, 64, 1);
+    part lowest = query(b.win, 0), first = query(b.win, MPI_PROC_NULL);
+    CHECK(first.bytes == lowest.bytes && first.base == lowest.base); // all ranks have memory
     pattern_fill(b.base, 64, (unsigned)b.rank);
     CHECK_OK(MPI_Barrier(b.comm));
     for (int i = 0; i < b.size; i++) {

@@ -201,7 +201,7 @@ static int send_on(void) // `number` messages, then when it hears a line, until 
     say("sent");
     hear();
     while ((status = csp_send(target, NULL, 0)) == CSP_OK)
-        csp_sleep(0.001);
+        csp_sleep(csp_after(0.001));
     return end_with(status);
 }
 

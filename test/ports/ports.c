@@ -57,10 +57,15 @@ static void read_name(self *me, char name[MPI_MAX_PORT_NAME])
 static MPI_Comm meet(self *me, const char *name, MPI_Comm comm)
 {
     MPI_Comm inter;
+    MPI_Info wild = (MPI_Info)(uintptr_t)0x1001;
+    int rank;
+    MPI_Comm_rank(comm, &rank);
+    const char *here = rank ? NULL : name; // name and info count at the root only
+    MPI_Info info = rank ? wild : MPI_INFO_NULL;
     if (me->accepts)
-        MPI_Comm_accept(name, MPI_INFO_NULL, 0, comm, &inter);
+        MPI_Comm_accept(here, info, 0, comm, &inter);
     else
-        MPI_Comm_connect(name, MPI_INFO_NULL, 0, comm, &inter);
+        MPI_Comm_connect(here, info, 0, comm, &inter);
     MPI_Comm_remote_size(inter, &me->far_size);
     return inter;
 }
@@ -641,9 +646,18 @@ static void errors(self *me)
     code = MPI_Comm_accept(name, info, 0, MPI_COMM_WORLD, &inter);
     CHECK(class_of(code) == MPI_ERR_PORT);
     MPI_Info_set(info, "timeout", "soon");
-    code = MPI_Comm_accept(name, info, 0, MPI_COMM_WORLD, &inter);
+    // What is wrong at the root alone, all ranks hear of.
+    code = MPI_Comm_accept(name, me->rank ? MPI_INFO_NULL : info, 0, MPI_COMM_WORLD, &inter);
     CHECK(class_of(code) == MPI_ERR_INFO_VALUE);
+    told(me, code, "soon");
     MPI_Info_free(&info);
+    code = MPI_Comm_connect(me->rank ? name : NULL, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+    CHECK(class_of(code) == MPI_ERR_ARG && inter == MPI_COMM_NULL);
+    told(me, code, "port_name of the root is NULL");
+    info = (MPI_Info)(uintptr_t)0x1001;
+    code = MPI_Comm_connect(name, me->rank ? MPI_INFO_NULL : info, 0, MPI_COMM_WORLD, &inter);
+    CHECK(class_of(code) == MPI_ERR_INFO && inter == MPI_COMM_NULL);
+    told(me, code, "info of the root");
     if (me->rank == 0)
         MPI_Close_port(name);
     code = MPI_Comm_connect(name, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);

@@ -51,8 +51,38 @@ static void hang(MPI_Comm kin)
     MPI_Recv(&never, 1, MPI_INT, 0, 99, kin, MPI_STATUS_IGNORE);
 }
 
+static void say_universe(void)
+{
+    int *size, flag;
+    char line[64];
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, &size, &flag);
+    int n = snprintf(line, sizeof line, "universe %d\n", flag ? *size : -1);
+    if (write(STDOUT_FILENO, line, (size_t)n) != n)
+        exit(1);
+}
+
+// Sends to ranks that have left already, and waits for them: a fault of the program's.
+static void send_to_nobody(MPI_Comm kin)
+{
+    int x = 0;
+    for (int i = 0; i < 2; i++)
+        MPI_Send(&x, 1, MPI_INT, i, 0, kin);
+    for (int i = 0; i < 2; i++)
+        MPI_Recv(&x, 1, MPI_INT, i, 1, kin, MPI_STATUS_IGNORE);
+}
+
 static int child(MPI_Comm parent, char *program)
 {
+    if (strcmp(what, "leave") == 0) {
+        MPI_Finalize();
+        return 0;
+    }
+    if (strcmp(what, "universe") == 0) {
+        say_universe();
+        MPI_Comm_disconnect(&parent);
+        MPI_Finalize();
+        return 0;
+    }
     if (strcmp(what, "deep") == 0)
         (void)spawn(program, "talk", 1);
     if (strcmp(what, "deep") == 0 || strcmp(what, "talk") == 0)
@@ -144,10 +174,15 @@ int main(int argc, char **argv)
         talk(kin);
     if (strcmp(what, "hang") == 0 || strcmp(what, "abort") == 0 || strcmp(what, "crash") == 0)
         hang(kin);
+    if (strcmp(what, "leave") == 0)
+        send_to_nobody(kin);
     MPI_Comm_disconnect(&kin);
     if (strcmp(what, "alone") == 0)
         sleep(2);
-    say("parent");
+    if (strcmp(what, "universe") == 0)
+        say_universe();
+    else
+        say("parent");
     MPI_Finalize();
     return 0;
 }

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 extern char **environ;
@@ -371,7 +372,7 @@ static mlt_status take_place(const mlt_meet_packet *packet, char *why, size_t wh
     for (int i = 0; i < MLT_MEET_FDS; i++) {
         high[i] = i < packet->fd_count ? fcntl(packet->fds[i], F_DUPFD_CLOEXEC, FIRST_FD) : -1;
         if (high[i] < 0) {
-            snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+            snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
             return MLT_ERR_SYSTEM;
         }
         close(packet->fds[i]);

@@ -241,13 +241,21 @@ static bool read_word(page *p, uintptr_t at, uintptr_t *word)
     return p->readable;
 }
 
+// An end of a channel is an address inside of it (csp/chan.h); other things are known by their own.
+static void *whole_of(uintptr_t word)
+{
+    uintptr_t inside = word % _Alignof(csp_chan);
+    bool end = inside == MLT_CHAN_IN || inside == MLT_CHAN_OUT;
+    return (void *)(end ? word - inside : word);
+}
+
 static void look_through(mlt_graph *g, page *p, const block *own, const block *next)
 {
     uintptr_t at = own->at, end = at + BLOCK_WORDS * sizeof at, word;
     if (next && next->at < end)
         end = next->at;
     for (; at + sizeof at <= end && read_word(p, at, &word); at += sizeof at) {
-        uint32_t thing = word % sizeof word == 0 ? find_thing(g, (void *)word) : MLT_NO_NODE;
+        uint32_t thing = word % sizeof word == 0 ? find_thing(g, whole_of(word)) : MLT_NO_NODE;
         if (thing != MLT_NO_NODE)
             add_perhaps(g, thing, own->node);
     }

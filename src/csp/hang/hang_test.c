@@ -88,12 +88,12 @@ static void alts(uint32_t i, mlt_alt *alt, csp_guard *guards, uint32_t count)
 
 static csp_guard on_read(int c)
 {
-    return (csp_guard){.kind = CSP_GUARD_READ, .in = (csp_in *)&chans[c]};
+    return (csp_guard){.kind = CSP_GUARD_READ, .in = mlt_chan_in(&chans[c])};
 }
 
 static csp_guard on_write(int c)
 {
-    return (csp_guard){.kind = CSP_GUARD_WRITE, .out = (csp_out *)&chans[c]};
+    return (csp_guard){.kind = CSP_GUARD_WRITE, .out = mlt_chan_out(&chans[c])};
 }
 
 static void expect(const char *name, const char *wanted)

@@ -43,8 +43,13 @@ void mlt_words_of_port(mlt_text *w, const csp_port *port)
     uint32_t count = 0;
     for (const mlt_link *l = port->senders.next; l != &port->senders; l = l->next) {
         const mlt_port_sender *sender = mlt_container_of(l, mlt_port_sender, link);
-        if (sender->route && ++count <= SENDERS_SHOWN)
-            mlt_words_add(w, "%s%s", count == 1 ? ", to which " : ", ", sender->route->who);
+        if (!sender->route || ++count > SENDERS_SHOWN)
+            continue;
+        mlt_words_add(w, count == 1 ? ", to which " : ", ");
+        if (sender->node >= 0)
+            mlt_words_add(w, "rank %d", sender->node);
+        else
+            mlt_words_add(w, "%s", sender->route->who);
     }
     if (count == 0)
         mlt_words_add(w, ", to which nobody has sent so far");

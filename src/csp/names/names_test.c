@@ -369,7 +369,7 @@ static void use_names(void *rank)
 static int put_late(void *arg)
 {
     mlt_name b = text_name("later", "came");
-    csp_sleep(0.05);
+    csp_sleep(csp_after(0.05));
     CHECK(mlt_names_of(mlt_csp_self)->put(mlt_csp_self, &b) == CSP_OK);
     return 0;
 }
@@ -543,7 +543,8 @@ static void ends(void *rank)
     CHECK(csp_register_chan("c", chan) == CSP_OK && csp_register_port("p", port) == CSP_OK);
     CHECK(csp_register_port("go", go) == CSP_OK);
     CHECK(csp_receive(go, NULL, 0, NULL, NULL) == CSP_OK);
-    csp_sleep(0.05); // the others wait by then; if they do not, they are late for the same end
+    csp_sleep(
+        csp_after(0.05)); // the others wait by then; if they do not, they are late for the same end
 }
 
 static csp_in *far_in;

@@ -64,7 +64,8 @@ static void finish_all(mlt_names *names, const char *why)
     mlt_csp *csp = names->csp;
     while (!mlt_list_empty(&names->asks)) {
         ask *a = mlt_container_of(names->asks.next, ask, link);
-        snprintf(a->message->text, sizeof a->message->text, "%s", why);
+        snprintf(a->message->text, sizeof a->message->text, "%.*s",
+                 (int)sizeof a->message->text - 1, why); // longer ones are cut
         finish(names, a, CSP_REFUSED);
     }
     snprintf(csp->why, sizeof csp->why, "%s", why);

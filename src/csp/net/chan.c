@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/export.h"
+#include "base/log.h"
 #include "base/memory.h"
 #include "csp/buffer.h"
 #include "csp/net/question.h"
@@ -111,9 +112,7 @@ static bool offer_at(csp_chan *chan, mlt_offer *offer, bool writes)
     stand_in *s = chan->net;
     if (s->base.home)
         return mlt_home_offer(chan, offer, writes);
-    if (writes != s->writer)
-        mlt_csp_fault(writes ? "csp_write" : "csp_read",
-                      "this end of %s was found as the other one", chan->name);
+    mlt_assert(writes == s->writer);
     if (chan->life != MLT_CHAN_LIVES || chan->held > 0)
         return offer_at_gone(chan, offer, writes);
     if (mlt_offer_stands(offer))
@@ -228,11 +227,8 @@ static void take_at(csp_chan *chan, bool writer)
 void mlt_chan_forget(csp_chan *chan)
 {
     stand_in *s = chan->net;
-    if (s->base.home)
-        mlt_home_forget(chan);
-    else
-        mlt_csp_fault("csp_chan_free", "%s belongs to another worker: retire the end instead",
-                      chan->name);
+    mlt_assert(s->base.home); // of a stand-in, programs have ends only
+    mlt_home_forget(chan);
 }
 
 const mlt_chan_far mlt_chan_far_ops = {.offer = offer_at,
@@ -561,7 +557,7 @@ MLT_EXPORT csp_status csp_find_in(const char *name, size_t size, csp_in **in, cs
 {
     csp_chan *chan;
     csp_status status = find_end(name, size, false, &chan, deadline, "csp_find_in");
-    *in = (csp_in *)chan;
+    *in = mlt_chan_in(chan);
     return status;
 }
 
@@ -569,7 +565,7 @@ MLT_EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out,
 {
     csp_chan *chan;
     csp_status status = find_end(name, size, true, &chan, deadline, "csp_find_out");
-    *out = (csp_out *)chan;
+    *out = mlt_chan_out(chan);
     return status;
 }
 

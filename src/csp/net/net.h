@@ -78,6 +78,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "csp/chan.h"
 #include "csp/names/names.h"
 #include "csp/net/route.h"
@@ -106,6 +107,7 @@ typedef struct mlt_net {
     mlt_link retired; // chan.c: stand-ins that were used last
     uint32_t retired_count;
     mlt_link streams;   // port.c: to ports
+    mlt_table by_port;  // port.c: the same, by route, port and rank
     mlt_link port_asks; // port.c: for ports that are not there yet
     mlt_endpoint own;
     void *listener;          // socket.c

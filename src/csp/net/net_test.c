@@ -97,7 +97,7 @@ static int chooses(void *arg)
 static csp_child *promise(chooser *c, csp_chan *far, csp_guard near)
 {
     static const int value = VALUE;
-    csp_guard of_far = csp_on_write((csp_out *)far, &value);
+    csp_guard of_far = csp_on_write(mlt_chan_out(far), &value);
     *c = (chooser){.guards = {of_far, near}, .count = 2, .chosen = -1};
     csp_child *child = csp_fork(chooses, c, "chooser");
     settle_down();
@@ -114,7 +114,7 @@ static void check_void(chooser *c, csp_child *child, csp_chan *far, csp_status s
     settle_down();
     CHECK(c->chosen == 1 && c->guards[1].status == status);
     CHECK(csp_join(child) == 1);
-    csp_retire_out((csp_out *)far);
+    csp_retire_out(mlt_chan_out(far));
 }
 
 // ---- what comes to the near guard
@@ -127,19 +127,20 @@ typedef struct user {
 static int writes(void *arg)
 {
     user *u = arg;
-    return (int)csp_write((csp_out *)u->chan, &u->value);
+    return (int)csp_write(mlt_chan_out(u->chan), &u->value);
 }
 
 static int reads(void *arg)
 {
     user *u = arg;
-    return (int)csp_read((csp_in *)u->chan, &u->value);
+    return (int)csp_read(mlt_chan_in(u->chan), &u->value);
 }
 
 static int writes_or_late(void *arg)
 {
     user *u = arg;
-    csp_guard guards[] = {csp_on_write((csp_out *)u->chan, &u->value), csp_on_time(csp_after(60))};
+    csp_guard guards[] = {csp_on_write(mlt_chan_out(u->chan), &u->value),
+                          csp_on_time(csp_after(60))};
     return csp_pri_alt(guards, 2);
 }
 
@@ -161,8 +162,8 @@ static void by_process(size_t capacity, bool shared, csp_function *run)
     chooser c;
     int value = run == reads ? VALUE : 0;
     csp_child *child = promise(&c, far,
-                               run == reads ? csp_on_write((csp_out *)near, &value)
-                                            : csp_on_read((csp_in *)near, &value));
+                               run == reads ? csp_on_write(mlt_chan_out(near), &value)
+                                            : csp_on_read(mlt_chan_in(near), &value));
     other.value = run == reads ? 0 : VALUE;
     csp_child *came = csp_fork(run, &other, "other");
     check_void(&c, child, far, CSP_OK);
@@ -181,7 +182,7 @@ static void by_packet(bool plain)
         int value, pad;
     } offer = {.who = 1, .value = VALUE};
     int value = 0;
-    csp_child *child = promise(&c, far, csp_on_read((csp_in *)near, &value));
+    csp_child *child = promise(&c, far, csp_on_read(mlt_chan_in(near), &value));
     if (plain)
         come(MLT_CHAN_WRITE, number_of(near), 5, &offer.value, sizeof offer.value);
     else
@@ -195,7 +196,7 @@ static void by_packet(bool plain)
         come(MLT_CHAN_YES, number_of(near), 5, NULL, 0);
         settle_down();
         CHECK(csp_join(child) == 1);
-        csp_retire_out((csp_out *)far);
+        csp_retire_out(mlt_chan_out(far));
     }
     CHECK(value == VALUE);
     csp_chan_free(near);
@@ -206,8 +207,8 @@ static void by_poison(bool shared)
     csp_chan *far = far_chan(true), *near = near_chan(0, shared);
     chooser c;
     int value;
-    csp_child *child = promise(&c, far, csp_on_read((csp_in *)near, &value));
-    csp_poison_in((csp_in *)near);
+    csp_child *child = promise(&c, far, csp_on_read(mlt_chan_in(near), &value));
+    csp_poison_in(mlt_chan_in(near));
     check_void(&c, child, far, CSP_POISONED);
     csp_chan_free(near);
 }
@@ -217,7 +218,7 @@ static void by_time(void)
     csp_chan *far = far_chan(true);
     chooser c;
     csp_child *child = promise(&c, far, csp_on_time(csp_after(0.001)));
-    csp_sleep(0.003);
+    csp_sleep(csp_after(0.003));
     check_void(&c, child, far, CSP_OK);
 }
 
@@ -265,14 +266,14 @@ static void by_descriptor(void)
     CHECK(pipe(ends) == 0);
     csp_child *child = promise(&c, far, csp_on_readable(ends[0]));
     CHECK(write(ends[1], &byte, 1) == 1);
-    csp_sleep(0.003); // the watch fires
+    csp_sleep(csp_after(0.003)); // the watch fires
     CHECK(read(ends[0], &byte, 1) == 1);
     come(MLT_CHAN_AGAIN, number_of(far), 1, NULL, 0);
     settle_down();
     CHECK(c.chosen == -1);
     CHECK(write(ends[1], &byte, 1) == 1);
     CHECK(csp_join(child) == 1);
-    csp_retire_out((csp_out *)far);
+    csp_retire_out(mlt_chan_out(far));
     close(ends[0]);
     close(ends[1]);
 }
@@ -283,7 +284,7 @@ static void by_far(void)
     csp_chan *far = far_chan(true), *other = far_chan(false);
     chooser c;
     int value = 0, sent = VALUE;
-    csp_child *child = promise(&c, far, csp_on_read((csp_in *)other, &value));
+    csp_child *child = promise(&c, far, csp_on_read(mlt_chan_in(other), &value));
     come(MLT_CHAN_ASK, number_of(other), 1, NULL, 0);
     come(MLT_CHAN_AGAIN, number_of(far), 1, NULL, 0);
     settle_down();
@@ -291,8 +292,8 @@ static void by_far(void)
     come(MLT_CHAN_ASK, number_of(other), 1, NULL, 0);
     come(MLT_CHAN_DONE, number_of(other), 1, &sent, sizeof sent);
     CHECK(csp_join(child) == 1 && value == VALUE);
-    csp_retire_in((csp_in *)other);
-    csp_retire_out((csp_out *)far);
+    csp_retire_in(mlt_chan_in(other));
+    csp_retire_out(mlt_chan_out(far));
 }
 
 // The last piece of a long message comes before all of it is there. Nothing is received, and worker

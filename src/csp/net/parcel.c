@@ -82,7 +82,7 @@ MLT_EXPORT csp_status csp_unpack_in(const csp_parcel *from, csp_in **in)
 {
     csp_chan *chan;
     csp_status status = unpack(from, false, &chan, "csp_unpack_in");
-    *in = (csp_in *)chan;
+    *in = mlt_chan_in(chan);
     return status;
 }
 
@@ -90,6 +90,6 @@ MLT_EXPORT csp_status csp_unpack_out(const csp_parcel *from, csp_out **out)
 {
     csp_chan *chan;
     csp_status status = unpack(from, true, &chan, "csp_unpack_out");
-    *out = (csp_out *)chan;
+    *out = mlt_chan_out(chan);
     return status;
 }

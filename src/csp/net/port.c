@@ -105,6 +105,7 @@ static void free_sender(mlt_port_sender *sender)
 {
     if (sender->port->last == sender)
         sender->port->last = NULL;
+    (void)mlt_table_remove(&sender->port->by_stream, sender->hash, (uintptr_t)sender);
     mlt_list_remove(&sender->link);
     free(sender->arriving);
     free(sender);
@@ -222,10 +223,17 @@ static void sender_lost(mlt_route_user *user, mlt_route *route)
     sender_leaves(mlt_container_of(user, mlt_port_sender, user));
 }
 
+static uint32_t hash_of(const mlt_route *route, uint32_t number, int32_t rank)
+{
+    uint64_t hash = mlt_hash_mix((uintptr_t)route, (uint64_t)number << 32 | (uint32_t)rank);
+    return (uint32_t)hash;
+}
+
 static mlt_port_sender *find_sender(csp_port *port, const mlt_route *route, uint32_t stream)
 {
-    for (mlt_link *l = port->senders.next; l != &port->senders; l = l->next) {
-        mlt_port_sender *s = mlt_container_of(l, mlt_port_sender, link);
+    mlt_table_look look = mlt_table_look_for(&port->by_stream, hash_of(route, stream, 0));
+    while (mlt_table_next(&look)) {
+        mlt_port_sender *s = (mlt_port_sender *)look.word;
         if (s->route == route && s->stream == stream)
             return s;
     }
@@ -237,8 +245,13 @@ static MLT_COLD mlt_port_sender *sender_of(csp_port *port, mlt_route *route, uin
     mlt_port_sender *s = find_sender(port, route, stream);
     if (!s) {
         s = mlt_take(1, sizeof *s);
-        *s = (mlt_port_sender){
-            .user = {.lost = sender_lost}, .port = port, .route = route, .stream = stream};
+        *s = (mlt_port_sender){.user = {.lost = sender_lost},
+                               .port = port,
+                               .route = route,
+                               .stream = stream,
+                               .hash = hash_of(route, stream, 0),
+                               .node = -1};
+        mlt_table_add(&port->by_stream, s->hash, (uintptr_t)s);
         mlt_list_push_back(&route->users, &s->user.link);
         mlt_list_push_back(&port->senders, &s->link);
     }
@@ -311,6 +324,7 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
     mlt_port_sender *sender = port->last;
     if (MLT_UNLIKELY(!sender || sender->route != route || sender->stream != stream))
         sender = sender_of(port, route, stream);
+    sender->node = from;
     mlt_offer *offer = mlt_list_empty(&port->messages) ? first_open(port) : NULL;
     if (MLT_UNLIKELY(!offer || bytes > room_of(offer))) {
         queue_copy(port, sender, from, data, bytes);
@@ -518,6 +532,7 @@ static void free_port(csp_port *port)
         free(s->arriving);
         free(s);
     }
+    mlt_table_free(&port->by_stream);
     mlt_list_remove(&port->all);
     port->magic = 0;
     mlt_csp_bury(port->csp, port);
@@ -629,6 +644,7 @@ MLT_EXPORT csp_status csp_receive(csp_port *port, void *buffer, size_t size, siz
 static void free_stream(mlt_csp *csp, mlt_stream *stream)
 {
     mlt_net_drop(csp, stream->number);
+    (void)mlt_table_remove(&csp->net->by_port, stream->hash, (uintptr_t)stream);
     mlt_list_remove(&stream->user.link);
     mlt_list_remove(&stream->link);
     free(stream);
@@ -792,16 +808,21 @@ void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *dat
 
 static mlt_stream *stream_to(mlt_csp *csp, mlt_route *route, const found *port, int32_t node)
 {
-    mlt_link *list = &csp->net->streams;
-    for (mlt_link *l = list->next; l != list; l = l->next) {
-        mlt_stream *s = mlt_container_of(l, mlt_stream, link);
-        if (s->route == route && s->port == port->number && s->status == CSP_OK) {
+    int32_t rank = mlt_csp_rank()->world;
+    mlt_table *table = &csp->net->by_port;
+    mlt_table_look look = mlt_table_look_for(table, hash_of(route, port->number, rank));
+    while (mlt_table_next(&look)) {
+        mlt_stream *s = (mlt_stream *)look.word;
+        if (s->route == route && s->port == port->number && s->rank == rank &&
+            s->status == CSP_OK) {
             s->targets++;
             return s;
         }
     }
     mlt_stream *s = mlt_take(1, sizeof *s);
     *s = (mlt_stream){.user = {.lost = stream_lost},
+                      .hash = look.hash,
+                      .rank = rank,
                       .route = route,
                       .port = port->number,
                       .targets = 1,
@@ -810,7 +831,8 @@ static mlt_stream *stream_to(mlt_csp *csp, mlt_route *route, const found *port, 
                       .room = port->room};
     mlt_list_init(&s->waiting);
     mlt_list_push_back(&route->users, &s->user.link);
-    mlt_list_push_back(list, &s->link);
+    mlt_list_push_back(&csp->net->streams, &s->link);
+    mlt_table_add(table, s->hash, (uintptr_t)s);
     s->number = mlt_net_add(csp, s, MLT_OBJECT_STREAM);
     return s;
 }
@@ -1069,6 +1091,7 @@ void mlt_ports_end(mlt_csp *csp)
         free_port(mlt_container_of(l, csp_port, all));
     while ((l = csp->net->streams.next) != &csp->net->streams)
         free_stream(csp, mlt_container_of(l, mlt_stream, link));
+    mlt_table_free(&csp->net->by_port);
     while ((l = mlt_list_pop_front(&csp->net->port_asks))) {
         port_ask *ask = mlt_container_of(l, port_ask, link);
         mlt_list_remove(&ask->user.link);

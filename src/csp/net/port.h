@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports: queues for messages, and the streams that lead to them.
 //
-// A worker sends to a port along one stream, whichever of its processes sends. A message counts as
-// its length, but as 64 bytes at least and as `room` at most; the stream has `used` of the port's
+// A rank sends to a port along one stream, whichever of its processes sends. A message counts as its
+// length, but as 64 bytes at least and as `room` at most; the stream has `used` of the port's
 // room, and a message leaves if it fits into the rest. The receiver gives room back when a message
 // was taken, some at a time:
 //
@@ -30,6 +30,7 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "base/table.h"
 #include "csp/alt.h"
 #include "csp/net/route.h"
 #include "csp/state.h"
@@ -43,6 +44,8 @@ typedef struct mlt_port_sender {
     csp_port *port;
     mlt_route *route; // NULL: lost or gone; kept for the messages that it left
     uint32_t stream;
+    uint32_t hash; // in port->by_stream
+    int32_t node;  // the rank that sends; -1: not known
     bool wants;
     uint32_t queued;          // messages
     uint64_t untold;          // room that was taken, and not given back yet
@@ -58,6 +61,7 @@ struct csp_port {
     mlt_link offers;       // of those who wait
     mlt_port_sender *last; // that a message came from; NULL: none
     mlt_link senders;
+    mlt_table by_stream;      // the same, by route and stream
     uint64_t room;            // for each sender
     uint64_t held, held_most; // bytes in the queue, now and ever
     int32_t node;             // the rank that made it
@@ -69,9 +73,11 @@ struct csp_port {
     char name[256];
 };
 
-// What this worker sends to one port.
+// What a rank of this worker sends to one port.
 typedef struct mlt_stream {
     mlt_link link; // in net->streams
+    uint32_t hash; // in net->by_port
+    int32_t rank;  // that sends, of this worker
     mlt_route_user user;
     mlt_route *route;
     uint32_t number, port; // objects here, there

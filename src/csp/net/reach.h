@@ -13,6 +13,7 @@ typedef struct mlt_reach {
     struct mlt_names_kept *names; // csp/names/job.c: of the worker that keeps them; NULL: not yet
     uint8_t *met;                 // [workers of the job]: mlt_met
     bool kept;                    // csp/names/job.c: the heir has the names
+    mlt_csp *csp;                 // mlt_csp_for_threads; NULL: none
 } mlt_reach;
 
 typedef enum mlt_met {

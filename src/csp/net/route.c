@@ -290,10 +290,10 @@ void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *d
 // Another worker of the job has ended, as it has said itself, or others have.
 static void has_ended(mlt_worker *worker, uint32_t other)
 {
-    mlt_csp *csp = mlt_csp_self;
+    mlt_csp *csp = mlt_csp_of(worker);
     mlt_names_ended(worker, other);
     meet(worker, other)->met[other] = MLT_MET_ENDED;
-    if (csp && csp->worker == worker && csp->net && csp->net->to[other])
+    if (csp && csp->net && csp->net->to[other])
         mlt_route_ends(csp->net->to[other]);
 }
 
@@ -337,8 +337,11 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
         meet(worker, from)->met[from] = MLT_MET_ENDED;
     }
     if (MLT_UNLIKELY(!csp || csp->worker != worker)) {
-        keep_early(worker, from, packet, data, bytes);
-        return;
+        csp = mlt_csp_of(worker);
+        if (!csp) {
+            keep_early(worker, from, packet, data, bytes);
+            return;
+        }
     }
     mlt_net *net = csp->net ? csp->net : mlt_net_of(csp);
     mlt_route *route = net->to[from];

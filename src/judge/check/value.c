@@ -208,7 +208,7 @@ static uint32_t *parts_of(const mlt_values *values, uint32_t value, uint64_t *co
         }
     }
     mlt_table_free(&seen);
-    qsort(parts, n, sizeof *parts, descending);
+    MLT_ARRAY_SORT(parts, n, descending);
     *count = n;
     return parts;
 }

@@ -39,6 +39,7 @@
 #include "net/dial.h"
 #include "net/iface.h"
 #include "net/listen.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 #define MS UINT64_C(1000000)
@@ -296,7 +297,7 @@ static void begin_listening(adopt *a)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->listen_source = (mlt_source){.fd = mlt_listen_poll(a->listen).fd, .ready = listen_ready};
     if (!mlt_loop_add(a->loop, &a->listen_source, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
 }
 
 // Where this agent listens, with as many addresses as there is room for.
@@ -325,7 +326,7 @@ static void reached(adopt *a, int fd)
     int out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     a->up = (mlt_channel){.take = frame_came, .preface = no_preface, .ended = channel_ended};
     if (out < 0 || !mlt_channel_open(&a->up, a->loop, fd, out))
-        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
 }
 
 static void dial_ready(mlt_source *source, uint32_t events);
@@ -347,7 +348,7 @@ static void begin_dial(adopt *a)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->dial_source = (mlt_source){.fd = mlt_dial_poll(a->dial).fd, .ready = dial_ready};
     if (!mlt_loop_add(a->loop, &a->dial_source, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     dial_ready(&a->dial_source, 0);
 }
 
@@ -938,7 +939,7 @@ static int run_below(adopt *a)
                         .ready = beat};
     if (beats.fd < 0 || timerfd_settime(beats.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
         !mlt_loop_add(a->loop, &beats, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     while (!a->over && !a->leaving)
         mlt_loop_turn(a->loop);
     if (a->forsaken && a->agent)
@@ -996,7 +997,7 @@ int mlt_adopt(const char *leader, const char *program)
     (void)fcntl(MLT_MEET_LISTEN, F_SETFL, O_NONBLOCK);
     if (a.timer.fd < 0 || !mlt_loop_add(a.loop, &a.timer, EPOLLIN) ||
         !mlt_loop_add(a.loop, &a.door, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     self = &a;
     while (!a.over && a.up.in.fd < 0 && !(a.heads && a.known == a.size))
         mlt_loop_turn(a.loop);

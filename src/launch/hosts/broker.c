@@ -577,7 +577,7 @@ static mlt_status open_all(mlt_broker *b, char *why, size_t why_size)
     if (b->timer.fd >= 0 && mlt_loop_add(b->conf.loop, &b->timer, EPOLLIN) &&
         mlt_loop_add(b->conf.loop, &b->listen_source, EPOLLIN))
         return MLT_OK;
-    snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+    snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
     return MLT_ERR_SYSTEM;
 }
 

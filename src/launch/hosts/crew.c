@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +20,17 @@
 #include "launch/program/program.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 extern char **environ;
 
 enum {
     LINE_BYTES = 1024,    // of a remote shell; longer lines are cut
-    KEPT_LINES = 16,      // before the agent begins
+    FIRST_LINES = 8,      // of what it prints before the agent begins: these
+    LAST_LINES = 8,       // ... and these are kept
+    SHOWN_LINES = 100,    // of a remote shell
+    PIPE_READS = 64,      // of 4 KiB: more than a pipe holds; others may have it, and print on
     BEGIN_TICKS = 60,     // until an agent has begun
     LINGER_TICKS = 2,     // between the end of a channel and that of its shell
     EXIT_NOT_FOUND = 127, // of a shell
@@ -48,8 +53,10 @@ typedef struct member {
     uint32_t lingers; // ticks since the channel has ended
     char why[256];    // of the channel's end
     lines error, preface;
-    char *kept[KEPT_LINES]; // lines until the agent begins
+    char *kept[FIRST_LINES + LAST_LINES]; // lines until the agent begins
     uint32_t kept_count;
+    uint64_t left_out; // lines between the first and the last ones
+    uint32_t shown;    // lines
 } member;
 
 struct mlt_crew {
@@ -115,14 +122,27 @@ static void tell(member *m, mlt_frame_type type, uint32_t host, int64_t value, c
 static void show(member *m, const char *text)
 {
     static const char own[] = "mpirun: "; // said by a guard, or before the channel was there
+    if (m->shown++ == SHOWN_LINES)
+        text = "... (what the remote shell prints from here on is left out)";
+    if (m->shown > SHOWN_LINES + 1)
+        return;
     text += strncmp(text, own, sizeof own - 1) == 0 ? sizeof own - 1 : 0;
     m->crew->conf.line(m->crew->conf.user, host_of(m), text);
+}
+
+static void show_gap(member *m)
+{
+    char text[64];
+    snprintf(text, sizeof text, "... (%" PRIu64 " more lines)", m->left_out);
+    show(m, text);
 }
 
 // What was said before the agent began; all but the last line, if that is part of a message.
 static void show_kept(member *m, bool but_last)
 {
     for (uint32_t i = 0; i < m->kept_count; i++) {
+        if (i == FIRST_LINES && m->left_out && !m->crew->ending)
+            show_gap(m);
         if ((i + 1 < m->kept_count || !but_last) && !m->crew->ending)
             show(m, m->kept[i]);
         free(m->kept[i]);
@@ -214,11 +234,12 @@ static void keep_line(member *m, const char *text)
         show(m, text);
         return;
     }
-    if (m->kept_count == KEPT_LINES) {
-        show(m, m->kept[0]);
-        free(m->kept[0]);
-        memmove(m->kept, m->kept + 1, (KEPT_LINES - 1) * sizeof *m->kept);
+    if (m->kept_count == FIRST_LINES + LAST_LINES) { // the last one is often the reason
+        free(m->kept[FIRST_LINES]);
+        memmove(m->kept + FIRST_LINES, m->kept + FIRST_LINES + 1,
+                (LAST_LINES - 1) * sizeof *m->kept);
         m->kept_count--;
+        m->left_out++;
     }
     m->kept[m->kept_count++] = mlt_text_of("%s", text);
 }
@@ -252,12 +273,11 @@ static void close_errors(member *m)
     end_text(m, &m->error);
 }
 
-static void errors_ready(mlt_source *source, uint32_t events)
+static void read_errors(member *m, int most)
 {
-    member *m = mlt_container_of(source, member, errors);
     char text[4096];
-    for (int i = 0; i < 4; i++) {
-        ssize_t n = read(source->fd, text, sizeof text);
+    for (int i = 0; i < most; i++) {
+        ssize_t n = read(m->errors.fd, text, sizeof text);
         if (n < 0)
             return;
         if (n == 0) {
@@ -266,6 +286,11 @@ static void errors_ready(mlt_source *source, uint32_t events)
         }
         add_text(m, &m->error, text, (size_t)n);
     }
+}
+
+static void errors_ready(mlt_source *source, uint32_t events)
+{
+    read_errors(mlt_container_of(source, member, errors), 4);
 }
 
 static void preface_came(mlt_channel *channel, const char *text, size_t bytes)
@@ -449,7 +474,7 @@ static bool start(member *m, char *why, size_t why_size)
 {
     int ends[3], own[3];
     if (!open_pipes(ends, own)) {
-        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
         return false;
     }
     m->pid = spawn_shell(m, ends, why, why_size);
@@ -548,8 +573,7 @@ bool mlt_crew_came(mlt_crew *c, uint32_t host, int fd)
     }
     m->silent = 0;
     if (!mlt_channel_open(&m->channel, c->conf.loop, fd, out)) {
-        snprintf(m->why, sizeof m->why, "no more descriptors: %s; see `ulimit -n`",
-                 strerror(errno));
+        snprintf(m->why, sizeof m->why, "no more descriptors: %s", mlt_os_no_descriptor(errno));
         conclude(m);
         return false;
     }
@@ -571,7 +595,7 @@ mlt_crew *mlt_crew_new(const mlt_crew_conf *conf)
     if (c->timer.fd < 0 ||
         timerfd_settime(c->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
         !mlt_loop_add(conf->loop, &c->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     uint32_t first = conf->first;
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t last = part_end(conf->first, conf->last, i, c->count);
@@ -592,7 +616,7 @@ bool mlt_crew_reaped(mlt_crew *c, pid_t pid, int status)
         m->pid = 0;
         m->status = status;
         if (m->errors.fd >= 0)
-            errors_ready(&m->errors, 0);
+            read_errors(m, PIPE_READS);
         end_text(m, &m->error);
         if (m->channel.dead)
             conclude(m);

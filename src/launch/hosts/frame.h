@@ -55,6 +55,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_KNOWN,  // value: the change of which all workers of all hosts know
     MLT_FRAME_DECIDED, // value: number of the decision; body: mlt_decision. The answer is KEPT
     MLT_FRAME_SPREAD,  // all hosts have it; body: mlt_decision
+    MLT_FRAME_GATE,    // processes that wait for a debugger go on
     MLT_FRAME_TRACE,   // value: 1: workers shall write their trace, 0: pause
     MLT_FRAME_BYE,     // all processes of the job have ended: end
     // ---- to the head

@@ -118,43 +118,49 @@ static uint64_t number_of(const mlt_key *key)
     return number ? number : 1;
 }
 
-// Only agents of this job can open it: nonce, the key under a hash of it, a hash of both.
+static const mlt_key *job_key(const mlt_ports *p)
+{
+    return p->conf.key ? p->conf.key : &p->own_key;
+}
+
+// Only agents that know the key `under` can open it: nonce, the key under a hash of that, a hash of
+// both.
 _Static_assert(MLT_DESK_SEALED == 3 * MLT_KEY_BYTES, "nonce, key, proof");
 
-static void mask_of(mlt_ports *p, const uint8_t *nonce, uint8_t mask[MLT_CRYPT_HASH])
+static void mask_of(const mlt_key *under, const uint8_t *nonce, uint8_t mask[MLT_CRYPT_HASH])
 {
     static const char label[] = "millet seal of a bond";
     mlt_crypt_piece pieces[] = {{label, sizeof label}, {nonce, MLT_KEY_BYTES}};
-    mlt_crypt_hash(mask, p->conf.key ? p->conf.key : &p->own_key, pieces, 2);
+    mlt_crypt_hash(mask, under, pieces, 2);
 }
 
-static void proof_of(mlt_ports *p, const uint8_t *sealed, uint8_t proof[MLT_CRYPT_HASH])
+static void proof_of(const mlt_key *under, const uint8_t *sealed, uint8_t proof[MLT_CRYPT_HASH])
 {
     static const char label[] = "millet proof of a bond";
     mlt_crypt_piece pieces[] = {{label, sizeof label}, {sealed, 2 * (size_t)MLT_KEY_BYTES}};
-    mlt_crypt_hash(proof, p->conf.key ? p->conf.key : &p->own_key, pieces, 2);
+    mlt_crypt_hash(proof, under, pieces, 2);
 }
 
-static bool seal(mlt_ports *p, const mlt_key *key, uint8_t sealed[MLT_DESK_SEALED])
+static bool seal(const mlt_key *under, const mlt_key *key, uint8_t sealed[MLT_DESK_SEALED])
 {
     uint8_t mask[MLT_CRYPT_HASH];
     if (mlt_os_random(sealed, MLT_KEY_BYTES) != MLT_OK)
         return false;
-    mask_of(p, sealed, mask);
+    mask_of(under, sealed, mask);
     for (int i = 0; i < MLT_KEY_BYTES; i++)
         sealed[MLT_KEY_BYTES + i] = key->bytes[i] ^ mask[i];
-    proof_of(p, sealed, sealed + 2 * (size_t)MLT_KEY_BYTES);
+    proof_of(under, sealed, sealed + 2 * (size_t)MLT_KEY_BYTES);
     explicit_bzero(mask, sizeof mask);
     return true;
 }
 
-static bool unseal(mlt_ports *p, const uint8_t sealed[MLT_DESK_SEALED], mlt_key *key)
+static bool unseal(const mlt_key *under, const uint8_t sealed[MLT_DESK_SEALED], mlt_key *key)
 {
     uint8_t mask[MLT_CRYPT_HASH], proof[MLT_CRYPT_HASH];
-    proof_of(p, sealed, proof);
+    proof_of(under, sealed, proof);
     if (!mlt_crypt_same(proof, sealed + 2 * (size_t)MLT_KEY_BYTES, sizeof proof))
         return false;
-    mask_of(p, sealed, mask);
+    mask_of(under, sealed, mask);
     for (int i = 0; i < MLT_KEY_BYTES; i++)
         key->bytes[i] = sealed[MLT_KEY_BYTES + i] ^ mask[i];
     explicit_bzero(mask, sizeof mask);
@@ -233,7 +239,7 @@ static void give_line(desk *d, int fd, const mlt_key *key)
     line.encrypts = d->ports->conf.options->encrypt;
     b->line.fd = fd;
     b->maker = d;
-    if (seal(d->ports, key, line.sealed))
+    if (seal(job_key(d->ports), key, line.sealed))
         answer(d, MLT_DESK_LINE, &line, sizeof line, fd);
     else
         fail(d, "the system has no random bytes");
@@ -542,6 +548,12 @@ static void part_by_force(bond *b)
     free(text);
 }
 
+// The other side has said by the line that it goes.
+static bool has_left(const bond *b)
+{
+    return b->said && b->words[0] == in_order[0];
+}
+
 static void line_ready(mlt_source *source, uint32_t events)
 {
     bond *b = mlt_container_of(source, bond, line);
@@ -550,7 +562,7 @@ static void line_ready(mlt_source *source, uint32_t events)
     ssize_t n = recv(b->line.fd, b->words + b->said, sizeof b->words - 1 - b->said, MSG_DONTWAIT);
     if (n > 0)
         b->said += (size_t)n;
-    if (b->said && b->words[0] == in_order[0])
+    if (has_left(b))
         close_line(b);
     else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
              b->said == sizeof b->words - 1)
@@ -570,7 +582,13 @@ static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int f
 static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
 {
     bond *b = user;
-    char *whole = mlt_text_of("no connection to the other job, %s: %s", b->other, text);
+    char *whole =
+        has_left(b)
+            ? mlt_text_of("the job that this one is connected with, %s, has ended; this one still "
+                          "sends to it, or waits for a message from it (MPI_Comm_disconnect tells "
+                          "both when the other is through)",
+                          b->other)
+            : mlt_text_of("no connection to the other job, %s: %s", b->other, text);
     b->ports->conf.lost(b->ports->conf.user, whole);
     free(whole);
 }
@@ -642,8 +660,12 @@ static void take_join(desk *d, const unsigned char *body, size_t length)
         return;
     }
     memcpy(&about, body, sizeof about);
-    if (!unseal(p, about.sealed, &key) || number_of(&key) != about.bond) {
-        fail(d, "the bond's key is not one of this job");
+    const bond *via = about.via ? find_bond(p, about.via) : NULL;
+    if ((about.via && !via) || !unseal(via ? &via->key : job_key(p), about.sealed, &key) ||
+        number_of(&key) != about.bond) {
+        fail(d, about.via ? "this host has given up the connection by which it was told of the new "
+                            "one"
+                          : "the bond's key is not one of this job");
         return;
     }
     bond *b = find_bond(p, about.bond);
@@ -697,6 +719,32 @@ static void take_learn(desk *d, const unsigned char *body, size_t length)
         answer(d, MLT_DESK_DONE, NULL, 0, -1);
 }
 
+// For ranks of other jobs on the root's own side.
+static void take_seal(desk *d, const unsigned char *body, size_t length)
+{
+    mlt_ports *p = d->ports;
+    uint64_t number = 0;
+    if (length == sizeof number)
+        memcpy(&number, body, sizeof number);
+    const bond *b = find_bond(p, number);
+    mlt_desk_seal *seals = NULL;
+    uint32_t count = 0, room = 0;
+    bool good = b != NULL;
+    for (mlt_link *l = p->bonds.next; good && l != &p->bonds; l = l->next) {
+        const bond *other = mlt_container_of(l, bond, link);
+        if (other->number == number || other->dead || !other->broker)
+            continue;
+        MLT_ARRAY_WANT(seals, count + (size_t)1, room);
+        seals[count].via = other->number;
+        good = seal(&other->key, &b->key, seals[count++].sealed);
+    }
+    if (good)
+        answer(d, MLT_DESK_SEALS, seals, count * sizeof *seals, -1);
+    else
+        fail(d, b ? "the system has no random bytes" : "there is no such connection");
+    free(seals);
+}
+
 static void take_watch(desk *d, const unsigned char *body, size_t length)
 {
     uint64_t number = 0;
@@ -743,6 +791,9 @@ static void take_question(desk *d, const mlt_desk_head *head)
         return;
     case MLT_DESK_WATCH:
         take_watch(d, body, head->length);
+        return;
+    case MLT_DESK_SEAL:
+        take_seal(d, body, head->length);
         return;
     default:
         fail(d, "that question has no meaning");
@@ -929,7 +980,7 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
     p->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                             .ready = timer_ready};
     if (p->timer.fd < 0 || !mlt_loop_add(conf->loop, &p->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     return p;
 }
 

@@ -31,6 +31,7 @@
 #include "launch/spawn.h"
 #include "launch/sweep.h"
 #include "net/greet.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 enum { CHANNEL_FD = 10, LAST_WORDS_MS = 2000, CREW_MS = 1500 };
@@ -533,7 +534,7 @@ static void watch_all(serve *s, int in, int out)
         !mlt_loop_add(s->loop, &s->signals, EPOLLIN) ||
         !mlt_loop_add(s->loop, &s->timer, EPOLLIN) || !mlt_loop_add(s->loop, &s->guard, EPOLLIN) ||
         !mlt_channel_open(&s->up, s->loop, in, out))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
 }
 
 int mlt_serve(void)

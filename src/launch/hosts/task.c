@@ -13,12 +13,14 @@
 #include "launch/plan/env.h"
 
 // Flags of the options, in their order.
-#define FLAGS(X) X(label) X(report) X(verbose) X(quiet) X(merge) X(encrypt) X(stage)
+#define FLAGS(X)                                                                                   \
+    X(label) X(timestamp) X(held) X(report) X(verbose) X(quiet) X(merge) X(encrypt) X(stage)
 
 // Texts of the options, which may be NULL.
 #define TEXTS(X)                                                                                   \
     X(dir)                                                                                         \
     X(bind_to)                                                                                     \
+    X(cpu_set)                                                                                     \
     X(map_by) X(outfile) X(errfile) X(output_directory) X(rsh) X(agent) X(iface) X(port_range)
 
 // Numbers of the options.

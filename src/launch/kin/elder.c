@@ -18,6 +18,7 @@
 #include "launch/hosts/frame.h"
 #include "launch/kin/task.h"
 #include "launch/say.h"
+#include "os/fd.h"
 
 enum { READ_BYTES = 64 << 10, LAST_WORDS_MS = 500, WHY_MOST = 16 << 10 };
 
@@ -159,7 +160,7 @@ void mlt_elder_watch(mlt_elder *e, const mlt_elder_conf *conf)
     e->conf = *conf;
     e->channel = (mlt_channel){.take = take, .ended = channel_ended, .greeted = true};
     if (other < 0 || !mlt_channel_open(&e->channel, conf->loop, e->fd, other))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     e->opened = true;
 }
 

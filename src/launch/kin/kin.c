@@ -22,6 +22,7 @@
 #include "launch/kin/task.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "os/fd.h"
 
 extern char **environ;
 
@@ -245,7 +246,7 @@ static pid_t start_mpirun(mlt_kin *kin, int *fd, char *why, size_t why_size)
     char *argv[] = {name, option, number, NULL};
     int pair[2], code, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-        snprintf(why, why_size, "no more descriptors: %s; see `ulimit -n`", strerror(errno));
+        snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
         if (null >= 0)
             close(null);
         return -1;
@@ -288,7 +289,7 @@ static bool start(mlt_kin *kin, job *j, const char *task, size_t size, char *why
         return false;
     other = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (other < 0 || !mlt_channel_open(&j->channel, kin->conf.loop, fd, other))
-        j->why = mlt_text_of("mpirun cannot wait for events: %s", strerror(errno));
+        j->why = mlt_text_of("mpirun cannot wait for events: %s", mlt_os_no_descriptor(errno));
     mlt_frame frame = {.type = MLT_FRAME_KIN, .length = (uint32_t)size};
     mlt_channel_send(&j->channel, &frame, task);
     if (j->why)

@@ -137,7 +137,9 @@ static void add_job(mlt_texts *to, const mlt_kin_parent *parent, const char *job
         add_option(to, "--rank-by", o->rank_by);
     add_option(to, "--bind-to", o->bind_to ? o->bind_to : "none");
     add_option(to, "-gwdir", app->dir ? app->dir : o->dir);
+    add_option(to, "--cpu-set", o->cpu_set);
     add_flag(to, "-l", o->label);
+    add_flag(to, "--timestamp", o->timestamp);
     add_flag(to, "--merge-stderr-to-stdout", o->merge);
     add_flag(to, "--report", o->report);
     add_flag(to, "--no-globals-note", o->no_globals);

@@ -22,18 +22,22 @@ static const struct {
     const char *word;
     unit unit;
 } words[] = {
-    {"none", UNIT_NONE},          {"hwthread", UNIT_HWTHREAD}, {"core", UNIT_CORE},
-    {"socket", UNIT_SOCKET},      {"numa", UNIT_NUMA},         {"slot", UNIT_CORE},
-    {"node", UNIT_ALL},           {"board", UNIT_ALL},         {"machine", UNIT_ALL},
-    {"package", UNIT_SOCKET},     {"l1cache", UNIT_CORE},      {"l2cache", UNIT_CORE},
-    {"l3cache", UNIT_NUMA},       {"user", UNIT_CORE},         {"rr", UNIT_CORE},
-    {"seq", UNIT_CORE},           {"ppr", UNIT_CORE},          {"dist", UNIT_CORE},
-    {"hwthreads", UNIT_HWTHREAD}, {"cores", UNIT_CORE},        {"sockets", UNIT_SOCKET},
+    {"none", UNIT_NONE},      {"hwthread", UNIT_HWTHREAD}, {"core", UNIT_CORE},
+    {"socket", UNIT_SOCKET},  {"numa", UNIT_NUMA},         {"slot", UNIT_CORE},
+    {"node", UNIT_ALL},       {"board", UNIT_ALL},         {"machine", UNIT_ALL},
+    {"package", UNIT_SOCKET}, {"l1cache", UNIT_CORE},      {"l2cache", UNIT_CORE},
+    {"l3cache", UNIT_NUMA},   {"rr", UNIT_CORE},           {"seq", UNIT_CORE},
+    {"ppr", UNIT_CORE},       {"dist", UNIT_CORE},         {"hwthreads", UNIT_HWTHREAD},
+    {"cores", UNIT_CORE},     {"sockets", UNIT_SOCKET},
 };
 
+// Modifiers alone, such as ":OVERSUBSCRIBE", leave the word as it is when nobody says one.
 static bool find_word(const char *text, unit *out)
 {
-    size_t n = strcspn(text, ":"); // modifiers such as :PE=2 or :OVERSUBSCRIBE follow
+    size_t n = strcspn(text, ":");
+    *out = UNIT_CORE;
+    if (n == 0 && text[0])
+        return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strlen(words[i].word) == n && strncasecmp(words[i].word, text, n) == 0) {
             *out = words[i].unit;
@@ -42,13 +46,87 @@ static bool find_word(const char *text, unit *out)
     return false;
 }
 
-bool mlt_bind_word_known(const char *word, char *why, size_t why_size)
+static bool is_word(const char *text, size_t n, const char *word)
+{
+    return strlen(word) == n && strncasecmp(text, word, n) == 0;
+}
+
+// "PE=2", or "2" as MPICH has it. False: it is neither; *out is 0 if the number is wrong.
+static bool read_each(const char *text, size_t n, uint32_t *out)
+{
+    enum { MOST = 1 << 16 };
+    bool named = n >= 3 && strncasecmp(text, "PE=", 3) == 0;
+    const char *digits = named ? text + 3 : text;
+    size_t count = n - (size_t)(digits - text);
+    bool number = count > 0 && strspn(digits, "0123456789") >= count;
+    unsigned long each = number && count < 8 ? strtoul(digits, NULL, 10) : 0;
+    *out = each <= MOST ? (uint32_t)each : 0;
+    return named || number;
+}
+
+// One modifier. False if it is not known, or its number is wrong.
+static bool read_modifier(const char *text, size_t n, mlt_bind_modifiers *out)
+{
+    static const char *const harmless[] = {
+        "oversubscribe", "span",        "inherit",      "noinherit", "hwtcpus",         "corecpus",
+        "ordered",       "no-overload", "if-supported", "report",    "overload-allowed"};
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (is_word(text, n, harmless[i]))
+            return true;
+    uint32_t each;
+    if (read_each(text, n, &each)) {
+        out->each = each;
+        return each > 0;
+    }
+    bool *flag = is_word(text, n, "nooversubscribe") ? &out->no_oversubscribe
+                 : is_word(text, n, "nolocal")       ? &out->no_local
+                                                     : NULL;
+    if (flag)
+        *flag = true;
+    return flag;
+}
+
+// What stands behind the word; of "ppr:N:node" behind the third.
+static const char *modifiers_of(const char *text)
+{
+    int skipped = is_word(text, strcspn(text, ":"), "ppr") ? 3 : 1;
+    while (skipped-- > 0 && *text) {
+        text += strcspn(text, ":");
+        text += *text == ':';
+    }
+    return text;
+}
+
+bool mlt_bind_word_known(const char *word)
 {
     unit ignored;
-    if (find_word(word, &ignored))
-        return true;
-    snprintf(why, why_size, "'%s' should be core, hwthread, socket, numa or none", word);
-    return false;
+    return find_word(word, &ignored);
+}
+
+bool mlt_bind_word_read(const char *word, mlt_bind_modifiers *out, char *why, size_t why_size)
+{
+    *out = (mlt_bind_modifiers){.each = 0};
+    if (is_word(word, strcspn(word, ":"), "user") || strcasestr(word, "PE-LIST=")) {
+        snprintf(why, why_size, "'%s': --cpu-set 0-3,8 says which processors the ranks may use",
+                 word);
+        return false;
+    }
+    if (!mlt_bind_word_known(word)) {
+        snprintf(why, why_size, "'%s' should be core, hwthread, socket, numa or none", word);
+        return false;
+    }
+    for (const char *at = modifiers_of(word); *at; at += *at != '\0') {
+        size_t n = strcspn(at, ":,");
+        if (!read_modifier(at, n, out)) {
+            snprintf(why, why_size,
+                     "'%s' ends with '%.*s', but should with PE=N (cores of each worker), "
+                     "OVERSUBSCRIBE, NOOVERSUBSCRIBE or NOLOCAL",
+                     word, (int)n, at);
+            return false;
+        }
+        at += n;
+    }
+    return true;
 }
 
 // Processors that mpirun may use. NULL if the system does not say.
@@ -68,7 +146,25 @@ static cpu_set_t *allowed_set(size_t *set_bytes)
     return NULL;
 }
 
-// Reads a list such as "0-3,8" into set; false if there is no such file.
+// Reads a list such as "0-3,8" into set, as far as it is one; returns where it ends.
+static const char *parse_list(const char *text, cpu_set_t *set, size_t set_bytes)
+{
+    char *at = (char *)(uintptr_t)text;
+    CPU_ZERO_S(set_bytes, set);
+    while (isdigit((unsigned char)*at)) {
+        unsigned long first = strtoul(at, &at, 10), last = first;
+        if (*at == '-' && isdigit((unsigned char)at[1]))
+            last = strtoul(at + 1, &at, 10);
+        for (; first <= last && first < set_bytes * 8; first++)
+            CPU_SET_S(first, set_bytes, set);
+        if (*at != ',' || !isdigit((unsigned char)at[1]))
+            break;
+        at++;
+    }
+    return at;
+}
+
+// The same of a file; false if there is no such file.
 static bool read_list(const char *path, cpu_set_t *set, size_t set_bytes)
 {
     char text[4096];
@@ -80,16 +176,7 @@ static bool read_list(const char *path, cpu_set_t *set, size_t set_bytes)
     if (n <= 0)
         return false;
     text[n] = '\0';
-    CPU_ZERO_S(set_bytes, set);
-    for (char *at = text; isdigit((unsigned char)*at);) {
-        unsigned long first = strtoul(at, &at, 10), last = first;
-        if (*at == '-')
-            last = strtoul(at + 1, &at, 10);
-        for (; first <= last && first < set_bytes * 8; first++)
-            CPU_SET_S(first, set_bytes, set);
-        if (*at == ',')
-            at++;
-    }
+    (void)parse_list(text, set, set_bytes);
     return true;
 }
 
@@ -191,6 +278,51 @@ static void deal_out(mlt_bind *bind, cpu_set_t **groups, size_t group_count)
     bind->count = n;
 }
 
+// Makes one place of each `each` that follow each other in a group; what is left over is none.
+static void join_places(mlt_bind *bind, size_t each, cpu_set_t **groups, size_t group_count)
+{
+    cpu_set_t **joined = mlt_take(bind->count, sizeof *joined);
+    cpu_set_t *common = CPU_ALLOC(bind->set_bytes * 8);
+    size_t count = 0;
+    if (!common)
+        mlt_no_room("a set of processors");
+    for (size_t g = 0; g < group_count; g++) {
+        size_t held = 0; // by the place that is being joined
+        for (size_t i = 0; i < bind->count; i++) {
+            CPU_AND_S(bind->set_bytes, common, bind->places[i], groups[g]);
+            if (CPU_COUNT_S(bind->set_bytes, common) == 0)
+                continue;
+            if (held == 0) {
+                joined[count] = CPU_ALLOC(bind->set_bytes * 8);
+                if (!joined[count])
+                    mlt_no_room("a set of processors");
+                CPU_ZERO_S(bind->set_bytes, joined[count]);
+            }
+            CPU_OR_S(bind->set_bytes, joined[count], joined[count], bind->places[i]);
+            held = (held + 1) % each;
+            count += held == 0;
+        }
+        if (held)
+            CPU_FREE(joined[count]);
+    }
+    CPU_FREE(common);
+    free_units(bind->places, bind->count);
+    bind->places = joined;
+    bind->count = count;
+}
+
+// Cores that `each` workers have, and the order of places: by groups of what --map-by names.
+static void group_places(mlt_bind *bind, unit by, bool deal, size_t each, const cpu_set_t *allowed)
+{
+    cpu_set_t **groups;
+    size_t n = list_units(by, allowed, bind->set_bytes, SIZE_MAX, &groups);
+    if (each > 1)
+        join_places(bind, each, groups, n);
+    if (deal)
+        deal_out(bind, groups, n);
+    free_units(groups, n);
+}
+
 // ---- cores for a job alone
 
 // Takes the core for this job until it ends: a name that the system gives to one process only, and
@@ -267,10 +399,23 @@ void mlt_bind_fini(mlt_bind *bind)
     *bind = (mlt_bind){.count = 0};
 }
 
+// PE=N of either; --bind-to says it as MPICH does.
+static uint32_t each_of(const char *bind_to, const char *map_by)
+{
+    mlt_bind_modifiers to = {.each = 0}, by = {.each = 0};
+    char ignored[256];
+    if (bind_to)
+        (void)mlt_bind_word_read(bind_to, &to, ignored, sizeof ignored);
+    if (map_by)
+        (void)mlt_bind_word_read(map_by, &by, ignored, sizeof ignored);
+    return to.each ? to.each : by.each ? by.each : 1;
+}
+
 void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint32_t workers)
 {
     *bind = (mlt_bind){.count = 0};
     unit to = UNIT_CORE, by = UNIT_CORE;
+    uint32_t each = each_of(bind_to, map_by);
     if (bind_to)
         (void)find_word(bind_to, &to);
     if (map_by)
@@ -280,21 +425,57 @@ void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint
     cpu_set_t *allowed = allowed_set(&bind->set_bytes);
     if (!allowed)
         return;
-    size_t cpus = (size_t)CPU_COUNT_S(bind->set_bytes, allowed);
-    if (bind_to || (workers > 1 && workers <= cpus))
+    bool told = bind_to || each > 1, groups = (by == UNIT_SOCKET || by == UNIT_NUMA) && to < by;
+    size_t cpus = (size_t)CPU_COUNT_S(bind->set_bytes, allowed), set_bytes = bind->set_bytes;
+    if (told || (workers > 1 && workers <= cpus))
         bind->count = list_units(to, allowed, bind->set_bytes, SIZE_MAX, &bind->places);
-    bool due = bind->count && !bind_to && mlt_bind_is_due(workers, bind->count, running_now());
-    if (bind->count && (by == UNIT_SOCKET || by == UNIT_NUMA) && to < by) {
-        cpu_set_t **groups;
-        size_t n = list_units(by, allowed, bind->set_bytes, SIZE_MAX, &groups);
-        deal_out(bind, groups, n);
-        free_units(groups, n);
-    }
+    bool due = bind->count && !told && mlt_bind_is_due(workers, bind->count, running_now());
+    if (bind->count && told)
+        (void)claim_places(bind, 0);
+    if (bind->count && (groups || each > 1))
+        group_places(bind, groups ? by : UNIT_ALL, groups, each, allowed);
     CPU_FREE(allowed);
-    size_t set_bytes = bind->set_bytes;
-    if (bind->count && (bind_to ? !claim_places(bind, 0) : !due || !claim_places(bind, workers)))
+    bind->lacks = each > 1 && bind->count == 0 ? each : 0;
+    if (bind->count && !told && (!due || !claim_places(bind, workers)))
         mlt_bind_fini(bind);
     bind->set_bytes = set_bytes;
+}
+
+bool mlt_bind_list_known(const char *list, char *why, size_t why_size)
+{
+    cpu_set_t ignored;
+    const char *end = parse_list(list, &ignored, sizeof ignored);
+    if (end > list && !*end)
+        return true;
+    snprintf(why, why_size, "'%s' should be a list of processors such as 0-3,8", list);
+    return false;
+}
+
+bool mlt_bind_restrict(const char *list, char *why, size_t why_size)
+{
+    mlt_bind bind = {.count = 0};
+    char text[256] = "none";
+    if (!mlt_bind_list_known(list, why, why_size))
+        return false;
+    cpu_set_t *allowed = allowed_set(&bind.set_bytes);
+    cpu_set_t *wanted = allowed ? CPU_ALLOC(bind.set_bytes * 8) : NULL;
+    cpu_set_t *both = wanted ? CPU_ALLOC(bind.set_bytes * 8) : NULL;
+    bool done = false;
+    if (both) {
+        (void)parse_list(list, wanted, bind.set_bytes);
+        CPU_AND_S(bind.set_bytes, both, wanted, allowed);
+        done = CPU_COUNT_S(bind.set_bytes, wanted) > 0 &&
+               CPU_EQUAL_S(bind.set_bytes, both, wanted) &&
+               sched_setaffinity(0, bind.set_bytes, wanted) == 0;
+        mlt_bind_text(&bind, allowed, text, sizeof text);
+    }
+    if (!done)
+        snprintf(why, why_size,
+                 "'%s' names a processor that ranks may not use here; they may use %s", list, text);
+    CPU_FREE(allowed);
+    CPU_FREE(wanted);
+    CPU_FREE(both);
+    return done;
 }
 
 cpu_set_t *mlt_bind_set(const mlt_bind *bind, uint32_t first_worker, uint32_t workers)

@@ -16,11 +16,21 @@ typedef struct mlt_bind {
     size_t set_bytes;
     int *claims; // descriptors that say to other jobs which cores are taken
     size_t claim_count;
+    uint32_t lacks; // PE=N asks for so many cores, and no group of them has as many; 0: it does not
 } mlt_bind;
 
-// True if it is a word of --bind-to or --map-by (core, socket:PE=2, ...); otherwise a message in
-// why.
-bool mlt_bind_word_known(const char *word, char *why, size_t why_size);
+// What may follow a word of --bind-to or --map-by, behind a colon.
+typedef struct mlt_bind_modifiers {
+    uint32_t each; // PE=N: cores of each worker; 0: not said
+    bool no_oversubscribe, no_local;
+} mlt_bind_modifiers;
+
+// True if what stands before modifiers is a word of --bind-to or --map-by.
+bool mlt_bind_word_known(const char *word);
+
+// Reads a word of --bind-to or --map-by and its modifiers (core, socket:PE=2, :OVERSUBSCRIBE, ...).
+// False if one is not known, with a message in why.
+bool mlt_bind_word_read(const char *word, mlt_bind_modifiers *out, char *why, size_t why_size);
 
 // Decides. bind_to and map_by may be NULL. Without bind_to workers are pinned to cores, one each,
 // within those that mpirun may use, if it is due and no other job of this machine has pinned its
@@ -28,6 +38,13 @@ bool mlt_bind_word_known(const char *word, char *why, size_t why_size);
 // pin claims what nobody has, and asks nobody. mlt_bind_fini ends it.
 void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint32_t workers);
 void mlt_bind_fini(mlt_bind *bind);
+
+// --cpu-set: lets this process and those that it starts use these processors only. False if the text
+// is no list such as 0-3,8, or names one that this process may not use; a message in why.
+bool mlt_bind_restrict(const char *list, char *why, size_t why_size);
+
+// The same without restricting anybody: whether it is a list.
+bool mlt_bind_list_known(const char *list, char *why, size_t why_size);
 
 // Whether so many workers are to be pinned without being asked for: there are several, each has a
 // core, and either they fill more than half of the cores or nothing else runs on the machine. Others

@@ -22,6 +22,8 @@ static const char *const replaced[] = {
     "MILLET_LAUNCHER",
     "MILLET_HOST",
     "MILLET_LABEL",
+    "MILLET_TIMESTAMP",
+    "MILLET_HELD",
     "MILLET_OUTFILE",
     "MILLET_ERRFILE",
     "MILLET_GRAIN",

@@ -2,6 +2,7 @@
 // What each option means stands in options_table.c.
 #include "launch/plan/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,27 +159,52 @@ static mlt_app *new_app(mlt_options *o)
     return app;
 }
 
-static void read_option(mlt_option_reader *r)
+// "-n4": an option that is a number, and its value.
+static const mlt_option_row *find_glued(mlt_option_reader *r, wanted asked)
 {
-    char *word = *r->words++;
+    wanted name = {.name = asked.name, .length = strcspn(asked.name, "0123456789")};
+    const mlt_option_row *row = each_name(is_wanted, &name);
+    const char *digits = name.name + name.length;
+    if (!row || !row->argument || strlen(row->argument) != 1 ||
+        !isupper((unsigned char)*row->argument) || strspn(digits, "0123456789") != strlen(digits))
+        return NULL;
+    r->value = mlt_text_of("%s", digits);
+    r->option = mlt_text_of("-%.*s", (int)name.length, name.name);
+    return row;
+}
+
+// The option's row; NULL: it is another MPI's, and was taken.
+static const mlt_option_row *find_option(mlt_option_reader *r, char *word)
+{
     const char *name = word + (word[1] == '-' ? 2 : 1);
     wanted asked = {.name = name, .length = strlen(name)};
-    r->option = word;
     const mlt_option_row *row = each_name(is_wanted, &asked);
-    if (!row) {
-        char *equals = strchr(word, '=');
-        if (!equals)
-            unknown(word, asked);
+    row = row ? row : find_glued(r, asked);
+    if (row)
+        return row;
+    char *equals = strchr(word, '=');
+    if (equals) {
         asked.length = (size_t)(equals - name);
         row = each_name(is_wanted, &asked);
         *equals = '\0';
-        if (!row)
-            unknown(word, asked);
-        if (!row->argument)
-            mlt_quit(MLT_EXIT_USAGE, "option %s takes no value, but has '%s'", word, equals + 1);
         r->value = equals + 1;
     }
-    row->take(r, row);
+    if (!row && mlt_option_of_others(r))
+        return NULL;
+    if (!row)
+        unknown(word, asked);
+    if (!row->argument)
+        mlt_quit(MLT_EXIT_USAGE, "option %s takes no value, but has '%s'", word, r->value);
+    return row;
+}
+
+static void read_option(mlt_option_reader *r)
+{
+    char *word = *r->words++;
+    r->option = word;
+    const mlt_option_row *row = find_option(r, word);
+    if (row)
+        row->take(r, row);
 }
 
 // The file's sections run on the hosts that stand beside it, until one names others.
@@ -279,15 +305,19 @@ static mlt_grain initial_grain(void)
     return (mlt_grain)grain;
 }
 
-// The hosts of a section that names some.
-static const mlt_hosts *hosts_of(const mlt_app *app, bool no_local)
+// The hosts of a section that names some. Workers of several cores take as many slots.
+static const mlt_hosts *hosts_of(const mlt_app *app, const mlt_options *o)
 {
     mlt_hosts *hosts = app->list ? app->list : app->file;
     if (app->list && app->file) {
         hosts = mlt_take(1, sizeof *hosts);
         mlt_hosts_choose(hosts, app->file, app->list);
     }
-    mlt_hosts_trim(hosts, no_local);
+    mlt_hosts_trim(hosts, o->no_local);
+    for (uint32_t h = 0; o->mapping.each && h < hosts->count; h++) {
+        uint32_t fit = hosts->hosts[h].slots / o->mapping.each;
+        hosts->hosts[h].slots = fit ? fit : 1;
+    }
     return hosts;
 }
 
@@ -341,7 +371,7 @@ static void settle_hosts(mlt_options *o)
     const mlt_hosts *before = NULL;
     for (size_t a = 0; a < o->app_count; a++) {
         mlt_app *app = &o->apps[a];
-        app->hosts = app->list || app->file ? hosts_of(app, o->no_local) : before;
+        app->hosts = app->list || app->file ? hosts_of(app, o) : before;
         before = app->hosts;
         if (!app->per_host)
             app->per_host = o->mapping.per_host;

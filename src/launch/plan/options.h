@@ -75,14 +75,16 @@ typedef struct mlt_options {
     mlt_env_mode env_mode;
     char *env_list, *dir;
     bool label, report, verbose, quiet, no_globals, merge, no_local, show_plan;
-    bool display_map, report_bindings;
+    bool display_map, report_bindings, timestamp, no_oversubscribe;
+    bool held;               // a debugger has started mpirun: processes wait for it (launch/mpir.h)
+    mlt_texts notes;         // what is to be said about options that have no effect
     char *outfile, *errfile; // patterns; %r rank, %h host, %p process id, %% a percent sign
     char *output_directory;
     mlt_grain grain;    // MILLET_GRAIN: of sections that say nothing
     int64_t stdin_rank; // or MLT_STDIN_*
     int64_t stack_size; // 0: nobody asked
     double timeout_s;   // 0: none
-    char *bind_to, *map_by, *rank_by;
+    char *bind_to, *map_by, *rank_by, *cpu_set;
     mlt_mapping mapping; // what the last two say about hosts
     char *paths;         // where the path map goes; NULL: nobody asks
     char *trace;         // the file, an absolute path; NULL: nobody asks
@@ -100,7 +102,8 @@ typedef struct mlt_options {
     int64_t fan_out;   // agents that one agent starts
     // Between hosts (net/iface.h): texts that can be read; NULL: every interface, any port.
     char *iface, *port_range;
-    char *fabric; // as the setting of that name; NULL: not asked for
+    char *fabric;      // as the setting of that name; NULL: not asked for
+    bool fabric_trust; // likewise
     bool encrypt;
     bool stage;            // copy programs to other hosts
     mlt_texts stage_files; // ... and these files

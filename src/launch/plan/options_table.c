@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -33,7 +34,7 @@ char *mlt_option_word(mlt_option_reader *r)
     return word;
 }
 
-static int64_t next_number(mlt_option_reader *r, int64_t least, int64_t most)
+int64_t mlt_option_number(mlt_option_reader *r, int64_t least, int64_t most)
 {
     const char *text = mlt_option_word(r);
     char *end;
@@ -95,18 +96,18 @@ static void ignore_two(mlt_option_reader *r, const mlt_option_row *row)
 
 static void take_n(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->app->n = (uint32_t)next_number(r, 1, MOST_RANKS);
+    r->app->n = (uint32_t)mlt_option_number(r, 1, MOST_RANKS);
 }
 
 static void take_nfg(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->app->fine = (uint32_t)next_number(r, 1, MOST_RANKS);
+    r->app->fine = (uint32_t)mlt_option_number(r, 1, MOST_RANKS);
     r->app->said_fine = true;
 }
 
 static void take_per_host(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->app->per_host = (uint32_t)next_number(r, 1, MOST_RANKS);
+    r->app->per_host = (uint32_t)mlt_option_number(r, 1, MOST_RANKS);
 }
 
 static void take_workers(mlt_option_reader *r, const mlt_option_row *row)
@@ -258,7 +259,25 @@ static void take_silent(mlt_option_reader *r, const mlt_option_row *row)
 
 void mlt_option_take_fan_out(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->o->fan_out = next_number(r, 1, MLT_HOSTS_MOST);
+    r->o->fan_out = mlt_option_number(r, 1, MLT_HOSTS_MOST);
+}
+
+// MPI_UNIVERSE_SIZE. SYSTEM: what note_universe of launch.c finds.
+static void take_usize(mlt_option_reader *r, const mlt_option_row *row)
+{
+    const char *word = mlt_option_word(r);
+    char *end;
+    errno = 0;
+    long long n = strtoll(word, &end, 10);
+    bool all = strcasecmp(word, "INFINITE") == 0;
+    if (strcasecmp(word, "SYSTEM") == 0)
+        return;
+    if (!all && (*end || end == word || errno || n < 1 || n > INT32_MAX))
+        mlt_quit(MLT_EXIT_USAGE,
+                 "option %s is '%s', but should be a number of ranks from 1 to %d, SYSTEM or "
+                 "INFINITE",
+                 r->option, word, INT32_MAX);
+    mlt_texts_add(&r->o->env, mlt_text_of("MILLET_UNIVERSE=%lld", all ? (long long)INT32_MAX : n));
 }
 
 static void take_timeout(mlt_option_reader *r, const mlt_option_row *row)
@@ -270,17 +289,28 @@ static void take_bind(mlt_option_reader *r, const mlt_option_row *row)
 {
     char *word = mlt_option_word(r);
     char why[256];
-    if (!mlt_bind_word_known(word, why, sizeof why))
+    mlt_bind_modifiers ignored;
+    if (!mlt_bind_word_read(word, &ignored, why, sizeof why))
         mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
     *text_at(r, row) = word;
 }
 
 // --map-by and --rank-by, which also say which host gets which rank.
-static void take_mapping(mlt_option_reader *r, const mlt_option_row *row)
+void mlt_option_take_mapping(mlt_option_reader *r, const mlt_option_row *row)
 {
     char why[256];
     *text_at(r, row) = mlt_option_word(r);
     if (!mlt_mapping_read(r->o->map_by, r->o->rank_by, &r->o->mapping, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
+    r->o->no_local |= r->o->mapping.no_local;
+    r->o->no_oversubscribe |= r->o->mapping.no_oversubscribe;
+}
+
+static void take_cpu_set(mlt_option_reader *r, const mlt_option_row *row)
+{
+    char why[256];
+    *text_at(r, row) = mlt_option_word(r);
+    if (!mlt_bind_list_known(*text_at(r, row), why, sizeof why))
         mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
 }
 
@@ -288,7 +318,7 @@ static void take_by(mlt_option_reader *r, const mlt_option_row *row)
 {
     static char slot[] = "slot", node[] = "node";
     r->value = strstr(r->option, "node") ? node : slot;
-    take_mapping(r, row);
+    mlt_option_take_mapping(r, row);
 }
 
 // ---- Between hosts
@@ -337,6 +367,8 @@ void mlt_option_settle_fabric(mlt_options *o)
                  o->fabric);
     if (o->fabric)
         mlt_texts_add(&o->env, mlt_text_of("MILLET_FABRIC=%s", o->encrypt ? "tcp" : o->fabric));
+    if (o->fabric_trust)
+        mlt_texts_add(&o->env, mlt_text_of("MILLET_FABRIC_TRUST=1"));
 }
 
 static void take_iface(mlt_option_reader *r, const mlt_option_row *row)
@@ -414,11 +446,18 @@ void mlt_option_net_variables(mlt_options *o)
     o->fabric = mlt_option_variable(fabrics, &where);
     if (o->fabric)
         check_fabric(where, o->fabric);
+    o->fabric_trust = mlt_option_is_yes("MILLET_FABRIC_TRUST");
 }
 
+// MPICH's has no value.
 static void take_gdb(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->o->gdb = next_number(r, 0, MOST_RANKS);
+    const char *next = r->value ? r->value : *r->words;
+    bool rank = r->value || !next || isdigit((unsigned char)next[strspn(next, "-")]);
+    r->o->gdb = rank ? mlt_option_number(r, 0, MOST_RANKS) : 0;
+    if (!rank)
+        mlt_texts_add(&r->o->notes,
+                      mlt_text_of("rank 0 is started under gdb; %s R chooses rank R", r->option));
 }
 
 // A setting of the library, as its variable. It holds for the whole job, so sections that say
@@ -548,16 +587,38 @@ static void take_strict(mlt_option_reader *r, const mlt_option_row *row)
     set(r, "STRICT", "yes");
 }
 
+// A file to write. Others' options of the same name have no value: what stands there then is the
+// next option, or the program.
+static char *next_new_file(mlt_option_reader *r)
+{
+    char *word = mlt_option_word(r);
+    struct stat about;
+    if (word[0] == '-' && word[1])
+        mlt_quit(MLT_EXIT_USAGE, "option %s wants the name of a file to write, not '%s'", r->option,
+                 word);
+    if (stat(word, &about) == 0 && S_ISREG(about.st_mode) && access(word, X_OK) == 0)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "option %s wants the name of a file to write, but '%s' is a program; put the name "
+                 "before it",
+                 r->option, word);
+    return word;
+}
+
+static void take_new_file(mlt_option_reader *r, const mlt_option_row *row)
+{
+    *text_at(r, row) = next_new_file(r);
+}
+
 static void take_paths(mlt_option_reader *r, const mlt_option_row *row)
 {
-    *text_at(r, row) = mlt_option_word(r);
+    *text_at(r, row) = next_new_file(r);
     set(r, "PATHS", "yes");
 }
 
 // Ranks may have other working directories.
 static char *next_path(mlt_option_reader *r)
 {
-    const char *word = mlt_option_word(r);
+    const char *word = next_new_file(r);
     char *here = word[0] == '/' ? NULL : getcwd(NULL, 0);
     if (word[0] != '/' && !here)
         mlt_quit(MLT_EXIT_SYSTEM, "the working directory has no name: %s", strerror(errno));
@@ -653,18 +714,18 @@ const mlt_option_row mlt_option_rows[] = {
     {"--fan-out", "N", mlt_option_take_fan_out, 0,
      "agents that mpirun starts itself, and that each of them starts; MILLET_FAN_OUT does the same "
      "(64)"},
-    {"--map-by", "WORD", take_mapping, AT(map_by),
+    {"--map-by", "WORD", mlt_option_take_mapping, AT(map_by),
      "which worker goes where: slot fills hosts in their order, node lets them take turns, "
-     "ppr:N:node puts N on each; core, socket, numa, ... is the order in which they are pinned "
-     "(slot)"},
-    {"--rank-by", "WORD", take_mapping, AT(rank_by),
+     "ppr:N:node puts N on each; core, socket, numa, ... is the order in which they are pinned; "
+     "with :PE=N each has N cores (slot)"},
+    {"--rank-by", "WORD", mlt_option_take_mapping, AT(rank_by),
      "how workers are numbered: slot, one host after the other, or node, in turn (as --map-by)"},
     {"-bynode -byslot", NULL, take_by, AT(map_by), "the same as --map-by node and --map-by slot"},
     {"-nolocal -no-local", NULL, take_flag, AT(no_local),
      "leave this host out if others are named"},
     {"--show-plan --dry-run", NULL, take_flag, AT(show_plan),
      "print which hosts get which processes, workers and ranks, and start nothing"},
-    {"--display-map", NULL, take_flag, AT(display_map),
+    {"--display-map --display-allocation -print-rank-map", NULL, take_flag, AT(display_map),
      "print the same to standard error, and start them"},
     {"--report-bindings", NULL, take_flag, AT(report_bindings),
      "say to which processors each process and worker is pinned"},
@@ -682,12 +743,24 @@ const mlt_option_row mlt_option_rows[] = {
      "send to other hosts by tcp, by a network of libfabric that is worth it (ofi; auto: if there "
      "is "
      "one), or by that provider (ofi:PROVIDER); MILLET_FABRIC does the same (tcp)"},
+    {"--fabric-trust", NULL, take_flag, AT(fabric_trust),
+     "take a provider of --fabric whose keys to memory can be guessed, too: whoever reaches its "
+     "network could read messages; MILLET_FABRIC_TRUST does the same"},
     {"--encrypt", NULL, take_flag, AT(encrypt),
      "encrypt what ranks send to other hosts; MILLET_ENCRYPT does the same"},
     {"--bind-to", "WORD", take_bind, AT(bind_to),
      "pin workers to core, hwthread, socket, numa or none (core, if there is one for each that no "
      "other job has pinned workers to, and workers fill more than half of them or nothing else "
      "runs)"},
+    {"--cpu-set --cpu-list", "LIST", take_cpu_set, AT(cpu_set),
+     "processors that ranks may use on each host: 0-3,8 (those that mpirun may use)"},
+    {"--nooversubscribe --no-oversubscribe", NULL, take_flag, AT(no_oversubscribe),
+     "refuse to start more workers on a host than it has slots, or cores if nobody says slots"},
+    {"--cpus-per-rank --cpus-per-proc", "N", mlt_option_take_cores, AT(map_by),
+     "the same as PE=N of --map-by"},
+    {"--mca --gmca", "NAME VALUE", take_mca, 0,
+     "Open MPI's parameters: plm_rsh_agent is --rsh, btl_tcp_if_include and btl_tcp_if_exclude are "
+     "--iface; others have no effect"},
     {"-wdir --wd", "DIR", take_dir, 0, "working directory of this section's program"},
     {"-gwdir", "DIR", take_text, AT(dir), "working directory of all programs"},
     {"-path", "LIST", take_path, 0, "search these directories for the program before PATH"},
@@ -707,6 +780,10 @@ const mlt_option_row mlt_option_rows[] = {
     {NULL, NULL, NULL, 0, "Input and output"},
     {"-l -prepend-rank --tag-output", NULL, take_flag, AT(label),
      "begin each line of output with [rank]"},
+    {"--timestamp --timestamp-output", NULL, take_flag, AT(timestamp),
+     "begin each line of output with date and time, to the millisecond"},
+    {"--output", "LIST", mlt_option_take_output, 0,
+     "the same in Open MPI's words: tag, timestamp, merge, dir=DIR, with commas between them"},
     {"-outfile-pattern", "PATTERN", take_text, AT(outfile),
      "write standard output to files; %r is the rank, %h the host, %p the process id"},
     {"-errfile-pattern", "PATTERN", take_text, AT(errfile),
@@ -721,6 +798,9 @@ const mlt_option_row mlt_option_rows[] = {
     {"--timeout", "SECONDS", take_timeout, 0,
      "end the job after that time, with a hang report and exit code 124; MILLET_TIMEOUT and "
      "MPIEXEC_TIMEOUT do the same"},
+    {"-usize", "N|SYSTEM|INFINITE", take_usize, 0,
+     "MPI_UNIVERSE_SIZE: that many ranks, the slots or cores there are, or as many as one likes "
+     "(SYSTEM)"},
     {"-initial-errhandler", "NAME", take_errhandler, 0,
      "initial error handler, from this section on: mpi_errors_are_fatal, mpi_errors_abort or "
      "mpi_errors_return"},
@@ -754,7 +834,7 @@ const mlt_option_row mlt_option_rows[] = {
      "show on the terminal how many ranks compute and wait, and how many messages they send; "
      "=plain: "
      "a line every 5 s, wherever standard error goes"},
-    {"--live", "SOCKET", take_text, AT(live),
+    {"--live", "SOCKET", take_new_file, AT(live),
      "answer curl and Prometheus at this Unix socket, which only you can open: GET /metrics, GET "
      "/json; millet top needs no option"},
     {"--trace-only", "LIST", take_trace_only, 0,
@@ -768,7 +848,7 @@ const mlt_option_row mlt_option_rows[] = {
     {"--recorder", "WHICH", take_recorder, 0,
      "show the last calls of ranks if the job crashes or hangs: on, all (of every rank, however "
      "many there are), or off (on)"},
-    {"--gdb", "R", take_gdb, 0, "start rank R under gdb"},
+    {"--gdb", "[R]", take_gdb, 0, "start rank R under gdb (0)"},
     {"--no-globals-note", NULL, take_flag, AT(no_globals),
      "do not name the global variables that ranks of one process share"},
     {"-q --quiet", NULL, take_flag, AT(quiet), "print no notes"},
@@ -779,17 +859,13 @@ const mlt_option_row mlt_option_rows[] = {
 
     // What scripts for other launchers say, and what is true or harmless here anyway.
     {NULL, NULL, NULL, 0, NULL},
-    {"-genvall -envall -localonly --oversubscribe --nooversubscribe --allow-run-as-root "
-     "--use-hwthread-cpus --display-allocation "
-     "-disable-auto-cleanup -enable-x -disable-x -print-all-exitcodes "
-     "-use-app-topology",
+    {"-genvall -envall -localonly --oversubscribe --allow-run-as-root --use-hwthread-cpus "
+     "-enable-x -disable-x -use-app-topology --report-state-on-timeout",
      NULL, ignore_flag, 0, NULL},
-    {"-soft -arch -file -memory-alloc-kinds -usize -launcher "
-     "-rmk -demux -nameserver -membind -topolib -order-nodes -bootstrap "
-     "--personality --prefix -ckpointlib -localhost --cpus-per-proc "
-     "--cpus-per-rank",
+    {"-soft -arch -file -memory-alloc-kinds -launcher "
+     "-rmk -demux -nameserver -topolib -order-nodes -bootstrap "
+     "--personality --prefix -localhost",
      "WORD", ignore_word, 0, NULL},
-    {"--mca --gmca", "NAME VALUE", take_mca, 0, NULL},
     {"--pmixmca --prtemca", "NAME VALUE", ignore_two, 0, NULL},
 };
 

@@ -39,6 +39,11 @@ extern const size_t mlt_option_row_count;
 // The option's value: what stands behind "=", or the next word.
 char *mlt_option_word(mlt_option_reader *reader);
 
+// The same as a whole number.
+int64_t mlt_option_number(mlt_option_reader *reader, int64_t least, int64_t most);
+
+// --map-by and --rank-by: `at` of the row is the text.
+void mlt_option_take_mapping(mlt_option_reader *reader, const mlt_option_row *row);
 void mlt_option_take_fan_out(mlt_option_reader *reader, const mlt_option_row *row);
 double mlt_option_seconds(const char *where, const char *text);
 int64_t mlt_option_silence(const char *where, const char *text); // in ms
@@ -47,6 +52,16 @@ int64_t mlt_option_silence(const char *where, const char *text); // in ms
 // NULL.
 char *mlt_option_variable(const char *const *names, const char **found);
 bool mlt_option_is_yes(const char *variable);
+
+// ---- options_others.c: options of other MPIs' mpirun
+
+// An option that is not in the table: true if it is known all the same, and was taken. Ends mpirun
+// if nothing here does what it means, with the nearest way.
+bool mlt_option_of_others(mlt_option_reader *reader);
+
+// Open MPI's --output LIST, and its --cpus-per-rank N, which is --map-by PE=N.
+void mlt_option_take_output(mlt_option_reader *reader, const mlt_option_row *row);
+void mlt_option_take_cores(mlt_option_reader *reader, const mlt_option_row *row);
 
 // What variables say about networks, before options do; and what holds when all is said.
 void mlt_option_net_variables(mlt_options *options);

@@ -27,9 +27,10 @@ static bool read_ppr(const char *text, mlt_mapping *out, char *why, size_t why_s
     size_t digits = strspn(number, "0123456789");
     const char *end = number + digits;
     unsigned long n = digits && digits <= 10 ? strtoul(number, NULL, 10) : 0;
+    mlt_bind_modifiers modifiers;
     char ignored[256];
     if (n == 0 || n > MOST_PER_HOST || *end != ':' ||
-        !mlt_bind_word_known(end + 1, ignored, sizeof ignored)) {
+        !mlt_bind_word_read(end + 1, &modifiers, ignored, sizeof ignored)) {
         snprintf(why, why_size, "'%s' should be ppr:N:node, with the number of ranks of a host",
                  text);
         return false;
@@ -44,18 +45,23 @@ static bool read_ppr(const char *text, mlt_mapping *out, char *why, size_t why_s
 bool mlt_mapping_read(const char *map_by, const char *rank_by, mlt_mapping *out, char *why,
                       size_t why_size)
 {
+    mlt_bind_modifiers modifiers = {.each = 0}, ignored;
     *out = (mlt_mapping){.by_node = is_word(map_by, "node")};
     out->rank_by_node = rank_by ? is_word(rank_by, "node") : out->by_node;
     if (rank_by && !is_word(rank_by, "fill") && !is_word(rank_by, "span") &&
-        !mlt_bind_word_known(rank_by, why, why_size)) {
+        !mlt_bind_word_read(rank_by, &ignored, why, why_size)) {
         snprintf(why, why_size, "'%s' should be slot or node", rank_by);
         return false;
     }
-    if (map_by && !mlt_bind_word_known(map_by, why, why_size)) {
+    bool known = !map_by || mlt_bind_word_known(map_by);
+    if (!known)
         snprintf(why, why_size, "'%s' should be slot, node, ppr:N:node, core, socket or numa",
                  map_by);
+    if (!known || (map_by && !mlt_bind_word_read(map_by, &modifiers, why, why_size)))
         return false;
-    }
+    out->each = modifiers.each;
+    out->no_oversubscribe = modifiers.no_oversubscribe;
+    out->no_local = modifiers.no_local;
     if (is_word(map_by, "seq") || is_word(map_by, "dist"))
         out->local = map_by;
     return !is_word(map_by, "ppr") || read_ppr(map_by, out, why, why_size);

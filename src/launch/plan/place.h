@@ -22,6 +22,8 @@ typedef struct mlt_mapping {
     bool rank_by_node; // of --rank-by, or else as --map-by
     uint32_t per_host; // of ppr:N:node; 0: not said
     const char *local; // the word, if it has a meaning on one host only; NULL: it has not
+    uint32_t each;     // of PE=N: slots that a worker takes; 0: not said
+    bool no_oversubscribe, no_local; // of modifiers
 } mlt_mapping;
 
 // Reads the words; each may be NULL. False, with a message in why, if one is not understood.

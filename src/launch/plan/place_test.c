@@ -137,6 +137,7 @@ static void check_words(void)
     expect_words("ppr:2147483647:node", NULL, "slot slot 2147483647 -");
     expect_words("ppr:2:socket", NULL, "slot slot 0 ppr:2:socket");
     expect_words("seq", NULL, "slot slot 0 seq");
+    expect_words(":OVERSUBSCRIBE", NULL, "slot slot 0 -");
     static const char *const wrong[] = {"",
                                         "nodes",
                                         "ppr",
@@ -148,6 +149,9 @@ static void check_words(void)
                                         "ppr:3:hut",
                                         "ppr:3:",
                                         "ppr:+3:node",
+                                        "ppr:3:node:PE=x",
+                                        "socket:PE=abc",
+                                        ":sideways",
                                         "ppr:2147483648:node",
                                         "ppr:99999999999999999999:node"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)

@@ -8,6 +8,7 @@
 #include "boot/job.h"
 #include "launch/plan/place.h"
 #include "launch/say.h"
+#include "os/os.h"
 
 static uint32_t hosts_of(const mlt_app *app)
 {
@@ -196,6 +197,18 @@ static void place_app(maker *m, uint32_t a, uint32_t *taken)
     free(place.counts);
 }
 
+// --nooversubscribe. A host that nobody has named has as many slots as cores.
+static void refuse_oversubscribed(const maker *m, uint32_t h)
+{
+    const mlt_host *host = &m->all->hosts[h];
+    uint32_t slots = host->slots ? host->slots : (uint32_t)mlt_os_cores();
+    if (m->hosts[h].workers > slots)
+        mlt_quit(MLT_EXIT_USAGE,
+                 "--nooversubscribe: host '%s' would have %u workers, but has %u slot%s; -nfg K "
+                 "puts K ranks into each worker",
+                 host->name, m->hosts[h].workers, slots, slots == 1 ? "" : "s");
+}
+
 // Only hosts that have ranks stay in the plan.
 static void keep_used(maker *m)
 {
@@ -204,6 +217,8 @@ static void keep_used(maker *m)
     char where[64];
     for (uint32_t h = 0; h < m->all->count; h++) {
         snprintf(where, sizeof where, " on host '%.32s'", m->all->hosts[h].name);
+        if (m->options->no_oversubscribe)
+            refuse_oversubscribed(m, h);
         if (m->hosts[h].workers > MLT_JOB_MAX_WORKERS)
             refuse_workers(m->hosts[h].workers, MLT_JOB_MAX_WORKERS, where);
         m->hosts[h].host = m->all->hosts[h];

@@ -17,7 +17,7 @@ static const struct {
     {"fork vfork clone exec* fexecve system popen posix_spawn* daemon", "starts other processes"},
     {"alarm ualarm setitimer timer_create timerfd_create", "has timers, which belong to a process"},
     {"sigwait* sigtimedwait sigsuspend pause signalfd sigaltstack", "waits for signals"},
-    {"ptrace setrlimit* prlimit* prctl setpriority nice sched_set* pthread_setaffinity_np mlockall",
+    {"ptrace setrlimit* prlimit* prctl setpriority nice sched_setscheduler sched_setparam mlockall",
      "changes what its process may do"},
     {"socket socketpair accept accept4 epoll_wait", "uses sockets"},
     {"getpid gettid", "asks for the number of its process"},

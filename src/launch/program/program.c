@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,6 +92,35 @@ bool mlt_program_is_there(const char *name, const char *dir, const char *path)
            find(name, dir, path, &what, &forbidden);
 }
 
+// People who are new to it start the source.
+static void refuse_source(const char *name)
+{
+    static const struct {
+        const char *endings, *command;
+    } kinds[] = {{" .c ", "mpicc"},
+                 {" .cc .cpp .cxx .C ", "mpicxx"},
+                 {" .f .for .f77 .f90 .f95 .f03 .f08 .F .F90 ", "mpifort"},
+                 {" .py ", NULL}};
+    const char *dot = strrchr(name, '.');
+    char ending[8];
+    if (!dot || strlen(dot) + sizeof "  " > sizeof ending)
+        return;
+    snprintf(ending, sizeof ending, " %s ", dot);
+    int bare = (int)(dot - name);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (!strstr(kinds[i].endings, ending))
+            continue;
+        if (!kinds[i].command)
+            mlt_quit(MLT_EXIT_NOT_EXECUTABLE, "'%s' is a script: mpirun python3 %s runs it", name,
+                     name);
+        mlt_quit(MLT_EXIT_NOT_EXECUTABLE,
+                 "'%s' is a source file, not a program: `%s %s -o %.*s` compiles it, and then "
+                 "mpirun starts %s%.*s",
+                 name, kinds[i].command, name, bare, name, strchr(name, '/') ? "" : "./", bare,
+                 name);
+    }
+}
+
 const char *mlt_program_find(const char *name, const char *dir, const char *path)
 {
     if (dir)
@@ -100,6 +130,8 @@ const char *mlt_program_find(const char *name, const char *dir, const char *path
     const char *whole = find(name, dir, path, &f, &forbidden);
     if (whole)
         return whole;
+    if (f == FORBIDDEN)
+        refuse_source(name);
     if (f == FORBIDDEN || forbidden)
         mlt_quit(MLT_EXIT_NOT_EXECUTABLE,
                  "program '%s' cannot be executed: it is %s; chmod +x makes a file executable",

@@ -17,6 +17,8 @@ typedef enum mlt_hang_state {
     MLT_HANG_OUTSIDE,   // not in an MPI call (its worker did not answer)
     MLT_HANG_COMPUTING, // ... but uses a processor
     MLT_HANG_BUSY,      // its worker, which it shares with others, uses a processor
+    MLT_HANG_CALLING,   // not blocked: it repeats MPI calls (its worker did not answer)
+    MLT_HANG_CROWDED,   // the same of its worker, which it shares with others
     MLT_HANG_STOPPED,   // its process was stopped by a signal
     MLT_HANG_TRACED,    // ... by a debugger
     MLT_HANG_RUNNING,   // its worker answered, and the rank is not blocked

@@ -15,7 +15,7 @@ static void print_peer(const mlt_hang *hang, const mlt_ctl_wait *w, mlt_hang_rel
     else if (how == MLT_HANG_DISTANCE && mlt_hang_peer_exists(hang, w))
         fprintf(out, "rank%+lld", (long long)mlt_hang_distance(hang, w));
     else if (mlt_hang_job_of(hang, w->peer))
-        fprintf(out, "rank %u of another job, %s,",
+        fprintf(out, "rank %u of another job (%s)",
                 (uint32_t)w->peer - mlt_hang_job_of(hang, w->peer)->first_rank,
                 mlt_hang_job_of(hang, w->peer)->name);
     else
@@ -310,7 +310,9 @@ const char *mlt_hang_state_text(uint8_t state)
     static const char *const texts[] = {
         [MLT_HANG_OUTSIDE] = "not in an MPI call",
         [MLT_HANG_COMPUTING] = "not in an MPI call: it computes",
-        [MLT_HANG_BUSY] = "not known: a rank of its worker computes, outside of MPI",
+        [MLT_HANG_BUSY] = "not known: a rank of its worker computes, and does not wait in MPI",
+        [MLT_HANG_CALLING] = "not blocked in MPI: it repeats calls that do not wait",
+        [MLT_HANG_CROWDED] = "not known: a rank of its worker repeats MPI calls that do not wait",
         [MLT_HANG_STOPPED] = "stopped by a signal (SIGCONT lets it go on)",
         [MLT_HANG_TRACED] = "stopped by a debugger",
         [MLT_HANG_RUNNING] = "running, not blocked in MPI",

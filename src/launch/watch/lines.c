@@ -16,6 +16,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "launch/watch/line_file.h"
+#include "os/file.h"
 #include "os/os.h"
 
 enum { FRAMES = 64, ANSWER = 16 * 1024 };
@@ -28,6 +30,7 @@ typedef struct frame {
     const char *line, *end; // in the text; end: of the line
     char *file, *place;     // program; function+0xoffset. NULL: it is no frame
     char *source;           // the answer; NULL: none
+    uint64_t address;       // ... to this one of the program
 } frame;
 
 // ---- reading the report
@@ -131,23 +134,75 @@ static void take_line(frame *f, const char *line, size_t length)
         f->source = mlt_text_of("%.*s", (int)length, line);
 }
 
+// ---- the file's name
+
+// A whole file; NULL: it cannot be read, or is too large for that. Not mapped: somebody may shorten it, as
+// a compiler does.
+static void *read_file(const char *path, const char *dir, size_t *bytes)
+{
+    enum { MOST = 256 << 20 };
+    char *whole =
+        path[0] == '/' || !dir ? mlt_text_of("%s", path) : mlt_text_of("%s/%s", dir, path);
+    int fd = mlt_os_file_open(whole, O_RDONLY | O_NONBLOCK, 0);
+    int64_t size = 0;
+    void *memory = NULL;
+    *bytes = 0;
+    if (fd >= 0 && mlt_os_file_size(fd, &size) == 0 && size > 0 && size <= MOST)
+        memory = malloc((size_t)size);
+    if (memory && mlt_os_file_read(fd, memory, (size_t)size, 0, bytes) != 0)
+        *bytes = 0;
+    if (fd >= 0)
+        (void)mlt_os_file_close(fd);
+    free(whole);
+    return memory;
+}
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t n = strlen(end);
+    return n <= length && memcmp(text + length - n, end, n) == 0 &&
+           (n == length || text[length - n - 1] == '/');
+}
+
+// addr2line may know the line and be wrong about the file.
+static void correct(frame *f, const void *program, size_t bytes)
+{
+    char *file = f->source ? mlt_line_file_of(program, bytes, f->address) : NULL;
+    const char *colon = f->source ? strrchr(f->source, ':') : NULL;
+    const char *slash = file ? strrchr(file, '/') : NULL;
+    if (file && !ends_with(f->source, (size_t)(colon - f->source), slash ? slash + 1 : file)) {
+        char *right = mlt_text_of("%s%s", file, colon);
+        free(f->source);
+        f->source = right;
+    }
+    free(file);
+}
+
 // Asks for all frames of the file of frame `from`.
 static void ask(frame *frames, uint32_t from, uint32_t count, const char *dir, int64_t until)
 {
-    char *argv[FRAMES + 4] = {(char *)(uintptr_t) "addr2line", (char *)(uintptr_t) "-e",
-                              frames[from].file, NULL};
+    enum { WORDS = 4 }; // -a: each answer is an address, and then a line
+    char *argv[FRAMES + WORDS + 1] = {(char *)(uintptr_t) "addr2line", (char *)(uintptr_t) "-a",
+                                      (char *)(uintptr_t) "-e", frames[from].file};
     uint32_t asked[FRAMES], n = 0;
     for (uint32_t i = from; i < count; i++)
         if (frames[i].file && strcmp(frames[i].file, frames[from].file) == 0) {
-            argv[3 + n] = frames[i].place;
+            argv[WORDS + n] = frames[i].place;
             asked[n++] = i;
         }
     char *answer = answer_of(argv, dir, until), *at = answer;
+    size_t bytes;
+    void *program = read_file(frames[from].file, dir, &bytes);
     for (uint32_t i = 0; i < n && at && *at; i++, at += *at == '\n') {
+        frames[asked[i]].address = strtoull(at, &at, 16);
+        at += *at == '\n';
         size_t length = strcspn(at, "\n");
         take_line(&frames[asked[i]], at, length);
+        if (program && (int64_t)mlt_os_now_ns() < until)
+            correct(&frames[asked[i]], program, bytes);
         at += length;
     }
+    free(program);
     free(answer);
 }
 

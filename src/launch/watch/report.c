@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
 #include "launch/numbers.h"
 #include "launch/say.h"
@@ -330,7 +331,7 @@ static int by_idleness(const void *a, const void *b)
 static void print_loads(const mlt_report *report, FILE *out)
 {
     char number[MLT_NUMBER_BYTES];
-    qsort(report->loads, report->load_count, sizeof *report->loads, by_idleness);
+    MLT_ARRAY_SORT(report->loads, report->load_count, by_idleness);
     uint32_t shown =
         report->load_count < MOST_WORKERS_SHOWN ? report->load_count : MOST_WORKERS_SHOWN;
     for (uint32_t i = 0; i < shown; i++) {

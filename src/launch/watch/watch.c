@@ -19,10 +19,12 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "launch/guard.h"
+#include "launch/mpir.h"
 #include "launch/say.h"
 #include "launch/sweep.h"
 #include "launch/trace.h"
 #include "launch/watch/watch_state.h"
+#include "os/fd.h"
 #include "os/os.h"
 
 static const uint64_t polite_grace_ns = 2000 * MLT_WATCH_MS;
@@ -269,6 +271,10 @@ static void take_started(mlt_watch *w, mlt_watch_proc *p, int64_t pid, const cha
     p->running = true;
     w->missing--;
     w->living++;
+    const mlt_plan_proc *plan = &w->conf.plan->procs[index];
+    mlt_mpir_started(index, mlt_watch_host_of(w, p),
+                     w->conf.programs ? w->conf.programs[plan->app] : NULL, (pid_t)pid);
+    mlt_watch_show(w);
     mlt_watch_name_rank(w, p, -1, who, sizeof who);
     if (w->conf.options->verbose || w->conf.options->report_bindings)
         mlt_say("%s: process %lld on %s, on %s: %s", who, (long long)pid, mlt_watch_host_of(w, p),
@@ -523,6 +529,8 @@ static void timer_ready(mlt_source *source, uint32_t events)
         mlt_watch_begin_look(w, now);
     if (mlt_loop_due(&w->lost_at, now))
         mlt_watch_end_lost(w);
+    if (w->shown_at && now >= w->shown_at)
+        mlt_watch_show(w);
     if (mlt_loop_due(&w->tick_at, now))
         show_progress(w);
     if (mlt_loop_due(&w->kin_until, now))
@@ -545,10 +553,36 @@ void mlt_watch_abandon(mlt_watch *w)
     kill_kin(w);
 }
 
-// The guard, which the caller knows as mpirun, was killed.
-static void guard_gone(mlt_source *source, uint32_t events)
+void mlt_watch_show(mlt_watch *w)
+{
+    static const uint64_t patience_ns = 3000 * MLT_WATCH_MS; // with programs that may use no MPI
+    if (!w->conf.options->held || w->shown || w->missing > 0)
+        return;
+    uint64_t now = mlt_os_now_ns();
+    if (!w->shown_at)
+        w->shown_at = now + patience_ns;
+    w->shown = now >= w->shown_at;
+    uint32_t quiet = 0;
+    for (uint32_t p = 0; p < w->conf.plan->proc_count; p++)
+        quiet += !w->procs[p].attached && !w->procs[p].held && !w->procs[p].gone;
+    w->shown |= quiet == 0;
+    if (w->shown) {
+        w->shown_at = 0;
+        mlt_mpir_stop();
+    }
+    mlt_watch_set_timer(w);
+}
+
+// A byte: the debugger has let the guard go on. The end: the guard, which the caller knows as mpirun,
+// was killed.
+static void guard_ready(mlt_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, guard);
+    char byte;
+    if (read(source->fd, &byte, 1) == 1) {
+        mlt_watch_command(w, MLT_FRAME_GATE, 0, 0);
+        return;
+    }
     mlt_loop_remove(w->conf.loop, source);
     mlt_watch_abandon(w);
 }
@@ -570,10 +604,10 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
                             .ready = timer_ready};
     if (w->timer.fd < 0 || !mlt_loop_add(conf->loop, &w->signals, EPOLLIN) ||
         !mlt_loop_add(conf->loop, &w->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
-    w->guard = (mlt_source){.fd = conf->guard_fd, .ready = guard_gone};
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    w->guard = (mlt_source){.fd = conf->guard_fd, .ready = guard_ready};
     if (conf->guard_fd >= 0 && !mlt_loop_add(conf->loop, &w->guard, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", strerror(errno));
+        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     if (conf->options->timeout_s > 0)
         w->timeout_at = mlt_os_now_ns() + (uint64_t)(conf->options->timeout_s * 1e9);
     mlt_watch_set_timer(w);

@@ -28,7 +28,8 @@ typedef struct mlt_watch_conf {
     mlt_path_map *map;
     mlt_leaks *leaks; // may be NULL
     int loop, signal_fd;
-    int guard_fd; // mlt_guard's
+    int guard_fd;                // mlt_guard's
+    const char *const *programs; // [apps] for debuggers (mpir.h); NULL: there is no table
     // Another launcher has started the processes: when one of them fails, it ends the others, and
     // knows the exit code. They are ended from here if it has not done so a second later.
     bool adopted;

@@ -32,7 +32,7 @@ void mlt_watch_set_timer(mlt_watch *w)
 {
     const uint64_t times[] = {w->kill_at,    w->crash_kill_at, w->straggler_at,  w->give_up_at,
                               w->timeout_at, w->look_at,       w->collect_until, w->lost_at,
-                              w->tick_at,    w->kin_until};
+                              w->tick_at,    w->kin_until,     w->shown_at};
     mlt_loop_alarm_first(&w->timer, times, sizeof times / sizeof *times);
 }
 

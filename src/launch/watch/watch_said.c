@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "boot/board.h"
+#include "launch/mpir.h"
 #include "launch/say.h"
 #include "launch/trace.h"
 #include "os/os.h"
@@ -204,6 +205,13 @@ void mlt_watch_take_packet(mlt_watch *w, mlt_watch_proc *p, const mlt_ctl *head,
     switch (head->type) {
     case MLT_CTL_HELLO:
         take_hello(w, p);
+        mlt_mpir_is((uint32_t)(p - w->procs), (pid_t)head->value);
+        mlt_watch_show(w);
+        break;
+    case MLT_CTL_HELD:
+        p->held = true;
+        mlt_mpir_is((uint32_t)(p - w->procs), (pid_t)head->value);
+        mlt_watch_show(w);
         break;
     case MLT_CTL_INIT:
         take_init(w, p);
@@ -342,6 +350,7 @@ void mlt_watch_take_end(mlt_watch *w, mlt_watch_proc *p, int status, uint64_t pe
     if (p->gone)
         return;
     mlt_watch_forget(w, p);
+    mlt_watch_show(w);
     if (w->conf.report)
         mlt_report_ended(w->conf.report, peak);
     judge_end(w, p, status, calls);

@@ -35,6 +35,7 @@ typedef enum mlt_watch_purpose {
 typedef struct mlt_watch_proc {
     bool running, gone; // it has been started and has not ended; it has ended, or never started
     bool attached, initialised, finalised;
+    bool held;    // it waits for a debugger
     bool done;    // all its ranks have ended, if it has several
     bool told;    // how it ended (or ends) has been said by itself
     bool crashed; // by a signal, said by itself
@@ -75,9 +76,11 @@ struct mlt_watch {
     int interrupted; // the signal that ended the job
     uint64_t kill_at, crash_kill_at, straggler_at, give_up_at, timeout_at, look_at;
     uint64_t lost_at, tick_at;
-    bool has_reason; // w->lost says why, and not only that
-    char *lost;      // a connection was lost: the sentence, if nothing else explains it
-    bool shows;      // the line of hosts that are ready is on the terminal
+    uint64_t shown_at; // processes that wait for a debugger are shown to it then at the latest
+    bool shown;        // ... and have been
+    bool has_reason;   // w->lost says why, and not only that
+    char *lost;        // a connection was lost: the sentence, if nothing else explains it
+    bool shows;        // the line of hosts that are ready is on the terminal
 
     mlt_job_look look, sum; // the last one, and the one that is being added up
     int64_t look_number;
@@ -98,6 +101,9 @@ struct mlt_watch {
 
 // After any of the times has changed.
 void mlt_watch_set_timer(mlt_watch *watch);
+
+// For a debugger (mpir.h): a process has started, has joined the job or has ended, or the time is over.
+void mlt_watch_show(mlt_watch *watch);
 
 // To the agents: all, those of other hosts, that of this one.
 void mlt_watch_command(mlt_watch *watch, mlt_frame_type type, uint32_t about, int64_t value);

@@ -51,13 +51,15 @@ static inline int check_total(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
     return MPI_SUCCESS;
 }
 
-// One block here and all of them there, of which it may be one itself: that stays where it is.
-static inline int check_apart(mlt_rank *me, mlt_comm *comm, const data *one, const data *all)
+// One block here and all of them there. stays: it may be one of them itself, and stays where it is;
+// that is for MPI_IN_PLACE to say, but programs from before MPI 2 do it in MPI_Allgather.
+static inline int check_apart(mlt_rank *me, mlt_comm *comm, const data *one, const data *all,
+                              bool stays)
 {
     uint64_t bytes = bytes_of(one), area = bytes * (uint64_t)comm->size;
     if (MLT_LIKELY(!mlt_coll_overlap(one->buf, bytes, all->buf, area)) || !one->type->contiguous ||
         !all->type->contiguous ||
-        (uintptr_t)one->buf == (uintptr_t)all->buf + bytes * (uint64_t)comm->rank)
+        (stays && (uintptr_t)one->buf == (uintptr_t)all->buf + bytes * (uint64_t)comm->rank))
         return MPI_SUCCESS;
     return mlt_coll_bad_overlap(me, comm);
 }
@@ -93,7 +95,7 @@ static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, 
         return mlt_coll_bad_sizes(me, comm, bytes, bytes_of(&recv));
     code = check_total(me, comm, bytes);
     if (code == MPI_SUCCESS && is_root && !in_place)
-        code = check_apart(me, comm, &send, &recv);
+        code = check_apart(me, comm, &send, &recv, false);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const data *in = in_place ? NULL : &send, *out = is_root ? &recv : NULL;
@@ -159,7 +161,7 @@ static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm,
         return mlt_coll_bad_sizes(me, comm, bytes_of(&send), bytes);
     code = check_total(me, comm, bytes);
     if (code == MPI_SUCCESS && is_root && !in_place)
-        code = check_apart(me, comm, &recv, &send);
+        code = check_apart(me, comm, &recv, &send, false);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const data *in = is_root ? &send : NULL, *out = in_place ? NULL : &recv;
@@ -228,7 +230,7 @@ static int allgather(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_col
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
     if (code == MPI_SUCCESS && !in_place)
-        code = check_apart(me, comm, &send, &recv);
+        code = check_apart(me, comm, &send, &recv, true);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const data *in = in_place ? NULL : &send;

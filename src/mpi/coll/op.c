@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "mpi/coll/coll.h"
 #include "mpi/error/error.h"
 #include "mpi/fortran.h"
 #include "mpi/handle.h"
@@ -332,6 +333,10 @@ int mlt_mpi_Reduce_local(mlt_rank *me, const void *inbuf, void *inoutbuf, MPI_Co
         code = check_buffer(me, inoutbuf, "inoutbuf", count, datatype);
     if (code != MPI_SUCCESS || !find(me, NULL, op, datatype, &object, &reduction, &code))
         return code;
+    uint64_t bytes = datatype->contiguous ? (uint64_t)count * datatype->size : count > 0;
+    if (MLT_UNLIKELY(mlt_coll_overlap(inbuf, bytes, inoutbuf, bytes)))
+        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_BUFFER,
+                             "arguments inbuf and inoutbuf overlap, but should lie apart");
     if (!object) {
         reduction.kernel(inoutbuf, inbuf, (uint64_t)count);
         return MPI_SUCCESS;

@@ -84,10 +84,10 @@ mlt_comm_extra *mlt_comm_extra_of(mlt_comm *comm)
 MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
-    return comm == &mpi->world  ? MPI_COMM_WORLD
-           : comm == &mpi->self ? MPI_COMM_SELF
-           : comm->magic        ? (MPI_Comm)comm
-                                : MPI_COMM_NULL;
+    return comm == &mpi->world ? MPI_COMM_WORLD
+           : comm == mpi->self ? MPI_COMM_SELF
+           : comm->magic       ? (MPI_Comm)comm
+                               : MPI_COMM_NULL;
 }
 
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
@@ -95,9 +95,9 @@ const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm)
     if (comm->extra && comm->extra->name)
         return comm->extra->name;
     mlt_mpi *mpi = mlt_mpi_of(me);
-    return comm == &mpi->world  ? "MPI_COMM_WORLD"
-           : comm == &mpi->self ? "MPI_COMM_SELF"
-                                : "the communicator";
+    return comm == &mpi->world ? "MPI_COMM_WORLD"
+           : comm == mpi->self ? "MPI_COMM_SELF"
+                               : "the communicator";
 }
 
 int mlt_mpi_Comm_rank(mlt_rank *me, mlt_comm *comm, int *rank)
@@ -128,9 +128,19 @@ int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
     return MPI_SUCCESS;
 }
 
+int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, const char *one, const char *other)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                         "arguments %s and %s stem from different sessions, or one of them from a "
+                         "session and the other from MPI_Init; a call has objects of one only",
+                         one, other);
+}
+
 int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *result)
 {
     *result = MPI_UNEQUAL;
+    if (mlt_comm_session(comm1) != mlt_comm_session(comm2))
+        return mlt_comm_two_sessions(me, comm1, "comm1", "comm2");
     if (comm1 == comm2) {
         *result = MPI_IDENT;
         return MPI_SUCCESS;
@@ -152,7 +162,7 @@ int mlt_mpi_Comm_get_name(mlt_rank *me, mlt_comm *comm, char *comm_name, int *re
 {
     const mlt_mpi *mpi = mlt_mpi_of(me);
     bool named =
-        comm && ((comm->extra && comm->extra->name) || comm == &mpi->world || comm == &mpi->self);
+        comm && ((comm->extra && comm->extra->name) || comm == &mpi->world || comm == mpi->self);
     const char *name = !comm ? "MPI_COMM_NULL" : named ? mlt_comm_name(me, comm) : "";
     *resultlen = (int)strlen(name);
     memcpy(comm_name, name, (size_t)*resultlen + 1);

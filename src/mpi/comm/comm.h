@@ -141,6 +141,15 @@ mlt_comm_shared *mlt_comm_shared_of(mlt_comm *comm);
 // The handle that the user knows it by; MPI_COMM_NULL if the user has freed it.
 MPI_Comm mlt_comm_handle(mlt_rank *me, mlt_comm *comm);
 
+// The session that it stems from; NULL: MPI_Init.
+static inline struct mlt_session *mlt_comm_session(const mlt_comm *comm)
+{
+    return comm->extra ? comm->extra->session : NULL;
+}
+
+// Raises that two arguments stem from different sessions.
+int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, const char *one, const char *other);
+
 // Its name, for error messages: "MPI_COMM_WORLD". Never NULL.
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm);
 

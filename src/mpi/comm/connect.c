@@ -2,6 +2,7 @@
 // MPI_Open_port, MPI_Close_port, MPI_Comm_accept, MPI_Comm_connect, MPI_Comm_join.
 #include <errno.h>
 #include <mpi.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -50,6 +51,31 @@ static bool read_timeout(const mlt_info *info, mlt_port_wait *wait)
     return true;
 }
 
+// The arguments that count at the root only.
+static void check_root(const char *port_name, MPI_Info handle, char why[MLT_PORT_WHY],
+                       mlt_port_wait *wait)
+{
+    const mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
+    bool timed = read_timeout(info, wait);
+    wait->why = why;
+    if (!port_name) {
+        wait->refused = MPI_ERR_ARG;
+        snprintf(why, MLT_PORT_WHY,
+                 "argument port_name of the root is NULL, but should be the name of a port");
+    } else if (handle != MPI_INFO_NULL && !info) {
+        wait->refused = MPI_ERR_INFO;
+        snprintf(why, MLT_PORT_WHY,
+                 "argument info of the root is %p, but should be a valid info object or "
+                 "MPI_INFO_NULL",
+                 (void *)handle);
+    } else if (!timed) {
+        wait->refused = MPI_ERR_INFO_VALUE;
+        snprintf(why, MLT_PORT_WHY,
+                 "info key 'timeout' is '%.64s', but should be a number of seconds",
+                 mlt_info_get(info, "timeout"));
+    }
+}
+
 typedef void meet(mlt_rank *me, mlt_comm *comm, int root, const char *name,
                   const mlt_port_wait *wait, mlt_port_result *result);
 
@@ -58,20 +84,16 @@ static int meet_by(meet *meets, mlt_rank *me, const char *port_name, MPI_Info ha
 {
     mlt_port_wait wait;
     mlt_port_result result;
-    const mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
+    char why[MLT_PORT_WHY];
     *newcomm = MPI_COMM_NULL;
-    if (handle != MPI_INFO_NULL && !info)
-        return mlt_bad_info(me, comm, me->fn, handle);
     if (comm->inter)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                              "argument comm is an intercommunicator, but should be an "
                              "intracommunicator");
     if (root < 0 || root >= comm->size)
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
-    if (!read_timeout(info, &wait))
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_INFO_VALUE,
-                             "info key 'timeout' is '%s', but should be a number of seconds",
-                             mlt_info_get(info, "timeout"));
+    // The others wait for the root: what is wrong with its arguments all ranks hear from it.
+    check_root(port_name, handle, why, &wait);
     meets(me, comm, root, port_name, &wait, &result);
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, comm, me->fn, result.error, "%s", result.why);
@@ -155,7 +177,7 @@ static void join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *result)
 int mlt_mpi_Comm_join(mlt_rank *me, int fd, MPI_Comm *intercomm)
 {
     mlt_port_result result;
-    mlt_comm *self = &mlt_mpi_of(me)->self;
+    mlt_comm *self = mlt_comm_self(me);
     *intercomm = MPI_COMM_NULL;
     join(me, self, fd, &result);
     if (result.error != MPI_SUCCESS)

@@ -2,7 +2,7 @@
 // Intercommunicators: two groups that do not overlap, in one context. Which of them comes first is
 // decided once, so that all ranks have the same order of both.
 //
-// MPI_Intercomm_create: the leaders tell each other their groups, and one of them takes the context
+// MPI_Intercomm_create within a job: the leaders tell each other their groups, and one takes the context
 // number; each leader tells its own group in a meeting of the local communicator; then all ranks of
 // both groups meet, in the new context, and each worker makes the communicators of all its ranks.
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "mpi/comm/group.h"
+#include "mpi/comm/port.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
@@ -83,9 +84,11 @@ static bool disjoint(mlt_map *a, mlt_map *b)
 typedef struct tidings {
     int32_t failed; // a leader's error class; 0: all is well
     uint32_t context;
-    int32_t first; // its own group comes first
-    int32_t remote;
+    int32_t first;  // its own group comes first
+    int32_t remote; // BY_PORT: there are several jobs, and no ranks follow
 } tidings;
+
+enum { BY_PORT = -1 };
 
 // Sends to and receives from the other leader.
 static void exchange(mlt_rank *me, mlt_comm *peer, int leader, int tag, const void *out,
@@ -136,18 +139,6 @@ static bool is_first(const leader_card *mine, const leader_card *theirs)
                                               : mine->rank < theirs->rank;
 }
 
-// Ranks of the other leader's job become this job's numbers. False: some are none.
-static bool translate(const mlt_rank *me, const leader_card *theirs, int32_t *worlds)
-{
-    if (theirs->identity == me->worker->boot->job->identity)
-        return true;
-    for (int32_t r = 0; r < theirs->size; r++)
-        if ((worlds[r] = mlt_worlds_find(me->worker->wire->worlds, theirs->identity,
-                                         (uint32_t)worlds[r])) < 0)
-            return false;
-    return true;
-}
-
 // The number for the new communicator: the leader of the first group takes it, the other hears it.
 static uint32_t agree_on_context(mlt_rank *me, mlt_comm *peer, int leader, int tag, bool first,
                                  const mlt_map *local, const mlt_map *remote)
@@ -165,28 +156,119 @@ static uint32_t agree_on_context(mlt_rank *me, mlt_comm *peer, int leader, int t
     return first ? mine : theirs;
 }
 
+// ---- several jobs
+//
+// Not each process of one group may have met the jobs of the other, and the numbers of ranks are a
+// process's own. So the leaders only see that no rank is in both groups, and agree on a port, by
+// which the two groups then connect.
+
+typedef struct citizen {
+    uint64_t identity; // of a job
+    uint64_t rank;     // of it
+} citizen;
+
+static int by_job(const void *a, const void *b)
+{
+    const citizen *x = a, *y = b;
+    if (x->identity != y->identity)
+        return x->identity < y->identity ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static citizen *citizens_of(const mlt_rank *me, const mlt_map *map)
+{
+    const mlt_worker *w = me->worker;
+    citizen *all = mlt_take_more(NULL, (size_t)map->size, sizeof *all);
+    for (int32_t r = 0; r < map->size; r++) {
+        uint32_t rank;
+        mlt_worlds_tell(w->wire ? w->wire->worlds : NULL, w->boot->job, mlt_map_world(map, r),
+                        &all[r].identity, &rank);
+        all[r].rank = rank;
+    }
+    qsort(all, (size_t)map->size, sizeof *all, by_job);
+    return all;
+}
+
+static bool any_in_both(const citizen *a, int32_t a_count, const citizen *b, int32_t b_count)
+{
+    for (int32_t i = 0, k = 0; i < a_count && k < b_count;) {
+        int order = by_job(&a[i], &b[k]);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            i++;
+        else
+            k++;
+    }
+    return false;
+}
+
+// The leader's part there. *port: the name of the port, which the first leader has opened.
+static tidings lead_jobs(mlt_rank *me, mlt_map *local, mlt_comm *peer, int leader, int tag,
+                         const leader_card *mine, const leader_card *other,
+                         char port[MPI_MAX_PORT_NAME])
+{
+    tidings t = {.first = is_first(mine, other), .remote = BY_PORT};
+    citizen *own = citizens_of(me, local);
+    citizen *theirs = mlt_take_more(NULL, (size_t)other->size, sizeof *theirs);
+    exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
+             (uint64_t)other->size * sizeof *theirs);
+    char why[MLT_PORT_WHY], name[MPI_MAX_PORT_NAME] = "";
+    if (any_in_both(own, local->size, theirs, other->size))
+        t.failed = MPI_ERR_COMM;
+    else if (t.first)
+        (void)mlt_port_open(me, name, why);
+    exchange(me, peer, leader, tag, name, sizeof name, port, MPI_MAX_PORT_NAME);
+    if (t.first)
+        memcpy(port, name, sizeof name);
+    if (!t.failed && !port[0])
+        t.failed = MPI_ERR_UNSUPPORTED_OPERATION;
+    free(own);
+    free(theirs);
+    return t;
+}
+
+// All ranks of the local communicator: the intercommunicator, by the port; NULL: *code was raised.
+static mlt_comm *connect_jobs(mlt_rank *me, mlt_comm *local_comm, int local_leader, bool first,
+                              const char *port, int *code)
+{
+    static const mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
+    mlt_port_result result;
+    (first ? mlt_port_accept : mlt_port_connect)(me, local_comm, local_leader, port, &for_ever,
+                                                 &result);
+    if (first && local_comm->rank == local_leader) {
+        char why[MLT_PORT_WHY];
+        (void)mlt_port_close(me, port, why);
+    }
+    if (result.error != MPI_SUCCESS)
+        *code = mlt_mpi_raise(me, local_comm, me->fn, result.error, "%s", result.why);
+    return result.comm;
+}
+
+// ---- the leaders of one job
+
 // The leader's part. Returns what it tells its group, to be freed; *bytes is its length.
 static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int leader, int tag,
-                     size_t *bytes)
+                     size_t *bytes, char port[MPI_MAX_PORT_NAME])
 {
     mlt_map *local = mlt_comm_group(local_comm);
     leader_card mine = card_of(me, local_comm), other = {0};
     exchange(me, peer, leader, tag, &mine, sizeof mine, &other, sizeof other);
     int32_t count = other.size;
-    *bytes = sizeof(tidings) + (size_t)count * sizeof(int32_t);
+    bool jobs = mine.foreign || other.foreign || mine.identity != other.identity;
+    *bytes = sizeof(tidings) + (jobs ? 0 : (size_t)count * sizeof(int32_t));
     tidings *t = mlt_take_more(NULL, 1, *bytes);
-    if (mine.foreign || other.foreign) {
-        *t = (tidings){.failed = MPI_ERR_UNSUPPORTED_OPERATION};
+    if (jobs) {
+        *t = lead_jobs(me, local, peer, leader, tag, &mine, &other, port);
         return t;
     }
     int32_t *own = worlds_of(local);
     int32_t *theirs = (int32_t *)(t + 1);
     exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
              (uint64_t)count * sizeof *theirs);
-    bool known = translate(me, &other, theirs);
-    mlt_map *remote = mlt_map_new(theirs, known ? count : 0);
+    mlt_map *remote = mlt_map_new(theirs, count);
     *t = (tidings){.first = is_first(&mine, &other), .remote = count};
-    if (!known || !disjoint(local, remote))
+    if (!disjoint(local, remote))
         t->failed = MPI_ERR_COMM;
     else
         t->context = agree_on_context(me, peer, leader, tag, t->first, local, remote);
@@ -207,7 +289,8 @@ static void finish_telling(mlt_meet *meet)
     static const tidings silence = {.failed = MPI_ERR_ARG};
     const mlt_meet_item *item = mlt_meet_next(meet, NULL);
     const tidings *t = item && !mlt_meet_next(meet, item) ? mlt_meet_item_data(item) : &silence;
-    mlt_map *remote = mlt_map_new((const int32_t *)(t + 1), t->failed ? 0 : t->remote);
+    bool ranks = !t->failed && t->remote != BY_PORT;
+    mlt_map *remote = mlt_map_new((const int32_t *)(t + 1), ranks ? t->remote : 0);
     for (mlt_guest *g = meet->guests; g; g = g->next) {
         ((told_guest *)g)->told = *t;
         ((told_guest *)g)->remote = mlt_map_hold(remote);
@@ -223,6 +306,8 @@ static int check_leader(mlt_rank *me, mlt_comm *local_comm, MPI_Comm peer_comm, 
     if (!*peer)
         return mlt_bad_handle(me, local_comm, me->fn, MPI_ERR_COMM, "peer_comm", "communicator",
                               (uintptr_t)peer_comm);
+    if (mlt_comm_session(local_comm) != mlt_comm_session(*peer))
+        return mlt_comm_two_sessions(me, local_comm, "local_comm", "peer_comm");
     if (remote_leader < 0 || remote_leader >= (*peer)->peers)
         return mlt_bad_rank(me, *peer, me->fn, MPI_ERR_RANK, "remote_leader", remote_leader, "");
     if (mlt_comm_world_rank(*peer, remote_leader) == me->world)
@@ -246,13 +331,14 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
     mlt_comm_shared_of(local_comm);
     tidings bad = {.failed = MPI_ERR_OTHER}, *t = NULL;
     size_t bytes = 0;
+    char port[MPI_MAX_PORT_NAME] = "";
     int code = MPI_SUCCESS;
     if (local_comm->rank == local_leader) {
         mlt_comm *peer;
         code = check_leader(me, local_comm, peer_comm, remote_leader, &peer);
         bytes = sizeof bad;
         if (code == MPI_SUCCESS)
-            t = lead(me, local_comm, peer, remote_leader, tag, &bytes);
+            t = lead(me, local_comm, peer, remote_leader, tag, &bytes, port);
     }
     told_guest g = {.guest = {.rank = me, .order = mlt_comm_order(local_comm)}};
     mlt_meet_place place = mlt_comm_place(local_comm, false, finish_telling);
@@ -265,7 +351,8 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
                              "the two groups overlap: no rank may be in both");
     else if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_UNSUPPORTED_OPERATION)
         code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                             "each of the two groups should consist of ranks of one job");
+                             "the groups have ranks of several jobs, and a port to connect them "
+                             "by cannot be opened: there is no agent of mpirun's");
     else if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_ARG)
         code = mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_ARG,
                              "argument local_leader is %d here, but other ranks of %s gave "
@@ -275,9 +362,12 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
         code = mlt_mpi_raise(me, local_comm, me->fn, g.told.failed,
                              "the leader, rank %d of %s, was called with wrong arguments",
                              local_leader, mlt_comm_name(me, local_comm));
+    else if (code == MPI_SUCCESS && g.told.remote == BY_PORT)
+        *newintercomm =
+            (MPI_Comm)connect_jobs(me, local_comm, local_leader, g.told.first, port, &code);
     else if (code == MPI_SUCCESS && !context)
         code = mlt_comm_no_context(me, local_comm);
-    if (code == MPI_SUCCESS) {
+    if (code == MPI_SUCCESS && g.told.remote != BY_PORT) {
         mlt_map *local = mlt_comm_group(local_comm);
         mlt_map *group[] = {g.told.first ? local : g.remote, g.told.first ? g.remote : local};
         *newintercomm = (MPI_Comm)mlt_inter_make(me, group[0], group[1], !g.told.first,

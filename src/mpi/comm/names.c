@@ -13,6 +13,7 @@
 #include "csp/state.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
+#include "mpi/self.h"
 #include "mpi_bodies.h"
 #include "mpi_fn.h"
 #include "p2p/worker.h"
@@ -34,12 +35,10 @@ static int begin(mlt_rank *me, const char *service, MPI_Info info, mlt_name *nam
                              "argument service_name has %s%d characters, but should have 1 to %d",
                              bytes ? "more than " : "", bytes ? (int)SERVICE_MOST : 0,
                              (int)SERVICE_MOST);
-    if (me->worker->sched->gate)
-        return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
-                             "a rank with MPI_THREAD_MULTIPLE cannot use names");
     memset(name, 0, sizeof *name);
     snprintf(name->name, sizeof name->name, "%s%s", prefix, service);
-    *csp = mlt_csp_enter(mlt_fn_table[me->fn].name);
+    *csp = me->worker->sched->gate ? mlt_csp_for_threads(me->worker)
+                                   : mlt_csp_enter(mlt_fn_table[me->fn].name);
     *ops = mlt_names_of(*csp);
     if (!*ops)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_OTHER, "%s", (*csp)->why);
@@ -84,6 +83,7 @@ int mlt_mpi_Lookup_name(mlt_rank *me, const char *service_name, MPI_Info info, c
     int code = begin(me, service_name, info, &name, &csp, &ops);
     if (code != MPI_SUCCESS)
         return code;
+    mlt_mpi_yield_if_due(me); // for those that try until another rank has published the name
     uint16_t fn = me->fn;
     csp_status status = ops->find(csp, name.name, &found, CSP_AT_ONCE);
     me->fn = fn;

@@ -12,6 +12,7 @@
 #include "base/table.h"
 #include "boot/job.h"
 #include "coll/team.h"
+#include "host/own.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/reduce_to.h"
 #include "mpi/comm/shared.h"
@@ -21,6 +22,7 @@
 #include "mpi/info/info.h"
 #include "mpi/p2p/buffer.h"
 #include "mpi/self.h"
+#include "mpi/strict.h"
 #include "mpi/topo/topo.h"
 #include "mpi_bodies.h"
 #include "wire/wire.h"
@@ -184,7 +186,7 @@ void mlt_comm_close(mlt_comm *comm)
 void mlt_comm_release(mlt_comm *comm)
 {
     mlt_mpi *mpi = mlt_mpi_of(comm->owner);
-    if (comm == &mpi->world || comm == &mpi->self)
+    if (comm == &mpi->world || comm == mpi->self)
         return; // MPI_Finalize closed it
     mlt_list_remove(&comm->link);
     mlt_comm_close(comm);
@@ -198,8 +200,11 @@ int mlt_comm_free(mlt_rank *me, mlt_comm *comm)
         if (code != MPI_SUCCESS)
             return code;
     }
-    if (mlt_mpi_of(me)->parent == comm)
-        mlt_mpi_of(me)->parent = NULL;
+    mlt_rank_own *own = me->own;
+    if (own && own->parent == comm)
+        own->parent = NULL;
+    if (mlt_strict_on)
+        mlt_strict_freed(me, MLT_STRICT_COMM, (uintptr_t)comm);
     comm->magic = 0;
     mlt_comm_drop(comm);
     return MPI_SUCCESS;

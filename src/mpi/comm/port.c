@@ -80,8 +80,9 @@ typedef struct news {
     mlt_desk_line line;
     uint32_t context; // meeting 3
     uint32_t
-        bytes[2]; // meeting 1: of both sides' descriptions, the acceptor's first, which follow;
-                  // meeting 3: of the other side's cards
+        bytes[2];   // meeting 1: of both sides' descriptions, the acceptor's first, which follow;
+                    // meeting 3: of the other side's cards
+    uint32_t seals; // meeting 1: mlt_desk_seal behind these, for ranks of other jobs on this side
 } news;
 
 // What a rank tells in meeting 2; a card and numbers follow.
@@ -109,9 +110,10 @@ typedef struct call {
     unsigned char *described[2]; // the acceptor's first
     size_t described_bytes[2];
     mlt_desk_line about;
-    unsigned char *cards; // of the other side
+    unsigned char *cards; // of the other side, and of other jobs of this one
     size_t cards_bytes;
     uint32_t context;
+    mlt_port_desk seals;
     // Everybody's.
     mlt_gathered first;
     const news *told;
@@ -119,6 +121,8 @@ typedef struct call {
     bool bonded; // the process has the bond
     bool tells;  // this rank tells the agent
     mlt_port_desk own_desk;
+    mlt_desk_seal found;       // where the root is of another job
+    const mlt_desk_seal *seal; // `found`; NULL: not needed
     uint8_t card[MLT_DESK_CARD_MOST];
     uint32_t card_bytes;
     char why[MLT_PORT_WHY]; // "": all is well here
@@ -241,6 +245,18 @@ static bool find_other(call *c, const char *name, mlt_line_wait *wait)
 
 // ---- meeting 1
 
+// The key of the bond for ranks of other jobs on this side, which are in c->seals. How many; *good is
+// false if there are none though they are needed, and c->why tells.
+static uint32_t get_seals(call *c, bool *good)
+{
+    if (!mlt_comm_shared_of(c->comm)->foreign)
+        return 0;
+    *good = mlt_port_desk_open(&c->seals, c->me, c->why) &&
+            mlt_port_ask(&c->seals, MLT_DESK_SEAL, &c->about.bond, sizeof c->about.bond,
+                         MLT_DESK_SEALS, NULL, c->why);
+    return *good ? c->seals.head.length / (uint32_t)sizeof(mlt_desk_seal) : 0;
+}
+
 static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
 {
     mlt_line_wait line_wait = {.deadline = MLT_NEVER, .stop = -1};
@@ -250,18 +266,28 @@ static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
         if (wait && wait->timeout_ns >= 0)
             line_wait.deadline = (int64_t)mlt_os_now_ns() + wait->timeout_ns;
         line_wait.stop = wait ? wait->stop : -1;
-        bool found = find_other(c, name, &line_wait);
+        int refused = wait ? wait->refused : MPI_SUCCESS;
+        if (refused != MPI_SUCCESS)
+            snprintf(c->why, sizeof c->why, "%s", wait->why);
+        bool found = refused == MPI_SUCCESS && find_other(c, name, &line_wait);
         size_t a = found ? c->described_bytes[0] : 0, b = found ? c->described_bytes[1] : 0;
-        bytes = sizeof *n + a + b;
+        uint32_t seals = found ? get_seals(c, &found) : 0;
+        bytes = sizeof *n + a + b + seals * sizeof(mlt_desk_seal);
         n = mlt_take(bytes, 1);
-        *n = (news){.error = found ? MPI_SUCCESS : MPI_ERR_PORT,
+        *n = (news){.error = found     ? MPI_SUCCESS
+                             : refused ? refused
+                                       : MPI_ERR_PORT,
                     .stopped = line_wait.stopped,
                     .line = c->about,
-                    .bytes = {(uint32_t)a, (uint32_t)b}};
+                    .bytes = {(uint32_t)a, (uint32_t)b},
+                    .seals = seals};
         memcpy(n->why, c->why, sizeof n->why);
         if (found) {
             memcpy(n + 1, c->described[0], a);
             memcpy((char *)(n + 1) + a, c->described[1], b);
+            if (seals)
+                memcpy((char *)(n + 1) + a + b, mlt_desk_body(&c->seals.in),
+                       seals * sizeof(mlt_desk_seal));
         }
     }
     (void)mlt_comm_gather(c->me, c->comm, n, bytes, &c->first);
@@ -323,6 +349,10 @@ static unsigned char *bond_question(const call *c, size_t *bytes)
     mlt_desk_run *runs = NULL;
     const mlt_world_shape *shape;
     memcpy(about.sealed, c->told->line.sealed, sizeof about.sealed);
+    if (c->seal) {
+        about.via = c->seal->via;
+        memcpy(about.sealed, c->seal->sealed, sizeof about.sealed);
+    }
     for (uint32_t i = 0; (shape = job_of(c, i)); i++) {
         if (shape->identity == w->boot->job->identity) {
             about.own_proc = about.procs;
@@ -346,6 +376,34 @@ static unsigned char *bond_question(const call *c, size_t *bytes)
     return question;
 }
 
+// A rank of another job than the root's finds the key as that job's agent has sealed it for its own.
+// False: c->why tells.
+static bool find_seal(call *c)
+{
+    const mlt_worlds *worlds = c->me->worker->wire->worlds;
+    mlt_world *world = mlt_worlds_of_rank(worlds, mlt_comm_world_rank(c->comm, c->root));
+    const unsigned char *at =
+        (const unsigned char *)(c->told + 1) + c->told->bytes[0] + c->told->bytes[1];
+    if (!world)
+        return true;
+    // relaxed: this process has joined it long ago.
+    uint64_t bond = atomic_load_explicit(&world->bond, memory_order_relaxed);
+    if (bond == c->told->line.bond)
+        return true; // another rank of the process has joined already
+    for (uint32_t i = 0; i < c->told->seals; i++) {
+        memcpy(&c->found, at + i * sizeof c->found, sizeof c->found);
+        if (c->found.via != bond)
+            continue;
+        c->seal = &c->found;
+        return true;
+    }
+    snprintf(c->why, sizeof c->why,
+             "a rank of this side is of another job than the root, %s, and shares no connection "
+             "with the root's host by which it could be told of the new one",
+             world->shape.name);
+    return false;
+}
+
 static void join_bond(call *c)
 {
     size_t bytes;
@@ -367,6 +425,8 @@ static void make_bond(call *c)
     if (!meet_worlds(c, parts, &count, &foreign) || !foreign)
         return;
     mlt_worlds *worlds = c->me->worker->wire->worlds;
+    if (!find_seal(c)) // before the new bond takes the place of the old one
+        return;
     c->bonded = true;
     c->tells = mlt_bond_begin(worlds, c->told->line.bond, parts, count);
     if (c->tells)
@@ -542,7 +602,17 @@ static void settle(call *c, const mlt_gathered *all)
     bool said = say_report(c, &mine, &cards, &used);
     if (!c->why[0] && !said)
         fail(c->why, 0, "the other side has ended meanwhile");
-    if (!c->why[0] && hear_report(c, &used) && agree(c, &used) && c->bonded) {
+    bool heard = !c->why[0] && hear_report(c, &used);
+    if (heard && mlt_comm_shared_of(c->comm)->foreign) { // jobs of this side need each other's, too
+        unsigned char *both = mlt_take(c->cards_bytes + cards.count + 1, 1);
+        memcpy(both, c->cards, c->cards_bytes);
+        if (cards.count)
+            memcpy(both + c->cards_bytes, cards.data, cards.count);
+        free(c->cards);
+        c->cards = both;
+        c->cards_bytes += cards.count;
+    }
+    if (heard && agree(c, &used) && c->bonded) {
         uint64_t bond = c->about.bond;
         (void)mlt_port_ask(&c->desk, MLT_DESK_WATCH, &bond, sizeof bond, MLT_DESK_DONE, NULL,
                            c->why);
@@ -674,6 +744,7 @@ static void end(call *c)
     drop_line(c);
     mlt_port_desk_close(&c->desk);
     mlt_port_desk_close(&c->own_desk);
+    mlt_port_desk_close(&c->seals);
     if (c->bonded)
         mlt_bond_made(c->me->worker->wire->worlds, c->told->line.bond);
     mlt_gathered_free(&c->first);
@@ -698,6 +769,7 @@ static void meet_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, con
                 .result = result,
                 .desk = {.fd = -1, .in = {.fd = -1}},
                 .own_desk = {.fd = -1, .in = {.fd = -1}},
+                .seals = {.fd = -1, .in = {.fd = -1}},
                 .line = -1};
     mlt_comm_shared_of(comm);
     tell_others(c, name, wait);

@@ -24,6 +24,10 @@ typedef struct mlt_port_wait {
     // A descriptor; less than 0: none. If it can be read from, or has ended, before the other side
     // is there, the call ends with `stopped`. Nothing is read from it.
     int stop;
+    // An error class, and why: the root's arguments are wrong, and the call ends with that on all
+    // ranks. MPI_SUCCESS: they are fine.
+    int refused;
+    const char *why;
 } mlt_port_wait;
 
 // What came of it: the same on all ranks of the communicator, except comm.

@@ -79,11 +79,11 @@ int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const ch
 }
 
 // The level that the info asks for; -1: a string that is none of the standard's.
-static int wanted_level(const mlt_info *info)
+static int wanted_level(const mlt_rank *me, const mlt_info *info)
 {
     const char *name = mlt_info_get(info, "thread_level");
     if (!name)
-        return MPI_THREAD_FUNNELED;
+        return mlt_thread_usual(me);
     for (int i = 0; i < LEVELS; i++)
         if (strcmp(name, levels[i].name) == 0)
             return levels[i].level;
@@ -113,7 +113,7 @@ static int session_init(mlt_rank *me, mlt_first *first, MPI_Info info, MPI_Errha
         mlt_thread_first_ready(first);
         return mlt_errhandler_call(me, errhandler, MPI_SESSION_NULL, code);
     }
-    int level = wanted_level(hints);
+    int level = wanted_level(me, hints);
     if (level < 0) {
         code = mlt_mpi_code(me, me->fn, MPI_ERR_INFO_VALUE,
                             "info key thread_level is '%s', but should be MPI_THREAD_SINGLE, "
@@ -236,7 +236,7 @@ int mlt_mpi_Comm_disconnect(mlt_rank *me, MPI_Comm *comm)
     if (!c)
         return mlt_bad_handle(me, NULL, me->fn, MPI_ERR_COMM, "comm", "communicator",
                               (uintptr_t)*comm);
-    if (c == &mlt_mpi_of(me)->world || c == &mlt_mpi_of(me)->self)
+    if (c == &mlt_mpi_of(me)->world || c == mlt_mpi_of(me)->self)
         return mlt_mpi_raise(me, c, me->fn, MPI_ERR_COMM,
                              "argument comm is %s, but should be a communicator that the program "
                              "has made",
@@ -357,6 +357,11 @@ int mlt_mpi_Group_from_session_pset(mlt_rank *me, MPI_Session session, const cha
                                  "argument pset_name is NULL, but should be the name of a process "
                                  "set");
     mlt_map *map = mlt_pset_map(me, pset_name);
-    *newgroup = map ? mlt_group_new(me, map, s) : MPI_GROUP_NULL;
+    if (!map)
+        return mlt_session_raise(me, s, MPI_ERR_ARG,
+                                 "argument pset_name is '%.200s', but should be the name of a "
+                                 "process set, as MPI_Session_get_nth_pset gives them",
+                                 pset_name);
+    *newgroup = mlt_group_new(me, map, s);
     return MPI_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/own.h"
 #include "mpi/comm/port.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
@@ -15,8 +16,6 @@ int mlt_parent_connect(mlt_rank *me, uint16_t fn)
     static const mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
     mlt_mpi *mpi = mlt_mpi_of(me);
     mlt_port_result result;
-    if (!me->worker->boot->parent)
-        return MPI_SUCCESS;
     me->fn = fn;
     mlt_port_connect(me, &mpi->world, 0, me->worker->boot->parent, &for_ever, &result);
     me->fn = fn; // what ran meanwhile may have called, too
@@ -24,7 +23,7 @@ int mlt_parent_connect(mlt_rank *me, uint16_t fn)
         return mlt_mpi_raise(me, &mpi->world, fn, result.error,
                              "this job was spawned, but the one that did it is not there: %s",
                              result.why);
-    mpi->parent = result.comm;
+    mlt_own_of(me)->parent = result.comm;
     mlt_comm_extra *extra = mlt_comm_extra_of(result.comm);
     if (!extra->name)
         extra->name = strdup("MPI_COMM_PARENT");
@@ -33,7 +32,8 @@ int mlt_parent_connect(mlt_rank *me, uint16_t fn)
 
 int mlt_mpi_Comm_get_parent(mlt_rank *me, MPI_Comm *parent)
 {
-    mlt_comm *comm = mlt_mpi_of(me)->parent;
+    const mlt_rank_own *own = me->own;
+    mlt_comm *comm = own ? own->parent : NULL;
     *parent = comm ? mlt_comm_handle(me, comm) : MPI_COMM_NULL;
     return MPI_SUCCESS;
 }

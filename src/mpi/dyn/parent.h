@@ -5,8 +5,8 @@
 
 #include "p2p/p2p.h"
 
-// MPI_Init of a rank whose job was spawned: makes the communicator of MPI_Comm_get_parent. Does
-// nothing in other jobs. Collective over MPI_COMM_WORLD; may suspend. An MPI code, raised.
+// MPI_Init of a rank whose job was spawned: makes the communicator of MPI_Comm_get_parent.
+// Collective over MPI_COMM_WORLD; may suspend. An MPI code, raised.
 int mlt_parent_connect(mlt_rank *me, uint16_t fn);
 
 #endif

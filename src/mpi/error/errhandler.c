@@ -8,10 +8,12 @@
 #include "base/log.h"
 #include "host/entry.h"
 #include "mpi/comm/session.h"
+#include "mpi/error/answer.h"
 #include "mpi/error/error.h"
 #include "mpi/error/user.h"
 #include "mpi/file/file.h"
 #include "mpi/fortran.h"
+#include "mpi/self.h"
 #include "mpi/settings.h"
 #include "mpi/shelf.h"
 #include "mpi/thread.h"
@@ -30,6 +32,9 @@ static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *
     atomic_store_explicit(&e->handles, 1, memory_order_relaxed);
     mlt_shelf_name(&e->head, MLT_ERRHANDLER_MAGIC);
     *handle = (MPI_Errhandler)e;
+    // Its answers are given by the detour (answer.h).
+    atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
+    atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
     return e;
 }
 
@@ -156,7 +161,7 @@ int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, i
     if (e->fortran) {
         e->fn.fortran(&(MPI_Fint){mlt_fortran_number(object)}, &told);
         mlt_thread_step_in(me, outside);
-        return code;
+        return told == code ? code : mlt_mpi_set_answer(me, code, told);
     }
     switch (e->kind) {
     case MLT_ERRHANDLER_COMM:
@@ -173,7 +178,7 @@ int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, i
         break;
     }
     mlt_thread_step_in(me, outside);
-    return code;
+    return told == code ? code : mlt_mpi_set_answer(me, code, told);
 }
 
 void mlt_fortran_mark_errhandler(MPI_Errhandler errhandler)
@@ -212,7 +217,7 @@ int mlt_mpi_Comm_set_errhandler(mlt_rank *me, mlt_comm *comm, MPI_Errhandler err
     if (code != MPI_SUCCESS)
         return code;
     mlt_errhandler_replace(&comm->errhandler, errhandler);
-    if (comm == &mlt_mpi_of(me)->self)
+    if (comm == mlt_mpi_of(me)->self)
         mlt_mpi_of(me)->self_handled = true;
     return code;
 }

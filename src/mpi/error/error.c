@@ -13,6 +13,7 @@
 #include "boot/ctl.h"
 #include "host/entry.h"
 #include "host/fork.h"
+#include "mpi/error/answer.h"
 #include "mpi/error/errhandler.h"
 #include "mpi/error/text.h"
 #include "mpi/error/user.h"
@@ -35,6 +36,8 @@ struct mlt_error_log {
     uint32_t next;
     struct {
         uint8_t class; // 0: unused
+        bool answered; // a handler of the program's has made `answer` of the code
+        int answer;
         char text[MPI_MAX_ERROR_STRING];
     } slot[SLOTS];
 };
@@ -90,6 +93,7 @@ static int keep(mlt_rank *me, int class, const char *text)
     uint32_t slot = w->errors->next;
     w->errors->next = (slot + 1) % SLOTS;
     w->errors->slot[slot].class = (uint8_t) class;
+    w->errors->slot[slot].answered = false;
     memcpy(w->errors->slot[slot].text, text, strlen(text) + 1);
     return code_of(class, slot);
 }
@@ -107,6 +111,45 @@ bool mlt_mpi_code_class(int code, int *class)
            (code == MPI_SUCCESS || *class != MPI_SUCCESS);
 }
 
+// The slot of a code that the log still has; -1: none.
+static int32_t slot_of(mlt_rank *me, int code)
+{
+    int class;
+    if (!me || !me->worker || !me->worker->mpi || code > MPI_ERR_LASTCODE ||
+        !mlt_mpi_code_class(code, &class) || code == class)
+        return -1;
+    const struct mlt_error_log *log = mlt_mpi_worker_of(me)->errors;
+    int32_t slot = (code >> CLASS_BITS) - 1;
+    return log && log->slot[slot].class == class ? slot : -1;
+}
+
+int mlt_mpi_set_answer(mlt_rank *me, int code, int answer)
+{
+    int32_t slot = slot_of(me, code);
+    if (slot < 0) { // a plain class, or a code of the program's
+        code = keep(me, MPI_ERR_OTHER, mlt_mpi_sentence(me, code));
+        slot = slot_of(me, code);
+    }
+    if (slot >= 0) {
+        mlt_mpi_worker_of(me)->errors->slot[slot].answered = true;
+        mlt_mpi_worker_of(me)->errors->slot[slot].answer = answer;
+    }
+    return code;
+}
+
+int mlt_mpi_answer(mlt_rank *me, int code)
+{
+    mlt_gate *gate = mlt_thread_lock(me);
+    int32_t slot = slot_of(me, code);
+    struct mlt_error_log *log = slot >= 0 ? mlt_mpi_worker_of(me)->errors : NULL;
+    if (log && log->slot[slot].answered) {
+        code = log->slot[slot].answer;
+        log->slot[slot].answered = false;
+    }
+    mlt_thread_unlock(gate);
+    return code;
+}
+
 const char *mlt_mpi_sentence(mlt_rank *me, int code)
 {
     int class;
@@ -114,20 +157,16 @@ const char *mlt_mpi_sentence(mlt_rank *me, int code)
         return mlt_error_user_sentence(code);
     if (!mlt_mpi_code_class(code, &class))
         return "no error code of Millet's";
-    uint32_t slot = ((uint32_t)code >> CLASS_BITS) - 1;
-    if (code != class && me && me->worker && me->worker->mpi) {
-        struct mlt_error_log *log = mlt_mpi_worker_of(me)->errors;
-        if (log && log->slot[slot].class == class)
-            return log->slot[slot].text;
-    }
-    return mlt_error_text(class);
+    int32_t slot = slot_of(me, code);
+    return slot >= 0 ? mlt_mpi_worker_of(me)->errors->slot[slot].text : mlt_error_text(class);
 }
 
 // Whose handler hears of errors without an object: MPI_COMM_SELF's. Programs that were written for
 // MPI 3 set the world's alone and rely on that.
-static mlt_comm *nobodys_comm(mlt_mpi *mpi)
+static mlt_comm *nobodys_comm(mlt_rank *me)
 {
-    return !mpi->self_handled && mpi->world.magic ? &mpi->world : &mpi->self;
+    mlt_mpi *mpi = mlt_mpi_of(me);
+    return !mpi->self_handled && mpi->world.magic ? &mpi->world : mlt_comm_self(me);
 }
 
 // The message is that of the code; without a worker there is no place where the code keeps one.
@@ -138,7 +177,7 @@ static int call_handler(mlt_rank *me, mlt_comm *comm, int code, const char *sent
     if (!me || !me->mpi)
         mlt_mpi_abort(me, code & CLASS_MASK, sentence);
     if (!comm)
-        comm = nobodys_comm(mlt_mpi_of(me));
+        comm = nobodys_comm(me);
     return mlt_errhandler_call(me, comm->errhandler, mlt_comm_handle(me, comm), code);
 }
 

@@ -109,6 +109,7 @@ static int check_place(mlt_rank *me, mlt_file *file, const call *c, uint64_t byt
 static int look(mlt_rank *me, const call *c, mlt_file_want *want, int64_t *etypes)
 {
     mlt_file *file = c->file;
+    mlt_mpi_yield_if_due(me); // for those that read until another rank has written
     int code = check_mode(me, file, c);
     if (code == MPI_SUCCESS)
         code = check_data(me, file, c);

@@ -274,6 +274,7 @@ static int check_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
 int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int amode, MPI_Info info,
                       MPI_File *fh)
 {
+    mlt_mpi_yield_if_due(me); // for those that try until another rank has made the file
     int code = check_open(me, comm, filename, amode, info, fh);
     mlt_comm *own = NULL;
     if (code == MPI_SUCCESS)
@@ -353,6 +354,7 @@ int mlt_mpi_File_delete(mlt_rank *me, const char *filename, MPI_Info info)
 {
     if (!filename)
         return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument filename is NULL");
+    mlt_mpi_yield_if_due(me);
     if (info != MPI_INFO_NULL && !mlt_info_of(info))
         return mlt_file_raise(me, NULL, MPI_ERR_INFO,
                               "argument info should be a valid info object or MPI_INFO_NULL");

@@ -73,6 +73,7 @@ static int end_of(mlt_rank *me, mlt_file *file, int64_t *etypes)
 {
     int64_t bytes;
     const mlt_file_view *view = file->view;
+    mlt_mpi_yield_if_due(me);
     if (mlt_os_file_size(file->shared->fd, &bytes) != 0)
         return mlt_file_raise(me, file, mlt_file_class(errno), "cannot find the size of '%s': %s",
                               file->shared->path, strerror(errno));

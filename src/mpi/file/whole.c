@@ -93,6 +93,7 @@ int mlt_mpi_File_get_size(mlt_rank *me, mlt_file *file, MPI_Offset *size)
 {
     if (!size)
         return bad_null(me, file, "size");
+    mlt_mpi_yield_if_due(me);
     int64_t bytes;
     if (mlt_os_file_size(file->shared->fd, &bytes) != 0)
         return system_failed(me, file, "find the size of", errno);
@@ -137,5 +138,6 @@ int mlt_mpi_File_get_atomicity(mlt_rank *me, mlt_file *file, int *flag)
 // is part of it.
 int mlt_mpi_File_sync(mlt_rank *me, mlt_file *file)
 {
+    mlt_mpi_yield_if_due(me); // of a file that one rank has opened alone
     return mlt_file_sync(me, file);
 }

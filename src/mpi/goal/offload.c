@@ -96,7 +96,7 @@ static bool rouse(nap *n, uint32_t word)
 static void settle(const mlt_goal_helper *h)
 {
     mlt_fiber_user = h->rank;
-    mlt_entry_unpin(h->rank->worker->index);
+    mlt_entry_unpin(h->rank);
     (void)!mlt_fault_thread_init(); // without it an overflow of this stack is not described
 }
 

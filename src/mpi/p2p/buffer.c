@@ -347,7 +347,7 @@ static void flush_and_wait(mlt_rank *me, mlt_buffer *buffer, mlt_comm *comm)
         return;
     mlt_req req;
     flush f = {.on_heap = false};
-    mlt_req_fill_other(&req, me, comm ? comm : &mlt_mpi_of(me)->self);
+    mlt_req_fill_other(&req, me, comm ? comm : mlt_comm_self(me));
     flush_start(buffer, &f, &req);
     if (!req.done)
         mlt_req_wait(&req, mlt_mpi_call(me));
@@ -400,7 +400,7 @@ static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
     if (!f)
         return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "the request");
     mlt_req *req = mlt_req_new(me);
-    mlt_req_fill_other(req, me, h.comm ? h.comm : &mlt_mpi_of(me)->self);
+    mlt_req_fill_other(req, me, h.comm ? h.comm : mlt_comm_self(me));
     mlt_req_hold(req);
     f->on_heap = true;
     flush_start(buffer, f, req);

@@ -16,13 +16,13 @@ typedef struct grequest {
     MPI_Grequest_query_function *query;
     MPI_Grequest_free_function *free;
     MPI_Grequest_cancel_function *cancel;
-    void *state;
+    void *state;  // Fortran's: where the program has it
     bool fortran; // the functions get everything by its address
 } grequest;
 
-typedef void fortran_query(void **state, MPI_Status *status, MPI_Fint *ierror);
-typedef void fortran_free(void **state, MPI_Fint *ierror);
-typedef void fortran_cancel(void **state, int *complete, MPI_Fint *ierror);
+typedef void fortran_query(void *state, MPI_Status *status, MPI_Fint *ierror);
+typedef void fortran_free(void *state, MPI_Fint *ierror);
+typedef void fortran_cancel(void *state, int *complete, MPI_Fint *ierror);
 
 // Called in the language of the program.
 static int call_query(grequest *g, MPI_Status *status)
@@ -30,7 +30,7 @@ static int call_query(grequest *g, MPI_Status *status)
     MPI_Fint code = MPI_SUCCESS;
     if (!g->fortran)
         return g->query(g->state, status);
-    ((fortran_query *)(uintptr_t)g->query)(&g->state, status, &code);
+    ((fortran_query *)(uintptr_t)g->query)(g->state, status, &code);
     return code;
 }
 
@@ -39,7 +39,7 @@ static int call_free(grequest *g)
     MPI_Fint code = MPI_SUCCESS;
     if (!g->fortran)
         return g->free(g->state);
-    ((fortran_free *)(uintptr_t)g->free)(&g->state, &code);
+    ((fortran_free *)(uintptr_t)g->free)(g->state, &code);
     return code;
 }
 
@@ -48,7 +48,7 @@ static int call_cancel(grequest *g, int complete)
     MPI_Fint code = MPI_SUCCESS;
     if (!g->fortran)
         return g->cancel(g->state, complete);
-    ((fortran_cancel *)(uintptr_t)g->cancel)(&g->state, &complete, &code);
+    ((fortran_cancel *)(uintptr_t)g->cancel)(g->state, &complete, &code);
     return code;
 }
 
@@ -108,7 +108,7 @@ int mlt_mpi_Grequest_start(mlt_rank *me, MPI_Grequest_query_function *query_fn,
     grequest *g = mlt_shelf_take(&shelf);
     *g = (grequest){query_fn, free_fn, cancel_fn, extra_state, false};
     mlt_req *req = mlt_req_new(me);
-    mlt_req_fill_other(req, me, &mlt_mpi_of(me)->self);
+    mlt_req_fill_other(req, me, mlt_comm_self(me));
     req->flags = MLT_REQF_GENERALIZED;
     req->extra = g;
     *request = mlt_req_handle(req);

@@ -27,6 +27,12 @@ static bool is_users(const mlt_req *recv)
     return recv->context % MLT_CONTEXTS == 0 && recv->context <= MLT_CONTEXT_ABROAD_LAST;
 }
 
+// The bytes that came are no whole number of what is received: they have no meaning at all there.
+static bool is_torn(const mlt_req *recv)
+{
+    return recv->sent % mlt_type_coded(mlt_type_kind(recv->type))->size != 0;
+}
+
 void mlt_mpi_kind_differs(mlt_req *recv)
 {
     char text[320];
@@ -35,7 +41,7 @@ void mlt_mpi_kind_differs(mlt_req *recv)
     uint16_t sent = mlt_type_kind(mlt_type_coded(recv->sent_type)), own = mlt_type_kind(recv->type);
     if (!sent || !own || sent == own)
         return;
-    if (mlt_kind_is_error()) {
+    if (mlt_kind_is_error() || is_torn(recv)) {
         recv->status = MLT_ERR_DISAGREE;
     } else if (mlt_kind_may_note(recv->rank->worker)) {
         words_of(recv->rank, recv, "", text, sizeof text);
@@ -49,6 +55,10 @@ int mlt_mpi_kind_code(mlt_rank *me, const mlt_req *recv, const char *of)
 {
     char text[320];
     words_of(me, recv, of, text, sizeof text);
+    if (is_torn(recv))
+        return mlt_mpi_code(me, me->fn, MPI_ERR_TYPE,
+                            "%s, and %llu byte%s that came are no whole number of these", text,
+                            (unsigned long long)recv->sent, recv->sent == 1 ? "" : "s");
     return mlt_mpi_code(me, me->fn, MPI_ERR_TYPE, "%s; without mpirun --strict that is a note",
                         text);
 }

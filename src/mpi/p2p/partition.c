@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "boot/ctl.h"
 #include "mpi/count.h"
+#include "mpi/error/answer.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"
 #include "mpi/p2p/copies.h"
@@ -303,12 +304,13 @@ void mlt_part_receive_done(mlt_partreq *part)
 
 // ---- MPI_Pready
 
-// Raises an error outside of the surface's detour: the rank's gate is not held yet.
+// Raises an error outside of the surface's detour: the rank's gate is not held yet, and the code is
+// what the program gets.
 static MLT_COLD int refuse(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *text)
 {
     mlt_gate *gate = mlt_thread_lock(me);
     me->fn = fn;
-    int code = mlt_mpi_raise(me, comm, fn, class, "%s", text);
+    int code = mlt_mpi_answer(me, mlt_mpi_raise(me, comm, fn, class, "%s", text));
     mlt_thread_unlock(gate);
     return code;
 }
@@ -321,7 +323,7 @@ static MLT_COLD int bad_request(mlt_rank *me, uint16_t fn, MPI_Request handle, b
     if (!req) {
         mlt_gate *gate = mlt_thread_lock(me);
         me->fn = fn;
-        int code = mlt_req_bad(me, -1, handle);
+        int code = mlt_mpi_answer(me, mlt_req_bad(me, -1, handle));
         mlt_thread_unlock(gate);
         return code;
     }
@@ -421,6 +423,8 @@ int mlt_mpi_Pready_range(mlt_rank *me, int partition_low, int partition_high, MP
     mlt_partreq *part = sender_of(me, request);
     if (MLT_UNLIKELY(!part))
         return bad_request(me, MLT_FN_Pready_range, request, true);
+    if (MLT_UNLIKELY(partition_high == partition_low - 1) && (uint32_t)partition_low <= part->parts)
+        return MPI_SUCCESS; // none, as of a request without partitions
     if (MLT_UNLIKELY((uint32_t)partition_low >= part->parts))
         return bad_partition(me, part, MLT_FN_Pready_range, "partition_low", partition_low);
     if (MLT_UNLIKELY((uint32_t)partition_high >= part->parts))
@@ -431,17 +435,22 @@ int mlt_mpi_Pready_range(mlt_rank *me, int partition_low, int partition_high, MP
     return ready(me, part, MLT_FN_Pready_range, (uint32_t)partition_low, (uint32_t)partition_high);
 }
 
-static int check_list(mlt_rank *me, mlt_partreq *part, int length, const int *list)
+// False: a partition of the list was refused, and *code is what the call returns.
+static bool check_list(mlt_rank *me, mlt_partreq *part, int length, const int *list, int *code)
 {
     char name[48];
     for (int i = 0; i < length; i++) {
         snprintf(name, sizeof name, "array_of_partitions[%d]", i);
-        if ((uint32_t)list[i] >= part->parts)
-            return bad_partition(me, part, MLT_FN_Pready_list, name, list[i]);
-        if (pair_bit(part_pair(part)->ready, (uint32_t)list[i], memory_order_relaxed))
-            return twice(me, part, MLT_FN_Pready_list, (uint32_t)list[i]);
+        if ((uint32_t)list[i] >= part->parts) {
+            *code = bad_partition(me, part, MLT_FN_Pready_list, name, list[i]);
+            return false;
+        }
+        if (pair_bit(part_pair(part)->ready, (uint32_t)list[i], memory_order_relaxed)) {
+            *code = twice(me, part, MLT_FN_Pready_list, (uint32_t)list[i]);
+            return false;
+        }
     }
-    return MPI_SUCCESS;
+    return true;
 }
 
 // Neighbours in the list become ready together.
@@ -456,7 +465,9 @@ int mlt_mpi_Pready_list(mlt_rank *me, int length, const int list[], MPI_Request 
                       length < 0 ? "argument length is negative, but should be at least 0"
                                  : "argument array_of_partitions is NULL, but should be an array, "
                                    "as length is above 0");
-    int code = check_list(me, part, length, list), next;
+    int code = MPI_SUCCESS, next;
+    if (!check_list(me, part, length, list, &code))
+        return code;
     for (int i = 0; i < length && code == MPI_SUCCESS; i = next) {
         for (next = i + 1; next < length && list[next] == list[next - 1] + 1;)
             next++;

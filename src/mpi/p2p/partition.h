@@ -34,6 +34,10 @@ struct mlt_fortran_copy **mlt_part_copies(const mlt_req *req);
 // handle.
 bool mlt_part_may_free(const mlt_req *req);
 
+// For MPI_Test and its kin, of a request that is active and not done: true if it is, for all of its
+// partitions are here. What says so inside of a process, a packet, may still be on its way.
+bool mlt_part_is_over(mlt_req *req);
+
 // Such a packet came.
 void mlt_part_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
                      uint64_t bytes);

@@ -5,6 +5,7 @@
 #include "mpi/p2p/partition_int.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
+#include "os/os.h"
 
 static void copy(const mlt_pair *pair, uint32_t first, uint32_t count)
 {
@@ -49,16 +50,17 @@ static inline bool add(mlt_pair *pair, uint64_t n, uint64_t round)
            pair_goal(pair, round);
 }
 
-static void tell(mlt_worker *worker, uint32_t to, uint32_t id)
+static void tell(mlt_worker *worker, uint32_t to, uint32_t id, uint64_t round)
 {
-    mlt_p2p_packet(worker, to, &(mlt_packet){.kind = PART_DONE, .object = id}, NULL, 0);
+    mlt_packet packet = {.kind = PART_DONE, .object = id, .word = (int32_t)round};
+    mlt_p2p_packet(worker, to, &packet, NULL, 0);
 }
 
-static void complete_send(mlt_partreq *part, const mlt_pair *pair)
+static void complete_send(mlt_partreq *part, const mlt_pair *pair, uint64_t round)
 {
     mlt_rank *me = part->req->rank;
     mlt_gate *gate = mlt_thread_lock(me);
-    tell(me->worker, pair->to_worker, pair->to_id);
+    tell(me->worker, pair->to_worker, pair->to_id, round);
     mlt_req_complete(part->req);
     mlt_thread_unlock(gate);
 }
@@ -90,7 +92,7 @@ void mlt_part_near_ready(mlt_partreq *part, uint32_t low, uint32_t high)
     if (MLT_LIKELY(!part->worker->sched->gate) &&
         atomic_load_explicit(&pair->begun_round, memory_order_acquire) == round) { // with begin
         if (ready_alone(pair, low, high, round))
-            complete_send(part, pair);
+            complete_send(part, pair, round);
         return;
     }
     mlt_pair_mark(pair, low, high);
@@ -98,7 +100,7 @@ void mlt_part_near_ready(mlt_partreq *part, uint32_t low, uint32_t high)
         for (uint32_t w = low / 64; w <= high / 64; w++)
             n += take(pair, w, pair_mask(w, low, high));
     if (add(pair, n, round))
-        complete_send(part, pair);
+        complete_send(part, pair, round);
 }
 
 void mlt_part_near_begin(mlt_partreq *part)
@@ -118,8 +120,33 @@ void mlt_part_near_begin(mlt_partreq *part)
         atomic_store_explicit(&pair->begun_round, round, memory_order_release);
         return;
     }
-    tell(worker, pair->from_worker, pair->from_id);
+    tell(worker, pair->from_worker, pair->from_id, round);
     mlt_part_receive_done(part);
+}
+
+static bool all_bits(const mlt_pair *pair)
+{
+    for (uint32_t w = 0; w < pair_words(pair->parts); w++) {
+        uint64_t all = pair_mask(w, 0, pair->parts - 1);
+        if ((atomic_load_explicit(&pair->there[w], memory_order_relaxed) & all) != all)
+            return false;
+    }
+    return true;
+}
+
+bool mlt_part_is_over(mlt_req *req)
+{
+    mlt_partreq *part = req->extra;
+    const mlt_pair *pair = part_pair(part);
+    if (part->sends || !pair || !pair->direct || !all_bits(pair))
+        return false;
+    // MPI_Parrived has told of them, perhaps, so this must be true. The thread that brought the last
+    // one is between two instructions.
+    uint64_t goal = pair_goal(pair, atomic_load_explicit(&pair->recv_round, memory_order_relaxed));
+    while (atomic_load_explicit(&pair->moved, memory_order_acquire) < goal)
+        mlt_os_yield();
+    mlt_part_receive_done(part);
+    return true;
 }
 
 void mlt_part_near_done(mlt_worker *worker, const mlt_packet *packet)
@@ -127,6 +154,10 @@ void mlt_part_near_done(mlt_worker *worker, const mlt_packet *packet)
     mlt_partreq *part = mlt_part_find(worker, packet->object);
     const mlt_pair *pair = part ? part_pair(part) : NULL;
     if (!pair || !pair->direct || part->req->done)
+        return;
+    // A receive may have found out by itself, and be in a later round.
+    const _Atomic uint64_t *round = part->sends ? &pair->sent_round : &pair->recv_round;
+    if ((int32_t)atomic_load_explicit(round, memory_order_relaxed) != packet->word)
         return;
     if (part->sends)
         mlt_req_complete(part->req);

@@ -35,6 +35,7 @@ int mlt_mpi_Probe(mlt_rank *me, int source, int tag, mlt_comm *comm, MPI_Status 
     mlt_msg_info info;
     mlt_p2p_probe(me, source, tag, comm->context, false, &info, NULL, mlt_mpi_call(me));
     mlt_status_set_info(status, &info);
+    mlt_mpi_yield_if_due(me); // the message stays: the call may be repeated
     return MPI_SUCCESS;
 }
 
@@ -44,11 +45,14 @@ int mlt_mpi_Iprobe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag,
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
         *flag = 1;
         mlt_status_set_nobody(status);
+        mlt_mpi_yield_if_due(me);
         return MPI_SUCCESS;
     }
     *flag = look_for(me, source, tag, comm, false, &info, NULL);
-    if (*flag)
+    if (*flag) {
         mlt_status_set_info(status, &info);
+        mlt_mpi_yield_if_due(me);
+    }
     return MPI_SUCCESS;
 }
 

@@ -274,6 +274,12 @@ int mlt_mpi_Wait(mlt_rank *me, MPI_Request *request, MPI_Status *status)
     return finish_one(me, request, req, status);
 }
 
+// An active request is done, or found to be.
+static inline bool is_over(mlt_req *req)
+{
+    return req->done || (MLT_UNLIKELY(req->flags & MLT_REQF_PART) && mlt_part_is_over(req));
+}
+
 int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *status)
 {
     MPI_Request handle = *request;
@@ -283,12 +289,13 @@ int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *stat
     if (MLT_UNLIKELY(!req || mlt_req_is_inactive(req))) {
         *flag = 1;
         mlt_status_set_empty(status);
+        mlt_mpi_yield_if_due(me);
         return MPI_SUCCESS;
     }
     if (!req->done)
         mlt_p2p_poll(me);
-    *flag = req->done;
-    if (!req->done)
+    *flag = is_over(req);
+    if (!*flag)
         return MPI_SUCCESS;
     return finish_one(me, request, req, status);
 }
@@ -319,12 +326,15 @@ int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI
     if (!req || mlt_req_is_inactive(req)) {
         *flag = 1;
         mlt_status_set_empty(status);
+        mlt_mpi_yield_if_due(me);
         return MPI_SUCCESS;
     }
     if (!req->done)
         mlt_p2p_poll(me);
-    *flag = req->done;
-    return req->done ? raise_shown(me, show(me, request, status)) : MPI_SUCCESS;
+    else
+        mlt_mpi_yield_if_due(me);
+    *flag = is_over(req);
+    return *flag ? raise_shown(me, show(me, request, status)) : MPI_SUCCESS;
 }
 
 static MLT_COLD int free_generalized(mlt_rank *me, mlt_req *req)
@@ -354,7 +364,7 @@ static void leave_alone(mlt_rank *me, mlt_req *req)
     const mlt_mpi *mpi = mlt_mpi_of(me);
     req->flags |= MLT_REQF_FREED;
     req->on_done = mlt_req_free_done;
-    if (comm == &mpi->world || comm == &mpi->self)
+    if (comm == &mpi->world || comm == mpi->self)
         return;
     mlt_comm_extra_of(comm)->orphans++;
     req->on_done = orphan_done;
@@ -409,7 +419,7 @@ static bool look_at(mlt_rank *me, int count, const MPI_Request *requests, look *
     for (int i = 0; i < count; i++) {
         if (requests[i] == MPI_REQUEST_NULL)
             continue;
-        const mlt_req *req = mlt_req_mine(me, requests[i]);
+        mlt_req *req = mlt_req_mine(me, requests[i]);
         if (MLT_UNLIKELY(!req)) {
             seen->first = i;
             return false;
@@ -417,7 +427,7 @@ static bool look_at(mlt_rank *me, int count, const MPI_Request *requests, look *
         if (mlt_req_is_inactive(req))
             continue;
         l.active++;
-        if (req->done) {
+        if (is_over(req)) {
             if (l.done++ == 0)
                 l.first = i;
         }
@@ -532,6 +542,8 @@ int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag,
             return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done == seen.active;
+    if (!seen.active)
+        mlt_mpi_yield_if_due(me);
     return *flag ? finish_all(me, count, requests, statuses) : MPI_SUCCESS;
 }
 
@@ -568,8 +580,10 @@ int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index,
     *flag = seen.done || !seen.active;
     if (!seen.done) {
         *index = MPI_UNDEFINED;
-        if (!seen.active)
+        if (!seen.active) {
             mlt_status_set_empty(status);
+            mlt_mpi_yield_if_due(me);
+        }
         return MPI_SUCCESS;
     }
     *index = seen.first;
@@ -620,6 +634,7 @@ int mlt_mpi_Testsome(mlt_rank *me, int incount, MPI_Request requests[], int *out
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (!seen.active) {
         *outcount = MPI_UNDEFINED;
+        mlt_mpi_yield_if_due(me);
         return MPI_SUCCESS;
     }
     if (seen.done < seen.active)
@@ -651,6 +666,7 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
             mlt_status_set_empty(&statuses[i]);
         code = code == MPI_SUCCESS ? shown : code;
     }
+    mlt_mpi_yield_if_due(me);
     return raise_shown(me, code);
 }
 
@@ -668,11 +684,11 @@ int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request re
     }
     *flag = seen.done || !seen.active;
     *index = seen.done ? seen.first : MPI_UNDEFINED;
-    if (seen.done)
-        return raise_shown(me, show(me, requests[seen.first], status));
+    int code = seen.done ? show(me, requests[seen.first], status) : MPI_SUCCESS;
     if (!seen.active)
         mlt_status_set_empty(status);
-    return MPI_SUCCESS;
+    mlt_mpi_yield_if_due(me);
+    return raise_shown(me, code);
 }
 
 int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request requests[],
@@ -694,5 +710,6 @@ int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request
         indices[n++] = i;
     }
     *outcount = seen.active ? n : MPI_UNDEFINED;
+    mlt_mpi_yield_if_due(me);
     return raise_shown(me, code);
 }

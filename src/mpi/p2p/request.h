@@ -203,6 +203,17 @@ static inline __attribute__((always_inline)) bool mlt_send_small(mlt_rank *me, c
                               comm->base + dest * comm->stride, comm->rank, tag, comm->context);
 }
 
+// The same, to a receiver of this worker that has not asked for it yet.
+static inline __attribute__((always_inline)) bool mlt_send_early(mlt_rank *me, const void *buf,
+                                                                 uint64_t count,
+                                                                 const mlt_type *type, int dest,
+                                                                 int tag, const mlt_comm *comm)
+{
+    return MLT_LIKELY(type->contiguous && !comm->map) &&
+           mlt_p2p_send_early(me, buf, count * type->size, type->code,
+                              comm->base + dest * comm->stride, comm->rank, tag, comm->context);
+}
+
 // Sends with a request on the stack and waits for it. May suspend.
 void mlt_send_and_wait(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type,
                        int dest, int tag, mlt_comm *comm, mlt_send_mode mode);

@@ -2,6 +2,7 @@
 // The beginning and the end of MPI_T in a rank, strings, enumerations.
 #include "mpi/tool/tool.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +20,21 @@
 
 // Of a process that holds one rank: it may be asked for before there is a mlt_rank.
 static mlt_tool only;
-static _Atomic uint32_t made; // all others
+static _Atomic uint32_t made;                             // all others
+static pthread_mutex_t early = PTHREAD_MUTEX_INITIALIZER; // `only` before there is a rank
+
+bool mlt_tool_early_lock(uint16_t fn)
+{
+    if (strncmp(mlt_fn_name(fn), "MPI_T_", 6) != 0 || mlt_entry_many())
+        return false;
+    pthread_mutex_lock(&early);
+    return true;
+}
+
+void mlt_tool_early_unlock(void)
+{
+    pthread_mutex_unlock(&early);
+}
 
 mlt_tool *mlt_tool_of(const mlt_rank *me)
 {
@@ -80,6 +95,12 @@ static bool read_settings(const mlt_tool *tool)
 static int granted(const mlt_tool *tool, int required)
 {
     bool inited = tool->rank && mlt_mpi_of(tool->rank)->inited;
+    if (!tool->rank && !tool->ended && required > MPI_THREAD_FUNNELED) {
+        // Nobody has a rank yet: the detour keeps threads apart.
+        atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
+        atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
+        return required;
+    }
     int most = inited ? mlt_mpi_of(tool->rank)->provided : MPI_THREAD_FUNNELED;
     most = most > MPI_THREAD_FUNNELED ? most : MPI_THREAD_FUNNELED;
     return required < most ? required : most;
@@ -151,10 +172,12 @@ void mlt_tool_worker_begins(mlt_worker *worker)
 {
     if (mlt_entry_many())
         return;
+    pthread_mutex_lock(&early);
     only.rank = &worker->ranks[0];
     only.ended = false;
     if (only.watchers > 0)
         watch_worker(only.rank, (int)only.watchers);
+    pthread_mutex_unlock(&early);
 }
 
 static void end_tool(mlt_tool *tool)

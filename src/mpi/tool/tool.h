@@ -95,6 +95,11 @@ typedef struct mlt_tool {
 // The body of every function but MPI_T_init_thread begins with it: the caller's state, or an error.
 int mlt_tool_enter(mlt_rank *me, mlt_tool **tool) MLT_MUST_CHECK;
 
+// Calls of MPI_T before the process has a rank, by threads that were promised MPI_THREAD_MULTIPLE. False:
+// the function is none of these, and nothing is locked.
+bool mlt_tool_early_lock(uint16_t fn);
+void mlt_tool_early_unlock(void);
+
 // The rank's state; NULL: it has not called MPI_T_init_thread.
 mlt_tool *mlt_tool_of(const mlt_rank *me);
 

@@ -218,7 +218,7 @@ static MLT_INLINE bool mlt_quick_Win_unlock(const mlt_rank *me, int rank, MPI_Wi
     mlt_win *win = (mlt_win *)handle;
     if (MLT_UNLIKELY(!mlt_win_is_mine(me, handle) ||
                      (uint32_t)rank >= (uint32_t)win->side.part->ranks ||
-                     !(win->side.flags & MLT_WINF_LOCKED) || mlt_win_looks_around(me) ||
+                     !(win->side.flags & MLT_WINF_LOCKED) || mlt_mpi_yield_due(me) ||
                      !mlt_win_unlock_at_once(&win->side, rank)))
         return false;
     win->side.flags &= ~(uint32_t)MLT_WINF_LOCKED;
@@ -231,7 +231,7 @@ static MLT_INLINE bool mlt_quick_Win_flush(const mlt_rank *me, int rank, MPI_Win
     if (MLT_UNLIKELY(!mlt_win_is_mine(me, handle) ||
                      (uint32_t)rank >= (uint32_t)win->side.part->ranks ||
                      !(win->side.flags & MLT_WINF_LOCKED_ALL) || win->side.pending ||
-                     (win->side.busy && win->side.busy->fault) || mlt_win_looks_around(me)))
+                     (win->side.busy && win->side.busy->fault) || mlt_mpi_yield_due(me)))
         return false;
     // What the rank has stored into others' memory comes before what it stores next.
     mlt_arch_order();

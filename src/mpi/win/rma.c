@@ -165,6 +165,7 @@ static int run_request(mlt_rank *me, mlt_win *win, mlt_win_call *call, MPI_Reque
     mlt_win_fault fault;
     if (!(win->side.flags & (MLT_WINF_LOCKED | MLT_WINF_LOCKED_ALL)))
         return not_passive(me, win);
+    mlt_mpi_yield_if_due(me); // the wait will most likely find it done
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill_other(req, me, mlt_win_shared_of(win)->comm);
     call->req = req;

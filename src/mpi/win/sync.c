@@ -60,12 +60,6 @@ static int check_locks(mlt_rank *me, mlt_win *win)
                          mlt_win_called(win));
 }
 
-static inline void look_around(mlt_rank *me)
-{
-    if (mlt_win_looks_around(me))
-        mlt_p2p_poll(me);
-}
-
 // All operations on that rank, or on all (-1), are done, and what was wrong with them is raised.
 static inline int finish(mlt_rank *me, mlt_win *win, int rank)
 {
@@ -73,7 +67,7 @@ static inline int finish(mlt_rank *me, mlt_win *win, int rank)
     mlt_win_cached_settle(win, rank, true);
     // What the rank has stored into others' memory comes before what it stores next.
     mlt_arch_order();
-    look_around(me);
+    mlt_mpi_yield_if_due(me);
     return mlt_win_faults(me, win);
 }
 
@@ -168,7 +162,7 @@ int mlt_mpi_Win_unlock(mlt_rank *me, int rank, MPI_Win handle)
     mlt_win_unlock_rank(&win->side, rank);
     if (!win->side.busy || win->side.busy->held_count == 0)
         win->side.flags &= ~(uint32_t)MLT_WINF_LOCKED;
-    look_around(me);
+    mlt_mpi_yield_if_due(me);
     return mlt_win_faults(me, win);
 }
 
@@ -200,7 +194,7 @@ int mlt_mpi_Win_unlock_all(mlt_rank *me, MPI_Win handle)
     if (!(win->side.flags & MLT_WINF_NOCHECK_ALL))
         mlt_win_unlock_every(&win->side);
     win->side.flags &= ~(uint32_t)(MLT_WINF_LOCKED_ALL | MLT_WINF_NOCHECK_ALL);
-    look_around(me);
+    mlt_mpi_yield_if_due(me);
     return mlt_win_faults(me, win);
 }
 
@@ -211,8 +205,10 @@ static int flush_rank(mlt_rank *me, int rank, MPI_Win handle)
     mlt_win *win = mlt_win_mine(me, handle);
     if (!win)
         return mlt_bad_win(me, handle);
-    if (rank == MPI_PROC_NULL)
+    if (rank == MPI_PROC_NULL) {
+        mlt_mpi_yield_if_due(me);
         return MPI_SUCCESS;
+    }
     int code = check_rank(me, win, rank);
     if (code != MPI_SUCCESS)
         return code;

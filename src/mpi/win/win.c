@@ -202,12 +202,13 @@ static bool is_in_reach(mlt_win_part *part, int32_t rank)
     return mlt_win_peer_of(part, rank)->direct;
 }
 
-// The first rank with memory that is in reach; the calling one if there is none.
+// The first rank with memory, in reach or not; the calling one if there is none. What a rank of
+// another host has is not known here, so it counts as one with memory.
 static int32_t first_with_memory(const mlt_win *win)
 {
     mlt_win_part *part = win->side.part;
     for (int32_t r = 0; r < part->ranks; r++)
-        if (is_in_reach(part, r) && mlt_win_seat_of(part, r)->size > 0)
+        if (!mlt_win_peer_of(part, r)->seats || mlt_win_seat_of(part, r)->size > 0)
             return r;
     return win->side.me;
 }
@@ -245,5 +246,6 @@ int mlt_mpi_Win_sync(mlt_rank *me, MPI_Win handle)
         return mlt_bad_win(me, handle);
     mlt_win_cached_changes(win, -1);
     atomic_thread_fence(memory_order_seq_cst);
+    mlt_mpi_yield_if_due(me); // a loop that loads from the window calls nothing else
     return MPI_SUCCESS;
 }

@@ -102,14 +102,6 @@ static inline bool mlt_win_has_epoch(mlt_win *win, int target)
     return flags & MLT_WINF_FENCED;
 }
 
-// True now and then: the rank must call mlt_p2p_poll. One that only looks at its window, again and
-// again, must let others go on.
-static inline bool mlt_win_looks_around(const mlt_rank *me)
-{
-    enum { OFTEN = 64 };
-    return MLT_UNLIKELY(++mlt_mpi_worker_of(me)->looks % OFTEN == 0);
-}
-
 static inline MPI_Errhandler mlt_win_errhandler(const mlt_win *win)
 {
     return win->notes ? win->notes->errhandler : MPI_ERRORS_ARE_FATAL;

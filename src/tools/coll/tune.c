@@ -346,7 +346,7 @@ static int tune_all(const mlt_arg_command *command, const asked *a, FILE *to)
     for (int c = 0; c < MLT_COLLECTIVES; c++)
         cases += a->chosen[c] ? (double)a->rank_count : 0;
     write_head(a, to);
-    mlt_progress_begin(&progress, a->sim ? "simulating" : "measuring");
+    mlt_progress_begin_long(&progress, a->sim ? "simulating" : "measuring");
     for (int c = 0; c < MLT_COLLECTIVES; c++)
         for (size_t r = 0; a->chosen[c] && r < a->rank_count && code == MLT_ARGS_GO; r++) {
             code =

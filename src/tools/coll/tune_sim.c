@@ -7,8 +7,20 @@
 
 enum { WHY_BYTES = 1024, SEEDS = 3 };
 
+// One simulation's part of the whole bar.
+typedef struct portion {
+    mlt_progress *progress;
+    double from, share;
+} portion;
+
+static void step(void *user, double done)
+{
+    const portion *p = user;
+    mlt_progress_step(p->progress, p->from + p->share * done);
+}
+
 static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t bytes,
-                const mlt_sim_options *machine, double *ns, uint64_t *messages)
+                const mlt_sim_options *machine, portion *part, double *ns, uint64_t *messages)
 {
     char why[WHY_BYTES];
     const char *reason;
@@ -28,13 +40,17 @@ static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t 
     mlt_status status = MLT_OK;
     uint64_t seeds = machine->cluster && machine->cluster->noise > 0 ? SEEDS : 1;
     double sum = 0;
+    part->share /= (double)seeds;
     for (uint64_t seed = 0; seed < seeds && status == MLT_OK; seed++) {
         mlt_sim_options options = *machine;
         options.seed = seed;
+        options.progress = step;
+        options.user = part;
         status = mlt_goal_simulate(program, &options, &result, why, sizeof why);
         sum += status == MLT_OK ? (double)result->total_ps / 1000 : 0;
         *messages = status == MLT_OK ? result->messages : 0;
         mlt_sim_result_free(result);
+        part->from += part->share;
     }
     if (status == MLT_OK)
         *ns = sum / (double)seeds;
@@ -51,9 +67,10 @@ int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine, const mlt_cl
     int code = MLT_ARGS_GO;
     for (uint32_t i = 0; i < c->count && code == MLT_ARGS_GO; i++)
         for (uint32_t s = 0; s < c->sizes && code == MLT_ARGS_GO; s++) {
-            double part = ((double)i * c->sizes + s) / ((double)c->count * c->sizes);
-            mlt_progress_step(c->progress, c->done + c->share * part);
-            code = cost(c, &c->candidates[i], c->bytes[s], &options, &c->candidates[i].ns[s],
+            double each = c->share / ((double)c->count * c->sizes);
+            portion part = {c->progress, c->done + each * ((double)i * c->sizes + s), each};
+            mlt_progress_step(c->progress, part.from);
+            code = cost(c, &c->candidates[i], c->bytes[s], &options, &part, &c->candidates[i].ns[s],
                         &c->candidates[i].messages[s]);
         }
     return code;

@@ -2,6 +2,7 @@
 #include "tools/flow/flow.h"
 
 static const mlt_command commands[] = {
+    {"new", mlt_flow_new_main, .help = "make a folder with a first program"},
     {"check", mlt_flow_check_main, .help = "report what is wrong with a file"},
     {"build", mlt_flow_build_main, .help = "make a program from a file and its modules in C"},
     {"run", mlt_flow_run_main, .help = "build a program and run it, alone or with mpirun"},
@@ -17,7 +18,10 @@ const mlt_commands mlt_flow_commands = {
                "that says how they are wired.",
     .codes = "0: all is well; 1: the file, a module or the machine is at fault; 2: wrong usage; "
              "70: memory is exhausted; of run: the program's",
-    .more = "Check a program, see it, and run it as four processes:\n\n"
+    .more = "Make a first program and run it:\n\n"
+            "  millet flow new squares\n"
+            "  millet flow run squares/squares.flow squares/*.c\n\n"
+            "Check a program, see it, and run it as four processes:\n\n"
             "  millet flow check heat.flow\n"
             "  millet flow draw heat.flow -o heat.svg\n"
             "  millet flow run heat.flow heat.c -n 4",

@@ -8,6 +8,7 @@
 
 extern const mlt_commands mlt_flow_commands;
 
+int mlt_flow_new_main(int argc, char **argv);
 int mlt_flow_check_main(int argc, char **argv);
 int mlt_flow_build_main(int argc, char **argv);
 int mlt_flow_run_main(int argc, char **argv);

@@ -57,7 +57,9 @@ int mlt_goal_gen_main(int argc, char **argv)
         .words = "[FILE.lua]",
         .most = 1,
         .purpose = "Writes a program as GOAL text, from a Lua script that returns a function(g, "
-                   "rank, p), or with --alg from an algorithm. As a file, - is standard input.",
+                   "rank, p) or has an algorithm { ... } as mpirun --coll takes it (FILE.lua:NAME "
+                   "chooses one of several), or with --alg from a built-in algorithm. As a file, - "
+                   "is standard input.",
         .groups = groups,
         .count = 3};
     mlt_arg_texts words = {NULL, 0};

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "goal/sched.h"
 #include "goal/text/loggopsim.h"
+#include "lua/book.h"
 #include "lua/generate.h"
 #include "tools/progress.h"
 
@@ -37,7 +38,7 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
          .help = "take this algorithm instead of a file, such as bcast.binomial; `millet goal gen "
                  "--list` lists all"},
         {"ranks", 'n', MLT_ARG_NUMBER, &options->ranks, "P", .least = 1, .most = MLT_GOAL_MAX_RANKS,
-         .help = "number of ranks, for an algorithm or a Lua script"},
+         .help = "number of ranks, for an algorithm or a Lua file"},
         {"hosts", 0, MLT_ARG_NUMBER, &options->hosts, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
          .help = "hosts that the ranks of an algorithm are on, as many on each as on any other"},
         {"in-turn", 0, MLT_ARG_FLAG, &options->in_turn, NULL,
@@ -60,9 +61,9 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
          .help = "sizes of blocks that differ, one for each rank, in elements (for a file in "
                  "bytes; for an alltoall weights)"},
         {"set", 0, MLT_ARG_TEXTS, &options->set, "NAME=VALUE",
-         .help = "for a Lua script: arg.NAME is \"VALUE\""},
+         .help = "for a Lua script that returns a function: arg.NAME is \"VALUE\""},
         {"lua-steps", 0, MLT_ARG_NUMBER, &options->steps, "N", .least = 1, .most = INT64_MAX,
-         .help = "for a Lua script: most steps that it may take for a rank (1000000000)"},
+         .help = "for such a script: most steps that it may take for a rank (100000000)"},
     };
     memcpy(out, lines, sizeof lines);
 }
@@ -201,12 +202,13 @@ static void make_parts(mlt_source *source)
     shape->parts = source->parts;
 }
 
+// `name` is how messages call the algorithm.
 static int read_shape(const mlt_arg_command *command, const mlt_source_options *options,
-                      mlt_coll_shape *out)
+                      const char *name, mlt_coll_shape *out)
 {
     uint64_t ranks = options->ranks, root = mlt_given_or(options->root, 0);
     if (ranks == MLT_NOT_GIVEN)
-        return mlt_args_wrong(command, "--alg %s needs --ranks, the number of ranks", options->alg);
+        return mlt_args_wrong(command, "%s needs --ranks, the number of ranks", name);
     if (root >= ranks)
         return mlt_args_wrong(command,
                               "the root is rank %" PRIu64 ", but there are %" PRIu64
@@ -238,10 +240,12 @@ static int read_shape(const mlt_arg_command *command, const mlt_source_options *
 
 // Options that would change what an algorithm does, if it took them, are refused, not ignored.
 static int not_for_alg(const mlt_arg_command *command, const mlt_source_options *options,
-                       const mlt_coll_alg *alg)
+                       const char *name, const mlt_source *source)
 {
+    const mlt_coll_alg *alg = source->alg;
+    bool hosts = alg->uses_hosts || source->book; // that of a book may look at them
     const char *lost = options->shared                                           ? NULL
-                       : options->hosts != MLT_NOT_GIVEN && !alg->uses_hosts     ? "hosts"
+                       : options->hosts != MLT_NOT_GIVEN && !hosts               ? "hosts"
                        : options->segment != MLT_NOT_GIVEN && !alg->uses_segment ? "segment"
                        : options->radix != MLT_NOT_GIVEN && !alg->uses_radix     ? "radix"
                        : options->throttle != MLT_NOT_GIVEN && !alg->uses_window ? "throttle"
@@ -252,18 +256,18 @@ static int not_for_alg(const mlt_arg_command *command, const mlt_source_options 
         return MLT_ARGS_GO;
     return mlt_args_wrong(
         command, "--%s has no meaning for %s; `millet goal gen --list` shows what algorithms take",
-        lost, options->alg);
+        lost, name);
 }
 
 static int read_hosts(const mlt_arg_command *command, const mlt_source_options *options,
-                      mlt_source *out)
+                      const char *name, mlt_source *out)
 {
     uint64_t hosts = options->hosts;
     if (hosts == MLT_NOT_GIVEN && options->in_turn)
         return mlt_args_wrong(command, "--in-turn needs --hosts, the number of hosts");
     if (hosts == MLT_NOT_GIVEN && out->alg->uses_hosts)
-        return mlt_args_wrong(command, "--alg %s needs --hosts, the number of hosts", options->alg);
-    if (hosts == MLT_NOT_GIVEN || !out->alg->uses_hosts)
+        return mlt_args_wrong(command, "--alg %s needs --hosts, the number of hosts", name);
+    if (hosts == MLT_NOT_GIVEN || (!out->alg->uses_hosts && !out->book))
         return MLT_ARGS_GO;
     if (hosts > options->ranks)
         return mlt_args_wrong(command,
@@ -274,20 +278,15 @@ static int read_hosts(const mlt_arg_command *command, const mlt_source_options *
     return MLT_ARGS_GO;
 }
 
-static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
-                    mlt_source *out)
+// The program of out->alg for out->shape.
+static int make_program(const mlt_arg_command *command, const mlt_source_options *options,
+                        const char *name, mlt_source *out)
 {
     char why[WHY_BYTES];
-    int code = read_shape(command, options, &out->shape);
-    if (code != MLT_ARGS_GO)
-        return code;
+    int code = not_for_alg(command, options, name, out);
     out->form = MLT_SOURCE_ALG;
-    out->alg = mlt_coll_find(options->alg, why, sizeof why);
-    if (!out->alg)
-        return mlt_args_wrong(command, "%s", why);
-    code = not_for_alg(command, options, out->alg);
     if (code == MLT_ARGS_GO)
-        code = read_hosts(command, options, out);
+        code = read_hosts(command, options, name, out);
     if (code == MLT_ARGS_GO && options->blocks)
         code = read_blocks(command, options->blocks, out->shape.ranks, &out->starts);
     if (code != MLT_ARGS_GO)
@@ -295,14 +294,83 @@ static int read_alg(const mlt_arg_command *command, const mlt_source_options *op
     out->shape.starts = out->starts;
     if (out->alg->collective == MLT_COLL_EXCHANGE)
         make_parts(out);
-    snprintf(out->name, sizeof out->name, "%s, %" PRIu64 " rank%s", options->alg, options->ranks,
+    snprintf(out->name, sizeof out->name, "%s, %" PRIu64 " rank%s", name, options->ranks,
              options->ranks == 1 ? "" : "s");
     mlt_progress progress;
     mlt_progress_begin(&progress, "generating");
-    mlt_status status = mlt_coll_program(out->alg, &out->shape, mlt_progress_step, &progress,
-                                         &out->program, why, sizeof why);
+    mlt_status status =
+        out->book ? mlt_lua_book_program(out->book, out->alg, &out->shape, mlt_progress_step,
+                                         &progress, &out->program, why, sizeof why)
+                  : mlt_coll_program(out->alg, &out->shape, mlt_progress_step, &progress,
+                                     &out->program, why, sizeof why);
     mlt_progress_end(&progress);
     return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
+}
+
+static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
+                    mlt_source *out)
+{
+    char why[WHY_BYTES], name[128];
+    snprintf(name, sizeof name, "--alg %s", options->alg);
+    int code = read_shape(command, options, name, &out->shape);
+    if (code != MLT_ARGS_GO)
+        return code;
+    out->alg = mlt_coll_find(options->alg, why, sizeof why);
+    return out->alg ? make_program(command, options, options->alg, out)
+                    : mlt_args_wrong(command, "%s", why);
+}
+
+// ---- algorithms of books
+
+// "mine" or "bcast.mine".
+static bool has_name(const mlt_coll_alg *alg, const char *name)
+{
+    const char *collective = mlt_collective_names[alg->collective];
+    size_t n = strlen(collective);
+    return strcmp(name, alg->name) == 0 || (strncmp(name, collective, n) == 0 && name[n] == '.' &&
+                                            strcmp(name + n + 1, alg->name) == 0);
+}
+
+// The algorithm of the book that `chosen` names (NULL: the only one).
+static int choose_alg(const mlt_arg_command *command, const char *file, const char *chosen,
+                      mlt_source *out)
+{
+    const mlt_coll_book *book = out->book;
+    mlt_text names = {0};
+    for (uint32_t i = 0; i < book->algs_count; i++) {
+        const mlt_coll_alg *alg = book->algs[i];
+        mlt_text_add(&names, "%s%s.%s", i ? ", " : "", mlt_collective_names[alg->collective],
+                     alg->name);
+        if (chosen ? has_name(alg, chosen) : book->algs_count == 1)
+            out->alg = alg;
+    }
+    int code = MLT_ARGS_GO;
+    if (!book->algs_count)
+        code = mlt_args_failed(command, "%s has no algorithm, only rules or paths", file);
+    else if (!out->alg && chosen)
+        code = mlt_args_wrong(command, "%s has no algorithm '%s'; it has %s", file, chosen,
+                              names.text);
+    else if (!out->alg)
+        code = mlt_args_wrong(command, "%s has %" PRIu32 " algorithms; %s:NAME chooses one of %s",
+                              file, book->algs_count, file, names.text);
+    mlt_text_free(&names);
+    return code;
+}
+
+static int read_book(const mlt_arg_command *command, const mlt_source_options *options,
+                     const char *file, const char *chosen, const mlt_file *bytes, mlt_source *out)
+{
+    char why[WHY_BYTES], name[128];
+    if (mlt_lua_book_read(mlt_coll_algs, file, bytes->bytes, bytes->size, &out->book, why,
+                          sizeof why) != MLT_OK)
+        return mlt_args_failed(command, "%s", why);
+    int code = choose_alg(command, file, chosen, out);
+    if (code != MLT_ARGS_GO)
+        return code;
+    snprintf(name, sizeof name, "%s.%s", mlt_collective_names[out->alg->collective],
+             out->alg->name);
+    code = read_shape(command, options, name, &out->shape);
+    return code == MLT_ARGS_GO ? make_program(command, options, name, out) : code;
 }
 
 // ---- files
@@ -355,11 +423,17 @@ static mlt_status read_image(const char *name, const mlt_file *bytes, mlt_source
     return MLT_OK;
 }
 
-bool mlt_source_is_script(const mlt_source_options *options, const char *file)
+// Where the name of a script ends, before ":NAME"; NULL: it is none.
+static const char *script_end(const char *file)
 {
     size_t n = strlen(file);
-    return (n >= 4 && strcmp(file + n - 4, ".lua") == 0) ||
-           (options->scripts && strcmp(file, "-") == 0);
+    const char *colon = strstr(file, ".lua:");
+    return n >= 4 && strcmp(file + n - 4, ".lua") == 0 ? file + n : colon ? colon + 4 : NULL;
+}
+
+bool mlt_source_is_script(const mlt_source_options *options, const char *file)
+{
+    return script_end(file) || (options->scripts && strcmp(file, "-") == 0);
 }
 
 // Options that say nothing about a file are refused, not ignored.
@@ -395,25 +469,50 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
     return MLT_ARGS_GO;
 }
 
-static int read_file(const mlt_arg_command *command, const mlt_source_options *options,
-                     const char *file, mlt_source *out)
+// A script, or a book, of which `chosen` names an algorithm.
+static int read_script(const mlt_arg_command *command, const mlt_source_options *options,
+                       const char *name, const char *chosen, const mlt_file *bytes, mlt_source *out)
 {
-    const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
-    const char *slash = strrchr(name, '/');
-    snprintf(out->name, sizeof out->name, "%s", slash && slash[1] ? slash + 1 : name);
+    if (mlt_lua_is_book(name, bytes->bytes, bytes->size))
+        return read_book(command, options, name, chosen, bytes, out);
+    if (chosen)
+        return mlt_args_wrong(command,
+                              "'%s' has no algorithms, so ':%s' chooses none: it is a script that "
+                              "returns a function",
+                              name, chosen);
+    out->form = MLT_SOURCE_LUA;
+    int code = not_for_files(command, options, name, true);
+    return code == MLT_ARGS_GO ? read_lua(command, options, name, bytes, out) : code;
+}
+
+// Without ":NAME", which goes to *chosen; the caller frees the result.
+static char *path_of(const char *file, const char **chosen)
+{
+    const char *end = script_end(file);
+    *chosen = end && *end ? end + 1 : NULL;
+    return mlt_text_of("%.*s", (int)(end ? end - file : (ptrdiff_t)strlen(file)), file);
+}
+
+static int read_bytes(const mlt_arg_command *command, const mlt_source_options *options,
+                      const char *file, const char *name, mlt_source *out)
+{
     bool lua = mlt_source_is_script(options, file);
-    int code = not_for_files(command, options, name, lua);
+    int code = lua ? MLT_ARGS_GO : not_for_files(command, options, name, false);
     if (code != MLT_ARGS_GO)
         return code;
     mlt_file bytes;
-    code = mlt_file_read(command, file, &bytes);
-    if (code != MLT_ARGS_GO)
+    const char *chosen;
+    char *path = path_of(file, &chosen);
+    code = mlt_file_read(command, path, &bytes);
+    if (code != MLT_ARGS_GO) {
+        free(path);
         return code;
+    }
     char why[WHY_BYTES] = "";
     mlt_status status = MLT_OK;
     if (lua) {
-        out->form = MLT_SOURCE_LUA;
-        code = read_lua(command, options, name, &bytes, out);
+        code = read_script(command, options, strcmp(path, "-") == 0 ? name : path, chosen, &bytes,
+                           out);
     } else if (mlt_is_image(bytes.bytes, bytes.size)) {
         out->form = MLT_SOURCE_IMAGE;
         status = read_image(name, &bytes, out, why, sizeof why);
@@ -427,12 +526,23 @@ static int read_file(const mlt_arg_command *command, const mlt_source_options *o
                                sizeof why);
     }
     mlt_file_drop(&bytes);
+    free(path);
     if (status != MLT_OK) { // place and caret of the readers speak for themselves
         fflush(stdout);
         fprintf(stderr, "%s\n", why);
         return MLT_EXIT_FOUND;
     }
-    if (code == MLT_ARGS_GO && options->blocks && options->files_have_op)
+    return code;
+}
+
+static int read_file(const mlt_arg_command *command, const mlt_source_options *options,
+                     const char *file, mlt_source *out)
+{
+    const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
+    const char *slash = strrchr(name, '/');
+    snprintf(out->name, sizeof out->name, "%s", slash && slash[1] ? slash + 1 : name);
+    int code = read_bytes(command, options, file, name, out);
+    if (code == MLT_ARGS_GO && options->blocks && options->files_have_op && !out->alg)
         code = read_blocks(command, options->blocks, out->program->ranks, &out->starts);
     return code;
 }
@@ -470,5 +580,7 @@ void mlt_source_free(mlt_source *source)
     free(source->parts);
     free(source->part);
     mlt_coll_hosts_free(source->hosts);
+    if (source->book)
+        source->book->free(source->book);
     *source = (mlt_source){.program = NULL};
 }

@@ -294,7 +294,7 @@ static uint64_t put_rank(recorder *r, uint32_t rank, FILE *out)
     const step *call = NULL; // that runs, or ran last
     chain c = {.out = out};
     uint64_t until = 0, left_out = 0;
-    qsort(all->steps, all->count, sizeof *all->steps, order);
+    MLT_ARRAY_SORT(all->steps, all->count, order);
     pair_all(all);
     fprintf(out, "rank %u {\n", rank);
     for (step *s = all->steps; s < all->steps + all->count; s++) {

@@ -243,7 +243,7 @@ static uint32_t find_running(mlt_story_rank *r)
 {
     uint32_t kept = 0;
     int run = 0;
-    qsort(r->points, r->point_count, sizeof *r->points, point_order);
+    MLT_ARRAY_SORT(r->points, r->point_count, point_order);
     for (uint32_t i = 0; i < r->point_count; i++) {
         bool ran = run > 0;
         run += r->points[i].more;

@@ -147,7 +147,7 @@ static int by_sent(const void *a, const void *b)
 // A message is one step behind those that its sender had received before.
 static void count_steps(schedule *c)
 {
-    qsort(c->messages, c->message_count, sizeof *c->messages, by_sent);
+    MLT_ARRAY_SORT(c->messages, c->message_count, by_sent);
     for (uint32_t i = 0; i < c->message_count; i++)
         for (uint32_t k = 0; k < i; k++)
             if (c->messages[k].to == c->messages[i].from &&

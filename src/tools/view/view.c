@@ -2,6 +2,7 @@
 #include "tools/view/view.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -216,17 +217,48 @@ static int make_page(const mlt_arg_command *command, run *runs, size_t count, co
 typedef struct announcer {
     const mlt_arg_command *command;
     bool open;
+    char *door; // the file that leads a browser to the link; NULL: none
 } announcer;
+
+// Every user can read the arguments of a browser, and so must not find the link there. The browser gets
+// the name of a file that leads to it, and that only its owner can read.
+static char *make_door(const mlt_arg_command *command, const char *link)
+{
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    folder = folder && *folder ? folder : getenv("TMPDIR");
+    char *path = mlt_text_of("%s/millet-view-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int fd = mkostemps(path, 5, O_CLOEXEC); // mode 0600
+    char *text = mlt_text_of("<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" "
+                             "content=\"no-referrer\"><meta http-equiv=\"refresh\" "
+                             "content=\"0; url=%s\"><a href=\"%s\">millet view</a>\n",
+                             link, link);
+    size_t bytes = strlen(text);
+    bool fine = fd >= 0 && write(fd, text, bytes) == (ssize_t)bytes;
+    if (!fine)
+        fprintf(stderr, "%s: no browser is opened, since %s cannot be written: %s\n", command->name,
+                path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (fd >= 0 && !fine)
+        unlink(path);
+    free(text);
+    if (fine)
+        return path;
+    free(path);
+    return NULL;
+}
 
 static void announce(void *user, const char *link)
 {
-    const announcer *a = user;
+    announcer *a = user;
     printf("%s\n", link);
     fflush(stdout);
     fprintf(stderr, "%s: open this link in a browser of this machine; Ctrl-C ends it\n",
             a->command->name);
     if (a->open)
-        open_browser(a->command, link);
+        a->door = make_door(a->command, link);
+    if (a->door)
+        open_browser(a->command, a->door);
 }
 
 static void put_served(mlt_text *page, const mlt_text *json)
@@ -249,10 +281,13 @@ static int serve_page(const mlt_arg_command *command, run *runs, size_t count, c
     for (size_t i = 0; i < count; i++)
         mlt_pieces_init(&pieces[i], &runs[i].causes);
     const mlt_serve serve = {&page, &data, pieces, count, (uint16_t)w->port};
-    announcer a = {command, w->open};
+    announcer a = {command, w->open, NULL};
     int code = MLT_EXIT_FINE;
     if (mlt_serve_run(&serve, announce, &a, why, sizeof why) != MLT_OK)
         code = mlt_args_failed(command, "%s", why);
+    if (a.door)
+        unlink(a.door);
+    free(a.door);
     for (size_t i = 0; i < count; i++)
         mlt_pieces_fini(&pieces[i]);
     mlt_text_free(&json);

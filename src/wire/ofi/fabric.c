@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "os/fd.h"
 #include "wire/ofi/load.h"
 
 // Packets are laid into the buffers in turn: all of them together should stay in a cache.
@@ -53,10 +54,9 @@ struct mlt_fabric {
     struct fid_av *av;
     struct fid_cq *cq;
     struct fid_ep *ep;
-    struct fid_mr *slab_mr, *all_mr; // all_mr: all memory can be read by its key
+    struct fid_mr *slab_mr;
     int fd;
     bool reads;
-    uint64_t next_key;
     uint64_t inject;
     uint32_t packet_bytes;
     unsigned char *slab, *rooms_memory;
@@ -76,12 +76,18 @@ static bool wants(const mlt_fabric *f, int mode)
 
 // ---- Registering
 
+// Under a key that nobody can guess, if the provider lets others choose it.
 static struct fid_mr *registered(mlt_fabric *f, const void *memory, size_t bytes, uint64_t access)
 {
     struct fid_mr *mr;
-    if (fi_mr_reg(f->domain, memory, bytes, access, 0, f->next_key, 0, &mr, NULL))
+    uint64_t key;
+    size_t key_bytes = f->info->domain_attr->mr_key_size;
+    if (mlt_os_random(&key, sizeof key) != MLT_OK)
         return NULL;
-    f->next_key++;
+    if (key_bytes < sizeof key)
+        key &= (UINT64_C(1) << 8 * key_bytes) - 1;
+    if (fi_mr_reg(f->domain, memory, bytes, access, 0, key, 0, &mr, NULL))
+        return NULL;
     if (wants(f, FI_MR_ENDPOINT) && (fi_mr_bind(mr, &f->ep->fid, 0) || fi_mr_enable(mr))) {
         fi_close(&mr->fid);
         return NULL;
@@ -103,13 +109,6 @@ static bool register_own(mlt_fabric *f, const void *memory, size_t bytes, uint64
         return true;
     *mr = registered(f, memory, bytes, access);
     return *mr != NULL;
-}
-
-// Where neither pages nor addresses matter to the provider, one registration is for all memory.
-static void register_all(mlt_fabric *f)
-{
-    if (f->reads && !(f->info->domain_attr->mr_mode & (FI_MR_ALLOCATED | FI_MR_LOCAL)))
-        f->all_mr = registered(f, NULL, SIZE_MAX, FI_REMOTE_READ);
 }
 
 // ---- Opening
@@ -221,7 +220,7 @@ static bool open_rooms(mlt_fabric *f, char *why, size_t why_size)
 mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t why_size)
 {
     if (!choice->demanded && !mlt_ofi_has_devices()) {
-        snprintf(why, why_size, "this host has no network but those of TCP");
+        *why = '\0';
         return NULL;
     }
     const mlt_ofi *ofi = mlt_ofi_load(why, why_size);
@@ -229,17 +228,13 @@ mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t w
     struct fi_info *list = ofi ? mlt_ofi_offers(ofi, choice, &packet_bytes, why, why_size) : NULL;
     if (!list)
         return NULL;
-    const struct fi_info *best = mlt_ofi_best(list, choice);
+    const struct fi_info *best = mlt_ofi_best(list, choice, why, why_size);
     mlt_fabric *f = best ? mlt_take(1, sizeof *f) : NULL;
     if (f) {
         f->ofi = ofi;
         f->fd = -1;
         f->packet_bytes = packet_bytes;
         f->info = ofi->dupinfo(best);
-    } else {
-        snprintf(why, why_size,
-                 "libfabric has no provider here that is worth it; `millet info "
-                 "--fabrics` lists those that it has");
     }
     ofi->freeinfo(list);
     if (!f)
@@ -250,7 +245,6 @@ mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t w
         mlt_fabric_close(f);
         return NULL;
     }
-    register_all(f);
     return f;
 }
 
@@ -263,7 +257,6 @@ void mlt_fabric_close(mlt_fabric *f)
         (void)fi_close(&f->ep->fid);
     for (uint32_t i = 0; i < READS; i++)
         unregister(f->read_ops[i].mr);
-    unregister(f->all_mr);
     unregister(f->slab_mr);
     unregister(f->rooms_mr);
     if (f->cq)
@@ -360,22 +353,15 @@ bool mlt_fabric_reads(const mlt_fabric *f)
     return f->reads;
 }
 
-bool mlt_fabric_exposes_all(const mlt_fabric *f, uint64_t *key)
-{
-    *key = f->all_mr ? fi_mr_key(f->all_mr) : 0;
-    return f->all_mr != NULL;
-}
-
 mlt_status mlt_fabric_expose(mlt_fabric *f, const void *memory, uint64_t bytes,
                              mlt_fabric_window *window)
 {
-    struct fid_mr *mr = f->all_mr ? f->all_mr : registered(f, memory, bytes, FI_REMOTE_READ);
+    struct fid_mr *mr = registered(f, memory, bytes, FI_REMOTE_READ);
     if (!mr)
         return MLT_ERR_SYSTEM;
-    bool virtual = f->all_mr || wants(f, FI_MR_VIRT_ADDR);
-    *window = (mlt_fabric_window){.address = virtual ? (uintptr_t)memory : 0,
+    *window = (mlt_fabric_window){.address = wants(f, FI_MR_VIRT_ADDR) ? (uintptr_t)memory : 0,
                                   .key = fi_mr_key(mr),
-                                  .handle = f->all_mr ? NULL : mr};
+                                  .handle = mr};
     return MLT_OK;
 }
 

@@ -25,6 +25,7 @@ typedef struct mlt_fabric mlt_fabric;
 typedef struct mlt_fabric_choice {
     bool wanted;        // false: tcp
     bool demanded;      // ofi: without it the job must not run
+    bool trusts;        // a provider whose keys can be guessed is taken, too
     char provider[48];  // "": one of those that are worth it
     uint32_t processes; // of the job; 0: not known
 } mlt_fabric_choice;
@@ -39,7 +40,7 @@ enum {
     MLT_FABRIC_NAME = 48,
 };
 
-// NULL, and why[] says why.
+// NULL, and why[] says why; "": the choice was auto, and this host has no network that is worth it.
 mlt_fabric *mlt_fabric_open(const mlt_fabric_choice *choice, char *why, size_t why_size);
 void mlt_fabric_close(mlt_fabric *fabric);
 
@@ -70,7 +71,10 @@ mlt_status mlt_fabric_send(mlt_fabric *fabric, uint64_t to, unsigned char *packe
 
 // ---- Memory
 
-// Memory that others may read.
+// Memory that others may read. Nothing else of the process can be read: a provider's endpoint listens
+// to everybody who reaches its network and asks for nothing but a key, so each window has its own
+// key of 64 random bits, for as long as it is open. A provider that chooses keys itself, or only takes
+// short ones, is refused unless the choice trusts it.
 typedef struct mlt_fabric_window {
     uint64_t address, key; // by which they do
     void *handle;          // the fabric's
@@ -78,9 +82,6 @@ typedef struct mlt_fabric_window {
 
 // Whether there is reading at all.
 bool mlt_fabric_reads(const mlt_fabric *fabric);
-
-// Whether all memory is exposed from the beginning, by its addresses and this key.
-bool mlt_fabric_exposes_all(const mlt_fabric *fabric, uint64_t *key);
 
 // MLT_ERR_SYSTEM: the provider refuses it. A window is closed when nobody reads from it any more, and
 // before the memory is freed: registrations are not kept, because memory that was freed and mapped

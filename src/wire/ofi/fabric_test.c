@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two endpoints in one process: packets keep their order and bytes, also when all buffers were used several
-// times; and what is read is what the memory has now, not what was mapped there before.
+// times; and what is read is what the memory has now, not what was mapped there before. A third one, which
+// nobody has told a key, reads nothing.
 #include "wire/ofi/fabric.h"
 
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include "base/unit_test.h"
 #include "os/os.h"
+#include "wire/ofi/load.h"
 
 enum {
     PACKETS_SENT = 1000, // some 8 MiB, into 512 KiB of buffers
@@ -161,6 +163,93 @@ static void test_memory(void)
     munmap(to, MEMORY);
 }
 
+// ---- A stranger
+
+// One read by an endpoint of its own, as a failed one may cost the stranger its connection. True: it
+// has got the memory.
+static bool stranger_reads(const char *word, uint64_t address, uint64_t key, unsigned char *to,
+                           uint64_t bytes)
+{
+    mlt_fabric_choice choice;
+    unsigned char target[MLT_FABRIC_ADDRESS];
+    char why[256];
+    uint64_t number, until = deadline();
+    mlt_status status;
+    mlt_fabric_event event = {.kind = MLT_FABRIC_READ_FAILED};
+    CHECK(mlt_fabric_choose(word, &choice) == MLT_OK);
+    mlt_fabric *stranger = mlt_fabric_open(&choice, why, sizeof why);
+    (void)mlt_fabric_address(sides[0].fabric, target);
+    CHECK(stranger && mlt_fabric_meet(stranger, target, &number, why, sizeof why) == MLT_OK);
+    while ((status = mlt_fabric_read(stranger, number, address, key, to, bytes, &event, why,
+                                     sizeof why)) == MLT_PENDING) {
+        CHECK(mlt_fabric_poll(stranger, &event, 1) == 0);
+        poll_both(until);
+    }
+    while (status == MLT_OK && mlt_fabric_poll(stranger, &event, 1) == 0)
+        poll_both(until);
+    mlt_fabric_close(stranger);
+    return status == MLT_OK && event.kind == MLT_FABRIC_READ;
+}
+
+// Not even with the addresses, and with the key of a window nothing but that window, as long as it is open.
+static void test_stranger(const char *word)
+{
+    enum { PART = 4096 };
+    mlt_fabric_window window, other;
+    unsigned char *secret = map(NULL, 's'), *to = map(NULL, 0);
+    CHECK(mlt_fabric_expose(sides[0].fabric, secret, PART, &window) == MLT_OK);
+    CHECK(mlt_fabric_expose(sides[0].fabric, secret, PART, &other) == MLT_OK);
+    CHECK(window.key >> 32 && other.key >> 32 && window.key != other.key + 1 &&
+          other.key != window.key + 1);
+    for (uint64_t key = 0; key < 3; key++) {
+        CHECK(!stranger_reads(word, (uintptr_t)secret, key, to, PART));
+        CHECK(!stranger_reads(word, window.address, key, to, PART));
+        CHECK(!stranger_reads(word, window.address, window.key + 1 + key, to, PART));
+    }
+    CHECK(!stranger_reads(word, window.address + PART, window.key, to, PART));
+    CHECK(!stranger_reads(word, window.address, window.key, to, 2 * PART));
+    CHECK(to[0] == 0);
+    CHECK(stranger_reads(word, window.address, window.key, to, PART) && to[0] == 's');
+    mlt_fabric_conceal(sides[0].fabric, &window);
+    CHECK(!stranger_reads(word, window.address, window.key, to, PART));
+    mlt_fabric_conceal(sides[0].fabric, &other);
+    munmap(secret, MEMORY);
+    munmap(to, MEMORY);
+}
+
+// Providers of networks that are not here, by what they say of themselves.
+static void test_trust(void)
+{
+    struct fi_fabric_attr fabric = {.prov_name = (char *)"verbs;ofi_rxm"};
+    struct fi_domain_attr domain = {.name = (char *)"mlx5_0",
+                                    .resource_mgmt = FI_RM_ENABLED,
+                                    .mr_mode = FI_MR_PROV_KEY,
+                                    .mr_key_size = 8};
+    struct fi_ep_attr ep = {.max_msg_size = 1 << 20};
+    struct fi_tx_attr tx = {.msg_order = FI_ORDER_SAS};
+    struct fi_info info = {.caps = FI_RMA,
+                           .fabric_attr = &fabric,
+                           .domain_attr = &domain,
+                           .ep_attr = &ep,
+                           .tx_attr = &tx};
+    mlt_fabric_choice choice;
+    char why[256] = "";
+    CHECK(mlt_fabric_choose("auto", &choice) == MLT_OK && !choice.trusts);
+    CHECK(!mlt_ofi_best(&info, &choice, why, sizeof why));
+    CHECK(strstr(why, "verbs;ofi_rxm") && strstr(why, "--fabric-trust"));
+    domain.mr_mode = 0;
+    domain.mr_key_size = 4; // all of them can be tried
+    CHECK(!mlt_ofi_best(&info, &choice, why, sizeof why));
+    choice.trusts = true;
+    CHECK(mlt_ofi_best(&info, &choice, why, sizeof why) == &info);
+    choice.trusts = false;
+    domain.mr_key_size = 8;
+    CHECK(mlt_ofi_best(&info, &choice, why, sizeof why) == &info);
+    domain.mr_mode = FI_MR_PROV_KEY;
+    info.caps = 0; // packets only: there is nothing to guess
+    CHECK(mlt_ofi_best(&info, &choice, why, sizeof why) == &info);
+}
+
 static void test_refusals(void)
 {
     static const char *const wrong[] = {"", "what", "ofi:", "ofitcp", "tcp;ofi_rxm"};
@@ -180,9 +269,13 @@ int main(void)
             continue;
         test_packets();
         test_memory();
+        // By shm, processes read each other's memory as debuggers do: the system asks who they are.
+        if (strcmp(words[i], "ofi:shm") != 0)
+            test_stranger(words[i]);
         for (int k = 0; k < 2; k++)
             mlt_fabric_close(sides[k].fabric);
     }
+    test_trust();
     test_refusals(); // at last: the first of all makes libfabric read its variables
     return 0;
 }

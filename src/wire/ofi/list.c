@@ -28,11 +28,13 @@ static void say(FILE *out, const struct fi_info *info, const struct fi_info *tak
 {
     const char *lacks = mlt_ofi_lacks(info);
     const char *verdict = info == taken ? "taken" : "not taken";
+    bool worthy = *choice->provider || mlt_ofi_is_worthy(info);
     const char *reason =
         lacks           ? lacks
         : info == taken ? (mlt_ofi_is_worthy(info) ? "a network of its own" : "it was asked for")
-        : !*choice->provider && !mlt_ofi_is_worthy(info)
-            ? "it uses what TCP uses; ofi:PROVIDER takes it nevertheless"
+        : !worthy       ? "it uses what TCP uses; ofi:PROVIDER takes it nevertheless"
+        : !choice->trusts && !mlt_ofi_guards(info)
+            ? "its keys to memory can be guessed; --fabric-trust takes it nevertheless"
             : "another one was first";
     fprintf(out, "%-14s %-12s %-24s %-9s  %s\n", info->fabric_attr->prov_name,
             info->domain_attr->name ? info->domain_attr->name : "-",
@@ -49,7 +51,7 @@ void mlt_fabric_list(FILE *out, const mlt_fabric_choice *choice)
         fprintf(out, "none: %s\n", why);
         return;
     }
-    const struct fi_info *taken = mlt_ofi_best(list, choice);
+    const struct fi_info *taken = mlt_ofi_best(list, choice, why, sizeof why);
     uint32_t version = ofi->version();
     fprintf(out, "libfabric %u.%u\n", FI_MAJOR(version), FI_MINOR(version));
     fprintf(out, "%-14s %-12s %-24s %-9s  %s\n", "provider", "device", "network", "", "because");

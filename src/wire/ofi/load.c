@@ -205,14 +205,39 @@ static bool is_loopback(const struct fi_info *info)
     return info->domain_attr->name && strcmp(info->domain_attr->name, "lo") == 0;
 }
 
-const struct fi_info *mlt_ofi_best(const struct fi_info *list, const mlt_fabric_choice *choice)
+bool mlt_ofi_guards(const struct fi_info *info)
+{
+    return !(info->caps & FI_RMA) || (!(info->domain_attr->mr_mode & FI_MR_PROV_KEY) &&
+                                      info->domain_attr->mr_key_size >= sizeof(uint64_t));
+}
+
+static const struct fi_info *best_of(const struct fi_info *list, const mlt_fabric_choice *choice,
+                                     bool trusts)
 {
     const struct fi_info *best = NULL;
     for (const struct fi_info *info = list; info; info = info->next) {
-        if (mlt_ofi_lacks(info) || (!*choice->provider && !mlt_ofi_is_worthy(info)))
+        if (mlt_ofi_lacks(info) || (!*choice->provider && !mlt_ofi_is_worthy(info)) ||
+            (!trusts && !mlt_ofi_guards(info)))
             continue;
         if (!best || (is_loopback(best) && !is_loopback(info)))
             best = info;
     }
+    return best;
+}
+
+const struct fi_info *mlt_ofi_best(const struct fi_info *list, const mlt_fabric_choice *choice,
+                                   char *why, size_t why_size)
+{
+    const struct fi_info *best = best_of(list, choice, choice->trusts);
+    const struct fi_info *open = best ? NULL : best_of(list, choice, true);
+    if (open)
+        snprintf(why, why_size,
+                 "the keys by which %s lets memory be read can be guessed: whoever reaches its "
+                 "network could read messages; --fabric-trust takes it nevertheless",
+                 open->fabric_attr->prov_name);
+    else if (!best)
+        snprintf(why, why_size,
+                 "libfabric has no provider here that is worth it; `millet info "
+                 "--fabrics` lists those that it has");
     return best;
 }

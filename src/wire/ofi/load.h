@@ -39,7 +39,13 @@ bool mlt_ofi_has_devices(void);
 // Whether it is a network that is worth it, rather than a way to use one that TCP uses as well.
 bool mlt_ofi_is_worthy(const struct fi_info *info);
 
-// The best of a list; NULL: none.
-const struct fi_info *mlt_ofi_best(const struct fi_info *list, const mlt_fabric_choice *choice);
+// Whether nobody reads memory through it without having been told the key: it takes keys of 64 bits
+// that Millet has drawn, or does not let memory be read.
+bool mlt_ofi_guards(const struct fi_info *info);
+
+// The best of a list; NULL: none, why. One that does not guard memory is no candidate unless the choice
+// trusts it.
+const struct fi_info *mlt_ofi_best(const struct fi_info *list, const mlt_fabric_choice *choice,
+                                   char *why, size_t why_size);
 
 #endif

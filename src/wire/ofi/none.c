@@ -75,13 +75,6 @@ bool mlt_fabric_reads(const mlt_fabric *fabric)
     abort();
 }
 
-bool mlt_fabric_exposes_all(const mlt_fabric *fabric, uint64_t *key)
-{
-    (void)fabric;
-    (void)key;
-    abort();
-}
-
 mlt_status mlt_fabric_expose(mlt_fabric *fabric, const void *memory, uint64_t bytes,
                              mlt_fabric_window *window)
 {

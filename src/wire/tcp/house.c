@@ -259,9 +259,14 @@ static void lose_abroad(const tcp_pair *pair, const char *why)
     char text[512];
     if (!atomic_load_explicit(&pair->world->holders, memory_order_relaxed))
         return;
+    // What a process has not read when it ends resets its connection.
+    bool reset = strcmp(why, strerror(ECONNRESET)) == 0 || strcmp(why, strerror(EPIPE)) == 0;
     int n = snprintf(text, sizeof text,
-                     "the connection to process %u of the other job, %s, is lost: %s",
-                     pair->proc - pair->world->first_proc, pair->world->shape.name, why);
+                     "the connection to process %u of the other job, %s, is lost: %s%s",
+                     pair->proc - pair->world->first_proc, pair->world->shape.name, why,
+                     reset ? "; it has ended, most likely, though this job still sends to it "
+                             "(MPI_Comm_disconnect tells both when the other is through)"
+                           : "");
     mlt_ctl head = {.type = MLT_CTL_LOST_JOB,
                     .rank = MLT_CTL_NO_RANK,
                     .length = (uint32_t)(n < (int)sizeof text ? n : (int)sizeof text - 1)};

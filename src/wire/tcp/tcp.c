@@ -241,27 +241,7 @@ static bool takes_long(const mlt_peer *peer, uint64_t bytes)
     const tcp_pair *pair = peer->far->lane->pair;
     const mlt_tube *tube = own_tube(peer->far->lane);
     return pair->workers == 1 &&
-           (bytes <= PACKETS_MOST || !tube || !mlt_tube_refers(tube) || !mlt_way_reads_all(pair));
-}
-
-// Counted as a message from the peer, which it is once it was read: meanwhile somebody is to be woken.
-static bool fetch(mlt_wire *wire, mlt_peer *peer, uint64_t address, const mlt_slot *slot,
-                  uint32_t in_slot, void *memory, uint64_t bytes)
-{
-    tcp_worker *me = tcp_of(wire);
-    mlt_wire_frame head = {.length = (uint32_t)bytes,
-                           .in_slot = (uint8_t)in_slot,
-                           .kind = MLT_WIRE_FRAME_DATA,
-                           .from = (uint16_t)peer->far->to};
-    mlt_assert(bytes <= MLT_WIRE_FRAME_DATA_MOST);
-    if (!me->house->fabric)
-        return false;
-    memcpy(&head.slot, slot, sizeof *slot);
-    atomic_store_explicit(&head.slot.stamp, me->index, memory_order_relaxed);
-    if (!mlt_way_read(me, peer->far->lane->pair, &head, address, memory))
-        return false;
-    wire->sent += !peer->foreign;
-    return true;
+           (bytes <= PACKETS_MOST || !tube || !mlt_tube_refers(tube) || !mlt_way_reads(pair));
 }
 
 // ---- What was consumed
@@ -686,7 +666,6 @@ const mlt_transport mlt_tcp = {
     .post_memory = post_memory,
     .has_left = has_left,
     .takes_long = takes_long,
-    .fetch = fetch,
     .push = push,
     .await = await,
     .look = look,

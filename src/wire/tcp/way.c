@@ -15,6 +15,7 @@
 #include "os/tcp.h"
 
 const char *mlt_tcp_fabric = "tcp";
+int64_t mlt_tcp_fabric_trust;
 _Atomic uint64_t mlt_tcp_fabric_packets;
 
 enum {
@@ -62,13 +63,10 @@ typedef struct tcp_control {
     uint32_t unused;
 } tcp_control;
 
-// What the other side may read.
-typedef enum tcp_reads { READS_NOTHING, READS_EXPOSED, READS_ALL } tcp_reads;
-
 // The data of OFFER.
 typedef struct tcp_offer {
-    uint64_t nonce, key; // key: of all memory
-    uint32_t reads;      // a tcp_reads
+    uint64_t nonce;
+    uint32_t reads; // 1: it reads memory, and lets its own be read
     uint32_t address_bytes;
     char name[MLT_FABRIC_NAME];
     unsigned char address[MLT_FABRIC_ADDRESS];
@@ -84,7 +82,6 @@ typedef struct tcp_fetch {
     mlt_wire_frame_fetch from;
     unsigned char *land;
     bool begun, done;
-    bool asked; // by FETCH, so that the other side is to be told
 } tcp_fetch;
 
 // Data that the other side reads.
@@ -102,9 +99,7 @@ struct tcp_way {
     bool met;                   // it is known
     bool greeted;               // HELLO has left
     bool refused;               // something is in the way: the connection stays
-    bool reads;                 // both can read each other's memory
-    _Atomic uint32_t reads_all; // ... without being asked to, by this key
-    uint64_t key;
+    _Atomic uint32_t reads;     // both can read each other's memory
     _Atomic uint32_t out;       // SWITCH was written
     _Atomic uint32_t in;        // ... was read
     bool switching;             // it is in `control`
@@ -182,6 +177,14 @@ static MLT_COLD void say_note(const tcp_house *house, const char *text)
     (void)mlt_ctl_send(house->ctl, &head, text);
 }
 
+static MLT_COLD void say_by_tcp(const tcp_house *house, const char *why)
+{
+    char text[WHY_BYTES + 128];
+    snprintf(text, sizeof text, "MILLET_FABRIC is %s, but messages go by TCP: %s", mlt_tcp_fabric,
+             why);
+    say_note(house, text);
+}
+
 // The user has said that it must be the fabric.
 static MLT_COLD _Noreturn void give_up(const tcp_house *house, const char *why)
 {
@@ -234,10 +237,13 @@ void mlt_way_enter(tcp_house *house)
     if (!choice.wanted || house->job->hosts == 1)
         return;
     choice.processes = house->job->procs;
+    choice.trusts = mlt_tcp_fabric_trust != 0;
     house->fabric_demanded = choice.demanded;
     house->fabric = mlt_fabric_open(&choice, why, sizeof why);
     if (!house->fabric && choice.demanded)
         give_up(house, why);
+    if (!house->fabric && *why)
+        say_by_tcp(house, why);
     if (house->fabric && mlt_fabric_fd(house->fabric) < 0)
         start_looker(house);
 }
@@ -282,6 +288,11 @@ void mlt_way_free(tcp_way *way)
         free(f);
     }
     free(way);
+}
+
+static bool reads(const tcp_way *way)
+{
+    return atomic_load_explicit(&way->reads, memory_order_relaxed);
 }
 
 static bool is_out(const tcp_way *way)
@@ -367,9 +378,7 @@ void mlt_way_offer(tcp_pair *pair)
 {
     tcp_way *way = pair->way;
     mlt_fabric *fabric = pair->house->fabric;
-    tcp_offer offer = {.nonce = way->own_nonce};
-    bool all = mlt_fabric_exposes_all(fabric, &offer.key);
-    offer.reads = all ? READS_ALL : mlt_fabric_reads(fabric) ? READS_EXPOSED : READS_NOTHING;
+    tcp_offer offer = {.nonce = way->own_nonce, .reads = mlt_fabric_reads(fabric)};
     mlt_wire_frame head = {.kind = MLT_WIRE_FRAME_OFFER, .length = sizeof offer};
     way->pair = way->link.pair = pair;
     if (way->refused)
@@ -422,9 +431,7 @@ void mlt_way_heard_offer(tcp_pair *pair, const mlt_wire_frame *frame)
         refuse(way, why);
     } else {
         way->nonce = offer.nonce;
-        way->reads = offer.reads != READS_NOTHING && mlt_fabric_reads(house->fabric);
-        way->key = offer.key;
-        atomic_store_explicit(&way->reads_all, way->reads && offer.reads == READS_ALL,
+        atomic_store_explicit(&way->reads, offer.reads && mlt_fabric_reads(house->fabric),
                               memory_order_relaxed);
         way->met = true;
         be_busy(way);
@@ -551,8 +558,7 @@ static bool put_fetch(tcp_way *way, filling *f, mlt_tube *tube, uint32_t worker,
                       const mlt_wire_frame *frame, const mlt_tube_reference *data)
 {
     tcp_exposed *e = &way->exposed[way->exposed_tail % WAY_FETCHES];
-    if (!way->reads ||
-        mlt_fabric_expose(way->pair->house->fabric, data->data, data->bytes, &e->window) != MLT_OK)
+    if (mlt_fabric_expose(way->pair->house->fabric, data->data, data->bytes, &e->window) != MLT_OK)
         return false;
     uint32_t head = mlt_wire_frame_data_at(frame);
     mlt_wire_frame_fetch fetch = {.address = e->window.address, .key = e->window.key};
@@ -581,7 +587,7 @@ static bool put_frame(tcp_way *way, filling *f, mlt_tube *tube, uint32_t worker)
     if (!data) {
         put(f, frame, needs);
         (void)mlt_tube_take(tube, needs, false);
-    } else if (frame->kind == MLT_WIRE_FRAME_DATA && way->reads) {
+    } else if (frame->kind == MLT_WIRE_FRAME_DATA && reads(way)) {
         if (way->exposed_tail - way->exposed_head == WAY_FETCHES) {
             be_blocked(way);
             return false;
@@ -589,7 +595,7 @@ static bool put_frame(tcp_way *way, filling *f, mlt_tube *tube, uint32_t worker)
         if (!put_fetch(way, f, tube, worker, frame, data)) {
             // Pages that cannot be registered. All that follows is sent: parts of one message must not
             // overtake each other.
-            way->reads = false;
+            atomic_store_explicit(&way->reads, 0, memory_order_relaxed);
             be_blocked(way);
             return false;
         }
@@ -752,33 +758,16 @@ void mlt_way_fetch(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame, 
     tcp_house *house = me->house;
     uint32_t bytes = mlt_wire_frame_data_at(frame);
     tcp_fetch *fetch = new_fetch(house);
-    *fetch = (tcp_fetch){.way = way, .land = land, .begun = !land, .done = !land, .asked = true};
+    *fetch = (tcp_fetch){.way = way, .land = land, .begun = !land, .done = !land};
     memcpy(&fetch->head, frame, bytes);
     memcpy(&fetch->from, (const unsigned char *)frame + bytes, sizeof fetch->from);
     fetch->head.kind = MLT_WIRE_FRAME_DATA;
     queue_fetch(house, fetch);
 }
 
-bool mlt_way_reads_all(const tcp_pair *pair)
+bool mlt_way_reads(const tcp_pair *pair)
 {
-    return mlt_way_is_out(pair) && mlt_way_is_in(pair) &&
-           atomic_load_explicit(&pair->way->reads_all, memory_order_relaxed);
-}
-
-bool mlt_way_read(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *head, uint64_t address,
-                  unsigned char *land)
-{
-    tcp_house *house = me->house;
-    if (!mlt_way_reads_all(pair))
-        return false;
-    enter(house);
-    tcp_fetch *fetch = new_fetch(house);
-    *fetch = (tcp_fetch){
-        .way = pair->way, .land = land, .from = {.address = address, .key = pair->way->key}};
-    memcpy(&fetch->head, head, mlt_wire_frame_data_at(head));
-    queue_fetch(house, fetch);
-    leave(house);
-    return true;
+    return mlt_way_is_out(pair) && mlt_way_is_in(pair) && reads(pair->way);
 }
 
 // In the order in which they were asked for.
@@ -790,7 +779,7 @@ static void finish_fetches(tcp_worker *me, tcp_way *way, const mlt_wire_taker *t
         if (!way->fetches)
             way->fetches_end = &way->fetches;
         house->mail[mlt_wire_frame_to(&fetch->head)].fetches--;
-        way->fetched += fetch->asked;
+        way->fetched++;
         (void)mlt_tcp_deliver(me, &way->link, &fetch->head, taker, enough);
         fetch->next = house->spare_fetches;
         house->spare_fetches = fetch;

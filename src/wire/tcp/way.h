@@ -78,11 +78,8 @@ void mlt_way_heard_switch(tcp_pair *pair);
 void mlt_way_fetch(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
                    unsigned char *land);
 
-// Whether all memory of the other side can be read at once; what was read is handed over as a frame
-// with this head, which is DATA from the other side. False: it cannot be read.
-bool mlt_way_reads_all(const tcp_pair *pair);
-bool mlt_way_read(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *head, uint64_t address,
-                  unsigned char *land);
+// Whether it and the other side read each other's memory.
+bool mlt_way_reads(const tcp_pair *pair);
 
 // The end mark. Whether it, and everything before it, was taken by the other side.
 void mlt_way_write_mark(tcp_pair *pair);
