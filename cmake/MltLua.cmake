@@ -33,7 +33,7 @@ function(mlt_lua_plugin)
   add_library(millet_lua MODULE $<TARGET_OBJECTS:mlt_lua>)
   set_target_properties(millet_lua PROPERTIES PREFIX "" LINKER_LANGUAGE C
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/millet)
-  target_link_libraries(millet_lua PRIVATE mlt_flags mlt_lua_below)
+  target_link_libraries(millet_lua PRIVATE mlt_flags mlt_lua_below m)
   mlt_lua_link(millet_lua)
   target_link_options(millet_lua PRIVATE -Wl,--exclude-libs,libmlt_lua_below.a -Wl,-z,relro)
   if(NOT MLT_SANITIZE)

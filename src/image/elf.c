@@ -206,6 +206,20 @@ static const char *source_name(const char *at, char *to, size_t room)
     return end + n;
 }
 
+// A static in a function is "counter.0" by gcc, "main.counter" or "main.counter.1" by clang.
+static void plain_static(char *name)
+{
+    char *end = strstr(name, ".lto_priv"), *dot;
+    if (end && end > name)
+        *end = '\0';
+    dot = strrchr(name, '.');
+    if (dot && dot > name && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1))
+        *dot = '\0';
+    dot = strrchr(name, '.');
+    if (dot && dot > name && (isalpha((unsigned char)dot[1]) || dot[1] == '_'))
+        memmove(name, dot + 1, strlen(dot + 1) + 1);
+}
+
 // Names as people wrote them: "counter.0" (a static in a function) is counter, "_ZL7counter" is
 // counter, and
 // "_ZN5shape5countE" is shape::count, "_ZZ4mainE5calls" calls. What is more involved stays as it
@@ -243,9 +257,7 @@ static void plain_name(const char *name, char out[MLT_ELF_NAME])
         size_t n = strnlen(name, MLT_ELF_NAME - 1);
         memcpy(whole, name, n);
         whole[n] = '\0';
-        char *dot = strchr(whole, '.');
-        if (dot && dot > whole && dot[1] && strspn(dot + 1, "0123456789") == strlen(dot + 1))
-            *dot = '\0';
+        plain_static(whole);
     }
     memcpy(out, whole, MLT_ELF_NAME);
     for (char *c = out; *c; c++) // a hostile file shall not talk to the terminal

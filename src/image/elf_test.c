@@ -42,7 +42,8 @@ static bool is_nothing(void *user, const char *name)
 
 static void test_own(int fd)
 {
-    static int counter; // a static in a function: "counter.0" in the file
+    static volatile int
+        counter; // a static in a function: "counter.0" in the file, or "test_own.counter"
     counter = fd;
     mlt_elf_globals globals;
     mlt_elf_read(fd, 10000, &globals);

@@ -37,7 +37,9 @@ struct mlt_dial {
 
 static void end(mlt_dial *d, attempt *a, const char *why)
 {
-    snprintf(a->why, sizeof a->why, "%s", why);
+    size_t length = strnlen(why, sizeof a->why - 1);
+    memmove(a->why, why, length); // which it may be already
+    a->why[length] = '\0';
     a->state = ENDED;
     if (a->fd < 0)
         return;

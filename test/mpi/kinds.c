@@ -160,7 +160,7 @@ static void fits(void)
 static void torn(void)
 {
     int in[4] = {0}, rank = world_rank(), size = world_size();
-    char three[3] = "abc";
+    char three[3] = {'a', 'b', 'c'};
     CHECK_ERROR(MPI_Sendrecv(three, 3, MPI_CHAR, (rank + 1) % size, TAG, in, 4, MPI_INT,
                              (rank + size - 1) % size, TAG, WORLD, MPI_STATUS_IGNORE),
                 MPI_ERR_TYPE, "MPI_Sendrecv", "3 bytes that came are no whole number");

@@ -34,7 +34,7 @@ static void check_odd(void)
     }
 }
 
-static void check_own(void)
+static __attribute__((noinline)) void check_own(void)
 {
     char path[512] = "";
     CHECK(readlink("/proc/self/exe", path, sizeof path - 1) > 0);
