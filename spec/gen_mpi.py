@@ -616,8 +616,7 @@ def surface_body(f, twin):
         return surface_value(f)
     enter = "mlt_mpi_enter_anytime" if f.kind == "any" else "mlt_mpi_enter"
     out = [f"    mlt_rank *me = {enter}({f.fn});\n"]
-    if f.kind != "any":
-        out.append(fail("!me", call(f, "again")))
+    out.append(fail("!me" if f.kind != "any" else "!me && mlt_thread_moves()", call(f, "again")))
     handles, where = check_handles(f, "NULL")
     out += handles
     out += check_wild(f)
@@ -675,11 +674,13 @@ def unmake(f):
 
 def again(f):
     """A thread that a rank started calls for the first time: then the same call once more. Apart, as the detour is."""
-    if f.kind:
+    if f.kind not in (None, "", "any"):
         return ""
     params = [p for p in f.params if not p.variadic]
     return (f"static MLT_COLD int again_{f.name}({', '.join(p.declare() for p in params) or 'void'})\n{{\n"
-            f"    mlt_thread_adopt({f.fn});\n    return PMPI_{f.name}({', '.join(p.name for p in params)});\n}}\n\n")
+            f"    mlt_delegates *moved = mlt_thread_adopt({f.fn});\n"
+            f"    int code = MLT_OUT_OF_LINE(PMPI_{f.name})({', '.join(p.name for p in params)});\n"
+            f"    if (moved)\n        mlt_delegate_end(moved);\n    return code;\n}}\n\n")
 
 
 def lost(f):

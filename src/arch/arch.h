@@ -23,7 +23,9 @@
 //                         memory that both processes map
 //   mlt_arch_quad         the C type of an IEEE binary128
 //   mlt_arch_signal_pc()  where a signal handler's ucontext_t stopped; mlt_arch_signal_sp(): on
-//                         which stack
+//                         which stack; mlt_arch_signal_call(): the number of the system call that
+//                         it has interrupted, else -1. `again`: it will be made once more, with these
+//                         first arguments
 #ifndef MLT_ARCH_ARCH_H
 #define MLT_ARCH_ARCH_H
 

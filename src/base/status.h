@@ -19,6 +19,14 @@ typedef enum mlt_status {
 
 #define MLT_MUST_CHECK   __attribute__((warn_unused_result))
 #define MLT_COLD         __attribute__((cold, noinline))
+// The function, called as one whose body the compiler does not know: nothing of it is done before
+// the call, even if all is optimised together.
+#define MLT_OUT_OF_LINE(function)                                                                  \
+    ({                                                                                             \
+        __typeof__(&(function)) mlt_function = (function);                                         \
+        __asm__("" : "+r"(mlt_function));                                                          \
+        mlt_function;                                                                              \
+    })
 #define MLT_NOINLINE     __attribute__((noinline))
 #define MLT_INLINE       inline __attribute__((always_inline))
 #define MLT_LIKELY(x)    __builtin_expect(!!(x), 1)

@@ -111,6 +111,7 @@ struct mlt_sched {
     bool list;                  // plain, if it were not for `pinned` and `swap`
     bool measures;              // as in the conf
     uint8_t watched;            // those that park are told of (mlt_sched_watch)
+    bool delegated;             // a delegated call runs (delegate.h)
     bool quiet;                 // the next one that parks is not, if only a trace listens
     uint64_t *woken;            // [limit] when a fiber was woken last while a trace listened; NULL
     uint64_t home_woken;        // the same of home
@@ -131,6 +132,7 @@ struct mlt_sched {
     mlt_status (*memory)(struct mlt_os_memory *out); // mlt_os_memory_state; tests have their own
     mlt_sched *next_sched;                           // in mlt_sched_list
     struct mlt_gate *gate;              // several threads in a solo worker (gate.h); NULL: one
+    struct mlt_delegates *delegates;    // ... and in another (delegate.h); NULL: one
     int32_t thread;                     // the kernel's number of the worker's thread, for debuggers
     size_t stack_asked;                 // as in the conf
     void (*swap)(void *from, void *to); // mlt_sched_swap_users; NULL: nothing
@@ -241,8 +243,17 @@ static inline const char *mlt_sched_pin(mlt_sched *sched, const char *what)
 static inline void mlt_sched_unpin(mlt_sched *sched, const char *before)
 {
     sched->pinned = before;
-    sched->plain = sched->list && !before && !sched->swap;
+    sched->plain = sched->list && !before && !sched->swap && !sched->delegated;
 }
+
+// Leaves the running fiber, which is PARKED then, for another that is PARKED and runs at once.
+void mlt_fiber_switch(mlt_sched *sched, mlt_fiber *to);
+
+// The same for the next that can run. Nobody hears of it: the fiber is nobody's.
+void mlt_fiber_rest(mlt_sched *sched);
+
+// delegate.c's: such a call runs, or has stopped. It suspends by a way of its own.
+void mlt_sched_set_delegated(mlt_sched *sched, bool delegated);
 
 // Ends the program if something is pinned. call: what would suspend; NULL: the caller does not
 // know.

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "fiber/delegate.h"
 #include "os/fd.h"
 #include "os/jitter.h"
 #include "os/os.h"
@@ -445,9 +446,15 @@ bool mlt_io_was_used(const mlt_sched *sched)
     return sched->io && (sched->io->heap || sched->io->files_room);
 }
 
+void mlt_io_use(mlt_sched *sched)
+{
+    (void)io_of(sched);
+}
+
 bool mlt_io_waits(const mlt_sched *sched)
 {
-    return sched->io && (sched->io->timers || sched->io->watches);
+    return sched->io && (sched->io->timers || sched->io->watches ||
+                         (sched->delegates && mlt_delegates_wait(sched->delegates)));
 }
 
 bool mlt_io_watches(const mlt_sched *sched)
@@ -462,10 +469,13 @@ uint32_t mlt_io_changes(const mlt_sched *sched)
 
 int64_t mlt_io_patience(const mlt_sched *sched)
 {
+    int64_t most = sched->delegates ? mlt_delegates_patience(sched->delegates) : MLT_OS_FOREVER;
     if (!sched->io || !sched->io->timers)
-        return MLT_OS_FOREVER;
+        return most;
     uint64_t at = sched->io->heap[1].at_ns, now = mlt_os_now_ns();
     uint64_t left = at > now ? at - now : 0;
+    if (most >= 0 && left > (uint64_t)most)
+        return most;
     return left < INT64_MAX ? (int64_t)left : INT64_MAX;
 }
 
@@ -482,14 +492,21 @@ static bool look(mlt_io *io, uint64_t between_ns)
     return any;
 }
 
+static inline bool look_at_calls(mlt_sched *sched)
+{
+    return MLT_UNLIKELY(sched->delegates != NULL) && mlt_delegates_look(sched->delegates);
+}
+
 bool mlt_io_look(mlt_sched *sched)
 {
-    return sched->io && look(sched->io, 0);
+    bool any = look_at_calls(sched);
+    return (sched->io && look(sched->io, 0)) || any;
 }
 
 bool mlt_io_glance(mlt_sched *sched)
 {
-    return sched->io && look(sched->io, GLANCE_NS);
+    bool any = look_at_calls(sched);
+    return (sched->io && look(sched->io, GLANCE_NS)) || any;
 }
 
 bool mlt_io_block(mlt_sched *sched, int64_t timeout_ns)

@@ -51,10 +51,13 @@ void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch); // watches nothing: not
 
 // ---- for the idle function
 
+// Makes it, so that the idle function looks at it: it takes calls of other threads, too (delegate.h).
+void mlt_io_use(mlt_sched *sched);
+
 // Somebody has ever waited for time, or for a descriptor. (Ports do not count.)
 bool mlt_io_was_used(const mlt_sched *sched);
 
-// Somebody waits for time, or for a descriptor.
+// Somebody waits for time, or for a descriptor; or a thread may call.
 bool mlt_io_waits(const mlt_sched *sched);
 bool mlt_io_watches(const mlt_sched *sched); // for a descriptor
 
@@ -67,7 +70,8 @@ bool mlt_io_glance(mlt_sched *sched);
 // not know of later ones.
 uint32_t mlt_io_changes(const mlt_sched *sched);
 
-// Nanoseconds until the next timer is due, 0 if it is; MLT_OS_FOREVER: no timer is set.
+// Nanoseconds until the next timer is due, 0 if it is, or until threads are to be looked at;
+// MLT_OS_FOREVER: neither.
 int64_t mlt_io_patience(const mlt_sched *sched);
 
 // Blocks the thread until a descriptor is ready, the next timer is due, timeout_ns (or

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/sight.h"
+#include "fiber/delegate.h"
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
 #include "fiber/gate.h"
@@ -109,7 +110,7 @@ static void note_guard(mlt_sched *sched)
         has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
     sched->list = !sched->policy->take && !sched->canary && !sched->measures && !sched->watched &&
                   !MLT_SANITIZED;
-    sched->plain = sched->list && !sched->pinned && !sched->swap;
+    sched->plain = sched->list && !sched->pinned && !sched->swap && !sched->delegated;
 }
 
 static inline mlt_stacks *stacks_of(const mlt_sched *sched, const mlt_fiber *fiber)
@@ -188,6 +189,7 @@ void mlt_sched_free(mlt_sched *sched)
     if (!sched)
         return;
     mlt_gate_drop(sched);
+    mlt_delegates_drop(sched);
     mlt_assert(mlt_sched_self == sched && sched->current == &sched->home);
     mlt_sched_self = NULL;
     mlt_fiber_user = NULL;
@@ -260,6 +262,12 @@ void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to))
 {
     sched->swap = swap;
     note_guard(sched);
+}
+
+void mlt_sched_set_delegated(mlt_sched *sched, bool delegated)
+{
+    sched->delegated = delegated;
+    sched->plain = sched->list && !sched->pinned && !sched->swap && !delegated;
 }
 
 void mlt_sched_watch(mlt_sched *sched, uint8_t watched)
@@ -522,8 +530,12 @@ MLT_SANITIZE_INLINE void go(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to, bool
         sched->swap(me->user, to->user);
     sched->current = to;
     mlt_fiber_user = to->user;
-    mlt_sanitize_leave(me, to, MLT_SANITIZED && to->stack ? stacks_of(sched, to)->size : 0,
-                       home_stack, home_size, ends);
+    const void *stack = home_stack;
+    size_t size = home_size;
+    if (MLT_SANITIZED && sched->delegates && !to->stack && to != &sched->home)
+        mlt_delegate_stack(sched->delegates, to, &stack, &size);
+    mlt_sanitize_leave(me, to, MLT_SANITIZED && to->stack ? stacks_of(sched, to)->size : 0, stack,
+                       size, ends);
     mlt_arch_switch(&me->sp, to->sp);
     mlt_sanitize_enter(me, NULL, NULL);
 }
@@ -702,10 +714,39 @@ MLT_SANITIZE_INLINE void suspend(mlt_sched *sched, mlt_fiber *me, bool swaps)
 static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_otherwise(mlt_sched *sched,
                                                                           mlt_fiber *me)
 {
-    if (sched->list && !sched->pinned)
+    if (sched->list && !sched->pinned && sched->swap)
         suspend(sched, me, true);
+    else if (sched->list && !sched->pinned)
+        suspend(sched, me, false);
     else
         suspend_slowly(sched, me);
+}
+
+static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_delegated(mlt_sched *sched,
+                                                                          mlt_fiber *me)
+{
+    mlt_delegate_stops(sched->delegates);
+    suspend_otherwise(sched, me);
+    mlt_delegate_goes_on(sched->delegates);
+}
+
+static inline void suspend_rarely(mlt_sched *sched, mlt_fiber *me)
+{
+    if (MLT_UNLIKELY(sched->delegated))
+        suspend_delegated(sched, me);
+    else
+        suspend_otherwise(sched, me);
+}
+
+void mlt_fiber_switch(mlt_sched *sched, mlt_fiber *to)
+{
+    mlt_fiber *me = sched->current;
+    mlt_assert(to->state == MLT_FIBER_PARKED && to != me);
+    me->state = MLT_FIBER_PARKED;
+    me->wait = NULL;
+    me->saved_errno = *sched->error;
+    sched->switches++;
+    go(sched, me, to, sched->swap);
 }
 
 static MLT_COLD void park_solo(mlt_sched *sched, mlt_fiber *me)
@@ -728,6 +769,14 @@ void mlt_sched_refuse(const mlt_sched *sched, const char *call)
     if (mlt_above.refused)
         mlt_above.refused(call, sched->pinned);
     mlt_fatal("%s must not wait, nor let others run", sched->pinned);
+}
+
+void mlt_fiber_rest(mlt_sched *sched)
+{
+    mlt_fiber *me = sched->current;
+    me->wait = NULL;
+    me->state = MLT_FIBER_PARKED;
+    suspend_slowly(sched, me);
 }
 
 static bool is_message(mlt_wait_kind kind)
@@ -756,7 +805,7 @@ static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wai
     if (sched->solo)
         park_solo(sched, me);
     else
-        suspend_slowly(sched, me);
+        suspend_rarely(sched, me);
     sight.kind = MLT_SIGHT_GOES_ON;
     sight.bytes = counts ? mlt_os_now_ns() - start : 0;
     mlt_above.saw(sched->idle_arg, me->user, &sight);
@@ -780,7 +829,7 @@ park_otherwise(mlt_sched *sched, mlt_fiber *me, const mlt_wait *wait)
     if (sched->solo)
         park_solo(sched, me);
     else
-        suspend_otherwise(sched, me);
+        suspend_rarely(sched, me);
 }
 
 void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
@@ -798,7 +847,7 @@ void mlt_fiber_park(mlt_sched *sched, const mlt_wait *wait)
 static MLT_COLD void yield_slowly(mlt_sched *sched, mlt_fiber *me)
 {
     put(sched, me, MLT_PUT_YIELD);
-    suspend_otherwise(sched, me);
+    suspend_rarely(sched, me);
 }
 
 void mlt_fiber_yield(mlt_sched *sched)

@@ -26,6 +26,7 @@
 #include "boot/foreign/launcher.h"
 #include "boot/job.h"
 #include "csp/state.h"
+#include "fiber/delegate.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
 #include "host/affinity.h"
@@ -343,7 +344,9 @@ static void remember_status(int status, void *unused)
 
 static bool has_threads(const mlt_worker *worker)
 {
-    bool found = worker->sched->gate && !mlt_gate_alone(worker->sched->gate);
+    const mlt_sched *sched = worker->sched;
+    bool found = (sched->gate && !mlt_gate_alone(sched->gate)) ||
+                 (sched->delegates && !mlt_delegates_alone(sched->delegates));
     for (uint32_t i = 0; program.many && i < worker->count && !found; i++)
         found = worker->ranks[i].own != NULL; // which is kept for them alone
     return found;

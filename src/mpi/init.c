@@ -88,14 +88,17 @@ int mlt_mpi_Query_thread(mlt_rank *me, int *provided)
 
 int mlt_mpi_Is_thread_main(mlt_rank *me, int *flag)
 {
-    *flag = me && mlt_mpi_of(me)->inited && mlt_thread_is_main(me);
+    *flag = me && mlt_mpi_of(me)->inited && mlt_thread_is_main(me) &&
+            !mlt_delegate_runs(me->worker->sched);
     return MPI_SUCCESS;
 }
 
 void mlt_mpi_drain_sends(mlt_rank *me)
 {
     mlt_wait wait = {.call = mlt_mpi_call(me), .kind = MLT_WAIT_OTHER};
-    if (me->worker->sched->current->crew) { // a process of the rank's, which nobody would wake
+    const mlt_sched *sched = me->worker->sched;
+    if (sched->current->crew ||
+        mlt_delegate_runs(sched)) { // a process or a thread of the rank's: nobody would wake it
         while (me->sends_open > 0)
             mlt_p2p_poll(me);
         return;

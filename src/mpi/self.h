@@ -152,8 +152,12 @@ static inline void mlt_mpi_record_again(const mlt_rank *me, uint16_t fn)
 }
 
 // When mlt_mpi_enter said NULL: makes the calling thread, which was no rank's, one of its rank's,
-// so that it may enter. Ends the job with a message if it may not.
-void mlt_thread_adopt(uint16_t fn) MLT_COLD;
+// so that it may enter. Ends the job with a message if it may not. Where ranks share a worker it
+// returns on the worker's thread instead: mlt_delegate_end with the result comes after the call.
+struct mlt_delegates *mlt_thread_adopt(uint16_t fn) MLT_COLD;
+
+// True if it would: for calls that are allowed at any time, on a thread that is no rank's.
+bool mlt_thread_moves(void) MLT_COLD;
 
 // For calls that are allowed at any time: NULL only if the thread is no rank's (yet).
 mlt_rank *mlt_thread_enter_anytime(uint16_t fn) MLT_COLD;

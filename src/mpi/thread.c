@@ -51,22 +51,81 @@ bool mlt_thread_others_call(const mlt_rank *me)
 
 int mlt_thread_usual(const mlt_rank *me)
 {
-    return !mlt_thread_others_call(me) ? MPI_THREAD_FUNNELED
-           : me->worker->sched->gate   ? MPI_THREAD_MULTIPLE
-                                       : MPI_THREAD_SERIALIZED;
+    const mlt_sched *sched = me->worker->sched;
+    if (!mlt_thread_others_call(me))
+        return MPI_THREAD_FUNNELED;
+    if (sched->delegates) // of ranks with different levels
+        return mlt_mpi_of(me)->provided == MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
+                                                                 : MPI_THREAD_MULTIPLE;
+    return sched->gate ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
 }
+
+// ---- delegation
+
+static void open_delegates(mlt_rank *me)
+{
+    if (!me->worker->sched->delegates && !mlt_worker_open_delegates(me->worker))
+        mlt_no_room("the threads of rank %d", me->world);
+}
+
+void mlt_thread_move_out(const mlt_rank *me, mlt_outside *outside)
+{
+    mlt_sched *sched = me->worker->sched;
+    if (mlt_delegate_runs(sched)) {
+        outside->way = MLT_OUTSIDE_MOVED;
+        mlt_delegate_end(sched->delegates);
+    } else if (me->fiber == sched->current && !sched->pinned) {
+        outside->way = MLT_OUTSIDE_NOTED;
+        mlt_delegates_note_outside(sched->delegates, __builtin_dwarf_cfa());
+    }
+}
+
+void mlt_thread_move_in(mlt_rank *me, const mlt_outside *outside)
+{
+    mlt_delegates *delegates = me->worker->sched->delegates;
+    if (outside->way == MLT_OUTSIDE_MOVED)
+        mlt_delegate_begin(delegates, me);
+    else
+        mlt_delegates_note_inside(delegates);
+}
+
+// The calling thread is another than its rank's own, and may call MPI for it. NULL: it is not.
+static mlt_rank *opened_rank(void)
+{
+    mlt_rank *rank = mlt_thread_rank();
+    if (mlt_rank_self() || !rank || mlt_fork_is_child() ||
+        atomic_load_explicit(&rank->threads, memory_order_acquire) != THREADS_OPEN ||
+        !mlt_thread_is_ready(rank))
+        return NULL;
+    return rank; // and what was made before it was open is seen
+}
+
+static mlt_rank *moving_rank(void)
+{
+    mlt_rank *rank = opened_rank();
+    return rank && rank->worker->sched->delegates ? rank : NULL;
+}
+
+bool mlt_thread_moves(void)
+{
+    return moving_rank() != NULL;
+}
+
+// ---- levels
 
 int mlt_thread_grant(mlt_rank *me, int required)
 {
-    bool crew = me->worker->sched->crew != NULL;
-    int most = me->worker->count > 1 || crew ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
+    bool crew = me->worker->sched->crew != NULL, shares = me->worker->count > 1;
+    bool only_own = shares ? !mlt_delegates_can() : crew;
+    int most = only_own ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
     int level = required >= MPI_THREAD_MULTIPLE     ? MPI_THREAD_MULTIPLE
                 : required >= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
                 : required >= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
                                                     : MPI_THREAD_SINGLE;
     level = level < most ? level : most;
-    if (level == MPI_THREAD_MULTIPLE ||
-        (mlt_mpi_settings.goal_offload && me->worker->count == 1 && !crew))
+    if (shares && level >= MPI_THREAD_SERIALIZED)
+        open_delegates(me);
+    else if (level == MPI_THREAD_MULTIPLE || (mlt_mpi_settings.goal_offload && !shares && !crew))
         open_gate(me); // the library's own thread comes through it too
     if (level >= MPI_THREAD_SERIALIZED) {
         if (mlt_entry_many())
@@ -79,6 +138,8 @@ int mlt_thread_grant(mlt_rank *me, int required)
 
 void mlt_thread_keep_out(mlt_rank *me)
 {
+    if (me->worker && me->worker->sched->delegates)
+        return; // their calls run on the rank's own thread
     // Relaxed: threads of a rank that has no gate come one at a time, and the user sees to it.
     if (atomic_load_explicit(&me->threads, memory_order_relaxed) == THREADS_NONE)
         return;
@@ -97,19 +158,24 @@ void mlt_thread_ready(mlt_rank *me)
 // A thread that may call MPI for its rank does so from now on as the rank itself.
 static bool adopt(void)
 {
-    mlt_rank *rank = mlt_thread_rank();
-    if (mlt_rank_self() || !rank || mlt_fork_is_child() ||
-        atomic_load_explicit(&rank->threads, memory_order_acquire) != THREADS_OPEN ||
-        !mlt_thread_is_ready(rank))
+    mlt_rank *rank = opened_rank();
+    if (!rank || rank->worker->sched->delegates)
         return false;
     mlt_fiber_user = rank;
     return true;
 }
 
-void mlt_thread_adopt(uint16_t fn)
+mlt_delegates *mlt_thread_adopt(uint16_t fn)
 {
+    mlt_rank *rank = moving_rank();
+    if (rank) {
+        mlt_delegates *to = rank->worker->sched->delegates;
+        mlt_delegate_begin(to, rank);
+        return to;
+    }
     if (!adopt())
         mlt_mpi_not_ready(fn);
+    return NULL;
 }
 
 mlt_rank *mlt_thread_enter_anytime(uint16_t fn)

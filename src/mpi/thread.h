@@ -8,14 +8,13 @@
 // a call: MPI_THREAD_SERIALIZED only lets the rank's other threads in, and the user makes them come
 // one at a time.
 //
-// Ranks that share a worker get MPI_THREAD_FUNNELED at most. A thread of such a rank could enter
-// the worker and wait there for another rank of the worker. Only the worker's own thread can run
-// that rank, but it may sit in pthread_join or in a barrier of threads, which the library cannot
-// see. So a higher level would let correct programs hang.
+// Ranks that share a worker get it, too. Their other threads delegate whole calls to the worker's own
+// thread (fiber/delegate.h), with MPI_THREAD_SERIALIZED as well; calls of the rank's own thread are as
+// they were. Such threads remain no rank's: each of their calls begins in again_X, which moves.
 //
-// A rank with processes (csp.h) gets MPI_THREAD_FUNNELED at most, too: a call that waits lets
-// processes run, which only the rank's own thread may do. If a rank begins with processes later,
-// its other threads are kept out from then on.
+// A rank that is alone in its worker and has processes (csp.h) gets MPI_THREAD_FUNNELED at most: a
+// call that waits lets processes run, which only the rank's own thread may do. If such a rank begins
+// with processes later, its other threads are kept out from then on.
 //
 // Errors are raised with the gate held, whether found by the surface's checks or by a body. The
 // user's functions are called outside of it (mlt_thread_step_out): they may take a lock that
@@ -28,6 +27,7 @@
 #include <stdint.h>
 
 #include "base/above.h"
+#include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "host/life.h"
 #include "host/start.h"
@@ -82,7 +82,7 @@ static inline void mlt_thread_come_back(const mlt_rank *me)
 static inline bool mlt_thread_is_kept_out(const mlt_rank *me)
 {
     const mlt_sched *sched = me->worker ? me->worker->sched : NULL;
-    return sched && sched->crew && mlt_sched_self != sched;
+    return sched && sched->crew && !sched->delegates && mlt_sched_self != sched;
 }
 
 // Through the gate and back, if the rank has one; as often as one likes. me may be NULL.
@@ -102,12 +102,24 @@ static inline void mlt_thread_unlock(mlt_gate *gate)
 
 // Around a function of the user's: the rank's other threads may call meanwhile, so it may wait for
 // them. Afterwards the rank is in the same call as before. me may be NULL.
+typedef enum mlt_outside_way {
+    MLT_OUTSIDE_USUAL,
+    MLT_OUTSIDE_MOVED, // to the thread that has delegated the call
+    MLT_OUTSIDE_NOTED, // the rank may be interrupted there
+} mlt_outside_way;
+
 typedef struct mlt_outside {
     mlt_gate *gate;
     uint32_t depth;
     uint16_t fn;
     bool ungated; // the worker has no gate, and must not get one before the call is over
+    mlt_outside_way way;
 } mlt_outside;
+
+// For workers with delegated calls: the function runs on the thread that called MPI, or the rank may
+// be interrupted in it (fiber/preempt.h).
+void mlt_thread_move_out(const mlt_rank *me, mlt_outside *outside) MLT_COLD;
+void mlt_thread_move_in(mlt_rank *me, const mlt_outside *outside) MLT_COLD;
 
 static inline mlt_outside mlt_thread_step_out(const mlt_rank *me)
 {
@@ -119,11 +131,15 @@ static inline mlt_outside mlt_thread_step_out(const mlt_rank *me)
         outside.depth = mlt_gate_step_out(gate);
     if (outside.ungated)
         mlt_mpi_worker_of(me)->ungated++;
+    if (MLT_UNLIKELY(me && me->worker->sched->delegates))
+        mlt_thread_move_out(me, &outside);
     return outside;
 }
 
 static inline void mlt_thread_step_in(mlt_rank *me, mlt_outside outside)
 {
+    if (MLT_UNLIKELY(outside.way != MLT_OUTSIDE_USUAL))
+        mlt_thread_move_in(me, &outside);
     if (outside.gate)
         mlt_gate_step_in(outside.gate, outside.depth);
     if (outside.ungated)

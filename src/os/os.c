@@ -434,6 +434,24 @@ int mlt_os_threads(void)
     return threads;
 }
 
+long mlt_os_call_of(pid_t thread)
+{
+    char path[64], text[32];
+    int saved = errno;
+    snprintf(path, sizeof path, "/proc/self/task/%d/syscall", (int)thread);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    errno = saved;
+    if (n <= 0)
+        return MLT_OS_CALL_UNKNOWN;
+    text[n] = '\0';
+    char *end;
+    long call = strtol(text, &end, 10);
+    return end == text || call < 0 ? MLT_OS_NO_CALL : call; // "running", or blocked elsewhere
+}
+
 char mlt_os_state_of(pid_t process, uint32_t thread, pid_t *parent)
 {
     char path[64], text[512], state = '\0';

@@ -8,6 +8,7 @@
 #include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "p2p/context.h"
 #include "p2p/p2p_int.h"
@@ -278,6 +279,42 @@ static bool add_threads(batch *b, const mlt_rank *rank, const mlt_gate *gate)
     return blocked > 0;
 }
 
+typedef struct threads_seen {
+    batch *b;
+    const mlt_rank *rank;
+    uint32_t threads, blocked;
+    bool tells;
+} threads_seen;
+
+static void see_thread(void *arg, const mlt_delegate *thread)
+{
+    threads_seen *seen = arg;
+    bool blocked = is_parked(&thread->fiber);
+    seen->threads++;
+    seen->blocked += blocked;
+    if (!blocked || !seen->tells)
+        return;
+    seen->b->thread = (uint16_t)thread->number;
+    add_parked(seen->b, seen->rank, thread->fiber.wait);
+}
+
+// The same of a rank whose threads delegate their calls.
+static bool add_delegates(batch *b, const mlt_rank *rank, mlt_delegates *to)
+{
+    threads_seen seen = {.b = b, .rank = rank};
+    bool own = is_parked(rank->fiber);
+    mlt_delegates_each(to, rank, see_thread, &seen);
+    uint32_t others = seen.threads - seen.blocked + !own;
+    b->others = (uint16_t)(others < UINT16_MAX ? others : UINT16_MAX);
+    b->thread = seen.threads > 0;
+    if (own)
+        add_parked(b, rank, rank->fiber->wait);
+    seen.tells = true;
+    mlt_delegates_each(to, rank, see_thread, &seen);
+    b->thread = b->others = 0;
+    return own || seen.blocked > 0;
+}
+
 static void send_procs(const batch *b)
 {
     int ctl = b->worker->boot->ctl;
@@ -339,6 +376,8 @@ void mlt_worker_report(mlt_worker *w)
             next_wait(b, rank)->ended = 1;
         else if (w->sched->gate)
             running += !add_threads(b, rank, w->sched->gate);
+        else if (w->sched->delegates)
+            running += !add_delegates(b, rank, w->sched->delegates);
         else if (is_parked(rank->fiber))
             add_parked(b, rank, rank->fiber->wait);
         else

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/sight.h"
 #include "boot/bell.h"
+#include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
 #include "os/fd.h"
@@ -246,7 +247,8 @@ static inline bool is_nudged(const mlt_worker *w)
 static bool ready(void *worker)
 {
     mlt_worker *w = worker;
-    return is_nudged(w) || (!mlt_list_empty(&w->p2p->waiting) && mlt_p2p_flush(w)) ||
+    return is_nudged(w) || (w->sched->delegates && mlt_delegates_ready(w->sched->delegates)) ||
+           (!mlt_list_empty(&w->p2p->waiting) && mlt_p2p_flush(w)) ||
            (!mlt_list_empty(&w->p2p->streams) && mlt_p2p_pump(w)) ||
            !mlt_list_empty(&w->p2p->fetches) || !mlt_list_empty(&w->p2p->later);
 }
@@ -324,20 +326,30 @@ static void block_for_hosts(mlt_worker *w, bool parks)
         mlt_threads_count_parked(false);
 }
 
-// Until somebody wakes the worker, or a timer or a descriptor that it waits for.
+// Until somebody wakes the worker, or a timer or a descriptor that it waits for. One that waits for
+// calls of threads counts as parked: when all are, none can call.
 static void block(mlt_worker *w, mlt_worker_sleep how, bool waits, bool hosts)
 {
     mlt_job_worker *own = w->wire->own;
+    bool parks = waits && w->sched->delegates;
     mlt_jitter();
     if (how == MLT_WORKER_LISTENS && w->wire->over) {
-        block_for_hosts(w, !waits);
+        block_for_hosts(w, !waits || parks);
     } else if (how == MLT_WORKER_LISTENS) {
+        if (parks)
+            mlt_threads_count_parked(true);
         (void)mlt_io_block(w->sched, MLT_OS_FOREVER);
+        if (parks)
+            mlt_threads_count_parked(false);
     } else if (waits || hosts) { // for time; or for descriptors, without a bell
         int64_t patience = w->sched->io ? mlt_io_patience(w->sched) : MLT_OS_FOREVER;
         if ((hosts || mlt_io_watches(w->sched)) && (patience < 0 || patience > DEAF_NS))
             patience = DEAF_NS;
+        if (parks)
+            mlt_threads_count_parked(true);
         mlt_os_futex_wait(&own->asleep, w->wire->nap, patience);
+        if (parks)
+            mlt_threads_count_parked(false);
     } else {
         mlt_threads_count_parked(true);
         mlt_os_futex_wait(&own->asleep, w->wire->nap, MLT_OS_FOREVER);
@@ -453,6 +465,11 @@ static MLT_COLD void wait_for_io(mlt_worker *w)
     int64_t patience = mlt_io_patience(w->sched);
     if (most > 0 && patience > most)
         patience = most;
+    if (w->sched->delegates) {
+        mlt_delegates_nap(w->sched->delegates, patience);
+        (void)mlt_io_look(w->sched);
+        return;
+    }
     if (patience > (int64_t)w->p2p->spin_ns)
         mlt_os_sleep(patience);
     else

@@ -7,6 +7,7 @@
 #include "arch/arch.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
 #include "os/apart.h"
@@ -318,6 +319,28 @@ bool mlt_worker_open_gate(mlt_worker *w)
     if (w->wire)
         atomic_store_explicit(&w->wire->own->open, 1, memory_order_relaxed);
     return true;
+}
+
+static uint16_t *call_of(void *rank)
+{
+    return rank ? &((mlt_rank *)rank)->fn : NULL;
+}
+
+static void wake_delegated(void *worker)
+{
+    mlt_worker *w = worker;
+    if (w->wire)
+        mlt_job_wake(w->wire->own);
+}
+
+bool mlt_worker_open_delegates(mlt_worker *w)
+{
+    mlt_delegates_conf conf = {
+        .call = call_of,
+        .kick = wake_delegated,
+        .arg = w,
+    };
+    return mlt_delegates_open(w->sched, &conf);
 }
 
 void mlt_worker_abandon(mlt_worker *w)

@@ -77,6 +77,9 @@ void mlt_worker_free(mlt_worker *worker);
 // Called by the thread that uses it now. False if memory is exhausted.
 bool mlt_worker_open_gate(mlt_worker *worker) MLT_MUST_CHECK;
 
+// The same for a worker with several ranks, by delegation (fiber/delegate.h).
+bool mlt_worker_open_delegates(mlt_worker *worker) MLT_MUST_CHECK;
+
 // Ends a worker whose rank has ended while threads or processes of it live: frees nothing that they
 // may still touch.
 void mlt_worker_abandon(mlt_worker *worker);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Each rank has a team of threads of its own, and what OpenMP keeps for a rank is the rank's: the
 // number of threads, the schedule, locks with names, threadprivate variables. The master calls MPI
-// inside a parallel region.
+// inside a parallel region, and all threads of a team do.
 #include <mpi.h>
 #include <omp.h>
 #include <stdio.h>
@@ -62,11 +62,29 @@ static int count_tasks(void)
     return done;
 }
 
+// Each thread with its counterpart in the next rank, between barriers; some are long in MPI.
+static long all_exchange(void)
+{
+    long sum = 0;
+#pragma omp parallel num_threads(TEAM) reduction(+ : sum)
+    for (int i = 0; i < 10; i++) {
+        int me = omp_get_thread_num(), sent = rank * 100 + me * 10 + i, got = -1;
+        if (me == i % TEAM)
+            MPI_Barrier(MPI_COMM_WORLD);
+#pragma omp barrier
+        MPI_Sendrecv(&sent, 1, MPI_INT, (rank + 1) % size, me, &got, 1, MPI_INT,
+                     (rank + size - 1) % size, me, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        own++;
+        sum += got;
+    }
+    return sum;
+}
+
 int main(int argc, char **argv)
 {
     int level;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
-    if (level < MPI_THREAD_FUNNELED)
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    if (level < MPI_THREAD_MULTIPLE)
         MPI_Abort(MPI_COMM_WORLD, 1);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -78,6 +96,7 @@ int main(int argc, char **argv)
     omp_get_schedule(&kind, &chunk);
     long sum = fill();
     int got = exchange() + exchange() * 1000, tasks = count_tasks();
+    sum += all_exchange();
 #pragma omp parallel num_threads(TEAM) reduction(+ : in_all)
     in_all += own;
     printf("rank %d: %d threads, schedule %d %d, sum %ld, got %d, tasks %d, %d %d %d\n", rank,

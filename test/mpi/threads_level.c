@@ -3,9 +3,8 @@
 // What threads may do, by the argument.
 //
 // serialized: another thread calls MPI while the rank's own does not, then another, and again the
-// rank's own. c11: the same with threads of C11. fibers: ranks that share a worker get
-// MPI_THREAD_FUNNELED, whatever they ask for. funneled, fiber-thread, late: another thread calls
-// where it must not: the job ends with an error message. early: a thread that was there before
+// rank's own. c11: the same with threads of C11. funneled, late: another thread calls where it must
+// not: the job ends with an error message. early: a thread that was there before
 // MPI_Init waits for it by MPI_Initialized. left: the rank ends though threads of it are blocked in
 // MPI. deadlock: with MPI_THREAD_MULTIPLE, all threads of all ranks wait in vain. half: the same,
 // but for the rank's own thread, which computes until the job is ended.
@@ -72,16 +71,6 @@ static void must_not(team *of, int index)
     int value = index;
     CHECK_OK(MPI_Comm_rank(WORLD, &value));
     CHECK(of && 0);
-}
-
-static void knows_level(team *of, int index)
-{
-    int flag = -1;
-    (void)of, (void)index;
-    CHECK_OK(MPI_Initialized(&flag));
-    CHECK(flag);
-    CHECK_OK(MPI_Is_thread_main(&flag));
-    CHECK(!flag);
 }
 
 static void below(int level, void (*work)(team *, int))
@@ -162,10 +151,6 @@ int main(int argc, char **argv)
         serialized(0);
     else if (strcmp(what, "c11") == 0)
         serialized(1);
-    else if (strcmp(what, "fibers") == 0)
-        below(MPI_THREAD_MULTIPLE, knows_level);
-    else if (strcmp(what, "fiber-thread") == 0)
-        below(MPI_THREAD_MULTIPLE, must_not);
     else if (strcmp(what, "funneled") == 0)
         below(MPI_THREAD_FUNNELED, must_not);
     else if (strcmp(what, "late") == 0)

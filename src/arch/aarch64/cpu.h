@@ -3,6 +3,7 @@
 #ifndef MLT_ARCH_AARCH64_CPU_H
 #define MLT_ARCH_AARCH64_CPU_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>
@@ -96,6 +97,19 @@ static inline uint64_t mlt_arch_parked(const void *sp)
 static inline const void *mlt_arch_signal_pc(const void *context)
 {
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
+}
+
+static inline long mlt_arch_signal_call(const void *context, bool *again, uint64_t arguments[3])
+{
+    enum { SVC = 0xd4000001u, PAGE = 4096 };
+    const mcontext_t *at = &((const ucontext_t *)context)->uc_mcontext;
+    const uint32_t *code = (const uint32_t *)(uintptr_t)at->pc;
+    *again = *code == SVC;
+    if (!*again && (at->pc % PAGE == 0 || code[-1] != SVC))
+        return -1;
+    for (int i = 0; i < 3; i++)
+        arguments[i] = at->regs[i];
+    return (long)at->regs[8];
 }
 
 static inline const char *mlt_arch_signal_sp(const void *context)

@@ -3,6 +3,7 @@
 #ifndef MLT_ARCH_X86_64_CPU_H
 #define MLT_ARCH_X86_64_CPU_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <ucontext.h>
@@ -97,6 +98,28 @@ static inline uint64_t mlt_arch_parked(const void *sp)
 static inline const void *mlt_arch_signal_pc(const void *context)
 {
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+}
+
+static inline long mlt_arch_signal_call(const void *context, bool *again, uint64_t arguments[3])
+{
+    enum { SYSCALL = 0x050f, MOV_EAX = 0xb8, BEFORE = 7, PAGE = 4096 };
+    const greg_t *at = ((const ucontext_t *)context)->uc_mcontext.gregs;
+    const unsigned char *code = (const unsigned char *)(uintptr_t)at[REG_RIP];
+    uint16_t syscall;
+    int32_t number;
+    memcpy(&syscall, code, sizeof syscall);
+    *again = syscall == SYSCALL;
+    arguments[0] = (uint64_t)at[REG_RDI];
+    arguments[1] = (uint64_t)at[REG_RSI];
+    arguments[2] = (uint64_t)at[REG_RDX];
+    if (*again)
+        return (long)at[REG_RAX];
+    // The result has taken the number's place, but libc has it in an instruction right before.
+    if ((uintptr_t)code % PAGE < BEFORE)
+        return -1;
+    memcpy(&syscall, code - sizeof syscall, sizeof syscall);
+    memcpy(&number, code - BEFORE + 1, sizeof number);
+    return syscall == SYSCALL && code[-BEFORE] == MOV_EAX ? number : -1;
 }
 
 static inline const char *mlt_arch_signal_sp(const void *context)

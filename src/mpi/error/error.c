@@ -237,12 +237,8 @@ int mlt_mpi_not_ready(uint16_t fn)
         why = "was called by a thread that the rank started; a rank with processes (csp.h) has "
               "MPI_THREAD_FUNNELED, so only its own thread may call MPI";
     else if (rank && mlt_rank_self() != rank && mlt_thread_is_ready(rank))
-        why =
-            rank->worker->count > 1
-                ? "was called by a thread that the rank started; ranks that share a worker (-nfg) "
-                  "have MPI_THREAD_FUNNELED, so only the thread that called MPI_Init may call MPI"
-                : "was called by a thread that the rank started, but the rank has not asked for "
-                  "it: call MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE";
+        why = "was called by a thread that the rank started, but the rank has not asked for it: "
+              "call MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE";
     else if (!rank && mlt_entry_joined())
         why = "was called by a thread that belongs to no rank: no thread of a rank started it with "
               "pthread_create or thrd_create";

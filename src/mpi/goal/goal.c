@@ -38,6 +38,12 @@ void mlt_goal_block_drop(mlt_goal_block *block)
 
 // ---- handles
 
+void mlt_goal_enter_again(mlt_goal_call *call)
+{
+    call->moved = mlt_thread_adopt(call->fn);
+    call->me = MLT_OUT_OF_LINE(mlt_mpi_enter)(call->fn);
+}
+
 struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code)
 {
     struct GOAL_Goal_s *g = handle;

@@ -95,17 +95,18 @@ struct GOAL_Sched_s {
 typedef struct mlt_goal_call {
     mlt_rank *me;
     mlt_detour detour;
+    mlt_delegates *moved; // NULL: it has stayed on its thread
     uint16_t fn;
     bool detours;
 } mlt_goal_call;
 
+void mlt_goal_enter_again(mlt_goal_call *call) MLT_COLD;
+
 static inline mlt_goal_call mlt_goal_enter(uint16_t fn)
 {
     mlt_goal_call call = {.me = mlt_mpi_enter(fn), .fn = fn};
-    if (MLT_UNLIKELY(!call.me)) {
-        mlt_thread_adopt(fn);
-        call.me = mlt_mpi_enter(fn);
-    }
+    if (MLT_UNLIKELY(!call.me))
+        mlt_goal_enter_again(&call);
     call.detours = mlt_mpi_detours();
     if (MLT_UNLIKELY(call.detours))
         call.detour = mlt_detour_begin(call.me, fn);
@@ -116,6 +117,8 @@ static inline void mlt_goal_leave(const mlt_goal_call *call)
 {
     if (MLT_UNLIKELY(call->detours))
         mlt_detour_end(call->me, call->fn, &call->detour);
+    if (MLT_UNLIKELY(call->moved != NULL))
+        mlt_delegate_end(call->moved);
 }
 
 // The object of a handle of this rank; NULL: it is none, and *code says so, raised.

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fiber/preempt.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/above.h"
+#include "fiber/delegate.h"
+#include "os/os.h"
+
+enum {
+    ROOM = 32 * 1024, // of the fiber's stack, that must be free
+    RESUME_NS =
+        10000000, // a fiber in a futex looks itself so often: a wake need not change the word
+    MOST_RANGES = 64,
+};
+
+// ---- code that a fiber cannot be left in
+
+// That of libraries that keep locks, or state of the thread, which the next fiber would find half
+// changed. Copies that ranks have for themselves (image/image.h) count as the originals.
+static const char *const never[] = {"libc.so",     "libc-",       "ld-linux",   "libpthread",
+                                    "libgcc_s",    "libstdc++",   "libc++",     "libgfortran",
+                                    "libasan",     "libubsan",    "libdl.",     "librt.",
+                                    "libjemalloc", "libtcmalloc", "libmimalloc"};
+
+typedef struct range {
+    uintptr_t from, to;
+} range;
+
+static range ours, others[MOST_RANGES];
+static uint32_t others_count;
+
+static inline bool is_in(range r, uintptr_t at)
+{
+    return at >= r.from && at < r.to;
+}
+
+static bool is_never(const char *path)
+{
+    const char *last = path ? strrchr(path, '/') : NULL;
+    if (path && *path && !last) // the kernel's own object has no path
+        return true;
+    for (size_t i = 0; last && i < sizeof never / sizeof *never; i++)
+        if (strncmp(last + 1, never[i], strlen(never[i])) == 0)
+            return true;
+    return false;
+}
+
+static int note_object(struct dl_phdr_info *object, size_t size, void *unused)
+{
+    bool listed = is_never(object->dlpi_name);
+    (void)size, (void)unused;
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        uintptr_t from = object->dlpi_addr + part->p_vaddr;
+        range code = {from, from + part->p_memsz};
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+            continue;
+        if (is_in(code, (uintptr_t)note_object))
+            ours = code;
+        else if (listed && others_count < MOST_RANGES)
+            others[others_count++] = code;
+    }
+    return 0;
+}
+
+static bool is_program(const void *pc)
+{
+    uintptr_t at = (uintptr_t)pc;
+    if (mlt_above.original)
+        at = mlt_above.original(at);
+    for (uint32_t i = 0; i < others_count; i++)
+        if (is_in(others[i], at))
+            return false;
+    return !is_in(ours, at);
+}
+
+// ---- whether Millet was interrupted
+
+// Nothing notes when a call of MPI begins and ends: that would cost every call. The stack tells. Its
+// frames, from the last one on, are of
+//
+//     the program, ..., Millet (the rank's start)                         outside of MPI
+//     ..., Millet (a call), the program, ..., Millet (the start)          in a call
+//     the program, Millet (a call that calls back), ...                   outside, if that was noted
+//
+// The unwinder is the one that C++ needs for exceptions. It is loaded by hand, as few programs need it.
+struct _Unwind_Context;
+typedef int unwind_trace(struct _Unwind_Context *context, void *arg);
+
+static struct {
+    int (*backtrace)(unwind_trace *trace, void *arg);
+    uintptr_t (*ip)(struct _Unwind_Context *context);
+    uintptr_t (*cfa)(struct _Unwind_Context *context);
+    uintptr_t (*start)(struct _Unwind_Context *context); // of the function
+} unwind;
+
+typedef struct walk {
+    uintptr_t pc;        // what was interrupted
+    uintptr_t outside;   // the stack pointer where a call calls back; 0: none does
+    bool began, in_ours; // has come to pc; has come to Millet
+    bool inside;         // the answer
+} walk;
+
+static int see_frame(struct _Unwind_Context *context, void *arg)
+{
+    enum { GO_ON = 0, STOP = 4 }; // _URC_NO_REASON, _URC_NORMAL_STOP
+    walk *w = arg;
+    uintptr_t ip = unwind.ip(context);
+    w->began |= ip == w->pc;
+    if (!w->began)
+        return GO_ON;
+    if (ip == 0) // beyond the first frame
+        return STOP;
+    // host/affinity.c's syscall is a frame of the program's call.
+    if (is_in(ours, ip) && unwind.start(context) != (uintptr_t)syscall) {
+        if (w->outside && unwind.cfa(context) >= w->outside)
+            return STOP;
+        w->in_ours = true;
+        return GO_ON;
+    }
+    w->inside = w->in_ours;
+    return w->inside ? STOP : GO_ON;
+}
+
+static bool is_inside(const void *pc, const void *outside)
+{
+    walk w = {.pc = (uintptr_t)pc, .outside = (uintptr_t)outside};
+    (void)unwind.backtrace(see_frame, &w);
+    return w.inside || !w.began;
+}
+
+static bool load_unwinder(void)
+{
+    void *library = dlopen("libgcc_s.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+        return false;
+    unwind.backtrace = (__typeof__(unwind.backtrace))dlsym(library, "_Unwind_Backtrace");
+    unwind.ip = (__typeof__(unwind.ip))dlsym(library, "_Unwind_GetIP");
+    unwind.cfa = (__typeof__(unwind.cfa))dlsym(library, "_Unwind_GetCFA");
+    unwind.start = (__typeof__(unwind.start))dlsym(library, "_Unwind_GetRegionStart");
+    return unwind.backtrace && unwind.ip && unwind.cfa && unwind.start;
+}
+
+// ---- where the fiber is
+
+typedef enum where {
+    STAYS,    // it cannot be left here
+    RUNS,     // it runs, or looks again and again
+    IN_FUTEX, // it waits for a word
+} where;
+
+static bool is_wait(uint64_t operation)
+{
+    uint64_t command = operation & ~(uint64_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+    return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
+}
+
+static where code_at(const void *context, mlt_word_wait *wait)
+{
+    uint64_t arguments[3];
+    bool again;
+    long call = mlt_arch_signal_call(context, &again, arguments);
+    if (call == SYS_futex && again && is_wait(arguments[1])) {
+        wait->word = (const _Atomic uint32_t *)(uintptr_t)arguments[0];
+        wait->value = (uint32_t)arguments[2];
+        return IN_FUTEX;
+    }
+    if (call == SYS_futex || call == SYS_sched_yield)
+        return RUNS;
+    return call < 0 && is_program(mlt_arch_signal_pc(context)) ? RUNS : STAYS;
+}
+
+static where is_at(const mlt_sched *sched, const void *context, mlt_word_wait *wait)
+{
+    const mlt_delegates *to = sched->delegates;
+    const mlt_fiber *fiber = sched->current;
+    const char *sp = mlt_arch_signal_sp(context);
+    // A fiber that parks, or is being switched to, is in the scheduler's hands.
+    if (fiber->state != MLT_FIBER_RUNNING || !fiber->stack || fiber->crew || sched->pinned ||
+        sp < fiber->stack + ROOM || sp >= fiber->stack + mlt_fiber_stack_size(sched, fiber))
+        return STAYS;
+    where at = code_at(context, wait);
+    if (at != STAYS && is_inside(mlt_arch_signal_pc(context), mlt_delegates_outside(to)))
+        at = STAYS;
+    return at;
+}
+
+// ---- leaving it
+
+static void interrupted(int signal, siginfo_t *info, void *context)
+{
+    mlt_sched *sched = mlt_sched_self;
+    mlt_word_wait wait = {.word = NULL};
+    (void)signal, (void)info;
+    int saved = errno;
+    where at = sched && sched->delegates ? is_at(sched, context, &wait) : STAYS;
+    if (at == STAYS)
+        return;
+    mlt_delegates *to = sched->delegates;
+    mlt_fiber *fiber = sched->current;
+    if (at == IN_FUTEX) {
+        mlt_wait parked = {.call = "code of the program, for its threads", .kind = MLT_WAIT_OTHER};
+        wait.fiber = fiber;
+        wait.until_ns = mlt_os_now_ns() + RESUME_NS;
+        mlt_list_push_back(&to->words, &wait.link);
+        mlt_fiber_park(sched, &parked);
+    } else {
+        if (sched->breathe)
+            sched->breathe(sched->idle_arg);
+        mlt_fiber_yield(sched);
+    }
+    errno = saved;
+}
+
+static bool installed;
+
+static void install(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    // Not on the alternate stack, and not blocked meanwhile: other fibers run before it returns.
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
+    action.sa_sigaction = interrupted;
+    (void)dl_iterate_phdr(note_object, NULL);
+    installed = load_unwinder() && sigaction(SIGURG, &action, NULL) == 0;
+}
+
+bool mlt_preempt_install(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, install);
+    return installed;
+}
+
+void mlt_preempt(const mlt_sched *sched)
+{
+    long call = mlt_os_call_of((pid_t)sched->thread);
+    // Other calls may fail though their caller expects no signals; and what waits in them for long waits
+    // for the outside world.
+    if (call == MLT_OS_NO_CALL || call == MLT_OS_CALL_UNKNOWN || call == SYS_futex ||
+        call == SYS_sched_yield)
+        (void)syscall(SYS_tgkill, getpid(), sched->thread, SIGURG);
+}

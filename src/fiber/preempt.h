@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fibers that are stopped in the middle of the program's code, by a signal, so that others of their
+// worker can run. Only for workers with delegated calls; delegate.h says when and why.
+//
+// The signal is SIGURG: nothing happens to a program that gets one without reason, debuggers pass it
+// on without a word, and hardly any program uses it.
+#ifndef MLT_FIBER_PREEMPT_H
+#define MLT_FIBER_PREEMPT_H
+
+#include "fiber/fiber.h"
+
+// Installs the handler, once for the process. False: the system has no unwinder (libgcc_s), by which the
+// handler sees whether the program or Millet was interrupted.
+bool mlt_preempt_install(void);
+
+// By any thread: interrupts the worker's thread, unless it is in a system call that would fail.
+void mlt_preempt(const mlt_sched *sched);
+
+#endif
