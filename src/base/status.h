@@ -17,8 +17,8 @@ typedef enum mlt_status {
     MLT_ERR_DISAGREE = -8,    // ranks gave arguments that do not fit together
 } mlt_status;
 
-#define MLT_MUST_CHECK   __attribute__((warn_unused_result))
-#define MLT_COLD         __attribute__((cold, noinline))
+#define MLT_MUST_CHECK __attribute__((warn_unused_result))
+#define MLT_COLD       __attribute__((cold, noinline))
 // The function, called as one whose body the compiler does not know: nothing of it is done before
 // the call, even if all is optimised together.
 #define MLT_OUT_OF_LINE(function)                                                                  \

@@ -37,7 +37,7 @@ typedef struct range {
     uintptr_t from, to;
 } range;
 
-static range ours, others[MOST_RANGES];
+static range ours, loader, others[MOST_RANGES];
 static uint32_t others_count;
 
 static inline bool is_in(range r, uintptr_t at)
@@ -68,7 +68,9 @@ static int note_object(struct dl_phdr_info *object, size_t size, void *unused)
             continue;
         if (is_in(code, (uintptr_t)note_object))
             ours = code;
-        else if (listed && others_count < MOST_RANGES)
+        if (strstr(object->dlpi_name, "/ld-linux"))
+            loader = code;
+        if (listed && others_count < MOST_RANGES)
             others[others_count++] = code;
     }
     return 0;
@@ -122,6 +124,8 @@ static int see_frame(struct _Unwind_Context *context, void *arg)
         return GO_ON;
     if (ip == 0) // beyond the first frame
         return STOP;
+    if (is_in(loader, ip)) // a constructor: its lock is held
+        w->inside = true;
     // host/affinity.c's syscall is a frame of the program's call.
     if (is_in(ours, ip) && unwind.start(context) != (uintptr_t)syscall) {
         if (w->outside && unwind.cfa(context) >= w->outside)
@@ -129,7 +133,7 @@ static int see_frame(struct _Unwind_Context *context, void *arg)
         w->in_ours = true;
         return GO_ON;
     }
-    w->inside = w->in_ours;
+    w->inside |= w->in_ours;
     return w->inside ? STOP : GO_ON;
 }
 
@@ -187,7 +191,7 @@ static where is_at(const mlt_sched *sched, const void *context, mlt_word_wait *w
     const mlt_fiber *fiber = sched->current;
     const char *sp = mlt_arch_signal_sp(context);
     // A fiber that parks, or is being switched to, is in the scheduler's hands.
-    if (fiber->state != MLT_FIBER_RUNNING || !fiber->stack || fiber->crew || sched->pinned ||
+    if (fiber->state != MLT_FIBER_RUNNING || !fiber->stack || sched->pinned ||
         sp < fiber->stack + ROOM || sp >= fiber->stack + mlt_fiber_stack_size(sched, fiber))
         return STAYS;
     where at = code_at(context, wait);
@@ -205,17 +209,13 @@ static void interrupted(int signal, siginfo_t *info, void *context)
     (void)signal, (void)info;
     int saved = errno;
     where at = sched && sched->delegates ? is_at(sched, context, &wait) : STAYS;
-    if (at == STAYS)
-        return;
-    mlt_delegates *to = sched->delegates;
-    mlt_fiber *fiber = sched->current;
     if (at == IN_FUTEX) {
         mlt_wait parked = {.call = "code of the program, for its threads", .kind = MLT_WAIT_OTHER};
-        wait.fiber = fiber;
+        wait.fiber = sched->current;
         wait.until_ns = mlt_os_now_ns() + RESUME_NS;
-        mlt_list_push_back(&to->words, &wait.link);
+        mlt_list_push_back(&sched->delegates->words, &wait.link);
         mlt_fiber_park(sched, &parked);
-    } else {
+    } else if (at == RUNS) {
         if (sched->breathe)
             sched->breathe(sched->idle_arg);
         mlt_fiber_yield(sched);
