@@ -115,9 +115,11 @@ bool mlt_thread_moves(void)
 
 int mlt_thread_grant(mlt_rank *me, int required)
 {
+    if (MLT_LIKELY(required < MPI_THREAD_SERIALIZED && !mlt_mpi_settings.goal_offload))
+        return required >= MPI_THREAD_FUNNELED ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
     bool crew = me->worker->sched->crew != NULL, shares = me->worker->count > 1;
-    bool only_own = shares ? !mlt_delegates_can() : crew;
-    int most = only_own ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE;
+    bool others = required > MPI_THREAD_FUNNELED && (shares ? mlt_delegates_can() : !crew);
+    int most = others ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     int level = required >= MPI_THREAD_MULTIPLE     ? MPI_THREAD_MULTIPLE
                 : required >= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
                 : required >= MPI_THREAD_FUNNELED   ? MPI_THREAD_FUNNELED
