@@ -340,7 +340,7 @@ static void wait_for_end(mlt_delegate *self)
         mlt_os_futex_wait(&self->back, AWAY_ASLEEP, PATIENCE_NS);
         uint32_t now = atomic_load_explicit(&to->looks, memory_order_relaxed);
         if (now == looks && !is_back(self))
-            mlt_preempt(to->sched);
+            mlt_preempt(to);
         looks = now;
     }
 }

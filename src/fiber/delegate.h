@@ -76,6 +76,7 @@ typedef struct mlt_delegates {
     _Atomic(mlt_delegate *) inbox; // calls that the worker has not seen, the last first
     _Atomic uint32_t naps;         // the worker sleeps in mlt_delegates_nap
     _Atomic uint32_t looks;        // how often the worker has looked
+    _Atomic bool interrupted;      // a signal is on its way to it, or looks where it is
     mlt_sched *sched;
     mlt_delegates_conf conf;
     mlt_link words;     // mlt_word_wait

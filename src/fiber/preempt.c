@@ -22,6 +22,7 @@ enum {
     RESUME_NS =
         10000000, // a fiber in a futex looks itself so often: a wake need not change the word
     MOST_RANGES = 64,
+    MOST_FRAMES = 1000,
 };
 
 // ---- code that a fiber cannot be left in
@@ -112,13 +113,21 @@ typedef struct walk {
     uintptr_t outside;   // the stack pointer where a call calls back; 0: none does
     bool began, in_ours; // has come to pc; has come to Millet
     bool inside;         // the answer
+    uintptr_t ip, cfa;   // the last frame
+    uint32_t frames;
 } walk;
 
 static int see_frame(struct _Unwind_Context *context, void *arg)
 {
     enum { GO_ON = 0, STOP = 4 }; // _URC_NO_REASON, _URC_NORMAL_STOP
     walk *w = arg;
-    uintptr_t ip = unwind.ip(context);
+    uintptr_t ip = unwind.ip(context), cfa = unwind.cfa(context);
+    // Code in assembly may describe its frame wrongly, and the walk would never end (LLVM's OpenMP,
+    // where it calls the program). What it has seen is all there is to know then.
+    if (++w->frames == MOST_FRAMES || (w->began && ip == w->ip && cfa == w->cfa))
+        return STOP;
+    w->ip = ip;
+    w->cfa = cfa;
     w->began |= ip == w->pc;
     if (!w->began)
         return GO_ON;
@@ -128,7 +137,7 @@ static int see_frame(struct _Unwind_Context *context, void *arg)
         w->inside = true;
     // host/affinity.c's syscall is a frame of the program's call.
     if (is_in(ours, ip) && unwind.start(context) != (uintptr_t)syscall) {
-        if (w->outside && unwind.cfa(context) >= w->outside)
+        if (w->outside && cfa >= w->outside)
             return STOP;
         w->in_ours = true;
         return GO_ON;
@@ -208,7 +217,11 @@ static void interrupted(int signal, siginfo_t *info, void *context)
     mlt_word_wait wait = {.word = NULL};
     (void)signal, (void)info;
     int saved = errno;
-    where at = sched && sched->delegates ? is_at(sched, context, &wait) : STAYS;
+    if (!sched || !sched->delegates)
+        return;
+    where at = is_at(sched, context, &wait);
+    // Relaxed: it only keeps signals apart.
+    atomic_store_explicit(&sched->delegates->interrupted, false, memory_order_relaxed);
     if (at == IN_FUTEX) {
         mlt_wait parked = {.call = "code of the program, for its threads", .kind = MLT_WAIT_OTHER};
         wait.fiber = sched->current;
@@ -223,7 +236,7 @@ static void interrupted(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
-static bool installed;
+static bool installed, calls_are_known;
 
 static void install(void)
 {
@@ -233,6 +246,8 @@ static void install(void)
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
     action.sa_sigaction = interrupted;
     (void)dl_iterate_phdr(note_object, NULL);
+    calls_are_known =
+        mlt_os_call_of(gettid()) == SYS_read; // not in an emulator of another processor
     installed = load_unwinder() && sigaction(SIGURG, &action, NULL) == 0;
 }
 
@@ -243,12 +258,14 @@ bool mlt_preempt_install(void)
     return installed;
 }
 
-void mlt_preempt(const mlt_sched *sched)
+void mlt_preempt(mlt_delegates *to)
 {
-    long call = mlt_os_call_of((pid_t)sched->thread);
+    pid_t thread = to->sched->thread;
+    long call = calls_are_known ? mlt_os_call_of(thread) : MLT_OS_CALL_UNKNOWN;
     // Other calls may fail though their caller expects no signals; and what waits in them for long waits
     // for the outside world.
-    if (call == MLT_OS_NO_CALL || call == MLT_OS_CALL_UNKNOWN || call == SYS_futex ||
-        call == SYS_sched_yield)
-        (void)syscall(SYS_tgkill, getpid(), sched->thread, SIGURG);
+    if ((call == MLT_OS_NO_CALL || call == MLT_OS_CALL_UNKNOWN || call == SYS_futex ||
+         call == SYS_sched_yield) &&
+        !atomic_exchange_explicit(&to->interrupted, true, memory_order_relaxed))
+        (void)syscall(SYS_tgkill, getpid(), thread, SIGURG);
 }

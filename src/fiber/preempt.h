@@ -13,7 +13,8 @@
 // handler sees whether the program or Millet was interrupted.
 bool mlt_preempt_install(void);
 
-// By any thread: interrupts the worker's thread, unless it is in a system call that would fail.
-void mlt_preempt(const mlt_sched *sched);
+// By any thread: interrupts the worker's thread, unless it is in a system call that would fail, or
+// another thread has just done so.
+void mlt_preempt(struct mlt_delegates *to);
 
 #endif
