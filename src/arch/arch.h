@@ -26,6 +26,7 @@
 //                         which stack; mlt_arch_signal_call(): the number of the system call that
 //                         it has interrupted, else -1. `again`: it will be made once more, with these
 //                         first arguments
+//   MLT_ARCH_HANDLER      an attribute of signal handlers that do much
 #ifndef MLT_ARCH_ARCH_H
 #define MLT_ARCH_ARCH_H
 

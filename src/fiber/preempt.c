@@ -211,7 +211,7 @@ static where is_at(const mlt_sched *sched, const void *context, mlt_word_wait *w
 
 // ---- leaving it
 
-static void interrupted(int signal, siginfo_t *info, void *context)
+static MLT_ARCH_HANDLER void interrupted(int signal, siginfo_t *info, void *context)
 {
     mlt_sched *sched = mlt_sched_self;
     mlt_word_wait wait = {.word = NULL};

@@ -99,6 +99,8 @@ static inline const void *mlt_arch_signal_pc(const void *context)
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.pc;
 }
 
+#define MLT_ARCH_HANDLER
+
 static inline long mlt_arch_signal_call(const void *context, bool *again, uint64_t arguments[3])
 {
     enum { SVC = 0xd4000001u, PAGE = 4096 };

@@ -100,6 +100,9 @@ static inline const void *mlt_arch_signal_pc(const void *context)
     return (const void *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
 }
 
+// qemu 7 calls handlers on stacks that are not aligned.
+#define MLT_ARCH_HANDLER __attribute__((force_align_arg_pointer))
+
 static inline long mlt_arch_signal_call(const void *context, bool *again, uint64_t arguments[3])
 {
     enum { SYSCALL = 0x050f, MOV_EAX = 0xb8, BEFORE = 7, PAGE = 4096 };
