@@ -522,6 +522,7 @@ bool mlt_io_block(mlt_sched *sched, int64_t timeout_ns)
         least = patience;
     bool any = ask(io, least == INT64_MAX ? MLT_OS_FOREVER : least);
     any |= fire_timers(io, mlt_os_now_ns());
+    any |= look_at_calls(sched);
     errno = saved;
     return any;
 }
