@@ -32,7 +32,7 @@ SHARED = (r"^(traffic|sendrecv|ordering|many|flood(?! memory)|probe|progress|syn
           r"coll_(engine_\w+|nonblocking|persistent|change|paths)|goal_(random|many(?! crowd))|csp_(net(?!_end)\w*|port|io\w*|group_mpi|mpi)|flow_(link|random)|tool_(counts|events)) ")
 # What runs on several hosts: each protocol between processes, each collective on 4 ranks or 8, ends and reports.
 ON_HOSTS = (r"^(env|traffic|sendrecv|send_modes|ordering|many|flood|probe|synchronous|cancel_send|persistent|bsend|self|truncate|barrier|exit_code|fatal|deadlock|kinds|"
-            r"comm_(dup|split|inter|type|disconnect)|cart|reorder|hardware|inter_all|reduce_to_all|threads_mix|tool_(counts|events)|type_send|publish|"
+            r"comm_(dup|split|inter|type|disconnect)|cart|reorder|hardware|inter_all|reduce_to_all|threads_(mix|stuck)|tool_(counts|events)|type_send|publish|"
             r"coll_(bcast|gather|scatter|allgather|alltoall|reduce|reduce_scatter|scan|barrier|nonblocking|same_bits|small)|"
             r"goal_(basic|random|deadlock|offload)|csp_(net\w*|port|mpi|io|exit)|flow_(link|random|hang|fault|differ)|"
             r"win_(random|lock|request|dynamic|errors|deadlock)|part_random|file_loose) (?!.* x(1|7|64|1000)\])")
@@ -528,7 +528,7 @@ def stage_jitter(stage, quick):
     """sleeping and waking: the tests of workers that share something, in a build that delays threads at random where interleavings matter"""
     if trees.wait(stage):
         stage.ctest("build-jitter", ["boot", "wire", "p2p"], without=f"p2p_match$|{MODEL}")
-        stage.ctest("build-jitter", ["fiber", "csp"], only="^(fiber_gate|csp_net_net)$")
+        stage.ctest("build-jitter", ["fiber", "csp"], only="^(fiber_gate|fiber_delegate|csp_net_net)$")
         # The programs are those of the release build, with this build's library.
         run = ["test/run_mpi", "--build", BUILD, "--mpirun", ROOT / "build-jitter/bin/mpirun", "--patience", "3", "-j", "3"]
         env = {"LD_LIBRARY_PATH": str(ROOT / "build-jitter/lib")}

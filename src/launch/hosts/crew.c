@@ -359,7 +359,8 @@ static void send_first(member *m)
                         .length = sizeof conf->key->bytes,
                         .from = MLT_FRAME_HEAD,
                         .to = host};
-    send_to(m, &frame, conf->key->bytes);
+    if (!conf->waits) // agents that come by themselves have it, and the network may hear this
+        send_to(m, &frame, conf->key->bytes);
     frame = (mlt_frame){.type = MLT_FRAME_TASK,
                         .length = (uint32_t)conf->task_size,
                         .from = MLT_FRAME_HEAD,
