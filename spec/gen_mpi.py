@@ -52,6 +52,7 @@ NEVER_FAIL = re.compile(r"I(r|s)?(send|recv)(_c)?$")
 # --report sends them through the detour.
 # Functions that have a body of their own where only a trace listens (src/mpi/p2p/traced.h).
 TRACED = {"Send", "Recv", "Sendrecv"}
+ANSWERED = {"Initialized", "Finalized", "Query_thread"}  # of any thread, even while its rank ends
 UNGATED = {"Pready", "Pready_range", "Pready_list", "Parrived"}
 # Functions whose everyday calls mpi/win/quick.h does, before anything is looked at closely.
 QUICK = {"Put", "Get", "Accumulate", "Fetch_and_op", "Compare_and_swap", "Win_lock", "Win_unlock", "Win_flush", "Win_flush_local"}
@@ -616,7 +617,7 @@ def surface_body(f, twin):
         return surface_value(f)
     enter = "mlt_mpi_enter_anytime" if f.kind == "any" else "mlt_mpi_enter"
     out = [f"    mlt_rank *me = {enter}({f.fn});\n"]
-    out.append(fail("!me" if f.kind != "any" else "!me && mlt_thread_moves()", call(f, "again")))
+    out.append(fail("!me" if f.kind != "any" else "!me && mlt_thread_moves()", call(f, "again")) if f.name not in ANSWERED else "")
     handles, where = check_handles(f, "NULL")
     out += handles
     out += check_wild(f)
@@ -674,13 +675,14 @@ def unmake(f):
 
 def again(f):
     """A thread that a rank started calls for the first time: then the same call once more. Apart, as the detour is."""
-    if f.kind not in (None, "", "any"):
+    if f.kind not in (None, "", "any") or f.name in ANSWERED:
         return ""
     params = [p for p in f.params if not p.variadic]
-    return (f"static MLT_COLD int again_{f.name}({', '.join(p.declare() for p in params) or 'void'})\n{{\n"
+    ends = "    mlt_thread_aborts(comm, errorcode);\n" if f.name == "Abort" else ""
+    return (f"static MLT_COLD int again_{f.name}({', '.join(p.declare() for p in params) or 'void'})\n{{\n{ends}"
             f"    mlt_delegates *moved = mlt_thread_adopt({f.fn});\n"
             f"    int code = MLT_OUT_OF_LINE(PMPI_{f.name})({', '.join(p.name for p in params)});\n"
-            f"    if (moved)\n        mlt_delegate_end(moved);\n    return code;\n}}\n\n")
+            f"    if (moved)\n        mlt_thread_leave(moved);\n    return code;\n}}\n\n")
 
 
 def lost(f):

@@ -69,12 +69,6 @@ typedef struct mlt_outside_note {
     const void *sp;
 } note;
 
-void mlt_delegates_note_outside(mlt_delegates *to, const void *sp)
-{
-    MLT_ARRAY_WANT(to->notes, to->notes_count + (size_t)1, to->notes_room);
-    to->notes[to->notes_count++] = (note){to->sched->current, sp};
-}
-
 static uint32_t last_note(const mlt_delegates *to)
 {
     uint32_t i = to->notes_count;
@@ -83,12 +77,26 @@ static uint32_t last_note(const mlt_delegates *to)
     return i;
 }
 
+static void drop_note(mlt_delegates *to, uint32_t at)
+{
+    memmove(&to->notes[at], &to->notes[at + 1], (to->notes_count - at - 1) * sizeof *to->notes);
+    to->notes_count--;
+}
+
+void mlt_delegates_note_outside(mlt_delegates *to, const void *sp)
+{
+    // Those of functions that were left by a jump.
+    for (uint32_t last; (last = last_note(to)) > 0 && to->notes[last - 1].sp <= sp;)
+        drop_note(to, last - 1);
+    MLT_ARRAY_WANT(to->notes, to->notes_count + (size_t)1, to->notes_room);
+    to->notes[to->notes_count++] = (note){to->sched->current, sp};
+}
+
 void mlt_delegates_note_inside(mlt_delegates *to)
 {
     uint32_t last = last_note(to);
     mlt_assert(last > 0);
-    memmove(&to->notes[last - 1], &to->notes[last], (to->notes_count - last) * sizeof *to->notes);
-    to->notes_count--;
+    drop_note(to, last - 1);
 }
 
 const void *mlt_delegates_outside(const mlt_delegates *to)
@@ -143,6 +151,7 @@ static bool look_at_words(mlt_delegates *to)
             continue;
         mlt_list_remove(l);
         mlt_fiber_wake(to->sched, wait->fiber);
+        wait->fiber = NULL;
         any = true;
     }
     return any;
@@ -196,9 +205,21 @@ bool mlt_delegates_wait(mlt_delegates *to)
     return true;
 }
 
+bool mlt_delegates_watch_words(const mlt_delegates *to)
+{
+    return !mlt_list_empty(&to->words);
+}
+
 int64_t mlt_delegates_patience(const mlt_delegates *to)
 {
     return mlt_list_empty(&to->words) ? OPEN_NS : WORDS_NS;
+}
+
+void mlt_delegates_sleep(mlt_delegates *to, bool sleeps)
+{
+    // Relaxed: one who misses it interrupts the worker in vain.
+    atomic_store_explicit(&to->idle, sleeps, memory_order_relaxed);
+    mlt_threads_count_parked(sleeps);
 }
 
 void mlt_delegates_nap(mlt_delegates *to, int64_t timeout_ns)
@@ -206,10 +227,10 @@ void mlt_delegates_nap(mlt_delegates *to, int64_t timeout_ns)
     if (spin(is_wanted, to))
         return;
     atomic_store(&to->naps, 1); // seq_cst, before the look; pairs with send
-    mlt_threads_count_parked(true);
+    mlt_delegates_sleep(to, true);
     if (!mlt_delegates_ready(to))
         mlt_os_futex_wait(&to->naps, 1, timeout_ns);
-    mlt_threads_count_parked(false);
+    mlt_delegates_sleep(to, false);
     atomic_store_explicit(&to->naps, 0, memory_order_relaxed);
 }
 
@@ -316,7 +337,7 @@ static void send(mlt_delegate *self)
     mlt_jitter();
     mlt_threads_count_parked(true); // after it was sent: mlt_delegates_wait
     to->conf.kick(to->conf.arg);
-    if (atomic_load(&to->naps))
+    if (atomic_load(&to->naps) && atomic_exchange(&to->naps, 0)) // or it would sleep after the wake
         mlt_os_futex_wake(&to->naps, 1);
 }
 
@@ -339,7 +360,8 @@ static void wait_for_end(mlt_delegate *self)
         mlt_jitter();
         mlt_os_futex_wait(&self->back, AWAY_ASLEEP, PATIENCE_NS);
         uint32_t now = atomic_load_explicit(&to->looks, memory_order_relaxed);
-        if (now == looks && !is_back(self))
+        if (now == looks && !atomic_load_explicit(&to->idle, memory_order_relaxed) &&
+            !is_back(self))
             mlt_preempt(to);
         looks = now;
     }

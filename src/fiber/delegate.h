@@ -76,7 +76,9 @@ typedef struct mlt_delegates {
     _Atomic(mlt_delegate *) inbox; // calls that the worker has not seen, the last first
     _Atomic uint32_t naps;         // the worker sleeps in mlt_delegates_nap
     _Atomic uint32_t looks;        // how often the worker has looked
-    _Atomic bool interrupted;      // a signal is on its way to it, or looks where it is
+    _Atomic bool idle;             // the worker sleeps where calls wake it
+    _Atomic uint64_t
+        signalled_ns; // when a signal was sent to it whose handler has not looked; 0: none
     mlt_sched *sched;
     mlt_delegates_conf conf;
     mlt_link words;     // mlt_word_wait
@@ -136,6 +138,8 @@ void mlt_delegate_stack(const mlt_delegates *to, const mlt_fiber *fiber, const v
 bool mlt_delegates_look(mlt_delegates *to);
 bool mlt_delegates_ready(mlt_delegates *to);
 bool mlt_delegates_wait(mlt_delegates *to);
+bool mlt_delegates_watch_words(const mlt_delegates *to);  // a fiber is parked in a futex
+void mlt_delegates_sleep(mlt_delegates *to, bool sleeps); // around every sleep: it counts as parked
 int64_t mlt_delegates_patience(const mlt_delegates *to);
 void mlt_delegates_nap(mlt_delegates *to, int64_t timeout_ns);
 

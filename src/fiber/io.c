@@ -457,6 +457,12 @@ bool mlt_io_waits(const mlt_sched *sched)
                          (sched->delegates && mlt_delegates_wait(sched->delegates)));
 }
 
+bool mlt_io_expects(const mlt_sched *sched)
+{
+    return sched->io && (sched->io->timers || sched->io->watches ||
+                         (sched->delegates && mlt_delegates_watch_words(sched->delegates)));
+}
+
 bool mlt_io_watches(const mlt_sched *sched)
 {
     return sched->io && sched->io->watches;

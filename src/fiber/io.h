@@ -60,6 +60,8 @@ bool mlt_io_was_used(const mlt_sched *sched);
 // Somebody waits for time, or for a descriptor; or a thread may call.
 bool mlt_io_waits(const mlt_sched *sched);
 bool mlt_io_watches(const mlt_sched *sched); // for a descriptor
+bool mlt_io_expects(
+    const mlt_sched *sched); // the same but for threads that may call, which takes a look at them
 
 // Fires what is due and what is ready, without blocking. True if anything fired. glance: for a
 // worker that has other work; looks at descriptors only if it has not for some time.

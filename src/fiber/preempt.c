@@ -23,6 +23,7 @@ enum {
         10000000, // a fiber in a futex looks itself so often: a wake need not change the word
     MOST_RANGES = 64,
     MOST_FRAMES = 1000,
+    LOST_NS = 10000000, // a signal whose handler has not run by then
 };
 
 // ---- code that a fiber cannot be left in
@@ -112,6 +113,7 @@ typedef struct walk {
     uintptr_t pc;        // what was interrupted
     uintptr_t outside;   // the stack pointer where a call calls back; 0: none does
     bool began, in_ours; // has come to pc; has come to Millet
+    bool program;        // has come to code of the program
     bool inside;         // the answer
     uintptr_t ip, cfa;   // the last frame
     uint32_t frames;
@@ -134,6 +136,11 @@ static int see_frame(struct _Unwind_Context *context, void *arg)
     if (ip == 0) // beyond the first frame
         return STOP;
     if (is_in(loader, ip)) // a constructor: its lock is held
+        w->inside = true;
+    // A function of the program's that libc has called, or a handler that has interrupted it there.
+    if (is_program((const void *)ip))
+        w->program = true;
+    else if (w->program && !is_in(ours, ip))
         w->inside = true;
     // host/affinity.c's syscall is a frame of the program's call.
     if (is_in(ours, ip) && unwind.start(context) != (uintptr_t)syscall) {
@@ -221,13 +228,15 @@ static MLT_ARCH_HANDLER void interrupted(int signal, siginfo_t *info, void *cont
         return;
     where at = is_at(sched, context, &wait);
     // Relaxed: it only keeps signals apart.
-    atomic_store_explicit(&sched->delegates->interrupted, false, memory_order_relaxed);
+    atomic_store_explicit(&sched->delegates->signalled_ns, 0, memory_order_relaxed);
     if (at == IN_FUTEX) {
         mlt_wait parked = {.call = "code of the program, for its threads", .kind = MLT_WAIT_OTHER};
         wait.fiber = sched->current;
         wait.until_ns = mlt_os_now_ns() + RESUME_NS;
         mlt_list_push_back(&sched->delegates->words, &wait.link);
         mlt_fiber_park(sched, &parked);
+        if (wait.fiber) // woken by somebody else
+            mlt_list_remove(&wait.link);
     } else if (at == RUNS) {
         if (sched->breathe)
             sched->breathe(sched->idle_arg);
@@ -245,10 +254,11 @@ static void install(void)
     // Not on the alternate stack, and not blocked meanwhile: other fibers run before it returns.
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
     action.sa_sigaction = interrupted;
+    bool unwinds = load_unwinder(); // first: it is one of those that are noted
     (void)dl_iterate_phdr(note_object, NULL);
     calls_are_known =
         mlt_os_call_of(gettid()) == SYS_read; // not in an emulator of another processor
-    installed = load_unwinder() && sigaction(SIGURG, &action, NULL) == 0;
+    installed = unwinds && sigaction(SIGURG, &action, NULL) == 0;
 }
 
 bool mlt_preempt_install(void)
@@ -256,6 +266,17 @@ bool mlt_preempt_install(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     (void)pthread_once(&once, install);
     return installed;
+}
+
+// One signal at a time: a handler that is interrupted by the next would never get far. But one may be
+// lost, in a handler of the program's.
+static bool is_next(mlt_delegates *to)
+{
+    uint64_t now = mlt_os_now_ns();
+    uint64_t last = atomic_load_explicit(&to->signalled_ns, memory_order_relaxed);
+    return now - last > LOST_NS &&
+           atomic_compare_exchange_strong_explicit(&to->signalled_ns, &last, now,
+                                                   memory_order_relaxed, memory_order_relaxed);
 }
 
 void mlt_preempt(mlt_delegates *to)
@@ -266,6 +287,6 @@ void mlt_preempt(mlt_delegates *to)
     // for the outside world.
     if ((call == MLT_OS_NO_CALL || call == MLT_OS_CALL_UNKNOWN || call == SYS_futex ||
          call == SYS_sched_yield) &&
-        !atomic_exchange_explicit(&to->interrupted, true, memory_order_relaxed))
+        is_next(to))
         (void)syscall(SYS_tgkill, getpid(), thread, SIGURG);
 }

@@ -433,6 +433,7 @@ static int install(int signal, const struct sigaction *action)
     ours.sa_flags |= action->sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
     ours.sa_flags |= is_fault(signal) ? SA_ONSTACK : 0;
     ours.sa_flags |= all.interrupts[signal] ? 0 : SA_RESTART;
+    ours.sa_flags |= signal == SIGURG ? SA_NODEFER : 0; // other ranks run in it (fiber/preempt.h)
     int failed =
         MLT_LIBC(sigaction)(signal, &ours, all.installed[signal] ? NULL : &all.before[signal]);
     all.installed[signal] |= !failed;

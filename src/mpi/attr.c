@@ -573,6 +573,19 @@ bool mlt_fortran_attr_was(void)
     return was;
 }
 
+mlt_attr_fortran mlt_attr_fortran_take(void)
+{
+    mlt_attr_fortran taken = {sets_from_fortran, got_from_fortran};
+    sets_from_fortran = got_from_fortran = false;
+    return taken;
+}
+
+void mlt_attr_fortran_put(mlt_attr_fortran taken)
+{
+    sets_from_fortran = taken.sets;
+    got_from_fortran = taken.got;
+}
+
 void mlt_fortran_mark_keyval(int keyval, bool old)
 {
     pthread_mutex_lock(&keys.lock);

@@ -50,4 +50,13 @@ int mlt_attrs_code(mlt_rank *me, MPI_Errhandler handler, int code) MLT_COLD;
 // The key lives: the program has not freed it.
 bool mlt_attr_key_lives(int keyval);
 
+// Where a call goes to another thread, what libmpi_fortran and these functions tell each other by the
+// thread goes along.
+typedef struct mlt_attr_fortran {
+    bool sets, got;
+} mlt_attr_fortran;
+
+mlt_attr_fortran mlt_attr_fortran_take(void);
+void mlt_attr_fortran_put(mlt_attr_fortran taken);
+
 #endif

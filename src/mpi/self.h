@@ -153,8 +153,9 @@ static inline void mlt_mpi_record_again(const mlt_rank *me, uint16_t fn)
 
 // When mlt_mpi_enter said NULL: makes the calling thread, which was no rank's, one of its rank's,
 // so that it may enter. Ends the job with a message if it may not. Where ranks share a worker it
-// returns on the worker's thread instead: mlt_delegate_end with the result comes after the call.
+// returns on the worker's thread instead: mlt_thread_leave with the result comes after the call.
 struct mlt_delegates *mlt_thread_adopt(uint16_t fn) MLT_COLD;
+void mlt_thread_leave(struct mlt_delegates *moved) MLT_COLD;
 
 // True if it would: for calls that are allowed at any time, on a thread that is no rank's.
 bool mlt_thread_moves(void) MLT_COLD;

@@ -3,11 +3,13 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 
 #include "base/memory.h"
 #include "host/entry.h"
 #include "host/fork.h"
 #include "host/own.h"
+#include "mpi/attr.h"
 #include "mpi/error/error.h"
 #include "mpi/settings.h"
 #include "mpi/tool/tool.h"
@@ -172,12 +174,35 @@ mlt_delegates *mlt_thread_adopt(uint16_t fn)
     mlt_rank *rank = moving_rank();
     if (rank) {
         mlt_delegates *to = rank->worker->sched->delegates;
+        mlt_attr_fortran fortran = mlt_attr_fortran_take();
         mlt_delegate_begin(to, rank);
+        MLT_OUT_OF_LINE(mlt_attr_fortran_put)(fortran);
         return to;
     }
     if (!adopt())
         mlt_mpi_not_ready(fn);
     return NULL;
+}
+
+void mlt_thread_aborts(MPI_Comm comm, int errorcode)
+{
+    char text[128];
+    mlt_rank *rank = moving_rank();
+    if (!rank)
+        return;
+    snprintf(text, sizeof text, "called MPI_Abort(%s, %d)",
+             comm == MPI_COMM_WORLD  ? "MPI_COMM_WORLD"
+             : comm == MPI_COMM_SELF ? "MPI_COMM_SELF"
+                                     : "a communicator",
+             errorcode);
+    mlt_mpi_abort(rank, errorcode & 0xff ? errorcode & 0xff : 1, text);
+}
+
+void mlt_thread_leave(mlt_delegates *moved)
+{
+    mlt_attr_fortran fortran = mlt_attr_fortran_take();
+    mlt_delegate_end(moved);
+    MLT_OUT_OF_LINE(mlt_attr_fortran_put)(fortran);
 }
 
 mlt_rank *mlt_thread_enter_anytime(uint16_t fn)

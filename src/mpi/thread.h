@@ -78,6 +78,9 @@ static inline void mlt_thread_come_back(const mlt_rank *me)
         (void)mlt_above.come_back();
 }
 
+// MPI_Abort of a thread that would have to move: the worker may be stuck, and the job ends all the same.
+void mlt_thread_aborts(MPI_Comm comm, int errorcode) MLT_COLD;
+
 // True on another thread of a rank with processes.
 static inline bool mlt_thread_is_kept_out(const mlt_rank *me)
 {

@@ -32,6 +32,8 @@ MLT_EXPORT int MPIX_Yield(void)
 static const mlt_rank *asking(const char *function)
 {
     const mlt_rank *me = mlt_entry_rank();
+    if (!me)
+        me = mlt_thread_rank(); // a thread that delegates its calls is no rank
     char text[128];
     snprintf(text, sizeof text, "%s was called by a thread that is no rank", function);
     if (!me)

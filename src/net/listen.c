@@ -443,7 +443,7 @@ void mlt_listen_tell(const mlt_listen *l, mlt_text *text)
         const char *word = i < MLT_GREET_FAULTS    ? words[i]
                            : i == MLT_GREET_FAULTS ? "for newer ones"
                                                    : "for want of descriptors";
-        if (n == 0)
+        if (n == 0 || !word)
             continue;
         mlt_text_add(text, "%s%" PRIu64 " %s", between, n, word);
         between = ", ";

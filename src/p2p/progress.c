@@ -314,16 +314,20 @@ static MLT_COLD bool has_bell(mlt_worker *w)
 }
 
 // As below, with connections, at which it looks from time to time.
-static void block_for_hosts(mlt_worker *w, bool parks)
+static void block_for_hosts(mlt_worker *w, bool parks, mlt_delegates *delegates)
 {
     const mlt_job_worker *own = w->wire->own;
     if (parks)
         mlt_threads_count_parked(true);
+    if (delegates)
+        mlt_delegates_sleep(delegates, true);
     while (!mlt_io_block(w->sched, PATROL_NS) &&
            atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap)
         w->wire->over->patrol(w->wire);
     if (parks)
         mlt_threads_count_parked(false);
+    if (delegates)
+        mlt_delegates_sleep(delegates, false);
 }
 
 // Until somebody wakes the worker, or a timer or a descriptor that it waits for. One that waits for
@@ -331,25 +335,25 @@ static void block_for_hosts(mlt_worker *w, bool parks)
 static void block(mlt_worker *w, mlt_worker_sleep how, bool waits, bool hosts)
 {
     mlt_job_worker *own = w->wire->own;
-    bool parks = waits && w->sched->delegates;
+    mlt_delegates *parks = waits ? w->sched->delegates : NULL;
     mlt_jitter();
     if (how == MLT_WORKER_LISTENS && w->wire->over) {
-        block_for_hosts(w, !waits || parks);
+        block_for_hosts(w, !waits, parks);
     } else if (how == MLT_WORKER_LISTENS) {
         if (parks)
-            mlt_threads_count_parked(true);
+            mlt_delegates_sleep(parks, true);
         (void)mlt_io_block(w->sched, MLT_OS_FOREVER);
         if (parks)
-            mlt_threads_count_parked(false);
+            mlt_delegates_sleep(parks, false);
     } else if (waits || hosts) { // for time; or for descriptors, without a bell
         int64_t patience = w->sched->io ? mlt_io_patience(w->sched) : MLT_OS_FOREVER;
         if ((hosts || mlt_io_watches(w->sched)) && (patience < 0 || patience > DEAF_NS))
             patience = DEAF_NS;
         if (parks)
-            mlt_threads_count_parked(true);
+            mlt_delegates_sleep(parks, true);
         mlt_os_futex_wait(&own->asleep, w->wire->nap, patience);
         if (parks)
-            mlt_threads_count_parked(false);
+            mlt_delegates_sleep(parks, false);
     } else {
         mlt_threads_count_parked(true);
         mlt_os_futex_wait(&own->asleep, w->wire->nap, MLT_OS_FOREVER);
@@ -458,6 +462,13 @@ static MLT_COLD void wait_for_io(mlt_worker *w)
         (void)mlt_io_look(w->sched);
         return;
     }
+    if (w->sched->delegates) { // the same
+        int64_t next = mlt_io_patience(w->sched);
+        int64_t limit = mlt_io_watches(w->sched) ? GATED_LOOK_NS : most > 0 ? most : next;
+        mlt_delegates_nap(w->sched->delegates, next >= 0 && next < limit ? next : limit);
+        (void)mlt_io_look(w->sched);
+        return;
+    }
     if (mlt_io_watches(w->sched)) {
         mlt_io_block(w->sched, most);
         return;
@@ -465,11 +476,6 @@ static MLT_COLD void wait_for_io(mlt_worker *w)
     int64_t patience = mlt_io_patience(w->sched);
     if (most > 0 && patience > most)
         patience = most;
-    if (w->sched->delegates) {
-        mlt_delegates_nap(w->sched->delegates, patience);
-        (void)mlt_io_look(w->sched);
-        return;
-    }
     if (patience > (int64_t)w->p2p->spin_ns)
         mlt_os_sleep(patience);
     else
@@ -524,7 +530,7 @@ static bool waits_for_rings(const mlt_worker *w, bool sheltered)
     const mlt_p2p_state *p2p = w->p2p;
     return (sheltered || !w->wire->over) && mlt_list_empty(&p2p->waiting) &&
            mlt_list_empty(&p2p->streams) && mlt_list_empty(&p2p->fetches) &&
-           mlt_list_empty(&p2p->later) && !mlt_io_waits(w->sched);
+           mlt_list_empty(&p2p->later) && !mlt_io_expects(w->sched);
 }
 
 static bool rings_are_empty(const mlt_wire *wire)

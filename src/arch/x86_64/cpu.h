@@ -110,8 +110,11 @@ static inline long mlt_arch_signal_call(const void *context, bool *again, uint64
     const unsigned char *code = (const unsigned char *)(uintptr_t)at[REG_RIP];
     uint16_t syscall;
     int32_t number;
-    memcpy(&syscall, code, sizeof syscall);
-    *again = syscall == SYSCALL;
+    *again = false;
+    if ((uintptr_t)code % PAGE != PAGE - 1) { // nothing may follow
+        memcpy(&syscall, code, sizeof syscall);
+        *again = syscall == SYSCALL;
+    }
     arguments[0] = (uint64_t)at[REG_RDI];
     arguments[1] = (uint64_t)at[REG_RSI];
     arguments[2] = (uint64_t)at[REG_RDX];

@@ -118,7 +118,7 @@ static inline void mlt_goal_leave(const mlt_goal_call *call)
     if (MLT_UNLIKELY(call->detours))
         mlt_detour_end(call->me, call->fn, &call->detour);
     if (MLT_UNLIKELY(call->moved != NULL))
-        mlt_delegate_end(call->moved);
+        mlt_thread_leave(call->moved);
 }
 
 // The object of a handle of this rank; NULL: it is none, and *code says so, raised.
