@@ -62,11 +62,13 @@ static inline mlt_comm *mlt_comm_of(mlt_rank *me, MPI_Comm handle)
     return mlt_comm_known(me, handle);
 }
 
-// For a handle of which nothing is known: it is MPI_COMM_SELF, and was not made yet. The surface makes
-// it and calls again, so that no other call pays for that.
+// For a handle of which nothing was known: it is MPI_COMM_SELF, and was not made then; another thread
+// of the rank may have made it since. The surface makes it and calls again, so that no other call pays
+// for that.
 static inline bool mlt_comm_lacks_self(const mlt_rank *me, MPI_Comm handle)
 {
-    return (uintptr_t)handle == (uintptr_t)MPI_COMM_SELF && !mlt_mpi_self_known(me) &&
+    const mlt_comm *self = mlt_mpi_self_known(me);
+    return (uintptr_t)handle == (uintptr_t)MPI_COMM_SELF && (!self || self->magic != 0) &&
            mlt_mpi_of(me)->world.magic != 0;
 }
 
