@@ -261,7 +261,7 @@ bool mlt_goal_read_label(mlt_goal_reader *reader, const mlt_goal_token *word, ui
 bool mlt_goal_read_buffer(mlt_goal_reader *reader, const mlt_goal_token *word, uint64_t size)
 {
     mlt_goal_rank *rank = &reader->program->rank[reader->rank];
-    uint32_t name;
+    uint32_t name = 0;
     if (!give(reader, MLT_GOAL_BUFFER, word, rank->buffers_count, &name))
         return false;
     mlt_goal_buffer_add(reader->program, reader->rank, mlt_goal_name_text(reader->program, name),
