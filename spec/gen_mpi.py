@@ -617,7 +617,8 @@ def surface_body(f, twin):
         return surface_value(f)
     enter = "mlt_mpi_enter_anytime" if f.kind == "any" else "mlt_mpi_enter"
     out = [f"    mlt_rank *me = {enter}({f.fn});\n"]
-    out.append(fail("!me" if f.kind != "any" else "!me && mlt_thread_moves()", call(f, "again")) if f.name not in ANSWERED else "")
+    if again(f):
+        out.append(fail("!me" if f.kind != "any" else "!me && mlt_thread_moves()", call(f, "again")))
     handles, where = check_handles(f, "NULL")
     out += handles
     out += check_wild(f)
@@ -674,8 +675,8 @@ def unmake(f):
 
 
 def again(f):
-    """A thread that a rank started calls for the first time: then the same call once more. Apart, as the detour is."""
-    if f.kind not in (None, "", "any") or f.name in ANSWERED:
+    """A thread that a rank started calls, for the first time or from wherever it must move: then the same call once more. Apart, as the detour is."""
+    if f.kind == "value" or f.name in ANSWERED:
         return ""
     params = [p for p in f.params if not p.variadic]
     ends = "    mlt_thread_aborts(comm, errorcode);\n" if f.name == "Abort" else ""

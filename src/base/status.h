@@ -17,8 +17,14 @@ typedef enum mlt_status {
     MLT_ERR_DISAGREE = -8,    // ranks gave arguments that do not fit together
 } mlt_status;
 
-#define MLT_MUST_CHECK __attribute__((warn_unused_result))
-#define MLT_COLD       __attribute__((cold, noinline))
+#define MLT_MUST_CHECK   __attribute__((warn_unused_result))
+#define MLT_COLD         __attribute__((cold, noinline))
+#define MLT_NOINLINE     __attribute__((noinline))
+#define MLT_INLINE       inline __attribute__((always_inline))
+#define MLT_LIKELY(x)    __builtin_expect(!!(x), 1)
+#define MLT_UNLIKELY(x)  __builtin_expect(!!(x), 0)
+#define MLT_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
 // The function, called as one whose body the compiler does not know: nothing of it is done before
 // the call, even if all is optimised together.
 #define MLT_OUT_OF_LINE(function)                                                                  \
@@ -27,10 +33,5 @@ typedef enum mlt_status {
         __asm__("" : "+r"(mlt_function));                                                          \
         mlt_function;                                                                              \
     })
-#define MLT_NOINLINE     __attribute__((noinline))
-#define MLT_INLINE       inline __attribute__((always_inline))
-#define MLT_LIKELY(x)    __builtin_expect(!!(x), 1)
-#define MLT_UNLIKELY(x)  __builtin_expect(!!(x), 0)
-#define MLT_PRINTF(f, a) __attribute__((format(printf, f, a)))
 
 #endif

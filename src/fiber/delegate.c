@@ -185,7 +185,7 @@ bool mlt_delegates_look(mlt_delegates *to)
     atomic_store_explicit(&to->looks, to->looks + 1, memory_order_relaxed); // it alone writes it
     if (MLT_UNLIKELY(atomic_load_explicit(&to->inbox, memory_order_relaxed) != NULL))
         any = take_calls(to);
-    if (MLT_UNLIKELY(!mlt_list_empty(&to->words)))
+    if (MLT_UNLIKELY(mlt_delegates_watch_words(to)))
         any |= look_at_words(to);
     return any;
 }
@@ -193,7 +193,7 @@ bool mlt_delegates_look(mlt_delegates *to)
 bool mlt_delegates_wait(mlt_delegates *to)
 {
     uint64_t now = mlt_os_now_ns();
-    if (!mlt_list_empty(&to->words) || now < to->open_ns)
+    if (mlt_delegates_watch_words(to) || now < to->open_ns)
         return true;
     mlt_threads_count_parked(true);
     bool all = mlt_threads_all_parked();
@@ -212,7 +212,7 @@ bool mlt_delegates_watch_words(const mlt_delegates *to)
 
 int64_t mlt_delegates_patience(const mlt_delegates *to)
 {
-    return mlt_list_empty(&to->words) ? OPEN_NS : WORDS_NS;
+    return mlt_delegates_watch_words(to) ? WORDS_NS : OPEN_NS;
 }
 
 void mlt_delegates_sleep(mlt_delegates *to, bool sleeps)

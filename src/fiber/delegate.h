@@ -93,11 +93,13 @@ typedef struct mlt_delegates {
     _Atomic uint32_t holders; // threads, and the worker
 } mlt_delegates;
 
-// Lets other threads call in a worker that is not solo; sched->delegates from then on. Called on the
-// worker's thread. False: memory is exhausted, or the build cannot (TSan does not see which rank starts
-// a thread).
+// Whether threads can: not in a build with TSan, which hides the rank that starts a thread, nor where
+// nobody can be interrupted (preempt.h).
+bool mlt_delegates_can(void);
+
+// Lets other threads call in a worker that is not solo, if they can; sched->delegates from then on.
+// Called on the worker's thread. False: memory is exhausted.
 bool mlt_delegates_open(mlt_sched *sched, const mlt_delegates_conf *conf) MLT_MUST_CHECK;
-bool mlt_delegates_can(void); // whether the build can
 
 // The worker's thread: the worker ends. Threads that have delegated keep what they need.
 void mlt_delegates_drop(mlt_sched *sched);

@@ -187,10 +187,22 @@ int mlt_mpi_Finalize(mlt_rank *me)
     return code;
 }
 
-int mlt_mpi_Abort(mlt_rank *me, mlt_comm *comm, int errorcode)
+static _Noreturn void end_job(mlt_rank *me, const char *comm, int errorcode)
 {
     char text[256];
-    snprintf(text, sizeof text, "called MPI_Abort(%s, %d)", mlt_comm_name(me, comm), errorcode);
+    snprintf(text, sizeof text, "called MPI_Abort(%s, %d)", comm, errorcode);
     // The shell sees eight bits of it, and must see that it failed.
     mlt_mpi_abort(me, errorcode & 0xff ? errorcode & 0xff : 1, text);
+}
+
+int mlt_mpi_Abort(mlt_rank *me, mlt_comm *comm, int errorcode)
+{
+    end_job(me, mlt_comm_name(me, comm), errorcode);
+}
+
+void mlt_thread_aborts(MPI_Comm comm, int errorcode)
+{
+    mlt_rank *rank = mlt_thread_moving_rank();
+    if (rank)
+        end_job(rank, comm == MPI_COMM_WORLD ? "MPI_COMM_WORLD" : "a communicator", errorcode);
 }

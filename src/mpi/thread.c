@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "base/memory.h"
 #include "host/entry.h"
@@ -102,7 +101,7 @@ static mlt_rank *opened_rank(void)
     return rank; // and what was made before it was open is seen
 }
 
-static mlt_rank *moving_rank(void)
+mlt_rank *mlt_thread_moving_rank(void)
 {
     mlt_rank *rank = opened_rank();
     return rank && rank->worker->sched->delegates ? rank : NULL;
@@ -110,7 +109,7 @@ static mlt_rank *moving_rank(void)
 
 bool mlt_thread_moves(void)
 {
-    return moving_rank() != NULL;
+    return mlt_thread_moving_rank() != NULL;
 }
 
 // ---- levels
@@ -171,7 +170,7 @@ static bool adopt(void)
 
 mlt_delegates *mlt_thread_adopt(uint16_t fn)
 {
-    mlt_rank *rank = moving_rank();
+    mlt_rank *rank = mlt_thread_moving_rank();
     if (rank) {
         mlt_delegates *to = rank->worker->sched->delegates;
         mlt_attr_fortran fortran = mlt_attr_fortran_take();
@@ -182,20 +181,6 @@ mlt_delegates *mlt_thread_adopt(uint16_t fn)
     if (!adopt())
         mlt_mpi_not_ready(fn);
     return NULL;
-}
-
-void mlt_thread_aborts(MPI_Comm comm, int errorcode)
-{
-    char text[128];
-    mlt_rank *rank = moving_rank();
-    if (!rank)
-        return;
-    snprintf(text, sizeof text, "called MPI_Abort(%s, %d)",
-             comm == MPI_COMM_WORLD  ? "MPI_COMM_WORLD"
-             : comm == MPI_COMM_SELF ? "MPI_COMM_SELF"
-                                     : "a communicator",
-             errorcode);
-    mlt_mpi_abort(rank, errorcode & 0xff ? errorcode & 0xff : 1, text);
 }
 
 void mlt_thread_leave(mlt_delegates *moved)

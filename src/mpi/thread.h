@@ -78,7 +78,10 @@ static inline void mlt_thread_come_back(const mlt_rank *me)
         (void)mlt_above.come_back();
 }
 
-// MPI_Abort of a thread that would have to move: the worker may be stuck, and the job ends all the same.
+// The calling thread's rank, if its calls move; NULL: they need not.
+mlt_rank *mlt_thread_moving_rank(void) MLT_COLD;
+
+// MPI_Abort of such a thread: it does not move, as the worker may be stuck. Otherwise nothing happens.
 void mlt_thread_aborts(MPI_Comm comm, int errorcode) MLT_COLD;
 
 // True on another thread of a rank with processes.
@@ -103,14 +106,14 @@ static inline void mlt_thread_unlock(mlt_gate *gate)
         mlt_gate_leave(gate);
 }
 
-// Around a function of the user's: the rank's other threads may call meanwhile, so it may wait for
-// them. Afterwards the rank is in the same call as before. me may be NULL.
 typedef enum mlt_outside_way {
     MLT_OUTSIDE_USUAL,
     MLT_OUTSIDE_MOVED, // to the thread that has delegated the call
     MLT_OUTSIDE_NOTED, // the rank may be interrupted there
 } mlt_outside_way;
 
+// Around a function of the user's: the rank's other threads may call meanwhile, so it may wait for
+// them. Afterwards the rank is in the same call as before. me may be NULL.
 typedef struct mlt_outside {
     mlt_gate *gate;
     uint32_t depth;

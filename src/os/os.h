@@ -102,12 +102,12 @@ mlt_status mlt_os_barrier(void) MLT_MUST_CHECK;
 uint64_t mlt_os_now_ns(void);    // monotonic
 uint64_t mlt_os_thread_ns(void); // processor time of this thread
 int mlt_os_cores(void);          // cores that this process may run on, at least 1
+int mlt_os_threads(void);        // threads of this process; 0 if the system does not say
+uint32_t mlt_os_thread_id(void);
+
 // The system call that a thread of this process is in.
 enum { MLT_OS_NO_CALL = -1, MLT_OS_CALL_UNKNOWN = -2 };
 long mlt_os_call_of(pid_t thread);
-
-int mlt_os_threads(void); // threads of this process; 0 if the system does not say
-uint32_t mlt_os_thread_id(void);
 
 // The state letter that /proc has of a process, or of a thread of it (0: none in particular), and
 // its parent, if that is not NULL. 0 and -1: it cannot be seen. errno stays.

@@ -314,51 +314,44 @@ static MLT_COLD bool has_bell(mlt_worker *w)
 }
 
 // As below, with connections, at which it looks from time to time.
-static void block_for_hosts(mlt_worker *w, bool parks, mlt_delegates *delegates)
+static void block_for_hosts(mlt_worker *w)
 {
     const mlt_job_worker *own = w->wire->own;
-    if (parks)
-        mlt_threads_count_parked(true);
-    if (delegates)
-        mlt_delegates_sleep(delegates, true);
     while (!mlt_io_block(w->sched, PATROL_NS) &&
            atomic_load_explicit(&own->asleep, memory_order_relaxed) == w->wire->nap)
         w->wire->over->patrol(w->wire);
-    if (parks)
-        mlt_threads_count_parked(false);
-    if (delegates)
-        mlt_delegates_sleep(delegates, false);
 }
 
-// Until somebody wakes the worker, or a timer or a descriptor that it waits for. One that waits for
-// calls of threads counts as parked: when all are, none can call.
+// The worker's thread counts as parked, or no longer, if nothing but messages can wake it. Where
+// threads delegate calls it always does: when all are parked, none can call.
+static void count_asleep(const mlt_worker *w, bool for_messages, bool asleep)
+{
+    if (MLT_UNLIKELY(w->sched->delegates != NULL))
+        mlt_delegates_sleep(w->sched->delegates, asleep);
+    else if (for_messages)
+        mlt_threads_count_parked(asleep);
+}
+
+// Until somebody wakes the worker, or a timer or a descriptor that it waits for.
 static void block(mlt_worker *w, mlt_worker_sleep how, bool waits, bool hosts)
 {
     mlt_job_worker *own = w->wire->own;
-    mlt_delegates *parks = waits ? w->sched->delegates : NULL;
+    bool for_messages = !waits && (!hosts || how == MLT_WORKER_LISTENS);
     mlt_jitter();
+    count_asleep(w, for_messages, true);
     if (how == MLT_WORKER_LISTENS && w->wire->over) {
-        block_for_hosts(w, !waits, parks);
+        block_for_hosts(w);
     } else if (how == MLT_WORKER_LISTENS) {
-        if (parks)
-            mlt_delegates_sleep(parks, true);
         (void)mlt_io_block(w->sched, MLT_OS_FOREVER);
-        if (parks)
-            mlt_delegates_sleep(parks, false);
     } else if (waits || hosts) { // for time; or for descriptors, without a bell
         int64_t patience = w->sched->io ? mlt_io_patience(w->sched) : MLT_OS_FOREVER;
         if ((hosts || mlt_io_watches(w->sched)) && (patience < 0 || patience > DEAF_NS))
             patience = DEAF_NS;
-        if (parks)
-            mlt_delegates_sleep(parks, true);
         mlt_os_futex_wait(&own->asleep, w->wire->nap, patience);
-        if (parks)
-            mlt_delegates_sleep(parks, false);
     } else {
-        mlt_threads_count_parked(true);
         mlt_os_futex_wait(&own->asleep, w->wire->nap, MLT_OS_FOREVER);
-        mlt_threads_count_parked(false);
     }
+    count_asleep(w, for_messages, false);
 }
 
 // With a gate: for that time, or until the worker is woken.

@@ -323,7 +323,7 @@ bool mlt_worker_open_gate(mlt_worker *w)
 
 static uint16_t *call_of(void *rank)
 {
-    return rank ? &((mlt_rank *)rank)->fn : NULL;
+    return &((mlt_rank *)rank)->fn;
 }
 
 static void wake_delegated(void *worker)
