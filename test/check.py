@@ -471,7 +471,7 @@ def other_processor():
 TREES = {
     "asan": lambda: ("asan", [*ENGINE_TARGETS, *tests_of(ASAN_LAYERS)], ["-DMLT_TEST_TIMEOUT=240"]),
     "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate", "trace_tracer"], ["-DMLT_TEST_TIMEOUT=240"]),
-    "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "csp_net_net"], []),
+    "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "fiber_delegate", "csp_net_net"], []),
     "cross": lambda: (f"cross-{other_processor()}", ["mpi_abi", *tests_of(CROSS_LAYERS)], ["-DMLT_TEST_TIMEOUT=240", "-DMLT_OPTIMIZE=-O1 -g1"]),
 }
 TREE_TOOLS = {"clang": lambda: ["clang"], "cross": lambda: [f"{other_processor()}-linux-gnu-gcc", f"qemu-{other_processor()}"]}

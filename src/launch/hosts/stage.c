@@ -271,19 +271,25 @@ void mlt_stage_folder_remove(const char *folder)
     }
 }
 
-// A folder of this user whose lock nobody holds has lost its agent.
+static bool is_own_folder(const char *path)
+{
+    struct stat about;
+    return lstat(path, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid();
+}
+
+// A folder whose lock nobody holds has lost its agent; one without a lock lost it while the agent
+// removed it.
 static void remove_if_left(const char *base, const char *name)
 {
     char *folder = mlt_text_of("%s/%s", base, name);
     char *lock = mlt_text_of("%s/%s", folder, lock_name);
-    struct stat about;
-    int fd = -1;
-    if (lstat(folder, &about) == 0 && S_ISDIR(about.st_mode) && about.st_uid == geteuid())
-        fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
-        mlt_stage_folder_remove(folder);
-    if (fd >= 0)
-        close(fd);
+    if (is_own_folder(folder)) {
+        int fd = open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+        if (fd >= 0 ? flock(fd, LOCK_EX | LOCK_NB) == 0 : errno == ENOENT)
+            mlt_stage_folder_remove(folder);
+        if (fd >= 0)
+            close(fd);
+    }
     free(lock);
     free(folder);
 }
