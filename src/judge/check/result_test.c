@@ -505,7 +505,7 @@ static uint32_t power(uint32_t base, uint32_t exponent)
 static void listing3_rank(mlt_goal_program *g, uint32_t i, uint32_t n, uint32_t p, uint32_t rounds)
 {
     const mlt_goal_span local = at(0, 8);
-    uint32_t send[8], rcv[8] = {0};
+    uint32_t send[8] = {0}, rcv[8] = {0};
     for (uint32_t r = 0; r < rounds; r++) {
         for (uint32_t w = 1; w <= n; w++)
             send[w - 1] = mlt_goal_send(g, i, local, (int32_t)((i + w * power(n + 1, r)) % p), 0);

@@ -67,12 +67,6 @@ typedef struct visitor {
     bool greeted, gone;
 } visitor;
 
-// An agent of another host that has come before the plan was there.
-typedef struct early {
-    uint32_t leader;
-    int fd;
-} early;
-
 struct adopt {
     int loop;
     uint32_t leader;
@@ -96,7 +90,7 @@ struct adopt {
     bool heads;
     mlt_listen *listen;
     mlt_source listen_source;
-    early *early;
+    mlt_net_peer *early; // agents of other hosts that have come before the plan was there
     uint32_t early_count, early_room;
     mlt_meet_proc *procs; // [size]
     char **names;         // [size] hosts', at their leaders
@@ -234,7 +228,8 @@ static void prepare_greetings(adopt *a, const mlt_meet_key *key)
                                .job = a->identity,
                                .process = a->leader,
                                .version = mlt_greet_version(),
-                               .types = mlt_greet_types_here()};
+                               .types = mlt_greet_types_here(),
+                               .encrypts = true};
 }
 
 static void set_timer(adopt *a)
@@ -254,10 +249,11 @@ static bool welcomes(const mlt_greet_self *greets, uint32_t from, uint32_t to)
     return to == 0 && from < a->size;
 }
 
-static void send_on(adopt *a, uint32_t leader, int fd)
+static void send_on(adopt *a, mlt_net_peer *peer)
 {
     const mlt_plan *plan = &a->task.plan;
-    (void)mlt_crew_came(a->crew, plan->procs[leader].host, fd);
+    (void)mlt_crew_came(a->crew, plan->procs[peer->process].host, peer);
+    explicit_bzero(&peer->keys, sizeof peer->keys);
 }
 
 static void accept_agents(adopt *a)
@@ -265,11 +261,12 @@ static void accept_agents(adopt *a)
     mlt_net_peer peer;
     while (mlt_listen_step(a->listen, mlt_os_now_ns(), &peer) == MLT_OK) {
         if (a->crew) {
-            send_on(a, peer.process, peer.fd);
+            send_on(a, &peer);
             continue;
         }
         MLT_ARRAY_WANT(a->early, a->early_count + 1, a->early_room);
-        a->early[a->early_count++] = (early){peer.process, peer.fd};
+        a->early[a->early_count++] = peer;
+        explicit_bzero(&peer.keys, sizeof peer.keys);
     }
     set_timer(a);
 }
@@ -321,11 +318,12 @@ static void no_preface(mlt_channel *up, const char *text, size_t bytes)
 {
 }
 
-static void reached(adopt *a, int fd)
+static void reached(adopt *a, mlt_net_peer *head)
 {
-    int out = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    int out = fcntl(head->fd, F_DUPFD_CLOEXEC, 0);
     a->up = (mlt_channel){.take = frame_came, .preface = no_preface, .ended = channel_ended};
-    if (out < 0 || !mlt_channel_open(&a->up, a->loop, fd, out))
+    mlt_channel_seal(&a->up, &head->keys);
+    if (out < 0 || !mlt_channel_open(&a->up, a->loop, head->fd, out))
         mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
 }
 
@@ -385,7 +383,7 @@ static void dial_ready(mlt_source *source, uint32_t events)
     mlt_status status = mlt_dial_step(a->dial, mlt_os_now_ns(), &peer);
     if (status == MLT_OK) {
         end_dial(a);
-        reached(a, peer.fd);
+        reached(a, &peer);
     } else if (status != MLT_PENDING) {
         dial_failed(a);
     }
@@ -766,7 +764,7 @@ static void make_crew(adopt *a)
                           .user = a};
     a->crew = mlt_crew_new(&conf);
     for (uint32_t i = 0; i < a->early_count; i++)
-        send_on(a, a->early[i].leader, a->early[i].fd);
+        send_on(a, &a->early[i]);
     a->early_count = 0;
 }
 

@@ -563,17 +563,18 @@ static void begin(member *m)
     tell_lost(m);
 }
 
-bool mlt_crew_came(mlt_crew *c, uint32_t host, int fd)
+bool mlt_crew_came(mlt_crew *c, uint32_t host, mlt_net_peer *peer)
 {
     uint32_t place = mlt_crew_place_of(host, c->conf.head_host);
     member *m = mlt_crew_has(c, host) ? &c->members[place - c->conf.first] : NULL;
-    int out = m && !m->over && m->channel.in.fd < 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+    int out = m && !m->over && m->channel.in.fd < 0 ? fcntl(peer->fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (out < 0) {
-        close(fd);
+        close(peer->fd);
         return false;
     }
     m->silent = 0;
-    if (!mlt_channel_open(&m->channel, c->conf.loop, fd, out)) {
+    mlt_channel_seal(&m->channel, &peer->keys);
+    if (!mlt_channel_open(&m->channel, c->conf.loop, peer->fd, out)) {
         snprintf(m->why, sizeof m->why, "no more descriptors: %s", mlt_os_no_descriptor(errno));
         conclude(m);
         return false;

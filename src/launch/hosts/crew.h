@@ -17,6 +17,7 @@
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 #include "net/key.h"
+#include "net/peer.h"
 
 enum {
     MLT_CREW_BEAT_MS = 500, // a tick, at which each neighbour is sent a beat
@@ -53,9 +54,9 @@ uint32_t mlt_crew_patience(int64_t silent_ms);
 mlt_crew *mlt_crew_new(const mlt_crew_conf *conf);
 void mlt_crew_free(mlt_crew *crew); // NULL is fine
 
-// The agent of that host has come by this connection, which becomes the crew's. False: it is not
-// waited for, and the connection is closed.
-bool mlt_crew_came(mlt_crew *crew, uint32_t host, int fd);
+// The agent of that host has come by this connection, which becomes the crew's and is encrypted
+// with its keys. False: it is not waited for, and the connection is closed.
+bool mlt_crew_came(mlt_crew *crew, uint32_t host, mlt_net_peer *peer);
 
 // Sends a frame down, to the host that it is for or to all.
 void mlt_crew_send(mlt_crew *crew, const mlt_frame *frame, const void *body);

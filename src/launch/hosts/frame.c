@@ -116,9 +116,24 @@ static void put(mlt_channel *c, const void *bytes, size_t count)
         c->start = 0;
     }
     MLT_ARRAY_WANT(c->queue, c->end + count, c->room);
-    if (count)
-        memcpy(c->queue + c->end, bytes, count);
+    memcpy(c->queue + c->end, bytes, count);
     c->end += count;
+}
+
+static void put_sealed(mlt_channel *c, const void *bytes, size_t count)
+{
+    uint8_t seal[MLT_CRYPT_SEAL];
+    put(c, bytes, count);
+    mlt_crypt_seal(seal, c->queue + c->end - count, count, NULL, 0, c->seals_sent++, &c->keys.send);
+    put(c, seal, sizeof seal);
+}
+
+static void put_frame(mlt_channel *c, const mlt_frame *frame, const void *body)
+{
+    void (*put_part)(mlt_channel *, const void *, size_t) = c->sealed ? put_sealed : put;
+    put_part(c, frame, sizeof *frame);
+    if (frame->length > 0)
+        put_part(c, body, frame->length);
 }
 
 void mlt_channel_send(mlt_channel *c, const mlt_frame *frame, const void *body)
@@ -126,8 +141,7 @@ void mlt_channel_send(mlt_channel *c, const mlt_frame *frame, const void *body)
     mlt_assert(frame->length <= MLT_FRAME_MOST);
     if (c->dead || c->out.fd < 0)
         return;
-    put(c, frame, sizeof *frame);
-    put(c, body, frame->length);
+    put_frame(c, frame, body);
     if (!c->out.added)
         write_some(c);
 }
@@ -179,15 +193,49 @@ static bool take_hello(mlt_channel *c)
     return c->greeted && !c->dead;
 }
 
+static bool open_part(mlt_channel *c, char *part, size_t bytes)
+{
+    return mlt_crypt_open((uint8_t *)part + bytes, part, bytes, NULL, 0, c->seals_taken++,
+                          &c->keys.receive);
+}
+
+// As mlt_frame_next, and decrypts. The body begins MLT_CRYPT_SEAL bytes later.
+static int64_t next_sealed(mlt_channel *c, mlt_frame *frame)
+{
+    enum { HEAD = sizeof *frame + MLT_CRYPT_SEAL };
+    char *bytes = c->got + c->got_start;
+    size_t count = c->got_end - c->got_start;
+    if (count < HEAD)
+        return 0;
+    if (!c->head_open && !open_part(c, bytes, sizeof *frame))
+        return -1;
+    c->head_open = true;
+    if (mlt_frame_next(bytes, sizeof *frame, frame) < 0)
+        return -1;
+    size_t whole = HEAD + (frame->length ? frame->length + MLT_CRYPT_SEAL : 0);
+    if (count < whole)
+        return 0;
+    if (frame->length && !open_part(c, bytes + HEAD, frame->length))
+        return -1;
+    c->head_open = false;
+    return (int64_t)whole;
+}
+
+static int64_t next_frame(mlt_channel *c, mlt_frame *frame)
+{
+    return c->sealed ? next_sealed(c, frame)
+                     : mlt_frame_next(c->got + c->got_start, c->got_end - c->got_start, frame);
+}
+
 static void take_frames(mlt_channel *c)
 {
     mlt_frame frame;
     int64_t size = 0;
+    size_t before = sizeof frame + (c->sealed ? MLT_CRYPT_SEAL : 0);
     if (!c->greeted && !take_hello(c))
         return;
-    while (!c->dead &&
-           (size = mlt_frame_next(c->got + c->got_start, c->got_end - c->got_start, &frame)) > 0) {
-        char *body = c->got + c->got_start + sizeof frame, *end = body + frame.length, next = *end;
+    while (!c->dead && (size = next_frame(c, &frame)) > 0) {
+        char *body = c->got + c->got_start + before, *end = body + frame.length, next = *end;
         c->got_start += (size_t)size;
         *end = '\0'; // there is room: see read_some
         c->take(c, &frame, body);
@@ -195,7 +243,8 @@ static void take_frames(mlt_channel *c)
             *end = next;
     }
     if (size < 0)
-        die(c, "sends what is no frame of Millet's");
+        die(c, c->sealed ? "sends what was changed on its way"
+                         : "sends what is no frame of Millet's");
 }
 
 // False: there is nothing now.
@@ -245,6 +294,13 @@ bool mlt_channel_open(mlt_channel *c, int loop, int in_fd, int out_fd)
     return mlt_loop_add(loop, &c->in, EPOLLIN);
 }
 
+void mlt_channel_seal(mlt_channel *c, mlt_crypt_keys *keys)
+{
+    c->sealed = true;
+    c->keys = *keys;
+    explicit_bzero(keys, sizeof *keys);
+}
+
 void mlt_channel_end_out(mlt_channel *c)
 {
     mlt_loop_remove(c->loop, &c->out);
@@ -266,4 +322,5 @@ void mlt_channel_close(mlt_channel *c)
     free(c->queue);
     c->got = c->queue = NULL;
     c->got_start = c->got_end = c->got_room = c->room = 0;
+    explicit_bzero(&c->keys, sizeof c->keys);
 }

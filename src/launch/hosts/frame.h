@@ -14,6 +14,10 @@
 // Millet runs on are. It says for which host it is, and is passed on along the tree until it is
 // there; a frame for all hosts reaches every agent but the head. Frames between two hosts arrive in
 // the order in which they were sent.
+//
+// A remote shell protects what passes. Where agents have connections of their own instead (another
+// launcher has started the job), a channel is sealed: frame and body are encrypted one after the
+// other, each followed by a seal of MLT_CRYPT_SEAL bytes. The first bytes are in the open.
 #ifndef MLT_LAUNCH_HOSTS_FRAME_H
 #define MLT_LAUNCH_HOSTS_FRAME_H
 
@@ -22,6 +26,7 @@
 #include <stdint.h>
 
 #include "launch/loop.h"
+#include "net/crypt.h"
 
 enum {
     MLT_FRAME_HELLO_BYTES = 16,
@@ -149,6 +154,11 @@ struct mlt_channel {
     char *got, *queue;
     size_t got_start, got_end, got_room;
     size_t start, end, room; // of queue
+    // A sealed channel.
+    bool sealed;
+    bool head_open; // the frame at got_start is decrypted, its body is not
+    mlt_crypt_keys keys;
+    uint64_t seals_sent, seals_taken;
 };
 
 enum { MLT_CHANNEL_FULL = 1 << 20, MLT_CHANNEL_LOW = 256 << 10 };
@@ -156,6 +166,9 @@ enum { MLT_CHANNEL_FULL = 1 << 20, MLT_CHANNEL_LOW = 256 << 10 };
 // The descriptors become the channel's, and nonblocking. Sends this side's first bytes. The
 // callbacks are set before. False: they cannot be waited for.
 bool mlt_channel_open(mlt_channel *channel, int loop, int in_fd, int out_fd);
+
+// From here on frames are encrypted with these keys, which are wiped. Before mlt_channel_open.
+void mlt_channel_seal(mlt_channel *channel, mlt_crypt_keys *keys);
 
 // Puts a frame into the queue and writes what the system takes now. `body` has frame->length bytes.
 void mlt_channel_send(mlt_channel *channel, const mlt_frame *frame, const void *body);
