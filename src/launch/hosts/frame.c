@@ -243,8 +243,8 @@ static void take_frames(mlt_channel *c)
             *end = next;
     }
     if (size < 0)
-        die(c, c->sealed ? "sends what was changed on its way"
-                         : "sends what is no frame of Millet's");
+        die(c,
+            c->sealed ? "sends what was changed on its way" : "sends what is no frame of Millet's");
 }
 
 // False: there is nothing now.
