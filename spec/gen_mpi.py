@@ -839,6 +839,15 @@ def lightly_traced(f, twin, names):
     return "".join(lines)
 
 
+def checked(f):
+    """What comes before the body in a detour: what only --strict looks at."""
+    requests = next((i for i, p in enumerate(f.params) if p.name == "array_of_requests"), None)
+    if requests is None:
+        return "    int code = "
+    return (f"    int code = mlt_strict_on ? mlt_strict_requests(me, {f.params[requests - 1].name}, array_of_requests) : MPI_SUCCESS;\n"
+            f"    if (code == MPI_SUCCESS)\n        code = ")
+
+
 def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value":
@@ -863,7 +872,7 @@ def detour(f, twin):
     return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
             f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &way.call);\n"
-            f"{before}    int code = {body}({', '.join(names)}{more});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
+            f"{before}{checked(f)}{body}({', '.join(names)}{more});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
             f"    return {answer(f, twin)};\n}}\n\n{light}")
 
 

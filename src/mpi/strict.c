@@ -160,6 +160,34 @@ void mlt_strict_request(mlt_rank *me, uint16_t fn, MPI_Request *request, const v
     mlt_strict_made(me, fn, MLT_STRICT_REQUEST, (uintptr_t)*request, caller);
 }
 
+// A request of which is known on what it works. Of one that was complete at once it is not.
+static const mlt_req *request_of_comm(mlt_rank *me, MPI_Request handle)
+{
+    const mlt_req *req = mlt_req_mine(me, handle);
+    if (!req || !req->owner || (req->flags & (MLT_REQF_SHARED | MLT_REQF_FILE)))
+        return NULL;
+    return req->kind == MLT_REQ_SEND && req->done ? NULL : req;
+}
+
+int mlt_strict_requests(mlt_rank *me, int count, const MPI_Request requests[])
+{
+    const mlt_req *first = NULL;
+    int first_at = 0;
+    for (int i = 0; i < count; i++) {
+        const mlt_req *req = request_of_comm(me, requests[i]);
+        if (req && !first) {
+            first = req;
+            first_at = i;
+        } else if (req && mlt_comm_session(req->owner) != mlt_comm_session(first->owner)) {
+            char one[48], other[48];
+            snprintf(one, sizeof one, "array_of_requests[%d]", first_at);
+            snprintf(other, sizeof other, "array_of_requests[%d]", i);
+            return mlt_comm_two_sessions(me, req->owner, MPI_ERR_REQUEST, one, other);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
 // ---- what still lives
 
 static bool request_lives(mlt_rank *me, const made *m)

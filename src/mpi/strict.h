@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// mpirun --strict: what a program leaves behind. Every function that makes a handle comes by the
+// mpirun --strict: what a program leaves behind, and what is too dear to look at in every call. Every function that makes a handle comes by the
 // surface's detour, which notes here the function and the place that called it. MPI_Finalize looks
 // which of these handles still live, and which messages nobody has received, and tells the launcher;
 // that one adds up the ranks (launch/watch/leaks.h). Without --strict nothing here is called.
@@ -48,6 +48,9 @@ void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t 
 // it was waited for: *request becomes one of its own.
 void mlt_strict_request(mlt_rank *me, uint16_t fn, MPI_Request *request,
                         const void *caller) MLT_COLD;
+
+// The requests of a call, which must not stem from different sessions. Bad handles are passed over.
+int mlt_strict_requests(mlt_rank *me, int count, const MPI_Request requests[]) MLT_COLD;
 
 // The program has freed it.
 void mlt_strict_freed(mlt_rank *me, mlt_strict_kind kind, uintptr_t handle) MLT_COLD;

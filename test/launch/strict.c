@@ -143,10 +143,47 @@ static void leave_family(char *self)
 }
 #endif
 
+static int is_request_error(int code)
+{
+    int class = MPI_SUCCESS;
+    CHECK_OK(MPI_Error_class(code, &class));
+    return class == MPI_ERR_REQUEST;
+}
+
+// Requests of a session and of the world in one call.
+static void mix_sessions(void)
+{
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm own;
+    MPI_Request requests[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    int in[2], flag = 0, at = 0, one = 1, rank = world_rank();
+    CHECK_OK(MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session));
+    CHECK_OK(MPI_Group_from_session_pset(session, "mpi://SELF", &group));
+    CHECK_OK(MPI_Comm_create_from_group(group, "mixed", MPI_INFO_NULL, MPI_ERRORS_RETURN, &own));
+    CHECK_OK(MPI_Group_free(&group));
+    CHECK_OK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+    CHECK_OK(MPI_Irecv(&in[0], 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &requests[0]));
+    CHECK_OK(MPI_Irecv(&in[1], 1, MPI_INT, 0, 5, own, &requests[2]));
+    printf("Waitall %d Waitany %d Testall %d\n",
+           is_request_error(MPI_Waitall(3, requests, MPI_STATUSES_IGNORE)),
+           is_request_error(MPI_Waitany(3, requests, &at, MPI_STATUS_IGNORE)),
+           is_request_error(MPI_Testall(3, requests, &flag, MPI_STATUSES_IGNORE)));
+    fflush(stdout);
+    CHECK_OK(MPI_Send(&one, 1, MPI_INT, rank, 5, MPI_COMM_WORLD));
+    CHECK_OK(MPI_Send(&one, 1, MPI_INT, 0, 5, own));
+    CHECK_OK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)); // each alone is fine
+    CHECK_OK(MPI_Waitall(2, requests + 1, MPI_STATUSES_IGNORE));
+    CHECK_OK(MPI_Comm_free(&own));
+    CHECK_OK(MPI_Session_finalize(&session));
+}
+
 int main(int argc, char **argv)
 {
     CHECK_OK(MPI_Init(&argc, &argv));
     clean();
+    if (argc > 1 && strcmp(argv[1], "mixed") == 0)
+        mix_sessions();
 #ifndef NO_FAMILY
     if (argc > 1 && strcmp(argv[1], "family") == 0)
         leave_family(argv[0]);

@@ -820,7 +820,8 @@ const mlt_option_row mlt_option_rows[] = {
     {"--reproducible", NULL, take_reproducible, 0,
      "make reductions give the same bits with every algorithm and layout"},
     {"--strict", NULL, take_strict, 0,
-     "treat data that are received as another basic type of the same size as an error, not a note; "
+     "treat data that are received as another basic type of the same size as an error, not a note, "
+     "and so requests of different sessions in one call; "
      "note at MPI_Finalize what was not received or not freed, and where it was made"},
     {"--report", NULL, take_flag, AT(report),
      "print one screen at the end: time, calls, bytes, memory; MILLET_REPORT=yes does the same"},

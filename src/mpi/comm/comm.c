@@ -128,9 +128,10 @@ int mlt_mpi_Comm_test_inter(mlt_rank *me, mlt_comm *comm, int *flag)
     return MPI_SUCCESS;
 }
 
-int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, const char *one, const char *other)
+int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, int class, const char *one,
+                          const char *other)
 {
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+    return mlt_mpi_raise(me, comm, me->fn, class,
                          "arguments %s and %s stem from different sessions, or one of them from a "
                          "session and the other from MPI_Init; a call has objects of one only",
                          one, other);
@@ -140,7 +141,7 @@ int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *re
 {
     *result = MPI_UNEQUAL;
     if (mlt_comm_session(comm1) != mlt_comm_session(comm2))
-        return mlt_comm_two_sessions(me, comm1, "comm1", "comm2");
+        return mlt_comm_two_sessions(me, comm1, MPI_ERR_COMM, "comm1", "comm2");
     if (comm1 == comm2) {
         *result = MPI_IDENT;
         return MPI_SUCCESS;

@@ -148,7 +148,8 @@ static inline struct mlt_session *mlt_comm_session(const mlt_comm *comm)
 }
 
 // Raises that two arguments stem from different sessions.
-int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, const char *one, const char *other);
+int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, int class, const char *one,
+                          const char *other);
 
 // Its name, for error messages: "MPI_COMM_WORLD". Never NULL.
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm);

@@ -307,7 +307,7 @@ static int check_leader(mlt_rank *me, mlt_comm *local_comm, MPI_Comm peer_comm, 
         return mlt_bad_handle(me, local_comm, me->fn, MPI_ERR_COMM, "peer_comm", "communicator",
                               (uintptr_t)peer_comm);
     if (mlt_comm_session(local_comm) != mlt_comm_session(*peer))
-        return mlt_comm_two_sessions(me, local_comm, "local_comm", "peer_comm");
+        return mlt_comm_two_sessions(me, local_comm, MPI_ERR_COMM, "local_comm", "peer_comm");
     if (remote_leader < 0 || remote_leader >= (*peer)->peers)
         return mlt_bad_rank(me, *peer, me->fn, MPI_ERR_RANK, "remote_leader", remote_leader, "");
     if (mlt_comm_world_rank(*peer, remote_leader) == me->world)
