@@ -21,7 +21,7 @@ enum {
     ROOM = 32 * 1024, // of the fiber's stack, that must be free
     RESUME_NS =
         10000000, // a fiber in a futex looks itself so often: a wake need not change the word
-    MOST_RANGES = 64,
+    MOST_RANGES = 256,
     MOST_FRAMES = 1000,
     LOST_NS = 10000000, // a signal whose handler has not run by then
 };
@@ -39,8 +39,10 @@ typedef struct range {
     uintptr_t from, to;
 } range;
 
+// A handler reads them while another thread adds: the count is written last.
 static range ours, loader, others[MOST_RANGES];
-static uint32_t others_count;
+static _Atomic uint32_t others_count;
+static _Atomic bool too_many; // no place for the rest: nothing can be interrupted
 
 static inline bool is_in(range r, uintptr_t at)
 {
@@ -58,6 +60,20 @@ static bool is_never(const char *path)
     return false;
 }
 
+static void note_range(range code)
+{
+    uint32_t count = atomic_load_explicit(&others_count, memory_order_relaxed);
+    for (uint32_t i = 0; i < count; i++)
+        if (others[i].from == code.from && others[i].to == code.to)
+            return;
+    if (count == MOST_RANGES) {
+        atomic_store_explicit(&too_many, true, memory_order_relaxed);
+        return;
+    }
+    others[count] = code;
+    atomic_store_explicit(&others_count, count + 1, memory_order_release);
+}
+
 static int note_object(struct dl_phdr_info *object, size_t size, void *unused)
 {
     bool listed = is_never(object->dlpi_name);
@@ -72,10 +88,33 @@ static int note_object(struct dl_phdr_info *object, size_t size, void *unused)
             ours = code;
         if (strstr(object->dlpi_name, "/ld-linux"))
             loader = code;
-        if (listed && others_count < MOST_RANGES)
-            others[others_count++] = code;
+        if (listed)
+            note_range(code);
     }
     return 0;
+}
+
+static int tell_loads(struct dl_phdr_info *object, size_t size, void *loads)
+{
+    (void)size;
+    *(unsigned long long *)loads = object->dlpi_adds;
+    return 1;
+}
+
+// By any thread, before it interrupts another: the program may have loaded a library since. Its
+// ranges stay when it is unloaded; whatever lies there then is not interrupted.
+static void note_objects(void)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned long long noted;
+    unsigned long long loads = 0;
+    (void)dl_iterate_phdr(tell_loads, &loads);
+    pthread_mutex_lock(&lock);
+    if (loads != noted) {
+        noted = loads;
+        (void)dl_iterate_phdr(note_object, NULL);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static bool is_program(const void *pc)
@@ -83,7 +122,8 @@ static bool is_program(const void *pc)
     uintptr_t at = (uintptr_t)pc;
     if (mlt_above.original)
         at = mlt_above.original(at);
-    for (uint32_t i = 0; i < others_count; i++)
+    uint32_t count = atomic_load_explicit(&others_count, memory_order_acquire);
+    for (uint32_t i = 0; i < count; i++)
         if (is_in(others[i], at))
             return false;
     return !is_in(ours, at);
@@ -255,7 +295,7 @@ static void install(void)
     action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
     action.sa_sigaction = interrupted;
     bool unwinds = load_unwinder(); // first: it is one of those that are noted
-    (void)dl_iterate_phdr(note_object, NULL);
+    note_objects();
     calls_are_known =
         mlt_os_call_of(gettid()) == SYS_read; // not in an emulator of another processor
     installed = unwinds && sigaction(SIGURG, &action, NULL) == 0;
@@ -287,6 +327,9 @@ void mlt_preempt(mlt_delegates *to)
     // for the outside world.
     if ((call == MLT_OS_NO_CALL || call == MLT_OS_CALL_UNKNOWN || call == SYS_futex ||
          call == SYS_sched_yield) &&
-        is_next(to))
-        (void)syscall(SYS_tgkill, getpid(), thread, SIGURG);
+        is_next(to)) {
+        note_objects();
+        if (!atomic_load_explicit(&too_many, memory_order_relaxed))
+            (void)syscall(SYS_tgkill, getpid(), thread, SIGURG);
+    }
 }

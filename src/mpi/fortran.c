@@ -6,6 +6,7 @@
 #include "mpi/coll/signature.h"
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
+#include "mpi/thread.h"
 #include "mpi/type/dtype.h"
 #include "mpi_fn.h"
 
@@ -47,12 +48,28 @@ void mlt_fortran_elements(MPI_Datatype type, int64_t count, mlt_fortran_element 
     mlt_signature_walk(e.type, (uint64_t)count, take_run, &e);
 }
 
+static uint16_t number_of(const char *function)
+{
+    for (uint16_t fn = 1; fn < MLT_FN_COUNT; fn++)
+        if (strcmp(mlt_fn_table[fn].name, function) == 0)
+            return fn;
+    return MLT_FN_NONE;
+}
+
+static MLT_NOINLINE int raise_here(MPI_Comm comm, uint16_t fn, int class, const char *text)
+{
+    mlt_rank *me = mlt_thread_enter_anytime(fn);
+    return mlt_mpi_raise(me, me ? mlt_comm_of(me, comm) : NULL, fn, class, "%s", text);
+}
+
+// As the surface does for a call of a thread that the rank has started.
 int mlt_fortran_raise(MPI_Comm comm, const char *function, int class, const char *text)
 {
-    mlt_rank *me = mlt_rank_self();
-    uint16_t fn = 1;
-    while (fn < MLT_FN_COUNT && strcmp(mlt_fn_table[fn].name, function) != 0)
-        fn++;
-    return mlt_mpi_raise(me, me ? mlt_comm_of(me, comm) : NULL,
-                         fn < MLT_FN_COUNT ? fn : MLT_FN_NONE, class, "%s", text);
+    uint16_t fn = number_of(function);
+    bool moves = !mlt_rank_self() && mlt_thread_moves();
+    mlt_delegates *moved = moves ? mlt_thread_adopt(fn) : NULL;
+    int code = raise_here(comm, fn, class, text);
+    if (moved)
+        mlt_thread_leave(moved);
+    return code;
 }

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Threads of OpenMP call MPI from Fortran: messages, and attributes, whose values come back as they were set.
+! Threads of OpenMP call MPI from Fortran: messages, attributes, whose values come back as they were set, and errors.
 program threads
   use mpi_f08
   use omp_lib
@@ -17,6 +17,7 @@ program threads
   call MPI_Comm_create_keyval(MPI_COMM_DUP_FN, MPI_COMM_NULL_DELETE_FN, key, extra)
   do i = 0, team - 1
     call MPI_Comm_dup(MPI_COMM_WORLD, comms(i))
+    call MPI_Comm_set_errhandler(comms(i), MPI_ERRORS_RETURN)
   end do
   wrong = 0
   !$omp parallel num_threads(team) reduction(+ : wrong)
@@ -35,7 +36,7 @@ contains
   subroutine exchange(me, bad)
     integer, intent(in) :: me
     integer, intent(inout) :: bad
-    integer :: n, sent, got
+    integer :: n, sent, got, code, class, few(9)
     integer(MPI_ADDRESS_KIND) :: value, found
     logical :: there
     do n = 1, rounds
@@ -49,6 +50,11 @@ contains
       call MPI_Comm_set_attr(comms(me), key, value)
       call MPI_Comm_get_attr(comms(me), key, found, there)
       if (.not. there .or. found /= value) bad = bad + 1
+      ! An error that the Fortran layer finds itself.
+      few = n
+      call MPI_Send(few(1:9:2), 10, MPI_INTEGER, rank, me, comms(me), code)
+      call MPI_Error_class(code, class)
+      if (class /= MPI_ERR_COUNT) bad = bad + 1
     end do
   end subroutine
 end program
