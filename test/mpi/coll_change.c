@@ -90,7 +90,7 @@ static void infos(MPI_Comm comm)
 static void persistent(MPI_Comm comm)
 {
     static const char *const rules[] = {"", "ring", "recursive_doubling flat", "ring flat", ""};
-    int me, n, in, out;
+    int me, n, in = 0, out;
     MPI_Request request;
     CHECK_OK(MPI_Comm_rank(comm, &me));
     CHECK_OK(MPI_Comm_size(comm, &n));

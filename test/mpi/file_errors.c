@@ -199,7 +199,7 @@ static void handlers(MPI_File fh)
     MPI_Errhandler own, got;
     heard h = {0, -1};
     int keyval = -1;
-    char text[32], byte;
+    char text[32], byte = 0;
     MPI_Request request;
     CHECK_OK(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, NULL));
     CHECK_OK(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &h));
