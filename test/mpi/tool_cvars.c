@@ -68,7 +68,7 @@ static int write_text(const char *name, const char *text, char *now, size_t size
     MPI_T_cvar_handle h = open_var(name, MPI_CHAR, &scope);
     int code = MPI_T_cvar_write(h, text);
     CHECK_INT(MPI_T_cvar_read(h, buf), MPI_SUCCESS);
-    snprintf(now, size, "%s", buf);
+    snprintf(now, size, "%.*s", (int)size - 1, buf);
     CHECK_INT(MPI_T_cvar_handle_free(&h), MPI_SUCCESS);
     return code;
 }

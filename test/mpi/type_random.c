@@ -488,13 +488,20 @@ static void draw_side(struct draw *d, struct side *s, const struct signature *pi
         if (end - first <= SPAN && !(receives && overlaps(&s->map, s->room))) {
             s->bytes = (size_t)(end - first) + 2 * MARGIN;
             s->memory = must_alloc(s->bytes);
-            s->buf = s->memory + MARGIN - first;
+            s->buf = (char *)((uintptr_t)s->memory + MARGIN - (uintptr_t)first);
             CHECK_OK(MPI_Type_commit(&s->map.type));
             map_check(&s->map);
             return;
         }
         map_free(&s->map);
     }
+}
+
+// Where the buffer begins in other memory for the same side. It may lie outside of that memory, as a
+// type's first byte may be anywhere, so compilers must not look at it as at a part of an object.
+static char *buf_in(char *memory, const struct side *s)
+{
+    return (char *)((uintptr_t)memory + ((uintptr_t)s->buf - (uintptr_t)s->memory));
 }
 
 static void free_side(struct side *s)
@@ -557,8 +564,7 @@ static void prepare(struct job *j)
     map_pack(&j->out.map, j->out.count, j->out.buf, j->packed);
     j->expected = must_alloc(j->in.bytes);
     memcpy(j->expected, j->in.memory, j->in.bytes);
-    map_unpack(&j->in.map, j->in.count, j->expected + (j->in.buf - j->in.memory), j->packed,
-               j->bytes);
+    map_unpack(&j->in.map, j->in.count, buf_in(j->expected, &j->in), j->packed, j->bytes);
 }
 
 static void finish(struct job *j)
@@ -599,7 +605,7 @@ static void check_external(struct job *j)
 {
     MPI_Aint size = -1, at = 0;
     char *memory = must_alloc(j->in.bytes);
-    char *buf = memory + (j->in.buf - j->in.memory);
+    char *buf = buf_in(memory, &j->in);
     memcpy(memory, j->in.memory, j->in.bytes);
     CHECK_OK(MPI_Pack_external_size("external32", j->out.count, j->out.map.type, &size));
     CHECK_INT(size, j->bytes); // none of these kinds has another size there
@@ -764,7 +770,7 @@ static void receive_partly(struct job *j)
     CHECK_OK(MPI_Get_count(&status, m->type, &count));
     CHECK_INT(count, cut || n % m->n ? MPI_UNDEFINED : n / m->n);
     pattern_fill(j->expected, j->in.bytes, (unsigned)j->seed + 77);
-    map_unpack(m, j->in.count, j->expected + (j->in.buf - j->in.memory), j->packed, bytes);
+    map_unpack(m, j->in.count, buf_in(j->expected, &j->in), j->packed, bytes);
     CHECK(memcmp(j->in.memory, j->expected, j->in.bytes) == 0);
 }
 
