@@ -67,7 +67,7 @@ static void recall(const mlt_rank *me, size_t bytes, void *mask)
     memcpy(mask, &wished, bytes < sizeof wished ? bytes : sizeof wished);
 }
 
-MLT_EXPORT int sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *mask)
+MLT_INTERPOSE int sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *mask)
 {
     mlt_rank *me = sharer();
     if (!me || !is_self(id))
@@ -78,7 +78,7 @@ MLT_EXPORT int sched_setaffinity(pid_t id, size_t bytes, const cpu_set_t *mask)
     return error ? -1 : 0;
 }
 
-MLT_EXPORT int sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *mask)
+MLT_INTERPOSE int sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *mask)
 {
     const mlt_rank *me = sharer();
     int result = MLT_LIBC(sched_getaffinity)(id, bytes, mask);
@@ -87,7 +87,7 @@ MLT_EXPORT int sched_getaffinity(pid_t id, size_t bytes, cpu_set_t *mask)
     return result;
 }
 
-MLT_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *mask)
+MLT_INTERPOSE int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_set_t *mask)
 {
     mlt_rank *me = sharer();
     if (!me || !pthread_equal(thread, pthread_self()))
@@ -95,7 +95,7 @@ MLT_EXPORT int pthread_setaffinity_np(pthread_t thread, size_t bytes, const cpu_
     return remember(me, bytes, mask);
 }
 
-MLT_EXPORT int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *mask)
+MLT_INTERPOSE int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t *mask)
 {
     const mlt_rank *me = sharer();
     int error = MLT_LIBC(pthread_getaffinity_np)(thread, bytes, mask);
@@ -106,7 +106,7 @@ MLT_EXPORT int pthread_getaffinity_np(pthread_t thread, size_t bytes, cpu_set_t 
 
 // LLVM's and Intel's OpenMP ask the system without libc's functions. As libc's, this one hands on six
 // arguments, however many there are.
-MLT_EXPORT long syscall(long number, ...)
+MLT_INTERPOSE long syscall(long number, ...)
 {
     long args[6];
     va_list list;

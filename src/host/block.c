@@ -281,7 +281,7 @@ bool mlt_block_until_readable(int fd)
 
 // ---- sleeping
 
-MLT_EXPORT unsigned sleep(unsigned seconds)
+MLT_INTERPOSE unsigned sleep(unsigned seconds)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
@@ -291,7 +291,7 @@ MLT_EXPORT unsigned sleep(unsigned seconds)
     return (unsigned)left.tv_sec;
 }
 
-MLT_EXPORT int usleep(useconds_t us)
+MLT_INTERPOSE int usleep(useconds_t us)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
@@ -299,7 +299,7 @@ MLT_EXPORT int usleep(useconds_t us)
     return failed_with(nap(sched, "usleep", us * INT64_C(1000), NULL));
 }
 
-MLT_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
+MLT_INTERPOSE int nanosleep(const struct timespec *time, struct timespec *left)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || !is_time(time))
@@ -307,8 +307,8 @@ MLT_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
     return failed_with(nap(sched, "nanosleep", in_ns(time), left));
 }
 
-MLT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
-                               struct timespec *left)
+MLT_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                                  struct timespec *left)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || !is_time(time) || !is_of_the_wall(clock) || (flags & ~TIMER_ABSTIME))
@@ -318,7 +318,7 @@ MLT_EXPORT int clock_nanosleep(clockid_t clock, int flags, const struct timespec
     return nap(sched, "clock_nanosleep", in_ns(time), left);
 }
 
-MLT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left)
+MLT_INTERPOSE int thrd_sleep(const struct timespec *time, struct timespec *left)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || !is_time(time))
@@ -326,7 +326,7 @@ MLT_EXPORT int thrd_sleep(const struct timespec *time, struct timespec *left)
     return nap(sched, "thrd_sleep", in_ns(time), left) ? -1 : 0;
 }
 
-MLT_EXPORT int pause(void)
+MLT_INTERPOSE int pause(void)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
@@ -385,7 +385,7 @@ static int64_t after_time(const struct timespec *time)
     return !time ? MLT_NEVER : in_ns(time) == 0 ? 0 : after(in_ns(time));
 }
 
-MLT_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
+MLT_INTERPOSE int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
@@ -394,8 +394,8 @@ MLT_EXPORT int poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 }
 
 // With a mask of signals it is libc's: only the kernel can change the mask and wait at once.
-MLT_EXPORT int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
-                     const sigset_t *mask)
+MLT_INTERPOSE int ppoll(struct pollfd *fds, nfds_t count, const struct timespec *time,
+                        const sigset_t *mask)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || mask || (time && !is_time(time)))
@@ -468,8 +468,8 @@ static void tell_left(struct timeval *time, int64_t deadline)
     *time = (struct timeval){.tv_sec = left / SECOND, .tv_usec = left % SECOND / 1000};
 }
 
-MLT_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *exceptions,
-                      struct timeval *time)
+MLT_INTERPOSE int select(int count, fd_set *reads, fd_set *writes, fd_set *exceptions,
+                         struct timeval *time)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || count > FD_SETSIZE || (time && (time->tv_sec < 0 || time->tv_usec < 0)))
@@ -486,8 +486,8 @@ MLT_EXPORT int select(int count, fd_set *reads, fd_set *writes, fd_set *exceptio
     return ready;
 }
 
-MLT_EXPORT int pselect(int count, fd_set *reads, fd_set *writes, fd_set *exceptions,
-                       const struct timespec *time, const sigset_t *mask)
+MLT_INTERPOSE int pselect(int count, fd_set *reads, fd_set *writes, fd_set *exceptions,
+                          const struct timespec *time, const sigset_t *mask)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || mask || count > FD_SETSIZE || (time && !is_time(time)))
@@ -514,7 +514,7 @@ static int epoll_until(mlt_sched *sched, const char *call, int epoll, struct epo
     }
 }
 
-MLT_EXPORT int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms)
+MLT_INTERPOSE int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout_ms)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
@@ -522,8 +522,8 @@ MLT_EXPORT int epoll_wait(int epoll, struct epoll_event *events, int most, int t
     return epoll_until(sched, "epoll_wait", epoll, events, most, after_ms(timeout_ms));
 }
 
-MLT_EXPORT int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout_ms,
-                           const sigset_t *mask)
+MLT_INTERPOSE int epoll_pwait(int epoll, struct epoll_event *events, int most, int timeout_ms,
+                              const sigset_t *mask)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || mask)
@@ -533,7 +533,7 @@ MLT_EXPORT int epoll_pwait(int epoll, struct epoll_event *events, int most, int 
 
 // ---- reading
 
-MLT_EXPORT ssize_t read(int fd, void *to, size_t bytes)
+MLT_INTERPOSE ssize_t read(int fd, void *to, size_t bytes)
 {
     ssize_t done;
     if (fd == STDIN_FILENO && mlt_input_read(to, bytes, &done))
@@ -544,7 +544,7 @@ MLT_EXPORT ssize_t read(int fd, void *to, size_t bytes)
     return MLT_LIBC(read)(fd, to, bytes);
 }
 
-MLT_EXPORT ssize_t readv(int fd, const struct iovec *parts, int count)
+MLT_INTERPOSE ssize_t readv(int fd, const struct iovec *parts, int count)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && !until_ready(sched, "readv", fd, false))
@@ -586,7 +586,7 @@ static bool wants_all(int fd, int flags)
     return (flags & MSG_WAITALL) && !(flags & (MSG_PEEK | MSG_DONTWAIT)) && is_stream(fd);
 }
 
-MLT_EXPORT ssize_t recv(int fd, void *to, size_t bytes, int flags)
+MLT_INTERPOSE ssize_t recv(int fd, void *to, size_t bytes, int flags)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && wants_all(fd, flags))
@@ -596,8 +596,8 @@ MLT_EXPORT ssize_t recv(int fd, void *to, size_t bytes, int flags)
     return MLT_LIBC(recv)(fd, to, bytes, flags);
 }
 
-MLT_EXPORT ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
-                            struct sockaddr *restrict address, socklen_t *restrict length)
+MLT_INTERPOSE ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
+                               struct sockaddr *restrict address, socklen_t *restrict length)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && !address && wants_all(fd, flags))
@@ -607,7 +607,7 @@ MLT_EXPORT ssize_t recvfrom(int fd, void *restrict to, size_t bytes, int flags,
     return MLT_LIBC(recvfrom)(fd, to, bytes, flags, address, length);
 }
 
-MLT_EXPORT ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+MLT_INTERPOSE ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && !must_not_wait(flags) && !until_ready(sched, "recvmsg", fd, false))
@@ -624,7 +624,7 @@ static bool listens(int fd)
     return known && yes; // to what does not, a connection never comes
 }
 
-MLT_EXPORT int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
+MLT_INTERPOSE int accept(int fd, struct sockaddr *restrict address, socklen_t *restrict length)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && listens(fd) && !until_ready(sched, "accept", fd, false))
@@ -632,8 +632,8 @@ MLT_EXPORT int accept(int fd, struct sockaddr *restrict address, socklen_t *rest
     return MLT_LIBC(accept)(fd, address, length);
 }
 
-MLT_EXPORT int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length,
-                       int flags)
+MLT_INTERPOSE int accept4(int fd, struct sockaddr *restrict address, socklen_t *restrict length,
+                          int flags)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && listens(fd) && !until_ready(sched, "accept4", fd, false))
@@ -687,7 +687,7 @@ static bool is_socket(int fd)
     return fstat(fd, &about) == 0 && S_ISSOCK(about.st_mode);
 }
 
-MLT_EXPORT ssize_t write(int fd, const void *from, size_t bytes)
+MLT_INTERPOSE ssize_t write(int fd, const void *from, size_t bytes)
 {
     ssize_t done;
     if (fd <= STDERR_FILENO && !mlt_caller_is_ours(MLT_CALLER) &&
@@ -699,7 +699,7 @@ MLT_EXPORT ssize_t write(int fd, const void *from, size_t bytes)
     return write_all(sched, "write", fd, from, bytes, 0, is_socket(fd));
 }
 
-MLT_EXPORT ssize_t send(int fd, const void *from, size_t bytes, int flags)
+MLT_INTERPOSE ssize_t send(int fd, const void *from, size_t bytes, int flags)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || bytes == 0 || (flags & MSG_DONTWAIT) || !is_narrow(fd, bytes))
@@ -717,7 +717,7 @@ ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
 ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
                        struct sockaddr *restrict address, socklen_t *restrict length);
 
-MLT_EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t room)
+MLT_INTERPOSE int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size_t room)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || room / sizeof *fds < count)
@@ -725,8 +725,8 @@ MLT_EXPORT int __poll_chk(struct pollfd *fds, nfds_t count, int timeout_ms, size
     return poll_until(sched, "poll", fds, count, after_ms(timeout_ms));
 }
 
-MLT_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time,
-                           const sigset_t *mask, size_t room)
+MLT_INTERPOSE int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *time,
+                              const sigset_t *mask, size_t room)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || mask || (time && !is_time(time)) || room / sizeof *fds < count)
@@ -734,7 +734,7 @@ MLT_EXPORT int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timesp
     return poll_until(sched, "ppoll", fds, count, after_time(time));
 }
 
-MLT_EXPORT ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
+MLT_INTERPOSE ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
 {
     ssize_t done;
     if (fd == STDIN_FILENO && bytes <= room && mlt_input_read(to, bytes, &done))
@@ -745,7 +745,7 @@ MLT_EXPORT ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
     return MLT_LIBC(__read_chk)(fd, to, bytes, room);
 }
 
-MLT_EXPORT ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
+MLT_INTERPOSE ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && bytes <= room && wants_all(fd, flags))
@@ -755,8 +755,9 @@ MLT_EXPORT ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int f
     return MLT_LIBC(__recv_chk)(fd, to, bytes, room, flags);
 }
 
-MLT_EXPORT ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room, int flags,
-                                  struct sockaddr *restrict address, socklen_t *restrict length)
+MLT_INTERPOSE ssize_t __recvfrom_chk(int fd, void *restrict to, size_t bytes, size_t room,
+                                     int flags, struct sockaddr *restrict address,
+                                     socklen_t *restrict length)
 {
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (sched && bytes <= room && !must_not_wait(flags) &&

@@ -189,7 +189,7 @@ static void *refuse(const char *what, const char *why)
     return NULL;
 }
 
-MLT_EXPORT char *dlerror(void)
+MLT_INTERPOSE char *dlerror(void)
 {
     free(told);
     told = refusal;
@@ -517,7 +517,7 @@ static void destruct(const mlt_images *images, uint32_t index, uint32_t object)
     mlt_image_late_destruct(images, index, object);
 }
 
-MLT_EXPORT int dlclose(void *handle)
+MLT_INTERPOSE int dlclose(void *handle)
 {
     uint32_t index = 0, count = 0, *gone = NULL;
     mlt_images *images = images_for(CALLER, &index);
@@ -552,7 +552,7 @@ static void shift_info(Dl_info *about, intptr_t shift)
         about->dli_saddr = (char *)about->dli_saddr + shift;
 }
 
-MLT_EXPORT int dladdr(const void *address, Dl_info *about)
+MLT_INTERPOSE int dladdr(const void *address, Dl_info *about)
 {
     uintptr_t original = mlt_globals_original((uintptr_t)address);
     int status = MLT_LIBC(dladdr)((const void *)original, about);
@@ -561,7 +561,7 @@ MLT_EXPORT int dladdr(const void *address, Dl_info *about)
     return status;
 }
 
-MLT_EXPORT int dladdr1(const void *address, Dl_info *about, void **more, int flags)
+MLT_INTERPOSE int dladdr1(const void *address, Dl_info *about, void **more, int flags)
 {
     uintptr_t original = mlt_globals_original((uintptr_t)address);
     int status = MLT_LIBC(dladdr1)((const void *)original, about, more, flags);
@@ -580,7 +580,7 @@ static void **originals(void *const *frames, int count)
     return all;
 }
 
-MLT_EXPORT char **backtrace_symbols(void *const *frames, int count)
+MLT_INTERPOSE char **backtrace_symbols(void *const *frames, int count)
 {
     if (!mlt_globals_images())
         return MLT_LIBC(backtrace_symbols)(frames, count);
@@ -591,7 +591,7 @@ MLT_EXPORT char **backtrace_symbols(void *const *frames, int count)
 }
 
 // For signal handlers, too: no memory is taken.
-MLT_EXPORT void backtrace_symbols_fd(void *const *frames, int count, int fd)
+MLT_INTERPOSE void backtrace_symbols_fd(void *const *frames, int count, int fd)
 {
     for (int i = 0; i < count; i++) {
         void *original = (void *)mlt_globals_original((uintptr_t)frames[i]);
@@ -621,8 +621,8 @@ static int tell_shifted(struct dl_phdr_info *info, size_t size, void *user)
     return w->tell(&own, size < sizeof own ? size : sizeof own, w->user);
 }
 
-MLT_EXPORT int dl_iterate_phdr(int (*tell)(struct dl_phdr_info *info, size_t size, void *user),
-                               void *user)
+MLT_INTERPOSE int dl_iterate_phdr(int (*tell)(struct dl_phdr_info *info, size_t size, void *user),
+                                  void *user)
 {
     walk w = {.tell = tell, .user = user};
     w.images = images_for(CALLER, &w.index);
@@ -635,7 +635,7 @@ MLT_EXPORT int dl_iterate_phdr(int (*tell)(struct dl_phdr_info *info, size_t siz
 }
 
 #ifdef DLFO_EH_SEGMENT_TYPE
-MLT_EXPORT int _dl_find_object(void *address, struct dl_find_object *out)
+MLT_INTERPOSE int _dl_find_object(void *address, struct dl_find_object *out)
 {
     void *original = (void *)mlt_globals_original((uintptr_t)address);
     int status = MLT_LIBC(_dl_find_object)(original, out);

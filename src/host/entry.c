@@ -598,8 +598,8 @@ static int run_program(int argc, char **argv, char **envp)
 int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
                       void (*fini)(void), void (*rtld_fini)(void), void *stack_end);
 
-MLT_EXPORT int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
-                                 void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
+MLT_INTERPOSE int __libc_start_main(main_function *main, int argc, char **argv, void (*init)(void),
+                                    void (*fini)(void), void (*rtld_fini)(void), void *stack_end)
 {
     program.main = main;
     mlt_boot_wait_for_debugger();
@@ -655,7 +655,7 @@ void mlt_entry_refuse_exec(const char *call)
     mlt_entry_end_job(me ? me->world : MLT_CTL_NO_RANK, EXIT_FAILURE, text);
 }
 
-MLT_EXPORT _Noreturn void exit(int status)
+MLT_INTERPOSE _Noreturn void exit(int status)
 {
     mlt_entry_leave(status, "exit", MLT_END_EXIT);
     MLT_LIBC(exit)(status);
@@ -670,14 +670,14 @@ static void end_rank_of_thread(void)
         exit(EXIT_SUCCESS);
 }
 
-MLT_EXPORT _Noreturn void pthread_exit(void *value)
+MLT_INTERPOSE _Noreturn void pthread_exit(void *value)
 {
     end_rank_of_thread();
     MLT_LIBC(pthread_exit)(value);
     __builtin_unreachable();
 }
 
-MLT_EXPORT _Noreturn void thrd_exit(int value)
+MLT_INTERPOSE _Noreturn void thrd_exit(int value)
 {
     end_rank_of_thread();
     MLT_LIBC(thrd_exit)(value);

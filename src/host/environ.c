@@ -188,7 +188,7 @@ static void take_away(mlt_rank *me, const char *name)
 
 // ---- what programs call
 
-MLT_EXPORT char *getenv(const char *name)
+MLT_INTERPOSE char *getenv(const char *name)
 {
     mlt_rank *me = mlt_thread_sharer();
     if (!me)
@@ -198,12 +198,12 @@ MLT_EXPORT char *getenv(const char *name)
     return entry ? *entry + length + 1 : NULL;
 }
 
-MLT_EXPORT char *secure_getenv(const char *name)
+MLT_INTERPOSE char *secure_getenv(const char *name)
 {
     return getauxval(AT_SECURE) ? NULL : getenv(name);
 }
 
-MLT_EXPORT int setenv(const char *name, const char *value, int replace)
+MLT_INTERPOSE int setenv(const char *name, const char *value, int replace)
 {
     mlt_rank *me = mlt_thread_sharer();
     if (!me)
@@ -221,7 +221,7 @@ MLT_EXPORT int setenv(const char *name, const char *value, int replace)
     return 0;
 }
 
-MLT_EXPORT int unsetenv(const char *name)
+MLT_INTERPOSE int unsetenv(const char *name)
 {
     mlt_rank *me = mlt_thread_sharer();
     if (!me)
@@ -235,7 +235,7 @@ MLT_EXPORT int unsetenv(const char *name)
 }
 
 // The string itself becomes part of the environment; without '=' it takes a name away.
-MLT_EXPORT int putenv(char *entry)
+MLT_INTERPOSE int putenv(char *entry)
 {
     mlt_rank *me = mlt_thread_sharer();
     if (!me)
@@ -250,7 +250,7 @@ MLT_EXPORT int putenv(char *entry)
     return 0;
 }
 
-MLT_EXPORT int clearenv(void)
+MLT_INTERPOSE int clearenv(void)
 {
     mlt_rank *me = mlt_thread_sharer();
     if (!me)
@@ -289,7 +289,7 @@ static int wait_for(pid_t pid)
 
 // Signals from the terminal are not ignored meanwhile, as by libc's: that would be for all ranks of
 // the process.
-MLT_EXPORT int system(const char *command)
+MLT_INTERPOSE int system(const char *command)
 {
     mlt_rank *me = mlt_thread_sharer();
     if (!command || !me)
@@ -319,7 +319,7 @@ static bool pipe_shell(mlt_rank *me, const char *command, bool reads, piped *out
     return !error;
 }
 
-MLT_EXPORT FILE *popen(const char *command, const char *mode)
+MLT_INTERPOSE FILE *popen(const char *command, const char *mode)
 {
     mlt_rank *me = mlt_thread_sharer();
     bool known = (mode[0] == 'r' || mode[0] == 'w') && (!mode[1] || strcmp(mode + 1, "e") == 0);
@@ -350,7 +350,7 @@ static piped *take_piped(const FILE *stream)
     return found;
 }
 
-MLT_EXPORT int pclose(FILE *stream)
+MLT_INTERPOSE int pclose(FILE *stream)
 {
     piped *own = take_piped(stream);
     if (!own)

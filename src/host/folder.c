@@ -200,21 +200,21 @@ static int arrive(struct mlt_folder *folder, int failed)
     return 0;
 }
 
-MLT_EXPORT int chdir(const char *path)
+MLT_INTERPOSE int chdir(const char *path)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     struct mlt_folder *folder = me ? folder_of(me) : NULL;
     return arrive(folder, MLT_LIBC(chdir)(path));
 }
 
-MLT_EXPORT int fchdir(int fd)
+MLT_INTERPOSE int fchdir(int fd)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     struct mlt_folder *folder = me ? folder_of(me) : NULL;
     return arrive(folder, MLT_LIBC(fchdir)(fd));
 }
 
-MLT_EXPORT mode_t umask(mode_t mask)
+MLT_INTERPOSE mode_t umask(mode_t mask)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     struct mlt_folder *folder = me ? folder_of(me) : NULL;

@@ -63,7 +63,7 @@ __attribute__((constructor)) static void hook(void)
 }
 
 // A fork that calls no handlers. Older libcs do not have it.
-MLT_EXPORT pid_t _Fork(void)
+MLT_INTERPOSE pid_t _Fork(void)
 {
     pid_t (*next)(void) = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
     pid_t pid = next ? next() : fork();

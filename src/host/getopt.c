@@ -338,7 +338,7 @@ static int parse(mlt_rank *me, const mlt_parse_call *call)
         me ? parse(me, call) : MLT_LIBC(function)(__VA_ARGS__);                                    \
     })
 
-MLT_EXPORT int getopt(int argc, char *const argv[], const char *shorts)
+MLT_INTERPOSE int getopt(int argc, char *const argv[], const char *shorts)
 {
     mlt_parse_call call = {.argc = argc, .argv = (char **)(uintptr_t)argv, .shorts = shorts};
     return PARSE(&call, getopt, argc, argv, shorts);
@@ -346,7 +346,7 @@ MLT_EXPORT int getopt(int argc, char *const argv[], const char *shorts)
 
 // What getopt is called in programs for POSIX alone (_POSIX_C_SOURCE without _GNU_SOURCE).
 int __posix_getopt(int argc, char *const argv[], const char *shorts);
-MLT_EXPORT int __posix_getopt(int argc, char *const argv[], const char *shorts)
+MLT_INTERPOSE int __posix_getopt(int argc, char *const argv[], const char *shorts)
 {
     mlt_parse_call call = {
         .argc = argc, .argv = (char **)(uintptr_t)argv, .shorts = shorts, .posix = true};
@@ -363,15 +363,15 @@ static mlt_parse_call long_call(int argc, char *const argv[], const char *shorts
                             .index = index};
 }
 
-MLT_EXPORT int getopt_long(int argc, char *const argv[], const char *shorts,
-                           const struct option *longs, int *index)
+MLT_INTERPOSE int getopt_long(int argc, char *const argv[], const char *shorts,
+                              const struct option *longs, int *index)
 {
     mlt_parse_call call = long_call(argc, argv, shorts, longs, index);
     return PARSE(&call, getopt_long, argc, argv, shorts, longs, index);
 }
 
-MLT_EXPORT int getopt_long_only(int argc, char *const argv[], const char *shorts,
-                                const struct option *longs, int *index)
+MLT_INTERPOSE int getopt_long_only(int argc, char *const argv[], const char *shorts,
+                                   const struct option *longs, int *index)
 {
     mlt_parse_call call = long_call(argc, argv, shorts, longs, index);
     call.long_only = true;

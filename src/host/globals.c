@@ -408,7 +408,7 @@ static bool is_anothers(const mlt_rank *me, const void *object)
 }
 
 // atexit is this with the caller's own handle, and destructors of static objects are left by it.
-MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *object)
+MLT_INTERPOSE int __cxa_atexit(void (*function)(void *), void *argument, void *object)
 {
     mlt_rank *me = object == &__dso_handle ? NULL : leaver(); // our own are the process's
     if (!me || is_anothers(me, object))
@@ -419,7 +419,7 @@ MLT_EXPORT int __cxa_atexit(void (*function)(void *), void *argument, void *obje
 }
 
 int __cxa_at_quick_exit(void (*function)(void *), void *object);
-MLT_EXPORT int __cxa_at_quick_exit(void (*function)(void *), void *object)
+MLT_INTERPOSE int __cxa_at_quick_exit(void (*function)(void *), void *object)
 {
     mlt_rank *me = object == &__dso_handle ? NULL : leaver();
     if (!me || is_anothers(me, object))
@@ -436,7 +436,7 @@ static bool is_ours(void *function)
            its.dli_fbase == ours.dli_fbase;
 }
 
-MLT_EXPORT int on_exit(void (*function)(int, void *), void *argument)
+MLT_INTERPOSE int on_exit(void (*function)(int, void *), void *argument)
 {
     mlt_rank *me = is_ours((void *)function) ? NULL : leaver();
     if (!me)
@@ -446,7 +446,7 @@ MLT_EXPORT int on_exit(void (*function)(int, void *), void *argument)
 }
 
 // Destructors of thread-local objects. Other threads of a rank have libc's list.
-MLT_EXPORT int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object)
+MLT_INTERPOSE int __cxa_thread_atexit_impl(void (*function)(void *), void *argument, void *object)
 {
     mlt_rank *me = leaver();
     if (!me || mlt_sched_self != me->worker->sched)

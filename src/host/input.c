@@ -248,8 +248,8 @@ static FILE *current(void)
 // ---- what programs call
 
 // Headers may have them inline.
-MLT_EXPORT int read_char(void) __asm__("getchar");
-MLT_EXPORT int read_char_unlocked(void) __asm__("getchar_unlocked");
+MLT_INTERPOSE int read_char(void) __asm__("getchar");
+MLT_INTERPOSE int read_char_unlocked(void) __asm__("getchar_unlocked");
 
 int read_char(void)
 {
@@ -261,12 +261,12 @@ int read_char_unlocked(void)
     return getc_unlocked(current());
 }
 
-MLT_EXPORT wint_t getwchar(void)
+MLT_INTERPOSE wint_t getwchar(void)
 {
     return getwc(current());
 }
 
-MLT_EXPORT wint_t getwchar_unlocked(void)
+MLT_INTERPOSE wint_t getwchar_unlocked(void)
 {
     return getwc_unlocked(current());
 }
@@ -274,8 +274,8 @@ MLT_EXPORT wint_t getwchar_unlocked(void)
 // There is a scanf for each meaning that a standard has given to formats; headers choose.
 #define SCAN(prefix, name, vname, kind, parser)                                                    \
     int prefix##_parse(FILE *, const kind *, va_list) __asm__(parser);                             \
-    MLT_EXPORT int prefix##_scan(const kind *format, ...) __asm__(name);                           \
-    MLT_EXPORT int prefix##_scan_list(const kind *format, va_list more) __asm__(vname);            \
+    MLT_INTERPOSE int prefix##_scan(const kind *format, ...) __asm__(name);                        \
+    MLT_INTERPOSE int prefix##_scan_list(const kind *format, va_list more) __asm__(vname);         \
     int prefix##_scan(const kind *format, ...)                                                     \
     {                                                                                              \
         va_list more;                                                                              \

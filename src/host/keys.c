@@ -243,43 +243,43 @@ static int set_value(pthread_key_t key, void *value)
 
 // ---- what takes the place of libc's
 
-MLT_EXPORT int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
+MLT_INTERPOSE int pthread_key_create(pthread_key_t *key, void (*destructor)(void *))
 {
     return make_key(key, destructor, MLT_CALLER);
 }
 
-MLT_EXPORT int pthread_key_delete(pthread_key_t key)
+MLT_INTERPOSE int pthread_key_delete(pthread_key_t key)
 {
     return drop_key(key);
 }
 
-MLT_EXPORT void *pthread_getspecific(pthread_key_t key)
+MLT_INTERPOSE void *pthread_getspecific(pthread_key_t key)
 {
     return is_ours(key) ? value_of(key) : MLT_LIBC(pthread_getspecific)(key);
 }
 
-MLT_EXPORT int pthread_setspecific(pthread_key_t key, const void *value)
+MLT_INTERPOSE int pthread_setspecific(pthread_key_t key, const void *value)
 {
     return is_ours(key) ? set_value(key, (void *)(uintptr_t)value)
                         : MLT_LIBC(pthread_setspecific)(key, value);
 }
 
-MLT_EXPORT int tss_create(tss_t *key, tss_dtor_t destructor)
+MLT_INTERPOSE int tss_create(tss_t *key, tss_dtor_t destructor)
 {
     return make_key(key, destructor, MLT_CALLER) == 0 ? thrd_success : thrd_error;
 }
 
-MLT_EXPORT void tss_delete(tss_t key)
+MLT_INTERPOSE void tss_delete(tss_t key)
 {
     (void)drop_key(key);
 }
 
-MLT_EXPORT void *tss_get(tss_t key)
+MLT_INTERPOSE void *tss_get(tss_t key)
 {
     return is_ours(key) ? value_of(key) : MLT_LIBC(tss_get)(key);
 }
 
-MLT_EXPORT int tss_set(tss_t key, void *value)
+MLT_INTERPOSE int tss_set(tss_t key, void *value)
 {
     if (!is_ours(key))
         return MLT_LIBC(tss_set)(key, value);

@@ -49,21 +49,21 @@ static bool in_handler(void)
 
 #endif
 
-MLT_EXPORT _Noreturn void _exit(int status)
+MLT_INTERPOSE _Noreturn void _exit(int status)
 {
     if (!in_handler())
         mlt_entry_leave(status, "_exit", MLT_END_AT_ONCE);
     mlt_leave(status);
 }
 
-MLT_EXPORT _Noreturn void _Exit(int status)
+MLT_INTERPOSE _Noreturn void _Exit(int status)
 {
     if (!in_handler())
         mlt_entry_leave(status, "_Exit", MLT_END_AT_ONCE);
     mlt_leave(status);
 }
 
-MLT_EXPORT _Noreturn void quick_exit(int status)
+MLT_INTERPOSE _Noreturn void quick_exit(int status)
 {
     if (!in_handler())
         mlt_entry_leave(status, "quick_exit", MLT_END_QUICK);
@@ -73,13 +73,13 @@ MLT_EXPORT _Noreturn void quick_exit(int status)
 
 // ---- exec
 
-MLT_EXPORT int execve(const char *path, char *const argv[], char *const envp[])
+MLT_INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("execve");
     return MLT_LIBC(execve)(path, argv, envp);
 }
 
-MLT_EXPORT int execv(const char *path, char *const argv[])
+MLT_INTERPOSE int execv(const char *path, char *const argv[])
 {
     mlt_entry_refuse_exec("execv");
     return MLT_LIBC(execve)(path, argv, mlt_environ());
@@ -93,27 +93,27 @@ static char **environ_for_path(void)
     return mlt_environ();
 }
 
-MLT_EXPORT int execvp(const char *file, char *const argv[])
+MLT_INTERPOSE int execvp(const char *file, char *const argv[])
 {
     mlt_entry_refuse_exec("execvp");
     return MLT_LIBC(execvpe)(file, argv, environ_for_path());
 }
 
-MLT_EXPORT int execvpe(const char *file, char *const argv[], char *const envp[])
+MLT_INTERPOSE int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("execvpe");
     (void)environ_for_path();
     return MLT_LIBC(execvpe)(file, argv, envp);
 }
 
-MLT_EXPORT int fexecve(int fd, char *const argv[], char *const envp[])
+MLT_INTERPOSE int fexecve(int fd, char *const argv[], char *const envp[])
 {
     mlt_entry_refuse_exec("fexecve");
     return MLT_LIBC(fexecve)(fd, argv, envp);
 }
 
-MLT_EXPORT int execveat(int dir, const char *path, char *const argv[], char *const envp[],
-                        int flags)
+MLT_INTERPOSE int execveat(int dir, const char *path, char *const argv[], char *const envp[],
+                           int flags)
 {
     mlt_entry_refuse_exec("execveat");
     return MLT_LIBC(execveat)(dir, path, argv, envp, flags);
@@ -140,7 +140,7 @@ static size_t count_words(va_list words)
     for (size_t i = 1; i <= count; i++)                                                            \
     argv[i] = va_arg(words, char *)
 
-MLT_EXPORT int execl(const char *path, const char *first, ...)
+MLT_INTERPOSE int execl(const char *path, const char *first, ...)
 {
     TAKE_WORDS(argv, first);
     va_end(words);
@@ -148,7 +148,7 @@ MLT_EXPORT int execl(const char *path, const char *first, ...)
     return MLT_LIBC(execve)(path, argv, mlt_environ());
 }
 
-MLT_EXPORT int execlp(const char *file, const char *first, ...)
+MLT_INTERPOSE int execlp(const char *file, const char *first, ...)
 {
     TAKE_WORDS(argv, first);
     va_end(words);
@@ -156,7 +156,7 @@ MLT_EXPORT int execlp(const char *file, const char *first, ...)
     return MLT_LIBC(execvpe)(file, argv, environ_for_path());
 }
 
-MLT_EXPORT int execle(const char *path, const char *first, ...)
+MLT_INTERPOSE int execle(const char *path, const char *first, ...)
 {
     TAKE_WORDS(argv, first);
     char *const *envp = va_arg(words, char *const *);

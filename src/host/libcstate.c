@@ -80,13 +80,13 @@ static struct mlt_libc_state *own_state(void)
     return own->libc;
 }
 
-MLT_EXPORT char *strtok(char *restrict string, const char *restrict delimiters)
+MLT_INTERPOSE char *strtok(char *restrict string, const char *restrict delimiters)
 {
     struct mlt_libc_state *own = own_state();
     return own ? strtok_r(string, delimiters, &own->token) : MLT_LIBC(strtok)(string, delimiters);
 }
 
-MLT_EXPORT long random(void)
+MLT_INTERPOSE long random(void)
 {
     struct mlt_libc_state *own = own_state();
     int32_t n;
@@ -96,7 +96,7 @@ MLT_EXPORT long random(void)
     return n;
 }
 
-MLT_EXPORT void srandom(unsigned seed)
+MLT_INTERPOSE void srandom(unsigned seed)
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -105,7 +105,7 @@ MLT_EXPORT void srandom(unsigned seed)
         MLT_LIBC(srandom)(seed);
 }
 
-MLT_EXPORT char *initstate(unsigned seed, char *array, size_t bytes)
+MLT_INTERPOSE char *initstate(unsigned seed, char *array, size_t bytes)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -117,7 +117,7 @@ MLT_EXPORT char *initstate(unsigned seed, char *array, size_t bytes)
     return old;
 }
 
-MLT_EXPORT char *setstate(char *array)
+MLT_INTERPOSE char *setstate(char *array)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -129,7 +129,7 @@ MLT_EXPORT char *setstate(char *array)
     return old;
 }
 
-MLT_EXPORT int rand(void)
+MLT_INTERPOSE int rand(void)
 {
     struct mlt_libc_state *own = own_state();
     int32_t n;
@@ -139,7 +139,7 @@ MLT_EXPORT int rand(void)
     return n;
 }
 
-MLT_EXPORT void srand(unsigned seed)
+MLT_INTERPOSE void srand(unsigned seed)
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -150,7 +150,7 @@ MLT_EXPORT void srand(unsigned seed)
 
 // Numbers of the one sequence, and of one whose place the caller keeps.
 #define NUMBERS(type, name, name_of)                                                               \
-    MLT_EXPORT type name(void)                                                                     \
+    MLT_INTERPOSE type name(void)                                                                  \
     {                                                                                              \
         struct mlt_libc_state *own = own_state();                                                  \
         type n;                                                                                    \
@@ -159,7 +159,7 @@ MLT_EXPORT void srand(unsigned seed)
         name##_r(&own->drand48, &n);                                                               \
         return n;                                                                                  \
     }                                                                                              \
-    MLT_EXPORT type name_of(unsigned short place[3])                                               \
+    MLT_INTERPOSE type name_of(unsigned short place[3])                                            \
     {                                                                                              \
         struct mlt_libc_state *own = own_state();                                                  \
         type n;                                                                                    \
@@ -172,7 +172,7 @@ NUMBERS(double, drand48, erand48)
 NUMBERS(long, lrand48, nrand48)
 NUMBERS(long, mrand48, jrand48)
 
-MLT_EXPORT void srand48(long seed)
+MLT_INTERPOSE void srand48(long seed)
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -181,7 +181,7 @@ MLT_EXPORT void srand48(long seed)
         MLT_LIBC(srand48)(seed);
 }
 
-MLT_EXPORT unsigned short *seed48(unsigned short seed[3])
+MLT_INTERPOSE unsigned short *seed48(unsigned short seed[3])
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -190,7 +190,7 @@ MLT_EXPORT unsigned short *seed48(unsigned short seed[3])
     return own->drand48.__old_x;
 }
 
-MLT_EXPORT void lcong48(unsigned short parameters[7])
+MLT_INTERPOSE void lcong48(unsigned short parameters[7])
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -217,7 +217,7 @@ static void hand_zone_over(void)
     hand_over(&daylight, sizeof daylight);
 }
 
-MLT_EXPORT void tzset(void)
+MLT_INTERPOSE void tzset(void)
 {
     MLT_LIBC(tzset)();
     if (own_state())
@@ -226,7 +226,7 @@ MLT_EXPORT void tzset(void)
 
 // lgamma leaves a sign in a variable. The library is not linked with libm; who calls these is.
 #define LGAMMA(type, name)                                                                         \
-    MLT_EXPORT type name(type x)                                                                   \
+    MLT_INTERPOSE type name(type x)                                                                \
     {                                                                                              \
         mlt_rank *me = own_state() ? mlt_rank_self() : NULL;                                       \
         int *libms = me ? dlsym(RTLD_DEFAULT, "signgam") : NULL, other;                            \
@@ -237,7 +237,7 @@ LGAMMA(double, lgamma)
 LGAMMA(float, lgammaf)
 LGAMMA(long double, lgammal)
 
-MLT_EXPORT struct tm *localtime(const time_t *at)
+MLT_INTERPOSE struct tm *localtime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -246,19 +246,19 @@ MLT_EXPORT struct tm *localtime(const time_t *at)
     return localtime_r(at, &own->time);
 }
 
-MLT_EXPORT struct tm *gmtime(const time_t *at)
+MLT_INTERPOSE struct tm *gmtime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     return own ? gmtime_r(at, &own->time) : MLT_LIBC(gmtime)(at);
 }
 
-MLT_EXPORT char *asctime(const struct tm *at)
+MLT_INTERPOSE char *asctime(const struct tm *at)
 {
     struct mlt_libc_state *own = own_state();
     return own ? asctime_r(at, own->time_text) : MLT_LIBC(asctime)(at);
 }
 
-MLT_EXPORT char *ctime(const time_t *at)
+MLT_INTERPOSE char *ctime(const time_t *at)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -267,7 +267,7 @@ MLT_EXPORT char *ctime(const time_t *at)
     return ctime_r(at, own->time_text);
 }
 
-MLT_EXPORT char *strerror(int number)
+MLT_INTERPOSE char *strerror(int number)
 {
     struct mlt_libc_state *own = own_state();
     return own ? strerror_r(number, own->error_text, sizeof own->error_text)
@@ -276,7 +276,7 @@ MLT_EXPORT char *strerror(int number)
 
 // ---- characters of several bytes: where a rank stands in a text
 
-MLT_EXPORT int mblen(const char *text, size_t most)
+MLT_INTERPOSE int mblen(const char *text, size_t most)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -287,7 +287,7 @@ MLT_EXPORT int mblen(const char *text, size_t most)
     return n < 0 ? -1 : n;
 }
 
-MLT_EXPORT int mbtowc(wchar_t *restrict to, const char *restrict text, size_t most)
+MLT_INTERPOSE int mbtowc(wchar_t *restrict to, const char *restrict text, size_t most)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -298,7 +298,7 @@ MLT_EXPORT int mbtowc(wchar_t *restrict to, const char *restrict text, size_t mo
     return n < 0 ? -1 : n;
 }
 
-MLT_EXPORT int wctomb(char *text, wchar_t c)
+MLT_INTERPOSE int wctomb(char *text, wchar_t c)
 {
     struct mlt_libc_state *own = own_state();
     if (!own)
@@ -310,13 +310,13 @@ MLT_EXPORT int wctomb(char *text, wchar_t c)
 
 // ---- the one hash table
 
-MLT_EXPORT int hcreate(size_t entries)
+MLT_INTERPOSE int hcreate(size_t entries)
 {
     struct mlt_libc_state *own = own_state();
     return own ? hcreate_r(entries, &own->table) : MLT_LIBC(hcreate)(entries);
 }
 
-MLT_EXPORT ENTRY *hsearch(ENTRY item, ACTION action)
+MLT_INTERPOSE ENTRY *hsearch(ENTRY item, ACTION action)
 {
     struct mlt_libc_state *own = own_state();
     ENTRY *found = NULL;
@@ -325,7 +325,7 @@ MLT_EXPORT ENTRY *hsearch(ENTRY item, ACTION action)
     return hsearch_r(item, action, &found, &own->table) ? found : NULL;
 }
 
-MLT_EXPORT void hdestroy(void)
+MLT_INTERPOSE void hdestroy(void)
 {
     struct mlt_libc_state *own = own_state();
     if (own)
@@ -344,7 +344,7 @@ static struct answers *own_answers(void)
     return own ? own->answers : NULL;
 }
 
-MLT_EXPORT char *inet_ntoa(struct in_addr address)
+MLT_INTERPOSE char *inet_ntoa(struct in_addr address)
 {
     struct answers *own = own_answers();
     if (!own)
@@ -353,7 +353,7 @@ MLT_EXPORT char *inet_ntoa(struct in_addr address)
     return own->address;
 }
 
-MLT_EXPORT char *ttyname(int fd)
+MLT_INTERPOSE char *ttyname(int fd)
 {
     struct answers *own = own_answers();
     if (!own)
@@ -363,7 +363,7 @@ MLT_EXPORT char *ttyname(int fd)
     return error ? NULL : own->terminal;
 }
 
-MLT_EXPORT char *getlogin(void)
+MLT_INTERPOSE char *getlogin(void)
 {
     struct answers *own = own_answers();
     if (!own)
@@ -375,7 +375,7 @@ MLT_EXPORT char *getlogin(void)
 
 // Questions to the databases of users and groups; errno stays if the answer is "nobody".
 #define DATABASE(kind, field, name, type)                                                          \
-    MLT_EXPORT struct kind *name(type what)                                                        \
+    MLT_INTERPOSE struct kind *name(type what)                                                     \
     {                                                                                              \
         struct answers *own = own_answers();                                                       \
         struct kind *found = NULL;                                                                 \
@@ -390,7 +390,7 @@ DATABASE(passwd, user, getpwuid, uid_t)
 DATABASE(group, group, getgrnam, const char *)
 DATABASE(group, group, getgrgid, gid_t)
 
-MLT_EXPORT struct hostent *gethostbyname(const char *name)
+MLT_INTERPOSE struct hostent *gethostbyname(const char *name)
 {
     struct answers *own = own_answers();
     struct hostent *found = NULL;

@@ -163,7 +163,7 @@ static void want_switch(const mlt_worker *w)
 
 // ---- the calls
 
-MLT_EXPORT char *setlocale(int category, const char *name)
+MLT_INTERPOSE char *setlocale(int category, const char *name)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     struct mlt_locale *before = me ? locale_of(me) : NULL, *l = before;
@@ -181,7 +181,7 @@ MLT_EXPORT char *setlocale(int category, const char *name)
 }
 
 // LC_GLOBAL_LOCALE is the rank's own.
-MLT_EXPORT locale_t uselocale(locale_t locale)
+MLT_INTERPOSE locale_t uselocale(locale_t locale)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     if (!me)
@@ -195,7 +195,7 @@ MLT_EXPORT locale_t uselocale(locale_t locale)
     return before == own ? LC_GLOBAL_LOCALE : before;
 }
 
-MLT_EXPORT struct lconv *localeconv(void)
+MLT_INTERPOSE struct lconv *localeconv(void)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     struct mlt_locale *own = me ? locale_of(me) : NULL;

@@ -30,13 +30,13 @@ static const char *own_name(const char *name, char own[NAME_BYTES])
     return own;
 }
 
-MLT_EXPORT int shm_open(const char *name, int flags, mode_t mode)
+MLT_INTERPOSE int shm_open(const char *name, int flags, mode_t mode)
 {
     char own[NAME_BYTES];
     return MLT_LIBC(shm_open)(own_name(name, own), flags, mode);
 }
 
-MLT_EXPORT int shm_unlink(const char *name)
+MLT_INTERPOSE int shm_unlink(const char *name)
 {
     char own[NAME_BYTES];
     return MLT_LIBC(shm_unlink)(own_name(name, own));

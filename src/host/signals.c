@@ -506,8 +506,8 @@ static int set_action(mlt_rank *me, int signal, const struct sigaction *action,
     return failed;
 }
 
-MLT_EXPORT int sigaction(int signal, const struct sigaction *restrict action,
-                         struct sigaction *restrict old)
+MLT_INTERPOSE int sigaction(int signal, const struct sigaction *restrict action,
+                            struct sigaction *restrict old)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     if (!me || !is_settable(signal))
@@ -523,7 +523,7 @@ static sighandler_t set_handler(mlt_rank *me, int number, sighandler_t handler, 
     return set_action(me, number, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-MLT_EXPORT sighandler_t signal(int number, sighandler_t handler)
+MLT_INTERPOSE sighandler_t signal(int number, sighandler_t handler)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     if (!me || !is_settable(number) || handler == SIG_ERR)
@@ -532,7 +532,7 @@ MLT_EXPORT sighandler_t signal(int number, sighandler_t handler)
 }
 
 extern sighandler_t bsd_signal(int number, sighandler_t handler);
-MLT_EXPORT sighandler_t bsd_signal(int number, sighandler_t handler)
+MLT_INTERPOSE sighandler_t bsd_signal(int number, sighandler_t handler)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     if (!me || !is_settable(number) || handler == SIG_ERR)
@@ -541,7 +541,7 @@ MLT_EXPORT sighandler_t bsd_signal(int number, sighandler_t handler)
 }
 
 // What `signal` is in a program that is compiled for System V.
-MLT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
+MLT_INTERPOSE sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     if (!me || !is_settable(number) || handler == SIG_ERR)
@@ -549,7 +549,7 @@ MLT_EXPORT sighandler_t __sysv_signal(int number, sighandler_t handler)
     return set_handler(me, number, handler, SA_RESETHAND | SA_NODEFER);
 }
 
-MLT_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
+MLT_INTERPOSE sighandler_t sysv_signal(int number, sighandler_t handler)
 {
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     if (!me || !is_settable(number) || handler == SIG_ERR)
@@ -558,7 +558,7 @@ MLT_EXPORT sighandler_t sysv_signal(int number, sighandler_t handler)
 }
 
 // A rank that signals its process means itself.
-MLT_EXPORT int kill(pid_t process, int number)
+MLT_INTERPOSE int kill(pid_t process, int number)
 {
     const mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     if (!me || number == 0 || process != getpid())

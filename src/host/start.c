@@ -85,8 +85,8 @@ static int run_c11(void *noted)
     return s.run_c11(s.arg);
 }
 
-MLT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
-                              void *(*function)(void *), void *restrict arg)
+MLT_INTERPOSE int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+                                 void *(*function)(void *), void *restrict arg)
 {
     bool failed;
     start *s = note(function, NULL, arg, &failed);
@@ -100,7 +100,7 @@ MLT_EXPORT int pthread_create(pthread_t *restrict thread, const pthread_attr_t *
     return error;
 }
 
-MLT_EXPORT int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
+MLT_INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t function, void *arg)
 {
     bool failed;
     start *s = note(NULL, function, arg, &failed);

@@ -37,24 +37,24 @@ static bool set_buffered(FILE *stream, bool buffered)
     return true;
 }
 
-MLT_EXPORT int setvbuf(FILE *restrict stream, char *restrict buffer, int mode, size_t size)
+MLT_INTERPOSE int setvbuf(FILE *restrict stream, char *restrict buffer, int mode, size_t size)
 {
     return set_buffered(stream, mode != _IONBF) ? 0 : MLT_LIBC(setvbuf)(stream, buffer, mode, size);
 }
 
-MLT_EXPORT void setbuf(FILE *restrict stream, char *restrict buffer)
+MLT_INTERPOSE void setbuf(FILE *restrict stream, char *restrict buffer)
 {
     if (!set_buffered(stream, buffer != NULL))
         MLT_LIBC(setbuf)(stream, buffer);
 }
 
-MLT_EXPORT void setbuffer(FILE *restrict stream, char *restrict buffer, size_t size)
+MLT_INTERPOSE void setbuffer(FILE *restrict stream, char *restrict buffer, size_t size)
 {
     if (!set_buffered(stream, buffer != NULL))
         MLT_LIBC(setbuffer)(stream, buffer, size);
 }
 
-MLT_EXPORT void setlinebuf(FILE *stream)
+MLT_INTERPOSE void setlinebuf(FILE *stream)
 {
     if (!set_buffered(stream, true))
         MLT_LIBC(setlinebuf)(stream);
@@ -71,7 +71,7 @@ static bool flush_own(FILE *stream)
     return whole;
 }
 
-MLT_EXPORT int fflush(FILE *stream)
+MLT_INTERPOSE int fflush(FILE *stream)
 {
     if (mlt_output_which(stream) >= 0)
         return flush_own(stream) ? 0 : EOF;
@@ -81,7 +81,7 @@ MLT_EXPORT int fflush(FILE *stream)
     return status;
 }
 
-MLT_EXPORT int fflush_unlocked(FILE *stream)
+MLT_INTERPOSE int fflush_unlocked(FILE *stream)
 {
     return fflush(stream);
 }
@@ -121,22 +121,22 @@ static bool reopen_own(const char *path, const char *mode, FILE *stream, FILE **
     return true;
 }
 
-MLT_EXPORT FILE *freopen(const char *restrict path, const char *restrict mode,
-                         FILE *restrict stream)
+MLT_INTERPOSE FILE *freopen(const char *restrict path, const char *restrict mode,
+                            FILE *restrict stream)
 {
     FILE *own;
     return reopen_own(path, mode, stream, &own) ? own : MLT_LIBC(freopen)(path, mode, stream);
 }
 
 FILE *freopen64(const char *restrict path, const char *restrict mode, FILE *restrict stream);
-MLT_EXPORT FILE *freopen64(const char *restrict path, const char *restrict mode,
-                           FILE *restrict stream)
+MLT_INTERPOSE FILE *freopen64(const char *restrict path, const char *restrict mode,
+                              FILE *restrict stream)
 {
     FILE *own;
     return reopen_own(path, mode, stream, &own) ? own : MLT_LIBC(freopen64)(path, mode, stream);
 }
 
-MLT_EXPORT int fclose(FILE *stream)
+MLT_INTERPOSE int fclose(FILE *stream)
 {
     mlt_rank *me;
     int which = mlt_output_which(stream);
@@ -168,12 +168,12 @@ static int number_of(FILE *stream)
     return own && own->line[which].file ? fileno(own->line[which].file) : STDOUT_FILENO + which;
 }
 
-MLT_EXPORT int fileno(FILE *stream)
+MLT_INTERPOSE int fileno(FILE *stream)
 {
     return mlt_output_which(stream) < 0 ? MLT_LIBC(fileno)(stream) : number_of(stream);
 }
 
-MLT_EXPORT int fileno_unlocked(FILE *stream)
+MLT_INTERPOSE int fileno_unlocked(FILE *stream)
 {
     return mlt_output_which(stream) < 0 ? MLT_LIBC(fileno_unlocked)(stream) : number_of(stream);
 }
@@ -186,13 +186,13 @@ static int error_of(const FILE *stream)
 }
 
 #undef ferror
-MLT_EXPORT int ferror(FILE *stream)
+MLT_INTERPOSE int ferror(FILE *stream)
 {
     return mlt_output_which(stream) < 0 ? MLT_LIBC(ferror)(stream) : error_of(stream);
 }
 
 // Headers may have it inline.
-MLT_EXPORT int has_error(FILE *stream) __asm__("ferror_unlocked");
+MLT_INTERPOSE int has_error(FILE *stream) __asm__("ferror_unlocked");
 int has_error(FILE *stream)
 {
     return mlt_output_which(stream) < 0 ? MLT_LIBC(ferror_unlocked)(stream) : error_of(stream);

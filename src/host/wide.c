@@ -71,7 +71,7 @@ static wint_t put_one(FILE *stream, wchar_t c)
 }
 
 #define PUT_ONE(name)                                                                              \
-    MLT_EXPORT wint_t name(wchar_t c, FILE *stream)                                                \
+    MLT_INTERPOSE wint_t name(wchar_t c, FILE *stream)                                             \
     {                                                                                              \
         return is_own(stream) ? put_one(stream, c) : MLT_LIBC(name)(c, stream);                    \
     }
@@ -80,18 +80,18 @@ PUT_ONE(putwc)
 PUT_ONE(fputwc_unlocked)
 PUT_ONE(putwc_unlocked)
 
-MLT_EXPORT wint_t putwchar(wchar_t c)
+MLT_INTERPOSE wint_t putwchar(wchar_t c)
 {
     return is_own(stdout) ? put_one(stdout, c) : MLT_LIBC(putwchar)(c);
 }
 
-MLT_EXPORT wint_t putwchar_unlocked(wchar_t c)
+MLT_INTERPOSE wint_t putwchar_unlocked(wchar_t c)
 {
     return is_own(stdout) ? put_one(stdout, c) : MLT_LIBC(putwchar_unlocked)(c);
 }
 
 #define PUT_TEXT(name)                                                                             \
-    MLT_EXPORT int name(const wchar_t *restrict text, FILE *restrict stream)                       \
+    MLT_INTERPOSE int name(const wchar_t *restrict text, FILE *restrict stream)                    \
     {                                                                                              \
         if (!is_own(stream))                                                                       \
             return MLT_LIBC(name)(text, stream);                                                   \
@@ -100,13 +100,13 @@ MLT_EXPORT wint_t putwchar_unlocked(wchar_t c)
 PUT_TEXT(fputws)
 PUT_TEXT(fputws_unlocked)
 
-MLT_EXPORT int vfwprintf(FILE *restrict stream, const wchar_t *restrict format, va_list more)
+MLT_INTERPOSE int vfwprintf(FILE *restrict stream, const wchar_t *restrict format, va_list more)
 {
     return is_own(stream) ? put_list(stream, format, more)
                           : MLT_LIBC(vfwprintf)(stream, format, more);
 }
 
-MLT_EXPORT int vwprintf(const wchar_t *restrict format, va_list more)
+MLT_INTERPOSE int vwprintf(const wchar_t *restrict format, va_list more)
 {
     return vfwprintf(stdout, format, more);
 }
@@ -117,13 +117,13 @@ int __vwprintf_chk(int flag, const wchar_t *format, va_list more);
 int __fwprintf_chk(FILE *stream, int flag, const wchar_t *format, ...);
 int __wprintf_chk(int flag, const wchar_t *format, ...);
 
-MLT_EXPORT int __vfwprintf_chk(FILE *stream, int flag, const wchar_t *format, va_list more)
+MLT_INTERPOSE int __vfwprintf_chk(FILE *stream, int flag, const wchar_t *format, va_list more)
 {
     return is_own(stream) ? put_list(stream, format, more)
                           : MLT_LIBC(__vfwprintf_chk)(stream, flag, format, more);
 }
 
-MLT_EXPORT int __vwprintf_chk(int flag, const wchar_t *format, va_list more)
+MLT_INTERPOSE int __vwprintf_chk(int flag, const wchar_t *format, va_list more)
 {
     return __vfwprintf_chk(stdout, flag, format, more);
 }
@@ -138,28 +138,28 @@ MLT_EXPORT int __vwprintf_chk(int flag, const wchar_t *format, va_list more)
         n;                                                                                         \
     })
 
-MLT_EXPORT int fwprintf(FILE *restrict stream, const wchar_t *restrict format, ...)
+MLT_INTERPOSE int fwprintf(FILE *restrict stream, const wchar_t *restrict format, ...)
 {
     return WITH_LIST(format, vfwprintf(stream, format, more));
 }
 
-MLT_EXPORT int wprintf(const wchar_t *restrict format, ...)
+MLT_INTERPOSE int wprintf(const wchar_t *restrict format, ...)
 {
     return WITH_LIST(format, vfwprintf(stdout, format, more));
 }
 
-MLT_EXPORT int __fwprintf_chk(FILE *stream, int flag, const wchar_t *format, ...)
+MLT_INTERPOSE int __fwprintf_chk(FILE *stream, int flag, const wchar_t *format, ...)
 {
     return WITH_LIST(format, __vfwprintf_chk(stream, flag, format, more));
 }
 
-MLT_EXPORT int __wprintf_chk(int flag, const wchar_t *format, ...)
+MLT_INTERPOSE int __wprintf_chk(int flag, const wchar_t *format, ...)
 {
     return WITH_LIST(format, __vfwprintf_chk(stdout, flag, format, more));
 }
 
 // Such a stream takes both: it is as wide as it is asked to be.
-MLT_EXPORT int fwide(FILE *stream, int mode)
+MLT_INTERPOSE int fwide(FILE *stream, int mode)
 {
     return is_own(stream) ? (mode > 0) - (mode < 0) : MLT_LIBC(fwide)(stream, mode);
 }
