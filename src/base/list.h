@@ -7,23 +7,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct mlt_link {
-    struct mlt_link *next, *prev;
-} mlt_link;
+typedef struct mlt_list_node {
+    struct mlt_list_node *next, *prev;
+} mlt_list_node;
 
 #define mlt_container_of(pointer, type, member) ((type *)((char *)(pointer)-offsetof(type, member)))
 
-static inline void mlt_list_init(mlt_link *list)
+static inline void mlt_list_init(mlt_list_node *list)
 {
     list->next = list->prev = list;
 }
 
-static inline bool mlt_list_empty(const mlt_link *list)
+static inline bool mlt_list_empty(const mlt_list_node *list)
 {
     return list->next == list;
 }
 
-static inline void mlt_list_push_back(mlt_link *list, mlt_link *item)
+static inline void mlt_list_push_back(mlt_list_node *list, mlt_list_node *item)
 {
     item->next = list;
     item->prev = list->prev;
@@ -33,18 +33,18 @@ static inline void mlt_list_push_back(mlt_link *list, mlt_link *item)
 
 // The same for an item on the caller's stack that leaves the list before the caller returns. The
 // empty statement hides where the item lies from compilers, which would take it for one that stays.
-static inline void mlt_list_push_waiter(mlt_link *list, mlt_link *item)
+static inline void mlt_list_push_waiter(mlt_list_node *list, mlt_list_node *item)
 {
     __asm__("" : "+r"(item));
     mlt_list_push_back(list, item);
 }
 
-static inline void mlt_list_push_front(mlt_link *list, mlt_link *item)
+static inline void mlt_list_push_front(mlt_list_node *list, mlt_list_node *item)
 {
     mlt_list_push_back(list->next, item);
 }
 
-static inline void mlt_list_remove(mlt_link *item)
+static inline void mlt_list_remove(mlt_list_node *item)
 {
     item->prev->next = item->next;
     item->next->prev = item->prev;
@@ -52,9 +52,9 @@ static inline void mlt_list_remove(mlt_link *item)
 }
 
 // The first item, removed; NULL if the list is empty.
-static inline mlt_link *mlt_list_pop_front(mlt_link *list)
+static inline mlt_list_node *mlt_list_pop_front(mlt_list_node *list)
 {
-    mlt_link *item = list->next;
+    mlt_list_node *item = list->next;
     if (item == list)
         return NULL;
     mlt_list_remove(item);

@@ -50,16 +50,16 @@ typedef struct mlt_live_sheet {
     uint64_t count;
 } mlt_live_sheet;
 
-// Queues: a list of structures that are linked by a mlt_link. They are found at offsets, too.
+// Queues: a list of structures that are linked by a mlt_list_node. They are found at offsets, too.
 typedef struct mlt_live_queues {
-    const mlt_link *list;   // NULL: none
-    uint16_t bytes;         // of one
-    uint16_t link;          // mlt_link
-    uint16_t name;          // char[MLT_LIVE_QUEUE_NAME], "": it has none
-    uint16_t number;        // uint64_t
-    uint16_t held, room;    // uint32_t: elements; room 0: it is no queue
-    uint16_t flow;          // an address, not 0: it is one of a flow program
-    uint16_t reads, writes; // mlt_link: who waits at it
+    const mlt_list_node *list; // NULL: none
+    uint16_t bytes;            // of one
+    uint16_t link;             // mlt_list_node
+    uint16_t name;             // char[MLT_LIVE_QUEUE_NAME], "": it has none
+    uint16_t number;           // uint64_t
+    uint16_t held, room;       // uint32_t: elements; room 0: it is no queue
+    uint16_t flow;             // an address, not 0: it is one of a flow program
+    uint16_t reads, writes;    // mlt_list_node: who waits at it
     uint16_t unused[3];
 } mlt_live_queues;
 

@@ -82,7 +82,7 @@ void mlt_coll_claims_tell(const struct mlt_team *team, const char *who_a, const 
 void mlt_coll_claim_publish(const mlt_worker *worker, const mlt_coll_claim *claim, uint16_t code);
 bool mlt_coll_claim_find(const mlt_worker *worker, uint16_t code, mlt_coll_claim *out);
 
-// Tells a worker of another host. What came there as a note (mlt_above.note): false if it is none of
+// Tells a worker of another host. What came there as a note (mlt_upcalls.note): false if it is none of
 // these.
 void mlt_coll_claim_send(mlt_worker *worker, uint32_t to, const mlt_coll_claim *claim,
                          uint16_t code);

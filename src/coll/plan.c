@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/above.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sight.h"
 #include "base/table.h"
+#include "base/upcalls.h"
 #include "coll/alg/alg.h"
 #include "coll/alg/hosts/stage.h"
 #include "coll/ledger.h"
@@ -137,7 +137,7 @@ static void plan_free(mlt_plans *plans, mlt_plan *plan)
 // Makes room for one more; those that run stay.
 static void make_room(mlt_plans *plans)
 {
-    for (mlt_link *l = plans->all.prev, *before; l != &plans->all; l = before) {
+    for (mlt_list_node *l = plans->all.prev, *before; l != &plans->all; l = before) {
         before = l->prev;
         mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
         bool full = plans->count >= MOST_PLANS || plans->bytes > most_bytes;
@@ -150,7 +150,7 @@ void mlt_plans_forget(mlt_plans *plans)
 {
     plans->generation++;
     memset(plans->recent, 0, sizeof plans->recent);
-    for (mlt_link *l = plans->all.next, *next; l != &plans->all; l = next) {
+    for (mlt_list_node *l = plans->all.next, *next; l != &plans->all; l = next) {
         next = l->next;
         mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
         plan->stale = true;
@@ -398,13 +398,13 @@ static int32_t place_of(const mlt_coll_alg *alg)
 
 static void tell_watcher(const mlt_team *team, const mlt_plan *plan)
 {
-    mlt_sight sight = {.kind = MLT_SIGHT_PLANNED,
+    mlt_event event = {.kind = MLT_EVENT_PLANNED,
                        .how = plan->key.collective,
                        .peer = place_of(plan->choice.alg),
                        .tag = (int32_t)team->ranks,
                        .bytes = plan->said};
-    if (team->worker->watched && mlt_above.saw && !plan->plain)
-        mlt_above.saw(team->worker, NULL, &sight);
+    if (team->worker->watched && mlt_upcalls.event && !plan->plain)
+        mlt_upcalls.event(team->worker, NULL, &event);
 }
 
 static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const mlt_coll_what *what,
@@ -456,7 +456,7 @@ mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size
     if (same && MLT_LIKELY(same_key(&recent->key, &key)))
         return recent;
     mlt_plan *found = NULL;
-    for (mlt_link *l = plans->all.next; l != &plans->all && !found; l = l->next) {
+    for (mlt_list_node *l = plans->all.next; l != &plans->all && !found; l = l->next) {
         mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
         if (!plan->stale && fits(team, plan, &key, what))
             found = plan;
@@ -551,7 +551,7 @@ static bool differs(mlt_run *run, const mlt_req *req)
 
 static bool is_active(const mlt_plans *plans, uint32_t number)
 {
-    for (const mlt_link *l = plans->active[0].next; l != &plans->active[0]; l = l->next)
+    for (const mlt_list_node *l = plans->active[0].next; l != &plans->active[0]; l = l->next)
         if ((uint32_t)mlt_container_of(l, mlt_instance, active)->number % MLT_RUN_NUMBERS == number)
             return true;
     return false;
@@ -599,9 +599,9 @@ static bool is_stray(const mlt_team *team, uint32_t last, const mlt_msg *msg, ui
            !is_active(&team->plans, number);
 }
 
-static bool is_ahead(const mlt_link *all, const mlt_msg *msg)
+static bool is_ahead(const mlt_list_node *all, const mlt_msg *msg)
 {
-    for (const mlt_link *l = msg->all.prev; l != all; l = l->prev) {
+    for (const mlt_list_node *l = msg->all.prev; l != all; l = l->prev) {
         const mlt_msg *m = mlt_container_of(l, mlt_msg, all);
         if (m->context == msg->context && m->src == msg->src)
             return true;
@@ -639,9 +639,9 @@ static MLT_COLD void look_for_strays(mlt_instance *i)
 {
     mlt_team *team = i->team;
     mlt_rank *rank = team->ordinary.rank;
-    mlt_link *all = &rank->unexpected.all;
+    mlt_list_node *all = &rank->unexpected.all;
     uint32_t last = (uint32_t)i->number, age;
-    for (mlt_link *l = all->next, *next; l != all; l = next) {
+    for (mlt_list_node *l = all->next, *next; l != all; l = next) {
         mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
         next = l->next;
         if (!is_stray(team, last, msg, &age) || is_ahead(all, msg))
@@ -726,7 +726,7 @@ void mlt_instance_give(mlt_instance *i)
     }
 }
 
-static inline mlt_link *active_of(mlt_plans *plans, const mlt_instance *i)
+static inline mlt_list_node *active_of(mlt_plans *plans, const mlt_instance *i)
 {
     return &plans->active[i->place == &i->team->fixed];
 }
@@ -736,7 +736,7 @@ static inline mlt_link *active_of(mlt_plans *plans, const mlt_instance *i)
 // held one back would wait for a rank that holds back another.
 static inline bool may_start(mlt_plans *plans, const mlt_instance *i)
 {
-    mlt_link *oldest = plans->active[0].next;
+    mlt_list_node *oldest = plans->active[0].next;
     return MLT_LIKELY(oldest == &plans->active[0]) ||
            i->number - mlt_container_of(oldest, mlt_instance, active)->number < MLT_RUN_NUMBERS;
 }
@@ -856,8 +856,8 @@ int32_t mlt_plans_awaits(const mlt_plans *plans, uint64_t number, bool fixed)
 {
     enum { SEEN = 16 };
     const mlt_req *reqs[SEEN];
-    const mlt_link *all = &plans->active[fixed];
-    for (const mlt_link *l = all->next; l != all; l = l->next) {
+    const mlt_list_node *all = &plans->active[fixed];
+    for (const mlt_list_node *l = all->next; l != all; l = l->next) {
         const mlt_instance *i = mlt_container_of(l, mlt_instance, active);
         if (i->number != number)
             continue;
@@ -885,7 +885,7 @@ void mlt_plans_init(mlt_plans *plans)
 
 bool mlt_plans_are_idle(const mlt_plans *plans)
 {
-    for (const mlt_link *l = plans->all.next; l != &plans->all; l = l->next)
+    for (const mlt_list_node *l = plans->all.next; l != &plans->all; l = l->next)
         if (mlt_container_of(l, const mlt_plan, link)->busy)
             return false;
     return true;

@@ -31,7 +31,7 @@ typedef struct mlt_plan_key { // no padding: compared and hashed as bytes
 typedef struct mlt_instance mlt_instance;
 
 typedef struct mlt_plan {
-    mlt_link link; // in plans.all, the one used last first
+    mlt_list_node link; // in plans.all, the one used last first
     mlt_plan_key key;
     void *starts, *custom; // copies of what the hashes are of; NULL: none
     uint64_t custom_bytes;
@@ -66,9 +66,9 @@ typedef struct mlt_plan {
 struct mlt_instance {
     mlt_plan *plan;
     struct mlt_team *team;
-    mlt_instance *next; // in plan->free
-    mlt_link active;    // in plans.active while it runs, or in plans.held
-    mlt_run *run;       // NULL: nothing to run
+    mlt_instance *next;   // in plan->free
+    mlt_list_node active; // in plans.active while it runs, or in plans.held
+    mlt_run *run;         // NULL: nothing to run
     unsigned char *memory;
     const mlt_run_place *place;
     uint64_t number;
@@ -76,13 +76,13 @@ struct mlt_instance {
 };
 
 typedef struct mlt_plans {
-    mlt_link all;
+    mlt_list_node all;
     mlt_plan *recent[MLT_COLLECTIVES]; // by collective, the one used last; NULL: none
     uint32_t count;
     uint64_t bytes;
-    uint64_t generation; // of the rules that the plans were made by
-    mlt_link active[2];  // instances that run, ordinary and persistent, the oldest first
-    mlt_link held;       // to be started when older ones are over
+    uint64_t generation;     // of the rules that the plans were made by
+    mlt_list_node active[2]; // instances that run, ordinary and persistent, the oldest first
+    mlt_list_node held;      // to be started when older ones are over
     mlt_work work;
     bool queued;
 } mlt_plans;

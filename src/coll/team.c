@@ -21,8 +21,8 @@ enum { FIRST_CALLS = 8 };
 struct mlt_call {
     mlt_team *team;
     union {
-        mlt_call *next; // in a pool
-        mlt_link link;  // in fixed_calls
+        mlt_call *next;     // in a pool
+        mlt_list_node link; // in fixed_calls
     };
     uint64_t number;
     bool fixed;
@@ -223,7 +223,7 @@ void mlt_team_rename(mlt_team *t, const char *name)
 
 void mlt_team_tell(mlt_team *t)
 {
-    for (mlt_link *l = t->plans.all.next; l != &t->plans.all; l = l->next) {
+    for (mlt_list_node *l = t->plans.all.next; l != &t->plans.all; l = l->next) {
         mlt_plan *plan = mlt_container_of(l, mlt_plan, link);
         mlt_ledger_note_plan(t->ledger, t, plan);
         plan->runs = 0;
@@ -236,7 +236,7 @@ bool mlt_team_is_idle(const mlt_team *t)
     for (uint64_t i = 0; t->ring && i <= t->mask; i++)
         if (t->ring[i])
             return false;
-    for (const mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
+    for (const mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
         if (mlt_container_of(l, const mlt_call, link)->came)
             return false;
     return mlt_plans_are_idle(&t->plans);
@@ -247,7 +247,7 @@ void mlt_team_free(mlt_team *t)
     if (!t)
         return;
     mlt_assert(mlt_team_is_idle(t));
-    for (mlt_link *l = t->fixed_calls.next, *next; l != &t->fixed_calls; l = next) {
+    for (mlt_list_node *l = t->fixed_calls.next, *next; l != &t->fixed_calls; l = next) {
         next = l->next;
         mlt_os_apart_free(mlt_container_of(l, mlt_call, link));
     }
@@ -324,7 +324,7 @@ static inline __attribute__((always_inline)) mlt_call *open_ordinary(mlt_team *t
 
 static MLT_COLD mlt_call *open_fixed(mlt_team *t, uint64_t number)
 {
-    for (mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
+    for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
         mlt_call *c = mlt_container_of(l, mlt_call, link);
         if (c->number == number)
             return c;
@@ -338,7 +338,7 @@ static MLT_COLD mlt_call *open_fixed(mlt_team *t, uint64_t number)
 
 void mlt_team_forget(mlt_team *t, uint64_t number)
 {
-    for (mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
+    for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
         mlt_call *c = mlt_container_of(l, mlt_call, link);
         if (c->number != number)
             continue;
@@ -354,7 +354,7 @@ static const mlt_call *find_call(const mlt_team *t, uint64_t number, bool fixed)
         const mlt_call *c = t->ring[number & t->mask];
         return c && c->number == number ? c : NULL;
     }
-    for (const mlt_link *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
+    for (const mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
         if (mlt_container_of(l, mlt_call, link)->number == number)
             return mlt_container_of(l, mlt_call, link);
     return NULL;

@@ -132,7 +132,7 @@ typedef struct mlt_team {
     // Calls under way of which ranks have joined, by number; present > 1 only.
     mlt_call **ring; // [mask + 1]
     uint64_t mask;
-    mlt_link fixed_calls;        // persistent ones, by number
+    mlt_list_node fixed_calls;   // persistent ones, by number
     struct mlt_call_pool *calls; // where they come from, for all teams of the worker of that size
     struct mlt_paths *paths;     // path.h; NULL: no call goes along one
     struct mlt_ledger *ledger;   // of the worker (ledger.h); never NULL

@@ -27,7 +27,7 @@
 typedef struct mlt_alt mlt_alt;
 
 typedef struct mlt_offer {
-    mlt_link link; // in a queue of the thing; zeroed: in none
+    mlt_list_node link; // in a queue of the thing; zeroed: in none
     mlt_alt *alt;
     void *value;    // where to, or from where (then it is not written)
     uint32_t index; // of the guard

@@ -65,7 +65,7 @@ void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer)
 static bool all_open(csp_barrier *barrier)
 {
     bool open = true;
-    for (mlt_link *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
+    for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (offer->alt->chosen != MLT_ALT_OPEN)
@@ -84,7 +84,7 @@ static bool is_complete(csp_barrier *barrier, size_t others)
 
 static void complete(csp_barrier *barrier, const mlt_offer *self)
 {
-    for (mlt_link *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
+    for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         mlt_barrier_withdraw(barrier, offer);
@@ -118,7 +118,7 @@ MLT_EXPORT void csp_barrier_free(csp_barrier *barrier)
 
 void mlt_barriers_end(mlt_csp *csp)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&csp->barriers)))
         free(mlt_container_of(l, csp_barrier, all));
 }

@@ -14,10 +14,10 @@
 struct csp_barrier {
     uint32_t magic; // MLT_BARRIER_MAGIC
     size_t enrolled;
-    size_t present;   // offers in the queue, be they of alternations that are settled already
-    mlt_link waiting; // offers
+    size_t present;        // offers in the queue, be they of alternations that are settled already
+    mlt_list_node waiting; // offers
     mlt_csp *csp;
-    mlt_link all; // in csp->barriers
+    mlt_list_node all; // in csp->barriers
     uint64_t number;
     char name[40];     // "": by its number
     mlt_csp_wait wait; // of all that wait here and nowhere else

@@ -11,8 +11,8 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "csp/buffer.h"
+#include "csp/event.h"
 #include "csp/proc.h"
-#include "csp/sight.h"
 #include "csp/way.h"
 #include "fiber/await.h"
 
@@ -141,9 +141,9 @@ MLT_EXPORT void csp_chan_free(csp_chan *chan)
     mlt_chan_check(csp, chan, "csp_chan_free");
     if (chan->net)
         mlt_chan_forget(chan);
-    const mlt_link *queues[] = {&chan->reads, &chan->writes};
+    const mlt_list_node *queues[] = {&chan->reads, &chan->writes};
     for (int i = 0; i < 2; i++)
-        for (const mlt_link *l = queues[i]->next; l != queues[i]; l = l->next)
+        for (const mlt_list_node *l = queues[i]->next; l != queues[i]; l = l->next)
             if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
                 mlt_csp_fault("csp_chan_free", "a process waits at %s",
                               mlt_chan_name(chan, name, sizeof name));
@@ -176,7 +176,7 @@ mlt_live_queues mlt_chans_shown(const mlt_csp *csp)
 
 void mlt_chans_end(mlt_csp *csp)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&csp->chans))) {
         csp_chan *chan = mlt_container_of(l, csp_chan, all);
         free(chan->buffer);
@@ -222,8 +222,8 @@ csp_status mlt_chan_status(const csp_chan *chan)
 // Takes out what was settled elsewhere.
 static mlt_offer *find(csp_chan *chan, bool writes, const mlt_alt *self)
 {
-    mlt_link *queue = writes ? &chan->writes : &chan->reads;
-    for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+    mlt_list_node *queue = writes ? &chan->writes : &chan->reads;
+    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         const mlt_alt *alt = offer->alt;
@@ -318,7 +318,7 @@ static inline void lone_begins(lone *w, mlt_csp *csp, void *value)
 
 // A plain read or write without a deadline that found no counterpart. Whoever settles it takes the
 // offer out.
-static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_link *queue,
+static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_list_node *queue,
                                  const mlt_wait *wait)
 {
     lone w;
@@ -360,7 +360,7 @@ static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, c
         return CSP_LATE;
     lone w;
     lone_begins(&w, csp, value);
-    w.offer.link = (mlt_link){0};
+    w.offer.link = (mlt_list_node){0};
     w.alt.offers = &w.offer;
     w.alt.count = 1;
     w.alt.timer = (mlt_timer){.fire = lone_late};
@@ -480,10 +480,10 @@ MLT_EXPORT csp_status csp_write_by(csp_out *out, const void *value, csp_time dea
 
 // ---- poison and retirement
 
-static void settle_all(csp_chan *chan, mlt_link *queue)
+static void settle_all(csp_chan *chan, mlt_list_node *queue)
 {
     csp_status status = mlt_chan_status(chan);
-    for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         mlt_alt *alt = offer->alt;

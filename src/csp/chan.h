@@ -30,8 +30,8 @@ typedef enum mlt_chan_life {
 
 struct csp_chan {
     // The first line is all that a read or write touches of a channel without a buffer.
-    _Alignas(64) mlt_link reads; // offers
-    mlt_link writes;
+    _Alignas(64) mlt_list_node reads; // offers
+    mlt_list_node writes;
     uint32_t magic; // csp->chan_magic: it is a channel of this worker
     union {
         struct {
@@ -59,8 +59,8 @@ struct csp_chan {
     bool registered;                   // it has, or had, a name that others find it by
     bool told;                         // a trace knows its name
     void *net;                         // mlt_net_chan (net/chan.h), if remote
-    void *queue;  // of a flow program: the layer above has it, reports call it so; else NULL
-    mlt_link all; // in csp->chans
+    void *queue;       // of a flow program: the layer above has it, reports call it so; else NULL
+    mlt_list_node all; // in csp->chans
     uint64_t number;
     char name[40];                      // "": by its number
     mlt_csp_wait read_wait, write_wait; // of all plain reads and writes that wait here

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/unit_test.h"
+#include "base/upcalls.h"
 #include "boot/job.h"
 #include "csp/state.h"
 #include "fiber/sanitize.h"
@@ -34,7 +34,7 @@ static void all_wait(mlt_worker *worker)
     exit(0);
 }
 
-const mlt_above_calls mlt_above = {.deadlock = all_wait};
+const mlt_upcall_table mlt_upcalls = {.deadlock = all_wait};
 
 static __attribute__((noinline)) int reads(void *arg)
 {

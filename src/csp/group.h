@@ -31,19 +31,19 @@
 
 // Shared by the ranks of a worker.
 typedef struct mlt_body {
-    mlt_link link;  // in mlt_groups.bodies
-    mlt_link views; // csp_group.of_body
-    uint32_t refs;  // ranks that have not freed it, or have not heard of it yet
-    mlt_team *team; // NULL: this worker has no members
+    mlt_list_node link;  // in mlt_groups.bodies
+    mlt_list_node views; // csp_group.of_body
+    uint32_t refs;       // ranks that have not freed it, or have not heard of it yet
+    mlt_team *team;      // NULL: this worker has no members
     mlt_coll_sources sources;
     mlt_coll_rule *forced; // sources.forced, owned
 } mlt_body;
 
 struct csp_group {
-    mlt_csp *csp;     // NULL: it was freed
-    mlt_link link;    // in mlt_groups.views
-    mlt_link of_body; // in mlt_body.views
-    mlt_body *body;   // NULL: being founded
+    mlt_csp *csp;          // NULL: it was freed
+    mlt_list_node link;    // in mlt_groups.views
+    mlt_list_node of_body; // in mlt_body.views
+    mlt_body *body;        // NULL: being founded
     struct founding *founding;
     char *name;
     uint32_t size;           // members on all nodes
@@ -63,6 +63,6 @@ _Noreturn void mlt_group_fault(const csp_group *group, const char *call) MLT_COL
 void mlt_groups_end(mlt_csp *csp);
 
 // All groups of the worker, by csp_group.link; for reports and tests.
-const mlt_link *mlt_groups_views(mlt_csp *csp);
+const mlt_list_node *mlt_groups_views(mlt_csp *csp);
 
 #endif

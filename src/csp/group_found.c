@@ -22,13 +22,13 @@
 
 // A worker's.
 struct mlt_groups {
-    uint64_t *founded;     // [ranks of the worker]: groups of all nodes that it has begun to found
-    mlt_link views;        // csp_group.link
-    mlt_link bodies;       // mlt_body.link
-    mlt_link foundings;    // under way: founding.link
-    mlt_team *workers;     // of all workers of the job, a member each; NULL: there is one only
-    mlt_coll_sources no;   // rules: none
-    mlt_coll_rule *forced; // what the job forces; NULL: nothing
+    uint64_t *founded;    // [ranks of the worker]: groups of all nodes that it has begun to found
+    mlt_list_node views;  // csp_group.link
+    mlt_list_node bodies; // mlt_body.link
+    mlt_list_node foundings; // under way: founding.link
+    mlt_team *workers;       // of all workers of the job, a member each; NULL: there is one only
+    mlt_coll_sources no;     // rules: none
+    mlt_coll_rule *forced;   // what the job forces; NULL: nothing
     uint32_t forced_count;
     mlt_ledger ledger;
 };
@@ -36,7 +36,7 @@ struct mlt_groups {
 // A group of all nodes on its way: from the first rank of the worker that comes until all have
 // gone.
 typedef struct founding {
-    mlt_link link;
+    mlt_list_node link;
     uint64_t number;
     uint32_t came, gone;
     mlt_body *body;      // NULL: not yet
@@ -262,7 +262,7 @@ static uint32_t hash_of(const char *name)
 static founding *founding_of(mlt_csp *csp, uint64_t number, const char *name)
 {
     struct mlt_groups *g = csp->groups;
-    for (mlt_link *l = g->foundings.next; l != &g->foundings; l = l->next)
+    for (mlt_list_node *l = g->foundings.next; l != &g->foundings; l = l->next)
         if (mlt_container_of(l, founding, link)->number == number)
             return mlt_container_of(l, founding, link);
     founding *f = mlt_take(1, sizeof *f);
@@ -446,7 +446,7 @@ void mlt_groups_end(mlt_csp *csp)
     if (!g)
         return;
     bool busy = !mlt_list_empty(&g->foundings) || (g->workers && !mlt_team_is_idle(g->workers));
-    for (mlt_link *l = g->bodies.next; l != &g->bodies; l = l->next) {
+    for (mlt_list_node *l = g->bodies.next; l != &g->bodies; l = l->next) {
         const mlt_body *body = mlt_container_of(l, mlt_body, link);
         if (body->team && g->ledger.choices)
             mlt_team_tell(body->team);
@@ -469,7 +469,7 @@ void mlt_groups_end(mlt_csp *csp)
 
 // ---- reports
 
-const mlt_link *mlt_groups_views(mlt_csp *csp)
+const mlt_list_node *mlt_groups_views(mlt_csp *csp)
 {
     return &groups_of(csp)->views;
 }

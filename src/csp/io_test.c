@@ -14,8 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/unit_test.h"
+#include "base/upcalls.h"
 #include "csp/state.h"
 #include "fiber/io.h"
 #include "os/os.h"
@@ -436,7 +436,7 @@ static void run(uint32_t ranks, bool launched)
         close(fd);
 }
 
-const mlt_above_calls mlt_above = {.join = own_rank};
+const mlt_upcall_table mlt_upcalls = {.join = own_rank};
 
 int main(void)
 {

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/upcalls.h"
 #include "boot/ctl.h"
 #include "csp/barrier.h"
 #include "csp/chan.h"
@@ -29,8 +29,8 @@ _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
 void mlt_csp_end_job(int32_t rank, const char *message)
 {
-    if (mlt_above.end_job)
-        mlt_above.end_job(rank, message);
+    if (mlt_upcalls.end_job)
+        mlt_upcalls.end_job(rank, message);
     fflush(NULL);
     mlt_log("%s", message);
     mlt_leave(EXIT_FAILURE);
@@ -77,10 +77,10 @@ static void state_init(mlt_csp *csp, mlt_worker *worker)
 
 mlt_csp *mlt_csp_begin(const char *call)
 {
-    mlt_csp *lent = mlt_above.come_back ? mlt_above.come_back() : NULL;
+    mlt_csp *lent = mlt_upcalls.come_back ? mlt_upcalls.come_back() : NULL;
     if (lent)
         return lent;
-    const mlt_rank *rank = mlt_above.join ? mlt_above.join() : mlt_rank_self();
+    const mlt_rank *rank = mlt_upcalls.join ? mlt_upcalls.join() : mlt_rank_self();
     if (!rank || mlt_sched_self != rank->worker->sched)
         mlt_csp_fault(
             call, "this thread is no rank's own: only the thread that main or a rank runs on has "

@@ -26,9 +26,9 @@ typedef struct mlt_csp {
     mlt_sched *sched;
     uint32_t chan_magic;    // of this worker's channels: an end is known by it
     struct mlt_proc *procs; // [crew->limit], by fiber id; address space
-    mlt_link chans;         // all channels (csp_chan.all), for reports
-    mlt_link barriers;      // csp_barrier.all
-    mlt_link ports;         // csp_port.all
+    mlt_list_node chans;    // all channels (csp_chan.all), for reports
+    mlt_list_node barriers; // csp_barrier.all
+    mlt_list_node ports;    // csp_port.all
     uint64_t processes;     // started so far
     uint64_t numbers;       // of things without a name
     uint64_t random;        // where a fair alternation begins, if nothing else says
@@ -46,7 +46,7 @@ typedef struct mlt_csp {
 // The calling worker's; NULL before its first call, and on threads that are no workers.
 extern _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
-// Makes it: joins the job if the process has not yet (mlt_above.join), and hires a crew. Ends the
+// Makes it: joins the job if the process has not yet (mlt_upcalls.join), and hires a crew. Ends the
 // program with a message if that is impossible, or if the calling thread is no rank's own. `call`:
 // csp_par, ...
 mlt_csp *mlt_csp_begin(const char *call) MLT_COLD;

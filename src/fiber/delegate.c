@@ -142,7 +142,7 @@ static bool look_at_words(mlt_delegates *to)
 {
     uint64_t now = mlt_os_now_ns();
     bool any = false;
-    for (mlt_link *l = to->words.next, *next; l != &to->words; l = next) {
+    for (mlt_list_node *l = to->words.next, *next; l != &to->words; l = next) {
         mlt_word_wait *wait = mlt_container_of(l, mlt_word_wait, link);
         next = l->next;
         // Relaxed: the program's own look orders what it reads.
@@ -314,7 +314,7 @@ void mlt_delegates_each(mlt_delegates *to, const void *user,
                         void (*see)(void *arg, const mlt_delegate *thread), void *arg)
 {
     pthread_mutex_lock(&to->lock);
-    for (const mlt_link *l = to->threads.next; l != &to->threads; l = l->next) {
+    for (const mlt_list_node *l = to->threads.next; l != &to->threads; l = l->next) {
         const mlt_delegate *thread = mlt_container_of(l, mlt_delegate, all);
         if (thread->fiber.user == user)
             see(arg, thread);
@@ -421,7 +421,7 @@ static void note_stack(mlt_delegate *self)
 static uint32_t next_number(const mlt_delegates *to, const void *user)
 {
     uint32_t most = 1;
-    for (const mlt_link *l = to->threads.next; l != &to->threads; l = l->next) {
+    for (const mlt_list_node *l = to->threads.next; l != &to->threads; l = l->next) {
         const mlt_delegate *thread = mlt_container_of(l, mlt_delegate, all);
         if (thread->fiber.user == user && thread->number > most)
             most = thread->number;

@@ -52,7 +52,7 @@ typedef struct mlt_delegates_conf {
 typedef struct mlt_delegate {
     mlt_fiber fiber;
     struct mlt_delegates *to; // a counted reference
-    mlt_link all;             // in to->threads
+    mlt_list_node all;        // in to->threads
     struct mlt_delegate *next;
     mlt_fiber waiting; // what the thread itself does meanwhile, on its waiting stack
     const void *stack; // the thread's own, for sanitizers
@@ -64,7 +64,7 @@ typedef struct mlt_delegate {
 
 // A fiber that is parked until a word of the program's changes.
 typedef struct mlt_word_wait {
-    mlt_link link;
+    mlt_list_node link;
     mlt_fiber *fiber;
     const _Atomic uint32_t *word;
     uint32_t value;
@@ -81,15 +81,15 @@ typedef struct mlt_delegates {
         signalled_ns; // when a signal was sent to it whose handler has not looked; 0: none
     mlt_sched *sched;
     mlt_delegates_conf conf;
-    mlt_link words;     // mlt_word_wait
-    mlt_fiber returner; // tells threads that their stacks are theirs again
+    mlt_list_node words; // mlt_word_wait
+    mlt_fiber returner;  // tells threads that their stacks are theirs again
     char *returner_stack;
     mlt_delegate *leaving;          // ... that of this one
     struct mlt_outside_note *notes; // of functions that fibers are in; [notes_room]
     uint32_t notes_count, notes_room;
     uint64_t open_ns; // until then some thread of the process may call, as was seen last
     pthread_mutex_t lock;
-    mlt_link threads;         // under the lock
+    mlt_list_node threads;    // under the lock
     _Atomic uint32_t holders; // threads, and the worker
 } mlt_delegates;
 

@@ -181,7 +181,7 @@ bool mlt_sched_policy_known(const char *text, char *why, size_t why_size);
 // fiber that suspends and is its own successor calls it too, with the same object twice.
 void mlt_sched_swap_users(mlt_sched *sched, void (*swap)(void *from, void *to));
 
-// From now on, or no longer, mlt_above.saw hears when a fiber parks and when it goes on; its user
+// From now on, or no longer, mlt_upcalls.event hears when a fiber parks and when it goes on; its user
 // object is a mlt_rank then, and idle_arg the mlt_worker. Every switch goes the general way
 // meanwhile. The caller runs in a fiber of this worker.
 void mlt_sched_watch(mlt_sched *sched, uint8_t watched);

@@ -40,11 +40,11 @@ typedef enum mlt_thread_sleep {
 } mlt_thread_sleep;
 
 typedef struct mlt_thread {
-    mlt_fiber own;     // unused by the worker's own thread, whose fiber is home
-    mlt_fiber *fiber;  // the one that it is
-    mlt_gate *gate;    // a counted reference
-    mlt_link all;      // in gate->threads
-    mlt_link sleeping; // in gate->sleepers while ON_TURN
+    mlt_fiber own;          // unused by the worker's own thread, whose fiber is home
+    mlt_fiber *fiber;       // the one that it is
+    mlt_gate *gate;         // a counted reference
+    mlt_list_node all;      // in gate->threads
+    mlt_list_node sleeping; // in gate->sleepers while ON_TURN
     _Atomic uint32_t turn;
     uint32_t depth;  // entered so often; its own business
     uint32_t number; // 1: the worker's own thread, then in the order of their first calls
@@ -68,7 +68,7 @@ struct mlt_gate {
     mlt_thread *driver;                 // NULL: nobody
     _Alignas(64) mlt_sched *sched;
     mlt_gate_conf conf;
-    mlt_link threads, sleepers;
+    mlt_list_node threads, sleepers;
     uint32_t count; // threads so far
     mlt_thread home;
     _Atomic uint32_t holders; // threads, and the worker

@@ -33,8 +33,8 @@ typedef struct due {
 
 // A descriptor. Its watches are a ring without a head, so that the record may move in memory.
 typedef struct file {
-    mlt_link *first;     // NULL: nobody watches
-    uint32_t generation; // how often the number was given to epoll; 0: never
+    mlt_list_node *first; // NULL: nobody watches
+    uint32_t generation;  // how often the number was given to epoll; 0: never
 } file;
 
 typedef struct mlt_io {
@@ -181,7 +181,7 @@ static mlt_status grow_files(mlt_io *io, int fd)
     return MLT_OK;
 }
 
-static inline mlt_watch *watch_of(mlt_link *link)
+static inline mlt_watch *watch_of(mlt_list_node *link)
 {
     return mlt_container_of(link, mlt_watch, link);
 }
@@ -189,13 +189,13 @@ static inline mlt_watch *watch_of(mlt_link *link)
 // Takes a watch out of its ring, or out of a list of those that are about to fire.
 static void drop(mlt_io *io, mlt_watch *watch)
 {
-    mlt_link *link = &watch->link;
+    mlt_list_node *link = &watch->link;
     file *f = &io->files[watch->fd];
     if (f->first == link)
         f->first = link->next == link ? NULL : link->next;
     link->prev->next = link->next;
     link->next->prev = link->prev;
-    *link = (mlt_link){NULL, NULL};
+    *link = (mlt_list_node){NULL, NULL};
     io->watches--;
 }
 
@@ -207,7 +207,7 @@ static int arm(mlt_io *io, int fd)
 {
     file *f = &io->files[fd];
     uint32_t events = EPOLLONESHOT;
-    mlt_link *l = f->first;
+    mlt_list_node *l = f->first;
     do {
         events |= watch_of(l)->writes ? EPOLLOUT : EPOLLIN;
         l = l->next;
@@ -293,7 +293,7 @@ static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
     file *f = &io->files[fd];
     if (!f->first)
         return false;
-    mlt_link ready, *end = f->first->prev, *next = f->first, *l;
+    mlt_list_node ready, *end = f->first->prev, *next = f->first, *l;
     mlt_list_init(&ready);
     do {
         l = next;

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "fiber/delegate.h"
 #include "os/os.h"
 
@@ -120,8 +120,8 @@ static void note_objects(void)
 static bool is_program(const void *pc)
 {
     uintptr_t at = (uintptr_t)pc;
-    if (mlt_above.original)
-        at = mlt_above.original(at);
+    if (mlt_upcalls.original)
+        at = mlt_upcalls.original(at);
     uint32_t count = atomic_load_explicit(&others_count, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++)
         if (is_in(others[i], at))

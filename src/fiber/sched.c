@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/above.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sight.h"
+#include "base/upcalls.h"
 #include "fiber/delegate.h"
 #include "fiber/fault.h"
 #include "fiber/fiber.h"
@@ -352,12 +352,12 @@ static MLT_COLD void tell_woken(mlt_sched *sched, const mlt_fiber *fiber, const 
                                 [MLT_WAIT_FD] = true,
                                 [MLT_WAIT_WINDOW] = true};
     const mlt_fiber *by = sched->current;
-    mlt_sight sight = {.kind = MLT_SIGHT_WOKEN,
+    mlt_event event = {.kind = MLT_EVENT_WOKEN,
                        .how = (uint8_t)wait->kind,
                        .woken = fiber,
                        .by = by && by->state == MLT_FIBER_RUNNING ? by : NULL};
-    if (told[wait->kind] && mlt_above.saw)
-        mlt_above.saw(sched->idle_arg, fiber->user, &sight);
+    if (told[wait->kind] && mlt_upcalls.event)
+        mlt_upcalls.event(sched->idle_arg, fiber->user, &event);
 }
 
 // All that is rare about a wake. Apart, so that the everyday one needs no frame.
@@ -622,12 +622,12 @@ static inline __attribute__((always_inline)) void look_ahead(const mlt_sched *sc
 // For a trace: the worker has nothing to run until one of its fibers can go on.
 static MLT_COLD void idle_told(mlt_sched *sched)
 {
-    mlt_sight sight = {.kind = MLT_SIGHT_IDLE, .peer = -1, .tag = -1, .since = mlt_arch_cycles()};
+    mlt_event event = {.kind = MLT_EVENT_IDLE, .peer = -1, .tag = -1, .since = mlt_arch_cycles()};
     while (sched->runnable == 0)
         sched->idle(sched->idle_arg);
     sched->before = NULL;
-    if (mlt_above.saw)
-        mlt_above.saw(sched->idle_arg, NULL, &sight);
+    if (mlt_upcalls.event)
+        mlt_upcalls.event(sched->idle_arg, NULL, &event);
 }
 
 // The general way to suspend: whatever the policy, and with all that is rare.
@@ -766,8 +766,8 @@ void mlt_sched_refuse(const mlt_sched *sched, const char *call)
 {
     if (!sched->pinned)
         return;
-    if (mlt_above.refused)
-        mlt_above.refused(call, sched->pinned);
+    if (mlt_upcalls.refused)
+        mlt_upcalls.refused(call, sched->pinned);
     mlt_fatal("%s must not wait, nor let others run", sched->pinned);
 }
 
@@ -787,28 +787,28 @@ static bool is_message(mlt_wait_kind kind)
 static MLT_COLD void park_watched(mlt_sched *sched, mlt_fiber *me, const mlt_wait *wait)
 {
     bool message = is_message(wait->kind);
-    mlt_sight sight = {.kind = MLT_SIGHT_PARKS,
+    mlt_event event = {.kind = MLT_EVENT_PARKS,
                        .how = (uint8_t)wait->kind,
                        .context = wait->context,
                        .peer = message ? wait->peer : -1,
                        .tag = message ? wait->tag : -1,
                        .bytes = message ? wait->bytes : 0};
     bool counts = sched->watched & MLT_WATCH_TOOLS;
-    if ((wait->kind == MLT_WAIT_CSP || wait->kind == MLT_WAIT_WINDOW) && mlt_above.describe)
-        mlt_above.describe(wait, &sight);
+    if ((wait->kind == MLT_WAIT_CSP || wait->kind == MLT_WAIT_WINDOW) && mlt_upcalls.describe)
+        mlt_upcalls.describe(wait, &event);
     if (counts)
-        mlt_above.saw(sched->idle_arg, me->user, &sight);
+        mlt_upcalls.event(sched->idle_arg, me->user, &event);
     uint64_t start = counts ? mlt_os_now_ns() : 0;
-    sight.since = mlt_arch_cycles();
+    event.since = mlt_arch_cycles();
     me->wait = wait;
     me->state = MLT_FIBER_PARKED;
     if (sched->solo)
         park_solo(sched, me);
     else
         suspend_rarely(sched, me);
-    sight.kind = MLT_SIGHT_GOES_ON;
-    sight.bytes = counts ? mlt_os_now_ns() - start : 0;
-    mlt_above.saw(sched->idle_arg, me->user, &sight);
+    event.kind = MLT_EVENT_GOES_ON;
+    event.bytes = counts ? mlt_os_now_ns() - start : 0;
+    mlt_upcalls.event(sched->idle_arg, me->user, &event);
 }
 
 // All that is rare about parking, out of line.
@@ -819,7 +819,7 @@ park_otherwise(mlt_sched *sched, mlt_fiber *me, const mlt_wait *wait)
         mlt_sched_refuse(sched, wait->call);
         bool quiet = sched->quiet && sched->watched == MLT_WATCH_TRACE;
         sched->quiet = false;
-        if (mlt_above.saw && sched->watched && !quiet) {
+        if (mlt_upcalls.event && sched->watched && !quiet) {
             park_watched(sched, me, wait);
             return;
         }

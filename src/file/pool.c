@@ -16,7 +16,7 @@ enum { MOST_THREADS = 8 }; // disks and page caches gain nothing from more
 static struct {
     pthread_mutex_t life, lock;
     pthread_cond_t news;
-    mlt_link jobs; // of mlt_file_job.link; made with the first line
+    mlt_list_node jobs; // of mlt_file_job.link; made with the first line
     uint32_t lines, threads, idle;
     bool ends;
     pthread_t thread[MOST_THREADS];
@@ -46,7 +46,7 @@ static void *work(void *unused)
     (void)unused;
     pthread_mutex_lock(&pool.lock);
     for (;;) {
-        mlt_link *l = mlt_list_pop_front(&pool.jobs);
+        mlt_list_node *l = mlt_list_pop_front(&pool.jobs);
         if (l) {
             pthread_mutex_unlock(&pool.lock);
             mlt_file_job *job = mlt_container_of(l, mlt_file_job, link);

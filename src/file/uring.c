@@ -11,9 +11,9 @@ enum { MOST = 256 }; // reads under way: disks take no more at a time
 
 struct mlt_file_uring {
     mlt_os_uring *kernel;
-    uint32_t open;    // under way
-    mlt_link waiting; // of mlt_file_read.link
-    mlt_link back;    // undone before the kernel had them
+    uint32_t open;         // under way
+    mlt_list_node waiting; // of mlt_file_read.link
+    mlt_list_node back;    // undone before the kernel had them
 };
 
 mlt_file_uring *mlt_file_uring_new(int bell)
@@ -66,7 +66,7 @@ bool mlt_file_uring_give(mlt_file_uring *u, mlt_file_read *read)
 static void begin_waiting(mlt_file_uring *u)
 {
     while (u->open < MOST) {
-        mlt_link *l = mlt_list_pop_front(&u->waiting);
+        mlt_list_node *l = mlt_list_pop_front(&u->waiting);
         if (!l)
             return;
         mlt_file_read *read = mlt_container_of(l, mlt_file_read, link);
@@ -106,7 +106,7 @@ mlt_file_read *mlt_file_uring_take(mlt_file_uring *u)
         if (over)
             return read;
     }
-    mlt_link *l = mlt_list_pop_front(&u->back);
+    mlt_list_node *l = mlt_list_pop_front(&u->back);
     if (!l)
         return NULL;
     mlt_file_read *read = mlt_container_of(l, mlt_file_read, link);

@@ -53,7 +53,7 @@ mlt_flow_program *mlt_flow_come_back(void) MLT_COLD;
 // In a child that has just been forked: it runs no instance, and has no helper.
 void mlt_flow_forked(void);
 
-// mlt_above.come_back.
+// mlt_upcalls.come_back.
 mlt_csp *mlt_flow_csp_back(void);
 
 // Ends the helper, if there is one. The caller has the worker.

@@ -44,7 +44,7 @@ enum { GIVE_BACK = 4, RECORDS = 16, NAME = 256 };
 
 // A task that waits for credit.
 typedef struct waiter {
-    mlt_link link;
+    mlt_list_node link;
     mlt_fiber *fiber;
     uint32_t cost;
     bool ready; // the credits are its own
@@ -62,7 +62,7 @@ struct mlt_flow_link {
     bool ended, closed;
     bool told, maps; // of the store: the receiver knows of it (or is on another host); has it
     uint64_t small;  // bytes up to which data goes in a packet
-    mlt_link waiting;
+    mlt_list_node waiting;
     mlt_flow_outlet *outlet;
     char *where; // for reports; NULL: no task has waited yet
 };
@@ -81,13 +81,14 @@ typedef struct arrival {
     bool near;   // from another worker of this process
     bool queued; // work
     bool ended, over, closed;
-    mlt_link moving; // in order: elements that p2p moves, and those that must not overtake them
+    mlt_list_node
+        moving; // in order: elements that p2p moves, and those that must not overtake them
     mlt_work work;
 } arrival;
 
 // An element that p2p moves, one that waits for such an element, or one that leaves.
 typedef struct record {
-    mlt_link link; // in arrival.moving
+    mlt_list_node link; // in arrival.moving
     mlt_req req;
     mlt_flow_element *e;
     void *of; // arrival or mlt_flow_link
@@ -353,7 +354,7 @@ static void closed_came(mlt_flow_link *link)
     if (link->closed)
         bad_packet(link->program, link->route, link->line, "that closes it again");
     link->closed = true;
-    for (mlt_link *l = link->waiting.next; l != &link->waiting; l = l->next)
+    for (mlt_list_node *l = link->waiting.next; l != &link->waiting; l = l->next)
         mlt_fiber_wake(link->program->csp->sched, mlt_container_of(l, waiter, link)->fiber);
     one_less(link->program->links);
 }

@@ -2,7 +2,7 @@
 // Lines between workers that are threads of one process, with programs made by hand: nothing is
 // lost, changed or overtaken; who has no credit waits; both sides may end at any time; and packets
 // that make no sense end the job. Between processes, and with modules: test/mpi/flow_link.c.
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "flow/link.h"
 
 #include <errno.h>
@@ -532,7 +532,7 @@ static void faults(void)
     }
 }
 
-const mlt_above_calls mlt_above = {
+const mlt_upcall_table mlt_upcalls = {
     .packet = mlt_route_packet, .flow_packet = to_links, .end_job = end_with};
 
 int main(void)

@@ -19,19 +19,19 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "base/above.h"
 #include "base/array.h"
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/table.h"
 #include "base/text.h"
+#include "base/upcalls.h"
 #include "boot/ctl.h"
 #include "csp/chan.h"
+#include "csp/event.h"
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
 #include "csp/proc.h"
-#include "csp/sight.h"
 #include "flow/graph/number.h"
 #include "flow/help.h"
 #include "flow/link.h"
@@ -459,8 +459,8 @@ static void meet(csp_group *all, uint64_t own)
         (void)csp_group_barrier(all, me); // which the other one never comes to: the job is ended
     if (mine[1] == nodes && first[1] < nodes)
         take_input((int32_t)first[1]);
-    if (mlt_above.own_input)
-        mlt_above.own_input(mlt_csp_rank());
+    if (mlt_upcalls.own_input)
+        mlt_upcalls.own_input(mlt_csp_rank());
 }
 
 // The names of the job's hosts, as mpirun was told them. Every rank knows that of its own.

@@ -18,8 +18,8 @@
 #include "csp/alt.h"
 #include "csp/buffer.h"
 #include "csp/chan.h"
+#include "csp/event.h"
 #include "csp/proc.h"
-#include "csp/sight.h"
 #include "csp/way.h"
 #include "fiber/policy.h"
 #include "flow/element/element.h"
@@ -37,7 +37,7 @@ enum { QUEUES_AT_ONCE = 8, AHEAD = 3 };
 // ---- waiting at a channel, as csp does
 
 // The element goes from or to *value.
-static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, mlt_link *queue,
+static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, mlt_list_node *queue,
                           const mlt_wait *wait, uint64_t *time_ns)
 {
     mlt_csp *csp = program->csp;
@@ -63,7 +63,7 @@ static inline void note_depth(mlt_flow_inlet *inlet, uint32_t held)
 }
 
 // A trace hears of every eighth of its room that a queue fills or empties, but not more often than
-// people can see. Whoever waits at the queue tells how deep it is then (csp/sight.c).
+// people can see. Whoever waits at the queue tells how deep it is then (csp/event.c).
 enum { TELL_NS = 20000 };
 
 static RARELY void tell_depth(mlt_flow_inlet *inlet, bool ends)

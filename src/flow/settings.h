@@ -12,7 +12,7 @@ typedef struct mlt_flow_conf {
     int64_t balance;    // reductions are planned around each other's load
     const char *report; // "", or a file for what passed each queue (stats.h)
     bool traced;        // not in the table: the job writes a trace, which has what queues did
-    bool reproducible;  // not in the table: MPI's setting of that name (lib/above.c hands it on)
+    bool reproducible;  // not in the table: MPI's setting of that name (lib/upcalls.c hands it on)
 } mlt_flow_conf;
 
 extern mlt_flow_conf mlt_flow_conf_now;

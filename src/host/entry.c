@@ -17,11 +17,11 @@
 #include <threads.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/export.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/settings.h"
+#include "base/upcalls.h"
 #include "boot/ctl.h"
 #include "boot/foreign/launcher.h"
 #include "boot/job.h"
@@ -240,16 +240,16 @@ static void join(void)
     char why[WHY_BYTES];
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     mlt_boot_wait_for_debugger(); // an interpreter that has loaded the library
-    if (mlt_settings_read(tables, mlt_above.settings(tables, MLT_SETTINGS_MOST), why, sizeof why) !=
-            MLT_OK ||
-        mlt_above.settings_check(why, sizeof why) != MLT_OK ||
+    if (mlt_settings_read(tables, mlt_upcalls.settings(tables, MLT_SETTINGS_MOST), why,
+                          sizeof why) != MLT_OK ||
+        mlt_upcalls.settings_check(why, sizeof why) != MLT_OK ||
         mlt_boot_join(&program.boot, why, sizeof why) != MLT_OK)
         cannot_start(why);
     if (mlt_fork_was_early() && program.boot.ctl < 0 && getenv("MILLET_CTL_FD"))
         cannot_start_twice();
     program.pid = getpid();
     atomic_store_explicit(&program.joined, true, memory_order_release);
-    mlt_above.joined(&program.boot);
+    mlt_upcalls.joined(&program.boot);
     mlt_crash_install(&program.boot);
 }
 
@@ -317,7 +317,7 @@ static mlt_worker *new_worker(uint32_t index)
     (void)!mlt_fault_thread_init();
     bool first = index == mlt_job_proc_at(program.boot.job, program.boot.proc)->first_worker;
     mlt_crash_thread_init(first ? stack_limit() : thread_stack());
-    mlt_above.worker_begins(worker);
+    mlt_upcalls.worker_begins(worker);
     return worker;
 }
 
@@ -381,7 +381,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
     }
     (void)mlt_own_end(&worker->ranks[0]);
     mlt_csp_end(worker);
-    mlt_above.worker_ends(worker);
+    mlt_upcalls.worker_ends(worker);
     mlt_worker_free(worker);
     mlt_fiber_user = NULL;
 }
@@ -499,7 +499,7 @@ static void *run_worker(void *index)
         mlt_worker_abandon(worker);
     } else {
         mlt_csp_end(worker);
-        mlt_above.worker_ends(worker);
+        mlt_upcalls.worker_ends(worker);
         mlt_worker_free(worker);
     }
     mlt_fiber_user = NULL;

@@ -52,7 +52,7 @@ _Noreturn void mlt_entry_end_job(int32_t rank, int status, const char *sentence)
 // is another thread of a rank or a forked child.
 void mlt_entry_leave(int status, const char *call, mlt_end how);
 
-// mlt_above.deadlock: says so, with what each rank waits for, and ends the process.
+// mlt_upcalls.deadlock: says so, with what each rank waits for, and ends the process.
 void mlt_entry_deadlock(mlt_worker *worker);
 
 // Ends the job with a message if several ranks share the process, which exec would replace.

@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/export.h"
+#include "base/upcalls.h"
 #include "csp/state.h"
 #include "host/entry.h"
 #include "host/environ.h"
@@ -46,8 +46,8 @@ static void in_child(void)
     forked.child = true;
     mlt_fiber_user = NULL;
     mlt_csp_self = NULL;
-    if (mlt_above.forked)
-        mlt_above.forked();
+    if (mlt_upcalls.forked)
+        mlt_upcalls.forked();
     if (forked.rank) {
         mlt_output_forked(forked.rank);
         mlt_signals_forked(forked.rank);

@@ -68,7 +68,7 @@ void mlt_globals_run_last_calls(uintptr_t from, uintptr_t to);
 // span.
 bool mlt_globals_has_thread_calls(uintptr_t from, uintptr_t to);
 
-// mlt_above.original. Safe in a signal handler.
+// mlt_upcalls.original. Safe in a signal handler.
 uintptr_t mlt_globals_original(uintptr_t address);
 
 #endif

@@ -21,7 +21,7 @@ bool mlt_input_init(char *why, size_t why_size) MLT_MUST_CHECK;
 // On the rank's own stack, before any code of its own runs.
 void mlt_input_rank(mlt_rank *me);
 
-// mlt_above.own_input: the rank has the process's input, whichever rank had it. Not with --stdin
+// mlt_upcalls.own_input: the rank has the process's input, whichever rank had it. Not with --stdin
 // all: it has all of that already.
 void mlt_input_take(mlt_rank *me);
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "base/above.h"
 #include "base/memory.h"
+#include "base/upcalls.h"
 #include "host/environ.h"
 #include "host/folder.h"
 #include "host/getopt.h"
@@ -33,8 +33,8 @@ bool mlt_own_end(mlt_rank *me)
     mlt_rank_own *own = me->own;
     if (!own)
         return true;
-    if (mlt_above.rank_ends)
-        mlt_above.rank_ends(me);
+    if (mlt_upcalls.rank_ends)
+        mlt_upcalls.rank_ends(me);
     bool whole = mlt_output_end(me);
     mlt_folder_free(own->folder);
     own->folder = NULL;

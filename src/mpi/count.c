@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/count.h"
 
-#include "base/sight.h"
+#include "base/event.h"
 #include "mpi/self.h"
 #include "mpi/tool/tool.h"
 #include "mpi/win/win.h"
@@ -14,10 +14,10 @@ static uint8_t distance_to(const mlt_worker *worker, uint32_t other)
                                   : (uint8_t)mlt_wire_peer(worker->wire, other)->distance;
 }
 
-static void tell(mlt_rank *me, const mlt_sight *sight)
+static void tell(mlt_rank *me, const mlt_event *event)
 {
     if (me->worker->watched)
-        mlt_tool_saw(me->worker, me, sight);
+        mlt_tool_saw(me->worker, me, event);
 }
 
 void mlt_count_one_sided(mlt_rank *me, int verb, MPI_Win handle, int target, MPI_Count count,
@@ -34,7 +34,7 @@ void mlt_count_one_sided(mlt_rank *me, int verb, MPI_Win handle, int target, MPI
     moves->verbs[verb]++;
     moves->one_sided[distance]++;
     moves->one_sided_bytes[distance] += bytes;
-    tell(me, &(mlt_sight){.kind = MLT_SIGHT_ONE_SIDED,
+    tell(me, &(mlt_event){.kind = MLT_EVENT_ONE_SIDED,
                           .how = distance,
                           .peer = world,
                           .tag = verb,
@@ -51,7 +51,7 @@ void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t pa
         moves->partitioned_bytes[distance] += bytes;
         moves->partitions += partitions;
     }
-    tell(me, &(mlt_sight){.kind = sends ? MLT_SIGHT_PART_SEND : MLT_SIGHT_PART_RECEIVE,
+    tell(me, &(mlt_event){.kind = sends ? MLT_EVENT_PART_SEND : MLT_EVENT_PART_RECEIVE,
                           .how = distance,
                           .tag = (int32_t)partitions,
                           .bytes = bytes});

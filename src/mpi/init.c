@@ -130,7 +130,7 @@ static int delete_attributes(mlt_rank *me, mlt_comm *comm)
 static void close_comms(mlt_rank *me)
 {
     mlt_mpi *mpi = mlt_mpi_of(me);
-    for (mlt_link *l = mpi->comms.next, *next; l != &mpi->comms; l = next) {
+    for (mlt_list_node *l = mpi->comms.next, *next; l != &mpi->comms; l = next) {
         mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
         next = l->next;
         if (comm->magic == 0)

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the layers below ask of MPI (base/above.h) and no other file answers.
+// What the layers below ask of MPI (base/upcalls.h) and no other file answers.
 #ifndef MLT_MPI_JOIN_H
 #define MLT_MPI_JOIN_H
 
 #include "p2p/p2p.h"
 
-// mlt_above.join: the first call of csp.h joins the job as MPI_Init would, in programs with and
+// mlt_upcalls.join: the first call of csp.h joins the job as MPI_Init would, in programs with and
 // without MPI.
 mlt_rank *mlt_mpi_join(void);
 
-// mlt_above.refused.
+// mlt_upcalls.refused.
 void mlt_mpi_refused(const char *call, const char *what);
 
 #endif

@@ -30,7 +30,7 @@ typedef struct mlt_mpi {
     // MPI_COMM_SELF; NULL: nobody has asked for it (mlt_comm_self). Release when it is there, acquire by
     // other threads of the rank.
     _Atomic(mlt_comm *) self;
-    mlt_link comms;                   // the other communicators, by mlt_comm.link
+    mlt_list_node comms;              // the other communicators, by mlt_comm.link
     void *buffer;                     // MPI_Buffer_attach's (buffer.c); NULL: none
     struct mlt_type_note *type_notes; // names and attributes of predefined types (dtype.c)
     uint16_t provided;                // thread level
@@ -66,7 +66,7 @@ typedef struct mlt_mpi_worker {
     mlt_pool wins;                   // mlt_win, see win/win.h
     struct mlt_contexts *contexts;   // context.h
     mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
-    mlt_link *meets;                 // [meet_mask + 1] open meetings without a communicator, see
+    mlt_list_node *meets;            // [meet_mask + 1] open meetings without a communicator, see
     uint32_t meet_mask;              // meet.h, by their keys
     mlt_pool dtypes;                 // mlt_dtype, see dtype.h
     struct mlt_dtype *permanent;     // the unnamed predefined ones

@@ -421,8 +421,8 @@ static void look_at_messages(mlt_worker *worker)
     mlt_strict *strict = strict_of(worker);
     mlt_p2p_last_look(worker); // what was sent before the others came here
     for (uint32_t i = 0; i < worker->count; i++) {
-        const mlt_link *all = &worker->ranks[i].unexpected.all;
-        for (const mlt_link *l = all->next; l && l != all; l = l->next)
+        const mlt_list_node *all = &worker->ranks[i].unexpected.all;
+        for (const mlt_list_node *l = all->next; l && l != all; l = l->next)
             look_at_message(strict, &worker->ranks[i], mlt_container_of(l, mlt_msg, all));
     }
 }

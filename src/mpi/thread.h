@@ -26,7 +26,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "host/life.h"
@@ -74,8 +74,8 @@ void mlt_thread_first_end(mlt_first *first);
 // of ranks that are ready never do, takes it back. me may be NULL.
 static inline void mlt_thread_come_back(const mlt_rank *me)
 {
-    if (me && mlt_life(me) < MLT_LIFE_READY && mlt_above.come_back)
-        (void)mlt_above.come_back();
+    if (me && mlt_life(me) < MLT_LIFE_READY && mlt_upcalls.come_back)
+        (void)mlt_upcalls.come_back();
 }
 
 // The calling thread's rank, if its calls move; NULL: they need not.

@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "csp/sight.h"
+#include "csp/event.h"
 #include "csp/wait.h"
 #include "mpi/comm/meet.h"
 #include "mpi/self.h"
@@ -180,35 +180,35 @@ void mlt_mpi_trace_called(mlt_rank *me, uint16_t fn, const mlt_trace_call *call)
     mlt_trace_note_like(w->tracer, &like, now, now - call->begin);
 }
 
-static const uint8_t kinds[MLT_SIGHTS] = {
-    [MLT_SIGHT_SENT] = MLT_TRACE_SENT,
-    [MLT_SIGHT_POSTED] = MLT_TRACE_POSTED,
-    [MLT_SIGHT_RECEIVED] = MLT_TRACE_MATCHED,
-    [MLT_SIGHT_UNEXPECTED] = MLT_TRACE_UNEXPECTED,
-    [MLT_SIGHT_LARGE] = MLT_TRACE_LARGE,
-    [MLT_SIGHT_PLANNED] = MLT_TRACE_PLANNED,
-    [MLT_SIGHT_ONE_SIDED] = MLT_TRACE_ONE_SIDED,
-    [MLT_SIGHT_PART_SEND] = MLT_TRACE_PART_SEND,
-    [MLT_SIGHT_PART_RECEIVE] = MLT_TRACE_PART_RECEIVE,
+static const uint8_t kinds[MLT_EVENTS] = {
+    [MLT_EVENT_SENT] = MLT_TRACE_SENT,
+    [MLT_EVENT_POSTED] = MLT_TRACE_POSTED,
+    [MLT_EVENT_RECEIVED] = MLT_TRACE_MATCHED,
+    [MLT_EVENT_UNEXPECTED] = MLT_TRACE_UNEXPECTED,
+    [MLT_EVENT_LARGE] = MLT_TRACE_LARGE,
+    [MLT_EVENT_PLANNED] = MLT_TRACE_PLANNED,
+    [MLT_EVENT_ONE_SIDED] = MLT_TRACE_ONE_SIDED,
+    [MLT_EVENT_PART_SEND] = MLT_TRACE_PART_SEND,
+    [MLT_EVENT_PART_RECEIVE] = MLT_TRACE_PART_RECEIVE,
 };
 
 // What a call does first becomes part of it, if it is what the call was asked to do.
-static bool is_of_call(const mlt_mpi_worker *w, const mlt_rank *rank, const mlt_sight *sight)
+static bool is_of_call(const mlt_mpi_worker *w, const mlt_rank *rank, const mlt_event *event)
 {
     const mlt_trace_call *call = w->call;
-    return call && call->rank == rank && !call->beside && call->tag == sight->tag &&
-           call->context == sight->context && call->bytes == sight->bytes &&
-           (sight->kind == MLT_SIGHT_SENT || sight->kind == MLT_SIGHT_POSTED);
+    return call && call->rank == rank && !call->beside && call->tag == event->tag &&
+           call->context == event->context && call->bytes == event->bytes &&
+           (event->kind == MLT_EVENT_SENT || event->kind == MLT_EVENT_POSTED);
 }
 
 // Messages that come have ranks of their communicator as sources.
-static int32_t world_peer(const mlt_rank *rank, const mlt_sight *sight)
+static int32_t world_peer(const mlt_rank *rank, const mlt_event *event)
 {
-    bool named = sight->kind == MLT_SIGHT_POSTED || sight->kind == MLT_SIGHT_RECEIVED ||
-                 sight->kind == MLT_SIGHT_UNEXPECTED || sight->kind == MLT_SIGHT_LARGE;
-    return rank && named && sight->peer >= 0
-               ? mlt_comm_message_world_rank(rank, sight->context, sight->tag, sight->peer)
-               : sight->peer;
+    bool named = event->kind == MLT_EVENT_POSTED || event->kind == MLT_EVENT_RECEIVED ||
+                 event->kind == MLT_EVENT_UNEXPECTED || event->kind == MLT_EVENT_LARGE;
+    return rank && named && event->peer >= 0
+               ? mlt_comm_message_world_rank(rank, event->context, event->tag, event->peer)
+               : event->peer;
 }
 
 // A process of the rank has waited, or the rank itself, for something of csp or flow.
@@ -228,11 +228,11 @@ static MLT_COLD void name_process(const mlt_worker *worker, uint32_t process)
     mlt_text_free(&text);
 }
 
-static void tell_channel(const mlt_worker *worker, const mlt_sight *sight)
+static void tell_channel(const mlt_worker *worker, const mlt_event *event)
 {
     mlt_text text = {0};
-    mlt_text_add(&text, "channel\t%u\t%u\t%" PRIu64 "\t%s\n", worker->index, sight->thing,
-                 sight->held, sight->name);
+    mlt_text_add(&text, "channel\t%u\t%u\t%" PRIu64 "\t%s\n", worker->index, event->thing,
+                 event->held, event->name);
     mlt_trace_facts(worker->index, text.text, text.length);
     mlt_text_free(&text);
 }
@@ -247,30 +247,30 @@ static void want_name(const mlt_worker *worker, uint32_t process)
         name_process(worker, process);
 }
 
-static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
+static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event *event)
 {
-    mlt_csp_wait_kind what = (mlt_csp_wait_kind)(sight->inner - 1);
-    uint8_t how = !sight->queue           ? (uint8_t)what
+    mlt_csp_wait_kind what = (mlt_csp_wait_kind)(event->inner - 1);
+    uint8_t how = !event->queue           ? (uint8_t)what
                   : what == MLT_CSP_UPPER ? ROOM_ELSEWHERE
                   : what == MLT_CSP_WRITE ? ROOM
                                           : ELEMENT;
-    if (sight->queue && sight->process && rank)
-        want_name(rank->worker, sight->process);
-    note_since(tracer, rank, sight->since, sight->held, (int32_t)sight->process,
-               (int32_t)sight->thing, 0, how, sight->queue ? MLT_TRACE_FLOW : MLT_TRACE_CSP);
+    if (event->queue && event->process && rank)
+        want_name(rank->worker, event->process);
+    note_since(tracer, rank, event->since, event->held, (int32_t)event->process,
+               (int32_t)event->thing, 0, how, event->queue ? MLT_TRACE_FLOW : MLT_TRACE_CSP);
 }
 
-static void note_woken(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
+static void note_woken(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event *event)
 {
-    const mlt_rank *by = sight->by ? sight->by->user : NULL;
-    note_since(tracer, rank, 0, 0, by ? by->world : -1, (int32_t)mlt_csp_process(sight->woken), 0,
-               sight->how, MLT_TRACE_WOKEN);
+    const mlt_rank *by = event->by ? event->by->user : NULL;
+    note_since(tracer, rank, 0, 0, by ? by->world : -1, (int32_t)mlt_csp_process(event->woken), 0,
+               event->how, MLT_TRACE_WOKEN);
 }
 
-static void note_window(mlt_tracer *tracer, const mlt_rank *rank, const mlt_sight *sight)
+static void note_window(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event *event)
 {
-    note_since(tracer, rank, sight->since, 0, sight->target, sight->holder, sight->thing,
-               (uint8_t)(sight->inner - 1), MLT_TRACE_WINDOW);
+    note_since(tracer, rank, event->since, 0, event->target, event->holder, event->thing,
+               (uint8_t)(event->inner - 1), MLT_TRACE_WINDOW);
 }
 
 void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t process)
@@ -285,78 +285,78 @@ void mlt_mpi_trace_ready(mlt_rank *rank, uint64_t parked, uint32_t process)
                MLT_TRACE_READY);
 }
 
-static void note_goes_on(mlt_tracer *tracer, mlt_rank *rank, const mlt_sight *sight)
+static void note_goes_on(mlt_tracer *tracer, mlt_rank *rank, const mlt_event *event)
 {
-    if (sight->inner && sight->how == MLT_WAIT_WINDOW)
-        note_window(tracer, rank, sight);
-    else if (sight->inner)
-        note_inner(tracer, rank, sight);
+    if (event->inner && event->how == MLT_WAIT_WINDOW)
+        note_window(tracer, rank, event);
+    else if (event->inner)
+        note_inner(tracer, rank, event);
     if (rank && !rank->worker->sched->solo)
-        mlt_mpi_trace_ready(rank, sight->since, sight->process);
-    if (!sight->process) // processes of a rank may wait while others of it run
-        note_since(tracer, rank, sight->since, 0, world_peer(rank, sight), sight->tag,
-                   sight->context, sight->how, MLT_TRACE_WAIT);
+        mlt_mpi_trace_ready(rank, event->since, event->process);
+    if (!event->process) // processes of a rank may wait while others of it run
+        note_since(tracer, rank, event->since, 0, world_peer(rank, event), event->tag,
+                   event->context, event->how, MLT_TRACE_WAIT);
 }
 
 // What is no message. False: it is one.
-static bool note_other(const mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
+static bool note_other(const mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
 {
     const mlt_mpi_worker *w = worker->mpi;
     mlt_tracer *tracer = w->tracer;
-    switch ((mlt_sight_kind)sight->kind) {
-    case MLT_SIGHT_GOES_ON:
-        note_goes_on(w->tracer, rank, sight);
+    switch ((mlt_event_kind)event->kind) {
+    case MLT_EVENT_GOES_ON:
+        note_goes_on(w->tracer, rank, event);
         return true;
-    case MLT_SIGHT_WOKEN:
-        note_woken(tracer, rank, sight);
+    case MLT_EVENT_WOKEN:
+        note_woken(tracer, rank, event);
         return true;
-    case MLT_SIGHT_SLEPT:
-        note_since(tracer, NULL, sight->since, 0, -1, -1, 0, 0, MLT_TRACE_SLEPT);
+    case MLT_EVENT_SLEPT:
+        note_since(tracer, NULL, event->since, 0, -1, -1, 0, 0, MLT_TRACE_SLEPT);
         return true;
-    case MLT_SIGHT_IDLE:
-        if (mlt_arch_cycles() - sight->since >= w->brief_ticks)
-            note_since(tracer, NULL, sight->since, 0, -1, -1, 0, 0, MLT_TRACE_IDLE);
+    case MLT_EVENT_IDLE:
+        if (mlt_arch_cycles() - event->since >= w->brief_ticks)
+            note_since(tracer, NULL, event->since, 0, -1, -1, 0, 0, MLT_TRACE_IDLE);
         return true;
-    case MLT_SIGHT_CANCELLED:
-        note_since(tracer, rank, sight->since, sight->bytes, sight->peer, sight->tag,
-                   sight->context, 0, MLT_TRACE_CANCELLED);
+    case MLT_EVENT_CANCELLED:
+        note_since(tracer, rank, event->since, event->bytes, event->peer, event->tag,
+                   event->context, 0, MLT_TRACE_CANCELLED);
         return true;
-    case MLT_SIGHT_NAMED:
-        tell_channel(worker, sight);
+    case MLT_EVENT_NAMED:
+        tell_channel(worker, event);
         return true;
-    case MLT_SIGHT_LIVED:
-        want_name(worker, sight->process);
-        note_since(tracer, rank, sight->since, 0, (int32_t)sight->process, 0, 0, LIFE,
+    case MLT_EVENT_LIVED:
+        want_name(worker, event->process);
+        note_since(tracer, rank, event->since, 0, (int32_t)event->process, 0, 0, LIFE,
                    MLT_TRACE_FLOW);
         return true;
-    case MLT_SIGHT_DEPTH:
-        note_since(tracer, rank, 0, sight->held, -1, (int32_t)sight->thing, 0, 0, MLT_TRACE_DEPTH);
+    case MLT_EVENT_DEPTH:
+        note_since(tracer, rank, 0, event->held, -1, (int32_t)event->thing, 0, 0, MLT_TRACE_DEPTH);
         return true;
-    case MLT_SIGHT_POISONED:
-        note_since(tracer, rank, 0, 0, (int32_t)sight->process, (int32_t)sight->thing, 0, 0,
+    case MLT_EVENT_POISONED:
+        note_since(tracer, rank, 0, 0, (int32_t)event->process, (int32_t)event->thing, 0, 0,
                    MLT_TRACE_POISONED);
         return true;
     default:
-        return sight->kind == MLT_SIGHT_PARKS;
+        return event->kind == MLT_EVENT_PARKS;
     }
 }
 
-void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
+void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
 {
     mlt_mpi_worker *w = worker->mpi;
-    if (!w || !w->tracer || !is_kept(rank, rank ? rank->fn : 0) || note_other(worker, rank, sight))
+    if (!w || !w->tracer || !is_kept(rank, rank ? rank->fn : 0) || note_other(worker, rank, event))
         return;
-    int32_t peer = world_peer(rank, sight);
-    if (is_of_call(w, rank, sight)) {
-        w->call->beside = sight->kind == MLT_SIGHT_SENT ? MLT_NOTE_SENT : MLT_NOTE_POSTED;
-        w->call->how = sight->how;
+    int32_t peer = world_peer(rank, event);
+    if (is_of_call(w, rank, event)) {
+        w->call->beside = event->kind == MLT_EVENT_SENT ? MLT_NOTE_SENT : MLT_NOTE_POSTED;
+        w->call->how = event->how;
         w->call->peer = peer;
         return;
     }
-    if (sight->kind == MLT_SIGHT_SENT)
+    if (event->kind == MLT_EVENT_SENT)
         w->call = NULL; // what follows leaves later, so not at the call's begin
     mlt_trace_like like =
-        mlt_trace_like_of(sight->bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY, peer,
-                          sight->tag, sight->context, 0, sight->how, kinds[sight->kind]);
-    mlt_trace_note_like(w->tracer, &like, sight->since ? sight->since : mlt_arch_cycles(), 0);
+        mlt_trace_like_of(event->bytes, rank ? (uint32_t)rank->world : MLT_TRACE_NOBODY, peer,
+                          event->tag, event->context, 0, event->how, kinds[event->kind]);
+    mlt_trace_note_like(w->tracer, &like, event->since ? event->since : mlt_arch_cycles(), 0);
 }

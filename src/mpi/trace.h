@@ -3,7 +3,7 @@
 #ifndef MLT_MPI_TRACE_H
 #define MLT_MPI_TRACE_H
 
-#include "base/sight.h"
+#include "base/event.h"
 #include "mpi/self.h"
 #include "mpi/strict.h"
 #include "mpi/trace_only.h"
@@ -23,8 +23,8 @@ void mlt_mpi_trace_pause(mlt_rank *me, bool pause);
 // The same for a worker that is asked from outside (`millet trace JOB start`): looks what was wanted last.
 void mlt_mpi_trace_look(mlt_worker *worker);
 
-// mlt_above.saw.
-void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight);
+// mlt_upcalls.event.
+void mlt_mpi_trace_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event);
 
 // A call. Arguments that it does not have are 0, peer and tag -1.
 typedef struct mlt_trace_call {

@@ -212,10 +212,10 @@ static bool is_worth_sharing(const mlt_worker *w, const mlt_req *recv, const mlt
 // Offers to the senders those messages at the head of the list that are worth it.
 static void share_first(mlt_worker *w)
 {
-    mlt_link *list = &w->p2p->fetches;
+    mlt_list_node *list = &w->p2p->fetches;
     bool alone = list->next->next == list;
     uint32_t n = 0;
-    for (mlt_link *l = list->next; l != list && n < MLT_RING_SHARES; l = l->next, n++) {
+    for (mlt_list_node *l = list->next; l != list && n < MLT_RING_SHARES; l = l->next, n++) {
         mlt_req *recv = mlt_container_of(l, mlt_req, link);
         mlt_peer *peer = mlt_wire_peer(w->wire, recv->remote_worker);
         if (is_worth_sharing(w, recv, peer, alone))
@@ -249,7 +249,7 @@ static mlt_status read_whole(mlt_worker *w, const mlt_req *recv, const mlt_peer 
 
 bool mlt_p2p_fetch_some(mlt_worker *w)
 {
-    mlt_link *list = &w->p2p->fetches;
+    mlt_list_node *list = &w->p2p->fetches;
     share_first(w);
     while (!mlt_list_empty(list)) {
         mlt_req *recv = mlt_container_of(list->next, mlt_req, link);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "fiber/sanitize.h"
 #include "os/os.h"
 #include "p2p/exchange_test.h"
@@ -60,7 +60,7 @@ static void run(uint32_t workers, uint32_t ranks, const char *policy, void (*ent
     test_job_run(workers, ranks, policy, entry, NULL);
 }
 
-const mlt_above_calls mlt_above = {.packet = packet_came};
+const mlt_upcall_table mlt_upcalls = {.packet = packet_came};
 
 int main(int argc, char **argv)
 {

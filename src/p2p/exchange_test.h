@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "os/os.h"
 #include "p2p/job_test.h"
 #include "p2p/p2p.h"

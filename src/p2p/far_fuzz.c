@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/settings.h"
+#include "base/upcalls.h"
 #include "boot/ctl.h"
 #include "os/tcp.h"
 #include "p2p/p2p_int.h"
@@ -32,7 +32,7 @@ static void packet(mlt_worker *w, uint32_t from, const mlt_packet *p, const void
     w->counts.eager += sum & 1; // so that it is read
 }
 
-const mlt_above_calls mlt_above = {.packet = packet, .note = note};
+const mlt_upcall_table mlt_upcalls = {.packet = packet, .note = note};
 
 enum { OTHERS = 2, BYTES = 20000, MOST = 60000 };
 
@@ -170,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     feed(w, fd, data, size < MOST ? size : MOST, 1 + how[1] % 8);
     check_told(ctl[1]);
     mlt_os_tcp_drop(fd);
-    for (mlt_link *l; (l = w->ranks[0].unexpected.all.next) != &w->ranks[0].unexpected.all;) {
+    for (mlt_list_node *l; (l = w->ranks[0].unexpected.all.next) != &w->ranks[0].unexpected.all;) {
         mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
         mlt_match_unhold(&w->ranks[0], msg);
         mlt_p2p_drop(w, msg);

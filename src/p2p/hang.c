@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/upcalls.h"
 #include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "p2p/context.h"
@@ -106,18 +106,18 @@ static mlt_ctl_wait *next_wait(batch *b, const mlt_rank *rank)
 
 static void collective(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
 {
-    if (mlt_above.collective)
-        mlt_above.collective(wait, req, out);
+    if (mlt_upcalls.collective)
+        mlt_upcalls.collective(wait, req, out);
 }
 
 static uint32_t parts_of(const mlt_req *req, mlt_worker_part *out, uint32_t most)
 {
-    return mlt_above.parts ? mlt_above.parts(req, out, most) : 0;
+    return mlt_upcalls.parts ? mlt_upcalls.parts(req, out, most) : 0;
 }
 
 int32_t mlt_worker_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer)
 {
-    return mlt_above.world_rank ? mlt_above.world_rank(rank, context, peer) : peer;
+    return mlt_upcalls.world_rank ? mlt_upcalls.world_rank(rank, context, peer) : peer;
 }
 
 // The launcher knows world ranks only; receives and probes name ranks of their communicator.
@@ -160,8 +160,8 @@ static mlt_ctl_wait *add_operation(batch *b, const mlt_rank *rank, const mlt_wai
             collective(wait, NULL, out);
         else if (wait->kind == MLT_WAIT_FD)
             out->tag = wait->fd;
-        else if (wait->kind == MLT_WAIT_WINDOW && mlt_above.window)
-            mlt_above.window(wait, out);
+        else if (wait->kind == MLT_WAIT_WINDOW && mlt_upcalls.window)
+            mlt_upcalls.window(wait, out);
         return out;
     }
     out->kind = (uint8_t)wait_kind(req);
@@ -236,8 +236,8 @@ static void add_parked(batch *b, const mlt_rank *rank, const mlt_wait *wait)
 static void add_held(batch *b, const mlt_rank *rank)
 {
     uint32_t told = 0;
-    const mlt_link *all = &rank->unexpected.all;
-    for (const mlt_link *l = all->next; l && l != all && told < MOST_HELD; l = l->next) {
+    const mlt_list_node *all = &rank->unexpected.all;
+    for (const mlt_list_node *l = all->next; l && l != all && told < MOST_HELD; l = l->next) {
         const mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
         if (msg->context % CONTEXTS != 0 || msg->context > MLT_CONTEXT_ABROAD_LAST)
             continue;
@@ -263,13 +263,13 @@ static bool is_parked(const mlt_fiber *fiber)
 static bool add_threads(batch *b, const mlt_rank *rank, const mlt_gate *gate)
 {
     uint32_t threads = 0, blocked = 0;
-    for (const mlt_link *l = gate->threads.next; l != &gate->threads; l = l->next) {
+    for (const mlt_list_node *l = gate->threads.next; l != &gate->threads; l = l->next) {
         const mlt_thread *thread = mlt_container_of(l, mlt_thread, all);
         threads += !thread->helper;
         blocked += !thread->helper && is_parked(thread->fiber);
     }
     b->others = (uint16_t)(threads - blocked < UINT16_MAX ? threads - blocked : UINT16_MAX);
-    for (const mlt_link *l = gate->threads.next; l != &gate->threads; l = l->next) {
+    for (const mlt_list_node *l = gate->threads.next; l != &gate->threads; l = l->next) {
         const mlt_thread *thread = mlt_container_of(l, mlt_thread, all);
         b->thread = (uint16_t)(threads > 1 ? thread->number : 0);
         if (!thread->helper && is_parked(thread->fiber))
@@ -367,7 +367,7 @@ void mlt_worker_report(mlt_worker *w)
     b->worker = w;
     b->thread = b->others = 0;
     b->count = 0;
-    b->length = mlt_above.procs ? mlt_above.procs(w, b->procs, sizeof b->procs) : 0;
+    b->length = mlt_upcalls.procs ? mlt_upcalls.procs(w, b->procs, sizeof b->procs) : 0;
     bool told = b->length > 0 && w->boot->ctl < 0; // with the processes
     int64_t running = 0;
     for (uint32_t i = 0; i < w->count && !told; i++) {

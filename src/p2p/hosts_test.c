@@ -11,7 +11,7 @@
 #include "p2p/settings.h"
 #include "wire/transport.h"
 
-const mlt_above_calls mlt_above = {.packet = packet_came};
+const mlt_upcall_table mlt_upcalls = {.packet = packet_came};
 
 static void encrypted(hosts_shape shape, void (*entry)(void *rank))
 {

@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "fiber/io.h"
 #include "fiber/sanitize.h"
 #include "os/os.h"
@@ -235,7 +235,7 @@ static void alone(void *rank)
     CHECK(atomic_load(&stage) == 1);
 }
 
-const mlt_above_calls mlt_above = {.deadlock = on_deadlock};
+const mlt_upcall_table mlt_upcalls = {.deadlock = on_deadlock};
 
 static void test_alone(void)
 {

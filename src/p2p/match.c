@@ -30,9 +30,9 @@ void mlt_match_fini(mlt_match_queue *queue)
     queue->buckets = NULL;
 }
 
-static mlt_link *new_buckets(uint32_t count)
+static mlt_list_node *new_buckets(uint32_t count)
 {
-    mlt_link *buckets = malloc(count * sizeof *buckets);
+    mlt_list_node *buckets = malloc(count * sizeof *buckets);
     if (!buckets)
         mlt_no_room("%u queues of messages", count);
     for (uint32_t i = 0; i < count; i++)
@@ -56,19 +56,19 @@ static uint32_t next_count(const mlt_match_queue *queue)
 static void grow_posted(mlt_match_queue *queue)
 {
     uint32_t count = next_count(queue);
-    mlt_link *old = queue->buckets;
+    mlt_list_node *old = queue->buckets;
     uint32_t old_count = old ? queue->mask + 1 : 0;
     queue->buckets = new_buckets(count);
     queue->mask = count - 1;
     for (uint32_t i = 0; i < old_count; i++)
-        for (mlt_link *l; (l = mlt_list_pop_front(&old[i]));) {
+        for (mlt_list_node *l; (l = mlt_list_pop_front(&old[i]));) {
             mlt_req *req = mlt_container_of(l, mlt_req, link);
             mlt_list_push_back(mlt_match_bucket(queue, req->context, req->peer, req->tag), l);
         }
     free(old);
     if (old_count)
         return;
-    for (mlt_link *l = queue->all.next, *next; l != &queue->all; l = next) {
+    for (mlt_list_node *l = queue->all.next, *next; l != &queue->all; l = next) {
         next = l->next;
         mlt_req *req = mlt_container_of(l, mlt_req, link);
         if (!exact(req->peer, req->tag))
@@ -97,9 +97,9 @@ void mlt_match_unpost(mlt_rank *rank, mlt_req *req)
     rank->posted.size--;
 }
 
-static mlt_req *first_fit(mlt_link *list, uint32_t context, int32_t src, int32_t tag)
+static mlt_req *first_fit(mlt_list_node *list, uint32_t context, int32_t src, int32_t tag)
 {
-    for (mlt_link *l = list->next; l != list; l = l->next) {
+    for (mlt_list_node *l = list->next; l != list; l = l->next) {
         mlt_req *req = mlt_container_of(l, mlt_req, link);
         if (req->context == context && fits(req->peer, req->tag, src, tag))
             return req;
@@ -131,7 +131,7 @@ static void grow_held(mlt_match_queue *queue)
     free(queue->buckets); // the links in it are all made anew
     queue->buckets = new_buckets(count);
     queue->mask = count - 1;
-    for (mlt_link *l = queue->all.next; l != &queue->all; l = l->next) {
+    for (mlt_list_node *l = queue->all.next; l != &queue->all; l = l->next) {
         mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
         mlt_list_push_back(mlt_match_bucket(queue, msg->context, msg->src, msg->tag), &msg->bucket);
     }
@@ -162,15 +162,15 @@ mlt_msg *mlt_match_find_held(mlt_rank *rank, uint32_t context, int32_t src, int3
     if (queue->size == 0)
         return NULL;
     if (queue->buckets && exact(src, tag)) {
-        mlt_link *bucket = mlt_match_bucket(queue, context, src, tag);
-        for (mlt_link *l = bucket->next; l != bucket; l = l->next) {
+        mlt_list_node *bucket = mlt_match_bucket(queue, context, src, tag);
+        for (mlt_list_node *l = bucket->next; l != bucket; l = l->next) {
             mlt_msg *msg = mlt_container_of(l, mlt_msg, bucket);
             if (msg->context == context && msg->src == src && msg->tag == tag)
                 return msg;
         }
         return NULL;
     }
-    for (mlt_link *l = queue->all.next; l != &queue->all; l = l->next) {
+    for (mlt_list_node *l = queue->all.next; l != &queue->all; l = l->next) {
         mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
         if (msg->context == context && fits(src, tag, msg->src, msg->tag))
             return msg;

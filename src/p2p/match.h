@@ -32,7 +32,7 @@ typedef enum mlt_msg_kind {
 } mlt_msg_kind;
 
 struct mlt_msg {
-    mlt_link all, bucket;
+    mlt_list_node all, bucket;
     uint32_t magic;
     uint8_t kind;  // mlt_msg_kind
     uint8_t flags; // of the slot it came in
@@ -60,8 +60,8 @@ static inline void mlt_msg_set(mlt_msg *msg, mlt_msg_kind kind, uint16_t type_co
 }
 
 // Of a queue that has buckets, the one of such messages.
-static inline mlt_link *mlt_match_bucket(const mlt_match_queue *queue, uint32_t context,
-                                         int32_t src, int32_t tag)
+static inline mlt_list_node *mlt_match_bucket(const mlt_match_queue *queue, uint32_t context,
+                                              int32_t src, int32_t tag)
 {
     uint64_t h = ((uint64_t)(uint32_t)src << 32 | (uint32_t)tag) * UINT64_C(0x9e3779b97f4a7c15);
     h ^= (h >> 32) + context * UINT64_C(0xff51afd7ed558ccd);

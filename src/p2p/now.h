@@ -106,12 +106,12 @@ static inline __attribute__((always_inline)) bool mlt_now_to_rank(mlt_worker *w,
                                                                   uint16_t type_code, int32_t self,
                                                                   int32_t tag, uint32_t context)
 {
-    mlt_link *queue = &to->posted.all;
+    mlt_list_node *queue = &to->posted.all;
     if (to->posted.buckets && mlt_list_empty(queue)) // no receive has a wildcard
         queue = mlt_match_bucket(&to->posted, context, self, tag);
     else if (to->posted.buckets)
         return false;
-    mlt_link *first = queue->next; // the oldest, so that no other comes before it
+    mlt_list_node *first = queue->next; // the oldest, so that no other comes before it
     mlt_req *recv = mlt_container_of(first, mlt_req, link);
     if (first == queue || !w->sched->plain ||
         !mlt_now_suits(recv, bytes, type_code, self, tag, context))
@@ -212,7 +212,7 @@ static inline void mlt_p2p_recv_small(mlt_req *req)
     mlt_rank *rank = req->rank;
     mlt_worker *w = rank->worker;
     mlt_match_queue *posted = &rank->posted;
-    mlt_link *queue = &posted->all;
+    mlt_list_node *queue = &posted->all;
     uint32_t most = MLT_MATCH_SHORT;
     if (posted->buckets) {
         most = MLT_MATCH_CROWD * (posted->mask + 1);

@@ -56,8 +56,8 @@ typedef struct mlt_waiter {
 
 struct mlt_req {
     // Private to p2p: place in a queue, order of posting, protocol state.
-    mlt_link link;
-    mlt_link bucket;
+    mlt_list_node link;
+    mlt_list_node bucket;
     uint64_t order;
 
     // State: mlt_req_init. A start sets kind, done and cancelled itself.
@@ -126,9 +126,9 @@ typedef struct mlt_msg_info {
 
 // The matching half of a rank; see match.h.
 typedef struct mlt_match_queue {
-    mlt_link all;      // in order of arrival (unexpected) or posting (posted with a wildcard)
-    mlt_link *buckets; // hashed by context, source, tag; NULL while few
-    uint32_t mask;     // buckets - 1
+    mlt_list_node all;      // in order of arrival (unexpected) or posting (posted with a wildcard)
+    mlt_list_node *buckets; // hashed by context, source, tag; NULL while few
+    uint32_t mask;          // buckets - 1
     uint32_t size;
 } mlt_match_queue;
 
@@ -148,9 +148,9 @@ struct mlt_rank {
     _Atomic uint8_t threads; // the MPI layer's: whether other threads of the rank may call MPI
     uint32_t sends_open;     // started sends that are not done: finalize waits for them
     mlt_match_queue posted, unexpected;
-    mlt_link probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
-    void *mpi;        // the MPI layer's state of this rank
-    void *own;        // the host layer's: output lines, libc state; NULL until it is used
+    mlt_list_node probers; // fibers in mlt_p2p_probe, woken by every new unexpected message
+    void *mpi;             // the MPI layer's state of this rank
+    void *own;             // the host layer's: output lines, libc state; NULL until it is used
 };
 _Static_assert(sizeof(mlt_rank) <= 128, "a million ranks have one each");
 
@@ -167,7 +167,7 @@ static inline mlt_rank *mlt_rank_self(void)
 // outside of any operation; it must not suspend. The memory is the caller's, who may free it from
 // the call of `run` on.
 typedef struct mlt_work {
-    mlt_link link;
+    mlt_list_node link;
     void (*run)(struct mlt_work *work);
 } mlt_work;
 
@@ -274,13 +274,13 @@ void mlt_p2p_recv_msg(mlt_req *req, mlt_msg *msg);
 // later, cancelled or not. Does nothing to a request that is done.
 void mlt_p2p_cancel(mlt_req *req);
 
-// A note of two words to another worker, or to this one; mlt_above.note gets it. For upper layers
+// A note of two words to another worker, or to this one; mlt_upcalls.note gets it. For upper layers
 // that must tell a worker something though none of its ranks waits for it. Never suspends; notes
 // between two workers keep their order.
 void mlt_p2p_note(mlt_worker *worker, uint32_t to, uint64_t what, uint64_t value);
 
 // A packet: a message to another worker, or to this one, for which no receive is posted;
-// mlt_above.packet gets it there, in the order of sending between two workers. The layer above says
+// mlt_upcalls.packet gets it there, in the order of sending between two workers. The layer above says
 // what the fields mean. The data are copied before the call returns. A packet that finds no room in
 // the ring is kept until there is room, so a caller that sends many must bound them itself. Never
 // suspends.
@@ -303,7 +303,7 @@ uint64_t mlt_p2p_eager_most(const mlt_worker *worker, uint32_t to);
 bool mlt_p2p_packets_left(mlt_worker *worker, uint32_t to);
 
 // The process of that worker, which is one of another host, has ended in order.
-// mlt_above.processes_ended tells when to ask.
+// mlt_upcalls.processes_ended tells when to ask.
 bool mlt_p2p_has_ended(mlt_worker *worker, uint32_t other);
 
 // One step of progress for a rank that polls (a failed test or probe): looks at the transports and

@@ -93,7 +93,7 @@ typedef enum req_stage {
 
 // A message that found no room in its ring.
 typedef struct out_node {
-    mlt_link link;
+    mlt_list_node link;
     mlt_req *req;    // a send that has not left; NULL: the slot below
     void *body;      // of a packet whose data are not in the slot; NULL: none
     uint8_t in_slot; // bytes of the slot's payload
@@ -101,11 +101,12 @@ typedef struct out_node {
 } out_node;
 
 typedef struct mlt_p2p_state {
-    mlt_link waiting; // peers with a queue
-    mlt_link streams; // sends in STAGE_STREAM, by req->link
-    mlt_link fetches; // receives whose data wait to be read out of another process, by req->link
-    mlt_link later;   // mlt_work
-    mlt_link again;   // mlt_work of the next step, while this one's runs
+    mlt_list_node waiting; // peers with a queue
+    mlt_list_node streams; // sends in STAGE_STREAM, by req->link
+    mlt_list_node
+        fetches;         // receives whose data wait to be read out of another process, by req->link
+    mlt_list_node later; // mlt_work
+    mlt_list_node again; // mlt_work of the next step, while this one's runs
     mlt_pool outs;
     uint64_t long_most; // largest eager message to another host, if its data need no copy
     uint64_t spin_ns;

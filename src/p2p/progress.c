@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Progress and idling: who looks at the transports, and when a worker sleeps.
 #include "arch/arch.h"
-#include "base/above.h"
+#include "base/event.h"
 #include "base/log.h"
-#include "base/sight.h"
+#include "base/upcalls.h"
 #include "boot/bell.h"
 #include "fiber/delegate.h"
 #include "fiber/gate.h"
@@ -42,8 +42,8 @@ static void answer_launcher(mlt_worker *w)
         return;
     atomic_store_explicit(&w->wire->own->reported, wanted, memory_order_relaxed);
     mlt_worker_report(w);
-    if (mlt_above.asked)
-        mlt_above.asked(w);
+    if (mlt_upcalls.asked)
+        mlt_upcalls.asked(w);
 }
 
 void mlt_worker_later(mlt_worker *w, mlt_work *work)
@@ -58,7 +58,7 @@ void mlt_worker_again(mlt_worker *w, mlt_work *work)
 
 static MLT_COLD bool run_later(mlt_worker *w)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&w->p2p->later))) {
         mlt_work *work = mlt_container_of(l, mlt_work, link);
         work->run(work);
@@ -146,8 +146,8 @@ static __attribute__((noinline)) bool look_far(mlt_worker *w, bool hasty)
         p2p->passed = 0;
         any = wire->over->look(wire, &taker);
     }
-    if (MLT_UNLIKELY(wire->over->some_ended(wire)) && mlt_above.processes_ended) {
-        mlt_above.processes_ended(w);
+    if (MLT_UNLIKELY(wire->over->some_ended(wire)) && mlt_upcalls.processes_ended) {
+        mlt_upcalls.processes_ended(w);
         any = true;
     }
     any |= wire->over->push(wire);
@@ -420,8 +420,8 @@ static void block_with_gate(mlt_worker *w, mlt_worker_sleep how, bool waits)
 
 static void nobody_can_go_on(mlt_worker *w)
 {
-    if (mlt_above.deadlock) {
-        mlt_above.deadlock(w);
+    if (mlt_upcalls.deadlock) {
+        mlt_upcalls.deadlock(w);
         return;
     }
     mlt_worker_report(w);
@@ -509,12 +509,12 @@ static void sleep_until_news(mlt_worker *w)
 
 static void sleep_told(mlt_worker *w)
 {
-    bool told = w->watched & MLT_WATCH_TRACE && mlt_above.saw;
-    mlt_sight sight = {.kind = MLT_SIGHT_SLEPT, .peer = -1, .tag = -1};
-    sight.since = told ? mlt_arch_cycles() : 0;
+    bool told = w->watched & MLT_WATCH_TRACE && mlt_upcalls.event;
+    mlt_event event = {.kind = MLT_EVENT_SLEPT, .peer = -1, .tag = -1};
+    event.since = told ? mlt_arch_cycles() : 0;
     sleep_until_news(w);
     if (told)
-        mlt_above.saw(w, NULL, &sight);
+        mlt_upcalls.event(w, NULL, &event);
 }
 
 // Nothing but a message of this host lets the worker go on: nothing of its own is left to be driven.

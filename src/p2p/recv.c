@@ -3,10 +3,10 @@
 // buffer.
 #include <stdlib.h>
 
-#include "base/above.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sight.h"
+#include "base/upcalls.h"
 #include "p2p/kind.h"
 #include "p2p/now.h"
 #include "p2p/p2p_int.h"
@@ -15,21 +15,21 @@
 
 static MLT_COLD void kind_differs(mlt_req *req)
 {
-    if (mlt_above.kind_differs)
-        mlt_above.kind_differs(req);
+    if (mlt_upcalls.kind_differs)
+        mlt_upcalls.kind_differs(req);
 }
 
-static MLT_COLD void tell(const mlt_req *req, mlt_sight_kind kind, uint8_t how)
+static MLT_COLD void tell(const mlt_req *req, mlt_event_kind kind, uint8_t how)
 {
-    bool met = kind != MLT_SIGHT_POSTED;
-    mlt_sight sight = {.kind = (uint8_t)kind,
+    bool met = kind != MLT_EVENT_POSTED;
+    mlt_event event = {.kind = (uint8_t)kind,
                        .how = how,
                        .peer = met ? req->from : req->peer,
                        .tag = met ? req->got_tag : req->tag,
                        .context = req->context,
                        .bytes = met ? req->sent : req->count * req->type->size};
-    if (mlt_above.saw)
-        mlt_above.saw(req->rank->worker, req->rank, &sight);
+    if (mlt_upcalls.event)
+        mlt_upcalls.event(req->rank->worker, req->rank, &event);
 }
 
 // Whether somebody hears of the receive, and its call does not tell of it.
@@ -40,34 +40,34 @@ static inline bool is_heard(const mlt_worker *w, const mlt_req *req)
 }
 
 // How a large message is fetched.
-static inline void tell_large(const mlt_worker *w, const mlt_req *recv, mlt_sight_large how)
+static inline void tell_large(const mlt_worker *w, const mlt_req *recv, mlt_event_large how)
 {
     if (MLT_UNLIKELY(w->watched))
-        tell(recv, MLT_SIGHT_LARGE, (uint8_t)how);
+        tell(recv, MLT_EVENT_LARGE, (uint8_t)how);
 }
 
 static MLT_COLD void tell_held(mlt_worker *w, mlt_rank *to, const mlt_msg *msg)
 {
-    mlt_sight sight = {.kind = MLT_SIGHT_UNEXPECTED,
+    mlt_event event = {.kind = MLT_EVENT_UNEXPECTED,
                        .peer = msg->src,
                        .tag = msg->tag,
                        .context = msg->context,
                        .bytes = msg->bytes};
-    if (mlt_above.saw)
-        mlt_above.saw(w, to, &sight);
+    if (mlt_upcalls.event)
+        mlt_upcalls.event(w, to, &event);
 }
 
 // A trace hears that a probe took the message, which is when it was matched. A receive that comes later
 // than those of later messages would be taken for theirs. Tools hear of the receive.
 static MLT_COLD void tell_taken(mlt_worker *w, mlt_rank *by, const mlt_msg *msg)
 {
-    mlt_sight sight = {.kind = MLT_SIGHT_RECEIVED,
+    mlt_event event = {.kind = MLT_EVENT_RECEIVED,
                        .peer = msg->src,
                        .tag = msg->tag,
                        .context = msg->context,
                        .bytes = msg->bytes};
-    if (mlt_above.saw)
-        mlt_above.saw(w, by, &sight);
+    if (mlt_upcalls.event)
+        mlt_upcalls.event(w, by, &event);
 }
 
 // Notes what arrives; the bytes to move are then req->got.
@@ -84,7 +84,7 @@ static inline void accept(const mlt_worker *w, mlt_req *req, int32_t src, int32_
     if (MLT_UNLIKELY(type_code != req->type->code))
         kind_differs(req);
     if (is_heard(w, req))
-        tell(req, MLT_SIGHT_RECEIVED, 0);
+        tell(req, MLT_EVENT_RECEIVED, 0);
 }
 
 static inline void unpack(mlt_req *req, uint64_t at, const void *data, uint64_t bytes)
@@ -167,7 +167,7 @@ void mlt_p2p_drop(mlt_worker *w, mlt_msg *msg)
 }
 
 typedef struct prober {
-    mlt_link link;
+    mlt_list_node link;
     mlt_fiber *fiber;
 } prober;
 
@@ -176,7 +176,7 @@ static void hold(mlt_worker *w, mlt_rank *to, mlt_msg *msg)
     mlt_match_hold(to, msg);
     if (MLT_UNLIKELY(w->watched))
         tell_held(w, to, msg);
-    for (mlt_link *l; (l = mlt_list_pop_front(&to->probers));)
+    for (mlt_list_node *l; (l = mlt_list_pop_front(&to->probers));)
         mlt_fiber_wake(w->sched, mlt_container_of(l, prober, link)->fiber);
 }
 
@@ -334,7 +334,7 @@ static __attribute__((noinline)) void recv_generally(mlt_req *req)
     req->stage = STAGE_POSTED;
     mlt_match_post(req->rank, req, ++req->rank->worker->order);
     if (is_heard(req->rank->worker, req))
-        tell(req, MLT_SIGHT_POSTED, 0);
+        tell(req, MLT_EVENT_POSTED, 0);
 }
 
 void mlt_p2p_recv(mlt_req *req)
@@ -468,7 +468,7 @@ static void cancel_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     memcpy(&names, slot->payload, sizeof names);
     mlt_rank *to = &w->ranks[slot->dst - w->first_rank];
     bool found = false;
-    for (mlt_link *l = to->unexpected.all.next; l != &to->unexpected.all; l = l->next) {
+    for (mlt_list_node *l = to->unexpected.all.next; l != &to->unexpected.all; l = l->next) {
         mlt_msg *msg = mlt_container_of(l, mlt_msg, all);
         if (msg->peer == peer && msg->sender == names.sender) {
             mlt_match_unhold(to, msg);
@@ -705,7 +705,8 @@ static const char *take_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame 
         mlt_p2p_note_came(w, peer->worker, names.sender, names.other);
         return NULL;
     case SLOT_PACKET:
-        if (peer->foreign && !(mlt_above.packet_crosses && mlt_above.packet_crosses(slot->type)))
+        if (peer->foreign &&
+            !(mlt_upcalls.packet_crosses && mlt_upcalls.packet_crosses(slot->type)))
             return "a packet comes from another job";
         packet_arrived(w, peer, slot, frame->length ? mlt_wire_frame_data(frame) : slot->payload);
         return NULL;

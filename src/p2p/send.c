@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "arch/arch.h"
-#include "base/above.h"
+#include "base/event.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "base/sight.h"
+#include "base/upcalls.h"
 #include "os/jitter.h"
 #include "os/os.h"
 #include "p2p/p2p_int.h"
@@ -55,7 +55,7 @@ static bool must_ask(const mlt_worker *w, const mlt_peer *peer)
 // A send that is not done at once may be cancelled. When it left then tells which one it was.
 static MLT_COLD void tell_sent(mlt_req *req, mlt_distance distance, bool eager)
 {
-    mlt_sight sight = {.kind = MLT_SIGHT_SENT,
+    mlt_event event = {.kind = MLT_EVENT_SENT,
                        .how = (uint8_t)distance,
                        .eager = eager,
                        .peer = req->peer,
@@ -63,22 +63,22 @@ static MLT_COLD void tell_sent(mlt_req *req, mlt_distance distance, bool eager)
                        .context = req->context,
                        .bytes = req->total};
     if (!eager || req->mode == MLT_MODE_SYNC)
-        sight.since = req->order = mlt_arch_cycles();
-    if (mlt_above.saw)
-        mlt_above.saw(req->rank->worker, req->rank, &sight);
+        event.since = req->order = mlt_arch_cycles();
+    if (mlt_upcalls.event)
+        mlt_upcalls.event(req->rank->worker, req->rank, &event);
 }
 
 // Unless nobody heard that it left.
 static MLT_COLD void tell_cancelled(const mlt_req *req)
 {
-    mlt_sight sight = {.kind = MLT_SIGHT_CANCELLED,
+    mlt_event event = {.kind = MLT_EVENT_CANCELLED,
                        .peer = req->peer,
                        .tag = req->tag,
                        .context = req->context,
                        .bytes = req->total,
                        .since = req->order};
-    if (req->rank->worker->watched && req->order && mlt_above.saw)
-        mlt_above.saw(req->rank->worker, req->rank, &sight);
+    if (req->rank->worker->watched && req->order && mlt_upcalls.event)
+        mlt_upcalls.event(req->rank->worker, req->rank, &event);
 }
 
 static inline void tell_if_watched(const mlt_worker *w, mlt_req *req, mlt_distance distance,
@@ -194,7 +194,7 @@ static MLT_COLD bool send_watched(mlt_rank *rank, const void *buf, uint64_t byte
     if (w->watched & MLT_WATCH_TOOLS ||
         !post_now(rank, buf, bytes, type_code, dest_world, self, tag, context, soon))
         return false;
-    mlt_sight sight = {.kind = MLT_SIGHT_SENT,
+    mlt_event event = {.kind = MLT_EVENT_SENT,
                        .how = (uint8_t)distance_to(w, dest_world),
                        .eager = true,
                        .peer = dest_world,
@@ -202,8 +202,8 @@ static MLT_COLD bool send_watched(mlt_rank *rank, const void *buf, uint64_t byte
                        .context = context,
                        .bytes = bytes,
                        .since = since};
-    if (mlt_above.saw)
-        mlt_above.saw(w, rank, &sight);
+    if (mlt_upcalls.event)
+        mlt_upcalls.event(w, rank, &event);
     return true;
 }
 
@@ -422,10 +422,10 @@ void mlt_p2p_control(mlt_worker *w, mlt_peer *peer, slot_kind kind, uint64_t sen
 
 void mlt_p2p_note_came(mlt_worker *w, uint32_t from, uint64_t what, uint64_t value)
 {
-    if (!mlt_above.note)
+    if (!mlt_upcalls.note)
         mlt_fatal("worker %u got a note of kind %llu from worker %u, which nobody understands",
                   w->index, (unsigned long long)what, from);
-    mlt_above.note(w, from, what, value);
+    mlt_upcalls.note(w, from, what, value);
 }
 
 void mlt_p2p_note(mlt_worker *w, uint32_t to, uint64_t what, uint64_t value)
@@ -443,10 +443,10 @@ void mlt_p2p_note(mlt_worker *w, uint32_t to, uint64_t what, uint64_t value)
 void mlt_p2p_packet_came(mlt_worker *w, uint32_t from, const mlt_packet *packet, const void *data,
                          uint64_t bytes)
 {
-    if (!mlt_above.packet)
+    if (!mlt_upcalls.packet)
         mlt_fatal("worker %u got a packet of kind %u from worker %u, which nobody understands",
                   w->index, packet->kind, from);
-    mlt_above.packet(w, from, packet, data, bytes);
+    mlt_upcalls.packet(w, from, packet, data, bytes);
 }
 
 uint64_t mlt_p2p_packet_most(const mlt_worker *w, uint32_t to)
@@ -552,8 +552,8 @@ static bool flush_peer(mlt_worker *w, mlt_peer *peer)
 bool mlt_p2p_flush(mlt_worker *w)
 {
     bool any = false;
-    mlt_link *list = &w->p2p->waiting;
-    for (mlt_link *l = list->next, *next; l != list; l = next) {
+    mlt_list_node *list = &w->p2p->waiting;
+    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
         any |= flush_peer(w, mlt_container_of(l, mlt_peer, waiting));
     }
@@ -571,8 +571,8 @@ bool mlt_p2p_packets_left(mlt_worker *w, uint32_t to)
 
 static void forget_peer(mlt_peer *peer)
 {
-    mlt_link *queue = &peer->queue;
-    for (mlt_link *l = queue->next; l != queue; l = l->next)
+    mlt_list_node *queue = &peer->queue;
+    for (mlt_list_node *l = queue->next; l != queue; l = l->next)
         free(mlt_container_of(l, out_node, link)->body);
     free(peer->landing_held);
 }
@@ -685,8 +685,8 @@ static bool push_chunk(mlt_worker *w, mlt_req *req)
 bool mlt_p2p_pump(mlt_worker *w)
 {
     bool any = false;
-    mlt_link *list = &w->p2p->streams;
-    for (mlt_link *l = list->next, *next; l != list; l = next) {
+    mlt_list_node *list = &w->p2p->streams;
+    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
         mlt_req *req = mlt_container_of(l, mlt_req, link);
         mlt_peer *peer = mlt_wire_peer(w->wire, req->remote_worker);
@@ -707,9 +707,9 @@ bool mlt_p2p_pump(mlt_worker *w)
 
 void mlt_p2p_mark_starved(mlt_worker *w, bool starved)
 {
-    for (mlt_link *l = w->p2p->waiting.next; l != &w->p2p->waiting; l = l->next)
+    for (mlt_list_node *l = w->p2p->waiting.next; l != &w->p2p->waiting; l = l->next)
         mlt_wire_starve(mlt_container_of(l, mlt_peer, waiting), starved);
-    for (mlt_link *l = w->p2p->streams.next; l != &w->p2p->streams; l = l->next) {
+    for (mlt_list_node *l = w->p2p->streams.next; l != &w->p2p->streams; l = l->next) {
         mlt_req *req = mlt_container_of(l, mlt_req, link);
         mlt_wire_starve(mlt_wire_peer(w->wire, req->remote_worker), starved);
     }
@@ -797,7 +797,7 @@ void mlt_p2p_cancel(mlt_req *req)
     }
     case STAGE_QUEUED: {
         mlt_peer *peer = mlt_wire_peer(w->wire, mlt_worker_of_rank(w, req->peer));
-        mlt_link *l = peer->queue.next;
+        mlt_list_node *l = peer->queue.next;
         while (mlt_container_of(l, out_node, link)->req != req)
             l = l->next;
         mlt_list_remove(l);

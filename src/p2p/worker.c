@@ -265,7 +265,7 @@ static bool flush_some(mlt_worker *w)
 // ending.
 static void flush_queues(mlt_worker *w)
 {
-    mlt_link *list = &w->p2p->waiting;
+    mlt_list_node *list = &w->p2p->waiting;
     uint64_t most = w->wire->over ? (uint64_t)mlt_tcp_gone_ms * 1000000 : FLUSH_NS;
     uint64_t until = mlt_list_empty(list) ? 0 : mlt_os_now_ns() + most;
     while (!mlt_list_empty(list) && mlt_os_now_ns() < until) {
@@ -273,7 +273,7 @@ static void flush_queues(mlt_worker *w)
             continue;
         if (w->wire->over)
             (void)mlt_p2p_look_at_cold(w);
-        for (mlt_link *l = list->next, *next; l != list; l = next) {
+        for (mlt_list_node *l = list->next, *next; l != list; l = next) {
             next = l->next;
             if (has_ended(w, mlt_container_of(l, mlt_peer, waiting)))
                 mlt_list_remove(l);

@@ -30,7 +30,7 @@ struct mlt_worker {
     uint32_t index;     // in the job
     uint32_t world_size;
     uint8_t
-        watched; // who hears by mlt_above.saw what its ranks do: bits of base/sight.h; 0: nobody
+        watched; // who hears by mlt_upcalls.event what its ranks do: bits of base/event.h; 0: nobody
     bool unsent; // messages to other hosts may wait to be written (mlt_p2p_let_go)
     // Ranks of every worker, if all have the same number; else 0. Once the worker has met another
     // job, the first is 0, so that whoever looks for a rank searches.
@@ -84,7 +84,7 @@ bool mlt_worker_open_delegates(mlt_worker *worker) MLT_MUST_CHECK;
 // may still touch.
 void mlt_worker_abandon(mlt_worker *worker);
 
-// From now on, or no longer, mlt_above.saw hears on behalf of `who` (MLT_WATCH_TOOLS and kin) what the
+// From now on, or no longer, mlt_upcalls.event hears on behalf of `who` (MLT_WATCH_TOOLS and kin) what the
 // ranks of the calling worker do. With TOOLS, counts.wait_ns is kept.
 void mlt_worker_watch(mlt_worker *worker, uint8_t who, bool watched);
 
@@ -139,7 +139,7 @@ extern const size_t mlt_p2p_settings_count;
 int32_t mlt_worker_world_rank(const mlt_rank *rank, uint32_t context, int32_t peer);
 
 // An operation that a MLT_REQ_OTHER request stands for, for hang reports: an action of a schedule
-// (mlt_above.parts).
+// (mlt_upcalls.parts).
 typedef struct mlt_worker_part {
     const mlt_req *req;
     uint32_t action;

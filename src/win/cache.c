@@ -11,8 +11,8 @@
 
 // What came from a place of a target.
 typedef struct entry {
-    mlt_link shelf; // of its target
-    mlt_link soon;  // of those that lie in a user's buffer
+    mlt_list_node shelf; // of its target
+    mlt_list_node soon;  // of those that lie in a user's buffer
     int32_t target;
     uint32_t hash;
     int64_t disp;
@@ -23,8 +23,8 @@ typedef struct entry {
 
 // All that came from one target.
 typedef struct shelf {
-    mlt_link link; // of all shelves
-    mlt_link entries;
+    mlt_list_node link; // of all shelves
+    mlt_list_node entries;
     int32_t target;
 } shelf;
 
@@ -38,7 +38,7 @@ typedef struct promise {
 
 struct mlt_win_cache {
     mlt_table entries, by_target; // entry, shelf
-    mlt_link shelves, soon;
+    mlt_list_node shelves, soon;
     promise *promises; // [promise_count]
     size_t promise_count, promise_room;
     uint64_t used; // bytes: entries, their data, promises
@@ -218,7 +218,7 @@ void mlt_win_cache_settle(mlt_win_cache *cache, int32_t target, bool keep)
         mlt_win_cache_forget(cache, target);
         return;
     }
-    for (mlt_link *l = cache->soon.next, *next; l != &cache->soon; l = next) {
+    for (mlt_list_node *l = cache->soon.next, *next; l != &cache->soon; l = next) {
         next = l->next;
         entry *e = mlt_container_of(l, entry, soon);
         if (target < 0 || e->target == target)

@@ -41,7 +41,7 @@ typedef struct done_head {
 
 // An operation by packets.
 typedef struct mlt_win_op {
-    mlt_link link; // among those that have not left completely
+    mlt_list_node link; // among those that have not left completely
     mlt_win_call call;
     mlt_type types[3]; // copies of derived ones
     mlt_win_side *side;

@@ -53,7 +53,7 @@ static inline bool mlt_win_packet_is(uint16_t kind)
     return kind >= MLT_WIN_PACKET_FIRST && kind < MLT_WIN_PACKET_END;
 }
 
-// mlt_above.packet, for these kinds.
+// mlt_upcalls.packet, for these kinds.
 void mlt_win_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
                     uint64_t bytes);
 

@@ -106,7 +106,7 @@ static uint64_t more(uint64_t a, uint64_t b)
 static uint32_t span_of(const mlt_win_part *part)
 {
     int32_t first = part->peers[part->place].first, last = first;
-    for (const mlt_link *l = part->joins.next; l != &part->joins; l = l->next) {
+    for (const mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
         const mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
         last = join->me > last ? join->me : last;
     }
@@ -117,7 +117,7 @@ static uint32_t span_of(const mlt_win_part *part)
 static bool lay_out(const mlt_win_part *part, uint64_t *align, uint64_t *bytes)
 {
     uint64_t asked = *align;
-    for (const mlt_link *l = part->joins.next; l != &part->joins; l = l->next) {
+    for (const mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
         mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
         uint64_t own = more(align_of(join->size), asked);
         *align = more(*align, own);
@@ -150,7 +150,7 @@ static void take_seats(mlt_win_part *part, mlt_win_seat *seats)
 {
     int32_t first = part->peers[part->place].first;
     uint32_t guard = begins_open(part) ? MLT_WIN_OPEN : MLT_WIN_GUARDED;
-    for (mlt_link *l = part->joins.next, *next; l != &part->joins; l = next) {
+    for (mlt_list_node *l = part->joins.next, *next; l != &part->joins; l = next) {
         mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
         next = l->next;
         uint64_t base = join->base;

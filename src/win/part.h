@@ -99,8 +99,8 @@ typedef struct mlt_win_part {
     struct mlt_win_seen *seen; // range.c: a dynamic one's, of another process; NULL: none so far
     uint32_t *places;          // [slots] from worker to place, hashed; NULL: not needed
     uint32_t slots;
-    mlt_link claims; // requests of locks by ranks that do not reach its memory (side.c)
-    mlt_link joins;  // its ranks, while the window is made
+    mlt_list_node claims; // requests of locks by ranks that do not reach its memory (side.c)
+    mlt_list_node joins;  // its ranks, while the window is made
     uint32_t came;
     void *owner; // the layer above's
 } mlt_win_part;
@@ -109,7 +109,7 @@ typedef struct mlt_win_part {
 
 // A rank that takes part, until all of its worker have come.
 typedef struct mlt_win_join {
-    mlt_link link;
+    mlt_list_node link;
     mlt_win_side *side;
     int32_t me;
     uint64_t base, size, unit; // base: of a CREATED one; CONTIGUOUS: where it begins in all memory

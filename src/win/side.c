@@ -72,7 +72,7 @@ static void wake_kind(mlt_win_side *side, mlt_win_wait_kind kind)
 {
     if (!side->busy)
         return;
-    for (mlt_link *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
+    for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
         mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
         if (w->kind == kind)
             wake(w);
@@ -84,7 +84,7 @@ static void wake_one(mlt_win_side *side, mlt_win_wait_kind kind, int32_t rank)
 {
     if (!side->busy)
         return;
-    for (mlt_link *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
+    for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
         mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
         if (w->kind == kind && w->rank == rank && !w->done) {
             w->done = true;
@@ -111,7 +111,7 @@ void mlt_win_wake_flushers(mlt_win_side *side)
 {
     if (!side->busy)
         return;
-    for (mlt_link *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
+    for (mlt_list_node *l = side->busy->waits.next; l != &side->busy->waits; l = l->next) {
         mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
         if (w->kind == MLT_WIN_WAIT_PENDING && !has_operations(side, w->rank))
             wake(w);
@@ -348,7 +348,7 @@ void mlt_win_unlock_every(mlt_win_side *side)
 
 // A request. The first one of a rank uses that rank's second node; others of it wait.
 typedef struct claim {
-    mlt_link link;
+    mlt_list_node link;
     int32_t origin, target;
     int32_t word;
     uint8_t
@@ -382,7 +382,7 @@ static bool claim_goes_on(mlt_win_part *part, claim *c)
 
 static claim *first_claim(mlt_win_part *part, int32_t target)
 {
-    for (mlt_link *l = part->claims.next; l != &part->claims; l = l->next) {
+    for (mlt_list_node *l = part->claims.next; l != &part->claims; l = l->next) {
         claim *c = mlt_container_of(l, claim, link);
         if (c->target == target)
             return c;
@@ -431,8 +431,8 @@ static void unlock_came(mlt_win_part *part, const mlt_packet *packet)
 // The one node of a rank has its lock.
 static void own_node_woken(mlt_win_side *side)
 {
-    for (mlt_link *l = side->busy ? side->busy->waits.next : NULL; l && l != &side->busy->waits;
-         l = l->next) {
+    for (mlt_list_node *l = side->busy ? side->busy->waits.next : NULL;
+         l && l != &side->busy->waits; l = l->next) {
         mlt_win_waiter *w = mlt_container_of(l, mlt_win_waiter, link);
         if ((w->kind == MLT_WIN_WAIT_NODE || w->kind == MLT_WIN_WAIT_ISLAND) && !w->done) {
             w->done = true;

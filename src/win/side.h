@@ -33,7 +33,7 @@ typedef enum mlt_win_wait_kind {
 } mlt_win_wait_kind;
 
 typedef struct mlt_win_waiter {
-    mlt_link link;
+    mlt_list_node link;
     mlt_fiber *fiber;
     mlt_win_side *side;
     mlt_win_wait_kind kind;
@@ -43,8 +43,8 @@ typedef struct mlt_win_waiter {
 } mlt_win_waiter;
 
 typedef struct mlt_win_busy {
-    mlt_link waits;           // mlt_win_waiter
-    mlt_link ops;             // that have not left completely (op.c)
+    mlt_list_node waits;      // mlt_win_waiter
+    mlt_list_node ops;        // that have not left completely (op.c)
     struct mlt_win_op **open; // [open_room] those that are not done, by number
     uint32_t open_room, flying;
     mlt_win_fault fault; // the first of an operation by packets since it was asked

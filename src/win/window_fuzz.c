@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "boot/ctl.h"
 #include "p2p/worker.h"
 #include "win/op.h"
@@ -15,7 +15,7 @@
 #include "win/settings.h"
 #include "win/side.h"
 
-const mlt_above_calls mlt_above = {.packet = mlt_win_packet};
+const mlt_upcall_table mlt_upcalls = {.packet = mlt_win_packet};
 
 enum { MEMORY = 256, ID = 24 };
 
@@ -60,7 +60,7 @@ static mlt_win_part *new_part(mlt_worker *worker, mlt_win_side *side, char *memo
 
 static void drop_claims(mlt_win_part *part)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&part->claims)))
         free(l); // the link is the first of a claim
 }

@@ -58,8 +58,8 @@ struct mlt_peer {
     bool foreign;
     int32_t first_rank;
     _Atomic uint32_t *starved; // raised by the owner while it waits for room there
-    mlt_link queue;            // the owner's: what could not be sent yet
-    mlt_link waiting;          // the owner's: place in that list
+    mlt_list_node queue;       // the owner's: what could not be sent yet
+    mlt_list_node waiting;     // the owner's: place in that list
     uint64_t held;             // the owner's: bytes from this peer that wait for a receive
     uint64_t held_told;        // as last published in the ring's backlog
     void *landing; // the owner's: the receive of a long message whose data come, if it is known

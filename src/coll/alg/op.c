@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/above.h"
 #include "base/log.h"
+#include "base/upcalls.h"
 #include "fiber/fiber.h"
 #include "p2p/worker.h"
 
@@ -43,7 +43,7 @@ static int64_t lower(int64_t at, int64_t align)
 // The same function has another address in each rank's own copy of the program.
 static uintptr_t original(uintptr_t function)
 {
-    return mlt_above.original ? mlt_above.original(function) : function;
+    return mlt_upcalls.original ? mlt_upcalls.original(function) : function;
 }
 
 // Where elements begin is aligned as their addresses in MPI's sense are, for the function's sake.

@@ -10,7 +10,7 @@
 #include "csp/state.h"
 #include "p2p/worker.h"
 
-// mlt_above.procs.
+// mlt_upcalls.procs.
 size_t mlt_csp_procs(const mlt_worker *worker, char *text, size_t size);
 
 // Whole lines that begin with two spaces, at most `size` bytes (a 0 at the end is not counted);

@@ -41,7 +41,7 @@ void mlt_words_of_port(mlt_text *w, const csp_port *port)
     mlt_port_name(port, name, sizeof name);
     mlt_words_add(w, port->name[0] ? "port '%s'" : "%s", name);
     uint32_t count = 0;
-    for (const mlt_link *l = port->senders.next; l != &port->senders; l = l->next) {
+    for (const mlt_list_node *l = port->senders.next; l != &port->senders; l = l->next) {
         const mlt_port_sender *sender = mlt_container_of(l, mlt_port_sender, link);
         if (!sender->route || ++count > SENDERS_SHOWN)
             continue;

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "csp/hang/hang.h"
 #include "csp/hang/hang_int.h"
 #include "csp/names/names.h"
@@ -137,7 +137,7 @@ static void add_servers(mlt_text *w, const mlt_graph *g, const servers *s)
 uint32_t mlt_hang_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
 {
     text[0] = 0;
-    return mlt_above.elsewhere ? mlt_above.elsewhere(chan, writers, text, size) : 0;
+    return mlt_upcalls.elsewhere ? mlt_upcalls.elsewhere(chan, writers, text, size) : 0;
 }
 
 // Those on other workers. After others: " and p[1] on rank 3".

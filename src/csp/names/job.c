@@ -33,19 +33,19 @@ enum { BUCKETS = 256 };
 #define PATIENCE_NS UINT64_C(1000000000) // with an heir that computes
 
 typedef struct kept {
-    mlt_link link;
+    mlt_list_node link;
     mlt_name name;
 } kept;
 
 typedef struct finder {
-    mlt_link link;
+    mlt_list_node link;
     uint32_t worker;
     int32_t question;
     char name[MLT_NAME_MOST + 1];
 } finder;
 
 typedef struct mlt_names_kept {
-    mlt_link names[BUCKETS], finders[BUCKETS];
+    mlt_list_node names[BUCKETS], finders[BUCKETS];
 } mlt_names_kept;
 
 // ---- the keeper
@@ -83,8 +83,8 @@ static void answer(mlt_worker *worker, uint32_t to, int32_t question, csp_status
 
 static kept *find(mlt_names_kept *names, const char *name)
 {
-    mlt_link *list = &names->names[bucket_of(name)];
-    for (mlt_link *l = list->next; l != list; l = l->next) {
+    mlt_list_node *list = &names->names[bucket_of(name)];
+    for (mlt_list_node *l = list->next; l != list; l = l->next) {
         kept *k = mlt_container_of(l, kept, link);
         if (strcmp(k->name.name, name) == 0)
             return k;
@@ -106,8 +106,8 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
     uint32_t bucket = bucket_of(k->name.name);
     mlt_list_push_back(&names->names[bucket], &k->link);
     answer(worker, from, question, CSP_OK, NULL);
-    mlt_link *list = &names->finders[bucket];
-    for (mlt_link *l = list->next, *next; l != list; l = next) {
+    mlt_list_node *list = &names->finders[bucket];
+    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
         finder *f = mlt_container_of(l, finder, link);
         if (strcmp(f->name, k->name.name) != 0)
@@ -149,7 +149,7 @@ static void drop(mlt_worker *worker, uint32_t from, int32_t question, const char
 static void stop_finding(mlt_names_kept *names, uint32_t worker, int32_t question, bool all)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
-        for (mlt_link *l = names->finders[i].next, *next; l != &names->finders[i]; l = next) {
+        for (mlt_list_node *l = names->finders[i].next, *next; l != &names->finders[i]; l = next) {
             next = l->next;
             finder *f = mlt_container_of(l, finder, link);
             if (f->worker != worker || (!all && f->question != question))
@@ -193,7 +193,7 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         return;
     stop_finding(reach->names, from, 0, true);
     for (uint32_t i = 0; i < BUCKETS; i++)
-        for (mlt_link *l = reach->names->names[i].next, *next; l != &reach->names->names[i];
+        for (mlt_list_node *l = reach->names->names[i].next, *next; l != &reach->names->names[i];
              l = next) {
             next = l->next;
             if (mlt_container_of(l, kept, link)->name.at.worker != from)
@@ -246,7 +246,7 @@ static bool has_come(mlt_worker *worker, uint32_t heir)
 static void hand_to(mlt_worker *worker, mlt_names_kept *names, uint32_t heir, uint64_t until)
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
-        for (mlt_link *l = names->names[i].next; l != &names->names[i]; l = l->next) {
+        for (mlt_list_node *l = names->names[i].next; l != &names->names[i]; l = l->next) {
             const mlt_name *name = &mlt_container_of(l, kept, link)->name;
             mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
         }
@@ -281,7 +281,7 @@ void mlt_names_job_end(mlt_worker *worker)
         return;
     mlt_names_ended(worker, worker->index);
     hand_on(worker, names);
-    mlt_link *l;
+    mlt_list_node *l;
     for (uint32_t i = 0; i < BUCKETS; i++) {
         while ((l = mlt_list_pop_front(&names->names[i])))
             free(mlt_container_of(l, kept, link));

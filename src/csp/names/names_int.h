@@ -36,8 +36,8 @@ struct mlt_names {
     uint64_t lost_ns; // since when it is tried again; 0: it is not
     uint64_t pause_ns;
     uint32_t ids;
-    mlt_link asks; // of processes that wait, in order
-    mlt_link kept; // what was registered, to be registered anew
+    mlt_list_node asks; // of processes that wait, in order
+    mlt_list_node kept; // what was registered, to be registered anew
     size_t held;
     unsigned char in[MLT_NAMES_FRAME];
     unsigned char *out;

@@ -2,7 +2,7 @@
 // Names and connections within one process: a name server that the test plays itself, which answers
 // rightly, wrongly or not at all, and two jobs of one worker each, on threads, that find each
 // other.
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "csp/names/names.h"
 
 #include <errno.h>
@@ -516,7 +516,7 @@ static void meet(const char *own, const char *other)
     CHECK(csp_receive(port, &value, sizeof value, NULL, NULL) == CSP_OK && value == 7);
     int routes = 0;
     const mlt_net *net = mlt_csp_self->net;
-    for (const mlt_link *l = net->routes.next; l != &net->routes; l = l->next)
+    for (const mlt_list_node *l = net->routes.next; l != &net->routes; l = l->next)
         routes += mlt_container_of(l, mlt_route, link)->worker == UINT32_MAX;
     CHECK(routes == 1); // one, whoever was faster
     csp_target_free(target);
@@ -719,7 +719,7 @@ static void files(void)
     CHECK(unlink(path) == 0);
 }
 
-const mlt_above_calls mlt_above = {.join = own_rank, .packet = mlt_route_packet};
+const mlt_upcall_table mlt_upcalls = {.join = own_rank, .packet = mlt_route_packet};
 
 int main(void)
 {

@@ -33,7 +33,7 @@ typedef struct mlt_names mlt_names;
 
 // A question of a process, on its stack.
 typedef struct ask {
-    mlt_link link;
+    mlt_list_node link;
     mlt_fiber *fiber;
     mlt_names_message *message; // the question, then the answer
     bool done;
@@ -41,7 +41,7 @@ typedef struct ask {
 } ask;
 
 typedef struct kept {
-    mlt_link link;
+    mlt_list_node link;
     uint32_t id; // under which it was registered anew
     mlt_name name;
 } kept;
@@ -73,7 +73,7 @@ static void finish_all(mlt_names *names, const char *why)
 
 static kept *kept_as(mlt_names *names, const char *name)
 {
-    for (mlt_link *l = names->kept.next; l != &names->kept; l = l->next) {
+    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
         kept *k = mlt_container_of(l, kept, link);
         if (strcmp(k->name.name, name) == 0)
             return k;
@@ -84,7 +84,7 @@ static kept *kept_as(mlt_names *names, const char *name)
 // The server that came back has a name otherwise: somebody was faster.
 static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
 {
-    for (mlt_link *l = names->kept.next; l != &names->kept; l = l->next) {
+    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
         kept *k = mlt_container_of(l, kept, link);
         if (k->id != m->id || m->status == CSP_OK)
             continue;
@@ -248,13 +248,13 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
 
 static void send_all(mlt_names *names)
 {
-    for (mlt_link *l = names->kept.next; l != &names->kept; l = l->next) {
+    for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
         kept *k = mlt_container_of(l, kept, link);
         k->id = ++names->ids;
         mlt_names_message m = {.verb = MLT_NAMES_PUT, .id = k->id, .name = k->name};
         say(names, &m);
     }
-    for (mlt_link *l = names->asks.next; l != &names->asks; l = l->next)
+    for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next)
         say(names, mlt_container_of(l, ask, link)->message);
 }
 
@@ -273,7 +273,7 @@ static void hear(mlt_names *names, const mlt_names_message *m)
         return;
     case MLT_NAMES_ANSWER:
     case MLT_NAMES_FOUND:
-        for (mlt_link *l = names->asks.next; l != &names->asks; l = l->next) {
+        for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next) {
             ask *a = mlt_container_of(l, ask, link);
             if (a->message->id != m->id)
                 continue;
@@ -557,7 +557,7 @@ void mlt_names_free(mlt_names *names)
 {
     mlt_timer_stop(names->csp->sched, &names->again);
     close_line(names);
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&names->kept)))
         free(mlt_container_of(l, kept, link));
     free(names->out);

@@ -26,8 +26,8 @@ typedef struct stand_in {
     uint32_t far; // the channel's number at its home
     uint32_t ops;
     bool writer;
-    bool gone;     // retired, or given away
-    mlt_link link; // gone: in net->retired
+    bool gone;          // retired, or given away
+    mlt_list_node link; // gone: in net->retired
     // Who has the other end; UINT32_MAX: the home has not told.
     uint32_t other_ends;
     char others[MLT_ENDS_TEXT];
@@ -145,9 +145,9 @@ static void life_ends(csp_chan *chan, mlt_chan_life life)
     if (chan->life != MLT_CHAN_LIVES)
         return;
     chan->life = (uint8_t)life;
-    mlt_link *queues[] = {&chan->reads, &chan->writes};
+    mlt_list_node *queues[] = {&chan->reads, &chan->writes};
     for (int i = 0; i < 2; i++)
-        for (mlt_link *l = queues[i]->next, *next; l != queues[i]; l = next) {
+        for (mlt_list_node *l = queues[i]->next, *next; l != queues[i]; l = next) {
             next = l->next;
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             if (offer->alt->chosen != MLT_ALT_OPEN)
@@ -277,9 +277,9 @@ static void asked(stand_in *s, mlt_offer *offer)
 
 static mlt_offer *find_op(csp_chan *chan, uint32_t op)
 {
-    mlt_link *queues[] = {&chan->reads, &chan->writes};
+    mlt_list_node *queues[] = {&chan->reads, &chan->writes};
     for (int i = 0; i < 2; i++)
-        for (mlt_link *l = queues[i]->next; l != queues[i]; l = l->next) {
+        for (mlt_list_node *l = queues[i]->next; l != queues[i]; l = l->next) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             if ((offer->op & OP_NUMBER) == op)
                 return offer;
@@ -313,7 +313,7 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
 {
     if (bytes != chan->size || chan->life != MLT_CHAN_LIVES)
         return;
-    for (mlt_link *l = chan->reads.next; l != &chan->reads; l = l->next) {
+    for (mlt_list_node *l = chan->reads.next; l != &chan->reads; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (offer->alt->chosen != MLT_ALT_OPEN ||
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
@@ -573,7 +573,7 @@ MLT_EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out,
 
 void mlt_net_chan_leave(mlt_csp *csp)
 {
-    for (mlt_link *l = csp->chans.next; l != &csp->chans; l = l->next) {
+    for (mlt_list_node *l = csp->chans.next; l != &csp->chans; l = l->next) {
         csp_chan *chan = mlt_container_of(l, csp_chan, all);
         if (chan->net && mlt_net_chan_of(chan)->home)
             mlt_home_bequeath(chan);
@@ -582,7 +582,7 @@ void mlt_net_chan_leave(mlt_csp *csp)
 
 void mlt_net_chan_end(mlt_csp *csp)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     mlt_net_chan_leave(csp);
     while ((l = mlt_list_pop_front(&csp->net->retired)))
         free_stand_in(mlt_container_of(l, stand_in, link));

@@ -12,7 +12,7 @@
 
 // Whoever has a stand-in of the channel.
 typedef struct holder {
-    mlt_link link; // in the home
+    mlt_list_node link; // in the home
     mlt_route_user user;
     struct home *home;
     mlt_route *route;
@@ -22,7 +22,7 @@ typedef struct holder {
 
 // A share that is in a parcel.
 typedef struct ticket {
-    mlt_link link; // in the home
+    mlt_list_node link; // in the home
     uint64_t number;
     bool writer;
 } ticket;
@@ -30,9 +30,9 @@ typedef struct ticket {
 typedef struct home {
     mlt_net_chan base;
     // Of reading ends, of writing ends:
-    mlt_link holders[2];
+    mlt_list_node holders[2];
     uint32_t away[2]; // shares of holders and in parcels; the others are this worker's
-    mlt_link tickets;
+    mlt_list_node tickets;
     uint64_t last_ticket;
 } home;
 
@@ -67,7 +67,7 @@ static inline bool must_ask(const mlt_offer *offer)
     return is_far(offer) && offer->alt->guards;
 }
 
-static inline mlt_link *queue_of(csp_chan *chan, bool writes)
+static inline mlt_list_node *queue_of(csp_chan *chan, bool writes)
 {
     return writes ? &chan->writes : &chan->reads;
 }
@@ -168,8 +168,8 @@ static void transfer(csp_chan *chan, mlt_offer *one, mlt_offer *other, bool one_
 // The first that can be served without asking.
 static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 {
-    mlt_link *queue = queue_of(chan, writes);
-    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+    mlt_list_node *queue = queue_of(chan, writes);
+    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (!offer->alt->promised && offer->alt->chosen == MLT_ALT_OPEN && !must_ask(offer) &&
             !(self && is_same(chan, offer, self)))
@@ -258,8 +258,8 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
         ask(chan, offer, NULL);
         return;
     }
-    mlt_link *queue = queue_of(chan, !writes);
-    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+    mlt_list_node *queue = queue_of(chan, !writes);
+    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *other = mlt_container_of(l, mlt_offer, link);
         if (is_free(other) && !is_same(chan, offer, other) && try_pair(chan, offer, other))
             return;
@@ -269,8 +269,8 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
 // The other side changed: everybody of this one looks again.
 static void seek_all(csp_chan *chan, bool writes)
 {
-    mlt_link *queue = queue_of(chan, writes);
-    for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+    mlt_list_node *queue = queue_of(chan, writes);
+    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         seek(chan, mlt_container_of(l, mlt_offer, link), writes);
     }
@@ -286,8 +286,8 @@ static void free_far(far *f)
 
 static void sweep(csp_chan *chan, bool writes, csp_status status)
 {
-    mlt_link *queue = queue_of(chan, writes);
-    for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+    mlt_list_node *queue = queue_of(chan, writes);
+    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (is_far(offer))
@@ -302,8 +302,8 @@ static void sweep(csp_chan *chan, bool writes, csp_status status)
 // Those who are held for this channel's sake are free: they will be told here.
 static void free_held(csp_chan *chan, bool writes)
 {
-    mlt_link *queue = queue_of(chan, writes);
-    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+    mlt_list_node *queue = queue_of(chan, writes);
+    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (!is_far(offer) || !far_of(offer)->partner)
             continue;
@@ -319,7 +319,7 @@ static void life_ends(csp_chan *chan)
     free_held(chan, false);
     free_held(chan, true);
     for (int writer = 0; writer < 2; writer++)
-        for (mlt_link *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
+        for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
             holder *who = mlt_container_of(l, holder, link);
             tell(chan, who->route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
         }
@@ -380,8 +380,8 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 static far *find_far(csp_chan *chan, const mlt_route *route, const mlt_packet *packet)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_link *queue = queue_of(chan, writes);
-        for (mlt_link *l = queue->next; l != queue; l = l->next) {
+        mlt_list_node *queue = queue_of(chan, writes);
+        for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             if (is_far(offer) && far_of(offer)->op == packet->word &&
                 far_of(offer)->stand_in == (uint32_t)packet->src && far_of(offer)->route == route)
@@ -459,8 +459,8 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
 // An answer is awaited that may serve a plain offer of that side: it cannot be late before.
 static bool is_awaited(csp_chan *chan, bool writes)
 {
-    mlt_link *queue = queue_of(chan, !writes);
-    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+    mlt_list_node *queue = queue_of(chan, !writes);
+    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
             return true;
@@ -482,10 +482,10 @@ static void is_late(csp_chan *chan, mlt_offer *offer)
 static void settle_late(csp_chan *chan)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_link *queue = queue_of(chan, writes);
+        mlt_list_node *queue = queue_of(chan, writes);
         if (mlt_list_empty(queue) || is_awaited(chan, writes))
             continue;
-        for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+        for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             if (offer->alt->late && offer->alt->chosen == MLT_ALT_OPEN)
@@ -514,8 +514,8 @@ static void said_yes(csp_chan *chan, far *f)
     }
     if (serve_now(chan, &f->offer, f->writes))
         return;
-    mlt_link *queue = queue_of(chan, !f->writes);
-    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+    mlt_list_node *queue = queue_of(chan, !f->writes);
+    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *other = mlt_container_of(l, mlt_offer, link);
         if (must_ask(other) && is_free(other) && compare(chan, &f->offer, other) < 0) {
             ask(chan, other, &f->offer);
@@ -564,10 +564,10 @@ static ends ends_away(const home *h, bool writer, const char *here)
     ends e = {0};
     if (here)
         add_end(&e, here);
-    for (const mlt_link *l = h->holders[writer].next;
+    for (const mlt_list_node *l = h->holders[writer].next;
          l != &h->holders[writer] && e.seen++ < ENDS_SEEN; l = l->next)
         add_end(&e, mlt_container_of(l, holder, link)->route->who);
-    for (const mlt_link *l = h->tickets.next; l != &h->tickets && e.seen++ < 2 * ENDS_SEEN;
+    for (const mlt_list_node *l = h->tickets.next; l != &h->tickets && e.seen++ < 2 * ENDS_SEEN;
          l = l->next)
         if (mlt_container_of(l, ticket, link)->writer == writer)
             add_end(&e, "a parcel");
@@ -612,7 +612,7 @@ void mlt_home_ends_change(csp_chan *chan, bool writer)
 {
     const home *h = chan->net;
     uint32_t told = 0;
-    for (const mlt_link *l = h->holders[!writer].next;
+    for (const mlt_list_node *l = h->holders[!writer].next;
          l != &h->holders[!writer] && told++ < ENDS_SEEN && chan->life == MLT_CHAN_LIVES;
          l = l->next)
         tell_ends(chan, mlt_container_of(l, holder, link));
@@ -631,8 +631,8 @@ static void drop_holder(holder *who)
 // The offer goes, though it may be held for one that is asked now.
 static void take_back(csp_chan *chan, far *f)
 {
-    mlt_link *queue = queue_of(chan, !f->writes);
-    for (mlt_link *l = queue->next; l != queue; l = l->next) {
+    mlt_list_node *queue = queue_of(chan, !f->writes);
+    for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *asked = mlt_container_of(l, mlt_offer, link);
         if (is_far(asked) && far_of(asked)->partner == &f->offer)
             far_of(asked)->partner = NULL;
@@ -644,8 +644,8 @@ static void take_back(csp_chan *chan, far *f)
 static void drop_offers(csp_chan *chan, const holder *who)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_link *queue = queue_of(chan, writes);
-        for (mlt_link *l = queue->next; l != queue;) {
+        mlt_list_node *queue = queue_of(chan, writes);
+        for (mlt_list_node *l = queue->next; l != queue;) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             l = l->next;
             if (!is_far(offer) || far_of(offer)->route != who->route ||
@@ -672,7 +672,7 @@ static void holder_lost(mlt_route_user *user, mlt_route *route)
 static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand_in)
 {
     for (int writer = 0; writer < 2; writer++)
-        for (mlt_link *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
+        for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
             holder *who = mlt_container_of(l, holder, link);
             if (who->route == route && who->stand_in == stand_in)
                 return who;
@@ -694,7 +694,7 @@ uint64_t mlt_home_ticket(csp_chan *chan, bool writer)
 bool mlt_home_redeem(csp_chan *chan, uint64_t number, bool writer)
 {
     home *h = chan->net;
-    for (mlt_link *l = h->tickets.next; l != &h->tickets; l = l->next) {
+    for (mlt_list_node *l = h->tickets.next; l != &h->tickets; l = l->next) {
         ticket *t = mlt_container_of(l, ticket, link);
         if (t->number != number || t->writer != writer)
             continue;
@@ -865,8 +865,8 @@ void mlt_home_end(csp_chan *chan)
 {
     home *h = chan->net;
     for (int writes = 0; writes < 2; writes++) {
-        mlt_link *queue = queue_of(chan, writes);
-        for (mlt_link *l = queue->next, *next; l != queue; l = next) {
+        mlt_list_node *queue = queue_of(chan, writes);
+        for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
             if (is_far(mlt_container_of(l, mlt_offer, link)))
                 free_far(far_of(mlt_container_of(l, mlt_offer, link)));
@@ -875,7 +875,7 @@ void mlt_home_end(csp_chan *chan)
     for (int writer = 0; writer < 2; writer++)
         while (!mlt_list_empty(&h->holders[writer]))
             drop_holder(mlt_container_of(h->holders[writer].next, holder, link));
-    for (mlt_link *l; (l = mlt_list_pop_front(&h->tickets));)
+    for (mlt_list_node *l; (l = mlt_list_pop_front(&h->tickets));)
         free(mlt_container_of(l, ticket, link));
     mlt_net_drop(chan->csp, h->base.number);
     free(h);
@@ -886,8 +886,8 @@ void mlt_home_end(csp_chan *chan)
 // The next holder after `who` that reads; NULL: nobody does.
 static holder *next_reader(home *h, const holder *who)
 {
-    const mlt_link *readers = &h->holders[0];
-    mlt_link *at = who && who->link.next != readers ? who->link.next : readers->next;
+    const mlt_list_node *readers = &h->holders[0];
+    mlt_list_node *at = who && who->link.next != readers ? who->link.next : readers->next;
     return at != readers ? mlt_container_of(at, holder, link) : NULL;
 }
 

@@ -99,7 +99,7 @@ void mlt_net_drop(mlt_csp *csp, uint32_t number)
 // ---- names
 
 typedef struct named {
-    mlt_link link; // in net->named
+    mlt_list_node link; // in net->named
     uint32_t number;
     char name[];
 } named;
@@ -164,8 +164,8 @@ csp_status mlt_net_find_name(mlt_csp *csp, const char *name, mlt_object_kind kin
 
 void mlt_net_forget_names(mlt_csp *csp, uint32_t number)
 {
-    mlt_link *list = &csp->net->named;
-    for (mlt_link *l = list->next, *next; l != list; l = next) {
+    mlt_list_node *list = &csp->net->named;
+    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
         named *n = mlt_container_of(l, named, link);
         if (n->number != number)
@@ -189,8 +189,8 @@ MLT_EXPORT csp_status csp_unregister(const char *name)
     if (!names)
         return CSP_REFUSED;
     csp_status status = names->drop(csp, name);
-    mlt_link *list = &csp->net->named;
-    for (mlt_link *l = list->next; status == CSP_OK && l != list; l = l->next) {
+    mlt_list_node *list = &csp->net->named;
+    for (mlt_list_node *l = list->next; status == CSP_OK && l != list; l = l->next) {
         named *n = mlt_container_of(l, named, link);
         if (strcmp(n->name, name) != 0)
             continue;
@@ -206,7 +206,7 @@ MLT_EXPORT csp_status csp_unregister(const char *name)
 void mlt_net_end(mlt_csp *csp)
 {
     mlt_net *net = csp->net;
-    mlt_link *l;
+    mlt_list_node *l;
     if (!net)
         return;
     mlt_ports_end(csp);

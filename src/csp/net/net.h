@@ -97,18 +97,18 @@ typedef enum mlt_object_kind {
 // again soon.
 typedef struct mlt_net {
     mlt_csp *csp;
-    mlt_link routes;  // mlt_route.link
-    mlt_route **to;   // [workers of the job]; NULL: not used yet
-    void **objects;   // [slots], by the last bits of their numbers
-    uint32_t *checks; // [slots]: number of the object that is there; 0: none
-    uint8_t *kinds;   // [slots]: mlt_object_kind
+    mlt_list_node routes; // mlt_route.link
+    mlt_route **to;       // [workers of the job]; NULL: not used yet
+    void **objects;       // [slots], by the last bits of their numbers
+    uint32_t *checks;     // [slots]: number of the object that is there; 0: none
+    uint8_t *kinds;       // [slots]: mlt_object_kind
     uint32_t slots, used, next;
-    mlt_link named;   // net.c: names of things of this worker
-    mlt_link retired; // chan.c: stand-ins that were used last
+    mlt_list_node named;   // net.c: names of things of this worker
+    mlt_list_node retired; // chan.c: stand-ins that were used last
     uint32_t retired_count;
-    mlt_link streams;   // port.c: to ports
-    mlt_table by_port;  // port.c: the same, by route, port and rank
-    mlt_link port_asks; // port.c: for ports that are not there yet
+    mlt_list_node streams;   // port.c: to ports
+    mlt_table by_port;       // port.c: the same, by route, port and rank
+    mlt_list_node port_asks; // port.c: for ports that are not there yet
     mlt_endpoint own;
     void *listener;          // socket.c
     struct mlt_names *names; // names.h

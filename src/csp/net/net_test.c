@@ -4,7 +4,7 @@
 // happens when the test says so, and nothing else goes on that could make good for a lost wake-up.
 // In each case the alternation is promised to the far channel, something comes to the near guard
 // meanwhile, and the promise turns out void: the near guard must be served then.
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "csp/net/net.h"
 
 #include <pthread.h>
@@ -354,7 +354,7 @@ static unsigned times_heard(mlt_chan_packet_kind kind)
     return times;
 }
 
-const mlt_above_calls mlt_above = {.packet = packet_came};
+const mlt_upcall_table mlt_upcalls = {.packet = packet_came};
 
 int main(void)
 {

@@ -30,7 +30,7 @@ enum { LEAST_CHARGE = 64, GIVE_BACK = 4 }; // a quarter of the room at a time
 enum { LEAST_PIECE = 4096 };
 
 typedef struct message {
-    mlt_link link;
+    mlt_list_node link;
     mlt_port_sender *sender;
     int32_t from;
     uint64_t bytes, charge;
@@ -47,7 +47,7 @@ typedef struct receiver {
 
 // A process that waits for room.
 typedef struct sending {
-    mlt_link link; // in stream->waiting
+    mlt_list_node link; // in stream->waiting
     const csp_target *target;
     mlt_fiber *fiber;
     uint64_t charge;
@@ -57,7 +57,7 @@ typedef struct sending {
 
 // A look for a port that is not there yet.
 typedef struct port_ask {
-    mlt_link link;
+    mlt_list_node link;
     mlt_route_user user;
     mlt_route *route;
     int32_t question, node;
@@ -159,7 +159,7 @@ static void note_message(mlt_offer *offer, size_t bytes, int32_t from)
 
 static mlt_offer *first_open(csp_port *port)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     for (l = port->offers.next; l != &port->offers; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (mlt_alt_is_open(offer->alt))
@@ -420,7 +420,7 @@ static void ask_lost(mlt_route_user *user, mlt_route *route)
 
 static csp_port *port_named(mlt_csp *csp, int32_t node, const char *name)
 {
-    for (mlt_link *l = csp->ports.next; l != &csp->ports; l = l->next) {
+    for (mlt_list_node *l = csp->ports.next; l != &csp->ports; l = l->next) {
         csp_port *port = mlt_container_of(l, csp_port, all);
         if (port->node == node && name[0] && strcmp(port->name, name) == 0)
             return port;
@@ -452,8 +452,8 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const char *na
 
 static void look_over(mlt_route *route, int32_t question)
 {
-    mlt_link *list = &route->csp->net->port_asks;
-    for (mlt_link *l = list->next; l != list; l = l->next) {
+    mlt_list_node *list = &route->csp->net->port_asks;
+    for (mlt_list_node *l = list->next; l != list; l = l->next) {
         port_ask *ask = mlt_container_of(l, port_ask, link);
         if (ask->route == route && ask->question == question) {
             mlt_list_remove(&ask->user.link);
@@ -465,8 +465,8 @@ static void look_over(mlt_route *route, int32_t question)
 
 static void answer_asks(csp_port *port)
 {
-    mlt_link *list = &port->csp->net->port_asks;
-    for (mlt_link *l = list->next, *next; l != list; l = next) {
+    mlt_list_node *list = &port->csp->net->port_asks;
+    for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
         port_ask *ask = mlt_container_of(l, port_ask, link);
         if (ask->node != port->node || strcmp(ask->name, port->name) != 0)
@@ -519,7 +519,7 @@ MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
 
 static void free_port(csp_port *port)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     mlt_net_drop(port->csp, port->number);
     while ((l = mlt_list_pop_front(&port->messages)))
         free(mlt_container_of(l, message, link));
@@ -545,7 +545,7 @@ MLT_EXPORT void csp_port_free(csp_port *port)
     mlt_csp *csp = mlt_csp_enter("csp_port_free");
     char name[300];
     mlt_port_check(csp, port, "csp_port_free");
-    for (mlt_link *l = port->offers.next; l != &port->offers; l = l->next)
+    for (mlt_list_node *l = port->offers.next; l != &port->offers; l = l->next)
         if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
             mlt_csp_fault("csp_port_free", "a process waits at %s",
                           mlt_port_name(port, name, sizeof name));
@@ -577,7 +577,7 @@ static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t siz
     me.alt.guards = NULL;
     me.alt.offers = &me.offer;
     me.alt.count = 1;
-    me.offer.link = (mlt_link){0};
+    me.offer.link = (mlt_list_node){0};
     me.offer.alt = &me.alt;
     me.offer.value = buffer;
     me.offer.index = 0;
@@ -656,7 +656,7 @@ static void stream_ends(mlt_stream *stream, csp_status status)
     if (stream->status != CSP_OK)
         return;
     stream->status = status;
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&stream->waiting)))
         mlt_fiber_wake(stream->route->csp->sched, mlt_container_of(l, sending, link)->fiber);
     if (stream->targets == 0)
@@ -932,7 +932,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
     mlt_stream *stream = target->stream;
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_target_free", "this is no target of this worker, or it was freed");
-    for (mlt_link *l = stream->waiting.next; l != &stream->waiting; l = l->next)
+    for (mlt_list_node *l = stream->waiting.next; l != &stream->waiting; l = l->next)
         if (mlt_container_of(l, sending, link)->target == target)
             mlt_csp_fault("csp_target_free", "a process waits to send to %s", target->name);
     if (--stream->targets == 0)
@@ -1086,7 +1086,7 @@ MLT_EXPORT csp_status csp_send(csp_target *target, const void *data, size_t byte
 
 void mlt_ports_end(mlt_csp *csp)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = csp->ports.next) != &csp->ports)
         free_port(mlt_container_of(l, csp_port, all));
     while ((l = csp->net->streams.next) != &csp->net->streams)

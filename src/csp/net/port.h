@@ -39,7 +39,7 @@ enum { MLT_PORT_MAGIC = 0x706f7274, MLT_TARGET_MAGIC = 0x74726774, MLT_PORT_ROOM
 
 // Those who sent to a port, at the port.
 typedef struct mlt_port_sender {
-    mlt_link link; // in the port
+    mlt_list_node link; // in the port
     mlt_route_user user;
     csp_port *port;
     mlt_route *route; // NULL: lost or gone; kept for the messages that it left
@@ -57,10 +57,10 @@ struct csp_port {
     uint32_t magic;
     uint32_t number; // of the object
     mlt_csp *csp;
-    mlt_link messages;     // that nobody has taken
-    mlt_link offers;       // of those who wait
-    mlt_port_sender *last; // that a message came from; NULL: none
-    mlt_link senders;
+    mlt_list_node messages; // that nobody has taken
+    mlt_list_node offers;   // of those who wait
+    mlt_port_sender *last;  // that a message came from; NULL: none
+    mlt_list_node senders;
     mlt_table by_stream;      // the same, by route and stream
     uint64_t room;            // for each sender
     uint64_t held, held_most; // bytes in the queue, now and ever
@@ -68,16 +68,16 @@ struct csp_port {
     bool named;               // registered under a name
     bool wrapped;             // it has a way (csp/way.h)
     bool told;                // a trace knows its name
-    mlt_link all;             // in csp->ports
+    mlt_list_node all;        // in csp->ports
     uint64_t id;              // of a port without a name
     char name[256];
 };
 
 // What a rank of this worker sends to one port.
 typedef struct mlt_stream {
-    mlt_link link; // in net->streams
-    uint32_t hash; // in net->by_port
-    int32_t rank;  // that sends, of this worker
+    mlt_list_node link; // in net->streams
+    uint32_t hash;      // in net->by_port
+    int32_t rank;       // that sends, of this worker
     mlt_route_user user;
     mlt_route *route;
     uint32_t number, port; // objects here, there
@@ -86,7 +86,7 @@ typedef struct mlt_stream {
     bool wants;            // the port was told that somebody waits
     int32_t node;
     uint64_t room, used;
-    mlt_link waiting;          // sends, in order
+    mlt_list_node waiting;     // sends, in order
     struct sending *piecewise; // that sends in pieces; NULL: none
 } mlt_stream;
 

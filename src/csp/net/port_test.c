@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ports without MPI above them, workers as threads: what a flood makes a port hold, how few packets
 // a stream costs, and what is left when senders go. What programs see is in test/mpi/csp_port.c.
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "csp/net/port.h"
 
 #include <pthread.h>
@@ -109,7 +109,7 @@ static void forgotten(void *rank)
     csp_port_free(port);
 }
 
-const mlt_above_calls mlt_above = {.packet = mlt_route_packet};
+const mlt_upcall_table mlt_upcalls = {.packet = mlt_route_packet};
 
 int main(void)
 {

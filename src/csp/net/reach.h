@@ -9,7 +9,7 @@
 #include "csp/state.h"
 
 typedef struct mlt_reach {
-    mlt_link early;               // packets from before its state was made
+    mlt_list_node early;          // packets from before its state was made
     struct mlt_names_kept *names; // csp/names/job.c: of the worker that keeps them; NULL: not yet
     uint8_t *met;                 // [workers of the job]: mlt_met
     bool kept;                    // csp/names/job.c: the heir has the names

@@ -2,7 +2,7 @@
 // Routes between the workers of a job, and what all routes have in common.
 //
 // A worker of another host that has ended while its process lives on can say nothing, and its words
-// are out of sight. So with the first packet to it go questions to the other workers of its process:
+// are out of event. So with the first packet to it go questions to the other workers of its process:
 //
 //     first packet -----> worker X       it has ended, or takes the packet and says BYE when it ends
 //     IS_THERE(X) ------> worker Y       beside it
@@ -18,9 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/above.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/upcalls.h"
 #include "csp/names/job.h"
 #include "csp/net/net.h"
 #include "csp/net/reach.h"
@@ -33,7 +33,7 @@ enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, PACKET_IS_THERE, PACKET_GONE,
 
 // A packet that came before the worker had anything to do with processes.
 typedef struct early {
-    mlt_link link;
+    mlt_list_node link;
     uint32_t from;
     mlt_packet packet;
     uint64_t bytes;
@@ -76,7 +76,7 @@ static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_pac
 void mlt_route_catch_up(mlt_csp *csp)
 {
     mlt_reach *reach = mlt_reach_of(csp->worker);
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&reach->early))) {
         early *e = mlt_container_of(l, early, link);
         mlt_route_packet(csp->worker, e->from, &e->packet, e->data, e->bytes);
@@ -250,8 +250,8 @@ static MLT_COLD bool part_arrived(mlt_route *route, const mlt_packet *packet, co
 static void upper_packet(mlt_route *route, const mlt_packet *packet, const void *data,
                          uint64_t bytes)
 {
-    if (mlt_above.flow_packet && route->worker != UINT32_MAX)
-        mlt_above.flow_packet(route, packet, data, bytes);
+    if (mlt_upcalls.flow_packet && route->worker != UINT32_MAX)
+        mlt_upcalls.flow_packet(route, packet, data, bytes);
     else
         mlt_route_lose(route, "it sent a packet of a kind that is not known");
 }
@@ -353,7 +353,7 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
 
 static void tell_users(mlt_route *route)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     route->lost = true;
     drop_parts(route);
     while ((l = mlt_list_pop_front(&route->users))) {
@@ -426,7 +426,7 @@ static void end_reach(mlt_worker *worker)
         return;
     mlt_names_job_end(worker); // before: the next keeper must have the names
     tell_end(worker, reach);
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&reach->early)))
         free(mlt_container_of(l, early, link));
     free(reach->met);

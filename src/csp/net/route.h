@@ -30,16 +30,16 @@ _Static_assert(sizeof(mlt_endpoint) == MLT_ENDPOINT, "it is sent as it is");
 
 typedef struct mlt_route {
     mlt_csp *csp;
-    mlt_link link;   // in the list of all routes
-    uint32_t worker; // of this job; UINT32_MAX: of another program
+    mlt_list_node link; // in the list of all routes
+    uint32_t worker;    // of this job; UINT32_MAX: of another program
     bool lost;
     bool ended; // lost, as the other one ended in order
     bool heard; // a packet came
     bool asked; // whether a worker of another host is still there
     mlt_endpoint to;
-    char who[96];   // "rank 3", "program ./server (process 1234)": for messages
-    void *socket;   // of another program: the connection
-    mlt_link users; // those that want to hear of its loss: mlt_route_user
+    char who[96];        // "rank 3", "program ./server (process 1234)": for messages
+    void *socket;        // of another program: the connection
+    mlt_list_node users; // those that want to hear of its loss: mlt_route_user
     // A long packet that is arriving: `got` bytes of `want`.
     unsigned char *parts;
     uint64_t got, want;
@@ -64,7 +64,7 @@ const mlt_endpoint *mlt_route_own(mlt_csp *csp, bool listen);
 // ---- what is told by a route
 
 typedef struct mlt_route_user {
-    mlt_link link;
+    mlt_list_node link;
     void (*lost)(struct mlt_route_user *user, mlt_route *route);
 } mlt_route_user;
 
@@ -95,7 +95,7 @@ enum {
     MLT_PACKET_PORT = 0x100,  // port.c
     MLT_PACKET_CHAN = 0x200,  // chan.c, home.c
     MLT_PACKET_NAMES = 0x300, // csp/names/job.c
-    MLT_PACKET_UPPER = 0x400, // mlt_above.flow_packet
+    MLT_PACKET_UPPER = 0x400, // mlt_upcalls.flow_packet
     // 0x500: windows (win/packet.h), 0x700: partitions (mpi/p2p/partition.h), 0x800: --strict
     // (mpi/strict.h); they never come here
     MLT_PACKET_RANGE = 0x100,
@@ -114,10 +114,10 @@ extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
 // while that lives, the other workers of the process are asked (route.c).
 void mlt_route_check(mlt_route *route);
 
-// mlt_above.processes_ended.
+// mlt_upcalls.processes_ended.
 void mlt_route_processes_ended(mlt_worker *worker);
 
-// mlt_above.packet. Packets for a worker whose ranks use no processes (yet) are kept, except those
+// mlt_upcalls.packet. Packets for a worker whose ranks use no processes (yet) are kept, except those
 // about names, which are handled at once.
 void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const void *data,
                       uint64_t bytes);

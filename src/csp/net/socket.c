@@ -51,7 +51,7 @@ enum {
 typedef enum conn_state { PAUSING, DIALLING, GREETING, OPEN } conn_state;
 
 typedef struct conn {
-    mlt_link link; // of the worker
+    mlt_list_node link; // of the worker
     struct sockets *of;
     int fd; // -1: PAUSING, DIALLING
     conn_state state;
@@ -60,9 +60,9 @@ typedef struct conn {
     mlt_dial *dial;            // DIALLING
     char at[MLT_ADDRESS_TEXT]; // to another host, whose address this is; there the key is proven
     uint32_t tries;
-    mlt_endpoint to;  // begun here, or OPEN
-    mlt_route *route; // OPEN
-    mlt_link waiters; // begun here
+    mlt_endpoint to;       // begun here, or OPEN
+    mlt_route *route;      // OPEN
+    mlt_list_node waiters; // begun here
     mlt_watch reads, writes;
     mlt_timer timer;     // PAUSING: tries again; DIALLING: goes on; accepted and GREETING: gives up
     unsigned char *part; // what was read, but is not all there yet
@@ -73,7 +73,7 @@ typedef struct conn {
 
 // A process that waits for a route, on its stack.
 typedef struct waiter {
-    mlt_link link;
+    mlt_list_node link;
     mlt_fiber *fiber;
     bool done;
     mlt_route *route; // NULL: the status and csp->why tell
@@ -89,7 +89,7 @@ typedef struct sockets {
     mlt_listen *far_listener;
     mlt_watch far_accepts;
     mlt_timer far_due;
-    mlt_link conns; // those that were accepted and have not greeted yet in order
+    mlt_list_node conns; // those that were accepted and have not greeted yet in order
     uint32_t strangers;
     unsigned char *scratch; // [SCRATCH + the longest frame]
 } sockets;
@@ -179,7 +179,7 @@ static void conn_free(conn *c)
 // All who wait for it go on.
 static void answer(conn *c, mlt_route *route, csp_status status)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&c->waiters))) {
         waiter *w = mlt_container_of(l, waiter, link);
         w->done = true;
@@ -333,7 +333,7 @@ static bool is_lower(const mlt_endpoint *a, const mlt_endpoint *b)
 
 static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
 {
-    for (mlt_link *l = s->conns.next; l != &s->conns; l = l->next) {
+    for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
         conn *c = mlt_container_of(l, conn, link);
         if ((open ? c->state == OPEN : c->begun && c->state != OPEN) && same_worker(&c->to, to))
             return c;
@@ -709,7 +709,7 @@ static void accept_one(sockets *s, int fd, const mlt_net_peer *far)
 {
     conn *c = conn_new(s, fd, false);
     if (s->strangers > STRANGERS)
-        for (mlt_link *l = s->conns.next; l != &s->conns; l = l->next) {
+        for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
             conn *oldest = mlt_container_of(l, conn, link);
             if (oldest->begun || oldest->state != GREETING)
                 continue;
@@ -856,7 +856,7 @@ static void say_the_rest(conn *c)
 void mlt_socket_flush(mlt_csp *csp)
 {
     sockets *s = csp->net ? csp->net->listener : NULL;
-    for (mlt_link *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
+    for (mlt_list_node *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
         conn *c = mlt_container_of(l, conn, link);
         if (c->state != OPEN)
             continue;
@@ -874,8 +874,8 @@ void mlt_socket_end(mlt_csp *csp)
     csp->net->listener = NULL;
     while (!mlt_list_empty(&s->conns))
         conn_free(mlt_container_of(s->conns.next, conn, link));
-    mlt_link *routes = &csp->net->routes;
-    for (mlt_link *l = routes->next, *next; l != routes; l = next) {
+    mlt_list_node *routes = &csp->net->routes;
+    for (mlt_list_node *l = routes->next, *next; l != routes; l = next) {
         mlt_route *route = mlt_container_of(l, mlt_route, link);
         next = l->next;
         if (route->worker != UINT32_MAX)

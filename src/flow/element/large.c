@@ -13,14 +13,14 @@
 
 enum { QUARTERS = 4, ALIGNED = 64 };
 
-typedef struct spare { // lies in the memory itself
-    mlt_link same;     // of its size, the youngest first
-    mlt_link all;      // the youngest first
+typedef struct spare {  // lies in the memory itself
+    mlt_list_node same; // of its size, the youngest first
+    mlt_list_node all;  // the youngest first
     uint64_t bytes;
 } spare;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mlt_link classes[MLT_FLOW_LARGE_CLASSES], all; // next NULL: not used yet
+static mlt_list_node classes[MLT_FLOW_LARGE_CLASSES], all; // next NULL: not used yet
 static uint64_t kept;
 
 uint64_t mlt_flow_large_class(uint64_t bytes, uint32_t *number)
@@ -32,7 +32,7 @@ uint64_t mlt_flow_large_class(uint64_t bytes, uint32_t *number)
     return quarters * quarter;
 }
 
-static mlt_link *list_at(mlt_link *list)
+static mlt_list_node *list_at(mlt_list_node *list)
 {
     if (!list->next)
         mlt_list_init(list);
@@ -62,7 +62,7 @@ void *mlt_flow_large_take(uint64_t bytes)
         return new_memory(0, bytes);
     uint64_t size = mlt_flow_large_class(bytes, &number);
     pthread_mutex_lock(&lock);
-    mlt_link *list = list_at(&classes[number]);
+    mlt_list_node *list = list_at(&classes[number]);
     spare *s = NULL;
     if (!mlt_list_empty(list)) {
         s = mlt_container_of(list->next, spare, same);
@@ -88,7 +88,7 @@ static spare *surplus(uint64_t most)
 static void free_all(spare *s)
 {
     while (s) {
-        mlt_link *next = s->same.next;
+        mlt_list_node *next = s->same.next;
         free(s);
         s = next ? mlt_container_of(next, spare, same) : NULL;
     }

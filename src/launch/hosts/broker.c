@@ -36,16 +36,16 @@ enum {
 typedef enum pair_state { WAITS, DIALS_NOW, LINKED, FAILED } pair_state;
 
 typedef struct pair {
-    mlt_link link; // in its host's queue, if it waits
+    mlt_list_node link; // in its host's queue, if it waits
     uint32_t own, peer;
     uint8_t state; // pair_state
     uint8_t tries, short_tries;
 } pair;
 
 typedef struct host {
-    mlt_link link;  // among those that have something to dial, if it has
-    mlt_link queue; // pairs that wait
-    uint8_t *card;  // NULL: not known yet
+    mlt_list_node link;  // among those that have something to dial, if it has
+    mlt_list_node queue; // pairs that wait
+    uint8_t *card;       // NULL: not known yet
     size_t card_size;
     uint32_t dials;
     bool queued;   // in the list
@@ -74,9 +74,9 @@ struct mlt_broker {
     mlt_address own[MLT_ADDRESSES];
     uint32_t own_count;
     mlt_table pairs;
-    host *hosts;   // [hosts]
-    mlt_link busy; // hosts that have something to dial
-    bool *ended;   // [procs]
+    host *hosts;        // [hosts]
+    mlt_list_node busy; // hosts that have something to dial
+    bool *ended;        // [procs]
     uint32_t dials;
     slot slots[DIALS];
 };
@@ -173,7 +173,7 @@ static void plan_next(mlt_broker *b)
     for (int i = 0; i < DIALS; i++)
         if (b->slots[i].dial)
             sooner(&when_ns, mlt_dial_poll(b->slots[i].dial).deadline_ns);
-    for (mlt_link *at = b->busy.next; at != &b->busy && b->dials < DIALS; at = at->next) {
+    for (mlt_list_node *at = b->busy.next; at != &b->busy && b->dials < DIALS; at = at->next) {
         const host *h = mlt_container_of(at, host, link);
         if (h->dials < dials_allowed(h))
             sooner(&when_ns, h->not_before_ns);
@@ -383,7 +383,7 @@ static void dial(mlt_broker *b, host *h, pair *p, uint64_t now_ns)
 // The first pair of a host that still wants a connection.
 static pair *next_pair(mlt_broker *b, host *h)
 {
-    mlt_link *first;
+    mlt_list_node *first;
     while ((first = mlt_list_pop_front(&h->queue))) {
         pair *p = mlt_container_of(first, pair, link);
         if (p->state == WAITS && !b->ended[p->own])
@@ -395,7 +395,7 @@ static pair *next_pair(mlt_broker *b, host *h)
 // Begins dials of the hosts that are busy, a pair of each in turn.
 static void begin_dials(mlt_broker *b, uint64_t now_ns)
 {
-    mlt_link *at = b->busy.next;
+    mlt_list_node *at = b->busy.next;
     while (at != &b->busy && b->dials < DIALS) {
         host *h = mlt_container_of(at, host, link);
         at = at->next;

@@ -36,7 +36,7 @@ enum {
 static const char in_order[] = "B"; // what a line says last
 
 typedef struct port {
-    mlt_link link;
+    mlt_list_node link;
     mlt_ports *ports;
     mlt_source source;
     uint32_t proc;
@@ -52,7 +52,7 @@ typedef struct port {
 } port;
 
 typedef struct desk {
-    mlt_link link;
+    mlt_list_node link;
     mlt_ports *ports;
     mlt_source source;
     uint32_t proc;
@@ -66,7 +66,7 @@ typedef struct desk {
 } desk;
 
 typedef struct bond {
-    mlt_link link;
+    mlt_list_node link;
     mlt_ports *ports;
     uint64_t number;
     mlt_key key;
@@ -87,8 +87,9 @@ struct mlt_ports {
     mlt_key own_key; // if the job has none
     mlt_iface_filter iface;
     mlt_iface_ports range;
-    mlt_link ports, desks, bonds;
-    mlt_link graves[3]; // what a handler of the same turn may still look at: ports, desks, bonds
+    mlt_list_node ports, desks, bonds;
+    mlt_list_node
+        graves[3]; // what a handler of the same turn may still look at: ports, desks, bonds
     mlt_source timer;
     uint64_t timer_ns;
     bool ending;
@@ -189,7 +190,7 @@ static void end_dial(desk *d)
     mlt_key_wipe(&d->key);
 }
 
-static void bury(mlt_ports *p, mlt_link *link, int kind)
+static void bury(mlt_ports *p, mlt_list_node *link, int kind)
 {
     mlt_list_remove(link);
     mlt_list_push_back(&p->graves[kind], link);
@@ -203,7 +204,7 @@ static void end_bond(bond *b);
 // any case: the root of the other side may wait there for what this one would have said.
 static void leave_bonds(desk *d)
 {
-    for (mlt_link *l = d->ports->bonds.next, *next; l != &d->ports->bonds; l = next) {
+    for (mlt_list_node *l = d->ports->bonds.next, *next; l != &d->ports->bonds; l = next) {
         next = l->next;
         bond *b = mlt_container_of(l, bond, link);
         if (b->maker != d)
@@ -252,7 +253,7 @@ static port *find_port(mlt_ports *p, const char *text)
     mlt_port_name name;
     if (!mlt_port_name_read(&name, text))
         return NULL;
-    for (mlt_link *l = p->ports.next; l != &p->ports; l = l->next) {
+    for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next) {
         port *at = mlt_container_of(l, port, link);
         if (at->name.number == name.number &&
             mlt_crypt_same(at->name.key.bytes, name.key.bytes, MLT_KEY_BYTES))
@@ -265,7 +266,7 @@ static port *find_port(mlt_ports *p, const char *text)
 static void serve_port(port *at)
 {
     mlt_ports *p = at->ports;
-    for (mlt_link *l = p->desks.next; l != &p->desks; l = l->next) {
+    for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
         desk *d = mlt_container_of(l, desk, link);
         if (d->accepts != at)
             continue;
@@ -486,7 +487,7 @@ static void take_connect(desk *d, const char *text)
 
 static bond *find_bond(mlt_ports *p, uint64_t number)
 {
-    for (mlt_link *l = p->bonds.next; l != &p->bonds; l = l->next) {
+    for (mlt_list_node *l = p->bonds.next; l != &p->bonds; l = l->next) {
         bond *b = mlt_container_of(l, bond, link);
         if (b->number == number && !b->dead)
             return b;
@@ -730,7 +731,7 @@ static void take_seal(desk *d, const unsigned char *body, size_t length)
     mlt_desk_seal *seals = NULL;
     uint32_t count = 0, room = 0;
     bool good = b != NULL;
-    for (mlt_link *l = p->bonds.next; good && l != &p->bonds; l = l->next) {
+    for (mlt_list_node *l = p->bonds.next; good && l != &p->bonds; l = l->next) {
         const bond *other = mlt_container_of(l, bond, link);
         if (other->number == number || other->dead || !other->broker)
             continue;
@@ -751,7 +752,7 @@ static void take_watch(desk *d, const unsigned char *body, size_t length)
     if (length == sizeof number)
         memcpy(&number, body, sizeof number);
     mlt_ports *p = d->ports;
-    for (mlt_link *l = p->bonds.next, *next; l != &p->bonds; l = next) {
+    for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
         next = l->next;
         bond *b = mlt_container_of(l, bond, link);
         if (b->number != number || b->line.fd < 0 || b->watched || b->maker != d)
@@ -854,7 +855,7 @@ static void leave(bond *b, uint32_t proc, bool ended)
 
 void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
 {
-    for (mlt_link *l = p->bonds.next, *next; l != &p->bonds; l = next) {
+    for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
         next = l->next;
         bond *b = mlt_container_of(l, bond, link);
         if (b->number != number || b->dead)
@@ -867,13 +868,13 @@ void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
 
 void mlt_ports_gone(mlt_ports *p, uint32_t proc, bool ended_well)
 {
-    for (mlt_link *l = p->ports.next, *next; l != &p->ports; l = next) {
+    for (mlt_list_node *l = p->ports.next, *next; l != &p->ports; l = next) {
         next = l->next;
         port *at = mlt_container_of(l, port, link);
         if (at->proc == proc)
             close_port(at, "the process that opened the port has ended");
     }
-    for (mlt_link *l = p->bonds.next, *next; l != &p->bonds; l = next) {
+    for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
         next = l->next;
         bond *b = mlt_container_of(l, bond, link);
         uint32_t at;
@@ -906,11 +907,11 @@ static bool has_graves(const mlt_ports *p)
 static void alarm_next(mlt_ports *p)
 {
     uint64_t when = MLT_POLL_FOREVER;
-    for (mlt_link *l = p->ports.next; l != &p->ports; l = l->next) {
+    for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next) {
         uint64_t at = mlt_listen_poll(mlt_container_of(l, port, link)->listen).deadline_ns;
         when = at < when ? at : when;
     }
-    for (mlt_link *l = p->desks.next; l != &p->desks; l = l->next) {
+    for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
         const desk *d = mlt_container_of(l, desk, link);
         uint64_t at = d->dial ? mlt_dial_poll(d->dial).deadline_ns : when;
         when = at < when ? at : when;
@@ -924,7 +925,7 @@ static void alarm_next(mlt_ports *p)
 
 static void clear_graves(mlt_ports *p)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     while ((l = mlt_list_pop_front(&p->graves[0]))) {
         port *at = mlt_container_of(l, port, link);
         free(at->failed);
@@ -948,9 +949,9 @@ static void timer_ready(mlt_source *source, uint32_t events)
     (void)!read(source->fd, &rings, sizeof rings);
     p->timer_ns = 0;
     clear_graves(p);
-    for (mlt_link *l = p->ports.next; l != &p->ports; l = l->next)
+    for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
         accept_all(mlt_container_of(l, port, link), now);
-    for (mlt_link *l = p->desks.next; l != &p->desks; l = l->next) {
+    for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
         desk *d = mlt_container_of(l, desk, link);
         if (d->dial && mlt_dial_poll(d->dial).deadline_ns <= now)
             step_dial(d);
@@ -999,7 +1000,7 @@ void mlt_ports_free(mlt_ports *p, const char *why)
     if (!p)
         return;
     p->ending = true;
-    mlt_link *l;
+    mlt_list_node *l;
     while (!mlt_list_empty(&p->bonds)) {
         bond *b = mlt_container_of(p->bonds.next, bond, link);
         if (why && b->count) {

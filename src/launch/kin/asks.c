@@ -19,7 +19,7 @@
 enum { READ_BYTES = 64 << 10 };
 
 typedef struct ask {
-    mlt_link link;
+    mlt_list_node link;
     mlt_source source;
     mlt_asks *asks;
     uint32_t proc;
@@ -33,7 +33,7 @@ typedef struct ask {
 // before the end.
 struct mlt_asks {
     mlt_asks_conf conf;
-    mlt_link open, over;
+    mlt_list_node open, over;
     int64_t last; // number
 };
 
@@ -103,7 +103,7 @@ static void ready(mlt_source *source, uint32_t events)
 
 void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
 {
-    mlt_link *used = mlt_list_pop_front(&asks->over);
+    mlt_list_node *used = mlt_list_pop_front(&asks->over);
     ask *a = used ? mlt_container_of(used, ask, link) : mlt_take(1, sizeof *a);
     *a = (ask){
         .source = {.fd = fd, .ready = ready}, .asks = asks, .proc = proc, .number = ++asks->last};
@@ -114,7 +114,7 @@ void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
 
 void mlt_asks_answer(mlt_asks *asks, int64_t number, const char *answer, size_t length)
 {
-    for (mlt_link *l = asks->open.next; l != &asks->open; l = l->next) {
+    for (mlt_list_node *l = asks->open.next; l != &asks->open; l = l->next) {
         ask *a = mlt_container_of(l, ask, link);
         if (a->number != number)
             continue;
@@ -131,7 +131,7 @@ void mlt_asks_free(mlt_asks *asks)
         return;
     while (!mlt_list_empty(&asks->open))
         end(mlt_container_of(asks->open.next, ask, link));
-    for (mlt_link *used; (used = mlt_list_pop_front(&asks->over));)
+    for (mlt_list_node *used; (used = mlt_list_pop_front(&asks->over));)
         free(mlt_container_of(used, ask, link));
     free(asks);
 }

@@ -29,7 +29,7 @@ extern char **environ;
 enum { KIN_FD = 20 }; // of the channel, in the mpirun below
 
 typedef struct job {
-    mlt_link link;
+    mlt_list_node link;
     mlt_channel channel;
     mlt_kin *kin;
     char name[MLT_KIN_JOB_NAME];
@@ -45,7 +45,7 @@ typedef struct job {
 // end only.
 struct mlt_kin {
     mlt_kin_conf conf;
-    mlt_link jobs, over;
+    mlt_list_node jobs, over;
     uint32_t living, born; // born: how many there have been, for names
     char *self;            // this program
 };
@@ -87,7 +87,7 @@ static uint32_t *count_busy(const mlt_kin *kin)
     uint32_t *busy = mlt_take(plan->named.count, sizeof *busy);
     for (uint32_t h = 0; h < plan->host_count; h++)
         add_busy(plan, busy, plan->hosts[h].host.name, plan->hosts[h].workers);
-    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next) {
+    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next) {
         const job *j = mlt_container_of(l, job, link);
         for (uint32_t h = 0; j->busy && h < plan->named.count; h++)
             busy[h] += j->busy[h];
@@ -173,7 +173,7 @@ static void end_unborn(job *j, int code, int signal)
 
 bool mlt_kin_reaped(mlt_kin *kin, pid_t pid, int status)
 {
-    mlt_link *l = kin->jobs.next;
+    mlt_list_node *l = kin->jobs.next;
     while (l != &kin->jobs && mlt_container_of(l, job, link)->pid != pid)
         l = l->next;
     if (l == &kin->jobs)
@@ -201,14 +201,14 @@ bool mlt_kin_reaped(mlt_kin *kin, pid_t pid, int status)
 
 void mlt_kin_signal(mlt_kin *kin, int signal)
 {
-    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next)
         (void)kill(mlt_container_of(l, job, link)->pid, signal);
 }
 
 static void send_down(mlt_kin *kin, mlt_frame_type type, int64_t value)
 {
     mlt_frame frame = {.type = type, .value = value};
-    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next)
         mlt_channel_send(&mlt_container_of(l, job, link)->channel, &frame, NULL);
 }
 
@@ -224,7 +224,7 @@ void mlt_kin_fails(mlt_kin *kin)
 
 void mlt_kin_close(mlt_kin *kin)
 {
-    for (mlt_link *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next)
         mlt_channel_close(&mlt_container_of(l, job, link)->channel);
 }
 
@@ -271,7 +271,7 @@ static pid_t start_mpirun(mlt_kin *kin, int *fd, char *why, size_t why_size)
 
 static job *new_job(mlt_kin *kin)
 {
-    mlt_link *used = mlt_list_pop_front(&kin->over);
+    mlt_list_node *used = mlt_list_pop_front(&kin->over);
     job *j = used ? mlt_container_of(used, job, link) : mlt_take(1, sizeof *j);
     *j = (job){
         .kin = kin,
@@ -359,7 +359,7 @@ void mlt_kin_free(mlt_kin *kin)
     mlt_kin_signal(kin, SIGKILL);
     while (!mlt_list_empty(&kin->jobs))
         forget(mlt_container_of(kin->jobs.next, job, link));
-    for (mlt_link *used; (used = mlt_list_pop_front(&kin->over));)
+    for (mlt_list_node *used; (used = mlt_list_pop_front(&kin->over));)
         free(mlt_container_of(used, job, link));
     free(kin->self);
     free(kin);

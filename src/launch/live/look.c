@@ -93,11 +93,11 @@ static bool queues_are_sound(const mlt_live_queues *q)
 {
     size_t word = sizeof(uint64_t), half = sizeof(uint32_t);
     return q->list && q->bytes <= MLT_LIVE_MOST_BYTES &&
-           inside(q->link, sizeof(mlt_link), q->bytes) &&
+           inside(q->link, sizeof(mlt_list_node), q->bytes) &&
            inside(q->name, MLT_LIVE_QUEUE_NAME, q->bytes) && inside(q->number, word, q->bytes) &&
            inside(q->held, half, q->bytes) && inside(q->room, half, q->bytes) &&
-           inside(q->flow, word, q->bytes) && inside(q->reads, sizeof(mlt_link), q->bytes) &&
-           inside(q->writes, sizeof(mlt_link), q->bytes);
+           inside(q->flow, word, q->bytes) && inside(q->reads, sizeof(mlt_list_node), q->bytes) &&
+           inside(q->writes, sizeof(mlt_list_node), q->bytes);
 }
 
 // ---- ranks
@@ -231,7 +231,7 @@ static void add_queue(const look *l, const mlt_live_queues *q, const char *bytes
 static void look_at_queues(const look *l, const mlt_live_queues *q, uint32_t worker)
 {
     char bytes[MLT_LIVE_MOST_BYTES];
-    mlt_link link;
+    mlt_list_node link;
     if (!queues_are_sound(q) || !get(l, &link, (uintptr_t)q->list, sizeof link))
         return;
     for (int i = 0; i < MOST_QUEUES && link.next != q->list; i++) {

@@ -48,7 +48,7 @@ bool mlt_bind_list_known(const char *list, char *why, size_t why_size);
 
 // Whether so many workers are to be pinned without being asked for: there are several, each has a
 // core, and either they fill more than half of the cores or nothing else runs on the machine. Others
-// that run may be pinned to the same cores, out of sight (of another container, or another MPI), and
+// that run may be pinned to the same cores, out of event (of another container, or another MPI), and
 // then a small job would sit there while other cores are idle.
 bool mlt_bind_is_due(uint32_t workers, size_t cores, uint32_t running);
 

@@ -10,7 +10,7 @@
 
 // A decision that not all hosts have yet.
 typedef struct open {
-    mlt_link link;
+    mlt_list_node link;
     int64_t number;
     uint32_t host; // whose rank decided
     uint32_t left; // hosts that have not answered
@@ -22,10 +22,10 @@ struct mlt_changes {
     uint32_t hosts;
     mlt_changes_send *send;
     void *user;
-    uint32_t change, known; // the last one; the last of which all hosts know
-    uint32_t *knows;        // [hosts] the last one of which all workers know; UINT32_MAX: lost
-    int64_t number;         // of the last decision
-    mlt_link decisions;     // open.link
+    uint32_t change, known;  // the last one; the last of which all hosts know
+    uint32_t *knows;         // [hosts] the last one of which all workers know; UINT32_MAX: lost
+    int64_t number;          // of the last decision
+    mlt_list_node decisions; // open.link
 };
 
 mlt_changes *mlt_changes_new(uint32_t hosts, mlt_changes_send *send, void *user)
@@ -39,7 +39,7 @@ mlt_changes *mlt_changes_new(uint32_t hosts, mlt_changes_send *send, void *user)
 
 void mlt_changes_free(mlt_changes *c)
 {
-    mlt_link *l;
+    mlt_list_node *l;
     if (!c)
         return;
     while ((l = mlt_list_pop_front(&c->decisions)))
@@ -104,7 +104,7 @@ void mlt_changes_decides(mlt_changes *c, uint32_t host, const mlt_decision *deci
 
 void mlt_changes_kept(mlt_changes *c, uint32_t host, int64_t number)
 {
-    for (mlt_link *l = c->decisions.next; l != &c->decisions; l = l->next)
+    for (mlt_list_node *l = c->decisions.next; l != &c->decisions; l = l->next)
         if (mlt_container_of(l, open, link)->number == number) {
             take_kept(c, mlt_container_of(l, open, link), host);
             return;
@@ -114,7 +114,7 @@ void mlt_changes_kept(mlt_changes *c, uint32_t host, int64_t number)
 void mlt_changes_lost(mlt_changes *c, uint32_t host)
 {
     c->knows[host] = UINT32_MAX;
-    for (mlt_link *l = c->decisions.next, *next; l != &c->decisions; l = next) {
+    for (mlt_list_node *l = c->decisions.next, *next; l != &c->decisions; l = next) {
         next = l->next;
         take_kept(c, mlt_container_of(l, open, link), host);
     }

@@ -451,7 +451,7 @@ int mlt_coll_request_code(mlt_rank *me, const mlt_req *req)
     return failure(me, k->job.comm, k->job.team, req->status);
 }
 
-// For hang reports: mlt_above.collective.
+// For hang reports: mlt_upcalls.collective.
 void mlt_coll_look(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
 {
     if (req && !(req->flags & MLT_REQF_COLL))
@@ -691,9 +691,9 @@ static bool is_collective(const mlt_msg *msg)
 static const mlt_msg *find_lost(const mlt_worker *w, const mlt_rank **to)
 {
     for (uint32_t i = 0; i < w->count; i++) {
-        const mlt_link *all = &w->ranks[i].unexpected.all;
+        const mlt_list_node *all = &w->ranks[i].unexpected.all;
         *to = &w->ranks[i];
-        for (const mlt_link *l = all->next; l != all; l = l->next)
+        for (const mlt_list_node *l = all->next; l != all; l = l->next)
             if (is_collective(mlt_container_of(l, mlt_msg, all)))
                 return mlt_container_of(l, mlt_msg, all);
     }

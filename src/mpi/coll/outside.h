@@ -26,7 +26,7 @@
 
 #include "mpi/coll/coll.h"
 
-// The worker looks whether there is a change (mlt_above.asked).
+// The worker looks whether there is a change (mlt_upcalls.asked).
 void mlt_outside_look(mlt_worker *worker);
 
 // True if all ranks meet in the call, and may change their rules after it.

@@ -59,7 +59,7 @@ typedef struct mlt_comm_shared {
     struct mlt_context *id;  // NULL: predefined
     mlt_map *group[2];       // [1]: intercommunicators only
     struct mlt_party *party; // meet.h: the workers that have ranks in it; NULL: not known yet
-    mlt_link meets;          // open ones, see meet.h
+    mlt_list_node meets;     // open ones, see meet.h
     void *window;            // that its ranks are making (win/make.c); NULL: none
     void *file;              // that its ranks open (file/open.c): the file's own communicator
     struct mlt_topo *topo;   // the last topology that was given to it; a counted reference
@@ -100,8 +100,8 @@ typedef struct mlt_comm {
     mlt_comm_extra *extra;     // NULL: none
     struct mlt_topo *topo;     // NULL: none; a counted reference
     mlt_rank *owner;
-    mlt_link link;  // among the owner's communicators (mlt_mpi.comms); predefined: unused
-    uint32_t calls; // meetings of its ranks so far, see meet.h
+    mlt_list_node link; // among the owner's communicators (mlt_mpi.comms); predefined: unused
+    uint32_t calls;     // meetings of its ranks so far, see meet.h
     uint32_t coll_calls, fixed_calls; // collective operations so far (coll.h); persistent ones made
     uint32_t local;                   // place among this worker's ranks, once `team` is there
     struct mlt_team *team;            // shared->team, once this rank has looked; NULL: not yet

@@ -44,7 +44,7 @@ mlt_context *mlt_context_join(mlt_worker *worker, uint32_t first);
 mlt_context *mlt_context_hold(mlt_context *context);
 void mlt_context_drop(mlt_context *context);
 
-// mlt_above.note.
+// mlt_upcalls.note.
 void mlt_context_noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
 
 #endif

@@ -24,7 +24,7 @@ typedef struct mlt_group {
     mlt_rank *owner; // NULL: MPI_GROUP_EMPTY
     mlt_map *map;
     struct mlt_session *session; // that it stems from, by MPI_Group_from_session_pset; NULL: none
-    mlt_link link;               // among the session's groups, if it has one
+    mlt_list_node link;          // among the session's groups, if it has one
 } mlt_group;
 
 // The group of a handle that this rank may use; NULL: MPI_GROUP_NULL or a bad handle. For

@@ -347,7 +347,7 @@ static void step(mlt_work *work)
 
 static mlt_meet *find(const mlt_meet_place *place)
 {
-    for (mlt_link *l = place->list->next; l != place->list; l = l->next) {
+    for (mlt_list_node *l = place->list->next; l != place->list; l = l->next) {
         mlt_meet *m = mlt_container_of(l, mlt_meet, link);
         if (m->place.key == place->key && m->place.context == place->context &&
             m->place.tag == place->tag)

@@ -62,7 +62,7 @@ typedef struct mlt_guest {
 
 // Where and what for: equal for all guests of a meeting.
 typedef struct mlt_meet_place {
-    mlt_link *list;          // this worker's open meetings of that place
+    mlt_list_node *list;     // this worker's open meetings of that place
     const mlt_map *group[2]; // who comes; [1] may be NULL
     mlt_party *party;        // of these groups, borrowed; NULL: whoever comes first finds it out
     uint32_t context;        // of the messages, which are between the speakers, by world rank
@@ -85,7 +85,7 @@ struct mlt_meet {
     uint64_t bytes;
     uint32_t context; // the number that was taken; 0: none wanted, or all are in use
     // The exchange; private.
-    mlt_link link;
+    mlt_list_node link;
     mlt_work work;
     mlt_req req;
     uint64_t room;

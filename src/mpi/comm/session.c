@@ -151,8 +151,8 @@ int mlt_mpi_Session_init(mlt_rank *me, MPI_Info info, MPI_Errhandler errhandler,
 // A communicator of the session's that the user has not freed; NULL: none.
 static mlt_comm *living_comm(mlt_rank *me, const mlt_session *s)
 {
-    mlt_link *comms = &mlt_mpi_of(me)->comms;
-    for (mlt_link *l = comms->next; l != comms; l = l->next) {
+    mlt_list_node *comms = &mlt_mpi_of(me)->comms;
+    for (mlt_list_node *l = comms->next; l != comms; l = l->next) {
         mlt_comm *comm = mlt_container_of(l, mlt_comm, link);
         if (comm->magic == MLT_COMM_MAGIC && comm->extra && comm->extra->session == s)
             return comm;
@@ -177,7 +177,7 @@ static void wait_for_comm(mlt_rank *me, const mlt_comm *comm)
 static int refuse_rest(mlt_rank *me, mlt_session *s)
 {
     int groups = 0;
-    for (const mlt_link *l = s->groups.next; l != &s->groups; l = l->next)
+    for (const mlt_list_node *l = s->groups.next; l != &s->groups; l = l->next)
         groups++;
     mlt_comm *comm = living_comm(me, s);
     if (groups == 0 && !comm)

@@ -22,7 +22,7 @@ typedef struct mlt_session {
     mlt_rank *rank;
     MPI_Errhandler errhandler; // a counted reference
     void *buffer;              // MPI_Session_attach_buffer's (buffer.c)
-    mlt_link groups;           // that stem from it, by mlt_group.link
+    mlt_list_node groups;      // that stem from it, by mlt_group.link
 } mlt_session;
 
 // NULL: MPI_SESSION_NULL or a bad handle.

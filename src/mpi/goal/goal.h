@@ -62,9 +62,9 @@ struct GOAL_Goal_s {
 
 // The runs of a communicator, as one rank counts them.
 typedef struct mlt_goal_runs {
-    uint32_t refs;   // the communicator, schedules
-    uint32_t number; // of the next one
-    mlt_link active; // schedules under way, the oldest first
+    uint32_t refs;        // the communicator, schedules
+    uint32_t number;      // of the next one
+    mlt_list_node active; // schedules under way, the oldest first
 } mlt_goal_runs;
 
 void mlt_goal_runs_drop(mlt_goal_runs *runs); // NULL is fine
@@ -83,7 +83,7 @@ struct GOAL_Sched_s {
     mlt_run_place place;
     mlt_goal_block **block; // [buffers] memory of its own; NULL: none yet
     mlt_goal_runs *runs;
-    mlt_link active;       // in runs->active while it is under way
+    mlt_list_node active;  // in runs->active while it is under way
     mlt_req *spare;        // for the next start; NULL: a request of the user's has it
     bool bound;            // all functions are there
     bool offload, watched; // the helper is to drive it; drives it now
@@ -153,7 +153,7 @@ int mlt_goal_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 // MPI_Start of a persistent one.
 int mlt_goal_request_start(mlt_rank *me, mlt_req *req);
 
-// mlt_above.parts, for hang reports.
+// mlt_upcalls.parts, for hang reports.
 uint32_t mlt_goal_request_parts(const mlt_req *req, mlt_worker_part *out, uint32_t most);
 
 void mlt_goal_sched_drop(struct GOAL_Sched_s *s);

@@ -56,7 +56,7 @@ static int prepare(mlt_rank *me, struct GOAL_Sched_s *s)
             return code;
         s->bound = true;
     }
-    mlt_link *oldest = s->runs->active.next;
+    mlt_list_node *oldest = s->runs->active.next;
     if (MLT_UNLIKELY(oldest != &s->runs->active) &&
         s->runs->number - mlt_container_of(oldest, struct GOAL_Sched_s, active)->number >=
             MLT_RUN_NUMBERS)

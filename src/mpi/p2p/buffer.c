@@ -33,7 +33,7 @@ enum { ALIGN = 16 };
 typedef struct mlt_buffer mlt_buffer;
 
 typedef struct mlt_block {
-    mlt_link link; // in mlt_buffer.blocks, by address; automatic: in any order
+    mlt_list_node link; // in mlt_buffer.blocks, by address; automatic: in any order
     mlt_buffer *home;
     uint64_t turn; // number of the message
     uint64_t size; // of the whole block
@@ -46,18 +46,18 @@ struct mlt_buffer {
     uint64_t bytes;
     char *start; // the aligned part of it
     uint64_t room;
-    mlt_link blocks;
-    uint64_t open;   // messages in the buffer
-    uint64_t used;   // bytes of their blocks
-    uint64_t turns;  // messages that ever were
-    mlt_link *after; // the block before `tail`, or the list's head
-    uint64_t tail;   // offset after the message that came last
-    mlt_link flushes;
+    mlt_list_node blocks;
+    uint64_t open;        // messages in the buffer
+    uint64_t used;        // bytes of their blocks
+    uint64_t turns;       // messages that ever were
+    mlt_list_node *after; // the block before `tail`, or the list's head
+    uint64_t tail;        // offset after the message that came last
+    mlt_list_node flushes;
 };
 
 // Completes `req` when the messages that were in the buffer have left.
 typedef struct flush {
-    mlt_link link;
+    mlt_list_node link;
     mlt_req *req;
     uint64_t before; // those with a lower turn
     uint64_t left;   // how many of them are still there
@@ -70,13 +70,13 @@ _Static_assert(sizeof(mlt_block) + 2 * (ALIGN - 1) <= MPI_BSEND_OVERHEAD,
 
 // ---- space
 
-static mlt_block *block_at(mlt_link *link)
+static mlt_block *block_at(mlt_list_node *link)
 {
     return mlt_container_of(link, mlt_block, link);
 }
 
 // Where the gap after `link` (a block or the list's head) begins and ends.
-static uint64_t gap_start(const mlt_buffer *buffer, mlt_link *link)
+static uint64_t gap_start(const mlt_buffer *buffer, mlt_list_node *link)
 {
     if (link == &buffer->blocks)
         return 0;
@@ -84,7 +84,7 @@ static uint64_t gap_start(const mlt_buffer *buffer, mlt_link *link)
     return (uint64_t)((const char *)block - buffer->start) + block->size;
 }
 
-static uint64_t gap_end(const mlt_buffer *buffer, mlt_link *link)
+static uint64_t gap_end(const mlt_buffer *buffer, mlt_list_node *link)
 {
     if (link->next == &buffer->blocks)
         return buffer->room;
@@ -96,7 +96,7 @@ static bool find_space(mlt_buffer *buffer, uint64_t size)
 {
     if (gap_end(buffer, buffer->after) - buffer->tail >= size)
         return true;
-    mlt_link *link = &buffer->blocks; // the gap at the start first, then all others
+    mlt_list_node *link = &buffer->blocks; // the gap at the start first, then all others
     do {
         uint64_t from = gap_start(buffer, link);
         if (gap_end(buffer, link) - from >= size) {
@@ -160,7 +160,7 @@ static void block_done(mlt_req *req)
     mlt_buffer *buffer = block->home;
     uint64_t turn = block->turn;
     block_free(block);
-    for (mlt_link *link = buffer->flushes.next, *next; link != &buffer->flushes; link = next) {
+    for (mlt_list_node *link = buffer->flushes.next, *next; link != &buffer->flushes; link = next) {
         flush *f = mlt_container_of(link, flush, link);
         next = link->next;
         if (turn >= f->before || --f->left > 0)

@@ -5,7 +5,7 @@
 
 #include "p2p/p2p.h"
 
-// mlt_above.kind_differs.
+// mlt_upcalls.kind_differs.
 void mlt_mpi_kind_differs(mlt_req *recv);
 
 // A code for a receive with status MLT_ERR_DISAGREE. `of`: " of MPI_Irecv", or nothing.

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/above.h"
 #include "base/settings.h"
+#include "base/upcalls.h"
 #include "boot/ctl.h"
 #include "fiber/fiber.h"
 #include "mpi/comm/comm.h"
@@ -20,7 +20,7 @@
 #include "mpi/self.h"
 #include "type/build.h"
 
-const mlt_above_calls mlt_above = {.packet = mlt_part_packet};
+const mlt_upcall_table mlt_upcalls = {.packet = mlt_part_packet};
 
 enum { PARTS = 70, BYTES = 12, REQUESTS = 4, OTHER = 1, STEP = 6 };
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/above.h"
 #include "base/log.h"
+#include "base/upcalls.h"
 #include "mpi/handle.h"
 #include "mpi/shelf.h"
 #include "mpi_bodies.h"
@@ -33,7 +33,7 @@ static void add_table(const mlt_settings_table *table)
 static void find_vars(void)
 {
     mlt_settings_table tables[MLT_SETTINGS_MOST];
-    size_t count = mlt_above.settings(tables, MLT_SETTINGS_MOST);
+    size_t count = mlt_upcalls.settings(tables, MLT_SETTINGS_MOST);
     for (size_t t = 0; t < count; t++)
         add_table(&tables[t]);
 }
@@ -140,7 +140,7 @@ int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_
 
 typedef struct cvar_handle {
     mlt_shelf_head head;
-    mlt_link link; // in tool->cvars
+    mlt_list_node link; // in tool->cvars
     mlt_tool *tool;
     const mlt_tool_cvar *var;
 } cvar_handle;
@@ -290,7 +290,7 @@ static int write_early(const mlt_tool_cvar *v, const void *buf)
     if (setenv(name, text, 1) != 0 || (before && !old)) {
         code = MPI_T_ERR_MEMORY;
     } else if (mlt_setting_parse(s, getenv(name), why, sizeof why) != MLT_OK ||
-               mlt_above.settings_check(why, sizeof why) != MLT_OK) {
+               mlt_upcalls.settings_check(why, sizeof why) != MLT_OK) {
         code = MPI_T_ERR_INVALID;
         if (old)
             (void)setenv(name, old, 1);

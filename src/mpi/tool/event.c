@@ -156,7 +156,7 @@ static const MPI_T_cb_safety levels[LEVELS] = {
 
 typedef struct registration {
     mlt_shelf_head head;
-    mlt_link link; // in its tool's events->all
+    mlt_list_node link; // in its tool's events->all
     mlt_tool *tool;
     const mlt_tool_event *type;
     uint32_t context; // of the communicator it is bound to
@@ -174,7 +174,7 @@ typedef struct registration {
 
 // An event that waits for its callback.
 typedef struct instance {
-    mlt_link link;
+    mlt_list_node link;
     registration *to;
     const mlt_tool_event *type; // of that
     uint64_t time_ns;
@@ -182,8 +182,8 @@ typedef struct instance {
 } instance;
 
 typedef struct mlt_tool_events {
-    mlt_link all;     // registrations
-    mlt_link waiting; // instances, the oldest first
+    mlt_list_node all;     // registrations
+    mlt_list_node waiting; // instances, the oldest first
     mlt_pool instances;
     uint64_t count, dropped; // instances that wait; and all that were dropped, of any registration
     instance now;            // the handle that callbacks get is its address
@@ -298,7 +298,7 @@ static void forget(mlt_tool_events *e, instance *i)
 static void free_registration(registration *r)
 {
     mlt_tool_events *e = r->tool->events;
-    for (mlt_link *l = e->waiting.next, *next; l != &e->waiting; l = next) {
+    for (mlt_list_node *l = e->waiting.next, *next; l != &e->waiting; l = next) {
         next = l->next;
         if (mlt_container_of(l, instance, link)->to == r)
             forget(e, mlt_container_of(l, instance, link));
@@ -504,7 +504,7 @@ static void happen(mlt_tool *tool, int kind, uint32_t context, const mlt_tool_da
 {
     mlt_tool_events *e = tool->events;
     uint64_t now = 0;
-    for (mlt_link *l = e->all.next; l != &e->all; l = l->next) {
+    for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
         registration *r = mlt_container_of(l, registration, link);
         if (r->type != &mlt_tool_event_types[kind] || (r->type->comm && r->context != context) ||
             lowest(r) < 0 || r->freed)
@@ -523,32 +523,32 @@ static void happen(mlt_tool *tool, int kind, uint32_t context, const mlt_tool_da
     }
 }
 
-void mlt_tool_events_saw(mlt_tool *tool, const mlt_sight *sight)
+void mlt_tool_events_saw(mlt_tool *tool, const mlt_event *event)
 {
     if (!tool->events)
         return;
-    mlt_tool_data data = {.number = {sight->how, sight->peer, sight->tag}, .large = sight->bytes};
-    switch ((mlt_sight_kind)sight->kind) {
-    case MLT_SIGHT_UNEXPECTED:
-        data.number[0] = sight->peer;
-        data.number[1] = sight->tag;
+    mlt_tool_data data = {.number = {event->how, event->peer, event->tag}, .large = event->bytes};
+    switch ((mlt_event_kind)event->kind) {
+    case MLT_EVENT_UNEXPECTED:
+        data.number[0] = event->peer;
+        data.number[1] = event->tag;
         data.number[2] = 0;
-        happen(tool, UNEXPECTED, sight->context, &data);
-        happen(tool, COMM_UNEXPECTED, sight->context, &data);
+        happen(tool, UNEXPECTED, event->context, &data);
+        happen(tool, COMM_UNEXPECTED, event->context, &data);
         break;
-    case MLT_SIGHT_PARKS:
-        happen(tool, PARKED, sight->context, &data);
+    case MLT_EVENT_PARKS:
+        happen(tool, PARKED, event->context, &data);
         break;
-    case MLT_SIGHT_GOES_ON:
-        happen(tool, WOKEN, sight->context, &data);
+    case MLT_EVENT_GOES_ON:
+        happen(tool, WOKEN, event->context, &data);
         break;
-    case MLT_SIGHT_LARGE:
-        happen(tool, LARGE, sight->context, &data);
+    case MLT_EVENT_LARGE:
+        happen(tool, LARGE, event->context, &data);
         break;
-    case MLT_SIGHT_PLANNED:
+    case MLT_EVENT_PLANNED:
         data.number[0]++; // 0: none yet
         data.number[1]++;
-        happen(tool, PLANNED, sight->context, &data);
+        happen(tool, PLANNED, event->context, &data);
         break;
     default:
         break;
@@ -569,7 +569,7 @@ static bool tell_dropped(mlt_tool *tool)
 {
     mlt_tool_events *e = tool->events;
     e->dropped = 0;
-    for (mlt_link *l = e->all.next; l != &e->all; l = l->next) {
+    for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
         registration *r = mlt_container_of(l, registration, link);
         int level = lowest(r);
         MPI_Count dropped = (MPI_Count)r->dropped;
@@ -604,7 +604,7 @@ static bool tell_oldest(mlt_tool *tool)
 // Registrations that were freed in callbacks.
 static void bury_freed(mlt_tool *tool)
 {
-    mlt_link *all = &tool->events->all, *l = all->next;
+    mlt_list_node *all = &tool->events->all, *l = all->next;
     while (l != all) {
         registration *r = mlt_container_of(l, registration, link);
         l = l->next;

@@ -75,9 +75,9 @@ static uint64_t comm_seen(const mlt_tool_pvar_handle *h, int i)
 
 static uint64_t comm_unexpected(const mlt_tool_pvar_handle *h, int i)
 {
-    const mlt_link *all = &h->tool->rank->unexpected.all;
+    const mlt_list_node *all = &h->tool->rank->unexpected.all;
     uint64_t n = 0;
-    for (const mlt_link *l = all->next; l != all; l = l->next)
+    for (const mlt_list_node *l = all->next; l != all; l = l->next)
         n += mlt_container_of(l, const mlt_msg, all)->context == h->context;
     return n;
 }
@@ -244,7 +244,7 @@ static uint64_t process_abroad(const mlt_tool_pvar_handle *h, int i)
     {                                                                                              \
         .name = name_, .category = "p2p", .help = help_, .count = 1, .watch = true, .comm = true,  \
         .class = MPI_T_PVAR_CLASS_##class_, .verbosity = MPI_T_VERBOSITY_USER_BASIC,               \
-        .sight = sight_, .bytes = bytes_, .now = comm_seen                                         \
+        .event = sight_, .bytes = bytes_, .now = comm_seen                                         \
     }
 #define CALLS(kind)                                                                                \
     COUNTED(                                                                                       \
@@ -372,13 +372,13 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
              "the collective operation that this rank's worker planned last"),
     LAST("last_algorithm", "coll", algorithms, last_algorithm,
          "the algorithm of that plan; none: it has no messages, or the algorithm is a user's"),
-    ON_COMM("comm_sent", COUNTER, MLT_SIGHT_SENT, false,
+    ON_COMM("comm_sent", COUNTER, MLT_EVENT_SENT, false,
             "messages that this rank sent on the communicator; those of collective operations do "
             "not count"),
-    ON_COMM("comm_sent_bytes", AGGREGATE, MLT_SIGHT_SENT, true, "bytes of these messages"),
-    ON_COMM("comm_received", COUNTER, MLT_SIGHT_RECEIVED, false,
+    ON_COMM("comm_sent_bytes", AGGREGATE, MLT_EVENT_SENT, true, "bytes of these messages"),
+    ON_COMM("comm_received", COUNTER, MLT_EVENT_RECEIVED, false,
             "messages on the communicator that met their receive in this rank"),
-    ON_COMM("comm_received_bytes", AGGREGATE, MLT_SIGHT_RECEIVED, true, "bytes of these messages"),
+    ON_COMM("comm_received_bytes", AGGREGATE, MLT_EVENT_RECEIVED, true, "bytes of these messages"),
     {.name = "comm_unexpected_length",
      .category = "p2p",
      .help = "messages on the communicator that wait in this rank for their receive",
@@ -396,7 +396,7 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
      .count = 1,
      .comm = true,
      .watch = true,
-     .sight = MLT_SIGHTS,
+     .event = MLT_EVENTS,
      .verbosity = MPI_T_VERBOSITY_USER_BASIC,
      .now = comm_collectives},
     KEPT(

@@ -34,7 +34,7 @@ typedef struct mlt_tool_pvar {
     bool comm;         // bound to a communicator
     bool watch;        // needs a watched worker: it can be started and stopped
     bool read_only;    // cannot be written or reset
-    uint8_t sight;     // of a communicator: counts these (mlt_sight_kind); MLT_SIGHTS: none
+    uint8_t event;     // of a communicator: counts these (mlt_event_kind); MLT_EVENTS: none
     bool bytes;        // ... their bytes
     const mlt_tool_enum *enumtype;
     // The i-th element now. The rank is there.
@@ -47,8 +47,8 @@ int mlt_tool_pvar_count(void);
 
 typedef struct mlt_tool_pvar_handle {
     mlt_shelf_head head;
-    mlt_link link;     // in its session
-    mlt_link watching; // in tool->watching, while it hears of every sight
+    mlt_list_node link;     // in its session
+    mlt_list_node watching; // in tool->watching, while it hears of every event
     mlt_tool *tool;
     struct mlt_tool_session *session;
     const mlt_tool_pvar *var;

@@ -14,8 +14,8 @@ enum { SESSION_MAGIC = 0x70015e55, HANDLE_MAGIC = 0x7001b0a1 };
 
 typedef struct mlt_tool_session {
     mlt_shelf_head head;
-    mlt_link link; // in tool->sessions
-    mlt_link handles;
+    mlt_list_node link; // in tool->sessions
+    mlt_list_node handles;
     mlt_tool *tool;
 } mlt_tool_session;
 
@@ -144,31 +144,31 @@ static void stop(mlt_tool_pvar_handle *h)
     mlt_tool_watch(h->tool, -1);
 }
 
-void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_sight *sight)
+void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event)
 {
-    for (mlt_link *l = tool->watching.next; l != &tool->watching; l = l->next) {
+    for (mlt_list_node *l = tool->watching.next; l != &tool->watching; l = l->next) {
         mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, watching);
         if (is_extreme(h->var))
             settle(h);
-        else if (h->var->sight == sight->kind && h->context == sight->context)
-            h->seen += h->var->bytes ? sight->bytes : 1;
+        else if (h->var->event == event->kind && h->context == event->context)
+            h->seen += h->var->bytes ? event->bytes : 1;
     }
 }
 
 void mlt_tool_sessions_called(mlt_tool *tool)
 {
-    for (mlt_link *l = tool->watching.next; l != &tool->watching; l = l->next) {
+    for (mlt_list_node *l = tool->watching.next; l != &tool->watching; l = l->next) {
         mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, watching);
-        if (h->var->sight == MLT_SIGHTS)
+        if (h->var->event == MLT_EVENTS)
             h->seen = mlt_tool_pvar_now(h, 0);
     }
 }
 
 void mlt_tool_sessions_settle(mlt_tool *tool)
 {
-    for (mlt_link *s = tool->sessions.next; s != &tool->sessions; s = s->next) {
-        mlt_link *all = &mlt_container_of(s, mlt_tool_session, link)->handles;
-        for (mlt_link *l = all->next; l != all; l = l->next) {
+    for (mlt_list_node *s = tool->sessions.next; s != &tool->sessions; s = s->next) {
+        mlt_list_node *all = &mlt_container_of(s, mlt_tool_session, link)->handles;
+        for (mlt_list_node *l = all->next; l != all; l = l->next) {
             mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, link);
             if (h->runs)
                 settle(h);
@@ -318,7 +318,7 @@ int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
 
 static void each(mlt_tool_session *s, void (*act)(mlt_tool_pvar_handle *h))
 {
-    for (mlt_link *l = s->handles.next; l != &s->handles; l = l->next)
+    for (mlt_list_node *l = s->handles.next; l != &s->handles; l = l->next)
         act(mlt_container_of(l, mlt_tool_pvar_handle, link));
 }
 

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/above.h"
 #include "base/memory.h"
 #include "base/settings.h"
+#include "base/upcalls.h"
 #include "host/entry.h"
 #include "host/start.h"
 #include "mpi/handle.h"
@@ -86,9 +86,9 @@ static bool read_settings(const mlt_tool *tool)
     char why[256];
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     return tool->rank || tool->ended ||
-           (mlt_settings_read(tables, mlt_above.settings(tables, MLT_SETTINGS_MOST), why,
+           (mlt_settings_read(tables, mlt_upcalls.settings(tables, MLT_SETTINGS_MOST), why,
                               sizeof why) == MLT_OK &&
-            mlt_above.settings_check(why, sizeof why) == MLT_OK);
+            mlt_upcalls.settings_check(why, sizeof why) == MLT_OK);
 }
 
 // Without a gate only one thread may look at the engine.

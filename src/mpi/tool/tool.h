@@ -28,9 +28,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/event.h"
 #include "base/list.h"
 #include "base/pool.h"
-#include "base/sight.h"
 #include "boot/ctl.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
@@ -84,9 +84,10 @@ typedef struct mlt_tool {
     bool ended;      // there was a rank, and there will be none
     mlt_rank *rank;  // NULL: the process has not joined its job, or the rank has ended
     uint32_t handles, session_count;
-    mlt_link cvars;    // handles of control variables (cvar.c)
-    mlt_link sessions; // session.c
-    mlt_link watching; // handles of performance variables that hear of every sight, by `watching`
+    mlt_list_node cvars;    // handles of control variables (cvar.c)
+    mlt_list_node sessions; // session.c
+    mlt_list_node
+        watching;      // handles of performance variables that hear of every event, by `watching`
     uint32_t watchers; // handles that run, and callbacks, for which the worker is watched
     mlt_tool_counts counts;
     struct mlt_tool_events *events; // event.c; NULL: none so far
@@ -150,8 +151,8 @@ void mlt_tool_worker_ends(mlt_worker *worker);
 void mlt_tool_called(mlt_rank *me, uint16_t fn);
 void mlt_tool_call_ends(mlt_rank *me);
 
-// mlt_above.saw.
-void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight);
+// mlt_upcalls.event.
+void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event);
 
 // ---- the parts to each other
 
@@ -166,9 +167,9 @@ void mlt_tool_sessions_settle(mlt_tool *tool);
 // A call of the rank begins.
 void mlt_tool_sessions_called(mlt_tool *tool);
 
-// A sight of the rank, for handles that want every one, and for registrations.
-void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_sight *sight);
-void mlt_tool_events_saw(mlt_tool *tool, const mlt_sight *sight);
+// A event of the rank, for handles that want every one, and for registrations.
+void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event);
+void mlt_tool_events_saw(mlt_tool *tool, const mlt_event *event);
 // The worker has to do with its first, second, ... worker of another host.
 void mlt_tool_events_met(mlt_tool *tool, int32_t worker, int32_t host, int32_t number);
 

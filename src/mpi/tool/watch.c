@@ -59,83 +59,83 @@ void mlt_tool_call_ends(mlt_rank *me)
         mlt_tool_events_deliver(tool);
 }
 
-// ---- sights
+// ---- events
 
-static void count_move(mlt_tool_counts *c, const mlt_sight *sight)
+static void count_move(mlt_tool_counts *c, const mlt_event *event)
 {
-    if (sight->kind == MLT_SIGHT_ONE_SIDED) {
-        c->moves.verbs[sight->tag]++;
-        c->moves.one_sided[sight->how]++;
-        c->moves.one_sided_bytes[sight->how] += sight->bytes;
-    } else if (sight->kind == MLT_SIGHT_PART_SEND) {
-        c->moves.partitioned[sight->how]++;
-        c->moves.partitioned_bytes[sight->how] += sight->bytes;
-        c->moves.partitions += (uint32_t)sight->tag;
+    if (event->kind == MLT_EVENT_ONE_SIDED) {
+        c->moves.verbs[event->tag]++;
+        c->moves.one_sided[event->how]++;
+        c->moves.one_sided_bytes[event->how] += event->bytes;
+    } else if (event->kind == MLT_EVENT_PART_SEND) {
+        c->moves.partitioned[event->how]++;
+        c->moves.partitioned_bytes[event->how] += event->bytes;
+        c->moves.partitions += (uint32_t)event->tag;
     } else {
         c->parted++;
-        c->parted_bytes += sight->bytes;
+        c->parted_bytes += event->bytes;
     }
 }
 
-static void count(mlt_tool_counts *c, const mlt_sight *sight, bool locks)
+static void count(mlt_tool_counts *c, const mlt_event *event, bool locks)
 {
-    switch ((mlt_sight_kind)sight->kind) {
-    case MLT_SIGHT_SENT:
-        c->sent[sight->how]++;
-        c->sent_bytes[sight->how] += sight->bytes;
-        c->eager += sight->eager;
-        c->asked += !sight->eager;
+    switch ((mlt_event_kind)event->kind) {
+    case MLT_EVENT_SENT:
+        c->sent[event->how]++;
+        c->sent_bytes[event->how] += event->bytes;
+        c->eager += event->eager;
+        c->asked += !event->eager;
         break;
-    case MLT_SIGHT_RECEIVED:
+    case MLT_EVENT_RECEIVED:
         c->received++;
-        c->received_bytes += sight->bytes;
+        c->received_bytes += event->bytes;
         break;
-    case MLT_SIGHT_UNEXPECTED:
+    case MLT_EVENT_UNEXPECTED:
         c->unexpected++;
         break;
-    case MLT_SIGHT_LARGE:
-        c->last_large = sight->how;
+    case MLT_EVENT_LARGE:
+        c->last_large = event->how;
         break;
-    case MLT_SIGHT_PARKS:
+    case MLT_EVENT_PARKS:
         c->waits++;
-        c->last_wait = sight->how;
+        c->last_wait = event->how;
         c->lock_waits += locks;
         break;
-    case MLT_SIGHT_GOES_ON:
-        c->wait_ns += sight->bytes;
-        c->lock_wait_ns += locks ? sight->bytes : 0;
+    case MLT_EVENT_GOES_ON:
+        c->wait_ns += event->bytes;
+        c->lock_wait_ns += locks ? event->bytes : 0;
         break;
-    case MLT_SIGHT_PLANNED:
-        c->last_collective = 1u + sight->how;
-        c->last_algorithm = (uint64_t)(1 + sight->peer);
+    case MLT_EVENT_PLANNED:
+        c->last_collective = 1u + event->how;
+        c->last_algorithm = (uint64_t)(1 + event->peer);
         break;
-    case MLT_SIGHT_ONE_SIDED:
-    case MLT_SIGHT_PART_SEND:
-    case MLT_SIGHT_PART_RECEIVE:
-        count_move(c, sight);
+    case MLT_EVENT_ONE_SIDED:
+    case MLT_EVENT_PART_SEND:
+    case MLT_EVENT_PART_RECEIVE:
+        count_move(c, event);
         break;
-    case MLT_SIGHT_POSTED:
-    case MLT_SIGHT_WOKEN:
-    case MLT_SIGHT_SLEPT:
-    case MLT_SIGHT_IDLE:
-    case MLT_SIGHT_POISONED:
-    case MLT_SIGHT_CANCELLED:
-    case MLT_SIGHT_NAMED:
-    case MLT_SIGHT_DEPTH:
-    case MLT_SIGHT_LIVED:
-    case MLT_SIGHTS:
+    case MLT_EVENT_POSTED:
+    case MLT_EVENT_WOKEN:
+    case MLT_EVENT_SLEPT:
+    case MLT_EVENT_IDLE:
+    case MLT_EVENT_POISONED:
+    case MLT_EVENT_CANCELLED:
+    case MLT_EVENT_NAMED:
+    case MLT_EVENT_DEPTH:
+    case MLT_EVENT_LIVED:
+    case MLT_EVENTS:
         break;
     }
 }
 
-static void note(mlt_tool *tool, const mlt_sight *sight)
+static void note(mlt_tool *tool, const mlt_event *event)
 {
     if (!tool || tool->watchers == 0)
         return;
     bool locks = tool->rank->fn == MLT_FN_Win_lock || tool->rank->fn == MLT_FN_Win_lock_all;
-    count(&tool->counts, sight, locks);
-    mlt_tool_sessions_saw(tool, sight);
-    mlt_tool_events_saw(tool, sight);
+    count(&tool->counts, event, locks);
+    mlt_tool_sessions_saw(tool, event);
+    mlt_tool_events_saw(tool, event);
 }
 
 // A message to or from another host follows at once when its worker is first met.
@@ -152,7 +152,7 @@ static void note_meeting(mlt_worker *worker)
     }
 }
 
-void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
+void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
 {
     const mlt_mpi_worker *w = worker->mpi;
     if (!w)
@@ -160,9 +160,9 @@ void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
     if (worker->wire && worker->wire->met != w->met_told)
         note_meeting(worker);
     if (rank) {
-        note(mlt_tool_of(rank), sight);
+        note(mlt_tool_of(rank), event);
         return;
     }
-    for (uint32_t i = 0; sight->kind == MLT_SIGHT_PLANNED && i < worker->count; i++)
-        note(mlt_tool_of(&worker->ranks[i]), sight);
+    for (uint32_t i = 0; event->kind == MLT_EVENT_PLANNED && i < worker->count; i++)
+        note(mlt_tool_of(&worker->ranks[i]), event);
 }

@@ -172,7 +172,7 @@ static uint64_t lay_out(mlt_win_part *part, const mlt_gathered *sizes, bool *fit
         *fits &= size <= INT64_MAX - begin[r];
         begin[r + 1] = begin[r] + (*fits ? size : 0);
     }
-    for (mlt_link *l = part->joins.next; l != &part->joins; l = l->next) {
+    for (mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
         mlt_win_join *join = mlt_container_of(l, mlt_win_join, link);
         join->base = begin[join->me];
     }

@@ -120,14 +120,14 @@ void mlt_win_look(const mlt_wait *wait, mlt_ctl_wait *out)
 
 // ---- traces
 
-void mlt_win_describe(const mlt_wait *wait, mlt_sight *sight)
+void mlt_win_describe(const mlt_wait *wait, mlt_event *event)
 {
     mlt_ctl_wait seen = {.peer = -1, .target = -1};
     mlt_win_look(wait, &seen);
-    sight->inner = (uint8_t)(1 + seen.about);
-    sight->thing = seen.context;
-    sight->target = seen.target;
-    sight->holder = seen.peer;
+    event->inner = (uint8_t)(1 + seen.about);
+    event->thing = seen.context;
+    event->target = seen.target;
+    event->holder = seen.peer;
 }
 
 // ---- names

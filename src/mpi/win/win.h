@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/sight.h"
+#include "base/event.h"
 #include "base/status.h"
 #include "mpi/attr.h"
 #include "mpi/comm/comm.h"
@@ -124,12 +124,12 @@ void mlt_win_barrier(mlt_rank *me, mlt_win *win);
 // The hints of `info` that windows know, and nothing else; NULL: none. The caller's.
 mlt_info *mlt_win_hints(const mlt_info *info);
 
-// mlt_above.window.
+// mlt_upcalls.window.
 struct mlt_ctl_wait;
 void mlt_win_look(const mlt_wait *wait, struct mlt_ctl_wait *out);
 
-// The same for mlt_above.describe.
-void mlt_win_describe(const mlt_wait *wait, mlt_sight *sight);
+// The same for mlt_upcalls.describe.
+void mlt_win_describe(const mlt_wait *wait, mlt_event *event);
 
 // MPI_SUCCESS, or raises what an operation by packets has met since it was asked last.
 int mlt_win_raise_fault(mlt_rank *me, mlt_win *win) MLT_COLD;

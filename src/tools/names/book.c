@@ -8,8 +8,8 @@
 #include "base/memory.h"
 
 typedef struct wait {
-    mlt_link link;  // of its owner
-    mlt_link every; // of the book
+    mlt_list_node link;  // of its owner
+    mlt_list_node every; // of the book
     mlt_book_owner *owner;
     uint32_t id;
     char name[];
@@ -113,7 +113,7 @@ static void wait_free(mlt_book *book, wait *w)
 
 static void answer_waits(mlt_book *book, const mlt_book_name *name)
 {
-    for (mlt_link *at = book->waits.next, *next; at != &book->waits; at = next) {
+    for (mlt_list_node *at = book->waits.next, *next; at != &book->waits; at = next) {
         wait *w = mlt_container_of(at, wait, every);
         next = at->next;
         if (strcmp(w->name, name->name) != 0)
@@ -198,7 +198,7 @@ csp_status mlt_book_wait(mlt_book *book, mlt_book_owner *owner, const char *name
 
 void mlt_book_cancel(mlt_book *book, mlt_book_owner *owner, uint32_t id)
 {
-    for (mlt_link *at = owner->waits.next; at != &owner->waits; at = at->next) {
+    for (mlt_list_node *at = owner->waits.next; at != &owner->waits; at = at->next) {
         wait *w = mlt_container_of(at, wait, link);
         if (w->id == id) {
             wait_free(book, w);

@@ -18,7 +18,7 @@ enum {
 };
 
 typedef struct mlt_book_owner {
-    mlt_link waits;
+    mlt_list_node waits;
     uint32_t name_count, wait_count;
     int32_t pid;
     char program[96];
@@ -37,7 +37,7 @@ typedef struct mlt_book_name {
 typedef struct mlt_book {
     mlt_book_name **names; // [count], by strcmp
     size_t count, room;
-    mlt_link waits; // all of them, those that came first first
+    mlt_list_node waits; // all of them, those that came first first
     size_t waiting;
     // A name came that somebody waits for; the wait is over.
     void (*found)(mlt_book_owner *owner, uint32_t id, const mlt_book_name *name);

@@ -40,7 +40,7 @@ enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64, ROUNDS 
 #define PAUSE_NS    UINT64_C(100000000) // without descriptors left nobody is accepted for so long
 
 typedef struct client {
-    mlt_link link; // strangers, members or gone
+    mlt_list_node link; // strangers, members or gone
     mlt_names_serve *serve;
     int fd; // -1: closed
     bool admitted;
@@ -63,7 +63,7 @@ struct mlt_names_serve {
     bool stop;
     uint64_t pause_until_ns; // 0: accepts
     uint64_t began_ns;
-    mlt_link strangers, members, gone;
+    mlt_list_node strangers, members, gone;
     uint32_t stranger_count, member_count;
     mlt_book book;
 };
@@ -622,7 +622,7 @@ mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
     return status;
 }
 
-static void hang_up_all(mlt_link *clients)
+static void hang_up_all(mlt_list_node *clients)
 {
     while (!mlt_list_empty(clients))
         hang_up(mlt_container_of(clients->next, client, link));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which function answers when a lower layer calls an upper one: the whole library's table.
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "host/globals.h"
 #include "host/input.h"
 
@@ -8,9 +8,9 @@
 
 #include "boot/ctl.h"
 #include "coll/claim.h"
+#include "csp/event.h"
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
-#include "csp/sight.h"
 #include "flow/help.h"
 #include "flow/run.h"
 #include "flow/settings.h"
@@ -75,18 +75,18 @@ static void look_at(const mlt_wait *wait, const mlt_req *req, mlt_ctl_wait *out)
     mlt_part_look(req, out);
 }
 
-static void saw(mlt_worker *worker, mlt_rank *rank, const mlt_sight *sight)
+static void saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
 {
-    mlt_mpi_trace_saw(worker, rank, sight);
-    mlt_tool_saw(worker, rank, sight);
+    mlt_mpi_trace_saw(worker, rank, event);
+    mlt_tool_saw(worker, rank, event);
 }
 
-static void describe(const mlt_wait *wait, mlt_sight *sight)
+static void describe(const mlt_wait *wait, mlt_event *event)
 {
     if (wait->kind == MLT_WAIT_WINDOW)
-        mlt_win_describe(wait, sight);
+        mlt_win_describe(wait, event);
     else
-        mlt_csp_describe(wait, sight);
+        mlt_csp_describe(wait, event);
 }
 
 static void asked(mlt_worker *worker)
@@ -101,9 +101,9 @@ static void forked(void)
     mlt_flow_forked();
 }
 
-const mlt_above_calls mlt_above = {
+const mlt_upcall_table mlt_upcalls = {
     .refused = mlt_mpi_refused,
-    .saw = saw,
+    .event = saw,
     .describe = describe,
     .asked = asked,
     .deadlock = mlt_entry_deadlock,

@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a worker that is watched tells about its ranks (mlt_above.saw). A worker that nobody watches
+// What a worker that is watched tells about its ranks (mlt_upcalls.event). A worker that nobody watches
 // pays for a look at a flag where something of this happens, and for nothing else.
-#ifndef MLT_BASE_SIGHT_H
-#define MLT_BASE_SIGHT_H
+#ifndef MLT_BASE_EVENT_H
+#define MLT_BASE_EVENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct mlt_fiber;
 
-typedef enum mlt_sight_kind {
-    MLT_SIGHT_SENT,         // a message left: peer is a world rank, how an mlt_distance (wire.h)
-    MLT_SIGHT_POSTED,       // a receive found no message and waits for one
-    MLT_SIGHT_RECEIVED,     // a receive and its message met
-    MLT_SIGHT_UNEXPECTED,   // a message came for which no receive waits
-    MLT_SIGHT_LARGE,        // the data of a large message are fetched: how is an mlt_sight_large
-    MLT_SIGHT_PARKS,        // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
-    MLT_SIGHT_GOES_ON,      // ... and goes on; bytes: for how many nanoseconds it waited
-    MLT_SIGHT_PLANNED,      // the worker planned a collective operation: how is an mlt_collective,
+typedef enum mlt_event_kind {
+    MLT_EVENT_SENT,         // a message left: peer is a world rank, how an mlt_distance (wire.h)
+    MLT_EVENT_POSTED,       // a receive found no message and waits for one
+    MLT_EVENT_RECEIVED,     // a receive and its message met
+    MLT_EVENT_UNEXPECTED,   // a message came for which no receive waits
+    MLT_EVENT_LARGE,        // the data of a large message are fetched: how is an mlt_event_large
+    MLT_EVENT_PARKS,        // the rank waits: how is an mlt_wait_kind (fiber/wait.h)
+    MLT_EVENT_GOES_ON,      // ... and goes on; bytes: for how many nanoseconds it waited
+    MLT_EVENT_PLANNED,      // the worker planned a collective operation: how is an mlt_collective,
                             // peer the place of its algorithm in mlt_coll_algs, -1 if it has none
                             // there, tag the number of ranks
-    MLT_SIGHT_ONE_SIDED,    // an operation on a window: peer is a world rank, how an mlt_distance,
+    MLT_EVENT_ONE_SIDED,    // an operation on a window: peer is a world rank, how an mlt_distance,
                             // tag what it does (MLT_CTL_PUTS and kin, boot/ctl.h)
-    MLT_SIGHT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, tag the
-    MLT_SIGHT_PART_RECEIVE, // number of partitions
-    MLT_SIGHT_WOKEN,        // the rank, or a process of it, can go on: woken, by
-    MLT_SIGHT_SLEPT,        // the worker had nothing to do and slept: since
-    MLT_SIGHT_IDLE,         // none of its fibers could run, whether it slept or looked: since
-    MLT_SIGHT_POISONED,     // a channel was: process, thing
-    MLT_SIGHT_CANCELLED,    // a message that left was: since is when it had left
-    MLT_SIGHT_NAMED,        // a channel, queue or port of which more will be told: thing, name,
+    MLT_EVENT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, tag the
+    MLT_EVENT_PART_RECEIVE, // number of partitions
+    MLT_EVENT_WOKEN,        // the rank, or a process of it, can go on: woken, by
+    MLT_EVENT_SLEPT,        // the worker had nothing to do and slept: since
+    MLT_EVENT_IDLE,         // none of its fibers could run, whether it slept or looked: since
+    MLT_EVENT_POISONED,     // a channel was: process, thing
+    MLT_EVENT_CANCELLED,    // a message that left was: since is when it had left
+    MLT_EVENT_NAMED,        // a channel, queue or port of which more will be told: thing, name,
                             // held: values that it has room for
-    MLT_SIGHT_DEPTH,        // a queue of a flow program: thing, held
-    MLT_SIGHT_LIVED,        // a module of a flow program ends: process, since it began
-    MLT_SIGHTS,
-} mlt_sight_kind;
+    MLT_EVENT_DEPTH,        // a queue of a flow program: thing, held
+    MLT_EVENT_LIVED,        // a module of a flow program ends: process, since it began
+    MLT_EVENTS,
+} mlt_event_kind;
 
-typedef enum mlt_sight_large {
+typedef enum mlt_event_large {
     MLT_LARGE_BY_ONE,        // the receiver copies, inside the process
     MLT_LARGE_BY_BOTH,       // sender and receiver copy
     MLT_LARGE_BY_READING,    // the receiver reads the sender's memory
     MLT_LARGE_BY_CHUNKS,     // a pipeline of chunks
     MLT_LARGE_BY_CONNECTION, // from another host
-} mlt_sight_large;
+} mlt_event_large;
 
 // A field that the kind does not mention is what a message has, or 0.
-typedef struct mlt_sight {
-    uint8_t kind; // mlt_sight_kind
+typedef struct mlt_event {
+    uint8_t kind; // mlt_event_kind
     uint8_t how;
     bool eager; // SENT: with its data
     int32_t peer, tag;
@@ -64,7 +64,7 @@ typedef struct mlt_sight {
         holder; // window: whose lock or epoch; who had the lock. World ranks, -1: unknown
     // WOKEN: who can go on, and who let it; NULL: the worker, because something came.
     const struct mlt_fiber *woken, *by;
-} mlt_sight;
+} mlt_event;
 
 // Who listens to a worker (mlt_worker.watched), as bits.
 enum {

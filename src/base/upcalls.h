@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls from lower layers to upper ones: all that there are. The layers include downwards only;
-// what a lower one must nevertheless ask or tell is a line here, and src/lib/above.c says for the
+// what a lower one must nevertheless ask or tell is a line here, and src/lib/upcalls.c says for the
 // whole library which function answers. A program without those layers (a tool, a unit test) has
-// the table of above.c, in which every line is NULL, or defines its own.
+// the table of upcalls.c, in which every line is NULL, or defines its own.
 //
 // The table is constant: whatever is called can be read off it before the program starts.
-#ifndef MLT_BASE_ABOVE_H
-#define MLT_BASE_ABOVE_H
+#ifndef MLT_BASE_UPCALLS_H
+#define MLT_BASE_UPCALLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,12 +23,12 @@ struct mlt_rank;
 struct mlt_req;
 struct mlt_route;
 struct mlt_settings_table;
-struct mlt_sight;
+struct mlt_event;
 struct mlt_wait;
 struct mlt_worker;
 struct mlt_worker_part;
 
-typedef struct mlt_above_calls {
+typedef struct mlt_upcall_table {
     // ---- fiber: a function of the user's that must not suspend did. `call`: what it called, NULL
     // if unknown; `what`: the function. Says so and ends the job. NULL: the caller does.
     void (*refused)(const char *call, const char *what);
@@ -36,11 +36,11 @@ typedef struct mlt_above_calls {
     // ---- fiber, p2p, coll: a worker that is watched (mlt_worker_watch) tells what it does. rank:
     // whose it is; NULL: the worker's. On the worker's thread, in the middle of a step: may note it,
     // nothing else.
-    void (*saw)(struct mlt_worker *worker, struct mlt_rank *rank, const struct mlt_sight *sight);
+    void (*event)(struct mlt_worker *worker, struct mlt_rank *rank, const struct mlt_event *event);
 
     // ---- fiber: the calling fiber of a watched worker is about to wait for something of csp, or
-    // for a window. Fills in what a sight has for these.
-    void (*describe)(const struct mlt_wait *wait, struct mlt_sight *sight);
+    // for a window. Fills in what a event has for these.
+    void (*describe)(const struct mlt_wait *wait, struct mlt_event *event);
 
     // ---- p2p
     // mpirun has asked the worker to look at the segment: a change from outside may be there.
@@ -115,8 +115,8 @@ typedef struct mlt_above_calls {
     void (*rank_ends)(struct mlt_rank *rank);
     // In a child that has just been forked.
     void (*forked)(void);
-} mlt_above_calls;
+} mlt_upcall_table;
 
-extern const mlt_above_calls mlt_above __attribute__((visibility("hidden")));
+extern const mlt_upcall_table mlt_upcalls __attribute__((visibility("hidden")));
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "csp/sight.h"
+#include "csp/event.h"
 
-#include "base/above.h"
+#include "base/upcalls.h"
 #include "csp/barrier.h"
 #include "csp/net/port.h"
 #include "csp/proc.h"
@@ -25,12 +25,12 @@ const char *mlt_csp_process_name(char *text, size_t size)
 // Numbers of channels and ports come from one counter. `told` says that a trace has the name.
 static void tell_name(mlt_csp *csp, bool *told, uint64_t number, const char *name, uint64_t room)
 {
-    mlt_sight sight = {
-        .kind = MLT_SIGHT_NAMED, .thing = (uint32_t)number, .held = room, .name = name};
-    if (*told || !(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_above.saw)
+    mlt_event event = {
+        .kind = MLT_EVENT_NAMED, .thing = (uint32_t)number, .held = room, .name = name};
+    if (*told || !(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_upcalls.event)
         return;
     *told = true;
-    mlt_above.saw(csp->worker, mlt_csp_rank(), &sight);
+    mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
 }
 
 static void name_chan(csp_chan *chan)
@@ -41,67 +41,67 @@ static void name_chan(csp_chan *chan)
                   chan->capacity);
 }
 
-static void describe_chan(csp_chan *chan, mlt_sight *sight)
+static void describe_chan(csp_chan *chan, mlt_event *event)
 {
     name_chan(chan);
-    sight->thing = (uint32_t)chan->number;
-    sight->held = chan->held;
-    sight->queue = chan->queue != NULL;
+    event->thing = (uint32_t)chan->number;
+    event->held = chan->held;
+    event->queue = chan->queue != NULL;
 }
 
-static void describe_port(csp_port *port, mlt_sight *sight)
+static void describe_port(csp_port *port, mlt_event *event)
 {
     char name[sizeof port->name];
-    sight->thing = (uint32_t)port->id;
+    event->thing = (uint32_t)port->id;
     if (!port->told)
         tell_name(port->csp, &port->told, port->id, mlt_port_name(port, name, sizeof name), 0);
 }
 
-void mlt_csp_describe(const mlt_wait *wait, mlt_sight *sight)
+void mlt_csp_describe(const mlt_wait *wait, mlt_event *event)
 {
     const mlt_csp_wait *w = wait->csp;
     if (!mlt_csp_self || !w)
         return;
-    sight->inner = (uint8_t)(1 + w->kind);
-    sight->process = mlt_csp_process(mlt_csp_self->sched->current);
+    event->inner = (uint8_t)(1 + w->kind);
+    event->process = mlt_csp_process(mlt_csp_self->sched->current);
     if (w->kind == MLT_CSP_READ || w->kind == MLT_CSP_WRITE || w->kind == MLT_CSP_REMOTE)
-        describe_chan((csp_chan *)w->what, sight); // it is const for reports only
+        describe_chan((csp_chan *)w->what, event); // it is const for reports only
     else if (w->kind == MLT_CSP_RECEIVE)
-        describe_port((csp_port *)w->what, sight);
+        describe_port((csp_port *)w->what, event);
     else if (w->kind == MLT_CSP_SYNC)
-        sight->thing = (uint32_t)((const csp_barrier *)w->what)->number;
+        event->thing = (uint32_t)((const csp_barrier *)w->what)->number;
     else if (w->kind == MLT_CSP_UPPER)
-        sight->queue = true;
+        event->queue = true;
     else
-        sight->thing = (uint32_t)w->number;
+        event->thing = (uint32_t)w->number;
 }
 
 void mlt_csp_tell_depth(csp_chan *chan)
 {
     mlt_csp *csp = chan->csp;
-    mlt_sight sight = {
-        .kind = MLT_SIGHT_DEPTH, .thing = (uint32_t)chan->number, .held = chan->held};
-    if (!(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_above.saw)
+    mlt_event event = {
+        .kind = MLT_EVENT_DEPTH, .thing = (uint32_t)chan->number, .held = chan->held};
+    if (!(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_upcalls.event)
         return;
     name_chan(chan);
-    mlt_above.saw(csp->worker, mlt_csp_rank(), &sight);
+    mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
 }
 
 void mlt_csp_tell_life(mlt_csp *csp, uint64_t since)
 {
-    mlt_sight sight = {
-        .kind = MLT_SIGHT_LIVED, .process = mlt_csp_process(csp->sched->current), .since = since};
-    if (csp->worker->watched & MLT_WATCH_TRACE && mlt_above.saw)
-        mlt_above.saw(csp->worker, mlt_csp_rank(), &sight);
+    mlt_event event = {
+        .kind = MLT_EVENT_LIVED, .process = mlt_csp_process(csp->sched->current), .since = since};
+    if (csp->worker->watched & MLT_WATCH_TRACE && mlt_upcalls.event)
+        mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
 }
 
 void mlt_csp_tell_poison(csp_chan *chan)
 {
     name_chan(chan);
     mlt_csp *csp = chan->csp;
-    mlt_sight sight = {.kind = MLT_SIGHT_POISONED,
+    mlt_event event = {.kind = MLT_EVENT_POISONED,
                        .thing = (uint32_t)chan->number,
                        .process = mlt_csp_process(csp->sched->current)};
-    if (csp->worker->watched & MLT_WATCH_TRACE && mlt_above.saw)
-        mlt_above.saw(csp->worker, mlt_csp_rank(), &sight);
+    if (csp->worker->watched & MLT_WATCH_TRACE && mlt_upcalls.event)
+        mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a trace hears of processes and channels (base/sight.h).
-#ifndef MLT_CSP_SIGHT_H
-#define MLT_CSP_SIGHT_H
+// What a trace hears of processes and channels (base/event.h).
+#ifndef MLT_CSP_EVENT_H
+#define MLT_CSP_EVENT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sight.h"
+#include "base/event.h"
 #include "csp/chan.h"
 #include "fiber/fiber.h"
 #include "fiber/wait.h"
 
-// mlt_above.describe.
-void mlt_csp_describe(const mlt_wait *wait, mlt_sight *sight);
+// mlt_upcalls.describe.
+void mlt_csp_describe(const mlt_wait *wait, mlt_event *event);
 
 // The number of a process of the calling worker; 0: the fiber is a rank's own.
 uint32_t mlt_csp_process(const mlt_fiber *fiber);
