@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "boot/foreign/meet.h"
-#include "boot/foreign/note.h"
+#include "boot/foreign/adoption.h"
+#include "boot/foreign/kvs.h"
 #include "os/fd.h"
 #include "os/os.h"
 
@@ -41,7 +41,7 @@ mlt_boot_grain mlt_boot_grain_wanted(void)
     if (getenv("MILLET_JOB_FD"))
         return (mlt_boot_grain){1, 1};
     return (mlt_boot_grain){.workers = count_of("MILLET_THREADS", MLT_JOB_MAX_WORKERS),
-                            .ranks = count_of("MILLET_NFG", MLT_NOTE_MOST_RANKS)};
+                            .ranks = count_of("MILLET_NFG", MLT_KVS_MOST_RANKS)};
 }
 
 static mlt_status check_grain(char *why, size_t why_size)
@@ -49,7 +49,7 @@ static mlt_status check_grain(char *why, size_t why_size)
     static const struct {
         const char *name;
         long most;
-    } counts[] = {{"MILLET_NFG", MLT_NOTE_MOST_RANKS}, {"MILLET_THREADS", MLT_JOB_MAX_WORKERS}};
+    } counts[] = {{"MILLET_NFG", MLT_KVS_MOST_RANKS}, {"MILLET_THREADS", MLT_JOB_MAX_WORKERS}};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const char *text = getenv(counts[i].name);
         long n = number_of(counts[i].name);
@@ -187,7 +187,7 @@ static mlt_status join_foreign(mlt_boot *boot, mlt_boot_grain grain, char *why, 
     if (status || launcher.size == 1)
         return status;
     boot->launcher = &launcher; // also if it fails: the others wait for this process, and shall end
-    return mlt_meet_join(&launcher, grain.workers, grain.ranks, why, why_size);
+    return mlt_adoption_join(&launcher, grain.workers, grain.ranks, why, why_size);
 }
 
 // A program that may spawn gets an agent of its own. If that fails it is alone, and hears why when it
@@ -199,7 +199,7 @@ static void join_own_agent(mlt_boot *boot, mlt_boot_grain grain)
     if (!mlt_launcher_single(&launcher))
         return;
     if (launcher.protocol->open(&launcher, why, sizeof why) == MLT_OK &&
-        mlt_meet_join(&launcher, grain.workers, grain.ranks, why, sizeof why) == MLT_OK)
+        mlt_adoption_join(&launcher, grain.workers, grain.ranks, why, sizeof why) == MLT_OK)
         boot->launcher = &launcher;
     else
         boot->lonely = why;

@@ -41,10 +41,10 @@ typedef enum mlt_ctl_type {
                   // uint64_t: a process of that bond
     MLT_CTL_LOST, // the connection to process `value` of another host is lost; text: why, a line
     MLT_CTL_LEAKS,    // --strict: value: number of mlt_ctl_leak that follow
-    MLT_CTL_SPAWN,    // starts another job; with one end of a pair of sockets (boot/kin.h)
+    MLT_CTL_SPAWN,    // starts another job; with one end of a pair of sockets (boot/child.h)
     MLT_CTL_LINK,     // from mpirun: a connection, its descriptor, and one mlt_ctl_link
-    MLT_CTL_DESK,     // with a descriptor: a desk (desk.h), at which the process asks for ports
-    MLT_CTL_PARTED,   // the process needs bond `value` no longer (desk.h)
+    MLT_CTL_RPC,      // with a descriptor: an rpc (rpc.h), at which the process asks for ports
+    MLT_CTL_PARTED,   // the process needs bond `value` no longer (rpc.h)
     MLT_CTL_JOBS,     // hang report: detail: worker; value: number of mlt_ctl_job that follow
     MLT_CTL_LOST_JOB, // a connection to another job is lost; text: a sentence
     MLT_CTL_CHANGED, // a communicator has taken change `value` from outside (job.h), or detail is 1:
@@ -253,9 +253,9 @@ typedef struct mlt_ctl_queue {
 // the job's key. Two processes that dial each other at the same time may get two connections: each
 // sends by the first that it gets, and reads from both.
 typedef struct mlt_ctl_link {
-    uint64_t bond;     // of another job (desk.h): proc is numbered as in that bond; 0: this job's
-    uint32_t proc;     // the other side's
-    uint32_t encrypts; // 1: with these keys
+    uint64_t bond;        // of another job (rpc.h): proc is numbered as in that bond; 0: this job's
+    uint32_t proc;        // the other side's
+    uint32_t encrypts;    // 1: with these keys
     uint8_t send_key[32]; // for what this side sends
     uint8_t receive_key[32];
     uint8_t types[16]; // byte order and sizes of the other side's types (mlt_greet_types)
@@ -266,7 +266,7 @@ typedef struct mlt_boot {
     uint32_t proc; // own index
     int ctl;       // -1 if started alone
     int universe;  // MPI_UNIVERSE_SIZE
-    char *parent;  // the port of the job that spawned this one (boot/kin.h); NULL: none
+    char *parent;  // the port of the job that spawned this one (boot/child.h); NULL: none
     // A launcher that is not mpirun, and is told of the end of MPI and of an abort; NULL: none.
     struct mlt_launcher *launcher;
     // Why a program that was started alone, and may want to spawn, has no agent; NULL: it is not

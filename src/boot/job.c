@@ -11,7 +11,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "boot/bell.h"
+#include "boot/doorbell.h"
 #include "boot/recorder.h"
 #include "os/file.h"
 #include "os/jitter.h"
@@ -322,12 +322,12 @@ void mlt_job_wake(mlt_job_worker *worker)
     if (!claim(worker, &word))
         return;
     mlt_jitter();
-    // A bell rings until it is heard, so it may be rung before the sleeper has begun to listen, or
+    // A doorbell rings until it is heard, so it may be rung before the sleeper has begun to listen, or
     // long after it was awake for another reason.
     if ((word & MLT_NAP_STATE) == MLT_WORKER_ROUSED)
         mlt_os_futex_wake(&worker->asleep, 1);
     else
-        mlt_bell_ring(worker);
+        mlt_doorbell_ring(worker);
     mlt_jitter();
     // From here on nobody need help. Of this nap only: the sleeper may be in its next one, which
     // another has claimed and not ended yet. Relaxed: it tells nothing but that.

@@ -93,15 +93,15 @@ typedef struct mlt_job_place {
     uint32_t local; // its number among the workers of its host
 } mlt_job_place;
 
-typedef enum mlt_worker_sleep {
+typedef enum mlt_job_worker_sleep {
     MLT_WORKER_AWAKE,
     MLT_WORKER_ASLEEP,     // every rank of it is parked in MPI or has ended; waits on the futex
     MLT_WORKER_ENDED,      // every rank of it has ended
     MLT_WORKER_UNBORN = 3, // not attached yet (the initial value that mpirun writes)
-    MLT_WORKER_LISTENS,    // as ASLEEP, but it waits for descriptors: its bell wakes it (bell.h)
-    MLT_WORKER_ROUSED,     // was ASLEEP; somebody is about to wake its futex
-    MLT_WORKER_RUNG,       // was LISTENS; somebody is about to ring its bell
-} mlt_worker_sleep;
+    MLT_WORKER_LISTENS, // as ASLEEP, but it waits for descriptors: its doorbell wakes it (doorbell.h)
+    MLT_WORKER_ROUSED, // was ASLEEP; somebody is about to wake its futex
+    MLT_WORKER_RUNG,   // was LISTENS; somebody is about to ring its doorbell
+} mlt_job_worker_sleep;
 
 // The word `asleep` of a worker is its state, and above it the number of the nap, one more at each:
 // a waker that comes late cannot take a later nap for its own.
@@ -127,8 +127,8 @@ typedef struct mlt_job_worker {
     // for time or for a descriptor; such a worker is never quiet. Changed while asleep, by the
     // sleeper.
     _Atomic uint32_t open;
-    _Atomic uint32_t thread; // its thread's id; 0: not known
-    _Atomic uint64_t bell;   // the name of its bell (bell.h); 0: it has none
+    _Atomic uint32_t thread;   // its thread's id; 0: not known
+    _Atomic uint64_t doorbell; // the name of its doorbell (doorbell.h); 0: it has none
     _Atomic uint32_t gone; // 1: whoever sends it a packet now hears nothing of it (csp/net/route.c)
     // Where it lies in its process's memory, and what tells how (live.h); 0: there is nothing to see.
     _Atomic uint64_t live, layout;
@@ -261,10 +261,10 @@ void mlt_job_open_gate(mlt_job *job);
 void mlt_job_want_trace(mlt_job *job, bool on);
 
 // What the worker does. A load that is stronger than relaxed is the caller's fence.
-static inline mlt_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)
+static inline mlt_job_worker_sleep mlt_job_sleep_of(const mlt_job_worker *worker)
 {
     uint32_t word = atomic_load_explicit(&worker->asleep, memory_order_relaxed);
-    return (mlt_worker_sleep)(word & MLT_NAP_STATE);
+    return (mlt_job_worker_sleep)(word & MLT_NAP_STATE);
 }
 
 // Wakes a sleeping worker; cheap if it is awake. May be called by anyone in the job. If another

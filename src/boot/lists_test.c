@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/unit_test.h"
+#include "boot/child.h"
 #include "boot/ctl.h"
-#include "boot/kin.h"
 
 static char port[] = "port", command[] = "./child", count[] = "3", word[] = "a b", empty[] = "",
             key[] = "wdir", value[] = "/tmp";
@@ -66,7 +66,7 @@ static bool is_request(char ***items, uint32_t lists)
 {
     char why[256] = "";
     mlt_lists request = {.items = items, .count = lists};
-    bool fine = mlt_kin_check(&request, why, sizeof why);
+    bool fine = mlt_child_check(&request, why, sizeof why);
     CHECK(fine == (why[0] == '\0'));
     return fine;
 }
@@ -92,9 +92,9 @@ static void test_request(void)
 static void test_ask(void)
 {
     int ctl[2], fd, end = -1;
-    CHECK(mlt_kin_ask(-1, &fd) == MLT_ERR_CLOSED && fd == -1);
+    CHECK(mlt_child_ask(-1, &fd) == MLT_ERR_CLOSED && fd == -1);
     CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ctl) == 0);
-    CHECK(mlt_kin_ask(ctl[0], &fd) == MLT_OK && fd >= 0);
+    CHECK(mlt_child_ask(ctl[0], &fd) == MLT_OK && fd >= 0);
     mlt_ctl packet;
     struct iovec part = {.iov_base = &packet, .iov_len = sizeof packet};
     union {
@@ -114,7 +114,7 @@ static void test_ask(void)
     CHECK(read(end, &byte, 1) == 0);
     close(end);
     close(ctl[1]);
-    CHECK(mlt_kin_ask(ctl[0], &fd) == MLT_ERR_CLOSED && fd == -1);
+    CHECK(mlt_child_ask(ctl[0], &fd) == MLT_ERR_CLOSED && fd == -1);
     close(ctl[0]);
 }
 

@@ -201,7 +201,7 @@ static void *receives(void *arg)
     return NULL;
 }
 
-// From outside, as another process would: a letter, and the bell.
+// From outside, as another process would: a letter, and the doorbell.
 static void *sends(void *arg)
 {
     post *p = arg;
@@ -249,7 +249,7 @@ static void *passes_on(void *arg)
                 mlt_fiber_wake(p->sched, p->waits[next]);
         } else {
             atomic_fetch_add(&p->letters[next], 1);
-            p->backlog = true; // no bell
+            p->backlog = true; // no doorbell
         }
         mlt_gate_leave(gate);
     }

@@ -41,10 +41,10 @@ typedef struct mlt_io {
     due *heap; // from 1
     uint32_t timers, heap_room;
     uint32_t watches;
-    uint32_t changes;     // mlt_io_changes
-    int epoll, bell;      // -1: none
-    uint64_t bell_number; // of its file
-    file *files;          // [files_room], by descriptor
+    uint32_t changes;         // mlt_io_changes
+    int epoll, doorbell;      // -1: none
+    uint64_t doorbell_number; // of its file
+    file *files;              // [files_room], by descriptor
     uint32_t files_room;
     uint32_t patrolled; // descriptors below were looked at in this round
     uint64_t patrol_ns; // when to look for closed ones next
@@ -64,7 +64,7 @@ static mlt_io *io_of(mlt_sched *sched)
     if (MLT_LIKELY(sched->io != NULL))
         return sched->io;
     mlt_io *io = mlt_take(1, sizeof *io);
-    io->epoll = io->bell = -1;
+    io->epoll = io->doorbell = -1;
     sched->io = io;
     return io;
 }
@@ -244,8 +244,8 @@ static MLT_COLD mlt_status renew_epoll(mlt_io *io)
     for (uint32_t i = 0; i < io->files_room; i++)
         if (io->files[i].first)
             (void)arm(io, (int)i);
-    if (io->bell >= 0 && mlt_os_file_number(io->bell) == io->bell_number)
-        (void)mlt_os_epoll_add(fd, io->bell, EPOLLIN, BELL);
+    if (io->doorbell >= 0 && mlt_os_file_number(io->doorbell) == io->doorbell_number)
+        (void)mlt_os_epoll_add(fd, io->doorbell, EPOLLIN, BELL);
     if (io->has_ports)
         (void)io->rang(io->rang_arg, (uint32_t)MLT_IO_PORTS_LOST);
     return MLT_OK;
@@ -365,7 +365,7 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
         uint32_t what = events[i].events;
         uint64_t data = events[i].data.u64;
         if (data == BELL) {
-            mlt_os_bell_drain(io->bell);
+            mlt_os_doorbell_drain(io->doorbell);
             any = true;
             continue;
         }
@@ -386,26 +386,26 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
     return any;
 }
 
-mlt_status mlt_io_set_bell(mlt_sched *sched, int fd)
+mlt_status mlt_io_set_doorbell(mlt_sched *sched, int fd)
 {
     mlt_io *io = io_of(sched);
-    bool again = io->bell >= 0; // the last one was lost, and epoll may be another's, too
-    io->bell = -1;
+    bool again = io->doorbell >= 0; // the last one was lost, and epoll may be another's, too
+    io->doorbell = -1;
     if ((again ? renew_epoll(io) : open_epoll(io)) != MLT_OK ||
         mlt_os_epoll_add(io->epoll, fd, EPOLLIN, BELL) != 0)
         return MLT_ERR_SYSTEM;
-    io->bell = fd;
-    io->bell_number = mlt_os_file_number(fd);
+    io->doorbell = fd;
+    io->doorbell_number = mlt_os_file_number(fd);
     return MLT_OK;
 }
 
-bool mlt_io_has_bell(const mlt_sched *sched)
+bool mlt_io_has_doorbell(const mlt_sched *sched)
 {
     const mlt_io *io = sched->io;
     int saved = errno;
-    // epoll knows the bell's file by its number only if both are what they were.
-    bool has = io && io->bell >= 0 && mlt_os_file_number(io->bell) == io->bell_number &&
-               mlt_os_epoll_change(io->epoll, io->bell, EPOLLIN, BELL) == 0;
+    // epoll knows the doorbell's file by its number only if both are what they were.
+    bool has = io && io->doorbell >= 0 && mlt_os_file_number(io->doorbell) == io->doorbell_number &&
+               mlt_os_epoll_change(io->epoll, io->doorbell, EPOLLIN, BELL) == 0;
     errno = saved;
     return has;
 }

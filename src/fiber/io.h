@@ -77,18 +77,18 @@ uint32_t mlt_io_changes(const mlt_sched *sched);
 int64_t mlt_io_patience(const mlt_sched *sched);
 
 // Blocks the thread until a descriptor is ready, the next timer is due, timeout_ns (or
-// MLT_OS_FOREVER) are over, or the bell rings; fires what is to be fired. Only with mlt_io_watches,
+// MLT_OS_FOREVER) are over, or the doorbell rings; fires what is to be fired. Only with mlt_io_watches,
 // or ports: a worker that waits for timers alone sleeps where it always does, for mlt_io_patience.
 // False: nothing has happened but that time has passed.
 bool mlt_io_block(mlt_sched *sched, int64_t timeout_ns);
 
-// The bell: a descriptor that is part of every block and look, read empty when it rings. It stays
-// the owner's (see boot/bell.h: another process rings it).
-mlt_status mlt_io_set_bell(mlt_sched *sched, int fd) MLT_MUST_CHECK;
+// The doorbell: a descriptor that is part of every block and look, read empty when it rings. It stays
+// the owner's (see boot/doorbell.h: another process rings it).
+mlt_status mlt_io_set_doorbell(mlt_sched *sched, int fd) MLT_MUST_CHECK;
 
 // False: none was set, or the program has closed it or epoll's descriptor: set another one. Ask
 // before each sleep, though it takes two system calls: nobody else would tell.
-bool mlt_io_has_bell(const mlt_sched *sched);
+bool mlt_io_has_doorbell(const mlt_sched *sched);
 
 // Ports: descriptors of the library's own that end every block while they are ready (to be read
 // from, or written to as well), until they are dropped or closed. Setting one again changes it. They are no
@@ -108,7 +108,7 @@ void mlt_io_port_drop(mlt_sched *sched, int fd);
 // run again.
 bool mlt_io_look_at_ports(mlt_sched *sched);
 
-// Blocks as mlt_io_block, with a bell and ports, for at most that time; fires nothing, so that
+// Blocks as mlt_io_block, with a doorbell and ports, for at most that time; fires nothing, so that
 // other threads may use the worker meanwhile. Look afterwards. True: there is something to see.
 bool mlt_io_nap(mlt_sched *sched, int64_t timeout_ns);
 

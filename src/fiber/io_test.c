@@ -350,22 +350,22 @@ static void test_closed(void)
     mlt_sched_free(sched);
 }
 
-static void test_bell(void)
+static void test_doorbell(void)
 {
     make(0);
-    int bell = mlt_os_bell_new("", 0), s[2];
-    CHECK(bell >= 0);
-    CHECK(mlt_io_set_bell(sched, -1) == MLT_ERR_SYSTEM);
-    mlt_os_close(bell);
+    int doorbell = mlt_os_doorbell_new("", 0), s[2];
+    CHECK(doorbell >= 0);
+    CHECK(mlt_io_set_doorbell(sched, -1) == MLT_ERR_SYSTEM);
+    mlt_os_close(doorbell);
     CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, s) == 0);
-    CHECK(mlt_io_set_bell(sched, s[0]) == MLT_OK);
+    CHECK(mlt_io_set_doorbell(sched, s[0]) == MLT_OK);
     int p[2];
     CHECK(pipe(p) == 0);
     probe a = new_probe(p[0], false);
     start(&a);
     for (int i = 0; i < 3; i++)
         CHECK(send(s[1], "", 0, MSG_DONTWAIT) == 0);
-    mlt_io_block(sched, -1); // returns for the bell
+    mlt_io_block(sched, -1); // returns for the doorbell
     CHECK(a.fired == 0);
     char byte;
     CHECK(recv(s[0], &byte, 1, MSG_DONTWAIT) < 0); // read empty
@@ -459,7 +459,7 @@ int main(void)
     test_odd_descriptors();
     test_reuse();
     test_closed();
-    test_bell();
+    test_doorbell();
     test_many();
     puts("all right");
     return 0;

@@ -16,12 +16,12 @@ struct mlt_file_uring {
     mlt_list_node back;    // undone before the kernel had them
 };
 
-mlt_file_uring *mlt_file_uring_new(int bell)
+mlt_file_uring *mlt_file_uring_new(int doorbell)
 {
     mlt_file_uring *u = malloc(sizeof *u);
     if (!u)
         return NULL;
-    *u = (mlt_file_uring){.kernel = mlt_os_uring_new(MOST, bell)};
+    *u = (mlt_file_uring){.kernel = mlt_os_uring_new(MOST, doorbell)};
     mlt_list_init(&u->waiting);
     mlt_list_init(&u->back);
     if (u->kernel)

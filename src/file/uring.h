@@ -25,8 +25,8 @@ typedef struct mlt_file_read {
 
 typedef struct mlt_file_uring mlt_file_uring;
 
-// bell: rings when mlt_file_uring_take has something to return. NULL: the system refuses it, errno tells why.
-mlt_file_uring *mlt_file_uring_new(int bell) MLT_MUST_CHECK;
+// doorbell: rings when mlt_file_uring_take has something to return. NULL: the system refuses it, errno tells why.
+mlt_file_uring *mlt_file_uring_new(int doorbell) MLT_MUST_CHECK;
 void mlt_file_uring_free(mlt_file_uring *uring); // nothing was given that was not taken back
 
 // The kernel does it, or will. False: it does not, and nothing was done.

@@ -30,9 +30,9 @@ static const int errors[] = {EIO, EAGAIN, EINTR, ECANCELED, EINVAL, EOPNOTSUPP, 
 static int no_kernel; // errno's value
 static int bad;       // one result of so many is an error; 0: none
 
-mlt_os_uring *mlt_os_uring_new(uint32_t most, int bell)
+mlt_os_uring *mlt_os_uring_new(uint32_t most, int doorbell)
 {
-    CHECK(most == MOST_OPEN && bell == 99);
+    CHECK(most == MOST_OPEN && doorbell == 99);
     errno = no_kernel;
     kernel.open = 0;
     return no_kernel ? NULL : &kernel;

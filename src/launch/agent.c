@@ -410,7 +410,7 @@ static void job_lost(void *user, const char *text)
     free(body);
 }
 
-static void take_desk(mlt_agent *a, const child *c, int fd)
+static void take_rpc(mlt_agent *a, const child *c, int fd)
 {
     mlt_ports_conf conf = {.options = a->conf.options,
                            .key = a->conf.key,
@@ -421,7 +421,7 @@ static void take_desk(mlt_agent *a, const child *c, int fd)
                            .user = a};
     if (!a->ports)
         a->ports = mlt_ports_new(&conf);
-    mlt_ports_desk(a->ports, c->proc, fd);
+    mlt_ports_rpc(a->ports, c->proc, fd);
 }
 
 static void take_want(mlt_agent *a, const child *c, const mlt_ctl *head)
@@ -537,7 +537,7 @@ static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sende
     case MLT_CTL_WANT:
         take_want(a, c, head);
         return;
-    case MLT_CTL_DESK:
+    case MLT_CTL_RPC:
         return; // without a descriptor
     case MLT_CTL_PARTED:
         if (a->ports)
@@ -624,8 +624,8 @@ static bool read_packet(child *c)
         mlt_asks_take(a->asks, c->proc, fd);
         return true;
     }
-    if (whole_packet && head.type == MLT_CTL_DESK && fd >= 0) {
-        take_desk(a, c, fd);
+    if (whole_packet && head.type == MLT_CTL_RPC && fd >= 0) {
+        take_rpc(a, c, fd);
         return true;
     }
     if (fd >= 0)

@@ -61,7 +61,7 @@ mlt_job *mlt_agent_job(const mlt_agent *agent);
 // effect.
 void mlt_agent_take(mlt_agent *agent, const mlt_frame *frame, const void *body);
 
-// An answer of the head to a rank that asks for another job (boot/kin.h).
+// An answer of the head to a rank that asks for another job (boot/child.h).
 void mlt_agent_answer(mlt_agent *agent, int64_t ask, const char *answer, size_t length);
 
 // A child of this process has ended. False: it is none of the agent's.

@@ -126,7 +126,7 @@ static socklen_t abstract(struct sockaddr_un *address, const char *name, size_t 
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + size);
 }
 
-int mlt_os_bell_new(const char *name, size_t size)
+int mlt_os_doorbell_new(const char *name, size_t size)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 || size == 0)
@@ -139,7 +139,7 @@ int mlt_os_bell_new(const char *name, size_t size)
     return -1;
 }
 
-int mlt_os_bell_ring(int from, const char *name, size_t size)
+int mlt_os_doorbell_ring(int from, const char *name, size_t size)
 {
     struct sockaddr_un address;
     socklen_t length = abstract(&address, name, size);
@@ -147,7 +147,7 @@ int mlt_os_bell_ring(int from, const char *name, size_t size)
                        length);
 }
 
-void mlt_os_bell_drain(int fd)
+void mlt_os_doorbell_drain(int fd)
 {
     enum { FEW = 8 }; // usually one
     int saved = errno;

@@ -52,9 +52,9 @@ void mlt_os_close(int fd);
 // close-on-exec, never blocks. ring: sends an empty datagram to the socket of that name. drain:
 // takes those that have come, a few at most: every user of the host can send more as fast as they are
 // taken. The socket stays readable while there are others. errno stays.
-int mlt_os_bell_new(const char *name, size_t size);
-int mlt_os_bell_ring(int from, const char *name, size_t size);
-void mlt_os_bell_drain(int fd);
+int mlt_os_doorbell_new(const char *name, size_t size);
+int mlt_os_doorbell_ring(int from, const char *name, size_t size);
+void mlt_os_doorbell_drain(int fd);
 
 // One try each of read, write, accept and connect, which does not block, whatever the mode of the
 // descriptor: -1 and EAGAIN: not now; wait until it is ready. Sockets, pipes, terminals and the

@@ -76,7 +76,7 @@ static bool map_queues(mlt_os_uring *u, const struct io_uring_params *p)
     return true;
 }
 
-static bool make(mlt_os_uring *u, uint32_t most, int bell)
+static bool make(mlt_os_uring *u, uint32_t most, int doorbell)
 {
     struct io_uring_params params = {
         .flags = SETUP_CQSIZE | SETUP_SINGLE_ISSUER | SETUP_DEFER_TASKRUN, .cq_entries = most};
@@ -84,16 +84,16 @@ static bool make(mlt_os_uring *u, uint32_t most, int bell)
     if (u->fd < 0 && errno == EINVAL) // it knows an older io_uring
         errno = ENOSYS;
     return u->fd >= 0 && map_queues(u, &params) &&
-           syscall(SYS_io_uring_register, u->fd, IORING_REGISTER_EVENTFD, &bell, 1) == 0;
+           syscall(SYS_io_uring_register, u->fd, IORING_REGISTER_EVENTFD, &doorbell, 1) == 0;
 }
 
-mlt_os_uring *mlt_os_uring_new(uint32_t most, int bell)
+mlt_os_uring *mlt_os_uring_new(uint32_t most, int doorbell)
 {
     mlt_os_uring *u = calloc(1, sizeof *u);
     if (!u)
         return NULL;
     u->fd = -1;
-    if (make(u, most, bell))
+    if (make(u, most, doorbell))
         return u;
     int error = errno;
     mlt_os_uring_free(u);
@@ -158,13 +158,13 @@ bool mlt_os_uring_take(mlt_os_uring *u, mlt_os_uring_result *result)
 
 int mlt_os_uring_refused(void)
 {
-    int bell = mlt_os_ring_new(), error = errno;
-    mlt_os_uring *u = bell < 0 ? NULL : mlt_os_uring_new(ENTRIES, bell);
-    if (bell >= 0 && !u)
+    int doorbell = mlt_os_ring_new(), error = errno;
+    mlt_os_uring *u = doorbell < 0 ? NULL : mlt_os_uring_new(ENTRIES, doorbell);
+    if (doorbell >= 0 && !u)
         error = errno;
     if (u)
         mlt_os_uring_free(u);
-    if (bell >= 0)
-        mlt_os_close(bell);
+    if (doorbell >= 0)
+        mlt_os_close(doorbell);
     return u ? 0 : error;
 }

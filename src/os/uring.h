@@ -3,7 +3,7 @@
 //
 //     read ──> the kernel ──> results, in any order ──> take
 //
-// The kernel rings a bell (mlt_os_ring_new) whenever `take` may have something, and sometimes when it
+// The kernel rings a doorbell (mlt_os_ring_new) whenever `take` may have something, and sometimes when it
 // has not. Everything is the owner's thread's, the one that has called `new`. The kernel copies what has
 // come from the disk within `take`, and never interrupts a call of that thread's: a program's own
 // epoll_wait would end with EINTR.
@@ -27,7 +27,7 @@ typedef struct mlt_os_uring_result {
 } mlt_os_uring_result;
 
 // For up to `most` reads at a time. NULL: the system refuses it, and errno tells why.
-mlt_os_uring *mlt_os_uring_new(uint32_t most, int bell) MLT_MUST_CHECK;
+mlt_os_uring *mlt_os_uring_new(uint32_t most, int doorbell) MLT_MUST_CHECK;
 void mlt_os_uring_free(mlt_os_uring *uring); // no read is under way
 
 // The result of this read comes with `user`; the memory is the kernel's until it does. False: the system takes

@@ -49,14 +49,14 @@ static uint32_t take_all(mlt_os_uring *u)
     return taken;
 }
 
-static void wait_for(int bell)
+static void wait_for(int doorbell)
 {
-    struct pollfd ring = {.fd = bell, .events = POLLIN};
+    struct pollfd ring = {.fd = doorbell, .events = POLLIN};
     CHECK(poll(&ring, 1, -1) == 1);
-    mlt_os_hush(bell);
+    mlt_os_hush(doorbell);
 }
 
-static void read_much(mlt_os_uring *u, int fd, int bell)
+static void read_much(mlt_os_uring *u, int fd, int doorbell)
 {
     uint32_t open = 0;
     for (int time = 0; time < TIMES;) {
@@ -70,22 +70,22 @@ static void read_much(mlt_os_uring *u, int fd, int bell)
             open++;
             time++;
         } else if (open == MOST || below(4) == 0) {
-            wait_for(bell);
+            wait_for(doorbell);
             open -= take_all(u);
         }
     }
     while (open > 0) {
-        wait_for(bell);
+        wait_for(doorbell);
         open -= take_all(u);
     }
 }
 
-static int error_of(mlt_os_uring *u, int fd, int64_t at, int bell)
+static int error_of(mlt_os_uring *u, int fd, int64_t at, int doorbell)
 {
     mlt_os_uring_result result;
     CHECK(mlt_os_uring_read(u, fd, room[0], 10, at, &result));
     while (!mlt_os_uring_take(u, &result))
-        wait_for(bell);
+        wait_for(doorbell);
     CHECK(result.user == &result && result.moved == 0);
     return result.error;
 }
@@ -97,18 +97,18 @@ int main(void)
         fprintf(stderr, "skipped: io_uring is refused here: %s\n", strerror(refused));
         return 77;
     }
-    int bell = mlt_os_ring_new(), fd = fresh_file(), folder = open("/", O_RDONLY | O_CLOEXEC);
-    CHECK(bell >= 0);
-    mlt_os_uring *u = mlt_os_uring_new(MOST, bell);
+    int doorbell = mlt_os_ring_new(), fd = fresh_file(), folder = open("/", O_RDONLY | O_CLOEXEC);
+    CHECK(doorbell >= 0);
+    mlt_os_uring *u = mlt_os_uring_new(MOST, doorbell);
     CHECK(u);
-    read_much(u, fd, bell);
-    CHECK(error_of(u, fd, SIZE, bell) == 0);
-    CHECK(error_of(u, -1, 0, bell) == EBADF);
-    CHECK(error_of(u, folder, 0, bell) == EISDIR || error_of(u, folder, 0, bell) == EINVAL);
+    read_much(u, fd, doorbell);
+    CHECK(error_of(u, fd, SIZE, doorbell) == 0);
+    CHECK(error_of(u, -1, 0, doorbell) == EBADF);
+    CHECK(error_of(u, folder, 0, doorbell) == EISDIR || error_of(u, folder, 0, doorbell) == EINVAL);
     mlt_os_uring_free(u);
     mlt_os_close(folder);
     mlt_os_close(fd);
-    mlt_os_close(bell);
-    CHECK(!mlt_os_uring_new(MOST, -1) && errno == EBADF); // no bell
+    mlt_os_close(doorbell);
+    CHECK(!mlt_os_uring_new(MOST, -1) && errno == EBADF); // no doorbell
     return 0;
 }

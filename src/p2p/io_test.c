@@ -247,7 +247,7 @@ static void test_alone(void)
     close_pipes();
 }
 
-// A worker that can get no descriptor for its bell hears of its pipes nevertheless.
+// A worker that can get no descriptor for its doorbell hears of its pipes nevertheless.
 static void deaf(void *rank)
 {
     mlt_rank *me = rank;

@@ -125,7 +125,7 @@ typedef struct mlt_p2p_state {
     uint64_t pushed_ns; // when a message of a burst was written last
     uint64_t patrol_ns; // when connections are looked at next
     uint64_t started_ns;
-    int bell; // by which others wake the worker while it waits for descriptors; NO_BELL
+    int doorbell; // by which others wake the worker while it waits for descriptors; NO_BELL
 } mlt_p2p_state;
 
 // Polls in vain before a worker lets others run: where cores are shared, and where they are not.

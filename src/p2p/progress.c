@@ -4,7 +4,7 @@
 #include "base/event.h"
 #include "base/log.h"
 #include "base/upcalls.h"
-#include "boot/bell.h"
+#include "boot/doorbell.h"
 #include "fiber/delegate.h"
 #include "fiber/gate.h"
 #include "fiber/io.h"
@@ -28,7 +28,7 @@ enum {
     SPINS = 20,              // times spin_us that a worker polls in an operation of all, at most
     SHY = 64,                // waits without a yield after one that took longer
     STEP_EVERY = 16,         // yields between steps of a worker that waits for its neighbours
-    DEAF_NS = 1000000,       // between looks at descriptors, if the worker can have no bell
+    DEAF_NS = 1000000,       // between looks at descriptors, if the worker can have no doorbell
     NEAR = 64,               // steps after a message of this host in which
     FAR_EVERY = 16,          // connections are looked at in every 16th only: a look costs 300 ns
     COLD_EVERY = 64,         // steps between looks at connections that have been quiet
@@ -292,24 +292,24 @@ static bool spin(mlt_worker *w)
     }
 }
 
-// The bell of a worker that waits for descriptors; made when it first does, and again if the
+// The doorbell of a worker that waits for descriptors; made when it first does, and again if the
 // program has closed it. False: it has none.
-static MLT_COLD bool has_bell(mlt_worker *w)
+static MLT_COLD bool has_doorbell(mlt_worker *w)
 {
     mlt_p2p_state *p2p = w->p2p;
-    if (MLT_LIKELY(mlt_io_has_bell(w->sched)))
+    if (MLT_LIKELY(mlt_io_has_doorbell(w->sched)))
         return true;
-    if (p2p->bell == NO_BELL_EVER)
+    if (p2p->doorbell == NO_BELL_EVER)
         return false;
     char why[128] = "the system refuses another descriptor";
-    if (mlt_bell_new(w->wire->own, &p2p->bell, why, sizeof why) == MLT_OK &&
-        mlt_io_set_bell(w->sched, p2p->bell) == MLT_OK)
+    if (mlt_doorbell_new(w->wire->own, &p2p->doorbell, why, sizeof why) == MLT_OK &&
+        mlt_io_set_doorbell(w->sched, p2p->doorbell) == MLT_OK)
         return true;
     mlt_log("worker %u looks at its descriptors a thousand times a second when it could sleep: %s",
             w->index, why);
-    if (p2p->bell >= 0)
-        mlt_os_close(p2p->bell);
-    p2p->bell = NO_BELL_EVER;
+    if (p2p->doorbell >= 0)
+        mlt_os_close(p2p->doorbell);
+    p2p->doorbell = NO_BELL_EVER;
     return false;
 }
 
@@ -333,7 +333,7 @@ static void count_asleep(const mlt_worker *w, bool for_messages, bool asleep)
 }
 
 // Until somebody wakes the worker, or a timer or a descriptor that it waits for.
-static void block(mlt_worker *w, mlt_worker_sleep how, bool waits, bool hosts)
+static void block(mlt_worker *w, mlt_job_worker_sleep how, bool waits, bool hosts)
 {
     mlt_job_worker *own = w->wire->own;
     bool for_messages = !waits && (!hosts || how == MLT_WORKER_LISTENS);
@@ -343,7 +343,7 @@ static void block(mlt_worker *w, mlt_worker_sleep how, bool waits, bool hosts)
         block_for_hosts(w);
     } else if (how == MLT_WORKER_LISTENS) {
         (void)mlt_io_block(w->sched, MLT_OS_FOREVER);
-    } else if (waits || hosts) { // for time; or for descriptors, without a bell
+    } else if (waits || hosts) { // for time; or for descriptors, without a doorbell
         int64_t patience = w->sched->io ? mlt_io_patience(w->sched) : MLT_OS_FOREVER;
         if ((hosts || mlt_io_watches(w->sched)) && (patience < 0 || patience > DEAF_NS))
             patience = DEAF_NS;
@@ -355,7 +355,7 @@ static void block(mlt_worker *w, mlt_worker_sleep how, bool waits, bool hosts)
 }
 
 // With a gate: for that time, or until the worker is woken.
-static bool nap(mlt_worker *w, mlt_worker_sleep how, int64_t timeout_ns)
+static bool nap(mlt_worker *w, mlt_job_worker_sleep how, int64_t timeout_ns)
 {
     if (how != MLT_WORKER_LISTENS) {
         mlt_os_futex_wait(&w->wire->own->asleep, w->wire->nap, timeout_ns);
@@ -381,7 +381,7 @@ static void patrol_inside(mlt_worker *w, uint64_t *next_ns)
 // of MPI may still call, the launcher must not think that this worker waits in vain: looks from
 // time to time whether all are parked. waits: for a time or a descriptor, too, which is a reason not
 // to think so.
-static void block_with_gate(mlt_worker *w, mlt_worker_sleep how, bool waits)
+static void block_with_gate(mlt_worker *w, mlt_job_worker_sleep how, bool waits)
 {
     mlt_gate *gate = w->sched->gate;
     mlt_job_worker *own = w->wire->own;
@@ -481,8 +481,8 @@ static void sleep_until_news(mlt_worker *w)
     mlt_job_worker *own = w->wire->own;
     bool waits = MLT_UNLIKELY(w->sched->io != NULL) && mlt_io_waits(w->sched);
     bool hosts = w->wire->over && w->wire->over->listen(w->wire, listen_to, w);
-    bool listens = (hosts || (waits && mlt_io_watches(w->sched))) && has_bell(w);
-    mlt_worker_sleep how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
+    bool listens = (hosts || (waits && mlt_io_watches(w->sched))) && has_doorbell(w);
+    mlt_job_worker_sleep how = listens ? MLT_WORKER_LISTENS : MLT_WORKER_ASLEEP;
     // Time will go on, and other jobs may send, so this is no deadlock. Before `how` is stored, which releases it: the
     // launcher's look reads them in the opposite order.
     bool open = waits || (w->abroad && mlt_wire_hears_abroad(w->wire));

@@ -95,7 +95,7 @@ static mlt_p2p_state *new_state(mlt_worker *w)
         set_eager(w, state, (mlt_distance)d, (uint64_t)eager[d]);
     set_hold(w, mlt_conf.hold);
     state->started_ns = mlt_os_now_ns();
-    state->bell = NO_BELL;
+    state->doorbell = NO_BELL;
     return state;
 }
 
@@ -372,8 +372,8 @@ void mlt_worker_free(mlt_worker *w)
         mlt_match_fini(&w->ranks[i].posted);
         mlt_match_fini(&w->ranks[i].unexpected);
     }
-    if (w->sched && mlt_io_has_bell(w->sched)) // otherwise its number may be the program's
-        mlt_os_close(w->p2p->bell);
+    if (w->sched && mlt_io_has_doorbell(w->sched)) // otherwise its number may be the program's
+        mlt_os_close(w->p2p->doorbell);
     if (w->sched)
         mlt_sched_free(w->sched);
     mlt_wire_free(w->wire);

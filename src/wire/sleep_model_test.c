@@ -64,7 +64,7 @@ typedef struct setup {
     const char *name;
     uint8_t senders, messages; // messages of the first sender; each other sends one
     uint8_t hot_most;          // rings attended to at most
-    bool lean, weak, bell, mixed, simple, starved, held_up;
+    bool lean, weak, doorbell, mixed, simple, starved, held_up;
     mistake mistake;
 } setup;
 
@@ -77,7 +77,7 @@ typedef struct thread {
 typedef struct state {
     uint8_t memory[WORDS];
     thread threads[THREADS];
-    uint8_t got[SENDERS], sent[SENDERS], hot, other, nap, how, bells;
+    uint8_t got[SENDERS], sent[SENDERS], hot, other, nap, how, doorbells;
 } state;
 _Static_assert(sizeof(state) % sizeof(uint64_t) == 0, "hash reads whole words");
 
@@ -305,7 +305,7 @@ static bool send(state *s, int t)
         if (state_of(me->seen) == ROUSED)
             wake_futex(s);
         else
-            s->bells = 1;
+            s->doorbells = 1;
         return true;
     case S_UNCLAIM:
         me->at = wrong(WAKE_BEFORE_NEWS) ? S_BIT : S_NEXT;
@@ -477,9 +477,9 @@ static bool doze(state *s, bool listens)
         return true;
     case R_BLOCKED:
         me->at = R_RISE;
-        if (s->how == SLEEPS || !s->bells)
+        if (s->how == SLEEPS || !s->doorbells)
             return false;
-        s->bells = 0;
+        s->doorbells = 0;
         return true;
     default: // R_RISE
         me->at = now->simple && is_content(s) ? R_SATISFIED : R_PEEK;
@@ -521,7 +521,7 @@ static bool choose(state *s, int t, int choice)
         return choice == STEP && t < now->senders && send(s, t);
     if (choice == STEP_LISTENING && (me->at != R_ANNOUNCE || !now->mixed))
         return false;
-    return receive(s, now->mixed ? choice == STEP_LISTENING : now->bell);
+    return receive(s, now->mixed ? choice == STEP_LISTENING : now->doorbell);
 }
 
 // Steps that touch nothing but their own thread's state are taken at once, together with the step
@@ -686,8 +686,8 @@ static const setup setups[] = {
     {.name = "fences, weak", .senders = 2, .messages = 2, .hot_most = 3, .weak = true},
     {.name = "lean", .senders = 2, .messages = 2, .hot_most = 3, .lean = true},
     {.name = "lean, weak", .senders = 2, .messages = 1, .hot_most = 3, .lean = true, .weak = true},
-    {.name = "bell", .senders = 2, .messages = 2, .hot_most = 3, .bell = true},
-    {.name = "futex or bell, lean",
+    {.name = "doorbell", .senders = 2, .messages = 2, .hot_most = 3, .doorbell = true},
+    {.name = "futex or doorbell, lean",
      .senders = 2,
      .messages = 2,
      .hot_most = 3,
@@ -697,7 +697,7 @@ static const setup setups[] = {
     {.name = "one ring attended, weak", .senders = 2, .messages = 2, .hot_most = 1, .weak = true},
     {.name = "one ring attended, lean", .senders = 2, .messages = 2, .hot_most = 1, .lean = true},
     {.name = "a waker is held up", .senders = 2, .messages = 2, .hot_most = 3, .held_up = true},
-    {.name = "a waker is held up, futex or bell",
+    {.name = "a waker is held up, futex or doorbell",
      .senders = 2,
      .messages = 2,
      .hot_most = 3,
@@ -718,13 +718,13 @@ static const setup setups[] = {
      .simple = true,
      .starved = true,
      .weak = true},
-    {.name = "room, bell",
+    {.name = "room, doorbell",
      .senders = 1,
      .messages = 2,
      .hot_most = 3,
      .simple = true,
      .starved = true,
-     .bell = true},
+     .doorbell = true},
 
     {.name = "mistake: no fence after the stamp",
      .senders = 2,
@@ -752,11 +752,11 @@ static const setup setups[] = {
      .messages = 2,
      .hot_most = 3,
      .mistake = NO_FENCE_AFTER_ANNOUNCE},
-    {.name = "mistake: no fence after announcing, bell",
+    {.name = "mistake: no fence after announcing, doorbell",
      .senders = 2,
      .messages = 2,
      .hot_most = 3,
-     .bell = true,
+     .doorbell = true,
      .mistake = NO_FENCE_AFTER_ANNOUNCE},
     {.name = "mistake: news not looked at again",
      .senders = 2,

@@ -369,8 +369,8 @@ static bool leave_all(mlt_wire *wire)
     return true;
 }
 
-bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool (*ready)(void *arg),
-                   void *arg)
+bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_sleep how, uint32_t blocked,
+                   bool (*ready)(void *arg), void *arg)
 {
     mlt_job_worker *own = wire->own;
     if (mlt_wire_has_news(wire) || !leave_all(wire))

@@ -192,12 +192,12 @@ static inline void mlt_wire_starve(mlt_peer *peer, bool starves)
 }
 
 // Before and after the thread blocks until there may be something to do: on own->asleep while that
-// is wire->nap (`how` is MLT_WORKER_ASLEEP), or for its bell (MLT_WORKER_LISTENS). doze: lets
+// is wire->nap (`how` is MLT_WORKER_ASLEEP), or for its doorbell (MLT_WORKER_LISTENS). doze: lets
 // everybody see that this worker sleeps, then asks `ready` once. False: there is something to do,
 // and blocking would miss it. `blocked`: ranks parked, for the launcher. rise: after each doze,
 // whether it was true or false.
-bool mlt_wire_doze(mlt_wire *wire, mlt_worker_sleep how, uint32_t blocked, bool (*ready)(void *arg),
-                   void *arg) MLT_MUST_CHECK;
+bool mlt_wire_doze(mlt_wire *wire, mlt_job_worker_sleep how, uint32_t blocked,
+                   bool (*ready)(void *arg), void *arg) MLT_MUST_CHECK;
 void mlt_wire_rise(mlt_wire *wire);
 
 // Lets the launcher see how many messages were sent and received so far. Part of doze. The sleeper

@@ -9,7 +9,7 @@
 // Numbers are never used again, and a job that is met again has the numbers that it had.
 //
 // A world is connected while somebody holds it: every communicator that has ranks of it does. A bond
-// (boot/desk.h) is what the agents know of some worlds; a process gives it up when none of these is
+// (boot/rpc.h) is what the agents know of some worlds; a process gives it up when none of these is
 // held any more. Messages to a world travel as those to other hosts do, but are not counted: the
 // proof of a deadlock speaks of one job.
 //

@@ -19,7 +19,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "boot/foreign/meet.h"
+#include "boot/foreign/adoption.h"
 #include "launch/agent.h"
 #include "launch/hosts/crew.h"
 #include "launch/hosts/frame.h"
@@ -92,8 +92,8 @@ struct adopt {
     mlt_source listen_source;
     mlt_net_peer *early; // agents of other hosts that have come before the plan was there
     uint32_t early_count, early_room;
-    mlt_meet_proc *procs; // [size]
-    char **names;         // [size] hosts', at their leaders
+    mlt_adoption_proc *procs; // [size]
+    char **names;             // [size] hosts', at their leaders
     uint32_t known;
     mlt_watch *watch;
     mlt_crew *crew;
@@ -164,11 +164,11 @@ static void lose(visitor *v)
 
 static void regret(visitor *v, const char *text)
 {
-    mlt_meet head = {.type = MLT_MEET_SORRY};
+    mlt_adoption head = {.type = MLT_ADOPTION_SORRY};
     size_t length = strlen(text);
     if (v->source.fd >= 0)
-        (void)!mlt_meet_send(v->source.fd, &head, text,
-                             length < MLT_MEET_BODY ? length : MLT_MEET_BODY, NULL, 0);
+        (void)!mlt_adoption_send(v->source.fd, &head, text,
+                                 length < MLT_ADOPTION_BODY ? length : MLT_ADOPTION_BODY, NULL, 0);
 }
 
 static void regret_all(adopt *a, const char *text)
@@ -199,10 +199,11 @@ static bool hand_over(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mi
     int line[2];
     if (!v || pipe2(line, O_CLOEXEC) != 0)
         return false;
-    const mlt_meet head = {.type = MLT_MEET_GO, .number = proc};
-    const mlt_meet_go go = {.agent = getpid(), .mixed = mixed};
-    const int fds[MLT_MEET_FDS] = {job_fd, ctl_fd, line[0]};
-    mlt_status status = mlt_meet_send(v->source.fd, &head, &go, sizeof go, fds, MLT_MEET_FDS);
+    const mlt_adoption head = {.type = MLT_ADOPTION_GO, .number = proc};
+    const mlt_adoption_go go = {.agent = getpid(), .mixed = mixed};
+    const int fds[MLT_ADOPTION_FDS] = {job_fd, ctl_fd, line[0]};
+    mlt_status status =
+        mlt_adoption_send(v->source.fd, &head, &go, sizeof go, fds, MLT_ADOPTION_FDS);
     close(line[0]);
     v->lifeline = line[1];
     *pid = v->pid;
@@ -211,7 +212,7 @@ static bool hand_over(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mi
 
 // ---- Greetings between agents
 
-static void prepare_greetings(adopt *a, const mlt_meet_key *key)
+static void prepare_greetings(adopt *a, const mlt_adoption_key *key)
 {
     char why[512];
     mlt_iface_filter filter = {0};
@@ -302,7 +303,7 @@ static size_t own_card(const adopt *a, uint8_t out[MLT_CARD_BYTES], size_t room)
 {
     mlt_card card = {.port = mlt_listen_port(a->listen), .count = a->own_count};
     memcpy(card.addresses, a->own, a->own_count * sizeof *a->own);
-    snprintf(card.name, sizeof card.name, "%.*s", MLT_NOTE_NAME - 1, mlt_hosts_own());
+    snprintf(card.name, sizeof card.name, "%.*s", MLT_KVS_NAME - 1, mlt_hosts_own());
     size_t size;
     while ((size = mlt_card_write(out, &card)) > room && card.count > 1)
         card.count--;
@@ -408,15 +409,16 @@ static void timer_ready(mlt_source *source, uint32_t events)
 
 static void welcome(visitor *v, const void *body, size_t length)
 {
-    mlt_meet head = {.type = MLT_MEET_WELCOME, .number = v->of->leader, .size = v->of->size};
-    if (mlt_meet_send(v->source.fd, &head, body, length, NULL, 0) != MLT_OK)
+    mlt_adoption head = {
+        .type = MLT_ADOPTION_WELCOME, .number = v->of->leader, .size = v->of->size};
+    if (mlt_adoption_send(v->source.fd, &head, body, length, NULL, 0) != MLT_OK)
         lose(v);
 }
 
-static void take_hello(visitor *v, const mlt_meet_packet *packet)
+static void take_hello(visitor *v, const mlt_adoption_packet *packet)
 {
     adopt *a = v->of;
-    const mlt_meet *head = &packet->head;
+    const mlt_adoption *head = &packet->head;
     if (packet->length != sizeof packet->body.hello || v->greeted || head->size < 1 ||
         head->number >= head->size || (a->size && a->size != head->size) || find(a, head->number)) {
         regret(v, "the agent of this host is of another version of Millet, or of another job");
@@ -442,10 +444,10 @@ static void take_hello(visitor *v, const mlt_meet_packet *packet)
     }
     prepare_greetings(a, &packet->body.hello.key);
     begin_listening(a);
-    welcome(v, card, own_card(a, card, room < MLT_NOTE_WHERE ? room : MLT_NOTE_WHERE));
+    welcome(v, card, own_card(a, card, room < MLT_KVS_WHERE ? room : MLT_KVS_WHERE));
 }
 
-static void take_cards(adopt *a, const mlt_meet_packet *packet)
+static void take_cards(adopt *a, const mlt_adoption_packet *packet)
 {
     uint32_t first = packet->head.number;
     size_t count = packet->length / sizeof *packet->body.procs;
@@ -455,16 +457,16 @@ static void take_cards(adopt *a, const mlt_meet_packet *packet)
     a->known += (uint32_t)count;
 }
 
-static void take_name(adopt *a, const mlt_meet_packet *packet)
+static void take_name(adopt *a, const mlt_adoption_packet *packet)
 {
     if (packet->head.number < a->size && !a->names[packet->head.number])
         a->names[packet->head.number] = mlt_text_of("%s", packet->body.bytes);
 }
 
-static void take_key(adopt *a, const mlt_meet_packet *packet)
+static void take_key(adopt *a, const mlt_adoption_packet *packet)
 {
     char why[256];
-    const mlt_meet_key *key = &packet->body.key;
+    const mlt_adoption_key *key = &packet->body.key;
     if (a->keyed || packet->length != sizeof *key || key->where_size > sizeof key->where)
         return;
     if (mlt_card_read(&a->head, key->where, key->where_size, why, sizeof why) != MLT_OK) {
@@ -478,10 +480,10 @@ static void take_key(adopt *a, const mlt_meet_packet *packet)
 
 static void visitor_ready(mlt_source *source, uint32_t events)
 {
-    static mlt_meet_packet packet;
+    static mlt_adoption_packet packet;
     visitor *v = mlt_container_of(source, visitor, source);
     adopt *a = v->of;
-    mlt_status status = mlt_meet_receive(source->fd, &packet);
+    mlt_status status = mlt_adoption_receive(source->fd, &packet);
     if (status == MLT_PENDING)
         return;
     for (int i = 0; status == MLT_OK && i < packet.fd_count; i++)
@@ -495,18 +497,18 @@ static void visitor_ready(mlt_source *source, uint32_t events)
         return;
     }
     switch (packet.head.type) {
-    case MLT_MEET_HELLO:
+    case MLT_ADOPTION_HELLO:
         take_hello(v, &packet);
         break;
-    case MLT_MEET_CARDS:
+    case MLT_ADOPTION_CARDS:
         if (v->greeted && v->number == 0)
             take_cards(a, &packet);
         break;
-    case MLT_MEET_NAME:
+    case MLT_ADOPTION_NAME:
         if (v->greeted && v->number == 0)
             take_name(a, &packet);
         break;
-    case MLT_MEET_KEY:
+    case MLT_ADOPTION_KEY:
         if (v->greeted && v->number == a->leader)
             take_key(a, &packet);
         break;
@@ -522,7 +524,7 @@ static void door_ready(mlt_source *source, uint32_t events)
     int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), pid = 0;
     if (fd < 0)
         return;
-    if (!mlt_meet_is_ours(fd, &pid)) {
+    if (!mlt_adoption_is_ours(fd, &pid)) {
         close(fd);
         return;
     }
@@ -551,7 +553,7 @@ static void add_host(adopt *a, uint32_t leader, uint32_t *host_of)
     host_of[leader] = ++plan->host_count;
 }
 
-static void add_proc(mlt_plan *plan, const mlt_meet_proc *from, uint32_t host)
+static void add_proc(mlt_plan *plan, const mlt_adoption_proc *from, uint32_t host)
 {
     uint64_t ranks = (uint64_t)from->workers * from->ranks;
     if (ranks + plan->ranks > INT32_MAX || plan->workers + from->workers > MLT_PLAN_MAX_WORKERS)
@@ -578,7 +580,7 @@ static void add_proc(mlt_plan *plan, const mlt_meet_proc *from, uint32_t host)
 static bool is_sound(const adopt *a)
 {
     for (uint32_t p = 0; p < a->size; p++) {
-        const mlt_meet_proc *one = &a->procs[p];
+        const mlt_adoption_proc *one = &a->procs[p];
         if (one->leader >= a->size || a->procs[one->leader].leader != one->leader ||
             !a->names[one->leader] || one->app >= MOST_APPS || one->workers < 1 || one->ranks < 1)
             return false;
@@ -957,10 +959,10 @@ static void become_agent(void)
         _exit(pid < 0);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "millet-agent");
-    (void)fcntl(MLT_MEET_LISTEN, F_SETFD, FD_CLOEXEC);
-    if (syscall(SYS_close_range, MLT_MEET_LISTEN + 1, UINT32_MAX, 0) == 0)
+    (void)fcntl(MLT_ADOPTION_LISTEN, F_SETFD, FD_CLOEXEC);
+    if (syscall(SYS_close_range, MLT_ADOPTION_LISTEN + 1, UINT32_MAX, 0) == 0)
         return;
-    for (int fd = MLT_MEET_LISTEN + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+    for (int fd = MLT_ADOPTION_LISTEN + 1; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
         close(fd);
 }
 
@@ -974,14 +976,14 @@ static void read_options(adopt *a, const char *program)
 
 int mlt_adopt(const char *leader, const char *program)
 {
-    static adopt a = {.door = {.fd = MLT_MEET_LISTEN, .ready = door_ready},
+    static adopt a = {.door = {.fd = MLT_ADOPTION_LISTEN, .ready = door_ready},
                       .timer = {.ready = timer_ready},
                       .listen_source = {.fd = -1},
                       .up = {.in = {.fd = -1}, .out = {.fd = -1}}};
     sigset_t blocked;
     int type = 0;
     socklen_t size = sizeof type;
-    if (getsockopt(MLT_MEET_LISTEN, SOL_SOCKET, SO_ACCEPTCONN, &type, &size) != 0 || !type)
+    if (getsockopt(MLT_ADOPTION_LISTEN, SOL_SOCKET, SO_ACCEPTCONN, &type, &size) != 0 || !type)
         mlt_quit(MLT_EXIT_USAGE, "--adopt is for programs that another launcher has started");
     become_agent();
     mlt_say_by("millet");
@@ -992,7 +994,7 @@ int mlt_adopt(const char *leader, const char *program)
     read_options(&a, program);
     a.loop = mlt_loop_new();
     a.timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    (void)fcntl(MLT_MEET_LISTEN, F_SETFL, O_NONBLOCK);
+    (void)fcntl(MLT_ADOPTION_LISTEN, F_SETFL, O_NONBLOCK);
     if (a.timer.fd < 0 || !mlt_loop_add(a.loop, &a.timer, EPOLLIN) ||
         !mlt_loop_add(a.loop, &a.door, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));

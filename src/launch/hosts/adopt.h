@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The agent of a host whose processes a foreign launcher has started: `mpirun --adopt`. The first
-// process of a host starts it; all of them find it by the name of their job (boot/foreign/meet.h).
+// process of a host starts it; all of them find it by the name of their job (boot/foreign/adoption.h).
 //
 // The agent of process 0's host is also the head of the job (launch/watch/watch.h): it hears from
 // process 0 of all others, makes the plan, and listens for the agents of the other hosts, which

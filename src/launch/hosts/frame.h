@@ -91,7 +91,7 @@ typedef enum mlt_frame_type {
     MLT_FRAME_CARD,        // the sender's card (net/card.h)
     MLT_FRAME_DIAL_BACK,   // value: a process of the sender's host, which could not connect to
                            // process `about` of the receiver's: dial it; text: what was tried
-    // ---- ranks that ask for another job (boot/kin.h)
+    // ---- ranks that ask for another job (boot/child.h)
     MLT_FRAME_SPAWN,   // to the head. about: process; value: number of the ask; body: the request
     MLT_FRAME_SPAWNED, // from the head. value: number of the ask; body: an answer
     // ---- between the heads of a family (launch/kin/kin.h)

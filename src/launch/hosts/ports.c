@@ -14,7 +14,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "boot/desk.h"
+#include "boot/rpc.h"
 #include "launch/hosts/broker.h"
 #include "launch/loop.h"
 #include "launch/say.h"
@@ -51,19 +51,19 @@ typedef struct port {
     uint32_t count;
 } port;
 
-typedef struct desk {
+typedef struct rpc {
     mlt_list_node link;
     mlt_ports *ports;
     mlt_source source;
     uint32_t proc;
-    mlt_desk_in in;
+    mlt_rpc_in in;
     port *accepts; // that it waits at; NULL: none
     // A dial under way.
     mlt_source dialling;
     mlt_dial *dial;
     mlt_greet_self self;
     mlt_key key;
-} desk;
+} rpc;
 
 typedef struct bond {
     mlt_list_node link;
@@ -72,12 +72,12 @@ typedef struct bond {
     mlt_key key;
     mlt_source line;    // fd -1: it is another host's, or the other side has left in order
     mlt_broker *broker; // NULL: nobody has joined
-    const desk *maker;  // whose line it is, until it is watched
+    const rpc *maker;   // whose line it is, until it is watched
     uint32_t own_proc, own_host, procs, hosts;
     uint32_t *members; // processes of this host that have joined
     uint32_t count, room;
     bool watched, dead;
-    char other[MLT_DESK_OTHER];
+    char other[MLT_RPC_OTHER];
     char words[WORDS]; // that the line said
     size_t said;
 } bond;
@@ -126,7 +126,7 @@ static const mlt_key *job_key(const mlt_ports *p)
 
 // Only agents that know the key `under` can open it: nonce, the key under a hash of that, a hash of
 // both.
-_Static_assert(MLT_DESK_SEALED == 3 * MLT_KEY_BYTES, "nonce, key, proof");
+_Static_assert(MLT_RPC_SEALED == 3 * MLT_KEY_BYTES, "nonce, key, proof");
 
 static void mask_of(const mlt_key *under, const uint8_t *nonce, uint8_t mask[MLT_CRYPT_HASH])
 {
@@ -142,7 +142,7 @@ static void proof_of(const mlt_key *under, const uint8_t *sealed, uint8_t proof[
     mlt_crypt_hash(proof, under, pieces, 2);
 }
 
-static bool seal(const mlt_key *under, const mlt_key *key, uint8_t sealed[MLT_DESK_SEALED])
+static bool seal(const mlt_key *under, const mlt_key *key, uint8_t sealed[MLT_RPC_SEALED])
 {
     uint8_t mask[MLT_CRYPT_HASH];
     if (mlt_os_random(sealed, MLT_KEY_BYTES) != MLT_OK)
@@ -155,7 +155,7 @@ static bool seal(const mlt_key *under, const mlt_key *key, uint8_t sealed[MLT_DE
     return true;
 }
 
-static bool unseal(const mlt_key *under, const uint8_t sealed[MLT_DESK_SEALED], mlt_key *key)
+static bool unseal(const mlt_key *under, const uint8_t sealed[MLT_RPC_SEALED], mlt_key *key)
 {
     uint8_t mask[MLT_CRYPT_HASH], proof[MLT_CRYPT_HASH];
     proof_of(under, sealed, proof);
@@ -170,17 +170,17 @@ static bool unseal(const mlt_key *under, const uint8_t sealed[MLT_DESK_SEALED], 
 
 // ---- desks
 
-static void answer(desk *d, mlt_desk_type type, const void *body, size_t length, int pass)
+static void answer(rpc *d, mlt_rpc_type type, const void *body, size_t length, int pass)
 {
-    (void)!mlt_desk_say(d->source.fd, type, body, length, pass); // a rank that is gone needs none
+    (void)!mlt_rpc_say(d->source.fd, type, body, length, pass); // a rank that is gone needs none
 }
 
-static void fail(desk *d, const char *text)
+static void fail(rpc *d, const char *text)
 {
-    answer(d, MLT_DESK_ERROR, text, strlen(text), -1);
+    answer(d, MLT_RPC_ERROR, text, strlen(text), -1);
 }
 
-static void end_dial(desk *d)
+static void end_dial(rpc *d)
 {
     if (!d->dial)
         return;
@@ -202,7 +202,7 @@ static void end_bond(bond *b);
 
 // A bond that was never watched goes with its maker, unless processes have joined it. Its line ends in
 // any case: the root of the other side may wait there for what this one would have said.
-static void leave_bonds(desk *d)
+static void leave_bonds(rpc *d)
 {
     for (mlt_list_node *l = d->ports->bonds.next, *next; l != &d->ports->bonds; l = next) {
         next = l->next;
@@ -217,13 +217,13 @@ static void leave_bonds(desk *d)
     }
 }
 
-static void close_desk(desk *d)
+static void close_rpc(rpc *d)
 {
     end_dial(d);
     leave_bonds(d);
     mlt_loop_remove(d->ports->conf.loop, &d->source);
     close(d->source.fd);
-    mlt_desk_in_fini(&d->in);
+    mlt_rpc_in_fini(&d->in);
     d->accepts = NULL;
     bury(d->ports, &d->link, 1);
 }
@@ -231,9 +231,9 @@ static void close_desk(desk *d)
 static bond *new_bond(mlt_ports *p, const mlt_key *key);
 
 // The two sides have greeted: the root gets the line, and the bond's key for the others.
-static void give_line(desk *d, int fd, const mlt_key *key)
+static void give_line(rpc *d, int fd, const mlt_key *key)
 {
-    mlt_desk_line line;
+    mlt_rpc_line line;
     memset(&line, 0, sizeof line);
     bond *b = new_bond(d->ports, key);
     line.bond = b->number;
@@ -241,7 +241,7 @@ static void give_line(desk *d, int fd, const mlt_key *key)
     b->line.fd = fd;
     b->maker = d;
     if (seal(job_key(d->ports), key, line.sealed))
-        answer(d, MLT_DESK_LINE, &line, sizeof line, fd);
+        answer(d, MLT_RPC_LINE, &line, sizeof line, fd);
     else
         fail(d, "the system has no random bytes");
 }
@@ -267,7 +267,7 @@ static void serve_port(port *at)
 {
     mlt_ports *p = at->ports;
     for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
-        desk *d = mlt_container_of(l, desk, link);
+        rpc *d = mlt_container_of(l, rpc, link);
         if (d->accepts != at)
             continue;
         if (at->failed) {
@@ -354,7 +354,7 @@ static mlt_status listen_at(port *at, char *why, size_t why_size)
     return status;
 }
 
-static void open_port(desk *d)
+static void open_port(rpc *d)
 {
     mlt_ports *p = d->ports;
     char why[512] = "the system refuses another descriptor", name[MLT_PORT_NAME_MOST];
@@ -366,7 +366,7 @@ static void open_port(desk *d)
         if (mlt_loop_add(p->conf.loop, &at->source, EPOLLIN)) {
             mlt_list_push_back(&p->ports, &at->link);
             mlt_port_name_write(name, &at->name);
-            answer(d, MLT_DESK_NAME, name, strlen(name), -1);
+            answer(d, MLT_RPC_NAME, name, strlen(name), -1);
             alarm_next(p);
             return;
         }
@@ -376,7 +376,7 @@ static void open_port(desk *d)
     fail(d, why);
 }
 
-static void take_close(desk *d, const char *name)
+static void take_close(rpc *d, const char *name)
 {
     port *at = find_port(d->ports, name);
     if (!at) {
@@ -384,10 +384,10 @@ static void take_close(desk *d, const char *name)
         return;
     }
     close_port(at, "the port was closed");
-    answer(d, MLT_DESK_DONE, NULL, 0, -1);
+    answer(d, MLT_RPC_DONE, NULL, 0, -1);
 }
 
-static void take_accept(desk *d, const char *name)
+static void take_accept(rpc *d, const char *name)
 {
     port *at = find_port(d->ports, name);
     if (!at) {
@@ -401,7 +401,7 @@ static void take_accept(desk *d, const char *name)
 
 // ---- connecting
 
-static void step_dial(desk *d)
+static void step_dial(rpc *d)
 {
     mlt_net_peer peer;
     mlt_status status = mlt_dial_step(d->dial, mlt_os_now_ns(), &peer);
@@ -432,13 +432,13 @@ static void step_dial(desk *d)
 
 static void dial_ready(mlt_source *source, uint32_t events)
 {
-    desk *d = mlt_container_of(source, desk, dialling);
+    rpc *d = mlt_container_of(source, rpc, dialling);
     if (d->dial)
         step_dial(d);
     alarm_next(d->ports);
 }
 
-static void take_connect(desk *d, const char *text)
+static void take_connect(rpc *d, const char *text)
 {
     mlt_ports *p = d->ports;
     mlt_port_name name;
@@ -450,7 +450,7 @@ static void take_connect(desk *d, const char *text)
         return;
     }
     if (d->dial || mlt_crypt_load(why, sizeof why) != MLT_OK) {
-        fail(d, d->dial ? "the desk is busy" : why);
+        fail(d, d->dial ? "the rpc is busy" : why);
         return;
     }
     if (mlt_iface_addresses(own, &own_count, &p->iface, false, why, sizeof why) != MLT_OK)
@@ -595,9 +595,9 @@ static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *te
 }
 
 // The hosts of all processes, out of the runs. NULL: they do not fit.
-static uint32_t *read_runs(const mlt_desk_bond *about, const unsigned char *at, size_t length)
+static uint32_t *read_runs(const mlt_rpc_bond *about, const unsigned char *at, size_t length)
 {
-    mlt_desk_run run;
+    mlt_rpc_run run;
     uint64_t procs = 0;
     if (about->procs > MLT_JOB_MAX_ALL_WORKERS || about->hosts > MLT_JOB_MAX_ALL_WORKERS ||
         about->own_host >= about->hosts || about->own_proc >= about->procs ||
@@ -619,7 +619,7 @@ static uint32_t *read_runs(const mlt_desk_bond *about, const unsigned char *at, 
     return NULL;
 }
 
-static const char *make_broker(bond *b, const mlt_desk_bond *about, const uint32_t *host_of,
+static const char *make_broker(bond *b, const mlt_rpc_bond *about, const uint32_t *host_of,
                                char *why, size_t why_size)
 {
     mlt_ports *p = b->ports;
@@ -650,10 +650,10 @@ static const char *make_broker(bond *b, const mlt_desk_bond *about, const uint32
     return mlt_broker_new(&b->broker, &conf, why, why_size) == MLT_OK ? NULL : why;
 }
 
-static void take_join(desk *d, const unsigned char *body, size_t length)
+static void take_join(rpc *d, const unsigned char *body, size_t length)
 {
     mlt_ports *p = d->ports;
-    mlt_desk_bond about;
+    mlt_rpc_bond about;
     mlt_key key;
     char why[512];
     if (length < sizeof about || mlt_crypt_load(why, sizeof why) != MLT_OK) {
@@ -687,11 +687,11 @@ static void take_join(desk *d, const unsigned char *body, size_t length)
     b->members[b->count++] = d->proc;
     uint8_t card[MLT_CARD_BYTES];
     size_t size = mlt_broker_card(b->broker, card);
-    answer(d, MLT_DESK_CARD, card, size, -1);
+    answer(d, MLT_RPC_CARD, card, size, -1);
 }
 
 // A bond's number, and cards of the other side.
-static void take_learn(desk *d, const unsigned char *body, size_t length)
+static void take_learn(rpc *d, const unsigned char *body, size_t length)
 {
     uint64_t number;
     char why[256];
@@ -703,7 +703,7 @@ static void take_learn(desk *d, const unsigned char *body, size_t length)
     bond *b = find_bond(d->ports, number);
     size_t at = sizeof number;
     while (b && b->broker && at < length) {
-        mlt_desk_card about;
+        mlt_rpc_card about;
         if (length - at < sizeof about)
             break;
         memcpy(&about, body + at, sizeof about);
@@ -717,18 +717,18 @@ static void take_learn(desk *d, const unsigned char *body, size_t length)
     if (!b || !b->broker || at < length)
         fail(d, "the cards of the other side are none");
     else
-        answer(d, MLT_DESK_DONE, NULL, 0, -1);
+        answer(d, MLT_RPC_DONE, NULL, 0, -1);
 }
 
 // For ranks of other jobs on the root's own side.
-static void take_seal(desk *d, const unsigned char *body, size_t length)
+static void take_seal(rpc *d, const unsigned char *body, size_t length)
 {
     mlt_ports *p = d->ports;
     uint64_t number = 0;
     if (length == sizeof number)
         memcpy(&number, body, sizeof number);
     const bond *b = find_bond(p, number);
-    mlt_desk_seal *seals = NULL;
+    mlt_rpc_seal *seals = NULL;
     uint32_t count = 0, room = 0;
     bool good = b != NULL;
     for (mlt_list_node *l = p->bonds.next; good && l != &p->bonds; l = l->next) {
@@ -740,13 +740,13 @@ static void take_seal(desk *d, const unsigned char *body, size_t length)
         good = seal(&other->key, &b->key, seals[count++].sealed);
     }
     if (good)
-        answer(d, MLT_DESK_SEALS, seals, count * sizeof *seals, -1);
+        answer(d, MLT_RPC_SEALS, seals, count * sizeof *seals, -1);
     else
         fail(d, b ? "the system has no random bytes" : "there is no such connection");
     free(seals);
 }
 
-static void take_watch(desk *d, const unsigned char *body, size_t length)
+static void take_watch(rpc *d, const unsigned char *body, size_t length)
 {
     uint64_t number = 0;
     if (length == sizeof number)
@@ -763,37 +763,37 @@ static void take_watch(desk *d, const unsigned char *body, size_t length)
         (void)mlt_loop_add(p->conf.loop, &b->line, EPOLLIN);
         break;
     }
-    answer(d, MLT_DESK_DONE, NULL, 0, -1);
+    answer(d, MLT_RPC_DONE, NULL, 0, -1);
 }
 
 // ---- what desks ask
 
-static void take_question(desk *d, const mlt_desk_head *head)
+static void take_question(rpc *d, const mlt_rpc_head *head)
 {
-    unsigned char *body = mlt_desk_body(&d->in);
-    switch ((mlt_desk_type)head->type) {
-    case MLT_DESK_OPEN:
+    unsigned char *body = mlt_rpc_body(&d->in);
+    switch ((mlt_rpc_type)head->type) {
+    case MLT_RPC_OPEN:
         open_port(d);
         return;
-    case MLT_DESK_CLOSE:
+    case MLT_RPC_CLOSE:
         take_close(d, (char *)body);
         return;
-    case MLT_DESK_ACCEPT:
+    case MLT_RPC_ACCEPT:
         take_accept(d, (char *)body);
         return;
-    case MLT_DESK_CONNECT:
+    case MLT_RPC_CONNECT:
         take_connect(d, (char *)body);
         return;
-    case MLT_DESK_JOIN:
+    case MLT_RPC_JOIN:
         take_join(d, body, head->length);
         return;
-    case MLT_DESK_LEARN:
+    case MLT_RPC_LEARN:
         take_learn(d, body, head->length);
         return;
-    case MLT_DESK_WATCH:
+    case MLT_RPC_WATCH:
         take_watch(d, body, head->length);
         return;
-    case MLT_DESK_SEAL:
+    case MLT_RPC_SEAL:
         take_seal(d, body, head->length);
         return;
     default:
@@ -801,28 +801,28 @@ static void take_question(desk *d, const mlt_desk_head *head)
     }
 }
 
-static void desk_ready(mlt_source *source, uint32_t events)
+static void rpc_ready(mlt_source *source, uint32_t events)
 {
-    desk *d = mlt_container_of(source, desk, source);
-    mlt_desk_head head;
-    mlt_status status = mlt_desk_hear(d->source.fd, &d->in, &head);
+    rpc *d = mlt_container_of(source, rpc, source);
+    mlt_rpc_head head;
+    mlt_status status = mlt_rpc_hear(d->source.fd, &d->in, &head);
     if (status == MLT_OK)
         take_question(d, &head);
     else if (status != MLT_PENDING)
-        close_desk(d);
+        close_rpc(d);
 }
 
-void mlt_ports_desk(mlt_ports *p, uint32_t proc, int fd)
+void mlt_ports_rpc(mlt_ports *p, uint32_t proc, int fd)
 {
-    desk *d = mlt_take(1, sizeof *d);
-    *d = (desk){.ports = p,
-                .proc = proc,
-                .source = {.fd = fd, .ready = desk_ready},
-                .in = {.fd = -1},
-                .dialling = {.fd = -1}};
+    rpc *d = mlt_take(1, sizeof *d);
+    *d = (rpc){.ports = p,
+               .proc = proc,
+               .source = {.fd = fd, .ready = rpc_ready},
+               .in = {.fd = -1},
+               .dialling = {.fd = -1}};
     mlt_list_push_back(&p->desks, &d->link);
     if (!mlt_loop_add(p->conf.loop, &d->source, EPOLLIN))
-        close_desk(d);
+        close_rpc(d);
 }
 
 // ---- processes
@@ -912,7 +912,7 @@ static void alarm_next(mlt_ports *p)
         when = at < when ? at : when;
     }
     for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
-        const desk *d = mlt_container_of(l, desk, link);
+        const rpc *d = mlt_container_of(l, rpc, link);
         uint64_t at = d->dial ? mlt_dial_poll(d->dial).deadline_ns : when;
         when = at < when ? at : when;
     }
@@ -932,7 +932,7 @@ static void clear_graves(mlt_ports *p)
         free(at);
     }
     while ((l = mlt_list_pop_front(&p->graves[1])))
-        free(mlt_container_of(l, desk, link));
+        free(mlt_container_of(l, rpc, link));
     while ((l = mlt_list_pop_front(&p->graves[2]))) {
         bond *b = mlt_container_of(l, bond, link);
         mlt_broker_free(b->broker);
@@ -952,7 +952,7 @@ static void timer_ready(mlt_source *source, uint32_t events)
     for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
         accept_all(mlt_container_of(l, port, link), now);
     for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
-        desk *d = mlt_container_of(l, desk, link);
+        rpc *d = mlt_container_of(l, rpc, link);
         if (d->dial && mlt_dial_poll(d->dial).deadline_ns <= now)
             step_dial(d);
     }
@@ -1012,7 +1012,7 @@ void mlt_ports_free(mlt_ports *p, const char *why)
     while (!mlt_list_empty(&p->ports))
         close_port(mlt_container_of(p->ports.next, port, link), "the job has ended");
     while ((l = p->desks.next) != &p->desks)
-        close_desk(mlt_container_of(l, desk, link));
+        close_rpc(mlt_container_of(l, rpc, link));
     clear_graves(p);
     mlt_loop_remove(p->conf.loop, &p->timer);
     close(p->timer.fd);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an agent does for connections between jobs. Ranks ask at desks (boot/desk.h):
+// What an agent does for connections between jobs. Ranks ask at desks (boot/rpc.h):
 //
 //     OPEN, CLOSE     a port is a listener of its own (net/listen.h), with a key of its own. Its name
 //                     has both, and the addresses of this host
@@ -47,8 +47,8 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf);
 // it ended in order.
 void mlt_ports_free(mlt_ports *ports, const char *why);
 
-// A process of this host has a desk; the descriptor becomes the ports'.
-void mlt_ports_desk(mlt_ports *ports, uint32_t proc, int fd);
+// A process of this host has an rpc; the descriptor becomes the ports'.
+void mlt_ports_rpc(mlt_ports *ports, uint32_t proc, int fd);
 
 // It wants a connection to a process of that bond, or needs the bond no longer. Numbers that are
 // wrong have no effect.

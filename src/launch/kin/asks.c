@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/list.h"
 #include "base/memory.h"
-#include "boot/kin.h"
+#include "boot/child.h"
 #include "launch/loop.h"
 
 enum { READ_BYTES = 64 << 10 };
@@ -59,7 +59,7 @@ static void end(ask *a)
 static void refuse(ask *a, const char *why)
 {
     char text[256];
-    int n = snprintf(text, sizeof text, "%c%s", MLT_KIN_FELL, why);
+    int n = snprintf(text, sizeof text, "%c%s", MLT_CHILD_FELL, why);
     (void)!send(a->source.fd, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
     end(a);
 }
@@ -95,7 +95,7 @@ static void ready(mlt_source *source, uint32_t events)
         return;
     }
     a->length += (size_t)n;
-    if (a->length > MLT_KIN_REQUEST_MOST)
+    if (a->length > MLT_CHILD_REQUEST_MOST)
         refuse(a, "commands, arguments and info keys take more than 16 MiB");
     else if (n == 0)
         tell(a);
@@ -119,7 +119,7 @@ void mlt_asks_answer(mlt_asks *asks, int64_t number, const char *answer, size_t 
         if (a->number != number)
             continue;
         (void)!send(a->source.fd, answer, length, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (length == 0 || answer[0] == MLT_KIN_FELL)
+        if (length == 0 || answer[0] == MLT_CHILD_FELL)
             end(a);
         return;
     }

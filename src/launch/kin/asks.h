@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks of this host that ask for another job (boot/kin.h): an agent reads their requests, passes
+// Ranks of this host that ask for another job (boot/child.h): an agent reads their requests, passes
 // them on to the head, and writes the head's answers.
 #ifndef MLT_LAUNCH_KIN_ASKS_H
 #define MLT_LAUNCH_KIN_ASKS_H
@@ -22,7 +22,7 @@ void mlt_asks_free(mlt_asks *asks); // NULL is fine
 // A process asks; the descriptor becomes this side's. A request that is too long is answered here.
 void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd);
 
-// An answer, as boot/kin.h has them. None if the rank does not listen any more.
+// An answer, as boot/child.h has them. None if the rank does not listen any more.
 void mlt_asks_answer(mlt_asks *asks, int64_t number, const char *answer, size_t length);
 
 #endif

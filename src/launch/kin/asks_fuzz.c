@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "boot/kin.h"
+#include "boot/child.h"
 #include "launch/loop.h"
 #include "os/fd.h"
 
@@ -35,7 +35,7 @@ typedef struct play {
     bool answers; // at once, while it is told
 } play;
 
-static const char fell[] = {MLT_KIN_FELL, 'n', 'o'};
+static const char fell[] = {MLT_CHILD_FELL, 'n', 'o'};
 
 static void tell(void *user, uint32_t proc, int64_t number, char *request, size_t length)
 {

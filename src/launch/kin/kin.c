@@ -16,7 +16,7 @@
 #include "base/list.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "boot/kin.h"
+#include "boot/child.h"
 #include "boot/lists.h"
 #include "launch/hosts/frame.h"
 #include "launch/kin/task.h"
@@ -66,7 +66,7 @@ uint32_t mlt_kin_living(const mlt_kin *kin)
 
 static void answer(mlt_kin *kin, uint32_t host, int64_t ask, const char *why)
 {
-    char *text = mlt_text_of("%c%.*s", MLT_KIN_FELL, MLT_KIN_WHY_MOST, why);
+    char *text = mlt_text_of("%c%.*s", MLT_CHILD_FELL, MLT_CHILD_WHY_MOST, why);
     kin->conf.answer(kin->conf.user, host, ask, text, strlen(text));
     free(text);
 }
@@ -122,7 +122,7 @@ static void take_fell(job *j, char *body)
         if (iscntrl((unsigned char)*c) && *c != '\n' && *c != '\t')
             *c = '?';
     if (!j->why && n > 0)
-        j->why = mlt_text_of("%.*s", MLT_KIN_WHY_MOST, body);
+        j->why = mlt_text_of("%.*s", MLT_CHILD_WHY_MOST, body);
 }
 
 static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
@@ -312,7 +312,7 @@ static char *make_task(mlt_kin *kin, uint32_t proc, const char *request, size_t 
                              .plan = kin->conf.plan,
                              .app = kin->conf.plan->procs[proc].app,
                              .busy = busy};
-    if (mlt_kin_check(&lists, why, why_size))
+    if (mlt_child_check(&lists, why, why_size))
         task = mlt_kin_task(&parent, &lists, name, size, why, why_size);
     if (task && *size > MLT_FRAME_MOST) {
         snprintf(why, why_size, "commands, arguments and info keys take more than 16 MiB");

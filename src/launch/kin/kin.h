@@ -33,7 +33,7 @@ typedef struct mlt_kin_conf {
     const mlt_plan *plan;
     int loop;
     pid_t group; // that mpiruns shall be in: the caller's, whose keyboard reaches them
-    // An answer for the rank of that host that has asked (boot/kin.h).
+    // An answer for the rank of that host that has asked (boot/child.h).
     void (*answer)(void *user, uint32_t host, int64_t ask, const char *answer, size_t length);
     // A job that was born has ended, with mpirun's exit code. Its mpirun has said why, unless it was
     // killed by a signal, which is told; else 0.

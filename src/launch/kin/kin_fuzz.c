@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as what a rank asks for (boot/kin.h): a request is refused with a sentence, or becomes a
+// Any bytes as what a rank asks for (boot/child.h): a request is refused with a sentence, or becomes a
 // task that the mpirun below reads as options with as many sections and ranks, or refuses with a
 // sentence.
 #include <fuzz/fuzz.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "boot/kin.h"
+#include "boot/child.h"
 #include "launch/kin/task.h"
 
 typedef struct input {
@@ -45,13 +45,13 @@ static void read_back(void *argument)
     FUZZ_CHECK(mlt_lists_unpack(&lists, task, size));
     mlt_options below;
     mlt_kin_task_read(&lists, &below);
-    FUZZ_CHECK(below.app_count == mlt_kin_sections(in->request));
+    FUZZ_CHECK(below.app_count == mlt_child_sections(in->request));
     FUZZ_CHECK(strcmp(below.job, "2.1") == 0 && below.label && below.stdin_rank == MLT_STDIN_NONE);
     for (uint32_t s = 0; s < below.app_count; s++) {
         const mlt_app *section = &below.apps[s];
-        uint64_t ranks = strtoul(mlt_kin_section(in->request, s, 0)[1], NULL, 10);
+        uint64_t ranks = strtoul(mlt_child_section(in->request, s, 0)[1], NULL, 10);
         FUZZ_CHECK((uint64_t)section->n * section->fine == ranks);
-        FUZZ_CHECK(strcmp(section->argv[0], mlt_kin_section(in->request, s, 0)[0]) == 0);
+        FUZZ_CHECK(strcmp(section->argv[0], mlt_child_section(in->request, s, 0)[0]) == 0);
         FUZZ_CHECK(section->hosts && section->hosts->count > 0);
     }
     mlt_lists_free(&lists);
@@ -64,14 +64,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char why[256] = "";
     if (!mlt_lists_unpack(&request, data, size))
         return 0;
-    if (!mlt_kin_check(&request, why, sizeof why)) {
+    if (!mlt_child_check(&request, why, sizeof why)) {
         fuzz_check_sentence(why, sizeof why);
         mlt_lists_free(&request);
         return 0;
     }
     bool wide = false; // it would only cost time
-    for (uint32_t s = 0; s < mlt_kin_sections(&request); s++)
-        for (char **pair = mlt_kin_section(&request, s, 2); *pair; pair++)
+    for (uint32_t s = 0; s < mlt_child_sections(&request); s++)
+        for (char **pair = mlt_child_section(&request, s, 2); *pair; pair++)
             wide |= fuzz_wide(*pair);
     input in = {.request = &request};
     static const char file[] = "a slots=2\nb\n";

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "boot/kin.h"
+#include "boot/child.h"
 #include "launch/say.h"
 
 // ---- Words. Each is copied, so that a list is freed as a whole.
@@ -165,8 +165,8 @@ static int most_free_first(const void *left, const void *right)
 static uint64_t ranks_of(const mlt_lists *request)
 {
     uint64_t ranks = 0;
-    for (uint32_t s = 0; s < mlt_kin_sections(request); s++)
-        ranks += strtoul(mlt_kin_section(request, s, 0)[1], NULL, 10);
+    for (uint32_t s = 0; s < mlt_child_sections(request); s++)
+        ranks += strtoul(mlt_child_section(request, s, 0)[1], NULL, 10);
     return ranks;
 }
 
@@ -268,7 +268,7 @@ static bool add_section(mlt_texts *to, const mlt_kin_parent *parent, const mlt_l
                         uint32_t section, const char *hosts, char *why, size_t why_size)
 {
     const mlt_app *app = &parent->options->apps[parent->app];
-    char **pairs = mlt_kin_section(request, section, 2);
+    char **pairs = mlt_child_section(request, section, 2);
     const char *list = value_of(pairs, "host"), *file = value_of(pairs, "hostfile");
     const char *grain = value_of(pairs, "grain"), *path = value_of(pairs, "path");
     const char *fine = value_of(pairs, "nfg"), *workers = value_of(pairs, "workers");
@@ -281,7 +281,7 @@ static bool add_section(mlt_texts *to, const mlt_kin_parent *parent, const mlt_l
     add_option(to, "-path", path ? path : app->path);
     add_env_lines(to, value_of(pairs, "env"));
     add_errhandler(to, value_of(pairs, "mpi_initial_errhandler"));
-    return add_number(to, mlt_kin_section(request, section, 0)[1], fine, why, why_size);
+    return add_number(to, mlt_child_section(request, section, 0)[1], fine, why, why_size);
 }
 
 // ---- The whole
@@ -296,7 +296,7 @@ static void free_list(char **list)
 char *mlt_kin_task(const mlt_kin_parent *parent, const mlt_lists *request, const char *job,
                    size_t *size, char *why, size_t why_size)
 {
-    uint32_t sections = mlt_kin_sections(request);
+    uint32_t sections = mlt_child_sections(request);
     char *hosts = default_hosts(parent, request);
     mlt_lists task = {.count = MLT_KIN_TASK_LISTS + 2 * sections};
     task.items = mlt_take(task.count, sizeof *task.items);
@@ -309,9 +309,9 @@ char *mlt_kin_task(const mlt_kin_parent *parent, const mlt_lists *request, const
     for (uint32_t s = 0; s < sections; s++) {
         mlt_texts options = {NULL, 0}, argv = {NULL, 0};
         fine = fine && add_section(&options, parent, request, s, hosts, why, why_size);
-        map_by = map_by ? map_by : value_of(mlt_kin_section(request, s, 2), "map_by");
-        add(&argv, mlt_kin_section(request, s, 0)[0]);
-        for (char **word = mlt_kin_section(request, s, 1); *word; word++)
+        map_by = map_by ? map_by : value_of(mlt_child_section(request, s, 2), "map_by");
+        add(&argv, mlt_child_section(request, s, 0)[0]);
+        for (char **word = mlt_child_section(request, s, 1); *word; word++)
             add(&argv, *word);
         task.items[MLT_KIN_TASK_LISTS + 2 * s] = list_of(&options);
         task.items[MLT_KIN_TASK_LISTS + 2 * s + 1] = list_of(&argv);

@@ -278,7 +278,7 @@ static void look_at_worker(look *l, uint32_t number, uint32_t proc, const mlt_pl
     mlt_live_worker worker = {.worker = number, .proc = proc, .host = plan->procs[proc].host};
     const mlt_job_worker *words = mlt_job_worker_at(l->job, number);
     worker.ranks = mlt_plan_ranks_of(plan, number, &worker.first_rank);
-    mlt_worker_sleep state = mlt_job_sleep_of(words);
+    mlt_job_worker_sleep state = mlt_job_sleep_of(words);
     if (state == MLT_WORKER_ENDED) {
         worker.ended = worker.ranks;
     } else if (state == MLT_WORKER_UNBORN) {

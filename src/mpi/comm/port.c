@@ -2,7 +2,7 @@
 // Ports: how an intercommunicator over two jobs is made.
 //
 //     root A                                   root B
-//       desk: ACCEPT -> line                     desk: CONNECT -> line
+//       rpc: ACCEPT -> line                     rpc: CONNECT -> line
 //       jobs and group A  --------- line ------->
 //                         <-------- line --------- jobs and group B
 //     meeting 1: all ranks hear of both; a rank of each process joins the bond at its agent
@@ -10,7 +10,7 @@
 //       cards A, numbers   -------- line ------->
 //                         <-------- line --------- cards B, numbers
 //       the context        -------- line ------->
-//       desk: WATCH                              desk: WATCH
+//       rpc: WATCH                              rpc: WATCH
 //     meeting 3: every worker makes the communicators of its ranks
 //     a rank of each process tells its agent the cards of the other side
 //
@@ -48,26 +48,26 @@ static int fail(char why[MLT_PORT_WHY], int class, const char *text)
 
 int mlt_port_open(mlt_rank *me, char name[MPI_MAX_PORT_NAME], char why[MLT_PORT_WHY])
 {
-    mlt_port_desk desk;
+    mlt_port_desk rpc;
     int code = MPI_ERR_OTHER;
-    if (!mlt_port_desk_open(&desk, me, why))
+    if (!mlt_port_desk_open(&rpc, me, why))
         return code;
-    if (mlt_port_ask(&desk, MLT_DESK_OPEN, NULL, 0, MLT_DESK_NAME, NULL, why)) {
-        snprintf(name, MPI_MAX_PORT_NAME, "%s", (const char *)mlt_desk_body(&desk.in));
+    if (mlt_port_ask(&rpc, MLT_RPC_OPEN, NULL, 0, MLT_RPC_NAME, NULL, why)) {
+        snprintf(name, MPI_MAX_PORT_NAME, "%s", (const char *)mlt_rpc_body(&rpc.in));
         code = MPI_SUCCESS;
     }
-    mlt_port_desk_close(&desk);
+    mlt_port_desk_close(&rpc);
     return code;
 }
 
 int mlt_port_close(mlt_rank *me, const char *name, char why[MLT_PORT_WHY])
 {
-    mlt_port_desk desk;
-    if (!mlt_port_desk_open(&desk, me, why))
+    mlt_port_desk rpc;
+    if (!mlt_port_desk_open(&rpc, me, why))
         return MPI_ERR_OTHER;
-    bool closed = mlt_port_ask(&desk, MLT_DESK_CLOSE, name, strnlen(name, MPI_MAX_PORT_NAME),
-                               MLT_DESK_DONE, NULL, why);
-    mlt_port_desk_close(&desk);
+    bool closed = mlt_port_ask(&rpc, MLT_RPC_CLOSE, name, strnlen(name, MPI_MAX_PORT_NAME),
+                               MLT_RPC_DONE, NULL, why);
+    mlt_port_desk_close(&rpc);
     return closed ? MPI_SUCCESS : MPI_ERR_PORT;
 }
 
@@ -77,12 +77,12 @@ typedef struct news {
     int32_t error;
     uint32_t stopped;
     char why[MLT_PORT_WHY];
-    mlt_desk_line line;
+    mlt_rpc_line line;
     uint32_t context; // meeting 3
     uint32_t
         bytes[2];   // meeting 1: of both sides' descriptions, the acceptor's first, which follow;
                     // meeting 3: of the other side's cards
-    uint32_t seals; // meeting 1: mlt_desk_seal behind these, for ranks of other jobs on this side
+    uint32_t seals; // meeting 1: mlt_rpc_seal behind these, for ranks of other jobs on this side
 } news;
 
 // What a rank tells in meeting 2; a card and numbers follow.
@@ -105,11 +105,11 @@ typedef struct call {
     bool accepts;
     mlt_port_result *result;
     // The root's.
-    mlt_port_desk desk;
+    mlt_port_desk rpc;
     int line;
     unsigned char *described[2]; // the acceptor's first
     size_t described_bytes[2];
-    mlt_desk_line about;
+    mlt_rpc_line about;
     unsigned char *cards; // of the other side, and of other jobs of this one
     size_t cards_bytes;
     uint32_t context;
@@ -120,10 +120,10 @@ typedef struct call {
     mlt_bridge_side sides[2];
     bool bonded; // the process has the bond
     bool tells;  // this rank tells the agent
-    mlt_port_desk own_desk;
-    mlt_desk_seal found;       // where the root is of another job
-    const mlt_desk_seal *seal; // `found`; NULL: not needed
-    uint8_t card[MLT_DESK_CARD_MOST];
+    mlt_port_desk own_rpc;
+    mlt_rpc_seal found;       // where the root is of another job
+    const mlt_rpc_seal *seal; // `found`; NULL: not needed
+    uint8_t card[MLT_RPC_CARD_MOST];
     uint32_t card_bytes;
     char why[MLT_PORT_WHY]; // "": all is well here
 } call;
@@ -167,16 +167,16 @@ static void describe(call *c)
 // Asks for a line. False: c->why tells.
 static bool get_line(call *c, const char *name, mlt_line_wait *wait)
 {
-    if (!mlt_port_ask(&c->desk, c->accepts ? MLT_DESK_ACCEPT : MLT_DESK_CONNECT, name,
-                      strnlen(name, MPI_MAX_PORT_NAME), MLT_DESK_LINE, wait, c->why))
+    if (!mlt_port_ask(&c->rpc, c->accepts ? MLT_RPC_ACCEPT : MLT_RPC_CONNECT, name,
+                      strnlen(name, MPI_MAX_PORT_NAME), MLT_RPC_LINE, wait, c->why))
         return false;
-    if (c->desk.head.length != sizeof c->about || c->desk.in.fd < 0) {
+    if (c->rpc.head.length != sizeof c->about || c->rpc.in.fd < 0) {
         fail(c->why, 0, "mpirun answers something else");
         return false;
     }
-    memcpy(&c->about, mlt_desk_body(&c->desk.in), sizeof c->about);
-    c->line = c->desk.in.fd;
-    c->desk.in.fd = -1;
+    memcpy(&c->about, mlt_rpc_body(&c->rpc.in), sizeof c->about);
+    c->line = c->rpc.in.fd;
+    c->rpc.in.fd = -1;
     return true;
 }
 
@@ -218,7 +218,7 @@ static int64_t soon(void)
 // An acceptor takes the next one, if one that waited has gone.
 static bool find_other(call *c, const char *name, mlt_line_wait *wait)
 {
-    if (!mlt_port_desk_open(&c->desk, c->me, c->why))
+    if (!mlt_port_desk_open(&c->rpc, c->me, c->why))
         return false;
     for (;;) {
         if (!get_line(c, name, wait))
@@ -229,9 +229,9 @@ static bool find_other(call *c, const char *name, mlt_line_wait *wait)
             return true;
         drop_line(c);
         if (c->accepts && !c->why[0]) {
-            // The agent drops the bond with the desk.
-            mlt_port_desk_close(&c->desk);
-            if (!mlt_port_desk_open(&c->desk, c->me, c->why))
+            // The agent drops the bond with the rpc.
+            mlt_port_desk_close(&c->rpc);
+            if (!mlt_port_desk_open(&c->rpc, c->me, c->why))
                 return false;
             continue;
         }
@@ -252,9 +252,9 @@ static uint32_t get_seals(call *c, bool *good)
     if (!mlt_comm_shared_of(c->comm)->foreign)
         return 0;
     *good = mlt_port_desk_open(&c->seals, c->me, c->why) &&
-            mlt_port_ask(&c->seals, MLT_DESK_SEAL, &c->about.bond, sizeof c->about.bond,
-                         MLT_DESK_SEALS, NULL, c->why);
-    return *good ? c->seals.head.length / (uint32_t)sizeof(mlt_desk_seal) : 0;
+            mlt_port_ask(&c->seals, MLT_RPC_SEAL, &c->about.bond, sizeof c->about.bond,
+                         MLT_RPC_SEALS, NULL, c->why);
+    return *good ? c->seals.head.length / (uint32_t)sizeof(mlt_rpc_seal) : 0;
 }
 
 static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
@@ -272,7 +272,7 @@ static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
         bool found = refused == MPI_SUCCESS && find_other(c, name, &line_wait);
         size_t a = found ? c->described_bytes[0] : 0, b = found ? c->described_bytes[1] : 0;
         uint32_t seals = found ? get_seals(c, &found) : 0;
-        bytes = sizeof *n + a + b + seals * sizeof(mlt_desk_seal);
+        bytes = sizeof *n + a + b + seals * sizeof(mlt_rpc_seal);
         n = mlt_take(bytes, 1);
         *n = (news){.error = found     ? MPI_SUCCESS
                              : refused ? refused
@@ -286,8 +286,8 @@ static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
             memcpy(n + 1, c->described[0], a);
             memcpy((char *)(n + 1) + a, c->described[1], b);
             if (seals)
-                memcpy((char *)(n + 1) + a + b, mlt_desk_body(&c->seals.in),
-                       seals * sizeof(mlt_desk_seal));
+                memcpy((char *)(n + 1) + a + b, mlt_rpc_body(&c->seals.in),
+                       seals * sizeof(mlt_rpc_seal));
         }
     }
     (void)mlt_comm_gather(c->me, c->comm, n, bytes, &c->first);
@@ -344,9 +344,9 @@ static unsigned char *bond_question(const call *c, size_t *bytes)
 {
     mlt_worker *w = c->me->worker;
     uint32_t room = 0, hosts = 0;
-    mlt_desk_bond about = {.bond = c->told->line.bond,
-                           .encrypts = c->sides[0].encrypts || c->sides[1].encrypts};
-    mlt_desk_run *runs = NULL;
+    mlt_rpc_bond about = {.bond = c->told->line.bond,
+                          .encrypts = c->sides[0].encrypts || c->sides[1].encrypts};
+    mlt_rpc_run *runs = NULL;
     const mlt_world_shape *shape;
     memcpy(about.sealed, c->told->line.sealed, sizeof about.sealed);
     if (c->seal) {
@@ -362,7 +362,7 @@ static unsigned char *bond_question(const call *c, size_t *bytes)
         }
         for (uint32_t k = 0; k < shape->run_count; k++) {
             MLT_ARRAY_WANT(runs, about.runs + (size_t)1, room);
-            runs[about.runs++] = (mlt_desk_run){hosts + shape->runs[k].host, shape->runs[k].procs};
+            runs[about.runs++] = (mlt_rpc_run){hosts + shape->runs[k].host, shape->runs[k].procs};
         }
         about.procs += shape->procs;
         hosts += shape->hosts;
@@ -408,11 +408,11 @@ static void join_bond(call *c)
 {
     size_t bytes;
     unsigned char *question = bond_question(c, &bytes);
-    if (mlt_port_desk_open(&c->own_desk, c->me, c->why) &&
-        mlt_port_ask(&c->own_desk, MLT_DESK_JOIN, question, bytes, MLT_DESK_CARD, NULL, c->why)) {
-        c->card_bytes = c->own_desk.head.length < sizeof c->card ? c->own_desk.head.length
-                                                                 : (uint32_t)sizeof c->card;
-        memcpy(c->card, mlt_desk_body(&c->own_desk.in), c->card_bytes);
+    if (mlt_port_desk_open(&c->own_rpc, c->me, c->why) &&
+        mlt_port_ask(&c->own_rpc, MLT_RPC_JOIN, question, bytes, MLT_RPC_CARD, NULL, c->why)) {
+        c->card_bytes = c->own_rpc.head.length < sizeof c->card ? c->own_rpc.head.length
+                                                                : (uint32_t)sizeof c->card;
+        memcpy(c->card, mlt_rpc_body(&c->own_rpc.in), c->card_bytes);
     }
     free(question);
 }
@@ -496,7 +496,7 @@ static void add(pile *b, const void *data, size_t count)
 static bool has_card(const pile *cards, uint32_t host)
 {
     for (size_t at = 0; at < cards->count;) {
-        mlt_desk_card about;
+        mlt_rpc_card about;
         memcpy(&about, cards->data + at, sizeof about);
         if (about.host == host)
             return true;
@@ -519,7 +519,7 @@ static void collect(const call *c, const mlt_gathered *all, line_report *head, p
             memcpy(head->why, said.why, sizeof head->why);
         if (said.card_bytes && !has_card(cards, said.host)) {
             static const unsigned char zeros[4];
-            mlt_desk_card about = {.host = said.host, .bytes = said.card_bytes};
+            mlt_rpc_card about = {.host = said.host, .bytes = said.card_bytes};
             add(cards, &about, sizeof about);
             add(cards, at, said.card_bytes);
             add(cards, zeros, (4 - said.card_bytes % 4) % 4);
@@ -614,8 +614,7 @@ static void settle(call *c, const mlt_gathered *all)
     }
     if (heard && agree(c, &used) && c->bonded) {
         uint64_t bond = c->about.bond;
-        (void)mlt_port_ask(&c->desk, MLT_DESK_WATCH, &bond, sizeof bond, MLT_DESK_DONE, NULL,
-                           c->why);
+        (void)mlt_port_ask(&c->rpc, MLT_RPC_WATCH, &bond, sizeof bond, MLT_RPC_DONE, NULL, c->why);
     }
     drop_line(c);
     free(cards.data);
@@ -700,8 +699,8 @@ static void learn(call *c, const port_guest *g)
     pile question = {0};
     add(&question, &bond, sizeof bond);
     add(&question, g->cards, g->cards_bytes);
-    if (!mlt_port_ask(&c->own_desk, MLT_DESK_LEARN, question.data, question.count, MLT_DESK_DONE,
-                      NULL, c->why))
+    if (!mlt_port_ask(&c->own_rpc, MLT_RPC_LEARN, question.data, question.count, MLT_RPC_DONE, NULL,
+                      c->why))
         mlt_log("rank %d: the agent does not take the cards of the other job: %s", c->me->world,
                 c->why);
     free(question.data);
@@ -742,8 +741,8 @@ static void make(call *c)
 static void end(call *c)
 {
     drop_line(c);
-    mlt_port_desk_close(&c->desk);
-    mlt_port_desk_close(&c->own_desk);
+    mlt_port_desk_close(&c->rpc);
+    mlt_port_desk_close(&c->own_rpc);
     mlt_port_desk_close(&c->seals);
     if (c->bonded)
         mlt_bond_made(c->me->worker->wire->worlds, c->told->line.bond);
@@ -767,8 +766,8 @@ static void meet_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, con
                 .root = root,
                 .accepts = accepts,
                 .result = result,
-                .desk = {.fd = -1, .in = {.fd = -1}},
-                .own_desk = {.fd = -1, .in = {.fd = -1}},
+                .rpc = {.fd = -1, .in = {.fd = -1}},
+                .own_rpc = {.fd = -1, .in = {.fd = -1}},
                 .seals = {.fd = -1, .in = {.fd = -1}},
                 .line = -1};
     mlt_comm_shared_of(comm);

@@ -77,7 +77,7 @@ bool mlt_port_desk_open(mlt_port_desk *d, mlt_rank *me, char why[MLT_PORT_WHY])
         mlt_port_why_alone(me, why);
         return false;
     }
-    mlt_status status = mlt_desk_open(ctl, &d->fd);
+    mlt_status status = mlt_rpc_open(ctl, &d->fd);
     if (status != MLT_OK)
         snprintf(why, MLT_PORT_WHY, "mpirun cannot be asked: %s",
                  status == MLT_ERR_CLOSED ? "it is gone" : strerror(errno));
@@ -89,15 +89,15 @@ void mlt_port_desk_close(mlt_port_desk *d)
     if (d->fd >= 0)
         mlt_os_close(d->fd);
     d->fd = -1;
-    mlt_desk_in_fini(&d->in);
+    mlt_rpc_in_fini(&d->in);
 }
 
-bool mlt_port_ask(mlt_port_desk *d, mlt_desk_type question, const void *body, size_t length,
-                  mlt_desk_type answer, mlt_line_wait *wait, char why[MLT_PORT_WHY])
+bool mlt_port_ask(mlt_port_desk *d, mlt_rpc_type question, const void *body, size_t length,
+                  mlt_rpc_type answer, mlt_line_wait *wait, char why[MLT_PORT_WHY])
 {
-    mlt_status status = mlt_desk_say(d->fd, question, body, length, -1);
+    mlt_status status = mlt_rpc_say(d->fd, question, body, length, -1);
     while (status == MLT_OK) {
-        status = mlt_desk_hear(d->fd, &d->in, &d->head);
+        status = mlt_rpc_hear(d->fd, &d->in, &d->head);
         if (status != MLT_PENDING)
             break;
         status = await(d->me, d->fd, false, wait) ? MLT_OK : MLT_PENDING;
@@ -113,8 +113,8 @@ bool mlt_port_ask(mlt_port_desk *d, mlt_desk_type question, const void *body, si
     if (d->head.type == (uint32_t)answer)
         return true;
     snprintf(why, MLT_PORT_WHY, "%s",
-             d->head.type == MLT_DESK_ERROR ? (const char *)mlt_desk_body(&d->in)
-                                            : "mpirun answers something else");
+             d->head.type == MLT_RPC_ERROR ? (const char *)mlt_rpc_body(&d->in)
+                                           : "mpirun answers something else");
     return false;
 }
 

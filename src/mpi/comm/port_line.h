@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a rank talks at a desk (boot/desk.h) and over a line, without blocking its worker.
+// How a rank talks at an rpc (boot/rpc.h) and over a line, without blocking its worker.
 #ifndef MLT_MPI_COMM_PORT_LINE_H
 #define MLT_MPI_COMM_PORT_LINE_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "boot/desk.h"
+#include "boot/rpc.h"
 #include "mpi/comm/port.h"
 #include "p2p/p2p.h"
 
@@ -20,20 +20,20 @@ typedef struct mlt_line_wait {
 typedef struct mlt_port_desk {
     mlt_rank *me;
     int fd; // -1: closed
-    mlt_desk_in in;
-    mlt_desk_head head; // of the last answer
+    mlt_rpc_in in;
+    mlt_rpc_head head; // of the last answer
 } mlt_port_desk;
 
 // What a program without an agent is told.
 void mlt_port_why_alone(mlt_rank *me, char why[MLT_PORT_WHY]);
 
 // False: why has a sentence.
-bool mlt_port_desk_open(mlt_port_desk *desk, mlt_rank *me, char why[MLT_PORT_WHY]);
-void mlt_port_desk_close(mlt_port_desk *desk);
+bool mlt_port_desk_open(mlt_port_desk *rpc, mlt_rank *me, char why[MLT_PORT_WHY]);
+void mlt_port_desk_close(mlt_port_desk *rpc);
 
 // Asks, and waits for the answer of that type. False: why has a sentence; `wait` says if it gave up.
-bool mlt_port_ask(mlt_port_desk *desk, mlt_desk_type question, const void *body, size_t length,
-                  mlt_desk_type answer, mlt_line_wait *wait, char why[MLT_PORT_WHY]);
+bool mlt_port_ask(mlt_port_desk *rpc, mlt_rpc_type question, const void *body, size_t length,
+                  mlt_rpc_type answer, mlt_line_wait *wait, char why[MLT_PORT_WHY]);
 
 // A message over a line: its length, and so many bytes. MLT_ERR_CLOSED: the other side is gone.
 // MLT_ERR_INVALID: it is too long. MLT_PENDING: `wait` says why it gave up.

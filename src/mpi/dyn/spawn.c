@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Comm_spawn and MPI_Comm_spawn_multiple.
 //
-// The root opens a port and asks mpirun for a job that connects to it (boot/kin.h). Its arguments
+// The root opens a port and asks mpirun for a job that connects to it (boot/child.h). Its arguments
 // count at the root only, so it is the root that finds what is wrong with them: all ranks hear of it
 // before they accept. A job that cannot start, or ends before it is connected, makes the root's
 // socket readable, which ends the accept everywhere.
@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "boot/kin.h"
+#include "boot/child.h"
 #include "boot/lists.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/port.h"
@@ -213,12 +213,12 @@ static char **list_of_words(char *const *words)
 
 static char *pack(const wish *w, const char *port, size_t *size)
 {
-    mlt_lists lists = {.count = 1 + MLT_KIN_SECTION_LISTS * (uint32_t)w->count};
+    mlt_lists lists = {.count = 1 + MLT_CHILD_SECTION_LISTS * (uint32_t)w->count};
     lists.items = mlt_take(lists.count, sizeof *lists.items);
     lists.items[0] = mlt_take(2, sizeof **lists.items);
     lists.items[0][0] = copy(port);
     for (int i = 0; i < w->count; i++) {
-        char ***at = lists.items + 1 + MLT_KIN_SECTION_LISTS * i;
+        char ***at = lists.items + 1 + MLT_CHILD_SECTION_LISTS * i;
         at[0] = mlt_take(3, sizeof **at);
         at[0][0] = copy(w->commands[i]);
         at[0][1] = mlt_text_of("%d", w->started[i]);
@@ -253,7 +253,7 @@ static int ask(mlt_rank *me, const wish *w, asker *a, notice *n)
     a->opened = true;
     size_t size;
     char *request = pack(w, a->port, &size);
-    mlt_status status = request ? mlt_kin_ask(me->worker->boot->ctl, &a->fd) : MLT_ERR_NO_MEMORY;
+    mlt_status status = request ? mlt_child_ask(me->worker->boot->ctl, &a->fd) : MLT_ERR_NO_MEMORY;
     if (status == MLT_OK && !write_request(me, a->fd, request, size))
         status = MLT_ERR_CLOSED;
     free(request);
@@ -274,7 +274,7 @@ static void read_answer(mlt_rank *me, int fd, notice *n)
     char text[WHY];
     mlt_line_wait wait = {.deadline = (int64_t)mlt_os_now_ns() + PATIENCE_NS, .stop = -1};
     mlt_status status = mlt_line_read_text(me, fd, text, sizeof text, &wait);
-    if (text[0] == MLT_KIN_FELL && text[1])
+    if (text[0] == MLT_CHILD_FELL && text[1])
         wrong(n, MPI_ERR_SPAWN, "%s", text + 1);
     else if (status == MLT_OK)
         wrong(n, MPI_ERR_SPAWN, "mpirun is ending this job");

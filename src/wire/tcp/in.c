@@ -510,7 +510,7 @@ bool mlt_tcp_read(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, b
         while (!*enough && take_frame(me, link, taker, enough))
             any = true;
         link->stopped = *enough;
-        // A record that a cipher has read and not opened yet rings no bell.
+        // A record that a cipher has read and not opened yet rings no doorbell.
         bool enough_read = n >= FILLS && !(link->cipher && mlt_cipher_has_record(link->cipher));
         if (*enough || dry || enough_read || is_deaf(link) || !fill(link, &dry))
             break;

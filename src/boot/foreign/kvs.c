@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/foreign/note.h"
+#include "boot/foreign/kvs.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +23,7 @@ static void add_hex(mlt_text *text, const uint8_t *bytes, size_t count)
         mlt_text_add(text, "%02x", bytes[i]);
 }
 
-void mlt_note_write(char text[MLT_LAUNCHER_VALUE], const mlt_note *n)
+void mlt_kvs_write(char text[MLT_LAUNCHER_VALUE], const mlt_kvs *n)
 {
     mlt_text out = mlt_text_on(text, MLT_LAUNCHER_VALUE);
     mlt_text_add(&out, "%s%u:%u:%u:%u:", head, n->leader, n->workers, n->ranks, n->app);
@@ -74,7 +74,7 @@ static int64_t take_hex(const char **at, uint8_t *out, size_t room)
 static bool take_name(const char **at, char *out)
 {
     size_t n = strcspn(*at, ":");
-    if (n == 0 || n >= MLT_NOTE_NAME)
+    if (n == 0 || n >= MLT_KVS_NAME)
         return false;
     for (size_t i = 0; i < n; i++)
         if (!may_be_in_name((*at)[i]))
@@ -85,7 +85,7 @@ static bool take_name(const char **at, char *out)
     return true;
 }
 
-static bool take_secret(const char *at, mlt_note *n)
+static bool take_secret(const char *at, mlt_kvs *n)
 {
     uint8_t identity[8];
     n->first = true;
@@ -99,15 +99,15 @@ static bool take_secret(const char *at, mlt_note *n)
     return size >= 0 && *at == '\0';
 }
 
-bool mlt_note_read(mlt_note *n, const char *text)
+bool mlt_kvs_read(mlt_kvs *n, const char *text)
 {
-    *n = (mlt_note){.leader = 0};
+    *n = (mlt_kvs){.leader = 0};
     if (strncmp(text, head, sizeof head - 1) != 0)
         return false;
     text += sizeof head - 1;
     if (!take_number(&text, &n->leader, 0, INT32_MAX) ||
         !take_number(&text, &n->workers, 1, MLT_JOB_MAX_WORKERS) ||
-        !take_number(&text, &n->ranks, 1, MLT_NOTE_MOST_RANKS) ||
+        !take_number(&text, &n->ranks, 1, MLT_KVS_MOST_RANKS) ||
         !take_number(&text, &n->app, 0, INT32_MAX) || !take_name(&text, n->host))
         return false;
     return *text == '\0' || take_secret(text, n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers that sleep for descriptors are woken by their bells; no wake-up is lost. Run under TSan
+// Workers that sleep for descriptors are woken by their doorbells; no wake-up is lost. Run under TSan
 // too.
-#include "boot/bell.h"
+#include "boot/doorbell.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -63,18 +63,18 @@ static void test_ring(void)
     mlt_job *job = make(&memory);
     mlt_job_worker *w = mlt_job_worker_at(job, 0), *v = mlt_job_worker_at(job, 1);
     char why[256];
-    mlt_bell_ring(w); // it has none: nothing happens
-    CHECK(mlt_bell_new(w, &a, why, sizeof why) == MLT_OK && w->bell != 0);
-    CHECK(mlt_bell_new(v, &b, why, sizeof why) == MLT_OK && v->bell != w->bell);
+    mlt_doorbell_ring(w); // it has none: nothing happens
+    CHECK(mlt_doorbell_new(w, &a, why, sizeof why) == MLT_OK && w->doorbell != 0);
+    CHECK(mlt_doorbell_new(v, &b, why, sizeof why) == MLT_OK && v->doorbell != w->doorbell);
     CHECK(!rings(a, 0) && !rings(b, 0));
     errno = 4711;
     for (int i = 0; i < 1000; i++) // nobody hears it: rings anyway, and does not block
-        mlt_bell_ring(w);
+        mlt_doorbell_ring(w);
     CHECK(rings(a, -1) && !rings(b, 0) && errno == 4711);
     // A stranger that rings without end holds nobody: each drain takes a few.
     int drains = 0;
     for (; rings(a, 0) && drains < 1000; drains++)
-        mlt_os_bell_drain(a);
+        mlt_os_doorbell_drain(a);
     CHECK(drains > 1 && drains < 1000 && errno == 4711);
     // Another process rings; and one that has closed all that it had.
     for (int closes = 0; closes < 2; closes++) {
@@ -83,13 +83,13 @@ static void test_ring(void)
         if (child == 0) {
             if (closes)
                 replace_descriptors();
-            mlt_bell_ring(w);
+            mlt_doorbell_ring(w);
             _exit(0);
         }
         int status;
         CHECK(waitpid(child, &status, 0) == child && status == 0);
         CHECK(rings(a, 0));
-        mlt_os_bell_drain(a);
+        mlt_os_doorbell_drain(a);
     }
     // Only a worker that listens is rung for, and once.
     static const uint32_t others[] = {MLT_WORKER_AWAKE, MLT_WORKER_ASLEEP, MLT_WORKER_ENDED,
@@ -105,23 +105,23 @@ static void test_ring(void)
     CHECK(!mlt_job_look_at(job).quiet);
     mlt_job_wake(w);
     CHECK(rings(a, -1) && w->asleep == MLT_WORKER_AWAKE);
-    mlt_os_bell_drain(a);
+    mlt_os_doorbell_drain(a);
     w->asleep = MLT_WORKER_LISTENS;
     mlt_job_ask(job);
     CHECK(rings(a, -1) && w->asleep == MLT_WORKER_AWAKE);
-    mlt_os_bell_drain(a);
+    mlt_os_doorbell_drain(a);
     // One that was to ring is held up: the next one rings.
     w->asleep = MLT_NAP | MLT_WORKER_RUNG;
     mlt_job_wake(w);
     CHECK(rings(a, 0) && w->asleep == MLT_WORKER_AWAKE);
     close(a);
-    mlt_bell_ring(w); // gone: nothing happens
+    mlt_doorbell_ring(w); // gone: nothing happens
     close(b);
     mlt_job_close(job);
     close(memory);
 }
 
-// A worker that can have no bell is told.
+// A worker that can have no doorbell is told.
 static void test_refusal(void)
 {
     int memory, a;
@@ -132,14 +132,14 @@ static void test_refusal(void)
     none = (struct rlimit){.rlim_cur = 0, .rlim_max = old.rlim_max};
     CHECK(setrlimit(RLIMIT_NOFILE, &none) == 0);
     mlt_job_worker *w = mlt_job_worker_at(job, 0);
-    CHECK(mlt_bell_new(w, &a, why, sizeof why) == MLT_ERR_SYSTEM);
-    CHECK(a == -1 && w->bell == 0 && strstr(why, "socket"));
+    CHECK(mlt_doorbell_new(w, &a, why, sizeof why) == MLT_ERR_SYSTEM);
+    CHECK(a == -1 && w->doorbell == 0 && strstr(why, "socket"));
     CHECK(setrlimit(RLIMIT_NOFILE, &old) == 0);
     mlt_job_close(job);
     close(memory);
 }
 
-// More bells at once than rings fit into a send buffer: all ring. Without a descriptor to spare, as
+// More doorbells at once than rings fit into a send buffer: all ring. Without a descriptor to spare, as
 // soon as others were heard.
 enum { MANY = 600 };
 
@@ -149,7 +149,7 @@ static void *hear_late(void *unused)
 {
     mlt_os_sleep(20000000);
     for (int i = 0; i < MANY; i++)
-        mlt_os_bell_drain(many[i]);
+        mlt_os_doorbell_drain(many[i]);
     return NULL;
 }
 
@@ -164,17 +164,17 @@ static void test_many(void)
     now = (struct rlimit){.rlim_cur = MANY + 64, .rlim_max = old.rlim_max};
     CHECK(old.rlim_max >= now.rlim_cur && setrlimit(RLIMIT_NOFILE, &now) == 0);
     for (int i = 0; i < MANY; i++)
-        CHECK(mlt_bell_new(&workers[i], &many[i], why, sizeof why) == MLT_OK);
-    CHECK(mlt_bell_new(&workers[MANY], &last, why, sizeof why) == MLT_OK);
+        CHECK(mlt_doorbell_new(&workers[i], &many[i], why, sizeof why) == MLT_OK);
+    CHECK(mlt_doorbell_new(&workers[MANY], &last, why, sizeof why) == MLT_OK);
     for (int i = 0; i < MANY; i++)
-        mlt_bell_ring(&workers[i]);
+        mlt_doorbell_ring(&workers[i]);
     for (int i = 0; i < MANY; i++)
         CHECK(rings(many[i], 0));
     now.rlim_cur = 0;
     CHECK(setrlimit(RLIMIT_NOFILE, &now) == 0);
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, hear_late, NULL) == 0);
-    mlt_bell_ring(&workers[MANY]);
+    mlt_doorbell_ring(&workers[MANY]);
     CHECK(pthread_join(thread, NULL) == 0 && setrlimit(RLIMIT_NOFILE, &old) == 0);
     CHECK(rings(last, 0));
     for (int i = 0; i < MANY; i++)
@@ -188,13 +188,13 @@ enum { TURNS = 20000 };
 typedef struct player {
     mlt_job_worker *own, *other;
     _Atomic uint32_t *inbox, *outbox;
-    int bell;
+    int doorbell;
     uint64_t random;
     uint32_t naps;
 } player;
 
 // Passes a token to and fro. Each sleeps in either way, at random, and sometimes is awake before it
-// is rung for, so that the bell rings late.
+// is rung for, so that the doorbell rings late.
 static void *play(void *arg)
 {
     player *p = arg;
@@ -213,11 +213,11 @@ static void *play(void *arg)
                 if (!listens)
                     mlt_os_futex_wait(&p->own->asleep, how, -1);
                 else if (dice != 1) // else: woken by something else
-                    CHECK(rings(p->bell, -1));
+                    CHECK(rings(p->doorbell, -1));
             }
             atomic_store_explicit(&p->own->asleep, MLT_WORKER_AWAKE, memory_order_relaxed);
             if (listens)
-                mlt_os_bell_drain(p->bell);
+                mlt_os_doorbell_drain(p->doorbell);
         }
     }
     return NULL;
@@ -234,13 +234,13 @@ static void test_no_ring_is_lost(void)
     pthread_t threads[2];
     char why[256];
     for (int i = 0; i < 2; i++)
-        CHECK(mlt_bell_new(sides[i].own, &sides[i].bell, why, sizeof why) == MLT_OK);
+        CHECK(mlt_doorbell_new(sides[i].own, &sides[i].doorbell, why, sizeof why) == MLT_OK);
     for (int i = 0; i < 2; i++)
         CHECK(pthread_create(&threads[i], NULL, play, &sides[i]) == 0);
     for (int i = 0; i < 2; i++)
         CHECK(pthread_join(threads[i], NULL) == 0);
     for (int i = 0; i < 2; i++)
-        close(sides[i].bell);
+        close(sides[i].doorbell);
     mlt_job_close(job);
     close(memory);
 }

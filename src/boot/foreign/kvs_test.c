@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cards are written and read again, and wrong ones are refused; lines of PMI are sets of keys.
-#include "boot/foreign/note.h"
+#include "boot/foreign/kvs.h"
 
 #include "base/unit_test.h"
 #include "boot/foreign/pmi.h"
@@ -8,24 +8,24 @@
 static void test_again(void)
 {
     char text[MLT_LAUNCHER_VALUE], again[MLT_LAUNCHER_VALUE];
-    mlt_note note = {.leader = 4096, .workers = 2, .ranks = 1000, .app = 1, .host = "node-01.site"},
-             read;
-    mlt_note_write(text, &note);
+    mlt_kvs note = {.leader = 4096, .workers = 2, .ranks = 1000, .app = 1, .host = "node-01.site"},
+            read;
+    mlt_kvs_write(text, &note);
     check_same_text("a card", text, "M1:4096:2:1000:1:node-01.site");
-    CHECK(mlt_note_read(&read, text) && memcmp(&read, &note, sizeof note) == 0);
+    CHECK(mlt_kvs_read(&read, text) && memcmp(&read, &note, sizeof note) == 0);
     note.first = true;
     note.identity = UINT64_C(0x0123456789abcdef);
-    note.where_size = MLT_NOTE_WHERE;
+    note.where_size = MLT_KVS_WHERE;
     memset(note.host, 'h', sizeof note.host - 1);
     memset(note.key, 0xa5, sizeof note.key);
     memset(note.where, 0xff, sizeof note.where);
     note.leader = note.app = INT32_MAX;
     note.workers = 4096;
-    note.ranks = MLT_NOTE_MOST_RANKS;
-    mlt_note_write(text, &note);
+    note.ranks = MLT_KVS_MOST_RANKS;
+    mlt_kvs_write(text, &note);
     CHECK(strlen(text) < MLT_LAUNCHER_VALUE - 1); // the longest fits
-    CHECK(mlt_note_read(&read, text));
-    mlt_note_write(again, &read);
+    CHECK(mlt_kvs_read(&read, text));
+    mlt_kvs_write(again, &read);
     check_same_text("the longest card", again, text);
 }
 
@@ -47,9 +47,9 @@ static void test_refused(void)
         "M1:99999999999:1:1:0:h",
         "M1:0:1:1:0:h:0123456789abcdef:zz:",
     };
-    mlt_note note;
+    mlt_kvs note;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        CHECK(!mlt_note_read(&note, wrong[i]));
+        CHECK(!mlt_kvs_read(&note, wrong[i]));
 }
 
 static void test_lines(void)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/desk.h"
+#include "boot/rpc.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include "boot/ctl.h"
 #include "os/fd.h"
 
-mlt_status mlt_desk_open(int ctl, int *fd)
+mlt_status mlt_rpc_open(int ctl, int *fd)
 {
     int pair[2];
     *fd = -1;
@@ -21,7 +21,7 @@ mlt_status mlt_desk_open(int ctl, int *fd)
         return MLT_ERR_CLOSED;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) != 0)
         return MLT_ERR_SYSTEM;
-    mlt_ctl head = {.type = MLT_CTL_DESK, .rank = MLT_CTL_NO_RANK};
+    mlt_ctl head = {.type = MLT_CTL_RPC, .rank = MLT_CTL_NO_RANK};
     mlt_status status = mlt_ctl_send_with(ctl, &head, NULL, pair[1]);
     close(pair[1]);
     if (status == MLT_OK)
@@ -31,9 +31,9 @@ mlt_status mlt_desk_open(int ctl, int *fd)
     return status;
 }
 
-mlt_status mlt_desk_say(int fd, mlt_desk_type type, const void *body, size_t length, int pass)
+mlt_status mlt_rpc_say(int fd, mlt_rpc_type type, const void *body, size_t length, int pass)
 {
-    mlt_desk_head head = {.type = type, .length = (uint32_t)length};
+    mlt_rpc_head head = {.type = type, .length = (uint32_t)length};
     size_t done = 0, all = sizeof head + length;
     while (done < all) {
         size_t in_head = done < sizeof head ? done : sizeof head;
@@ -52,7 +52,7 @@ mlt_status mlt_desk_say(int fd, mlt_desk_type type, const void *body, size_t len
     return MLT_OK;
 }
 
-static void take_descriptor(mlt_desk_in *in, int fd)
+static void take_descriptor(mlt_rpc_in *in, int fd)
 {
     if (in->fd >= 0)
         mlt_os_close(in->fd);
@@ -60,7 +60,7 @@ static void take_descriptor(mlt_desk_in *in, int fd)
 }
 
 // Reads up to so many bytes in all.
-static mlt_status fill(int fd, mlt_desk_in *in, size_t want)
+static mlt_status fill(int fd, mlt_rpc_in *in, size_t want)
 {
     MLT_ARRAY_WANT(in->bytes, want + 1, in->room);
     while (in->count < want) {
@@ -77,7 +77,7 @@ static mlt_status fill(int fd, mlt_desk_in *in, size_t want)
     return MLT_OK;
 }
 
-mlt_status mlt_desk_hear(int fd, mlt_desk_in *in, mlt_desk_head *head)
+mlt_status mlt_rpc_hear(int fd, mlt_rpc_in *in, mlt_rpc_head *head)
 {
     if (!in->bytes)
         in->fd = -1;
@@ -85,7 +85,7 @@ mlt_status mlt_desk_hear(int fd, mlt_desk_in *in, mlt_desk_head *head)
     if (status != MLT_OK)
         return status;
     memcpy(head, in->bytes, sizeof *head);
-    if (head->length > MLT_DESK_MOST)
+    if (head->length > MLT_RPC_MOST)
         return MLT_ERR_INVALID;
     status = fill(fd, in, sizeof *head + head->length);
     if (status == MLT_OK)
@@ -93,10 +93,10 @@ mlt_status mlt_desk_hear(int fd, mlt_desk_in *in, mlt_desk_head *head)
     return status;
 }
 
-void mlt_desk_in_fini(mlt_desk_in *in)
+void mlt_rpc_in_fini(mlt_rpc_in *in)
 {
     if (in->bytes && in->fd >= 0)
         close(in->fd);
     free(in->bytes);
-    *in = (mlt_desk_in){.fd = -1};
+    *in = (mlt_rpc_in){.fd = -1};
 }

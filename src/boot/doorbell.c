@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/bell.h"
+#include "boot/doorbell.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,27 +10,27 @@
 #include "os/jitter.h"
 #include "os/os.h"
 
-enum { NAME_SIZE = 32, TRIES = 4 };
+enum { NAME_SIZE = 40, TRIES = 4 };
 
-static size_t spell(char name[NAME_SIZE], uint64_t bell)
+static size_t spell(char name[NAME_SIZE], uint64_t doorbell)
 {
-    return (size_t)snprintf(name, NAME_SIZE, "millet-bell-%016" PRIx64, bell);
+    return (size_t)snprintf(name, NAME_SIZE, "millet-doorbell-%016" PRIx64, doorbell);
 }
 
-mlt_status mlt_bell_new(mlt_job_worker *worker, int *fd, char *why, size_t why_size)
+mlt_status mlt_doorbell_new(mlt_job_worker *worker, int *fd, char *why, size_t why_size)
 {
     *fd = -1;
     for (int i = 0; i < TRIES; i++) { // another may have that name, in theory
-        uint64_t bell = 0;
-        if (mlt_os_random(&bell, sizeof bell) != MLT_OK || bell == 0)
+        uint64_t doorbell = 0;
+        if (mlt_os_random(&doorbell, sizeof doorbell) != MLT_OK || doorbell == 0)
             continue;
         char name[NAME_SIZE];
-        size_t size = spell(name, bell);
-        *fd = mlt_os_bell_new(name, size);
+        size_t size = spell(name, doorbell);
+        *fd = mlt_os_doorbell_new(name, size);
         if (*fd < 0)
             continue;
-        // release: a reader of the name finds the socket bound; pairs with mlt_bell_ring.
-        atomic_store_explicit(&worker->bell, bell, memory_order_release);
+        // release: a reader of the name finds the socket bound; pairs with mlt_doorbell_ring.
+        atomic_store_explicit(&worker->doorbell, doorbell, memory_order_release);
         return MLT_OK;
     }
     snprintf(why, why_size, "no socket by which others can wake a worker (%s)", strerror(errno));
@@ -57,7 +57,7 @@ static int ringer_fd(void)
     // acquire: whoever finds the number finds the socket made; pairs with the exchange below.
     uint64_t known = atomic_load_explicit(&ringer, memory_order_acquire);
     while (!is_ours(known)) {
-        int fd = mlt_os_bell_new("", 0);
+        int fd = mlt_os_doorbell_new("", 0);
         if (fd < 0 || fd >> FD_BITS)
             return fd;
         uint64_t mine = mlt_os_file_number(fd) << FD_BITS | (uint64_t)fd;
@@ -69,15 +69,15 @@ static int ringer_fd(void)
     return (int)(known & ((1 << FD_BITS) - 1));
 }
 
-// EAGAIN has two meanings: the bell's own queue is full, so it rings already; or too many of our
+// EAGAIN has two meanings: the doorbell's own queue is full, so it rings already; or too many of our
 // earlier rings still wait to be heard by others (some 270 fill a send buffer). A new socket has an
 // empty buffer, so that from there it can only mean the first. A datagram outlives its sender.
 static bool ring_afresh(const char *name, size_t size)
 {
-    int fd = mlt_os_bell_new("", 0);
+    int fd = mlt_os_doorbell_new("", 0);
     if (fd < 0)
         return false;
-    (void)mlt_os_bell_ring(fd, name, size);
+    (void)mlt_os_doorbell_ring(fd, name, size);
     mlt_os_close(fd);
     return true;
 }
@@ -90,24 +90,24 @@ static MLT_COLD void ring_slowly(const char *name, size_t size)
     for (int i = 0; i < MOST && !ring_afresh(name, size); i++) {
         mlt_os_sleep(NAP_NS);
         int fd = ringer_fd();
-        if (fd >= 0 && mlt_os_bell_ring(fd, name, size) >= 0)
+        if (fd >= 0 && mlt_os_doorbell_ring(fd, name, size) >= 0)
             return;
     }
 }
 
-void mlt_bell_ring(const mlt_job_worker *worker)
+void mlt_doorbell_ring(const mlt_job_worker *worker)
 {
-    // acquire: pairs with mlt_bell_new.
-    uint64_t bell = atomic_load_explicit(&worker->bell, memory_order_acquire);
-    if (!bell)
+    // acquire: pairs with mlt_doorbell_new.
+    uint64_t doorbell = atomic_load_explicit(&worker->doorbell, memory_order_acquire);
+    if (!doorbell)
         return;
     char name[NAME_SIZE];
-    size_t size = spell(name, bell);
+    size_t size = spell(name, doorbell);
     int saved = errno;
     int fd = ringer_fd();
     mlt_jitter();
     // Refused: its worker has ended.
-    if (fd < 0 || (mlt_os_bell_ring(fd, name, size) < 0 && errno != ECONNREFUSED))
+    if (fd < 0 || (mlt_os_doorbell_ring(fd, name, size) < 0 && errno != ECONNREFUSED))
         ring_slowly(name, size);
     errno = saved;
 }

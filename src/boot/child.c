@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/kin.h"
+#include "boot/child.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include "boot/ctl.h"
 
-mlt_status mlt_kin_ask(int ctl, int *fd)
+mlt_status mlt_child_ask(int ctl, int *fd)
 {
     int pair[2];
     *fd = -1;
@@ -38,20 +38,20 @@ static bool is_count(const char *text)
     return !errno && end != text && !*end && n > 0 && n <= INT32_MAX;
 }
 
-bool mlt_kin_check(const mlt_lists *request, char *why, size_t why_size)
+bool mlt_child_check(const mlt_lists *request, char *why, size_t why_size)
 {
     const char *wrong = NULL;
-    if (request->count < 1 + MLT_KIN_SECTION_LISTS ||
-        (request->count - 1) % MLT_KIN_SECTION_LISTS != 0 ||
+    if (request->count < 1 + MLT_CHILD_SECTION_LISTS ||
+        (request->count - 1) % MLT_CHILD_SECTION_LISTS != 0 ||
         mlt_lists_length(request->items[0]) != 1)
         wrong = "it has no sections";
-    for (uint32_t s = 0; !wrong && s < mlt_kin_sections(request); s++) {
-        char **what = mlt_kin_section(request, s, 0);
+    for (uint32_t s = 0; !wrong && s < mlt_child_sections(request); s++) {
+        char **what = mlt_child_section(request, s, 0);
         if (mlt_lists_length(what) != 2 || !*what[0])
             wrong = "a section has no command";
         else if (!is_count(what[1]))
             wrong = "a section has no number of ranks";
-        else if (mlt_lists_length(mlt_kin_section(request, s, 2)) % 2)
+        else if (mlt_lists_length(mlt_child_section(request, s, 2)) % 2)
             wrong = "a key has no value";
     }
     if (wrong)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes at a desk, in pieces, some of them with a descriptor: they are heard as the messages that
+// Any bytes at an rpc, in pieces, some of them with a descriptor: they are heard as the messages that
 // they are, whole, until one is too long. No descriptor is lost.
 //
 // The input: a byte for each piece, then its bytes. The byte's lower 6 bits: how many; 64: with a
 // descriptor; 128: the other side listens before the next piece.
-#include "boot/desk.h"
+#include "boot/rpc.h"
 
 #include <fcntl.h>
 #include <fuzz/fuzz.h>
@@ -20,28 +20,28 @@ enum { LONGEST = 64, MOST = 4096 };
 
 typedef struct ear {
     int fd;
-    mlt_desk_in in;
+    mlt_rpc_in in;
     mlt_status status;
     size_t heard; // bytes of whole messages
 } ear;
 
 static void listen_on(ear *e, const unsigned char *said, size_t count)
 {
-    mlt_desk_head head, wanted;
+    mlt_rpc_head head, wanted;
     while (e->status == MLT_OK || e->status == MLT_PENDING) {
-        e->status = mlt_desk_hear(e->fd, &e->in, &head);
+        e->status = mlt_rpc_hear(e->fd, &e->in, &head);
         if (e->status != MLT_OK)
             break;
         FUZZ_CHECK(count - e->heard >= sizeof head + head.length);
         memcpy(&wanted, said + e->heard, sizeof wanted);
         FUZZ_CHECK(head.type == wanted.type && head.length == wanted.length);
         FUZZ_CHECK(memcmp(e->in.bytes, said + e->heard, sizeof head + head.length) == 0);
-        FUZZ_CHECK(mlt_desk_body(&e->in)[head.length] == '\0');
+        FUZZ_CHECK(mlt_rpc_body(&e->in)[head.length] == '\0');
         e->heard += sizeof head + head.length;
     }
     if (e->status == MLT_ERR_INVALID) {
         memcpy(&wanted, said + e->heard, sizeof wanted);
-        FUZZ_CHECK(wanted.length > MLT_DESK_MOST);
+        FUZZ_CHECK(wanted.length > MLT_RPC_MOST);
     }
 }
 
@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     close(pair[1]);
     listen_on(&e, said, count);
     FUZZ_CHECK(e.status == MLT_ERR_CLOSED || e.status == MLT_ERR_INVALID);
-    mlt_desk_in_fini(&e.in);
+    mlt_rpc_in_fini(&e.in);
     close(pair[0]);
     FUZZ_CHECK(next_descriptor() == before);
     return 0;

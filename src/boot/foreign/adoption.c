@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "boot/foreign/meet.h"
+#include "boot/foreign/adoption.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,16 +26,16 @@ enum { BACKLOG = 4096, FIRST_FD = 20, MEET_MS = 10000, PAUSE_US = 1000 };
 
 typedef union fd_room {
     struct cmsghdr head;
-    char bytes[CMSG_SPACE(MLT_MEET_FDS * sizeof(int))];
+    char bytes[CMSG_SPACE(MLT_ADOPTION_FDS * sizeof(int))];
 } fd_room;
 
 // ---- Packets
 
-mlt_status mlt_meet_send(int fd, const mlt_meet *head, const void *body, size_t length,
-                         const int *fds, int fd_count)
+mlt_status mlt_adoption_send(int fd, const mlt_adoption *head, const void *body, size_t length,
+                             const int *fds, int fd_count)
 {
-    mlt_meet own = *head;
-    own.version = MLT_MEET_VERSION;
+    mlt_adoption own = *head;
+    own.version = MLT_ADOPTION_VERSION;
     struct iovec parts[2] = {{.iov_base = &own, .iov_len = sizeof own},
                              {.iov_base = (void *)(uintptr_t)body, .iov_len = length}};
     struct msghdr packet = {.msg_iov = parts, .msg_iovlen = length ? 2 : 1};
@@ -56,7 +56,7 @@ mlt_status mlt_meet_send(int fd, const mlt_meet *head, const void *body, size_t 
     return n >= 0 ? MLT_OK : errno == EAGAIN ? MLT_PENDING : MLT_ERR_CLOSED;
 }
 
-static void take_fds(mlt_meet_packet *packet, struct msghdr *message)
+static void take_fds(mlt_adoption_packet *packet, struct msghdr *message)
 {
     packet->fd_count = 0;
     for (struct cmsghdr *about = CMSG_FIRSTHDR(message); about;
@@ -69,18 +69,18 @@ static void take_fds(mlt_meet_packet *packet, struct msghdr *message)
     }
 }
 
-static void close_fds(mlt_meet_packet *packet)
+static void close_fds(mlt_adoption_packet *packet)
 {
     for (int i = 0; i < packet->fd_count; i++)
         close(packet->fds[i]);
     packet->fd_count = 0;
 }
 
-mlt_status mlt_meet_receive(int fd, mlt_meet_packet *packet)
+mlt_status mlt_adoption_receive(int fd, mlt_adoption_packet *packet)
 {
     struct iovec parts[2] = {
         {.iov_base = &packet->head, .iov_len = sizeof packet->head},
-        {.iov_base = packet->body.bytes, .iov_len = MLT_MEET_BODY},
+        {.iov_base = packet->body.bytes, .iov_len = MLT_ADOPTION_BODY},
     };
     fd_room room;
     struct msghdr message = {.msg_iov = parts,
@@ -97,13 +97,13 @@ mlt_status mlt_meet_receive(int fd, mlt_meet_packet *packet)
     packet->length = (size_t)n < sizeof packet->head ? 0 : (size_t)n - sizeof packet->head;
     packet->body.bytes[packet->length] = '\0';
     if ((size_t)n >= sizeof packet->head && !(message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) &&
-        packet->head.version == MLT_MEET_VERSION)
+        packet->head.version == MLT_ADOPTION_VERSION)
         return MLT_OK;
     close_fds(packet);
     return MLT_ERR_INVALID;
 }
 
-bool mlt_meet_is_ours(int fd, int *pid)
+bool mlt_adoption_is_ours(int fd, int *pid)
 {
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -136,7 +136,7 @@ static bool find_agent(char path[PATH_MAX])
                                                "../../../bin/mpirun"};
     Dl_info about;
     char own[PATH_MAX], tried[PATH_MAX + 32];
-    if (!dladdr((void *)(uintptr_t)mlt_meet_join, &about) || !realpath(about.dli_fname, own))
+    if (!dladdr((void *)(uintptr_t)mlt_adoption_join, &about) || !realpath(about.dli_fname, own))
         return false;
     *strrchr(own, '/') = '\0';
     for (size_t i = 0; i < sizeof from_library / sizeof *from_library; i++) {
@@ -168,14 +168,14 @@ static mlt_status start_agent(const mlt_launcher *l, int listener, char *why, si
     posix_spawnattr_t attributes;
     sigset_t none;
     pid_t pid;
-    int high = fcntl(listener, F_DUPFD_CLOEXEC, MLT_MEET_LISTEN + 1), status = 0;
+    int high = fcntl(listener, F_DUPFD_CLOEXEC, MLT_ADOPTION_LISTEN + 1), status = 0;
     sigemptyset(&none);
     posix_spawn_file_actions_init(&actions);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0);
-    posix_spawn_file_actions_adddup2(&actions, high, MLT_MEET_LISTEN);
+    posix_spawn_file_actions_adddup2(&actions, high, MLT_ADOPTION_LISTEN);
     int error = high < 0 ? errno : posix_spawn(&pid, path, &actions, &attributes, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attributes);
@@ -211,7 +211,7 @@ static mlt_status meet(const mlt_launcher *l, int *out, char *why, size_t why_si
             return refuse(l, strerror(errno), why, why_size);
         if (connect(fd, (struct sockaddr *)&name, size) == 0) {
             *out = fd;
-            return mlt_meet_is_ours(fd, &pid)
+            return mlt_adoption_is_ours(fd, &pid)
                        ? MLT_OK
                        : refuse(l, "another user listens where their agent should", why, why_size);
         }
@@ -239,23 +239,23 @@ static mlt_status gone(const mlt_launcher *l, char *why, size_t why_size)
 }
 
 // Waits for a packet of that type, or the agent's regret.
-static mlt_status expect(const mlt_launcher *l, int fd, mlt_meet_type type, mlt_meet_packet *packet,
-                         char *why, size_t why_size)
+static mlt_status expect(const mlt_launcher *l, int fd, mlt_adoption_type type,
+                         mlt_adoption_packet *packet, char *why, size_t why_size)
 {
-    mlt_status status = mlt_meet_receive(fd, packet);
+    mlt_status status = mlt_adoption_receive(fd, packet);
     if (status == MLT_ERR_CLOSED)
         return gone(l, why, why_size);
     if (status == MLT_OK && packet->head.type == (uint32_t)type)
         return MLT_OK;
     if (status == MLT_OK)
         close_fds(packet);
-    bool sorry = status == MLT_OK && packet->head.type == MLT_MEET_SORRY;
+    bool sorry = status == MLT_OK && packet->head.type == MLT_ADOPTION_SORRY;
     snprintf(why, why_size, "%s",
              sorry ? packet->body.bytes : "the agent of this host is of another version of Millet");
     return MLT_ERR_INVALID;
 }
 
-static mlt_status make_secrets(mlt_meet_key *key, char *why, size_t why_size)
+static mlt_status make_secrets(mlt_adoption_key *key, char *why, size_t why_size)
 {
     if (getrandom(key->key, sizeof key->key, 0) == sizeof key->key &&
         getrandom(&key->identity, sizeof key->identity, 0) == sizeof key->identity) {
@@ -266,25 +266,25 @@ static mlt_status make_secrets(mlt_meet_key *key, char *why, size_t why_size)
     return MLT_ERR_SYSTEM;
 }
 
-static mlt_status say(const mlt_launcher *l, int fd, mlt_meet_type type, uint32_t number,
+static mlt_status say(const mlt_launcher *l, int fd, mlt_adoption_type type, uint32_t number,
                       const void *body, size_t length, char *why, size_t why_size)
 {
-    mlt_meet head = {.type = type, .number = number, .size = l->size};
-    return mlt_meet_send(fd, &head, body, length, NULL, 0) ? gone(l, why, why_size) : MLT_OK;
+    mlt_adoption head = {.type = type, .number = number, .size = l->size};
+    return mlt_adoption_send(fd, &head, body, length, NULL, 0) ? gone(l, why, why_size) : MLT_OK;
 }
 
 // Says who this is and hears who leads; process 0 also hears where the agent listens.
-static mlt_status greet(const mlt_launcher *l, int fd, mlt_note *own, mlt_meet_packet *packet,
+static mlt_status greet(const mlt_launcher *l, int fd, mlt_kvs *own, mlt_adoption_packet *packet,
                         char *why, size_t why_size)
 {
-    mlt_meet_hello hello = {.workers = own->workers, .ranks = own->ranks};
+    mlt_adoption_hello hello = {.workers = own->workers, .ranks = own->ranks};
     own->first = l->number == 0;
     mlt_status status = own->first ? make_secrets(&hello.key, why, why_size) : MLT_OK;
-    hello.key.where_size = MLT_NOTE_WHERE;
+    hello.key.where_size = MLT_KVS_WHERE;
     if (!status)
-        status = say(l, fd, MLT_MEET_HELLO, l->number, &hello, sizeof hello, why, why_size);
+        status = say(l, fd, MLT_ADOPTION_HELLO, l->number, &hello, sizeof hello, why, why_size);
     if (!status)
-        status = expect(l, fd, MLT_MEET_WELCOME, packet, why, why_size);
+        status = expect(l, fd, MLT_ADOPTION_WELCOME, packet, why, why_size);
     if (status)
         return status;
     own->leader = packet->head.number;
@@ -296,11 +296,11 @@ static mlt_status greet(const mlt_launcher *l, int fd, mlt_note *own, mlt_meet_p
     return MLT_OK;
 }
 
-static mlt_status get(mlt_launcher *l, uint32_t of, mlt_note *note, char *why, size_t why_size)
+static mlt_status get(mlt_launcher *l, uint32_t of, mlt_kvs *note, char *why, size_t why_size)
 {
     char text[MLT_LAUNCHER_VALUE];
     mlt_status status = l->protocol->get(l, of, text, why, why_size);
-    if (!status && !mlt_note_read(note, text)) {
+    if (!status && !mlt_kvs_read(note, text)) {
         snprintf(why, why_size,
                  "process %u has left a card that this one does not understand: do both run with "
                  "the same Millet?",
@@ -312,7 +312,7 @@ static mlt_status get(mlt_launcher *l, uint32_t of, mlt_note *note, char *why, s
 }
 
 // Process 0: tells its agent of all processes.
-static mlt_status tell_all(mlt_launcher *l, int fd, mlt_meet_packet *packet, char *why,
+static mlt_status tell_all(mlt_launcher *l, int fd, mlt_adoption_packet *packet, char *why,
                            size_t why_size)
 {
     enum { AT_ONCE = sizeof packet->body.procs / sizeof *packet->body.procs };
@@ -320,32 +320,32 @@ static mlt_status tell_all(mlt_launcher *l, int fd, mlt_meet_packet *packet, cha
     for (uint32_t first = 0; first < l->size && !status; first += AT_ONCE) {
         uint32_t count = l->size - first < AT_ONCE ? l->size - first : AT_ONCE;
         for (uint32_t i = 0; i < count && !status; i++) {
-            mlt_note note;
+            mlt_kvs note;
             status = get(l, first + i, &note, why, why_size);
             packet->body.procs[i] =
-                (mlt_meet_proc){note.leader, note.workers, note.ranks, note.app};
+                (mlt_adoption_proc){note.leader, note.workers, note.ranks, note.app};
             if (!status && note.leader == first + i)
-                status = say(l, fd, MLT_MEET_NAME, note.leader, note.host, strlen(note.host), why,
-                             why_size);
+                status = say(l, fd, MLT_ADOPTION_NAME, note.leader, note.host, strlen(note.host),
+                             why, why_size);
         }
         if (!status)
-            status = say(l, fd, MLT_MEET_CARDS, first, packet->body.procs,
+            status = say(l, fd, MLT_ADOPTION_CARDS, first, packet->body.procs,
                          count * sizeof *packet->body.procs, why, why_size);
     }
     return status;
 }
 
 // The leader of another host than process 0's: tells its agent where to report.
-static mlt_status tell_key(mlt_launcher *l, int fd, const mlt_note *own, char *why, size_t why_size)
+static mlt_status tell_key(mlt_launcher *l, int fd, const mlt_kvs *own, char *why, size_t why_size)
 {
-    mlt_note first;
+    mlt_kvs first;
     mlt_status status = get(l, 0, &first, why, why_size);
     if (status || first.leader == own->leader)
         return status;
-    mlt_meet_key key = {.identity = first.identity, .where_size = first.where_size};
+    mlt_adoption_key key = {.identity = first.identity, .where_size = first.where_size};
     memcpy(key.key, first.key, sizeof key.key);
     memcpy(key.where, first.where, first.where_size);
-    status = say(l, fd, MLT_MEET_KEY, l->number, &key, sizeof key, why, why_size);
+    status = say(l, fd, MLT_ADOPTION_KEY, l->number, &key, sizeof key, why, why_size);
     explicit_bzero(&key, sizeof key);
     explicit_bzero(&first, sizeof first);
     return status;
@@ -366,10 +366,10 @@ static void put_number(const char *variable, long value)
     (void)setenv(variable, text, 1);
 }
 
-static mlt_status take_place(const mlt_meet_packet *packet, char *why, size_t why_size)
+static mlt_status take_place(const mlt_adoption_packet *packet, char *why, size_t why_size)
 {
-    int high[MLT_MEET_FDS];
-    for (int i = 0; i < MLT_MEET_FDS; i++) {
+    int high[MLT_ADOPTION_FDS];
+    for (int i = 0; i < MLT_ADOPTION_FDS; i++) {
         high[i] = i < packet->fd_count ? fcntl(packet->fds[i], F_DUPFD_CLOEXEC, FIRST_FD) : -1;
         if (high[i] < 0) {
             snprintf(why, why_size, "no more descriptors: %s", mlt_os_no_descriptor(errno));
@@ -387,20 +387,20 @@ static mlt_status take_place(const mlt_meet_packet *packet, char *why, size_t wh
     return MLT_OK;
 }
 
-mlt_status mlt_meet_join(mlt_launcher *l, uint32_t workers, uint32_t ranks, char *why,
-                         size_t why_size)
+mlt_status mlt_adoption_join(mlt_launcher *l, uint32_t workers, uint32_t ranks, char *why,
+                             size_t why_size)
 {
     char card[MLT_LAUNCHER_VALUE];
     int fd = -1;
-    mlt_note own = {.workers = workers, .ranks = ranks, .app = l->app};
-    mlt_meet_packet *packet = mlt_take(1, sizeof *packet);
+    mlt_kvs own = {.workers = workers, .ranks = ranks, .app = l->app};
+    mlt_adoption_packet *packet = mlt_take(1, sizeof *packet);
     if (gethostname(own.host, sizeof own.host - 1) != 0 || !own.host[0])
         strcpy(own.host, "host");
     mlt_status status = meet(l, &fd, why, why_size);
     if (!status)
         status = greet(l, fd, &own, packet, why, why_size);
     if (!status) {
-        mlt_note_write(card, &own);
+        mlt_kvs_write(card, &own);
         status = l->protocol->put(l, card, why, why_size);
     }
     if (!status)
@@ -410,7 +410,7 @@ mlt_status mlt_meet_join(mlt_launcher *l, uint32_t workers, uint32_t ranks, char
     else if (!status && l->number == own.leader)
         status = tell_key(l, fd, &own, why, why_size);
     if (!status)
-        status = expect(l, fd, MLT_MEET_GO, packet, why, why_size);
+        status = expect(l, fd, MLT_ADOPTION_GO, packet, why, why_size);
     if (!status)
         status = take_place(packet, why, why_size);
     explicit_bzero(card, sizeof card);
