@@ -164,7 +164,7 @@ class Memory:
 
 
 class Rank:
-    """One fiber of one scheduler: a rank, or a process of a crew, which has a name and a number."""
+    """One fiber of one scheduler: a rank, or a process of a pool, which has a name and a number."""
 
     __slots__ = ("sched", "fiber", "world", "state", "wait", "sp", "current", "name", "number")
 
@@ -188,7 +188,7 @@ class World:
         except gdb.error:
             self.rank = None
         try:
-            self.crew, self.csp, self.proc = Layout("struct mlt_crew"), Layout("struct mlt_csp"), Layout("struct mlt_proc")
+            self.pool, self.csp, self.proc = Layout("struct .pool"), Layout("struct mlt_csp"), Layout("struct mlt_proc")
             self.team, self.csp_wait = Layout("struct mlt_team_of"), Layout("struct mlt_csp_wait")
             self.chan, self.alt = Layout("struct csp_chan"), Layout("struct mlt_alt")
             self.csp_kinds = {f.enumval: f.name for f in type_of_library("mlt_csp_wait_kind").fields()}
@@ -226,11 +226,11 @@ class World:
     def procs(self):
         """The processes of all workers; those of a worker in the order of its records."""
         for at, data in self.scheds:
-            crew = self.sched.get(data, "crew") if self.csp else 0
+            crew = self.sched.get(data, "pool") if self.csp else 0
             if not crew:
                 continue
-            crew = self.memory.read(crew, self.crew.size)
-            fibers, count, owner = (self.crew.get(crew, name) for name in ("fibers", "count", "owner"))
+            crew = self.memory.read(crew, self.pool.size)
+            fibers, count, owner = (self.pool.get(crew, name) for name in ("fibers", "count", "owner"))
             current = self.sched.get(data, "current")
             procs = self.csp.get(self.memory.read(owner, self.csp.size), "procs") if owner else 0
             for first in range(0, count, 65536):

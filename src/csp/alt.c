@@ -102,7 +102,7 @@ typedef struct run {
 } run;
 
 typedef struct watch {
-    mlt_watch watch;
+    mlt_io_watch watch;
     run *of;
     uint32_t index;
 } watch;
@@ -305,7 +305,7 @@ static void time_fires(mlt_timer *timer)
     mlt_alt_settle(mlt_csp_self, alt, (uint32_t)alt->wait.number, CSP_OK);
 }
 
-static void watch_fires(mlt_watch *w)
+static void watch_fires(mlt_io_watch *w)
 {
     watch *at = mlt_container_of(w, watch, watch);
     if (mlt_alt_is_open(at->of->alt))
@@ -315,7 +315,7 @@ static void watch_fires(mlt_watch *w)
 // False: the descriptor is always ready.
 static bool start_watch(run *r, watch *w)
 {
-    mlt_status status = mlt_watch_start(r->csp->sched, &w->watch);
+    mlt_status status = mlt_io_watch_start(r->csp->sched, &w->watch);
     if (status != MLT_PENDING && status != MLT_OK)
         mlt_csp_fault(r->call, "descriptor %d cannot be waited for: %s", w->watch.fd,
                       strerror(errno));
@@ -461,7 +461,7 @@ static void wait_for_one(run *r, mlt_offer *offers)
     if (alt.timer.place)
         mlt_timer_stop(csp->sched, &alt.timer);
     for (uint32_t i = 0; i < r->watching; i++)
-        mlt_watch_stop(csp->sched, &r->watches[i].watch);
+        mlt_io_watch_stop(csp->sched, &r->watches[i].watch);
     free(r->watches);
     r->status = alt.status;
     r->start = (uint32_t)alt.chosen;

@@ -148,10 +148,10 @@ static void proc_main(void *rank)
 static mlt_proc *start(mlt_csp *csp, csp_function *run, void *arg, const char *name,
                        mlt_team_of *team, uint32_t index, const char *call)
 {
-    mlt_fiber *fiber = mlt_crew_spawn(csp->sched, proc_main, mlt_csp_rank());
+    mlt_fiber *fiber = mlt_fiber_pool_spawn(csp->sched, proc_main, mlt_csp_rank());
     if (MLT_UNLIKELY(!fiber))
         mlt_csp_fault(call, "%u processes run at once; there cannot be more",
-                      csp->sched->crew->limit);
+                      csp->sched->pool->limit);
     mlt_proc *proc = &csp->procs[fiber->id];
     proc->run = run;
     proc->arg = arg;
@@ -251,7 +251,7 @@ MLT_EXPORT csp_child *csp_fork(csp_function *run, void *arg, const char *name)
     child->magic = MLT_CHILD_MAGIC;
     child->csp = csp;
     const mlt_proc *proc = start(csp, run, arg, name, &child->team, 0, "csp_fork");
-    child->fiber = &csp->sched->crew->fibers[proc - csp->procs];
+    child->fiber = &csp->sched->pool->fibers[proc - csp->procs];
     child->name = name;
     child->number = proc->number;
     return child;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes: what a fiber of the crew has beside its stack.
+// Processes: what a fiber of the pool has beside its stack.
 #ifndef MLT_CSP_PROC_H
 #define MLT_CSP_PROC_H
 
@@ -56,10 +56,10 @@ void mlt_proc_lets_go(mlt_csp *csp, csp_chan *chan, bool writer);
 // As csp_par, called `call` in reports.
 int mlt_proc_par(csp_proc *procs, size_t count, const char *call);
 
-// Of the crew's fiber; NULL for a rank's own.
+// Of the pool's fiber; NULL for a rank's own.
 static inline mlt_proc *mlt_proc_of(const mlt_csp *csp, const mlt_fiber *fiber)
 {
-    return fiber->crew ? &csp->procs[fiber->id] : NULL;
+    return fiber->pool ? &csp->procs[fiber->id] : NULL;
 }
 
 // "worker[3]", "process 17", "main" (the rank of a program started alone), "rank 2". Returns text.

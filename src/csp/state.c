@@ -55,7 +55,7 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
     va_end(args);
     const mlt_csp *csp = mlt_csp_self;
     const mlt_fiber *me = csp ? csp->sched->current : NULL;
-    if (me && me->crew)
+    if (me && me->pool)
         snprintf(message, sizeof message, "%s: %s (in %s)", call, text,
                  mlt_proc_name(csp, me, name, sizeof name));
     else
@@ -87,14 +87,14 @@ mlt_csp *mlt_csp_begin(const char *call)
                   "processes and channels, and no child that it forked");
     char why[MESSAGE];
     mlt_sched *sched = rank->worker->sched;
-    if (!sched->crew && mlt_crew_hire(sched, why, sizeof why) != MLT_OK)
+    if (!sched->pool && mlt_fiber_pool_open(sched, why, sizeof why) != MLT_OK)
         mlt_csp_fault(call, "%s", why);
     mlt_csp *csp = mlt_take(1, sizeof *csp);
     state_init(csp, rank->worker);
-    sched->crew->owner = csp;
-    csp->procs = mlt_os_map(sched->crew->limit * sizeof *csp->procs);
+    sched->pool->owner = csp;
+    csp->procs = mlt_os_map(sched->pool->limit * sizeof *csp->procs);
     if (!csp->procs)
-        mlt_csp_fault(call, MLT_NO_ROOM "%u processes", sched->crew->limit);
+        mlt_csp_fault(call, MLT_NO_ROOM "%u processes", sched->pool->limit);
     mlt_pool_init(&csp->children, sizeof(csp_child), CHILDREN);
     mlt_live_here()->queues = mlt_chans_shown(csp);
     mlt_csp_self = csp;
@@ -104,7 +104,7 @@ mlt_csp *mlt_csp_begin(const char *call)
 mlt_csp *mlt_csp_for_threads(mlt_worker *worker)
 {
     mlt_reach *reach = mlt_reach_of(worker);
-    mlt_assert(worker->sched->gate && !worker->sched->crew);
+    mlt_assert(worker->sched->gate && !worker->sched->pool);
     if (!reach->csp) {
         mlt_csp *csp = mlt_take(1, sizeof *csp);
         state_init(csp, worker);
@@ -149,12 +149,12 @@ void mlt_csp_end(mlt_worker *worker)
         mlt_chans_end(csp);
         mlt_barriers_end(csp);
         mlt_csp_self = NULL;
-        csp->sched->crew->owner = NULL;
+        csp->sched->pool->owner = NULL;
         mlt_pool_fini(&csp->children);
         free(csp->spare);
         for (int i = 0; i < MLT_CSP_BURIED; i++)
             free(csp->buried[i]);
-        mlt_os_unmap(csp->procs, csp->sched->crew->limit * sizeof *csp->procs);
+        mlt_os_unmap(csp->procs, csp->sched->pool->limit * sizeof *csp->procs);
         free(csp);
     }
     end_for_threads(worker);

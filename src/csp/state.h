@@ -46,7 +46,7 @@ typedef struct mlt_csp {
 // The calling worker's; NULL before its first call, and on threads that are no workers.
 extern _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
-// Makes it: joins the job if the process has not yet (mlt_upcalls.join), and hires a crew. Ends the
+// Makes it: joins the job if the process has not yet (mlt_upcalls.join), and hires a pool. Ends the
 // program with a message if that is impossible, or if the calling thread is no rank's own. `call`:
 // csp_par, ...
 mlt_csp *mlt_csp_begin(const char *call) MLT_COLD;
@@ -56,7 +56,7 @@ static inline mlt_csp *mlt_csp_enter(const char *call)
     return MLT_LIKELY(mlt_csp_self != NULL) ? mlt_csp_self : mlt_csp_begin(call);
 }
 
-// For a rank with MPI_THREAD_MULTIPLE, from inside its gate: a state for names alone, without a crew,
+// For a rank with MPI_THREAD_MULTIPLE, from inside its gate: a state for names alone, without a pool,
 // as its threads may not have processes. mlt_csp_self never is that one.
 mlt_csp *mlt_csp_for_threads(mlt_worker *worker);
 

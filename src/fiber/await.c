@@ -46,7 +46,7 @@ void mlt_await_time(mlt_sched *sched, const mlt_wait *wait, int64_t deadline)
     mlt_deadline_end(&late);
 }
 
-static void on_ready(mlt_watch *watch)
+static void on_ready(mlt_io_watch *watch)
 {
     mlt_await *a = mlt_container_of(watch, mlt_await, watch);
     a->ready = true;
@@ -55,10 +55,10 @@ static void on_ready(mlt_watch *watch)
 
 static mlt_status begin(mlt_sched *sched, mlt_await *a)
 {
-    a->watch = (mlt_watch){.fd = a->fd, .writes = a->writes, .fire = on_ready};
+    a->watch = (mlt_io_watch){.fd = a->fd, .writes = a->writes, .fire = on_ready};
     a->sched = sched;
     a->fiber = sched->current;
-    mlt_status status = mlt_watch_start(sched, &a->watch);
+    mlt_status status = mlt_io_watch_start(sched, &a->watch);
     a->ready = status == MLT_OK;
     return status;
 }
@@ -66,7 +66,7 @@ static mlt_status begin(mlt_sched *sched, mlt_await *a)
 static void end(mlt_await *fds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        mlt_watch_stop(fds[i].sched, &fds[i].watch);
+        mlt_io_watch_stop(fds[i].sched, &fds[i].watch);
 }
 
 static bool is_any_ready(const mlt_await *fds, uint32_t count)

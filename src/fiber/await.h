@@ -39,7 +39,7 @@ void mlt_await_time(mlt_sched *sched, const mlt_wait *wait, int64_t deadline);
 typedef struct mlt_await {
     int fd;
     bool writes;
-    mlt_watch watch; // the rest is mlt_await_fds's
+    mlt_io_watch watch; // the rest is mlt_await_fds's
     mlt_sched *sched;
     mlt_fiber *fiber;
     bool ready;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The crew of a worker: fibers that come and go, beside a solo worker's own or beside planned ones,
+// The pool of a worker: fibers that come and go, beside a solo worker's own or beside planned ones,
 // under every policy; records and stacks that are used again; limits, guards, trimming.
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,13 +36,13 @@ static void make(const char *policy, uint32_t fibers)
 static void hire(void)
 {
     char why[256] = "";
-    CHECK(mlt_crew_hire(sched, why, sizeof why) == MLT_OK);
-    CHECK(sched->crew && !sched->solo);
+    CHECK(mlt_fiber_pool_open(sched, why, sizeof why) == MLT_OK);
+    CHECK(sched->pool && !sched->solo);
 }
 
 static void works(void *user)
 {
-    CHECK(mlt_fiber_user == user && sched->current->crew && sched->current->user == user);
+    CHECK(mlt_fiber_user == user && sched->current->pool && sched->current->user == user);
     for (uint32_t i = 0; i < 3; i++) {
         yields++;
         mlt_fiber_yield(sched);
@@ -62,7 +62,7 @@ static void await_many(void)
 static void spawn_many(void *user)
 {
     for (int i = 0; i < MANY; i++)
-        CHECK(mlt_crew_spawn(sched, works, user)->crew);
+        CHECK(mlt_fiber_pool_spawn(sched, works, user)->pool);
 }
 
 // Home is a member: it parks and wakes as the others do.
@@ -75,13 +75,13 @@ static void solo(const char *policy)
     CHECK(sched->member);
     for (int round = 1; round <= 3; round++) {
         spawn_many(&user);
-        CHECK(sched->crew->alive == MANY && sched->runnable == MANY);
+        CHECK(sched->pool->alive == MANY && sched->runnable == MANY);
         await_many();
         CHECK(ended == (uint32_t)round * MANY && mlt_fiber_user == &user);
         while (sched->runnable > 0)
             mlt_fiber_yield(sched);
-        CHECK(sched->crew->alive == 0 && sched->crew->count == MANY); // records are used again
-        CHECK(sched->crew->stacks->fresh <= MANY + 1);                // and stacks
+        CHECK(sched->pool->alive == 0 && sched->pool->count == MANY); // records are used again
+        CHECK(sched->pool->stacks->fresh <= MANY + 1);                // and stacks
     }
     CHECK(yields == 9 * MANY && sched->current == &sched->home);
     mlt_sched_free(sched);
@@ -109,12 +109,12 @@ static void waits_runnable(void *user)
 
 static void leaves_behind(void *user)
 {
-    CHECK(mlt_crew_spawn(sched, never_ends, user));
+    CHECK(mlt_fiber_pool_spawn(sched, never_ends, user));
     mlt_fiber_yield(sched);
-    CHECK(mlt_crew_spawn(sched, waits_runnable, user));
+    CHECK(mlt_fiber_pool_spawn(sched, waits_runnable, user));
 }
 
-// mlt_sched_run returns when the last planned fiber has ended, whoever of the crew is still there.
+// mlt_sched_run returns when the last planned fiber has ended, whoever of the pool is still there.
 static void planned(const char *policy)
 {
     int users[2];
@@ -123,16 +123,16 @@ static void planned(const char *policy)
     CHECK(!sched->member);
     waiter = &nobody;
     for (int i = 0; i < 2; i++)
-        CHECK(!mlt_fiber_spawn(sched, planned_main, &users[i])->crew);
+        CHECK(!mlt_fiber_spawn(sched, planned_main, &users[i])->pool);
     mlt_sched_run(sched);
-    CHECK(ended == 2 * MANY && sched->crew->alive == 0);
+    CHECK(ended == 2 * MANY && sched->pool->alive == 0);
     mlt_sched_free(sched);
 
     make(policy, 1);
     hire();
     mlt_fiber_spawn(sched, leaves_behind, &users[0]);
     mlt_sched_run(sched);
-    CHECK(sched->crew->alive == 2 && sched->alive == 0);
+    CHECK(sched->pool->alive == 2 && sched->alive == 0);
     mlt_sched_free(sched);
 }
 
@@ -145,19 +145,19 @@ static void limit(void)
 {
     make("direct", 0);
     hire();
-    uint32_t all = sched->crew->limit;
+    uint32_t all = sched->pool->limit;
     CHECK(all >= 1000);
-    sched->crew->limit = 3;
+    sched->pool->limit = 3;
     for (int i = 0; i < 3; i++)
-        CHECK(mlt_crew_spawn(sched, ends, NULL));
-    CHECK(!mlt_crew_spawn(sched, ends, NULL));
+        CHECK(mlt_fiber_pool_spawn(sched, ends, NULL));
+    CHECK(!mlt_fiber_pool_spawn(sched, ends, NULL));
     while (sched->runnable > 0)
         mlt_fiber_yield(sched);
     CHECK(ended == 3);
-    CHECK(mlt_crew_spawn(sched, ends, NULL)); // there is room again
+    CHECK(mlt_fiber_pool_spawn(sched, ends, NULL)); // there is room again
     while (sched->runnable > 0)
         mlt_fiber_yield(sched);
-    sched->crew->limit = all;
+    sched->pool->limit = all;
     mlt_sched_free(sched);
 }
 
@@ -181,8 +181,8 @@ static void gate(void)
     mlt_gate_conf conf = {
         .running = &running, .call = &call, .needs = gate_needs, .kick = gate_kick};
     CHECK(mlt_gate_new(sched, &conf));
-    CHECK(mlt_crew_hire(sched, why, sizeof why) == MLT_ERR_UNSUPPORTED);
-    CHECK(strstr(why, "MPI_THREAD_MULTIPLE") && !sched->crew && sched->solo);
+    CHECK(mlt_fiber_pool_open(sched, why, sizeof why) == MLT_ERR_UNSUPPORTED);
+    CHECK(strstr(why, "MPI_THREAD_MULTIPLE") && !sched->pool && sched->solo);
     mlt_sched_free(sched);
 }
 
@@ -191,8 +191,8 @@ static void stacks(void)
 {
     make("direct", 0);
     hire();
-    mlt_fiber *a = mlt_crew_spawn(sched, never_ends, NULL);
-    mlt_fiber *b = mlt_crew_spawn(sched, never_ends, NULL);
+    mlt_fiber *a = mlt_fiber_pool_spawn(sched, never_ends, NULL);
+    mlt_fiber *b = mlt_fiber_pool_spawn(sched, never_ends, NULL);
     CHECK(mlt_fiber_stack_size(sched, a) == 0);
     while (sched->runnable > 0)
         mlt_fiber_yield(sched);

@@ -63,13 +63,13 @@ typedef struct mlt_delegate {
 } mlt_delegate;
 
 // A fiber that is parked until a word of the program's changes.
-typedef struct mlt_word_wait {
+typedef struct mlt_futex_wait {
     mlt_list_node link;
     mlt_fiber *fiber;
     const _Atomic uint32_t *word;
     uint32_t value;
     uint64_t until_ns; // it is resumed then, in any case
-} mlt_word_wait;
+} mlt_futex_wait;
 
 // Of one worker.
 typedef struct mlt_delegates {
@@ -81,7 +81,7 @@ typedef struct mlt_delegates {
         signalled_ns; // when a signal was sent to it whose handler has not looked; 0: none
     mlt_sched *sched;
     mlt_delegates_conf conf;
-    mlt_list_node words; // mlt_word_wait
+    mlt_list_node words; // mlt_futex_wait
     mlt_fiber returner;  // tells threads that their stacks are theirs again
     char *returner_stack;
     mlt_delegate *leaving;          // ... that of this one

@@ -77,13 +77,13 @@ void mlt_fault_expose_stacks(void)
     uint32_t exposed = 0;
     for (mlt_sched *sched = mlt_sched_list; sched; sched = sched->next_sched) {
         const mlt_fiber *current = sched->current;
-        const mlt_crew *crew = sched->crew;
+        const mlt_fiber_pool *pool = sched->pool;
         if (current->stack)
-            mlt_stack_expose(current->crew ? crew->stacks : sched->stacks, current->stack,
+            mlt_stack_expose(current->pool ? pool->stacks : sched->stacks, current->stack,
                              current->stack);
         expose(sched->stacks, sched->fibers, sched->count, current, &exposed);
-        if (crew)
-            expose(crew->stacks, crew->fibers, crew->count, current, &exposed);
+        if (pool)
+            expose(pool->stacks, pool->fibers, pool->count, current, &exposed);
     }
 }
 

@@ -14,7 +14,7 @@
 //
 //     run queue: holds what wake, yield and spawn make runnable; the policy says who is next
 //     home:      the thread's own stack; returns from mlt_sched_run when all fibers have ended
-//     crew:      fibers that come and go while others run, as many as there is memory for. With one
+//     pool:      fibers that come and go while others run, as many as there is memory for. With one
 //                the home fiber of a solo worker is a member: it parks and wakes as the others do
 //
 // Who may suspend: mlt_fiber_park, mlt_fiber_yield, mlt_fiber_exit, mlt_sched_run. Nothing else.
@@ -52,15 +52,17 @@ struct mlt_fiber {
     void *user;  // the owner's object, argument of entry; mlt_fiber_user while it runs
     uint32_t id; // index in the worker; MLT_FIBER_HOME for home
     int saved_errno;
-    uint32_t woke;    // the member of the crew that it woke last, and will likely wake next
+    uint32_t woke;    // the member of the pool that it woke last, and will likely wake next
     uint8_t state;    // mlt_fiber_state
     bool trimmed;     // the pages below sp were given back since it last ran
     uint8_t priority; // 0 runs first; policy `priority` only; may be set until it is taken
-    bool crew;        // came by mlt_crew_spawn: its stack and its id are the crew's
+    bool pool;        // came by mlt_fiber_pool_spawn: its stack and its id are the pool's
 };
 
 #define MLT_FIBER_HOME UINT32_MAX
-enum { MLT_CREW_MOST = 1 << 22 }; // fibers of a crew: a terabyte of addresses with their stacks
+enum {
+    MLT_FIBER_POOL_MOST = 1 << 22
+}; // fibers of a pool: a terabyte of addresses with their stacks
 
 _Static_assert(sizeof(mlt_fiber) <= 64, "a parked fiber's record is one cache line");
 
@@ -75,15 +77,15 @@ typedef struct mlt_exceptions {
     unsigned int uncaught;
 } mlt_exceptions;
 
-// The crew of a worker. Records are used again, those of fibers that ended last first.
-typedef struct mlt_crew {
+// The pool of a worker. Records are used again, those of fibers that ended last first.
+typedef struct mlt_fiber_pool {
     mlt_fiber *fibers; // [limit], address space; `count` of them were used so far
     uint32_t limit, count, alive;
     mlt_fiber *free; // ended ones, by next; NULL: none
     struct mlt_stacks *stacks;
     uint64_t *woken; // [limit] as that of the scheduler
     void *owner;     // what the layer that hired it keeps for its fibers (mlt_csp), for debuggers
-} mlt_crew;
+} mlt_fiber_pool;
 
 struct mlt_sched {
     // The first line is all of it that a switch writes.
@@ -95,15 +97,15 @@ struct mlt_sched {
     uint64_t switches;                 // for reports, and every 64th breathes
     uint32_t runnable;                 // fibers in the run queue
     bool solo;                         // the only fiber is home
-    bool member;                       // home runs with the crew
+    bool member;                       // home runs with the pool
     bool plain;  // the queue is a list and nothing must be checked or told at a switch
     bool direct; // as the policy's
 
     // The second is read by some of them.
-    uint64_t fp_mode; // of the thread when it became a worker; its fibers start with it
-    mlt_crew *crew;   // NULL: none
-    uint32_t alive;   // spawned and not ended
-    bool canary;      // stacks have no guard pages: look for overflows at each switch
+    uint64_t fp_mode;     // of the thread when it became a worker; its fibers start with it
+    mlt_fiber_pool *pool; // NULL: none
+    uint32_t alive;       // spawned and not ended
+    bool canary;          // stacks have no guard pages: look for overflows at each switch
 
     const mlt_policy *policy;
     uint32_t count;             // spawned
@@ -190,7 +192,7 @@ void mlt_sched_watch(mlt_sched *sched, uint8_t watched);
 static inline uint64_t mlt_sched_woken(const mlt_sched *sched)
 {
     const mlt_fiber *me = sched->current;
-    const uint64_t *times = me->crew ? sched->crew->woken : sched->woken;
+    const uint64_t *times = me->pool ? sched->pool->woken : sched->woken;
     if (me->id == MLT_FIBER_HOME)
         return sched->home_woken;
     return times ? times[me->id] : 0;
@@ -202,13 +204,13 @@ void mlt_sched_adopt(mlt_sched *sched, void *user);
 // Adds a NEW runnable fiber; at most conf.fibers in all. The fiber's memory is the scheduler's.
 mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
 
-// Gives the worker a crew, once; MLT_ERR_UNSUPPORTED if it has a gate. On failure a message in why.
-mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size) MLT_MUST_CHECK;
+// Gives the worker a pool, once; MLT_ERR_UNSUPPORTED if it has a gate. On failure a message in why.
+mlt_status mlt_fiber_pool_open(mlt_sched *sched, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// Adds a NEW runnable fiber to the crew. When it ends, its record and stack serve the next one: do
+// Adds a NEW runnable fiber to the pool. When it ends, its record and stack serve the next one: do
 // not keep the pointer. NULL: as many are alive as there can be. Workers with planned fibers return
-// from mlt_sched_run when the last of those has ended, even if some of the crew are still alive.
-mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
+// from mlt_sched_run when the last of those has ended, even if some of the pool are still alive.
+mlt_fiber *mlt_fiber_pool_spawn(mlt_sched *sched, void (*entry)(void *user), void *user);
 
 // Runs all spawned fibers until the last one has ended. Called on the thread's own stack.
 void mlt_sched_run(mlt_sched *sched);

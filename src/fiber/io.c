@@ -181,13 +181,13 @@ static mlt_status grow_files(mlt_io *io, int fd)
     return MLT_OK;
 }
 
-static inline mlt_watch *watch_of(mlt_list_node *link)
+static inline mlt_io_watch *watch_of(mlt_list_node *link)
 {
-    return mlt_container_of(link, mlt_watch, link);
+    return mlt_container_of(link, mlt_io_watch, link);
 }
 
 // Takes a watch out of its ring, or out of a list of those that are about to fire.
-static void drop(mlt_io *io, mlt_watch *watch)
+static void drop(mlt_io *io, mlt_io_watch *watch)
 {
     mlt_list_node *link = &watch->link;
     file *f = &io->files[watch->fd];
@@ -251,7 +251,7 @@ static MLT_COLD mlt_status renew_epoll(mlt_io *io)
     return MLT_OK;
 }
 
-mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
+mlt_status mlt_io_watch_start(mlt_sched *sched, mlt_io_watch *watch)
 {
     mlt_io *io = io_of(sched);
     mlt_assert(!watch->link.next);
@@ -281,7 +281,7 @@ mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch)
     return why == EPERM ? MLT_OK : MLT_ERR_SYSTEM;
 }
 
-void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch)
+void mlt_io_watch_stop(mlt_sched *sched, mlt_io_watch *watch)
 {
     if (watch->link.next) // what epoll still says about it will find nobody
         drop(sched->io, watch);
@@ -307,7 +307,7 @@ static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
     } while (l != end);
     bool any = false;
     while (!mlt_list_empty(&ready)) { // one may stop others, and start any
-        mlt_watch *watch = watch_of(ready.next);
+        mlt_io_watch *watch = watch_of(ready.next);
         drop(io, watch);
         watch->fire(watch);
         any = true;

@@ -37,17 +37,17 @@ typedef struct mlt_timer {
 void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns);
 void mlt_timer_stop(mlt_sched *sched, mlt_timer *timer); // not set: nothing happens
 
-typedef struct mlt_watch {
+typedef struct mlt_io_watch {
     mlt_list_node link; // zeroed: it watches nothing
     int fd;
     bool writes; // false: for something to read, or its end
-    void (*fire)(struct mlt_watch *watch);
-} mlt_watch;
+    void (*fire)(struct mlt_io_watch *watch);
+} mlt_io_watch;
 
 // MLT_ERR_SYSTEM: it is no descriptor (errno tells); MLT_PENDING: it watches, and will fire;
 // MLT_OK: the descriptor is always ready, and nothing will fire.
-mlt_status mlt_watch_start(mlt_sched *sched, mlt_watch *watch) MLT_MUST_CHECK;
-void mlt_watch_stop(mlt_sched *sched, mlt_watch *watch); // watches nothing: nothing happens
+mlt_status mlt_io_watch_start(mlt_sched *sched, mlt_io_watch *watch) MLT_MUST_CHECK;
+void mlt_io_watch_stop(mlt_sched *sched, mlt_io_watch *watch); // watches nothing: nothing happens
 
 // ---- for the idle function
 

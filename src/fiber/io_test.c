@@ -167,20 +167,20 @@ static void test_sleepers(void)
 // ---- watches
 
 typedef struct probe {
-    mlt_watch watch;
+    mlt_io_watch watch;
     int fired;
     struct probe *stops, *starts; // when it fires
 } probe;
 
-static void on_probe(mlt_watch *watch)
+static void on_probe(mlt_io_watch *watch)
 {
     probe *p = mlt_container_of(watch, probe, watch);
     CHECK(!watch->link.next);
     p->fired++;
     if (p->stops)
-        mlt_watch_stop(sched, &p->stops->watch);
+        mlt_io_watch_stop(sched, &p->stops->watch);
     if (p->starts)
-        CHECK(mlt_watch_start(sched, &p->starts->watch) == MLT_PENDING);
+        CHECK(mlt_io_watch_start(sched, &p->starts->watch) == MLT_PENDING);
 }
 
 static probe new_probe(int fd, bool writes)
@@ -190,7 +190,7 @@ static probe new_probe(int fd, bool writes)
 
 static void start(probe *p)
 {
-    CHECK(mlt_watch_start(sched, &p->watch) == MLT_PENDING);
+    CHECK(mlt_io_watch_start(sched, &p->watch) == MLT_PENDING);
 }
 
 static void test_directions(void)
@@ -213,8 +213,8 @@ static void test_directions(void)
     start(&in); // a look at ports sees it, and says so
     CHECK(mlt_io_look_at_ports(sched) && in.fired == 3 && !mlt_io_look_at_ports(sched));
     start(&in);
-    mlt_watch_stop(sched, &in.watch);
-    mlt_watch_stop(sched, &in.watch);
+    mlt_io_watch_stop(sched, &in.watch);
+    mlt_io_watch_stop(sched, &in.watch);
     CHECK(!mlt_io_waits(sched) && !mlt_io_look(sched) && in.fired == 3);
     // An end is something to read, and an error fires both directions.
     char byte;
@@ -284,15 +284,15 @@ static void test_odd_descriptors(void)
 {
     make(0);
     probe none = new_probe(-1, false), closed = new_probe(1000, false);
-    CHECK(mlt_watch_start(sched, &none.watch) == MLT_ERR_SYSTEM && errno == EBADF);
-    CHECK(mlt_watch_start(sched, &closed.watch) == MLT_ERR_SYSTEM && errno == EBADF);
+    CHECK(mlt_io_watch_start(sched, &none.watch) == MLT_ERR_SYSTEM && errno == EBADF);
+    CHECK(mlt_io_watch_start(sched, &closed.watch) == MLT_ERR_SYSTEM && errno == EBADF);
     char name[] = "/tmp/io_test.XXXXXX";
     int file = mkstemp(name);
     CHECK(file >= 0);
     unlink(name);
     probe regular = new_probe(file, true);
     errno = 4711;
-    CHECK(mlt_watch_start(sched, &regular.watch) == MLT_OK && errno == 4711);
+    CHECK(mlt_io_watch_start(sched, &regular.watch) == MLT_OK && errno == 4711);
     CHECK(!mlt_io_waits(sched));
     close(file);
     mlt_sched_free(sched);
@@ -308,7 +308,7 @@ static void test_reuse(void)
         int twin = copy ? dup(p[0]) : -1;
         probe a = new_probe(p[0], false);
         start(&a);
-        mlt_watch_stop(sched, &a.watch); // epoll still looks at it
+        mlt_io_watch_stop(sched, &a.watch); // epoll still looks at it
         int number = p[0];
         close(p[0]);
         CHECK(pipe(q) == 0 && q[0] == number);
@@ -343,7 +343,7 @@ static void test_closed(void)
         mlt_io_block(sched, -1);
     CHECK(b.fired == 0 && mlt_io_watches(sched));
     mlt_io_patrol_ns = INT64_MAX;
-    mlt_watch_stop(sched, &b.watch);
+    mlt_io_watch_stop(sched, &b.watch);
     close(p[1]);
     close(q[0]);
     close(q[1]);
@@ -372,7 +372,7 @@ static void test_doorbell(void)
     uint64_t before = mlt_os_now_ns();
     mlt_io_block(sched, 5 * MS);
     CHECK(mlt_os_now_ns() - before >= 5 * MS);
-    mlt_watch_stop(sched, &a.watch);
+    mlt_io_watch_stop(sched, &a.watch);
     mlt_sched_free(sched);
     close(s[0]);
     close(s[1]);
@@ -387,11 +387,11 @@ static int pipes[PIPES][2];
 static uint64_t taken;
 
 typedef struct reader {
-    mlt_watch watch;
+    mlt_io_watch watch;
     mlt_fiber *fiber;
 } reader;
 
-static void wake_reader(mlt_watch *watch)
+static void wake_reader(mlt_io_watch *watch)
 {
     mlt_fiber_wake(sched, mlt_container_of(watch, reader, watch)->fiber);
 }
@@ -401,7 +401,7 @@ static void read_all(void *arg)
     int fd = *(int *)arg;
     reader r = {.watch = {.fd = fd, .fire = wake_reader}, .fiber = sched->current};
     for (;;) {
-        CHECK(mlt_watch_start(sched, &r.watch) == MLT_PENDING);
+        CHECK(mlt_io_watch_start(sched, &r.watch) == MLT_PENDING);
         mlt_fiber_park(sched, &waiting);
         char bytes[8];
         ssize_t n = read(fd, bytes, sizeof bytes);

@@ -27,10 +27,10 @@ static void list_put(mlt_sched *sched, mlt_fiber *fiber, mlt_put how)
 
 // ---- random:SEED: an array of fibers, in any order
 
-// Room for those that were planned, and address space for as many of a crew as there can be.
+// Room for those that were planned, and address space for as many of a pool as there can be.
 static size_t random_bytes(const mlt_sched *sched)
 {
-    return ((size_t)sched->limit + MLT_CREW_MOST + 1) * sizeof(mlt_fiber *);
+    return ((size_t)sched->limit + MLT_FIBER_POOL_MOST + 1) * sizeof(mlt_fiber *);
 }
 
 static mlt_status random_init(mlt_sched *sched, uint64_t seed)

@@ -79,7 +79,7 @@ static inline void mlt_policy_wake_plain(mlt_sched *sched, mlt_fiber *fiber)
 {
     fiber->state = MLT_FIBER_RUNNABLE;
     fiber->wait = NULL;
-    if (fiber->crew)
+    if (fiber->pool)
         sched->current->woke = fiber->id;
     sched->runnable++;
     mlt_policy_list_wake(sched, fiber);

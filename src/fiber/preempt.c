@@ -226,7 +226,7 @@ static bool is_wait(uint64_t operation)
     return command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET;
 }
 
-static where code_at(const void *context, mlt_word_wait *wait)
+static where code_at(const void *context, mlt_futex_wait *wait)
 {
     uint64_t arguments[3];
     bool again;
@@ -241,7 +241,7 @@ static where code_at(const void *context, mlt_word_wait *wait)
     return call < 0 && is_program(mlt_arch_signal_pc(context)) ? RUNS : STAYS;
 }
 
-static where is_at(const mlt_sched *sched, const void *context, mlt_word_wait *wait)
+static where is_at(const mlt_sched *sched, const void *context, mlt_futex_wait *wait)
 {
     const mlt_delegates *to = sched->delegates;
     const mlt_fiber *fiber = sched->current;
@@ -261,7 +261,7 @@ static where is_at(const mlt_sched *sched, const void *context, mlt_word_wait *w
 static MLT_ARCH_HANDLER void interrupted(int signal, siginfo_t *info, void *context)
 {
     mlt_sched *sched = mlt_sched_self;
-    mlt_word_wait wait = {.word = NULL};
+    mlt_futex_wait wait = {.word = NULL};
     (void)signal, (void)info;
     int saved = errno;
     if (!sched || !sched->delegates)

@@ -29,11 +29,11 @@ enum {
     TRIM_PERIOD_MAX = 1 << 18,  // if there is plenty: a look costs up to 100 us
     TRIM_PERIOD_VAIN = 1 << 28, // if trimming brings nothing
     TRIM_USE = 64 * 1024,       // what a fiber may have taken between two switches, typically
-    CREW_STACK = 176 << 10,     // as those of many ranks
+    POOL_STACK = 176 << 10,     // as those of many ranks
     RANKS_COLD = 512,           // ranks of a worker whose stacks are cold after a round of all
     FORESEEN = 8,               // stacks that are asked for at once
     LINES = 8,                  // of each: the frames of a rank that waits in a reduction
-    CREW_COLD = 4096,           // members of a crew whose stacks do not fit the caches
+    POOL_COLD = 4096,           // members of a pool whose stacks do not fit the caches
 };
 
 _Thread_local void *mlt_fiber_user __attribute__((tls_model("initial-exec")));
@@ -71,22 +71,22 @@ static void list_drop(mlt_sched *sched)
     pthread_mutex_unlock(&list_lock);
 }
 
-static void crew_destroy(mlt_crew *crew)
+static void pool_destroy(mlt_fiber_pool *pool)
 {
-    if (!crew)
+    if (!pool)
         return;
-    if (crew->stacks)
-        mlt_stacks_fini(crew->stacks);
-    mlt_os_apart_free(crew->stacks);
-    mlt_os_unmap(crew->fibers, crew->limit * sizeof *crew->fibers);
-    if (crew->woken)
-        mlt_os_unmap(crew->woken, crew->limit * sizeof *crew->woken);
-    mlt_os_apart_free(crew);
+    if (pool->stacks)
+        mlt_stacks_fini(pool->stacks);
+    mlt_os_apart_free(pool->stacks);
+    mlt_os_unmap(pool->fibers, pool->limit * sizeof *pool->fibers);
+    if (pool->woken)
+        mlt_os_unmap(pool->woken, pool->limit * sizeof *pool->woken);
+    mlt_os_apart_free(pool);
 }
 
 static void sched_destroy(mlt_sched *sched)
 {
-    crew_destroy(sched->crew);
+    pool_destroy(sched->pool);
     if (sched->stacks)
         mlt_stacks_fini(sched->stacks);
     mlt_os_apart_free(sched->stacks);
@@ -107,7 +107,7 @@ static bool has_canaries(const mlt_stacks *stacks)
 static void note_guard(mlt_sched *sched)
 {
     sched->canary =
-        has_canaries(sched->stacks) || (sched->crew && has_canaries(sched->crew->stacks));
+        has_canaries(sched->stacks) || (sched->pool && has_canaries(sched->pool->stacks));
     sched->list = !sched->policy->take && !sched->canary && !sched->measures && !sched->watched &&
                   !MLT_SANITIZED;
     sched->plain = sched->list && !sched->pinned && !sched->swap && !sched->delegated;
@@ -115,7 +115,7 @@ static void note_guard(mlt_sched *sched)
 
 static inline mlt_stacks *stacks_of(const mlt_sched *sched, const mlt_fiber *fiber)
 {
-    return fiber->crew ? sched->crew->stacks : sched->stacks;
+    return fiber->pool ? sched->pool->stacks : sched->stacks;
 }
 
 // What a worker with fibers has and a solo one has not.
@@ -205,23 +205,23 @@ bool mlt_sched_policy_known(const char *text, char *why, size_t why_size)
 }
 
 // Address space is all that this takes, but some systems grant only so much of it.
-static mlt_status crew_reserve(mlt_crew *crew, size_t stack_size, char *why, size_t why_size)
+static mlt_status pool_reserve(mlt_fiber_pool *pool, size_t stack_size, char *why, size_t why_size)
 {
-    static const uint32_t limits[] = {MLT_CREW_MOST, MLT_CREW_MOST >> 4, MLT_CREW_MOST >> 8,
-                                      MLT_CREW_MOST >> 12};
+    static const uint32_t limits[] = {MLT_FIBER_POOL_MOST, MLT_FIBER_POOL_MOST >> 4,
+                                      MLT_FIBER_POOL_MOST >> 8, MLT_FIBER_POOL_MOST >> 12};
     enum { LIMITS = sizeof limits / sizeof limits[0] };
-    crew->stacks = mlt_os_apart_try(sizeof *crew->stacks);
-    if (!crew->stacks)
+    pool->stacks = mlt_os_apart_try(sizeof *pool->stacks);
+    if (!pool->stacks)
         return MLT_ERR_NO_MEMORY;
     for (uint32_t i = 0; i < LIMITS; i++) {
         mlt_fiber *fibers = mlt_os_map(limits[i] * sizeof *fibers);
         if (!fibers)
             continue;
-        if (mlt_stacks_init(crew->stacks, limits[i], limits[i],
-                            stack_size ? stack_size : CREW_STACK, MLT_STACK_GUARD_BEST, why,
+        if (mlt_stacks_init(pool->stacks, limits[i], limits[i],
+                            stack_size ? stack_size : POOL_STACK, MLT_STACK_GUARD_BEST, why,
                             why_size) == MLT_OK) {
-            crew->fibers = fibers;
-            crew->limit = limits[i];
+            pool->fibers = fibers;
+            pool->limit = limits[i];
             return MLT_OK;
         }
         mlt_os_unmap(fibers, limits[i] * sizeof *fibers);
@@ -229,9 +229,9 @@ static mlt_status crew_reserve(mlt_crew *crew, size_t stack_size, char *why, siz
     return MLT_ERR_NO_MEMORY;
 }
 
-mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size)
+mlt_status mlt_fiber_pool_open(mlt_sched *sched, char *why, size_t why_size)
 {
-    mlt_assert(!sched->crew);
+    mlt_assert(!sched->pool);
     if (sched->gate) {
         snprintf(
             why, why_size,
@@ -239,19 +239,19 @@ mlt_status mlt_crew_hire(mlt_sched *sched, char *why, size_t why_size)
             "threads and its processes would wait for each other");
         return MLT_ERR_UNSUPPORTED;
     }
-    mlt_crew *crew = mlt_os_apart_try(sizeof *crew);
+    mlt_fiber_pool *pool = mlt_os_apart_try(sizeof *pool);
     snprintf(why, why_size, MLT_NO_ROOM "processes");
-    if (!crew)
+    if (!pool)
         return MLT_ERR_NO_MEMORY;
-    mlt_status status = crew_reserve(crew, sched->stack_asked, why, why_size);
+    mlt_status status = pool_reserve(pool, sched->stack_asked, why, why_size);
     // The policy of a solo worker had nothing to do so far.
     if (status == MLT_OK && sched->solo && sched->policy->init)
         status = sched->policy->init(sched, sched->policy_argument);
     if (status != MLT_OK) {
-        crew_destroy(crew);
+        pool_destroy(pool);
         return status;
     }
-    sched->crew = crew;
+    sched->pool = pool;
     sched->member = sched->solo;
     sched->solo = false;
     note_guard(sched);
@@ -305,24 +305,24 @@ mlt_fiber *mlt_fiber_spawn(mlt_sched *sched, void (*entry)(void *user), void *us
     return fiber;
 }
 
-mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *user)
+mlt_fiber *mlt_fiber_pool_spawn(mlt_sched *sched, void (*entry)(void *user), void *user)
 {
-    mlt_crew *crew = sched->crew;
-    mlt_fiber *fiber = crew->free;
+    mlt_fiber_pool *pool = sched->pool;
+    mlt_fiber *fiber = pool->free;
     if (fiber) {
-        crew->free = fiber->next;
+        pool->free = fiber->next;
     } else {
-        if (MLT_UNLIKELY(crew->count == crew->limit))
+        if (MLT_UNLIKELY(pool->count == pool->limit))
             return NULL;
-        fiber = &crew->fibers[crew->count];
-        fiber->id = crew->count++;
-        fiber->crew = true;
+        fiber = &pool->fibers[pool->count];
+        fiber->id = pool->count++;
+        fiber->pool = true;
     }
     fiber->entry = entry;
     fiber->user = user;
     fiber->state = MLT_FIBER_NEW;
     fiber->priority = 0;
-    crew->alive++;
+    pool->alive++;
     put(sched, fiber, MLT_PUT_SPAWN);
     return fiber;
 }
@@ -330,9 +330,9 @@ mlt_fiber *mlt_crew_spawn(mlt_sched *sched, void (*entry)(void *user), void *use
 // For a trace. The times have memory of their own, as a fiber's record is full; without memory there are none.
 static MLT_COLD void note_time_woken(mlt_sched *sched, const mlt_fiber *fiber)
 {
-    mlt_crew *crew = fiber->crew ? sched->crew : NULL;
-    uint64_t **times = crew ? &crew->woken : &sched->woken;
-    uint32_t limit = crew ? crew->limit : sched->limit;
+    mlt_fiber_pool *pool = fiber->pool ? sched->pool : NULL;
+    uint64_t **times = pool ? &pool->woken : &sched->woken;
+    uint32_t limit = pool ? pool->limit : sched->limit;
     if (fiber->id == MLT_FIBER_HOME) {
         sched->home_woken = mlt_arch_cycles();
         return;
@@ -390,7 +390,7 @@ void mlt_fiber_wake(mlt_sched *sched, mlt_fiber *fiber)
         fiber->wait = NULL;
         return;
     }
-    if (fiber->crew)
+    if (fiber->pool)
         sched->current->woke = fiber->id;
     wake_otherwise(sched, fiber);
 }
@@ -435,12 +435,12 @@ uint64_t mlt_sched_trim(mlt_sched *sched)
     for (uint32_t i = 0; i < sched->count; i++)
         if (&sched->fibers[i] != sched->current)
             offered += trim_fiber(&sched->fibers[i], page);
-    const mlt_crew *crew = sched->crew;
-    if (crew)
-        offered += mlt_stacks_trim_free(crew->stacks);
-    for (uint32_t i = 0; crew && i < crew->count; i++)
-        if (&crew->fibers[i] != sched->current)
-            offered += trim_fiber(&crew->fibers[i], page);
+    const mlt_fiber_pool *pool = sched->pool;
+    if (pool)
+        offered += mlt_stacks_trim_free(pool->stacks);
+    for (uint32_t i = 0; pool && i < pool->count; i++)
+        if (&pool->fibers[i] != sched->current)
+            offered += trim_fiber(&pool->fibers[i], page);
     errno = saved;
     return offered;
 }
@@ -568,10 +568,10 @@ go_with_baggage(mlt_sched *sched, mlt_fiber *me, mlt_fiber *to)
 // will likely run three switches from now is prefetched. (A token round a ring of a million: 100 to
 // 150 ns a hop instead of 220 to 250; one switch ahead is too late.) Inlined early, or gcc sees a
 // function without effects and drops it.
-static inline __attribute__((always_inline)) void foresee(const mlt_fiber *crew,
+static inline __attribute__((always_inline)) void foresee(const mlt_fiber *pool,
                                                           const mlt_fiber *to)
 {
-    const char *sp = crew[crew[crew[to->woke].woke].woke].sp;
+    const char *sp = pool[pool[pool[to->woke].woke].woke].sp;
     __builtin_prefetch(sp);
     __builtin_prefetch(sp + 64);
     __builtin_prefetch(sp + 128);
@@ -601,7 +601,7 @@ static inline __attribute__((always_inline)) void foresee_ranks(const mlt_fiber 
 // Whether `to` is the first of eight ranks that run one after the other, of many.
 static inline bool is_first_of_many(const mlt_sched *sched, const mlt_fiber *to)
 {
-    return to->id % FORESEEN == 0 && sched->head == to + 1 && !to->crew &&
+    return to->id % FORESEEN == 0 && sched->head == to + 1 && !to->pool &&
            to->id + UINT64_C(4) * FORESEEN <= sched->alive && sched->alive > RANKS_COLD;
 }
 
@@ -610,8 +610,8 @@ static inline bool is_first_of_many(const mlt_sched *sched, const mlt_fiber *to)
 static inline __attribute__((always_inline)) void look_ahead(const mlt_sched *sched,
                                                              const mlt_fiber *to)
 {
-    if (to->crew && sched->crew->alive > CREW_COLD)
-        foresee(sched->crew->fibers, to);
+    if (to->pool && sched->pool->alive > POOL_COLD)
+        foresee(sched->pool->fibers, to);
     const mlt_fiber *soon = sched->head;
     if (soon) {
         __builtin_prefetch(soon->sp);
@@ -662,9 +662,9 @@ static __attribute__((noinline)) MLT_SANITIZE_NONE void suspend_slowly(mlt_sched
     if (me->state == MLT_FIBER_ENDED) {
         mlt_stack_give(stacks_of(sched, me), me->stack);
         me->stack = NULL;
-        if (me->crew) { // nobody takes it before we have left
-            me->next = sched->crew->free;
-            sched->crew->free = me;
+        if (me->pool) { // nobody takes it before we have left
+            me->next = sched->pool->free;
+            sched->pool->free = me;
         }
     }
     if (to == me) {
@@ -871,8 +871,8 @@ _Noreturn void mlt_fiber_exit(mlt_sched *sched)
     mlt_fiber *me = sched->current;
     mlt_assert(me != &sched->home);
     me->state = MLT_FIBER_ENDED;
-    if (me->crew)
-        sched->crew->alive--;
+    if (me->pool)
+        sched->pool->alive--;
     else
         sched->alive--;
     suspend_slowly(sched, me);
@@ -887,7 +887,7 @@ void mlt_sched_run(mlt_sched *sched)
         return;
     home->state = MLT_FIBER_PARKED;
     suspend_slowly(sched, home);
-    mlt_assert(sched->alive == 0 && (sched->crew || sched->runnable == 0));
+    mlt_assert(sched->alive == 0 && (sched->pool || sched->runnable == 0));
 }
 
 // ---- Questions
@@ -897,9 +897,9 @@ mlt_fiber *mlt_sched_guard_owner(const mlt_sched *sched, const void *address)
     uint32_t owner = sched->stacks ? mlt_stack_guard_owner(sched->stacks, address) : MLT_STACK_NONE;
     if (owner < sched->count)
         return &sched->fibers[owner];
-    const mlt_crew *crew = sched->crew;
-    owner = crew ? mlt_stack_guard_owner(crew->stacks, address) : MLT_STACK_NONE;
-    return crew && owner < crew->count ? &crew->fibers[owner] : NULL;
+    const mlt_fiber_pool *pool = sched->pool;
+    owner = pool ? mlt_stack_guard_owner(pool->stacks, address) : MLT_STACK_NONE;
+    return pool && owner < pool->count ? &pool->fibers[owner] : NULL;
 }
 
 size_t mlt_sched_stack_size(const mlt_sched *sched)

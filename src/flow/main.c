@@ -516,7 +516,7 @@ static void end_tasks(mlt_flow_program *p)
 MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const char *hosts)
 {
     mlt_csp *csp = mlt_csp_enter("flow_main");
-    if (csp->sched->current->crew)
+    if (csp->sched->current->pool)
         mlt_csp_fault("flow_main", "main calls it, not a process");
     while (mlt_flow_self && mlt_flow_self->ranks_left > 0)
         csp_yield(); // others of this worker are about to leave the one before

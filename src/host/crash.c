@@ -125,8 +125,8 @@ static void add_last_sentence(text *t)
 static void add_process(text *t, const mlt_fiber *fiber)
 {
     const mlt_csp *csp =
-        mlt_sched_self && mlt_sched_self->crew ? mlt_sched_self->crew->owner : NULL;
-    if (!csp || !fiber || !fiber->crew)
+        mlt_sched_self && mlt_sched_self->pool ? mlt_sched_self->pool->owner : NULL;
+    if (!csp || !fiber || !fiber->pool)
         return;
     const mlt_proc *proc = mlt_proc_of(csp, fiber);
     add(t, ", process ");

@@ -625,7 +625,7 @@ void mlt_entry_leave(int status, const char *call, mlt_end how)
     // A thread that a rank started: as anywhere, it ends the process.
     if (!me || me->ended || !mlt_thread_is_main(me))
         return;
-    if (mlt_sched_self->current->crew) {
+    if (mlt_sched_self->current->pool) {
         char text[WHY_BYTES];
         snprintf(text, sizeof text,
                  "called %s in a process that is not its main: where several ranks share a "

@@ -97,7 +97,7 @@ void mlt_mpi_drain_sends(mlt_rank *me)
 {
     mlt_wait wait = {.call = mlt_mpi_call(me), .kind = MLT_WAIT_OTHER};
     const mlt_sched *sched = me->worker->sched;
-    if (sched->current->crew ||
+    if (sched->current->pool ||
         mlt_delegate_runs(sched)) { // a process or a thread of the rank's: nobody would wake it
         while (me->sends_open > 0)
             mlt_p2p_poll(me);

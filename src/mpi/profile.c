@@ -81,7 +81,7 @@ static void send_stats(mlt_worker *worker, const struct mlt_mpi_profile *p)
         .slack = worker->sched->slack,
         .ranks = worker->count,
         .inner = (worker->sched->gate ? MLT_INNER_THREADS : 0) |
-                 (worker->sched->crew ? MLT_INNER_PROCESSES : 0),
+                 (worker->sched->pool ? MLT_INNER_PROCESSES : 0),
         .unexpected_peak = c->unexpected_peak,
         .peak_rss = getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0,
         .stack_size = worker->count > 1 ? mlt_sched_stack_size(worker->sched) : 0,

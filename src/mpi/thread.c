@@ -38,7 +38,7 @@ bool mlt_thread_open_gate(mlt_rank *me)
 {
     if (me->worker->sched->gate)
         return true;
-    if (mlt_mpi_worker_of(me)->ungated > 0 || me->worker->sched->crew)
+    if (mlt_mpi_worker_of(me)->ungated > 0 || me->worker->sched->pool)
         return false;
     open_gate(me);
     mlt_life_set(me, MLT_LIFE_THREADS);
@@ -118,8 +118,8 @@ int mlt_thread_grant(mlt_rank *me, int required)
 {
     if (MLT_LIKELY(required < MPI_THREAD_SERIALIZED && !mlt_mpi_settings.goal_offload))
         return required >= MPI_THREAD_FUNNELED ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
-    bool crew = me->worker->sched->crew != NULL, shares = me->worker->count > 1;
-    bool others = required > MPI_THREAD_FUNNELED && (shares ? mlt_delegates_can() : !crew);
+    bool pool = me->worker->sched->pool != NULL, shares = me->worker->count > 1;
+    bool others = required > MPI_THREAD_FUNNELED && (shares ? mlt_delegates_can() : !pool);
     int most = others ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
     int level = required >= MPI_THREAD_MULTIPLE     ? MPI_THREAD_MULTIPLE
                 : required >= MPI_THREAD_SERIALIZED ? MPI_THREAD_SERIALIZED
@@ -128,7 +128,7 @@ int mlt_thread_grant(mlt_rank *me, int required)
     level = level < most ? level : most;
     if (shares && level >= MPI_THREAD_SERIALIZED)
         open_delegates(me);
-    else if (level == MPI_THREAD_MULTIPLE || (mlt_mpi_settings.goal_offload && !shares && !crew))
+    else if (level == MPI_THREAD_MULTIPLE || (mlt_mpi_settings.goal_offload && !shares && !pool))
         open_gate(me); // the library's own thread comes through it too
     if (level >= MPI_THREAD_SERIALIZED) {
         if (mlt_entry_many())

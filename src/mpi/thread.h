@@ -88,7 +88,7 @@ void mlt_thread_aborts(MPI_Comm comm, int errorcode) MLT_COLD;
 static inline bool mlt_thread_is_kept_out(const mlt_rank *me)
 {
     const mlt_sched *sched = me->worker ? me->worker->sched : NULL;
-    return sched && sched->crew && !sched->delegates && mlt_sched_self != sched;
+    return sched && sched->pool && !sched->delegates && mlt_sched_self != sched;
 }
 
 // Through the gate and back, if the rank has one; as often as one likes. me may be NULL.

@@ -27,7 +27,7 @@ static const mlt_wait waiting = {.call = "io_test", .kind = MLT_WAIT_OTHER};
 
 typedef struct sleeper {
     mlt_timer timer;
-    mlt_watch watch;
+    mlt_io_watch watch;
     mlt_rank *rank;
     mlt_fiber *fiber;
     bool over;
@@ -44,7 +44,7 @@ static void on_time(mlt_timer *timer)
     wake(mlt_container_of(timer, sleeper, timer));
 }
 
-static void on_ready(mlt_watch *watch)
+static void on_ready(mlt_io_watch *watch)
 {
     wake(mlt_container_of(watch, sleeper, watch));
 }
@@ -63,7 +63,7 @@ static void read_byte(mlt_rank *me, int fd, unsigned char *byte)
     while (read(fd, byte, 1) != 1) {
         CHECK(errno == EAGAIN);
         s.over = false;
-        CHECK(mlt_watch_start(me->worker->sched, &s.watch) == MLT_PENDING);
+        CHECK(mlt_io_watch_start(me->worker->sched, &s.watch) == MLT_PENDING);
         while (!s.over)
             mlt_fiber_park(me->worker->sched, &waiting);
     }

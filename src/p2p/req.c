@@ -87,7 +87,7 @@ static bool wait_list(mlt_rank *rank, mlt_req *const *reqs, uint64_t count, bool
     if (all)
         waiter.need = open;
     // A rank that is alone has nobody beside it who could.
-    bool shared = rank->worker->count > 1 || rank->worker->sched->gate || rank->worker->sched->crew;
+    bool shared = rank->worker->count > 1 || rank->worker->sched->gate || rank->worker->sched->pool;
     uint64_t sum = shared ? sum_of(reqs, count) : 0;
     mlt_fiber_park(rank->worker->sched, &wait);
     if (shared && MLT_UNLIKELY(sum_of(reqs, count) != sum))

@@ -30,14 +30,14 @@ enum {
 const mlt_fiber *mlt_graph_fiber(const mlt_graph *g, uint32_t node)
 {
     return node < g->ranks ? g->csp->worker->ranks[node].fiber
-                           : &g->csp->sched->crew->fibers[node - g->ranks];
+                           : &g->csp->sched->pool->fibers[node - g->ranks];
 }
 
 uint32_t mlt_graph_node(const mlt_graph *g, const mlt_fiber *fiber)
 {
     if (!fiber)
         return MLT_NO_NODE;
-    if (fiber->crew)
+    if (fiber->pool)
         return g->ranks + fiber->id < g->nodes ? g->ranks + fiber->id : MLT_NO_NODE;
     const mlt_rank *rank = fiber->user, *first = g->csp->worker->ranks;
     return rank >= first && rank < first + g->ranks && rank->fiber == fiber
@@ -333,7 +333,7 @@ void mlt_graph_make(mlt_graph *g, const mlt_csp *csp)
 {
     *g = (mlt_graph){.csp = csp};
     g->ranks = csp->worker->count;
-    g->nodes = g->ranks + (csp->sched->crew ? csp->sched->crew->count : 0);
+    g->nodes = g->ranks + (csp->sched->pool ? csp->sched->pool->count : 0);
     g->state = mlt_take(g->nodes, sizeof *g->state);
     g->first_need = mlt_take(g->nodes + (size_t)1, sizeof *g->first_need);
     add_nodes(g);

@@ -336,7 +336,7 @@ size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size)
 // What ranks wait for in MPI has records of its own.
 static bool has_news(const mlt_csp *csp)
 {
-    if (csp->sched->crew->alive > 0)
+    if (csp->sched->pool->alive > 0)
         return true;
     for (uint32_t i = 0; i < csp->worker->count; i++) {
         const mlt_fiber *fiber = csp->worker->ranks[i].fiber;

@@ -86,7 +86,7 @@ static inline const void *mlt_thing_at(const mlt_thing *thing)
 
 typedef struct mlt_graph {
     const mlt_csp *csp;
-    // Ranks' own fibers, then the crew's by their ids.
+    // Ranks' own fibers, then the pool's by their ids.
     uint32_t ranks, nodes;
     uint8_t *state;       // [nodes] mlt_node_state
     uint32_t *first_need; // [nodes + 1]

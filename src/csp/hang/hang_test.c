@@ -22,7 +22,7 @@ static mlt_proc *procs;
 static mlt_rank rank;
 static mlt_worker worker;
 static mlt_sched sched;
-static mlt_crew crew;
+static mlt_fiber_pool pool;
 static mlt_csp csp;
 static mlt_team_of all;
 static csp_chan chans[CHANS];
@@ -43,11 +43,11 @@ static void begin(uint32_t count)
     memset(chans, 0, sizeof chans);
     rank = (mlt_rank){.worker = &worker, .fiber = &home};
     worker = (mlt_worker){.sched = &sched, .ranks = &rank, .count = 1};
-    crew = (mlt_crew){.fibers = fibers, .limit = count, .count = count, .alive = count};
-    sched.crew = &crew;
+    pool = (mlt_fiber_pool){.fibers = fibers, .limit = count, .count = count, .alive = count};
+    sched.pool = &pool;
     csp = (mlt_csp){.worker = &worker, .sched = &sched, .procs = procs};
     for (uint32_t i = 0; i < count; i++) {
-        fibers[i] = (mlt_fiber){.id = i, .state = MLT_FIBER_RUNNABLE, .crew = true, .user = &rank};
+        fibers[i] = (mlt_fiber){.id = i, .state = MLT_FIBER_RUNNABLE, .pool = true, .user = &rank};
         procs[i] =
             (mlt_proc){.number = i + 1, .index = i, .of = &all, .name = i < FEW ? names[i] : NULL};
     }

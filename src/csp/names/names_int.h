@@ -31,7 +31,7 @@ struct mlt_names {
     mlt_far far;    // for a server on another host
     mlt_dial *dial; // DIALLING
     bool met;       // a server has welcomed this worker
-    mlt_watch reads, writes;
+    mlt_io_watch reads, writes;
     mlt_timer again;  // for the next try to connect; DIALLING: to go on
     uint64_t lost_ns; // since when it is tried again; 0: it is not
     uint64_t pause_ns;

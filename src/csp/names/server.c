@@ -101,8 +101,8 @@ static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
 static void close_line(mlt_names *names)
 {
     mlt_sched *sched = names->csp->sched;
-    mlt_watch_stop(sched, &names->reads);
-    mlt_watch_stop(sched, &names->writes);
+    mlt_io_watch_stop(sched, &names->reads);
+    mlt_io_watch_stop(sched, &names->writes);
     mlt_dial_free(names->dial);
     names->dial = NULL;
     if (names->fd >= 0)
@@ -112,10 +112,10 @@ static void close_line(mlt_names *names)
     names->held = names->out_at = names->out_end = 0;
 }
 
-static bool watch(mlt_names *names, mlt_watch *w)
+static bool watch(mlt_names *names, mlt_io_watch *w)
 {
     w->fd = names->fd;
-    return w->link.next || mlt_watch_start(names->csp->sched, w) == MLT_PENDING;
+    return w->link.next || mlt_io_watch_start(names->csp->sched, w) == MLT_PENDING;
 }
 
 // True if the line holds.
@@ -169,11 +169,11 @@ static bool dial_on(mlt_names *names)
         mlt_poll poll = mlt_dial_poll(names->dial);
         names->reads.fd = poll.fd;
         mlt_timer_set(csp->sched, &names->again, poll.deadline_ns);
-        if (names->reads.link.next || mlt_watch_start(csp->sched, &names->reads) == MLT_PENDING)
+        if (names->reads.link.next || mlt_io_watch_start(csp->sched, &names->reads) == MLT_PENDING)
             return true;
     }
     mlt_timer_stop(csp->sched, &names->again);
-    mlt_watch_stop(csp->sched, &names->reads);
+    mlt_io_watch_stop(csp->sched, &names->reads);
     if (status == MLT_OK) {
         mlt_dial_free(names->dial);
         names->dial = NULL;
@@ -308,7 +308,7 @@ static bool rests(const mlt_names *names)
     return mlt_list_empty(&names->asks) && mlt_list_empty(&names->kept);
 }
 
-static void hears(mlt_watch *w)
+static void hears(mlt_io_watch *w)
 {
     mlt_names *names = mlt_container_of(w, mlt_names, reads);
     if (names->state == MLT_NAMES_DIALLING) {
@@ -339,7 +339,7 @@ static void hears(mlt_watch *w)
         lose(names);
 }
 
-static void can_write(mlt_watch *w)
+static void can_write(mlt_io_watch *w)
 {
     mlt_names *names = mlt_container_of(w, mlt_names, writes);
     if (!flush(names))
@@ -450,7 +450,7 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
             lose(names);
     }
     if (rests(names))
-        mlt_watch_stop(csp->sched, &names->reads);
+        mlt_io_watch_stop(csp->sched, &names->reads);
     return CSP_LATE;
 }
 
@@ -526,7 +526,7 @@ static csp_status server_drop(mlt_csp *csp, const char *name)
         free(k);
     }
     if (rests(names))
-        mlt_watch_stop(csp->sched, &names->reads);
+        mlt_io_watch_stop(csp->sched, &names->reads);
     return status;
 }
 

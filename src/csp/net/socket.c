@@ -63,7 +63,7 @@ typedef struct conn {
     mlt_endpoint to;       // begun here, or OPEN
     mlt_route *route;      // OPEN
     mlt_list_node waiters; // begun here
-    mlt_watch reads, writes;
+    mlt_io_watch reads, writes;
     mlt_timer timer;     // PAUSING: tries again; DIALLING: goes on; accepted and GREETING: gives up
     unsigned char *part; // what was read, but is not all there yet
     size_t part_bytes;
@@ -83,23 +83,23 @@ typedef struct waiter {
 typedef struct sockets {
     mlt_csp *csp;
     int listener; // -1: it does not listen
-    mlt_watch accepts;
+    mlt_io_watch accepts;
     mlt_timer pause; // when there are no descriptors left
     mlt_far far;     // of connections to other hosts; number 0: there are none yet
     mlt_listen *far_listener;
-    mlt_watch far_accepts;
+    mlt_io_watch far_accepts;
     mlt_timer far_due;
     mlt_list_node conns; // those that were accepted and have not greeted yet in order
     uint32_t strangers;
     unsigned char *scratch; // [SCRATCH + the longest frame]
 } sockets;
 
-static void accept_some(mlt_watch *w);
+static void accept_some(mlt_io_watch *w);
 static void accept_again(mlt_timer *t);
-static void reads(mlt_watch *w);
-static void writes(mlt_watch *w);
+static void reads(mlt_io_watch *w);
+static void writes(mlt_io_watch *w);
 static void times_out(mlt_timer *t);
-static void far_accept(mlt_watch *w);
+static void far_accept(mlt_io_watch *w);
 static void far_is_due(mlt_timer *t);
 static bool begin(conn *c);
 static bool dial_on(conn *c);
@@ -123,10 +123,10 @@ static sockets *sockets_of(mlt_csp *csp)
     return s;
 }
 
-static bool watch(conn *c, mlt_watch *w)
+static bool watch(conn *c, mlt_io_watch *w)
 {
     w->fd = c->fd;
-    return w->link.next || mlt_watch_start(c->of->csp->sched, w) == MLT_PENDING;
+    return w->link.next || mlt_io_watch_start(c->of->csp->sched, w) == MLT_PENDING;
 }
 
 // ---- connections
@@ -151,8 +151,8 @@ static conn *conn_new(sockets *s, int fd, bool begun)
 static void hang_up(conn *c)
 {
     mlt_sched *sched = c->of->csp->sched;
-    mlt_watch_stop(sched, &c->reads);
-    mlt_watch_stop(sched, &c->writes);
+    mlt_io_watch_stop(sched, &c->reads);
+    mlt_io_watch_stop(sched, &c->writes);
     mlt_timer_stop(sched, &c->timer);
     mlt_dial_free(c->dial);
     c->dial = NULL;
@@ -235,7 +235,7 @@ static void break_off(conn *c)
 {
     c->broken = true;
     c->out_at = c->out_end = 0;
-    mlt_watch_stop(c->of->csp->sched, &c->writes);
+    mlt_io_watch_stop(c->of->csp->sched, &c->writes);
     mlt_os_line_end(c->fd);
 }
 
@@ -261,7 +261,7 @@ static void flush(conn *c)
     }
 }
 
-static void writes(mlt_watch *w)
+static void writes(mlt_io_watch *w)
 {
     flush(mlt_container_of(w, conn, writes));
 }
@@ -532,7 +532,7 @@ static void read_some(conn *c)
         lose(c, "the system does not let this program wait for it");
 }
 
-static void reads(mlt_watch *w)
+static void reads(mlt_io_watch *w)
 {
     conn *c = mlt_container_of(w, conn, reads);
     if (c->state == DIALLING)
@@ -608,13 +608,13 @@ static bool dial_on(conn *c)
         mlt_poll poll = mlt_dial_poll(c->dial);
         c->reads.fd = poll.fd;
         mlt_timer_set(sched, &c->timer, poll.deadline_ns);
-        if (c->reads.link.next || mlt_watch_start(sched, &c->reads) == MLT_PENDING)
+        if (c->reads.link.next || mlt_io_watch_start(sched, &c->reads) == MLT_PENDING)
             return true;
         lose(c, "the system does not let this program wait for it");
         return false;
     }
     mlt_timer_stop(sched, &c->timer);
-    mlt_watch_stop(sched, &c->reads);
+    mlt_io_watch_stop(sched, &c->reads);
     if (status != MLT_OK) {
         mlt_far_tell(c->dial, why, sizeof why);
         lose(c, is_here(&c->to) ? "its program has ended" : why);
@@ -732,7 +732,7 @@ static void accept_again(mlt_timer *t)
     accept_some(&s->accepts);
 }
 
-static void accept_some(mlt_watch *w)
+static void accept_some(mlt_io_watch *w)
 {
     sockets *s = mlt_container_of(w, sockets, accepts);
     for (int i = 0; i < ACCEPTS; i++) {
@@ -747,7 +747,7 @@ static void accept_some(mlt_watch *w)
         mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
         return;
     }
-    if (mlt_watch_start(s->csp->sched, &s->accepts) != MLT_PENDING)
+    if (mlt_io_watch_start(s->csp->sched, &s->accepts) != MLT_PENDING)
         mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
 }
 
@@ -763,7 +763,8 @@ static void far_accept_some(sockets *s)
     mlt_poll poll = mlt_listen_poll(s->far_listener);
     s->far_accepts.fd = poll.fd;
     uint64_t due = poll.deadline_ns;
-    if (!s->far_accepts.link.next && mlt_watch_start(s->csp->sched, &s->far_accepts) != MLT_PENDING)
+    if (!s->far_accepts.link.next &&
+        mlt_io_watch_start(s->csp->sched, &s->far_accepts) != MLT_PENDING)
         due = mlt_os_now_ns() + 20 * PAUSE_NS;
     if (due != MLT_POLL_FOREVER)
         mlt_timer_set(s->csp->sched, &s->far_due, due);
@@ -771,7 +772,7 @@ static void far_accept_some(sockets *s)
         mlt_timer_stop(s->csp->sched, &s->far_due);
 }
 
-static void far_accept(mlt_watch *w)
+static void far_accept(mlt_io_watch *w)
 {
     far_accept_some(mlt_container_of(w, sockets, far_accepts));
 }
@@ -799,12 +800,12 @@ static bool far_listen(sockets *s, mlt_endpoint *own)
 // Listens no more.
 static void deafen(sockets *s)
 {
-    mlt_watch_stop(s->csp->sched, &s->accepts);
+    mlt_io_watch_stop(s->csp->sched, &s->accepts);
     mlt_timer_stop(s->csp->sched, &s->pause);
     if (s->listener >= 0)
         mlt_os_close(s->listener);
     s->listener = -1;
-    mlt_watch_stop(s->csp->sched, &s->far_accepts);
+    mlt_io_watch_stop(s->csp->sched, &s->far_accepts);
     mlt_timer_stop(s->csp->sched, &s->far_due);
     mlt_listen_free(s->far_listener);
     s->far_listener = NULL;
@@ -828,7 +829,7 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
         n += snprintf(own->socket + n, sizeof own->socket - (size_t)n, "%02x", random[i]);
     own->far = (mlt_far_place){.host = mlt_far_here()};
     s->listener = s->accepts.fd = mlt_os_line_listen(own->socket);
-    bool good = s->listener >= 0 && mlt_watch_start(csp->sched, &s->accepts) == MLT_PENDING;
+    bool good = s->listener >= 0 && mlt_io_watch_start(csp->sched, &s->accepts) == MLT_PENDING;
     if (!good)
         snprintf(csp->why, sizeof csp->why, "other programs cannot be listened to: %s",
                  strerror(errno));

@@ -117,7 +117,7 @@ static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, m
 // that could call meanwhile.
 static inline bool mlt_coll_has_thread(const mlt_rank *me)
 {
-    return me->worker->count > 1 || !me->worker->sched->crew;
+    return me->worker->count > 1 || !me->worker->sched->pool;
 }
 
 // Whether an operand is one of a few predefined elements, so that a call needs no other look at it.

@@ -12,15 +12,15 @@
 #include "mpi/self.h"
 #include "mpi/thread.h"
 
-static void fire(mlt_watch *watch);
+static void fire(mlt_io_watch *watch);
 
 static bool watch(mlt_file_desk *desk)
 {
-    desk->watch = (mlt_watch){.fd = desk->line.ring, .fire = fire};
-    return mlt_watch_start(desk->worker->sched, &desk->watch) == MLT_PENDING;
+    desk->watch = (mlt_io_watch){.fd = desk->line.ring, .fire = fire};
+    return mlt_io_watch_start(desk->worker->sched, &desk->watch) == MLT_PENDING;
 }
 
-static void fire(mlt_watch *w)
+static void fire(mlt_io_watch *w)
 {
     mlt_file_desk *desk = mlt_container_of(w, mlt_file_desk, watch);
     mlt_file_line_take(&desk->line);
@@ -65,7 +65,7 @@ bool mlt_file_desk_give(mlt_rank *me, mlt_file_job *job)
     if (mlt_file_give(&desk->line, job))
         return true;
     if (first)
-        mlt_watch_stop(me->worker->sched, &desk->watch);
+        mlt_io_watch_stop(me->worker->sched, &desk->watch);
     return false;
 }
 
@@ -97,7 +97,7 @@ static void wake(mlt_file_job *job)
 void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job)
 {
     const mlt_sched *sched = me->worker->sched;
-    if (sched->gate || (me->worker->count == 1 && !sched->crew)) { // nobody else would run
+    if (sched->gate || (me->worker->count == 1 && !sched->pool)) { // nobody else would run
         mlt_outside outside = mlt_thread_step_out(me);
         job->run(job);
         mlt_thread_step_in(me, outside);

@@ -218,7 +218,7 @@ int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm)
                              "drive its schedules while they run; GOAL_OFFLOAD is for ranks that "
                              "are alone in their worker",
                              (int)me->world, (unsigned)(me->worker->count - 1));
-    if (me->worker->sched->crew)
+    if (me->worker->sched->pool)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
                              "rank %d has processes (csp.h), which a thread that drives its "
                              "schedules could not wait for; GOAL_OFFLOAD is for ranks without",
