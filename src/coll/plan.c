@@ -236,10 +236,11 @@ static bool compile(mlt_plan *plan, const mlt_team *team, mlt_goal_program *prog
                     size_t why_size)
 {
     mlt_goal_program view = *program;
-    mlt_sched_options options = {.window = 0};
+    mlt_goal_sched_options options = {.window = 0};
     view.ranks = team->workers;
     view.rank = (mlt_goal_rank *)((uintptr_t)program->rank - team->place * sizeof *program->rank);
-    return mlt_sched_compile(&view, team->place, &options, &plan->sched, why, why_size) == MLT_OK;
+    return mlt_goal_sched_compile(&view, team->place, &options, &plan->sched, why, why_size) ==
+           MLT_OK;
 }
 
 static inline uint64_t round_up(uint64_t bytes)

@@ -516,7 +516,7 @@ static MLT_COLD void give_up(mlt_call *c)
         finish(c, c->disagreed);
         return;
     }
-    const mlt_sched_buffer *buffer = plan->sched->buffer;
+    const mlt_goal_sched_buffer *buffer = plan->sched->buffer;
     uint64_t in = plan->in >= 0 ? (buffer[plan->in].size + 63) & ~63ull : 0;
     uint64_t out = plan->out >= 0 ? buffer[plan->out].size : 0;
     c->stand_in = mlt_take(sizeof *c->stand_in + in + out, 1);

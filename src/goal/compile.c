@@ -430,7 +430,7 @@ static void window_segments(work *w, uint32_t window)
         }
     }
     w->at[w->count] = kept;
-    w->sched->flags |= MLT_SCHED_SEGMENTS;
+    w->sched->flags |= MLT_GOAL_SCHED_SEGMENTS;
     w->sched->indices = w->length + 1;
 }
 
@@ -788,7 +788,7 @@ static void note_origin(const work *w)
 // ---- all of it
 
 // What the schedule says of the actions: messages, buffers, users, flags.
-static void look_at_actions(work *w, const mlt_sched_options *options)
+static void look_at_actions(work *w, const mlt_goal_sched_options *options)
 {
     mlt_goal_sched *sched = w->sched;
     uint64_t memory = 0;
@@ -809,12 +809,12 @@ static void look_at_actions(work *w, const mlt_sched_options *options)
         for (int i = 0; i < count; i++) {
             uint64_t end = access[i].span.at + access[i].span.size;
             if (access[i].span.buf == MLT_GOAL_ADDRESS)
-                sched->flags |= MLT_SCHED_ADDRESSES;
+                sched->flags |= MLT_GOAL_SCHED_ADDRESSES;
             else if (access[i].span.buf == MLT_GOAL_MEMORY && end > memory)
                 memory = end;
         }
     }
-    sched->flags |= plain_match ? MLT_SCHED_PLAIN : 0;
+    sched->flags |= plain_match ? MLT_GOAL_SCHED_PLAIN : 0;
     sched->buffer[0].size = memory;
 }
 
@@ -831,14 +831,14 @@ static mlt_goal_sched *sched_new(const work *w)
     sched->rank = w->number;
     sched->ranks = w->program->ranks;
     sched->buffers = buffers;
-    sched->buffer = (mlt_sched_buffer *)(sched + 1);
+    sched->buffer = (mlt_goal_sched_buffer *)(sched + 1);
     char *text = (char *)(sched->buffer + buffers);
     sched->buffer[0].name = text++; // ""
     for (uint32_t b = 1; b < buffers; b++) {
         const char *name = mlt_goal_name_text(w->program, w->rank->buffers[b - 1].name);
         size_t size = strlen(name) + 1;
         memcpy(text, name, size);
-        sched->buffer[b] = (mlt_sched_buffer){w->rank->buffers[b - 1].size, text};
+        sched->buffer[b] = (mlt_goal_sched_buffer){w->rank->buffers[b - 1].size, text};
         text += size;
     }
     return sched;
@@ -852,7 +852,8 @@ static void work_free(work *w)
         give(w, arrays[i]);
 }
 
-static mlt_status compile(work *w, const mlt_sched_options *options, char *why, size_t why_size)
+static mlt_status compile(work *w, const mlt_goal_sched_options *options, char *why,
+                          size_t why_size)
 {
     look_at_actions(w, options);
     rows_make(w, w->rank->deps, w->rank->deps_count);
@@ -876,9 +877,9 @@ static mlt_status compile(work *w, const mlt_sched_options *options, char *why, 
     return MLT_OK;
 }
 
-mlt_status mlt_sched_compile(const mlt_goal_program *program, uint32_t rank,
-                             const mlt_sched_options *options, mlt_goal_sched **out, char *why,
-                             size_t why_size)
+mlt_status mlt_goal_sched_compile(const mlt_goal_program *program, uint32_t rank,
+                                  const mlt_goal_sched_options *options, mlt_goal_sched **out,
+                                  char *why, size_t why_size)
 {
     work w = {.program = program,
               .rank = &program->rank[rank],

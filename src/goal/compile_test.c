@@ -12,10 +12,10 @@
 
 static mlt_goal_sched *compiled(const mlt_goal_program *program, uint32_t rank, uint32_t window)
 {
-    mlt_sched_options options = {.window = window};
+    mlt_goal_sched_options options = {.window = window};
     mlt_goal_sched *sched;
     char why[1024] = "";
-    if (mlt_sched_compile(program, rank, &options, &sched, why, sizeof why) != MLT_OK) {
+    if (mlt_goal_sched_compile(program, rank, &options, &sched, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         CHECK(!"compiled");
     }
@@ -116,7 +116,7 @@ static void finish(run *r, node *one)
 static void go(run *r)
 {
     uint32_t n = r->sched->actions, done = 0;
-    bool slides = r->sched->window && !(r->sched->flags & MLT_SCHED_SEGMENTS);
+    bool slides = r->sched->window && !(r->sched->flags & MLT_GOAL_SCHED_SEGMENTS);
     uint32_t window = slides ? r->sched->window : n;
     while (done < n) {
         while (r->first < n && r->nodes[r->first].done)
@@ -152,7 +152,7 @@ static uint32_t interpret(const mlt_goal_sched *sched, const mlt_goal_rank *rank
     r.started = calloc(rank->count + 1, sizeof *r.started);
     r.finished = calloc(rank->count + 1, sizeof *r.finished);
     memset(r.place, 0xff, (sched->bytes / 8 + 1) * sizeof *r.place);
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     uint32_t independent = 0;
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         r.nodes[i] = (node){.act = act, .number = number_of(act), .ready = !act->sources};
@@ -160,9 +160,9 @@ static uint32_t interpret(const mlt_goal_sched *sched, const mlt_goal_rank *rank
         independent += !act->sources;
     }
     CHECK((const unsigned char *)act == sched->code + sched->bytes);
-    CHECK(mlt_sched_independent(sched)->count == independent);
+    CHECK(mlt_goal_sched_independent(sched)->count == independent);
     for (uint32_t i = 0; i < independent; i++)
-        CHECK(!r.nodes[place_of(&r, mlt_sched_independent(sched)->offset[i])].act->sources);
+        CHECK(!r.nodes[place_of(&r, mlt_goal_sched_independent(sched)->offset[i])].act->sources);
     go(&r);
     for (uint32_t a = 0; a < rank->count; a++)
         CHECK(rank->actions[a].kind == MLT_GOAL_NOP || (r.started[a] && r.finished[a]));
@@ -242,7 +242,7 @@ static void check_receives_early(const mlt_goal_sched *sched, const mlt_goal_ran
             needed[mlt_goal_plain(graph->before[e])] = true;
     }
     bool others = false;
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         CHECK(!others || !needed[number_of(act)]);
         others |= !needed[number_of(act)];
@@ -269,7 +269,7 @@ static void random_programs(void)
             CHECK(sched->actions == count && sched->indices == count);
             check_receives_early(sched, &program->rank[0]);
             none++;
-        } else if (sched->flags & MLT_SCHED_SEGMENTS) {
+        } else if (sched->flags & MLT_GOAL_SCHED_SEGMENTS) {
             CHECK(sched->indices == window + 1 && sched->requests <= window);
             CHECK(sched->actions == count + (count - 1) / window);
             segments++;
@@ -295,7 +295,7 @@ static void window_order(void)
         mlt_goal_program *program = random_program(40, 60, 40, round % 2);
         mlt_goal_graph *graph = mlt_goal_graph_new(&program->rank[0]);
         mlt_goal_sched *sched = compiled(program, 0, 1 + below(39));
-        const mlt_act *act = mlt_sched_first(sched);
+        const mlt_act *act = mlt_goal_sched_first(sched);
         for (uint32_t i = 0, place = 0; i < sched->actions; i++, act = mlt_act_next(act))
             if (number_of(act) != MLT_GOAL_NONE)
                 CHECK(graph->order[place++] == number_of(act));
@@ -322,7 +322,7 @@ static mlt_goal_program *adversary(uint32_t count)
 
 static const mlt_act *nth(const mlt_goal_sched *sched, uint32_t n)
 {
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     while (n--)
         act = mlt_act_next(act);
     return act;
@@ -333,18 +333,18 @@ static void adversary_is_cut(void)
     mlt_goal_program *program = adversary(10);
     // Five counters beyond a window of two are too many.
     mlt_goal_sched *sched = compiled(program, 0, 2);
-    CHECK(sched->flags & MLT_SCHED_SEGMENTS && sched->window == 2 && sched->indices == 3);
+    CHECK(sched->flags & MLT_GOAL_SCHED_SEGMENTS && sched->window == 2 && sched->indices == 3);
     CHECK(interpret(sched, &program->rank[0]) <= 3);
     mlt_goal_sched_free(sched);
     // A window of five needs five beyond it: Theorem 3.
     sched = compiled(program, 0, 5);
-    CHECK(!(sched->flags & MLT_SCHED_SEGMENTS) && sched->indices <= 10);
+    CHECK(!(sched->flags & MLT_GOAL_SCHED_SEGMENTS) && sched->indices <= 10);
     interpret(sched, &program->rank[0]);
     mlt_goal_sched_free(sched);
     // So does any length: the state stays as it is.
     mlt_goal_program *longer = adversary(10000);
     sched = compiled(longer, 0, 100);
-    CHECK(sched->flags & MLT_SCHED_SEGMENTS && sched->indices == 101);
+    CHECK(sched->flags & MLT_GOAL_SCHED_SEGMENTS && sched->indices == 101);
     mlt_goal_sched_free(sched);
     mlt_goal_program_free(longer);
     mlt_goal_program_free(program);
@@ -355,8 +355,8 @@ static void figure_four(void)
 {
     mlt_goal_program *program = adversary(10);
     mlt_goal_sched *sched = compiled(program, 0, 3);
-    CHECK(sched->flags & MLT_SCHED_SEGMENTS && sched->actions == 13);
-    CHECK(mlt_sched_independent(sched)->count == 1);
+    CHECK(sched->flags & MLT_GOAL_SCHED_SEGMENTS && sched->actions == 13);
+    CHECK(mlt_goal_sched_independent(sched)->count == 1);
     for (uint32_t i = 0; i < 13; i++) {
         const mlt_act *act = nth(sched, i);
         bool joint = i % 4 == 3;
@@ -364,7 +364,8 @@ static void figure_four(void)
         CHECK(act->index == i % 4 && act->sources == (i > 0));
         CHECK(mlt_act_dependents(act)->count == (i < 12));
         if (i < 12)
-            CHECK(mlt_sched_act(sched, mlt_act_dependents(act)->offset[0]) == nth(sched, i + 1));
+            CHECK(mlt_goal_sched_act(sched, mlt_act_dependents(act)->offset[0]) ==
+                  nth(sched, i + 1));
     }
     CHECK(interpret(sched, &program->rank[0]) <= 4);
     mlt_goal_sched_free(sched);
@@ -381,13 +382,13 @@ static void segments_tie_everyone(void)
         mlt_goal_require(program, 0, i, i % 3); // counters beyond a window of two
     mlt_goal_require(program, 0, 1, 0 | MLT_GOAL_STARTED);
     mlt_goal_sched *sched = compiled(program, 0, 2);
-    CHECK(sched->flags & MLT_SCHED_SEGMENTS);
+    CHECK(sched->flags & MLT_GOAL_SCHED_SEGMENTS);
     const mlt_act *joint = nth(sched, 2);
     CHECK(joint->type == MLT_GOAL_NOP && joint->sources == 2);
     // Waiting for the start alone does not show that it has ended.
     CHECK(nth(sched, 0)->type == (MLT_GOAL_CALC | MLT_ACT_STARTERS));
     CHECK(mlt_act_dependents(nth(sched, 0))->count == 1);
-    CHECK(mlt_sched_act(sched, mlt_act_dependents(nth(sched, 0))->offset[0]) == joint);
+    CHECK(mlt_goal_sched_act(sched, mlt_act_dependents(nth(sched, 0))->offset[0]) == joint);
     CHECK(mlt_act_starters(nth(sched, 0))->count == 1);
     CHECK(mlt_act_dependents(joint)->count == 2);
     interpret(sched, &program->rank[0]);
@@ -414,7 +415,7 @@ static void example_two(void)
     CHECK(sched->bytes == 16 + 2 * 56 + 2 * 64 && sched->actions == 4 && sched->requests == 2);
     CHECK(sched->buffers == 1 && sched->buffer[0].size == 505 && !*sched->buffer[0].name);
     CHECK(!sched->flags && !sched->users && sched->ranks == 3 && !sched->rank);
-    const mlt_act_list *independent = mlt_sched_independent(sched);
+    const mlt_act_list *independent = mlt_goal_sched_independent(sched);
     CHECK(independent->count == 2 && independent->offset[0] == 16 && independent->offset[1] == 72);
     for (uint32_t i = 0; i < 2; i++) {
         const mlt_act *recv = nth(sched, i), *exec = nth(sched, 2 + i);
@@ -423,7 +424,7 @@ static void example_two(void)
         CHECK(m->peer == (int)i + 1 && !m->tag && !m->slot && m->request == i && !m->buf);
         CHECK(m->at == 503 + i && m->size == 1);
         CHECK(mlt_act_dependents(recv)->count == 1);
-        CHECK(mlt_sched_act(sched, mlt_act_dependents(recv)->offset[0]) == exec);
+        CHECK(mlt_goal_sched_act(sched, mlt_act_dependents(recv)->offset[0]) == exec);
         const mlt_act_exec *x = (const mlt_act_exec *)(exec + 1);
         CHECK(exec->type == MLT_GOAL_EXEC && exec->sources == 1 && exec->index == 2 + i);
         CHECK(x->op == MLT_OP_SUM && x->type == MLT_OP_INT8 && x->at[0] == 501 + i &&
@@ -435,7 +436,7 @@ static void example_two(void)
     CHECK(sched->actions == 1 && sched->rank == 1 && sched->buffer[0].size == 502);
     mlt_goal_sched_free(sched);
     sched = compiled(program, 2, 0);
-    CHECK(sched->actions == 0 && sched->bytes == 8 && !mlt_sched_independent(sched)->count);
+    CHECK(sched->actions == 0 && sched->bytes == 8 && !mlt_goal_sched_independent(sched)->count);
     mlt_goal_sched_free(sched);
     mlt_goal_program_free(program);
 }
@@ -467,7 +468,7 @@ static void parameters(void)
     mlt_goal_action calc = {.kind = MLT_GOAL_CALC, .cpu = 5, .nic = 1, .size = {1234}};
     mlt_goal_add(program, 0, &calc);
     mlt_goal_sched *sched = compiled(program, 0, 0);
-    CHECK(sched->flags == MLT_SCHED_ADDRESSES && sched->users == 7 && sched->buffers == 3);
+    CHECK(sched->flags == MLT_GOAL_SCHED_ADDRESSES && sched->users == 7 && sched->buffers == 3);
     CHECK(strcmp(sched->buffer[1].name, "in") == 0 && sched->buffer[1].size == 100);
     CHECK(strcmp(sched->buffer[2].name, "out") == 0 && sched->buffer[2].size == 200);
     CHECK(sched->buffer[0].size == 0);
@@ -485,17 +486,17 @@ static void parameters(void)
 
     mlt_goal_recv(program, 1, (mlt_goal_span){0, 0, 8}, MLT_GOAL_ANY, 0);
     sched = compiled(program, 1, 0);
-    CHECK(sched->flags == MLT_SCHED_PLAIN && message_of(nth(sched, 0))->peer == MLT_GOAL_ANY);
+    CHECK(sched->flags == MLT_GOAL_SCHED_PLAIN && message_of(nth(sched, 0))->peer == MLT_GOAL_ANY);
     mlt_goal_sched_free(sched);
     mlt_goal_recv(program, 2, (mlt_goal_span){0, 0, 8}, 1, MLT_GOAL_ANY);
     sched = compiled(program, 2, 0);
-    CHECK(sched->flags == MLT_SCHED_PLAIN);
+    CHECK(sched->flags == MLT_GOAL_SCHED_PLAIN);
     mlt_goal_sched_free(sched);
     mlt_goal_send(program, 3, (mlt_goal_span){0, 0, 8}, 1, 0);
     char why[200];
-    mlt_sched_options options = {.plain = true};
-    CHECK(mlt_sched_compile(program, 3, &options, &sched, why, sizeof why) == MLT_OK);
-    CHECK(sched->flags == MLT_SCHED_PLAIN);
+    mlt_goal_sched_options options = {.plain = true};
+    CHECK(mlt_goal_sched_compile(program, 3, &options, &sched, why, sizeof why) == MLT_OK);
+    CHECK(sched->flags == MLT_GOAL_SCHED_PLAIN);
     mlt_goal_sched_free(sched);
     mlt_goal_program_free(program);
 }
@@ -519,7 +520,7 @@ static void slots(void)
         }
         const mlt_goal_action *actions = program->rank[0].actions;
         mlt_goal_sched *sched = compiled(program, 0, now_seed % 2 ? 0 : 7);
-        const mlt_act *act = mlt_sched_first(sched);
+        const mlt_act *act = mlt_goal_sched_first(sched);
         for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
             uint32_t slot = 0, a = (uint32_t)message_of(act)->at;
             for (uint32_t b = 0; b < count; b++)
@@ -551,7 +552,7 @@ static void trees(void)
             mlt_goal_require(program, 0, n + 1, n);
             mlt_goal_sched *sched = compiled(program, 0, window);
             uint32_t nops = 0, greatest = 0, last = 0, at_n = 0, at_next = 0, at_free = 0;
-            const mlt_act *act = mlt_sched_first(sched);
+            const mlt_act *act = mlt_goal_sched_first(sched);
             uint64_t edges = 0, sources = 0;
             for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
                 nops += act->type == MLT_GOAL_NOP;
@@ -583,10 +584,10 @@ static void trees(void)
 
 static void refused(const mlt_goal_program *program, uint32_t window, const char *sentence)
 {
-    mlt_sched_options options = {.window = window};
+    mlt_goal_sched_options options = {.window = window};
     mlt_goal_sched *sched = (mlt_goal_sched *)1;
     char why[1024] = "";
-    CHECK(mlt_sched_compile(program, 0, &options, &sched, why, sizeof why) == MLT_ERR_INVALID);
+    CHECK(mlt_goal_sched_compile(program, 0, &options, &sched, why, sizeof why) == MLT_ERR_INVALID);
     CHECK(!sched);
     if (strcmp(why, sentence) != 0) {
         fprintf(stderr, "said:     %s\nexpected: %s\n", why, sentence);
@@ -594,7 +595,7 @@ static void refused(const mlt_goal_program *program, uint32_t window, const char
     }
     // A short room for it cuts it.
     char small[20];
-    CHECK(mlt_sched_compile(program, 0, &options, &sched, small, sizeof small) != MLT_OK);
+    CHECK(mlt_goal_sched_compile(program, 0, &options, &sched, small, sizeof small) != MLT_OK);
     CHECK(strncmp(small, sentence, sizeof small - 1) == 0 && strlen(small) == sizeof small - 1);
 }
 
@@ -624,7 +625,7 @@ static void errors(void)
     mlt_goal_require(program, 0, 0, 39);
     char why[1024];
     mlt_goal_sched *sched;
-    CHECK(mlt_sched_compile(program, 0, NULL, &sched, why, sizeof why) == MLT_ERR_INVALID);
+    CHECK(mlt_goal_sched_compile(program, 0, NULL, &sched, why, sizeof why) == MLT_ERR_INVALID);
     CHECK(strstr(why, " and so on, ") && strlen(why) < 400);
     mlt_goal_program_free(program);
 

@@ -166,7 +166,8 @@ static void random_programs(void)
         if (cycle) { // told when it is compiled
             char why[512];
             mlt_goal_sched *sched;
-            CHECK(mlt_sched_compile(program, 0, NULL, &sched, why, sizeof why) == MLT_ERR_INVALID);
+            CHECK(mlt_goal_sched_compile(program, 0, NULL, &sched, why, sizeof why) ==
+                  MLT_ERR_INVALID);
             cycles++;
         } else {
             check_rank(was, is, &wanted);

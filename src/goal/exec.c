@@ -138,7 +138,7 @@ static inline uint32_t take(mlt_run *run)
 static inline void count_up(mlt_run *run, const mlt_act_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        const mlt_act *act = mlt_goal_sched_act(run->sched, list->offset[i]);
         if (++run->seen[act->index] < act->sources)
             continue;
         if (MLT_UNLIKELY(run->slides) && act >= run->edge)
@@ -225,7 +225,7 @@ static bool step_in_memory(mlt_run *run)
 {
     while (run->first != run->last && !MLT_UNLIKELY(run->random)) {
         uint32_t offset = run->ready[run->first & run->mask];
-        const mlt_act *act = mlt_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
+        const mlt_act *act = mlt_goal_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
         int kind = act->type & MLT_ACT_KIND;
         if (kind != MLT_GOAL_EXEC && !(kind == MLT_GOAL_RECV_EXEC && (offset & FUNCTION_LEFT)))
             break;
@@ -267,7 +267,7 @@ static inline int32_t world_rank(const mlt_run_place *place, int32_t peer)
 
 static inline int32_t wire_tag(const mlt_run *run, const mlt_act_message *m)
 {
-    uint32_t low = run->sched->flags & MLT_SCHED_PLAIN ? (uint32_t)m->tag : m->slot;
+    uint32_t low = run->sched->flags & MLT_GOAL_SCHED_PLAIN ? (uint32_t)m->tag : m->slot;
     return (int32_t)((low < MLT_RUN_WIDE_SLOTS ? run->low_tag : run->tag) | low);
 }
 
@@ -350,7 +350,7 @@ static void step(mlt_run *run)
     run->stepping = true;
     while (run->first != run->last) {
         uint32_t offset = take(run);
-        const mlt_act *act = mlt_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
+        const mlt_act *act = mlt_goal_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
         bool done = true;
         if (offset & FUNCTION_LEFT)
             done = work(run, act);
@@ -371,7 +371,7 @@ static void step_later(mlt_work *later)
 
 void mlt_run_work(mlt_run *run, uint32_t offset)
 {
-    const mlt_act *act = mlt_sched_act(run->sched, offset);
+    const mlt_act *act = mlt_goal_sched_act(run->sched, offset);
     int kind = act->type & MLT_ACT_KIND;
     bool scratch = (kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER) &&
                    exec_of(act)->flags & MLT_GOAL_REVERSED;
@@ -385,7 +385,7 @@ void mlt_run_work(mlt_run *run, uint32_t offset)
 void mlt_run_worked(mlt_run *run, uint32_t offset)
 {
     mlt_assert(run->running && !run->stepping);
-    if (!finish(run, mlt_sched_act(run->sched, offset)))
+    if (!finish(run, mlt_goal_sched_act(run->sched, offset)))
         step(run);
 }
 
@@ -401,15 +401,15 @@ static inline bool is_outward(const mlt_run *run, const mlt_act *act)
 // share the worker, or is the rank itself, what is received, as its message is then copied once.
 static inline bool start_independent(mlt_run *run)
 {
-    const mlt_act_list *list = mlt_sched_independent(run->sched);
+    const mlt_act_list *list = mlt_goal_sched_independent(run->sched);
     bool sends = run->place->rank->worker->count == 1;
     for (uint32_t i = 0; sends && !run->random && i < list->count; i++) {
-        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        const mlt_act *act = mlt_goal_sched_act(run->sched, list->offset[i]);
         if (is_outward(run, act) && start(run, act) && finish(run, act))
             return true;
     }
     for (uint32_t i = 0; i < list->count; i++) {
-        const mlt_act *act = mlt_sched_act(run->sched, list->offset[i]);
+        const mlt_act *act = mlt_goal_sched_act(run->sched, list->offset[i]);
         if (MLT_UNLIKELY(run->random))
             push(run, list->offset[i]);
         else if (!(sends && is_outward(run, act)) && start(run, act) && finish(run, act))
@@ -447,7 +447,7 @@ void mlt_run_start(mlt_run *run, const mlt_run_place *place, uint32_t number, ml
     run->random = mlt_policy_is_random(place->rank->worker->sched);
     run->running = run->stepping = true;
     if (MLT_UNLIKELY(run->slides)) {
-        run->oldest = run->edge = mlt_sched_first(sched);
+        run->oldest = run->edge = mlt_goal_sched_first(sched);
         for (uint32_t i = 0; i < sched->window && run->edge < run->end; i++)
             admit(run);
         step(run);
@@ -475,7 +475,7 @@ static bool look_at_message(const mlt_goal_sched *sched, const mlt_act *act, uin
                             needs *n, char *why, size_t why_size)
 {
     const mlt_act_message *m = mlt_act_message_of(act);
-    bool plain = sched->flags & MLT_SCHED_PLAIN;
+    bool plain = sched->flags & MLT_GOAL_SCHED_PLAIN;
     bool sends = (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
     need_nowhere(sends ? &n->out : &n->in, m->buf, m->size);
     if (m->peer >= (int32_t)sched->ranks)
@@ -534,7 +534,7 @@ static bool look_at_exec(const mlt_goal_sched *sched, const mlt_act *act, uint32
 
 static bool look_at_code(const mlt_goal_sched *sched, needs *n, char *why, size_t why_size)
 {
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         uint32_t number = sched->origin ? sched->origin[i] : i;
         int kind = act->type & MLT_ACT_KIND;
@@ -571,7 +571,7 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out
     run->sched = sched;
     run->work.run = step_later;
     run->scratch_turn = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    run->slides = sched->window && !(sched->flags & MLT_SCHED_SEGMENTS);
+    run->slides = sched->window && !(sched->flags & MLT_GOAL_SCHED_SEGMENTS);
     run->base = mlt_take(sched->buffers, sizeof *run->base);
     run->function = mlt_take(sched->users, sizeof *run->function);
     run->argument = mlt_take(sched->users, sizeof *run->argument);
@@ -585,7 +585,7 @@ mlt_status mlt_run_new(const mlt_goal_sched *sched, uint64_t most, mlt_run **out
     run->nowhere_out = n.out ? mlt_take(n.out, 1) : NULL;
     run->nowhere_in = n.in ? mlt_take(n.in, 1) : NULL;
     run->over = run->slides ? mlt_take(sched->indices, 1) : NULL;
-    run->end = mlt_sched_act(sched, (uint32_t)sched->bytes);
+    run->end = mlt_goal_sched_act(sched, (uint32_t)sched->bytes);
     *out = run;
     return MLT_OK;
 }
@@ -603,7 +603,7 @@ void mlt_run_free(mlt_run *run)
 
 uint32_t mlt_run_action(const mlt_run *run, const mlt_act *act)
 {
-    const mlt_act *at = mlt_sched_first(run->sched);
+    const mlt_act *at = mlt_goal_sched_first(run->sched);
     uint32_t i = 0;
     for (; at < act; at = mlt_act_next(at))
         i++;

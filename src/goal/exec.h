@@ -17,7 +17,7 @@
 // over work that takes long, and the owner says when it is done.
 //
 // Messages go in a context where tags below 0 are the runs' own: bit 31, 12 bits of the run's
-// number, 19 bits of the message's slot (of its tag, if the schedule is MLT_SCHED_PLAIN). All ranks
+// number, 19 bits of the message's slot (of its tag, if the schedule is MLT_GOAL_SCHED_PLAIN). All ranks
 // count the runs of a place alike. A message is matched by source and tag, and between two ranks
 // equal tags keep their order, so numbers may come again as long as no run is under way that has
 // the same one.

@@ -19,7 +19,7 @@
 // Messages. `slot` is the message's number among those of this rank with that peer and direction,
 // by tag, then by the order of the program. If the two ranks' programs fit, both sides of a message
 // have the same slot, so it can be matched exactly whatever order actions run in. A schedule that
-// is MLT_SCHED_PLAIN (it has wildcards, or a peer's has) is matched by tag as messages come.
+// is MLT_GOAL_SCHED_PLAIN (it has wildcards, or a peer's has) is matched by tag as messages come.
 //
 // State of a run: `indices` counters and `requests` requests, whatever the length of the code. A
 // run counts up, from 0, the sources of an action that have been seen, and goes back to 0 when the
@@ -27,7 +27,7 @@
 //
 // Window. Three shapes:
 //     window 0             `index` counts all actions, `request` all messages.
-//     MLT_SCHED_SEGMENTS   (Theorem 4) no-ops cut the code into segments of at most `window`
+//     MLT_GOAL_SCHED_SEGMENTS   (Theorem 4) no-ops cut the code into segments of at most `window`
 //                          actions; all actions of a segment are finished before the next one
 //                          begins, so `index` and `request` count within the segment. An executor
 //                          that obeys dependencies alone keeps the window.
@@ -50,7 +50,7 @@
 #include "goal/program.h"
 
 enum { MLT_ACT_KIND = 0xff, MLT_ACT_STARTERS = 0x100 }; // of mlt_act.type
-enum { MLT_SCHED_PLAIN = 1, MLT_SCHED_SEGMENTS = 2, MLT_SCHED_ADDRESSES = 4 };
+enum { MLT_GOAL_SCHED_PLAIN = 1, MLT_GOAL_SCHED_SEGMENTS = 2, MLT_GOAL_SCHED_ADDRESSES = 4 };
 
 typedef struct mlt_act { // 8-byte aligned; parameters and dependents follow
     uint16_t sources;
@@ -107,10 +107,10 @@ static inline const mlt_act *mlt_act_next(const mlt_act *act)
     return (const mlt_act *)(end + ((uintptr_t)end & 4));
 }
 
-typedef struct mlt_sched_buffer {
+typedef struct mlt_goal_sched_buffer {
     uint64_t size;
     const char *name; // "" for MEMORY
-} mlt_sched_buffer;
+} mlt_goal_sched_buffer;
 
 typedef struct mlt_goal_sched {
     const unsigned char *code;
@@ -120,75 +120,75 @@ typedef struct mlt_goal_sched {
     uint32_t requests; // ... and that many requests
     uint32_t window;   // 0: none
     uint32_t flags;
-    uint32_t users;           // 1 + the greatest number of a user's function; 0: none is called
-    uint32_t rank, ranks;     // whose it is, of how many
-    uint32_t buffers;         // of buffer[]
-    mlt_sched_buffer *buffer; // [0] is MEMORY
+    uint32_t users;       // 1 + the greatest number of a user's function; 0: none is called
+    uint32_t rank, ranks; // whose it is, of how many
+    uint32_t buffers;     // of buffer[]
+    mlt_goal_sched_buffer *buffer; // [0] is MEMORY
     // [actions], by place in the code: the program's action; MLT_GOAL_NONE: a no-op of the
     // compiler's. NULL: not known, for files do not keep it.
     uint32_t *origin;
     void *owned; // private: what mlt_goal_sched_free frees
 } mlt_goal_sched;
 
-static inline const mlt_act *mlt_sched_act(const mlt_goal_sched *sched, uint32_t offset)
+static inline const mlt_act *mlt_goal_sched_act(const mlt_goal_sched *sched, uint32_t offset)
 {
     return (const mlt_act *)(sched->code + offset);
 }
 
-static inline const mlt_act_list *mlt_sched_independent(const mlt_goal_sched *sched)
+static inline const mlt_act_list *mlt_goal_sched_independent(const mlt_goal_sched *sched)
 {
     return (const mlt_act_list *)sched->code;
 }
 
 // The first action of the code; there are sched->actions, see mlt_act_next.
-static inline const mlt_act *mlt_sched_first(const mlt_goal_sched *sched)
+static inline const mlt_act *mlt_goal_sched_first(const mlt_goal_sched *sched)
 {
-    return mlt_sched_act(sched, (4 + 4 * mlt_sched_independent(sched)->count + 7) & ~7u);
+    return mlt_goal_sched_act(sched, (4 + 4 * mlt_goal_sched_independent(sched)->count + 7) & ~7u);
 }
 
-typedef struct mlt_sched_options {
+typedef struct mlt_goal_sched_options {
     uint32_t window; // 0: none. The compiler takes Theorem 3 if at most `window` counters are
                      // needed beyond the window, else Theorem 4; a window that holds the whole
                      // program is none
     bool plain;      // match by tag: some rank of the program has wildcards
-} mlt_sched_options;
+} mlt_goal_sched_options;
 
 // Compiles one rank of a program. On failure (a cycle, a schedule of 4 GiB or more) an error
 // message. At most 100 ns an action.
-mlt_status mlt_sched_compile(const mlt_goal_program *program, uint32_t rank,
-                             const mlt_sched_options *options, mlt_goal_sched **out, char *why,
-                             size_t why_size) MLT_MUST_CHECK;
+mlt_status mlt_goal_sched_compile(const mlt_goal_program *program, uint32_t rank,
+                                  const mlt_goal_sched_options *options, mlt_goal_sched **out,
+                                  char *why, size_t why_size) MLT_MUST_CHECK;
 void mlt_goal_sched_free(mlt_goal_sched *sched);
 
 // ---- files: all ranks' schedules after a header with a version and a checksum
 
 // The file of a program. *bytes is malloc's.
-mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_options *options,
-                           unsigned char **bytes, size_t *size, char *why,
-                           size_t why_size) MLT_MUST_CHECK;
+mlt_status mlt_goal_image_write(const mlt_goal_program *program,
+                                const mlt_goal_sched_options *options, unsigned char **bytes,
+                                size_t *size, char *why, size_t why_size) MLT_MUST_CHECK;
 
 // From a schedule that is there already, for one rank alone (GOAL_Sched_save).
-mlt_status mlt_image_write_one(const mlt_goal_sched *sched, unsigned char **bytes, size_t *size,
-                               char *why, size_t why_size) MLT_MUST_CHECK;
+mlt_status mlt_goal_image_write_one(const mlt_goal_sched *sched, unsigned char **bytes,
+                                    size_t *size, char *why, size_t why_size) MLT_MUST_CHECK;
 
-typedef struct mlt_image mlt_image;
+typedef struct mlt_goal_image mlt_goal_image;
 
 bool mlt_is_image(const void *bytes, size_t size); // by its first bytes
 
 // Checks everything, down to each offset and count; a corrupt file is refused with a message. The
-// bytes are borrowed until mlt_image_free.
-mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_image **out,
-                          char *why, size_t why_size) MLT_MUST_CHECK;
-uint32_t mlt_image_ranks(const mlt_image *image);
+// bytes are borrowed until mlt_goal_image_free.
+mlt_status mlt_goal_image_open(const char *name, const void *bytes, size_t size,
+                               mlt_goal_image **out, char *why, size_t why_size) MLT_MUST_CHECK;
+uint32_t mlt_goal_image_ranks(const mlt_goal_image *image);
 // The schedule of a rank; NULL if the file does not hold that one. Borrows the image's bytes; free
 // it with mlt_goal_sched_free.
-mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank);
-void mlt_image_free(mlt_image *image);
+mlt_goal_sched *mlt_goal_image_sched(const mlt_goal_image *image, uint32_t rank);
+void mlt_goal_image_free(mlt_goal_image *image);
 
 // Back to a program (`millet goal dis`): the same actions and dependencies. Lost are labels, the
 // CPU of a no-op and the NIC of an operation, which mean nothing. Actions stand as in the code,
 // except where messages of one peer and tag must change places to be in the order of their slots.
-mlt_goal_program *mlt_image_program(const mlt_image *image);
+mlt_goal_program *mlt_goal_image_program(const mlt_goal_image *image);
 
 // One action of the code as it would stand in a program.
 mlt_goal_action mlt_act_action(const mlt_act *act);

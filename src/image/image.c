@@ -309,7 +309,7 @@ static bool map_object(const mlt_image_set *set, uint32_t index, uint32_t object
     const mlt_object *o = &set->objects[object];
     char *start = start_of(set, index, object);
     for (uint32_t p = 0; p < o->pieces; p++) {
-        const mlt_piece_map *piece = &o->piece[p];
+        const mlt_object_map *piece = &o->piece[p];
         int fd = piece->writable ? set->template.fd : o->fd;
         uint64_t offset = piece->writable ? set->template.offset[object][p] : piece->offset;
         if (mmap(start + (piece->from - o->piece[0].from), piece->to - piece->from, piece->prot,

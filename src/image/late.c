@@ -157,7 +157,7 @@ uint32_t *mlt_images_needed(const mlt_images *images, uint32_t object, uint32_t 
 
 // ---- making
 
-static bool let_write(const mlt_object *o, const mlt_piece_map *piece)
+static bool let_write(const mlt_object *o, const mlt_object_map *piece)
 {
     return mprotect((void *)(o->base + piece->from), piece->to - piece->from, piece->prot) == 0;
 }
@@ -182,7 +182,7 @@ static void dynamic_of(const mlt_object *o, uintptr_t *from, uintptr_t *to)
     *to = (uintptr_t)(end + 1) - o->base;
 }
 
-static uintptr_t within(const mlt_piece_map *piece, uintptr_t at)
+static uintptr_t within(const mlt_object_map *piece, uintptr_t at)
 {
     return at < piece->from ? piece->from : at > piece->to ? piece->to : at;
 }
@@ -193,7 +193,7 @@ static mlt_status restore(const mlt_image_set *set, uint32_t object, char *why, 
     uintptr_t from, to;
     dynamic_of(o, &from, &to);
     for (uint32_t p = 0; p < o->pieces; p++) {
-        const mlt_piece_map *piece = &o->piece[p];
+        const mlt_object_map *piece = &o->piece[p];
         if (!piece->writable)
             continue;
         if (!let_write(o, piece)) {

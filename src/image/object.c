@@ -44,7 +44,7 @@ static int prot_of(uint32_t flags)
 
 // Neighbours that one mapping can serve become one piece: writable ones, and read-only ones that
 // lie in the file as they lie in memory.
-static bool join(mlt_piece_map *last, const mlt_piece_map *next)
+static bool join(mlt_object_map *last, const mlt_object_map *next)
 {
     if (last->writable != next->writable)
         return false;
@@ -58,13 +58,13 @@ static bool join(mlt_piece_map *last, const mlt_piece_map *next)
 static void add_piece(mlt_object *o, const Elf64_Phdr *h)
 {
     uintptr_t from = page_down(h->p_vaddr);
-    mlt_piece_map next = {.from = from,
-                          .to = page_up(h->p_vaddr + h->p_memsz),
-                          .offset = h->p_offset - (h->p_vaddr - from),
-                          .prot = prot_of(h->p_flags),
-                          .writable = h->p_flags & PF_W};
+    mlt_object_map next = {.from = from,
+                           .to = page_up(h->p_vaddr + h->p_memsz),
+                           .offset = h->p_offset - (h->p_vaddr - from),
+                           .prot = prot_of(h->p_flags),
+                           .writable = h->p_flags & PF_W};
     if (o->pieces) { // no hole between two: it would be a mapping, too
-        mlt_piece_map *last = &o->piece[o->pieces - 1];
+        mlt_object_map *last = &o->piece[o->pieces - 1];
         last->to = from;
         if (join(last, &next))
             return;

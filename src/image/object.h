@@ -17,12 +17,12 @@
 enum { MLT_OBJECT_PIECES = 16 };
 
 // A stretch of an object's addresses, in whole pages, that one mapping serves.
-typedef struct mlt_piece_map {
+typedef struct mlt_object_map {
     uintptr_t from, to; // relative to the object's base
     uint64_t offset;    // in the file
     int prot;
     bool writable;
-} mlt_piece_map;
+} mlt_object_map;
 
 typedef struct mlt_object {
     char *path;
@@ -39,7 +39,7 @@ typedef struct mlt_object {
     uintptr_t span;       // bytes of whole pages that it takes in an image
     const Elf64_Phdr *headers;
     size_t header_count;
-    mlt_piece_map piece[MLT_OBJECT_PIECES];
+    mlt_object_map piece[MLT_OBJECT_PIECES];
     uint32_t pieces;
     uintptr_t relro_from, relro_to; // addresses that only the loader writes
     const Elf64_Phdr *tls;          // NULL: none

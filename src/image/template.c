@@ -200,7 +200,7 @@ static bool find_holder(mlt_object *objects, uint32_t count, mlt_template *t)
 {
     for (uint32_t i = 0; i < count; i++) {
         mlt_object *o = &objects[i];
-        mlt_piece_map *last = o->pieces ? &o->piece[o->pieces - 1] : NULL;
+        mlt_object_map *last = o->pieces ? &o->piece[o->pieces - 1] : NULL;
         if (!o->own || !last || !last->writable)
             continue;
         uintptr_t end = 0;
@@ -377,7 +377,7 @@ static bool lay_out(work *w)
 }
 
 // Pages of zeros are not touched: they stay holes of the file.
-static bool fill(const mlt_object *o, const mlt_piece_map *piece, char *to)
+static bool fill(const mlt_object *o, const mlt_object_map *piece, char *to)
 {
     for (size_t i = 0; i < o->header_count; i++) {
         const Elf64_Phdr *h = &o->headers[i];
@@ -414,7 +414,7 @@ void mlt_template_refresh(const mlt_template *t, const mlt_object *objects)
 
 // A page that a rank writes would become a page of the file first, and then the rank's. Anonymous
 // memory is taken once, and in large pages where the system has them.
-static mlt_stretch find_zeros(const mlt_template *t, const mlt_piece_map *piece, uint64_t offset)
+static mlt_stretch find_zeros(const mlt_template *t, const mlt_object_map *piece, uint64_t offset)
 {
     uint64_t end = offset + (piece->to - piece->from);
     off_t hole = lseek(t->fd, (off_t)offset, SEEK_HOLE);

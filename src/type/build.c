@@ -111,7 +111,7 @@ static mlt_status finish(mlt_type *out, const span *s, piece data)
 {
     const mlt_layout *layout;
     mlt_assert(data.size == (uint64_t)s->size);
-    mlt_status status = mlt_piece_finish(data, &layout);
+    mlt_status status = mlt_layout_piece_finish(data, &layout);
     if (status != MLT_OK)
         return status;
     *out = (mlt_type){.magic = MLT_TYPE_MAGIC,
@@ -139,9 +139,9 @@ mlt_status mlt_type_make_vector(mlt_type *out, const mlt_type *old, int64_t coun
     if (!span_repeat(&s, length, old->extent) || !span_repeat(&s, count, stride))
         return MLT_ERR_INVALID;
     piece data = piece_of(old);
-    mlt_status status = mlt_piece_repeat(&data, (uint64_t)length, old->extent);
+    mlt_status status = mlt_layout_piece_repeat(&data, (uint64_t)length, old->extent);
     if (status == MLT_OK)
-        status = mlt_piece_repeat(&data, (uint64_t)count, stride);
+        status = mlt_layout_piece_repeat(&data, (uint64_t)count, stride);
     return status == MLT_OK ? finish(out, &s, data) : status;
 }
 
@@ -168,7 +168,7 @@ static mlt_status maker_set(maker *m, const mlt_type *type, int64_t length)
         return MLT_ERR_INVALID;
     }
     m->data = piece_of(type);
-    mlt_status status = mlt_piece_repeat(&m->data, (uint64_t)length, type->extent);
+    mlt_status status = mlt_layout_piece_repeat(&m->data, (uint64_t)length, type->extent);
     if (status != MLT_OK)
         m->type = NULL, m->data = (piece){0};
     return status;
@@ -215,7 +215,7 @@ static mlt_status make_parts(mlt_type *out, const parts *p, bool rounded)
         status = span_fits(&s) ? MLT_OK : MLT_ERR_INVALID;
     }
     if (status == MLT_OK) {
-        status = mlt_piece_join(&data, pieces, n);
+        status = mlt_layout_piece_join(&data, pieces, n);
     } else {
         for (uint64_t i = 0; i < n; i++)
             mlt_layout_drop(pieces[i].child);

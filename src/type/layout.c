@@ -207,10 +207,10 @@ static mlt_status flatten(piece *p)
     piece flat[FLAT_MOST];
     uint64_t n = append_blocks(flat, 0, *p);
     mlt_layout_drop(p->child);
-    return mlt_piece_join(p, flat, n);
+    return mlt_layout_piece_join(p, flat, n);
 }
 
-mlt_status mlt_piece_repeat(piece *p, uint64_t n, int64_t stride)
+mlt_status mlt_layout_piece_repeat(piece *p, uint64_t n, int64_t stride)
 {
     if (n == 0 || p->size == 0) {
         mlt_layout_drop(p->child);
@@ -236,7 +236,7 @@ mlt_status mlt_piece_repeat(piece *p, uint64_t n, int64_t stride)
     }
     if (child && child->depth > 1 && child->blocks <= NESTED_MOST) {
         mlt_status status = flatten(p);
-        return status == MLT_OK ? mlt_piece_repeat(p, n, stride) : status;
+        return status == MLT_OK ? mlt_layout_piece_repeat(p, n, stride) : status;
     }
     return make_loop(p, *p, n, stride);
 }
@@ -334,7 +334,7 @@ static mlt_status splice(piece *out, piece *pieces, uint64_t n, uint64_t all)
     return status;
 }
 
-mlt_status mlt_piece_join(piece *out, piece *pieces, uint64_t count)
+mlt_status mlt_layout_piece_join(piece *out, piece *pieces, uint64_t count)
 {
     uint64_t n = 0, blocks = 0, all_bytes = 0;
     for (uint64_t i = 0; i < count; i++) {
@@ -360,7 +360,7 @@ mlt_status mlt_piece_join(piece *out, piece *pieces, uint64_t count)
             mlt_layout_drop(pieces[i].child);
         int64_t stride = (int64_t)((uint64_t)pieces[1].at - (uint64_t)pieces[0].at);
         *out = pieces[0];
-        return mlt_piece_repeat(out, n, stride);
+        return mlt_layout_piece_repeat(out, n, stride);
     }
     if (flat)
         return make_items(out, pieces, n, LAYOUT_LIST, lengths);
@@ -370,14 +370,14 @@ mlt_status mlt_piece_join(piece *out, piece *pieces, uint64_t count)
         for (uint64_t i = 0; i < n; i++)
             m = append_blocks(all, m, pieces[i]);
         drop_all(pieces, n);
-        return mlt_piece_join(out, all, m);
+        return mlt_layout_piece_join(out, all, m);
     }
     if (!children) // one child has one size
         return make_items(out, pieces, n, LAYOUT_EACH, false);
     return deep ? splice(out, pieces, n, all_bytes) : make_items(out, pieces, n, LAYOUT_SEQ, true);
 }
 
-mlt_status mlt_piece_finish(piece p, const mlt_layout **layout)
+mlt_status mlt_layout_piece_finish(piece p, const mlt_layout **layout)
 {
     *layout = p.child;
     if (p.at == 0 || p.size == 0)

@@ -55,12 +55,12 @@ static inline int64_t add_wrapping(int64_t a, int64_t b)
 // into 63 bits.
 
 // p, n times, stride bytes apart.
-mlt_status mlt_piece_repeat(piece *p, uint64_t n, int64_t stride) MLT_MUST_CHECK;
+mlt_status mlt_layout_piece_repeat(piece *p, uint64_t n, int64_t stride) MLT_MUST_CHECK;
 
 // pieces[0..n) one after the other; the array is scratch afterwards.
-mlt_status mlt_piece_join(piece *out, piece *pieces, uint64_t n) MLT_MUST_CHECK;
+mlt_status mlt_layout_piece_join(piece *out, piece *pieces, uint64_t n) MLT_MUST_CHECK;
 
 // The layout of a type whose data is p; NULL if it is one block at 0.
-mlt_status mlt_piece_finish(piece p, const mlt_layout **layout) MLT_MUST_CHECK;
+mlt_status mlt_layout_piece_finish(piece p, const mlt_layout **layout) MLT_MUST_CHECK;
 
 #endif

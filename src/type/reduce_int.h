@@ -10,7 +10,7 @@
 
 #include "type/op.h"
 
-typedef enum mlt_group_of_types {
+typedef enum mlt_reduce_group_of {
     MLT_GROUP_NONE,    // wide characters, packed data
     MLT_GROUP_INTEGER, // a character is a char
     MLT_GROUP_BYTE,    // bits without a value
@@ -18,10 +18,10 @@ typedef enum mlt_group_of_types {
     MLT_GROUP_COMPLEX,
     MLT_GROUP_LOGICAL,
     MLT_GROUP_PAIR,
-} mlt_group_of_types;
+} mlt_reduce_group_of;
 
 // The first ones are those of mlt_op_type.
-typedef enum mlt_number {
+typedef enum mlt_reduce_number {
     MLT_NUMBER_FLOAT16 = MLT_OP_FLOAT16, // no C type of its own
     MLT_NUMBER_INT128 = MLT_OP_TYPES,
     MLT_NUMBER_LONG_DOUBLE,
@@ -33,7 +33,7 @@ typedef enum mlt_number {
     MLT_NUMBER_COMPLEX_LONG_DOUBLE,
     MLT_NUMBER_COMPLEX_FLOAT128,
     MLT_NUMBERS,
-} mlt_number;
+} mlt_reduce_number;
 
 // The kind of a C type.
 #define MLT_SIGNED_OF(T)                                                                           \

@@ -9,9 +9,9 @@
 #include "goal/image/image_int.h"
 
 typedef struct check {
-    const mlt_image_header *header;
-    const mlt_image_rank *rank;
-    const mlt_image_buffer *buffer;
+    const mlt_goal_image_header *header;
+    const mlt_goal_image_rank *rank;
+    const mlt_goal_image_buffer *buffer;
     const unsigned char *code;
     mlt_goal_sched sched;
     uint32_t action;    // which one is looked at
@@ -21,7 +21,7 @@ typedef struct check {
     uint64_t memory; // the largest end used of the plain memory
     uint32_t users;
     bool wild;
-    mlt_image_scratch *scratch;
+    mlt_goal_image_scratch *scratch;
 } check;
 
 // ---- parameters
@@ -193,7 +193,7 @@ static const char *list_fault(check *c, const mlt_act_list *list)
 
 static const mlt_act *first_act(const check *c)
 {
-    return mlt_sched_first(&c->sched);
+    return mlt_goal_sched_first(&c->sched);
 }
 
 // Second walk: sources and dependents.
@@ -312,7 +312,7 @@ static bool claim(const check *c, uint32_t *holder, uint32_t index, uint32_t act
 static bool claim_dependents(const check *c, uint32_t *holder, const mlt_act_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (!claim(c, holder, mlt_sched_act(&c->sched, list->offset[i])->index,
+        if (!claim(c, holder, mlt_goal_sched_act(&c->sched, list->offset[i])->index,
                    action_at(c, list->offset[i])))
             return false;
     return true;
@@ -345,17 +345,18 @@ static const char *slide_fault(check *c, uint32_t *holder)
 
 static const char *indices_fault(check *c)
 {
-    const mlt_image_rank *rank = c->rank;
+    const mlt_goal_image_rank *rank = c->rank;
     if (!rank->window)
-        return rank->flags & MLT_SCHED_SEGMENTS ? "has segments of no actions" : no_window_fault(c);
-    if (rank->flags & MLT_SCHED_SEGMENTS)
+        return rank->flags & MLT_GOAL_SCHED_SEGMENTS ? "has segments of no actions"
+                                                     : no_window_fault(c);
+    if (rank->flags & MLT_GOAL_SCHED_SEGMENTS)
         return segments_fault(c);
     if (rank->window >= rank->actions)
         return "has a window that is larger than it";
     if (rank->indices > rank->actions || rank->indices > 2 * (uint64_t)rank->window)
         return "has more indices than its window allows";
     uint32_t *holder =
-        mlt_image_zeroed(c->scratch, MLT_IMAGE_HOLDER, rank->indices, sizeof *holder);
+        mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_HOLDER, rank->indices, sizeof *holder);
     return slide_fault(c, holder);
 }
 
@@ -404,8 +405,9 @@ static const char *slots_fault(check *c)
     uint32_t size = 2, first = 0;
     while (size < 2 * (uint64_t)c->messages && size < 1u << 31)
         size *= 2;
-    flow *table = mlt_image_zeroed(c->scratch, MLT_IMAGE_FLOWS, size, sizeof *table);
-    uint64_t *tags = mlt_image_zeroed(c->scratch, MLT_IMAGE_TAGS, c->messages, sizeof *tags);
+    flow *table = mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_FLOWS, size, sizeof *table);
+    uint64_t *tags =
+        mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_TAGS, c->messages, sizeof *tags);
     const mlt_act *act = first_act(c);
     for (uint32_t i = 0; i < c->rank->actions; i++, act = mlt_act_next(act))
         if (is_message(act))
@@ -421,17 +423,17 @@ static const char *slots_fault(check *c)
 
 static const char *totals_fault(const check *c)
 {
-    if (c->rank->flags & ~(MLT_SCHED_PLAIN | MLT_SCHED_SEGMENTS))
+    if (c->rank->flags & ~(MLT_GOAL_SCHED_PLAIN | MLT_GOAL_SCHED_SEGMENTS))
         return "has flags that a file cannot have";
-    if (c->wild && !(c->rank->flags & MLT_SCHED_PLAIN))
+    if (c->wild && !(c->rank->flags & MLT_GOAL_SCHED_PLAIN))
         return "receives from any rank or with any tag and says that it does not";
     if (c->users != c->rank->users)
         return "says another number of user functions than it calls";
     return c->memory == c->buffer[0].size ? NULL : "says another size of its memory than it uses";
 }
 
-const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *rank,
-                                 mlt_image_scratch *scratch, uint32_t *action)
+const char *mlt_goal_image_code_fault(const mlt_goal_image *image, const mlt_goal_image_rank *rank,
+                                      mlt_goal_image_scratch *scratch, uint32_t *action)
 {
     check c = {.header = image->header,
                .rank = rank,
@@ -444,8 +446,10 @@ const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *r
         *action = MLT_GOAL_NONE;
         return "has fewer actions than it says";
     }
-    c.place = mlt_image_zeroed(scratch, MLT_IMAGE_PLACE, rank->bytes / 8, sizeof *c.place);
-    c.incoming = mlt_image_zeroed(scratch, MLT_IMAGE_INCOMING, rank->actions, sizeof *c.incoming);
+    c.place =
+        mlt_goal_image_zeroed(scratch, MLT_GOAL_IMAGE_PLACE, rank->bytes / 8, sizeof *c.place);
+    c.incoming =
+        mlt_goal_image_zeroed(scratch, MLT_GOAL_IMAGE_INCOMING, rank->actions, sizeof *c.incoming);
     const char *fault = shape_fault(&c);
     if (!fault)
         fault = edges_fault(&c);

@@ -24,7 +24,7 @@ typedef struct run {
 static void count_up(run *r, const mlt_act_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++) {
-        const mlt_act *act = mlt_sched_act(r->sched, list->offset[i]);
+        const mlt_act *act = mlt_goal_sched_act(r->sched, list->offset[i]);
         FUZZ_CHECK(act->index < r->sched->indices && r->seen[act->index] < act->sources);
         r->seen[act->index]++;
     }
@@ -51,13 +51,13 @@ static void go_on(run *r, uint32_t i)
 static void execute(const mlt_goal_sched *sched)
 {
     run r = {.sched = sched, .random = sched->bytes | 1};
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
         r.act[i] = act;
     r.seen = calloc((size_t)sched->indices + 1, sizeof *r.seen);
     r.held = calloc((size_t)sched->requests + 1, sizeof *r.held);
     FUZZ_CHECK(r.seen && r.held);
-    bool slides = sched->window && !(sched->flags & MLT_SCHED_SEGMENTS);
+    bool slides = sched->window && !(sched->flags & MLT_GOAL_SCHED_SEGMENTS);
     uint32_t first = 0, n = sched->actions;
     for (;;) {
         while (first < n && r.state[first] == 2)
@@ -68,7 +68,8 @@ static void execute(const mlt_goal_sched *sched)
         uint32_t choices = 0, pick = 0;
         for (uint32_t i = first; i < end; i++) {
             // An index belongs to another action until the segment begins.
-            if (sched->flags & MLT_SCHED_SEGMENTS && i / sched->indices != first / sched->indices)
+            if (sched->flags & MLT_GOAL_SCHED_SEGMENTS &&
+                i / sched->indices != first / sched->indices)
                 break;
             if (r.state[i] == 2 || (!r.state[i] && r.seen[r.act[i]->index] != r.act[i]->sources))
                 continue;
@@ -83,19 +84,20 @@ static void execute(const mlt_goal_sched *sched)
     free(r.held);
 }
 
-static void back_and_forth(const mlt_image *image)
+static void back_and_forth(const mlt_goal_image *image)
 {
     char why[1024];
-    mlt_goal_program *program = mlt_image_program(image);
+    mlt_goal_program *program = mlt_goal_image_program(image);
     FUZZ_CHECK(mlt_goal_program_valid(program, why, sizeof why) == MLT_OK);
     for (uint32_t window = 0; window < 6; window += 2) {
-        mlt_sched_options options = {.window = window};
+        mlt_goal_sched_options options = {.window = window};
         unsigned char *bytes;
         size_t size;
-        mlt_image *again;
-        FUZZ_CHECK(mlt_image_write(program, &options, &bytes, &size, why, sizeof why) == MLT_OK);
-        FUZZ_CHECK(mlt_image_open("again", bytes, size, &again, why, sizeof why) == MLT_OK);
-        mlt_image_free(again);
+        mlt_goal_image *again;
+        FUZZ_CHECK(mlt_goal_image_write(program, &options, &bytes, &size, why, sizeof why) ==
+                   MLT_OK);
+        FUZZ_CHECK(mlt_goal_image_open("again", bytes, size, &again, why, sizeof why) == MLT_OK);
+        mlt_goal_image_free(again);
         free(bytes);
     }
     mlt_goal_program_free(program);
@@ -109,22 +111,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(bytes);
     if (size)
         memcpy(bytes, data, size);
-    if (kind % 2 == 0 && size >= sizeof(mlt_image_header)) {
-        mlt_image_header header, right = {.version = MLT_IMAGE_VERSION,
-                                          .order = MLT_IMAGE_ORDER,
-                                          .size = size & ~(size_t)7};
-        memcpy(right.magic, mlt_image_magic, sizeof right.magic);
+    if (kind % 2 == 0 && size >= sizeof(mlt_goal_image_header)) {
+        mlt_goal_image_header header, right = {.version = MLT_GOAL_IMAGE_VERSION,
+                                               .order = MLT_GOAL_IMAGE_ORDER,
+                                               .size = size & ~(size_t)7};
+        memcpy(right.magic, mlt_goal_image_magic, sizeof right.magic);
         size = right.size;
         memcpy(&header, bytes, sizeof header);
-        memcpy(&header, &right, offsetof(mlt_image_header, checksum));
+        memcpy(&header, &right, offsetof(mlt_goal_image_header, checksum));
         memcpy(bytes, &header, sizeof header);
-        header.checksum = mlt_image_checksum(bytes, size);
+        header.checksum = mlt_goal_image_checksum(bytes, size);
         memcpy(bytes, &header, sizeof header);
     }
-    mlt_image *image;
+    mlt_goal_image *image;
     char why[512];
     memset(why, 'x', sizeof why);
-    if (mlt_image_open("file", bytes, size, &image, why, sizeof why) != MLT_OK) {
+    if (mlt_goal_image_open("file", bytes, size, &image, why, sizeof why) != MLT_OK) {
         FUZZ_CHECK(!image);
         fuzz_check_sentence(why, sizeof why);
         free(bytes);
@@ -132,14 +134,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     FUZZ_CHECK(mlt_is_image(bytes, size));
     for (uint32_t i = 0; i < image->header->held && i < MOST_RANKS; i++) {
-        mlt_goal_sched *sched = mlt_image_sched(image, image->rank[i].rank);
+        mlt_goal_sched *sched = mlt_goal_image_sched(image, image->rank[i].rank);
         if (sched->actions <= MOST_ACTIONS)
             execute(sched);
         mlt_goal_sched_free(sched);
     }
-    if (mlt_image_ranks(image) <= MOST_RANKS)
+    if (mlt_goal_image_ranks(image) <= MOST_RANKS)
         back_and_forth(image);
-    mlt_image_free(image);
+    mlt_goal_image_free(image);
     free(bytes);
     return 0;
 }

@@ -54,9 +54,9 @@ static uint64_t checksum_of(const unsigned char *at, size_t words, uint64_t seed
     return mlt_hash_mix(mlt_hash_mix(mlt_hash_mix(sum[0], sum[1]), sum[2]), sum[3]);
 }
 
-uint64_t mlt_image_checksum(const void *file, size_t size)
+uint64_t mlt_goal_image_checksum(const void *file, size_t size)
 {
-    mlt_image_header header;
+    mlt_goal_image_header header;
     memcpy(&header, file, sizeof header);
     header.checksum = 0;
     uint64_t sum = checksum_of((const unsigned char *)&header, sizeof header / 8, size);
@@ -66,7 +66,7 @@ uint64_t mlt_image_checksum(const void *file, size_t size)
 
 // ---- one schedule
 
-const char *mlt_image_name_fault(const char *name)
+const char *mlt_goal_image_name_fault(const char *name)
 {
     if (!*name)
         return "has no name";
@@ -82,7 +82,7 @@ const char *mlt_image_name_fault(const char *name)
 static mlt_status buffers_named(const mlt_goal_sched *sched, char *why, size_t why_size)
 {
     for (uint32_t b = 1; b < sched->buffers; b++) {
-        const char *fault = mlt_image_name_fault(sched->buffer[b].name);
+        const char *fault = mlt_goal_image_name_fault(sched->buffer[b].name);
         if (!fault)
             continue;
         snprintf(why, why_size, "buffer %" PRIu32 " of rank %" PRIu32 " cannot be saved: it %s", b,
@@ -113,15 +113,16 @@ static mlt_status no_addresses(const mlt_goal_program *program, uint32_t rank, c
     return MLT_OK;
 }
 
-static bool same_schedule(const image_writer *w, uint32_t place, const mlt_image_rank *rank,
+static bool same_schedule(const image_writer *w, uint32_t place, const mlt_goal_image_rank *rank,
                           const mlt_goal_sched *sched)
 {
-    const mlt_image_rank *other = (const mlt_image_rank *)w->ranks.at + place;
+    const mlt_goal_image_rank *other = (const mlt_goal_image_rank *)w->ranks.at + place;
     if (other->bytes != rank->bytes || other->window != rank->window ||
         other->flags != rank->flags || other->buffers != rank->buffers ||
         memcmp(w->code.at + other->code, sched->code, sched->bytes) != 0)
         return false;
-    const mlt_image_buffer *buffer = (const mlt_image_buffer *)w->buffers.at + other->buffer;
+    const mlt_goal_image_buffer *buffer =
+        (const mlt_goal_image_buffer *)w->buffers.at + other->buffer;
     for (uint32_t b = 0; b < rank->buffers; b++)
         if (buffer[b].size != sched->buffer[b].size ||
             strcmp((const char *)w->names.at + buffer[b].name, sched->buffer[b].name) != 0)
@@ -130,7 +131,7 @@ static bool same_schedule(const image_writer *w, uint32_t place, const mlt_image
 }
 
 // The place of an entry with the same schedule; if there is none, this one's, which is remembered.
-static uint32_t like_of(image_writer *w, uint32_t place, const mlt_image_rank *rank,
+static uint32_t like_of(image_writer *w, uint32_t place, const mlt_goal_image_rank *rank,
                         const mlt_goal_sched *sched)
 {
     uint32_t hash = (uint32_t)checksum_of(sched->code, sched->bytes / 8, sched->buffer[0].size);
@@ -146,7 +147,7 @@ static uint32_t like_of(image_writer *w, uint32_t place, const mlt_image_rank *r
 // keeps them from being written again and again.
 static uint32_t name_place(image_writer *w, const char *name, uint32_t b, uint32_t before)
 {
-    const mlt_image_buffer *buffer = (const mlt_image_buffer *)w->buffers.at;
+    const mlt_goal_image_buffer *buffer = (const mlt_goal_image_buffer *)w->buffers.at;
     uint32_t count = (uint32_t)(w->buffers.size / sizeof *buffer);
     if (before + b < count) {
         uint32_t known = buffer[before + b].name;
@@ -169,26 +170,27 @@ static mlt_status add(image_writer *w, const mlt_goal_sched *sched, char *why, s
     mlt_status status = buffers_named(sched, why, why_size);
     if (status != MLT_OK)
         return status;
-    uint32_t place = (uint32_t)(w->ranks.size / sizeof(mlt_image_rank));
-    mlt_image_rank rank = {.rank = sched->rank,
-                           .code = w->code.size, // from the beginning of the code, until the end
-                           .bytes = sched->bytes,
-                           .actions = sched->actions,
-                           .indices = sched->indices,
-                           .requests = sched->requests,
-                           .window = sched->window,
-                           .flags = sched->flags,
-                           .users = sched->users,
-                           .buffers = sched->buffers};
+    uint32_t place = (uint32_t)(w->ranks.size / sizeof(mlt_goal_image_rank));
+    mlt_goal_image_rank rank = {.rank = sched->rank,
+                                .code =
+                                    w->code.size, // from the beginning of the code, until the end
+                                .bytes = sched->bytes,
+                                .actions = sched->actions,
+                                .indices = sched->indices,
+                                .requests = sched->requests,
+                                .window = sched->window,
+                                .flags = sched->flags,
+                                .users = sched->users,
+                                .buffers = sched->buffers};
     rank.like = like_of(w, place, &rank, sched);
     if (rank.like != place) {
-        mlt_image_rank shared = ((const mlt_image_rank *)w->ranks.at)[rank.like];
+        mlt_goal_image_rank shared = ((const mlt_goal_image_rank *)w->ranks.at)[rank.like];
         shared.rank = rank.rank;
         bytes_add(&w->ranks, &shared, sizeof shared);
         return MLT_OK;
     }
-    size_t buffers = w->buffers.size / sizeof(mlt_image_buffer);
-    uint32_t before = place ? ((const mlt_image_rank *)w->ranks.at)[place - 1].buffer : 0;
+    size_t buffers = w->buffers.size / sizeof(mlt_goal_image_buffer);
+    uint32_t before = place ? ((const mlt_goal_image_rank *)w->ranks.at)[place - 1].buffer : 0;
     if (buffers + sched->buffers > UINT32_MAX)
         return too_much("buffers", why, why_size);
     rank.buffer = (uint32_t)buffers;
@@ -196,8 +198,8 @@ static mlt_status add(image_writer *w, const mlt_goal_sched *sched, char *why, s
         const char *name = sched->buffer[b].name;
         if (w->names.size + strlen(name) >= UINT32_MAX)
             return too_much("bytes of names", why, why_size);
-        mlt_image_buffer buffer = {sched->buffer[b].size, b ? name_place(w, name, b, before) : 0,
-                                   0};
+        mlt_goal_image_buffer buffer = {sched->buffer[b].size,
+                                        b ? name_place(w, name, b, before) : 0, 0};
         bytes_add(&w->buffers, &buffer, sizeof buffer);
     }
     bytes_add(&w->code, sched->code, sched->bytes);
@@ -224,17 +226,18 @@ static void writer_end(image_writer *w)
 
 static void assemble(image_writer *w, uint32_t ranks, unsigned char **out, size_t *size)
 {
-    mlt_image_header header = {.version = MLT_IMAGE_VERSION,
-                               .order = MLT_IMAGE_ORDER,
-                               .ranks = ranks,
-                               .held = (uint32_t)(w->ranks.size / sizeof(mlt_image_rank)),
-                               .buffers = (uint32_t)(w->buffers.size / sizeof(mlt_image_buffer)),
-                               .names = (uint32_t)w->names.size};
-    memcpy(header.magic, mlt_image_magic, sizeof header.magic);
+    mlt_goal_image_header header = {.version = MLT_GOAL_IMAGE_VERSION,
+                                    .order = MLT_GOAL_IMAGE_ORDER,
+                                    .ranks = ranks,
+                                    .held = (uint32_t)(w->ranks.size / sizeof(mlt_goal_image_rank)),
+                                    .buffers =
+                                        (uint32_t)(w->buffers.size / sizeof(mlt_goal_image_buffer)),
+                                    .names = (uint32_t)w->names.size};
+    memcpy(header.magic, mlt_goal_image_magic, sizeof header.magic);
     bytes_add(&w->names, "\0\0\0\0\0\0\0", -w->names.size & 7);
     size_t code = sizeof header + w->ranks.size + w->buffers.size + w->names.size;
     for (uint32_t i = 0; i < header.held; i++)
-        ((mlt_image_rank *)w->ranks.at)[i].code += code;
+        ((mlt_goal_image_rank *)w->ranks.at)[i].code += code;
     header.size = code + w->code.size;
     bytes file = {mlt_take(header.size, 1), 0, header.size};
     bytes_add(&file, &header, sizeof header);
@@ -242,16 +245,17 @@ static void assemble(image_writer *w, uint32_t ranks, unsigned char **out, size_
     bytes_add(&file, w->buffers.at, w->buffers.size);
     bytes_add(&file, w->names.at, w->names.size);
     bytes_add(&file, w->code.at, w->code.size);
-    header.checksum = mlt_image_checksum(file.at, file.size);
+    header.checksum = mlt_goal_image_checksum(file.at, file.size);
     memcpy(file.at, &header, sizeof header);
     *out = file.at;
     *size = file.size;
 }
 
-mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_options *options,
-                           unsigned char **out, size_t *size, char *why, size_t why_size)
+mlt_status mlt_goal_image_write(const mlt_goal_program *program,
+                                const mlt_goal_sched_options *options, unsigned char **out,
+                                size_t *size, char *why, size_t why_size)
 {
-    mlt_sched_options all = options ? *options : (mlt_sched_options){0};
+    mlt_goal_sched_options all = options ? *options : (mlt_goal_sched_options){0};
     all.plain = all.plain || mlt_goal_has_wildcards(program);
     *out = NULL;
     image_writer w;
@@ -261,11 +265,11 @@ mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_opti
         mlt_goal_sched *sched;
         status = mlt_goal_rank_in_bounds(program, r, why, why_size);
         if (status == MLT_OK)
-            status = mlt_sched_compile(program, r, &all, &sched, why, why_size);
+            status = mlt_goal_sched_compile(program, r, &all, &sched, why, why_size);
         if (status != MLT_OK)
             break;
-        status = sched->flags & MLT_SCHED_ADDRESSES ? no_addresses(program, r, why, why_size)
-                                                    : add(&w, sched, why, why_size);
+        status = sched->flags & MLT_GOAL_SCHED_ADDRESSES ? no_addresses(program, r, why, why_size)
+                                                         : add(&w, sched, why, why_size);
         mlt_goal_sched_free(sched);
     }
     if (status == MLT_OK)
@@ -274,15 +278,15 @@ mlt_status mlt_image_write(const mlt_goal_program *program, const mlt_sched_opti
     return status;
 }
 
-mlt_status mlt_image_write_one(const mlt_goal_sched *sched, unsigned char **out, size_t *size,
-                               char *why, size_t why_size)
+mlt_status mlt_goal_image_write_one(const mlt_goal_sched *sched, unsigned char **out, size_t *size,
+                                    char *why, size_t why_size)
 {
     *out = NULL;
-    if (sched->flags & MLT_SCHED_ADDRESSES) {
+    if (sched->flags & MLT_GOAL_SCHED_ADDRESSES) {
         mlt_goal_program *program = mlt_goal_program_new(sched->ranks);
-        mlt_image_scratch scratch = {0};
-        mlt_image_to_program(sched, program, &scratch);
-        mlt_image_scratch_fini(&scratch);
+        mlt_goal_image_scratch scratch = {0};
+        mlt_goal_image_to_program(sched, program, &scratch);
+        mlt_goal_image_scratch_fini(&scratch);
         mlt_status status = no_addresses(program, sched->rank, why, why_size);
         mlt_goal_program_free(program);
         mlt_assert(status != MLT_OK);

@@ -15,91 +15,94 @@
 
 #include "goal/sched.h"
 
-enum { MLT_IMAGE_VERSION = 1, MLT_IMAGE_ORDER = 0x01020304 };
-extern const char mlt_image_magic[8]; // as PNG's: shows that a transfer changed line ends
+enum { MLT_GOAL_IMAGE_VERSION = 1, MLT_GOAL_IMAGE_ORDER = 0x01020304 };
+extern const char mlt_goal_image_magic[8]; // as PNG's: shows that a transfer changed line ends
 
-typedef struct mlt_image_header {
+typedef struct mlt_goal_image_header {
     char magic[8];
     uint32_t version;
-    uint32_t order;    // MLT_IMAGE_ORDER in the byte order of its writer
+    uint32_t order;    // MLT_GOAL_IMAGE_ORDER in the byte order of its writer
     uint64_t size;     // of the file
     uint64_t checksum; // of the file, with 0 here
     uint32_t ranks;    // of the program
     uint32_t held;     // of the table
     uint32_t buffers;  // of all of the table
     uint32_t names;    // bytes, the filling not counted
-} mlt_image_header;
+} mlt_goal_image_header;
 
-typedef struct mlt_image_rank {
+typedef struct mlt_goal_image_rank {
     uint32_t rank, like;
     uint64_t code, bytes; // from the beginning of the file
     uint32_t actions, indices, requests, window, flags, users;
     uint32_t buffers, buffer; // how many, and where in the file's they begin
-} mlt_image_rank;
+} mlt_goal_image_rank;
 
-typedef struct mlt_image_buffer {
+typedef struct mlt_goal_image_buffer {
     uint64_t size;
     uint32_t name; // place in the names; [0] is ""
     uint32_t unused;
-} mlt_image_buffer;
+} mlt_goal_image_buffer;
 
-_Static_assert(sizeof(mlt_image_header) == 48 && sizeof(mlt_image_rank) == 56 &&
-                   sizeof(mlt_image_buffer) == 16,
+_Static_assert(sizeof(mlt_goal_image_header) == 48 && sizeof(mlt_goal_image_rank) == 56 &&
+                   sizeof(mlt_goal_image_buffer) == 16,
                "the file's layout has no holes");
 
 // Arrays that are needed for one rank after the other: a file may have a million of them.
 enum {
-    MLT_IMAGE_PLACE,
-    MLT_IMAGE_INCOMING,
-    MLT_IMAGE_HOLDER,
-    MLT_IMAGE_FLOWS,
-    MLT_IMAGE_TAGS,
-    MLT_IMAGE_NUMBERS,
-    MLT_IMAGE_MESSAGES,
-    MLT_IMAGE_SORTED,
-    MLT_IMAGE_SCHED,
-    MLT_IMAGE_ARRAYS
+    MLT_GOAL_IMAGE_PLACE,
+    MLT_GOAL_IMAGE_INCOMING,
+    MLT_GOAL_IMAGE_HOLDER,
+    MLT_GOAL_IMAGE_FLOWS,
+    MLT_GOAL_IMAGE_TAGS,
+    MLT_GOAL_IMAGE_NUMBERS,
+    MLT_GOAL_IMAGE_MESSAGES,
+    MLT_GOAL_IMAGE_SORTED,
+    MLT_GOAL_IMAGE_SCHED,
+    MLT_GOAL_IMAGE_ARRAYS
 };
-typedef struct mlt_image_scratch { // zeroed at first
+typedef struct mlt_goal_image_scratch { // zeroed at first
     struct {
         void *memory;
         size_t size;
-    } array[MLT_IMAGE_ARRAYS];
-} mlt_image_scratch;
+    } array[MLT_GOAL_IMAGE_ARRAYS];
+} mlt_goal_image_scratch;
 
 // `count` elements, not zeroed: one of these arrays, until it is asked for again.
-void *mlt_image_array(mlt_image_scratch *scratch, int which, size_t count, size_t element);
-void *mlt_image_zeroed(mlt_image_scratch *scratch, int which, size_t count, size_t element);
-void mlt_image_scratch_fini(mlt_image_scratch *scratch);
+void *mlt_goal_image_array(mlt_goal_image_scratch *scratch, int which, size_t count,
+                           size_t element);
+void *mlt_goal_image_zeroed(mlt_goal_image_scratch *scratch, int which, size_t count,
+                            size_t element);
+void mlt_goal_image_scratch_fini(mlt_goal_image_scratch *scratch);
 
-struct mlt_image {
+struct mlt_goal_image {
     const unsigned char *bytes;
-    const mlt_image_header *header;
-    const mlt_image_rank *rank;
-    const mlt_image_buffer *buffer;
+    const mlt_goal_image_header *header;
+    const mlt_goal_image_rank *rank;
+    const mlt_goal_image_buffer *buffer;
     const char *names;
     void *copy; // of the bytes, if theirs were not aligned
 };
 
 // A checksum of 64 bits, of words of 8 bytes, so that a change in any single one shows. `size` is a
 // multiple of 8; the header's checksum counts as 0.
-uint64_t mlt_image_checksum(const void *bytes, size_t size);
+uint64_t mlt_goal_image_checksum(const void *bytes, size_t size);
 
 // NULL: what can be a buffer's name in a file. Else what is wrong.
-const char *mlt_image_name_fault(const char *name);
+const char *mlt_goal_image_name_fault(const char *name);
 
 // Everything about one rank's code that its entry, its buffers and the number of ranks imply. NULL:
 // it is fine; else what is wrong, in words. *action: where, or MLT_GOAL_NONE.
-const char *mlt_image_code_fault(const mlt_image *image, const mlt_image_rank *rank,
-                                 mlt_image_scratch *scratch, uint32_t *action);
+const char *mlt_goal_image_code_fault(const mlt_goal_image *image, const mlt_goal_image_rank *rank,
+                                      mlt_goal_image_scratch *scratch, uint32_t *action);
 
 // The actions of a schedule, with dependencies and buffers, as a rank of a program that has none
 // there yet.
-void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
-                          mlt_image_scratch *scratch);
+void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
+                               mlt_goal_image_scratch *scratch);
 
 // The schedule of an entry of the table, in the scratch memory.
-const mlt_goal_sched *mlt_image_entry(const mlt_image *image, const mlt_image_rank *entry,
-                                      mlt_image_scratch *scratch);
+const mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image,
+                                           const mlt_goal_image_rank *entry,
+                                           mlt_goal_image_scratch *scratch);
 
 #endif

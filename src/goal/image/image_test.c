@@ -19,19 +19,19 @@ static file written(const mlt_goal_program *program, uint32_t window)
 {
     file f;
     char why[512] = "";
-    mlt_sched_options options = {.window = window};
-    if (mlt_image_write(program, &options, &f.bytes, &f.size, why, sizeof why) != MLT_OK) {
+    mlt_goal_sched_options options = {.window = window};
+    if (mlt_goal_image_write(program, &options, &f.bytes, &f.size, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         CHECK(!"written");
     }
     return f;
 }
 
-static mlt_image *opened(file f)
+static mlt_goal_image *opened(file f)
 {
-    mlt_image *image;
+    mlt_goal_image *image;
     char why[512] = "";
-    if (mlt_image_open("f", f.bytes, f.size, &image, why, sizeof why) != MLT_OK) {
+    if (mlt_goal_image_open("f", f.bytes, f.size, &image, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         CHECK(!"opened");
     }
@@ -40,9 +40,9 @@ static mlt_image *opened(file f)
 
 static void set_checksum(file f)
 {
-    mlt_image_header header;
+    mlt_goal_image_header header;
     memcpy(&header, f.bytes, sizeof header);
-    header.checksum = mlt_image_checksum(f.bytes, f.size);
+    header.checksum = mlt_goal_image_checksum(f.bytes, f.size);
     memcpy(f.bytes, &header, sizeof header);
 }
 
@@ -190,35 +190,36 @@ static void there_and_back(void)
         CHECK(mlt_goal_program_valid(program, why, sizeof why) == MLT_OK);
         file f = written(program, window);
         CHECK(mlt_is_image(f.bytes, f.size));
-        mlt_image *image = opened(f);
-        CHECK(mlt_image_ranks(image) == RANKS && !mlt_image_sched(image, RANKS));
-        mlt_sched_options options = {.window = window, .plain = mlt_goal_has_wildcards(program)};
+        mlt_goal_image *image = opened(f);
+        CHECK(mlt_goal_image_ranks(image) == RANKS && !mlt_goal_image_sched(image, RANKS));
+        mlt_goal_sched_options options = {.window = window,
+                                          .plain = mlt_goal_has_wildcards(program)};
         for (uint32_t r = 0; r < RANKS; r++) {
-            mlt_goal_sched *fresh, *read = mlt_image_sched(image, r);
-            CHECK(mlt_sched_compile(program, r, &options, &fresh, why, sizeof why) == MLT_OK);
+            mlt_goal_sched *fresh, *read = mlt_goal_image_sched(image, r);
+            CHECK(mlt_goal_sched_compile(program, r, &options, &fresh, why, sizeof why) == MLT_OK);
             CHECK(read && same_sched(fresh, read));
-            cut |= (read->flags & MLT_SCHED_SEGMENTS) != 0;
-            slides += read->window && !(read->flags & MLT_SCHED_SEGMENTS);
+            cut |= (read->flags & MLT_GOAL_SCHED_SEGMENTS) != 0;
+            slides += read->window && !(read->flags & MLT_GOAL_SCHED_SEGMENTS);
             // Alone in a file.
             file one;
-            CHECK(mlt_image_write_one(read, &one.bytes, &one.size, why, sizeof why) == MLT_OK);
-            mlt_image *alone = opened(one);
+            CHECK(mlt_goal_image_write_one(read, &one.bytes, &one.size, why, sizeof why) == MLT_OK);
+            mlt_goal_image *alone = opened(one);
             for (uint32_t other = 0; other < RANKS; other++) {
-                mlt_goal_sched *sched = mlt_image_sched(alone, other);
+                mlt_goal_sched *sched = mlt_goal_image_sched(alone, other);
                 CHECK(other == r ? sched && same_sched(sched, fresh) : !sched);
                 mlt_goal_sched_free(sched);
             }
-            mlt_image_free(alone);
+            mlt_goal_image_free(alone);
             free(one.bytes);
             mlt_goal_sched_free(fresh);
             mlt_goal_sched_free(read);
         }
         segments += cut;
-        mlt_goal_program *back = mlt_image_program(image);
+        mlt_goal_program *back = mlt_goal_image_program(image);
         CHECK(mlt_goal_program_valid(back, why, sizeof why) == MLT_OK);
         check_program(program, back, cut, mlt_goal_has_wildcards(program));
         mlt_goal_program_free(back);
-        mlt_image_free(image);
+        mlt_goal_image_free(image);
         free(f.bytes);
         mlt_goal_program_free(program);
     }
@@ -237,15 +238,15 @@ static void sharing(void)
     }
     file f = written(program, 0);
     // 20 actions of 56 bytes, three times at most.
-    CHECK(f.size < 1000 * sizeof(mlt_image_rank) + 3 * 20 * 56 + 1000);
-    mlt_image *image = opened(f);
+    CHECK(f.size < 1000 * sizeof(mlt_goal_image_rank) + 3 * 20 * 56 + 1000);
+    mlt_goal_image *image = opened(f);
     for (uint32_t r = 1; r < 1000; r++) {
-        mlt_goal_sched *sched = mlt_image_sched(image, r);
+        mlt_goal_sched *sched = mlt_goal_image_sched(image, r);
         CHECK(sched->rank == r && sched->actions == 20);
         CHECK(strcmp(sched->buffer[1].name, r == 500 ? "other" : "buf") == 0);
         mlt_goal_sched_free(sched);
     }
-    mlt_image_free(image);
+    mlt_goal_image_free(image);
     free(f.bytes);
     mlt_goal_program_free(program);
 }
@@ -331,9 +332,9 @@ static void listen(void)
 // False: refused, with one line in `said`.
 static bool accepted(file f)
 {
-    mlt_image *image;
+    mlt_goal_image *image;
     memset(said, 'x', sizeof said);
-    mlt_status status = mlt_image_open("f", f.bytes, f.size, &image, said, sizeof said);
+    mlt_status status = mlt_goal_image_open("f", f.bytes, f.size, &image, said, sizeof said);
     if (status != MLT_OK) {
         CHECK(status == MLT_ERR_INVALID && !image && memchr(said, 0, sizeof said));
         CHECK(strncmp(said, "f ", 2) == 0 && strlen(said) > 10 && !strchr(said, '\n'));
@@ -341,40 +342,40 @@ static bool accepted(file f)
         return false;
     }
     // Then it is one: each rank runs from end to end, in the code's order, and is a program again.
-    for (uint32_t r = 0; r < mlt_image_ranks(image) && r < 16; r++) {
-        mlt_goal_sched *sched = mlt_image_sched(image, r);
+    for (uint32_t r = 0; r < mlt_goal_image_ranks(image) && r < 16; r++) {
+        mlt_goal_sched *sched = mlt_goal_image_sched(image, r);
         if (!sched)
             continue;
         uint32_t *seen = calloc(sched->actions + 1, sizeof *seen), count = 0;
-        const mlt_act *act = mlt_sched_first(sched);
+        const mlt_act *act = mlt_goal_sched_first(sched);
         for (; count < sched->actions; count++, act = mlt_act_next(act)) {
             CHECK(act->index < sched->indices);
             if (!sched->window) {
                 CHECK(seen[act->index] == act->sources);
                 const mlt_act_list *list = mlt_act_dependents(act);
                 for (uint32_t i = 0; i < list->count; i++)
-                    seen[mlt_sched_act(sched, list->offset[i])->index]++;
+                    seen[mlt_goal_sched_act(sched, list->offset[i])->index]++;
                 list = act->type & MLT_ACT_STARTERS ? mlt_act_starters(act) : NULL;
                 for (uint32_t i = 0; list && i < list->count; i++)
-                    seen[mlt_sched_act(sched, list->offset[i])->index]++;
+                    seen[mlt_goal_sched_act(sched, list->offset[i])->index]++;
             }
         }
         CHECK((const unsigned char *)act == sched->code + sched->bytes);
         free(seen);
         mlt_goal_sched_free(sched);
     }
-    if (mlt_image_ranks(image) <= 16) {
+    if (mlt_goal_image_ranks(image) <= 16) {
         char why[512];
-        mlt_goal_program *program = mlt_image_program(image);
+        mlt_goal_program *program = mlt_goal_image_program(image);
         CHECK(mlt_goal_program_valid(program, why, sizeof why) == MLT_OK);
         mlt_goal_sched *sched;
         for (uint32_t r = 0; r < program->ranks; r++) {
-            CHECK(mlt_sched_compile(program, r, NULL, &sched, why, sizeof why) == MLT_OK);
+            CHECK(mlt_goal_sched_compile(program, r, NULL, &sched, why, sizeof why) == MLT_OK);
             mlt_goal_sched_free(sched);
         }
         mlt_goal_program_free(program);
     }
-    mlt_image_free(image);
+    mlt_goal_image_free(image);
     return true;
 }
 
@@ -391,7 +392,7 @@ static void refused(file f, const char *sentence)
 // are refused or are files still.
 static void flip(file f, uint64_t *fine, uint64_t *all)
 {
-    mlt_image_header header;
+    mlt_goal_image_header header;
     memcpy(&header, f.bytes, sizeof header);
     for (size_t bit = 0; bit < 8 * f.size; bit++) {
         f.bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
@@ -468,7 +469,7 @@ static void by_hand(void)
     file f = written(program, 0), copy = {malloc(f.size + 8), f.size};
     memcpy(copy.bytes, f.bytes, f.size);
     memset(copy.bytes + f.size, 0, 8);
-    mlt_image_header *header = (mlt_image_header *)copy.bytes;
+    mlt_goal_image_header *header = (mlt_goal_image_header *)copy.bytes;
     CHECK(accepted(copy));
     refused((file){copy.bytes, 0}, "f is no file of GOAL schedules: it begins with other bytes");
     refused((file){copy.bytes, 7}, "f is no file of GOAL schedules");
@@ -483,15 +484,15 @@ static void by_hand(void)
     refused(copy, "f was written on a machine of the other byte order");
     header->order = 1;
     refused(copy, "f is corrupt: its mark of the byte order is none");
-    header->order = MLT_IMAGE_ORDER;
+    header->order = MLT_GOAL_IMAGE_ORDER;
     header->checksum ^= 1;
     refused(copy, "f is corrupt: its checksum is ");
     header->checksum ^= 1;
-    mlt_image_rank *ranks = (mlt_image_rank *)(copy.bytes + sizeof *header);
-    ranks[1].flags ^= MLT_SCHED_PLAIN;
+    mlt_goal_image_rank *ranks = (mlt_goal_image_rank *)(copy.bytes + sizeof *header);
+    ranks[1].flags ^= MLT_GOAL_SCHED_PLAIN;
     set_checksum(copy);
     refused(copy, "f is corrupt: of ranks 0 and 1 one matches messages by tag, the other one by");
-    ranks[1].flags ^= MLT_SCHED_PLAIN;
+    ranks[1].flags ^= MLT_GOAL_SCHED_PLAIN;
     set_checksum(copy);
     CHECK(accepted(copy));
     CHECK(!mlt_is_image("goal", 4) && !mlt_is_image("num_ranks 2\n", 12));
@@ -506,14 +507,15 @@ static void by_hand(void)
 // The first list of a rank's code, and the n-th action of it.
 static uint32_t *independent(file f, uint32_t place)
 {
-    const mlt_image_rank *rank = (const mlt_image_rank *)(f.bytes + sizeof(mlt_image_header));
+    const mlt_goal_image_rank *rank =
+        (const mlt_goal_image_rank *)(f.bytes + sizeof(mlt_goal_image_header));
     return (uint32_t *)(f.bytes + rank[place].code);
 }
 
 static mlt_act *nth(file f, uint32_t place, uint32_t n)
 {
     mlt_goal_sched sched = {.code = (const unsigned char *)independent(f, place)};
-    const mlt_act *act = mlt_sched_first(&sched);
+    const mlt_act *act = mlt_goal_sched_first(&sched);
     while (n--)
         act = mlt_act_next(act);
     return (mlt_act *)(f.bytes + ((const unsigned char *)act - f.bytes));
@@ -579,13 +581,14 @@ static void cannot_be_written(const mlt_goal_program *program, const char *sente
 {
     file f;
     char why[512];
-    CHECK(mlt_image_write(program, NULL, &f.bytes, &f.size, why, sizeof why) == MLT_ERR_INVALID);
+    CHECK(mlt_goal_image_write(program, NULL, &f.bytes, &f.size, why, sizeof why) ==
+          MLT_ERR_INVALID);
     CHECK(!f.bytes);
     CHECK(strcmp(why, sentence) == 0);
     mlt_goal_sched *sched;
-    if (mlt_sched_compile(program, 1, NULL, &sched, why, sizeof why) != MLT_OK)
+    if (mlt_goal_sched_compile(program, 1, NULL, &sched, why, sizeof why) != MLT_OK)
         return;
-    CHECK(mlt_image_write_one(sched, &f.bytes, &f.size, why, sizeof why) == MLT_ERR_INVALID);
+    CHECK(mlt_goal_image_write_one(sched, &f.bytes, &f.size, why, sizeof why) == MLT_ERR_INVALID);
     CHECK(!f.bytes && strcmp(why, sentence) == 0);
     mlt_goal_sched_free(sched);
 }

@@ -9,15 +9,15 @@
 #include "base/memory.h"
 #include "goal/image/image_int.h"
 
-const char mlt_image_magic[8] = {'\x89', 'G', 'O', 'A', 'L', '\r', '\n', '\x1a'};
+const char mlt_goal_image_magic[8] = {'\x89', 'G', 'O', 'A', 'L', '\r', '\n', '\x1a'};
 
 bool mlt_is_image(const void *bytes, size_t size)
 {
-    return size >= sizeof mlt_image_magic &&
-           memcmp(bytes, mlt_image_magic, sizeof mlt_image_magic) == 0;
+    return size >= sizeof mlt_goal_image_magic &&
+           memcmp(bytes, mlt_goal_image_magic, sizeof mlt_goal_image_magic) == 0;
 }
 
-void *mlt_image_array(mlt_image_scratch *scratch, int which, size_t count, size_t element)
+void *mlt_goal_image_array(mlt_goal_image_scratch *scratch, int which, size_t count, size_t element)
 {
     size_t bytes = count * element;
     if (bytes > scratch->array[which].size || !scratch->array[which].memory) {
@@ -28,14 +28,15 @@ void *mlt_image_array(mlt_image_scratch *scratch, int which, size_t count, size_
     return scratch->array[which].memory;
 }
 
-void *mlt_image_zeroed(mlt_image_scratch *scratch, int which, size_t count, size_t element)
+void *mlt_goal_image_zeroed(mlt_goal_image_scratch *scratch, int which, size_t count,
+                            size_t element)
 {
-    return memset(mlt_image_array(scratch, which, count, element), 0, count * element);
+    return memset(mlt_goal_image_array(scratch, which, count, element), 0, count * element);
 }
 
-void mlt_image_scratch_fini(mlt_image_scratch *scratch)
+void mlt_goal_image_scratch_fini(mlt_goal_image_scratch *scratch)
 {
-    for (int i = 0; i < MLT_IMAGE_ARRAYS; i++)
+    for (int i = 0; i < MLT_GOAL_IMAGE_ARRAYS; i++)
         free(scratch->array[i].memory);
 }
 
@@ -60,30 +61,30 @@ static mlt_status refuse(const complaint *c, const char *format, ...)
 
 static mlt_status check_header(const complaint *c, const void *bytes, size_t size)
 {
-    mlt_image_header h;
+    mlt_goal_image_header h;
     if (!mlt_is_image(bytes, size))
         return refuse(c, "is no file of GOAL schedules: it begins with other bytes");
     if (size < sizeof h)
         return refuse(c, "is cut short: it has %zu bytes, its header alone has %zu", size,
                       sizeof h);
     memcpy(&h, bytes, sizeof h);
-    if (h.order != MLT_IMAGE_ORDER)
-        return refuse(c, h.order == __builtin_bswap32(MLT_IMAGE_ORDER)
+    if (h.order != MLT_GOAL_IMAGE_ORDER)
+        return refuse(c, h.order == __builtin_bswap32(MLT_GOAL_IMAGE_ORDER)
                              ? "was written on a machine of the other byte order: assemble it "
                                "here again"
                              : "is corrupt: its mark of the byte order is none");
-    if (h.version != MLT_IMAGE_VERSION)
+    if (h.version != MLT_GOAL_IMAGE_VERSION)
         return refuse(c,
                       "has version %" PRIu32 " of the format, and this Millet reads version %d: "
                       "assemble it again",
-                      h.version, MLT_IMAGE_VERSION);
+                      h.version, MLT_GOAL_IMAGE_VERSION);
     if (size < h.size)
         return refuse(c, "is cut short: it has %zu of its %" PRIu64 " bytes", size, h.size);
     if (size > h.size)
         return refuse(c, "is corrupt: it has %zu bytes and says %" PRIu64, size, h.size);
     if (size % 8)
         return refuse(c, "is corrupt: its size is no multiple of 8");
-    uint64_t sum = mlt_image_checksum(bytes, size);
+    uint64_t sum = mlt_goal_image_checksum(bytes, size);
     if (sum != h.checksum)
         return refuse(c, "is corrupt: its checksum is %016" PRIx64 " and should be %016" PRIx64,
                       h.checksum, sum);
@@ -91,19 +92,19 @@ static mlt_status check_header(const complaint *c, const void *bytes, size_t siz
 }
 
 // Where the parts of the file are; all of them are in it.
-static mlt_status find_parts(const complaint *c, mlt_image *image, uint64_t *code)
+static mlt_status find_parts(const complaint *c, mlt_goal_image *image, uint64_t *code)
 {
-    const mlt_image_header *h = image->header;
-    uint64_t ranks = sizeof *h, buffers = ranks + h->held * (uint64_t)sizeof(mlt_image_rank);
-    uint64_t names = buffers + h->buffers * (uint64_t)sizeof(mlt_image_buffer);
+    const mlt_goal_image_header *h = image->header;
+    uint64_t ranks = sizeof *h, buffers = ranks + h->held * (uint64_t)sizeof(mlt_goal_image_rank);
+    uint64_t names = buffers + h->buffers * (uint64_t)sizeof(mlt_goal_image_buffer);
     *code = names + ((h->names + 7ull) & ~7ull);
     if (*code > h->size)
         return refuse(c, "is corrupt: its tables are larger than it is");
     if (h->ranks > MLT_GOAL_MAX_RANKS || h->held > h->ranks)
         return refuse(c, "is corrupt: it holds %" PRIu32 " of %" PRIu32 " ranks", h->held,
                       h->ranks);
-    image->rank = (const mlt_image_rank *)(image->bytes + ranks);
-    image->buffer = (const mlt_image_buffer *)(image->bytes + buffers);
+    image->rank = (const mlt_goal_image_rank *)(image->bytes + ranks);
+    image->buffer = (const mlt_goal_image_buffer *)(image->bytes + buffers);
     image->names = (const char *)image->bytes + names;
     if (!h->names || image->names[0] || image->names[h->names - 1])
         return refuse(c, "is corrupt: its names have no ends");
@@ -113,25 +114,25 @@ static mlt_status find_parts(const complaint *c, mlt_image *image, uint64_t *cod
     return MLT_OK;
 }
 
-static bool same_but_for_number(const mlt_image_rank *a, const mlt_image_rank *b)
+static bool same_but_for_number(const mlt_goal_image_rank *a, const mlt_goal_image_rank *b)
 {
-    mlt_image_rank copy = *a;
+    mlt_goal_image_rank copy = *a;
     copy.rank = b->rank;
     return memcmp(&copy, b, sizeof copy) == 0;
 }
 
-static mlt_status check_buffers(const complaint *c, const mlt_image *image,
-                                const mlt_image_rank *rank)
+static mlt_status check_buffers(const complaint *c, const mlt_goal_image *image,
+                                const mlt_goal_image_rank *rank)
 {
     for (uint32_t b = 0; b < rank->buffers; b++) {
-        const mlt_image_buffer *buffer = &image->buffer[rank->buffer + b];
+        const mlt_goal_image_buffer *buffer = &image->buffer[rank->buffer + b];
         const char *fault = NULL;
         if (buffer->name >= image->header->names || buffer->unused)
             fault = "has no name in the file";
         else if (!b)
             fault = buffer->name ? "is the plain memory, which has no name" : NULL;
         else
-            fault = mlt_image_name_fault(image->names + buffer->name);
+            fault = mlt_goal_image_name_fault(image->names + buffer->name);
         if (fault)
             return refuse(c, "is corrupt: buffer %" PRIu32 " of rank %" PRIu32 " %s", b, rank->rank,
                           fault);
@@ -141,15 +142,15 @@ static mlt_status check_buffers(const complaint *c, const mlt_image *image,
 
 // An entry of the table, and all that it stands for. *code and *buffer: what others have had so
 // far.
-static mlt_status check_rank(const complaint *c, const mlt_image *image, uint32_t place,
-                             uint64_t *code, uint64_t *buffer, mlt_image_scratch *scratch)
+static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, uint32_t place,
+                             uint64_t *code, uint64_t *buffer, mlt_goal_image_scratch *scratch)
 {
-    const mlt_image_header *h = image->header;
-    const mlt_image_rank *rank = &image->rank[place];
+    const mlt_goal_image_header *h = image->header;
+    const mlt_goal_image_rank *rank = &image->rank[place];
     if (rank->rank >= h->ranks || (place && rank->rank <= rank[-1].rank))
         return refuse(c, "is corrupt: its ranks are not in order");
     if (rank->like < place) {
-        const mlt_image_rank *like = &image->rank[rank->like];
+        const mlt_goal_image_rank *like = &image->rank[rank->like];
         if (like->like == rank->like && same_but_for_number(like, rank))
             return MLT_OK;
     }
@@ -169,7 +170,7 @@ static mlt_status check_rank(const complaint *c, const mlt_image *image, uint32_
     if (status != MLT_OK)
         return status;
     uint32_t action = MLT_GOAL_NONE;
-    const char *fault = mlt_image_code_fault(image, rank, scratch, &action);
+    const char *fault = mlt_goal_image_code_fault(image, rank, scratch, &action);
     if (fault && action != MLT_GOAL_NONE)
         return refuse(c, "is corrupt: action %" PRIu32 " of rank %" PRIu32 " %s", action,
                       rank->rank, fault);
@@ -177,10 +178,10 @@ static mlt_status check_rank(const complaint *c, const mlt_image *image, uint32_
 }
 
 // Both ends of a message must know how it is matched.
-static mlt_status check_matching(const complaint *c, const mlt_image *image)
+static mlt_status check_matching(const complaint *c, const mlt_goal_image *image)
 {
     for (uint32_t i = 1; i < image->header->held; i++)
-        if ((image->rank[i].flags ^ image->rank[0].flags) & MLT_SCHED_PLAIN)
+        if ((image->rank[i].flags ^ image->rank[0].flags) & MLT_GOAL_SCHED_PLAIN)
             return refuse(c,
                           "is corrupt: of ranks %" PRIu32 " and %" PRIu32
                           " one matches messages by tag, the other one by their numbers",
@@ -188,14 +189,14 @@ static mlt_status check_matching(const complaint *c, const mlt_image *image)
     return MLT_OK;
 }
 
-static mlt_status check_all(const complaint *c, mlt_image *image)
+static mlt_status check_all(const complaint *c, mlt_goal_image *image)
 {
     uint64_t code, buffer = 0;
     mlt_status status = find_parts(c, image, &code);
-    mlt_image_scratch scratch = {0};
+    mlt_goal_image_scratch scratch = {0};
     for (uint32_t i = 0; status == MLT_OK && i < image->header->held; i++)
         status = check_rank(c, image, i, &code, &buffer, &scratch);
-    mlt_image_scratch_fini(&scratch);
+    mlt_goal_image_scratch_fini(&scratch);
     if (status != MLT_OK)
         return status;
     if (code != image->header->size || buffer != image->header->buffers)
@@ -203,37 +204,38 @@ static mlt_status check_all(const complaint *c, mlt_image *image)
     return check_matching(c, image);
 }
 
-mlt_status mlt_image_open(const char *name, const void *bytes, size_t size, mlt_image **out,
-                          char *why, size_t why_size)
+mlt_status mlt_goal_image_open(const char *name, const void *bytes, size_t size,
+                               mlt_goal_image **out, char *why, size_t why_size)
 {
     complaint c = {name, why, why_size};
     *out = NULL;
     mlt_status status = check_header(&c, bytes, size);
     if (status != MLT_OK)
         return status;
-    mlt_image *image = mlt_take(1, sizeof *image);
+    mlt_goal_image *image = mlt_take(1, sizeof *image);
     image->bytes = bytes;
     if ((uintptr_t)bytes % 8) {
         image->copy = mlt_take(1, size);
         memcpy(image->copy, bytes, size);
         image->bytes = image->copy;
     }
-    image->header = (const mlt_image_header *)image->bytes;
+    image->header = (const mlt_goal_image_header *)image->bytes;
     status = check_all(&c, image);
     if (status == MLT_OK)
         *out = image;
     else
-        mlt_image_free(image);
+        mlt_goal_image_free(image);
     return status;
 }
 
-uint32_t mlt_image_ranks(const mlt_image *image)
+uint32_t mlt_goal_image_ranks(const mlt_goal_image *image)
 {
     return image->header->ranks;
 }
 
 // Buffers stand after the schedule.
-static void fill_sched(const mlt_image *image, const mlt_image_rank *entry, mlt_goal_sched *sched)
+static void fill_sched(const mlt_goal_image *image, const mlt_goal_image_rank *entry,
+                       mlt_goal_sched *sched)
 {
     *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
                               .bytes = entry->bytes,
@@ -246,14 +248,14 @@ static void fill_sched(const mlt_image *image, const mlt_image_rank *entry, mlt_
                               .rank = entry->rank,
                               .ranks = image->header->ranks,
                               .buffers = entry->buffers,
-                              .buffer = (mlt_sched_buffer *)(sched + 1)};
+                              .buffer = (mlt_goal_sched_buffer *)(sched + 1)};
     for (uint32_t b = 0; b < entry->buffers; b++) {
-        const mlt_image_buffer *buffer = &image->buffer[entry->buffer + b];
-        sched->buffer[b] = (mlt_sched_buffer){buffer->size, image->names + buffer->name};
+        const mlt_goal_image_buffer *buffer = &image->buffer[entry->buffer + b];
+        sched->buffer[b] = (mlt_goal_sched_buffer){buffer->size, image->names + buffer->name};
     }
 }
 
-mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank)
+mlt_goal_sched *mlt_goal_image_sched(const mlt_goal_image *image, uint32_t rank)
 {
     uint32_t low = 0, high = image->header->held;
     while (low < high) {
@@ -265,22 +267,23 @@ mlt_goal_sched *mlt_image_sched(const mlt_image *image, uint32_t rank)
     }
     if (low == image->header->held || image->rank[low].rank != rank)
         return NULL;
-    const mlt_image_rank *entry = &image->rank[low];
+    const mlt_goal_image_rank *entry = &image->rank[low];
     mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
     fill_sched(image, entry, sched);
     return sched;
 }
 
-const mlt_goal_sched *mlt_image_entry(const mlt_image *image, const mlt_image_rank *entry,
-                                      mlt_image_scratch *scratch)
+const mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image,
+                                           const mlt_goal_image_rank *entry,
+                                           mlt_goal_image_scratch *scratch)
 {
-    mlt_goal_sched *sched = mlt_image_array(
-        scratch, MLT_IMAGE_SCHED, sizeof *sched + entry->buffers * sizeof *sched->buffer, 1);
+    mlt_goal_sched *sched = mlt_goal_image_array(
+        scratch, MLT_GOAL_IMAGE_SCHED, sizeof *sched + entry->buffers * sizeof *sched->buffer, 1);
     fill_sched(image, entry, sched);
     return sched;
 }
 
-void mlt_image_free(mlt_image *image)
+void mlt_goal_image_free(mlt_goal_image *image)
 {
     if (!image)
         return;

@@ -91,7 +91,7 @@ static bool in_order(const message *at, uint32_t count, int (*compare)(const voi
 static uint32_t collect(const mlt_goal_sched *sched, message *at)
 {
     uint32_t count = 0;
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         int kind = act->type & MLT_ACT_KIND;
         if (!has_message(kind))
@@ -105,10 +105,12 @@ static uint32_t collect(const mlt_goal_sched *sched, message *at)
 
 // number[i]: of the i-th action of the code in the program. Where slots ascend as the code does,
 // which is usual, nothing changes places.
-static const uint32_t *numbers(const mlt_goal_sched *sched, mlt_image_scratch *scratch)
+static const uint32_t *numbers(const mlt_goal_sched *sched, mlt_goal_image_scratch *scratch)
 {
-    uint32_t *number = mlt_image_array(scratch, MLT_IMAGE_NUMBERS, sched->actions, sizeof *number);
-    message *at = mlt_image_array(scratch, MLT_IMAGE_MESSAGES, sched->actions, sizeof *at);
+    uint32_t *number =
+        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_NUMBERS, sched->actions, sizeof *number);
+    message *at =
+        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_MESSAGES, sched->actions, sizeof *at);
     uint32_t count = collect(sched, at);
     for (uint32_t i = 0; i < sched->actions; i++)
         number[i] = i;
@@ -116,7 +118,7 @@ static const uint32_t *numbers(const mlt_goal_sched *sched, mlt_image_scratch *s
         qsort(at, count, sizeof *at, by_place);
     if (in_order(at, count, by_slot))
         return number;
-    message *sorted = mlt_image_array(scratch, MLT_IMAGE_SORTED, count, sizeof *sorted);
+    message *sorted = mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_SORTED, count, sizeof *sorted);
     memcpy(sorted, at, count * sizeof *at);
     qsort(sorted, count, sizeof *sorted, by_slot);
     for (uint32_t i = 0; i < count; i++)
@@ -136,14 +138,14 @@ static void require_all(mlt_goal_rank *rank, const mlt_act_list *list, const uin
 static uint64_t count_deps(const mlt_goal_sched *sched)
 {
     uint64_t deps = 0; // each action says how many it has
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
         deps += act->sources;
     return deps;
 }
 
-void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
-                          mlt_image_scratch *scratch)
+void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
+                               mlt_goal_image_scratch *scratch)
 {
     mlt_goal_rank *rank = &program->rank[sched->rank];
     mlt_assert(!rank->count && !rank->buffers_count);
@@ -153,13 +155,13 @@ void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program
     rank->count = sched->actions;
     const uint32_t *number = numbers(sched, scratch);
     uint32_t *number_at =
-        mlt_image_array(scratch, MLT_IMAGE_PLACE, sched->bytes / 8, sizeof *number_at);
-    const mlt_act *act = mlt_sched_first(sched);
+        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_PLACE, sched->bytes / 8, sizeof *number_at);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         rank->actions[number[i]] = mlt_act_action(act);
         number_at[((const unsigned char *)act - sched->code) / 8] = number[i];
     }
-    act = mlt_sched_first(sched);
+    act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         require_all(rank, mlt_act_dependents(act), number_at, number[i]);
         if (act->type & MLT_ACT_STARTERS)
@@ -167,12 +169,13 @@ void mlt_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program
     }
 }
 
-mlt_goal_program *mlt_image_program(const mlt_image *image)
+mlt_goal_program *mlt_goal_image_program(const mlt_goal_image *image)
 {
-    mlt_goal_program *program = mlt_goal_program_new(mlt_image_ranks(image));
-    mlt_image_scratch scratch = {0};
+    mlt_goal_program *program = mlt_goal_program_new(mlt_goal_image_ranks(image));
+    mlt_goal_image_scratch scratch = {0};
     for (uint32_t i = 0; i < image->header->held; i++)
-        mlt_image_to_program(mlt_image_entry(image, &image->rank[i], &scratch), program, &scratch);
-    mlt_image_scratch_fini(&scratch);
+        mlt_goal_image_to_program(mlt_goal_image_entry(image, &image->rank[i], &scratch), program,
+                                  &scratch);
+    mlt_goal_image_scratch_fini(&scratch);
     return program;
 }

@@ -243,7 +243,7 @@ static void say_unused(judge *j, mlt_goal_finding *finding, uint32_t rank)
     char text[MLT_CHECK_TEXT], formula[FORMULA];
     for (uint32_t b = 0; b < r->buffers_count + 2 && told < 3; b++)
         for (uint64_t i = 0; i < s->cells[rank][b].count && told < 3; i++) {
-            const mlt_piece *piece = &s->cells[rank][b].piece[i];
+            const mlt_cells_piece *piece = &s->cells[rank][b].piece[i];
             bool result = b == out.buf && piece->from < out.at + out.size && piece->to > out.at;
             if (piece->writer == MLT_GOAL_NONE || piece->writer == last || result ||
                 s->used[first + piece->writer] || !mlt_goal_is_recv(&r->actions[piece->writer]))
@@ -298,7 +298,7 @@ static void say_writer(judge *j, mlt_goal_finding *finding, const part *p, uint6
     const mlt_cells *cells = &s->cells[p->rank][out.buf];
     char text[MLT_CHECK_TEXT];
     for (uint64_t i = 0; i < cells->count; i++) {
-        const mlt_piece *piece = &cells->piece[i];
+        const mlt_cells_piece *piece = &cells->piece[i];
         if (piece->from > at || piece->to <= at)
             continue;
         if (piece->writer != MLT_GOAL_NONE)

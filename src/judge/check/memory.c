@@ -39,7 +39,7 @@ void mlt_cells_read(const mlt_cells *cells, uint64_t from, uint64_t to, uint32_t
                     uint8_t *used, mlt_value_runs *runs)
 {
     for (uint64_t i = find(cells, from); from < to; i++) {
-        const mlt_piece *piece = i < cells->count ? &cells->piece[i] : NULL;
+        const mlt_cells_piece *piece = i < cells->count ? &cells->piece[i] : NULL;
         uint64_t begin = piece && piece->from < to ? piece->from : to;
         if (begin > from) {
             mlt_value_runs_add(runs, begin - from, before, from);
@@ -77,7 +77,7 @@ void mlt_cells_write(mlt_cells *cells, uint64_t from, const mlt_value_runs *runs
     while (last < cells->count && cells->piece[last].from < to)
         last++;
     // What the pieces at both ends keep.
-    mlt_piece left = {0}, right = {0};
+    mlt_cells_piece left = {0}, right = {0};
     bool keeps_left = first < last && cells->piece[first].from < from;
     bool keeps_right = first < last && cells->piece[last - 1].to > to;
     if (keeps_left) {
@@ -90,12 +90,12 @@ void mlt_cells_write(mlt_cells *cells, uint64_t from, const mlt_value_runs *runs
         right.from = to;
     }
     replace(cells, first, last - first, keeps_left + runs->count + keeps_right);
-    mlt_piece *out = &cells->piece[first];
+    mlt_cells_piece *out = &cells->piece[first];
     if (keeps_left)
         *out++ = left;
     for (uint64_t i = 0; i < runs->count; i++) {
-        *out++ = (mlt_piece){from, from + runs->run[i].length, runs->run[i].offset,
-                             runs->run[i].value, writer};
+        *out++ = (mlt_cells_piece){from, from + runs->run[i].length, runs->run[i].offset,
+                                   runs->run[i].value, writer};
         from += runs->run[i].length;
     }
     if (keeps_right)

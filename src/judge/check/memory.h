@@ -8,15 +8,15 @@
 
 #include "judge/check/value.h"
 
-typedef struct mlt_piece {
+typedef struct mlt_cells_piece {
     uint64_t from, to; // bytes of the buffer
     uint64_t offset;   // of the value at `from`
     uint32_t value;
     uint32_t writer; // action of this rank; MLT_GOAL_NONE: there before
-} mlt_piece;
+} mlt_cells_piece;
 
 typedef struct mlt_cells {
-    mlt_piece *piece;
+    mlt_cells_piece *piece;
     uint64_t count, room;
 } mlt_cells;
 

@@ -94,7 +94,7 @@ static uint32_t start_of(const listing *code, uint32_t place)
 static uint32_t place_of(const listing *code, uint32_t offset)
 {
     uint32_t low = 0, high = code->sched->actions;
-    const mlt_act *act = mlt_sched_act(code->sched, offset);
+    const mlt_act *act = mlt_goal_sched_act(code->sched, offset);
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
         if (code->act[middle] <= act)
@@ -135,7 +135,7 @@ static void emit(mlt_waits *waits, void *user)
         const listing *code = &c->code[r];
         uint32_t count = code->sched->actions, window = code->sched->window;
         uint32_t all = code->first + 2 * count; // event: all up to act[0] have ended
-        bool slides = window && !(code->sched->flags & MLT_SCHED_SEGMENTS);
+        bool slides = window && !(code->sched->flags & MLT_GOAL_SCHED_SEGMENTS);
         for (uint32_t i = 0; i < count; i++) {
             uint32_t start = start_of(code, i);
             mlt_waits_edge(waits, start, start + 1);
@@ -239,7 +239,7 @@ static void tell(codes *c, const uint32_t *cycle, uint32_t count)
                   "in a window of %" PRIu32 " actions (it %s) and %s, actions wait for "
                   "each other in a circle",
                   sched->window,
-                  sched->flags & MLT_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
+                  sched->flags & MLT_GOAL_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
                   c->synchronous ? "if sends end only when they are received"
                                  : "even if every send is buffered");
     tell_cycle(c, finding, cycle, count);
@@ -250,10 +250,11 @@ static void tell(codes *c, const uint32_t *cycle, uint32_t count)
 static bool compile(codes *c, uint32_t r)
 {
     mlt_check *check = c->check;
-    mlt_sched_options options = {.window = check->options->window, .plain = check->wildcards};
+    mlt_goal_sched_options options = {.window = check->options->window, .plain = check->wildcards};
     listing *code = &c->code[r];
     char why[512];
-    if (mlt_sched_compile(check->program, r, &options, &code->sched, why, sizeof why) != MLT_OK) {
+    if (mlt_goal_sched_compile(check->program, r, &options, &code->sched, why, sizeof why) !=
+        MLT_OK) {
         mlt_goal_finding *finding =
             mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){r, MLT_GOAL_NONE},
                             (mlt_goal_place){r, MLT_GOAL_NONE});
@@ -264,7 +265,7 @@ static bool compile(codes *c, uint32_t r)
     uint32_t count = code->sched->actions;
     code->act = mlt_take(count, sizeof *code->act);
     code->action = mlt_take(count, sizeof *code->action);
-    const mlt_act *act = mlt_sched_first(code->sched);
+    const mlt_act *act = mlt_goal_sched_first(code->sched);
     for (uint32_t i = 0; i < count; i++, act = mlt_act_next(act)) {
         code->act[i] = act;
         code->action[i] = MLT_GOAL_NONE;

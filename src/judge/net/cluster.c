@@ -269,12 +269,12 @@ static bool read_fat_tree(reader *r)
 {
     mlt_cluster *c = r->to;
     char text[LONGEST_WORD + 8];
-    c->shape = MLT_NET_FAT_TREE;
+    c->shape = MLT_NETWORK_FAT_TREE;
     c->oversubscription = 1;
     const char *start = r->word_start;
     for (next(r); r->word[0]; next(r))
         if (is(r, "levels")) {
-            if (!read_count(r, "levels", 1, MLT_NET_LEVELS, &c->levels))
+            if (!read_count(r, "levels", 1, MLT_NETWORK_LEVELS, &c->levels))
                 return false;
         } else if (is(r, "radix")) {
             if (!read_count(r, "radix", 2, 1 << 16, &c->radix))
@@ -294,15 +294,15 @@ static bool read_torus(reader *r)
 {
     mlt_cluster *c = r->to;
     char text[LONGEST_WORD + 8];
-    c->shape = MLT_NET_TORUS;
+    c->shape = MLT_NETWORK_TORUS;
     next(r);
     char copy[LONGEST_WORD], *rest = copy, *part;
     memcpy(copy, r->word, sizeof copy);
     for (c->dimensions = 0; (part = strsep(&rest, "x")); c->dimensions++)
-        if (c->dimensions == MLT_NET_DIMENSIONS ||
+        if (c->dimensions == MLT_NETWORK_DIMENSIONS ||
             !parse_count(part, 1, MLT_CLUSTER_HOSTS, &c->size[c->dimensions]))
-            return fail(r, "a torus has up to %d sizes such as 8x8x4, not %s", MLT_NET_DIMENSIONS,
-                        shown(r, text));
+            return fail(r, "a torus has up to %d sizes such as 8x8x4, not %s",
+                        MLT_NETWORK_DIMENSIONS, shown(r, text));
     return true;
 }
 
@@ -310,7 +310,7 @@ static bool read_dragonfly(reader *r)
 {
     mlt_cluster *c = r->to;
     char text[LONGEST_WORD + 8];
-    c->shape = MLT_NET_DRAGONFLY;
+    c->shape = MLT_NETWORK_DRAGONFLY;
     const char *start = r->word_start;
     struct {
         const char *name;
@@ -367,22 +367,22 @@ static bool read_network(reader *r)
 
 static bool read_link(reader *r)
 {
-    static const char *const kinds[MLT_NET_KINDS] = {"host",   "switch", "global",
-                                                     "memory", "numa",   "socket"};
+    static const char *const kinds[MLT_NETWORK_KINDS] = {"host",   "switch", "global",
+                                                         "memory", "numa",   "socket"};
     char text[LONGEST_WORD + 8];
     bool any = false;
     int kind = 0;
     next(r);
-    while (kind < MLT_NET_KINDS && !is(r, kinds[kind]))
+    while (kind < MLT_NETWORK_KINDS && !is(r, kinds[kind]))
         kind++;
-    if (kind == MLT_NET_KINDS)
+    if (kind == MLT_NETWORK_KINDS)
         return fail(r,
                     "links are of 'host', 'switch', 'global', 'memory', 'numa' or 'socket', not %s",
                     shown(r, text));
     if (r->seen & UINT32_C(1) << (24 + kind))
         return fail(r, "the links of '%s' are there twice", r->word);
     r->seen |= UINT32_C(1) << (24 + kind);
-    mlt_net_cost *to = &r->to->cost[kind];
+    mlt_network_cost *to = &r->to->cost[kind];
     for (next(r); r->word[0]; next(r), any = true)
         if (is(r, "latency")) {
             if (!read_real(r, "latency", 0, MOST_NS, &to->latency))
@@ -447,11 +447,11 @@ static bool read_line(reader *r)
 static bool complete(reader *r)
 {
     mlt_cluster *c = r->to;
-    mlt_net net;
+    mlt_network net;
     if (!(r->seen & 1 << NETWORK))
         return fail(r, "a line 'network' is missing: crossbar, fat-tree, torus or dragonfly");
-    uint64_t room = mlt_net_capacity(c);
-    if (c->shape == MLT_NET_CROSSBAR && !c->hosts)
+    uint64_t room = mlt_network_capacity(c);
+    if (c->shape == MLT_NETWORK_CROSSBAR && !c->hosts)
         return fail(r, "a line 'hosts' is missing: a crossbar has any number of them");
     if (!c->hosts && room > MLT_CLUSTER_HOSTS)
         return fail(r, "the network has more than %d hosts", MLT_CLUSTER_HOSTS);
@@ -474,7 +474,7 @@ static bool complete(reader *r)
         return fail(
             r, "the %" PRIu32 " NUMA nodes of a host are no multiple of its %" PRIu32 " sockets",
             c->numa, c->sockets);
-    if (!mlt_net_init(&net, c))
+    if (!mlt_network_init(&net, c))
         return fail(r, "the network has more than %" PRIu32 " links", MLT_CLUSTER_LINKS);
     if (!(r->seen & 1 << WITHIN))
         c->within = c->between;
@@ -578,15 +578,15 @@ void mlt_cluster_nodes(const mlt_cluster *c, uint32_t ranks, const uint32_t *nic
 const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
 {
     char shape[200] = "crossbar";
-    if (c->shape == MLT_NET_FAT_TREE)
+    if (c->shape == MLT_NETWORK_FAT_TREE)
         snprintf(shape, sizeof shape,
                  "fat-tree with %" PRIu32 " levels of %" PRIu32 " ports, oversubscription %g",
                  c->levels, c->radix, c->oversubscription);
-    if (c->shape == MLT_NET_DRAGONFLY)
+    if (c->shape == MLT_NETWORK_DRAGONFLY)
         snprintf(shape, sizeof shape,
                  "dragonfly with %" PRIu32 " groups of %" PRIu32 " routers, %s routing", c->groups,
                  c->routers, c->valiant ? "valiant" : "minimal");
-    if (c->shape == MLT_NET_TORUS) {
+    if (c->shape == MLT_NETWORK_TORUS) {
         int length = snprintf(shape, sizeof shape, "torus ");
         for (uint32_t d = 0; d < c->dimensions; d++)
             length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%" PRIu32,

@@ -24,27 +24,27 @@
 #include "base/status.h"
 #include "judge/sim/sim.h"
 
-typedef enum mlt_net_shape {
-    MLT_NET_CROSSBAR,
-    MLT_NET_FAT_TREE,
-    MLT_NET_TORUS,
-    MLT_NET_DRAGONFLY,
-} mlt_net_shape;
+typedef enum mlt_network_shape {
+    MLT_NETWORK_CROSSBAR,
+    MLT_NETWORK_FAT_TREE,
+    MLT_NETWORK_TORUS,
+    MLT_NETWORK_DRAGONFLY,
+} mlt_network_shape;
 
-typedef enum mlt_net_kind { // of links
-    MLT_NET_HOST,           // between a NIC and its switch
-    MLT_NET_SWITCH,         // between switches; in a dragonfly, of one group
-    MLT_NET_GLOBAL,         // between the groups of a dragonfly
-    MLT_NET_MEMORY,         // within a host: the memory of a NUMA node
-    MLT_NET_NUMA,           // from one node to another
-    MLT_NET_SOCKET,         // from one socket to another
-    MLT_NET_KINDS,
-} mlt_net_kind;
+typedef enum mlt_network_kind { // of links
+    MLT_NETWORK_HOST,           // between a NIC and its switch
+    MLT_NETWORK_SWITCH,         // between switches; in a dragonfly, of one group
+    MLT_NETWORK_GLOBAL,         // between the groups of a dragonfly
+    MLT_NETWORK_MEMORY,         // within a host: the memory of a NUMA node
+    MLT_NETWORK_NUMA,           // from one node to another
+    MLT_NETWORK_SOCKET,         // from one socket to another
+    MLT_NETWORK_KINDS,
+} mlt_network_kind;
 
-typedef struct mlt_net_cost {
+typedef struct mlt_network_cost {
     double latency;   // ns
     double bandwidth; // bytes a ns, that is, GB/s; 0: unlimited
-} mlt_net_cost;
+} mlt_network_cost;
 
 typedef enum mlt_cluster_place {
     MLT_PLACE_BLOCK,       // ranks 0, 1, ... fill the cores of host 0, then those of host 1
@@ -52,7 +52,7 @@ typedef enum mlt_cluster_place {
     MLT_PLACE_LIST,
 } mlt_cluster_place;
 
-enum { MLT_NET_DIMENSIONS = 6, MLT_NET_LEVELS = 6 };
+enum { MLT_NETWORK_DIMENSIONS = 6, MLT_NETWORK_LEVELS = 6 };
 enum { MLT_CLUSTER_HOSTS = 1 << 22, MLT_CLUSTER_NICS = 64, MLT_CLUSTER_CORES = 1 << 20 };
 enum { MLT_CLUSTER_PROCESSORS = 4096, MLT_CLUSTER_NODES = 256 };
 #define MLT_CLUSTER_LINKS (UINT32_C(1) << 26) // what a network has at most
@@ -70,11 +70,11 @@ typedef struct mlt_cluster {
     mlt_loggops large;           // within a host, messages of more than S
     double noise; // within a host a message comes later by this part of its time, times three
                   // times the square of a random number from 0 to 1, which is 1 in the mean
-    mlt_net_shape shape;
-    mlt_net_cost cost[MLT_NET_KINDS];
-    uint32_t levels, radix;            // FAT_TREE
-    double oversubscription;           // ports to hosts for each port up, at the lowest switches
-    uint32_t size[MLT_NET_DIMENSIONS]; // TORUS
+    mlt_network_shape shape;
+    mlt_network_cost cost[MLT_NETWORK_KINDS];
+    uint32_t levels, radix;  // FAT_TREE
+    double oversubscription; // ports to hosts for each port up, at the lowest switches
+    uint32_t size[MLT_NETWORK_DIMENSIONS]; // TORUS
     uint32_t dimensions;
     uint32_t groups, routers, group_hosts, global; // DRAGONFLY: hosts and links of a router
     bool valiant;

@@ -9,28 +9,29 @@
 
 enum { RANKS = 16, LONGEST_WAY = 100000, SMALL = 4096 };
 
-static void walk(const mlt_net *net, uint32_t from, uint32_t to)
+static void walk(const mlt_network *net, uint32_t from, uint32_t to)
 {
     char name[96];
     uint32_t link = 0;
-    for (uint32_t hop = 0; hop == 0 || !mlt_net_is_last(net, link); hop++) {
+    for (uint32_t hop = 0; hop == 0 || !mlt_network_is_last(net, link); hop++) {
         FUZZ_CHECK(hop < LONGEST_WAY);
-        link = mlt_net_hop(net, from, to, 7 * from + to, hop);
+        link = mlt_network_hop(net, from, to, 7 * from + to, hop);
         FUZZ_CHECK(link < net->links && (hop > 0) == (link != from));
-        FUZZ_CHECK(mlt_net_kind_of(net, link) < MLT_NET_KINDS);
-        fuzz_check_sentence(mlt_net_link_name(net, link, name, sizeof name), sizeof name);
+        FUZZ_CHECK(mlt_network_kind_of(net, link) < MLT_NETWORK_KINDS);
+        fuzz_check_sentence(mlt_network_link_name(net, link, name, sizeof name), sizeof name);
     }
     FUZZ_CHECK(link == net->ends + to);
 }
 
-static void walk_inside(const mlt_net *net, uint32_t from, uint32_t to)
+static void walk_inside(const mlt_network *net, uint32_t from, uint32_t to)
 {
     char name[96];
     uint32_t hop = 0;
-    for (uint32_t link; (link = mlt_net_inner_hop(net, from, to, hop)) != MLT_NET_NO_LINK; hop++) {
+    for (uint32_t link; (link = mlt_network_inner_hop(net, from, to, hop)) != MLT_NETWORK_NO_LINK;
+         hop++) {
         FUZZ_CHECK(link >= net->inner && link < net->links);
-        FUZZ_CHECK(mlt_net_kind_of(net, link) == MLT_NET_MEMORY + hop);
-        fuzz_check_sentence(mlt_net_link_name(net, link, name, sizeof name), sizeof name);
+        FUZZ_CHECK(mlt_network_kind_of(net, link) == MLT_NETWORK_MEMORY + hop);
+        fuzz_check_sentence(mlt_network_link_name(net, link, name, sizeof name), sizeof name);
     }
     FUZZ_CHECK(hop > 0 && hop <= 3);
 }
@@ -46,10 +47,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(strncmp(why, "m:", 2) == 0);
         return 0;
     }
-    mlt_net net;
+    mlt_network net;
     uint32_t nic[RANKS];
-    FUZZ_CHECK(mlt_net_init(&net, cluster));
-    FUZZ_CHECK(cluster->hosts && cluster->hosts <= mlt_net_capacity(cluster));
+    FUZZ_CHECK(mlt_network_init(&net, cluster));
+    FUZZ_CHECK(cluster->hosts && cluster->hosts <= mlt_network_capacity(cluster));
     fuzz_check_sentence(mlt_cluster_describe(cluster, why, sizeof why), sizeof why);
     if (cluster->hosts <= SMALL) {
         if (mlt_cluster_ranks(cluster, RANKS, nic, why, sizeof why) == MLT_OK)

@@ -127,12 +127,12 @@ static void check_way(const char *machine, uint32_t from, uint32_t to, const cha
 {
     char text[1000] = "", name[96];
     mlt_cluster *c = cluster_of(machine);
-    mlt_net net;
-    CHECK(mlt_net_init(&net, c));
+    mlt_network net;
+    CHECK(mlt_network_init(&net, c));
     uint32_t link = 0;
-    for (uint32_t hop = 0; hop == 0 || !mlt_net_is_last(&net, link); hop++) {
-        link = mlt_net_hop(&net, from, to, 0, hop);
-        mlt_net_link_name(&net, link, name, sizeof name);
+    for (uint32_t hop = 0; hop == 0 || !mlt_network_is_last(&net, link); hop++) {
+        link = mlt_network_hop(&net, from, to, 0, hop);
+        mlt_network_link_name(&net, link, name, sizeof name);
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%s", hop ? "; " : "", name);
     }
     check_same_text(machine, text, wanted);
@@ -172,13 +172,13 @@ static void check_ways(void)
 }
 
 // How often the links are used if each host sends to the one `shift` above it.
-static uint32_t most_used(const mlt_net *net, uint32_t shift)
+static uint32_t most_used(const mlt_network *net, uint32_t shift)
 {
     uint32_t hosts = net->cluster->hosts, most = 0;
     uint32_t *used = calloc(net->links, sizeof *used);
     for (uint32_t h = 0; h < hosts; h++)
-        for (uint32_t hop = 0, link = 0; hop == 0 || !mlt_net_is_last(net, link); hop++) {
-            link = mlt_net_hop(net, h, (h + shift) % hosts, h, hop);
+        for (uint32_t hop = 0, link = 0; hop == 0 || !mlt_network_is_last(net, link); hop++) {
+            link = mlt_network_hop(net, h, (h + shift) % hosts, h, hop);
             CHECK(link < net->links);
             most = ++used[link] > most ? used[link] : most;
         }
@@ -199,8 +199,8 @@ static void check_shifts(void)
                  {"network fat-tree levels 2 radix 8 oversubscription 3", 3}};
     for (size_t i = 0; i < sizeof trees / sizeof *trees; i++) {
         mlt_cluster *c = cluster_of(trees[i].text);
-        mlt_net net;
-        CHECK(mlt_net_init(&net, c));
+        mlt_network net;
+        CHECK(mlt_network_init(&net, c));
         uint32_t most = 0;
         for (uint32_t shift = 1; shift < c->hosts; shift++) {
             uint32_t used = most_used(&net, shift);
@@ -210,8 +210,8 @@ static void check_shifts(void)
         mlt_cluster_free(c);
     }
     mlt_cluster *c = cluster_of("network torus 5x4x3");
-    mlt_net net;
-    CHECK(mlt_net_init(&net, c) && most_used(&net, 20) == 1);
+    mlt_network net;
+    CHECK(mlt_network_init(&net, c) && most_used(&net, 20) == 1);
     mlt_cluster_free(c);
 }
 

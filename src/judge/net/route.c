@@ -57,24 +57,24 @@ static uint64_t switches_aside(const mlt_cluster *c, uint32_t level)
     return count;
 }
 
-uint64_t mlt_net_capacity(const mlt_cluster *c)
+uint64_t mlt_network_capacity(const mlt_cluster *c)
 {
     uint64_t hosts = 1;
     switch (c->shape) {
-    case MLT_NET_FAT_TREE:
+    case MLT_NETWORK_FAT_TREE:
         return hosts_below(c, c->levels);
-    case MLT_NET_TORUS:
+    case MLT_NETWORK_TORUS:
         for (uint32_t d = 0; d < c->dimensions; d++)
             hosts = capped(hosts, c->size[d]);
         return hosts;
-    case MLT_NET_DRAGONFLY:
+    case MLT_NETWORK_DRAGONFLY:
         return capped(capped(c->groups, c->routers), c->group_hosts);
     default:
         return MLT_CLUSTER_HOSTS;
     }
 }
 
-static uint64_t fat_tree_init(mlt_net *net, uint64_t links)
+static uint64_t fat_tree_init(mlt_network *net, uint64_t links)
 {
     const mlt_cluster *c = net->cluster;
     for (uint32_t l = 1; l <= c->levels; l++) {
@@ -89,7 +89,7 @@ static uint64_t fat_tree_init(mlt_net *net, uint64_t links)
     return links;
 }
 
-static uint64_t dragonfly_init(mlt_net *net, uint64_t links)
+static uint64_t dragonfly_init(mlt_network *net, uint64_t links)
 {
     const mlt_cluster *c = net->cluster;
     uint64_t ports = (uint64_t)c->routers * c->global;
@@ -100,11 +100,11 @@ static uint64_t dragonfly_init(mlt_net *net, uint64_t links)
     return links + capped(capped(c->groups, c->groups - 1), net->parallel);
 }
 
-static uint64_t inside_init(mlt_net *net, uint64_t links)
+static uint64_t inside_init(mlt_network *net, uint64_t links)
 {
     const mlt_cluster *c = net->cluster;
-    net->inside =
-        c->numa > 1 || c->cost[MLT_NET_MEMORY].bandwidth > 0 || c->cost[MLT_NET_MEMORY].latency > 0;
+    net->inside = c->numa > 1 || c->cost[MLT_NETWORK_MEMORY].bandwidth > 0 ||
+                  c->cost[MLT_NETWORK_MEMORY].latency > 0;
     if (!net->inside || links > MLT_CLUSTER_LINKS)
         return links;
     net->inner = (uint32_t)links;
@@ -112,35 +112,35 @@ static uint64_t inside_init(mlt_net *net, uint64_t links)
     return links + capped(c->hosts, net->inner_each);
 }
 
-bool mlt_net_init(mlt_net *net, const mlt_cluster *cluster)
+bool mlt_network_init(mlt_network *net, const mlt_cluster *cluster)
 {
-    *net = (mlt_net){.cluster = cluster};
+    *net = (mlt_network){.cluster = cluster};
     uint64_t links = 2 * capped(cluster->hosts, cluster->nics);
     if (links > MLT_CLUSTER_LINKS)
         return false;
     net->ends = (uint32_t)(links / 2);
-    if (cluster->shape == MLT_NET_FAT_TREE)
+    if (cluster->shape == MLT_NETWORK_FAT_TREE)
         links = fat_tree_init(net, links);
-    if (cluster->shape == MLT_NET_DRAGONFLY)
+    if (cluster->shape == MLT_NETWORK_DRAGONFLY)
         links = dragonfly_init(net, links);
-    if (cluster->shape == MLT_NET_TORUS) {
+    if (cluster->shape == MLT_NETWORK_TORUS) {
         net->base[0] = (uint32_t)links;
-        links += capped(mlt_net_capacity(cluster), 2 * cluster->dimensions);
+        links += capped(mlt_network_capacity(cluster), 2 * cluster->dimensions);
     }
     links = inside_init(net, links);
     net->links = (uint32_t)links;
     return links <= MLT_CLUSTER_LINKS;
 }
 
-// ---- ways, without the first link and the last. `hop` counts from 0; MLT_NET_NO_LINK: there is none
+// ---- ways, without the first link and the last. `hop` counts from 0; MLT_NETWORK_NO_LINK: there is none
 
-static uint32_t fat_tree_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t hop)
+static uint32_t fat_tree_hop(const mlt_network *net, uint32_t from, uint32_t to, uint32_t hop)
 {
     uint32_t top = 1;
     while (from / net->below[top] != to / net->below[top])
         top++;
     if (hop >= 2 * (top - 1))
-        return MLT_NET_NO_LINK;
+        return MLT_NETWORK_NO_LINK;
     bool down = hop >= top - 1;
     uint32_t level = down ? 2 * (top - 1) - hop : hop + 1;
     uint32_t group = (down ? to : from) / net->below[level];
@@ -148,7 +148,7 @@ static uint32_t fat_tree_hop(const mlt_net *net, uint32_t from, uint32_t to, uin
            to % net->wide[level + 1];
 }
 
-static uint32_t torus_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t hop)
+static uint32_t torus_hop(const mlt_network *net, uint32_t from, uint32_t to, uint32_t hop)
 {
     const mlt_cluster *c = net->cluster;
     uint32_t node = from, step = 1; // step: between neighbours of the dimension
@@ -165,7 +165,7 @@ static uint32_t torus_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32
         node = node - a * step + at * step;
         return net->base[0] + node * 2 * c->dimensions + 2 * d + (up > down);
     }
-    return MLT_NET_NO_LINK;
+    return MLT_NETWORK_NO_LINK;
 }
 
 typedef struct path {
@@ -173,7 +173,7 @@ typedef struct path {
 } path;
 
 // Inside a group.
-static void go_inside(const mlt_net *net, path *to, uint32_t group, uint32_t a, uint32_t b)
+static void go_inside(const mlt_network *net, path *to, uint32_t group, uint32_t a, uint32_t b)
 {
     uint32_t routers = net->cluster->routers;
     if (a != b)
@@ -181,7 +181,7 @@ static void go_inside(const mlt_net *net, path *to, uint32_t group, uint32_t a, 
 }
 
 // From a router of one group to some router of another, which is returned.
-static uint32_t go_global(const mlt_net *net, path *to, uint32_t a, uint32_t router, uint32_t b,
+static uint32_t go_global(const mlt_network *net, path *to, uint32_t a, uint32_t router, uint32_t b,
                           uint32_t choice)
 {
     const mlt_cluster *c = net->cluster;
@@ -192,7 +192,7 @@ static uint32_t go_global(const mlt_net *net, path *to, uint32_t a, uint32_t rou
     return far_port / c->global;
 }
 
-static uint32_t dragonfly_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t salt,
+static uint32_t dragonfly_hop(const mlt_network *net, uint32_t from, uint32_t to, uint32_t salt,
                               uint32_t hop)
 {
     const mlt_cluster *c = net->cluster;
@@ -209,34 +209,36 @@ static uint32_t dragonfly_hop(const mlt_net *net, uint32_t from, uint32_t to, ui
     if (group != last)
         router = go_global(net, &found, group, router, last, choice);
     go_inside(net, &found, last, router, b % c->routers);
-    return hop < found.count ? found.link[hop] : MLT_NET_NO_LINK;
+    return hop < found.count ? found.link[hop] : MLT_NETWORK_NO_LINK;
 }
 
 // The links between switches alone.
-static uint32_t middle(const mlt_net *net, uint32_t from, uint32_t to, uint32_t salt, uint32_t hop)
+static uint32_t middle(const mlt_network *net, uint32_t from, uint32_t to, uint32_t salt,
+                       uint32_t hop)
 {
     uint32_t nics = net->cluster->nics, a = from / nics, b = to / nics;
     switch (net->cluster->shape) {
-    case MLT_NET_FAT_TREE:
+    case MLT_NETWORK_FAT_TREE:
         return fat_tree_hop(net, a, b, hop);
-    case MLT_NET_TORUS:
+    case MLT_NETWORK_TORUS:
         return torus_hop(net, a, b, hop);
-    case MLT_NET_DRAGONFLY:
+    case MLT_NETWORK_DRAGONFLY:
         return dragonfly_hop(net, a, b, salt, hop);
     default:
-        return MLT_NET_NO_LINK;
+        return MLT_NETWORK_NO_LINK;
     }
 }
 
-uint32_t mlt_net_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t salt, uint32_t hop)
+uint32_t mlt_network_hop(const mlt_network *net, uint32_t from, uint32_t to, uint32_t salt,
+                         uint32_t hop)
 {
     if (hop == 0)
         return from;
     uint32_t link = middle(net, from, to, salt, hop - 1);
-    return link == MLT_NET_NO_LINK ? net->ends + to : link;
+    return link == MLT_NETWORK_NO_LINK ? net->ends + to : link;
 }
 
-uint32_t mlt_net_inner_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t hop)
+uint32_t mlt_network_inner_hop(const mlt_network *net, uint32_t from, uint32_t to, uint32_t hop)
 {
     const mlt_cluster *c = net->cluster;
     uint32_t first = net->inner + from / c->numa * net->inner_each, each = c->numa / c->sockets;
@@ -247,18 +249,20 @@ uint32_t mlt_net_inner_hop(const mlt_net *net, uint32_t from, uint32_t to, uint3
         return first + c->numa + a * c->numa + b;
     if (hop == 2 && a / each != b / each)
         return first + c->numa + c->numa * c->numa + a / each * c->sockets + b / each;
-    return MLT_NET_NO_LINK;
+    return MLT_NETWORK_NO_LINK;
 }
 
 // ---- what they are
 
-static mlt_net_kind inner_kind(const mlt_net *net, uint32_t link)
+static mlt_network_kind inner_kind(const mlt_network *net, uint32_t link)
 {
     uint32_t at = (link - net->inner) % net->inner_each, numa = net->cluster->numa;
-    return at < numa ? MLT_NET_MEMORY : at < numa + numa * numa ? MLT_NET_NUMA : MLT_NET_SOCKET;
+    return at < numa                 ? MLT_NETWORK_MEMORY
+           : at < numa + numa * numa ? MLT_NETWORK_NUMA
+                                     : MLT_NETWORK_SOCKET;
 }
 
-static void inner_name(const mlt_net *net, uint32_t link, char *text, size_t size)
+static void inner_name(const mlt_network *net, uint32_t link, char *text, size_t size)
 {
     uint32_t host = (link - net->inner) / net->inner_each, numa = net->cluster->numa;
     uint32_t at = (link - net->inner) % net->inner_each, sockets = net->cluster->sockets;
@@ -273,17 +277,17 @@ static void inner_name(const mlt_net *net, uint32_t link, char *text, size_t siz
              node ? "node" : "socket", pair / of, node ? "node" : "socket", pair % of);
 }
 
-mlt_net_kind mlt_net_kind_of(const mlt_net *net, uint32_t link)
+mlt_network_kind mlt_network_kind_of(const mlt_network *net, uint32_t link)
 {
     if (link < 2 * net->ends)
-        return MLT_NET_HOST;
+        return MLT_NETWORK_HOST;
     if (net->inside && link >= net->inner)
         return inner_kind(net, link);
-    bool global = net->cluster->shape == MLT_NET_DRAGONFLY && link >= net->base[1];
-    return global ? MLT_NET_GLOBAL : MLT_NET_SWITCH;
+    bool global = net->cluster->shape == MLT_NETWORK_DRAGONFLY && link >= net->base[1];
+    return global ? MLT_NETWORK_GLOBAL : MLT_NETWORK_SWITCH;
 }
 
-static void fat_tree_name(const mlt_net *net, uint32_t link, char *text, size_t size)
+static void fat_tree_name(const mlt_network *net, uint32_t link, char *text, size_t size)
 {
     uint32_t part = 2 * (net->cluster->levels - 1) - 1;
     while (link < net->base[part])
@@ -298,7 +302,7 @@ static void fat_tree_name(const mlt_net *net, uint32_t link, char *text, size_t 
     snprintf(text, size, "%s to %s", part % 2 ? high : low, part % 2 ? low : high);
 }
 
-static void torus_name(const mlt_net *net, uint32_t link, char *text, size_t size)
+static void torus_name(const mlt_network *net, uint32_t link, char *text, size_t size)
 {
     const mlt_cluster *c = net->cluster;
     uint32_t at = link - net->base[0], node = at / (2 * c->dimensions),
@@ -311,7 +315,7 @@ static void torus_name(const mlt_net *net, uint32_t link, char *text, size_t siz
              way % 2 ? "down" : "up", way / 2);
 }
 
-static void dragonfly_name(const mlt_net *net, uint32_t link, char *text, size_t size)
+static void dragonfly_name(const mlt_network *net, uint32_t link, char *text, size_t size)
 {
     const mlt_cluster *c = net->cluster;
     if (link < net->base[1]) {
@@ -327,7 +331,7 @@ static void dragonfly_name(const mlt_net *net, uint32_t link, char *text, size_t
              port / c->global, to);
 }
 
-const char *mlt_net_link_name(const mlt_net *net, uint32_t link, char *text, size_t size)
+const char *mlt_network_link_name(const mlt_network *net, uint32_t link, char *text, size_t size)
 {
     uint32_t nics = net->cluster->nics, end = link % net->ends;
     if (link < 2 * net->ends) {
@@ -339,9 +343,9 @@ const char *mlt_net_link_name(const mlt_net *net, uint32_t link, char *text, siz
             snprintf(text, size, "host %" PRIu32 " %s", end, way);
     } else if (net->inside && link >= net->inner) {
         inner_name(net, link, text, size);
-    } else if (net->cluster->shape == MLT_NET_FAT_TREE) {
+    } else if (net->cluster->shape == MLT_NETWORK_FAT_TREE) {
         fat_tree_name(net, link, text, size);
-    } else if (net->cluster->shape == MLT_NET_TORUS) {
+    } else if (net->cluster->shape == MLT_NETWORK_TORUS) {
         torus_name(net, link, text, size);
     } else {
         dragonfly_name(net, link, text, size);

@@ -17,38 +17,39 @@
 
 #include "judge/net/cluster.h"
 
-typedef struct mlt_net {
+typedef struct mlt_network {
     const mlt_cluster *cluster;
-    uint32_t links, ends;              // ends: NICs of all hosts
-    uint32_t base[2 * MLT_NET_LEVELS]; // first link of each part, see route.c
+    uint32_t links, ends;                  // ends: NICs of all hosts
+    uint32_t base[2 * MLT_NETWORK_LEVELS]; // first link of each part, see route.c
     // FAT_TREE, by level from 1 on: hosts below a switch, switches that are side by side
-    uint32_t below[MLT_NET_LEVELS + 1], wide[MLT_NET_LEVELS + 1];
+    uint32_t below[MLT_NETWORK_LEVELS + 1], wide[MLT_NETWORK_LEVELS + 1];
     uint32_t parallel; // DRAGONFLY: links from one group to another
     bool inside;       // there are links within hosts, from `inner` on, `inner_each` a host
     uint32_t inner, inner_each;
-} mlt_net;
+} mlt_network;
 
 // False: the network has more than MLT_CLUSTER_LINKS links. The cluster is borrowed.
-bool mlt_net_init(mlt_net *net, const mlt_cluster *cluster) MLT_MUST_CHECK;
+bool mlt_network_init(mlt_network *net, const mlt_cluster *cluster) MLT_MUST_CHECK;
 
 // Hosts that a network of this shape has room for; a crossbar: as many as can be.
-uint64_t mlt_net_capacity(const mlt_cluster *cluster);
+uint64_t mlt_network_capacity(const mlt_cluster *cluster);
 
 // The hop-th link, from 0, of the way between NICs of two hosts. The last is the one of
-// mlt_net_is_last; it must not be asked for more.
-uint32_t mlt_net_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t salt, uint32_t hop);
+// mlt_network_is_last; it must not be asked for more.
+uint32_t mlt_network_hop(const mlt_network *net, uint32_t from, uint32_t to, uint32_t salt,
+                         uint32_t hop);
 
-static inline bool mlt_net_is_last(const mlt_net *net, uint32_t link) // it leads to a NIC
+static inline bool mlt_network_is_last(const mlt_network *net, uint32_t link) // it leads to a NIC
 {
     return link >= net->ends && link < 2 * net->ends;
 }
 
-// The same between nodes of one host (mlt_cluster_nodes), if net->inside; MLT_NET_NO_LINK after the last.
-#define MLT_NET_NO_LINK UINT32_MAX
-uint32_t mlt_net_inner_hop(const mlt_net *net, uint32_t from, uint32_t to, uint32_t hop);
+// The same between nodes of one host (mlt_cluster_nodes), if net->inside; MLT_NETWORK_NO_LINK after the last.
+#define MLT_NETWORK_NO_LINK UINT32_MAX
+uint32_t mlt_network_inner_hop(const mlt_network *net, uint32_t from, uint32_t to, uint32_t hop);
 
-mlt_net_kind mlt_net_kind_of(const mlt_net *net, uint32_t link);
+mlt_network_kind mlt_network_kind_of(const mlt_network *net, uint32_t link);
 // size: at least 96. Returns text.
-const char *mlt_net_link_name(const mlt_net *net, uint32_t link, char *text, size_t size);
+const char *mlt_network_link_name(const mlt_network *net, uint32_t link, char *text, size_t size);
 
 #endif

@@ -281,7 +281,7 @@ typedef struct message {
 
 typedef struct crowd {
     mlt_cluster *cluster;
-    mlt_net net;
+    mlt_network net;
     uint32_t nic[RANKS];
     message all[MOST];
     int count;
@@ -317,7 +317,7 @@ static void crowd_init(crowd *x, uint32_t apart, uint64_t size)
 {
     char why[200];
     *x = (crowd){.cluster = random_cluster(), .program = mlt_goal_program_new(RANKS)};
-    CHECK(mlt_net_init(&x->net, x->cluster));
+    CHECK(mlt_network_init(&x->net, x->cluster));
     CHECK(mlt_cluster_ranks(x->cluster, RANKS, x->nic, why, sizeof why) == MLT_OK);
     for (uint8_t round = 0; round < ROUNDS; round++) {
         uint32_t shift = 1 + below(RANKS - 1);
@@ -358,7 +358,7 @@ static bool near(const crowd *x, const message *m)
 
 static double ns_a_byte(const crowd *x, uint32_t link)
 {
-    double bandwidth = x->cluster->cost[mlt_net_kind_of(&x->net, link)].bandwidth;
+    double bandwidth = x->cluster->cost[mlt_network_kind_of(&x->net, link)].bandwidth;
     return bandwidth > 0 ? 1 / bandwidth : 0;
 }
 
@@ -431,16 +431,16 @@ static void plain_play(const crowd *x, double *arrival)
         const message *it = &x->all[i];
         head *h = &heads[i];
         uint32_t link =
-            mlt_net_hop(&x->net, x->nic[it->from], x->nic[it->to], it->number, h->hop++);
+            mlt_network_hop(&x->net, x->nic[it->from], x->nic[it->to], it->number, h->hop++);
         double byte = ns_a_byte(x, link), latency;
         if (byte > 0) {
             double delay = share(&links[link], h->time, (double)it->size * byte);
             h->late = fmax(h->late, h->time + delay + (double)(it->size - 1) * (byte - m->G));
         }
-        latency = x->cluster->cost[mlt_net_kind_of(&x->net, link)].latency;
+        latency = x->cluster->cost[mlt_network_kind_of(&x->net, link)].latency;
         h->late += latency;
         h->time += latency;
-        h->done = mlt_net_is_last(&x->net, link);
+        h->done = mlt_network_is_last(&x->net, link);
         arrival[i] = fmax(h->late, h->time) + m->L;
     }
     free(links);
@@ -519,9 +519,10 @@ static double fair_end(const crowd *x)
     for (int i = 0; i < x->count; i++) {
         uint32_t link = 0, n = 0;
         begun[i] = near(x, &x->all[i]);
-        for (uint32_t hop = 0; !begun[i] && (hop == 0 || !mlt_net_is_last(&x->net, link)); hop++) {
-            link = mlt_net_hop(&x->net, x->nic[x->all[i].from], x->nic[x->all[i].to],
-                               x->all[i].number, hop);
+        for (uint32_t hop = 0; !begun[i] && (hop == 0 || !mlt_network_is_last(&x->net, link));
+             hop++) {
+            link = mlt_network_hop(&x->net, x->nic[x->all[i].from], x->nic[x->all[i].to],
+                                   x->all[i].number, hop);
             if (ns_a_byte(x, link) > 0)
                 way[i][n++] = link;
         }
@@ -560,7 +561,7 @@ static void check_against_flows(void)
     for (now_seed = 1; now_seed <= 200; now_seed++) {
         crowd x;
         crowd_init(&x, 1 + below(100), now_seed % 2 ? 2000 : 0);
-        for (int k = 0; k < MLT_NET_KINDS; k++)
+        for (int k = 0; k < MLT_NETWORK_KINDS; k++)
             x.cluster->cost[k].latency = 0;
         x.cluster->between.L = x.cluster->between.o = 0;
         mlt_sim_result_free(x.result);

@@ -134,14 +134,14 @@ typedef struct mlt_sim_traveller {
 } mlt_sim_traveller;
 
 typedef struct mlt_sim_travel {
-    mlt_net net;
+    mlt_network net;
     uint32_t *nic; // [ranks]
     double noise;  // of messages within hosts
     uint64_t seed;
     uint32_t *node;   // [ranks]: NUMA nodes; NULL: messages within hosts pass no links
     mlt_share *links; // [net.links]
-    uint64_t latency[MLT_NET_KINDS];
-    double byte[MLT_NET_KINDS]; // ps a byte; 0: unlimited
+    uint64_t latency[MLT_NETWORK_KINDS];
+    double byte[MLT_NETWORK_KINDS]; // ps a byte; 0: unlimited
     mlt_sim_traveller *travellers;
     uint32_t travellers_count, travellers_room, unused;
 } mlt_sim_travel;

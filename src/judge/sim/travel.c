@@ -25,13 +25,13 @@ mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_sim_options *options, ch
     const mlt_cluster *cluster = options->cluster;
     mlt_sim_travel *t = sim->travel = mlt_take(1, sizeof *t);
     t->unused = MLT_SIM_NONE;
-    bool fits = mlt_net_init(&t->net, cluster);
+    bool fits = mlt_network_init(&t->net, cluster);
     if (!fits) {
         snprintf(why, why_size, "the machine's network has more than %" PRIu32 " links",
                  MLT_CLUSTER_LINKS);
         return MLT_ERR_INVALID;
     }
-    for (int k = 0; k < MLT_NET_KINDS; k++) {
+    for (int k = 0; k < MLT_NETWORK_KINDS; k++) {
         t->latency[k] = mlt_sim_price(cluster->cost[k].latency * 1000);
         t->byte[k] = cluster->cost[k].bandwidth > 0 ? 1000 / cluster->cost[k].bandwidth : 0;
     }
@@ -90,16 +90,17 @@ static uint64_t later(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static uint32_t link_of(const mlt_net *net, const mlt_sim_traveller *me, uint32_t hop)
+static uint32_t link_of(const mlt_network *net, const mlt_sim_traveller *me, uint32_t hop)
 {
-    return me->inside ? mlt_net_inner_hop(net, me->from, me->to, hop)
-                      : mlt_net_hop(net, me->from, me->to, me->send, hop);
+    return me->inside ? mlt_network_inner_hop(net, me->from, me->to, hop)
+                      : mlt_network_hop(net, me->from, me->to, me->send, hop);
 }
 
-static bool is_last(const mlt_net *net, const mlt_sim_traveller *me, uint32_t link)
+static bool is_last(const mlt_network *net, const mlt_sim_traveller *me, uint32_t link)
 {
-    return me->inside ? mlt_net_inner_hop(net, me->from, me->to, me->hop + 1) == MLT_NET_NO_LINK
-                      : mlt_net_is_last(net, link);
+    return me->inside
+               ? mlt_network_inner_hop(net, me->from, me->to, me->hop + 1) == MLT_NETWORK_NO_LINK
+               : mlt_network_is_last(net, link);
 }
 
 // Over links until the head must come to one in its turn, at *at; true: it has come to its NIC.
@@ -110,12 +111,12 @@ static bool go(mlt_sim *sim, mlt_sim_traveller *me, uint64_t time, uint32_t seq,
     const mlt_sim_cost *cost = mlt_sim_cost_of(sim, &sim->actions[me->send]);
     bool last = false;
     // Whether the next link that can be shared must be come to in its turn.
-    mlt_net_kind first = me->inside ? MLT_NET_MEMORY : MLT_NET_HOST;
+    mlt_network_kind first = me->inside ? MLT_NETWORK_MEMORY : MLT_NETWORK_HOST;
     bool met = me->hop == 0 && (me->loose || !(t->byte[first] > 0));
     me->loose = false;
     for (; !last; me->hop++) {
         uint32_t link = link_of(&t->net, me, me->hop);
-        mlt_net_kind kind = mlt_net_kind_of(&t->net, link);
+        mlt_network_kind kind = mlt_network_kind_of(&t->net, link);
         if (t->byte[kind] > 0) {
             if (met) {
                 *at = time;
@@ -186,9 +187,9 @@ uint64_t mlt_sim_alone(const mlt_sim *sim, uint32_t send)
     uint32_t from = t->nic[place.rank];
     uint32_t to = t->nic[sim->program->rank[place.rank].actions[place.action].peer];
     uint64_t size = mlt_sim_size(&sim->actions[send]), time = 0, late = 0;
-    for (uint32_t hop = 0, link = 0; hop == 0 || !mlt_net_is_last(&t->net, link); hop++) {
-        link = mlt_net_hop(&t->net, from, to, send, hop);
-        mlt_net_kind kind = mlt_net_kind_of(&t->net, link);
+    for (uint32_t hop = 0, link = 0; hop == 0 || !mlt_network_is_last(&t->net, link); hop++) {
+        link = mlt_network_hop(&t->net, from, to, send, hop);
+        mlt_network_kind kind = mlt_network_kind_of(&t->net, link);
         if (t->byte[kind] > 0)
             late = later(late, time + slower(size, t->byte[kind], sim->cost[0].G, 0));
         late = later(late, time) + t->latency[kind];
@@ -221,7 +222,8 @@ void mlt_sim_travel_end(mlt_sim *sim)
         result->links[i] = (mlt_sim_link){.messages = link->messages,
                                           .bytes = link->bytes,
                                           .busy_ps = (uint64_t)(link->work + 0.5)};
-        mlt_net_link_name(&t->net, found[i], result->links[i].name, sizeof result->links[i].name);
+        mlt_network_link_name(&t->net, found[i], result->links[i].name,
+                              sizeof result->links[i].name);
     }
 }
 

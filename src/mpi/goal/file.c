@@ -70,14 +70,14 @@ static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal
         return code;
     }
     mlt_goal_program_grow(program, (uint32_t)comm->rank + 1);
-    mlt_sched_options options = {.window = (uint32_t)mlt_mpi_settings.goal_window,
-                                 .plain = mlt_goal_has_wildcards(program)};
+    mlt_goal_sched_options options = {.window = (uint32_t)mlt_mpi_settings.goal_window,
+                                      .plain = mlt_goal_has_wildcards(program)};
     mlt_goal_sched *sched;
     mlt_goal_program *names = keep_names(program, (uint32_t)comm->rank);
     mlt_status status = mlt_goal_rank_in_bounds(program, (uint32_t)comm->rank, why, sizeof why);
     if (status == MLT_OK)
-        status =
-            mlt_sched_compile(program, (uint32_t)comm->rank, &options, &sched, why, sizeof why);
+        status = mlt_goal_sched_compile(program, (uint32_t)comm->rank, &options, &sched, why,
+                                        sizeof why);
     mlt_goal_program_free(program);
     struct GOAL_Sched_s *s = NULL;
     if (status == MLT_OK)
@@ -162,15 +162,15 @@ static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned c
                       size_t size, GOAL_Sched *out)
 {
     char why[WHY];
-    mlt_image *image;
-    if (mlt_image_open(path, bytes, size, &image, why, sizeof why) != MLT_OK) {
+    mlt_goal_image *image;
+    if (mlt_goal_image_open(path, bytes, size, &image, why, sizeof why) != MLT_OK) {
         free(bytes);
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
     }
-    int code = check_ranks(me, comm, path, mlt_image_ranks(image));
-    bool known = (uint32_t)comm->rank < mlt_image_ranks(image);
+    int code = check_ranks(me, comm, path, mlt_goal_image_ranks(image));
+    bool known = (uint32_t)comm->rank < mlt_goal_image_ranks(image);
     mlt_goal_sched *sched =
-        code == MPI_SUCCESS && known ? mlt_image_sched(image, (uint32_t)comm->rank) : NULL;
+        code == MPI_SUCCESS && known ? mlt_goal_image_sched(image, (uint32_t)comm->rank) : NULL;
     if (code == MPI_SUCCESS && known && !sched)
         code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG,
                              "the file '%s' does not hold the schedule of rank %d; GOAL_Sched_save "
@@ -182,7 +182,7 @@ static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned c
     if (s)
         return finish(me, s, out);
     if (!sched) {
-        mlt_image_free(image);
+        mlt_goal_image_free(image);
         free(bytes);
     }
     if (code == MPI_SUCCESS) // a rank that the program does not know
@@ -239,11 +239,11 @@ static int save(mlt_rank *me, GOAL_Sched sched, const char *path)
         return code;
     if (!path)
         return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "path", "the name of a file");
-    if (s->sched->flags & MLT_SCHED_ADDRESSES)
+    if (s->sched->flags & MLT_GOAL_SCHED_ADDRESSES)
         return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG,
                              "argument sched has addresses of this process, which mean nothing in "
                              "a file; name the memory with GOAL_Buffer or GOAL_Alloc");
-    if (mlt_image_write_one(s->sched, &bytes, &size, why, sizeof why) != MLT_OK)
+    if (mlt_goal_image_write_one(s->sched, &bytes, &size, why, sizeof why) != MLT_OK)
         return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_ARG, "%s", why);
     FILE *file = fopen(path, "wb");
     bool written = file && fwrite(bytes, 1, size, file) == size;

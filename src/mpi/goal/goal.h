@@ -76,9 +76,9 @@ struct GOAL_Sched_s {
     uint32_t refs;  // the user's handle, requests
     uint32_t number;
     mlt_goal_sched *sched;
-    mlt_goal_program *program; // for the names of its actions; NULL: has none
-    struct mlt_image *image;   // that the schedule lies in; NULL: it is compiled
-    void *file;                // ... and its bytes
+    mlt_goal_program *program;    // for the names of its actions; NULL: has none
+    struct mlt_goal_image *image; // that the schedule lies in; NULL: it is compiled
+    void *file;                   // ... and its bytes
     mlt_run *run;
     mlt_run_place place;
     mlt_goal_block **block; // [buffers] memory of its own; NULL: none yet
@@ -134,7 +134,7 @@ bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code);
 // A schedule on comm. Takes over `sched`, and the image and file that it lies in, failing or not.
 // NULL: it cannot be run, and *code says so, raised.
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
-                                         struct mlt_image *image, void *file, int *code);
+                                         struct mlt_goal_image *image, void *file, int *code);
 
 // Memory of its own for every buffer that has no address; false: memory is out.
 bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s);

@@ -71,7 +71,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     mlt_run_free(s->run);
     mlt_goal_sched_free(s->sched);
     mlt_goal_program_free(s->program);
-    mlt_image_free(s->image);
+    mlt_goal_image_free(s->image);
     free(s->file);
     mlt_goal_runs_drop(s->runs);
     mlt_comm_drop(s->comm);
@@ -84,7 +84,7 @@ static int32_t map_world(const void *map, int32_t peer)
 }
 
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
-                                         struct mlt_image *image, void *file, int *code)
+                                         struct mlt_goal_image *image, void *file, int *code)
 {
     char why[WHY];
     struct GOAL_Sched_s *s = mlt_shelf_take(&shelf);
@@ -189,13 +189,14 @@ static void bind_func(mlt_run *run, uint32_t number, GOAL_Func *func)
 
 // The goal's program is of one rank, which is the communicator's rank to whoever compiles it.
 static mlt_status compile_one(const mlt_goal_program *program, const mlt_comm *comm,
-                              const mlt_sched_options *options, mlt_goal_sched **out, char *why)
+                              const mlt_goal_sched_options *options, mlt_goal_sched **out,
+                              char *why)
 {
     mlt_goal_program view = *program;
     view.ranks = (uint32_t)comm->size;
     view.rank =
         (mlt_goal_rank *)((uintptr_t)program->rank - (uintptr_t)comm->rank * sizeof *program->rank);
-    return mlt_sched_compile(&view, (uint32_t)comm->rank, options, out, why, WHY);
+    return mlt_goal_sched_compile(&view, (uint32_t)comm->rank, options, out, why, WHY);
 }
 
 static void bind_goal(struct GOAL_Sched_s *s, const struct GOAL_Goal_s *g)
@@ -221,7 +222,7 @@ static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
     mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
     if (derived)
         mlt_goal_derive(derived, 0);
-    mlt_sched_options options = {.window = g->window, .plain = g->plain};
+    mlt_goal_sched_options options = {.window = g->window, .plain = g->plain};
     mlt_goal_sched *sched = NULL;
     mlt_status status = compile_one(derived ? derived : g->program, g->comm, &options, &sched, why);
     mlt_goal_program_free(derived);
@@ -410,7 +411,7 @@ static int tell_order(mlt_rank *me, GOAL_Sched sched, GOAL_id *ids, int size, in
                             count ? "room for ids" : "where the number goes");
     const mlt_goal_sched *code_of = s->sched;
     uint32_t n = code_of->actions, *offsets = mlt_take((size_t)n + 1, sizeof *offsets);
-    const mlt_act *act = mlt_sched_first(code_of);
+    const mlt_act *act = mlt_goal_sched_first(code_of);
     for (uint32_t i = 0; i < n; i++, act = mlt_act_next(act))
         offsets[i] = (uint32_t)((const unsigned char *)act - code_of->code);
     *count = 0;

@@ -42,9 +42,10 @@ static int assemble(const mlt_arg_command *command, const asked *a, const mlt_so
     unsigned char *bytes = NULL;
     size_t size = 0;
     if (a->format == MILLET) {
-        mlt_sched_options options = {.window = (uint32_t)a->window,
-                                     .plain = mlt_goal_has_wildcards(source->program)};
-        if (mlt_image_write(source->program, &options, &bytes, &size, why, sizeof why) != MLT_OK)
+        mlt_goal_sched_options options = {.window = (uint32_t)a->window,
+                                          .plain = mlt_goal_has_wildcards(source->program)};
+        if (mlt_goal_image_write(source->program, &options, &bytes, &size, why, sizeof why) !=
+            MLT_OK)
             return mlt_args_failed(command, "%s", why);
     }
     mlt_sink sink;

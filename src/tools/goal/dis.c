@@ -44,13 +44,13 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
     mlt_goal_program *names = mlt_goal_program_new(1); // with the schedule's buffers, by number
     fprintf(to, "rank %" PRIu32 ": %" PRIu32 " action%s, %" PRIu64 " bytes%s", sched->rank,
             sched->actions, sched->actions == 1 ? "" : "s", sched->bytes,
-            sched->flags & MLT_SCHED_PLAIN ? ", matched by tag as messages come" : "");
+            sched->flags & MLT_GOAL_SCHED_PLAIN ? ", matched by tag as messages come" : "");
     if (sched->window)
         fprintf(to, ", window %" PRIu32 " by %s", sched->window,
-                sched->flags & MLT_SCHED_SEGMENTS ? "segments" : "counters");
+                sched->flags & MLT_GOAL_SCHED_SEGMENTS ? "segments" : "counters");
     fputc('\n', to);
     for (uint32_t b = 0; b < sched->buffers; b++) {
-        const mlt_sched_buffer *buffer = &sched->buffer[b];
+        const mlt_goal_sched_buffer *buffer = &sched->buffer[b];
         if (b)
             mlt_goal_buffer_add(names, 0, buffer->name, buffer->size);
         if (buffer->size)
@@ -59,7 +59,7 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
     }
     list(to, "independent:", independent);
     fprintf(to, "%s    offset  waits  action\n", independent->count ? "\n" : "");
-    const mlt_act *act = mlt_sched_first(sched);
+    const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
         layout_action(to, names, sched, act);
     mlt_goal_program_free(names);
@@ -72,26 +72,27 @@ static int print_layout(const mlt_arg_command *command, const char *path, const 
     int code = mlt_file_read(command, path, &file);
     if (code != MLT_ARGS_GO)
         return code;
-    mlt_image *image;
+    mlt_goal_image *image;
     if (!mlt_is_image(file.bytes, file.size)) {
         code = mlt_args_failed(command,
                                "'%s' is no image of Millet's, so it has no schedules; "
                                "millet goal asm makes one",
                                path);
-    } else if (mlt_image_open(path, file.bytes, file.size, &image, why, sizeof why) != MLT_OK) {
+    } else if (mlt_goal_image_open(path, file.bytes, file.size, &image, why, sizeof why) !=
+               MLT_OK) {
         code = mlt_args_failed(command, "%s", why);
     } else {
         mlt_sink sink;
         code = mlt_sink_open(&sink, command, out);
-        for (uint32_t r = 0; r < mlt_image_ranks(image) && code == MLT_ARGS_GO; r++) {
-            mlt_goal_sched *sched = mlt_image_sched(image, r);
+        for (uint32_t r = 0; r < mlt_goal_image_ranks(image) && code == MLT_ARGS_GO; r++) {
+            mlt_goal_sched *sched = mlt_goal_image_sched(image, r);
             if (sched)
                 layout_rank(sink.to, sched);
             mlt_goal_sched_free(sched);
         }
         if (code == MLT_ARGS_GO)
             code = mlt_sink_close(&sink, command, true);
-        mlt_image_free(image);
+        mlt_goal_image_free(image);
     }
     mlt_file_drop(&file);
     return code;

@@ -414,7 +414,7 @@ static void show(const job *j)
 static int refuse(const mlt_arg_command *command, const asked *a, const mlt_goal_program *program)
 {
     char text[512], why[WHY_BYTES];
-    mlt_sched_options options = {.plain = mlt_goal_has_wildcards(program)};
+    mlt_goal_sched_options options = {.plain = mlt_goal_has_wildcards(program)};
     if (a->repeat > MOST_TIMES / program->ranks)
         return mlt_args_wrong(command,
                               "option --repeat is %" PRIu64 ", but %" PRIu32
@@ -423,7 +423,7 @@ static int refuse(const mlt_arg_command *command, const asked *a, const mlt_goal
     for (uint32_t r = 0; r < program->ranks; r++) {
         mlt_goal_sched *sched;
         if (mlt_goal_rank_in_bounds(program, r, why, sizeof why) != MLT_OK ||
-            mlt_sched_compile(program, r, &options, &sched, why, sizeof why) != MLT_OK)
+            mlt_goal_sched_compile(program, r, &options, &sched, why, sizeof why) != MLT_OK)
             return mlt_args_failed(command, "%s", why);
         mlt_goal_sched_free(sched);
     }

@@ -71,8 +71,8 @@ static int ideal(const mlt_arg_command *command, const asked *a, const mlt_sourc
     cluster.change = cluster.wake = 0;
     cluster.within = cluster.large = cluster.between = nothing;
     cluster.noise = 0;
-    for (int k = 0; k < MLT_NET_KINDS; k++)
-        cluster.cost[k] = (mlt_net_cost){0};
+    for (int k = 0; k < MLT_NETWORK_KINDS; k++)
+        cluster.cost[k] = (mlt_network_cost){0};
     without.machine = nothing;
     without.cluster = cluster.processors ? &cluster : NULL; // else all ranks have their own
     without.path = false;

@@ -414,12 +414,12 @@ static int read_lua(const mlt_arg_command *command, const mlt_source_options *op
 static mlt_status read_image(const char *name, const mlt_file *bytes, mlt_source *out, char *why,
                              size_t why_size)
 {
-    mlt_image *image;
-    mlt_status status = mlt_image_open(name, bytes->bytes, bytes->size, &image, why, why_size);
+    mlt_goal_image *image;
+    mlt_status status = mlt_goal_image_open(name, bytes->bytes, bytes->size, &image, why, why_size);
     if (status != MLT_OK)
         return status;
-    out->program = mlt_image_program(image);
-    mlt_image_free(image);
+    out->program = mlt_goal_image_program(image);
+    mlt_goal_image_free(image);
     return MLT_OK;
 }
 
