@@ -24,7 +24,7 @@
 //                                                  its kind, object and word
 //
 // A sender or receiver is named by the address of its request in its own process; only that process
-// uses it. Between hosts it has a name that can be checked (wire/name.h).
+// uses it. Between hosts it has a name that can be checked (wire/token.h).
 #ifndef MLT_P2P_INT_H
 #define MLT_P2P_INT_H
 

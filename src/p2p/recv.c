@@ -221,7 +221,7 @@ static void ask_far(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sende
     recv->stage = STAGE_MOVING;
     recv->moved = 0;
     uint64_t name =
-        mlt_name_give(&w->wire->names, recv, peer->worker, lands ? recv->buf : NULL, recv->got);
+        mlt_token_give(&w->wire->names, recv, peer->worker, lands ? recv->buf : NULL, recv->got);
     mlt_p2p_control(w, peer, SLOT_CTS, sender, name, lands, recv->got);
 }
 
@@ -566,7 +566,7 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
 {
     slot_chunk body;
     memcpy(&body, frame->slot.payload, sizeof body);
-    const mlt_named *named = mlt_name_find(&w->wire->names, body.receiver, peer->worker);
+    const mlt_named *named = mlt_token_find(&w->wire->names, body.receiver, peer->worker);
     mlt_req *recv = named ? named->owner : NULL;
     bool landed = frame->kind == MLT_WIRE_FRAME_DATA;
     if (!recv || recv->kind != MLT_REQ_RECV || recv->stage != STAGE_MOVING ||
@@ -577,7 +577,7 @@ static bool part_arrived(mlt_worker *w, mlt_peer *peer, const mlt_wire_frame *fr
         unpack(recv, body.offset, mlt_wire_frame_data(frame), frame->length);
     recv->moved += frame->length;
     if (recv->moved == recv->got) {
-        (void)mlt_name_take(&w->wire->names, body.receiver, peer->worker);
+        (void)mlt_token_take(&w->wire->names, body.receiver, peer->worker);
         mlt_req_complete(recv);
     }
     return true;

@@ -236,7 +236,7 @@ static uint64_t name_send(mlt_worker *w, mlt_peer *peer, mlt_req *req)
 {
     if (!mlt_peer_is_far(peer))
         return (uintptr_t)req;
-    return req->remote = mlt_name_give(&w->wire->names, req, peer->worker, NULL, 0);
+    return req->remote = mlt_token_give(&w->wire->names, req, peer->worker, NULL, 0);
 }
 
 static void pack(const mlt_req *req, uint64_t from, void *to, uint64_t bytes)
@@ -757,7 +757,7 @@ bool mlt_p2p_answered_far(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     memcpy(&names, slot->payload, sizeof names);
     if (slot->kind == SLOT_CANCELLED && !names.other)
         return true; // as above
-    mlt_req *req = mlt_name_take(&w->wire->names, names.sender, peer->worker);
+    mlt_req *req = mlt_token_take(&w->wire->names, names.sender, peer->worker);
     if (!req || req->kind != MLT_REQ_SEND || req->stage != STAGE_ASKED)
         return false;
     if (slot->kind == SLOT_CTS) {

@@ -36,7 +36,7 @@ typedef struct mlt_wire_frame {
     mlt_slot slot;   // its stamp is the receiver's number among the workers of its process
 } mlt_wire_frame;
 
-// The slot's payload in DATA: a name of the receiver's (wire/name.h), and where the data belong in
+// The slot's payload in DATA: a name of the receiver's (wire/token.h), and where the data belong in
 // the memory that it stands for. The user of the wire may let more follow.
 typedef struct mlt_wire_frame_place {
     uint64_t name, offset;

@@ -304,7 +304,7 @@ void mlt_wire_free(mlt_wire *wire)
     mlt_table_free(&wire->abroad);
     if (wire->over)
         wire->over->close(wire);
-    mlt_names_fini(&wire->names);
+    mlt_tokens_fini(&wire->names);
     free(wire->all);
     free(wire->chunk_to);
     mlt_os_apart_free(wire->peers);

@@ -23,8 +23,8 @@
 #include "base/status.h"
 #include "base/table.h"
 #include "boot/job.h"
-#include "wire/name.h"
 #include "wire/ring.h"
+#include "wire/token.h"
 #include "wire/transport.h"
 #include "wire/world.h"
 
@@ -53,7 +53,7 @@ struct mlt_peer {
     // Bytes of ours that it holds for want of a receive, as far as it has told.
     _Atomic uint64_t *backlog;
     // Of a peer of another host, the transport's:
-    struct mlt_far_peer *far;
+    struct mlt_tcp_peer *far;
     // Of another job (world.h): where its ranks' numbers begin here. It is OTHER_HOST, wherever it is.
     bool foreign;
     int32_t first_rank;
@@ -84,7 +84,7 @@ struct mlt_wire {
     uint32_t nap; // own->asleep as the last doze left it
     mlt_peer *hot[MLT_WIRE_HOT];
     void *far;              // the transport's state of this worker
-    mlt_names names;        // by which other hosts refer to this worker's requests
+    mlt_tokens names;       // by which other hosts refer to this worker's requests
     uint32_t met, met_last; // workers of other hosts that it has had to do with; the last of them
     uint32_t chunk_next;    // where to look for a free chunk
     uint32_t chunks, chunk_bytes;

@@ -14,7 +14,7 @@
 
 enum {
     PACKETS_SENT = 1000, // some 8 MiB, into 512 KiB of buffers
-    UNDER_WAY = 32,      // as users of a fabric keep count
+    UNDERWAY = 32,       // as users of a fabric keep count
     MEMORY = 1 << 20,    // bytes that are read
     PATIENCE_S = 120,
 };
@@ -97,7 +97,7 @@ static void test_packets(void)
     char why[256];
     for (uint32_t sent = 0; sent < PACKETS_SENT;) {
         unsigned char *packet =
-            sent - sides[1].came < UNDER_WAY ? mlt_fabric_packet(sides[0].fabric) : NULL;
+            sent - sides[1].came < UNDERWAY ? mlt_fabric_packet(sides[0].fabric) : NULL;
         for (uint32_t i = 0; packet && i < bytes_of(sent); i++)
             packet[i] = pattern(sent, i);
         mlt_status status = packet ? mlt_fabric_send(sides[0].fabric, sides[0].other, packet,

@@ -11,8 +11,8 @@
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
+#include "wire/ofi/switchover.h"
 #include "wire/tcp/tcp_int.h"
-#include "wire/tcp/way.h"
 
 enum {
     FILLS = 8,           // reads of one link before the next
@@ -96,7 +96,7 @@ static MLT_COLD void spill(tcp_lane *lane, const mlt_wire_frame *frame, uint64_t
     pthread_mutex_lock(&lane->spill_lock);
     *lane->spill_last = spilled;
     lane->spill_last = &spilled->next;
-    // release: whoever sees it sees what went into the tube before.
+    // release: whoever sees it sees what went into the queue before.
     atomic_store_explicit(&lane->spills, 1, memory_order_release);
     pthread_mutex_unlock(&lane->spill_lock);
 }
@@ -108,14 +108,14 @@ static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame)
     uint32_t worker = mlt_wire_frame_to(frame);
     tcp_lane *lane = mlt_tcp_lane(pair, worker);
     uint64_t bytes = stored_bytes(frame);
-    if (!lane->in && !(lane->in = mlt_tube_new(TUBE_BYTES)))
+    if (!lane->in && !(lane->in = mlt_spsc_new(QUEUE_BYTES)))
         mlt_no_room("messages from process %u", pair->proc);
     void *room = atomic_load_explicit(&lane->spills, memory_order_relaxed)
                      ? NULL
-                     : mlt_tube_reserve(lane->in, bytes);
+                     : mlt_spsc_reserve(lane->in, bytes);
     if (MLT_LIKELY(room != NULL)) {
         memcpy(room, frame, bytes);
-        mlt_tube_publish(lane->in, bytes);
+        mlt_spsc_publish(lane->in, bytes);
     } else {
         spill(lane, frame, bytes);
     }
@@ -123,13 +123,13 @@ static void deposit(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *frame)
     // seq_cst: after what was published; the worker clears it before it looks there.
     if (atomic_exchange_explicit(&lane->queued, 1, memory_order_seq_cst))
         return;
-    struct tcp_mail *mail = &me->house->mail[worker];
+    struct tcp_mail *mail = &me->endpoint->mail[worker];
     lane->next_mail = atomic_load_explicit(&mail->first, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&mail->first, &lane->next_mail, lane,
                                                   memory_order_seq_cst, memory_order_relaxed)) {
     }
     if (worker != me->index)
-        mlt_tcp_wake(me->house, worker);
+        mlt_tcp_wake(me->endpoint, worker);
 }
 
 // ---- Taking
@@ -145,7 +145,7 @@ static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *fram
     mlt_peer *peer = mlt_wire_peer(me->wire, pair->first_worker + frame->from);
     me->wire->received += !peer->foreign;
     if (frame->kind == MLT_WIRE_FRAME_CREDIT) {
-        mlt_far_peer *far = peer->far;
+        mlt_tcp_peer *far = peer->far;
         if (frame->slot.bytes < far->acknowledged || frame->slot.bytes > far->sent) {
             *fault = "it confirms what was not sent";
             return false;
@@ -155,20 +155,20 @@ static bool hand_over(tcp_worker *me, tcp_pair *pair, const mlt_wire_frame *fram
     }
     if (!taker->take(taker->arg, peer, frame, fault))
         *enough = true;
-    if (frame->kind == MLT_WIRE_FRAME_MESSAGE && me->house->workers > 1)
+    if (frame->kind == MLT_WIRE_FRAME_MESSAGE && me->endpoint->workers > 1)
         mlt_tcp_consumed(me, peer->far, mlt_wire_frame_bytes(frame));
     return !*fault;
 }
 
-// The next one of a lane's mail; `size`: what it takes in its tube, 0: it was spilled.
+// The next one of a lane's mail; `size`: what it takes in its queue, 0: it was spilled.
 static const mlt_wire_frame *peek_mail(tcp_lane *lane, uint64_t *size)
 {
     *size = 0;
     if (lane->taken)
         return &lane->taken->frame;
-    // Before the tube: if it was raised, all that went into the tube before can be seen there.
+    // Before the queue: if it was raised, all that went into the queue before can be seen there.
     bool spills = atomic_load_explicit(&lane->spills, memory_order_acquire);
-    const mlt_wire_frame *frame = mlt_tube_peek(lane->in);
+    const mlt_wire_frame *frame = mlt_spsc_peek(lane->in);
     if (frame) {
         *size = stored_bytes(frame);
         return frame;
@@ -187,7 +187,7 @@ static const mlt_wire_frame *peek_mail(tcp_lane *lane, uint64_t *size)
 static void done_with_mail(tcp_lane *lane, uint64_t size)
 {
     if (size) {
-        mlt_tube_consume(lane->in, size);
+        mlt_spsc_consume(lane->in, size);
         return;
     }
     tcp_spilled *first = lane->taken;
@@ -216,7 +216,7 @@ static bool take_lane(tcp_worker *me, tcp_lane *lane, const mlt_wire_taker *take
 
 bool mlt_tcp_take_mail(tcp_worker *me, const mlt_wire_taker *taker, bool *enough)
 {
-    struct tcp_mail *mail = &me->house->mail[me->index];
+    struct tcp_mail *mail = &me->endpoint->mail[me->index];
     bool any = false;
     // acquire: pairs with `deposit`.
     if (!me->busy && atomic_load_explicit(&mail->first, memory_order_relaxed))
@@ -248,7 +248,7 @@ bool mlt_tcp_deliver(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame
                      const mlt_wire_taker *taker, bool *enough)
 {
     const char *fault = NULL;
-    if (me->house->workers > 1)
+    if (me->endpoint->workers > 1)
         deposit(me, link->pair, frame);
     else
         (void)hand_over(me, link->pair, frame, taker, enough, &fault);
@@ -266,11 +266,11 @@ static unsigned char *named_place(tcp_worker *me, tcp_link *link, const mlt_wire
     memcpy(&place, frame->slot.payload, sizeof place);
     uint32_t to = mlt_wire_frame_to(frame);
     // acquire: its table of names is there.
-    tcp_worker *owner = atomic_load_explicit(&me->house->mail[to].worker, memory_order_acquire);
-    mlt_named *named = owner ? mlt_name_find(&owner->wire->names, place.name,
-                                             link->pair->first_worker + frame->from)
+    tcp_worker *owner = atomic_load_explicit(&me->endpoint->mail[to].worker, memory_order_acquire);
+    mlt_named *named = owner ? mlt_token_find(&owner->wire->names, place.name,
+                                              link->pair->first_worker + frame->from)
                              : NULL;
-    unsigned char *land = named ? mlt_name_land(named, place.offset, frame->length) : NULL;
+    unsigned char *land = named ? mlt_token_land(named, place.offset, frame->length) : NULL;
     if (owner && !land)
         *fault = "it has data that nobody asked for";
     return land;
@@ -330,7 +330,7 @@ static bool land(tcp_link *link)
 
 static void end_mark(tcp_worker *me, tcp_link *link, bool spoke)
 {
-    tcp_house *house = me->house;
+    tcp_endpoint *endpoint = me->endpoint;
     link->at += MLT_WIRE_FRAME_HEAD;
     atomic_store_explicit(&link->state, TCP_ENDED, memory_order_relaxed);
     for (int i = 0; link->by_fabric && i < LINKS; i++) {
@@ -344,10 +344,10 @@ static void end_mark(tcp_worker *me, tcp_link *link, bool spoke)
         return;
     // release, twice: who sees it sees the mail that came before.
     atomic_store_explicit(&link->pair->ended, 1, memory_order_release);
-    atomic_fetch_add_explicit(&house->ends, 1, memory_order_release);
-    for (uint32_t i = 0; i < house->workers; i++)
+    atomic_fetch_add_explicit(&endpoint->ends, 1, memory_order_release);
+    for (uint32_t i = 0; i < endpoint->workers; i++)
         if (i != me->index)
-            mlt_tcp_wake(house, i);
+            mlt_tcp_wake(endpoint, i);
 }
 
 // All messages come by one of the links.
@@ -361,18 +361,18 @@ static bool speaks_here(tcp_link *link)
 }
 
 // About the fabric, or by it. False: the link was shut.
-static bool take_way(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame)
+static bool take_switchover(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame)
 {
     const char *fault = NULL;
     tcp_pair *pair = link->pair;
     if ((frame->kind == MLT_WIRE_FRAME_FETCH) != link->by_fabric)
         fault = "it comes by the wrong way";
-    else if (frame->kind == MLT_WIRE_FRAME_OFFER && pair->way)
-        mlt_way_heard_offer(pair, frame);
-    else if (frame->kind == MLT_WIRE_FRAME_SWITCH && pair->way)
-        mlt_way_heard_switch(pair);
+    else if (frame->kind == MLT_WIRE_FRAME_OFFER && pair->switchover)
+        mlt_switchover_heard_offer(pair, frame);
+    else if (frame->kind == MLT_WIRE_FRAME_SWITCH && pair->switchover)
+        mlt_switchover_heard_switch(pair);
     else if (frame->kind == MLT_WIRE_FRAME_FETCH)
-        mlt_way_fetch(me, link, frame, named_place(me, link, frame, &fault));
+        mlt_switchover_fetch(me, link, frame, named_place(me, link, frame, &fault));
     else if (frame->kind == MLT_WIRE_FRAME_SWITCH)
         fault = "there is no fabric here";
     if (fault)
@@ -380,7 +380,7 @@ static bool take_way(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame
     return !fault;
 }
 
-static bool is_about_way(const mlt_wire_frame *frame)
+static bool is_about_switchover(const mlt_wire_frame *frame)
 {
     return frame->kind >= MLT_WIRE_FRAME_OFFER;
 }
@@ -394,7 +394,7 @@ static bool take_frame(tcp_worker *me, tcp_link *link, const mlt_wire_taker *tak
     const mlt_wire_frame *frame = (const mlt_wire_frame *)(const void *)(link->room + link->at);
     if (there < MLT_WIRE_FRAME_HEAD)
         return false;
-    const char *fault = mlt_wire_frame_fault(frame, link->pair->workers, me->house->workers);
+    const char *fault = mlt_wire_frame_fault(frame, link->pair->workers, me->endpoint->workers);
     if (!fault && atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP)
         fault = "it comes after the end";
     if (!fault && frame->kind == MLT_WIRE_FRAME_END) {
@@ -410,8 +410,8 @@ static bool take_frame(tcp_worker *me, tcp_link *link, const mlt_wire_taker *tak
     uint64_t needs = stored_bytes(frame);
     if (there < needs)
         return false;
-    if (MLT_UNLIKELY(is_about_way(frame))) {
-        if (!take_way(me, link, frame))
+    if (MLT_UNLIKELY(is_about_switchover(frame))) {
+        if (!take_switchover(me, link, frame))
             return false;
         link->at += (uint32_t)needs;
         return true;

@@ -4,12 +4,12 @@
 #include <sys/uio.h>
 
 #include "os/tcp.h"
+#include "wire/ofi/switchover.h"
 #include "wire/tcp/tcp_int.h"
-#include "wire/tcp/way.h"
 
 enum { PIECES = 48 };
 
-static mlt_tube *tube_of(const tcp_pair *pair, uint32_t worker)
+static mlt_spsc *queue_of(const tcp_pair *pair, uint32_t worker)
 {
     tcp_lane *lane = atomic_load_explicit(&pair->lanes[worker], memory_order_acquire);
     return lane ? atomic_load_explicit(&lane->out, memory_order_acquire) : NULL;
@@ -37,10 +37,11 @@ bool mlt_tcp_pending(tcp_pair *pair)
 {
     if (mlt_tcp_is_sealed(pair))
         return true;
-    bool out = mlt_way_is_out(pair); // references that are being read are nothing to be written
-    for (uint32_t i = 0; i < pair->house->workers; i++) {
-        const mlt_tube *tube = tube_of(pair, i);
-        if (tube && !(out ? mlt_tube_has_no_frames(tube) : mlt_tube_is_empty(tube)))
+    bool out =
+        mlt_switchover_is_out(pair); // references that are being read are nothing to be written
+    for (uint32_t i = 0; i < pair->endpoint->workers; i++) {
+        const mlt_spsc *queue = queue_of(pair, i);
+        if (queue && !(out ? mlt_spsc_has_no_frames(queue) : mlt_spsc_is_empty(queue)))
             return true;
     }
     return false;
@@ -50,13 +51,13 @@ bool mlt_tcp_pending(tcp_pair *pair)
 static bool drop_all(tcp_pair *pair)
 {
     bool any = false;
-    for (uint32_t i = 0; i < pair->house->workers; i++) {
-        mlt_tube *tube = tube_of(pair, i);
-        if (!tube || mlt_tube_is_empty(tube))
+    for (uint32_t i = 0; i < pair->endpoint->workers; i++) {
+        mlt_spsc *queue = queue_of(pair, i);
+        if (!queue || mlt_spsc_is_empty(queue))
             continue;
         any = true;
-        if (mlt_tube_drop(tube))
-            mlt_tcp_wake(pair->house, i);
+        if (mlt_spsc_drop(queue))
+            mlt_tcp_wake(pair->endpoint, i);
     }
     return any;
 }
@@ -68,7 +69,7 @@ typedef struct batch {
     uint32_t count, lanes;
     uint64_t bytes;
     struct {
-        mlt_tube *tube;
+        mlt_spsc *queue;
         uint32_t worker;
         uint64_t bytes;
     } lane[PIECES];
@@ -76,19 +77,19 @@ typedef struct batch {
 
 static void gather(const tcp_pair *pair, batch *b)
 {
-    uint32_t workers = pair->house->workers;
+    uint32_t workers = pair->endpoint->workers;
     b->count = b->lanes = 0;
     b->bytes = 0;
     for (uint32_t k = 0; k < workers && b->count < PIECES; k++) {
         uint32_t worker = pair->turn + k < workers ? pair->turn + k : pair->turn + k - workers;
-        mlt_tube *tube = tube_of(pair, worker);
-        uint32_t n = tube ? mlt_tube_pieces(tube, b->pieces + b->count, PIECES - b->count) : 0;
+        mlt_spsc *queue = queue_of(pair, worker);
+        uint32_t n = queue ? mlt_spsc_pieces(queue, b->pieces + b->count, PIECES - b->count) : 0;
         uint64_t bytes = 0;
         for (uint32_t i = 0; i < n; i++)
             bytes += b->pieces[b->count++].iov_len;
         if (!n)
             continue;
-        b->lane[b->lanes].tube = tube;
+        b->lane[b->lanes].queue = queue;
         b->lane[b->lanes].worker = worker;
         b->lane[b->lanes++].bytes = bytes;
         b->bytes += bytes;
@@ -103,8 +104,8 @@ static void account(tcp_pair *pair, const batch *b, uint64_t written)
         uint64_t bytes = b->lane[i].bytes < written ? b->lane[i].bytes : written;
         written -= bytes;
         pair->turn = b->lane[i].worker;
-        if (mlt_tube_wrote(b->lane[i].tube, bytes))
-            mlt_tcp_wake(pair->house, b->lane[i].worker);
+        if (mlt_spsc_wrote(b->lane[i].queue, bytes))
+            mlt_tcp_wake(pair->endpoint, b->lane[i].worker);
     }
 }
 
@@ -146,23 +147,23 @@ static bool write_all(tcp_pair *pair)
     bool any = false;
     if (atomic_load_explicit(&pair->gone, memory_order_relaxed)) {
         atomic_store_explicit(&pair->sealed, 0, memory_order_relaxed);
-        if (pair->way)
-            mlt_way_begin_drop(pair);
+        if (pair->switchover)
+            mlt_switchover_begin_drop(pair);
         any = drop_all(pair);
-        if (pair->way)
-            mlt_way_end_drop(pair);
+        if (pair->switchover)
+            mlt_switchover_end_drop(pair);
         return any;
     }
     if (!link || pair->mute || atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT)
         return false;
-    if (pair->way && mlt_way_is_out(pair))
-        return mlt_way_write(pair);
-    if (pair->way && !pair->inside && !mlt_way_write_control(pair, link))
+    if (pair->switchover && mlt_switchover_is_out(pair))
+        return mlt_switchover_write(pair);
+    if (pair->switchover && !pair->inside && !mlt_switchover_write_control(pair, link))
         return false;
     while (write_some(pair, link, &any)) {
     }
-    if (pair->way && !pair->inside && !pair->mute && mlt_way_switch(pair, link))
-        any |= mlt_way_write(pair);
+    if (pair->switchover && !pair->inside && !pair->mute && mlt_switchover_switch(pair, link))
+        any |= mlt_switchover_write(pair);
     return any;
 }
 
@@ -178,7 +179,7 @@ bool mlt_tcp_carry(tcp_pair *pair)
     do {
         // A worker that published, and does not get the lock, leaves it to the holder, who looks
         // again after letting go.
-        if (pair->house->workers > 1)
+        if (pair->endpoint->workers > 1)
             atomic_thread_fence(memory_order_seq_cst);
         if (!tcp_try_lock(&pair->writing))
             return any;
@@ -188,7 +189,7 @@ bool mlt_tcp_carry(tcp_pair *pair)
         tcp_unlock(&pair->writing);
         mlt_jitter();
         again = false;
-        if (pair->house->workers > 1) {
+        if (pair->endpoint->workers > 1) {
             atomic_thread_fence(memory_order_seq_cst);
             again = can_go_on(pair) && mlt_tcp_pending(pair);
         }

@@ -3,10 +3,10 @@
 // after the other.
 //
 // A pair is over when its process has ended, its connections are closed and nobody is connected with
-// its job. It is then retired: nobody finds it any more. Each worker of the house leaves it when it
-// looks here the next time: it forgets its peers and vacates its seats. The last one frees it. The
-// numbers of its links are used again after that, so no seat confuses an old link with a new one.
-// All of that is inside of the house's lock.
+// its job. It is then retired: nobody finds it any more. Each worker of the endpoint leaves it when it
+// looks here the next time: it forgets its peers and vacates its slots. The last one frees it. The
+// numbers of its links are used again after that, so no slot confuses an old link with a new one.
+// All of that is inside of the endpoint's lock.
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -52,26 +52,26 @@ static bool is_over(tcp_pair *pair)
     return true;
 }
 
-static void retire(tcp_house *house)
+static void retire(tcp_endpoint *endpoint)
 {
-    pthread_mutex_lock(&house->abroad_lock);
-    for (tcp_pair **at = &house->abroad; *at;) {
+    pthread_mutex_lock(&endpoint->abroad_lock);
+    for (tcp_pair **at = &endpoint->abroad; *at;) {
         tcp_pair *pair = *at;
         if (!is_over(pair)) {
             at = &pair->next;
             continue;
         }
         *at = pair->next;
-        pair->next = house->retired;
-        house->retired = pair;
-        pair->left = mlt_take(house->workers, sizeof *pair->left);
+        pair->next = endpoint->retired;
+        endpoint->retired = pair;
+        pair->left = mlt_take(endpoint->workers, sizeof *pair->left);
         for (int i = 0; i < LINKS; i++) {
             const tcp_link *link = atomic_load_explicit(&pair->links[i], memory_order_relaxed);
             if (link)
-                house->links[link->number] = &mlt_tcp_vacant;
+                endpoint->links[link->number] = &mlt_tcp_vacant;
         }
     }
-    pthread_mutex_unlock(&house->abroad_lock);
+    pthread_mutex_unlock(&endpoint->abroad_lock);
 }
 
 // ---- leaving
@@ -89,7 +89,7 @@ static bool is_leaving(const tcp_worker *me, const tcp_pair *pair)
 // Those with something left keep their pair for now.
 static void choose(const tcp_worker *me)
 {
-    for (tcp_pair *pair = me->house->retired; pair; pair = pair->next) {
+    for (tcp_pair *pair = me->endpoint->retired; pair; pair = pair->next) {
         const tcp_lane *lane = atomic_load_explicit(&pair->lanes[me->index], memory_order_acquire);
         pair->stays = lane && (lane->dirty || !mlt_tcp_has_no_mail(lane));
     }
@@ -115,10 +115,10 @@ static void forget_peers(tcp_worker *me)
 
 static void vacate(tcp_worker *me, const tcp_link *link)
 {
-    if (!link || link->number >= me->seat_count || me->seats[link->number].link != link)
+    if (!link || link->number >= me->slot_count || me->slots[link->number].link != link)
         return;
-    me->seats[link->number] = (tcp_seat){.link = &mlt_tcp_vacant};
-    me->seats_taken--;
+    me->slots[link->number] = (tcp_slot){.link = &mlt_tcp_vacant};
+    me->slots_taken--;
     for (uint32_t i = 0; i < me->hot_count; i++)
         if (me->hot[i] == link->number) {
             me->hot[i] = me->hot[--me->hot_count];
@@ -130,7 +130,7 @@ static void leave(tcp_worker *me)
 {
     choose(me);
     forget_peers(me);
-    for (tcp_pair *pair = me->house->retired; pair; pair = pair->next) {
+    for (tcp_pair *pair = me->endpoint->retired; pair; pair = pair->next) {
         if (!is_leaving(me, pair))
             continue;
         for (int i = 0; i < LINKS; i++)
@@ -143,15 +143,15 @@ static void leave(tcp_worker *me)
 
 static bool is_left(const tcp_pair *pair)
 {
-    for (uint32_t i = 0; i < pair->house->workers; i++)
-        if (pair->house->mail[i].open && !pair->left[i])
+    for (uint32_t i = 0; i < pair->endpoint->workers; i++)
+        if (pair->endpoint->mail[i].open && !pair->left[i])
             return false;
     return true;
 }
 
-static void free_left(tcp_house *house)
+static void free_left(tcp_endpoint *endpoint)
 {
-    for (tcp_pair **at = &house->retired; *at;) {
+    for (tcp_pair **at = &endpoint->retired; *at;) {
         tcp_pair *pair = *at;
         if (!is_left(pair)) {
             at = &pair->next;
@@ -161,7 +161,7 @@ static void free_left(tcp_house *house)
         for (int i = 0; i < LINKS; i++) {
             const tcp_link *link = atomic_load_explicit(&pair->links[i], memory_order_relaxed);
             if (link)
-                house->links[link->number] = NULL;
+                endpoint->links[link->number] = NULL;
         }
         mlt_tcp_free_pair(pair);
     }
@@ -169,9 +169,9 @@ static void free_left(tcp_house *house)
 
 void mlt_tcp_tidy(tcp_worker *me)
 {
-    retire(me->house);
-    if (!me->house->retired)
+    retire(me->endpoint);
+    if (!me->endpoint->retired)
         return;
     leave(me);
-    free_left(me->house);
+    free_left(me->endpoint);
 }

@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "os/os.h"
 #include "os/tcp.h"
+#include "wire/ofi/switchover.h"
 #include "wire/tcp/tcp_int.h"
-#include "wire/tcp/way.h"
 
 static bool is_gone(const tcp_pair *pair)
 {
@@ -23,7 +23,7 @@ static bool is_shut(const tcp_link *link)
     return atomic_load_explicit(&link->state, memory_order_relaxed) == TCP_SHUT;
 }
 
-static mlt_tube *own_tube(const tcp_lane *lane)
+static mlt_spsc *own_queue(const tcp_lane *lane)
 {
     return atomic_load_explicit(&lane->out, memory_order_relaxed);
 }
@@ -32,27 +32,27 @@ static mlt_tube *own_tube(const tcp_lane *lane)
 
 static void set_open(const tcp_worker *me, bool open)
 {
-    pthread_mutex_lock(&me->house->lock);
-    me->house->mail[me->index].open = open;
-    pthread_mutex_unlock(&me->house->lock);
+    pthread_mutex_lock(&me->endpoint->lock);
+    me->endpoint->mail[me->index].open = open;
+    pthread_mutex_unlock(&me->endpoint->lock);
 }
 
 static mlt_status open_worker(mlt_wire *wire, int ctl)
 {
     uint32_t proc = mlt_job_place_at(wire->job, wire->self)->proc;
     tcp_worker *me = calloc(1, sizeof *me);
-    tcp_house *house = me ? mlt_tcp_enter(wire->job, proc, ctl) : NULL;
-    if (!house) {
+    tcp_endpoint *endpoint = me ? mlt_tcp_enter(wire->job, proc, ctl) : NULL;
+    if (!endpoint) {
         free(me);
         return MLT_ERR_NO_MEMORY;
     }
     me->wire = wire;
-    me->house = house;
-    me->index = wire->self - house->first_worker;
+    me->endpoint = endpoint;
+    me->index = wire->self - endpoint->first_worker;
     wire->far = me;
     set_open(me, true);
     // release: pairs with begin_landing.
-    atomic_store_explicit(&house->mail[me->index].worker, me, memory_order_release);
+    atomic_store_explicit(&endpoint->mail[me->index].worker, me, memory_order_release);
     return MLT_OK;
 }
 
@@ -60,8 +60,8 @@ static void close_worker(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
     set_open(me, false);
-    mlt_tcp_leave(me->house);
-    free(me->seats);
+    mlt_tcp_leave(me->endpoint);
+    free(me->slots);
     free(me);
     wire->far = NULL;
 }
@@ -69,12 +69,12 @@ static void close_worker(mlt_wire *wire)
 static mlt_status meet(mlt_wire *wire, mlt_peer *peer)
 {
     tcp_worker *me = tcp_of(wire);
-    mlt_far_peer *far = calloc(1, sizeof *far);
+    mlt_tcp_peer *far = calloc(1, sizeof *far);
     if (!far)
         return MLT_ERR_NO_MEMORY;
     tcp_pair *pair =
-        mlt_tcp_pair(me->house, peer->foreign ? mlt_worlds_place(wire->worlds, peer->worker).proc
-                                              : mlt_job_place_at(wire->job, peer->worker)->proc);
+        mlt_tcp_pair(me->endpoint, peer->foreign ? mlt_worlds_place(wire->worlds, peer->worker).proc
+                                                 : mlt_job_place_at(wire->job, peer->worker)->proc);
     far->peer = peer;
     far->lane = mlt_tcp_lane(pair, me->index);
     far->to = peer->worker - pair->first_worker;
@@ -93,9 +93,9 @@ static void forget(mlt_wire *wire, mlt_peer *peer)
 static void tidy(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    pthread_mutex_lock(&me->house->lock);
+    pthread_mutex_lock(&me->endpoint->lock);
     mlt_tcp_tidy(me);
-    pthread_mutex_unlock(&me->house->lock);
+    pthread_mutex_unlock(&me->endpoint->lock);
 }
 
 static bool peer_is_gone(const mlt_peer *peer)
@@ -105,24 +105,24 @@ static bool peer_is_gone(const mlt_peer *peer)
 
 // ---- Sending
 
-static MLT_COLD mlt_tube *new_tube(mlt_peer *peer)
+static MLT_COLD mlt_spsc *new_queue(mlt_peer *peer)
 {
-    mlt_tube *tube = mlt_tube_new(TUBE_BYTES);
-    if (!tube)
+    mlt_spsc *queue = mlt_spsc_new(QUEUE_BYTES);
+    if (!queue)
         mlt_no_room("what is to be sent to worker %u", peer->worker);
     // release: pairs with tube_of.
-    atomic_store_explicit(&peer->far->lane->out, tube, memory_order_release);
-    return tube;
+    atomic_store_explicit(&peer->far->lane->out, queue, memory_order_release);
+    return queue;
 }
 
-static inline mlt_tube *tube_to(mlt_peer *peer)
+static inline mlt_spsc *queue_to(mlt_peer *peer)
 {
-    mlt_tube *tube = own_tube(peer->far->lane);
-    if (MLT_UNLIKELY(!tube))
-        tube = new_tube(peer);
-    if (MLT_UNLIKELY(peer->starved != &tube->starved))
-        peer->starved = &tube->starved;
-    return tube;
+    mlt_spsc *queue = own_queue(peer->far->lane);
+    if (MLT_UNLIKELY(!queue))
+        queue = new_queue(peer);
+    if (MLT_UNLIKELY(peer->starved != &queue->starved))
+        peer->starved = &queue->starved;
+    return queue;
 }
 
 static inline mlt_wire_frame *frame_of(mlt_slot *slot)
@@ -130,7 +130,7 @@ static inline mlt_wire_frame *frame_of(mlt_slot *slot)
     return (mlt_wire_frame *)(void *)((char *)slot - offsetof(mlt_wire_frame, slot));
 }
 
-static void head_of(const tcp_worker *me, const mlt_far_peer *far, mlt_wire_frame *frame,
+static void head_of(const tcp_worker *me, const mlt_tcp_peer *far, mlt_wire_frame *frame,
                     uint8_t kind, uint32_t in_slot, uint64_t bytes)
 {
     frame->length = (uint32_t)bytes;
@@ -143,14 +143,14 @@ static void head_of(const tcp_worker *me, const mlt_far_peer *far, mlt_wire_fram
 static mlt_slot *reserve(mlt_wire *wire, mlt_peer *peer, uint32_t in_slot, uint64_t bytes,
                          unsigned char **data)
 {
-    mlt_far_peer *far = peer->far;
+    mlt_tcp_peer *far = peer->far;
     mlt_assert(bytes <= MLT_WIRE_FRAME_MOST && in_slot <= MLT_SLOT_PAYLOAD);
     uint64_t needs =
         sizeof(mlt_wire_frame) + mlt_wire_frame_pad(bytes); // a slot's payload at its full size
     if (MLT_UNLIKELY(far->lane->pair->workers > 1 &&
                      far->sent + needs - far->acknowledged > WINDOW))
         return NULL;
-    mlt_wire_frame *frame = mlt_tube_reserve(tube_to(peer), needs);
+    mlt_wire_frame *frame = mlt_spsc_reserve(queue_to(peer), needs);
     if (MLT_UNLIKELY(!frame))
         return NULL;
     head_of(tcp_of(wire), far, frame, MLT_WIRE_FRAME_MESSAGE, in_slot, bytes);
@@ -183,12 +183,12 @@ static void pad(mlt_wire_frame *frame)
 static void post_frame(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame *frame)
 {
     tcp_worker *me = tcp_of(wire);
-    mlt_far_peer *far = peer->far;
+    mlt_tcp_peer *far = peer->far;
     uint64_t bytes = mlt_wire_frame_bytes(frame);
     pad(frame);
     if (frame->kind == MLT_WIRE_FRAME_MESSAGE)
         far->sent += bytes;
-    mlt_tube_publish(own_tube(far->lane), bytes);
+    mlt_spsc_publish(own_queue(far->lane), bytes);
     soil(me, far->lane);
 }
 
@@ -208,8 +208,8 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame_kind kind
                         const mlt_slot *slot, uint32_t in_slot, const void *memory, uint64_t bytes,
                         uint64_t *ticket)
 {
-    mlt_tube *tube = tube_to(peer);
-    mlt_wire_frame *frame = mlt_tube_reserve(tube, sizeof *frame);
+    mlt_spsc *queue = queue_to(peer);
+    mlt_wire_frame *frame = mlt_spsc_reserve(queue, sizeof *frame);
     mlt_assert(bytes <= MLT_WIRE_FRAME_DATA_MOST);
     if (!frame)
         return false;
@@ -218,7 +218,7 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame_kind kind
     pad(frame);
     uint64_t head = mlt_wire_frame_bytes(frame);
     frame->length = (uint32_t)bytes;
-    uint64_t count = mlt_tube_publish_reference(tube, head, memory, bytes);
+    uint64_t count = mlt_spsc_publish_reference(queue, head, memory, bytes);
     if (!count)
         return false;
     *ticket = count;
@@ -229,7 +229,7 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame_kind kind
 
 static bool has_left(const mlt_peer *peer, uint64_t ticket)
 {
-    return mlt_tube_has_left(own_tube(peer->far->lane), ticket);
+    return mlt_spsc_has_left(own_queue(peer->far->lane), ticket);
 }
 
 // Among several workers, the one that reads cannot know where another one wants its data. By a fabric
@@ -239,16 +239,16 @@ static bool takes_long(const mlt_peer *peer, uint64_t bytes)
 {
     enum { PACKETS_MOST = 16 << 10 };
     const tcp_pair *pair = peer->far->lane->pair;
-    const mlt_tube *tube = own_tube(peer->far->lane);
-    return pair->workers == 1 &&
-           (bytes <= PACKETS_MOST || !tube || !mlt_tube_refers(tube) || !mlt_way_reads(pair));
+    const mlt_spsc *queue = own_queue(peer->far->lane);
+    return pair->workers == 1 && (bytes <= PACKETS_MOST || !queue || !mlt_spsc_refers(queue) ||
+                                  !mlt_switchover_reads(pair));
 }
 
 // ---- What was consumed
 
-static bool tell_consumed(tcp_worker *me, mlt_far_peer *far)
+static bool tell_consumed(tcp_worker *me, mlt_tcp_peer *far)
 {
-    mlt_wire_frame *frame = mlt_tube_reserve(tube_to(far->peer), sizeof *frame);
+    mlt_wire_frame *frame = mlt_spsc_reserve(queue_to(far->peer), sizeof *frame);
     if (!frame)
         return false;
     memset(frame, 0, sizeof *frame);
@@ -259,7 +259,7 @@ static bool tell_consumed(tcp_worker *me, mlt_far_peer *far)
     return true;
 }
 
-void mlt_tcp_consumed(tcp_worker *me, mlt_far_peer *far, uint64_t bytes)
+void mlt_tcp_consumed(tcp_worker *me, mlt_tcp_peer *far, uint64_t bytes)
 {
     far->consumed += bytes;
     if (far->consumed - far->told < WINDOW / 4 || far->owes || tell_consumed(me, far))
@@ -272,11 +272,11 @@ void mlt_tcp_consumed(tcp_worker *me, mlt_far_peer *far, uint64_t bytes)
 // True: something was posted.
 static MLT_COLD bool pay(tcp_worker *me)
 {
-    mlt_far_peer *list = me->owing;
+    mlt_tcp_peer *list = me->owing;
     bool any = false;
     me->owing = NULL;
     while (list) {
-        mlt_far_peer *far = list;
+        mlt_tcp_peer *far = list;
         list = far->next_owing;
         far->owes = !tell_consumed(me, far);
         any |= !far->owes;
@@ -298,7 +298,7 @@ static bool push(mlt_wire *wire)
     for (tcp_lane **at = &me->dirty; *at;) {
         tcp_lane *lane = *at;
         any |= mlt_tcp_carry(lane->pair);
-        if (mlt_tube_is_empty(own_tube(lane)) && !mlt_tcp_is_sealed(lane->pair)) {
+        if (mlt_spsc_is_empty(own_queue(lane)) && !mlt_tcp_is_sealed(lane->pair)) {
             lane->dirty = false;
             *at = lane->next_dirty;
         } else {
@@ -335,7 +335,7 @@ static void await(mlt_wire *wire)
 static void cool(tcp_worker *me)
 {
     for (uint32_t i = 0; i < me->hot_count;)
-        if (mlt_way_is_in(me->seats[me->hot[i]].link->pair))
+        if (mlt_switchover_is_in(me->slots[me->hot[i]].link->pair))
             me->hot[i] = me->hot[--me->hot_count];
         else
             i++;
@@ -346,12 +346,12 @@ static bool look(mlt_wire *wire, const mlt_wire_taker *taker)
     tcp_worker *me = tcp_of(wire);
     bool any = mlt_tcp_take_links(me), enough = false;
     for (uint32_t i = 0; i < me->hot_count && !enough; i++)
-        any |= mlt_tcp_read(me, me->seats[me->hot[i]].link, taker, &enough);
-    if (me->house->fabric) {
+        any |= mlt_tcp_read(me, me->slots[me->hot[i]].link, taker, &enough);
+    if (me->endpoint->fabric) {
         cool(me);
-        any |= mlt_way_poll(me, taker, &enough);
+        any |= mlt_switchover_poll(me, taker, &enough);
     }
-    if (me->house->workers > 1)
+    if (me->endpoint->workers > 1)
         any |= mlt_tcp_take_mail(me, taker, &enough);
     return any;
 }
@@ -361,7 +361,7 @@ bool mlt_tcp_has_no_mail(const tcp_lane *lane)
 {
     return !atomic_load_explicit(&lane->queued, memory_order_relaxed) && !lane->taken &&
            !atomic_load_explicit(&lane->spills, memory_order_relaxed) &&
-           (!lane->in || mlt_tube_is_empty(lane->in));
+           (!lane->in || mlt_spsc_is_empty(lane->in));
 }
 
 static bool has_ended(const mlt_peer *peer)
@@ -375,27 +375,27 @@ static bool has_ended(const mlt_peer *peer)
 static bool job_has_ended(mlt_wire *wire, const mlt_world *world)
 {
     tcp_worker *me = tcp_of(wire);
-    tcp_house *house = me->house;
+    tcp_endpoint *endpoint = me->endpoint;
     uint32_t ended = 0;
-    if (atomic_load_explicit(&house->ends, memory_order_relaxed) < world->shape.procs)
+    if (atomic_load_explicit(&endpoint->ends, memory_order_relaxed) < world->shape.procs)
         return false; // no need to count
-    pthread_mutex_lock(&house->abroad_lock);
-    for (tcp_pair *pair = house->abroad; pair; pair = pair->next) {
+    pthread_mutex_lock(&endpoint->abroad_lock);
+    for (tcp_pair *pair = endpoint->abroad; pair; pair = pair->next) {
         const tcp_lane *lane = atomic_load_explicit(&pair->lanes[me->index], memory_order_acquire);
         // acquire: as in has_ended.
         if (pair->world == world && atomic_load_explicit(&pair->ended, memory_order_acquire))
             ended += !lane || mlt_tcp_has_no_mail(lane);
     }
-    pthread_mutex_unlock(&house->abroad_lock);
+    pthread_mutex_unlock(&endpoint->abroad_lock);
     return ended == world->shape.procs;
 }
 
 static bool some_ended(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    uint32_t ends = atomic_load_explicit(&me->house->ends, memory_order_acquire);
+    uint32_t ends = atomic_load_explicit(&me->endpoint->ends, memory_order_acquire);
     if (MLT_LIKELY(ends == me->ends_seen) || me->busy ||
-        atomic_load(&me->house->mail[me->index].first))
+        atomic_load(&me->endpoint->mail[me->index].first))
         return false;
     me->ends_seen = ends;
     return true;
@@ -408,7 +408,7 @@ static bool wants_to_write(tcp_worker *me, const tcp_link *link)
     tcp_pair *pair = link->pair;
     // acquire: another worker may have made it; pairs with mlt_tcp_lane.
     const tcp_lane *lane = atomic_load_explicit(&pair->lanes[me->index], memory_order_acquire);
-    return lane && lane->dirty && !pair->mute && !mlt_way_is_out(pair) &&
+    return lane && lane->dirty && !pair->mute && !mlt_switchover_is_out(pair) &&
            atomic_load_explicit(&pair->links[0], memory_order_relaxed) == link;
 }
 
@@ -416,34 +416,34 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
 {
     tcp_worker *me = tcp_of(wire);
     bool any = false;
-    me->new_seats = false;
-    for (uint32_t i = 0; i < me->seat_count; i++) {
-        tcp_seat *seat = &me->seats[i];
-        uint32_t state = atomic_load_explicit(&seat->link->state, memory_order_relaxed);
-        if (state == TCP_DEAF && seat->listens)
-            seat->listens = !listen(arg, seat->link->fd, i, false, false);
+    me->new_slots = false;
+    for (uint32_t i = 0; i < me->slot_count; i++) {
+        tcp_slot *slot = &me->slots[i];
+        uint32_t state = atomic_load_explicit(&slot->link->state, memory_order_relaxed);
+        if (state == TCP_DEAF && slot->listens)
+            slot->listens = !listen(arg, slot->link->fd, i, false, false);
         if (state >= TCP_DEAF)
             continue;
-        bool writes = wants_to_write(me, seat->link);
-        if (!seat->listens || seat->writes != writes)
-            seat->listens = listen(arg, seat->link->fd, i, true, writes);
-        if (MLT_UNLIKELY(!seat->listens) && !is_shut(seat->link))
+        bool writes = wants_to_write(me, slot->link);
+        if (!slot->listens || slot->writes != writes)
+            slot->listens = listen(arg, slot->link->fd, i, true, writes);
+        if (MLT_UNLIKELY(!slot->listens) && !is_shut(slot->link))
             mlt_fatal("worker %u cannot wait for its connections to other hosts: this process has "
                       "no descriptor left (`ulimit -n` may set a limit), or has closed one of "
                       "Millet's",
                       wire->self);
-        seat->writes = writes;
-        any |= seat->listens;
+        slot->writes = writes;
+        any |= slot->listens;
     }
-    if (mlt_way_fd(me->house) >= 0 && !me->hears_fabric)
-        me->hears_fabric = listen(arg, mlt_way_fd(me->house), FABRIC_NUMBER, true, false);
+    if (mlt_switchover_fd(me->endpoint) >= 0 && !me->hears_fabric)
+        me->hears_fabric = listen(arg, mlt_switchover_fd(me->endpoint), FABRIC_NUMBER, true, false);
     return any || me->hears_fabric;
 }
 
 static bool has_stopped(const tcp_worker *me)
 {
-    for (uint32_t i = 0; me->house->workers == 1 && i < me->seat_count; i++)
-        if (me->seats[i].link->stopped)
+    for (uint32_t i = 0; me->endpoint->workers == 1 && i < me->slot_count; i++)
+        if (me->slots[i].link->stopped)
             return true;
     return false;
 }
@@ -451,24 +451,24 @@ static bool has_stopped(const tcp_worker *me)
 static bool has_work(const mlt_wire *wire)
 {
     const tcp_worker *me = tcp_of(wire);
-    return me->dirty || me->busy || me->new_seats || has_stopped(me) ||
-           atomic_load_explicit(&me->house->held_count, memory_order_relaxed);
+    return me->dirty || me->busy || me->new_slots || has_stopped(me) ||
+           atomic_load_explicit(&me->endpoint->held_count, memory_order_relaxed);
 }
 
 static bool is_ready(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    if (me->busy || me->new_seats || has_stopped(me) ||
+    if (me->busy || me->new_slots || has_stopped(me) ||
         atomic_load(&wire->own->links) != me->links_seen ||
-        atomic_load(&me->house->ends) != me->ends_seen ||
-        atomic_load(&me->house->mail[me->index].first))
+        atomic_load(&me->endpoint->ends) != me->ends_seen ||
+        atomic_load(&me->endpoint->mail[me->index].first))
         return true;
-    return push(wire) || (me->house->fabric && !mlt_way_may_sleep(me));
+    return push(wire) || (me->endpoint->fabric && !mlt_switchover_may_sleep(me));
 }
 
 static bool is_cold(const mlt_wire *wire)
 {
-    return tcp_of(wire)->seats_taken > tcp_of(wire)->hot_count;
+    return tcp_of(wire)->slots_taken > tcp_of(wire)->hot_count;
 }
 
 // Hot connections and the fabric are looked at in any case, and the fabric's descriptor may stay ready
@@ -476,16 +476,16 @@ static bool is_cold(const mlt_wire *wire)
 static bool rang(mlt_wire *wire, uint32_t number)
 {
     tcp_worker *me = tcp_of(wire);
-    for (uint32_t i = 0; number == UINT32_MAX && i < me->seat_count; i++) {
-        me->seats[i].listens = false;
-        me->new_seats = true;
+    for (uint32_t i = 0; number == UINT32_MAX && i < me->slot_count; i++) {
+        me->slots[i].listens = false;
+        me->new_slots = true;
     }
     if (number == UINT32_MAX)
         me->hears_fabric = false;
     for (uint32_t i = 0; i < me->hot_count; i++)
         if (me->hot[i] == number)
             return false;
-    if (number >= me->seat_count || is_shut(me->seats[number].link))
+    if (number >= me->slot_count || is_shut(me->slots[number].link))
         return false;
     mlt_tcp_heat(me, number);
     return true;
@@ -494,8 +494,8 @@ static bool rang(mlt_wire *wire, uint32_t number)
 static void patrol(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    for (uint32_t i = 0; i < me->seat_count; i++) {
-        tcp_link *link = me->seats[i].link;
+    for (uint32_t i = 0; i < me->slot_count; i++) {
+        tcp_link *link = me->slots[i].link;
         if (is_shut(link) || mlt_os_tcp_silent_ms(link->fd) < mlt_tcp_gone_ms ||
             !tcp_try_lock(&link->reading))
             continue;
@@ -507,8 +507,8 @@ static void patrol(mlt_wire *wire)
     }
     if (atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxed))
         tidy(wire);
-    if (me->house->fabric)
-        mlt_way_patrol(me);
+    if (me->endpoint->fabric)
+        mlt_switchover_patrol(me);
 }
 
 // ---- The end
@@ -535,15 +535,15 @@ static void wait_a_moment(tcp_worker *me)
     enum { MOST = 16, MS = 5 };
     struct pollfd fds[MOST + 1];
     nfds_t n = 0;
-    for (uint32_t i = 0; i < me->seat_count && n < MOST; i++) {
-        const tcp_link *link = me->seats[i].link;
+    for (uint32_t i = 0; i < me->slot_count && n < MOST; i++) {
+        const tcp_link *link = me->slots[i].link;
         if (atomic_load_explicit(&link->state, memory_order_relaxed) < TCP_DEAF)
             fds[n++] = (struct pollfd){.fd = link->fd,
                                        .events = POLLIN | (wants_to_write(me, link) ? POLLOUT : 0)};
     }
-    fds[n] = (struct pollfd){.fd = mlt_way_fd(me->house), .events = POLLIN};
-    if (!me->house->fabric || mlt_way_may_sleep(me))
-        (void)poll(fds, n + 1, fds[n].fd < 0 && me->house->fabric ? 1 : MS);
+    fds[n] = (struct pollfd){.fd = mlt_switchover_fd(me->endpoint), .events = POLLIN};
+    if (!me->endpoint->fabric || mlt_switchover_may_sleep(me))
+        (void)poll(fds, n + 1, fds[n].fd < 0 && me->endpoint->fabric ? 1 : MS);
     patrol(me->wire);
 }
 
@@ -553,30 +553,30 @@ static void read_all(tcp_worker *me)
 {
     bool enough = false;
     (void)mlt_tcp_take_links(me);
-    for (uint32_t i = 0; i < me->seat_count; i++)
-        (void)mlt_tcp_read(me, me->seats[i].link, &mlt_wire_nobody, &enough);
-    if (me->house->fabric)
-        (void)mlt_way_poll(me, &mlt_wire_nobody, &enough);
-    if (me->house->workers > 1)
+    for (uint32_t i = 0; i < me->slot_count; i++)
+        (void)mlt_tcp_read(me, me->slots[i].link, &mlt_wire_nobody, &enough);
+    if (me->endpoint->fabric)
+        (void)mlt_switchover_poll(me, &mlt_wire_nobody, &enough);
+    if (me->endpoint->workers > 1)
         (void)mlt_tcp_take_mail(me, &mlt_wire_nobody, &enough);
 }
 
 // Nobody lands data in this worker's memory any more.
 static void withdraw(tcp_worker *me)
 {
-    tcp_house *house = me->house;
-    atomic_store_explicit(&house->mail[me->index].worker, NULL, memory_order_release);
+    tcp_endpoint *endpoint = me->endpoint;
+    atomic_store_explicit(&endpoint->mail[me->index].worker, NULL, memory_order_release);
     (void)mlt_tcp_take_links(me);
-    for (uint32_t i = 0; i < me->seat_count; i++) {
-        tcp_link *link = me->seats[i].link;
+    for (uint32_t i = 0; i < me->slot_count; i++) {
+        tcp_link *link = me->slots[i].link;
         while (!tcp_try_lock(&link->reading))
             mlt_os_yield();
         if (link->landing && link->land_worker == me->index)
             link->land = NULL;
         tcp_unlock(&link->reading);
     }
-    if (house->fabric)
-        mlt_way_withdraw(me);
+    if (endpoint->fabric)
+        mlt_switchover_withdraw(me);
 }
 
 // The end mark, as far as there is room.
@@ -590,8 +590,8 @@ static void write_mark(tcp_link *link)
                           .iov_len = MLT_WIRE_FRAME_HEAD - link->marked};
     if (link->pair->mute || link->finished)
         return;
-    if (sends && mlt_way_is_out(link->pair)) {
-        mlt_way_write_mark(link->pair);
+    if (sends && mlt_switchover_is_out(link->pair)) {
+        mlt_switchover_write_mark(link->pair);
         return;
     }
     ssize_t n = piece.iov_len ? mlt_tcp_send(link, &piece, 1) : 0;
@@ -616,8 +616,8 @@ static bool is_settled(const tcp_link *link)
     bool sends = atomic_load_explicit(&link->pair->links[0], memory_order_relaxed) == link;
     if (link->pair->mute)
         return true;
-    if (sends && mlt_way_is_out(link->pair))
-        return mlt_way_is_settled(link->pair);
+    if (sends && mlt_switchover_is_out(link->pair))
+        return mlt_switchover_is_settled(link->pair);
     return link->finished && (atomic_load_explicit(&link->state, memory_order_relaxed) != TCP_UP ||
                               mlt_os_tcp_unsent(link->fd) <= 0);
 }
@@ -627,9 +627,9 @@ static void end_links(tcp_worker *me)
     for (bool open = true; open;) {
         open = false;
         read_all(me);
-        for (uint32_t i = 0; i < me->seat_count; i++) {
-            write_mark(me->seats[i].link);
-            open |= !is_settled(me->seats[i].link);
+        for (uint32_t i = 0; i < me->slot_count; i++) {
+            write_mark(me->slots[i].link);
+            open |= !is_settled(me->slots[i].link);
         }
         if (open)
             wait_a_moment(me);
@@ -648,7 +648,7 @@ static void end_worker(mlt_wire *wire)
     }
     withdraw(me);
     // acq_rel: the last one sees what the others have done.
-    if (atomic_fetch_sub_explicit(&me->house->living, 1, memory_order_acq_rel) == 1)
+    if (atomic_fetch_sub_explicit(&me->endpoint->living, 1, memory_order_acq_rel) == 1)
         end_links(me);
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of the transport over TCP share.
 //
-//     worker ── tube ──┐                                        ┌── mail ── worker
-//     worker ── tube ──┤ whoever can: writev ── TCP ── readv ── whoever can ├── mail ── worker
-//     worker ── tube ──┘ for the process pair                   └── mail ── worker
+//     worker ── queue ──┐                                        ┌── mail ── worker
+//     worker ── queue ──┤ whoever can: writev ── TCP ── readv ── whoever can ├── mail ── worker
+//     worker ── queue ──┘ for the process pair                   └── mail ── worker
 //
-// A house is what the workers of a process share. A pair is this process and one of another host;
+// A endpoint is what the workers of a process share. A pair is this process and one of another host;
 // it has a link (a connection), or two if both have dialled at the same time: then each side sends
 // by the one that it got first, and reads from both. A lane is one worker's part of a pair.
 //
@@ -25,17 +25,17 @@
 #include "wire/frame.h"
 #include "wire/ofi/fabric.h"
 #include "wire/tcp/cipher.h"
-#include "wire/tcp/tube.h"
+#include "wire/tcp/spsc.h"
 #include "wire/wire.h"
 
 struct iovec;
-typedef struct tcp_house tcp_house;
+typedef struct tcp_endpoint tcp_endpoint;
 typedef struct tcp_pair tcp_pair;
-typedef struct tcp_way tcp_way; // way.h
+typedef struct tcp_switchover tcp_switchover; // switchover.h
 
 enum {
-    TUBE_BYTES = 2 * MLT_WIRE_FRAME_LARGEST, // so that the largest frame always finds room in time
-    ROOM_BYTES = 32 << 10,                   // read at once, for small messages
+    QUEUE_BYTES = 2 * MLT_WIRE_FRAME_LARGEST, // so that the largest frame always finds room in time
+    ROOM_BYTES = 32 << 10,                    // read at once, for small messages
     // The same of a link that encrypts, which has buffers of its own: the rest of a frame, and a
     // record.
     CIPHER_ROOM_BYTES = 2 * MLT_WIRE_FRAME_LARGEST,
@@ -91,21 +91,21 @@ typedef struct tcp_lane {
     tcp_pair *pair;
     uint32_t worker; // in this process
     // Out: the worker's.
-    _Atomic(mlt_tube *) out; // NULL: it has never sent
+    _Atomic(mlt_spsc *) out; // NULL: it has never sent
     bool dirty;              // in the worker's list
     struct tcp_lane *next_dirty;
     // In: mail for the worker, if the process has several.
     _Atomic uint32_t queued; // in the worker's mail
     struct tcp_lane *next_mail;
-    mlt_tube *in; // made by the first reader, published by queued
+    mlt_spsc *in; // made by the first reader, published by queued
     _Atomic uint32_t spills;
     pthread_mutex_t spill_lock;
     tcp_spilled *spill_first, **spill_last;
-    tcp_spilled *taken; // the worker's: out of the list, to be taken before what is in the tube
+    tcp_spilled *taken; // the worker's: out of the list, to be taken before what is in the queue
 } tcp_lane;
 
 struct tcp_pair {
-    tcp_house *house;
+    tcp_endpoint *endpoint;
     const mlt_world *world; // that it is of; NULL: the own job
     tcp_pair *next;         // of other jobs
     bool *left;    // [house->workers] that have left it; NULL: it is not retired (retire.c)
@@ -125,35 +125,35 @@ struct tcp_pair {
     int error;                        // with that errno
     uint32_t turn;                    // the lane that was written last, perhaps to a part
     bool inside;                      // ... so that a frame has to go on
-    tcp_way *way;                     // NULL: there is no fabric
+    tcp_switchover *switchover;       // NULL: there is no fabric
     _Atomic(tcp_lane *) lanes[];      // [house->workers]
 };
 
-typedef struct tcp_seat { // a worker's part of a link
+typedef struct tcp_slot { // a worker's part of a link
     tcp_link *link;
     bool listens, writes; // as the worker listens to it
     bool fresh;           // what it has to offer was not sent yet
-} tcp_seat;
+} tcp_slot;
 
 typedef struct tcp_worker { // wire->far
     mlt_wire *wire;
-    tcp_house *house;
+    tcp_endpoint *endpoint;
     uint32_t index; // in the process
     bool ended;
     uint32_t links_seen, ends_seen;
     tcp_lane *dirty; // lanes with something to be written
     tcp_lane *busy;  // lanes whose mail was not taken to the end
-    tcp_seat *seats; // [seat_count], as house->links
-    uint32_t seat_count, seat_room;
-    uint32_t seats_taken; // those that are not vacant
-    bool new_seats;       // some that the worker does not listen to yet
+    tcp_slot *slots; // [seat_count], as house->links
+    uint32_t slot_count, slot_room;
+    uint32_t slots_taken; // those that are not vacant
+    bool new_slots;       // some that the worker does not listen to yet
     bool hears_fabric;    // it listens to the fabric
     uint32_t hot[HOT], hot_count, hot_next;
-    struct mlt_far_peer *owing; // peers that are to hear of what was consumed
+    struct mlt_tcp_peer *owing; // peers that are to hear of what was consumed
 } tcp_worker;
 
-struct tcp_house {
-    tcp_house *next;
+struct tcp_endpoint {
+    tcp_endpoint *next;
     mlt_job *job;
     uint32_t proc, workers, first_worker;
     int ctl;
@@ -174,11 +174,11 @@ struct tcp_house {
     uint32_t held_first, held_at;       // where they begin; bytes of the first that were taken
     unsigned char *aligned;             // for a packet that lies at no multiple of 8
     _Atomic uint32_t held_count;
-    tcp_way *busy_ways;    // with HELLO or CONTROL to be sent
-    tcp_way *blocked_ways; // that found no room
+    tcp_switchover *busy_switchovers;    // with HELLO or CONTROL to be sent
+    tcp_switchover *blocked_switchovers; // that found no room
     struct tcp_fetch *spare_fetches;
-    tcp_way *complains;    // what was refused is told in a moment; NULL: nothing
-    uint64_t complains_ns; // since then
+    tcp_switchover *complains; // what was refused is told in a moment; NULL: nothing
+    uint64_t complains_ns;     // since then
     char complaint[256];
     pthread_t looker; // polls for sleepers, where the fabric has no descriptor
     bool has_looker;
@@ -192,18 +192,18 @@ struct tcp_house {
 };
 
 // The transport's part of a peer.
-typedef struct mlt_far_peer {
+typedef struct mlt_tcp_peer {
     mlt_peer *peer;
     tcp_lane *lane;
     uint32_t to; // its number in its process
     _Atomic uint64_t backlog;
-    _Atomic uint32_t starves_nobody; // mlt_peer.starved until there is a tube
+    _Atomic uint32_t starves_nobody; // mlt_peer.starved until there is a queue
     // Frames to and from it, if the receiver's process has several workers: bytes that were sent,
     // and those of them that it has consumed; bytes that we have consumed, and have told of.
     uint64_t sent, acknowledged, consumed, told;
     bool owes;
-    struct mlt_far_peer *next_owing;
-} mlt_far_peer;
+    struct mlt_tcp_peer *next_owing;
+} mlt_tcp_peer;
 
 static inline bool tcp_try_lock(_Atomic uint32_t *lock)
 {
@@ -222,22 +222,22 @@ static inline tcp_worker *tcp_of(const mlt_wire *wire)
     return wire->far;
 }
 
-// house.c
-tcp_house *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl); // NULL: no memory
-void mlt_tcp_leave(tcp_house *house);
-tcp_pair *mlt_tcp_pair(tcp_house *house, uint32_t proc); // made when it is first asked for
-mlt_worlds *mlt_tcp_worlds(tcp_house *house);
+// endpoint.c
+tcp_endpoint *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl); // NULL: no memory
+void mlt_tcp_leave(tcp_endpoint *endpoint);
+tcp_pair *mlt_tcp_pair(tcp_endpoint *endpoint, uint32_t proc); // made when it is first asked for
+mlt_worlds *mlt_tcp_worlds(tcp_endpoint *endpoint);
 tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker); // the same
 void mlt_tcp_free_pair(tcp_pair *pair);                  // and its links
 bool mlt_tcp_take_links(tcp_worker *me);                 // those that have come
 void mlt_tcp_heat(tcp_worker *me, uint32_t number);      // that link is looked at from now on
 void mlt_tcp_want(tcp_pair *pair);
 void mlt_tcp_lose(tcp_pair *pair, const char *why); // tells, once
-void mlt_tcp_wake(tcp_house *house, uint32_t worker);
+void mlt_tcp_wake(tcp_endpoint *endpoint, uint32_t worker);
 
-// retire.c: what ended processes of other jobs leave. With the house's lock.
+// retire.c: what ended processes of other jobs leave. With the endpoint's lock.
 void mlt_tcp_tidy(tcp_worker *me);
-extern tcp_link mlt_tcp_vacant; // of a seat or number that has no link: shut, and of no pair
+extern tcp_link mlt_tcp_vacant; // of a slot or number that has no link: shut, and of no pair
 
 // out.c
 bool mlt_tcp_carry(tcp_pair *pair);     // writes what can be written; true: something was
@@ -259,6 +259,6 @@ bool mlt_tcp_take_packet(tcp_worker *me, tcp_link *link, const mlt_wire_taker *t
 
 // tcp.c
 bool mlt_tcp_has_no_mail(const tcp_lane *lane);
-void mlt_tcp_consumed(tcp_worker *me, mlt_far_peer *far, uint64_t bytes);
+void mlt_tcp_consumed(tcp_worker *me, mlt_tcp_peer *far, uint64_t bytes);
 
 #endif

@@ -11,64 +11,64 @@
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
+#include "wire/ofi/switchover.h"
 #include "wire/tcp/tcp_int.h"
-#include "wire/tcp/way.h"
 
 int64_t mlt_tcp_gone_ms = 5000;
 _Atomic uint64_t mlt_tcp_abroad;
 
 // Processes of a job are one here; a test may have several in one.
-static pthread_mutex_t houses_lock = PTHREAD_MUTEX_INITIALIZER;
-static tcp_house *houses;
+static pthread_mutex_t endpoints_lock = PTHREAD_MUTEX_INITIALIZER;
+static tcp_endpoint *endpoints;
 
-static tcp_house *new_house(mlt_job *job, uint32_t proc, int ctl)
+static tcp_endpoint *new_endpoint(mlt_job *job, uint32_t proc, int ctl)
 {
     const mlt_job_proc *own = mlt_job_proc_at(job, proc);
-    size_t bytes = sizeof(tcp_house) + own->workers * sizeof(struct tcp_mail);
-    tcp_house *house = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
+    size_t bytes = sizeof(tcp_endpoint) + own->workers * sizeof(struct tcp_mail);
+    tcp_endpoint *endpoint = aligned_alloc(64, (bytes + 63) & ~(size_t)63);
     _Atomic(tcp_pair *) *pairs = calloc(job->procs, sizeof *pairs);
-    if (!house || !pairs) {
-        free(house);
+    if (!endpoint || !pairs) {
+        free(endpoint);
         free(pairs);
         return NULL;
     }
-    memset(house, 0, bytes);
-    house->job = job;
-    house->proc = proc;
-    house->workers = own->workers;
-    house->first_worker = own->first_worker;
-    house->ctl = ctl;
-    house->pairs = pairs;
-    pthread_mutex_init(&house->lock, NULL);
-    pthread_mutex_init(&house->abroad_lock, NULL);
-    mlt_way_enter(house);
-    house->next = houses;
-    houses = house;
-    return house;
+    memset(endpoint, 0, bytes);
+    endpoint->job = job;
+    endpoint->proc = proc;
+    endpoint->workers = own->workers;
+    endpoint->first_worker = own->first_worker;
+    endpoint->ctl = ctl;
+    endpoint->pairs = pairs;
+    pthread_mutex_init(&endpoint->lock, NULL);
+    pthread_mutex_init(&endpoint->abroad_lock, NULL);
+    mlt_switchover_enter(endpoint);
+    endpoint->next = endpoints;
+    endpoints = endpoint;
+    return endpoint;
 }
 
-tcp_house *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl)
+tcp_endpoint *mlt_tcp_enter(mlt_job *job, uint32_t proc, int ctl)
 {
-    pthread_mutex_lock(&houses_lock);
-    tcp_house *house = houses;
-    while (house && (house->job != job || house->proc != proc))
-        house = house->next;
-    if (!house)
-        house = new_house(job, proc, ctl);
-    if (house) {
-        house->holders++;
-        house->living++;
+    pthread_mutex_lock(&endpoints_lock);
+    tcp_endpoint *endpoint = endpoints;
+    while (endpoint && (endpoint->job != job || endpoint->proc != proc))
+        endpoint = endpoint->next;
+    if (!endpoint)
+        endpoint = new_endpoint(job, proc, ctl);
+    if (endpoint) {
+        endpoint->holders++;
+        endpoint->living++;
     }
-    pthread_mutex_unlock(&houses_lock);
-    return house;
+    pthread_mutex_unlock(&endpoints_lock);
+    return endpoint;
 }
 
 static void free_lane(tcp_lane *lane)
 {
     if (!lane)
         return;
-    mlt_tube_free(atomic_load_explicit(&lane->out, memory_order_relaxed));
-    mlt_tube_free(lane->in);
+    mlt_spsc_free(atomic_load_explicit(&lane->out, memory_order_relaxed));
+    mlt_spsc_free(lane->in);
     for (tcp_spilled *list = lane->taken; list;) {
         tcp_spilled *next = list->next;
         free(list);
@@ -98,9 +98,9 @@ void mlt_tcp_free_pair(tcp_pair *pair)
         return;
     for (int i = 0; i < LINKS; i++)
         free_link(atomic_load_explicit(&pair->links[i], memory_order_relaxed));
-    for (uint32_t i = 0; i < pair->house->workers; i++)
+    for (uint32_t i = 0; i < pair->endpoint->workers; i++)
         free_lane(atomic_load_explicit(&pair->lanes[i], memory_order_relaxed));
-    mlt_way_free(pair->way);
+    mlt_switchover_free(pair->switchover);
     if (pair->world)
         atomic_fetch_sub_explicit(&mlt_tcp_abroad, 1, memory_order_relaxed);
     free(pair->left);
@@ -116,85 +116,86 @@ static void free_pairs(tcp_pair *list)
     }
 }
 
-static void free_house(tcp_house *house)
+static void free_endpoint(tcp_endpoint *endpoint)
 {
-    mlt_way_leave(house); // before the memory goes that it reads and is read from
-    for (uint32_t p = 0; p < house->job->procs; p++)
-        mlt_tcp_free_pair(atomic_load_explicit(&house->pairs[p], memory_order_relaxed));
-    free_pairs(house->abroad);
-    free_pairs(house->retired);
-    free(house->links);
-    free(house->pairs);
-    pthread_mutex_destroy(&house->lock);
-    pthread_mutex_destroy(&house->abroad_lock);
-    free(house);
+    mlt_switchover_leave(endpoint); // before the memory goes that it reads and is read from
+    for (uint32_t p = 0; p < endpoint->job->procs; p++)
+        mlt_tcp_free_pair(atomic_load_explicit(&endpoint->pairs[p], memory_order_relaxed));
+    free_pairs(endpoint->abroad);
+    free_pairs(endpoint->retired);
+    free(endpoint->links);
+    free(endpoint->pairs);
+    pthread_mutex_destroy(&endpoint->lock);
+    pthread_mutex_destroy(&endpoint->abroad_lock);
+    free(endpoint);
 }
 
-void mlt_tcp_leave(tcp_house *house)
+void mlt_tcp_leave(tcp_endpoint *endpoint)
 {
-    pthread_mutex_lock(&houses_lock);
-    bool last = --house->holders == 0;
-    for (tcp_house **at = &houses; last && *at; at = &(*at)->next)
-        if (*at == house) {
-            *at = house->next;
+    pthread_mutex_lock(&endpoints_lock);
+    bool last = --endpoint->holders == 0;
+    for (tcp_endpoint **at = &endpoints; last && *at; at = &(*at)->next)
+        if (*at == endpoint) {
+            *at = endpoint->next;
             break;
         }
-    pthread_mutex_unlock(&houses_lock);
+    pthread_mutex_unlock(&endpoints_lock);
     if (last)
-        free_house(house);
+        free_endpoint(endpoint);
 }
 
 // ---- Pairs and lanes
 
-static tcp_pair *new_pair(tcp_house *house, uint32_t proc, uint32_t workers, uint32_t first_worker)
+static tcp_pair *new_pair(tcp_endpoint *endpoint, uint32_t proc, uint32_t workers,
+                          uint32_t first_worker)
 {
-    tcp_pair *pair = mlt_take(1, sizeof *pair + house->workers * sizeof pair->lanes[0]);
-    pair->house = house;
+    tcp_pair *pair = mlt_take(1, sizeof *pair + endpoint->workers * sizeof pair->lanes[0]);
+    pair->endpoint = endpoint;
     pair->proc = proc;
     pair->workers = workers;
     pair->first_worker = first_worker;
     return pair;
 }
 
-mlt_worlds *mlt_tcp_worlds(tcp_house *house)
+mlt_worlds *mlt_tcp_worlds(tcp_endpoint *endpoint)
 {
-    return mlt_worlds_of(house->job, house->ctl);
+    return mlt_worlds_of(endpoint->job, endpoint->ctl);
 }
 
-static tcp_pair *pair_abroad(tcp_house *house, uint32_t proc)
+static tcp_pair *pair_abroad(tcp_endpoint *endpoint, uint32_t proc)
 {
     mlt_world_place place;
-    pthread_mutex_lock(&house->abroad_lock);
-    tcp_pair *pair = house->abroad;
+    pthread_mutex_lock(&endpoint->abroad_lock);
+    tcp_pair *pair = endpoint->abroad;
     while (pair && pair->proc != proc)
         pair = pair->next;
-    if (!pair && mlt_worlds_proc(mlt_tcp_worlds(house), proc, &place)) {
-        pair = new_pair(house, proc, place.workers, place.first_worker);
+    if (!pair && mlt_worlds_proc(mlt_tcp_worlds(endpoint), proc, &place)) {
+        pair = new_pair(endpoint, proc, place.workers, place.first_worker);
         pair->world = place.world;
-        pair->next = house->abroad;
-        house->abroad = pair;
+        pair->next = endpoint->abroad;
+        endpoint->abroad = pair;
         atomic_fetch_add_explicit(&mlt_tcp_abroad, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&house->abroad_lock);
+    pthread_mutex_unlock(&endpoint->abroad_lock);
     mlt_assert(pair);
     return pair;
 }
 
 // acquire and release: whoever finds a pair or a lane sees what is in it.
-tcp_pair *mlt_tcp_pair(tcp_house *house, uint32_t proc)
+tcp_pair *mlt_tcp_pair(tcp_endpoint *endpoint, uint32_t proc)
 {
-    if (proc >= house->job->procs)
-        return pair_abroad(house, proc);
-    tcp_pair *pair = atomic_load_explicit(&house->pairs[proc], memory_order_acquire);
+    if (proc >= endpoint->job->procs)
+        return pair_abroad(endpoint, proc);
+    tcp_pair *pair = atomic_load_explicit(&endpoint->pairs[proc], memory_order_acquire);
     if (pair)
         return pair;
-    const mlt_job_proc *other = mlt_job_proc_at(house->job, proc);
-    tcp_pair *mine = new_pair(house, proc, other->workers, other->first_worker);
-    mine->way = mlt_way_new(house); // with other jobs there is TCP only
-    if (atomic_compare_exchange_strong_explicit(&house->pairs[proc], &pair, mine,
+    const mlt_job_proc *other = mlt_job_proc_at(endpoint->job, proc);
+    tcp_pair *mine = new_pair(endpoint, proc, other->workers, other->first_worker);
+    mine->switchover = mlt_switchover_new(endpoint); // with other jobs there is TCP only
+    if (atomic_compare_exchange_strong_explicit(&endpoint->pairs[proc], &pair, mine,
                                                 memory_order_acq_rel, memory_order_acquire))
         return mine;
-    mlt_way_free(mine->way); // another thread was faster
+    mlt_switchover_free(mine->switchover); // another thread was faster
     free(mine);
     return pair;
 }
@@ -216,9 +217,9 @@ tcp_lane *mlt_tcp_lane(tcp_pair *pair, uint32_t worker)
     return lane;
 }
 
-void mlt_tcp_wake(tcp_house *house, uint32_t worker)
+void mlt_tcp_wake(tcp_endpoint *endpoint, uint32_t worker)
 {
-    mlt_job_worker *to = mlt_job_worker_at(house->job, house->first_worker + worker);
+    mlt_job_worker *to = mlt_job_worker_at(endpoint->job, endpoint->first_worker + worker);
     // As mlt_wire_notify: ordered before the look at `asleep`.
     (void)atomic_exchange_explicit(&to->news, 1, memory_order_seq_cst);
     mlt_jitter();
@@ -237,7 +238,7 @@ static void want_abroad(const tcp_pair *pair)
                     .value = (int64_t)first + (pair->proc - pair->world->first_proc),
                     .length = sizeof bond};
     if (bond)
-        (void)mlt_ctl_send(pair->house->ctl, &head, &bond);
+        (void)mlt_ctl_send(pair->endpoint->ctl, &head, &bond);
 }
 
 void mlt_tcp_want(tcp_pair *pair)
@@ -250,7 +251,7 @@ void mlt_tcp_want(tcp_pair *pair)
         return;
     }
     mlt_ctl head = {.type = MLT_CTL_WANT, .rank = MLT_CTL_NO_RANK, .value = pair->proc};
-    (void)mlt_ctl_send(pair->house->ctl, &head, NULL); // without mpirun the process ends anyway
+    (void)mlt_ctl_send(pair->endpoint->ctl, &head, NULL); // without mpirun the process ends anyway
 }
 
 // Nobody misses a job that is connected no longer.
@@ -270,14 +271,14 @@ static void lose_abroad(const tcp_pair *pair, const char *why)
     mlt_ctl head = {.type = MLT_CTL_LOST_JOB,
                     .rank = MLT_CTL_NO_RANK,
                     .length = (uint32_t)(n < (int)sizeof text ? n : (int)sizeof text - 1)};
-    (void)mlt_ctl_send(pair->house->ctl, &head, text);
+    (void)mlt_ctl_send(pair->endpoint->ctl, &head, text);
 }
 
 void mlt_tcp_lose(tcp_pair *pair, const char *why)
 {
     // Once all have ended here nothing is missed. What the other side misses, it says itself.
     if (atomic_load_explicit(&pair->gone, memory_order_relaxed) ||
-        atomic_load_explicit(&pair->house->living, memory_order_relaxed) == 0 ||
+        atomic_load_explicit(&pair->endpoint->living, memory_order_relaxed) == 0 ||
         atomic_exchange_explicit(&pair->lost, 1, memory_order_relaxed))
         return;
     atomic_store_explicit(&pair->gone, 1, memory_order_relaxed);
@@ -289,20 +290,20 @@ void mlt_tcp_lose(tcp_pair *pair, const char *why)
                     .rank = MLT_CTL_NO_RANK,
                     .value = pair->proc,
                     .length = (uint32_t)strlen(why)};
-    (void)mlt_ctl_send(pair->house->ctl, &head, why);
+    (void)mlt_ctl_send(pair->endpoint->ctl, &head, why);
 }
 
 // One that is free, or a new one.
-static uint32_t new_number(tcp_house *house)
+static uint32_t new_number(tcp_endpoint *endpoint)
 {
-    for (uint32_t i = 0; i < house->link_count; i++)
-        if (!house->links[i])
+    for (uint32_t i = 0; i < endpoint->link_count; i++)
+        if (!endpoint->links[i])
             return i;
-    MLT_ARRAY_WANT(house->links, house->link_count + (size_t)1, house->link_room);
-    return house->link_count++;
+    MLT_ARRAY_WANT(endpoint->links, endpoint->link_count + (size_t)1, endpoint->link_room);
+    return endpoint->link_count++;
 }
 
-static tcp_link *new_link(tcp_house *house, tcp_pair *pair, mlt_cipher *cipher, int fd)
+static tcp_link *new_link(tcp_endpoint *endpoint, tcp_pair *pair, mlt_cipher *cipher, int fd)
 {
     tcp_link *link = mlt_take(1, sizeof *link);
     link->room_bytes = cipher ? CIPHER_ROOM_BYTES : ROOM_BYTES;
@@ -310,26 +311,26 @@ static tcp_link *new_link(tcp_house *house, tcp_pair *pair, mlt_cipher *cipher, 
     link->cipher = cipher;
     link->pair = pair;
     link->fd = fd;
-    link->number = new_number(house);
-    house->links[link->number] = link;
+    link->number = new_number(endpoint);
+    endpoint->links[link->number] = link;
     return link;
 }
 
 // The pair that a connection is for; NULL: it is none to a process of another host or job.
-static tcp_pair *pair_for(tcp_house *house, const mlt_ctl_link *about)
+static tcp_pair *pair_for(tcp_endpoint *endpoint, const mlt_ctl_link *about)
 {
     if (about->bond) {
-        uint32_t proc = mlt_bond_proc(mlt_tcp_worlds(house), about->bond, about->proc);
-        return proc != UINT32_MAX ? mlt_tcp_pair(house, proc) : NULL;
+        uint32_t proc = mlt_bond_proc(mlt_tcp_worlds(endpoint), about->bond, about->proc);
+        return proc != UINT32_MAX ? mlt_tcp_pair(endpoint, proc) : NULL;
     }
-    bool sound = about->proc < house->job->procs &&
-                 mlt_job_proc_at(house->job, about->proc)->host != house->job->host;
-    return sound ? mlt_tcp_pair(house, about->proc) : NULL;
+    bool sound = about->proc < endpoint->job->procs &&
+                 mlt_job_proc_at(endpoint->job, about->proc)->host != endpoint->job->host;
+    return sound ? mlt_tcp_pair(endpoint, about->proc) : NULL;
 }
 
-static void add_link(tcp_house *house, const mlt_ctl_link *about, int fd)
+static void add_link(tcp_endpoint *endpoint, const mlt_ctl_link *about, int fd)
 {
-    tcp_pair *pair = pair_for(house, about);
+    tcp_pair *pair = pair_for(endpoint, about);
     uint32_t n = 0;
     while (pair && n < LINKS && atomic_load_explicit(&pair->links[n], memory_order_relaxed))
         n++;
@@ -351,10 +352,11 @@ static void add_link(tcp_house *house, const mlt_ctl_link *about, int fd)
         mlt_tcp_lose(pair, why);
     }
     atomic_store_explicit(&pair->wanted, 1, memory_order_relaxed);
-    if (n == 0 && pair->way && !cipher)
-        mlt_way_offer(pair);
+    if (n == 0 && pair->switchover && !cipher)
+        mlt_switchover_offer(pair);
     // release: pairs with the acquire of whoever writes.
-    atomic_store_explicit(&pair->links[n], new_link(house, pair, cipher, fd), memory_order_release);
+    atomic_store_explicit(&pair->links[n], new_link(endpoint, pair, cipher, fd),
+                          memory_order_release);
 }
 
 // A link with frames left in its room stays: the system does not tell of these. If all have some,
@@ -367,32 +369,32 @@ void mlt_tcp_heat(tcp_worker *me, uint32_t number)
     }
     for (uint32_t i = 0; i < HOT; i++) {
         uint32_t at = me->hot_next++ % HOT;
-        if (me->house->workers == 1 && me->seats[me->hot[at]].link->stopped)
+        if (me->endpoint->workers == 1 && me->slots[me->hot[at]].link->stopped)
             continue;
         me->hot[at] = number;
         return;
     }
 }
 
-static void take_seat(tcp_worker *me, uint32_t number, tcp_link *link)
+static void take_slot(tcp_worker *me, uint32_t number, tcp_link *link)
 {
-    me->seats[number] = (tcp_seat){.link = link, .fresh = true};
-    me->seats_taken++;
+    me->slots[number] = (tcp_slot){.link = link, .fresh = true};
+    me->slots_taken++;
     mlt_tcp_heat(me, number);
-    me->new_seats = true;
+    me->new_slots = true;
 }
 
-static void seat(tcp_worker *me)
+static void slot(tcp_worker *me)
 {
-    const tcp_house *house = me->house;
-    for (uint32_t i = 0; i < house->link_count; i++) {
-        tcp_link *link = house->links[i] ? house->links[i] : &mlt_tcp_vacant;
-        if (i == me->seat_count) {
-            MLT_ARRAY_WANT(me->seats, i + (size_t)1, me->seat_room);
-            me->seats[me->seat_count++] = (tcp_seat){.link = &mlt_tcp_vacant};
+    const tcp_endpoint *endpoint = me->endpoint;
+    for (uint32_t i = 0; i < endpoint->link_count; i++) {
+        tcp_link *link = endpoint->links[i] ? endpoint->links[i] : &mlt_tcp_vacant;
+        if (i == me->slot_count) {
+            MLT_ARRAY_WANT(me->slots, i + (size_t)1, me->slot_room);
+            me->slots[me->slot_count++] = (tcp_slot){.link = &mlt_tcp_vacant};
         }
-        if (me->seats[i].link == &mlt_tcp_vacant && link != &mlt_tcp_vacant)
-            take_seat(me, i, link);
+        if (me->slots[i].link == &mlt_tcp_vacant && link != &mlt_tcp_vacant)
+            take_slot(me, i, link);
     }
 }
 
@@ -403,27 +405,27 @@ bool mlt_tcp_take_links(tcp_worker *me)
     if (MLT_LIKELY(came == me->links_seen))
         return false;
     me->links_seen = came;
-    tcp_house *house = me->house;
+    tcp_endpoint *endpoint = me->endpoint;
     mlt_status status;
-    pthread_mutex_lock(&house->lock);
+    pthread_mutex_lock(&endpoint->lock);
     do {
         mlt_ctl_link about = {.proc = UINT32_MAX};
         int fd;
-        status = mlt_ctl_take_link(house->ctl, &about, &fd);
+        status = mlt_ctl_take_link(endpoint->ctl, &about, &fd);
         if (status == MLT_OK)
-            add_link(house, &about, fd);
-        else if (status == MLT_ERR_SYSTEM && pair_for(house, &about))
-            mlt_tcp_lose(pair_for(house, &about),
+            add_link(endpoint, &about, fd);
+        else if (status == MLT_ERR_SYSTEM && pair_for(endpoint, &about))
+            mlt_tcp_lose(pair_for(endpoint, &about),
                          "this process has no descriptor left for it; `ulimit -n` may set a limit");
     } while (status == MLT_OK || status == MLT_ERR_SYSTEM);
     mlt_tcp_tidy(me);
-    seat(me);
-    pthread_mutex_unlock(&house->lock);
+    slot(me);
+    pthread_mutex_unlock(&endpoint->lock);
     // Offers leave, whether or not there is something to be sent.
-    for (uint32_t i = 0; house->fabric && i < me->seat_count; i++)
-        if (me->seats[i].fresh) {
-            me->seats[i].fresh = false;
-            (void)mlt_tcp_carry(me->seats[i].link->pair);
+    for (uint32_t i = 0; endpoint->fabric && i < me->slot_count; i++)
+        if (me->slots[i].fresh) {
+            me->slots[i].fresh = false;
+            (void)mlt_tcp_carry(me->slots[i].link->pair);
         }
     return true;
 }

@@ -26,63 +26,63 @@
 // Data that their receiver has named (DATA) are read by it from the sender's memory (FETCH), if both
 // fabrics can: the frame has their address, and when they are there CONTROL counts them, which
 // is counted as messages are (wire->sent), since it wakes whoever waits for them.
-#ifndef MLT_WIRE_TCP_WAY_H
-#define MLT_WIRE_TCP_WAY_H
+#ifndef MLT_WIRE_OFI_SWITCHOVER_H
+#define MLT_WIRE_OFI_SWITCHOVER_H
 
 #include "wire/tcp/tcp_int.h"
 
-// ---- the house's
+// ---- the endpoint's
 
 // Opens the fabric that the setting asks for, if it does.
-void mlt_way_enter(tcp_house *house);
-void mlt_way_leave(tcp_house *house);
+void mlt_switchover_enter(tcp_endpoint *endpoint);
+void mlt_switchover_leave(tcp_endpoint *endpoint);
 
 // Takes what came by the fabric. True: there was something.
-bool mlt_way_poll(tcp_worker *me, const mlt_wire_taker *taker, bool *enough);
+bool mlt_switchover_poll(tcp_worker *me, const mlt_wire_taker *taker, bool *enough);
 
-// As mlt_way_poll, but what came waits for the next look, and the worker is woken for it.
-void mlt_way_patrol(tcp_worker *me);
+// As mlt_switchover_poll, but what came waits for the next look, and the worker is woken for it.
+void mlt_switchover_patrol(tcp_worker *me);
 
 // The descriptor to sleep on, or -1; and whether that is allowed.
-int mlt_way_fd(const tcp_house *house);
-bool mlt_way_may_sleep(tcp_worker *me);
+int mlt_switchover_fd(const tcp_endpoint *endpoint);
+bool mlt_switchover_may_sleep(tcp_worker *me);
 
 // Nothing is read into the worker's memory any more.
-void mlt_way_withdraw(tcp_worker *me);
+void mlt_switchover_withdraw(tcp_worker *me);
 
 // ---- the pair's
 
-tcp_way *mlt_way_new(tcp_house *house); // NULL: there is no fabric
-void mlt_way_free(tcp_way *way);
+tcp_switchover *mlt_switchover_new(tcp_endpoint *endpoint); // NULL: there is no fabric
+void mlt_switchover_free(tcp_switchover *switchover);
 
 // It has its first connection, which does not encrypt: an offer is to be written.
-void mlt_way_offer(tcp_pair *pair);
+void mlt_switchover_offer(tcp_pair *pair);
 
 // What is to be written to the connection before anything else. False: there was no room for all.
-bool mlt_way_write_control(tcp_pair *pair, tcp_link *link);
+bool mlt_switchover_write_control(tcp_pair *pair, tcp_link *link);
 
-// At the end of a frame: switches if the way is proven. True: from now on mlt_way_write writes.
-bool mlt_way_switch(tcp_pair *pair, tcp_link *link);
-bool mlt_way_is_out(const tcp_pair *pair); // that has happened
-bool mlt_way_is_in(const tcp_pair *pair);  // the other side has done so
-bool mlt_way_write(tcp_pair *pair);        // inside the pair's lock; true: something has left
+// At the end of a frame: switches if the way is proven. True: from now on mlt_switchover_write writes.
+bool mlt_switchover_switch(tcp_pair *pair, tcp_link *link);
+bool mlt_switchover_is_out(const tcp_pair *pair); // that has happened
+bool mlt_switchover_is_in(const tcp_pair *pair);  // the other side has done so
+bool mlt_switchover_write(tcp_pair *pair); // inside the pair's lock; true: something has left
 // Around dropping what a pair that is gone was to send.
-void mlt_way_begin_drop(tcp_pair *pair);
-void mlt_way_end_drop(tcp_pair *pair);
+void mlt_switchover_begin_drop(tcp_pair *pair);
+void mlt_switchover_end_drop(tcp_pair *pair);
 
 // What came by the connection.
-void mlt_way_heard_offer(tcp_pair *pair, const mlt_wire_frame *frame);
-void mlt_way_heard_switch(tcp_pair *pair);
+void mlt_switchover_heard_offer(tcp_pair *pair, const mlt_wire_frame *frame);
+void mlt_switchover_heard_switch(tcp_pair *pair);
 
 // What came by the fabric: data that are to be read into that memory (NULL: nobody wants them).
-void mlt_way_fetch(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
-                   unsigned char *land);
+void mlt_switchover_fetch(tcp_worker *me, tcp_link *link, const mlt_wire_frame *frame,
+                          unsigned char *land);
 
 // Whether it and the other side read each other's memory.
-bool mlt_way_reads(const tcp_pair *pair);
+bool mlt_switchover_reads(const tcp_pair *pair);
 
 // The end mark. Whether it, and everything before it, was taken by the other side.
-void mlt_way_write_mark(tcp_pair *pair);
-bool mlt_way_is_settled(const tcp_pair *pair);
+void mlt_switchover_write_mark(tcp_pair *pair);
+bool mlt_switchover_is_settled(const tcp_pair *pair);
 
 #endif

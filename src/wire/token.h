@@ -4,8 +4,8 @@
 //
 // One worker owns the table. Any thread that carries for it may land data meanwhile, one thread at a
 // time for each name.
-#ifndef MLT_WIRE_NAME_H
-#define MLT_WIRE_NAME_H
+#ifndef MLT_WIRE_TOKEN_H
+#define MLT_WIRE_TOKEN_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,28 +23,29 @@ typedef struct mlt_named {
     _Atomic uint32_t generation;
 } mlt_named;
 
-enum { MLT_NAME_FIRST = 64, MLT_NAME_BLOCKS = 24 };
+enum { MLT_TOKEN_FIRST = 64, MLT_TOKEN_BLOCKS = 24 };
 
-typedef struct mlt_names {
-    // Block k has MLT_NAME_FIRST << k places, and never moves.
-    _Atomic(mlt_named *) blocks[MLT_NAME_BLOCKS];
+typedef struct mlt_tokens {
+    // Block k has MLT_TOKEN_FIRST << k places, and never moves.
+    _Atomic(mlt_named *) blocks[MLT_TOKEN_BLOCKS];
     uint32_t free;  // 1 and the first free place; 0: none
     uint32_t count; // places in use, or used before
-} mlt_names;
+} mlt_tokens;
 
-void mlt_names_fini(mlt_names *names);
+void mlt_tokens_fini(mlt_tokens *names);
 
 // The owner's. Never 0.
-uint64_t mlt_name_give(mlt_names *names, void *owner, uint32_t peer, void *memory, uint64_t bytes);
+uint64_t mlt_token_give(mlt_tokens *names, void *owner, uint32_t peer, void *memory,
+                        uint64_t bytes);
 
 // NULL: no such name, or another worker's. Any thread.
-mlt_named *mlt_name_find(mlt_names *names, uint64_t name, uint32_t peer);
+mlt_named *mlt_token_find(mlt_tokens *names, uint64_t name, uint32_t peer);
 
 // The owner's: what the name stands for, which is no name from now on. NULL: no such name.
-void *mlt_name_take(mlt_names *names, uint64_t name, uint32_t peer);
+void *mlt_token_take(mlt_tokens *names, uint64_t name, uint32_t peer);
 
 // The carrier's: where data of that length go; NULL: they do not follow on what landed before, or
 // there is no memory for them.
-unsigned char *mlt_name_land(mlt_named *named, uint64_t offset, uint64_t bytes);
+unsigned char *mlt_token_land(mlt_named *named, uint64_t offset, uint64_t bytes);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A producer puts frames of random lengths, some with data that lie elsewhere, into a small tube. A
+// A producer puts frames of random lengths, some with data that lie elsewhere, into a small queue. A
 // consumer takes them frame by frame, or as bytes in arbitrary portions. Run under TSan too.
-#include "wire/tcp/tube.h"
+#include "wire/tcp/spsc.h"
 
 #include <pthread.h>
 #include <sys/uio.h>
@@ -13,7 +13,7 @@
 enum { SIZE = 1024, MOST = SIZE / 2, FRAMES = 40000, FAR_BYTES = 777 };
 
 typedef struct job {
-    mlt_tube *tube;
+    mlt_spsc *queue;
     bool references;
     uint64_t seed;
 } job;
@@ -47,21 +47,21 @@ static void *produce(void *arg)
         shape(&seed, j->references, &bytes, &far);
         unsigned char *room;
         for (;;) {
-            while (!(room = mlt_tube_reserve(j->tube, bytes)))
+            while (!(room = mlt_spsc_reserve(j->queue, bytes)))
                 mlt_os_yield();
             for (uint64_t i = 0; i < bytes; i++)
                 room[i] = pattern(n, i);
             if (!far) {
-                mlt_tube_publish(j->tube, bytes);
+                mlt_spsc_publish(j->queue, bytes);
                 break;
             }
-            last = mlt_tube_publish_reference(j->tube, bytes, elsewhere + n % 256, far);
+            last = mlt_spsc_publish_reference(j->queue, bytes, elsewhere + n % 256, far);
             if (last)
                 break;
             mlt_os_yield();
         }
     }
-    while (!mlt_tube_is_empty(j->tube) || !mlt_tube_has_left(j->tube, last))
+    while (!mlt_spsc_is_empty(j->queue) || !mlt_spsc_has_left(j->queue, last))
         mlt_os_yield();
     return NULL;
 }
@@ -72,11 +72,11 @@ static void take_frames(job *j)
     for (uint64_t n = 0; n < FRAMES; n++) {
         const unsigned char *frame;
         shape(&seed, false, &bytes, &far);
-        while (!(frame = mlt_tube_peek(j->tube)))
+        while (!(frame = mlt_spsc_peek(j->queue)))
             mlt_os_yield();
         for (uint64_t i = 0; i < bytes; i++)
             CHECK(frame[i] == pattern(n, i));
-        mlt_tube_consume(j->tube, bytes);
+        mlt_spsc_consume(j->queue, bytes);
     }
 }
 
@@ -107,12 +107,12 @@ static void take_bytes(job *j)
     while (p.n < FRAMES) {
         struct iovec pieces[5];
         uint64_t all = 0, most = next_random(&portions) % 3000 + 1;
-        uint32_t count = mlt_tube_pieces(j->tube, pieces, 5);
+        uint32_t count = mlt_spsc_pieces(j->queue, pieces, 5);
         for (uint32_t i = 0; i < count; i++)
             for (size_t k = 0; k < pieces[i].iov_len && all < most; k++, all++)
                 check_byte(&p, ((const unsigned char *)pieces[i].iov_base)[k]);
         if (all)
-            (void)mlt_tube_wrote(j->tube, all);
+            (void)mlt_spsc_wrote(j->queue, all);
         else
             mlt_os_yield();
     }
@@ -120,37 +120,37 @@ static void take_bytes(job *j)
 
 static void run(bool references)
 {
-    job j = {.tube = mlt_tube_new(SIZE), .references = references, .seed = 7};
+    job j = {.queue = mlt_spsc_new(SIZE), .references = references, .seed = 7};
     pthread_t producer;
-    CHECK(j.tube && pthread_create(&producer, NULL, produce, &j) == 0);
+    CHECK(j.queue && pthread_create(&producer, NULL, produce, &j) == 0);
     if (references)
         take_bytes(&j);
     else
         take_frames(&j);
-    CHECK(pthread_join(producer, NULL) == 0 && mlt_tube_is_empty(j.tube));
-    mlt_tube_free(j.tube);
+    CHECK(pthread_join(producer, NULL) == 0 && mlt_spsc_is_empty(j.queue));
+    mlt_spsc_free(j.queue);
 }
 
 // What nobody will read is dropped, and whoever waits for room is to be told.
 static void drops(void)
 {
-    mlt_tube *tube = mlt_tube_new(SIZE);
+    mlt_spsc *queue = mlt_spsc_new(SIZE);
     const uint64_t first = UINT32_MAX - UINT64_C(5); // more references than 32 bits count
-    atomic_store(&tube->reference_head, first);
-    atomic_store(&tube->reference_tail, first);
-    tube->reference_taken = first;
+    atomic_store(&queue->reference_head, first);
+    atomic_store(&queue->reference_tail, first);
+    queue->reference_taken = first;
     for (int round = 0; round < 10; round++) {
-        memset(mlt_tube_reserve(tube, 400), 1, 400);
-        mlt_tube_publish(tube, 400);
-        memset(mlt_tube_reserve(tube, 104), 1, 104);
-        uint64_t ticket = mlt_tube_publish_reference(tube, 104, elsewhere, 13);
-        CHECK(ticket == first + (uint64_t)round + 1 && !mlt_tube_has_left(tube, ticket));
-        atomic_store(&tube->starved, round % 2);
-        CHECK(mlt_tube_wrote(tube, 450) == (round % 2));
-        CHECK(mlt_tube_drop(tube) == (round % 2));
-        CHECK(mlt_tube_is_empty(tube) && mlt_tube_has_left(tube, ticket));
+        memset(mlt_spsc_reserve(queue, 400), 1, 400);
+        mlt_spsc_publish(queue, 400);
+        memset(mlt_spsc_reserve(queue, 104), 1, 104);
+        uint64_t ticket = mlt_spsc_publish_reference(queue, 104, elsewhere, 13);
+        CHECK(ticket == first + (uint64_t)round + 1 && !mlt_spsc_has_left(queue, ticket));
+        atomic_store(&queue->starved, round % 2);
+        CHECK(mlt_spsc_wrote(queue, 450) == (round % 2));
+        CHECK(mlt_spsc_drop(queue) == (round % 2));
+        CHECK(mlt_spsc_is_empty(queue) && mlt_spsc_has_left(queue, ticket));
     }
-    mlt_tube_free(tube);
+    mlt_spsc_free(queue);
 }
 
 int main(void)
