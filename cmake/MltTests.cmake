@@ -120,7 +120,7 @@ function(mlt_fuzz_program LAYER FILE)
 endfunction()
 
 # Looking for leaks takes seconds a program. Of the tests that go over the same code again and again, these look.
-set(MLT_LEAKS_ONLY_IN goal_text_read goal_image_image judge_check_check judge_pass_pass goal_derive coll_alg_alg coll_choose lua_generate lua_book tools_goal_gen)
+set(MLT_LEAKS_ONLY_IN goal_text_read goal_image_image judge_check_check judge_pass_pass goal_derive coll_alg_alg coll_choose lua_generate lua_rulebook tools_goal_gen)
 
 foreach(LAYER IN LISTS MLT_LAYER_LIST)
   file(GLOB_RECURSE MLT_TEST_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_test.c)
@@ -194,6 +194,6 @@ if(NOT CMAKE_CROSSCOMPILING)
   endforeach()
   set_tests_properties(source_headers source_headers_can_fail PROPERTIES ENVIRONMENT "CC=${CMAKE_C_COMPILER}")
 endif()
-if(TARGET lua_book) # it loads the plug-in
-  add_dependencies(lua_book millet_lua)
+if(TARGET lua_rulebook) # it loads the plug-in
+  add_dependencies(lua_rulebook millet_lua)
 endif()

@@ -756,13 +756,13 @@ def wrapped(f, twin):
     """Calls along the ways of a user's book: what comes before the body, and after it."""
     types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
     if MESSAGES.match(f.name) and types.get("comm") == "mlt_comm *":
-        what = f"mlt_way_messages(me, {f.fn}, comm, &way.call)"
+        what = f"mlt_intercept_messages(me, {f.fn}, comm, &way.call)"
     elif any(pattern.match(f.name) for pattern, _ in VERBS) and types.get("win") == "MPI_Win":
-        what = f"mlt_way_window(me, {f.fn}, win, &way.call, {str(f.body in CACHED).lower()})"
+        what = f"mlt_intercept_window(me, {f.fn}, win, &way.call, {str(f.body in CACHED).lower()})"
     else:
         return "", ""
-    return (f"    mlt_way_call along = {{0}};\n    if (mlt_ways_are_there())\n        along = {what};\n",
-            "    mlt_way_call_ends(me, &along);\n")
+    return (f"    mlt_intercept_call along = {{0}};\n    if (mlt_interceptors_are_there())\n        along = {what};\n",
+            "    mlt_intercept_call_ends(me, &along);\n")
 
 
 RECORDED_PEERS = {"dest": "TO", "source": "FROM", "root": "ROOT", "target_rank": "AT", "rank": "AT"}
@@ -877,7 +877,7 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/way.h", "mpi/win/cached.h",
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")

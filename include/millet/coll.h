@@ -40,7 +40,7 @@ int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count, MPI
                         MPI_Op op, MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
                         MPI_Info info, MPI_Request *request);
 
-// Loads rules, algorithms and paths of a Lua book for one communicator. They come before the job's
+// Loads rules, algorithms and paths of a Lua rule book for one communicator. They come before the job's
 // (mpirun --coll); NULL forgets those that were loaded. Collective over comm, an intracommunicator.
 // Every process reads the file, which must be the same everywhere. Algorithms are proven first: if
 // one is wrong, all ranks raise MPI_ERR_ARG with the checker's message, and nothing changes.

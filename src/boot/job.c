@@ -77,7 +77,7 @@ static void lay_out(mlt_job *job)
     job->rings_at = round_up(job->news_at + workers * job->news_words * 8, page);
     job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
     job->claims_at = round_up(job->pools_at + workers * job->pool_bytes, page);
-    uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS;
+    uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS;
     job->recorders_at = round_up(
         job->claims_at + words * sizeof(uint64_t) + MLT_LINE + sizeof(mlt_job_board), page);
     job->bytes = round_up(

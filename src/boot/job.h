@@ -22,7 +22,7 @@
 // touches cost nothing, so a ring for every ordered pair of workers is affordable.
 //
 // Claims are a board of what workers call collectively, four words for each code of 16 bits
-// (coll/claim.h). One word of messages that were printed once for the whole job follows
+// (coll/callsig.h). One word of messages that were printed once for the whole job follows
 // (mlt_job_said; p2p/kind.h), then the board of changes from outside (mlt_job_board). The last are the
 // flight recorders, one a worker, and the names of functions (recorder.h).
 #ifndef MLT_BOOT_JOB_H
@@ -44,7 +44,7 @@ enum {
     MLT_SLOT_BYTES = 64,
     MLT_JOB_CPUS = 896, // processors beyond these are no worker's own
     MLT_JOB_CLAIMS = 1 << 16,
-    MLT_JOB_CLAIM_WORDS = 4,
+    MLT_JOB_CALLSIG_WORDS = 4,
     MLT_LINE = 128, // two lines: processors that fetch pairs of lines must not couple neighbours
 };
 
@@ -210,16 +210,17 @@ static inline _Atomic uint64_t *mlt_job_news_at(mlt_job *job, uint32_t local)
     return (_Atomic uint64_t *)((char *)job + job->news_at) + (size_t)local * job->news_words;
 }
 
-static inline _Atomic uint64_t *mlt_job_claim_at(mlt_job *job, uint16_t code)
+static inline _Atomic uint64_t *mlt_job_callsig_at(mlt_job *job, uint16_t code)
 {
-    return (_Atomic uint64_t *)((char *)job + job->claims_at) + (size_t)code * MLT_JOB_CLAIM_WORDS;
+    return (_Atomic uint64_t *)((char *)job + job->claims_at) +
+           (size_t)code * MLT_JOB_CALLSIG_WORDS;
 }
 
 // A bit for each message that was printed once for the whole job.
 static inline _Atomic uint64_t *mlt_job_said(mlt_job *job)
 {
     return (_Atomic uint64_t *)((char *)job + job->claims_at) +
-           (size_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS;
+           (size_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS;
 }
 
 // Changes of paths from outside (mpi/coll/outside.h). mpirun writes the number and the file of the
@@ -245,7 +246,7 @@ typedef struct mlt_job_board {
 static inline mlt_job_board *mlt_job_board_at(mlt_job *job)
 {
     return (mlt_job_board *)((char *)job + job->claims_at +
-                             (size_t)MLT_JOB_CLAIMS * MLT_JOB_CLAIM_WORDS * sizeof(uint64_t) +
+                             (size_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS * sizeof(uint64_t) +
                              MLT_LINE);
 }
 

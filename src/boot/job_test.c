@@ -70,7 +70,7 @@ static void check_layout(uint32_t procs, uint32_t each, uint32_t fine)
     CHECK(job->pools_at >= job->rings_at + (uint64_t)workers * workers * job->ring_bytes);
     CHECK(job->claims_at >= job->pools_at + workers * job->pool_bytes);
     CHECK((char *)(mlt_job_said(job) + 1) <= (char *)job + job->bytes);
-    CHECK(mlt_job_claim_at(job, UINT16_MAX) + MLT_JOB_CLAIM_WORDS == mlt_job_said(job));
+    CHECK(mlt_job_callsig_at(job, UINT16_MAX) + MLT_JOB_CALLSIG_WORDS == mlt_job_said(job));
     uint32_t rank = 0;
     for (uint32_t w = 0; w < workers; w++) {
         const mlt_job_place *worker = mlt_job_place_at(job, w);

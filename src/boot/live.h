@@ -40,7 +40,7 @@ typedef struct mlt_live_layout {
 
 #define MLT_LIVE_SHEET UINT64_C(0x314574656c6c694d) // "MilletE1"
 
-// What was measured along paths so far (coll/way.h, coll/path.h): records that the owner of the sheet
+// What was measured along paths so far (coll/intercept.h, coll/path.h): records that the owner of the sheet
 // changes while they are shown.
 typedef struct mlt_live_sheet {
     uint64_t magic; // MLT_LIVE_SHEET while it is shown

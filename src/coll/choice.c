@@ -69,7 +69,7 @@ void mlt_coll_no_collective(const char *name, size_t length, char *why, size_t w
     snprintf(why, why_size, "there is no collective '%.*s'%s", quoted(length), name, nearest);
 }
 
-void mlt_coll_no_algorithm(const mlt_coll_alg *const *algs, const mlt_coll_book *book,
+void mlt_coll_no_algorithm(const mlt_coll_alg *const *algs, const mlt_coll_rulebook *rulebook,
                            mlt_collective collective, const char *name, size_t length, char *why,
                            size_t why_size)
 {
@@ -79,32 +79,34 @@ void mlt_coll_no_algorithm(const mlt_coll_alg *const *algs, const mlt_coll_book 
     for (int i = 0; algs[i] && count < MOST_NAMES; i++)
         if (algs[i]->collective == collective)
             names[count++] = algs[i]->name;
-    for (uint32_t i = 0; book && i < book->algs_count && count < MOST_NAMES; i++)
-        if (book->algs[i]->collective == collective)
-            names[count++] = book->algs[i]->name;
+    for (uint32_t i = 0; rulebook && i < rulebook->algs_count && count < MOST_NAMES; i++)
+        if (rulebook->algs[i]->collective == collective)
+            names[count++] = rulebook->algs[i]->name;
     mlt_coll_nearest(name, length, names, count, nearest, sizeof nearest);
     snprintf(why, why_size, "there is no algorithm '%.*s' for %s%s", quoted(length), name,
              mlt_collective_names[collective], nearest);
 }
 
-static const mlt_coll_alg *named(const mlt_coll_alg *const *algs, const mlt_coll_book *book,
+static const mlt_coll_alg *named(const mlt_coll_alg *const *algs, const mlt_coll_rulebook *rulebook,
                                  mlt_collective collective, const char *name, size_t length)
 {
     for (int i = 0; algs[i]; i++)
         if (algs[i]->collective == collective && strlen(algs[i]->name) == length &&
             memcmp(algs[i]->name, name, length) == 0)
             return algs[i];
-    for (uint32_t i = 0; book && i < book->algs_count; i++)
-        if (book->algs[i]->collective == collective && strlen(book->algs[i]->name) == length &&
-            memcmp(book->algs[i]->name, name, length) == 0)
-            return book->algs[i];
+    for (uint32_t i = 0; rulebook && i < rulebook->algs_count; i++)
+        if (rulebook->algs[i]->collective == collective &&
+            strlen(rulebook->algs[i]->name) == length &&
+            memcmp(rulebook->algs[i]->name, name, length) == 0)
+            return rulebook->algs[i];
     return NULL;
 }
 
-const mlt_coll_alg *mlt_coll_named(const mlt_coll_alg *const *algs, const mlt_coll_book *book,
-                                   mlt_collective collective, const char *name)
+const mlt_coll_alg *mlt_coll_named(const mlt_coll_alg *const *algs,
+                                   const mlt_coll_rulebook *rulebook, mlt_collective collective,
+                                   const char *name)
 {
-    return named(algs, book, collective, name, strlen(name));
+    return named(algs, rulebook, collective, name, strlen(name));
 }
 
 bool mlt_coll_rule_takes(const mlt_coll_rule *rule, const mlt_coll_alg *alg, char *why,
@@ -182,7 +184,8 @@ static bool parameter(const char *word, size_t length, mlt_coll_rule *out, char 
 }
 
 static mlt_status parse(const char *text, size_t length, mlt_collective collective,
-                        const mlt_coll_book *book, mlt_coll_rule *out, char *why, size_t why_size)
+                        const mlt_coll_rulebook *rulebook, mlt_coll_rule *out, char *why,
+                        size_t why_size)
 {
     static const char between[] = " \t,:";
     const char *end = text + length;
@@ -193,9 +196,9 @@ static mlt_status parse(const char *text, size_t length, mlt_collective collecti
         while (at + n < end && !strchr(between, at[n]))
             n++;
         if (n && !alg) {
-            alg = named(mlt_coll_algs, book, collective, at, n);
+            alg = named(mlt_coll_algs, rulebook, collective, at, n);
             if (!alg) {
-                mlt_coll_no_algorithm(mlt_coll_algs, book, collective, at, n, why, why_size);
+                mlt_coll_no_algorithm(mlt_coll_algs, rulebook, collective, at, n, why, why_size);
                 return MLT_ERR_INVALID;
             }
         } else if (n && !parameter(at, n, out, why, why_size))
@@ -211,15 +214,15 @@ static mlt_status parse(const char *text, size_t length, mlt_collective collecti
 }
 
 mlt_status mlt_coll_choice_parse(const char *text, mlt_collective collective,
-                                 const mlt_coll_book *book, mlt_coll_rule *out, char *why,
+                                 const mlt_coll_rulebook *rulebook, mlt_coll_rule *out, char *why,
                                  size_t why_size)
 {
-    return parse(text, strlen(text), collective, book, out, why, why_size);
+    return parse(text, strlen(text), collective, rulebook, out, why, why_size);
 }
 
 // ---- several
 
-static mlt_status force(const char *item, size_t length, const mlt_coll_book *book,
+static mlt_status force(const char *item, size_t length, const mlt_coll_rulebook *rulebook,
                         const mlt_coll_rule *before, size_t count, mlt_coll_rule *out, char *why,
                         size_t why_size)
 {
@@ -241,21 +244,22 @@ static mlt_status force(const char *item, size_t length, const mlt_coll_book *bo
             snprintf(why, why_size, "%s comes twice", mlt_collective_names[collective]);
             return MLT_ERR_INVALID;
         }
-    mlt_status status = parse(equals + 1, length - name - 1, collective, book, out, why, why_size);
+    mlt_status status =
+        parse(equals + 1, length - name - 1, collective, rulebook, out, why, why_size);
     out->by = "forced";
     out->why = "forced for all calls";
     return status;
 }
 
-mlt_status mlt_coll_force_parse(const char *text, const mlt_coll_book *book, mlt_coll_rule **out,
-                                char *why, size_t why_size)
+mlt_status mlt_coll_force_parse(const char *text, const mlt_coll_rulebook *rulebook,
+                                mlt_coll_rule **out, char *why, size_t why_size)
 {
     mlt_coll_rule *rules = mlt_take(MLT_COLLECTIVES + 1, sizeof *rules);
     size_t count = 0;
     for (const char *at = text; *at;) {
         size_t n = strcspn(at, ",");
         if (n) { // a collective may come once, so there is room
-            mlt_status status = force(at, n, book, rules, count, &rules[count], why, why_size);
+            mlt_status status = force(at, n, rulebook, rules, count, &rules[count], why, why_size);
             if (status != MLT_OK) {
                 free(rules);
                 return status;

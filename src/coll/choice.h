@@ -15,21 +15,22 @@
 
 // "ALG [segment=N] [radix=N] [window=N] [flat]"; commas or colons between the words are fine too, N
 // may end with K, M or G. The rule is for any number of ranks and bytes; its `alg` is the
-// algorithm's own name, which lives as long as the algorithm. book NULL: built-in ones only. On
+// algorithm's own name, which lives as long as the algorithm. rule book NULL: built-in ones only. On
 // failure an error message, with the nearest names where a name is wrong.
 mlt_status mlt_coll_choice_parse(const char *text, mlt_collective collective,
-                                 const mlt_coll_book *book, mlt_coll_rule *out, char *why,
+                                 const mlt_coll_rulebook *rulebook, mlt_coll_rule *out, char *why,
                                  size_t why_size) MLT_MUST_CHECK;
 
 // The list for several collectives. *out: rules in the order of the text, the end has alg NULL;
 // free() it. A collective may come once.
-mlt_status mlt_coll_force_parse(const char *text, const mlt_coll_book *book, mlt_coll_rule **out,
-                                char *why, size_t why_size) MLT_MUST_CHECK;
+mlt_status mlt_coll_force_parse(const char *text, const mlt_coll_rulebook *rulebook,
+                                mlt_coll_rule **out, char *why, size_t why_size) MLT_MUST_CHECK;
 
-// A rule's algorithm among the built-in ones and the book's (which may be NULL); NULL: there is
+// A rule's algorithm among the built-in ones and the rule book's (which may be NULL); NULL: there is
 // none of that name.
-const mlt_coll_alg *mlt_coll_named(const mlt_coll_alg *const *algs, const mlt_coll_book *book,
-                                   mlt_collective collective, const char *name);
+const mlt_coll_alg *mlt_coll_named(const mlt_coll_alg *const *algs,
+                                   const mlt_coll_rulebook *rulebook, mlt_collective collective,
+                                   const char *name);
 
 // By "bcast"; MLT_COLLECTIVES: none is called that.
 mlt_collective mlt_collective_named(const char *name, size_t length);
@@ -40,7 +41,7 @@ void mlt_coll_nearest(const char *name, size_t length, const char *const *names,
 
 // "there is no collective 'x'; ...", and "there is no algorithm bcast.x; ...".
 void mlt_coll_no_collective(const char *name, size_t length, char *why, size_t why_size);
-void mlt_coll_no_algorithm(const mlt_coll_alg *const *algs, const mlt_coll_book *book,
+void mlt_coll_no_algorithm(const mlt_coll_alg *const *algs, const mlt_coll_rulebook *rulebook,
                            mlt_collective collective, const char *name, size_t length, char *why,
                            size_t why_size);
 

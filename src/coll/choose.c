@@ -201,38 +201,38 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, ch
                  q->ranks);
 }
 
-// Asks a book; keeps what was passed over before. True: there is no more to ask.
-static bool ask_book(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_choice *out,
-                     char *why, size_t why_size)
+// Asks a rule book; keeps what was passed over before. True: there is no more to ask.
+static bool ask_rulebook(mlt_coll_rulebook *rulebook, const mlt_coll_question *q,
+                         mlt_coll_choice *out, char *why, size_t why_size)
 {
     char passed[MLT_COLL_PASSED];
-    if (!book)
+    if (!rulebook)
         return false;
     memcpy(passed, out->passed, sizeof passed);
-    bool answered = book->choose(book, q, out, why, why_size);
+    bool answered = rulebook->choose(rulebook, q, out, why, why_size);
     if (passed[0])
         memcpy(out->passed, passed, sizeof passed);
     return answered;
 }
 
-void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_choice *out,
+void mlt_coll_choose(mlt_coll_rulebook *rulebook, const mlt_coll_question *q, mlt_coll_choice *out,
                      char *why, size_t why_size)
 {
-    mlt_coll_sources sources = {.book = book};
+    mlt_coll_sources sources = {.rulebook = rulebook};
     mlt_coll_ask(&sources, q, out, why, why_size);
 }
 
-// A rule that is of no book.
+// A rule that is of no rule book.
 static bool ask_rule(const mlt_coll_sources *s, const mlt_coll_rule *rule,
                      const mlt_coll_question *q, mlt_coll_choice *out, char *why, size_t why_size)
 {
     const mlt_coll_alg *alg = NULL;
     const char *reason;
-    if (s->own_book)
-        alg = mlt_coll_named(mlt_coll_algs, s->own_book, q->collective, rule->alg);
+    if (s->own_rulebook)
+        alg = mlt_coll_named(mlt_coll_algs, s->own_rulebook, q->collective, rule->alg);
     if (!alg)
-        alg = mlt_coll_named(mlt_coll_algs, s->book, q->collective, rule->alg);
-    if (!alg) // it was of a book that has been replaced
+        alg = mlt_coll_named(mlt_coll_algs, s->rulebook, q->collective, rule->alg);
+    if (!alg) // it was of a rule book that has been replaced
         snprintf(why, why_size, "%s: there is no algorithm %s.%s any more", rule->by,
                  mlt_collective_names[q->collective], rule->alg);
     else if (mlt_coll_suits(alg, q, &reason)) {
@@ -252,8 +252,8 @@ static bool ask_users(const mlt_coll_sources *s, const mlt_coll_question *q, mlt
             return true;
     const mlt_coll_rule *own = s->own ? &s->own[q->collective] : NULL;
     return (own && own->alg && (ask_rule(s, own, q, out, why, why_size) || why[0])) ||
-           ask_book(s->own_book, q, out, why, why_size) || why[0] ||
-           ask_book(s->book, q, out, why, why_size) || why[0];
+           ask_rulebook(s->own_rulebook, q, out, why, why_size) || why[0] ||
+           ask_rulebook(s->rulebook, q, out, why, why_size) || why[0];
 }
 
 void mlt_coll_ask(const mlt_coll_sources *s, const mlt_coll_question *q, mlt_coll_choice *out,
@@ -273,14 +273,14 @@ mlt_status mlt_coll_sources_say(mlt_coll_sources *s, mlt_collective collective, 
     if (says) {
         char first[SENTENCE];
         mlt_status status = MLT_ERR_INVALID;
-        if (s->own_book)
-            status =
-                mlt_coll_choice_parse(text, collective, s->own_book, &rule, first, sizeof first);
+        if (s->own_rulebook)
+            status = mlt_coll_choice_parse(text, collective, s->own_rulebook, &rule, first,
+                                           sizeof first);
         if (status != MLT_OK)
-            status = mlt_coll_choice_parse(text, collective, s->book, &rule, why, why_size);
+            status = mlt_coll_choice_parse(text, collective, s->rulebook, &rule, why, why_size);
         if (status != MLT_OK)
             return status;
-        rule.alg = strdup(rule.alg); // its book may be replaced
+        rule.alg = strdup(rule.alg); // its rule book may be replaced
         if (!rule.alg)
             return MLT_ERR_NO_MEMORY;
         rule.by = "the communicator's info";
@@ -294,10 +294,10 @@ mlt_status mlt_coll_sources_say(mlt_coll_sources *s, mlt_collective collective, 
     return MLT_OK;
 }
 
-mlt_coll_book *mlt_coll_sources_load(mlt_coll_sources *s, mlt_coll_book *book)
+mlt_coll_rulebook *mlt_coll_sources_load(mlt_coll_sources *s, mlt_coll_rulebook *rulebook)
 {
-    mlt_coll_book *before = s->own_book;
-    s->own_book = book;
+    mlt_coll_rulebook *before = s->own_rulebook;
+    s->own_rulebook = rulebook;
     s->generation++;
     return before;
 }
@@ -310,11 +310,11 @@ void mlt_coll_sources_fini(mlt_coll_sources *s)
     s->own = NULL;
 }
 
-const mlt_coll_path *mlt_coll_book_path(const mlt_coll_book *book, mlt_collective collective,
-                                        const char *comm)
+const mlt_coll_path *mlt_coll_rulebook_path(const mlt_coll_rulebook *rulebook,
+                                            mlt_collective collective, const char *comm)
 {
-    for (uint32_t i = 0; book && i < book->paths_count; i++) {
-        const mlt_coll_path *path = &book->paths[i];
+    for (uint32_t i = 0; rulebook && i < rulebook->paths_count; i++) {
+        const mlt_coll_path *path = &rulebook->paths[i];
         if ((path->collective == MLT_COLLECTIVES || path->collective == collective) &&
             (!path->comm || strcmp(path->comm, comm) == 0))
             return path;

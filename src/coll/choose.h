@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The choice of an algorithm: one table of rules, the first that fits decides. The same for
 // blocking, nonblocking and persistent calls. The same question gets the same answer on every rank:
-// it depends on nothing but the question and the books.
+// it depends on nothing but the question and the rule books.
 //
-// A book is a list of rules, and of algorithms beside the built-in ones. The built-in book
-// (rules.c) answers every question. A user's book (lua/book.h) is asked before it.
+// A rule book is a list of rules, and of algorithms beside the built-in ones. The built-in rule book
+// (rules.c) answers every question. A user's rule book (lua/rulebook.h) is asked before it.
 #ifndef MLT_COLL_CHOOSE_H
 #define MLT_COLL_CHOOSE_H
 
@@ -92,7 +92,7 @@ typedef enum mlt_coll_wrapper {
     MLT_WRAP_DELAY,   // waits before it goes on
     MLT_WRAP_CHECK,   // arguments agree on all ranks
     MLT_WRAP_COMBINE, // the ranks of a worker combine first
-    MLT_WRAP_CACHE,   // gets from windows are answered by earlier ones: of ways only (way.h)
+    MLT_WRAP_CACHE,   // gets from windows are answered by earlier ones: of ways only (intercept.h)
     MLT_WRAPPERS,
 } mlt_coll_wrapper;
 extern const char *const mlt_coll_wrapper_names[MLT_WRAPPERS]; // "count"
@@ -110,44 +110,44 @@ typedef struct mlt_coll_path {
     const char *by; // "my.lua:12"
 } mlt_coll_path;
 
-struct mlt_way_answer;
-struct mlt_way_event;
-struct mlt_way_spec;
-struct mlt_way_stage;
+struct mlt_intercept_answer;
+struct mlt_intercept_event;
+struct mlt_intercept_spec;
+struct mlt_intercept_stage;
 
-// A user's book: rules and algorithms beside the built-in ones. Everything it points to lives as
-// long as the book does. It belongs to one thread; its functions run on a stack of its own, so that
-// fibers with small ones may call them. Nothing in it changes after it was opened (coll/book.h).
-typedef struct mlt_coll_book mlt_coll_book;
-struct mlt_coll_book {
+// A user's rule book: rules and algorithms beside the built-in ones. Everything it points to lives as
+// long as the rule book does. It belongs to one thread; its functions run on a stack of its own, so that
+// fibers with small ones may call them. Nothing in it changes after it was opened (coll/rulebook.h).
+typedef struct mlt_coll_rulebook mlt_coll_rulebook;
+struct mlt_coll_rulebook {
     // True: it has an answer. False: it has none, or, with a message in why, a rule of it failed (a
     // function raised an error, or answered nonsense). A rule that fits but whose algorithm refuses
     // the question is passed over; out->passed, which is written in any case, names the first one.
-    bool (*choose)(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
-                   char *why, size_t why_size);
+    bool (*choose)(mlt_coll_rulebook *rulebook, const mlt_coll_question *question,
+                   mlt_coll_choice *out, char *why, size_t why_size);
     // To be asked before a program of one of its algorithms is made. Proves exactly this shape, all
     // ranks together, if that does not take long (docs/reference/collectives-choice.md), and
-    // remembers that it has. Algorithms that are not the book's are fine. The answer depends on
+    // remembers that it has. Algorithms that are not the rule book's are fine. The answer depends on
     // nothing but the shape, so all ranks get the same. If it is MLT_OK, the algorithm's emit ends
     // the process only where not all ranks could be tried.
-    mlt_status (*prove)(mlt_coll_book *book, const mlt_coll_alg *alg, const mlt_coll_shape *shape,
-                        char *why, size_t why_size);
-    // A wrapper of a way (way.h) that is a function: false, and a message in why, if it fails.
-    bool (*saw)(mlt_coll_book *book, const struct mlt_way_stage *stage,
-                const struct mlt_way_event *event, struct mlt_way_answer *answer, char *why,
-                size_t why_size);
-    void (*free)(mlt_coll_book *book);
+    mlt_status (*prove)(mlt_coll_rulebook *rulebook, const mlt_coll_alg *alg,
+                        const mlt_coll_shape *shape, char *why, size_t why_size);
+    // A wrapper of a way (intercept.h) that is a function: false, and a message in why, if it fails.
+    bool (*saw)(mlt_coll_rulebook *rulebook, const struct mlt_intercept_stage *stage,
+                const struct mlt_intercept_event *event, struct mlt_intercept_answer *answer,
+                char *why, size_t why_size);
+    void (*free)(mlt_coll_rulebook *rulebook);
     const char *file;
     const mlt_coll_rule *rules; // as they are asked; alg NULL: a function, by says where
     const mlt_coll_alg *const *algs;
     const mlt_coll_path *paths;
-    const struct mlt_way_spec *ways;
-    uint32_t rules_count, algs_count, paths_count, ways_count;
+    const struct mlt_intercept_spec *interceptors;
+    uint32_t rules_count, algs_count, paths_count, interceptors_count;
 };
 
-// The first path of the book for it; NULL: none. book NULL is fine.
-const mlt_coll_path *mlt_coll_book_path(const mlt_coll_book *book, mlt_collective collective,
-                                        const char *comm);
+// The first path of the rule book for it; NULL: none. rule book NULL is fine.
+const mlt_coll_path *mlt_coll_rulebook_path(const mlt_coll_rulebook *rulebook,
+                                            mlt_collective collective, const char *comm);
 
 // Hosts of the question, and ranks of the one that has most of them.
 uint32_t mlt_coll_question_hosts(const mlt_coll_question *question);
@@ -159,19 +159,19 @@ bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *question, 
 // True if the rule speaks of the question; does not ask the algorithm.
 bool mlt_coll_rule_fits(const mlt_coll_rule *rule, const mlt_coll_question *question);
 
-// Asks `book` (NULL: none), then the built-in rules. If a rule of the book failed, why has its
+// Asks `rule book` (NULL: none), then the built-in rules. If a rule of the rule book failed, why has its
 // message, and the answer is the built-in one. If there is no algorithm for the question, why says
 // so, and out->alg is NULL. Else why is "".
-void mlt_coll_choose(mlt_coll_book *book, const mlt_coll_question *question, mlt_coll_choice *out,
-                     char *why, size_t why_size);
+void mlt_coll_choose(mlt_coll_rulebook *rulebook, const mlt_coll_question *question,
+                     mlt_coll_choice *out, char *why, size_t why_size);
 
 // The sources of rules, in the order in which they are asked: what the job forces, what the
-// communicator says of itself (its info keys), the book that was loaded for it, the job's book, the
+// communicator says of itself (its info keys), the rule book that was loaded for it, the job's rule book, the
 // built-in rules. One for each communicator; zeroed: only the built-in rules. One thread's.
 typedef struct mlt_coll_sources {
     const mlt_coll_rule *forced; // mlt_coll_force_parse; NULL: nothing
     mlt_coll_rule *own;          // [MLT_COLLECTIVES], private; alg NULL: nothing
-    mlt_coll_book *own_book, *book;
+    mlt_coll_rulebook *own_rulebook, *rulebook;
     uint32_t generation; // changes with the sources: answers that are kept must be asked again
 } mlt_coll_sources;
 
@@ -183,10 +183,10 @@ void mlt_coll_ask(const mlt_coll_sources *sources, const mlt_coll_question *ques
 // any more. On failure an error message, and everything stays.
 mlt_status mlt_coll_sources_say(mlt_coll_sources *sources, mlt_collective collective,
                                 const char *text, char *why, size_t why_size) MLT_MUST_CHECK;
-// Takes another book for the communicator (NULL: none) and returns the one before, which the caller
+// Takes another rule book for the communicator (NULL: none) and returns the one before, which the caller
 // frees when no answer of it is in use any more.
-mlt_coll_book *mlt_coll_sources_load(mlt_coll_sources *sources, mlt_coll_book *book);
-void mlt_coll_sources_fini(mlt_coll_sources *sources); // not the books
+mlt_coll_rulebook *mlt_coll_sources_load(mlt_coll_sources *sources, mlt_coll_rulebook *rulebook);
+void mlt_coll_sources_fini(mlt_coll_sources *sources); // not the rule books
 
 // The shape that an answer makes of a question. root, contributes and so on are left to the caller.
 mlt_coll_shape mlt_coll_choice_shape(const mlt_coll_question *question,

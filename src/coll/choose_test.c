@@ -308,16 +308,16 @@ static void test_nearest(void)
 
 // ---- who is asked
 
-typedef struct fake { // a book whose answer is told beforehand
-    mlt_coll_book base;
+typedef struct fake { // a rule book whose answer is told beforehand
+    mlt_coll_rulebook base;
     const char *alg, *fault, *passed;
     int asked;
 } fake;
 
-static bool fake_choose(mlt_coll_book *book, const mlt_coll_question *q, mlt_coll_choice *out,
-                        char *own, size_t size)
+static bool fake_choose(mlt_coll_rulebook *rulebook, const mlt_coll_question *q,
+                        mlt_coll_choice *out, char *own, size_t size)
 {
-    fake *f = (fake *)book;
+    fake *f = (fake *)rulebook;
     f->asked++;
     snprintf(own, size, "%s", f->fault ? f->fault : "");
     snprintf(out->passed, sizeof out->passed, "%s", f->passed ? f->passed : "");
@@ -332,7 +332,7 @@ static bool fake_choose(mlt_coll_book *book, const mlt_coll_question *q, mlt_col
 static void test_sources(void)
 {
     fake first = {.base.choose = fake_choose}, second = {.base.choose = fake_choose};
-    mlt_coll_sources s = {.book = &second.base};
+    mlt_coll_sources s = {.rulebook = &second.base};
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_ALLGATHER, 6, 8);
     mlt_coll_ask(&s, &q, &c, why, WHY);
@@ -341,7 +341,7 @@ static void test_sources(void)
     mlt_coll_ask(&s, &q, &c, why, WHY);
     CHECK(strcmp(c.by, "fake") == 0 && is(&c, "ring"));
 
-    // The communicator's own book comes before; a new generation.
+    // The communicator's own rule book comes before; a new generation.
     CHECK(s.generation == 0 && !mlt_coll_sources_load(&s, &first.base) && s.generation == 1);
     mlt_coll_ask(&s, &q, &c, why, WHY);
     CHECK(is(&c, "ring") && first.asked == 1);
@@ -358,7 +358,7 @@ static void test_sources(void)
     CHECK(strcmp(c.by, "built in") == 0 && strcmp(why, "it failed") == 0 && !second.asked);
     first.fault = first.passed = second.passed = NULL;
 
-    // What the communicator says of itself comes before its books.
+    // What the communicator says of itself comes before its rule books.
     CHECK(mlt_coll_sources_say(&s, MLT_COLL_ALLGATHER, "linear", why, WHY) == MLT_OK);
     CHECK(s.generation == 2);
     mlt_coll_ask(&s, &q, &c, why, WHY);
@@ -386,21 +386,21 @@ static void test_sources(void)
     free(forced);
 }
 
-// A communicator that names an algorithm of a book that is gone.
-static void test_replaced_book(void)
+// A communicator that names an algorithm of a rule book that is gone.
+static void test_replaced_rulebook(void)
 {
     static const mlt_coll_alg gone = {.collective = MLT_COLL_BCAST, .name = "gone"};
     const mlt_coll_alg *const algs[] = {&gone};
-    fake book = {.base = {.choose = fake_choose, .algs = algs, .algs_count = 1}};
+    fake rulebook = {.base = {.choose = fake_choose, .algs = algs, .algs_count = 1}};
     mlt_coll_sources s = {.forced = NULL};
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_BCAST, 6, 8);
     CHECK(mlt_coll_sources_say(&s, MLT_COLL_BCAST, "gone", why, WHY) == MLT_ERR_INVALID);
-    mlt_coll_sources_load(&s, &book.base);
+    mlt_coll_sources_load(&s, &rulebook.base);
     CHECK(mlt_coll_sources_say(&s, MLT_COLL_BCAST, "gone", why, WHY) == MLT_OK);
     mlt_coll_ask(&s, &q, &c, why, WHY);
     CHECK(c.alg == &gone && !*why);
-    CHECK(mlt_coll_sources_load(&s, NULL) == &book.base);
+    CHECK(mlt_coll_sources_load(&s, NULL) == &rulebook.base);
     mlt_coll_ask(&s, &q, &c, why, WHY);
     CHECK(strstr(why, "there is no algorithm bcast.gone any more") && c.alg != &gone);
     mlt_coll_sources_fini(&s);
@@ -418,6 +418,6 @@ int main(void)
     test_parse();
     test_force();
     test_sources();
-    test_replaced_book();
+    test_replaced_rulebook();
     return 0;
 }

@@ -15,7 +15,7 @@
 struct mlt_team;
 struct mlt_plan;
 struct mlt_path;
-struct mlt_ways;
+struct mlt_interceptors;
 
 typedef struct mlt_ledger {
     bool choices;  // somebody asks for them
@@ -24,8 +24,8 @@ typedef struct mlt_ledger {
     mlt_ctl_choice *choice;
     mlt_ctl_path *path;
     uint32_t choice_count, path_count;
-    struct mlt_ways *ways; // way.h: of the job's book; NULL: none
-    uint64_t left_out;     // entries for which there was no room
+    struct mlt_interceptors *interceptors; // intercept.h: of the job's rule book; NULL: none
+    uint64_t left_out;                     // entries for which there was no room
     mlt_live_shown *shown; // where people outside see what was measured so far; NULL: nowhere
     mlt_live_sheet sheet;  // path
 } mlt_ledger;

@@ -17,7 +17,7 @@ _Atomic bool mlt_paths_exist;
 
 // Equal on all ranks of a call, except rank and call.
 typedef struct say {
-    mlt_coll_claim claim; // without kind: the signature is finer
+    mlt_coll_callsig callsig; // without kind: the signature is finer
     uint64_t signature;
     uint32_t rank;
     char call[36];
@@ -78,13 +78,13 @@ static const mlt_coll_what unite_what = {
     .plain = true,
 };
 
-static say say_of(const mlt_walk_way *way, const mlt_coll_what *what)
+static say say_of(const mlt_walk_args *args, const mlt_coll_what *what)
 {
-    say s = {.claim = mlt_coll_claim_of(way->team, what, false),
-             .rank = way->rank,
-             .signature = way->signature};
-    s.claim.kind = 0;
-    snprintf(s.call, sizeof s.call, "%s", way->call);
+    say s = {.callsig = mlt_coll_callsig_of(args->team, what, false),
+             .rank = args->rank,
+             .signature = args->signature};
+    s.callsig.kind = 0;
+    snprintf(s.call, sizeof s.call, "%s", args->call);
     return s;
 }
 
@@ -92,8 +92,8 @@ static say say_of(const mlt_walk_way *way, const mlt_coll_what *what)
 static void tell_say(const say *s, const say *than, char *text, size_t size)
 {
     char words[160];
-    bool typed = s->signature != than->signature && s->claim.count == than->claim.count;
-    mlt_coll_claim_words(&s->claim, &than->claim, s->call, words, sizeof words);
+    bool typed = s->signature != than->signature && s->callsig.count == than->callsig.count;
+    mlt_coll_callsig_words(&s->callsig, &than->callsig, s->call, words, sizeof words);
     snprintf(text, size, "rank %u says %s%s", s->rank, words, typed ? " of another type" : "");
 }
 
@@ -193,10 +193,10 @@ static void retire(mlt_team *team, mlt_path *path)
     team->paths->stale = path;
 }
 
-static bool book_checks(const mlt_coll_book *book, const char *comm)
+static bool rulebook_checks(const mlt_coll_rulebook *rulebook, const char *comm)
 {
     for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {
-        const mlt_coll_path *path = mlt_coll_book_path(book, (mlt_collective)c, comm);
+        const mlt_coll_path *path = mlt_coll_rulebook_path(rulebook, (mlt_collective)c, comm);
         for (uint32_t i = 0; path && i < path->count; i++)
             if (path->stages[i].wrapper == MLT_WRAP_CHECK)
                 return true;
@@ -211,9 +211,9 @@ static mlt_path *make(const mlt_team *team, mlt_collective collective, bool chec
                                 measured[] = {{.wrapper = MLT_WRAP_COUNT},
                                               {.wrapper = MLT_WRAP_COMBINE}};
     const mlt_coll_sources *s = team->sources;
-    const mlt_coll_path *said = mlt_coll_book_path(s->own_book, collective, team->name);
+    const mlt_coll_path *said = mlt_coll_rulebook_path(s->own_rulebook, collective, team->name);
     if (!said)
-        said = mlt_coll_book_path(s->book, collective, team->name);
+        said = mlt_coll_rulebook_path(s->rulebook, collective, team->name);
     if (said)
         return path_new(collective, said->stages, said->count, said->by, checks);
     if (team->ledger->measures)
@@ -228,13 +228,14 @@ static mlt_path *make(const mlt_team *team, mlt_collective collective, bool chec
 void mlt_paths_refresh(mlt_team *team)
 {
     const mlt_coll_sources *s = team->sources;
-    bool some = (s->own_book && s->own_book->paths_count) || (s->book && s->book->paths_count) ||
-                team->ledger->measures;
+    bool some = (s->own_rulebook && s->own_rulebook->paths_count) ||
+                (s->rulebook && s->rulebook->paths_count) || team->ledger->measures;
     if (!some && !team->paths)
         return;
     if (!team->paths)
         team->paths = mlt_take(1, sizeof *team->paths);
-    team->paths->checks = book_checks(s->own_book, team->name) || book_checks(s->book, team->name);
+    team->paths->checks =
+        rulebook_checks(s->own_rulebook, team->name) || rulebook_checks(s->rulebook, team->name);
     for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {
         if (team->paths->of[c])
             retire(team, team->paths->of[c]);
@@ -309,7 +310,7 @@ static void add_call(mlt_text *l, const mlt_team *team, const mlt_coll_what *wha
 
 struct mlt_walk {
     mlt_walk *next;
-    mlt_walk_way way;
+    mlt_walk_args args;
     mlt_path *path;
     uint32_t stage;
     mlt_status status;
@@ -343,11 +344,11 @@ static void open_request(mlt_walk *walk, void (*on_done)(mlt_req *req))
 
 static void trace_walk(const mlt_walk *walk, uint64_t now)
 {
-    mlt_team *team = walk->way.team;
+    mlt_team *team = walk->args.team;
     char text[LINE_BYTES];
     mlt_text l = mlt_text_on(text, sizeof text - 1); // and a newline
-    mlt_text_add(&l, "%.6f rank %u: ", (double)walk->came_ns / 1e9, walk->way.rank);
-    add_call(&l, team, walk->what, walk->way.number, team->at ? NULL : walk->alg);
+    mlt_text_add(&l, "%.6f rank %u: ", (double)walk->came_ns / 1e9, walk->args.rank);
+    add_call(&l, team, walk->what, walk->args.number, team->at ? NULL : walk->alg);
     mlt_text_add(&l, " call %.3f", (double)(now - walk->came_ns) / 1e3);
     if (walk->delay_ns)
         mlt_text_add(&l, ", delay %.3f", (double)walk->delay_ns / 1e3);
@@ -361,7 +362,7 @@ static void trace_walk(const mlt_walk *walk, uint64_t now)
 static void leave(mlt_walk *walk, mlt_status status)
 {
     mlt_path *path = walk->path;
-    mlt_team *team = walk->way.team;
+    mlt_team *team = walk->args.team;
     mlt_req *done = walk->done;
     uint64_t now = path->measured ? mlt_os_now_ns() : 0;
     walk->status = status;
@@ -389,18 +390,18 @@ static void left(mlt_req *own)
 
 static void join(mlt_walk *walk)
 {
-    const mlt_walk_way *way = &walk->way;
-    way->team->paths->walking--;
+    const mlt_walk_args *args = &walk->args;
+    args->team->paths->walking--;
     open_request(walk, left);
     if (walk->path->measured)
         walk->joined_ns = mlt_os_now_ns();
-    if (walk->path->traces && !way->team->at) {
+    if (walk->path->traces && !args->team->at) {
         char why[8];
-        const mlt_plan *plan = mlt_plan_of(way->team, walk->what, why, sizeof why);
+        const mlt_plan *plan = mlt_plan_of(args->team, walk->what, why, sizeof why);
         walk->alg = plan && plan->choice.alg ? plan->choice.alg->name : NULL;
     }
-    mlt_team_join(way->team, way->number, way->fixed, way->local, walk->what, walk->in, walk->out,
-                  &walk->own);
+    mlt_team_join(args->team, args->number, args->fixed, args->local, walk->what, walk->in,
+                  walk->out, &walk->own);
 }
 
 // ---- delay
@@ -410,7 +411,7 @@ static void waited(mlt_work *work)
     mlt_walk *walk = mlt_container_of(work, mlt_walk, work);
     uint64_t now = mlt_os_now_ns();
     if (now < walk->until_ns) {
-        mlt_worker_again(walk->way.team->worker, work);
+        mlt_worker_again(walk->args.team->worker, work);
         return;
     }
     walk->delay_ns = now - walk->since_ns;
@@ -424,7 +425,7 @@ static void delay(mlt_walk *walk)
     walk->since_ns = mlt_os_now_ns();
     walk->until_ns = walk->since_ns + walk->path->delay_us * 1000;
     walk->work.run = waited;
-    mlt_worker_later(walk->way.team->worker, &walk->work);
+    mlt_worker_later(walk->args.team->worker, &walk->work);
 }
 
 // ---- check
@@ -432,7 +433,7 @@ static void delay(mlt_walk *walk)
 static void judge(mlt_work *work)
 {
     mlt_walk *walk = mlt_container_of(work, mlt_walk, work);
-    mlt_team *team = walk->way.team, *level = walk->way.level;
+    mlt_team *team = walk->args.team, *level = walk->args.level;
     if (walk->path->measured) {
         walk->check_ns = mlt_os_now_ns() - walk->since_ns;
         note(walk->path, MLT_TIME_CHECK, walk->check_ns);
@@ -455,16 +456,16 @@ static void checked(mlt_req *own)
 {
     mlt_walk *walk = mlt_container_of(own, mlt_walk, own);
     walk->work.run = judge;
-    mlt_worker_later(walk->way.team->worker, &walk->work);
+    mlt_worker_later(walk->args.team->worker, &walk->work);
 }
 
 static void check(mlt_walk *walk)
 {
-    const mlt_walk_way *way = &walk->way;
-    walk->mine = (both){.one = say_of(way, walk->what), .other.rank = NOBODY};
+    const mlt_walk_args *args = &walk->args;
+    walk->mine = (both){.one = say_of(args, walk->what), .other.rank = NOBODY};
     open_request(walk, checked);
     walk->since_ns = mlt_os_now_ns();
-    mlt_team_join(way->level, way->check_number, way->fixed, way->level_local, &unite_what,
+    mlt_team_join(args->level, args->check_number, args->fixed, args->level_local, &unite_what,
                   &walk->mine, &walk->all, &walk->own);
 }
 
@@ -473,7 +474,7 @@ static void check(mlt_walk *walk)
 static void step(mlt_walk *walk)
 {
     const mlt_path *path = walk->path;
-    const mlt_team *team = walk->way.team;
+    const mlt_team *team = walk->args.team;
     while (walk->stage < path->count) {
         uint32_t stage = walk->stage++;
         switch ((mlt_coll_wrapper)path->stages[stage].wrapper) {
@@ -484,7 +485,7 @@ static void step(mlt_walk *walk)
             delay(walk);
             return;
         case MLT_WRAP_CHECK:
-            if (!walk->way.level)
+            if (!walk->args.level)
                 break;
             check(walk);
             return;
@@ -499,16 +500,16 @@ static void step(mlt_walk *walk)
     join(walk);
 }
 
-void mlt_path_join(const mlt_walk_way *way, const mlt_coll_what *what, const void *in, void *out,
+void mlt_path_join(const mlt_walk_args *args, const mlt_coll_what *what, const void *in, void *out,
                    mlt_req *done)
 {
-    mlt_path *path = mlt_path_of(way->team, what);
-    mlt_walk *walk = walk_take(way->team);
+    mlt_path *path = mlt_path_of(args->team, what);
+    mlt_walk *walk = walk_take(args->team);
     path->busy++;
     if (MLT_UNLIKELY(!path->sheet.records))
-        mlt_ledger_show_path(way->team->ledger, way->team, path);
-    way->team->paths->walking++;
-    walk->way = *way;
+        mlt_ledger_show_path(args->team->ledger, args->team, path);
+    args->team->paths->walking++;
+    walk->args = *args;
     walk->path = path;
     walk->stage = 0;
     walk->what = what;

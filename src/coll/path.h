@@ -58,11 +58,11 @@ typedef struct mlt_paths {
     uint32_t walking; // ranks that have not joined yet
 } mlt_paths;
 
-// Set for good when the first book with a path, or --paths, is there. Relaxed: calls that come
+// Set for good when the first rule book with a path, or --paths, is there. Relaxed: calls that come
 // before are not measured.
 extern _Atomic bool mlt_paths_exist __attribute__((visibility("hidden")));
 
-// The books or the name have changed: makes team->paths new.
+// The rule books or the name have changed: makes team->paths new.
 void mlt_paths_refresh(mlt_team *team);
 void mlt_paths_free(mlt_team *team);
 void mlt_paths_tell(mlt_team *team); // the ledger
@@ -87,7 +87,7 @@ static inline bool mlt_path_is_flat(const mlt_team *team, const mlt_coll_what *w
 
 // ---- a rank's way
 
-typedef struct mlt_walk_way {
+typedef struct mlt_walk_args {
     mlt_team *team;  // that is joined, with a path for the call
     mlt_team *level; // all ranks of the communicator, for checks; NULL: it is not checked, as
                      // those of intercommunicators
@@ -97,11 +97,11 @@ typedef struct mlt_walk_way {
     uint32_t rank;               // in the communicator
     uint64_t signature;          // a hash of the types of the data; 0: nothing to compare
     const char *call;            // "MPI_Bcast"
-} mlt_walk_way;
+} mlt_walk_args;
 
 // As mlt_team_join, along the team's path for the call. If ranks disagree, done->status is
 // MLT_ERR_DISAGREE on all ranks and team->why tells what two of them say.
-void mlt_path_join(const mlt_walk_way *way, const mlt_coll_what *what, const void *in, void *out,
+void mlt_path_join(const mlt_walk_args *args, const mlt_coll_what *what, const void *in, void *out,
                    mlt_req *done);
 
 // ---- a worker's call (team.c)

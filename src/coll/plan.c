@@ -292,10 +292,10 @@ static void need_shadow(mlt_plan *plan, const mlt_team *team, const mlt_coll_wha
 // An algorithm of a user's is proven for exactly this shape before it runs.
 static bool is_proven(const mlt_coll_sources *s, const mlt_plan *plan, char *why, size_t why_size)
 {
-    mlt_coll_book *books[2] = {s->own_book, s->book};
+    mlt_coll_rulebook *rulebooks[2] = {s->own_rulebook, s->rulebook};
     for (int i = 0; i < 2; i++)
-        if (books[i] &&
-            books[i]->prove(books[i], plan->choice.alg, &plan->shape, why, why_size) != MLT_OK)
+        if (rulebooks[i] && rulebooks[i]->prove(rulebooks[i], plan->choice.alg, &plan->shape, why,
+                                                why_size) != MLT_OK)
             return false;
     return true;
 }
@@ -483,28 +483,29 @@ static void name_place(const mlt_team *team, uint32_t place, char *text, size_t 
 // say the same, or one is not on the board.
 static bool tell_both(mlt_team *team, uint32_t from, uint16_t other, uint16_t own, const char *when)
 {
-    mlt_coll_claim theirs, mine;
+    mlt_coll_callsig theirs, mine;
     char who[2][64];
-    if (other == own || !mlt_coll_claim_find(team->worker, other, &theirs) ||
-        !mlt_coll_claim_find(team->worker, own, &mine))
+    if (other == own || !mlt_coll_callsig_find(team->worker, other, &theirs) ||
+        !mlt_coll_callsig_find(team->worker, own, &mine))
         return false;
     name_place(team, from, who[0], sizeof who[0]);
     name_place(team, team->place, who[1], sizeof who[1]);
     size_t n = (size_t)snprintf(team->why, sizeof team->why, "%s", when);
-    mlt_coll_claims_tell(team, who[0], &theirs, who[1], &mine, team->why + n, sizeof team->why - n);
+    mlt_coll_callsigs_tell(team, who[0], &theirs, who[1], &mine, team->why + n,
+                           sizeof team->why - n);
     return true;
 }
 
 // Only what this side says is known.
 static void tell_own(mlt_team *team, uint32_t from, uint16_t own, const char *when)
 {
-    static const mlt_coll_claim nothing = {.collective = MLT_COLLECTIVES};
-    mlt_coll_claim mine;
+    static const mlt_coll_callsig nothing = {.collective = MLT_COLLECTIVES};
+    mlt_coll_callsig mine;
     char who[2][64], words[160] = "";
     name_place(team, from, who[0], sizeof who[0]);
     name_place(team, team->place, who[1], sizeof who[1]);
-    if (mlt_coll_claim_find(team->worker, own, &mine))
-        mlt_coll_claim_words(&mine, &nothing, NULL, words, sizeof words);
+    if (mlt_coll_callsig_find(team->worker, own, &mine))
+        mlt_coll_callsig_words(&mine, &nothing, NULL, words, sizeof words);
     snprintf(team->why, sizeof team->why,
              "%s%s%s is in another call, or says another root, operation or type%s%s%s%s", when,
              who[0], is_far(team, from) ? ", on another host," : "", *words ? ", but " : "",
@@ -533,18 +534,18 @@ static bool differs(mlt_run *run, const mlt_req *req)
 {
     const mlt_instance *i = run->user;
     mlt_team *team = i->team;
-    mlt_coll_claim theirs, mine;
-    if (!mlt_coll_claim_find(team->worker, req->sent_type, &theirs) ||
-        !mlt_coll_claim_find(team->worker, run->received.code, &mine))
+    mlt_coll_callsig theirs, mine;
+    if (!mlt_coll_callsig_find(team->worker, req->sent_type, &theirs) ||
+        !mlt_coll_callsig_find(team->worker, run->received.code, &mine))
         return true;
-    mlt_coll_claims same = mlt_coll_claims_compare(&theirs, &mine);
+    mlt_coll_callsigs same = mlt_coll_callsigs_compare(&theirs, &mine);
     if (same != MLT_CLAIMS_KIND)
         return same == MLT_CLAIMS_DIFFER;
     if (mlt_kind_is_error())
         return true;
     char who[64];
     name_place(team, (uint32_t)req->from, who, sizeof who);
-    mlt_coll_claim_note_kinds(team, &mine, &theirs, who);
+    mlt_coll_callsig_note_kinds(team, &mine, &theirs, who);
     return false;
 }
 
@@ -572,12 +573,13 @@ static inline void remember(mlt_team *team, uint32_t number, uint16_t code, bool
 
 uint32_t mlt_team_root(const mlt_team *team, uint64_t number, bool fixed)
 {
-    mlt_coll_claim claim;
+    mlt_coll_callsig callsig;
     if (fixed || !is_recent(team, (uint32_t)number) ||
-        !mlt_coll_claim_find(team->worker, team->recent[number % MLT_TEAM_RECENTS].code, &claim) ||
-        !mlt_coll_claim_has_root(&claim))
+        !mlt_coll_callsig_find(team->worker, team->recent[number % MLT_TEAM_RECENTS].code,
+                               &callsig) ||
+        !mlt_coll_callsig_has_root(&callsig))
         return 0;
-    return claim.root + 1;
+    return callsig.root + 1;
 }
 
 void mlt_team_refuse(mlt_team *team, uint64_t number)
@@ -750,11 +752,11 @@ static inline void read_said(const mlt_coll_what *what, uint64_t said[3])
     said[2] = what->op ? what->op->same : 0;
 }
 _Static_assert(offsetof(mlt_coll_what, kind_sent) + sizeof(uint16_t) == sizeof(uint64_t),
-               "the first word has no padding, and all that a claim says");
+               "the first word has no padding, and all that a call signature says");
 
-// Their boards are not this one. Some may take another claim for this one and not be told, if there
+// Their boards are not this one. Some may take another call signature for this one and not be told, if there
 // are many: then their errors say less.
-static MLT_COLD void tell_far(mlt_team *team, const mlt_plan *plan, const mlt_coll_claim *sent,
+static MLT_COLD void tell_far(mlt_team *team, const mlt_plan *plan, const mlt_coll_callsig *sent,
                               uint16_t code)
 {
     enum { BITS = 4096 };
@@ -764,24 +766,24 @@ static MLT_COLD void tell_far(mlt_team *team, const mlt_plan *plan, const mlt_co
         uint64_t bit = mlt_hash_mix(code, plan->far[i]) >> 32;
         uint64_t *word = &team->told_far[bit % BITS / 64], mask = UINT64_C(1) << bit % 64;
         if (!(*word & mask))
-            mlt_coll_claim_send(team->worker, plan->far[i], sent, code);
+            mlt_coll_callsig_send(team->worker, plan->far[i], sent, code);
         *word |= mask;
     }
 }
 
 // The call says something else than the plan's last one.
-static MLT_COLD void claim(mlt_team *team, mlt_plan *plan, const mlt_coll_what *what)
+static MLT_COLD void callsig(mlt_team *team, mlt_plan *plan, const mlt_coll_what *what)
 {
-    mlt_coll_claim received = mlt_coll_claim_of(team, what, false),
-                   sent = mlt_coll_claim_of(team, what, true);
-    plan->claim.some = true;
-    read_said(what, plan->claim.said);
-    plan->claim.code = mlt_coll_claim_code(&received);
-    plan->claim.code_sent = mlt_coll_claim_code(&sent);
-    mlt_coll_claim_publish(team->worker, &received, plan->claim.code);
-    mlt_coll_claim_publish(team->worker, &sent, plan->claim.code_sent);
+    mlt_coll_callsig received = mlt_coll_callsig_of(team, what, false),
+                     sent = mlt_coll_callsig_of(team, what, true);
+    plan->callsig.some = true;
+    read_said(what, plan->callsig.said);
+    plan->callsig.code = mlt_coll_callsig_code(&received);
+    plan->callsig.code_sent = mlt_coll_callsig_code(&sent);
+    mlt_coll_callsig_publish(team->worker, &received, plan->callsig.code);
+    mlt_coll_callsig_publish(team->worker, &sent, plan->callsig.code_sent);
     if (MLT_UNLIKELY(plan->far_count > 0) && team->worker->boot->job->hosts > 1)
-        tell_far(team, plan, &sent, plan->claim.code_sent);
+        tell_far(team, plan, &sent, plan->callsig.code_sent);
 }
 
 static inline void set_codes(mlt_instance *i, const mlt_coll_what *what)
@@ -789,12 +791,12 @@ static inline void set_codes(mlt_instance *i, const mlt_coll_what *what)
     mlt_plan *plan = i->plan;
     uint64_t said[3];
     read_said(what, said);
-    if (MLT_UNLIKELY((said[0] ^ plan->claim.said[0]) | (said[1] ^ plan->claim.said[1]) |
-                     (said[2] ^ plan->claim.said[2])) ||
-        MLT_UNLIKELY(!plan->claim.some))
-        claim(i->team, plan, what);
-    i->run->received.code = plan->claim.code;
-    i->run->sent.code = plan->claim.code_sent;
+    if (MLT_UNLIKELY((said[0] ^ plan->callsig.said[0]) | (said[1] ^ plan->callsig.said[1]) |
+                     (said[2] ^ plan->callsig.said[2])) ||
+        MLT_UNLIKELY(!plan->callsig.some))
+        callsig(i->team, plan, what);
+    i->run->received.code = plan->callsig.code;
+    i->run->sent.code = plan->callsig.code_sent;
 }
 
 static inline void start(mlt_plans *plans, mlt_instance *i)

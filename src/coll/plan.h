@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/list.h"
+#include "coll/callsig.h"
 #include "coll/choose.h"
-#include "coll/claim.h"
 #include "goal/exec.h"
 #include "goal/sched.h"
 
@@ -46,12 +46,12 @@ typedef struct mlt_plan {
     uint64_t scratch, scratch_at; // for functions
     // In place, by an algorithm that cannot: a copy of what lies in out, from this byte on.
     uint64_t shadow, shadow_at, shadow_of;
-    // What the last call said beside the key, and its codes (claim.h).
+    // What the last call said beside the key, and its codes (callsig.h).
     struct {
         uint64_t said[3];
         uint16_t code, code_sent;
         bool some;
-    } claim;
+    } callsig;
     uint64_t said;            // bytes of the ranks' call: of a block, or of all that differ
     bool plain;               // of a call of the library's own
     bool flat;                // the answer was: not combined

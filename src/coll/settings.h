@@ -8,11 +8,11 @@
 #include "base/settings.h"
 
 typedef struct mlt_coll_conf {
-    const char *file;                     // a book (book.h); "": none
-    const char *sum;                      // of the book, as mpirun has proven it; "": not known
-    const char *force;                    // as mlt_coll_force_parse reads it; "": nothing
-    const char *trace;                    // where traces go; "": standard error
-    int64_t paths;                        // 1: all calls are measured
+    const char *file;  // a rule book (rulebook.h); "": none
+    const char *sum;   // of the rule book, as mpirun has proven it; "": not known
+    const char *force; // as mlt_coll_force_parse reads it; "": nothing
+    const char *trace; // where traces go; "": standard error
+    int64_t paths;     // 1: all calls are measured
     int64_t pretend_hosts, pretend_order; // where.h
 } mlt_coll_conf;
 

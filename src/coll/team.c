@@ -18,11 +18,11 @@
 enum { FIRST_CALLS = 8 };
 
 // A call of a worker of several ranks: from the first that joins until all are done.
-struct mlt_call {
+struct mlt_team_call {
     mlt_team *team;
     union {
-        mlt_call *next;     // in a pool
-        mlt_list_node link; // in fixed_calls
+        mlt_team_call *next; // in a pool
+        mlt_list_node link;  // in fixed_calls
     };
     uint64_t number;
     bool fixed;
@@ -45,7 +45,7 @@ struct mlt_call {
 // that have as many of its ranks share what is free: most are in no call most of the time.
 typedef struct mlt_call_pool {
     struct mlt_call_pool *next; // of the worker
-    mlt_call *free;
+    mlt_team_call *free;
     uint32_t present; // ranks of a call
     uint32_t users;   // teams, and calls that are ending
 } mlt_call_pool;
@@ -66,7 +66,7 @@ static mlt_call_pool *pool_hold(mlt_worker *worker, uint32_t present)
 
 static void pool_trim(mlt_call_pool *pool, uint32_t kept)
 {
-    mlt_call **at = &pool->free, *c;
+    mlt_team_call **at = &pool->free, *c;
     while (*at && kept-- > 0)
         at = &(*at)->next;
     while ((c = *at)) {
@@ -95,9 +95,9 @@ static inline void pool_drop(mlt_worker *worker, mlt_call_pool *pool)
         pool_free(worker, pool);
 }
 
-static mlt_call *call_take(mlt_team *t)
+static mlt_team_call *call_take(mlt_team *t)
 {
-    mlt_call *c = t->calls->free;
+    mlt_team_call *c = t->calls->free;
     if (MLT_UNLIKELY(!c))
         c = mlt_os_apart_new(sizeof *c + t->present * sizeof *c->at);
     else
@@ -108,7 +108,7 @@ static mlt_call *call_take(mlt_team *t)
     return c;
 }
 
-static inline void call_give(mlt_call_pool *pool, mlt_call *c)
+static inline void call_give(mlt_call_pool *pool, mlt_team_call *c)
 {
     c->next = pool->free;
     pool->free = c;
@@ -187,7 +187,7 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
     for (uint32_t w = 0; w < t->workers; w++)
         t->even = t->even && at[w].present == t->present;
     t->mask = FIRST_CALLS - 1;
-    t->ring = mlt_os_apart_new(FIRST_CALLS * sizeof(mlt_call *));
+    t->ring = mlt_os_apart_new(FIRST_CALLS * sizeof(mlt_team_call *));
     t->calls = pool_hold(t->worker, t->present);
     return t;
 }
@@ -201,8 +201,8 @@ uint32_t mlt_team_worker_of(const mlt_team *t, uint32_t place)
 void mlt_team_refresh(mlt_team *t)
 {
     const mlt_coll_sources *s = t->sources;
-    t->simple =
-        t->contiguous && !t->reproducible && !s->forced && !s->own && !s->own_book && !s->book;
+    t->simple = t->contiguous && !t->reproducible && !s->forced && !s->own && !s->own_rulebook &&
+                !s->rulebook;
     mlt_plans_forget(&t->plans);
     mlt_paths_refresh(t);
 }
@@ -237,7 +237,7 @@ bool mlt_team_is_idle(const mlt_team *t)
         if (t->ring[i])
             return false;
     for (const mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
-        if (mlt_container_of(l, const mlt_call, link)->came)
+        if (mlt_container_of(l, const mlt_team_call, link)->came)
             return false;
     return mlt_plans_are_idle(&t->plans);
 }
@@ -249,7 +249,7 @@ void mlt_team_free(mlt_team *t)
     mlt_assert(mlt_team_is_idle(t));
     for (mlt_list_node *l = t->fixed_calls.next, *next; l != &t->fixed_calls; l = next) {
         next = l->next;
-        mlt_os_apart_free(mlt_container_of(l, mlt_call, link));
+        mlt_os_apart_free(mlt_container_of(l, mlt_team_call, link));
     }
     if (t->calls) {
         pool_trim(t->calls, 1); // for the teams that stay, however many there were at a time
@@ -296,7 +296,7 @@ bool mlt_team_wants_flat(mlt_team *t, const mlt_coll_what *what)
 static MLT_COLD void ring_grow(mlt_team *t)
 {
     uint64_t mask = 2 * t->mask + 1;
-    mlt_call **ring = mlt_os_apart_new((mask + 1) * sizeof *ring);
+    mlt_team_call **ring = mlt_os_apart_new((mask + 1) * sizeof *ring);
     for (uint64_t i = 0; i <= t->mask; i++)
         if (t->ring[i])
             ring[t->ring[i]->number & mask] = t->ring[i];
@@ -305,14 +305,15 @@ static MLT_COLD void ring_grow(mlt_team *t)
     t->mask = mask;
 }
 
-static inline __attribute__((always_inline)) mlt_call *open_ordinary(mlt_team *t, uint64_t number)
+static inline __attribute__((always_inline)) mlt_team_call *open_ordinary(mlt_team *t,
+                                                                          uint64_t number)
 {
     for (;;) {
-        mlt_call **slot = &t->ring[number & t->mask];
+        mlt_team_call **slot = &t->ring[number & t->mask];
         if (MLT_LIKELY(*slot != NULL) && MLT_LIKELY((*slot)->number == number))
             return *slot;
         if (!*slot) {
-            mlt_call *c = call_take(t);
+            mlt_team_call *c = call_take(t);
             c->number = number;
             c->fixed = false;
             *slot = c;
@@ -322,14 +323,14 @@ static inline __attribute__((always_inline)) mlt_call *open_ordinary(mlt_team *t
     }
 }
 
-static MLT_COLD mlt_call *open_fixed(mlt_team *t, uint64_t number)
+static MLT_COLD mlt_team_call *open_fixed(mlt_team *t, uint64_t number)
 {
     for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
-        mlt_call *c = mlt_container_of(l, mlt_call, link);
+        mlt_team_call *c = mlt_container_of(l, mlt_team_call, link);
         if (c->number == number)
             return c;
     }
-    mlt_call *c = call_take(t);
+    mlt_team_call *c = call_take(t);
     c->number = number;
     c->fixed = true;
     mlt_list_push_back(&t->fixed_calls, &c->link);
@@ -339,7 +340,7 @@ static MLT_COLD mlt_call *open_fixed(mlt_team *t, uint64_t number)
 void mlt_team_forget(mlt_team *t, uint64_t number)
 {
     for (mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next) {
-        mlt_call *c = mlt_container_of(l, mlt_call, link);
+        mlt_team_call *c = mlt_container_of(l, mlt_team_call, link);
         if (c->number != number)
             continue;
         mlt_list_remove(&c->link);
@@ -348,22 +349,22 @@ void mlt_team_forget(mlt_team *t, uint64_t number)
     }
 }
 
-static const mlt_call *find_call(const mlt_team *t, uint64_t number, bool fixed)
+static const mlt_team_call *find_call(const mlt_team *t, uint64_t number, bool fixed)
 {
     if (!fixed) {
-        const mlt_call *c = t->ring[number & t->mask];
+        const mlt_team_call *c = t->ring[number & t->mask];
         return c && c->number == number ? c : NULL;
     }
     for (const mlt_list_node *l = t->fixed_calls.next; l != &t->fixed_calls; l = l->next)
-        if (mlt_container_of(l, mlt_call, link)->number == number)
-            return mlt_container_of(l, mlt_call, link);
+        if (mlt_container_of(l, mlt_team_call, link)->number == number)
+            return mlt_container_of(l, mlt_team_call, link);
     return NULL;
 }
 
 bool mlt_team_look(const mlt_team *t, uint64_t number, bool fixed, uint32_t *missing,
                    int32_t *awaits)
 {
-    const mlt_call *c = t->at ? find_call(t, number, fixed) : NULL;
+    const mlt_team_call *c = t->at ? find_call(t, number, fixed) : NULL;
     *missing = c ? t->present - c->came : 0;
     *awaits = mlt_plans_awaits(&t->plans, number, fixed);
     return c || *awaits >= 0;
@@ -411,7 +412,7 @@ static inline void release(mlt_team *t, mlt_sched *sched, mlt_fiber *fiber, uint
 
 // The call is over. Its requests go last: what completes one may free the communicator, and with it
 // the team, or begin a call of another team, which must not get this record yet.
-static void finish(mlt_call *c, mlt_status status)
+static void finish(mlt_team_call *c, mlt_status status)
 {
     mlt_team *t = c->team;
     mlt_worker *worker = t->worker;
@@ -443,7 +444,7 @@ static void finish(mlt_call *c, mlt_status status)
 
 static void exchanged(mlt_req *run)
 {
-    mlt_call *c = mlt_container_of(run, mlt_call, run);
+    mlt_team_call *c = mlt_container_of(run, mlt_team_call, run);
     if (MLT_UNLIKELY(c->span.path != NULL))
         c->span.exchanged_ns = mlt_span_stamp(&c->span);
     if (run->status == MLT_OK)
@@ -451,8 +452,8 @@ static void exchanged(mlt_req *run)
     finish(c, run->status);
 }
 
-static void run_schedule(mlt_call *c, mlt_instance *i, const mlt_coll_what *what, const void *in,
-                         void *out, void (*done)(mlt_req *))
+static void run_schedule(mlt_team_call *c, mlt_instance *i, const mlt_coll_what *what,
+                         const void *in, void *out, void (*done)(mlt_req *))
 {
     mlt_team *t = c->team;
     mlt_req_init(&c->run, t->ordinary.rank, MLT_REQ_OTHER);
@@ -460,12 +461,12 @@ static void run_schedule(mlt_call *c, mlt_instance *i, const mlt_coll_what *what
     mlt_instance_start(i, what, in, out, c->number, c->fixed, &c->run);
 }
 
-static void exchange(mlt_call *c)
+static void exchange(mlt_team_call *c)
 {
     run_schedule(c, c->instance, &c->what, c->level.in, c->level.out, exchanged);
 }
 
-static void share(mlt_call *c)
+static void share(mlt_team_call *c)
 {
     mlt_level_spread(&c->level);
     mlt_instance_give(c->instance);
@@ -474,7 +475,7 @@ static void share(mlt_call *c)
 
 static void delayed(mlt_work *work)
 {
-    mlt_call *c = mlt_container_of(work, mlt_call, span.work);
+    mlt_team_call *c = mlt_container_of(work, mlt_team_call, span.work);
     if (!mlt_span_waited(&c->span, c->team))
         return;
     if (c->team->workers == 1)
@@ -493,7 +494,7 @@ struct mlt_stand_in {
 
 static void given_up(mlt_req *run)
 {
-    mlt_call *c = mlt_container_of(run, mlt_call, run);
+    mlt_team_call *c = mlt_container_of(run, mlt_team_call, run);
     memcpy(c->team->why, c->stand_in->why, sizeof c->stand_in->why);
     free(c->stand_in);
     c->stand_in = NULL;
@@ -507,7 +508,7 @@ static void compute_nothing(void *arg, const mlt_run_operands *operands)
 
 // Other workers must not wait for ever: the schedule runs on other memory, which no function of the
 // user's sees.
-static MLT_COLD void give_up(mlt_call *c)
+static MLT_COLD void give_up(mlt_team_call *c)
 {
     mlt_team *t = c->team;
     char why[sizeof t->why];
@@ -533,7 +534,7 @@ static MLT_COLD void give_up(mlt_call *c)
 }
 
 // All ranks of the worker are there.
-static void begin(mlt_call *c)
+static void begin(mlt_team_call *c)
 {
     mlt_team *t = c->team;
     if (MLT_UNLIKELY(c->span.path != NULL))
@@ -588,21 +589,22 @@ static inline bool agrees(const mlt_team *t, uint32_t local, const mlt_coll_what
            (p == q || (p && q && mlt_coll_op_same(p, q)));
 }
 
-// Predefined operations on signed and on unsigned numbers may meet (claim.h).
+// Predefined operations on signed and on unsigned numbers may meet (callsig.h).
 static bool ops_fit(const mlt_coll_op *p, const mlt_coll_op *q)
 {
     return p == q || (p && q && (mlt_coll_op_same(p, q) || (p->op != MLT_OPS && p->op == q->op)));
 }
 
 // True if nothing is wrong but the kinds of data: a note, unless that is an error.
-static bool differs_in_kind(mlt_call *c, const mlt_coll_claim *own, const mlt_coll_claim *first,
-                            const mlt_coll_what *what, const char *who)
+static bool differs_in_kind(mlt_team_call *c, const mlt_coll_callsig *own,
+                            const mlt_coll_callsig *first, const mlt_coll_what *what,
+                            const char *who)
 {
     if (!ops_fit(c->what.op, what->op))
         return false;
-    mlt_coll_claims same = mlt_coll_claims_compare(own, first);
+    mlt_coll_callsigs same = mlt_coll_callsigs_compare(own, first);
     if (same == MLT_CLAIMS_KIND && !mlt_kind_is_error())
-        mlt_coll_claim_note_kinds(c->team, first, own, who);
+        mlt_coll_callsig_note_kinds(c->team, first, own, who);
     return same == MLT_CLAIMS_AGREE || (same == MLT_CLAIMS_KIND && !mlt_kind_is_error());
 }
 
@@ -615,12 +617,12 @@ static void name_local(const mlt_team *t, uint32_t local, char *text, size_t siz
         snprintf(text, size, "a %s", t->member);
 }
 
-static MLT_COLD void differ(mlt_call *c, uint32_t local, const mlt_coll_what *what)
+static MLT_COLD void differ(mlt_team_call *c, uint32_t local, const mlt_coll_what *what)
 {
     mlt_team *t = c->team;
     char who[2][32];
-    mlt_coll_claim own = mlt_coll_claim_of(t, what, false),
-                   first = mlt_coll_claim_of(t, &c->what, false);
+    mlt_coll_callsig own = mlt_coll_callsig_of(t, what, false),
+                     first = mlt_coll_callsig_of(t, &c->what, false);
     bool starts = what->starts != c->what.starts &&
                   !starts_agree(c->what.starts, what->starts, t->ranks, t->first + local);
     name_local(t, local, who[0], sizeof who[0]);
@@ -629,11 +631,11 @@ static MLT_COLD void differ(mlt_call *c, uint32_t local, const mlt_coll_what *wh
         return;
     bool sized = !starts && own.count * own.element == first.count * first.element;
     c->disagreed = sized ? MLT_ERR_DISAGREE : MLT_ERR_INVALID;
-    mlt_coll_claims_tell(t, who[0], &own, who[1], &first, t->why, sizeof t->why);
+    mlt_coll_callsigs_tell(t, who[0], &own, who[1], &first, t->why, sizeof t->why);
 }
 
-static inline __attribute__((always_inline)) mlt_call *open_call(mlt_team *t, uint64_t number,
-                                                                 bool fixed)
+static inline __attribute__((always_inline)) mlt_team_call *open_call(mlt_team *t, uint64_t number,
+                                                                      bool fixed)
 {
     return MLT_UNLIKELY(fixed) ? open_fixed(t, number) : open_ordinary(t, number);
 }
@@ -641,7 +643,7 @@ static inline __attribute__((always_inline)) mlt_call *open_call(mlt_team *t, ui
 // Its arrival is filled in. Inlined into its callers, as open_call is: the stack of a rank that has
 // just been woken is cold below its frames, and each further frame costs a cache miss. That doubles
 // the time of a barrier of thousands of ranks.
-static inline __attribute__((always_inline)) void join_level(mlt_call *c, uint32_t local,
+static inline __attribute__((always_inline)) void join_level(mlt_team_call *c, uint32_t local,
                                                              const mlt_coll_what *what)
 {
     mlt_team *t = c->team;
@@ -671,9 +673,9 @@ static inline bool says_same(const mlt_coll_what *a, const mlt_coll_what *b)
 
 // The call that a rank comes to, if that rank is neither the first nor the last, and says what the
 // first has said; else NULL. Most ranks do: they need no frame.
-static inline mlt_call *find_between(mlt_team *t, uint64_t number, const mlt_coll_what *what)
+static inline mlt_team_call *find_between(mlt_team *t, uint64_t number, const mlt_coll_what *what)
 {
-    mlt_call *c = t->ring[number & t->mask];
+    mlt_team_call *c = t->ring[number & t->mask];
     return c && c->number == number && c->came + 1 != t->present && says_same(&c->what, what)
                ? c
                : NULL;
@@ -684,7 +686,7 @@ meet_otherwise(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what
                const void *in, void *out, mlt_fiber *fiber)
 {
     t->at_once = false;
-    mlt_call *c = open_call(t, number, false);
+    mlt_team_call *c = open_call(t, number, false);
     c->at[local] = (mlt_arrival){.in = in, .out = out, .who = (uintptr_t)fiber + MLT_ARRIVAL_FIBER};
     join_level(c, local, what);
     return t->at_once ? mlt_team_met(t, number) : MLT_PENDING;
@@ -693,7 +695,7 @@ meet_otherwise(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what
 mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt_coll_what *what,
                          const void *in, void *out, mlt_fiber *fiber)
 {
-    mlt_call *c = find_between(t, number, what);
+    mlt_team_call *c = find_between(t, number, what);
     if (!c || c->what.starts || what->starts)
         return meet_otherwise(t, number, local, what, in, out, fiber);
     c->came++;
@@ -710,7 +712,7 @@ static inline bool is_root(const mlt_team *t, uint32_t local, const mlt_coll_wha
 
 // Straight into the call's memory: a record that is made on the stack first would be read from
 // there, and the stack is cold below the frames of a rank that has just been woken.
-static inline void arrive_small(const mlt_team *t, mlt_call *c, uint32_t local,
+static inline void arrive_small(const mlt_team *t, mlt_team_call *c, uint32_t local,
                                 const mlt_coll_what *what, const void *in, const void *out,
                                 mlt_fiber *fiber)
 {
@@ -725,7 +727,7 @@ meet_small_otherwise(mlt_team *t, uint64_t number, uint32_t local, const mlt_col
                      const void *in, void *out, mlt_fiber *fiber)
 {
     t->at_once = false;
-    mlt_call *c = open_call(t, number, false);
+    mlt_team_call *c = open_call(t, number, false);
     arrive_small(t, c, local, what, in, out, fiber);
     join_level(c, local, what);
     if (!t->at_once)
@@ -740,7 +742,7 @@ mlt_status mlt_team_meet_small(mlt_team *t, uint64_t number, uint32_t local,
                                const mlt_coll_what *what, const void *in, void *out,
                                mlt_fiber *fiber)
 {
-    mlt_call *c = find_between(t, number, what);
+    mlt_team_call *c = find_between(t, number, what);
     if (!c)
         return meet_small_otherwise(t, number, local, what, in, out, fiber);
     c->came++;
@@ -758,7 +760,7 @@ void mlt_team_join(mlt_team *t, uint64_t number, bool fixed, uint32_t local,
                    const mlt_coll_what *what, const void *in, void *out, mlt_req *done)
 {
     if (t->at) {
-        mlt_call *c = open_call(t, number, fixed);
+        mlt_team_call *c = open_call(t, number, fixed);
         c->at[local] = (mlt_arrival){.in = in, .out = out, .who = (uintptr_t)done};
         join_level(c, local, what);
         return;

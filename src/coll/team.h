@@ -59,7 +59,7 @@ typedef struct mlt_coll_what {
     bool in_place;      // spec.h's meaning, as all ranks know it; see mlt_team_join
     bool plain;         // the library's own call: no rule of a user's, no path, never flat
     uint8_t form;       // mlt_coll_form
-    // The basic type of all data, as ABI code; 0: several, or it does not matter (claim.h). Lists
+    // The basic type of all data, as ABI code; 0: several, or it does not matter (callsig.h). Lists
     // may have another one for what is sent.
     uint16_t kind, kind_sent;
     uint32_t root;          // in the communicator
@@ -95,9 +95,9 @@ typedef struct mlt_arrival {
     uintptr_t who; // a mlt_req; or a mlt_fiber, and MLT_ARRIVAL_FIBER, perhaps MLT_ARRIVAL_SMALL
 } mlt_arrival;
 
-typedef struct mlt_call mlt_call;
+typedef struct mlt_team_call mlt_team_call;
 
-// A call that has begun: what it said (claim.h), and whether an error was told of it.
+// A call that has begun: what it said (callsig.h), and whether an error was told of it.
 typedef struct mlt_team_recent {
     uint32_t number;
     uint16_t code;
@@ -122,7 +122,7 @@ typedef struct mlt_team {
     uint8_t reach;                   // mlt_coll_reach: between the workers
     const mlt_coll_hosts *hosts;     // of the workers, or of the flat team's ranks; NULL: one host
     mlt_coll_hosts *own_hosts;       // the same if the team made it
-    uint64_t *told_far;              // which claims were told to other hosts; NULL: none
+    uint64_t *told_far;              // which call signatures were told to other hosts; NULL: none
     const mlt_team_worker *at;       // [workers]; NULL: worker i is rank i
     mlt_run_place ordinary, fixed;   // of schedules; fixed: of persistent calls
     const mlt_coll_sources *sources; // of rules; never NULL
@@ -130,7 +130,7 @@ typedef struct mlt_team {
     const char *member;              // what messages call a rank of it; static
     mlt_plans plans;
     // Calls under way of which ranks have joined, by number; present > 1 only.
-    mlt_call **ring; // [mask + 1]
+    mlt_team_call **ring; // [mask + 1]
     uint64_t mask;
     mlt_list_node fixed_calls;   // persistent ones, by number
     struct mlt_call_pool *calls; // where they come from, for all teams of the worker of that size

@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "csp/buffer.h"
 #include "csp/event.h"
+#include "csp/intercept.h"
 #include "csp/proc.h"
-#include "csp/way.h"
 #include "fiber/await.h"
 
 #define RARELY __attribute__((noinline))
@@ -55,11 +55,12 @@ csp_chan *mlt_chan_make(mlt_csp *csp, const char *name, size_t size, size_t capa
     return new_chan(csp, name, size, capacity, overwrites, "csp_chan_new");
 }
 
-// A channel of the user's: a book may have a way for it.
+// A channel of the user's: a rule book may have a way for it.
 static csp_chan *wrapped(csp_chan *chan)
 {
     char name[64];
-    chan->wrapped = mlt_csp_has_way(MLT_WAY_CHANNEL, mlt_chan_name(chan, name, sizeof name));
+    chan->wrapped =
+        mlt_csp_has_interceptor(MLT_INTERCEPT_CHANNEL, mlt_chan_name(chan, name, sizeof name));
     return chan;
 }
 
@@ -387,13 +388,13 @@ static csp_status move_along(mlt_csp *csp, csp_chan *chan, void *value, bool wri
 {
     char name[64];
     mlt_csp_walk walk;
-    const mlt_way_event event = {.call = call, .peer = -1, .tag = -1, .bytes = chan->size};
-    mlt_csp_way_begin(csp, &walk, MLT_WAY_CHANNEL, mlt_chan_name(chan, name, sizeof name), 0,
-                      event);
+    const mlt_intercept_event event = {.call = call, .peer = -1, .tag = -1, .bytes = chan->size};
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_CHANNEL,
+                            mlt_chan_name(chan, name, sizeof name), 0, event);
     mlt_chan_check(csp, chan, call); // it may have been freed meanwhile
     csp_status status = move(csp, chan, value, writes, deadline, call);
     if (status == CSP_OK)
-        mlt_csp_way_end(&walk, event.bytes);
+        mlt_csp_intercept_end(&walk, event.bytes);
     return status;
 }
 

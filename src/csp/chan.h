@@ -39,7 +39,7 @@ struct csp_chan {
             // csp/net serves it: it is a stand-in for a channel of another worker, or one that
             // other workers may have ends of. `net` is not NULL.
             bool remote : 1;
-            bool wrapped : 1; // it has a way (coll/way.h)
+            bool wrapped : 1; // it has a way (coll/intercept.h)
         };
         uint16_t rare; // not 0: look closer
     };

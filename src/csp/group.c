@@ -9,8 +9,8 @@
 #include "base/export.h"
 #include "base/log.h"
 #include "coll/alg/op.h"
+#include "csp/intercept.h"
 #include "csp/wait.h"
-#include "csp/way.h"
 #include "type/op.h"
 
 // ---- operators
@@ -175,13 +175,13 @@ static MLT_COLD csp_status go_along(mlt_csp *csp, csp_group *g, const char *call
                                     const mlt_coll_what *what, const void *in, void *out)
 {
     mlt_csp_walk walk;
-    const mlt_way_event event = {
+    const mlt_intercept_event event = {
         .call = call, .peer = -1, .tag = -1, .bytes = what->count * what->element};
     g->inside++; // it is not freed meanwhile
-    mlt_csp_way_begin(csp, &walk, MLT_WAY_GROUP, g->name, g->size, event);
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_GROUP, g->name, g->size, event);
     g->inside--;
     csp_status status = meet(csp, g, call, me, what, in, out);
-    mlt_csp_way_end(&walk, event.bytes);
+    mlt_csp_intercept_end(&walk, event.bytes);
     return status;
 }
 

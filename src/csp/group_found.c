@@ -14,9 +14,9 @@
 #include "coll/ledger.h"
 #include "coll/settings.h"
 #include "csp/group.h"
+#include "csp/intercept.h"
 #include "csp/net/route.h"
 #include "csp/wait.h"
-#include "csp/way.h"
 #include "p2p/context.h"
 #include "p2p/worker.h"
 
@@ -82,7 +82,7 @@ static struct mlt_groups *groups_of(mlt_csp *csp)
     g->ledger.choices = job->profile;
     char why[512];
     const char *force = mlt_coll_conf_now.force;
-    // It may name algorithms of the job's book, which groups do not ask.
+    // It may name algorithms of the job's rule book, which groups do not ask.
     if (force && force[0] &&
         mlt_coll_force_parse(force, NULL, &g->forced, why, sizeof why) == MLT_OK)
         without_flat(g->forced, &g->forced_count);
@@ -172,7 +172,7 @@ static csp_group *view_new(mlt_csp *csp, const char *call, const char *name, int
     group->csp = csp;
     group->name = mlt_take(strlen(name) + 1, 1);
     strcpy(group->name, name);
-    group->wrapped = mlt_csp_has_way(MLT_WAY_GROUP, name);
+    group->wrapped = mlt_csp_has_interceptor(MLT_INTERCEPT_GROUP, name);
     group->members = (uint32_t)members;
     mlt_list_init(&group->of_body);
     mlt_list_push_back(&groups_of(csp)->views, &group->link);

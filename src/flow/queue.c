@@ -19,8 +19,8 @@
 #include "csp/buffer.h"
 #include "csp/chan.h"
 #include "csp/event.h"
+#include "csp/intercept.h"
 #include "csp/proc.h"
-#include "csp/way.h"
 #include "fiber/policy.h"
 #include "flow/element/element.h"
 #include "flow/graph/ops.h"
@@ -107,9 +107,9 @@ static RARELY void go_along(const mlt_flow_program *program, uint32_t line, mlt_
                             const char *call, uint64_t bytes)
 {
     char from[MLT_FLOW_NAME], to[MLT_FLOW_NAME];
-    const mlt_way_event event = {.call = call, .peer = -1, .tag = -1, .bytes = bytes};
+    const mlt_intercept_event event = {.call = call, .peer = -1, .tag = -1, .bytes = bytes};
     mlt_flow_line_names(program->lowered, line, from, to, sizeof to);
-    mlt_csp_way_begin(program->csp, walk, MLT_WAY_QUEUE, to, 0, event);
+    mlt_csp_intercept_begin(program->csp, walk, MLT_INTERCEPT_QUEUE, to, 0, event);
 }
 
 // A reader waits, or there is no room, or nobody takes elements any more, or wrappers stand before it.
@@ -139,7 +139,7 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
     if (status != CSP_OK)
         mlt_flow_element_drop(e);
     else
-        mlt_csp_way_end(&walk, bytes);
+        mlt_csp_intercept_end(&walk, bytes);
     return status == CSP_OK;
 }
 
@@ -152,7 +152,7 @@ static RARELY bool put_elsewhere(mlt_flow_outlet *outlet, mlt_flow_element *e)
             go_along(outlet->program, outlet->line, &walk, "flow_send", bytes);
         bool taken = mlt_flow_link_put(outlet->link, e);
         if (taken)
-            mlt_csp_way_end(&walk, bytes);
+            mlt_csp_intercept_end(&walk, bytes);
         return taken;
     }
     mlt_flow_element_drop(e);
@@ -374,7 +374,7 @@ static RARELY mlt_flow_element *take_along(flow_queue *queue)
     go_along(queue->in->program, queue->in->line, &walk, "flow_dequeue", 0);
     mlt_flow_element *e = take(queue->in);
     if (e)
-        mlt_csp_way_end(&walk, e->bytes);
+        mlt_csp_intercept_end(&walk, e->bytes);
     return e;
 }
 

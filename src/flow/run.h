@@ -57,7 +57,7 @@ typedef struct mlt_flow_inlet {
     union {
         struct {
             bool mixed;   // it has local lines and others: local ones leave the others' room alone
-            bool wrapped; // a module that sends to it goes along a way (csp/way.h)
+            bool wrapped; // a module that sends to it goes along a way (csp/intercept.h)
             bool traced;  // a trace hears how deep it is
         };
         uint32_t odd; // not 0: look closer
@@ -82,7 +82,7 @@ typedef struct mlt_flow_outlet {
     uint32_t task;
     uint16_t queue; // of a module
     bool ended;
-    bool wrapped; // it has a way: it is a module's, and its line ends where a book says
+    bool wrapped; // it has a way: it is a module's, and its line ends where a rule book says
     mlt_flow_stats stats;
 } mlt_flow_outlet;
 

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "csp/chan.h"
-#include "csp/way.h"
+#include "csp/intercept.h"
 #include "flow/link.h"
 #include "flow/run.h"
 #include "flow/settings.h"
@@ -242,7 +242,7 @@ static void make_outlets(mlt_flow_program *p, flow_instance *instance)
     }
 }
 
-// Queues of modules that a book has a way for, by the names of where their lines end.
+// Queues of modules that a rule book has a way for, by the names of where their lines end.
 static void wrap_queues(const mlt_flow_program *p, flow_instance *instance)
 {
     char from[NAME], to[NAME];
@@ -250,7 +250,8 @@ static void wrap_queues(const mlt_flow_program *p, flow_instance *instance)
         flow_queue *queue = &instance->queues[i];
         uint32_t line = queue->in ? queue->in->line : queue->out->line;
         if (line == MLT_FLOW_NO_LINE ||
-            !mlt_csp_has_way(MLT_WAY_QUEUE, mlt_flow_line_names(p->lowered, line, from, to, NAME)))
+            !mlt_csp_has_interceptor(MLT_INTERCEPT_QUEUE,
+                                     mlt_flow_line_names(p->lowered, line, from, to, NAME)))
             continue;
         if (queue->in)
             queue->wrapped = true;
@@ -274,7 +275,7 @@ void mlt_flow_start(mlt_flow_program *p)
         make_inlets(p, &p->instances[i], lines);
     for (uint32_t i = 0; i < p->instance_count; i++)
         make_outlets(p, &p->instances[i]);
-    for (uint32_t i = 0; i < p->instance_count && mlt_ways_here(); i++)
+    for (uint32_t i = 0; i < p->instance_count && mlt_interceptors_here(); i++)
         wrap_queues(p, &p->instances[i]);
     free(lines);
     mlt_flow_links_begin(p);

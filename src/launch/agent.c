@@ -971,7 +971,7 @@ void mlt_agent_started(mlt_agent *a, uint32_t proc, pid_t pid, int ctl_fd)
     (void)mlt_loop_add(a->conf.loop, &c->ctl, EPOLLIN);
 }
 
-// ---- Books for the running job (watch/change.h)
+// ---- Rule books for the running job (watch/change.h)
 
 // Tells when all workers of this host have looked. One that computes looks later.
 static void await_look(mlt_agent *a)

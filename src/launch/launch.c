@@ -568,7 +568,7 @@ static void trace_paths(const mlt_options *options, mlt_path_map *map)
     free(text);
 }
 
-// A book whose paths count is answered, whether or not anybody asks.
+// A rule book whose paths count is answered, whether or not anybody asks.
 static void print_paths(const mlt_options *options, mlt_path_map *map)
 {
     if (options->paths || map->path_count)
@@ -586,7 +586,7 @@ static void ask_live(void *user, int64_t number, bool *answers)
 static uint32_t change_paths(void *user, const char *file, const char **why)
 {
     const launch *l = user;
-    *why = strlen(file) >= MLT_JOB_FILE ? "the book's name is too long" : "";
+    *why = strlen(file) >= MLT_JOB_FILE ? "the rule book's name is too long" : "";
     return **why ? 0 : mlt_watch_change(l->watch, file);
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "boot/ctl.h"
-#include "coll/claim.h"
+#include "coll/callsig.h"
 #include "csp/event.h"
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
@@ -47,7 +47,7 @@ static void joined(const mlt_boot *boot)
 
 static void noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value)
 {
-    if (!mlt_coll_claim_noted(worker, what, value))
+    if (!mlt_coll_callsig_noted(worker, what, value))
         mlt_context_noted(worker, from, what, value);
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "coll/choice.h"
-#include "lua/book.h"
+#include "lua/rulebook.h"
 
 static void say_brackets(const mlt_coll_rule *rule, mlt_text *why)
 {
@@ -21,11 +21,11 @@ static void say_brackets(const mlt_coll_rule *rule, mlt_text *why)
 }
 
 // Reproducible reductions have one bracket: MLT_OK if all that is forced has it.
-static mlt_status check_brackets(const mlt_coll_rule *rules, const mlt_coll_book *book, char *why,
-                                 size_t why_size)
+static mlt_status check_brackets(const mlt_coll_rule *rules, const mlt_coll_rulebook *rulebook,
+                                 char *why, size_t why_size)
 {
     for (const mlt_coll_rule *r = rules; r->alg; r++) {
-        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, book, r->collective, r->alg);
+        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, rulebook, r->collective, r->alg);
         if (!mlt_collective_reduces(r->collective) || alg->canonical)
             continue;
         mlt_text text = mlt_text_on(why, why_size);
@@ -35,27 +35,27 @@ static mlt_status check_brackets(const mlt_coll_rule *rules, const mlt_coll_book
     return MLT_OK;
 }
 
-mlt_status mlt_lua_book_check(const char *file, const char *force, int reproducible,
-                              int *force_is_wrong, char *why, size_t why_size)
+mlt_status mlt_lua_rulebook_check(const char *file, const char *force, int reproducible,
+                                  int *force_is_wrong, char *why, size_t why_size)
 {
-    mlt_coll_book *book = NULL;
+    mlt_coll_rulebook *rulebook = NULL;
     mlt_status status = MLT_OK;
     *force_is_wrong = 0;
     if (file && *file)
-        status = mlt_lua_book_open(mlt_coll_algs, file, &book, why, why_size);
-    if (status == MLT_OK && book)
-        status = mlt_lua_book_prove(book, why, why_size);
+        status = mlt_lua_rulebook_open(mlt_coll_algs, file, &rulebook, why, why_size);
+    if (status == MLT_OK && rulebook)
+        status = mlt_lua_rulebook_prove(rulebook, why, why_size);
     if (status == MLT_OK && force && *force) {
         mlt_coll_rule *rules;
-        status = mlt_coll_force_parse(force, book, &rules, why, why_size);
+        status = mlt_coll_force_parse(force, rulebook, &rules, why, why_size);
         bool read = status == MLT_OK;
         if (read && reproducible)
-            status = check_brackets(rules, book, why, why_size);
+            status = check_brackets(rules, rulebook, why, why_size);
         *force_is_wrong = status != MLT_OK;
         if (read)
             free(rules);
     }
-    if (book)
-        book->free(book);
+    if (rulebook)
+        rulebook->free(rulebook);
     return status;
 }

@@ -77,7 +77,7 @@ static int protected_run(lua_State *L)
 static int is_called(lua_State *L)
 {
     *(bool *)lua_touserdata(L, lua_upvalueindex(1)) = true;
-    return luaL_error(L, "it is a book");
+    return luaL_error(L, "it is a rule book");
 }
 
 static int do_nothing(lua_State *L)
@@ -102,11 +102,11 @@ static int protected_look(lua_State *L)
     return 0;
 }
 
-bool mlt_lua_is_book(const char *name, const char *script, size_t length)
+bool mlt_lua_is_rulebook(const char *name, const char *script, size_t length)
 {
-    bool book = false;
+    bool rulebook = false;
     mlt_lua_goal c = {.rank = MLT_LUA_CLOSED, .limit = MLT_LUA_BOOK_STEPS};
-    request r = {.name = name, .script = script, .length = length, .user = &book};
+    request r = {.name = name, .script = script, .length = length, .user = &rulebook};
     lua_State *L = mlt_lua_new(&c);
     if (!L)
         return false; // whoever reads it next says so
@@ -114,7 +114,7 @@ bool mlt_lua_is_book(const char *name, const char *script, size_t length)
     lua_pushlightuserdata(L, &r);
     (void)mlt_lua_call(L, 1, 0); // a mistake is told by whoever reads it next
     lua_close(L);
-    return book;
+    return rulebook;
 }
 
 mlt_status mlt_lua_generate(const char *name, const char *script, size_t length, uint32_t ranks,

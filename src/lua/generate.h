@@ -20,9 +20,9 @@
 #include "base/status.h"
 #include "goal/program.h"
 
-// True if the script calls rule, algorithm or path: it is a book (lua/book.h). It runs for that, as
+// True if the script calls rule, algorithm or path: it is a rule book (lua/rulebook.h). It runs for that, as
 // far as the first of these calls, and prints nothing.
-bool mlt_lua_is_book(const char *name, const char *script, size_t length);
+bool mlt_lua_is_rulebook(const char *name, const char *script, size_t length);
 
 typedef struct mlt_lua_arg { // --set name=value: the script's global table `arg`
     const char *name, *value;

@@ -232,18 +232,20 @@ static void test_wrong_calls(void)
              "an offset of a buffer is beyond 2^63");
 }
 
-static bool is_book(const char *script)
+static bool is_rulebook(const char *script)
 {
-    return mlt_lua_is_book("s.lua", script, strlen(script));
+    return mlt_lua_is_rulebook("s.lua", script, strlen(script));
 }
 
-static void test_books(void)
+static void test_rulebooks(void)
 {
-    CHECK(is_book("algorithm { }") && is_book("rule(1)") && is_book("local x = 1\npath()"));
-    CHECK(is_book("for i = 1, 3 do pcall(rule) end return function() end"));
-    CHECK(!is_book("return function(g, rank, p) end") && !is_book("") && !is_book("algorithm {"));
-    CHECK(!is_book("error('rule')") && !is_book("local n = arg.n + 1 rule()"));
-    CHECK(!is_book("while true do end")); // within its steps
+    CHECK(is_rulebook("algorithm { }") && is_rulebook("rule(1)") &&
+          is_rulebook("local x = 1\npath()"));
+    CHECK(is_rulebook("for i = 1, 3 do pcall(rule) end return function() end"));
+    CHECK(!is_rulebook("return function(g, rank, p) end") && !is_rulebook("") &&
+          !is_rulebook("algorithm {"));
+    CHECK(!is_rulebook("error('rule')") && !is_rulebook("local n = arg.n + 1 rule()"));
+    CHECK(!is_rulebook("while true do end")); // within its steps
 }
 
 static void test_wrong_scripts(void)
@@ -294,7 +296,7 @@ int main(void)
     test_auto();
     test_arguments();
     test_wrong_calls();
-    test_books();
+    test_rulebooks();
     test_wrong_scripts();
     return 0;
 }

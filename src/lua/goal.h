@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What scripts and books share: a Lua state without files, processes or network, and g, whose
+// What scripts and rule books share: a Lua state without files, processes or network, and g, whose
 // functions add to the program of the rank that is being made (docs/reference/goal-lua.md). If they
 // cannot accept something, they raise a Lua error with the place in the script.
 //

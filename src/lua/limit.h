@@ -14,7 +14,7 @@
 #include "lua/goal.h"
 
 enum {
-    MLT_LUA_BOOK_STEPS = 50 * 1000 * 1000,   // of a function of a book: half a second
+    MLT_LUA_BOOK_STEPS = 50 * 1000 * 1000,   // of a function of a rule book: half a second
     MLT_LUA_PROOF_STEPS = 200 * 1000 * 1000, // of all calls that prove an algorithm, or try rules
     MLT_LUA_SCRIPT_STEPS =
         100 * 1000 * 1000, // of a script, or of its function for one rank: a second

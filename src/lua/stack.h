@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stack on which a book runs: ranks that are fibers may have a few KiB only, and Lua and the
+// The stack on which a rule book runs: ranks that are fibers may have a few KiB only, and Lua and the
 // checker need more.
 #ifndef MLT_LUA_STACK_H
 #define MLT_LUA_STACK_H

@@ -94,13 +94,13 @@ typedef struct mlt_mpi_worker {
         MPI_Datatype datatype;
         uint64_t size; // 0: nothing so far
     } last_swap;
-    uint32_t looks;                    // calls since the last yield, see mlt_mpi_yield_due
-    struct mlt_coll_book *book;        // mpi/coll/rules.c: the job's rules; NULL: none
-    struct mlt_coll_rule *forced;      // ... and what it forces; NULL: nothing
-    struct mlt_ledger *ledger;         // coll/ledger.h: what was chosen and measured; never NULL
-    struct mlt_cart_plans *plans;      // reorder.c: those of the last grids; NULL until the first
-    struct mlt_dist_edges *dist_edges; // dist_graph.c: while ranks make distributed graphs
-    struct mlt_goal_helper *helper;    // goal/offload.c: the thread that drives; NULL: none
+    uint32_t looks;                     // calls since the last yield, see mlt_mpi_yield_due
+    struct mlt_coll_rulebook *rulebook; // mpi/coll/rules.c: the job's rules; NULL: none
+    struct mlt_coll_rule *forced;       // ... and what it forces; NULL: nothing
+    struct mlt_ledger *ledger;          // coll/ledger.h: what was chosen and measured; never NULL
+    struct mlt_cart_plans *plans;       // reorder.c: those of the last grids; NULL until the first
+    struct mlt_dist_edges *dist_edges;  // dist_graph.c: while ranks make distributed graphs
+    struct mlt_goal_helper *helper;     // goal/offload.c: the thread that drives; NULL: none
     struct mlt_tool **tools; // tool/tool.h: [count], of ranks that share the process; NULL: none
     uint32_t watchers, met_told; // tool/tool.c: how many want it watched; watch.c
     struct mlt_parts *parts;     // partitioned requests; NULL until the first

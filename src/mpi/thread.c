@@ -73,10 +73,10 @@ void mlt_thread_move_out(const mlt_rank *me, mlt_outside *outside)
 {
     mlt_sched *sched = me->worker->sched;
     if (mlt_delegate_runs(sched)) {
-        outside->way = MLT_OUTSIDE_MOVED;
+        outside->mode = MLT_OUTSIDE_MOVED;
         mlt_delegate_end(sched->delegates);
     } else if (me->fiber == sched->current && !sched->pinned) {
-        outside->way = MLT_OUTSIDE_NOTED;
+        outside->mode = MLT_OUTSIDE_NOTED;
         mlt_delegates_note_outside(sched->delegates, __builtin_dwarf_cfa());
     }
 }
@@ -84,7 +84,7 @@ void mlt_thread_move_out(const mlt_rank *me, mlt_outside *outside)
 void mlt_thread_move_in(mlt_rank *me, const mlt_outside *outside)
 {
     mlt_delegates *delegates = me->worker->sched->delegates;
-    if (outside->way == MLT_OUTSIDE_MOVED)
+    if (outside->mode == MLT_OUTSIDE_MOVED)
         mlt_delegate_begin(delegates, me);
     else
         mlt_delegates_note_inside(delegates);

@@ -106,11 +106,11 @@ static inline void mlt_thread_unlock(mlt_gate *gate)
         mlt_gate_leave(gate);
 }
 
-typedef enum mlt_outside_way {
+typedef enum mlt_outside_mode {
     MLT_OUTSIDE_USUAL,
     MLT_OUTSIDE_MOVED, // to the thread that has delegated the call
     MLT_OUTSIDE_NOTED, // the rank may be interrupted there
-} mlt_outside_way;
+} mlt_outside_mode;
 
 // Around a function of the user's: the rank's other threads may call meanwhile, so it may wait for
 // them. Afterwards the rank is in the same call as before. me may be NULL.
@@ -119,7 +119,7 @@ typedef struct mlt_outside {
     uint32_t depth;
     uint16_t fn;
     bool ungated; // the worker has no gate, and must not get one before the call is over
-    mlt_outside_way way;
+    mlt_outside_mode mode;
 } mlt_outside;
 
 // For workers with delegated calls: the function runs on the thread that called MPI, or the rank may
@@ -144,7 +144,7 @@ static inline mlt_outside mlt_thread_step_out(const mlt_rank *me)
 
 static inline void mlt_thread_step_in(mlt_rank *me, mlt_outside outside)
 {
-    if (MLT_UNLIKELY(outside.way != MLT_OUTSIDE_USUAL))
+    if (MLT_UNLIKELY(outside.mode != MLT_OUTSIDE_USUAL))
         mlt_thread_move_in(me, &outside);
     if (outside.gate)
         mlt_gate_step_in(outside.gate, outside.depth);

@@ -12,7 +12,8 @@
 
 typedef struct mlt_plugin_head {
     uint32_t version; // of the table
-    uint32_t layout;  // of what both sides look at, as coll/book.h counts it; mpirun looks at none
+    uint32_t
+        layout; // of what both sides look at, as coll/rulebook.h counts it; mpirun looks at none
     // A file of rules and algorithms ("" or NULL: none) and what is forced ("" or NULL: nothing; if
     // reproducible, only canonical reductions), with all proofs. MLT_ERR_INVALID: `why` tells what
     // is wrong, in one line or, where the checker speaks, in several; *force_is_wrong which of both

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Rules that change between calls: info keys of a communicator and books that are loaded for it. A
+// Rules that change between calls: info keys of a communicator and rule books that are loaded for it. A
 // wrong one is told on all ranks, and nothing changes; results are right before and after.
 
 #define _POSIX_C_SOURCE 200809L // mkstemp

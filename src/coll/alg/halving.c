@@ -7,10 +7,10 @@ mlt_halving mlt_halving_begin(const mlt_emit *e, uint32_t base)
     h.v = mlt_emit_down(e, e->rank, base);
     h.me = mlt_fold_number(h.fold, h.v);
     h.rounds = mlt_rounds(h.fold.power);
-    mlt_range range = {0, h.fold.power};
+    mlt_halving_range range = {0, h.fold.power};
     for (uint32_t k = 0; k < h.rounds && h.me != NONE; k++) {
         uint32_t half = (range.low + range.high) / 2;
-        mlt_range lower = {range.low, half}, upper = {half, range.high};
+        mlt_halving_range lower = {range.low, half}, upper = {half, range.high};
         bool up = h.me >> k & 1;
         h.keep[k] = range = up ? upper : lower;
         h.give[k] = up ? lower : upper;

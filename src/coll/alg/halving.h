@@ -13,9 +13,9 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 
-typedef struct mlt_range { // of pieces
+typedef struct mlt_halving_range { // of pieces
     uint32_t low, high;
-} mlt_range;
+} mlt_halving_range;
 
 typedef struct mlt_halving {
     mlt_fold fold;
@@ -24,8 +24,8 @@ typedef struct mlt_halving {
     uint32_t v;            // the rank counted from base
     uint32_t rounds, last; // the last action that wrote acc
     mlt_goal_span in, acc;
-    mlt_range keep[32], give[32]; // by round
-    uint32_t sent[32];            // the send of `give` if it went from acc
+    mlt_halving_range keep[32], give[32]; // by round
+    uint32_t sent[32];                    // the send of `give` if it went from acc
 } mlt_halving;
 
 mlt_halving mlt_halving_begin(const mlt_emit *e, uint32_t base);
@@ -39,7 +39,7 @@ uint32_t mlt_halving_rank(const mlt_emit *e, const mlt_halving *h, uint32_t numb
 uint32_t mlt_halving_partner(const mlt_emit *e, const mlt_halving *h, uint32_t k);
 
 static inline mlt_goal_span mlt_halving_part(const mlt_emit *e, const mlt_halving *h,
-                                             mlt_goal_span whole, mlt_range range)
+                                             mlt_goal_span whole, mlt_halving_range range)
 {
     return mlt_emit_pieces(e, whole, h->fold.power, range.low, range.high);
 }

@@ -46,7 +46,7 @@ typedef struct task {
     uint32_t ranks;
     uint64_t count;
     const uint64_t *starts;
-    mlt_part part;
+    mlt_coll_part part;
 } task;
 
 static uint32_t emit_part(const work *w, mlt_goal_program *program, const task *t)
@@ -70,7 +70,7 @@ static uint32_t emit_part(const work *w, mlt_goal_program *program, const task *
     mlt_coll_shape shape = mlt_coll_choice_shape(&q, &choice);
     shape.count = t->count;
     shape.starts = t->starts;
-    return mlt_part_emit(program, 0, &t->part, choice.alg, &shape);
+    return mlt_coll_part_emit(program, 0, &t->part, choice.alg, &shape);
 }
 
 // Among the ranks of the rank's group.

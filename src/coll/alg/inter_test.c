@@ -84,7 +84,7 @@ static void lists(uint32_t ranks, bool same)
     for (uint32_t r = 0; r < ranks; r++) {
         fill(&parts[r], room[r][0], room[r][1], r, ranks, same);
         mlt_goal_program *one = mlt_goal_program_new(1);
-        mlt_list_emit(one, r, &parts[r], same);
+        mlt_coll_list_emit(one, r, &parts[r], same);
         add_rank(all, r, one);
         mlt_goal_program_free(one);
     }

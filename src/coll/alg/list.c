@@ -130,7 +130,8 @@ static void emit_same(const list *l)
     free(send);
 }
 
-void mlt_list_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_parts *parts, bool same)
+void mlt_coll_list_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_parts *parts,
+                        bool same)
 {
     static const mlt_coll_shape bytes = {.ranks = 1, .type = MLT_OP_UINT8, .element = 1};
     list l = {.e = mlt_emit_begin(&bytes, program, rank), .parts = parts};

@@ -14,7 +14,7 @@ typedef struct mark {
     uint32_t actions, deps, buffers;
 } mark;
 
-static int32_t place_of(const mlt_part *part, int32_t v)
+static int32_t place_of(const mlt_coll_part *part, int32_t v)
 {
     if (part->map)
         return (int32_t)part->map[v];
@@ -40,7 +40,7 @@ static void name_buffer(mlt_goal_program *program, uint32_t place)
 
 // Where a buffer of the algorithm's is in the schedule. Those that are spans go away, the others
 // close up: `kept` counts them.
-static mlt_goal_span *move_buffers(mlt_goal_program *program, const mlt_part *part, mark from)
+static mlt_goal_span *move_buffers(mlt_goal_program *program, const mlt_coll_part *part, mark from)
 {
     mlt_goal_rank *r = program->rank;
     mlt_goal_span *to = mlt_take(r->buffers_count - from.buffers + 1ull, sizeof *to);
@@ -64,7 +64,7 @@ static mlt_goal_span *move_buffers(mlt_goal_program *program, const mlt_part *pa
     return to;
 }
 
-static void move_actions(mlt_goal_program *program, const mlt_part *part, mark from)
+static void move_actions(mlt_goal_program *program, const mlt_coll_part *part, mark from)
 {
     mlt_goal_rank *r = program->rank;
     mlt_goal_span *to = move_buffers(program, part, from);
@@ -83,8 +83,8 @@ static void move_actions(mlt_goal_program *program, const mlt_part *part, mark f
     free(to);
 }
 
-static uint32_t emit_alone(mlt_goal_program *program, const mlt_part *part, const mlt_coll_alg *alg,
-                           const mlt_coll_shape *shape)
+static uint32_t emit_alone(mlt_goal_program *program, const mlt_coll_part *part,
+                           const mlt_coll_alg *alg, const mlt_coll_shape *shape)
 {
     mlt_goal_rank *r = program->rank;
     mark from = {r->count, r->deps_count, r->buffers_count};
@@ -111,8 +111,8 @@ static uint32_t emit_alone(mlt_goal_program *program, const mlt_part *part, cons
     return end;
 }
 
-uint32_t mlt_part_emit(mlt_goal_program *program, uint32_t slot, const mlt_part *part,
-                       const mlt_coll_alg *alg, const mlt_coll_shape *shape)
+uint32_t mlt_coll_part_emit(mlt_goal_program *program, uint32_t slot, const mlt_coll_part *part,
+                            const mlt_coll_alg *alg, const mlt_coll_shape *shape)
 {
     // The algorithm takes a program of one rank for its own.
     mlt_goal_rank *all = program->rank;

@@ -7,10 +7,10 @@
 
 #include "base/export.h"
 #include "base/memory.h"
+#include "csp/intercept.h"
 #include "csp/names/names.h"
 #include "csp/net/net.h"
 #include "csp/net/question.h"
-#include "csp/way.h"
 #include "fiber/await.h"
 
 enum {
@@ -513,7 +513,8 @@ MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
         answer_asks(port);
     }
     char text[300];
-    port->wrapped = mlt_csp_has_way(MLT_WAY_PORT, mlt_port_name(port, text, sizeof text));
+    port->wrapped =
+        mlt_csp_has_interceptor(MLT_INTERCEPT_PORT, mlt_port_name(port, text, sizeof text));
     return port;
 }
 
@@ -612,12 +613,13 @@ static MLT_COLD csp_status receive_along(mlt_csp *csp, csp_port *port, void *buf
     char name[300];
     size_t came = 0;
     mlt_csp_walk walk;
-    const mlt_way_event event = {.call = "csp_receive", .peer = -1, .tag = -1, .bytes = size};
-    mlt_csp_way_begin(csp, &walk, MLT_WAY_PORT, mlt_port_name(port, name, sizeof name), 0, event);
+    const mlt_intercept_event event = {.call = "csp_receive", .peer = -1, .tag = -1, .bytes = size};
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT, mlt_port_name(port, name, sizeof name),
+                            0, event);
     mlt_port_check(csp, port, "csp_receive"); // it may have been freed meanwhile
     csp_status status = receive(csp, port, buffer, size, &came, from, deadline);
     if (status == CSP_OK)
-        mlt_csp_way_end(&walk, came);
+        mlt_csp_intercept_end(&walk, came);
     if (bytes)
         *bytes = came;
     return status;
@@ -865,7 +867,7 @@ static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, in
     t->csp = csp;
     t->stream = stream_to(csp, route, &port, node);
     snprintf(t->name, sizeof t->name, "%s", name);
-    t->wrapped = mlt_csp_has_way(MLT_WAY_PORT, name);
+    t->wrapped = mlt_csp_has_interceptor(MLT_INTERCEPT_PORT, name);
     *target = t;
     return CSP_OK;
 }
@@ -1050,13 +1052,13 @@ static __attribute__((noinline)) csp_status send_slowly(csp_target *target, cons
     if (MLT_LIKELY(!target->wrapped))
         return send_in_turn(target, data, bytes, deadline);
     mlt_csp_walk walk;
-    const mlt_way_event event = {
+    const mlt_intercept_event event = {
         .call = "csp_send", .peer = target->stream->node, .tag = -1, .bytes = bytes};
-    mlt_csp_way_begin(csp, &walk, MLT_WAY_PORT, target->name, 0, event);
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT, target->name, 0, event);
     check_target(csp, target); // it may have been freed meanwhile
     csp_status status = send_in_turn(target, data, bytes, deadline);
     if (status == CSP_OK)
-        mlt_csp_way_end(&walk, bytes);
+        mlt_csp_intercept_end(&walk, bytes);
     return status;
 }
 

@@ -66,7 +66,7 @@ struct csp_port {
     uint64_t held, held_most; // bytes in the queue, now and ever
     int32_t node;             // the rank that made it
     bool named;               // registered under a name
-    bool wrapped;             // it has a way (csp/way.h)
+    bool wrapped;             // it has a way (csp/intercept.h)
     bool told;                // a trace knows its name
     mlt_list_node all;        // in csp->ports
     uint64_t id;              // of a port without a name
@@ -92,7 +92,7 @@ typedef struct mlt_stream {
 
 struct csp_target {
     uint32_t magic;
-    bool wrapped; // it has a way (csp/way.h)
+    bool wrapped; // it has a way (csp/intercept.h)
     mlt_csp *csp;
     mlt_stream *stream;
     char name[256]; // for reports

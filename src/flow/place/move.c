@@ -51,7 +51,7 @@ uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near,
     for (uint32_t e = 0; e < g->edge_count; e++) {
         uint32_t from = g->edges[e].from, to = g->edges[e].to;
         if (near->module[from] && near->module[to])
-            cost += (uint64_t)mlt_flow_way(sites, worker[from], worker[to]);
+            cost += (uint64_t)mlt_flow_distance(sites, worker[from], worker[to]);
     }
     for (uint32_t n = 0; n < g->node_count; n++)
         if (!near->module[n])
@@ -137,11 +137,12 @@ static int64_t gain_of(const mover *m, uint32_t node, uint32_t to)
     for (uint32_t i = m->near->first[node]; i < m->near->first[node + 1]; i++) {
         uint32_t other = m->near->list[i], at = m->worker[other];
         if (other != node && at != MLT_FLOW_NOWHERE)
-            gain += mlt_flow_way(m->s, own, at) - mlt_flow_way(m->s, to, at);
+            gain += mlt_flow_distance(m->s, own, at) - mlt_flow_distance(m->s, to, at);
     }
     for (uint32_t i = m->pulls.first[node]; i < m->pulls.first[node + 1]; i++) {
         uint32_t at = m->worker[m->pulls.list[i]];
-        gain += (mlt_flow_way(m->s, own, at) - mlt_flow_way(m->s, to, at)) / MLT_FLOW_WIRE;
+        gain +=
+            (mlt_flow_distance(m->s, own, at) - mlt_flow_distance(m->s, to, at)) / MLT_FLOW_WIRE;
     }
     return gain;
 }
@@ -149,7 +150,7 @@ static int64_t gain_of(const mover *m, uint32_t node, uint32_t to)
 // What the ways from one to the other cost, which are as long when both have changed places.
 static int64_t between(const mover *m, uint32_t a, uint32_t b)
 {
-    int64_t weight = 0, way = mlt_flow_way(m->s, m->worker[a], m->worker[b]);
+    int64_t weight = 0, way = mlt_flow_distance(m->s, m->worker[a], m->worker[b]);
     for (uint32_t i = m->near->first[a]; i < m->near->first[a + 1]; i++)
         weight += m->near->list[i] == b ? way : 0;
     for (uint32_t i = m->pulls.first[a]; i < m->pulls.first[a + 1]; i++)

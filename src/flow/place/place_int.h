@@ -78,7 +78,7 @@ uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near,
                        const mlt_flow_sites *sites, const uint32_t *worker);
 
 // What a wire between these workers costs.
-static inline int64_t mlt_flow_way(const mlt_flow_sites *sites, uint32_t a, uint32_t b)
+static inline int64_t mlt_flow_distance(const mlt_flow_sites *sites, uint32_t a, uint32_t b)
 {
     return a == b ? 0 : sites->host_of[a] == sites->host_of[b] ? MLT_FLOW_WIRE : MLT_FLOW_FAR;
 }

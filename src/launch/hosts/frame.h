@@ -56,8 +56,8 @@ typedef enum mlt_frame_type {
     MLT_FRAME_LOOK,   // value: number of the look; the answer is LOOKED
     MLT_FRAME_ASK,    // collect wait records: they come as CTL; STATES comes when all have answered
     MLT_FRAME_LIVE,   // value: number of the snapshot; the answer is LIVED
-    MLT_FRAME_CHANGE, // body: a book that the job shall take, with a NUL (launch/watch/change.h)
-    MLT_FRAME_KNOWN,  // value: the change of which all workers of all hosts know
+    MLT_FRAME_CHANGE, // body: a rule book that the job shall take, with a NUL (launch/watch/change.h)
+    MLT_FRAME_KNOWN,   // value: the change of which all workers of all hosts know
     MLT_FRAME_DECIDED, // value: number of the decision; body: mlt_decision. The answer is KEPT
     MLT_FRAME_SPREAD,  // all hosts have it; body: mlt_decision
     MLT_FRAME_GATE,    // processes that wait for a debugger go on

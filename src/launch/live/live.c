@@ -22,7 +22,7 @@
 
 enum { CLIENTS = 32, BACKLOG = 32, REQUEST = 8192, LISTENERS = 2, TAKERS = 8, CHANGES = 16 };
 
-// A book that was given to the job; the last ones are kept.
+// A rule book that was given to the job; the last ones are kept.
 typedef struct change {
     uint32_t number;
     uint32_t takers, refusals; // communicators
@@ -116,13 +116,13 @@ static void write_change(const change *c, mlt_text *out)
 static void write_paths(const mlt_live *l, mlt_text *out)
 {
     if (l->last == 0)
-        mlt_text_add(out, "no book was given to the job since its start\n");
+        mlt_text_add(out, "no rule book was given to the job since its start\n");
     for (uint32_t n = l->last > CHANGES ? l->last - CHANGES + 1 : 1; n <= l->last; n++)
         if (l->changes[n % CHANGES].number == n)
             write_change(&l->changes[n % CHANGES], out);
 }
 
-// What was measured so far, then the books.
+// What was measured so far, then the rule books.
 static void write_map(const mlt_live *l, mlt_text *out)
 {
     char *text = NULL;
@@ -305,7 +305,7 @@ void mlt_live_changed(mlt_live *l, uint32_t number, bool refused, const char *te
     free(old);
 }
 
-static void take_book(client *c, const char *file)
+static void take_rulebook(client *c, const char *file)
 {
     const char *why = "";
     uint32_t number = c->live->conf.change(c->live->conf.user, file, &why);
@@ -346,11 +346,11 @@ static void take_request(client *c)
 {
     char path[64] = "";
     const char *end = strstr(c->request, "\r\n\r\n");
-    bool book = strncmp(c->request, "POST /book ", 11) == 0;
-    if (book || strncmp(c->request, "POST /trace ", 12) == 0) {
+    bool rulebook = strncmp(c->request, "POST /book ", 11) == 0;
+    if (rulebook || strncmp(c->request, "POST /trace ", 12) == 0) {
         const char *body = body_of(c, end);
-        if (body && book)
-            take_book(c, body);
+        if (body && rulebook)
+            take_rulebook(c, body);
         else if (body)
             take_trace(c, body);
         return;

@@ -11,9 +11,9 @@
 //     GET /metrics     the snapshot, for Prometheus
 //     GET /json        the snapshot as JSON
 //     GET /snapshot    mlt_live_job, then the parts of all hosts together, as one
-//     GET /paths       which books were given to the job, and which communicators have taken them
+//     GET /paths       which rule books were given to the job, and which communicators have taken them
 //     GET /map         the snapshot's map of paths, then the same
-//     POST /book       body: a book's name, or nothing: its communicators shall take it, or the job's own
+//     POST /book       body: a rule book's name, or nothing: its communicators shall take it, or the job's own
 //                      rules again (mpi/coll/outside.h); the answer is the number of the change
 //     POST /trace      body: start or stop: workers that have a trace write it, or pause; the answer is
 //                      the file's name
@@ -43,7 +43,7 @@ typedef struct mlt_live_conf {
     uint64_t started_ns; // monotonic
     // Asks the agents for their parts, by that number; sets [hosts] which of them will answer.
     void (*ask)(void *user, int64_t number, bool *answers);
-    // Gives the job a book. The number of the change; 0: that is impossible, *why says why.
+    // Gives the job a rule book. The number of the change; 0: that is impossible, *why says why.
     uint32_t (*change)(void *user, const char *file, const char **why);
     // Workers shall trace, or pause. NULL, or why that is impossible.
     const char *(*trace)(void *user, bool on);

@@ -50,7 +50,7 @@ static void check(const char *file, const char *force, bool reproducible)
         mlt_quit(MLT_EXIT_FAILED, "%s", why);
 }
 
-// Ranks of other hosts read their own copies, and must find the same. Several books in one job are
+// Ranks of other hosts read their own copies, and must find the same. Several rule books in one job are
 // not compared.
 static void tell_sum(const char *file, bool several)
 {

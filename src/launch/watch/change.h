@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Books for a running job (mpi/coll/outside.h): the head's part of the agreement between hosts.
+// Rule books for a running job (mpi/coll/outside.h): the head's part of the agreement between hosts.
 //
 //     head                                  agents
-//     CHANGE(book) -----------------------> ask their workers to look
+//     CHANGE(rule book) -----------------------> ask their workers to look
 //               <-------------------------- KNOWS(change): all of this host's have
 //     all hosts know: KNOWN(change) ------> on their boards
 //               <-------------------------- rank 0 of a communicator decides: it waits before a call
@@ -33,7 +33,7 @@ typedef struct mlt_decision {
 mlt_changes *mlt_changes_new(uint32_t hosts, mlt_changes_send *send, void *user);
 void mlt_changes_free(mlt_changes *changes);
 
-// The job shall take the book; its number.
+// The job shall take the rule book; its number.
 uint32_t mlt_changes_begin(mlt_changes *changes, const char *file);
 
 // What agents tell. Numbers that make no sense are dropped.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The head's part of the agreement about a book: what it sends, and when.
+// The head's part of the agreement about a rule book: what it sends, and when.
 #include "launch/watch/change.h"
 
 #include <string.h>

@@ -63,7 +63,7 @@ void mlt_watch_join(mlt_watch *watch, mlt_agent *agent, mlt_crew *crew);
 void mlt_watch_live(mlt_watch *watch, mlt_live *live);
 void mlt_watch_ask_live(mlt_watch *watch, int64_t number, bool *answers);
 
-// Gives the job a book, "": its own rules again. The number of the change.
+// Gives the job a rule book, "": its own rules again. The number of the change.
 uint32_t mlt_watch_change(mlt_watch *watch, const char *file);
 
 // Workers shall write their trace from now on, or pause.

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/export.h"
-#include "coll/book.h"
 #include "coll/choice.h"
+#include "coll/intercept.h"
 #include "coll/ledger.h"
 #include "coll/path.h"
-#include "coll/way.h"
+#include "coll/rulebook.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/op.h"
@@ -143,7 +143,7 @@ bool mlt_coll_info_says(const mlt_info *info)
 static void try_values(mlt_comm *comm, const mlt_info *info, char why[WHY])
 {
     mlt_coll_sources *own = mlt_comm_sources(comm);
-    mlt_coll_sources trial = {.own_book = own->own_book, .book = own->book};
+    mlt_coll_sources trial = {.own_rulebook = own->own_rulebook, .rulebook = own->rulebook};
     why[0] = '\0';
     for (uint32_t c = 0; c < MLT_COLLECTIVES && !why[0]; c++) {
         const char *value = said_of(info, (mlt_collective)c);
@@ -200,29 +200,30 @@ int mlt_coll_info_set(mlt_rank *me, mlt_comm *comm, const mlt_info *info)
     return MPI_SUCCESS;
 }
 
-// ---- books
+// ---- rule books
 
-// Reading and proving a book wants a stack that a rank may not have.
+// Reading and proving a rule book wants a stack that a rank may not have.
 typedef struct reading {
     const char *file;
     bool proves;
-    mlt_coll_book *book; // NULL: it is proven only
+    mlt_coll_rulebook *rulebook; // NULL: it is proven only
     char *why;
     bool fine;
 } reading;
 
-static void *read_book(void *arg)
+static void *read_rulebook(void *arg)
 {
     reading *r = arg;
-    r->fine = (!r->proves || mlt_coll_book_check(r->file, r->why, WHY) == MLT_OK) &&
-              mlt_coll_book_open(r->file, &r->book, r->why, WHY) == MLT_OK;
-    if (r->fine && r->book->ways_count) { // they are each worker's, not the communicator's
+    r->fine = (!r->proves || mlt_coll_rulebook_check(r->file, r->why, WHY) == MLT_OK) &&
+              mlt_coll_rulebook_open(r->file, &r->rulebook, r->why, WHY) == MLT_OK;
+    if (r->fine &&
+        r->rulebook->interceptors_count) { // they are each worker's, not the communicator's
         snprintf(r->why, WHY,
-                 "%s: paths of messages, windows and the like stand in the job's book only: "
+                 "%s: paths of messages, windows and the like stand in the job's rule book only: "
                  "mpirun --coll",
-                 r->book->ways[0].by);
-        r->book->free(r->book);
-        r->book = NULL;
+                 r->rulebook->interceptors[0].by);
+        r->rulebook->free(r->rulebook);
+        r->rulebook = NULL;
         r->fine = false;
     }
     return NULL;
@@ -234,7 +235,7 @@ static void read_apart(reading *r)
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&thread, NULL, read_book, r);
+    int error = pthread_create(&thread, NULL, read_rulebook, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
         snprintf(r->why, WHY, "%s: there is no thread to read it: %s", r->file, strerror(error));
@@ -251,13 +252,14 @@ static uint64_t hash_file(const char *file, char why[WHY])
     return sum | 1; // not that of none
 }
 
-bool mlt_coll_load_book(mlt_rank *me, mlt_comm *comm, const char *file, char why[WHY], int *code)
+bool mlt_coll_load_rulebook(mlt_rank *me, mlt_comm *comm, const char *file, char why[WHY],
+                            int *code)
 {
     uint64_t hash = 0;
     why[0] = '\0';
     mlt_comm_shared_of(comm);
     // The worker's first one reads for all its ranks, the communicator's first one proves.
-    mlt_coll_book **found = mlt_comm_rules_found(comm, comm->coll_calls);
+    mlt_coll_rulebook **found = mlt_comm_rules_found(comm, comm->coll_calls);
     if (file)
         hash = hash_file(file, why);
     if (file && !why[0] && (!*found || comm->rank == 0)) {
@@ -265,21 +267,21 @@ bool mlt_coll_load_book(mlt_rank *me, mlt_comm *comm, const char *file, char why
         read_apart(&r);
         if (r.fine)
             why[0] = '\0';
-        if (r.book && *found)
-            r.book->free(r.book);
-        else if (r.book)
-            *found = r.book;
+        if (r.rulebook && *found)
+            r.rulebook->free(r.rulebook);
+        else if (r.rulebook)
+            *found = r.rulebook;
     }
     *code = compare(me, comm, hash, file, why);
     bool fine = *code == MPI_SUCCESS && !why[0],
          first = mlt_comm_rules_first(comm, comm->coll_calls);
     if (first) {
-        mlt_coll_book *book = *found;
+        mlt_coll_rulebook *rulebook = *found;
         *found = NULL;
         if (fine)
-            mlt_comm_rules_load(comm, book);
-        else if (book)
-            book->free(book);
+            mlt_comm_rules_load(comm, rulebook);
+        else if (rulebook)
+            rulebook->free(rulebook);
     }
     if (fine)
         mlt_comm_refresh(comm, first);
@@ -290,7 +292,7 @@ static int load(mlt_rank *me, mlt_comm *comm, const char *file)
 {
     char why[WHY];
     int code;
-    if (!mlt_coll_load_book(me, comm, file, why, &code) && code == MPI_SUCCESS)
+    if (!mlt_coll_load_rulebook(me, comm, file, why, &code) && code == MPI_SUCCESS)
         code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
     return code;
 }

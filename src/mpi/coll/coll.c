@@ -270,7 +270,7 @@ static MLT_COLD void start_along_path(mlt_coll_job *job, const void *in, void *o
     // A persistent call that was made before there was a check has no number for it.
     bool checks = !comm->inter && job->check != job->number && job->team->paths->checks;
     mlt_team *level = checks ? mlt_comm_team(comm) : NULL;
-    mlt_walk_way way = {
+    mlt_walk_args mode = {
         .team = job->team,
         .level = level,
         .number = job->number,
@@ -282,7 +282,7 @@ static MLT_COLD void start_along_path(mlt_coll_job *job, const void *in, void *o
         .signature = checks ? signature_of(job) : 0,
         .call = job->call,
     };
-    mlt_path_join(&way, &job->what, in, out, req);
+    mlt_path_join(&mode, &job->what, in, out, req);
 }
 
 static inline void start(mlt_coll_job *job, mlt_req *req)
@@ -631,14 +631,14 @@ static int run(mlt_rank *me, mlt_coll_job *job)
 static inline int go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
                      uint32_t check, mlt_coll_how how)
 {
-    bool persistent = how.way == MLT_COLL_PERSISTENT;
+    bool persistent = how.mode == MLT_COLL_PERSISTENT;
     job->team = team;
     job->number = number;
     job->check = check;
     job->call = mlt_mpi_call(me);
     job->fixed = persistent;
     furnish(me, job);
-    if (MLT_LIKELY(how.way == MLT_COLL_BLOCKING))
+    if (MLT_LIKELY(how.mode == MLT_COLL_BLOCKING))
         return run(me, job);
     mlt_req *req = open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
     *how.request = mlt_req_handle(req);
@@ -664,7 +664,7 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
         return code;
     }
     mlt_team *team = choose_team(job);
-    uint32_t *calls = how.way == MLT_COLL_PERSISTENT ? &comm->fixed_calls : &comm->coll_calls;
+    uint32_t *calls = how.mode == MLT_COLL_PERSISTENT ? &comm->fixed_calls : &comm->coll_calls;
     uint32_t check = *calls;
     bool meets = MLT_UNLIKELY(mlt_mpi_worker_of(me)->change != 0) && mlt_outside_meets(job, how);
     if (meets)
@@ -702,9 +702,9 @@ static const mlt_msg *find_lost(const mlt_worker *w, const mlt_rank **to)
 
 static MLT_COLD int tell_lost(mlt_rank *me, const mlt_msg *msg, const mlt_rank *to)
 {
-    static const mlt_coll_claim nothing = {.collective = MLT_COLLECTIVES};
+    static const mlt_coll_callsig nothing = {.collective = MLT_COLLECTIVES};
     mlt_worker *w = me->worker;
-    mlt_coll_claim claim;
+    mlt_coll_callsig callsig;
     char call[160] = "a collective call", from[48];
     uint32_t sender = msg->peer ? msg->peer->worker : w->index;
     if (sender >= w->boot->job->workers)
@@ -714,8 +714,8 @@ static MLT_COLD int tell_lost(mlt_rank *me, const mlt_msg *msg, const mlt_rank *
             "call instead, or none: what was sent to it is lost",
             (int)to->world);
     const mlt_job_place *home = mlt_job_place_at(w->boot->job, sender);
-    if (mlt_coll_claim_find(w, msg->type, &claim))
-        mlt_coll_claim_words(&claim, &nothing, NULL, call, sizeof call);
+    if (mlt_coll_callsig_find(w, msg->type, &callsig))
+        mlt_coll_callsig_words(&callsig, &nothing, NULL, call, sizeof call);
     snprintf(from, sizeof from, home->ranks > 1 ? "a rank from %u to %u" : "rank %u",
              home->first_rank, home->first_rank + home->ranks - 1);
     return mlt_mpi_code(me, me->fn, MPI_ERR_OTHER,
@@ -758,9 +758,9 @@ int mlt_coll_look_for_lost(mlt_rank *me, MPI_Errhandler handler)
 
 int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
 {
-    if (MLT_UNLIKELY(how.way != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
+    if (MLT_UNLIKELY(how.mode != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
-    if (MLT_UNLIKELY(how.way == MLT_COLL_PERSISTENT) && how.info != MPI_INFO_NULL &&
+    if (MLT_UNLIKELY(how.mode == MLT_COLL_PERSISTENT) && how.info != MPI_INFO_NULL &&
         !mlt_info_of(how.info))
         return mlt_bad_info(me, comm, me->fn, how.info);
     return MPI_SUCCESS;

@@ -63,21 +63,21 @@ typedef struct mlt_coll_job {
     bool chosen; // the rules say which team: they may change between starts
 } mlt_coll_job;
 
-typedef enum mlt_coll_way {
+typedef enum mlt_coll_mode {
     MLT_COLL_BLOCKING,
     MLT_COLL_NONBLOCKING,
     MLT_COLL_PERSISTENT
-} mlt_coll_way;
+} mlt_coll_mode;
 
 // How a call is driven; `request` is where the request goes, for the latter two.
 typedef struct mlt_coll_how {
-    mlt_coll_way way;
+    mlt_coll_mode mode;
     MPI_Request *request;
     MPI_Info info; // of the last one: hints that nobody asks for, but a valid handle
 } mlt_coll_how;
 
-#define MLT_BLOCKING               ((mlt_coll_how){.way = MLT_COLL_BLOCKING})
-#define MLT_NONBLOCKING(req)       ((mlt_coll_how){.way = MLT_COLL_NONBLOCKING, .request = req})
+#define MLT_BLOCKING               ((mlt_coll_how){.mode = MLT_COLL_BLOCKING})
+#define MLT_NONBLOCKING(req)       ((mlt_coll_how){.mode = MLT_COLL_NONBLOCKING, .request = req})
 #define MLT_PERSISTENT(req, hints) ((mlt_coll_how){MLT_COLL_PERSISTENT, req, hints})
 
 // Runs, starts or keeps the job, whose memory stays the caller's only for a blocking call: the
@@ -107,7 +107,7 @@ void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t nu
 // True if it may be taken.
 static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
 {
-    return MLT_LIKELY(how.way == MLT_COLL_BLOCKING) && !comm->inter &&
+    return MLT_LIKELY(how.mode == MLT_COLL_BLOCKING) && !comm->inter &&
            MLT_LIKELY(mlt_arch_load_8(&me->life) == MLT_LIFE_READY) &&
            MLT_LIKELY(!mlt_arch_load_8(&mlt_paths_exist));
 }
@@ -150,7 +150,7 @@ void mlt_comm_sources_free(struct mlt_coll_sources *sources); // NULL is fine
 // The sources of a communicator have changed, and all its ranks have begun all calls before.
 void mlt_comm_refresh(mlt_comm *comm, bool first); // first: of the ranks of the worker
 
-// The job's book and what it forces; ends the process with a message if they are wrong.
+// The job's rule book and what it forces; ends the process with a message if they are wrong.
 void mlt_coll_worker_init(mlt_worker *worker);
 void mlt_coll_worker_fini(mlt_worker *worker);
 

@@ -183,7 +183,7 @@ static int check_own(mlt_rank *me, mlt_comm *comm, const mlt_goal_parts *parts)
 // the call's number is used up, and this rank's next call meets the next one of the others.
 static MLT_COLD int refuse(mlt_comm *comm, mlt_coll_how how, int code)
 {
-    if (how.way == MLT_COLL_PERSISTENT)
+    if (how.mode == MLT_COLL_PERSISTENT)
         comm->fixed_calls++;
     else
         mlt_coll_refused(comm, comm->coll_calls++);

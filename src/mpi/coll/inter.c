@@ -262,7 +262,7 @@ int mlt_inter_gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
     else if (!is_idle(root))
         send = alike("send", sendbuf, 1, sendcount, sendtype);
     recv.displs_name = "displs";
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_GATHERV, how);
+    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_GATHERV, how);
 }
 
 int mlt_inter_scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -279,7 +279,7 @@ int mlt_inter_scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendc
     else if (!is_idle(root))
         recv = alike("recv", recvbuf, 1, recvcount, recvtype);
     send.displs_name = "displs";
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_SCATTERV, how);
+    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_SCATTERV, how);
 }
 
 // ---- allgather, alltoall
@@ -301,8 +301,8 @@ int mlt_inter_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         mlt_listing send = alike("send", sendbuf, size[1], sendcount, sendtype);
         mlt_listing recv = alike("recv", recvbuf, size[1], recvcount, recvtype);
         send.same = true;
-        return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLGATHER,
-                                 how);
+        return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT,
+                                      MLT_FORM_ALLGATHER, how);
     }
     mlt_coll_job job = {.in = side(sendbuf, sendcount, sendtype),
                         .out = side(recvbuf, recvcount, recvtype)};
@@ -319,7 +319,8 @@ int mlt_inter_allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
     mlt_listing recv = differing("recv", recvbuf, comm, recvcounts, displs, recvtype);
     send.same = true;
     recv.displs_name = "displs";
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLGATHER, how);
+    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLGATHER,
+                                  how);
 }
 
 int mlt_inter_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -328,7 +329,8 @@ int mlt_inter_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
 {
     mlt_listing send = alike("send", sendbuf, (uint32_t)comm->peers, sendcount, sendtype);
     mlt_listing recv = alike("recv", recvbuf, (uint32_t)comm->peers, recvcount, recvtype);
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALL, how);
+    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALL,
+                                  how);
 }
 
 int mlt_inter_alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -338,7 +340,8 @@ int mlt_inter_alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers send
 {
     mlt_listing send = differing("send", sendbuf, comm, sendcounts, sdispls, sendtype);
     mlt_listing recv = differing("recv", recvbuf, comm, recvcounts, rdispls, recvtype);
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV, how);
+    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV,
+                                  how);
 }
 
 int mlt_inter_alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -351,7 +354,8 @@ int mlt_inter_alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers send
     send.typed = recv.typed = true;
     send.types = sendtypes;
     recv.types = recvtypes;
-    return mlt_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV, how);
+    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV,
+                                  how);
 }
 
 // ---- reductions

@@ -21,7 +21,7 @@ typedef struct shape {
     uint64_t bytes[2]; // of a block, if they are alike: sent, received
     uint64_t whole[2]; // of the buffers
     uint32_t blocks[2];
-    mlt_list_peer *peer;
+    mlt_coll_list_peer *peer;
     int32_t root;
     uint8_t listed[2], same;
     uint8_t merged; // and the blocks that are received are alike
@@ -37,10 +37,10 @@ typedef struct exchange {
 
 enum { SENT, RECEIVED };
 
-static inline int32_t peer_of(const exchange *x, int way, uint32_t i, int32_t *tag)
+static inline int32_t peer_of(const exchange *x, int mode, uint32_t i, int32_t *tag)
 {
     *tag = 0;
-    return x->shape.peer(x->comm, x->shape.root, way == SENT, i, tag);
+    return x->shape.peer(x->comm, x->shape.root, mode == SENT, i, tag);
 }
 
 // ---- checks
@@ -157,21 +157,21 @@ static inline int64_t block_offset(const mlt_listing *l, const mlt_type *type, u
 }
 
 // What is left of a block's elements: none if there is nobody.
-static inline int64_t block_count(const exchange *x, const mlt_listing *l, int way, uint32_t i)
+static inline int64_t block_count(const exchange *x, const mlt_listing *l, int mode, uint32_t i)
 {
     int32_t tag;
     int64_t count = l->listed ? mlt_coll_number(l->counts, i) : l->count;
-    return count && peer_of(x, way, i, &tag) >= 0 ? count : 0;
+    return count && peer_of(x, mode, i, &tag) >= 0 ? count : 0;
 }
 
 // A list in the user's memory: places count from the lowest one. False: a block has gaps.
-static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, int way,
+static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, int mode,
                         place *places, mlt_coll_side *side)
 {
     int64_t low = INT64_MAX;
     uint64_t end = 0;
     for (uint32_t i = 0; i < l->blocks; i++) {
-        int64_t count = block_count(x, l, way, i);
+        int64_t count = block_count(x, l, mode, i);
         const mlt_type *type = block_type(me, l, i, count);
         if (!is_solid(type, count))
             return false;
@@ -193,7 +193,7 @@ static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, i
 }
 
 // A list that is packed: places are one after the other. `memory`: see packed_bytes.
-static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, int way,
+static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, int mode,
                          place *places, mlt_coll_side *side, unsigned char *memory)
 {
     uint64_t *counts = (uint64_t *)memory;
@@ -201,7 +201,7 @@ static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, 
     const mlt_type **types = (const mlt_type **)(displs + l->blocks);
     uint64_t at = 0;
     for (uint32_t i = 0; i < l->blocks; i++) {
-        int64_t count = block_count(x, l, way, i);
+        int64_t count = block_count(x, l, mode, i);
         types[i] = block_type(me, l, i, count);
         counts[i] = (uint64_t)count;
         displs[i] = count ? block_offset(l, types[i], i) : 0;
@@ -228,11 +228,11 @@ static bool is_listed(const mlt_listing *l, bool sends)
     return l->listed || (!l->same && !sends && l->blocks && !l->type->contiguous);
 }
 
-static mlt_coll_side place_alike(exchange *x, const mlt_listing *l, int way)
+static mlt_coll_side place_alike(exchange *x, const mlt_listing *l, int mode)
 {
     uint64_t blocks = l->same ? 1 : l->blocks;
-    x->shape.bytes[way] = (uint64_t)l->count * l->type->size;
-    x->shape.whole[way] = blocks * x->shape.bytes[way];
+    x->shape.bytes[mode] = (uint64_t)l->count * l->type->size;
+    x->shape.whole[mode] = blocks * x->shape.bytes[mode];
     return (mlt_coll_side){.buf = (void *)(uintptr_t)l->buf,
                            .type = l->type,
                            .blocks = blocks,
@@ -242,15 +242,15 @@ static mlt_coll_side place_alike(exchange *x, const mlt_listing *l, int way)
 // ---- schedules
 
 // The messages of one way; the caller frees them. Those with nobody and without bytes are left out.
-static mlt_goal_part *parts_of(const exchange *x, int way, const place *places, uint32_t *count)
+static mlt_goal_part *parts_of(const exchange *x, int mode, const place *places, uint32_t *count)
 {
     const shape *s = &x->shape;
-    mlt_goal_part *parts = mlt_take(s->blocks[way] + 1ull, sizeof *parts);
+    mlt_goal_part *parts = mlt_take(s->blocks[mode] + 1ull, sizeof *parts);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->blocks[way]; i++) {
-        int32_t tag, peer = peer_of(x, way, i, &tag);
-        place p = {s->same && way == SENT ? 0 : i * s->bytes[way], s->bytes[way]};
-        if (s->listed[way])
+    for (uint32_t i = 0; i < s->blocks[mode]; i++) {
+        int32_t tag, peer = peer_of(x, mode, i, &tag);
+        place p = {s->same && mode == SENT ? 0 : i * s->bytes[mode], s->bytes[mode]};
+        if (s->listed[mode])
             p = places[i];
         if (peer >= 0 && p.bytes)
             parts[n++] = (mlt_goal_part){(uint32_t)peer, tag, p.at, p.bytes};
@@ -269,7 +269,7 @@ static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t 
     mlt_goal_part *recv = parts_of(x, RECEIVED, received, &parts.recvs);
     parts.send = send;
     parts.recv = recv;
-    mlt_list_emit(program, rank, &parts, s->merged);
+    mlt_coll_list_emit(program, rank, &parts, s->merged);
     free(send);
     free(recv);
 }
@@ -288,9 +288,9 @@ static uint32_t root_of(const exchange *x, mlt_coll_form form)
     return (uint32_t)(x->shape.root >= 0 ? peer_of(x, SENT, 0, &tag) : mlt_comm_order(x->comm));
 }
 
-int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
-                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root,
-                      mlt_coll_form form, mlt_coll_how how)
+int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
+                           const mlt_listing *recv, mlt_coll_list_peer *peer, int32_t root,
+                           mlt_coll_form form, mlt_coll_how how)
 {
     int code = check(me, comm, send);
     if (MLT_LIKELY(code == MPI_SUCCESS))
@@ -300,9 +300,9 @@ int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
     const mlt_listing *sides[2] = {send, recv};
     bool listed[2] = {is_listed(send, true), is_listed(recv, false)};
     uint64_t places = 0, lists = 0;
-    for (int way = SENT; way <= RECEIVED; way++) {
-        places += listed[way] ? sides[way]->blocks : 0;
-        lists += listed[way] ? packed_bytes(sides[way]) : 0;
+    for (int mode = SENT; mode <= RECEIVED; mode++) {
+        places += listed[mode] ? sides[mode]->blocks : 0;
+        lists += listed[mode] ? packed_bytes(sides[mode]) : 0;
     }
     uint64_t key = sizeof(shape) + places * sizeof(place);
     exchange *x = mlt_coll_memory_take(me, offsetof(exchange, shape) + key + lists);
@@ -317,16 +317,17 @@ int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
     mlt_coll_side *to[2] = {&job.in, &job.out};
     place *next = x->shape.places;
     unsigned char *memory = (unsigned char *)&x->shape + key;
-    for (int way = SENT; way <= RECEIVED; way++) {
-        const mlt_listing *l = sides[way];
-        if (!listed[way]) {
-            *to[way] = place_alike(x, l, way);
+    for (int mode = SENT; mode <= RECEIVED; mode++) {
+        const mlt_listing *l = sides[mode];
+        if (!listed[mode]) {
+            *to[mode] = place_alike(x, l, mode);
             continue;
         }
-        if (!place_solid(me, x, l, way, next, to[way]))
-            place_packed(me, x, l, way, next, to[way], memory);
+        if (!place_solid(me, x, l, mode, next, to[mode]))
+            place_packed(me, x, l, mode, next, to[mode], memory);
         const place *last = l->blocks ? &next[l->blocks - 1] : NULL;
-        x->shape.whole[way] = to[way]->types ? (last ? last->at + last->bytes : 0) : to[way]->count;
+        x->shape.whole[mode] =
+            to[mode]->types ? (last ? last->at + last->bytes : 0) : to[mode]->count;
         memory += packed_bytes(l);
         next += l->blocks;
     }

@@ -21,9 +21,9 @@
 #include "p2p/p2p.h"
 
 // The peer of block i in the team's numbers, and the tag that both sides know it by (0 at first);
-// -1: nobody. `root` is what mlt_list_exchange was given.
-typedef int32_t mlt_list_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i,
-                              int32_t *tag);
+// -1: nobody. `root` is what mlt_coll_list_exchange was given.
+typedef int32_t mlt_coll_list_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i,
+                                   int32_t *tag);
 
 // One side, as the user gives it. Its arguments are called sendbuf, recvcounts, sdispls and so on.
 typedef struct mlt_listing {
@@ -44,8 +44,8 @@ typedef struct mlt_listing {
 
 // Runs, starts or keeps that exchange, which is a call of that form. An MPI code, raised. May
 // suspend.
-int mlt_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
-                      const mlt_listing *recv, mlt_list_peer *peer, int32_t root,
-                      mlt_coll_form form, mlt_coll_how how);
+int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
+                           const mlt_listing *recv, mlt_coll_list_peer *peer, int32_t root,
+                           mlt_coll_form form, mlt_coll_how how);
 
 #endif

@@ -47,7 +47,7 @@ static int32_t dist_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_
 // How many neighbours there are to send to and to receive from, and who they are.
 typedef struct neighbours {
     uint32_t out, in;
-    mlt_list_peer *peer;
+    mlt_coll_list_peer *peer;
 } neighbours;
 
 static int find(mlt_rank *me, mlt_comm *comm, neighbours *n)
@@ -83,7 +83,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv
     recv->which = "recv";
     send->blocks = n.out;
     recv->blocks = n.in;
-    return mlt_list_exchange(me, comm, send, recv, n.peer, 0, form, how);
+    return mlt_coll_list_exchange(me, comm, send, recv, n.peer, 0, form, how);
 }
 
 // ---- the operations

@@ -34,7 +34,7 @@ bool mlt_outside_meets(const mlt_coll_job *job, mlt_coll_how how)
 {
     const mlt_comm *comm = job->comm;
     const mlt_coll_what *what = &job->what;
-    return how.way == MLT_COLL_BLOCKING && !what->plain && !comm->inter && comm->size > 1 &&
+    return how.mode == MLT_COLL_BLOCKING && !what->plain && !comm->inter && comm->size > 1 &&
            comm->fixed_calls == 0 && comm->shared && !comm->shared->foreign &&
            (what->collective == MLT_COLL_BARRIER ||
             (what->collective == MLT_COLL_ALLREDUCE && what->count > 0));
@@ -101,7 +101,7 @@ void mlt_outside_take(mlt_rank *me, mlt_comm *comm, uint32_t call)
     char *file = mlt_take(MLT_JOB_FILE, 1), *why = mlt_take(MLT_CHANGE_WHY, 1);
     memcpy(file, board->files[change % MLT_JOB_FILES], MLT_JOB_FILE - 1);
     int code;
-    (void)mlt_coll_load_book(me, comm, file[0] ? file : NULL, why, &code);
+    (void)mlt_coll_load_rulebook(me, comm, file[0] ? file : NULL, why, &code);
     if (comm->rank == 0)
         tell(me, comm, change, why);
     free(file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Books that the user gives to a running job from outside: `millet paths set` (launch/live/live.h).
+// Rule books that the user gives to a running job from outside: `millet paths set` (launch/live/live.h).
 //
 // All ranks of a communicator must change their rules between the same two calls, and nobody has told
 // them when. They agree so, by the boards in the hosts' segments (boot/board.h):

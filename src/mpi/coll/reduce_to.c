@@ -409,7 +409,7 @@ static int check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op, M
 static int go(mlt_rank *me, const arguments *a, mlt_coll_how how)
 {
     pair *p = a->pair;
-    bool persistent = how.way == MLT_COLL_PERSISTENT;
+    bool persistent = how.mode == MLT_COLL_PERSISTENT;
     duty *plan = duty_new(me, p);
     if (persistent)
         load_by_others(all_of(a->comm), plan);
@@ -455,7 +455,7 @@ static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op o
     a->pair = find(me, a->comm, contributors, receivers, &code);
     if (!a->pair)
         return code;
-    if (!a->pair->gives && !a->pair->gets && how.way != MLT_COLL_PERSISTENT)
+    if (!a->pair->gives && !a->pair->gets && how.mode != MLT_COLL_PERSISTENT)
         return mlt_mpi_raise(me, a->comm, me->fn, MPI_ERR_GROUP,
                              "the caller, rank %d of %s, neither contributes nor receives",
                              a->comm->rank, mlt_comm_name(me, a->comm));

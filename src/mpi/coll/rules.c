@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a communicator's rules come from: the job's book (MILLET_COLL), what the job forces
-// (MILLET_FORCE), the communicator's own info keys and the book that was loaded for it.
+// Where a communicator's rules come from: the job's rule book (MILLET_COLL), what the job forces
+// (MILLET_FORCE), the communicator's own info keys and the rule book that was loaded for it.
 //
 // Ranks of a communicator must choose alike. So whoever changes its rules first meets all its
 // ranks: then every call before has begun everywhere, and none after it has. The first rank of a
@@ -12,25 +12,25 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
-#include "coll/book.h"
 #include "coll/choice.h"
+#include "coll/intercept.h"
 #include "coll/ledger.h"
 #include "coll/path.h"
+#include "coll/rulebook.h"
 #include "coll/settings.h"
-#include "coll/way.h"
 #include "mpi/coll/change.h"
 #include "mpi/coll/coll.h"
 #include "mpi/coll/outside.h"
 #include "mpi/coll/reduce_to.h"
 #include "mpi/comm/shared.h"
+#include "mpi/intercept.h"
 #include "mpi/self.h"
-#include "mpi/way.h"
 #include "os/sum.h"
 #include "p2p/live.h"
 
 enum { WHY = 4096 };
 
-// mpirun has proven the book of its own host.
+// mpirun has proven the rule book of its own host.
 static void check_sum(const char *file)
 {
     uint64_t sum;
@@ -38,12 +38,14 @@ static void check_sum(const char *file)
     if (!mlt_coll_conf_now.sum || !mlt_coll_conf_now.sum[0])
         return;
     if (!mlt_os_sum(file, &sum))
-        mlt_fatal("%s cannot be read: %m; every host needs the book that mpirun was given", file);
+        mlt_fatal("%s cannot be read: %m; every host needs the rule book that mpirun was given",
+                  file);
     mlt_os_sum_text(sum, text);
     if (strcmp(text, mlt_coll_conf_now.sum) != 0)
-        mlt_fatal("%s is not the book that mpirun has read under this name: all hosts need the "
-                  "same, and it must not change while the job starts",
-                  file);
+        mlt_fatal(
+            "%s is not the rule book that mpirun has read under this name: all hosts need the "
+            "same, and it must not change while the job starts",
+            file);
 }
 
 void mlt_coll_worker_init(mlt_worker *worker)
@@ -54,13 +56,13 @@ void mlt_coll_worker_init(mlt_worker *worker)
     bool fine = true;
     if (file && file[0]) {
         if (!worker->boot->job->launched) // mpirun has proven it otherwise
-            fine = mlt_coll_book_check(file, why, WHY) == MLT_OK;
+            fine = mlt_coll_rulebook_check(file, why, WHY) == MLT_OK;
         else
             check_sum(file);
-        fine = fine && mlt_coll_book_open(file, &w->book, why, WHY) == MLT_OK;
+        fine = fine && mlt_coll_rulebook_open(file, &w->rulebook, why, WHY) == MLT_OK;
     }
     if (fine && force && force[0])
-        fine = mlt_coll_force_parse(force, w->book, &w->forced, why, WHY) == MLT_OK;
+        fine = mlt_coll_force_parse(force, w->rulebook, &w->forced, why, WHY) == MLT_OK;
     if (!fine)
         mlt_fatal("%s", why);
     free(why);
@@ -68,14 +70,14 @@ void mlt_coll_worker_init(mlt_worker *worker)
     mlt_ledger_init(w->ledger);
     w->ledger->shown = mlt_live_here();
     w->ledger->measures = mlt_coll_conf_now.paths;
-    bool paths = mlt_coll_conf_now.paths || (w->book && w->book->paths_count);
+    bool paths = mlt_coll_conf_now.paths || (w->rulebook && w->rulebook->paths_count);
     w->ledger->choices = mlt_mpi_profiling || paths;
     if (paths)
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
-    w->ledger->ways = mlt_ways_new(w->book, w->ledger);
-    mlt_ways_enter(w->ledger->ways);
-    if (w->ledger->ways) {
-        atomic_store_explicit(&mlt_ways_exist, true, memory_order_relaxed);
+    w->ledger->interceptors = mlt_interceptors_new(w->rulebook, w->ledger);
+    mlt_interceptors_enter(w->ledger->interceptors);
+    if (w->ledger->interceptors) {
+        atomic_store_explicit(&mlt_interceptors_exist, true, memory_order_relaxed);
         atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
         atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
     }
@@ -86,16 +88,16 @@ void mlt_coll_worker_fini(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     free(w->forced);
-    if (w->ledger->ways) { // what went along them after MPI_Finalize, or without it
-        mlt_ways_tell(w->ledger->ways);
+    if (w->ledger->interceptors) { // what went along them after MPI_Finalize, or without it
+        mlt_interceptors_tell(w->ledger->interceptors);
         mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
-        mlt_ways_enter(NULL);
-        mlt_ways_free(w->ledger->ways);
+        mlt_interceptors_enter(NULL);
+        mlt_interceptors_free(w->ledger->interceptors);
     }
     mlt_ledger_fini(w->ledger);
     free(w->ledger);
-    if (w->book)
-        w->book->free(w->book);
+    if (w->rulebook)
+        w->rulebook->free(w->rulebook);
 }
 
 void mlt_coll_tell(mlt_worker *worker)
@@ -103,7 +105,7 @@ void mlt_coll_tell(mlt_worker *worker)
     mlt_mpi_worker *w = worker->mpi;
     if (w->world->team) // others have told when they were freed
         mlt_team_tell(w->world->team);
-    mlt_ways_tell(w->ledger->ways);
+    mlt_interceptors_tell(w->ledger->interceptors);
     mlt_ledger_send(w->ledger, worker->boot->ctl, worker->index);
 }
 
@@ -111,9 +113,9 @@ void mlt_coll_tell(mlt_worker *worker)
 typedef struct rules {
     mlt_coll_sources sources; // shared->sources points here
     uint32_t changed;         // 1 and the number of the last change
-    mlt_coll_book *found;     // read for the next one
+    mlt_coll_rulebook *found; // read for the next one
     uint32_t found_at;        // 1 and its number
-    mlt_coll_book **old;      // loaded before: answers of them may be in use
+    mlt_coll_rulebook **old;  // loaded before: answers of them may be in use
     uint32_t old_count;
     uint32_t taken, taken_at; // from outside (outside.h): the last change, and by which call
 } rules;
@@ -131,7 +133,7 @@ mlt_coll_sources *mlt_comm_sources(mlt_comm *comm)
         rules *r = mlt_take(1, sizeof *r);
         if (!shared->foreign) { // other jobs may have other rules
             r->sources.forced = w->forced;
-            r->sources.book = w->book;
+            r->sources.rulebook = w->rulebook;
         }
         shared->sources = &r->sources;
         if (comm->extra)
@@ -148,7 +150,7 @@ bool mlt_comm_rules_first(mlt_comm *comm, uint32_t number)
     return first;
 }
 
-mlt_coll_book **mlt_comm_rules_found(mlt_comm *comm, uint32_t number)
+mlt_coll_rulebook **mlt_comm_rules_found(mlt_comm *comm, uint32_t number)
 {
     rules *r = rules_of(comm);
     if (r->found_at != number + 1)
@@ -157,15 +159,15 @@ mlt_coll_book **mlt_comm_rules_found(mlt_comm *comm, uint32_t number)
     return &r->found;
 }
 
-void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_book *book)
+void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_rulebook *rulebook)
 {
     rules *r = rules_of(comm);
-    mlt_coll_book *before = mlt_coll_sources_load(&r->sources, book);
+    mlt_coll_rulebook *before = mlt_coll_sources_load(&r->sources, rulebook);
     if (before) {
         r->old = mlt_take_more(r->old, r->old_count + 1ull, sizeof *r->old);
         r->old[r->old_count++] = before;
     }
-    if (book && book->paths_count) {
+    if (rulebook && rulebook->paths_count) {
         mlt_mpi_worker_of(comm->owner)->ledger->choices = true;
         atomic_store_explicit(&mlt_paths_exist, true, memory_order_relaxed);
     }
@@ -185,9 +187,9 @@ void mlt_comm_sources_free(mlt_coll_sources *sources)
 {
     if (!sources)
         return;
-    mlt_coll_book *book = mlt_coll_sources_load(sources, NULL);
-    if (book)
-        book->free(book);
+    mlt_coll_rulebook *rulebook = mlt_coll_sources_load(sources, NULL);
+    if (rulebook)
+        rulebook->free(rulebook);
     mlt_coll_sources_fini(sources);
     rules *r = (rules *)sources;
     for (uint32_t i = 0; i < r->old_count; i++)

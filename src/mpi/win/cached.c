@@ -41,9 +41,10 @@ static bool is_plain(const mlt_type *type, MPI_Count count)
 // Whether a cache may answer; what is wrong with the call is for the body to say.
 static bool wants(mlt_rank *me, void *to, MPI_Count count, const mlt_type *type, int target,
                   MPI_Aint disp, MPI_Count there_count, const mlt_type *there, MPI_Win handle,
-                  const mlt_way_call *along, want *w)
+                  const mlt_intercept_call *along, want *w)
 {
-    const mlt_way_stage *stage = &along->walk.way->spec->stages[along->walk.stage - 1];
+    const mlt_intercept_stage *stage =
+        &along->walk.interceptor->spec->stages[along->walk.stage - 1];
     mlt_win *win = mlt_win_mine(me, handle);
     if (!win || !is_plain(type, count) || !is_plain(there, there_count) ||
         (uint64_t)count * type->size != (uint64_t)there_count * there->size ||
@@ -60,7 +61,7 @@ static bool wants(mlt_rank *me, void *to, MPI_Count count, const mlt_type *type,
 }
 
 // True: the get is done, or is when the rank waits for its operations.
-static bool hits(const want *w, const mlt_way_call *along, bool at_once)
+static bool hits(const want *w, const mlt_intercept_call *along, bool at_once)
 {
     uint64_t begin = (uint64_t)mlt_os_now_ns();
     const mlt_win_notes *notes = w->win->notes;
@@ -69,7 +70,7 @@ static bool hits(const want *w, const mlt_way_call *along, bool at_once)
         return false;
     if (w->win->side.flags & MLT_WINF_FENCED)
         w->win->side.flags |= MLT_WINF_ACCESSED;
-    mlt_way_asked(&along->walk, true, (uint64_t)mlt_os_now_ns() - begin);
+    mlt_intercept_asked(&along->walk, true, (uint64_t)mlt_os_now_ns() - begin);
     return true;
 }
 
@@ -84,7 +85,7 @@ static void note(const want *w)
 int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                    const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
                    MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                   mlt_way_call *along)
+                   mlt_intercept_call *along)
 {
     want w;
     bool asks =
@@ -94,12 +95,12 @@ int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
         return MPI_SUCCESS;
     uint64_t begin = asks ? (uint64_t)mlt_os_now_ns() : 0;
     if (along->walk.at_cache)
-        mlt_way_goes_on(me, MLT_FN_Get, along);
+        mlt_intercept_goes_on(me, MLT_FN_Get, along);
     int code = mlt_mpi_Get(me, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                            target_count, target_datatype, win);
     if (asks && code == MPI_SUCCESS) {
         note(&w);
-        mlt_way_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
+        mlt_intercept_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
     }
     return code;
 }
@@ -109,7 +110,7 @@ int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
 int mlt_cached_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                     const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
                     MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                    MPI_Request *request, mlt_way_call *along)
+                    MPI_Request *request, mlt_intercept_call *along)
 {
     want w;
     bool asks = along->walk.at_cache && request &&
@@ -122,11 +123,11 @@ int mlt_cached_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
     }
     uint64_t begin = asks ? (uint64_t)mlt_os_now_ns() : 0;
     if (along->walk.at_cache)
-        mlt_way_goes_on(me, MLT_FN_Rget, along);
+        mlt_intercept_goes_on(me, MLT_FN_Rget, along);
     int code = mlt_mpi_Rget(me, origin_addr, origin_count, origin_datatype, target_rank,
                             target_disp, target_count, target_datatype, win, request);
     if (asks && code == MPI_SUCCESS)
-        mlt_way_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
+        mlt_intercept_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
     return code;
 }
 

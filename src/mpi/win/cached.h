@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gets that a book's wrapper `cache` answers by what earlier ones brought (win/cache.h), and when it
+// Gets that a rule book's wrapper `cache` answers by what earlier ones brought (win/cache.h), and when it
 // may. A get may bring an old value where nobody was allowed to change the memory since:
 //
 //     MPI_Win_fence       until the next fence: what is got in such an epoch must not change in it
 //     MPI_Win_start       until MPI_Win_complete, for the same reason
 //     MPI_LOCK_EXCLUSIVE  until MPI_Win_unlock: others are kept out
-//     MPI_LOCK_SHARED,    never, unless the book promises it (keep = "unlock"): another rank may put,
+//     MPI_LOCK_SHARED,    never, unless the rule book promises it (keep = "unlock"): another rank may put,
 //     MPI_Win_lock_all    flush, and send a message; a get after that message must bring what was put
 //
 // What the rank itself does to a target, and MPI_Win_sync, end it earlier. Not answered are gets from
 // the rank's own memory, which it may store into; from MPI_Win_allocate_shared, for the same reason;
 // from memory in reach, which is read faster than a cache; and of types with gaps.
 //
-// Windows have a cache if a book says so, and then all calls go by the detour. So quick.h knows nothing
+// Windows have a cache if a rule book says so, and then all calls go by the detour. So quick.h knows nothing
 // of it.
 #ifndef MLT_MPI_WIN_CACHED_H
 #define MLT_MPI_WIN_CACHED_H
@@ -20,7 +20,7 @@
 #include <mpi.h>
 #include <stdbool.h>
 
-#include "mpi/way.h"
+#include "mpi/intercept.h"
 #include "mpi/win/win.h"
 #include "type/type.h"
 
@@ -28,11 +28,11 @@
 int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                    const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
                    MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                   mlt_way_call *along);
+                   mlt_intercept_call *along);
 int mlt_cached_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                     const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
                     MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                    MPI_Request *request, mlt_way_call *along);
+                    MPI_Request *request, mlt_intercept_call *along);
 
 // The rank has waited for its operations on that target (-1: all): gets that the cache has answered
 // are done. goes_on: the epoch does.

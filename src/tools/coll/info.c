@@ -12,7 +12,7 @@
 #include "coll/rules_cores.h"
 #include "coll/where.h"
 #include "launch/numbers.h"
-#include "lua/book.h"
+#include "lua/rulebook.h"
 #include "os/os.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
@@ -123,21 +123,21 @@ static void list_alg(const mlt_coll_alg *alg)
 
 static void list_one(const asked *a, mlt_collective collective)
 {
-    const mlt_coll_book *book = a->sources.book;
+    const mlt_coll_rulebook *rulebook = a->sources.rulebook;
     printf("\n%s\n  algorithms\n", mlt_collective_names[collective]);
     for (int i = 0; mlt_coll_algs[i]; i++)
         if (mlt_coll_algs[i]->collective == collective)
             list_alg(mlt_coll_algs[i]);
-    for (uint32_t i = 0; book && i < book->algs_count; i++)
-        if (book->algs[i]->collective == collective)
-            list_alg(book->algs[i]);
+    for (uint32_t i = 0; rulebook && i < rulebook->algs_count; i++)
+        if (rulebook->algs[i]->collective == collective)
+            list_alg(rulebook->algs[i]);
     printf("  rules, the first that fits decides\n");
     for (const mlt_coll_rule *r = a->forced; r && r->alg; r++)
         if (r->collective == collective)
             list_rule(r);
-    for (uint32_t i = 0; book && i < book->rules_count; i++)
-        if (book->rules[i].collective == collective || !book->rules[i].alg)
-            list_rule(&book->rules[i]);
+    for (uint32_t i = 0; rulebook && i < rulebook->rules_count; i++)
+        if (rulebook->rules[i].collective == collective || !rulebook->rules[i].alg)
+            list_rule(&rulebook->rules[i]);
     for (uint32_t i = 0; i < mlt_cores_rules_count; i++) {
         mlt_coll_rule r = mlt_cores_rule_at(i);
         if (r.collective == collective)
@@ -146,8 +146,8 @@ static void list_one(const asked *a, mlt_collective collective)
     for (const mlt_coll_rule *r = mlt_coll_rules; r->alg; r++)
         if (r->collective == collective)
             list_rule(r);
-    for (uint32_t i = 0; book && i < book->paths_count; i++) {
-        const mlt_coll_path *path = &book->paths[i];
+    for (uint32_t i = 0; rulebook && i < rulebook->paths_count; i++) {
+        const mlt_coll_path *path = &rulebook->paths[i];
         if (path->collective != MLT_COLLECTIVES && path->collective != collective)
             continue;
         printf("  path%s%s:", path->comm ? " on " : "", path->comm ? path->comm : "");
@@ -276,12 +276,12 @@ static int say_proof(const mlt_arg_command *command, const asked *a, const mlt_c
                      const mlt_coll_choice *choice)
 {
     char why[WHY_BYTES];
-    mlt_coll_book *book = a->sources.book;
+    mlt_coll_rulebook *rulebook = a->sources.rulebook;
     mlt_coll_shape shape = mlt_coll_choice_shape(q, choice);
-    for (uint32_t i = 0; book && i < book->algs_count; i++) {
-        if (book->algs[i] != choice->alg)
+    for (uint32_t i = 0; rulebook && i < rulebook->algs_count; i++) {
+        if (rulebook->algs[i] != choice->alg)
             continue;
-        if (book->prove(book, choice->alg, &shape, why, sizeof why) != MLT_OK)
+        if (rulebook->prove(rulebook, choice->alg, &shape, why, sizeof why) != MLT_OK)
             return mlt_args_failed(command, "%s", why);
         printf("  proof        the checker finds no fault in it for this shape, root 0\n");
     }
@@ -316,8 +316,8 @@ static int answer(const mlt_arg_command *command, const asked *a, const mlt_coll
     printf("  others\n");
     for (int i = 0; mlt_coll_algs[i]; i++)
         say_other(mlt_coll_algs[i], q, choice.alg);
-    for (uint32_t i = 0; a->sources.book && i < a->sources.book->algs_count; i++)
-        say_other(a->sources.book->algs[i], q, choice.alg);
+    for (uint32_t i = 0; a->sources.rulebook && i < a->sources.rulebook->algs_count; i++)
+        say_other(a->sources.rulebook->algs[i], q, choice.alg);
     return code;
 }
 
@@ -356,10 +356,11 @@ static int open_sources(const mlt_arg_command *command, asked *a)
     char why[WHY_BYTES];
     const char *file = given_or_set(a->file, "MILLET_COLL");
     const char *force = given_or_set(a->force, "MILLET_FORCE");
-    if (*file && (mlt_lua_book_open(mlt_coll_algs, file, &a->sources.book, why, sizeof why) ||
-                  mlt_lua_book_prove(a->sources.book, why, sizeof why)))
+    if (*file &&
+        (mlt_lua_rulebook_open(mlt_coll_algs, file, &a->sources.rulebook, why, sizeof why) ||
+         mlt_lua_rulebook_prove(a->sources.rulebook, why, sizeof why)))
         return mlt_args_failed(command, "%s", why);
-    if (*force && mlt_coll_force_parse(force, a->sources.book, &a->forced, why, sizeof why))
+    if (*force && mlt_coll_force_parse(force, a->sources.rulebook, &a->forced, why, sizeof why))
         return mlt_args_wrong(command, "option --force: %s", why);
     a->sources.forced = a->forced;
     return MLT_ARGS_GO;
@@ -460,8 +461,8 @@ int mlt_info_coll_main(int argc, char **argv)
     if (code != MLT_ARGS_GO)
         return code;
     code = run(&command, &given, &words);
-    if (given.sources.book)
-        given.sources.book->free(given.sources.book);
+    if (given.sources.rulebook)
+        given.sources.rulebook->free(given.sources.rulebook);
     free(given.forced);
     mlt_arg_texts_free(&words);
     return code;

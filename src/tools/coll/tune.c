@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "coll/choice.h"
 #include "launch/numbers.h"
-#include "lua/book.h"
+#include "lua/rulebook.h"
 #include "os/os.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
@@ -31,7 +31,7 @@ typedef struct asked {
     mlt_cluster *cluster; // NULL: no machine is described
     uint64_t gain;        // percent by which another algorithm must be faster to be worth a rule
     char **mpirun;
-    mlt_coll_book *book;
+    mlt_coll_rulebook *rulebook;
     uint32_t rank_counts[MOST_RANKS];
     size_t rank_count;
     bool chosen[MLT_COLLECTIVES];
@@ -326,8 +326,8 @@ static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collecti
         ranks_to = a->rank_counts[which + 1] - 1;
     for (int i = 0; mlt_coll_algs[i]; i++)
         add_all(a, &c, mlt_coll_algs[i]);
-    for (uint32_t i = 0; a->book && i < a->book->algs_count; i++)
-        add_all(a, &c, a->book->algs[i]);
+    for (uint32_t i = 0; a->rulebook && i < a->rulebook->algs_count; i++)
+        add_all(a, &c, a->rulebook->algs[i]);
     add_rules(a, &c);
     int code = tune_case(a, &c, ranks_to, to);
     for (uint32_t i = 0; i < c.count; i++) {
@@ -471,8 +471,8 @@ static int read_words(const mlt_arg_command *command, asked *a)
                                "%s: it has %" PRIu32 " hosts, and rules are simulated for one",
                                a->described, a->cluster->hosts);
     if (code == MLT_ARGS_GO && a->file &&
-        (mlt_lua_book_open(mlt_coll_algs, a->file, &a->book, why, sizeof why) ||
-         mlt_lua_book_prove(a->book, why, sizeof why)))
+        (mlt_lua_rulebook_open(mlt_coll_algs, a->file, &a->rulebook, why, sizeof why) ||
+         mlt_lua_rulebook_prove(a->rulebook, why, sizeof why)))
         code = mlt_args_failed(command, "%s", why);
     return code;
 }
@@ -554,8 +554,8 @@ int mlt_tune_main(int argc, char **argv)
     if (code != MLT_ARGS_GO)
         return code;
     code = run(&command, &a);
-    if (a.book)
-        a.book->free(a.book);
+    if (a.rulebook)
+        a.rulebook->free(a.rulebook);
     mlt_cluster_free(a.cluster);
     mlt_arg_texts_free(&a.ranks);
     mlt_arg_texts_free(&a.colls);

@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "goal/sched.h"
 #include "goal/text/loggopsim.h"
-#include "lua/book.h"
 #include "lua/generate.h"
+#include "lua/rulebook.h"
 #include "tools/progress.h"
 
 enum { WHY_BYTES = 4096, FIRST_ROOM = 1 << 16 };
@@ -243,7 +243,7 @@ static int not_for_alg(const mlt_arg_command *command, const mlt_source_options 
                        const char *name, const mlt_source *source)
 {
     const mlt_coll_alg *alg = source->alg;
-    bool hosts = alg->uses_hosts || source->book; // that of a book may look at them
+    bool hosts = alg->uses_hosts || source->rulebook; // that of a rule book may look at them
     const char *lost = options->shared                                           ? NULL
                        : options->hosts != MLT_NOT_GIVEN && !hosts               ? "hosts"
                        : options->segment != MLT_NOT_GIVEN && !alg->uses_segment ? "segment"
@@ -267,7 +267,7 @@ static int read_hosts(const mlt_arg_command *command, const mlt_source_options *
         return mlt_args_wrong(command, "--in-turn needs --hosts, the number of hosts");
     if (hosts == MLT_NOT_GIVEN && out->alg->uses_hosts)
         return mlt_args_wrong(command, "--alg %s needs --hosts, the number of hosts", name);
-    if (hosts == MLT_NOT_GIVEN || (!out->alg->uses_hosts && !out->book))
+    if (hosts == MLT_NOT_GIVEN || (!out->alg->uses_hosts && !out->rulebook))
         return MLT_ARGS_GO;
     if (hosts > options->ranks)
         return mlt_args_wrong(command,
@@ -299,10 +299,11 @@ static int make_program(const mlt_arg_command *command, const mlt_source_options
     mlt_progress progress;
     mlt_progress_begin(&progress, "generating");
     mlt_status status =
-        out->book ? mlt_lua_book_program(out->book, out->alg, &out->shape, mlt_progress_step,
-                                         &progress, &out->program, why, sizeof why)
-                  : mlt_coll_program(out->alg, &out->shape, mlt_progress_step, &progress,
-                                     &out->program, why, sizeof why);
+        out->rulebook
+            ? mlt_lua_rulebook_program(out->rulebook, out->alg, &out->shape, mlt_progress_step,
+                                       &progress, &out->program, why, sizeof why)
+            : mlt_coll_program(out->alg, &out->shape, mlt_progress_step, &progress, &out->program,
+                               why, sizeof why);
     mlt_progress_end(&progress);
     return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
 }
@@ -320,7 +321,7 @@ static int read_alg(const mlt_arg_command *command, const mlt_source_options *op
                     : mlt_args_wrong(command, "%s", why);
 }
 
-// ---- algorithms of books
+// ---- algorithms of rule books
 
 // "mine" or "bcast.mine".
 static bool has_name(const mlt_coll_alg *alg, const char *name)
@@ -331,38 +332,39 @@ static bool has_name(const mlt_coll_alg *alg, const char *name)
                                             strcmp(name + n + 1, alg->name) == 0);
 }
 
-// The algorithm of the book that `chosen` names (NULL: the only one).
+// The algorithm of the rule book that `chosen` names (NULL: the only one).
 static int choose_alg(const mlt_arg_command *command, const char *file, const char *chosen,
                       mlt_source *out)
 {
-    const mlt_coll_book *book = out->book;
+    const mlt_coll_rulebook *rulebook = out->rulebook;
     mlt_text names = {0};
-    for (uint32_t i = 0; i < book->algs_count; i++) {
-        const mlt_coll_alg *alg = book->algs[i];
+    for (uint32_t i = 0; i < rulebook->algs_count; i++) {
+        const mlt_coll_alg *alg = rulebook->algs[i];
         mlt_text_add(&names, "%s%s.%s", i ? ", " : "", mlt_collective_names[alg->collective],
                      alg->name);
-        if (chosen ? has_name(alg, chosen) : book->algs_count == 1)
+        if (chosen ? has_name(alg, chosen) : rulebook->algs_count == 1)
             out->alg = alg;
     }
     int code = MLT_ARGS_GO;
-    if (!book->algs_count)
+    if (!rulebook->algs_count)
         code = mlt_args_failed(command, "%s has no algorithm, only rules or paths", file);
     else if (!out->alg && chosen)
         code = mlt_args_wrong(command, "%s has no algorithm '%s'; it has %s", file, chosen,
                               names.text);
     else if (!out->alg)
         code = mlt_args_wrong(command, "%s has %" PRIu32 " algorithms; %s:NAME chooses one of %s",
-                              file, book->algs_count, file, names.text);
+                              file, rulebook->algs_count, file, names.text);
     mlt_text_free(&names);
     return code;
 }
 
-static int read_book(const mlt_arg_command *command, const mlt_source_options *options,
-                     const char *file, const char *chosen, const mlt_file *bytes, mlt_source *out)
+static int read_rulebook(const mlt_arg_command *command, const mlt_source_options *options,
+                         const char *file, const char *chosen, const mlt_file *bytes,
+                         mlt_source *out)
 {
     char why[WHY_BYTES], name[128];
-    if (mlt_lua_book_read(mlt_coll_algs, file, bytes->bytes, bytes->size, &out->book, why,
-                          sizeof why) != MLT_OK)
+    if (mlt_lua_rulebook_read(mlt_coll_algs, file, bytes->bytes, bytes->size, &out->rulebook, why,
+                              sizeof why) != MLT_OK)
         return mlt_args_failed(command, "%s", why);
     int code = choose_alg(command, file, chosen, out);
     if (code != MLT_ARGS_GO)
@@ -469,12 +471,12 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
     return MLT_ARGS_GO;
 }
 
-// A script, or a book, of which `chosen` names an algorithm.
+// A script, or a rule book, of which `chosen` names an algorithm.
 static int read_script(const mlt_arg_command *command, const mlt_source_options *options,
                        const char *name, const char *chosen, const mlt_file *bytes, mlt_source *out)
 {
-    if (mlt_lua_is_book(name, bytes->bytes, bytes->size))
-        return read_book(command, options, name, chosen, bytes, out);
+    if (mlt_lua_is_rulebook(name, bytes->bytes, bytes->size))
+        return read_rulebook(command, options, name, chosen, bytes, out);
     if (chosen)
         return mlt_args_wrong(command,
                               "'%s' has no algorithms, so ':%s' chooses none: it is a script that "
@@ -580,7 +582,7 @@ void mlt_source_free(mlt_source *source)
     free(source->parts);
     free(source->part);
     mlt_coll_hosts_free(source->hosts);
-    if (source->book)
-        source->book->free(source->book);
+    if (source->rulebook)
+        source->rulebook->free(source->rulebook);
     *source = (mlt_source){.program = NULL};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program from what the user gave: a file (text of either dialect, an image, LogGOPSim's binary:
 // told apart by content; '-' is standard input), a Lua script with --ranks, or an algorithm with its
-// shape: a built-in one by --alg, or one of a book (lua/book.h), FILE.lua or FILE.lua:NAME.
+// shape: a built-in one by --alg, or one of a rule book (lua/rulebook.h), FILE.lua or FILE.lua:NAME.
 #ifndef MLT_TOOLS_GOAL_SOURCE_H
 #define MLT_TOOLS_GOAL_SOURCE_H
 
@@ -47,8 +47,8 @@ typedef struct mlt_source {
     uint64_t *starts;         // of --blocks, in elements, for files in bytes; NULL: not given
     mlt_goal_parts *parts;    // ALG, of an exchange: each sends each a block
     mlt_goal_part *part;
-    mlt_coll_hosts *hosts; // ALG with --hosts
-    mlt_coll_book *book;   // ALG of a book
+    mlt_coll_hosts *hosts;       // ALG with --hosts
+    mlt_coll_rulebook *rulebook; // ALG of a rule book
 } mlt_source;
 
 // Sets the defaults and fills in the options' lines.

@@ -25,7 +25,7 @@ int mlt_live_find(const mlt_arg_command *command, const char *word, mlt_live_fou
 bool mlt_live_ask(const mlt_live_found *job, const char *page, mlt_text *body, char *why,
                   size_t why_size) MLT_MUST_CHECK;
 
-// Gives the job a book, "" for its own rules; the number of the change in *number.
+// Gives the job a rule book, "" for its own rules; the number of the change in *number.
 bool mlt_live_give(const mlt_live_found *job, const char *file, uint32_t *number, char *why,
                    size_t why_size) MLT_MUST_CHECK;
 

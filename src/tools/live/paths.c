@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/book.h"
+#include "coll/rulebook.h"
 #include "os/os.h"
 #include "tools/args.h"
 #include "tools/live/ask.h"
@@ -22,8 +22,9 @@ static int show_main(int argc, char **argv)
         .most = 1,
         .purpose =
             "Prints the map of a running job's paths: what collective calls, messages, windows and "
-            "channels have gone along the wrappers of its book so far, and how long that took, on "
-            "all hosts; then the books that it was given by `millet paths set`, and which "
+            "channels have gone along the wrappers of its rule book so far, and how long that "
+            "took, on "
+            "all hosts; then the rule books that it was given by `millet paths set`, and which "
             "communicators have taken them. JOB is the process number of its mpirun; without it, "
             "the only job of yours on this host. `millet paths JOB` is short for it."};
     mlt_arg_texts words = {NULL, 0};
@@ -81,14 +82,14 @@ static int await_change(const mlt_arg_command *command, const mlt_live_found *jo
     }
 }
 
-// The whole name of a book that is right; NULL: it is not, and a message was printed.
-static char *check_book(const mlt_arg_command *command, const char *word)
+// The whole name of a rule book that is right; NULL: it is not, and a message was printed.
+static char *check_rulebook(const mlt_arg_command *command, const char *word)
 {
     char why[WHY];
     char *file = realpath(word, NULL);
     if (!file)
         (void)mlt_args_failed(command, "%s: %s", word, strerror(errno));
-    else if (mlt_coll_book_check(file, why, sizeof why) != MLT_OK) {
+    else if (mlt_coll_rulebook_check(file, why, sizeof why) != MLT_OK) {
         (void)mlt_args_failed(command, "%s; nothing is changed", why);
         free(file);
         file = NULL;
@@ -109,11 +110,12 @@ static int set_main(int argc, char **argv)
         .least = 2,
         .most = 2,
         .purpose =
-            "Gives a running job a book of rules, algorithms and paths for its collective "
+            "Gives a running job a rule book, algorithms and paths for its collective "
             "operations, as mpirun --coll does at the start. BOOK `-` gives its own rules back. "
             "Each communicator takes it after an MPI_Barrier or MPI_Allreduce, between the same "
-            "two calls of all its ranks. A wrong book is refused, and changes nothing. On other "
-            "hosts the book must have the same name.",
+            "two calls of all its ranks. A wrong rule book is refused, and changes nothing. On "
+            "other "
+            "hosts the rule book must have the same name.",
         .groups = groups,
         .count = 1};
     mlt_arg_texts words = {NULL, 0};
@@ -127,7 +129,7 @@ static int set_main(int argc, char **argv)
     bool none = strcmp(words.items[1], "-") == 0;
     char *file = code != MLT_ARGS_GO ? NULL
                  : none              ? strdup("")
-                                     : check_book(&command, words.items[1]);
+                                     : check_rulebook(&command, words.items[1]);
     mlt_arg_texts_free(&words);
     if (code != MLT_ARGS_GO)
         return code;
@@ -141,8 +143,8 @@ static int set_main(int argc, char **argv)
 }
 
 static const mlt_command commands[] = {
-    {"show", show_main, .help = "print the map of a running job's paths, and its books"},
-    {"set", set_main, .help = "give a running job a book for its collectives"},
+    {"show", show_main, .help = "print the map of a running job's paths, and its rule books"},
+    {"set", set_main, .help = "give a running job a rule book for its collectives"},
 };
 
 const mlt_commands mlt_paths_commands = {
@@ -151,7 +153,7 @@ const mlt_commands mlt_paths_commands = {
     .purpose =
         "Shows the map of a job's paths while it runs, and changes the rules and paths of its "
         "collective operations.",
-    .codes = "0: all is well; 1: the job is gone, or the book is refused; 2: wrong usage; "
+    .codes = "0: all is well; 1: the job is gone, or the rule book is refused; 2: wrong usage; "
              "70: memory is exhausted",
     .more = "Time all collective calls of a running job from now on:\n\n"
             "  echo 'path { \"count\", \"combine\" }' > count.lua\n"

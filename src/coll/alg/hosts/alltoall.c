@@ -107,13 +107,13 @@ static uint32_t exchange(const crossing *x, mlt_goal_span from, mlt_goal_span to
     uint64_t bytes = x->here[x->l.here] * x->all * x->l.e.n;
     mlt_goal_span out = mlt_emit_buffer(&x->l.e, "tmp_leave", bytes);
     mlt_goal_span in = mlt_emit_buffer(&x->l.e, "tmp_arrive", bytes);
-    mlt_stage stage = {.collective = MLT_COLL_ALLTOALL,
-                       .count = x->l.e.shape->count,
-                       .starts = x->hosts,
-                       .in = out,
-                       .out = in,
-                       .after = leave(x, out, from, after)};
-    return arrive(x, to, in, mlt_stage_between(&x->l, &stage));
+    mlt_levels_stage stage = {.collective = MLT_COLL_ALLTOALL,
+                              .count = x->l.e.shape->count,
+                              .starts = x->hosts,
+                              .in = out,
+                              .out = in,
+                              .after = leave(x, out, from, after)};
+    return arrive(x, to, in, mlt_levels_between(&x->l, &stage));
 }
 
 static void emit_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -132,18 +132,18 @@ static void emit_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program
     uint64_t *starts = mlt_take(x.l.here + 1ull, sizeof *starts);
     for (uint32_t i = 0; i <= x.l.here; i++)
         starts[i] = x.here[i] * x.all * shape->count;
-    mlt_stage stage = {.collective = MLT_COLL_GATHER,
-                       .starts = starts,
-                       .root = x.l.leader,
-                       .in = in,
-                       .out = ranks,
-                       .after = NONE};
-    stage.after = mlt_stage_here(&x.l, &stage);
+    mlt_levels_stage stage = {.collective = MLT_COLL_GATHER,
+                              .starts = starts,
+                              .root = x.l.leader,
+                              .in = in,
+                              .out = ranks,
+                              .after = NONE};
+    stage.after = mlt_levels_here(&x.l, &stage);
     stage.after = leads ? exchange(&x, ranks, ranks, stage.after) : (uint32_t)NONE;
     stage.collective = MLT_COLL_SCATTER;
     stage.in = ranks;
     stage.out = out;
-    mlt_stage_here(&x.l, &stage);
+    mlt_levels_here(&x.l, &stage);
     free(starts);
     end(&x);
 }

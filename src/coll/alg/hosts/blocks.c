@@ -45,28 +45,28 @@ static mlt_goal_span own_part(const blocks *b, mlt_goal_span all)
     return mlt_emit_part(all, b->hosts[b->l.host] * b->l.e.element, bytes_here(b));
 }
 
-static mlt_stage here(const blocks *b, mlt_collective collective, mlt_goal_span in,
-                      mlt_goal_span out, bool in_place, uint32_t after)
+static mlt_levels_stage here(const blocks *b, mlt_collective collective, mlt_goal_span in,
+                             mlt_goal_span out, bool in_place, uint32_t after)
 {
-    return (mlt_stage){.collective = collective,
-                       .starts = b->here,
-                       .root = b->l.leader,
-                       .in_place = in_place,
-                       .in = in,
-                       .out = out,
-                       .after = after};
+    return (mlt_levels_stage){.collective = collective,
+                              .starts = b->here,
+                              .root = b->l.leader,
+                              .in_place = in_place,
+                              .in = in,
+                              .out = out,
+                              .after = after};
 }
 
-static mlt_stage between(const blocks *b, mlt_collective collective, mlt_goal_span in,
-                         mlt_goal_span out, bool in_place, uint32_t after)
+static mlt_levels_stage between(const blocks *b, mlt_collective collective, mlt_goal_span in,
+                                mlt_goal_span out, bool in_place, uint32_t after)
 {
-    return (mlt_stage){.collective = collective,
-                       .starts = b->hosts,
-                       .root = b->l.map->of[b->l.e.shape->root],
-                       .in_place = in_place,
-                       .in = in,
-                       .out = out,
-                       .after = after};
+    return (mlt_levels_stage){.collective = collective,
+                              .starts = b->hosts,
+                              .root = b->l.map->of[b->l.e.shape->root],
+                              .in_place = in_place,
+                              .in = in,
+                              .out = out,
+                              .after = after};
 }
 
 // Brings the blocks of this host into `part`, on its leader. `own`: the rank's block; `there`: it
@@ -74,8 +74,8 @@ static mlt_stage between(const blocks *b, mlt_collective collective, mlt_goal_sp
 static uint32_t gather_here(const blocks *b, mlt_goal_span own, mlt_goal_span part, bool there)
 {
     if (b->l.here > 1) {
-        mlt_stage stage = here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
-        return mlt_stage_here(&b->l, &stage);
+        mlt_levels_stage stage = here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
+        return mlt_levels_here(&b->l, &stage);
     }
     return there || own.buf == part.buf ? (uint32_t)NONE : mlt_emit_copy(&b->l.e, part, own, NONE);
 }
@@ -101,8 +101,8 @@ static void emit_gather(const mlt_coll_shape *shape, mlt_goal_program *program, 
                                                    : own;
     uint32_t done = gather_here(&b, own, part, in_place && b.alike);
     if (b.leads) {
-        mlt_stage stage = between(&b, MLT_COLL_GATHER, part, all, b.root, done);
-        done = mlt_stage_between(&b.l, &stage);
+        mlt_levels_stage stage = between(&b, MLT_COLL_GATHER, part, all, b.root, done);
+        done = mlt_levels_between(&b.l, &stage);
     }
     if (b.root && !b.alike)
         mlt_levels_to_ranks(&b.l, out, all, in_place ? rank : (uint32_t)NONE, done);
@@ -131,8 +131,8 @@ static void scatter_here(const blocks *b, mlt_goal_span part, mlt_goal_span own,
             mlt_emit_copy(&b->l.e, own, part, after);
         return;
     }
-    mlt_stage stage = here(b, MLT_COLL_SCATTER, part, own, in_place, after);
-    mlt_stage_here(&b->l, &stage);
+    mlt_levels_stage stage = here(b, MLT_COLL_SCATTER, part, own, in_place, after);
+    mlt_levels_here(&b->l, &stage);
 }
 
 static void emit_scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -155,8 +155,8 @@ static void emit_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
                                                    : own;
     uint32_t came = NONE;
     if (b.leads) {
-        mlt_stage stage = between(&b, MLT_COLL_SCATTER, all, part, b.root, done);
-        came = mlt_stage_between(&b.l, &stage);
+        mlt_levels_stage stage = between(&b, MLT_COLL_SCATTER, all, part, b.root, done);
+        came = mlt_levels_between(&b.l, &stage);
     }
     scatter_here(&b, part, own, in_place, b.root ? done : came);
     end(&b);
@@ -190,18 +190,18 @@ static void emit_allgather(const mlt_coll_shape *shape, mlt_goal_program *progra
     bool there = b.in_place && b.alike;
     uint32_t done = gather_here(&b, own, own_part(&b, all), there);
     if (b.leads) {
-        mlt_stage stage = between(&b, MLT_COLL_ALLGATHER, own, all, true, done);
-        done = mlt_stage_between(&b.l, &stage);
+        mlt_levels_stage stage = between(&b, MLT_COLL_ALLGATHER, own, all, true, done);
+        done = mlt_levels_between(&b.l, &stage);
     } else if (!there) {
         done = NONE; // what comes does not hinder what goes from elsewhere
     }
-    mlt_stage spread = {.collective = MLT_COLL_BCAST,
-                        .count = b.hosts[b.l.map->hosts],
-                        .root = b.l.leader,
-                        .out = all,
-                        .after = done};
+    mlt_levels_stage spread = {.collective = MLT_COLL_BCAST,
+                               .count = b.hosts[b.l.map->hosts],
+                               .root = b.l.leader,
+                               .out = all,
+                               .after = done};
     if (b.l.here > 1)
-        done = mlt_stage_here(&b.l, &spread);
+        done = mlt_levels_here(&b.l, &spread);
     if (!b.alike)
         mlt_levels_to_ranks(&b.l, out, all, b.in_place ? rank : (uint32_t)NONE, done);
     end(&b);
@@ -234,13 +234,13 @@ static void emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *p
             sum = mlt_emit_buffer(e, "tmp_sum", all);
             part = mlt_emit_buffer(e, "tmp_host", bytes_here(&b));
         }
-        mlt_stage stage = {.collective = MLT_COLL_REDUCE,
-                           .count = all / e->element,
-                           .root = b.l.leader,
-                           .in = in,
-                           .out = sum,
-                           .after = NONE};
-        done = mlt_stage_here(&b.l, &stage);
+        mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE,
+                                  .count = all / e->element,
+                                  .root = b.l.leader,
+                                  .in = in,
+                                  .out = sum,
+                                  .after = NONE};
+        done = mlt_levels_here(&b.l, &stage);
     }
     if (b.leads && !b.alike) {
         mlt_goal_span ordered = mlt_emit_buffer(e, "tmp_all", all);
@@ -248,8 +248,8 @@ static void emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *p
         sum = ordered;
     }
     if (b.leads) {
-        mlt_stage stage = between(&b, MLT_COLL_REDUCE_SCATTER, sum, part, false, done);
-        done = mlt_stage_between(&b.l, &stage);
+        mlt_levels_stage stage = between(&b, MLT_COLL_REDUCE_SCATTER, sum, part, false, done);
+        done = mlt_levels_between(&b.l, &stage);
     }
     scatter_here(&b, part, out, false, b.leads ? done : (uint32_t)NONE);
     end(&b);

@@ -41,26 +41,26 @@ static void emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *progra
                                         (starts[l.own + 1] - starts[l.own]) * element);
     // What is reduced is still being sent from `out` if it is in place.
     mlt_goal_span sum = o.in_place ? mlt_emit_buffer(&l.e, "tmp_sum", piece.size) : piece;
-    mlt_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
-                       .starts = starts,
-                       .in = o.in,
-                       .out = sum,
-                       .after = NONE};
-    stage.after = mlt_stage_here(&l, &stage);
+    mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
+                              .starts = starts,
+                              .in = o.in,
+                              .out = sum,
+                              .after = NONE};
+    stage.after = mlt_levels_here(&l, &stage);
     if (l.own < l.map->fewest) {
         lead(&l);
-        mlt_stage between = {.collective = MLT_COLL_ALLREDUCE,
-                             .count = piece.size / element,
-                             .in_place = !o.in_place,
-                             .in = sum,
-                             .out = piece,
-                             .after = stage.after};
-        stage.after = mlt_stage_between(&l, &between);
+        mlt_levels_stage between = {.collective = MLT_COLL_ALLREDUCE,
+                                    .count = piece.size / element,
+                                    .in_place = !o.in_place,
+                                    .in = sum,
+                                    .out = piece,
+                                    .after = stage.after};
+        stage.after = mlt_levels_between(&l, &between);
     }
     stage.collective = MLT_COLL_ALLGATHER;
     stage.in_place = true;
     stage.out = o.out;
-    mlt_stage_here(&l, &stage);
+    mlt_levels_here(&l, &stage);
     free(starts);
     mlt_levels_end(&l);
 }
@@ -95,28 +95,28 @@ static void emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, u
     mlt_goal_span piece =
         mlt_emit_part(buf, starts[l.own] * element, (starts[l.own + 1] - starts[l.own]) * element);
     bool home = l.host == l.map->of[shape->root];
-    mlt_stage stage = {.collective = MLT_COLL_BCAST,
-                       .count = shape->count,
-                       .root = l.leader,
-                       .out = buf,
-                       .after = NONE};
+    mlt_levels_stage stage = {.collective = MLT_COLL_BCAST,
+                              .count = shape->count,
+                              .root = l.leader,
+                              .out = buf,
+                              .after = NONE};
     if (home)
-        stage.after = mlt_stage_here(&l, &stage);
+        stage.after = mlt_levels_here(&l, &stage);
     if (l.own < l.map->fewest) {
         lead(&l);
         stage.count = piece.size / element;
         stage.root = l.map->of[shape->root];
         stage.out = piece;
         stage.after = rank == shape->root ? (uint32_t)NONE : stage.after;
-        stage.after = mlt_stage_between(&l, &stage);
+        stage.after = mlt_levels_between(&l, &stage);
     }
-    mlt_stage gather = {.collective = MLT_COLL_ALLGATHER,
-                        .starts = starts,
-                        .in_place = true,
-                        .out = buf,
-                        .after = stage.after};
+    mlt_levels_stage gather = {.collective = MLT_COLL_ALLGATHER,
+                               .starts = starts,
+                               .in_place = true,
+                               .out = buf,
+                               .after = stage.after};
     if (!home)
-        mlt_stage_here(&l, &gather);
+        mlt_levels_here(&l, &gather);
     free(starts);
     mlt_levels_end(&l);
 }
@@ -221,18 +221,18 @@ static void emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *p
     column = mlt_emit_buffer(e, "tmp_column", own * e->element);
     if (leads && c.l.own + c.count < c.l.here)
         part = mlt_emit_buffer(e, "tmp_host", mine * e->element);
-    mlt_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
-                       .starts = c.starts,
-                       .in = ordered,
-                       .out = column,
-                       .after = to_columns(&c, ordered, in)};
-    stage.after = mlt_stage_here(&c.l, &stage);
+    mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
+                              .starts = c.starts,
+                              .in = ordered,
+                              .out = column,
+                              .after = to_columns(&c, ordered, in)};
+    stage.after = mlt_levels_here(&c.l, &stage);
     if (leads) {
         lead(&c.l);
         stage.starts = c.hosts;
         stage.in = column;
         stage.out = part;
-        hand_out(&c, part, out, mlt_stage_between(&c.l, &stage));
+        hand_out(&c, part, out, mlt_levels_between(&c.l, &stage));
     } else {
         const uint32_t *ranks = c.l.map->rank + c.l.map->first[c.l.host];
         mlt_emit_recv(e, out, ranks[c.l.own % c.count], NONE);

@@ -53,7 +53,7 @@ void mlt_levels_end(mlt_levels *l)
 // ---- stages
 
 // Blocks that turn out to be alike are said so: more algorithms can serve them.
-static void simplify(mlt_stage *s, uint32_t ranks)
+static void simplify(mlt_levels_stage *s, uint32_t ranks)
 {
     const uint64_t *starts = s->starts;
     for (uint32_t r = 0; r < ranks && starts; r++)
@@ -66,13 +66,13 @@ static void simplify(mlt_stage *s, uint32_t ranks)
     s->starts = NULL;
 }
 
-static uint64_t mean_of(const mlt_stage *s, uint32_t ranks)
+static uint64_t mean_of(const mlt_levels_stage *s, uint32_t ranks)
 {
     uint64_t mean = s->starts ? s->starts[ranks] / ranks : s->count;
     return s->starts && s->collective == MLT_COLL_ALLTOALL ? mean * mean * s->count : mean;
 }
 
-static mlt_coll_question question_of(const mlt_levels *l, const mlt_stage *s, uint32_t ranks,
+static mlt_coll_question question_of(const mlt_levels *l, const mlt_levels_stage *s, uint32_t ranks,
                                      mlt_coll_reach reach)
 {
     const mlt_coll_shape *shape = l->e.shape;
@@ -107,8 +107,8 @@ static void note(const notes *n, const mlt_coll_alg *alg, mlt_coll_reach reach)
         snprintf(n->text + length, n->size - length, "%s%s", length ? ", " : "", words);
 }
 
-static uint32_t emit(const mlt_levels *l, mlt_stage s, mlt_coll_reach reach, uint32_t ranks,
-                     mlt_part *part)
+static uint32_t emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_reach reach, uint32_t ranks,
+                     mlt_coll_part *part)
 {
     char why[256];
     mlt_coll_choice choice;
@@ -128,18 +128,18 @@ static uint32_t emit(const mlt_levels *l, mlt_stage s, mlt_coll_reach reach, uin
     part->in = s.in;
     part->out = s.out;
     part->after = s.after;
-    return mlt_part_emit(l->e.program, l->e.slot, part, choice.alg, &shape);
+    return mlt_coll_part_emit(l->e.program, l->e.slot, part, choice.alg, &shape);
 }
 
-uint32_t mlt_stage_here(const mlt_levels *l, const mlt_stage *s)
+uint32_t mlt_levels_here(const mlt_levels *l, const mlt_levels_stage *s)
 {
-    mlt_part part = {.map = l->map->rank + l->map->first[l->host], .self = l->own};
+    mlt_coll_part part = {.map = l->map->rank + l->map->first[l->host], .self = l->own};
     return emit(l, *s, MLT_REACH_HOST, l->here, &part);
 }
 
-uint32_t mlt_stage_between(const mlt_levels *l, const mlt_stage *s)
+uint32_t mlt_levels_between(const mlt_levels *l, const mlt_levels_stage *s)
 {
-    mlt_part part = {.map = l->leaders, .self = l->host};
+    mlt_coll_part part = {.map = l->leaders, .self = l->host};
     return emit(l, *s, MLT_REACH_NETWORK, l->map->hosts, &part);
 }
 

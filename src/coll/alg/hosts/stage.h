@@ -47,7 +47,7 @@ static inline bool mlt_levels_leads(const mlt_levels *l)
     return l->own == l->leader;
 }
 
-typedef struct mlt_stage {
+typedef struct mlt_levels_stage {
     mlt_collective collective;
     uint64_t count;         // elements of a block
     const uint64_t *starts; // blocks that differ, as in a shape; NULL: they are alike
@@ -55,12 +55,12 @@ typedef struct mlt_stage {
     bool in_place;
     mlt_goal_span in, out; // out: buf, too
     uint32_t after;        // NONE: at once
-} mlt_stage;
+} mlt_levels_stage;
 
 // Adds what the rank does in the stage, on its host or between the leaders, of which it is one.
 // Returns an action that comes after all of it.
-uint32_t mlt_stage_here(const mlt_levels *levels, const mlt_stage *stage);
-uint32_t mlt_stage_between(const mlt_levels *levels, const mlt_stage *stage);
+uint32_t mlt_levels_here(const mlt_levels *levels, const mlt_levels_stage *stage);
+uint32_t mlt_levels_between(const mlt_levels *levels, const mlt_levels_stage *stage);
 
 // ---- blocks
 

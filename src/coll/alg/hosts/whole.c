@@ -39,7 +39,8 @@ static void emit_barrier(const mlt_coll_shape *shape, mlt_goal_program *program,
     if (l.own)
         all = mlt_emit_signal(&l.e, ranks[mlt_tree_parent(l.own, radix)], all);
     else
-        all = mlt_stage_between(&l, &(mlt_stage){.collective = MLT_COLL_BARRIER, .after = all});
+        all = mlt_levels_between(&l,
+                                 &(mlt_levels_stage){.collective = MLT_COLL_BARRIER, .after = all});
     release(&l, radix, all);
     mlt_levels_end(&l);
 }
@@ -68,15 +69,15 @@ static void emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, u
     mlt_goal_span buf = mlt_emit_buffer(&l.e, "buf", l.e.n);
     for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
         mlt_goal_span part = mlt_emit_segment(&l.e, buf, i);
-        mlt_stage stage = {.collective = MLT_COLL_BCAST,
-                           .count = elements(&l, part),
-                           .root = l.map->of[shape->root],
-                           .out = part,
-                           .after = NONE};
-        uint32_t came = mlt_levels_leads(&l) ? mlt_stage_between(&l, &stage) : (uint32_t)NONE;
+        mlt_levels_stage stage = {.collective = MLT_COLL_BCAST,
+                                  .count = elements(&l, part),
+                                  .root = l.map->of[shape->root],
+                                  .out = part,
+                                  .after = NONE};
+        uint32_t came = mlt_levels_leads(&l) ? mlt_levels_between(&l, &stage) : (uint32_t)NONE;
         stage.root = l.leader;
         stage.after = rank == shape->root ? (uint32_t)NONE : came;
-        mlt_stage_here(&l, &stage);
+        mlt_levels_here(&l, &stage);
     }
     mlt_levels_end(&l);
 }
@@ -103,21 +104,21 @@ static void emit_reduce(const mlt_coll_shape *shape, mlt_goal_program *program, 
                                             : o.in;
     for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
         mlt_goal_span own = mlt_emit_segment(&l.e, o.in, i), sum = mlt_emit_segment(&l.e, acc, i);
-        mlt_stage stage = {.collective = MLT_COLL_REDUCE,
-                           .count = elements(&l, own),
-                           .root = l.leader,
-                           .in_place = o.in_place,
-                           .in = own,
-                           .out = sum,
-                           .after = NONE};
+        mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE,
+                                  .count = elements(&l, own),
+                                  .root = l.leader,
+                                  .in_place = o.in_place,
+                                  .in = own,
+                                  .out = sum,
+                                  .after = NONE};
         if (combines) {
-            stage.after = mlt_stage_here(&l, &stage);
+            stage.after = mlt_levels_here(&l, &stage);
             stage.in_place = root;
             stage.in = sum;
         }
         stage.root = l.map->of[shape->root];
         if (leads)
-            mlt_stage_between(&l, &stage);
+            mlt_levels_between(&l, &stage);
     }
     mlt_levels_end(&l);
 }
@@ -141,27 +142,27 @@ static void allreduce_segment(const mlt_levels *l, const mlt_operands *o, mlt_go
                               mlt_goal_span out)
 {
     bool leads = mlt_levels_leads(l), combines = l->here > 1;
-    mlt_stage stage = {.collective = MLT_COLL_REDUCE,
-                       .count = elements(l, out),
-                       .root = l->leader,
-                       .in_place = o->in_place && leads,
-                       .in = in,
-                       .out = out,
-                       .after = NONE};
+    mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE,
+                              .count = elements(l, out),
+                              .root = l->leader,
+                              .in_place = o->in_place && leads,
+                              .in = in,
+                              .out = out,
+                              .after = NONE};
     if (combines) {
-        stage.after = mlt_stage_here(l, &stage);
+        stage.after = mlt_levels_here(l, &stage);
         stage.in_place = true;
     }
     stage.collective = MLT_COLL_ALLREDUCE;
     if (leads)
-        stage.after = mlt_stage_between(l, &stage);
+        stage.after = mlt_levels_between(l, &stage);
     stage.collective = MLT_COLL_BCAST;
     stage.in_place = false;
     // What comes down does not hinder what goes up from `in`.
     if (!leads && !o->in_place)
         stage.after = NONE;
     if (combines)
-        mlt_stage_here(l, &stage);
+        mlt_levels_here(l, &stage);
 }
 
 static void emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -197,17 +198,17 @@ static mlt_goal_span before(const mlt_levels *l, mlt_goal_span total, uint32_t *
     bool leads = mlt_levels_leads(l);
     if (l->host || leads)
         prefix = mlt_emit_buffer(&l->e, "tmp_before", l->e.n);
-    mlt_stage stage = {.collective = MLT_COLL_EXSCAN,
-                       .count = l->e.shape->count,
-                       .in = total,
-                       .out = prefix,
-                       .after = *done};
-    *done = leads ? mlt_stage_between(l, &stage) : (uint32_t)NONE;
+    mlt_levels_stage stage = {.collective = MLT_COLL_EXSCAN,
+                              .count = l->e.shape->count,
+                              .in = total,
+                              .out = prefix,
+                              .after = *done};
+    *done = leads ? mlt_levels_between(l, &stage) : (uint32_t)NONE;
     stage.collective = MLT_COLL_BCAST;
     stage.root = l->leader;
     stage.after = *done;
     if (l->host && l->here > 1)
-        *done = mlt_stage_here(l, &stage);
+        *done = mlt_levels_here(l, &stage);
     return prefix;
 }
 
@@ -222,13 +223,13 @@ static void emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program, ui
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_LAST);
     mlt_operands o = mlt_operands_begin(&l.e, true);
-    mlt_stage stage = {.collective = MLT_COLL_SCAN,
-                       .count = shape->count,
-                       .in_place = o.in_place,
-                       .in = o.in,
-                       .out = o.out,
-                       .after = NONE};
-    uint32_t own = mlt_stage_here(&l, &stage), came = own;
+    mlt_levels_stage stage = {.collective = MLT_COLL_SCAN,
+                              .count = shape->count,
+                              .in_place = o.in_place,
+                              .in = o.in,
+                              .out = o.out,
+                              .after = NONE};
+    uint32_t own = mlt_levels_here(&l, &stage), came = own;
     mlt_goal_span prefix = before(&l, o.out, &came);
     if (l.host)
         mlt_emit_exec_reversed(&l.e, o.out, prefix, combined(&l, own, came));
@@ -247,13 +248,13 @@ static void emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program, 
         total = mlt_emit_buffer(&l.e, "tmp_total", l.e.n);
         kept = mlt_emit_copy(&l.e, total, o.in, NONE);
     }
-    mlt_stage stage = {.collective = MLT_COLL_EXSCAN,
-                       .count = shape->count,
-                       .in_place = o.in_place,
-                       .in = o.in,
-                       .out = o.out,
-                       .after = o.in_place ? kept : (uint32_t)NONE};
-    uint32_t own = l.here > 1 ? mlt_stage_here(&l, &stage) : (uint32_t)NONE, came = own;
+    mlt_levels_stage stage = {.collective = MLT_COLL_EXSCAN,
+                              .count = shape->count,
+                              .in_place = o.in_place,
+                              .in = o.in,
+                              .out = o.out,
+                              .after = o.in_place ? kept : (uint32_t)NONE};
+    uint32_t own = l.here > 1 ? mlt_levels_here(&l, &stage) : (uint32_t)NONE, came = own;
     if (kept != NONE)
         came = mlt_emit_exec_reversed(&l.e, total, o.out, combined(&l, own, kept));
     mlt_goal_span prefix = before(&l, total, &came);

@@ -8,12 +8,12 @@
 static void gather(const mlt_emit *e, const mlt_halving *h)
 {
     uint32_t got[32], count = 0, k = h->rounds;
-    mlt_range have = h->keep[h->rounds - 1];
+    mlt_halving_range have = h->keep[h->rounds - 1];
     while (k-- > 0 && !(h->me >> k & 1)) {
         uint32_t from = mlt_halving_partner(e, h, k);
         got[count++] =
             mlt_emit_recv(e, mlt_halving_part(e, h, h->acc, h->give[k]), from, h->sent[k]);
-        have = k ? h->keep[k - 1] : (mlt_range){0, h->fold.power};
+        have = k ? h->keep[k - 1] : (mlt_halving_range){0, h->fold.power};
     }
     if (!h->me)
         return;

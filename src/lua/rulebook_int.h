@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef MLT_LUA_BOOK_INT_H
-#define MLT_LUA_BOOK_INT_H
+#ifndef MLT_LUA_RULEBOOK_INT_H
+#define MLT_LUA_RULEBOOK_INT_H
 
 #include "base/table.h"
 #include "coll/choose.h"
-#include "coll/way.h"
+#include "coll/intercept.h"
 #include "lua/goal.h"
 #include "lua/stack.h"
 
-typedef struct mlt_lua_book mlt_lua_book;
+typedef struct mlt_lua_rulebook mlt_lua_rulebook;
 
-typedef struct mlt_lua_rule { // beside mlt_lua_book.rules[i]
+typedef struct mlt_lua_rule { // beside mlt_lua_rulebook.rules[i]
     int line;
     int function;            // in the registry; LUA_NOREF: the rule is a table
     const mlt_coll_alg *alg; // of the table
@@ -18,15 +18,15 @@ typedef struct mlt_lua_rule { // beside mlt_lua_book.rules[i]
 
 typedef struct mlt_lua_alg {
     mlt_coll_alg base; // base.user is this
-    mlt_lua_book *book;
+    mlt_lua_rulebook *rulebook;
     int line;
     int emit, refuses; // in the registry; refuses may be LUA_NOREF
 } mlt_lua_alg;
 
-enum { MLT_LUA_PROVEN = 256 }; // shapes that a book remembers
+enum { MLT_LUA_PROVEN = 256 }; // shapes that a rule book remembers
 
-struct mlt_lua_book {
-    mlt_coll_book base;
+struct mlt_lua_rulebook {
+    mlt_coll_rulebook base;
     lua_State *L;
     mlt_lua_stack stack; // on which Lua runs
     mlt_lua_goal goal;
@@ -37,11 +37,12 @@ struct mlt_lua_book {
     mlt_lua_rule *more; // [rules]
     mlt_lua_alg **algs;
     mlt_coll_path *paths;
-    mlt_way_spec *ways;
-    uint32_t rules_count, algs_count, paths_count, ways_count;
+    mlt_intercept_spec *interceptors;
+    uint32_t rules_count, algs_count, paths_count, interceptors_count;
     mlt_name_table texts; // that the others point to; each is its own name
     char *failure;        // where a failure of `emit` goes; NULL: it ends the process
-    uint64_t last_step;   // goal.total that proving all of the book may take; UINT64_MAX: no limit
+    uint64_t
+        last_step; // goal.total that proving all of the rule book may take; UINT64_MAX: no limit
     struct {
         const mlt_coll_alg *alg;
         mlt_coll_shape shape; // its pointers are not used
@@ -50,40 +51,42 @@ struct mlt_lua_book {
     uint32_t proven_count; // the last MLT_LUA_PROVEN of them are there
 };
 
-// The state's book.
-mlt_lua_book *mlt_lua_book_of(lua_State *L);
+// The state's rule book.
+mlt_lua_rulebook *mlt_lua_rulebook_of(lua_State *L);
 
-// A copy that lives as long as the book; equal texts have one.
-const char *mlt_lua_keep(mlt_lua_book *book, const char *text);
+// A copy that lives as long as the rule book; equal texts have one.
+const char *mlt_lua_keep(mlt_lua_rulebook *rulebook, const char *text);
 
 // "my.lua:12"
-const char *mlt_lua_place(mlt_lua_book *book, int line);
+const char *mlt_lua_place(mlt_lua_rulebook *rulebook, int line);
 
 // In a protected call: rule, algorithm and path become functions of the state; what they are given
-// is in the book afterwards. read_end, when the file has been run, resolves names that had to wait
+// is in the rule book afterwards. read_end, when the file has been run, resolves names that had to wait
 // for its end.
 void mlt_lua_read_begin(lua_State *L);
 void mlt_lua_read_end(lua_State *L);
 
 // In a protected call: what a rule that is a function has returned, at the top of the stack, into
 // *out and *alg; false: nil, the rule does not speak of this.
-bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collective,
+bool mlt_lua_read_answer(lua_State *L, mlt_lua_rulebook *rulebook, mlt_collective collective,
                          mlt_coll_rule *out, const mlt_coll_alg **alg);
 
 // Each call has its limit of steps, but a proof makes thousands of calls. False: they have taken
 // too many together (last_step), and `why` tells.
-bool mlt_lua_in_time(const mlt_lua_book *book, const char *what, char *why, size_t why_size);
+bool mlt_lua_in_time(const mlt_lua_rulebook *rulebook, const char *what, char *why,
+                     size_t why_size);
 
 // mlt_coll_alg.emit and refuses of a user's algorithm.
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape);
 
-// mlt_coll_book.saw.
-bool mlt_lua_saw(mlt_coll_book *book, const mlt_way_stage *stage, const mlt_way_event *event,
-                 mlt_way_answer *answer, char *why, size_t why_size);
+// mlt_coll_rulebook.saw.
+bool mlt_lua_saw(mlt_coll_rulebook *rulebook, const mlt_intercept_stage *stage,
+                 const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
+                 size_t why_size);
 
-// mlt_coll_book.prove.
-mlt_status mlt_lua_alg_prove(mlt_coll_book *book, const mlt_coll_alg *alg,
+// mlt_coll_rulebook.prove.
+mlt_status mlt_lua_alg_prove(mlt_coll_rulebook *rulebook, const mlt_coll_alg *alg,
                              const mlt_coll_shape *shape, char *why, size_t why_size);
 
 #endif

@@ -10,9 +10,9 @@
 #include "base/log.h"
 #include "coll/alg/hosts/map.h"
 #include "judge/check/check.h"
-#include "lua/book.h"
-#include "lua/book_int.h"
 #include "lua/limit.h"
+#include "lua/rulebook.h"
+#include "lua/rulebook_int.h"
 
 enum {
     SENTENCE = 1024,
@@ -111,19 +111,19 @@ static int protected_emit(lua_State *L)
 static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_program *program,
                  uint32_t rank, char *why, size_t why_size)
 {
-    mlt_lua_book *book = alg->book;
+    mlt_lua_rulebook *rulebook = alg->rulebook;
     making m = {alg, shape, rank, NULL};
-    book->goal.program = program;
-    lua_pushcfunction(book->L, protected_emit);
-    lua_pushlightuserdata(book->L, &m);
-    int status = mlt_lua_call(book->L, 1, 0);
+    rulebook->goal.program = program;
+    lua_pushcfunction(rulebook->L, protected_emit);
+    lua_pushlightuserdata(rulebook->L, &m);
+    int status = mlt_lua_call(rulebook->L, 1, 0);
     if (status != LUA_OK) {
-        book->goal.rank = rank; // for the message
-        mlt_lua_explain(book->L, status, book->short_file, why, why_size);
+        rulebook->goal.rank = rank; // for the message
+        mlt_lua_explain(rulebook->L, status, rulebook->short_file, why, why_size);
     }
-    lua_settop(book->L, 0);
-    book->goal.rank = MLT_LUA_CLOSED;
-    book->goal.program = NULL;
+    lua_settop(rulebook->L, 0);
+    rulebook->goal.rank = MLT_LUA_CLOSED;
+    rulebook->goal.program = NULL;
     return status == LUA_OK;
 }
 
@@ -138,13 +138,13 @@ static void run_emit(void *arg)
     const emitting *e = arg;
     const mlt_lua_alg *alg = e->shape->user;
     char why[SENTENCE];
-    if (alg->book->failure && *alg->book->failure)
+    if (alg->rulebook->failure && *alg->rulebook->failure)
         return;
     if (emit(e->shape, alg, e->program, e->rank, why, sizeof why))
         return;
-    if (!alg->book->failure)
+    if (!alg->rulebook->failure)
         mlt_fatal("%s", why);
-    snprintf(alg->book->failure, SENTENCE, "%s", why);
+    snprintf(alg->rulebook->failure, SENTENCE, "%s", why);
 }
 
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -152,7 +152,7 @@ void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, ui
     const mlt_lua_alg *alg = shape->user;
     mlt_assert(alg);
     emitting e = {shape, program, rank};
-    mlt_lua_on_stack(&alg->book->stack, run_emit, &e);
+    mlt_lua_on_stack(&alg->rulebook->stack, run_emit, &e);
 }
 
 static int protected_refuse(lua_State *L)
@@ -167,7 +167,7 @@ static int protected_refuse(lua_State *L)
     if (lua_type(L, -1) != LUA_TSTRING)
         luaL_error(L, "refuses should return nil or a sentence, not %s",
                    mlt_lua_shown(L, -1, text));
-    // The text stays as long as the book does.
+    // The text stays as long as the rule book does.
     lua_getfield(L, LUA_REGISTRYINDEX, "texts");
     lua_pushvalue(L, -2);
     lua_pushvalue(L, -3);
@@ -179,16 +179,16 @@ static int protected_refuse(lua_State *L)
 static void run_refuses(void *arg)
 {
     making *m = arg;
-    mlt_lua_book *book = m->alg->book;
+    mlt_lua_rulebook *rulebook = m->alg->rulebook;
     char why[SENTENCE];
-    lua_pushcfunction(book->L, protected_refuse);
-    lua_pushlightuserdata(book->L, m);
-    int status = mlt_lua_call(book->L, 1, 0);
+    lua_pushcfunction(rulebook->L, protected_refuse);
+    lua_pushlightuserdata(rulebook->L, m);
+    int status = mlt_lua_call(rulebook->L, 1, 0);
     if (status != LUA_OK) {
-        mlt_lua_explain(book->L, status, book->short_file, why, sizeof why);
-        m->reason = mlt_lua_keep(book, why);
+        mlt_lua_explain(rulebook->L, status, rulebook->short_file, why, sizeof why);
+        m->reason = mlt_lua_keep(rulebook, why);
     }
-    lua_settop(book->L, 0);
+    lua_settop(rulebook->L, 0);
 }
 
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape)
@@ -196,22 +196,22 @@ const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape)
     const mlt_lua_alg *alg = shape->user;
     mlt_assert(alg);
     making m = {alg, shape, 0, NULL};
-    mlt_lua_on_stack(&alg->book->stack, run_refuses, &m);
+    mlt_lua_on_stack(&alg->rulebook->stack, run_refuses, &m);
     return m.reason;
 }
 
-mlt_status mlt_lua_book_program(mlt_coll_book *base, const mlt_coll_alg *alg,
-                                const mlt_coll_shape *shape,
-                                void (*progress)(void *user, double done), void *user,
-                                mlt_goal_program **out, char *why, size_t why_size)
+mlt_status mlt_lua_rulebook_program(mlt_coll_rulebook *base, const mlt_coll_alg *alg,
+                                    const mlt_coll_shape *shape,
+                                    void (*progress)(void *user, double done), void *user,
+                                    mlt_goal_program **out, char *why, size_t why_size)
 {
-    mlt_lua_book *book = (mlt_lua_book *)base;
+    mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
     mlt_coll_shape own = *shape;
     char failure[SENTENCE] = "";
     own.user = alg->user;
-    book->failure = failure;
+    rulebook->failure = failure;
     mlt_status status = mlt_coll_program(alg, &own, progress, user, out, why, why_size);
-    book->failure = NULL;
+    rulebook->failure = NULL;
     if (status != MLT_OK || !*failure)
         return status;
     mlt_goal_program_free(*out);
@@ -234,22 +234,23 @@ static uint64_t hash_of(const mlt_coll_shape *shape)
     return shape->hosts ? shape->hosts->hash : 0;
 }
 
-static bool remembered(const mlt_lua_book *book, const mlt_coll_alg *alg,
+static bool remembered(const mlt_lua_rulebook *rulebook, const mlt_coll_alg *alg,
                        const mlt_coll_shape *shape)
 {
-    for (uint32_t i = 0; i < MLT_LUA_PROVEN && i < book->proven_count; i++)
-        if (book->proven[i].alg == alg && book->proven[i].hosts == hash_of(shape) &&
-            same(&book->proven[i].shape, shape))
+    for (uint32_t i = 0; i < MLT_LUA_PROVEN && i < rulebook->proven_count; i++)
+        if (rulebook->proven[i].alg == alg && rulebook->proven[i].hosts == hash_of(shape) &&
+            same(&rulebook->proven[i].shape, shape))
             return true;
     return false;
 }
 
-static void remember(mlt_lua_book *book, const mlt_coll_alg *alg, const mlt_coll_shape *shape)
+static void remember(mlt_lua_rulebook *rulebook, const mlt_coll_alg *alg,
+                     const mlt_coll_shape *shape)
 {
-    uint32_t at = book->proven_count++ % MLT_LUA_PROVEN;
-    book->proven[at].alg = alg;
-    book->proven[at].shape = *shape;
-    book->proven[at].hosts = hash_of(shape);
+    uint32_t at = rulebook->proven_count++ % MLT_LUA_PROVEN;
+    rulebook->proven[at].alg = alg;
+    rulebook->proven[at].shape = *shape;
+    rulebook->proven[at].hosts = hash_of(shape);
 }
 
 static void say_shape(const mlt_lua_alg *alg, const mlt_coll_shape *shape, char *text, size_t size)
@@ -277,7 +278,7 @@ static mlt_status judge(const mlt_lua_alg *alg, const mlt_coll_shape *shape,
     if (!ok) {
         char text[200];
         say_shape(alg, shape, text, sizeof text);
-        snprintf(why, why_size, "%s:%d: %s.%s is wrong for %s: %s", alg->book->short_file,
+        snprintf(why, why_size, "%s:%d: %s.%s is wrong for %s: %s", alg->rulebook->short_file,
                  alg->line, mlt_collective_names[alg->base.collective], alg->base.name, text,
                  verdict->count ? verdict->findings[0].text : "the checker says no more");
         size_t n = strlen(why);
@@ -303,7 +304,7 @@ static mlt_status try_some(const mlt_lua_alg *alg, const mlt_coll_shape *shape, 
 }
 
 typedef struct proving {
-    mlt_lua_book *book;
+    mlt_lua_rulebook *rulebook;
     const mlt_lua_alg *alg;
     const mlt_coll_shape *shape;
     char *why;
@@ -323,7 +324,7 @@ static void run_prove(void *arg)
     uint64_t actions = 0;
     for (uint32_t r = 0; r < p->shape->ranks && p->status == MLT_OK; r++) {
         if (!emit(p->shape, p->alg, program, r, p->why, p->why_size) ||
-            !mlt_lua_in_time(p->book, p->alg->base.name, p->why, p->why_size))
+            !mlt_lua_in_time(p->rulebook, p->alg->base.name, p->why, p->why_size))
             p->status = MLT_ERR_INVALID;
         actions += program->rank[r].count;
     }
@@ -332,16 +333,17 @@ static void run_prove(void *arg)
     mlt_goal_program_free(program);
 }
 
-mlt_status mlt_lua_alg_prove(mlt_coll_book *base, const mlt_coll_alg *of,
+mlt_status mlt_lua_alg_prove(mlt_coll_rulebook *base, const mlt_coll_alg *of,
                              const mlt_coll_shape *shape, char *why, size_t why_size)
 {
-    mlt_lua_book *book = (mlt_lua_book *)base;
+    mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
     const mlt_lua_alg *alg = of->user;
-    if (of->emit != mlt_lua_alg_emit || alg->book != book || remembered(book, of, shape))
+    if (of->emit != mlt_lua_alg_emit || alg->rulebook != rulebook ||
+        remembered(rulebook, of, shape))
         return MLT_OK;
-    proving p = {book, alg, shape, why, why_size, MLT_OK};
-    mlt_lua_on_stack(&book->stack, run_prove, &p);
+    proving p = {rulebook, alg, shape, why, why_size, MLT_OK};
+    mlt_lua_on_stack(&rulebook->stack, run_prove, &p);
     if (p.status == MLT_OK)
-        remember(book, of, shape);
+        remember(rulebook, of, shape);
     return p.status;
 }

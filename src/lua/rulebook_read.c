@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rule, algorithm and path: what a book's file says, into the book. Every function here runs in a
+// rule, algorithm and path: what a rule book's file says, into the rule book. Every function here runs in a
 // protected call and leaves by a Lua error with file and line if something is wrong.
 #include <inttypes.h>
 #include <lauxlib.h>
@@ -12,7 +12,7 @@
 #include "base/memory.h"
 #include "coll/choice.h"
 #include "goal/text/text.h"
-#include "lua/book_int.h"
+#include "lua/rulebook_int.h"
 
 enum { SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_STAGES = 64 };
 
@@ -54,7 +54,7 @@ static void wrong(lua_State *L, const char *what, const char *key, const char *w
     luaL_error(L, "%s: %s should be %s, not %s", what, key, wanted, mlt_lua_shown(L, -1, text));
 }
 
-// A text, NULL if it is not there. It stays as long as the book: the table may be gone before that,
+// A text, NULL if it is not there. It stays as long as the rule book: the table may be gone before that,
 // and nothing else keeps a text that one of its metamethods made.
 static const char *text_field(lua_State *L, int index, const char *what, const char *key)
 {
@@ -235,7 +235,7 @@ static void count_field(lua_State *L, const char *key, const char *what, uint32_
     *out_to = (uint32_t)to;
 }
 
-static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
+static void read_rule(lua_State *L, mlt_lua_rulebook *rulebook, mlt_coll_rule *out)
 {
     static const char *const keys[] = {"coll",    "total", "ranks", "bytes",   "reach",   "hosts",
                                        "crowded", "comm",  "alg",   "segment", "radix",   "each",
@@ -257,15 +257,15 @@ static void read_rule(lua_State *L, mlt_lua_book *book, mlt_coll_rule *out)
     if (!alg)
         luaL_error(L, "rule: it should name an algorithm, such as alg = \"binomial\"");
     read_parameters(L, 1, "rule", out);
-    out->comm = comm ? mlt_lua_keep(book, comm) : NULL;
-    out->why = why ? mlt_lua_keep(book, why) : "the file says so";
-    out->alg = mlt_lua_keep(book, alg); // it may be declared further down: read_end looks
+    out->comm = comm ? mlt_lua_keep(rulebook, comm) : NULL;
+    out->why = why ? mlt_lua_keep(rulebook, why) : "the file says so";
+    out->alg = mlt_lua_keep(rulebook, alg); // it may be declared further down: read_end looks
 }
 
 static int l_rule(lua_State *L)
 {
     char text[80];
-    mlt_lua_book *book = mlt_lua_book_of(L);
+    mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     mlt_coll_rule rule = {.collective = MLT_COLLECTIVES};
     mlt_lua_rule more = {.line = line_of(L), .function = LUA_NOREF};
     open_only(L, "rule");
@@ -273,32 +273,33 @@ static int l_rule(lua_State *L)
         luaL_error(L, "rule: it takes a table {...} or a function(q), not %s",
                    mlt_lua_shown(L, 1, text));
     if (lua_istable(L, 1))
-        read_rule(L, book, &rule);
+        read_rule(L, rulebook, &rule);
     else {
         rule.why = "the file's function says so";
         lua_pushvalue(L, 1);
         more.function = luaL_ref(L, LUA_REGISTRYINDEX);
     }
-    rule.by = mlt_lua_place(book, more.line);
-    uint32_t count = book->rules_count + 1;
-    book->rules = mlt_take_more(book->rules, count, sizeof *book->rules);
-    book->more = mlt_take_more(book->more, count, sizeof *book->more);
-    book->rules[count - 1] = rule;
-    book->more[count - 1] = more;
-    book->rules_count = count;
+    rule.by = mlt_lua_place(rulebook, more.line);
+    uint32_t count = rulebook->rules_count + 1;
+    rulebook->rules = mlt_take_more(rulebook->rules, count, sizeof *rulebook->rules);
+    rulebook->more = mlt_take_more(rulebook->more, count, sizeof *rulebook->more);
+    rulebook->rules[count - 1] = rule;
+    rulebook->more[count - 1] = more;
+    rulebook->rules_count = count;
     return 0;
 }
 
 // The algorithm of a rule; an error at `where` if there is none or it takes less than it gets.
-static const mlt_coll_alg *resolve(lua_State *L, mlt_lua_book *book, const char *where,
+static const mlt_coll_alg *resolve(lua_State *L, mlt_lua_rulebook *rulebook, const char *where,
                                    const mlt_coll_rule *rule)
 {
     char why[SENTENCE];
-    mlt_coll_book lists = {.algs = (const mlt_coll_alg *const *)book->algs,
-                           .algs_count = book->algs_count};
-    const mlt_coll_alg *alg = mlt_coll_named(book->built_in, &lists, rule->collective, rule->alg);
+    mlt_coll_rulebook lists = {.algs = (const mlt_coll_alg *const *)rulebook->algs,
+                               .algs_count = rulebook->algs_count};
+    const mlt_coll_alg *alg =
+        mlt_coll_named(rulebook->built_in, &lists, rule->collective, rule->alg);
     if (!alg)
-        mlt_coll_no_algorithm(book->built_in, &lists, rule->collective, rule->alg,
+        mlt_coll_no_algorithm(rulebook->built_in, &lists, rule->collective, rule->alg,
                               strlen(rule->alg), why, sizeof why);
     if (!alg || !mlt_coll_rule_takes(rule, alg, why, sizeof why)) {
         lua_pushfstring(L, "%s: rule: %s", where, why);
@@ -307,7 +308,7 @@ static const mlt_coll_alg *resolve(lua_State *L, mlt_lua_book *book, const char 
     return alg;
 }
 
-bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collective,
+bool mlt_lua_read_answer(lua_State *L, mlt_lua_rulebook *rulebook, mlt_collective collective,
                          mlt_coll_rule *out, const mlt_coll_alg **alg)
 {
     char text[80];
@@ -327,7 +328,7 @@ bool mlt_lua_read_answer(lua_State *L, mlt_lua_book *book, mlt_collective collec
     const char *why = text_field(L, index, what, "why");
     if (why)
         out->why = why;
-    *alg = resolve(L, book, book->short_file, out);
+    *alg = resolve(L, rulebook, rulebook->short_file, out);
     out->alg = (*alg)->name;
     return true;
 }
@@ -369,16 +370,16 @@ static int function_field(lua_State *L, const char *key, bool needed)
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-static const char *name_field(lua_State *L, mlt_lua_book *book, mlt_collective collective)
+static const char *name_field(lua_State *L, mlt_lua_rulebook *rulebook, mlt_collective collective)
 {
     const char *name = text_field(L, 1, "algorithm", "name");
     if (!name || strlen(name) > LONGEST_NAME ||
         !mlt_goal_is_identifier(MLT_GOAL_PAPER, name, strlen(name)))
         luaL_error(L, "algorithm: it should have a name of letters, digits and underscores, such "
                       "as name = \"mine\"");
-    mlt_coll_book lists = {.algs = (const mlt_coll_alg *const *)book->algs,
-                           .algs_count = book->algs_count};
-    if (mlt_coll_named(book->built_in, &lists, collective, name))
+    mlt_coll_rulebook lists = {.algs = (const mlt_coll_alg *const *)rulebook->algs,
+                               .algs_count = rulebook->algs_count};
+    if (mlt_coll_named(rulebook->built_in, &lists, collective, name))
         luaL_error(L, "algorithm: there is a %s.%s already", mlt_collective_names[collective],
                    name);
     return name;
@@ -389,7 +390,7 @@ static int l_algorithm(lua_State *L)
     static const char *const keys[] = {"coll",     "name",  "help", "in_order",
                                        "in_place", "takes", "emit", "refuses"};
     char text[80];
-    mlt_lua_book *book = mlt_lua_book_of(L);
+    mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     open_only(L, "algorithm");
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
         luaL_error(L, "algorithm: it takes a table {...}, not %s", mlt_lua_shown(L, 1, text));
@@ -399,7 +400,7 @@ static int l_algorithm(lua_State *L)
     if (alg.collective == MLT_COLL_REDUCE_TO || alg.collective == MLT_COLL_EXCHANGE)
         luaL_error(L, "algorithm: %s has an algorithm of its own only, no others",
                    mlt_collective_names[alg.collective]);
-    const char *name = name_field(L, book, alg.collective);
+    const char *name = name_field(L, rulebook, alg.collective);
     const char *help = text_field(L, 1, "algorithm", "help");
     alg.in_order = bool_field(L, 1, "algorithm", "in_order") == 1;
     alg.in_place = bool_field(L, 1, "algorithm", "in_place") == 1;
@@ -410,21 +411,22 @@ static int l_algorithm(lua_State *L)
     int emit = function_field(L, "emit", true), refuses = function_field(L, "refuses", false);
     if (refuses != LUA_NOREF)
         alg.refuses = mlt_lua_alg_refuses;
-    alg.name = mlt_lua_keep(book, name);
-    alg.help = help ? mlt_lua_keep(book, help) : "a user's";
+    alg.name = mlt_lua_keep(rulebook, name);
+    alg.help = help ? mlt_lua_keep(rulebook, help) : "a user's";
     // From here on nothing raises an error.
     mlt_lua_alg *own = mlt_take(1, sizeof *own);
-    *own = (mlt_lua_alg){alg, book, line_of(L), emit, refuses};
+    *own = (mlt_lua_alg){alg, rulebook, line_of(L), emit, refuses};
     own->base.user = own;
-    book->algs = mlt_take_more(book->algs, book->algs_count + 1, sizeof *book->algs);
-    book->algs[book->algs_count++] = own;
+    rulebook->algs =
+        mlt_take_more(rulebook->algs, rulebook->algs_count + 1, sizeof *rulebook->algs);
+    rulebook->algs[rulebook->algs_count++] = own;
     return 0;
 }
 
 // ---- path
 
 // What a cache is given: {"cache", keep = "unlock", bytes = 65536}.
-static void read_cache(lua_State *L, int table, mlt_way_stage *stage)
+static void read_cache(lua_State *L, int table, mlt_intercept_stage *stage)
 {
     const char *keep = text_field(L, table, "path", "keep");
     if (keep && strcmp(keep, "unlock") != 0)
@@ -435,13 +437,13 @@ static void read_cache(lua_State *L, int table, mlt_way_stage *stage)
 }
 
 // The stage at the top of the stack: "count" or {"delay", us = 100}.
-static mlt_way_stage read_stage(lua_State *L)
+static mlt_intercept_stage read_stage(lua_State *L)
 {
     static const char *const keys[] = {"us", "keep", "bytes"};
     enum { CACHE_ROOM = 1 << 20 };
     char text[80];
     bool table = lua_istable(L, -1);
-    mlt_way_stage stage = {.wrapper = 0, .room = CACHE_ROOM};
+    mlt_intercept_stage stage = {.wrapper = 0, .room = CACHE_ROOM};
     if (table) {
         check_keys(L, -1, "path", keys, 3, true);
         lua_rawgeti(L, -1, 1);
@@ -473,37 +475,40 @@ static mlt_way_stage read_stage(lua_State *L)
 }
 
 // Why `check`, which compares what all ranks of a call say, is none of theirs.
-static const char *const no_check[MLT_WAY_KINDS] = {
-    [MLT_WAY_MESSAGES] = "mpirun --strict compares the two sides of a message",
-    [MLT_WAY_WINDOW] = "an operation on a window has one side",
-    [MLT_WAY_CHANNEL] = "both sides of a channel have the size of its values from it",
-    [MLT_WAY_PORT] = "a port takes messages of any size",
-    [MLT_WAY_GROUP] = "what members of a group say is always compared",
-    [MLT_WAY_QUEUE] = "millet flow has compared the types of both sides",
+static const char *const no_check[MLT_INTERCEPT_KINDS] = {
+    [MLT_INTERCEPT_MESSAGES] = "mpirun --strict compares the two sides of a message",
+    [MLT_INTERCEPT_WINDOW] = "an operation on a window has one side",
+    [MLT_INTERCEPT_CHANNEL] = "both sides of a channel have the size of its values from it",
+    [MLT_INTERCEPT_PORT] = "a port takes messages of any size",
+    [MLT_INTERCEPT_GROUP] = "what members of a group say is always compared",
+    [MLT_INTERCEPT_QUEUE] = "millet flow has compared the types of both sides",
 };
 
 // Why `cache` is not for collective calls, and not for others than windows.
 static const char no_cache_of_calls[] = "a collective call brings new data each time";
-static const char *const no_cache[MLT_WAY_KINDS] = {
-    [MLT_WAY_MESSAGES] = "a message is received once", [MLT_WAY_CHANNEL] = "a value is read once",
-    [MLT_WAY_PORT] = "a message is received once",     [MLT_WAY_GROUP] = no_cache_of_calls,
-    [MLT_WAY_QUEUE] = "an element is taken once",
+static const char *const no_cache[MLT_INTERCEPT_KINDS] = {
+    [MLT_INTERCEPT_MESSAGES] = "a message is received once",
+    [MLT_INTERCEPT_CHANNEL] = "a value is read once",
+    [MLT_INTERCEPT_PORT] = "a message is received once",
+    [MLT_INTERCEPT_GROUP] = no_cache_of_calls,
+    [MLT_INTERCEPT_QUEUE] = "an element is taken once",
 };
 
-static const char *no_combine(mlt_way_kind kind)
+static const char *no_combine(mlt_intercept_kind kind)
 {
-    return kind == MLT_WAY_GROUP ? "members of a group on one node always combine"
-                                 : "operations of several ranks do not become one";
+    return kind == MLT_INTERCEPT_GROUP ? "members of a group on one node always combine"
+                                       : "operations of several ranks do not become one";
 }
 
 // The stage of a way at the top of the stack, which stays there: as read_stage, or a function.
-static mlt_way_stage read_way_stage(lua_State *L, mlt_way_kind kind)
+static mlt_intercept_stage read_interceptor_stage(lua_State *L, mlt_intercept_kind kind)
 {
     if (lua_isfunction(L, -1)) {
         lua_pushvalue(L, -1);
-        return (mlt_way_stage){.wrapper = MLT_WRAPPERS, .function = luaL_ref(L, LUA_REGISTRYINDEX)};
+        return (mlt_intercept_stage){.wrapper = MLT_WRAPPERS,
+                                     .function = luaL_ref(L, LUA_REGISTRYINDEX)};
     }
-    mlt_way_stage stage = read_stage(L);
+    mlt_intercept_stage stage = read_stage(L);
     if (stage.wrapper == MLT_WRAP_CACHE && no_cache[kind])
         luaL_error(L, "path: cache stands around windows only: %s", no_cache[kind]);
     if (stage.wrapper == MLT_WRAP_CHECK || stage.wrapper == MLT_WRAP_COMBINE)
@@ -514,11 +519,11 @@ static mlt_way_stage read_way_stage(lua_State *L, mlt_way_kind kind)
 }
 
 // Whether the table at 1 is the path of other objects than collective calls: just one kind.
-static bool is_way(lua_State *L)
+static bool is_interceptor(lua_State *L)
 {
     int kinds = 0;
-    for (int kind = 0; kind < MLT_WAY_KINDS; kind++)
-        kinds += text_field(L, 1, "path", mlt_way_kind_names[kind]) != NULL;
+    for (int kind = 0; kind < MLT_INTERCEPT_KINDS; kind++)
+        kinds += text_field(L, 1, "path", mlt_intercept_kind_names[kind]) != NULL;
     if (kinds > 1 ||
         (kinds && (text_field(L, 1, "path", "coll") || text_field(L, 1, "path", "comm"))))
         luaL_error(L, "path: a path is about one of messages, window, channel, port, group, queue, "
@@ -526,33 +531,35 @@ static bool is_way(lua_State *L)
     return kinds > 0;
 }
 
-static int read_way(lua_State *L)
+static int read_interceptor(lua_State *L)
 {
-    mlt_way_kind kind = MLT_WAY_MESSAGES;
-    while (!text_field(L, 1, "path", mlt_way_kind_names[kind]))
+    mlt_intercept_kind kind = MLT_INTERCEPT_MESSAGES;
+    while (!text_field(L, 1, "path", mlt_intercept_kind_names[kind]))
         kind++;
-    const char *name = text_field(L, 1, "path", mlt_way_kind_names[kind]);
-    mlt_lua_book *book = mlt_lua_book_of(L);
-    mlt_way_stage stages[MOST_STAGES];
+    const char *name = text_field(L, 1, "path", mlt_intercept_kind_names[kind]);
+    mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
+    mlt_intercept_stage stages[MOST_STAGES];
     size_t count = lua_rawlen(L, 1);
     if (count < 1 || count > MOST_STAGES)
         luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        stages[i] = read_way_stage(L, kind);
+        stages[i] = read_interceptor_stage(L, kind);
         for (size_t j = 0; j < i; j++)
             if (stages[i].wrapper == MLT_WRAP_CACHE && stages[j].wrapper == MLT_WRAP_CACHE)
                 luaL_error(L, "path: cache comes twice: the second would never be asked");
         lua_pop(L, 1);
     }
-    mlt_way_stage *own = mlt_take(count, sizeof *own);
+    mlt_intercept_stage *own = mlt_take(count, sizeof *own);
     memcpy(own, stages, count * sizeof *own);
-    book->ways = mlt_take_more(book->ways, book->ways_count + 1, sizeof *book->ways);
-    book->ways[book->ways_count++] = (mlt_way_spec){.kind = (uint8_t)kind,
-                                                    .name = mlt_lua_keep(book, name),
-                                                    .stages = own,
-                                                    .count = (uint32_t)count,
-                                                    .by = mlt_lua_place(book, line_of(L))};
+    rulebook->interceptors = mlt_take_more(rulebook->interceptors, rulebook->interceptors_count + 1,
+                                           sizeof *rulebook->interceptors);
+    rulebook->interceptors[rulebook->interceptors_count++] =
+        (mlt_intercept_spec){.kind = (uint8_t)kind,
+                             .name = mlt_lua_keep(rulebook, name),
+                             .stages = own,
+                             .count = (uint32_t)count,
+                             .by = mlt_lua_place(rulebook, line_of(L))};
     return 0;
 }
 
@@ -560,16 +567,16 @@ static int l_path(lua_State *L)
 {
     static const char *const keys[] = {"coll",    "comm", "messages", "window",
                                        "channel", "port", "group",    "queue"};
-    _Static_assert(MLT_WAY_KINDS == 6, "keys has their names");
-    mlt_lua_book *book = mlt_lua_book_of(L);
+    _Static_assert(MLT_INTERCEPT_KINDS == 6, "keys has their names");
+    mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     mlt_coll_stage stages[MOST_STAGES];
     char text[80];
     open_only(L, "path");
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
         luaL_error(L, "path: it takes a table {...}, not %s", mlt_lua_shown(L, 1, text));
     check_keys(L, 1, "path", keys, sizeof keys / sizeof *keys, true);
-    if (is_way(L))
-        return read_way(L);
+    if (is_interceptor(L))
+        return read_interceptor(L);
     mlt_coll_path path = {.collective = coll_field(L, 1, "path", true)};
     const char *comm = text_field(L, 1, "path", "comm");
     size_t count = lua_rawlen(L, 1);
@@ -577,7 +584,7 @@ static int l_path(lua_State *L)
         luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
     for (size_t i = 0; i < count; i++) {
         lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        mlt_way_stage read = read_stage(L);
+        mlt_intercept_stage read = read_stage(L);
         if (read.wrapper == MLT_WRAP_CACHE)
             luaL_error(L, "path: cache stands around windows only: %s", no_cache_of_calls);
         stages[i] = (mlt_coll_stage){.wrapper = read.wrapper, .delay_us = read.delay_us};
@@ -586,14 +593,15 @@ static int l_path(lua_State *L)
                 luaL_error(L, "path: %s comes twice", mlt_coll_wrapper_names[stages[i].wrapper]);
         lua_pop(L, 1);
     }
-    path.comm = comm ? mlt_lua_keep(book, comm) : NULL;
-    path.by = mlt_lua_place(book, line_of(L));
+    path.comm = comm ? mlt_lua_keep(rulebook, comm) : NULL;
+    path.by = mlt_lua_place(rulebook, line_of(L));
     mlt_coll_stage *own = mlt_take(count, sizeof *own);
     memcpy(own, stages, count * sizeof *own);
     path.stages = own;
     path.count = (uint32_t)count;
-    book->paths = mlt_take_more(book->paths, book->paths_count + 1, sizeof *book->paths);
-    book->paths[book->paths_count++] = path;
+    rulebook->paths =
+        mlt_take_more(rulebook->paths, rulebook->paths_count + 1, sizeof *rulebook->paths);
+    rulebook->paths[rulebook->paths_count++] = path;
     return 0;
 }
 
@@ -613,14 +621,15 @@ void mlt_lua_read_begin(lua_State *L)
 
 void mlt_lua_read_end(lua_State *L)
 {
-    mlt_lua_book *book = mlt_lua_book_of(L);
+    mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     lua_pushboolean(L, 0);
     lua_setfield(L, LUA_REGISTRYINDEX, "reading");
-    for (uint32_t i = 0; i < book->rules_count; i++)
-        if (book->more[i].function == LUA_NOREF) {
-            const mlt_coll_rule *rule = &book->rules[i];
-            book->more[i].alg = resolve(L, book, rule->by, rule);
+    for (uint32_t i = 0; i < rulebook->rules_count; i++)
+        if (rulebook->more[i].function == LUA_NOREF) {
+            const mlt_coll_rule *rule = &rulebook->rules[i];
+            rulebook->more[i].alg = resolve(L, rulebook, rule->by, rule);
         }
-    if (!book->rules_count && !book->algs_count && !book->paths_count && !book->ways_count)
-        luaL_error(L, "%s: it has no rule, no algorithm and no path", book->short_file);
+    if (!rulebook->rules_count && !rulebook->algs_count && !rulebook->paths_count &&
+        !rulebook->interceptors_count)
+        luaL_error(L, "%s: it has no rule, no algorithm and no path", rulebook->short_file);
 }

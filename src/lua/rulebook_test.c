@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Books: what a file says is what is answered; every way to be wrong has its sentence with file and
+// Rule books: what a file says is what is answered; every way to be wrong has its sentence with file and
 // line; a wrong algorithm is refused in the checker's words.
-#include "lua/book.h"
+#include "lua/rulebook.h"
 
 #include <pthread.h>
 #include <source_dir.h>
@@ -10,17 +10,17 @@
 
 #include "base/unit_test.h"
 #include "coll/alg/hosts/map.h"
-#include "coll/book.h"
 #include "coll/choice.h"
+#include "coll/rulebook.h"
 #include "judge/check/check.h"
-#include "lua/book_int.h"
 #include "lua/limit.h"
+#include "lua/rulebook_int.h"
 
 enum { WHY = 4096 };
 
 static char path[] = "/tmp/millet_book_XXXXXX.lua", why[WHY];
 
-static const char *write_book(const char *text)
+static const char *write_rulebook(const char *text)
 {
     FILE *to = fopen(path, "w");
     CHECK(to);
@@ -29,17 +29,18 @@ static const char *write_book(const char *text)
     return path;
 }
 
-static mlt_coll_book *open_book(const char *text)
+static mlt_coll_rulebook *open_rulebook(const char *text)
 {
-    mlt_coll_book *book = NULL;
+    mlt_coll_rulebook *rulebook = NULL;
     why[0] = '\0';
-    mlt_status status = mlt_lua_book_open(mlt_coll_algs, write_book(text), &book, why, WHY);
+    mlt_status status =
+        mlt_lua_rulebook_open(mlt_coll_algs, write_rulebook(text), &rulebook, why, WHY);
     if (status == MLT_ERR_UNSUPPORTED)
         exit(77);
     if (status != MLT_OK)
         fprintf(stderr, "%s\n", why);
-    CHECK(status == MLT_OK && book);
-    return book;
+    CHECK(status == MLT_OK && rulebook);
+    return rulebook;
 }
 
 static mlt_coll_question question(mlt_collective collective, uint32_t ranks, uint64_t bytes)
@@ -60,7 +61,7 @@ static mlt_coll_question question(mlt_collective collective, uint32_t ranks, uin
 
 static void test_rules(void)
 {
-    mlt_coll_book *book = open_book(
+    mlt_coll_rulebook *rulebook = open_rulebook(
         "rule { coll = 'allreduce', ranks = {2, 64}, bytes = {0, '8K'}, comm = 'A', "
         "alg = 'recursive_doubling', flat = true, why = 'short' }\n"
         "rule { coll = 'allgather', alg = 'recursive_doubling' }\n"
@@ -75,182 +76,187 @@ static void test_rules(void)
         "rule { coll = 'scan', hosts = {2, 8}, each = 2, alg = 'hosts' }\n"
         "rule { coll = 'scan', reads = true, alg = 'linear' }\n"
         "rule { coll = 'scan', reads = false, alg = 'recursive_doubling' }\n");
-    CHECK(book->rules_count == 10 && book->rules[3].alg == NULL && book->rules[0].alg);
+    CHECK(rulebook->rules_count == 10 && rulebook->rules[3].alg == NULL && rulebook->rules[0].alg);
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_ALLREDUCE, 64, 8192);
-    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY) && !*why);
     q.comm = "A";
-    CHECK(book->choose(book, &q, &c, why, WHY) && !*why);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && !*why);
     CHECK(strcmp(c.alg->name, "recursive_doubling") == 0 && c.flat && strcmp(c.why, "short") == 0);
     CHECK(c.alg == mlt_coll_named(mlt_coll_algs, NULL, MLT_COLL_ALLREDUCE, "recursive_doubling"));
     CHECK(strstr(c.by, ".lua:1") && !strchr(c.by, '/'));
     q.bytes = 8193;
-    CHECK(!book->choose(book, &q, &c, why, WHY));
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY));
     q.bytes = 8192, q.ranks = 65;
-    CHECK(!book->choose(book, &q, &c, why, WHY));
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY));
     q.ranks = 1;
-    CHECK(!book->choose(book, &q, &c, why, WHY));
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY));
 
     // A rule whose algorithm refuses is passed over, and that is told.
     q = question(MLT_COLL_ALLGATHER, 6, 8);
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "ring") == 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "ring") == 0);
     CHECK(!*why && strstr(c.passed, ".lua:2: allgather.recursive_doubling is not for this: the "
                                     "number of ranks must be a power of two"));
     q.ranks = 7;
-    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why && strstr(c.passed, "is not for this"));
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY) && !*why &&
+          strstr(c.passed, "is not for this"));
     q.ranks = 8;
-    CHECK(book->choose(book, &q, &c, why, WHY) && !*why && !*c.passed);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && !*why && !*c.passed);
 
     q = question(MLT_COLL_BCAST, 5, 1000001);
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "chain") == 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "chain") == 0);
     const char *kept = c.why;
     CHECK(c.segment == 65536 && strcmp(kept, "long 5") == 0 && strstr(c.by, ".lua:4"));
     for (q.ranks = 6; q.ranks < 2000; q.ranks++) // what was answered stays
-        CHECK(book->choose(book, &q, &c, why, WHY));
+        CHECK(rulebook->choose(rulebook, &q, &c, why, WHY));
     CHECK(strcmp(kept, "long 5") == 0);
     q = question(MLT_COLL_BCAST, 5, 150);
-    CHECK(!book->choose(book, &q, &c, why, WHY));
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY));
     q.crowded = true;
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "binary") == 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "binary") == 0);
     q.reach = MLT_REACH_WORKER;
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
     q.reach = MLT_REACH_PROCESS, q.crowded = false, q.bytes = 200;
-    CHECK(book->choose(book, &q, &c, why, WHY) && c.radix == 4);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && c.radix == 4);
 
     const uint32_t names[] = {0, 0, 1, 1, 2, 2};
     mlt_coll_hosts *hosts = mlt_coll_hosts_new(6, names, 3);
     q = question(MLT_COLL_SCAN, 6, 8);
     q.hosts = hosts, q.reach = MLT_REACH_NETWORK;
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "hosts") == 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "hosts") == 0);
     hosts->most = 3;
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "hosts") != 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "hosts") != 0);
     mlt_coll_hosts_free(hosts);
     q = question(MLT_COLL_SCAN, 5, 8);
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "recursive_doubling") == 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) &&
+          strcmp(c.alg->name, "recursive_doubling") == 0);
     q.reads = true;
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
 
-    // Through the front door: the built-in rules answer where the book does not.
+    // Through the front door: the built-in rules answer where the rule book does not.
     q = question(MLT_COLL_BARRIER, 5, 0);
-    mlt_coll_choose(book, &q, &c, why, WHY);
+    mlt_coll_choose(rulebook, &q, &c, why, WHY);
     CHECK(strcmp(c.by, "built in") == 0 && !*why);
-    book->free(book);
+    rulebook->free(rulebook);
 }
 
 // What a function sees of a question.
 static void test_question(void)
 {
-    mlt_coll_book *book =
-        open_book("rule(function(q)\n"
-                  "  local t = {}\n"
-                  "  for k, v in pairs(q) do t[#t + 1] = k .. '=' .. tostring(v) end\n"
-                  "  return { alg = 'ring', why = table.concat(t, ' ') }\n"
-                  "end)\n");
+    mlt_coll_rulebook *rulebook =
+        open_rulebook("rule(function(q)\n"
+                      "  local t = {}\n"
+                      "  for k, v in pairs(q) do t[#t + 1] = k .. '=' .. tostring(v) end\n"
+                      "  return { alg = 'ring', why = table.concat(t, ' ') }\n"
+                      "end)\n");
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_ALLREDUCE, 3, 24);
     q.all_ranks = 12;
     q.cores = 4;
-    CHECK(book->choose(book, &q, &c, why, WHY));
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY));
     CHECK(strcmp(c.why,
                  "all_ranks=12 bytes=24 coll=allreduce comm=MPI_COMM_WORLD commutes=true "
                  "cores=4 crowded=false each=3 element=8 hosts=1 in_place=false op=sum ranks=3 "
                  "reach=host reads=false reproducible=false sharing=1 type=Float64 uneven=false") ==
           0);
     q.op = MLT_OPS, q.commutes = true;
-    CHECK(book->choose(book, &q, &c, why, WHY) && strstr(c.why, "op=user"));
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strstr(c.why, "op=user"));
     CHECK(!strstr(c.why, "type="));
-    book->free(book);
+    rulebook->free(rulebook);
 }
 
 // Fields that a shape never has are mistakes; those that it does not always have are nil.
 static void test_fields_of_shapes(void)
 {
-    mlt_coll_book *book =
-        open_book("algorithm { coll = 'bcast', name = 'mine', emit = function(g, s)\n"
-                  "  assert(not s.segment and not s.f and not s.host)\n"
-                  "  return g:buffer('buf', s.size)\nend }\n");
+    mlt_coll_rulebook *rulebook =
+        open_rulebook("algorithm { coll = 'bcast', name = 'mine', emit = function(g, s)\n"
+                      "  assert(not s.segment and not s.f and not s.host)\n"
+                      "  return g:buffer('buf', s.size)\nend }\n");
     mlt_coll_shape shape = {.ranks = 3, .count = 1, .type = MLT_OP_INT32};
     mlt_goal_program *program = NULL;
-    CHECK(mlt_lua_book_program(book, book->algs[0], &shape, NULL, NULL, &program, why, WHY) ==
-          MLT_ERR_INVALID);
+    CHECK(mlt_lua_rulebook_program(rulebook, rulebook->algs[0], &shape, NULL, NULL, &program, why,
+                                   WHY) == MLT_ERR_INVALID);
     CHECK(strstr(why, ".lua:3: shape has no field \"size\"; it has rank, ranks, root, count, "));
     CHECK(strstr(why, "(rank 0)"));
-    book->free(book);
+    rulebook->free(rulebook);
 }
 
 // Functions that fail are no matter of the next rule.
 static void test_failing_rule(void)
 {
-    mlt_coll_book *book = open_book("rule(function(q) return q.nothing.more end)\n"
-                                    "rule { coll = 'bcast', alg = 'linear' }\n");
+    mlt_coll_rulebook *rulebook = open_rulebook("rule(function(q) return q.nothing.more end)\n"
+                                                "rule { coll = 'bcast', alg = 'linear' }\n");
     mlt_coll_choice c;
     mlt_coll_question q = question(MLT_COLL_BCAST, 3, 24);
-    CHECK(!book->choose(book, &q, &c, why, WHY));
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY));
     CHECK(
         strstr(why, ".lua:1: what a rule is asked has no field \"nothing\"; it has coll, ranks, "));
-    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_ERR_INVALID);
+    CHECK(mlt_lua_rulebook_prove(rulebook, why, WHY) == MLT_ERR_INVALID);
     CHECK(strstr(why, "has no field \"nothing\"") && strstr(why, "(asked for barrier, 1 ranks"));
-    book->free(book);
-    book = open_book("rule(function(q) while true do pcall(function() while true do end end) end "
-                     "end)\n");
-    CHECK(!book->choose(book, &q, &c, why, WHY));
+    rulebook->free(rulebook);
+    rulebook =
+        open_rulebook("rule(function(q) while true do pcall(function() while true do end end) end "
+                      "end)\n");
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY));
     CHECK(strstr(why, ".lua:1: it runs for too long: more than 50000000 steps"));
-    book->free(book);
+    rulebook->free(rulebook);
     // Each call is short enough, but there are 800.
-    book = open_book("rule(function(q) for i = 1, 2e7 do end end)\n");
-    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
-    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_ERR_INVALID);
+    rulebook = open_rulebook("rule(function(q) for i = 1, 2e7 do end end)\n");
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY) && !*why);
+    CHECK(mlt_lua_rulebook_prove(rulebook, why, WHY) == MLT_ERR_INVALID);
     CHECK(strstr(why, "takes too long: trying it took more than 200000000 steps"));
-    book->free(book);
+    rulebook->free(rulebook);
     // Nor do the calls for one shape take more together: this one is slow for 16 ranks only.
-    book = open_book("algorithm { coll = 'bcast', name = 'slow', emit = function(g, shape)\n"
-                     "  if shape.ranks == 16 then for i = 1, 4e7 do end end\n"
-                     "  local b = g:buffer('buf', shape.bytes)\n"
-                     "  if shape.rank ~= shape.root then g:recv(b, shape.bytes, shape.root) end\n"
-                     "  for r = 0, shape.ranks - 1 do\n"
-                     "    if shape.rank == shape.root and r ~= shape.root then\n"
-                     "      g:send(b, shape.bytes, r)\n"
-                     "    end\n"
-                     "  end\n"
-                     "end }\n");
-    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_ERR_INVALID);
+    rulebook =
+        open_rulebook("algorithm { coll = 'bcast', name = 'slow', emit = function(g, shape)\n"
+                      "  if shape.ranks == 16 then for i = 1, 4e7 do end end\n"
+                      "  local b = g:buffer('buf', shape.bytes)\n"
+                      "  if shape.rank ~= shape.root then g:recv(b, shape.bytes, shape.root) end\n"
+                      "  for r = 0, shape.ranks - 1 do\n"
+                      "    if shape.rank == shape.root and r ~= shape.root then\n"
+                      "      g:send(b, shape.bytes, r)\n"
+                      "    end\n"
+                      "  end\n"
+                      "end }\n");
+    CHECK(mlt_lua_rulebook_prove(rulebook, why, WHY) == MLT_ERR_INVALID);
     CHECK(strstr(why, "slow takes too long: trying it took more than 200000000 steps"));
-    CHECK(((mlt_lua_book *)book)->goal.total < MLT_LUA_PROOF_STEPS + MLT_LUA_BOOK_STEPS);
-    book->free(book);
+    CHECK(((mlt_lua_rulebook *)rulebook)->goal.total < MLT_LUA_PROOF_STEPS + MLT_LUA_BOOK_STEPS);
+    rulebook->free(rulebook);
     // What a metamethod says is nobody's.
-    book = open_book("rule(setmetatable({}, {__index = function(t, k) return k == 'coll' and "
-                     "'bc' .. 'ast' or k == 'alg' and 'lin' .. ('ear'):rep(1) or nil end}))\n"
-                     "rule(function(q) return setmetatable({}, {__index = function(t, k) return "
-                     "k == 'alg' and 'ring' or k == 'why' and 'w' .. q.ranks or nil end}) end)\n");
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
+    rulebook =
+        open_rulebook("rule(setmetatable({}, {__index = function(t, k) return k == 'coll' and "
+                      "'bc' .. 'ast' or k == 'alg' and 'lin' .. ('ear'):rep(1) or nil end}))\n"
+                      "rule(function(q) return setmetatable({}, {__index = function(t, k) return "
+                      "k == 'alg' and 'ring' or k == 'why' and 'w' .. q.ranks or nil end}) end)\n");
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.alg->name, "linear") == 0);
     q = question(MLT_COLL_ALLREDUCE, 3, 24);
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.why, "w3") == 0);
-    book->free(book);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.why, "w3") == 0);
+    rulebook->free(rulebook);
     // Every rank has a state of its own: math.random is not there, tables have no address.
-    book = open_book("assert(not math.random and not math.randomseed)\n"
-                     "rule { coll = 'bcast', alg = 'linear', why = tostring({}) }\n");
+    rulebook = open_rulebook("assert(not math.random and not math.randomseed)\n"
+                             "rule { coll = 'bcast', alg = 'linear', why = tostring({}) }\n");
     q = question(MLT_COLL_BCAST, 3, 24);
-    CHECK(book->choose(book, &q, &c, why, WHY) && strcmp(c.why, "table: 1") == 0);
-    book->free(book);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && strcmp(c.why, "table: 1") == 0);
+    rulebook->free(rulebook);
 }
 
 static void test_paths(void)
 {
-    mlt_coll_book *book = open_book(
+    mlt_coll_rulebook *rulebook = open_rulebook(
         "path { coll = 'allreduce', comm = 'B', 'count', { 'delay', us = 100 }, 'combine' }\n"
         "path { 'trace', {'check'} }\n");
-    const mlt_coll_path *p = mlt_coll_book_path(book, MLT_COLL_ALLREDUCE, "B");
-    CHECK(p && p == &book->paths[0] && p->count == 3 && strstr(p->by, ".lua:1"));
+    const mlt_coll_path *p = mlt_coll_rulebook_path(rulebook, MLT_COLL_ALLREDUCE, "B");
+    CHECK(p && p == &rulebook->paths[0] && p->count == 3 && strstr(p->by, ".lua:1"));
     CHECK(p->stages[0].wrapper == MLT_WRAP_COUNT && p->stages[1].wrapper == MLT_WRAP_DELAY &&
           p->stages[1].delay_us == 100 && p->stages[2].wrapper == MLT_WRAP_COMBINE);
-    p = mlt_coll_book_path(book, MLT_COLL_ALLREDUCE, "C");
-    CHECK(p && p == &book->paths[1] && p->count == 2 && p->stages[1].wrapper == MLT_WRAP_CHECK);
-    CHECK(mlt_coll_book_path(book, MLT_COLL_BCAST, "B") == p);
-    CHECK(!mlt_coll_book_path(NULL, MLT_COLL_BCAST, "B"));
-    book->free(book);
-    book = open_book("path { coll = 'scan', 'count' }");
-    CHECK(!mlt_coll_book_path(book, MLT_COLL_BCAST, ""));
-    book->free(book);
+    p = mlt_coll_rulebook_path(rulebook, MLT_COLL_ALLREDUCE, "C");
+    CHECK(p && p == &rulebook->paths[1] && p->count == 2 && p->stages[1].wrapper == MLT_WRAP_CHECK);
+    CHECK(mlt_coll_rulebook_path(rulebook, MLT_COLL_BCAST, "B") == p);
+    CHECK(!mlt_coll_rulebook_path(NULL, MLT_COLL_BCAST, "B"));
+    rulebook->free(rulebook);
+    rulebook = open_rulebook("path { coll = 'scan', 'count' }");
+    CHECK(!mlt_coll_rulebook_path(rulebook, MLT_COLL_BCAST, ""));
+    rulebook->free(rulebook);
 }
 
 // ---- what is refused when it is read
@@ -329,20 +335,21 @@ static const struct {
 static void test_mistakes(void)
 {
     for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
-        mlt_coll_book *book = NULL;
+        mlt_coll_rulebook *rulebook = NULL;
         why[0] = '\0';
-        mlt_status status =
-            mlt_lua_book_open(mlt_coll_algs, write_book(mistakes[i].text), &book, why, WHY);
+        mlt_status status = mlt_lua_rulebook_open(mlt_coll_algs, write_rulebook(mistakes[i].text),
+                                                  &rulebook, why, WHY);
         if (status != MLT_ERR_INVALID || !strstr(why, mistakes[i].sentence) || strchr(why, '\n'))
             fprintf(stderr, "%s\n'%s' instead of '%s'\n", mistakes[i].text, why,
                     mistakes[i].sentence);
-        CHECK(status == MLT_ERR_INVALID && !book && strstr(why, mistakes[i].sentence));
+        CHECK(status == MLT_ERR_INVALID && !rulebook && strstr(why, mistakes[i].sentence));
         CHECK(!strchr(why, '\n'));
     }
-    mlt_coll_book *book = NULL;
-    CHECK(mlt_lua_book_open(mlt_coll_algs, "/nowhere/x.lua", &book, why, WHY) == MLT_ERR_INVALID);
+    mlt_coll_rulebook *rulebook = NULL;
+    CHECK(mlt_lua_rulebook_open(mlt_coll_algs, "/nowhere/x.lua", &rulebook, why, WHY) ==
+          MLT_ERR_INVALID);
     CHECK(strcmp(why, "'/nowhere/x.lua' cannot be read: No such file or directory") == 0);
-    CHECK(mlt_lua_book_open(mlt_coll_algs, "/tmp", &book, why, WHY) == MLT_ERR_INVALID);
+    CHECK(mlt_lua_rulebook_open(mlt_coll_algs, "/tmp", &rulebook, why, WHY) == MLT_ERR_INVALID);
     CHECK(strcmp(why, "'/tmp' cannot be read: Is a directory") == 0);
 }
 
@@ -366,12 +373,12 @@ static void test_answers(void)
         char text[300];
         mlt_coll_choice c;
         snprintf(text, sizeof text, "rule(function(q) return %s end)", wrongs[i].returns);
-        mlt_coll_book *book = open_book(text);
-        bool answered = book->choose(book, &q, &c, why, WHY);
+        mlt_coll_rulebook *rulebook = open_rulebook(text);
+        bool answered = rulebook->choose(rulebook, &q, &c, why, WHY);
         if (!strstr(why, wrongs[i].sentence))
             fprintf(stderr, "%s: '%s'\n", text, why);
         CHECK(!answered && strstr(why, wrongs[i].sentence) && !strchr(why, '\n'));
-        book->free(book);
+        rulebook->free(rulebook);
     }
 }
 
@@ -479,94 +486,94 @@ static void test_algorithms(void)
     char text[2000];
     for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
         snprintf(text, sizeof text, "algorithm { %s }", right[i]);
-        mlt_coll_book *book = open_book(text);
-        mlt_status status = mlt_lua_book_prove(book, why, WHY);
+        mlt_coll_rulebook *rulebook = open_rulebook(text);
+        mlt_status status = mlt_lua_rulebook_prove(rulebook, why, WHY);
         if (status != MLT_OK)
             fprintf(stderr, "%s\n", why);
-        CHECK(status == MLT_OK && book->algs_count == 1);
-        book->free(book);
+        CHECK(status == MLT_OK && rulebook->algs_count == 1);
+        rulebook->free(rulebook);
     }
     for (size_t i = 0; i < sizeof wrong_algorithms / sizeof *wrong_algorithms; i++) {
         snprintf(text, sizeof text, "algorithm { %s }", wrong_algorithms[i].text);
-        mlt_coll_book *book = open_book(text);
-        mlt_status status = mlt_lua_book_prove(book, why, WHY);
+        mlt_coll_rulebook *rulebook = open_rulebook(text);
+        mlt_status status = mlt_lua_rulebook_prove(rulebook, why, WHY);
         if (status != MLT_ERR_INVALID || !strstr(why, wrong_algorithms[i].sentence))
             fprintf(stderr, "'%s' instead of '%s'\n", why, wrong_algorithms[i].sentence);
         CHECK(status == MLT_ERR_INVALID && strstr(why, wrong_algorithms[i].sentence));
-        book->free(book);
+        rulebook->free(rulebook);
     }
 }
 
 // Wrong beyond what is tried on loading: the exact shape is proven when it is asked for.
 static void test_exact_shape(void)
 {
-    mlt_coll_book *book =
-        open_book("algorithm { coll = 'bcast', name = 'odd', emit = function(g, s)\n"
-                  "  local b = g:buffer('buf', s.bytes)\n"
-                  "  if s.rank ~= s.root then g:recv(b, s.bytes, s.root) return end\n"
-                  "  for r = 0, s.ranks - 1 do\n"
-                  "    if r ~= s.root and (s.count ~= 99 or r < 9) then g:send(b, s.bytes, r) end\n"
-                  "  end\n"
-                  "  if s.ranks == 5000 then error('too many') end\n"
-                  "end, refuses = function(s) if s.ranks == 77 then return 'not 77' end end }\n"
-                  "rule { coll = 'bcast', alg = 'odd' }\n");
-    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_OK);
-    const mlt_coll_alg *alg = book->algs[0];
+    mlt_coll_rulebook *rulebook = open_rulebook(
+        "algorithm { coll = 'bcast', name = 'odd', emit = function(g, s)\n"
+        "  local b = g:buffer('buf', s.bytes)\n"
+        "  if s.rank ~= s.root then g:recv(b, s.bytes, s.root) return end\n"
+        "  for r = 0, s.ranks - 1 do\n"
+        "    if r ~= s.root and (s.count ~= 99 or r < 9) then g:send(b, s.bytes, r) end\n"
+        "  end\n"
+        "  if s.ranks == 5000 then error('too many') end\n"
+        "end, refuses = function(s) if s.ranks == 77 then return 'not 77' end end }\n"
+        "rule { coll = 'bcast', alg = 'odd' }\n");
+    CHECK(mlt_lua_rulebook_prove(rulebook, why, WHY) == MLT_OK);
+    const mlt_coll_alg *alg = rulebook->algs[0];
     mlt_coll_shape shape = {.ranks = 50, .count = 98, .element = 1, .user = alg->user};
-    CHECK(book->prove(book, alg, &shape, why, WHY) == MLT_OK);
-    CHECK(book->prove(book, alg, &shape, why, WHY) == MLT_OK);
+    CHECK(rulebook->prove(rulebook, alg, &shape, why, WHY) == MLT_OK);
+    CHECK(rulebook->prove(rulebook, alg, &shape, why, WHY) == MLT_OK);
     shape.count = 99;
     for (int i = 0; i < 2; i++) { // each time
         why[0] = '\0';
-        CHECK(book->prove(book, alg, &shape, why, WHY) == MLT_ERR_INVALID);
+        CHECK(rulebook->prove(rulebook, alg, &shape, why, WHY) == MLT_ERR_INVALID);
         CHECK(strstr(why, "bcast.odd is wrong for 50 ranks, 99 elements of 1 byte: "));
     }
     shape.ranks = 8;
-    CHECK(book->prove(book, alg, &shape, why, WHY) == MLT_OK);
+    CHECK(rulebook->prove(rulebook, alg, &shape, why, WHY) == MLT_OK);
     shape.ranks = 5000, shape.count = 3; // not all are made, but the function must run
-    CHECK(book->prove(book, alg, &shape, why, WHY) == MLT_ERR_INVALID);
+    CHECK(rulebook->prove(rulebook, alg, &shape, why, WHY) == MLT_ERR_INVALID);
     CHECK(strstr(why, ".lua:7: too many (rank 0)"));
     shape.ranks = 4000, shape.count = 99; // beyond what is proven
-    CHECK(book->prove(book, alg, &shape, why, WHY) == MLT_OK);
+    CHECK(rulebook->prove(rulebook, alg, &shape, why, WHY) == MLT_OK);
     const mlt_coll_alg *other = mlt_coll_named(mlt_coll_algs, NULL, MLT_COLL_BCAST, "linear");
-    CHECK(book->prove(book, other, &shape, why, WHY) == MLT_OK);
+    CHECK(rulebook->prove(rulebook, other, &shape, why, WHY) == MLT_OK);
     for (uint32_t i = 1; i < 600; i++) { // more than it remembers
         shape = (mlt_coll_shape){.ranks = 2, .count = i, .element = 1, .user = alg->user};
-        CHECK(book->prove(book, alg, &shape, why, WHY) == MLT_OK);
+        CHECK(rulebook->prove(rulebook, alg, &shape, why, WHY) == MLT_OK);
     }
     mlt_coll_question q = question(MLT_COLL_BCAST, 77, 8);
     mlt_coll_choice c;
-    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY) && !*why);
     CHECK(strstr(c.passed, "bcast.odd is not for this: not 77"));
     q.uneven = true, q.ranks = 7;
-    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY) && !*why);
     CHECK(strstr(c.passed, "must have the same size"));
-    book->free(book);
+    rulebook->free(rulebook);
 }
 
 // The example for several hosts knows where ranks are; another layout is another shape.
 static void test_hosts(void)
 {
     static const char file[] = MLT_SOURCE_DIR "/examples/coll/hosts.lua";
-    mlt_coll_book *book = NULL;
-    CHECK(mlt_lua_book_open(mlt_coll_algs, file, &book, why, WHY) == MLT_OK);
-    CHECK(mlt_lua_book_prove(book, why, WHY) == MLT_OK);
+    mlt_coll_rulebook *rulebook = NULL;
+    CHECK(mlt_lua_rulebook_open(mlt_coll_algs, file, &rulebook, why, WHY) == MLT_OK);
+    CHECK(mlt_lua_rulebook_prove(rulebook, why, WHY) == MLT_OK);
     const uint32_t names[][6] = {{0, 0, 0, 1, 1, 1}, {0, 1, 2, 0, 1, 2}, {4, 4, 0, 4, 4, 4}};
     for (int i = 0; i < 3; i++) {
         mlt_coll_hosts *hosts = mlt_coll_hosts_new(6, names[i], 5);
         mlt_coll_question q = question(MLT_COLL_BCAST, 6, 8);
         q.hosts = hosts, q.reach = MLT_REACH_NETWORK;
         mlt_coll_choice c;
-        CHECK(book->choose(book, &q, &c, why, WHY) && c.alg == book->algs[0]);
+        CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && c.alg == rulebook->algs[0]);
         mlt_coll_shape shape = mlt_coll_choice_shape(&q, &c);
         shape.root = 4;
-        CHECK(book->prove(book, c.alg, &shape, why, WHY) == MLT_OK);
+        CHECK(rulebook->prove(rulebook, c.alg, &shape, why, WHY) == MLT_OK);
         mlt_coll_hosts_free(hosts);
     }
     mlt_coll_question q = question(MLT_COLL_BCAST, 6, 8);
     mlt_coll_choice c;
-    CHECK(!book->choose(book, &q, &c, why, WHY) && !*why);
-    book->free(book);
+    CHECK(!rulebook->choose(rulebook, &q, &c, why, WHY) && !*why);
+    rulebook->free(rulebook);
 }
 
 // A program of a user's algorithm, made as others are.
@@ -575,11 +582,11 @@ static void test_program(void)
     char text[2000];
     snprintf(text, sizeof text, "algorithm { %s }\nrule { coll = 'scan', alg = 'line' }\n",
              right[1]);
-    mlt_coll_book *book = open_book(text);
+    mlt_coll_rulebook *rulebook = open_rulebook(text);
     mlt_coll_question q = question(MLT_COLL_SCAN, 9, 80);
     q.commutes = false, q.in_place = true;
     mlt_coll_choice c;
-    CHECK(book->choose(book, &q, &c, why, WHY) && c.alg == book->algs[0]);
+    CHECK(rulebook->choose(rulebook, &q, &c, why, WHY) && c.alg == rulebook->algs[0]);
     mlt_coll_shape shape = mlt_coll_choice_shape(&q, &c);
     CHECK(shape.user == c.alg->user && shape.in_place && shape.count == 10);
     mlt_goal_program *program;
@@ -591,7 +598,7 @@ static void test_program(void)
     CHECK(program->rank[1].actions[0].line == 6); // findings name it
     mlt_goal_verdict_free(verdict);
     mlt_goal_program_free(program);
-    book->free(book);
+    rulebook->free(rulebook);
 }
 
 // ---- the plug-in, in threads whose own stack is small
@@ -601,28 +608,28 @@ enum { THREADS = 4, STACK = 192 * 1024 };
 static void *use_plugin(void *unused)
 {
     char own[1024];
-    mlt_coll_book *book;
-    mlt_status status = mlt_coll_book_open(path, &book, own, sizeof own);
+    mlt_coll_rulebook *rulebook;
+    mlt_status status = mlt_coll_rulebook_open(path, &rulebook, own, sizeof own);
     if (status != MLT_OK)
         return strdup(own);
     mlt_coll_question q = question(MLT_COLL_SCAN, 16, 80);
     mlt_coll_choice c;
-    mlt_coll_choose(book, &q, &c, own, sizeof own);
-    if (*own || c.alg != book->algs[0])
+    mlt_coll_choose(rulebook, &q, &c, own, sizeof own);
+    if (*own || c.alg != rulebook->algs[0])
         return strdup("another algorithm");
     mlt_coll_shape shape = mlt_coll_choice_shape(&q, &c);
-    if (book->prove(book, c.alg, &shape, own, sizeof own) != MLT_OK)
+    if (rulebook->prove(rulebook, c.alg, &shape, own, sizeof own) != MLT_OK)
         return strdup(own);
     mlt_goal_program *program;
     if (mlt_coll_program(c.alg, &shape, NULL, NULL, &program, own, sizeof own) != MLT_OK)
         return strdup(own);
     mlt_goal_program_free(program);
     q = question(MLT_COLL_BCAST, 16, 80);
-    mlt_coll_choose(book, &q, &c, own, sizeof own);
+    mlt_coll_choose(rulebook, &q, &c, own, sizeof own);
     // Built-in ones are the caller's own, not the plug-in's.
     if (c.alg != mlt_coll_named(mlt_coll_algs, NULL, MLT_COLL_BCAST, "linear"))
         return strdup("not the caller's algorithm");
-    book->free(book);
+    rulebook->free(rulebook);
     return NULL;
 }
 
@@ -633,7 +640,7 @@ static void test_plugin(void)
              "algorithm { %s }\nrule { coll = 'scan', alg = 'line' }\n"
              "rule { coll = 'bcast', alg = 'linear' }\n",
              right[1]);
-    write_book(text);
+    write_rulebook(text);
     pthread_t threads[THREADS];
     pthread_attr_t attr;
     CHECK(pthread_attr_init(&attr) == 0 && pthread_attr_setstacksize(&attr, STACK) == 0);
@@ -646,10 +653,10 @@ static void test_plugin(void)
             fprintf(stderr, "%s\n", (char *)sentence);
         CHECK(!sentence);
     }
-    CHECK(mlt_coll_book_check(path, own, sizeof own) == MLT_OK);
+    CHECK(mlt_coll_rulebook_check(path, own, sizeof own) == MLT_OK);
     snprintf(text, sizeof text, "algorithm { %s }", wrong_algorithms[0].text);
-    write_book(text);
-    CHECK(mlt_coll_book_check(path, own, sizeof own) == MLT_ERR_INVALID);
+    write_rulebook(text);
+    CHECK(mlt_coll_rulebook_check(path, own, sizeof own) == MLT_ERR_INVALID);
     CHECK(strstr(own, wrong_algorithms[0].sentence));
     CHECK(!mlt_os_plugin(MLT_LUA_PLUGIN, MLT_LUA_PLUGIN_TABLE, 9999, own, sizeof own));
     CHECK(strstr(own, "is of another version of Millet"));
@@ -662,20 +669,21 @@ static void test_check(void)
 {
     int force_is_wrong;
     const char *file =
-        write_book("algorithm { coll = 'barrier', name = 'own', emit = function() end,"
-                   " refuses = function(s) if s.ranks > 1 then return 'no' end end }");
-    CHECK(mlt_lua_book_check(file, "barrier=own,bcast=chain:segment=8K", 0, &force_is_wrong, why,
-                             WHY) == MLT_OK);
-    CHECK(mlt_lua_book_check(NULL, "allreduce=ring", 0, &force_is_wrong, why, WHY) == MLT_OK);
-    CHECK(mlt_lua_book_check(NULL, "reduce=binomial,allreduce=ring", 1, &force_is_wrong, why,
-                             WHY) == MLT_ERR_INVALID);
+        write_rulebook("algorithm { coll = 'barrier', name = 'own', emit = function() end,"
+                       " refuses = function(s) if s.ranks > 1 then return 'no' end end }");
+    CHECK(mlt_lua_rulebook_check(file, "barrier=own,bcast=chain:segment=8K", 0, &force_is_wrong,
+                                 why, WHY) == MLT_OK);
+    CHECK(mlt_lua_rulebook_check(NULL, "allreduce=ring", 0, &force_is_wrong, why, WHY) == MLT_OK);
+    CHECK(mlt_lua_rulebook_check(NULL, "reduce=binomial,allreduce=ring", 1, &force_is_wrong, why,
+                                 WHY) == MLT_ERR_INVALID);
     CHECK(force_is_wrong && strstr(why, "allreduce.ring") && strstr(why, " binomial"));
-    CHECK(mlt_lua_book_check(NULL, "bcast=chain,allreduce=binomial", 1, &force_is_wrong, why,
-                             WHY) == MLT_OK);
-    CHECK(mlt_lua_book_check(file, "", 0, &force_is_wrong, why, WHY) == MLT_OK);
-    CHECK(mlt_lua_book_check(NULL, "barrier=own", 0, &force_is_wrong, why, WHY) == MLT_ERR_INVALID);
+    CHECK(mlt_lua_rulebook_check(NULL, "bcast=chain,allreduce=binomial", 1, &force_is_wrong, why,
+                                 WHY) == MLT_OK);
+    CHECK(mlt_lua_rulebook_check(file, "", 0, &force_is_wrong, why, WHY) == MLT_OK);
+    CHECK(mlt_lua_rulebook_check(NULL, "barrier=own", 0, &force_is_wrong, why, WHY) ==
+          MLT_ERR_INVALID);
     CHECK(force_is_wrong && strstr(why, "there is no algorithm 'own' for barrier"));
-    CHECK(mlt_lua_book_check("/nowhere", "x", 0, &force_is_wrong, why, WHY) == MLT_ERR_INVALID);
+    CHECK(mlt_lua_rulebook_check("/nowhere", "x", 0, &force_is_wrong, why, WHY) == MLT_ERR_INVALID);
     CHECK(!force_is_wrong && strstr(why, "'/nowhere' cannot be read"));
 }
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrappers of a user's own: functions of a book that see each operation of a way (coll/way.h).
+// Wrappers of a user's own: functions of a rule book that see each operation of a way (coll/intercept.h).
 #include <lauxlib.h>
 #include <lua.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "lua/book_int.h"
 #include "lua/limit.h"
+#include "lua/rulebook_int.h"
 
 enum { MOST_US = 60000000 }; // a minute
 
 typedef struct seeing { // for the protected call
-    mlt_lua_book *book;
-    const mlt_way_stage *stage;
-    const mlt_way_event *event;
-    mlt_way_answer *answer;
+    mlt_lua_rulebook *rulebook;
+    const mlt_intercept_stage *stage;
+    const mlt_intercept_event *event;
+    mlt_intercept_answer *answer;
     char *why;
     size_t why_size;
     bool fine;
@@ -27,13 +27,13 @@ static void set_number(lua_State *L, const char *name, uint64_t value)
     lua_setfield(L, -2, name);
 }
 
-static void push_event(lua_State *L, const mlt_way_event *e)
+static void push_event(lua_State *L, const mlt_intercept_event *e)
 {
     static const char *const fields[] = {"kind",  "name", "call", "rank",
                                          "bytes", "peer", "tag",  NULL};
     lua_createtable(L, 0, 7);
     mlt_lua_known_fields(L, "an event", fields);
-    lua_pushstring(L, mlt_way_kind_names[e->kind]);
+    lua_pushstring(L, mlt_intercept_kind_names[e->kind]);
     lua_setfield(L, -2, "kind");
     lua_pushstring(L, e->name);
     lua_setfield(L, -2, "name");
@@ -72,21 +72,22 @@ static int protected_see(lua_State *L)
 static void run_see(void *arg)
 {
     seeing *s = arg;
-    lua_State *L = s->book->L;
+    lua_State *L = s->rulebook->L;
     lua_pushcfunction(L, protected_see);
     lua_pushlightuserdata(L, s);
     int status = mlt_lua_call(L, 1, 0);
     if (status != LUA_OK)
-        mlt_lua_explain(L, status, s->book->file, s->why, s->why_size);
+        mlt_lua_explain(L, status, s->rulebook->file, s->why, s->why_size);
     lua_settop(L, 0);
     s->fine = status == LUA_OK;
 }
 
-bool mlt_lua_saw(mlt_coll_book *base, const mlt_way_stage *stage, const mlt_way_event *event,
-                 mlt_way_answer *answer, char *why, size_t why_size)
+bool mlt_lua_saw(mlt_coll_rulebook *base, const mlt_intercept_stage *stage,
+                 const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
+                 size_t why_size)
 {
-    mlt_lua_book *book = (mlt_lua_book *)base;
-    seeing s = {book, stage, event, answer, why, why_size, false};
-    mlt_lua_on_stack(&book->stack, run_see, &s);
+    mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
+    seeing s = {rulebook, stage, event, answer, why, why_size, false};
+    mlt_lua_on_stack(&rulebook->stack, run_see, &s);
     return s.fine;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Claims: every field counts in the code, small differences of one never give the same code, and
+// Call signatures: every field counts in the code, small differences of one never give the same code, and
 // which differences are of kind only.
-#include "coll/claim.h"
+#include "coll/callsig.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,37 +11,37 @@
 #include "goal/spec.h"
 #include "type/op.h"
 
-static const mlt_coll_claim reduce = {.count = 4,
-                                      .root = 2,
-                                      .element = 4,
-                                      .kind = 515,
-                                      .collective = MLT_COLL_REDUCE,
-                                      .op = MLT_OP_SUM,
-                                      .type = MLT_OP_INT32};
+static const mlt_coll_callsig reduce = {.count = 4,
+                                        .root = 2,
+                                        .element = 4,
+                                        .kind = 515,
+                                        .collective = MLT_COLL_REDUCE,
+                                        .op = MLT_OP_SUM,
+                                        .type = MLT_OP_INT32};
 
 // Any other value of any 16-bit word has another code.
 static void check_codes(void)
 {
-    uint16_t code = mlt_coll_claim_code(&reduce);
+    uint16_t code = mlt_coll_callsig_code(&reduce);
     for (size_t at = 0; at < sizeof reduce; at += 2)
         for (uint32_t change = 1; change <= UINT16_MAX; change++) {
-            mlt_coll_claim other = reduce;
+            mlt_coll_callsig other = reduce;
             uint16_t word;
             memcpy(&word, (char *)&other + at, sizeof word);
             word = (uint16_t)(word + change);
             memcpy((char *)&other + at, &word, sizeof word);
-            CHECK(mlt_coll_claim_code(&other) != code);
+            CHECK(mlt_coll_callsig_code(&other) != code);
         }
 }
 
-static mlt_coll_claims compare(mlt_coll_claim other)
+static mlt_coll_callsigs compare(mlt_coll_callsig other)
 {
-    return mlt_coll_claims_compare(&reduce, &other);
+    return mlt_coll_callsigs_compare(&reduce, &other);
 }
 
 static void check_kinds(void)
 {
-    mlt_coll_claim other = reduce;
+    mlt_coll_callsig other = reduce;
     CHECK(compare(other) == MLT_CLAIMS_AGREE);
     other.kind = 0; // several, or packed
     CHECK(compare(other) == MLT_CLAIMS_AGREE);
@@ -73,31 +73,32 @@ static void check_notes(void)
     char why[200];
     int fd = -1;
     CHECK(mlt_job_new(&plan, &boot.job, &fd, why, sizeof why) == MLT_OK);
-    uint16_t code = mlt_coll_claim_code(&reduce);
+    uint16_t code = mlt_coll_callsig_code(&reduce);
     uint64_t word[4];
-    mlt_coll_claim found;
+    mlt_coll_callsig found;
     memcpy(word, &reduce, sizeof word);
     for (uint64_t i = 0; i < 4; i++) {
-        CHECK(!mlt_coll_claim_find(&worker, code, &found));
-        CHECK(mlt_coll_claim_noted(&worker, UINT64_C(1) << 63 | (uint64_t)code << 8 | i, word[i]));
+        CHECK(!mlt_coll_callsig_find(&worker, code, &found));
+        CHECK(
+            mlt_coll_callsig_noted(&worker, UINT64_C(1) << 63 | (uint64_t)code << 8 | i, word[i]));
     }
-    CHECK(mlt_coll_claim_find(&worker, code, &found) && !memcmp(&found, &reduce, sizeof found));
-    CHECK(mlt_coll_claim_noted(&worker, UINT64_C(1) << 63 | (uint64_t)code << 8 | 4, 0));
-    CHECK(!mlt_coll_claim_noted(&worker, 1, 0)); // somebody else's
+    CHECK(mlt_coll_callsig_find(&worker, code, &found) && !memcmp(&found, &reduce, sizeof found));
+    CHECK(mlt_coll_callsig_noted(&worker, UINT64_C(1) << 63 | (uint64_t)code << 8 | 4, 0));
+    CHECK(!mlt_coll_callsig_noted(&worker, 1, 0)); // somebody else's
     mlt_job_close(boot.job);
 }
 
 static void check_words(void)
 {
     char text[160];
-    mlt_coll_claim bcast = {
+    mlt_coll_callsig bcast = {
         .count = 8, .element = 1, .kind = 515, .collective = MLT_COLL_BCAST, .root = 7};
-    mlt_coll_claim_words(&reduce, &bcast, NULL, text, sizeof text);
+    mlt_coll_callsig_words(&reduce, &bcast, NULL, text, sizeof text);
     CHECK(strcmp(text, "MPI_Reduce (sum of 4 Int32), root 2") == 0);
-    mlt_coll_claim_words(&bcast, &reduce, "csp_group_bcast", text, sizeof text);
+    mlt_coll_callsig_words(&bcast, &reduce, "csp_group_bcast", text, sizeof text);
     CHECK(strcmp(text, "csp_group_bcast (8 bytes), root 7") == 0);
-    mlt_coll_claim list = {.collective = MLT_COLL_EXCHANGE, .form = MLT_FORM_GATHERV, .root = 1};
-    mlt_coll_claim_words(&list, &reduce, NULL, text, sizeof text);
+    mlt_coll_callsig list = {.collective = MLT_COLL_EXCHANGE, .form = MLT_FORM_GATHERV, .root = 1};
+    mlt_coll_callsig_words(&list, &reduce, NULL, text, sizeof text);
     CHECK(strcmp(text, "MPI_Gatherv, root 1") == 0);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "lua/book.h"
+#include "lua/rulebook.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,36 +12,36 @@
 #include "base/memory.h"
 #include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
-#include "lua/book_int.h"
 #include "lua/library.h"
 #include "lua/limit.h"
+#include "lua/rulebook_int.h"
 
 enum { LONGEST_FILE = 16 << 20, SENTENCE = 512 };
 
-mlt_lua_book *mlt_lua_book_of(lua_State *L)
+mlt_lua_rulebook *mlt_lua_rulebook_of(lua_State *L)
 {
-    lua_getfield(L, LUA_REGISTRYINDEX, "book");
-    mlt_lua_book *book = lua_touserdata(L, -1);
+    lua_getfield(L, LUA_REGISTRYINDEX, "rule book");
+    mlt_lua_rulebook *rulebook = lua_touserdata(L, -1);
     lua_pop(L, 1);
-    return book;
+    return rulebook;
 }
 
-const char *mlt_lua_keep(mlt_lua_book *book, const char *text)
+const char *mlt_lua_keep(mlt_lua_rulebook *rulebook, const char *text)
 {
-    const char *kept = mlt_name_table_find(&book->texts, text);
+    const char *kept = mlt_name_table_find(&rulebook->texts, text);
     if (kept)
         return kept;
     size_t bytes = strlen(text) + 1;
     char *copy = memcpy(mlt_take(bytes, 1), text, bytes);
-    (void)mlt_name_table_add(&book->texts, copy, copy);
+    (void)mlt_name_table_add(&rulebook->texts, copy, copy);
     return copy;
 }
 
-const char *mlt_lua_place(mlt_lua_book *book, int line)
+const char *mlt_lua_place(mlt_lua_rulebook *rulebook, int line)
 {
     char text[300];
-    snprintf(text, sizeof text, "%.250s:%d", book->short_file, line);
-    return mlt_lua_keep(book, text);
+    snprintf(text, sizeof text, "%.250s:%d", rulebook->short_file, line);
+    return mlt_lua_keep(rulebook, text);
 }
 
 // ---- answers
@@ -97,7 +97,7 @@ static void push_question(lua_State *L, const mlt_coll_question *q)
 }
 
 typedef struct asking { // of a rule that is a function, for the protected call
-    mlt_lua_book *book;
+    mlt_lua_rulebook *rulebook;
     const mlt_coll_question *question;
     int function;
     mlt_coll_rule rule;
@@ -111,33 +111,33 @@ static int protected_ask(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, a->function);
     push_question(L, a->question);
     lua_call(L, 1, 1);
-    a->answered = mlt_lua_read_answer(L, a->book, a->question->collective, &a->rule, &a->alg);
+    a->answered = mlt_lua_read_answer(L, a->rulebook, a->question->collective, &a->rule, &a->alg);
     return 0;
 }
 
 // Asks rule i. False: it does not speak of this, or it has failed (then `why` tells).
-static bool ask(mlt_lua_book *book, uint32_t i, const mlt_coll_question *q, mlt_coll_rule *out,
-                const mlt_coll_alg **alg, char *why, size_t why_size)
+static bool ask(mlt_lua_rulebook *rulebook, uint32_t i, const mlt_coll_question *q,
+                mlt_coll_rule *out, const mlt_coll_alg **alg, char *why, size_t why_size)
 {
-    *out = book->rules[i];
-    *alg = book->more[i].alg;
-    if (book->more[i].function == LUA_NOREF)
+    *out = rulebook->rules[i];
+    *alg = rulebook->more[i].alg;
+    if (rulebook->more[i].function == LUA_NOREF)
         return mlt_coll_rule_fits(out, q);
-    asking a = {.book = book, .question = q, .function = book->more[i].function};
-    lua_pushcfunction(book->L, protected_ask);
-    lua_pushlightuserdata(book->L, &a);
-    int status = mlt_lua_call(book->L, 1, 0);
+    asking a = {.rulebook = rulebook, .question = q, .function = rulebook->more[i].function};
+    lua_pushcfunction(rulebook->L, protected_ask);
+    lua_pushlightuserdata(rulebook->L, &a);
+    int status = mlt_lua_call(rulebook->L, 1, 0);
     if (status != LUA_OK)
-        mlt_lua_explain(book->L, status, book->file, why, why_size);
-    lua_settop(book->L, 0);
+        mlt_lua_explain(rulebook->L, status, rulebook->file, why, why_size);
+    lua_settop(rulebook->L, 0);
     *out = a.rule;
     *alg = a.alg;
-    out->by = book->rules[i].by;
+    out->by = rulebook->rules[i].by;
     return status == LUA_OK && a.answered;
 }
 
 typedef struct choosing {
-    mlt_lua_book *book;
+    mlt_lua_rulebook *rulebook;
     const mlt_coll_question *question;
     mlt_coll_choice *out;
     char *why;
@@ -148,12 +148,12 @@ typedef struct choosing {
 static void run_choose(void *arg)
 {
     choosing *c = arg;
-    mlt_lua_book *book = c->book;
-    for (uint32_t i = 0; i < book->rules_count && !c->why[0] && !c->answered; i++) {
+    mlt_lua_rulebook *rulebook = c->rulebook;
+    for (uint32_t i = 0; i < rulebook->rules_count && !c->why[0] && !c->answered; i++) {
         mlt_coll_rule rule;
         const mlt_coll_alg *alg;
         const char *reason;
-        if (!ask(book, i, c->question, &rule, &alg, c->why, c->why_size))
+        if (!ask(rulebook, i, c->question, &rule, &alg, c->why, c->why_size))
             continue;
         c->answered = mlt_coll_suits(alg, c->question, &reason);
         if (c->answered)
@@ -163,40 +163,40 @@ static void run_choose(void *arg)
     }
 }
 
-static bool choose(mlt_coll_book *base, const mlt_coll_question *q, mlt_coll_choice *out, char *why,
-                   size_t why_size)
+static bool choose(mlt_coll_rulebook *base, const mlt_coll_question *q, mlt_coll_choice *out,
+                   char *why, size_t why_size)
 {
-    mlt_lua_book *book = (mlt_lua_book *)base;
-    choosing c = {book, q, out, why, why_size, false};
+    mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
+    choosing c = {rulebook, q, out, why, why_size, false};
     why[0] = out->passed[0] = '\0';
-    mlt_lua_on_stack(&book->stack, run_choose, &c);
+    mlt_lua_on_stack(&rulebook->stack, run_choose, &c);
     return c.answered;
 }
 
 // ---- opening
 
-static void free_book(mlt_coll_book *base)
+static void free_rulebook(mlt_coll_rulebook *base)
 {
-    mlt_lua_book *book = (mlt_lua_book *)base;
-    if (book->L)
-        lua_close(book->L);
-    mlt_lua_stack_fini(&book->stack);
-    for (uint32_t i = 0; i < book->algs_count; i++)
-        free(book->algs[i]);
-    for (uint32_t i = 0; i < book->paths_count; i++)
-        free((mlt_coll_stage *)book->paths[i].stages);
-    for (uint32_t i = 0; i < book->ways_count; i++)
-        free((mlt_way_stage *)book->ways[i].stages);
-    for (size_t i = 0; i < book->texts.size; i++)
-        free(book->texts.rows[i].owner);
-    mlt_name_table_free(&book->texts);
-    free(book->paths);
-    free(book->ways);
-    free(book->algs);
-    free(book->rules);
-    free(book->more);
-    free(book->file);
-    free(book);
+    mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
+    if (rulebook->L)
+        lua_close(rulebook->L);
+    mlt_lua_stack_fini(&rulebook->stack);
+    for (uint32_t i = 0; i < rulebook->algs_count; i++)
+        free(rulebook->algs[i]);
+    for (uint32_t i = 0; i < rulebook->paths_count; i++)
+        free((mlt_coll_stage *)rulebook->paths[i].stages);
+    for (uint32_t i = 0; i < rulebook->interceptors_count; i++)
+        free((mlt_intercept_stage *)rulebook->interceptors[i].stages);
+    for (size_t i = 0; i < rulebook->texts.size; i++)
+        free(rulebook->texts.rows[i].owner);
+    mlt_name_table_free(&rulebook->texts);
+    free(rulebook->paths);
+    free(rulebook->interceptors);
+    free(rulebook->algs);
+    free(rulebook->rules);
+    free(rulebook->more);
+    free(rulebook->file);
+    free(rulebook);
 }
 
 // The file's bytes, and a NUL after them; NULL: `why` tells.
@@ -231,111 +231,113 @@ typedef struct source {
 
 static int protected_read(lua_State *L)
 {
-    mlt_lua_book *book = lua_touserdata(L, 1);
+    mlt_lua_rulebook *rulebook = lua_touserdata(L, 1);
     const source *from = lua_touserdata(L, 2);
     mlt_lua_open(L);
-    lua_pushlightuserdata(L, book);
-    lua_setfield(L, LUA_REGISTRYINDEX, "book");
+    lua_pushlightuserdata(L, rulebook);
+    lua_setfield(L, LUA_REGISTRYINDEX, "rule book");
     lua_newtable(L); // texts that answers point to
     lua_setfield(L, LUA_REGISTRYINDEX, "texts");
     mlt_lua_library_without_chance(L);
     mlt_lua_read_begin(L);
-    lua_pushfstring(L, "@%s", book->short_file);
+    lua_pushfstring(L, "@%s", rulebook->short_file);
     if (luaL_loadbufferx(L, from->text, from->length, lua_tostring(L, -1), "t") != LUA_OK)
         lua_error(L);
     lua_call(L, 0, 1);
-    bool empty = !book->rules_count && !book->algs_count && !book->paths_count && !book->ways_count;
+    bool empty = !rulebook->rules_count && !rulebook->algs_count && !rulebook->paths_count &&
+                 !rulebook->interceptors_count;
     if (empty && lua_type(L, -1) == LUA_TFUNCTION)
         luaL_error(L,
                    "%s: it returns a function, which only `millet goal` takes; here it should say "
                    "algorithm { coll = \"bcast\", name = \"mine\", emit = function(g, shape) ... "
                    "end }",
-                   book->short_file);
+                   rulebook->short_file);
     lua_pop(L, 1);
     mlt_lua_read_end(L);
     return 0;
 }
 
-static void show_lists(mlt_lua_book *book)
+static void show_lists(mlt_lua_rulebook *rulebook)
 {
-    book->base.file = book->file;
-    book->base.rules = book->rules;
-    book->base.rules_count = book->rules_count;
-    book->base.algs = (const mlt_coll_alg *const *)book->algs; // base is their first member
-    book->base.algs_count = book->algs_count;
-    book->base.paths = book->paths;
-    book->base.paths_count = book->paths_count;
-    book->base.ways = book->ways;
-    book->base.ways_count = book->ways_count;
+    rulebook->base.file = rulebook->file;
+    rulebook->base.rules = rulebook->rules;
+    rulebook->base.rules_count = rulebook->rules_count;
+    rulebook->base.algs = (const mlt_coll_alg *const *)rulebook->algs; // base is their first member
+    rulebook->base.algs_count = rulebook->algs_count;
+    rulebook->base.paths = rulebook->paths;
+    rulebook->base.paths_count = rulebook->paths_count;
+    rulebook->base.interceptors = rulebook->interceptors;
+    rulebook->base.interceptors_count = rulebook->interceptors_count;
 }
 
-mlt_status mlt_lua_book_open(const mlt_coll_alg *const *algs, const char *file, mlt_coll_book **out,
-                             char *why, size_t why_size)
+mlt_status mlt_lua_rulebook_open(const mlt_coll_alg *const *algs, const char *file,
+                                 mlt_coll_rulebook **out, char *why, size_t why_size)
 {
     size_t length;
     char *text = read_file(file, &length, why, why_size);
     if (!text)
         return MLT_ERR_INVALID;
-    mlt_status status = mlt_lua_book_read(algs, file, text, length, out, why, why_size);
+    mlt_status status = mlt_lua_rulebook_read(algs, file, text, length, out, why, why_size);
     free(text);
     return status;
 }
 
-mlt_status mlt_lua_book_read(const mlt_coll_alg *const *algs, const char *file, const char *text,
-                             size_t length, mlt_coll_book **out, char *why, size_t why_size)
+mlt_status mlt_lua_rulebook_read(const mlt_coll_alg *const *algs, const char *file,
+                                 const char *text, size_t length, mlt_coll_rulebook **out,
+                                 char *why, size_t why_size)
 {
     source from = {text, length};
-    mlt_lua_book *book = mlt_take(1, sizeof *book);
-    book->base = (mlt_coll_book){
-        .choose = choose, .prove = mlt_lua_alg_prove, .saw = mlt_lua_saw, .free = free_book};
-    book->goal =
+    mlt_lua_rulebook *rulebook = mlt_take(1, sizeof *rulebook);
+    rulebook->base = (mlt_coll_rulebook){
+        .choose = choose, .prove = mlt_lua_alg_prove, .saw = mlt_lua_saw, .free = free_rulebook};
+    rulebook->goal =
         (mlt_lua_goal){.rank = MLT_LUA_CLOSED, .reverses = true, .limit = MLT_LUA_BOOK_STEPS};
-    book->last_step = UINT64_MAX;
-    book->built_in = algs;
-    book->file = mlt_take(strlen(file) + 1, 1);
-    strcpy(book->file, file);
-    const char *slash = strrchr(book->file, '/');
-    book->short_file = slash ? slash + 1 : book->file;
-    book->L = mlt_lua_new(&book->goal);
+    rulebook->last_step = UINT64_MAX;
+    rulebook->built_in = algs;
+    rulebook->file = mlt_take(strlen(file) + 1, 1);
+    strcpy(rulebook->file, file);
+    const char *slash = strrchr(rulebook->file, '/');
+    rulebook->short_file = slash ? slash + 1 : rulebook->file;
+    rulebook->L = mlt_lua_new(&rulebook->goal);
     int status = LUA_ERRMEM;
-    if (book->L) {
-        lua_pushcfunction(book->L, protected_read);
-        lua_pushlightuserdata(book->L, book);
-        lua_pushlightuserdata(book->L, &from);
-        status = mlt_lua_call(book->L, 2, 0);
+    if (rulebook->L) {
+        lua_pushcfunction(rulebook->L, protected_read);
+        lua_pushlightuserdata(rulebook->L, rulebook);
+        lua_pushlightuserdata(rulebook->L, &from);
+        status = mlt_lua_call(rulebook->L, 2, 0);
         if (status != LUA_OK)
-            mlt_lua_explain(book->L, status, file, why, why_size);
-        lua_settop(book->L, 0);
+            mlt_lua_explain(rulebook->L, status, file, why, why_size);
+        lua_settop(rulebook->L, 0);
     } else
         snprintf(why, why_size, "%s: " MLT_NO_ROOM "Lua", file);
     if (status != LUA_OK) {
-        free_book(&book->base);
+        free_rulebook(&rulebook->base);
         return MLT_ERR_INVALID;
     }
-    show_lists(book);
-    *out = &book->base;
+    show_lists(rulebook);
+    *out = &rulebook->base;
     return MLT_OK;
 }
 
 // ---- proving all of it
 
-bool mlt_lua_in_time(const mlt_lua_book *book, const char *what, char *why, size_t why_size)
+bool mlt_lua_in_time(const mlt_lua_rulebook *rulebook, const char *what, char *why, size_t why_size)
 {
-    if (book->goal.total <= book->last_step)
+    if (rulebook->goal.total <= rulebook->last_step)
         return true;
     snprintf(why, why_size, "%s: %s takes too long: trying it took more than %d steps",
-             book->short_file, what, MLT_LUA_PROOF_STEPS);
+             rulebook->short_file, what, MLT_LUA_PROOF_STEPS);
     return false;
 }
 
 // Rules that are functions may be wrong where they do not always go; these questions find most.
-static mlt_status try_rules(mlt_lua_book *book, char *why, size_t why_size)
+static mlt_status try_rules(mlt_lua_rulebook *rulebook, char *why, size_t why_size)
 {
     static const uint32_t ranks[] = {1, 2, 3, 8, 64, 1000};
     static const uint64_t bytes[] = {0, 8, 4096, 65536, 1 << 20, 64 << 20};
-    book->last_step = book->goal.total + MLT_LUA_PROOF_STEPS;
-    for (uint32_t i = 0; i < book->rules_count; i++)
-        for (int n = 0; book->more[i].function != LUA_NOREF && n < MLT_COLLECTIVES * 36; n++) {
+    rulebook->last_step = rulebook->goal.total + MLT_LUA_PROOF_STEPS;
+    for (uint32_t i = 0; i < rulebook->rules_count; i++)
+        for (int n = 0; rulebook->more[i].function != LUA_NOREF && n < MLT_COLLECTIVES * 36; n++) {
             mlt_coll_question q = {.collective = (mlt_collective)(n / 36),
                                    .ranks = ranks[n % 6],
                                    .all_ranks = ranks[n % 6],
@@ -349,9 +351,9 @@ static mlt_status try_rules(mlt_lua_book *book, char *why, size_t why_size)
             mlt_coll_rule rule;
             const mlt_coll_alg *alg;
             char own[SENTENCE] = "";
-            if (!mlt_lua_in_time(book, "what its rules' functions do", why, why_size))
+            if (!mlt_lua_in_time(rulebook, "what its rules' functions do", why, why_size))
                 return MLT_ERR_INVALID;
-            if (ask(book, i, &q, &rule, &alg, own, sizeof own) || !*own)
+            if (ask(rulebook, i, &q, &rule, &alg, own, sizeof own) || !*own)
                 continue;
             snprintf(why, why_size, "%s (asked for %s, %" PRIu32 " ranks, %" PRIu64 " bytes)", own,
                      mlt_collective_names[q.collective], q.ranks, q.bytes);
@@ -368,7 +370,7 @@ static bool has_root(mlt_collective c)
 
 // All that differs between shapes of that many ranks on those hosts (NULL: on one). *tried: how many
 // were not refused.
-static mlt_status prove_ranks(mlt_lua_book *book, const mlt_lua_alg *alg, uint32_t ranks,
+static mlt_status prove_ranks(mlt_lua_rulebook *rulebook, const mlt_lua_alg *alg, uint32_t ranks,
                               const mlt_coll_hosts *hosts, uint32_t *tried, char *why,
                               size_t why_size)
 {
@@ -396,7 +398,7 @@ static mlt_status prove_ranks(mlt_lua_book *book, const mlt_lua_alg *alg, uint32
         if (alg->refuses != LUA_NOREF && mlt_lua_alg_refuses(&shape))
             continue;
         ++*tried;
-        mlt_status status = mlt_lua_alg_prove(&book->base, &alg->base, &shape, why, why_size);
+        mlt_status status = mlt_lua_alg_prove(&rulebook->base, &alg->base, &shape, why, why_size);
         if (status != MLT_OK)
             return status;
     }
@@ -404,7 +406,7 @@ static mlt_status prove_ranks(mlt_lua_book *book, const mlt_lua_alg *alg, uint32
 }
 
 // Few ranks on up to three hosts, in blocks and in turn: algorithms may look at where ranks are.
-static mlt_status prove_hosts(mlt_lua_book *book, const mlt_lua_alg *alg, uint32_t *tried,
+static mlt_status prove_hosts(mlt_lua_rulebook *rulebook, const mlt_lua_alg *alg, uint32_t *tried,
                               char *why, size_t why_size)
 {
     enum { MOST = 7, HOSTS = 3 };
@@ -415,33 +417,33 @@ static mlt_status prove_hosts(mlt_lua_book *book, const mlt_lua_alg *alg, uint32
         for (uint32_t r = 0; r < ranks; r++)
             name[r] = n % 2 ? r % hosts : r * hosts / ranks;
         mlt_coll_hosts *map = mlt_coll_hosts_new(ranks, name, hosts);
-        status = prove_ranks(book, alg, ranks, map, tried, why, why_size);
+        status = prove_ranks(rulebook, alg, ranks, map, tried, why, why_size);
         mlt_coll_hosts_free(map);
     }
     return status;
 }
 
-mlt_status mlt_lua_book_prove(mlt_coll_book *base, char *why, size_t why_size)
+mlt_status mlt_lua_rulebook_prove(mlt_coll_rulebook *base, char *why, size_t why_size)
 {
-    mlt_lua_book *book = (mlt_lua_book *)base;
+    mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
     mlt_status status = MLT_OK;
-    for (uint32_t i = 0; i < book->algs_count && status == MLT_OK; i++) {
-        const mlt_lua_alg *alg = book->algs[i];
+    for (uint32_t i = 0; i < rulebook->algs_count && status == MLT_OK; i++) {
+        const mlt_lua_alg *alg = rulebook->algs[i];
         uint32_t tried = 0;
-        book->last_step = book->goal.total + MLT_LUA_PROOF_STEPS;
+        rulebook->last_step = rulebook->goal.total + MLT_LUA_PROOF_STEPS;
         for (uint32_t p = 1; p <= 33 && status == MLT_OK; p = p == 17 ? 32 : p + 1)
-            status = prove_ranks(book, alg, p, NULL, &tried, why, why_size);
+            status = prove_ranks(rulebook, alg, p, NULL, &tried, why, why_size);
         if (status == MLT_OK)
-            status = prove_hosts(book, alg, &tried, why, why_size);
+            status = prove_hosts(rulebook, alg, &tried, why, why_size);
         if (status == MLT_OK && !tried) {
             snprintf(why, why_size, "%s:%d: %s.%s refuses every shape that it was tried with",
-                     book->short_file, alg->line, mlt_collective_names[alg->base.collective],
+                     rulebook->short_file, alg->line, mlt_collective_names[alg->base.collective],
                      alg->base.name);
             status = MLT_ERR_INVALID;
         }
     }
     if (status == MLT_OK)
-        status = try_rules(book, why, why_size);
-    book->last_step = UINT64_MAX;
+        status = try_rules(rulebook, why, why_size);
+    rulebook->last_step = UINT64_MAX;
     return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "coll/claim.h"
+#include "coll/callsig.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@
 #include "p2p/kind.h"
 #include "type/type.h"
 
-enum { WORDS = sizeof(mlt_coll_claim) / sizeof(uint64_t) };
-_Static_assert(sizeof(mlt_coll_claim) == MLT_JOB_CLAIM_WORDS * sizeof(uint64_t),
-               "the board holds claims");
+enum { WORDS = sizeof(mlt_coll_callsig) / sizeof(uint64_t) };
+_Static_assert(sizeof(mlt_coll_callsig) == MLT_JOB_CALLSIG_WORDS * sizeof(uint64_t),
+               "the board holds call signatures");
 
 // ---- what is claimed
 
@@ -39,7 +39,7 @@ static uint32_t operation_of(const mlt_coll_op *op)
     return (uint32_t)((uintptr_t)op->kernel - (uintptr_t)mlt_coll_op_predefined) << 3 | LIBRARYS;
 }
 
-bool mlt_coll_claim_has_root(const mlt_coll_claim *c)
+bool mlt_coll_callsig_has_root(const mlt_coll_callsig *c)
 {
     bool rooted = c->collective == MLT_COLL_BCAST || c->collective == MLT_COLL_REDUCE ||
                   c->collective == MLT_COLL_GATHER || c->collective == MLT_COLL_SCATTER ||
@@ -47,12 +47,12 @@ bool mlt_coll_claim_has_root(const mlt_coll_claim *c)
     return rooted && c->form != MLT_FORM_OWN;
 }
 
-mlt_coll_claim mlt_coll_claim_of(const mlt_team *team, const mlt_coll_what *what, bool sent)
+mlt_coll_callsig mlt_coll_callsig_of(const mlt_team *team, const mlt_coll_what *what, bool sent)
 {
-    mlt_coll_claim c = {.collective = what->collective,
-                        .form = what->plain ? MLT_FORM_OWN : what->form,
-                        .kind = sent ? what->kind_sent : what->kind};
-    if (mlt_coll_claim_has_root(&c))
+    mlt_coll_callsig c = {.collective = what->collective,
+                          .form = what->plain ? MLT_FORM_OWN : what->form,
+                          .kind = sent ? what->kind_sent : what->kind};
+    if (mlt_coll_callsig_has_root(&c))
         c.root = what->root;
     if (what->collective == MLT_COLL_EXCHANGE)
         return c; // lists of its own say nothing of the others'
@@ -70,11 +70,11 @@ mlt_coll_claim mlt_coll_claim_of(const mlt_team *team, const mlt_coll_what *what
     return c;
 }
 
-uint16_t mlt_coll_claim_code(const mlt_coll_claim *claim)
+uint16_t mlt_coll_callsig_code(const mlt_coll_callsig *callsig)
 {
-    uint16_t word[sizeof *claim / sizeof(uint16_t)];
+    uint16_t word[sizeof *callsig / sizeof(uint16_t)];
     uint32_t code = 0, factor = 0x9e37;
-    memcpy(word, claim, sizeof word);
+    memcpy(word, callsig, sizeof word);
     for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
         code += word[i] * (factor | 1);
         factor = factor * 0x6c8f + 0x3d1;
@@ -85,18 +85,18 @@ uint16_t mlt_coll_claim_code(const mlt_coll_claim *claim)
 // ---- two of them
 
 // What remains when signed is unsigned, and nobody asks which of several equal types it is.
-static mlt_coll_claim without_kind(const mlt_coll_claim *claim)
+static mlt_coll_callsig without_kind(const mlt_coll_callsig *callsig)
 {
-    mlt_coll_claim c = *claim;
+    mlt_coll_callsig c = *callsig;
     c.kind = 0;
     if (c.op < MLT_OPS && c.type >= MLT_OP_UINT8 && c.type <= MLT_OP_UINT64)
         c.type = (uint8_t)(c.type - MLT_OP_UINT8 + MLT_OP_INT8);
     return c;
 }
 
-mlt_coll_claims mlt_coll_claims_compare(const mlt_coll_claim *a, const mlt_coll_claim *b)
+mlt_coll_callsigs mlt_coll_callsigs_compare(const mlt_coll_callsig *a, const mlt_coll_callsig *b)
 {
-    mlt_coll_claim x = without_kind(a), y = without_kind(b);
+    mlt_coll_callsig x = without_kind(a), y = without_kind(b);
     if (memcmp(&x, &y, sizeof x) != 0)
         return MLT_CLAIMS_DIFFER;
     bool same = a->kind == b->kind ? a->type == b->type : !a->kind || !b->kind;
@@ -105,7 +105,7 @@ mlt_coll_claims mlt_coll_claims_compare(const mlt_coll_claim *a, const mlt_coll_
 
 // ---- words
 
-static const char *name_of(const mlt_coll_claim *c)
+static const char *name_of(const mlt_coll_callsig *c)
 {
     static const char *const calls[MLT_COLLECTIVES] = {
         [MLT_COLL_BARRIER] = "MPI_Barrier",
@@ -130,7 +130,7 @@ static const char *name_of(const mlt_coll_claim *c)
                                              : "an unknown call";
 }
 
-static void reduction_words(const mlt_coll_claim *c, char *text, size_t size)
+static void reduction_words(const mlt_coll_callsig *c, char *text, size_t size)
 {
     if (c->op < MLT_OPS && c->type < MLT_OP_TYPES)
         snprintf(text, size, " (%s of %llu %s)", mlt_op_names[c->op], (unsigned long long)c->count,
@@ -147,7 +147,8 @@ static const char *kind_name(uint16_t kind)
     return kind && type->magic == MLT_TYPE_MAGIC && type->name ? type->name : NULL;
 }
 
-static void data_words(const mlt_coll_claim *c, const mlt_coll_claim *than, char *text, size_t size)
+static void data_words(const mlt_coll_callsig *c, const mlt_coll_callsig *than, char *text,
+                       size_t size)
 {
     text[0] = '\0';
     const char *kind = c->kind != than->kind ? kind_name(c->kind) : NULL;
@@ -162,7 +163,7 @@ static void data_words(const mlt_coll_claim *c, const mlt_coll_claim *than, char
         snprintf(text, size, " (%s)", kind);
 }
 
-static const char *rest_words(const mlt_coll_claim *c, const mlt_coll_claim *than)
+static const char *rest_words(const mlt_coll_callsig *c, const mlt_coll_callsig *than)
 {
     if (c->collective != than->collective || c->count != than->count)
         return "";
@@ -174,30 +175,30 @@ static const char *rest_words(const mlt_coll_claim *c, const mlt_coll_claim *tha
                : "";
 }
 
-void mlt_coll_claim_words(const mlt_coll_claim *c, const mlt_coll_claim *than, const char *call,
-                          char *text, size_t size)
+void mlt_coll_callsig_words(const mlt_coll_callsig *c, const mlt_coll_callsig *than,
+                            const char *call, char *text, size_t size)
 {
     char data[96], root[32] = "";
     data_words(c, than, data, sizeof data);
-    if (mlt_coll_claim_has_root(c))
+    if (mlt_coll_callsig_has_root(c))
         snprintf(root, sizeof root, ", root %u", c->root);
     snprintf(text, size, "%s%s%s%s", call ? call : name_of(c), data, root, rest_words(c, than));
 }
 
-void mlt_coll_claims_tell(const mlt_team *team, const char *who_a, const mlt_coll_claim *a,
-                          const char *who_b, const mlt_coll_claim *b, char *text, size_t size)
+void mlt_coll_callsigs_tell(const mlt_team *team, const char *who_a, const mlt_coll_callsig *a,
+                            const char *who_b, const mlt_coll_callsig *b, char *text, size_t size)
 {
     char words[2][160];
     bool mpi = strcmp(team->member, "rank") == 0;
-    mlt_coll_claim_words(a, b, mpi ? NULL : mlt_collective_names[a->collective], words[0],
-                         sizeof words[0]);
-    mlt_coll_claim_words(b, a, mpi ? NULL : mlt_collective_names[b->collective], words[1],
-                         sizeof words[1]);
+    mlt_coll_callsig_words(a, b, mpi ? NULL : mlt_collective_names[a->collective], words[0],
+                           sizeof words[0]);
+    mlt_coll_callsig_words(b, a, mpi ? NULL : mlt_collective_names[b->collective], words[1],
+                           sizeof words[1]);
     snprintf(text, size, "%s says %s, but %s says %s", who_a, words[0], who_b, words[1]);
 }
 
-void mlt_coll_claim_note_kinds(const mlt_team *team, const mlt_coll_claim *own,
-                               const mlt_coll_claim *other, const char *who)
+void mlt_coll_callsig_note_kinds(const mlt_team *team, const mlt_coll_callsig *own,
+                                 const mlt_coll_callsig *other, const char *who)
 {
     const char *mine = kind_name(own->kind), *theirs = kind_name(other->kind);
     if (!mlt_kind_may_note(team->worker))
@@ -211,11 +212,12 @@ void mlt_coll_claim_note_kinds(const mlt_team *team, const mlt_coll_claim *own,
 
 // ---- the board
 
-void mlt_coll_claim_publish(const mlt_worker *worker, const mlt_coll_claim *claim, uint16_t code)
+void mlt_coll_callsig_publish(const mlt_worker *worker, const mlt_coll_callsig *callsig,
+                              uint16_t code)
 {
-    _Atomic uint64_t *at = mlt_job_claim_at(worker->boot->job, code);
+    _Atomic uint64_t *at = mlt_job_callsig_at(worker->boot->job, code);
     uint64_t word[WORDS];
-    memcpy(word, claim, sizeof word);
+    memcpy(word, callsig, sizeof word);
     // Relaxed: a reader has a message that was sent after this. Lines that are right already stay
     // in all workers' caches.
     for (int i = 0; i < WORDS; i++)
@@ -223,36 +225,36 @@ void mlt_coll_claim_publish(const mlt_worker *worker, const mlt_coll_claim *clai
             atomic_store_explicit(&at[i], word[i], memory_order_relaxed);
 }
 
-bool mlt_coll_claim_find(const mlt_worker *worker, uint16_t code, mlt_coll_claim *out)
+bool mlt_coll_callsig_find(const mlt_worker *worker, uint16_t code, mlt_coll_callsig *out)
 {
-    _Atomic uint64_t *at = mlt_job_claim_at(worker->boot->job, code);
+    _Atomic uint64_t *at = mlt_job_callsig_at(worker->boot->job, code);
     uint64_t word[WORDS], any = 0;
     for (int i = 0; i < WORDS; i++)
         any |= word[i] = atomic_load_explicit(&at[i], memory_order_relaxed);
     memcpy(out, word, sizeof *out);
-    return any && mlt_coll_claim_code(out) == code;
+    return any && mlt_coll_callsig_code(out) == code;
 }
 
 // ---- boards of other hosts
 
-// What a note of a word of a claim is: this bit, the code, the word's number.
-static const uint64_t note_claim = UINT64_C(1) << 63;
+// What a note of a word of a call signature is: this bit, the code, the word's number.
+static const uint64_t note_callsig = UINT64_C(1) << 63;
 
-void mlt_coll_claim_send(mlt_worker *worker, uint32_t to, const mlt_coll_claim *claim,
-                         uint16_t code)
+void mlt_coll_callsig_send(mlt_worker *worker, uint32_t to, const mlt_coll_callsig *callsig,
+                           uint16_t code)
 {
     uint64_t word[WORDS];
-    memcpy(word, claim, sizeof word);
+    memcpy(word, callsig, sizeof word);
     for (uint32_t i = 0; i < WORDS; i++)
-        mlt_p2p_note(worker, to, note_claim | (uint64_t)code << 8 | i, word[i]);
+        mlt_p2p_note(worker, to, note_callsig | (uint64_t)code << 8 | i, word[i]);
 }
 
-bool mlt_coll_claim_noted(const mlt_worker *worker, uint64_t what, uint64_t value)
+bool mlt_coll_callsig_noted(const mlt_worker *worker, uint64_t what, uint64_t value)
 {
     uint64_t i = what & 0xff;
-    if (!(what & note_claim))
+    if (!(what & note_callsig))
         return false;
-    _Atomic uint64_t *at = mlt_job_claim_at(worker->boot->job, (uint16_t)(what >> 8));
+    _Atomic uint64_t *at = mlt_job_callsig_at(worker->boot->job, (uint16_t)(what >> 8));
     if (i < WORDS) // relaxed: as for those that are published
         atomic_store_explicit(&at[i], value, memory_order_relaxed);
     return true;

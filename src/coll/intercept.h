@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Ways: what stands around operations that are no collective calls: messages of communicators,
+// operations on windows, channels, ports, groups of processes, queues of flow. Paths (path.h) are the same idea for collective calls, whose ranks meet.
+//
+//     call --- count --- delay --- function of the user's --- trace --- the operation
+//
+// A rule book names objects by patterns of their names and kinds; the first way that fits an object is
+// its way, and an operation passes its wrappers, the outermost first. A way of another kind of
+// object needs a line of mlt_intercept_kind, and its operations call mlt_intercept_of, mlt_intercept_pass and
+// mlt_intercept_passed.
+//
+// Who has no way pays nothing: the callers look at a flag that they look at anyway (in MPI: whether
+// calls go by the detour; of channels: whether one is an ordinary one). A worker has its ways for itself; nothing here suspends.
+#ifndef MLT_COLL_INTERCEPT_H
+#define MLT_COLL_INTERCEPT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "boot/ctl.h"
+#include "boot/live.h"
+
+struct mlt_coll_rulebook;
+struct mlt_ledger;
+
+typedef enum mlt_intercept_kind {
+    MLT_INTERCEPT_MESSAGES, // point-to-point calls on a communicator
+    MLT_INTERCEPT_WINDOW,   // puts, gets and accumulates
+    MLT_INTERCEPT_CHANNEL,  // reads and writes of processes (millet/csp.h)
+    MLT_INTERCEPT_PORT,     // what is sent to one, and received
+    MLT_INTERCEPT_GROUP,    // calls of its members
+    MLT_INTERCEPT_QUEUE,    // what modules send and take (millet/flow.h)
+    MLT_INTERCEPT_KINDS,
+} mlt_intercept_kind;
+extern const char
+    *const mlt_intercept_kind_names[MLT_INTERCEPT_KINDS]; // "messages": as in rule books and maps
+
+typedef struct mlt_intercept_stage {
+    uint8_t wrapper;   // mlt_coll_wrapper: COUNT, TRACE, DELAY or CACHE; MLT_WRAPPERS: a function
+    bool until_unlock; // CACHE: nobody changes what a rank gets before it unlocks
+    uint64_t delay_us; // DELAY
+    uint64_t room;     // CACHE: bytes that it may take
+    int function;      // the rule book's number of it
+} mlt_intercept_stage;
+
+// A line of a rule book.
+typedef struct mlt_intercept_spec {
+    uint8_t kind;     // mlt_intercept_kind
+    const char *name; // a pattern as of fnmatch
+    const mlt_intercept_stage *stages;
+    uint32_t count;
+    const char *by; // "my.lua:12"
+} mlt_intercept_spec;
+
+// An operation, as a user's function sees it.
+typedef struct mlt_intercept_event {
+    uint8_t kind;
+    const char *name; // of the object
+    const char *call; // "MPI_Send"
+    int32_t rank;     // of the world
+    int32_t peer;     // of the object's ranks; negative: any, or none
+    int32_t tag;      // negative: any, or none
+    uint64_t bytes;
+} mlt_intercept_event;
+
+// What a user's function answers.
+typedef struct mlt_intercept_answer {
+    uint64_t delay_us; // to wait before the operation
+    char line[256];    // for the log; "": none
+} mlt_intercept_answer;
+
+// The way of one object, by its name.
+typedef struct mlt_interceptor {
+    const mlt_intercept_spec *spec; // NULL: none, as mlt_intercept_of remembers
+    uint8_t kind;                   // mlt_intercept_kind
+    mlt_ctl_path
+        sum; // its name (comm), ranks (0: it has none), wrappers (stack), and what was measured
+    mlt_live_sheet sheet;
+} mlt_interceptor;
+
+typedef struct mlt_interceptors mlt_interceptors; // a worker's
+
+// rule book must stay. NULL if it has no ways.
+mlt_interceptors *mlt_interceptors_new(struct mlt_coll_rulebook *rulebook,
+                                       struct mlt_ledger *ledger);
+void mlt_interceptors_tell(
+    mlt_interceptors *interceptors); // NULL is allowed. Into the ledger, once
+void mlt_interceptors_free(mlt_interceptors *interceptors); // NULL is allowed
+
+// The calling thread's worker has these (NULL: none) from now on; and which those are.
+void mlt_interceptors_enter(mlt_interceptors *interceptors);
+mlt_interceptors *mlt_interceptors_here(void);
+
+// True if objects of that name have a way.
+bool mlt_intercept_fits(const mlt_interceptors *interceptors, mlt_intercept_kind kind,
+                        const char *name);
+// The object's way; NULL: none. It stays until mlt_interceptors_free.
+mlt_interceptor *mlt_intercept_of(mlt_interceptors *interceptors, mlt_intercept_kind kind,
+                                  const char *name, uint32_t ranks);
+
+// An operation that passes.
+typedef struct mlt_intercept_walk {
+    mlt_interceptor *interceptor;
+    uint32_t stage;
+    bool counts, traces; // it has passed a wrapper that does
+    bool gets;           // the caller can ask a cache
+    bool at_cache;       // the turn is that of the wrapper before `stage`, a cache
+    uint64_t since_ns;   // the first that counts or traces
+} mlt_intercept_walk;
+
+// Before the operation: goes on to the next delay and returns how many nanoseconds the caller must
+// wait before it calls again; 0: the operation's turn, or that of a cache (at_cache): one that does
+// not answer calls again. A function of the user's that fails ends the
+// job with a message.
+uint64_t mlt_intercept_pass(mlt_interceptors *interceptors, mlt_intercept_walk *walk,
+                            const mlt_intercept_event *event);
+// A cache that it came to has answered (hit), or not; it took so long.
+void mlt_intercept_asked(const mlt_intercept_walk *walk, bool hit, uint64_t ns);
+// After it. Wrappers behind a cache that has answered were not passed.
+void mlt_intercept_passed(mlt_interceptors *interceptors, const mlt_intercept_walk *walk,
+                          const mlt_intercept_event *event);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI's calls along ways (coll/intercept.h): the surface's detour calls these around a body.
+#ifndef MLT_MPI_INTERCEPT_H
+#define MLT_MPI_INTERCEPT_H
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "coll/intercept.h"
+#include "mpi/comm/comm.h"
+#include "mpi/trace.h"
+#include "p2p/p2p.h"
+
+// Set for good when the first rule book with a way is there; then calls go by the detour.
+extern _Atomic bool mlt_interceptors_exist __attribute__((visibility("hidden")));
+
+static inline bool mlt_interceptors_are_there(void)
+{
+    return atomic_load_explicit(&mlt_interceptors_exist, memory_order_relaxed);
+}
+
+typedef struct mlt_intercept_call {
+    mlt_intercept_walk walk; // way NULL: it goes along none
+    mlt_intercept_event event;
+} mlt_intercept_call;
+
+// Before a call on the communicator or the window, whose arguments are there. May suspend.
+mlt_intercept_call mlt_intercept_messages(mlt_rank *me, uint16_t fn, const mlt_comm *comm,
+                                          const mlt_trace_call *call);
+// gets: if walk.at_cache is set then, a cache is to be asked first (win/cached.h).
+mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, MPI_Win win,
+                                        const mlt_trace_call *call, bool gets);
+// A cache on the way did not answer: on to the operation. May suspend.
+void mlt_intercept_goes_on(mlt_rank *me, uint16_t fn, mlt_intercept_call *call);
+void mlt_intercept_call_ends(mlt_rank *me, const mlt_intercept_call *call); // after it
+
+#endif
