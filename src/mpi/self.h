@@ -88,8 +88,8 @@ typedef struct mlt_mpi_worker {
         MPI_Datatype datatype; // type's handle
         const mlt_type *type;
         uint64_t size; // of an element without gaps; 0: it has some
-        mlt_win_deed deed;
-    } last_deed;
+        mlt_win_operation operation;
+    } last_operation;
     struct { // win/rma.c: what was swapped last
         MPI_Datatype datatype;
         uint64_t size; // 0: nothing so far

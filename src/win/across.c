@@ -21,28 +21,28 @@ pid_t mlt_win_process_of(const mlt_win_part *part, const mlt_win_peer *peer)
     return (pid_t)atomic_load_explicit(&proc->pid, memory_order_relaxed);
 }
 
-static bool writes(const mlt_win_deed *deed)
+static bool writes(const mlt_win_operation *operation)
 {
-    return deed->verb == MLT_WIN_SWAP || deed->op != MLT_REDUCE_NO_OP;
+    return operation->verb == MLT_WIN_SWAP || operation->op != MLT_REDUCE_NO_OP;
 }
 
 // One strip, through `copy`.
-static mlt_status change_strip(mlt_win_part *part, pid_t pid, mlt_win_seat *seat,
-                               const mlt_win_deed *deed, uint64_t at, uint64_t bytes,
+static mlt_status change_strip(mlt_win_part *part, pid_t pid, mlt_win_slot *slot,
+                               const mlt_win_operation *operation, uint64_t at, uint64_t bytes,
                                const char *in, char *out, char *copy)
 {
-    mlt_win_guard(part, &seat->lock);
+    mlt_win_guard(part, &slot->lock);
     mlt_status status = mlt_os_read_peer(pid, copy, at, bytes);
     if (status == MLT_OK) {
-        mlt_win_change(deed, copy, bytes, in, out);
-        if (writes(deed))
+        mlt_win_change(operation, copy, bytes, in, out);
+        if (writes(operation))
             status = mlt_os_write_peer(pid, at, copy, bytes);
     }
-    mlt_win_unguard(&seat->lock);
+    mlt_win_unguard(&slot->lock);
     return status;
 }
 
-static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_seat *seat,
+static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_slot *slot,
                          const mlt_win_call *call, uint64_t at, uint64_t done, uint64_t bytes,
                          char *copy, uint64_t room)
 {
@@ -51,24 +51,24 @@ static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_seat *seat,
     mlt_status status = MLT_OK;
     while (done < bytes && status == MLT_OK) {
         uint64_t n = bytes - done < room ? bytes - done : room;
-        status = change_strip(part, pid, seat, &call->deed, at + done, n, in ? in + done : NULL,
-                              out ? out + done : NULL, copy);
+        status = change_strip(part, pid, slot, &call->operation, at + done, n,
+                              in ? in + done : NULL, out ? out + done : NULL, copy);
         done += n;
     }
     return status;
 }
 
-static mlt_status swap(mlt_win_part *part, pid_t pid, mlt_win_seat *seat, const mlt_win_call *call,
+static mlt_status swap(mlt_win_part *part, pid_t pid, mlt_win_slot *slot, const mlt_win_call *call,
                        uint64_t at)
 {
     char in[64], copy[32];
-    uint64_t bytes = call->deed.basic->size;
+    uint64_t bytes = call->operation.basic->size;
     memcpy(in, call->origin.buf, bytes);
     memcpy(in + bytes, call->compare, bytes);
-    return change_strip(part, pid, seat, &call->deed, at, bytes, in, call->result.buf, copy);
+    return change_strip(part, pid, slot, &call->operation, at, bytes, in, call->result.buf, copy);
 }
 
-mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_seat *seat,
+mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_slot *slot,
                              const mlt_win_call *call, uint64_t at, uint64_t done)
 {
     pid_t pid = mlt_win_process_of(part, peer);
@@ -76,18 +76,18 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_w
     char few[FEW];
     if (bytes == 0)
         return MLT_OK;
-    if (call->deed.verb == MLT_WIN_PUT)
+    if (call->operation.verb == MLT_WIN_PUT)
         return mlt_os_write_peer(pid, at, call->origin.buf, bytes);
-    if (call->deed.verb == MLT_WIN_GET)
+    if (call->operation.verb == MLT_WIN_GET)
         return mlt_os_read_peer(pid, call->result.buf, at, bytes);
-    if (call->deed.verb == MLT_WIN_SWAP)
-        return swap(part, pid, seat, call, at);
-    uint64_t element = call->deed.basic->size;
+    if (call->operation.verb == MLT_WIN_SWAP)
+        return swap(part, pid, slot, call, at);
+    uint64_t element = call->operation.basic->size;
     if (bytes <= FEW)
-        return change(part, pid, seat, call, at, done, bytes, few, FEW);
+        return change(part, pid, slot, call, at, done, bytes, few, FEW);
     char *copy = mlt_take_more(NULL, STRIP, 1);
     mlt_status status =
-        change(part, pid, seat, call, at, done, bytes, copy, STRIP / element * element);
+        change(part, pid, slot, call, at, done, bytes, copy, STRIP / element * element);
     free(copy);
     return status;
 }

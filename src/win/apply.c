@@ -6,61 +6,62 @@
 #include "base/log.h"
 #include "win/lock.h"
 
-static bool reads(const mlt_win_deed *deed)
+static bool reads(const mlt_win_operation *operation)
 {
-    return deed->verb == MLT_WIN_FETCH || deed->verb == MLT_WIN_SWAP;
+    return operation->verb == MLT_WIN_FETCH || operation->verb == MLT_WIN_SWAP;
 }
 
 // Elements without gaps, under the guard.
-static inline void change(const mlt_win_deed *deed, char *to, uint64_t bytes, const char *in,
-                          char *out)
+static inline void change(const mlt_win_operation *operation, char *to, uint64_t bytes,
+                          const char *in, char *out)
 {
-    if (reads(deed))
+    if (reads(operation))
         memcpy(out, to, bytes);
-    if (deed->verb == MLT_WIN_SWAP) {
+    if (operation->verb == MLT_WIN_SWAP) {
         if (memcmp(to, in + bytes, bytes) == 0)
             mlt_win_store_one(to, in, bytes);
-    } else if (bytes == deed->basic->size)
-        mlt_win_change_one(deed, to, in);
-    else if (deed->op == MLT_REDUCE_REPLACE)
+    } else if (bytes == operation->basic->size)
+        mlt_win_change_one(operation, to, in);
+    else if (operation->op == MLT_REDUCE_REPLACE)
         memcpy(to, in, bytes);
-    else if (deed->op != MLT_REDUCE_NO_OP)
-        deed->kernel(to, in, bytes / deed->basic->size);
+    else if (operation->op != MLT_REDUCE_NO_OP)
+        operation->kernel(to, in, bytes / operation->basic->size);
 }
 
-void mlt_win_change(const mlt_win_deed *deed, char *to, uint64_t bytes, const char *in, char *out)
+void mlt_win_change(const mlt_win_operation *operation, char *to, uint64_t bytes, const char *in,
+                    char *out)
 {
-    change(deed, to, bytes, in, out);
+    change(operation, to, bytes, in, out);
 }
 
 // One element with gaps.
-static void change_odd(const mlt_win_deed *deed, char *to, const char *in, char *out)
+static void change_odd(const mlt_win_operation *operation, char *to, const char *in, char *out)
 {
     _Alignas(16) char element[64];
-    mlt_assert((uint64_t)deed->basic->extent <= sizeof element);
-    if (reads(deed))
-        mlt_type_pack(deed->basic, to, 0, out, deed->basic->size);
-    if (deed->op == MLT_REDUCE_NO_OP)
+    mlt_assert((uint64_t)operation->basic->extent <= sizeof element);
+    if (reads(operation))
+        mlt_type_pack(operation->basic, to, 0, out, operation->basic->size);
+    if (operation->op == MLT_REDUCE_NO_OP)
         return;
-    mlt_type_unpack(deed->basic, element, 0, in, deed->basic->size);
-    if (deed->op == MLT_REDUCE_REPLACE)
-        mlt_type_unpack(deed->basic, to, 0, in, deed->basic->size);
+    mlt_type_unpack(operation->basic, element, 0, in, operation->basic->size);
+    if (operation->op == MLT_REDUCE_REPLACE)
+        mlt_type_unpack(operation->basic, to, 0, in, operation->basic->size);
     else
-        deed->kernel(to, element, 1);
+        operation->kernel(to, element, 1);
 }
 
-static void accumulate(const mlt_win_deed *deed, char *memory, const mlt_type_run *runs,
+static void accumulate(const mlt_win_operation *operation, char *memory, const mlt_type_run *runs,
                        uint32_t count, const char *in, char *out)
 {
-    bool odd = !deed->basic->contiguous;
+    bool odd = !operation->basic->contiguous;
     for (uint32_t r = 0; r < count; r++) {
-        uint64_t step = odd ? deed->basic->size : runs[r].length;
+        uint64_t step = odd ? operation->basic->size : runs[r].length;
         char *to = memory + runs[r].at;
         for (uint64_t i = 0; i < runs[r].count; i++) {
             if (odd)
-                change_odd(deed, to, in, out);
+                change_odd(operation, to, in, out);
             else
-                change(deed, to, step, in, out);
+                change(operation, to, step, in, out);
             to += runs[r].stride;
             in = in ? in + step : NULL;
             out = out ? out + step : NULL;
@@ -86,7 +87,7 @@ static void move(bool put, char *memory, const mlt_type_run *runs, uint32_t coun
     }
 }
 
-// ---- a word of an open seat
+// ---- a word of an open slot
 
 static void copy_one(void *to, const void *from, uint64_t size)
 {
@@ -101,15 +102,15 @@ static void copy_one(void *to, const void *from, uint64_t size)
 // The caller may change it. compare: of SWAP. out: NULL, or where what was there goes. Acquire and
 // release, as if the guard were taken; a word that stays as it is needs no store.
 #define CHANGE_WORD(NAME, T)                                                                       \
-    static void NAME(const mlt_win_deed *deed, char *to, const char *in, const char *compare,      \
-                     char *out)                                                                    \
+    static void NAME(const mlt_win_operation *operation, char *to, const char *in,                 \
+                     const char *compare, char *out)                                               \
     {                                                                                              \
         T *word = (T *)(void *)to, was = __atomic_load_n(word, __ATOMIC_ACQUIRE), next;            \
         _Alignas(8) char copy[8]; /* the compiler sees elements of 8 */                            \
         do {                                                                                       \
             memcpy(copy, &was, sizeof was);                                                        \
             if (!compare)                                                                          \
-                mlt_win_change_one(deed, copy, in);                                                \
+                mlt_win_change_one(operation, copy, in);                                           \
             else if (memcmp(copy, compare, sizeof was) == 0)                                       \
                 memcpy(copy, in, sizeof was);                                                      \
             memcpy(&next, copy, sizeof next);                                                      \
@@ -122,98 +123,103 @@ static void copy_one(void *to, const void *from, uint64_t size)
 CHANGE_WORD(change_64, uint64_t)
 CHANGE_WORD(change_32, uint32_t)
 
-// True: one element was changed by instructions. False: it is none that they can change, or the seat
+// True: one element was changed by instructions. False: it is none that they can change, or the slot
 // is not open.
-static bool try_word(const mlt_win_part *part, const mlt_win_seat *seat, const mlt_win_deed *deed,
-                     char *to, uint64_t size, const char *in, const char *compare, char *out)
+static bool try_word(const mlt_win_part *part, const mlt_win_slot *slot,
+                     const mlt_win_operation *operation, char *to, uint64_t size, const char *in,
+                     const char *compare, char *out)
 {
-    if (!mlt_win_is_word(to, size) || !mlt_win_may_change(part, seat))
+    if (!mlt_win_is_word(to, size) || !mlt_win_may_change(part, slot))
         return false;
     if (size == sizeof(uint64_t))
-        change_64(deed, to, in, compare, out);
+        change_64(operation, to, in, compare, out);
     else
-        change_32(deed, to, in, compare, out);
+        change_32(operation, to, in, compare, out);
     mlt_win_changed(part);
     return true;
 }
 
 // ---- any
 
-static bool is_one(const mlt_win_deed *deed, uint64_t bytes)
+static bool is_one(const mlt_win_operation *operation, uint64_t bytes)
 {
-    return deed->verb == MLT_WIN_SWAP || bytes == deed->basic->size;
+    return operation->verb == MLT_WIN_SWAP || bytes == operation->basic->size;
 }
 
-void mlt_win_apply(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
-                   const mlt_type_run *runs, uint32_t count, const char *in, char *out)
+void mlt_win_apply(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
+                   char *memory, const mlt_type_run *runs, uint32_t count, const char *in,
+                   char *out)
 {
-    if (deed->verb == MLT_WIN_PUT || deed->verb == MLT_WIN_GET) {
-        move(deed->verb == MLT_WIN_PUT, memory, runs, count, in, out);
+    if (operation->verb == MLT_WIN_PUT || operation->verb == MLT_WIN_GET) {
+        move(operation->verb == MLT_WIN_PUT, memory, runs, count, in, out);
         return;
     }
-    if (count == 1 && runs->count == 1 && deed->basic->contiguous && is_one(deed, runs->length)) {
-        mlt_win_apply_plain(part, seat, deed, memory + runs->at, runs->length, in, out);
+    if (count == 1 && runs->count == 1 && operation->basic->contiguous &&
+        is_one(operation, runs->length)) {
+        mlt_win_apply_plain(part, slot, operation, memory + runs->at, runs->length, in, out);
         return;
     }
-    mlt_win_guard(part, &seat->lock);
-    accumulate(deed, memory, runs, count, in, out);
-    mlt_win_unguard(&seat->lock);
+    mlt_win_guard(part, &slot->lock);
+    accumulate(operation, memory, runs, count, in, out);
+    mlt_win_unguard(&slot->lock);
 }
 
-void mlt_win_apply_plain(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
+void mlt_win_apply_plain(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
                          char *memory, uint64_t bytes, const char *in, char *out)
 {
-    if (deed->verb == MLT_WIN_PUT)
+    if (operation->verb == MLT_WIN_PUT)
         memcpy(memory, in, bytes);
-    else if (deed->verb == MLT_WIN_GET)
+    else if (operation->verb == MLT_WIN_GET)
         memcpy(out, memory, bytes);
-    else if (!is_one(deed, bytes) ||
-             !try_word(part, seat, deed, memory, bytes, in,
-                       deed->verb == MLT_WIN_SWAP ? in + bytes : NULL, reads(deed) ? out : NULL)) {
-        mlt_win_guard(part, &seat->lock);
-        change(deed, memory, bytes, in, out);
-        mlt_win_unguard(&seat->lock);
+    else if (!is_one(operation, bytes) ||
+             !try_word(part, slot, operation, memory, bytes, in,
+                       operation->verb == MLT_WIN_SWAP ? in + bytes : NULL,
+                       reads(operation) ? out : NULL)) {
+        mlt_win_guard(part, &slot->lock);
+        change(operation, memory, bytes, in, out);
+        mlt_win_unguard(&slot->lock);
     }
 }
 
 // ---- one element, or many, that are not the everyday case
 
-void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
-                            char *to, uint64_t count, const void *in)
+void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_slot *slot,
+                            const mlt_win_operation *operation, char *to, uint64_t count,
+                            const void *in)
 {
-    if (count == 1 && try_word(part, seat, deed, to, deed->basic->size, in, NULL, NULL))
+    if (count == 1 && try_word(part, slot, operation, to, operation->basic->size, in, NULL, NULL))
         return;
-    mlt_win_guard(part, &seat->lock);
+    mlt_win_guard(part, &slot->lock);
     if (count == 1)
-        mlt_win_change_one(deed, to, in);
-    else if (deed->op == MLT_REDUCE_REPLACE)
-        memcpy(to, in, count * deed->basic->size);
+        mlt_win_change_one(operation, to, in);
+    else if (operation->op == MLT_REDUCE_REPLACE)
+        memcpy(to, in, count * operation->basic->size);
     else
-        deed->kernel(to, in, count);
-    mlt_win_unguard(&seat->lock);
+        operation->kernel(to, in, count);
+    mlt_win_unguard(&slot->lock);
 }
 
-void mlt_win_fetch_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
-                       const void *in, void *out)
+void mlt_win_fetch_any(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
+                       char *to, const void *in, void *out)
 {
-    if (try_word(part, seat, deed, to, deed->basic->size, in, NULL, out))
+    if (try_word(part, slot, operation, to, operation->basic->size, in, NULL, out))
         return;
-    mlt_win_guard(part, &seat->lock);
-    copy_one(out, to, deed->basic->size);
-    mlt_win_change_one(deed, to, in);
-    mlt_win_unguard(&seat->lock);
+    mlt_win_guard(part, &slot->lock);
+    copy_one(out, to, operation->basic->size);
+    mlt_win_change_one(operation, to, in);
+    mlt_win_unguard(&slot->lock);
 }
 
-void mlt_win_swap_any(mlt_win_part *part, mlt_win_seat *seat, uint64_t size, char *to,
+void mlt_win_swap_any(mlt_win_part *part, mlt_win_slot *slot, uint64_t size, char *to,
                       const void *in, const void *compare, void *out)
 {
     char was[32];
-    if (try_word(part, seat, NULL, to, size, in, compare, out))
+    if (try_word(part, slot, NULL, to, size, in, compare, out))
         return;
-    mlt_win_guard(part, &seat->lock);
+    mlt_win_guard(part, &slot->lock);
     copy_one(was, to, size);
     if (memcmp(was, compare, size) == 0)
         mlt_win_store_one(to, in, size);
-    mlt_win_unguard(&seat->lock);
+    mlt_win_unguard(&slot->lock);
     copy_one(out, was, size);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is done to a target's memory: by the origin, where it reaches that memory, and by the
 // target's worker for all others. One way for all distances, so that accumulates are atomic against
-// each other: each takes the guard of the target's seat for the piece that it works on, or changes
-// one word of an open seat by an instruction (lock.h).
+// each other: each takes the guard of the target's slot for the piece that it works on, or changes
+// one word of an open slot by an instruction (lock.h).
 #ifndef MLT_WIN_APPLY_H
 #define MLT_WIN_APPLY_H
 
@@ -15,7 +15,7 @@
 #include "type/type.h"
 #include "type/wide.h"
 #include "win/lock.h"
-#include "win/seat.h"
+#include "win/slot.h"
 
 typedef enum mlt_win_verb {
     MLT_WIN_PUT,
@@ -32,7 +32,7 @@ typedef enum mlt_win_adds {
     MLT_WIN_ADDS_FLOAT64
 } mlt_win_adds;
 
-typedef struct mlt_win_deed {
+typedef struct mlt_win_operation {
     uint8_t verb;          // mlt_win_verb
     uint8_t op;            // mlt_reduce_op, of an accumulate
     uint8_t adds;          // mlt_win_adds: what it adds, if that needs no kernel
@@ -40,40 +40,43 @@ typedef struct mlt_win_deed {
     const mlt_type *basic; // of an accumulate's or a swap's elements; named, or such a pair
     mlt_op_kernel *kernel; // of an accumulate
     mlt_op_kernel *single; // the same, the fastest for one element
-} mlt_win_deed;
+} mlt_win_operation;
 
 // It takes data from the origin.
-static inline bool mlt_win_reads_origin(const mlt_win_deed *deed)
+static inline bool mlt_win_reads_origin(const mlt_win_operation *operation)
 {
-    return deed->verb != MLT_WIN_GET &&
-           !(deed->verb == MLT_WIN_FETCH && deed->op == MLT_REDUCE_NO_OP);
+    return operation->verb != MLT_WIN_GET &&
+           !(operation->verb == MLT_WIN_FETCH && operation->op == MLT_REDUCE_NO_OP);
 }
 
 // The kernels of an accumulate: the fastest there are.
-static inline void mlt_win_find_kernels(mlt_win_deed *deed, const mlt_reduction *reduction)
+static inline void mlt_win_find_kernels(mlt_win_operation *operation,
+                                        const mlt_reduction *reduction)
 {
     mlt_op_kernel *wide =
         reduction->op < MLT_OPS ? mlt_op_wide(reduction->op, reduction->type) : NULL;
-    deed->single = reduction->kernel;
-    deed->kernel = wide ? wide : reduction->kernel;
-    deed->adds = MLT_WIN_ADDS_OTHER;
+    operation->single = reduction->kernel;
+    operation->kernel = wide ? wide : reduction->kernel;
+    operation->adds = MLT_WIN_ADDS_OTHER;
     if (reduction->op == MLT_OP_SUM && reduction->type == MLT_OP_FLOAT64)
-        deed->adds = MLT_WIN_ADDS_FLOAT64;
+        operation->adds = MLT_WIN_ADDS_FLOAT64;
     else if (reduction->op == MLT_OP_SUM &&
              (reduction->type == MLT_OP_INT64 || reduction->type == MLT_OP_UINT64))
-        deed->adds = MLT_WIN_ADDS_INT64;
+        operation->adds = MLT_WIN_ADDS_INT64;
 }
 
 // Does it to runs of memory that begins at `memory`. in: packed data of PUT and of accumulates; SWAP:
 // the new value, then the one to compare with. out: where GET, FETCH and SWAP leave packed data.
-void mlt_win_apply(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *memory,
-                   const mlt_type_run *runs, uint32_t count, const char *in, char *out);
+void mlt_win_apply(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
+                   char *memory, const mlt_type_run *runs, uint32_t count, const char *in,
+                   char *out);
 
 // What an accumulate or a swap does to elements without gaps; the caller has the guard.
-void mlt_win_change(const mlt_win_deed *deed, char *to, uint64_t bytes, const char *in, char *out);
+void mlt_win_change(const mlt_win_operation *operation, char *to, uint64_t bytes, const char *in,
+                    char *out);
 
 // The same for `bytes` bytes without gaps on any side; of accumulates whose elements have none.
-void mlt_win_apply_plain(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
+void mlt_win_apply_plain(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
                          char *memory, uint64_t bytes, const char *in, char *out);
 
 // ---- elements without gaps on any side, in memory that is in reach
@@ -125,14 +128,15 @@ static MLT_INLINE void mlt_win_store_one(char *to, const void *from, uint64_t si
 }
 
 // One element; the caller has the guard.
-static MLT_INLINE void mlt_win_change_one(const mlt_win_deed *deed, char *to, const void *in)
+static MLT_INLINE void mlt_win_change_one(const mlt_win_operation *operation, char *to,
+                                          const void *in)
 {
-    if (deed->adds == MLT_WIN_ADDS_INT64) {
+    if (operation->adds == MLT_WIN_ADDS_INT64) {
         uint64_t a, b;
         memcpy(&a, to, sizeof a);
         memcpy(&b, in, sizeof b);
         mlt_win_store_64(to, a + b);
-    } else if (deed->adds == MLT_WIN_ADDS_FLOAT64) {
+    } else if (operation->adds == MLT_WIN_ADDS_FLOAT64) {
         double a, b;
         uint64_t word;
         memcpy(&a, to, sizeof a);
@@ -140,13 +144,13 @@ static MLT_INLINE void mlt_win_change_one(const mlt_win_deed *deed, char *to, co
         a += b;
         memcpy(&word, &a, sizeof word);
         mlt_win_store_64(to, word);
-    } else if (deed->op == MLT_REDUCE_REPLACE)
-        mlt_win_store_one(to, in, deed->basic->size);
-    else if (deed->op != MLT_REDUCE_NO_OP)
-        deed->single(to, in, 1);
+    } else if (operation->op == MLT_REDUCE_REPLACE)
+        mlt_win_store_one(to, in, operation->basic->size);
+    else if (operation->op != MLT_REDUCE_NO_OP)
+        operation->single(to, in, 1);
 }
 
-// ---- a word of an open seat
+// ---- a word of an open slot
 
 static MLT_INLINE bool mlt_win_is_word(const char *at, uint64_t size)
 {
@@ -182,21 +186,22 @@ static MLT_INLINE uint64_t mlt_win_swap_64(char *to, uint64_t old, uint64_t next
     return old;
 }
 
-// The everyday cases of all others: one word of an open seat that is added to or swapped. Everything
+// The everyday cases of all others: one word of an open slot that is added to or swapped. Everything
 // is in registers by then, since the processor begins little before the instruction is done, and
 // nothing is left to do after a call, so that no register is saved for one.
 //
 // An accumulate that is not MPI_NO_OP.
-void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed,
-                            char *to, uint64_t count, const void *in) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_accumulate(mlt_win_part *part, mlt_win_seat *seat,
-                                          const mlt_win_deed *deed, char *to, uint64_t count,
-                                          const void *in)
+void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_slot *slot,
+                            const mlt_win_operation *operation, char *to, uint64_t count,
+                            const void *in) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_accumulate(mlt_win_part *part, mlt_win_slot *slot,
+                                          const mlt_win_operation *operation, char *to,
+                                          uint64_t count, const void *in)
 {
-    uint8_t adds = deed->adds;
+    uint8_t adds = operation->adds;
     if (MLT_LIKELY(count == 1 && adds != MLT_WIN_ADDS_OTHER && (uintptr_t)to % 8 == 0)) {
         mlt_win_word added = mlt_win_load(in);
-        if (MLT_LIKELY(mlt_win_may_change(part, seat))) {
+        if (MLT_LIKELY(mlt_win_may_change(part, slot))) {
             if (adds == MLT_WIN_ADDS_INT64)
                 (void)mlt_win_add_64(to, added.number);
             else
@@ -205,42 +210,42 @@ static MLT_INLINE void mlt_win_accumulate(mlt_win_part *part, mlt_win_seat *seat
             return;
         }
     }
-    mlt_win_accumulate_any(part, seat, deed, to, count, in);
+    mlt_win_accumulate_any(part, slot, operation, to, count, in);
 }
 
-void mlt_win_fetch_any(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_deed *deed, char *to,
-                       const void *in, void *out) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_fetch_one(mlt_win_part *part, mlt_win_seat *seat,
-                                         const mlt_win_deed *deed, char *to, const void *in,
-                                         void *out)
+void mlt_win_fetch_any(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
+                       char *to, const void *in, void *out) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_fetch_one(mlt_win_part *part, mlt_win_slot *slot,
+                                         const mlt_win_operation *operation, char *to,
+                                         const void *in, void *out)
 {
-    if (MLT_LIKELY(deed->adds == MLT_WIN_ADDS_INT64 && (uintptr_t)to % 8 == 0)) {
+    if (MLT_LIKELY(operation->adds == MLT_WIN_ADDS_INT64 && (uintptr_t)to % 8 == 0)) {
         uint64_t added = mlt_win_load(in).number;
-        if (MLT_LIKELY(mlt_win_may_change(part, seat))) {
+        if (MLT_LIKELY(mlt_win_may_change(part, slot))) {
             uint64_t was = mlt_win_add_64(to, added);
             mlt_win_changed(part);
             memcpy(out, &was, sizeof was);
             return;
         }
     }
-    mlt_win_fetch_any(part, seat, deed, to, in, out);
+    mlt_win_fetch_any(part, slot, operation, to, in, out);
 }
 
-void mlt_win_swap_any(mlt_win_part *part, mlt_win_seat *seat, uint64_t size, char *to,
+void mlt_win_swap_any(mlt_win_part *part, mlt_win_slot *slot, uint64_t size, char *to,
                       const void *in, const void *compare, void *out) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_swap_one(mlt_win_part *part, mlt_win_seat *seat, uint64_t size,
+static MLT_INLINE void mlt_win_swap_one(mlt_win_part *part, mlt_win_slot *slot, uint64_t size,
                                         char *to, const void *in, const void *compare, void *out)
 {
     if (MLT_LIKELY(size == sizeof(uint64_t) && (uintptr_t)to % sizeof(uint64_t) == 0)) {
         uint64_t next = mlt_win_load(in).number, old = mlt_win_load(compare).number;
-        if (MLT_LIKELY(mlt_win_may_change(part, seat))) {
+        if (MLT_LIKELY(mlt_win_may_change(part, slot))) {
             uint64_t was = mlt_win_swap_64(to, old, next);
             mlt_win_changed(part);
             memcpy(out, &was, sizeof was);
             return;
         }
     }
-    mlt_win_swap_any(part, seat, size, to, in, compare, out);
+    mlt_win_swap_any(part, slot, size, to, in, compare, out);
 }
 
 #endif

@@ -11,7 +11,7 @@
 
 // What came from a place of a target.
 typedef struct entry {
-    mlt_list_node shelf; // of its target
+    mlt_list_node shard; // of its target
     mlt_list_node soon;  // of those that lie in a user's buffer
     int32_t target;
     uint32_t hash;
@@ -22,11 +22,11 @@ typedef struct entry {
 } entry;
 
 // All that came from one target.
-typedef struct shelf {
+typedef struct shard {
     mlt_list_node link; // of all shelves
     mlt_list_node entries;
     int32_t target;
-} shelf;
+} shard;
 
 // An answer that was promised.
 typedef struct promise {
@@ -70,18 +70,18 @@ static uint32_t hash_of(int32_t target, int64_t disp)
     return mlt_hash_word(mlt_hash_mix((uint32_t)target, (uint64_t)disp));
 }
 
-static shelf *find_shelf(const mlt_win_cache *cache, int32_t target)
+static shard *find_shard(const mlt_win_cache *cache, int32_t target)
 {
     mlt_table_look look = mlt_table_look_for(&cache->by_target, mlt_hash_word((uint32_t)target));
     while (mlt_table_next(&look))
-        if (((shelf *)look.word)->target == target)
-            return (shelf *)look.word;
+        if (((shard *)look.word)->target == target)
+            return (shard *)look.word;
     return NULL;
 }
 
-static shelf *want_shelf(mlt_win_cache *cache, int32_t target)
+static shard *want_shard(mlt_win_cache *cache, int32_t target)
 {
-    shelf *s = find_shelf(cache, target);
+    shard *s = find_shard(cache, target);
     if (s)
         return s;
     s = mlt_take(1, sizeof *s);
@@ -108,7 +108,7 @@ static uint64_t cost_of(const entry *e)
     return sizeof *e + e->bytes; // as if it had them already
 }
 
-static void drop_shelf(mlt_win_cache *cache, shelf *s)
+static void drop_shard(mlt_win_cache *cache, shard *s)
 {
     (void)mlt_table_remove(&cache->by_target, mlt_hash_word((uint32_t)s->target), (uintptr_t)s);
     mlt_list_remove(&s->link);
@@ -119,26 +119,26 @@ static void drop(mlt_win_cache *cache, entry *e)
 {
     cache->used -= cost_of(e);
     (void)mlt_table_remove(&cache->entries, e->hash, (uintptr_t)e);
-    mlt_list_remove(&e->shelf);
+    mlt_list_remove(&e->shard);
     mlt_list_remove(&e->soon);
     free(e->own);
     free(e);
 }
 
-static void drop_all_of(mlt_win_cache *cache, shelf *s)
+static void drop_all_of(mlt_win_cache *cache, shard *s)
 {
     while (!mlt_list_empty(&s->entries))
-        drop(cache, mlt_container_of(s->entries.next, entry, shelf));
-    drop_shelf(cache, s);
+        drop(cache, mlt_container_of(s->entries.next, entry, shard));
+    drop_shard(cache, s);
 }
 
 void mlt_win_cache_forget(mlt_win_cache *cache, int32_t target)
 {
-    shelf *s = target < 0 ? NULL : find_shelf(cache, target);
+    shard *s = target < 0 ? NULL : find_shard(cache, target);
     if (s)
         drop_all_of(cache, s);
     while (target < 0 && !mlt_list_empty(&cache->shelves))
-        drop_all_of(cache, mlt_container_of(cache->shelves.next, shelf, link));
+        drop_all_of(cache, mlt_container_of(cache->shelves.next, shard, link));
 }
 
 // ---- gets
@@ -174,14 +174,14 @@ void mlt_win_cache_note(mlt_win_cache *cache, int32_t target, int64_t disp, cons
         mlt_win_cache_forget(cache, -1);
     if (cache->used + cost > room)
         return; // promises take it all
-    shelf *s = want_shelf(cache, target);
+    shard *s = want_shard(cache, target);
     e = mlt_take(1, sizeof *e);
     *e = (entry){.target = target,
                  .hash = hash_of(target, disp),
                  .disp = disp,
                  .bytes = bytes,
                  .from = from};
-    mlt_list_push_back(&s->entries, &e->shelf);
+    mlt_list_push_back(&s->entries, &e->shard);
     mlt_list_push_back(&cache->soon, &e->soon);
     mlt_table_add(&cache->entries, e->hash, (uintptr_t)e);
     cache->used += cost;

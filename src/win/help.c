@@ -45,39 +45,40 @@ _Static_assert(sizeof(ask_head) == 16, "with a word and one to compare with, it 
 
 // ---- both sides
 
-// What the word of a desk begins with while it has that request.
+// What the word of a mailbox begins with while it has that request.
 static uint64_t number_of(const mlt_win_part *part, uint32_t ask)
 {
     return (uint64_t)(part->id & 0xffff) << 32 | ask;
 }
 
 // Begins `most` pieces, or those that are left; returns how many, and the first one. 0: there are
-// none, or the desk has another request.
-static uint32_t begin(mlt_win_desk *desk, uint64_t number, uint32_t pieces, uint32_t most,
+// none, or the mailbox has another request.
+static uint32_t begin(mlt_win_mailbox *mailbox, uint64_t number, uint32_t pieces, uint32_t most,
                       uint32_t *first)
 {
-    uint64_t word = atomic_load_explicit(&desk->word, memory_order_relaxed), n;
+    uint64_t word = atomic_load_explicit(&mailbox->word, memory_order_relaxed), n;
     do {
         *first = (uint32_t)(word >> BEGUN_SHIFT & COUNT);
         if (word >> NUMBER_SHIFT != number || *first >= pieces)
             return 0;
         n = pieces - *first < most ? pieces - *first : most;
-    } while (!atomic_compare_exchange_weak_explicit(&desk->word, &word, word + (n << BEGUN_SHIFT),
-                                                    memory_order_relaxed, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&mailbox->word, &word,
+                                                    word + (n << BEGUN_SHIFT), memory_order_relaxed,
+                                                    memory_order_relaxed));
     mlt_jitter();
     return (uint32_t)n;
 }
 
 // Release: what was done comes before.
-static void is_done(mlt_win_desk *desk, uint32_t pieces)
+static void is_done(mlt_win_mailbox *mailbox, uint32_t pieces)
 {
     mlt_jitter();
-    atomic_fetch_add_explicit(&desk->word, pieces, memory_order_release);
+    atomic_fetch_add_explicit(&mailbox->word, pieces, memory_order_release);
 }
 
 // A copy between an origin's memory and its target's, by both.
 typedef struct copy {
-    mlt_win_desk *desk;
+    mlt_win_mailbox *mailbox;
     uint64_t number;
     uint32_t pieces;
     uint64_t piece, bytes;
@@ -106,16 +107,16 @@ static mlt_status copy_pieces(const copy *c)
 {
     mlt_status status = MLT_OK;
     uint32_t index;
-    while (begin(c->desk, c->number, c->pieces, 1, &index)) {
+    while (begin(c->mailbox, c->number, c->pieces, 1, &index)) {
         uint64_t at = index * c->piece, n = c->bytes - at < c->piece ? c->bytes - at : c->piece;
         mlt_status one = c->writes ? mlt_os_write_peer(c->pid, c->there + at, c->here + at, n)
                                    : mlt_os_read_peer(c->pid, c->here + at, c->there + at, n);
         if (one != MLT_OK) {
             // Relaxed: is_done comes after it.
-            atomic_store_explicit(&c->desk->refused, 1, memory_order_relaxed);
+            atomic_store_explicit(&c->mailbox->refused, 1, memory_order_relaxed);
             status = one;
         }
-        is_done(c->desk, 1);
+        is_done(c->mailbox, 1);
     }
     return status;
 }
@@ -149,17 +150,17 @@ static void did_not_come(mlt_win_peer *peer)
     peer->shy = peer->late;
 }
 
-// Lays a request on the desk. The packet that tells of it has its number.
-static mlt_win_desk *lay_out(mlt_win_part *part)
+// Lays a request on the mailbox. The packet that tells of it has its number.
+static mlt_win_mailbox *lay_out(mlt_win_part *part)
 {
-    mlt_win_desk *desk = &mlt_win_block_of(part, &part->peers[part->place])->desk;
-    desk->fault = MLT_WIN_FINE;
-    desk->refused = 0;
-    desk->done = 0;
+    mlt_win_mailbox *mailbox = &mlt_win_block_of(part, &part->peers[part->place])->mailbox;
+    mailbox->fault = MLT_WIN_FINE;
+    mailbox->refused = 0;
+    mailbox->done = 0;
     // Relaxed: the packet comes after it.
-    atomic_store_explicit(&desk->word, number_of(part, ++part->asks) << NUMBER_SHIFT,
+    atomic_store_explicit(&mailbox->word, number_of(part, ++part->asks) << NUMBER_SHIFT,
                           memory_order_relaxed);
-    return desk;
+    return mailbox;
 }
 
 static void tell(mlt_win_side *side, const mlt_win_call *call, mlt_win_packet_kind kind,
@@ -169,12 +170,12 @@ static void tell(mlt_win_side *side, const mlt_win_call *call, mlt_win_packet_ki
 }
 
 // The pieces that were begun are done.
-static void await(mlt_win_desk *desk, uint32_t pieces)
+static void await(mlt_win_mailbox *mailbox, uint32_t pieces)
 {
     enum { SPINS = 20000 };
     // Acquire: pairs with is_done.
     for (uint32_t spins = 0;
-         (atomic_load_explicit(&desk->word, memory_order_acquire) & COUNT) != pieces; spins++) {
+         (atomic_load_explicit(&mailbox->word, memory_order_acquire) & COUNT) != pieces; spins++) {
         if (spins < SPINS)
             mlt_arch_pause();
         else
@@ -183,13 +184,13 @@ static void await(mlt_win_desk *desk, uint32_t pieces)
 }
 
 // The target has begun it; or the origin has taken it back, after a while.
-static bool is_begun(mlt_win_part *part, mlt_win_desk *desk)
+static bool is_begun(mlt_win_part *part, mlt_win_mailbox *mailbox)
 {
     enum { LOOKS = 16 }; // between two looks at the clock
     uint64_t since_ns = 0;
     uint32_t first;
     for (uint32_t looks = 1;; looks++) {
-        if (atomic_load_explicit(&desk->word, memory_order_relaxed) >> BEGUN_SHIFT & COUNT)
+        if (atomic_load_explicit(&mailbox->word, memory_order_relaxed) >> BEGUN_SHIFT & COUNT)
             return true;
         mlt_arch_pause();
         if (looks % LOOKS)
@@ -197,7 +198,7 @@ static bool is_begun(mlt_win_part *part, mlt_win_desk *desk)
         uint64_t now_ns = mlt_os_now_ns();
         since_ns = since_ns ? since_ns : now_ns;
         if (now_ns - since_ns > PATIENCE_NS)
-            return !begin(desk, number_of(part, part->asks), 1, 1, &first);
+            return !begin(mailbox, number_of(part, part->asks), 1, 1, &first);
     }
 }
 
@@ -205,32 +206,32 @@ static ask_head head_of(const mlt_win_call *call, uint64_t bytes)
 {
     return (ask_head){.disp = call->disp,
                       .bytes = (uint32_t)bytes,
-                      .code = call->deed.basic ? call->deed.basic->code : 0,
-                      .verb = call->deed.verb,
-                      .op = call->deed.op};
+                      .code = call->operation.basic ? call->operation.basic->code : 0,
+                      .verb = call->operation.verb,
+                      .op = call->operation.op};
 }
 
 // One piece, which is the target's.
-static mlt_status await_answer(mlt_win_part *part, mlt_win_peer *peer, mlt_win_desk *desk,
+static mlt_status await_answer(mlt_win_part *part, mlt_win_peer *peer, mlt_win_mailbox *mailbox,
                                const mlt_win_call *call, uint64_t bytes, uint64_t *done,
                                mlt_win_fault *fault)
 {
-    if (!is_begun(part, desk)) {
+    if (!is_begun(part, mailbox)) {
         did_not_come(peer);
         return MLT_PENDING;
     }
-    await(desk, 1);
+    await(mailbox, 1);
     peer->late = 0;
-    *fault = (mlt_win_fault)desk->fault;
-    *done = desk->done;
+    *fault = (mlt_win_fault)mailbox->fault;
+    *done = mailbox->done;
     if (*fault != MLT_WIN_FINE)
         return MLT_ERR_INVALID;
-    if (desk->refused) {
+    if (mailbox->refused) {
         peer->shy = SHY_MOST;
         return MLT_PENDING;
     }
-    if (call->deed.verb != MLT_WIN_ACCUMULATE && call->deed.verb != MLT_WIN_PUT)
-        memcpy(call->result.buf, desk->answer, bytes);
+    if (call->operation.verb != MLT_WIN_ACCUMULATE && call->operation.verb != MLT_WIN_PUT)
+        memcpy(call->result.buf, mailbox->answer, bytes);
     return MLT_OK;
 }
 
@@ -241,17 +242,17 @@ static mlt_status ask_short(mlt_win_side *side, mlt_win_peer *peer, const mlt_wi
     ask_head head = head_of(call, bytes);
     uint64_t length = sizeof head;
     memcpy(data, &head, sizeof head);
-    if (mlt_win_reads_origin(&call->deed)) {
+    if (mlt_win_reads_origin(&call->operation)) {
         memcpy(data + length, call->origin.buf, bytes);
         length += bytes;
     }
-    if (call->deed.verb == MLT_WIN_SWAP) {
+    if (call->operation.verb == MLT_WIN_SWAP) {
         memcpy(data + length, call->compare, bytes);
         length += bytes;
     }
-    mlt_win_desk *desk = lay_out(side->part);
+    mlt_win_mailbox *mailbox = lay_out(side->part);
     tell(side, call, MLT_WIN_PACKET_ASK, data, length);
-    return await_answer(side->part, peer, desk, call, bytes, done, fault);
+    return await_answer(side->part, peer, mailbox, call, bytes, done, fault);
 }
 
 static void tell_long(mlt_win_side *side, const mlt_win_call *call, uint64_t bytes, const void *buf)
@@ -266,10 +267,10 @@ static void tell_long(mlt_win_side *side, const mlt_win_call *call, uint64_t byt
 static mlt_status share_copy(mlt_win_side *side, mlt_win_peer *peer, const mlt_win_call *call,
                              uint64_t at, uint64_t bytes)
 {
-    bool put = call->deed.verb == MLT_WIN_PUT;
+    bool put = call->operation.verb == MLT_WIN_PUT;
     char *buf = put ? call->origin.buf : call->result.buf;
-    mlt_win_desk *desk = lay_out(side->part);
-    copy c = {.desk = desk,
+    mlt_win_mailbox *mailbox = lay_out(side->part);
+    copy c = {.mailbox = mailbox,
               .number = number_of(side->part, side->part->asks),
               .pieces = pieces_of(bytes),
               .piece = piece_of(bytes),
@@ -280,21 +281,21 @@ static mlt_status share_copy(mlt_win_side *side, mlt_win_peer *peer, const mlt_w
               .there = at};
     tell_long(side, call, bytes, buf);
     mlt_status status = copy_pieces(&c);
-    await(desk, c.pieces);
+    await(mailbox, c.pieces);
     // Whatever it was, one call for all of it finds out.
-    if (status != MLT_OK || desk->refused || desk->fault != MLT_WIN_FINE) {
+    if (status != MLT_OK || mailbox->refused || mailbox->fault != MLT_WIN_FINE) {
         peer->shy = SHY_MOST;
         return MLT_PENDING;
     }
     return MLT_OK;
 }
 
-// What it finds on the desk is not for it.
+// What it finds on the mailbox is not for it.
 static void wake_it(mlt_win_side *side, const mlt_win_call *call)
 {
-    mlt_win_desk *desk = lay_out(side->part);
+    mlt_win_mailbox *mailbox = lay_out(side->part);
     uint32_t first;
-    (void)begin(desk, number_of(side->part, side->part->asks), 1, 1, &first);
+    (void)begin(mailbox, number_of(side->part, side->part->asks), 1, 1, &first);
     tell_long(side, call, PIECE_LEAST, NULL);
 }
 
@@ -303,11 +304,11 @@ typedef enum ask_kind { ASK_NOT, ASK_SHORT, ASK_LONG, ASK_SHARE } ask_kind;
 
 static ask_kind kind_of(const mlt_win_call *call, uint64_t bytes)
 {
-    const mlt_win_deed *deed = &call->deed;
-    bool named = deed->basic && deed->basic->code && !deed->pair[0];
+    const mlt_win_operation *operation = &call->operation;
+    bool named = operation->basic && operation->basic->code && !operation->pair[0];
     if (bytes > UINT32_MAX)
         return ASK_NOT;
-    switch ((mlt_win_verb)deed->verb) {
+    switch ((mlt_win_verb)operation->verb) {
     case MLT_WIN_PUT: // short ones are staged
         return bytes >= SHARE_LEAST ? ASK_SHARE : ASK_NOT;
     case MLT_WIN_GET:
@@ -341,15 +342,15 @@ mlt_status mlt_win_ask(mlt_win_side *side, mlt_win_peer *peer, const mlt_win_cal
         return share_copy(side, peer, call, at, bytes);
     if (kind == ASK_SHORT)
         return ask_short(side, peer, call, bytes, done, fault);
-    mlt_win_desk *desk = lay_out(part);
+    mlt_win_mailbox *mailbox = lay_out(part);
     tell_long(side, call, bytes, call->origin.buf);
-    return await_answer(part, peer, desk, call, bytes, done, fault);
+    return await_answer(part, peer, mailbox, call, bytes, done, fault);
 }
 
 mlt_status mlt_win_ask_put(mlt_win_side *side, mlt_win_peer *peer, int32_t target, int64_t disp,
                            const void *from, uint64_t bytes)
 {
-    const mlt_win_call call = {.deed = {.verb = MLT_WIN_PUT},
+    const mlt_win_call call = {.operation = {.verb = MLT_WIN_PUT},
                                .target = target,
                                .disp = disp,
                                .origin = {.buf = (void *)(uintptr_t)from}};
@@ -365,24 +366,24 @@ mlt_status mlt_win_ask_put(mlt_win_side *side, mlt_win_peer *peer, int32_t targe
 
 typedef struct request {
     ask_head head;
-    mlt_win_deed deed;
+    mlt_win_operation operation;
     mlt_win_peer *origin;
-    mlt_win_desk *desk;
+    mlt_win_mailbox *mailbox;
     uint64_t number;
-    mlt_win_seat *seat;
+    mlt_win_slot *slot;
     char *memory;
 } request;
 
-static bool find_deed(request *r)
+static bool find_operation(request *r)
 {
     mlt_reduction reduction;
     char why[8];
-    r->deed = (mlt_win_deed){.verb = r->head.verb, .op = r->head.op};
+    r->operation = (mlt_win_operation){.verb = r->head.verb, .op = r->head.op};
     if (r->head.verb == MLT_WIN_PUT || r->head.verb == MLT_WIN_GET)
         return true;
     if (r->head.verb >= MLT_WIN_VERBS)
         return false;
-    const mlt_type *basic = r->deed.basic = mlt_type_coded(r->head.code);
+    const mlt_type *basic = r->operation.basic = mlt_type_coded(r->head.code);
     if (basic->magic != MLT_TYPE_MAGIC || basic->code != r->head.code || !basic->contiguous ||
         basic->size == 0 || r->head.bytes % basic->size)
         return false;
@@ -391,7 +392,7 @@ static bool find_deed(request *r)
     if (r->head.op >= MLT_REDUCE_OPS ||
         !mlt_reduce_find((mlt_reduce_op)r->head.op, r->head.code, &reduction, why, sizeof why))
         return false;
-    mlt_win_find_kernels(&r->deed, &reduction);
+    mlt_win_find_kernels(&r->operation, &reduction);
     return true;
 }
 
@@ -400,8 +401,8 @@ static bool find_memory(mlt_win_part *part, int32_t target, request *r, mlt_win_
 {
     const mlt_type_run run = {.length = r->head.bytes, .count = 1};
     uint64_t at = 0;
-    r->seat = mlt_win_seat_of(part, target);
-    *fault = mlt_win_check_runs(r->seat, (mlt_win_flavor)part->flavor, r->head.disp, &run, 1, &at);
+    r->slot = mlt_win_slot_of(part, target);
+    *fault = mlt_win_check_runs(r->slot, (mlt_win_flavor)part->flavor, r->head.disp, &run, 1, &at);
     r->memory = (char *)((uintptr_t)mlt_win_memory(part, target) + at);
     return *fault == MLT_WIN_FINE;
 }
@@ -409,14 +410,15 @@ static bool find_memory(mlt_win_part *part, int32_t target, request *r, mlt_win_
 static void do_short(mlt_win_part *part, int32_t target, request *r, const char *in,
                      uint64_t length)
 {
-    uint64_t want = mlt_win_reads_origin(&r->deed) ? r->head.bytes : 0;
+    uint64_t want = mlt_win_reads_origin(&r->operation) ? r->head.bytes : 0;
     mlt_win_fault fault = MLT_WIN_NONE;
     want *= r->head.verb == MLT_WIN_SWAP ? 2 : 1;
     bool answers = r->head.verb != MLT_WIN_ACCUMULATE && r->head.verb != MLT_WIN_PUT;
-    if (length == want && (!answers || r->head.bytes <= sizeof r->desk->answer) &&
+    if (length == want && (!answers || r->head.bytes <= sizeof r->mailbox->answer) &&
         find_memory(part, target, r, &fault))
-        mlt_win_apply_plain(part, r->seat, &r->deed, r->memory, r->head.bytes, in, r->desk->answer);
-    r->desk->fault = fault;
+        mlt_win_apply_plain(part, r->slot, &r->operation, r->memory, r->head.bytes, in,
+                            r->mailbox->answer);
+    r->mailbox->fault = fault;
 }
 
 // Reads the data from the origin's memory as it goes on.
@@ -424,22 +426,22 @@ static void do_long(mlt_win_part *part, int32_t target, request *r, uint64_t fro
 {
     mlt_win_fault fault = MLT_WIN_NONE;
     bool good = r->head.verb == MLT_WIN_ACCUMULATE && find_memory(part, target, r, &fault);
-    r->desk->fault = fault;
+    r->mailbox->fault = fault;
     if (!good)
         return;
     pid_t pid = mlt_win_process_of(part, r->origin);
-    uint64_t strip = STRIP / r->deed.basic->size * r->deed.basic->size, done = 0;
+    uint64_t strip = STRIP / r->operation.basic->size * r->operation.basic->size, done = 0;
     char *in = mlt_take_more(NULL, STRIP, 1);
     while (done < r->head.bytes) {
         uint64_t n = r->head.bytes - done < strip ? r->head.bytes - done : strip;
         if (mlt_os_read_peer(pid, in, from + done, n) != MLT_OK)
             break;
-        mlt_win_apply_plain(part, r->seat, &r->deed, r->memory + done, n, in, NULL);
+        mlt_win_apply_plain(part, r->slot, &r->operation, r->memory + done, n, in, NULL);
         done += n;
     }
     free(in);
-    r->desk->done = done;
-    r->desk->refused = done < r->head.bytes;
+    r->mailbox->done = done;
+    r->mailbox->refused = done < r->head.bytes;
 }
 
 static void do_copy(mlt_win_part *part, int32_t target, request *r, uint64_t from)
@@ -447,7 +449,7 @@ static void do_copy(mlt_win_part *part, int32_t target, request *r, uint64_t fro
     mlt_win_fault fault;
     if (r->head.bytes < SHARE_LEAST || !find_memory(part, target, r, &fault))
         return; // the origin does all of it, and finds out
-    copy c = {.desk = r->desk,
+    copy c = {.mailbox = r->mailbox,
               .number = r->number,
               .pieces = pieces_of(r->head.bytes),
               .piece = piece_of(r->head.bytes),
@@ -456,7 +458,7 @@ static void do_copy(mlt_win_part *part, int32_t target, request *r, uint64_t fro
               .writes = r->head.verb == MLT_WIN_GET,
               .here = r->memory,
               .there = from};
-    (void)copy_pieces(&c); // the desk tells the origin
+    (void)copy_pieces(&c); // the mailbox tells the origin
 }
 
 void mlt_win_ask_came(mlt_win_part *part, const mlt_packet *packet, const void *data,
@@ -472,20 +474,20 @@ void mlt_win_ask_came(mlt_win_part *part, const mlt_packet *packet, const void *
         return;
     memcpy(&r.head, data, sizeof r.head);
     const char *in = (const char *)data + sizeof r.head;
-    r.desk = &mlt_win_block_of(part, r.origin)->desk;
+    r.mailbox = &mlt_win_block_of(part, r.origin)->mailbox;
     if (is_long)
         memcpy(&from, in, sizeof from);
-    if (!find_deed(&r))
+    if (!find_operation(&r))
         return;
     if (is_long && r.head.verb <= MLT_WIN_GET) {
         do_copy(part, packet->dst, &r, from);
         return;
     }
-    if (!begin(r.desk, r.number, 1, 1, &first))
+    if (!begin(r.mailbox, r.number, 1, 1, &first))
         return; // the origin has taken it back
     if (is_long)
         do_long(part, packet->dst, &r, from);
     else
         do_short(part, packet->dst, &r, in, rest);
-    is_done(r.desk, 1);
+    is_done(r.mailbox, 1);
 }

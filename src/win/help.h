@@ -4,9 +4,9 @@
 // of a long copy, or a short one where the kernel is slower than a packet. A target that computes is not waited for: the origin takes back what nobody has
 // begun, and does it by itself (across.h).
 //
-// An origin lays its request on its *desk*, a line of its worker's block that the target maps, and
+// An origin lays its request on its *mailbox*, a line of its worker's block that the target maps, and
 // sends a packet that tells of it. Request and data travel in the packet, or the packet says where
-// they lie; the answer comes by the desk. The word of a desk:
+// they lie; the answer comes by the mailbox. The word of a mailbox:
 //
 //     48 .. 63  of the window's id          8 .. 15  pieces that somebody has begun
 //     16 .. 47  number of the request       0 .. 7   pieces that are done
@@ -16,11 +16,11 @@
 // copy has several, which both begin until there are none. A target that comes late finds another
 // number, or all begun, and does nothing; also if the memory is another window's by now.
 //
-// Orders: the ring's stamp (release, acquire) shows the target the desk as the origin has laid it out.
-// What the target stores, in its window and on the desk, comes before it adds to the done ones
+// Orders: the ring's stamp (release, acquire) shows the target the mailbox as the origin has laid it out.
+// What the target stores, in its window and on the mailbox, comes before it adds to the done ones
 // (release); the origin reads these with acquire.
 //
-// Only where every worker has a core. A worker has one desk: its ranks do not suspend while one asks.
+// Only where every worker has a core. A worker has one mailbox: its ranks do not suspend while one asks.
 #ifndef MLT_WIN_HELP_H
 #define MLT_WIN_HELP_H
 

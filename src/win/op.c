@@ -57,22 +57,22 @@ static bool writes_result(uint8_t verb)
 }
 
 // Elements with gaps somewhere: in strips, by runs of the target.
-static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_call *call,
+static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_call *call,
                                char *at)
 {
     _Alignas(16) char in[STRIP], out[STRIP];
     mlt_type_run runs[RUNS];
-    const mlt_win_deed *deed = &call->deed;
+    const mlt_win_operation *operation = &call->operation;
     uint64_t total = call->there.count * call->there.type->size;
-    uint64_t most = STRIP / deed->basic->size * deed->basic->size;
+    uint64_t most = STRIP / operation->basic->size * operation->basic->size;
     for (uint64_t done = 0; done < total;) {
         uint32_t n = RUNS;
         uint64_t bytes = total - done < most ? total - done : most;
-        bytes = mlt_type_element_runs(call->there.type, deed->basic, done, bytes, runs, &n);
-        if (mlt_win_reads_origin(deed))
+        bytes = mlt_type_element_runs(call->there.type, operation->basic, done, bytes, runs, &n);
+        if (mlt_win_reads_origin(operation))
             mlt_type_pack(call->origin.type, call->origin.buf, done, in, bytes);
-        mlt_win_apply(part, seat, deed, at, runs, n, in, out);
-        if (writes_result(deed->verb))
+        mlt_win_apply(part, slot, operation, at, runs, n, in, out);
+        if (writes_result(operation->verb))
             mlt_type_unpack(call->result.type, call->result.buf, done, out, bytes);
         done += bytes;
     }
@@ -83,29 +83,29 @@ static inline bool is_plain(const mlt_win_data *data)
     return MLT_LIKELY(!data->type || data->type->contiguous);
 }
 
-static void do_swap(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_call *call, char *at)
+static void do_swap(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_call *call, char *at)
 {
     char in[64];
-    uint64_t bytes = call->deed.basic->size;
+    uint64_t bytes = call->operation.basic->size;
     memcpy(in, call->origin.buf, bytes);
     memcpy(in + bytes, call->compare, bytes);
-    mlt_win_apply_plain(part, seat, &call->deed, at, bytes, in, call->result.buf);
+    mlt_win_apply_plain(part, slot, &call->operation, at, bytes, in, call->result.buf);
 }
 
-static void do_here(mlt_win_part *part, mlt_win_seat *seat, const mlt_win_call *call, char *at)
+static void do_here(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_call *call, char *at)
 {
-    const mlt_win_deed *deed = &call->deed;
+    const mlt_win_operation *operation = &call->operation;
     uint64_t bytes = call->there.count * call->there.type->size;
-    if (deed->verb == MLT_WIN_SWAP)
-        do_swap(part, seat, call, at);
+    if (operation->verb == MLT_WIN_SWAP)
+        do_swap(part, slot, call, at);
     else if (is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result))
-        mlt_win_apply_plain(part, seat, deed, at, bytes, call->origin.buf, call->result.buf);
-    else if (deed->verb == MLT_WIN_PUT)
+        mlt_win_apply_plain(part, slot, operation, at, bytes, call->origin.buf, call->result.buf);
+    else if (operation->verb == MLT_WIN_PUT)
         mlt_type_move(call->there.type, at, call->origin.type, call->origin.buf, 0, bytes);
-    else if (deed->verb == MLT_WIN_GET)
+    else if (operation->verb == MLT_WIN_GET)
         mlt_type_move(call->result.type, call->result.buf, call->there.type, at, 0, bytes);
     else
-        do_strips(part, seat, call, at);
+        do_strips(part, slot, call, at);
 }
 
 // ---- by packets: the origin
@@ -142,10 +142,10 @@ static uint32_t open_number(mlt_win_busy *busy, mlt_win_op *op)
 static uint64_t fill_data(const mlt_win_op *op, uint64_t bytes, char *to)
 {
     const mlt_win_call *call = &op->call;
-    if (!mlt_win_reads_origin(&call->deed))
+    if (!mlt_win_reads_origin(&call->operation))
         return 0;
     mlt_type_pack(call->origin.type, call->origin.buf, op->left, to, bytes);
-    if (call->deed.verb != MLT_WIN_SWAP)
+    if (call->operation.verb != MLT_WIN_SWAP)
         return bytes;
     memcpy(to + bytes, call->compare, bytes);
     return 2 * bytes;
@@ -164,7 +164,7 @@ static void send_piece(mlt_win_op *op)
 {
     mlt_win_part *part = op->side->part;
     const mlt_win_call *call = &op->call;
-    const mlt_type *there = call->there.type, *basic = call->deed.basic;
+    const mlt_type *there = call->there.type, *basic = call->operation.basic;
     uint64_t room = piece_room(part, call->target), bytes = op->total - op->left;
     uint32_t n = RUNS;
     mlt_type_run runs[RUNS];
@@ -177,9 +177,9 @@ static void send_piece(mlt_win_op *op)
                                         .bytes = (uint32_t)bytes,
                                         .runs = (uint16_t)n,
                                         .code = basic ? basic->code : 0,
-                                        .pair = {call->deed.pair[0], call->deed.pair[1]},
-                                        .verb = call->deed.verb,
-                                        .op = call->deed.op};
+                                        .pair = {call->operation.pair[0], call->operation.pair[1]},
+                                        .verb = call->operation.verb,
+                                        .op = call->operation.op};
     uint64_t length = sizeof(piece_head) + n * sizeof *runs;
     memcpy(piece + sizeof(piece_head), runs, n * sizeof *runs);
     length += fill_data(op, bytes, piece + length);
@@ -255,13 +255,13 @@ void mlt_win_done_came(mlt_win_part *part, const mlt_packet *packet, const void 
     if (!op || op->flying == 0 || packet->src != op->call.target || bytes < sizeof head)
         return;
     memcpy(&head, data, sizeof head);
-    if (head.bytes > op->left - op->got ||
-        (writes_result(op->call.deed.verb) && !head.fault && bytes != sizeof head + head.bytes))
+    if (head.bytes > op->left - op->got || (writes_result(op->call.operation.verb) && !head.fault &&
+                                            bytes != sizeof head + head.bytes))
         return;
     if (head.fault && !busy->fault) {
         busy->fault = head.fault < MLT_WIN_NONE ? (mlt_win_fault)head.fault : MLT_WIN_NONE;
         busy->fault_target = packet->src;
-    } else if (!head.fault && writes_result(op->call.deed.verb))
+    } else if (!head.fault && writes_result(op->call.operation.verb))
         mlt_type_unpack(op->call.result.type, op->call.result.buf, op->got,
                         (const char *)data + sizeof head, head.bytes);
     op->got += head.bytes;
@@ -277,7 +277,7 @@ void mlt_win_done_came(mlt_win_part *part, const mlt_packet *packet, const void 
 // A piece that was taken apart.
 typedef struct piece {
     piece_head head;
-    mlt_win_deed deed;
+    mlt_win_operation operation;
     mlt_type_run runs[RUNS];
     mlt_type pair; // an unnamed pair of value and index; magic 0: none
     const char *in;
@@ -310,14 +310,14 @@ static bool find_pair_kernel(piece *p)
     char why[8];
     if (p->head.verb == MLT_WIN_SWAP || !make_pair(p))
         return false;
-    p->deed.basic = &p->pair;
+    p->operation.basic = &p->pair;
     if (p->head.op == MLT_REDUCE_REPLACE || p->head.op == MLT_REDUCE_NO_OP)
         return true;
     if (p->head.op >= MLT_REDUCE_OPS ||
         !mlt_reduce_find_pair((mlt_reduce_op)p->head.op, p->head.pair[0], p->head.pair[1],
                               &reduction, why, sizeof why))
         return false;
-    mlt_win_find_kernels(&p->deed, &reduction);
+    mlt_win_find_kernels(&p->operation, &reduction);
     return true;
 }
 
@@ -325,27 +325,27 @@ static bool find_kernel(piece *p)
 {
     mlt_reduction reduction;
     char why[8];
-    p->deed = (mlt_win_deed){.verb = p->head.verb, .op = p->head.op};
+    p->operation = (mlt_win_operation){.verb = p->head.verb, .op = p->head.op};
     if (p->head.verb == MLT_WIN_PUT || p->head.verb == MLT_WIN_GET)
         return true;
     if (p->head.pair[0])
         return find_pair_kernel(p);
-    p->deed.basic = mlt_type_coded(p->head.code);
-    if (!is_named(p->deed.basic, p->head.code))
+    p->operation.basic = mlt_type_coded(p->head.code);
+    if (!is_named(p->operation.basic, p->head.code))
         return false;
     if (p->head.verb == MLT_WIN_SWAP)
-        return p->deed.basic->contiguous && p->deed.basic->size == p->head.bytes;
+        return p->operation.basic->contiguous && p->operation.basic->size == p->head.bytes;
     if (p->head.op >= MLT_REDUCE_OPS ||
         !mlt_reduce_find((mlt_reduce_op)p->head.op, p->head.code, &reduction, why, sizeof why))
         return false;
-    mlt_win_find_kernels(&p->deed, &reduction);
+    mlt_win_find_kernels(&p->operation, &reduction);
     return true;
 }
 
 // The runs have as many bytes as the piece says, in whole elements.
 static bool runs_fit(const piece *p)
 {
-    const mlt_type *basic = p->deed.basic;
+    const mlt_type *basic = p->operation.basic;
     uint64_t left = p->head.bytes;
     for (uint32_t r = 0; r < p->head.runs; r++) {
         uint64_t length = p->runs[r].length, count = p->runs[r].count;
@@ -376,7 +376,7 @@ static bool take_apart(piece *p, const void *data, uint64_t bytes)
     p->in = (const char *)data + sizeof p->head + runs;
     if (!find_kernel(p) || !runs_fit(p))
         return false;
-    uint64_t in = mlt_win_reads_origin(&p->deed) ? p->head.bytes : 0;
+    uint64_t in = mlt_win_reads_origin(&p->operation) ? p->head.bytes : 0;
     return rest - runs == (p->head.verb == MLT_WIN_SWAP ? 2 * in : in);
 }
 
@@ -384,14 +384,15 @@ static bool take_apart(piece *p, const void *data, uint64_t bytes)
 static uint64_t do_piece(mlt_win_part *part, int32_t target, const piece *p, done_head *answer)
 {
     uint64_t at = 0;
-    mlt_win_seat *seat = mlt_win_seat_of(part, target);
+    mlt_win_slot *slot = mlt_win_slot_of(part, target);
     answer->bytes = p->head.bytes;
-    answer->fault = mlt_win_check_runs(seat, (mlt_win_flavor)part->flavor, p->head.disp, p->runs,
+    answer->fault = mlt_win_check_runs(slot, (mlt_win_flavor)part->flavor, p->head.disp, p->runs,
                                        p->head.runs, &at);
     if (answer->fault != MLT_WIN_FINE)
         return sizeof *answer;
     char *memory = (char *)((uintptr_t)mlt_win_memory(part, target) + at);
-    mlt_win_apply(part, seat, &p->deed, memory, p->runs, p->head.runs, p->in, (char *)(answer + 1));
+    mlt_win_apply(part, slot, &p->operation, memory, p->runs, p->head.runs, p->in,
+                  (char *)(answer + 1));
     return sizeof *answer + (writes_result(p->head.verb) ? p->head.bytes : 0);
 }
 
@@ -413,16 +414,16 @@ void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *d
 static mlt_status find_beside(mlt_win_part *part, const mlt_win_peer *peer,
                               const mlt_win_call *call, uint64_t *at, mlt_win_fault *fault)
 {
-    mlt_win_seat *seat = &peer->seats[call->target - peer->first];
+    mlt_win_slot *slot = &peer->slots[call->target - peer->first];
     uint64_t bytes = call->there.count * call->there.type->size;
     if (part->flavor == MLT_WIN_DYNAMIC) {
         *at = (uint64_t)call->disp;
-        return mlt_win_check_peer(&part->seen, mlt_win_process_of(part, peer), seat, *at, bytes,
+        return mlt_win_check_peer(&part->seen, mlt_win_process_of(part, peer), slot, *at, bytes,
                                   fault);
     }
     *fault =
-        mlt_win_check(seat, MLT_WIN_CREATED, call->disp, call->there.count, call->there.type, at);
-    *at += seat->base;
+        mlt_win_check(slot, MLT_WIN_CREATED, call->disp, call->there.count, call->there.type, at);
+    *at += slot->base;
     return MLT_OK;
 }
 
@@ -441,12 +442,12 @@ static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *cal
     mlt_win_part *part = side->part;
     uint64_t at, bytes = call->there.count * call->there.type->size;
     bool plain = is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result);
-    bool small = call->deed.verb == MLT_WIN_PUT && bytes <= MLT_WIN_STAGE_MOST && peer->written &&
-                 !call->req;
+    bool small = call->operation.verb == MLT_WIN_PUT && bytes <= MLT_WIN_STAGE_MOST &&
+                 peer->written && !call->req;
     if (!small)
         mlt_win_stage_leave(side);
     // Accumulates keep their order: none overtakes one that goes by packets.
-    bool overtakes = call->deed.verb >= MLT_WIN_ACCUMULATE && side->pending;
+    bool overtakes = call->operation.verb >= MLT_WIN_ACCUMULATE && side->pending;
     if (peer->reach != MLT_WIN_HOST || !part->across || !plain || overtakes)
         return start(side, call);
     mlt_status status = find_beside(part, peer, call, &at, fault);
@@ -461,10 +462,10 @@ static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *cal
     if (status != MLT_PENDING)
         return status;
     status =
-        mlt_win_do_across(part, peer, &peer->seats[call->target - peer->first], call, at, done);
+        mlt_win_do_across(part, peer, &peer->slots[call->target - peer->first], call, at, done);
     if (status == MLT_ERR_UNSUPPORTED)
         return start_always(side, call);
-    peer->written |= call->deed.verb == MLT_WIN_PUT && status == MLT_OK;
+    peer->written |= call->operation.verb == MLT_WIN_PUT && status == MLT_OK;
     // The window reaches beyond what the process has.
     *fault = part->flavor == MLT_WIN_DYNAMIC ? MLT_WIN_UNATTACHED : MLT_WIN_BEYOND;
     return status == MLT_OK ? MLT_OK : MLT_ERR_INVALID;
@@ -478,12 +479,12 @@ mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_faul
     uint64_t bytes = call->there.count * call->there.type->size;
     if (MLT_UNLIKELY(!peer->direct))
         return bytes ? do_beside(side, call, peer, fault) : MLT_OK;
-    mlt_win_seat *seat = &peer->seats[call->target - peer->first];
-    *fault = mlt_win_check(seat, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
+    mlt_win_slot *slot = &peer->slots[call->target - peer->first];
+    *fault = mlt_win_check(slot, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
                            call->there.type, &at);
     if (MLT_UNLIKELY(*fault != MLT_WIN_FINE))
         return MLT_ERR_INVALID;
     if (MLT_LIKELY(bytes))
-        do_here(part, seat, call, (char *)(uintptr_t)(seat->base + (uint64_t)peer->shift + at));
+        do_here(part, slot, call, (char *)(uintptr_t)(slot->base + (uint64_t)peer->shift + at));
     return MLT_OK;
 }

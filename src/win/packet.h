@@ -10,7 +10,7 @@
 //     WOKEN     any -> waiter      its node has the lock that it waits for; word 1: its proxy
 //     POST      target -> origin   MPI_Win_post
 //     COMPLETE  origin -> target   MPI_Win_complete
-//     ASK       origin -> target   a request is on the origin's desk (help.h); word: its number
+//     ASK       origin -> target   a request is on the origin's mailbox (help.h); word: its number
 //     ASK_LONG  origin -> target   the same, of data that lie in the origin's memory
 //
 // Packets come from processes of the job, on other hosts too, and from other jobs that have a part of
@@ -43,8 +43,8 @@ typedef enum mlt_win_packet_kind {
 // Bits of LOCK's and UNLOCK's word.
 enum {
     MLT_WIN_WORD_EXCLUSIVE = 1,
-    MLT_WIN_WORD_ONE = 2, // the island's ONE, too: the origin has none of it yet, or gives it back
-    MLT_WIN_WORD_ALL = 4, // the island's ALL, and no rank's own
+    MLT_WIN_WORD_ONE = 2, // the domain's ONE, too: the origin has none of it yet, or gives it back
+    MLT_WIN_WORD_ALL = 4, // the domain's ALL, and no rank's own
     MLT_WIN_WORD_HOLDS = 8, // mlt_win_want.holds
 };
 

@@ -138,7 +138,7 @@ static bool lay_out_all(uint64_t memory, uint64_t *align, uint64_t *bytes, uint6
     return memory <= INT64_MAX - *begin;
 }
 
-// Its seats are open at first (lock.h). A dynamic one's list is under the guard, too.
+// Its slots are open at first (lock.h). A dynamic one's list is under the guard, too.
 static bool begins_open(const mlt_win_part *part)
 {
     enum { FEW = 16 };
@@ -146,7 +146,7 @@ static bool begins_open(const mlt_win_part *part)
            (part->workers == 1 || (part->worker->boot->job->lean && part->span <= FEW));
 }
 
-static void take_seats(mlt_win_part *part, mlt_win_seat *seats)
+static void take_slots(mlt_win_part *part, mlt_win_slot *slots)
 {
     int32_t first = part->peers[part->place].first;
     uint32_t guard = begins_open(part) ? MLT_WIN_OPEN : MLT_WIN_GUARDED;
@@ -156,7 +156,7 @@ static void take_seats(mlt_win_part *part, mlt_win_seat *seats)
         uint64_t base = join->base;
         if (part->flavor == MLT_WIN_ALLOCATED)
             base += (uintptr_t)part->block;
-        seats[join->me - first] = (mlt_win_seat){.base = base,
+        slots[join->me - first] = (mlt_win_slot){.base = base,
                                                  .size = join->size,
                                                  .unit = join->unit,
                                                  .lock = {.holder = -1, .guard = guard}};
@@ -171,8 +171,8 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
                               mlt_win_card *card)
 {
     part->span = span_of(part);
-    uint64_t seats = sizeof(mlt_win_block) + part->span * sizeof(mlt_win_seat);
-    uint64_t bytes = seats, begin = 0;
+    uint64_t slots = sizeof(mlt_win_block) + part->span * sizeof(mlt_win_slot);
+    uint64_t bytes = slots, begin = 0;
     align = more(align, MLT_SHMEM_ALIGN);
     bool fits = true;
     if (part->flavor == MLT_WIN_ALLOCATED)
@@ -183,9 +183,9 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
     uint32_t segment = 0;
     if (!part->block)
         return MLT_ERR_NO_MEMORY;
-    memset(part->block, 0, seats);
+    memset(part->block, 0, slots);
     part->sides = mlt_take(part->span, sizeof(mlt_win_side *));
-    take_seats(part, (mlt_win_seat *)(part->block + sizeof(mlt_win_block)));
+    take_slots(part, (mlt_win_slot *)(part->block + sizeof(mlt_win_block)));
     *card = (mlt_win_card){
         .address = (uintptr_t)part->block, .bytes = bytes, .memory = begin, .shares = part->shares};
     bool found = mlt_shmem_find(part->block, bytes, &segment, &card->offset);
@@ -200,7 +200,7 @@ void mlt_win_part_card(mlt_win_part *part, uint32_t place, const mlt_win_card *c
     peer->card = *card;
     if (peer->reach != MLT_WIN_NEAR)
         return;
-    peer->seats = (mlt_win_seat *)(uintptr_t)(card->address + sizeof(mlt_win_block));
+    peer->slots = (mlt_win_slot *)(uintptr_t)(card->address + sizeof(mlt_win_block));
     peer->direct = part->flavor != MLT_WIN_CONTIGUOUS;
 }
 
@@ -231,7 +231,7 @@ uint32_t mlt_win_place_search(const mlt_win_part *part, int32_t rank)
     }
 }
 
-uint32_t mlt_win_island_of(const mlt_win_part *part, uint32_t place)
+uint32_t mlt_win_domain_of(const mlt_win_part *part, uint32_t place)
 {
     mlt_job *job = part->worker->boot->job;
     const mlt_win_peer *peer = &part->peers[place];
@@ -247,27 +247,27 @@ uint32_t mlt_win_island_of(const mlt_win_part *part, uint32_t place)
     return peer->card.shares ? 2 * host : 2 * proc + 1; // both are numbers below 2^31
 }
 
-// The first worker of each island, in the order of places.
-static void find_islands(mlt_win_part *part)
+// The first worker of each domain, in the order of places.
+static void find_domains(mlt_win_part *part)
 {
     mlt_table seen = {0};
     uint32_t room = 0;
     for (uint32_t p = 0; p < part->workers; p++) {
-        uint32_t island = mlt_win_island_of(part, p);
-        mlt_table_look look = mlt_table_look_for(&seen, mlt_hash_word(island));
+        uint32_t domain = mlt_win_domain_of(part, p);
+        mlt_table_look look = mlt_table_look_for(&seen, mlt_hash_word(domain));
         bool known = false;
         while (!known && mlt_table_next(&look))
-            known = look.word == island;
+            known = look.word == domain;
         if (known)
             continue;
-        mlt_table_add(&seen, mlt_hash_word(island), island);
-        if (part->islands == room) {
+        mlt_table_add(&seen, mlt_hash_word(domain), domain);
+        if (part->domains == room) {
             room = room ? 2 * room : 1;
             part->leads = mlt_take_more(part->leads, room, sizeof *part->leads);
         }
-        if (island == mlt_win_island_of(part, part->place))
+        if (domain == mlt_win_domain_of(part, part->place))
             part->lead = p;
-        part->leads[part->islands++] = p;
+        part->leads[part->domains++] = p;
     }
     mlt_table_free(&seen);
 }
@@ -277,13 +277,13 @@ void mlt_win_part_open(mlt_win_part *part, uint32_t id)
     part->id = id;
     if (!part->even && part->workers > 1)
         index_places(part);
-    find_islands(part);
+    find_domains(part);
     if (part->flavor == MLT_WIN_CONTIGUOUS) {
         mlt_win_peer *own = &part->peers[part->place];
         const mlt_win_card *holder = &part->peers[0].card;
         for (uint32_t i = 0; i < part->span; i++)
             if (part->sides[i])
-                own->seats[i].base += holder->address + holder->memory;
+                own->slots[i].base += holder->address + holder->memory;
         for (uint32_t p = 0; p < part->workers; p++)
             if (p == 0 || part->peers[p].reach == MLT_WIN_NEAR)
                 mlt_win_peer_map(part, &part->peers[p]);
@@ -311,9 +311,9 @@ static char *map_block(mlt_win_part *part, const mlt_win_peer *peer)
 
 void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer)
 {
-    if (!peer->seats) {
+    if (!peer->slots) {
         char *at = map_block(part, peer);
-        peer->seats = (mlt_win_seat *)(at + sizeof(mlt_win_block));
+        peer->slots = (mlt_win_slot *)(at + sizeof(mlt_win_block));
         peer->shift = at - (char *)(uintptr_t)peer->card.address;
         peer->direct = part->flavor == MLT_WIN_ALLOCATED;
     }
@@ -326,8 +326,8 @@ void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer)
 
 static void unmap(const mlt_win_peer *peer)
 {
-    if (peer->reach == MLT_WIN_HOST && peer->seats)
-        mlt_os_unmap_peer((char *)peer->seats - sizeof(mlt_win_block), peer->card.bytes);
+    if (peer->reach == MLT_WIN_HOST && peer->slots)
+        mlt_os_unmap_peer((char *)peer->slots - sizeof(mlt_win_block), peer->card.bytes);
 }
 
 void mlt_win_part_drop(mlt_win_part *part)

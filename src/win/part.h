@@ -2,18 +2,18 @@
 // A worker's part of a window, and a rank's side of it.
 //
 //     side    a rank's: 32 bytes, private; in the memory of the layer above
-//     seat    a rank's: 64 bytes, for all that reach its memory (seat.h)
+//     slot    a rank's: 64 bytes, for all that reach its memory (slot.h)
 //     part    a worker's: where the other workers' blocks are, which of its ranks take part
 //     block   a worker's, in memory that processes of the host can map (boot/shmem.h): a line for
-//             the island, the seats of its ranks, and their memory if the window allocates it
+//             the domain, the slots of its ranks, and their memory if the window allocates it
 //     card    where a worker's block is; the workers exchange cards when the window is made
 //
 // A block is mapped by another process when it first needs it. Nothing is stored for ranks of other
-// islands: what is done to them is asked of their workers (packet.h), which check it. Another job is
-// never on this island, even on the same host. What travels are places and ranks in the window: each
+// domains: what is done to them is asked of their workers (packet.h), which check it. Another job is
+// never on this domain, even on the same host. What travels are places and ranks in the window: each
 // job numbers workers and ranks in its own way (wire/world.h).
 //
-// A part belongs to a worker and is used by its thread alone; seats are everybody's.
+// A part belongs to a worker and is used by its thread alone; slots are everybody's.
 #ifndef MLT_WIN_PART_H
 #define MLT_WIN_PART_H
 
@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
-#include "win/seat.h"
+#include "win/slot.h"
 
 typedef enum mlt_win_flavor {
     MLT_WIN_CREATED,   // memory of the user's
@@ -49,7 +49,7 @@ typedef struct mlt_win_card {
 } mlt_win_card;
 
 typedef struct mlt_win_peer {
-    mlt_win_seat *seats; // of rank `first` and those after it; NULL: not mapped
+    mlt_win_slot *slots; // of rank `first` and those after it; NULL: not mapped
     intptr_t shift;      // from seat.base to where that memory lies here, if it can be reached
     uint32_t worker;
     int32_t first; // the lowest of its ranks
@@ -84,12 +84,12 @@ typedef struct mlt_win_part {
     bool shares;     // processes of a host map each other's blocks
     bool across;     // the system lets processes read and write each other's memory (across.c)
     uint8_t flavor;  // mlt_win_flavor
-    bool plain;      // a rank's place follows from `even`, and a displacement from its seat
+    bool plain;      // a rank's place follows from `even`, and a displacement from its slot
     bool single;     // and each worker has one rank
-    uint32_t lead;   // place of the first worker of this island
-    uint32_t islands;
-    uint32_t *leads;      // [islands] the same of all islands, ascending
-    uint32_t span;        // seats of this worker
+    uint32_t lead;   // place of the first worker of this domain
+    uint32_t domains;
+    uint32_t *leads;      // [domains] the same of all domains, ascending
+    uint32_t span;        // slots of this worker
     char *block;          // NULL until all its ranks have come
     mlt_win_peer *peers;  // [workers], in the order of their first ranks
     mlt_win_side **sides; // [span], by rank - first
@@ -176,43 +176,43 @@ static inline uint32_t mlt_win_plain_place(const mlt_win_part *part, int32_t ran
 }
 
 void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer) MLT_COLD;
-// Not FAR, or the caller does not look at its seats.
+// Not FAR, or the caller does not look at its slots.
 static inline mlt_win_peer *mlt_win_peer_of(mlt_win_part *part, int32_t rank)
 {
     mlt_win_peer *peer = &part->peers[mlt_win_place_of(part, rank)];
-    if (MLT_UNLIKELY(!peer->seats) && peer->reach == MLT_WIN_HOST)
+    if (MLT_UNLIKELY(!peer->slots) && peer->reach == MLT_WIN_HOST)
         mlt_win_peer_map(part, peer);
     return peer;
 }
 
-// Of a rank of this island.
-static inline mlt_win_seat *mlt_win_seat_of(mlt_win_part *part, int32_t rank)
+// Of a rank of this domain.
+static inline mlt_win_slot *mlt_win_slot_of(mlt_win_part *part, int32_t rank)
 {
     mlt_win_peer *peer = mlt_win_peer_of(part, rank);
-    return &peer->seats[rank - peer->first];
+    return &peer->slots[rank - peer->first];
 }
 
-static inline mlt_win_seat *mlt_win_own_seat(const mlt_win_side *side)
+static inline mlt_win_slot *mlt_win_own_slot(const mlt_win_side *side)
 {
     mlt_win_peer *own = &side->part->peers[side->part->place];
-    return &own->seats[side->me - own->first];
+    return &own->slots[side->me - own->first];
 }
 
-// What the block of a worker of this island begins with.
+// What the block of a worker of this domain begins with.
 static inline mlt_win_block *mlt_win_block_of(mlt_win_part *part, mlt_win_peer *peer)
 {
-    if (MLT_UNLIKELY(!peer->seats))
+    if (MLT_UNLIKELY(!peer->slots))
         mlt_win_peer_map(part, peer);
-    return (mlt_win_block *)peer->seats - 1;
+    return (mlt_win_block *)peer->slots - 1;
 }
 
-// What the workers of an island have in common: a job's host, or a process.
-uint32_t mlt_win_island_of(const mlt_win_part *part, uint32_t place);
+// What the workers of an domain have in common: a job's host, or a process.
+uint32_t mlt_win_domain_of(const mlt_win_part *part, uint32_t place);
 
-// The lock of this island.
-static inline mlt_win_lock *mlt_win_island(mlt_win_part *part)
+// The lock of this domain.
+static inline mlt_win_lock *mlt_win_domain(mlt_win_part *part)
 {
-    return &mlt_win_block_of(part, &part->peers[part->lead])->island;
+    return &mlt_win_block_of(part, &part->peers[part->lead])->domain;
 }
 
 // A rank of this worker; NULL: it has no such rank.
@@ -232,7 +232,7 @@ static inline char *mlt_win_memory(mlt_win_part *part, int32_t rank)
 {
     mlt_win_peer *peer = mlt_win_peer_of(part, rank);
     return peer->direct
-               ? (char *)(uintptr_t)(peer->seats[rank - peer->first].base + (uint64_t)peer->shift)
+               ? (char *)(uintptr_t)(peer->slots[rank - peer->first].base + (uint64_t)peer->shift)
                : NULL;
 }
 

@@ -161,26 +161,26 @@ static bool holds_any(const mlt_win_side *side)
     return false;
 }
 
-static bool same_island(const mlt_win_part *part, int32_t a, int32_t b)
+static bool same_domain(const mlt_win_part *part, int32_t a, int32_t b)
 {
     uint32_t p = mlt_win_place_of(part, a), q = mlt_win_place_of(part, b);
-    if (part->islands == 1 || p == q)
+    if (part->domains == 1 || p == q)
         return true;
     bool far = part->peers[p].reach == MLT_WIN_FAR;
     if (far != (part->peers[q].reach == MLT_WIN_FAR))
         return false;
-    return !far || mlt_win_island_of(part, p) == mlt_win_island_of(part, q);
+    return !far || mlt_win_domain_of(part, p) == mlt_win_domain_of(part, q);
 }
 
-// An exclusive lock of the rank on another rank of that one's island: one that has ONE of the
-// island, or one that needs it.
+// An exclusive lock of the rank on another rank of that one's domain: one that has ONE of the
+// domain, or one that needs it.
 static mlt_win_held *other_with(const mlt_win_side *side, int32_t target, bool one)
 {
     mlt_win_busy *busy = side->busy;
     for (uint32_t i = 0; i < busy->held_count; i++) {
         mlt_win_held *held = &busy->held[i];
         if (held->target != target && held->real && held->class == MLT_WIN_EXCLUSIVE &&
-            held->one == one && same_island(side->part, held->target, target))
+            held->one == one && same_domain(side->part, held->target, target))
             return held;
     }
     return NULL;
@@ -196,13 +196,13 @@ static bool needs_one(const mlt_win_side *side, int32_t target, mlt_win_class cl
 static mlt_win_want want_rank(mlt_win_part *part, int32_t rank, uint8_t class, bool holds)
 {
     return (mlt_win_want){
-        .lock = &mlt_win_seat_of(part, rank)->lock, .class = class, .holds = holds};
+        .lock = &mlt_win_slot_of(part, rank)->lock, .class = class, .holds = holds};
 }
 
-static mlt_win_want want_island(mlt_win_part *part, uint8_t class, bool holds)
+static mlt_win_want want_domain(mlt_win_part *part, uint8_t class, bool holds)
 {
     return (mlt_win_want){
-        .lock = mlt_win_island(part), .class = class, .many = true, .holds = holds};
+        .lock = mlt_win_domain(part), .class = class, .many = true, .holds = holds};
 }
 
 static void take(mlt_win_side *side, const mlt_win_want *want, int32_t rank, mlt_win_wait_kind kind,
@@ -263,8 +263,8 @@ static void lock_in_reach(mlt_win_side *side, int32_t target, mlt_win_class clas
 {
     mlt_win_part *part = side->part;
     if (needs_one(side, target, class)) {
-        mlt_win_want island = want_island(part, MLT_WIN_ONE, holds_any(side));
-        take(side, &island, target, MLT_WIN_WAIT_ISLAND, call);
+        mlt_win_want domain = want_domain(part, MLT_WIN_ONE, holds_any(side));
+        take(side, &domain, target, MLT_WIN_WAIT_ISLAND, call);
         mlt_win_find_held(side, target)->one = true;
     }
     mlt_win_want want = want_rank(part, target, (uint8_t) class, holds_any(side));
@@ -307,8 +307,8 @@ void mlt_win_unlock_rank(mlt_win_side *side, int32_t target)
         mlt_win_want want = want_rank(part, target, was.class, false);
         mlt_win_lock_give(part, &want);
         if (gives_one) {
-            mlt_win_want island = want_island(part, MLT_WIN_ONE, false);
-            mlt_win_lock_give(part, &island);
+            mlt_win_want domain = want_domain(part, MLT_WIN_ONE, false);
+            mlt_win_lock_give(part, &domain);
         }
     }
     mlt_win_busy_tidy(side);
@@ -317,29 +317,29 @@ void mlt_win_unlock_rank(mlt_win_side *side, int32_t target)
 void mlt_win_lock_every(mlt_win_side *side, const char *call)
 {
     mlt_win_part *part = side->part;
-    for (uint32_t i = 0; i < part->islands; i++) { // in one order, so that nobody waits in a circle
+    for (uint32_t i = 0; i < part->domains; i++) { // in one order, so that nobody waits in a circle
         int32_t first = part->peers[part->leads[i]].first;
-        mlt_win_want island;
+        mlt_win_want domain;
         if (part->leads[i] != part->lead) {
             ask(side, first, MLT_WIN_WORD_ALL, call);
             continue;
         }
-        island = want_island(part, MLT_WIN_ALL, false);
-        take(side, &island, -1, MLT_WIN_WAIT_ISLAND, call);
+        domain = want_domain(part, MLT_WIN_ALL, false);
+        take(side, &domain, -1, MLT_WIN_WAIT_ISLAND, call);
     }
 }
 
 void mlt_win_unlock_every(mlt_win_side *side)
 {
     mlt_win_part *part = side->part;
-    for (uint32_t i = 0; i < part->islands; i++) {
-        mlt_win_want island;
+    for (uint32_t i = 0; i < part->domains; i++) {
+        mlt_win_want domain;
         if (part->leads[i] != part->lead) {
             tell_unlock(side, part->peers[part->leads[i]].first, MLT_WIN_WORD_ALL);
             continue;
         }
-        island = want_island(part, MLT_WIN_ALL, false);
-        mlt_win_lock_give(part, &island);
+        domain = want_domain(part, MLT_WIN_ALL, false);
+        mlt_win_lock_give(part, &domain);
     }
     mlt_win_busy_tidy(side);
 }
@@ -352,7 +352,7 @@ typedef struct claim {
     int32_t origin, target;
     int32_t word;
     uint8_t
-        step; // 0: wants the island's, 1: wants the rank's, 2: has all, or will when it is woken
+        step; // 0: wants the domain's, 1: wants the rank's, 2: has all, or will when it is woken
     bool waits;
 } claim;
 
@@ -370,7 +370,7 @@ static bool claim_goes_on(mlt_win_part *part, claim *c)
     if (c->step == 0) {
         c->step = all ? 2 : 1;
         if (c->word & (MLT_WIN_WORD_ONE | MLT_WIN_WORD_ALL) &&
-            !claim_take(part, c, want_island(part, all ? MLT_WIN_ALL : MLT_WIN_ONE, holds)))
+            !claim_take(part, c, want_domain(part, all ? MLT_WIN_ALL : MLT_WIN_ONE, holds)))
             return false;
     }
     if (c->step == 1) {
@@ -395,7 +395,7 @@ static void run_claims(mlt_win_part *part, int32_t target)
     claim *c;
     while ((c = first_claim(part, target)) && !c->waits && claim_goes_on(part, c)) {
         if (c->word & MLT_WIN_WORD_EXCLUSIVE)
-            atomic_store_explicit(&mlt_win_seat_of(part, target)->lock.holder, c->origin,
+            atomic_store_explicit(&mlt_win_slot_of(part, target)->lock.holder, c->origin,
                                   memory_order_relaxed);
         mlt_list_remove(&c->link);
         mlt_win_tell(part, MLT_WIN_PACKET_LOCKED, target, c->origin, 0, NULL, 0);
@@ -416,15 +416,15 @@ static void unlock_came(mlt_win_part *part, const mlt_packet *packet)
     int32_t word = packet->word;
     uint8_t class = word & MLT_WIN_WORD_EXCLUSIVE ? MLT_WIN_EXCLUSIVE : MLT_WIN_SHARED;
     mlt_win_want want = want_rank(part, packet->dst, class, false);
-    mlt_win_want island =
-        want_island(part, word & MLT_WIN_WORD_ALL ? MLT_WIN_ALL : MLT_WIN_ONE, false);
+    mlt_win_want domain =
+        want_domain(part, word & MLT_WIN_WORD_ALL ? MLT_WIN_ALL : MLT_WIN_ONE, false);
     bool own = !(word & MLT_WIN_WORD_ALL), also = word & (MLT_WIN_WORD_ALL | MLT_WIN_WORD_ONE);
-    if ((own && !mlt_win_lock_is_held(&want)) || (also && !mlt_win_lock_is_held(&island)))
+    if ((own && !mlt_win_lock_is_held(&want)) || (also && !mlt_win_lock_is_held(&domain)))
         return; // nonsense
     if (own)
         mlt_win_lock_give(part, &want);
     if (also)
-        mlt_win_lock_give(part, &island);
+        mlt_win_lock_give(part, &domain);
     mlt_win_tell(part, MLT_WIN_PACKET_FREED, packet->dst, packet->src, 0, NULL, 0);
 }
 
@@ -445,10 +445,10 @@ static void own_node_woken(mlt_win_side *side)
 static void woken_came(mlt_win_part *part, const mlt_packet *packet)
 {
     bool proxy = packet->word;
-    mlt_win_seat *seat = mlt_win_seat_of(part, packet->dst);
-    if (seat->want[proxy] != MLT_WIN_GRANTED)
+    mlt_win_slot *slot = mlt_win_slot_of(part, packet->dst);
+    if (slot->want[proxy] != MLT_WIN_GRANTED)
         return; // nonsense
-    seat->want[proxy] = 0;
+    slot->want[proxy] = 0;
     if (!proxy) {
         own_node_woken(mlt_win_side_of(part, packet->dst));
         return;

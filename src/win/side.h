@@ -19,14 +19,14 @@ typedef struct mlt_win_held {
     uint8_t class; // mlt_win_class
     bool taken;    // false: the rank waits for it
     bool real;     // false: MPI_MODE_NOCHECK, nothing was locked
-    bool one;      // it has ONE of the target's island, for all exclusive locks of the rank there
+    bool one;      // it has ONE of the target's domain, for all exclusive locks of the rank there
 } mlt_win_held;
 
 // What a rank waits for.
 typedef enum mlt_win_wait_kind {
     MLT_WIN_WAIT_PENDING,  // its operations
     MLT_WIN_WAIT_NODE,     // its own node, in the queue of rank's lock
-    MLT_WIN_WAIT_ISLAND,   // its own node, in the queue of its island's lock
+    MLT_WIN_WAIT_ISLAND,   // its own node, in the queue of its domain's lock
     MLT_WIN_WAIT_LOCKED,   // rank's worker to take a lock for it
     MLT_WIN_WAIT_POSTS,    // ranks of its group to post
     MLT_WIN_WAIT_COMPLETES // ranks of its group to complete
@@ -38,7 +38,7 @@ typedef struct mlt_win_waiter {
     mlt_win_side *side;
     mlt_win_wait_kind kind;
     int32_t rank;
-    bool all;  // LOCKED: of rank's island
+    bool all;  // LOCKED: of rank's domain
     bool done; // NODE, ISLAND, LOCKED
 } mlt_win_waiter;
 
@@ -100,11 +100,11 @@ static inline bool mlt_win_holds(const mlt_win_side *side, int32_t target)
     return held && held->taken;
 }
 
-// The seat of a rank of this island, and whether it is one; for parts that are plain.
-static MLT_INLINE mlt_win_seat *mlt_win_seat_near(const mlt_win_part *part, int32_t rank)
+// The slot of a rank of this domain, and whether it is one; for parts that are plain.
+static MLT_INLINE mlt_win_slot *mlt_win_slot_near(const mlt_win_part *part, int32_t rank)
 {
     const mlt_win_peer *peer = &part->peers[mlt_win_plain_place(part, rank)];
-    return MLT_LIKELY(peer->seats != NULL) ? &peer->seats[rank - peer->first] : NULL;
+    return MLT_LIKELY(peer->slots != NULL) ? &peer->slots[rank - peer->first] : NULL;
 }
 
 // The everyday case of a lock: nobody contends for it, the rank has had one before, and holds none
@@ -115,21 +115,21 @@ static MLT_INLINE bool mlt_win_lock_at_once(mlt_win_side *side, int32_t target, 
     mlt_win_busy *busy = side->busy;
     if (MLT_UNLIKELY(!part->plain || !busy || !busy->held || busy->held_count || busy->node_waits))
         return false;
-    mlt_win_seat *seat = mlt_win_seat_near(part, target);
+    mlt_win_slot *slot = mlt_win_slot_near(part, target);
     bool one = class == MLT_WIN_EXCLUSIVE;
-    if (MLT_UNLIKELY(!seat || !part->peers[part->lead].seats))
+    if (MLT_UNLIKELY(!slot || !part->peers[part->lead].slots))
         return false;
-    mlt_win_want island = {.lock = mlt_win_island(part), .class = MLT_WIN_ONE, .many = true};
-    if (one && MLT_UNLIKELY(!mlt_win_lock_try(&island)))
+    mlt_win_want domain = {.lock = mlt_win_domain(part), .class = MLT_WIN_ONE, .many = true};
+    if (one && MLT_UNLIKELY(!mlt_win_lock_try(&domain)))
         return false;
-    mlt_win_want want = {.lock = &seat->lock, .class = (uint8_t) class};
+    mlt_win_want want = {.lock = &slot->lock, .class = (uint8_t) class};
     if (MLT_UNLIKELY(!mlt_win_lock_try(&want))) {
         if (one)
-            mlt_win_lock_give(part, &island);
+            mlt_win_lock_give(part, &domain);
         return false;
     }
     if (one)
-        atomic_store_explicit(&seat->lock.holder, side->me, memory_order_relaxed);
+        atomic_store_explicit(&slot->lock.holder, side->me, memory_order_relaxed);
     *busy->held = (mlt_win_held){
         .target = target, .class = (uint8_t) class, .taken = true, .real = true, .one = one};
     busy->held_count = 1;
@@ -145,15 +145,15 @@ static MLT_INLINE bool mlt_win_unlock_at_once(mlt_win_side *side, int32_t target
                      busy->fault || !mlt_win_busy_stays(part)))
         return false;
     mlt_win_held was = *busy->held;
-    mlt_win_seat *seat = mlt_win_seat_near(part, target);
-    if (MLT_UNLIKELY(was.target != target || !was.taken || !was.real || !seat))
+    mlt_win_slot *slot = mlt_win_slot_near(part, target);
+    if (MLT_UNLIKELY(was.target != target || !was.taken || !was.real || !slot))
         return false;
     busy->held_count = 0;
-    mlt_win_want want = {.lock = &seat->lock, .class = was.class};
+    mlt_win_want want = {.lock = &slot->lock, .class = was.class};
     mlt_win_lock_give(part, &want);
     if (was.one) {
-        mlt_win_want island = {.lock = mlt_win_island(part), .class = MLT_WIN_ONE, .many = true};
-        mlt_win_lock_give(part, &island);
+        mlt_win_want domain = {.lock = mlt_win_domain(part), .class = MLT_WIN_ONE, .many = true};
+        mlt_win_lock_give(part, &domain);
     }
     return true;
 }

@@ -50,7 +50,7 @@ static MLT_INLINE bool mlt_quick_epoch(mlt_win *win, int target)
 // Memory of a target, here.
 typedef struct mlt_quick_spot {
     char *at; // NULL: none that can be used here
-    mlt_win_seat *seat;
+    mlt_win_slot *slot;
     uint64_t bytes;
 } mlt_quick_spot;
 
@@ -62,7 +62,7 @@ static MLT_INLINE mlt_quick_spot mlt_quick_find(mlt_win *win, MPI_Count count, u
     if (MLT_LIKELY((uint64_t)count - 1 < UINT32_MAX &&
                    (uint32_t)target < (uint32_t)win->side.part->ranks &&
                    mlt_quick_epoch(win, target)))
-        spot.at = mlt_win_plain(&win->side, target, disp, spot.bytes, &spot.seat);
+        spot.at = mlt_win_plain(&win->side, target, disp, spot.bytes, &spot.slot);
     return spot;
 }
 
@@ -127,8 +127,8 @@ static MLT_INLINE bool mlt_quick_Get(const mlt_rank *me, void *origin_addr, MPI_
 
 static MLT_INLINE bool mlt_quick_knows(const mlt_mpi_worker *w, MPI_Op op, MPI_Datatype datatype)
 {
-    return MLT_LIKELY(w->last_deed.handle == op && w->last_deed.datatype == datatype &&
-                      w->last_deed.size);
+    return MLT_LIKELY(w->last_operation.handle == op && w->last_operation.datatype == datatype &&
+                      w->last_operation.size);
 }
 
 static MLT_INLINE bool mlt_quick_Accumulate(const mlt_rank *me, const void *origin_addr,
@@ -140,15 +140,15 @@ static MLT_INLINE bool mlt_quick_Accumulate(const mlt_rank *me, const void *orig
     mlt_win *win = (mlt_win *)handle;
     const mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (MLT_UNLIKELY(!mlt_win_is_mine(me, handle) || !mlt_quick_knows(w, op, target_datatype) ||
-                     w->last_deed.deed.op == MLT_REDUCE_NO_OP ||
+                     w->last_operation.operation.op == MLT_REDUCE_NO_OP ||
                      origin_datatype != target_datatype || origin_count != target_count ||
                      (uintptr_t)origin_addr <= (uintptr_t)MPI_IN_PLACE))
         return false;
     mlt_quick_spot spot =
-        mlt_quick_find(win, target_count, w->last_deed.size, target_rank, target_disp);
+        mlt_quick_find(win, target_count, w->last_operation.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_accumulate(win->side.part, spot.seat, &w->last_deed.deed, spot.at,
+    mlt_win_accumulate(win->side.part, spot.slot, &w->last_operation.operation, spot.at,
                        (uint64_t)target_count, origin_addr);
     return true;
 }
@@ -163,12 +163,12 @@ static MLT_INLINE bool mlt_quick_Fetch_and_op(const mlt_rank *me, const void *or
     if (MLT_UNLIKELY(!mlt_win_is_mine(me, handle) || !mlt_quick_knows(w, op, datatype) ||
                      (uintptr_t)result_addr <= (uintptr_t)MPI_IN_PLACE ||
                      ((uintptr_t)origin_addr <= (uintptr_t)MPI_IN_PLACE &&
-                      w->last_deed.deed.op != MLT_REDUCE_NO_OP)))
+                      w->last_operation.operation.op != MLT_REDUCE_NO_OP)))
         return false;
-    mlt_quick_spot spot = mlt_quick_find(win, 1, w->last_deed.size, target_rank, target_disp);
+    mlt_quick_spot spot = mlt_quick_find(win, 1, w->last_operation.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_fetch_one(win->side.part, spot.seat, &w->last_deed.deed, spot.at, origin_addr,
+    mlt_win_fetch_one(win->side.part, spot.slot, &w->last_operation.operation, spot.at, origin_addr,
                       result_addr);
     return true;
 }
@@ -188,7 +188,7 @@ static MLT_INLINE bool mlt_quick_Compare_and_swap(const mlt_rank *me, const void
     mlt_quick_spot spot = mlt_quick_find(win, 1, w->last_swap.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_swap_one(win->side.part, spot.seat, spot.bytes, spot.at, origin_addr, compare_addr,
+    mlt_win_swap_one(win->side.part, spot.slot, spot.bytes, spot.at, origin_addr, compare_addr,
                      result_addr);
     return true;
 }

@@ -136,13 +136,13 @@ static MLT_COLD int beyond(mlt_rank *me, mlt_win *win, const mlt_win_call *call,
                              "%llu bytes at address %p of rank %d are not attached to %s",
                              (unsigned long long)bytes, (void *)call->disp, call->target,
                              mlt_win_called(win));
-    const mlt_win_seat *seat = mlt_win_seat_of(win->side.part, call->target);
+    const mlt_win_slot *slot = mlt_win_slot_of(win->side.part, call->target);
     return mlt_win_raise(
         me, win, MPI_ERR_RMA_RANGE,
         "%llu bytes at displacement %lld reach beyond the %llu bytes of rank %d of "
         "%s, whose displacement unit is %llu",
-        (unsigned long long)bytes, (long long)call->disp, (unsigned long long)seat->size,
-        call->target, mlt_win_called(win), (unsigned long long)seat->unit);
+        (unsigned long long)bytes, (long long)call->disp, (unsigned long long)slot->size,
+        call->target, mlt_win_called(win), (unsigned long long)slot->unit);
 }
 
 static inline int run(mlt_rank *me, mlt_win *win, const mlt_win_call *call)
@@ -205,9 +205,9 @@ static inline char *plain_memory(mlt_win *win, const given *origin, int target, 
 {
     if (MLT_UNLIKELY(!origin->type->contiguous || !there->type->contiguous))
         return NULL;
-    mlt_win_seat *seat;
+    mlt_win_slot *slot;
     uint64_t bytes = (uint64_t)there->count * there->type->size;
-    return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes, &seat) : NULL;
+    return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes, &slot) : NULL;
 }
 
 static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
@@ -231,7 +231,7 @@ static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
         memcpy(to, origin.buf, (uint64_t)origin.count * origin.type->size);
         return MPI_SUCCESS;
     }
-    mlt_win_call call = {.deed = {.verb = MLT_WIN_PUT},
+    mlt_win_call call = {.operation = {.verb = MLT_WIN_PUT},
                          .target = target,
                          .disp = disp,
                          .there = data_of(&there),
@@ -260,7 +260,7 @@ static inline int get(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
         memcpy((void *)(uintptr_t)origin.buf, from, (uint64_t)origin.count * origin.type->size);
         return MPI_SUCCESS;
     }
-    mlt_win_call call = {.deed = {.verb = MLT_WIN_GET},
+    mlt_win_call call = {.operation = {.verb = MLT_WIN_GET},
                          .target = target,
                          .disp = disp,
                          .there = data_of(&there),
@@ -326,8 +326,8 @@ static const mlt_type *basic_of(const mlt_type *type)
     return basic;
 }
 
-static MLT_COLD int find_deed(mlt_rank *me, mlt_win *win, MPI_Op op, const given *there,
-                              mlt_win_deed *deed)
+static MLT_COLD int find_operation(mlt_rank *me, mlt_win *win, MPI_Op op, const given *there,
+                                   mlt_win_operation *operation)
 {
     char why[160];
     mlt_reduce_op which;
@@ -335,24 +335,24 @@ static MLT_COLD int find_deed(mlt_rank *me, mlt_win *win, MPI_Op op, const given
     if (!mlt_op_predefined(op, &which))
         return mlt_win_raise(me, win, MPI_ERR_OP,
                              "argument op is %p, but should be a predefined operation", (void *)op);
-    deed->op = (uint8_t)which;
-    deed->basic = there->type->size ? basic_of(there->type) : MLT_TYPE_BYTE;
-    if (!deed->basic)
+    operation->op = (uint8_t)which;
+    operation->basic = there->type->size ? basic_of(there->type) : MLT_TYPE_BYTE;
+    if (!operation->basic)
         return mlt_win_raise(me, win, MPI_ERR_TYPE,
                              "argument target_datatype is made of several basic types, but should "
                              "be made of one");
-    if (is_pair(deed->basic)) {
-        const mlt_type *const *parts = mlt_dtype_of(deed->basic)->contents.type;
-        deed->pair[0] = parts[0]->code;
-        deed->pair[1] = parts[1]->code;
+    if (is_pair(operation->basic)) {
+        const mlt_type *const *parts = mlt_dtype_of(operation->basic)->contents.type;
+        operation->pair[0] = parts[0]->code;
+        operation->pair[1] = parts[1]->code;
     }
     if (which == MLT_REDUCE_REPLACE || which == MLT_REDUCE_NO_OP) {
-        deed->kernel = NULL;
+        operation->kernel = NULL;
         return MPI_SUCCESS;
     }
-    if (!mlt_op_reduction(which, deed->basic, &reduction, why, sizeof why))
+    if (!mlt_op_reduction(which, operation->basic, &reduction, why, sizeof why))
         return mlt_win_raise(me, win, MPI_ERR_OP, "%s", why);
-    mlt_win_find_kernels(deed, &reduction);
+    mlt_win_find_kernels(operation, &reduction);
     return MPI_SUCCESS;
 }
 
@@ -362,32 +362,32 @@ static MPI_Datatype named(const mlt_type *type)
 }
 
 // Operations and types mostly are those of the last call.
-static inline int deed_of(mlt_rank *me, mlt_win *win, MPI_Op op, const given *there,
-                          mlt_win_deed *deed)
+static inline int operation_of(mlt_rank *me, mlt_win *win, MPI_Op op, const given *there,
+                               mlt_win_operation *operation)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    if (MLT_LIKELY(w->last_deed.handle == op && w->last_deed.type == there->type)) {
-        uint8_t verb = deed->verb;
-        *deed = w->last_deed.deed;
-        deed->verb = verb;
+    if (MLT_LIKELY(w->last_operation.handle == op && w->last_operation.type == there->type)) {
+        uint8_t verb = operation->verb;
+        *operation = w->last_operation.operation;
+        operation->verb = verb;
         return MPI_SUCCESS;
     }
-    int code = find_deed(me, win, op, there, deed);
+    int code = find_operation(me, win, op, there, operation);
     if (code == MPI_SUCCESS && there->type->code) {
-        w->last_deed.handle = op;
-        w->last_deed.datatype = named(there->type);
-        w->last_deed.type = there->type;
-        w->last_deed.size = there->type->contiguous ? there->type->size : 0;
-        w->last_deed.deed = *deed;
+        w->last_operation.handle = op;
+        w->last_operation.datatype = named(there->type);
+        w->last_operation.type = there->type;
+        w->last_operation.size = there->type->contiguous ? there->type->size : 0;
+        w->last_operation.operation = *operation;
     }
     return code;
 }
 
 static MLT_COLD int check_origin_basic(mlt_rank *me, mlt_win *win, const given *g,
-                                       const mlt_win_deed *deed)
+                                       const mlt_win_operation *operation)
 {
-    const mlt_type *basic = g->type->size ? basic_of(g->type) : deed->basic;
-    if (basic == deed->basic)
+    const mlt_type *basic = g->type->size ? basic_of(g->type) : operation->basic;
+    if (basic == operation->basic)
         return MPI_SUCCESS;
     return mlt_win_raise(me, win, MPI_ERR_TYPE,
                          "argument %s_datatype is made of another basic type than target_datatype",
@@ -411,12 +411,12 @@ static int accumulate(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
         return mlt_win_raise(me, win, MPI_ERR_OP,
                              "argument op is MPI_NO_OP, which is for MPI_Get_accumulate and "
                              "MPI_Fetch_and_op only");
-    mlt_win_call call = {.deed = {.verb = MLT_WIN_ACCUMULATE}, .target = target, .disp = disp};
+    mlt_win_call call = {.operation = {.verb = MLT_WIN_ACCUMULATE}, .target = target, .disp = disp};
     int code = check(me, win, &origin, target, disp, &there);
     if (code == MPI_SUCCESS)
-        code = deed_of(me, win, op, &there, &call.deed);
+        code = operation_of(me, win, op, &there, &call.operation);
     if (code == MPI_SUCCESS && MLT_UNLIKELY(origin.type != there.type))
-        code = check_origin_basic(me, win, &origin, &call.deed);
+        code = check_origin_basic(me, win, &origin, &call.operation);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     call.there = data_of(&there);
@@ -456,16 +456,16 @@ static int get_accumulate(mlt_rank *me, given origin, given result, int target, 
         return MPI_SUCCESS;
     }
     bool reads = op != MPI_NO_OP; // otherwise nothing of the origin counts
-    mlt_win_call call = {.deed = {.verb = MLT_WIN_FETCH}, .target = target, .disp = disp};
+    mlt_win_call call = {.operation = {.verb = MLT_WIN_FETCH}, .target = target, .disp = disp};
     int code = check(me, win, &result, target, disp, &there);
     if (code == MPI_SUCCESS && reads)
         code = check(me, win, &origin, target, disp, &there);
     if (code == MPI_SUCCESS)
-        code = deed_of(me, win, op, &there, &call.deed);
+        code = operation_of(me, win, op, &there, &call.operation);
     if (code == MPI_SUCCESS && reads && MLT_UNLIKELY(origin.type != there.type))
-        code = check_origin_basic(me, win, &origin, &call.deed);
+        code = check_origin_basic(me, win, &origin, &call.operation);
     if (code == MPI_SUCCESS && MLT_UNLIKELY(result.type != there.type))
-        code = check_origin_basic(me, win, &result, &call.deed);
+        code = check_origin_basic(me, win, &result, &call.operation);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     call.there = data_of(&there);
@@ -551,7 +551,7 @@ int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *
         w->last_swap.datatype = named(datatype);
         w->last_swap.size = datatype->size;
     }
-    mlt_win_call call = {.deed = {.verb = MLT_WIN_SWAP, .basic = datatype},
+    mlt_win_call call = {.operation = {.verb = MLT_WIN_SWAP, .basic = datatype},
                          .target = target_rank,
                          .disp = target_disp,
                          .there = data_of(&one),

@@ -6,24 +6,24 @@
 // A lock is held by any number of one class, or by one or many of the other:
 //
 //     a rank's own         SHARED: many; or EXCLUSIVE: one
-//     that of an island    ALL: many (MPI_Win_lock_all); or ONE: many (exclusive locks of its ranks)
+//     that of an domain    ALL: many (MPI_Win_lock_all); or ONE: many (exclusive locks of its ranks)
 //
-// An island is what shares memory: the workers of a host, or of a process if hosts do not share. A
-// rank that locks another exclusively first takes ONE of that rank's island, so that MPI_Win_lock_all
-// asks each island once, and not each rank.
+// An domain is what shares memory: the workers of a host, or of a process if hosts do not share. A
+// rank that locks another exclusively first takes ONE of that rank's domain, so that MPI_Win_lock_all
+// asks each domain once, and not each rank.
 //
-// Those that must wait queue up, in the order in which they came, by nodes in their own seats. The
+// Those that must wait queue up, in the order in which they came, by nodes in their own slots. The
 // one that unlocks takes as many off the queue as may have the lock now, counts for them, and tells
 // their workers (packet WOKEN). Nobody depends on the rank whose lock it is.
-#ifndef MLT_WIN_SEAT_H
-#define MLT_WIN_SEAT_H
+#ifndef MLT_WIN_SLOT_H
+#define MLT_WIN_SLOT_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef enum mlt_win_class { MLT_WIN_SHARED, MLT_WIN_EXCLUSIVE } mlt_win_class;
-enum { MLT_WIN_ALL = MLT_WIN_SHARED, MLT_WIN_ONE = MLT_WIN_EXCLUSIVE }; // of an island
+enum { MLT_WIN_ALL = MLT_WIN_SHARED, MLT_WIN_ONE = MLT_WIN_EXCLUSIVE }; // of an domain
 
 enum { MLT_WIN_GRANTED = 0x80 }; // in a node's `want`: it has left its queue with the lock
 
@@ -38,10 +38,10 @@ typedef struct mlt_win_lock {
     _Atomic uint64_t word;  // lock.c
     uint32_t head, tail;    // nodes that wait, while the word has the spin bit; 0: none
     _Atomic int32_t holder; // a rank's own: that of its last EXCLUSIVE one, for reports
-    _Atomic uint32_t guard; // mlt_win_guard_state; unused in an island's
+    _Atomic uint32_t guard; // mlt_win_guard_state; unused in an domain's
 } mlt_win_lock;
 
-typedef struct mlt_win_seat {
+typedef struct mlt_win_slot {
     _Alignas(64) uint64_t base; // in the process that holds the memory
     uint64_t size;
     uint64_t unit; // bytes that displacements count
@@ -50,8 +50,8 @@ typedef struct mlt_win_seat {
     uint8_t want[2];  // mlt_win_class, or MLT_WIN_GRANTED
     uint8_t unused[2];
     _Atomic uint32_t lists; // how often attached memory has changed
-} mlt_win_seat;
-_Static_assert(sizeof(mlt_win_seat) == 64, "one line for each rank and window");
+} mlt_win_slot;
+_Static_assert(sizeof(mlt_win_slot) == 64, "one line for each rank and window");
 
 // A node: 1 + 2 * rank, for the rank itself; and one more for those that its worker waits for on
 // behalf of ranks that do not reach its memory.
@@ -71,22 +71,22 @@ static inline bool mlt_win_node_is_proxy(uint32_t node)
 }
 
 // Where a worker's request and its answer meet (help.h).
-typedef struct mlt_win_desk {
+typedef struct mlt_win_mailbox {
     _Alignas(64) _Atomic uint64_t word;
     uint32_t fault;           // mlt_win_fault
     _Atomic uint32_t refused; // the system does not let one reach the other's memory
     uint64_t done;            // bytes of a long accumulate that are done
     char answer[40];          // what was fetched
-} mlt_win_desk;
-_Static_assert(sizeof(mlt_win_desk) == 64, "word and answer move as one line");
+} mlt_win_mailbox;
+_Static_assert(sizeof(mlt_win_mailbox) == 64, "word and answer move as one line");
 
-// What a worker's part of a window begins with, before its seats.
+// What a worker's part of a window begins with, before its slots.
 typedef struct mlt_win_block {
-    _Alignas(64) mlt_win_lock island; // used in the block of the island's first worker
-    mlt_win_desk desk;
-    _Alignas(64) _Atomic uint32_t changes; // the worker changes a word of an open seat (lock.h)
+    _Alignas(64) mlt_win_lock domain; // used in the block of the domain's first worker
+    mlt_win_mailbox mailbox;
+    _Alignas(64) _Atomic uint32_t changes; // the worker changes a word of an open slot (lock.h)
 } mlt_win_block;
-_Static_assert(sizeof(mlt_win_block) == 192, "seats follow");
+_Static_assert(sizeof(mlt_win_block) == 192, "slots follow");
 
 enum { MLT_WIN_MOST_RANKS = 1 << 28 }; // fields of a lock's word
 
