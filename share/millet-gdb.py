@@ -189,7 +189,7 @@ class World:
             self.rank = None
         try:
             self.pool, self.csp, self.proc = Layout("struct .pool"), Layout("struct mlt_csp"), Layout("struct mlt_proc")
-            self.team, self.csp_wait = Layout("struct mlt_team_of"), Layout("struct mlt_csp_wait")
+            self.team, self.csp_wait = Layout("struct mlt_proc_team_of"), Layout("struct mlt_csp_wait")
             self.chan, self.alt = Layout("struct csp_chan"), Layout("struct mlt_alt")
             self.csp_kinds = {f.enumval: f.name for f in type_of_library("mlt_csp_wait_kind").fields()}
         except gdb.error:

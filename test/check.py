@@ -471,7 +471,7 @@ def other_processor():
 TREES = {
     "asan": lambda: ("asan", [*ENGINE_TARGETS, *tests_of(ASAN_LAYERS)], ["-DMLT_TEST_TIMEOUT=240"]),
     "tsan": lambda: ("tsan", [*ENGINE_TARGETS, *tests_of(["wire", "p2p"]), "fiber_gate", "trace_tracer"], ["-DMLT_TEST_TIMEOUT=240"]),
-    "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "fiber_delegate", "csp_net_net"], []),
+    "jitter": lambda: ("jitter", [*ENGINE_TARGETS, *tests_of(["boot", "wire", "p2p"]), "fiber_gate", "fiber_delegate", "csp_net_remote"], []),
     "cross": lambda: (f"cross-{other_processor()}", ["mpi_abi", *tests_of(CROSS_LAYERS)], ["-DMLT_TEST_TIMEOUT=240", "-DMLT_OPTIMIZE=-O1 -g1"]),
 }
 TREE_TOOLS = {"clang": lambda: ["clang"], "cross": lambda: [f"{other_processor()}-linux-gnu-gcc", f"qemu-{other_processor()}"]}
@@ -528,7 +528,7 @@ def stage_jitter(stage, quick):
     """sleeping and waking: the tests of workers that share something, in a build that delays threads at random where interleavings matter"""
     if trees.wait(stage):
         stage.ctest("build-jitter", ["boot", "wire", "p2p"], without=f"p2p_match$|{MODEL}")
-        stage.ctest("build-jitter", ["fiber", "csp"], only="^(fiber_gate|fiber_delegate|csp_net_net)$")
+        stage.ctest("build-jitter", ["fiber", "csp"], only="^(fiber_gate|fiber_delegate|csp_net_remote)$")
         # The programs are those of the release build, with this build's library.
         run = ["test/run_mpi", "--build", BUILD, "--mpirun", ROOT / "build-jitter/bin/mpirun", "--patience", "3", "-j", "3"]
         env = {"LD_LIBRARY_PATH": str(ROOT / "build-jitter/lib")}

@@ -89,11 +89,11 @@ int mlt_alt_first(csp_guard *guards, size_t count, const char *call);
 // of the port's queue. A message that comes does what try does for the first offer there whose
 // alternation is open, and takes it out; the process that waits takes it out if something else was
 // chosen. check: ends the program unless it is a port of this worker.
-typedef struct mlt_port_guard {
+typedef struct mlt_csp_port_guard {
     void (*check)(mlt_csp *csp, csp_port *port, const char *call);
     bool (*try)(csp_port *port, mlt_offer *offer);
     void (*wait)(csp_port *port, mlt_offer *offer);
-} mlt_port_guard;
-extern const mlt_port_guard mlt_port_guards;
+} mlt_csp_port_guard;
+extern const mlt_csp_port_guard mlt_port_guards;
 
 #endif

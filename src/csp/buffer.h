@@ -10,7 +10,7 @@
 #include "csp/chan.h"
 
 // Most values are an int, a double or a pointer: no call for these.
-static inline void mlt_value_copy(void *to, const void *from, uint32_t size)
+static inline void mlt_buffer_copy(void *to, const void *from, uint32_t size)
 {
     if (size == 4)
         memcpy(to, from, 4);
@@ -28,7 +28,7 @@ static inline unsigned char *mlt_buffer_at(const csp_chan *chan, uint32_t i)
 
 static inline void mlt_buffer_put(csp_chan *chan, const void *value)
 {
-    mlt_value_copy(mlt_buffer_at(chan, chan->held), value, chan->size);
+    mlt_buffer_copy(mlt_buffer_at(chan, chan->held), value, chan->size);
     chan->held++;
 }
 

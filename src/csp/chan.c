@@ -209,7 +209,7 @@ MLT_EXPORT csp_out *csp_chan_out(csp_chan *chan)
 
 static void take_first(csp_chan *chan, void *value)
 {
-    mlt_value_copy(value, mlt_buffer_at(chan, 0), chan->size);
+    mlt_buffer_copy(value, mlt_buffer_at(chan, 0), chan->size);
     mlt_buffer_drop(chan);
 }
 
@@ -252,7 +252,7 @@ bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, 
         return true;
     mlt_offer *reader = find(chan, false, self);
     if (reader && chan->held == 0) {
-        mlt_value_copy(reader->value, value, chan->size);
+        mlt_buffer_copy(reader->value, value, chan->size);
         served(chan, reader);
         return true;
     }
@@ -289,7 +289,7 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
     mlt_offer *writer = find(chan, true, self);
     if (!writer)
         return false;
-    mlt_value_copy(value, writer->value, chan->size);
+    mlt_buffer_copy(value, writer->value, chan->size);
     served(chan, writer);
     return true;
 }
@@ -440,7 +440,7 @@ MLT_EXPORT csp_status csp_write(csp_out *out, const void *value)
     if (&reader->link != &chan->reads) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
-        mlt_value_copy(reader->value, value, chan->size);
+        mlt_buffer_copy(reader->value, value, chan->size);
         serve(csp, reader);
         return CSP_OK;
     }
@@ -462,7 +462,7 @@ MLT_EXPORT csp_status csp_read(csp_in *in, void *value)
     if (&writer->link != &chan->writes) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
-        mlt_value_copy(value, writer->value, chan->size);
+        mlt_buffer_copy(value, writer->value, chan->size);
         serve(csp, writer);
         return CSP_OK;
     }

@@ -58,7 +58,7 @@ struct csp_chan {
     uint32_t had_readers, had_writers; // ever
     bool registered;                   // it has, or had, a name that others find it by
     bool told;                         // a trace knows its name
-    void *net;                         // mlt_net_chan (net/chan.h), if remote
+    void *net;                         // mlt_remote_chan (net/chan.h), if remote
     void *queue;       // of a flow program: the layer above has it, reports call it so; else NULL
     mlt_list_node all; // in csp->chans
     uint64_t number;

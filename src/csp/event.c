@@ -54,7 +54,7 @@ static void describe_port(csp_port *port, mlt_event *event)
     char name[sizeof port->name];
     event->thing = (uint32_t)port->id;
     if (!port->told)
-        tell_name(port->csp, &port->told, port->id, mlt_port_name(port, name, sizeof name), 0);
+        tell_name(port->csp, &port->told, port->id, mlt_csp_port_name(port, name, sizeof name), 0);
 }
 
 void mlt_csp_describe(const mlt_wait *wait, mlt_event *event)

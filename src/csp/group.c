@@ -83,7 +83,7 @@ static MLT_COLD void bad_member(const csp_group *g, const char *call, int me)
                   g->name, g->first, g->first + g->members - 1);
 }
 
-_Noreturn void mlt_group_fault(const csp_group *g, const char *call)
+_Noreturn void mlt_csp_group_fault(const csp_group *g, const char *call)
 {
     if (!g)
         mlt_csp_fault(call, "the group is NULL");
@@ -96,7 +96,7 @@ static inline mlt_csp *enter(const csp_group *g, const char *call, int me)
 {
     mlt_csp *csp = mlt_csp_enter(call);
     if (MLT_UNLIKELY(!g) || MLT_UNLIKELY(g->csp != csp))
-        mlt_group_fault(g, call);
+        mlt_csp_group_fault(g, call);
     if (MLT_UNLIKELY((uint32_t)me - g->first >= g->members))
         bad_member(g, call, me);
     return csp;
@@ -197,14 +197,14 @@ static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me
 MLT_EXPORT int csp_group_size(const csp_group *group)
 {
     if (!group || !group->csp)
-        mlt_group_fault(group, "csp_group_size");
+        mlt_csp_group_fault(group, "csp_group_size");
     return (int)group->size;
 }
 
 MLT_EXPORT int csp_group_first(const csp_group *group)
 {
     if (!group || !group->csp)
-        mlt_group_fault(group, "csp_group_first");
+        mlt_csp_group_fault(group, "csp_group_first");
     return (int)group->first;
 }
 

@@ -2,7 +2,7 @@
 // Groups of processes: collective operations by the teams (coll/team.h) that serve MPI's, too.
 //
 //     csp_group    a node's (rank's) view: its members, how many calls each has made
-//     mlt_body     what the ranks of a worker have in common: the team, whose "ranks" are members
+//     mlt_csp_body     what the ranks of a worker have in common: the team, whose "ranks" are members
 //
 // Members are numbered rank by rank, so those of a worker follow each other, and combine in memory
 // in that order; schedules run between the workers that have members. A group of one node is a team
@@ -30,20 +30,20 @@
 // again: a job may found nearly 2^28 groups.
 
 // Shared by the ranks of a worker.
-typedef struct mlt_body {
-    mlt_list_node link;  // in mlt_groups.bodies
+typedef struct mlt_csp_body {
+    mlt_list_node link;  // in mlt_csp_groups.bodies
     mlt_list_node views; // csp_group.of_body
     uint32_t refs;       // ranks that have not freed it, or have not heard of it yet
     mlt_team *team;      // NULL: this worker has no members
     mlt_coll_sources sources;
     mlt_coll_rule *forced; // sources.forced, owned
-} mlt_body;
+} mlt_csp_body;
 
 struct csp_group {
     mlt_csp *csp;          // NULL: it was freed
-    mlt_list_node link;    // in mlt_groups.views
-    mlt_list_node of_body; // in mlt_body.views
-    mlt_body *body;        // NULL: being founded
+    mlt_list_node link;    // in mlt_csp_groups.views
+    mlt_list_node of_body; // in mlt_csp_body.views
+    mlt_csp_body *body;    // NULL: being founded
     struct founding *founding;
     char *name;
     uint32_t size;           // members on all nodes
@@ -53,16 +53,16 @@ struct csp_group {
     uint64_t *calls;         // [members] made so far
 };
 
-struct mlt_groups; // group_found.c
+struct mlt_csp_groups; // group_found.c
 
 // The group is NULL, was freed, or is another worker's: ends the program with a message.
-_Noreturn void mlt_group_fault(const csp_group *group, const char *call) MLT_COLD;
+_Noreturn void mlt_csp_group_fault(const csp_group *group, const char *call) MLT_COLD;
 
 // Frees what the worker's groups have; mlt_csp_end calls it. What a process is still inside of
 // stays.
-void mlt_groups_end(mlt_csp *csp);
+void mlt_csp_groups_end(mlt_csp *csp);
 
 // All groups of the worker, by csp_group.link; for reports and tests.
-const mlt_list_node *mlt_groups_views(mlt_csp *csp);
+const mlt_list_node *mlt_csp_groups_views(mlt_csp *csp);
 
 #endif

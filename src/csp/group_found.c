@@ -21,10 +21,10 @@
 #include "p2p/worker.h"
 
 // A worker's.
-struct mlt_groups {
+struct mlt_csp_groups {
     uint64_t *founded;    // [ranks of the worker]: groups of all nodes that it has begun to found
     mlt_list_node views;  // csp_group.link
-    mlt_list_node bodies; // mlt_body.link
+    mlt_list_node bodies; // mlt_csp_body.link
     mlt_list_node foundings; // under way: founding.link
     mlt_team *workers;       // of all workers of the job, a member each; NULL: there is one only
     mlt_coll_sources no;     // rules: none
@@ -39,7 +39,7 @@ typedef struct founding {
     mlt_list_node link;
     uint64_t number;
     uint32_t came, gone;
-    mlt_body *body;      // NULL: not yet
+    mlt_csp_body *body;  // NULL: not yet
     uint32_t size;       // of all nodes
     uint32_t *members;   // [ranks of the worker]: how many; then the first of them
     mlt_fiber **waiting; // [ranks of the worker]; NULL: it does not wait
@@ -67,9 +67,9 @@ static mlt_coll_rule *without_flat(mlt_coll_rule *rules, uint32_t *count)
     return rules;
 }
 
-static struct mlt_groups *groups_of(mlt_csp *csp)
+static struct mlt_csp_groups *groups_of(mlt_csp *csp)
 {
-    struct mlt_groups *g = csp->groups;
+    struct mlt_csp_groups *g = csp->groups;
     if (MLT_LIKELY(g != NULL))
         return g;
     const mlt_job *job = csp->worker->boot->job;
@@ -143,7 +143,7 @@ static mlt_team *make_team(mlt_csp *csp, const mlt_team_worker *at, uint32_t wor
 // The team that founds: every worker of the job is a member.
 static mlt_team *all_workers(mlt_csp *csp)
 {
-    struct mlt_groups *g = csp->groups;
+    struct mlt_csp_groups *g = csp->groups;
     mlt_job *job = csp->worker->boot->job;
     if (g->workers || job->workers == 1)
         return g->workers;
@@ -191,7 +191,7 @@ static void view_free(csp_group *group)
 }
 
 // The job's rules, then the group's own.
-static void set_rules(const struct mlt_groups *g, mlt_body *body, const mlt_coll_rule *own,
+static void set_rules(const struct mlt_csp_groups *g, mlt_csp_body *body, const mlt_coll_rule *own,
                       uint32_t count)
 {
     mlt_coll_rule *before = body->forced;
@@ -212,9 +212,9 @@ static void set_rules(const struct mlt_groups *g, mlt_body *body, const mlt_coll
     free(before);
 }
 
-static mlt_body *body_new(mlt_csp *csp, uint32_t ranks)
+static mlt_csp_body *body_new(mlt_csp *csp, uint32_t ranks)
 {
-    mlt_body *body = mlt_take(1, sizeof *body);
+    mlt_csp_body *body = mlt_take(1, sizeof *body);
     body->refs = ranks;
     mlt_list_init(&body->views);
     mlt_list_push_back(&csp->groups->bodies, &body->link);
@@ -222,7 +222,7 @@ static mlt_body *body_new(mlt_csp *csp, uint32_t ranks)
     return body;
 }
 
-static void body_free(mlt_body *body)
+static void body_free(mlt_csp_body *body)
 {
     mlt_list_remove(&body->link);
     mlt_team_free(body->team);
@@ -231,7 +231,7 @@ static void body_free(mlt_body *body)
 }
 
 // It is founded.
-static void join_body(csp_group *group, mlt_body *body)
+static void join_body(csp_group *group, mlt_csp_body *body)
 {
     group->calls = mlt_take(group->members, sizeof *group->calls);
     group->body = body;
@@ -242,7 +242,7 @@ MLT_EXPORT csp_group *csp_group_here(const char *name, int members)
 {
     mlt_csp *csp = mlt_csp_enter("csp_group_here");
     csp_group *group = view_new(csp, "csp_group_here", name, members);
-    mlt_body *body = body_new(csp, 1);
+    mlt_csp_body *body = body_new(csp, 1);
     group->size = group->members;
     join_body(group, body);
     if (!members)
@@ -261,7 +261,7 @@ static uint32_t hash_of(const char *name)
 
 static founding *founding_of(mlt_csp *csp, uint64_t number, const char *name)
 {
-    struct mlt_groups *g = csp->groups;
+    struct mlt_csp_groups *g = csp->groups;
     for (mlt_list_node *l = g->foundings.next; l != &g->foundings; l = l->next)
         if (mlt_container_of(l, founding, link)->number == number)
             return mlt_container_of(l, founding, link);
@@ -309,7 +309,7 @@ static void tell_workers(mlt_csp *csp, const csp_group *group, const founding *f
                       team->why);
 }
 
-static mlt_body *found(mlt_csp *csp, const csp_group *group, founding *f)
+static mlt_csp_body *found(mlt_csp *csp, const csp_group *group, founding *f)
 {
     mlt_job *job = csp->worker->boot->job;
     uint32_t ranks = csp->worker->count;
@@ -351,7 +351,7 @@ static mlt_body *found(mlt_csp *csp, const csp_group *group, founding *f)
     for (uint32_t r = 0; r < ranks; r++)
         f->members[r] += before;
     f->size = (uint32_t)sum;
-    mlt_body *body = body_new(csp, ranks);
+    mlt_csp_body *body = body_new(csp, ranks);
     if (own.members)
         body->team = make_team(csp, at, workers, place, &body->sources,
                                MLT_CONTEXT_CSP + 1 + (uint32_t)f->number, group->name);
@@ -402,7 +402,7 @@ MLT_EXPORT bool csp_group_force(csp_group *group, const char *what)
 {
     mlt_csp *csp = mlt_csp_enter("csp_group_force");
     if (!group || group->csp != csp)
-        mlt_group_fault(group, "csp_group_force");
+        mlt_csp_group_fault(group, "csp_group_force");
     mlt_coll_rule *rules = NULL;
     uint32_t count = 0, kept = 0;
     if (what && what[strspn(what, " \t")]) {
@@ -430,24 +430,24 @@ MLT_EXPORT void csp_group_free(csp_group *group)
     if (!group)
         return;
     if (group->csp != mlt_csp_enter("csp_group_free"))
-        mlt_group_fault(group, "csp_group_free");
+        mlt_csp_group_fault(group, "csp_group_free");
     if (group->inside)
         mlt_csp_fault("csp_group_free", "%u of the members of group '%s' are in an operation of it",
                       group->inside, group->name);
-    mlt_body *body = group->body;
+    mlt_csp_body *body = group->body;
     view_free(group);
     if (--body->refs == 0)
         body_free(body);
 }
 
-void mlt_groups_end(mlt_csp *csp)
+void mlt_csp_groups_end(mlt_csp *csp)
 {
-    struct mlt_groups *g = csp->groups;
+    struct mlt_csp_groups *g = csp->groups;
     if (!g)
         return;
     bool busy = !mlt_list_empty(&g->foundings) || (g->workers && !mlt_team_is_idle(g->workers));
     for (mlt_list_node *l = g->bodies.next; l != &g->bodies; l = l->next) {
-        const mlt_body *body = mlt_container_of(l, mlt_body, link);
+        const mlt_csp_body *body = mlt_container_of(l, mlt_csp_body, link);
         if (body->team && g->ledger.choices)
             mlt_team_tell(body->team);
         busy = busy || (body->team && !mlt_team_is_idle(body->team));
@@ -459,7 +459,7 @@ void mlt_groups_end(mlt_csp *csp)
     while (!mlt_list_empty(&g->views))
         view_free(mlt_container_of(g->views.next, csp_group, link));
     while (!mlt_list_empty(&g->bodies))
-        body_free(mlt_container_of(g->bodies.next, mlt_body, link));
+        body_free(mlt_container_of(g->bodies.next, mlt_csp_body, link));
     mlt_team_free(g->workers);
     mlt_ledger_fini(&g->ledger);
     free(g->forced);
@@ -469,7 +469,7 @@ void mlt_groups_end(mlt_csp *csp)
 
 // ---- reports
 
-const mlt_list_node *mlt_groups_views(mlt_csp *csp)
+const mlt_list_node *mlt_csp_groups_views(mlt_csp *csp)
 {
     return &groups_of(csp)->views;
 }

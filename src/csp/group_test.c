@@ -168,7 +168,7 @@ static void short_lives(void *rank)
             csp_yield();
         csp_group_free(group);
     }
-    CHECK(mlt_list_empty(mlt_groups_views(mlt_csp_self)) || me->worker->count > 1);
+    CHECK(mlt_list_empty(mlt_csp_groups_views(mlt_csp_self)) || me->worker->count > 1);
 }
 
 // A process that nobody waits for is inside of a call when the worker ends.

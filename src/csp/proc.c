@@ -127,7 +127,7 @@ static void proc_ends(mlt_csp *csp, mlt_proc *proc, int result)
 {
     if (MLT_UNLIKELY(proc->held[0] || proc->held[1] || proc->held[2] || proc->more))
         let_all_go(proc, result);
-    mlt_team_of *team = proc->of;
+    mlt_proc_team_of *team = proc->of;
     if (team->results)
         memcpy(team->results + proc->index * team->stride, &result, sizeof result);
     if (MLT_UNLIKELY(result != 0) && proc->index < team->who) {
@@ -146,7 +146,7 @@ static void proc_main(void *rank)
 }
 
 static mlt_proc *start(mlt_csp *csp, csp_function *run, void *arg, const char *name,
-                       mlt_team_of *team, uint32_t index, const char *call)
+                       mlt_proc_team_of *team, uint32_t index, const char *call)
 {
     mlt_fiber *fiber = mlt_fiber_pool_spawn(csp->sched, proc_main, mlt_csp_rank());
     if (MLT_UNLIKELY(!fiber))
@@ -162,7 +162,7 @@ static mlt_proc *start(mlt_csp *csp, csp_function *run, void *arg, const char *n
     return proc;
 }
 
-static void team_begins(mlt_team_of *team, size_t count)
+static void team_begins(mlt_proc_team_of *team, size_t count)
 {
     team->wait.number = count;
     team->waiter = NULL;
@@ -170,7 +170,7 @@ static void team_begins(mlt_team_of *team, size_t count)
     team->who = UINT32_MAX;
 }
 
-static void await(mlt_csp *csp, mlt_team_of *team, const char *call, mlt_csp_wait_kind kind,
+static void await(mlt_csp *csp, mlt_proc_team_of *team, const char *call, mlt_csp_wait_kind kind,
                   const void *what)
 {
     team->waiter = csp->sched->current;
@@ -192,8 +192,8 @@ int mlt_proc_par(csp_proc *procs, size_t count, const char *call)
     for (size_t i = 0; i < count; i++)
         if (MLT_UNLIKELY(!procs || !procs[i].run))
             mlt_csp_fault(call, "process %zu has no function", i);
-    mlt_team_of team = {.results = (char *)procs + offsetof(csp_proc, result),
-                        .stride = sizeof *procs};
+    mlt_proc_team_of team = {.results = (char *)procs + offsetof(csp_proc, result),
+                             .stride = sizeof *procs};
     team_begins(&team, count);
     for (size_t i = 0; i < count; i++)
         start(csp, procs[i].run, procs[i].arg, procs[i].name, &team, (uint32_t)i, call);
@@ -213,7 +213,7 @@ MLT_EXPORT int csp_par_each(csp_function *run, void *args, size_t count, size_t 
     check_count(count, "csp_par_each");
     if (!run)
         mlt_csp_fault("csp_par_each", "the function is NULL");
-    mlt_team_of team = {
+    mlt_proc_team_of team = {
         .results = (char *)results, .stride = sizeof *results, .vector = name != NULL};
     team_begins(&team, count);
     for (size_t i = 0; i < count; i++)

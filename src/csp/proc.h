@@ -19,17 +19,17 @@ typedef uintptr_t mlt_held;
 typedef struct mlt_proc {
     csp_function *run;
     void *arg;
-    const char *name;       // NULL: "process N"
-    uint32_t index;         // in its PAR
-    uint32_t number;        // of all processes of the worker so far, from 1
-    struct mlt_team_of *of; // the PAR that waits for it, or its csp_child
+    const char *name;            // NULL: "process N"
+    uint32_t index;              // in its PAR
+    uint32_t number;             // of all processes of the worker so far, from 1
+    struct mlt_proc_team_of *of; // the PAR that waits for it, or its csp_child
     mlt_held held[MLT_PROC_HELD];
     mlt_held *more; // further ones, with a 0 at the end; NULL: none
 } mlt_proc;
 _Static_assert(sizeof(mlt_proc) <= 72, "a million processes have one each");
 
 // Who waits for processes, and where their results go.
-typedef struct mlt_team_of {
+typedef struct mlt_proc_team_of {
     mlt_csp_wait wait; // number: processes that still run
     mlt_fiber *waiter; // NULL: nobody waits (yet)
     char *results;     // of process i: an int at results + i * stride; NULL: nobody wants them
@@ -37,10 +37,10 @@ typedef struct mlt_team_of {
     int first;    // result that is not 0, of the first process that had one
     uint32_t who; // that process; UINT32_MAX: none
     bool vector;  // their names are name[i]
-} mlt_team_of;
+} mlt_proc_team_of;
 
 struct csp_child {
-    mlt_team_of team;
+    mlt_proc_team_of team;
     uint32_t magic; // MLT_CHILD_MAGIC until it is joined
     mlt_csp *csp;
     const mlt_fiber *fiber;

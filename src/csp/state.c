@@ -15,8 +15,8 @@
 #include "csp/chan.h"
 #include "csp/group.h"
 #include "csp/net/chan.h"
-#include "csp/net/net.h"
 #include "csp/net/reach.h"
+#include "csp/net/remote.h"
 #include "csp/net/route.h"
 #include "csp/net/socket.h"
 #include "csp/proc.h"
@@ -128,7 +128,7 @@ static void end_for_threads(mlt_worker *worker)
         return;
     mlt_csp *csp = reach->csp;
     reach->csp = NULL;
-    mlt_net_end(csp);
+    mlt_remote_end(csp);
     free(csp);
 }
 
@@ -144,8 +144,8 @@ void mlt_csp_end(mlt_worker *worker)
     mlt_csp *csp = mlt_csp_self;
     if (csp && csp->worker == worker) {
         mlt_live_here()->queues = (mlt_live_queues){0};
-        mlt_groups_end(csp);
-        mlt_net_end(csp);
+        mlt_csp_groups_end(csp);
+        mlt_remote_end(csp);
         mlt_chans_end(csp);
         mlt_barriers_end(csp);
         mlt_csp_self = NULL;
@@ -165,7 +165,7 @@ void mlt_csp_leave(mlt_worker *worker)
 {
     mlt_csp *csp = mlt_csp_self;
     if (csp && csp->worker == worker && csp->net) {
-        mlt_net_chan_leave(csp);
+        mlt_remote_chan_leave(csp);
         mlt_socket_flush(csp);
     }
     mlt_route_end(worker);

@@ -15,9 +15,9 @@
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
-struct mlt_proc; // proc.h
-struct mlt_net;  // net.h
-struct mlt_groups;
+struct mlt_proc;   // proc.h
+struct mlt_remote; // remote.h
+struct mlt_csp_groups;
 
 enum { MLT_CSP_BURIED = 64 };
 
@@ -35,12 +35,12 @@ typedef struct mlt_csp {
     mlt_pool children;      // csp_child
     void *spare;            // memory for the offers of a large alternation
     size_t spare_bytes;
-    struct mlt_net *net;          // other nodes; NULL until the first call that needs them
+    struct mlt_remote *net;       // other nodes; NULL until the first call that needs them
     char why[512];                // csp_why
     void *buried[MLT_CSP_BURIED]; // things that were freed last, for checks
     uint32_t buried_next;
     // Of groups of processes (group.h); NULL until the first one.
-    struct mlt_groups *groups;
+    struct mlt_csp_groups *groups;
 } mlt_csp;
 
 // The calling worker's; NULL before its first call, and on threads that are no workers.

@@ -19,7 +19,7 @@
 #include "base/list.h"
 #include "base/log.h"
 #include "base/memory.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/wait.h"
 #include "flow/element/store.h"
 #include "flow/help.h"

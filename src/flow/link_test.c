@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/proc.h"
 #include "flow/element/large.h"
 #include "p2p/job_test.h"

@@ -25,119 +25,124 @@
 #include "fiber/fiber.h"
 
 // Adds text; what is not printable becomes '?'.
-void mlt_words_add(mlt_text *words, const char *format, ...) MLT_PRINTF(2, 3);
+void mlt_waitfor_words_add(mlt_text *words, const char *format, ...) MLT_PRINTF(2, 3);
 
 // ---- the graph
 
 #define MLT_NO_NODE UINT32_MAX
 
-typedef enum mlt_node_state {
-    MLT_NODE_NONE, // no process has that record now
-    MLT_NODE_RUNS,
-    MLT_NODE_STUCK,   // only another process of this worker can wake it
-    MLT_NODE_OUTSIDE, // it waits for time, a descriptor, a message: others can wake it
-} mlt_node_state;
+typedef enum mlt_waitfor_node_state {
+    MLT_WAITFOR_NODE_NONE, // no process has that record now
+    MLT_WAITFOR_NODE_RUNS,
+    MLT_WAITFOR_NODE_STUCK,   // only another process of this worker can wake it
+    MLT_WAITFOR_NODE_OUTSIDE, // it waits for time, a descriptor, a message: others can wake it
+} mlt_waitfor_node_state;
 
-typedef enum mlt_side {
-    MLT_SIDE_READS,  // of those who wait to read (or at anything but a channel)
-    MLT_SIDE_WRITES, // of those who wait to write
+typedef enum mlt_waitfor_side {
+    MLT_WAITFOR_SIDE_READS,  // of those who wait to read (or at anything but a channel)
+    MLT_WAITFOR_SIDE_WRITES, // of those who wait to write
     MLT_SIDES,
-} mlt_side;
+} mlt_waitfor_side;
 
-typedef enum mlt_claim_how {
-    MLT_CLAIM_USED,   // that end last
-    MLT_CLAIM_MEMBER, // of the PAR, or the child
-    MLT_CLAIM_HOLDS,
-    MLT_CLAIM_PERHAPS, // has its address
-    MLT_CLAIM_PARENT,  // used or holds it, but waits for its own processes: they have it now, or
-                       // nobody
-} mlt_claim_how;
+typedef enum mlt_waitfor_claim_how {
+    MLT_WAITFOR_CLAIM_USED,   // that end last
+    MLT_WAITFOR_CLAIM_MEMBER, // of the PAR, or the child
+    MLT_WAITFOR_CLAIM_HOLDS,
+    MLT_WAITFOR_CLAIM_PERHAPS, // has its address
+    MLT_WAITFOR_CLAIM_PARENT, // used or holds it, but waits for its own processes: they have it now, or
+                              // nobody
+} mlt_waitfor_claim_how;
 
 // Claims count in turns: sure ones, if there are none those that may be, then the parents.
-static inline int mlt_claim_class(mlt_claim_how how)
+static inline int mlt_waitfor_claim_class(mlt_waitfor_claim_how how)
 {
-    return how < MLT_CLAIM_PERHAPS ? 0 : how == MLT_CLAIM_PERHAPS ? 1 : 2;
+    return how < MLT_WAITFOR_CLAIM_PERHAPS ? 0 : how == MLT_WAITFOR_CLAIM_PERHAPS ? 1 : 2;
 }
 
-typedef struct mlt_need {
+typedef struct mlt_waitfor_need {
     uint32_t node, thing;
-    uint8_t side; // mlt_side
+    uint8_t side; // mlt_waitfor_side
     uint8_t kind; // mlt_csp_wait_kind: READ, WRITE, SYNC, GROUP, PAR, JOIN
-} mlt_need;
+} mlt_waitfor_need;
 
-typedef struct mlt_claim {
+typedef struct mlt_waitfor_claim {
     uint32_t node, thing;
     uint32_t next;  // of that thing, sure ones first; UINT32_MAX: none
-    uint8_t serves; // bits: 1 << mlt_side
-    uint8_t how;    // mlt_claim_how
-} mlt_claim;
+    uint8_t serves; // bits: 1 << mlt_waitfor_side
+    uint8_t how;    // mlt_waitfor_claim_how
+} mlt_waitfor_claim;
 
-typedef struct mlt_thing {
+typedef struct mlt_waitfor_thing {
     uintptr_t
         hidden; // its address, inverted: graph.c looks for addresses, and not for its own notes
     uint32_t claims; // the first; UINT32_MAX: none
     bool chan;
-} mlt_thing;
+} mlt_waitfor_thing;
 
-static inline const void *mlt_thing_at(const mlt_thing *thing)
+static inline const void *mlt_waitfor_thing_at(const mlt_waitfor_thing *thing)
 {
     return (const void *)~thing->hidden;
 }
 
-typedef struct mlt_graph {
+typedef struct mlt_waitfor_graph {
     const mlt_csp *csp;
     // Ranks' own fibers, then the pool's by their ids.
     uint32_t ranks, nodes;
-    uint8_t *state;       // [nodes] mlt_node_state
+    uint8_t *state;       // [nodes] mlt_waitfor_node_state
     uint32_t *first_need; // [nodes + 1]
-    mlt_need *needs;
+    mlt_waitfor_need *needs;
     uint32_t need_count, need_room;
-    mlt_thing *things;
+    mlt_waitfor_thing *things;
     uint32_t thing_count, thing_room;
     mlt_table thing_table; // of indices into things, by address
-    mlt_claim *claims;
+    mlt_waitfor_claim *claims;
     uint32_t claim_count, claim_room;
     uint32_t running, waiting; // processes, ranks' own included
-} mlt_graph;
+} mlt_waitfor_graph;
 
-void mlt_graph_make(mlt_graph *graph, const mlt_csp *csp);
-void mlt_graph_free(mlt_graph *graph);
+void mlt_waitfor_graph_make(mlt_waitfor_graph *graph, const mlt_csp *csp);
+void mlt_waitfor_graph_free(mlt_waitfor_graph *graph);
 
-const mlt_fiber *mlt_graph_fiber(const mlt_graph *graph, uint32_t node);
-uint32_t mlt_graph_node(const mlt_graph *graph, const mlt_fiber *fiber); // or MLT_NO_NODE
+const mlt_fiber *mlt_waitfor_graph_fiber(const mlt_waitfor_graph *graph, uint32_t node);
+uint32_t mlt_waitfor_graph_node(const mlt_waitfor_graph *graph,
+                                const mlt_fiber *fiber); // or MLT_NO_NODE
 
 // A cycle of processes of which none can go on, from its lowest on: a need of each, which the next
 // one serves (or could serve, if perhaps). The caller frees it. NULL: none is known.
-typedef struct mlt_cycle_step {
+typedef struct mlt_waitfor_step {
     uint32_t node;
-    mlt_need need;
+    mlt_waitfor_need need;
     bool perhaps;
-} mlt_cycle_step;
-mlt_cycle_step *mlt_graph_cycle(const mlt_graph *graph, uint32_t *length) MLT_MUST_CHECK;
+} mlt_waitfor_step;
+mlt_waitfor_step *mlt_waitfor_graph_cycle(const mlt_waitfor_graph *graph,
+                                          uint32_t *length) MLT_MUST_CHECK;
 
 // ---- words
 
 // "csp_write to 'pick 1', which fork[1] reads", without the process's own name.
-void mlt_words_of_wait(mlt_text *words, const mlt_graph *graph, uint32_t node);
+void mlt_waitfor_words_of_wait(mlt_text *words, const mlt_waitfor_graph *graph, uint32_t node);
 // "waits to write 'pick 1', which fork[1] reads".
-void mlt_words_of_step(mlt_text *words, const mlt_graph *graph, const mlt_cycle_step *step,
-                       uint32_t next);
-void mlt_words_of_name(mlt_text *words, const mlt_graph *graph, uint32_t node);
+void mlt_waitfor_words_of_step(mlt_text *words, const mlt_waitfor_graph *graph,
+                               const mlt_waitfor_step *step, uint32_t next);
+void mlt_waitfor_words_of_name(mlt_text *words, const mlt_waitfor_graph *graph, uint32_t node);
 
 // Things of other modules (things.c).
-void mlt_words_of_barrier(mlt_text *words, const csp_barrier *barrier); // "'z', where 3 of 4 ..."
-void mlt_words_of_group(mlt_text *words, const csp_group *group, uint64_t call); // as that
-bool mlt_group_is_wide(const csp_group *group); // other workers have members, or it is being made
-void mlt_words_of_port(mlt_text *words, const csp_port *port); // "port 'numbers'"
-void mlt_words_of_target(mlt_text *words, const csp_target *target);
-void mlt_words_of_far(mlt_text *words, const csp_chan *chan); // " of rank 3": stand-ins
+void mlt_waitfor_words_of_barrier(mlt_text *words,
+                                  const csp_barrier *barrier); // "'z', where 3 of 4 ..."
+void mlt_waitfor_words_of_group(mlt_text *words, const csp_group *group, uint64_t call); // as that
+bool mlt_waitfor_group_is_wide(
+    const csp_group *group); // other workers have members, or it is being made
+void mlt_waitfor_words_of_port(mlt_text *words, const csp_port *port); // "port 'numbers'"
+void mlt_waitfor_words_of_target(mlt_text *words, const csp_target *target);
+void mlt_waitfor_words_of_far(mlt_text *words, const csp_chan *chan); // " of rank 3": stand-ins
 bool mlt_chan_is_stand_in(const csp_chan *chan);
 // ", whose writing end rank 2 has", or, after others, "; rank 2 has its writing end, too". False:
 // nobody elsewhere has one, or who has it is not known here.
-bool mlt_words_of_far_ends(mlt_text *words, const csp_chan *chan, bool writers, bool others);
+bool mlt_waitfor_words_of_far_ends(mlt_text *words, const csp_chan *chan, bool writers,
+                                   bool others);
 
 // Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
 // 4", or "" (nobody). Returns how many they are.
-uint32_t mlt_hang_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
+uint32_t mlt_waitfor_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
 
 #endif

@@ -24,7 +24,7 @@ static mlt_worker worker;
 static mlt_sched sched;
 static mlt_fiber_pool pool;
 static mlt_csp csp;
-static mlt_team_of all;
+static mlt_proc_team_of all;
 static csp_chan chans[CHANS];
 static mlt_csp_wait waits[FEW];
 static char text[SIZE];
@@ -55,7 +55,7 @@ static void begin(uint32_t count)
         snprintf(chans[i].name, sizeof chans[i].name, "%c", 'a' + i);
         chans[i].had_readers = chans[i].had_writers = 1;
     }
-    all = (mlt_team_of){0};
+    all = (mlt_proc_team_of){0};
     home = (mlt_fiber){.state = MLT_FIBER_PARKED,
                        .id = MLT_FIBER_HOME,
                        .user = &rank,
@@ -258,9 +258,9 @@ static void test_running(void)
 // A PAR waits for all its members, so one that runs is no help.
 static void test_teams(void)
 {
-    static mlt_team_of team;
+    static mlt_proc_team_of team;
     begin(3);
-    team = (mlt_team_of){0};
+    team = (mlt_proc_team_of){0};
     fibers[0].state = MLT_FIBER_PARKED;
     fibers[0].wait = mlt_csp_wait_for(&team.wait, "csp_par_each", MLT_CSP_PAR, NULL, 2);
     team.vector = true;
@@ -287,10 +287,10 @@ static void test_teams(void)
 static void test_groups(void)
 {
     begin(200);
-    static mlt_team_of team;
+    static mlt_proc_team_of team;
     static csp_chan many[200];
     static mlt_csp_wait many_waits[200];
-    team = (mlt_team_of){.vector = true};
+    team = (mlt_proc_team_of){.vector = true};
     for (uint32_t i = 0; i < 200; i++) {
         many[i] = (csp_chan){.had_writers = 1, .number = 500 + i};
         if (i < 100)

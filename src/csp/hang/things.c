@@ -10,88 +10,89 @@
 
 enum { NAME_BYTES = 64, SENDERS_SHOWN = 3 };
 
-void mlt_words_of_barrier(mlt_text *w, const csp_barrier *barrier)
+void mlt_waitfor_words_of_barrier(mlt_text *w, const csp_barrier *barrier)
 {
     char name[NAME_BYTES];
     mlt_barrier_name(barrier, name, sizeof name);
-    mlt_words_add(w, barrier->name[0] ? "'%s'" : "%s", name);
-    mlt_words_add(w, ", where %zu of %zu have come", barrier->present, barrier->enrolled);
+    mlt_waitfor_words_add(w, barrier->name[0] ? "'%s'" : "%s", name);
+    mlt_waitfor_words_add(w, ", where %zu of %zu have come", barrier->present, barrier->enrolled);
 }
 
-bool mlt_group_is_wide(const csp_group *group)
+bool mlt_waitfor_group_is_wide(const csp_group *group)
 {
     return !group->body || group->members != group->size;
 }
 
-void mlt_words_of_group(mlt_text *w, const csp_group *group, uint64_t call)
+void mlt_waitfor_words_of_group(mlt_text *w, const csp_group *group, uint64_t call)
 {
     uint32_t there = 0;
-    mlt_words_add(w, "group '%.40s'", group->name ? group->name : "?");
+    mlt_waitfor_words_add(w, "group '%.40s'", group->name ? group->name : "?");
     if (!group->body) // it is being made
         return;
     for (uint32_t i = 0; i < group->members; i++)
         there += group->calls[i] > call;
-    mlt_words_add(w, " (call %llu), where %u of %u%s have come", (unsigned long long)call + 1,
-                  there, group->members, group->members < group->size ? " here" : "");
+    mlt_waitfor_words_add(w, " (call %llu), where %u of %u%s have come",
+                          (unsigned long long)call + 1, there, group->members,
+                          group->members < group->size ? " here" : "");
 }
 
-void mlt_words_of_port(mlt_text *w, const csp_port *port)
+void mlt_waitfor_words_of_port(mlt_text *w, const csp_port *port)
 {
     char name[NAME_BYTES];
-    mlt_port_name(port, name, sizeof name);
-    mlt_words_add(w, port->name[0] ? "port '%s'" : "%s", name);
+    mlt_csp_port_name(port, name, sizeof name);
+    mlt_waitfor_words_add(w, port->name[0] ? "port '%s'" : "%s", name);
     uint32_t count = 0;
     for (const mlt_list_node *l = port->senders.next; l != &port->senders; l = l->next) {
-        const mlt_port_sender *sender = mlt_container_of(l, mlt_port_sender, link);
+        const mlt_csp_port_sender *sender = mlt_container_of(l, mlt_csp_port_sender, link);
         if (!sender->route || ++count > SENDERS_SHOWN)
             continue;
-        mlt_words_add(w, count == 1 ? ", to which " : ", ");
+        mlt_waitfor_words_add(w, count == 1 ? ", to which " : ", ");
         if (sender->node >= 0)
-            mlt_words_add(w, "rank %d", sender->node);
+            mlt_waitfor_words_add(w, "rank %d", sender->node);
         else
-            mlt_words_add(w, "%s", sender->route->who);
+            mlt_waitfor_words_add(w, "%s", sender->route->who);
     }
     if (count == 0)
-        mlt_words_add(w, ", to which nobody has sent so far");
+        mlt_waitfor_words_add(w, ", to which nobody has sent so far");
     else if (count > SENDERS_SHOWN)
-        mlt_words_add(w, " and %u others have sent", count - SENDERS_SHOWN);
+        mlt_waitfor_words_add(w, " and %u others have sent", count - SENDERS_SHOWN);
     else
-        mlt_words_add(w, count == 1 ? " has sent" : " have sent");
+        mlt_waitfor_words_add(w, count == 1 ? " has sent" : " have sent");
 }
 
-void mlt_words_of_target(mlt_text *w, const csp_target *target)
+void mlt_waitfor_words_of_target(mlt_text *w, const csp_target *target)
 {
-    const mlt_stream *stream = target->stream;
-    mlt_words_add(w, "port '%.60s'", target->name);
+    const mlt_csp_stream *stream = target->stream;
+    mlt_waitfor_words_add(w, "port '%.60s'", target->name);
     if (stream && stream->route)
-        mlt_words_add(w, " of %s", stream->route->who);
+        mlt_waitfor_words_add(w, " of %s", stream->route->who);
 }
 
 bool mlt_chan_is_stand_in(const csp_chan *chan)
 {
-    return chan->remote && chan->net && !mlt_net_chan_of(chan)->home;
+    return chan->remote && chan->net && !mlt_remote_chan_of(chan)->home;
 }
 
-bool mlt_words_of_far_ends(mlt_text *w, const csp_chan *chan, bool writers, bool others)
+bool mlt_waitfor_words_of_far_ends(mlt_text *w, const csp_chan *chan, bool writers, bool others)
 {
     char who[MLT_ENDS_TEXT];
-    uint32_t count = chan->net ? mlt_net_chan_ends(chan, writers, who, sizeof who) : UINT32_MAX;
+    uint32_t count = chan->net ? mlt_remote_chan_ends(chan, writers, who, sizeof who) : UINT32_MAX;
     const char *end = writers ? "writing" : "reading";
     if (count == UINT32_MAX || (count == 0 && !mlt_chan_is_stand_in(chan)))
         return false;
     const char *verb = count > 1 ? "have" : "has";
     if (others)
-        mlt_words_add(w, "; %s %s its %s end, too", who, verb, end);
+        mlt_waitfor_words_add(w, "; %s %s its %s end, too", who, verb, end);
     else
-        mlt_words_add(w, ", whose %s end %s %s", end, count ? who : "nobody", verb);
+        mlt_waitfor_words_add(w, ", whose %s end %s %s", end, count ? who : "nobody", verb);
     return true;
 }
 
-void mlt_words_of_far(mlt_text *w, const csp_chan *chan)
+void mlt_waitfor_words_of_far(mlt_text *w, const csp_chan *chan)
 {
     if (!mlt_chan_is_stand_in(chan))
         return;
-    const char *who = mlt_net_chan_route(chan)->who;
+    const char *who = mlt_remote_chan_route(chan)->who;
     if (!strstr(chan->name, who)) // as in "channel 3 of rank 1", which was found without a name
-        mlt_words_add(w, " of %s", who);
+        mlt_waitfor_words_add(w, " of %s", who);
 }

@@ -33,7 +33,7 @@ static void add_text(mlt_text *w, const char *text)
     keep_printable(w, from);
 }
 
-void mlt_words_add(mlt_text *w, const char *format, ...)
+void mlt_waitfor_words_add(mlt_text *w, const char *format, ...)
 {
     size_t from = w->length;
     va_list args;
@@ -51,17 +51,17 @@ static void add_name(mlt_text *w, char *name)
     add_text(w, name);
 }
 
-void mlt_words_of_name(mlt_text *w, const mlt_graph *g, uint32_t node)
+void mlt_waitfor_words_of_name(mlt_text *w, const mlt_waitfor_graph *g, uint32_t node)
 {
     char name[NAME_BYTES];
-    const mlt_fiber *fiber = mlt_graph_fiber(g, node);
+    const mlt_fiber *fiber = mlt_waitfor_graph_fiber(g, node);
     const mlt_rank *rank = fiber->user;
     if (node < g->ranks && g->ranks == 1) { // the same words from each worker that does the same
-        mlt_words_add(w, "main");
+        mlt_waitfor_words_add(w, "main");
         return;
     }
     if (node >= g->ranks && g->ranks > 1 && rank) // whose ranks may all have processes of that name
-        mlt_words_add(w, "rank %d's ", rank->world);
+        mlt_waitfor_words_add(w, "rank %d's ", rank->world);
     mlt_proc_name(g->csp, fiber, name, sizeof name);
     add_name(w, name);
 }
@@ -77,7 +77,7 @@ static void add_chan_name(mlt_text *w, const csp_chan *chan)
     add_name(w, name);
     if (chan->name[0])
         add_text(w, "'");
-    mlt_words_of_far(w, chan);
+    mlt_waitfor_words_of_far(w, chan);
 }
 
 // ---- who could serve
@@ -90,28 +90,28 @@ typedef struct servers {
 } servers;
 
 // Those of the first class of claims that there are.
-static servers servers_of(const mlt_graph *g, const mlt_need *need)
+static servers servers_of(const mlt_waitfor_graph *g, const mlt_waitfor_need *need)
 {
     servers s = {0};
     uint32_t seen = 0;
     int class = 0;
     for (uint32_t c = g->things[need->thing].claims; c != UINT32_MAX; c = g->claims[c].next) {
-        const mlt_claim *claim = &g->claims[c];
+        const mlt_waitfor_claim *claim = &g->claims[c];
         if (++seen > CLAIMS_SEEN) {
             s.more = true;
             break;
         }
         if (!(claim->serves & 1 << need->side))
             continue;
-        if (s.count > 0 && mlt_claim_class(claim->how) != class)
+        if (s.count > 0 && mlt_waitfor_claim_class(claim->how) != class)
             break;
-        class = mlt_claim_class(claim->how);
+        class = mlt_waitfor_claim_class(claim->how);
         bool again = false;
         for (uint32_t i = 0; i < s.count && i < SERVERS_SHOWN; i++)
             again |= s.node[i] == claim->node;
         if (again)
             continue;
-        s.perhaps = claim->how == MLT_CLAIM_PERHAPS;
+        s.perhaps = claim->how == MLT_WAITFOR_CLAIM_PERHAPS;
         if (s.count < SERVERS_SHOWN)
             s.node[s.count] = claim->node;
         s.count++;
@@ -119,22 +119,22 @@ static servers servers_of(const mlt_graph *g, const mlt_need *need)
     return s;
 }
 
-static void add_servers(mlt_text *w, const mlt_graph *g, const servers *s)
+static void add_servers(mlt_text *w, const mlt_waitfor_graph *g, const servers *s)
 {
     uint32_t shown = s->count <= SERVERS_SHOWN && !s->more ? s->count : SERVERS_SHOWN - 1;
     shown = shown < s->count ? shown : s->count;
     for (uint32_t i = 0; i < shown; i++) {
         if (i > 0)
-            mlt_words_add(w, i + 1 < s->count || s->more ? ", " : " and ");
-        mlt_words_of_name(w, g, s->node[i]);
+            mlt_waitfor_words_add(w, i + 1 < s->count || s->more ? ", " : " and ");
+        mlt_waitfor_words_of_name(w, g, s->node[i]);
     }
     if (s->more)
-        mlt_words_add(w, " and others");
+        mlt_waitfor_words_add(w, " and others");
     else if (shown < s->count)
-        mlt_words_add(w, " and %u others", s->count - shown);
+        mlt_waitfor_words_add(w, " and %u others", s->count - shown);
 }
 
-uint32_t mlt_hang_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
+uint32_t mlt_waitfor_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size)
 {
     text[0] = 0;
     return mlt_upcalls.elsewhere ? mlt_upcalls.elsewhere(chan, writers, text, size) : 0;
@@ -144,77 +144,78 @@ uint32_t mlt_hang_elsewhere(const csp_chan *chan, bool writers, char *text, size
 static bool add_elsewhere_users(mlt_text *w, const csp_chan *chan, bool writers, bool others)
 {
     char names[NAMES_BYTES];
-    uint32_t count = chan->queue ? mlt_hang_elsewhere(chan, writers, names, sizeof names) : 0;
+    uint32_t count = chan->queue ? mlt_waitfor_elsewhere(chan, writers, names, sizeof names) : 0;
     if (count == 0)
         return false;
-    mlt_words_add(w, others ? " and " : ", which ");
+    mlt_waitfor_words_add(w, others ? " and " : ", which ");
     add_name(w, names);
-    mlt_words_add(w, " %s%s", writers ? "write" : "read", count == 1 ? "s" : "");
+    mlt_waitfor_words_add(w, " %s%s", writers ? "write" : "read", count == 1 ? "s" : "");
     return true;
 }
 
 // ", which fork[1] reads".
-static void add_chan_servers(mlt_text *w, const mlt_graph *g, const mlt_need *need)
+static void add_chan_servers(mlt_text *w, const mlt_waitfor_graph *g, const mlt_waitfor_need *need)
 {
-    const csp_chan *chan = mlt_thing_at(&g->things[need->thing]);
+    const csp_chan *chan = mlt_waitfor_thing_at(&g->things[need->thing]);
     bool writes = need->kind == MLT_CSP_WRITE; // whoever waits
     const mlt_fiber *last = writes ? chan->last_reader : chan->last_writer;
     servers s = servers_of(g, need);
     if (mlt_chan_is_stand_in(chan)) {
-        (void)mlt_words_of_far_ends(w, chan, !writes, false);
+        (void)mlt_waitfor_words_of_far_ends(w, chan, !writes, false);
         return;
     }
     if (s.count == 1 && s.node[0] == need->node && !s.perhaps) {
-        mlt_words_add(w, ", which it %ss itself", writes ? "read" : "write");
-        (void)mlt_words_of_far_ends(w, chan, !writes, true);
+        mlt_waitfor_words_add(w, ", which it %ss itself", writes ? "read" : "write");
+        (void)mlt_waitfor_words_of_far_ends(w, chan, !writes, true);
     } else if (s.count > 0) {
-        mlt_words_add(w, ", which ");
+        mlt_waitfor_words_add(w, ", which ");
         add_servers(w, g, &s);
-        mlt_words_add(w, " %s%s%s", s.perhaps ? "may " : "", writes ? "read" : "write",
-                      s.count == 1 && !s.perhaps && !s.more ? "s" : "");
+        mlt_waitfor_words_add(w, " %s%s%s", s.perhaps ? "may " : "", writes ? "read" : "write",
+                              s.count == 1 && !s.perhaps && !s.more ? "s" : "");
         (void)add_elsewhere_users(w, chan, !writes, true);
-        (void)mlt_words_of_far_ends(w, chan, !writes, true);
+        (void)mlt_waitfor_words_of_far_ends(w, chan, !writes, true);
     } else if (add_elsewhere_users(w, chan, !writes, false) ||
-               mlt_words_of_far_ends(w, chan, !writes, false)) {
+               mlt_waitfor_words_of_far_ends(w, chan, !writes, false)) {
         return;
     } else if (chan->registered) {
-        mlt_words_add(w, ", which other workers may %s", writes ? "read" : "write");
+        mlt_waitfor_words_add(w, ", which other workers may %s", writes ? "read" : "write");
     } else if (last) {
-        mlt_words_add(w, ", whose last %s has ended without csp_retire",
-                      writes ? "reader" : "writer");
+        mlt_waitfor_words_add(w, ", whose last %s has ended without csp_retire",
+                              writes ? "reader" : "writer");
     } else if ((writes ? chan->had_readers : chan->had_writers) == 0) {
-        mlt_words_add(w, ", whose %s end nobody has", writes ? "reading" : "writing");
+        mlt_waitfor_words_add(w, ", whose %s end nobody has", writes ? "reading" : "writing");
     } else {
-        mlt_words_add(w, ", which nobody has %s so far", writes ? "read" : "written");
+        mlt_waitfor_words_add(w, ", which nobody has %s so far", writes ? "read" : "written");
     }
 }
 
 // ---- what a process waits for
 
-static void add_need_words(mlt_text *w, const mlt_graph *g, const mlt_need *need)
+static void add_need_words(mlt_text *w, const mlt_waitfor_graph *g, const mlt_waitfor_need *need)
 {
-    const mlt_thing *thing = &g->things[need->thing];
+    const mlt_waitfor_thing *thing = &g->things[need->thing];
     if (thing->chan) {
-        add_chan_name(w, mlt_thing_at(thing));
+        add_chan_name(w, mlt_waitfor_thing_at(thing));
         add_chan_servers(w, g, need);
         return;
     }
     servers s = servers_of(g, need);
     if (need->kind == MLT_CSP_SYNC || need->kind == MLT_CSP_GROUP) {
-        const mlt_csp_wait *own = mlt_graph_fiber(g, need->node)->wait->csp;
+        const mlt_csp_wait *own = mlt_waitfor_graph_fiber(g, need->node)->wait->csp;
         if (need->kind == MLT_CSP_SYNC)
-            mlt_words_of_barrier(w, mlt_thing_at(thing));
+            mlt_waitfor_words_of_barrier(w, mlt_waitfor_thing_at(thing));
         else
-            mlt_words_of_group(w, mlt_thing_at(thing), own->number);
+            mlt_waitfor_words_of_group(w, mlt_waitfor_thing_at(thing), own->number);
         if (s.count > 0) {
-            mlt_words_add(w, ", but not ");
+            mlt_waitfor_words_add(w, ", but not ");
             add_servers(w, g, &s);
         }
         return;
     }
-    const mlt_csp_wait *team = mlt_thing_at(thing);
+    const mlt_csp_wait *team = mlt_waitfor_thing_at(thing);
     if (need->kind == MLT_CSP_PAR && team->number > 1)
-        mlt_words_add(w, "%llu processes%s", (unsigned long long)team->number, s.count ? ": " : "");
+        mlt_waitfor_words_add(w, "%llu processes%s", (unsigned long long)team->number,
+                              s.count ? ": " : "");
     if (need->kind == MLT_CSP_PAR && s.more) {
         s.more = false;
         s.count = (uint32_t)team->number;
@@ -222,128 +223,128 @@ static void add_need_words(mlt_text *w, const mlt_graph *g, const mlt_need *need
     add_servers(w, g, &s);
 }
 
-static void add_alt(mlt_text *w, const mlt_graph *g, uint32_t node, const mlt_alt *alt)
+static void add_alt(mlt_text *w, const mlt_waitfor_graph *g, uint32_t node, const mlt_alt *alt)
 {
     uint32_t open = 0, shown = 0, need = g->first_need[node];
     for (uint32_t i = 0; i < alt->count; i++)
         open += !alt->guards[i].off;
-    mlt_words_add(w, " over %u guard%s: ", open, open == 1 ? "" : "s");
+    mlt_waitfor_words_add(w, " over %u guard%s: ", open, open == 1 ? "" : "s");
     for (uint32_t i = 0; i < alt->count; i++) {
         const csp_guard *guard = &alt->guards[i];
         if (guard->off)
             continue;
         if (shown++ == GUARDS_SHOWN) {
-            mlt_words_add(w, "; and %u more", open - GUARDS_SHOWN);
+            mlt_waitfor_words_add(w, "; and %u more", open - GUARDS_SHOWN);
             return;
         }
-        mlt_words_add(w, shown > 1 ? "; " : "");
+        mlt_waitfor_words_add(w, shown > 1 ? "; " : "");
         switch (guard->kind) {
         case CSP_GUARD_READ:
         case CSP_GUARD_WRITE:
         case CSP_GUARD_SYNC:
-            mlt_words_add(w, "%s ",
-                          guard->kind == CSP_GUARD_READ    ? "read"
-                          : guard->kind == CSP_GUARD_WRITE ? "write"
-                                                           : "sync on");
+            mlt_waitfor_words_add(w, "%s ",
+                                  guard->kind == CSP_GUARD_READ    ? "read"
+                                  : guard->kind == CSP_GUARD_WRITE ? "write"
+                                                                   : "sync on");
             add_need_words(w, g, &g->needs[need++]);
             break;
         case CSP_GUARD_READABLE:
         case CSP_GUARD_WRITABLE:
-            mlt_words_add(w, "descriptor %d %s", guard->fd,
-                          guard->kind == CSP_GUARD_READABLE ? "readable" : "writable");
+            mlt_waitfor_words_add(w, "descriptor %d %s", guard->fd,
+                                  guard->kind == CSP_GUARD_READABLE ? "readable" : "writable");
             break;
         case CSP_GUARD_PORT:
-            mlt_words_add(w, "receive at ");
-            mlt_words_of_port(w, guard->port);
+            mlt_waitfor_words_add(w, "receive at ");
+            mlt_waitfor_words_of_port(w, guard->port);
             break;
         default:
-            mlt_words_add(w, "time");
+            mlt_waitfor_words_add(w, "time");
             break;
         }
     }
 }
 
 // A process that waits in MPI; what its rank waits for has wait records.
-static void add_mpi(mlt_text *w, const mlt_graph *g, uint32_t node, const mlt_wait *wait)
+static void add_mpi(mlt_text *w, const mlt_waitfor_graph *g, uint32_t node, const mlt_wait *wait)
 {
-    const mlt_rank *rank = mlt_graph_fiber(g, node)->user;
+    const mlt_rank *rank = mlt_waitfor_graph_fiber(g, node)->user;
     add_text(w, wait->call ? wait->call : "a call");
     bool receives = wait->kind == MLT_WAIT_RECV || wait->kind == MLT_WAIT_PROBE;
     if (wait->kind == MLT_WAIT_ALL || wait->kind == MLT_WAIT_ANY)
-        mlt_words_add(w, " for %s of %u operations", wait->kind == MLT_WAIT_ALL ? "all" : "one",
-                      wait->n);
+        mlt_waitfor_words_add(w, " for %s of %u operations",
+                              wait->kind == MLT_WAIT_ALL ? "all" : "one", wait->n);
     if (!receives && wait->kind != MLT_WAIT_SEND)
         return;
     int32_t peer = wait->peer;
     if (receives && peer >= 0 && rank)
         peer = mlt_worker_world_rank(rank, wait->context, peer);
-    mlt_words_add(w, receives ? " from " : " to ");
+    mlt_waitfor_words_add(w, receives ? " from " : " to ");
     if (peer < 0)
-        mlt_words_add(w, "any rank");
+        mlt_waitfor_words_add(w, "any rank");
     else
-        mlt_words_add(w, "rank %d", peer);
+        mlt_waitfor_words_add(w, "rank %d", peer);
     if (wait->tag >= 0)
-        mlt_words_add(w, ", tag %d", wait->tag);
+        mlt_waitfor_words_add(w, ", tag %d", wait->tag);
 }
 
 static void add_elsewhere(mlt_text *w, const mlt_csp_wait *wait)
 {
     switch (wait->kind) {
     case MLT_CSP_FD:
-        mlt_words_add(w, " of descriptor %llu", (unsigned long long)wait->number);
+        mlt_waitfor_words_add(w, " of descriptor %llu", (unsigned long long)wait->number);
         break;
     case MLT_CSP_RECEIVE:
-        mlt_words_add(w, " at ");
-        mlt_words_of_port(w, wait->what);
+        mlt_waitfor_words_add(w, " at ");
+        mlt_waitfor_words_of_port(w, wait->what);
         break;
     case MLT_CSP_SEND:
-        mlt_words_add(w, " to ");
-        mlt_words_of_target(w, wait->what);
-        mlt_words_add(w, ", where there is no room");
+        mlt_waitfor_words_add(w, " to ");
+        mlt_waitfor_words_of_target(w, wait->what);
+        mlt_waitfor_words_add(w, ", where there is no room");
         break;
     case MLT_CSP_NAME:
         if (wait->what)
-            mlt_words_add(w, ": nothing has the name '%.60s' so far%s", (const char *)wait->what,
-                          mlt_names_hint(mlt_csp_self));
+            mlt_waitfor_words_add(w, ": nothing has the name '%.60s' so far%s",
+                                  (const char *)wait->what, mlt_names_hint(mlt_csp_self));
         break;
     case MLT_CSP_REMOTE:
         if (wait->what) {
-            mlt_words_add(w, " of ");
+            mlt_waitfor_words_add(w, " of ");
             add_chan_name(w, wait->what);
         }
         break;
     case MLT_CSP_UPPER:
-        mlt_words_add(w, " %.300s", (const char *)wait->what);
+        mlt_waitfor_words_add(w, " %.300s", (const char *)wait->what);
         break;
     default:
         break;
     }
 }
 
-void mlt_words_of_wait(mlt_text *w, const mlt_graph *g, uint32_t node)
+void mlt_waitfor_words_of_wait(mlt_text *w, const mlt_waitfor_graph *g, uint32_t node)
 {
-    const mlt_wait *wait = mlt_graph_fiber(g, node)->wait;
+    const mlt_wait *wait = mlt_waitfor_graph_fiber(g, node)->wait;
     if (wait->kind != MLT_WAIT_CSP) {
         add_mpi(w, g, node, wait);
         return;
     }
     const mlt_csp_wait *own = wait->csp;
-    const mlt_need *need = &g->needs[g->first_need[node]];
+    const mlt_waitfor_need *need = &g->needs[g->first_need[node]];
     add_text(w, wait->call ? wait->call : "a call");
     switch (own->kind) {
     case MLT_CSP_READ:
     case MLT_CSP_WRITE:
-        mlt_words_add(w, own->kind == MLT_CSP_READ ? " from " : " to ");
+        mlt_waitfor_words_add(w, own->kind == MLT_CSP_READ ? " from " : " to ");
         break;
     case MLT_CSP_SYNC:
-        mlt_words_add(w, " on ");
+        mlt_waitfor_words_add(w, " on ");
         break;
     case MLT_CSP_PAR:
-        mlt_words_add(w, " waits for ");
+        mlt_waitfor_words_add(w, " waits for ");
         break;
     case MLT_CSP_JOIN:
     case MLT_CSP_GROUP:
-        mlt_words_add(w, " of ");
+        mlt_waitfor_words_add(w, " of ");
         break;
     case MLT_CSP_ALT:
         add_alt(w, g, node, own->what);
@@ -355,36 +356,37 @@ void mlt_words_of_wait(mlt_text *w, const mlt_graph *g, uint32_t node)
     add_need_words(w, g, need);
 }
 
-void mlt_words_of_step(mlt_text *w, const mlt_graph *g, const mlt_cycle_step *step, uint32_t next)
+void mlt_waitfor_words_of_step(mlt_text *w, const mlt_waitfor_graph *g,
+                               const mlt_waitfor_step *step, uint32_t next)
 {
     bool itself = next == step->node;
-    mlt_words_of_name(w, g, step->node);
+    mlt_waitfor_words_of_name(w, g, step->node);
     switch (step->need.kind) {
     case MLT_CSP_READ:
     case MLT_CSP_WRITE: {
         bool reads = step->need.kind == MLT_CSP_READ;
-        mlt_words_add(w, " waits to %s ", reads ? "read" : "write");
-        add_chan_name(w, mlt_thing_at(&g->things[step->need.thing]));
-        mlt_words_add(w, ", which ");
+        mlt_waitfor_words_add(w, " waits to %s ", reads ? "read" : "write");
+        add_chan_name(w, mlt_waitfor_thing_at(&g->things[step->need.thing]));
+        mlt_waitfor_words_add(w, ", which ");
         if (itself)
-            mlt_words_add(w, "it");
+            mlt_waitfor_words_add(w, "it");
         else
-            mlt_words_of_name(w, g, next);
-        mlt_words_add(w, " %s%s%s%s", step->perhaps ? "may " : "", reads ? "write" : "read",
-                      step->perhaps ? "" : "s", itself ? " itself" : "");
+            mlt_waitfor_words_of_name(w, g, next);
+        mlt_waitfor_words_add(w, " %s%s%s%s", step->perhaps ? "may " : "", reads ? "write" : "read",
+                              step->perhaps ? "" : "s", itself ? " itself" : "");
         return;
     }
     case MLT_CSP_SYNC:
     case MLT_CSP_GROUP:
-        mlt_words_add(w, step->need.kind == MLT_CSP_SYNC ? " waits at a barrier for "
-                                                         : " waits in its group for ");
+        mlt_waitfor_words_add(w, step->need.kind == MLT_CSP_SYNC ? " waits at a barrier for "
+                                                                 : " waits in its group for ");
         break;
     case MLT_CSP_JOIN:
-        mlt_words_add(w, " waits to join ");
+        mlt_waitfor_words_add(w, " waits to join ");
         break;
     default:
-        mlt_words_add(w, " waits for its process ");
+        mlt_waitfor_words_add(w, " waits for its process ");
         break;
     }
-    mlt_words_of_name(w, g, next);
+    mlt_waitfor_words_of_name(w, g, next);
 }

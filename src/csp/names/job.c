@@ -22,9 +22,9 @@
 #include "base/memory.h"
 #include "base/table.h"
 #include "csp/names/names.h"
-#include "csp/net/net.h"
 #include "csp/net/question.h"
 #include "csp/net/reach.h"
+#include "csp/net/remote.h"
 #include "os/os.h"
 
 enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, KEEP, KEPT, ANSWER };

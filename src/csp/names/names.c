@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "csp/names/names_int.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/settings.h"
 
 static struct mlt_names *choose(mlt_csp *csp)
@@ -44,7 +44,7 @@ static struct mlt_names *choose(mlt_csp *csp)
 
 const mlt_names_ops *mlt_names_of(mlt_csp *csp)
 {
-    mlt_net *net = mlt_net_of(csp);
+    mlt_remote *net = mlt_remote_of(csp);
     if (!net->names)
         net->names = choose(csp);
     return net->names ? net->names->ops : NULL;
@@ -63,7 +63,7 @@ const unsigned char *mlt_names_key(mlt_csp *csp, bool again)
     const mlt_names_ops *ops = mlt_names_of(csp);
     if (!ops)
         return NULL;
-    struct mlt_names *names = mlt_net_of(csp)->names;
+    struct mlt_names *names = mlt_remote_of(csp)->names;
     char why[sizeof csp->why];
     if (ops != &mlt_names_server) {
         snprintf(csp->why, sizeof csp->why,
@@ -78,7 +78,7 @@ const unsigned char *mlt_names_key(mlt_csp *csp, bool again)
 
 bool mlt_names_listens(mlt_csp *csp)
 {
-    return mlt_names_key(csp, false) && mlt_net_of(csp)->names->file.place.port != 0;
+    return mlt_names_key(csp, false) && mlt_remote_of(csp)->names->file.place.port != 0;
 }
 
 void mlt_names_leave(mlt_csp *csp)

@@ -17,7 +17,7 @@ enum { MLT_NAME_MOST = 255, MLT_NAME_TEXT = 1024 };
 
 typedef struct mlt_name {
     char name[MLT_NAME_MOST + 1];
-    uint8_t kind;    // mlt_object_kind; MLT_OBJECT_NONE: a text (MPI_Publish_name)
+    uint8_t kind;    // mlt_remote_kind; MLT_OBJECT_NONE: a text (MPI_Publish_name)
     uint32_t size;   // channels: of a value
     uint32_t object; // its number at its worker
     int32_t node;    // the rank that registered it
@@ -49,7 +49,7 @@ const unsigned char *mlt_names_key(mlt_csp *csp, bool again);
 // Whether that server listens for other hosts, and so those who register with it must.
 bool mlt_names_listens(mlt_csp *csp);
 
-// Leaves the server: what was registered there goes. mlt_net_end calls it.
+// Leaves the server: what was registered there goes. mlt_remote_end calls it.
 void mlt_names_leave(mlt_csp *csp);
 
 #endif

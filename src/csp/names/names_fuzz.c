@@ -41,15 +41,16 @@ static void try_messages(const uint8_t *data, size_t size)
 
 static void try_greeting(const uint8_t *data, size_t size)
 {
-    mlt_greeting g;
-    unsigned char again[MLT_GREETING_MOST];
-    int n = mlt_greeting_decode(data, size, &g);
+    mlt_socket_greeting g;
+    unsigned char again[MLT_SOCKET_GREETING_MOST];
+    int n = mlt_socket_greeting_decode(data, size, &g);
     if (n <= 0)
         return;
-    FUZZ_CHECK((size_t)n <= size && n <= MLT_GREETING_MOST);
+    FUZZ_CHECK((size_t)n <= size && n <= MLT_SOCKET_GREETING_MOST);
     if (g.version != MLT_WIRE_VERSION)
         return;
-    FUZZ_CHECK(mlt_greeting_encode(&g, again) == (size_t)n && memcmp(again, data, (size_t)n) == 0);
+    FUZZ_CHECK(mlt_socket_greeting_encode(&g, again) == (size_t)n &&
+               memcmp(again, data, (size_t)n) == 0);
 }
 
 static void try_frames(const uint8_t *data, size_t size)
@@ -58,12 +59,12 @@ static void try_frames(const uint8_t *data, size_t size)
         mlt_packet packet;
         const unsigned char *body;
         uint64_t bytes;
-        int64_t n = mlt_frame_decode(data, size, &packet, &body, &bytes);
+        int64_t n = mlt_socket_frame_decode(data, size, &packet, &body, &bytes);
         if (n <= 0)
             return;
-        FUZZ_CHECK((size_t)n <= size && body == data + sizeof(mlt_frame) &&
+        FUZZ_CHECK((size_t)n <= size && body == data + sizeof(mlt_socket_frame) &&
                    body + bytes <= data + n);
-        mlt_frame head = mlt_frame_of(&packet, bytes);
+        mlt_socket_frame head = mlt_socket_frame_of(&packet, bytes);
         FUZZ_CHECK(memcmp(&head, data, sizeof head) == 0);
         data += n;
         size -= (size_t)n;

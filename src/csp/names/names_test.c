@@ -24,7 +24,7 @@
 #include "csp/names/file.h"
 #include "csp/names/text.h"
 #include "csp/net/frame.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/settings.h"
 #include "csp/state.h"
 #include "p2p/settings.h"
@@ -515,7 +515,7 @@ static void meet(const char *own, const char *other)
     CHECK(csp_send(target, &value, sizeof value) == CSP_OK);
     CHECK(csp_receive(port, &value, sizeof value, NULL, NULL) == CSP_OK && value == 7);
     int routes = 0;
-    const mlt_net *net = mlt_csp_self->net;
+    const mlt_remote *net = mlt_csp_self->net;
     for (const mlt_list_node *l = net->routes.next; l != &net->routes; l = l->next)
         routes += mlt_container_of(l, mlt_route, link)->worker == UINT32_MAX;
     CHECK(routes == 1); // one, whoever was faster
@@ -634,17 +634,17 @@ static void meets_impostor(void *rank)
 static void *impersonate(void *arg)
 {
     int listener = *(int *)arg, fd = accept(listener, NULL, NULL);
-    unsigned char bytes[MLT_GREETING_MOST];
-    mlt_greeting g = {.verb = MLT_GREETING_HELLO, .from = {.job = 1, .worker = 2}};
+    unsigned char bytes[MLT_SOCKET_GREETING_MOST];
+    mlt_socket_greeting g = {.verb = MLT_SOCKET_GREETING_HELLO, .from = {.job = 1, .worker = 2}};
     CHECK(fd >= 0 && recv(fd, bytes, sizeof bytes, 0) > 0);
     memset(g.key, atomic_load(&impostor) == 1 ? 'x' : 'k', sizeof g.key);
     if (atomic_load(&impostor) == 2)
         g.from.worker = 3;
     if (atomic_load(&impostor) == 4) {
-        g.verb = MLT_GREETING_REFUSED;
+        g.verb = MLT_SOCKET_GREETING_REFUSED;
         snprintf(g.text, sizeof g.text, "go away");
     }
-    size_t n = mlt_greeting_encode(&g, bytes);
+    size_t n = mlt_socket_greeting_encode(&g, bytes);
     if (atomic_load(&impostor) == 0)
         memset(bytes, 0xee, n);
     if (atomic_load(&impostor) == 3)

@@ -17,7 +17,7 @@
 #include "base/memory.h"
 #include "csp/names/names.h"
 #include "csp/names/names_int.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/wait.h"
 #include "fiber/await.h"
 #include "os/fd.h"
@@ -417,7 +417,7 @@ static bool is_there(mlt_names *names)
 static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *m,
                              csp_time deadline)
 {
-    mlt_names *names = mlt_net_of(csp)->names;
+    mlt_names *names = mlt_remote_of(csp)->names;
     char name[MLT_NAME_MOST + 1]; // the answer takes the question's place
     mlt_deadline late;
     mlt_csp_wait wait;
@@ -475,7 +475,7 @@ static bool good_name(mlt_csp *csp, const char *name)
 
 static csp_status server_put(mlt_csp *csp, const mlt_name *name)
 {
-    mlt_names *names = mlt_net_of(csp)->names;
+    mlt_names *names = mlt_remote_of(csp)->names;
     if (!good_name(csp, name->name))
         return CSP_REFUSED;
     kept *k = mlt_take(1, sizeof *k);
@@ -512,7 +512,7 @@ static csp_status server_find(mlt_csp *csp, const char *name, mlt_name *out, csp
 
 static csp_status server_drop(mlt_csp *csp, const char *name)
 {
-    mlt_names *names = mlt_net_of(csp)->names;
+    mlt_names *names = mlt_remote_of(csp)->names;
     if (!good_name(csp, name))
         return CSP_NO_NAME;
     mlt_names_message m = {.verb = MLT_NAMES_DROP};

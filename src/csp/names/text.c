@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 
 enum { ADDRESS_NONE, ADDRESS_UNIX, ADDRESS_TCP, ADDRESS_KINDS, LENGTH_BYTES = 4 };
 

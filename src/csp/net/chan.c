@@ -20,7 +20,7 @@
 enum { KEEP_RETIRED = 64 };
 
 typedef struct stand_in {
-    mlt_net_chan base;
+    mlt_remote_chan base;
     mlt_route_user user;
     mlt_route *route;
     uint32_t far; // the channel's number at its home
@@ -33,13 +33,13 @@ typedef struct stand_in {
     char others[MLT_ENDS_TEXT];
 } stand_in;
 
-const mlt_route *mlt_net_chan_route(const csp_chan *chan)
+const mlt_route *mlt_remote_chan_route(const csp_chan *chan)
 {
     const stand_in *s = chan->net;
     return s->route;
 }
 
-uint32_t mlt_net_chan_ends(const csp_chan *chan, bool writer, char *text, size_t size)
+uint32_t mlt_remote_chan_ends(const csp_chan *chan, bool writer, char *text, size_t size)
 {
     const stand_in *s = chan->net;
     if (s->base.home)
@@ -99,7 +99,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
     }
     csp_status status = mlt_chan_status(chan);
     if (!writes && chan->held > 0) {
-        mlt_value_copy(offer->value, mlt_buffer_at(chan, 0), chan->size);
+        mlt_buffer_copy(offer->value, mlt_buffer_at(chan, 0), chan->size);
         mlt_buffer_drop(chan);
         status = CSP_OK;
     }
@@ -178,7 +178,7 @@ static void free_stand_in(stand_in *s)
 {
     csp_chan *chan = s->base.chan;
     if (!s->gone) {
-        mlt_net_drop(chan->csp, s->base.number);
+        mlt_remote_drop(chan->csp, s->base.number);
         mlt_list_remove(&s->user.link);
     }
     chan->net = NULL;
@@ -190,9 +190,9 @@ static void free_stand_in(stand_in *s)
 // by mistake is told.
 static void bury(stand_in *s)
 {
-    mlt_net *net = s->base.chan->csp->net;
+    mlt_remote *net = s->base.chan->csp->net;
     life_ends(s->base.chan, MLT_CHAN_RETIRED);
-    mlt_net_drop(net->csp, s->base.number);
+    mlt_remote_drop(net->csp, s->base.number);
     mlt_list_remove(&s->user.link);
     s->gone = true;
     mlt_list_push_back(&net->retired, &s->link);
@@ -220,7 +220,7 @@ static void retire_at(csp_chan *chan, bool writer)
 
 static void take_at(csp_chan *chan, bool writer)
 {
-    if (mlt_net_chan_of(chan)->home)
+    if (mlt_remote_chan_of(chan)->home)
         mlt_home_ends_change(chan, writer);
 }
 
@@ -239,7 +239,7 @@ const mlt_chan_far mlt_chan_far_ops = {.offer = offer_at,
 
 // ---- promises
 
-void mlt_net_release(mlt_csp *csp, mlt_alt *alt)
+void mlt_remote_release(mlt_csp *csp, mlt_alt *alt)
 {
     for (uint32_t i = 0; alt->guards && i < alt->count; i++) {
         mlt_offer *offer = &alt->offers[i];
@@ -249,7 +249,7 @@ void mlt_net_release(mlt_csp *csp, mlt_alt *alt)
             continue;
         csp_chan *chan =
             guard->kind == CSP_GUARD_READ ? mlt_chan_of_in(guard->in) : mlt_chan_of_out(guard->out);
-        if (!chan->remote || mlt_net_chan_of(chan)->home || !(offer->op & OP_LATER))
+        if (!chan->remote || mlt_remote_chan_of(chan)->home || !(offer->op & OP_LATER))
             continue;
         offer->op &= OP_NUMBER;
         say(chan->net, MLT_CHAN_RENEW, offer->op, 0, NULL, 0);
@@ -318,7 +318,7 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
         if (offer->alt->chosen != MLT_ALT_OPEN ||
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
             continue;
-        mlt_value_copy(offer->value, data, chan->size);
+        mlt_buffer_copy(offer->value, data, chan->size);
         settle(chan, offer, CSP_OK);
         return;
     }
@@ -341,7 +341,7 @@ static void nobody_is_here(mlt_route *route, const mlt_packet *packet)
 static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const void *data,
                             uint64_t bytes)
 {
-    csp_chan *chan = mlt_net_find(route->csp, packet->object, MLT_OBJECT_STAND_IN);
+    csp_chan *chan = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_STAND_IN);
     if (chan && packet->kind == MLT_CHAN_LIFE) {
         if (packet->dst > MLT_CHAN_LIVES && packet->dst <= MLT_CHAN_LOST)
             life_ends(chan, (mlt_chan_life)packet->dst);
@@ -373,7 +373,7 @@ static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const vo
         if (!(offer->op & OP_PROMISED))
             break; // nonsense
         offer->op &= ~OP_PROMISED;
-        mlt_net_release(chan->csp, offer->alt);
+        mlt_remote_release(chan->csp, offer->alt);
         break;
     case MLT_CHAN_GONE:
         settle(chan, offer, CSP_LATE);
@@ -430,7 +430,7 @@ static csp_status explain(mlt_csp *csp, csp_status status, size_t want, uint32_t
 static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool writer,
                             uint64_t ticket, csp_chan **out)
 {
-    csp_chan *chan = mlt_net_find(csp, number, MLT_OBJECT_CHAN);
+    csp_chan *chan = mlt_remote_find(csp, number, MLT_OBJECT_CHAN);
     if (!chan)
         return CSP_RETIRED;
     if (size != chan->size)
@@ -446,8 +446,8 @@ static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool wri
     return CSP_OK;
 }
 
-csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size, bool writer,
-                        uint64_t ticket, csp_time deadline, csp_chan **out)
+csp_status mlt_remote_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size,
+                           bool writer, uint64_t ticket, csp_time deadline, csp_chan **out)
 {
     *out = NULL;
     if (route->worker == csp->worker->index)
@@ -457,7 +457,7 @@ csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t 
     csp_chan *chan = mlt_chan_make(csp, name, size, 0, false);
     stand_in *s = mlt_take(1, sizeof *s);
     s->base.chan = chan;
-    s->base.number = mlt_net_add(csp, chan, MLT_OBJECT_STAND_IN);
+    s->base.number = mlt_remote_add(csp, chan, MLT_OBJECT_STAND_IN);
     s->user.lost = route_lost;
     s->route = route;
     s->far = number;
@@ -486,14 +486,14 @@ csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t 
     return explain(csp, status, size, is);
 }
 
-csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number,
-                        uint64_t *ticket)
+csp_status mlt_remote_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number,
+                           uint64_t *ticket)
 {
-    if (!chan->net || mlt_net_chan_of(chan)->home) {
+    if (!chan->net || mlt_remote_chan_of(chan)->home) {
         if (chan->life != MLT_CHAN_LIVES && (writer || chan->held == 0))
             return mlt_chan_status(chan);
         *route = mlt_route_to_worker(chan->csp, chan->csp->worker->index);
-        *number = mlt_net_share(chan);
+        *number = mlt_remote_share(chan);
         *ticket = mlt_home_ticket(chan, writer);
         return CSP_OK;
     }
@@ -523,10 +523,10 @@ MLT_EXPORT csp_status csp_register_chan(const char *name, csp_chan *chan)
 {
     mlt_csp *csp = mlt_csp_enter("csp_register_chan");
     mlt_chan_check(csp, chan, "csp_register_chan");
-    (void)mlt_net_of(csp);
-    uint32_t number = mlt_net_share(chan);
+    (void)mlt_remote_of(csp);
+    uint32_t number = mlt_remote_share(chan);
     csp_status status =
-        mlt_net_put_name(csp, name, MLT_OBJECT_CHAN, number, chan->size, "csp_register_chan");
+        mlt_remote_put_name(csp, name, MLT_OBJECT_CHAN, number, chan->size, "csp_register_chan");
     if (status == CSP_OK)
         chan->registered = true;
     return status;
@@ -538,7 +538,7 @@ static csp_status find_end(const char *name, size_t size, bool writer, csp_chan 
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_name entry;
     *chan = NULL;
-    csp_status status = mlt_net_find_name(csp, name, MLT_OBJECT_CHAN, &entry, deadline, call);
+    csp_status status = mlt_remote_find_name(csp, name, MLT_OBJECT_CHAN, &entry, deadline, call);
     if (status != CSP_OK)
         return status;
     if (size != entry.size)
@@ -546,9 +546,9 @@ static csp_status find_end(const char *name, size_t size, bool writer, csp_chan 
     mlt_route *route = mlt_route_to(csp, &entry.at, deadline, &status);
     if (!route)
         return status;
-    status = mlt_net_open(csp, route, entry.object, size, writer, 0,
-                          deadline == CSP_AT_ONCE ? CSP_NEVER : deadline, chan);
-    if (status == CSP_OK && (*chan)->remote && !mlt_net_chan_of(*chan)->home)
+    status = mlt_remote_open(csp, route, entry.object, size, writer, 0,
+                             deadline == CSP_AT_ONCE ? CSP_NEVER : deadline, chan);
+    if (status == CSP_OK && (*chan)->remote && !mlt_remote_chan_of(*chan)->home)
         snprintf((*chan)->name, sizeof(*chan)->name, "%s", name);
     return status;
 }
@@ -571,19 +571,19 @@ MLT_EXPORT csp_status csp_find_out(const char *name, size_t size, csp_out **out,
 
 // ---- the end
 
-void mlt_net_chan_leave(mlt_csp *csp)
+void mlt_remote_chan_leave(mlt_csp *csp)
 {
     for (mlt_list_node *l = csp->chans.next; l != &csp->chans; l = l->next) {
         csp_chan *chan = mlt_container_of(l, csp_chan, all);
-        if (chan->net && mlt_net_chan_of(chan)->home)
+        if (chan->net && mlt_remote_chan_of(chan)->home)
             mlt_home_bequeath(chan);
     }
 }
 
-void mlt_net_chan_end(mlt_csp *csp)
+void mlt_remote_chan_end(mlt_csp *csp)
 {
     mlt_list_node *l;
-    mlt_net_chan_leave(csp);
+    mlt_remote_chan_leave(csp);
     while ((l = mlt_list_pop_front(&csp->net->retired)))
         free_stand_in(mlt_container_of(l, stand_in, link));
     for (l = csp->chans.next; l != &csp->chans;) {
@@ -591,7 +591,7 @@ void mlt_net_chan_end(mlt_csp *csp)
         l = l->next;
         if (!chan->net)
             continue;
-        if (mlt_net_chan_of(chan)->home)
+        if (mlt_remote_chan_of(chan)->home)
             mlt_home_end(chan);
         else {
             // Processes that were not waited for may still stand there; they will never run.

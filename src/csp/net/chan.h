@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "csp/chan.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/net/route.h"
 
 // Packets to the home: object is the channel there, src the stand-in, word the op unless it says
@@ -49,32 +49,32 @@ typedef struct mlt_chan_opening {
 } mlt_chan_opening;
 
 // csp_chan.net begins with it.
-typedef struct mlt_net_chan {
+typedef struct mlt_remote_chan {
     csp_chan *chan;
     bool home;       // else: a stand-in
     uint32_t number; // of the object here
-} mlt_net_chan;
+} mlt_remote_chan;
 
-static inline mlt_net_chan *mlt_net_chan_of(const csp_chan *chan)
+static inline mlt_remote_chan *mlt_remote_chan_of(const csp_chan *chan)
 {
     return chan->net;
 }
 
 // Of a stand-in: the way to its home.
-const mlt_route *mlt_net_chan_route(const csp_chan *chan);
+const mlt_route *mlt_remote_chan_route(const csp_chan *chan);
 
 // Who has that end, in words for reports: "rank 0, rank 2 and a parcel". At home, this worker
 // itself is left out. Returns how many they are, or UINT32_MAX: it is not known here.
-uint32_t mlt_net_chan_ends(const csp_chan *chan, bool writer, char *text, size_t size);
+uint32_t mlt_remote_chan_ends(const csp_chan *chan, bool writer, char *text, size_t size);
 
 // A promise of a local alternation is void: it is open again, and all homes that were told LATER
 // hear of it (RENEW).
-void mlt_net_release(mlt_csp *csp, mlt_alt *alt);
+void mlt_remote_release(mlt_csp *csp, mlt_alt *alt);
 
 // The worker ends. leave: values that are left in buffers go to those who read elsewhere. end: the
 // same, then frees the homes and stand-ins.
-void mlt_net_chan_leave(mlt_csp *csp);
-void mlt_net_chan_end(mlt_csp *csp);
+void mlt_remote_chan_leave(mlt_csp *csp);
+void mlt_remote_chan_end(mlt_csp *csp);
 
 // home.c
 void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);

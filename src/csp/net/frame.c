@@ -8,12 +8,13 @@
 
 enum { LENGTH_BYTES = 2 };
 
-size_t mlt_greeting_encode(const mlt_greeting *greeting, unsigned char out[MLT_GREETING_MOST])
+size_t mlt_socket_greeting_encode(const mlt_socket_greeting *greeting,
+                                  unsigned char out[MLT_SOCKET_GREETING_MOST])
 {
-    mlt_names_cursor c = {.out = out, .at = LENGTH_BYTES, .end = MLT_GREETING_MOST};
+    mlt_names_cursor c = {.out = out, .at = LENGTH_BYTES, .end = MLT_SOCKET_GREETING_MOST};
     mlt_names_put_number(&c, greeting->verb, 1);
     mlt_names_put_number(&c, MLT_WIRE_VERSION, 1);
-    if (greeting->verb == MLT_GREETING_HELLO) {
+    if (greeting->verb == MLT_SOCKET_GREETING_HELLO) {
         mlt_names_put_bytes(&c, greeting->key, sizeof greeting->key);
         mlt_names_put_endpoint(&c, &greeting->from);
         mlt_names_put_number(&c, greeting->pid, 4);
@@ -26,13 +27,13 @@ size_t mlt_greeting_encode(const mlt_greeting *greeting, unsigned char out[MLT_G
     return bytes;
 }
 
-int mlt_greeting_decode(const unsigned char *in, size_t bytes, mlt_greeting *out)
+int mlt_socket_greeting_decode(const unsigned char *in, size_t bytes, mlt_socket_greeting *out)
 {
     mlt_names_cursor c = {.in = in, .end = bytes};
     if (bytes < LENGTH_BYTES)
         return 0;
     size_t length = (size_t)mlt_names_get_number(&c, LENGTH_BYTES);
-    if (length < 2 || length > MLT_GREETING_MOST - LENGTH_BYTES)
+    if (length < 2 || length > MLT_SOCKET_GREETING_MOST - LENGTH_BYTES)
         return -1;
     if (bytes - LENGTH_BYTES < length)
         return 0;
@@ -40,9 +41,9 @@ int mlt_greeting_decode(const unsigned char *in, size_t bytes, mlt_greeting *out
     memset(out, 0, sizeof *out);
     out->verb = (uint8_t)mlt_names_get_number(&c, 1);
     out->version = (uint8_t)mlt_names_get_number(&c, 1);
-    if (out->verb == 0 || out->verb >= MLT_GREETING_VERBS)
+    if (out->verb == 0 || out->verb >= MLT_SOCKET_GREETING_VERBS)
         return -1;
-    if (out->verb == MLT_GREETING_HELLO) {
+    if (out->verb == MLT_SOCKET_GREETING_HELLO) {
         mlt_names_get_bytes(&c, out->key, sizeof out->key);
         mlt_names_get_endpoint(&c, &out->from);
         out->pid = (uint32_t)mlt_names_get_number(&c, 4);
@@ -51,28 +52,28 @@ int mlt_greeting_decode(const unsigned char *in, size_t bytes, mlt_greeting *out
     return c.failed || c.at != c.end ? -1 : (int)c.end;
 }
 
-mlt_frame mlt_frame_of(const mlt_packet *packet, uint64_t bytes)
+mlt_socket_frame mlt_socket_frame_of(const mlt_packet *packet, uint64_t bytes)
 {
-    mlt_assert(bytes <= MLT_FRAME_MOST);
-    return (mlt_frame){.bytes = (uint32_t)bytes,
-                       .kind = packet->kind,
-                       .magic = MLT_FRAME_MAGIC,
-                       .object = packet->object,
-                       .word = packet->word,
-                       .src = packet->src,
-                       .dst = packet->dst};
+    mlt_assert(bytes <= MLT_SOCKET_FRAME_MOST);
+    return (mlt_socket_frame){.bytes = (uint32_t)bytes,
+                              .kind = packet->kind,
+                              .magic = MLT_SOCKET_FRAME_MAGIC,
+                              .object = packet->object,
+                              .word = packet->word,
+                              .src = packet->src,
+                              .dst = packet->dst};
 }
 
-int64_t mlt_frame_decode(const unsigned char *in, size_t bytes, mlt_packet *packet,
-                         const unsigned char **data, uint64_t *data_bytes)
+int64_t mlt_socket_frame_decode(const unsigned char *in, size_t bytes, mlt_packet *packet,
+                                const unsigned char **data, uint64_t *data_bytes)
 {
-    mlt_frame head;
+    mlt_socket_frame head;
     if (bytes < sizeof head)
         return 0;
     memcpy(&head, in, sizeof head);
-    if (head.magic != MLT_FRAME_MAGIC || head.bytes > MLT_FRAME_MOST)
+    if (head.magic != MLT_SOCKET_FRAME_MAGIC || head.bytes > MLT_SOCKET_FRAME_MOST)
         return -1;
-    size_t whole = mlt_frame_room(head.bytes);
+    size_t whole = mlt_socket_frame_room(head.bytes);
     if (bytes < whole)
         return 0;
     *packet = (mlt_packet){.kind = head.kind,

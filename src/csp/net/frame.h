@@ -21,48 +21,53 @@
 #include "csp/net/route.h"
 #include "p2p/p2p.h"
 
-typedef enum mlt_greeting_verb {
-    MLT_GREETING_HELLO = 1,
-    MLT_GREETING_BUSY,
-    MLT_GREETING_REFUSED,
-    MLT_GREETING_VERBS,
-} mlt_greeting_verb;
+typedef enum mlt_socket_greeting_verb {
+    MLT_SOCKET_GREETING_HELLO = 1,
+    MLT_SOCKET_GREETING_BUSY,
+    MLT_SOCKET_GREETING_REFUSED,
+    MLT_SOCKET_GREETING_VERBS,
+} mlt_socket_greeting_verb;
 
-enum { MLT_GREETING_MOST = 512, MLT_GREETING_TEXT = 200, MLT_WIRE_VERSION = 3 };
+enum { MLT_SOCKET_GREETING_MOST = 512, MLT_SOCKET_GREETING_TEXT = 200, MLT_WIRE_VERSION = 3 };
 
-typedef struct mlt_greeting {
+typedef struct mlt_socket_greeting {
     uint8_t verb, version;
     unsigned char key[MLT_NAMES_KEY];
     mlt_endpoint from;
     uint32_t pid;
-    char text[MLT_GREETING_TEXT]; // the program, or the reason of a refusal
-} mlt_greeting;
+    char text[MLT_SOCKET_GREETING_TEXT]; // the program, or the reason of a refusal
+} mlt_socket_greeting;
 
-size_t mlt_greeting_encode(const mlt_greeting *greeting, unsigned char out[MLT_GREETING_MOST]);
+size_t mlt_socket_greeting_encode(const mlt_socket_greeting *greeting,
+                                  unsigned char out[MLT_SOCKET_GREETING_MOST]);
 
 // How many bytes it has; 0: it is not all there yet; -1: it is none.
-int mlt_greeting_decode(const unsigned char *in, size_t bytes, mlt_greeting *out);
+int mlt_socket_greeting_decode(const unsigned char *in, size_t bytes, mlt_socket_greeting *out);
 
-typedef struct mlt_frame {
+typedef struct mlt_socket_frame {
     uint32_t bytes; // of data
     uint16_t kind, magic;
     uint32_t object;
     int32_t word, src, dst;
-} mlt_frame;
-_Static_assert(sizeof(mlt_frame) == 24, "it is sent as it is");
+} mlt_socket_frame;
+_Static_assert(sizeof(mlt_socket_frame) == 24, "it is sent as it is");
 
-enum { MLT_FRAME_MAGIC = 0x4d57, MLT_FRAME_MOST = 64 << 10, MLT_FRAME_ALIGN = 8 };
+enum {
+    MLT_SOCKET_FRAME_MAGIC = 0x4d57,
+    MLT_SOCKET_FRAME_MOST = 64 << 10,
+    MLT_SOCKET_FRAME_ALIGN = 8
+};
 
-mlt_frame mlt_frame_of(const mlt_packet *packet, uint64_t bytes);
+mlt_socket_frame mlt_socket_frame_of(const mlt_packet *packet, uint64_t bytes);
 
-static inline size_t mlt_frame_room(uint64_t bytes) // with the head, padded
+static inline size_t mlt_socket_frame_room(uint64_t bytes) // with the head, padded
 {
-    return sizeof(mlt_frame) + (((size_t)bytes + MLT_FRAME_ALIGN - 1) & ~(size_t)7);
+    return sizeof(mlt_socket_frame) + (((size_t)bytes + MLT_SOCKET_FRAME_ALIGN - 1) & ~(size_t)7);
 }
 
 // The frame that the (aligned) bytes begin with: how many bytes it takes; 0: it is not all there
 // yet; -1: it is none.
-int64_t mlt_frame_decode(const unsigned char *in, size_t bytes, mlt_packet *packet,
-                         const unsigned char **data, uint64_t *data_bytes);
+int64_t mlt_socket_frame_decode(const unsigned char *in, size_t bytes, mlt_packet *packet,
+                                const unsigned char **data, uint64_t *data_bytes);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The home of a channel that others have ends of: all offers stand in its queues, those of this
-// worker's processes and those of others (struct far), and are matched here. net.h has the rules.
+// worker's processes and those of others (struct far), and are matched here. remote.h has the rules.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,7 @@ typedef struct ticket {
 } ticket;
 
 typedef struct home {
-    mlt_net_chan base;
+    mlt_remote_chan base;
     // Of reading ends, of writing ends:
     mlt_list_node holders[2];
     uint32_t away[2]; // shares of holders and in parcels; the others are this worker's
@@ -120,7 +120,7 @@ static void tell(csp_chan *chan, mlt_route *route, uint32_t stand_in, mlt_chan_p
     mlt_packet packet = {.kind = (uint16_t)kind,
                          .object = stand_in,
                          .word = op,
-                         .src = (int32_t)mlt_net_chan_of(chan)->number,
+                         .src = (int32_t)mlt_remote_chan_of(chan)->number,
                          .dst = dst};
     mlt_route_send(route, &packet, data, bytes);
 }
@@ -153,7 +153,7 @@ static void finish(csp_chan *chan, mlt_offer *offer, csp_status status, const vo
         return;
     }
     if (value)
-        mlt_value_copy(offer->value, value, chan->size);
+        mlt_buffer_copy(offer->value, value, chan->size);
     offer->alt->promised = false;
     mlt_alt_settle(chan->csp, offer->alt, offer->index, status);
 }
@@ -448,7 +448,7 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
     if (!held)
         return;
     if (!is_far(held)) {
-        mlt_net_release(chan->csp, held->alt);
+        mlt_remote_release(chan->csp, held->alt);
         return;
     }
     held->alt->promised = false;
@@ -796,7 +796,7 @@ static void withdrawn(csp_chan *chan, mlt_route *route, const mlt_packet *packet
 
 void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_chan *chan = mlt_net_find(route->csp, packet->object, MLT_OBJECT_CHAN);
+    csp_chan *chan = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_CHAN);
     if (packet->kind == MLT_CHAN_OPEN) {
         open_came(route, chan, packet, data, bytes);
         return;
@@ -845,17 +845,17 @@ void mlt_home_packet(mlt_route *route, const mlt_packet *packet, const void *dat
 
 // ---- sharing, freeing
 
-uint32_t mlt_net_share(csp_chan *chan)
+uint32_t mlt_remote_share(csp_chan *chan)
 {
     home *h = chan->net;
     if (h)
         return h->base.number;
     h = mlt_take(1, sizeof *h);
-    h->base = (mlt_net_chan){.chan = chan, .home = true};
+    h->base = (mlt_remote_chan){.chan = chan, .home = true};
     mlt_list_init(&h->holders[0]);
     mlt_list_init(&h->holders[1]);
     mlt_list_init(&h->tickets);
-    h->base.number = mlt_net_add(chan->csp, chan, MLT_OBJECT_CHAN);
+    h->base.number = mlt_remote_add(chan->csp, chan, MLT_OBJECT_CHAN);
     chan->net = h;
     chan->remote = true; // home.c serves it from now on
     return h->base.number;
@@ -877,7 +877,7 @@ void mlt_home_end(csp_chan *chan)
             drop_holder(mlt_container_of(h->holders[writer].next, holder, link));
     for (mlt_list_node *l; (l = mlt_list_pop_front(&h->tickets));)
         free(mlt_container_of(l, ticket, link));
-    mlt_net_drop(chan->csp, h->base.number);
+    mlt_remote_drop(chan->csp, h->base.number);
     free(h);
     chan->net = NULL;
     chan->remote = false;
@@ -912,6 +912,6 @@ void mlt_home_forget(csp_chan *chan)
         life_ends(chan);
     }
     if (chan->registered)
-        mlt_net_forget_names(chan->csp, mlt_net_chan_of(chan)->number);
+        mlt_remote_forget_names(chan->csp, mlt_remote_chan_of(chan)->number);
     mlt_home_end(chan);
 }

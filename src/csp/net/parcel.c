@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/export.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/proc.h"
 
 #define MAGIC UINT32_C(0x6c637270)
@@ -27,10 +27,10 @@ static csp_status pack(csp_chan *chan, bool writer, csp_parcel *out, const char 
     mlt_chan_check(csp, chan, call);
     if ((writer ? chan->writers : chan->readers) == 0)
         mlt_csp_fault(call, "the end has retired, or was packed before");
-    (void)mlt_net_of(csp);
+    (void)mlt_remote_of(csp);
     parcel p = {.magic = MAGIC, .writer = writer, .size = chan->size};
     mlt_route *route;
-    csp_status status = mlt_net_give(chan, writer, &route, &p.number, &p.ticket);
+    csp_status status = mlt_remote_give(chan, writer, &route, &p.number, &p.ticket);
     if (status != CSP_OK)
         return status;
     mlt_proc_lets_go(csp, chan, writer);
@@ -56,7 +56,7 @@ static csp_status unpack(const csp_parcel *in, bool writer, csp_chan **chan, con
                  p.writer ? "write" : "read");
         return CSP_NO_NAME;
     }
-    (void)mlt_net_of(csp);
+    (void)mlt_remote_of(csp);
     p.at.socket[sizeof p.at.socket - 1] = 0;
     if (!mlt_far_good(&p.at.far)) {
         snprintf(csp->why, sizeof csp->why, "%s: this is no parcel", call);
@@ -65,7 +65,7 @@ static csp_status unpack(const csp_parcel *in, bool writer, csp_chan **chan, con
     mlt_route *route = mlt_route_to(csp, &p.at, CSP_NEVER, &status);
     if (!route)
         return status;
-    return mlt_net_open(csp, route, p.number, p.size, writer, p.ticket, CSP_NEVER, chan);
+    return mlt_remote_open(csp, route, p.number, p.size, writer, p.ticket, CSP_NEVER, chan);
 }
 
 MLT_EXPORT csp_status csp_pack_in(csp_in *in, csp_parcel *out)

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "csp/intercept.h"
 #include "csp/names/names.h"
-#include "csp/net/net.h"
 #include "csp/net/question.h"
+#include "csp/net/remote.h"
 #include "fiber/await.h"
 
 enum {
@@ -31,7 +31,7 @@ enum { LEAST_PIECE = 4096 };
 
 typedef struct message {
     mlt_list_node link;
-    mlt_port_sender *sender;
+    mlt_csp_port_sender *sender;
     int32_t from;
     uint64_t bytes, charge;
     unsigned char data[];
@@ -75,12 +75,12 @@ static inline uint64_t charge_of(uint64_t bytes, uint64_t room)
     return charge < room ? charge : room;
 }
 
-const char *mlt_port_name(const csp_port *port, char *text, size_t size)
+const char *mlt_csp_port_name(const csp_port *port, char *text, size_t size)
 {
     return mlt_csp_name(port->name, "port", port->id, text, size);
 }
 
-void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call)
+void mlt_csp_port_check(const mlt_csp *csp, const csp_port *port, const char *call)
 {
     if (!port)
         mlt_csp_fault(call, "the port is NULL");
@@ -92,7 +92,7 @@ void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call)
 
 // ---- the port: room goes back
 
-static void give_back(mlt_port_sender *sender)
+static void give_back(mlt_csp_port_sender *sender)
 {
     mlt_packet packet = {.kind = ROOM, .object = sender->stream};
     uint64_t bytes = sender->untold;
@@ -101,7 +101,7 @@ static void give_back(mlt_port_sender *sender)
     mlt_route_send(sender->route, &packet, &bytes, sizeof bytes);
 }
 
-static void free_sender(mlt_port_sender *sender)
+static void free_sender(mlt_csp_port_sender *sender)
 {
     if (sender->port->last == sender)
         sender->port->last = NULL;
@@ -112,7 +112,7 @@ static void free_sender(mlt_port_sender *sender)
 }
 
 // It sends no more: forgotten when its last message is taken.
-static void sender_leaves(mlt_port_sender *sender)
+static void sender_leaves(mlt_csp_port_sender *sender)
 {
     if (sender->port->last == sender)
         sender->port->last = NULL;
@@ -125,7 +125,7 @@ static void sender_leaves(mlt_port_sender *sender)
 
 // A message has left the queue (or was never in it). A sender on this worker hears of it at once,
 // and may leave: use it no more.
-static inline void taken(mlt_port_sender *sender, uint64_t charge)
+static inline void taken(mlt_csp_port_sender *sender, uint64_t charge)
 {
     uint64_t room = sender->port->room;
     sender->untold += charge;
@@ -177,7 +177,7 @@ static void settle(csp_port *port, mlt_offer *offer, csp_status status)
 
 static void unqueue(csp_port *port, message *m)
 {
-    mlt_port_sender *sender = m->sender;
+    mlt_csp_port_sender *sender = m->sender;
     mlt_list_remove(&m->link);
     port->held -= m->bytes;
     sender->queued--;
@@ -213,14 +213,14 @@ static __attribute__((noinline)) void stand(csp_port *port, mlt_offer *offer)
 
 static void check(mlt_csp *csp, csp_port *port, const char *call)
 {
-    mlt_port_check(csp, port, call);
+    mlt_csp_port_check(csp, port, call);
 }
 
-const mlt_port_guard mlt_port_guards = {.check = check, .try = serve, .wait = stand};
+const mlt_csp_port_guard mlt_port_guards = {.check = check, .try = serve, .wait = stand};
 
 static void sender_lost(mlt_route_user *user, mlt_route *route)
 {
-    sender_leaves(mlt_container_of(user, mlt_port_sender, user));
+    sender_leaves(mlt_container_of(user, mlt_csp_port_sender, user));
 }
 
 static uint32_t hash_of(const mlt_route *route, uint32_t number, int32_t rank)
@@ -229,28 +229,28 @@ static uint32_t hash_of(const mlt_route *route, uint32_t number, int32_t rank)
     return (uint32_t)hash;
 }
 
-static mlt_port_sender *find_sender(csp_port *port, const mlt_route *route, uint32_t stream)
+static mlt_csp_port_sender *find_sender(csp_port *port, const mlt_route *route, uint32_t stream)
 {
     mlt_table_look look = mlt_table_look_for(&port->by_stream, hash_of(route, stream, 0));
     while (mlt_table_next(&look)) {
-        mlt_port_sender *s = (mlt_port_sender *)look.word;
+        mlt_csp_port_sender *s = (mlt_csp_port_sender *)look.word;
         if (s->route == route && s->stream == stream)
             return s;
     }
     return NULL;
 }
 
-static MLT_COLD mlt_port_sender *sender_of(csp_port *port, mlt_route *route, uint32_t stream)
+static MLT_COLD mlt_csp_port_sender *sender_of(csp_port *port, mlt_route *route, uint32_t stream)
 {
-    mlt_port_sender *s = find_sender(port, route, stream);
+    mlt_csp_port_sender *s = find_sender(port, route, stream);
     if (!s) {
         s = mlt_take(1, sizeof *s);
-        *s = (mlt_port_sender){.user = {.lost = sender_lost},
-                               .port = port,
-                               .route = route,
-                               .stream = stream,
-                               .hash = hash_of(route, stream, 0),
-                               .node = -1};
+        *s = (mlt_csp_port_sender){.user = {.lost = sender_lost},
+                                   .port = port,
+                                   .route = route,
+                                   .stream = stream,
+                                   .hash = hash_of(route, stream, 0),
+                                   .node = -1};
         mlt_table_add(&port->by_stream, s->hash, (uintptr_t)s);
         mlt_list_push_back(&route->users, &s->user.link);
         mlt_list_push_back(&port->senders, &s->link);
@@ -276,7 +276,7 @@ static message *new_message(uint64_t bytes)
     return m;
 }
 
-static void queue_message(csp_port *port, mlt_port_sender *sender, message *m)
+static void queue_message(csp_port *port, mlt_csp_port_sender *sender, message *m)
 {
     mlt_list_push_back(&port->messages, &m->link);
     sender->queued++;
@@ -288,7 +288,7 @@ static void queue_message(csp_port *port, mlt_port_sender *sender, message *m)
         (void)serve(port, offer);
 }
 
-static MLT_COLD void queue_copy(csp_port *port, mlt_port_sender *sender, int32_t from,
+static MLT_COLD void queue_copy(csp_port *port, mlt_csp_port_sender *sender, int32_t from,
                                 const void *data, uint64_t bytes)
 {
     message *m = new_message(bytes);
@@ -314,14 +314,14 @@ static inline int32_t node_of(const mlt_route *route, const mlt_packet *packet)
 static void message_came(mlt_route *route, const mlt_packet *packet, const void *data,
                          uint64_t bytes)
 {
-    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
     uint32_t stream = (uint32_t)packet->word;
     if (MLT_UNLIKELY(!port)) {
         say_closed(route, stream);
         return;
     }
     int32_t from = node_of(route, packet);
-    mlt_port_sender *sender = port->last;
+    mlt_csp_port_sender *sender = port->last;
     if (MLT_UNLIKELY(!sender || sender->route != route || sender->stream != stream))
         sender = sender_of(port, route, stream);
     sender->node = from;
@@ -343,13 +343,13 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
 
 static void first_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
     uint64_t total;
     if (!port) {
         say_closed(route, (uint32_t)packet->word);
         return;
     }
-    mlt_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
+    mlt_csp_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
     if (bytes != sizeof total || sender->arriving) {
         mlt_route_lose(route, "it sent a message in pieces that do not fit");
         return;
@@ -371,8 +371,8 @@ static void first_came(mlt_route *route, const mlt_packet *packet, const void *d
 // dst is 1 for the last one, which has the charge of the whole.
 static void part_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    mlt_csp_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
     message *m = sender ? sender->arriving : NULL;
     if (!m)
         return; // the port is gone: they have been told
@@ -394,8 +394,8 @@ static void part_came(mlt_route *route, const mlt_packet *packet, const void *da
 
 static void off_came(mlt_route *route, const mlt_packet *packet)
 {
-    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    mlt_csp_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
     if (!sender)
         return;
     free(sender->arriving);
@@ -434,7 +434,7 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const char *na
     mlt_csp *csp = route->csp;
     if (bytes == 0 || name[bytes - 1] != 0)
         name = "";
-    csp_port *port = packet->object ? mlt_net_find(csp, packet->object, MLT_OBJECT_PORT)
+    csp_port *port = packet->object ? mlt_remote_find(csp, packet->object, MLT_OBJECT_PORT)
                                     : port_named(csp, packet->dst, name);
     if (port || packet->object || packet->src) {
         say_found(route, packet->word, port);
@@ -482,7 +482,7 @@ static void answer_asks(csp_port *port)
 // Others find a port by its name, so a node has one of each.
 static bool may_be_named(mlt_csp *csp, const char *name)
 {
-    if (!mlt_net_name_fits(csp, name, "csp_port_new"))
+    if (!mlt_remote_name_fits(csp, name, "csp_port_new"))
         return false;
     if (!port_named(csp, mlt_csp_rank()->world, name))
         return true;
@@ -494,7 +494,7 @@ static bool may_be_named(mlt_csp *csp, const char *name)
 MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
 {
     mlt_csp *csp = mlt_csp_enter("csp_port_new");
-    (void)mlt_net_of(csp);
+    (void)mlt_remote_of(csp);
     if (name && name[0] && !may_be_named(csp, name))
         return NULL;
     csp_port *port = mlt_take(1, sizeof *port);
@@ -507,25 +507,25 @@ MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
     mlt_list_init(&port->offers);
     mlt_list_init(&port->senders);
     mlt_list_push_back(&csp->ports, &port->all);
-    port->number = mlt_net_add(csp, port, MLT_OBJECT_PORT);
+    port->number = mlt_remote_add(csp, port, MLT_OBJECT_PORT);
     if (name) {
         snprintf(port->name, sizeof port->name, "%s", name);
         answer_asks(port);
     }
     char text[300];
     port->wrapped =
-        mlt_csp_has_interceptor(MLT_INTERCEPT_PORT, mlt_port_name(port, text, sizeof text));
+        mlt_csp_has_interceptor(MLT_INTERCEPT_PORT, mlt_csp_port_name(port, text, sizeof text));
     return port;
 }
 
 static void free_port(csp_port *port)
 {
     mlt_list_node *l;
-    mlt_net_drop(port->csp, port->number);
+    mlt_remote_drop(port->csp, port->number);
     while ((l = mlt_list_pop_front(&port->messages)))
         free(mlt_container_of(l, message, link));
     while ((l = mlt_list_pop_front(&port->senders))) {
-        mlt_port_sender *s = mlt_container_of(l, mlt_port_sender, link);
+        mlt_csp_port_sender *s = mlt_container_of(l, mlt_csp_port_sender, link);
         if (s->route) {
             mlt_list_remove(&s->user.link);
             say_closed(s->route, s->stream);
@@ -545,15 +545,15 @@ MLT_EXPORT void csp_port_free(csp_port *port)
         return;
     mlt_csp *csp = mlt_csp_enter("csp_port_free");
     char name[300];
-    mlt_port_check(csp, port, "csp_port_free");
+    mlt_csp_port_check(csp, port, "csp_port_free");
     for (mlt_list_node *l = port->offers.next; l != &port->offers; l = l->next)
         if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
             mlt_csp_fault("csp_port_free", "a process waits at %s",
-                          mlt_port_name(port, name, sizeof name));
+                          mlt_csp_port_name(port, name, sizeof name));
     while (mlt_list_pop_front(&port->offers)) { // of settled alternations
     }
     if (port->named)
-        mlt_net_forget_names(csp, port->number);
+        mlt_remote_forget_names(csp, port->number);
     free_port(port);
 }
 
@@ -614,9 +614,9 @@ static MLT_COLD csp_status receive_along(mlt_csp *csp, csp_port *port, void *buf
     size_t came = 0;
     mlt_csp_walk walk;
     const mlt_intercept_event event = {.call = "csp_receive", .peer = -1, .tag = -1, .bytes = size};
-    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT, mlt_port_name(port, name, sizeof name),
-                            0, event);
-    mlt_port_check(csp, port, "csp_receive"); // it may have been freed meanwhile
+    mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT,
+                            mlt_csp_port_name(port, name, sizeof name), 0, event);
+    mlt_csp_port_check(csp, port, "csp_receive"); // it may have been freed meanwhile
     csp_status status = receive(csp, port, buffer, size, &came, from, deadline);
     if (status == CSP_OK)
         mlt_csp_intercept_end(&walk, came);
@@ -629,7 +629,7 @@ MLT_EXPORT csp_status csp_receive_by(csp_port *port, void *buffer, size_t size, 
                                      int *from, csp_time deadline)
 {
     mlt_csp *csp = mlt_csp_enter("csp_receive");
-    mlt_port_check(csp, port, "csp_receive");
+    mlt_csp_port_check(csp, port, "csp_receive");
     return MLT_UNLIKELY(port->wrapped)
                ? receive_along(csp, port, buffer, size, bytes, from, deadline)
                : receive(csp, port, buffer, size, bytes, from, deadline);
@@ -643,9 +643,9 @@ MLT_EXPORT csp_status csp_receive(csp_port *port, void *buffer, size_t size, siz
 
 // ---- streams
 
-static void free_stream(mlt_csp *csp, mlt_stream *stream)
+static void free_stream(mlt_csp *csp, mlt_csp_stream *stream)
 {
-    mlt_net_drop(csp, stream->number);
+    mlt_remote_drop(csp, stream->number);
     (void)mlt_table_remove(&csp->net->by_port, stream->hash, (uintptr_t)stream);
     mlt_list_remove(&stream->user.link);
     mlt_list_remove(&stream->link);
@@ -653,7 +653,7 @@ static void free_stream(mlt_csp *csp, mlt_stream *stream)
 }
 
 // What ended it first is what is told: a port that is closed does not get lost with its program.
-static void stream_ends(mlt_stream *stream, csp_status status)
+static void stream_ends(mlt_csp_stream *stream, csp_status status)
 {
     if (stream->status != CSP_OK)
         return;
@@ -667,15 +667,15 @@ static void stream_ends(mlt_stream *stream, csp_status status)
 
 static void stream_lost(mlt_route_user *user, mlt_route *route)
 {
-    stream_ends(mlt_container_of(user, mlt_stream, user), mlt_route_loss(route));
+    stream_ends(mlt_container_of(user, mlt_csp_stream, user), mlt_route_loss(route));
 }
 
-static inline bool has_room(const mlt_stream *stream, uint64_t charge)
+static inline bool has_room(const mlt_csp_stream *stream, uint64_t charge)
 {
     return stream->used + charge <= stream->room || stream->used == 0;
 }
 
-static void want_room(mlt_stream *stream)
+static void want_room(mlt_csp_stream *stream)
 {
     if (stream->wants)
         return;
@@ -687,7 +687,7 @@ static void want_room(mlt_stream *stream)
 }
 
 // Lets those go on who have room now, in order.
-static void let_go(mlt_stream *stream)
+static void let_go(mlt_csp_stream *stream)
 {
     while (!mlt_list_empty(&stream->waiting)) {
         sending *s = mlt_container_of(stream->waiting.next, sending, link);
@@ -708,7 +708,7 @@ static void let_go(mlt_stream *stream)
 
 // Nobody has a target of it. It stays until all that it sent was taken: the next target goes on
 // with what is left of its room, else new targets would always find room. May free it.
-static void stream_rests(mlt_stream *stream)
+static void stream_rests(mlt_csp_stream *stream)
 {
     if (stream->used > 0 && stream->status == CSP_OK) {
         want_room(stream);
@@ -723,7 +723,7 @@ static void stream_rests(mlt_stream *stream)
 
 static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    mlt_stream *stream = mlt_net_find(csp, packet->object, MLT_OBJECT_STREAM);
+    mlt_csp_stream *stream = mlt_remote_find(csp, packet->object, MLT_OBJECT_STREAM);
     uint64_t back;
     if (!stream || bytes != sizeof back)
         return;
@@ -738,12 +738,12 @@ static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, 
 // The sender waits for room: it gets what there is when the queue has nothing of it any more.
 static void want_came(mlt_route *route, const mlt_packet *packet)
 {
-    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
     if (!port) {
         say_closed(route, (uint32_t)packet->word);
         return;
     }
-    mlt_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
+    mlt_csp_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
     sender->wants = true;
     if (sender->untold && sender->queued == 0)
         give_back(sender);
@@ -751,8 +751,8 @@ static void want_came(mlt_route *route, const mlt_packet *packet)
 
 static void leave_came(mlt_route *route, const mlt_packet *packet)
 {
-    csp_port *port = mlt_net_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_port_sender *s = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    mlt_csp_port_sender *s = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
     if (!s)
         return;
     mlt_list_remove(&s->user.link);
@@ -766,7 +766,7 @@ void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *dat
         message_came(route, packet, data, bytes);
         return;
     }
-    mlt_stream *stream;
+    mlt_csp_stream *stream;
     switch (packet->kind) {
     case LOOK:
         look_came(route, packet, data, bytes);
@@ -797,7 +797,7 @@ void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *dat
         off_came(route, packet);
         break;
     case CLOSED:
-        stream = mlt_net_find(csp, packet->object, MLT_OBJECT_STREAM);
+        stream = mlt_remote_find(csp, packet->object, MLT_OBJECT_STREAM);
         if (stream)
             stream_ends(stream, CSP_RETIRED);
         break;
@@ -808,34 +808,34 @@ void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *dat
 
 // ---- targets
 
-static mlt_stream *stream_to(mlt_csp *csp, mlt_route *route, const found *port, int32_t node)
+static mlt_csp_stream *stream_to(mlt_csp *csp, mlt_route *route, const found *port, int32_t node)
 {
     int32_t rank = mlt_csp_rank()->world;
     mlt_table *table = &csp->net->by_port;
     mlt_table_look look = mlt_table_look_for(table, hash_of(route, port->number, rank));
     while (mlt_table_next(&look)) {
-        mlt_stream *s = (mlt_stream *)look.word;
+        mlt_csp_stream *s = (mlt_csp_stream *)look.word;
         if (s->route == route && s->port == port->number && s->rank == rank &&
             s->status == CSP_OK) {
             s->targets++;
             return s;
         }
     }
-    mlt_stream *s = mlt_take(1, sizeof *s);
-    *s = (mlt_stream){.user = {.lost = stream_lost},
-                      .hash = look.hash,
-                      .rank = rank,
-                      .route = route,
-                      .port = port->number,
-                      .targets = 1,
-                      .status = route->lost ? mlt_route_loss(route) : CSP_OK,
-                      .node = node,
-                      .room = port->room};
+    mlt_csp_stream *s = mlt_take(1, sizeof *s);
+    *s = (mlt_csp_stream){.user = {.lost = stream_lost},
+                          .hash = look.hash,
+                          .rank = rank,
+                          .route = route,
+                          .port = port->number,
+                          .targets = 1,
+                          .status = route->lost ? mlt_route_loss(route) : CSP_OK,
+                          .node = node,
+                          .room = port->room};
     mlt_list_init(&s->waiting);
     mlt_list_push_back(&route->users, &s->user.link);
     mlt_list_push_back(&csp->net->streams, &s->link);
     mlt_table_add(table, s->hash, (uintptr_t)s);
-    s->number = mlt_net_add(csp, s, MLT_OBJECT_STREAM);
+    s->number = mlt_remote_add(csp, s, MLT_OBJECT_STREAM);
     return s;
 }
 
@@ -880,7 +880,7 @@ MLT_EXPORT csp_status csp_target_at(int node, const char *port, csp_target **tar
         mlt_csp_fault("csp_target_at", "there is no node %d: the job has %u", node,
                       csp->worker->world_size);
     *target = NULL;
-    if (!mlt_net_name_fits(csp, port, "csp_target_at"))
+    if (!mlt_remote_name_fits(csp, port, "csp_target_at"))
         return CSP_NO_NAME;
     mlt_route *route = mlt_route_to_worker(csp, mlt_worker_of_rank(csp->worker, node));
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
@@ -897,7 +897,7 @@ MLT_EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_t
     mlt_name found_name;
     *target = NULL;
     csp_status status =
-        mlt_net_find_name(csp, name, MLT_OBJECT_PORT, &found_name, deadline, "csp_find_port");
+        mlt_remote_find_name(csp, name, MLT_OBJECT_PORT, &found_name, deadline, "csp_find_port");
     if (status != CSP_OK)
         return status;
     mlt_route *route = mlt_route_to(csp, &found_name.at, deadline, &status);
@@ -918,9 +918,9 @@ MLT_EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_t
 MLT_EXPORT csp_status csp_register_port(const char *name, csp_port *port)
 {
     mlt_csp *csp = mlt_csp_enter("csp_register_port");
-    mlt_port_check(csp, port, "csp_register_port");
+    mlt_csp_port_check(csp, port, "csp_register_port");
     csp_status status =
-        mlt_net_put_name(csp, name, MLT_OBJECT_PORT, port->number, 0, "csp_register_port");
+        mlt_remote_put_name(csp, name, MLT_OBJECT_PORT, port->number, 0, "csp_register_port");
     if (status == CSP_OK)
         port->named = true;
     return status;
@@ -931,7 +931,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
     if (!target)
         return;
     mlt_csp *csp = mlt_csp_enter("csp_target_free");
-    mlt_stream *stream = target->stream;
+    mlt_csp_stream *stream = target->stream;
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_target_free", "this is no target of this worker, or it was freed");
     for (mlt_list_node *l = stream->waiting.next; l != &stream->waiting; l = l->next)
@@ -945,7 +945,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
 
 // ---- sending
 
-static inline void send_message(mlt_stream *stream, const void *data, size_t bytes)
+static inline void send_message(mlt_csp_stream *stream, const void *data, size_t bytes)
 {
     mlt_packet packet = {.kind = MESSAGE,
                          .object = stream->port,
@@ -959,7 +959,7 @@ static inline void send_message(mlt_stream *stream, const void *data, size_t byt
 static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, csp_time deadline)
 {
     mlt_csp *csp = target->csp;
-    mlt_stream *stream = target->stream;
+    mlt_csp_stream *stream = target->stream;
     mlt_csp_wait wait;
     mlt_deadline late;
     me->target = target;
@@ -988,7 +988,7 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
 // else is sent, and only the last one has the charge of the whole.
 static csp_status send_pieces(csp_target *target, const void *data, size_t bytes, csp_time deadline)
 {
-    mlt_stream *stream = target->stream;
+    mlt_csp_stream *stream = target->stream;
     const unsigned char *at = data;
     uint64_t most = mlt_route_most(stream->route), piece = stream->room / GIVE_BACK;
     sending me = {.piecewise = true};
@@ -1032,7 +1032,7 @@ static void check_target(const mlt_csp *csp, const csp_target *target)
 static csp_status send_in_turn(csp_target *target, const void *data, size_t bytes,
                                csp_time deadline)
 {
-    mlt_stream *stream = target->stream;
+    mlt_csp_stream *stream = target->stream;
     if (stream->status != CSP_OK)
         return stream->status;
     if (bytes > stream->room && bytes > mlt_route_most(stream->route))
@@ -1074,7 +1074,7 @@ MLT_EXPORT csp_status csp_send(csp_target *target, const void *data, size_t byte
     if (MLT_UNLIKELY(!csp || !target || target->magic != MLT_TARGET_MAGIC || target->csp != csp ||
                      target->wrapped))
         return send_slowly(target, data, bytes, CSP_NEVER);
-    mlt_stream *stream = target->stream;
+    mlt_csp_stream *stream = target->stream;
     uint64_t charge = charge_of(bytes, stream->room);
     if (MLT_UNLIKELY(stream->status != CSP_OK || !mlt_list_empty(&stream->waiting) ||
                      !has_room(stream, charge) || bytes > stream->room))
@@ -1086,13 +1086,13 @@ MLT_EXPORT csp_status csp_send(csp_target *target, const void *data, size_t byte
 
 // ---- the end
 
-void mlt_ports_end(mlt_csp *csp)
+void mlt_csp_ports_end(mlt_csp *csp)
 {
     mlt_list_node *l;
     while ((l = csp->ports.next) != &csp->ports)
         free_port(mlt_container_of(l, csp_port, all));
     while ((l = csp->net->streams.next) != &csp->net->streams)
-        free_stream(csp, mlt_container_of(l, mlt_stream, link));
+        free_stream(csp, mlt_container_of(l, mlt_csp_stream, link));
     mlt_table_free(&csp->net->by_port);
     while ((l = mlt_list_pop_front(&csp->net->port_asks))) {
         port_ask *ask = mlt_container_of(l, port_ask, link);

@@ -38,7 +38,7 @@
 enum { MLT_PORT_MAGIC = 0x706f7274, MLT_TARGET_MAGIC = 0x74726774, MLT_PORT_ROOM = 256 << 10 };
 
 // Those who sent to a port, at the port.
-typedef struct mlt_port_sender {
+typedef struct mlt_csp_port_sender {
     mlt_list_node link; // in the port
     mlt_route_user user;
     csp_port *port;
@@ -51,15 +51,15 @@ typedef struct mlt_port_sender {
     uint64_t untold;          // room that was taken, and not given back yet
     struct message *arriving; // in pieces; NULL: none
     uint64_t arrived;         // bytes of it
-} mlt_port_sender;
+} mlt_csp_port_sender;
 
 struct csp_port {
     uint32_t magic;
     uint32_t number; // of the object
     mlt_csp *csp;
-    mlt_list_node messages; // that nobody has taken
-    mlt_list_node offers;   // of those who wait
-    mlt_port_sender *last;  // that a message came from; NULL: none
+    mlt_list_node messages;    // that nobody has taken
+    mlt_list_node offers;      // of those who wait
+    mlt_csp_port_sender *last; // that a message came from; NULL: none
     mlt_list_node senders;
     mlt_table by_stream;      // the same, by route and stream
     uint64_t room;            // for each sender
@@ -74,7 +74,7 @@ struct csp_port {
 };
 
 // What a rank of this worker sends to one port.
-typedef struct mlt_stream {
+typedef struct mlt_csp_stream {
     mlt_list_node link; // in net->streams
     uint32_t hash;      // in net->by_port
     int32_t rank;       // that sends, of this worker
@@ -88,22 +88,22 @@ typedef struct mlt_stream {
     uint64_t room, used;
     mlt_list_node waiting;     // sends, in order
     struct sending *piecewise; // that sends in pieces; NULL: none
-} mlt_stream;
+} mlt_csp_stream;
 
 struct csp_target {
     uint32_t magic;
     bool wrapped; // it has a way (csp/intercept.h)
     mlt_csp *csp;
-    mlt_stream *stream;
+    mlt_csp_stream *stream;
     char name[256]; // for reports
 };
 
 // "numbers" or "port 7". Returns text.
-const char *mlt_port_name(const csp_port *port, char *text, size_t size);
+const char *mlt_csp_port_name(const csp_port *port, char *text, size_t size);
 
-void mlt_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
+void mlt_csp_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
 
-// mlt_net_end calls it.
-void mlt_ports_end(mlt_csp *csp);
+// mlt_remote_end calls it.
+void mlt_csp_ports_end(mlt_csp *csp);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "boot/job.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "p2p/job_test.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"

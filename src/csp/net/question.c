@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 
 static void settle(mlt_question *q, csp_status status)
 {
@@ -35,7 +35,7 @@ void mlt_question_begin(mlt_csp *csp, mlt_question *q, mlt_route *route, void *a
                         .answer = answer,
                         .size = size};
     mlt_list_push_back(&route->users, &q->user.link);
-    q->number = mlt_net_add(csp, q, MLT_OBJECT_QUESTION);
+    q->number = mlt_remote_add(csp, q, MLT_OBJECT_QUESTION);
 }
 
 csp_status mlt_question_wait(mlt_question *q, const char *call, mlt_csp_wait_kind kind,
@@ -50,7 +50,7 @@ csp_status mlt_question_wait(mlt_question *q, const char *call, mlt_csp_wait_kin
         mlt_fiber_park(q->csp->sched, mlt_csp_wait_for(&wait, call, kind, what, 0));
     if (deadline != CSP_NEVER)
         mlt_timer_stop(q->csp->sched, &q->timer);
-    mlt_net_drop(q->csp, q->number);
+    mlt_remote_drop(q->csp, q->number);
     mlt_list_remove(&q->user.link);
     return (csp_status)q->status;
 }
@@ -58,7 +58,7 @@ csp_status mlt_question_wait(mlt_question *q, const char *call, mlt_csp_wait_kin
 bool mlt_question_answer(mlt_csp *csp, uint32_t number, csp_status status, const void *data,
                          uint64_t bytes)
 {
-    mlt_question *q = mlt_net_find(csp, number, MLT_OBJECT_QUESTION);
+    mlt_question *q = mlt_remote_find(csp, number, MLT_OBJECT_QUESTION);
     if (!q || q->status != MLT_QUESTION_OPEN)
         return false;
     q->bytes = bytes < q->size ? bytes : q->size;

@@ -22,8 +22,8 @@
 #include "base/memory.h"
 #include "base/upcalls.h"
 #include "csp/names/job.h"
-#include "csp/net/net.h"
 #include "csp/net/reach.h"
+#include "csp/net/remote.h"
 #include "csp/net/socket.h"
 #include "os/jitter.h"
 
@@ -138,7 +138,7 @@ static void name_worker(mlt_route *route, uint32_t worker)
 static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
 {
     mlt_job *job = csp->worker->boot->job;
-    mlt_net *net = csp->net;
+    mlt_remote *net = csp->net;
     mlt_assert(worker < job->workers);
     mlt_route *route = mlt_take(1, sizeof *route);
     route->csp = csp;
@@ -189,7 +189,7 @@ void mlt_route_check(mlt_route *route)
 
 mlt_route *mlt_route_to_worker(mlt_csp *csp, uint32_t worker)
 {
-    mlt_route *route = mlt_net_of(csp)->to[worker];
+    mlt_route *route = mlt_remote_of(csp)->to[worker];
     if (MLT_LIKELY(route != NULL))
         return route;
     route = new_route(csp, worker);
@@ -211,7 +211,7 @@ mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
 
 const mlt_endpoint *mlt_route_own(mlt_csp *csp, bool listen)
 {
-    mlt_net *net = mlt_net_of(csp);
+    mlt_remote *net = mlt_remote_of(csp);
     net->own.job = csp->worker->boot->job->identity;
     net->own.worker = csp->worker->index;
     if (listen && !net->own.socket[0] && !mlt_socket_listen(csp, &net->own))
@@ -258,7 +258,7 @@ static void upper_packet(mlt_route *route, const mlt_packet *packet, const void 
 
 void mlt_route_arrived(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    static mlt_packet_handler *const handlers[] = {
+    static mlt_route_handler *const handlers[] = {
         [1] = mlt_port_packet, [2] = mlt_chan_packet, [3] = mlt_names_packet, [4] = upper_packet};
     enum { HANDLERS = sizeof handlers / sizeof *handlers };
     uint32_t range = packet->kind / MLT_PACKET_RANGE;
@@ -343,7 +343,7 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
             return;
         }
     }
-    mlt_net *net = csp->net ? csp->net : mlt_net_of(csp);
+    mlt_remote *net = csp->net ? csp->net : mlt_remote_of(csp);
     mlt_route *route = net->to[from];
     if (MLT_UNLIKELY(!route))
         route = new_route(csp, from);
@@ -386,7 +386,7 @@ void mlt_route_say_bye(mlt_route *route)
 
 void mlt_routes_end(mlt_csp *csp)
 {
-    mlt_net *net = csp->net;
+    mlt_remote *net = csp->net;
     for (uint32_t i = 0; i < csp->worker->boot->job->workers; i++)
         if (net->to[i]) {
             drop_parts(net->to[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Routes: how a worker reaches others, of its job by packets (route.c) and of other programs by
-// connections (socket.c), on this host or another. What is said along them is net.h's and port.h's business.
+// connections (socket.c), on this host or another. What is said along them is remote.h's and port.h's business.
 //
 // A route carries packets in order, without loss, until it is lost; it is lost once, and for good:
 // what is sent afterwards goes nowhere. There is at most one route to a worker that is not lost.
@@ -101,9 +101,9 @@ enum {
     MLT_PACKET_RANGE = 0x100,
 };
 
-typedef void mlt_packet_handler(mlt_route *route, const mlt_packet *packet, const void *data,
-                                uint64_t bytes);
-extern mlt_packet_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
+typedef void mlt_route_handler(mlt_route *route, const mlt_packet *packet, const void *data,
+                               uint64_t bytes);
+extern mlt_route_handler mlt_port_packet, mlt_chan_packet, mlt_names_packet;
 
 // ---- the carrier within a job
 

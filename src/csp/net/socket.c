@@ -25,7 +25,7 @@
 #include "csp/names/names.h"
 #include "csp/net/far.h"
 #include "csp/net/frame.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/settings.h"
 #include "csp/wait.h"
 #include "fiber/await.h"
@@ -107,7 +107,7 @@ static bool say_hello(conn *c);
 
 static sockets *sockets_of(mlt_csp *csp)
 {
-    mlt_net *net = mlt_net_of(csp);
+    mlt_remote *net = mlt_remote_of(csp);
     if (net->listener)
         return net->listener;
     sockets *s = mlt_take(1, sizeof *s);
@@ -117,7 +117,7 @@ static sockets *sockets_of(mlt_csp *csp)
     s->pause.fire = accept_again;
     s->far_accepts.fire = far_accept;
     s->far_due.fire = far_is_due;
-    s->scratch = mlt_take(SCRATCH + mlt_frame_room(MLT_FRAME_MOST), 1);
+    s->scratch = mlt_take(SCRATCH + mlt_socket_frame_room(MLT_SOCKET_FRAME_MOST), 1);
     mlt_list_init(&s->conns);
     net->listener = s;
     return s;
@@ -268,15 +268,16 @@ static void writes(mlt_io_watch *w)
 
 uint64_t mlt_socket_most(void)
 {
-    return MLT_FRAME_MOST;
+    return MLT_SOCKET_FRAME_MOST;
 }
 
 void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    static const unsigned char zeros[MLT_FRAME_ALIGN];
+    static const unsigned char zeros[MLT_SOCKET_FRAME_ALIGN];
     conn *c = route->socket;
-    mlt_frame head = mlt_frame_of(packet, bytes);
-    size_t whole = mlt_frame_room(bytes), padding = whole - sizeof head - (size_t)bytes, sent = 0;
+    mlt_socket_frame head = mlt_socket_frame_of(packet, bytes);
+    size_t whole = mlt_socket_frame_room(bytes), padding = whole - sizeof head - (size_t)bytes,
+           sent = 0;
     if (!c || c->broken)
         return;
     const mlt_os_piece parts[] = {{&head, sizeof head}, {data, (size_t)bytes}, {zeros, padding}};
@@ -304,20 +305,20 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
 
 // ---- greetings
 
-static void greet(conn *c, mlt_greeting_verb verb, const char *text)
+static void greet(conn *c, mlt_socket_greeting_verb verb, const char *text)
 {
     mlt_csp *csp = c->of->csp;
-    unsigned char bytes[MLT_GREETING_MOST];
-    mlt_greeting g = {.verb = (uint8_t)verb, .pid = (uint32_t)getpid()};
+    unsigned char bytes[MLT_SOCKET_GREETING_MOST];
+    mlt_socket_greeting g = {.verb = (uint8_t)verb, .pid = (uint32_t)getpid()};
     snprintf(g.text, sizeof g.text, "%.*s", (int)sizeof g.text - 1, text);
-    if (verb == MLT_GREETING_HELLO) {
+    if (verb == MLT_SOCKET_GREETING_HELLO) {
         const unsigned char *key = mlt_names_key(csp, false);
         mlt_assert(key); // else it would not listen, and begin nothing
         if (!c->at[0])
             memcpy(g.key, key, sizeof g.key);
         g.from = *mlt_route_own(csp, false);
     }
-    queue(c, bytes, mlt_greeting_encode(&g, bytes));
+    queue(c, bytes, mlt_socket_greeting_encode(&g, bytes));
     flush(c);
 }
 
@@ -341,7 +342,7 @@ static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
     return NULL;
 }
 
-static bool has_key(const conn *c, const mlt_greeting *g)
+static bool has_key(const conn *c, const mlt_socket_greeting *g)
 {
     for (int again = 0; again < 2 && !c->at[0]; again++) { // a new server may have a new key
         const unsigned char *key = mlt_names_key(c->of->csp, again);
@@ -351,7 +352,7 @@ static bool has_key(const conn *c, const mlt_greeting *g)
     return c->at[0] != '\0';
 }
 
-static void become_route(conn *c, const mlt_greeting *g)
+static void become_route(conn *c, const mlt_socket_greeting *g)
 {
     mlt_route *route = mlt_take(1, sizeof *route);
     mlt_timer_stop(c->of->csp->sched, &c->timer);
@@ -365,7 +366,7 @@ static void become_route(conn *c, const mlt_greeting *g)
     route->to = g->from;
     route->socket = c;
     mlt_list_init(&route->users);
-    mlt_list_push_back(&mlt_net_of(c->of->csp)->routes, &route->link);
+    mlt_list_push_back(&mlt_remote_of(c->of->csp)->routes, &route->link);
     if (c->at[0])
         snprintf(route->who, sizeof route->who, "program %.30s (process %u at %.40s)", g->text,
                  g->pid, c->at);
@@ -373,32 +374,32 @@ static void become_route(conn *c, const mlt_greeting *g)
         snprintf(route->who, sizeof route->who, "program %.60s (process %u)", g->text, g->pid);
 }
 
-static void refuse(conn *c, mlt_greeting_verb verb, const char *why)
+static void refuse(conn *c, mlt_socket_greeting_verb verb, const char *why)
 {
     greet(c, verb, why);
     conn_free(c);
 }
 
 // Of an accepted one. True: it is a route now; else it is freed.
-static bool hear_first(conn *c, const mlt_greeting *g)
+static bool hear_first(conn *c, const mlt_socket_greeting *g)
 {
     sockets *s = c->of;
     conn *mine = conn_to(s, &g->from, false);
-    if (g->verb != MLT_GREETING_HELLO || g->version != MLT_WIRE_VERSION) {
-        refuse(c, MLT_GREETING_REFUSED, "it is of another version of Millet");
+    if (g->verb != MLT_SOCKET_GREETING_HELLO || g->version != MLT_WIRE_VERSION) {
+        refuse(c, MLT_SOCKET_GREETING_REFUSED, "it is of another version of Millet");
         return false;
     }
     if (!has_key(c, g)) {
-        refuse(c, MLT_GREETING_REFUSED, "its name server has another key");
+        refuse(c, MLT_SOCKET_GREETING_REFUSED, "its name server has another key");
         return false;
     }
     if (conn_to(s, &g->from, true) ||
         (mine && mine->state == GREETING && is_lower(mlt_route_own(s->csp, false), &g->from))) {
-        refuse(c, MLT_GREETING_BUSY, "");
+        refuse(c, MLT_SOCKET_GREETING_BUSY, "");
         return false;
     }
     become_route(c, g);
-    greet(c, MLT_GREETING_HELLO, program_invocation_name);
+    greet(c, MLT_SOCKET_GREETING_HELLO, program_invocation_name);
     if (mine) { // this one is the better one
         answer(mine, c->route, CSP_OK);
         conn_free(mine);
@@ -418,13 +419,13 @@ static void try_again(conn *c)
 }
 
 // Of one that was begun here. True: it is a route now.
-static bool hear_second(conn *c, const mlt_greeting *g)
+static bool hear_second(conn *c, const mlt_socket_greeting *g)
 {
     switch (g->verb) {
-    case MLT_GREETING_BUSY: // the other one comes, or the end of an old one
+    case MLT_SOCKET_GREETING_BUSY: // the other one comes, or the end of an old one
         try_again(c);
         return false;
-    case MLT_GREETING_REFUSED:
+    case MLT_SOCKET_GREETING_REFUSED:
         give_up(c, CSP_REFUSED, g->text);
         return false;
     }
@@ -447,14 +448,14 @@ static bool hear_second(conn *c, const mlt_greeting *g)
 // The greeting among these bytes. How many it took; -1: the connection is over, or tried anew.
 static int64_t take_greeting(conn *c, const unsigned char *in, size_t bytes)
 {
-    mlt_greeting g;
-    int n = mlt_greeting_decode(in, bytes, &g);
+    mlt_socket_greeting g;
+    int n = mlt_socket_greeting_decode(in, bytes, &g);
     if (n == 0)
         return 0;
     if (n < 0 && c->begun)
         lose(c, "what listens there is no program of Millet");
     else if (n < 0)
-        refuse(c, MLT_GREETING_REFUSED, "it says what nobody understands");
+        refuse(c, MLT_SOCKET_GREETING_REFUSED, "it says what nobody understands");
     else if (c->begun ? hear_second(c, &g) : hear_first(c, &g))
         return n;
     return -1;
@@ -468,7 +469,7 @@ static int64_t take_frames(conn *c, unsigned char *in, size_t bytes)
         mlt_packet packet;
         const unsigned char *data;
         uint64_t data_bytes;
-        int64_t n = mlt_frame_decode(in + at, bytes - at, &packet, &data, &data_bytes);
+        int64_t n = mlt_socket_frame_decode(in + at, bytes - at, &packet, &data, &data_bytes);
         if (n == 0)
             return (int64_t)at;
         // Names and groups are a job's own business.
@@ -631,7 +632,7 @@ static bool say_hello(conn *c)
 {
     c->state = GREETING;
     c->broken = false;
-    greet(c, MLT_GREETING_HELLO, program_invocation_name);
+    greet(c, MLT_SOCKET_GREETING_HELLO, program_invocation_name);
     if (watch(c, &c->reads))
         return true;
     lose(c, "the system does not let this program wait for it");
@@ -642,7 +643,7 @@ static void times_out(mlt_timer *t)
 {
     conn *c = mlt_container_of(t, conn, timer);
     if (!c->begun) {
-        refuse(c, MLT_GREETING_REFUSED, "it said nothing, or half of it");
+        refuse(c, MLT_SOCKET_GREETING_REFUSED, "it said nothing, or half of it");
         return;
     }
     if (c->state == DIALLING) {
@@ -713,13 +714,13 @@ static void accept_one(sockets *s, int fd, const mlt_net_peer *far)
             conn *oldest = mlt_container_of(l, conn, link);
             if (oldest->begun || oldest->state != GREETING)
                 continue;
-            refuse(oldest, MLT_GREETING_REFUSED, "too many connections say nothing");
+            refuse(oldest, MLT_SOCKET_GREETING_REFUSED, "too many connections say nothing");
             break;
         }
     if (far)
         (void)mlt_address_text(c->at, &far->address, 0);
     else if (!mlt_os_line_own(fd, NULL)) {
-        refuse(c, MLT_GREETING_REFUSED, "this is another user's program");
+        refuse(c, MLT_SOCKET_GREETING_REFUSED, "this is another user's program");
         return;
     }
     mlt_timer_set(s->csp->sched, &c->timer, mlt_os_now_ns() + STRANGER_NS);

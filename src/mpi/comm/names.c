@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "csp/names/names.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "csp/state.h"
 #include "mpi/error/error.h"
 #include "mpi/info/info.h"

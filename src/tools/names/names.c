@@ -13,7 +13,7 @@
 #include "csp/names/file.h"
 #include "csp/names/text.h"
 #include "csp/net/far.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 #include "os/line.h"
 #include "os/os.h"
 #include "tools/args.h"

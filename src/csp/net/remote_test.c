@@ -5,7 +5,7 @@
 // In each case the alternation is promised to the far channel, something comes to the near guard
 // meanwhile, and the promise turns out void: the near guard must be served then.
 #include "base/upcalls.h"
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,14 +58,14 @@ static int opens(void *arg)
 {
     opening *o = arg;
     mlt_csp *csp = mlt_csp_self;
-    return (int)mlt_net_open(csp, mlt_route_to_worker(csp, 1), FAR, sizeof(int), o->writer, 0,
-                             CSP_NEVER, &o->chan);
+    return (int)mlt_remote_open(csp, mlt_route_to_worker(csp, 1), FAR, sizeof(int), o->writer, 0,
+                                CSP_NEVER, &o->chan);
 }
 
 static csp_chan *far_chan(bool writer)
 {
     opening o = {.writer = writer};
-    uint32_t last = mlt_net_of(mlt_csp_self)->next, size = sizeof(int);
+    uint32_t last = mlt_remote_of(mlt_csp_self)->next, size = sizeof(int);
     csp_child *child = csp_fork(opens, &o, "opens");
     settle_down();
     come(MLT_CHAN_OPENED, last + 1, (int32_t)last + 2, &size, sizeof size);
@@ -75,7 +75,7 @@ static csp_chan *far_chan(bool writer)
 
 static uint32_t number_of(const csp_chan *chan)
 {
-    return mlt_net_chan_of(chan)->number;
+    return mlt_remote_chan_of(chan)->number;
 }
 
 // ---- the process that alternates
@@ -151,7 +151,7 @@ static csp_chan *near_chan(size_t capacity, bool shared)
     (void)csp_chan_in(chan);
     (void)csp_chan_out(chan);
     if (shared)
-        (void)mlt_net_share(chan);
+        (void)mlt_remote_share(chan);
     return chan;
 }
 

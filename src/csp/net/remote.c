@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Objects with numbers, and names for them.
-#include "csp/net/net.h"
+#include "csp/net/remote.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { FIRST_SLOTS = 64, NUMBER_MOST = 0x7fffffff };
 
 // ---- numbers
 
-static void make_slots(mlt_net *net, uint32_t slots)
+static void make_slots(mlt_remote *net, uint32_t slots)
 {
     net->objects = mlt_take(slots, sizeof *net->objects);
     net->checks = mlt_take(slots, sizeof *net->checks);
@@ -25,11 +25,11 @@ static void make_slots(mlt_net *net, uint32_t slots)
     net->slots = slots;
 }
 
-mlt_net *mlt_net_of(mlt_csp *csp)
+mlt_remote *mlt_remote_of(mlt_csp *csp)
 {
     if (MLT_LIKELY(csp->net != NULL))
         return csp->net;
-    mlt_net *net = mlt_take(1, sizeof *net);
+    mlt_remote *net = mlt_take(1, sizeof *net);
     net->csp = csp;
     net->to = mlt_take(csp->worker->boot->job->workers, sizeof(mlt_route *));
     make_slots(net, FIRST_SLOTS);
@@ -44,9 +44,9 @@ mlt_net *mlt_net_of(mlt_csp *csp)
 }
 
 // Twice as many slots: what differed in its last bits still does.
-static void grow(mlt_net *net)
+static void grow(mlt_remote *net)
 {
-    mlt_net old = *net;
+    mlt_remote old = *net;
     make_slots(net, old.slots * 2);
     for (uint32_t i = 0; i < old.slots; i++) {
         if (!old.checks[i])
@@ -61,9 +61,9 @@ static void grow(mlt_net *net)
     free(old.kinds);
 }
 
-uint32_t mlt_net_add(mlt_csp *csp, void *object, mlt_object_kind kind)
+uint32_t mlt_remote_add(mlt_csp *csp, void *object, mlt_remote_kind kind)
 {
-    mlt_net *net = mlt_net_of(csp);
+    mlt_remote *net = mlt_remote_of(csp);
     if (net->used * 2 >= net->slots)
         grow(net);
     uint32_t at;
@@ -78,16 +78,16 @@ uint32_t mlt_net_add(mlt_csp *csp, void *object, mlt_object_kind kind)
     return net->next;
 }
 
-void *mlt_net_find(mlt_csp *csp, uint32_t number, mlt_object_kind kind)
+void *mlt_remote_find(mlt_csp *csp, uint32_t number, mlt_remote_kind kind)
 {
-    const mlt_net *net = csp->net;
+    const mlt_remote *net = csp->net;
     uint32_t at = number & (net->slots - 1);
     return net->checks[at] == number && net->kinds[at] == kind && number ? net->objects[at] : NULL;
 }
 
-void mlt_net_drop(mlt_csp *csp, uint32_t number)
+void mlt_remote_drop(mlt_csp *csp, uint32_t number)
 {
-    mlt_net *net = csp->net;
+    mlt_remote *net = csp->net;
     uint32_t at = number & (net->slots - 1);
     if (number == 0 || net->checks[at] != number)
         return;
@@ -104,7 +104,7 @@ typedef struct named {
     char name[];
 } named;
 
-bool mlt_net_name_fits(mlt_csp *csp, const char *name, const char *call)
+bool mlt_remote_name_fits(mlt_csp *csp, const char *name, const char *call)
 {
     if (!name)
         mlt_csp_fault(call, "the name is NULL");
@@ -117,10 +117,10 @@ bool mlt_net_name_fits(mlt_csp *csp, const char *name, const char *call)
     return false;
 }
 
-csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind, uint32_t number,
-                            size_t size, const char *call)
+csp_status mlt_remote_put_name(mlt_csp *csp, const char *name, mlt_remote_kind kind,
+                               uint32_t number, size_t size, const char *call)
 {
-    if (!mlt_net_name_fits(csp, name, call))
+    if (!mlt_remote_name_fits(csp, name, call))
         return CSP_REFUSED;
     const mlt_names_ops *names = mlt_names_of(csp);
     const mlt_endpoint *own = names ? mlt_route_own(csp, names != &mlt_names_job) : NULL;
@@ -142,12 +142,12 @@ csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind
     return CSP_OK;
 }
 
-csp_status mlt_net_find_name(mlt_csp *csp, const char *name, mlt_object_kind kind, mlt_name *out,
-                             csp_time deadline, const char *call)
+csp_status mlt_remote_find_name(mlt_csp *csp, const char *name, mlt_remote_kind kind, mlt_name *out,
+                                csp_time deadline, const char *call)
 {
-    if (!mlt_net_name_fits(csp, name, call))
+    if (!mlt_remote_name_fits(csp, name, call))
         return CSP_NO_NAME;
-    (void)mlt_net_of(csp);
+    (void)mlt_remote_of(csp);
     const mlt_names_ops *names = mlt_names_of(csp);
     if (!names)
         return CSP_REFUSED;
@@ -162,7 +162,7 @@ csp_status mlt_net_find_name(mlt_csp *csp, const char *name, mlt_object_kind kin
     return status;
 }
 
-void mlt_net_forget_names(mlt_csp *csp, uint32_t number)
+void mlt_remote_forget_names(mlt_csp *csp, uint32_t number)
 {
     mlt_list_node *list = &csp->net->named;
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
@@ -182,9 +182,9 @@ void mlt_net_forget_names(mlt_csp *csp, uint32_t number)
 MLT_EXPORT csp_status csp_unregister(const char *name)
 {
     mlt_csp *csp = mlt_csp_enter("csp_unregister");
-    if (!mlt_net_name_fits(csp, name, "csp_unregister"))
+    if (!mlt_remote_name_fits(csp, name, "csp_unregister"))
         return CSP_NO_NAME;
-    (void)mlt_net_of(csp);
+    (void)mlt_remote_of(csp);
     const mlt_names_ops *names = mlt_names_of(csp);
     if (!names)
         return CSP_REFUSED;
@@ -203,14 +203,14 @@ MLT_EXPORT csp_status csp_unregister(const char *name)
 
 // ---- the end
 
-void mlt_net_end(mlt_csp *csp)
+void mlt_remote_end(mlt_csp *csp)
 {
-    mlt_net *net = csp->net;
+    mlt_remote *net = csp->net;
     mlt_list_node *l;
     if (!net)
         return;
-    mlt_ports_end(csp);
-    mlt_net_chan_end(csp);
+    mlt_csp_ports_end(csp);
+    mlt_remote_chan_end(csp);
     mlt_names_leave(csp);
     mlt_socket_end(csp);
     while ((l = mlt_list_pop_front(&net->named)))

@@ -72,8 +72,8 @@
 // A share in a parcel is counted at home like any other. The home remembers it by a ticket, which
 // is good for one OPEN. It gives the ticket out before the parcel exists (GIVE, GIVEN), so no OPEN
 // can come before it.
-#ifndef MLT_CSP_NET_NET_H
-#define MLT_CSP_NET_NET_H
+#ifndef MLT_CSP_NET_REMOTE_H
+#define MLT_CSP_NET_REMOTE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,26 +84,26 @@
 #include "csp/net/route.h"
 #include "csp/state.h"
 
-typedef enum mlt_object_kind {
+typedef enum mlt_remote_kind {
     MLT_OBJECT_NONE,
     MLT_OBJECT_CHAN,
     MLT_OBJECT_PORT,
     MLT_OBJECT_STREAM,   // port.c: what this worker sends to a port
     MLT_OBJECT_QUESTION, // question.h
     MLT_OBJECT_STAND_IN, // chan.c: a channel of another worker
-} mlt_object_kind;
+} mlt_remote_kind;
 
 // The worker's things that others know by a number, which fits an int32_t. Numbers are not used
 // again soon.
-typedef struct mlt_net {
+typedef struct mlt_remote {
     mlt_csp *csp;
     mlt_list_node routes; // mlt_route.link
     mlt_route **to;       // [workers of the job]; NULL: not used yet
     void **objects;       // [slots], by the last bits of their numbers
     uint32_t *checks;     // [slots]: number of the object that is there; 0: none
-    uint8_t *kinds;       // [slots]: mlt_object_kind
+    uint8_t *kinds;       // [slots]: mlt_remote_kind
     uint32_t slots, used, next;
-    mlt_list_node named;   // net.c: names of things of this worker
+    mlt_list_node named;   // remote.c: names of things of this worker
     mlt_list_node retired; // chan.c: stand-ins that were used last
     uint32_t retired_count;
     mlt_list_node streams;   // port.c: to ports
@@ -112,41 +112,41 @@ typedef struct mlt_net {
     mlt_endpoint own;
     void *listener;          // socket.c
     struct mlt_names *names; // names.h
-} mlt_net;
+} mlt_remote;
 
 // Makes it at the first call.
-mlt_net *mlt_net_of(mlt_csp *csp);
-void mlt_net_end(mlt_csp *csp); // mlt_csp_end calls it
+mlt_remote *mlt_remote_of(mlt_csp *csp);
+void mlt_remote_end(mlt_csp *csp); // mlt_csp_end calls it
 
-uint32_t mlt_net_add(mlt_csp *csp, void *object, mlt_object_kind kind);  // its number, above 0
-void *mlt_net_find(mlt_csp *csp, uint32_t number, mlt_object_kind kind); // NULL: it is gone
-void mlt_net_drop(mlt_csp *csp, uint32_t number);
+uint32_t mlt_remote_add(mlt_csp *csp, void *object, mlt_remote_kind kind);  // its number, above 0
+void *mlt_remote_find(mlt_csp *csp, uint32_t number, mlt_remote_kind kind); // NULL: it is gone
+void mlt_remote_drop(mlt_csp *csp, uint32_t number);
 
 // A stand-in for channel `number` behind that route, with one reader or one writer; or the channel
 // itself, if it is this worker's. *out is NULL unless it returns CSP_OK. Waits for the answer.
 // ticket: the share of a holder that was packed becomes this one's (parcel.c); 0: one more holder.
-csp_status mlt_net_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size, bool writer,
-                        uint64_t ticket, csp_time deadline, csp_chan **out);
+csp_status mlt_remote_open(mlt_csp *csp, mlt_route *route, uint32_t number, size_t size,
+                           bool writer, uint64_t ticket, csp_time deadline, csp_chan **out);
 
 // Makes a channel one that others can have ends of; its number. Registering and packing do.
-uint32_t mlt_net_share(csp_chan *chan);
+uint32_t mlt_remote_share(csp_chan *chan);
 
 // Gives the holder's share of an end away. Returns where the channel is, its number there, and a
 // ticket for the next holder. A stand-in must ask its home, so this waits, and is gone afterwards.
 // If the channel itself is gone, returns its status, and nothing has happened.
-csp_status mlt_net_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number,
-                        uint64_t *ticket);
+csp_status mlt_remote_give(csp_chan *chan, bool writer, mlt_route **route, uint32_t *number,
+                           uint64_t *ticket);
 
 // ---- names of things, for csp_register_ and csp_find_; they wait
 
 // A name of a length that can be had; else csp->why tells. NULL is a fault of the program.
-bool mlt_net_name_fits(mlt_csp *csp, const char *name, const char *call);
+bool mlt_remote_name_fits(mlt_csp *csp, const char *name, const char *call);
 
-csp_status mlt_net_put_name(mlt_csp *csp, const char *name, mlt_object_kind kind, uint32_t number,
-                            size_t size, const char *call);
-csp_status mlt_net_find_name(mlt_csp *csp, const char *name, mlt_object_kind kind, mlt_name *out,
-                             csp_time deadline, const char *call);
+csp_status mlt_remote_put_name(mlt_csp *csp, const char *name, mlt_remote_kind kind,
+                               uint32_t number, size_t size, const char *call);
+csp_status mlt_remote_find_name(mlt_csp *csp, const char *name, mlt_remote_kind kind, mlt_name *out,
+                                csp_time deadline, const char *call);
 // The thing is being freed: drops the names that it has.
-void mlt_net_forget_names(mlt_csp *csp, uint32_t number);
+void mlt_remote_forget_names(mlt_csp *csp, uint32_t number);
 
 #endif
