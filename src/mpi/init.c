@@ -33,7 +33,7 @@ static int open_rank(mlt_rank *me, uint16_t fn, int required)
     mpi->inited = true;
     mlt_entry_count_init();
     mlt_gate *gate = inside ? NULL : mlt_thread_lock(me); // it may wait there, as any call
-    int code = me->worker->boot->parent ? mlt_parent_connect(me, fn) : MPI_SUCCESS;
+    int code = me->worker->boot->parent ? mlt_dyn_connect_parent(me, fn) : MPI_SUCCESS;
     mlt_thread_unlock(gate);
     return code;
 }
@@ -167,12 +167,12 @@ int mlt_mpi_Finalize(mlt_rank *me)
     close_comms(me);
     if (me->own)
         mlt_file_close(me);
-    mlt_buffer_drop(me, &mpi->buffer);
+    mlt_bsend_drop(me, &mpi->buffer);
     mlt_mpi_drain_sends(me);
     // A worker must answer its peers (a cancelled send asks for an answer) until all have come
     // here.
     if (++mlt_mpi_worker_of(me)->finalized == me->worker->count) {
-        mlt_meet_workers(me);
+        mlt_agreement_workers(me);
         other = mlt_coll_look_for_lost(me, handler);
         code = code == MPI_SUCCESS ? other : code;
         if (mlt_strict_on)

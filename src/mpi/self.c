@@ -72,16 +72,16 @@ mlt_comm *mlt_mpi_self_new(mlt_rank *me)
     return self;
 }
 
-// Every rank may be the first of a meeting of its own.
-static void make_meets(mlt_mpi_worker *w, uint32_t ranks)
+// Every rank may be the first of an agreement of its own.
+static void make_agreements(mlt_mpi_worker *w, uint32_t ranks)
 {
     uint32_t lists = 4;
     while (lists < ranks / 4)
         lists *= 2;
-    w->meets = mlt_take(lists, sizeof *w->meets);
+    w->agreements = mlt_take(lists, sizeof *w->agreements);
     for (uint32_t i = 0; i < lists; i++)
-        mlt_list_init(&w->meets[i]);
-    w->meet_mask = lists - 1;
+        mlt_list_init(&w->agreements[i]);
+    w->agreement_mask = lists - 1;
 }
 
 void mlt_mpi_joined(const mlt_boot *boot)
@@ -134,7 +134,7 @@ void mlt_mpi_worker_init(mlt_worker *worker)
     w->world =
         mlt_comm_shared_new(NULL, mlt_map_new_linear((int32_t)worker->world_size, 0, 1), NULL);
     w->world->refs = 1;
-    make_meets(w, worker->count);
+    make_agreements(w, worker->count);
     mlt_pool_init(&w->dtypes, sizeof(mlt_dtype), 16);
     mlt_pool_init(&w->jobs, mlt_coll_job_bytes, 4);
     if (mlt_mpi_profiling)
@@ -175,7 +175,7 @@ void mlt_mpi_worker_fini(mlt_worker *worker)
     mlt_coll_worker_fini(worker);
     mlt_pool_fini(&w->jobs);
     mlt_coll_rooms_free(w->rooms);
-    free(w->meets);
+    free(w->agreements);
     mlt_parts_free(w->parts);
     mlt_strict_free(w->strict);
     mlt_reorder_forget(w->plans);

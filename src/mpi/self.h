@@ -42,17 +42,17 @@ typedef struct mlt_mpi {
 } mlt_mpi;
 _Static_assert(sizeof(mlt_mpi) <= 192, "a million ranks have one each");
 
-struct mlt_error_log;   // error.c
-struct mlt_group;       // group.h
-struct mlt_mpi_profile; // profile.c
-struct mlt_coll_rooms;  // coll.c
-struct mlt_cart_plans;  // reorder.c
-struct mlt_dist_edges;  // dist_graph.c
-struct mlt_goal_helper; // goal/offload.c
-struct mlt_tool;        // tool/tool.h
-struct mlt_parts;       // p2p/partition_int.h
-struct mlt_strict;      // strict.c
-struct mlt_file_desk;   // file/file.h
+struct mlt_error_log;       // error.c
+struct mlt_group;           // group.h
+struct mlt_mpi_profile;     // profile.c
+struct mlt_coll_rooms;      // coll.c
+struct mlt_topo_cart_plans; // reorder.c
+struct mlt_dist_edges;      // dist_graph.c
+struct mlt_goal_helper;     // goal/offload.c
+struct mlt_tool;            // tool/tool.h
+struct mlt_parts;           // p2p/partition_int.h
+struct mlt_strict;          // strict.c
+struct mlt_file_service;    // file/file.h
 
 // A worker's part; worker->mpi.
 typedef struct mlt_mpi_worker {
@@ -66,8 +66,8 @@ typedef struct mlt_mpi_worker {
     mlt_pool wins;                   // mlt_win, see win/win.h
     struct mlt_contexts *contexts;   // context.h
     mlt_comm_shared *world;          // what all ranks share of MPI_COMM_WORLD
-    mlt_list_node *meets;            // [meet_mask + 1] open meetings without a communicator, see
-    uint32_t meet_mask;              // meet.h, by their keys
+    mlt_list_node *agreements;       // [meet_mask + 1] open agreements without a communicator, see
+    uint32_t agreement_mask;         // agreement.h, by their keys
     mlt_pool dtypes;                 // mlt_dtype, see dtype.h
     struct mlt_dtype *permanent;     // the unnamed predefined ones
     uint32_t finalized;              // ranks of the worker that have come so far
@@ -98,20 +98,20 @@ typedef struct mlt_mpi_worker {
     struct mlt_coll_rulebook *rulebook; // mpi/coll/rules.c: the job's rules; NULL: none
     struct mlt_coll_rule *forced;       // ... and what it forces; NULL: nothing
     struct mlt_ledger *ledger;          // coll/ledger.h: what was chosen and measured; never NULL
-    struct mlt_cart_plans *plans;       // reorder.c: those of the last grids; NULL until the first
+    struct mlt_topo_cart_plans *plans;  // reorder.c: those of the last grids; NULL until the first
     struct mlt_dist_edges *dist_edges;  // dist_graph.c: while ranks make distributed graphs
     struct mlt_goal_helper *helper;     // goal/offload.c: the thread that drives; NULL: none
     struct mlt_tool **tools; // tool/tool.h: [count], of ranks that share the process; NULL: none
-    uint32_t watchers, met_told; // tool/tool.c: how many want it watched; watch.c
-    struct mlt_parts *parts;     // partitioned requests; NULL until the first
-    struct mlt_strict *strict;   // --strict: what was made; NULL until the first
-    struct mlt_file_desk *files; // file/desk.c; NULL: no rank has a file open
-    mlt_recorder *unread;        // where calls go that nobody will read; NULL: they are recorded
-    mlt_ctl_moves moves;         // count.h
-    struct mlt_tracer *tracer;   // trace.h; NULL: no trace
-    struct mlt_trace_call *call; // ... the call that began last and still runs; NULL: none
-    uint32_t trace_wanted;       // ... what was wanted last from outside (mlt_job_board)
-    uint64_t brief_ticks;        // ... shorter waits for a core, and of it, are not told of
+    uint32_t watchers, met_told;    // tool/tool.c: how many want it watched; watch.c
+    struct mlt_parts *parts;        // partitioned requests; NULL until the first
+    struct mlt_strict *strict;      // --strict: what was made; NULL until the first
+    struct mlt_file_service *files; // file/desk.c; NULL: no rank has a file open
+    mlt_recorder *unread;           // where calls go that nobody will read; NULL: they are recorded
+    mlt_ctl_moves moves;            // count.h
+    struct mlt_tracer *tracer;      // trace.h; NULL: no trace
+    struct mlt_trace_call *call;    // ... the call that began last and still runs; NULL: none
+    uint32_t trace_wanted;          // ... what was wanted last from outside (mlt_job_board)
+    uint64_t brief_ticks;           // ... shorter waits for a core, and of it, are not told of
 } mlt_mpi_worker;
 
 static inline mlt_mpi *mlt_mpi_of(const mlt_rank *me)

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "csp/event.h"
 #include "csp/wait.h"
-#include "mpi/comm/meet.h"
+#include "mpi/comm/agreement.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
 

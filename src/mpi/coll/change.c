@@ -178,7 +178,7 @@ static uint64_t hash_info(const mlt_info *info)
     for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {
         const char *value = said_of(info, (mlt_collective)c);
         if (value)
-            h = mlt_hash(h + c, value, strlen(value) + 1);
+            h = mlt_comm_hash(h + c, value, strlen(value) + 1);
     }
     return h;
 }

@@ -666,15 +666,16 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
     mlt_team *team = choose_team(job);
     uint32_t *calls = how.mode == MLT_COLL_PERSISTENT ? &comm->fixed_calls : &comm->coll_calls;
     uint32_t check = *calls;
-    bool meets = MLT_UNLIKELY(mlt_mpi_worker_of(me)->change != 0) && mlt_outside_meets(job, how);
-    if (meets)
+    bool agreements =
+        MLT_UNLIKELY(mlt_mpi_worker_of(me)->change != 0) && mlt_outside_meets(job, how);
+    if (agreements)
         mlt_outside_decide(me, comm, check);
     if (MLT_UNLIKELY(team->paths != NULL) && team->paths->checks)
         (*calls)++;
     uint32_t number = (*calls)++;
     job->chosen = true;
     code = go(me, job, team, number, check, how);
-    if (meets)
+    if (agreements)
         mlt_outside_take(me, comm, check);
     return code;
 }

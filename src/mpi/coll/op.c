@@ -13,8 +13,8 @@
 #include "mpi/error/error.h"
 #include "mpi/fortran.h"
 #include "mpi/handle.h"
+#include "mpi/registry.h"
 #include "mpi/self.h"
-#include "mpi/shelf.h"
 #include "mpi/thread.h"
 #include "mpi/type/dtype.h"
 #include "mpi_bodies.h"
@@ -22,7 +22,7 @@
 enum { OP_MAGIC = 0x00b0a710 };
 
 struct mlt_user_op {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     _Atomic bool has_handle; // the user has not freed it
     uint32_t refs;           // the handle, calls under way; under the lock
     bool commutes;
@@ -35,7 +35,7 @@ struct mlt_user_op {
     } fn;
 };
 
-static mlt_shelf shelf = MLT_SHELF_INIT(mlt_user_op);
+static mlt_registry registry = MLT_REGISTRY_INIT(mlt_user_op);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
 // ---- handles
@@ -43,7 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 mlt_user_op *mlt_op_object(MPI_Op handle)
 {
     mlt_user_op *op = (mlt_user_op *)handle;
-    return mlt_handle_is_address((uintptr_t)handle) && mlt_shelf_is(&op->head, OP_MAGIC) &&
+    return mlt_handle_is_address((uintptr_t)handle) && mlt_registry_is(&op->head, OP_MAGIC) &&
                    // relaxed: a thread that uses a handle while another frees it is at fault
                    atomic_load_explicit(&op->has_handle, memory_order_relaxed)
                ? op
@@ -66,10 +66,10 @@ void mlt_op_drop(mlt_user_op *op)
     pthread_mutex_lock(&lock);
     bool last = --op->refs == 0;
     if (last)
-        mlt_shelf_name(&op->head, 0);
+        mlt_registry_name(&op->head, 0);
     pthread_mutex_unlock(&lock);
     if (last)
-        mlt_shelf_give(&shelf, op);
+        mlt_registry_give(&registry, op);
 }
 
 bool mlt_op_predefined(MPI_Op handle, mlt_reduce_op *out)
@@ -95,12 +95,12 @@ static int new_op(mlt_rank *me, bool given, int commute, MPI_Op *handle, mlt_use
 {
     if (!given)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "user_fn", "a function");
-    mlt_user_op *op = mlt_shelf_take(&shelf);
+    mlt_user_op *op = mlt_registry_take(&registry);
     op->refs = 1;
     op->commutes = commute;
     op->fortran = false;
     atomic_store_explicit(&op->has_handle, true, memory_order_relaxed);
-    mlt_shelf_name(&op->head, OP_MAGIC);
+    mlt_registry_name(&op->head, OP_MAGIC);
     *handle = (MPI_Op)op;
     *out = op;
     return MPI_SUCCESS;

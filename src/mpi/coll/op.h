@@ -2,7 +2,7 @@
 // Reduction operations: the predefined ones are handle values, the user's are counted objects.
 //
 // An operation is alive as long as the user has its handle or a call under way holds it; without
-// its handle it is refused as an argument. Objects belong to the process (shelf.h), so ranks that
+// its handle it is refused as an argument. Objects belong to the process (registry.h), so ranks that
 // share it may use each other's: MPI_Op variables of programs are often global.
 //
 // The user's functions compute inout = in op inout, which is "second op result" (reversed) to GOAL;

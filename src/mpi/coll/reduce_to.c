@@ -142,9 +142,9 @@ static pair *pair_new(mlt_rank *me, mlt_comm *comm, mlt_map *contributors, mlt_m
     join(p, from, contributors->size, to, receivers->size);
     p->gives = has(from, contributors->size, comm->rank);
     p->gets = has(to, receivers->size, comm->rank);
-    p->hash = mlt_hash(comm->context, p->ranks, p->size * sizeof *p->ranks);
-    p->hash = mlt_hash(p->hash, p->contributes, p->size);
-    p->hash = mlt_hash(p->hash, p->receives, p->size);
+    p->hash = mlt_comm_hash(comm->context, p->ranks, p->size * sizeof *p->ranks);
+    p->hash = mlt_comm_hash(p->hash, p->contributes, p->size);
+    p->hash = mlt_comm_hash(p->hash, p->receives, p->size);
     free(from);
     free(to);
     return p;

@@ -63,22 +63,22 @@ static mlt_team *make_level(mlt_comm *comm)
     mlt_worker *w = comm->owner->worker;
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
     mlt_map *map = mlt_comm_group(comm);
-    const mlt_party *party = mlt_comm_party(comm);
-    const mlt_team_worker *own = &party->at[party->place];
-    bool solo = party->workers == (uint32_t)map->size;
+    const mlt_members *members = mlt_comm_members(comm);
+    const mlt_team_worker *own = &members->at[members->place];
+    bool solo = members->workers == (uint32_t)map->size;
     mlt_assert(!comm->inter);
     mlt_team_facts f = {.ranks = (uint32_t)map->size,
-                        .workers = party->workers,
-                        .place = party->place,
-                        .at = solo ? NULL : party->at,
-                        .contiguous = party->contiguous};
+                        .workers = members->workers,
+                        .place = members->place,
+                        .at = solo ? NULL : members->at,
+                        .contiguous = members->contiguous};
     mlt_comm_team_facts(comm, &f);
     f.ordinary = (mlt_run_place){
         .rank = &w->ranks[own->speaker - w->first_rank],
         .context = comm->context + MLT_CONTEXT_LEVEL,
-        .self = (int32_t)party->place,
+        .self = (int32_t)members->place,
     };
-    bool linear = is_linear(party->at, party->workers, &f.ordinary.base, &f.ordinary.stride);
+    bool linear = is_linear(members->at, members->workers, &f.ordinary.base, &f.ordinary.stride);
     if (!linear) {
         f.ordinary.world = solo ? map_world : speaker;
         f.ordinary.group = map; // else the team's own
@@ -88,7 +88,7 @@ static mlt_team *make_level(mlt_comm *comm)
     mlt_team *team = mlt_team_new(&f);
     if (!linear && !solo)
         team->ordinary.group = team->fixed.group = team->at;
-    if (!party->contiguous)
+    if (!members->contiguous)
         shared->locals = find_locals(w, map, own->present);
     return team;
 }

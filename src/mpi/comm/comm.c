@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "coll/team.h"
-#include "mpi/comm/meet.h"
+#include "mpi/comm/agreement.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi_bodies.h"
@@ -24,11 +24,11 @@ static const mlt_comm *comm_of_context(const mlt_rank *rank, uint32_t first)
     return NULL;
 }
 
-// Of a meeting, or of a collective call between workers: peers are workers' places.
+// Of an agreement, or of a collective call between workers: peers are workers' places.
 static int32_t speaker_of(const mlt_comm *comm, int32_t place)
 {
-    const mlt_party *party = comm->shared ? comm->shared->party : NULL;
-    return party && (uint32_t)place < party->workers ? party->at[place].speaker : place;
+    const mlt_members *members = comm->shared ? comm->shared->members : NULL;
+    return members && (uint32_t)place < members->workers ? members->at[place].speaker : place;
 }
 
 // Of a collective call between ranks: those of both groups in one order.

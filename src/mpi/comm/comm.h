@@ -40,7 +40,7 @@ enum {
     MLT_CONTEXT_WORLD = 0,
     MLT_CONTEXT_SELF = 8,
     MLT_CONTEXT_GROUPS = 16,               // MPI_Comm_create_from_group: peers are world ranks
-    MLT_CONTEXT_BARRIER = 17,              // mlt_meet_workers: peers are world ranks
+    MLT_CONTEXT_BARRIER = 17,              // mlt_agreement_workers: peers are world ranks
     MLT_CONTEXT_FIRST = MLT_CONTEXT_COMMS, // of those that are given out
 };
 
@@ -56,13 +56,14 @@ struct mlt_reduce_tos; // reduce_to.h
 typedef struct mlt_comm_shared {
     uint32_t refs;
     uint32_t context;
-    struct mlt_context *id;  // NULL: predefined
-    mlt_map *group[2];       // [1]: intercommunicators only
-    struct mlt_party *party; // meet.h: the workers that have ranks in it; NULL: not known yet
-    mlt_list_node meets;     // open ones, see meet.h
-    void *window;            // that its ranks are making (win/make.c); NULL: none
-    void *file;              // that its ranks open (file/open.c): the file's own communicator
-    struct mlt_topo *topo;   // the last topology that was given to it; a counted reference
+    struct mlt_context *id; // NULL: predefined
+    mlt_map *group[2];      // [1]: intercommunicators only
+    struct mlt_members
+        *members;             // agreement.h: the workers that have ranks in it; NULL: not known yet
+    mlt_list_node agreements; // open ones, see agreement.h
+    void *window;             // that its ranks are making (win/make.c); NULL: none
+    void *file;               // that its ranks open (file/open.c): the file's own communicator
+    struct mlt_topo *topo;    // the last topology that was given to it; a counted reference
     struct mlt_coll_sources *sources; // coll/choose.h: rules for it; NULL: not asked for yet
     struct mlt_team *team;            // coll/team.h: its collective calls; NULL: none so far
     int32_t *locals; // ranks of this worker, if they do not follow each other; else NULL
@@ -101,7 +102,7 @@ typedef struct mlt_comm {
     struct mlt_topo *topo;     // NULL: none; a counted reference
     mlt_rank *owner;
     mlt_list_node link; // among the owner's communicators (mlt_mpi.comms); predefined: unused
-    uint32_t calls;     // meetings of its ranks so far, see meet.h
+    uint32_t calls;     // agreements of its ranks so far, see agreement.h
     uint32_t coll_calls, fixed_calls; // collective operations so far (coll.h); persistent ones made
     uint32_t local;                   // place among this worker's ranks, once `team` is there
     struct mlt_team *team;            // shared->team, once this rank has looked; NULL: not yet

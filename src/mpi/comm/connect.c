@@ -76,11 +76,11 @@ static void check_root(const char *port_name, MPI_Info handle, char why[MLT_PORT
     }
 }
 
-typedef void meet(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                  const mlt_port_wait *wait, mlt_port_result *result);
+typedef void agreement(mlt_rank *me, mlt_comm *comm, int root, const char *name,
+                       const mlt_port_wait *wait, mlt_port_result *result);
 
-static int meet_by(meet *meets, mlt_rank *me, const char *port_name, MPI_Info handle, int root,
-                   mlt_comm *comm, MPI_Comm *newcomm)
+static int agreement_by(agreement *agreements, mlt_rank *me, const char *port_name, MPI_Info handle,
+                        int root, mlt_comm *comm, MPI_Comm *newcomm)
 {
     mlt_port_wait wait;
     mlt_port_result result;
@@ -94,7 +94,7 @@ static int meet_by(meet *meets, mlt_rank *me, const char *port_name, MPI_Info ha
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
     // The others wait for the root: what is wrong with its arguments all ranks hear from it.
     check_root(port_name, handle, why, &wait);
-    meets(me, comm, root, port_name, &wait, &result);
+    agreements(me, comm, root, port_name, &wait, &result);
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, comm, me->fn, result.error, "%s", result.why);
     *newcomm = (MPI_Comm)result.comm;
@@ -104,13 +104,13 @@ static int meet_by(meet *meets, mlt_rank *me, const char *port_name, MPI_Info ha
 int mlt_mpi_Comm_accept(mlt_rank *me, const char *port_name, MPI_Info info, int root,
                         mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return meet_by(mlt_port_accept, me, port_name, info, root, comm, newcomm);
+    return agreement_by(mlt_port_accept, me, port_name, info, root, comm, newcomm);
 }
 
 int mlt_mpi_Comm_connect(mlt_rank *me, const char *port_name, MPI_Info info, int root,
                          mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return meet_by(mlt_port_connect, me, port_name, info, root, comm, newcomm);
+    return agreement_by(mlt_port_connect, me, port_name, info, root, comm, newcomm);
 }
 
 // ---- MPI_Comm_join
@@ -132,8 +132,8 @@ static const char *greet(mlt_rank *me, int fd, bool *opens)
     do {
         if (mlt_os_random(&mine.number, sizeof mine.number) != MLT_OK)
             return "the system has no random bytes";
-        if (mlt_line_write(me, fd, &mine, sizeof mine) != MLT_OK ||
-            mlt_line_read(me, fd, &theirs, sizeof theirs, NULL) != MLT_OK)
+        if (mlt_port_line_write(me, fd, &mine, sizeof mine) != MLT_OK ||
+            mlt_port_line_read(me, fd, &theirs, sizeof theirs, NULL) != MLT_OK)
             return "the other side has closed the socket, or it is no connected stream socket";
         if (memcmp(theirs.magic, magic, sizeof magic) != 0)
             return "what came through the socket is not from MPI_Comm_join: data were pending, or "
@@ -155,8 +155,8 @@ static void join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *result)
         return;
     }
     int code = opens ? mlt_port_open(me, name, result->why) : MPI_SUCCESS;
-    if (opens ? mlt_line_write(me, fd, name, sizeof name) != MLT_OK
-              : mlt_line_read(me, fd, name, sizeof name, NULL) != MLT_OK) {
+    if (opens ? mlt_port_line_write(me, fd, name, sizeof name) != MLT_OK
+              : mlt_port_line_read(me, fd, name, sizeof name, NULL) != MLT_OK) {
         strncpy(result->why, "the other side has closed the socket", sizeof result->why - 1);
         code = MPI_ERR_OTHER;
     }

@@ -9,7 +9,7 @@
 //
 // A communicator with ranks of several jobs has a number from a range of its own, which its first
 // worker draws at random; not one that a worker of the communicator uses: each tells its own in the
-// meeting. Nobody gives it back.
+// agreement. Nobody gives it back.
 #ifndef MLT_MPI_COMM_CONTEXT_H
 #define MLT_MPI_COMM_CONTEXT_H
 

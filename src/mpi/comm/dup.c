@@ -16,27 +16,27 @@
 #include "mpi/topo/topo.h"
 #include "mpi_bodies.h"
 
-typedef struct dup_guest {
-    mlt_guest guest;
+typedef struct dup_participant {
+    mlt_participant participant;
     mlt_comm *old, *new;
     mlt_comm_extra *extra; // of the new one; NULL: none
     MPI_Comm *place;       // nonblocking: where the handle goes
     bool failed;           // the rank comes for the others' sake
-} dup_guest;
+} dup_participant;
 
-static void finish_dup(mlt_meet *meet)
+static void finish_dup(mlt_agreement *agreement)
 {
-    mlt_comm_shared *old = ((dup_guest *)meet->guests)->old->shared, *new = NULL;
-    if (meet->context) {
-        new = mlt_comm_shared_new(mlt_context_join(meet->worker, meet->context),
+    mlt_comm_shared *old = ((dup_participant *)agreement->participants)->old->shared, *new = NULL;
+    if (agreement->context) {
+        new = mlt_comm_shared_new(mlt_context_join(agreement->worker, agreement->context),
                                   mlt_map_hold(old->group[0]),
                                   old->group[1] ? mlt_map_hold(old->group[1]) : NULL);
-        new->party = mlt_party_hold(meet->place.party);
+        new->members = mlt_members_hold(agreement->place.members);
         new->topo = mlt_topo_hold(old->topo);
         new->refs++; // until the end: all ranks may have failed
     }
-    for (mlt_guest *g = meet->guests; g; g = g->next) {
-        dup_guest *d = (dup_guest *)g;
+    for (mlt_participant *g = agreement->participants; g; g = g->next) {
+        dup_participant *d = (dup_participant *)g;
         if (new && !d->failed) {
             d->new = mlt_comm_new(g->rank, new, d->old->side, d->old->rank, d->old);
             d->new->topo = mlt_topo_hold(d->old->topo);
@@ -80,14 +80,14 @@ static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_com
 
 static int dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm)
 {
-    dup_guest d = {.guest = {.rank = me}, .old = comm};
+    dup_participant d = {.participant = {.rank = me}, .old = comm};
     int code = copy_extra(me, comm, info, &d.extra);
     d.failed = code != MPI_SUCCESS;
-    mlt_meet_place place = mlt_comm_place(comm, true, finish_dup);
-    d.guest.order = mlt_comm_order(comm);
+    mlt_agreement_place place = mlt_comm_place(comm, true, finish_dup);
+    d.participant.order = mlt_comm_order(comm);
     mlt_comm_hold(comm);
-    mlt_meet_come(&d.guest, &place, NULL, 0);
-    mlt_meet_wait(&d.guest, place.context);
+    mlt_agreement_come(&d.participant, &place, NULL, 0);
+    mlt_agreement_wait(&d.participant, place.context);
     *newcomm = MPI_COMM_NULL;
     if (code != MPI_SUCCESS)
         return mlt_attrs_raise(me, comm, code);
@@ -102,26 +102,26 @@ static int dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *new
 static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm,
                 MPI_Request *request)
 {
-    dup_guest *d = mlt_take(1, sizeof *d);
+    dup_participant *d = mlt_take(1, sizeof *d);
     int code = copy_extra(me, comm, info, &d->extra);
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;
-    d->guest.rank = me;
-    d->guest.heap = true;
+    d->participant.rank = me;
+    d->participant.heap = true;
     d->old = comm;
     d->failed = code != MPI_SUCCESS;
     if (!d->failed) {
         mlt_req *req = mlt_req_new(me);
         mlt_req_fill_other(req, me, comm);
         mlt_req_hold(req);
-        d->guest.req = req;
+        d->participant.req = req;
         d->place = newcomm;
         *request = mlt_req_handle(req);
     }
-    mlt_meet_place place = mlt_comm_place(comm, true, finish_dup);
-    d->guest.order = mlt_comm_order(comm);
+    mlt_agreement_place place = mlt_comm_place(comm, true, finish_dup);
+    d->participant.order = mlt_comm_order(comm);
     mlt_comm_hold(comm);
-    mlt_meet_come(&d->guest, &place, NULL, 0);
+    mlt_agreement_come(&d->participant, &place, NULL, 0);
     return code == MPI_SUCCESS ? code : mlt_attrs_raise(me, comm, code);
 }
 

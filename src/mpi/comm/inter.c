@@ -3,7 +3,7 @@
 // decided once, so that all ranks have the same order of both.
 //
 // MPI_Intercomm_create within a job: the leaders tell each other their groups, and one takes the context
-// number; each leader tells its own group in a meeting of the local communicator; then all ranks of
+// number; each leader tells its own group in an agreement of the local communicator; then all ranks of
 // both groups meet, in the new context, and each worker makes the communicators of all its ranks.
 #include <stdlib.h>
 #include <string.h>
@@ -18,43 +18,44 @@
 #include "mpi_bodies.h"
 #include "wire/wire.h"
 
-typedef struct inter_guest {
-    mlt_guest guest;
+typedef struct inter_participant {
+    mlt_participant participant;
     mlt_map *group[2];
     int side;
     const mlt_comm *old; // NULL: none
     mlt_comm *new;
-} inter_guest;
+} inter_participant;
 
-static void finish_inter(mlt_meet *meet)
+static void finish_inter(mlt_agreement *agreement)
 {
-    uint32_t context = meet->context ? meet->context : (uint32_t)meet->place.key;
-    if (meet->place.wants_id && !meet->context)
+    uint32_t context = agreement->context ? agreement->context : (uint32_t)agreement->place.key;
+    if (agreement->place.wants_id && !agreement->context)
         return;
-    const inter_guest *any = (inter_guest *)meet->guests;
+    const inter_participant *any = (inter_participant *)agreement->participants;
     mlt_comm_shared *shared =
-        mlt_comm_shared_new(mlt_context_join(meet->worker, context), mlt_map_hold(any->group[0]),
-                            mlt_map_hold(any->group[1]));
-    shared->party = mlt_party_hold(meet->place.party);
-    for (mlt_guest *g = meet->guests; g; g = g->next) {
-        inter_guest *guest = (inter_guest *)g;
-        int32_t before = guest->side ? guest->group[0]->size : 0;
-        guest->new = mlt_comm_new(g->rank, shared, guest->side, g->order - before, guest->old);
+        mlt_comm_shared_new(mlt_context_join(agreement->worker, context),
+                            mlt_map_hold(any->group[0]), mlt_map_hold(any->group[1]));
+    shared->members = mlt_members_hold(agreement->place.members);
+    for (mlt_participant *g = agreement->participants; g; g = g->next) {
+        inter_participant *participant = (inter_participant *)g;
+        int32_t before = participant->side ? participant->group[0]->size : 0;
+        participant->new =
+            mlt_comm_new(g->rank, shared, participant->side, g->order - before, participant->old);
     }
 }
 
 // rank: in the group of that side.
-static mlt_comm *meet_both(mlt_rank *me, const mlt_meet_place *place, mlt_map *group0,
-                           mlt_map *group1, int side, int32_t rank, const mlt_comm *old)
+static mlt_comm *agreement_both(mlt_rank *me, const mlt_agreement_place *place, mlt_map *group0,
+                                mlt_map *group1, int side, int32_t rank, const mlt_comm *old)
 {
-    inter_guest g = {
-        .guest = {.rank = me, .order = side ? group0->size + rank : rank},
+    inter_participant g = {
+        .participant = {.rank = me, .order = side ? group0->size + rank : rank},
         .group = {group0, group1},
         .side = side,
         .old = old,
     };
-    mlt_meet_come(&g.guest, place, NULL, 0);
-    mlt_meet_wait(&g.guest, place->context);
+    mlt_agreement_come(&g.participant, place, NULL, 0);
+    mlt_agreement_wait(&g.participant, place->context);
     return g.new;
 }
 
@@ -63,10 +64,10 @@ mlt_comm *mlt_inter_make(mlt_rank *me, mlt_map *group0, mlt_map *group1, int sid
 {
     // Nobody else uses the context, and not each worker may know a rank of the other side by the
     // number that it has here.
-    mlt_meet_place place = mlt_group_place(me, group0, group1, context + MLT_CONTEXT_COLLECTIVE, 0,
-                                           context, false, finish_inter);
+    mlt_agreement_place place = mlt_group_place(
+        me, group0, group1, context + MLT_CONTEXT_COLLECTIVE, 0, context, false, finish_inter);
     place.by_place = true;
-    return meet_both(me, &place, group0, group1, side, rank, old);
+    return agreement_both(me, &place, group0, group1, side, rank, old);
 }
 
 // True if no rank is in both.
@@ -145,12 +146,12 @@ static uint32_t agree_on_context(mlt_rank *me, mlt_comm *peer, int leader, int t
 {
     uint32_t mine = 0, theirs = 0;
     if (first) {
-        mlt_party *party = mlt_party_new(me->worker, local, remote);
+        mlt_members *members = mlt_members_new(me->worker, local, remote);
         uint32_t count;
         const uint32_t *used = mlt_context_abroad(me->worker, &count);
-        mine = party->foreign ? mlt_context_draw(used, count)
-                              : mlt_context_take(me->worker, party->workers);
-        mlt_party_drop(party);
+        mine = members->foreign ? mlt_context_draw(used, count)
+                                : mlt_context_take(me->worker, members->workers);
+        mlt_members_drop(members);
     }
     exchange(me, peer, leader, tag, &mine, sizeof mine, &theirs, sizeof theirs);
     return first ? mine : theirs;
@@ -278,22 +279,23 @@ static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int lea
 }
 
 // The tidings reach every rank of the local communicator; the map is made once a worker.
-typedef struct told_guest {
-    mlt_guest guest;
+typedef struct told_participant {
+    mlt_participant participant;
     tidings told;
     mlt_map *remote;
-} told_guest;
+} told_participant;
 
-static void finish_telling(mlt_meet *meet)
+static void finish_telling(mlt_agreement *agreement)
 {
     static const tidings silence = {.failed = MPI_ERR_ARG};
-    const mlt_meet_item *item = mlt_meet_next(meet, NULL);
-    const tidings *t = item && !mlt_meet_next(meet, item) ? mlt_meet_item_data(item) : &silence;
+    const mlt_agreement_item *item = mlt_agreement_next(agreement, NULL);
+    const tidings *t =
+        item && !mlt_agreement_next(agreement, item) ? mlt_agreement_item_data(item) : &silence;
     bool ranks = !t->failed && t->remote != BY_PORT;
     mlt_map *remote = mlt_map_new((const int32_t *)(t + 1), ranks ? t->remote : 0);
-    for (mlt_guest *g = meet->guests; g; g = g->next) {
-        ((told_guest *)g)->told = *t;
-        ((told_guest *)g)->remote = mlt_map_hold(remote);
+    for (mlt_participant *g = agreement->participants; g; g = g->next) {
+        ((told_participant *)g)->told = *t;
+        ((told_participant *)g)->remote = mlt_map_hold(remote);
     }
     mlt_map_drop(remote);
 }
@@ -340,10 +342,10 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
         if (code == MPI_SUCCESS)
             t = lead(me, local_comm, peer, remote_leader, tag, &bytes, port);
     }
-    told_guest g = {.guest = {.rank = me, .order = mlt_comm_order(local_comm)}};
-    mlt_meet_place place = mlt_comm_place(local_comm, false, finish_telling);
-    mlt_meet_come(&g.guest, &place, t ? t : &bad, bytes);
-    mlt_meet_wait(&g.guest, place.context);
+    told_participant g = {.participant = {.rank = me, .order = mlt_comm_order(local_comm)}};
+    mlt_agreement_place place = mlt_comm_place(local_comm, false, finish_telling);
+    mlt_agreement_come(&g.participant, &place, t ? t : &bad, bytes);
+    mlt_agreement_wait(&g.participant, place.context);
     free(t);
     uint32_t context = g.told.context;
     if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_COMM)
@@ -411,14 +413,14 @@ int mlt_mpi_Intercomm_create_from_groups(mlt_rank *me, MPI_Group local_group, in
         return mlt_group_bad_foreign(me, &nobody, "remote_group");
     bool first = mlt_map_world(local->map, 0) < mlt_map_world(remote->map, 0);
     mlt_map *group[] = {first ? local->map : remote->map, first ? remote->map : local->map};
-    uint64_t key = mlt_hash(2, stringtag, strlen(stringtag));
+    uint64_t key = mlt_comm_hash(2, stringtag, strlen(stringtag));
     key = mlt_map_hash(mlt_map_hash(key, group[0]), group[1]);
-    mlt_meet_place place = mlt_group_place(me, group[0], group[1], MLT_CONTEXT_GROUPS,
-                                           (int)(key >> 33), key, true, finish_inter);
-    if (!mlt_meet_is_open(&place) && !disjoint(local->map, remote->map))
+    mlt_agreement_place place = mlt_group_place(me, group[0], group[1], MLT_CONTEXT_GROUPS,
+                                                (int)(key >> 33), key, true, finish_inter);
+    if (!mlt_agreement_is_open(&place) && !disjoint(local->map, remote->map))
         return mlt_mpi_raise(me, &nobody, me->fn, MPI_ERR_GROUP,
                              "the two groups overlap: no rank may be in both");
-    mlt_comm *new = meet_both(me, &place, group[0], group[1], !first, local->rank, NULL);
+    mlt_comm *new = agreement_both(me, &place, group[0], group[1], !first, local->rank, NULL);
     if (!new)
         return mlt_comm_no_context(me, &nobody);
     *newintercomm = (MPI_Comm) new;
@@ -427,11 +429,11 @@ int mlt_mpi_Intercomm_create_from_groups(mlt_rank *me, MPI_Group local_group, in
 
 // ---- merging
 
-typedef struct merge_guest {
-    mlt_guest guest;
+typedef struct merge_participant {
+    mlt_participant participant;
     mlt_comm *old, *new;
     bool mixed; // ranks of one group disagree about `high`
-} merge_guest;
+} merge_participant;
 
 static mlt_map *concatenate(const mlt_map *low, const mlt_map *high)
 {
@@ -444,30 +446,31 @@ static mlt_map *concatenate(const mlt_map *low, const mlt_map *high)
     return map;
 }
 
-static void finish_merge(mlt_meet *meet)
+static void finish_merge(mlt_agreement *agreement)
 {
-    const mlt_comm_shared *old = ((merge_guest *)meet->guests)->old->shared;
+    const mlt_comm_shared *old = ((merge_participant *)agreement->participants)->old->shared;
     int high[2] = {-1, -1};
     bool mixed = false;
-    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));) {
+    for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(agreement, i));) {
         int side = i->order >= old->group[0]->size, told;
-        memcpy(&told, mlt_meet_item_data(i), sizeof told);
+        memcpy(&told, mlt_agreement_item_data(i), sizeof told);
         mixed |= high[side] >= 0 && high[side] != told;
         high[side] = told;
     }
     bool turned = high[0] > high[1]; // the second group comes first
     mlt_comm_shared *shared = NULL;
-    if (meet->context && !mixed)
-        shared = mlt_comm_shared_new(mlt_context_join(meet->worker, meet->context),
+    if (agreement->context && !mixed)
+        shared = mlt_comm_shared_new(mlt_context_join(agreement->worker, agreement->context),
                                      concatenate(old->group[turned], old->group[!turned]), NULL);
-    else if (meet->context)
-        mlt_context_drop(mlt_context_join(meet->worker, meet->context));
-    for (mlt_guest *g = meet->guests; g; g = g->next) {
-        merge_guest *guest = (merge_guest *)g;
-        guest->mixed = mixed;
-        int32_t before = guest->old->side == (turned ? 0 : 1) ? old->group[turned]->size : 0;
+    else if (agreement->context)
+        mlt_context_drop(mlt_context_join(agreement->worker, agreement->context));
+    for (mlt_participant *g = agreement->participants; g; g = g->next) {
+        merge_participant *participant = (merge_participant *)g;
+        participant->mixed = mixed;
+        int32_t before = participant->old->side == (turned ? 0 : 1) ? old->group[turned]->size : 0;
         if (shared)
-            guest->new = mlt_comm_new(g->rank, shared, 0, before + guest->old->rank, guest->old);
+            participant->new =
+                mlt_comm_new(g->rank, shared, 0, before + participant->old->rank, participant->old);
     }
 }
 
@@ -478,11 +481,12 @@ int mlt_mpi_Intercomm_merge(mlt_rank *me, mlt_comm *intercomm, int high, MPI_Com
         return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_COMM,
                              "argument intercomm is %s, but should be an intercommunicator",
                              mlt_comm_name(me, intercomm));
-    merge_guest g = {.guest = {.rank = me, .order = mlt_comm_order(intercomm)}, .old = intercomm};
+    merge_participant g = {.participant = {.rank = me, .order = mlt_comm_order(intercomm)},
+                           .old = intercomm};
     int mine = high != 0;
-    mlt_meet_place place = mlt_comm_place(intercomm, true, finish_merge);
-    mlt_meet_come(&g.guest, &place, &mine, sizeof mine);
-    mlt_meet_wait(&g.guest, place.context);
+    mlt_agreement_place place = mlt_comm_place(intercomm, true, finish_merge);
+    mlt_agreement_come(&g.participant, &place, &mine, sizeof mine);
+    mlt_agreement_wait(&g.participant, place.context);
     if (g.mixed)
         return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_ARG,
                              "argument high is %d here, but differs between ranks of one group; it "

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making and freeing communicators: the objects, what their ranks share, and the meetings of all
+// Making and freeing communicators: the objects, what their ranks share, and the agreements of all
 // ranks of one.
 #include "mpi/comm/new.h"
 
@@ -80,7 +80,7 @@ mlt_comm_shared *mlt_comm_shared_new(mlt_context *id, mlt_map *group0, mlt_map *
     shared->context = id ? id->first : 0;
     shared->group[0] = group0;
     shared->group[1] = group1;
-    mlt_list_init(&shared->meets);
+    mlt_list_init(&shared->agreements);
     if (id)
         find_worlds(shared, id->worker);
     return shared;
@@ -97,10 +97,10 @@ void mlt_comm_shared_drop(mlt_comm_shared *shared)
 {
     if (!shared || --shared->refs > 0 || is_busy(shared->team))
         return;
-    mlt_assert(mlt_list_empty(&shared->meets));
+    mlt_assert(mlt_list_empty(&shared->agreements));
     mlt_map_drop(shared->group[0]);
     mlt_map_drop(shared->group[1]);
-    mlt_party_drop(shared->party);
+    mlt_members_drop(shared->members);
     mlt_topo_drop(shared->topo);
     mlt_team_free(shared->team);
     mlt_comm_sources_free(shared->sources);
@@ -155,7 +155,7 @@ void mlt_comm_extra_free(mlt_rank *me, mlt_comm_extra *extra)
 {
     if (!extra)
         return;
-    mlt_buffer_drop(me, &extra->buffer);
+    mlt_bsend_drop(me, &extra->buffer);
     mlt_attrs_forget(&extra->attrs); // those of a communicator that MPI_Finalize ends
     mlt_info_free(extra->info);
     mlt_goal_runs_drop(extra->goal);
@@ -229,24 +229,25 @@ uint32_t mlt_comm_worker_of(const mlt_comm *comm, int rank)
     return mlt_worker_of_rank(comm->owner->worker, mlt_comm_world_rank(comm, rank));
 }
 
-// ---- meetings
+// ---- agreements
 
-mlt_party *mlt_comm_party(mlt_comm *comm)
+mlt_members *mlt_comm_members(mlt_comm *comm)
 {
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
-    if (!shared->party)
-        shared->party = mlt_party_new(comm->owner->worker, shared->group[0], shared->group[1]);
-    return shared->party;
+    if (!shared->members)
+        shared->members = mlt_members_new(comm->owner->worker, shared->group[0], shared->group[1]);
+    return shared->members;
 }
 
-mlt_meet_place mlt_comm_place(mlt_comm *comm, bool wants_id, void (*finish)(mlt_meet *meet))
+mlt_agreement_place mlt_comm_place(mlt_comm *comm, bool wants_id,
+                                   void (*finish)(mlt_agreement *agreement))
 {
-    mlt_party *party = mlt_comm_party(comm);
+    mlt_members *members = mlt_comm_members(comm);
     uint32_t call = comm->calls++;
-    return (mlt_meet_place){
-        .list = &comm->shared->meets,
+    return (mlt_agreement_place){
+        .list = &comm->shared->agreements,
         .group = {comm->shared->group[0], comm->shared->group[1]},
-        .party = party,
+        .members = members,
         .context = comm->context + MLT_CONTEXT_COLLECTIVE,
         .tag = (int)(call & INT_MAX),
         .key = call,
@@ -256,12 +257,13 @@ mlt_meet_place mlt_comm_place(mlt_comm *comm, bool wants_id, void (*finish)(mlt_
     };
 }
 
-mlt_meet_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1, uint32_t context,
-                               int tag, uint64_t key, bool wants_id, void (*finish)(mlt_meet *meet))
+mlt_agreement_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1,
+                                    uint32_t context, int tag, uint64_t key, bool wants_id,
+                                    void (*finish)(mlt_agreement *agreement))
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    return (mlt_meet_place){
-        .list = &w->meets[(key ^ (uint32_t)tag) & w->meet_mask],
+    return (mlt_agreement_place){
+        .list = &w->agreements[(key ^ (uint32_t)tag) & w->agreement_mask],
         .group = {group0, group1},
         .context = context,
         .tag = tag,
@@ -278,7 +280,7 @@ int mlt_comm_no_context(mlt_rank *me, mlt_comm *comm)
                          "some with MPI_Comm_free");
 }
 
-uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count)
+uint64_t mlt_comm_hash(uint64_t seed, const void *bytes, size_t count)
 {
     return mlt_hash_on(seed ^ MLT_HASH_FIRST, bytes, count);
 }
@@ -286,7 +288,7 @@ uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count)
 uint64_t mlt_map_hash(uint64_t seed, mlt_map *map)
 {
     uint64_t hash = mlt_map_own_hash(map); // all members of a group ask, and mostly have one map
-    return mlt_hash(seed, &hash, sizeof hash);
+    return mlt_comm_hash(seed, &hash, sizeof hash);
 }
 
 // ---- everybody's bytes to everybody
@@ -297,30 +299,30 @@ struct mlt_gathered_memory {
     uint64_t at[]; // [ranks + 1]
 };
 
-static void finish_gather(mlt_meet *meet)
+static void finish_gather(mlt_agreement *agreement)
 {
-    uint64_t ranks = (uint64_t)meet->place.party->ranks, total = 0;
+    uint64_t ranks = (uint64_t)agreement->place.members->ranks, total = 0;
     struct mlt_gathered_memory *memory =
         mlt_take(1, sizeof *memory + (ranks + 1) * sizeof(uint64_t));
-    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));)
+    for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(agreement, i));)
         memory->at[i->order + 1] = i->bytes;
     for (uint64_t r = 0; r < ranks; r++)
         memory->at[r + 1] = total += memory->at[r + 1];
     memory->data = mlt_take_more(NULL, total, 1);
-    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));)
-        memcpy(memory->data + memory->at[i->order], mlt_meet_item_data(i), i->bytes);
-    memory->refs = meet->came;
-    for (mlt_guest *g = meet->guests; g; g = g->next)
+    for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(agreement, i));)
+        memcpy(memory->data + memory->at[i->order], mlt_agreement_item_data(i), i->bytes);
+    memory->refs = agreement->came;
+    for (mlt_participant *g = agreement->participants; g; g = g->next)
         *(mlt_gathered *)g->user =
             (mlt_gathered){.data = memory->data, .at = memory->at, .memory = memory};
 }
 
 int mlt_comm_gather(mlt_rank *me, mlt_comm *comm, const void *mine, size_t bytes, mlt_gathered *out)
 {
-    mlt_meet_place place = mlt_comm_place(comm, false, finish_gather);
-    mlt_guest guest = {.rank = me, .order = mlt_comm_order(comm), .user = out};
-    mlt_meet_come(&guest, &place, mine, bytes);
-    mlt_meet_wait(&guest, place.context);
+    mlt_agreement_place place = mlt_comm_place(comm, false, finish_gather);
+    mlt_participant participant = {.rank = me, .order = mlt_comm_order(comm), .user = out};
+    mlt_agreement_come(&participant, &place, mine, bytes);
+    mlt_agreement_wait(&participant, place.context);
     return MPI_SUCCESS;
 }
 
@@ -334,31 +336,31 @@ void mlt_gathered_free(mlt_gathered *gathered)
     *gathered = (mlt_gathered){0};
 }
 
-static void finish_nothing(mlt_meet *meet)
+static void finish_nothing(mlt_agreement *agreement)
 {
 }
 
-void mlt_comm_meet(mlt_rank *me, mlt_comm *comm)
+void mlt_comm_agree(mlt_rank *me, mlt_comm *comm)
 {
-    mlt_meet_place place = mlt_comm_place(comm, false, finish_nothing);
-    mlt_guest guest = {.rank = me, .order = mlt_comm_order(comm)};
-    mlt_meet_come(&guest, &place, NULL, 0);
-    mlt_meet_wait(&guest, place.context);
+    mlt_agreement_place place = mlt_comm_place(comm, false, finish_nothing);
+    mlt_participant participant = {.rank = me, .order = mlt_comm_order(comm)};
+    mlt_agreement_come(&participant, &place, NULL, 0);
+    mlt_agreement_wait(&participant, place.context);
 }
 
-// The meeting is one of the workers' first ranks; any rank of a worker may come for it.
-void mlt_meet_workers(mlt_rank *me)
+// The agreement is one of the workers' first ranks; any rank of a worker may come for it.
+void mlt_agreement_workers(mlt_rank *me)
 {
     mlt_job *job = me->worker->boot->job;
     int32_t *first = mlt_take(job->workers, sizeof *first);
     for (uint32_t w = 0; w < job->workers; w++)
         first[w] = (int32_t)mlt_job_place_at(job, w)->first_rank;
     mlt_map *map = mlt_map_new(first, (int32_t)job->workers);
-    mlt_meet_place place =
+    mlt_agreement_place place =
         mlt_group_place(me, map, NULL, MLT_CONTEXT_BARRIER, 0, 0, false, finish_nothing);
-    mlt_guest guest = {.rank = me};
-    mlt_meet_come(&guest, &place, NULL, 0);
-    mlt_meet_wait(&guest, MLT_CONTEXT_WORLD);
+    mlt_participant participant = {.rank = me};
+    mlt_agreement_come(&participant, &place, NULL, 0);
+    mlt_agreement_wait(&participant, MLT_CONTEXT_WORLD);
     mlt_map_drop(map);
     free(first);
 }

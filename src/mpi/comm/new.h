@@ -38,7 +38,7 @@ int mlt_comm_gather(mlt_rank *me, mlt_comm *comm, const void *mine, size_t bytes
 void mlt_gathered_free(mlt_gathered *gathered);
 
 // Returns when all ranks of comm have called it. May suspend.
-void mlt_comm_meet(mlt_rank *me, mlt_comm *comm);
+void mlt_comm_agree(mlt_rank *me, mlt_comm *comm);
 
 // Where a rank of comm lives: the index of its worker in the job, and of its process. Ranks with
 // the same worker talk fastest, then those with the same process, then the same host.

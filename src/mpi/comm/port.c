@@ -5,13 +5,13 @@
 //       rpc: ACCEPT -> line                     rpc: CONNECT -> line
 //       jobs and group A  --------- line ------->
 //                         <-------- line --------- jobs and group B
-//     meeting 1: all ranks hear of both; a rank of each process joins the bond at its agent
-//     meeting 2: cards of the hosts, context numbers in use
+//     agreement 1: all ranks hear of both; a rank of each process joins the bond at its agent
+//     agreement 2: cards of the hosts, context numbers in use
 //       cards A, numbers   -------- line ------->
 //                         <-------- line --------- cards B, numbers
 //       the context        -------- line ------->
 //       rpc: WATCH                              rpc: WATCH
-//     meeting 3: every worker makes the communicators of its ranks
+//     agreement 3: every worker makes the communicators of its ranks
 //     a rank of each process tells its agent the cards of the other side
 //
 // A side on which something fails says so in its next message. No rank of one job hears from the
@@ -48,26 +48,26 @@ static int fail(char why[MLT_PORT_WHY], int class, const char *text)
 
 int mlt_port_open(mlt_rank *me, char name[MPI_MAX_PORT_NAME], char why[MLT_PORT_WHY])
 {
-    mlt_port_desk rpc;
+    mlt_port_rpc rpc;
     int code = MPI_ERR_OTHER;
-    if (!mlt_port_desk_open(&rpc, me, why))
+    if (!mlt_port_rpc_open(&rpc, me, why))
         return code;
     if (mlt_port_ask(&rpc, MLT_RPC_OPEN, NULL, 0, MLT_RPC_NAME, NULL, why)) {
         snprintf(name, MPI_MAX_PORT_NAME, "%s", (const char *)mlt_rpc_body(&rpc.in));
         code = MPI_SUCCESS;
     }
-    mlt_port_desk_close(&rpc);
+    mlt_port_rpc_close(&rpc);
     return code;
 }
 
 int mlt_port_close(mlt_rank *me, const char *name, char why[MLT_PORT_WHY])
 {
-    mlt_port_desk rpc;
-    if (!mlt_port_desk_open(&rpc, me, why))
+    mlt_port_rpc rpc;
+    if (!mlt_port_rpc_open(&rpc, me, why))
         return MPI_ERR_OTHER;
     bool closed = mlt_port_ask(&rpc, MLT_RPC_CLOSE, name, strnlen(name, MPI_MAX_PORT_NAME),
                                MLT_RPC_DONE, NULL, why);
-    mlt_port_desk_close(&rpc);
+    mlt_port_rpc_close(&rpc);
     return closed ? MPI_SUCCESS : MPI_ERR_PORT;
 }
 
@@ -78,21 +78,21 @@ typedef struct news {
     uint32_t stopped;
     char why[MLT_PORT_WHY];
     mlt_rpc_line line;
-    uint32_t context; // meeting 3
+    uint32_t context; // agreement 3
     uint32_t
-        bytes[2];   // meeting 1: of both sides' descriptions, the acceptor's first, which follow;
-                    // meeting 3: of the other side's cards
-    uint32_t seals; // meeting 1: mlt_rpc_seal behind these, for ranks of other jobs on this side
+        bytes[2];   // agreement 1: of both sides' descriptions, the acceptor's first, which follow;
+                    // agreement 3: of the other side's cards
+    uint32_t seals; // agreement 1: mlt_rpc_seal behind these, for ranks of other jobs on this side
 } news;
 
-// What a rank tells in meeting 2; a card and numbers follow.
+// What a rank tells in agreement 2; a card and numbers follow.
 typedef struct report {
     char why[MLT_PORT_WHY]; // "": all is well
     uint32_t host;          // in the bond; with a card
     uint32_t card_bytes, used;
 } report;
 
-// What goes over the line after meeting 2; cards and numbers follow.
+// What goes over the line after agreement 2; cards and numbers follow.
 typedef struct line_report {
     char why[MLT_PORT_WHY];
     uint32_t card_bytes, used;
@@ -105,7 +105,7 @@ typedef struct call {
     bool accepts;
     mlt_port_result *result;
     // The root's.
-    mlt_port_desk rpc;
+    mlt_port_rpc rpc;
     int line;
     unsigned char *described[2]; // the acceptor's first
     size_t described_bytes[2];
@@ -113,14 +113,14 @@ typedef struct call {
     unsigned char *cards; // of the other side, and of other jobs of this one
     size_t cards_bytes;
     uint32_t context;
-    mlt_port_desk seals;
+    mlt_port_rpc seals;
     // Everybody's.
     mlt_gathered first;
     const news *told;
     mlt_bridge_side sides[2];
     bool bonded; // the process has the bond
     bool tells;  // this rank tells the agent
-    mlt_port_desk own_rpc;
+    mlt_port_rpc own_rpc;
     mlt_rpc_seal found;       // where the root is of another job
     const mlt_rpc_seal *seal; // `found`; NULL: not needed
     uint8_t card[MLT_RPC_CARD_MOST];
@@ -165,7 +165,7 @@ static void describe(call *c)
 }
 
 // Asks for a line. False: c->why tells.
-static bool get_line(call *c, const char *name, mlt_line_wait *wait)
+static bool get_line(call *c, const char *name, mlt_port_line_wait *wait)
 {
     if (!mlt_port_ask(&c->rpc, c->accepts ? MLT_RPC_ACCEPT : MLT_RPC_CONNECT, name,
                       strnlen(name, MPI_MAX_PORT_NAME), MLT_RPC_LINE, wait, c->why))
@@ -188,16 +188,16 @@ static void drop_line(call *c)
 }
 
 // Tells who this side is, and hears who the other one is. MLT_ERR_CLOSED: the other one has gone.
-static mlt_status introduce(call *c, mlt_line_wait *wait)
+static mlt_status introduce(call *c, mlt_port_line_wait *wait)
 {
     int other = c->accepts;
     mlt_bridge_side side;
     describe(c);
     mlt_status status =
-        mlt_line_say(c->me, c->line, c->described[!other], c->described_bytes[!other]);
+        mlt_port_line_say(c->me, c->line, c->described[!other], c->described_bytes[!other]);
     if (status == MLT_OK)
-        status =
-            mlt_line_hear(c->me, c->line, &c->described[other], &c->described_bytes[other], wait);
+        status = mlt_port_line_hear(c->me, c->line, &c->described[other],
+                                    &c->described_bytes[other], wait);
     if (status != MLT_OK)
         return status;
     const char *fault = mlt_bridge_read(&side, c->described[other], c->described_bytes[other]);
@@ -216,22 +216,22 @@ static int64_t soon(void)
 }
 
 // An acceptor takes the next one, if one that waited has gone.
-static bool find_other(call *c, const char *name, mlt_line_wait *wait)
+static bool find_other(call *c, const char *name, mlt_port_line_wait *wait)
 {
-    if (!mlt_port_desk_open(&c->rpc, c->me, c->why))
+    if (!mlt_port_rpc_open(&c->rpc, c->me, c->why))
         return false;
     for (;;) {
         if (!get_line(c, name, wait))
             return false;
-        mlt_line_wait brief = {.deadline = soon(), .stop = -1};
+        mlt_port_line_wait brief = {.deadline = soon(), .stop = -1};
         mlt_status status = introduce(c, c->accepts ? &brief : wait);
         if (status == MLT_OK)
             return true;
         drop_line(c);
         if (c->accepts && !c->why[0]) {
             // The agent drops the bond with the rpc.
-            mlt_port_desk_close(&c->rpc);
-            if (!mlt_port_desk_open(&c->rpc, c->me, c->why))
+            mlt_port_rpc_close(&c->rpc);
+            if (!mlt_port_rpc_open(&c->rpc, c->me, c->why))
                 return false;
             continue;
         }
@@ -243,7 +243,7 @@ static bool find_other(call *c, const char *name, mlt_line_wait *wait)
     }
 }
 
-// ---- meeting 1
+// ---- agreement 1
 
 // The key of the bond for ranks of other jobs on this side, which are in c->seals. How many; *good is
 // false if there are none though they are needed, and c->why tells.
@@ -251,7 +251,7 @@ static uint32_t get_seals(call *c, bool *good)
 {
     if (!mlt_comm_shared_of(c->comm)->foreign)
         return 0;
-    *good = mlt_port_desk_open(&c->seals, c->me, c->why) &&
+    *good = mlt_port_rpc_open(&c->seals, c->me, c->why) &&
             mlt_port_ask(&c->seals, MLT_RPC_SEAL, &c->about.bond, sizeof c->about.bond,
                          MLT_RPC_SEALS, NULL, c->why);
     return *good ? c->seals.head.length / (uint32_t)sizeof(mlt_rpc_seal) : 0;
@@ -259,7 +259,7 @@ static uint32_t get_seals(call *c, bool *good)
 
 static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
 {
-    mlt_line_wait line_wait = {.deadline = MLT_NEVER, .stop = -1};
+    mlt_port_line_wait line_wait = {.deadline = MLT_NEVER, .stop = -1};
     news *n = NULL;
     size_t bytes = 0;
     if (is_root(c)) {
@@ -314,7 +314,7 @@ static const mlt_world_shape *job_of(const call *c, uint32_t i)
 }
 
 // All other jobs get numbers. False: c->why tells. *foreign: there are some.
-static bool meet_worlds(call *c, mlt_bond_part *parts, uint32_t *count, bool *foreign)
+static bool agreement_worlds(call *c, mlt_bond_part *parts, uint32_t *count, bool *foreign)
 {
     mlt_worker *w = c->me->worker;
     uint32_t procs = 0;
@@ -408,7 +408,7 @@ static void join_bond(call *c)
 {
     size_t bytes;
     unsigned char *question = bond_question(c, &bytes);
-    if (mlt_port_desk_open(&c->own_rpc, c->me, c->why) &&
+    if (mlt_port_rpc_open(&c->own_rpc, c->me, c->why) &&
         mlt_port_ask(&c->own_rpc, MLT_RPC_JOIN, question, bytes, MLT_RPC_CARD, NULL, c->why)) {
         c->card_bytes = c->own_rpc.head.length < sizeof c->card ? c->own_rpc.head.length
                                                                 : (uint32_t)sizeof c->card;
@@ -422,7 +422,7 @@ static void make_bond(call *c)
     mlt_bond_part parts[2 * MLT_BRIDGE_JOBS];
     uint32_t count;
     bool foreign;
-    if (!meet_worlds(c, parts, &count, &foreign) || !foreign)
+    if (!agreement_worlds(c, parts, &count, &foreign) || !foreign)
         return;
     mlt_worlds *worlds = c->me->worker->wire->worlds;
     if (!find_seal(c)) // before the new bond takes the place of the old one
@@ -445,7 +445,7 @@ static bool read_sides(call *c)
     return true;
 }
 
-// ---- meeting 2, and what the roots tell each other then
+// ---- agreement 2, and what the roots tell each other then
 
 static uint32_t own_host(const call *c)
 {
@@ -463,8 +463,8 @@ static void gather_reports(call *c, mlt_gathered *all)
 {
     uint32_t used = 0;
     const uint32_t *numbers = NULL;
-    mlt_party *party = mlt_comm_party(c->comm);
-    if (party->at[party->place].first == (uint32_t)c->comm->rank)
+    mlt_members *members = mlt_comm_members(c->comm);
+    if (members->at[members->place].first == (uint32_t)c->comm->rank)
         numbers = mlt_context_abroad(c->me->worker, &used);
     if (!numbers)
         used = 0;
@@ -536,7 +536,7 @@ static bool say_report(call *c, const line_report *mine, const pile *cards, cons
     add(&whole, mine, sizeof *mine);
     add(&whole, cards->data, cards->count);
     add(&whole, used->data, used->count);
-    mlt_status status = mlt_line_say(c->me, c->line, whole.data, whole.count);
+    mlt_status status = mlt_port_line_say(c->me, c->line, whole.data, whole.count);
     free(whole.data);
     return status == MLT_OK;
 }
@@ -547,7 +547,7 @@ static bool hear_report(call *c, pile *used)
     unsigned char *got;
     size_t count;
     line_report theirs;
-    if (mlt_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
+    if (mlt_port_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
         return fail(c->why, 0, "the other side has ended meanwhile");
     bool fits = count >= sizeof theirs;
     if (fits) {
@@ -578,11 +578,11 @@ static bool agree(call *c, const pile *used)
     if (c->accepts) {
         c->context = mlt_context_draw((const uint32_t *)(const void *)used->data,
                                       (uint32_t)(used->count / sizeof(uint32_t)));
-        if (mlt_line_say(c->me, c->line, &c->context, sizeof c->context) != MLT_OK)
+        if (mlt_port_line_say(c->me, c->line, &c->context, sizeof c->context) != MLT_OK)
             return fail(c->why, 0, "the other side has ended meanwhile");
         return true;
     }
-    if (mlt_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
+    if (mlt_port_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
         return fail(c->why, 0, "the other side has ended meanwhile");
     if (count == sizeof c->context)
         memcpy(&c->context, got, sizeof c->context);
@@ -621,10 +621,10 @@ static void settle(call *c, const mlt_gathered *all)
     free(used.data);
 }
 
-// ---- meeting 3
+// ---- agreement 3
 
-typedef struct port_guest {
-    mlt_guest guest;
+typedef struct port_participant {
+    mlt_participant participant;
     const call *call;
     mlt_comm *new;
     int32_t error;
@@ -632,21 +632,22 @@ typedef struct port_guest {
     char why[MLT_PORT_WHY];
     unsigned char *cards; // of the rank that tells the agent
     uint32_t cards_bytes;
-} port_guest;
+} port_participant;
 
-static void make_comms(mlt_meet *meet, const news *told)
+static void make_comms(mlt_agreement *agreement, const news *told)
 {
-    const call *c = ((port_guest *)meet->guests)->call;
-    const mlt_worlds *worlds = mlt_worlds_of(meet->worker->boot->job, meet->worker->boot->ctl);
+    const call *c = ((port_participant *)agreement->participants)->call;
+    const mlt_worlds *worlds =
+        mlt_worlds_of(agreement->worker->boot->job, agreement->worker->boot->ctl);
     mlt_map *local = mlt_map_hold(mlt_comm_group(c->comm));
     mlt_map *remote = mlt_bridge_map(&c->sides[c->accepts], worlds);
-    mlt_context *id = mlt_context_join(meet->worker, told->context);
+    mlt_context *id = mlt_context_join(agreement->worker, told->context);
     mlt_comm_shared *shared =
         mlt_comm_shared_new(id, c->accepts ? local : remote, c->accepts ? remote : local);
-    for (mlt_guest *g = meet->guests; g; g = g->next) {
-        port_guest *guest = (port_guest *)g;
-        guest->new =
-            mlt_comm_new(g->rank, shared, !c->accepts, guest->call->comm->rank, guest->call->comm);
+    for (mlt_participant *g = agreement->participants; g; g = g->next) {
+        port_participant *participant = (port_participant *)g;
+        participant->new = mlt_comm_new(g->rank, shared, !c->accepts, participant->call->comm->rank,
+                                        participant->call->comm);
     }
 }
 
@@ -672,28 +673,29 @@ static mlt_comm *make_together(const call *c, uint32_t context)
     return new;
 }
 
-static void finish_port(mlt_meet *meet)
+static void finish_port(mlt_agreement *agreement)
 {
-    const mlt_meet_item *item = mlt_meet_next(meet, NULL);
-    const news *told = mlt_meet_item_data(item);
-    if (told->error == MPI_SUCCESS && !overlaps(((port_guest *)meet->guests)->call))
-        make_comms(meet, told);
-    for (mlt_guest *g = meet->guests; g; g = g->next) {
-        port_guest *guest = (port_guest *)g;
-        guest->error = told->error;
-        guest->context = told->context;
-        memcpy(guest->why, told->why, sizeof guest->why);
-        if (!guest->call->tells || told->error != MPI_SUCCESS)
+    const mlt_agreement_item *item = mlt_agreement_next(agreement, NULL);
+    const news *told = mlt_agreement_item_data(item);
+    if (told->error == MPI_SUCCESS &&
+        !overlaps(((port_participant *)agreement->participants)->call))
+        make_comms(agreement, told);
+    for (mlt_participant *g = agreement->participants; g; g = g->next) {
+        port_participant *participant = (port_participant *)g;
+        participant->error = told->error;
+        participant->context = told->context;
+        memcpy(participant->why, told->why, sizeof participant->why);
+        if (!participant->call->tells || told->error != MPI_SUCCESS)
             continue;
-        guest->cards_bytes = told->bytes[0];
-        guest->cards = mlt_take((size_t)guest->cards_bytes + 1, 1);
-        memcpy(guest->cards, told + 1, guest->cards_bytes);
+        participant->cards_bytes = told->bytes[0];
+        participant->cards = mlt_take((size_t)participant->cards_bytes + 1, 1);
+        memcpy(participant->cards, told + 1, participant->cards_bytes);
     }
 }
 
 // The agent of this host learns where the other side is. That it cannot is found out when a
 // connection is wanted: it waits for the cards.
-static void learn(call *c, const port_guest *g)
+static void learn(call *c, const port_participant *g)
 {
     uint64_t bond = c->told->line.bond;
     pile question = {0};
@@ -720,10 +722,11 @@ static void make(call *c)
         if (c->cards_bytes)
             memcpy(n + 1, c->cards, c->cards_bytes);
     }
-    port_guest g = {.guest = {.rank = c->me, .order = mlt_comm_order(c->comm)}, .call = c};
-    mlt_meet_place place = mlt_comm_place(c->comm, false, finish_port);
-    mlt_meet_come(&g.guest, &place, n, bytes);
-    mlt_meet_wait(&g.guest, place.context);
+    port_participant g = {.participant = {.rank = c->me, .order = mlt_comm_order(c->comm)},
+                          .call = c};
+    mlt_agreement_place place = mlt_comm_place(c->comm, false, finish_port);
+    mlt_agreement_come(&g.participant, &place, n, bytes);
+    mlt_agreement_wait(&g.participant, place.context);
     free(n);
     if (g.error == MPI_SUCCESS && c->tells)
         learn(c, &g);
@@ -741,9 +744,9 @@ static void make(call *c)
 static void end(call *c)
 {
     drop_line(c);
-    mlt_port_desk_close(&c->rpc);
-    mlt_port_desk_close(&c->own_rpc);
-    mlt_port_desk_close(&c->seals);
+    mlt_port_rpc_close(&c->rpc);
+    mlt_port_rpc_close(&c->own_rpc);
+    mlt_port_rpc_close(&c->seals);
     if (c->bonded)
         mlt_bond_made(c->me->worker->wire->worlds, c->told->line.bond);
     mlt_gathered_free(&c->first);
@@ -754,8 +757,8 @@ static void end(call *c)
     free(c->cards);
 }
 
-static void meet_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
-                       const mlt_port_wait *wait, mlt_port_result *result)
+static void agreement_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
+                            const mlt_port_wait *wait, mlt_port_result *result)
 {
     call *c = mlt_take(1, sizeof *c); // a fiber's stack may be small
     mlt_gathered all;
@@ -793,11 +796,11 @@ static void meet_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, con
 void mlt_port_accept(mlt_rank *me, mlt_comm *comm, int root, const char *name,
                      const mlt_port_wait *wait, mlt_port_result *result)
 {
-    meet_other(me, comm, root, true, name, wait, result);
+    agreement_other(me, comm, root, true, name, wait, result);
 }
 
 void mlt_port_connect(mlt_rank *me, mlt_comm *comm, int root, const char *name,
                       const mlt_port_wait *wait, mlt_port_result *result)
 {
-    meet_other(me, comm, root, false, name, wait, result);
+    agreement_other(me, comm, root, false, name, wait, result);
 }

@@ -38,7 +38,7 @@ static mlt_status await_outside(mlt_rank *me, mlt_await *fds, uint32_t count, in
 }
 
 // Parks the rank until the descriptor may be ready. False: it gave up, or cannot wait.
-static bool await(mlt_rank *me, int fd, bool writes, mlt_line_wait *wait)
+static bool await(mlt_rank *me, int fd, bool writes, mlt_port_line_wait *wait)
 {
     uint16_t fn = me->fn;
     mlt_await fds[2] = {{.fd = fd, .writes = writes}, {.fd = wait ? wait->stop : -1}};
@@ -69,9 +69,9 @@ void mlt_port_why_alone(mlt_rank *me, char why[MLT_PORT_WHY])
              lonely ? ": " : "", lonely ? lonely : "");
 }
 
-bool mlt_port_desk_open(mlt_port_desk *d, mlt_rank *me, char why[MLT_PORT_WHY])
+bool mlt_port_rpc_open(mlt_port_rpc *d, mlt_rank *me, char why[MLT_PORT_WHY])
 {
-    *d = (mlt_port_desk){.me = me, .fd = -1, .in = {.fd = -1}};
+    *d = (mlt_port_rpc){.me = me, .fd = -1, .in = {.fd = -1}};
     int ctl = me->worker->boot->ctl;
     if (ctl < 0 || !me->worker->wire) {
         mlt_port_why_alone(me, why);
@@ -84,7 +84,7 @@ bool mlt_port_desk_open(mlt_port_desk *d, mlt_rank *me, char why[MLT_PORT_WHY])
     return status == MLT_OK;
 }
 
-void mlt_port_desk_close(mlt_port_desk *d)
+void mlt_port_rpc_close(mlt_port_rpc *d)
 {
     if (d->fd >= 0)
         mlt_os_close(d->fd);
@@ -92,8 +92,8 @@ void mlt_port_desk_close(mlt_port_desk *d)
     mlt_rpc_in_fini(&d->in);
 }
 
-bool mlt_port_ask(mlt_port_desk *d, mlt_rpc_type question, const void *body, size_t length,
-                  mlt_rpc_type answer, mlt_line_wait *wait, char why[MLT_PORT_WHY])
+bool mlt_port_ask(mlt_port_rpc *d, mlt_rpc_type question, const void *body, size_t length,
+                  mlt_rpc_type answer, mlt_port_line_wait *wait, char why[MLT_PORT_WHY])
 {
     mlt_status status = mlt_rpc_say(d->fd, question, body, length, -1);
     while (status == MLT_OK) {
@@ -120,7 +120,7 @@ bool mlt_port_ask(mlt_port_desk *d, mlt_rpc_type question, const void *body, siz
 
 // ---- lines
 
-mlt_status mlt_line_write(mlt_rank *me, int fd, const void *bytes, size_t count)
+mlt_status mlt_port_line_write(mlt_rank *me, int fd, const void *bytes, size_t count)
 {
     for (size_t done = 0; done < count;) {
         ssize_t n = mlt_os_try_write(fd, (const char *)bytes + done, count - done);
@@ -134,7 +134,7 @@ mlt_status mlt_line_write(mlt_rank *me, int fd, const void *bytes, size_t count)
 
 // As much as there is until *done is count.
 static mlt_status read_on(mlt_rank *me, int fd, char *bytes, size_t count, size_t *done,
-                          mlt_line_wait *wait)
+                          mlt_port_line_wait *wait)
 {
     for (*done = 0; *done < count;) {
         ssize_t n = mlt_os_try_read(fd, bytes + *done, count - *done);
@@ -148,13 +148,15 @@ static mlt_status read_on(mlt_rank *me, int fd, char *bytes, size_t count, size_
     return MLT_OK;
 }
 
-mlt_status mlt_line_read(mlt_rank *me, int fd, void *bytes, size_t count, mlt_line_wait *wait)
+mlt_status mlt_port_line_read(mlt_rank *me, int fd, void *bytes, size_t count,
+                              mlt_port_line_wait *wait)
 {
     size_t done;
     return read_on(me, fd, bytes, count, &done, wait);
 }
 
-mlt_status mlt_line_read_text(mlt_rank *me, int fd, char *text, size_t room, mlt_line_wait *wait)
+mlt_status mlt_port_line_read_text(mlt_rank *me, int fd, char *text, size_t room,
+                                   mlt_port_line_wait *wait)
 {
     size_t done;
     mlt_status status = read_on(me, fd, text, room - 1, &done, wait);
@@ -162,26 +164,26 @@ mlt_status mlt_line_read_text(mlt_rank *me, int fd, char *text, size_t room, mlt
     return status == MLT_ERR_CLOSED ? MLT_OK : status;
 }
 
-mlt_status mlt_line_say(mlt_rank *me, int fd, const void *bytes, size_t count)
+mlt_status mlt_port_line_say(mlt_rank *me, int fd, const void *bytes, size_t count)
 {
     uint32_t length = (uint32_t)count;
-    mlt_status status = mlt_line_write(me, fd, &length, sizeof length);
-    return status == MLT_OK ? mlt_line_write(me, fd, bytes, count) : status;
+    mlt_status status = mlt_port_line_write(me, fd, &length, sizeof length);
+    return status == MLT_OK ? mlt_port_line_write(me, fd, bytes, count) : status;
 }
 
-mlt_status mlt_line_hear(mlt_rank *me, int fd, unsigned char **bytes, size_t *count,
-                         mlt_line_wait *wait)
+mlt_status mlt_port_line_hear(mlt_rank *me, int fd, unsigned char **bytes, size_t *count,
+                              mlt_port_line_wait *wait)
 {
     uint32_t length;
     *bytes = NULL;
-    mlt_status status = mlt_line_read(me, fd, &length, sizeof length, wait);
+    mlt_status status = mlt_port_line_read(me, fd, &length, sizeof length, wait);
     if (status != MLT_OK)
         return status;
     if (length > MLT_BRIDGE_MOST)
         return MLT_ERR_INVALID;
     *count = length;
     *bytes = mlt_take((size_t)length + 1, 1);
-    status = mlt_line_read(me, fd, *bytes, length, wait);
+    status = mlt_port_line_read(me, fd, *bytes, length, wait);
     if (status != MLT_OK) {
         free(*bytes);
         *bytes = NULL;

@@ -216,7 +216,7 @@ int mlt_mpi_Session_finalize(mlt_rank *me, MPI_Session *session)
     if (code != MPI_SUCCESS)
         return code;
     code = free_rest(me, s);
-    mlt_buffer_drop(me, &s->buffer);
+    mlt_bsend_drop(me, &s->buffer);
     mlt_errhandler_drop(s->errhandler);
     s->magic = 0;
     mlt_pool_give_last(&mlt_mpi_worker_of(me)->sessions, s);
@@ -243,7 +243,7 @@ int mlt_mpi_Comm_disconnect(mlt_rank *me, MPI_Comm *comm)
                              mlt_comm_name(me, c));
     wait_for_comm(me, c);
     if (mlt_comm_shared_of(c)->foreign)
-        mlt_comm_meet(me, c); // none of the jobs leaves before all have come
+        mlt_comm_agree(me, c); // none of the jobs leaves before all have come
     int code = mlt_comm_free(me, c);
     if (code != MPI_SUCCESS)
         return mlt_attrs_raise(me, c, code);

@@ -3,9 +3,9 @@
 #ifndef MLT_MPI_COMM_SHARED_H
 #define MLT_MPI_COMM_SHARED_H
 
+#include "mpi/comm/agreement.h"
 #include "mpi/comm/comm.h"
 #include "mpi/comm/context.h"
-#include "mpi/comm/meet.h"
 #include "mpi/comm/new.h"
 
 // A new shared part without references yet: each mlt_comm_new takes one. Consumes the references on
@@ -20,7 +20,7 @@ mlt_comm *mlt_comm_new(mlt_rank *me, mlt_comm_shared *shared, int side, int32_t 
                        const mlt_comm *like);
 
 // Its workers; found out at the first call.
-mlt_party *mlt_comm_party(mlt_comm *comm);
+mlt_members *mlt_comm_members(mlt_comm *comm);
 
 // Its rank's place in the order of all ranks, those of a remote group included.
 static inline int32_t mlt_comm_order(const mlt_comm *comm)
@@ -28,14 +28,15 @@ static inline int32_t mlt_comm_order(const mlt_comm *comm)
     return comm->rank + (comm->side ? comm->shared->group[0]->size : 0);
 }
 
-// The next meeting of all ranks of comm.
-mlt_meet_place mlt_comm_place(mlt_comm *comm, bool wants_id, void (*finish)(mlt_meet *meet));
+// The next agreement of all ranks of comm.
+mlt_agreement_place mlt_comm_place(mlt_comm *comm, bool wants_id,
+                                   void (*finish)(mlt_agreement *agreement));
 
-// A meeting of the ranks of one group or two, without a common communicator. `key` and `tag` tell
+// An agreement of the ranks of one group or two, without a common communicator. `key` and `tag` tell
 // it from others.
-mlt_meet_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1, uint32_t context,
-                               int tag, uint64_t key, bool wants_id,
-                               void (*finish)(mlt_meet *meet));
+mlt_agreement_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1,
+                                    uint32_t context, int tag, uint64_t key, bool wants_id,
+                                    void (*finish)(mlt_agreement *agreement));
 
 // The hints of `info` that communicators know, and nothing else; NULL: none. The caller's.
 struct mlt_info *mlt_comm_hints(const struct mlt_info *info);
@@ -48,7 +49,7 @@ void mlt_comm_close(mlt_comm *comm);
 
 // Returns when a rank of every worker of the job has called it: the end of MPI_Finalize, by the
 // last rank of each worker. May suspend.
-void mlt_meet_workers(mlt_rank *me);
+void mlt_agreement_workers(mlt_rank *me);
 
 // Raises MPI_ERR_OTHER: there is no free context number.
 int mlt_comm_no_context(mlt_rank *me, mlt_comm *comm) MLT_COLD;
@@ -68,7 +69,7 @@ mlt_comm *mlt_inter_make(mlt_rank *me, mlt_map *group0, mlt_map *group1, int sid
                          uint32_t context, const mlt_comm *old);
 
 // Hashes that all ranks agree on.
-uint64_t mlt_hash(uint64_t seed, const void *bytes, size_t count);
+uint64_t mlt_comm_hash(uint64_t seed, const void *bytes, size_t count);
 uint64_t mlt_map_hash(uint64_t seed, mlt_map *map);
 
 #endif

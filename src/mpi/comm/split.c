@@ -26,12 +26,12 @@ typedef struct choice {
 
 enum { NO_COLOR = -1, ONE_COLOR = sizeof(choice) + sizeof(int32_t) };
 
-typedef struct split_guest {
-    mlt_guest guest;
+typedef struct split_participant {
+    mlt_participant participant;
     mlt_comm *old, *new;
     int divided; // which of the instances became the colour
     bool no_context;
-} split_guest;
+} split_participant;
 
 // A rank that takes part, in the order of the new communicators.
 typedef struct member {
@@ -55,23 +55,23 @@ static int compare(const void *left, const void *right)
 
 // What a worker knows while it makes the new communicators.
 typedef struct splitting {
-    mlt_meet *meet;
+    mlt_agreement *agreement;
     mlt_map *group[2]; // of the old communicator
     member *members;
     uint64_t count;
-    split_guest **here; // [ranks] by order: the guest if it is of this worker
-    int32_t *worlds;    // room for a group
+    split_participant **here; // [ranks] by order: the participant if it is of this worker
+    int32_t *worlds;          // room for a group
     mlt_context *id;
 } splitting;
 
 // Which of the instances divides the ranks: the first of which not all ranks have the same, though
 // some rank has one. NO_COLOR: none does, or the ranks gave colours.
-static int find_divider(const mlt_meet *meet)
+static int find_divider(const mlt_agreement *agreement)
 {
     bool any[MLT_SPLIT_INSTANCES] = {false}, differ[MLT_SPLIT_INSTANCES] = {false};
     const choice *first = NULL;
-    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));) {
-        const choice *c = mlt_meet_item_data(i);
+    for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(agreement, i));) {
+        const choice *c = mlt_agreement_item_data(i);
         if (i->bytes == ONE_COLOR)
             continue;
         first = first ? first : c;
@@ -86,9 +86,9 @@ static int find_divider(const mlt_meet *meet)
     return NO_COLOR;
 }
 
-static int32_t color_of(const mlt_meet_item *item, int divider)
+static int32_t color_of(const mlt_agreement_item *item, int divider)
 {
-    const choice *c = mlt_meet_item_data(item);
+    const choice *c = mlt_agreement_item_data(item);
     if (item->bytes == ONE_COLOR)
         return c->color[0];
     return divider >= 0 ? c->color[divider] : NO_COLOR;
@@ -96,25 +96,25 @@ static int32_t color_of(const mlt_meet_item *item, int divider)
 
 static void read_choices(splitting *s)
 {
-    int divider = find_divider(s->meet);
-    uint64_t ranks = (uint64_t)s->meet->place.party->ranks;
+    int divider = find_divider(s->agreement);
+    uint64_t ranks = (uint64_t)s->agreement->place.members->ranks;
     int32_t first = s->group[0]->size;
     bool sorted = true;
     s->members = mlt_take_more(NULL, ranks + 1, sizeof *s->members);
-    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(s->meet, i));) {
+    for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(s->agreement, i));) {
         int32_t color = color_of(i, divider);
         if (color < 0)
             continue;
-        const choice *c = mlt_meet_item_data(i);
+        const choice *c = mlt_agreement_item_data(i);
         member *m = &s->members[s->count++];
         *m = (member){color, i->order >= first, c->key, i->order};
         sorted = sorted && (s->count == 1 || compare(m - 1, m) < 0);
     }
     if (!sorted)
         qsort(s->members, s->count, sizeof *s->members, compare);
-    s->here = mlt_take(ranks + 1, sizeof(split_guest *));
-    for (mlt_guest *g = s->meet->guests; g; g = g->next) {
-        s->here[g->order] = (split_guest *)g;
+    s->here = mlt_take(ranks + 1, sizeof(split_participant *));
+    for (mlt_participant *g = s->agreement->participants; g; g = g->next) {
+        s->here[g->order] = (split_participant *)g;
         s->here[g->order]->divided = divider;
     }
     s->worlds = mlt_take_more(NULL, ranks + 1, sizeof *s->worlds);
@@ -142,23 +142,23 @@ static void make_one(const splitting *s, const member *from, const member *middl
     mlt_comm_shared *shared = mlt_comm_shared_new(mlt_context_hold(s->id), map_of(s, from, middle),
                                                   inter ? map_of(s, middle, to) : NULL);
     for (const member *m = from; m < to; m++) {
-        split_guest *g = s->here[m->order];
+        split_participant *g = s->here[m->order];
         if (g)
-            g->new = mlt_comm_new(g->guest.rank, shared, m->side,
+            g->new = mlt_comm_new(g->participant.rank, shared, m->side,
                                   (int32_t)(m - (m->side ? middle : from)), g->old);
     }
 }
 
-static void finish_split(mlt_meet *meet)
+static void finish_split(mlt_agreement *agreement)
 {
-    const mlt_comm_shared *old = ((split_guest *)meet->guests)->old->shared;
-    splitting s = {.meet = meet, .group = {old->group[0], old->group[1]}};
-    if (!meet->context) {
-        for (mlt_guest *g = meet->guests; g; g = g->next)
-            ((split_guest *)g)->no_context = true;
+    const mlt_comm_shared *old = ((split_participant *)agreement->participants)->old->shared;
+    splitting s = {.agreement = agreement, .group = {old->group[0], old->group[1]}};
+    if (!agreement->context) {
+        for (mlt_participant *g = agreement->participants; g; g = g->next)
+            ((split_participant *)g)->no_context = true;
         return;
     }
-    s.id = mlt_context_join(meet->worker, meet->context);
+    s.id = mlt_context_join(agreement->worker, agreement->context);
     read_choices(&s);
     for (uint64_t i = 0, end; i < s.count; i = end) {
         uint64_t middle = i;
@@ -175,10 +175,10 @@ static void finish_split(mlt_meet *meet)
 static int split(mlt_rank *me, mlt_comm *comm, const int *words, uint64_t bytes, int *divided,
                  mlt_comm **out)
 {
-    mlt_meet_place place = mlt_comm_place(comm, true, finish_split);
-    split_guest s = {.guest = {.rank = me, .order = mlt_comm_order(comm)}, .old = comm};
-    mlt_meet_come(&s.guest, &place, words, bytes);
-    mlt_meet_wait(&s.guest, place.context);
+    mlt_agreement_place place = mlt_comm_place(comm, true, finish_split);
+    split_participant s = {.participant = {.rank = me, .order = mlt_comm_order(comm)}, .old = comm};
+    mlt_agreement_come(&s.participant, &place, words, bytes);
+    mlt_agreement_wait(&s.participant, place.context);
     *out = s.new;
     *divided = s.divided;
     return s.no_context ? mlt_comm_no_context(me, comm) : MPI_SUCCESS;
@@ -275,24 +275,24 @@ int mlt_mpi_Comm_create(mlt_rank *me, mlt_comm *comm, MPI_Group handle, MPI_Comm
 
 // ---- among the members only
 
-typedef struct group_guest {
-    mlt_guest guest;
+typedef struct group_participant {
+    mlt_participant participant;
     mlt_map *map;
     const mlt_comm *old; // NULL: none
     mlt_comm *new;
-} group_guest;
+} group_participant;
 
-static void finish_group(mlt_meet *meet)
+static void finish_group(mlt_agreement *agreement)
 {
-    if (!meet->context)
+    if (!agreement->context)
         return;
-    mlt_map *map = ((group_guest *)meet->guests)->map;
-    mlt_comm_shared *shared =
-        mlt_comm_shared_new(mlt_context_join(meet->worker, meet->context), mlt_map_hold(map), NULL);
-    shared->party = mlt_party_hold(meet->place.party);
-    for (mlt_guest *g = meet->guests; g; g = g->next) {
-        group_guest *guest = (group_guest *)g;
-        guest->new = mlt_comm_new(g->rank, shared, 0, g->order, guest->old);
+    mlt_map *map = ((group_participant *)agreement->participants)->map;
+    mlt_comm_shared *shared = mlt_comm_shared_new(
+        mlt_context_join(agreement->worker, agreement->context), mlt_map_hold(map), NULL);
+    shared->members = mlt_members_hold(agreement->place.members);
+    for (mlt_participant *g = agreement->participants; g; g = g->next) {
+        group_participant *participant = (group_participant *)g;
+        participant->new = mlt_comm_new(g->rank, shared, 0, g->order, participant->old);
     }
 }
 
@@ -302,7 +302,7 @@ static uint64_t hash_in(const mlt_comm *comm, const mlt_group *group)
     uint64_t hash = 0;
     for (int32_t r = 0; r < group->map->size; r++) {
         int32_t rank = mlt_map_rank(mlt_comm_group(comm), mlt_map_world(group->map, r));
-        hash = mlt_hash(hash, &rank, sizeof rank);
+        hash = mlt_comm_hash(hash, &rank, sizeof rank);
     }
     return hash;
 }
@@ -320,16 +320,17 @@ int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, in
     *newcomm = MPI_COMM_NULL;
     if (group->rank < 0)
         return MPI_SUCCESS;
-    group_guest g = {.guest = {.rank = me, .order = group->rank}, .map = group->map, .old = comm};
+    group_participant g = {
+        .participant = {.rank = me, .order = group->rank}, .map = group->map, .old = comm};
     mlt_comm_shared_of(comm);
     uint64_t key = comm->shared->foreign ? hash_in(comm, group) : mlt_map_hash(0, group->map);
-    mlt_meet_place place = mlt_group_place(me, group->map, NULL, comm->context + MLT_CONTEXT_PART,
-                                           tag, key, true, finish_group);
-    int code = mlt_meet_is_open(&place) ? MPI_SUCCESS : check_members(me, comm, group);
+    mlt_agreement_place place = mlt_group_place(
+        me, group->map, NULL, comm->context + MLT_CONTEXT_PART, tag, key, true, finish_group);
+    int code = mlt_agreement_is_open(&place) ? MPI_SUCCESS : check_members(me, comm, group);
     if (code != MPI_SUCCESS)
         return code;
-    mlt_meet_come(&g.guest, &place, NULL, 0);
-    mlt_meet_wait(&g.guest, place.context);
+    mlt_agreement_come(&g.participant, &place, NULL, 0);
+    mlt_agreement_wait(&g.participant, place.context);
     if (!g.new)
         return mlt_comm_no_context(me, comm);
     *newcomm = (MPI_Comm)g.new;
@@ -395,12 +396,12 @@ int mlt_mpi_Comm_create_from_group(mlt_rank *me, MPI_Group handle, const char *s
                              group->map->size, me->world);
     if (mlt_group_is_foreign(me, group))
         return mlt_group_bad_foreign(me, &nobody, "group");
-    uint64_t key = mlt_map_hash(mlt_hash(1, stringtag, strlen(stringtag)), group->map);
-    group_guest g = {.guest = {.rank = me, .order = group->rank}, .map = group->map};
-    mlt_meet_place place = mlt_group_place(me, group->map, NULL, MLT_CONTEXT_GROUPS,
-                                           (int)(key >> 33), key, true, finish_group);
-    mlt_meet_come(&g.guest, &place, NULL, 0);
-    mlt_meet_wait(&g.guest, place.context);
+    uint64_t key = mlt_map_hash(mlt_comm_hash(1, stringtag, strlen(stringtag)), group->map);
+    group_participant g = {.participant = {.rank = me, .order = group->rank}, .map = group->map};
+    mlt_agreement_place place = mlt_group_place(me, group->map, NULL, MLT_CONTEXT_GROUPS,
+                                                (int)(key >> 33), key, true, finish_group);
+    mlt_agreement_come(&g.participant, &place, NULL, 0);
+    mlt_agreement_wait(&g.participant, place.context);
     if (!g.new)
         return mlt_comm_no_context(me, &nobody);
     *newcomm = (MPI_Comm)g.new;

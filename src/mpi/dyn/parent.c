@@ -11,7 +11,7 @@
 #include "mpi_bodies.h"
 #include "p2p/worker.h"
 
-int mlt_parent_connect(mlt_rank *me, uint16_t fn)
+int mlt_dyn_connect_parent(mlt_rank *me, uint16_t fn)
 {
     static const mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
     mlt_mpi *mpi = mlt_mpi_of(me);

@@ -7,6 +7,6 @@
 
 // MPI_Init of a rank whose job was spawned: makes the communicator of MPI_Comm_get_parent.
 // Collective over MPI_COMM_WORLD; may suspend. An MPI code, raised.
-int mlt_parent_connect(mlt_rank *me, uint16_t fn);
+int mlt_dyn_connect_parent(mlt_rank *me, uint16_t fn);
 
 #endif

@@ -237,7 +237,7 @@ static char *pack(const wish *w, const char *port, size_t *size)
 
 static bool write_request(mlt_rank *me, int fd, const char *bytes, size_t size)
 {
-    return mlt_line_write(me, fd, bytes, size) == MLT_OK && shutdown(fd, SHUT_WR) == 0;
+    return mlt_port_line_write(me, fd, bytes, size) == MLT_OK && shutdown(fd, SHUT_WR) == 0;
 }
 
 static int ask(mlt_rank *me, const wish *w, asker *a, notice *n)
@@ -272,8 +272,8 @@ static int ask(mlt_rank *me, const wish *w, asker *a, notice *n)
 static void read_answer(mlt_rank *me, int fd, notice *n)
 {
     char text[WHY];
-    mlt_line_wait wait = {.deadline = (int64_t)mlt_os_now_ns() + PATIENCE_NS, .stop = -1};
-    mlt_status status = mlt_line_read_text(me, fd, text, sizeof text, &wait);
+    mlt_port_line_wait wait = {.deadline = (int64_t)mlt_os_now_ns() + PATIENCE_NS, .stop = -1};
+    mlt_status status = mlt_port_line_read_text(me, fd, text, sizeof text, &wait);
     if (text[0] == MLT_CHILD_FELL && text[1])
         wrong(n, MPI_ERR_SPAWN, "%s", text + 1);
     else if (status == MLT_OK)

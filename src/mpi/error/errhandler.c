@@ -13,24 +13,24 @@
 #include "mpi/error/user.h"
 #include "mpi/file/file.h"
 #include "mpi/fortran.h"
+#include "mpi/registry.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
-#include "mpi/shelf.h"
 #include "mpi/thread.h"
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
 
-static mlt_shelf shelf = MLT_SHELF_INIT(mlt_errhandler);
+static mlt_registry registry = MLT_REGISTRY_INIT(mlt_errhandler);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
 static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *handle)
 {
-    mlt_errhandler *e = mlt_shelf_take(&shelf);
+    mlt_errhandler *e = mlt_registry_take(&registry);
     e->kind = kind;
     e->refs = 1;
     e->fortran = false;
     atomic_store_explicit(&e->handles, 1, memory_order_relaxed);
-    mlt_shelf_name(&e->head, MLT_ERRHANDLER_MAGIC);
+    mlt_registry_name(&e->head, MLT_ERRHANDLER_MAGIC);
     *handle = (MPI_Errhandler)e;
     // Its answers are given by the detour (answer.h).
     atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
@@ -44,7 +44,7 @@ static mlt_errhandler *attached(MPI_Errhandler handle)
     if (mlt_errhandler_is_predefined(handle))
         return NULL;
     mlt_errhandler *e = (mlt_errhandler *)handle;
-    mlt_assert(e && mlt_shelf_is(&e->head, MLT_ERRHANDLER_MAGIC));
+    mlt_assert(e && mlt_registry_is(&e->head, MLT_ERRHANDLER_MAGIC));
     return e;
 }
 
@@ -56,10 +56,10 @@ static void count(mlt_errhandler *e, int refs, int handles)
     atomic_fetch_add_explicit(&e->handles, (uint32_t)handles, memory_order_relaxed);
     bool last = e->refs == 0;
     if (last)
-        mlt_shelf_name(&e->head, 0);
+        mlt_registry_name(&e->head, 0);
     pthread_mutex_unlock(&lock);
     if (last)
-        mlt_shelf_give(&shelf, e);
+        mlt_registry_give(&registry, e);
 }
 
 void mlt_errhandler_hold(MPI_Errhandler handle)

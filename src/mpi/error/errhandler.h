@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "mpi/handle.h"
-#include "mpi/shelf.h"
+#include "mpi/registry.h"
 
 enum { MLT_ERRHANDLER_MAGIC = 0x0e44a9d1 };
 
@@ -26,7 +26,7 @@ typedef enum mlt_errhandler_kind {
 } mlt_errhandler_kind;
 
 typedef struct mlt_errhandler {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_errhandler_kind kind;
     _Atomic uint32_t handles; // of the user's
     uint32_t refs;            // handles and objects; under the lock of errhandler.c
@@ -45,7 +45,7 @@ static inline mlt_errhandler *mlt_errhandler_of(MPI_Errhandler handle)
 {
     uintptr_t h = (uintptr_t)handle;
     mlt_errhandler *e = (mlt_errhandler *)h;
-    return mlt_handle_is_address(h) && mlt_shelf_is(&e->head, MLT_ERRHANDLER_MAGIC) &&
+    return mlt_handle_is_address(h) && mlt_registry_is(&e->head, MLT_ERRHANDLER_MAGIC) &&
                    // relaxed: a thread that uses a handle while another frees it is at fault
                    atomic_load_explicit(&e->handles, memory_order_relaxed) > 0
                ? e

@@ -8,8 +8,8 @@
 
 #include "base/array.h"
 #include "mpi/error/error.h"
+#include "mpi/registry.h"
 #include "mpi/self.h"
-#include "mpi/shelf.h"
 #include "mpi_bodies.h"
 
 enum { FIRST = MPI_ERR_LASTCODE + 1, MOST = 1 << 30 };
@@ -18,7 +18,7 @@ typedef struct entry {
     enum { FREE, CLASS, CODE } kind;
     int class;      // of a code; a class has its own number
     uint32_t codes; // of a class: how many of its codes exist
-    char *text;     // a `string` of the shelf; NULL: none
+    char *text;     // a `string` of the registry; NULL: none
 } entry;
 
 typedef struct string {
@@ -27,7 +27,7 @@ typedef struct string {
 
 // All except last_used under the lock.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mlt_shelf strings = MLT_SHELF_INIT(string);
+static mlt_registry strings = MLT_REGISTRY_INIT(string);
 static entry *table; // number FIRST + i is table[i]
 static int room, used;
 static int lowest; // no free entry is below it
@@ -80,7 +80,7 @@ static int add(int kind, int class)
 static void drop_text(entry *e)
 {
     if (e->text)
-        mlt_shelf_give(&strings, e->text);
+        mlt_registry_give(&strings, e->text);
     e->text = NULL;
 }
 
@@ -192,7 +192,7 @@ int mlt_mpi_Add_error_string(mlt_rank *me, int errorcode, const char *text)
     entry *e = find(errorcode);
     if (e) {
         if (!e->text)
-            e->text = mlt_shelf_take(&strings);
+            e->text = mlt_registry_take(&strings);
         memcpy(e->text, text, length + 1);
     }
     pthread_mutex_unlock(&lock);

@@ -87,7 +87,7 @@ static void run_sync(mlt_file_job *job)
 static void block(mlt_file_lead *l, void (*run)(mlt_file_job *job))
 {
     work w = {.job = {.run = run}, .lead = l};
-    mlt_file_desk_wait(l->me, l->file->comm, &w.job);
+    mlt_file_service_wait(l->me, l->file->comm, &w.job);
 }
 
 // ---- the leader

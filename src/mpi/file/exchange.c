@@ -226,9 +226,9 @@ static void start_flush(mlt_file_lead *l, flush *f, bool later)
     f->job = (mlt_file_job){.run = run_flush, .done = done_flush};
     f->shared = l->file->shared;
     mlt_req_fill_other(&f->req, l->me, l->file->comm);
-    f->under_way = later && !l->me->worker->sched->gate && mlt_file_desk_give(l->me, &f->job);
+    f->under_way = later && !l->me->worker->sched->gate && mlt_file_service_give(l->me, &f->job);
     if (!f->under_way)
-        mlt_file_desk_wait(l->me, l->file->comm, &f->job);
+        mlt_file_service_wait(l->me, l->file->comm, &f->job);
 }
 
 // later: there are more rounds. What was written of the round before is written when this returns, so

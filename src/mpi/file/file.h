@@ -5,7 +5,7 @@
 //     mlt_file_shared  what the ranks of a worker have in common: one open descriptor, and the
 //                      accesses of a collective call, which one of them, the leader, does for all
 //     mlt_file_view    counted: accesses under way may outlive the view that they began with
-//     mlt_file_desk    what a worker has while any of its ranks has a file open: the line to the
+//     mlt_file_service    what a worker has while any of its ranks has a file open: the line to the
 //                      threads that block in its place
 //
 // Every rank has a communicator and a window of its own for the library: nothing of it meets the
@@ -24,17 +24,17 @@
 #include "mpi/file/datarep.h"
 #include "mpi/handle.h"
 #include "mpi/info/info.h"
-#include "mpi/shelf.h"
+#include "mpi/registry.h"
 
 enum { MLT_FILE_MAGIC = 0x000f11e5 };
 
-typedef struct mlt_file_desk {
+typedef struct mlt_file_service {
     uint32_t files; // open ones, of all ranks
     bool lines;     // there is a line; the system may refuse its descriptor
     mlt_file_line line;
     mlt_io_watch watch; // of the line's ring, while jobs are under way
     mlt_worker *worker;
-} mlt_file_desk;
+} mlt_file_service;
 
 typedef struct mlt_file_shared {
     uint32_t refs; // ranks of the worker that have it open, accesses under way
@@ -83,7 +83,7 @@ typedef struct mlt_file_hints {
 
 typedef struct mlt_file {
     // What every access looks at comes first: of many ranks' files all lines are cold.
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_rank *rank;
     mlt_file_shared *shared;
     mlt_file_view *view;
@@ -107,7 +107,7 @@ static inline mlt_file *mlt_file_of(MPI_File handle)
 {
     uintptr_t h = (uintptr_t)handle;
     mlt_file *file = (mlt_file *)h;
-    return mlt_handle_is_address(h) && mlt_shelf_is(&file->head, MLT_FILE_MAGIC) ? file : NULL;
+    return mlt_handle_is_address(h) && mlt_registry_is(&file->head, MLT_FILE_MAGIC) ? file : NULL;
 }
 
 // The same, and it is this rank's.
@@ -234,19 +234,19 @@ int mlt_file_pointer_set(mlt_rank *me, mlt_file *file, int64_t etypes); // of ra
 int mlt_file_whence(mlt_rank *me, mlt_file *file, int64_t offset, int whence, int64_t now,
                     int64_t *to);
 
-// ---- the worker's desk (desk.c)
+// ---- the worker's service (service.c)
 
-void mlt_file_desk_open(mlt_rank *me);
-void mlt_file_desk_close(mlt_rank *me);
+void mlt_file_service_open(mlt_rank *me);
+void mlt_file_service_close(mlt_rank *me);
 
 // Gives the job to a thread. False: there is none; run it here.
-bool mlt_file_desk_give(mlt_rank *me, mlt_file_job *job) MLT_MUST_CHECK;
+bool mlt_file_service_give(mlt_rank *me, mlt_file_job *job) MLT_MUST_CHECK;
 
 // Jobs are under way: no other thread than the worker's may look for what is done now.
-bool mlt_file_desk_is_busy(const mlt_rank *me);
+bool mlt_file_service_is_busy(const mlt_rank *me);
 
 // Runs a job on a thread, if there is one, while the calling rank waits.
-void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job);
+void mlt_file_service_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job);
 
 // ---- requests (MLT_REQF_FILE)
 

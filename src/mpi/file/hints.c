@@ -45,7 +45,7 @@ static mlt_file_exchanging exchanging(const mlt_file *file)
 static uint32_t writers(const mlt_file *file)
 {
     const mlt_job *job = file->rank->worker->boot->job;
-    uint32_t workers = mlt_comm_party(file->comm)->workers;
+    uint32_t workers = mlt_comm_members(file->comm)->workers;
     const char *hint = mlt_info_get(file->info, "cb_nodes");
     unsigned long wanted = hint ? strtoul(hint, NULL, 10) : 0;
     if (wanted == 0)

@@ -150,7 +150,7 @@ void mlt_file_do(mlt_rank *me, mlt_file *file, mlt_file_move *move)
                 .shared = shared};
     bool shares = me->worker->count > 1;
     if (!shares || !mlt_file_access_now(&move->access))
-        mlt_file_desk_wait(me, file->comm, &d.job);
+        mlt_file_service_wait(me, file->comm, &d.job);
     mlt_file_move_end(me, move);
     mlt_file_shared_drop(shared);
     mlt_dtype_drop(type);
@@ -214,9 +214,9 @@ void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *handle
     mlt_file_move_begin(me, &r->move, want);
     if (!mlt_file_access_now(&r->move.access)) {
         r->job.read.access = short_read(me, &r->move.access);
-        if (may_wait(me, file) && mlt_file_desk_give(me, &r->job))
+        if (may_wait(me, file) && mlt_file_service_give(me, &r->job))
             return;
-        mlt_file_desk_wait(me, file->comm, &r->job);
+        mlt_file_service_wait(me, file->comm, &r->job);
     }
     done_request(&r->job);
 }

@@ -55,20 +55,20 @@ void mlt_file_shared_drop(mlt_file_shared *shared)
 static mlt_file_shared *find_shared(mlt_comm *comm, const char *path, int amode)
 {
     mlt_comm_shared *of = mlt_comm_shared_of(comm);
-    const mlt_party *party = mlt_comm_party(comm);
+    const mlt_members *members = mlt_comm_members(comm);
     if (!of->file)
         of->file = shared_new(path, amode);
     mlt_file_shared *shared = of->file;
     shared->refs++;
-    shared->present = party->at[party->place].present;
+    shared->present = members->at[members->place].present;
     shared->context = comm->context;
     return shared;
 }
 
 static bool is_leader(mlt_comm *comm)
 {
-    const mlt_party *party = mlt_comm_party(comm);
-    return (uint32_t)comm->rank == party->at[party->place].first;
+    const mlt_members *members = mlt_comm_members(comm);
+    return (uint32_t)comm->rank == members->at[members->place].first;
 }
 
 // ---- opening
@@ -136,8 +136,8 @@ static void open_workers(mlt_rank *me, mlt_file *file)
 // The leaders of several workers have a communicator of their own.
 static int join_leaders(mlt_rank *me, mlt_file *file)
 {
-    const mlt_party *party = mlt_comm_party(file->comm);
-    if (party->workers == 1)
+    const mlt_members *members = mlt_comm_members(file->comm);
+    if (members->workers == 1)
         return MPI_SUCCESS;
     mlt_comm *leaders = NULL;
     int code = mlt_comm_split(me, file->comm, file->leads ? 0 : MPI_UNDEFINED, 0, &leaders);
@@ -188,7 +188,7 @@ static void leave(mlt_rank *me, mlt_file *file)
     mlt_file_shared_drop(file->shared);
     mlt_file_free(file);
     (void)mlt_comm_free(me, comm);
-    mlt_file_desk_close(me);
+    mlt_file_service_close(me);
 }
 
 static int settle(mlt_rank *me, mlt_file *file, const char *path, int amode)
@@ -281,7 +281,7 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
         code = mlt_comm_split(me, comm, 0, comm->rank, &own);
     if (code != MPI_SUCCESS)
         return code;
-    mlt_file_desk_open(me);
+    mlt_file_service_open(me);
     mlt_file *file = mlt_file_new(me);
     file->comm = own;
     file->shared = find_shared(own, filename, amode);
@@ -297,7 +297,7 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
         leave(me, file);
         return code;
     }
-    mlt_shelf_name(&file->head, MLT_FILE_MAGIC);
+    mlt_registry_name(&file->head, MLT_FILE_MAGIC);
     if (amode & MPI_MODE_APPEND)
         (void)go_to_end(me, file);
     (void)mlt_mpi_Barrier(me, file->comm); // nobody has one that another still makes

@@ -13,7 +13,7 @@
 #include "mpi/handle.h"
 #include "mpi/settings.h"
 
-static mlt_shelf shelf = MLT_SHELF_INIT(struct GOAL_Goal_s);
+static mlt_registry registry = MLT_REGISTRY_INIT(struct GOAL_Goal_s);
 
 // ---- memory
 
@@ -47,7 +47,7 @@ void mlt_goal_enter_again(mlt_goal_call *call)
 struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code)
 {
     struct GOAL_Goal_s *g = handle;
-    if (!mlt_handle_is_address((uintptr_t)g) || !mlt_shelf_is(&g->head, MLT_GOAL_MAGIC)) {
+    if (!mlt_handle_is_address((uintptr_t)g) || !mlt_registry_is(&g->head, MLT_GOAL_MAGIC)) {
         *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, "goal", "GOAL_Goal", (uintptr_t)g);
         return NULL;
     }
@@ -87,7 +87,7 @@ bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
 MLT_EXPORT GOAL_Goal GOAL_Create(void)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
-    struct GOAL_Goal_s *g = mlt_shelf_take(&shelf);
+    struct GOAL_Goal_s *g = mlt_registry_take(&registry);
     mlt_comm *world = &mlt_mpi_of(call.me)->world;
     if (world->magic == MLT_COMM_MAGIC)
         mlt_comm_hold(world);
@@ -101,7 +101,7 @@ MLT_EXPORT GOAL_Goal GOAL_Create(void)
     g->named_count = g->named_room = g->func_count = g->func_room = 0;
     g->window = (uint32_t)mlt_mpi_settings.goal_window;
     g->automatic = g->plain = false;
-    mlt_shelf_name(&g->head, MLT_GOAL_MAGIC);
+    mlt_registry_name(&g->head, MLT_GOAL_MAGIC);
     mlt_goal_leave(&call);
     return g;
 }
@@ -114,7 +114,7 @@ static int free_goal(mlt_rank *me, GOAL_Goal *goal)
     struct GOAL_Goal_s *g = mlt_goal_of(me, *goal, &code);
     if (!g)
         return code;
-    mlt_shelf_name(&g->head, 0);
+    mlt_registry_name(&g->head, 0);
     mlt_goal_program_free(g->program);
     for (uint32_t i = 0; i < g->named_count; i++)
         mlt_goal_block_drop(g->named[i].block);
@@ -122,7 +122,7 @@ static int free_goal(mlt_rank *me, GOAL_Goal *goal)
     free(g->func);
     if (g->comm)
         mlt_comm_drop(g->comm);
-    mlt_shelf_give(&shelf, g);
+    mlt_registry_give(&registry, g);
     *goal = NULL;
     return MPI_SUCCESS;
 }

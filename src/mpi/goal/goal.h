@@ -22,8 +22,8 @@
 #include "goal/program.h"
 #include "goal/sched.h"
 #include "mpi/comm/comm.h"
+#include "mpi/registry.h"
 #include "mpi/self.h"
-#include "mpi/shelf.h"
 #include "mpi/thread.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
@@ -48,7 +48,7 @@ typedef struct mlt_goal_named {
 } mlt_goal_named;
 
 struct GOAL_Goal_s {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_rank *rank;
     mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_has_comm
     mlt_goal_program *program; // of one rank
@@ -70,7 +70,7 @@ typedef struct mlt_goal_runs {
 void mlt_goal_runs_drop(mlt_goal_runs *runs); // NULL is fine
 
 struct GOAL_Sched_s {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_rank *rank;
     mlt_comm *comm; // held
     uint32_t refs;  // the user's handle, requests

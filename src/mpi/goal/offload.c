@@ -223,7 +223,7 @@ int mlt_goal_offload_allow(mlt_rank *me, mlt_comm *comm)
                              "rank %d has processes (csp.h), which a thread that drives its "
                              "schedules could not wait for; GOAL_OFFLOAD is for ranks without",
                              (int)me->world);
-    if (!me->worker->sched->gate && mlt_file_desk_is_busy(me))
+    if (!me->worker->sched->gate && mlt_file_service_is_busy(me))
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_UNSUPPORTED_OPERATION,
                              "GOAL_OFFLOAD is set for the first time while a file of rank %d is "
                              "read or written, which its own thread must finish; wait for that "

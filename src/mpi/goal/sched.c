@@ -14,7 +14,7 @@
 
 enum { WHY = 1024 };
 
-static mlt_shelf shelf = MLT_SHELF_INIT(struct GOAL_Sched_s);
+static mlt_registry registry = MLT_REGISTRY_INIT(struct GOAL_Sched_s);
 
 // ---- handles and lives
 
@@ -22,7 +22,7 @@ struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *cod
 {
     struct GOAL_Sched_s *s = handle;
     if (MLT_UNLIKELY(!mlt_handle_is_address((uintptr_t)s) ||
-                     !mlt_shelf_is(&s->head, MLT_GOAL_SCHED_MAGIC))) {
+                     !mlt_registry_is(&s->head, MLT_GOAL_SCHED_MAGIC))) {
         *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, "sched", "GOAL_Sched", (uintptr_t)s);
         return NULL;
     }
@@ -75,7 +75,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     free(s->file);
     mlt_goal_runs_drop(s->runs);
     mlt_comm_drop(s->comm);
-    mlt_shelf_give(&shelf, s);
+    mlt_registry_give(&registry, s);
 }
 
 static int32_t map_world(const void *map, int32_t peer)
@@ -87,7 +87,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
                                          struct mlt_goal_image *image, void *file, int *code)
 {
     char why[WHY];
-    struct GOAL_Sched_s *s = mlt_shelf_take(&shelf);
+    struct GOAL_Sched_s *s = mlt_registry_take(&registry);
     memset((char *)s + sizeof s->head, 0, sizeof *s - sizeof s->head);
     s->rank = me;
     s->comm = comm;
@@ -113,7 +113,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
             s->run->scratch = mlt_take(s->run->result_bytes[true], 1);
         s->spare = mlt_req_new(me);
         mlt_req_retire(s->spare);
-        mlt_shelf_name(&s->head, MLT_GOAL_SCHED_MAGIC);
+        mlt_registry_name(&s->head, MLT_GOAL_SCHED_MAGIC);
         return s;
     }
     mlt_goal_sched_drop(s);
@@ -145,7 +145,7 @@ static int free_sched(mlt_rank *me, GOAL_Sched *sched)
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, *sched, &code);
     if (!s)
         return code;
-    mlt_shelf_name(&s->head, 0);
+    mlt_registry_name(&s->head, 0);
     mlt_goal_sched_drop(s);
     *sched = NULL;
     return MPI_SUCCESS;

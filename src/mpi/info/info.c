@@ -17,7 +17,7 @@
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 #include "mpi/info/info_env.h"
-#include "mpi/shelf.h"
+#include "mpi/registry.h"
 #include "mpi_bodies.h"
 
 enum { INDEX_FROM = 16 };
@@ -30,10 +30,10 @@ typedef struct entry {
 } entry;
 
 struct mlt_info {
-    mlt_shelf_head head; // MLT_INFO_MAGIC while it lives
-    uint32_t count;      // keys
-    uint32_t used;       // entries, holes among them
-    uint32_t room;       // entries that `entries` has room for
+    mlt_registry_head head; // MLT_INFO_MAGIC while it lives
+    uint32_t count;         // keys
+    uint32_t used;          // entries, holes among them
+    uint32_t room;          // entries that `entries` has room for
     entry *entries;
     mlt_table index; // places; empty as long as there are few
     uint32_t place;  // an entry, and how many keys there are before it
@@ -42,7 +42,7 @@ struct mlt_info {
 
 // Guards the contents of all objects.
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mlt_shelf shelf = MLT_SHELF_INIT(mlt_info);
+static mlt_registry registry = MLT_REGISTRY_INIT(mlt_info);
 
 // ---- entries; all with the lock held
 
@@ -169,7 +169,7 @@ mlt_info *mlt_info_of(MPI_Info handle)
     if (handle == MPI_INFO_ENV)
         return mlt_info_env();
     mlt_info *info = (mlt_info *)h;
-    return mlt_handle_is_address(h) && mlt_shelf_is(&info->head, MLT_INFO_MAGIC) ? info : NULL;
+    return mlt_handle_is_address(h) && mlt_registry_is(&info->head, MLT_INFO_MAGIC) ? info : NULL;
 }
 
 MPI_Info mlt_info_handle(const mlt_info *info)
@@ -184,9 +184,9 @@ int mlt_bad_info(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Info handle)
 
 mlt_info *mlt_info_new(void)
 {
-    mlt_info *info = mlt_shelf_take(&shelf);
+    mlt_info *info = mlt_registry_take(&registry);
     memset((char *)info + sizeof info->head, 0, sizeof *info - sizeof info->head);
-    mlt_shelf_name(&info->head, MLT_INFO_MAGIC);
+    mlt_registry_name(&info->head, MLT_INFO_MAGIC);
     return info;
 }
 
@@ -211,8 +211,8 @@ void mlt_info_free(mlt_info *info)
         free(info->entries[i].key);
     free(info->entries);
     mlt_table_free(&info->index);
-    mlt_shelf_name(&info->head, 0);
-    mlt_shelf_give(&shelf, info);
+    mlt_registry_name(&info->head, 0);
+    mlt_registry_give(&registry, info);
 }
 
 void mlt_info_set(mlt_info *info, const char *key, const char *value)

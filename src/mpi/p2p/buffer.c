@@ -226,8 +226,8 @@ static MLT_COLD int no_space(mlt_rank *me, mlt_comm *comm, const mlt_buffer *buf
         (unsigned long long)(buffer->bytes - buffer->used), waiting);
 }
 
-int mlt_buffer_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
-                    int tag, mlt_comm *comm)
+int mlt_bsend_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm)
 {
     mlt_buffer *buffer = buffer_for(me, comm);
     uint64_t bytes = count * type->size;
@@ -259,7 +259,7 @@ int mlt_mpi_Bsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
         return MPI_SUCCESS;
-    return mlt_buffer_send(me, buf, (uint64_t)count, type, dest, tag, comm);
+    return mlt_bsend_send(me, buf, (uint64_t)count, type, dest, tag, comm);
 }
 
 int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
@@ -354,7 +354,7 @@ static void flush_and_wait(mlt_rank *me, mlt_buffer *buffer, mlt_comm *comm)
     mlt_assert(buffer->open == 0);
 }
 
-void mlt_buffer_drop(mlt_rank *me, void **slot)
+void mlt_bsend_drop(mlt_rank *me, void **slot)
 {
     mlt_buffer *buffer = *slot;
     if (!buffer)
@@ -374,7 +374,7 @@ static int detach(mlt_rank *me, holder h, void *address, MPI_Count *bytes)
     *bytes = !buffer || old == MPI_BUFFER_AUTOMATIC ? 0 : (MPI_Count)buffer->bytes;
     memcpy(address, &old, sizeof old); // `void *` in the interface, really a `void **`
     if (buffer)
-        mlt_buffer_drop(me, h.slot);
+        mlt_bsend_drop(me, h.slot);
     return MPI_SUCCESS;
 }
 

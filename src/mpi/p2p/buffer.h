@@ -13,11 +13,11 @@
 
 // MPI_Bsend: returns when the message has left or is in the buffer. dest: a rank in comm, not
 // MPI_PROC_NULL. Returns a code; an error has been raised.
-int mlt_buffer_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
-                    int tag, mlt_comm *comm);
+int mlt_bsend_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type *type, int dest,
+                   int tag, mlt_comm *comm);
 
 // For the end of a holder (MPI_Finalize, MPI_Session_finalize, MPI_Comm_free): waits until all
 // messages have left its buffer, if it has one, and detaches that. May suspend.
-void mlt_buffer_drop(mlt_rank *me, void **slot);
+void mlt_bsend_drop(mlt_rank *me, void **slot);
 
 #endif

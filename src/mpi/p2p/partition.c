@@ -146,7 +146,7 @@ static int init(mlt_rank *me, bool sends, const void *buf, int partitions, MPI_C
     mlt_partreq *part = mlt_take(1, sizeof *part);
     mlt_req_fill(req, me, MLT_REQ_OTHER, buf, (uint64_t)partitions * (uint64_t)count, type, peer,
                  tag, comm);
-    mlt_call_hold(comm, type);
+    mlt_req_hold_handles(comm, type);
     req->done = true;
     req->flags = MLT_REQF_PERSISTENT | MLT_REQF_PART;
     req->extra = part;
@@ -200,7 +200,7 @@ void mlt_part_request_end(mlt_req *req)
     mlt_partreq *part = req->extra;
     (void)mlt_table_remove(&mlt_parts_of(req->rank->worker)->table, mlt_hash_word(part->id),
                            (uintptr_t)part);
-    mlt_call_drop(req->owner, req->type);
+    mlt_req_drop_handles(req->owner, req->type);
     if (req->flags & MLT_REQF_COPIES)
         mlt_copies_free(req);
     mlt_req_free(req);

@@ -418,10 +418,11 @@ static void claim(const mlt_partreq *part, const mlt_pair *pair, uint32_t first,
     }
 }
 
-static mlt_early *new_early(const mlt_pair *pair)
+static mlt_part_early *new_early(const mlt_pair *pair)
 {
     uint64_t words = pair_words(pair->parts);
-    mlt_early *early = mlt_take(1, sizeof *early + words * sizeof *early->bits + pair_total(pair));
+    mlt_part_early *early =
+        mlt_take(1, sizeof *early + words * sizeof *early->bits + pair_total(pair));
     early->bits = (uint64_t *)(early + 1);
     early->data = (unsigned char *)(early->bits + words);
     return early;
@@ -445,7 +446,7 @@ static void keep(mlt_partreq *part, const mlt_pair *pair, uint32_t first, uint32
 // At the start of the round that they are of.
 static void take_early(mlt_partreq *part, mlt_pair *pair)
 {
-    mlt_early *early = part->early;
+    mlt_part_early *early = part->early;
     uint64_t count = early->count;
     early->count = 0;
     for (uint32_t i = 0, end; i < pair->parts; i = end + 1) {

@@ -90,15 +90,15 @@ typedef struct mlt_pair {
 } mlt_pair;
 
 // What MPI_Psend_init tells.
-typedef struct mlt_offer {
+typedef struct mlt_part_offered {
     uint64_t part_bytes;
     uint64_t pair; // its address, of use inside the process only
     uint32_t parts;
     uint32_t id;
     uint16_t type; // as mlt_req.sent_type
     uint8_t unused[6];
-} mlt_offer;
-_Static_assert(sizeof(mlt_offer) == 32, "it fits into a slot");
+} mlt_part_offered;
+_Static_assert(sizeof(mlt_part_offered) == 32, "it fits into a slot");
 
 // mlt_req.extra of a partitioned request.
 typedef struct mlt_partreq {
@@ -116,7 +116,7 @@ typedef struct mlt_partreq {
     bool pending;       // a receive was started before it has matched
     bool ended;         // the request is gone, but `setup` or `work` is not
     mlt_req setup;      // the offer's
-    mlt_offer offer;
+    mlt_part_offered offer;
 
     // A send to another process.
     _Atomic uint64_t announced; // partitions that MPI_Pready has done with, and PART_BUSY
@@ -128,18 +128,18 @@ typedef struct mlt_partreq {
     bool queued; // `work` is
 
     // A receive from another process.
-    struct mlt_early *early; // NULL: none so far
-    mlt_pair *stale;         // of an offer that was withdrawn; NULL: none
+    struct mlt_part_early *early; // NULL: none so far
+    mlt_pair *stale;              // of an offer that was withdrawn; NULL: none
 } mlt_partreq;
 
 #define PART_BUSY (UINT64_C(1) << 63) // a thread is about to send what is ready
 
 // Partitions of the next round that came before its start.
-typedef struct mlt_early {
+typedef struct mlt_part_early {
     uint64_t count; // of partitions; 0: none
     uint64_t *bits;
     unsigned char *data; // of the whole round, packed
-} mlt_early;
+} mlt_part_early;
 
 // Partitions that travel as a message.
 typedef struct mlt_part_run {

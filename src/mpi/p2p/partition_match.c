@@ -27,10 +27,10 @@ void mlt_part_offer(mlt_partreq *part)
     const mlt_req *req = part->req;
     const mlt_comm *comm = req->owner;
     mlt_pair *pair = part_pair(part);
-    part->offer = (mlt_offer){.part_bytes = part->part_bytes,
-                              .parts = part->parts,
-                              .id = part->id,
-                              .type = req->type->code};
+    part->offer = (mlt_part_offered){.part_bytes = part->part_bytes,
+                                     .parts = part->parts,
+                                     .id = part->id,
+                                     .type = req->type->code};
     if (pair->direct) {
         part->offer.pair = (uintptr_t)pair;
         atomic_fetch_add_explicit(&pair->refs, 1, memory_order_relaxed); // the offer's
@@ -61,7 +61,7 @@ static bool link(mlt_pair *pair)
 // The pair of a receive whose offer came from another process.
 static mlt_pair *new_pair(const mlt_partreq *part)
 {
-    const mlt_offer *offer = &part->offer;
+    const mlt_part_offered *offer = &part->offer;
     if (offer->parts > INT32_MAX ||
         __builtin_mul_overflow((int64_t)offer->part_bytes, (int64_t)offer->parts, &(int64_t){0}))
         mlt_fatal("rank %d offers a partitioned message of %lu times %llu bytes, which is none",

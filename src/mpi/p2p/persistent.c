@@ -47,7 +47,7 @@ int mlt_mpi_Rsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt
     return init(me, MLT_REQ_SEND, MLT_MODE_READY, 0, buf, count, type, dest, tag, comm, request);
 }
 
-// Its `peer` stays a rank in the communicator: mlt_buffer_send wants that.
+// Its `peer` stays a rank in the communicator: mlt_bsend_send wants that.
 int mlt_mpi_Bsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
                        int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
@@ -77,7 +77,7 @@ static int start(mlt_rank *me, mlt_req *req)
         req->got = 0;
     } else if (req->flags & MLT_REQF_BUFFERED) {
         int code =
-            mlt_buffer_send(me, req->buf, req->count, req->type, req->peer, req->tag, req->owner);
+            mlt_bsend_send(me, req->buf, req->count, req->type, req->peer, req->tag, req->owner);
         if (code != MPI_SUCCESS)
             return code;
     } else if (req->flags & MLT_REQF_GOAL) {

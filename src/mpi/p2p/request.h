@@ -141,13 +141,13 @@ int mlt_req_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 void mlt_req_free_done(mlt_req *req);
 
 // While a blocking call waits, another thread of the rank may free the handles that it was given.
-static inline void mlt_call_hold(mlt_comm *comm, const mlt_type *type)
+static inline void mlt_req_hold_handles(mlt_comm *comm, const mlt_type *type)
 {
     mlt_comm_hold(comm);
     mlt_dtype_hold(type);
 }
 
-static inline void mlt_call_drop(mlt_comm *comm, const mlt_type *type)
+static inline void mlt_req_drop_handles(mlt_comm *comm, const mlt_type *type)
 {
     mlt_dtype_drop(type);
     mlt_comm_drop(comm);
@@ -160,14 +160,14 @@ static inline int mlt_recv_finish(mlt_rank *me, mlt_req *req, MPI_Status *status
     int code = MPI_SUCCESS;
     bool waits = !req->done;
     if (waits) {
-        mlt_call_hold(req->owner, req->type);
+        mlt_req_hold_handles(req->owner, req->type);
         mlt_p2p_await(req, mlt_mpi_call(me));
     }
     mlt_status_set(status, req->from, req->got_tag, req->got, false);
     if (MLT_UNLIKELY(req->status != MLT_OK))
         code = mlt_mpi_raise_code(me, req->owner, me->fn, mlt_req_code(me, req));
     if (waits)
-        mlt_call_drop(req->owner, req->type);
+        mlt_req_drop_handles(req->owner, req->type);
     return code;
 }
 

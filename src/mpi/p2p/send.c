@@ -20,9 +20,9 @@ __attribute__((noinline)) void mlt_send_and_wait(mlt_rank *me, const void *buf, 
     mlt_p2p_send(&req);
     if (req.done)
         return;
-    mlt_call_hold(comm, type);
+    mlt_req_hold_handles(comm, type);
     mlt_req_wait(&req, mlt_mpi_call(me));
-    mlt_call_drop(comm, type);
+    mlt_req_drop_handles(comm, type);
 }
 
 static __attribute__((noinline)) int mlt_send_generally(mlt_rank *me, const void *buf,

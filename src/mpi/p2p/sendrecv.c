@@ -36,7 +36,7 @@ int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
     bool waits = dest != MPI_PROC_NULL &&
                  !mlt_send_at_once(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm);
     if (waits) {
-        mlt_call_hold(comm, recvtype);
+        mlt_req_hold_handles(comm, recvtype);
         mlt_send_and_wait(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm,
                           MLT_MODE_STANDARD);
     }
@@ -45,7 +45,7 @@ int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
     else
         mlt_status_set_nobody(status);
     if (waits)
-        mlt_call_drop(comm, recvtype);
+        mlt_req_drop_handles(comm, recvtype);
     return code;
 }
 

@@ -163,9 +163,9 @@ static bool pair_sends(mlt_rank *me, const void *buf, uint64_t count, const mlt_
         note_moment(me, mlt_arch_cycles(), recv->count * recv->type->size,
                     recv->peer >= 0 ? mlt_comm_world_rank(comm, recv->peer) : recv->peer, recv->tag,
                     comm, 0, MLT_TRACE_POSTED);
-    mlt_call_hold(comm, type);
+    mlt_req_hold_handles(comm, type);
     mlt_req_wait(&req, mlt_mpi_call(me));
-    mlt_call_drop(comm, type);
+    mlt_req_drop_handles(comm, type);
     return false;
 }
 
@@ -185,7 +185,7 @@ int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         recv.mode = MLT_MODE_TOLD;
         mlt_p2p_recv(&recv);
     }
-    mlt_call_hold(comm, recvtype); // the user may free both while the rank waits
+    mlt_req_hold_handles(comm, recvtype); // the user may free both while the rank waits
     if (MLT_LIKELY(dest != MPI_PROC_NULL))
         folds = pair_sends(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag,
                            comes ? &recv : NULL, comm, begin);
@@ -199,6 +199,6 @@ int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         note(me, begin, mlt_arch_cycles(), (uint64_t)sendcount * sendtype->size, dest, sendtag,
              comm, 0, 0);
     }
-    mlt_call_drop(comm, recvtype);
+    mlt_req_drop_handles(comm, recvtype);
     return code;
 }

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/upcalls.h"
 #include "mpi/handle.h"
-#include "mpi/shelf.h"
+#include "mpi/registry.h"
 #include "mpi_bodies.h"
 
 enum { MOST = 256, TEXT_MOST = 4096, CVAR_MAGIC = 0x7001c0a1 };
@@ -139,19 +139,19 @@ int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_
 // ---- handles
 
 typedef struct cvar_handle {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_list_node link; // in tool->cvars
     mlt_tool *tool;
     const mlt_tool_cvar *var;
 } cvar_handle;
 
-static mlt_shelf shelf = MLT_SHELF_INIT(cvar_handle);
+static mlt_registry registry = MLT_REGISTRY_INIT(cvar_handle);
 
 static cvar_handle *handle_of(const mlt_tool *tool, MPI_T_cvar_handle handle)
 {
     cvar_handle *h = (cvar_handle *)handle;
     bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_shelf_is(&h->head, mlt_shelf_owned(CVAR_MAGIC, tool->number));
+                mlt_registry_is(&h->head, mlt_registry_owned(CVAR_MAGIC, tool->number));
     return good ? h : NULL;
 }
 
@@ -169,12 +169,12 @@ int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, int cvar_index, void *obj_handle,
         return MPI_T_ERR_INVALID_INDEX;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
-    cvar_handle *h = mlt_shelf_take(&shelf);
+    cvar_handle *h = mlt_registry_take(&registry);
     h->tool = tool;
     h->var = &v[cvar_index];
     tool->handles++;
     mlt_list_push_back(&tool->cvars, &h->link);
-    mlt_shelf_name(&h->head, mlt_shelf_owned(CVAR_MAGIC, tool->number));
+    mlt_registry_name(&h->head, mlt_registry_owned(CVAR_MAGIC, tool->number));
     *handle = (MPI_T_cvar_handle)h;
     *count = h->var->setting->kind == MLT_SETTING_TEXT ? TEXT_MOST : 1;
     return MPI_SUCCESS;
@@ -182,10 +182,10 @@ int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, int cvar_index, void *obj_handle,
 
 static void free_handle(cvar_handle *h)
 {
-    mlt_shelf_name(&h->head, 0);
+    mlt_registry_name(&h->head, 0);
     mlt_list_remove(&h->link);
     h->tool->handles--;
-    mlt_shelf_give(&shelf, h);
+    mlt_registry_give(&registry, h);
 }
 
 int mlt_mpi_T_cvar_handle_free(mlt_rank *me, MPI_T_cvar_handle *handle)

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "mpi/handle.h"
 #include "mpi/info/info.h"
-#include "mpi/shelf.h"
+#include "mpi/registry.h"
 #include "mpi/thread.h"
 #include "mpi/tool/source.h"
 #include "mpi_bodies.h"
@@ -155,7 +155,7 @@ static const MPI_T_cb_safety levels[LEVELS] = {
     MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
 
 typedef struct registration {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_list_node link; // in its tool's events->all
     mlt_tool *tool;
     const mlt_tool_event *type;
@@ -191,13 +191,13 @@ typedef struct mlt_tool_events {
     bool cleared;            // ... in which MPI_T_finalize has freed all registrations
 } mlt_tool_events;
 
-static mlt_shelf shelf = MLT_SHELF_INIT(registration);
+static mlt_registry registry = MLT_REGISTRY_INIT(registration);
 
 static registration *registration_of(const mlt_tool *tool, MPI_T_event_registration handle)
 {
     registration *r = (registration *)handle;
     bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_shelf_is(&r->head, mlt_shelf_owned(REGISTRATION_MAGIC, tool->number)) &&
+                mlt_registry_is(&r->head, mlt_registry_owned(REGISTRATION_MAGIC, tool->number)) &&
                 !r->freed;
     return good ? r : NULL;
 }
@@ -278,11 +278,11 @@ int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle
     if (made.type->comm && (code = bind(&made, me, obj_handle)) != MPI_SUCCESS)
         return code;
     take_hints(&made, hints_in(info));
-    registration *r = mlt_shelf_take(&shelf);
-    mlt_shelf_fill(r, &made, sizeof made);
+    registration *r = mlt_registry_take(&registry);
+    mlt_registry_fill(r, &made, sizeof made);
     mlt_list_push_back(&events_of(tool)->all, &r->link);
     tool->handles++;
-    mlt_shelf_name(&r->head, mlt_shelf_owned(REGISTRATION_MAGIC, tool->number));
+    mlt_registry_name(&r->head, mlt_registry_owned(REGISTRATION_MAGIC, tool->number));
     *event_registration = (MPI_T_event_registration)r;
     return MPI_SUCCESS;
 }
@@ -305,10 +305,10 @@ static void free_registration(registration *r)
     }
     if (lowest(r) >= 0)
         mlt_tool_watch(r->tool, -1);
-    mlt_shelf_name(&r->head, 0);
+    mlt_registry_name(&r->head, 0);
     mlt_list_remove(&r->link);
     r->tool->handles--;
-    mlt_shelf_give(&shelf, r);
+    mlt_registry_give(&registry, r);
 }
 
 void mlt_tool_events_free(mlt_tool *tool)

@@ -9,7 +9,7 @@
 #define MLT_MPI_TOOL_PVAR_H
 
 #include "mpi/comm/comm.h"
-#include "mpi/shelf.h"
+#include "mpi/registry.h"
 #include "mpi/tool/tool.h"
 
 enum { MLT_TOOL_ELEMENTS = MLT_CTL_DISTANCES }; // of a variable, at most
@@ -46,7 +46,7 @@ extern const mlt_tool_pvar mlt_tool_pvars[]; // ends with one without a name
 int mlt_tool_pvar_count(void);
 
 typedef struct mlt_tool_pvar_handle {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_list_node link;     // in its session
     mlt_list_node watching; // in tool->watching, while it hears of every event
     mlt_tool *tool;

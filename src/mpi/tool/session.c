@@ -13,29 +13,30 @@
 enum { SESSION_MAGIC = 0x70015e55, HANDLE_MAGIC = 0x7001b0a1 };
 
 typedef struct mlt_tool_session {
-    mlt_shelf_head head;
+    mlt_registry_head head;
     mlt_list_node link; // in tool->sessions
     mlt_list_node handles;
     mlt_tool *tool;
 } mlt_tool_session;
 
-static mlt_shelf sessions = MLT_SHELF_INIT(mlt_tool_session);
-static mlt_shelf handles = MLT_SHELF_INIT(mlt_tool_pvar_handle);
+static mlt_registry sessions = MLT_REGISTRY_INIT(mlt_tool_session);
+static mlt_registry handles = MLT_REGISTRY_INIT(mlt_tool_pvar_handle);
 
 static mlt_tool_session *session_of(const mlt_tool *tool, MPI_T_pvar_session handle)
 {
     mlt_tool_session *s = (mlt_tool_session *)handle;
     bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_shelf_is(&s->head, mlt_shelf_owned(SESSION_MAGIC, tool->number));
+                mlt_registry_is(&s->head, mlt_registry_owned(SESSION_MAGIC, tool->number));
     return good ? s : NULL;
 }
 
 static mlt_tool_pvar_handle *handle_of(const mlt_tool_session *session, MPI_T_pvar_handle handle)
 {
     mlt_tool_pvar_handle *h = (mlt_tool_pvar_handle *)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_shelf_is(&h->head, mlt_shelf_owned(HANDLE_MAGIC, session->tool->number)) &&
-                h->session == session;
+    bool good =
+        mlt_handle_is_address((uintptr_t)handle) &&
+        mlt_registry_is(&h->head, mlt_registry_owned(HANDLE_MAGIC, session->tool->number)) &&
+        h->session == session;
     return good ? h : NULL;
 }
 
@@ -189,12 +190,12 @@ int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
         return MPI_T_ERR_INVALID;
     if (tool->session_count >= MLT_TOOL_SESSIONS)
         return MPI_T_ERR_OUT_OF_SESSIONS;
-    mlt_tool_session *s = mlt_shelf_take(&sessions);
+    mlt_tool_session *s = mlt_registry_take(&sessions);
     s->tool = tool;
     mlt_list_init(&s->handles);
     mlt_list_push_back(&tool->sessions, &s->link);
     tool->session_count++;
-    mlt_shelf_name(&s->head, mlt_shelf_owned(SESSION_MAGIC, tool->number));
+    mlt_registry_name(&s->head, mlt_registry_owned(SESSION_MAGIC, tool->number));
     *pe_session = (MPI_T_pvar_session)s;
     return MPI_SUCCESS;
 }
@@ -202,20 +203,20 @@ int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
 static void free_handle(mlt_tool_pvar_handle *h)
 {
     stop(h);
-    mlt_shelf_name(&h->head, 0);
+    mlt_registry_name(&h->head, 0);
     mlt_list_remove(&h->link);
     h->tool->handles--;
-    mlt_shelf_give(&handles, h);
+    mlt_registry_give(&handles, h);
 }
 
 static void free_session(mlt_tool_session *s)
 {
     while (!mlt_list_empty(&s->handles))
         free_handle(mlt_container_of(s->handles.next, mlt_tool_pvar_handle, link));
-    mlt_shelf_name(&s->head, 0);
+    mlt_registry_name(&s->head, 0);
     mlt_list_remove(&s->link);
     s->tool->session_count--;
-    mlt_shelf_give(&sessions, s);
+    mlt_registry_give(&sessions, s);
 }
 
 int mlt_mpi_T_pvar_session_free(mlt_rank *me, MPI_T_pvar_session *pe_session)
@@ -271,13 +272,13 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
     mlt_tool_pvar_handle made = {.tool = tool, .session = s, .var = &mlt_tool_pvars[pvar_index]};
     if (made.var->comm && (code = bind(&made, me, obj_handle)) != MPI_SUCCESS)
         return code;
-    mlt_tool_pvar_handle *h = mlt_shelf_take(&handles);
-    mlt_shelf_fill(h, &made, sizeof made);
+    mlt_tool_pvar_handle *h = mlt_registry_take(&handles);
+    mlt_registry_fill(h, &made, sizeof made);
     h->runs = !h->var->watch;
     reset(h);
     mlt_list_push_back(&s->handles, &h->link);
     tool->handles++;
-    mlt_shelf_name(&h->head, mlt_shelf_owned(HANDLE_MAGIC, tool->number));
+    mlt_registry_name(&h->head, mlt_registry_owned(HANDLE_MAGIC, tool->number));
     *handle = (MPI_T_pvar_handle)h;
     *count = h->var->count;
     return MPI_SUCCESS;

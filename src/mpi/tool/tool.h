@@ -79,7 +79,7 @@ typedef struct mlt_tool_counts {
 enum { MLT_TOOL_HANDLES = 1 << 16, MLT_TOOL_SESSIONS = 1 << 10 }; // a tool that has more leaks them
 
 typedef struct mlt_tool {
-    uint32_t number; // no other one of the process has it: objects are named by it (mpi/shelf.h)
+    uint32_t number; // no other one of the process has it: objects are named by it (mpi/registry.h)
     uint32_t inits;  // calls of MPI_T_init_thread that MPI_T_finalize has not undone
     bool ended;      // there was a rank, and there will be none
     mlt_rank *rank;  // NULL: the process has not joined its job, or the rank has ended

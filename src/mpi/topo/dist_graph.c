@@ -58,14 +58,14 @@ static const int32_t *ints_of(const part *p)
 
 // All edges in one list, as the graph's reordering wants them; the caller frees it. Those of
 // adjacent parts are given at both ends and so are there twice.
-static mlt_edge *list_edges(const mlt_gathered *all, int size, bool adjacent, int64_t *count)
+static mlt_topo_edge *list_edges(const mlt_gathered *all, int size, bool adjacent, int64_t *count)
 {
     int64_t total = 0, next = 0;
     for (int r = 0; r < size; r++) {
         const part *p = part_of(all, r);
         total += adjacent ? (int64_t)p->in + p->out : p->edges;
     }
-    mlt_edge *list = mlt_take((size_t)total, sizeof *list);
+    mlt_topo_edge *list = mlt_take((size_t)total, sizeof *list);
     for (int r = 0; r < size; r++) {
         const part *p = part_of(all, r);
         const int32_t *at = ints_of(p);
@@ -74,9 +74,10 @@ static mlt_edge *list_edges(const mlt_gathered *all, int size, bool adjacent, in
         for (int64_t i = 0; i < edges; i++) {
             int32_t w = weight ? weight[i] : 1;
             if (!adjacent)
-                list[next++] = (mlt_edge){at[i], at[edges + i], w};
+                list[next++] = (mlt_topo_edge){at[i], at[edges + i], w};
             else
-                list[next++] = i < p->in ? (mlt_edge){at[i], r, w} : (mlt_edge){r, at[i], w};
+                list[next++] =
+                    i < p->in ? (mlt_topo_edge){at[i], r, w} : (mlt_topo_edge){r, at[i], w};
         }
     }
     *count = total;
@@ -86,12 +87,12 @@ static mlt_edge *list_edges(const mlt_gathered *all, int size, bool adjacent, in
 static void find_ranks(mlt_rank *me, mlt_comm *comm, const mlt_gathered *all, bool adjacent,
                        mlt_dist_edges *e)
 {
-    mlt_where_memory memory;
-    mlt_where where = mlt_where_of(me, comm, comm->size, &memory);
-    if (mlt_where_together(&where))
+    mlt_topo_where_memory memory;
+    mlt_topo_where where = mlt_topo_where_of(me, comm, comm->size, &memory);
+    if (mlt_topo_where_together(&where))
         return;
     int64_t count = 0;
-    mlt_edge *list = list_edges(all, comm->size, adjacent, &count);
+    mlt_topo_edge *list = list_edges(all, comm->size, adjacent, &count);
     e->newrank = mlt_take((size_t)comm->size, sizeof *e->newrank);
     if (!mlt_reorder_graph(&where, list, count, e->newrank)) {
         free(e->newrank);

@@ -55,16 +55,16 @@ static inline int need_graph(mlt_rank *me, mlt_comm *comm)
 // The new rank of the calling one, which has a node.
 static int place_of(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index, const int *edges)
 {
-    mlt_where_memory memory;
-    mlt_where where = mlt_where_of(me, comm, nnodes, &memory);
-    if (mlt_where_together(&where))
+    mlt_topo_where_memory memory;
+    mlt_topo_where where = mlt_topo_where_of(me, comm, nnodes, &memory);
+    if (mlt_topo_where_together(&where))
         return comm->rank;
     int count = index[nnodes - 1], rank = comm->rank;
-    mlt_edge *list = mlt_take((size_t)count, sizeof *list);
+    mlt_topo_edge *list = mlt_take((size_t)count, sizeof *list);
     int32_t *newrank = mlt_take((size_t)nnodes, sizeof *newrank);
     for (int v = 0, i = 0; v < nnodes; v++)
         for (; i < index[v]; i++)
-            list[i] = (mlt_edge){v, edges[i], 1};
+            list[i] = (mlt_topo_edge){v, edges[i], 1};
     if (mlt_reorder_graph(&where, list, count, newrank))
         rank = newrank[rank];
     free(list);

@@ -35,7 +35,7 @@ enum {
 // ---- where ranks live
 
 // The first rank after `from` that lives in another worker.
-static int32_t run_end(const mlt_where *where, int32_t from)
+static int32_t run_end(const mlt_topo_where *where, int32_t from)
 {
     uint32_t worker = where->worker(where->of, from);
     int64_t same = from, other = where->count, step = 1;
@@ -57,8 +57,8 @@ static int32_t run_end(const mlt_where *where, int32_t from)
     return (int32_t)other;
 }
 
-static void add_end(mlt_layout *layout, const mlt_where *where, uint32_t worker, int32_t end,
-                    uint32_t *last_process)
+static void add_end(mlt_topo_layout *layout, const mlt_topo_where *where, uint32_t worker,
+                    int32_t end, uint32_t *last_process)
 {
     uint32_t process = where->process(where->of, worker);
     MLT_ARRAY_WANT(layout->worker_end, (size_t)layout->workers + 1, layout->worker_room);
@@ -71,7 +71,7 @@ static void add_end(mlt_layout *layout, const mlt_where *where, uint32_t worker,
 }
 
 // Ranks of a worker are anywhere: sorts them by worker.
-static void gather_scattered(mlt_layout *layout, const mlt_where *where)
+static void gather_scattered(mlt_topo_layout *layout, const mlt_topo_where *where)
 {
     uint32_t most = 0, process = 0;
     for (int32_t r = 0; r < where->count; r++) {
@@ -100,9 +100,9 @@ static void gather_scattered(mlt_layout *layout, const mlt_where *where)
     }
 }
 
-void mlt_layout_init(mlt_layout *layout, const mlt_where *where)
+void mlt_topo_layout_init(mlt_topo_layout *layout, const mlt_topo_where *where)
 {
-    *layout = (mlt_layout){.count = where->count};
+    *layout = (mlt_topo_layout){.count = where->count};
     if (!where->ordered) {
         gather_scattered(layout, where);
         return;
@@ -115,7 +115,7 @@ void mlt_layout_init(mlt_layout *layout, const mlt_where *where)
     }
 }
 
-void mlt_layout_fini(mlt_layout *layout)
+void mlt_topo_layout_fini(mlt_topo_layout *layout)
 {
     free(layout->worker_end);
     free(layout->process_end);
@@ -124,30 +124,30 @@ void mlt_layout_fini(mlt_layout *layout)
 
 static uint32_t worker_of(const void *of, int32_t rank)
 {
-    return mlt_comm_worker_of(((const mlt_where_memory *)of)->comm, rank);
+    return mlt_comm_worker_of(((const mlt_topo_where_memory *)of)->comm, rank);
 }
 
 static uint32_t process_of(const void *of, uint32_t worker)
 {
-    return mlt_job_place_at(((const mlt_where_memory *)of)->job, worker)->proc;
+    return mlt_job_place_at(((const mlt_topo_where_memory *)of)->job, worker)->proc;
 }
 
 static uint32_t host_of(const void *of, uint32_t worker)
 {
-    return mlt_job_host_of(((const mlt_where_memory *)of)->job, worker);
+    return mlt_job_host_of(((const mlt_topo_where_memory *)of)->job, worker);
 }
 
 // Hosts take turns with workers: these are numbered host by host.
 static uint32_t worker_by_host(const void *of, int32_t rank)
 {
-    const mlt_where_memory *memory = of;
+    const mlt_topo_where_memory *memory = of;
     uint32_t worker = worker_of(of, rank);
     return host_of(of, worker) * memory->stride + mlt_job_place_at(memory->job, worker)->local;
 }
 
 static uint32_t host_of_number(const void *of, uint32_t number)
 {
-    return number / ((const mlt_where_memory *)of)->stride;
+    return number / ((const mlt_topo_where_memory *)of)->stride;
 }
 
 // 0: the workers of each host follow each other; else the most that a host has.
@@ -176,24 +176,24 @@ static uint32_t nowhere_at_all(const void *of, uint32_t worker)
     return 0;
 }
 
-mlt_where mlt_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
-                       mlt_where_memory *memory)
+mlt_topo_where mlt_topo_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
+                                 mlt_topo_where_memory *memory)
 {
     mlt_job *job = me->worker->boot->job;
-    *memory = (mlt_where_memory){.comm = comm, .job = job};
+    *memory = (mlt_topo_where_memory){.comm = comm, .job = job};
     // Jobs see each other differently, and all ranks must find the same order: the one that is there.
     if (comm->shared && comm->shared->foreign)
-        return (mlt_where){nowhere, nowhere_at_all, memory, count, .ordered = true};
+        return (mlt_topo_where){nowhere, nowhere_at_all, memory, count, .ordered = true};
     if (job->hosts > 1)
         memory->stride = stride_of(job);
     if (memory->stride)
-        return (mlt_where){worker_by_host, host_of_number, memory, count, .ordered = false};
+        return (mlt_topo_where){worker_by_host, host_of_number, memory, count, .ordered = false};
     // World ranks are numbered worker by worker, so a linear map keeps the workers' order.
-    return (mlt_where){worker_of, job->hosts > 1 ? host_of : process_of, memory, count,
-                       .ordered = !comm->map};
+    return (mlt_topo_where){worker_of, job->hosts > 1 ? host_of : process_of, memory, count,
+                            .ordered = !comm->map};
 }
 
-bool mlt_where_together(const mlt_where *where)
+bool mlt_topo_where_together(const mlt_topo_where *where)
 {
     return where->count < 2 || (where->ordered && where->worker(where->of, 0) ==
                                                       where->worker(where->of, where->count - 1));
@@ -237,7 +237,7 @@ typedef struct digit {
     int32_t size, weight; // weight: the distance of neighbours in the new rank
 } digit;
 
-struct mlt_cart_plan {
+struct mlt_topo_cart_plan {
     // What it is for.
     int ndims;
     int32_t count;
@@ -249,14 +249,14 @@ struct mlt_cart_plan {
     int digits;
     digit *digit;      // [3 * ndims], the fastest first
     int32_t *position; // as the layout's
-    mlt_cut cut, before;
+    mlt_topo_cut cut, before;
 };
 
 // Cells of the axes in this order, the last one fastest.
-static mlt_cut lines_cut(const mlt_cart_plan *plan, const mlt_layout *layout, const int *order,
-                         bool processes)
+static mlt_topo_cut lines_cut(const mlt_topo_cart_plan *plan, const mlt_topo_layout *layout,
+                              const int *order, bool processes)
 {
-    mlt_cut cut = {0};
+    mlt_topo_cut cut = {0};
     int64_t stride = 1;
     for (int i = plan->ndims - 1; i >= 0; i--) {
         int size = plan->dims[order[i]];
@@ -272,9 +272,10 @@ static mlt_cut lines_cut(const mlt_cart_plan *plan, const mlt_layout *layout, co
 }
 
 // Every rank stays, and those of a worker are scattered: counts cell by cell.
-static mlt_cut scattered_cut(const mlt_cart_plan *plan, const mlt_where *where, bool processes)
+static mlt_topo_cut scattered_cut(const mlt_topo_cart_plan *plan, const mlt_topo_where *where,
+                                  bool processes)
 {
-    mlt_cut cut = {0};
+    mlt_topo_cut cut = {0};
     int64_t stride = 1;
     for (int d = plan->ndims - 1; d >= 0; d--) {
         int64_t size = plan->dims[d];
@@ -294,13 +295,13 @@ static mlt_cut scattered_cut(const mlt_cart_plan *plan, const mlt_where *where, 
     return cut;
 }
 
-static bool better(mlt_cut a, mlt_cut b)
+static bool better(mlt_topo_cut a, mlt_topo_cut b)
 {
     return a.workers < b.workers || (a.workers == b.workers && a.processes < b.processes);
 }
 
 // The distance of neighbours in row-major order.
-static int32_t row_stride(const mlt_cart_plan *plan, int axis)
+static int32_t row_stride(const mlt_topo_cart_plan *plan, int axis)
 {
     int32_t stride = 1;
     for (int d = plan->ndims - 1; d > axis; d--)
@@ -308,7 +309,7 @@ static int32_t row_stride(const mlt_cart_plan *plan, int axis)
     return stride;
 }
 
-static void use_lines(mlt_cart_plan *plan, const int *order, mlt_cut cut)
+static void use_lines(mlt_topo_cart_plan *plan, const int *order, mlt_topo_cut cut)
 {
     plan->stays = false;
     plan->cut = cut;
@@ -318,7 +319,7 @@ static void use_lines(mlt_cart_plan *plan, const int *order, mlt_cut cut)
 }
 
 // The axes by length, the longest first: slabs across it are the smallest.
-static int *axes_by_length(const mlt_cart_plan *plan)
+static int *axes_by_length(const mlt_topo_cart_plan *plan)
 {
     int *order = mlt_take((size_t)plan->ndims, sizeof *order);
     for (int i = 0; i < plan->ndims; i++) {
@@ -334,7 +335,7 @@ static int *axes_by_length(const mlt_cart_plan *plan)
 
 // A search for the numbers of parts of every axis, whose product is given, that separate least.
 typedef struct blocks {
-    const mlt_cart_plan *plan;
+    const mlt_topo_cart_plan *plan;
     const int *limit; // the parts of an axis divide this
     int *divisors, divisor_count;
     int *now, *best;      // [ndims]
@@ -344,7 +345,7 @@ typedef struct blocks {
     int *steps;           // left
 } blocks;
 
-static void blocks_init(blocks *b, const mlt_cart_plan *plan, const int *limit, int parts,
+static void blocks_init(blocks *b, const mlt_topo_cart_plan *plan, const int *limit, int parts,
                         int *steps)
 {
     *b = (blocks){.plan = plan, .limit = limit, .steps = steps};
@@ -408,11 +409,11 @@ static bool even(const int32_t *ends, int32_t runs)
     return true;
 }
 
-static void use_blocks(mlt_cart_plan *plan, const blocks *b)
+static void use_blocks(mlt_topo_cart_plan *plan, const blocks *b)
 {
     int n = plan->ndims;
     plan->stays = false;
-    plan->cut = (mlt_cut){b->least, b->inner ? b->inner_least : 0};
+    plan->cut = (mlt_topo_cut){b->least, b->inner ? b->inner_least : 0};
     plan->digits = 3 * n;
     for (int d = 0; d < n; d++) {
         int outer = b->inner ? b->inner->best[d] : 1;
@@ -425,7 +426,7 @@ static void use_blocks(mlt_cart_plan *plan, const blocks *b)
     }
 }
 
-static void try_blocks(mlt_cart_plan *plan, const mlt_layout *layout, bool processes)
+static void try_blocks(mlt_topo_cart_plan *plan, const mlt_topo_layout *layout, bool processes)
 {
     int steps = STEPS;
     blocks b, inner;
@@ -437,14 +438,15 @@ static void try_blocks(mlt_cart_plan *plan, const mlt_layout *layout, bool proce
         b.inner = &inner;
     }
     search_blocks(&b, 0, layout->workers, 0);
-    if (better((mlt_cut){b.least, b.inner_least}, plan->cut))
+    if (better((mlt_topo_cut){b.least, b.inner_least}, plan->cut))
         use_blocks(plan, &b);
     blocks_fini(&b);
     if (processes)
         blocks_fini(&inner);
 }
 
-static void make_plan(mlt_cart_plan *plan, const mlt_where *where, mlt_layout *layout)
+static void make_plan(mlt_topo_cart_plan *plan, const mlt_topo_where *where,
+                      mlt_topo_layout *layout)
 {
     bool blocks_fit = even(layout->worker_end, layout->workers);
     // Processes count only where they are something else than workers and every order can be asked.
@@ -457,11 +459,11 @@ static void make_plan(mlt_cart_plan *plan, const mlt_where *where, mlt_layout *l
                                     : lines_cut(plan, layout, rows, processes);
     plan->cut = plan->before;
     if (layout->position) {
-        mlt_cut cut = lines_cut(plan, layout, rows, processes);
+        mlt_topo_cut cut = lines_cut(plan, layout, rows, processes);
         if (better(cut, plan->cut))
             use_lines(plan, rows, cut);
     }
-    mlt_cut cut = lines_cut(plan, layout, order, processes);
+    mlt_topo_cut cut = lines_cut(plan, layout, order, processes);
     if (better(cut, plan->cut))
         use_lines(plan, order, cut);
     if (blocks_fit)
@@ -470,10 +472,10 @@ static void make_plan(mlt_cart_plan *plan, const mlt_where *where, mlt_layout *l
     free(rows);
 }
 
-mlt_cart_plan *mlt_cart_plan_new(const mlt_where *where, int ndims, const int *dims,
-                                 const int *periods)
+mlt_topo_cart_plan *mlt_topo_cart_plan_new(const mlt_topo_where *where, int ndims, const int *dims,
+                                           const int *periods)
 {
-    mlt_cart_plan *plan = mlt_take(1, sizeof *plan);
+    mlt_topo_cart_plan *plan = mlt_take(1, sizeof *plan);
     plan->ndims = ndims;
     plan->count = where->count;
     plan->stays = true;
@@ -484,21 +486,21 @@ mlt_cart_plan *mlt_cart_plan_new(const mlt_where *where, int ndims, const int *d
         plan->dims[d] = dims[d];
         plan->periods[d] = periods[d] != 0;
     }
-    if (mlt_where_together(where))
+    if (mlt_topo_where_together(where))
         return plan;
-    mlt_layout layout;
-    mlt_layout_init(&layout, where);
+    mlt_topo_layout layout;
+    mlt_topo_layout_init(&layout, where);
     if (layout.workers > 1)
         make_plan(plan, where, &layout);
     if (!plan->stays) {
         plan->position = layout.position;
         layout.position = NULL;
     }
-    mlt_layout_fini(&layout);
+    mlt_topo_layout_fini(&layout);
     return plan;
 }
 
-void mlt_cart_plan_free(mlt_cart_plan *plan)
+void mlt_topo_cart_plan_free(mlt_topo_cart_plan *plan)
 {
     mlt_map_drop(plan->map);
     free(plan->dims);
@@ -507,7 +509,7 @@ void mlt_cart_plan_free(mlt_cart_plan *plan)
     free(plan);
 }
 
-int32_t mlt_cart_plan_rank(const mlt_cart_plan *plan, int32_t rank)
+int32_t mlt_topo_cart_plan_rank(const mlt_topo_cart_plan *plan, int32_t rank)
 {
     if (plan->stays)
         return rank;
@@ -519,25 +521,25 @@ int32_t mlt_cart_plan_rank(const mlt_cart_plan *plan, int32_t rank)
     return new;
 }
 
-mlt_cut mlt_cart_plan_cut(const mlt_cart_plan *plan)
+mlt_topo_cut mlt_topo_cart_plan_cut(const mlt_topo_cart_plan *plan)
 {
     return plan->cut;
 }
 
-mlt_cut mlt_cart_plan_cut_before(const mlt_cart_plan *plan)
+mlt_topo_cut mlt_topo_cart_plan_cut_before(const mlt_topo_cart_plan *plan)
 {
     return plan->before;
 }
 
 // ---- what a worker remembers
 
-struct mlt_cart_plans {
-    mlt_cart_plan *plan[PLANS];
+struct mlt_topo_cart_plans {
+    mlt_topo_cart_plan *plan[PLANS];
     uint32_t next; // the one to replace
 };
 
-static bool fits(const mlt_cart_plan *plan, const mlt_comm *comm, const mlt_map *map, int ndims,
-                 const int *dims, const int *periods, int count)
+static bool fits(const mlt_topo_cart_plan *plan, const mlt_comm *comm, const mlt_map *map,
+                 int ndims, const int *dims, const int *periods, int count)
 {
     if (plan->ndims != ndims || plan->count != count || plan->map != map ||
         (!map && (plan->base != comm->base || plan->stride != comm->stride)))
@@ -553,33 +555,33 @@ int mlt_reorder_cart(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, c
 {
     if (comm->rank >= count)
         return MPI_UNDEFINED;
-    mlt_where_memory memory;
-    mlt_where where = mlt_where_of(me, comm, count, &memory);
-    if (mlt_where_together(&where))
+    mlt_topo_where_memory memory;
+    mlt_topo_where where = mlt_topo_where_of(me, comm, count, &memory);
+    if (mlt_topo_where_together(&where))
         return comm->rank;
     mlt_mpi_worker *worker = mlt_mpi_worker_of(me);
     if (!worker->plans)
         worker->plans = mlt_take(1, sizeof *worker->plans);
-    struct mlt_cart_plans *plans = worker->plans;
+    struct mlt_topo_cart_plans *plans = worker->plans;
     mlt_map *map = comm->map ? mlt_comm_group(comm) : NULL;
     for (int i = 0; i < PLANS; i++)
         if (plans->plan[i] && fits(plans->plan[i], comm, map, ndims, dims, periods, count))
-            return mlt_cart_plan_rank(plans->plan[i], comm->rank);
-    mlt_cart_plan *plan = mlt_cart_plan_new(&where, ndims, dims, periods);
+            return mlt_topo_cart_plan_rank(plans->plan[i], comm->rank);
+    mlt_topo_cart_plan *plan = mlt_topo_cart_plan_new(&where, ndims, dims, periods);
     plan->base = comm->base;
     plan->stride = comm->stride;
     plan->map = map ? mlt_map_hold(map) : NULL;
     uint32_t at = plans->next++ % PLANS;
     if (plans->plan[at])
-        mlt_cart_plan_free(plans->plan[at]);
+        mlt_topo_cart_plan_free(plans->plan[at]);
     plans->plan[at] = plan;
-    return mlt_cart_plan_rank(plan, comm->rank);
+    return mlt_topo_cart_plan_rank(plan, comm->rank);
 }
 
-void mlt_reorder_forget(struct mlt_cart_plans *plans)
+void mlt_reorder_forget(struct mlt_topo_cart_plans *plans)
 {
     for (int i = 0; plans && i < PLANS; i++)
         if (plans->plan[i])
-            mlt_cart_plan_free(plans->plan[i]);
+            mlt_topo_cart_plan_free(plans->plan[i]);
     free(plans);
 }

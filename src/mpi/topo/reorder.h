@@ -17,46 +17,46 @@
 #include "p2p/p2p.h"
 
 // Where ranks live.
-typedef struct mlt_where {
+typedef struct mlt_topo_where {
     uint32_t (*worker)(const void *of, int32_t rank);     // index of a rank's worker
     uint32_t (*process)(const void *of, uint32_t worker); // of a worker's process; rises with it
     const void *of;
     int32_t count; // ranks 0 .. count - 1 get a place
     bool ordered;  // from rank to rank, the worker's index never falls, or never rises
-} mlt_where;
+} mlt_topo_where;
 
 // Pairs of neighbours that live apart.
-typedef struct mlt_cut {
+typedef struct mlt_topo_cut {
     int64_t workers, processes;
-} mlt_cut;
+} mlt_topo_cut;
 
 // Ranks that live together have consecutive positions.
-typedef struct mlt_layout {
+typedef struct mlt_topo_layout {
     int32_t count, workers, processes;
     int32_t *worker_end;               // [workers]: the position after its last rank's
     int32_t *process_end;              // [processes]: the same
     int32_t *position;                 // of every rank; NULL: its own number
     int32_t worker_room, process_room; // of the arrays
-} mlt_layout;
+} mlt_topo_layout;
 
-void mlt_layout_init(mlt_layout *layout, const mlt_where *where);
-void mlt_layout_fini(mlt_layout *layout);
+void mlt_topo_layout_init(mlt_topo_layout *layout, const mlt_topo_where *where);
+void mlt_topo_layout_fini(mlt_topo_layout *layout);
 
 // ---- grids
 
-typedef struct mlt_cart_plan mlt_cart_plan;
+typedef struct mlt_topo_cart_plan mlt_topo_cart_plan;
 
 // The product of the dims is where->count, at least 1. The caller frees it.
-mlt_cart_plan *mlt_cart_plan_new(const mlt_where *where, int ndims, const int *dims,
-                                 const int *periods);
-void mlt_cart_plan_free(mlt_cart_plan *plan);
+mlt_topo_cart_plan *mlt_topo_cart_plan_new(const mlt_topo_where *where, int ndims, const int *dims,
+                                           const int *periods);
+void mlt_topo_cart_plan_free(mlt_topo_cart_plan *plan);
 
 // The new rank of a rank below count. O(ndims).
-int32_t mlt_cart_plan_rank(const mlt_cart_plan *plan, int32_t rank);
+int32_t mlt_topo_cart_plan_rank(const mlt_topo_cart_plan *plan, int32_t rank);
 
 // What the plan separates, and what it would without reordering.
-mlt_cut mlt_cart_plan_cut(const mlt_cart_plan *plan);
-mlt_cut mlt_cart_plan_cut_before(const mlt_cart_plan *plan);
+mlt_topo_cut mlt_topo_cart_plan_cut(const mlt_topo_cart_plan *plan);
+mlt_topo_cut mlt_topo_cart_plan_cut_before(const mlt_topo_cart_plan *plan);
 
 // The new rank of the calling rank in a grid of the first `count` ranks of comm; MPI_UNDEFINED for
 // the others. Plans are remembered by the worker: its ranks make one together.
@@ -64,38 +64,38 @@ int mlt_reorder_cart(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, c
                      int count);
 
 // Frees what a worker remembers. NULL is allowed.
-struct mlt_cart_plans;
-void mlt_reorder_forget(struct mlt_cart_plans *plans);
+struct mlt_topo_cart_plans;
+void mlt_reorder_forget(struct mlt_topo_cart_plans *plans);
 
 // ---- graphs
 
-typedef struct mlt_edge {
+typedef struct mlt_topo_edge {
     int32_t from, to, weight;
-} mlt_edge;
+} mlt_topo_edge;
 
 // The new ranks of where->count ranks, as many as the graph has nodes. False: all stay, and newrank
 // is not written. O(nodes + edges * log edges).
-bool mlt_reorder_graph(const mlt_where *where, const mlt_edge *edges, int64_t count,
+bool mlt_reorder_graph(const mlt_topo_where *where, const mlt_topo_edge *edges, int64_t count,
                        int32_t *newrank);
 
 // What edges cut if rank newrank[r] of the topology lives where rank r does; NULL: no reordering.
-mlt_cut mlt_reorder_graph_cut(const mlt_where *where, const mlt_edge *edges, int64_t count,
-                              const int32_t *newrank);
+mlt_topo_cut mlt_reorder_graph_cut(const mlt_topo_where *where, const mlt_topo_edge *edges,
+                                   int64_t count, const int32_t *newrank);
 
 // ---- the ranks of a communicator
 
 // Valid as long as `memory` and comm are.
-typedef struct mlt_where_memory {
+typedef struct mlt_topo_where_memory {
     const mlt_comm *comm;
     struct mlt_job *job;
     uint32_t
         stride; // 0, or worker w has number host * stride + its local one, which rises with host
-} mlt_where_memory;
+} mlt_topo_where_memory;
 
-mlt_where mlt_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
-                       mlt_where_memory *memory);
+mlt_topo_where mlt_topo_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
+                                 mlt_topo_where_memory *memory);
 
 // True if it is known at once that all live in one worker.
-bool mlt_where_together(const mlt_where *where);
+bool mlt_topo_where_together(const mlt_topo_where *where);
 
 #endif

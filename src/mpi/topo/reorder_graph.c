@@ -37,7 +37,7 @@ typedef struct growth {
     int32_t lowest; // no node below it is without a place
 } growth;
 
-static void growth_init(growth *g, int32_t nodes, const mlt_edge *edges, int64_t count)
+static void growth_init(growth *g, int32_t nodes, const mlt_topo_edge *edges, int64_t count)
 {
     *g = (growth){.nodes = nodes};
     g->at = mlt_take((size_t)nodes + 1, sizeof *g->at);
@@ -60,7 +60,7 @@ static void growth_init(growth *g, int32_t nodes, const mlt_edge *edges, int64_t
         g->gain[v] = g->at[v]; // for now: where its next edge goes
     }
     for (int64_t i = 0; i < count; i++) {
-        const mlt_edge *e = &edges[i];
+        const mlt_topo_edge *e = &edges[i];
         int64_t out = g->gain[e->from]++, in = g->gain[e->to]++;
         g->near[out] = e->to;
         g->near[in] = e->from;
@@ -168,7 +168,7 @@ static int32_t next_node(growth *g)
     return lowest(g);
 }
 
-static void grow(growth *g, const mlt_layout *layout)
+static void grow(growth *g, const mlt_topo_layout *layout)
 {
     bool single = layout->workers == layout->count;
     int32_t pieces = single ? layout->processes : layout->workers, process = 0, place = 0;
@@ -187,7 +187,7 @@ static void grow(growth *g, const mlt_layout *layout)
 
 // ---- what is separated
 
-static int32_t *homes(const mlt_layout *layout, const int32_t *ends)
+static int32_t *homes(const mlt_topo_layout *layout, const int32_t *ends)
 {
     int32_t *home = mlt_take((size_t)layout->count, sizeof *home);
     for (int32_t place = 0, run = 0; place < layout->count; place++) {
@@ -197,10 +197,10 @@ static int32_t *homes(const mlt_layout *layout, const int32_t *ends)
     return home;
 }
 
-static mlt_cut count_cut(const mlt_layout *layout, const mlt_edge *edges, int64_t count,
-                         const int32_t *place)
+static mlt_topo_cut count_cut(const mlt_topo_layout *layout, const mlt_topo_edge *edges,
+                              int64_t count, const int32_t *place)
 {
-    mlt_cut cut = {0};
+    mlt_topo_cut cut = {0};
     int32_t *worker = homes(layout, layout->worker_end);
     int32_t *process = homes(layout, layout->process_end);
     for (int64_t i = 0; i < count; i++) {
@@ -214,32 +214,32 @@ static mlt_cut count_cut(const mlt_layout *layout, const mlt_edge *edges, int64_
     return cut;
 }
 
-mlt_cut mlt_reorder_graph_cut(const mlt_where *where, const mlt_edge *edges, int64_t count,
-                              const int32_t *newrank)
+mlt_topo_cut mlt_reorder_graph_cut(const mlt_topo_where *where, const mlt_topo_edge *edges,
+                                   int64_t count, const int32_t *newrank)
 {
-    mlt_layout layout;
-    mlt_layout_init(&layout, where);
+    mlt_topo_layout layout;
+    mlt_topo_layout_init(&layout, where);
     int32_t *place = mlt_take((size_t)layout.count, sizeof *place);
     for (int32_t r = 0; r < layout.count; r++)
         place[newrank ? newrank[r] : r] = layout.position ? layout.position[r] : r;
-    mlt_cut cut = count_cut(&layout, edges, count, place);
+    mlt_topo_cut cut = count_cut(&layout, edges, count, place);
     free(place);
-    mlt_layout_fini(&layout);
+    mlt_topo_layout_fini(&layout);
     return cut;
 }
 
-bool mlt_reorder_graph(const mlt_where *where, const mlt_edge *edges, int64_t count,
+bool mlt_reorder_graph(const mlt_topo_where *where, const mlt_topo_edge *edges, int64_t count,
                        int32_t *newrank)
 {
-    if (mlt_where_together(where))
+    if (mlt_topo_where_together(where))
         return false;
-    mlt_layout layout;
+    mlt_topo_layout layout;
     growth g;
-    mlt_layout_init(&layout, where);
+    mlt_topo_layout_init(&layout, where);
     growth_init(&g, layout.count, edges, count);
     grow(&g, &layout);
-    mlt_cut before = count_cut(&layout, edges, count, layout.position);
-    mlt_cut after = count_cut(&layout, edges, count, g.place);
+    mlt_topo_cut before = count_cut(&layout, edges, count, layout.position);
+    mlt_topo_cut after = count_cut(&layout, edges, count, g.place);
     bool better = after.workers < before.workers ||
                   (after.workers == before.workers && after.processes < before.processes);
     if (better) {
@@ -251,6 +251,6 @@ bool mlt_reorder_graph(const mlt_where *where, const mlt_edge *edges, int64_t co
         free(node_at);
     }
     growth_fini(&g);
-    mlt_layout_fini(&layout);
+    mlt_topo_layout_fini(&layout);
     return better;
 }

@@ -34,14 +34,14 @@ static uint32_t job_process(const void *of, uint32_t worker)
     return ((const job *)of)->process[worker];
 }
 
-static mlt_where where_of(const job *j, int count)
+static mlt_topo_where where_of(const job *j, int count)
 {
     bool up = true, down = true;
     for (int r = 1; r < count; r++) {
         up &= j->worker[r] >= j->worker[r - 1];
         down &= j->worker[r] <= j->worker[r - 1];
     }
-    return (mlt_where){job_worker, job_process, j, count, up || down};
+    return (mlt_topo_where){job_worker, job_process, j, count, up || down};
 }
 
 // Workers of `each` ranks, `workers_a_process` of them in a process.
@@ -55,10 +55,10 @@ static void job_even(job *j, int workers, int each, int workers_a_process)
         j->process[w] = (uint32_t)(w / workers_a_process);
 }
 
-static mlt_cut count_grid(const job *j, int ndims, const int *dims, const int *periods,
-                          const int32_t *home) // home: the old rank that has a new one
+static mlt_topo_cut count_grid(const job *j, int ndims, const int *dims, const int *periods,
+                               const int32_t *home) // home: the old rank that has a new one
 {
-    mlt_cut cut = {0};
+    mlt_topo_cut cut = {0};
     int count = 1, stride = 1;
     for (int d = 0; d < ndims; d++)
         count *= dims[d];
@@ -78,25 +78,26 @@ static mlt_cut count_grid(const job *j, int ndims, const int *dims, const int *p
 }
 
 // Makes a plan, checks it, and gives what it separates.
-static mlt_cut check_grid(const job *j, int ndims, const int *dims, const int *periods)
+static mlt_topo_cut check_grid(const job *j, int ndims, const int *dims, const int *periods)
 {
     int count = 1;
     for (int d = 0; d < ndims; d++)
         count *= dims[d];
-    mlt_where where = where_of(j, count);
-    mlt_cart_plan *plan = mlt_cart_plan_new(&where, ndims, dims, periods);
+    mlt_topo_where where = where_of(j, count);
+    mlt_topo_cart_plan *plan = mlt_topo_cart_plan_new(&where, ndims, dims, periods);
     int32_t *home = malloc((size_t)count * sizeof *home);
     CHECK(home);
     memset(home, 0xff, (size_t)count * sizeof *home);
     for (int r = 0; r < count; r++) {
-        int new = mlt_cart_plan_rank(plan, r);
+        int new = mlt_topo_cart_plan_rank(plan, r);
         CHECK(new >= 0 && new < count &&home[new] == -1);
         home[new] = r;
     }
-    mlt_cut before = count_grid(j, ndims, dims, periods, NULL);
-    mlt_cut after = count_grid(j, ndims, dims, periods, home);
+    mlt_topo_cut before = count_grid(j, ndims, dims, periods, NULL);
+    mlt_topo_cut after = count_grid(j, ndims, dims, periods, home);
     CHECK(after.workers <= before.workers);
-    mlt_cut told = mlt_cart_plan_cut(plan), told_before = mlt_cart_plan_cut_before(plan);
+    mlt_topo_cut told = mlt_topo_cart_plan_cut(plan),
+                 told_before = mlt_topo_cart_plan_cut_before(plan);
     if (told_before.workers || told.workers) { // else it knew at once that all live together
         CHECK(told.workers == after.workers);
         CHECK(told_before.workers == before.workers);
@@ -106,7 +107,7 @@ static mlt_cut check_grid(const job *j, int ndims, const int *dims, const int *p
         CHECK(told_before.processes == before.processes);
     }
     free(home);
-    mlt_cart_plan_free(plan);
+    mlt_topo_cart_plan_free(plan);
     return after;
 }
 
@@ -115,7 +116,7 @@ static void check_known(int workers, int each, int workers_a_process, int ndims,
 {
     static job j;
     job_even(&j, workers, each, workers_a_process);
-    mlt_cut cut = check_grid(&j, ndims, dims, periods);
+    mlt_topo_cut cut = check_grid(&j, ndims, dims, periods);
     if (cut.workers == want && cut.processes == want_processes)
         return;
     fprintf(stderr, "%d workers of %d, grid", workers, each);
@@ -198,7 +199,7 @@ static void check_random(int rounds)
                 dims[d] = j.ranks / count;
             count *= dims[d];
         }
-        mlt_cut before = count_grid(&j, ndims, dims, periods, NULL);
+        mlt_topo_cut before = count_grid(&j, ndims, dims, periods, NULL);
         won += check_grid(&j, ndims, dims, periods).workers < before.workers;
     }
     CHECK(won > rounds / 4);
@@ -206,12 +207,12 @@ static void check_random(int rounds)
 
 // ---- graphs
 
-static mlt_cut check_graph(const job *j, const mlt_edge *edges, int64_t count)
+static mlt_topo_cut check_graph(const job *j, const mlt_topo_edge *edges, int64_t count)
 {
-    mlt_where where = where_of(j, j->ranks);
+    mlt_topo_where where = where_of(j, j->ranks);
     static int32_t newrank[MOST];
     static bool seen[MOST];
-    mlt_cut before = mlt_reorder_graph_cut(&where, edges, count, NULL), counted = {0};
+    mlt_topo_cut before = mlt_reorder_graph_cut(&where, edges, count, NULL), counted = {0};
     if (!mlt_reorder_graph(&where, edges, count, newrank))
         return before;
     static int32_t home[MOST];
@@ -226,7 +227,7 @@ static mlt_cut check_graph(const job *j, const mlt_edge *edges, int64_t count)
         counted.workers += a != b ? edges[i].weight : 0;
         counted.processes += j->process[a] != j->process[b] ? edges[i].weight : 0;
     }
-    mlt_cut after = mlt_reorder_graph_cut(&where, edges, count, newrank);
+    mlt_topo_cut after = mlt_reorder_graph_cut(&where, edges, count, newrank);
     CHECK(after.workers == counted.workers && after.processes == counted.processes);
     CHECK(after.workers < before.workers ||
           (after.workers == before.workers && after.processes < before.processes));
@@ -237,50 +238,51 @@ static mlt_cut check_graph(const job *j, const mlt_edge *edges, int64_t count)
 static void check_graphs(void)
 {
     static job j;
-    static mlt_edge edges[8 * MOST];
+    static mlt_topo_edge edges[8 * MOST];
     int n = 64, count = 0;
     int number[64];
     job_even(&j, 4, n / 4, 2);
     for (int i = 0; i < n; i++)
         number[i] = i * 27 % n;
     for (int i = 0; i < n; i++) {
-        edges[count++] = (mlt_edge){number[i], number[(i + 1) % n], 1};
-        edges[count++] = (mlt_edge){number[(i + 1) % n], number[i], 1};
+        edges[count++] = (mlt_topo_edge){number[i], number[(i + 1) % n], 1};
+        edges[count++] = (mlt_topo_edge){number[(i + 1) % n], number[i], 1};
     }
     CHECK(check_graph(&j, edges, count).workers == 8);
     count = 0;
     for (int i = 0; i < n; i++) {
         if (i % 8 < 7)
-            edges[count++] = (mlt_edge){i, i + 1, 1};
+            edges[count++] = (mlt_topo_edge){i, i + 1, 1};
         if (i / 8 < 7)
-            edges[count++] = (mlt_edge){i, i + 8, 1};
+            edges[count++] = (mlt_topo_edge){i, i + 8, 1};
     }
     CHECK(check_graph(&j, edges, count).workers == 16); // 4 x 4 blocks
     // Pairs of partners, far from each other, and heavy edges that beat many light ones.
     count = 0;
     for (int i = 0; i < n / 2; i++)
-        edges[count++] = (mlt_edge){i, i + n / 2, 100};
+        edges[count++] = (mlt_topo_edge){i, i + n / 2, 100};
     CHECK(check_graph(&j, edges, count).workers == 0);
     for (int i = 0; i < n; i++)
-        edges[count++] = (mlt_edge){i, (i + 1) % n, 1};
+        edges[count++] = (mlt_topo_edge){i, (i + 1) % n, 1};
     CHECK(check_graph(&j, edges, count).workers < 100);
     CHECK(check_graph(&j, edges, 0).workers == 0);
     // One rank a worker: partners get one process.
     job_even(&j, 8, 1, 2);
     for (int i = 0; i < 4; i++)
-        edges[i] = (mlt_edge){i, i + 4, 1};
+        edges[i] = (mlt_topo_edge){i, i + 4, 1};
     CHECK(check_graph(&j, edges, 4).processes == 0);
 }
 
 static void check_random_graphs(int rounds)
 {
     static job j;
-    static mlt_edge edges[8 * MOST];
+    static mlt_topo_edge edges[8 * MOST];
     for (int i = 0; i < rounds; i++) {
         job_random(&j, i % 4);
         int count = number_below(4 * j.ranks);
         for (int e = 0; e < count; e++)
-            edges[e] = (mlt_edge){number_below(j.ranks), number_below(j.ranks), number_below(5)};
+            edges[e] =
+                (mlt_topo_edge){number_below(j.ranks), number_below(j.ranks), number_below(5)};
         check_graph(&j, edges, count);
     }
 }
@@ -302,12 +304,12 @@ static double plan_seconds(int32_t each, int ndims, const int *dims)
     int32_t count = 1;
     for (int d = 0; d < ndims; d++)
         count *= dims[d];
-    mlt_where where = {big_worker, big_process, &each, count, true};
+    mlt_topo_where where = {big_worker, big_process, &each, count, true};
     clock_t start = clock();
-    mlt_cart_plan *plan = mlt_cart_plan_new(&where, ndims, dims, periods);
+    mlt_topo_cart_plan *plan = mlt_topo_cart_plan_new(&where, ndims, dims, periods);
     double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    CHECK(mlt_cart_plan_cut(plan).workers <= mlt_cart_plan_cut_before(plan).workers);
-    mlt_cart_plan_free(plan);
+    CHECK(mlt_topo_cart_plan_cut(plan).workers <= mlt_topo_cart_plan_cut_before(plan).workers);
+    mlt_topo_cart_plan_free(plan);
     return seconds;
 }
 

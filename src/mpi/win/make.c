@@ -2,9 +2,9 @@
 // Making and freeing windows.
 //
 // Each rank leaves at its worker what it gives. The last one of a worker makes the worker's block,
-// and brings the block's card to the meeting of all ranks, which also takes a number for the window.
+// and brings the block's card to the agreement of all ranks, which also takes a number for the window.
 // Afterwards every worker has all cards. A barrier ends the call, since a packet of another rank may
-// come before the meeting is over here.
+// come before the agreement is over here.
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ typedef struct making {
     bool failed, numbered;
 } making;
 
-// What a worker brings to the meeting.
+// What a worker brings to the agreement.
 typedef struct ticket {
     uint32_t place, failed;
     mlt_win_card card;
@@ -52,13 +52,13 @@ static int32_t map_world(const void *map, int32_t rank)
     return mlt_map_world(map, rank);
 }
 
-static uint32_t even_of(const mlt_party *party)
+static uint32_t even_of(const mlt_members *members)
 {
-    uint32_t even = party->at[0].present;
-    for (uint32_t p = 0; p < party->workers; p++)
-        if (party->at[p].present != even || party->at[p].first != p * even)
+    uint32_t even = members->at[0].present;
+    for (uint32_t p = 0; p < members->workers; p++)
+        if (members->at[p].present != even || members->at[p].first != p * even)
             return 0;
-    return party->contiguous ? even : 0;
+    return members->contiguous ? even : 0;
 }
 
 static mlt_win_flavor flavor_of(const recipe *r)
@@ -75,23 +75,23 @@ static mlt_win_flavor flavor_of(const recipe *r)
 
 static mlt_win_part *make_part(mlt_comm *comm, const recipe *r)
 {
-    const mlt_party *party = mlt_comm_party(comm);
+    const mlt_members *members = mlt_comm_members(comm);
     mlt_worker *worker = comm->owner->worker;
     mlt_win_part *part = mlt_win_part_new(&(mlt_win_facts){
         .worker = worker,
         .flavor = flavor_of(r),
         .ranks = comm->size,
-        .workers = party->workers,
-        .place = party->place,
-        .contiguous = party->contiguous,
+        .workers = members->workers,
+        .place = members->place,
+        .contiguous = members->contiguous,
         .shares = r->flavor == MPI_WIN_FLAVOR_SHARED || mlt_win_conf.windows == MLT_WINDOWS_SHARED,
-        .even = even_of(party),
+        .even = even_of(members),
         .world = map_world,
         .group = mlt_comm_group(comm),
     });
-    for (uint32_t p = 0; p < party->workers; p++)
-        mlt_win_part_peer(part, p, mlt_worker_of_rank(worker, party->at[p].speaker),
-                          (int32_t)party->at[p].first);
+    for (uint32_t p = 0; p < members->workers; p++)
+        mlt_win_part_peer(part, p, mlt_worker_of_rank(worker, members->at[p].speaker),
+                          (int32_t)members->at[p].first);
     mlt_win_shared *shared = mlt_take(1, sizeof *shared);
     shared->flavor = r->flavor;
     shared->group = mlt_map_hold(mlt_comm_group(comm));
@@ -135,27 +135,27 @@ static void drop_making(making *m)
     free(m);
 }
 
-// ---- the meeting
+// ---- the agreement
 
-static void finish_make(mlt_meet *meet)
+static void finish_make(mlt_agreement *agreement)
 {
-    making *m = meet->guests->user;
+    making *m = agreement->participants->user;
     mlt_win_shared *shared = m->part->owner;
     m->of->window = NULL;
-    for (const mlt_meet_item *i = NULL; (i = mlt_meet_next(meet, i));) {
-        const ticket *t = mlt_meet_item_data(i);
+    for (const mlt_agreement_item *i = NULL; (i = mlt_agreement_next(agreement, i));) {
+        const ticket *t = mlt_agreement_item_data(i);
         bool fits = i->bytes == sizeof *t && t->place < m->part->workers; // it may be another job's
         m->failed |= !fits || t->failed;
         if (fits)
             mlt_win_part_card(m->part, t->place, &t->card);
     }
-    if (!meet->context)
+    if (!agreement->context)
         return;
     m->numbered = true;
-    mlt_comm_shared *new = mlt_comm_shared_new(mlt_context_join(meet->worker, meet->context),
-                                               mlt_map_hold(shared->group), NULL);
-    new->party = mlt_party_hold(meet->place.party);
-    mlt_guest *g = meet->guests;
+    mlt_comm_shared *new = mlt_comm_shared_new(
+        mlt_context_join(agreement->worker, agreement->context), mlt_map_hold(shared->group), NULL);
+    new->members = mlt_members_hold(agreement->place.members);
+    mlt_participant *g = agreement->participants;
     shared->comm = mlt_comm_new(g->rank, new, 0, g->order, NULL);
     mlt_list_remove(&shared->comm->link); // it may outlive that rank's MPI
     if (!m->failed)
@@ -190,8 +190,8 @@ static void make_block(mlt_win_part *part, const recipe *r, const mlt_gathered *
         !fits || mlt_win_part_block(part, r->align, part->place == 0 ? all : 0, &t->card) != MLT_OK;
 }
 
-static int meet(mlt_rank *me, mlt_comm *comm, const recipe *r, const mlt_gathered *sizes,
-                mlt_win *win)
+static int agreement(mlt_rank *me, mlt_comm *comm, const recipe *r, const mlt_gathered *sizes,
+                     mlt_win *win)
 {
     making *m = find_making(comm, r);
     mlt_win_part *part = m->part;
@@ -204,14 +204,14 @@ static int meet(mlt_rank *me, mlt_comm *comm, const recipe *r, const mlt_gathere
     m->refs++;
     win->side.local = (uint32_t)(me - me->worker->ranks);
     mlt_win_part_join(part, &join);
-    const mlt_party *party = mlt_comm_party(comm);
-    bool last = part->came == party->at[party->place].present;
+    const mlt_members *members = mlt_comm_members(comm);
+    bool last = part->came == members->at[members->place].present;
     if (last)
         make_block(part, r, sizes, &t);
-    mlt_guest guest = {.rank = me, .order = mlt_comm_order(comm), .user = m};
-    mlt_meet_place place = mlt_comm_place(comm, true, finish_make);
-    mlt_meet_come(&guest, &place, &t, last ? sizeof t : 0);
-    mlt_meet_wait(&guest, place.context);
+    mlt_participant participant = {.rank = me, .order = mlt_comm_order(comm), .user = m};
+    mlt_agreement_place place = mlt_comm_place(comm, true, finish_make);
+    mlt_agreement_come(&participant, &place, &t, last ? sizeof t : 0);
+    mlt_agreement_wait(&participant, place.context);
     int code = MPI_SUCCESS;
     if (!m->numbered)
         code = mlt_comm_no_context(me, comm);
@@ -238,7 +238,7 @@ static int make(mlt_rank *me, mlt_comm *comm, const recipe *r, void *baseptr, MP
     }
     mlt_win *win = mlt_pool_take(pool);
     *win = (mlt_win){.magic = 0};
-    int code = meet(me, comm, r, gathers ? &sizes : NULL, win);
+    int code = agreement(me, comm, r, gathers ? &sizes : NULL, win);
     if (gathers)
         mlt_gathered_free(&sizes);
     if (code != MPI_SUCCESS) {
@@ -319,12 +319,12 @@ int mlt_mpi_Win_allocate(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_In
 static bool all_share(mlt_comm *comm)
 {
     mlt_job *job = comm->owner->worker->boot->job;
-    const mlt_party *party = mlt_comm_party(comm);
-    if (party->foreign)
+    const mlt_members *members = mlt_comm_members(comm);
+    if (members->foreign)
         return false;
-    uint32_t first = mlt_worker_of_rank(comm->owner->worker, party->at[0].speaker);
-    for (uint32_t p = 1; p < party->workers; p++) {
-        uint32_t worker = mlt_worker_of_rank(comm->owner->worker, party->at[p].speaker);
+    uint32_t first = mlt_worker_of_rank(comm->owner->worker, members->at[0].speaker);
+    for (uint32_t p = 1; p < members->workers; p++) {
+        uint32_t worker = mlt_worker_of_rank(comm->owner->worker, members->at[p].speaker);
         if (mlt_job_host_of(job, worker) != mlt_job_host_of(job, first))
             return false;
     }

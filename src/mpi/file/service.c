@@ -14,21 +14,21 @@
 
 static void fire(mlt_io_watch *watch);
 
-static bool watch(mlt_file_desk *desk)
+static bool watch(mlt_file_service *service)
 {
-    desk->watch = (mlt_io_watch){.fd = desk->line.ring, .fire = fire};
-    return mlt_io_watch_start(desk->worker->sched, &desk->watch) == MLT_PENDING;
+    service->watch = (mlt_io_watch){.fd = service->line.ring, .fire = fire};
+    return mlt_io_watch_start(service->worker->sched, &service->watch) == MLT_PENDING;
 }
 
 static void fire(mlt_io_watch *w)
 {
-    mlt_file_desk *desk = mlt_container_of(w, mlt_file_desk, watch);
-    mlt_file_line_take(&desk->line);
-    if (desk->line.open && !watch(desk))
+    mlt_file_service *service = mlt_container_of(w, mlt_file_service, watch);
+    mlt_file_line_take(&service->line);
+    if (service->line.open && !watch(service))
         mlt_fatal("the system refuses to watch a descriptor that it watched before");
 }
 
-void mlt_file_desk_open(mlt_rank *me)
+void mlt_file_service_open(mlt_rank *me)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (!w->files) {
@@ -45,7 +45,7 @@ void mlt_file_desk_open(mlt_rank *me)
     w->files->files++;
 }
 
-void mlt_file_desk_close(mlt_rank *me)
+void mlt_file_service_close(mlt_rank *me)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (--w->files->files > 0 || w->files->line.open > 0)
@@ -56,23 +56,23 @@ void mlt_file_desk_close(mlt_rank *me)
     w->files = NULL;
 }
 
-bool mlt_file_desk_give(mlt_rank *me, mlt_file_job *job)
+bool mlt_file_service_give(mlt_rank *me, mlt_file_job *job)
 {
-    mlt_file_desk *desk = mlt_mpi_worker_of(me)->files;
-    bool first = desk->line.open == 0;
-    if (!desk->lines || (first && !watch(desk)))
+    mlt_file_service *service = mlt_mpi_worker_of(me)->files;
+    bool first = service->line.open == 0;
+    if (!service->lines || (first && !watch(service)))
         return false;
-    if (mlt_file_give(&desk->line, job))
+    if (mlt_file_give(&service->line, job))
         return true;
     if (first)
-        mlt_io_watch_stop(me->worker->sched, &desk->watch);
+        mlt_io_watch_stop(me->worker->sched, &service->watch);
     return false;
 }
 
-bool mlt_file_desk_is_busy(const mlt_rank *me)
+bool mlt_file_service_is_busy(const mlt_rank *me)
 {
-    const mlt_file_desk *desk = mlt_mpi_worker_of(me)->files;
-    return desk && desk->lines && desk->line.open > 0;
+    const mlt_file_service *service = mlt_mpi_worker_of(me)->files;
+    return service && service->lines && service->line.open > 0;
 }
 
 // ---- a rank that waits for its job
@@ -94,7 +94,7 @@ static void wake(mlt_file_job *job)
     mlt_req_complete(&mlt_container_of(job, waiting, job)->req);
 }
 
-void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job)
+void mlt_file_service_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job)
 {
     const mlt_sched *sched = me->worker->sched;
     if (sched->gate || (me->worker->count == 1 && !sched->pool)) { // nobody else would run
@@ -106,7 +106,7 @@ void mlt_file_desk_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job)
     waiting w = {.job = {.run = run_real, .done = wake, .read = {.access = job->read.access}},
                  .real = job};
     mlt_req_fill_other(&w.req, me, comm);
-    if (mlt_file_desk_give(me, &w.job))
+    if (mlt_file_service_give(me, &w.job))
         mlt_req_wait(&w.req, mlt_mpi_call(me));
     else
         job->run(job);

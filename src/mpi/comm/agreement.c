@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpi/comm/meet.h"
+#include "mpi/comm/agreement.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
     }
 }
 
-mlt_party *mlt_party_new(const mlt_worker *w, const mlt_map *first, const mlt_map *second)
+mlt_members *mlt_members_new(const mlt_worker *w, const mlt_map *first, const mlt_map *second)
 {
     uint32_t workers =
         w->wire && w->wire->worlds ? mlt_worlds_workers(w->wire->worlds) : w->boot->job->workers;
@@ -49,59 +49,59 @@ mlt_party *mlt_party_new(const mlt_worker *w, const mlt_map *first, const mlt_ma
     look_at(w, first, &s);
     look_at(w, second, &s);
     mlt_assert(s.place[w->index]);
-    mlt_party *party = mlt_take(1, sizeof *party + s.workers * sizeof *party->at);
-    *party = (mlt_party){.refs = 1,
-                         .workers = s.workers,
-                         .place = s.place[w->index] - 1,
-                         .ranks = (int32_t)s.ranks,
-                         .contiguous = s.contiguous,
-                         .foreign = s.foreign};
-    memcpy(party->at, s.at, s.workers * sizeof *s.at);
+    mlt_members *members = mlt_take(1, sizeof *members + s.workers * sizeof *members->at);
+    *members = (mlt_members){.refs = 1,
+                             .workers = s.workers,
+                             .place = s.place[w->index] - 1,
+                             .ranks = (int32_t)s.ranks,
+                             .contiguous = s.contiguous,
+                             .foreign = s.foreign};
+    memcpy(members->at, s.at, s.workers * sizeof *s.at);
     free(s.at);
     free(s.place);
-    return party;
+    return members;
 }
 
-mlt_party *mlt_party_hold(mlt_party *party)
+mlt_members *mlt_members_hold(mlt_members *members)
 {
-    party->refs++;
-    return party;
+    members->refs++;
+    return members;
 }
 
-void mlt_party_drop(mlt_party *party)
+void mlt_members_drop(mlt_members *members)
 {
-    if (party && --party->refs == 0)
-        free(party);
+    if (members && --members->refs == 0)
+        free(members);
 }
 
 // ---- data
 
 enum { USED = -1 }; // instead of an item's order: numbers that a worker uses
 
-static void *add_room(mlt_meet *m, uint64_t bytes)
+static void *add_room(mlt_agreement *m, uint64_t bytes)
 {
     MLT_ARRAY_WANT(m->data, m->bytes + bytes, m->room);
     m->bytes += bytes;
     return m->data + m->bytes - bytes;
 }
 
-static void add_item(mlt_meet *m, int32_t order, const void *mine, uint64_t bytes)
+static void add_item(mlt_agreement *m, int32_t order, const void *mine, uint64_t bytes)
 {
     uint64_t whole = (bytes + 7) & ~UINT64_C(7);
-    mlt_meet_item *item = add_room(m, sizeof *item + whole);
-    *item = (mlt_meet_item){.order = order, .bytes = bytes};
+    mlt_agreement_item *item = add_room(m, sizeof *item + whole);
+    *item = (mlt_agreement_item){.order = order, .bytes = bytes};
     memcpy(item + 1, mine, bytes);
     memset((char *)(item + 1) + bytes, 0, whole - bytes);
 }
 
-const mlt_meet_item *mlt_meet_next(const mlt_meet *m, const mlt_meet_item *item)
+const mlt_agreement_item *mlt_agreement_next(const mlt_agreement *m, const mlt_agreement_item *item)
 {
     uint64_t at = 0;
     if (item)
         at = (uint64_t)((const unsigned char *)item - m->data) + sizeof *item +
              ((item->bytes + 7) & ~UINT64_C(7));
     while (at < m->bytes) {
-        item = (const mlt_meet_item *)(m->data + at);
+        item = (const mlt_agreement_item *)(m->data + at);
         if (item->order != USED)
             return item;
         at += sizeof *item + ((item->bytes + 7) & ~UINT64_C(7));
@@ -111,7 +111,7 @@ const mlt_meet_item *mlt_meet_next(const mlt_meet *m, const mlt_meet_item *item)
 
 // ---- numbers of communicators over several jobs
 
-static void add_used(mlt_meet *m)
+static void add_used(mlt_agreement *m)
 {
     uint32_t count;
     const uint32_t *used = mlt_context_abroad(m->worker, &count);
@@ -119,11 +119,11 @@ static void add_used(mlt_meet *m)
         add_item(m, USED, used, count * sizeof *used);
 }
 
-static uint32_t draw(const mlt_meet *m)
+static uint32_t draw(const mlt_agreement *m)
 {
     uint32_t *used = mlt_take_more(NULL, m->bytes / sizeof *used + 1, sizeof *used), count = 0;
     for (uint64_t at = 0; at < m->bytes;) {
-        const mlt_meet_item *item = (const mlt_meet_item *)(m->data + at);
+        const mlt_agreement_item *item = (const mlt_agreement_item *)(m->data + at);
         if (item->order == USED) {
             memcpy(used + count, item + 1, item->bytes);
             count += (uint32_t)(item->bytes / sizeof *used);
@@ -137,7 +137,7 @@ static uint32_t draw(const mlt_meet *m)
 
 // ---- the exchange
 //
-// The workers of the party form a binomial tree by their places: the parent of p is p without its
+// The workers of the members form a binomial tree by their places: the parent of p is p without its
 // lowest bit, its children are p + 1, p + 2, p + 4 ... below that bit. One request is under way at
 // a time; each message is a head, and the data if there is any.
 
@@ -157,7 +157,7 @@ static void step(mlt_work *work);
 
 static void moved(mlt_req *req)
 {
-    mlt_meet *m = mlt_container_of(req, mlt_meet, req);
+    mlt_agreement *m = mlt_container_of(req, mlt_agreement, req);
     if (!m->stepping)
         mlt_worker_later(m->worker, &m->work);
 }
@@ -173,20 +173,20 @@ static uint32_t lowest_bit(uint32_t place, uint32_t workers)
 }
 
 // The i-th child (distance 2^i); UINT32_MAX: there is none any more.
-static uint32_t child_of(const mlt_party *party, uint32_t i)
+static uint32_t child_of(const mlt_members *members, uint32_t i)
 {
-    uint32_t distance = UINT32_C(1) << i, child = party->place + distance;
-    bool has = distance < lowest_bit(party->place, party->workers) && child < party->workers;
+    uint32_t distance = UINT32_C(1) << i, child = members->place + distance;
+    bool has = distance < lowest_bit(members->place, members->workers) && child < members->workers;
     return has ? child : UINT32_MAX;
 }
 
-// By what a message names its sender: the same for all of the party.
-static int32_t name_of(const mlt_meet *m, uint32_t place)
+// By what a message names its sender: the same for all of the members.
+static int32_t name_of(const mlt_agreement *m, uint32_t place)
 {
-    int32_t world = m->place.party->at[place].speaker;
+    int32_t world = m->place.members->at[place].speaker;
     if (m->place.by_place)
         return (int32_t)place;
-    if (MLT_LIKELY(!m->place.party->foreign))
+    if (MLT_LIKELY(!m->place.members->foreign))
         return world;
     uint64_t identity;
     uint32_t rank;
@@ -194,12 +194,13 @@ static int32_t name_of(const mlt_meet *m, uint32_t place)
     return (int32_t)(mlt_hash_mix(mlt_hash_mix(0, identity), rank) >> 33);
 }
 
-static void start(mlt_meet *m, mlt_req_kind kind, uint32_t place, void *data, uint64_t bytes)
+static void start(mlt_agreement *m, mlt_req_kind kind, uint32_t place, void *data, uint64_t bytes)
 {
-    const mlt_party *party = m->place.party;
-    const mlt_team_worker *own = &party->at[party->place], *peer = &party->at[place];
+    const mlt_members *members = m->place.members;
+    const mlt_team_worker *own = &members->at[members->place], *peer = &members->at[place];
     mlt_req_init(&m->req, &m->worker->ranks[own->speaker - m->worker->first_rank], kind);
-    mlt_req_message(&m->req, data, bytes, MLT_TYPE_BYTE, m->place.context, name_of(m, party->place),
+    mlt_req_message(&m->req, data, bytes, MLT_TYPE_BYTE, m->place.context,
+                    name_of(m, members->place),
                     kind == MLT_REQ_SEND ? peer->speaker : name_of(m, place), m->place.tag);
     m->req.on_done = moved;
     if (kind == MLT_REQ_SEND)
@@ -208,19 +209,19 @@ static void start(mlt_meet *m, mlt_req_kind kind, uint32_t place, void *data, ui
         mlt_p2p_recv(&m->req);
 }
 
-// Two meetings with the same context and tag at a time would mix their messages: only a program
+// Two agreements with the same context and tag at a time would mix their messages: only a program
 // that makes communicators of the same group, with the same tag, by several threads at once gets
 // there.
-static void check_head(const mlt_meet *m)
+static void check_head(const mlt_agreement *m)
 {
     if (m->head.check != m->place.key)
         mlt_fatal("two different communicators are being made by the same ranks with the same tag "
                   "at the same time; use different tags");
 }
 
-static void start_cast(mlt_meet *m)
+static void start_cast(mlt_agreement *m)
 {
-    uint32_t child = child_of(m->place.party, m->child);
+    uint32_t child = child_of(m->place.members, m->child);
     m->context = m->head.context;
     m->stage = OVER;
     if (child != UINT32_MAX) {
@@ -229,9 +230,9 @@ static void start_cast(mlt_meet *m)
     }
 }
 
-static void start_up(mlt_meet *m)
+static void start_up(mlt_agreement *m)
 {
-    uint32_t child = child_of(m->place.party, m->child);
+    uint32_t child = child_of(m->place.members, m->child);
     if (child != UINT32_MAX) {
         m->stage = UP_HEAD;
         start(m, MLT_REQ_RECV, child, &m->head, sizeof m->head);
@@ -240,29 +241,29 @@ static void start_up(mlt_meet *m)
     m->head.bytes = m->bytes;
     m->head.check = m->place.key;
     m->child = 0;
-    if (m->place.party->place == 0) { // the root: all data is here
+    if (m->place.members->place == 0) { // the root: all data is here
         m->head.context = !m->place.wants_id ? 0
-                          : m->place.party->foreign
+                          : m->place.members->foreign
                               ? draw(m)
-                              : mlt_context_take(m->worker, m->place.party->workers);
+                              : mlt_context_take(m->worker, m->place.members->workers);
         start_cast(m);
         return;
     }
-    uint32_t parent = m->place.party->place & (m->place.party->place - 1);
+    uint32_t parent = m->place.members->place & (m->place.members->place - 1);
     m->stage = GIVE_HEAD;
     start(m, MLT_REQ_SEND, parent, &m->head, sizeof m->head);
 }
 
 // What follows when the request of the stage is done.
-static void next_stage(mlt_meet *m)
+static void next_stage(mlt_agreement *m)
 {
-    uint32_t parent = m->place.party->place & (m->place.party->place - 1);
+    uint32_t parent = m->place.members->place & (m->place.members->place - 1);
     switch ((stage)m->stage) {
     case UP_HEAD:
         check_head(m);
         if (m->head.bytes) {
             m->stage = UP_DATA;
-            start(m, MLT_REQ_RECV, child_of(m->place.party, m->child), add_room(m, m->head.bytes),
+            start(m, MLT_REQ_RECV, child_of(m->place.members, m->child), add_room(m, m->head.bytes),
                   m->head.bytes);
             break;
         }
@@ -297,7 +298,7 @@ static void next_stage(mlt_meet *m)
     case CAST_HEAD:
         if (m->bytes) {
             m->stage = CAST_DATA;
-            start(m, MLT_REQ_SEND, child_of(m->place.party, m->child), m->data, m->bytes);
+            start(m, MLT_REQ_SEND, child_of(m->place.members, m->child), m->data, m->bytes);
             break;
         }
         m->child++;
@@ -312,12 +313,13 @@ static void next_stage(mlt_meet *m)
     }
 }
 
-static void end(mlt_meet *m)
+static void end(mlt_agreement *m)
 {
     mlt_sched *sched = m->worker->sched;
     m->place.finish(m);
-    for (mlt_guest *g = m->guests, *next; g; g = next) {
-        next = g->next; // the guest may be gone when its fiber has run or its request is complete
+    for (mlt_participant *g = m->participants, *next; g; g = next) {
+        next =
+            g->next; // the participant may be gone when its fiber has run or its request is complete
         bool heap = g->heap;
         g->over = true;
         if (g->req)
@@ -327,14 +329,14 @@ static void end(mlt_meet *m)
         if (heap)
             free(g);
     }
-    mlt_party_drop(m->place.party);
+    mlt_members_drop(m->place.members);
     free(m->data);
     free(m);
 }
 
 static void step(mlt_work *work)
 {
-    mlt_meet *m = mlt_container_of(work, mlt_meet, work);
+    mlt_agreement *m = mlt_container_of(work, mlt_agreement, work);
     m->stepping = true;
     while (m->stage != OVER && m->req.done)
         next_stage(m);
@@ -343,12 +345,12 @@ static void step(mlt_work *work)
         end(m);
 }
 
-// ---- guests
+// ---- participants
 
-static mlt_meet *find(const mlt_meet_place *place)
+static mlt_agreement *find(const mlt_agreement_place *place)
 {
     for (mlt_list_node *l = place->list->next; l != place->list; l = l->next) {
-        mlt_meet *m = mlt_container_of(l, mlt_meet, link);
+        mlt_agreement *m = mlt_container_of(l, mlt_agreement, link);
         if (m->place.key == place->key && m->place.context == place->context &&
             m->place.tag == place->tag)
             return m;
@@ -356,55 +358,56 @@ static mlt_meet *find(const mlt_meet_place *place)
     return NULL;
 }
 
-bool mlt_meet_is_open(const mlt_meet_place *place)
+bool mlt_agreement_is_open(const mlt_agreement_place *place)
 {
     return find(place) != NULL;
 }
 
-static mlt_meet *open_meet(mlt_worker *worker, const mlt_meet_place *place)
+static mlt_agreement *open_agreement(mlt_worker *worker, const mlt_agreement_place *place)
 {
-    mlt_meet *m = mlt_take(1, sizeof *m);
+    mlt_agreement *m = mlt_take(1, sizeof *m);
     m->place = *place;
-    m->place.party = place->party ? mlt_party_hold(place->party)
-                                  : mlt_party_new(worker, place->group[0], place->group[1]);
-    m->end = &m->guests;
+    m->place.members = place->members ? mlt_members_hold(place->members)
+                                      : mlt_members_new(worker, place->group[0], place->group[1]);
+    m->end = &m->participants;
     m->worker = worker;
     m->work.run = step;
     mlt_list_push_back(place->list, &m->link);
     return m;
 }
 
-void mlt_meet_come(mlt_guest *guest, const mlt_meet_place *place, const void *mine, uint64_t bytes)
+void mlt_agreement_come(mlt_participant *participant, const mlt_agreement_place *place,
+                        const void *mine, uint64_t bytes)
 {
-    mlt_meet *m = find(place);
+    mlt_agreement *m = find(place);
     if (!m)
-        m = open_meet(guest->rank->worker, place);
-    guest->over = false;
-    guest->fiber = NULL;
-    guest->next = NULL;
-    *m->end = guest;
-    m->end = &guest->next;
+        m = open_agreement(participant->rank->worker, place);
+    participant->over = false;
+    participant->fiber = NULL;
+    participant->next = NULL;
+    *m->end = participant;
+    m->end = &participant->next;
     if (bytes)
-        add_item(m, guest->order, mine, bytes);
-    if (++m->came < m->place.party->at[m->place.party->place].present)
+        add_item(m, participant->order, mine, bytes);
+    if (++m->came < m->place.members->at[m->place.members->place].present)
         return;
     mlt_list_remove(&m->link); // who comes now comes to the next one
-    if (MLT_UNLIKELY(m->place.party->foreign) && m->place.wants_id)
+    if (MLT_UNLIKELY(m->place.members->foreign) && m->place.wants_id)
         add_used(m);
     m->stepping = true;
     start_up(m);
     step(&m->work);
 }
 
-void mlt_meet_wait(mlt_guest *guest, uint32_t context)
+void mlt_agreement_wait(mlt_participant *participant, uint32_t context)
 {
-    mlt_rank *me = guest->rank;
+    mlt_rank *me = participant->rank;
     mlt_wait wait = {
         .call = mlt_mpi_call(me),
         .kind = MLT_WAIT_BARRIER,
         .context = context,
     };
-    guest->fiber = mlt_rank_fiber(me);
-    while (!guest->over)
+    participant->fiber = mlt_rank_fiber(me);
+    while (!participant->over)
         mlt_fiber_park(me->worker->sched, &wait);
 }
