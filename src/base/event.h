@@ -21,7 +21,7 @@ typedef enum mlt_event_kind {
                             // peer the place of its algorithm in mlt_coll_algs, -1 if it has none
                             // there, tag the number of ranks
     MLT_EVENT_ONE_SIDED,    // an operation on a window: peer is a world rank, how an mlt_distance,
-                            // tag what it does (MLT_CTL_PUTS and kin, boot/ctl.h)
+                            // tag what it does (MLT_CTL_PUTS and the like, boot/ctl.h)
     MLT_EVENT_PART_SEND,    // a partitioned message was started: how is an mlt_distance, tag the
     MLT_EVENT_PART_RECEIVE, // number of partitions
     MLT_EVENT_WOKEN,        // the rank, or a process of it, can go on: woken, by

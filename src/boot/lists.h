@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lists of texts as bytes: what MPI_Comm_spawn asks of mpirun, and what mpirun tells the mpirun of
-// the new job. What the lists mean is said in boot/child.h and launch/kin/task.h.
+// the new job. What the lists mean is said in boot/child.h and launch/children/task.h.
 //
 //     count of lists | for each: count of texts, the texts, each with its NUL
 #ifndef MLT_BOOT_LISTS_H

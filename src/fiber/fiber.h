@@ -138,9 +138,9 @@ struct mlt_sched {
     int32_t thread;                     // the kernel's number of the worker's thread, for debuggers
     size_t stack_asked;                 // as in the conf
     void (*swap)(void *from, void *to); // mlt_sched_swap_users; NULL: nothing
-    _Atomic bool nudged; // a signal handler wants the idle function to return; relaxed
-    bool nudges;         // ... and may want that at any time: sleeps are short
-    struct mlt_io *io;   // descriptors and timers that are waited for (io.h); NULL: none so far
+    _Atomic bool nudged;  // a signal handler wants the idle function to return; relaxed
+    bool nudges;          // ... and may want that at any time: sleeps are short
+    struct mlt_stdio *io; // descriptors and timers that are waited for (io.h); NULL: none so far
     mlt_fiber home;
 };
 

@@ -37,7 +37,7 @@ typedef struct file {
     uint32_t generation;  // how often the number was given to epoll; 0: never
 } file;
 
-typedef struct mlt_io {
+typedef struct mlt_stdio {
     due *heap; // from 1
     uint32_t timers, heap_room;
     uint32_t watches;
@@ -52,18 +52,18 @@ typedef struct mlt_io {
     bool has_ports;
     mlt_io_rang *rang;
     void *rang_arg;
-} mlt_io;
+} mlt_stdio;
 
 static const uint64_t BELL = UINT64_MAX; // epoll's data of it; no descriptor has that number
 
 // Of a port: its number, and above it a generation that no descriptor has.
 static const uint64_t PORT = (uint64_t)UINT32_MAX << 32;
 
-static mlt_io *io_of(mlt_sched *sched)
+static mlt_stdio *io_of(mlt_sched *sched)
 {
     if (MLT_LIKELY(sched->io != NULL))
         return sched->io;
-    mlt_io *io = mlt_take(1, sizeof *io);
+    mlt_stdio *io = mlt_take(1, sizeof *io);
     io->epoll = io->doorbell = -1;
     sched->io = io;
     return io;
@@ -71,7 +71,7 @@ static mlt_io *io_of(mlt_sched *sched)
 
 void mlt_io_free(mlt_sched *sched)
 {
-    mlt_io *io = sched->io;
+    mlt_stdio *io = sched->io;
     if (!io)
         return;
     sched->io = NULL;
@@ -84,14 +84,14 @@ void mlt_io_free(mlt_sched *sched)
 
 // ---- Timers
 
-static inline void place(mlt_io *io, uint32_t at, due d)
+static inline void place(mlt_stdio *io, uint32_t at, due d)
 {
     io->heap[at] = d;
     d.timer->place = at;
 }
 
 // Puts d where it belongs, from the hole at `at` upwards or downwards.
-static void sift_up(mlt_io *io, uint32_t at, due d)
+static void sift_up(mlt_stdio *io, uint32_t at, due d)
 {
     while (at > 1 && io->heap[at / 2].at_ns > d.at_ns) {
         place(io, at, io->heap[at / 2]);
@@ -100,7 +100,7 @@ static void sift_up(mlt_io *io, uint32_t at, due d)
     place(io, at, d);
 }
 
-static void sift_down(mlt_io *io, uint32_t at, due d)
+static void sift_down(mlt_stdio *io, uint32_t at, due d)
 {
     for (;;) {
         uint32_t child = at * 2;
@@ -116,7 +116,7 @@ static void sift_down(mlt_io *io, uint32_t at, due d)
     place(io, at, d);
 }
 
-static void sift(mlt_io *io, uint32_t at, due d)
+static void sift(mlt_stdio *io, uint32_t at, due d)
 {
     if (at > 1 && io->heap[at / 2].at_ns > d.at_ns)
         sift_up(io, at, d);
@@ -126,7 +126,7 @@ static void sift(mlt_io *io, uint32_t at, due d)
 
 void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
 {
-    mlt_io *io = io_of(sched);
+    mlt_stdio *io = io_of(sched);
     io->changes++;
     due d = {at_ns, timer};
     timer->at_ns = at_ns;
@@ -138,7 +138,7 @@ void mlt_timer_set(mlt_sched *sched, mlt_timer *timer, uint64_t at_ns)
     sift_up(io, ++io->timers, d);
 }
 
-static void take_out(mlt_io *io, mlt_timer *timer)
+static void take_out(mlt_stdio *io, mlt_timer *timer)
 {
     uint32_t at = timer->place;
     mlt_assert(at <= io->timers && io->heap[at].timer == timer);
@@ -156,7 +156,7 @@ void mlt_timer_stop(mlt_sched *sched, mlt_timer *timer)
 
 // At most those that were set before: one that sets itself again for a time that has passed waits
 // for the next look.
-static bool fire_timers(mlt_io *io, uint64_t now)
+static bool fire_timers(mlt_stdio *io, uint64_t now)
 {
     bool any = false;
     for (uint32_t n = io->timers; n > 0 && io->timers && io->heap[1].at_ns <= now; n--) {
@@ -170,7 +170,7 @@ static bool fire_timers(mlt_io *io, uint64_t now)
 
 // ---- Descriptors
 
-static mlt_status grow_files(mlt_io *io, int fd)
+static mlt_status grow_files(mlt_stdio *io, int fd)
 {
     uint32_t before = io->files_room;
     if (!MLT_ARRAY_TRY(io->files, (size_t)fd + 1, io->files_room)) {
@@ -187,7 +187,7 @@ static inline mlt_io_watch *watch_of(mlt_list_node *link)
 }
 
 // Takes a watch out of its ring, or out of a list of those that are about to fire.
-static void drop(mlt_io *io, mlt_io_watch *watch)
+static void drop(mlt_stdio *io, mlt_io_watch *watch)
 {
     mlt_list_node *link = &watch->link;
     file *f = &io->files[watch->fd];
@@ -203,7 +203,7 @@ static void drop(mlt_io *io, mlt_io_watch *watch)
 // since, and perhaps belongs to another file now, is unknown to epoll. Its events tell by the
 // generation which file they are of: a file that was closed here but lives on elsewhere (dup, fork)
 // may still report. -1: errno tells.
-static int arm(mlt_io *io, int fd)
+static int arm(mlt_stdio *io, int fd)
 {
     file *f = &io->files[fd];
     uint32_t events = EPOLLONESHOT;
@@ -224,7 +224,7 @@ static int arm(mlt_io *io, int fd)
     return mlt_os_epoll_add(io->epoll, fd, events, (uint64_t)f->generation << 32 | number);
 }
 
-static mlt_status open_epoll(mlt_io *io)
+static mlt_status open_epoll(mlt_stdio *io)
 {
     if (io->epoll >= 0)
         return MLT_OK;
@@ -235,7 +235,7 @@ static mlt_status open_epoll(mlt_io *io)
 // A program may close descriptors that are not its own (all above 2, say), and other files may have
 // their numbers now. So the old one is left alone, and a new one is told of everything. Where that
 // fails, the patrol will see it.
-static MLT_COLD mlt_status renew_epoll(mlt_io *io)
+static MLT_COLD mlt_status renew_epoll(mlt_stdio *io)
 {
     int fd = mlt_os_epoll_new();
     if (fd < 0)
@@ -253,7 +253,7 @@ static MLT_COLD mlt_status renew_epoll(mlt_io *io)
 
 mlt_status mlt_io_watch_start(mlt_sched *sched, mlt_io_watch *watch)
 {
-    mlt_io *io = io_of(sched);
+    mlt_stdio *io = io_of(sched);
     mlt_assert(!watch->link.next);
     io->changes++;
     if (watch->fd < 0) {
@@ -288,7 +288,7 @@ void mlt_io_watch_stop(mlt_sched *sched, mlt_io_watch *watch)
 }
 
 // Fires the watches of the descriptor in these directions, and arms it for the others.
-static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
+static bool fire_watches(mlt_stdio *io, int fd, bool reads, bool writes)
 {
     file *f = &io->files[fd];
     if (!f->first)
@@ -320,7 +320,7 @@ static bool fire_watches(mlt_io *io, int fd, bool reads, bool writes)
 
 // Nobody tells that a descriptor was closed while it was watched. So all are armed again from time
 // to time. Where that fails, the watches fire, and the waiter's next call says why.
-static MLT_COLD bool patrol(mlt_io *io, uint64_t now)
+static MLT_COLD bool patrol(mlt_stdio *io, uint64_t now)
 {
     bool first = io->patrol_ns == 0, any = false;
     io->patrol_ns = now + (uint64_t)mlt_io_patrol_ns;
@@ -340,7 +340,7 @@ static MLT_COLD bool patrol(mlt_io *io, uint64_t now)
     return any;
 }
 
-static MLT_COLD _Noreturn void no_epoll(const mlt_io *io)
+static MLT_COLD _Noreturn void no_epoll(const mlt_stdio *io)
 {
     if (io->epoll < 0)
         mlt_fatal("this process has no descriptor left by which Millet could wait for others; "
@@ -350,7 +350,7 @@ static MLT_COLD _Noreturn void no_epoll(const mlt_io *io)
               io->epoll);
 }
 
-static bool ask(mlt_io *io, int64_t timeout_ns)
+static bool ask(mlt_stdio *io, int64_t timeout_ns)
 {
     struct epoll_event events[EVENTS];
     bool any = false;
@@ -388,7 +388,7 @@ static bool ask(mlt_io *io, int64_t timeout_ns)
 
 mlt_status mlt_io_set_doorbell(mlt_sched *sched, int fd)
 {
-    mlt_io *io = io_of(sched);
+    mlt_stdio *io = io_of(sched);
     bool again = io->doorbell >= 0; // the last one was lost, and epoll may be another's, too
     io->doorbell = -1;
     if ((again ? renew_epoll(io) : open_epoll(io)) != MLT_OK ||
@@ -401,7 +401,7 @@ mlt_status mlt_io_set_doorbell(mlt_sched *sched, int fd)
 
 bool mlt_io_has_doorbell(const mlt_sched *sched)
 {
-    const mlt_io *io = sched->io;
+    const mlt_stdio *io = sched->io;
     int saved = errno;
     // epoll knows the doorbell's file by its number only if both are what they were.
     bool has = io && io->doorbell >= 0 && mlt_os_file_number(io->doorbell) == io->doorbell_number &&
@@ -414,14 +414,14 @@ bool mlt_io_has_doorbell(const mlt_sched *sched)
 
 void mlt_io_ports(mlt_sched *sched, mlt_io_rang *rang, void *arg)
 {
-    mlt_io *io = io_of(sched);
+    mlt_stdio *io = io_of(sched);
     io->rang = rang;
     io->rang_arg = arg;
 }
 
 bool mlt_io_port_set(mlt_sched *sched, int fd, uint32_t number, bool writes)
 {
-    mlt_io *io = io_of(sched);
+    mlt_stdio *io = io_of(sched);
     int saved = errno;
     uint32_t events = EPOLLIN | (writes ? EPOLLOUT : 0);
     bool done = open_epoll(io) == MLT_OK &&
@@ -485,7 +485,7 @@ int64_t mlt_io_patience(const mlt_sched *sched)
     return left < INT64_MAX ? (int64_t)left : INT64_MAX;
 }
 
-static bool look(mlt_io *io, uint64_t between_ns)
+static bool look(mlt_stdio *io, uint64_t between_ns)
 {
     if (!io->timers && !io->watches)
         return false;
@@ -517,7 +517,7 @@ bool mlt_io_glance(mlt_sched *sched)
 
 bool mlt_io_block(mlt_sched *sched, int64_t timeout_ns)
 {
-    mlt_io *io = sched->io;
+    mlt_stdio *io = sched->io;
     mlt_assert(mlt_io_watches(sched) || io->has_ports);
     int saved = errno;
     int64_t patience = mlt_io_patience(sched);

@@ -21,8 +21,8 @@
 #include "base/text.h"
 #include "boot/board.h"
 #include "boot/recorder.h"
+#include "launch/children/asks.h"
 #include "launch/hosts/ports.h"
-#include "launch/kin/asks.h"
 #include "launch/live/look.h"
 #include "launch/loop.h"
 #include "launch/plan/bind.h"
@@ -59,7 +59,7 @@ typedef struct late_link {
 } late_link;
 
 typedef struct child {
-    mlt_source ctl; // fd -1: closed
+    mlt_loop_source ctl; // fd -1: closed
     mlt_agent *agent;
     uint32_t proc;
     pid_t pid;     // 0: not started, or gone
@@ -78,7 +78,7 @@ struct mlt_agent {
     int job_fd, ctl_as;
     child *children; // in the order of their processes
     uint32_t count;
-    mlt_source timer;
+    mlt_loop_source timer;
     bool ending; // it was told to end what runs
     bool looked; // for lines of the source of a crash
 
@@ -141,7 +141,7 @@ static child *child_of(mlt_agent *a, uint32_t proc)
     return low < a->count && a->children[low].proc == proc ? &a->children[low] : NULL;
 }
 
-static const mlt_plan_proc *plan_of(const mlt_agent *a, uint32_t proc)
+static const mlt_placement_proc *plan_of(const mlt_agent *a, uint32_t proc)
 {
     return &a->conf.plan->procs[proc];
 }
@@ -274,7 +274,7 @@ static mlt_frame_state state_of(mlt_agent *a, const child *c, uint32_t local, ui
     uint32_t asleep =
         atomic_load_explicit(&mlt_job_local_at(a->job, local)->asleep, memory_order_acquire) &
         MLT_NAP_STATE;
-    uint32_t first, ranks = mlt_plan_ranks_of(a->conf.plan, worker, &first);
+    uint32_t first, ranks = mlt_placement_ranks_of(a->conf.plan, worker, &first);
     mlt_hang_state state = asleep == MLT_WORKER_ENDED    ? MLT_HANG_ENDED
                            : asleep == MLT_WORKER_UNBORN ? MLT_HANG_UNBORN
                            : a->answered[local]          ? MLT_HANG_RUNNING
@@ -287,7 +287,7 @@ static void finish_collecting(mlt_agent *a)
     mlt_frame_state *states = mlt_take(a->workers + 1, sizeof *states); // and the NUL behind
     uint32_t local = 0;
     for (uint32_t i = 0; i < a->count; i++) {
-        const mlt_plan_proc *proc = plan_of(a, a->children[i].proc);
+        const mlt_placement_proc *proc = plan_of(a, a->children[i].proc);
         for (uint32_t k = 0; k < proc->workers; k++, local++)
             states[local] = state_of(a, &a->children[i], local, proc->first_worker + k);
     }
@@ -334,7 +334,7 @@ static void collect(mlt_agent *a)
 // program that a script started. Each such rank is alone, and takes itself for the whole job.
 static void peek(mlt_agent *a, uint64_t now)
 {
-    const mlt_plan *plan = a->conf.plan;
+    const mlt_placement *plan = a->conf.plan;
     a->peek_at = ++a->peeks < MOST_PEEKS ? now + (peek_ns << a->peeks) : 0;
     for (uint32_t i = 0; i < a->count; i++) {
         const child *own = &a->children[i];
@@ -342,7 +342,7 @@ static void peek(mlt_agent *a, uint64_t now)
         if (!path)
             continue;
         char name[64];
-        mlt_plan_name(plan, own->proc, name, sizeof name);
+        mlt_placement_name(plan, own->proc, name, sizeof name);
         mlt_say(
             "note: %s runs another MPI (%s, of %s): each of the %u ranks is alone; use a program "
             "or module that is made for the standard ABI or for Millet, or the mpirun of that "
@@ -454,7 +454,7 @@ static void take_hello(child *c, pid_t sender)
 // Wait records and the like. False: nobody asked, or it came too late.
 static bool take_waits(mlt_agent *a, const child *c, const mlt_ctl *head)
 {
-    const mlt_plan_proc *proc = plan_of(a, c->proc);
+    const mlt_placement_proc *proc = plan_of(a, c->proc);
     if (!a->collecting || head->detail < proc->first_worker ||
         head->detail - proc->first_worker >= proc->workers)
         return false;
@@ -637,7 +637,7 @@ static bool read_packet(child *c)
     return true;
 }
 
-static void ctl_ready(mlt_source *source, uint32_t events)
+static void ctl_ready(mlt_loop_source *source, uint32_t events)
 {
     child *c = mlt_container_of(source, child, ctl);
     for (int i = 0; i < 16 && c->ctl.fd >= 0; i++)
@@ -708,7 +708,7 @@ static void take_end(mlt_agent *a, child *c, int status, const struct rusage *us
     if (c->mpi_fd >= 0)
         close(c->mpi_fd);
     c->mpi_fd = -1;
-    const mlt_plan_proc *proc = plan_of(a, c->proc);
+    const mlt_placement_proc *proc = plan_of(a, c->proc);
     for (uint32_t i = 0; i < proc->workers; i++) {
         mlt_job_worker *worker = mlt_job_worker_at(a->job, proc->first_worker + i);
         // relaxed: its owner is gone, and this agent is the only reader that needs it.
@@ -750,7 +750,7 @@ bool mlt_agent_finalised(const mlt_agent *a)
 static void note_places(mlt_agent *a)
 {
     for (uint32_t i = 0; i < a->count; i++) {
-        const mlt_plan_proc *proc = plan_of(a, a->children[i].proc);
+        const mlt_placement_proc *proc = plan_of(a, a->children[i].proc);
         for (uint32_t k = 0; proc->workers > 1 && k < proc->workers; k++) {
             uint32_t local = mlt_job_place_at(a->job, proc->first_worker + k)->local;
             mlt_job_worker *w = mlt_job_local_at(a->job, local);
@@ -761,7 +761,7 @@ static void note_places(mlt_agent *a)
 
 static void make_job(mlt_agent *a)
 {
-    const mlt_plan *whole = a->conf.plan;
+    const mlt_placement *whole = a->conf.plan;
     uint32_t count = whole->proc_count;
     uint32_t *numbers = mlt_take(5 * (size_t)count, sizeof *numbers);
     uint32_t *workers = numbers, *ranks = workers + count, *apps = ranks + count,
@@ -827,7 +827,7 @@ static bool open_ctl(int pair[2], char *why, size_t why_size)
 }
 
 // Adds the places of a process's workers; a long list is cut.
-static void name_places(const mlt_agent *a, const mlt_plan_proc *proc, char *text, size_t size)
+static void name_places(const mlt_agent *a, const mlt_placement_proc *proc, char *text, size_t size)
 {
     uint32_t first = mlt_job_place_at(a->job, proc->first_worker)->local;
     for (uint32_t k = 0; k < proc->workers; k++) {
@@ -862,16 +862,16 @@ static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const cpu_set_t *
 // Starts one process. On failure the exit code, and a message in why.
 static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_size)
 {
-    const mlt_plan_proc *proc = plan_of(a, c->proc);
+    const mlt_placement_proc *proc = plan_of(a, c->proc);
     const mlt_app *app = app_of(a, c->proc);
-    bool under_gdb =
-        a->conf.gdb && c->proc == mlt_plan_proc_of(a->conf.plan, (uint32_t)a->conf.options->gdb);
+    bool under_gdb = a->conf.gdb &&
+                     c->proc == mlt_placement_proc_of(a->conf.plan, (uint32_t)a->conf.options->gdb);
     int pair[2], code = MLT_EXIT_SYSTEM;
     if (!open_ctl(pair, why, why_size))
         return code;
     uint32_t local = mlt_job_place_at(a->job, proc->first_worker)->local;
     cpu_set_t *cpus = mlt_bind_set(&a->bind, local, proc->workers);
-    bool traced = mlt_io_trace(a->conf.io, c->proc, env, why, why_size);
+    bool traced = mlt_stdio_trace(a->conf.io, c->proc, env, why, why_size);
     mlt_env_proc own = {.proc = c->proc, .job_fd = a->job_fd, .ctl_fd = a->ctl_as};
     mlt_spawn spawn = {.path = under_gdb ? a->conf.gdb : a->conf.paths[proc->app],
                        .argv = under_gdb ? gdb_words(app->argv) : app->argv,
@@ -885,9 +885,9 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
                        // --gdb: keep the keyboard's signals away from the others
                        .group = a->conf.gdb && !under_gdb ? 0 : a->conf.group};
     pid_t pid = -1;
-    if (traced && mlt_io_prepare(a->conf.io, c->proc, &spawn, why, why_size))
+    if (traced && mlt_stdio_prepare(a->conf.io, c->proc, &spawn, why, why_size))
         pid = mlt_spawn_start(&spawn, &code, why, why_size);
-    mlt_io_started(a->conf.io, c->proc);
+    mlt_stdio_started(a->conf.io, c->proc);
     close(pair[1]);
     if (pid > 0) {
         mlt_agent_started(a, c->proc, pid, pair[0]);
@@ -932,7 +932,7 @@ static mlt_env *env_of(mlt_agent *a, uint32_t proc)
     a->has_env = true;
     a->env_app = app;
     mlt_env_init(&a->env, a->conf.options, &a->conf.options->apps[app]);
-    mlt_io_env(a->conf.io, proc, &a->env);
+    mlt_stdio_env(a->conf.io, proc, &a->env);
     if (a->mixed)
         mlt_env_put(&a->env, variable);
     if (a->conf.options->held)
@@ -1023,7 +1023,7 @@ static void take_change(mlt_agent *a, const mlt_frame *frame, const void *body)
 
 // ---- The whole
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_agent *a = mlt_container_of(source, mlt_agent, timer);
     uint64_t count, now = mlt_os_now_ns();
@@ -1095,7 +1095,7 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
 
 static void list_children(mlt_agent *a)
 {
-    const mlt_plan *plan = a->conf.plan;
+    const mlt_placement *plan = a->conf.plan;
     a->children = mlt_take(plan->proc_count, sizeof *a->children);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         if (plan->procs[p].host != a->conf.host)
@@ -1111,7 +1111,7 @@ static void check_memory(const mlt_agent *a)
 {
     uint64_t fibers = 0, left = a->job->memory;
     for (uint32_t i = 0; i < a->count; i++) {
-        const mlt_plan_proc *proc = plan_of(a, a->children[i].proc);
+        const mlt_placement_proc *proc = plan_of(a, a->children[i].proc);
         fibers += proc->ranks > proc->workers ? proc->ranks : 0;
     }
     uint64_t least = fibers * mlt_os_page_size();
@@ -1173,8 +1173,8 @@ mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
     if (conf->options->verbose)
         tell_without(a);
     a->kills = mlt_os_memory_kills(MLT_OS_PROC, MLT_OS_GROUPS);
-    a->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                            .ready = timer_ready};
+    a->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                                 .ready = timer_ready};
     if (a->timer.fd < 0 || !mlt_loop_add(conf->loop, &a->timer, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     if (conf->plan->ranks > 1 && !conf->options->quiet)

@@ -16,16 +16,16 @@
 #include "boot/ctl.h"
 #include "boot/job.h"
 #include "launch/hosts/frame.h"
-#include "launch/io.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
+#include "launch/stdio.h"
 #include "net/key.h"
 
 typedef struct mlt_agent mlt_agent;
 
 typedef struct mlt_agent_conf {
     const mlt_options *options; // of the whole job
-    const mlt_plan *plan;       // of the whole job
+    const mlt_placement *plan;  // of the whole job
     uint32_t host;              // this one
     const char *const *paths;   // [apps]: the files to execute, of those that run here
     const char *gdb;            // the file to execute for --gdb; NULL: not asked for, or not here
@@ -33,7 +33,7 @@ typedef struct mlt_agent_conf {
     const mlt_key *key;         // of the job; NULL: it has none, being on one host
     uint32_t cores;             // of this host
     int loop;
-    mlt_io *io;
+    mlt_stdio *io;
     pid_t group;  // that processes shall be in
     mlt_job *job; // NULL: the agent makes it
     // What happens. The body is aligned as structures are, may be written to, and has a NUL behind

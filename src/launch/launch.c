@@ -12,15 +12,14 @@
 #include "base/text.h"
 #include "fiber/stack.h"
 #include "launch/agent.h"
+#include "launch/children/children.h"
+#include "launch/children/parent.h"
 #include "launch/guard.h"
-#include "launch/hosts/crew.h"
+#include "launch/hosts/agents.h"
+#include "launch/hosts/connections.h"
 #include "launch/hosts/frame.h"
-#include "launch/hosts/links.h"
 #include "launch/hosts/stage.h"
 #include "launch/hosts/task.h"
-#include "launch/io.h"
-#include "launch/kin/elder.h"
-#include "launch/kin/kin.h"
 #include "launch/live/live.h"
 #include "launch/live/progress.h"
 #include "launch/loop.h"
@@ -37,6 +36,7 @@
 #include "launch/program/program.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
+#include "launch/stdio.h"
 #include "launch/trace.h"
 #include "launch/watch/last.h"
 #include "launch/watch/report.h"
@@ -46,7 +46,7 @@
 
 typedef struct launch {
     mlt_options *options;
-    mlt_plan plan;
+    mlt_placement plan;
     const char **paths; // of the apps' programs; NULL: it is on other hosts only
     bool *noted;        // [apps]: what their ranks share has been told
     const char *gdb;    // NULL: not asked for
@@ -56,16 +56,16 @@ typedef struct launch {
     uint64_t started_ns;
     int loop;
     mlt_agent *agent;
-    mlt_crew *crew;
-    mlt_links *links;
+    mlt_agents *agents;
+    mlt_connections *connections;
     mlt_stage_out *stage; // NULL: nothing is staged
-    mlt_io *io;
+    mlt_stdio *io;
     mlt_watch *watch;
     mlt_live *live;
     mlt_live_progress *progress; // NULL: nobody wants it
     mlt_guard guard;
-    mlt_kin *kin;
-    mlt_elder *elder; // NULL: nobody has spawned this job
+    mlt_children *children;
+    mlt_parent *parent; // NULL: nobody has spawned this job
 } launch;
 
 static const char *dir_of(const launch *l, const mlt_app *app)
@@ -114,7 +114,8 @@ static void find_gdb(launch *l)
                  (long long)o->gdb, l->plan.ranks - 1);
     if (o->gdb < 0)
         return;
-    const mlt_plan_proc *proc = &l->plan.procs[mlt_plan_proc_of(&l->plan, (uint32_t)o->gdb)];
+    const mlt_placement_proc *proc =
+        &l->plan.procs[mlt_placement_proc_of(&l->plan, (uint32_t)o->gdb)];
     if (proc->host != l->host)
         mlt_quit(MLT_EXIT_USAGE,
                  "--gdb names rank %lld, which is on host %s; a debugger needs this terminal, so "
@@ -139,7 +140,8 @@ static void look_at_frames(const char *path, const char *dir, mlt_frames *found)
 
 // Stacks of fibers are neighbours. A frame that is larger than the guard between them, and is not
 // touched page by page when it is made, reaches into the next one.
-static void note_frames(const launch *l, const mlt_plan_proc *proc, const mlt_libraries *libraries)
+static void note_frames(const launch *l, const mlt_placement_proc *proc,
+                        const mlt_libraries *libraries)
 {
     int64_t asked = l->options->stack_size;
     size_t stack = asked ? (size_t)asked : mlt_stack_size_for(proc->ranks);
@@ -186,7 +188,7 @@ static void check_programs(const launch *l)
 {
     const mlt_options *o = l->options;
     for (uint32_t p = 0; p < l->plan.proc_count; p++) {
-        const mlt_plan_proc *proc = &l->plan.procs[p];
+        const mlt_placement_proc *proc = &l->plan.procs[p];
         const mlt_app *app = &o->apps[proc->app];
         const char *path = l->paths[proc->app];
         bool first = path && (p == 0 || proc[-1].app != proc->app);
@@ -208,7 +210,7 @@ static void note_shared(void *user, uint32_t p, const char *why)
 {
     launch *l = user;
     const mlt_options *o = l->options;
-    const mlt_plan_proc *proc = &l->plan.procs[p];
+    const mlt_placement_proc *proc = &l->plan.procs[p];
     const mlt_app *app = &o->apps[proc->app];
     const char *path = l->paths[proc->app];
     for (size_t a = 0; a < o->app_count; a++) // the same program in another section
@@ -227,7 +229,7 @@ static void note_shared(void *user, uint32_t p, const char *why)
 // -v
 static void tell_layout(const launch *l, uint32_t cores)
 {
-    bool here = !mlt_plan_other(&l->plan);
+    bool here = !mlt_placement_other(&l->plan);
     mlt_say("%u ranks in %u workers, %u processes, on %u %s%s", l->plan.ranks, l->plan.workers,
             l->plan.proc_count, here ? cores : l->plan.host_count, here ? "cores" : "host",
             here || l->plan.host_count == 1 ? "" : "s");
@@ -238,25 +240,25 @@ static void tell_layout(const launch *l, uint32_t cores)
 
 // ---- Agents
 
-// mlt_io_conf.send.
+// mlt_stdio_conf.send.
 static void send_stream(void *user, const mlt_frame *frame, const void *body)
 {
     const launch *l = user;
     mlt_frame whole = *frame;
     whole.from = MLT_FRAME_HEAD;
-    if (l->crew)
-        mlt_crew_send(l->crew, &whole, body);
+    if (l->agents)
+        mlt_agents_send(l->agents, &whole, body);
 }
 
-static mlt_io *make_io(launch *l)
+static mlt_stdio *make_io(launch *l)
 {
-    mlt_io_conf conf = {.options = l->options,
-                        .plan = &l->plan,
-                        .loop = l->loop,
-                        .host = l->host,
-                        .send = mlt_plan_other(&l->plan) ? send_stream : NULL,
-                        .user = l};
-    return mlt_io_new(&conf);
+    mlt_stdio_conf conf = {.options = l->options,
+                           .plan = &l->plan,
+                           .loop = l->loop,
+                           .host = l->host,
+                           .send = mlt_placement_other(&l->plan) ? send_stream : NULL,
+                           .user = l};
+    return mlt_stdio_new(&conf);
 }
 
 static void agent_tells(void *user, const mlt_frame *frame, char *body)
@@ -265,25 +267,25 @@ static void agent_tells(void *user, const mlt_frame *frame, char *body)
     mlt_watch_take(l->watch, frame, body);
 }
 
-static void crew_tells(void *user, const mlt_frame *frame, char *body)
+static void agents_tells(void *user, const mlt_frame *frame, char *body)
 {
     const launch *l = user;
     if (frame->type == MLT_FRAME_STAGED && l->stage)
         mlt_stage_out_kept(l->stage, frame->from, frame->value);
     else if (frame->to == MLT_FRAME_HEAD)
         mlt_watch_take(l->watch, frame, body);
-    else if (frame->to == l->host && l->links)
-        mlt_links_take(l->links, frame, body);
-    else if (l->crew)
-        mlt_crew_send(l->crew, frame, body);
+    else if (frame->to == l->host && l->connections)
+        mlt_connections_take(l->connections, frame, body);
+    else if (l->agents)
+        mlt_agents_send(l->agents, frame, body);
 }
 
-// mlt_links_conf.send.
+// mlt_connections_conf.send.
 static void send_on(void *user, const mlt_frame *frame, const void *body)
 {
     const launch *l = user;
     if (frame->to != MLT_FRAME_HEAD) {
-        mlt_crew_send(l->crew, frame, body);
+        mlt_agents_send(l->agents, frame, body);
         return;
     }
     char *copy = mlt_take(frame->length + 1, 1);
@@ -295,18 +297,18 @@ static void send_on(void *user, const mlt_frame *frame, const void *body)
 static void link_wanted(void *user, uint32_t proc, uint32_t peer)
 {
     const launch *l = user;
-    if (l->links)
-        mlt_links_want(l->links, proc, peer);
+    if (l->connections)
+        mlt_connections_want(l->connections, proc, peer);
 }
 
 static void proc_gone(void *user, uint32_t proc)
 {
     const launch *l = user;
-    if (l->links)
-        mlt_links_gone(l->links, proc);
+    if (l->connections)
+        mlt_connections_gone(l->connections, proc);
 }
 
-static void crew_line(void *user, uint32_t host, const char *text)
+static void agents_line(void *user, uint32_t host, const char *text)
 {
     const launch *l = user;
     mlt_say("host %s: %s", l->plan.hosts[host].host.name, text);
@@ -370,38 +372,38 @@ static void settle_shell(mlt_options *o)
 }
 
 // The agents of all other hosts.
-static mlt_crew *make_crew(launch *l, uint64_t identity)
+static mlt_agents *make_agents(launch *l, uint64_t identity)
 {
     size_t size;
     if (!l->options->agent)
         l->options->agent = own_path();
     settle_shell(l->options);
     l->task = pack_task(l, identity, &size);
-    mlt_crew_conf conf = {.options = l->options,
-                          .plan = &l->plan,
-                          .head_host = l->host,
-                          .last = mlt_crew_hosts(&l->plan, l->host),
-                          .key = &l->key,
-                          .task = l->task,
-                          .task_size = size,
-                          .loop = l->loop,
-                          .take = crew_tells,
-                          .line = crew_line,
-                          .user = l};
-    return mlt_crew_new(&conf);
+    mlt_agents_conf conf = {.options = l->options,
+                            .plan = &l->plan,
+                            .head_host = l->host,
+                            .last = mlt_agents_hosts(&l->plan, l->host),
+                            .key = &l->key,
+                            .task = l->task,
+                            .task_size = size,
+                            .loop = l->loop,
+                            .take = agents_tells,
+                            .line = agents_line,
+                            .user = l};
+    return mlt_agents_new(&conf);
 }
 
-static mlt_links *make_links(launch *l, uint64_t identity)
+static mlt_connections *make_connections(launch *l, uint64_t identity)
 {
-    mlt_links_conf conf = {.options = l->options,
-                           .plan = &l->plan,
-                           .host = l->host,
-                           .identity = identity,
-                           .key = &l->key,
-                           .loop = l->loop,
-                           .send = send_on,
-                           .user = l};
-    return mlt_links_new(&conf);
+    mlt_connections_conf conf = {.options = l->options,
+                                 .plan = &l->plan,
+                                 .host = l->host,
+                                 .identity = identity,
+                                 .key = &l->key,
+                                 .loop = l->loop,
+                                 .send = send_on,
+                                 .user = l};
+    return mlt_connections_new(&conf);
 }
 
 // ---- The family
@@ -423,7 +425,7 @@ static void note_universe(launch *l, uint32_t cores)
     mlt_texts_add(env, mlt_text_of("%s%llu", name, (unsigned long long)slots));
 }
 
-// mlt_kin_conf.answer.
+// mlt_children_conf.answer.
 static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer, size_t length)
 {
     const launch *l = user;
@@ -434,51 +436,51 @@ static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *ans
                        .value = ask};
     if (host == l->host && l->agent)
         mlt_agent_answer(l->agent, ask, answer, length);
-    else if (l->crew)
-        mlt_crew_send(l->crew, &frame, answer);
+    else if (l->agents)
+        mlt_agents_send(l->agents, &frame, answer);
 }
 
-// mlt_kin_conf.ended.
-static void kin_ended(void *user, const char *job, int code, int signal)
+// mlt_children_conf.ended.
+static void children_ended(void *user, const char *job, int code, int signal)
 {
     const launch *l = user;
-    mlt_watch_kin_ended(l->watch, job, code, signal);
+    mlt_watch_child_ended(l->watch, job, code, signal);
 }
 
-// mlt_kin_conf.fails, mlt_elder_conf.fails.
+// mlt_children_conf.fails, mlt_parent_conf.fails.
 static void relative_fails(void *user)
 {
     const launch *l = user;
-    mlt_watch_kin_fails(l->watch);
+    mlt_watch_child_fails(l->watch);
 }
 
 // mlt_watch_conf.fails.
 static void tell_failure(void *user)
 {
     const launch *l = user;
-    mlt_kin_fails(l->kin);
-    if (l->elder)
-        mlt_elder_fails(l->elder);
+    mlt_children_fails(l->children);
+    if (l->parent)
+        mlt_parent_fails(l->parent);
 }
 
-static mlt_kin *make_kin(launch *l)
+static mlt_children *make_children(launch *l)
 {
-    mlt_kin_conf conf = {.options = l->options,
-                         .plan = &l->plan,
-                         .loop = l->loop,
-                         .group = l->guard.group,
-                         .answer = answer_spawn,
-                         .ended = kin_ended,
-                         .fails = relative_fails,
-                         .user = l};
-    return mlt_kin_new(&conf);
+    mlt_children_conf conf = {.options = l->options,
+                              .plan = &l->plan,
+                              .loop = l->loop,
+                              .group = l->guard.group,
+                              .answer = answer_spawn,
+                              .ended = children_ended,
+                              .fails = relative_fails,
+                              .user = l};
+    return mlt_children_new(&conf);
 }
 
 // mlt_watch_conf.born.
 static void tell_birth(void *user)
 {
     const launch *l = user;
-    mlt_elder_born(l->elder, &l->plan);
+    mlt_parent_born(l->parent, &l->plan);
 }
 
 static void family_time_over(void *user, double limit_s)
@@ -488,21 +490,21 @@ static void family_time_over(void *user, double limit_s)
     mlt_watch_time_over(l->watch);
 }
 
-static void elder_gone(void *user)
+static void parent_gone(void *user)
 {
     const launch *l = user;
     mlt_watch_abandon(l->watch);
 }
 
-static void join_elder(launch *l)
+static void join_parent(launch *l)
 {
-    mlt_elder_conf conf = {.loop = l->loop,
-                           .time_over = family_time_over,
-                           .fails = relative_fails,
-                           .gone = elder_gone,
-                           .user = l};
-    if (l->elder)
-        mlt_elder_watch(l->elder, &conf);
+    mlt_parent_conf conf = {.loop = l->loop,
+                            .time_over = family_time_over,
+                            .fails = relative_fails,
+                            .gone = parent_gone,
+                            .user = l};
+    if (l->parent)
+        mlt_parent_watch(l->parent, &conf);
 }
 
 // ---- --stage
@@ -510,7 +512,7 @@ static void join_elder(launch *l)
 static void send_stage(void *user, const mlt_frame *frame, const void *body)
 {
     const launch *l = user;
-    mlt_crew_send(l->crew, frame, body);
+    mlt_agents_send(l->agents, frame, body);
 }
 
 static void begin_stage(launch *l)
@@ -521,7 +523,7 @@ static void begin_stage(launch *l)
                                .head_host = l->host,
                                .send = send_stage,
                                .user = l};
-    if (l->options->stage && l->crew)
+    if (l->options->stage && l->agents)
         l->stage = mlt_stage_out_new(&conf);
 }
 
@@ -536,22 +538,22 @@ static void start_agents(launch *l, uint32_t cores)
 {
     uint64_t identity = 0;
     char why[256];
-    if (mlt_plan_other(&l->plan)) {
+    if (mlt_placement_other(&l->plan)) {
         mlt_key other;
         if (mlt_key_new(&l->key, why, sizeof why) != MLT_OK ||
             mlt_key_new(&other, why, sizeof why) != MLT_OK)
             mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
         memcpy(&identity, other.bytes, sizeof identity);
         identity |= 1; // 0 is none
-        l->crew = make_crew(l, identity);
+        l->agents = make_agents(l, identity);
     }
-    if (l->host != MLT_FRAME_HEAD && l->crew)
-        l->links = make_links(l, identity);
+    if (l->host != MLT_FRAME_HEAD && l->agents)
+        l->connections = make_connections(l, identity);
     if (l->host != MLT_FRAME_HEAD)
         l->agent = make_agent(l, cores, identity);
-    if (l->links)
-        mlt_links_join(l->links, l->agent);
-    mlt_watch_join(l->watch, l->agent, l->crew);
+    if (l->connections)
+        mlt_connections_join(l->connections, l->agent);
+    mlt_watch_join(l->watch, l->agent, l->agents);
     begin_stage(l);
 }
 
@@ -625,7 +627,7 @@ static void end_live(launch *l)
     mlt_live_free(l->live);
 }
 
-static uint32_t own_host(const mlt_plan *plan)
+static uint32_t own_host(const mlt_placement *plan)
 {
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (plan->hosts[h].host.here)
@@ -636,7 +638,7 @@ static uint32_t own_host(const mlt_plan *plan)
 // --show-plan
 static int show_plan(const launch *l)
 {
-    mlt_plan_show(&l->plan, l->options, stdout);
+    mlt_placement_show(&l->plan, l->options, stdout);
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     mlt_say("the plan could not be written: %s", strerror(errno));
@@ -663,14 +665,14 @@ static const char **show_to_debuggers(launch *l)
     return whole;
 }
 
-int mlt_launch(mlt_options *options, mlt_elder *elder)
+int mlt_launch(mlt_options *options, mlt_parent *parent)
 {
-    launch l = {.options = options, .elder = elder};
+    launch l = {.options = options, .parent = parent};
     uint32_t cores = (uint32_t)mlt_os_cores();
     sigset_t blocked;
     find_programs(&l);
     mlt_grain_decide(options, l.paths, cores);
-    mlt_plan_make(options, &l.plan);
+    mlt_placement_make(options, &l.plan);
     if (options->show_plan)
         return show_plan(&l);
     note_universe(&l, cores);
@@ -684,16 +686,16 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
     if (options->verbose)
         tell_layout(&l, cores);
     if (options->display_map)
-        mlt_plan_show(&l.plan, options, stderr);
+        mlt_placement_show(&l.plan, options, stderr);
     const char **programs = show_to_debuggers(&l);
     mlt_spawn_prepare(&blocked);
-    bool terminal = mlt_io_reads_terminal(options, &l.plan, l.host);
+    bool terminal = mlt_stdio_reads_terminal(options, &l.plan, l.host);
     mlt_guard_split(&l.guard, &blocked, terminal ? MLT_GUARD_TERMINAL : MLT_GUARD_MPIRUN);
     int signal_fd = mlt_spawn_signal_fd(&blocked);
     l.started_ns = mlt_os_now_ns();
     l.loop = mlt_loop_new();
     l.io = make_io(&l);
-    l.kin = make_kin(&l);
+    l.children = make_children(&l);
     mlt_report *report =
         options->report ? mlt_report_new(&l.plan, l.host == MLT_FRAME_HEAD ? 0 : cores) : NULL;
     mlt_path_map map;
@@ -709,8 +711,8 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
                            .shared = note_shared,
                            .io = l.io,
                            .progress = tell_stage,
-                           .kin = l.kin,
-                           .born = elder ? tell_birth : NULL,
+                           .children = l.children,
+                           .born = parent ? tell_birth : NULL,
                            .fails = tell_failure,
                            .user = &l,
                            .guard_fd = l.guard.fd,
@@ -718,13 +720,13 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
     l.watch = mlt_watch_new(&conf);
     begin_live(&l);
     mlt_launch_trace_begin(options, &l.plan);
-    join_elder(&l);
+    join_parent(&l);
     start_agents(&l, cores);
     int code = mlt_watch_run(l.watch);
     end_live(&l);
     bool interrupted = mlt_watch_interrupted(l.watch);
     mlt_spawn_restore(signal_fd);
-    if (!mlt_io_finish(l.io, interrupted) && !code)
+    if (!mlt_stdio_finish(l.io, interrupted) && !code)
         code = MLT_EXIT_FAILED;
     if (report && !mlt_last_report(options, report, &map, mlt_os_now_ns() - l.started_ns)) {
         mlt_say(MLT_NO_ROOM "the report");
@@ -739,13 +741,13 @@ int mlt_launch(mlt_options *options, mlt_elder *elder)
     mlt_report_free(report);
     if (l.agent && mlt_watch_why(l.watch))
         mlt_agent_dies(l.agent, mlt_watch_why(l.watch));
-    if (elder)
-        mlt_elder_end(elder, code);
-    mlt_kin_free(l.kin);
+    if (parent)
+        mlt_parent_end(parent, code);
+    mlt_children_free(l.children);
     mlt_watch_free(l.watch);
-    mlt_links_free(l.links);
+    mlt_connections_free(l.connections);
     mlt_agent_free(l.agent);
-    mlt_crew_free(l.crew);
+    mlt_agents_free(l.agents);
     mlt_stage_out_free(l.stage);
     mlt_key_wipe(&l.key);
     free(l.task);

@@ -3,11 +3,11 @@
 #ifndef MLT_LAUNCH_LAUNCH_H
 #define MLT_LAUNCH_LAUNCH_H
 
-#include "launch/kin/elder.h"
+#include "launch/children/parent.h"
 #include "launch/plan/options.h"
 
-// Changes the options where they leave something to mpirun (launch/plan/grain.h). The elder is there
+// Changes the options where they leave something to mpirun (launch/plan/grain.h). The parent is there
 // if another job has spawned this one; else NULL.
-int mlt_launch(mlt_options *options, mlt_elder *elder);
+int mlt_launch(mlt_options *options, mlt_parent *parent);
 
 #endif

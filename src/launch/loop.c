@@ -17,7 +17,7 @@ int mlt_loop_new(void)
     return loop;
 }
 
-bool mlt_loop_add(int loop, mlt_source *source, uint32_t events)
+bool mlt_loop_add(int loop, mlt_loop_source *source, uint32_t events)
 {
     if (source->added)
         return true;
@@ -26,21 +26,21 @@ bool mlt_loop_add(int loop, mlt_source *source, uint32_t events)
     return source->added;
 }
 
-void mlt_loop_remove(int loop, mlt_source *source)
+void mlt_loop_remove(int loop, mlt_loop_source *source)
 {
     if (source->added)
         (void)epoll_ctl(loop, EPOLL_CTL_DEL, source->fd, NULL);
     source->added = false;
 }
 
-void mlt_loop_alarm(const mlt_source *timer, uint64_t when_ns)
+void mlt_loop_alarm(const mlt_loop_source *timer, uint64_t when_ns)
 {
     struct itimerspec when = {.it_value = {.tv_sec = (time_t)(when_ns / 1000000000),
                                            .tv_nsec = (long)(when_ns % 1000000000)}};
     (void)timerfd_settime(timer->fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-void mlt_loop_alarm_first(const mlt_source *timer, const uint64_t *times, size_t count)
+void mlt_loop_alarm_first(const mlt_loop_source *timer, const uint64_t *times, size_t count)
 {
     uint64_t next = 0;
     for (size_t i = 0; i < count; i++)
@@ -54,7 +54,7 @@ void mlt_loop_turn(int loop)
     struct epoll_event events[64];
     int n = epoll_wait(loop, events, sizeof events / sizeof *events, -1);
     for (int i = 0; i < n; i++) {
-        mlt_source *source = events[i].data.ptr;
+        mlt_loop_source *source = events[i].data.ptr;
         if (source->added) // an earlier handler of this turn may have removed it
             source->ready(source, events[i].events);
     }

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "launch/children/parent.h"
 #include "launch/hosts/adopt.h"
 #include "launch/hosts/serve.h"
-#include "launch/kin/elder.h"
 #include "launch/launch.h"
 #include "launch/plan/options.h"
 #include "launch/say.h"
@@ -26,16 +26,16 @@ static void see_output_off(void)
 int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--agent") == 0)
-        return mlt_serve();
+        return mlt_agent_serve();
     if (argc == 4 && strcmp(argv[1], "--adopt") == 0)
         return mlt_adopt(argv[2], argv[3]);
     mlt_options options;
-    mlt_elder *elder = NULL;
-    if (argc == 3 && strcmp(argv[1], "--kin") == 0) {
-        elder = mlt_elder_join(atoi(argv[2]), &options);
+    mlt_parent *parent = NULL;
+    if (argc == 3 && strcmp(argv[1], "--spawned") == 0) {
+        parent = mlt_parent_join(atoi(argv[2]), &options);
     } else {
         atexit(see_output_off);
         mlt_options_read(argc, argv, &options);
     }
-    return mlt_launch(&options, elder);
+    return mlt_launch(&options, parent);
 }

@@ -31,10 +31,10 @@ static void add_word(mlt_text *text, const char *word)
 }
 
 // Which workers each host has: processes in a row.
-static void add_hosts(mlt_text *facts, const mlt_plan *plan)
+static void add_hosts(mlt_text *facts, const mlt_placement *plan)
 {
     for (uint32_t p = 0, next; p < plan->proc_count; p = next) {
-        const mlt_plan_proc *first = &plan->procs[p];
+        const mlt_placement_proc *first = &plan->procs[p];
         uint32_t workers = 0;
         for (next = p; next < plan->proc_count && plan->procs[next].host == first->host; next++)
             workers += plan->procs[next].workers;
@@ -44,7 +44,7 @@ static void add_hosts(mlt_text *facts, const mlt_plan *plan)
     }
 }
 
-void mlt_launch_trace_begin(const mlt_options *options, const mlt_plan *plan)
+void mlt_launch_trace_begin(const mlt_options *options, const mlt_placement *plan)
 {
     if (!options->trace)
         return;
@@ -62,7 +62,7 @@ void mlt_launch_trace_begin(const mlt_options *options, const mlt_plan *plan)
         }
     }
     mlt_text_add(&facts, "\n");
-    if (mlt_plan_other(plan))
+    if (mlt_placement_other(plan))
         add_hosts(&facts, plan);
     mlt_launch_trace_facts(options, facts.text, facts.length);
     mlt_text_free(&facts);

@@ -12,7 +12,7 @@
 #include "launch/plan/plan.h"
 
 // Makes the file empty, with the job's facts. Ends mpirun with a message if it cannot.
-void mlt_launch_trace_begin(const mlt_options *options, const mlt_plan *plan);
+void mlt_launch_trace_begin(const mlt_options *options, const mlt_placement *plan);
 
 // Appends the whole chunks (trace/chunk.h) that processes of another host have sent. How many bytes they
 // are; -1: these are no chunks, or cannot be written, and a message said so.

@@ -11,7 +11,7 @@
 
 struct iovec;
 
-// Close-on-exec; flags: O_RDWR and kin.
+// Close-on-exec; flags: O_RDWR and the like.
 int mlt_os_file_open(const char *path, int flags, unsigned mode);
 int mlt_os_file_close(int fd); // the descriptor is gone in any case
 int mlt_os_file_unlink(const char *path);

@@ -84,7 +84,7 @@ bool mlt_worker_open_delegates(mlt_worker *worker) MLT_MUST_CHECK;
 // may still touch.
 void mlt_worker_abandon(mlt_worker *worker);
 
-// From now on, or no longer, mlt_upcalls.event hears on behalf of `who` (MLT_WATCH_TOOLS and kin) what the
+// From now on, or no longer, mlt_upcalls.event hears on behalf of `who` (MLT_WATCH_TOOLS and the like) what the
 // ranks of the calling worker do. With TOOLS, counts.wait_ns is kept.
 void mlt_worker_watch(mlt_worker *worker, uint8_t who, bool watched);
 

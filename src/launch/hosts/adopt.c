@@ -21,11 +21,11 @@
 #include "base/text.h"
 #include "boot/foreign/adoption.h"
 #include "launch/agent.h"
-#include "launch/hosts/crew.h"
+#include "launch/children/children.h"
+#include "launch/hosts/agents.h"
+#include "launch/hosts/connections.h"
 #include "launch/hosts/frame.h"
-#include "launch/hosts/links.h"
 #include "launch/hosts/task.h"
-#include "launch/kin/kin.h"
 #include "launch/loop.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
@@ -58,8 +58,8 @@ typedef struct adopt adopt;
 
 // A process of this host.
 typedef struct visitor {
-    mlt_source source; // its connection
-    mlt_source life;   // its pidfd; fd -1: there is none
+    mlt_loop_source source; // its connection
+    mlt_loop_source life;   // its pidfd; fd -1: there is none
     adopt *of;
     uint32_t number;
     int pid;      // 0: not known
@@ -71,7 +71,7 @@ struct adopt {
     int loop;
     uint32_t leader;
     const char *program;
-    mlt_source door; // for the processes of this host
+    mlt_loop_source door; // for the processes of this host
     visitor **visitors;
     uint32_t visitor_count, visitor_room, present;
     uint32_t size; // processes of the job; 0: not known
@@ -84,20 +84,20 @@ struct adopt {
     mlt_greet_self self;
     mlt_address own[MLT_ADDRESSES];
     uint32_t own_count;
-    mlt_source timer; // of greetings, and of beats
+    mlt_loop_source timer; // of greetings, and of beats
 
     // The head.
     bool heads;
     mlt_listen *listen;
-    mlt_source listen_source;
+    mlt_loop_source listen_source;
     mlt_net_peer *early; // agents of other hosts that have come before the plan was there
     uint32_t early_count, early_room;
     mlt_adoption_proc *procs; // [size]
     char **names;             // [size] hosts', at their leaders
     uint32_t known;
     mlt_watch *watch;
-    mlt_crew *crew;
-    mlt_kin *kin;
+    mlt_agents *agents;
+    mlt_children *children;
     mlt_report *report; // NULL: none, or it was printed
     mlt_path_map map;
     mlt_leaks leaks;
@@ -106,7 +106,7 @@ struct adopt {
     // The agent of another host.
     mlt_card head;
     mlt_dial *dial; // NULL: not now
-    mlt_source dial_source;
+    mlt_loop_source dial_source;
     uint32_t tries;
     uint64_t dial_at; // when it dials again; 0: not
     mlt_channel up;
@@ -120,7 +120,7 @@ struct adopt {
     mlt_task task;
     uint32_t host;
     mlt_agent *agent;
-    mlt_links *links;
+    mlt_connections *connections;
 };
 
 static adopt *self; // for messages
@@ -135,7 +135,7 @@ static visitor *find(adopt *a, uint32_t number)
     return NULL;
 }
 
-static void close_source(adopt *a, mlt_source *source)
+static void close_source(adopt *a, mlt_loop_source *source)
 {
     mlt_loop_remove(a->loop, source);
     if (source->fd >= 0)
@@ -178,15 +178,15 @@ static void regret_all(adopt *a, const char *text)
             regret(a->visitors[i], text);
 }
 
-static void life_ended(mlt_source *source, uint32_t events)
+static void life_ended(mlt_loop_source *source, uint32_t events)
 {
     lose(mlt_container_of(source, visitor, life));
 }
 
 static void watch_life(visitor *v)
 {
-    v->life = (mlt_source){.fd = v->pid > 0 ? (int)syscall(SYS_pidfd_open, v->pid, 0) : -1,
-                           .ready = life_ended};
+    v->life = (mlt_loop_source){.fd = v->pid > 0 ? (int)syscall(SYS_pidfd_open, v->pid, 0) : -1,
+                                .ready = life_ended};
     if (v->life.fd >= 0 && !mlt_loop_add(v->of->loop, &v->life, EPOLLIN))
         close_source(v->of, &v->life);
 }
@@ -252,8 +252,8 @@ static bool welcomes(const mlt_greet_self *greets, uint32_t from, uint32_t to)
 
 static void send_on(adopt *a, mlt_net_peer *peer)
 {
-    const mlt_plan *plan = &a->task.plan;
-    (void)mlt_crew_came(a->crew, plan->procs[peer->process].host, peer);
+    const mlt_placement *plan = &a->task.plan;
+    (void)mlt_agents_came(a->agents, plan->procs[peer->process].host, peer);
     explicit_bzero(&peer->keys, sizeof peer->keys);
 }
 
@@ -261,7 +261,7 @@ static void accept_agents(adopt *a)
 {
     mlt_net_peer peer;
     while (mlt_listen_step(a->listen, mlt_os_now_ns(), &peer) == MLT_OK) {
-        if (a->crew) {
+        if (a->agents) {
             send_on(a, &peer);
             continue;
         }
@@ -272,7 +272,7 @@ static void accept_agents(adopt *a)
     set_timer(a);
 }
 
-static void listen_ready(mlt_source *source, uint32_t events)
+static void listen_ready(mlt_loop_source *source, uint32_t events)
 {
     accept_agents(mlt_container_of(source, adopt, listen_source));
 }
@@ -293,7 +293,8 @@ static void begin_listening(adopt *a)
         mlt_quit(MLT_EXIT_USAGE, "MILLET_PORT_RANGE: %s", why);
     if (mlt_listen_new(&a->listen, &plan, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    a->listen_source = (mlt_source){.fd = mlt_listen_poll(a->listen).fd, .ready = listen_ready};
+    a->listen_source =
+        (mlt_loop_source){.fd = mlt_listen_poll(a->listen).fd, .ready = listen_ready};
     if (!mlt_loop_add(a->loop, &a->listen_source, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
 }
@@ -328,7 +329,7 @@ static void reached(adopt *a, mlt_net_peer *head)
         mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
 }
 
-static void dial_ready(mlt_source *source, uint32_t events);
+static void dial_ready(mlt_loop_source *source, uint32_t events);
 
 static void begin_dial(adopt *a)
 {
@@ -345,7 +346,7 @@ static void begin_dial(adopt *a)
         mlt_address_likely(to, ROOM, a->own, a->own_count, a->head.addresses, a->head.count);
     if (mlt_dial_new(&a->dial, &plan, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    a->dial_source = (mlt_source){.fd = mlt_dial_poll(a->dial).fd, .ready = dial_ready};
+    a->dial_source = (mlt_loop_source){.fd = mlt_dial_poll(a->dial).fd, .ready = dial_ready};
     if (!mlt_loop_add(a->loop, &a->dial_source, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     dial_ready(&a->dial_source, 0);
@@ -377,7 +378,7 @@ static void dial_failed(adopt *a)
     mlt_text_free(&table);
 }
 
-static void dial_ready(mlt_source *source, uint32_t events)
+static void dial_ready(mlt_loop_source *source, uint32_t events)
 {
     adopt *a = mlt_container_of(source, adopt, dial_source);
     mlt_net_peer peer;
@@ -391,7 +392,7 @@ static void dial_ready(mlt_source *source, uint32_t events)
     set_timer(a);
 }
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
     adopt *a = mlt_container_of(source, adopt, timer);
     uint64_t count;
@@ -478,7 +479,7 @@ static void take_key(adopt *a, const mlt_adoption_packet *packet)
     begin_dial(a);
 }
 
-static void visitor_ready(mlt_source *source, uint32_t events)
+static void visitor_ready(mlt_loop_source *source, uint32_t events)
 {
     static mlt_adoption_packet packet;
     visitor *v = mlt_container_of(source, visitor, source);
@@ -518,7 +519,7 @@ static void visitor_ready(mlt_source *source, uint32_t events)
     explicit_bzero(&packet, sizeof packet.head + packet.length);
 }
 
-static void door_ready(mlt_source *source, uint32_t events)
+static void door_ready(mlt_loop_source *source, uint32_t events)
 {
     adopt *a = mlt_container_of(source, adopt, door);
     int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK), pid = 0;
@@ -544,31 +545,32 @@ static void door_ready(mlt_source *source, uint32_t events)
 
 static void add_host(adopt *a, uint32_t leader, uint32_t *host_of)
 {
-    mlt_plan *plan = &a->task.plan;
+    mlt_placement *plan = &a->task.plan;
     if (host_of[leader])
         return;
     plan->hosts = mlt_take_more(plan->hosts, plan->host_count + 1, sizeof *plan->hosts);
-    plan->hosts[plan->host_count] = (mlt_plan_host){
+    plan->hosts[plan->host_count] = (mlt_placement_host){
         .host = {.name = a->names[leader], .slots = 1, .here = leader == a->leader}};
     host_of[leader] = ++plan->host_count;
 }
 
-static void add_proc(mlt_plan *plan, const mlt_adoption_proc *from, uint32_t host)
+static void add_proc(mlt_placement *plan, const mlt_adoption_proc *from, uint32_t host)
 {
     uint64_t ranks = (uint64_t)from->workers * from->ranks;
-    if (ranks + plan->ranks > INT32_MAX || plan->workers + from->workers > MLT_PLAN_MAX_WORKERS)
+    if (ranks + plan->ranks > INT32_MAX ||
+        plan->workers + from->workers > MLT_PLACEMENT_MAX_WORKERS)
         mlt_quit(MLT_EXIT_USAGE,
                  "MILLET_NFG and MILLET_THREADS ask for more than %d ranks or %d "
                  "workers",
-                 INT32_MAX, MLT_PLAN_MAX_WORKERS);
-    mlt_plan_host *at = &plan->hosts[host];
-    plan->procs[plan->proc_count++] = (mlt_plan_proc){.app = from->app,
-                                                      .host = host,
-                                                      .first_worker = plan->workers,
-                                                      .workers = from->workers,
-                                                      .first_rank = plan->ranks,
-                                                      .ranks = (uint32_t)ranks,
-                                                      .first_local = at->ranks};
+                 INT32_MAX, MLT_PLACEMENT_MAX_WORKERS);
+    mlt_placement_host *at = &plan->hosts[host];
+    plan->procs[plan->proc_count++] = (mlt_placement_proc){.app = from->app,
+                                                           .host = host,
+                                                           .first_worker = plan->workers,
+                                                           .workers = from->workers,
+                                                           .first_rank = plan->ranks,
+                                                           .ranks = (uint32_t)ranks,
+                                                           .first_local = at->ranks};
     plan->workers += from->workers;
     plan->ranks += (uint32_t)ranks;
     at->procs++;
@@ -590,7 +592,7 @@ static bool is_sound(const adopt *a)
 
 static void make_plan(adopt *a)
 {
-    mlt_plan *plan = &a->task.plan;
+    mlt_placement *plan = &a->task.plan;
     uint32_t *host_of = mlt_take(a->size, sizeof *host_of), apps = 1; // 1 and the host of a leader
     if (!is_sound(a))
         mlt_quit(MLT_EXIT_SYSTEM, "the cards of the processes do not fit together");
@@ -615,15 +617,15 @@ static void make_plan(adopt *a)
 static void proc_gone(void *user, uint32_t proc)
 {
     const adopt *a = user;
-    if (a->links)
-        mlt_links_gone(a->links, proc);
+    if (a->connections)
+        mlt_connections_gone(a->connections, proc);
 }
 
 static void link_wanted(void *user, uint32_t proc, uint32_t peer)
 {
     const adopt *a = user;
-    if (a->links)
-        mlt_links_want(a->links, proc, peer);
+    if (a->connections)
+        mlt_connections_want(a->connections, proc, peer);
 }
 
 static void make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *),
@@ -641,19 +643,19 @@ static void make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *)
                            .adopt = hand_over,
                            .gone = proc_gone,
                            .user = a};
-    mlt_links_conf links = {.options = &a->options,
-                            .plan = &a->task.plan,
-                            .host = a->host,
-                            .identity = a->identity,
-                            .key = &a->key,
-                            .loop = a->loop,
-                            .send = send,
-                            .user = a};
+    mlt_connections_conf connections = {.options = &a->options,
+                                        .plan = &a->task.plan,
+                                        .host = a->host,
+                                        .identity = a->identity,
+                                        .key = &a->key,
+                                        .loop = a->loop,
+                                        .send = send,
+                                        .user = a};
     if (a->task.plan.host_count > 1)
-        a->links = mlt_links_new(&links);
+        a->connections = mlt_connections_new(&connections);
     a->agent = mlt_agent_new(&conf);
-    if (a->links)
-        mlt_links_join(a->links, a->agent);
+    if (a->connections)
+        mlt_connections_join(a->connections, a->agent);
 }
 
 // ---- The head
@@ -664,22 +666,22 @@ static void agent_tells(void *user, const mlt_frame *frame, char *body)
     mlt_watch_take(a->watch, frame, body);
 }
 
-static void crew_tells(void *user, const mlt_frame *frame, char *body)
+static void agents_tells(void *user, const mlt_frame *frame, char *body)
 {
     const adopt *a = user;
     if (frame->to == MLT_FRAME_HEAD)
         mlt_watch_take(a->watch, frame, body);
     else if (frame->to == a->host)
-        mlt_links_take(a->links, frame, body);
+        mlt_connections_take(a->connections, frame, body);
     else
-        mlt_crew_send(a->crew, frame, body);
+        mlt_agents_send(a->agents, frame, body);
 }
 
-static void crew_line(void *user, uint32_t host, const char *text)
+static void agents_line(void *user, uint32_t host, const char *text)
 {
 }
 
-// mlt_kin_conf.answer.
+// mlt_children_conf.answer.
 static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer, size_t length)
 {
     const adopt *a = user;
@@ -691,50 +693,50 @@ static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *ans
     if (host == a->host)
         mlt_agent_answer(a->agent, ask, answer, length);
     else
-        mlt_crew_send(a->crew, &frame, answer);
+        mlt_agents_send(a->agents, &frame, answer);
 }
 
-// mlt_kin_conf.ended.
-static void kin_ended(void *user, const char *job, int code, int signal)
+// mlt_children_conf.ended.
+static void children_ended(void *user, const char *job, int code, int signal)
 {
     const adopt *a = user;
-    mlt_watch_kin_ended(a->watch, job, code, signal);
+    mlt_watch_child_ended(a->watch, job, code, signal);
 }
 
-// mlt_kin_conf.fails.
-static void kin_fails(void *user)
+// mlt_children_conf.fails.
+static void children_fails(void *user)
 {
     const adopt *a = user;
-    mlt_watch_kin_fails(a->watch);
+    mlt_watch_child_fails(a->watch);
 }
 
 // mlt_watch_conf.fails.
 static void tell_failure(void *user)
 {
     const adopt *a = user;
-    mlt_kin_fails(a->kin);
+    mlt_children_fails(a->children);
 }
 
 // Jobs that ranks spawn have an mpirun of ours, whoever started this one.
-static mlt_kin *make_kin(adopt *a)
+static mlt_children *make_children(adopt *a)
 {
-    mlt_kin_conf conf = {.options = &a->options,
-                         .plan = &a->task.plan,
-                         .loop = a->loop,
-                         .group = getpgrp(),
-                         .answer = answer_spawn,
-                         .ended = kin_ended,
-                         .fails = kin_fails,
-                         .user = a};
-    return mlt_kin_new(&conf);
+    mlt_children_conf conf = {.options = &a->options,
+                              .plan = &a->task.plan,
+                              .loop = a->loop,
+                              .group = getpgrp(),
+                              .answer = answer_spawn,
+                              .ended = children_ended,
+                              .fails = children_fails,
+                              .user = a};
+    return mlt_children_new(&conf);
 }
 
-// mlt_links_conf.send.
+// mlt_connections_conf.send.
 static void head_sends(void *user, const mlt_frame *frame, const void *body)
 {
     const adopt *a = user;
     if (frame->to != MLT_FRAME_HEAD) {
-        mlt_crew_send(a->crew, frame, body);
+        mlt_agents_send(a->agents, frame, body);
         return;
     }
     char *copy = mlt_take(frame->length + 1, 1);
@@ -743,7 +745,7 @@ static void head_sends(void *user, const mlt_frame *frame, const void *body)
     free(copy);
 }
 
-static void make_crew(adopt *a)
+static void make_agents(adopt *a)
 {
     size_t size;
     static char root[] = "/";
@@ -752,19 +754,19 @@ static void make_crew(adopt *a)
     a->task.options = a->options;
     a->task.dir = root;
     char *packed = mlt_task_pack(&a->task, &size);
-    mlt_crew_conf conf = {.options = &a->options,
-                          .plan = &a->task.plan,
-                          .head_host = a->host,
-                          .last = mlt_crew_hosts(&a->task.plan, a->host),
-                          .waits = true,
-                          .key = &a->key,
-                          .task = packed,
-                          .task_size = size,
-                          .loop = a->loop,
-                          .take = crew_tells,
-                          .line = crew_line,
-                          .user = a};
-    a->crew = mlt_crew_new(&conf);
+    mlt_agents_conf conf = {.options = &a->options,
+                            .plan = &a->task.plan,
+                            .head_host = a->host,
+                            .last = mlt_agents_hosts(&a->task.plan, a->host),
+                            .waits = true,
+                            .key = &a->key,
+                            .task = packed,
+                            .task_size = size,
+                            .loop = a->loop,
+                            .take = agents_tells,
+                            .line = agents_line,
+                            .user = a};
+    a->agents = mlt_agents_new(&conf);
     for (uint32_t i = 0; i < a->early_count; i++)
         send_on(a, &a->early[i]);
     a->early_count = 0;
@@ -797,14 +799,14 @@ static int run_head(adopt *a)
     a->began = mlt_os_now_ns();
     if (a->options.report)
         a->report = mlt_report_new(&a->task.plan, (uint32_t)mlt_os_cores());
-    a->kin = make_kin(a);
+    a->children = make_children(a);
     mlt_watch_conf conf = {.options = &a->options,
                            .plan = &a->task.plan,
                            .report = a->report,
                            .map = &a->map,
                            .leaks = &a->leaks,
                            .loop = a->loop,
-                           .kin = a->kin,
+                           .children = a->children,
                            .fails = tell_failure,
                            .finalised = print_last,
                            .user = a,
@@ -813,14 +815,14 @@ static int run_head(adopt *a)
                            .guard_fd = -1};
     a->watch = mlt_watch_new(&conf);
     if (a->task.plan.host_count > 1)
-        make_crew(a);
+        make_agents(a);
     else
         close_source(a, &a->listen_source);
     make_agent(a, agent_tells, head_sends);
-    mlt_watch_join(a->watch, a->agent, a->crew);
+    mlt_watch_join(a->watch, a->agent, a->agents);
     int code = mlt_watch_run(a->watch);
     print_last(a);
-    mlt_kin_free(a->kin);
+    mlt_children_free(a->children);
     mlt_say_finish(LAST_WORDS_MS);
     return code;
 }
@@ -891,8 +893,8 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
         mlt_agent_answer(a->agent, frame->value, body, frame->length);
     else if (a->agent)
         mlt_agent_take(a->agent, frame, body);
-    if (a->links)
-        mlt_links_take(a->links, frame, body);
+    if (a->connections)
+        mlt_connections_take(a->connections, frame, body);
 }
 
 // Launchers that keep processes in control groups, as Slurm does, kill the agent of a host when the
@@ -911,11 +913,11 @@ static void channel_ended(mlt_channel *up, const char *why)
 static void be_alone(adopt *a)
 {
     mlt_agent_hear(a->agent);
-    if (++a->alone * MLT_CREW_BEAT_MS >= ALONE_MS && !mlt_agent_finalised(a->agent))
+    if (++a->alone * MLT_AGENTS_BEAT_MS >= ALONE_MS && !mlt_agent_finalised(a->agent))
         a->over = a->forsaken = true;
 }
 
-static void beat(mlt_source *source, uint32_t events)
+static void beat(mlt_loop_source *source, uint32_t events)
 {
     static const mlt_frame frame = {.type = MLT_FRAME_BEAT};
     adopt *a = self;
@@ -927,16 +929,16 @@ static void beat(mlt_source *source, uint32_t events)
     }
     a->silent = a->up.heard ? 0 : a->silent + 1;
     a->up.heard = false;
-    if (a->silent >= mlt_crew_patience(a->agent ? a->options.silent_ms : 10 * MLT_SILENT_MS))
+    if (a->silent >= mlt_agents_patience(a->agent ? a->options.silent_ms : 10 * MLT_SILENT_MS))
         channel_ended(&a->up, "");
     mlt_channel_send(&a->up, &frame, NULL);
 }
 
 static int run_below(adopt *a)
 {
-    const struct timespec each = {.tv_nsec = MLT_CREW_BEAT_MS * 1000000L};
-    mlt_source beats = {.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                        .ready = beat};
+    const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
+    mlt_loop_source beats = {.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                             .ready = beat};
     if (beats.fd < 0 || timerfd_settime(beats.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
         !mlt_loop_add(a->loop, &beats, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));

@@ -58,7 +58,7 @@ typedef struct host {
 
 // A dial that is under way.
 typedef struct slot {
-    mlt_source source;
+    mlt_loop_source source;
     mlt_broker *broker;
     mlt_dial *dial; // NULL: free
     pair *pair;
@@ -69,7 +69,7 @@ struct mlt_broker {
     mlt_broker_conf conf;
     mlt_greet_self self;
     mlt_listen *listen;
-    mlt_source listen_source, timer;
+    mlt_loop_source listen_source, timer;
     uint64_t timer_ns; // when the timer rings; 0: it does not
     mlt_address own[MLT_ADDRESSES];
     uint32_t own_count;
@@ -435,7 +435,7 @@ static void accept_all(mlt_broker *b, uint64_t now_ns)
         came(b, &peer);
 }
 
-static void listen_ready(mlt_source *source, uint32_t events)
+static void listen_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_broker *b = mlt_container_of(source, mlt_broker, listen_source);
     uint64_t now_ns = mlt_os_now_ns();
@@ -444,7 +444,7 @@ static void listen_ready(mlt_source *source, uint32_t events)
     plan_next(b);
 }
 
-static void dial_ready(mlt_source *source, uint32_t events)
+static void dial_ready(mlt_loop_source *source, uint32_t events)
 {
     slot *s = mlt_container_of(source, slot, source);
     uint64_t now_ns = mlt_os_now_ns();
@@ -453,7 +453,7 @@ static void dial_ready(mlt_source *source, uint32_t events)
     plan_next(s->broker);
 }
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_broker *b = mlt_container_of(source, mlt_broker, timer);
     uint64_t now_ns = mlt_os_now_ns(), rings;
@@ -571,9 +571,10 @@ static mlt_status open_all(mlt_broker *b, char *why, size_t why_size)
         status = open_listener(b, why, why_size);
     if (status != MLT_OK)
         return status;
-    b->listen_source = (mlt_source){.fd = mlt_listen_poll(b->listen).fd, .ready = listen_ready};
-    b->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                            .ready = timer_ready};
+    b->listen_source =
+        (mlt_loop_source){.fd = mlt_listen_poll(b->listen).fd, .ready = listen_ready};
+    b->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                                 .ready = timer_ready};
     if (b->timer.fd >= 0 && mlt_loop_add(b->conf.loop, &b->timer, EPOLLIN) &&
         mlt_loop_add(b->conf.loop, &b->listen_source, EPOLLIN))
         return MLT_OK;

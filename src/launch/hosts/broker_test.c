@@ -17,7 +17,7 @@
 #include "net/sides_test.h"
 #include "os/tcp.h"
 
-enum { HOSTS = 3, MOST_LINKS = 64 };
+enum { HOSTS = 3, MOST_CONNECTIONS = 64 };
 
 typedef struct made {
     uint32_t host, process;
@@ -26,7 +26,7 @@ typedef struct made {
 } made;
 
 static int loop;
-static made links[MOST_LINKS]; // the first ones
+static made connections[MOST_CONNECTIONS]; // the first ones
 static uint32_t link_count, failed_count;
 static bool keeps;    // descriptors; else they are closed
 static char *failure; // the last text
@@ -38,8 +38,8 @@ static void on_link(void *user, uint32_t process, const mlt_ctl_link *link, int 
 {
     uint32_t host = (uint32_t)((mlt_broker **)user - brokers);
     CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC && fcntl(fd, F_GETFL) & O_NONBLOCK);
-    if (link_count < MOST_LINKS)
-        links[link_count] = (made){host, process, *link, fd};
+    if (link_count < MOST_CONNECTIONS)
+        connections[link_count] = (made){host, process, *link, fd};
     link_count++;
     if (!keeps)
         mlt_os_tcp_drop(fd); // or the system would keep its port for a minute
@@ -115,8 +115,8 @@ static void close_brokers(void)
         mlt_broker_free(brokers[i]);
         brokers[i] = NULL;
     }
-    for (uint32_t i = 0; keeps && i < link_count && i < MOST_LINKS; i++)
-        close(links[i].fd);
+    for (uint32_t i = 0; keeps && i < link_count && i < MOST_CONNECTIONS; i++)
+        close(connections[i].fd);
 }
 
 static void want(uint32_t host, uint32_t process, uint32_t peer)
@@ -124,7 +124,7 @@ static void want(uint32_t host, uint32_t process, uint32_t peer)
     CHECK(mlt_broker_want(brokers[host], process, peer) == MLT_OK);
 }
 
-static void until_links(uint32_t count)
+static void until_connections(uint32_t count)
 {
     while (link_count < count && failed_count == 0)
         mlt_loop_turn(loop);
@@ -149,8 +149,9 @@ static void quiet_for(int ms)
 static const made *link_to(uint32_t host, uint32_t process, uint32_t peer)
 {
     for (uint32_t i = 0; i < link_count; i++)
-        if (links[i].host == host && links[i].process == process && links[i].link.proc == peer)
-            return &links[i];
+        if (connections[i].host == host && connections[i].process == process &&
+            connections[i].link.proc == peer)
+            return &connections[i];
     CHECK(!"a link");
     return NULL;
 }
@@ -176,7 +177,7 @@ static void test_pairs(bool encrypt)
     want(0, 3, 5);
     want(0, 3, 5); // twice
     want(2, 5, 1);
-    until_links(6);
+    until_connections(6);
     quiet_for(50);
     CHECK(link_count == 6);
     check_joined(link_to(0, 0, 4), link_to(1, 4, 0));
@@ -204,14 +205,14 @@ static void test_crossing(void)
         for (int i = 0; i < round % 6; i++) // the first has a start
             turn_if_ready(1);
         want(1, 1, 0);
-        until_links(2);
+        until_connections(2);
         quiet_for(5);
         uint32_t of[2] = {0, 0};
         for (uint32_t i = 0; i < link_count; i++)
-            of[links[i].host]++;
+            of[connections[i].host]++;
         CHECK(of[0] == of[1] && of[0] >= 1 && of[0] <= 2);
         twice += of[0] == 2;
-        check_joined(&links[0], &links[1]);
+        check_joined(&connections[0], &connections[1]);
         close_brokers();
     }
     printf("crossing dials: both were complete in %u of 60\n", twice);
@@ -242,7 +243,7 @@ static void test_crossing_processes(void)
     CHECK(mlt_broker_learn(brokers[me], other, cards[other], size, why, sizeof why) == MLT_OK);
     for (uint32_t i = 0; i < EACH; i++)
         want(me, 2 * i + me, 2 * i + other);
-    until_links(EACH);
+    until_connections(EACH);
     quiet_for(300); // second ones, and the other side
     CHECK(write(out, &link_count, sizeof link_count) == sizeof link_count);
     counts[me] = link_count;
@@ -272,7 +273,7 @@ static void test_late_card(void)
     quiet_for(100);
     CHECK(link_count == 0 && failed_count == 0 && cards_wanted == 1);
     learn(0, 1); // and the other one never learns
-    until_links(4);
+    until_connections(4);
     check_joined(link_to(0, 0, 1), link_to(1, 1, 0));
     close_brokers();
 }
@@ -382,7 +383,7 @@ static void test_nobody(void)
     learn(1, 0);
     want(1, 1, 0);
     failed_count = 0;
-    until_links(2);
+    until_connections(2);
     CHECK(!mlt_broker_failed(brokers[0], 0, 1));
     check_joined(link_to(0, 0, 1), link_to(1, 1, 0));
     close_brokers();
@@ -439,7 +440,7 @@ static void test_dropped(void)
     conf.ports = (mlt_iface_ports){card.port, card.port};
     mlt_broker_free(brokers[1]);
     CHECK(mlt_broker_new(&brokers[1], &conf, why, sizeof why) == MLT_OK);
-    until_links(2);
+    until_connections(2);
     close_brokers();
 }
 
@@ -487,19 +488,19 @@ static void test_ended(void)
     want(0, 2, 1);
     mlt_broker_ended(brokers[0], 0);
     learn_all(2);
-    until_links(2);
+    until_connections(2);
     quiet_for(50);
-    CHECK(link_count == 2 && links[0].process != 0 && links[1].process != 0);
+    CHECK(link_count == 2 && connections[0].process != 0 && connections[1].process != 0);
     mlt_broker_ended(brokers[1], 3);
     want(0, 2, 3);
-    until_links(3);
-    struct pollfd look = {links[2].fd, POLLIN, 0};
+    until_connections(3);
+    struct pollfd look = {connections[2].fd, POLLIN, 0};
     unsigned char mark[MLT_CTL_END_MARK], got[MLT_CTL_END_MARK + 1];
     mlt_ctl_end_mark(mark);
     while (poll(&look, 1, 0) == 0)
         mlt_loop_turn(loop);
-    CHECK(links[2].host == 0 && read(links[2].fd, got, sizeof got) == sizeof mark);
-    CHECK(memcmp(got, mark, sizeof mark) == 0 && read(links[2].fd, got, 1) == 0);
+    CHECK(connections[2].host == 0 && read(connections[2].fd, got, sizeof got) == sizeof mark);
+    CHECK(memcmp(got, mark, sizeof mark) == 0 && read(connections[2].fd, got, 1) == 0);
     want(0, 2, 3);
     mlt_broker_ended(brokers[0], 2); // in the middle of nothing
     close_brokers();
@@ -563,7 +564,7 @@ static void test_no_descriptors(void)
     quiet_for(300);
     CHECK(failed_count == 0 && link_count == 0);
     limit_descriptors(0);
-    until_links(2);
+    until_connections(2);
     want(0, 2, 3);
     limit_descriptors(3);
     until_failure();
@@ -615,7 +616,7 @@ static void test_iface(void)
     CHECK(card.count == 1 && mlt_address_loopback(&card.addresses[0]));
     learn(0, 1);
     want(0, 0, 1);
-    until_links(2);
+    until_connections(2);
     close_brokers();
 }
 

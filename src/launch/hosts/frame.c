@@ -146,7 +146,7 @@ void mlt_channel_send(mlt_channel *c, const mlt_frame *frame, const void *body)
         write_some(c);
 }
 
-static void out_ready(mlt_source *source, uint32_t events)
+static void out_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_channel *c = mlt_container_of(source, mlt_channel, out);
     size_t before = mlt_channel_waits(c);
@@ -270,7 +270,7 @@ static bool read_some(mlt_channel *c)
     return n > 0;
 }
 
-static void in_ready(mlt_source *source, uint32_t events)
+static void in_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_channel *c = mlt_container_of(source, mlt_channel, in);
     for (int i = 0; i < READS_A_TURN && !c->dead && c->in.fd >= 0; i++)
@@ -284,8 +284,8 @@ bool mlt_channel_open(mlt_channel *c, int loop, int in_fd, int out_fd)
 {
     uint8_t hello[MLT_FRAME_HELLO_BYTES];
     c->loop = loop;
-    c->in = (mlt_source){.fd = in_fd, .ready = in_ready};
-    c->out = (mlt_source){.fd = out_fd, .ready = out_ready};
+    c->in = (mlt_loop_source){.fd = in_fd, .ready = in_ready};
+    c->out = (mlt_loop_source){.fd = out_fd, .ready = out_ready};
     (void)fcntl(in_fd, F_SETFL, fcntl(in_fd, F_GETFL) | O_NONBLOCK);
     (void)fcntl(out_fd, F_SETFL, fcntl(out_fd, F_GETFL) | O_NONBLOCK);
     mlt_frame_hello(hello);

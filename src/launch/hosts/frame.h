@@ -94,8 +94,8 @@ typedef enum mlt_frame_type {
     // ---- ranks that ask for another job (boot/child.h)
     MLT_FRAME_SPAWN,   // to the head. about: process; value: number of the ask; body: the request
     MLT_FRAME_SPAWNED, // from the head. value: number of the ask; body: an answer
-    // ---- between the heads of a family (launch/kin/kin.h)
-    MLT_FRAME_KIN,   // down, first. body: launch/kin/task.h
+    // ---- between the heads of a family (launch/children/children.h)
+    MLT_FRAME_CHILD, // down, first. body: launch/children/task.h
     MLT_FRAME_BORN,  // up: all processes are in MPI_Init; body: lists, {host, workers, ...}
     MLT_FRAME_FELL,  // up: the job ends before that; value: exit code; text: why
     MLT_FRAME_FAILS, // both ways: the sender's job is being ended because of a failure
@@ -137,7 +137,7 @@ int64_t mlt_frame_next(const void *bytes, size_t count, mlt_frame *frame);
 typedef struct mlt_channel mlt_channel;
 struct mlt_channel {
     int loop;
-    mlt_source in, out;                                                     // fd -1: closed
+    mlt_loop_source in, out;                                                // fd -1: closed
     void (*take)(mlt_channel *channel, const mlt_frame *frame, char *body); // body: writable, and a
                                                                             // NUL behind it
     // What comes before the magic, in pieces.

@@ -115,20 +115,20 @@ static void step(head *h, int loop, input *in)
     }
 }
 
-static const mlt_plan *the_plan(void)
+static const mlt_placement *the_plan(void)
 {
-    static mlt_plan_proc procs[PROCS] = {
+    static mlt_placement_proc procs[PROCS] = {
         {.workers = 1, .ranks = 1},
         {.host = 1, .first_worker = 1, .workers = 2, .first_rank = 1, .ranks = 10},
         {.host = 1, .first_worker = 3, .workers = 1, .first_rank = 11, .ranks = 1}};
-    static mlt_plan_host hosts[HOSTS] = {{.host = {.name = "a"}, .ranks = 1},
-                                         {.host = {.name = "b"}, .ranks = 11}};
-    static const mlt_plan plan = {.procs = procs,
-                                  .proc_count = PROCS,
-                                  .workers = WORKERS,
-                                  .ranks = RANKS,
-                                  .hosts = hosts,
-                                  .host_count = HOSTS};
+    static mlt_placement_host hosts[HOSTS] = {{.host = {.name = "a"}, .ranks = 1},
+                                              {.host = {.name = "b"}, .ranks = 11}};
+    static const mlt_placement plan = {.procs = procs,
+                                       .proc_count = PROCS,
+                                       .workers = WORKERS,
+                                       .ranks = RANKS,
+                                       .hosts = hosts,
+                                       .host_count = HOSTS};
     return &plan;
 }
 

@@ -38,7 +38,7 @@ static const char in_order[] = "B"; // what a line says last
 typedef struct port {
     mlt_list_node link;
     mlt_ports *ports;
-    mlt_source source;
+    mlt_loop_source source;
     uint32_t proc;
     mlt_port_name name;
     mlt_greet_self self;
@@ -54,12 +54,12 @@ typedef struct port {
 typedef struct rpc {
     mlt_list_node link;
     mlt_ports *ports;
-    mlt_source source;
+    mlt_loop_source source;
     uint32_t proc;
     mlt_rpc_in in;
     port *accepts; // that it waits at; NULL: none
     // A dial under way.
-    mlt_source dialling;
+    mlt_loop_source dialling;
     mlt_dial *dial;
     mlt_greet_self self;
     mlt_key key;
@@ -70,9 +70,9 @@ typedef struct bond {
     mlt_ports *ports;
     uint64_t number;
     mlt_key key;
-    mlt_source line;    // fd -1: it is another host's, or the other side has left in order
-    mlt_broker *broker; // NULL: nobody has joined
-    const rpc *maker;   // whose line it is, until it is watched
+    mlt_loop_source line; // fd -1: it is another host's, or the other side has left in order
+    mlt_broker *broker;   // NULL: nobody has joined
+    const rpc *maker;     // whose line it is, until it is watched
     uint32_t own_proc, own_host, procs, hosts;
     uint32_t *members; // processes of this host that have joined
     uint32_t count, room;
@@ -90,7 +90,7 @@ struct mlt_ports {
     mlt_list_node ports, desks, bonds;
     mlt_list_node
         graves[3]; // what a handler of the same turn may still look at: ports, desks, bonds
-    mlt_source timer;
+    mlt_loop_source timer;
     uint64_t timer_ns;
     bool ending;
 };
@@ -299,7 +299,7 @@ static void accept_all(port *at, uint64_t now_ns)
     serve_port(at);
 }
 
-static void port_ready(mlt_source *source, uint32_t events)
+static void port_ready(mlt_loop_source *source, uint32_t events)
 {
     port *at = mlt_container_of(source, port, source);
     accept_all(at, mlt_os_now_ns());
@@ -362,7 +362,7 @@ static void open_port(rpc *d)
     at->ports = p;
     at->proc = d->proc;
     if (listen_at(at, why, sizeof why) == MLT_OK) {
-        at->source = (mlt_source){.fd = mlt_listen_poll(at->listen).fd, .ready = port_ready};
+        at->source = (mlt_loop_source){.fd = mlt_listen_poll(at->listen).fd, .ready = port_ready};
         if (mlt_loop_add(p->conf.loop, &at->source, EPOLLIN)) {
             mlt_list_push_back(&p->ports, &at->link);
             mlt_port_name_write(name, &at->name);
@@ -430,7 +430,7 @@ static void step_dial(rpc *d)
     mlt_text_free(&table);
 }
 
-static void dial_ready(mlt_source *source, uint32_t events)
+static void dial_ready(mlt_loop_source *source, uint32_t events)
 {
     rpc *d = mlt_container_of(source, rpc, dialling);
     if (d->dial)
@@ -477,7 +477,7 @@ static void take_connect(rpc *d, const char *text)
         fail(d, why);
         return;
     }
-    d->dialling = (mlt_source){.fd = mlt_dial_poll(d->dial).fd, .ready = dial_ready};
+    d->dialling = (mlt_loop_source){.fd = mlt_dial_poll(d->dial).fd, .ready = dial_ready};
     (void)mlt_loop_add(p->conf.loop, &d->dialling, EPOLLIN);
     step_dial(d);
     alarm_next(p);
@@ -495,7 +495,7 @@ static bond *find_bond(mlt_ports *p, uint64_t number)
     return NULL;
 }
 
-static void line_ready(mlt_source *source, uint32_t events);
+static void line_ready(mlt_loop_source *source, uint32_t events);
 
 static bond *new_bond(mlt_ports *p, const mlt_key *key)
 {
@@ -507,7 +507,7 @@ static bond *new_bond(mlt_ports *p, const mlt_key *key)
     b->ports = p;
     b->key = *key;
     b->number = number;
-    b->line = (mlt_source){.fd = -1, .ready = line_ready};
+    b->line = (mlt_loop_source){.fd = -1, .ready = line_ready};
     mlt_list_push_back(&p->bonds, &b->link);
     return b;
 }
@@ -555,7 +555,7 @@ static bool has_left(const bond *b)
     return b->said && b->words[0] == in_order[0];
 }
 
-static void line_ready(mlt_source *source, uint32_t events)
+static void line_ready(mlt_loop_source *source, uint32_t events)
 {
     bond *b = mlt_container_of(source, bond, line);
     if (b->line.fd < 0)
@@ -801,7 +801,7 @@ static void take_question(rpc *d, const mlt_rpc_head *head)
     }
 }
 
-static void rpc_ready(mlt_source *source, uint32_t events)
+static void rpc_ready(mlt_loop_source *source, uint32_t events)
 {
     rpc *d = mlt_container_of(source, rpc, source);
     mlt_rpc_head head;
@@ -942,7 +942,7 @@ static void clear_graves(mlt_ports *p)
     }
 }
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_ports *p = mlt_container_of(source, mlt_ports, timer);
     uint64_t now = mlt_os_now_ns(), rings;
@@ -978,8 +978,8 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
         mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
     if (!conf->key && mlt_key_new(&p->own_key, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    p->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                            .ready = timer_ready};
+    p->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                                 .ready = timer_ready};
     if (p->timer.fd < 0 || !mlt_loop_add(conf->loop, &p->timer, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     return p;

@@ -17,7 +17,7 @@ enum { PIECE = 64 << 10, STREAMS = 4 };
 
 // A pipe, from or to a process.
 typedef struct line {
-    mlt_source source; // fd -1: closed
+    mlt_loop_source source; // fd -1: closed
     mlt_relay *relay;
     uint32_t proc, stream;
     uint64_t room; // output: bytes that may be sent. Input: bytes that were taken, but not told yet
@@ -119,7 +119,7 @@ static void drain_output(line *l)
         ;
 }
 
-static void output_ready(mlt_source *source, uint32_t events)
+static void output_ready(mlt_loop_source *source, uint32_t events)
 {
     line *l = mlt_container_of(source, line, source);
     (void)send_piece(l);
@@ -187,7 +187,7 @@ static void feed(line *l)
         shut(l);
 }
 
-static void input_ready(mlt_source *source, uint32_t events)
+static void input_ready(mlt_loop_source *source, uint32_t events)
 {
     feed(mlt_container_of(source, line, source));
 }
@@ -252,7 +252,7 @@ void mlt_relay_add(mlt_relay *r, uint32_t proc, uint32_t stream, int fd)
     line *l = find_any(r, proc, stream);
     if (!l)
         l = new_line(r, proc, stream);
-    l->source = (mlt_source){.fd = fd, .ready = stream ? output_ready : input_ready};
+    l->source = (mlt_loop_source){.fd = fd, .ready = stream ? output_ready : input_ready};
     l->early = false;
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
     if (stream == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The standard streams of a host's processes, on their way to mpirun on another host: pipes here,
-// frames on the agents' channels. launch/io.c has mpirun's side.
+// frames on the agents' channels. launch/stdio.c has mpirun's side.
 //
 //     process -- pipe --> relay -- OUTPUT --> mpirun            process <-- pipe -- relay <-- INPUT
 //                         relay <-- ROOM ---- mpirun                               relay -- ROOM -->

@@ -19,9 +19,9 @@
 #include "base/text.h"
 #include "launch/agent.h"
 #include "launch/guard.h"
-#include "launch/hosts/crew.h"
+#include "launch/hosts/agents.h"
+#include "launch/hosts/connections.h"
 #include "launch/hosts/frame.h"
-#include "launch/hosts/links.h"
 #include "launch/hosts/stage.h"
 #include "launch/hosts/task.h"
 #include "launch/loop.h"
@@ -34,32 +34,32 @@
 #include "os/fd.h"
 #include "os/os.h"
 
-enum { CHANNEL_FD = 10, LAST_WORDS_MS = 2000, CREW_MS = 1500 };
+enum { CHANNEL_FD = 10, LAST_WORDS_MS = 2000, AGENTS_MS = 1500 };
 
 typedef struct serve {
     mlt_channel up;
-    mlt_source signals, guard, timer;
+    mlt_loop_source signals, guard, timer;
     mlt_guard two;
     int loop;
-    uint32_t host, last; // which one this is, and the end of its range (launch/hosts/crew.h);
+    uint32_t host, last; // which one this is, and the end of its range (launch/hosts/agents.h);
                          // MLT_FRAME_HEAD: not known yet
     bool placed, keyed;
     mlt_key key;
     mlt_task task;
     char *task_bytes;
     const char **paths;
-    mlt_io *io;
+    mlt_stdio *io;
     mlt_agent *agent;
-    mlt_crew *crew;
-    char *folder;        // of --stage, in memory that the guard shares; "": none
-    mlt_stage_in *stage; // NULL: nothing is staged
-    uint64_t staged;     // bytes of it that mpirun knows of
-    mlt_links *links;    // NULL: all of the job is on this host
-    bool leaving;        // all processes have ended, but their output may not be sent yet
-    bool over;           // nothing is to be done any more
-    bool abandoned;      // ... as nobody is above
-    bool paused;         // mpirun is stopped, and silent
-    uint32_t silent;     // ticks
+    mlt_agents *agents;
+    char *folder;                 // of --stage, in memory that the guard shares; "": none
+    mlt_stage_in *stage;          // NULL: nothing is staged
+    uint64_t staged;              // bytes of it that mpirun knows of
+    mlt_connections *connections; // NULL: all of the job is on this host
+    bool leaving;                 // all processes have ended, but their output may not be sent yet
+    bool over;                    // nothing is to be done any more
+    bool abandoned;               // ... as nobody is above
+    bool paused;                  // mpirun is stopped, and silent
+    uint32_t silent;              // ticks
 } serve;
 
 static serve *self; // for messages
@@ -99,24 +99,24 @@ static void obey(serve *s, const mlt_frame *frame, const char *body)
     if (frame->type == MLT_FRAME_BYE) {
         s->leaving = true;
         if (s->io)
-            mlt_io_drain(s->io);
+            mlt_stdio_drain(s->io);
     }
     if (stream && s->io)
-        mlt_io_take(s->io, frame, body);
+        mlt_stdio_take(s->io, frame, body);
     if (s->agent && frame->type == MLT_FRAME_SPAWNED)
         mlt_agent_answer(s->agent, frame->value, body, frame->length);
     else if (s->agent)
         mlt_agent_take(s->agent, frame, body);
-    if (s->links)
-        mlt_links_take(s->links, frame, body);
+    if (s->connections)
+        mlt_connections_take(s->connections, frame, body);
 }
 
 // To the host or the head that it is for.
 static void send_on(void *user, const mlt_frame *frame, const void *body)
 {
     serve *s = user;
-    if (s->crew && mlt_crew_has(s->crew, frame->to))
-        mlt_crew_send(s->crew, frame, body);
+    if (s->agents && mlt_agents_has(s->agents, frame->to))
+        mlt_agents_send(s->agents, frame, body);
     else
         send_up(s, frame, body);
 }
@@ -140,12 +140,12 @@ static void agent_tells(void *user, const mlt_frame *frame, char *body)
     if (s->abandoned)
         return; // processes that are killed now have not failed
     if (is_last_word(frame, body))
-        mlt_io_hear(s->io, frame->about);
+        mlt_stdio_hear(s->io, frame->about);
     send_up(s, frame, body);
 }
 
 // From below.
-static void crew_tells(void *user, const mlt_frame *frame, char *body)
+static void agents_tells(void *user, const mlt_frame *frame, char *body)
 {
     serve *s = user;
     if (frame->to == s->host)
@@ -154,7 +154,7 @@ static void crew_tells(void *user, const mlt_frame *frame, char *body)
         send_on(s, frame, body);
 }
 
-static void crew_line(void *user, uint32_t host, const char *text)
+static void agents_line(void *user, uint32_t host, const char *text)
 {
     mlt_frame frame = {.type = MLT_FRAME_SAY,
                        .length = (uint32_t)strlen(text),
@@ -164,7 +164,7 @@ static void crew_line(void *user, uint32_t host, const char *text)
     send_up(user, &frame, text);
 }
 
-// mlt_io_conf.send.
+// mlt_stdio_conf.send.
 static void send_stream(void *user, const mlt_frame *frame, const void *body)
 {
     serve *s = user;
@@ -173,31 +173,31 @@ static void send_stream(void *user, const mlt_frame *frame, const void *body)
     send_up(s, &whole, body);
 }
 
-static mlt_io *make_io(serve *s)
+static mlt_stdio *make_io(serve *s)
 {
-    mlt_io_conf conf = {.options = &s->task.options,
-                        .plan = &s->task.plan,
-                        .loop = s->loop,
-                        .host = s->host,
-                        .agent = true,
-                        .dir = s->task.dir,
-                        .send = send_stream,
-                        .user = s};
-    return mlt_io_new(&conf);
+    mlt_stdio_conf conf = {.options = &s->task.options,
+                           .plan = &s->task.plan,
+                           .loop = s->loop,
+                           .host = s->host,
+                           .agent = true,
+                           .dir = s->task.dir,
+                           .send = send_stream,
+                           .user = s};
+    return mlt_stdio_new(&conf);
 }
 
 static void proc_gone(void *user, uint32_t proc)
 {
     const serve *s = user;
-    if (s->links)
-        mlt_links_gone(s->links, proc);
+    if (s->connections)
+        mlt_connections_gone(s->connections, proc);
 }
 
 static void link_wanted(void *user, uint32_t proc, uint32_t peer)
 {
     const serve *s = user;
-    if (s->links)
-        mlt_links_want(s->links, proc, peer);
+    if (s->connections)
+        mlt_connections_want(s->connections, proc, peer);
 }
 
 // ---- The task
@@ -205,7 +205,7 @@ static void link_wanted(void *user, uint32_t proc, uint32_t peer)
 // False if -wdir names a whole path for each program that runs here.
 static bool needs_directory(const serve *s)
 {
-    const mlt_plan *plan = &s->task.plan;
+    const mlt_placement *plan = &s->task.plan;
     const mlt_options *o = &s->task.options;
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         const mlt_app *app = &o->apps[plan->procs[p].app];
@@ -248,7 +248,7 @@ static const char *find_program(const serve *s, uint32_t a)
 
 static void find_programs(serve *s)
 {
-    const mlt_plan *plan = &s->task.plan;
+    const mlt_placement *plan = &s->task.plan;
     s->paths = mlt_take(s->task.options.app_count, sizeof *s->paths);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         uint32_t a = plan->procs[p].app;
@@ -257,25 +257,25 @@ static void find_programs(serve *s)
     }
 }
 
-static void start_crew(serve *s, size_t task_size)
+static void start_agents(serve *s, size_t task_size)
 {
     uint32_t head_host = s->task.head_host;
-    uint32_t first = mlt_crew_place_of(s->host, head_host) + 1;
-    uint32_t hosts = mlt_crew_hosts(&s->task.plan, head_host);
-    mlt_crew_conf conf = {.options = &s->task.options,
-                          .plan = &s->task.plan,
-                          .head_host = head_host,
-                          .first = first,
-                          .last = s->last < hosts ? s->last : hosts,
-                          .key = &s->key,
-                          .task = s->task_bytes,
-                          .task_size = task_size,
-                          .loop = s->loop,
-                          .take = crew_tells,
-                          .line = crew_line,
-                          .user = s};
+    uint32_t first = mlt_agents_place_of(s->host, head_host) + 1;
+    uint32_t hosts = mlt_agents_hosts(&s->task.plan, head_host);
+    mlt_agents_conf conf = {.options = &s->task.options,
+                            .plan = &s->task.plan,
+                            .head_host = head_host,
+                            .first = first,
+                            .last = s->last < hosts ? s->last : hosts,
+                            .key = &s->key,
+                            .task = s->task_bytes,
+                            .task_size = task_size,
+                            .loop = s->loop,
+                            .take = agents_tells,
+                            .line = agents_line,
+                            .user = s};
     if (conf.first < conf.last)
-        s->crew = mlt_crew_new(&conf);
+        s->agents = mlt_agents_new(&conf);
 }
 
 static void make_agent(serve *s)
@@ -295,8 +295,8 @@ static void make_agent(serve *s)
                            .gone = proc_gone,
                            .user = s};
     s->agent = mlt_agent_new(&conf);
-    if (s->links)
-        mlt_links_join(s->links, s->agent);
+    if (s->connections)
+        mlt_connections_join(s->connections, s->agent);
     mlt_frame_ready ready = {.cores = conf.cores};
     mlt_greet_types types = mlt_greet_types_here();
     _Static_assert(sizeof ready.types == sizeof types, "copied");
@@ -304,18 +304,18 @@ static void make_agent(serve *s)
     tell(s, MLT_FRAME_READY, 0, &ready, sizeof ready);
 }
 
-static void make_links(serve *s)
+static void make_connections(serve *s)
 {
-    mlt_links_conf conf = {.options = &s->task.options,
-                           .plan = &s->task.plan,
-                           .host = s->host,
-                           .identity = s->task.identity,
-                           .key = &s->key,
-                           .loop = s->loop,
-                           .send = send_on,
-                           .user = s};
+    mlt_connections_conf conf = {.options = &s->task.options,
+                                 .plan = &s->task.plan,
+                                 .host = s->host,
+                                 .identity = s->task.identity,
+                                 .key = &s->key,
+                                 .loop = s->loop,
+                                 .send = send_on,
+                                 .user = s};
     if (s->task.plan.host_count > 1)
-        s->links = mlt_links_new(&conf);
+        s->connections = mlt_connections_new(&conf);
 }
 
 // The host's part of the job, when its files are there.
@@ -326,7 +326,7 @@ static void get_ready(serve *s)
     for (size_t a = 0; a < s->task.options.app_count; a++)
         mlt_env_add_local(&s->task.options.apps[a].env);
     s->io = make_io(s);
-    make_links(s);
+    make_connections(s);
     make_agent(s);
 }
 
@@ -387,7 +387,7 @@ static void take_task(serve *s, const char *bytes, size_t size)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", s->placed && s->keyed && !s->agent ? why : "no task");
     s->task_bytes = mlt_take(size, 1);
     memcpy(s->task_bytes, bytes, size);
-    start_crew(s, size);
+    start_agents(s, size);
     if (s->task.options.stage)
         begin_stage(s);
     else
@@ -418,8 +418,8 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
     default:
         break;
     }
-    if (s->crew && frame->to != s->host)
-        mlt_crew_send(s->crew, frame, body);
+    if (s->agents && frame->to != s->host)
+        mlt_agents_send(s->agents, frame, body);
     if (frame->to != s->host && frame->to != MLT_FRAME_ALL)
         return;
     if (frame->type == MLT_FRAME_STAGE)
@@ -448,7 +448,7 @@ static void channel_ended(mlt_channel *up, const char *why)
     abandon(mlt_container_of(up, serve, up));
 }
 
-static void guard_gone(mlt_source *source, uint32_t events)
+static void guard_gone(mlt_loop_source *source, uint32_t events)
 {
     serve *s = mlt_container_of(source, serve, guard);
     mlt_loop_remove(s->loop, source);
@@ -461,11 +461,11 @@ static void reap(serve *s)
     struct rusage usage;
     pid_t pid;
     while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
-        if ((!s->agent || !mlt_agent_reaped(s->agent, pid, status, &usage)) && s->crew)
-            (void)mlt_crew_reaped(s->crew, pid, status);
+        if ((!s->agent || !mlt_agent_reaped(s->agent, pid, status, &usage)) && s->agents)
+            (void)mlt_agents_reaped(s->agents, pid, status);
 }
 
-static void signals_ready(mlt_source *source, uint32_t events)
+static void signals_ready(mlt_loop_source *source, uint32_t events)
 {
     serve *s = mlt_container_of(source, serve, signals);
     struct signalfd_siginfo info;
@@ -480,7 +480,7 @@ static void signals_ready(mlt_source *source, uint32_t events)
     }
 }
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
     serve *s = mlt_container_of(source, serve, timer);
     static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
@@ -489,23 +489,23 @@ static void timer_ready(mlt_source *source, uint32_t events)
     s->silent = s->up.heard || s->paused ? 0 : s->silent + 1;
     s->up.heard = false;
     int64_t limit = s->agent ? s->task.options.silent_ms : 10 * MLT_SILENT_MS;
-    if (s->silent >= mlt_crew_patience(limit))
+    if (s->silent >= mlt_agents_patience(limit))
         abandon(s);
     send_up(s, &beat, NULL);
 }
 
 // Waits for the agents below, which sweep their hosts.
-static void dismiss_crew(serve *s)
+static void dismiss_agents(serve *s)
 {
-    if (!s->crew)
+    if (!s->agents)
         return;
-    uint64_t until = mlt_os_now_ns() + CREW_MS * UINT64_C(1000000);
-    mlt_crew_end(s->crew);
+    uint64_t until = mlt_os_now_ns() + AGENTS_MS * UINT64_C(1000000);
+    mlt_agents_end(s->agents);
     if (s->abandoned)
-        mlt_crew_close(s->crew);
-    while (mlt_crew_busy(s->crew) && (mlt_os_now_ns() < until || !s->abandoned))
+        mlt_agents_close(s->agents);
+    while (mlt_agents_busy(s->agents) && (mlt_os_now_ns() < until || !s->abandoned))
         mlt_loop_turn(s->loop); // the timer ends each turn
-    mlt_crew_kill(s->crew);
+    mlt_agents_kill(s->agents);
 }
 
 // ---- The whole
@@ -524,10 +524,10 @@ static void take_channel(int *in, int *out)
 
 static void watch_all(serve *s, int in, int out)
 {
-    const struct timespec each = {.tv_nsec = MLT_CREW_BEAT_MS * 1000000L};
-    s->guard = (mlt_source){.fd = s->two.fd, .ready = guard_gone};
-    s->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                            .ready = timer_ready};
+    const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
+    s->guard = (mlt_loop_source){.fd = s->two.fd, .ready = guard_gone};
+    s->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                                 .ready = timer_ready};
     s->up = (mlt_channel){.take = frame_came, .preface = bytes_missing, .ended = channel_ended};
     if (s->timer.fd < 0 ||
         timerfd_settime(s->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
@@ -537,7 +537,7 @@ static void watch_all(serve *s, int in, int out)
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
 }
 
-int mlt_serve(void)
+int mlt_agent_serve(void)
 {
     static serve s = {.host = MLT_FRAME_HEAD};
     sigset_t blocked;
@@ -551,19 +551,19 @@ int mlt_serve(void)
     mlt_guard_remove_folder(s.folder);
     mlt_guard_split(&s.two, &blocked, MLT_GUARD_AGENT);
     s.loop = mlt_loop_new();
-    s.signals = (mlt_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = signals_ready};
+    s.signals = (mlt_loop_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = signals_ready};
     watch_all(&s, in, out);
     self = &s;
     mlt_say_to(say, quit);
-    while (!s.over && !(s.leaving && (!s.io || mlt_io_drained(s.io))))
+    while (!s.over && !(s.leaving && (!s.io || mlt_stdio_drained(s.io))))
         mlt_loop_turn(s.loop);
     if (s.abandoned && s.agent)
         mlt_agent_take(s.agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1}, NULL);
-    dismiss_crew(&s);
+    dismiss_agents(&s);
     mlt_sweep();
     mlt_stage_folder_remove(s.folder);
     if (s.io)
-        (void)mlt_io_finish(s.io, s.abandoned);
+        (void)mlt_stdio_finish(s.io, s.abandoned);
     mlt_channel_flush(&s.up, s.abandoned ? 0 : LAST_WORDS_MS);
     return s.abandoned ? MLT_EXIT_FAILED : 0;
 }

@@ -8,6 +8,6 @@
 #define MLT_LAUNCH_HOSTS_SERVE_H
 
 // Returns the exit code.
-int mlt_serve(void);
+int mlt_agent_serve(void);
 
 #endif

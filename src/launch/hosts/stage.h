@@ -45,7 +45,7 @@ typedef struct mlt_stage_out mlt_stage_out;
 
 typedef struct mlt_stage_out_conf {
     const mlt_options *options;
-    const mlt_plan *plan;
+    const mlt_placement *plan;
     const char *const *paths; // [apps]: the programs
     uint32_t head_host;       // which needs nothing; MLT_FRAME_HEAD: there is none
     void (*send)(void *user, const mlt_frame *frame, const void *body); // to all hosts

@@ -58,15 +58,15 @@ static void put_list(mlt_text *to, char *const *items)
         put_text(to, items[i]);
 }
 
-static bool same_kind(const mlt_plan_proc *p, const mlt_plan_proc *q)
+static bool same_kind(const mlt_placement_proc *p, const mlt_placement_proc *q)
 {
     return p->app == q->app && p->workers == q->workers && p->ranks == q->ranks;
 }
 
 // The run that begins with process p; returns the process after it.
-static uint32_t find_run(const mlt_plan *plan, uint32_t p, run *out)
+static uint32_t find_run(const mlt_placement *plan, uint32_t p, run *out)
 {
-    const mlt_plan_proc *first = &plan->procs[p];
+    const mlt_placement_proc *first = &plan->procs[p];
     uint32_t end = p;
     *out = (run){first->app, first->host, 1, 0, first->workers, first->ranks};
     while (end < plan->proc_count && same_kind(first, &plan->procs[end]) &&
@@ -86,7 +86,7 @@ static uint32_t find_run(const mlt_plan *plan, uint32_t p, run *out)
     }
 }
 
-static void put_plan(mlt_text *to, const mlt_plan *plan)
+static void put_plan(mlt_text *to, const mlt_placement *plan)
 {
     run *runs = NULL;
     uint32_t count = 0, room = 0;
@@ -223,24 +223,24 @@ static mlt_texts take_list(reader *r, uint32_t least)
     return list;
 }
 
-static void add_procs(reader *r, mlt_plan *plan, const run *kind, uint32_t host)
+static void add_procs(reader *r, mlt_placement *plan, const run *kind, uint32_t host)
 {
-    mlt_plan_host *on = &plan->hosts[host];
+    mlt_placement_host *on = &plan->hosts[host];
     for (uint32_t i = 0; i < kind->each && !r->why; i++) {
         if (on->workers > MLT_JOB_MAX_WORKERS - kind->workers ||
-            plan->workers > MLT_PLAN_MAX_WORKERS - kind->workers ||
+            plan->workers > MLT_PLACEMENT_MAX_WORKERS - kind->workers ||
             plan->ranks > INT32_MAX - kind->ranks) {
             (void)damaged(r, "it has too many processes");
             return;
         }
         MLT_ARRAY_WANT(plan->procs, plan->proc_count + 1, r->room);
-        plan->procs[plan->proc_count++] = (mlt_plan_proc){.app = kind->app,
-                                                          .host = host,
-                                                          .first_worker = plan->workers,
-                                                          .workers = kind->workers,
-                                                          .first_rank = plan->ranks,
-                                                          .ranks = kind->ranks,
-                                                          .first_local = on->ranks};
+        plan->procs[plan->proc_count++] = (mlt_placement_proc){.app = kind->app,
+                                                               .host = host,
+                                                               .first_worker = plan->workers,
+                                                               .workers = kind->workers,
+                                                               .first_rank = plan->ranks,
+                                                               .ranks = kind->ranks,
+                                                               .first_local = on->ranks};
         plan->workers += kind->workers;
         plan->ranks += kind->ranks;
         on->procs++;
@@ -249,13 +249,13 @@ static void add_procs(reader *r, mlt_plan *plan, const run *kind, uint32_t host)
     }
 }
 
-static void take_plan(reader *r, mlt_plan *plan)
+static void take_plan(reader *r, mlt_placement *plan)
 {
     plan->host_count = take_count(r, 1, MLT_HOSTS_MOST);
     plan->hosts = mlt_take(plan->host_count, sizeof *plan->hosts);
     for (uint32_t h = 0; h < plan->host_count && !r->why; h++)
-        plan->hosts[h].host = (mlt_host){.name = take_some_text(r), .user = take_text(r)};
-    uint32_t runs = take_count(r, 1, MLT_PLAN_MAX_WORKERS);
+        plan->hosts[h].host = (mlt_hosts_entry){.name = take_some_text(r), .user = take_text(r)};
+    uint32_t runs = take_count(r, 1, MLT_PLACEMENT_MAX_WORKERS);
     for (uint32_t i = 0; i < runs && !r->why; i++) {
         run kind;
         if (!take(r, &kind, sizeof kind))
@@ -287,7 +287,7 @@ static void take_apps(reader *r, mlt_options *o)
 
 static void check(reader *r, const mlt_task *task, uint32_t host)
 {
-    const mlt_plan *plan = &task->plan;
+    const mlt_placement *plan = &task->plan;
     bool right = plan->proc_count > 0 && host < plan->host_count && r->at == r->end && !r->why;
     for (uint32_t p = 0; right && p < plan->proc_count; p++)
         right = plan->procs[p].app < task->options.app_count;

@@ -18,7 +18,7 @@
 
 typedef struct mlt_task {
     mlt_options options; // those that agents need; apps have their whole environment
-    mlt_plan plan;
+    mlt_placement plan;
     uint64_t identity;  // of the job
     uint32_t head_host; // mpirun's own; MLT_FRAME_HEAD: it has no rank
     const char *dir;    // mpirun's working directory

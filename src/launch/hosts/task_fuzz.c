@@ -12,11 +12,11 @@
 
 #include "boot/job.h"
 
-static void check_plan(const mlt_plan *plan, size_t apps)
+static void check_plan(const mlt_placement *plan, size_t apps)
 {
     uint32_t workers = 0, ranks = 0;
     for (uint32_t p = 0; p < plan->proc_count; p++) {
-        const mlt_plan_proc *proc = &plan->procs[p];
+        const mlt_placement_proc *proc = &plan->procs[p];
         FUZZ_CHECK(proc->app < apps && proc->host < plan->host_count);
         FUZZ_CHECK(proc->first_worker == workers && proc->first_rank == ranks);
         FUZZ_CHECK(proc->workers > 0 && proc->ranks >= proc->workers);
@@ -29,7 +29,7 @@ static void check_plan(const mlt_plan *plan, size_t apps)
                    plan->hosts[h].host.name);
 }
 
-static void check_same(const mlt_plan *one, const mlt_plan *other)
+static void check_same(const mlt_placement *one, const mlt_placement *other)
 {
     FUZZ_CHECK(one->proc_count == other->proc_count && one->host_count == other->host_count);
     FUZZ_CHECK(memcmp(one->procs, other->procs, one->proc_count * sizeof *one->procs) == 0);

@@ -34,7 +34,7 @@ typedef enum stage { FREE, READS, WAITS, WRITES } stage;
 
 // A place for a client. Its memory stays, as the loop wants it.
 typedef struct client {
-    mlt_source source; // fd -1: nobody is here
+    mlt_loop_source source; // fd -1: nobody is here
     mlt_live *live;
     stage stage;
     uint64_t since; // the order in which they came
@@ -46,7 +46,7 @@ typedef struct client {
 } client;
 
 typedef struct listener {
-    mlt_source source; // fd -1: none
+    mlt_loop_source source; // fd -1: none
     mlt_live *live;
 } listener;
 
@@ -68,7 +68,7 @@ struct mlt_live {
 
 static mlt_live_job about(const mlt_live *l)
 {
-    const mlt_plan *plan = l->conf.plan;
+    const mlt_placement *plan = l->conf.plan;
     mlt_live_job job = {.pid = (uint32_t)l->conf.pid,
                         .ranks = plan->ranks,
                         .workers = plan->workers,
@@ -393,7 +393,7 @@ static void read_on(client *c)
         say_line(c, "400 Bad Request", "the request is too long");
 }
 
-static void client_ready(mlt_source *source, uint32_t events)
+static void client_ready(mlt_loop_source *source, uint32_t events)
 {
     client *c = mlt_container_of(source, client, source);
     if (c->stage == READS)
@@ -441,7 +441,7 @@ static void came_in(mlt_live *l, int fd)
         close(fd);
         return;
     }
-    c->source = (mlt_source){.fd = fd, .ready = client_ready};
+    c->source = (mlt_loop_source){.fd = fd, .ready = client_ready};
     c->live = l;
     c->stage = READS;
     c->since = ++l->count;
@@ -449,7 +449,7 @@ static void came_in(mlt_live *l, int fd)
     await_client(c, EPOLLIN);
 }
 
-static void listener_ready(mlt_source *source, uint32_t events)
+static void listener_ready(mlt_loop_source *source, uint32_t events)
 {
     const listener *at = mlt_container_of(source, listener, source);
     int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);

@@ -37,7 +37,7 @@ typedef struct mlt_live mlt_live;
 
 typedef struct mlt_live_conf {
     const mlt_options *options;
-    const mlt_plan *plan;
+    const mlt_placement *plan;
     int loop;
     pid_t pid;           // of the job
     uint64_t started_ns; // monotonic

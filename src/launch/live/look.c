@@ -272,12 +272,12 @@ static bool look_inside(look *l, mlt_live_worker *worker, const mlt_job_worker *
     return true;
 }
 
-static void look_at_worker(look *l, uint32_t number, uint32_t proc, const mlt_plan *plan)
+static void look_at_worker(look *l, uint32_t number, uint32_t proc, const mlt_placement *plan)
 {
     mlt_live_snap *s = l->snap;
     mlt_live_worker worker = {.worker = number, .proc = proc, .host = plan->procs[proc].host};
     const mlt_job_worker *words = mlt_job_worker_at(l->job, number);
-    worker.ranks = mlt_plan_ranks_of(plan, number, &worker.first_rank);
+    worker.ranks = mlt_placement_ranks_of(plan, number, &worker.first_rank);
     mlt_job_worker_sleep state = mlt_job_sleep_of(words);
     if (state == MLT_WORKER_ENDED) {
         worker.ended = worker.ranks;
@@ -329,13 +329,13 @@ static uint64_t cpu_ns_of(pid_t pid)
     return ticks > 0 ? (user + system) * (UINT64_C(1000000000) / (uint64_t)ticks) : 0;
 }
 
-void mlt_live_look(mlt_live_snap *s, mlt_job *job, const mlt_plan *plan,
+void mlt_live_look(mlt_live_snap *s, mlt_job *job, const mlt_placement *plan,
                    const mlt_live_child *children, uint32_t count)
 {
     look l = {.snap = s, .job = job, .world = plan->ranks};
     l.share = job->local_workers < MOST_RANKS ? MOST_RANKS / job->local_workers : 1;
     for (uint32_t i = 0; i < count; i++) {
-        const mlt_plan_proc *proc = &plan->procs[children[i].proc];
+        const mlt_placement_proc *proc = &plan->procs[children[i].proc];
         l.pid = children[i].pid;
         l.name_count = 0;
         for (uint32_t w = 0; w < proc->workers; w++)

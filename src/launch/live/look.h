@@ -17,7 +17,7 @@ typedef struct mlt_live_child {
 } mlt_live_child;
 
 // Adds all of them. The segment is believed as far as mpirun believes it: its head.
-void mlt_live_look(mlt_live_snap *snap, mlt_job *job, const mlt_plan *plan,
+void mlt_live_look(mlt_live_snap *snap, mlt_job *job, const mlt_placement *plan,
                    const mlt_live_child *children, uint32_t count);
 
 #endif

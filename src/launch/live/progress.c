@@ -17,7 +17,7 @@ static const uint64_t tick_ns = UINT64_C(1000000000), plain_ns = UINT64_C(500000
 
 struct mlt_live_progress {
     mlt_live *live;
-    mlt_source timer;
+    mlt_loop_source timer;
     int loop;
     bool plain, shows;
     mlt_live_sum before;
@@ -85,7 +85,7 @@ static void show(void *user, const mlt_live_job *job, const mlt_live_snap *snap)
     wait_again(p);
 }
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_live_progress *p = mlt_container_of(source, mlt_live_progress, timer);
     uint64_t count;
@@ -102,8 +102,8 @@ mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *opti
     p->live = live;
     p->loop = loop;
     p->plain = options->progress == MLT_PROGRESS_PLAIN;
-    p->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                            .ready = timer_ready};
+    p->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                                 .ready = timer_ready};
     if (p->timer.fd >= 0 && mlt_loop_add(loop, &p->timer, EPOLLIN))
         mlt_loop_alarm(&p->timer, mlt_os_now_ns() + tick_ns);
     return p;

@@ -188,9 +188,9 @@ void mlt_env_fini(mlt_env *env)
     free(env->library_path);
 }
 
-char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own)
+char **mlt_env_for(mlt_env *env, const mlt_placement *plan, const mlt_env_proc *own)
 {
-    const mlt_plan_proc *proc = &plan->procs[own->proc];
+    const mlt_placement_proc *proc = &plan->procs[own->proc];
     uint32_t rank = proc->first_rank, ranks = plan->ranks;
     uint32_t local = proc->first_local, locals = plan->hosts[proc->host].ranks;
     const struct {

@@ -47,6 +47,6 @@ typedef struct mlt_env_proc {
 } mlt_env_proc;
 
 // The environment of one process; valid until the next call.
-char **mlt_env_for(mlt_env *env, const mlt_plan *plan, const mlt_env_proc *own);
+char **mlt_env_for(mlt_env *env, const mlt_placement *plan, const mlt_env_proc *own);
 
 #endif

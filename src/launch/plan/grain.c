@@ -132,7 +132,7 @@ static uint64_t ranks_a_host(uint64_t ranks, const totals *job)
 
 static void pack(const mlt_options *o, mlt_app *app, const totals *job)
 {
-    uint64_t ranks = mlt_plan_ranks_asked(app), workers = job->cores * ranks / job->ranks;
+    uint64_t ranks = mlt_placement_ranks_asked(app), workers = job->cores * ranks / job->ranks;
     char number[MLT_NUMBER_BYTES];
     workers = workers ? workers : 1;
     app->packed = (uint32_t)(workers < ranks ? workers : ranks);
@@ -144,7 +144,7 @@ static void pack(const mlt_options *o, mlt_app *app, const totals *job)
 
 static void decide(const mlt_options *o, mlt_app *app, const char *path, const totals *job)
 {
-    uint64_t ranks = mlt_plan_ranks_asked(app);
+    uint64_t ranks = mlt_placement_ranks_asked(app);
     char number[MLT_NUMBER_BYTES];
     uint64_t cores = (uint64_t)job->cores * job->hosts;
     char *why = job->ranks <= cores ? mlt_text_of("there are no more ranks than cores")
@@ -161,9 +161,9 @@ static void decide(const mlt_options *o, mlt_app *app, const char *path, const t
 
 void mlt_grain_decide(mlt_options *options, const char *const *paths, uint32_t cores)
 {
-    totals job = {.cores = cores, .hosts = mlt_plan_hosts_asked(options)};
+    totals job = {.cores = cores, .hosts = mlt_placement_hosts_asked(options)};
     for (size_t a = 0; a < options->app_count; a++)
-        job.ranks += mlt_plan_ranks_asked(&options->apps[a]);
+        job.ranks += mlt_placement_ranks_asked(&options->apps[a]);
     for (size_t a = 0; a < options->app_count; a++) {
         mlt_app *app = &options->apps[a];
         if (app->said_grain)

@@ -115,7 +115,7 @@ int64_t mlt_hosts_find(const mlt_hosts *hosts, const char *name)
     return -1;
 }
 
-const char *mlt_host_where(const mlt_host *host, char text[MLT_HOST_WHERE_BYTES])
+const char *mlt_hosts_where(const mlt_hosts_entry *host, char text[MLT_HOST_WHERE_BYTES])
 {
     if (host->line)
         snprintf(text, MLT_HOST_WHERE_BYTES, "%s:%u", host->source, host->line);
@@ -131,14 +131,14 @@ static const char *keep_source(mlt_hosts *hosts, const char *source)
     return last && strcmp(last, source) == 0 ? last : keep(hosts, source);
 }
 
-static uint32_t add_new(mlt_hosts *hosts, const mlt_host *mention)
+static uint32_t add_new(mlt_hosts *hosts, const mlt_hosts_entry *mention)
 {
     char where[MLT_HOST_WHERE_BYTES];
     if (hosts->count == MLT_HOSTS_MOST)
         mlt_quit(MLT_EXIT_USAGE, "%s: '%s' is one host too many; a job has at most %d",
-                 mlt_host_where(mention, where), mention->name, MLT_HOSTS_MOST);
+                 mlt_hosts_where(mention, where), mention->name, MLT_HOSTS_MOST);
     MLT_ARRAY_WANT(hosts->hosts, hosts->count + 1ull, hosts->room);
-    mlt_host *host = &hosts->hosts[hosts->count];
+    mlt_hosts_entry *host = &hosts->hosts[hosts->count];
     *host = *mention;
     host->name = keep(hosts, mention->name);
     host->user = mention->user ? keep(hosts, mention->user) : NULL;
@@ -147,29 +147,29 @@ static uint32_t add_new(mlt_hosts *hosts, const mlt_host *mention)
     return hosts->count++;
 }
 
-static void add_again(mlt_hosts *hosts, mlt_host *host, const mlt_host *mention)
+static void add_again(mlt_hosts *hosts, mlt_hosts_entry *host, const mlt_hosts_entry *mention)
 {
     char here[MLT_HOST_WHERE_BYTES], before[MLT_HOST_WHERE_BYTES];
-    mlt_host_where(mention, here);
+    mlt_hosts_where(mention, here);
     if (mention->slots > MLT_HOSTS_MOST_SLOTS - host->slots)
         mlt_quit(MLT_EXIT_USAGE, "%s: host '%s' has more than %d slots in all", here, mention->name,
                  MLT_HOSTS_MOST_SLOTS);
     if (mention->user && host->user && strcmp(mention->user, host->user) != 0)
         mlt_quit(MLT_EXIT_USAGE,
                  "%s: the user on host '%s' is '%s', but %s says '%s'; a job has one user a host",
-                 here, mention->name, mention->user, mlt_host_where(host, before), host->user);
+                 here, mention->name, mention->user, mlt_hosts_where(host, before), host->user);
     host->slots += mention->slots;
     if (mention->user && !host->user)
         host->user = keep(hosts, mention->user);
 }
 
-uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_host *mention)
+uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_hosts_entry *mention)
 {
-    mlt_host one = *mention;
+    mlt_hosts_entry one = *mention;
     char where[MLT_HOST_WHERE_BYTES];
     if (hosts->mentions++ == MLT_HOSTS_MENTIONS)
         mlt_quit(MLT_EXIT_USAGE, "%s: hosts are named more than %d times",
-                 mlt_host_where(mention, where), MLT_HOSTS_MENTIONS);
+                 mlt_hosts_where(mention, where), MLT_HOSTS_MENTIONS);
     int64_t known = mlt_hosts_find(hosts, one.name);
     if (known < 0 && (one.here = mlt_hosts_is_here(one.name))) {
         one.name = mlt_hosts_own();
@@ -185,11 +185,11 @@ void mlt_hosts_choose(mlt_hosts *chosen, const mlt_hosts *file, const mlt_hosts 
 {
     char where[MLT_HOST_WHERE_BYTES];
     for (uint32_t i = 0; i < list->count; i++) {
-        mlt_host one = list->hosts[i];
+        mlt_hosts_entry one = list->hosts[i];
         int64_t at = mlt_hosts_find(file, one.name);
         if (at < 0)
             mlt_quit(MLT_EXIT_USAGE, "%s: host '%s' is not in the host file '%s'",
-                     mlt_host_where(&one, where), one.name, file->hosts[0].source);
+                     mlt_hosts_where(&one, where), one.name, file->hosts[0].source);
         if (!one.user)
             one.user = file->hosts[at].user;
         (void)mlt_hosts_add(chosen, &one);
@@ -204,7 +204,7 @@ void mlt_hosts_trim(mlt_hosts *hosts, bool no_local)
         others += !hosts->hosts[i].here && hosts->hosts[i].slots;
     mlt_table_free(&hosts->index);
     for (uint32_t i = 0; i < hosts->count; i++) {
-        mlt_host host = hosts->hosts[i];
+        mlt_hosts_entry host = hosts->hosts[i];
         if (!host.slots || (no_local && host.here && others))
             continue;
         mlt_table_add(&hosts->index, hash_of(host.name), kept);
@@ -212,7 +212,7 @@ void mlt_hosts_trim(mlt_hosts *hosts, bool no_local)
     }
     if (!kept)
         mlt_quit(MLT_EXIT_USAGE, "%s: host '%s' has no slots, and no other host has any",
-                 mlt_host_where(&hosts->hosts[0], where), hosts->hosts[0].name);
+                 mlt_hosts_where(&hosts->hosts[0], where), hosts->hosts[0].name);
     hosts->count = kept;
 }
 

@@ -25,20 +25,20 @@ enum {
     MLT_HOSTS_MOST = 1 << 17,       // hosts of a list
     MLT_HOSTS_MENTIONS = 1 << 21,   // and how often it may name them: some files have a line a core
     MLT_HOSTS_MOST_SLOTS = 1 << 20, // of one host
-    MLT_HOST_WHERE_BYTES = 4352,    // for mlt_host_where: a path and a number
+    MLT_HOST_WHERE_BYTES = 4352,    // for mlt_hosts_where: a path and a number
 };
 
-typedef struct mlt_host {
+typedef struct mlt_hosts_entry {
     const char *name;   // mlt_hosts_own() if it is this host
     const char *user;   // NULL: not said
     const char *source; // the option or the host file that named it first ...
     uint32_t line;      // ... and the line of the file; 0: an option
     uint32_t slots;
     bool here; // it is this host
-} mlt_host;
+} mlt_hosts_entry;
 
-typedef struct mlt_hosts { // all zero: an empty list
-    mlt_host *hosts;       // in the order in which they were named
+typedef struct mlt_hosts {  // all zero: an empty list
+    mlt_hosts_entry *hosts; // in the order in which they were named
     uint32_t count;
     uint32_t room, mentions;
     mlt_table index;              // of hosts, by name
@@ -53,7 +53,7 @@ void mlt_hosts_add_list(mlt_hosts *hosts, const char *option, const char *list);
 void mlt_hosts_add_file(mlt_hosts *hosts, const char *path);
 
 // Adds one mention of a host, whose texts are copied; returns its index. Recognises this host.
-uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_host *mention);
+uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_hosts_entry *mention);
 
 // -1: it is not in the list.
 int64_t mlt_hosts_find(const mlt_hosts *hosts, const char *name);
@@ -73,6 +73,6 @@ void mlt_hosts_trim(mlt_hosts *hosts, bool no_local);
 void mlt_hosts_free(mlt_hosts *hosts); // and it is empty
 
 // "-host" or "hosts.txt:3", for messages; returns text.
-const char *mlt_host_where(const mlt_host *host, char text[MLT_HOST_WHERE_BYTES]);
+const char *mlt_hosts_where(const mlt_hosts_entry *host, char text[MLT_HOST_WHERE_BYTES]);
 
 #endif

@@ -24,7 +24,7 @@ static void check(const mlt_hosts *hosts)
 {
     FUZZ_CHECK(hosts->count <= MLT_HOSTS_MOST);
     for (uint32_t i = 0; i < hosts->count; i++) {
-        const mlt_host *host = &hosts->hosts[i];
+        const mlt_hosts_entry *host = &hosts->hosts[i];
         FUZZ_CHECK(host->slots <= MLT_HOSTS_MOST_SLOTS && host->source);
         FUZZ_CHECK(host->name[0] && host->name[0] != '-' && !strpbrk(host->name, " ,/@[]"));
         FUZZ_CHECK(!host->user || (host->user[0] && host->user[0] != '-'));
@@ -37,7 +37,7 @@ static void check_same(const mlt_hosts *one, const mlt_hosts *other)
 {
     FUZZ_CHECK(one->count == other->count);
     for (uint32_t i = 0; i < one->count; i++) {
-        const mlt_host *a = &one->hosts[i], *b = &other->hosts[i];
+        const mlt_hosts_entry *a = &one->hosts[i], *b = &other->hosts[i];
         FUZZ_CHECK(strcmp(a->name, b->name) == 0 && a->slots == b->slots && a->here == b->here);
         FUZZ_CHECK(!a->user == !b->user && (!a->user || strcmp(a->user, b->user) == 0));
     }
@@ -48,7 +48,7 @@ static void check_written(const mlt_hosts *hosts)
     mlt_text text = {0};
     mlt_hosts again = {.count = 0}, chosen = {.count = 0};
     for (uint32_t i = 0; i < hosts->count; i++) {
-        const mlt_host *h = &hosts->hosts[i];
+        const mlt_hosts_entry *h = &hosts->hosts[i];
         const char *const *around =
             strchr(h->name, ':') ? (const char *[]){"[", "]"} : (const char *[]){"", ""};
         mlt_text_add(&text, "%s%s%s%s%s%s:%u", i ? "," : "", h->user ? h->user : "",

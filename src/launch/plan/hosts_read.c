@@ -18,7 +18,7 @@ enum { NAME_BYTES = 256, LINE_BYTES = 4096, DIGITS = 9 };
 // Where the words come from; and the current word, as it was written.
 typedef struct reader {
     mlt_hosts *hosts;
-    mlt_host mention; // its name is set for each host that the word stands for
+    mlt_hosts_entry mention; // its name is set for each host that the word stands for
     const char *word;
 } reader;
 
@@ -32,7 +32,7 @@ static _Noreturn void refuse(const reader *r, const char *format, ...)
     va_start(args, format);
     mlt_text_vadd(&why, format, args);
     va_end(args);
-    mlt_quit(MLT_EXIT_USAGE, "%s: %s", mlt_host_where(&r->mention, where), why.text);
+    mlt_quit(MLT_EXIT_USAGE, "%s: %s", mlt_hosts_where(&r->mention, where), why.text);
 }
 
 // Digits and nothing else, as a number of slots.

@@ -16,7 +16,7 @@ static char *text_of(const mlt_hosts *hosts)
 {
     mlt_text text = {0};
     for (uint32_t i = 0; i < hosts->count; i++) {
-        const mlt_host *h = &hosts->hosts[i];
+        const mlt_hosts_entry *h = &hosts->hosts[i];
         CHECK(!h->here || strcmp(h->name, mlt_hosts_own()) == 0);
         CHECK(mlt_hosts_find(hosts, h->name) == (int64_t)i);
         mlt_text_add(&text, "%s%s%s%s:%u", i ? " " : "", h->user ? h->user : "", h->user ? "@" : "",
@@ -145,10 +145,10 @@ static void check_where(void)
     char where[MLT_HOST_WHERE_BYTES];
     mlt_hosts hosts = {.count = 0};
     mlt_hosts_add_list(&hosts, "-H", "a");
-    check_same_text("an option", mlt_host_where(&hosts.hosts[0], where), "-H");
+    check_same_text("an option", mlt_hosts_where(&hosts.hosts[0], where), "-H");
     char *path = write_file("# one\n\na\nb\n"), *wanted = mlt_text_of("%s:4", path);
     mlt_hosts_add_file(&hosts, path);
-    check_same_text("a line", mlt_host_where(&hosts.hosts[1], where), wanted);
+    check_same_text("a line", mlt_hosts_where(&hosts.hosts[1], where), wanted);
     CHECK(unlink(path) == 0);
     free(path);
     free(wanted);

@@ -419,7 +419,7 @@ static void read_words(mlt_option_reader *r, char **words)
         read_option(r);
 }
 
-void mlt_options_read_kin(char **words, char ***sections, uint32_t count, mlt_options *out)
+void mlt_options_read_child(char **words, char ***sections, uint32_t count, mlt_options *out)
 {
     begin_options(out);
     mlt_option_reader r = {.o = out};

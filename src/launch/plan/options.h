@@ -57,11 +57,11 @@ typedef struct mlt_app {
     char *dir, *path; // -wdir, -path
 } mlt_app;
 
-typedef enum mlt_progress_kind {
+typedef enum mlt_option_progress {
     MLT_PROGRESS_NONE,
     MLT_PROGRESS_LINE,  // on a terminal
     MLT_PROGRESS_PLAIN, // a line every few seconds, whatever standard error is
-} mlt_progress_kind;
+} mlt_option_progress;
 
 enum { MLT_STDIN_NONE = -1, MLT_STDIN_ALL = -2 };
 
@@ -89,7 +89,7 @@ typedef struct mlt_options {
     char *paths;         // where the path map goes; NULL: nobody asks
     char *trace;         // the file, an absolute path; NULL: nobody asks
     char *live;          // a socket's file (launch/live/live.h); NULL: none
-    mlt_progress_kind progress;
+    mlt_option_progress progress;
     char *record;       // the GOAL program that the run is to become; NULL: none
     bool trace_passing; // the trace is there for `record` only
     bool trace_part;    // --trace-only or --trace-paused
@@ -107,16 +107,17 @@ typedef struct mlt_options {
     bool encrypt;
     bool stage;            // copy programs to other hosts
     mlt_texts stage_files; // ... and these files
-    const char *job;       // the name of a spawned job (launch/kin/kin.h); "" or NULL: it is none
+    const char
+        *job; // the name of a spawned job (launch/children/children.h); "" or NULL: it is none
 } mlt_options;
 
 // Reads the command line and variables that stand for options. Ends mpirun on a mistake, --help and --version.
 void mlt_options_read(int argc, char **argv, mlt_options *out);
 
-// The same for a job that another one spawns (launch/kin/task.h): options of the whole job, and for
+// The same for a job that another one spawns (launch/children/task.h): options of the whole job, and for
 // each section its options and its program with arguments. The lists have NULL at the end and live
 // as long as the options.
-void mlt_options_read_kin(char **words, char ***sections, uint32_t count, mlt_options *out);
+void mlt_options_read_child(char **words, char ***sections, uint32_t count, mlt_options *out);
 
 // ---- what --help prints, for mpirun's page in the manual
 

@@ -66,11 +66,11 @@ static void check_app(const mlt_app *app)
     check_variables(&app->env);
 }
 
-static void check_hosts(const mlt_plan *plan)
+static void check_hosts(const mlt_placement *plan)
 {
-    mlt_plan_host *seen = mlt_take(plan->host_count, sizeof *seen);
+    mlt_placement_host *seen = mlt_take(plan->host_count, sizeof *seen);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
-        const mlt_plan_proc *proc = &plan->procs[p];
+        const mlt_placement_proc *proc = &plan->procs[p];
         FUZZ_CHECK(proc->host < plan->host_count);
         FUZZ_CHECK(proc->first_local == seen[proc->host].ranks);
         seen[proc->host].procs++;
@@ -78,14 +78,14 @@ static void check_hosts(const mlt_plan *plan)
         seen[proc->host].ranks += proc->ranks;
     }
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        const mlt_plan_host *host = &plan->hosts[h];
+        const mlt_placement_host *host = &plan->hosts[h];
         FUZZ_CHECK(host->procs && host->procs == seen[h].procs && host->ranks == seen[h].ranks);
         FUZZ_CHECK(host->workers == seen[h].workers && host->workers <= MLT_JOB_MAX_WORKERS);
     }
     free(seen);
 }
 
-static void check_plan(const mlt_plan *plan)
+static void check_plan(const mlt_placement *plan)
 {
     uint64_t workers = 0, ranks = 0;
     for (uint32_t p = 0; p < plan->proc_count; p++) {
@@ -94,7 +94,7 @@ static void check_plan(const mlt_plan *plan)
         ranks += plan->procs[p].ranks;
     }
     FUZZ_CHECK(workers == plan->workers && ranks == plan->ranks);
-    FUZZ_CHECK(workers >= 1 && workers <= MLT_PLAN_MAX_WORKERS && ranks <= INT32_MAX);
+    FUZZ_CHECK(workers >= 1 && workers <= MLT_PLACEMENT_MAX_WORKERS && ranks <= INT32_MAX);
     check_hosts(plan);
 }
 
@@ -104,7 +104,7 @@ static void read_command(void *argument)
 {
     command *c = argument;
     mlt_options options;
-    mlt_plan plan;
+    mlt_placement plan;
     mlt_options_read(c->count, c->words, &options);
     FUZZ_CHECK(options.app_count >= 1);
     for (size_t a = 0; a < options.app_count; a++)
@@ -117,10 +117,10 @@ static void read_command(void *argument)
     FUZZ_CHECK(options.gdb >= -1 && options.gdb <= INT32_MAX);
     FUZZ_CHECK(options.env_mode != MLT_ENV_LIST || options.env_list);
     FUZZ_CHECK(!options.output_directory || (!options.outfile && !options.errfile));
-    mlt_plan_make(&options, &plan);
+    mlt_placement_make(&options, &plan);
     check_plan(&plan);
     if (plan.proc_count <= MOST_SHOWN)
-        mlt_plan_show(&plan, &options, stdout);
+        mlt_placement_show(&plan, &options, stdout);
 }
 
 // Splits the lines of the text into words; returns what follows the line "%%".

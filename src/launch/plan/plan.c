@@ -27,14 +27,14 @@ static uint64_t asked_of(const mlt_app *app)
 }
 
 // No more than a number that is refused: sums do not come round to small ones.
-uint64_t mlt_plan_ranks_asked(const mlt_app *app)
+uint64_t mlt_placement_ranks_asked(const mlt_app *app)
 {
     static const uint64_t most = UINT64_C(1) << 52;
     uint64_t asked = asked_of(app);
     return asked < most / app->fine ? asked * app->fine : most;
 }
 
-uint32_t mlt_plan_hosts_asked(const mlt_options *options)
+uint32_t mlt_placement_hosts_asked(const mlt_options *options)
 {
     uint32_t most = 1;
     for (size_t a = 0; a < options->app_count; a++) {
@@ -61,9 +61,9 @@ static uint64_t count_up(const mlt_options *options, const mlt_hosts *hosts)
         const mlt_app *app = &options->apps[a];
         uint64_t packed = (uint64_t)app->packed * hosts_of(app), asked = asked_of(app);
         workers += packed && packed < asked ? packed : asked;
-        ranks += mlt_plan_ranks_asked(app);
+        ranks += mlt_placement_ranks_asked(app);
     }
-    most = most < MLT_PLAN_MAX_WORKERS ? most : MLT_PLAN_MAX_WORKERS;
+    most = most < MLT_PLACEMENT_MAX_WORKERS ? most : MLT_PLACEMENT_MAX_WORKERS;
     if (workers > most)
         refuse_workers(workers, (int)most, "");
     if (ranks > INT32_MAX)
@@ -82,17 +82,17 @@ static uint32_t part(uint32_t all, uint32_t parts, uint32_t i)
 
 typedef struct maker {
     const mlt_options *options;
-    mlt_plan *plan;
-    mlt_hosts *all;       // the plan's
-    mlt_plan_host *hosts; // [all->count], also those that get nothing
-    uint32_t **index;     // [apps][hosts of the app]: into `all`; sections may share one
+    mlt_placement *plan;
+    mlt_hosts *all;            // the plan's
+    mlt_placement_host *hosts; // [all->count], also those that get nothing
+    uint32_t **index;          // [apps][hosts of the app]: into `all`; sections may share one
 } maker;
 
 // For sections that name no host.
-static const mlt_host *this_host(void)
+static const mlt_hosts_entry *this_host(void)
 {
-    static mlt_host host;
-    host = (mlt_host){.name = mlt_hosts_own(), .source = "localhost", .here = true};
+    static mlt_hosts_entry host;
+    host = (mlt_hosts_entry){.name = mlt_hosts_own(), .source = "localhost", .here = true};
     return &host;
 }
 
@@ -101,8 +101,8 @@ static uint32_t *join_hosts_of(maker *m, const mlt_app *app)
 {
     uint32_t *index = mlt_take(hosts_of(app), sizeof *index);
     for (uint32_t h = 0; h < hosts_of(app); h++) {
-        const mlt_host *host = app->hosts ? &app->hosts->hosts[h] : this_host();
-        mlt_host one = *host;
+        const mlt_hosts_entry *host = app->hosts ? &app->hosts->hosts[h] : this_host();
+        mlt_hosts_entry one = *host;
         uint32_t before = m->all->count;
         one.slots = 0; // sections do not add up
         index[h] = mlt_hosts_add(m->all, &one);
@@ -128,15 +128,15 @@ static void join_hosts(maker *m)
 // One process on a host of the list of all.
 static void add_proc(maker *m, uint32_t app, uint32_t host, uint32_t workers, uint32_t ranks)
 {
-    mlt_plan *plan = m->plan;
-    mlt_plan_host *on = &m->hosts[host];
-    plan->procs[plan->proc_count++] = (mlt_plan_proc){.app = app,
-                                                      .host = host,
-                                                      .first_worker = plan->workers,
-                                                      .workers = workers,
-                                                      .first_rank = plan->ranks,
-                                                      .ranks = ranks,
-                                                      .first_local = on->ranks};
+    mlt_placement *plan = m->plan;
+    mlt_placement_host *on = &m->hosts[host];
+    plan->procs[plan->proc_count++] = (mlt_placement_proc){.app = app,
+                                                           .host = host,
+                                                           .first_worker = plan->workers,
+                                                           .workers = workers,
+                                                           .first_rank = plan->ranks,
+                                                           .ranks = ranks,
+                                                           .first_local = on->ranks};
     plan->workers += workers;
     plan->ranks += ranks;
     on->procs++;
@@ -200,7 +200,7 @@ static void place_app(maker *m, uint32_t a, uint32_t *taken)
 // --nooversubscribe. A host that nobody has named has as many slots as cores.
 static void refuse_oversubscribed(const maker *m, uint32_t h)
 {
-    const mlt_host *host = &m->all->hosts[h];
+    const mlt_hosts_entry *host = &m->all->hosts[h];
     uint32_t slots = host->slots ? host->slots : (uint32_t)mlt_os_cores();
     if (m->hosts[h].workers > slots)
         mlt_quit(MLT_EXIT_USAGE,
@@ -212,7 +212,7 @@ static void refuse_oversubscribed(const maker *m, uint32_t h)
 // Only hosts that have ranks stay in the plan.
 static void keep_used(maker *m)
 {
-    mlt_plan *plan = m->plan;
+    mlt_placement *plan = m->plan;
     uint32_t *new_index = mlt_take(m->all->count, sizeof *new_index);
     char where[64];
     for (uint32_t h = 0; h < m->all->count; h++) {
@@ -242,9 +242,9 @@ static void refuse_local_words(const maker *m)
                  word);
 }
 
-void mlt_plan_make(const mlt_options *options, mlt_plan *plan)
+void mlt_placement_make(const mlt_options *options, mlt_placement *plan)
 {
-    *plan = (mlt_plan){.proc_count = 0};
+    *plan = (mlt_placement){.proc_count = 0};
     maker m = {.options = options, .plan = plan, .all = &plan->named};
     join_hosts(&m);
     refuse_local_words(&m);
@@ -260,14 +260,14 @@ void mlt_plan_make(const mlt_options *options, mlt_plan *plan)
     free(taken);
 }
 
-void mlt_plan_free(mlt_plan *plan)
+void mlt_placement_free(mlt_placement *plan)
 {
     free(plan->procs);
     free(plan->hosts);
     mlt_hosts_free(&plan->named);
 }
 
-const mlt_plan_host *mlt_plan_other(const mlt_plan *plan)
+const mlt_placement_host *mlt_placement_other(const mlt_placement *plan)
 {
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (!plan->hosts[h].host.here)
@@ -275,18 +275,19 @@ const mlt_plan_host *mlt_plan_other(const mlt_plan *plan)
     return NULL;
 }
 
-static uint32_t first_rank_of(const mlt_plan_proc *proc)
+static uint32_t first_rank_of(const mlt_placement_proc *proc)
 {
     return proc->first_rank;
 }
 
-static uint32_t first_worker_of(const mlt_plan_proc *proc)
+static uint32_t first_worker_of(const mlt_placement_proc *proc)
 {
     return proc->first_worker;
 }
 
 // The last process whose first one is not above `one`.
-static uint32_t find(const mlt_plan *plan, uint32_t (*first)(const mlt_plan_proc *), uint32_t one)
+static uint32_t find(const mlt_placement *plan, uint32_t (*first)(const mlt_placement_proc *),
+                     uint32_t one)
 {
     uint32_t low = 0, high = plan->proc_count;
     while (high - low > 1) {
@@ -299,22 +300,22 @@ static uint32_t find(const mlt_plan *plan, uint32_t (*first)(const mlt_plan_proc
     return low;
 }
 
-uint32_t mlt_plan_proc_of(const mlt_plan *plan, uint32_t rank)
+uint32_t mlt_placement_proc_of(const mlt_placement *plan, uint32_t rank)
 {
     return find(plan, first_rank_of, rank);
 }
 
-uint32_t mlt_plan_ranks_of(const mlt_plan *plan, uint32_t worker, uint32_t *first_rank)
+uint32_t mlt_placement_ranks_of(const mlt_placement *plan, uint32_t worker, uint32_t *first_rank)
 {
-    const mlt_plan_proc *proc = &plan->procs[find(plan, first_worker_of, worker)];
+    const mlt_placement_proc *proc = &plan->procs[find(plan, first_worker_of, worker)];
     uint32_t i = worker - proc->first_worker, more = proc->ranks % proc->workers;
     *first_rank = proc->first_rank + i * (proc->ranks / proc->workers) + (i < more ? i : more);
     return part(proc->ranks, proc->workers, i);
 }
 
-void mlt_plan_name(const mlt_plan *plan, uint32_t proc, char *text, size_t size)
+void mlt_placement_name(const mlt_placement *plan, uint32_t proc, char *text, size_t size)
 {
-    const mlt_plan_proc *p = &plan->procs[proc];
+    const mlt_placement_proc *p = &plan->procs[proc];
     if (p->ranks == 1)
         snprintf(text, size, "rank %u", p->first_rank);
     else

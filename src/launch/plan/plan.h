@@ -12,51 +12,51 @@
 
 #include "launch/plan/options.h"
 
-enum { MLT_PLAN_MAX_WORKERS = 1 << 20 }; // on all hosts; on one: MLT_JOB_MAX_WORKERS
+enum { MLT_PLACEMENT_MAX_WORKERS = 1 << 20 }; // on all hosts; on one: MLT_JOB_MAX_WORKERS
 
-typedef struct mlt_plan_proc {
+typedef struct mlt_placement_proc {
     uint32_t app, host;
     uint32_t first_worker, workers;
     uint32_t first_rank, ranks;
     uint32_t first_local; // the first rank's number among those of its host
-} mlt_plan_proc;
+} mlt_placement_proc;
 
-typedef struct mlt_plan_host {
-    mlt_host host; // with the slots of the first section that uses it; 0: nobody named it
+typedef struct mlt_placement_host {
+    mlt_hosts_entry host; // with the slots of the first section that uses it; 0: nobody named it
     uint32_t procs, workers, ranks;
-} mlt_plan_host;
+} mlt_placement_host;
 
-typedef struct mlt_plan {
-    mlt_plan_proc *procs; // in the order of their ranks
+typedef struct mlt_placement {
+    mlt_placement_proc *procs; // in the order of their ranks
     uint32_t proc_count, workers, ranks;
-    mlt_plan_host *hosts; // those that have a rank, in the order in which they were named
+    mlt_placement_host *hosts; // those that have a rank, in the order in which they were named
     uint32_t host_count;
     mlt_hosts named; // all hosts of all sections, whose texts the others' are
-} mlt_plan;
+} mlt_placement;
 
 // The number of ranks of a section.
-uint64_t mlt_plan_ranks_asked(const mlt_app *app);
+uint64_t mlt_placement_ranks_asked(const mlt_app *app);
 
 // The number of hosts that the job has ranks for, at most.
-uint32_t mlt_plan_hosts_asked(const mlt_options *options);
+uint32_t mlt_placement_hosts_asked(const mlt_options *options);
 
 // Ends mpirun if there are too many. The plan lives until mpirun ends, or until it is freed.
-void mlt_plan_make(const mlt_options *options, mlt_plan *plan);
-void mlt_plan_free(mlt_plan *plan);
+void mlt_placement_make(const mlt_options *options, mlt_placement *plan);
+void mlt_placement_free(mlt_placement *plan);
 
 // The first host that is not this one; NULL: the job is local.
-const mlt_plan_host *mlt_plan_other(const mlt_plan *plan);
+const mlt_placement_host *mlt_placement_other(const mlt_placement *plan);
 
 // Prints the plan as a table: a line for each section and host.
-void mlt_plan_show(const mlt_plan *plan, const mlt_options *options, FILE *out);
+void mlt_placement_show(const mlt_placement *plan, const mlt_options *options, FILE *out);
 
 // The process that holds the rank, which exists.
-uint32_t mlt_plan_proc_of(const mlt_plan *plan, uint32_t rank);
+uint32_t mlt_placement_proc_of(const mlt_placement *plan, uint32_t rank);
 
 // The number of ranks of a worker, which exists, and the first of them.
-uint32_t mlt_plan_ranks_of(const mlt_plan *plan, uint32_t worker, uint32_t *first_rank);
+uint32_t mlt_placement_ranks_of(const mlt_placement *plan, uint32_t worker, uint32_t *first_rank);
 
 // "rank 3" or "the process of ranks 4-7".
-void mlt_plan_name(const mlt_plan *plan, uint32_t proc, char *text, size_t size);
+void mlt_placement_name(const mlt_placement *plan, uint32_t proc, char *text, size_t size);
 
 #endif

@@ -28,23 +28,23 @@ static const mlt_options *read_line(const char *line)
 }
 
 // ... and makes the plan, for hosts of 4 cores.
-static void make_plan(const char *line, mlt_plan *plan)
+static void make_plan(const char *line, mlt_placement *plan)
 {
     static const char *const paths[] = {"/bin/sh", "/bin/sh", "/bin/sh"};
     mlt_options options = *read_line(line); // the apps are the same
     CHECK(options.app_count <= sizeof paths / sizeof *paths);
     mlt_grain_decide(&options, paths, 4);
-    mlt_plan_make(&options, plan);
+    mlt_placement_make(&options, plan);
 }
 
 // "a 0-3(2), b 4": a process on host a that has ranks 0 to 3 and 2 workers, and one on host b with
 // one of each.
-static char *text_of(const mlt_plan *plan)
+static char *text_of(const mlt_placement *plan)
 {
     mlt_text text = {0};
     for (uint32_t p = 0; p < plan->proc_count; p++) {
-        const mlt_plan_proc *proc = &plan->procs[p];
-        const mlt_host *host = &plan->hosts[proc->host].host;
+        const mlt_placement_proc *proc = &plan->procs[p];
+        const mlt_hosts_entry *host = &plan->hosts[proc->host].host;
         mlt_text_add(&text, "%s%s %u", p ? ", " : "", host->here ? "here" : host->name,
                      proc->first_rank);
         if (proc->ranks > 1)
@@ -55,16 +55,16 @@ static char *text_of(const mlt_plan *plan)
     return text.text;
 }
 
-static void check_sums(const mlt_plan *plan)
+static void check_sums(const mlt_placement *plan)
 {
     uint32_t procs = 0, workers = 0, ranks = 0;
     uint32_t *local = calloc(plan->host_count, sizeof *local);
     CHECK(local);
     for (uint32_t p = 0; p < plan->proc_count; p++) {
-        const mlt_plan_proc *proc = &plan->procs[p];
+        const mlt_placement_proc *proc = &plan->procs[p];
         CHECK(proc->first_rank == ranks && proc->first_worker == workers);
         CHECK(proc->first_local == local[proc->host] && proc->ranks >= proc->workers);
-        CHECK(mlt_plan_proc_of(plan, proc->first_rank) == p);
+        CHECK(mlt_placement_proc_of(plan, proc->first_rank) == p);
         local[proc->host] += proc->ranks;
         workers += proc->workers;
         ranks += proc->ranks;
@@ -81,14 +81,14 @@ static void check_sums(const mlt_plan *plan)
 
 static void expect(const char *line, const char *wanted)
 {
-    mlt_plan plan;
+    mlt_placement plan;
     snprintf(now_testing, sizeof now_testing, "%s", line);
     make_plan(line, &plan);
     check_sums(&plan);
     char *is = text_of(&plan);
     check_same_text(line, is, wanted);
     free(is);
-    mlt_plan_free(&plan);
+    mlt_placement_free(&plan);
 }
 
 static void check_local(void)
@@ -159,14 +159,14 @@ static char *shown(const char *line)
 {
     char *text = NULL;
     size_t size = 0;
-    mlt_plan plan;
+    mlt_placement plan;
     const mlt_options *options = read_line(line);
-    mlt_plan_make(options, &plan);
+    mlt_placement_make(options, &plan);
     FILE *out = open_memstream(&text, &size);
     CHECK(out);
-    mlt_plan_show(&plan, options, out);
+    mlt_placement_show(&plan, options, out);
     CHECK(fclose(out) == 0);
-    mlt_plan_free(&plan);
+    mlt_placement_free(&plan);
     return text;
 }
 
@@ -198,10 +198,10 @@ static void expect_variable(char **env, const char *wanted)
 // Scripts ask for the place among the ranks of their host.
 static void check_variables(void)
 {
-    mlt_plan plan;
+    mlt_placement plan;
     mlt_env env;
     const mlt_options *options = read_line("-H a:3,b:2 --bynode x");
-    mlt_plan_make(options, &plan);
+    mlt_placement_make(options, &plan);
     mlt_env_init(&env, options, &options->apps[0]);
     char **third = mlt_env_for(&env, &plan, &(mlt_env_proc){.proc = 3}); // on b: 1 and 3
     expect_variable(third, "OMPI_COMM_WORLD_RANK=3");
@@ -212,25 +212,25 @@ static void check_variables(void)
     expect_variable(third, "MPI_LOCALRANKID=1");
     expect_variable(third, "MPI_LOCALNRANKS=2");
     mlt_env_fini(&env);
-    mlt_plan_free(&plan);
+    mlt_placement_free(&plan);
 }
 
 static void check_many(void)
 {
-    mlt_plan plan;
+    mlt_placement plan;
     static const char *const lines[] = {"-H n[1-10000]:4 x", "--bynode -H n[1-10000]:4 x"};
     for (int i = 0; i < 2; i++) {
         make_plan(lines[i], &plan);
         check_sums(&plan);
         CHECK(plan.ranks == 40000 && plan.host_count == 10000);
         CHECK(plan.procs[9999].host == (i ? 9999 : 2499));
-        CHECK(mlt_plan_other(&plan) == &plan.hosts[0]);
-        mlt_plan_free(&plan);
+        CHECK(mlt_placement_other(&plan) == &plan.hosts[0]);
+        mlt_placement_free(&plan);
     }
     make_plan("-H n[1-10000]:64 -nfg 1000 x : -n 10000 x", &plan);
     check_sums(&plan);
     CHECK(plan.ranks == 640010000 && plan.proc_count == 20000 && plan.workers == 650000);
-    mlt_plan_free(&plan);
+    mlt_placement_free(&plan);
 }
 
 int main(void)

@@ -29,7 +29,7 @@ static void end_range(row *r)
 }
 
 // Processes come in the order of ranks. A long list is cut before its last range.
-static void add_proc(row *r, const mlt_plan_proc *proc)
+static void add_proc(row *r, const mlt_placement_proc *proc)
 {
     uint32_t last = proc->first_rank + proc->ranks - 1;
     if (r->procs && proc->first_rank == r->last + 1)
@@ -50,7 +50,7 @@ static void add_proc(row *r, const mlt_plan_proc *proc)
 
 // The rows of one section, which begins at process p, in the order of hosts; returns where the next
 // section begins. row_of has a place for each host, and *count rows are there.
-static uint32_t add_section(const mlt_plan *plan, uint32_t p, row *rows, uint32_t *count,
+static uint32_t add_section(const mlt_placement *plan, uint32_t p, row *rows, uint32_t *count,
                             uint32_t *row_of)
 {
     uint32_t app = plan->procs[p].app, end = p;
@@ -69,10 +69,10 @@ static uint32_t add_section(const mlt_plan *plan, uint32_t p, row *rows, uint32_
 
 // ---- The table: texts first, so that columns are as wide as they must be
 
-static void fill(char *cells[COLUMNS], const row *r, const mlt_plan *plan,
+static void fill(char *cells[COLUMNS], const row *r, const mlt_placement *plan,
                  const mlt_options *options)
 {
-    const mlt_host *host = &plan->hosts[r->host].host;
+    const mlt_hosts_entry *host = &plan->hosts[r->host].host;
     cells[0] = mlt_text_of("%s%s%s%s", host->user ? host->user : "", host->user ? "@" : "",
                            host->name, host->here ? " (this host)" : "");
     cells[1] = host->slots ? mlt_text_of("%u", host->slots) : mlt_text_of("-");
@@ -103,7 +103,7 @@ static void print_table(FILE *out, char *(*lines)[COLUMNS], size_t count)
         print_line(out, lines[i], width);
 }
 
-static void print_sum(const mlt_plan *plan, FILE *out)
+static void print_sum(const mlt_placement *plan, FILE *out)
 {
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES], d[MLT_NUMBER_BYTES];
     fprintf(out, "%s rank%s in %s worker%s, %s process%s, on %s host%s\n\n",
@@ -114,7 +114,7 @@ static void print_sum(const mlt_plan *plan, FILE *out)
 }
 
 // There are at most as many rows as processes.
-static row *rows_of(const mlt_plan *plan, uint32_t *count)
+static row *rows_of(const mlt_placement *plan, uint32_t *count)
 {
     row *rows = mlt_take(plan->proc_count, sizeof *rows);
     uint32_t *row_of = mlt_take(plan->host_count, sizeof *row_of);
@@ -124,7 +124,7 @@ static row *rows_of(const mlt_plan *plan, uint32_t *count)
     return rows;
 }
 
-void mlt_plan_show(const mlt_plan *plan, const mlt_options *options, FILE *out)
+void mlt_placement_show(const mlt_placement *plan, const mlt_options *options, FILE *out)
 {
     static const char *const titles[COLUMNS] = {"host",  "slots",       "processes", "workers",
                                                 "ranks", "which ranks", "program"};

@@ -220,11 +220,11 @@ static void add_worker(lines *l, const mlt_recorder *r, int32_t first, uint32_t 
     }
 }
 
-static void add_proc(lines *l, mlt_job *job, const mlt_plan *plan, uint32_t proc)
+static void add_proc(lines *l, mlt_job *job, const mlt_placement *plan, uint32_t proc)
 {
     for (uint32_t i = 0; i < plan->procs[proc].workers; i++) {
         uint32_t worker = plan->procs[proc].first_worker + i, first;
-        uint32_t ranks = mlt_plan_ranks_of(plan, worker, &first);
+        uint32_t ranks = mlt_placement_ranks_of(plan, worker, &first);
         const mlt_recorder *r = mlt_recorder_at(job, mlt_job_place_at(job, worker)->local);
         if (atomic_load_explicit(&r->head.mode, memory_order_relaxed) == MLT_RECORDER_ALL)
             l->most = UINT32_MAX;
@@ -240,7 +240,7 @@ static void add_left(const lines *l)
                      mlt_number(number, l->left), l->left == 1 ? "" : "s");
 }
 
-void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_plan *plan, uint32_t proc,
+void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_placement *plan, uint32_t proc,
                        int32_t rank)
 {
     lines l = {.out = out, .names = mlt_recorder_names_at(job), .most = FEW_OF_PROC, .only = rank};
@@ -248,7 +248,7 @@ void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_plan *plan, uint32
     add_left(&l);
 }
 
-void mlt_calls_of_host(mlt_text *out, mlt_job *job, const mlt_plan *plan, uint32_t host)
+void mlt_calls_of_host(mlt_text *out, mlt_job *job, const mlt_placement *plan, uint32_t host)
 {
     lines l = {
         .out = out, .names = mlt_recorder_names_at(job), .most = FEW_RANKS, .least = 2, .only = -1};

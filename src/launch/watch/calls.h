@@ -15,11 +15,11 @@
 #include "launch/plan/plan.h"
 
 // Those of a process of this host; rank: only that one's, -1: of all its ranks, but not of very many.
-void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_plan *plan, uint32_t proc,
+void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_placement *plan, uint32_t proc,
                        int32_t rank);
 
 // Those of the ranks of this host that have called more than once: where a rank is now, others say. A
 // few ranks', unless --recorder all.
-void mlt_calls_of_host(mlt_text *out, mlt_job *job, const mlt_plan *plan, uint32_t host);
+void mlt_calls_of_host(mlt_text *out, mlt_job *job, const mlt_placement *plan, uint32_t host);
 
 #endif

@@ -26,12 +26,12 @@ static void check(mlt_text *text)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static mlt_job *job;
-    mlt_plan_proc proc = {.workers = WORKERS, .ranks = WORKERS * RANKS};
-    mlt_plan plan = {.procs = &proc,
-                     .proc_count = 1,
-                     .workers = WORKERS,
-                     .ranks = WORKERS * RANKS,
-                     .host_count = 1};
+    mlt_placement_proc proc = {.workers = WORKERS, .ranks = WORKERS * RANKS};
+    mlt_placement plan = {.procs = &proc,
+                          .proc_count = 1,
+                          .workers = WORKERS,
+                          .ranks = WORKERS * RANKS,
+                          .host_count = 1};
     const uint32_t workers = WORKERS, ranks = RANKS, app = 0;
     mlt_job_plan wanted = {.procs = 1,
                            .workers_of_proc = &workers,

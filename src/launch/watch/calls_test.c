@@ -26,18 +26,18 @@ static const char *name(uint16_t fn, uint8_t *holds)
 }
 
 // One process of `workers` workers with `ranks` ranks each.
-static mlt_job *make(uint32_t workers, uint32_t ranks, mlt_plan *plan)
+static mlt_job *make(uint32_t workers, uint32_t ranks, mlt_placement *plan)
 {
-    static mlt_plan_proc proc;
-    static mlt_plan_host host;
+    static mlt_placement_proc proc;
+    static mlt_placement_host host;
     const uint32_t app = 0;
-    proc = (mlt_plan_proc){.workers = workers, .ranks = workers * ranks};
-    *plan = (mlt_plan){.procs = &proc,
-                       .proc_count = 1,
-                       .workers = workers,
-                       .ranks = workers * ranks,
-                       .hosts = &host,
-                       .host_count = 1};
+    proc = (mlt_placement_proc){.workers = workers, .ranks = workers * ranks};
+    *plan = (mlt_placement){.procs = &proc,
+                            .proc_count = 1,
+                            .workers = workers,
+                            .ranks = workers * ranks,
+                            .hosts = &host,
+                            .host_count = 1};
     mlt_job_plan wanted = {.procs = 1,
                            .workers_of_proc = &workers,
                            .ranks_a_worker = &ranks,
@@ -85,7 +85,7 @@ static void expect(const mlt_text *text, const char *wanted)
 
 static void test_words(void)
 {
-    mlt_plan plan;
+    mlt_placement plan;
     mlt_job *job = make(1, 1, &plan);
     mlt_recorder_head *r = record(job, 0, MLT_RECORDER_ON);
     mlt_text text = {0};
@@ -118,7 +118,7 @@ static void test_words(void)
 // The ring holds the last 32; what repeats is told once. Two of them have times, at which a row ends.
 static void test_rows(void)
 {
-    mlt_plan plan;
+    mlt_placement plan;
     mlt_job *job = make(1, 1, &plan);
     mlt_recorder_head *r = record(job, 0, MLT_RECORDER_ON);
     mlt_text text = {0};
@@ -139,7 +139,7 @@ static void test_rows(void)
 
 static void test_ranks(void)
 {
-    mlt_plan plan;
+    mlt_placement plan;
     mlt_job *job = make(2, 20, &plan);
     mlt_recorder_head *r[2] = {record(job, 0, MLT_RECORDER_ON), record(job, 1, MLT_RECORDER_ON)};
     mlt_text text = {0};
@@ -171,7 +171,7 @@ static void test_ranks(void)
 
 static void test_damage(void)
 {
-    mlt_plan plan;
+    mlt_placement plan;
     mlt_job *job = make(1, 2, &plan);
     mlt_recorder_head *r = record(job, 0, MLT_RECORDER_ON);
     mlt_text text = {0};

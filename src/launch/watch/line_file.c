@@ -335,7 +335,7 @@ static char *name_of(const unit *u, const sections *s, uint64_t file)
     return mlt_text_of("%s/%s/%s", home, folder, name.name);
 }
 
-char *mlt_line_file_of(const void *elf, size_t bytes, uint64_t address)
+char *mlt_lines_file_of(const void *elf, size_t bytes, uint64_t address)
 {
     cursor whole = {.at = elf, .end = (const unsigned char *)elf + bytes};
     sections s;

@@ -10,6 +10,6 @@
 
 // elf: a whole file of 64 bits and little endian; anything else, and damage, has no answer. NULL: not
 // known. The caller frees it.
-char *mlt_line_file_of(const void *elf, size_t bytes, uint64_t address);
+char *mlt_lines_file_of(const void *elf, size_t bytes, uint64_t address);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct program {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char names[] = "\0.debug_line\0.debug_line_str\0.debug_str";
-    free(mlt_line_file_of(data, size, size ? data[0] : 0));
+    free(mlt_lines_file_of(data, size, size ? data[0] : 0));
     if (!size)
         return 0;
     program p = {.head = {.e_shoff = offsetof(program, sections),
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(whole);
     memcpy(whole, &p, sizeof p);
     memcpy(whole + sizeof p, data, size);
-    free(mlt_line_file_of(whole, sizeof p + size, data[size - 1] * UINT64_C(16)));
+    free(mlt_lines_file_of(whole, sizeof p + size, data[size - 1] * UINT64_C(16)));
     free(whole);
     return 0;
 }

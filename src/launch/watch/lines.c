@@ -167,7 +167,7 @@ static bool ends_with(const char *text, size_t length, const char *end)
 // addr2line may know the line and be wrong about the file.
 static void correct(frame *f, const void *program, size_t bytes)
 {
-    char *file = f->source ? mlt_line_file_of(program, bytes, f->address) : NULL;
+    char *file = f->source ? mlt_lines_file_of(program, bytes, f->address) : NULL;
     const char *colon = f->source ? strrchr(f->source, ':') : NULL;
     const char *slash = file ? strrchr(file, '/') : NULL;
     if (file && !ends_with(f->source, (size_t)(colon - f->source), slash ? slash + 1 : file)) {

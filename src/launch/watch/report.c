@@ -22,7 +22,7 @@ typedef struct load {
 } load;
 
 struct mlt_report {
-    const mlt_plan *plan;
+    const mlt_placement *plan;
     uint32_t cores;
     mlt_ctl_call *calls;
     size_t call_count;
@@ -37,7 +37,7 @@ struct mlt_report {
     uint64_t more_queues;
 };
 
-mlt_report *mlt_report_new(const mlt_plan *plan, uint32_t cores)
+mlt_report *mlt_report_new(const mlt_placement *plan, uint32_t cores)
 {
     mlt_report *report = mlt_take(1, sizeof *report);
     report->plan = plan;
@@ -356,7 +356,7 @@ static const char *or_none(const char *text)
 void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *grains,
                       uint64_t wall_ns, FILE *out)
 {
-    const mlt_plan *plan = report->plan;
+    const mlt_placement *plan = report->plan;
     const mlt_ctl_stats *sum = &report->sum;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     fprintf(out, "%s: report of %s\n", mlt_say_name(), program);

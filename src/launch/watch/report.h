@@ -12,7 +12,7 @@
 
 typedef struct mlt_report mlt_report;
 
-mlt_report *mlt_report_new(const mlt_plan *plan, uint32_t cores); // cores: of this host
+mlt_report *mlt_report_new(const mlt_placement *plan, uint32_t cores); // cores: of this host
 
 void mlt_report_add_cores(mlt_report *report, uint32_t cores); // of another host
 void mlt_report_free(mlt_report *report);

@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     uint8_t shape[4];
     fuzz_take(&data, &size, shape, sizeof shape);
-    mlt_plan plan = {
+    mlt_placement plan = {
         .proc_count = shape[0] + 1u, .workers = shape[1] + 1u, .ranks = 1u << shape[2] % 31};
     mlt_report *report = mlt_report_new(&plan, shape[3]);
     while (size > 0)

@@ -34,7 +34,7 @@ static const uint64_t clocks_ns = 300 * MLT_WATCH_MS; // ... and before it to te
 static const uint64_t output_ns = 10000 * MLT_WATCH_MS;
 // Of the line that shows how many hosts are ready.
 static const uint64_t tick_ns = 1000 * MLT_WATCH_MS;
-static const uint64_t kin_ns = 6000 * MLT_WATCH_MS; // for spawned jobs that were told to end
+static const uint64_t children_ns = 6000 * MLT_WATCH_MS; // for spawned jobs that were told to end
 static const int last_words_ms = 500;
 
 // ---- What people outside want to see
@@ -57,9 +57,9 @@ static void send_change(void *user, uint32_t to, mlt_frame_type type, int64_t va
     mlt_watch *w = user;
     mlt_frame frame = {
         .type = type, .length = (uint32_t)length, .from = MLT_FRAME_HEAD, .to = to, .value = value};
-    bool others = to == MLT_FRAME_ALL || (w->crew && mlt_crew_has(w->crew, to));
-    if (w->crew && others)
-        mlt_crew_send(w->crew, &frame, body);
+    bool others = to == MLT_FRAME_ALL || (w->agents && mlt_agents_has(w->agents, to));
+    if (w->agents && others)
+        mlt_agents_send(w->agents, &frame, body);
     if (w->agent && (to == MLT_FRAME_ALL || !others))
         mlt_agent_take(w->agent, &frame, body);
 }
@@ -81,12 +81,12 @@ static void reap(mlt_watch *w)
     pid_t pid;
     while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
         if ((!w->agent || !mlt_agent_reaped(w->agent, pid, status, &usage)) &&
-            (!w->crew || !mlt_crew_reaped(w->crew, pid, status)) && w->conf.kin)
-            (void)mlt_kin_reaped(w->conf.kin, pid, status);
+            (!w->agents || !mlt_agents_reaped(w->agents, pid, status)) && w->conf.children)
+            (void)mlt_children_reaped(w->conf.children, pid, status);
 }
 
 // Its mpirun has said why it failed, if it could.
-void mlt_watch_kin_ended(mlt_watch *w, const char *job, int code, int signal)
+void mlt_watch_child_ended(mlt_watch *w, const char *job, int code, int signal)
 {
     if (!code)
         return;
@@ -104,8 +104,9 @@ static void take_spawn(mlt_watch *w, const mlt_frame *frame, const char *body)
     if (options->record && !w->told_spawned && !options->quiet)
         mlt_say("ranks of spawned jobs are not recorded: they are not in %s", options->record);
     w->told_spawned = true;
-    if (w->conf.kin && !w->ending)
-        mlt_kin_spawn(w->conf.kin, frame->from, frame->about, frame->value, body, frame->length);
+    if (w->conf.children && !w->ending)
+        mlt_children_spawn(w->conf.children, frame->from, frame->about, frame->value, body,
+                           frame->length);
 }
 
 // ---- What agents tell
@@ -122,7 +123,7 @@ static uint32_t others_of(const mlt_watch *w)
 // How far clocks of other hosts differ from this one's; the answers come as CLOCKED.
 static void compare_clocks(mlt_watch *w)
 {
-    if (!w->conf.options->trace || !w->crew)
+    if (!w->conf.options->trace || !w->agents)
         return;
     mlt_clocks_begin(&w->clocks, others_of(w), mlt_os_now_ns());
     if (w->clocks.round)
@@ -153,7 +154,7 @@ static void begin(mlt_watch *w)
     compare_clocks(w);
     mlt_watch_command(w, MLT_FRAME_START, 0, w->mixed);
     if (w->conf.io)
-        mlt_io_run(w->conf.io);
+        mlt_stdio_run(w->conf.io);
 }
 
 // On a terminal, while it takes long.
@@ -213,7 +214,7 @@ static void take_ready(mlt_watch *w, uint32_t from, const char *body, size_t len
 // A host's part of the job cannot run, or not all of it.
 static void take_failed(mlt_watch *w, uint32_t at, int64_t code, char *text)
 {
-    const mlt_host *where = &w->conf.plan->hosts[at].host;
+    const mlt_hosts_entry *where = &w->conf.plan->hosts[at].host;
     if (!w->ending && where->here)
         mlt_say("%s", text);
     else if (!w->ending)
@@ -251,7 +252,7 @@ static void take_host_lost(mlt_watch *w, uint32_t at, const char *text)
     }
     mlt_watch_forget_all(w, at, true);
     if (w->conf.io)
-        mlt_io_host_ended(w->conf.io, at);
+        mlt_stdio_host_ended(w->conf.io, at);
     if (w->purpose != MLT_WATCH_FOR_NOBODY && !h->stated && --w->open_answers == 0)
         mlt_watch_finish_collecting(w);
     if (w->open_looks > 0 && !h->looked && --w->open_looks == 0)
@@ -271,7 +272,7 @@ static void take_started(mlt_watch *w, mlt_watch_proc *p, int64_t pid, const cha
     p->running = true;
     w->missing--;
     w->living++;
-    const mlt_plan_proc *plan = &w->conf.plan->procs[index];
+    const mlt_placement_proc *plan = &w->conf.plan->procs[index];
     mlt_mpir_started(index, mlt_watch_host_of(w, p),
                      w->conf.programs ? w->conf.programs[plan->app] : NULL, (pid_t)pid);
     mlt_watch_show(w);
@@ -327,7 +328,7 @@ static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
     case MLT_FRAME_OUTPUT:
     case MLT_FRAME_ROOM:
         if (w->conf.io)
-            mlt_io_take(w->conf.io, frame, body);
+            mlt_stdio_take(w->conf.io, frame, body);
         break;
     default:
         break;
@@ -337,7 +338,7 @@ static void take_of_proc(mlt_watch *w, const mlt_frame *frame, char *body)
 void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
 {
     mlt_watch *w = user;
-    const mlt_plan *plan = w->conf.plan;
+    const mlt_placement *plan = w->conf.plan;
     if (frame->from >= plan->host_count)
         return;
     bool of_host = frame->about < plan->host_count;
@@ -392,26 +393,26 @@ void mlt_watch_take(void *user, const mlt_frame *frame, char *body)
 
 // ---- Signals and time
 
-static void signal_kin(mlt_watch *w, int signal, bool from_keyboard)
+static void signal_children(mlt_watch *w, int signal, bool from_keyboard)
 {
-    if (w->conf.kin && !from_keyboard) // the keyboard's have reached them
-        mlt_kin_signal(w->conf.kin, signal);
+    if (w->conf.children && !from_keyboard) // the keyboard's have reached them
+        mlt_children_signal(w->conf.children, signal);
 }
 
 // Spawned jobs are told to end, and get some time for it.
-static void hurry_kin(mlt_watch *w)
+static void hurry_children(mlt_watch *w)
 {
-    if (w->conf.kin && mlt_kin_living(w->conf.kin) && !w->kin_until)
-        w->kin_until = mlt_os_now_ns() + kin_ns;
+    if (w->conf.children && mlt_children_living(w->conf.children) && !w->children_until)
+        w->children_until = mlt_os_now_ns() + children_ns;
     mlt_watch_set_timer(w);
 }
 
 static void time_over(mlt_watch *w)
 {
     w->timeout_at = 0;
-    if (w->conf.kin)
-        mlt_kin_time_over(w->conf.kin, w->conf.options->timeout_s);
-    hurry_kin(w);
+    if (w->conf.children)
+        mlt_children_time_over(w->conf.children, w->conf.options->timeout_s);
+    hurry_children(w);
     if (w->attached) {
         mlt_watch_collect(w, MLT_WATCH_FOR_TIMEOUT);
         return;
@@ -423,8 +424,8 @@ static void time_over(mlt_watch *w)
 
 static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
 {
-    signal_kin(w, signal, from_keyboard);
-    hurry_kin(w);
+    signal_children(w, signal, from_keyboard);
+    hurry_children(w);
     if (w->agent)
         mlt_agent_hear(w->agent);
     if (w->ending) { // the second one
@@ -445,26 +446,26 @@ static void interrupt(mlt_watch *w, int signal, bool from_keyboard)
 static void stop(mlt_watch *w, bool from_keyboard)
 {
     mlt_watch_command_others(w, MLT_FRAME_STOP, 0, 0);
-    if (w->crew) // agents that have not heard of it would take the silence for mpirun's end
-        mlt_crew_flush(w->crew, last_words_ms);
+    if (w->agents) // agents that have not heard of it would take the silence for mpirun's end
+        mlt_agents_flush(w->agents, last_words_ms);
     if (!from_keyboard)
         mlt_watch_command_own(w, MLT_FRAME_STOP, 0, 0);
-    signal_kin(w, SIGTSTP, from_keyboard);
+    signal_children(w, SIGTSTP, from_keyboard);
     uint64_t before = mlt_os_now_ns();
     (void)kill(getpid(), SIGSTOP); // until SIGCONT
     uint64_t slept = mlt_os_now_ns() - before;
     uint64_t *times[] = {&w->kill_at,    &w->crash_kill_at, &w->straggler_at,  &w->give_up_at,
                          &w->timeout_at, &w->look_at,       &w->collect_until, &w->lost_at,
-                         &w->tick_at,    &w->kin_until};
+                         &w->tick_at,    &w->children_until};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (*times[i])
             *times[i] += slept;
-    if (w->crew)
-        mlt_crew_woke(w->crew);
+    if (w->agents)
+        mlt_agents_woke(w->agents);
     mlt_watch_set_timer(w);
 }
 
-static void signals_ready(mlt_source *source, uint32_t events)
+static void signals_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, signals);
     struct signalfd_siginfo info;
@@ -487,14 +488,14 @@ static void signals_ready(mlt_source *source, uint32_t events)
             interrupt(w, signal, false);
             break;
         case SIGQUIT:
-            signal_kin(w, signal, keyboard);
+            signal_children(w, signal, keyboard);
             mlt_watch_report_now(w);
             break;
         case SIGTSTP:
             stop(w, from_keyboard);
             break;
         default: // USR1, USR2, CONT
-            signal_kin(w, signal, false);
+            signal_children(w, signal, false);
             mlt_watch_command(w, MLT_FRAME_SIGNAL, 1, signal);
             break;
         }
@@ -502,15 +503,15 @@ static void signals_ready(mlt_source *source, uint32_t events)
 }
 
 // What they have on other hosts ends with the channels of their agents.
-static void kill_kin(mlt_watch *w)
+static void kill_children(mlt_watch *w)
 {
-    if (!w->conf.kin)
+    if (!w->conf.children)
         return;
-    mlt_kin_close(w->conf.kin);
-    mlt_kin_signal(w->conf.kin, SIGKILL);
+    mlt_children_close(w->conf.children);
+    mlt_children_signal(w->conf.children, SIGKILL);
 }
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, timer);
     uint64_t count, now = mlt_os_now_ns();
@@ -533,8 +534,8 @@ static void timer_ready(mlt_source *source, uint32_t events)
         mlt_watch_show(w);
     if (mlt_loop_due(&w->tick_at, now))
         show_progress(w);
-    if (mlt_loop_due(&w->kin_until, now))
-        kill_kin(w);
+    if (mlt_loop_due(&w->children_until, now))
+        kill_children(w);
     mlt_watch_set_timer(w);
 }
 
@@ -550,7 +551,7 @@ void mlt_watch_abandon(mlt_watch *w)
     w->interrupted = SIGKILL;
     mlt_watch_end_job(w, SIGKILL, SIGKILL, 0);
     mlt_watch_kill_all(w, true);
-    kill_kin(w);
+    kill_children(w);
 }
 
 void mlt_watch_show(mlt_watch *w)
@@ -575,7 +576,7 @@ void mlt_watch_show(mlt_watch *w)
 
 // A byte: the debugger has let the guard go on. The end: the guard, which the caller knows as mpirun,
 // was killed.
-static void guard_ready(mlt_source *source, uint32_t events)
+static void guard_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, guard);
     char byte;
@@ -599,13 +600,13 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     w->missing = conf->plan->proc_count;
     w->waiting = conf->plan->host_count;
     mlt_clocks_init(&w->clocks, conf->plan->host_count);
-    w->signals = (mlt_source){.fd = conf->signal_fd, .ready = signals_ready};
-    w->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                            .ready = timer_ready};
+    w->signals = (mlt_loop_source){.fd = conf->signal_fd, .ready = signals_ready};
+    w->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                                 .ready = timer_ready};
     if (w->timer.fd < 0 || !mlt_loop_add(conf->loop, &w->signals, EPOLLIN) ||
         !mlt_loop_add(conf->loop, &w->timer, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
-    w->guard = (mlt_source){.fd = conf->guard_fd, .ready = guard_ready};
+    w->guard = (mlt_loop_source){.fd = conf->guard_fd, .ready = guard_ready};
     if (conf->guard_fd >= 0 && !mlt_loop_add(conf->loop, &w->guard, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     if (conf->options->timeout_s > 0)
@@ -614,11 +615,11 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     return w;
 }
 
-void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_crew *crew)
+void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_agents *agents)
 {
     w->agent = agent;
-    w->crew = crew;
-    if (crew) {
+    w->agents = agents;
+    if (agents) {
         w->tick_at = mlt_os_now_ns() + tick_ns;
         mlt_watch_set_timer(w);
     }
@@ -627,7 +628,7 @@ void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_crew *crew)
             take_ready(w, h, NULL, 0);
 }
 
-static void errors_ready(mlt_source *source, uint32_t events)
+static void errors_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_say_go_on();
 }
@@ -639,7 +640,7 @@ static void wait_for_room(mlt_watch *w)
         return;
     }
     if (!w->errors.added) {
-        w->errors = (mlt_source){.fd = mlt_say_fd(), .ready = errors_ready};
+        w->errors = (mlt_loop_source){.fd = mlt_say_fd(), .ready = errors_ready};
         (void)mlt_loop_add(w->conf.loop, &w->errors, EPOLLOUT);
     }
 }
@@ -653,7 +654,7 @@ static void turn(mlt_watch *w)
 // What agents have sent and mpirun's reader has not read yet holds them up: they are not late.
 static void note_output(const mlt_watch *w, uint64_t patience_ns, uint64_t *until)
 {
-    if (w->conf.io && mlt_io_writes(w->conf.io))
+    if (w->conf.io && mlt_stdio_writes(w->conf.io))
         *until = mlt_os_now_ns() + patience_ns;
 }
 
@@ -673,10 +674,10 @@ static void compare_clocks_again(mlt_watch *w)
 // swept their hosts then.
 static void dismiss(mlt_watch *w)
 {
-    if (!w->crew)
+    if (!w->agents)
         return;
     if (w->conf.io && w->interrupted)
-        mlt_io_hurry(w->conf.io);
+        mlt_stdio_hurry(w->conf.io);
     uint64_t patience_ns = w->code || w->interrupted ? bye_ns : output_ns;
     uint64_t until = mlt_os_now_ns() + patience_ns;
     w->ending = true;
@@ -684,11 +685,11 @@ static void dismiss(mlt_watch *w)
     w->tick_at = until; // a turn ends then
     compare_clocks_again(w);
     mlt_watch_command_others(w, MLT_FRAME_BYE, 0, 0);
-    mlt_crew_end(w->crew);
-    for (mlt_watch_set_timer(w); mlt_crew_busy(w->crew) && mlt_os_now_ns() < until; turn(w))
+    mlt_agents_end(w->agents);
+    for (mlt_watch_set_timer(w); mlt_agents_busy(w->agents) && mlt_os_now_ns() < until; turn(w))
         note_output(w, patience_ns, &until);
     w->tick_at = 0;
-    mlt_crew_kill(w->crew);
+    mlt_agents_kill(w->agents);
 }
 
 // Killed, but not gone: the kernel holds them up, or their host does not answer.
@@ -711,16 +712,16 @@ static void say_left(const mlt_watch *w)
 
 // Jobs that were spawned and live on. What ended this one has been told to them, or they have
 // disconnected from it; signals and the time limit hold for them, too.
-static void await_kin(mlt_watch *w)
+static void await_children(mlt_watch *w)
 {
     mlt_watch_say_verdict(w);
     w->look_at = w->straggler_at = w->lost_at = 0;
-    if (w->conf.adopted && w->code) { // its launcher, perhaps, of which kin know nothing
-        signal_kin(w, SIGTERM, false);
-        hurry_kin(w);
+    if (w->conf.adopted && w->code) { // its launcher, perhaps, of which children know nothing
+        signal_children(w, SIGTERM, false);
+        hurry_children(w);
     }
     mlt_watch_set_timer(w);
-    while (w->conf.kin && mlt_kin_living(w->conf.kin))
+    while (w->conf.children && mlt_children_living(w->conf.children))
         turn(w);
 }
 
@@ -734,7 +735,7 @@ int mlt_watch_run(mlt_watch *w)
         }
         turn(w);
     }
-    await_kin(w);
+    await_children(w);
     dismiss(w);
     mlt_loop_remove(w->conf.loop, &w->errors);
     mlt_sweep();

@@ -9,9 +9,9 @@
 #include <sys/types.h>
 
 #include "launch/agent.h"
-#include "launch/hosts/crew.h"
+#include "launch/children/children.h"
+#include "launch/hosts/agents.h"
 #include "launch/hosts/frame.h"
-#include "launch/kin/kin.h"
 #include "launch/live/live.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
@@ -23,7 +23,7 @@ typedef struct mlt_watch mlt_watch;
 
 typedef struct mlt_watch_conf {
     const mlt_options *options;
-    const mlt_plan *plan;
+    const mlt_placement *plan;
     mlt_report *report; // may be NULL
     mlt_path_map *map;
     mlt_leaks *leaks; // may be NULL
@@ -38,10 +38,10 @@ typedef struct mlt_watch_conf {
     // What else is done before the start, for the line that tells how far it is; "": nothing. May be
     // NULL.
     const char *(*progress)(void *user);
-    mlt_io *io; // takes the frames of standard streams; NULL: nobody does
+    mlt_stdio *io; // takes the frames of standard streams; NULL: nobody does
     // Jobs that ranks spawn; NULL: they cannot. `born` is called in the mpirun of a spawned job when
     // all processes are in MPI_Init; NULL: this is none.
-    mlt_kin *kin;
+    mlt_children *children;
     void (*born)(void *user);
     // Every process has been through MPI_Finalize. May be NULL.
     void (*finalised)(void *user);
@@ -52,12 +52,12 @@ typedef struct mlt_watch_conf {
 
 mlt_watch *mlt_watch_new(const mlt_watch_conf *conf);
 
-// What an agent tells; `user` is the watch. The conf's loop calls it through agents and the crew.
+// What an agent tells; `user` is the watch. The conf's loop calls it through agents and the agents.
 void mlt_watch_take(void *user, const mlt_frame *frame, char *body);
 
 // The agents: of this host, and of the others; NULL if there are none. The processes start when all
 // hosts are ready.
-void mlt_watch_join(mlt_watch *watch, mlt_agent *agent, mlt_crew *crew);
+void mlt_watch_join(mlt_watch *watch, mlt_agent *agent, mlt_agents *agents);
 
 // Who gets what agents see of their workers; and mlt_live_conf.ask for it.
 void mlt_watch_live(mlt_watch *watch, mlt_live *live);
@@ -69,12 +69,12 @@ uint32_t mlt_watch_change(mlt_watch *watch, const char *file);
 // Workers shall write their trace from now on, or pause.
 void mlt_watch_trace(mlt_watch *watch, bool on);
 
-// A spawned job has ended (mlt_kin_conf.ended).
-void mlt_watch_kin_ended(mlt_watch *watch, const char *job, int code, int signal);
+// A spawned job has ended (mlt_children_conf.ended).
+void mlt_watch_child_ended(mlt_watch *watch, const char *job, int code, int signal);
 
 // The job that spawned this one, or one that this has spawned, is being ended: a connection that is
 // lost now, or was just lost, needs no other explanation.
-void mlt_watch_kin_fails(mlt_watch *watch);
+void mlt_watch_child_fails(mlt_watch *watch);
 
 // The mpirun of a spawned job: the family's time limit is over, in the options; the head above is
 // gone.

@@ -30,9 +30,9 @@ static const uint64_t give_up_ns = 5000 * MLT_WATCH_MS;
 
 void mlt_watch_set_timer(mlt_watch *w)
 {
-    const uint64_t times[] = {w->kill_at,    w->crash_kill_at, w->straggler_at,  w->give_up_at,
-                              w->timeout_at, w->look_at,       w->collect_until, w->lost_at,
-                              w->tick_at,    w->kin_until,     w->shown_at};
+    const uint64_t times[] = {w->kill_at,    w->crash_kill_at,  w->straggler_at,  w->give_up_at,
+                              w->timeout_at, w->look_at,        w->collect_until, w->lost_at,
+                              w->tick_at,    w->children_until, w->shown_at};
     mlt_loop_alarm_first(&w->timer, times, sizeof times / sizeof *times);
 }
 
@@ -42,8 +42,8 @@ void mlt_watch_command_others(mlt_watch *w, mlt_frame_type type, uint32_t about,
 {
     mlt_frame frame = {
         .type = type, .from = MLT_FRAME_HEAD, .to = MLT_FRAME_ALL, .about = about, .value = value};
-    if (w->crew)
-        mlt_crew_send(w->crew, &frame, NULL);
+    if (w->agents)
+        mlt_agents_send(w->agents, &frame, NULL);
 }
 
 void mlt_watch_command_own(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_t value)
@@ -62,7 +62,7 @@ void mlt_watch_command(mlt_watch *w, mlt_frame_type type, uint32_t about, int64_
 
 const char *mlt_watch_host_of(const mlt_watch *w, const mlt_watch_proc *p)
 {
-    const mlt_plan *plan = w->conf.plan;
+    const mlt_placement *plan = w->conf.plan;
     return plan->hosts[plan->procs[p - w->procs].host].host.name;
 }
 
@@ -199,5 +199,5 @@ void mlt_watch_name_rank(const mlt_watch *w, const mlt_watch_proc *p, int32_t ra
     if (rank >= 0)
         snprintf(text, size, "rank %d", rank);
     else
-        mlt_plan_name(w->conf.plan, (uint32_t)(p - w->procs), text, size);
+        mlt_placement_name(w->conf.plan, (uint32_t)(p - w->procs), text, size);
 }

@@ -36,7 +36,7 @@ enum {
 };
 
 typedef struct job {
-    mlt_plan plan;
+    mlt_placement plan;
     mlt_job *segment;
     char *ranks_view; // of the segment
     size_t bytes;
@@ -52,7 +52,7 @@ typedef struct input {
 static job *the_job(void)
 {
     static job j;
-    static mlt_plan_proc procs[PROCS] = {
+    static mlt_placement_proc procs[PROCS] = {
         {.first_worker = 0, .workers = 1, .first_rank = 0, .ranks = 1},
         {.first_worker = 1, .workers = 2, .first_rank = 1, .ranks = RANKS - 1}};
     static const uint32_t workers[PROCS] = {1, 2}, ranks[PROCS] = {1, 5}, apps[PROCS] = {0, 0};
@@ -66,14 +66,14 @@ static job *the_job(void)
                                 .launched = true};
     char why[256];
     int fd = -1;
-    static mlt_plan_host here = {
+    static mlt_placement_host here = {
         .host = {.name = "here", .here = true}, .procs = PROCS, .workers = WORKERS, .ranks = RANKS};
-    j.plan = (mlt_plan){.procs = procs,
-                        .proc_count = PROCS,
-                        .workers = WORKERS,
-                        .ranks = RANKS,
-                        .hosts = &here,
-                        .host_count = 1};
+    j.plan = (mlt_placement){.procs = procs,
+                             .proc_count = PROCS,
+                             .workers = WORKERS,
+                             .ranks = RANKS,
+                             .hosts = &here,
+                             .host_count = 1};
     FUZZ_CHECK(mlt_job_new(&about, &j.segment, &fd, why, sizeof why) == MLT_OK);
     j.bytes = j.segment->bytes;
     FUZZ_CHECK((j.ranks_view = mlt_os_map_fd(fd, j.bytes)));

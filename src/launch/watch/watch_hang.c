@@ -26,9 +26,9 @@ enum {
 
 static void print_hang(mlt_watch *w)
 {
-    const mlt_plan *plan = w->conf.plan;
+    const mlt_placement *plan = w->conf.plan;
     for (uint32_t i = 0; w->purpose != MLT_WATCH_FOR_DEADLOCK && i < plan->workers; i++) {
-        uint32_t first, ranks = mlt_plan_ranks_of(plan, i, &first);
+        uint32_t first, ranks = mlt_placement_ranks_of(plan, i, &first);
         if (w->moves[i])
             mlt_hang_moves(w->hang, first, ranks);
     }
@@ -121,15 +121,15 @@ void mlt_watch_collect(mlt_watch *w, mlt_watch_purpose why)
 // What the workers of a host do: a state each.
 void mlt_watch_take_states(mlt_watch *w, uint32_t from, const char *body, size_t length)
 {
-    const mlt_plan *plan = w->conf.plan;
+    const mlt_placement *plan = w->conf.plan;
     size_t count = length / sizeof(mlt_frame_state), next = 0;
     if (w->purpose == MLT_WATCH_FOR_NOBODY || w->hosts[from].stated)
         return;
     for (uint32_t p = 0; p < plan->proc_count; p++) {
-        const mlt_plan_proc *on = &plan->procs[p];
+        const mlt_placement_proc *on = &plan->procs[p];
         for (uint32_t i = 0; on->host == from && i < on->workers && next < count; i++, next++) {
             mlt_frame_state state;
-            uint32_t first, ranks = mlt_plan_ranks_of(plan, on->first_worker + i, &first);
+            uint32_t first, ranks = mlt_placement_ranks_of(plan, on->first_worker + i, &first);
             memcpy(&state, body + next * sizeof state, sizeof state);
             if (state.state < MLT_HANG_BLOCKED)
                 mlt_hang_set(w->hang, first, ranks, (mlt_hang_state)state.state);
@@ -177,7 +177,7 @@ void mlt_watch_begin_look(mlt_watch *w, uint64_t now)
 static bool is_debugged(const mlt_watch *w)
 {
     int64_t rank = w->conf.options->gdb;
-    return rank >= 0 && !w->procs[mlt_plan_proc_of(w->conf.plan, (uint32_t)rank)].gone;
+    return rank >= 0 && !w->procs[mlt_placement_proc_of(w->conf.plan, (uint32_t)rank)].gone;
 }
 
 void mlt_watch_judge_look(mlt_watch *w)
@@ -228,7 +228,7 @@ void mlt_watch_take_waits(mlt_watch *w, const mlt_ctl *head, const void *body)
         mlt_hang_add_jobs(w->hang, body, head->length / sizeof(mlt_ctl_job));
         return;
     }
-    uint32_t first, ranks = mlt_plan_ranks_of(w->conf.plan, head->detail, &first);
+    uint32_t first, ranks = mlt_placement_ranks_of(w->conf.plan, head->detail, &first);
     if (head->type == MLT_CTL_PROCS)
         mlt_hang_add_procs(w->hang, first, ranks, body, head->length);
 }

@@ -13,7 +13,7 @@
 #include "launch/trace.h"
 #include "os/os.h"
 
-static const uint64_t kin_lost_ns =
+static const uint64_t children_lost_ns =
     50 * MLT_WATCH_MS; // as mlt_watch_lost_ns, if a job of the family ends
 
 // ---- What processes say
@@ -161,15 +161,15 @@ void mlt_watch_take_unlinked(mlt_watch *w, const char *text, bool is_reason)
     w->has_reason |= is_reason;
     free(w->lost);
     w->lost = mlt_text_of("%s", text);
-    w->lost_at = mlt_os_now_ns() + (w->kin_failed ? kin_lost_ns : mlt_watch_lost_ns);
+    w->lost_at = mlt_os_now_ns() + (w->children_failed ? children_lost_ns : mlt_watch_lost_ns);
     mlt_watch_set_timer(w);
 }
 
-void mlt_watch_kin_fails(mlt_watch *w)
+void mlt_watch_child_fails(mlt_watch *w)
 {
-    w->kin_failed = true;
+    w->children_failed = true;
     if (w->lost_at)
-        w->lost_at = mlt_os_now_ns() + kin_lost_ns;
+        w->lost_at = mlt_os_now_ns() + children_lost_ns;
     mlt_watch_set_timer(w);
 }
 

@@ -47,14 +47,14 @@ typedef struct mlt_watch_host {
 
 struct mlt_watch {
     mlt_watch_conf conf;
-    mlt_source signals, timer;
-    mlt_source guard;  // at its end: the guard was killed
-    mlt_source errors; // standard error, while something waits for room there
-    mlt_clocks clocks; // of other hosts, for a trace
-    bool told_spawned; // that jobs which are spawned are not recorded
-    mlt_agent *agent;  // of this host; NULL: it has no rank
-    mlt_crew *crew;    // agents of other hosts; NULL: there are none
-    mlt_live *live;    // NULL: nobody can ask
+    mlt_loop_source signals, timer;
+    mlt_loop_source guard;  // at its end: the guard was killed
+    mlt_loop_source errors; // standard error, while something waits for room there
+    mlt_clocks clocks;      // of other hosts, for a trace
+    bool told_spawned;      // that jobs which are spawned are not recorded
+    mlt_agent *agent;       // of this host; NULL: it has no rank
+    mlt_agents *agents;     // agents of other hosts; NULL: there are none
+    mlt_live *live;         // NULL: nobody can ask
     mlt_changes *changes;
     mlt_watch_proc *procs;
     mlt_watch_host *hosts;
@@ -62,10 +62,10 @@ struct mlt_watch {
     uint32_t waiting; // hosts that are not ready
     uint32_t missing; // processes that have neither started nor ended
     uint32_t living, attached, initialised, finalised;
-    bool kin_failed;    // a job of the family is ending
-    uint64_t kin_until; // spawned jobs are killed then
-    bool failed_early;  // a process failed before anybody used MPI
-    bool noted;         // a note of a process has been said; others will say the same
+    bool children_failed;    // a job of the family is ending
+    uint64_t children_until; // spawned jobs are killed then
+    bool failed_early;       // a process failed before anybody used MPI
+    bool noted;              // a note of a process has been said; others will say the same
 
     int code;       // the verdict; 0: none so far
     char *sentence; // the message, printed at the end

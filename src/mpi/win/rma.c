@@ -511,7 +511,7 @@ int mlt_mpi_Fetch_and_op(mlt_rank *me, const void *origin_addr, void *result_add
     return get_accumulate(me, one, result, target_rank, target_disp, one, op, win, NULL, false);
 }
 
-// Integers, logical values, bytes and kin: what is compared byte by byte.
+// Integers, logical values, bytes and the like: what is compared byte by byte.
 static bool can_be_compared(const mlt_type *type)
 {
     char why[8];

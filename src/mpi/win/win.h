@@ -51,7 +51,7 @@ typedef struct mlt_win_notes {
 typedef struct mlt_win_shared {
     mlt_comm *comm; // of one of them, never the user's; its context is the window's number
     mlt_map *group;
-    mlt_info *info; // hints of MPI_Win_create and kin that are known; NULL: none
+    mlt_info *info; // hints of MPI_Win_create and the like that are known; NULL: none
     int flavor;     // MPI_WIN_FLAVOR_CREATE, ...
     bool no_locks;
 } mlt_win_shared;

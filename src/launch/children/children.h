@@ -2,8 +2,8 @@
 // Jobs that ranks of this one have spawned, as the head sees them.
 //
 // A spawned job has an mpirun of its own: this program again, started by the head with one inherited
-// descriptor, the *kin channel* (frames of launch/hosts/frame.h). Down go the task
-// (launch/kin/task.h) and the end of the time limit; up come BORN or FELL. Signals go as signals. So
+// descriptor, the *children channel* (frames of launch/hosts/frame.h). Down go the task
+// (launch/children/task.h) and the end of the time limit; up come BORN or FELL. Signals go as signals. So
 // a family of jobs is a tree of mpiruns, and each of them does for its job what it does for any.
 //
 //     guard ---- watcher ---- ranks              the first job
@@ -11,13 +11,13 @@
 //                 guard ---- watcher ---- ranks  job 1; its second child is job 1.2
 //
 // Nobody outlives the head above: the guard below is its child and gets PDEATHSIG, the watcher below
-// sees the end of the kin channel; both kill what they have. On other hosts agents see the end of
-// their channels. The head waits until all kin have ended.
+// sees the end of the children channel; both kill what they have. On other hosts agents see the end of
+// their channels. The head waits until all children have ended.
 //
 // The library knows jobs by their connections alone (src/mpi/comm/port.h). Whether a job that fails
-// ends another depends on these: kin that have disconnected are strangers.
-#ifndef MLT_LAUNCH_KIN_KIN_H
-#define MLT_LAUNCH_KIN_KIN_H
+// ends another depends on these: children that have disconnected are strangers.
+#ifndef MLT_LAUNCH_CHILDREN_CHILDREN_H
+#define MLT_LAUNCH_CHILDREN_CHILDREN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,11 +26,11 @@
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 
-typedef struct mlt_kin mlt_kin;
+typedef struct mlt_children mlt_children;
 
-typedef struct mlt_kin_conf {
+typedef struct mlt_children_conf {
     mlt_options *options; // of this job
-    const mlt_plan *plan;
+    const mlt_placement *plan;
     int loop;
     pid_t group; // that mpiruns shall be in: the caller's, whose keyboard reaches them
     // An answer for the rank of that host that has asked (boot/child.h).
@@ -41,30 +41,30 @@ typedef struct mlt_kin_conf {
     // A job is being ended because of a failure.
     void (*fails)(void *user);
     void *user;
-} mlt_kin_conf;
+} mlt_children_conf;
 
-mlt_kin *mlt_kin_new(const mlt_kin_conf *conf);
-void mlt_kin_free(mlt_kin *kin); // NULL is fine. Kills what is left.
+mlt_children *mlt_children_new(const mlt_children_conf *conf);
+void mlt_children_free(mlt_children *children); // NULL is fine. Kills what is left.
 
 // A rank of process `proc` on that host asks for a job.
-void mlt_kin_spawn(mlt_kin *kin, uint32_t host, uint32_t proc, int64_t ask, const char *request,
-                   size_t length);
+void mlt_children_spawn(mlt_children *children, uint32_t host, uint32_t proc, int64_t ask,
+                        const char *request, size_t length);
 
 // A child of this process has ended. False: it is no mpirun.
-bool mlt_kin_reaped(mlt_kin *kin, pid_t pid, int status);
+bool mlt_children_reaped(mlt_children *children, pid_t pid, int status);
 
 // The jobs that run.
-uint32_t mlt_kin_living(const mlt_kin *kin);
+uint32_t mlt_children_living(const mlt_children *children);
 
-void mlt_kin_signal(mlt_kin *kin, int signal);
+void mlt_children_signal(mlt_children *children, int signal);
 
-// This job is being ended because of a failure. Kin that have lost a connection know the reason then.
-void mlt_kin_fails(mlt_kin *kin);
+// This job is being ended because of a failure. Children that have lost a connection know the reason then.
+void mlt_children_fails(mlt_children *children);
 
 // The time limit is over: all report what they do, and end.
-void mlt_kin_time_over(mlt_kin *kin, double limit_s);
+void mlt_children_time_over(mlt_children *children, double limit_s);
 
-// Closes the channels, so that all kin kill what they have.
-void mlt_kin_close(mlt_kin *kin);
+// Closes the channels, so that all children kill what they have.
+void mlt_children_close(mlt_children *children);
 
 #endif

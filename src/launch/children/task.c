@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/kin/task.h"
+#include "launch/children/task.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -123,7 +123,7 @@ static void add_hosts_options(mlt_texts *to, const mlt_options *o)
 
 // `map_by`: what an info key says; NULL: nothing. Workers of several jobs would be pinned to the
 // same cores, so they are not.
-static void add_job(mlt_texts *to, const mlt_kin_parent *parent, const char *job,
+static void add_job(mlt_texts *to, const mlt_child_parent *parent, const char *job,
                     const char *map_by)
 {
     const mlt_options *o = parent->options;
@@ -151,7 +151,7 @@ static void add_job(mlt_texts *to, const mlt_kin_parent *parent, const char *job
 // ---- Where it may run
 
 typedef struct choice {
-    const mlt_host *host;
+    const mlt_hosts_entry *host;
     uint32_t free, order; // slots that no worker has
 } choice;
 
@@ -172,14 +172,14 @@ static uint64_t ranks_of(const mlt_lists *request)
 
 // All hosts that the parent's sections have named; NULL: none. As long as there are free slots for
 // all ranks, no other is given. The caller frees the text.
-static char *default_hosts(const mlt_kin_parent *parent, const mlt_lists *request)
+static char *default_hosts(const mlt_child_parent *parent, const mlt_lists *request)
 {
     const mlt_hosts *named = &parent->plan->named;
     mlt_text text = {0};
     uint64_t free_slots = 0;
     choice *choices = mlt_take(named->count, sizeof *choices);
     for (uint32_t h = 0; h < named->count; h++) {
-        const mlt_host *host = &named->hosts[h];
+        const mlt_hosts_entry *host = &named->hosts[h];
         uint32_t busy = parent->busy ? parent->busy[h] : 0;
         choices[h] = (choice){host, host->slots > busy ? host->slots - busy : 0, h};
         free_slots += choices[h].free;
@@ -188,7 +188,7 @@ static char *default_hosts(const mlt_kin_parent *parent, const mlt_lists *reques
     qsort(choices, named->count, sizeof *choices, most_free_first);
     const char *between = "";
     for (uint32_t h = 0; h < named->count; h++) {
-        const mlt_host *host = choices[h].host;
+        const mlt_hosts_entry *host = choices[h].host;
         bool address = strchr(host->name, ':') != NULL;
         uint32_t slots = enough ? choices[h].free : host->slots;
         if (slots == 0)
@@ -264,7 +264,7 @@ static const char *grain_of(const mlt_app *app)
     return names[app->grain];
 }
 
-static bool add_section(mlt_texts *to, const mlt_kin_parent *parent, const mlt_lists *request,
+static bool add_section(mlt_texts *to, const mlt_child_parent *parent, const mlt_lists *request,
                         uint32_t section, const char *hosts, char *why, size_t why_size)
 {
     const mlt_app *app = &parent->options->apps[parent->app];
@@ -293,12 +293,12 @@ static void free_list(char **list)
     free(list);
 }
 
-char *mlt_kin_task(const mlt_kin_parent *parent, const mlt_lists *request, const char *job,
-                   size_t *size, char *why, size_t why_size)
+char *mlt_child_task(const mlt_child_parent *parent, const mlt_lists *request, const char *job,
+                     size_t *size, char *why, size_t why_size)
 {
     uint32_t sections = mlt_child_sections(request);
     char *hosts = default_hosts(parent, request);
-    mlt_lists task = {.count = MLT_KIN_TASK_LISTS + 2 * sections};
+    mlt_lists task = {.count = MLT_CHILD_TASK_LISTS + 2 * sections};
     task.items = mlt_take(task.count, sizeof *task.items);
     mlt_texts head = {NULL, 0}, whole = {NULL, 0};
     const char *map_by = NULL;
@@ -313,8 +313,8 @@ char *mlt_kin_task(const mlt_kin_parent *parent, const mlt_lists *request, const
         add(&argv, mlt_child_section(request, s, 0)[0]);
         for (char **word = mlt_child_section(request, s, 1); *word; word++)
             add(&argv, *word);
-        task.items[MLT_KIN_TASK_LISTS + 2 * s] = list_of(&options);
-        task.items[MLT_KIN_TASK_LISTS + 2 * s + 1] = list_of(&argv);
+        task.items[MLT_CHILD_TASK_LISTS + 2 * s] = list_of(&options);
+        task.items[MLT_CHILD_TASK_LISTS + 2 * s + 1] = list_of(&argv);
     }
     add_job(&whole, parent, job, map_by);
     task.items[1] = list_of(&whole);
@@ -331,17 +331,18 @@ char *mlt_kin_task(const mlt_kin_parent *parent, const mlt_lists *request, const
     return packed;
 }
 
-void mlt_kin_task_read(const mlt_lists *task, mlt_options *out)
+void mlt_child_task_read(const mlt_lists *task, mlt_options *out)
 {
-    bool fine = task->count > MLT_KIN_TASK_LISTS && (task->count - MLT_KIN_TASK_LISTS) % 2 == 0 &&
+    bool fine = task->count > MLT_CHILD_TASK_LISTS &&
+                (task->count - MLT_CHILD_TASK_LISTS) % 2 == 0 &&
                 mlt_lists_length(task->items[0]) == 2;
-    for (uint32_t i = MLT_KIN_TASK_LISTS + 1; fine && i < task->count; i += 2)
+    for (uint32_t i = MLT_CHILD_TASK_LISTS + 1; fine && i < task->count; i += 2)
         fine = task->items[i][0] != NULL;
     if (!fine)
         mlt_quit(MLT_EXIT_SYSTEM, "the mpirun above has sent no task");
     char **head = task->items[0];
-    mlt_options_read_kin(task->items[1], task->items + MLT_KIN_TASK_LISTS,
-                         (task->count - MLT_KIN_TASK_LISTS) / 2, out);
+    mlt_options_read_child(task->items[1], task->items + MLT_CHILD_TASK_LISTS,
+                           (task->count - MLT_CHILD_TASK_LISTS) / 2, out);
     out->job = head[0];
     mlt_texts_add(&out->env, mlt_text_of("MILLET_JOB=%s", head[0]));
     mlt_texts_add(&out->env, mlt_text_of("MILLET_PARENT=%s", head[1]));

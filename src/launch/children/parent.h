@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mpirun of a spawned job, and the head above it (launch/kin/kin.h).
+// The mpirun of a spawned job, and the head above it (launch/children/children.h).
 //
 // Until all processes of the job are in MPI_Init, what mpirun has to say is for the rank that spawns:
 // it is collected, and goes up as FELL if the job ends before. Then it is printed as always, with the
 // job's name.
-#ifndef MLT_LAUNCH_KIN_ELDER_H
-#define MLT_LAUNCH_KIN_ELDER_H
+#ifndef MLT_LAUNCH_CHILDREN_PARENT_H
+#define MLT_LAUNCH_CHILDREN_PARENT_H
 
 #include <stdbool.h>
 
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 
-typedef struct mlt_elder mlt_elder;
+typedef struct mlt_parent mlt_parent;
 
-typedef struct mlt_elder_conf {
+typedef struct mlt_parent_conf {
     int loop;
     void (*time_over)(void *user, double limit_s);
     void (*fails)(void *user); // the job above is being ended because of a failure
     void (*gone)(void *user);  // the head above has ended: nothing of the job may stay
     void *user;
-} mlt_elder_conf;
+} mlt_parent_conf;
 
 // Waits for the task and reads its options. Ends mpirun on a mistake, which the head above hears.
-mlt_elder *mlt_elder_join(int fd, mlt_options *out);
+mlt_parent *mlt_parent_join(int fd, mlt_options *out);
 
 // From now on the loop takes what comes. Ends mpirun on failure.
-void mlt_elder_watch(mlt_elder *elder, const mlt_elder_conf *conf);
+void mlt_parent_watch(mlt_parent *parent, const mlt_parent_conf *conf);
 
-bool mlt_elder_is_born(const mlt_elder *elder);
-void mlt_elder_born(mlt_elder *elder, const mlt_plan *plan);
+bool mlt_parent_is_born(const mlt_parent *parent);
+void mlt_parent_born(mlt_parent *parent, const mlt_placement *plan);
 
 // The job is being ended because of a failure.
-void mlt_elder_fails(mlt_elder *elder);
+void mlt_parent_fails(mlt_parent *parent);
 
 // The job has ended with that exit code.
-void mlt_elder_end(mlt_elder *elder, int code);
+void mlt_parent_end(mlt_parent *parent, int code);
 
 #endif

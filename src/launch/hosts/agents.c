@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/hosts/crew.h"
+#include "launch/hosts/agents.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -42,9 +42,9 @@ typedef struct lines { // of a stream, one after the other
 } lines;
 
 typedef struct member {
-    mlt_crew *crew;
+    mlt_agents *agents;
     mlt_channel channel;
-    mlt_source errors; // the shell's standard error; fd -1: it has ended
+    mlt_loop_source errors; // the shell's standard error; fd -1: it has ended
     uint32_t first, last;
     pid_t pid; // of the remote shell; 0: it has ended
     int status;
@@ -59,48 +59,48 @@ typedef struct member {
     uint32_t shown;    // lines
 } member;
 
-struct mlt_crew {
-    mlt_crew_conf conf;
+struct mlt_agents {
+    mlt_agents_conf conf;
     member *members;
     uint32_t count;
-    mlt_source timer;
+    mlt_loop_source timer;
     bool ending;
 };
 
 // ---- The order of hosts
 
-uint32_t mlt_crew_hosts(const mlt_plan *plan, uint32_t head_host)
+uint32_t mlt_agents_hosts(const mlt_placement *plan, uint32_t head_host)
 {
     return plan->host_count - (head_host < plan->host_count);
 }
 
-uint32_t mlt_crew_host_at(uint32_t place, uint32_t head_host)
+uint32_t mlt_agents_host_at(uint32_t place, uint32_t head_host)
 {
     return place < head_host ? place : place + 1;
 }
 
-uint32_t mlt_crew_place_of(uint32_t host, uint32_t head_host)
+uint32_t mlt_agents_place_of(uint32_t host, uint32_t head_host)
 {
     return host < head_host ? host : host - 1;
 }
 
-uint32_t mlt_crew_patience(int64_t silent_ms)
+uint32_t mlt_agents_patience(int64_t silent_ms)
 {
     // A tick may have begun when the last word came: one less, so that it is not later than said.
-    int64_t ticks = silent_ms / MLT_CREW_BEAT_MS - 1;
+    int64_t ticks = silent_ms / MLT_AGENTS_BEAT_MS - 1;
     return ticks < 3 ? 3 : (uint32_t)ticks;
 }
 
 static uint32_t host_of(const member *m)
 {
-    return mlt_crew_host_at(m->first, m->crew->conf.head_host);
+    return mlt_agents_host_at(m->first, m->agents->conf.head_host);
 }
 
-bool mlt_crew_has(const mlt_crew *c, uint32_t host)
+bool mlt_agents_has(const mlt_agents *c, uint32_t host)
 {
     if (host >= c->conf.plan->host_count || host == c->conf.head_host)
         return false;
-    uint32_t place = mlt_crew_place_of(host, c->conf.head_host);
+    uint32_t place = mlt_agents_place_of(host, c->conf.head_host);
     return place >= c->conf.first && place < c->conf.last;
 }
 
@@ -115,7 +115,7 @@ static void tell(member *m, mlt_frame_type type, uint32_t host, int64_t value, c
                        .to = MLT_FRAME_HEAD,
                        .about = host,
                        .value = value};
-    m->crew->conf.take(m->crew->conf.user, &frame, body);
+    m->agents->conf.take(m->agents->conf.user, &frame, body);
     free(body);
 }
 
@@ -127,7 +127,7 @@ static void show(member *m, const char *text)
     if (m->shown > SHOWN_LINES + 1)
         return;
     text += strncmp(text, own, sizeof own - 1) == 0 ? sizeof own - 1 : 0;
-    m->crew->conf.line(m->crew->conf.user, host_of(m), text);
+    m->agents->conf.line(m->agents->conf.user, host_of(m), text);
 }
 
 static void show_gap(member *m)
@@ -141,16 +141,16 @@ static void show_gap(member *m)
 static void show_kept(member *m, bool but_last)
 {
     for (uint32_t i = 0; i < m->kept_count; i++) {
-        if (i == FIRST_LINES && m->left_out && !m->crew->ending)
+        if (i == FIRST_LINES && m->left_out && !m->agents->ending)
             show_gap(m);
-        if ((i + 1 < m->kept_count || !but_last) && !m->crew->ending)
+        if ((i + 1 < m->kept_count || !but_last) && !m->agents->ending)
             show(m, m->kept[i]);
         free(m->kept[i]);
     }
     m->kept_count = 0;
 }
 
-static const char *shell_name(const mlt_crew *c)
+static const char *shell_name(const mlt_agents *c)
 {
     static char name[64];
     const char *rsh = c->conf.options->rsh + strspn(c->conf.options->rsh, " \t");
@@ -161,7 +161,7 @@ static const char *shell_name(const mlt_crew *c)
 // Why there is no agent, in one sentence.
 static void tell_failed(member *m)
 {
-    const mlt_crew *c = m->crew;
+    const mlt_agents *c = m->agents;
     const char *last = m->kept_count ? m->kept[m->kept_count - 1] : "";
     mlt_text why = {0};
     int code = m->pid == 0 && WIFEXITED(m->status) ? WEXITSTATUS(m->status) : -1;
@@ -189,13 +189,13 @@ static void tell_failed(member *m)
 
 static void tell_lost(member *m)
 {
-    const uint32_t head_host = m->crew->conf.head_host;
+    const uint32_t head_host = m->agents->conf.head_host;
     char why[320];
     snprintf(why, sizeof why, "%s",
              strcmp(m->why, "ended") == 0 ? "is lost: its agent, or the connection to it, has ended"
                                           : m->why);
     for (uint32_t place = m->first; place < m->last; place++)
-        tell(m, MLT_FRAME_LOST, mlt_crew_host_at(place, head_host), 0,
+        tell(m, MLT_FRAME_LOST, mlt_agents_host_at(place, head_host), 0,
              place == m->first ? why : "");
 }
 
@@ -209,7 +209,7 @@ static void conclude(member *m)
     mlt_channel_close(&m->channel);
     if (m->pid > 0)
         (void)kill(m->pid, SIGKILL);
-    if (m->crew->ending)
+    if (m->agents->ending)
         return;
     if (!began)
         tell_failed(m);
@@ -266,7 +266,7 @@ static void end_text(member *m, lines *of)
 
 static void close_errors(member *m)
 {
-    mlt_loop_remove(m->crew->conf.loop, &m->errors);
+    mlt_loop_remove(m->agents->conf.loop, &m->errors);
     if (m->errors.fd >= 0)
         close(m->errors.fd);
     m->errors.fd = -1;
@@ -288,7 +288,7 @@ static void read_errors(member *m, int most)
     }
 }
 
-static void errors_ready(mlt_source *source, uint32_t events)
+static void errors_ready(mlt_loop_source *source, uint32_t events)
 {
     read_errors(mlt_container_of(source, member, errors), 4);
 }
@@ -304,14 +304,14 @@ static void preface_came(mlt_channel *channel, const char *text, size_t bytes)
 static void frame_came(mlt_channel *channel, const mlt_frame *frame, char *body)
 {
     member *m = mlt_container_of(channel, member, channel);
-    mlt_crew *c = m->crew;
+    mlt_agents *c = m->agents;
     mlt_frame named = *frame;
     if (frame->from == MLT_FRAME_HEAD) { // it has not heard yet which host it is
         named.from = named.about = host_of(m);
         frame = &named;
     }
     uint32_t place = frame->from < c->conf.plan->host_count && frame->from != c->conf.head_host
-                         ? mlt_crew_place_of(frame->from, c->conf.head_host)
+                         ? mlt_agents_place_of(frame->from, c->conf.head_host)
                          : UINT32_MAX;
     if (m->kept_count)
         show_kept(m, false);
@@ -327,18 +327,18 @@ static void send_to(member *m, const mlt_frame *frame, const void *body)
         mlt_channel_send(&m->channel, frame, body);
 }
 
-void mlt_crew_send(mlt_crew *c, const mlt_frame *frame, const void *body)
+void mlt_agents_send(mlt_agents *c, const mlt_frame *frame, const void *body)
 {
     bool all = frame->to == MLT_FRAME_ALL;
-    if (!all && !mlt_crew_has(c, frame->to))
+    if (!all && !mlt_agents_has(c, frame->to))
         return;
-    uint32_t place = all ? 0 : mlt_crew_place_of(frame->to, c->conf.head_host);
+    uint32_t place = all ? 0 : mlt_agents_place_of(frame->to, c->conf.head_host);
     for (uint32_t i = 0; i < c->count; i++)
         if (all || (place >= c->members[i].first && place < c->members[i].last))
             send_to(&c->members[i], frame, body);
 }
 
-void mlt_crew_flush(mlt_crew *c, int limit_ms)
+void mlt_agents_flush(mlt_agents *c, int limit_ms)
 {
     uint64_t now, until = mlt_os_now_ns() + (uint64_t)limit_ms * 1000000;
     for (uint32_t i = 0; i < c->count && (now = mlt_os_now_ns()) < until; i++)
@@ -347,7 +347,7 @@ void mlt_crew_flush(mlt_crew *c, int limit_ms)
 
 static void send_first(member *m)
 {
-    const mlt_crew_conf *conf = &m->crew->conf;
+    const mlt_agents_conf *conf = &m->agents->conf;
     uint32_t host = host_of(m);
     mlt_frame frame = {.type = MLT_FRAME_PLACE,
                        .from = MLT_FRAME_HEAD,
@@ -406,8 +406,8 @@ static void add_ssh_words(mlt_texts *words)
 // rsh [options] [-l user] host agent --agent; the caller frees the words.
 static mlt_texts shell_words(const member *m)
 {
-    const mlt_options *o = m->crew->conf.options;
-    const mlt_host *host = &m->crew->conf.plan->hosts[host_of(m)].host;
+    const mlt_options *o = m->agents->conf.options;
+    const mlt_hosts_entry *host = &m->agents->conf.plan->hosts[host_of(m)].host;
     mlt_texts words = {NULL, 0};
     char *copy = mlt_text_of("%s", o->rsh), *rest = copy, *word;
     while ((word = strsep(&rest, " \t")))
@@ -481,10 +481,10 @@ static bool start(member *m, char *why, size_t why_size)
     m->pid = spawn_shell(m, ends, why, why_size);
     for (int i = 0; i < 3; i++)
         close(ends[i]);
-    m->errors = (mlt_source){.fd = own[2], .ready = errors_ready};
+    m->errors = (mlt_loop_source){.fd = own[2], .ready = errors_ready};
     (void)fcntl(own[2], F_SETFL, O_NONBLOCK);
-    if (m->pid < 0 || !mlt_loop_add(m->crew->conf.loop, &m->errors, EPOLLIN) ||
-        !mlt_channel_open(&m->channel, m->crew->conf.loop, own[1], own[0])) {
+    if (m->pid < 0 || !mlt_loop_add(m->agents->conf.loop, &m->errors, EPOLLIN) ||
+        !mlt_channel_open(&m->channel, m->agents->conf.loop, own[1], own[0])) {
         m->pid = 0;
         return false;
     }
@@ -495,7 +495,7 @@ static bool start(member *m, char *why, size_t why_size)
 
 static void tick(member *m)
 {
-    const mlt_options *o = m->crew->conf.options;
+    const mlt_options *o = m->agents->conf.options;
     if (m->over)
         return;
     if (m->channel.dead) {
@@ -505,20 +505,20 @@ static void tick(member *m)
     }
     m->silent = m->channel.heard ? 0 : m->silent + 1;
     m->channel.heard = false;
-    uint32_t most = m->channel.greeted ? mlt_crew_patience(o->silent_ms) : BEGIN_TICKS;
-    if (m->silent < most || m->crew->ending)
+    uint32_t most = m->channel.greeted ? mlt_agents_patience(o->silent_ms) : BEGIN_TICKS;
+    if (m->silent < most || m->agents->ending)
         return;
     if (m->channel.greeted)
         snprintf(m->why, sizeof m->why, "has not answered for %g s", (double)o->silent_ms / 1000);
     else
         snprintf(m->why, sizeof m->why, "no agent has begun there within %d s",
-                 BEGIN_TICKS * MLT_CREW_BEAT_MS / 1000);
+                 BEGIN_TICKS * MLT_AGENTS_BEAT_MS / 1000);
     conclude(m);
 }
 
-static void timer_ready(mlt_source *source, uint32_t events)
+static void timer_ready(mlt_loop_source *source, uint32_t events)
 {
-    mlt_crew *c = mlt_container_of(source, mlt_crew, timer);
+    mlt_agents *c = mlt_container_of(source, mlt_agents, timer);
     static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
     uint64_t count;
     (void)!read(source->fd, &count, sizeof count);
@@ -528,7 +528,7 @@ static void timer_ready(mlt_source *source, uint32_t events)
     }
 }
 
-void mlt_crew_woke(mlt_crew *c)
+void mlt_agents_woke(mlt_agents *c)
 {
     for (uint32_t i = 0; i < c->count; i++)
         c->members[i].silent = 0;
@@ -551,7 +551,7 @@ static void begin(member *m)
                                .preface = preface_came,
                                .ended = channel_ended};
     m->errors.fd = -1;
-    if (m->crew->conf.waits)
+    if (m->agents->conf.waits)
         return;
     if (start(m, why, sizeof why)) {
         send_first(m);
@@ -563,10 +563,10 @@ static void begin(member *m)
     tell_lost(m);
 }
 
-bool mlt_crew_came(mlt_crew *c, uint32_t host, mlt_net_peer *peer)
+bool mlt_agents_came(mlt_agents *c, uint32_t host, mlt_net_peer *peer)
 {
-    uint32_t place = mlt_crew_place_of(host, c->conf.head_host);
-    member *m = mlt_crew_has(c, host) ? &c->members[place - c->conf.first] : NULL;
+    uint32_t place = mlt_agents_place_of(host, c->conf.head_host);
+    member *m = mlt_agents_has(c, host) ? &c->members[place - c->conf.first] : NULL;
     int out = m && !m->over && m->channel.in.fd < 0 ? fcntl(peer->fd, F_DUPFD_CLOEXEC, 0) : -1;
     if (out < 0) {
         close(peer->fd);
@@ -583,17 +583,17 @@ bool mlt_crew_came(mlt_crew *c, uint32_t host, mlt_net_peer *peer)
     return true;
 }
 
-mlt_crew *mlt_crew_new(const mlt_crew_conf *conf)
+mlt_agents *mlt_agents_new(const mlt_agents_conf *conf)
 {
-    mlt_crew *c = mlt_take(1, sizeof *c);
+    mlt_agents *c = mlt_take(1, sizeof *c);
     uint32_t hosts = conf->last - conf->first;
     uint32_t most = conf->waits ? hosts : (uint32_t)conf->options->fan_out;
     c->conf = *conf;
     c->count = hosts < most ? hosts : most;
     c->members = mlt_take(c->count, sizeof *c->members);
-    c->timer = (mlt_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                            .ready = timer_ready};
-    const struct timespec each = {.tv_nsec = MLT_CREW_BEAT_MS * 1000000L};
+    c->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                                 .ready = timer_ready};
+    const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
     if (c->timer.fd < 0 ||
         timerfd_settime(c->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
         !mlt_loop_add(conf->loop, &c->timer, EPOLLIN))
@@ -601,7 +601,7 @@ mlt_crew *mlt_crew_new(const mlt_crew_conf *conf)
     uint32_t first = conf->first;
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t last = part_end(conf->first, conf->last, i, c->count);
-        c->members[i] = (member){.crew = c, .first = first, .last = last};
+        c->members[i] = (member){.agents = c, .first = first, .last = last};
         first = last;
     }
     for (uint32_t i = 0; i < c->count; i++)
@@ -609,7 +609,7 @@ mlt_crew *mlt_crew_new(const mlt_crew_conf *conf)
     return c;
 }
 
-bool mlt_crew_reaped(mlt_crew *c, pid_t pid, int status)
+bool mlt_agents_reaped(mlt_agents *c, pid_t pid, int status)
 {
     for (uint32_t i = 0; i < c->count; i++) {
         member *m = &c->members[i];
@@ -627,7 +627,7 @@ bool mlt_crew_reaped(mlt_crew *c, pid_t pid, int status)
     return false;
 }
 
-void mlt_crew_end(mlt_crew *c)
+void mlt_agents_end(mlt_agents *c)
 {
     c->ending = true;
     for (uint32_t i = 0; i < c->count; i++)
@@ -635,7 +635,7 @@ void mlt_crew_end(mlt_crew *c)
             conclude(&c->members[i]);
 }
 
-bool mlt_crew_busy(const mlt_crew *c)
+bool mlt_agents_busy(const mlt_agents *c)
 {
     for (uint32_t i = 0; i < c->count; i++)
         if (c->members[i].pid > 0 || !c->members[i].channel.dead)
@@ -643,26 +643,26 @@ bool mlt_crew_busy(const mlt_crew *c)
     return false;
 }
 
-void mlt_crew_close(mlt_crew *c)
+void mlt_agents_close(mlt_agents *c)
 {
     c->ending = true;
     for (uint32_t i = 0; i < c->count; i++)
         mlt_channel_close(&c->members[i].channel);
 }
 
-void mlt_crew_kill(mlt_crew *c)
+void mlt_agents_kill(mlt_agents *c)
 {
-    mlt_crew_close(c);
+    mlt_agents_close(c);
     for (uint32_t i = 0; i < c->count; i++)
         if (c->members[i].pid > 0)
             (void)kill(c->members[i].pid, SIGKILL);
 }
 
-void mlt_crew_free(mlt_crew *c)
+void mlt_agents_free(mlt_agents *c)
 {
     if (!c)
         return;
-    mlt_crew_kill(c);
+    mlt_agents_kill(c);
     for (uint32_t i = 0; i < c->count; i++) {
         close_errors(&c->members[i]);
         show_kept(&c->members[i], false);

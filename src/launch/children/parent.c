@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/kin/elder.h"
+#include "launch/children/parent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,15 +15,15 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "boot/lists.h"
+#include "launch/children/task.h"
 #include "launch/hosts/frame.h"
-#include "launch/kin/task.h"
 #include "launch/say.h"
 #include "os/fd.h"
 
 enum { READ_BYTES = 64 << 10, LAST_WORDS_MS = 500, WHY_MOST = 16 << 10 };
 
-struct mlt_elder {
-    mlt_elder_conf conf;
+struct mlt_parent {
+    mlt_parent_conf conf;
     mlt_channel channel;
     int fd;
     mlt_lists task; // the options' words
@@ -31,7 +31,7 @@ struct mlt_elder {
     bool born, opened;
 };
 
-static mlt_elder *self; // for messages
+static mlt_parent *self; // for messages
 
 // ---- Messages
 
@@ -60,7 +60,7 @@ static void write_all(int fd, const void *bytes, size_t count)
     }
 }
 
-static void send_up(mlt_elder *e, const mlt_frame *frame, const void *body)
+static void send_up(mlt_parent *e, const mlt_frame *frame, const void *body)
 {
     uint8_t hello[MLT_FRAME_HELLO_BYTES];
     if (e->opened) {
@@ -74,7 +74,7 @@ static void send_up(mlt_elder *e, const mlt_frame *frame, const void *body)
     write_all(e->fd, body, frame->length);
 }
 
-static void fall(mlt_elder *e, int code)
+static void fall(mlt_parent *e, int code)
 {
     size_t length = e->said.length < WHY_MOST ? e->said.length : WHY_MOST;
     mlt_frame frame = {.type = MLT_FRAME_FELL, .length = (uint32_t)length, .value = code};
@@ -90,7 +90,7 @@ static void quit(int code, const char *text)
 // ---- The task
 
 // The bytes so far hold a whole frame: true, and what is behind it stays.
-static bool find_task(mlt_elder *e, const char *bytes, size_t count)
+static bool find_task(mlt_parent *e, const char *bytes, size_t count)
 {
     char version[32];
     mlt_frame frame;
@@ -102,14 +102,14 @@ static bool find_task(mlt_elder *e, const char *bytes, size_t count)
     int64_t size = found == MLT_FRAME_FOUND ? mlt_frame_next(bytes + at, count - at, &frame) : -1;
     if (size == 0)
         return false;
-    if (size < 0 || frame.type != MLT_FRAME_KIN ||
+    if (size < 0 || frame.type != MLT_FRAME_CHILD ||
         !mlt_lists_unpack(&e->task, bytes + at + sizeof frame, frame.length))
         mlt_quit(MLT_EXIT_SYSTEM, "the mpirun above has sent no task");
     return true;
 }
 
 // Nothing else is sent before the job is born, but TIME, which comes with the end of this one.
-static void read_task(mlt_elder *e)
+static void read_task(mlt_parent *e)
 {
     char *bytes = NULL;
     size_t count = 0, room = 0;
@@ -125,15 +125,15 @@ static void read_task(mlt_elder *e)
     free(bytes);
 }
 
-mlt_elder *mlt_elder_join(int fd, mlt_options *out)
+mlt_parent *mlt_parent_join(int fd, mlt_options *out)
 {
-    mlt_elder *e = self = mlt_take(1, sizeof *e);
+    mlt_parent *e = self = mlt_take(1, sizeof *e);
     e->fd = fd;
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
     mlt_say_to(collect, quit);
     read_task(e);
     mlt_say_as(e->task.count ? e->task.items[0][0] : NULL);
-    mlt_kin_task_read(&e->task, out);
+    mlt_child_task_read(&e->task, out);
     return e;
 }
 
@@ -141,7 +141,7 @@ mlt_elder *mlt_elder_join(int fd, mlt_options *out)
 
 static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
 {
-    mlt_elder *e = mlt_container_of(channel, mlt_elder, channel);
+    mlt_parent *e = mlt_container_of(channel, mlt_parent, channel);
     if (frame->type == MLT_FRAME_TIME && frame->value >= 0)
         e->conf.time_over(e->conf.user, (double)frame->value / 1000);
     else if (frame->type == MLT_FRAME_FAILS)
@@ -150,11 +150,11 @@ static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
 
 static void channel_ended(mlt_channel *channel, const char *why)
 {
-    mlt_elder *e = mlt_container_of(channel, mlt_elder, channel);
+    mlt_parent *e = mlt_container_of(channel, mlt_parent, channel);
     e->conf.gone(e->conf.user);
 }
 
-void mlt_elder_watch(mlt_elder *e, const mlt_elder_conf *conf)
+void mlt_parent_watch(mlt_parent *e, const mlt_parent_conf *conf)
 {
     int other = fcntl(e->fd, F_DUPFD_CLOEXEC, 0);
     e->conf = *conf;
@@ -164,12 +164,12 @@ void mlt_elder_watch(mlt_elder *e, const mlt_elder_conf *conf)
     e->opened = true;
 }
 
-bool mlt_elder_is_born(const mlt_elder *e)
+bool mlt_parent_is_born(const mlt_parent *e)
 {
     return e->born;
 }
 
-void mlt_elder_born(mlt_elder *e, const mlt_plan *plan)
+void mlt_parent_born(mlt_parent *e, const mlt_placement *plan)
 {
     mlt_texts where = {NULL, 0};
     for (uint32_t h = 0; h < plan->host_count; h++) {
@@ -192,13 +192,13 @@ void mlt_elder_born(mlt_elder *e, const mlt_plan *plan)
     free(body);
 }
 
-void mlt_elder_fails(mlt_elder *e)
+void mlt_parent_fails(mlt_parent *e)
 {
     mlt_frame frame = {.type = MLT_FRAME_FAILS};
     send_up(e, &frame, NULL);
 }
 
-void mlt_elder_end(mlt_elder *e, int code)
+void mlt_parent_end(mlt_parent *e, int code)
 {
     if (!e->born)
         fall(e, code);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/kin/kin.h"
+#include "launch/children/children.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -18,21 +18,21 @@
 #include "base/text.h"
 #include "boot/child.h"
 #include "boot/lists.h"
+#include "launch/children/task.h"
 #include "launch/hosts/frame.h"
-#include "launch/kin/task.h"
 #include "launch/say.h"
 #include "launch/spawn.h"
 #include "os/fd.h"
 
 extern char **environ;
 
-enum { KIN_FD = 20 }; // of the channel, in the mpirun below
+enum { CHILDREN_FD = 20 }; // of the channel, in the mpirun below
 
 typedef struct job {
     mlt_list_node link;
     mlt_channel channel;
-    mlt_kin *kin;
-    char name[MLT_KIN_JOB_NAME];
+    mlt_children *children;
+    char name[MLT_CHILD_JOB_NAME];
     pid_t pid;     // of its guard
     uint32_t host; // of the rank that has asked ...
     int64_t ask;   // ... and the number there
@@ -43,37 +43,37 @@ typedef struct job {
 
 // The loop may still hold an event of a job that has ended, so memory is used again and freed at the
 // end only.
-struct mlt_kin {
-    mlt_kin_conf conf;
+struct mlt_children {
+    mlt_children_conf conf;
     mlt_list_node jobs, over;
     uint32_t living, born; // born: how many there have been, for names
     char *self;            // this program
 };
 
-mlt_kin *mlt_kin_new(const mlt_kin_conf *conf)
+mlt_children *mlt_children_new(const mlt_children_conf *conf)
 {
-    mlt_kin *kin = mlt_take(1, sizeof *kin);
-    kin->conf = *conf;
-    mlt_list_init(&kin->jobs);
-    mlt_list_init(&kin->over);
-    return kin;
+    mlt_children *children = mlt_take(1, sizeof *children);
+    children->conf = *conf;
+    mlt_list_init(&children->jobs);
+    mlt_list_init(&children->over);
+    return children;
 }
 
-uint32_t mlt_kin_living(const mlt_kin *kin)
+uint32_t mlt_children_living(const mlt_children *children)
 {
-    return kin->living;
+    return children->living;
 }
 
-static void answer(mlt_kin *kin, uint32_t host, int64_t ask, const char *why)
+static void answer(mlt_children *children, uint32_t host, int64_t ask, const char *why)
 {
     char *text = mlt_text_of("%c%.*s", MLT_CHILD_FELL, MLT_CHILD_WHY_MOST, why);
-    kin->conf.answer(kin->conf.user, host, ask, text, strlen(text));
+    children->conf.answer(children->conf.user, host, ask, text, strlen(text));
     free(text);
 }
 
 // ---- Where workers are
 
-static void add_busy(const mlt_plan *plan, uint32_t *busy, const char *host, uint32_t workers)
+static void add_busy(const mlt_placement *plan, uint32_t *busy, const char *host, uint32_t workers)
 {
     int64_t at = mlt_hosts_find(&plan->named, host);
     if (at >= 0)
@@ -81,13 +81,13 @@ static void add_busy(const mlt_plan *plan, uint32_t *busy, const char *host, uin
 }
 
 // Workers of this job and of its children, on each of the hosts that were named.
-static uint32_t *count_busy(const mlt_kin *kin)
+static uint32_t *count_busy(const mlt_children *children)
 {
-    const mlt_plan *plan = kin->conf.plan;
+    const mlt_placement *plan = children->conf.plan;
     uint32_t *busy = mlt_take(plan->named.count, sizeof *busy);
     for (uint32_t h = 0; h < plan->host_count; h++)
         add_busy(plan, busy, plan->hosts[h].host.name, plan->hosts[h].workers);
-    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next) {
+    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next) {
         const job *j = mlt_container_of(l, job, link);
         for (uint32_t h = 0; j->busy && h < plan->named.count; h++)
             busy[h] += j->busy[h];
@@ -99,7 +99,7 @@ static uint32_t *count_busy(const mlt_kin *kin)
 
 static void take_born(job *j, const mlt_frame *frame, const char *body)
 {
-    const mlt_plan *plan = j->kin->conf.plan;
+    const mlt_placement *plan = j->children->conf.plan;
     mlt_lists where;
     if (j->born)
         return;
@@ -133,7 +133,7 @@ static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
     else if (frame->type == MLT_FRAME_FELL && !j->born)
         take_fell(j, body);
     else if (frame->type == MLT_FRAME_FAILS)
-        j->kin->conf.fails(j->kin->conf.user);
+        j->children->conf.fails(j->children->conf.user);
 }
 
 static void channel_ended(mlt_channel *channel, const char *why)
@@ -151,9 +151,9 @@ static void forget(job *j)
     j->why = NULL;
     j->busy = NULL;
     j->pid = 0;
-    j->kin->living--;
+    j->children->living--;
     mlt_list_remove(&j->link);
-    mlt_list_push_back(&j->kin->over, &j->link);
+    mlt_list_push_back(&j->children->over, &j->link);
 }
 
 static void end_unborn(job *j, int code, int signal)
@@ -167,82 +167,82 @@ static void end_unborn(job *j, int code, int signal)
     bool of_ranks = j->why && (strncmp(j->why, "rank ", 5) == 0 ||
                                strncmp(j->why, "the process of ranks ", 21) == 0);
     char *whole = mlt_text_of("%s%s", of_ranks ? "of the new job, " : "", j->why ? j->why : text);
-    answer(j->kin, j->host, j->ask, whole);
+    answer(j->children, j->host, j->ask, whole);
     free(whole);
 }
 
-bool mlt_kin_reaped(mlt_kin *kin, pid_t pid, int status)
+bool mlt_children_reaped(mlt_children *children, pid_t pid, int status)
 {
-    mlt_list_node *l = kin->jobs.next;
-    while (l != &kin->jobs && mlt_container_of(l, job, link)->pid != pid)
+    mlt_list_node *l = children->jobs.next;
+    while (l != &children->jobs && mlt_container_of(l, job, link)->pid != pid)
         l = l->next;
-    if (l == &kin->jobs)
+    if (l == &children->jobs)
         return false;
     job *j = mlt_container_of(l, job, link);
     if (!j->channel.dead) // what it said last
         j->channel.in.ready(&j->channel.in, EPOLLIN);
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     int code = signal ? 128 + signal : WEXITSTATUS(status);
-    char name[MLT_KIN_JOB_NAME];
+    char name[MLT_CHILD_JOB_NAME];
     bool born = j->born;
     memcpy(name, j->name, sizeof name);
     if (born) {
         char text[160];
         snprintf(text, sizeof text, "job %s ended before it was connected", name);
-        answer(kin, j->host, j->ask, text);
+        answer(children, j->host, j->ask, text);
     } else {
         end_unborn(j, code, signal);
     }
     forget(j);
     if (born)
-        kin->conf.ended(kin->conf.user, name, code, signal);
+        children->conf.ended(children->conf.user, name, code, signal);
     return true;
 }
 
-void mlt_kin_signal(mlt_kin *kin, int signal)
+void mlt_children_signal(mlt_children *children, int signal)
 {
-    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next)
         (void)kill(mlt_container_of(l, job, link)->pid, signal);
 }
 
-static void send_down(mlt_kin *kin, mlt_frame_type type, int64_t value)
+static void send_down(mlt_children *children, mlt_frame_type type, int64_t value)
 {
     mlt_frame frame = {.type = type, .value = value};
-    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next)
         mlt_channel_send(&mlt_container_of(l, job, link)->channel, &frame, NULL);
 }
 
-void mlt_kin_time_over(mlt_kin *kin, double limit_s)
+void mlt_children_time_over(mlt_children *children, double limit_s)
 {
-    send_down(kin, MLT_FRAME_TIME, (int64_t)(limit_s * 1000));
+    send_down(children, MLT_FRAME_TIME, (int64_t)(limit_s * 1000));
 }
 
-void mlt_kin_fails(mlt_kin *kin)
+void mlt_children_fails(mlt_children *children)
 {
-    send_down(kin, MLT_FRAME_FAILS, 0);
+    send_down(children, MLT_FRAME_FAILS, 0);
 }
 
-void mlt_kin_close(mlt_kin *kin)
+void mlt_children_close(mlt_children *children)
 {
-    for (mlt_list_node *l = kin->jobs.next; l != &kin->jobs; l = l->next)
+    for (mlt_list_node *l = children->jobs.next; l != &children->jobs; l = l->next)
         mlt_channel_close(&mlt_container_of(l, job, link)->channel);
 }
 
 // ---- Starts
 
-static bool find_self(mlt_kin *kin, char *why, size_t why_size)
+static bool find_self(mlt_children *children, char *why, size_t why_size)
 {
-    if (!kin->self)
-        kin->self = realpath("/proc/self/exe", NULL);
-    if (!kin->self)
+    if (!children->self)
+        children->self = realpath("/proc/self/exe", NULL);
+    if (!children->self)
         snprintf(why, why_size, "mpirun does not know where it is: %s", strerror(errno));
-    return kin->self;
+    return children->self;
 }
 
 // The process id of an mpirun whose channel is *fd, or -1.
-static pid_t start_mpirun(mlt_kin *kin, int *fd, char *why, size_t why_size)
+static pid_t start_mpirun(mlt_children *children, int *fd, char *why, size_t why_size)
 {
-    static char name[] = "mpirun", option[] = "--kin", number[16];
+    static char name[] = "mpirun", option[] = "--spawned", number[16];
     char *argv[] = {name, option, number, NULL};
     int pair[2], code, null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
@@ -251,15 +251,15 @@ static pid_t start_mpirun(mlt_kin *kin, int *fd, char *why, size_t why_size)
             close(null);
         return -1;
     }
-    snprintf(number, sizeof number, "%d", KIN_FD);
-    mlt_spawn spawn = {.path = kin->self,
+    snprintf(number, sizeof number, "%d", CHILDREN_FD);
+    mlt_spawn spawn = {.path = children->self,
                        .argv = argv,
                        .env = environ,
                        .streams = {{.fd = null}, {.fd = -1}, {.fd = -1}},
                        .job_fd = -1,
                        .ctl_fd = pair[1],
-                       .ctl_as = KIN_FD,
-                       .group = kin->conf.group};
+                       .ctl_as = CHILDREN_FD,
+                       .group = children->conf.group};
     pid_t pid = mlt_spawn_start(&spawn, &code, why, why_size);
     close(null);
     close(pair[1]);
@@ -269,28 +269,30 @@ static pid_t start_mpirun(mlt_kin *kin, int *fd, char *why, size_t why_size)
     return pid;
 }
 
-static job *new_job(mlt_kin *kin)
+static job *new_job(mlt_children *children)
 {
-    mlt_list_node *used = mlt_list_pop_front(&kin->over);
+    mlt_list_node *used = mlt_list_pop_front(&children->over);
     job *j = used ? mlt_container_of(used, job, link) : mlt_take(1, sizeof *j);
     *j = (job){
-        .kin = kin,
+        .children = children,
         .channel = {.take = take, .ended = channel_ended, .in = {.fd = -1}, .out = {.fd = -1}}};
-    mlt_list_push_back(&kin->jobs, &j->link);
-    kin->living++;
+    mlt_list_push_back(&children->jobs, &j->link);
+    children->living++;
     return j;
 }
 
 // On failure the answer, in why.
-static bool start(mlt_kin *kin, job *j, const char *task, size_t size, char *why, size_t why_size)
+static bool start(mlt_children *children, job *j, const char *task, size_t size, char *why,
+                  size_t why_size)
 {
     int fd, other;
-    if (!find_self(kin, why, why_size) || (j->pid = start_mpirun(kin, &fd, why, why_size)) < 0)
+    if (!find_self(children, why, why_size) ||
+        (j->pid = start_mpirun(children, &fd, why, why_size)) < 0)
         return false;
     other = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (other < 0 || !mlt_channel_open(&j->channel, kin->conf.loop, fd, other))
+    if (other < 0 || !mlt_channel_open(&j->channel, children->conf.loop, fd, other))
         j->why = mlt_text_of("mpirun cannot wait for events: %s", mlt_os_no_descriptor(errno));
-    mlt_frame frame = {.type = MLT_FRAME_KIN, .length = (uint32_t)size};
+    mlt_frame frame = {.type = MLT_FRAME_CHILD, .length = (uint32_t)size};
     mlt_channel_send(&j->channel, &frame, task);
     if (j->why)
         mlt_channel_close(&j->channel); // it ends then, and is reaped
@@ -298,7 +300,7 @@ static bool start(mlt_kin *kin, job *j, const char *task, size_t size, char *why
 }
 
 // The packed task; NULL and a message in why.
-static char *make_task(mlt_kin *kin, uint32_t proc, const char *request, size_t length,
+static char *make_task(mlt_children *children, uint32_t proc, const char *request, size_t length,
                        const char *name, size_t *size, char *why, size_t why_size)
 {
     mlt_lists lists;
@@ -307,13 +309,13 @@ static char *make_task(mlt_kin *kin, uint32_t proc, const char *request, size_t 
         return NULL;
     }
     char *task = NULL;
-    uint32_t *busy = count_busy(kin);
-    mlt_kin_parent parent = {.options = kin->conf.options,
-                             .plan = kin->conf.plan,
-                             .app = kin->conf.plan->procs[proc].app,
-                             .busy = busy};
+    uint32_t *busy = count_busy(children);
+    mlt_child_parent parent = {.options = children->conf.options,
+                               .plan = children->conf.plan,
+                               .app = children->conf.plan->procs[proc].app,
+                               .busy = busy};
     if (mlt_child_check(&lists, why, why_size))
-        task = mlt_kin_task(&parent, &lists, name, size, why, why_size);
+        task = mlt_child_task(&parent, &lists, name, size, why, why_size);
     if (task && *size > MLT_FRAME_MOST) {
         snprintf(why, why_size, "commands, arguments and info keys take more than 16 MiB");
         free(task);
@@ -324,43 +326,43 @@ static char *make_task(mlt_kin *kin, uint32_t proc, const char *request, size_t 
     return task;
 }
 
-void mlt_kin_spawn(mlt_kin *kin, uint32_t host, uint32_t proc, int64_t ask, const char *request,
-                   size_t length)
+void mlt_children_spawn(mlt_children *children, uint32_t host, uint32_t proc, int64_t ask,
+                        const char *request, size_t length)
 {
-    char why[512] = "", name[MLT_KIN_JOB_NAME];
-    const char *own = kin->conf.options->job ? kin->conf.options->job : "";
+    char why[512] = "", name[MLT_CHILD_JOB_NAME];
+    const char *own = children->conf.options->job ? children->conf.options->job : "";
     size_t size;
-    int n = snprintf(name, sizeof name, "%s%s%u", own, *own ? "." : "", kin->born + 1);
+    int n = snprintf(name, sizeof name, "%s%s%u", own, *own ? "." : "", children->born + 1);
     if (n >= (int)sizeof name) {
-        answer(kin, host, ask, "jobs have spawned jobs too deep: this one's name has no room");
+        answer(children, host, ask, "jobs have spawned jobs too deep: this one's name has no room");
         return;
     }
-    char *task = make_task(kin, proc, request, length, name, &size, why, sizeof why);
+    char *task = make_task(children, proc, request, length, name, &size, why, sizeof why);
     if (!task) {
-        answer(kin, host, ask, why);
+        answer(children, host, ask, why);
         return;
     }
-    job *j = new_job(kin);
+    job *j = new_job(children);
     j->host = host;
     j->ask = ask;
     memcpy(j->name, name, sizeof name);
-    kin->born++;
-    if (!start(kin, j, task, size, why, sizeof why)) {
-        answer(kin, host, ask, why);
+    children->born++;
+    if (!start(children, j, task, size, why, sizeof why)) {
+        answer(children, host, ask, why);
         forget(j);
     }
     free(task);
 }
 
-void mlt_kin_free(mlt_kin *kin)
+void mlt_children_free(mlt_children *children)
 {
-    if (!kin)
+    if (!children)
         return;
-    mlt_kin_signal(kin, SIGKILL);
-    while (!mlt_list_empty(&kin->jobs))
-        forget(mlt_container_of(kin->jobs.next, job, link));
-    for (mlt_list_node *used; (used = mlt_list_pop_front(&kin->over));)
+    mlt_children_signal(children, SIGKILL);
+    while (!mlt_list_empty(&children->jobs))
+        forget(mlt_container_of(children->jobs.next, job, link));
+    for (mlt_list_node *used; (used = mlt_list_pop_front(&children->over));)
         free(mlt_container_of(used, job, link));
-    free(kin->self);
-    free(kin);
+    free(children->self);
+    free(children);
 }

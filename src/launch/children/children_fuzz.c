@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "boot/child.h"
-#include "launch/kin/task.h"
+#include "launch/children/task.h"
 
 typedef struct input {
     const mlt_lists *request;
@@ -24,7 +24,7 @@ static void read_back(void *argument)
     mlt_hosts named = {.count = 0};
     mlt_hosts_add_list(&named, "-host", hosts);
     mlt_app app = {.argv = argv, .grain = MLT_GRAIN_PROCESS};
-    mlt_plan plan = {.named = named};
+    mlt_placement plan = {.named = named};
     mlt_options options = {.apps = &app,
                            .app_count = 1,
                            .rsh = program,
@@ -33,10 +33,10 @@ static void read_back(void *argument)
                            .outfile = program,
                            .label = true};
     uint32_t busy[3] = {3, 2, 0};
-    mlt_kin_parent parent = {.options = &options, .plan = &plan, .busy = busy};
+    mlt_child_parent parent = {.options = &options, .plan = &plan, .busy = busy};
     char why[512] = "";
     size_t size;
-    char *task = mlt_kin_task(&parent, in->request, "2.1", &size, why, sizeof why);
+    char *task = mlt_child_task(&parent, in->request, "2.1", &size, why, sizeof why);
     if (!task) {
         fuzz_check_sentence(why, sizeof why);
         return;
@@ -44,7 +44,7 @@ static void read_back(void *argument)
     mlt_lists lists;
     FUZZ_CHECK(mlt_lists_unpack(&lists, task, size));
     mlt_options below;
-    mlt_kin_task_read(&lists, &below);
+    mlt_child_task_read(&lists, &below);
     FUZZ_CHECK(below.app_count == mlt_child_sections(in->request));
     FUZZ_CHECK(strcmp(below.job, "2.1") == 0 && below.label && below.stdin_rank == MLT_STDIN_NONE);
     for (uint32_t s = 0; s < below.app_count; s++) {

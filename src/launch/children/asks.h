@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks of this host that ask for another job (boot/child.h): an agent reads their requests, passes
 // them on to the head, and writes the head's answers.
-#ifndef MLT_LAUNCH_KIN_ASKS_H
-#define MLT_LAUNCH_KIN_ASKS_H
+#ifndef MLT_LAUNCH_CHILDREN_ASKS_H
+#define MLT_LAUNCH_CHILDREN_ASKS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Standard streams between mpirun and an agent of another host, both in this process. The test is
 // the frames' channel, the processes at the pipes, and the reader of mpirun's output.
-#include "launch/io.h"
+#include "launch/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,16 +23,16 @@ typedef struct parcel {
     char *body;
 } parcel;
 
-static mlt_plan_proc procs[PROCS] = {{.host = HEAD, .first_rank = 0, .ranks = 1, .workers = 1},
-                                     {.host = FAR, .first_rank = 1, .ranks = 1, .workers = 1},
-                                     {.host = FAR, .first_rank = 2, .ranks = 4, .workers = 1}};
-static mlt_plan_host hosts[2] = {{.host = {.name = "ape"}}, {.host = {.name = "bee"}}};
-static const mlt_plan plan = {
+static mlt_placement_proc procs[PROCS] = {{.host = HEAD, .first_rank = 0, .ranks = 1, .workers = 1},
+                                          {.host = FAR, .first_rank = 1, .ranks = 1, .workers = 1},
+                                          {.host = FAR, .first_rank = 2, .ranks = 4, .workers = 1}};
+static mlt_placement_host hosts[2] = {{.host = {.name = "ape"}}, {.host = {.name = "bee"}}};
+static const mlt_placement plan = {
     .procs = procs, .proc_count = PROCS, .workers = 3, .ranks = 6, .hosts = hosts, .host_count = 2};
 
 static int loop, reader = -1, stdout_kept, stdin_kept; // reader: of what mpirun writes
 static mlt_options options;
-static mlt_io *head, *agent;
+static mlt_stdio *head, *agent;
 static parcel *parcels; // on their way, in order
 static size_t parcel_count, parcel_room, on_the_way, most_on_the_way;
 static int ends[PROCS][3]; // of the processes; -1: none
@@ -55,7 +55,7 @@ static void deliver(void)
     for (size_t i = 0; i < parcel_count; i++) { // what is sent meanwhile comes behind
         parcel p = parcels[i];
         on_the_way -= p.frame.length;
-        mlt_io_take(p.frame.to == MLT_FRAME_HEAD ? head : agent, &p.frame, p.body);
+        mlt_stdio_take(p.frame.to == MLT_FRAME_HEAD ? head : agent, &p.frame, p.body);
         free(p.body);
     }
     parcel_count = 0;
@@ -72,15 +72,15 @@ static void turn(int wait_ms)
 // dir: mpirun's, in which output files are; NULL: its own.
 static void open_agent(const char *dir)
 {
-    mlt_io_conf conf = {.options = &options,
-                        .plan = &plan,
-                        .loop = loop,
-                        .send = on_send,
-                        .host = FAR,
-                        .agent = true,
-                        .dir = dir,
-                        .user = &agent};
-    agent = mlt_io_new(&conf);
+    mlt_stdio_conf conf = {.options = &options,
+                           .plan = &plan,
+                           .loop = loop,
+                           .send = on_send,
+                           .host = FAR,
+                           .agent = true,
+                           .dir = dir,
+                           .user = &agent};
+    agent = mlt_stdio_new(&conf);
 }
 
 // Starts the processes of the other host.
@@ -92,20 +92,20 @@ static void open_both(int input)
     close(out[1]);
     reader = out[0];
     CHECK(fcntl(reader, F_SETFL, O_NONBLOCK) == 0);
-    mlt_io_conf conf = {
+    mlt_stdio_conf conf = {
         .options = &options, .plan = &plan, .loop = loop, .send = on_send, .user = &head};
-    head = mlt_io_new(&conf);
+    head = mlt_stdio_new(&conf);
     open_agent(NULL);
     for (uint32_t p = 1; p < PROCS; p++) {
         mlt_spawn spawn;
         char why[256];
-        CHECK(mlt_io_prepare(agent, p, &spawn, why, sizeof why));
+        CHECK(mlt_stdio_prepare(agent, p, &spawn, why, sizeof why));
         for (int i = 0; i < 3; i++)
             ends[p][i] = spawn.streams[i].fd >= 0 ? dup(spawn.streams[i].fd) : -1;
         CHECK(ends[p][1] >= 0 && (ends[p][2] >= 0) == !options.merge);
-        mlt_io_started(agent, p);
+        mlt_stdio_started(agent, p);
     }
-    mlt_io_run(head);
+    mlt_stdio_run(head);
 }
 
 static void close_ends(uint32_t proc)
@@ -120,13 +120,13 @@ static void close_both(void)
 {
     for (uint32_t p = 1; p < PROCS; p++)
         close_ends(p);
-    mlt_io_drain(agent);
-    while (!mlt_io_drained(agent))
+    mlt_stdio_drain(agent);
+    while (!mlt_stdio_drained(agent))
         turn(100);
     deliver();
-    mlt_io_host_ended(head, FAR);
-    CHECK(mlt_io_finish(agent, false));
-    CHECK(mlt_io_finish(head, false));
+    mlt_stdio_host_ended(head, FAR);
+    CHECK(mlt_stdio_finish(agent, false));
+    CHECK(mlt_stdio_finish(head, false));
     head = agent = NULL;
     CHECK(dup2(stdout_kept, STDOUT_FILENO) >= 0 && dup2(stdin_kept, STDIN_FILENO) >= 0);
     options = (mlt_options){.gdb = -1, .stdin_rank = MLT_STDIN_NONE};
@@ -272,7 +272,7 @@ static void test_resumed(void)
             break;
     }
     CHECK(n > 4 << 20);
-    mlt_io_hurry(head);
+    mlt_stdio_hurry(head);
     close_both();
     close(reader);
 }
@@ -286,10 +286,10 @@ static void test_last_words(void)
     open_both(stdin_kept);
     memset(all, 'y', BYTES);
     CHECK(write(ends[1][1], all, BYTES) == BYTES);
-    put(2, 2, "");       // nothing
-    mlt_io_drain(agent); // the ends stay open
+    put(2, 2, "");          // nothing
+    mlt_stdio_drain(agent); // the ends stay open
     size_t got = 0;
-    while (!mlt_io_drained(agent) || got < BYTES) {
+    while (!mlt_stdio_drained(agent) || got < BYTES) {
         turn(1);
         ssize_t n = read(reader, heard, 100 < BYTES - got ? 100 : BYTES - got);
         got += n > 0 ? (size_t)n : 0;
@@ -320,7 +320,7 @@ static void test_hurry(void)
     for (int idle = 0; idle < 30; turn(1))
         idle = write(ends[1][1], piece, sizeof piece) > 0 ? 0 : idle + 1;
     uint64_t start = mlt_os_now_ns();
-    mlt_io_hurry(head);
+    mlt_stdio_hurry(head);
     deliver();
     close_both();
     CHECK(mlt_os_now_ns() - start < 30000000000u); // only a hang takes so long
@@ -334,7 +334,7 @@ static void test_lost_host(void)
     open_both(stdin_kept);
     put(1, 1, "the last wor");
     expect_heard("");
-    mlt_io_host_ended(head, FAR);
+    mlt_stdio_host_ended(head, FAR);
     expect_heard("[1] the last wor\n");
     close_both();
     close(reader);
@@ -349,21 +349,21 @@ static void test_files(void)
     open_agent(NULL);
     mlt_spawn spawn;
     char why[256];
-    CHECK(mlt_io_prepare(agent, 1, &spawn, why, sizeof why));
+    CHECK(mlt_stdio_prepare(agent, 1, &spawn, why, sizeof why));
     snprintf(text, sizeof text, "%s/bee.1", folder);
     check_same_text("file", spawn.streams[1].file, text);
     CHECK(spawn.streams[2].fd >= 0 && !spawn.streams[2].file); // standard error travels
-    mlt_io_started(agent, 1);
-    CHECK(mlt_io_finish(agent, false));
+    mlt_stdio_started(agent, 1);
+    CHECK(mlt_stdio_finish(agent, false));
     // Seen from mpirun's directory, wherever the agent is.
     char relative[] = "out.%r";
     options.outfile = relative;
     open_agent(folder);
-    CHECK(mlt_io_prepare(agent, 1, &spawn, why, sizeof why));
+    CHECK(mlt_stdio_prepare(agent, 1, &spawn, why, sizeof why));
     snprintf(text, sizeof text, "%s/out.1", folder);
     check_same_text("file", spawn.streams[1].file, text);
-    mlt_io_started(agent, 1);
-    CHECK(mlt_io_finish(agent, false));
+    mlt_stdio_started(agent, 1);
+    CHECK(mlt_stdio_finish(agent, false));
     // A directory of Open MPI's layout has the ranks of this host only.
     char directory[] = "logs";
     options.outfile = NULL;
@@ -374,7 +374,7 @@ static void test_files(void)
         CHECK((access(text, F_OK) == 0) == (rank > 0));
         (void)rmdir(text);
     }
-    CHECK(mlt_io_finish(agent, false));
+    CHECK(mlt_stdio_finish(agent, false));
     snprintf(text, sizeof text, "%s/logs/1", folder);
     CHECK(rmdir(text) == 0);
     snprintf(text, sizeof text, "%s/logs", folder);
@@ -432,21 +432,21 @@ static void test_input_early(void)
     options.stdin_rank = 1;
     open_agent(NULL);
     mlt_frame frame = {.type = MLT_FRAME_INPUT, .about = 1, .length = 5};
-    mlt_io_take(agent, &frame, "early");
+    mlt_stdio_take(agent, &frame, "early");
     frame.length = 0;
-    mlt_io_take(agent, &frame, NULL);
+    mlt_stdio_take(agent, &frame, NULL);
     mlt_spawn spawn;
     char why[256], text[16] = "";
-    CHECK(mlt_io_prepare(agent, 1, &spawn, why, sizeof why));
+    CHECK(mlt_stdio_prepare(agent, 1, &spawn, why, sizeof why));
     int from = dup(spawn.streams[0].fd);
-    mlt_io_started(agent, 1);
+    mlt_stdio_started(agent, 1);
     CHECK(read(from, text, sizeof text) == 5 && strcmp(text, "early") == 0);
     CHECK(read(from, text, sizeof text) == 0);
     close(from);
     for (size_t i = 0; i < parcel_count; i++)
         free(parcels[i].body);
     parcel_count = on_the_way = 0;
-    CHECK(mlt_io_finish(agent, false));
+    CHECK(mlt_stdio_finish(agent, false));
     options = (mlt_options){.gdb = -1, .stdin_rank = MLT_STDIN_NONE};
 }
 
@@ -484,7 +484,7 @@ static void test_odd_frames(void)
                            .about = below(4) ? below(PROCS + 1) : UINT32_MAX,
                            .value = (int64_t)below(3) - 1, // 2 would be on the terminal
                            .length = below(2) ? 8 : below(8)};
-        mlt_io_take(below(2) ? head : agent, &frame, body);
+        mlt_stdio_take(below(2) ? head : agent, &frame, body);
         if (i % 100 == 0)
             (void)hear((char[STEP]){0}, STEP);
     }

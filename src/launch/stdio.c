@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/io.h"
+#include "launch/stdio.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,8 +38,8 @@ enum {
 
 // Where lines go: mpirun's standard output or error.
 typedef struct sink {
-    mlt_source source;
-    mlt_io *io;
+    mlt_loop_source source;
+    mlt_stdio *io;
     char *queue;
     size_t start, length, room; // queue[start .. start+length)
     bool broken;                // nobody reads any more
@@ -49,8 +49,8 @@ typedef struct sink {
 
 // What a rank's process says: through a pipe, or in frames.
 typedef struct stream {
-    mlt_source source; // fd -1: ended, or of another host
-    mlt_io *io;
+    mlt_loop_source source; // fd -1: ended, or of another host
+    mlt_stdio *io;
     sink *to;
     uint32_t rank;
     bool lines;    // it is passed on line by line ...
@@ -64,8 +64,8 @@ typedef struct stream {
 
 // A process that gets standard input through a pipe, or in frames.
 typedef struct feed {
-    mlt_source source; // fd -1: closed, or of another host
-    mlt_io *io;
+    mlt_loop_source source; // fd -1: closed, or of another host
+    mlt_stdio *io;
     bool early;    // of this host, and not started yet
     bool far;      // of another host, and open
     uint64_t room; // ... bytes that it takes now
@@ -80,10 +80,10 @@ typedef struct part {
     bool broken;
 } part;
 
-struct mlt_io {
-    mlt_io_conf conf;
+struct mlt_stdio {
+    mlt_stdio_conf conf;
     const mlt_options *options;
-    const mlt_plan *plan;
+    const mlt_placement *plan;
     int loop;
     mlt_relay *relay;     // an agent's
     char *trace_variable; // ... for the process that was started last
@@ -99,7 +99,7 @@ struct mlt_io {
     int null_fd;
     uint32_t stdin_proc; // UINT32_MAX: none
     feed *feeds;         // [procs], --stdin all, or a reader on another host
-    mlt_source input;
+    mlt_loop_source input;
     // What somebody has read of it and others have not: they may never do so, and nobody waits for
     // them. In memory, from the slowest reader's place on.
     int spool;
@@ -156,14 +156,14 @@ static char *escape(const char *text)
     return out;
 }
 
-static const char *name_of_host(const mlt_io *io)
+static const char *name_of_host(const mlt_stdio *io)
 {
     return io->conf.host < io->plan->host_count ? io->plan->hosts[io->conf.host].host.name
                                                 : mlt_hosts_own();
 }
 
 // An absolute pattern with %h replaced: ranks may have other working directories.
-static char *absolute(const mlt_io *io, const char *pattern)
+static char *absolute(const mlt_stdio *io, const char *pattern)
 {
     char *host = escape(name_of_host(io));
     char *named = expand(pattern, 'h', host);
@@ -195,18 +195,18 @@ static void make_directories(char *path)
                  strerror(errno));
 }
 
-static bool is_here(const mlt_io *io, uint32_t proc)
+static bool is_here(const mlt_stdio *io, uint32_t proc)
 {
     return !io->conf.send || io->plan->procs[proc].host == io->conf.host;
 }
 
 // DIR/1/rank.R, for each rank of this host.
-static void make_rank_directories(const mlt_io *io, const char *base)
+static void make_rank_directories(const mlt_stdio *io, const char *base)
 {
     char *start = expand(base, '%', "%"); // a name, not a pattern
     bool first = true;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
-        const mlt_plan_proc *proc = &io->plan->procs[p];
+        const mlt_placement_proc *proc = &io->plan->procs[p];
         for (uint32_t r = 0; is_here(io, p) && r < proc->ranks; r++) {
             char *path = mlt_text_of("%s/1/rank.%u", start, proc->first_rank + r);
             if (first)
@@ -222,7 +222,7 @@ static void make_rank_directories(const mlt_io *io, const char *base)
 }
 
 // Open MPI's layout: DIR/1/rank.R/stdout.
-static void use_output_directory(mlt_io *io)
+static void use_output_directory(mlt_stdio *io)
 {
     char *name = mlt_text_of("%s", io->options->output_directory);
     static const char suffix[] = ":nocopy"; // always so here
@@ -255,11 +255,11 @@ static bool empty_shared(const char *pattern)
 
 // ---- Lines from ranks
 
-static void sink_ready(mlt_source *source, uint32_t events);
+static void sink_ready(mlt_loop_source *source, uint32_t events);
 
 static void give_room(stream *s);
 
-static void resume(mlt_io *io, sink *to)
+static void resume(mlt_stdio *io, sink *to)
 {
     to->paused = false;
     for (size_t i = 0; i < 2 * (size_t)io->plan->proc_count; i++) {
@@ -277,7 +277,7 @@ static void resume_if_low(sink *to)
         resume(to->io, to);
 }
 
-static void pause_streams(mlt_io *io, sink *to)
+static void pause_streams(mlt_stdio *io, sink *to)
 {
     to->paused = true;
     for (size_t i = 0; i < 2 * (size_t)io->plan->proc_count; i++)
@@ -322,7 +322,7 @@ static void sink_flush(sink *to, bool block)
         to->length = 0;
 }
 
-static void sink_ready(mlt_source *source, uint32_t events)
+static void sink_ready(mlt_loop_source *source, uint32_t events)
 {
     sink *to = mlt_container_of(source, sink, source);
     sink_flush(to, false);
@@ -343,7 +343,7 @@ static void sink_put(sink *to, const char *text, size_t n)
     to->length += n;
 }
 
-static bool is_labelled(const mlt_io *io)
+static bool is_labelled(const mlt_stdio *io)
 {
     return io->options->label || io->options->timestamp;
 }
@@ -423,7 +423,7 @@ static bool stream_read(stream *s)
     return true;
 }
 
-static void stream_ready(mlt_source *source, uint32_t events)
+static void stream_ready(mlt_loop_source *source, uint32_t events)
 {
     stream *s = mlt_container_of(source, stream, source);
     (void)stream_read(s);
@@ -438,7 +438,7 @@ static void stream_ready(mlt_source *source, uint32_t events)
 
 static void send_room(const stream *s, const void *body, uint32_t length)
 {
-    const mlt_io *io = s->io;
+    const mlt_stdio *io = s->io;
     uint32_t at = (uint32_t)(s - io->streams);
     mlt_frame frame = {.type = MLT_FRAME_ROOM,
                        .to = io->plan->procs[at / 2].host,
@@ -495,13 +495,13 @@ static void take_output(stream *s, const char *bytes, size_t count)
     give_room(s);
 }
 
-bool mlt_io_writes(const mlt_io *io)
+bool mlt_stdio_writes(const mlt_stdio *io)
 {
     return io->sinks[0].length + io->sinks[1].length > 0 ||
            mlt_os_now_ns() - io->heard_ns < MOMENT_NS;
 }
 
-void mlt_io_hurry(mlt_io *io)
+void mlt_stdio_hurry(mlt_stdio *io)
 {
     io->hurried = true;
     io->patience_ms = LAST_WORDS_MS;
@@ -511,7 +511,7 @@ void mlt_io_hurry(mlt_io *io)
     }
 }
 
-void mlt_io_host_ended(mlt_io *io, uint32_t host)
+void mlt_stdio_host_ended(mlt_stdio *io, uint32_t host)
 {
     for (uint32_t p = 0; p < io->plan->proc_count; p++)
         if (io->plan->procs[p].host == host && !is_here(io, p)) {
@@ -535,7 +535,7 @@ static bool is_open(const feed *f)
 
 static void send_input(const feed *f, const void *piece, size_t bytes)
 {
-    const mlt_io *io = f->io;
+    const mlt_stdio *io = f->io;
     uint32_t proc = (uint32_t)(f - io->feeds);
     mlt_frame frame = {.type = MLT_FRAME_INPUT,
                        .to = io->plan->procs[proc].host,
@@ -573,7 +573,7 @@ static ssize_t feed_piece(feed *f, const char *piece, size_t bytes)
 // As much as the process takes now.
 static void feed_step(feed *f)
 {
-    mlt_io *io = f->io;
+    mlt_stdio *io = f->io;
     char piece[READ_BYTES];
     while (is_open(f) && f->done < io->spooled) {
         ssize_t n = pread(io->spool, piece, sizeof piece, (off_t)f->done);
@@ -595,7 +595,7 @@ static void feed_step(feed *f)
 }
 
 // Where the fastest and the slowest reader are; false: nobody reads.
-static bool find_readers(const mlt_io *io, uint64_t *fastest, uint64_t *slowest)
+static bool find_readers(const mlt_stdio *io, uint64_t *fastest, uint64_t *slowest)
 {
     bool any = false;
     *fastest = 0;
@@ -611,7 +611,7 @@ static bool find_readers(const mlt_io *io, uint64_t *fastest, uint64_t *slowest)
     return any;
 }
 
-static void spool_piece(mlt_io *io, const char *piece, size_t length)
+static void spool_piece(mlt_stdio *io, const char *piece, size_t length)
 {
     for (size_t at = 0; at < length;) {
         ssize_t n = pwrite(io->spool, piece + at, length - at, (off_t)io->spooled);
@@ -626,7 +626,7 @@ static void spool_piece(mlt_io *io, const char *piece, size_t length)
 }
 
 // Memory that all have read. In large steps: each is a system call.
-static void drop_read(mlt_io *io, uint64_t slowest)
+static void drop_read(mlt_stdio *io, uint64_t slowest)
 {
     if (slowest < io->dropped + SPOOL_STEP)
         return;
@@ -637,7 +637,7 @@ static void drop_read(mlt_io *io, uint64_t slowest)
 }
 
 // Reads while somebody wants more, and hands out.
-static void pump(mlt_io *io)
+static void pump(mlt_stdio *io)
 {
     uint64_t fastest, slowest;
     while (!io->input_ended && find_readers(io, &fastest, &slowest)) {
@@ -664,9 +664,9 @@ static void pump(mlt_io *io)
         mlt_loop_remove(io->loop, &io->input);
 }
 
-static void input_ready(mlt_source *source, uint32_t events)
+static void input_ready(mlt_loop_source *source, uint32_t events)
 {
-    pump(mlt_container_of(source, mlt_io, input));
+    pump(mlt_container_of(source, mlt_stdio, input));
 }
 
 // The process may take more.
@@ -679,7 +679,7 @@ static void feed_on(feed *f)
         pump(f->io);
 }
 
-static void feed_ready(mlt_source *source, uint32_t events)
+static void feed_ready(mlt_loop_source *source, uint32_t events)
 {
     feed_on(mlt_container_of(source, feed, source));
 }
@@ -698,7 +698,7 @@ static void feed_room(feed *f, const mlt_frame *frame, const char *body)
 }
 
 // Chunks of several processes must not mix, so each is written when all of it is there.
-static void take_trace(mlt_io *io, uint32_t proc, const char *body, size_t bytes)
+static void take_trace(mlt_stdio *io, uint32_t proc, const char *body, size_t bytes)
 {
     if (!io->parts)
         io->parts = mlt_take(io->plan->proc_count, sizeof *io->parts);
@@ -725,7 +725,7 @@ static void take_trace(mlt_io *io, uint32_t proc, const char *body, size_t bytes
     p->owed = 0;
 }
 
-void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body)
+void mlt_stdio_take(mlt_stdio *io, const mlt_frame *frame, const char *body)
 {
     uint32_t proc = frame->about;
     if (io->relay) {
@@ -743,22 +743,22 @@ void mlt_io_take(mlt_io *io, const mlt_frame *frame, const char *body)
         feed_room(&io->feeds[proc], frame, body);
 }
 
-void mlt_io_hear(mlt_io *io, uint32_t proc)
+void mlt_stdio_hear(mlt_stdio *io, uint32_t proc)
 {
     mlt_relay_hear(io->relay, proc);
 }
 
-void mlt_io_drain(mlt_io *io)
+void mlt_stdio_drain(mlt_stdio *io)
 {
     mlt_relay_drain(io->relay);
 }
 
-bool mlt_io_drained(const mlt_io *io)
+bool mlt_stdio_drained(const mlt_stdio *io)
 {
     return mlt_relay_drained(io->relay);
 }
 
-void mlt_io_run(mlt_io *io)
+void mlt_stdio_run(mlt_stdio *io)
 {
     if (io->feeds && !mlt_loop_add(io->loop, &io->input, EPOLLIN))
         pump(io);
@@ -769,32 +769,32 @@ void mlt_io_run(mlt_io *io)
 // mlt_relay_conf.send
 static void relay_send(void *user, const mlt_frame *frame, const void *body)
 {
-    const mlt_io *io = user;
+    const mlt_stdio *io = user;
     mlt_frame whole = *frame;
     whole.to = MLT_FRAME_HEAD;
     io->conf.send(io->conf.user, &whole, body);
 }
 
 // The process that reads standard input; UINT32_MAX: none, or all.
-static uint32_t reader_of(const mlt_options *options, const mlt_plan *plan)
+static uint32_t reader_of(const mlt_options *options, const mlt_placement *plan)
 {
     if (options->gdb >= 0)
-        return mlt_plan_proc_of(plan, (uint32_t)options->gdb);
+        return mlt_placement_proc_of(plan, (uint32_t)options->gdb);
     if (options->stdin_rank >= (int64_t)plan->ranks)
         mlt_quit(MLT_EXIT_USAGE, "--stdin names rank %lld, but the job has ranks 0 to %u",
                  (long long)options->stdin_rank, plan->ranks - 1);
-    return options->stdin_rank >= 0 ? mlt_plan_proc_of(plan, (uint32_t)options->stdin_rank)
+    return options->stdin_rank >= 0 ? mlt_placement_proc_of(plan, (uint32_t)options->stdin_rank)
                                     : UINT32_MAX;
 }
 
-bool mlt_io_reads_terminal(const mlt_options *options, const mlt_plan *plan, uint32_t host)
+bool mlt_stdio_reads_terminal(const mlt_options *options, const mlt_placement *plan, uint32_t host)
 {
     uint32_t reader = reader_of(options, plan);
     bool far = reader != UINT32_MAX && plan->procs[reader].host != host;
     return (far || options->stdin_rank == MLT_STDIN_ALL) && isatty(STDIN_FILENO);
 }
 
-static void open_files(mlt_io *io)
+static void open_files(mlt_stdio *io)
 {
     const mlt_options *options = io->options;
     if (options->output_directory)
@@ -807,9 +807,9 @@ static void open_files(mlt_io *io)
     io->err_shared = io->errfile && empty_shared(io->errfile);
 }
 
-static void init_stream(mlt_io *io, uint32_t proc, int i)
+static void init_stream(mlt_stdio *io, uint32_t proc, int i)
 {
-    const mlt_plan_proc *of = &io->plan->procs[proc];
+    const mlt_placement_proc *of = &io->plan->procs[proc];
     bool labels = is_labelled(io);
     io->streams[2 * proc + (uint32_t)i] =
         (stream){.source = {.fd = -1, .ready = stream_ready},
@@ -821,9 +821,9 @@ static void init_stream(mlt_io *io, uint32_t proc, int i)
 }
 
 // Who gets standard input from mpirun: all, or one of another host.
-static void init_feeds(mlt_io *io)
+static void init_feeds(mlt_stdio *io)
 {
-    const mlt_plan *plan = io->plan;
+    const mlt_placement *plan = io->plan;
     bool all = io->options->stdin_rank == MLT_STDIN_ALL && io->options->gdb < 0;
     io->stdin_proc = reader_of(io->options, plan);
     bool far = io->stdin_proc != UINT32_MAX && !is_here(io, io->stdin_proc);
@@ -841,15 +841,15 @@ static void init_feeds(mlt_io *io)
         mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input of ranks (%s)", strerror(errno));
 }
 
-mlt_io *mlt_io_new(const mlt_io_conf *conf)
+mlt_stdio *mlt_stdio_new(const mlt_stdio_conf *conf)
 {
-    mlt_io *io = mlt_take(1, sizeof *io);
-    *io = (mlt_io){.conf = *conf,
-                   .options = conf->options,
-                   .plan = conf->plan,
-                   .loop = conf->loop,
-                   .window = mlt_relay_window(conf->plan->proc_count),
-                   .spool = -1};
+    mlt_stdio *io = mlt_take(1, sizeof *io);
+    *io = (mlt_stdio){.conf = *conf,
+                      .options = conf->options,
+                      .plan = conf->plan,
+                      .loop = conf->loop,
+                      .window = mlt_relay_window(conf->plan->proc_count),
+                      .spool = -1};
     for (int i = 0; i < 2; i++)
         io->sinks[i] = (sink){.source = {.fd = STDOUT_FILENO + i, .ready = sink_ready}, .io = io};
     open_files(io);
@@ -857,7 +857,7 @@ mlt_io *mlt_io_new(const mlt_io_conf *conf)
     for (int i = 0; i < 3; i++)
         io->child_ends[i] = -1;
     io->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    io->input = (mlt_source){.fd = STDIN_FILENO, .ready = input_ready};
+    io->input = (mlt_loop_source){.fd = STDIN_FILENO, .ready = input_ready};
     init_feeds(io);
     if (conf->agent)
         io->relay = mlt_relay_new(&(mlt_relay_conf){
@@ -878,7 +878,7 @@ static bool is_file(int fd)
     return fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
 }
 
-static void put_fortran(const mlt_io *io, mlt_env *env)
+static void put_fortran(const mlt_stdio *io, mlt_env *env)
 {
     static const char name[] = "GFORTRAN_UNBUFFERED_PRECONNECTED";
     if ((io->outfile || io->errfile || is_file(STDOUT_FILENO) || is_file(STDERR_FILENO)) &&
@@ -886,7 +886,7 @@ static void put_fortran(const mlt_io *io, mlt_env *env)
         mlt_env_put(env, mlt_text_of("%s=y", name));
 }
 
-void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env)
+void mlt_stdio_env(mlt_stdio *io, uint32_t first_proc, mlt_env *env)
 {
     put_fortran(io, env);
     if (io->plan->procs[first_proc].ranks == 1)
@@ -905,7 +905,7 @@ void mlt_io_env(mlt_io *io, uint32_t first_proc, mlt_env *env)
                                                : mlt_text_of("MILLET_STDIN=none"));
 }
 
-static bool open_pipe(mlt_io *io, int which, int *own, char *why, size_t why_size)
+static bool open_pipe(mlt_stdio *io, int which, int *own, char *why, size_t why_size)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -920,7 +920,7 @@ static bool open_pipe(mlt_io *io, int which, int *own, char *why, size_t why_siz
     return true;
 }
 
-static bool prepare_output(mlt_io *io, uint32_t proc, int i, mlt_spawn_stream *to, char *why,
+static bool prepare_output(mlt_stdio *io, uint32_t proc, int i, mlt_spawn_stream *to, char *why,
                            size_t why_size)
 {
     uint32_t rank = io->plan->procs[proc].first_rank;
@@ -951,7 +951,7 @@ static bool prepare_output(mlt_io *io, uint32_t proc, int i, mlt_spawn_stream *t
     return true;
 }
 
-static bool prepare_input(mlt_io *io, uint32_t proc, mlt_spawn_stream *to, char *why,
+static bool prepare_input(mlt_stdio *io, uint32_t proc, mlt_spawn_stream *to, char *why,
                           size_t why_size)
 {
     bool all = io->options->stdin_rank == MLT_STDIN_ALL && io->options->gdb < 0;
@@ -971,7 +971,7 @@ static bool prepare_input(mlt_io *io, uint32_t proc, mlt_spawn_stream *to, char 
     return true;
 }
 
-bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size_t why_size)
+bool mlt_stdio_prepare(mlt_stdio *io, uint32_t proc, mlt_spawn *spawn, char *why, size_t why_size)
 {
     for (int i = 0; i < 3; i++)
         spawn->streams[i] = (mlt_spawn_stream){.fd = -1};
@@ -986,7 +986,7 @@ bool mlt_io_prepare(mlt_io *io, uint32_t proc, mlt_spawn *spawn, char *why, size
 
 // The pipe has no name but the one that the system gives to descriptors of this process, which keeps
 // its other end open: the process opens it when it begins to trace, if it does.
-bool mlt_io_trace(mlt_io *io, uint32_t proc, mlt_env *env, char *why, size_t why_size)
+bool mlt_stdio_trace(mlt_stdio *io, uint32_t proc, mlt_env *env, char *why, size_t why_size)
 {
     const char *file = mlt_env_value(env, "MILLET_TRACE");
     int ends[2];
@@ -1010,7 +1010,7 @@ bool mlt_io_trace(mlt_io *io, uint32_t proc, mlt_env *env, char *why, size_t why
     return true;
 }
 
-void mlt_io_started(mlt_io *io, uint32_t proc)
+void mlt_stdio_started(mlt_stdio *io, uint32_t proc)
 {
     for (int i = 0; i < 3; i++) {
         if (io->child_ends[i] >= 0)
@@ -1030,7 +1030,7 @@ void mlt_io_started(mlt_io *io, uint32_t proc)
     }
 }
 
-bool mlt_io_finish(mlt_io *io, bool interrupted)
+bool mlt_stdio_finish(mlt_stdio *io, bool interrupted)
 {
     bool whole = true;
     io->patience_ms = interrupted ? LAST_WORDS_MS : -1;

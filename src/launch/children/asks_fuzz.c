@@ -3,7 +3,7 @@
 // told once, as it was written, and each answer comes to the rank that asked, if it listens.
 //
 // The input: a byte for each step: its lower 2 bits are the rank, the others what it does.
-#include "launch/kin/asks.h"
+#include "launch/children/asks.h"
 
 #include <errno.h>
 #include <fuzz/fuzz.h>

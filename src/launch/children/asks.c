@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/kin/asks.h"
+#include "launch/children/asks.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -20,7 +20,7 @@ enum { READ_BYTES = 64 << 10 };
 
 typedef struct ask {
     mlt_list_node link;
-    mlt_source source;
+    mlt_loop_source source;
     mlt_asks *asks;
     uint32_t proc;
     int64_t number;
@@ -79,7 +79,7 @@ static void tell(ask *a)
     free(request);
 }
 
-static void ready(mlt_source *source, uint32_t events)
+static void ready(mlt_loop_source *source, uint32_t events)
 {
     ask *a = mlt_container_of(source, ask, source);
     if (a->told) {

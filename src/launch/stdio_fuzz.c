@@ -2,7 +2,7 @@
 // Any text as a pattern of output files (first byte even) or as their directory (odd): what a
 // rank's process opens in the end, and what a process with several ranks is told, are what one
 // simple pass over the pattern gives.
-#include "launch/io.h"
+#include "launch/stdio.h"
 
 #include <fuzz/fuzz.h>
 #include <fuzz/launcher.h>
@@ -32,9 +32,10 @@ static char *copy(const char *text)
 
 static void ask(void *argument)
 {
-    static mlt_plan_proc procs[PROCS] = {{.first_rank = RANK, .ranks = 1, .workers = 1},
-                                         {.first_rank = SEVERAL, .ranks = 4, .workers = 1}};
-    static const mlt_plan plan = {.procs = procs, .proc_count = PROCS, .workers = 2, .ranks = 5};
+    static mlt_placement_proc procs[PROCS] = {{.first_rank = RANK, .ranks = 1, .workers = 1},
+                                              {.first_rank = SEVERAL, .ranks = 4, .workers = 1}};
+    static const mlt_placement plan = {
+        .procs = procs, .proc_count = PROCS, .workers = 2, .ranks = 5};
     static int loop = -1;
     if (loop < 0)
         loop = mlt_loop_new();
@@ -44,18 +45,19 @@ static void ask(void *argument)
     char why[256];
     mlt_spawn spawn;
     mlt_env env = {.items = NULL};
-    mlt_io *io = mlt_io_new(&(mlt_io_conf){.options = &options, .plan = &plan, .loop = loop});
-    FUZZ_CHECK(mlt_io_prepare(io, 0, &spawn, why, sizeof why) && spawn.streams[1].file);
+    mlt_stdio *io =
+        mlt_stdio_new(&(mlt_stdio_conf){.options = &options, .plan = &plan, .loop = loop});
+    FUZZ_CHECK(mlt_stdio_prepare(io, 0, &spawn, why, sizeof why) && spawn.streams[1].file);
     q->path = copy(spawn.streams[1].file);
-    mlt_io_started(io, 0);
-    mlt_io_env(io, 1, &env);
+    mlt_stdio_started(io, 0);
+    mlt_stdio_env(io, 1, &env);
     static const char name[] = "MILLET_OUTFILE=";
     size_t at = 0;
     while (at < env.common && strncmp(env.items[at], name, sizeof name - 1) != 0)
         at++;
     FUZZ_CHECK(at < env.common);
     q->told = copy(env.items[at] + sizeof name - 1);
-    (void)mlt_io_finish(io, false);
+    (void)mlt_stdio_finish(io, false);
 }
 
 // One pass: %r, %h, %p, %%, and nothing else means something. The caller frees it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "launch/hosts/links.h"
+#include "launch/hosts/connections.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +17,15 @@ typedef struct back {
     char *text;
 } back;
 
-struct mlt_links {
-    mlt_links_conf conf;
+struct mlt_connections {
+    mlt_connections_conf conf;
     mlt_broker *broker;
     mlt_agent *agent;
     back *backs;
     uint32_t count, room;
 };
 
-static void send_card(mlt_links *l, uint32_t to)
+static void send_card(mlt_connections *l, uint32_t to)
 {
     uint8_t card[MLT_CARD_BYTES];
     mlt_frame frame = {.type = MLT_FRAME_CARD, .from = l->conf.host, .to = to};
@@ -35,19 +35,19 @@ static void send_card(mlt_links *l, uint32_t to)
 
 static void card_wanted(void *user, uint32_t host)
 {
-    mlt_links *l = user;
+    mlt_connections *l = user;
     mlt_frame frame = {.type = MLT_FRAME_CARD_WANTED, .from = l->conf.host, .to = host};
     l->conf.send(l->conf.user, &frame, NULL);
 }
 
 static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
 {
-    mlt_links *l = user;
+    mlt_connections *l = user;
     mlt_agent_give_link(l->agent, proc, link, fd);
     close(fd);
 }
 
-static void give_up(mlt_links *l, uint32_t proc, uint32_t peer, const char *text)
+static void give_up(mlt_connections *l, uint32_t proc, uint32_t peer, const char *text)
 {
     mlt_frame frame = {.type = MLT_FRAME_UNLINKED,
                        .length = (uint32_t)strlen(text),
@@ -58,7 +58,7 @@ static void give_up(mlt_links *l, uint32_t proc, uint32_t peer, const char *text
     l->conf.send(l->conf.user, &frame, text);
 }
 
-static const back *find_back(const mlt_links *l, uint32_t proc, uint32_t peer)
+static const back *find_back(const mlt_connections *l, uint32_t proc, uint32_t peer)
 {
     for (uint32_t i = 0; i < l->count; i++)
         if (l->backs[i].proc == proc && l->backs[i].peer == peer)
@@ -68,7 +68,7 @@ static const back *find_back(const mlt_links *l, uint32_t proc, uint32_t peer)
 
 static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
 {
-    mlt_links *l = user;
+    mlt_connections *l = user;
     const back *theirs = find_back(l, proc, peer);
     if (theirs) {
         char *both = mlt_text_of("%s\n%s", theirs->text, text);
@@ -86,7 +86,7 @@ static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *te
 }
 
 // The other host could not connect `peer` to `proc` of this one.
-static void dial_back(mlt_links *l, const mlt_frame *frame, const char *text)
+static void dial_back(mlt_connections *l, const mlt_frame *frame, const char *text)
 {
     uint32_t proc = frame->about, peer = (uint32_t)frame->value;
     if (frame->value < 0 || frame->value >= l->conf.plan->proc_count || find_back(l, proc, peer))
@@ -112,10 +112,10 @@ static void read_options(mlt_broker_conf *conf, const mlt_options *o)
     conf->gone_ms = (uint32_t)o->silent_ms;
 }
 
-mlt_links *mlt_links_new(const mlt_links_conf *conf)
+mlt_connections *mlt_connections_new(const mlt_connections_conf *conf)
 {
-    const mlt_plan *plan = conf->plan;
-    mlt_links *l = mlt_take(1, sizeof *l);
+    const mlt_placement *plan = conf->plan;
+    mlt_connections *l = mlt_take(1, sizeof *l);
     uint32_t *host_of = mlt_take(plan->proc_count, sizeof *host_of);
     char why[512];
     for (uint32_t p = 0; p < plan->proc_count; p++)
@@ -140,22 +140,22 @@ mlt_links *mlt_links_new(const mlt_links_conf *conf)
     return l;
 }
 
-void mlt_links_join(mlt_links *l, mlt_agent *agent)
+void mlt_connections_join(mlt_connections *l, mlt_agent *agent)
 {
     l->agent = agent;
 }
 
-void mlt_links_want(mlt_links *l, uint32_t proc, uint32_t peer)
+void mlt_connections_want(mlt_connections *l, uint32_t proc, uint32_t peer)
 {
     (void)!mlt_broker_want(l->broker, proc, peer); // a wrong number of a process has no effect
 }
 
-void mlt_links_gone(mlt_links *l, uint32_t proc)
+void mlt_connections_gone(mlt_connections *l, uint32_t proc)
 {
     mlt_broker_ended(l->broker, proc);
 }
 
-void mlt_links_take(mlt_links *l, const mlt_frame *frame, const char *body)
+void mlt_connections_take(mlt_connections *l, const mlt_frame *frame, const char *body)
 {
     char why[256];
     if (frame->type == MLT_FRAME_CARD_WANTED)
@@ -170,7 +170,7 @@ void mlt_links_take(mlt_links *l, const mlt_frame *frame, const char *body)
                 why);
 }
 
-void mlt_links_free(mlt_links *l)
+void mlt_connections_free(mlt_connections *l)
 {
     if (!l)
         return;
