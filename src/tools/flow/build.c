@@ -88,8 +88,9 @@ static bool is_compilers(const char *word)
 
 static bool is_file(const char *word)
 {
-    return mlt_flow_is_module(word) || mlt_flow_ends(word, ".s") || mlt_flow_ends(word, ".S") ||
-           mlt_flow_ends(word, ".so") || mlt_flow_ends(word, ".flow");
+    return mlt_flow_is_module_file(word) || mlt_flow_ends_with(word, ".s") ||
+           mlt_flow_ends_with(word, ".S") || mlt_flow_ends_with(word, ".so") ||
+           mlt_flow_ends_with(word, ".flow");
 }
 
 // The first word is the .flow file, others are the compiler's. With `runs`, options that are
@@ -131,15 +132,15 @@ static int find_file(const mlt_arg_command *command, split *s, const char **file
 {
     for (size_t i = 0; i < s->compiler.count; i++) {
         const char *word = s->compiler.items[i];
-        if (*word == '-' || !mlt_flow_ends(word, ".flow"))
+        if (*word == '-' || !mlt_flow_ends_with(word, ".flow"))
             continue;
-        if (!mlt_flow_is_module(*file))
+        if (!mlt_flow_is_module_file(*file))
             return mlt_args_wrong(
                 command, "a program is one FILE.flow, but there are '%s' and '%s'", *file, word);
         s->compiler.items[i] = *file;
         *file = word;
     }
-    if (mlt_flow_is_module(*file))
+    if (mlt_flow_is_module_file(*file))
         return mlt_args_wrong(command, "'%s' is a module, but FILE.flow is missing", *file);
     return MLT_ARGS_GO;
 }

@@ -69,15 +69,15 @@ int mlt_flow_input_read(const mlt_arg_command *command, const char *path,
 {
     *out = (mlt_flow_input){.file = NULL};
     int code = read_defines(command, defines, out);
-    mlt_file bytes;
+    mlt_source_file bytes;
     if (code == MLT_ARGS_GO)
-        code = mlt_file_read(command, path, &bytes);
+        code = mlt_source_file_read(command, path, &bytes);
     if (code != MLT_ARGS_GO)
         return code;
     mlt_flow_messages messages = {.first = NULL};
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     out->file = mlt_flow_read(name, bytes.bytes, bytes.size, &messages);
-    mlt_file_drop(&bytes);
+    mlt_source_file_drop(&bytes);
     for (size_t i = 0; i < out->override_count && !messages.errors; i++)
         if (!is_constant(out->file, out->overrides[i].name))
             code = mlt_args_wrong(command, "option -D is for %s, but %s has no such constant",
@@ -126,13 +126,13 @@ int mlt_flow_input_text(const mlt_arg_command *command, const char *path, char *
     *text = NULL;
     if (!path)
         return MLT_ARGS_GO;
-    mlt_file bytes;
-    int code = mlt_file_read(command, path, &bytes);
+    mlt_source_file bytes;
+    int code = mlt_source_file_read(command, path, &bytes);
     if (code != MLT_ARGS_GO)
         return code;
     *text = mlt_take(1, bytes.size + 1);
     memcpy(*text, bytes.bytes, bytes.size);
-    mlt_file_drop(&bytes);
+    mlt_source_file_drop(&bytes);
     return MLT_ARGS_GO;
 }
 

@@ -17,7 +17,7 @@
 
 // ---- files
 
-bool mlt_flow_ends(const char *word, const char *with)
+bool mlt_flow_ends_with(const char *word, const char *with)
 {
     size_t n = strlen(word), e = strlen(with);
     return n > e && strcmp(word + n - e, with) == 0;
@@ -26,14 +26,15 @@ bool mlt_flow_ends(const char *word, const char *with)
 // C++, as gcc and clang know it by its name.
 static bool is_cxx(const char *word)
 {
-    return mlt_flow_ends(word, ".cc") || mlt_flow_ends(word, ".cpp") ||
-           mlt_flow_ends(word, ".cxx") || mlt_flow_ends(word, ".c++") || mlt_flow_ends(word, ".C");
+    return mlt_flow_ends_with(word, ".cc") || mlt_flow_ends_with(word, ".cpp") ||
+           mlt_flow_ends_with(word, ".cxx") || mlt_flow_ends_with(word, ".c++") ||
+           mlt_flow_ends_with(word, ".C");
 }
 
-bool mlt_flow_is_module(const char *word)
+bool mlt_flow_is_module_file(const char *word)
 {
-    return mlt_flow_ends(word, ".c") || mlt_flow_ends(word, ".o") || mlt_flow_ends(word, ".a") ||
-           is_cxx(word);
+    return mlt_flow_ends_with(word, ".c") || mlt_flow_ends_with(word, ".o") ||
+           mlt_flow_ends_with(word, ".a") || is_cxx(word);
 }
 
 // The same bytes already? Then its date stays, and whoever depends on it has nothing to do.

@@ -29,8 +29,8 @@ int mlt_flow_make_headers(const mlt_arg_command *command, const mlt_flow_file *f
 
 // Whether a word ends so, and has more before it; whether it is a file with modules: C, C++,
 // objects, archives.
-bool mlt_flow_ends(const char *word, const char *with);
-bool mlt_flow_is_module(const char *word);
+bool mlt_flow_ends_with(const char *word, const char *with);
+bool mlt_flow_is_module_file(const char *word);
 
 // A new temporary folder, and its removal with everything in it.
 int mlt_flow_temporary(const mlt_arg_command *command, char path[PATH_MAX]) MLT_MUST_CHECK;

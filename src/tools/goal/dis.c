@@ -68,8 +68,8 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
 static int print_layout(const mlt_arg_command *command, const char *path, const char *out)
 {
     char why[WHY_BYTES];
-    mlt_file file;
-    int code = mlt_file_read(command, path, &file);
+    mlt_source_file file;
+    int code = mlt_source_file_read(command, path, &file);
     if (code != MLT_ARGS_GO)
         return code;
     mlt_goal_image *image;
@@ -94,7 +94,7 @@ static int print_layout(const mlt_arg_command *command, const char *path, const 
             code = mlt_sink_close(&sink, command, true);
         mlt_goal_image_free(image);
     }
-    mlt_file_drop(&file);
+    mlt_source_file_drop(&file);
     return code;
 }
 

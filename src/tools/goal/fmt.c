@@ -22,12 +22,12 @@ static int may_replace(const mlt_arg_command *command, const mlt_print_options *
     if (to->dialect >= 0 && (mlt_goal_dialect)to->dialect != source->dialect)
         return mlt_args_wrong(command, "--in-place keeps the dialect of '%s'; use -o for the other",
                               path);
-    mlt_file file;
-    int code = mlt_file_read(command, path, &file);
+    mlt_source_file file;
+    int code = mlt_source_file_read(command, path, &file);
     if (code != MLT_ARGS_GO)
         return code;
     bool comments = mlt_goal_has_comments(file.bytes, file.size);
-    mlt_file_drop(&file);
+    mlt_source_file_drop(&file);
     return comments ? mlt_args_failed(command,
                                       "'%s' has comments, which are not kept; use -o and another "
                                       "file",

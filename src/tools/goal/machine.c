@@ -182,11 +182,11 @@ int mlt_machine_read_cluster(const mlt_machine_options *options, const char *pat
     if (mlt_machine_given(options))
         return mlt_args_wrong(command, "--machine describes the whole machine; --params, --L and "
                                        "the like are for machines without a description");
-    mlt_file file;
-    int code = mlt_file_read(command, path, &file);
+    mlt_source_file file;
+    int code = mlt_source_file_read(command, path, &file);
     if (code != MLT_ARGS_GO)
         return code;
     mlt_status status = mlt_cluster_read(path, file.bytes, file.size, out, why, sizeof why);
-    mlt_file_drop(&file);
+    mlt_source_file_drop(&file);
     return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
 }

@@ -102,11 +102,11 @@ void mlt_memory_fill(mlt_fill fill, uint32_t rank, uint32_t buf, mlt_op_type typ
 
 static int by_from(const void *a, const void *b)
 {
-    const mlt_range *x = a, *y = b;
+    const mlt_fill_range *x = a, *y = b;
     return (x->from > y->from) - (x->from < y->from);
 }
 
-static size_t joined(mlt_range *ranges, size_t count)
+static size_t joined(mlt_fill_range *ranges, size_t count)
 {
     qsort(ranges, count, sizeof *ranges, by_from);
     size_t kept = 0;
@@ -121,14 +121,14 @@ static size_t joined(mlt_range *ranges, size_t count)
     return kept;
 }
 
-mlt_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank, uint32_t buf,
-                             size_t *count)
+mlt_fill_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank, uint32_t buf,
+                                  size_t *count)
 {
     const mlt_goal_rank *r = &program->rank[rank];
-    mlt_range *ranges = mlt_take(2 * (size_t)r->count + 1, sizeof *ranges);
+    mlt_fill_range *ranges = mlt_take(2 * (size_t)r->count + 1, sizeof *ranges);
     *count = 0;
     if (buf != MLT_GOAL_MEMORY) {
-        ranges[0] = (mlt_range){0, mlt_goal_buffer_size(program, rank, buf)};
+        ranges[0] = (mlt_fill_range){0, mlt_goal_buffer_size(program, rank, buf)};
         *count = ranges[0].to > 0;
         return ranges;
     }
@@ -138,7 +138,7 @@ mlt_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank, uin
         for (int j = 0; j < n; j++)
             if (access[j].span.buf == buf)
                 ranges[(*count)++] =
-                    (mlt_range){access[j].span.at, access[j].span.at + access[j].span.size};
+                    (mlt_fill_range){access[j].span.at, access[j].span.at + access[j].span.size};
     }
     *count = joined(ranges, *count);
     return ranges;

@@ -33,11 +33,11 @@ void mlt_memory_fill(mlt_fill fill, uint32_t rank, uint32_t buf, mlt_op_type typ
 
 // Bytes that the rank's actions touch, as few ranges as possible, in ascending order; those of a
 // declared buffer are all. The caller frees the array.
-typedef struct mlt_range {
+typedef struct mlt_fill_range {
     uint64_t from, to;
-} mlt_range;
-mlt_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank, uint32_t buf,
-                             size_t *count);
+} mlt_fill_range;
+mlt_fill_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank, uint32_t buf,
+                                  size_t *count);
 
 // Elements between blanks, at most `most` (0: all); "..." says that there are more.
 void mlt_memory_print(mlt_op_type type, const unsigned char *bytes, uint64_t size, uint64_t most,

@@ -99,7 +99,7 @@ static void check_ranges(void)
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
         mlt_goal_add(program, 0, &actions[i]);
     size_t count;
-    mlt_range *ranges = mlt_memory_ranges(program, 0, MLT_GOAL_MEMORY, &count);
+    mlt_fill_range *ranges = mlt_memory_ranges(program, 0, MLT_GOAL_MEMORY, &count);
     CHECK(count == 2 && ranges[0].from == 10 && ranges[0].to == 18);
     CHECK(ranges[1].from == 40 && ranges[1].to == 48);
     free(ranges);

@@ -134,8 +134,8 @@ static int read_input(job *j, uint32_t rank, const char *name, piece *p)
                      rank, mark + 2);
         else
             snprintf(path, sizeof path, "%s", equals + 1);
-        mlt_file file;
-        int code = mlt_file_read(j->command, path, &file);
+        mlt_source_file file;
+        int code = mlt_source_file_read(j->command, path, &file);
         if (code != MLT_ARGS_GO)
             return code;
         if (file.size != p->size)
@@ -144,7 +144,7 @@ static int read_input(job *j, uint32_t rank, const char *name, piece *p)
                 path, file.size, (int)length, text, rank, p->size);
         else
             memcpy(p->before, file.bytes, p->size);
-        mlt_file_drop(&file);
+        mlt_source_file_drop(&file);
         return code;
     }
     return MLT_ARGS_GO;
@@ -311,7 +311,7 @@ static void show_piece(const job *j, uint32_t rank, const piece *p)
     const char *name = name_of(j->program, rank, p->buf);
     unsigned char *after = mlt_take(p->size, 1);
     size_t count;
-    mlt_range *ranges = mlt_memory_ranges(j->program, rank, p->buf, &count);
+    mlt_fill_range *ranges = mlt_memory_ranges(j->program, rank, p->buf, &count);
     if (!get(j, after, p->size, p->at))
         mlt_fatal("the job's file cannot be read");
     for (size_t i = 0; i < count; i++) {

@@ -75,7 +75,8 @@ static int cannot(const mlt_arg_command *command, const char *file)
     return mlt_args_failed(command, "'%s' cannot be read: %s", file, strerror(errno));
 }
 
-static int read_stream(const mlt_arg_command *command, const char *file, int fd, mlt_file *out)
+static int read_stream(const mlt_arg_command *command, const char *file, int fd,
+                       mlt_source_file *out)
 {
     char *bytes = NULL;
     size_t size = 0, room = 0;
@@ -92,11 +93,11 @@ static int read_stream(const mlt_arg_command *command, const char *file, int fd,
         }
         size += (size_t)n;
     }
-    *out = (mlt_file){bytes, size, false};
+    *out = (mlt_source_file){bytes, size, false};
     return MLT_ARGS_GO;
 }
 
-int mlt_file_read(const mlt_arg_command *command, const char *file, mlt_file *out)
+int mlt_source_file_read(const mlt_arg_command *command, const char *file, mlt_source_file *out)
 {
     if (strcmp(file, "-") == 0)
         return read_stream(command, "standard input", STDIN_FILENO, out);
@@ -111,7 +112,7 @@ int mlt_file_read(const mlt_arg_command *command, const char *file, mlt_file *ou
                         ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
                         : MAP_FAILED;
         if (map != MAP_FAILED)
-            *out = (mlt_file){map, (size_t)about.st_size, true};
+            *out = (mlt_source_file){map, (size_t)about.st_size, true};
         else
             code = read_stream(command, file, fd, out);
     }
@@ -120,13 +121,13 @@ int mlt_file_read(const mlt_arg_command *command, const char *file, mlt_file *ou
     return code;
 }
 
-void mlt_file_drop(mlt_file *bytes)
+void mlt_source_file_drop(mlt_source_file *bytes)
 {
     if (bytes->mapped)
         munmap((void *)bytes->bytes, bytes->size);
     else
         free((void *)bytes->bytes);
-    *bytes = (mlt_file){NULL, 0, false};
+    *bytes = (mlt_source_file){NULL, 0, false};
 }
 
 // ---- algorithms
@@ -359,7 +360,7 @@ static int choose_alg(const mlt_arg_command *command, const char *file, const ch
 }
 
 static int read_rulebook(const mlt_arg_command *command, const mlt_source_options *options,
-                         const char *file, const char *chosen, const mlt_file *bytes,
+                         const char *file, const char *chosen, const mlt_source_file *bytes,
                          mlt_source *out)
 {
     char why[WHY_BYTES], name[128];
@@ -378,7 +379,7 @@ static int read_rulebook(const mlt_arg_command *command, const mlt_source_option
 // ---- files
 
 static int read_lua(const mlt_arg_command *command, const mlt_source_options *options,
-                    const char *file, const mlt_file *bytes, mlt_source *out)
+                    const char *file, const mlt_source_file *bytes, mlt_source *out)
 {
     char why[WHY_BYTES];
     if (options->ranks == MLT_NOT_GIVEN)
@@ -413,8 +414,8 @@ static int read_lua(const mlt_arg_command *command, const mlt_source_options *op
     return code;
 }
 
-static mlt_status read_image(const char *name, const mlt_file *bytes, mlt_source *out, char *why,
-                             size_t why_size)
+static mlt_status read_image(const char *name, const mlt_source_file *bytes, mlt_source *out,
+                             char *why, size_t why_size)
 {
     mlt_goal_image *image;
     mlt_status status = mlt_goal_image_open(name, bytes->bytes, bytes->size, &image, why, why_size);
@@ -473,7 +474,8 @@ static int not_for_files(const mlt_arg_command *command, const mlt_source_option
 
 // A script, or a rule book, of which `chosen` names an algorithm.
 static int read_script(const mlt_arg_command *command, const mlt_source_options *options,
-                       const char *name, const char *chosen, const mlt_file *bytes, mlt_source *out)
+                       const char *name, const char *chosen, const mlt_source_file *bytes,
+                       mlt_source *out)
 {
     if (mlt_lua_is_rulebook(name, bytes->bytes, bytes->size))
         return read_rulebook(command, options, name, chosen, bytes, out);
@@ -502,10 +504,10 @@ static int read_bytes(const mlt_arg_command *command, const mlt_source_options *
     int code = lua ? MLT_ARGS_GO : not_for_files(command, options, name, false);
     if (code != MLT_ARGS_GO)
         return code;
-    mlt_file bytes;
+    mlt_source_file bytes;
     const char *chosen;
     char *path = path_of(file, &chosen);
-    code = mlt_file_read(command, path, &bytes);
+    code = mlt_source_file_read(command, path, &bytes);
     if (code != MLT_ARGS_GO) {
         free(path);
         return code;
@@ -527,7 +529,7 @@ static int read_bytes(const mlt_arg_command *command, const mlt_source_options *
         status = mlt_goal_read(name, bytes.bytes, bytes.size, &out->program, &out->dialect, why,
                                sizeof why);
     }
-    mlt_file_drop(&bytes);
+    mlt_source_file_drop(&bytes);
     free(path);
     if (status != MLT_OK) { // place and caret of the readers speak for themselves
         fflush(stdout);

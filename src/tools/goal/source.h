@@ -78,13 +78,14 @@ static inline uint64_t mlt_given_or(uint64_t value, uint64_t initial)
 // "sum", "sumInt32", "Int32": what it names of both. False: neither.
 bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type) MLT_MUST_CHECK;
 
-// The bytes of a file, mapped if it can be. mlt_file_drop gives them back.
-typedef struct mlt_file {
+// The bytes of a file, mapped if it can be. mlt_source_file_drop gives them back.
+typedef struct mlt_source_file {
     const char *bytes;
     size_t size;
     bool mapped;
-} mlt_file;
-int mlt_file_read(const mlt_arg_command *command, const char *file, mlt_file *out) MLT_MUST_CHECK;
-void mlt_file_drop(mlt_file *bytes);
+} mlt_source_file;
+int mlt_source_file_read(const mlt_arg_command *command, const char *file,
+                         mlt_source_file *out) MLT_MUST_CHECK;
+void mlt_source_file_drop(mlt_source_file *bytes);
 
 #endif

@@ -32,7 +32,7 @@
 #include "os/fd.h"
 #include "os/line.h"
 #include "os/os.h"
-#include "tools/names/book.h"
+#include "tools/names/directory.h"
 
 enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64, ROUNDS = 16 };
 
@@ -47,8 +47,8 @@ typedef struct client {
     char at[MLT_ADDRESS_TEXT]; // on another host, whose address this is; it has proven the key
     uint32_t events;           // that epoll was asked for
     uint64_t until_ns;
-    mlt_book_owner owner; // if admitted
-    size_t held;          // bytes of `in`
+    mlt_directory_owner owner; // if admitted
+    size_t held;               // bytes of `in`
     unsigned char in[MLT_NAMES_FRAME];
     unsigned char *out;
     size_t out_at, out_end, out_room;
@@ -65,7 +65,7 @@ struct mlt_names_serve {
     uint64_t began_ns;
     mlt_list_node strangers, members, gone;
     uint32_t stranger_count, member_count;
-    mlt_book book;
+    mlt_directory directory;
 };
 
 // ---- a connection
@@ -90,7 +90,7 @@ static void hang_up(client *c)
     close(c->fd);
     c->fd = -1;
     if (c->admitted) {
-        mlt_book_leave(&serve->book, &c->owner);
+        mlt_directory_leave(&serve->directory, &c->owner);
         serve->member_count--;
     } else
         serve->stranger_count--;
@@ -157,11 +157,11 @@ static void refuse(client *c, const char *sentence)
 
 // ---- requests
 
-static void tell_found(mlt_book_owner *owner, uint32_t id, const mlt_book_name *name)
+static void tell_found(mlt_directory_owner *owner, uint32_t id, const mlt_directory_name *name)
 {
     client *c = mlt_container_of(owner, client, owner);
     mlt_names_message m = {.verb = MLT_NAMES_FOUND, .id = id};
-    mlt_book_copy(name, &m.name);
+    mlt_directory_copy(name, &m.name);
     say(c, &m);
     ask_events(
         c); // not written here: a failure would take waits out of the list that is gone through
@@ -169,16 +169,16 @@ static void tell_found(mlt_book_owner *owner, uint32_t id, const mlt_book_name *
 
 static void find(client *c, const mlt_names_message *m)
 {
-    mlt_book *book = &c->serve->book;
+    mlt_directory *directory = &c->serve->directory;
     char why[MLT_NAMES_SAID];
-    const mlt_book_name *name = mlt_book_find(book, m->name.name);
+    const mlt_directory_name *name = mlt_directory_find(directory, m->name.name);
     if (name) {
         tell_found(&c->owner, m->id, name);
         return;
     }
     csp_status status = CSP_NO_NAME;
     if (m->flag)
-        status = mlt_book_wait(book, &c->owner, m->name.name, m->id, why, sizeof why);
+        status = mlt_directory_wait(directory, &c->owner, m->name.name, m->id, why, sizeof why);
     else
         snprintf(why, sizeof why, "nothing has the name '%s'", m->name.name);
     if (status != CSP_OK)
@@ -188,12 +188,12 @@ static void find(client *c, const mlt_names_message *m)
 // At most MLT_NAMES_PAGE of them; who wants more asks again.
 static void list(client *c, const mlt_names_message *m)
 {
-    const mlt_book *book = &c->serve->book;
-    size_t first = mlt_book_after(book, m->name.name), end = first + MLT_NAMES_PAGE;
-    for (size_t i = first; i < end && i < book->count; i++) {
-        const mlt_book_name *name = book->names[i];
+    const mlt_directory *directory = &c->serve->directory;
+    size_t first = mlt_directory_after(directory, m->name.name), end = first + MLT_NAMES_PAGE;
+    for (size_t i = first; i < end && i < directory->count; i++) {
+        const mlt_directory_name *name = directory->names[i];
         mlt_names_message entry = {.verb = MLT_NAMES_ENTRY, .id = m->id};
-        mlt_book_copy(name, &entry.name);
+        mlt_directory_copy(name, &entry.name);
         entry.numbers[0] = (uint64_t)name->owner->pid;
         snprintf(entry.text, sizeof entry.text, "%s", name->owner->program);
         say(c, &entry);
@@ -219,8 +219,8 @@ static void tell_numbers(client *c, uint32_t id)
     mlt_names_message m = {.verb = MLT_NAMES_NUMBERS, .id = id};
     m.numbers[0] = (uint64_t)getpid();
     m.numbers[1] = serve->member_count - 1; // without the one that asks
-    m.numbers[2] = serve->book.count;
-    m.numbers[3] = serve->book.waiting;
+    m.numbers[2] = serve->directory.count;
+    m.numbers[3] = serve->directory.waiting;
     m.numbers[4] = (mlt_os_now_ns() - serve->began_ns) / 1000000;
     m.numbers[5] = strangers_of(serve);
     say(c, &m);
@@ -241,7 +241,7 @@ static void admit(client *c, const mlt_names_message *m)
         if (!c->at[0])
             mlt_os_line_own(c->fd, &pid);
         snprintf(program, sizeof program, "%.200s%s%s", m->text, c->at[0] ? " at " : "", c->at);
-        mlt_book_enter(&c->owner, pid, program);
+        mlt_directory_enter(&c->owner, pid, program);
         mlt_list_remove(&c->link);
         mlt_list_push_back(&serve->members, &c->link);
         c->admitted = true;
@@ -253,22 +253,22 @@ static void admit(client *c, const mlt_names_message *m)
 
 static void handle(client *c, const mlt_names_message *m)
 {
-    mlt_book *book = &c->serve->book;
+    mlt_directory *directory = &c->serve->directory;
     char why[MLT_NAMES_SAID] = "";
     csp_status status;
     switch (m->verb) {
     case MLT_NAMES_PUT:
-        status = mlt_book_put(book, &c->owner, &m->name, why, sizeof why);
+        status = mlt_directory_put(directory, &c->owner, &m->name, why, sizeof why);
         answer(c, m->id, status, why);
         break;
     case MLT_NAMES_FIND:
         find(c, m);
         break;
     case MLT_NAMES_CANCEL:
-        mlt_book_cancel(book, &c->owner, m->id);
+        mlt_directory_cancel(directory, &c->owner, m->id);
         break;
     case MLT_NAMES_DROP:
-        status = mlt_book_drop(book, &c->owner, m->name.name, why, sizeof why);
+        status = mlt_directory_drop(directory, &c->owner, m->name.name, why, sizeof why);
         answer(c, m->id, status, why);
         break;
     case MLT_NAMES_LIST:
@@ -602,8 +602,8 @@ mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
     mlt_list_init(&serve->strangers);
     mlt_list_init(&serve->members);
     mlt_list_init(&serve->gone);
-    mlt_book_init(&serve->book);
-    serve->book.found = tell_found;
+    mlt_directory_init(&serve->directory);
+    serve->directory.found = tell_found;
     mlt_status status = take_folder(serve, why, why_size);
     if (status == MLT_OK)
         status = listen_there(serve, why, why_size);
@@ -646,6 +646,6 @@ void mlt_names_serve_free(mlt_names_serve *serve)
     hang_up_all(&serve->strangers);
     hang_up_all(&serve->members);
     free_gone(serve);
-    mlt_book_fini(&serve->book);
+    mlt_directory_fini(&serve->directory);
     free(serve);
 }

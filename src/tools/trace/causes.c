@@ -110,7 +110,7 @@ static bool cut_inner(parts *p, const mlt_story_wait *w)
     static const mlt_cause causes[] = {[MLT_INNER_LOCK] = MLT_CAUSE_LOCK,
                                        [MLT_INNER_WINDOW] = MLT_CAUSE_WINDOW,
                                        [MLT_INNER_ROOM] = MLT_CAUSE_FULL_QUEUE};
-    if (w->inner == MLT_INNER_NONE || w->inner == MLT_INNER_PROCESSES)
+    if (w->inner == MLT_INNER_NONE || w->inner == MLT_STORY_INNER_PROCESSES)
         return false;
     cut(p, p->end, causes[w->inner], w->peer);
     return true;
@@ -295,7 +295,7 @@ static void add_time(void *user, unsigned what, uint64_t begin, uint64_t end)
 static void step_back(mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end)
 {
     MLT_ARRAY_WANT(c->path, c->path_count + 1, c->path_room);
-    c->path[c->path_count++] = (mlt_path_step){begin, end, rank};
+    c->path[c->path_count++] = (mlt_cause_step){begin, end, rank};
 }
 
 // The last moment before a time at which the rank went on because another one did something; -1: none.
@@ -332,7 +332,7 @@ static void find_path(mlt_causes *c)
     if (s->ranks[rank].begin < time)
         step_back(c, rank, s->ranks[rank].begin, time);
     for (uint64_t i = 0; i < c->path_count / 2; i++) {
-        mlt_path_step swap = c->path[i];
+        mlt_cause_step swap = c->path[i];
         c->path[i] = c->path[c->path_count - 1 - i];
         c->path[c->path_count - 1 - i] = swap;
     }

@@ -60,10 +60,10 @@ enum {
 };
 
 // A rank is on the critical path.
-typedef struct mlt_path_step {
+typedef struct mlt_cause_step {
     uint64_t begin, end;
     uint32_t rank;
-} mlt_path_step;
+} mlt_cause_step;
 
 typedef struct mlt_causes {
     const mlt_story *story;
@@ -71,10 +71,10 @@ typedef struct mlt_causes {
         hows[MLT_TRACE_HOWS]; // what waits of this kind are, if no message says more: an mlt_cause
     bool processes[MLT_TRACE_HOWS]; // ... whether it is for processes of the rank itself
     uint64_t ns[MLT_CAUSE_COUNT], count[MLT_CAUSE_COUNT];
-    uint64_t blamed_ns;  // of all ranks and causes
-    uint64_t *blamed;    // [cause * ranks + rank]: of late causes, what goes back to the rank
-    uint64_t *does;      // [rank * MLT_DOES_COUNT + what]: ns
-    mlt_path_step *path; // by time; what ended last depends on it
+    uint64_t blamed_ns;   // of all ranks and causes
+    uint64_t *blamed;     // [cause * ranks + rank]: of late causes, what goes back to the rank
+    uint64_t *does;       // [rank * MLT_DOES_COUNT + what]: ns
+    mlt_cause_step *path; // by time; what ended last depends on it
     uint64_t path_count, path_room;
     uint64_t steps; // that the walk may still take
 } mlt_causes;

@@ -102,7 +102,7 @@ static void see_task(mlt_depths *d, uint32_t worker, const mlt_trace_event *e)
     const mlt_trace_process *found = process_of(d, worker, (uint32_t)e->peer);
     if (!found)
         return;
-    mlt_flow_task *task = &d->tasks[found - d->trace->facts.processes];
+    mlt_flow_task_depth *task = &d->tasks[found - d->trace->facts.processes];
     if (task->begin == 0 || e->time < task->begin)
         task->begin = e->time;
     if (e->kind == MLT_TRACE_FLOW && d->is_life[e->how])
@@ -152,7 +152,7 @@ void mlt_depths_free(mlt_depths *d)
 
 uint64_t mlt_flow_ran(const mlt_depths *d, uint32_t task)
 {
-    const mlt_flow_task *t = &d->tasks[task];
+    const mlt_flow_task_depth *t = &d->tasks[task];
     uint64_t end = t->end ? t->end : t->begin ? d->length_ns : 0;
     uint64_t life = end > t->begin ? end - t->begin : 0;
     return life > t->waited ? life - t->waited : 0;

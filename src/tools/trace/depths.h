@@ -27,17 +27,17 @@ typedef struct mlt_depth_vector {
 } mlt_depth_vector;
 
 // An instance of a module.
-typedef struct mlt_flow_task {
+typedef struct mlt_flow_task_depth {
     uint64_t begin, end, waited; // end 0: nobody said that it had ended
-} mlt_flow_task;
+} mlt_flow_task_depth;
 
 typedef struct mlt_depths {
     const mlt_trace *trace;
     mlt_depth *all;
     mlt_depth_vector *vectors;
     uint32_t count, room, vector_count, vector_room;
-    uint32_t *place;      // [facts.channel_count]: in `all`; UINT32_MAX: it has told nothing yet
-    mlt_flow_task *tasks; // [facts.process_count], which are by worker and number
+    uint32_t *place; // [facts.channel_count]: in `all`; UINT32_MAX: it has told nothing yet
+    mlt_flow_task_depth *tasks; // [facts.process_count], which are by worker and number
     uint64_t length_ns;
     bool is_life[MLT_TRACE_HOWS];
 } mlt_depths;

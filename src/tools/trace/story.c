@@ -106,7 +106,7 @@ static void know_inner(mlt_story *story)
         {MLT_TRACE_CSP, MLT_INNER_ROOM, "room at a port"},
         {MLT_TRACE_FLOW, MLT_INNER_ROOM, "room"},
         {MLT_TRACE_FLOW, MLT_INNER_ROOM, "room on another worker"},
-        {MLT_TRACE_WAIT, MLT_INNER_PROCESSES, "a CSP process"},
+        {MLT_TRACE_WAIT, MLT_STORY_INNER_PROCESSES, "a CSP process"},
     };
     char room[32];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -297,7 +297,7 @@ static void add_wait(mlt_story *story, mlt_story_rank *r, const mlt_trace_event 
 {
     bool met = r->matched != MLT_STORY_NONE && story->messages[r->matched].matched >= e->time;
     uint64_t end = e->time + e->span;
-    if (story->inner[MLT_TRACE_WAIT][e->how] == MLT_INNER_PROCESSES && !r->hint.inner) {
+    if (story->inner[MLT_TRACE_WAIT][e->how] == MLT_STORY_INNER_PROCESSES && !r->hint.inner) {
         uint32_t first = r->within;
         put_around(r, e);
         if (r->lived)

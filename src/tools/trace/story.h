@@ -41,10 +41,10 @@ typedef struct mlt_story_call {
 // What a wait was for, where an event beside it tells.
 typedef enum mlt_story_inner {
     MLT_INNER_NONE,
-    MLT_INNER_LOCK,      // of a window
-    MLT_INNER_WINDOW,    // something else about a window
-    MLT_INNER_ROOM,      // in a queue or channel
-    MLT_INNER_PROCESSES, // of the rank itself, which run meanwhile
+    MLT_INNER_LOCK,            // of a window
+    MLT_INNER_WINDOW,          // something else about a window
+    MLT_INNER_ROOM,            // in a queue or channel
+    MLT_STORY_INNER_PROCESSES, // of the rank itself, which run meanwhile
 } mlt_story_inner;
 
 typedef struct mlt_story_wait {

@@ -55,7 +55,8 @@ static void put_cell(mlt_text *data, const float *ns, float all)
     mlt_text_put(data, cell, sizeof cell);
 }
 
-static void put_slices(const painter *p, const mlt_level *level, uint32_t ranks, mlt_text *data)
+static void put_slices(const painter *p, const mlt_zoom_level *level, uint32_t ranks,
+                       mlt_text *data)
 {
     for (uint32_t row = 0; row < level->rows; row++) {
         uint32_t first = row << level->shift, group = 1u << level->shift;
@@ -92,7 +93,7 @@ static uint32_t log_of(const mlt_story *s, uint32_t rows)
     return log;
 }
 
-static void write_level(const mlt_causes *c, mlt_level *level, mlt_text *data)
+static void write_level(const mlt_causes *c, mlt_zoom_level *level, mlt_text *data)
 {
     const mlt_story *s = c->story;
     painter p = {.slices = 1u << level->log};
@@ -112,7 +113,7 @@ static void write_level(const mlt_causes *c, mlt_level *level, mlt_text *data)
     free(p.cells);
 }
 
-int mlt_levels_write(const mlt_causes *c, mlt_text *data, mlt_level levels[MLT_LEVELS_MOST])
+int mlt_levels_write(const mlt_causes *c, mlt_text *data, mlt_zoom_level levels[MLT_LEVELS_MOST])
 {
     uint32_t ranks = c->story->rank_count, shift = 0;
     int count = 0;
@@ -120,8 +121,8 @@ int mlt_levels_write(const mlt_causes *c, mlt_text *data, mlt_level levels[MLT_L
         shift += MLT_LEVEL_STEP;
     for (; count < MLT_LEVELS_MOST; shift += MLT_LEVEL_STEP) {
         uint32_t rows = (uint32_t)(((uint64_t)ranks + (1ull << shift) - 1) >> shift);
-        mlt_level *level = &levels[count++];
-        *level = (mlt_level){shift, rows, log_of(c->story, rows), data->length};
+        mlt_zoom_level *level = &levels[count++];
+        *level = (mlt_zoom_level){shift, rows, log_of(c->story, rows), data->length};
         write_level(c, level, data);
         if (rows <= ROWS_ENOUGH)
             break;

@@ -21,12 +21,13 @@ enum {
 };
 _Static_assert(MLT_LEVEL_OUTSIDE < 32, "a cell has five bits for a state");
 
-typedef struct mlt_level {
+typedef struct mlt_zoom_level {
     uint32_t shift, rows, log;
     uint64_t at; // in the data: row after row of the finest slices, then of the next
-} mlt_level;
+} mlt_zoom_level;
 
 // Adds the levels of a run to the data. Returns how many; the one with the smallest groups comes first.
-int mlt_levels_write(const mlt_causes *causes, mlt_text *data, mlt_level levels[MLT_LEVELS_MOST]);
+int mlt_levels_write(const mlt_causes *causes, mlt_text *data,
+                     mlt_zoom_level levels[MLT_LEVELS_MOST]);
 
 #endif

@@ -544,7 +544,7 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
 
 static void pack_levels(const mlt_causes *c, mlt_text *json, mlt_text *data)
 {
-    mlt_level levels[MLT_LEVELS_MOST];
+    mlt_zoom_level levels[MLT_LEVELS_MOST];
     int count = mlt_levels_write(c, data, levels);
     mlt_text_add(json, ",\n\"levels\":[");
     for (int i = 0; i < count; i++)
