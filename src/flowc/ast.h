@@ -13,7 +13,7 @@
 
 typedef enum mlt_flow_expr_kind {
     MLT_FLOW_NUMBER,
-    MLT_FLOW_NAME,
+    MLT_FLOW_EXPR_NAME,
     MLT_FLOW_NEGATE,
     MLT_FLOW_ADD,
     MLT_FLOW_SUBTRACT,
@@ -64,14 +64,14 @@ typedef struct mlt_flow_operation {
     int line;
 } mlt_flow_operation;
 
-typedef struct mlt_flow_part {
-    struct mlt_flow_part *next;
+typedef struct mlt_flow_wire_part {
+    struct mlt_flow_wire_part *next;
     const char *name;
     int line;
     mlt_flow_expr *first, *last, *step; // NULL: not written; first alone: one instance
     const char *queue;                  // NULL: the default one
     const char *op;                     // NULL: none
-} mlt_flow_part;
+} mlt_flow_wire_part;
 
 typedef enum mlt_flow_joint { MLT_FLOW_BARS, MLT_FLOW_ARROW, MLT_FLOW_EACH } mlt_flow_joint;
 
@@ -79,12 +79,12 @@ typedef struct mlt_flow_stage {
     struct mlt_flow_stage *next;
     mlt_flow_joint joint; // with the one before
     int line;
-    mlt_flow_part *parts;
+    mlt_flow_wire_part *parts;
 } mlt_flow_stage;
 
 typedef enum mlt_flow_statement_kind {
     MLT_FLOW_INSTANCE,
-    MLT_FLOW_WIRE,
+    MLT_FLOW_STATEMENT_WIRE,
     MLT_FLOW_PLACE,
     MLT_FLOW_CONST,
 } mlt_flow_statement_kind;

@@ -12,7 +12,7 @@
 #include "flow/graph/ops.h"
 #include "flowc/check_int.h"
 
-void *mlt_check_take(const mlt_check *c, size_t bytes)
+void *mlt_sema_take(const mlt_sema *c, size_t bytes)
 {
     return mlt_flow_arena_take(c->file->arena, bytes);
 }
@@ -29,21 +29,21 @@ const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, siz
 // ---- descriptors
 
 // The value of a constant, which the command line may have given.
-static bool value_of(mlt_check *c, const mlt_check_value *inner, const mlt_flow_const *k,
-                     mlt_check_value *v)
+static bool value_of(mlt_sema *c, const mlt_sema_value *inner, const mlt_flow_const *k,
+                     mlt_sema_value *v)
 {
     const mlt_flow_override *given = mlt_flow_override_of(c->overrides, c->override_count, k->name);
     v->name = k->name;
     if (given)
         v->value = given->value;
-    return given || mlt_check_eval(c, inner, c->values, k->value, &v->value);
+    return given || mlt_sema_eval(c, inner, c->values, k->value, &v->value);
 }
 
-static void make_values(mlt_check *c)
+static void make_values(mlt_sema *c)
 {
-    mlt_check_value **end = &c->values;
+    mlt_sema_value **end = &c->values;
     for (const mlt_flow_const *k = c->file->consts; k; k = k->next) {
-        mlt_check_value *v = mlt_check_take(c, sizeof *v);
+        mlt_sema_value *v = mlt_sema_take(c, sizeof *v);
         value_of(c, NULL, k, v); // what could not be computed is 0, and told
         *end = v;
         end = &v->next;
@@ -51,15 +51,15 @@ static void make_values(mlt_check *c)
 }
 
 // A capacity or weight: 1 at least.
-static long at_least_1(mlt_check *c, const mlt_flow_expr *e, const char *what, const char *of)
+static long at_least_1(mlt_sema *c, const mlt_flow_expr *e, const char *what, const char *of)
 {
     long value;
-    if (!e || !mlt_check_eval(c, NULL, c->values, e, &value))
+    if (!e || !mlt_sema_eval(c, NULL, c->values, e, &value))
         return 0;
     if (value >= 1 && value <= INT32_MAX)
         return value;
-    MLT_CHECK_ERROR(c, e->line, "%s of %s is %ld: it is at least 1, and below 2^31", what, of,
-                    value);
+    MLT_SEMA_ERROR(c, e->line, "%s of %s is %ld: it is at least 1, and below 2^31", what, of,
+                   value);
     return 0;
 }
 
@@ -71,13 +71,13 @@ static const mlt_flow_queue_item *item_of(const mlt_flow_queue_item *q, const ch
 }
 
 // Queues as declared, and for modules the default ones that are not.
-static flow_queue_decl *make_queues(mlt_check *c, const mlt_flow_queue_item *items, bool defaults,
+static flow_queue_decl *make_queues(mlt_sema *c, const mlt_flow_queue_item *items, bool defaults,
                                     size_t *count)
 {
     size_t n = defaults ? 2 : 0;
     for (const mlt_flow_queue_item *q = items; q; q = q->next)
         n++;
-    flow_queue_decl *list = mlt_check_take(c, (n + 1) * sizeof *list);
+    flow_queue_decl *list = mlt_sema_take(c, (n + 1) * sizeof *list);
     n = 0;
     for (const mlt_flow_queue_item *q = items; q; q = q->next) {
         flow_type kind = mlt_flow_type_named(q->type);
@@ -99,9 +99,9 @@ static flow_queue_decl *make_queues(mlt_check *c, const mlt_flow_queue_item *ite
     return list;
 }
 
-static void make_module(mlt_check *c, const char *name, int line, const mlt_flow_declaration *d)
+static void make_module(mlt_sema *c, const char *name, int line, const mlt_flow_declaration *d)
 {
-    mlt_check_module *m = mlt_check_take(c, sizeof *m);
+    mlt_sema_module *m = mlt_sema_take(c, sizeof *m);
     *c->last_module = m;
     c->last_module = &m->next;
     mlt_name_table_add(&c->module_names, name, m);
@@ -111,11 +111,11 @@ static void make_module(mlt_check *c, const char *name, int line, const mlt_flow
     m->module.queues = make_queues(c, d ? d->queues : NULL, true, &m->module.queue_count);
 }
 
-static void make_roots(mlt_check *c)
+static void make_roots(mlt_sema *c)
 {
-    mlt_check_root **end = &c->roots;
+    mlt_sema_root **end = &c->roots;
     for (const mlt_flow_root_item *r = c->file->roots; r; r = r->next) {
-        mlt_check_root *root = *end = mlt_check_take(c, sizeof *root);
+        mlt_sema_root *root = *end = mlt_sema_take(c, sizeof *root);
         end = &root->next;
         root->item = r;
         mlt_name_table_add(&c->root_names, r->name, root);
@@ -132,10 +132,10 @@ static void no_function(void *into, const void *with, size_t count)
     (void)count;
 }
 
-static void make_ops(mlt_check *c)
+static void make_ops(mlt_sema *c)
 {
     for (const mlt_flow_operation *o = c->file->operations; o; o = o->next) {
-        mlt_check_op *op = mlt_check_take(c, sizeof *op);
+        mlt_sema_op *op = mlt_sema_take(c, sizeof *op);
         flow_type kind = mlt_flow_type_named(o->type);
         op->op = (flow_op){
             .name = o->name,
@@ -151,35 +151,35 @@ static void make_ops(mlt_check *c)
     }
 }
 
-static void make_descriptors(mlt_check *c)
+static void make_descriptors(mlt_sema *c)
 {
     c->last_module = &c->modules;
     make_values(c);
     make_roots(c);
     make_ops(c);
     for (const mlt_flow_declaration *d = c->file->declarations; d; d = d->next)
-        if (!mlt_check_module_of(c, d->name))
+        if (!mlt_sema_module_of(c, d->name))
             make_module(c, d->name, d->line, d);
     // Figure 3 of the paper has modules that are only required: they have the default queues.
     for (const mlt_flow_root_item *r = c->file->roots; r; r = r->next)
         for (size_t i = 0; i < r->required_count; i++)
-            if (!mlt_check_built_in(r->required[i]) && !mlt_check_root_of(c, r->required[i]) &&
-                !mlt_check_module_of(c, r->required[i]))
+            if (!mlt_sema_built_in(r->required[i]) && !mlt_sema_root_of(c, r->required[i]) &&
+                !mlt_sema_module_of(c, r->required[i]))
                 make_module(c, r->required[i], r->required_lines[i], NULL);
 }
 
 // ---- wiring
 
 typedef struct wirer { // of one root
-    mlt_check *c;
+    mlt_sema *c;
     flow_wiring *w;
-    mlt_name_table vectors;  // by name: its number in an int
-    mlt_check_value *values; // of the root
+    mlt_name_table vectors; // by name: its number in an int
+    mlt_sema_value *values; // of the root
 } wirer;
 
 static bool number(const wirer *w, const mlt_flow_expr *e, long *value)
 {
-    return mlt_check_eval(w->c, w->values, w->c->values, e, value);
+    return mlt_sema_eval(w->c, w->values, w->c->values, e, value);
 }
 
 static bool wire_instance(wirer *w, const mlt_flow_statement *s)
@@ -190,17 +190,17 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
     if (s->count)
         count = FLOW_COUNT(count);
     int *vector = mlt_take(1, sizeof *vector);
-    const flow_module *module = mlt_check_built_in(s->module);
-    mlt_check_root *root = mlt_check_root_of(w->c, s->module);
-    *vector =
-        root ? flow_add_root(w->w, s->line, s->name, &root->root, count)
-             : flow_add(w->w, s->line, s->name,
-                        module ? module : &mlt_check_module_of(w->c, s->module)->module, count);
+    const flow_module *module = mlt_sema_built_in(s->module);
+    mlt_sema_root *root = mlt_sema_root_of(w->c, s->module);
+    *vector = root
+                  ? flow_add_root(w->w, s->line, s->name, &root->root, count)
+                  : flow_add(w->w, s->line, s->name,
+                             module ? module : &mlt_sema_module_of(w->c, s->module)->module, count);
     mlt_name_table_add(&w->vectors, s->name, vector);
     return true;
 }
 
-static bool make_part(wirer *w, const mlt_flow_part *p, flow_part *to)
+static bool make_part(wirer *w, const mlt_flow_wire_part *p, flow_part *to)
 {
     const int *vector = mlt_name_table_find(&w->vectors, p->name);
     *to = (flow_part){.vector = FLOW_OWN, .all = true, .queue = p->name};
@@ -208,7 +208,7 @@ static bool make_part(wirer *w, const mlt_flow_part *p, flow_part *to)
         return true;
     *to = (flow_part){.vector = *vector, .all = !p->first, .queue = p->queue};
     if (p->op)
-        to->op = &mlt_check_op_of(w->c, p->op)->op;
+        to->op = &mlt_sema_op_of(w->c, p->op)->op;
     if (p->first &&
         (!number(w, p->first, &to->first) || !number(w, p->last ? p->last : p->first, &to->last)))
         return false;
@@ -222,13 +222,13 @@ static bool make_part(wirer *w, const mlt_flow_part *p, flow_part *to)
 static bool make_parts(wirer *w, const mlt_flow_stage *s, flow_stage *to)
 {
     size_t count = 0;
-    for (const mlt_flow_part *p = s->parts; p; p = p->next)
+    for (const mlt_flow_wire_part *p = s->parts; p; p = p->next)
         count++;
     flow_part *parts = mlt_take(count, sizeof *parts);
     to->join = s->joint == MLT_FLOW_EACH ? FLOW_EACH : FLOW_JOIN;
     to->parts = parts;
     to->count = count;
-    for (const mlt_flow_part *p = s->parts; p; p = p->next)
+    for (const mlt_flow_wire_part *p = s->parts; p; p = p->next)
         if (!make_part(w, p, parts++))
             return false;
     return true;
@@ -274,7 +274,7 @@ static bool wire_place(wirer *w, const mlt_flow_statement *s)
 
 static bool wire_const(wirer *w, const mlt_flow_statement *s)
 {
-    mlt_check_value *v = mlt_take(1, sizeof *v);
+    mlt_sema_value *v = mlt_take(1, sizeof *v);
     v->next = w->values;
     bool fine = value_of(w->c, w->values, s->constant, v);
     w->values = v;
@@ -285,32 +285,32 @@ static bool wire_const(wirer *w, const mlt_flow_statement *s)
 
 static void wire_root(void *arg, const flow_root *root, flow_wiring *w)
 {
-    mlt_check *c = arg;
+    mlt_sema *c = arg;
     wirer own = {.c = c, .w = w};
-    const mlt_check_root *r = c->roots;
+    const mlt_sema_root *r = c->roots;
     while (&r->root != root)
         r = r->next;
-    const mlt_check_value *v = c->values;
+    const mlt_sema_value *v = c->values;
     for (const mlt_flow_const *k = c->file->consts; k; k = k->next, v = v->next)
         flow_wiring_const(w, k->line, k->name, v->value);
     for (const mlt_flow_statement *s = r->item->statements; s && !c->failed; s = s->next) {
-        bool fine = s->kind == MLT_FLOW_INSTANCE ? wire_instance(&own, s)
-                    : s->kind == MLT_FLOW_WIRE   ? wire_flow(&own, s)
-                    : s->kind == MLT_FLOW_PLACE  ? wire_place(&own, s)
-                                                 : wire_const(&own, s);
+        bool fine = s->kind == MLT_FLOW_INSTANCE         ? wire_instance(&own, s)
+                    : s->kind == MLT_FLOW_STATEMENT_WIRE ? wire_flow(&own, s)
+                    : s->kind == MLT_FLOW_PLACE          ? wire_place(&own, s)
+                                                         : wire_const(&own, s);
         c->failed |= !fine;
     }
     for (size_t i = 0; i < own.vectors.size; i++)
         free(own.vectors.rows[i].owner);
     mlt_name_table_free(&own.vectors);
-    for (mlt_check_value *next, *k = own.values; k; k = next) {
+    for (mlt_sema_value *next, *k = own.values; k; k = next) {
         next = k->next;
         free(k);
     }
 }
 
 // The graph of a file whose names are fine; NULL: something else is wrong.
-static mlt_flow_graph *make_graph(mlt_check *c, const flow_root *main_root)
+static mlt_flow_graph *make_graph(mlt_sema *c, const flow_root *main_root)
 {
     mlt_flow_messages *messages = c->messages;
     size_t errors = messages->errors;
@@ -328,17 +328,17 @@ static mlt_flow_graph *make_graph(mlt_check *c, const flow_root *main_root)
 mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_override *overrides,
                                size_t override_count, mlt_flow_messages *messages)
 {
-    mlt_check c = {.file = file,
-                   .messages = messages,
-                   .overrides = overrides,
-                   .override_count = override_count};
+    mlt_sema c = {.file = file,
+                  .messages = messages,
+                  .overrides = overrides,
+                  .override_count = override_count};
     size_t errors = messages->errors;
     make_descriptors(&c);
     const mlt_flow_root_item *main_root = mlt_flow_main_root(file, messages);
-    mlt_check_all_names(&c, main_root);
+    mlt_sema_all_names(&c, main_root);
     mlt_flow_graph *graph = NULL;
     if (messages->errors == errors)
-        graph = make_graph(&c, &mlt_check_root_of(&c, main_root->name)->root);
+        graph = make_graph(&c, &mlt_sema_root_of(&c, main_root->name)->root);
     mlt_name_table_free(&c.module_names);
     mlt_name_table_free(&c.root_names);
     return graph;

@@ -7,7 +7,7 @@
 
 // ---- numbers
 
-static bool find(const mlt_check_value *list, const char *name, long *value)
+static bool find(const mlt_sema_value *list, const char *name, long *value)
 {
     for (; list; list = list->next)
         if (strcmp(list->name, name) == 0) {
@@ -17,22 +17,22 @@ static bool find(const mlt_check_value *list, const char *name, long *value)
     return false;
 }
 
-static bool unknown(mlt_check *c, const mlt_check_value *inner, const mlt_check_value *outer,
+static bool unknown(mlt_sema *c, const mlt_sema_value *inner, const mlt_sema_value *outer,
                     const mlt_flow_expr *e)
 {
-    mlt_check_names names = {.count = 0};
+    mlt_sema_names names = {.count = 0};
     for (const mlt_flow_const *k = c->file->consts; k; k = k->next)
         if (strcmp(k->name, e->name) == 0) {
-            MLT_CHECK_ERROR(c, e->line, "constant %s is declared only later, in line %d", e->name,
-                            k->line);
+            MLT_SEMA_ERROR(c, e->line, "constant %s is declared only later, in line %d", e->name,
+                           k->line);
             return false;
         }
-    for (const mlt_check_value *v = inner; v; v = v->next)
-        mlt_check_names_add(&names, v->name);
-    for (const mlt_check_value *v = outer; v; v = v->next)
-        mlt_check_names_add(&names, v->name);
-    MLT_CHECK_ERROR(c, e->line, "there is no constant %s%s", e->name,
-                    mlt_check_hint_of(&names, e->name).text);
+    for (const mlt_sema_value *v = inner; v; v = v->next)
+        mlt_sema_names_add(&names, v->name);
+    for (const mlt_sema_value *v = outer; v; v = v->next)
+        mlt_sema_names_add(&names, v->name);
+    MLT_SEMA_ERROR(c, e->line, "there is no constant %s%s", e->name,
+                   mlt_sema_hint_of(&names, e->name).text);
     return false;
 }
 
@@ -59,8 +59,8 @@ static bool compute(mlt_flow_expr_kind kind, long a, long b, long *value)
     }
 }
 
-bool mlt_check_eval(mlt_check *c, const mlt_check_value *inner, const mlt_check_value *outer,
-                    const mlt_flow_expr *e, long *value)
+bool mlt_sema_eval(mlt_sema *c, const mlt_sema_value *inner, const mlt_sema_value *outer,
+                   const mlt_flow_expr *e, long *value)
 {
     static const char signs[] = {[MLT_FLOW_ADD] = '+',
                                  [MLT_FLOW_SUBTRACT] = '-',
@@ -71,21 +71,21 @@ bool mlt_check_eval(mlt_check *c, const mlt_check_value *inner, const mlt_check_
         *value = e->number;
         return true;
     }
-    if (e->kind == MLT_FLOW_NAME)
+    if (e->kind == MLT_FLOW_EXPR_NAME)
         return find(inner, e->name, value) || find(outer, e->name, value) ||
                unknown(c, inner, outer, e);
     long a, b = 0;
-    if (!mlt_check_eval(c, inner, outer, e->left, &a) ||
-        (e->right && !mlt_check_eval(c, inner, outer, e->right, &b)))
+    if (!mlt_sema_eval(c, inner, outer, e->left, &a) ||
+        (e->right && !mlt_sema_eval(c, inner, outer, e->right, &b)))
         return false;
     if ((e->kind == MLT_FLOW_DIVIDE || e->kind == MLT_FLOW_REMAINDER) && b == 0)
-        MLT_CHECK_ERROR(c, e->line, "%ld %c %ld divides by 0", a, signs[e->kind], b);
+        MLT_SEMA_ERROR(c, e->line, "%ld %c %ld divides by 0", a, signs[e->kind], b);
     else if (compute(e->kind, a, b, value))
         return true;
     else if (e->kind == MLT_FLOW_NEGATE)
-        MLT_CHECK_ERROR(c, e->line, "-(%ld) is too large a number", a);
+        MLT_SEMA_ERROR(c, e->line, "-(%ld) is too large a number", a);
     else
-        MLT_CHECK_ERROR(c, e->line, "%ld %c %ld is too large a number", a, signs[e->kind], b);
+        MLT_SEMA_ERROR(c, e->line, "%ld %c %ld is too large a number", a, signs[e->kind], b);
     return false;
 }
 

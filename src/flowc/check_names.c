@@ -13,18 +13,18 @@
 
 // ---- looking up
 
-void mlt_check_names_add(mlt_check_names *names, const char *name)
+void mlt_sema_names_add(mlt_sema_names *names, const char *name)
 {
     MLT_ARRAY_WANT(names->name, names->count + 1, names->room);
     names->name[names->count++] = name;
 }
 
-mlt_check_hint mlt_check_hint_of(mlt_check_names *names, const char *asked)
+mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked)
 {
-    mlt_check_hint hint;
+    mlt_sema_hint hint;
     mlt_flow_hint(hint.text, sizeof hint.text, asked, names->name, names->count);
     free(names->name);
-    *names = (mlt_check_names){0};
+    *names = (mlt_sema_names){0};
     return hint;
 }
 
@@ -32,7 +32,7 @@ static const flow_module *const built_in[] = {&flow_Reduce, &flow_Broadcast, &fl
                                               &flow_Collect};
 enum { BUILT_IN = sizeof built_in / sizeof *built_in };
 
-const flow_module *mlt_check_built_in(const char *name)
+const flow_module *mlt_sema_built_in(const char *name)
 {
     for (size_t i = 0; i < BUILT_IN; i++)
         if (strcmp(built_in[i]->name, name) == 0)
@@ -40,25 +40,25 @@ const flow_module *mlt_check_built_in(const char *name)
     return NULL;
 }
 
-mlt_check_module *mlt_check_module_of(const mlt_check *c, const char *name)
+mlt_sema_module *mlt_sema_module_of(const mlt_sema *c, const char *name)
 {
     return mlt_name_table_find(&c->module_names, name);
 }
 
-mlt_check_root *mlt_check_root_of(const mlt_check *c, const char *name)
+mlt_sema_root *mlt_sema_root_of(const mlt_sema *c, const char *name)
 {
     return mlt_name_table_find(&c->root_names, name);
 }
 
-mlt_check_op *mlt_check_op_of(const mlt_check *c, const char *name)
+mlt_sema_op *mlt_sema_op_of(const mlt_sema *c, const char *name)
 {
-    for (mlt_check_op *o = c->ops; o; o = o->next)
+    for (mlt_sema_op *o = c->ops; o; o = o->next)
         if (strcmp(o->op.name, name) == 0)
             return o;
     return NULL;
 }
 
-static const mlt_flow_const *file_const(const mlt_check *c, const char *name)
+static const mlt_flow_const *file_const(const mlt_sema *c, const char *name)
 {
     for (const mlt_flow_const *k = c->file->consts; k; k = k->next)
         if (strcmp(k->name, name) == 0)
@@ -74,19 +74,19 @@ static bool requires_it(const mlt_flow_root_item *root, const char *name)
     return false;
 }
 
-static void twice(const mlt_check *c, int line, const char *name, int before)
+static void twice(const mlt_sema *c, int line, const char *name, int before)
 {
-    MLT_CHECK_ERROR(c, line, "%s is declared already (line %d)", name, before);
+    MLT_SEMA_ERROR(c, line, "%s is declared already (line %d)", name, before);
 }
 
 // ---- declarations
 
 // A name of a module or root: free, or told of the later one.
-static void check_module_name(const mlt_check *c, const char *name, int line,
+static void check_module_name(const mlt_sema *c, const char *name, int line,
                               const mlt_flow_declaration *module, const mlt_flow_root_item *root)
 {
-    if (mlt_check_built_in(name)) {
-        MLT_CHECK_ERROR(c, line, "%s is a built-in module: choose another name", name);
+    if (mlt_sema_built_in(name)) {
+        MLT_SEMA_ERROR(c, line, "%s is a built-in module: choose another name", name);
         return;
     }
     for (const mlt_flow_declaration *d = c->file->declarations; d && d != module; d = d->next)
@@ -103,7 +103,7 @@ static void check_module_name(const mlt_check *c, const char *name, int line,
 
 // The generated program has functions and variables beside what is declared: `A_run`, `root_Main`.
 // Modules and operations are types and functions of C, so they cannot have such names.
-static void check_c_name(mlt_check *c, const char *name, int line)
+static void check_c_name(mlt_sema *c, const char *name, int line)
 {
     static const char *const before[] = {"module_", "queues_", "init_", "run_",    "fini_",
                                          "root_",   "wire_",   "op_",   "combine_"};
@@ -114,8 +114,8 @@ static void check_c_name(mlt_check *c, const char *name, int line)
     for (size_t i = 0; i < sizeof taken / sizeof *taken && !own; i++)
         own = strcmp(name, taken[i]) == 0;
     if (own) {
-        MLT_CHECK_ERROR(c, line, "%s is a name that the program itself uses: choose another name",
-                        name);
+        MLT_SEMA_ERROR(c, line, "%s is a name that the program itself uses: choose another name",
+                       name);
         return;
     }
     size_t length = strlen(name);
@@ -123,41 +123,40 @@ static void check_c_name(mlt_check *c, const char *name, int line)
         size_t n = strlen(before[i]);
         const char *of = name + n;
         if (length > n && memcmp(name, before[i], n) == 0 &&
-            (mlt_check_module_of(c, of) || mlt_check_root_of(c, of) || mlt_check_op_of(c, of) ||
+            (mlt_sema_module_of(c, of) || mlt_sema_root_of(c, of) || mlt_sema_op_of(c, of) ||
              (strcmp(before[i], "op_") == 0 && mlt_flow_op_known(of))))
-            MLT_CHECK_ERROR(
-                c, line, "%s is a name that the program itself uses, for %s: choose another name",
-                name, of);
+            MLT_SEMA_ERROR(c, line,
+                           "%s is a name that the program itself uses, for %s: choose another name",
+                           name, of);
     }
     for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
         size_t n = strlen(behind[i]);
         char of[128] = "";
         if (length > n && length - n < sizeof of && strcmp(name + length - n, behind[i]) == 0)
             memcpy(of, name, length - n);
-        if (mlt_check_module_of(c, of))
-            MLT_CHECK_ERROR(c, line, "%s is a function of module %s: choose another name", name,
-                            of);
+        if (mlt_sema_module_of(c, of))
+            MLT_SEMA_ERROR(c, line, "%s is a function of module %s: choose another name", name, of);
     }
 }
 
-static void check_queue_items(const mlt_check *c, const char *owner,
+static void check_queue_items(const mlt_sema *c, const char *owner,
                               const mlt_flow_queue_item *queues)
 {
     for (const mlt_flow_queue_item *q = queues; q; q = q->next) {
         for (const mlt_flow_queue_item *p = queues; p != q; p = p->next)
             if (strcmp(p->name, q->name) == 0) {
-                MLT_CHECK_ERROR(c, q->line, "%s has the queue %s already (line %d)", owner, q->name,
-                                p->line);
+                MLT_SEMA_ERROR(c, q->line, "%s has the queue %s already (line %d)", owner, q->name,
+                               p->line);
                 break;
             }
         if (strcmp(q->name, q->input ? "out" : "in") == 0)
-            MLT_CHECK_ERROR(c, q->line, "%s is the name of the default %s, so %s cannot be an %s",
-                            q->name, q->input ? "output" : "input", q->name,
-                            q->input ? "input" : "output");
+            MLT_SEMA_ERROR(c, q->line, "%s is the name of the default %s, so %s cannot be an %s",
+                           q->name, q->input ? "output" : "input", q->name,
+                           q->input ? "input" : "output");
     }
 }
 
-static void check_declarations(mlt_check *c)
+static void check_declarations(mlt_sema *c)
 {
     const mlt_flow_file *f = c->file;
     for (const mlt_flow_const *k = f->consts; k; k = k->next)
@@ -168,19 +167,19 @@ static void check_declarations(mlt_check *c)
             }
     for (const mlt_flow_operation *o = f->operations; o; o = o->next) {
         if (mlt_flow_op_known(o->name))
-            MLT_CHECK_ERROR(c, o->line, "%s is a predefined operation: choose another name",
-                            o->name);
+            MLT_SEMA_ERROR(c, o->line, "%s is a predefined operation: choose another name",
+                           o->name);
         for (const mlt_flow_operation *p = f->operations; p != o; p = p->next)
             if (strcmp(p->name, o->name) == 0) {
                 twice(c, o->line, o->name, p->line);
                 break;
             }
-        const mlt_check_module *m = mlt_check_module_of(c, o->name);
+        const mlt_sema_module *m = mlt_sema_module_of(c, o->name);
         if (m)
             twice(c, o->line, o->name, m->module.line);
         check_c_name(c, o->name, o->line);
     }
-    for (const mlt_check_module *m = c->modules; m; m = m->next)
+    for (const mlt_sema_module *m = c->modules; m; m = m->next)
         check_c_name(c, m->module.name, m->module.line);
     for (const mlt_flow_declaration *d = f->declarations; d; d = d->next) {
         check_module_name(c, d->name, d->line, d, NULL);
@@ -200,9 +199,9 @@ typedef struct named {
     int line;
 } named;
 
-static void give_name(mlt_check *c, mlt_name_table *names, const char *name, named what)
+static void give_name(mlt_sema *c, mlt_name_table *names, const char *name, named what)
 {
-    named *own = mlt_check_take(c, sizeof *own);
+    named *own = mlt_sema_take(c, sizeof *own);
     *own = what;
     const named *before = mlt_name_table_add(names, name, own);
     const mlt_flow_const *k = file_const(c, name);
@@ -212,107 +211,106 @@ static void give_name(mlt_check *c, mlt_name_table *names, const char *name, nam
         twice(c, what.line, name, k->line);
 }
 
-static void check_instance(mlt_check *c, const mlt_flow_root_item *root,
-                           const mlt_flow_statement *s)
+static void check_instance(mlt_sema *c, const mlt_flow_root_item *root, const mlt_flow_statement *s)
 {
-    mlt_check_root *inner = mlt_check_root_of(c, s->module);
-    mlt_check_module *module = mlt_check_module_of(c, s->module);
-    if (mlt_check_built_in(s->module))
+    mlt_sema_root *inner = mlt_sema_root_of(c, s->module);
+    mlt_sema_module *module = mlt_sema_module_of(c, s->module);
+    if (mlt_sema_built_in(s->module))
         return;
     if (!inner && !module) {
-        mlt_check_names names = {0};
+        mlt_sema_names names = {0};
         for (size_t i = 0; i < BUILT_IN; i++)
-            mlt_check_names_add(&names, built_in[i]->name);
-        for (const mlt_check_module *m = c->modules; m; m = m->next)
-            mlt_check_names_add(&names, m->module.name);
-        for (const mlt_check_root *r = c->roots; r; r = r->next)
+            mlt_sema_names_add(&names, built_in[i]->name);
+        for (const mlt_sema_module *m = c->modules; m; m = m->next)
+            mlt_sema_names_add(&names, m->module.name);
+        for (const mlt_sema_root *r = c->roots; r; r = r->next)
             if (r->item != root)
-                mlt_check_names_add(&names, r->item->name);
-        MLT_CHECK_ERROR(c, s->line, "there is no module %s%s", s->module,
-                        mlt_check_hint_of(&names, s->module).text);
+                mlt_sema_names_add(&names, r->item->name);
+        MLT_SEMA_ERROR(c, s->line, "there is no module %s%s", s->module,
+                       mlt_sema_hint_of(&names, s->module).text);
     } else if (root->required_count && !requires_it(root, s->module)) {
-        MLT_CHECK_ERROR(c, s->line,
-                        "%s does not require Module %s, so it cannot have instances of it",
-                        root->name, s->module);
+        MLT_SEMA_ERROR(c, s->line,
+                       "%s does not require Module %s, so it cannot have instances of it",
+                       root->name, s->module);
     }
     if (module)
         module->used = true;
 }
 
 // A name in a flow statement that is no instance of the root, but perhaps a constant.
-static void unknown_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_flow_part *p,
+static void unknown_part(mlt_sema *c, const mlt_flow_root_item *root, const mlt_flow_wire_part *p,
                          bool constant)
 {
     const mlt_flow_statement *later = NULL, *example = NULL;
-    mlt_check_names names = {0};
+    mlt_sema_names names = {0};
     for (const mlt_flow_statement *s = root->statements; s; s = s->next)
         if (s->kind == MLT_FLOW_INSTANCE) {
             later = strcmp(s->name, p->name) == 0 ? s : later;
             example = strcmp(s->module, p->name) == 0 ? s : example;
-            mlt_check_names_add(&names, s->name);
+            mlt_sema_names_add(&names, s->name);
         }
     for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
-        mlt_check_names_add(&names, q->name);
-    mlt_check_hint hint = mlt_check_hint_of(&names, p->name);
+        mlt_sema_names_add(&names, q->name);
+    mlt_sema_hint hint = mlt_sema_hint_of(&names, p->name);
     const char *name = p->name;
     if (later)
-        MLT_CHECK_ERROR(c, p->line, "%s is declared only later, in line %d", name, later->line);
+        MLT_SEMA_ERROR(c, p->line, "%s is declared only later, in line %d", name, later->line);
     else if (example)
-        MLT_CHECK_ERROR(c, p->line,
-                        "%s is a module: flow statements are about instances, such as %s", name,
-                        example->name);
-    else if (mlt_check_built_in(name) || mlt_check_module_of(c, name) || mlt_check_root_of(c, name))
-        MLT_CHECK_ERROR(c, p->line, "%s is a module, and %s has no instance of it", name,
-                        root->name);
+        MLT_SEMA_ERROR(c, p->line,
+                       "%s is a module: flow statements are about instances, such as %s", name,
+                       example->name);
+    else if (mlt_sema_built_in(name) || mlt_sema_module_of(c, name) || mlt_sema_root_of(c, name))
+        MLT_SEMA_ERROR(c, p->line, "%s is a module, and %s has no instance of it", name,
+                       root->name);
     else if (file_const(c, name) || constant)
-        MLT_CHECK_ERROR(c, p->line, "%s is a constant, not an instance", name);
+        MLT_SEMA_ERROR(c, p->line, "%s is a constant, not an instance", name);
     else
-        MLT_CHECK_ERROR(c, p->line, "there is no instance %s in %s%s", name, root->name, hint.text);
+        MLT_SEMA_ERROR(c, p->line, "there is no instance %s in %s%s", name, root->name, hint.text);
 }
 
-static void check_op_name(mlt_check *c, const mlt_flow_part *p)
+static void check_op_name(mlt_sema *c, const mlt_flow_wire_part *p)
 {
-    mlt_check_op *op = mlt_check_op_of(c, p->op);
+    mlt_sema_op *op = mlt_sema_op_of(c, p->op);
     if (op) {
         op->used = true;
         return;
     }
     if (mlt_flow_op_known(p->op)) {
-        op = mlt_check_take(c, sizeof *op);
+        op = mlt_sema_take(c, sizeof *op);
         op->op.name = p->op;
         op->used = true;
         op->next = c->ops;
         c->ops = op;
         return;
     }
-    mlt_check_names names = {0};
-    for (const mlt_check_op *o = c->ops; o; o = o->next)
+    mlt_sema_names names = {0};
+    for (const mlt_sema_op *o = c->ops; o; o = o->next)
         if (o->item)
-            mlt_check_names_add(&names, o->op.name);
+            mlt_sema_names_add(&names, o->op.name);
     const char *near = mlt_flow_op_near(p->op);
-    mlt_check_hint hint = mlt_check_hint_of(&names, p->op);
+    mlt_sema_hint hint = mlt_sema_hint_of(&names, p->op);
     if (near || strncmp(hint.text, ": did", 5) == 0)
-        MLT_CHECK_ERROR(c, p->line, "there is no operation %s: did you mean %s%s", p->op,
-                        near ? near : hint.text + strlen(": did you mean "), near ? "?" : "");
+        MLT_SEMA_ERROR(c, p->line, "there is no operation %s: did you mean %s%s", p->op,
+                       near ? near : hint.text + strlen(": did you mean "), near ? "?" : "");
     else
-        MLT_CHECK_ERROR(c, p->line, "there is no operation %s: declare it, or take one of %s",
-                        p->op, mlt_flow_op_list());
+        MLT_SEMA_ERROR(c, p->line, "there is no operation %s: declare it, or take one of %s", p->op,
+                       mlt_flow_op_list());
 }
 
-static void check_part(mlt_check *c, const mlt_flow_root_item *root, const mlt_name_table *names,
-                       const mlt_flow_part *p)
+static void check_part(mlt_sema *c, const mlt_flow_root_item *root, const mlt_name_table *names,
+                       const mlt_flow_wire_part *p)
 {
     const named *n = mlt_name_table_find(names, p->name);
     if (!n || n->kind == CONSTANT)
         unknown_part(c, root, p, n != NULL);
     else if (n->kind == QUEUE && (p->first || p->queue || p->op))
-        MLT_CHECK_ERROR(c, p->line, "%s is a queue of %s, so nothing can follow its name", p->name,
-                        root->name);
+        MLT_SEMA_ERROR(c, p->line, "%s is a queue of %s, so nothing can follow its name", p->name,
+                       root->name);
     if (p->op)
         check_op_name(c, p);
 }
 
-static void check_root(mlt_check *c, const mlt_flow_root_item *root)
+static void check_root(mlt_sema *c, const mlt_flow_root_item *root)
 {
     mlt_name_table names = {0};
     for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
@@ -325,7 +323,7 @@ static void check_root(mlt_check *c, const mlt_flow_root_item *root)
             give_name(c, &names, s->constant->name, (named){CONSTANT, s->line});
         }
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+            for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
                 check_part(c, root, &names, p);
     }
     mlt_name_table_free(&names);
@@ -339,7 +337,7 @@ static bool instantiates(const mlt_flow_root_item *root, const char *name)
     return false;
 }
 
-static void check_required(mlt_check *c, const mlt_flow_root_item *root)
+static void check_required(mlt_sema *c, const mlt_flow_root_item *root)
 {
     for (size_t i = 0; i < root->required_count; i++) {
         const char *name = root->required[i];
@@ -348,52 +346,51 @@ static void check_required(mlt_check *c, const mlt_flow_root_item *root)
         for (size_t k = 0; k < i; k++)
             again |= strcmp(root->required[k], name) == 0;
         if (again)
-            MLT_CHECK_WARNING(c, line, "%s requires Module %s twice", root->name, name);
+            MLT_SEMA_WARNING(c, line, "%s requires Module %s twice", root->name, name);
         else if (instantiates(root, name))
             continue;
-        else if (!mlt_check_built_in(name) && !mlt_check_root_of(c, name) &&
-                 !mlt_check_module_of(c, name)->declaration)
-            MLT_CHECK_ERROR(c, line,
-                            "%s requires Module %s, which is declared nowhere and has no instance",
-                            root->name, name);
+        else if (!mlt_sema_built_in(name) && !mlt_sema_root_of(c, name) &&
+                 !mlt_sema_module_of(c, name)->declaration)
+            MLT_SEMA_ERROR(c, line,
+                           "%s requires Module %s, which is declared nowhere and has no instance",
+                           root->name, name);
         else
-            MLT_CHECK_WARNING(c, line, "%s requires Module %s, but has no instance of it",
-                              root->name, name);
+            MLT_SEMA_WARNING(c, line, "%s requires Module %s, but has no instance of it",
+                             root->name, name);
     }
 }
 
 // Marks what is reached. A root that contains itself is told once.
-static void reach(mlt_check *c, mlt_check_root *root)
+static void reach(mlt_sema *c, mlt_sema_root *root)
 {
     root->on_path = root->used = true;
     for (const mlt_flow_statement *s = root->item->statements; s; s = s->next) {
-        mlt_check_root *inner =
-            s->kind == MLT_FLOW_INSTANCE ? mlt_check_root_of(c, s->module) : NULL;
+        mlt_sema_root *inner = s->kind == MLT_FLOW_INSTANCE ? mlt_sema_root_of(c, s->module) : NULL;
         if (inner && inner->on_path)
-            MLT_CHECK_ERROR(c, s->line, "%s would contain itself: %s in %s is an instance of it",
-                            inner->item->name, s->name, root->item->name);
+            MLT_SEMA_ERROR(c, s->line, "%s would contain itself: %s in %s is an instance of it",
+                           inner->item->name, s->name, root->item->name);
         else if (inner && !inner->used)
             reach(c, inner);
     }
     root->on_path = false;
 }
 
-static void check_unused(const mlt_check *c)
+static void check_unused(const mlt_sema *c)
 {
-    for (const mlt_check_root *r = c->roots; r; r = r->next)
+    for (const mlt_sema_root *r = c->roots; r; r = r->next)
         if (!r->used)
-            MLT_CHECK_WARNING(c, r->item->line, "root %s is used nowhere", r->item->name);
-    for (const mlt_check_module *m = c->modules; m; m = m->next)
+            MLT_SEMA_WARNING(c, r->item->line, "root %s is used nowhere", r->item->name);
+    for (const mlt_sema_module *m = c->modules; m; m = m->next)
         if (!m->used && m->declaration)
-            MLT_CHECK_WARNING(c, m->declaration->line, "module %s is declared, but has no instance",
-                              m->module.name);
-    for (const mlt_check_op *o = c->ops; o; o = o->next)
+            MLT_SEMA_WARNING(c, m->declaration->line, "module %s is declared, but has no instance",
+                             m->module.name);
+    for (const mlt_sema_op *o = c->ops; o; o = o->next)
         if (!o->used && o->item)
-            MLT_CHECK_WARNING(c, o->item->line, "operation %s is declared, but no Reduce has it",
-                              o->op.name);
+            MLT_SEMA_WARNING(c, o->item->line, "operation %s is declared, but no Reduce has it",
+                             o->op.name);
 }
 
-void mlt_check_all_names(mlt_check *c, const mlt_flow_root_item *main_root)
+void mlt_sema_all_names(mlt_sema *c, const mlt_flow_root_item *main_root)
 {
     size_t errors = c->messages->errors;
     check_declarations(c);
@@ -402,7 +399,7 @@ void mlt_check_all_names(mlt_check *c, const mlt_flow_root_item *main_root)
         check_required(c, r);
     }
     if (main_root && c->messages->errors == errors)
-        reach(c, mlt_check_root_of(c, main_root->name));
+        reach(c, mlt_sema_root_of(c, main_root->name));
     if (main_root && c->messages->errors == errors)
         check_unused(c);
 }

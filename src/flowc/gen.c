@@ -227,7 +227,7 @@ static void put_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c, int around)
         mlt_gen_put(g, "%ld", e->number);
         return;
     }
-    if (e->kind == MLT_FLOW_NAME) {
+    if (e->kind == MLT_FLOW_EXPR_NAME) {
         mlt_gen_put(g, "%s", as_c ? mlt_gen_name(e->name).text : e->name);
         return;
     }
@@ -254,13 +254,13 @@ void mlt_gen_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c)
 
 bool mlt_gen_is_number(const mlt_flow_expr *e)
 {
-    return e && e->kind != MLT_FLOW_NAME && (!e->left || mlt_gen_is_number(e->left)) &&
+    return e && e->kind != MLT_FLOW_EXPR_NAME && (!e->left || mlt_gen_is_number(e->left)) &&
            (!e->right || mlt_gen_is_number(e->right));
 }
 
 bool mlt_gen_names(const mlt_flow_expr *e, const char *name)
 {
-    return e && ((e->kind == MLT_FLOW_NAME && strcmp(e->name, name) == 0) ||
+    return e && ((e->kind == MLT_FLOW_EXPR_NAME && strcmp(e->name, name) == 0) ||
                  mlt_gen_names(e->left, name) || mlt_gen_names(e->right, name));
 }
 
@@ -383,7 +383,7 @@ static bool names_op(const mlt_gen *g, const char *name)
     for (size_t i = 0; i < g->root_count; i++)
         for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
             for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-                for (const mlt_flow_part *p = t->parts; p; p = p->next)
+                for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
                     if (p->op && strcmp(p->op, name) == 0)
                         return true;
     return false;
@@ -402,7 +402,7 @@ static size_t op_count(const mlt_flow_root_item *root)
     size_t n = 0;
     for (const mlt_flow_statement *s = root->statements; s; s = s->next)
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+            for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
                 n += p->op != NULL;
     return n;
 }
@@ -429,7 +429,7 @@ static void put_operations(mlt_gen *g)
     for (size_t i = 0; i < g->root_count; i++)
         for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
             for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-                for (const mlt_flow_part *p = t->parts; p; p = p->next) {
+                for (const mlt_flow_wire_part *p = t->parts; p; p = p->next) {
                     bool again = !p->op || operation(g, p->op);
                     for (size_t k = 0; k < count && !again; k++)
                         again = strcmp(told[k], p->op) == 0;
@@ -453,7 +453,7 @@ static bool root_divides(const mlt_flow_root_item *root)
             (s->constant && mlt_gen_divides(s->constant->value)))
             return true;
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+            for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
                 if (mlt_gen_divides(p->first) || mlt_gen_divides(p->last) ||
                     mlt_gen_divides(p->step))
                     return true;

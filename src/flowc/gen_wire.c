@@ -37,7 +37,7 @@ static bool statement_names(const mlt_gen *g, const mlt_flow_statement *s, const
         (s->constant && value_names(g, s->constant, name)))
         return true;
     for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-        for (const mlt_flow_part *p = t->parts; p; p = p->next)
+        for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
             if (mlt_gen_names(p->first, name) || mlt_gen_names(p->last, name) ||
                 mlt_gen_names(p->step, name))
                 return true;
@@ -128,7 +128,7 @@ static void know_names(mlt_gen *g, const mlt_flow_root_item *root)
         if (s->kind == MLT_FLOW_INSTANCE)
             mlt_name_table_add(&g->instances, s->name, g);
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+            for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
                 mlt_name_table_add(&g->said, p->name, g);
     }
 }
@@ -161,7 +161,7 @@ static void put_instance(mlt_gen *g, const mlt_flow_statement *s)
 
 // ---- flow statements
 
-static void put_part_as_written(mlt_gen *g, const mlt_flow_part *p)
+static void put_part_as_written(mlt_gen *g, const mlt_flow_wire_part *p)
 {
     mlt_gen_put(g, "%s", p->name);
     if (p->first) {
@@ -188,14 +188,14 @@ static void put_stages_as_written(mlt_gen *g, const mlt_flow_stage *stages)
     for (const mlt_flow_stage *t = stages; t; t = t->next) {
         if (t != stages)
             mlt_gen_put(g, " %s ", joints[t->joint]);
-        for (const mlt_flow_part *p = t->parts; p; p = p->next) {
+        for (const mlt_flow_wire_part *p = t->parts; p; p = p->next) {
             put_part_as_written(g, p);
             mlt_gen_put(g, p->next ? ", " : "");
         }
     }
 }
 
-static void put_part(mlt_gen *g, const mlt_flow_part *p)
+static void put_part(mlt_gen *g, const mlt_flow_wire_part *p)
 {
     if (!mlt_name_table_find(&g->instances, p->name)) { // a queue of the root itself
         mlt_gen_put(g, "{.vector = FLOW_OWN, .all = true, .queue = \"%s\"}", p->name);
@@ -224,7 +224,7 @@ static void put_part(mlt_gen *g, const mlt_flow_part *p)
 static void put_parts(mlt_gen *g, const mlt_flow_stage *stage)
 {
     mlt_gen_put(g, "PARTS(");
-    for (const mlt_flow_part *p = stage->parts; p; p = p->next) {
+    for (const mlt_flow_wire_part *p = stage->parts; p; p = p->next) {
         put_part(g, p);
         mlt_gen_put(g, p->next ? ", " : ")");
     }
@@ -339,7 +339,7 @@ bool mlt_gen_is_large(const mlt_flow_root_item *root)
     size_t said = 0;
     for (const mlt_flow_statement *s = root->statements; s && said <= MANY; s = s->next, said++)
         for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-            for (const mlt_flow_part *p = t->parts; p; p = p->next)
+            for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
                 said++;
     return said > MANY;
 }
@@ -366,7 +366,7 @@ void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root)
         case MLT_FLOW_CONST:
             put_const(g, s->constant, root_names(g, root, s->constant->name));
             break;
-        case MLT_FLOW_WIRE:
+        case MLT_FLOW_STATEMENT_WIRE:
             put_flow(g, s);
             break;
         case MLT_FLOW_PLACE:

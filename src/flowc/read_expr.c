@@ -109,7 +109,7 @@ static mlt_flow_expr *read_primary(mlt_flow_reader *r)
     int line = r->token.line;
     if (r->token.kind == MLT_FLOW_TOKEN_NUMBER || r->token.kind == MLT_FLOW_TOKEN_NAME) {
         bool number = r->token.kind == MLT_FLOW_TOKEN_NUMBER;
-        mlt_flow_expr *e = new_expr(r, number ? MLT_FLOW_NUMBER : MLT_FLOW_NAME, line);
+        mlt_flow_expr *e = new_expr(r, number ? MLT_FLOW_NUMBER : MLT_FLOW_EXPR_NAME, line);
         if (number)
             e->number = r->token.number;
         else

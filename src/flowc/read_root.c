@@ -70,7 +70,7 @@ static bool read_instances(mlt_flow_reader *r, body *b)
 
 // ---- wires and places
 
-static bool read_slice(mlt_flow_reader *r, mlt_flow_part *part)
+static bool read_slice(mlt_flow_reader *r, mlt_flow_wire_part *part)
 {
     mlt_flow_expr **ends[] = {&part->first, &part->last, &part->step};
     for (int i = 0; i < 3; i++) {
@@ -88,7 +88,7 @@ static bool read_slice(mlt_flow_reader *r, mlt_flow_part *part)
     return mlt_flow_read_kind(r, ']', part->step ? "']'" : "':' or ']'");
 }
 
-static bool read_part(mlt_flow_reader *r, mlt_flow_part *part)
+static bool read_part(mlt_flow_reader *r, mlt_flow_wire_part *part)
 {
     part->line = r->token.line;
     if (r->token.kind != MLT_FLOW_TOKEN_NAME)
@@ -131,9 +131,9 @@ static bool read_part(mlt_flow_reader *r, mlt_flow_part *part)
 static bool read_stage(mlt_flow_reader *r, mlt_flow_stage *stage)
 {
     stage->line = r->token.line;
-    mlt_flow_part **last = &stage->parts;
+    mlt_flow_wire_part **last = &stage->parts;
     do {
-        mlt_flow_part *part = mlt_flow_read_take(r, sizeof *part);
+        mlt_flow_wire_part *part = mlt_flow_read_take(r, sizeof *part);
         *last = part;
         last = &part->next;
         if (!read_part(r, part))
@@ -171,7 +171,7 @@ static bool read_host(mlt_flow_reader *r, mlt_flow_statement *s)
 
 static bool read_place(mlt_flow_reader *r, mlt_flow_statement *s)
 {
-    for (mlt_flow_part *part = s->stages->parts; part; part = part->next)
+    for (mlt_flow_wire_part *part = s->stages->parts; part; part = part->next)
         if (part->queue || part->op)
             return mlt_flow_read_fail(r, &r->token,
                                       "instances have places, queues and operations have none: "
@@ -224,7 +224,7 @@ static bool read_wire(mlt_flow_reader *r, body *b)
     mlt_flow_read_begin(r);
     mlt_flow_token begin = r->token;
     mlt_flow_statement *s = mlt_flow_read_take(r, sizeof *s);
-    s->kind = MLT_FLOW_WIRE;
+    s->kind = MLT_FLOW_STATEMENT_WIRE;
     s->line = r->token.line;
     mlt_flow_stage **last = &s->stages;
     mlt_flow_joint joint = MLT_FLOW_BARS;

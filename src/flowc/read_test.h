@@ -24,7 +24,7 @@ static inline void flow_print_expr(FILE *to, const mlt_flow_expr *e, int least)
         fputc('(', to);
     if (e->kind == MLT_FLOW_NUMBER) {
         fprintf(to, "%ld", e->number);
-    } else if (e->kind == MLT_FLOW_NAME) {
+    } else if (e->kind == MLT_FLOW_EXPR_NAME) {
         fputs(e->name, to);
     } else if (e->kind == MLT_FLOW_NEGATE) {
         fputc('-', to);
@@ -66,7 +66,7 @@ static inline void flow_print_queues(FILE *to, const mlt_flow_queue_item *queue)
 
 static inline void flow_print_stage(FILE *to, const mlt_flow_stage *stage)
 {
-    for (const mlt_flow_part *part = stage->parts; part; part = part->next) {
+    for (const mlt_flow_wire_part *part = stage->parts; part; part = part->next) {
         fputs(part->name, to);
         flow_print_option(to, "[", part->first, "");
         flow_print_option(to, ":", part->last, "");
@@ -129,7 +129,7 @@ static inline void flow_print(FILE *to, const mlt_flow_file *file)
         flow_print_queues(to, root->queues);
         bool flow = false;
         for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
-            if (!flow && (s->kind == MLT_FLOW_WIRE || s->kind == MLT_FLOW_PLACE)) {
+            if (!flow && (s->kind == MLT_FLOW_STATEMENT_WIRE || s->kind == MLT_FLOW_PLACE)) {
                 fputs("flow:\n", to);
                 flow = true;
             }
