@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What people call: mpirun (mpiexec), millet, mpicc and its kin, the pkg-config files; and what is installed where.
+# What people call: mpirun (mpiexec), millet, mpicc and the like, the pkg-config files; and what is installed where.
 # A build tree has the shape of an installed one (bin, lib, include, share), so everything works in place.
 
 set(MLT_BIN ${CMAKE_BINARY_DIR}/bin)

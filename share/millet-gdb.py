@@ -188,7 +188,7 @@ class World:
         except gdb.error:
             self.rank = None
         try:
-            self.pool, self.csp, self.proc = Layout("struct .pool"), Layout("struct mlt_csp"), Layout("struct mlt_proc")
+            self.pool, self.csp, self.proc = Layout("struct mlt_fiber_pool"), Layout("struct mlt_csp"), Layout("struct mlt_proc")
             self.team, self.csp_wait = Layout("struct mlt_proc_team_of"), Layout("struct mlt_csp_wait")
             self.chan, self.alt = Layout("struct csp_chan"), Layout("struct mlt_alt")
             self.csp_kinds = {f.enumval: f.name for f in type_of_library("mlt_csp_wait_kind").fields()}
@@ -226,11 +226,11 @@ class World:
     def procs(self):
         """The processes of all workers; those of a worker in the order of its records."""
         for at, data in self.scheds:
-            crew = self.sched.get(data, "pool") if self.csp else 0
-            if not crew:
+            pool = self.sched.get(data, "pool") if self.csp else 0
+            if not pool:
                 continue
-            crew = self.memory.read(crew, self.pool.size)
-            fibers, count, owner = (self.pool.get(crew, name) for name in ("fibers", "count", "owner"))
+            pool = self.memory.read(pool, self.pool.size)
+            fibers, count, owner = (self.pool.get(pool, name) for name in ("fibers", "count", "owner"))
             current = self.sched.get(data, "current")
             procs = self.csp.get(self.memory.read(owner, self.csp.size), "procs") if owner else 0
             for first in range(0, count, 65536):

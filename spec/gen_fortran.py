@@ -570,7 +570,7 @@ def callback_text(name, arguments, modern):
 
 
 def predefined_callbacks(modern):
-    """MPI_COMM_DUP_FN and its kin are procedures in Fortran."""
+    """MPI_COMM_DUP_FN and the like are procedures in Fortran."""
     known, out = callbacks(), []
     for handle in ("Comm", "Type", "Win"):
         for name, kind in ((f"MPI_{handle.upper()}_NULL_COPY_FN", "copy"), (f"MPI_{handle.upper()}_DUP_FN", "copy"),

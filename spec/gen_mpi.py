@@ -22,7 +22,7 @@ WINDOW_NAMES = re.compile(r"R?(put|get|accumulate|get_accumulate)(_c)?$|Fetch_an
 # Errors of these are the file's: the same.
 FILE_CHAPTERS = {14}
 LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective operations
-# Pointers that may be NULL: MPI_STATUS_IGNORE and its kin, MPI_Init's arguments, and a name of no length.
+# Pointers that may be NULL: MPI_STATUS_IGNORE and the like, MPI_Init's arguments, and a name of no length.
 NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "argv", "array_of_argv", "buffer", "base",
                 "extra_state", "pset_name"}
 # Functions whose bodies know when a pointer may be NULL.
@@ -219,7 +219,7 @@ extern "C" {
 FORTRAN_TYPES = """
 // The standard ABI leaves MPI_Fint and MPI_F08_status to the Fortran compiler, and with them 28 functions: they are
 // declared here with Fortran's default INTEGER, an int, and libmpi_abi.so.1 of Millet has them as an extra. A program
-// that must run with every MPI uses MPI_Comm_toint, MPI_Comm_fromint and their kin instead; define
+// that must run with every MPI uses MPI_Comm_toint, MPI_Comm_fromint and the like instead; define
 // MILLET_ABI_ONLY before the include to see nothing else.
 #ifndef MILLET_ABI_ONLY
 typedef int MPI_Fint;

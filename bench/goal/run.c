@@ -5,7 +5,7 @@
 // and of one of one receive, in turns. Half a round trip holds one send and one receive, so what
 // GOAL takes more in it bounds what either takes more.
 //
-// Calls of malloc and its kin are counted while schedules run, in all ways: blocking, nonblocking,
+// Calls of malloc and the like are counted while schedules run, in all ways: blocking, nonblocking,
 // persistent. The messages have 64 bytes: larger ones that come before their receive is posted are
 // held in memory of their own, as any message of MPI, and would be counted too.
 #include "../p2p/bench.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An rpc: where a rank asks its agent (mpirun, or the agent of another host) for ports and for
+// RPC: how a rank asks its agent (mpirun, or the agent of another host) for ports and for
 // connections to other jobs. A stream of its own for each conversation: the rank makes a pair of
 // sockets and sends one end through the control channel (MLT_CTL_RPC). Each message is a head and a
 // body; each question has one answer, which may take as long as somebody else takes to connect. The
@@ -10,8 +10,8 @@
 //     CLOSE               the port's name                 DONE
 //     ACCEPT              the port's name                 LINE: mlt_rpc_line, and a descriptor
 //     CONNECT             a port's name                   LINE: the same
-//     JOIN                mlt_rpc_bond, mlt_rpc_run[]   CARD: this host's card
-//     LEARN               mlt_rpc_card, card; ...        DONE
+//     JOIN                mlt_rpc_bond, mlt_rpc_run[]     CARD: this host's card
+//     LEARN               mlt_rpc_card, card; ...         DONE
 //     WATCH               uint64_t, the bond              DONE
 //     SEAL                uint64_t, the bond              SEALS: mlt_rpc_seal[]
 //

@@ -22,7 +22,7 @@ const char *const mlt_intercept_kind_names[MLT_INTERCEPT_KINDS] = {
 struct mlt_interceptors {
     mlt_coll_rulebook *rulebook;
     mlt_ledger *ledger;
-    mlt_interceptor **all; // also those of objects without a way, whose spec is NULL
+    mlt_interceptor **all; // also those of objects without one, whose spec is NULL
     uint32_t count;
     mlt_interceptor *last[MLT_INTERCEPT_KINDS]; // that was asked for; NULL: none
 };
@@ -71,7 +71,7 @@ void mlt_interceptors_tell(mlt_interceptors *interceptors)
     }
 }
 
-// ---- the way of an object
+// ---- the interceptor of an object
 
 static void name_stages(mlt_interceptor *interceptor)
 {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways: what stands around operations that are no collective calls: messages of communicators,
+// Interceptors: what stands around operations that are no collective calls: messages of communicators,
 // operations on windows, channels, ports, groups of processes, queues of flow. Paths (path.h) are the same idea for collective calls, whose ranks meet.
 //
 //     call --- count --- delay --- function of the user's --- trace --- the operation
 //
-// A rule book names objects by patterns of their names and kinds; the first way that fits an object is
-// its way, and an operation passes its wrappers, the outermost first. A way of another kind of
+// A rule book names objects by patterns of their names and kinds. The first interceptor that fits an object
+// is its own, and an operation passes its wrappers, the outermost first. An interceptor of another kind of
 // object needs a line of mlt_intercept_kind, and its operations call mlt_intercept_of, mlt_intercept_pass and
 // mlt_intercept_passed.
 //
-// Who has no way pays nothing: the callers look at a flag that they look at anyway (in MPI: whether
-// calls go by the detour; of channels: whether one is an ordinary one). A worker has its ways for itself; nothing here suspends.
+// An object without one pays nothing: callers look at a flag that they look at anyway (in MPI: whether
+// calls go by the detour; of channels: whether one is an ordinary one). A worker has its interceptors for itself; nothing here suspends.
 #ifndef MLT_COLL_INTERCEPT_H
 #define MLT_COLL_INTERCEPT_H
 
@@ -70,7 +70,7 @@ typedef struct mlt_intercept_answer {
     char line[256];    // for the log; "": none
 } mlt_intercept_answer;
 
-// The way of one object, by its name.
+// The interceptor of one object, by its name.
 typedef struct mlt_interceptor {
     const mlt_intercept_spec *spec; // NULL: none, as mlt_intercept_of remembers
     uint8_t kind;                   // mlt_intercept_kind
@@ -81,7 +81,7 @@ typedef struct mlt_interceptor {
 
 typedef struct mlt_interceptors mlt_interceptors; // a worker's
 
-// rule book must stay. NULL if it has no ways.
+// rule book must stay. NULL if it has no interceptors.
 mlt_interceptors *mlt_interceptors_new(struct mlt_coll_rulebook *rulebook,
                                        struct mlt_ledger *ledger);
 void mlt_interceptors_tell(
@@ -92,10 +92,10 @@ void mlt_interceptors_free(mlt_interceptors *interceptors); // NULL is allowed
 void mlt_interceptors_enter(mlt_interceptors *interceptors);
 mlt_interceptors *mlt_interceptors_here(void);
 
-// True if objects of that name have a way.
+// True if objects of that name have one.
 bool mlt_intercept_fits(const mlt_interceptors *interceptors, mlt_intercept_kind kind,
                         const char *name);
-// The object's way; NULL: none. It stays until mlt_interceptors_free.
+// The object's interceptor; NULL: none. It stays until mlt_interceptors_free.
 mlt_interceptor *mlt_intercept_of(mlt_interceptors *interceptors, mlt_intercept_kind kind,
                                   const char *name, uint32_t ranks);
 

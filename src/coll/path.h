@@ -85,7 +85,7 @@ static inline bool mlt_path_is_flat(const mlt_team *team, const mlt_coll_what *w
     return path && path->combine == path->count;
 }
 
-// ---- a rank's way
+// ---- a rank's walk
 
 typedef struct mlt_walk_args {
     mlt_team *team;  // that is joined, with a path for the call

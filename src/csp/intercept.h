@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations of processes along ways (coll/intercept.h): of channels, ports, groups and queues of flow. An
-// object learns when it is made whether a rule book has a way for it, and remembers that; so its operations
+// Intercepted operations of processes (coll/intercept.h): of channels, ports, groups and queues of flow. An
+// object learns when it is made whether a rule book has an interceptor for it, and remembers that; so its operations
 // pay a branch at most without one.
 #ifndef MLT_CSP_INTERCEPT_H
 #define MLT_CSP_INTERCEPT_H
@@ -13,7 +13,7 @@ bool mlt_csp_has_interceptor(mlt_intercept_kind kind, const char *name);
 
 typedef struct mlt_csp_walk {
     mlt_interceptors *interceptors;
-    mlt_intercept_walk walk; // way NULL: it goes along none
+    mlt_intercept_walk walk; // interceptor NULL: there is none
     mlt_intercept_event event;
 } mlt_csp_walk;
 

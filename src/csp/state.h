@@ -25,7 +25,7 @@ typedef struct mlt_csp {
     mlt_worker *worker;
     mlt_sched *sched;
     uint32_t chan_magic;    // of this worker's channels: an end is known by it
-    struct mlt_proc *procs; // [crew->limit], by fiber id; address space
+    struct mlt_proc *procs; // [pool->limit], by fiber id; address space
     mlt_list_node chans;    // all channels (csp_chan.all), for reports
     mlt_list_node barriers; // csp_barrier.all
     mlt_list_node ports;    // csp_port.all

@@ -152,7 +152,7 @@ static inline void mlt_f_numbers(MPI_Fint *numbers, void *const *handles, int64_
             numbers[i] = mlt_f_number(handles[i]);
 }
 
-// How many datatypes MPI_Alltoallw and its kin take: one for each rank, or each neighbour.
+// How many datatypes MPI_Alltoallw and the like take: one for each rank, or each neighbour.
 typedef enum mlt_f_peers_kind { MLT_F_RANKS, MLT_F_NEIGHBORS } mlt_f_peers_kind;
 typedef enum mlt_f_peers_side { MLT_F_OUT, MLT_F_IN } mlt_f_peers_side;
 int mlt_f_peers(MPI_Comm comm, mlt_f_peers_kind kind, mlt_f_peers_side side);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The environment of a rank, where a process holds several: what one sets or takes away, others do
-// not see. getenv, setenv and their kin of the calling rank, and the environment of programs that
+// not see. getenv, setenv and the like of the calling rank, and the environment of programs that
 // it starts.
 //
 // All ranks begin with the same array, which nobody changes. A rank that changes its environment

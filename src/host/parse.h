@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parser of getopt and its kin, as the GNU C library's: its state and its variables are the
+// The parser of getopt and the like, as the GNU C library's: its state and its variables are the
 // caller's, so that each rank can have its own. libc keeps both in its own memory, which the first
 // rank reads at any time: ranks on other threads must not borrow them.
 #ifndef MLT_HOST_PARSE_H

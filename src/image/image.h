@@ -13,7 +13,7 @@
 //                                         the file   the template, copied on write
 //
 // Private are the program and its own libraries, as far as they have variables or refer to a
-// library that has. Shared are the C library and its kin, the compiler's run-time and Millet
+// library that has. Shared are the C library and the like, the compiler's run-time and Millet
 // (mlt_images_shared names them), and what a setting adds.
 //
 // A template is one file in memory with all writable segments as they are before any constructor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrappers of a user's own: functions of a rule book that see each operation of a way (coll/intercept.h).
+// Wrappers of a user's own: functions of a rule book that see each operation that is intercepted (coll/intercept.h).
 #include <lauxlib.h>
 #include <lua.h>
 #include <math.h>

@@ -27,7 +27,7 @@
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
 
-// MPI_COMM_DUP_FN and its kin are 1, the null functions 0: neither is ever called.
+// MPI_COMM_DUP_FN and the like are 1, the null functions 0: neither is ever called.
 enum { DUP_FUNCTION = 1 };
 
 typedef enum language { IN_C, IN_FORTRAN, IN_OLD_FORTRAN } language;

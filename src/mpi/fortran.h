@@ -2,7 +2,7 @@
 // What libmpi_fortran needs beyond MPI's functions. These are exported, for that library alone.
 //
 // Callbacks and attributes have a language. A Fortran function is made known by C's function
-// (MPI_Op_create and its kin, with the address as it is), and what that made is then marked: from
+// (MPI_Op_create and the like, with the address as it is), and what that made is then marked: from
 // there on it is called as Fortran wants it, with addresses, and integers for handles.
 #ifndef MLT_MPI_FORTRAN_H
 #define MLT_MPI_FORTRAN_H

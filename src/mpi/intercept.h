@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI's calls along ways (coll/intercept.h): the surface's detour calls these around a body.
+// Intercepted calls of MPI (coll/intercept.h): the surface's detour calls these around a body.
 #ifndef MLT_MPI_INTERCEPT_H
 #define MLT_MPI_INTERCEPT_H
 
@@ -12,7 +12,7 @@
 #include "mpi/trace.h"
 #include "p2p/p2p.h"
 
-// Set for good when the first rule book with a way is there; then calls go by the detour.
+// Set for good when the first rule book with an interceptor is there; then calls go by the detour.
 extern _Atomic bool mlt_interceptors_exist __attribute__((visibility("hidden")));
 
 static inline bool mlt_interceptors_are_there(void)
@@ -21,7 +21,7 @@ static inline bool mlt_interceptors_are_there(void)
 }
 
 typedef struct mlt_intercept_call {
-    mlt_intercept_walk walk; // way NULL: it goes along none
+    mlt_intercept_walk walk; // interceptor NULL: there is none
     mlt_intercept_event event;
 } mlt_intercept_call;
 

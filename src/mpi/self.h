@@ -105,7 +105,7 @@ typedef struct mlt_mpi_worker {
     uint32_t watchers, met_told;    // tool/tool.c: how many want it watched; watch.c
     struct mlt_parts *parts;        // partitioned requests; NULL until the first
     struct mlt_strict *strict;      // --strict: what was made; NULL until the first
-    struct mlt_file_service *files; // file/desk.c; NULL: no rank has a file open
+    struct mlt_file_service *files; // file/service.c; NULL: no rank has a file open
     mlt_recorder *unread;           // where calls go that nobody will read; NULL: they are recorded
     mlt_ctl_moves moves;            // count.h
     struct mlt_tracer *tracer;      // trace.h; NULL: no trace

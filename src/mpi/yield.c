@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPIX_Yield and its kin, and FG-MPI's way to run a different function in each rank. With Millet
+// MPIX_Yield and the like, and FG-MPI's way to run a different function in each rank. With Millet
 // every rank runs main anyway, so FGmpiexec only looks up the calling rank's function and calls it.
 #include <fgmpi.h>
 #include <millet/csp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations on memory of another process of this host that cannot be mapped: what the user gave to
-// MPI_Win_create. The kernel copies it from process to process (process_vm_readv and its kin). The
+// MPI_Win_create. The kernel copies it from process to process (process_vm_readv and the like). The
 // target's slot is mapped, with its guard, so accumulates are read, changed and written back by the
 // origin; the target takes no part.
 #ifndef MLT_WIN_ACROSS_H

@@ -37,7 +37,7 @@ typedef struct promise {
 } promise;
 
 struct mlt_win_cache {
-    mlt_table entries, by_target; // entry, shelf
+    mlt_table entries, by_target; // entry, shard
     mlt_list_node shelves, soon;
     promise *promises; // [promise_count]
     size_t promise_count, promise_room;

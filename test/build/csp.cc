@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes and channels from C++: the overloads of csp_hold and its kin, and CSP_PAR with fields
+// Processes and channels from C++: the overloads of csp_hold and the like, and CSP_PAR with fields
 // left out.
 #include <cstdio>
 #include <millet/csp.h>

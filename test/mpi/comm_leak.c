@@ -6,7 +6,7 @@
 
 #include <malloc.h>
 
-// Bytes that the process has from malloc and its kin.
+// Bytes that the process has from malloc and the like.
 static size_t in_use(void)
 {
     struct mallinfo2 info = mallinfo2();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The request of a schedule that was started is one as any other: wait, test and their kin, mixed
+// The request of a schedule that was started is one as any other: wait, test and the like, mixed
 // with those of messages; it may be freed, and so may its schedule.
 
 #include "goal_check.h"

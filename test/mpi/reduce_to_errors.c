@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// Wrong arguments of MPIX_Reduce_to and its kin; then it works, and does not make the process grow.
+// Wrong arguments of MPIX_Reduce_to and the like; then it works, and does not make the process grow.
 
 #include <millet/coll.h>
 

@@ -2,7 +2,7 @@
 // Jobs that ranks of this one have spawned, as the head sees them.
 //
 // A spawned job has an mpirun of its own: this program again, started by the head with one inherited
-// descriptor, the *children channel* (frames of launch/hosts/frame.h). Down go the task
+// descriptor, the *child channel* (frames of launch/hosts/frame.h). Down go the task
 // (launch/children/task.h) and the end of the time limit; up come BORN or FELL. Signals go as signals. So
 // a family of jobs is a tree of mpiruns, and each of them does for its job what it does for any.
 //
@@ -11,7 +11,7 @@
 //                 guard ---- watcher ---- ranks  job 1; its second child is job 1.2
 //
 // Nobody outlives the head above: the guard below is its child and gets PDEATHSIG, the watcher below
-// sees the end of the children channel; both kill what they have. On other hosts agents see the end of
+// sees the end of the child channel; both kill what they have. On other hosts agents see the end of
 // their channels. The head waits until all children have ended.
 //
 // The library knows jobs by their connections alone (src/mpi/comm/port.h). Whether a job that fails

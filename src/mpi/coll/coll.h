@@ -2,7 +2,7 @@
 // Collective operations of MPI: from what the user gives to a call of a team (coll/team.h), and
 // back.
 //
-// A body checks its arguments, fills in a job and hands it to mlt_coll_go with the way to drive it:
+// A body checks its arguments, fills in a job and hands it to mlt_coll_go with the mode in which it runs:
 // blocking, nonblocking or persistent. All else is the same for the three.
 //
 //     side    where a rank's data lies, as the user says: buffer, datatype, counts, displacements

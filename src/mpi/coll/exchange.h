@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective operations in which each rank knows only its own list of messages: MPI_Gatherv and its
-// kin.
+// Collective operations in which each rank knows only its own list of messages: MPI_Gatherv and
+// the like.
 //
 // A list says for one buffer which of its blocks goes to whom, or comes from whom. The schedule
 // (goal/spec.h: exchange) is made from the lists and kept with them: a call with equal ones finds

@@ -266,7 +266,7 @@ static bool find(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *ty
     }
     if (which == MLT_REDUCE_REPLACE || which == MLT_REDUCE_NO_OP) {
         *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_OP,
-                              "argument op is %s, which is for MPI_Accumulate and its kin only",
+                              "argument op is %s, which is for MPI_Accumulate and the like only",
                               mlt_reduce_op_names[which]);
         return false;
     }

@@ -7,7 +7,7 @@
 //
 //     rank          mlt_agreement_come: adds its bytes; the worker's last one starts the exchange
 //     worker        up a binomial tree of the workers, data of the subtree; down again, data of all
-//     once a worker finish(meet): makes the results of all its ranks, which are then woken
+//     once a worker finish(agreement): makes the results of all its ranks, which are then woken
 //
 // The steps of the exchange run as work for later (p2p.h), so progress drives them.
 #ifndef MLT_MPI_COMM_AGREEMENT_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Comm_dup and its kin, MPI_Comm_free.
+// MPI_Comm_dup and the like, MPI_Comm_free.
 //
 // Attributes are copied before the ranks meet, by each rank for itself. A copy function that fails
 // makes the call fail on that rank only; it meets the others all the same, for they wait for it,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making communicators: what MPI_Comm_dup, split and their kin, and topologies, stand on. All of
+// Making communicators: what MPI_Comm_dup, split and the like, and topologies, stand on. All of
 // these are collective over `comm` and may suspend.
 #ifndef MLT_MPI_COMM_NEW_H
 #define MLT_MPI_COMM_NEW_H

@@ -3,7 +3,7 @@
 // a port, whose name is a text, and accepts; whoever has the name connects. They may be of two jobs,
 // or of one.
 //
-// The functions below are what MPI_Open_port and its kin are made of, for other parts of MPI that
+// The functions below are what MPI_Open_port and the like are made of, for other parts of MPI that
 // connect jobs. None of them calls an error handler: they say what went wrong, and the caller raises
 // it. docs/internals/dynamic.md says how it works.
 #ifndef MLT_MPI_COMM_PORT_H

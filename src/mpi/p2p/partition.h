@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Partitioned messages (MPI_Psend_init and its kin): what the rest of the MPI layer calls. A
+// Partitioned messages (MPI_Psend_init and the like): what the rest of the MPI layer calls. A
 // partitioned request is a persistent MLT_REQ_OTHER with the flag MLT_REQF_PART. How partitions
 // move: partition_int.h.
 #ifndef MLT_MPI_P2P_PARTITION_H
@@ -34,7 +34,7 @@ struct mlt_fortran_copy **mlt_part_copies(const mlt_req *req);
 // handle.
 bool mlt_part_may_free(const mlt_req *req);
 
-// For MPI_Test and its kin, of a request that is active and not done: true if it is, for all of its
+// For MPI_Test and the like, of a request that is active and not done: true if it is, for all of its
 // partitions are here. What says so inside of a process, a packet, may still be on its way.
 bool mlt_part_is_over(mlt_req *req);
 

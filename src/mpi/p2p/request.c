@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests: what wait, test and their kin do with them, and MPI_Request_free.
+// Requests: what wait, test and the like do with them, and MPI_Request_free.
 //
 // Every call goes the same way: look at all handles (a bad one is an error that names its place),
 // wait or poll once if not enough is done, then finish the done ones: fill in the status, and free

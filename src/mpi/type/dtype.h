@@ -8,7 +8,7 @@
 // the rank that made it, and only that worker's thread counts; so ranks of one worker may use each
 // other's types, and those of another worker are refused.
 //
-// Types that the standard calls predefined but unnamed (MPI_Type_create_f90_real and its kin,
+// Types that the standard calls predefined but unnamed (MPI_Type_create_f90_real and the like,
 // MPI_Type_get_value_index) are derived ones that cannot be freed. A worker has each once.
 #ifndef MLT_MPI_TYPE_DTYPE_H
 #define MLT_MPI_TYPE_DTYPE_H

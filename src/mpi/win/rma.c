@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put, get, accumulate and their kin.
+// Put, get, accumulate and the like.
 //
 // quick.h does the everyday calls. Of the others, most pass one test of everything that may be wrong
 // (is_plain); only a call that does not pass is looked at closely.

@@ -440,7 +440,7 @@ void mlt_switchover_heard_offer(tcp_pair *pair, const mlt_wire_frame *frame)
     leave(endpoint);
 }
 
-// The other side has taken HELLO: the way is open.
+// The other side has taken HELLO: the fabric is open.
 bool mlt_switchover_switch(tcp_pair *pair, tcp_link *link)
 {
     tcp_switchover *switchover = pair->switchover;
@@ -906,7 +906,7 @@ static void take_head(tcp_worker *me, tcp_switchover *switchover, const tcp_pack
         return;
     }
     atomic_store_explicit(&switchover->confirmed, taken, memory_order_relaxed);
-    // The way is proven: whoever has something to send switches.
+    // The fabric is proven: whoever has something to send switches.
     if (!confirmed && taken)
         be_blocked(switchover);
     // A provider may complete a long packet after a short one that was sent later, and call that order.

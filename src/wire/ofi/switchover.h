@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second way of a pair: frames go as packets of a fabric (wire/ofi/fabric.h) instead of bytes of
+// The switch-over of a pair: frames go as packets of a fabric (wire/ofi/fabric.h) instead of bytes of
 // the connection. The connection stays: it is how both sides know that the other one lives, has
 // ended or is lost, and how they have learnt of each other.
 //
@@ -14,7 +14,7 @@
 //                                 fabric
 //       frames                                    -->
 //
-// Each direction switches on its own, when the way was proven: whatever fails before leaves the pair
+// Each direction switches on its own, when the fabric was proven: whatever fails before leaves the pair
 // with its connection. After it, a failure of the fabric is a lost connection. Packets that come
 // before SWITCH was read wait for it, so the order is kept.
 //
@@ -61,7 +61,7 @@ void mlt_switchover_offer(tcp_pair *pair);
 // What is to be written to the connection before anything else. False: there was no room for all.
 bool mlt_switchover_write_control(tcp_pair *pair, tcp_link *link);
 
-// At the end of a frame: switches if the way is proven. True: from now on mlt_switchover_write writes.
+// At the end of a frame: switches if the fabric is proven. True: from now on mlt_switchover_write writes.
 bool mlt_switchover_switch(tcp_pair *pair, tcp_link *link);
 bool mlt_switchover_is_out(const tcp_pair *pair); // that has happened
 bool mlt_switchover_is_in(const tcp_pair *pair);  // the other side has done so

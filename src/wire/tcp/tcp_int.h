@@ -57,7 +57,7 @@ typedef enum tcp_state {
 
 typedef struct tcp_link {
     tcp_pair *pair;
-    uint32_t number; // in house->links
+    uint32_t number; // in endpoint->links
     int fd;
     _Atomic uint32_t state;   // tcp_state
     _Atomic uint32_t reading; // the lock of what follows
@@ -108,7 +108,7 @@ struct tcp_pair {
     tcp_endpoint *endpoint;
     const mlt_world *world; // that it is of; NULL: the own job
     tcp_pair *next;         // of other jobs
-    bool *left;    // [house->workers] that have left it; NULL: it is not retired (retire.c)
+    bool *left;    // [endpoint->workers] that have left it; NULL: it is not retired (retire.c)
     bool stays;    // a worker that is about to leave has something left there
     uint32_t proc; // the other one
     uint32_t workers, first_worker;   // of it
@@ -126,7 +126,7 @@ struct tcp_pair {
     uint32_t turn;                    // the lane that was written last, perhaps to a part
     bool inside;                      // ... so that a frame has to go on
     tcp_switchover *switchover;       // NULL: there is no fabric
-    _Atomic(tcp_lane *) lanes[];      // [house->workers]
+    _Atomic(tcp_lane *) lanes[];      // [endpoint->workers]
 };
 
 typedef struct tcp_slot { // a worker's part of a link
@@ -143,7 +143,7 @@ typedef struct tcp_worker { // wire->far
     uint32_t links_seen, ends_seen;
     tcp_lane *dirty; // lanes with something to be written
     tcp_lane *busy;  // lanes whose mail was not taken to the end
-    tcp_slot *slots; // [seat_count], as house->links
+    tcp_slot *slots; // [slot_count], as endpoint->links
     uint32_t slot_count, slot_room;
     uint32_t slots_taken; // those that are not vacant
     bool new_slots;       // some that the worker does not listen to yet
