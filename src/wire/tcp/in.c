@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
-#include "wire/ofi/switchover.h"
+#include "wire/tcp/switchover.h"
 #include "wire/tcp/tcp_int.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <sys/uio.h>
 
 #include "os/tcp.h"
-#include "wire/ofi/switchover.h"
+#include "wire/tcp/switchover.h"
 #include "wire/tcp/tcp_int.h"
 
 enum { PIECES = 48 };

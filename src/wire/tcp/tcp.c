@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "os/os.h"
 #include "os/tcp.h"
-#include "wire/ofi/switchover.h"
+#include "wire/tcp/switchover.h"
 #include "wire/tcp/tcp_int.h"
 
 static bool is_gone(const tcp_pair *pair)

@@ -26,8 +26,8 @@
 // Data that their receiver has named (DATA) are read by it from the sender's memory (FETCH), if both
 // fabrics can: the frame has their address, and when they are there CONTROL counts them, which
 // is counted as messages are (wire->sent), since it wakes whoever waits for them.
-#ifndef MLT_WIRE_OFI_SWITCHOVER_H
-#define MLT_WIRE_OFI_SWITCHOVER_H
+#ifndef MLT_WIRE_TCP_SWITCHOVER_H
+#define MLT_WIRE_TCP_SWITCHOVER_H
 
 #include "wire/tcp/tcp_int.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "wire/ofi/switchover.h"
+#include "wire/tcp/switchover.h"
 
 #include <signal.h>
 #include <stdio.h>
