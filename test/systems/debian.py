@@ -38,8 +38,15 @@ mount --rbind /sys sys
 mkdir -p ccache
 mount --bind "$ccache" ccache
 cp -L /etc/resolv.conf etc/resolv.conf
+within=
+if pivot_root . . 2>/dev/null; then
+    umount -l .
+    cd /
+else # from where the kernel has started; no user namespace can be made there
+    within='chroot .'
+fi
 exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \\
-    CCACHE_DIR=/ccache CCACHE_COMPILERCHECK=content CCACHE_UMASK=000 HOME=/root chroot . "$@"
+    CCACHE_DIR=/ccache CCACHE_COMPILERCHECK=content CCACHE_UMASK=000 HOME=/root $within "$@"
 """
 PRIVATE = ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"]
 running = set()  # commands, of all threads
