@@ -484,9 +484,24 @@ bool mlt_os_is_readable(const void *address)
     // The kernel reads the set before it finds that there is no such way to change it.
     int saved = errno;
     bool fault =
-        syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) != 0 && errno == EFAULT;
+        !address || // to the kernel, no set
+        (syscall(SYS_rt_sigprocmask, -1, address, NULL, sizeof(uint64_t)) != 0 && errno == EFAULT);
     errno = saved;
     return !fault;
+}
+
+// By the kernel, which another thread that unmaps the memory does not surprise; where the system lets
+// nobody use that call, by hand.
+bool mlt_os_read_own(void *to, const void *from, size_t bytes)
+{
+    const void *nowhere = (const void *)sizeof(void *);
+    mlt_status status = mlt_os_read_peer(getpid(), to, (uintptr_t)from, bytes);
+    if (status != MLT_ERR_UNSUPPORTED || !mlt_os_is_readable(from))
+        return status == MLT_OK;
+    if (mlt_os_is_readable(nowhere)) // an emulator does not know
+        return false;
+    memcpy(to, from, bytes);
+    return true;
 }
 
 void mlt_os_yield(void)

@@ -116,6 +116,9 @@ char mlt_os_state_of(pid_t process, uint32_t thread, pid_t *parent);
 // Whether there is memory at an address, of which 8 bytes are looked at. errno stays.
 bool mlt_os_is_readable(const void *address);
 
+// Copies memory of this process that may not be there: false. It lies within one page.
+bool mlt_os_read_own(void *to, const void *from, size_t bytes) MLT_MUST_CHECK;
+
 void mlt_os_yield(void); // let another runnable thread of this core run
 
 // Reads from another process's memory, or writes to it, in one copy. MLT_OK only if all bytes were

@@ -40,8 +40,24 @@ static void test_limit(void)
     close(fd);
 }
 
+// Memory that is not there, or may not be read, is found out.
+static void test_read_own(void)
+{
+    size_t page = mlt_os_page_size();
+    char byte = 'x', *two = mlt_os_map(2 * page);
+    CHECK(two && mprotect(two + page, page, PROT_NONE) == 0);
+    two[0] = 'a';
+    bool knows = !mlt_os_is_readable((const void *)sizeof(void *)); // not in an emulator
+    CHECK(mlt_os_read_own(&byte, two, 1) == (byte == 'a') && (!knows || byte == 'a'));
+    CHECK(!knows || mlt_os_is_readable(two));
+    CHECK(!mlt_os_read_own(&byte, two + page, 1) && !mlt_os_read_own(&byte, NULL, 1));
+    CHECK(!knows || !mlt_os_is_readable(two + page));
+    mlt_os_unmap(two, 2 * page);
+}
+
 int main(void)
 {
+    test_read_own();
     test_is_guarded();
     test_limit();
     return 0;

@@ -234,7 +234,7 @@ static bool read_word(page *p, uintptr_t at, uintptr_t *word)
     uintptr_t base = at & ~(uintptr_t)(PAGE - 1);
     if (p->at != base) {
         p->at = base;
-        p->readable = mlt_os_read_peer(getpid(), p->words, base, PAGE) == MLT_OK;
+        p->readable = mlt_os_read_own(p->words, (const void *)base, PAGE);
         for (size_t i = 0; i < PAGE / sizeof *word; i++)
             p->words[i] = ~p->words[i];
     }
