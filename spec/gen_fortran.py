@@ -405,8 +405,8 @@ class Body:
             count_name, type_name = BUFFERS.get(name, (None, None))
             count_name = count_name if f.has(count_name or "") and mode in ("SINGLE", "BLOCKS") else None
             type_name = type_name if f.has(type_name or "") and mode != "COPY" else None
-            way = "COPIED" if f.blocking else "TYPED" if mode == "SINGLE" else "KEPT"
-            assert way != "KEPT" or f.has("request"), f.name
+            fallback = "COPIED" if f.blocking else "TYPED" if mode == "SINGLE" else "KEPT"
+            assert fallback != "KEPT" or f.has("request"), f.name
             out = "false" if buffer.const else "true"
             if mode == "COPY":
                 parts.append(f"mlt_f_part {name}_s = mlt_f_whole({name}, 0, NULL);")
@@ -421,8 +421,8 @@ class Body:
                 parts.append(f"mlt_f_part {name}_s = mlt_f_whole({name}, {n}, {t});")
             if f.has("partitions"):
                 parts.append(f"{name}_s.parts = *partitions;")
-            parts.append(f"code = mlt_f_enter(&{name}_s, {name}, MLT_F_{mode}, MLT_F_{way}, {out}, code);")
-            ends.insert(0, f"mlt_f_keep(&{name}_s, code, request_h);" if way == "KEPT" else f"mlt_f_leave(&{name}_s);")
+            parts.append(f"code = mlt_f_enter(&{name}_s, {name}, MLT_F_{mode}, MLT_F_{fallback}, {out}, code);")
+            ends.insert(0, f"mlt_f_keep(&{name}_s, code, request_h);" if fallback == "KEPT" else f"mlt_f_leave(&{name}_s);")
         gaps = " || ".join(f"MLT_F_GAPS({name})" for name in self.vars)
         slow = parts + ["if (code == MPI_SUCCESS)", f"    code = C({f.name})({', '.join(call)});", "else",
                         f"    code = mlt_f_refuse({self.where()}, \"MPI_{f.name.removesuffix('_c')}\", code);"] + ends

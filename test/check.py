@@ -246,7 +246,7 @@ def stage_build(stage, quick):
 
 def stage_source(stage, quick):
     """includes go down the layers only, every header compiles alone, files that are named exist; and these tests can fail"""
-    for name in ("layers_test.py", "headers_test.py", "mentions_test.py"):
+    for name in ("layers_test.py", "names_test.py", "headers_test.py", "mentions_test.py"):
         script(stage, f"test/{name}", "--build", BUILD, limit=120)
         script(stage, f"test/{name}", "--self-test", limit=120)
     judge(stage, "share/containers/Dockerfile", wrong_image(ROOT / "share/containers/Dockerfile", ROOT / "debian/control"))

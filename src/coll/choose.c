@@ -129,10 +129,10 @@ mlt_coll_rule mlt_cores_rule_at(uint32_t index)
         .bytes_to = c->bytes_to,
         .cores_from = c->ranks_from,
         .crowded = -1,
-        .reach = c->way == MLT_CORES_THREADS ? 1 << MLT_REACH_PROCESS : 1 << MLT_REACH_HOST,
-        .reads = c->way == MLT_CORES_READS    ? 1
-                 : c->way == MLT_CORES_CHUNKS ? -1
-                                              : 0,
+        .reach = c->transfer == MLT_CORES_THREADS ? 1 << MLT_REACH_PROCESS : 1 << MLT_REACH_HOST,
+        .reads = c->transfer == MLT_CORES_READS    ? 1
+                 : c->transfer == MLT_CORES_CHUNKS ? -1
+                                                   : 0,
         .alg = c->alg,
         .segment = c->segment,
         .radix = c->radix,

@@ -3,9 +3,9 @@
 // worker, 3 ranks and more: ranks from, to (0: no end), bytes from, to, algorithm, segment, radix.
 #include "coll/rules_cores.h"
 
-#define R(way, coll, ranks_from, ranks_to, bytes_from, bytes_to, alg, segment, radix)              \
+#define R(transfer, coll, ranks_from, ranks_to, bytes_from, bytes_to, alg, segment, radix)         \
     {                                                                                              \
-        MLT_CORES_##way, MLT_COLL_##coll, radix, ranks_from, ranks_to, bytes_from, bytes_to,       \
+        MLT_CORES_##transfer, MLT_COLL_##coll, radix, ranks_from, ranks_to, bytes_from, bytes_to,  \
             segment, alg                                                                           \
     }
 

@@ -300,8 +300,8 @@ static int check_size(mlt_f_part *part, const shape *sh)
     return MPI_SUCCESS;
 }
 
-int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_way way, bool out,
-                int code)
+int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_fallback fallback,
+                bool out, int code)
 {
     if (code != MPI_SUCCESS || !MLT_F_GAPS(s))
         return code;
@@ -316,7 +316,7 @@ int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f
     }
     if (mode != MLT_F_COPY && enter_type(part, &sh, mode))
         return MPI_SUCCESS;
-    if (way == MLT_F_TYPED)
+    if (fallback == MLT_F_TYPED)
         return enter_elements(part, &sh);
     MPI_Count lb, extent = 0;
     if (part->parts)

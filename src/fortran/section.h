@@ -35,11 +35,11 @@ typedef enum mlt_f_mode {
 } mlt_f_mode;
 
 // What is done if that is impossible.
-typedef enum mlt_f_way {
+typedef enum mlt_f_fallback {
     MLT_F_COPIED, // a blocking call works on a copy
     MLT_F_KEPT,   // so does one with a request, which has the copy until it is freed
     MLT_F_TYPED,  // a datatype is made of all basic elements (only SINGLE): always possible
-} mlt_f_way;
+} mlt_f_fallback;
 
 // A buffer as C's function gets it.
 typedef struct mlt_f_part {
@@ -64,8 +64,8 @@ static inline bool mlt_f_may_have_gaps(const mlt_f_section *s)
 
 // Changes a part for its section, if that has gaps. `code` is that of the parts before it: with an error
 // nothing is done. Returns an error class; mlt_f_refuse says what it means.
-int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_way way, bool out,
-                int code);
+int mlt_f_enter(mlt_f_part *part, const mlt_f_section *s, mlt_f_mode mode, mlt_f_fallback fallback,
+                bool out, int code);
 
 // After a blocking call.
 void mlt_f_leave(mlt_f_part *part);
