@@ -450,7 +450,7 @@ static void take_connect(rpc *d, const char *text)
         return;
     }
     if (d->dial || mlt_crypt_load(why, sizeof why) != MLT_OK) {
-        fail(d, d->dial ? "the rpc is busy" : why);
+        fail(d, d->dial ? "it asks while its last question is not answered" : why);
         return;
     }
     if (mlt_iface_addresses(own, &own_count, &p->iface, false, why, sizeof why) != MLT_OK)
