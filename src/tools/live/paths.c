@@ -110,7 +110,7 @@ static int set_main(int argc, char **argv)
         .least = 2,
         .most = 2,
         .purpose =
-            "Gives a running job a rule book, algorithms and paths for its collective "
+            "Gives a running job a rule book: rules, algorithms and paths for its collective "
             "operations, as mpirun --coll does at the start. BOOK `-` gives its own rules back. "
             "Each communicator takes it after an MPI_Barrier or MPI_Allreduce, between the same "
             "two calls of all its ranks. A wrong rule book is refused, and changes nothing. On "
@@ -143,7 +143,7 @@ static int set_main(int argc, char **argv)
 }
 
 static const mlt_command commands[] = {
-    {"show", show_main, .help = "print the map of a running job's paths, and its rule books"},
+    {"show", show_main, .help = "print a running job's map of paths, and its rule books"},
     {"set", set_main, .help = "give a running job a rule book for its collectives"},
 };
 
