@@ -228,6 +228,20 @@ static inline void hosts_end(hosts_job *j)
     close(j->listener);
 }
 
+// Where the threads of a process that does not end are: by a debugger if there is one, else in which
+// calls of the system.
+static inline void hosts_show(pid_t pid)
+{
+    char command[160];
+    snprintf(
+        command, sizeof command,
+        "gdb -p %d -batch -ex 'thread apply all bt 20' 2>&1 || head -v /proc/%d/task/*/syscall",
+        (int)pid, (int)pid);
+    fflush(stderr);
+    if (system(command) != 0)
+        fprintf(stderr, "the threads of %d cannot be shown\n", (int)pid);
+}
+
 static inline void hosts_kill(hosts_job *j)
 {
     for (uint32_t p = 0; p < j->procs; p++)
@@ -250,6 +264,9 @@ static inline void hosts_run_with(hosts_job *j, void (*entry)(void *rank))
         if (!ended || j->proc[p].status)
             fprintf(stderr, "process %u: %s %d\n", p, ended ? "status" : "still there",
                     j->proc[p].status);
+    for (uint32_t p = 0; p < j->procs && !ended; p++)
+        if (j->proc[p].ctl >= 0)
+            hosts_show(j->proc[p].pid);
     if (j->lost)
         fprintf(stderr, "%u connections lost: %s\n", j->lost, j->why);
     if (!ended)
