@@ -629,12 +629,12 @@ def surface_body(f, twin):
     if f.body not in QUICK:
         out.append(recorded(f))
     args, narrow = arguments(f, twin)
-    way = args + (", __builtin_return_address(0)" if told_caller(f) else "")
+    passed = args + (", __builtin_return_address(0)" if told_caller(f) else "")
     for p, wide in narrow:
         first = f"*{p.name}" if p.name == "position" else "0"
         out.append(f"    {wide} {p.name}_ = {first};\n")
     if f.made and not NEVER_FAIL.match(f.name):
-        out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({way})\n"
+        out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({passed})\n"
                    f"                                               : mlt_mpi_{f.body}({args});\n"
                    f"    if (MLT_LIKELY(code == MPI_SUCCESS))\n        return code;\n"
                    f"    {f.unmake};\n    return mlt_mpi_answer(me, code);\n")
@@ -642,9 +642,9 @@ def surface_body(f, twin):
     if not narrow:
         detours = "mlt_mpi_profiling" if f.name in UNGATED else "mlt_mpi_detours()"
         out.append(f"    if (MLT_UNLIKELY({detours}))\n"
-                   f"        return detour_{f.name}({way});\n    return mlt_mpi_{f.body}({args});\n")
+                   f"        return detour_{f.name}({passed});\n    return mlt_mpi_{f.body}({args});\n")
         return "".join(out)
-    out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({way})\n"
+    out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({passed})\n"
                f"                                               : mlt_mpi_{f.body}({args});\n"
                "    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        return mlt_mpi_answer(me, code);\n")
     out += [narrow_one(f, p, where) for p, _ in narrow]
@@ -732,7 +732,7 @@ def sent(f):
 PEERS, TAGS, TYPES = ("dest", "source", "root", "target_rank"), ("tag", "sendtag"), ("datatype", "sendtype", "origin_datatype")
 
 
-def traced(f, twin, call="way.call"):
+def traced(f, twin, call="detour.call"):
     """The arguments that a trace tells of a call: peer, tag, communicator, bytes."""
     types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
     out = [f"    {call}.peer = {name};\n" for name in [n for n in PEERS if types.get(n) == "int"][:1]]
@@ -756,9 +756,9 @@ def wrapped(f, twin):
     """Calls along the ways of a user's book: what comes before the body, and after it."""
     types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
     if MESSAGES.match(f.name) and types.get("comm") == "mlt_comm *":
-        what = f"mlt_intercept_messages(me, {f.fn}, comm, &way.call)"
+        what = f"mlt_intercept_messages(me, {f.fn}, comm, &detour.call)"
     elif any(pattern.match(f.name) for pattern, _ in VERBS) and types.get("win") == "MPI_Win":
-        what = f"mlt_intercept_window(me, {f.fn}, win, &way.call, {str(f.body in CACHED).lower()})"
+        what = f"mlt_intercept_window(me, {f.fn}, win, &detour.call, {str(f.body in CACHED).lower()})"
     else:
         return "", ""
     return (f"    mlt_intercept_call along = {{0}};\n    if (mlt_interceptors_are_there())\n        along = {what};\n",
@@ -870,9 +870,9 @@ def detour(f, twin):
              f"    if (MLT_UNLIKELY(!mlt_mpi_only_traced(me)))\n        return {whole}({all_names});\n{light}}}\n\n"
              if light else "")
     return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
-            f"    mlt_detour way = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
-            f"    mlt_mpi_trace_opens(me, &way.call);\n"
-            f"{before}{checked(f)}{body}({', '.join(names)}{more});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &way);\n"
+            f"    mlt_detour detour = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
+            f"    mlt_mpi_trace_opens(me, &detour.call);\n"
+            f"{before}{checked(f)}{body}({', '.join(names)}{more});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &detour);\n"
             f"    return {answer(f, twin)};\n}}\n\n{light}")
 
 

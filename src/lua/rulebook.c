@@ -20,7 +20,7 @@ enum { LONGEST_FILE = 16 << 20, SENTENCE = 512 };
 
 mlt_lua_rulebook *mlt_lua_rulebook_of(lua_State *L)
 {
-    lua_getfield(L, LUA_REGISTRYINDEX, "rule book");
+    lua_getfield(L, LUA_REGISTRYINDEX, "rulebook");
     mlt_lua_rulebook *rulebook = lua_touserdata(L, -1);
     lua_pop(L, 1);
     return rulebook;
@@ -235,7 +235,7 @@ static int protected_read(lua_State *L)
     const source *from = lua_touserdata(L, 2);
     mlt_lua_open(L);
     lua_pushlightuserdata(L, rulebook);
-    lua_setfield(L, LUA_REGISTRYINDEX, "rule book");
+    lua_setfield(L, LUA_REGISTRYINDEX, "rulebook");
     lua_newtable(L); // texts that answers point to
     lua_setfield(L, LUA_REGISTRYINDEX, "texts");
     mlt_lua_library_without_chance(L);

@@ -27,22 +27,22 @@ static bool writes(const mlt_win_operation *operation)
 }
 
 // One strip, through `copy`.
-static mlt_status change_strip(mlt_win_part *part, pid_t pid, mlt_win_slot *slot,
+static mlt_status change_strip(mlt_win_part *part, pid_t pid, mlt_win_descriptor *descriptor,
                                const mlt_win_operation *operation, uint64_t at, uint64_t bytes,
                                const char *in, char *out, char *copy)
 {
-    mlt_win_guard(part, &slot->lock);
+    mlt_win_guard(part, &descriptor->lock);
     mlt_status status = mlt_os_read_peer(pid, copy, at, bytes);
     if (status == MLT_OK) {
         mlt_win_change(operation, copy, bytes, in, out);
         if (writes(operation))
             status = mlt_os_write_peer(pid, at, copy, bytes);
     }
-    mlt_win_unguard(&slot->lock);
+    mlt_win_unguard(&descriptor->lock);
     return status;
 }
 
-static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_slot *slot,
+static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_descriptor *descriptor,
                          const mlt_win_call *call, uint64_t at, uint64_t done, uint64_t bytes,
                          char *copy, uint64_t room)
 {
@@ -51,25 +51,27 @@ static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_slot *slot,
     mlt_status status = MLT_OK;
     while (done < bytes && status == MLT_OK) {
         uint64_t n = bytes - done < room ? bytes - done : room;
-        status = change_strip(part, pid, slot, &call->operation, at + done, n,
+        status = change_strip(part, pid, descriptor, &call->operation, at + done, n,
                               in ? in + done : NULL, out ? out + done : NULL, copy);
         done += n;
     }
     return status;
 }
 
-static mlt_status swap(mlt_win_part *part, pid_t pid, mlt_win_slot *slot, const mlt_win_call *call,
-                       uint64_t at)
+static mlt_status swap(mlt_win_part *part, pid_t pid, mlt_win_descriptor *descriptor,
+                       const mlt_win_call *call, uint64_t at)
 {
     char in[64], copy[32];
     uint64_t bytes = call->operation.basic->size;
     memcpy(in, call->origin.buf, bytes);
     memcpy(in + bytes, call->compare, bytes);
-    return change_strip(part, pid, slot, &call->operation, at, bytes, in, call->result.buf, copy);
+    return change_strip(part, pid, descriptor, &call->operation, at, bytes, in, call->result.buf,
+                        copy);
 }
 
-mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_win_slot *slot,
-                             const mlt_win_call *call, uint64_t at, uint64_t done)
+mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer,
+                             mlt_win_descriptor *descriptor, const mlt_win_call *call, uint64_t at,
+                             uint64_t done)
 {
     pid_t pid = mlt_win_process_of(part, peer);
     uint64_t bytes = call->there.count * call->there.type->size;
@@ -81,13 +83,13 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer, mlt_w
     if (call->operation.verb == MLT_WIN_GET)
         return mlt_os_read_peer(pid, call->result.buf, at, bytes);
     if (call->operation.verb == MLT_WIN_SWAP)
-        return swap(part, pid, slot, call, at);
+        return swap(part, pid, descriptor, call, at);
     uint64_t element = call->operation.basic->size;
     if (bytes <= FEW)
-        return change(part, pid, slot, call, at, done, bytes, few, FEW);
+        return change(part, pid, descriptor, call, at, done, bytes, few, FEW);
     char *copy = mlt_take_more(NULL, STRIP, 1);
     mlt_status status =
-        change(part, pid, slot, call, at, done, bytes, copy, STRIP / element * element);
+        change(part, pid, descriptor, call, at, done, bytes, copy, STRIP / element * element);
     free(copy);
     return status;
 }

@@ -87,7 +87,7 @@ static void move(bool put, char *memory, const mlt_type_run *runs, uint32_t coun
     }
 }
 
-// ---- a word of an open slot
+// ---- a word of an open descriptor
 
 static void copy_one(void *to, const void *from, uint64_t size)
 {
@@ -123,13 +123,13 @@ static void copy_one(void *to, const void *from, uint64_t size)
 CHANGE_WORD(change_64, uint64_t)
 CHANGE_WORD(change_32, uint32_t)
 
-// True: one element was changed by instructions. False: it is none that they can change, or the slot
+// True: one element was changed by instructions. False: it is none that they can change, or the descriptor
 // is not open.
-static bool try_word(const mlt_win_part *part, const mlt_win_slot *slot,
+static bool try_word(const mlt_win_part *part, const mlt_win_descriptor *descriptor,
                      const mlt_win_operation *operation, char *to, uint64_t size, const char *in,
                      const char *compare, char *out)
 {
-    if (!mlt_win_is_word(to, size) || !mlt_win_may_change(part, slot))
+    if (!mlt_win_is_word(to, size) || !mlt_win_may_change(part, descriptor))
         return false;
     if (size == sizeof(uint64_t))
         change_64(operation, to, in, compare, out);
@@ -146,9 +146,9 @@ static bool is_one(const mlt_win_operation *operation, uint64_t bytes)
     return operation->verb == MLT_WIN_SWAP || bytes == operation->basic->size;
 }
 
-void mlt_win_apply(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
-                   char *memory, const mlt_type_run *runs, uint32_t count, const char *in,
-                   char *out)
+void mlt_win_apply(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                   const mlt_win_operation *operation, char *memory, const mlt_type_run *runs,
+                   uint32_t count, const char *in, char *out)
 {
     if (operation->verb == MLT_WIN_PUT || operation->verb == MLT_WIN_GET) {
         move(operation->verb == MLT_WIN_PUT, memory, runs, count, in, out);
@@ -156,70 +156,72 @@ void mlt_win_apply(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operati
     }
     if (count == 1 && runs->count == 1 && operation->basic->contiguous &&
         is_one(operation, runs->length)) {
-        mlt_win_apply_plain(part, slot, operation, memory + runs->at, runs->length, in, out);
+        mlt_win_apply_plain(part, descriptor, operation, memory + runs->at, runs->length, in, out);
         return;
     }
-    mlt_win_guard(part, &slot->lock);
+    mlt_win_guard(part, &descriptor->lock);
     accumulate(operation, memory, runs, count, in, out);
-    mlt_win_unguard(&slot->lock);
+    mlt_win_unguard(&descriptor->lock);
 }
 
-void mlt_win_apply_plain(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
-                         char *memory, uint64_t bytes, const char *in, char *out)
+void mlt_win_apply_plain(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                         const mlt_win_operation *operation, char *memory, uint64_t bytes,
+                         const char *in, char *out)
 {
     if (operation->verb == MLT_WIN_PUT)
         memcpy(memory, in, bytes);
     else if (operation->verb == MLT_WIN_GET)
         memcpy(out, memory, bytes);
     else if (!is_one(operation, bytes) ||
-             !try_word(part, slot, operation, memory, bytes, in,
+             !try_word(part, descriptor, operation, memory, bytes, in,
                        operation->verb == MLT_WIN_SWAP ? in + bytes : NULL,
                        reads(operation) ? out : NULL)) {
-        mlt_win_guard(part, &slot->lock);
+        mlt_win_guard(part, &descriptor->lock);
         change(operation, memory, bytes, in, out);
-        mlt_win_unguard(&slot->lock);
+        mlt_win_unguard(&descriptor->lock);
     }
 }
 
 // ---- one element, or many, that are not the everyday case
 
-void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_slot *slot,
+void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_descriptor *descriptor,
                             const mlt_win_operation *operation, char *to, uint64_t count,
                             const void *in)
 {
-    if (count == 1 && try_word(part, slot, operation, to, operation->basic->size, in, NULL, NULL))
+    if (count == 1 &&
+        try_word(part, descriptor, operation, to, operation->basic->size, in, NULL, NULL))
         return;
-    mlt_win_guard(part, &slot->lock);
+    mlt_win_guard(part, &descriptor->lock);
     if (count == 1)
         mlt_win_change_one(operation, to, in);
     else if (operation->op == MLT_REDUCE_REPLACE)
         memcpy(to, in, count * operation->basic->size);
     else
         operation->kernel(to, in, count);
-    mlt_win_unguard(&slot->lock);
+    mlt_win_unguard(&descriptor->lock);
 }
 
-void mlt_win_fetch_any(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
-                       char *to, const void *in, void *out)
+void mlt_win_fetch_any(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                       const mlt_win_operation *operation, char *to, const void *in, void *out)
 {
-    if (try_word(part, slot, operation, to, operation->basic->size, in, NULL, out))
+    if (try_word(part, descriptor, operation, to, operation->basic->size, in, NULL, out))
         return;
-    mlt_win_guard(part, &slot->lock);
+    mlt_win_guard(part, &descriptor->lock);
     copy_one(out, to, operation->basic->size);
     mlt_win_change_one(operation, to, in);
-    mlt_win_unguard(&slot->lock);
+    mlt_win_unguard(&descriptor->lock);
 }
 
-void mlt_win_swap_any(mlt_win_part *part, mlt_win_slot *slot, uint64_t size, char *to,
+void mlt_win_swap_any(mlt_win_part *part, mlt_win_descriptor *descriptor, uint64_t size, char *to,
                       const void *in, const void *compare, void *out)
 {
     char was[32];
-    if (try_word(part, slot, NULL, to, size, in, compare, out))
+    if (try_word(part, descriptor, NULL, to, size, in, compare, out))
         return;
-    mlt_win_guard(part, &slot->lock);
+    mlt_win_guard(part, &descriptor->lock);
     copy_one(was, to, size);
     if (memcmp(was, compare, size) == 0)
         mlt_win_store_one(to, in, size);
-    mlt_win_unguard(&slot->lock);
+    mlt_win_unguard(&descriptor->lock);
     copy_one(out, was, size);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is done to a target's memory: by the origin, where it reaches that memory, and by the
 // target's worker for all others. One way for all distances, so that accumulates are atomic against
-// each other: each takes the guard of the target's slot for the piece that it works on, or changes
-// one word of an open slot by an instruction (lock.h).
+// each other: each takes the guard of the target's descriptor for the piece that it works on, or changes
+// one word of an open descriptor by an instruction (lock.h).
 #ifndef MLT_WIN_APPLY_H
 #define MLT_WIN_APPLY_H
 
@@ -14,8 +14,8 @@
 #include "type/reduce.h"
 #include "type/type.h"
 #include "type/wide.h"
+#include "win/descriptor.h"
 #include "win/lock.h"
-#include "win/slot.h"
 
 typedef enum mlt_win_verb {
     MLT_WIN_PUT,
@@ -67,17 +67,18 @@ static inline void mlt_win_find_kernels(mlt_win_operation *operation,
 
 // Does it to runs of memory that begins at `memory`. in: packed data of PUT and of accumulates; SWAP:
 // the new value, then the one to compare with. out: where GET, FETCH and SWAP leave packed data.
-void mlt_win_apply(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
-                   char *memory, const mlt_type_run *runs, uint32_t count, const char *in,
-                   char *out);
+void mlt_win_apply(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                   const mlt_win_operation *operation, char *memory, const mlt_type_run *runs,
+                   uint32_t count, const char *in, char *out);
 
 // What an accumulate or a swap does to elements without gaps; the caller has the guard.
 void mlt_win_change(const mlt_win_operation *operation, char *to, uint64_t bytes, const char *in,
                     char *out);
 
 // The same for `bytes` bytes without gaps on any side; of accumulates whose elements have none.
-void mlt_win_apply_plain(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
-                         char *memory, uint64_t bytes, const char *in, char *out);
+void mlt_win_apply_plain(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                         const mlt_win_operation *operation, char *memory, uint64_t bytes,
+                         const char *in, char *out);
 
 // ---- elements without gaps on any side, in memory that is in reach
 
@@ -150,7 +151,7 @@ static MLT_INLINE void mlt_win_change_one(const mlt_win_operation *operation, ch
         operation->single(to, in, 1);
 }
 
-// ---- a word of an open slot
+// ---- a word of an open descriptor
 
 static MLT_INLINE bool mlt_win_is_word(const char *at, uint64_t size)
 {
@@ -186,22 +187,22 @@ static MLT_INLINE uint64_t mlt_win_swap_64(char *to, uint64_t old, uint64_t next
     return old;
 }
 
-// The everyday cases of all others: one word of an open slot that is added to or swapped. Everything
+// The everyday cases of all others: one word of an open descriptor that is added to or swapped. Everything
 // is in registers by then, since the processor begins little before the instruction is done, and
 // nothing is left to do after a call, so that no register is saved for one.
 //
 // An accumulate that is not MPI_NO_OP.
-void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_slot *slot,
+void mlt_win_accumulate_any(mlt_win_part *part, mlt_win_descriptor *descriptor,
                             const mlt_win_operation *operation, char *to, uint64_t count,
                             const void *in) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_accumulate(mlt_win_part *part, mlt_win_slot *slot,
+static MLT_INLINE void mlt_win_accumulate(mlt_win_part *part, mlt_win_descriptor *descriptor,
                                           const mlt_win_operation *operation, char *to,
                                           uint64_t count, const void *in)
 {
     uint8_t adds = operation->adds;
     if (MLT_LIKELY(count == 1 && adds != MLT_WIN_ADDS_OTHER && (uintptr_t)to % 8 == 0)) {
         mlt_win_word added = mlt_win_load(in);
-        if (MLT_LIKELY(mlt_win_may_change(part, slot))) {
+        if (MLT_LIKELY(mlt_win_may_change(part, descriptor))) {
             if (adds == MLT_WIN_ADDS_INT64)
                 (void)mlt_win_add_64(to, added.number);
             else
@@ -210,42 +211,44 @@ static MLT_INLINE void mlt_win_accumulate(mlt_win_part *part, mlt_win_slot *slot
             return;
         }
     }
-    mlt_win_accumulate_any(part, slot, operation, to, count, in);
+    mlt_win_accumulate_any(part, descriptor, operation, to, count, in);
 }
 
-void mlt_win_fetch_any(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_operation *operation,
-                       char *to, const void *in, void *out) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_fetch_one(mlt_win_part *part, mlt_win_slot *slot,
+void mlt_win_fetch_any(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                       const mlt_win_operation *operation, char *to, const void *in,
+                       void *out) MLT_NOINLINE;
+static MLT_INLINE void mlt_win_fetch_one(mlt_win_part *part, mlt_win_descriptor *descriptor,
                                          const mlt_win_operation *operation, char *to,
                                          const void *in, void *out)
 {
     if (MLT_LIKELY(operation->adds == MLT_WIN_ADDS_INT64 && (uintptr_t)to % 8 == 0)) {
         uint64_t added = mlt_win_load(in).number;
-        if (MLT_LIKELY(mlt_win_may_change(part, slot))) {
+        if (MLT_LIKELY(mlt_win_may_change(part, descriptor))) {
             uint64_t was = mlt_win_add_64(to, added);
             mlt_win_changed(part);
             memcpy(out, &was, sizeof was);
             return;
         }
     }
-    mlt_win_fetch_any(part, slot, operation, to, in, out);
+    mlt_win_fetch_any(part, descriptor, operation, to, in, out);
 }
 
-void mlt_win_swap_any(mlt_win_part *part, mlt_win_slot *slot, uint64_t size, char *to,
+void mlt_win_swap_any(mlt_win_part *part, mlt_win_descriptor *descriptor, uint64_t size, char *to,
                       const void *in, const void *compare, void *out) MLT_NOINLINE;
-static MLT_INLINE void mlt_win_swap_one(mlt_win_part *part, mlt_win_slot *slot, uint64_t size,
-                                        char *to, const void *in, const void *compare, void *out)
+static MLT_INLINE void mlt_win_swap_one(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                                        uint64_t size, char *to, const void *in,
+                                        const void *compare, void *out)
 {
     if (MLT_LIKELY(size == sizeof(uint64_t) && (uintptr_t)to % sizeof(uint64_t) == 0)) {
         uint64_t next = mlt_win_load(in).number, old = mlt_win_load(compare).number;
-        if (MLT_LIKELY(mlt_win_may_change(part, slot))) {
+        if (MLT_LIKELY(mlt_win_may_change(part, descriptor))) {
             uint64_t was = mlt_win_swap_64(to, old, next);
             mlt_win_changed(part);
             memcpy(out, &was, sizeof was);
             return;
         }
     }
-    mlt_win_swap_any(part, slot, size, to, in, compare, out);
+    mlt_win_swap_any(part, descriptor, size, to, in, compare, out);
 }
 
 #endif

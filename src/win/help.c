@@ -370,7 +370,7 @@ typedef struct request {
     mlt_win_peer *origin;
     mlt_win_mailbox *mailbox;
     uint64_t number;
-    mlt_win_slot *slot;
+    mlt_win_descriptor *descriptor;
     char *memory;
 } request;
 
@@ -401,8 +401,9 @@ static bool find_memory(mlt_win_part *part, int32_t target, request *r, mlt_win_
 {
     const mlt_type_run run = {.length = r->head.bytes, .count = 1};
     uint64_t at = 0;
-    r->slot = mlt_win_slot_of(part, target);
-    *fault = mlt_win_check_runs(r->slot, (mlt_win_flavor)part->flavor, r->head.disp, &run, 1, &at);
+    r->descriptor = mlt_win_descriptor_of(part, target);
+    *fault =
+        mlt_win_check_runs(r->descriptor, (mlt_win_flavor)part->flavor, r->head.disp, &run, 1, &at);
     r->memory = (char *)((uintptr_t)mlt_win_memory(part, target) + at);
     return *fault == MLT_WIN_FINE;
 }
@@ -416,7 +417,7 @@ static void do_short(mlt_win_part *part, int32_t target, request *r, const char 
     bool answers = r->head.verb != MLT_WIN_ACCUMULATE && r->head.verb != MLT_WIN_PUT;
     if (length == want && (!answers || r->head.bytes <= sizeof r->mailbox->answer) &&
         find_memory(part, target, r, &fault))
-        mlt_win_apply_plain(part, r->slot, &r->operation, r->memory, r->head.bytes, in,
+        mlt_win_apply_plain(part, r->descriptor, &r->operation, r->memory, r->head.bytes, in,
                             r->mailbox->answer);
     r->mailbox->fault = fault;
 }
@@ -436,7 +437,7 @@ static void do_long(mlt_win_part *part, int32_t target, request *r, uint64_t fro
         uint64_t n = r->head.bytes - done < strip ? r->head.bytes - done : strip;
         if (mlt_os_read_peer(pid, in, from + done, n) != MLT_OK)
             break;
-        mlt_win_apply_plain(part, r->slot, &r->operation, r->memory + done, n, in, NULL);
+        mlt_win_apply_plain(part, r->descriptor, &r->operation, r->memory + done, n, in, NULL);
         done += n;
     }
     free(in);

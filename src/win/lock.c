@@ -22,8 +22,8 @@ static void pause_or_yield(uint32_t *spins)
         mlt_arch_pause();
 }
 
-// The guard is HELD by the caller; those that have found the slot open before come to an end.
-static void close_slot(mlt_win_part *part)
+// The guard is HELD by the caller; those that have found the descriptor open before come to an end.
+static void close_descriptor(mlt_win_part *part)
 {
     if (part->workers == 1)
         return; // the caller's
@@ -52,7 +52,7 @@ void mlt_win_guard_wait(mlt_win_part *part, mlt_win_lock *lock, uint32_t was)
         was = mlt_win_guard_try(lock);
     }
     if (was == MLT_WIN_OPEN)
-        close_slot(part);
+        close_descriptor(part);
 }
 
 static inline uint64_t count_of(uint64_t word, uint32_t class)
@@ -66,11 +66,11 @@ static inline bool is_free_for(uint64_t word, uint32_t class, bool many)
     return !others && (class == MLT_WIN_SHARED || many || count_of(word, class) == 0);
 }
 
-int32_t mlt_win_lock_holder(const mlt_win_slot *slot)
+int32_t mlt_win_lock_holder(const mlt_win_descriptor *descriptor)
 {
-    uint64_t word = atomic_load_explicit(&slot->lock.word, memory_order_relaxed);
+    uint64_t word = atomic_load_explicit(&descriptor->lock.word, memory_order_relaxed);
     return count_of(word, MLT_WIN_EXCLUSIVE)
-               ? atomic_load_explicit(&slot->lock.holder, memory_order_relaxed)
+               ? atomic_load_explicit(&descriptor->lock.holder, memory_order_relaxed)
                : -1;
 }
 
@@ -94,12 +94,12 @@ static void let_go(mlt_win_lock *lock, uint64_t word)
 
 static void append(mlt_win_part *part, mlt_win_lock *lock, uint32_t node, uint8_t class)
 {
-    mlt_win_slot *slot = mlt_win_slot_of(part, mlt_win_node_rank(node));
+    mlt_win_descriptor *descriptor = mlt_win_descriptor_of(part, mlt_win_node_rank(node));
     uint32_t which = mlt_win_node_is_proxy(node);
-    slot->next[which] = 0;
-    slot->want[which] = class;
+    descriptor->next[which] = 0;
+    descriptor->want[which] = class;
     if (lock->tail) {
-        mlt_win_slot *last = mlt_win_slot_of(part, mlt_win_node_rank(lock->tail));
+        mlt_win_descriptor *last = mlt_win_descriptor_of(part, mlt_win_node_rank(lock->tail));
         last->next[mlt_win_node_is_proxy(lock->tail)] = node;
     } else
         lock->head = node;
@@ -134,14 +134,14 @@ static uint32_t release_some(mlt_win_part *part, mlt_win_lock *lock, bool many, 
 {
     uint32_t first = lock->head, node = first, last = 0;
     while (node) {
-        mlt_win_slot *slot = mlt_win_slot_of(part, mlt_win_node_rank(node));
-        uint32_t which = mlt_win_node_is_proxy(node), class = slot->want[which];
+        mlt_win_descriptor *descriptor = mlt_win_descriptor_of(part, mlt_win_node_rank(node));
+        uint32_t which = mlt_win_node_is_proxy(node), class = descriptor->want[which];
         if (!is_free_for(*word, class, many))
             break;
         *word += mlt_win_lock_one(class);
-        slot->want[which] = MLT_WIN_GRANTED;
+        descriptor->want[which] = MLT_WIN_GRANTED;
         last = node;
-        node = slot->next[which];
+        node = descriptor->next[which];
     }
     lock->head = node;
     if (!node) {
@@ -150,7 +150,7 @@ static uint32_t release_some(mlt_win_part *part, mlt_win_lock *lock, bool many, 
     }
     if (!last)
         return 0;
-    mlt_win_slot_of(part, mlt_win_node_rank(last))->next[mlt_win_node_is_proxy(last)] = 0;
+    mlt_win_descriptor_of(part, mlt_win_node_rank(last))->next[mlt_win_node_is_proxy(last)] = 0;
     return first;
 }
 
@@ -167,9 +167,9 @@ void mlt_win_lock_hand_over(mlt_win_part *part, const mlt_win_want *want)
     uint64_t word = seize(lock) - mlt_win_lock_one(want->class);
     uint32_t node = release_some(part, lock, want->many, &word);
     let_go(lock, word);
-    while (node) { // its slot is its owner's again once it is told
+    while (node) { // its descriptor is its owner's again once it is told
         uint32_t next =
-            mlt_win_slot_of(part, mlt_win_node_rank(node))->next[mlt_win_node_is_proxy(node)];
+            mlt_win_descriptor_of(part, mlt_win_node_rank(node))->next[mlt_win_node_is_proxy(node)];
         mlt_win_tell_woken(part, node);
         node = next;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Locks of slots and domains (slot.h), and the guard of accumulates. Nothing here suspends.
+// Locks of descriptors and domains (descriptor.h), and the guard of accumulates. Nothing here suspends.
 //
 // The word of a lock: how many of each class have it, whether somebody waits, and a bit that guards
 // the queue.
@@ -15,19 +15,19 @@
 // finds one held spins and lets other threads of its core run.
 //
 // A guard costs as much as an atomic instruction, and most programs that change single words change
-// nothing else in that window. So a slot is open at first: its words are changed by instructions of
+// nothing else in that window. So a descriptor is open at first: its words are changed by instructions of
 // the processor, and nobody takes the guard. The first accumulate that is no such word closes it:
 //
-//     a worker that changes a word        one that closes the slot
+//     a worker that changes a word        one that closes the descriptor
 //     1. says so in its block (changes)   1. state: OPEN -> HELD
 //     2. looks at the state: OPEN?        2. a barrier on all cores (mlt_os_barrier)
 //     3. the instruction                  3. waits until no worker of the domain says that it changes
 //     4. takes back what it said          4. has the guard, as from now on everybody must
 //
 // Nothing orders 1 and 2 of a worker but the other's barrier: if that comes between them, or before,
-// the worker finds the slot HELD; otherwise the one that closes sees what it said. Release in 4 pairs
+// the worker finds the descriptor HELD; otherwise the one that closes sees what it said. Release in 4 pairs
 // with acquire in 3. Only where the job has such barriers, or the window has one worker only, and
-// where few ranks share a worker: each slot is closed by a system call of its own.
+// where few ranks share a worker: each descriptor is closed by a system call of its own.
 #ifndef MLT_WIN_LOCK_H
 #define MLT_WIN_LOCK_H
 
@@ -38,8 +38,8 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "os/jitter.h"
+#include "win/descriptor.h"
 #include "win/part.h"
-#include "win/slot.h"
 
 #define MLT_WIN_LOCK_BITS   28
 #define MLT_WIN_LOCK_FIELD  ((UINT64_C(1) << MLT_WIN_LOCK_BITS) - 1)
@@ -94,18 +94,20 @@ static inline void mlt_win_lock_give(mlt_win_part *part, const mlt_win_want *wan
 }
 
 // The rank that has it exclusively, for reports; -1: none, or not known.
-int32_t mlt_win_lock_holder(const mlt_win_slot *slot);
+int32_t mlt_win_lock_holder(const mlt_win_descriptor *descriptor);
 
-// True: the calling worker may change a word of the slot by an instruction, and calls
+// True: the calling worker may change a word of the descriptor by an instruction, and calls
 // mlt_win_changed after it. False: it must take the guard.
-static MLT_INLINE bool mlt_win_may_change(const mlt_win_part *part, const mlt_win_slot *slot)
+static MLT_INLINE bool mlt_win_may_change(const mlt_win_part *part,
+                                          const mlt_win_descriptor *descriptor)
 {
     _Atomic uint32_t *changes = &((mlt_win_block *)(void *)part->block)->changes;
     atomic_store_explicit(changes, 1, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst); // the compiler keeps the order
     mlt_jitter();
     // Relaxed: the instruction stores nothing before the branch is decided.
-    if (MLT_LIKELY(atomic_load_explicit(&slot->lock.guard, memory_order_relaxed) == MLT_WIN_OPEN))
+    if (MLT_LIKELY(atomic_load_explicit(&descriptor->lock.guard, memory_order_relaxed) ==
+                   MLT_WIN_OPEN))
         return true;
     atomic_store_explicit(changes, 0, memory_order_relaxed);
     return false;
@@ -119,7 +121,7 @@ static MLT_INLINE void mlt_win_changed(const mlt_win_part *part)
 }
 
 // GUARDED: the caller has the guard. HELD: somebody else has it. OPEN: the caller must close the
-// slot (mlt_win_guard_wait).
+// descriptor (mlt_win_guard_wait).
 static inline uint32_t mlt_win_guard_try(mlt_win_lock *lock)
 {
     // Acquire: pairs with the release of mlt_win_unguard, of whoever had it before.
@@ -128,7 +130,7 @@ static inline uint32_t mlt_win_guard_try(mlt_win_lock *lock)
 
 // `was`: what mlt_win_guard_try has found.
 void mlt_win_guard_wait(mlt_win_part *part, mlt_win_lock *lock, uint32_t was) MLT_COLD;
-// part: NULL if the slot cannot be open.
+// part: NULL if the descriptor cannot be open.
 static inline void mlt_win_guard(mlt_win_part *part, mlt_win_lock *lock)
 {
     uint32_t was = mlt_win_guard_try(lock);

@@ -57,8 +57,8 @@ static bool writes_result(uint8_t verb)
 }
 
 // Elements with gaps somewhere: in strips, by runs of the target.
-static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_call *call,
-                               char *at)
+static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_descriptor *descriptor,
+                               const mlt_win_call *call, char *at)
 {
     _Alignas(16) char in[STRIP], out[STRIP];
     mlt_type_run runs[RUNS];
@@ -71,7 +71,7 @@ static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_slot *slot, const mlt
         bytes = mlt_type_element_runs(call->there.type, operation->basic, done, bytes, runs, &n);
         if (mlt_win_reads_origin(operation))
             mlt_type_pack(call->origin.type, call->origin.buf, done, in, bytes);
-        mlt_win_apply(part, slot, operation, at, runs, n, in, out);
+        mlt_win_apply(part, descriptor, operation, at, runs, n, in, out);
         if (writes_result(operation->verb))
             mlt_type_unpack(call->result.type, call->result.buf, done, out, bytes);
         done += bytes;
@@ -83,29 +83,32 @@ static inline bool is_plain(const mlt_win_data *data)
     return MLT_LIKELY(!data->type || data->type->contiguous);
 }
 
-static void do_swap(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_call *call, char *at)
+static void do_swap(mlt_win_part *part, mlt_win_descriptor *descriptor, const mlt_win_call *call,
+                    char *at)
 {
     char in[64];
     uint64_t bytes = call->operation.basic->size;
     memcpy(in, call->origin.buf, bytes);
     memcpy(in + bytes, call->compare, bytes);
-    mlt_win_apply_plain(part, slot, &call->operation, at, bytes, in, call->result.buf);
+    mlt_win_apply_plain(part, descriptor, &call->operation, at, bytes, in, call->result.buf);
 }
 
-static void do_here(mlt_win_part *part, mlt_win_slot *slot, const mlt_win_call *call, char *at)
+static void do_here(mlt_win_part *part, mlt_win_descriptor *descriptor, const mlt_win_call *call,
+                    char *at)
 {
     const mlt_win_operation *operation = &call->operation;
     uint64_t bytes = call->there.count * call->there.type->size;
     if (operation->verb == MLT_WIN_SWAP)
-        do_swap(part, slot, call, at);
+        do_swap(part, descriptor, call, at);
     else if (is_plain(&call->there) && is_plain(&call->origin) && is_plain(&call->result))
-        mlt_win_apply_plain(part, slot, operation, at, bytes, call->origin.buf, call->result.buf);
+        mlt_win_apply_plain(part, descriptor, operation, at, bytes, call->origin.buf,
+                            call->result.buf);
     else if (operation->verb == MLT_WIN_PUT)
         mlt_type_move(call->there.type, at, call->origin.type, call->origin.buf, 0, bytes);
     else if (operation->verb == MLT_WIN_GET)
         mlt_type_move(call->result.type, call->result.buf, call->there.type, at, 0, bytes);
     else
-        do_strips(part, slot, call, at);
+        do_strips(part, descriptor, call, at);
 }
 
 // ---- by packets: the origin
@@ -384,14 +387,14 @@ static bool take_apart(piece *p, const void *data, uint64_t bytes)
 static uint64_t do_piece(mlt_win_part *part, int32_t target, const piece *p, done_head *answer)
 {
     uint64_t at = 0;
-    mlt_win_slot *slot = mlt_win_slot_of(part, target);
+    mlt_win_descriptor *descriptor = mlt_win_descriptor_of(part, target);
     answer->bytes = p->head.bytes;
-    answer->fault = mlt_win_check_runs(slot, (mlt_win_flavor)part->flavor, p->head.disp, p->runs,
-                                       p->head.runs, &at);
+    answer->fault = mlt_win_check_runs(descriptor, (mlt_win_flavor)part->flavor, p->head.disp,
+                                       p->runs, p->head.runs, &at);
     if (answer->fault != MLT_WIN_FINE)
         return sizeof *answer;
     char *memory = (char *)((uintptr_t)mlt_win_memory(part, target) + at);
-    mlt_win_apply(part, slot, &p->operation, memory, p->runs, p->head.runs, p->in,
+    mlt_win_apply(part, descriptor, &p->operation, memory, p->runs, p->head.runs, p->in,
                   (char *)(answer + 1));
     return sizeof *answer + (writes_result(p->head.verb) ? p->head.bytes : 0);
 }
@@ -414,16 +417,16 @@ void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *d
 static mlt_status find_beside(mlt_win_part *part, const mlt_win_peer *peer,
                               const mlt_win_call *call, uint64_t *at, mlt_win_fault *fault)
 {
-    mlt_win_slot *slot = &peer->slots[call->target - peer->first];
+    mlt_win_descriptor *descriptor = &peer->descriptors[call->target - peer->first];
     uint64_t bytes = call->there.count * call->there.type->size;
     if (part->flavor == MLT_WIN_DYNAMIC) {
         *at = (uint64_t)call->disp;
-        return mlt_win_check_peer(&part->seen, mlt_win_process_of(part, peer), slot, *at, bytes,
-                                  fault);
+        return mlt_win_check_peer(&part->seen, mlt_win_process_of(part, peer), descriptor, *at,
+                                  bytes, fault);
     }
-    *fault =
-        mlt_win_check(slot, MLT_WIN_CREATED, call->disp, call->there.count, call->there.type, at);
-    *at += slot->base;
+    *fault = mlt_win_check(descriptor, MLT_WIN_CREATED, call->disp, call->there.count,
+                           call->there.type, at);
+    *at += descriptor->base;
     return MLT_OK;
 }
 
@@ -461,8 +464,8 @@ static MLT_COLD mlt_status do_beside(mlt_win_side *side, const mlt_win_call *cal
     status = mlt_win_ask(side, peer, call, at, &done, fault);
     if (status != MLT_PENDING)
         return status;
-    status =
-        mlt_win_do_across(part, peer, &peer->slots[call->target - peer->first], call, at, done);
+    status = mlt_win_do_across(part, peer, &peer->descriptors[call->target - peer->first], call, at,
+                               done);
     if (status == MLT_ERR_UNSUPPORTED)
         return start_always(side, call);
     peer->written |= call->operation.verb == MLT_WIN_PUT && status == MLT_OK;
@@ -479,12 +482,13 @@ mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call, mlt_win_faul
     uint64_t bytes = call->there.count * call->there.type->size;
     if (MLT_UNLIKELY(!peer->direct))
         return bytes ? do_beside(side, call, peer, fault) : MLT_OK;
-    mlt_win_slot *slot = &peer->slots[call->target - peer->first];
-    *fault = mlt_win_check(slot, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
+    mlt_win_descriptor *descriptor = &peer->descriptors[call->target - peer->first];
+    *fault = mlt_win_check(descriptor, (mlt_win_flavor)part->flavor, call->disp, call->there.count,
                            call->there.type, &at);
     if (MLT_UNLIKELY(*fault != MLT_WIN_FINE))
         return MLT_ERR_INVALID;
     if (MLT_LIKELY(bytes))
-        do_here(part, slot, call, (char *)(uintptr_t)(slot->base + (uint64_t)peer->shift + at));
+        do_here(part, descriptor, call,
+                (char *)(uintptr_t)(descriptor->base + (uint64_t)peer->shift + at));
     return MLT_OK;
 }

@@ -50,10 +50,10 @@ typedef enum mlt_win_fault {
 mlt_status mlt_win_do(mlt_win_side *side, const mlt_win_call *call,
                       mlt_win_fault *fault) MLT_MUST_CHECK;
 
-// The everyday case: where `bytes` bytes of the target's memory lie here, and its slot.
+// The everyday case: where `bytes` bytes of the target's memory lie here, and its descriptor.
 // NULL: it is not the everyday case; mlt_win_do knows all.
 static MLT_INLINE char *mlt_win_plain(const mlt_win_side *side, int32_t target, int64_t disp,
-                                      uint64_t bytes, mlt_win_slot **slot)
+                                      uint64_t bytes, mlt_win_descriptor **descriptor)
 {
     const mlt_win_part *part = side->part;
     bool single = MLT_LIKELY(part->single);
@@ -63,7 +63,7 @@ static MLT_INLINE char *mlt_win_plain(const mlt_win_side *side, int32_t target, 
         &part->peers[single ? (uint32_t)target : mlt_win_plain_place(part, target)];
     if (MLT_UNLIKELY(!peer->direct))
         return NULL;
-    mlt_win_slot *its = *slot = &peer->slots[single ? 0 : target - peer->first];
+    mlt_win_descriptor *its = *descriptor = &peer->descriptors[single ? 0 : target - peer->first];
     int64_t at; // below 0: beyond all sizes
     if (MLT_UNLIKELY(__builtin_mul_overflow(disp, (int64_t)its->unit, &at) ||
                      (uint64_t)at > its->size || bytes > its->size - (uint64_t)at))

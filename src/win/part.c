@@ -138,7 +138,7 @@ static bool lay_out_all(uint64_t memory, uint64_t *align, uint64_t *bytes, uint6
     return memory <= INT64_MAX - *begin;
 }
 
-// Its slots are open at first (lock.h). A dynamic one's list is under the guard, too.
+// Its descriptors are open at first (lock.h). A dynamic one's list is under the guard, too.
 static bool begins_open(const mlt_win_part *part)
 {
     enum { FEW = 16 };
@@ -146,7 +146,7 @@ static bool begins_open(const mlt_win_part *part)
            (part->workers == 1 || (part->worker->boot->job->lean && part->span <= FEW));
 }
 
-static void take_slots(mlt_win_part *part, mlt_win_slot *slots)
+static void take_descriptors(mlt_win_part *part, mlt_win_descriptor *descriptors)
 {
     int32_t first = part->peers[part->place].first;
     uint32_t guard = begins_open(part) ? MLT_WIN_OPEN : MLT_WIN_GUARDED;
@@ -156,10 +156,11 @@ static void take_slots(mlt_win_part *part, mlt_win_slot *slots)
         uint64_t base = join->base;
         if (part->flavor == MLT_WIN_ALLOCATED)
             base += (uintptr_t)part->block;
-        slots[join->me - first] = (mlt_win_slot){.base = base,
-                                                 .size = join->size,
-                                                 .unit = join->unit,
-                                                 .lock = {.holder = -1, .guard = guard}};
+        descriptors[join->me - first] =
+            (mlt_win_descriptor){.base = base,
+                                 .size = join->size,
+                                 .unit = join->unit,
+                                 .lock = {.holder = -1, .guard = guard}};
         join->side->part = part;
         join->side->me = join->me;
         part->sides[join->me - first] = join->side;
@@ -171,8 +172,8 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
                               mlt_win_card *card)
 {
     part->span = span_of(part);
-    uint64_t slots = sizeof(mlt_win_block) + part->span * sizeof(mlt_win_slot);
-    uint64_t bytes = slots, begin = 0;
+    uint64_t descriptors = sizeof(mlt_win_block) + part->span * sizeof(mlt_win_descriptor);
+    uint64_t bytes = descriptors, begin = 0;
     align = more(align, MLT_SHMEM_ALIGN);
     bool fits = true;
     if (part->flavor == MLT_WIN_ALLOCATED)
@@ -183,9 +184,9 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
     uint32_t segment = 0;
     if (!part->block)
         return MLT_ERR_NO_MEMORY;
-    memset(part->block, 0, slots);
+    memset(part->block, 0, descriptors);
     part->sides = mlt_take(part->span, sizeof(mlt_win_side *));
-    take_slots(part, (mlt_win_slot *)(part->block + sizeof(mlt_win_block)));
+    take_descriptors(part, (mlt_win_descriptor *)(part->block + sizeof(mlt_win_block)));
     *card = (mlt_win_card){
         .address = (uintptr_t)part->block, .bytes = bytes, .memory = begin, .shares = part->shares};
     bool found = mlt_shmem_find(part->block, bytes, &segment, &card->offset);
@@ -200,7 +201,7 @@ void mlt_win_part_card(mlt_win_part *part, uint32_t place, const mlt_win_card *c
     peer->card = *card;
     if (peer->reach != MLT_WIN_NEAR)
         return;
-    peer->slots = (mlt_win_slot *)(uintptr_t)(card->address + sizeof(mlt_win_block));
+    peer->descriptors = (mlt_win_descriptor *)(uintptr_t)(card->address + sizeof(mlt_win_block));
     peer->direct = part->flavor != MLT_WIN_CONTIGUOUS;
 }
 
@@ -283,7 +284,7 @@ void mlt_win_part_open(mlt_win_part *part, uint32_t id)
         const mlt_win_card *holder = &part->peers[0].card;
         for (uint32_t i = 0; i < part->span; i++)
             if (part->sides[i])
-                own->slots[i].base += holder->address + holder->memory;
+                own->descriptors[i].base += holder->address + holder->memory;
         for (uint32_t p = 0; p < part->workers; p++)
             if (p == 0 || part->peers[p].reach == MLT_WIN_NEAR)
                 mlt_win_peer_map(part, &part->peers[p]);
@@ -311,9 +312,9 @@ static char *map_block(mlt_win_part *part, const mlt_win_peer *peer)
 
 void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer)
 {
-    if (!peer->slots) {
+    if (!peer->descriptors) {
         char *at = map_block(part, peer);
-        peer->slots = (mlt_win_slot *)(at + sizeof(mlt_win_block));
+        peer->descriptors = (mlt_win_descriptor *)(at + sizeof(mlt_win_block));
         peer->shift = at - (char *)(uintptr_t)peer->card.address;
         peer->direct = part->flavor == MLT_WIN_ALLOCATED;
     }
@@ -326,8 +327,8 @@ void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer)
 
 static void unmap(const mlt_win_peer *peer)
 {
-    if (peer->reach == MLT_WIN_HOST && peer->slots)
-        mlt_os_unmap_peer((char *)peer->slots - sizeof(mlt_win_block), peer->card.bytes);
+    if (peer->reach == MLT_WIN_HOST && peer->descriptors)
+        mlt_os_unmap_peer((char *)peer->descriptors - sizeof(mlt_win_block), peer->card.bytes);
 }
 
 void mlt_win_part_drop(mlt_win_part *part)

@@ -2,10 +2,10 @@
 // A worker's part of a window, and a rank's side of it.
 //
 //     side    a rank's: 32 bytes, private; in the memory of the layer above
-//     slot    a rank's: 64 bytes, for all that reach its memory (slot.h)
+//     descriptor    a rank's: 64 bytes, for all that reach its memory (descriptor.h)
 //     part    a worker's: where the other workers' blocks are, which of its ranks take part
 //     block   a worker's, in memory that processes of the host can map (boot/shmem.h): a line for
-//             the domain, the slots of its ranks, and their memory if the window allocates it
+//             the domain, the descriptors of its ranks, and their memory if the window allocates it
 //     card    where a worker's block is; the workers exchange cards when the window is made
 //
 // A block is mapped by another process when it first needs it. Nothing is stored for ranks of other
@@ -13,7 +13,7 @@
 // never on this domain, even on the same host. What travels are places and ranks in the window: each
 // job numbers workers and ranks in its own way (wire/world.h).
 //
-// A part belongs to a worker and is used by its thread alone; slots are everybody's.
+// A part belongs to a worker and is used by its thread alone; descriptors are everybody's.
 #ifndef MLT_WIN_PART_H
 #define MLT_WIN_PART_H
 
@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
-#include "win/slot.h"
+#include "win/descriptor.h"
 
 typedef enum mlt_win_flavor {
     MLT_WIN_CREATED,   // memory of the user's
@@ -49,8 +49,8 @@ typedef struct mlt_win_card {
 } mlt_win_card;
 
 typedef struct mlt_win_peer {
-    mlt_win_slot *slots; // of rank `first` and those after it; NULL: not mapped
-    intptr_t shift;      // from seat.base to where that memory lies here, if it can be reached
+    mlt_win_descriptor *descriptors; // of rank `first` and those after it; NULL: not mapped
+    intptr_t shift; // from seat.base to where that memory lies here, if it can be reached
     uint32_t worker;
     int32_t first; // the lowest of its ranks
     uint8_t reach; // mlt_win_reach
@@ -84,12 +84,12 @@ typedef struct mlt_win_part {
     bool shares;     // processes of a host map each other's blocks
     bool across;     // the system lets processes read and write each other's memory (across.c)
     uint8_t flavor;  // mlt_win_flavor
-    bool plain;      // a rank's place follows from `even`, and a displacement from its slot
+    bool plain;      // a rank's place follows from `even`, and a displacement from its descriptor
     bool single;     // and each worker has one rank
     uint32_t lead;   // place of the first worker of this domain
     uint32_t domains;
     uint32_t *leads;      // [domains] the same of all domains, ascending
-    uint32_t span;        // slots of this worker
+    uint32_t span;        // descriptors of this worker
     char *block;          // NULL until all its ranks have come
     mlt_win_peer *peers;  // [workers], in the order of their first ranks
     mlt_win_side **sides; // [span], by rank - first
@@ -176,34 +176,34 @@ static inline uint32_t mlt_win_plain_place(const mlt_win_part *part, int32_t ran
 }
 
 void mlt_win_peer_map(mlt_win_part *part, mlt_win_peer *peer) MLT_COLD;
-// Not FAR, or the caller does not look at its slots.
+// Not FAR, or the caller does not look at its descriptors.
 static inline mlt_win_peer *mlt_win_peer_of(mlt_win_part *part, int32_t rank)
 {
     mlt_win_peer *peer = &part->peers[mlt_win_place_of(part, rank)];
-    if (MLT_UNLIKELY(!peer->slots) && peer->reach == MLT_WIN_HOST)
+    if (MLT_UNLIKELY(!peer->descriptors) && peer->reach == MLT_WIN_HOST)
         mlt_win_peer_map(part, peer);
     return peer;
 }
 
 // Of a rank of this domain.
-static inline mlt_win_slot *mlt_win_slot_of(mlt_win_part *part, int32_t rank)
+static inline mlt_win_descriptor *mlt_win_descriptor_of(mlt_win_part *part, int32_t rank)
 {
     mlt_win_peer *peer = mlt_win_peer_of(part, rank);
-    return &peer->slots[rank - peer->first];
+    return &peer->descriptors[rank - peer->first];
 }
 
-static inline mlt_win_slot *mlt_win_own_slot(const mlt_win_side *side)
+static inline mlt_win_descriptor *mlt_win_own_descriptor(const mlt_win_side *side)
 {
     mlt_win_peer *own = &side->part->peers[side->part->place];
-    return &own->slots[side->me - own->first];
+    return &own->descriptors[side->me - own->first];
 }
 
 // What the block of a worker of this domain begins with.
 static inline mlt_win_block *mlt_win_block_of(mlt_win_part *part, mlt_win_peer *peer)
 {
-    if (MLT_UNLIKELY(!peer->slots))
+    if (MLT_UNLIKELY(!peer->descriptors))
         mlt_win_peer_map(part, peer);
-    return (mlt_win_block *)peer->slots - 1;
+    return (mlt_win_block *)peer->descriptors - 1;
 }
 
 // What the workers of an domain have in common: a job's host, or a process.
@@ -231,9 +231,9 @@ static inline mlt_rank *mlt_win_rank(const mlt_win_side *side)
 static inline char *mlt_win_memory(mlt_win_part *part, int32_t rank)
 {
     mlt_win_peer *peer = mlt_win_peer_of(part, rank);
-    return peer->direct
-               ? (char *)(uintptr_t)(peer->slots[rank - peer->first].base + (uint64_t)peer->shift)
-               : NULL;
+    return peer->direct ? (char *)(uintptr_t)(peer->descriptors[rank - peer->first].base +
+                                              (uint64_t)peer->shift)
+                        : NULL;
 }
 
 #endif

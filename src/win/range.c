@@ -51,21 +51,22 @@ static bool is_attached(const regions *r, uint64_t at, uint64_t bytes)
     return true;
 }
 
-static regions *regions_of(const mlt_win_slot *slot)
+static regions *regions_of(const mlt_win_descriptor *descriptor)
 {
-    return (regions *)(uintptr_t)slot->size;
+    return (regions *)(uintptr_t)descriptor->size;
 }
 
-static bool runs_attached(mlt_win_slot *slot, uint64_t at, const mlt_type_run *runs, uint32_t count)
+static bool runs_attached(mlt_win_descriptor *descriptor, uint64_t at, const mlt_type_run *runs,
+                          uint32_t count)
 {
     bool fine = true;
-    mlt_win_guard(NULL, &slot->lock);
+    mlt_win_guard(NULL, &descriptor->lock);
     for (uint32_t r = 0; r < count && fine; r++)
         for (uint64_t i = 0; i < runs[r].count && fine; i++)
-            fine = is_attached(regions_of(slot),
+            fine = is_attached(regions_of(descriptor),
                                at + (uint64_t)runs[r].at + i * (uint64_t)runs[r].stride,
                                runs[r].length);
-    mlt_win_unguard(&slot->lock);
+    mlt_win_unguard(&descriptor->lock);
     return fine;
 }
 
@@ -78,36 +79,37 @@ static bool run_inside(const mlt_type_run *run, __int128 at, uint64_t size)
     return low >= 0 && high + run->length <= size;
 }
 
-mlt_win_fault mlt_win_check_runs(mlt_win_slot *slot, mlt_win_flavor flavor, int64_t disp,
-                                 const mlt_type_run *runs, uint32_t count, uint64_t *at)
+mlt_win_fault mlt_win_check_runs(mlt_win_descriptor *descriptor, mlt_win_flavor flavor,
+                                 int64_t disp, const mlt_type_run *runs, uint32_t count,
+                                 uint64_t *at)
 {
-    __int128 begin = (__int128)disp * slot->unit;
+    __int128 begin = (__int128)disp * descriptor->unit;
     *at = (uint64_t)begin;
     if (flavor == MLT_WIN_DYNAMIC)
-        return runs_attached(slot, *at, runs, count) ? MLT_WIN_FINE : MLT_WIN_UNATTACHED;
+        return runs_attached(descriptor, *at, runs, count) ? MLT_WIN_FINE : MLT_WIN_UNATTACHED;
     for (uint32_t r = 0; r < count; r++)
-        if (!run_inside(&runs[r], begin, slot->size))
+        if (!run_inside(&runs[r], begin, descriptor->size))
             return MLT_WIN_BEYOND;
     return MLT_WIN_FINE;
 }
 
-mlt_win_fault mlt_win_check_oddity(mlt_win_slot *slot, mlt_win_flavor flavor, int64_t disp,
-                                   uint64_t count, const mlt_type *type, uint64_t *at)
+mlt_win_fault mlt_win_check_oddity(mlt_win_descriptor *descriptor, mlt_win_flavor flavor,
+                                   int64_t disp, uint64_t count, const mlt_type *type, uint64_t *at)
 {
     uint64_t bytes = count * type->size;
-    mlt_win_fault fault = mlt_win_check_runs(slot, flavor, disp, NULL, 0, at);
+    mlt_win_fault fault = mlt_win_check_runs(descriptor, flavor, disp, NULL, 0, at);
     if (bytes && flavor != MLT_WIN_DYNAMIC) { // the box around all elements
         mlt_type_run box = {.at = type->true_lb,
                             .stride = type->extent,
                             .length = (uint64_t)type->true_extent,
                             .count = count};
-        return mlt_win_check_runs(slot, flavor, disp, &box, 1, at);
+        return mlt_win_check_runs(descriptor, flavor, disp, &box, 1, at);
     }
     for (uint64_t done = 0; done < bytes && fault == MLT_WIN_FINE;) {
         mlt_type_run runs[RUNS];
         uint32_t n = RUNS;
         done += mlt_type_runs(type, done, bytes - done, runs, &n);
-        fault = mlt_win_check_runs(slot, flavor, disp, runs, n, at);
+        fault = mlt_win_check_runs(descriptor, flavor, disp, runs, n, at);
     }
     return fault;
 }
@@ -115,40 +117,42 @@ mlt_win_fault mlt_win_check_oddity(mlt_win_slot *slot, mlt_win_flavor flavor, in
 // ---- attached memory of other processes
 
 struct mlt_win_seen {
-    const mlt_win_slot *slot;
+    const mlt_win_descriptor *descriptor;
     uint32_t list; // seat->lists at that time
     regions regions;
 };
 
-// Reads the list of a slot whose guard the caller has.
-static mlt_status read_list(struct mlt_win_seen **seen, pid_t pid, const mlt_win_slot *slot)
+// Reads the list of a descriptor whose guard the caller has.
+static mlt_status read_list(struct mlt_win_seen **seen, pid_t pid,
+                            const mlt_win_descriptor *descriptor)
 {
     regions head = {.count = 0};
-    mlt_status status = slot->size ? mlt_os_read_peer(pid, &head, slot->size, sizeof head) : MLT_OK;
+    mlt_status status =
+        descriptor->size ? mlt_os_read_peer(pid, &head, descriptor->size, sizeof head) : MLT_OK;
     if (status != MLT_OK)
         return status;
     struct mlt_win_seen *s = *seen =
         mlt_take_more(*seen, 1, sizeof *s + head.count * sizeof(region));
-    s->slot = slot;
-    s->list = atomic_load_explicit(&slot->lists, memory_order_relaxed);
+    s->descriptor = descriptor;
+    s->list = atomic_load_explicit(&descriptor->lists, memory_order_relaxed);
     s->regions = (regions){.count = head.count, .room = head.count};
-    status = mlt_os_read_peer(pid, s->regions.all, slot->size + sizeof head,
+    status = mlt_os_read_peer(pid, s->regions.all, descriptor->size + sizeof head,
                               head.count * sizeof(region));
     if (status != MLT_OK)
-        s->slot = NULL;
+        s->descriptor = NULL;
     return status;
 }
 
-mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_slot *slot,
+mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_descriptor *descriptor,
                               uint64_t at, uint64_t bytes, mlt_win_fault *fault)
 {
     // Acquire: pairs with the release of `changed`; the list is read under its guard, anyway.
-    uint32_t list = atomic_load_explicit(&slot->lists, memory_order_acquire);
+    uint32_t list = atomic_load_explicit(&descriptor->lists, memory_order_acquire);
     mlt_status status = MLT_OK;
-    if (!*seen || (*seen)->slot != slot || (*seen)->list != list) {
-        mlt_win_guard(NULL, &slot->lock);
-        status = read_list(seen, pid, slot);
-        mlt_win_unguard(&slot->lock);
+    if (!*seen || (*seen)->descriptor != descriptor || (*seen)->list != list) {
+        mlt_win_guard(NULL, &descriptor->lock);
+        status = read_list(seen, pid, descriptor);
+        mlt_win_unguard(&descriptor->lock);
     }
     *fault = status == MLT_OK && is_attached(&(*seen)->regions, at, bytes) ? MLT_WIN_FINE
                                                                            : MLT_WIN_UNATTACHED;
@@ -158,10 +162,10 @@ mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_slo
 // ---- attached memory
 
 // The list has changed; the caller has the guard.
-static void changed(mlt_win_slot *slot)
+static void changed(mlt_win_descriptor *descriptor)
 {
-    uint32_t list = atomic_load_explicit(&slot->lists, memory_order_relaxed);
-    atomic_store_explicit(&slot->lists, list + 1, memory_order_release);
+    uint32_t list = atomic_load_explicit(&descriptor->lists, memory_order_relaxed);
+    atomic_store_explicit(&descriptor->lists, list + 1, memory_order_release);
 }
 
 static regions *grown(regions *r)
@@ -175,11 +179,11 @@ static regions *grown(regions *r)
     return r;
 }
 
-bool mlt_win_attach(mlt_win_slot *slot, uint64_t at, uint64_t bytes)
+bool mlt_win_attach(mlt_win_descriptor *descriptor, uint64_t at, uint64_t bytes)
 {
-    mlt_win_guard(NULL, &slot->lock);
-    regions *r = grown(regions_of(slot));
-    slot->size = (uintptr_t)r;
+    mlt_win_guard(NULL, &descriptor->lock);
+    regions *r = grown(regions_of(descriptor));
+    descriptor->size = (uintptr_t)r;
     uint32_t i = first_after(r, at);
     bool fits = (i == 0 || at - r->all[i - 1].at >= r->all[i - 1].bytes) &&
                 (i == 0 || at != r->all[i - 1].at) && (i == r->count || r->all[i].at - at >= bytes);
@@ -188,28 +192,28 @@ bool mlt_win_attach(mlt_win_slot *slot, uint64_t at, uint64_t bytes)
         r->all[i] = (region){at, bytes};
         r->count++;
     }
-    changed(slot);
-    mlt_win_unguard(&slot->lock);
+    changed(descriptor);
+    mlt_win_unguard(&descriptor->lock);
     return fits;
 }
 
-bool mlt_win_detach(mlt_win_slot *slot, uint64_t at)
+bool mlt_win_detach(mlt_win_descriptor *descriptor, uint64_t at)
 {
-    mlt_win_guard(NULL, &slot->lock);
-    regions *r = regions_of(slot);
+    mlt_win_guard(NULL, &descriptor->lock);
+    regions *r = regions_of(descriptor);
     uint32_t i = first_after(r, at);
     bool found = i > 0 && r->all[i - 1].at == at;
     if (found) {
         memmove(&r->all[i - 1], &r->all[i], (r->count - i) * sizeof *r->all);
         r->count--;
-        changed(slot);
+        changed(descriptor);
     }
-    mlt_win_unguard(&slot->lock);
+    mlt_win_unguard(&descriptor->lock);
     return found;
 }
 
-void mlt_win_detach_all(mlt_win_slot *slot)
+void mlt_win_detach_all(mlt_win_descriptor *descriptor)
 {
-    free(regions_of(slot));
-    slot->size = 0;
+    free(regions_of(descriptor));
+    descriptor->size = 0;
 }

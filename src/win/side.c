@@ -196,7 +196,7 @@ static bool needs_one(const mlt_win_side *side, int32_t target, mlt_win_class cl
 static mlt_win_want want_rank(mlt_win_part *part, int32_t rank, uint8_t class, bool holds)
 {
     return (mlt_win_want){
-        .lock = &mlt_win_slot_of(part, rank)->lock, .class = class, .holds = holds};
+        .lock = &mlt_win_descriptor_of(part, rank)->lock, .class = class, .holds = holds};
 }
 
 static mlt_win_want want_domain(mlt_win_part *part, uint8_t class, bool holds)
@@ -395,7 +395,7 @@ static void run_claims(mlt_win_part *part, int32_t target)
     claim *c;
     while ((c = first_claim(part, target)) && !c->waits && claim_goes_on(part, c)) {
         if (c->word & MLT_WIN_WORD_EXCLUSIVE)
-            atomic_store_explicit(&mlt_win_slot_of(part, target)->lock.holder, c->origin,
+            atomic_store_explicit(&mlt_win_descriptor_of(part, target)->lock.holder, c->origin,
                                   memory_order_relaxed);
         mlt_list_remove(&c->link);
         mlt_win_tell(part, MLT_WIN_PACKET_LOCKED, target, c->origin, 0, NULL, 0);
@@ -445,10 +445,10 @@ static void own_node_woken(mlt_win_side *side)
 static void woken_came(mlt_win_part *part, const mlt_packet *packet)
 {
     bool proxy = packet->word;
-    mlt_win_slot *slot = mlt_win_slot_of(part, packet->dst);
-    if (slot->want[proxy] != MLT_WIN_GRANTED)
+    mlt_win_descriptor *descriptor = mlt_win_descriptor_of(part, packet->dst);
+    if (descriptor->want[proxy] != MLT_WIN_GRANTED)
         return; // nonsense
-    slot->want[proxy] = 0;
+    descriptor->want[proxy] = 0;
     if (!proxy) {
         own_node_woken(mlt_win_side_of(part, packet->dst));
         return;

@@ -100,11 +100,12 @@ static inline bool mlt_win_holds(const mlt_win_side *side, int32_t target)
     return held && held->taken;
 }
 
-// The slot of a rank of this domain, and whether it is one; for parts that are plain.
-static MLT_INLINE mlt_win_slot *mlt_win_slot_near(const mlt_win_part *part, int32_t rank)
+// The descriptor of a rank of this domain, and whether it is one; for parts that are plain.
+static MLT_INLINE mlt_win_descriptor *mlt_win_descriptor_near(const mlt_win_part *part,
+                                                              int32_t rank)
 {
     const mlt_win_peer *peer = &part->peers[mlt_win_plain_place(part, rank)];
-    return MLT_LIKELY(peer->slots != NULL) ? &peer->slots[rank - peer->first] : NULL;
+    return MLT_LIKELY(peer->descriptors != NULL) ? &peer->descriptors[rank - peer->first] : NULL;
 }
 
 // The everyday case of a lock: nobody contends for it, the rank has had one before, and holds none
@@ -115,21 +116,21 @@ static MLT_INLINE bool mlt_win_lock_at_once(mlt_win_side *side, int32_t target, 
     mlt_win_busy *busy = side->busy;
     if (MLT_UNLIKELY(!part->plain || !busy || !busy->held || busy->held_count || busy->node_waits))
         return false;
-    mlt_win_slot *slot = mlt_win_slot_near(part, target);
+    mlt_win_descriptor *descriptor = mlt_win_descriptor_near(part, target);
     bool one = class == MLT_WIN_EXCLUSIVE;
-    if (MLT_UNLIKELY(!slot || !part->peers[part->lead].slots))
+    if (MLT_UNLIKELY(!descriptor || !part->peers[part->lead].descriptors))
         return false;
     mlt_win_want domain = {.lock = mlt_win_domain(part), .class = MLT_WIN_ONE, .many = true};
     if (one && MLT_UNLIKELY(!mlt_win_lock_try(&domain)))
         return false;
-    mlt_win_want want = {.lock = &slot->lock, .class = (uint8_t) class};
+    mlt_win_want want = {.lock = &descriptor->lock, .class = (uint8_t) class};
     if (MLT_UNLIKELY(!mlt_win_lock_try(&want))) {
         if (one)
             mlt_win_lock_give(part, &domain);
         return false;
     }
     if (one)
-        atomic_store_explicit(&slot->lock.holder, side->me, memory_order_relaxed);
+        atomic_store_explicit(&descriptor->lock.holder, side->me, memory_order_relaxed);
     *busy->held = (mlt_win_held){
         .target = target, .class = (uint8_t) class, .taken = true, .real = true, .one = one};
     busy->held_count = 1;
@@ -145,11 +146,11 @@ static MLT_INLINE bool mlt_win_unlock_at_once(mlt_win_side *side, int32_t target
                      busy->fault || !mlt_win_busy_stays(part)))
         return false;
     mlt_win_held was = *busy->held;
-    mlt_win_slot *slot = mlt_win_slot_near(part, target);
-    if (MLT_UNLIKELY(was.target != target || !was.taken || !was.real || !slot))
+    mlt_win_descriptor *descriptor = mlt_win_descriptor_near(part, target);
+    if (MLT_UNLIKELY(was.target != target || !was.taken || !was.real || !descriptor))
         return false;
     busy->held_count = 0;
-    mlt_win_want want = {.lock = &slot->lock, .class = was.class};
+    mlt_win_want want = {.lock = &descriptor->lock, .class = was.class};
     mlt_win_lock_give(part, &want);
     if (was.one) {
         mlt_win_want domain = {.lock = mlt_win_domain(part), .class = MLT_WIN_ONE, .many = true};

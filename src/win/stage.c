@@ -74,11 +74,11 @@ static mlt_status leave(mlt_win_side *side, mlt_win_stage *stage)
     mlt_win_part *part = side->part;
     mlt_win_peer *peer = stage->peer;
     const mlt_os_peer_piece *one = &stage->range[0];
-    const mlt_win_slot *slot = &peer->slots[stage->target - peer->first];
+    const mlt_win_descriptor *descriptor = &peer->descriptors[stage->target - peer->first];
     // A dynamic window counts from address 0, by bytes.
-    uint64_t base = part->flavor == MLT_WIN_DYNAMIC ? 0 : slot->base;
-    if (stage->ranges == 1 && slot->unit &&
-        mlt_win_ask_put(side, peer, stage->target, (int64_t)((one->to - base) / slot->unit),
+    uint64_t base = part->flavor == MLT_WIN_DYNAMIC ? 0 : descriptor->base;
+    if (stage->ranges == 1 && descriptor->unit &&
+        mlt_win_ask_put(side, peer, stage->target, (int64_t)((one->to - base) / descriptor->unit),
                         one->from, one->bytes) == MLT_OK)
         return MLT_OK;
     return mlt_os_write_peer_pieces(mlt_win_process_of(part, peer), stage->range, stage->ranges);

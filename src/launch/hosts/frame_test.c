@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "base/unit_test.h"
 
 enum { FRAMES = 4, MOST_BYTES = 4096 };
@@ -21,7 +22,7 @@ typedef struct end {
 
 static end *end_of(mlt_channel *channel)
 {
-    return (end *)channel; // its first member
+    return mlt_container_of(channel, end, channel);
 }
 
 static mlt_frame frame_of(int i)

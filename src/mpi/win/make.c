@@ -398,7 +398,7 @@ int mlt_mpi_Win_free(mlt_rank *me, MPI_Win *handle)
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
     mlt_win_barrier(me, win);
     if (part->flavor == MLT_WIN_DYNAMIC)
-        mlt_win_detach_all(mlt_win_own_slot(&win->side));
+        mlt_win_detach_all(mlt_win_own_descriptor(&win->side));
     part->sides[win->side.me - part->peers[part->place].first] = NULL;
     mlt_win_busy_free(&win->side);
     notes_free(win->notes);
@@ -433,7 +433,7 @@ int mlt_mpi_Win_attach(mlt_rank *me, MPI_Win handle, void *base, MPI_Aint size)
     if (!base && size > 0)
         return mlt_win_raise(me, win, MPI_ERR_BASE,
                              "argument base is NULL, but should be the address of memory");
-    if (!mlt_win_attach(mlt_win_own_slot(&win->side), (uintptr_t)base, (uint64_t)size))
+    if (!mlt_win_attach(mlt_win_own_descriptor(&win->side), (uintptr_t)base, (uint64_t)size))
         return mlt_win_raise(me, win, MPI_ERR_RMA_ATTACH,
                              "memory of [%p, %p) overlaps memory that is attached to %s already",
                              base, (void *)((char *)base + size), mlt_win_called(win));
@@ -448,7 +448,7 @@ int mlt_mpi_Win_detach(mlt_rank *me, MPI_Win handle, const void *base)
     int code = check_dynamic(me, win);
     if (code != MPI_SUCCESS)
         return code;
-    if (!mlt_win_detach(mlt_win_own_slot(&win->side), (uintptr_t)base))
+    if (!mlt_win_detach(mlt_win_own_descriptor(&win->side), (uintptr_t)base))
         return mlt_win_raise(me, win, MPI_ERR_RMA_ATTACH,
                              "no memory that begins at %p is attached to %s", base,
                              mlt_win_called(win));

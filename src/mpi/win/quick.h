@@ -50,7 +50,7 @@ static MLT_INLINE bool mlt_quick_epoch(mlt_win *win, int target)
 // Memory of a target, here.
 typedef struct mlt_quick_spot {
     char *at; // NULL: none that can be used here
-    mlt_win_slot *slot;
+    mlt_win_descriptor *descriptor;
     uint64_t bytes;
 } mlt_quick_spot;
 
@@ -62,7 +62,7 @@ static MLT_INLINE mlt_quick_spot mlt_quick_find(mlt_win *win, MPI_Count count, u
     if (MLT_LIKELY((uint64_t)count - 1 < UINT32_MAX &&
                    (uint32_t)target < (uint32_t)win->side.part->ranks &&
                    mlt_quick_epoch(win, target)))
-        spot.at = mlt_win_plain(&win->side, target, disp, spot.bytes, &spot.slot);
+        spot.at = mlt_win_plain(&win->side, target, disp, spot.bytes, &spot.descriptor);
     return spot;
 }
 
@@ -148,7 +148,7 @@ static MLT_INLINE bool mlt_quick_Accumulate(const mlt_rank *me, const void *orig
         mlt_quick_find(win, target_count, w->last_operation.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_accumulate(win->side.part, spot.slot, &w->last_operation.operation, spot.at,
+    mlt_win_accumulate(win->side.part, spot.descriptor, &w->last_operation.operation, spot.at,
                        (uint64_t)target_count, origin_addr);
     return true;
 }
@@ -168,8 +168,8 @@ static MLT_INLINE bool mlt_quick_Fetch_and_op(const mlt_rank *me, const void *or
     mlt_quick_spot spot = mlt_quick_find(win, 1, w->last_operation.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_fetch_one(win->side.part, spot.slot, &w->last_operation.operation, spot.at, origin_addr,
-                      result_addr);
+    mlt_win_fetch_one(win->side.part, spot.descriptor, &w->last_operation.operation, spot.at,
+                      origin_addr, result_addr);
     return true;
 }
 
@@ -188,8 +188,8 @@ static MLT_INLINE bool mlt_quick_Compare_and_swap(const mlt_rank *me, const void
     mlt_quick_spot spot = mlt_quick_find(win, 1, w->last_swap.size, target_rank, target_disp);
     if (MLT_UNLIKELY(!spot.at))
         return false;
-    mlt_win_swap_one(win->side.part, spot.slot, spot.bytes, spot.at, origin_addr, compare_addr,
-                     result_addr);
+    mlt_win_swap_one(win->side.part, spot.descriptor, spot.bytes, spot.at, origin_addr,
+                     compare_addr, result_addr);
     return true;
 }
 

@@ -136,13 +136,13 @@ static MLT_COLD int beyond(mlt_rank *me, mlt_win *win, const mlt_win_call *call,
                              "%llu bytes at address %p of rank %d are not attached to %s",
                              (unsigned long long)bytes, (void *)call->disp, call->target,
                              mlt_win_called(win));
-    const mlt_win_slot *slot = mlt_win_slot_of(win->side.part, call->target);
+    const mlt_win_descriptor *descriptor = mlt_win_descriptor_of(win->side.part, call->target);
     return mlt_win_raise(
         me, win, MPI_ERR_RMA_RANGE,
         "%llu bytes at displacement %lld reach beyond the %llu bytes of rank %d of "
         "%s, whose displacement unit is %llu",
-        (unsigned long long)bytes, (long long)call->disp, (unsigned long long)slot->size,
-        call->target, mlt_win_called(win), (unsigned long long)slot->unit);
+        (unsigned long long)bytes, (long long)call->disp, (unsigned long long)descriptor->size,
+        call->target, mlt_win_called(win), (unsigned long long)descriptor->unit);
 }
 
 static inline int run(mlt_rank *me, mlt_win *win, const mlt_win_call *call)
@@ -205,9 +205,9 @@ static inline char *plain_memory(mlt_win *win, const given *origin, int target, 
 {
     if (MLT_UNLIKELY(!origin->type->contiguous || !there->type->contiguous))
         return NULL;
-    mlt_win_slot *slot;
+    mlt_win_descriptor *descriptor;
     uint64_t bytes = (uint64_t)there->count * there->type->size;
-    return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes, &slot) : NULL;
+    return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes, &descriptor) : NULL;
 }
 
 static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,

@@ -96,7 +96,7 @@ void mlt_win_look(const mlt_wait *wait, mlt_ctl_wait *out)
     switch (w->kind) {
     case MLT_WIN_WAIT_NODE:
         out->about = MLT_WINDOW_LOCK;
-        out->peer = world_of(part, mlt_win_lock_holder(mlt_win_slot_of(part, w->rank)));
+        out->peer = world_of(part, mlt_win_lock_holder(mlt_win_descriptor_of(part, w->rank)));
         break;
     case MLT_WIN_WAIT_ISLAND:
         out->about = MLT_WINDOW_LOCKS;
@@ -167,15 +167,15 @@ static MPI_Aint nothing;
 const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
 {
     mlt_win_part *part = win->side.part;
-    mlt_win_slot *slot = mlt_win_own_slot(&win->side);
+    mlt_win_descriptor *descriptor = mlt_win_own_descriptor(&win->side);
     *flag = 1;
     switch (keyval) {
     case MPI_WIN_BASE: // the address itself
         return part->flavor == MLT_WIN_DYNAMIC ? NULL : mlt_win_memory(part, win->side.me);
     case MPI_WIN_SIZE:
-        return part->flavor == MLT_WIN_DYNAMIC ? (void *)&nothing : (void *)&slot->size;
+        return part->flavor == MLT_WIN_DYNAMIC ? (void *)&nothing : (void *)&descriptor->size;
     case MPI_WIN_DISP_UNIT: // an int: the lower half
-        return &slot->unit;
+        return &descriptor->unit;
     case MPI_WIN_CREATE_FLAVOR:
         return &mlt_win_shared_of(win)->flavor;
     case MPI_WIN_MODEL:
@@ -208,7 +208,7 @@ static int32_t first_with_memory(const mlt_win *win)
 {
     mlt_win_part *part = win->side.part;
     for (int32_t r = 0; r < part->ranks; r++)
-        if (!mlt_win_peer_of(part, r)->slots || mlt_win_slot_of(part, r)->size > 0)
+        if (!mlt_win_peer_of(part, r)->descriptors || mlt_win_descriptor_of(part, r)->size > 0)
             return r;
     return win->side.me;
 }
@@ -232,9 +232,9 @@ int mlt_mpi_Win_shared_query(mlt_rank *me, MPI_Win handle, int rank, MPI_Aint *s
     if (rank == MPI_PROC_NULL)
         rank = first_with_memory(win);
     bool near = is_in_reach(part, rank);
-    const mlt_win_slot *slot = near ? mlt_win_slot_of(part, rank) : NULL;
-    *size = near ? (MPI_Aint)slot->size : 0;
-    *disp_unit = near ? (MPI_Aint)slot->unit : 1;
+    const mlt_win_descriptor *descriptor = near ? mlt_win_descriptor_of(part, rank) : NULL;
+    *size = near ? (MPI_Aint)descriptor->size : 0;
+    *disp_unit = near ? (MPI_Aint)descriptor->unit : 1;
     *(void **)baseptr = near ? mlt_win_memory(part, rank) : NULL;
     return MPI_SUCCESS;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Windows: MPI's meaning of what src/win does.
 //
-// A million ranks may share a window, so a rank has little of it: 48 bytes here, 64 in its slot, 8
+// A million ranks may share a window, so a rank has little of it: 48 bytes here, 64 in its descriptor, 8
 // in its worker's list. What is the same for the ranks of a worker is in mlt_win_shared; what few
 // windows have, in mlt_win_notes.
 //

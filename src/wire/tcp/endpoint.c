@@ -369,32 +369,32 @@ void mlt_tcp_heat(tcp_worker *me, uint32_t number)
     }
     for (uint32_t i = 0; i < HOT; i++) {
         uint32_t at = me->hot_next++ % HOT;
-        if (me->endpoint->workers == 1 && me->slots[me->hot[at]].link->stopped)
+        if (me->endpoint->workers == 1 && me->entries[me->hot[at]].link->stopped)
             continue;
         me->hot[at] = number;
         return;
     }
 }
 
-static void take_slot(tcp_worker *me, uint32_t number, tcp_link *link)
+static void take_entry(tcp_worker *me, uint32_t number, tcp_link *link)
 {
-    me->slots[number] = (tcp_slot){.link = link, .fresh = true};
-    me->slots_taken++;
+    me->entries[number] = (tcp_entry){.link = link, .fresh = true};
+    me->entries_taken++;
     mlt_tcp_heat(me, number);
-    me->new_slots = true;
+    me->new_entries = true;
 }
 
-static void slot(tcp_worker *me)
+static void entry(tcp_worker *me)
 {
     const tcp_endpoint *endpoint = me->endpoint;
     for (uint32_t i = 0; i < endpoint->link_count; i++) {
         tcp_link *link = endpoint->links[i] ? endpoint->links[i] : &mlt_tcp_vacant;
-        if (i == me->slot_count) {
-            MLT_ARRAY_WANT(me->slots, i + (size_t)1, me->slot_room);
-            me->slots[me->slot_count++] = (tcp_slot){.link = &mlt_tcp_vacant};
+        if (i == me->entry_count) {
+            MLT_ARRAY_WANT(me->entries, i + (size_t)1, me->entry_room);
+            me->entries[me->entry_count++] = (tcp_entry){.link = &mlt_tcp_vacant};
         }
-        if (me->slots[i].link == &mlt_tcp_vacant && link != &mlt_tcp_vacant)
-            take_slot(me, i, link);
+        if (me->entries[i].link == &mlt_tcp_vacant && link != &mlt_tcp_vacant)
+            take_entry(me, i, link);
     }
 }
 
@@ -419,13 +419,13 @@ bool mlt_tcp_take_links(tcp_worker *me)
                          "this process has no descriptor left for it; `ulimit -n` may set a limit");
     } while (status == MLT_OK || status == MLT_ERR_SYSTEM);
     mlt_tcp_tidy(me);
-    slot(me);
+    entry(me);
     pthread_mutex_unlock(&endpoint->lock);
     // Offers leave, whether or not there is something to be sent.
-    for (uint32_t i = 0; endpoint->fabric && i < me->slot_count; i++)
-        if (me->slots[i].fresh) {
-            me->slots[i].fresh = false;
-            (void)mlt_tcp_carry(me->slots[i].link->pair);
+    for (uint32_t i = 0; endpoint->fabric && i < me->entry_count; i++)
+        if (me->entries[i].fresh) {
+            me->entries[i].fresh = false;
+            (void)mlt_tcp_carry(me->entries[i].link->pair);
         }
     return true;
 }

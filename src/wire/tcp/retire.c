@@ -4,8 +4,8 @@
 //
 // A pair is over when its process has ended, its connections are closed and nobody is connected with
 // its job. It is then retired: nobody finds it any more. Each worker of the endpoint leaves it when it
-// looks here the next time: it forgets its peers and vacates its slots. The last one frees it. The
-// numbers of its links are used again after that, so no slot confuses an old link with a new one.
+// looks here the next time: it forgets its peers and vacates its entries. The last one frees it. The
+// numbers of its links are used again after that, so no entry confuses an old link with a new one.
 // All of that is inside of the endpoint's lock.
 #include <stdlib.h>
 
@@ -115,10 +115,10 @@ static void forget_peers(tcp_worker *me)
 
 static void vacate(tcp_worker *me, const tcp_link *link)
 {
-    if (!link || link->number >= me->slot_count || me->slots[link->number].link != link)
+    if (!link || link->number >= me->entry_count || me->entries[link->number].link != link)
         return;
-    me->slots[link->number] = (tcp_slot){.link = &mlt_tcp_vacant};
-    me->slots_taken--;
+    me->entries[link->number] = (tcp_entry){.link = &mlt_tcp_vacant};
+    me->entries_taken--;
     for (uint32_t i = 0; i < me->hot_count; i++)
         if (me->hot[i] == link->number) {
             me->hot[i] = me->hot[--me->hot_count];

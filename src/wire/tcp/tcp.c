@@ -61,7 +61,7 @@ static void close_worker(mlt_wire *wire)
     tcp_worker *me = tcp_of(wire);
     set_open(me, false);
     mlt_tcp_leave(me->endpoint);
-    free(me->slots);
+    free(me->entries);
     free(me);
     wire->far = NULL;
 }
@@ -335,7 +335,7 @@ static void await(mlt_wire *wire)
 static void cool(tcp_worker *me)
 {
     for (uint32_t i = 0; i < me->hot_count;)
-        if (mlt_switchover_is_in(me->slots[me->hot[i]].link->pair))
+        if (mlt_switchover_is_in(me->entries[me->hot[i]].link->pair))
             me->hot[i] = me->hot[--me->hot_count];
         else
             i++;
@@ -346,7 +346,7 @@ static bool look(mlt_wire *wire, const mlt_wire_taker *taker)
     tcp_worker *me = tcp_of(wire);
     bool any = mlt_tcp_take_links(me), enough = false;
     for (uint32_t i = 0; i < me->hot_count && !enough; i++)
-        any |= mlt_tcp_read(me, me->slots[me->hot[i]].link, taker, &enough);
+        any |= mlt_tcp_read(me, me->entries[me->hot[i]].link, taker, &enough);
     if (me->endpoint->fabric) {
         cool(me);
         any |= mlt_switchover_poll(me, taker, &enough);
@@ -416,24 +416,24 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
 {
     tcp_worker *me = tcp_of(wire);
     bool any = false;
-    me->new_slots = false;
-    for (uint32_t i = 0; i < me->slot_count; i++) {
-        tcp_slot *slot = &me->slots[i];
-        uint32_t state = atomic_load_explicit(&slot->link->state, memory_order_relaxed);
-        if (state == TCP_DEAF && slot->listens)
-            slot->listens = !listen(arg, slot->link->fd, i, false, false);
+    me->new_entries = false;
+    for (uint32_t i = 0; i < me->entry_count; i++) {
+        tcp_entry *entry = &me->entries[i];
+        uint32_t state = atomic_load_explicit(&entry->link->state, memory_order_relaxed);
+        if (state == TCP_DEAF && entry->listens)
+            entry->listens = !listen(arg, entry->link->fd, i, false, false);
         if (state >= TCP_DEAF)
             continue;
-        bool writes = wants_to_write(me, slot->link);
-        if (!slot->listens || slot->writes != writes)
-            slot->listens = listen(arg, slot->link->fd, i, true, writes);
-        if (MLT_UNLIKELY(!slot->listens) && !is_shut(slot->link))
+        bool writes = wants_to_write(me, entry->link);
+        if (!entry->listens || entry->writes != writes)
+            entry->listens = listen(arg, entry->link->fd, i, true, writes);
+        if (MLT_UNLIKELY(!entry->listens) && !is_shut(entry->link))
             mlt_fatal("worker %u cannot wait for its connections to other hosts: this process has "
                       "no descriptor left (`ulimit -n` may set a limit), or has closed one of "
                       "Millet's",
                       wire->self);
-        slot->writes = writes;
-        any |= slot->listens;
+        entry->writes = writes;
+        any |= entry->listens;
     }
     if (mlt_switchover_fd(me->endpoint) >= 0 && !me->hears_fabric)
         me->hears_fabric = listen(arg, mlt_switchover_fd(me->endpoint), FABRIC_NUMBER, true, false);
@@ -442,8 +442,8 @@ static bool listen_to(mlt_wire *wire, mlt_wire_listen *listen, void *arg)
 
 static bool has_stopped(const tcp_worker *me)
 {
-    for (uint32_t i = 0; me->endpoint->workers == 1 && i < me->slot_count; i++)
-        if (me->slots[i].link->stopped)
+    for (uint32_t i = 0; me->endpoint->workers == 1 && i < me->entry_count; i++)
+        if (me->entries[i].link->stopped)
             return true;
     return false;
 }
@@ -451,14 +451,14 @@ static bool has_stopped(const tcp_worker *me)
 static bool has_work(const mlt_wire *wire)
 {
     const tcp_worker *me = tcp_of(wire);
-    return me->dirty || me->busy || me->new_slots || has_stopped(me) ||
+    return me->dirty || me->busy || me->new_entries || has_stopped(me) ||
            atomic_load_explicit(&me->endpoint->held_count, memory_order_relaxed);
 }
 
 static bool is_ready(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    if (me->busy || me->new_slots || has_stopped(me) ||
+    if (me->busy || me->new_entries || has_stopped(me) ||
         atomic_load(&wire->own->links) != me->links_seen ||
         atomic_load(&me->endpoint->ends) != me->ends_seen ||
         atomic_load(&me->endpoint->mail[me->index].first))
@@ -468,7 +468,7 @@ static bool is_ready(mlt_wire *wire)
 
 static bool is_cold(const mlt_wire *wire)
 {
-    return tcp_of(wire)->slots_taken > tcp_of(wire)->hot_count;
+    return tcp_of(wire)->entries_taken > tcp_of(wire)->hot_count;
 }
 
 // Hot connections and the fabric are looked at in any case, and the fabric's descriptor may stay ready
@@ -476,16 +476,16 @@ static bool is_cold(const mlt_wire *wire)
 static bool rang(mlt_wire *wire, uint32_t number)
 {
     tcp_worker *me = tcp_of(wire);
-    for (uint32_t i = 0; number == UINT32_MAX && i < me->slot_count; i++) {
-        me->slots[i].listens = false;
-        me->new_slots = true;
+    for (uint32_t i = 0; number == UINT32_MAX && i < me->entry_count; i++) {
+        me->entries[i].listens = false;
+        me->new_entries = true;
     }
     if (number == UINT32_MAX)
         me->hears_fabric = false;
     for (uint32_t i = 0; i < me->hot_count; i++)
         if (me->hot[i] == number)
             return false;
-    if (number >= me->slot_count || is_shut(me->slots[number].link))
+    if (number >= me->entry_count || is_shut(me->entries[number].link))
         return false;
     mlt_tcp_heat(me, number);
     return true;
@@ -494,8 +494,8 @@ static bool rang(mlt_wire *wire, uint32_t number)
 static void patrol(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
-    for (uint32_t i = 0; i < me->slot_count; i++) {
-        tcp_link *link = me->slots[i].link;
+    for (uint32_t i = 0; i < me->entry_count; i++) {
+        tcp_link *link = me->entries[i].link;
         if (is_shut(link) || mlt_os_tcp_silent_ms(link->fd) < mlt_tcp_gone_ms ||
             !tcp_try_lock(&link->reading))
             continue;
@@ -535,8 +535,8 @@ static void wait_a_moment(tcp_worker *me)
     enum { MOST = 16, MS = 5 };
     struct pollfd fds[MOST + 1];
     nfds_t n = 0;
-    for (uint32_t i = 0; i < me->slot_count && n < MOST; i++) {
-        const tcp_link *link = me->slots[i].link;
+    for (uint32_t i = 0; i < me->entry_count && n < MOST; i++) {
+        const tcp_link *link = me->entries[i].link;
         if (atomic_load_explicit(&link->state, memory_order_relaxed) < TCP_DEAF)
             fds[n++] = (struct pollfd){.fd = link->fd,
                                        .events = POLLIN | (wants_to_write(me, link) ? POLLOUT : 0)};
@@ -553,8 +553,8 @@ static void read_all(tcp_worker *me)
 {
     bool enough = false;
     (void)mlt_tcp_take_links(me);
-    for (uint32_t i = 0; i < me->slot_count; i++)
-        (void)mlt_tcp_read(me, me->slots[i].link, &mlt_wire_nobody, &enough);
+    for (uint32_t i = 0; i < me->entry_count; i++)
+        (void)mlt_tcp_read(me, me->entries[i].link, &mlt_wire_nobody, &enough);
     if (me->endpoint->fabric)
         (void)mlt_switchover_poll(me, &mlt_wire_nobody, &enough);
     if (me->endpoint->workers > 1)
@@ -567,8 +567,8 @@ static void withdraw(tcp_worker *me)
     tcp_endpoint *endpoint = me->endpoint;
     atomic_store_explicit(&endpoint->mail[me->index].worker, NULL, memory_order_release);
     (void)mlt_tcp_take_links(me);
-    for (uint32_t i = 0; i < me->slot_count; i++) {
-        tcp_link *link = me->slots[i].link;
+    for (uint32_t i = 0; i < me->entry_count; i++) {
+        tcp_link *link = me->entries[i].link;
         while (!tcp_try_lock(&link->reading))
             mlt_os_yield();
         if (link->landing && link->land_worker == me->index)
@@ -627,9 +627,9 @@ static void end_links(tcp_worker *me)
     for (bool open = true; open;) {
         open = false;
         read_all(me);
-        for (uint32_t i = 0; i < me->slot_count; i++) {
-            write_mark(me->slots[i].link);
-            open |= !is_settled(me->slots[i].link);
+        for (uint32_t i = 0; i < me->entry_count; i++) {
+            write_mark(me->entries[i].link);
+            open |= !is_settled(me->entries[i].link);
         }
         if (open)
             wait_a_moment(me);

@@ -129,11 +129,11 @@ struct tcp_pair {
     _Atomic(tcp_lane *) lanes[];      // [endpoint->workers]
 };
 
-typedef struct tcp_slot { // a worker's part of a link
+typedef struct tcp_entry { // a worker's part of a link
     tcp_link *link;
     bool listens, writes; // as the worker listens to it
     bool fresh;           // what it has to offer was not sent yet
-} tcp_slot;
+} tcp_entry;
 
 typedef struct tcp_worker { // wire->far
     mlt_wire *wire;
@@ -141,13 +141,13 @@ typedef struct tcp_worker { // wire->far
     uint32_t index; // in the process
     bool ended;
     uint32_t links_seen, ends_seen;
-    tcp_lane *dirty; // lanes with something to be written
-    tcp_lane *busy;  // lanes whose mail was not taken to the end
-    tcp_slot *slots; // [slot_count], as endpoint->links
-    uint32_t slot_count, slot_room;
-    uint32_t slots_taken; // those that are not vacant
-    bool new_slots;       // some that the worker does not listen to yet
-    bool hears_fabric;    // it listens to the fabric
+    tcp_lane *dirty;    // lanes with something to be written
+    tcp_lane *busy;     // lanes whose mail was not taken to the end
+    tcp_entry *entries; // [entry_count], as endpoint->links
+    uint32_t entry_count, entry_room;
+    uint32_t entries_taken; // those that are not vacant
+    bool new_entries;       // some that the worker does not listen to yet
+    bool hears_fabric;      // it listens to the fabric
     uint32_t hot[HOT], hot_count, hot_next;
     struct mlt_tcp_peer *owing; // peers that are to hear of what was consumed
 } tcp_worker;
@@ -237,7 +237,7 @@ void mlt_tcp_wake(tcp_endpoint *endpoint, uint32_t worker);
 
 // retire.c: what ended processes of other jobs leave. With the endpoint's lock.
 void mlt_tcp_tidy(tcp_worker *me);
-extern tcp_link mlt_tcp_vacant; // of a slot or number that has no link: shut, and of no pair
+extern tcp_link mlt_tcp_vacant; // of a entry or number that has no link: shut, and of no pair
 
 // out.c
 bool mlt_tcp_carry(tcp_pair *pair);     // writes what can be written; true: something was

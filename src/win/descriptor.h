@@ -12,11 +12,11 @@
 // rank that locks another exclusively first takes ONE of that rank's domain, so that MPI_Win_lock_all
 // asks each domain once, and not each rank.
 //
-// Those that must wait queue up, in the order in which they came, by nodes in their own slots. The
+// Those that must wait queue up, in the order in which they came, by nodes in their own descriptors. The
 // one that unlocks takes as many off the queue as may have the lock now, counts for them, and tells
 // their workers (packet WOKEN). Nobody depends on the rank whose lock it is.
-#ifndef MLT_WIN_SLOT_H
-#define MLT_WIN_SLOT_H
+#ifndef MLT_WIN_DESCRIPTOR_H
+#define MLT_WIN_DESCRIPTOR_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -41,7 +41,7 @@ typedef struct mlt_win_lock {
     _Atomic uint32_t guard; // mlt_win_guard_state; unused in an domain's
 } mlt_win_lock;
 
-typedef struct mlt_win_slot {
+typedef struct mlt_win_descriptor {
     _Alignas(64) uint64_t base; // in the process that holds the memory
     uint64_t size;
     uint64_t unit; // bytes that displacements count
@@ -50,8 +50,8 @@ typedef struct mlt_win_slot {
     uint8_t want[2];  // mlt_win_class, or MLT_WIN_GRANTED
     uint8_t unused[2];
     _Atomic uint32_t lists; // how often attached memory has changed
-} mlt_win_slot;
-_Static_assert(sizeof(mlt_win_slot) == 64, "one line for each rank and window");
+} mlt_win_descriptor;
+_Static_assert(sizeof(mlt_win_descriptor) == 64, "one line for each rank and window");
 
 // A node: 1 + 2 * rank, for the rank itself; and one more for those that its worker waits for on
 // behalf of ranks that do not reach its memory.
@@ -80,13 +80,14 @@ typedef struct mlt_win_mailbox {
 } mlt_win_mailbox;
 _Static_assert(sizeof(mlt_win_mailbox) == 64, "word and answer move as one line");
 
-// What a worker's part of a window begins with, before its slots.
+// What a worker's part of a window begins with, before its descriptors.
 typedef struct mlt_win_block {
     _Alignas(64) mlt_win_lock domain; // used in the block of the domain's first worker
     mlt_win_mailbox mailbox;
-    _Alignas(64) _Atomic uint32_t changes; // the worker changes a word of an open slot (lock.h)
+    _Alignas(
+        64) _Atomic uint32_t changes; // the worker changes a word of an open descriptor (lock.h)
 } mlt_win_block;
-_Static_assert(sizeof(mlt_win_block) == 192, "slots follow");
+_Static_assert(sizeof(mlt_win_block) == 192, "descriptors follow");
 
 enum { MLT_WIN_MOST_RANKS = 1 << 28 }; // fields of a lock's word
 
