@@ -116,7 +116,7 @@ static bool is_descendant(pid_t pid, pid_t of)
 }
 
 // Takes the place of process `proc` in the job. MLT_ERR_NOT_FOUND: it is taken by a living process.
-static mlt_status take_place(mlt_job *job, long proc, char *why, size_t why_size)
+static mlt_status ctl_take_place(mlt_job *job, long proc, char *why, size_t why_size)
 {
     if (proc < 0 || proc >= (long)job->procs) {
         snprintf(why, why_size, "MILLET_PROC names no process of this job of %u", job->procs);
@@ -243,7 +243,7 @@ mlt_status mlt_boot_join(mlt_boot *boot, char *why, size_t why_size)
     if (status)
         return status;
     long proc = number_of("MILLET_PROC");
-    status = take_place(boot->job, proc, why, why_size);
+    status = ctl_take_place(boot->job, proc, why, why_size);
     if (status) {
         mlt_job_close(boot->job);
         boot->job = NULL;

@@ -45,7 +45,7 @@ static const geometry *geometry_for(uint32_t workers)
     return g;
 }
 
-static uint64_t round_up(uint64_t n, uint64_t unit)
+static uint64_t job_round_up(uint64_t n, uint64_t unit)
 {
     return (n + unit - 1) / unit * unit;
 }
@@ -61,26 +61,26 @@ static void lay_out(mlt_job *job)
     job->chunk_bytes = g->chunk_bytes;
     job->ring_bytes = job->pool_bytes = 0;
     if (workers > 1) {
-        job->ring_bytes =
-            round_up(MLT_LINE + (uint64_t)g->ring_slots * MLT_SLOT_BYTES + g->ring_data, MLT_LINE);
+        job->ring_bytes = job_round_up(
+            MLT_LINE + (uint64_t)g->ring_slots * MLT_SLOT_BYTES + g->ring_data, MLT_LINE);
         job->pool_bytes =
-            round_up((uint64_t)g->chunks * (MLT_LINE + (uint64_t)g->chunk_bytes), page);
+            job_round_up((uint64_t)g->chunks * (MLT_LINE + (uint64_t)g->chunk_bytes), page);
     }
     // Whole lines, so that two workers' bitmaps never share one.
-    job->news_words = (uint32_t)(round_up((workers + 63) / 64 * 8, MLT_LINE) / 8);
+    job->news_words = (uint32_t)(job_round_up((workers + 63) / 64 * 8, MLT_LINE) / 8);
 
     job->procs_at = sizeof(mlt_job);
-    job->places_at = round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), 16);
+    job->places_at = job_round_up(job->procs_at + job->procs * (uint64_t)sizeof(mlt_job_proc), 16);
     job->workers_at =
-        round_up(job->places_at + job->workers * (uint64_t)sizeof(mlt_job_place), page);
+        job_round_up(job->places_at + job->workers * (uint64_t)sizeof(mlt_job_place), page);
     job->news_at = job->workers_at + workers * sizeof(mlt_job_worker);
-    job->rings_at = round_up(job->news_at + workers * job->news_words * 8, page);
-    job->pools_at = round_up(job->rings_at + workers * workers * job->ring_bytes, page);
-    job->claims_at = round_up(job->pools_at + workers * job->pool_bytes, page);
+    job->rings_at = job_round_up(job->news_at + workers * job->news_words * 8, page);
+    job->pools_at = job_round_up(job->rings_at + workers * workers * job->ring_bytes, page);
+    job->claims_at = job_round_up(job->pools_at + workers * job->pool_bytes, page);
     uint64_t words = (uint64_t)MLT_JOB_CLAIMS * MLT_JOB_CALLSIG_WORDS;
-    job->recorders_at = round_up(
+    job->recorders_at = job_round_up(
         job->claims_at + words * sizeof(uint64_t) + MLT_LINE + sizeof(mlt_job_board), page);
-    job->bytes = round_up(
+    job->bytes = job_round_up(
         job->recorders_at + workers * sizeof(mlt_recorder) + sizeof(mlt_recorder_names), page);
 }
 

@@ -12,7 +12,7 @@ size_t mlt_lists_length(char *const *list)
     return n;
 }
 
-static char *put_number(char *at, size_t number)
+static char *lists_put_number(char *at, size_t number)
 {
     uint32_t n = (uint32_t)number;
     memcpy(at, &n, sizeof n);
@@ -30,9 +30,9 @@ char *mlt_lists_pack(const mlt_lists *lists, size_t *size)
     char *bytes = malloc(*size), *at = bytes;
     if (!bytes)
         return NULL;
-    at = put_number(at, lists->count);
+    at = lists_put_number(at, lists->count);
     for (uint32_t i = 0; i < lists->count; i++) {
-        at = put_number(at, mlt_lists_length(lists->items[i]));
+        at = lists_put_number(at, mlt_lists_length(lists->items[i]));
         for (char **text = lists->items[i]; *text; text++) {
             size_t n = strlen(*text) + 1;
             memcpy(at, *text, n);
@@ -46,7 +46,7 @@ typedef struct cursor {
     char *at, *end;
 } cursor;
 
-static bool take_number(cursor *c, uint32_t *out)
+static bool lists_take_number(cursor *c, uint32_t *out)
 {
     if ((size_t)(c->end - c->at) < sizeof *out)
         return false;
@@ -59,7 +59,7 @@ static bool take_number(cursor *c, uint32_t *out)
 static char **take_list(cursor *c)
 {
     uint32_t count;
-    if (!take_number(c, &count) || count > (size_t)(c->end - c->at))
+    if (!lists_take_number(c, &count) || count > (size_t)(c->end - c->at))
         return NULL;
     char **list = calloc((size_t)count + 1, sizeof *list);
     for (uint32_t i = 0; list && i < count; i++) {
@@ -83,7 +83,7 @@ bool mlt_lists_unpack(mlt_lists *lists, const void *bytes, size_t size)
         memcpy(lists->memory, bytes, size);
     cursor c = {lists->memory, lists->memory + size};
     uint32_t count;
-    if (!take_number(&c, &count) || count > size / sizeof count ||
+    if (!lists_take_number(&c, &count) || count > size / sizeof count ||
         !(lists->items = calloc((size_t)count + 1, sizeof *lists->items))) {
         mlt_lists_free(lists);
         return false;

@@ -78,7 +78,7 @@ static uint32_t class_for(size_t bytes, size_t align)
     return class;
 }
 
-static size_t round_up(size_t n, size_t unit)
+static size_t shmem_round_up(size_t n, size_t unit)
 {
     return (n + unit - 1) / unit * unit;
 }
@@ -123,7 +123,7 @@ static region *region_new(size_t bytes, size_t align)
     size_t page = mlt_os_page_size();
     if (bytes > SIZE_MAX / 4 || align > SIZE_MAX / 4)
         return NULL;
-    bytes = round_up(bytes, page);
+    bytes = shmem_round_up(bytes, page);
     if (!MLT_ARRAY_TRY(regions, region_count + 1, region_room))
         return NULL;
     if (file < 0)
@@ -181,7 +181,7 @@ static slab *slab_new(uint32_t class)
     size_t size = size_of_class(class), bytes = next_slab[class];
     if (bytes == 0)
         bytes = size * BLOCKS_A_SLAB > FIRST_SLAB ? size * BLOCKS_A_SLAB : FIRST_SLAB;
-    bytes = round_up(bytes, mlt_os_page_size());
+    bytes = shmem_round_up(bytes, mlt_os_page_size());
     uint32_t count = (uint32_t)(bytes / size), words = (count + 63) / 64;
     slab *s = calloc(1, sizeof *s + words * sizeof *s->used);
     region *r = s ? region_new(bytes, 1) : NULL;

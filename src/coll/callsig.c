@@ -26,7 +26,7 @@ static uint32_t hash_numbers(const uint64_t *numbers, uint64_t count)
     return (uint32_t)(hash >> 32) | 1;
 }
 
-enum { USERS = 1, COMMUTES = 2, LIBRARYS = 4 };
+enum { USERS = 1, CALLSIG_COMMUTES = 2, LIBRARYS = 4 };
 
 // An operation as all processes know it. Predefined ones beside GOAL's have a function of the
 // library, which is at the same distance from another one everywhere.
@@ -35,7 +35,7 @@ static uint32_t operation_of(const mlt_coll_op *op)
     if (op->op != MLT_OPS)
         return 0;
     if (!op->kernel)
-        return USERS | (op->commutes ? COMMUTES : 0);
+        return USERS | (op->commutes ? CALLSIG_COMMUTES : 0);
     return (uint32_t)((uintptr_t)op->kernel - (uintptr_t)mlt_coll_op_predefined) << 3 | LIBRARYS;
 }
 

@@ -37,16 +37,16 @@ mlt_interceptors *mlt_interceptors_new(mlt_coll_rulebook *rulebook, mlt_ledger *
     return interceptors;
 }
 
-static _Thread_local mlt_interceptors *here;
+static _Thread_local mlt_interceptors *intercept_here;
 
 void mlt_interceptors_enter(mlt_interceptors *interceptors)
 {
-    here = interceptors;
+    intercept_here = interceptors;
 }
 
 mlt_interceptors *mlt_interceptors_here(void)
 {
-    return here;
+    return intercept_here;
 }
 
 void mlt_interceptors_free(mlt_interceptors *interceptors)
@@ -73,7 +73,7 @@ void mlt_interceptors_tell(mlt_interceptors *interceptors)
 
 // ---- the interceptor of an object
 
-static void name_stages(mlt_interceptor *interceptor)
+static void intercept_name_stages(mlt_interceptor *interceptor)
 {
     size_t at = 0;
     for (uint32_t i = 0; i < interceptor->spec->count && at < sizeof interceptor->sum.stack; i++) {
@@ -124,7 +124,7 @@ static mlt_interceptor *add(mlt_interceptors *interceptors, mlt_intercept_kind k
     snprintf(interceptor->sum.comm, sizeof interceptor->sum.comm, "%s", name);
     interceptor->spec = find_spec(interceptors->rulebook, kind, name);
     if (interceptor->spec) {
-        name_stages(interceptor);
+        intercept_name_stages(interceptor);
         snprintf(interceptor->sum.by, sizeof interceptor->sum.by, "%s", interceptor->spec->by);
         snprintf(interceptor->sum.collective, sizeof interceptor->sum.collective, "%s",
                  mlt_intercept_kind_names[kind]);

@@ -16,7 +16,7 @@ static inline uint64_t start_of(const mlt_coll_what *what, uint64_t r)
     return (what->starts ? what->starts[r] : r * what->count) * what->element;
 }
 
-static inline uint64_t bytes_of(const mlt_coll_what *what, uint64_t first, uint64_t count)
+static inline uint64_t level_bytes_of(const mlt_coll_what *what, uint64_t first, uint64_t count)
 {
     return start_of(what, first + count) - start_of(what, first);
 }
@@ -98,7 +98,7 @@ mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, ui
 
 uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what)
 {
-    uint64_t own = bytes_of(what, team->first, team->present);
+    uint64_t own = level_bytes_of(what, team->first, team->present);
     switch ((mlt_collective)what->collective) {
     case MLT_COLL_REDUCE:
         return 2 * n_of(what); // scratch for functions after it
@@ -144,7 +144,7 @@ static inline unsigned char *result_of(const mlt_level *l, const mlt_arrival *a)
 // acc = in(0) op ... op in(present - 1), in that order. acc may be the buffer of the last rank, but
 // not of another. From the last to the first: for functions of MPI's, "second op result" is the way
 // that needs no copy.
-static void combine(const mlt_level *l, unsigned char *acc, uint64_t bytes, void *scratch)
+static void level_combine(const mlt_level *l, unsigned char *acc, uint64_t bytes, void *scratch)
 {
     const mlt_coll_op *op = l->what->op;
     uint32_t last = l->team->present - 1;
@@ -188,7 +188,7 @@ static void combine_reduce(mlt_level *l)
     uint64_t n = n_of(l->what);
     uint32_t last = l->team->present - 1;
     if (!has_root(l->team, l->what)) {
-        combine(l, l->acc, n, l->acc + n);
+        level_combine(l, l->acc, n, l->acc + n);
         l->in = l->acc;
         return;
     }
@@ -196,17 +196,17 @@ static void combine_reduce(mlt_level *l)
     const mlt_arrival *root = &l->at[local_root(l->team, l->what)];
     l->out = result_of(l, root);
     if (root->who & MLT_ARRIVAL_SMALL || root->in || root == &l->at[last]) {
-        combine(l, l->out, n, l->acc);
+        level_combine(l, l->out, n, l->acc);
         return;
     }
-    combine(l, l->acc, n, l->acc + n);
+    level_combine(l, l->acc, n, l->acc + n);
     copy(root->out, l->acc, n);
 }
 
 static void combine_allreduce(mlt_level *l)
 {
     l->out = result_of(l, &l->at[l->team->present - 1]);
-    combine(l, l->out, n_of(l->what), l->acc);
+    level_combine(l, l->out, n_of(l->what), l->acc);
 }
 
 // ---- blocks
@@ -226,7 +226,7 @@ static void combine_gather(mlt_level *l)
     for (uint32_t i = 0; i < t->present; i++)
         if (l->at[i].in)
             copy(to + start_of(l->what, t->first + i) - base, l->at[i].in,
-                 bytes_of(l->what, t->first + i, 1));
+                 level_bytes_of(l->what, t->first + i, 1));
 }
 
 static void combine_scatter(mlt_level *l)
@@ -246,7 +246,7 @@ static void spread_scatter(mlt_level *l)
     for (uint32_t i = 0; i < t->present; i++)
         if (l->at[i].out)
             copy(l->at[i].out, from + start_of(l->what, t->first + i) - base,
-                 bytes_of(l->what, t->first + i, 1));
+                 level_bytes_of(l->what, t->first + i, 1));
 }
 
 static void combine_allgather(mlt_level *l)
@@ -256,7 +256,7 @@ static void combine_allgather(mlt_level *l)
     for (uint32_t i = 0; i < t->present; i++) {
         uint64_t at = start_of(l->what, t->first + i);
         copy(l->at[0].out + at, l->at[i].in ? l->at[i].in : l->at[i].out + at,
-             bytes_of(l->what, t->first + i, 1));
+             level_bytes_of(l->what, t->first + i, 1));
     }
 }
 
@@ -307,8 +307,8 @@ static void spread_alltoall(mlt_level *l)
 static void combine_reduce_scatter(mlt_level *l)
 {
     uint64_t all = start_of(l->what, l->team->ranks);
-    uint64_t own = bytes_of(l->what, l->team->first, l->team->present);
-    combine(l, l->acc, all, l->acc + all + own);
+    uint64_t own = level_bytes_of(l->what, l->team->first, l->team->present);
+    level_combine(l, l->acc, all, l->acc + all + own);
     l->in = l->acc;
     l->out = l->acc + all;
 }
@@ -320,7 +320,7 @@ static void spread_reduce_scatter(mlt_level *l)
     const unsigned char *from = t->workers > 1 ? l->out : l->acc + base;
     for (uint32_t i = 0; i < t->present; i++)
         copy(l->at[i].out, from + start_of(l->what, t->first + i) - base,
-             bytes_of(l->what, t->first + i, 1));
+             level_bytes_of(l->what, t->first + i, 1));
 }
 
 static void combine_scan(mlt_level *l)
@@ -329,7 +329,7 @@ static void combine_scan(mlt_level *l)
     l->in = l->acc;
     l->out = l->acc + n;
     if (l->team->workers > 1)
-        combine(l, l->acc, n, l->acc + 2 * n);
+        level_combine(l, l->acc, n, l->acc + 2 * n);
 }
 
 // before: what all ranks of the workers before have; acc + n. It grows by each rank's operand:

@@ -32,14 +32,14 @@ typedef struct both {
 #define NOBODY UINT32_MAX
 _Static_assert(sizeof(say) == 80, "no holes: compared as bytes");
 
-static bool says_same(const say *a, const say *b)
+static bool path_says_same(const say *a, const say *b)
 {
     return memcmp(a, b, offsetof(say, rank)) == 0;
 }
 
 static void better(both *all, const say *s)
 {
-    if (s->rank != NOBODY && !says_same(&all->one, s) && s->rank < all->other.rank)
+    if (s->rank != NOBODY && !path_says_same(&all->one, s) && s->rank < all->other.rank)
         all->other = *s;
 }
 
@@ -97,7 +97,7 @@ static void tell_say(const say *s, const say *than, char *text, size_t size)
     snprintf(text, size, "rank %u says %s%s", s->rank, words, typed ? " of another type" : "");
 }
 
-static void tell_both(const both *b, char *why, size_t size)
+static void path_tell_both(const both *b, char *why, size_t size)
 {
     char one[192], other[192];
     tell_say(&b->one, &b->other, one, sizeof one);
@@ -107,7 +107,7 @@ static void tell_both(const both *b, char *why, size_t size)
 
 // ---- paths of a team
 
-static void name_stages(mlt_path *path)
+static void path_name_stages(mlt_path *path)
 {
     size_t at = 0;
     for (uint32_t i = 0; i < path->count && at < sizeof path->sum.stack; i++) {
@@ -170,7 +170,7 @@ static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stage
             break;
         }
     path->measured = path->traces || path->counts_at < path->count;
-    name_stages(path);
+    path_name_stages(path);
     return path;
 }
 
@@ -205,7 +205,7 @@ static bool rulebook_checks(const mlt_coll_rulebook *rulebook, const char *comm)
 }
 
 // The path of a collective; NULL: none.
-static mlt_path *make(const mlt_team *team, mlt_collective collective, bool checks)
+static mlt_path *path_make(const mlt_team *team, mlt_collective collective, bool checks)
 {
     static const mlt_coll_stage plain[] = {{.wrapper = MLT_WRAP_COMBINE}},
                                 measured[] = {{.wrapper = MLT_WRAP_COUNT},
@@ -239,7 +239,7 @@ void mlt_paths_refresh(mlt_team *team)
     for (uint32_t c = 0; c < MLT_COLLECTIVES; c++) {
         if (team->paths->of[c])
             retire(team, team->paths->of[c]);
-        team->paths->of[c] = make(team, (mlt_collective)c, team->paths->checks);
+        team->paths->of[c] = path_make(team, (mlt_collective)c, team->paths->checks);
     }
 }
 
@@ -269,12 +269,12 @@ static void drop(mlt_team *team, mlt_path *path)
 
 // ---- times
 
-static void note(mlt_path *path, mlt_ctl_time which, uint64_t ns)
+static void path_note(mlt_path *path, mlt_ctl_time which, uint64_t ns)
 {
     mlt_clock_add(&path->sum.time[which], &(mlt_ctl_clock){1, ns, ns, ns});
 }
 
-static uint64_t bytes_of(const mlt_team *team, const mlt_coll_what *what)
+static uint64_t path_bytes_of(const mlt_team *team, const mlt_coll_what *what)
 {
     return (what->starts ? what->starts[team->ranks] : what->count) * what->element;
 }
@@ -300,7 +300,7 @@ static void add_call(mlt_text *l, const mlt_team *team, const mlt_coll_what *wha
                      const char *alg)
 {
     mlt_text_add(l, "%s, %s %llu, %llu bytes", team->name, mlt_collective_names[what->collective],
-                 (unsigned long long)number, (unsigned long long)bytes_of(team, what));
+                 (unsigned long long)number, (unsigned long long)path_bytes_of(team, what));
     if (alg)
         mlt_text_add(l, ", %s", alg);
     mlt_text_add(l, "; us");
@@ -325,7 +325,7 @@ struct mlt_walk {
     const char *alg;
 };
 
-static void step(mlt_walk *walk);
+static void path_step(mlt_walk *walk);
 
 static mlt_walk *walk_take(mlt_team *team)
 {
@@ -359,7 +359,7 @@ static void trace_walk(const mlt_walk *walk, uint64_t now)
 }
 
 // The last of the walk: the team may be gone when `done` is done.
-static void leave(mlt_walk *walk, mlt_status status)
+static void path_leave(mlt_walk *walk, mlt_status status)
 {
     mlt_path *path = walk->path;
     mlt_team *team = walk->args.team;
@@ -368,11 +368,11 @@ static void leave(mlt_walk *walk, mlt_status status)
     walk->status = status;
     if (status == MLT_OK && walk->counted_ns) {
         path->sum.calls++;
-        path->sum.bytes += bytes_of(team, walk->what);
-        note(path, MLT_TIME_CALL, now - walk->counted_ns);
+        path->sum.bytes += path_bytes_of(team, walk->what);
+        path_note(path, MLT_TIME_CALL, now - walk->counted_ns);
     }
     if (status == MLT_OK && path->measured && !team->at)
-        note(path, MLT_TIME_EXCHANGE, now - walk->joined_ns);
+        path_note(path, MLT_TIME_EXCHANGE, now - walk->joined_ns);
     if (path->traces && (!team->at || path->traces_at < path->combine))
         trace_walk(walk, now);
     drop(team, path);
@@ -385,10 +385,10 @@ static void leave(mlt_walk *walk, mlt_status status)
 static void left(mlt_req *own)
 {
     mlt_walk *walk = mlt_container_of(own, mlt_walk, own);
-    leave(walk, own->status);
+    path_leave(walk, own->status);
 }
 
-static void join(mlt_walk *walk)
+static void path_join(mlt_walk *walk)
 {
     const mlt_walk_args *args = &walk->args;
     args->team->paths->walking--;
@@ -416,8 +416,8 @@ static void waited(mlt_work *work)
     }
     walk->delay_ns = now - walk->since_ns;
     if (walk->path->measured)
-        note(walk->path, MLT_TIME_DELAY, walk->delay_ns);
-    step(walk);
+        path_note(walk->path, MLT_TIME_DELAY, walk->delay_ns);
+    path_step(walk);
 }
 
 static void delay(mlt_walk *walk)
@@ -436,19 +436,19 @@ static void judge(mlt_work *work)
     mlt_team *team = walk->args.team, *level = walk->args.level;
     if (walk->path->measured) {
         walk->check_ns = mlt_os_now_ns() - walk->since_ns;
-        note(walk->path, MLT_TIME_CHECK, walk->check_ns);
+        path_note(walk->path, MLT_TIME_CHECK, walk->check_ns);
     }
     if (walk->own.status != MLT_OK) {
         if (team != level)
             snprintf(team->why, sizeof team->why, "%s", level->why);
         team->paths->walking--;
-        leave(walk, walk->own.status);
+        path_leave(walk, walk->own.status);
     } else if (walk->all.other.rank != NOBODY) {
-        tell_both(&walk->all, team->why, sizeof team->why);
+        path_tell_both(&walk->all, team->why, sizeof team->why);
         team->paths->walking--;
-        leave(walk, MLT_ERR_DISAGREE);
+        path_leave(walk, MLT_ERR_DISAGREE);
     } else {
-        step(walk);
+        path_step(walk);
     }
 }
 
@@ -471,7 +471,7 @@ static void check(mlt_walk *walk)
 
 // ---- along the path
 
-static void step(mlt_walk *walk)
+static void path_step(mlt_walk *walk)
 {
     const mlt_path *path = walk->path;
     const mlt_team *team = walk->args.team;
@@ -497,7 +497,7 @@ static void step(mlt_walk *walk)
             break;
         }
     }
-    join(walk);
+    path_join(walk);
 }
 
 void mlt_path_join(const mlt_walk_args *args, const mlt_coll_what *what, const void *in, void *out,
@@ -519,7 +519,7 @@ void mlt_path_join(const mlt_walk_args *args, const mlt_coll_what *what, const v
     walk->came_ns = path->measured ? mlt_os_now_ns() : 0;
     walk->counted_ns = walk->joined_ns = walk->delay_ns = walk->check_ns = 0;
     walk->alg = NULL;
-    step(walk);
+    path_step(walk);
 }
 
 void mlt_paths_free(mlt_team *team)
@@ -569,7 +569,7 @@ bool mlt_span_waited(mlt_span *span, mlt_team *team)
     uint64_t now = mlt_os_now_ns();
     if (now >= span->until_ns) {
         if (span->path->measured)
-            note(span->path, MLT_TIME_DELAY, now - span->combined_ns);
+            path_note(span->path, MLT_TIME_DELAY, now - span->combined_ns);
         span->delayed_ns = now;
         return true;
     }
@@ -579,11 +579,11 @@ bool mlt_span_waited(mlt_span *span, mlt_team *team)
 
 static void note_span(const mlt_span *s, uint64_t started_ns, uint64_t now)
 {
-    note(s->path, MLT_TIME_GATHER, s->all_ns - s->first_ns);
-    note(s->path, MLT_TIME_COMBINE, s->combined_ns - s->all_ns);
+    path_note(s->path, MLT_TIME_GATHER, s->all_ns - s->first_ns);
+    path_note(s->path, MLT_TIME_COMBINE, s->combined_ns - s->all_ns);
     if (s->exchanged_ns)
-        note(s->path, MLT_TIME_EXCHANGE, s->exchanged_ns - started_ns);
-    note(s->path, MLT_TIME_SPREAD, now - (s->exchanged_ns ? s->exchanged_ns : started_ns));
+        path_note(s->path, MLT_TIME_EXCHANGE, s->exchanged_ns - started_ns);
+    path_note(s->path, MLT_TIME_SPREAD, now - (s->exchanged_ns ? s->exchanged_ns : started_ns));
 }
 
 void mlt_span_close(mlt_span *s, mlt_team *team, const mlt_coll_what *what, uint64_t number)
@@ -596,8 +596,8 @@ void mlt_span_close(mlt_span *s, mlt_team *team, const mlt_coll_what *what, uint
     if (over && path->counts_at < path->count && path->counts_at > path->combine) {
         uint64_t from = path->delays_at < path->counts_at ? started : s->combined_ns;
         path->sum.calls++;
-        path->sum.bytes += bytes_of(team, what);
-        note(path, MLT_TIME_CALL, (s->exchanged_ns ? s->exchanged_ns : now) - from);
+        path->sum.bytes += path_bytes_of(team, what);
+        path_note(path, MLT_TIME_CALL, (s->exchanged_ns ? s->exchanged_ns : now) - from);
     }
     if (path->traces) {
         char text[LINE_BYTES];

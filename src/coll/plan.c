@@ -25,7 +25,7 @@ static const uint64_t most_bytes = 64u << 20;
 
 enum { KEY_WORDS = sizeof(mlt_plan_key) / 8 };
 _Static_assert(KEY_WORDS * 8 == sizeof(mlt_plan_key), "keys are compared word by word");
-enum { IN_PLACE = 1, COMMUTES = 2, UNEVEN = 4, PLAIN = 8 }; // mlt_plan_key.flags
+enum { IN_PLACE = 1, PLAN_COMMUTES = 2, UNEVEN = 4, PLAIN = 8 }; // mlt_plan_key.flags
 
 // ---- keys
 
@@ -63,7 +63,7 @@ static inline mlt_plan_key key_of(const mlt_team *team, const mlt_coll_what *wha
     if (what->op) {
         key.op = (uint8_t)what->op->op;
         key.type = (uint8_t)what->op->type;
-        key.flags |= what->op->commutes ? COMMUTES : 0;
+        key.flags |= what->op->commutes ? PLAN_COMMUTES : 0;
     }
     if (MLT_UNLIKELY(what->starts != NULL)) {
         key.starts = same ? same->key.starts : hash_bytes(what->starts, starts_bytes(team));
@@ -169,7 +169,7 @@ static inline bool is_rooted(const mlt_coll_what *what)
 
 // Bytes of a message of the rank's lists, in the mean. Other ranks may have another answer, and
 // with it another algorithm: those for lists get along with each other (coll/alg/exchange.h).
-static uint64_t mean_of(const mlt_goal_parts *parts)
+static uint64_t plan_mean_of(const mlt_goal_parts *parts)
 {
     uint64_t bytes = 0, messages = (uint64_t)parts->sends + parts->recvs;
     for (uint32_t i = 0; i < parts->sends; i++)
@@ -191,14 +191,14 @@ static bool is_far(const mlt_team *team, uint32_t place)
 }
 
 // Of a schedule between `ranks`: the team's workers, or all its ranks.
-static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
-                                     const mlt_coll_what *what)
+static mlt_coll_question plan_question_of(const mlt_team *team, uint32_t ranks,
+                                          const mlt_coll_what *what)
 {
     uint64_t mean = what->starts ? what->starts[ranks] / ranks : what->count;
     if (what->starts && what->collective == MLT_COLL_ALLTOALL)
         mean = mean * mean * what->count; // they are weights
     if (what->parts)
-        mean = mean_of(what->parts);
+        mean = plan_mean_of(what->parts);
     return (mlt_coll_question){
         .collective = (mlt_collective)what->collective,
         .ranks = ranks,
@@ -221,7 +221,7 @@ static mlt_coll_question question_of(const mlt_team *team, uint32_t ranks,
     };
 }
 
-static mlt_goal_program *emit(mlt_plan *plan, const mlt_team *team, const mlt_coll_what *what)
+static mlt_goal_program *plan_emit(mlt_plan *plan, const mlt_team *team, const mlt_coll_what *what)
 {
     mlt_goal_program *program = mlt_goal_program_new(1);
     if (what->emit)
@@ -308,7 +308,7 @@ static bool is_flat(mlt_team *team, const mlt_coll_what *what)
         return false;
     char why[512] = "";
     mlt_coll_choice choice;
-    mlt_coll_question q = question_of(team, team->ranks, what);
+    mlt_coll_question q = plan_question_of(team, team->ranks, what);
     mlt_coll_ask(team->sources, &q, &choice, why, sizeof why);
     return !why[0] && choice.flat;
 }
@@ -355,7 +355,7 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
 {
     static const mlt_coll_sources built_in;
     if (!what->emit) {
-        mlt_coll_question q = question_of(team, team->workers, what);
+        mlt_coll_question q = plan_question_of(team, team->workers, what);
         mlt_coll_ask(what->plain ? &built_in : team->sources, &q, &plan->choice, why, why_size);
         if (why[0])
             return false;
@@ -374,7 +374,7 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
         return false;
     if (!what->emit)
         tell_stages(plan, team);
-    mlt_goal_program *program = emit(plan, team, what);
+    mlt_goal_program *program = plan_emit(plan, team, what);
     for (uint32_t a = 0; a < program->rank->count; a++) {
         const mlt_goal_action *action = &program->rank->actions[a];
         if (action->kind == MLT_GOAL_USER && action->size[0] > plan->scratch)
@@ -389,7 +389,7 @@ static bool make_schedule(mlt_plan *plan, mlt_team *team, const mlt_coll_what *w
 }
 
 // The place of an algorithm in mlt_coll_algs; -1: it is none of these.
-static int32_t place_of(const mlt_coll_alg *alg)
+static int32_t plan_place_of(const mlt_coll_alg *alg)
 {
     for (int32_t i = 0; alg && mlt_coll_algs[i]; i++)
         if (mlt_coll_algs[i] == alg)
@@ -401,15 +401,15 @@ static void tell_watcher(const mlt_team *team, const mlt_plan *plan)
 {
     mlt_event event = {.kind = MLT_EVENT_PLANNED,
                        .how = plan->key.collective,
-                       .peer = place_of(plan->choice.alg),
+                       .peer = plan_place_of(plan->choice.alg),
                        .tag = (int32_t)team->ranks,
                        .bytes = plan->said};
     if (team->worker->watched && mlt_upcalls.event && !plan->plain)
         mlt_upcalls.event(team->worker, NULL, &event);
 }
 
-static MLT_COLD mlt_plan *make(mlt_team *team, const mlt_plan_key *key, const mlt_coll_what *what,
-                               char *why, size_t why_size)
+static MLT_COLD mlt_plan *plan_make(mlt_team *team, const mlt_plan_key *key,
+                                    const mlt_coll_what *what, char *why, size_t why_size)
 {
     mlt_plans *plans = &team->plans;
     make_room(plans);
@@ -462,7 +462,7 @@ mlt_plan *mlt_plan_of(mlt_team *team, const mlt_coll_what *what, char *why, size
         if (!plan->stale && fits(team, plan, &key, what))
             found = plan;
     }
-    if (!found && !(found = make(team, &key, what, why, why_size)))
+    if (!found && !(found = plan_make(team, &key, what, why, why_size)))
         return NULL;
     mlt_list_remove(&found->link);
     mlt_list_push_front(&plans->all, &found->link);
@@ -481,7 +481,8 @@ static void name_place(const mlt_team *team, uint32_t place, char *text, size_t 
 
 // Both sides of a call: the one that sent a message with code `other`, and this one. False: they
 // say the same, or one is not on the board.
-static bool tell_both(mlt_team *team, uint32_t from, uint16_t other, uint16_t own, const char *when)
+static bool plan_tell_both(mlt_team *team, uint32_t from, uint16_t other, uint16_t own,
+                           const char *when)
 {
     mlt_coll_callsig theirs, mine;
     char who[2][64];
@@ -516,7 +517,7 @@ static MLT_COLD void tell_fault(mlt_team *team, const mlt_run *run)
 {
     uint32_t from = (uint32_t)run->fault_from;
     char who[64];
-    if (tell_both(team, from, run->fault_code, run->received.code, ""))
+    if (plan_tell_both(team, from, run->fault_code, run->received.code, ""))
         return;
     if (run->status == MLT_ERR_DISAGREE) {
         tell_own(team, from, run->received.code, "");
@@ -632,7 +633,7 @@ static void tell_stray(mlt_instance *i, const mlt_msg *msg, uint32_t number)
         return;
     if (number != (uint32_t)i->number)
         snprintf(when, sizeof when, "in an earlier call, number %u, ", number + 1);
-    if (!tell_both(team, (uint32_t)msg->src, msg->type, team->recent[place].code, when))
+    if (!plan_tell_both(team, (uint32_t)msg->src, msg->type, team->recent[place].code, when))
         tell_own(team, (uint32_t)msg->src, team->recent[place].code, when);
     i->done->status = MLT_ERR_DISAGREE;
     team->recent[place].told = true;

@@ -34,7 +34,7 @@ static const char few_switches[] = "few switches between workers that share core
                   a_host[] = "one message for all ranks of a host",
                   few_hosts[] = "few messages between few hosts, one after the other";
 
-enum { FAR = 1 << MLT_REACH_NETWORK, FEW = 4 }; // FEW: cores, at most
+enum { FAR = 1 << MLT_REACH_NETWORK, RULES_FEW = 4 }; // FEW: cores, at most
 
 const mlt_coll_rule mlt_coll_rules[] = {
     RULE(BARRIER, "hosts", a_host, .reach = FAR),
@@ -50,11 +50,11 @@ const mlt_coll_rule mlt_coll_rules[] = {
          .ranks_to = 2, .reach = 1 << MLT_REACH_HOST, .reads = -1, .bytes_from = 24 * KI,
          .bytes_to = 256 * KI, .segment = 8 * KI),
     RULE(BCAST, "binomial", "two ranks: there is nothing to share", .ranks_to = 2),
-    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 32, .cores_to = FEW),
+    RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 32, .cores_to = RULES_FEW),
     RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 256, .bytes_to = 256 * KI,
-         .cores_to = FEW),
+         .cores_to = RULES_FEW),
     RULE(BCAST, "linear", few_switches, .crowded = 1, .ranks_to = 256, .bytes_to = 8 * KI),
-    RULE(BCAST, "knomial", few_switches, .crowded = 1, .radix = 8, .cores_to = FEW),
+    RULE(BCAST, "knomial", few_switches, .crowded = 1, .radix = 8, .cores_to = RULES_FEW),
     RULE(BCAST, "binomial", many_copy, .crowded = 1, .bytes_to = 512 * KI),
     RULE(BCAST, "binomial", fewest_rounds, .bytes_to = 32 * KI),
     RULE(BCAST, "chain", "a pipeline keeps a few ranks busy all the time", .ranks_to = 8,
@@ -64,7 +64,7 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(REDUCE, "hosts", a_host, .reach = FAR, .segment = 1 * MI),
     RULE(REDUCE, "linear", few_hosts, .reach = FAR, .ranks_to = 8, .bytes_to = 8 * KI),
     RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
-         .bytes_to = 128 * KI, .cores_to = FEW),
+         .bytes_to = 128 * KI, .cores_to = RULES_FEW),
     RULE(REDUCE, "linear", few_switches, .crowded = 1, .ranks_from = 3, .ranks_to = 64,
          .bytes_to = 1 * KI),
     RULE(REDUCE, "binomial", fewest_rounds, .bytes_to = 2 * KI),
@@ -83,7 +83,8 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(ALLREDUCE, "binomial",
          "pieces that are sent without asking, between workers that share "
          "cores",
-         .crowded = 1, .ranks_from = 3, .bytes_to = 256 * KI, .segment = 16 * KI, .cores_to = FEW),
+         .crowded = 1, .ranks_from = 3, .bytes_to = 256 * KI, .segment = 16 * KI,
+         .cores_to = RULES_FEW),
     RULE(ALLREDUCE, "halving_doubling", "the fewest messages that share the work", .crowded = 1,
          .ranks_from = 3),
     RULE(ALLREDUCE, "recursive_doubling", fewest_rounds, .bytes_to = 8 * KI),
@@ -152,11 +153,11 @@ const mlt_coll_rule mlt_coll_rules[] = {
     RULE(REDUCE_SCATTER, "canonical", same_bits),
 
     RULE(SCAN, "hosts", a_host, .reach = FAR),
-    RULE(SCAN, "linear", few_switches, .crowded = 1, .cores_to = FEW),
+    RULE(SCAN, "linear", few_switches, .crowded = 1, .cores_to = RULES_FEW),
     RULE(SCAN, "recursive_doubling", "the fewest rounds"),
     RULE(SCAN, "butterfly", same_bits),
     RULE(EXSCAN, "hosts", a_host, .reach = FAR),
-    RULE(EXSCAN, "linear", few_switches, .crowded = 1, .cores_to = FEW),
+    RULE(EXSCAN, "linear", few_switches, .crowded = 1, .cores_to = RULES_FEW),
     RULE(EXSCAN, "recursive_doubling", "the fewest rounds"),
     RULE(EXSCAN, "butterfly", same_bits),
     {.alg = 0},

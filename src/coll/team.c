@@ -397,8 +397,8 @@ mlt_status mlt_team_met_badly(mlt_team *t, uint64_t number)
 }
 
 // The rank is woken, or is the one that runs.
-static inline void release(mlt_team *t, mlt_sched *sched, mlt_fiber *fiber, uint64_t number,
-                           mlt_status status)
+static inline void team_release(mlt_team *t, mlt_sched *sched, mlt_fiber *fiber, uint64_t number,
+                                mlt_status status)
 {
     if (MLT_UNLIKELY(status != MLT_OK))
         note_failure(t, number, status);
@@ -429,7 +429,7 @@ static void finish(mlt_team_call *c, mlt_status status)
         uintptr_t who = c->at[i].who;
         if (MLT_LIKELY(who & MLT_ARRIVAL_FIBER)) {
             uintptr_t fiber = who & ~(uintptr_t)(MLT_ARRIVAL_FIBER | MLT_ARRIVAL_SMALL);
-            release(t, worker->sched, (mlt_fiber *)fiber, c->number, status);
+            team_release(t, worker->sched, (mlt_fiber *)fiber, c->number, status);
         } else {
             mlt_req *req = (mlt_req *)who;
             req->status = status;
@@ -461,7 +461,7 @@ static void run_schedule(mlt_team_call *c, mlt_instance *i, const mlt_coll_what 
     mlt_instance_start(i, what, in, out, c->number, c->fixed, &c->run);
 }
 
-static void exchange(mlt_team_call *c)
+static void team_exchange(mlt_team_call *c)
 {
     run_schedule(c, c->instance, &c->what, c->level.in, c->level.out, exchanged);
 }
@@ -481,7 +481,7 @@ static void delayed(mlt_work *work)
     if (c->team->workers == 1)
         share(c);
     else
-        exchange(c);
+        team_exchange(c);
 }
 
 // ---- calls that ranks of the worker do not agree about
@@ -534,7 +534,7 @@ static MLT_COLD void give_up(mlt_team_call *c)
 }
 
 // All ranks of the worker are there.
-static void begin(mlt_team_call *c)
+static void team_begin(mlt_team_call *c)
 {
     mlt_team *t = c->team;
     if (MLT_UNLIKELY(c->span.path != NULL))
@@ -565,7 +565,7 @@ static void begin(mlt_team_call *c)
     if (t->workers == 1)
         share(c);
     else
-        exchange(c);
+        team_exchange(c);
 }
 
 // Blocks that differ: all of them together, and the one that the rank brings or gets. Nobody writes
@@ -660,11 +660,11 @@ static inline __attribute__((always_inline)) void join_level(mlt_team_call *c, u
     } else if (MLT_UNLIKELY(!agrees(t, local, &c->what, what)))
         differ(c, local, what);
     if (++c->came == t->present)
-        begin(c);
+        team_begin(c);
 }
 
 // Where blocks are alike: if this is true, `agrees` is.
-static inline bool says_same(const mlt_coll_what *a, const mlt_coll_what *b)
+static inline bool team_says_same(const mlt_coll_what *a, const mlt_coll_what *b)
 {
     enum { HEAD = offsetof(mlt_coll_what, starts) };
     _Static_assert(HEAD == 24, "collective, kind, root, element and count, without a gap");
@@ -676,7 +676,7 @@ static inline bool says_same(const mlt_coll_what *a, const mlt_coll_what *b)
 static inline mlt_team_call *find_between(mlt_team *t, uint64_t number, const mlt_coll_what *what)
 {
     mlt_team_call *c = t->ring[number & t->mask];
-    return c && c->number == number && c->came + 1 != t->present && says_same(&c->what, what)
+    return c && c->number == number && c->came + 1 != t->present && team_says_same(&c->what, what)
                ? c
                : NULL;
 }
@@ -705,7 +705,7 @@ mlt_status mlt_team_meet(mlt_team *t, uint64_t number, uint32_t local, const mlt
 
 // ---- small operands
 
-static inline bool is_root(const mlt_team *t, uint32_t local, const mlt_coll_what *what)
+static inline bool team_is_root(const mlt_team *t, uint32_t local, const mlt_coll_what *what)
 {
     return t->first + local == what->root;
 }
@@ -718,7 +718,7 @@ static inline void arrive_small(const mlt_team *t, mlt_team_call *c, uint32_t lo
 {
     mlt_arrival *a = &c->at[local];
     a->who = (uintptr_t)fiber + (MLT_ARRIVAL_FIBER | MLT_ARRIVAL_SMALL);
-    if (what->collective != MLT_COLL_BCAST || is_root(t, local, what))
+    if (what->collective != MLT_COLL_BCAST || team_is_root(t, local, what))
         mlt_copy_small(a->small, in ? in : out, what->count * what->element);
 }
 

@@ -22,9 +22,9 @@
 #include "fiber/policy.h"
 
 enum {
-    FEW = 8,   // guards whose offers are on the stack
-    AHEAD = 8, // guards whose channels are asked for while others are looked at
-    NONE = -1, // no guard is ready
+    ALT_FEW = 8, // guards whose offers are on the stack
+    AHEAD = 8,   // guards whose channels are asked for while others are looked at
+    NONE = -1,   // no guard is ready
 };
 
 void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status)
@@ -97,22 +97,22 @@ typedef struct run {
     csp_status status; // of the guard that was chosen
     mlt_alt *alt;      // NULL: it does not wait yet
     mlt_offer *offers; // [count]
-    struct watch *watches;
+    struct alt_watch *watches;
     uint32_t watching;
 } run;
 
-typedef struct watch {
+typedef struct alt_watch {
     mlt_io_watch watch;
     run *of;
     uint32_t index;
-} watch;
+} alt_watch;
 
 static csp_chan *chan_of(const csp_guard *g)
 {
     return g->kind == CSP_GUARD_READ ? mlt_chan_of_in(g->in) : mlt_chan_of_out(g->out);
 }
 
-static bool is_far(const csp_guard *g)
+static bool alt_is_far(const csp_guard *g)
 {
     return (g->kind == CSP_GUARD_READ || g->kind == CSP_GUARD_WRITE) && chan_of(g)->remote;
 }
@@ -225,7 +225,7 @@ static MLT_COLD int32_t ask_far(run *r, uint32_t n)
     for (uint32_t k = 0; k < n; k++) {
         uint32_t i = nth(r, k);
         csp_guard *g = &r->guards[i];
-        if (g->off || !is_far(g))
+        if (g->off || !alt_is_far(g))
             continue;
         r->status = mlt_chan_far_now(chan_of(g), g->value, g->kind == CSP_GUARD_WRITE, r->call);
         if (r->status != CSP_LATE)
@@ -260,7 +260,7 @@ static bool is_surely_ready(run *r, const csp_guard *g)
 }
 
 // The guard that was chosen, or NONE. May suspend, but only if a channel is elsewhere.
-static int32_t look(run *r)
+static int32_t alt_look(run *r)
 {
     int32_t skip = NONE;
     bool any = false;
@@ -279,7 +279,7 @@ static int32_t look(run *r)
         if (MLT_UNLIKELY(r->far > 0 && !r->asked) && is_surely_ready(r, g)) {
             r->asked = true;
             int32_t far = ask_far(r, n);
-            return far != NONE ? far : look(r); // what was ready may not be so any more
+            return far != NONE ? far : alt_look(r); // what was ready may not be so any more
         }
         if (is_ready(r, i))
             return (int32_t)i;
@@ -289,7 +289,7 @@ static int32_t look(run *r)
     if (skip != NONE && r->far > 0 && !r->asked) {
         r->asked = true;
         int32_t far = ask_far(r, r->count);
-        return far != NONE ? far : look(r);
+        return far != NONE ? far : alt_look(r);
     }
     r->status = CSP_OK;
     return skip;
@@ -307,13 +307,13 @@ static void time_fires(mlt_timer *timer)
 
 static void watch_fires(mlt_io_watch *w)
 {
-    watch *at = mlt_container_of(w, watch, watch);
+    alt_watch *at = mlt_container_of(w, alt_watch, watch);
     if (mlt_alt_is_open(at->of->alt))
         mlt_alt_settle(at->of->csp, at->of->alt, at->index, CSP_OK);
 }
 
 // False: the descriptor is always ready.
-static bool start_watch(run *r, watch *w)
+static bool start_watch(run *r, alt_watch *w)
 {
     mlt_status status = mlt_io_watch_start(r->csp->sched, &w->watch);
     if (status != MLT_PENDING && status != MLT_OK)
@@ -329,8 +329,8 @@ static void watch_fd(run *r, uint32_t i)
     const csp_guard *g = &r->guards[i];
     if (!r->watches)
         r->watches = mlt_take(r->count, sizeof *r->watches);
-    watch *w = &r->watches[r->watching];
-    *w = (watch){
+    alt_watch *w = &r->watches[r->watching];
+    *w = (alt_watch){
         .watch = {.fd = g->fd, .writes = g->kind == CSP_GUARD_WRITABLE, .fire = watch_fires},
         .of = r,
         .index = i};
@@ -388,7 +388,7 @@ static void offer_again(run *r, uint32_t i)
     csp_guard *g = &r->guards[i];
     if (g->off)
         return;
-    if (is_far(g))
+    if (alt_is_far(g))
         (void)mlt_chan_far_ops.offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
     for (uint32_t k = 0; k < r->watching; k++)
         if (r->watches[k].index == i && !r->watches[k].watch.link.next)
@@ -400,7 +400,7 @@ static void look_again(run *r)
 {
     r->now = 0;
     r->asked = true;
-    int32_t ready = look(r);
+    int32_t ready = alt_look(r);
     if (ready != NONE) {
         mlt_alt_settle(r->csp, r->alt, (uint32_t)ready, r->status);
         return;
@@ -418,7 +418,7 @@ static void withdraw(run *r, uint32_t i)
         return;
     if (g->kind == CSP_GUARD_SYNC)
         mlt_barrier_withdraw(g->barrier, o);
-    else if (MLT_UNLIKELY(is_far(g)) && (int32_t)i != r->alt->chosen)
+    else if (MLT_UNLIKELY(alt_is_far(g)) && (int32_t)i != r->alt->chosen)
         (void)mlt_chan_far_ops.withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
     else
         mlt_list_remove(&o->link);
@@ -469,7 +469,7 @@ static void wait_for_one(run *r, mlt_offer *offers)
 
 static __attribute__((noinline)) void wait_few(run *r)
 {
-    mlt_offer offers[FEW];
+    mlt_offer offers[ALT_FEW];
     wait_for_one(r, offers);
 }
 
@@ -499,9 +499,9 @@ static __attribute__((noinline)) void wait_many(run *r)
 
 static int alternate(run *r)
 {
-    int32_t chosen = look(r);
+    int32_t chosen = alt_look(r);
     if (chosen == NONE) {
-        if (r->count <= FEW)
+        if (r->count <= ALT_FEW)
             wait_few(r);
         else
             wait_many(r);
@@ -511,7 +511,7 @@ static int alternate(run *r)
     return chosen;
 }
 
-static void check_count(size_t count, const char *call)
+static void alt_check_count(size_t count, const char *call)
 {
     if (count > INT32_MAX)
         mlt_csp_fault(call, "%zu guards are too many", count);
@@ -527,7 +527,7 @@ static uint32_t anywhere(mlt_csp *csp, uint32_t count)
 MLT_EXPORT int csp_alt(csp_guard *guards, size_t count)
 {
     mlt_csp *csp = mlt_csp_enter("csp_alt");
-    check_count(count, "csp_alt");
+    alt_check_count(count, "csp_alt");
     run r = {.csp = csp, .guards = guards, .count = (uint32_t)count, .call = "csp_alt"};
     if (count > 0) {
         size_t turn = guards[0].turn;
@@ -546,7 +546,7 @@ MLT_EXPORT int csp_alt(csp_guard *guards, size_t count)
 int mlt_alt_first(csp_guard *guards, size_t count, const char *call)
 {
     mlt_csp *csp = mlt_csp_enter(call);
-    check_count(count, call);
+    alt_check_count(count, call);
     run r = {.csp = csp, .guards = guards, .count = (uint32_t)count, .call = call};
     return alternate(&r);
 }

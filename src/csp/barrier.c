@@ -27,7 +27,7 @@ const char *mlt_barrier_name(const csp_barrier *barrier, char *text, size_t size
     return mlt_csp_name(barrier->name, "barrier", barrier->number, text, size);
 }
 
-static void check(const mlt_csp *csp, const csp_barrier *barrier, const char *call)
+static void barrier_check(const mlt_csp *csp, const csp_barrier *barrier, const char *call)
 {
     if (!barrier)
         mlt_csp_fault(call, "the barrier is NULL");
@@ -41,7 +41,7 @@ static void check(const mlt_csp *csp, const csp_barrier *barrier, const char *ca
 void mlt_barrier_check(const mlt_csp *csp, const csp_barrier *barrier, const char *call)
 {
     char name[64];
-    check(csp, barrier, call);
+    barrier_check(csp, barrier, call);
     if (barrier->enrolled == 0)
         mlt_csp_fault(call, "nobody is enrolled in %s",
                       mlt_barrier_name(barrier, name, sizeof name));
@@ -106,7 +106,7 @@ MLT_EXPORT void csp_barrier_free(csp_barrier *barrier)
     if (!barrier)
         return;
     char name[64];
-    check(mlt_csp_enter("csp_barrier_free"), barrier, "csp_barrier_free");
+    barrier_check(mlt_csp_enter("csp_barrier_free"), barrier, "csp_barrier_free");
     (void)all_open(barrier);
     if (barrier->present > 0)
         mlt_csp_fault("csp_barrier_free", "a process waits at %s",
@@ -125,7 +125,7 @@ void mlt_barriers_end(mlt_csp *csp)
 
 MLT_EXPORT void csp_barrier_enroll(csp_barrier *barrier, size_t more)
 {
-    check(mlt_csp_enter("csp_barrier_enroll"), barrier, "csp_barrier_enroll");
+    barrier_check(mlt_csp_enter("csp_barrier_enroll"), barrier, "csp_barrier_enroll");
     barrier->enrolled += more;
 }
 
@@ -139,12 +139,12 @@ MLT_EXPORT void csp_barrier_resign(csp_barrier *barrier)
 
 // ---- waiting
 
-typedef struct lone {
+typedef struct barrier_lone {
     mlt_offer offer;
     mlt_alt alt;
-} lone;
+} barrier_lone;
 
-static void lone_late(mlt_timer *timer)
+static void barrier_lone_late(mlt_timer *timer)
 {
     mlt_alt *alt = mlt_container_of(timer, mlt_alt, timer);
     csp_barrier *barrier = (csp_barrier *)alt->wait.what;
@@ -157,12 +157,12 @@ static void lone_late(mlt_timer *timer)
 
 static csp_status sync_by(mlt_csp *csp, csp_barrier *barrier, csp_time deadline, const char *call)
 {
-    lone w = {.alt = {.fiber = csp->sched->current,
-                      .chosen = MLT_ALT_OPEN,
-                      .offers = &w.offer,
-                      .count = 1,
-                      .timer = {.fire = lone_late}},
-              .offer = {.alt = &w.alt}};
+    barrier_lone w = {.alt = {.fiber = csp->sched->current,
+                              .chosen = MLT_ALT_OPEN,
+                              .offers = &w.offer,
+                              .count = 1,
+                              .timer = {.fire = barrier_lone_late}},
+                      .offer = {.alt = &w.alt}};
     const mlt_wait *wait = mlt_csp_wait_for(&w.alt.wait, call, MLT_CSP_SYNC, barrier, 0);
     mlt_barrier_wait(barrier, &w.offer);
     mlt_timer_set(csp->sched, &w.alt.timer, (uint64_t)deadline);
@@ -191,7 +191,7 @@ MLT_EXPORT csp_status csp_sync(csp_barrier *barrier)
     mlt_barrier_check(csp, barrier, "csp_sync");
     if (mlt_barrier_try(barrier, NULL))
         return CSP_OK;
-    lone w;
+    barrier_lone w;
     w.offer.alt = &w.alt;
     w.offer.index = 0;
     w.alt.fiber = csp->sched->current;

@@ -221,7 +221,7 @@ csp_status mlt_chan_status(const csp_chan *chan)
 
 // The first offer of the queue that may be served now, except those of the alternation `self`.
 // Takes out what was settled elsewhere.
-static mlt_offer *find(csp_chan *chan, bool writes, const mlt_alt *self)
+static mlt_offer *csp_chan_find(csp_chan *chan, bool writes, const mlt_alt *self)
 {
     mlt_list_node *queue = writes ? &chan->writes : &chan->reads;
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
@@ -250,7 +250,7 @@ bool mlt_chan_try_write(csp_chan *chan, const void *value, const mlt_alt *self, 
     *status = mlt_chan_status(chan);
     if (*status != CSP_OK)
         return true;
-    mlt_offer *reader = find(chan, false, self);
+    mlt_offer *reader = csp_chan_find(chan, false, self);
     if (reader && chan->held == 0) {
         mlt_buffer_copy(reader->value, value, chan->size);
         served(chan, reader);
@@ -279,14 +279,14 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
     *status = CSP_OK;
     if (chan->held > 0) {
         take_first(chan, value);
-        mlt_offer *writer = find(chan, true, self);
+        mlt_offer *writer = csp_chan_find(chan, true, self);
         if (writer) {
             mlt_buffer_put(chan, writer->value);
             served(chan, writer);
         }
         return true;
     }
-    mlt_offer *writer = find(chan, true, self);
+    mlt_offer *writer = csp_chan_find(chan, true, self);
     if (!writer)
         return false;
     mlt_buffer_copy(value, writer->value, chan->size);
@@ -298,13 +298,13 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
 
 // What waits for one thing. A process that was away from the cache is served after one miss, not
 // two: everything that is looked at is in the first line.
-typedef struct lone {
+typedef struct csp_chan_lone {
     _Alignas(64) mlt_offer offer;
     mlt_alt alt;
-} lone;
-_Static_assert(offsetof(lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
+} csp_chan_lone;
+_Static_assert(offsetof(csp_chan_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
 
-static inline void lone_begins(lone *w, mlt_csp *csp, void *value)
+static inline void lone_begins(csp_chan_lone *w, mlt_csp *csp, void *value)
 {
     w->offer.alt = &w->alt;
     w->offer.value = value;
@@ -322,7 +322,7 @@ static inline void lone_begins(lone *w, mlt_csp *csp, void *value)
 static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_list_node *queue,
                                  const mlt_wait *wait)
 {
-    lone w;
+    csp_chan_lone w;
     lone_begins(&w, csp, value);
     mlt_list_push_back(queue, &w.offer.link);
     do
@@ -333,7 +333,7 @@ static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_
 
 // The deadline of a plain read or write passes. What another program may be answering already is
 // waited for.
-static void lone_late(mlt_timer *timer)
+static void csp_chan_lone_late(mlt_timer *timer)
 {
     mlt_alt *alt = mlt_container_of(timer, mlt_alt, timer);
     mlt_offer *offer = alt->offers;
@@ -359,12 +359,12 @@ static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, c
     bool now = mlt_deadline_passed(deadline);
     if (now && !chan->remote)
         return CSP_LATE;
-    lone w;
+    csp_chan_lone w;
     lone_begins(&w, csp, value);
     w.offer.link = (mlt_list_node){0};
     w.alt.offers = &w.offer;
     w.alt.count = 1;
-    w.alt.timer = (mlt_timer){.fire = lone_late};
+    w.alt.timer = (mlt_timer){.fire = csp_chan_lone_late};
     const mlt_wait *wait =
         mlt_csp_wait_for(&w.alt.wait, call, writes ? MLT_CSP_WRITE : MLT_CSP_READ, chan, 0);
     if (!chan->remote)
@@ -372,7 +372,7 @@ static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, c
     else if (mlt_chan_far_ops.offer(chan, &w.offer, writes))
         return w.alt.status;
     if (now)
-        lone_late(&w.alt.timer);
+        csp_chan_lone_late(&w.alt.timer);
     else if (deadline != CSP_NEVER)
         mlt_timer_set(csp->sched, &w.alt.timer, (uint64_t)deadline);
     while (w.alt.chosen == MLT_ALT_OPEN)
@@ -419,7 +419,7 @@ static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
     return csp && chan && mlt_chan_is(chan, csp->chan_magic) && chan->rare == 0;
 }
 
-static inline void serve(mlt_csp *csp, mlt_offer *offer)
+static inline void csp_chan_serve(mlt_csp *csp, mlt_offer *offer)
 {
     mlt_alt *alt = offer->alt;
     mlt_list_remove(&offer->link);
@@ -441,7 +441,7 @@ MLT_EXPORT csp_status csp_write(csp_out *out, const void *value)
         if (MLT_UNLIKELY(!mlt_alt_is_open(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
         mlt_buffer_copy(reader->value, value, chan->size);
-        serve(csp, reader);
+        csp_chan_serve(csp, reader);
         return CSP_OK;
     }
     if (chan->buffered)
@@ -463,7 +463,7 @@ MLT_EXPORT csp_status csp_read(csp_in *in, void *value)
         if (MLT_UNLIKELY(!mlt_alt_is_open(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
         mlt_buffer_copy(value, writer->value, chan->size);
-        serve(csp, writer);
+        csp_chan_serve(csp, writer);
         return CSP_OK;
     }
     return wait_at(chan, csp, value, &chan->reads, &chan->read_wait.wait);

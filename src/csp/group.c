@@ -151,8 +151,8 @@ static MLT_COLD void failed(const csp_group *g, const char *call, mlt_status sta
     mlt_csp_fault(call, "the members of group '%s' do not agree about the call: %s", g->name, why);
 }
 
-static inline csp_status meet(mlt_csp *csp, csp_group *g, const char *call, int me,
-                              const mlt_coll_what *what, const void *in, void *out)
+static inline csp_status group_meet(mlt_csp *csp, csp_group *g, const char *call, int me,
+                                    const mlt_coll_what *what, const void *in, void *out)
 {
     mlt_team *team = g->body->team;
     uint64_t number = g->calls[(uint32_t)me - g->first]++;
@@ -180,7 +180,7 @@ static MLT_COLD csp_status go_along(mlt_csp *csp, csp_group *g, const char *call
     g->inside++; // it is not freed meanwhile
     mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_GROUP, g->name, g->size, event);
     g->inside--;
-    csp_status status = meet(csp, g, call, me, what, in, out);
+    csp_status status = group_meet(csp, g, call, me, what, in, out);
     mlt_csp_intercept_end(&walk, event.bytes);
     return status;
 }
@@ -189,7 +189,7 @@ static inline csp_status go(mlt_csp *csp, csp_group *g, const char *call, int me
                             const mlt_coll_what *what, const void *in, void *out)
 {
     return MLT_UNLIKELY(g->wrapped) ? go_along(csp, g, call, me, what, in, out)
-                                    : meet(csp, g, call, me, what, in, out);
+                                    : group_meet(csp, g, call, me, what, in, out);
 }
 
 // ---- operations

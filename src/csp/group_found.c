@@ -254,7 +254,7 @@ MLT_EXPORT csp_group *csp_group_here(const char *name, int members)
 
 // ---- founding
 
-static uint32_t hash_of(const char *name)
+static uint32_t group_found_hash_of(const char *name)
 {
     return mlt_hash_bytes(name, name ? strlen(name) : 0);
 }
@@ -309,12 +309,12 @@ static void tell_workers(mlt_csp *csp, const csp_group *group, const founding *f
                       team->why);
 }
 
-static mlt_csp_body *found(mlt_csp *csp, const csp_group *group, founding *f)
+static mlt_csp_body *group_found(mlt_csp *csp, const csp_group *group, founding *f)
 {
     mlt_job *job = csp->worker->boot->job;
     uint32_t ranks = csp->worker->count;
     uint64_t sum = 0;
-    share own = {.speaker = ranks, .name = hash_of(f->name)};
+    share own = {.speaker = ranks, .name = group_found_hash_of(f->name)};
     for (uint32_t r = 0; r < ranks; r++) {
         uint32_t members = f->members[r];
         f->members[r] = (uint32_t)sum; // how many are before it
@@ -371,7 +371,7 @@ MLT_EXPORT csp_group *csp_group_of_nodes(const char *name, int members)
     if (number >= MLT_CONTEXT_CSP_LAST - MLT_CONTEXT_CSP)
         mlt_csp_fault(call, "all numbers of groups are used up");
     founding *f = group->founding = founding_of(csp, number, name);
-    if (hash_of(f->name) != hash_of(name))
+    if (group_found_hash_of(f->name) != group_found_hash_of(name))
         mlt_csp_fault(call,
                       "this is group '%s', but another rank founds '%s': all nodes make their "
                       "groups in the same order",
@@ -381,7 +381,7 @@ MLT_EXPORT csp_group *csp_group_of_nodes(const char *name, int members)
         f->waiting[rank] = csp->sched->current;
         park(csp, group);
     } else {
-        f->body = found(csp, group, f);
+        f->body = group_found(csp, group, f);
         for (uint32_t r = 0; r < worker->count; r++)
             if (f->waiting[r])
                 mlt_fiber_wake(csp->sched, f->waiting[r]);

@@ -24,7 +24,7 @@ typedef struct fd_call {
 } fd_call;
 
 // True, and errno says so.
-static bool is_late(const fd_call *c)
+static bool io_is_late(const fd_call *c)
 {
     if (!mlt_deadline_passed(c->deadline))
         return false;
@@ -35,7 +35,7 @@ static bool is_late(const fd_call *c)
 // Waits until the descriptor may be ready, or it is late. 0; or -1 and errno.
 static int wait_ready(const fd_call *c, bool writes)
 {
-    if (is_late(c))
+    if (io_is_late(c))
         return -1;
     mlt_csp_wait record;
     const mlt_wait *wait =
@@ -48,7 +48,7 @@ static int wait_ready(const fd_call *c, bool writes)
 // Waits for a moment, or until it is late.
 static int wait_moment(const fd_call *c, int64_t ns)
 {
-    if (is_late(c))
+    if (io_is_late(c))
         return -1;
     csp_time moment = csp_now() + ns;
     mlt_csp_wait record;
@@ -66,7 +66,7 @@ static void take_turns(void)
         mlt_p2p_poll(mlt_csp_rank());
 }
 
-static fd_call begin(const char *call, int fd, csp_time deadline)
+static fd_call io_begin(const char *call, int fd, csp_time deadline)
 {
     fd_call c = {.csp = mlt_csp_enter(call), .call = call, .fd = fd, .deadline = deadline};
     take_turns();
@@ -134,51 +134,51 @@ static int do_connect(const fd_call *c, const struct sockaddr *address, socklen_
 
 MLT_EXPORT ssize_t csp_fd_read(int fd, void *buffer, size_t bytes)
 {
-    fd_call c = begin("csp_fd_read", fd, CSP_NEVER);
+    fd_call c = io_begin("csp_fd_read", fd, CSP_NEVER);
     return do_read(&c, buffer, bytes);
 }
 
 MLT_EXPORT ssize_t csp_fd_read_by(int fd, void *buffer, size_t bytes, csp_time deadline)
 {
-    fd_call c = begin("csp_fd_read_by", fd, deadline);
+    fd_call c = io_begin("csp_fd_read_by", fd, deadline);
     return do_read(&c, buffer, bytes);
 }
 
 MLT_EXPORT ssize_t csp_fd_write(int fd, const void *data, size_t bytes)
 {
-    fd_call c = begin("csp_fd_write", fd, CSP_NEVER);
+    fd_call c = io_begin("csp_fd_write", fd, CSP_NEVER);
     return do_write(&c, data, bytes, NULL);
 }
 
 MLT_EXPORT ssize_t csp_fd_write_by(int fd, const void *data, size_t bytes, size_t *done,
                                    csp_time deadline)
 {
-    fd_call c = begin("csp_fd_write_by", fd, deadline);
+    fd_call c = io_begin("csp_fd_write_by", fd, deadline);
     return do_write(&c, data, bytes, done);
 }
 
 MLT_EXPORT int csp_fd_accept(int fd, struct sockaddr *address, socklen_t *length)
 {
-    fd_call c = begin("csp_fd_accept", fd, CSP_NEVER);
+    fd_call c = io_begin("csp_fd_accept", fd, CSP_NEVER);
     return do_accept(&c, address, length);
 }
 
 MLT_EXPORT int csp_fd_accept_by(int fd, struct sockaddr *address, socklen_t *length,
                                 csp_time deadline)
 {
-    fd_call c = begin("csp_fd_accept_by", fd, deadline);
+    fd_call c = io_begin("csp_fd_accept_by", fd, deadline);
     return do_accept(&c, address, length);
 }
 
 MLT_EXPORT int csp_fd_connect(int fd, const struct sockaddr *address, socklen_t length)
 {
-    fd_call c = begin("csp_fd_connect", fd, CSP_NEVER);
+    fd_call c = io_begin("csp_fd_connect", fd, CSP_NEVER);
     return do_connect(&c, address, length);
 }
 
 MLT_EXPORT int csp_fd_connect_by(int fd, const struct sockaddr *address, socklen_t length,
                                  csp_time deadline)
 {
-    fd_call c = begin("csp_fd_connect_by", fd, deadline);
+    fd_call c = io_begin("csp_fd_connect_by", fd, deadline);
     return do_connect(&c, address, length);
 }

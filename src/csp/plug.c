@@ -10,13 +10,14 @@
 
 enum {
     LARGEST = 4096,
-    SMALL = 64, // values that lie on the stack, so that a million of these processes have a page
-    FEW = 8,    // outs or ins without memory of their own
+    PLUG_SMALL =
+        64,       // values that lie on the stack, so that a million of these processes have a page
+    PLUG_FEW = 8, // outs or ins without memory of their own
 };
 
 // Memory for a value, aligned for any type.
 typedef struct room {
-    _Alignas(max_align_t) unsigned char small[SMALL];
+    _Alignas(max_align_t) unsigned char small[PLUG_SMALL];
     void *value;
 } room;
 
@@ -45,7 +46,7 @@ static void *room_begins(room *r, size_t size, const char *call)
 {
     if (size > LARGEST)
         mlt_csp_fault(call, "values of %zu bytes are larger than %d", size, LARGEST);
-    r->value = size <= SMALL ? r->small : mlt_take(1, size);
+    r->value = size <= PLUG_SMALL ? r->small : mlt_take(1, size);
     return r->value;
 }
 
@@ -153,7 +154,8 @@ MLT_EXPORT int csp_delta(void *args)
     const csp_delta_args *my = args;
     room r;
     void *value = room_begins(&r, my->size, "csp_delta");
-    csp_guard few[FEW], *guards = my->count <= FEW ? few : mlt_take(my->count, sizeof *guards);
+    csp_guard few[PLUG_FEW],
+        *guards = my->count <= PLUG_FEW ? few : mlt_take(my->count, sizeof *guards);
     hold_outs(my, "csp_delta");
     for (size_t i = 0; i < my->count; i++)
         guards[i] = csp_on_write(my->outs[i], value);
@@ -174,7 +176,8 @@ MLT_EXPORT int csp_merge(void *args)
     const csp_merge_args *my = args;
     room r;
     void *value = room_begins(&r, my->size, "csp_merge");
-    csp_guard few[FEW], *guards = my->count <= FEW ? few : mlt_take(my->count, sizeof *guards);
+    csp_guard few[PLUG_FEW],
+        *guards = my->count <= PLUG_FEW ? few : mlt_take(my->count, sizeof *guards);
     hold_out(my->out, my->size, "csp_merge");
     for (size_t i = 0; i < my->count; i++) {
         hold_in(my->ins[i], my->size, "csp_merge");

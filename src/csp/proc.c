@@ -42,7 +42,7 @@ MLT_EXPORT const char *csp_self(void)
 
 // ---- ends that a process holds
 
-static void let_go(mlt_held held, int result)
+static void proc_let_go(mlt_held held, int result)
 {
     csp_chan *chan = (csp_chan *)(held & ~(mlt_held)1);
     bool writer = held & 1;
@@ -60,9 +60,9 @@ static MLT_COLD void let_all_go(mlt_proc *proc, int result)
 {
     for (int i = 0; i < MLT_PROC_HELD; i++)
         if (proc->held[i])
-            let_go(proc->held[i], result);
+            proc_let_go(proc->held[i], result);
     for (const mlt_held *h = proc->more; h && *h; h++)
-        let_go(*h, result);
+        proc_let_go(*h, result);
     free(proc->more);
     memset(proc->held, 0, sizeof proc->held);
     proc->more = NULL;
@@ -179,7 +179,7 @@ static void await(mlt_csp *csp, mlt_proc_team_of *team, const char *call, mlt_cs
         mlt_fiber_park(csp->sched, wait);
 }
 
-static void check_count(size_t count, const char *call)
+static void proc_check_count(size_t count, const char *call)
 {
     if (count >= UINT32_MAX)
         mlt_csp_fault(call, "%zu processes are too many", count);
@@ -188,7 +188,7 @@ static void check_count(size_t count, const char *call)
 int mlt_proc_par(csp_proc *procs, size_t count, const char *call)
 {
     mlt_csp *csp = mlt_csp_enter(call);
-    check_count(count, call);
+    proc_check_count(count, call);
     for (size_t i = 0; i < count; i++)
         if (MLT_UNLIKELY(!procs || !procs[i].run))
             mlt_csp_fault(call, "process %zu has no function", i);
@@ -210,7 +210,7 @@ MLT_EXPORT int csp_par_each(csp_function *run, void *args, size_t count, size_t 
                             const char *name, int *results)
 {
     mlt_csp *csp = mlt_csp_enter("csp_par_each");
-    check_count(count, "csp_par_each");
+    proc_check_count(count, "csp_par_each");
     if (!run)
         mlt_csp_fault("csp_par_each", "the function is NULL");
     mlt_proc_team_of team = {
@@ -257,7 +257,7 @@ MLT_EXPORT csp_child *csp_fork(csp_function *run, void *arg, const char *name)
     return child;
 }
 
-static csp_status join(csp_child *child, int *result, csp_time deadline, const char *call)
+static csp_status proc_join(csp_child *child, int *result, csp_time deadline, const char *call)
 {
     mlt_csp *csp = mlt_csp_enter(call);
     if (!child)
@@ -293,13 +293,13 @@ static csp_status join(csp_child *child, int *result, csp_time deadline, const c
 
 MLT_EXPORT csp_status csp_join_by(csp_child *child, int *result, csp_time deadline)
 {
-    return join(child, result, deadline, "csp_join_by");
+    return proc_join(child, result, deadline, "csp_join_by");
 }
 
 MLT_EXPORT int csp_join(csp_child *child)
 {
     int result = 0;
-    (void)join(child, &result, CSP_NEVER, "csp_join");
+    (void)proc_join(child, &result, CSP_NEVER, "csp_join");
     return result;
 }
 

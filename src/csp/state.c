@@ -23,7 +23,7 @@
 #include "os/os.h"
 #include "p2p/live.h"
 
-enum { MESSAGE = 512, CHILDREN = 64 };
+enum { STATE_MESSAGE = 512, CHILDREN = 64 };
 
 _Thread_local mlt_csp *mlt_csp_self __attribute__((tls_model("initial-exec")));
 
@@ -48,7 +48,7 @@ const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, ch
 
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
 {
-    char text[MESSAGE], message[2 * MESSAGE], name[MESSAGE / 4];
+    char text[STATE_MESSAGE], message[2 * STATE_MESSAGE], name[STATE_MESSAGE / 4];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -85,7 +85,7 @@ mlt_csp *mlt_csp_begin(const char *call)
         mlt_csp_fault(
             call, "this thread is no rank's own: only the thread that main or a rank runs on has "
                   "processes and channels, and no child that it forked");
-    char why[MESSAGE];
+    char why[STATE_MESSAGE];
     mlt_sched *sched = rank->worker->sched;
     if (!sched->pool && mlt_fiber_pool_open(sched, why, sizeof why) != MLT_OK)
         mlt_csp_fault(call, "%s", why);

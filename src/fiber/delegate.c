@@ -20,7 +20,7 @@ enum {
     WAITING_STACK = 128 * 1024, // handlers of the program's signals run there, too
     RETURNER_STACK = 64 * 1024, // it parks, which may make progress
     SPIN_NS = 5000,             // both sides look so long before they sleep: a wake takes as long
-    SPINS = 32,                 // ... with so many looks between those at the clock
+    DELEGATE_SPINS = 32,        // ... with so many looks between those at the clock
     PATIENCE_NS = 1000000,      // then it looks whether the worker is stuck
     WORDS_NS = 200000,          // between looks at words of the program's
     OPEN_NS = 100000000,        // between looks at the threads that may still call
@@ -161,14 +161,14 @@ static bool spin(bool (*ready)(void *arg), void *arg)
 {
     uint64_t end = mlt_os_now_ns() + SPIN_NS;
     for (uint32_t n = 1; !ready(arg); n++) {
-        if (n % SPINS == 0 && mlt_os_now_ns() >= end)
+        if (n % DELEGATE_SPINS == 0 && mlt_os_now_ns() >= end)
             return false;
         mlt_arch_pause();
     }
     return true;
 }
 
-static bool is_wanted(void *delegates)
+static bool delegate_is_wanted(void *delegates)
 {
     const mlt_delegates *to = delegates;
     return atomic_load_explicit(&to->inbox, memory_order_relaxed) != NULL;
@@ -224,7 +224,7 @@ void mlt_delegates_sleep(mlt_delegates *to, bool sleeps)
 
 void mlt_delegates_nap(mlt_delegates *to, int64_t timeout_ns)
 {
-    if (spin(is_wanted, to))
+    if (spin(delegate_is_wanted, to))
         return;
     atomic_store(&to->naps, 1); // seq_cst, before the look; pairs with send
     mlt_delegates_sleep(to, true);
@@ -285,7 +285,7 @@ bool mlt_delegates_open(mlt_sched *sched, const mlt_delegates_conf *conf)
     return true;
 }
 
-static void release(mlt_delegates *to)
+static void delegate_release(mlt_delegates *to)
 {
     // acq_rel: the last one frees after everybody's last use.
     if (atomic_fetch_sub_explicit(&to->holders, 1, memory_order_acq_rel) == 1) {
@@ -302,7 +302,7 @@ void mlt_delegates_drop(mlt_sched *sched)
     if (!to)
         return;
     sched->delegates = NULL;
-    release(to);
+    delegate_release(to);
 }
 
 bool mlt_delegates_alone(mlt_delegates *to)
@@ -382,9 +382,9 @@ static void waits(void *delegate)
     }
 }
 
-static pthread_key_t end_key;
+static pthread_key_t delegate_end_key;
 
-static void thread_ends(void *delegate)
+static void delegate_thread_ends(void *delegate)
 {
     mlt_delegate *self = delegate;
     mlt_delegates *to = self->to;
@@ -395,14 +395,14 @@ static void thread_ends(void *delegate)
     mlt_os_unmap(self->waiting.stack, WAITING_STACK);
     own = NULL;
     free(self);
-    release(to);
+    delegate_release(to);
 }
 
 // When the library is loaded: a key that is made while ranks run would be one of the rank's own
 // (host/keys.h).
-__attribute__((constructor)) static void make_key(void)
+__attribute__((constructor)) static void delegate_make_key(void)
 {
-    if (pthread_key_create(&end_key, thread_ends) != 0)
+    if (pthread_key_create(&delegate_end_key, delegate_thread_ends) != 0)
         mlt_fatal("the system refuses a key for the ends of threads");
 }
 
@@ -429,11 +429,11 @@ static uint32_t next_number(const mlt_delegates *to, const void *user)
     return most + 1;
 }
 
-static MLT_COLD mlt_delegate *adopt(mlt_delegates *to, void *user)
+static MLT_COLD mlt_delegate *delegate_adopt(mlt_delegates *to, void *user)
 {
     mlt_delegate *self = calloc(1, sizeof *self);
     if (!self || !(self->waiting.stack = mlt_os_map(WAITING_STACK)) ||
-        pthread_setspecific(end_key, self) != 0)
+        pthread_setspecific(delegate_end_key, self) != 0)
         mlt_no_room("a thread that calls MPI");
     mlt_sanitize_fresh(self->waiting.stack, WAITING_STACK);
     self->to = to;
@@ -453,7 +453,7 @@ static MLT_COLD mlt_delegate *adopt(mlt_delegates *to, void *user)
 
 MLT_SANITIZE_NONE void mlt_delegate_begin(mlt_delegates *to, void *user)
 {
-    mlt_delegate *self = own ? own : adopt(to, user);
+    mlt_delegate *self = own ? own : delegate_adopt(to, user);
     mlt_sanitize_leave(&self->fiber, &self->waiting, WAITING_STACK, NULL, 0, false);
     mlt_arch_switch(&self->fiber.sp, self->waiting.sp);
     mlt_sanitize_enter(&self->fiber, NULL, NULL); // on the worker's thread

@@ -22,8 +22,8 @@
 enum { FREE, HELD, WANTED, HANDED };
 
 enum {
-    SPINS = 300,  // looks before a thread sleeps: a call inside is shorter than a sleep
-    PATIENCE = 8, // of so many times that it is left while threads sleep, one hands it over
+    GATE_SPINS = 300, // looks before a thread sleeps: a call inside is shorter than a sleep
+    PATIENCE = 8,     // of so many times that it is left while threads sleep, one hands it over
 };
 
 _Thread_local mlt_thread *mlt_thread_self __attribute__((tls_model("initial-exec")));
@@ -58,7 +58,7 @@ static bool change(mlt_gate *gate, uint32_t from, uint32_t to, memory_order orde
 
 // Relaxed: a thread that is not seen now is seen next time. A thread that is seen does wait: it
 // left the count before it left the gate.
-static inline bool is_wanted(const mlt_gate *gate)
+static inline bool gate_is_wanted(const mlt_gate *gate)
 {
     return atomic_load_explicit(&gate->want, memory_order_relaxed) > 0;
 }
@@ -72,7 +72,7 @@ static void unlock(mlt_gate *gate)
 {
     if (change(gate, HELD, FREE, memory_order_release))
         return;
-    bool hand = ++gate->passed % PATIENCE == 0 && is_wanted(gate);
+    bool hand = ++gate->passed % PATIENCE == 0 && gate_is_wanted(gate);
     atomic_store_explicit(&gate->word, hand ? HANDED : FREE, memory_order_release);
     mlt_jitter();
     mlt_os_futex_wake(&gate->word, 1);
@@ -84,11 +84,12 @@ static MLT_COLD void lock_slowly(mlt_gate *gate)
     for (uint32_t n = 0;; n++) {
         uint32_t word = atomic_load_explicit(&gate->word, memory_order_relaxed);
         // A thread that has slept cannot know whether others still do.
-        if (word == FREE && change(gate, FREE, n < SPINS ? HELD : WANTED, memory_order_acquire))
+        if (word == FREE &&
+            change(gate, FREE, n < GATE_SPINS ? HELD : WANTED, memory_order_acquire))
             break;
         if (word == HANDED && change(gate, HANDED, WANTED, memory_order_acquire))
             break;
-        if (n < SPINS)
+        if (n < GATE_SPINS)
             mlt_arch_pause();
         else if (word == WANTED ||
                  (word == HELD && change(gate, HELD, WANTED, memory_order_relaxed))) {
@@ -143,13 +144,13 @@ static void go_out(mlt_gate *gate)
 
 bool mlt_gate_let_in(mlt_gate *gate)
 {
-    if (MLT_LIKELY(!is_wanted(gate)))
+    if (MLT_LIKELY(!gate_is_wanted(gate)))
         return true;
     mlt_jitter();
     if (atomic_exchange_explicit(&gate->word, HANDED, memory_order_release) == WANTED)
         mlt_os_futex_wake(&gate->word, 1);
-    for (uint32_t n = 0; is_handed(gate) && is_wanted(gate); n++) {
-        if (n < SPINS)
+    for (uint32_t n = 0; is_handed(gate) && gate_is_wanted(gate); n++) {
+        if (n < GATE_SPINS)
             mlt_arch_pause();
         else
             mlt_os_yield(); // one of them was woken, and may need this core
@@ -167,16 +168,16 @@ void mlt_gate_yield(mlt_gate *gate)
 
 // ---- Threads
 
-static pthread_key_t end_key;
+static pthread_key_t gate_end_key;
 
-static void release(mlt_gate *gate)
+static void gate_release(mlt_gate *gate)
 {
     // acq_rel: the last one frees after everybody's last use.
     if (atomic_fetch_sub_explicit(&gate->holders, 1, memory_order_acq_rel) == 1)
         free(gate);
 }
 
-static void thread_ends(void *record)
+static void gate_thread_ends(void *record)
 {
     mlt_thread *self = record;
     mlt_gate *gate = self->gate;
@@ -185,14 +186,14 @@ static void thread_ends(void *record)
     unlock(gate);
     mlt_thread_self = NULL;
     free(self);
-    release(gate);
+    gate_release(gate);
 }
 
 // When the library is loaded: a key that is made while ranks run would be one of the rank's own
 // (host/keys.h).
-__attribute__((constructor)) static void make_key(void)
+__attribute__((constructor)) static void gate_make_key(void)
 {
-    if (pthread_key_create(&end_key, thread_ends) != 0)
+    if (pthread_key_create(&gate_end_key, gate_thread_ends) != 0)
         mlt_fatal("the system refuses a key for the ends of threads");
 }
 
@@ -202,7 +203,7 @@ static mlt_thread *thread_of(mlt_gate *gate, mlt_fiber *fiber)
 }
 
 // The first entry of a thread. It is not inside yet.
-static MLT_COLD mlt_thread *adopt(mlt_gate *gate)
+static MLT_COLD mlt_thread *gate_adopt(mlt_gate *gate)
 {
     bool home = mlt_sched_self == gate->sched;
     mlt_thread *self = home ? &gate->home : calloc(1, sizeof *self);
@@ -217,7 +218,7 @@ static MLT_COLD mlt_thread *adopt(mlt_gate *gate)
     self->own.id = MLT_FIBER_HOME;
     self->own.state = MLT_FIBER_RUNNING;
     atomic_fetch_add_explicit(&gate->holders, 1, memory_order_relaxed);
-    if (pthread_setspecific(end_key, self) != 0)
+    if (pthread_setspecific(gate_end_key, self) != 0)
         mlt_no_room("a thread that calls MPI");
     come_in(gate, self);
     self->number = ++gate->count;
@@ -253,7 +254,7 @@ void mlt_gate_drop(mlt_sched *sched)
     sched->gate = NULL;
     sched->current = &sched->home;
     mlt_thread_self = NULL;
-    release(gate);
+    gate_release(gate);
 }
 
 bool mlt_gate_alone(mlt_gate *gate)
@@ -265,7 +266,7 @@ void mlt_gate_enter(mlt_gate *gate)
 {
     mlt_thread *self = mlt_thread_self;
     if (MLT_UNLIKELY(!self))
-        self = adopt(gate);
+        self = gate_adopt(gate);
     if (self->depth++ == 0)
         come_in(gate, self);
 }

@@ -10,11 +10,11 @@
 #include "type/kernel.h"
 
 enum {
-    RUNS = 64,
-    ROOM = 1 << 20,    // of memory that data are packed into
-    SPAN = 4 << 20,    // bytes of the file that are read at once
-    GAP = 16 << 10,    // that are read rather than passed by
-    SHORT = 128 << 10, // a write that is not worth another thread
+    ACCESS_RUNS = 64,
+    ROOM = 1 << 20,        // of memory that data are packed into
+    SPAN = 4 << 20,        // bytes of the file that are read at once
+    ACCESS_GAP = 16 << 10, // that are read rather than passed by
+    SHORT = 128 << 10,     // a write that is not worth another thread
 };
 
 // ---- places
@@ -54,8 +54,8 @@ uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place
     whole -= whole > 0;
     uint64_t found = whole * view->size;
     for (;;) {
-        mlt_type_run runs[RUNS];
-        uint32_t count = RUNS;
+        mlt_type_run runs[ACCESS_RUNS];
+        uint32_t count = ACCESS_RUNS;
         uint64_t left = once ? view->size - found : view->size;
         uint64_t bytes = left ? mlt_type_runs(view, found, left, runs, &count) : 0;
         count = bytes ? count : 0;
@@ -81,8 +81,8 @@ bool mlt_file_in_order(const mlt_type *view, bool overlap, bool once)
     int64_t last = 0; // where the last block begins (overlap) or ends
     uint64_t end = once ? view->size : 2 * view->size; // the second element follows the first
     for (uint64_t at = 0; at < end;) {
-        mlt_type_run runs[RUNS];
-        uint32_t count = RUNS;
+        mlt_type_run runs[ACCESS_RUNS];
+        uint32_t count = ACCESS_RUNS;
         uint64_t bytes = mlt_type_runs(view, at, end - at, runs, &count);
         for (uint32_t i = 0; i < count; i++) {
             const mlt_type_run *run = &runs[i];
@@ -161,8 +161,8 @@ static uint64_t write_run(mlt_file_access *a, const mlt_type_run *run, const cha
 static void write_gaps(mlt_file_access *a, char *room)
 {
     while (a->moved < a->bytes && !a->error) {
-        mlt_type_run runs[RUNS];
-        uint32_t count = RUNS;
+        mlt_type_run runs[ACCESS_RUNS];
+        uint32_t count = ACCESS_RUNS;
         uint64_t chunk = a->bytes - a->moved, done = 0;
         if (room && chunk > ROOM)
             chunk = ROOM;
@@ -186,8 +186,8 @@ static int64_t end_of(const mlt_file_access *a)
 // Blocks lie close together in the mean, judged by the length of the first ones.
 static bool is_dense(const mlt_file_access *a)
 {
-    mlt_type_run runs[RUNS];
-    uint32_t count = RUNS;
+    mlt_type_run runs[ACCESS_RUNS];
+    uint32_t count = ACCESS_RUNS;
     uint64_t bytes = mlt_type_runs(a->view, a->from, a->bytes, runs, &count), blocks = 0;
     for (uint32_t i = 0; i < count; i++)
         blocks += runs[i].count;
@@ -201,7 +201,7 @@ typedef struct section {
     int64_t begin, high; // of the file; where what was put ends
 } section;
 
-static void put(void *user, const mlt_type_run *run, const void *data)
+static void access_put(void *user, const mlt_type_run *run, const void *data)
 {
     section *s = user;
     int64_t stride = run->count > 1 ? run->stride : (int64_t)run->length;
@@ -219,7 +219,7 @@ static bool write_part(mlt_file_access *a, section *s, int64_t limit, char *room
     if (mlt_os_file_read(a->fd, s->data, bytes, s->begin, &got) != 0)
         return false;
     memset(s->data + got, 0, bytes - got); // the file ends here: so does what is written
-    mlt_file_cut(a, limit, room, put, s);
+    mlt_file_cut(a, limit, room, access_put, s);
     if (mlt_os_file_write(a->fd, s->data, (size_t)(s->high - s->begin), s->begin, &moved) == 0)
         return true;
     a->moved = before;
@@ -340,12 +340,12 @@ static void read_gaps(mlt_file_access *a, char *room, char *sieve)
 {
     bool ended = false;
     while (a->moved < a->bytes && !a->error && !ended) {
-        mlt_type_run runs[RUNS];
-        uint32_t count = RUNS;
+        mlt_type_run runs[ACCESS_RUNS];
+        uint32_t count = ACCESS_RUNS;
         uint64_t chunk = a->bytes - a->moved;
         chunk = chunk < ROOM ? chunk : ROOM;
         (void)mlt_type_runs(a->view, a->from + a->moved, chunk, runs, &count);
-        span s = find_span(runs, count, a->sieve == MLT_FILE_SIEVE_NEVER ? 0 : GAP);
+        span s = find_span(runs, count, a->sieve == MLT_FILE_SIEVE_NEVER ? 0 : ACCESS_GAP);
         char *at = packed(a, a->moved, room);
         size_t got;
         uint64_t done;

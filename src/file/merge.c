@@ -11,10 +11,10 @@
 #include "type/kernel.h"
 
 enum {
-    RUNS = 64,
+    MERGE_RUNS = 64,
     WINDOW = 4 << 20,
-    GAP = 64 << 10, // that is read rather than passed by
-    PIECES = 1024,  // of one call: the system takes no more
+    MERGE_GAP = 64 << 10, // that is read rather than passed by
+    PIECES = 1024,        // of one call: the system takes no more
 };
 
 // ---- the stage
@@ -164,8 +164,8 @@ void mlt_file_cut(mlt_file_access *a, int64_t limit, void *room, mlt_file_sink *
 {
     bool more = true;
     while (more && a->moved < a->bytes) {
-        mlt_type_run runs[RUNS];
-        uint32_t count = RUNS;
+        mlt_type_run runs[MERGE_RUNS];
+        uint32_t count = MERGE_RUNS;
         uint64_t chunk = a->bytes - a->moved, begun = a->moved;
         if (!a->type->contiguous && chunk > MLT_FILE_CUT)
             chunk = MLT_FILE_CUT;
@@ -313,7 +313,7 @@ typedef struct windows {
     bool ended;   // reads: the file ends before the window does
 } windows;
 
-static void put(void *user, const mlt_type_run *run, const void *data)
+static void merge_put(void *user, const mlt_type_run *run, const void *data)
 {
     mlt_file_stage_put(user, run, data);
 }
@@ -327,7 +327,7 @@ static int write_windows(windows *w)
         mlt_file_stage_move(&w->stage, at);
         mlt_file_queue_begin(&w->queue, limit);
         for (uint32_t i = 0; i < w->queue.active_count; i++)
-            mlt_file_cut(w->queue.active[i], limit, w->room, put, &w->stage);
+            mlt_file_cut(w->queue.active[i], limit, w->room, merge_put, &w->stage);
         error = mlt_file_stage_flush(&w->stage, w->queue.all[0]->fd, w->queue.all[0]->locks);
         mlt_file_queue_forget(&w->queue);
     }
@@ -340,8 +340,8 @@ static void take(windows *w, mlt_file_access *a)
     int64_t limit = w->stage.begin + (int64_t)w->got;
     bool more = true;
     while (more && a->moved < a->bytes) {
-        mlt_type_run runs[RUNS];
-        uint32_t count = RUNS;
+        mlt_type_run runs[MERGE_RUNS];
+        uint32_t count = MERGE_RUNS;
         uint64_t chunk = a->bytes - a->moved, done = 0;
         if (!a->type->contiguous && chunk > MLT_FILE_CUT)
             chunk = MLT_FILE_CUT;
@@ -376,7 +376,7 @@ static int64_t reach(const windows *w, int64_t at, int64_t limit)
     for (uint32_t i = w->queue.begun; i < w->queue.count; i++) {
         const mlt_file_access *a = w->queue.all[i];
         int64_t begin = mlt_file_next(a);
-        if (begin - end > GAP || begin >= limit)
+        if (begin - end > MERGE_GAP || begin >= limit)
             break;
         if (!a->view->contiguous)
             return limit;

@@ -24,7 +24,7 @@
 #include "p2p/worker.h"
 
 enum { OWN, AWAY, HELD, WANTED }; // word
-enum { REST, NAPS, END };         // state
+enum { REST, NAPS, HELP_END };    // state
 
 enum {
     NAP_NS = 50000,   // between looks: short beside the time that long data takes
@@ -85,7 +85,7 @@ static void *help(void *arg)
     for (;;) {
         // acquire: pairs with the store of END, before which the program is in order.
         uint32_t state = atomic_load_explicit(&h->state, memory_order_acquire);
-        if (state == END)
+        if (state == HELP_END)
             return NULL;
         if (state == REST) {
             mlt_os_futex_wait(&h->state, REST, MLT_OS_FOREVER);
@@ -133,7 +133,7 @@ void mlt_flow_help_end(mlt_flow_program *program)
     if (!h)
         return;
     program->helper = NULL;
-    set_state(h, END);
+    set_state(h, HELP_END);
     pthread_join(h->thread, NULL);
     free(h);
 }

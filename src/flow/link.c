@@ -33,14 +33,14 @@ enum {
     POINTER,                        // the element's address
     COMING,                         // as ELEMENT, but the data is its length
     CREDIT,                         // word: how many
-    END,
-    CLOSED,
+    LINK_END,
+    LINK_CLOSED,
     STORE,  // word: the descriptor of the sender's store, src: its process
     MAPPED, // the receiver has it
     STORED, // src: kind, word: value_bytes; where it is in the store, and its length
 };
 
-enum { GIVE_BACK = 4, RECORDS = 16, NAME = 256 };
+enum { GIVE_BACK = 4, RECORDS = 16, LINK_NAME = 256 };
 
 // A task that waits for credit.
 typedef struct waiter {
@@ -140,7 +140,7 @@ static const char *name_of(const mlt_flow_program *program, uint32_t line, char 
 {
     const mlt_flow_lowered *l = program->lowered;
     const mlt_flow_line *at = &l->lines[line];
-    char name[NAME];
+    char name[LINK_NAME];
     if (l->tasks[at->to].kind == MLT_FLOW_MODULE)
         mlt_flow_in_name(l->graph, &l->graph->edges[at->edge], name, sizeof name);
     else
@@ -157,7 +157,7 @@ static _Noreturn MLT_COLD void bad_line(const mlt_route *route, uint32_t line, c
 static _Noreturn MLT_COLD void bad_packet(const mlt_flow_program *program, const mlt_route *route,
                                           uint32_t line, const char *what)
 {
-    char name[NAME + 32];
+    char name[LINK_NAME + 32];
     mlt_csp_fault("flow", "%s sent a packet for queue %s %s", route->who,
                   name_of(program, line, name, sizeof name), what);
 }
@@ -271,7 +271,7 @@ static inline void send_element(mlt_flow_link *link, mlt_flow_element *e)
 static MLT_COLD void name_link(mlt_flow_link *link)
 {
     static const char begin[] = "waits for room in queue ";
-    enum { SIZE = NAME + 64 };
+    enum { SIZE = LINK_NAME + 64 };
     link->where = mlt_take(SIZE, 1);
     memcpy(link->where, begin, sizeof begin);
     name_of(link->program, link->line, link->where + sizeof begin - 1, SIZE - sizeof begin);
@@ -329,7 +329,7 @@ void mlt_flow_link_end(mlt_flow_link *link)
     if (link->ended)
         return;
     link->ended = true;
-    mlt_route_send(link->route, &(mlt_packet){.kind = END, .object = link->line}, NULL, 0);
+    mlt_route_send(link->route, &(mlt_packet){.kind = LINK_END, .object = link->line}, NULL, 0);
 }
 
 static void credit_came(mlt_flow_link *link, const mlt_packet *packet)
@@ -451,7 +451,7 @@ static inline void arrived(arrival *a, mlt_flow_element *e)
         (void)new_record(a, e, true);
 }
 
-static inline mlt_flow_element *new_element(const mlt_packet *packet, uint64_t bytes)
+static inline mlt_flow_element *link_new_element(const mlt_packet *packet, uint64_t bytes)
 {
     mlt_flow_element *e = mlt_flow_element_new(bytes);
     e->kind = (uint8_t)packet->src;
@@ -512,7 +512,7 @@ static void coming(arrival *a, const mlt_packet *packet, const void *data, uint6
         bad_packet(a->program, a->route, a->line, "that does not say how much comes");
     memcpy(&length, data, sizeof length);
     charge(a, length);
-    mlt_flow_element *e = new_element(packet, length);
+    mlt_flow_element *e = link_new_element(packet, length);
     e->line = a->line;
     record *r = new_record(a, e, false);
     fill_request(&r->req, a->rank, MLT_REQ_RECV, e, length, a->from, a->line);
@@ -530,7 +530,7 @@ static void element_came(arrival *a, const mlt_packet *packet, const void *data,
         bad_packet(a->program, a->route, a->line, "after its end");
     if (MLT_LIKELY(packet->kind == ELEMENT)) {
         charge(a, bytes);
-        mlt_flow_element *e = new_element(packet, bytes);
+        mlt_flow_element *e = link_new_element(packet, bytes);
         if (bytes == 8)
             memcpy(mlt_flow_data(e), data, 8);
         else if (bytes)
@@ -579,7 +579,7 @@ static void close_arrival(arrival *a)
     if (a->closed)
         return;
     a->closed = true;
-    mlt_route_send(a->route, &(mlt_packet){.kind = CLOSED, .object = a->line}, NULL, 0);
+    mlt_route_send(a->route, &(mlt_packet){.kind = LINK_CLOSED, .object = a->line}, NULL, 0);
 }
 
 void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet)
@@ -609,7 +609,7 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
     if (MLT_UNLIKELY(line >= program->lowered->line_count))
         bad_line(route, line, "but there is no such line");
     uint32_t number = links->number_of[line];
-    bool back = packet->kind == CREDIT || packet->kind == CLOSED || packet->kind == MAPPED;
+    bool back = packet->kind == CREDIT || packet->kind == LINK_CLOSED || packet->kind == MAPPED;
     const mlt_flow_line *at = line_at(program, line);
     if (MLT_UNLIKELY(number == UINT32_MAX ||
                      worker_at(program, back ? at->to : at->from) != route->worker))
@@ -624,10 +624,10 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
     case CREDIT:
         credit_came(&links->begins[number], packet);
         break;
-    case END:
+    case LINK_END:
         end_came(&links->ends[number]);
         break;
-    case CLOSED:
+    case LINK_CLOSED:
         closed_came(&links->begins[number]);
         break;
     case STORE:

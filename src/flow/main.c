@@ -150,7 +150,7 @@ static void free_arguments(arguments *a)
 }
 
 // A constant that the root does not have.
-static void check_given(arguments *a, const mlt_flow_graph *g)
+static void main_check_given(arguments *a, const mlt_flow_graph *g)
 {
     for (size_t i = 0; i < a->given_count && !a->wrong[0]; i++) {
         uint32_t at = 0;
@@ -443,7 +443,7 @@ static void take_input(int32_t has)
 }
 
 // Compares the programs of all ranks. The first rank that differs from rank 0 ends the job.
-static void meet(csp_group *all, uint64_t own)
+static void main_meet(csp_group *all, uint64_t own)
 {
     int me = csp_node(), nodes = csp_nodes();
     uint64_t of_first = own;
@@ -530,12 +530,12 @@ MLT_EXPORT int flow_main(int argc, char **argv, const flow_root *root, const cha
     if (!p)
         p = new_program(csp, root, &a, hosts, names);
     free(names);
-    check_given(&a, p->graph);
+    main_check_given(&a, p->graph);
     uint64_t own = hash_text(p->hash, root->name);
     for (int i = 1; i < argc; i++)
         own = hash_text(own, argv[i]);
     if (all)
-        meet(all, own);
+        main_meet(all, own);
     int status = 0;
     if (!p->lowered || a.wrong[0]) {
         status = leave_early(p, &a, root);

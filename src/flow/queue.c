@@ -334,7 +334,7 @@ static MLT_COLD _Noreturn void no_such_queue(const flow_queue *queue, const char
 }
 
 // The queue is none, or the instance's thread is away (help.h) and comes back.
-static MLT_COLD void enter(const flow_queue *queue, bool input, const char *call)
+static MLT_COLD void queue_enter(const flow_queue *queue, bool input, const char *call)
 {
     if (!queue || !(input ? queue->in != NULL : queue->out != NULL) ||
         (!mlt_flow_self && !mlt_flow_come_back()))
@@ -354,14 +354,14 @@ static inline uint64_t payload(const flow_queue *queue, size_t bytes, size_t cou
 {
     uint64_t all;
     if (MLT_UNLIKELY(!queue || !queue->out || !mlt_flow_self))
-        enter(queue, false, call);
+        queue_enter(queue, false, call);
     if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)bytes, count, &all)))
         mlt_flow_fault(queue->instance, "%s on %s: %zu values of %zu bytes are too many", call,
                        queue->decl->name, count, bytes);
     return all;
 }
 
-static inline mlt_flow_element *new_element(const mlt_flow_outlet *outlet, uint64_t bytes)
+static inline mlt_flow_element *queue_new_element(const mlt_flow_outlet *outlet, uint64_t bytes)
 {
     if (MLT_LIKELY(bytes <= MLT_FLOW_SMALL))
         return mlt_flow_element_small(&outlet->program->elements, bytes);
@@ -430,7 +430,7 @@ MLT_EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type k
     if (MLT_UNLIKELY(all >= MLT_FLOW_PAIRED) && queue->out->to && queue->out->to->pair &&
         !queue->out->wrapped)
         return send_paired(queue, data, kind, bytes, all);
-    mlt_flow_element *e = new_element(queue->out, all);
+    mlt_flow_element *e = queue_new_element(queue->out, all);
     e->kind = (uint8_t)kind;
     e->value_bytes = (uint32_t)bytes;
     if (MLT_LIKELY(all == 8)) // most are a number
@@ -443,7 +443,7 @@ MLT_EXPORT bool flow_queue_send(flow_queue *queue, const void *data, flow_type k
 MLT_EXPORT void *flow_queue_new(flow_queue *queue, size_t bytes, size_t count)
 {
     uint64_t all = payload(queue, bytes, count, "flow_new");
-    mlt_flow_element *e = new_element(queue->out, all);
+    mlt_flow_element *e = queue_new_element(queue->out, all);
     e->owner = MLT_FLOW_MODULES;
     mlt_flow_leave(queue->out->program);
     return mlt_flow_data(e);
@@ -606,7 +606,7 @@ MLT_EXPORT bool flow_queue_dequeue(flow_queue *queue, const void **data, flow_ty
                                    size_t bytes, size_t *count, bool shared)
 {
     if (MLT_UNLIKELY(!queue || !queue->in || !mlt_flow_self))
-        enter(queue, true, "flow_dequeue");
+        queue_enter(queue, true, "flow_dequeue");
     end_loan(queue);
     mlt_flow_element *e = MLT_UNLIKELY(queue->wrapped) ? take_along(queue) : take(queue->in);
     if (MLT_LIKELY(e != NULL)) {
@@ -666,7 +666,7 @@ MLT_EXPORT int flow_queue_dequeue_from(flow_queue *const *queues, size_t queue_c
                       queue_count, QUEUES_AT_ONCE);
     for (size_t i = 0; i < queue_count; i++) {
         if (!queues[i] || !queues[i]->in || !mlt_flow_self)
-            enter(queues[i], true, "flow_dequeue_from");
+            queue_enter(queues[i], true, "flow_dequeue_from");
         end_loan(queues[i]);
     }
     flow_instance *me = queues[0]->instance;

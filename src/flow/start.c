@@ -17,7 +17,7 @@
 #include "flow/stats.h"
 #include "p2p/worker.h"
 
-enum { NAME = MLT_FLOW_NAME, LINE = 64 };
+enum { START_NAME = MLT_FLOW_NAME, START_LINE = 64 };
 
 // ---- memory: counted first, then handed out
 
@@ -27,10 +27,10 @@ typedef struct arena {
 
 static size_t whole(size_t bytes)
 {
-    return (bytes + LINE - 1) / LINE * LINE;
+    return (bytes + START_LINE - 1) / START_LINE * START_LINE;
 }
 
-static void *cut(arena *a, size_t bytes)
+static void *start_cut(arena *a, size_t bytes)
 {
     void *at = a->at;
     a->at += whole(bytes);
@@ -51,7 +51,7 @@ static uint32_t lines_of(const uint32_t *first, uint32_t task)
 
 static size_t bytes_of(const mlt_flow_program *p, uint32_t task)
 {
-    char name[NAME];
+    char name[START_NAME];
     const flow_module *m = module_of(p, task);
     const mlt_flow_lowered *l = p->lowered;
     size_t bytes = whole(strlen(mlt_flow_task_name(l, task, name, sizeof name)) + 1);
@@ -68,8 +68,8 @@ static size_t bytes_of(const mlt_flow_program *p, uint32_t task)
 static void make_queues(flow_instance *instance, arena *memory)
 {
     const flow_module *m = instance->module;
-    instance->my = cut(memory, m->bytes);
-    instance->queues = cut(memory, m->queue_count * sizeof *instance->queues);
+    instance->my = start_cut(memory, m->bytes);
+    instance->queues = start_cut(memory, m->queue_count * sizeof *instance->queues);
     for (size_t i = 0; i < m->queue_count; i++) {
         flow_queue *queue = &instance->queues[i];
         const flow_queue_decl *decl = &m->queues[i];
@@ -101,17 +101,17 @@ static void make_self(flow_instance *instance)
 static void make_instance(mlt_flow_program *p, flow_instance *instance, uint32_t task,
                           arena *memory)
 {
-    char name[NAME];
+    char name[START_NAME];
     const mlt_flow_lowered *l = p->lowered;
     const flow_module *m = module_of(p, task);
     *instance = (flow_instance){.program = p, .task = task, .module = m};
     mlt_flow_task_name(l, task, name, sizeof name);
     size_t length = strlen(name) + 1;
-    instance->name = memcpy(cut(memory, length), name, length);
+    instance->name = memcpy(start_cut(memory, length), name, length);
     instance->ins = m ? (uint32_t)m->queue_count : lines_of(l->in_first, task);
     instance->outs = m ? (uint32_t)m->queue_count : lines_of(l->out_first, task);
-    instance->in = cut(memory, instance->ins * sizeof *instance->in);
-    instance->out = cut(memory, instance->outs * sizeof *instance->out);
+    instance->in = start_cut(memory, instance->ins * sizeof *instance->in);
+    instance->out = start_cut(memory, instance->outs * sizeof *instance->out);
     for (uint32_t i = 0; i < instance->ins; i++)
         instance->in[i] = (mlt_flow_inlet){
             .program = p, .task = task, .queue = (uint16_t)(m ? i : 0), .line = MLT_FLOW_NO_LINE};
@@ -143,13 +143,13 @@ static void make_instances(mlt_flow_program *p)
     for (uint32_t r = 0; r < p->ranks_here; r++)
         p->place_first[r + 2] += p->place_first[r + 1];
     bytes += whole(p->instance_count * sizeof *p->instances);
-    arena memory = {.at = aligned_alloc(LINE, bytes + LINE)};
+    arena memory = {.at = aligned_alloc(START_LINE, bytes + START_LINE)};
     if (!memory.at)
         mlt_no_room("%u instances (%zu bytes)", p->instance_count, bytes);
     memset(memory.at, 0, bytes);
     memory.end = memory.at + bytes;
     p->memory = memory.at;
-    p->instances = cut(&memory, p->instance_count * sizeof *p->instances);
+    p->instances = start_cut(&memory, p->instance_count * sizeof *p->instances);
     for (uint32_t t = 0; t < l->task_count; t++) {
         p->instance_of[t] = UINT32_MAX;
         if (l->tasks[t].worker != p->worker)
@@ -172,8 +172,8 @@ typedef struct lines_in {
 static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
 {
     const mlt_flow_program *p = inlet->program;
-    char from[NAME], name[NAME];
-    mlt_flow_line_names(p->lowered, inlet->line, from, name, NAME);
+    char from[START_NAME], name[START_NAME];
+    mlt_flow_line_names(p->lowered, inlet->line, from, name, START_NAME);
     inlet->cap = lines->cap;
     inlet->bytes_most = lines->declared ? UINT64_MAX : MLT_FLOW_BYTES;
     inlet->mixed = lines->locals > 0 && lines->locals < lines->count;
@@ -245,13 +245,13 @@ static void make_outlets(mlt_flow_program *p, flow_instance *instance)
 // Queues of modules that a rule book has a way for, by the names of where their lines end.
 static void wrap_queues(const mlt_flow_program *p, flow_instance *instance)
 {
-    char from[NAME], to[NAME];
+    char from[START_NAME], to[START_NAME];
     for (size_t i = 0; instance->module && i < instance->module->queue_count; i++) {
         flow_queue *queue = &instance->queues[i];
         uint32_t line = queue->in ? queue->in->line : queue->out->line;
         if (line == MLT_FLOW_NO_LINE ||
             !mlt_csp_has_interceptor(MLT_INTERCEPT_QUEUE,
-                                     mlt_flow_line_names(p->lowered, line, from, to, NAME)))
+                                     mlt_flow_line_names(p->lowered, line, from, to, START_NAME)))
             continue;
         if (queue->in)
             queue->wrapped = true;

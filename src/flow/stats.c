@@ -18,7 +18,7 @@
 #include "flow/settings.h"
 #include "p2p/worker.h"
 
-enum { NAME = 256, MOST_TOLD = 20 };
+enum { STATS_NAME = 256, MOST_TOLD = 20 };
 
 typedef struct numbers {
     long elements, bytes, deepest, blocked_ns, starved_ns;
@@ -65,7 +65,7 @@ static void note_own(const mlt_flow_program *p, numbers *of, long *dropped)
 
 static void write_file(const mlt_flow_program *p, const numbers *of, const char *path)
 {
-    char from[NAME], to[NAME];
+    char from[STATS_NAME], to[STATS_NAME];
     const mlt_flow_lowered *l = p->lowered;
     FILE *file = fopen(path, "w");
     if (!file) {
@@ -79,7 +79,7 @@ static void write_file(const mlt_flow_program *p, const numbers *of, const char 
             const numbers *n = &of[i];
             if (l->tasks[line->to].worker != w)
                 continue;
-            mlt_flow_line_names(l, i, from, to, NAME);
+            mlt_flow_line_names(l, i, from, to, STATS_NAME);
             fprintf(file, "%s\t%s\t%ld\t%ld\t%ld\t%ld\t%ld\t%" PRIu32 "\n", to, from, n->elements,
                     n->bytes, n->deepest, n->blocked_ns, n->starved_ns, w);
         }
@@ -106,8 +106,8 @@ typedef struct sums {
     mlt_ctl_queue told;
 } sums;
 
-static void end_name(const mlt_flow_graph *g, uint32_t vector, uint16_t queue, char *text,
-                     size_t size)
+static void stats_end_name(const mlt_flow_graph *g, uint32_t vector, uint16_t queue, char *text,
+                           size_t size)
 {
     const mlt_flow_vector *v = &g->vectors[vector];
     if (v->kind == MLT_FLOW_MODULE)
@@ -133,7 +133,7 @@ static int by_traffic(const void *a, const void *b)
 }
 
 // The line of its inlet that the inlet's numbers are counted with.
-static bool is_first(const mlt_flow_lowered *l, uint32_t number)
+static bool stats_is_first(const mlt_flow_lowered *l, uint32_t number)
 {
     const mlt_flow_line *line = &l->lines[number];
     if (l->tasks[line->to].kind != MLT_FLOW_MODULE)
@@ -166,14 +166,14 @@ static size_t sum_up(const mlt_flow_lowered *l, const numbers *of, sums *out)
         out[i].key =
             from << 44 | to << 24 | (uint64_t)(line->out & 0xfff) << 12 | (line->in & 0xfff);
         mlt_ctl_queue *q = &out[i].told;
-        end_name(g, (uint32_t)from, line->out, q->from, sizeof q->from);
-        end_name(g, (uint32_t)to, line->in, q->to, sizeof q->to);
+        stats_end_name(g, (uint32_t)from, line->out, q->from, sizeof q->from);
+        stats_end_name(g, (uint32_t)to, line->in, q->to, sizeof q->to);
         q->lines = 1;
         q->elements = (uint64_t)of[i].elements;
         q->bytes = (uint64_t)of[i].bytes;
         q->deepest = (uint64_t)of[i].deepest;
         q->blocked_ns = (uint64_t)of[i].blocked_ns;
-        q->starved_ns = is_first(l, i) ? (uint64_t)of[i].starved_ns : 0;
+        q->starved_ns = stats_is_first(l, i) ? (uint64_t)of[i].starved_ns : 0;
     }
     if (l->line_count)
         qsort(out, l->line_count, sizeof *out, by_key);
@@ -198,7 +198,7 @@ static size_t add_dropped(const mlt_flow_graph *g, const long *dropped, sums *ou
                 continue;
             mlt_ctl_queue *q = &out[n].told;
             out[n++].key = UINT64_MAX - at;
-            end_name(g, v, k, q->from, sizeof q->from);
+            stats_end_name(g, v, k, q->from, sizeof q->from);
             q->elements = (uint64_t)dropped[at];
         }
     return n;

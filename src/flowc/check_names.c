@@ -361,7 +361,7 @@ static void check_required(mlt_sema *c, const mlt_flow_root_item *root)
 }
 
 // Marks what is reached. A root that contains itself is told once.
-static void reach(mlt_sema *c, mlt_sema_root *root)
+static void check_names_reach(mlt_sema *c, mlt_sema_root *root)
 {
     root->on_path = root->used = true;
     for (const mlt_flow_statement *s = root->item->statements; s; s = s->next) {
@@ -370,7 +370,7 @@ static void reach(mlt_sema *c, mlt_sema_root *root)
             MLT_SEMA_ERROR(c, s->line, "%s would contain itself: %s in %s is an instance of it",
                            inner->item->name, s->name, root->item->name);
         else if (inner && !inner->used)
-            reach(c, inner);
+            check_names_reach(c, inner);
     }
     root->on_path = false;
 }
@@ -399,7 +399,7 @@ void mlt_sema_all_names(mlt_sema *c, const mlt_flow_root_item *main_root)
         check_required(c, r);
     }
     if (main_root && c->messages->errors == errors)
-        reach(c, mlt_sema_root_of(c, main_root->name));
+        check_names_reach(c, mlt_sema_root_of(c, main_root->name));
     if (main_root && c->messages->errors == errors)
         check_unused(c);
 }

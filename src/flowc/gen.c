@@ -303,7 +303,7 @@ mlt_gen_text mlt_gen_name(const char *name)
 // ---- the program
 
 // Marks what the root instantiates, and lists it after its inner roots.
-static void reach(mlt_gen *g, const mlt_flow_root_item *root)
+static void gen_reach(mlt_gen *g, const mlt_flow_root_item *root)
 {
     for (size_t i = 0; i < g->root_count; i++)
         if (g->roots[i] == root)
@@ -313,7 +313,7 @@ static void reach(mlt_gen *g, const mlt_flow_root_item *root)
             continue;
         const mlt_flow_root_item *inner = mlt_gen_root(g->file, s->module);
         if (inner && inner != root)
-            reach(g, inner);
+            gen_reach(g, inner);
         for (size_t i = 0; i < g->module_count && !inner; i++)
             if (strcmp(g->modules[i].name, s->module) == 0)
                 g->used[i] = true;
@@ -647,7 +647,7 @@ void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *ov
     g.modules = mlt_flow_gen_modules(file, &g.module_count);
     g.used = mlt_take(g.module_count + 1, sizeof *g.used);
     if (g.main)
-        reach(&g, g.main);
+        gen_reach(&g, g.main);
     put_top(&g);
     mlt_gen_put(&g, "// ---- modules\n\n");
     for (size_t i = 0; i < g.module_count; i++)

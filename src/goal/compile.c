@@ -40,7 +40,7 @@ _Static_assert(sizeof(mlt_act) == 8 && sizeof(mlt_act_message) == 40 &&
                    sizeof(mlt_act_exec) == 48 && sizeof(mlt_act_calc) == 16,
                "the code's layout has no holes");
 
-typedef struct work {
+typedef struct compile_work {
     const mlt_goal_program *program;
     const mlt_goal_rank *rank;
     uint32_t number;     // of the rank
@@ -63,7 +63,7 @@ typedef struct work {
     mlt_goal_sched *sched;
     size_t used;
     _Alignas(8) unsigned char room[2048]; // for the arrays of small programs
-} work;
+} compile_work;
 
 // Memory of the schedule's own, not zeroed.
 static void *take_own(size_t bytes)
@@ -72,7 +72,7 @@ static void *take_own(size_t bytes)
 }
 
 // Memory of the work: in its room while there is some, so that a small program takes none.
-static void *take(work *w, size_t count, size_t size)
+static void *compile_take(compile_work *w, size_t count, size_t size)
 {
     size_t bytes = (count * size + 8) & ~(size_t)7; // at least one, for none would be no address
     if (bytes > sizeof w->room - w->used)
@@ -81,22 +81,22 @@ static void *take(work *w, size_t count, size_t size)
     return w->room + w->used - bytes;
 }
 
-static void *take_zeroed(work *w, size_t count, size_t size)
+static void *take_zeroed(compile_work *w, size_t count, size_t size)
 {
     size_t bytes = (count * size + 8) & ~(size_t)7;
     if (bytes <= sizeof w->room - w->used)
-        return memset(take(w, count, size), 0, bytes);
+        return memset(compile_take(w, count, size), 0, bytes);
     return mlt_take(1, bytes);
 }
 
-static void give(const work *w, void *memory)
+static void compile_give(const compile_work *w, void *memory)
 {
     uintptr_t at = (uintptr_t)memory, room = (uintptr_t)w->room;
     if (at < room || at >= room + sizeof w->room)
         free(memory);
 }
 
-static inline bool receives(const work *w, uint32_t node)
+static inline bool receives(const compile_work *w, uint32_t node)
 {
     const unsigned kinds =
         1u << MLT_GOAL_RECV | 1u << MLT_GOAL_RECV_EXEC | 1u << MLT_GOAL_RECV_USER;
@@ -107,7 +107,7 @@ static inline bool receives(const work *w, uint32_t node)
 
 // Drops what stands twice in a row; of two kinds of one dependency the stronger one, on the end,
 // stays.
-static void rows_dedupe(work *w, uint32_t *at, uint32_t *next)
+static void rows_dedupe(compile_work *w, uint32_t *at, uint32_t *next)
 {
     uint32_t *seen = take_zeroed(w, w->count, sizeof *seen), kept = 0;
     for (uint32_t a = 0; a < w->count; a++) {
@@ -126,13 +126,14 @@ static void rows_dedupe(work *w, uint32_t *at, uint32_t *next)
         }
     }
     at[w->count] = kept;
-    give(w, seen);
+    compile_give(w, seen);
 }
 
-static void rows_make(work *w, const mlt_goal_dep *deps, uint32_t count)
+static void rows_make(compile_work *w, const mlt_goal_dep *deps, uint32_t count)
 {
     uint32_t n = w->count;
-    uint32_t *at = take_zeroed(w, (size_t)n + 2, sizeof *at), *next = take(w, count, sizeof *next);
+    uint32_t *at = take_zeroed(w, (size_t)n + 2, sizeof *at),
+             *next = compile_take(w, count, sizeof *next);
     bool backward = true;
     for (uint32_t d = 0; d < count; d++) {
         uint32_t on = mlt_goal_plain(deps[d].on);
@@ -154,7 +155,7 @@ static void rows_make(work *w, const mlt_goal_dep *deps, uint32_t count)
 // ---- trees
 
 // One level is enough: 65,535 no-ops take 2^32 sources. The dependencies with the tree in them.
-static mlt_goal_dep *tree_deps(work *w, uint32_t *count_out)
+static mlt_goal_dep *tree_deps(compile_work *w, uint32_t *count_out)
 {
     uint32_t *chunk = take_zeroed(w, w->count, sizeof *chunk), *used = take_zeroed(w, w->count, 4);
     uint32_t edges = w->at[w->count], count = 0;
@@ -162,8 +163,8 @@ static mlt_goal_dep *tree_deps(work *w, uint32_t *count_out)
     for (uint32_t a = 0; a < w->count; a++)
         if (w->sources[a] > MOST_SOURCES)
             extra += (w->sources[a] + MOST_SOURCES - 1) / MOST_SOURCES;
-    mlt_goal_dep *deps = take(w, (size_t)edges + extra, sizeof *deps);
-    w->owner = take(w, extra, sizeof *w->owner);
+    mlt_goal_dep *deps = compile_take(w, (size_t)edges + extra, sizeof *deps);
+    w->owner = compile_take(w, extra, sizeof *w->owner);
     for (uint32_t a = 0; a < w->count; a++)
         for (uint32_t e = w->at[a]; e < w->at[a + 1]; e++) {
             uint32_t to = mlt_goal_plain(w->next[e]), started = w->next[e] & MLT_GOAL_STARTED;
@@ -177,13 +178,13 @@ static mlt_goal_dep *tree_deps(work *w, uint32_t *count_out)
             }
             deps[count++] = (mlt_goal_dep){to, a | started};
         }
-    give(w, chunk);
-    give(w, used);
+    compile_give(w, chunk);
+    compile_give(w, used);
     *count_out = count;
     return deps;
 }
 
-static void trees_make(work *w)
+static void trees_make(compile_work *w)
 {
     uint32_t most = 0, count;
     for (uint32_t a = 0; a < w->count; a++)
@@ -191,17 +192,17 @@ static void trees_make(work *w)
     if (most <= MOST_SOURCES)
         return;
     mlt_goal_dep *deps = tree_deps(w, &count);
-    give(w, w->at);
-    give(w, w->next);
-    give(w, w->sources);
-    uint8_t *kind = take(w, (size_t)w->count + w->owners, 1);
+    compile_give(w, w->at);
+    compile_give(w, w->next);
+    compile_give(w, w->sources);
+    uint8_t *kind = compile_take(w, (size_t)w->count + w->owners, 1);
     memcpy(kind, w->kind, w->count);
     memset(kind + w->count, MLT_GOAL_NOP, w->owners);
-    give(w, w->kind);
+    compile_give(w, w->kind);
     w->kind = kind;
     w->count += w->owners;
     rows_make(w, deps, count);
-    give(w, deps);
+    compile_give(w, deps);
 }
 
 // ---- order
@@ -234,10 +235,10 @@ static inline uint32_t queue_take(queue *q, const uint32_t *link)
 // for (1), then others (2), at last what is done here and nobody waits for (3): a rank's copy of
 // its own block need not keep a message from leaving. Returns how many nodes got a place: fewer
 // than all if there is a cycle.
-static uint32_t order_by_class(work *w, const uint8_t *class)
+static uint32_t order_by_class(compile_work *w, const uint8_t *class)
 {
-    uint32_t *open = take(w, w->count, sizeof *open), *link = take(w, w->count, sizeof *link),
-             done = 0;
+    uint32_t *open = compile_take(w, w->count, sizeof *open),
+             *link = compile_take(w, w->count, sizeof *link), done = 0;
     queue queues[CLASSES];
     for (int c = 0; c < CLASSES; c++)
         queues[c] = (queue){MLT_GOAL_NONE, MLT_GOAL_NONE};
@@ -259,8 +260,8 @@ static uint32_t order_by_class(work *w, const uint8_t *class)
                 queue_put(&queues[class[to]], link, to);
         }
     }
-    give(w, open);
-    give(w, link);
+    compile_give(w, open);
+    compile_give(w, link);
     return done;
 }
 
@@ -268,7 +269,7 @@ static uint32_t order_by_class(work *w, const uint8_t *class)
 // of four parts: receives that wait for nothing but such receives, then whom other receives need
 // and these receives, then the rest, what nobody waits for last. Walking along the program is
 // kinder to the memory.
-static uint32_t order_by_parts(work *w, uint8_t *class)
+static uint32_t order_by_parts(compile_work *w, uint8_t *class)
 {
     uint32_t at[CLASSES + 1] = {0};
     for (uint32_t a = 0; a < w->count; a++) {
@@ -285,14 +286,14 @@ static uint32_t order_by_parts(work *w, uint8_t *class)
     return w->count;
 }
 
-static uint32_t order_receives_early(work *w)
+static uint32_t order_receives_early(compile_work *w)
 {
-    uint8_t *class = take(w, w->count, 1);
+    uint8_t *class = compile_take(w, w->count, 1);
     memset(class, 2, w->count);
     if (!w->backward) {
         uint32_t done = order_by_class(w, class);
         if (done < w->count) {
-            give(w, class);
+            compile_give(w, class);
             return done;
         }
     }
@@ -305,27 +306,27 @@ static uint32_t order_receives_early(work *w)
         class[a] = receives(w, a) ? 0 : last ? 3 : 2 - needed;
     }
     uint32_t done = w->backward ? order_by_parts(w, class) : order_by_class(w, class);
-    give(w, class);
+    compile_give(w, class);
     return done;
 }
 
 // A free node in the heap: its place is in the upper half. A tree's no-op stands where the action
 // is that it is for.
-static inline uint64_t heap_key(const work *w, uint32_t node)
+static inline uint64_t heap_key(const compile_work *w, uint32_t node)
 {
     uint32_t place = node < w->rank->count ? node : w->owner[node - w->rank->count];
     return (uint64_t)place << 32 | node;
 }
 
-static uint32_t order_of_program(work *w)
+static uint32_t order_of_program(compile_work *w)
 {
     if (w->backward) {
         for (uint32_t a = 0; a < w->count; a++)
             w->order[a] = a;
         return w->count;
     }
-    uint32_t *open = take(w, w->count, sizeof *open), free_count = 0, done = 0;
-    uint64_t *heap = take(w, w->count, sizeof *heap);
+    uint32_t *open = compile_take(w, w->count, sizeof *open), free_count = 0, done = 0;
+    uint64_t *heap = compile_take(w, w->count, sizeof *heap);
     memcpy(open, w->sources, w->count * sizeof *open);
     for (uint32_t a = 0; a < w->count; a++)
         if (!open[a])
@@ -337,14 +338,14 @@ static uint32_t order_of_program(work *w)
             if (--open[mlt_goal_plain(w->next[e])] == 0)
                 mlt_heap_put(heap, &free_count, heap_key(w, mlt_goal_plain(w->next[e])));
     }
-    give(w, open);
-    give(w, heap);
+    compile_give(w, open);
+    compile_give(w, heap);
     return done;
 }
 
 // "the dependencies of rank 0 go round: action 1 (e1: ...) requires action 0 (r1: ...) requires
 // action 1"
-static void say_cycle(const work *w, char *why, size_t why_size)
+static void say_cycle(const compile_work *w, char *why, size_t why_size)
 {
     enum { TOLD = 4 };
     mlt_goal_graph *graph = mlt_goal_graph_new(w->rank);
@@ -377,12 +378,12 @@ static void say_cycle(const work *w, char *why, size_t why_size)
 // Theorem 3. Walks with the node that enters the window last, and gives it and everyone who
 // depends on it a counter; that of the node which has left the window is free again. Greedy
 // colouring of intervals: it needs as many as are alive at once. False: more than 2 * window.
-static bool window_slides(work *w, uint32_t window)
+static bool window_slides(compile_work *w, uint32_t window)
 {
     uint64_t most = 2ull * window;
     uint32_t used = 0, free_count = 0;
-    uint32_t *index = take(w, w->count, sizeof *index);
-    uint32_t *spare = take(w, most < w->count ? most : w->count, sizeof *spare);
+    uint32_t *index = compile_take(w, w->count, sizeof *index);
+    uint32_t *spare = compile_take(w, most < w->count ? most : w->count, sizeof *spare);
     memset(index, 0xff, w->count * sizeof *index);
     bool fits = true;
     for (uint32_t i = 0; i < w->count && fits; i++) {
@@ -398,9 +399,9 @@ static bool window_slides(work *w, uint32_t window)
                 index[node] = free_count ? spare[--free_count] : used++;
         }
     }
-    give(w, spare);
+    compile_give(w, spare);
     if (!fits) {
-        give(w, index);
+        compile_give(w, index);
         return false;
     }
     w->index = index;
@@ -409,11 +410,11 @@ static bool window_slides(work *w, uint32_t window)
 }
 
 // Theorem 4. Dependencies that leave a segment are dropped: the no-op after it stands for them.
-static void window_segments(work *w, uint32_t window)
+static void window_segments(compile_work *w, uint32_t window)
 {
     w->length = window < MOST_SOURCES ? window : MOST_SOURCES; // of the no-op
     w->segments = (w->count - 1) / w->length + 1;
-    w->segment = take(w, w->count, sizeof *w->segment);
+    w->segment = compile_take(w, w->count, sizeof *w->segment);
     for (uint32_t i = 0; i < w->count; i++)
         w->segment[w->order[i]] = i / w->length;
     memset(w->sources, 0, w->count * sizeof *w->sources);
@@ -434,7 +435,7 @@ static void window_segments(work *w, uint32_t window)
     w->sched->indices = w->length + 1;
 }
 
-static void window_choose(work *w, uint32_t window)
+static void window_choose(compile_work *w, uint32_t window)
 {
     w->segments = 1;
     w->length = w->count;
@@ -443,7 +444,7 @@ static void window_choose(work *w, uint32_t window)
     if (window && !window_slides(w, window))
         window_segments(w, window);
     w->roots = take_zeroed(w, w->segments, sizeof *w->roots);
-    w->joint = take(w, w->segments, sizeof *w->joint);
+    w->joint = compile_take(w, w->segments, sizeof *w->joint);
     for (uint32_t a = 0; a < w->count; a++)
         if (!w->sources[a])
             w->roots[w->segment ? w->segment[a] : 0]++;
@@ -464,12 +465,12 @@ static void sort_few(uint64_t *list, uint32_t n)
 
 // The messages, (tag, action) in one word, by tag, then as they stand in the program: a stable
 // radix sort, of those digits of the tags that differ.
-static uint64_t *messages_by_tag(work *w)
+static uint64_t *messages_by_tag(compile_work *w)
 {
     uint32_t n = 0;
     uint64_t differ = 0, last = 0;
     bool sorted = true;
-    uint64_t *from = take(w, w->messages, sizeof *from);
+    uint64_t *from = compile_take(w, w->messages, sizeof *from);
     for (uint32_t a = 0; a < w->rank->count; a++) {
         const mlt_goal_action *action = &w->rank->actions[a];
         if (!mlt_goal_is_message(action))
@@ -486,8 +487,8 @@ static uint64_t *messages_by_tag(work *w)
         return from;
     }
     enum { BITS = 11, DIGITS = 1 << BITS };
-    uint64_t *to = take(w, n, sizeof *to);
-    uint32_t *count = take(w, DIGITS + 1, sizeof *count);
+    uint64_t *to = compile_take(w, n, sizeof *to);
+    uint32_t *count = compile_take(w, DIGITS + 1, sizeof *count);
     for (int shift = 32; shift < 64; shift += BITS) {
         if (!(differ >> shift & (DIGITS - 1)))
             continue;
@@ -502,23 +503,23 @@ static uint64_t *messages_by_tag(work *w)
         from = to;
         to = swap;
     }
-    give(w, to);
-    give(w, count);
+    compile_give(w, to);
+    compile_give(w, count);
     return from;
 }
 
 // How many messages a peer has had, by direction: a hash table.
-typedef struct flow {
+typedef struct compile_flow {
     uint64_t key; // 0: free
     uint32_t count;
-} flow;
+} compile_flow;
 
 typedef struct flows {
-    flow *table;
+    compile_flow *table;
     uint32_t size, used;
 } flows;
 
-static flow *flow_find(const flows *f, uint64_t key)
+static compile_flow *compile_flow_find(const flows *f, uint64_t key)
 {
     uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & (f->size - 1);
     while (f->table[at].key != key && f->table[at].key)
@@ -526,19 +527,19 @@ static flow *flow_find(const flows *f, uint64_t key)
     return &f->table[at];
 }
 
-static MLT_COLD void flows_grow(work *w, flows *f)
+static MLT_COLD void flows_grow(compile_work *w, flows *f)
 {
     flows larger = {take_zeroed(w, 2 * (size_t)f->size, sizeof *f->table), 2 * f->size, f->used};
     for (uint32_t i = 0; i < f->size; i++)
         if (f->table[i].key)
-            *flow_find(&larger, f->table[i].key) = f->table[i];
-    give(w, f->table);
+            *compile_flow_find(&larger, f->table[i].key) = f->table[i];
+    compile_give(w, f->table);
     *f = larger;
 }
 
-static void slots_make(work *w)
+static void slots_make(compile_work *w)
 {
-    w->slot = take(w, w->rank->count, sizeof *w->slot);
+    w->slot = compile_take(w, w->rank->count, sizeof *w->slot);
     if (!w->messages)
         return;
     uint64_t *list = messages_by_tag(w);
@@ -548,7 +549,7 @@ static void slots_make(work *w)
         if (i + AHEAD < w->messages)
             __builtin_prefetch(&w->rank->actions[(uint32_t)list[i + AHEAD]]);
         uint64_t peer = (uint32_t)w->rank->actions[a].peer;
-        flow *one = flow_find(&f, (peer << 1 | receives(w, a)) + 1);
+        compile_flow *one = compile_flow_find(&f, (peer << 1 | receives(w, a)) + 1);
         if (!one->key) {
             one->key = (peer << 1 | receives(w, a)) + 1;
             f.used++;
@@ -557,14 +558,14 @@ static void slots_make(work *w)
         if (2 * (uint64_t)f.used > f.size)
             flows_grow(w, &f);
     }
-    give(w, f.table);
-    give(w, list);
+    compile_give(w, f.table);
+    compile_give(w, list);
 }
 
 // ---- layout
 
 // Dependents of a node: by its end, by its start; the no-op after the segment among the former.
-static inline void dependents_count(const work *w, uint32_t a, bool joint, uint32_t *ends,
+static inline void dependents_count(const compile_work *w, uint32_t a, bool joint, uint32_t *ends,
                                     uint32_t *starts)
 {
     uint32_t count = 0;
@@ -583,7 +584,7 @@ static inline uint64_t act_bytes(int kind, uint32_t ends, uint32_t starts)
     return (bytes + 7) & ~7ull;
 }
 
-static mlt_status too_large(const work *w, char *why, size_t why_size)
+static mlt_status too_large(const compile_work *w, char *why, size_t why_size)
 {
     snprintf(why, why_size,
              "the schedule of rank %" PRIu32 ", of %" PRIu32
@@ -592,10 +593,10 @@ static mlt_status too_large(const work *w, char *why, size_t why_size)
     return MLT_ERR_INVALID;
 }
 
-static mlt_status layout(work *w, char *why, size_t why_size)
+static mlt_status compile_layout(compile_work *w, char *why, size_t why_size)
 {
     uint64_t bytes = (4 + 4 * (uint64_t)w->roots[0] + 7) & ~7ull;
-    w->offset = take(w, w->count, sizeof *w->offset);
+    w->offset = compile_take(w, w->count, sizeof *w->offset);
     for (uint32_t i = 0; i < w->count; i++) {
         uint32_t a = w->order[i], ends, starts, s = i / w->length;
         bool joint = s + 1 < w->segments;
@@ -616,24 +617,24 @@ static mlt_status layout(work *w, char *why, size_t why_size)
 
 // ---- writing
 
-typedef struct writer {
+typedef struct compile_writer {
     unsigned char *code, *at;
     uint32_t messages; // of the segment, so far
-} writer;
+} compile_writer;
 
-static inline void put32(writer *out, uint32_t value)
+static inline void put32(compile_writer *out, uint32_t value)
 {
     memcpy(out->at, &value, 4);
     out->at += 4;
 }
 
-static inline void put_end(writer *out)
+static inline void put_end(compile_writer *out)
 {
     if ((out->at - out->code) & 4)
         put32(out, 0);
 }
 
-static inline void put_act(writer *out, uint32_t sources, int type, uint32_t index)
+static inline void put_act(compile_writer *out, uint32_t sources, int type, uint32_t index)
 {
     mlt_act act = {(uint16_t)sources, (uint16_t)type, index};
     memcpy(out->at, &act, sizeof act);
@@ -641,8 +642,8 @@ static inline void put_act(writer *out, uint32_t sources, int type, uint32_t ind
 }
 
 // No bytes at an address are no bytes of the memory: so such a schedule can be saved.
-static inline void put_span(const mlt_goal_action *action, int which, uint32_t *buf, uint64_t *at,
-                            uint64_t *size)
+static inline void compile_put_span(const mlt_goal_action *action, int which, uint32_t *buf,
+                                    uint64_t *at, uint64_t *size)
 {
     bool nothing = action->buf[which] == MLT_GOAL_ADDRESS && !action->size[which];
     *buf = nothing ? MLT_GOAL_MEMORY : action->buf[which];
@@ -650,7 +651,8 @@ static inline void put_span(const mlt_goal_action *action, int which, uint32_t *
     *size = action->size[which];
 }
 
-static void put_message(const work *w, writer *out, uint32_t node, const mlt_goal_action *action)
+static void put_message(const compile_work *w, compile_writer *out, uint32_t node,
+                        const mlt_goal_action *action)
 {
     int which = action->kind == MLT_GOAL_RECV_EXEC || action->kind == MLT_GOAL_RECV_USER;
     uint32_t request = out->messages++;
@@ -666,12 +668,12 @@ static void put_message(const work *w, writer *out, uint32_t node, const mlt_goa
         .flags = (action->kind == MLT_GOAL_SEND ? action->flags & MLT_GOAL_SYNCHRONOUS : 0u) |
                  (uint32_t)action->cpu << 8 | (uint32_t)action->nic << 16,
     };
-    put_span(action, which, &message.buf, &message.at, &message.size);
+    compile_put_span(action, which, &message.buf, &message.at, &message.size);
     memcpy(out->at, &message, sizeof message);
     out->at += sizeof message;
 }
 
-static void put_exec(writer *out, const mlt_goal_action *action)
+static void put_exec(compile_writer *out, const mlt_goal_action *action)
 {
     bool user = action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER;
     mlt_act_exec exec = {
@@ -682,12 +684,12 @@ static void put_exec(writer *out, const mlt_goal_action *action)
         .user = user ? action->user : 0,
     };
     for (int i = 0; i < 2; i++)
-        put_span(action, i, &exec.buf[i], &exec.at[i], &exec.size[i]);
+        compile_put_span(action, i, &exec.buf[i], &exec.at[i], &exec.size[i]);
     memcpy(out->at, &exec, sizeof exec);
     out->at += sizeof exec;
 }
 
-static void put_parameters(const work *w, writer *out, uint32_t node)
+static void put_parameters(const compile_work *w, compile_writer *out, uint32_t node)
 {
     if (node >= w->rank->count)
         return;
@@ -705,8 +707,8 @@ static void put_parameters(const work *w, writer *out, uint32_t node)
 
 // `count` dependents of a node, by its end or by its start, receives first. Without branches: which
 // of them receive is anyone's guess.
-static inline void put_dependents(const work *w, writer *out, uint32_t a, uint32_t started,
-                                  uint32_t count)
+static inline void put_dependents(const compile_work *w, compile_writer *out, uint32_t a,
+                                  uint32_t started, uint32_t count)
 {
     uint32_t begin = w->at[a], end = w->at[a + 1], place[2] = {0, 0};
     put32(out, count);
@@ -727,7 +729,7 @@ static inline void put_dependents(const work *w, writer *out, uint32_t a, uint32
 }
 
 // The nodes of a segment that have no sources in it, receives first.
-static void put_roots(const work *w, writer *out, uint32_t segment)
+static void put_roots(const compile_work *w, compile_writer *out, uint32_t segment)
 {
     uint64_t begin = (uint64_t)segment * w->length, end = begin + w->length;
     end = end < w->count ? end : w->count;
@@ -739,9 +741,9 @@ static void put_roots(const work *w, writer *out, uint32_t segment)
     put_end(out);
 }
 
-static void write_code(work *w, unsigned char *code)
+static void write_code(compile_work *w, unsigned char *code)
 {
-    writer out = {code, code, 0};
+    compile_writer out = {code, code, 0};
     put_roots(w, &out, 0);
     uint32_t tied = 0; // nodes that the no-op after the segment waits for
     for (uint32_t i = 0; i < w->count; i++) {
@@ -775,7 +777,7 @@ static void write_code(work *w, unsigned char *code)
 }
 
 // For naming actions: which of the program's stands where.
-static void note_origin(const work *w)
+static void note_origin(const compile_work *w)
 {
     uint32_t *at = w->sched->origin = take_own((w->sched->actions + 1ull) * sizeof *at);
     for (uint32_t i = 0; i < w->count; i++) {
@@ -788,12 +790,12 @@ static void note_origin(const work *w)
 // ---- all of it
 
 // What the schedule says of the actions: messages, buffers, users, flags.
-static void look_at_actions(work *w, const mlt_goal_sched_options *options)
+static void look_at_actions(compile_work *w, const mlt_goal_sched_options *options)
 {
     mlt_goal_sched *sched = w->sched;
     uint64_t memory = 0;
     bool plain_match = options && options->plain;
-    w->kind = take(w, w->count, 1);
+    w->kind = compile_take(w, w->count, 1);
     for (uint32_t a = 0; a < w->rank->count; a++) {
         const mlt_goal_action *action = &w->rank->actions[a];
         w->kind[a] = action->kind;
@@ -819,7 +821,7 @@ static void look_at_actions(work *w, const mlt_goal_sched_options *options)
 }
 
 // The schedule with its buffers and their names, in one piece.
-static mlt_goal_sched *sched_new(const work *w)
+static mlt_goal_sched *sched_new(const compile_work *w)
 {
     uint32_t buffers = w->rank->buffers_count + 1;
     size_t names = 1;
@@ -844,22 +846,22 @@ static mlt_goal_sched *sched_new(const work *w)
     return sched;
 }
 
-static void work_free(work *w)
+static void work_free(compile_work *w)
 {
     void *arrays[] = {w->kind,    w->at,    w->next,  w->sources, w->owner, w->order,
                       w->segment, w->roots, w->joint, w->index,   w->slot,  w->offset};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
-        give(w, arrays[i]);
+        compile_give(w, arrays[i]);
 }
 
-static mlt_status compile(work *w, const mlt_goal_sched_options *options, char *why,
+static mlt_status compile(compile_work *w, const mlt_goal_sched_options *options, char *why,
                           size_t why_size)
 {
     look_at_actions(w, options);
     rows_make(w, w->rank->deps, w->rank->deps_count);
     trees_make(w);
     uint32_t window = options && options->window < w->count ? options->window : 0;
-    w->order = take(w, w->count, sizeof *w->order);
+    w->order = compile_take(w, w->count, sizeof *w->order);
     uint32_t done = window ? order_of_program(w) : order_receives_early(w);
     if (done < w->count) {
         say_cycle(w, why, why_size);
@@ -867,7 +869,7 @@ static mlt_status compile(work *w, const mlt_goal_sched_options *options, char *
     }
     window_choose(w, window);
     slots_make(w);
-    mlt_status status = layout(w, why, why_size);
+    mlt_status status = compile_layout(w, why, why_size);
     if (status != MLT_OK)
         return status;
     w->sched->owned = take_own(w->sched->bytes);
@@ -881,10 +883,10 @@ mlt_status mlt_goal_sched_compile(const mlt_goal_program *program, uint32_t rank
                                   const mlt_goal_sched_options *options, mlt_goal_sched **out,
                                   char *why, size_t why_size)
 {
-    work w = {.program = program,
-              .rank = &program->rank[rank],
-              .number = rank,
-              .count = program->rank[rank].count};
+    compile_work w = {.program = program,
+                      .rank = &program->rank[rank],
+                      .number = rank,
+                      .count = program->rank[rank].count};
     *out = NULL;
     if (w.count >= UINT32_MAX / act_bytes(MLT_GOAL_NOP, 0, 0)) // before memory is taken for them
         return too_large(&w, why, why_size);

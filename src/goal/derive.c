@@ -152,7 +152,7 @@ static void tie(deps *d, uint32_t action, uint32_t on)
     d->dep[d->count++] = (mlt_goal_dep){action, on};
 }
 
-static inline bool inside(const pieces *p, uint32_t which, const mlt_goal_span *span)
+static inline bool derive_inside(const pieces *p, uint32_t which, const mlt_goal_span *span)
 {
     return which && p->piece[which].buf == span->buf && p->piece[which].at < span->at + span->size;
 }
@@ -161,7 +161,7 @@ static void look(pieces *p, deps *d, uint32_t action, const mlt_goal_access *acc
 {
     const mlt_goal_span *span = &access->span;
     uint32_t before[LEVELS];
-    for (uint32_t w = find(p, span->buf, span->at, before); inside(p, w, span);
+    for (uint32_t w = find(p, span->buf, span->at, before); derive_inside(p, w, span);
          w = *link_of(p, w, 0)) {
         const piece *q = &p->piece[w];
         if (access->writes)
@@ -188,7 +188,7 @@ static void note_read(pieces *p, uint32_t action, const mlt_goal_span *span)
     split(p, span->buf, end);
     while (at < end) {
         uint32_t which = find(p, span->buf, at, before);
-        bool there = inside(p, which, span);
+        bool there = derive_inside(p, which, span);
         if (there && p->piece[which].at == at) {
             uint32_t head = add_reader(p, action, p->piece[which].readers);
             p->piece[which].readers = head;
@@ -207,7 +207,7 @@ static void note_write(pieces *p, uint32_t action, const mlt_goal_span *span)
     split(p, span->buf, span->at);
     split(p, span->buf, span->at + span->size);
     uint32_t before[LEVELS], which = find(p, span->buf, span->at, before);
-    while (inside(p, which, span)) {
+    while (derive_inside(p, which, span)) {
         uint32_t next = *link_of(p, which, 0);
         cut(p, which, before);
         which = next;

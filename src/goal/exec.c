@@ -95,7 +95,7 @@ static bool is_long(const mlt_act *act)
 }
 
 // Runs the function of an action. False: others will.
-static inline bool work(mlt_run *run, const mlt_act *act)
+static inline bool exec_work(mlt_run *run, const mlt_act *act)
 {
     if (MLT_UNLIKELY(run->aside != NULL) && is_long(act)) {
         run->aside(run, offset_of(run, act));
@@ -118,7 +118,7 @@ static inline void push(mlt_run *run, uint32_t offset)
     run->ready[run->last++ & run->mask] = offset;
 }
 
-static inline uint32_t take(mlt_run *run)
+static inline uint32_t exec_take(mlt_run *run)
 {
     uint32_t *next = &run->ready[run->first & run->mask];
     if (MLT_UNLIKELY(run->random)) {
@@ -340,7 +340,7 @@ static inline bool start(mlt_run *run, const mlt_act *act)
         count_up(run, mlt_act_starters(act));
     if (done && (mlt_act_parameter_bytes[kind] >= sizeof(mlt_act_exec) ||
                  (kind == MLT_GOAL_CALC && MLT_UNLIKELY(run->takes_time))))
-        return work(run, act);
+        return exec_work(run, act);
     return done;
 }
 
@@ -349,11 +349,11 @@ static void step(mlt_run *run)
 {
     run->stepping = true;
     while (run->first != run->last) {
-        uint32_t offset = take(run);
+        uint32_t offset = exec_take(run);
         const mlt_act *act = mlt_goal_sched_act(run->sched, offset & ~(uint32_t)FUNCTION_LEFT);
         bool done = true;
         if (offset & FUNCTION_LEFT)
-            done = work(run, act);
+            done = exec_work(run, act);
         else
             done = start(run, act);
         if (done && finish(run, act))

@@ -13,7 +13,7 @@ typedef struct end {
     uint32_t action; // of the sender or of the receiver
 } end;
 
-static int compare_flow(const end *a, const end *b)
+static int pairs_compare_flow(const end *a, const end *b)
 {
     if (a->from != b->from)
         return a->from < b->from ? -1 : 1;
@@ -25,7 +25,7 @@ static int compare_flow(const end *a, const end *b)
 static int compare(const void *pa, const void *pb)
 {
     const end *a = pa, *b = pb;
-    int flow = compare_flow(a, b);
+    int flow = pairs_compare_flow(a, b);
     return flow ? flow : a->action < b->action ? -1 : a->action > b->action;
 }
 
@@ -65,7 +65,7 @@ mlt_goal_pairs *mlt_goal_pairs_new(const mlt_goal_program *program)
     end *send = ends(program, true, sends), *recv = ends(program, false, recvs);
     pairs->unmatched = sends + recvs;
     for (uint64_t s = 0, r = 0; s < sends && r < recvs;) {
-        int flow = compare_flow(&send[s], &recv[r]);
+        int flow = pairs_compare_flow(&send[s], &recv[r]);
         if (flow < 0) {
             s++;
         } else if (flow > 0) {

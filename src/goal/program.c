@@ -98,7 +98,7 @@ void mlt_goal_program_free(mlt_goal_program *program)
 // that the table of a text with many labels stays in the cache.
 
 // Names that differ in the last digit only are neighbours in the table: most names are numbered.
-static uint32_t hash_of(const char *text, size_t length)
+static uint32_t goal_program_hash_of(const char *text, size_t length)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i + 1 < length; i++)
@@ -114,7 +114,7 @@ static void names_rehash(mlt_goal_program *program)
     uint32_t *table = mlt_take(1, size * sizeof *table);
     for (uint32_t name = 1; name < program->names_size;) {
         size_t length = strlen(program->names + name);
-        uint32_t at = hash_of(program->names + name, length) & (size - 1);
+        uint32_t at = goal_program_hash_of(program->names + name, length) & (size - 1);
         while (table[at])
             at = (at + 1) & (size - 1);
         table[at] = name;
@@ -131,7 +131,7 @@ uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t lengt
         return 0;
     if (2 * program->name_count >= program->name_table_size)
         names_rehash(program);
-    uint32_t mask = program->name_table_size - 1, at = hash_of(text, length) & mask;
+    uint32_t mask = program->name_table_size - 1, at = goal_program_hash_of(text, length) & mask;
     for (; program->name_table[at]; at = (at + 1) & mask) {
         uint64_t known = program->name_table[at];
         const char *name = program->names + known;
@@ -407,7 +407,8 @@ bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b
 
 // ---- validity
 
-static const char *span_fault(const mlt_goal_rank *rank, const mlt_goal_action *action, int which)
+static const char *goal_program_span_fault(const mlt_goal_rank *rank, const mlt_goal_action *action,
+                                           int which)
 {
     uint32_t buf = action->buf[which];
     uint64_t at = action->at[which], size = action->size[which];
@@ -422,7 +423,7 @@ static const char *span_fault(const mlt_goal_rank *rank, const mlt_goal_action *
     return buf <= rank->buffers_count ? NULL : "it names a buffer that the rank has not";
 }
 
-static const char *exec_fault(const mlt_goal_action *action)
+static const char *goal_program_exec_fault(const mlt_goal_action *action)
 {
     if (action->op >= MLT_OPS || action->type >= MLT_OP_TYPES)
         return "it has no operation or no type";
@@ -454,11 +455,11 @@ static const char *action_fault(const mlt_goal_program *program, const mlt_goal_
         return fault;
     if (action->kind == MLT_GOAL_CALC || action->kind == MLT_GOAL_NOP)
         return NULL;
-    fault = span_fault(rank, action, 0);
+    fault = goal_program_span_fault(rank, action, 0);
     if (!fault && action->kind != MLT_GOAL_SEND && action->kind != MLT_GOAL_RECV)
-        fault = span_fault(rank, action, 1);
+        fault = goal_program_span_fault(rank, action, 1);
     if (!fault && (action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_RECV_EXEC))
-        fault = exec_fault(action);
+        fault = goal_program_exec_fault(action);
     return fault;
 }
 

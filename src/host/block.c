@@ -98,7 +98,8 @@ static struct timespec in_time(int64_t ns)
 
 // 0; or EINTR, and *left. Time goes on even if it never comes: nobody must think that the rank
 // waits in vain.
-static MLT_FOR_TAKEN int nap(mlt_sched *sched, const char *call, int64_t ns, struct timespec *left)
+static MLT_FOR_TAKEN int block_nap(mlt_sched *sched, const char *call, int64_t ns,
+                                   struct timespec *left)
 {
     int64_t deadline = after(ns), now;
     if (ns == 0)
@@ -141,16 +142,16 @@ static MLT_FOR_TAKEN bool is_of_the_wall(clockid_t clock)
 // ---- descriptors
 
 // What a rank waits for: some descriptors, each in one direction, until a time.
-typedef struct look {
+typedef struct block_look {
     mlt_sched *sched;
     const char *call;
     mlt_await *fds; // `few`, or from the heap
     uint32_t count, room;
     bool blind; // something else is to be looked at, which tells nobody
     mlt_await few[FEW];
-} look;
+} block_look;
 
-static void look_begin(look *l, mlt_sched *sched, const char *call)
+static void look_begin(block_look *l, mlt_sched *sched, const char *call)
 {
     l->sched = sched;
     l->call = call;
@@ -160,13 +161,13 @@ static void look_begin(look *l, mlt_sched *sched, const char *call)
     l->blind = false;
 }
 
-static void look_end(look *l)
+static void look_end(block_look *l)
 {
     if (l->fds != l->few)
         free(l->fds);
 }
 
-static bool look_grow(look *l)
+static bool look_grow(block_look *l)
 {
     mlt_await *more = malloc(2 * (size_t)l->room * sizeof *more);
     if (!more)
@@ -179,7 +180,7 @@ static bool look_grow(look *l)
     return true;
 }
 
-static void look_add(look *l, int fd, bool writes)
+static void look_add(block_look *l, int fd, bool writes)
 {
     if (l->count == l->room && !look_grow(l))
         l->blind = true; // without memory it is looked at from time to time
@@ -193,7 +194,7 @@ static int64_t sooner(int64_t deadline, int64_t other)
 }
 
 // Parks until it is worth another look. False, and errno, if a signal has ended the wait.
-static bool look_later(look *l, int64_t deadline, bool restartable)
+static bool look_later(block_look *l, int64_t deadline, bool restartable)
 {
     bool stop = false, restarts;
     const mlt_wait wait = {.call = l->call,
@@ -250,7 +251,7 @@ static bool until_ready(mlt_sched *sched, const char *call, int fd, bool writes)
     errno = saved;
     if (!waits)
         return true;
-    look l;
+    block_look l;
     look_begin(&l, sched, call);
     look_add(&l, fd, writes);
     do {
@@ -287,7 +288,7 @@ MLT_INTERPOSE unsigned sleep(unsigned seconds)
     if (!sched)
         return MLT_LIBC(sleep)(seconds);
     struct timespec left = {0};
-    (void)nap(sched, "sleep", seconds * (int64_t)SECOND, &left);
+    (void)block_nap(sched, "sleep", seconds * (int64_t)SECOND, &left);
     return (unsigned)left.tv_sec;
 }
 
@@ -296,7 +297,7 @@ MLT_INTERPOSE int usleep(useconds_t us)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
         return MLT_LIBC(usleep)(us);
-    return failed_with(nap(sched, "usleep", us * INT64_C(1000), NULL));
+    return failed_with(block_nap(sched, "usleep", us * INT64_C(1000), NULL));
 }
 
 MLT_INTERPOSE int nanosleep(const struct timespec *time, struct timespec *left)
@@ -304,7 +305,7 @@ MLT_INTERPOSE int nanosleep(const struct timespec *time, struct timespec *left)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || !is_time(time))
         return MLT_LIBC(nanosleep)(time, left);
-    return failed_with(nap(sched, "nanosleep", in_ns(time), left));
+    return failed_with(block_nap(sched, "nanosleep", in_ns(time), left));
 }
 
 MLT_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
@@ -315,7 +316,7 @@ MLT_INTERPOSE int clock_nanosleep(clockid_t clock, int flags, const struct times
         return MLT_LIBC(clock_nanosleep)(clock, flags, time, left);
     if (flags & TIMER_ABSTIME)
         return nap_until(sched, clock, time);
-    return nap(sched, "clock_nanosleep", in_ns(time), left);
+    return block_nap(sched, "clock_nanosleep", in_ns(time), left);
 }
 
 MLT_INTERPOSE int thrd_sleep(const struct timespec *time, struct timespec *left)
@@ -323,7 +324,7 @@ MLT_INTERPOSE int thrd_sleep(const struct timespec *time, struct timespec *left)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || !is_time(time))
         return MLT_LIBC(thrd_sleep)(time, left);
-    return nap(sched, "thrd_sleep", in_ns(time), left) ? -1 : 0;
+    return block_nap(sched, "thrd_sleep", in_ns(time), left) ? -1 : 0;
 }
 
 MLT_INTERPOSE int pause(void)
@@ -331,12 +332,12 @@ MLT_INTERPOSE int pause(void)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched)
         return MLT_LIBC(pause)();
-    return failed_with(nap(sched, "pause", MLT_NEVER, NULL));
+    return failed_with(block_nap(sched, "pause", MLT_NEVER, NULL));
 }
 
 // ---- poll and its like
 
-static void look_add_poll(look *l, const struct pollfd *fds, nfds_t count)
+static void look_add_poll(block_look *l, const struct pollfd *fds, nfds_t count)
 {
     const short reads = POLLIN | POLLRDNORM, writes = POLLOUT | POLLWRNORM;
     for (nfds_t i = 0; i < count; i++) {
@@ -365,7 +366,7 @@ static int poll_until(mlt_sched *sched, const char *call, struct pollfd *fds, nf
     int ready = MLT_LIBC(poll)(fds, count, 0);
     if (is_answered(ready, deadline))
         return ready;
-    look l;
+    block_look l;
     look_begin(&l, sched, call);
     look_add_poll(&l, fds, count);
     while (ready == 0 && !mlt_deadline_passed(deadline)) {
@@ -430,7 +431,7 @@ static void sets_restore(fd_sets *s)
             *s->set[i] = s->asked[i];
 }
 
-static void look_add_sets(look *l, const fd_sets *s, int count)
+static void look_add_sets(block_look *l, const fd_sets *s, int count)
 {
     for (int fd = 0; fd < count; fd++) {
         if (s->set[0] && FD_ISSET(fd, &s->asked[0]))
@@ -447,7 +448,7 @@ static int select_until(mlt_sched *sched, const char *call, int count, fd_sets *
     int ready = sets_look(s, count);
     if (is_answered(ready, deadline))
         return ready;
-    look l;
+    block_look l;
     look_begin(&l, sched, call);
     look_add_sets(&l, s, count);
     while (ready == 0 && !mlt_deadline_passed(deadline)) {
@@ -500,7 +501,7 @@ MLT_INTERPOSE int pselect(int count, fd_set *reads, fd_set *writes, fd_set *exce
 static int epoll_until(mlt_sched *sched, const char *call, int epoll, struct epoll_event *events,
                        int most, int64_t deadline)
 {
-    look l;
+    block_look l;
     look_begin(&l, sched, call);
     look_add(&l, epoll, false); // which is ready when one of its descriptors is
     for (;;) {
@@ -664,8 +665,8 @@ static ssize_t write_piece(int fd, const char *from, size_t bytes, int flags, bo
     return MLT_LIBC(write)(fd, from, bytes < PIPE_BUF ? bytes : PIPE_BUF);
 }
 
-static ssize_t write_all(mlt_sched *sched, const char *call, int fd, const char *from, size_t bytes,
-                         int flags, bool socket)
+static ssize_t block_write_all(mlt_sched *sched, const char *call, int fd, const char *from,
+                               size_t bytes, int flags, bool socket)
 {
     size_t done = 0;
     while (done < bytes) {
@@ -696,7 +697,7 @@ MLT_INTERPOSE ssize_t write(int fd, const void *from, size_t bytes)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || bytes == 0 || !is_narrow(fd, bytes))
         return MLT_LIBC(write)(fd, from, bytes);
-    return write_all(sched, "write", fd, from, bytes, 0, is_socket(fd));
+    return block_write_all(sched, "write", fd, from, bytes, 0, is_socket(fd));
 }
 
 MLT_INTERPOSE ssize_t send(int fd, const void *from, size_t bytes, int flags)
@@ -704,7 +705,7 @@ MLT_INTERPOSE ssize_t send(int fd, const void *from, size_t bytes, int flags)
     mlt_sched *sched = worker_of(MLT_CALLER);
     if (!sched || bytes == 0 || (flags & MSG_DONTWAIT) || !is_narrow(fd, bytes))
         return MLT_LIBC(send)(fd, from, bytes, flags);
-    return write_all(sched, "send", fd, from, bytes, flags, true);
+    return block_write_all(sched, "send", fd, from, bytes, flags, true);
 }
 
 // ---- the names that -D_FORTIFY_SOURCE gives them; libc's own end the program

@@ -28,7 +28,7 @@ static const kind kinds[] = {
      {"_ZSt5wcout", "_ZSt5wcerr", "_ZSt5wclog", "_ZSt4wcin"}},
 };
 
-static void *find(const mlt_rank *me, const char *name)
+static void *cxx_find(const mlt_rank *me, const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
     return me && found ? mlt_globals_shift(me, found) : found;
@@ -53,10 +53,10 @@ static void rebind(char *object, rdbuf_function *rdbuf, const void *table, FILE 
 void mlt_cxx_rebind(const mlt_rank *me, FILE *from, FILE *to)
 {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        rdbuf_function *rdbuf = (rdbuf_function *)find(me, kinds[i].rdbuf);
-        const void *table = find(me, kinds[i].table);
+        rdbuf_function *rdbuf = (rdbuf_function *)cxx_find(me, kinds[i].rdbuf);
+        const void *table = cxx_find(me, kinds[i].table);
         for (const char *const *name = kinds[i].objects; *name && rdbuf && table; name++) {
-            char *object = find(me, *name);
+            char *object = cxx_find(me, *name);
             if (object)
                 rebind(object, rdbuf, table, from, to);
         }

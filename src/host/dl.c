@@ -31,7 +31,7 @@
 #include "image/search.h"
 #include "os/os.h"
 
-enum { WHY_BYTES = 512 };
+enum { DL_WHY_BYTES = 512 };
 
 // One library as one rank has it.
 typedef struct opened {
@@ -50,7 +50,7 @@ typedef struct table {
 
 // Recursive: constructors that the system runs may load more. Held while the system loads, so that
 // nobody looks at what is half loaded.
-static pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+static pthread_mutex_t dl_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static table **tables; // [images and the original]: by index; NULL: nothing was loaded late
 
 static table *table_of(uint32_t index)
@@ -64,7 +64,7 @@ void mlt_dl_thread(const mlt_rank *me)
 {
     mlt_images *images = mlt_globals_images();
     uint32_t index = mlt_globals_index(me);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&dl_lock);
     const table *t = table_of(index);
     for (uint32_t i = 0; t && i < t->count; i++) {
         mlt_image_tls one = {.count = 0};
@@ -73,21 +73,21 @@ void mlt_dl_thread(const mlt_rank *me)
         mlt_image_tls_init(images, &one, index);
         mlt_image_tls_free(&one);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&dl_lock);
 }
 
 // Takes what was loaded last from the table; MLT_IMAGES_NO_OBJECT: nothing is left.
 static uint32_t take_last(uint32_t index)
 {
     opened *last = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&dl_lock);
     table *t = table_of(index);
     for (uint32_t i = 0; t && i < t->count; i++)
         if (t->of[i].uses && (!last || t->of[i].since > last->since))
             last = &t->of[i];
     if (last)
         last->uses = last->handles = 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&dl_lock);
     return last ? last->object : MLT_IMAGES_NO_OBJECT;
 }
 
@@ -105,7 +105,7 @@ void mlt_dl_rank_ends(const mlt_rank *me, bool destruct)
 
 // ---- what a rank has loaded
 
-static opened *find(table *t, uint32_t object)
+static opened *dl_find(table *t, uint32_t object)
 {
     for (uint32_t i = 0; t && i < t->count; i++)
         if (t->of[i].object == object)
@@ -125,7 +125,7 @@ static table *want_table(uint32_t index)
 
 static opened *want(table *t, uint32_t object)
 {
-    opened *one = find(t, object);
+    opened *one = dl_find(t, object);
     if (one)
         return one;
     MLT_ARRAY_WANT(t->of, t->count + 1, t->room);
@@ -135,7 +135,7 @@ static opened *want(table *t, uint32_t object)
 
 static bool is_there(uint32_t index, uint32_t object)
 {
-    const opened *one = find(table_of(index), object);
+    const opened *one = dl_find(table_of(index), object);
     return one && one->uses;
 }
 
@@ -246,7 +246,7 @@ typedef struct opening {
     const char *prelude; // while it is loaded
     uint32_t *fresh;     // objects whose constructors must run, in this order
     uint32_t fresh_count;
-    char why[WHY_BYTES];
+    char why[DL_WHY_BYTES];
 } opening;
 
 static _Thread_local opening *loading; // while the system loads for a rank
@@ -285,7 +285,7 @@ static void *load_new(opening *o, const char *name, int flags)
     return handle;
 }
 
-static void *load(opening *o, const char *name, int flags, uintptr_t caller)
+static void *dl_load(opening *o, const char *name, int flags, uintptr_t caller)
 {
     char *path = path_for(name, caller);
     const char *file = path ? path : name;
@@ -308,7 +308,7 @@ static uint32_t object_of(const mlt_images *images, void *handle)
 // unless it was silenced.
 static bool use(opening *o, table *t, uint32_t object)
 {
-    bool known = find(t, object) != NULL;
+    bool known = dl_find(t, object) != NULL;
     opened *one = want(t, object);
     const char *refused = mlt_images_refused(o->images, object);
     if (refused)
@@ -339,7 +339,7 @@ static bool use_all(opening *o, uint32_t object)
         done++;
     bool fine = done == count;
     while (!fine && done > 0)
-        find(t, needed[--done])->uses--;
+        dl_find(t, needed[--done])->uses--;
     want(t, object)->handles += fine;
     want(t, object)->kept |= o->keep;
     free(needed);
@@ -375,14 +375,14 @@ static void *own_open(const char *name, int flags)
     forget();
     if (!name)
         return MLT_LIBC(dlopen)(name, flags);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&dl_lock);
     // First what libc loaded for itself: then the next new object is the one that is asked for.
     mlt_images_add(o.images, NULL);
-    void *handle = load(&o, name, flags, caller);
+    void *handle = dl_load(&o, name, flags, caller);
     bool fine = handle && open_for(&o, handle, flags & RTLD_NOLOAD);
     if (handle && !fine)
         (void)MLT_LIBC(dlclose)(handle);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&dl_lock);
     if (fine)
         construct(&o);
     free(o.fresh);
@@ -391,7 +391,7 @@ static void *own_open(const char *name, int flags)
 
 // ---- dlsym
 
-static void *look(void *where, const char *name, const char *version)
+static void *dl_look(void *where, const char *name, const char *version)
 {
     return version ? MLT_LIBC(dlvsym)(where, name, version) : MLT_LIBC(dlsym)(where, name);
 }
@@ -410,9 +410,9 @@ static void *look_after(uintptr_t caller, const char *name, const char *version)
 static void *look_everywhere(const mlt_images *images, uintptr_t caller, const char *name,
                              const char *version)
 {
-    void *found = look(RTLD_DEFAULT, name, version);
+    void *found = dl_look(RTLD_DEFAULT, name, version);
     void *scope = mlt_images_scope(images, mlt_images_at(images, (const void *)caller));
-    return found || !scope ? found : look(scope, name, version);
+    return found || !scope ? found : dl_look(scope, name, version);
 }
 
 static void *sym(uintptr_t from, void *handle, const char *name, const char *version)
@@ -420,14 +420,14 @@ static void *sym(uintptr_t from, void *handle, const char *name, const char *ver
     uint32_t index = 0;
     const mlt_images *images = images_for(from, &index);
     uintptr_t caller = mlt_images_original(images, from);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&dl_lock);
     forget();
     void *found = handle == RTLD_NEXT      ? look_after(caller, name, version)
                   : handle == RTLD_DEFAULT ? look_everywhere(images, caller, name, version)
-                                           : look(handle, name, version);
+                                           : dl_look(handle, name, version);
     uint32_t object = found ? mlt_images_at(images, found) : MLT_IMAGES_NO_OBJECT;
     bool missing = mlt_images_is_late(images, object) && !is_there(index, object);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&dl_lock);
     if (missing)
         return refuse(name, "only another rank has loaded the library that defines it");
     if (found)
@@ -501,7 +501,7 @@ static uint32_t *unuse_all(const mlt_images *images, uint32_t index, uint32_t ob
     uint32_t needed_count, *needed = mlt_images_needed(images, object, &needed_count);
     *count = 0;
     for (uint32_t i = needed_count; i-- > 0;) {
-        opened *one = find(t, needed[i]);
+        opened *one = dl_find(t, needed[i]);
         if (one && one->uses && --one->uses == 0 && !stays(images, index, one))
             needed[needed_count - ++*count] = needed[i]; // at or above i
     }
@@ -524,17 +524,17 @@ MLT_INTERPOSE int dlclose(void *handle)
     forget();
     if (!images)
         return MLT_LIBC(dlclose)(handle);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&dl_lock);
     table *t = table_of(index);
     uint32_t object = object_of(images, handle);
-    opened *one = object == MLT_IMAGES_NO_OBJECT ? NULL : find(t, object);
+    opened *one = object == MLT_IMAGES_NO_OBJECT ? NULL : dl_find(t, object);
     bool not_open = mlt_images_is_late(images, object) && !(one && one->handles);
     int status = not_open ? -1 : MLT_LIBC(dlclose)(handle);
     if (status == 0 && one && one->handles) {
         one->handles--;
         gone = unuse_all(images, index, object, &count);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&dl_lock);
     if (not_open)
         refuse("dlclose", "the rank has not opened this handle");
     while (count > 0)
@@ -628,9 +628,9 @@ MLT_INTERPOSE int dl_iterate_phdr(int (*tell)(struct dl_phdr_info *info, size_t 
     w.images = images_for(CALLER, &w.index);
     if (!w.images || !w.index)
         return MLT_LIBC(dl_iterate_phdr)(tell, user);
-    pthread_mutex_lock(&lock); // before the system's own, as when something is loaded
+    pthread_mutex_lock(&dl_lock); // before the system's own, as when something is loaded
     int status = MLT_LIBC(dl_iterate_phdr)(tell_shifted, &w);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&dl_lock);
     return status;
 }
 

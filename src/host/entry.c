@@ -45,7 +45,7 @@
 
 enum {
     LAST_WORDS_US = 50000,
-    WHY_BYTES = 1024,
+    ENTRY_WHY_BYTES = 1024,
     ARGS_ON_STACK = 2048,
     THREAD_STACK = 8 << 20,
     EXIT_CANNOT_START = 70
@@ -122,7 +122,7 @@ bool mlt_entry_all_finalized(void)
            atomic_load_explicit(&program.finalized, memory_order_relaxed) == own_ranks();
 }
 
-static void tell(mlt_ctl_type type)
+static void entry_tell(mlt_ctl_type type)
 {
     mlt_ctl head = {.type = type, .rank = MLT_CTL_NO_RANK};
     (void)mlt_ctl_send(program.boot.ctl, &head, NULL); // without a launcher nobody wants to know
@@ -131,7 +131,7 @@ static void tell(mlt_ctl_type type)
 void mlt_entry_count_init(void)
 {
     if (atomic_fetch_add_explicit(&program.inited, 1, memory_order_acq_rel) == 0)
-        tell(MLT_CTL_INIT);
+        entry_tell(MLT_CTL_INIT);
 }
 
 // Hydra and Open MPI take a process that ends without a word to them as one that has failed.
@@ -147,7 +147,7 @@ void mlt_entry_count_final(void)
 {
     if (atomic_fetch_add_explicit(&program.finalized, 1, memory_order_acq_rel) + 1 != own_ranks())
         return;
-    tell(MLT_CTL_FINAL);
+    entry_tell(MLT_CTL_FINAL);
     close_launcher();
 }
 
@@ -189,7 +189,7 @@ static _Noreturn void cannot_start_twice(void)
 // An interpreter, or a program that loads its MPI part itself, is past its main.
 static _Noreturn void cannot_start_late(uint32_t ranks)
 {
-    char why[WHY_BYTES];
+    char why[ENTRY_WHY_BYTES];
     snprintf(
         why, sizeof why,
         "it should hold %u ranks, but its program loaded the MPI library after it had started, "
@@ -213,7 +213,7 @@ static uint32_t ranks_wanted(void)
     }
     if (!proc)
         return 1;
-    char why[WHY_BYTES];
+    char why[ENTRY_WHY_BYTES];
     mlt_job *job;
     if (mlt_job_open(atoi(fd), &job, why, sizeof why) != MLT_OK)
         return 1; // MPI_Init will say what is wrong, if this is an MPI program at all
@@ -237,7 +237,7 @@ void mlt_entry_deadlock(mlt_worker *worker)
 
 static void join(void)
 {
-    char why[WHY_BYTES];
+    char why[ENTRY_WHY_BYTES];
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     mlt_boot_wait_for_debugger(); // an interpreter that has loaded the library
     if (mlt_settings_read(tables, mlt_upcalls.settings(tables, MLT_SETTINGS_MOST), why,
@@ -275,7 +275,7 @@ static size_t thread_stack(void)
 
 // ---- places of worker threads
 
-static bool place_of(uint32_t worker, cpu_set_t *place)
+static bool entry_place_of(uint32_t worker, cpu_set_t *place)
 {
     const mlt_job_worker *own = mlt_job_worker_at(program.boot.job, worker);
     CPU_ZERO(place);
@@ -290,14 +290,14 @@ static bool place_of(uint32_t worker, cpu_set_t *place)
 static void pin(uint32_t worker)
 {
     cpu_set_t place;
-    if (place_of(worker, &place))
+    if (entry_place_of(worker, &place))
         (void)sched_setaffinity(0, sizeof place, &place); // if not, it is slower
 }
 
 void mlt_entry_unpin(const mlt_rank *rank)
 {
     cpu_set_t place, now, wanted = program.cpus;
-    bool own = mlt_affinity_of(rank, &wanted), pinned = place_of(rank->worker->index, &place);
+    bool own = mlt_affinity_of(rank, &wanted), pinned = entry_place_of(rank->worker->index, &place);
     if (!pinned)
         place = program.cpus;
     // A mask that is not its worker's is one that the rank has given to the thread.
@@ -309,7 +309,7 @@ void mlt_entry_unpin(const mlt_rank *rank)
 
 static mlt_worker *new_worker(uint32_t index)
 {
-    char why[WHY_BYTES];
+    char why[ENTRY_WHY_BYTES];
     mlt_worker *worker;
     if (mlt_worker_new(&program.boot, index, own_ranks(), &worker, why, sizeof why) != MLT_OK)
         cannot_start(why);
@@ -342,7 +342,7 @@ static void remember_status(int status, void *unused)
     program.only_status = status & 0xff;
 }
 
-static bool has_threads(const mlt_worker *worker)
+static bool entry_has_threads(const mlt_worker *worker)
 {
     const mlt_sched *sched = worker->sched;
     bool found = (sched->gate && !mlt_gate_alone(sched->gate)) ||
@@ -372,7 +372,7 @@ __attribute__((destructor)) static void only_rank_ends(void)
     if (!mlt_thread_is_ready(
             &worker->ranks[0])) // it has used sessions or channels, and may never call MPI_Finalize
         close_launcher();
-    if (mlt_sched_self != worker->sched || has_threads(worker))
+    if (mlt_sched_self != worker->sched || entry_has_threads(worker))
         return; // another thread called exit, or lives: it may be in the middle of a call
     if (worker->sched->current != &worker->sched->home) {
         mlt_csp_leave(worker); // a process called exit, and stands on a stack of the worker's
@@ -495,7 +495,7 @@ static void *run_worker(void *index)
     mlt_signals_worker_ends();
     mlt_globals_worker_ends();
     (void)pthread_setspecific(lost_key, NULL);
-    if (has_threads(worker)) { // which may still look at their rank
+    if (entry_has_threads(worker)) { // which may still look at their rank
         mlt_worker_abandon(worker);
     } else {
         mlt_csp_end(worker);
@@ -536,14 +536,14 @@ static void run_workers(void)
 static bool has_launcher(void)
 {
     mlt_launcher launcher;
-    char why[WHY_BYTES];
+    char why[ENTRY_WHY_BYTES];
     return getenv("MILLET_JOB_FD") ||
            (mlt_launcher_find(&launcher, why, sizeof why) == MLT_OK && launcher.protocol);
 }
 
 // Ranks share the launcher's output: whole lines keep it readable, and appear when they are
 // written, even if the rank is killed a moment later.
-static void write_lines(void)
+static void entry_write_lines(void)
 {
     struct stat about;
     if (fstat(STDOUT_FILENO, &about) == 0 &&
@@ -566,7 +566,7 @@ static void gather_words(void)
 
 static int run_program(int argc, char **argv, char **envp)
 {
-    write_lines();
+    entry_write_lines();
     if (program.wanted == 1)
         return program.main(argc, argv, envp);
     program.argc = argc;
@@ -576,7 +576,7 @@ static int run_program(int argc, char **argv, char **envp)
     program.many = true;
     join();
     mlt_output_init();
-    char why[WHY_BYTES];
+    char why[ENTRY_WHY_BYTES];
     if (!mlt_globals_begin(&program.boot, why, sizeof why) || !mlt_input_init(why, sizeof why))
         cannot_start(why);
     mlt_environ_begin();
@@ -584,7 +584,7 @@ static int run_program(int argc, char **argv, char **envp)
     program.many = false; // from here on exit is exit
     if (program.boot.ctl >= 0 && mlt_output_is_lost(-1))
         note_status(EXIT_FAILURE);
-    tell(MLT_CTL_DONE);
+    entry_tell(MLT_CTL_DONE);
     close_launcher();
     if (atomic_load_explicit(&program.quick, memory_order_relaxed)) {
         fflush(NULL); // of ranks that returned
@@ -626,7 +626,7 @@ void mlt_entry_leave(int status, const char *call, mlt_end how)
     if (!me || me->ended || !mlt_thread_is_main(me))
         return;
     if (mlt_sched_self->current->pool) {
-        char text[WHY_BYTES];
+        char text[ENTRY_WHY_BYTES];
         snprintf(text, sizeof text,
                  "called %s in a process that is not its main: where several ranks share a "
                  "program, a rank ends when its main does",
@@ -646,7 +646,7 @@ void mlt_entry_refuse_exec(const char *call)
 {
     if (!program.many || getpid() != program.pid)
         return;
-    char text[WHY_BYTES];
+    char text[ENTRY_WHY_BYTES];
     const mlt_rank *me = mlt_thread_rank();
     snprintf(text, sizeof text,
              "called %s, which would replace the %u ranks that share its process; let it fork "

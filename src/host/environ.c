@@ -47,7 +47,7 @@ static struct {
 
 // ---- whose
 
-static struct mlt_environ *own_of(mlt_rank *me)
+static struct mlt_environ *environ_own_of(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->environ) {
@@ -58,10 +58,10 @@ static struct mlt_environ *own_of(mlt_rank *me)
 }
 
 // The rank's variable.
-static char ***place_of(mlt_rank *me)
+static char ***environ_place_of(mlt_rank *me)
 {
     char ***own = mlt_globals_are_own() ? mlt_globals_variable(me, &environ) : NULL;
-    return own ? own : &own_of(me)->place;
+    return own ? own : &environ_own_of(me)->place;
 }
 
 // As place_of, for a look: a rank that has changed nothing needs nothing of its own.
@@ -119,7 +119,7 @@ void mlt_environ_free(mlt_environ_own *own)
 // ---- looking and changing
 
 // The entry of that name; NULL: none.
-static char **find(char **array, const char *name, size_t length)
+static char **environ_find(char **array, const char *name, size_t length)
 {
     for (char **entry = array; entry && *entry; entry++)
         if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
@@ -145,8 +145,8 @@ static void *take(mlt_environ_own *own, size_t count, size_t bytes)
 // libc may look at the first rank's at any time, for any rank: what it sees stays as memory.
 static uint32_t own_array(mlt_rank *me)
 {
-    mlt_environ_own *own = own_of(me);
-    char ***place = place_of(me), **now = *place;
+    mlt_environ_own *own = environ_own_of(me);
+    char ***place = environ_place_of(me), **now = *place;
     uint32_t count = 0;
     while (now && now[count])
         count++;
@@ -164,10 +164,10 @@ static uint32_t own_array(mlt_rank *me)
 }
 
 // Sets an entry of the form name=value.
-static void put(mlt_rank *me, char *entry, size_t length)
+static void environ_put(mlt_rank *me, char *entry, size_t length)
 {
     uint32_t count = own_array(me);
-    char **array = own_of(me)->array, **old = find(array, entry, length);
+    char **array = environ_own_of(me)->array, **old = environ_find(array, entry, length);
     if (!old)
         array[count + 1] = NULL;
     atomic_thread_fence(memory_order_release); // libc may look
@@ -177,11 +177,11 @@ static void put(mlt_rank *me, char *entry, size_t length)
 static void take_away(mlt_rank *me, const char *name)
 {
     size_t length = strlen(name);
-    if (!find(array_of(me), name, length))
+    if (!environ_find(array_of(me), name, length))
         return;
     (void)own_array(me);
     char **entry;
-    while ((entry = find(own_of(me)->array, name, length)))
+    while ((entry = environ_find(environ_own_of(me)->array, name, length)))
         for (; *entry; entry++)
             entry[0] = entry[1];
 }
@@ -194,7 +194,7 @@ MLT_INTERPOSE char *getenv(const char *name)
     if (!me)
         return MLT_LIBC(getenv)(name);
     size_t length = strlen(name);
-    char **entry = length ? find(array_of(me), name, length) : NULL;
+    char **entry = length ? environ_find(array_of(me), name, length) : NULL;
     return entry ? *entry + length + 1 : NULL;
 }
 
@@ -212,10 +212,10 @@ MLT_INTERPOSE int setenv(const char *name, const char *value, int replace)
         return -1;
     size_t length = strlen(name);
     pthread_mutex_lock(&changing);
-    if (replace || !find(array_of(me), name, length)) {
-        char *entry = take(own_of(me), 1, length + strlen(value) + 2);
+    if (replace || !environ_find(array_of(me), name, length)) {
+        char *entry = take(environ_own_of(me), 1, length + strlen(value) + 2);
         stpcpy(stpcpy(stpcpy(entry, name), "="), value);
-        put(me, entry, length);
+        environ_put(me, entry, length);
     }
     pthread_mutex_unlock(&changing);
     return 0;
@@ -243,7 +243,7 @@ MLT_INTERPOSE int putenv(char *entry)
     const char *equals = strchr(entry, '=');
     pthread_mutex_lock(&changing);
     if (equals)
-        put(me, entry, (size_t)(equals - entry));
+        environ_put(me, entry, (size_t)(equals - entry));
     else
         take_away(me, entry);
     pthread_mutex_unlock(&changing);
@@ -255,7 +255,7 @@ MLT_INTERPOSE int clearenv(void)
     mlt_rank *me = mlt_thread_sharer();
     if (!me)
         return MLT_LIBC(clearenv)();
-    *place_of(me) = NULL;
+    *environ_place_of(me) = NULL;
     return 0;
 }
 

@@ -41,7 +41,7 @@ static _Thread_local struct {
     place home, *now; // where the thread is
     place *others;
     mode_t home_mask, mask;
-} here;
+} folder_here;
 
 // ---- places
 
@@ -52,15 +52,15 @@ static MLT_FOR_TAKEN place *place_here(void)
     struct stat about;
     if (fd < 0 || fstat(fd, &about) != 0)
         return NULL;
-    place *p = here.others;
+    place *p = folder_here.others;
     while (p && (p->device != about.st_dev || p->number != about.st_ino))
         p = p->next;
     if (p) {
         close(fd);
     } else {
         p = mlt_take(1, sizeof *p);
-        *p = (place){here.others, about.st_dev, about.st_ino, fd, 0};
-        here.others = p;
+        *p = (place){folder_here.others, about.st_dev, about.st_ino, fd, 0};
+        folder_here.others = p;
     }
     return p;
 }
@@ -72,9 +72,9 @@ static void place_hold(place *p)
 
 static void place_drop(place *p)
 {
-    if (--p->users > 0 || p == &here.home)
+    if (--p->users > 0 || p == &folder_here.home)
         return;
-    place **at = &here.others;
+    place **at = &folder_here.others;
     while (*at != p)
         at = &(*at)->next;
     *at = p->next;
@@ -84,31 +84,31 @@ static void place_drop(place *p)
 
 static void go_to(place *p)
 {
-    if (p == here.now)
+    if (p == folder_here.now)
         return;
     if (MLT_LIBC(fchdir)(p->fd) != 0)
         mlt_fatal("a rank cannot return to its current directory, which Millet has as descriptor "
                   "%d: %s",
                   p->fd, strerror(errno));
-    here.now = p;
+    folder_here.now = p;
 }
 
 static void set_mask(mode_t mask)
 {
-    if (mask != here.mask)
+    if (mask != folder_here.mask)
         (void)MLT_LIBC(umask)(mask);
-    here.mask = mask;
+    folder_here.mask = mask;
 }
 
-static void swap(const mlt_rank *from, const mlt_rank *to)
+static void folder_swap(const mlt_rank *from, const mlt_rank *to)
 {
     const mlt_rank_own *own = to ? to->own : NULL;
     const struct mlt_folder *folder = own ? own->folder : NULL;
     if (!to)
         return;
     int saved = errno;
-    go_to(folder ? folder->place : &here.home);
-    set_mask(folder ? folder->mask : here.home_mask);
+    go_to(folder ? folder->place : &folder_here.home);
+    set_mask(folder ? folder->mask : folder_here.home_mask);
     errno = saved;
 }
 
@@ -133,38 +133,38 @@ static bool part_from_others(const mlt_worker *w)
     return false;
 }
 
-static void begin(mlt_worker *w)
+static void folder_begin(mlt_worker *w)
 {
-    here.state = SHARED;
+    folder_here.state = SHARED;
     if (!part_from_others(w))
         return;
-    here.home.fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (here.home.fd < 0) {
+    folder_here.home.fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder_here.home.fd < 0) {
         note_shared(errno);
         return;
     }
-    here.home_mask = here.mask = MLT_LIBC(umask)(0);
-    (void)MLT_LIBC(umask)(here.mask);
-    here.now = &here.home;
-    here.state = OWN;
+    folder_here.home_mask = folder_here.mask = MLT_LIBC(umask)(0);
+    (void)MLT_LIBC(umask)(folder_here.mask);
+    folder_here.now = &folder_here.home;
+    folder_here.state = OWN;
     if (w->count > 1)
-        mlt_switch_want(w->sched, MLT_SWITCH_FOLDER, swap);
+        mlt_switch_want(w->sched, MLT_SWITCH_FOLDER, folder_swap);
 }
 
 // What the rank has changed; NULL: it changes the process's.
 static MLT_FOR_TAKEN struct mlt_folder *folder_of(mlt_rank *me)
 {
     int saved = errno;
-    if (here.state == UNTOUCHED)
-        begin(me->worker);
+    if (folder_here.state == UNTOUCHED)
+        folder_begin(me->worker);
     errno = saved;
-    if (here.state == SHARED)
+    if (folder_here.state == SHARED)
         return NULL;
     mlt_rank_own *own = mlt_own_of(me);
     if (!own->folder) {
         own->folder = mlt_take(1, sizeof *own->folder);
-        *own->folder = (struct mlt_folder){&here.home, here.home_mask};
-        place_hold(&here.home);
+        *own->folder = (struct mlt_folder){&folder_here.home, folder_here.home_mask};
+        place_hold(&folder_here.home);
     }
     return own->folder;
 }
@@ -173,7 +173,7 @@ void mlt_folder_free(struct mlt_folder *folder)
 {
     if (!folder)
         return;
-    go_to(&here.home);
+    go_to(&folder_here.home);
     place_drop(folder->place);
     free(folder);
 }
@@ -196,7 +196,7 @@ static int arrive(struct mlt_folder *folder, int failed)
     }
     place_hold(p);
     place_drop(folder->place);
-    folder->place = here.now = p;
+    folder->place = folder_here.now = p;
     return 0;
 }
 
@@ -219,7 +219,7 @@ MLT_INTERPOSE mode_t umask(mode_t mask)
     mlt_rank *me = mlt_caller_rank(MLT_CALLER);
     struct mlt_folder *folder = me ? folder_of(me) : NULL;
     if (folder)
-        folder->mask = here.mask = mask & 0777;
+        folder->mask = folder_here.mask = mask & 0777;
     return MLT_LIBC(umask)(mask);
 }
 

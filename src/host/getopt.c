@@ -34,7 +34,7 @@ typedef struct mlt_getopt {
     mlt_parse parse;
 } mlt_getopt;
 
-#define NOBODY UINT32_MAX
+#define GETOPT_NOBODY UINT32_MAX
 
 // Everything under `lock`. The variables of getopt belong to the worker that has the turn.
 static struct {
@@ -46,7 +46,8 @@ static struct {
     bool noted;        // somebody came late, and was told
     bool *settled;     // [workers of the job]: all its ranks are there
     mlt_getopt *owner; // whose values the variables have; NULL: nobody's
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .turn = NOBODY};
+} getopt_all = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .turn = GETOPT_NOBODY};
 
 // Ranks of this thread's worker that wait for all others. The first one watches, the others sleep.
 typedef struct sleeper {
@@ -62,54 +63,55 @@ static const mlt_job_proc *proc_of(const mlt_rank *me)
     return mlt_job_proc_at(me->worker->boot->job, me->worker->boot->proc);
 }
 
-static bool has_threads(const mlt_rank *me)
+static bool getopt_has_threads(const mlt_rank *me)
 {
     return proc_of(me)->workers > 1;
 }
 
 // ---- the turn
 
-static void nap(void)
+static void getopt_nap(void)
 {
     struct timespec until;
     (void)clock_gettime(CLOCK_REALTIME, &until);
     until.tv_nsec += (long)nap_ns;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    (void)pthread_cond_timedwait(&all.changed, &all.lock, &until);
+    (void)pthread_cond_timedwait(&getopt_all.changed, &getopt_all.lock, &until);
 }
 
 static void note_late(const mlt_rank *me)
 {
-    if (!all.noted)
+    if (!getopt_all.noted)
         mlt_log("note: rank %d parses its options with getopt while ranks on other threads of its "
                 "process may read theirs, and they share optind and optarg; parse once, before "
                 "MPI_Init, or start with --workers process",
                 me->world);
-    all.noted = true;
+    getopt_all.noted = true;
 }
 
 static void take_turn(const mlt_rank *me)
 {
     uint32_t own = me->worker->index;
     uint64_t start = mlt_os_now_ns();
-    pthread_mutex_lock(&all.lock);
-    while (all.turn != NOBODY && all.turn != own &&
-           mlt_os_now_ns() - start < (all.turn_in_mpi ? idle_ns : parse_ns))
-        nap();
-    if (all.owner && (all.over || (all.turn != NOBODY && all.turn != own)))
+    pthread_mutex_lock(&getopt_all.lock);
+    while (getopt_all.turn != GETOPT_NOBODY && getopt_all.turn != own &&
+           mlt_os_now_ns() - start < (getopt_all.turn_in_mpi ? idle_ns : parse_ns))
+        getopt_nap();
+    if (getopt_all.owner &&
+        (getopt_all.over || (getopt_all.turn != GETOPT_NOBODY && getopt_all.turn != own)))
         note_late(me);
-    all.turn = own;
-    all.turn_in_mpi = mlt_thread_is_ready(me);
-    pthread_mutex_unlock(&all.lock);
+    getopt_all.turn = own;
+    getopt_all.turn_in_mpi = mlt_thread_is_ready(me);
+    pthread_mutex_unlock(&getopt_all.lock);
 }
 
 static void give_turn(uint32_t own)
 {
-    if (all.turn != own)
+    if (getopt_all.turn != own)
         return;
-    all.turn = NOBODY;
-    pthread_cond_broadcast(&all.changed);
+    getopt_all.turn = GETOPT_NOBODY;
+    pthread_cond_broadcast(&getopt_all.changed);
 }
 
 // ---- the meeting
@@ -121,7 +123,7 @@ static bool is_settled(mlt_job *job, uint32_t worker)
     atomic_thread_fence(memory_order_acquire); // a worker that sleeps has no rank that runs,
     bool waits = atomic_load_explicit(&other->open, memory_order_relaxed); // but one may sleep, too
     bool sleeps = (sleep == MLT_WORKER_ASLEEP || sleep == MLT_WORKER_LISTENS) && !waits;
-    return all.settled[worker] || sleeps || sleep == MLT_WORKER_ENDED;
+    return getopt_all.settled[worker] || sleeps || sleep == MLT_WORKER_ENDED;
 }
 
 static bool are_settled(const mlt_rank *me)
@@ -135,9 +137,9 @@ static bool are_settled(const mlt_rank *me)
 
 static void settle(const mlt_rank *me)
 {
-    if (!all.settled)
-        all.settled = mlt_take(me->worker->boot->job->workers, sizeof *all.settled);
-    all.settled[me->worker->index] = true;
+    if (!getopt_all.settled)
+        getopt_all.settled = mlt_take(me->worker->boot->job->workers, sizeof *getopt_all.settled);
+    getopt_all.settled[me->worker->index] = true;
     give_turn(me->worker->index);
 }
 
@@ -154,17 +156,17 @@ static void watch(mlt_rank *me)
         bool others = sched->runnable || sched->ahead || mlt_io_waits(sched);
         if (others && now - start < parse_ns)
             continue;
-        pthread_mutex_lock(&all.lock);
-        if (!idle_since || all.turn != NOBODY)
+        pthread_mutex_lock(&getopt_all.lock);
+        if (!idle_since || getopt_all.turn != GETOPT_NOBODY)
             idle_since = now;
         settle(me);
-        all.over |= are_settled(me) || now - idle_since > idle_ns || now - start > parse_ns;
-        over = all.over;
+        getopt_all.over |= are_settled(me) || now - idle_since > idle_ns || now - start > parse_ns;
+        over = getopt_all.over;
         if (over)
-            pthread_cond_broadcast(&all.changed);
+            pthread_cond_broadcast(&getopt_all.changed);
         else
-            nap();
-        pthread_mutex_unlock(&all.lock);
+            getopt_nap();
+        pthread_mutex_unlock(&getopt_all.lock);
     }
 }
 
@@ -193,15 +195,15 @@ static void meet_once(mlt_rank *me, mlt_getopt *place)
     if (!place->met)
         meet(me);
     place->met = true;
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&getopt_all.lock);
     give_turn(me->worker->index);
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&getopt_all.lock);
 }
 
 void mlt_getopt_init_done(mlt_rank *me)
 {
     mlt_rank_own *own = me->own;
-    if (own && own->options && has_threads(me) && !mlt_globals_are_own())
+    if (own && own->options && getopt_has_threads(me) && !mlt_globals_are_own())
         meet_once(me, own->options);
 }
 
@@ -209,19 +211,19 @@ void mlt_getopt_free(mlt_getopt *place)
 {
     if (!place)
         return;
-    pthread_mutex_lock(&all.lock);
-    if (all.owner == place) {
-        all.owner = NULL;
-        give_turn(all.turn);
+    pthread_mutex_lock(&getopt_all.lock);
+    if (getopt_all.owner == place) {
+        getopt_all.owner = NULL;
+        give_turn(getopt_all.turn);
     }
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&getopt_all.lock);
     free(place);
 }
 
 // ---- the calls
 
 // The calling rank, NULL if libc's own state is right: it is alone, or a thread of a rank.
-static mlt_rank *caller(void)
+static mlt_rank *getopt_caller(void)
 {
     mlt_rank *me = mlt_entry_many() && mlt_sched_self ? mlt_rank_self() : NULL;
     return me && me->mpi && !me->ended ? me : NULL;
@@ -230,23 +232,23 @@ static mlt_rank *caller(void)
 // ---- a rank's parser
 
 // The rank's variable, or a place of its own for one that the program does not know.
-static void *own_of(const mlt_rank *me, void *variable, void *place)
+static void *getopt_own_of(const mlt_rank *me, void *variable, void *place)
 {
     void *own = mlt_globals_variable(me, variable);
     return own ? own : place;
 }
 
-static mlt_getopt *place_of(mlt_rank *me)
+static mlt_getopt *getopt_place_of(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
     if (own->options)
         return own->options;
     mlt_getopt *place = own->options = mlt_take(1, sizeof *own->options);
     place->optind = place->opterr = 1;
-    place->parse = (mlt_parse){.optind = own_of(me, &optind, &place->optind),
-                               .opterr = own_of(me, &opterr, &place->opterr),
-                               .optopt = own_of(me, &optopt, &place->optopt),
-                               .optarg = own_of(me, &optarg, &place->optarg)};
+    place->parse = (mlt_parse){.optind = getopt_own_of(me, &optind, &place->optind),
+                               .opterr = getopt_own_of(me, &opterr, &place->opterr),
+                               .optopt = getopt_own_of(me, &optopt, &place->optopt),
+                               .optarg = getopt_own_of(me, &optarg, &place->optarg)};
     return place;
 }
 
@@ -260,13 +262,13 @@ static void save(mlt_getopt *place)
     place->optarg = optarg;
 }
 
-static void load(mlt_getopt *place)
+static void getopt_load(mlt_getopt *place)
 {
     optind = place->optind;
     opterr = place->opterr;
     optopt = place->optopt;
     optarg = place->optarg;
-    all.owner = place;
+    getopt_all.owner = place;
 }
 
 static mlt_getopt *known_place(const mlt_rank *me)
@@ -276,45 +278,45 @@ static mlt_getopt *known_place(const mlt_rank *me)
 }
 
 // At a switch: a rank may be parked between a call and its look at the variables.
-static void swap(const mlt_rank *from, const mlt_rank *to)
+static void getopt_swap(const mlt_rank *from, const mlt_rank *to)
 {
     const mlt_rank *any = from ? from : to;
     mlt_getopt *old = known_place(from), *new = known_place(to);
     if (!any || !(old || new))
         return;
-    pthread_mutex_lock(&all.lock);
-    bool here = !has_threads(any) || all.turn == any->worker->index;
-    if (here && old && all.owner == old)
+    pthread_mutex_lock(&getopt_all.lock);
+    bool here = !getopt_has_threads(any) || getopt_all.turn == any->worker->index;
+    if (here && old && getopt_all.owner == old)
         save(old);
     if (here && new)
-        load(new);
-    pthread_mutex_unlock(&all.lock);
+        getopt_load(new);
+    pthread_mutex_unlock(&getopt_all.lock);
 }
 
 // Gives the variables the calling rank's values; before its first call, those that a program starts
 // with, unless it has set optind itself.
-static void begin(mlt_rank *me)
+static void getopt_begin(mlt_rank *me)
 {
-    if (has_threads(me))
+    if (getopt_has_threads(me))
         take_turn(me);
     bool first = !known_place(me);
-    mlt_getopt *place = place_of(me);
+    mlt_getopt *place = getopt_place_of(me);
     if (me->worker->count > 1)
-        mlt_switch_want(me->worker->sched, MLT_SWITCH_OPTIONS, swap);
-    pthread_mutex_lock(&all.lock);
-    if (first && optind == (all.owner ? all.owner->optind : 1))
+        mlt_switch_want(me->worker->sched, MLT_SWITCH_OPTIONS, getopt_swap);
+    pthread_mutex_lock(&getopt_all.lock);
+    if (first && optind == (getopt_all.owner ? getopt_all.owner->optind : 1))
         optind = 1;
-    else if (!first && all.owner != place)
-        load(place);
-    all.owner = place;
-    pthread_mutex_unlock(&all.lock);
+    else if (!first && getopt_all.owner != place)
+        getopt_load(place);
+    getopt_all.owner = place;
+    pthread_mutex_unlock(&getopt_all.lock);
 }
 
 static void end(mlt_rank *me, int result)
 {
-    mlt_getopt *place = place_of(me);
+    mlt_getopt *place = getopt_place_of(me);
     save(place);
-    if (result == -1 && has_threads(me) && mlt_thread_is_ready(me))
+    if (result == -1 && getopt_has_threads(me) && mlt_thread_is_ready(me))
         meet_once(me, place);
 }
 
@@ -324,8 +326,8 @@ static int parse(mlt_rank *me, const mlt_parse_call *call)
 {
     bool shared = !mlt_globals_are_own();
     if (shared)
-        begin(me);
-    int result = mlt_parse_next(&place_of(me)->parse, call);
+        getopt_begin(me);
+    int result = mlt_parse_next(&getopt_place_of(me)->parse, call);
     if (shared)
         end(me, result);
     return result;
@@ -334,7 +336,7 @@ static int parse(mlt_rank *me, const mlt_parse_call *call)
 // A rank's parsing, or libc's function of that name for others.
 #define PARSE(call, function, ...)                                                                 \
     ({                                                                                             \
-        mlt_rank *me = caller();                                                                   \
+        mlt_rank *me = getopt_caller();                                                            \
         me ? parse(me, call) : MLT_LIBC(function)(__VA_ARGS__);                                    \
     })
 

@@ -25,7 +25,7 @@
 #include "image/mode.h"
 #include "p2p/worker.h"
 
-enum { WHY_BYTES = 512 };
+enum { GLOBALS_WHY_BYTES = 512 };
 
 // Written before the workers' threads start.
 static struct {
@@ -34,11 +34,11 @@ static struct {
     _Atomic bool some; // a rank has variables, or libraries, of its own; relaxed
     mlt_status status; // of the images; if it is not MLT_OK, why says the rest
     uint32_t ranks;
-    char why[WHY_BYTES];
-} all;
+    char why[GLOBALS_WHY_BYTES];
+} globals_all;
 
 // Where the worker's thread has thread-local variables.
-static _Thread_local mlt_image_tls here __attribute__((tls_model("initial-exec")));
+static _Thread_local mlt_image_tls globals_here __attribute__((tls_model("initial-exec")));
 
 // Images are numbered as the ranks of the process; the first rank has the original.
 uint32_t mlt_globals_index(const mlt_rank *me)
@@ -50,12 +50,12 @@ uint32_t mlt_globals_index(const mlt_rank *me)
 
 mlt_images *mlt_globals_images(void)
 {
-    return all.images;
+    return globals_all.images;
 }
 
 uint32_t mlt_globals_ranks(void)
 {
-    return all.ranks;
+    return globals_all.ranks;
 }
 
 // ---- beginning
@@ -64,7 +64,7 @@ uint32_t mlt_globals_ranks(void)
 static mlt_globals_mode wanted_mode(void)
 {
     const char *text = getenv("MILLET_GLOBALS");
-    char why[WHY_BYTES];
+    char why[GLOBALS_WHY_BYTES];
     int64_t mode = MLT_GLOBALS_SHARED;
     const mlt_setting setting = {.name = "globals",
                                  .kind = MLT_SETTING_CHOICE,
@@ -89,26 +89,28 @@ static const char *obstacle(void)
 
 void mlt_globals_prepare(uint32_t ranks)
 {
-    all.mode = wanted_mode();
-    if (all.mode == MLT_GLOBALS_SHARED)
+    globals_all.mode = wanted_mode();
+    if (globals_all.mode == MLT_GLOBALS_SHARED)
         return;
     const char *input = getenv("MILLET_STDIN"); // each its own, so each its own `stdin`
-    all.ranks = ranks;
+    globals_all.ranks = ranks;
     mlt_images_conf conf = {.count = ranks - 1,
                             .always = input && strcmp(input, "all") == 0,
                             .shared = getenv("MILLET_SHARED_LIBRARIES"),
                             .private = getenv("MILLET_PRIVATE_LIBRARIES"),
                             .obstacle = obstacle()};
-    all.status = mlt_images_new(&conf, &all.images, all.why, sizeof all.why);
-    if (all.images)
-        mlt_images_silence_program(all.images);
-    if (mlt_images_exist(all.images) || (all.images && mlt_images_tls_bytes(all.images)))
+    globals_all.status =
+        mlt_images_new(&conf, &globals_all.images, globals_all.why, sizeof globals_all.why);
+    if (globals_all.images)
+        mlt_images_silence_program(globals_all.images);
+    if (mlt_images_exist(globals_all.images) ||
+        (globals_all.images && mlt_images_tls_bytes(globals_all.images)))
         mlt_globals_note_some();
 }
 
 void mlt_globals_note_some(void)
 {
-    atomic_store_explicit(&all.some, true, memory_order_relaxed);
+    atomic_store_explicit(&globals_all.some, true, memory_order_relaxed);
 }
 
 // Without a launcher there is one rank, and nothing to tell.
@@ -135,7 +137,7 @@ static bool has_room(const mlt_boot *boot, char *why, size_t why_size)
 {
     mlt_image_need need;
     mlt_image_room room;
-    mlt_images_need(all.images, &need);
+    mlt_images_need(globals_all.images, &need);
     need.all = images_of_job(boot);
     mlt_image_room_now(boot->job->memory, &room);
     mlt_image_fit fit = mlt_image_need_fits(&need, &room, why, why_size);
@@ -146,18 +148,18 @@ static bool has_room(const mlt_boot *boot, char *why, size_t why_size)
 
 bool mlt_globals_begin(const mlt_boot *boot, char *why, size_t why_size)
 {
-    if (all.images && !has_room(boot, why, why_size))
+    if (globals_all.images && !has_room(boot, why, why_size))
         return false;
-    if (all.images)
-        mlt_images_refresh(all.images);
-    if (all.status == MLT_ERR_UNSUPPORTED && all.mode == MLT_GLOBALS_AUTO) {
-        tell_launcher(boot, MLT_CTL_SHARED, all.why);
+    if (globals_all.images)
+        mlt_images_refresh(globals_all.images);
+    if (globals_all.status == MLT_ERR_UNSUPPORTED && globals_all.mode == MLT_GLOBALS_AUTO) {
+        tell_launcher(boot, MLT_CTL_SHARED, globals_all.why);
         return true;
     }
-    bool said = all.status == MLT_ERR_UNSUPPORTED;
+    bool said = globals_all.status == MLT_ERR_UNSUPPORTED;
     snprintf(why, why_size, "%s%s",
-             said ? "each rank should have its own globals, but cannot: " : "", all.why);
-    return all.status == MLT_OK;
+             said ? "each rank should have its own globals, but cannot: " : "", globals_all.why);
+    return globals_all.status == MLT_OK;
 }
 
 // ---- thread-local variables
@@ -169,36 +171,36 @@ static const mlt_rank_own *tls_owner(const mlt_rank *me)
 }
 
 // Processes of one rank share its variables.
-static void swap(const mlt_rank *from, const mlt_rank *to)
+static void globals_swap(const mlt_rank *from, const mlt_rank *to)
 {
     const mlt_rank_own *old = tls_owner(from), *new = tls_owner(to);
     if (old)
-        mlt_image_tls_save(&here, old->tls_blocks, old->tls);
+        mlt_image_tls_save(&globals_here, old->tls_blocks, old->tls);
     if (new)
-        mlt_image_tls_load(&here, new->tls_blocks, new->tls);
+        mlt_image_tls_load(&globals_here, new->tls_blocks, new->tls);
 }
 
 void mlt_globals_worker(mlt_worker *worker)
 {
-    if (!all.images || !mlt_images_tls_bytes(all.images))
+    if (!globals_all.images || !mlt_images_tls_bytes(globals_all.images))
         return;
-    mlt_image_tls_of_thread(all.images, &here);
+    mlt_image_tls_of_thread(globals_all.images, &globals_here);
     if (worker->count > 1)
-        mlt_switch_want(worker->sched, MLT_SWITCH_TLS, swap);
+        mlt_switch_want(worker->sched, MLT_SWITCH_TLS, globals_swap);
 }
 
 void mlt_globals_worker_ends(void)
 {
-    mlt_image_tls_free(&here);
+    mlt_image_tls_free(&globals_here);
 }
 
 void mlt_globals_thread(const mlt_rank *me)
 {
     mlt_image_tls own;
-    if (!all.images)
+    if (!globals_all.images)
         return;
-    mlt_image_tls_of_thread(all.images, &own);
-    mlt_image_tls_init(all.images, &own, mlt_globals_index(me));
+    mlt_image_tls_of_thread(globals_all.images, &own);
+    mlt_image_tls_init(globals_all.images, &own, mlt_globals_index(me));
     mlt_image_tls_free(&own);
     mlt_dl_thread(me);
 }
@@ -208,17 +210,17 @@ void mlt_globals_thread(const mlt_rank *me)
 static void keep_tls(mlt_rank *me)
 {
     mlt_rank_own *own = mlt_own_of(me);
-    own->tls = mlt_take_more(own->tls, 1, mlt_image_tls_bytes(&here));
-    own->tls_blocks = here.count;
+    own->tls = mlt_take_more(own->tls, 1, mlt_image_tls_bytes(&globals_here));
+    own->tls_blocks = globals_here.count;
 }
 
 bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why, size_t why_size)
 {
     mlt_rank *me = mlt_rank_self();
     mlt_image_tls elsewhere = {.count = 0};
-    mlt_image_tls *tls = me ? &here : &elsewhere;
+    mlt_image_tls *tls = me ? &globals_here : &elsewhere;
     uint32_t before = tls->count;
-    mlt_image_tls_add(all.images, object, tls);
+    mlt_image_tls_add(globals_all.images, object, tls);
     if (!me && tls->count) {
         snprintf(why, why_size,
                  "it has thread-local variables, so a rank's main thread must load it");
@@ -227,10 +229,10 @@ bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why
     }
     for (uint32_t i = 0; i < tls->count; i++)
         if (tls->block[i].object == object && !(first && i == before))
-            mlt_image_tls_init_block(all.images, tls, i, index);
+            mlt_image_tls_init_block(globals_all.images, tls, i, index);
     if (me && tls->count && me->worker->count > 1) {
         keep_tls(me);
-        mlt_switch_want(me->worker->sched, MLT_SWITCH_TLS, swap);
+        mlt_switch_want(me->worker->sched, MLT_SWITCH_TLS, globals_swap);
     }
     return true;
 }
@@ -239,45 +241,47 @@ bool mlt_globals_late_tls(uint32_t object, uint32_t index, bool first, char *why
 
 static __attribute__((noinline)) void make_own(mlt_rank *me, int argc, char **argv, char **envp)
 {
-    char why[WHY_BYTES];
+    char why[GLOBALS_WHY_BYTES];
     uint32_t index = mlt_globals_index(me);
-    if (index && mlt_image_make(all.images, index, why, sizeof why) != MLT_OK)
+    if (index && mlt_image_make(globals_all.images, index, why, sizeof why) != MLT_OK)
         mlt_entry_end_job(me->world, EXIT_FAILURE, why);
-    if (mlt_images_tls_bytes(all.images)) {
+    if (mlt_images_tls_bytes(globals_all.images)) {
         keep_tls(me);
-        for (uint32_t i = 0; i < here.count; i++)
-            if (mlt_images_is_from_start(all.images, here.block[i].object))
-                mlt_image_tls_init_block(all.images, &here, i, index);
+        for (uint32_t i = 0; i < globals_here.count; i++)
+            if (mlt_images_is_from_start(globals_all.images, globals_here.block[i].object))
+                mlt_image_tls_init_block(globals_all.images, &globals_here, i, index);
     }
     mlt_input_rank(me);
-    mlt_image_construct(all.images, index, argc, argv, envp);
+    mlt_image_construct(globals_all.images, index, argc, argv, envp);
 }
 
 // Apart: of a million ranks each would look for what none of them has.
 void mlt_globals_rank(mlt_rank *me, int argc, char **argv, char **envp)
 {
-    if (mlt_arch_load_8(&all.some))
+    if (mlt_arch_load_8(&globals_all.some))
         make_own(me, argc, argv, envp);
 }
 
 void *mlt_globals_shift(const mlt_rank *me, const void *address)
 {
-    return mlt_image_shift(all.images, all.images ? mlt_globals_index(me) : 0, address);
+    return mlt_image_shift(globals_all.images, globals_all.images ? mlt_globals_index(me) : 0,
+                           address);
 }
 
 bool mlt_globals_are_own(void)
 {
-    return mlt_images_exist(all.images);
+    return mlt_images_exist(globals_all.images);
 }
 
 void *mlt_globals_variable(const mlt_rank *me, void *variable)
 {
-    return mlt_image_variable(all.images, all.images ? mlt_globals_index(me) : 0, variable);
+    return mlt_image_variable(globals_all.images, globals_all.images ? mlt_globals_index(me) : 0,
+                              variable);
 }
 
 uintptr_t mlt_globals_original(uintptr_t address)
 {
-    return mlt_images_original(all.images, address);
+    return mlt_images_original(globals_all.images, address);
 }
 
 // ---- what a rank leaves for its end
@@ -365,13 +369,13 @@ static __attribute__((noinline)) void end_own(mlt_rank *me, int status, mlt_end 
         forget_calls(&own->last_calls);
         forget_calls(&own->quick_calls);
     }
-    if (mlt_images_exist(all.images) && how == MLT_END_EXIT)
-        mlt_image_destruct(all.images, mlt_globals_index(me));
+    if (mlt_images_exist(globals_all.images) && how == MLT_END_EXIT)
+        mlt_image_destruct(globals_all.images, mlt_globals_index(me));
 }
 
 void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
 {
-    if (me->own || mlt_arch_load_8(&all.some))
+    if (me->own || mlt_arch_load_8(&globals_all.some))
         end_own(me, status, how);
 }
 
@@ -381,7 +385,7 @@ void mlt_globals_rank_ends(mlt_rank *me, int status, mlt_end how)
 // The calling rank, if it has globals of its own and its end is not the end of the process.
 static mlt_rank *leaver(void)
 {
-    mlt_rank *me = all.images && mlt_entry_many() ? mlt_rank_self() : NULL;
+    mlt_rank *me = globals_all.images && mlt_entry_many() ? mlt_rank_self() : NULL;
     return me && me->worker && !me->ended ? me : NULL;
 }
 
@@ -429,7 +433,7 @@ MLT_INTERPOSE int __cxa_at_quick_exit(void (*function)(void *), void *object)
 }
 
 // True for functions of this library: what it leaves itself is for the end of the process.
-static bool is_ours(void *function)
+static bool globals_is_ours(void *function)
 {
     Dl_info its, ours;
     return dladdr(function, &its) && dladdr(&__dso_handle, &ours) &&
@@ -438,7 +442,7 @@ static bool is_ours(void *function)
 
 MLT_INTERPOSE int on_exit(void (*function)(int, void *), void *argument)
 {
-    mlt_rank *me = is_ours((void *)function) ? NULL : leaver();
+    mlt_rank *me = globals_is_ours((void *)function) ? NULL : leaver();
     if (!me)
         return MLT_LIBC(on_exit)(function, argument);
     return leave_call(&mlt_own_of(me)->last_calls,

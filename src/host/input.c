@@ -24,7 +24,7 @@
 #include "host/settings.h"
 #include "host/start.h"
 
-enum { READ_BYTES = 64 * 1024, NOBODY = -1, EVERYBODY = -2 };
+enum { READ_BYTES = 64 * 1024, INPUT_NOBODY = -1, EVERYBODY = -2 };
 
 // A rank's own reading of input that all have.
 typedef struct mlt_input {
@@ -42,7 +42,7 @@ static struct {
     char *text;
     size_t length, room;
     bool ended;
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} input_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 // No lock of libc's is held while the stream waits for input: an fflush(NULL) of any rank would wait
 // for it.
@@ -55,19 +55,19 @@ static void unlock(FILE *stream)
 bool mlt_input_init(char *why, size_t why_size)
 {
     const char *who = mlt_host_settings.input;
-    all.reader = strcmp(who, "all") == 0    ? EVERYBODY
-                 : strcmp(who, "none") == 0 ? NOBODY
-                                            : (int32_t)strtol(who, NULL, 10);
-    all.process = stdin;
+    input_all.reader = strcmp(who, "all") == 0    ? EVERYBODY
+                       : strcmp(who, "none") == 0 ? INPUT_NOBODY
+                                                  : (int32_t)strtol(who, NULL, 10);
+    input_all.process = stdin;
     unlock(stdin);
-    all.nothing = fopen("/dev/null", "re");
-    if (!all.nothing)
+    input_all.nothing = fopen("/dev/null", "re");
+    if (!input_all.nothing)
         mlt_fatal("no stream for the ranks' input: /dev/null: %s", strerror(errno));
     snprintf(why, why_size,
              "--stdin all would tear the input apart: several ranks share this process, and with "
              "their globals one standard input; start each rank as a process, or let rank 0 read "
              "and broadcast it");
-    return all.reader != EVERYBODY || mlt_globals_are_own();
+    return input_all.reader != EVERYBODY || mlt_globals_are_own();
 }
 
 // ---- input that all have
@@ -78,33 +78,33 @@ static void read_more(void)
     struct pollfd now = {.fd = STDIN_FILENO, .events = POLLIN};
     if (MLT_LIBC(poll)(&now, 1, 0) == 0)
         return;
-    MLT_ARRAY_WANT(all.text, all.length + READ_BYTES, all.room);
+    MLT_ARRAY_WANT(input_all.text, input_all.length + READ_BYTES, input_all.room);
     ssize_t n;
     do
-        n = MLT_LIBC(read)(STDIN_FILENO, all.text + all.length, READ_BYTES);
+        n = MLT_LIBC(read)(STDIN_FILENO, input_all.text + input_all.length, READ_BYTES);
     while (n < 0 && errno == EINTR);
-    all.length += n > 0 ? (size_t)n : 0;
-    all.ended = n <= 0;
+    input_all.length += n > 0 ? (size_t)n : 0;
+    input_all.ended = n <= 0;
 }
 
 // Waits without the lock: others may not have read as much.
 static ssize_t read_common(void *cookie, char *to, size_t size)
 {
     mlt_input *own = cookie;
-    pthread_mutex_lock(&all.lock);
-    while (own->at == all.length && !all.ended) {
-        pthread_mutex_unlock(&all.lock);
+    pthread_mutex_lock(&input_all.lock);
+    while (own->at == input_all.length && !input_all.ended) {
+        pthread_mutex_unlock(&input_all.lock);
         if (!mlt_block_until_readable(STDIN_FILENO))
             return -1;
-        pthread_mutex_lock(&all.lock);
-        if (own->at == all.length && !all.ended)
+        pthread_mutex_lock(&input_all.lock);
+        if (own->at == input_all.length && !input_all.ended)
             read_more();
     }
-    size_t n = all.length - own->at < size ? all.length - own->at : size;
+    size_t n = input_all.length - own->at < size ? input_all.length - own->at : size;
     if (n)
-        memcpy(to, all.text + own->at, n);
+        memcpy(to, input_all.text + own->at, n);
     own->at += n;
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&input_all.lock);
     return (ssize_t)n;
 }
 
@@ -124,7 +124,7 @@ static FILE *own_reading(mlt_rank *me)
         own->stream = fopencookie(own, "r", (cookie_io_functions_t){.read = read_common});
         unlock(own->stream);
     }
-    return own->stream ? own->stream : all.nothing;
+    return own->stream ? own->stream : input_all.nothing;
 }
 
 void mlt_input_free(mlt_input *own)
@@ -139,14 +139,14 @@ void mlt_input_free(mlt_input *own)
 static bool is_reader(const mlt_rank *me)
 {
     const mlt_rank_own *own = me->own;
-    return all.reader == me->world || (own && own->process_input);
+    return input_all.reader == me->world || (own && own->process_input);
 }
 
 static FILE *stream_of(mlt_rank *me)
 {
-    if (all.reader == EVERYBODY)
+    if (input_all.reader == EVERYBODY)
         return own_reading(me);
-    return is_reader(me) ? all.process : all.nothing;
+    return is_reader(me) ? input_all.process : input_all.nothing;
 }
 
 void mlt_input_rank(mlt_rank *me)
@@ -156,43 +156,44 @@ void mlt_input_rank(mlt_rank *me)
         return;
     *own = stream_of(me);
     if (own == &stdin) // the original: its library is bound already
-        mlt_cxx_rebind(NULL, all.process, *own);
+        mlt_cxx_rebind(NULL, input_all.process, *own);
 }
 
 void mlt_input_take(mlt_rank *me)
 {
-    if (!all.process || all.reader == EVERYBODY)
+    if (!input_all.process || input_all.reader == EVERYBODY)
         return;
     mlt_own_of(me)->process_input = true;
     mlt_input_rank(me);
 }
 
 // NULL: the process's input is right.
-static mlt_rank *caller(void)
+static mlt_rank *input_caller(void)
 {
-    return all.process ? mlt_thread_sharer() : NULL;
+    return input_all.process ? mlt_thread_sharer() : NULL;
 }
 
 bool mlt_input_keeps(const FILE *stream)
 {
-    const mlt_rank *me = stream ? caller() : NULL;
+    const mlt_rank *me = stream ? input_caller() : NULL;
     const mlt_rank_own *own = me ? me->own : NULL;
     if (own && own->input && own->input->stream == stream)
         own->input->stream = NULL; // nothing is left to be closed when it ends
-    return me && (stream == all.nothing || (stream == all.process && !mlt_fork_is_child()));
+    return me &&
+           (stream == input_all.nothing || (stream == input_all.process && !mlt_fork_is_child()));
 }
 
 // libc cannot lead a stream of fopencookie elsewhere.
 static bool is_leadable(const mlt_rank *me, const FILE *stream)
 {
     const mlt_rank_own *own = me->own;
-    return stream == all.nothing ||
+    return stream == input_all.nothing ||
            (own && own->input && own->input->stream == stream && !own->input->file);
 }
 
 bool mlt_input_reopen(const char *path, const char *mode, FILE *stream, FILE **out)
 {
-    mlt_rank *me = stream ? caller() : NULL;
+    mlt_rank *me = stream ? input_caller() : NULL;
     FILE **own = me && is_leadable(me, stream) ? mlt_globals_variable(me, &stdin) : NULL;
     if (!own)
         return false;
@@ -200,7 +201,7 @@ bool mlt_input_reopen(const char *path, const char *mode, FILE *stream, FILE **o
     if (!path || !*out)
         return true;
     mlt_cxx_rebind(me, stream, *out);
-    if (stream != all.nothing)
+    if (stream != input_all.nothing)
         (void)MLT_LIBC(fclose)(stream);
     *own = input_of(me)->stream = *out;
     input_of(me)->file = true;
@@ -209,26 +210,26 @@ bool mlt_input_reopen(const char *path, const char *mode, FILE *stream, FILE **o
 
 int mlt_input_of_child(const mlt_rank *me)
 {
-    bool none = all.process && all.reader != EVERYBODY && !is_reader(me);
-    return none ? fileno(all.nothing) : STDIN_FILENO;
+    bool none = input_all.process && input_all.reader != EVERYBODY && !is_reader(me);
+    return none ? fileno(input_all.nothing) : STDIN_FILENO;
 }
 
 void mlt_input_forked(mlt_rank *me)
 {
-    pthread_mutex_init(&all.lock, NULL); // another rank may have had it
+    pthread_mutex_init(&input_all.lock, NULL); // another rank may have had it
     if (mlt_input_of_child(me) != STDIN_FILENO)
         (void)dup2(mlt_input_of_child(me), STDIN_FILENO);
 }
 
 bool mlt_input_read(void *to, size_t size, ssize_t *done)
 {
-    mlt_rank *me = mlt_fork_is_child() ? NULL : caller();
+    mlt_rank *me = mlt_fork_is_child() ? NULL : input_caller();
     if (!me || is_reader(me))
         return false;
     const mlt_rank_own *own = me->own;
     if (own && own->input && own->input->file && own->input->stream)
         *done = MLT_LIBC(read)(fileno(own->input->stream), to, size);
-    else if (all.reader == EVERYBODY && own_reading(me) != all.nothing)
+    else if (input_all.reader == EVERYBODY && own_reading(me) != input_all.nothing)
         *done = read_common(mlt_own_of(me)->input, to, size);
     else
         *done = 0;
@@ -238,7 +239,7 @@ bool mlt_input_read(void *to, size_t size, ssize_t *done)
 // The stream that functions read which name none.
 static FILE *current(void)
 {
-    mlt_rank *me = caller();
+    mlt_rank *me = input_caller();
     if (!me)
         return stdin;
     FILE **own = mlt_globals_are_own() ? mlt_globals_variable(me, &stdin) : NULL;

@@ -38,15 +38,15 @@ struct mlt_keys {
     values of_main;
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // of `users` and of keys' tables
+static pthread_mutex_t keys_lock = PTHREAD_MUTEX_INITIALIZER; // of `users` and of keys' tables
 
 // ---- whose
 
 static void leave(struct mlt_keys *keys)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&keys_lock);
     bool last = --keys->users == 0;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&keys_lock);
     if (!last)
         return;
     free(keys->of_main.at);
@@ -67,7 +67,7 @@ void mlt_keys_free(struct mlt_keys *keys)
 static _Thread_local struct {
     values values;
     struct mlt_keys *keys; // of the rank that started it; NULL: no value was set
-} here;
+} keys_here;
 
 // The rank whose main calls; NULL: another thread does.
 static mlt_rank *main_rank(void)
@@ -88,26 +88,26 @@ static values *own_values(void)
     struct mlt_keys *keys = keys_of(me);
     if (me)
         return keys ? &keys->of_main : NULL;
-    return &here.values;
+    return &keys_here.values;
 }
 
 // ---- the end of a thread
 
 static void (*destructor_of(struct mlt_keys *keys, uint32_t index))(void *)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&keys_lock);
     void (*found)(void *) = index < keys->count ? keys->destructors[index] : NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&keys_lock);
     return found;
 }
 
 static bool destroy_values(void)
 {
     bool any = false;
-    for (uint32_t i = 0; i < here.values.room; i++) {
-        void *value = here.values.at[i];
-        void (*destructor)(void *) = value ? destructor_of(here.keys, i) : NULL;
-        here.values.at[i] = NULL;
+    for (uint32_t i = 0; i < keys_here.values.room; i++) {
+        void *value = keys_here.values.at[i];
+        void (*destructor)(void *) = value ? destructor_of(keys_here.keys, i) : NULL;
+        keys_here.values.at[i] = NULL;
         if (destructor)
             destructor(value);
         any |= destructor != NULL;
@@ -120,9 +120,9 @@ static void thread_ends(void *keys)
 {
     for (int i = 0; i < PTHREAD_DESTRUCTOR_ITERATIONS && destroy_values(); i++)
         ;
-    free(here.values.at);
-    here.values = (values){.at = NULL};
-    here.keys = NULL;
+    free(keys_here.values.at);
+    keys_here.values = (values){.at = NULL};
+    keys_here.keys = NULL;
     leave(keys);
 }
 
@@ -144,10 +144,10 @@ static int note_thread(struct mlt_keys *keys)
     int error = MLT_LIBC(pthread_setspecific)(ends, keys);
     if (error)
         return error;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&keys_lock);
     keys->users++;
-    pthread_mutex_unlock(&lock);
-    here.keys = keys;
+    pthread_mutex_unlock(&keys_lock);
+    keys_here.keys = keys;
     return 0;
 }
 
@@ -156,14 +156,14 @@ static int note_thread(struct mlt_keys *keys)
 // False: there is no memory for another, or the rank has had too many.
 static bool add_key(struct mlt_keys *keys, pthread_key_t *key, void (*destructor)(void *))
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&keys_lock);
     bool added = keys->count < MOST_KEYS &&
                  MLT_ARRAY_TRY(keys->destructors, (size_t)keys->count + 1, keys->room);
     if (added) {
         keys->destructors[keys->count] = destructor;
         *key = FIRST_KEY + keys->count++;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&keys_lock);
     return added;
 }
 
@@ -177,7 +177,7 @@ static bool take_key(mlt_rank *me, pthread_key_t *key, void (*destructor)(void *
     return add_key(own->keys, key, destructor);
 }
 
-static bool is_ours(pthread_key_t key)
+static bool keys_is_ours(pthread_key_t key)
 {
     return key - FIRST_KEY < MOST_KEYS;
 }
@@ -200,14 +200,14 @@ static int make_key(pthread_key_t *key, void (*destructor)(void *), const void *
 
 static int drop_key(pthread_key_t key)
 {
-    if (!is_ours(key))
+    if (!keys_is_ours(key))
         return MLT_LIBC(pthread_key_delete)(key);
     struct mlt_keys *keys = keys_of(mlt_thread_rank());
     if (!keys || key - FIRST_KEY >= keys->count)
         return EINVAL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&keys_lock);
     keys->destructors[key - FIRST_KEY] = NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&keys_lock);
     return 0;
 }
 
@@ -222,7 +222,7 @@ static int set_value(pthread_key_t key, void *value)
 {
     uint32_t index = key - FIRST_KEY;
     values *own = own_values();
-    if (own == &here.values && !here.keys && value) {
+    if (own == &keys_here.values && !keys_here.keys && value) {
         int error = note_thread(keys_of(mlt_thread_rank()));
         if (error)
             return error;
@@ -255,13 +255,13 @@ MLT_INTERPOSE int pthread_key_delete(pthread_key_t key)
 
 MLT_INTERPOSE void *pthread_getspecific(pthread_key_t key)
 {
-    return is_ours(key) ? value_of(key) : MLT_LIBC(pthread_getspecific)(key);
+    return keys_is_ours(key) ? value_of(key) : MLT_LIBC(pthread_getspecific)(key);
 }
 
 MLT_INTERPOSE int pthread_setspecific(pthread_key_t key, const void *value)
 {
-    return is_ours(key) ? set_value(key, (void *)(uintptr_t)value)
-                        : MLT_LIBC(pthread_setspecific)(key, value);
+    return keys_is_ours(key) ? set_value(key, (void *)(uintptr_t)value)
+                             : MLT_LIBC(pthread_setspecific)(key, value);
 }
 
 MLT_INTERPOSE int tss_create(tss_t *key, tss_dtor_t destructor)
@@ -276,12 +276,12 @@ MLT_INTERPOSE void tss_delete(tss_t key)
 
 MLT_INTERPOSE void *tss_get(tss_t key)
 {
-    return is_ours(key) ? value_of(key) : MLT_LIBC(tss_get)(key);
+    return keys_is_ours(key) ? value_of(key) : MLT_LIBC(tss_get)(key);
 }
 
 MLT_INTERPOSE int tss_set(tss_t key, void *value)
 {
-    if (!is_ours(key))
+    if (!keys_is_ours(key))
         return MLT_LIBC(tss_set)(key, value);
     return set_value(key, value) == 0 ? thrd_success : thrd_error;
 }

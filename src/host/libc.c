@@ -10,7 +10,7 @@
 
 // In the tables of what follows this library. Not by dlsym: this layer has one itself (dl.c), and
 // libc's forgets what dlerror would say.
-static void *find(const char *name)
+static void *libc_find(const char *name)
 {
     const struct link_map *map = _r_debug.r_map;
     while (map && map->l_addr != (uintptr_t)mlt_code_begin)
@@ -23,7 +23,7 @@ static void *find(const char *name)
 
 void *mlt_libc_find(_Atomic(void *) *found, const char *name)
 {
-    void *function = find(name);
+    void *function = libc_find(name);
     if (!function)
         mlt_fatal("cannot find libc's own %s", name);
     atomic_store_explicit(found, function, memory_order_relaxed);

@@ -16,7 +16,7 @@
 #include "host/switch.h"
 #include "p2p/worker.h"
 
-enum { NAME_BYTES = 1024 };
+enum { LOCALE_NAME_BYTES = 1024 };
 
 // Every locale that some rank has set; never freed: there are few, and threads may use them.
 struct mlt_locale {
@@ -49,7 +49,7 @@ void mlt_locale_thread(const mlt_rank *me)
 }
 
 // Whatever the thread uses belongs to the rank that stops.
-static MLT_FOR_TAKEN void swap(const mlt_rank *from, const mlt_rank *to)
+static MLT_FOR_TAKEN void locale_swap(const mlt_rank *from, const mlt_rank *to)
 {
     const mlt_rank_own *own = to ? to->own : NULL;
     locale_t next = own && own->used_locale ? own->used_locale : LC_GLOBAL_LOCALE;
@@ -122,7 +122,7 @@ static struct lconv conventions_of(locale_t locale)
 // The one with the same names; takes `libc` over.
 static struct mlt_locale *intern(locale_t libc)
 {
-    char name[NAME_BYTES];
+    char name[LOCALE_NAME_BYTES];
     whole_name(libc, name, sizeof name);
     pthread_mutex_lock(&all.lock);
     struct mlt_locale *l = all.first;
@@ -158,7 +158,7 @@ static struct mlt_locale *changed(const mlt_rank *me, int mask, const char *name
 static void want_switch(const mlt_worker *w)
 {
     if (w->count > 1)
-        mlt_switch_want(w->sched, MLT_SWITCH_LOCALE, swap);
+        mlt_switch_want(w->sched, MLT_SWITCH_LOCALE, locale_swap);
 }
 
 // ---- the calls

@@ -14,10 +14,10 @@
 
 #if MLT_TAKES_OVER
 
-enum { NAME_BYTES = 128 };
+enum { OPENMP_NAME_BYTES = 128 };
 
 // The rank's own name for the segment; others stay as they are.
-static const char *own_name(const char *name, char own[NAME_BYTES])
+static const char *own_name(const char *name, char own[OPENMP_NAME_BYTES])
 {
     static const char notes[] = "/__KMP_REGISTERED_LIB_";
     const mlt_rank *me =
@@ -26,19 +26,19 @@ static const char *own_name(const char *name, char own[NAME_BYTES])
             : NULL;
     if (!me || mlt_globals_index(me) == 0) // whose copy goes away with the process
         return name;
-    snprintf(own, NAME_BYTES, "%.100s_rank%d", name, (int)me->world);
+    snprintf(own, OPENMP_NAME_BYTES, "%.100s_rank%d", name, (int)me->world);
     return own;
 }
 
 MLT_INTERPOSE int shm_open(const char *name, int flags, mode_t mode)
 {
-    char own[NAME_BYTES];
+    char own[OPENMP_NAME_BYTES];
     return MLT_LIBC(shm_open)(own_name(name, own), flags, mode);
 }
 
 MLT_INTERPOSE int shm_unlink(const char *name)
 {
-    char own[NAME_BYTES];
+    char own[OPENMP_NAME_BYTES];
     return MLT_LIBC(shm_unlink)(own_name(name, own));
 }
 

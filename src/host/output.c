@@ -33,7 +33,7 @@ enum {
 };
 
 static _Atomic int files_open; // relaxed everywhere: only a bound
-static FILE *own[2];           // in the place of stdout, stderr; NULL: one rank. Before ranks run
+static FILE *output_own[2];    // in the place of stdout, stderr; NULL: one rank. Before ranks run
 static char *job_folder;       // for names of files that are relative; NULL: there are none
 
 static const char *pattern_of(int which)
@@ -43,7 +43,7 @@ static const char *pattern_of(int which)
 }
 
 // The errno of what stopped it, or 0.
-static int write_all(int fd, struct iovec *parts, int count)
+static int output_write_all(int fd, struct iovec *parts, int count)
 {
     while (count > 0) {
         ssize_t done = writev(fd, parts, count);
@@ -134,7 +134,7 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
             open_file(me, line, which);
         parts[n++] = (struct iovec){line->text, line->length};
         parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
-        error = write_all(line->fd, parts, n);
+        error = output_write_all(line->fd, parts, n);
         if (atomic_load_explicit(&files_open, memory_order_relaxed) > FILES_OPEN)
             close_file(line);
     } else {
@@ -143,7 +143,7 @@ static void emit(mlt_rank *me, mlt_line *line, int which, const char *text, size
                 (struct iovec){text_of_label, write_label(text_of_label, (uint32_t)me->world)};
         parts[n++] = (struct iovec){line->text, line->length};
         parts[n++] = (struct iovec){(void *)(uintptr_t)text, length};
-        error = write_all(which ? STDERR_FILENO : STDOUT_FILENO, parts, n);
+        error = output_write_all(which ? STDERR_FILENO : STDOUT_FILENO, parts, n);
     }
     line->inside = length > 0 && text[length - 1] != '\n';
     line->length = 0;
@@ -169,7 +169,8 @@ bool mlt_output_is_sorted(int which)
     return has_labels() || pattern_of(which);
 }
 
-static void write_lines(mlt_rank *me, mlt_line *line, int which, const char *text, size_t size)
+static void output_write_lines(mlt_rank *me, mlt_line *line, int which, const char *text,
+                               size_t size)
 {
     const char *at = text, *end = text + size;
     while (at < end) {
@@ -186,13 +187,13 @@ static void write_lines(mlt_rank *me, mlt_line *line, int which, const char *tex
 
 mlt_rank *mlt_output_rank(void)
 {
-    return own[0] ? mlt_thread_sharer() : NULL;
+    return output_own[0] ? mlt_thread_sharer() : NULL;
 }
 
 static ssize_t write_plainly(int which, const char *text, size_t size)
 {
     struct iovec all = {(void *)(uintptr_t)text, size};
-    errno = write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
+    errno = output_write_all(which ? STDERR_FILENO : STDOUT_FILENO, &all, 1);
     return errno ? 0 : (ssize_t)size; // 0 is a cookie's way to say that it failed
 }
 
@@ -216,7 +217,7 @@ ssize_t mlt_output_write(int which, const char *text, size_t size)
         line->error = done < size && !line->error ? errno : line->error;
         return done < size ? 0 : (ssize_t)size;
     }
-    write_lines(me, line, which, text, size);
+    output_write_lines(me, line, which, text, size);
     errno = line->error ? line->error : errno;
     return line->error ? 0 : (ssize_t)size;
 }
@@ -248,17 +249,17 @@ void mlt_output_init(void)
     char first[MLT_LABEL_BYTES];
     (void)write_label(first, 0); // on this stack
     fflush(stdout);
-    own[0] = stream(write_out);
-    own[1] = stream(write_err);
-    mlt_cxx_rebind(NULL, stdout, own[0]);
-    mlt_cxx_rebind(NULL, stderr, own[1]);
-    stdout = own[0];
-    stderr = own[1];
+    output_own[0] = stream(write_out);
+    output_own[1] = stream(write_err);
+    mlt_cxx_rebind(NULL, stdout, output_own[0]);
+    mlt_cxx_rebind(NULL, stderr, output_own[1]);
+    stdout = output_own[0];
+    stderr = output_own[1];
 }
 
 int mlt_output_which(const FILE *stream)
 {
-    return !stream ? -1 : stream == own[0] ? 0 : stream == own[1] ? 1 : -1;
+    return !stream ? -1 : stream == output_own[0] ? 0 : stream == output_own[1] ? 1 : -1;
 }
 
 bool mlt_output_flush(mlt_rank *me, int which)
@@ -282,7 +283,7 @@ void mlt_output_rescue(const mlt_rank *me)
     const char *text = line ? line->text : NULL;
     size_t length = line && !line->file ? line->length : 0;
     int fd = line && line->fd >= 0 ? line->fd : STDOUT_FILENO;
-    if (!own[0])
+    if (!output_own[0])
         length = mlt_os_stream_holds(stdout, &text, &fd);
     if (length)
         (void)!write(fd, text, length); // EFAULT: it is no text
@@ -317,7 +318,7 @@ bool mlt_output_is_lost(int32_t rank)
     FILE *const streams[] = {stdout, stderr};
     bool lost = false;
     for (int which = 0; which < 2; which++) {
-        if (own[which] || fileno(streams[which]) < 0) // lines know; the program closed it
+        if (output_own[which] || fileno(streams[which]) < 0) // lines know; the program closed it
             continue;
         errno = 0; // which tells why, unless an earlier write failed: streams do not keep it
         if (fflush(streams[which]) != 0 || ferror(streams[which])) {
@@ -334,8 +335,8 @@ bool mlt_output_end(mlt_rank *me)
     bool whole = true;
     for (int which = 0; which < 2; which++) {
         mlt_line *line = &mine->line[which];
-        if (own[which])
-            flockfile(own[which]); // a thread of the rank may write
+        if (output_own[which])
+            flockfile(output_own[which]); // a thread of the rank may write
         if (line->length > 0 || (line->inside && is_labelled(which)))
             emit(me, line, which, "\n", is_labelled(which) ? 1 : 0);
         close_file(line);
@@ -347,8 +348,8 @@ bool mlt_output_end(mlt_rank *me)
             tell_loss(me->world, which, line->error);
         whole = whole && !lost;
         *line = (mlt_line){.fd = -1};
-        if (own[which])
-            funlockfile(own[which]);
+        if (output_own[which])
+            funlockfile(output_own[which]);
     }
     return whole;
 }

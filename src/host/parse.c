@@ -48,7 +48,7 @@ static void move_passed(const parser *x)
     p->last = end;
 }
 
-static void begin(parser *x)
+static void parse_begin(parser *x)
 {
     mlt_parse *p = x->p;
     char how = *x->shorts;
@@ -273,7 +273,7 @@ int mlt_parse_next(mlt_parse *p, const mlt_parse_call *call)
     if (call->argc < 1)
         return -1;
     *p->optarg = NULL;
-    begin(&x);
+    parse_begin(&x);
     if (p->next && *p->next)
         return short_option(&x);
     if (!find_word(&x))

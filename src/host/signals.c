@@ -62,9 +62,9 @@ static struct {
     bool interrupts[NSIG];         // some handler has no SA_RESTART
     _Atomic uint32_t handlers[NSIG], ignores[NSIG];
     post *_Atomic posts; // grows only
-} all = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} signals_all = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static _Thread_local post *here;
+static _Thread_local post *signals_here;
 
 // The handler that runs on this thread. Left by siglongjmp, it is found out by the stack.
 static _Thread_local struct {
@@ -90,7 +90,7 @@ static struct mlt_signals *signals_of(const mlt_rank *me)
     return own ? own->signals : NULL;
 }
 
-static entry *find(const mlt_rank *me, int signal)
+static entry *signals_find(const mlt_rank *me, int signal)
 {
     const struct mlt_signals *s = signals_of(me);
     entry *e = s ? atomic_load_explicit(&s->first, memory_order_relaxed) : NULL;
@@ -231,7 +231,7 @@ static MLT_FOR_TAKEN void idle(void *worker)
         if (w->sched->runnable)
             return;
     }
-    here->idle(worker);
+    signals_here->idle(worker);
 }
 
 void mlt_signals_wait_begins(mlt_rank *me)
@@ -261,7 +261,7 @@ static bool is_fault(int signal)
 
 static void by_default(int signal, siginfo_t *info, void *context)
 {
-    const struct sigaction *before = &all.before[signal];
+    const struct sigaction *before = &signals_all.before[signal];
     struct sigaction none = {.sa_handler = SIG_DFL};
     if (before->sa_flags & SA_SIGINFO) {
         before->sa_sigaction(signal, info, context);
@@ -279,7 +279,7 @@ static void by_default(int signal, siginfo_t *info, void *context)
 // A rank that has no handler for it, but others have.
 static void to_one(mlt_rank *me, int signal, siginfo_t *info, void *context)
 {
-    entry *e = find(me, signal);
+    entry *e = signals_find(me, signal);
     if (e && is_function(action_of(e)))
         call(e, info, context);
     else if (!e || !is_ignored(action_of(e)))
@@ -303,7 +303,7 @@ static mlt_rank *runs_here(const void *context)
 static void to_ranks(mlt_worker *w, int signal, const siginfo_t *info, void *context)
 {
     for (uint32_t i = 0; i < w->count; i++) {
-        entry *e = find(&w->ranks[i], signal);
+        entry *e = signals_find(&w->ranks[i], signal);
         if (!e || !is_function(action_of(e)))
             continue;
         e->info = *info;
@@ -320,8 +320,8 @@ static void to_ranks(mlt_worker *w, int signal, const siginfo_t *info, void *con
 
 static void pass_on(int signal)
 {
-    for (post *p = atomic_load_explicit(&all.posts, memory_order_acquire); p; p = p->next) {
-        if (p == here || !atomic_load_explicit(&p->worker, memory_order_relaxed))
+    for (post *p = atomic_load_explicit(&signals_all.posts, memory_order_acquire); p; p = p->next) {
+        if (p == signals_here || !atomic_load_explicit(&p->worker, memory_order_relaxed))
             continue;
         atomic_fetch_or_explicit(&p->relayed, UINT64_C(1) << (signal - 1), memory_order_relaxed);
         (void)syscall(SYS_tgkill, getpid(), p->thread, signal);
@@ -330,21 +330,22 @@ static void pass_on(int signal)
 
 static uint32_t ranks_here(void)
 {
-    const post *p = atomic_load_explicit(&all.posts, memory_order_acquire);
+    const post *p = atomic_load_explicit(&signals_all.posts, memory_order_acquire);
     const mlt_worker *w = p ? atomic_load_explicit(&p->worker, memory_order_relaxed) : NULL;
     return w ? mlt_job_proc_at(w->boot->job, w->boot->proc)->ranks : 0;
 }
 
 static void to_everybody(int signal, siginfo_t *info, void *context, bool relayed)
 {
-    if (atomic_load_explicit(&all.handlers[signal], memory_order_relaxed) == 0) {
-        if (atomic_load_explicit(&all.ignores[signal], memory_order_relaxed) < ranks_here())
+    if (atomic_load_explicit(&signals_all.handlers[signal], memory_order_relaxed) == 0) {
+        if (atomic_load_explicit(&signals_all.ignores[signal], memory_order_relaxed) < ranks_here())
             by_default(signal, info, context);
         return;
     }
     if (!relayed)
         pass_on(signal);
-    mlt_worker *w = here ? atomic_load_explicit(&here->worker, memory_order_relaxed) : NULL;
+    mlt_worker *w =
+        signals_here ? atomic_load_explicit(&signals_here->worker, memory_order_relaxed) : NULL;
     if (w)
         to_ranks(w, signal, info, context);
 }
@@ -354,8 +355,9 @@ static MLT_FOR_TAKEN void on_signal(int signal, siginfo_t *info, void *context)
     int saved = errno;
     uint64_t bit = UINT64_C(1) << (signal - 1);
     bool ours = info->si_code == SI_TKILL && info->si_pid == getpid();
-    bool relayed = ours && here &&
-                   (atomic_fetch_and_explicit(&here->relayed, ~bit, memory_order_relaxed) & bit);
+    bool relayed =
+        ours && signals_here &&
+        (atomic_fetch_and_explicit(&signals_here->relayed, ~bit, memory_order_relaxed) & bit);
     bool fault = is_fault(signal) && info->si_code > 0;
     if (fault || signal == SIGPIPE || (ours && !relayed))
         to_one(mlt_thread_rank(), signal, info, context);
@@ -366,16 +368,16 @@ static MLT_FOR_TAKEN void on_signal(int signal, siginfo_t *info, void *context)
 
 void mlt_signals_worker_ends(void)
 {
-    if (here)
-        atomic_store_explicit(&here->worker, NULL, memory_order_relaxed);
+    if (signals_here)
+        atomic_store_explicit(&signals_here->worker, NULL, memory_order_relaxed);
 }
 
 static void count(const struct sigaction *action, int signal, uint32_t change)
 {
     if (is_function(action))
-        atomic_fetch_add_explicit(&all.handlers[signal], change, memory_order_relaxed);
+        atomic_fetch_add_explicit(&signals_all.handlers[signal], change, memory_order_relaxed);
     if (is_ignored(action))
-        atomic_fetch_add_explicit(&all.ignores[signal], change, memory_order_relaxed);
+        atomic_fetch_add_explicit(&signals_all.ignores[signal], change, memory_order_relaxed);
 }
 
 void mlt_signals_free(mlt_rank *me)
@@ -397,10 +399,10 @@ void mlt_signals_free(mlt_rank *me)
 void mlt_signals_forked(mlt_rank *me)
 {
     for (int signal = 1; signal < NSIG; signal++) {
-        if (!all.installed[signal])
+        if (!signals_all.installed[signal])
             continue;
-        const entry *e = find(me, signal);
-        (void)MLT_LIBC(sigaction)(signal, e ? action_of(e) : &all.before[signal], NULL);
+        const entry *e = signals_find(me, signal);
+        (void)MLT_LIBC(sigaction)(signal, e ? action_of(e) : &signals_all.before[signal], NULL);
     }
 }
 
@@ -410,13 +412,13 @@ void mlt_signals_forked(mlt_rank *me)
 
 static void enlist(mlt_worker *w)
 {
-    if (here)
+    if (signals_here)
         return;
     post *p = mlt_take(1, sizeof *p);
     *p = (post){.worker = w, .thread = gettid(), .idle = w->sched->idle};
-    p->next = atomic_load_explicit(&all.posts, memory_order_relaxed);
-    here = p;
-    atomic_store_explicit(&all.posts, p,
+    p->next = atomic_load_explicit(&signals_all.posts, memory_order_relaxed);
+    signals_here = p;
+    atomic_store_explicit(&signals_all.posts, p,
                           memory_order_release); // under the lock; pairs with pass_on
     if (w->count == 1)
         return;
@@ -428,22 +430,22 @@ static void enlist(mlt_worker *w)
 // The system's handler for it is ours from now on. With the lock.
 static int install(int signal, const struct sigaction *action)
 {
-    all.interrupts[signal] |= is_function(action) && !(action->sa_flags & SA_RESTART);
+    signals_all.interrupts[signal] |= is_function(action) && !(action->sa_flags & SA_RESTART);
     struct sigaction ours = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
     ours.sa_flags |= action->sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT);
     ours.sa_flags |= is_fault(signal) ? SA_ONSTACK : 0;
-    ours.sa_flags |= all.interrupts[signal] ? 0 : SA_RESTART;
+    ours.sa_flags |= signals_all.interrupts[signal] ? 0 : SA_RESTART;
     ours.sa_flags |= signal == SIGURG ? SA_NODEFER : 0; // other ranks run in it (fiber/preempt.h)
-    int failed =
-        MLT_LIBC(sigaction)(signal, &ours, all.installed[signal] ? NULL : &all.before[signal]);
-    all.installed[signal] |= !failed;
+    int failed = MLT_LIBC(sigaction)(
+        signal, &ours, signals_all.installed[signal] ? NULL : &signals_all.before[signal]);
+    signals_all.installed[signal] |= !failed;
     return failed;
 }
 
 static entry *entry_for(mlt_rank *me, int signal)
 {
     mlt_rank_own *own = mlt_own_of(me);
-    entry *e = find(me, signal);
+    entry *e = signals_find(me, signal);
     if (e)
         return e;
     if (!own->signals)
@@ -457,13 +459,13 @@ static entry *entry_for(mlt_rank *me, int signal)
 }
 
 // What the rank has, or the process had; the crash report's handler is the default.
-static void tell(const mlt_rank *me, int signal, struct sigaction *old)
+static void signals_tell(const mlt_rank *me, int signal, struct sigaction *old)
 {
-    const entry *e = find(me, signal);
+    const entry *e = signals_find(me, signal);
     if (e)
         *old = *action_of(e);
-    else if (all.installed[signal])
-        *old = all.before[signal];
+    else if (signals_all.installed[signal])
+        *old = signals_all.before[signal];
     else
         (void)MLT_LIBC(sigaction)(signal, NULL, old);
     if (!e && mlt_caller_is_ours((void *)(uintptr_t)old->sa_handler))
@@ -475,7 +477,7 @@ static int change(mlt_rank *me, int signal, const struct sigaction *action)
     sigset_t every, mask;
     sigfillset(&every);
     (void)pthread_sigmask(SIG_SETMASK, &every, &mask);
-    pthread_mutex_lock(&all.lock);
+    pthread_mutex_lock(&signals_all.lock);
     int failed = install(signal, action);
     if (!failed) {
         enlist(me->worker);
@@ -484,7 +486,7 @@ static int change(mlt_rank *me, int signal, const struct sigaction *action)
         count(action, signal, 1);
         set(e, action);
     }
-    pthread_mutex_unlock(&all.lock);
+    pthread_mutex_unlock(&signals_all.lock);
     (void)pthread_sigmask(SIG_SETMASK, &mask, NULL);
     return failed;
 }
@@ -499,7 +501,7 @@ static int set_action(mlt_rank *me, int signal, const struct sigaction *action,
                       struct sigaction *old)
 {
     struct sigaction was;
-    tell(me, signal, &was);
+    signals_tell(me, signal, &was);
     int failed = action ? change(me, signal, action) : 0;
     if (!failed && old)
         *old = was;

@@ -62,7 +62,7 @@ static start *note(void *(*run)(void *), int (*run_c11)(void *), void *arg, bool
     return s;
 }
 
-static start begin(void *noted)
+static start start_begin(void *noted)
 {
     start s = *(start *)noted;
     free(noted);
@@ -75,13 +75,13 @@ static start begin(void *noted)
 
 static void *run(void *noted)
 {
-    start s = begin(noted);
+    start s = start_begin(noted);
     return s.run(s.arg);
 }
 
 static int run_c11(void *noted)
 {
-    start s = begin(noted);
+    start s = start_begin(noted);
     return s.run_c11(s.arg);
 }
 

@@ -9,30 +9,30 @@ static _Thread_local struct {
     swap_function *swap[MLT_SWITCH_PARTS];
     swap_function *last; // MLT_SWITCH_SIGNALS, when the others are done
     bool wanted[MLT_SWITCH_PARTS];
-} own __attribute__((tls_model("initial-exec")));
+} switch_own __attribute__((tls_model("initial-exec")));
 
 static void swap_all(void *from, void *to)
 {
-    for (uint32_t i = 0; i < own.count && from != to; i++)
-        own.swap[i](from, to);
-    if (own.last)
-        own.last(from, to);
+    for (uint32_t i = 0; i < switch_own.count && from != to; i++)
+        switch_own.swap[i](from, to);
+    if (switch_own.last)
+        switch_own.last(from, to);
 }
 
 static void swap_only(void *from, void *to)
 {
     if (from != to)
-        own.swap[0](from, to);
+        switch_own.swap[0](from, to);
 }
 
 void mlt_switch_want(mlt_sched *sched, mlt_switch_part part, swap_function *swap)
 {
-    if (own.wanted[part])
+    if (switch_own.wanted[part])
         return;
-    own.wanted[part] = true;
+    switch_own.wanted[part] = true;
     if (part == MLT_SWITCH_SIGNALS)
-        own.last = swap;
+        switch_own.last = swap;
     else
-        own.swap[own.count++] = swap;
-    mlt_sched_swap_users(sched, own.count == 1 && !own.last ? swap_only : swap_all);
+        switch_own.swap[switch_own.count++] = swap;
+    mlt_sched_swap_users(sched, switch_own.count == 1 && !switch_own.last ? swap_only : swap_all);
 }

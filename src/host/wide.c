@@ -12,7 +12,7 @@
 #include "host/libc.h"
 #include "host/output.h"
 
-enum { FIRST = 256, MOST = 1 << 24 }; // characters of what a format makes
+enum { FIRST = 256, WIDE_MOST = 1 << 24 }; // characters of what a format makes
 
 static bool is_own(const FILE *stream)
 {
@@ -20,7 +20,7 @@ static bool is_own(const FILE *stream)
 }
 
 // False: errno tells why.
-static bool put(FILE *stream, const wchar_t *text)
+static bool wide_put(FILE *stream, const wchar_t *text)
 {
     mbstate_t state = {0};
     const wchar_t *at = text;
@@ -39,7 +39,7 @@ static int put_list(FILE *stream, const wchar_t *format, va_list more)
     wchar_t *text = NULL;
     int n = -1, saved = errno;
     errno = 0;
-    for (size_t room = FIRST; n < 0 && room <= MOST; room *= 2) {
+    for (size_t room = FIRST; n < 0 && room <= WIDE_MOST; room *= 2) {
         va_list again;
         va_copy(again, more);
         text = mlt_take_more(text, room, sizeof *text);
@@ -49,7 +49,7 @@ static int put_list(FILE *stream, const wchar_t *format, va_list more)
             break;
     }
     errno = n >= 0 ? saved : errno;
-    n = n >= 0 && put(stream, text) ? n : -1;
+    n = n >= 0 && wide_put(stream, text) ? n : -1;
     free(text);
     return n;
 }
@@ -66,7 +66,7 @@ static int put_list(FILE *stream, const wchar_t *format, va_list more)
 static wint_t put_one(FILE *stream, wchar_t c)
 {
     const wchar_t text[] = {c, L'\0'};
-    bool done = c ? put(stream, text) : fputc('\0', stream) != EOF;
+    bool done = c ? wide_put(stream, text) : fputc('\0', stream) != EOF;
     return done ? (wint_t)c : WEOF;
 }
 
@@ -95,7 +95,7 @@ MLT_INTERPOSE wint_t putwchar_unlocked(wchar_t c)
     {                                                                                              \
         if (!is_own(stream))                                                                       \
             return MLT_LIBC(name)(text, stream);                                                   \
-        return put(stream, text) ? 1 : -1;                                                         \
+        return wide_put(stream, text) ? 1 : -1;                                                    \
     }
 PUT_TEXT(fputws)
 PUT_TEXT(fputws_unlocked)

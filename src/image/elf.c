@@ -72,7 +72,7 @@ static bool read_head(elf *e)
 }
 
 // The program headers; NULL if they are not all there. The caller frees them.
-static Elf64_Phdr *read_headers(elf *e, size_t *count)
+static Elf64_Phdr *elf_read_headers(elf *e, size_t *count)
 {
     *count = e->head.e_phnum;
     if (*count == 0 || *count > MOST_HEADERS || e->head.e_phentsize != sizeof(Elf64_Phdr))
@@ -83,7 +83,7 @@ static Elf64_Phdr *read_headers(elf *e, size_t *count)
 static bool is_dynamic(elf *e)
 {
     size_t count;
-    Elf64_Phdr *headers = read_headers(e, &count);
+    Elf64_Phdr *headers = elf_read_headers(e, &count);
     bool found = false;
     for (size_t i = 0; headers && i < count; i++) {
         found |= headers[i].p_type == PT_DYNAMIC;
@@ -426,7 +426,7 @@ bool mlt_elf_links_read(int fd, mlt_elf_links *out)
     size_t headers_count, count = 0;
     if (!open_elf(&e, fd))
         return false;
-    Elf64_Phdr *headers = read_headers(&e, &headers_count);
+    Elf64_Phdr *headers = elf_read_headers(&e, &headers_count);
     Elf64_Dyn *entries = NULL;
     for (size_t i = 0; headers && i < headers_count && !entries; i++)
         if (headers[i].p_type == PT_DYNAMIC) {

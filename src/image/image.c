@@ -147,7 +147,7 @@ static uintptr_t gap(uintptr_t at, uintptr_t like, uintptr_t align)
 }
 
 // For an area that is aligned like the largest of them. A gap is a mapping, too.
-static uintptr_t lay_out(mlt_image_set *set)
+static uintptr_t image_lay_out(mlt_image_set *set)
 {
     uintptr_t largest = 1;
     set->place = mlt_take(set->count, sizeof *set->place);
@@ -209,7 +209,7 @@ mlt_status mlt_image_set_make(mlt_images *images, mlt_image_set *set, char *why,
                               why_size);
     if (status != MLT_OK)
         return status;
-    status = reserve(images, set, lay_out(set), why, why_size);
+    status = reserve(images, set, image_lay_out(set), why, why_size);
     if (status == MLT_OK)
         images->mappings += set->mappings;
     return status;
@@ -323,8 +323,8 @@ static bool map_object(const mlt_image_set *set, uint32_t index, uint32_t object
                 0) != MAP_FAILED;
 }
 
-static void relocate(const mlt_images *images, const mlt_image_set *set, uint32_t index,
-                     uint32_t object)
+static void image_relocate(const mlt_images *images, const mlt_image_set *set, uint32_t index,
+                           uint32_t object)
 {
     const mlt_template *t = &set->template;
     char *base = (char *)set->objects[object].base + mlt_image_shift_of(set, index, object);
@@ -348,7 +348,7 @@ mlt_status mlt_image_make_object(const mlt_images *images, uint32_t index, uint3
                  strerror(errno));
         return MLT_ERR_NO_MEMORY;
     }
-    relocate(images, set, index, object);
+    image_relocate(images, set, index, object);
     return MLT_OK;
 }
 

@@ -75,7 +75,7 @@ static void add_piece(mlt_object *o, const Elf64_Phdr *h)
         o->piece[o->pieces++] = next;
 }
 
-static void read_headers(mlt_object *o)
+static void object_read_headers(mlt_object *o)
 {
     for (size_t i = 0; i < o->header_count; i++) {
         const Elf64_Phdr *h = &o->headers[i];
@@ -278,7 +278,7 @@ static int add(struct dl_phdr_info *info, size_t size, void *user)
                       .tls_module = info->dlpi_tls_modid};
     o->path = strdup(path);
     o->fixed = !o->path || !o->base; // a program that was linked for one address has base 0
-    read_headers(o);
+    object_read_headers(o);
     read_dynamic(o);
     o->stays |= l->known && has_unique(o);
     return 0;

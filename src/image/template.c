@@ -235,7 +235,7 @@ static void put_symbol(const work *w, const Elf64_Rela *r, mlt_reloc_kind kind)
     put(w, r->r_offset, value + addend, owner);
 }
 
-static bool relocate(const work *w, const Elf64_Rela *r)
+static bool template_relocate(const work *w, const Elf64_Rela *r)
 {
     const mlt_object *o = own_of(w);
     uint32_t type = (uint32_t)ELF64_R_TYPE(r->r_info);
@@ -298,10 +298,10 @@ static bool relocate_all(const work *w)
     const mlt_object *o = own_of(w);
     relocate_packed(w);
     for (size_t i = 0; i < o->rela_count; i++)
-        if (!relocate(w, &o->rela[i]))
+        if (!template_relocate(w, &o->rela[i]))
             return false;
     for (size_t i = 0; i < o->slots_count; i++)
-        if (!relocate(w, &o->slots[i]))
+        if (!template_relocate(w, &o->slots[i]))
             return false;
     return true;
 }
@@ -358,7 +358,7 @@ static void put_debug(const work *w)
 // ---- the whole
 
 // Lays out the writable pieces and fills them from the files.
-static bool lay_out(work *w)
+static bool template_lay_out(work *w)
 {
     mlt_template *t = w->t;
     for (uint32_t i = w->first; i < w->count; i++)
@@ -460,7 +460,7 @@ mlt_status mlt_template_new(mlt_object *objects, uint32_t first, uint32_t count,
         snprintf(why, why_size, "no object of the program ends with its variables");
         return MLT_ERR_UNSUPPORTED;
     }
-    if (!lay_out(&w)) {
+    if (!template_lay_out(&w)) {
         snprintf(why, why_size, "the system refuses memory for copies of globals: %s",
                  strerror(errno));
         return MLT_ERR_NO_MEMORY;

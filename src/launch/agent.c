@@ -40,15 +40,15 @@
 #include "os/os.h"
 #include "os/uring.h"
 
-#define MS UINT64_C(1000000)
+#define AGENT_MS UINT64_C(1000000)
 
 // Inherited descriptors have numbers that scripts do not use themselves.
 enum { FIRST_FD = 20, WHERE_BYTES = 512 };
 
-static const uint64_t collect_ns = 2000 * MS; // since the last record
-static const uint64_t change_ns = 5 * MS;
-static const uint64_t peek_ns = 250 * MS; // then after 0.5, 1 and 2 s more
-static const uint64_t link_again_ns = 10 * MS;
+static const uint64_t agent_collect_ns = 2000 * AGENT_MS; // since the last record
+static const uint64_t change_ns = 5 * AGENT_MS;
+static const uint64_t peek_ns = 250 * AGENT_MS; // then after 0.5, 1 and 2 s more
+static const uint64_t link_again_ns = 10 * AGENT_MS;
 enum { MOST_PEEKS = 4, STOP_GRACE_US = 20000, START_AT_ONCE = 128 };
 
 // A connection that its process has had no room for.
@@ -58,7 +58,7 @@ typedef struct late_link {
     mlt_ctl_link link;
 } late_link;
 
-typedef struct child {
+typedef struct agent_child {
     mlt_loop_source ctl; // fd -1: closed
     mlt_agent *agent;
     uint32_t proc;
@@ -69,14 +69,14 @@ typedef struct child {
     bool adopted; // somebody else has started it, and it has not ended
     bool crashed; // by a signal, said by itself
     bool final;   // its ranks have called MPI_Finalize
-} child;
+} agent_child;
 
 struct mlt_agent {
     mlt_agent_conf conf;
     mlt_bind bind;
     mlt_job *job;
     int job_fd, ctl_as;
-    child *children; // in the order of their processes
+    agent_child *children; // in the order of their processes
     uint32_t count;
     mlt_loop_source timer;
     bool ending; // it was told to end what runs
@@ -115,8 +115,8 @@ struct mlt_agent {
     bool finalised; // a process of this host has left MPI_Finalize
 };
 
-static void tell(mlt_agent *a, mlt_frame_type type, uint32_t about, int64_t value, void *body,
-                 size_t length)
+static void agent_tell(mlt_agent *a, mlt_frame_type type, uint32_t about, int64_t value, void *body,
+                       size_t length)
 {
     mlt_frame frame = {.type = type,
                        .length = (uint32_t)length,
@@ -128,7 +128,7 @@ static void tell(mlt_agent *a, mlt_frame_type type, uint32_t about, int64_t valu
 }
 
 // NULL: it is no process of this host.
-static child *child_of(mlt_agent *a, uint32_t proc)
+static agent_child *child_of(mlt_agent *a, uint32_t proc)
 {
     uint32_t low = 0, high = a->count;
     while (low < high) {
@@ -151,13 +151,13 @@ static const mlt_app *app_of(const mlt_agent *a, uint32_t proc)
     return &a->conf.options->apps[plan_of(a, proc)->app];
 }
 
-static const char *dir_of(const mlt_agent *a, uint32_t proc)
+static const char *agent_dir_of(const mlt_agent *a, uint32_t proc)
 {
     const mlt_app *app = app_of(a, proc);
     return app->dir ? app->dir : a->conf.options->dir;
 }
 
-static void set_timer(mlt_agent *a)
+static void agent_set_timer(mlt_agent *a)
 {
     const uint64_t times[] = {a->collect_until, a->peek_at, a->link_at, a->start_at, a->change_at};
     mlt_loop_alarm_first(&a->timer, times, sizeof times / sizeof *times);
@@ -165,7 +165,7 @@ static void set_timer(mlt_agent *a)
 
 // ---- Signals
 
-static void signal_child(const child *c, int signal)
+static void signal_child(const agent_child *c, int signal)
 {
     if (!c->pid)
         return;
@@ -210,7 +210,7 @@ static bool sleeps(mlt_agent *a, uint32_t local, uint32_t *epoch)
            !atomic_load_explicit(&own->open, memory_order_acquire);
 }
 
-static void look(mlt_agent *a, int64_t number)
+static void agent_look(mlt_agent *a, int64_t number)
 {
     for (uint32_t i = 0; i < a->workers; i++) {
         uint32_t epoch;
@@ -219,13 +219,13 @@ static void look(mlt_agent *a, int64_t number)
         a->epochs[i] = asleep ? epoch : epoch - 1; // of one that is awake nothing is known
     }
     mlt_job_look found = mlt_job_look_at(a->job);
-    tell(a, MLT_FRAME_LOOKED, a->conf.host, number, &found, sizeof found);
+    agent_tell(a, MLT_FRAME_LOOKED, a->conf.host, number, &found, sizeof found);
 }
 
 static void tell_clock(mlt_agent *a, int64_t number)
 {
     uint64_t now = mlt_os_now_ns();
-    tell(a, MLT_FRAME_CLOCKED, a->conf.host, number, &now, sizeof now);
+    agent_tell(a, MLT_FRAME_CLOCKED, a->conf.host, number, &now, sizeof now);
 }
 
 // For people outside (launch/live/live.h).
@@ -235,20 +235,20 @@ static void look_live(mlt_agent *a, int64_t number)
     mlt_live_snap snap = {0};
     mlt_text part = {0};
     for (uint32_t i = 0; i < a->count; i++) {
-        const child *c = &a->children[i];
+        const agent_child *c = &a->children[i];
         children[i] = (mlt_live_child){c->proc, c->mpi_pid && c->pid ? c->mpi_pid : c->pid};
     }
     mlt_live_look(&snap, a->job, a->conf.plan, children, a->count);
     mlt_live_snap_pack(&snap, a->conf.host, &part);
     mlt_text_put(&part, "", 1); // the NUL behind
-    tell(a, MLT_FRAME_LIVED, a->conf.host, number, part.text, part.length - 1);
+    agent_tell(a, MLT_FRAME_LIVED, a->conf.host, number, part.text, part.length - 1);
     mlt_text_free(&part);
     mlt_live_snap_fini(&snap);
     free(children);
 }
 
 // Why a worker of a process did not answer.
-static mlt_hang_state unanswered(mlt_agent *a, const child *c, uint32_t local, uint32_t ranks)
+static mlt_hang_state unanswered(mlt_agent *a, const agent_child *c, uint32_t local, uint32_t ranks)
 {
     const mlt_job_worker *worker = mlt_job_local_at(a->job, local);
     uint32_t thread = atomic_load_explicit(&worker->thread, memory_order_relaxed);
@@ -268,7 +268,7 @@ static mlt_hang_state unanswered(mlt_agent *a, const child *c, uint32_t local, u
     }
 }
 
-static mlt_frame_state state_of(mlt_agent *a, const child *c, uint32_t local, uint32_t worker)
+static mlt_frame_state state_of(mlt_agent *a, const agent_child *c, uint32_t local, uint32_t worker)
 {
     // acquire: what the worker did before it ended or went to sleep is done.
     uint32_t asleep =
@@ -298,17 +298,17 @@ static void finish_collecting(mlt_agent *a)
     a->marks = NULL;
     a->collecting = false;
     a->collect_until = 0;
-    set_timer(a);
+    agent_set_timer(a);
     mlt_text calls = {0};
     mlt_calls_of_host(&calls, a->job, a->conf.plan, a->conf.host);
     if (calls.length > 0 && calls.length < MLT_FRAME_MOST)
-        tell(a, MLT_FRAME_CALLS, a->conf.host, 0, calls.text, calls.length);
+        agent_tell(a, MLT_FRAME_CALLS, a->conf.host, 0, calls.text, calls.length);
     mlt_text_free(&calls);
-    tell(a, MLT_FRAME_STATES, a->conf.host, 0, states, a->workers * sizeof *states);
+    agent_tell(a, MLT_FRAME_STATES, a->conf.host, 0, states, a->workers * sizeof *states);
     free(states);
 }
 
-static void collect(mlt_agent *a)
+static void agent_collect(mlt_agent *a)
 {
     if (a->collecting)
         return;
@@ -323,8 +323,8 @@ static void collect(mlt_agent *a)
         a->stands[i] &= sleeps(a, i, &epoch) && epoch == a->epochs[i];
         a->open_answers += asleep != MLT_WORKER_ENDED && asleep != MLT_WORKER_UNBORN;
     }
-    a->collect_until = mlt_os_now_ns() + collect_ns;
-    set_timer(a);
+    a->collect_until = mlt_os_now_ns() + agent_collect_ns;
+    agent_set_timer(a);
     mlt_job_ask(a->job);
     if (a->open_answers == 0)
         finish_collecting(a);
@@ -337,7 +337,7 @@ static void peek(mlt_agent *a, uint64_t now)
     const mlt_placement *plan = a->conf.plan;
     a->peek_at = ++a->peeks < MOST_PEEKS ? now + (peek_ns << a->peeks) : 0;
     for (uint32_t i = 0; i < a->count; i++) {
-        const child *own = &a->children[i];
+        const agent_child *own = &a->children[i];
         char *path = own->pid && !own->attached ? mlt_libraries_loaded(own->pid) : NULL;
         if (!path)
             continue;
@@ -358,7 +358,7 @@ static void peek(mlt_agent *a, uint64_t now)
 
 static bool try_link(mlt_agent *a, uint32_t proc, const mlt_ctl_link *link, int fd)
 {
-    const child *c = child_of(a, proc);
+    const agent_child *c = child_of(a, proc);
     if (!c || c->ctl.fd < 0)
         return true; // it has ended
     if (mlt_ctl_give_link(c->ctl.fd, link, fd) == MLT_PENDING)
@@ -375,7 +375,7 @@ void mlt_agent_give_link(mlt_agent *a, uint32_t proc, const mlt_ctl_link *link, 
     a->late[a->late_count++] =
         (late_link){.proc = proc, .fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .link = *link};
     a->link_at = mlt_os_now_ns() + link_again_ns;
-    set_timer(a);
+    agent_set_timer(a);
 }
 
 static void give_late(mlt_agent *a, uint64_t now)
@@ -406,11 +406,12 @@ static void job_lost(void *user, const char *text)
     mlt_agent *a = user;
     char *body = mlt_text_of("%s", text);
     if (!a->ending)
-        tell(a, MLT_FRAME_UNLINKED, a->count ? a->children[0].proc : 0, -1, body, strlen(body));
+        agent_tell(a, MLT_FRAME_UNLINKED, a->count ? a->children[0].proc : 0, -1, body,
+                   strlen(body));
     free(body);
 }
 
-static void take_rpc(mlt_agent *a, const child *c, int fd)
+static void take_rpc(mlt_agent *a, const agent_child *c, int fd)
 {
     mlt_ports_conf conf = {.options = a->conf.options,
                            .key = a->conf.key,
@@ -424,7 +425,7 @@ static void take_rpc(mlt_agent *a, const child *c, int fd)
     mlt_ports_rpc(a->ports, c->proc, fd);
 }
 
-static void take_want(mlt_agent *a, const child *c, const mlt_ctl *head)
+static void take_want(mlt_agent *a, const agent_child *c, const mlt_ctl *head)
 {
     uint64_t bond = 0;
     if (head->length == sizeof bond)
@@ -443,7 +444,7 @@ void mlt_agent_dies(mlt_agent *a, const char *why)
 
 // ---- What processes say
 
-static void take_hello(child *c, pid_t sender)
+static void agent_take_hello(agent_child *c, pid_t sender)
 {
     c->attached = true;
     c->mpi_pid = sender;
@@ -452,7 +453,7 @@ static void take_hello(child *c, pid_t sender)
 }
 
 // Wait records and the like. False: nobody asked, or it came too late.
-static bool take_waits(mlt_agent *a, const child *c, const mlt_ctl *head)
+static bool take_waits(mlt_agent *a, const agent_child *c, const mlt_ctl *head)
 {
     const mlt_placement_proc *proc = plan_of(a, c->proc);
     if (!a->collecting || head->detail < proc->first_worker ||
@@ -461,8 +462,9 @@ static bool take_waits(mlt_agent *a, const child *c, const mlt_ctl *head)
     uint32_t local = mlt_job_place_at(a->job, head->detail)->local;
     if (a->answered[local])
         return false;
-    a->collect_until = mlt_os_now_ns() + collect_ns; // those of a million ranks may take longer
-    set_timer(a);
+    a->collect_until =
+        mlt_os_now_ns() + agent_collect_ns; // those of a million ranks may take longer
+    agent_set_timer(a);
     if (head->type == MLT_CTL_PROCS) {
         bool first = !a->told[local];
         a->told[local] = true;
@@ -476,32 +478,32 @@ static bool take_waits(mlt_agent *a, const child *c, const mlt_ctl *head)
     return true;
 }
 
-static void pass_on(mlt_agent *a, const child *c, const mlt_ctl *head)
+static void agent_pass_on(mlt_agent *a, const agent_child *c, const mlt_ctl *head)
 {
-    tell(a, MLT_FRAME_CTL, c->proc, 0, a->packet, sizeof *head + head->length);
+    agent_tell(a, MLT_FRAME_CTL, c->proc, 0, a->packet, sizeof *head + head->length);
 }
 
 // With the id that the system tells, not the one that the process says.
-static void pass_with_id(mlt_agent *a, const child *c, const mlt_ctl *head, pid_t sender)
+static void pass_with_id(mlt_agent *a, const agent_child *c, const mlt_ctl *head, pid_t sender)
 {
     mlt_ctl own = *head;
     own.value = sender;
     memcpy(a->packet, &own, sizeof own);
-    pass_on(a, c, head);
+    agent_pass_on(a, c, head);
 }
 
 // The last words of a process. The first one's, which are all that is shown, with lines of its
 // source if they can be found: that takes up to two seconds, in which this agent does nothing else.
-static void pass_crash(mlt_agent *a, child *c, const mlt_ctl *head, const char *text)
+static void pass_crash(mlt_agent *a, agent_child *c, const mlt_ctl *head, const char *text)
 {
     c->crashed = true;
     bool looks = *text && !a->ending && !a->looked;
     if (!looks) {
-        pass_on(a, c, head);
+        agent_pass_on(a, c, head);
         return;
     }
     a->looked = true;
-    char *found = mlt_lines_add(text, dir_of(a, c->proc));
+    char *found = mlt_lines_add(text, agent_dir_of(a, c->proc));
     mlt_text more = {0};
     mlt_ctl longer = *head;
     mlt_text_put(&more, &longer, sizeof longer);
@@ -511,16 +513,16 @@ static void pass_crash(mlt_agent *a, child *c, const mlt_ctl *head, const char *
     longer.length = (uint32_t)(more.length - sizeof longer);
     memcpy(more.text, &longer, sizeof longer);
     if (more.length < MLT_FRAME_MOST)
-        tell(a, MLT_FRAME_CTL, c->proc, 0, more.text, more.length);
+        agent_tell(a, MLT_FRAME_CTL, c->proc, 0, more.text, more.length);
     else
-        pass_on(a, c, head);
+        agent_pass_on(a, c, head);
     mlt_text_free(&more);
 }
 
 // mlt_asks_conf.tell.
 static void tell_spawn(void *user, uint32_t proc, int64_t number, char *request, size_t length)
 {
-    tell(user, MLT_FRAME_SPAWN, proc, number, request, length);
+    agent_tell(user, MLT_FRAME_SPAWN, proc, number, request, length);
 }
 
 void mlt_agent_answer(mlt_agent *a, int64_t ask, const char *answer, size_t length)
@@ -529,7 +531,7 @@ void mlt_agent_answer(mlt_agent *a, int64_t ask, const char *answer, size_t leng
 }
 
 // The packet is in a->packet, with a NUL behind its body.
-static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sender)
+static void take_packet(mlt_agent *a, agent_child *c, const mlt_ctl *head, pid_t sender)
 {
     if (c->mpi_pid && sender != c->mpi_pid && head->type != MLT_CTL_ABORT)
         return; // a fork of the rank; it speaks for nobody, but may not use MPI either
@@ -554,12 +556,12 @@ static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sende
     case MLT_CTL_PROCS:
     case MLT_CTL_JOBS:
         if (take_waits(a, c, head))
-            pass_on(a, c, head);
+            agent_pass_on(a, c, head);
         if (a->collecting && a->open_answers == 0)
             finish_collecting(a);
         return;
     case MLT_CTL_HELLO:
-        take_hello(c, sender);
+        agent_take_hello(c, sender);
         pass_with_id(a, c, head, sender);
         return;
     case MLT_CTL_HELD:
@@ -568,10 +570,10 @@ static void take_packet(mlt_agent *a, child *c, const mlt_ctl *head, pid_t sende
     default:
         break;
     }
-    pass_on(a, c, head);
+    agent_pass_on(a, c, head);
 }
 
-static void close_ctl(child *c)
+static void close_ctl(agent_child *c)
 {
     mlt_loop_remove(c->agent->conf.loop, &c->ctl);
     if (c->ctl.fd >= 0)
@@ -595,7 +597,7 @@ static pid_t sender_of(struct msghdr *message, int *fd)
 }
 
 // Reads one packet. False: there is none now.
-static bool read_packet(child *c)
+static bool read_packet(agent_child *c)
 {
     mlt_agent *a = c->agent;
     _Alignas(
@@ -639,7 +641,7 @@ static bool read_packet(child *c)
 
 static void ctl_ready(mlt_loop_source *source, uint32_t events)
 {
-    child *c = mlt_container_of(source, child, ctl);
+    agent_child *c = mlt_container_of(source, agent_child, ctl);
     for (int i = 0; i < 16 && c->ctl.fd >= 0; i++)
         if (!read_packet(c))
             return;
@@ -674,7 +676,7 @@ static bool names_shm(const mlt_texts *env)
 }
 
 // libfabric's provider shm has memory by a name, which a process that is killed cannot remove.
-static void remove_fabric(const mlt_agent *a, const child *c)
+static void remove_fabric(const mlt_agent *a, const agent_child *c)
 {
     const mlt_options *options = a->conf.options;
     char name[32];
@@ -684,17 +686,17 @@ static void remove_fabric(const mlt_agent *a, const child *c)
     (void)shm_unlink(name);
 }
 
-static void tell_end(mlt_agent *a, const child *c, int status, uint64_t peak)
+static void tell_end(mlt_agent *a, const agent_child *c, int status, uint64_t peak)
 {
     mlt_text body = {0};
     mlt_text_put(&body, &peak, sizeof peak);
     if (status != MLT_FRAME_UNKNOWN && WIFSIGNALED(status) && !c->crashed && !a->ending)
         mlt_calls_of_proc(&body, a->job, a->conf.plan, c->proc, -1);
-    tell(a, MLT_FRAME_ENDED, c->proc, status, body.text, body.length);
+    agent_tell(a, MLT_FRAME_ENDED, c->proc, status, body.text, body.length);
     mlt_text_free(&body);
 }
 
-static void take_end(mlt_agent *a, child *c, int status, const struct rusage *usage)
+static void take_end(mlt_agent *a, agent_child *c, int status, const struct rusage *usage)
 {
     if (WIFSIGNALED(status))
         remove_fabric(a, c);
@@ -734,7 +736,7 @@ bool mlt_agent_reaped(mlt_agent *a, pid_t pid, int status, const struct rusage *
 void mlt_agent_lost(mlt_agent *a, uint32_t proc)
 {
     static const struct rusage nothing;
-    child *c = child_of(a, proc);
+    agent_child *c = child_of(a, proc);
     if (c && c->adopted)
         take_end(a, c, MLT_FRAME_UNKNOWN, &nothing);
 }
@@ -856,11 +858,11 @@ static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const cpu_set_t *
         if (plan_of(a, proc)->workers > 1)
             name_places(a, plan_of(a, proc), where, sizeof where);
     }
-    tell(a, MLT_FRAME_STARTED, proc, pid, where, strlen(where));
+    agent_tell(a, MLT_FRAME_STARTED, proc, pid, where, strlen(where));
 }
 
 // Starts one process. On failure the exit code, and a message in why.
-static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_size)
+static int agent_start(mlt_agent *a, agent_child *c, mlt_env *env, char *why, size_t why_size)
 {
     const mlt_placement_proc *proc = plan_of(a, c->proc);
     const mlt_app *app = app_of(a, c->proc);
@@ -876,7 +878,7 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
     mlt_spawn spawn = {.path = under_gdb ? a->conf.gdb : a->conf.paths[proc->app],
                        .argv = under_gdb ? gdb_words(app->argv) : app->argv,
                        .env = mlt_env_for(env, a->conf.plan, &own),
-                       .dir = dir_of(a, c->proc),
+                       .dir = agent_dir_of(a, c->proc),
                        .job_fd = a->job_fd,
                        .ctl_fd = pair[1],
                        .ctl_as = a->ctl_as,
@@ -902,7 +904,7 @@ static int start(mlt_agent *a, child *c, mlt_env *env, char *why, size_t why_siz
 }
 
 // As start, for a process that somebody else has started.
-static int adopt(mlt_agent *a, child *c, char *why, size_t why_size)
+static int agent_adopt(mlt_agent *a, agent_child *c, char *why, size_t why_size)
 {
     int pair[2];
     pid_t pid = 0;
@@ -947,25 +949,25 @@ static void start_some(mlt_agent *a)
     char why[512] = "";
     int code = a->ending ? MLT_EXIT_FAILED : 0; // told to end: the rest is never started
     for (uint32_t i = 0; i < START_AT_ONCE && a->next < a->count && !code; i++, a->next++) {
-        child *c = &a->children[a->next];
-        code = a->conf.adopt ? adopt(a, c, why, sizeof why)
-                             : start(a, c, env_of(a, c->proc), why, sizeof why);
+        agent_child *c = &a->children[a->next];
+        code = a->conf.adopt ? agent_adopt(a, c, why, sizeof why)
+                             : agent_start(a, c, env_of(a, c->proc), why, sizeof why);
     }
     if (!code && a->next < a->count) {
         a->start_at = mlt_os_now_ns();
-        set_timer(a);
+        agent_set_timer(a);
         return;
     }
     if (a->has_env)
         mlt_env_fini(&a->env);
     a->has_env = false;
     if (code)
-        tell(a, MLT_FRAME_FAILED, a->conf.host, code, why, strlen(why));
+        agent_tell(a, MLT_FRAME_FAILED, a->conf.host, code, why, strlen(why));
 }
 
 void mlt_agent_started(mlt_agent *a, uint32_t proc, pid_t pid, int ctl_fd)
 {
-    child *c = child_of(a, proc);
+    agent_child *c = child_of(a, proc);
     c->pid = pid;
     c->ctl.fd = ctl_fd;
     (void)mlt_loop_add(a->conf.loop, &c->ctl, EPOLLIN);
@@ -977,7 +979,7 @@ void mlt_agent_started(mlt_agent *a, uint32_t proc, pid_t pid, int ctl_fd)
 static void await_look(mlt_agent *a)
 {
     if (mlt_board_looked(a->job, a->change))
-        tell(a, MLT_FRAME_KNOWS, a->conf.host, a->change, NULL, 0);
+        agent_tell(a, MLT_FRAME_KNOWS, a->conf.host, a->change, NULL, 0);
     else
         a->change_at = mlt_os_now_ns() + change_ns;
 }
@@ -1005,14 +1007,14 @@ static void take_change(mlt_agent *a, const mlt_frame *frame, const void *body)
         a->change = mlt_job_want_change(a->job, body);
         if (a->conf.plan->host_count > 1)
             await_look(a);
-        set_timer(a);
+        agent_set_timer(a);
         break;
     case MLT_FRAME_KNOWN:
         (void)!mlt_board_write(board, MLT_BOARD_KNOWN, (uint64_t)frame->value);
         break;
     case MLT_FRAME_DECIDED:
         keep_decision(a, &d);
-        tell(a, MLT_FRAME_KEPT, a->conf.host, frame->value, NULL, 0);
+        agent_tell(a, MLT_FRAME_KEPT, a->conf.host, frame->value, NULL, 0);
         break;
     default: // SPREAD
         if (mlt_board_slot(board, MLT_BOARD_ANSWERS | d.key, false))
@@ -1023,7 +1025,7 @@ static void take_change(mlt_agent *a, const mlt_frame *frame, const void *body)
 
 // ---- The whole
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void agent_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_agent *a = mlt_container_of(source, mlt_agent, timer);
     uint64_t count, now = mlt_os_now_ns();
@@ -1038,7 +1040,7 @@ static void timer_ready(mlt_loop_source *source, uint32_t events)
         start_some(a);
     if (mlt_loop_due(&a->change_at, now))
         await_look(a);
-    set_timer(a);
+    agent_set_timer(a);
 }
 
 void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
@@ -1065,13 +1067,13 @@ void mlt_agent_take(mlt_agent *a, const mlt_frame *frame, const void *body)
         stop_all(a);
         break;
     case MLT_FRAME_LOOK:
-        look(a, frame->value);
+        agent_look(a, frame->value);
         break;
     case MLT_FRAME_CLOCK:
         tell_clock(a, frame->value);
         break;
     case MLT_FRAME_ASK:
-        collect(a);
+        agent_collect(a);
         break;
     case MLT_FRAME_LIVE:
         look_live(a, frame->value);
@@ -1100,8 +1102,8 @@ static void list_children(mlt_agent *a)
     for (uint32_t p = 0; p < plan->proc_count; p++) {
         if (plan->procs[p].host != a->conf.host)
             continue;
-        a->children[a->count++] =
-            (child){.ctl = {.fd = -1, .ready = ctl_ready}, .agent = a, .proc = p, .mpi_fd = -1};
+        a->children[a->count++] = (agent_child){
+            .ctl = {.fd = -1, .ready = ctl_ready}, .agent = a, .proc = p, .mpi_fd = -1};
         a->workers += plan->procs[p].workers;
     }
 }
@@ -1174,12 +1176,12 @@ mlt_agent *mlt_agent_new(const mlt_agent_conf *conf)
         tell_without(a);
     a->kills = mlt_os_memory_kills(MLT_OS_PROC, MLT_OS_GROUPS);
     a->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = timer_ready};
+                                 .ready = agent_timer_ready};
     if (a->timer.fd < 0 || !mlt_loop_add(conf->loop, &a->timer, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     if (conf->plan->ranks > 1 && !conf->options->quiet)
         a->peek_at = mlt_os_now_ns() + peek_ns;
-    set_timer(a);
+    agent_set_timer(a);
     return a;
 }
 

@@ -18,7 +18,7 @@
 
 enum { PASSED_ON = 0x6d6c74, FROM_KEYBOARD = 1 << 30 };
 
-static void pass_on(pid_t watcher, const siginfo_t *info)
+static void guard_pass_on(pid_t watcher, const siginfo_t *info)
 {
     bool keyboard = info->si_code == SI_KERNEL;
     union sigval note = {.sival_int = PASSED_ON | (keyboard ? FROM_KEYBOARD : 0)};
@@ -85,7 +85,7 @@ static _Noreturn void guard(pid_t watcher, const sigset_t *blocked, mlt_guard_of
             look_at_children(watcher, of);
             mlt_mpir_look(fd);
         } else if (of != MLT_GUARD_TERMINAL || info.si_code != SI_KERNEL)
-            pass_on(watcher, &info);
+            guard_pass_on(watcher, &info);
     }
 }
 

@@ -68,13 +68,13 @@ typedef struct launch {
     mlt_parent *parent; // NULL: nobody has spawned this job
 } launch;
 
-static const char *dir_of(const launch *l, const mlt_app *app)
+static const char *launch_dir_of(const launch *l, const mlt_app *app)
 {
     return app->dir ? app->dir : l->options->dir;
 }
 
 // True if the section names no host but this one.
-static bool is_here(const mlt_app *app)
+static bool launch_is_here(const mlt_app *app)
 {
     for (uint32_t h = 0; app->hosts && h < app->hosts->count; h++)
         if (!app->hosts->hosts[h].here)
@@ -83,15 +83,15 @@ static bool is_here(const mlt_app *app)
 }
 
 // Programs of other hosts are looked for there.
-static void find_programs(launch *l)
+static void launch_find_programs(launch *l)
 {
     const mlt_options *o = l->options;
     l->paths = mlt_take(o->app_count, sizeof *l->paths);
     l->noted = mlt_take(o->app_count, sizeof *l->noted);
     for (size_t a = 0; a < o->app_count; a++) {
         const mlt_app *app = &o->apps[a];
-        const char *dir = dir_of(l, app);
-        if (is_here(app) || o->stage || mlt_program_is_there(app->argv[0], dir, app->path))
+        const char *dir = launch_dir_of(l, app);
+        if (launch_is_here(app) || o->stage || mlt_program_is_there(app->argv[0], dir, app->path))
             l->paths[a] = mlt_program_find(app->argv[0], dir, app->path);
     }
 }
@@ -102,7 +102,7 @@ static void require_programs(const launch *l)
     for (uint32_t p = 0; p < l->plan.proc_count; p++) {
         const mlt_app *app = &l->options->apps[l->plan.procs[p].app];
         if (l->plan.procs[p].host == l->host && !l->paths[l->plan.procs[p].app])
-            (void)mlt_program_find(app->argv[0], dir_of(l, app), app->path);
+            (void)mlt_program_find(app->argv[0], launch_dir_of(l, app), app->path);
     }
 }
 
@@ -150,7 +150,7 @@ static void note_frames(const launch *l, const mlt_placement_proc *proc,
     mlt_frames frames = {.largest = 0};
     if (proc->ranks <= proc->workers || !libraries->mpi)
         return;
-    look_at_frames(l->paths[proc->app], dir_of(l, &l->options->apps[proc->app]), &frames);
+    look_at_frames(l->paths[proc->app], launch_dir_of(l, &l->options->apps[proc->app]), &frames);
     for (size_t i = 0; i < libraries->count; i++)
         look_at_frames(libraries->paths[i], NULL, &frames);
     bool fixed = frames.largest > guard;
@@ -197,7 +197,7 @@ static void check_programs(const launch *l)
         if (!first)
             continue;
         mlt_libraries libraries;
-        mlt_libraries_find(&libraries, path, dir_of(l, app), o, app);
+        mlt_libraries_find(&libraries, path, launch_dir_of(l, app), o, app);
         refuse_foreign(l, app, &libraries);
         if (!o->quiet)
             note_frames(l, proc, &libraries);
@@ -221,8 +221,9 @@ static void note_shared(void *user, uint32_t p, const char *why)
     if (o->quiet || o->no_globals || !path || again)
         return;
     mlt_libraries libraries;
-    mlt_libraries_find(&libraries, path, dir_of(l, app), o, app);
-    mlt_globals_note(path, dir_of(l, app), app->argv[0], proc->ranks, &libraries, o->verbose, why);
+    mlt_libraries_find(&libraries, path, launch_dir_of(l, app), o, app);
+    mlt_globals_note(path, launch_dir_of(l, app), app->argv[0], proc->ranks, &libraries, o->verbose,
+                     why);
     mlt_libraries_fini(&libraries);
 }
 
@@ -241,7 +242,7 @@ static void tell_layout(const launch *l, uint32_t cores)
 // ---- Agents
 
 // mlt_stdio_conf.send.
-static void send_stream(void *user, const mlt_frame *frame, const void *body)
+static void launch_send_stream(void *user, const mlt_frame *frame, const void *body)
 {
     const launch *l = user;
     mlt_frame whole = *frame;
@@ -250,24 +251,24 @@ static void send_stream(void *user, const mlt_frame *frame, const void *body)
         mlt_agents_send(l->agents, &whole, body);
 }
 
-static mlt_stdio *make_io(launch *l)
+static mlt_stdio *launch_make_io(launch *l)
 {
     mlt_stdio_conf conf = {.options = l->options,
                            .plan = &l->plan,
                            .loop = l->loop,
                            .host = l->host,
-                           .send = mlt_placement_other(&l->plan) ? send_stream : NULL,
+                           .send = mlt_placement_other(&l->plan) ? launch_send_stream : NULL,
                            .user = l};
     return mlt_stdio_new(&conf);
 }
 
-static void agent_tells(void *user, const mlt_frame *frame, char *body)
+static void launch_agent_tells(void *user, const mlt_frame *frame, char *body)
 {
     const launch *l = user;
     mlt_watch_take(l->watch, frame, body);
 }
 
-static void agents_tells(void *user, const mlt_frame *frame, char *body)
+static void launch_agents_tells(void *user, const mlt_frame *frame, char *body)
 {
     const launch *l = user;
     if (frame->type == MLT_FRAME_STAGED && l->stage)
@@ -281,7 +282,7 @@ static void agents_tells(void *user, const mlt_frame *frame, char *body)
 }
 
 // mlt_connections_conf.send.
-static void send_on(void *user, const mlt_frame *frame, const void *body)
+static void launch_send_on(void *user, const mlt_frame *frame, const void *body)
 {
     const launch *l = user;
     if (frame->to != MLT_FRAME_HEAD) {
@@ -294,27 +295,27 @@ static void send_on(void *user, const mlt_frame *frame, const void *body)
     free(copy);
 }
 
-static void link_wanted(void *user, uint32_t proc, uint32_t peer)
+static void launch_link_wanted(void *user, uint32_t proc, uint32_t peer)
 {
     const launch *l = user;
     if (l->connections)
         mlt_connections_want(l->connections, proc, peer);
 }
 
-static void proc_gone(void *user, uint32_t proc)
+static void launch_proc_gone(void *user, uint32_t proc)
 {
     const launch *l = user;
     if (l->connections)
         mlt_connections_gone(l->connections, proc);
 }
 
-static void agents_line(void *user, uint32_t host, const char *text)
+static void launch_agents_line(void *user, uint32_t host, const char *text)
 {
     const launch *l = user;
     mlt_say("host %s: %s", l->plan.hosts[host].host.name, text);
 }
 
-static mlt_agent *make_agent(launch *l, uint32_t cores, uint64_t identity)
+static mlt_agent *launch_make_agent(launch *l, uint32_t cores, uint64_t identity)
 {
     mlt_agent_conf conf = {.options = l->options,
                            .plan = &l->plan,
@@ -327,9 +328,9 @@ static mlt_agent *make_agent(launch *l, uint32_t cores, uint64_t identity)
                            .loop = l->loop,
                            .io = l->io,
                            .group = l->guard.group,
-                           .tell = agent_tells,
-                           .want = link_wanted,
-                           .gone = proc_gone,
+                           .tell = launch_agent_tells,
+                           .want = launch_link_wanted,
+                           .gone = launch_proc_gone,
                            .user = l};
     return mlt_agent_new(&conf);
 }
@@ -372,7 +373,7 @@ static void settle_shell(mlt_options *o)
 }
 
 // The agents of all other hosts.
-static mlt_agents *make_agents(launch *l, uint64_t identity)
+static mlt_agents *launch_make_agents(launch *l, uint64_t identity)
 {
     size_t size;
     if (!l->options->agent)
@@ -387,13 +388,13 @@ static mlt_agents *make_agents(launch *l, uint64_t identity)
                             .task = l->task,
                             .task_size = size,
                             .loop = l->loop,
-                            .take = agents_tells,
-                            .line = agents_line,
+                            .take = launch_agents_tells,
+                            .line = launch_agents_line,
                             .user = l};
     return mlt_agents_new(&conf);
 }
 
-static mlt_connections *make_connections(launch *l, uint64_t identity)
+static mlt_connections *launch_make_connections(launch *l, uint64_t identity)
 {
     mlt_connections_conf conf = {.options = l->options,
                                  .plan = &l->plan,
@@ -401,7 +402,7 @@ static mlt_connections *make_connections(launch *l, uint64_t identity)
                                  .identity = identity,
                                  .key = &l->key,
                                  .loop = l->loop,
-                                 .send = send_on,
+                                 .send = launch_send_on,
                                  .user = l};
     return mlt_connections_new(&conf);
 }
@@ -426,7 +427,8 @@ static void note_universe(launch *l, uint32_t cores)
 }
 
 // mlt_children_conf.answer.
-static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer, size_t length)
+static void launch_answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer,
+                                size_t length)
 {
     const launch *l = user;
     mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
@@ -441,7 +443,7 @@ static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *ans
 }
 
 // mlt_children_conf.ended.
-static void children_ended(void *user, const char *job, int code, int signal)
+static void launch_children_ended(void *user, const char *job, int code, int signal)
 {
     const launch *l = user;
     mlt_watch_child_ended(l->watch, job, code, signal);
@@ -455,7 +457,7 @@ static void relative_fails(void *user)
 }
 
 // mlt_watch_conf.fails.
-static void tell_failure(void *user)
+static void launch_tell_failure(void *user)
 {
     const launch *l = user;
     mlt_children_fails(l->children);
@@ -463,14 +465,14 @@ static void tell_failure(void *user)
         mlt_parent_fails(l->parent);
 }
 
-static mlt_children *make_children(launch *l)
+static mlt_children *launch_make_children(launch *l)
 {
     mlt_children_conf conf = {.options = l->options,
                               .plan = &l->plan,
                               .loop = l->loop,
                               .group = l->guard.group,
-                              .answer = answer_spawn,
-                              .ended = children_ended,
+                              .answer = launch_answer_spawn,
+                              .ended = launch_children_ended,
                               .fails = relative_fails,
                               .user = l};
     return mlt_children_new(&conf);
@@ -515,7 +517,7 @@ static void send_stage(void *user, const mlt_frame *frame, const void *body)
     mlt_agents_send(l->agents, frame, body);
 }
 
-static void begin_stage(launch *l)
+static void launch_begin_stage(launch *l)
 {
     mlt_stage_out_conf conf = {.options = l->options,
                                .plan = &l->plan,
@@ -534,7 +536,7 @@ static const char *tell_stage(void *user)
     return l->stage ? mlt_stage_out_progress(l->stage) : "";
 }
 
-static void start_agents(launch *l, uint32_t cores)
+static void launch_start_agents(launch *l, uint32_t cores)
 {
     uint64_t identity = 0;
     char why[256];
@@ -545,16 +547,16 @@ static void start_agents(launch *l, uint32_t cores)
             mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
         memcpy(&identity, other.bytes, sizeof identity);
         identity |= 1; // 0 is none
-        l->agents = make_agents(l, identity);
+        l->agents = launch_make_agents(l, identity);
     }
     if (l->host != MLT_FRAME_HEAD && l->agents)
-        l->connections = make_connections(l, identity);
+        l->connections = launch_make_connections(l, identity);
     if (l->host != MLT_FRAME_HEAD)
-        l->agent = make_agent(l, cores, identity);
+        l->agent = launch_make_agent(l, cores, identity);
     if (l->connections)
         mlt_connections_join(l->connections, l->agent);
     mlt_watch_join(l->watch, l->agent, l->agents);
-    begin_stage(l);
+    launch_begin_stage(l);
 }
 
 static void trace_paths(const mlt_options *options, mlt_path_map *map)
@@ -652,7 +654,7 @@ static const char **show_to_debuggers(launch *l)
     const char **whole = mlt_take(o->app_count, sizeof *whole);
     char *here = getcwd(NULL, 0);
     for (size_t a = 0; a < o->app_count; a++) {
-        const char *dir = dir_of(l, &o->apps[a]);
+        const char *dir = launch_dir_of(l, &o->apps[a]);
         const char *path = l->paths[a] ? l->paths[a] : o->apps[a].argv[0];
         const char *from = dir ? dir : here ? here : "";
         bool relative = path[0] != '/' && strchr(path, '/');
@@ -670,7 +672,7 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
     launch l = {.options = options, .parent = parent};
     uint32_t cores = (uint32_t)mlt_os_cores();
     sigset_t blocked;
-    find_programs(&l);
+    launch_find_programs(&l);
     mlt_grain_decide(options, l.paths, cores);
     mlt_placement_make(options, &l.plan);
     if (options->show_plan)
@@ -694,8 +696,8 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
     int signal_fd = mlt_spawn_signal_fd(&blocked);
     l.started_ns = mlt_os_now_ns();
     l.loop = mlt_loop_new();
-    l.io = make_io(&l);
-    l.children = make_children(&l);
+    l.io = launch_make_io(&l);
+    l.children = launch_make_children(&l);
     mlt_report *report =
         options->report ? mlt_report_new(&l.plan, l.host == MLT_FRAME_HEAD ? 0 : cores) : NULL;
     mlt_path_map map;
@@ -713,7 +715,7 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
                            .progress = tell_stage,
                            .children = l.children,
                            .born = parent ? tell_birth : NULL,
-                           .fails = tell_failure,
+                           .fails = launch_tell_failure,
                            .user = &l,
                            .guard_fd = l.guard.fd,
                            .programs = programs};
@@ -721,7 +723,7 @@ int mlt_launch(mlt_options *options, mlt_parent *parent)
     begin_live(&l);
     mlt_launch_trace_begin(options, &l.plan);
     join_parent(&l);
-    start_agents(&l, cores);
+    launch_start_agents(&l, cores);
     int code = mlt_watch_run(l.watch);
     end_live(&l);
     bool interrupted = mlt_watch_interrupted(l.watch);

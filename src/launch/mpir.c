@@ -57,8 +57,8 @@ typedef struct shared { // by guard and watcher
     MPIR_PROCDESC table[];
 } shared;
 
-static shared *own;
-static pid_t guard;
+static shared *mpir_own;
+static pid_t mpir_guard;
 
 bool mlt_mpir_is_debugged(void)
 {
@@ -67,13 +67,13 @@ bool mlt_mpir_is_debugged(void)
 
 void mlt_mpir_begin(uint32_t procs)
 {
-    size_t bytes = sizeof *own + procs * sizeof *own->table;
-    own = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (own == MAP_FAILED)
+    size_t bytes = sizeof *mpir_own + procs * sizeof *mpir_own->table;
+    mpir_own = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (mpir_own == MAP_FAILED)
         mlt_no_room("the table of processes");
-    own->count = procs;
-    guard = getpid();
-    MPIR_proctable = own->table;
+    mpir_own->count = procs;
+    mpir_guard = getpid();
+    MPIR_proctable = mpir_own->table;
     if (mlt_mpir_is_debugged())
         return; // at the breakpoint
     MPIR_proctable_size = (int)procs;
@@ -82,9 +82,9 @@ void mlt_mpir_begin(uint32_t procs)
 
 void mlt_mpir_started(uint32_t proc, const char *host, const char *program, pid_t pid)
 {
-    if (!own)
+    if (!mpir_own)
         return;
-    MPIR_PROCDESC *row = &own->table[proc];
+    MPIR_PROCDESC *row = &mpir_own->table[proc];
     row->host_name = (char *)(uintptr_t)host;
     row->executable_name = (char *)(uintptr_t)program;
     mlt_mpir_is(proc, pid);
@@ -93,24 +93,24 @@ void mlt_mpir_started(uint32_t proc, const char *host, const char *program, pid_
 void mlt_mpir_is(uint32_t proc, pid_t pid)
 {
     // release: whoever sees the number sees the names.
-    if (own && pid > 0)
-        __atomic_store_n(&own->table[proc].pid, pid, __ATOMIC_RELEASE);
+    if (mpir_own && pid > 0)
+        __atomic_store_n(&mpir_own->table[proc].pid, pid, __ATOMIC_RELEASE);
 }
 
 void mlt_mpir_stop(void)
 {
     // release: pairs with the guard's acquire in mlt_mpir_look; the table is whole.
-    atomic_store_explicit(&own->complete, 1, memory_order_release);
-    (void)kill(guard, SIGCHLD);
+    atomic_store_explicit(&mpir_own->complete, 1, memory_order_release);
+    (void)kill(mpir_guard, SIGCHLD);
 }
 
 void mlt_mpir_look(int fd)
 {
     // acquire: pairs with mlt_mpir_stop.
-    if (!own || !atomic_load_explicit(&own->complete, memory_order_acquire))
+    if (!mpir_own || !atomic_load_explicit(&mpir_own->complete, memory_order_acquire))
         return;
-    atomic_store_explicit(&own->complete, 0, memory_order_relaxed);
-    MPIR_proctable_size = (int)own->count;
+    atomic_store_explicit(&mpir_own->complete, 0, memory_order_relaxed);
+    MPIR_proctable_size = (int)mpir_own->count;
     MPIR_debug_state = MPIR_DEBUG_SPAWNED;
     (void)MPIR_Breakpoint();
     (void)!write(fd, "", 1); // a watcher that is gone needs it no more

@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 
-enum { MOST_WAITING = 16 << 20, PAUSE_MS = 100 };
+enum { MOST_WAITING = 16 << 20, SAY_PAUSE_MS = 100 };
 
 static struct {
     char *text;
@@ -32,7 +32,7 @@ static struct {
 static struct {
     struct stat file; // to which fd belongs
     int fd;           // -1: none
-} own = {.fd = -1};
+} say_own = {.fd = -1};
 
 static bool lost;
 
@@ -41,22 +41,22 @@ static struct { // mlt_say_to
     void (*quit)(int code, const char *text);
 } receiver;
 
-static char name[64] = "mpirun";
+static char say_name[64] = "mpirun";
 
 void mlt_say_as(const char *job)
 {
     if (job)
-        snprintf(name, sizeof name, "mpirun: job %.40s", job);
+        snprintf(say_name, sizeof say_name, "mpirun: job %.40s", job);
 }
 
 void mlt_say_by(const char *program)
 {
-    snprintf(name, sizeof name, "%s", program);
+    snprintf(say_name, sizeof say_name, "%s", program);
 }
 
 const char *mlt_say_name(void)
 {
-    return name;
+    return say_name;
 }
 
 void mlt_say_to(void (*say)(const char *text), void (*quit)(int code, const char *text))
@@ -74,36 +74,36 @@ bool mlt_say_lost(void)
 static bool is_missed(int error)
 {
     return error == ENOSPC || error == EDQUOT || error == EFBIG ||
-           (error == EIO && S_ISREG(own.file.st_mode));
+           (error == EIO && S_ISREG(say_own.file.st_mode));
 }
 
 static void open_own(const struct stat *about)
 {
-    if (own.fd >= 0)
-        close(own.fd);
-    own.file = *about;
-    own.fd = -1;
+    if (say_own.fd >= 0)
+        close(say_own.fd);
+    say_own.file = *about;
+    say_own.fd = -1;
     // Writing to a file does not block, and a socket cannot be opened.
     if (S_ISFIFO(about->st_mode) || S_ISCHR(about->st_mode))
-        own.fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        say_own.fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 int mlt_say_fd(void)
 {
     struct stat about;
     if (fstat(STDERR_FILENO, &about) == 0 &&
-        (about.st_dev != own.file.st_dev || about.st_ino != own.file.st_ino))
+        (about.st_dev != say_own.file.st_dev || about.st_ino != say_own.file.st_ino))
         open_own(&about);
-    return own.fd >= 0 ? own.fd : STDERR_FILENO;
+    return say_own.fd >= 0 ? say_own.fd : STDERR_FILENO;
 }
 
-static ssize_t write_some(const char *text, size_t bytes)
+static ssize_t say_write_some(const char *text, size_t bytes)
 {
     int fd = mlt_say_fd();
     ssize_t done;
     do {
-        done = S_ISSOCK(own.file.st_mode) ? send(fd, text, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)
-                                          : write(fd, text, bytes);
+        done = S_ISSOCK(say_own.file.st_mode) ? send(fd, text, bytes, MSG_DONTWAIT | MSG_NOSIGNAL)
+                                              : write(fd, text, bytes);
     } while (done < 0 && errno == EINTR);
     return done;
 }
@@ -113,7 +113,7 @@ static size_t write_now(const char *text, size_t bytes)
 {
     size_t done = 0;
     while (done < bytes) {
-        ssize_t n = write_some(text + done, bytes - done);
+        ssize_t n = say_write_some(text + done, bytes - done);
         if (n < 0 && errno == EAGAIN)
             return done;
         if (n <= 0) {
@@ -168,9 +168,9 @@ void mlt_say_finish(int limit_ms)
 {
     for (mlt_say_go_on(); mlt_say_waits() && limit_ms && !is_told_to_end(); mlt_say_go_on()) {
         struct pollfd room = {.fd = mlt_say_fd(), .events = POLLOUT};
-        (void)poll(&room, 1, PAUSE_MS);
+        (void)poll(&room, 1, SAY_PAUSE_MS);
         if (limit_ms > 0)
-            limit_ms -= limit_ms < PAUSE_MS ? limit_ms : PAUSE_MS;
+            limit_ms -= limit_ms < SAY_PAUSE_MS ? limit_ms : SAY_PAUSE_MS;
     }
 }
 
@@ -189,7 +189,7 @@ static void say(int code, const char *format, va_list args)
         free(text);
         return;
     }
-    int n = asprintf(&line, "%s: %s\n", name, text ? text : MLT_NO_ROOM "a message");
+    int n = asprintf(&line, "%s: %s\n", say_name, text ? text : MLT_NO_ROOM "a message");
     if (n > 0)
         mlt_say_raw(line, (size_t)n);
     free(text);

@@ -16,11 +16,11 @@
 #include "launch/say.h"
 #include "os/fd.h"
 
-typedef enum step { STEP_NONE, STEP_STREAM, STEP_DIR, STEP_EXEC } step;
+typedef enum spawn_step { STEP_NONE, STEP_STREAM, STEP_DIR, STEP_EXEC } spawn_step;
 
 // Written by the child while it shares our memory.
 static struct {
-    step step;
+    spawn_step step;
     int error;
 } failure;
 
@@ -94,7 +94,7 @@ void mlt_spawn_restore(int signal_fd)
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static _Noreturn void fail(step at, int error)
+static _Noreturn void spawn_fail(spawn_step at, int error)
 {
     failure.step = at;
     failure.error = error;
@@ -130,7 +130,7 @@ static void inherit(int fd, int as)
     if (fd == as)
         (void)fcntl(fd, F_SETFD, 0);
     else if (dup2(fd, as) < 0)
-        fail(STEP_STREAM, errno);
+        spawn_fail(STEP_STREAM, errno);
 }
 
 static void set_stream(const mlt_spawn_stream *stream, int as)
@@ -139,14 +139,14 @@ static void set_stream(const mlt_spawn_stream *stream, int as)
     if (stream->file) {
         fd = open_file(stream->file, stream->append);
         if (fd < 0)
-            fail(STEP_STREAM, errno);
+            spawn_fail(STEP_STREAM, errno);
     }
     if (fd >= 0)
         inherit(fd, as);
 }
 
 // Runs in the child, on mpirun's memory: it must change nothing there but `failure` and `path`.
-static _Noreturn void child(const mlt_spawn *s, pid_t launcher)
+static _Noreturn void spawn_child(const mlt_spawn *s, pid_t launcher)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher)
@@ -164,7 +164,7 @@ static _Noreturn void child(const mlt_spawn *s, pid_t launcher)
     if (s->ctl_fd >= 0)
         inherit(s->ctl_fd, s->ctl_as);
     if (s->dir && chdir(s->dir) != 0)
-        fail(STEP_DIR, errno);
+        spawn_fail(STEP_DIR, errno);
     if (s->cpus)
         (void)sched_setaffinity(0, s->cpus_bytes, s->cpus);
     (void)setrlimit(RLIMIT_NOFILE, &origin.files);
@@ -175,7 +175,7 @@ static _Noreturn void child(const mlt_spawn *s, pid_t launcher)
     (void)sigaction(SIGPIPE, &origin.pipe, NULL);
     (void)sigprocmask(SIG_SETMASK, &origin.mask, NULL);
     execve(s->path, s->argv, s->env);
-    fail(STEP_EXEC, errno);
+    spawn_fail(STEP_EXEC, errno);
 }
 
 static bool is_elf(const char *path)
@@ -188,13 +188,13 @@ static bool is_elf(const char *path)
     return n == (ssize_t)sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
 }
 
-static pid_t start(const mlt_spawn *spawn)
+static pid_t spawn_start(const mlt_spawn *spawn)
 {
     pid_t launcher = getpid();
     failure.step = STEP_NONE;
     pid_t pid = vfork();
     if (pid == 0)
-        child(spawn, launcher);
+        spawn_child(spawn, launcher);
     return pid;
 }
 
@@ -212,12 +212,12 @@ static pid_t start_by_shell(const mlt_spawn *spawn)
     mlt_spawn by_shell = *spawn;
     by_shell.path = "/bin/sh";
     by_shell.argv = argv;
-    return start(&by_shell); // argv is small, and mpirun is about to wait: not freed
+    return spawn_start(&by_shell); // argv is small, and mpirun is about to wait: not freed
 }
 
 pid_t mlt_spawn_start(const mlt_spawn *spawn, int *code, char *why, size_t why_size)
 {
-    pid_t pid = start(spawn);
+    pid_t pid = spawn_start(spawn);
     if (pid > 0 && failure.step == STEP_EXEC && failure.error == ENOEXEC && !is_elf(spawn->path))
         pid = start_by_shell(spawn);
     if (pid > 0 && failure.step == STEP_NONE)

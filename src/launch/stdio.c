@@ -25,14 +25,14 @@
 #include "os/os.h"
 
 enum {
-    READ_BYTES = 64 << 10,
+    STDIO_READ_BYTES = 64 << 10,
     SPOOL_STEP =
         1 << 20,        // of standard input for all: how far ahead of its fastest reader it is read
     WRITE_BYTES = 4096, // PIPE_BUF: a pipe that is ready takes that much without blocking
-    LONGEST_LINE = 8 << 20, // longer ones are passed on in parts
-    QUEUE_FULL = 1 << 20,   // stop reading from ranks
-    QUEUE_LOW = 256 << 10,  // go on reading
-    LAST_WORDS_MS = 500,    // that an interrupted mpirun waits for a reader
+    STDIO_LONGEST_LINE = 8 << 20, // longer ones are passed on in parts
+    QUEUE_FULL = 1 << 20,         // stop reading from ranks
+    QUEUE_LOW = 256 << 10,        // go on reading
+    STDIO_LAST_WORDS_MS = 500,    // that an interrupted mpirun waits for a reader
     MOMENT_NS = 100000000,
 };
 
@@ -63,22 +63,22 @@ typedef struct stream {
 } stream;
 
 // A process that gets standard input through a pipe, or in frames.
-typedef struct feed {
+typedef struct stdio_feed {
     mlt_loop_source source; // fd -1: closed, or of another host
     mlt_stdio *io;
     bool early;    // of this host, and not started yet
     bool far;      // of another host, and open
     uint64_t room; // ... bytes that it takes now
     uint64_t done; // bytes that it has taken
-} feed;
+} stdio_feed;
 
 // What a process of another host has written of a trace, and is no whole chunk yet.
-typedef struct part {
+typedef struct stdio_part {
     char *bytes;
     size_t length, room;
     uint64_t owed; // bytes that it was not told to have been taken
     bool broken;
-} part;
+} stdio_part;
 
 struct mlt_stdio {
     mlt_stdio_conf conf;
@@ -88,7 +88,7 @@ struct mlt_stdio {
     mlt_relay *relay;     // an agent's
     char *trace_variable; // ... for the process that was started last
     int *trace_ends;      // ... [procs] the processes' ends of pipes for traces; NULL: none
-    part *parts;          // mpirun's: [procs] of traces that come from other hosts; NULL: none
+    stdio_part *parts;    // mpirun's: [procs] of traces that come from other hosts; NULL: none
     uint64_t window;
     char *outfile, *errfile;     // absolute; %h is replaced, %r and %p are not
     bool out_shared, err_shared; // all ranks write into one file
@@ -98,7 +98,7 @@ struct mlt_stdio {
     char *paths[2];  // of the process that is being started
     int null_fd;
     uint32_t stdin_proc; // UINT32_MAX: none
-    feed *feeds;         // [procs], --stdin all, or a reader on another host
+    stdio_feed *feeds;   // [procs], --stdin all, or a reader on another host
     mlt_loop_source input;
     // What somebody has read of it and others have not: they may never do so, and nobody waits for
     // them. In memory, from the slowest reader's place on.
@@ -127,7 +127,7 @@ static bool has(const char *pattern, char letter)
 }
 
 // Replaces %<letter> by text; everything else, other percent signs included, is copied.
-static char *expand(const char *pattern, char letter, const char *text)
+static char *stdio_expand(const char *pattern, char letter, const char *text)
 {
     char *out = mlt_take(strlen(pattern) * (strlen(text) + 1) + 1, 1), *to = out;
     for (const char *at = pattern; *at; at++) {
@@ -166,7 +166,7 @@ static const char *name_of_host(const mlt_stdio *io)
 static char *absolute(const mlt_stdio *io, const char *pattern)
 {
     char *host = escape(name_of_host(io));
-    char *named = expand(pattern, 'h', host);
+    char *named = stdio_expand(pattern, 'h', host);
     free(host);
     if (named[0] == '/')
         return named;
@@ -195,7 +195,7 @@ static void make_directories(char *path)
                  strerror(errno));
 }
 
-static bool is_here(const mlt_stdio *io, uint32_t proc)
+static bool stdio_is_here(const mlt_stdio *io, uint32_t proc)
 {
     return !io->conf.send || io->plan->procs[proc].host == io->conf.host;
 }
@@ -203,11 +203,11 @@ static bool is_here(const mlt_stdio *io, uint32_t proc)
 // DIR/1/rank.R, for each rank of this host.
 static void make_rank_directories(const mlt_stdio *io, const char *base)
 {
-    char *start = expand(base, '%', "%"); // a name, not a pattern
+    char *start = stdio_expand(base, '%', "%"); // a name, not a pattern
     bool first = true;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
         const mlt_placement_proc *proc = &io->plan->procs[p];
-        for (uint32_t r = 0; is_here(io, p) && r < proc->ranks; r++) {
+        for (uint32_t r = 0; stdio_is_here(io, p) && r < proc->ranks; r++) {
             char *path = mlt_text_of("%s/1/rank.%u", start, proc->first_rank + r);
             if (first)
                 make_directories(path);
@@ -244,7 +244,7 @@ static bool empty_shared(const char *pattern)
 {
     if (has(pattern, 'r') || has(pattern, 'p'))
         return false;
-    char *path = expand(pattern, '%', "%");
+    char *path = stdio_expand(pattern, '%', "%");
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         mlt_quit(MLT_EXIT_USAGE, "output file '%s' cannot be opened: %s", path, strerror(errno));
@@ -372,7 +372,7 @@ static void pass_lines(stream *s, size_t seen)
     }
     s->length -= at;
     memmove(s->line, s->line + at, s->length);
-    if (s->length > LONGEST_LINE) {
+    if (s->length > STDIO_LONGEST_LINE) {
         put_label(s);
         sink_put(s->to, s->line, s->length);
         s->inside = true;
@@ -401,9 +401,9 @@ static void stream_end(stream *s)
 
 static void want_room(stream *s)
 {
-    if (s->room - s->length >= READ_BYTES)
+    if (s->room - s->length >= STDIO_READ_BYTES)
         return;
-    s->room = s->length + 2 * READ_BYTES;
+    s->room = s->length + 2 * STDIO_READ_BYTES;
     s->line = mlt_take_more(s->line, s->room, 1);
 }
 
@@ -464,7 +464,7 @@ static void stream_bytes(stream *s, const char *bytes, size_t count)
         return;
     }
     while (count > 0) {
-        size_t n = count < READ_BYTES ? count : READ_BYTES;
+        size_t n = count < STDIO_READ_BYTES ? count : STDIO_READ_BYTES;
         want_room(s);
         memcpy(s->line + s->length, bytes, n);
         s->length += n;
@@ -504,7 +504,7 @@ bool mlt_stdio_writes(const mlt_stdio *io)
 void mlt_stdio_hurry(mlt_stdio *io)
 {
     io->hurried = true;
-    io->patience_ms = LAST_WORDS_MS;
+    io->patience_ms = STDIO_LAST_WORDS_MS;
     for (int i = 0; i < 2; i++) {
         sink_flush(&io->sinks[i], true);
         resume(io, &io->sinks[i]);
@@ -514,7 +514,7 @@ void mlt_stdio_hurry(mlt_stdio *io)
 void mlt_stdio_host_ended(mlt_stdio *io, uint32_t host)
 {
     for (uint32_t p = 0; p < io->plan->proc_count; p++)
-        if (io->plan->procs[p].host == host && !is_here(io, p)) {
+        if (io->plan->procs[p].host == host && !stdio_is_here(io, p)) {
             stream_end(&io->streams[2 * p]);
             stream_end(&io->streams[2 * p + 1]);
             if (io->feeds)
@@ -528,12 +528,12 @@ void mlt_stdio_host_ended(mlt_stdio *io, uint32_t host)
 
 // ---- Standard input for all
 
-static bool is_open(const feed *f)
+static bool is_open(const stdio_feed *f)
 {
     return f->far || f->source.fd >= 0;
 }
 
-static void send_input(const feed *f, const void *piece, size_t bytes)
+static void send_input(const stdio_feed *f, const void *piece, size_t bytes)
 {
     const mlt_stdio *io = f->io;
     uint32_t proc = (uint32_t)(f - io->feeds);
@@ -544,7 +544,7 @@ static void send_input(const feed *f, const void *piece, size_t bytes)
     io->conf.send(io->conf.user, &frame, piece);
 }
 
-static void feed_close(feed *f)
+static void feed_close(stdio_feed *f)
 {
     if (f->far)
         send_input(f, NULL, 0);
@@ -556,7 +556,7 @@ static void feed_close(feed *f)
 }
 
 // Passes a piece on, to a pipe or to another host; what write(2) would return.
-static ssize_t feed_piece(feed *f, const char *piece, size_t bytes)
+static ssize_t feed_piece(stdio_feed *f, const char *piece, size_t bytes)
 {
     if (!f->far)
         return write(f->source.fd, piece, bytes);
@@ -571,10 +571,10 @@ static ssize_t feed_piece(feed *f, const char *piece, size_t bytes)
 }
 
 // As much as the process takes now.
-static void feed_step(feed *f)
+static void feed_step(stdio_feed *f)
 {
     mlt_stdio *io = f->io;
-    char piece[READ_BYTES];
+    char piece[STDIO_READ_BYTES];
     while (is_open(f) && f->done < io->spooled) {
         ssize_t n = pread(io->spool, piece, sizeof piece, (off_t)f->done);
         if (n > 0)
@@ -601,7 +601,7 @@ static bool find_readers(const mlt_stdio *io, uint64_t *fastest, uint64_t *slowe
     *fastest = 0;
     *slowest = UINT64_MAX;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
-        const feed *f = &io->feeds[p];
+        const stdio_feed *f = &io->feeds[p];
         if (!is_open(f) && !f->early)
             continue;
         any = true;
@@ -641,7 +641,7 @@ static void pump(mlt_stdio *io)
 {
     uint64_t fastest, slowest;
     while (!io->input_ended && find_readers(io, &fastest, &slowest)) {
-        char piece[READ_BYTES];
+        char piece[STDIO_READ_BYTES];
         drop_read(io, slowest);
         if (io->spooled - fastest >= SPOOL_STEP) { // nobody needs more now
             mlt_loop_remove(io->loop, &io->input);
@@ -664,13 +664,13 @@ static void pump(mlt_stdio *io)
         mlt_loop_remove(io->loop, &io->input);
 }
 
-static void input_ready(mlt_loop_source *source, uint32_t events)
+static void stdio_input_ready(mlt_loop_source *source, uint32_t events)
 {
     pump(mlt_container_of(source, mlt_stdio, input));
 }
 
 // The process may take more.
-static void feed_on(feed *f)
+static void feed_on(stdio_feed *f)
 {
     feed_step(f);
     if (f->io->input_ended || f->io->spooled - f->done >= SPOOL_STEP)
@@ -681,10 +681,10 @@ static void feed_on(feed *f)
 
 static void feed_ready(mlt_loop_source *source, uint32_t events)
 {
-    feed_on(mlt_container_of(source, feed, source));
+    feed_on(mlt_container_of(source, stdio_feed, source));
 }
 
-static void feed_room(feed *f, const mlt_frame *frame, const char *body)
+static void feed_room(stdio_feed *f, const mlt_frame *frame, const char *body)
 {
     uint64_t bytes;
     if (frame->length != sizeof bytes) { // nobody reads there any more
@@ -698,11 +698,11 @@ static void feed_room(feed *f, const mlt_frame *frame, const char *body)
 }
 
 // Chunks of several processes must not mix, so each is written when all of it is there.
-static void take_trace(mlt_stdio *io, uint32_t proc, const char *body, size_t bytes)
+static void stdio_take_trace(mlt_stdio *io, uint32_t proc, const char *body, size_t bytes)
 {
     if (!io->parts)
         io->parts = mlt_take(io->plan->proc_count, sizeof *io->parts);
-    part *p = &io->parts[proc];
+    stdio_part *p = &io->parts[proc];
     if (!p->broken) {
         MLT_ARRAY_WANT(p->bytes, p->length + bytes, p->room);
         memcpy(p->bytes + p->length, body, bytes);
@@ -732,13 +732,13 @@ void mlt_stdio_take(mlt_stdio *io, const mlt_frame *frame, const char *body)
         mlt_relay_take(io->relay, frame, body);
         return;
     }
-    if (proc >= io->plan->proc_count || is_here(io, proc))
+    if (proc >= io->plan->proc_count || stdio_is_here(io, proc))
         return;
     bool output = frame->value == 1 || frame->value == 2;
     if (frame->type == MLT_FRAME_OUTPUT && output)
         take_output(&io->streams[2 * proc + (uint32_t)frame->value - 1], body, frame->length);
     else if (frame->type == MLT_FRAME_OUTPUT && frame->value == MLT_RELAY_TRACE)
-        take_trace(io, proc, body, frame->length);
+        stdio_take_trace(io, proc, body, frame->length);
     else if (frame->type == MLT_FRAME_ROOM && frame->value == 0 && io->feeds)
         feed_room(&io->feeds[proc], frame, body);
 }
@@ -826,16 +826,16 @@ static void init_feeds(mlt_stdio *io)
     const mlt_placement *plan = io->plan;
     bool all = io->options->stdin_rank == MLT_STDIN_ALL && io->options->gdb < 0;
     io->stdin_proc = reader_of(io->options, plan);
-    bool far = io->stdin_proc != UINT32_MAX && !is_here(io, io->stdin_proc);
+    bool far = io->stdin_proc != UINT32_MAX && !stdio_is_here(io, io->stdin_proc);
     if (io->conf.agent || (!all && !far))
         return;
     io->feeds = mlt_take(plan->proc_count, sizeof *io->feeds);
     for (uint32_t p = 0; p < plan->proc_count; p++)
-        io->feeds[p] = (feed){.source = {.fd = -1, .ready = feed_ready},
-                              .io = io,
-                              .early = all && is_here(io, p),
-                              .far = (all || p == io->stdin_proc) && !is_here(io, p),
-                              .room = io->window};
+        io->feeds[p] = (stdio_feed){.source = {.fd = -1, .ready = feed_ready},
+                                    .io = io,
+                                    .early = all && stdio_is_here(io, p),
+                                    .far = (all || p == io->stdin_proc) && !stdio_is_here(io, p),
+                                    .room = io->window};
     io->spool = mlt_os_memfd("millet-stdin", 0);
     if (io->spool < 0)
         mlt_quit(MLT_EXIT_SYSTEM, MLT_NO_ROOM "the input of ranks (%s)", strerror(errno));
@@ -857,7 +857,7 @@ mlt_stdio *mlt_stdio_new(const mlt_stdio_conf *conf)
     for (int i = 0; i < 3; i++)
         io->child_ends[i] = -1;
     io->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    io->input = (mlt_loop_source){.fd = STDIN_FILENO, .ready = input_ready};
+    io->input = (mlt_loop_source){.fd = STDIN_FILENO, .ready = stdio_input_ready};
     init_feeds(io);
     if (conf->agent)
         io->relay = mlt_relay_new(&(mlt_relay_conf){
@@ -931,7 +931,7 @@ static bool prepare_output(mlt_stdio *io, uint32_t proc, int i, mlt_spawn_stream
     if (file && alone) {
         char number[16];
         snprintf(number, sizeof number, "%u", rank);
-        io->paths[i] = expand(file, 'r', number);
+        io->paths[i] = stdio_expand(file, 'r', number);
         to->file = io->paths[i];
         // The same name for both: the first one empties it.
         bool twin = i == 1 && io->outfile && strcmp(io->outfile, file) == 0;
@@ -1033,7 +1033,7 @@ void mlt_stdio_started(mlt_stdio *io, uint32_t proc)
 bool mlt_stdio_finish(mlt_stdio *io, bool interrupted)
 {
     bool whole = true;
-    io->patience_ms = interrupted ? LAST_WORDS_MS : -1;
+    io->patience_ms = interrupted ? STDIO_LAST_WORDS_MS : -1;
     for (uint32_t p = 0; p < io->plan->proc_count; p++) {
         for (uint32_t i = 0; io->streams && i < 2; i++) {
             stream *s = &io->streams[2 * p + i];

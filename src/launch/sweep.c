@@ -13,24 +13,24 @@
 #include "base/memory.h"
 #include "os/os.h"
 
-enum { MOST_ROUNDS = 1000 }; // of a millisecond
+enum { SWEEP_MOST_ROUNDS = 1000 }; // of a millisecond
 
-typedef struct entry {
+typedef struct sweep_entry {
     pid_t pid, parent;
     bool ours;
-} entry;
+} sweep_entry;
 
-static size_t list_processes(entry **out)
+static size_t list_processes(sweep_entry **out)
 {
-    entry *list = NULL;
+    sweep_entry *list = NULL;
     size_t count = 0;
     DIR *proc = opendir("/proc");
     for (struct dirent *e; proc && (e = readdir(proc));) {
         if (!isdigit((unsigned char)e->d_name[0]))
             continue;
         list = mlt_take_more(list, count + 1, sizeof *list);
-        entry *next = &list[count++];
-        *next = (entry){.pid = (pid_t)atol(e->d_name)};
+        sweep_entry *next = &list[count++];
+        *next = (sweep_entry){.pid = (pid_t)atol(e->d_name)};
         (void)mlt_os_state_of(next->pid, 0, &next->parent);
     }
     if (proc)
@@ -39,7 +39,7 @@ static size_t list_processes(entry **out)
     return count;
 }
 
-static bool is_ours(const entry *list, size_t count, pid_t pid)
+static bool sweep_is_ours(const sweep_entry *list, size_t count, pid_t pid)
 {
     if (pid == getpid())
         return true;
@@ -51,12 +51,12 @@ static bool is_ours(const entry *list, size_t count, pid_t pid)
 
 static void kill_descendants(void)
 {
-    entry *list;
+    sweep_entry *list;
     size_t count = list_processes(&list);
     for (bool again = true; again;) {
         again = false;
         for (size_t i = 0; i < count; i++)
-            if (!list[i].ours && list[i].parent > 0 && is_ours(list, count, list[i].parent))
+            if (!list[i].ours && list[i].parent > 0 && sweep_is_ours(list, count, list[i].parent))
                 again = list[i].ours = true;
     }
     for (size_t i = 0; i < count; i++)
@@ -67,7 +67,7 @@ static void kill_descendants(void)
 
 void mlt_sweep(void)
 {
-    for (int round = 0; round < MOST_ROUNDS; round++) {
+    for (int round = 0; round < SWEEP_MOST_ROUNDS; round++) {
         pid_t pid;
         while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
             ;

@@ -108,7 +108,7 @@ int64_t mlt_launch_trace_chunks(const mlt_options *options, const char *bytes, s
 // ---- facts of the whole job
 
 // Names of modules are the program's; a damaged rank's may not end.
-static void add_name(mlt_text *text, const char *name, size_t size)
+static void trace_add_name(mlt_text *text, const char *name, size_t size)
 {
     for (size_t i = 0; i < size && name[i]; i++)
         mlt_text_put(text, (unsigned char)name[i] < ' ' ? "?" : &name[i], 1);
@@ -120,9 +120,9 @@ void mlt_launch_trace_queues(const mlt_options *options, const mlt_ctl_queue *qu
     for (size_t i = 0; i < count && options->trace; i++) {
         const mlt_ctl_queue *q = &queues[i];
         mlt_text_add(&facts, "queue\t");
-        add_name(&facts, q->from, sizeof q->from);
+        trace_add_name(&facts, q->from, sizeof q->from);
         mlt_text_add(&facts, "\t");
-        add_name(&facts, q->to, sizeof q->to);
+        trace_add_name(&facts, q->to, sizeof q->to);
         mlt_text_add(&facts,
                      "\t%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
                      q->lines, q->elements, q->bytes, q->deepest, q->blocked_ns, q->starved_ns);

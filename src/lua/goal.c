@@ -104,7 +104,7 @@ static const char *shown(const call *f, int index, char text[80])
 }
 
 // Argument 1 is g, then come `least` to `most` others.
-static call begin(lua_State *L, const char *name, int least, int most)
+static call goal_begin(lua_State *L, const char *name, int least, int most)
 {
     call f = {L, mlt_lua_goal_of(L), name, NULL};
     if (!luaL_testudata(L, 1, goal_type))
@@ -224,13 +224,13 @@ static int message(const call *f, mlt_goal_kind kind, const char *what)
 
 static int g_send(lua_State *L)
 {
-    call f = begin(L, "send", 3, 4);
+    call f = goal_begin(L, "send", 3, 4);
     return message(&f, MLT_GOAL_SEND, "receiver");
 }
 
 static int g_recv(lua_State *L)
 {
-    call f = begin(L, "recv", 3, 4);
+    call f = goal_begin(L, "recv", 3, 4);
     return message(&f, MLT_GOAL_RECV, "sender");
 }
 
@@ -264,7 +264,7 @@ static void function(const call *f, int index, mlt_goal_action *a)
 
 static int exec(lua_State *L, const char *name, uint8_t flags)
 {
-    call f = begin(L, name, 5, 5);
+    call f = goal_begin(L, name, 5, 5);
     mlt_goal_action a = {.flags = flags};
     function(&f, 2, &a);
     mlt_goal_span first = span(&f, 3), second = span(&f, 5);
@@ -296,7 +296,7 @@ static int g_exec_reversed(lua_State *L)
 
 static int g_calc(lua_State *L)
 {
-    call f = begin(L, "calc", 1, 2);
+    call f = goal_begin(L, "calc", 1, 2);
     mlt_goal_action a = {.kind = MLT_GOAL_CALC};
     a.size[0] = (uint64_t)integer(&f, 2, "time in ns", 0, INT64_MAX);
     if (!lua_isnoneornil(L, 3))
@@ -306,14 +306,14 @@ static int g_calc(lua_State *L)
 
 static int g_nop(lua_State *L)
 {
-    call f = begin(L, "nop", 0, 0);
+    call f = goal_begin(L, "nop", 0, 0);
     mlt_goal_action a = {.kind = MLT_GOAL_NOP};
     return add(&f, &a);
 }
 
 static int depend(lua_State *L, const char *name, uint32_t started)
 {
-    call f = begin(L, name, 2, 2);
+    call f = goal_begin(L, name, 2, 2);
     uint32_t a = action(&f, 2, "first action"), b = action(&f, 3, "second action");
     if (a == b)
         fail(&f, "action %" PRIu32 " cannot wait for itself", a);
@@ -341,7 +341,7 @@ static int push_address(lua_State *L, address value)
 
 static int g_buffer(lua_State *L)
 {
-    call f = begin(L, "buffer", 2, 2);
+    call f = goal_begin(L, "buffer", 2, 2);
     const char *name = identifier(&f, 2, "name");
     uint64_t size = (uint64_t)integer(&f, 3, "size", 0, INT64_MAX);
     if (mlt_goal_buffer_find(f.c->program, f.c->slot, name) != MLT_GOAL_NOWHERE)
@@ -352,7 +352,7 @@ static int g_buffer(lua_State *L)
 
 static int g_label(lua_State *L)
 {
-    call f = begin(L, "label", 2, 2);
+    call f = goal_begin(L, "label", 2, 2);
     uint32_t a = action(&f, 2, "action");
     const char *name = identifier(&f, 3, "name");
     // The rank's labels so far: a table in the registry, made anew for each rank.
@@ -370,7 +370,7 @@ static int g_label(lua_State *L)
 
 static int g_auto(lua_State *L)
 {
-    call f = begin(L, "auto", 0, 0);
+    call f = goal_begin(L, "auto", 0, 0);
     f.c->automatic = true;
     return 0;
 }

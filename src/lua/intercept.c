@@ -21,7 +21,7 @@ typedef struct seeing { // for the protected call
     bool fine;
 } seeing;
 
-static void set_number(lua_State *L, const char *name, uint64_t value)
+static void intercept_set_number(lua_State *L, const char *name, uint64_t value)
 {
     lua_pushinteger(L, (lua_Integer)value);
     lua_setfield(L, -2, name);
@@ -39,12 +39,12 @@ static void push_event(lua_State *L, const mlt_intercept_event *e)
     lua_setfield(L, -2, "name");
     lua_pushstring(L, e->call);
     lua_setfield(L, -2, "call");
-    set_number(L, "rank", (uint64_t)e->rank);
-    set_number(L, "bytes", e->bytes);
+    intercept_set_number(L, "rank", (uint64_t)e->rank);
+    intercept_set_number(L, "bytes", e->bytes);
     if (e->peer >= 0)
-        set_number(L, "peer", (uint64_t)e->peer);
+        intercept_set_number(L, "peer", (uint64_t)e->peer);
     if (e->tag >= 0)
-        set_number(L, "tag", (uint64_t)e->tag);
+        intercept_set_number(L, "tag", (uint64_t)e->tag);
 }
 
 // nil, or microseconds to wait; then nil, or a line for the log.

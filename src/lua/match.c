@@ -337,7 +337,7 @@ static int push_captures(match *m, const char *s, const char *e)
 }
 
 // The text and the pattern of a call, at these places of the stack.
-static match begin(lua_State *L, int text, int of, const char **pattern)
+static match match_begin(lua_State *L, int text, int of, const char **pattern)
 {
     size_t length, pattern_length;
     match m = {.L = L};
@@ -383,7 +383,7 @@ static int find_plain(match *m, const char *p, size_t from)
 static int search(lua_State *L, bool find)
 {
     const char *p;
-    match m = begin(L, 1, 2, &p);
+    match m = match_begin(L, 1, 2, &p);
     size_t from = beginning(L, &m);
     if (from > (size_t)(m.end - m.text)) {
         luaL_pushfail(L);
@@ -422,7 +422,7 @@ static int l_match(lua_State *L)
 static int next_match(lua_State *L)
 {
     const char *p;
-    match m = begin(L, lua_upvalueindex(1), lua_upvalueindex(2), &p);
+    match m = match_begin(L, lua_upvalueindex(1), lua_upvalueindex(2), &p);
     lua_Integer last = lua_tointeger(L, lua_upvalueindex(4));
     for (const char *s = m.text + lua_tointeger(L, lua_upvalueindex(3)); s <= m.end; s++) {
         const char *e = match_at(&m, s, p);
@@ -440,7 +440,7 @@ static int next_match(lua_State *L)
 static int l_gmatch(lua_State *L)
 {
     const char *p;
-    match m = begin(L, 1, 2, &p);
+    match m = match_begin(L, 1, 2, &p);
     size_t from = beginning(L, &m);
     size_t length = (size_t)(m.end - m.text);
     lua_settop(L, 2);
@@ -499,7 +499,7 @@ static void add_replacement(match *m, luaL_Buffer *b, const char *s, const char 
 static int l_gsub(lua_State *L)
 {
     const char *p, *last = NULL;
-    match m = begin(L, 1, 2, &p);
+    match m = match_begin(L, 1, 2, &p);
     const char *s = m.text;
     int type = lua_type(L, 3);
     if (type != LUA_TNUMBER && type != LUA_TSTRING && type != LUA_TTABLE && type != LUA_TFUNCTION)

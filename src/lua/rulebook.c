@@ -16,7 +16,7 @@
 #include "lua/limit.h"
 #include "lua/rulebook_int.h"
 
-enum { LONGEST_FILE = 16 << 20, SENTENCE = 512 };
+enum { LONGEST_FILE = 16 << 20, RULEBOOK_SENTENCE = 512 };
 
 mlt_lua_rulebook *mlt_lua_rulebook_of(lua_State *L)
 {
@@ -52,7 +52,7 @@ static void set_text(lua_State *L, const char *name, const char *value)
     lua_setfield(L, -2, name);
 }
 
-static void set_number(lua_State *L, const char *name, uint64_t value)
+static void rulebook_set_number(lua_State *L, const char *name, uint64_t value)
 {
     lua_pushinteger(L, (lua_Integer)value);
     lua_setfield(L, -2, name);
@@ -73,10 +73,10 @@ static void push_question(lua_State *L, const mlt_coll_question *q)
     lua_createtable(L, 0, 20);
     mlt_lua_known_fields(L, "what a rule is asked", fields);
     set_text(L, "coll", mlt_collective_names[q->collective]);
-    set_number(L, "ranks", q->ranks);
-    set_number(L, "all_ranks", q->all_ranks);
-    set_number(L, "bytes", q->bytes);
-    set_number(L, "element", q->element);
+    rulebook_set_number(L, "ranks", q->ranks);
+    rulebook_set_number(L, "all_ranks", q->all_ranks);
+    rulebook_set_number(L, "bytes", q->bytes);
+    rulebook_set_number(L, "element", q->element);
     if (mlt_collective_reduces(q->collective))
         set_text(L, "op", q->op < MLT_OPS ? mlt_op_names[q->op] : "user");
     if (mlt_collective_reduces(q->collective) && q->op < MLT_OPS)
@@ -86,13 +86,13 @@ static void push_question(lua_State *L, const mlt_coll_question *q)
     set_bool(L, "uneven", q->uneven);
     set_bool(L, "reproducible", q->reproducible);
     set_bool(L, "crowded", q->crowded);
-    set_number(L, "sharing", q->sharing ? q->sharing : 1);
+    rulebook_set_number(L, "sharing", q->sharing ? q->sharing : 1);
     if (q->cores)
-        set_number(L, "cores", q->cores);
+        rulebook_set_number(L, "cores", q->cores);
     set_bool(L, "reads", q->reads);
     set_text(L, "reach", mlt_coll_reach_names[q->reach]);
-    set_number(L, "hosts", mlt_coll_question_hosts(q));
-    set_number(L, "each", mlt_coll_question_each(q));
+    rulebook_set_number(L, "hosts", mlt_coll_question_hosts(q));
+    rulebook_set_number(L, "each", mlt_coll_question_each(q));
     set_text(L, "comm", q->comm);
 }
 
@@ -350,7 +350,7 @@ static mlt_status try_rules(mlt_lua_rulebook *rulebook, char *why, size_t why_si
                                    .comm = "MPI_COMM_WORLD"};
             mlt_coll_rule rule;
             const mlt_coll_alg *alg;
-            char own[SENTENCE] = "";
+            char own[RULEBOOK_SENTENCE] = "";
             if (!mlt_lua_in_time(rulebook, "what its rules' functions do", why, why_size))
                 return MLT_ERR_INVALID;
             if (ask(rulebook, i, &q, &rule, &alg, own, sizeof own) || !*own)

@@ -15,14 +15,14 @@
 #include "lua/rulebook_int.h"
 
 enum {
-    SENTENCE = 1024,
+    RULEBOOK_ALG_SENTENCE = 1024,
     MOST_RANKS = 1024,      // all ranks are made and proven up to here,
     MOST_ACTIONS = 1 << 18, // and no more actions than this
 };
 
 // ---- calling
 
-static void set_number(lua_State *L, const char *name, uint64_t value)
+static void rulebook_alg_set_number(lua_State *L, const char *name, uint64_t value)
 {
     lua_pushinteger(L, (lua_Integer)value);
     lua_setfield(L, -2, name);
@@ -37,7 +37,7 @@ static uint64_t element_of(const mlt_coll_shape *shape)
 static void push_hosts(lua_State *L, const mlt_coll_shape *shape)
 {
     const mlt_coll_hosts *map = shape->hosts;
-    set_number(L, "hosts", map ? map->hosts : 1);
+    rulebook_alg_set_number(L, "hosts", map ? map->hosts : 1);
     if (!map)
         return;
     lua_createtable(L, (int)map->ranks, 1);
@@ -58,17 +58,17 @@ static void push_shape(lua_State *L, const mlt_lua_alg *alg, const mlt_coll_shap
     lua_createtable(L, 0, 16);
     mlt_lua_known_fields(L, "shape", fields);
     push_hosts(L, shape);
-    set_number(L, "ranks", shape->ranks);
-    set_number(L, "root", shape->root);
-    set_number(L, "count", shape->count);
-    set_number(L, "element", element);
-    set_number(L, "bytes", shape->count * element);
+    rulebook_alg_set_number(L, "ranks", shape->ranks);
+    rulebook_alg_set_number(L, "root", shape->root);
+    rulebook_alg_set_number(L, "count", shape->count);
+    rulebook_alg_set_number(L, "element", element);
+    rulebook_alg_set_number(L, "bytes", shape->count * element);
     if (shape->segment)
-        set_number(L, "segment", shape->segment * element);
+        rulebook_alg_set_number(L, "segment", shape->segment * element);
     if (shape->radix)
-        set_number(L, "radix", shape->radix);
+        rulebook_alg_set_number(L, "radix", shape->radix);
     if (shape->window)
-        set_number(L, "window", shape->window);
+        rulebook_alg_set_number(L, "window", shape->window);
     lua_pushboolean(L, shape->in_place);
     lua_setfield(L, -2, "in_place");
     if (!mlt_collective_reduces(alg->base.collective))
@@ -81,7 +81,7 @@ static void push_shape(lua_State *L, const mlt_lua_alg *alg, const mlt_coll_shap
         lua_pushstring(L, mlt_op_type_names[shape->type]);
         lua_setfield(L, -2, "type");
     } else {
-        set_number(L, "f", 0); // the user's function 0, as GOAL calls it
+        rulebook_alg_set_number(L, "f", 0); // the user's function 0, as GOAL calls it
         lua_pushliteral(L, "user");
         lua_setfield(L, -2, "op");
     }
@@ -101,7 +101,7 @@ static int protected_emit(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, m->alg->emit);
     mlt_lua_push_g(L);
     push_shape(L, m->alg, m->shape);
-    set_number(L, "rank", m->rank);
+    rulebook_alg_set_number(L, "rank", m->rank);
     lua_call(L, 2, 0);
     mlt_lua_rank_end(L);
     return 0;
@@ -137,14 +137,14 @@ static void run_emit(void *arg)
 {
     const emitting *e = arg;
     const mlt_lua_alg *alg = e->shape->user;
-    char why[SENTENCE];
+    char why[RULEBOOK_ALG_SENTENCE];
     if (alg->rulebook->failure && *alg->rulebook->failure)
         return;
     if (emit(e->shape, alg, e->program, e->rank, why, sizeof why))
         return;
     if (!alg->rulebook->failure)
         mlt_fatal("%s", why);
-    snprintf(alg->rulebook->failure, SENTENCE, "%s", why);
+    snprintf(alg->rulebook->failure, RULEBOOK_ALG_SENTENCE, "%s", why);
 }
 
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
@@ -180,7 +180,7 @@ static void run_refuses(void *arg)
 {
     making *m = arg;
     mlt_lua_rulebook *rulebook = m->alg->rulebook;
-    char why[SENTENCE];
+    char why[RULEBOOK_ALG_SENTENCE];
     lua_pushcfunction(rulebook->L, protected_refuse);
     lua_pushlightuserdata(rulebook->L, m);
     int status = mlt_lua_call(rulebook->L, 1, 0);
@@ -207,7 +207,7 @@ mlt_status mlt_lua_rulebook_program(mlt_coll_rulebook *base, const mlt_coll_alg 
 {
     mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
     mlt_coll_shape own = *shape;
-    char failure[SENTENCE] = "";
+    char failure[RULEBOOK_ALG_SENTENCE] = "";
     own.user = alg->user;
     rulebook->failure = failure;
     mlt_status status = mlt_coll_program(alg, &own, progress, user, out, why, why_size);

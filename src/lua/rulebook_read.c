@@ -14,7 +14,7 @@
 #include "goal/text/text.h"
 #include "lua/rulebook_int.h"
 
-enum { SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_STAGES = 64 };
+enum { RULEBOOK_READ_SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MOST_STAGES = 64 };
 
 // ---- tables with known keys. The table is at `index`; `what` is whose it is ("rule").
 
@@ -144,7 +144,7 @@ static void range_field(lua_State *L, int index, const char *key, uint64_t *from
     } else
         *to = UINT64_MAX;
     lua_pop(L, 1);
-    char text[SENTENCE];
+    char text[RULEBOOK_READ_SENTENCE];
     if (*to < *from)
         snprintf(text, sizeof text, "%s: no number is from %" PRIu64 " to %" PRIu64, key, *from,
                  *to);
@@ -166,7 +166,7 @@ static mlt_collective coll_field(lua_State *L, int index, const char *what, bool
         luaL_error(L, "%s: it should say which collective it is for, such as coll = \"bcast\"",
                    what);
     mlt_collective c = mlt_collective_named(name, strlen(name));
-    char why[SENTENCE];
+    char why[RULEBOOK_READ_SENTENCE];
     if (c == MLT_COLLECTIVES) {
         mlt_coll_no_collective(name, strlen(name), why, sizeof why);
         luaL_error(L, "%s: %s", what, why);
@@ -293,7 +293,7 @@ static int l_rule(lua_State *L)
 static const mlt_coll_alg *resolve(lua_State *L, mlt_lua_rulebook *rulebook, const char *where,
                                    const mlt_coll_rule *rule)
 {
-    char why[SENTENCE];
+    char why[RULEBOOK_READ_SENTENCE];
     mlt_coll_rulebook lists = {.algs = (const mlt_coll_alg *const *)rulebook->algs,
                                .algs_count = rulebook->algs_count};
     const mlt_coll_alg *alg =

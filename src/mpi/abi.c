@@ -17,7 +17,7 @@
 
 enum { MOST_LOGICAL = 16 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t abi_lock = PTHREAD_MUTEX_INITIALIZER;
 
 // The first that told; `set` by a thread that is no rank too.
 static struct {
@@ -62,9 +62,9 @@ int mlt_mpi_Abi_get_info(mlt_rank *me, MPI_Info *info)
 
 int mlt_mpi_Abi_get_fortran_info(mlt_rank *me, MPI_Info *info)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&abi_lock);
     *info = fortran.info ? mlt_info_handle(mlt_info_dup(fortran.info)) : MPI_INFO_NULL;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&abi_lock);
     return MPI_SUCCESS;
 }
 
@@ -119,13 +119,13 @@ int mlt_mpi_Abi_set_fortran_info(mlt_rank *me, MPI_Info info)
     int code = check_sizes(me, given);
     if (code != MPI_SUCCESS)
         return code;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&abi_lock);
     bool fine = !fortran.info || (fortran.teller != me && equal(fortran.info, given));
     if (!fortran.info) {
         fortran.info = mlt_info_dup(given);
         fortran.teller = me;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&abi_lock);
     if (fine)
         return MPI_SUCCESS;
     return mlt_mpi_raise(me, NULL, MLT_FN_Abi_set_fortran_info, MPI_ERR_ABI,
@@ -154,13 +154,13 @@ int mlt_mpi_Abi_get_fortran_booleans(mlt_rank *me, int logical_size, void *logic
                               logical_false);
     if (code != MPI_SUCCESS)
         return code;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&abi_lock);
     *is_set = booleans.size == logical_size;
     if (*is_set) {
         memcpy(logical_true, booleans.is_true, (size_t)logical_size);
         memcpy(logical_false, booleans.is_false, (size_t)logical_size);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&abi_lock);
     return MPI_SUCCESS;
 }
 
@@ -177,7 +177,7 @@ int mlt_mpi_Abi_set_fortran_booleans(mlt_rank *me, int logical_size, void *logic
                              "arguments logical_true and logical_false are the same %d bytes, but "
                              "should be .TRUE. and .FALSE.",
                              logical_size);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&abi_lock);
     bool fine = !booleans.size || (booleans.teller != me && booleans.size == logical_size &&
                                    memcmp(booleans.is_true, logical_true, bytes) == 0 &&
                                    memcmp(booleans.is_false, logical_false, bytes) == 0);
@@ -187,7 +187,7 @@ int mlt_mpi_Abi_set_fortran_booleans(mlt_rank *me, int logical_size, void *logic
         memcpy(booleans.is_true, logical_true, bytes);
         memcpy(booleans.is_false, logical_false, bytes);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&abi_lock);
     if (fine)
         return MPI_SUCCESS;
     return mlt_mpi_raise(me, NULL, MLT_FN_Abi_set_fortran_booleans, MPI_ERR_ABI,

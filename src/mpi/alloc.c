@@ -24,7 +24,7 @@ static bool read_alignment(const char *text, size_t *align)
     return end != text && *end == '\0' && errno == 0 && value > 0 && (value & (value - 1)) == 0;
 }
 
-static int no_memory(mlt_rank *me, MPI_Aint size, size_t align)
+static int alloc_no_memory(mlt_rank *me, MPI_Aint size, size_t align)
 {
     if (align > 1)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM,
@@ -50,10 +50,10 @@ int mlt_mpi_Alloc_mem(mlt_rank *me, MPI_Aint size, MPI_Info info, void *baseptr)
     mlt_os_memory machine;
     if (size >= WORTH_A_LOOK && mlt_os_memory_state(&machine) == MLT_OK &&
         (uint64_t)size > machine.total)
-        return no_memory(me, size, align);
+        return alloc_no_memory(me, size, align);
     void *address = mlt_shmem_alloc((size_t)size, align);
     if (!address)
-        return no_memory(me, size, align);
+        return alloc_no_memory(me, size, align);
     *(void **)baseptr = address;
     return MPI_SUCCESS;
 }

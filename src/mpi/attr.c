@@ -68,26 +68,27 @@ typedef struct mlt_attr {
 enum {
     SLOT_BITS = 24, // so many keys that every one of a million ranks may have some
     GENERATIONS = 127,
-    FIRST_CHUNK = 64,
-    REST = 256, // slots before the first is used again: with the generations, stale keys are caught
-    CHUNKS = SLOT_BITS - 6 + 1,
+    ATTR_FIRST_CHUNK = 64,
+    ATTR_REST =
+        256, // slots before the first is used again: with the generations, stale keys are caught
+    ATTR_CHUNKS = SLOT_BITS - 6 + 1,
     NO_SLOT = 0,
 };
 
 static struct {
     pthread_mutex_t lock;
-    key *chunk[CHUNKS];   // chunk c has FIRST_CHUNK << c slots
-    uint32_t slots;       // that were ever used; slot 0 never is
-    uint32_t first, last; // free slots, the longest free first; NO_SLOT: none
+    key *chunk[ATTR_CHUNKS]; // chunk c has FIRST_CHUNK << c slots
+    uint32_t slots;          // that were ever used; slot 0 never is
+    uint32_t first, last;    // free slots, the longest free first; NO_SLOT: none
 } keys = {.lock = PTHREAD_MUTEX_INITIALIZER, .slots = 1};
 
 static key *key_at(uint32_t slot)
 {
-    uint32_t c = 31 - (uint32_t)__builtin_clz(slot / FIRST_CHUNK + 1);
-    return &keys.chunk[c][slot - FIRST_CHUNK * ((1u << c) - 1)];
+    uint32_t c = 31 - (uint32_t)__builtin_clz(slot / ATTR_FIRST_CHUNK + 1);
+    return &keys.chunk[c][slot - ATTR_FIRST_CHUNK * ((1u << c) - 1)];
 }
 
-static uint32_t slot_of(uint32_t number)
+static uint32_t attr_slot_of(uint32_t number)
 {
     return number & ((1u << SLOT_BITS) - 1);
 }
@@ -95,15 +96,15 @@ static uint32_t slot_of(uint32_t number)
 // A key without number and functions, or NULL: no room. Under the lock.
 static key *take_slot(void)
 {
-    if (keys.first != NO_SLOT && keys.slots > REST) {
+    if (keys.first != NO_SLOT && keys.slots > ATTR_REST) {
         key *k = key_at(keys.first);
         keys.first = k->next;
         return k;
     }
-    uint32_t slot = keys.slots, c = 31 - (uint32_t)__builtin_clz(slot / FIRST_CHUNK + 1);
+    uint32_t slot = keys.slots, c = 31 - (uint32_t)__builtin_clz(slot / ATTR_FIRST_CHUNK + 1);
     if (slot >> SLOT_BITS)
         return NULL;
-    if (!keys.chunk[c] && !(keys.chunk[c] = calloc((size_t)FIRST_CHUNK << c, sizeof(key))))
+    if (!keys.chunk[c] && !(keys.chunk[c] = calloc((size_t)ATTR_FIRST_CHUNK << c, sizeof(key))))
         return NULL;
     keys.slots++;
     key *k = key_at(slot);
@@ -116,7 +117,7 @@ static void drop_key(key *k)
 {
     if (--k->refs > 0)
         return;
-    uint32_t slot = slot_of(k->number);
+    uint32_t slot = attr_slot_of(k->number);
     k->next = NO_SLOT;
     if (keys.first == NO_SLOT)
         keys.first = slot;
@@ -135,7 +136,7 @@ static void release_key(key *k)
 // The living key of a number, NULL if there is none. Under the lock.
 static key *find_key(int keyval)
 {
-    uint32_t number = (uint32_t)keyval, slot = slot_of(number);
+    uint32_t number = (uint32_t)keyval, slot = attr_slot_of(number);
     if (keyval <= 0 || slot == NO_SLOT || slot >= keys.slots)
         return NULL;
     key *k = key_at(slot);
@@ -229,7 +230,7 @@ static key *new_key(mlt_rank *me, mlt_attr_kind kind, void *extra, int *keyval)
     pthread_mutex_lock(&keys.lock);
     key *k = take_slot();
     if (k) {
-        uint32_t slot = slot_of(k->number), generation = k->number >> SLOT_BITS;
+        uint32_t slot = attr_slot_of(k->number), generation = k->number >> SLOT_BITS;
         k->number = (generation % GENERATIONS + 1) << SLOT_BITS | slot;
         k->refs = 1;
         k->kind = (uint8_t)kind;
@@ -331,7 +332,7 @@ static attr *last_attr(const mlt_attrs *attrs)
 }
 
 // Takes over the reference on the key.
-static void append(mlt_attrs *attrs, key *k, void *value, bool fortran)
+static void attr_append(mlt_attrs *attrs, key *k, void *value, bool fortran)
 {
     attr *last = last_attr(attrs), *a = malloc(sizeof *a);
     if (!a)
@@ -528,7 +529,7 @@ int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs
         bool fortran = a->fortran;
         int flag, code = call_copy(me, from, k, a->value, &value, &flag, &fortran);
         if (code == MPI_SUCCESS && flag) {
-            append(new, k, value, fortran);
+            attr_append(new, k, value, fortran);
             continue;
         }
         release_key(k);
@@ -639,7 +640,7 @@ static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
         }
     }
     if (!a) {
-        append(attrs, k, value, fortran);
+        attr_append(attrs, k, value, fortran);
         return MPI_SUCCESS;
     }
     a->value = value;
@@ -669,7 +670,7 @@ static const int tag_ub = INT_MAX, io = MPI_ANY_SOURCE, host = MPI_PROC_NULL;
 static const int clocks_agree = 1, clocks_differ = 0;
 
 // The value of a predefined attribute, the same for every rank of a process; NULL: not predefined.
-static const void *predefined(mlt_rank *me, int keyval)
+static const void *attr_predefined(mlt_rank *me, int keyval)
 {
     mlt_boot *boot = me->worker->boot;
     switch (keyval) {
@@ -694,7 +695,7 @@ static const void *predefined(mlt_rank *me, int keyval)
 
 int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
 {
-    const void *known = predefined(me, keyval);
+    const void *known = attr_predefined(me, keyval);
     // The standard: of these, communicators from sessions have only MPI_TAG_UB.
     if (known && keyval != MPI_TAG_UB && comm->extra && comm->extra->session) {
         *flag = 0;

@@ -14,7 +14,7 @@ static uint8_t distance_to(const mlt_worker *worker, uint32_t other)
                                   : (uint8_t)mlt_wire_peer(worker->wire, other)->distance;
 }
 
-static void tell(mlt_rank *me, const mlt_event *event)
+static void count_tell(mlt_rank *me, const mlt_event *event)
 {
     if (me->worker->watched)
         mlt_tool_saw(me->worker, me, event);
@@ -34,11 +34,11 @@ void mlt_count_one_sided(mlt_rank *me, int verb, MPI_Win handle, int target, MPI
     moves->verbs[verb]++;
     moves->one_sided[distance]++;
     moves->one_sided_bytes[distance] += bytes;
-    tell(me, &(mlt_event){.kind = MLT_EVENT_ONE_SIDED,
-                          .how = distance,
-                          .peer = world,
-                          .tag = verb,
-                          .bytes = bytes});
+    count_tell(me, &(mlt_event){.kind = MLT_EVENT_ONE_SIDED,
+                                .how = distance,
+                                .peer = world,
+                                .tag = verb,
+                                .bytes = bytes});
 }
 
 void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t partitions,
@@ -51,8 +51,8 @@ void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t pa
         moves->partitioned_bytes[distance] += bytes;
         moves->partitions += partitions;
     }
-    tell(me, &(mlt_event){.kind = sends ? MLT_EVENT_PART_SEND : MLT_EVENT_PART_RECEIVE,
-                          .how = distance,
-                          .tag = (int32_t)partitions,
-                          .bytes = bytes});
+    count_tell(me, &(mlt_event){.kind = sends ? MLT_EVENT_PART_SEND : MLT_EVENT_PART_RECEIVE,
+                                .how = distance,
+                                .tag = (int32_t)partitions,
+                                .bytes = bytes});
 }

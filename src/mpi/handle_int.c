@@ -22,25 +22,25 @@
 #include "mpi_bodies.h"
 
 enum {
-    FIRST = MLT_HANDLE_PREDEFINED,
-    FIRST_CHUNK = 256,
-    CHUNKS = 22,
-    MOST = INT32_MAX / 2,
+    HANDLE_INT_FIRST = MLT_HANDLE_PREDEFINED,
+    HANDLE_INT_FIRST_CHUNK = 256,
+    HANDLE_INT_CHUNKS = 22,
+    HANDLE_INT_MOST = INT32_MAX / 2,
     CACHED = 1024,
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static mlt_table places;       // indices, by address; under the lock
-static void **chunks[CHUNKS];  // chunk c has FIRST_CHUNK << c handles; they never move
-static _Atomic uint32_t count; // of handles that have a number; written under the lock
+static pthread_mutex_t handle_int_lock = PTHREAD_MUTEX_INITIALIZER;
+static mlt_table places;                  // indices, by address; under the lock
+static void **chunks[HANDLE_INT_CHUNKS];  // chunk c has FIRST_CHUNK << c handles; they never move
+static _Atomic uint32_t handle_int_count; // of handles that have a number; written under the lock
 
 static _Atomic uint32_t cache[CACHED]; // by a hash of the handle: its index + 1; 0: none yet
 
 // Where the handle of an index is.
-static void **place_of(uint32_t index)
+static void **handle_int_place_of(uint32_t index)
 {
-    uint32_t c = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
-    return &chunks[c][index - FIRST_CHUNK * ((1u << c) - 1)];
+    uint32_t c = 31 - (uint32_t)__builtin_clz(index / HANDLE_INT_FIRST_CHUNK + 1);
+    return &chunks[c][index - HANDLE_INT_FIRST_CHUNK * ((1u << c) - 1)];
 }
 
 // The index of a handle, which gets one if it has none yet. Under the lock.
@@ -48,46 +48,46 @@ static uint32_t index_of(void *handle)
 {
     uint32_t hash = mlt_hash_word((uintptr_t)handle);
     for (mlt_table_look look = mlt_table_look_for(&places, hash); mlt_table_next(&look);)
-        if (*place_of((uint32_t)look.word) == handle)
+        if (*handle_int_place_of((uint32_t)look.word) == handle)
             return (uint32_t)look.word;
-    uint32_t index = atomic_load_explicit(&count, memory_order_relaxed);
-    uint32_t c = 31 - (uint32_t)__builtin_clz(index / FIRST_CHUNK + 1);
-    if (index > MOST)
+    uint32_t index = atomic_load_explicit(&handle_int_count, memory_order_relaxed);
+    uint32_t c = 31 - (uint32_t)__builtin_clz(index / HANDLE_INT_FIRST_CHUNK + 1);
+    if (index > HANDLE_INT_MOST)
         mlt_no_room("more than %u handles as integers", index);
-    if (!chunks[c] && !(chunks[c] = calloc((size_t)FIRST_CHUNK << c, sizeof(void *))))
-        mlt_no_room("%u handles as integers", FIRST_CHUNK << c);
-    *place_of(index) = handle;
+    if (!chunks[c] && !(chunks[c] = calloc((size_t)HANDLE_INT_FIRST_CHUNK << c, sizeof(void *))))
+        mlt_no_room("%u handles as integers", HANDLE_INT_FIRST_CHUNK << c);
+    *handle_int_place_of(index) = handle;
     mlt_table_add(&places, hash, index);
     // Pairs with the look of fromint: who sees the count sees the handle and its chunk.
-    atomic_store_explicit(&count, index + 1, memory_order_release);
+    atomic_store_explicit(&handle_int_count, index + 1, memory_order_release);
     return index;
 }
 
 static int toint(void *handle)
 {
-    if ((uintptr_t)handle < FIRST)
+    if ((uintptr_t)handle < HANDLE_INT_FIRST)
         return (int)(uintptr_t)handle;
     uint64_t mixed = (uint64_t)(uintptr_t)handle * UINT64_C(0x9e3779b97f4a7c15);
     _Atomic uint32_t *slot = &cache[(uint32_t)(mixed >> 32) % CACHED];
     // Pairs with the store below: who sees the index sees what lies there, which never changes.
     uint32_t index = atomic_load_explicit(slot, memory_order_acquire);
-    if (MLT_LIKELY(index && *place_of(index - 1) == handle))
-        return FIRST + (int)(index - 1);
-    pthread_mutex_lock(&lock);
+    if (MLT_LIKELY(index && *handle_int_place_of(index - 1) == handle))
+        return HANDLE_INT_FIRST + (int)(index - 1);
+    pthread_mutex_lock(&handle_int_lock);
     index = index_of(handle);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&handle_int_lock);
     atomic_store_explicit(slot, index + 1, memory_order_release);
-    return FIRST + (int)index;
+    return HANDLE_INT_FIRST + (int)index;
 }
 
 static void *fromint(int number, void *null)
 {
-    uint32_t index = (uint32_t)number - FIRST;
-    if (number >= 0 && number < FIRST)
+    uint32_t index = (uint32_t)number - HANDLE_INT_FIRST;
+    if (number >= 0 && number < HANDLE_INT_FIRST)
         return (void *)(uintptr_t)number;
-    if (number < 0 || index >= atomic_load_explicit(&count, memory_order_acquire))
+    if (number < 0 || index >= atomic_load_explicit(&handle_int_count, memory_order_acquire))
         return null;
-    return *place_of(index);
+    return *handle_int_place_of(index);
 }
 
 void *mlt_fortran_handle(int number)
@@ -330,7 +330,7 @@ _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint) &&
                    sizeof(MPI_F08_status) == sizeof(MPI_Status),
                "a status is the same in C and Fortran");
 
-static int copy(mlt_rank *me, void *to, const void *from, const char *from_name)
+static int handle_int_copy(mlt_rank *me, void *to, const void *from, const char *from_name)
 {
     if (!from)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, from_name, "the address of a status");
@@ -340,30 +340,30 @@ static int copy(mlt_rank *me, void *to, const void *from, const char *from_name)
 
 int mlt_mpi_Status_c2f(mlt_rank *me, const MPI_Status *c_status, MPI_Fint *f_status)
 {
-    return copy(me, f_status, c_status, "c_status");
+    return handle_int_copy(me, f_status, c_status, "c_status");
 }
 
 int mlt_mpi_Status_f2c(mlt_rank *me, const MPI_Fint *f_status, MPI_Status *c_status)
 {
-    return copy(me, c_status, f_status, "f_status");
+    return handle_int_copy(me, c_status, f_status, "f_status");
 }
 
 int mlt_mpi_Status_c2f08(mlt_rank *me, const MPI_Status *c_status, MPI_F08_status *f08_status)
 {
-    return copy(me, f08_status, c_status, "c_status");
+    return handle_int_copy(me, f08_status, c_status, "c_status");
 }
 
 int mlt_mpi_Status_f082c(mlt_rank *me, const MPI_F08_status *f08_status, MPI_Status *c_status)
 {
-    return copy(me, c_status, f08_status, "f08_status");
+    return handle_int_copy(me, c_status, f08_status, "f08_status");
 }
 
 int mlt_mpi_Status_f2f08(mlt_rank *me, const MPI_Fint *f_status, MPI_F08_status *f08_status)
 {
-    return copy(me, f08_status, f_status, "f_status");
+    return handle_int_copy(me, f08_status, f_status, "f_status");
 }
 
 int mlt_mpi_Status_f082f(mlt_rank *me, const MPI_F08_status *f08_status, MPI_Fint *f_status)
 {
-    return copy(me, f_status, f08_status, "f08_status");
+    return handle_int_copy(me, f_status, f08_status, "f08_status");
 }

@@ -26,8 +26,9 @@ void mlt_intercept_goes_on(mlt_rank *me, uint16_t fn, mlt_intercept_call *call)
     }
 }
 
-static mlt_intercept_call begin(mlt_rank *me, mlt_intercept_kind kind, const char *name,
-                                uint32_t ranks, uint16_t fn, const mlt_trace_call *call, bool gets)
+static mlt_intercept_call intercept_begin(mlt_rank *me, mlt_intercept_kind kind, const char *name,
+                                          uint32_t ranks, uint16_t fn, const mlt_trace_call *call,
+                                          bool gets)
 {
     mlt_intercept_call c = {
         .walk = {.interceptor = mlt_intercept_of(interceptors_of(me), kind, name, ranks),
@@ -50,8 +51,8 @@ mlt_intercept_call mlt_intercept_messages(mlt_rank *me, uint16_t fn, const mlt_c
 {
     if (!interceptors_of(me) || !comm)
         return (mlt_intercept_call){0};
-    return begin(me, MLT_INTERCEPT_MESSAGES, mlt_comm_name(me, comm), (uint32_t)comm->size, fn,
-                 call, false);
+    return intercept_begin(me, MLT_INTERCEPT_MESSAGES, mlt_comm_name(me, comm),
+                           (uint32_t)comm->size, fn, call, false);
 }
 
 mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, MPI_Win handle,
@@ -61,8 +62,9 @@ mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, MPI_Win handl
     if (!win) // the body raises an error for a bad one
         return (mlt_intercept_call){0};
     const char *name = win->notes && win->notes->name ? win->notes->name : "unnamed";
-    mlt_intercept_call c = begin(me, MLT_INTERCEPT_WINDOW, name,
-                                 (uint32_t)mlt_win_shared_of(win)->group->size, fn, call, gets);
+    mlt_intercept_call c =
+        intercept_begin(me, MLT_INTERCEPT_WINDOW, name,
+                        (uint32_t)mlt_win_shared_of(win)->group->size, fn, call, gets);
     if (!gets)
         mlt_win_cached_changes(win, call->peer);
     return c;

@@ -37,14 +37,14 @@ enum {
 
 bool mlt_strict_on;
 
-typedef struct made {
+typedef struct strict_made {
     uintptr_t handle;
     mlt_rank *rank;
     const void *caller;
     uint16_t fn;
     uint8_t kind; // mlt_strict_kind
     bool freed;   // what has this address later is the library's own, until the program makes one
-} made;
+} strict_made;
 
 // Where a rank sent last to another with that tag; kept by both workers.
 typedef struct sent {
@@ -71,7 +71,7 @@ typedef struct sents {
 typedef struct mlt_strict {
     sents out, in;
     mlt_table table; // of indices of `all`, by handle
-    made *all;
+    strict_made *all;
     size_t count, room;
     struct leak *leaks; // of all ranks so far, by kind and place
     size_t leak_count, leak_room;
@@ -114,15 +114,15 @@ void mlt_strict_free(struct mlt_strict *strict)
 
 // ---- what is made
 
-static uint32_t hash_of(uintptr_t handle, mlt_strict_kind kind)
+static uint32_t strict_hash_of(uintptr_t handle, mlt_strict_kind kind)
 {
     return mlt_hash_word(handle * MLT_STRICT_KINDS + kind);
 }
 
 // The note of that handle; the last one made counts.
-static made *note_of(mlt_strict *strict, uintptr_t handle, mlt_strict_kind kind)
+static strict_made *strict_note_of(mlt_strict *strict, uintptr_t handle, mlt_strict_kind kind)
 {
-    uint32_t hash = hash_of(handle, kind);
+    uint32_t hash = strict_hash_of(handle, kind);
     mlt_table_look look = mlt_table_look_for(&strict->table, hash);
     while (mlt_table_next(&look))
         if (strict->all[look.word].handle == handle && strict->all[look.word].kind == kind)
@@ -137,14 +137,14 @@ void mlt_strict_made(mlt_rank *me, uint16_t fn, mlt_strict_kind kind, uintptr_t 
 {
     if (!me || !me->worker->mpi || (kind != MLT_STRICT_KEYVAL && !mlt_handle_is_address(handle)))
         return; // predefined ones are nobody's
-    *note_of(strict_of(me->worker), handle, kind) =
-        (made){.handle = handle, .rank = me, .caller = caller, .fn = fn, .kind = (uint8_t)kind};
+    *strict_note_of(strict_of(me->worker), handle, kind) = (strict_made){
+        .handle = handle, .rank = me, .caller = caller, .fn = fn, .kind = (uint8_t)kind};
 }
 
 void mlt_strict_freed(mlt_rank *me, mlt_strict_kind kind, uintptr_t handle)
 {
-    *note_of(strict_of(me->worker), handle, kind) =
-        (made){.handle = handle, .rank = me, .kind = (uint8_t)kind, .freed = true};
+    *strict_note_of(strict_of(me->worker), handle, kind) =
+        (strict_made){.handle = handle, .rank = me, .kind = (uint8_t)kind, .freed = true};
 }
 
 void mlt_strict_request(mlt_rank *me, uint16_t fn, MPI_Request *request, const void *caller)
@@ -190,19 +190,19 @@ int mlt_strict_requests(mlt_rank *me, int count, const MPI_Request requests[])
 
 // ---- what still lives
 
-static bool request_lives(mlt_rank *me, const made *m)
+static bool request_lives(mlt_rank *me, const strict_made *m)
 {
     const mlt_req *req = mlt_req_mine(me, (MPI_Request)m->handle);
     return req && !(req->flags & MLT_REQF_SHARED) && req->fn == m->fn;
 }
 
-static bool type_lives(const made *m)
+static bool type_lives(const strict_made *m)
 {
     const mlt_type *type = mlt_type_of((MPI_Datatype)m->handle);
     return type && !type->code && !mlt_dtype_of(type)->permanent;
 }
 
-static bool lives(mlt_rank *me, const made *m)
+static bool strict_lives(mlt_rank *me, const strict_made *m)
 {
     const mlt_message *message;
     if (m->freed)
@@ -281,7 +281,7 @@ static leak *leak_of(mlt_strict *strict, const char *what, const char *call, uin
     return l;
 }
 
-static void count(leak *l, const mlt_rank *rank)
+static void strict_count(leak *l, const mlt_rank *rank)
 {
     mlt_ctl_leak *told = &l->told;
     if (l->last != rank->world) {
@@ -303,12 +303,12 @@ void mlt_strict_look(mlt_rank *me)
         "info object",  "session", "matched message", "window", "file",      "attribute key"};
     mlt_strict *strict = strict_of(me->worker);
     for (size_t i = 0; i < strict->count; i++) {
-        const made *m = &strict->all[i];
-        if (m->rank != me || !lives(me, m))
+        const strict_made *m = &strict->all[i];
+        if (m->rank != me || !strict_lives(me, m))
             continue;
         // The call lies before what it returns to; a rank's own copy of the program is the program.
         uint64_t caller = mlt_globals_original((uintptr_t)m->caller - 1);
-        count(leak_of(strict, names[m->kind], mlt_fn_name(m->fn), caller, ""), me);
+        strict_count(leak_of(strict, names[m->kind], mlt_fn_name(m->fn), caller, ""), me);
     }
 }
 
@@ -413,7 +413,7 @@ static void look_at_message(mlt_strict *strict, mlt_rank *rank, const mlt_msg *m
                  (unsigned long long)msg->bytes, (int)msg->src);
         add_sender(strict, rank, msg, &l->told);
     }
-    count(l, rank);
+    strict_count(l, rank);
 }
 
 static void look_at_messages(mlt_worker *worker)

@@ -31,10 +31,10 @@ void mlt_mpi_trace_joined(void)
 
 static const char *const distances[] = {"same worker", "same process", "same host", "other host"};
 static const char *const ways[] = {"copied once", "copied by both", "read", "chunks", "connection"};
-static const char *const waits[] = {"work",        "a message",     "a receiver",   "a probe",
-                                    "all of some", "one of some",   "a collective", "something",
-                                    "nothing",     "a CSP process", "time",         "a descriptor",
-                                    "a window"};
+static const char *const trace_waits[] = {
+    "work",        "a message",    "a receiver", "a probe", "all of some",
+    "one of some", "a collective", "something",  "nothing", "a CSP process",
+    "time",        "a descriptor", "a window"};
 
 // By mlt_csp_wait_kind.
 static const char *const inner_waits[] = {
@@ -65,8 +65,8 @@ static void add_tables(mlt_text *text)
     ADD_NAMES(text, MLT_TRACE_ONE_SIDED, distances);
     ADD_NAMES(text, MLT_TRACE_PART_SEND, distances);
     ADD_NAMES(text, MLT_TRACE_LARGE, ways);
-    ADD_NAMES(text, MLT_TRACE_WAIT, waits);
-    ADD_NAMES(text, MLT_TRACE_WOKEN, waits);
+    ADD_NAMES(text, MLT_TRACE_WAIT, trace_waits);
+    ADD_NAMES(text, MLT_TRACE_WOKEN, trace_waits);
     ADD_NAMES(text, MLT_TRACE_CSP, inner_waits);
     ADD_NAMES(text, MLT_TRACE_FLOW, flow_waits);
     ADD_NAMES(text, MLT_TRACE_WINDOW, window_waits);
@@ -215,7 +215,7 @@ static int32_t world_peer(const mlt_rank *rank, const mlt_event *event)
 // Names of processes at queues, told once each. A bit for each process of each of the first workers:
 // where two share one, only the first has a name.
 enum { NAMED_WORKERS = 16, NAMED_PROCESSES = 4096 };
-static _Atomic uint64_t named[NAMED_WORKERS * NAMED_PROCESSES / 64];
+static _Atomic uint64_t trace_named[NAMED_WORKERS * NAMED_PROCESSES / 64];
 
 static MLT_COLD void name_process(const mlt_worker *worker, uint32_t process)
 {
@@ -242,8 +242,9 @@ static void want_name(const mlt_worker *worker, uint32_t process)
     uint32_t bit =
         worker->index % NAMED_WORKERS * NAMED_PROCESSES + process % (uint32_t)NAMED_PROCESSES;
     uint64_t mask = UINT64_C(1) << bit % 64;
-    if (MLT_UNLIKELY(!(atomic_load_explicit(&named[bit / 64], memory_order_relaxed) & mask)) &&
-        !(atomic_fetch_or_explicit(&named[bit / 64], mask, memory_order_relaxed) & mask))
+    if (MLT_UNLIKELY(
+            !(atomic_load_explicit(&trace_named[bit / 64], memory_order_relaxed) & mask)) &&
+        !(atomic_fetch_or_explicit(&trace_named[bit / 64], mask, memory_order_relaxed) & mask))
         name_process(worker, process);
 }
 

@@ -78,7 +78,7 @@ MLT_EXPORT void MPIX_Usleep(unsigned long long utime)
 
 // How many ranks of the process have come to FGmpiexec, and how many are through.
 static pthread_mutex_t actions = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t began, ended;
+static uint32_t began, yield_ended;
 
 // Bindings make no MPI calls then, so nobody is suspended while the lock is held.
 static void begin_actions(FG_MapPtr_t map, int argc, char **argv)
@@ -93,12 +93,12 @@ static void end_actions(FG_MapPtr_t map, int argc, char **argv)
 {
     const mlt_boot *boot = asking("FGmpiexec")->worker->boot;
     pthread_mutex_lock(&actions);
-    if (++ended == mlt_job_proc_at(boot->job, boot->proc)->ranks)
+    if (++yield_ended == mlt_job_proc_at(boot->job, boot->proc)->ranks)
         (void)map(argc, argv, MAP_FINALIZE_ACTION);
     pthread_mutex_unlock(&actions);
 }
 
-static int call(FG_ProcessPtr_t process, int *argc, char ***argv)
+static int yield_call(FG_ProcessPtr_t process, int *argc, char ***argv)
 {
     if (!process)
         mlt_mpi_abort(mlt_rank_self(), 1, "FGmpiexec: the binding has no function for this rank");
@@ -109,7 +109,7 @@ MLT_EXPORT int FGmpiexec_map(int *argc, char ***argv, FG_MapPtr_t map)
 {
     int rank = own_rank();
     begin_actions(map, *argc, *argv);
-    int status = call(map(*argc, *argv, rank), argc, argv);
+    int status = yield_call(map(*argc, *argv, rank), argc, argv);
     end_actions(map, *argc, *argv);
     return status;
 }
@@ -126,5 +126,5 @@ MLT_EXPORT int FGmpiexec_lookup(int *argc, char ***argv, LookupMapPtr_t lookup)
 
 MLT_EXPORT int FGmpiexec_rank(int *argc, char ***argv, FG_RankMapPtr_t map)
 {
-    return call(map(own_rank()), argc, argv);
+    return yield_call(map(own_rank()), argc, argv);
 }

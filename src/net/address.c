@@ -128,9 +128,9 @@ typedef enum rank_of_address {
     SAME_SUBNET,
     SAME_KIND,
     SOME_OTHER,
-    LINK_LOCAL,
+    ADDRESS_LINK_LOCAL,
     OWN_ADDRESS,
-    LOOPBACK,
+    ADDRESS_LOOPBACK,
     RANKS,
 } rank_of_address;
 
@@ -138,7 +138,7 @@ static rank_of_address rank(const mlt_address *peer, const mlt_address *own, uin
 {
     rank_of_address best = SOME_OTHER;
     if (mlt_address_loopback(peer))
-        return LOOPBACK;
+        return ADDRESS_LOOPBACK;
     for (uint32_t i = 0; i < count; i++) {
         if (mlt_address_same(&own[i], peer))
             return OWN_ADDRESS;
@@ -150,7 +150,7 @@ static rank_of_address rank(const mlt_address *peer, const mlt_address *own, uin
                  is_private(&own[i]) == is_private(peer))
             best = SAME_KIND;
     }
-    return mlt_address_link_local(peer) ? LINK_LOCAL : best;
+    return mlt_address_link_local(peer) ? ADDRESS_LINK_LOCAL : best;
 }
 
 // A peer's link-local address once for each own interface that may lead to it.

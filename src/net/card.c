@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 
-enum { FORM = 1, HEAD = 6, LONGEST = MLT_CARD_NAME - 1 };
-_Static_assert(HEAD + LONGEST + MLT_ADDRESSES * (2 + MLT_ADDRESS_BYTES) <= MLT_CARD_BYTES,
+enum { FORM = 1, HEAD = 6, CARD_LONGEST = MLT_CARD_NAME - 1 };
+_Static_assert(HEAD + CARD_LONGEST + MLT_ADDRESSES * (2 + MLT_ADDRESS_BYTES) <= MLT_CARD_BYTES,
                "every card has room");
 
 static bool in_names(char c)
@@ -20,7 +20,7 @@ static bool in_names(char c)
 size_t mlt_card_write(uint8_t out[MLT_CARD_BYTES], const mlt_card *card)
 {
     const char *name = card->name[0] ? card->name : "host";
-    size_t length = strnlen(name, LONGEST), at = HEAD + length;
+    size_t length = strnlen(name, CARD_LONGEST), at = HEAD + length;
     mlt_assert(card->count <= MLT_ADDRESSES && card->port);
     const uint8_t head[HEAD] = {FORM, (uint8_t)card->count, (uint8_t)length,
                                 0,    card->port & 255,     card->port >> 8};

@@ -34,7 +34,7 @@ static const agreed_size sizes[] = {
 
 typedef void *find_function(void *object, const char *name);
 
-static mlt_status refuse(char *why, size_t why_size, const char *name, const char *fault)
+static mlt_status crypt_refuse(char *why, size_t why_size, const char *name, const char *fault)
 {
     snprintf(why, why_size, "this is not the libsodium that Millet knows: %s %s", name, fault);
     return MLT_ERR_UNSUPPORTED;
@@ -45,9 +45,9 @@ static mlt_status check_sizes(find_function *find, void *object, char *why, size
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         size_t (*tell)(void) = (size_t(*)(void))find(object, sizes[i].function);
         if (!tell)
-            return refuse(why, why_size, sizes[i].function, "is missing");
+            return crypt_refuse(why, why_size, sizes[i].function, "is missing");
         if (tell() != sizes[i].bytes)
-            return refuse(why, why_size, sizes[i].function, "gives another size");
+            return crypt_refuse(why, why_size, sizes[i].function, "gives another size");
     }
     return MLT_OK;
 }
@@ -72,12 +72,12 @@ mlt_status mlt_sodium_fill(mlt_sodium *out, find_function *find, void *object, c
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *function = find(object, functions[i].name);
         if (!function)
-            return refuse(why, why_size, functions[i].name, "is missing");
+            return crypt_refuse(why, why_size, functions[i].name, "is missing");
         memcpy((char *)out + functions[i].place, &function, sizeof function);
     }
     mlt_status status = check_sizes(find, object, why, why_size);
     if (status == MLT_OK && out->init() < 0)
-        return refuse(why, why_size, "sodium_init", "fails");
+        return crypt_refuse(why, why_size, "sodium_init", "fails");
     return status;
 }
 

@@ -90,7 +90,7 @@ static void note_source(attempt *a)
         mlt_address_text(a->from, &here, 0);
 }
 
-static void begin(mlt_dial *d, attempt *a, uint64_t now_ns)
+static void dial_begin(mlt_dial *d, attempt *a, uint64_t now_ns)
 {
     struct sockaddr_storage name;
     socklen_t length = mlt_address_to_socket(&name, &a->to, d->plan.port);
@@ -119,7 +119,7 @@ static void begin(mlt_dial *d, attempt *a, uint64_t now_ns)
         connected(d, a, now_ns);
 }
 
-static void go_on(mlt_dial *d, attempt *a, uint64_t now_ns)
+static void dial_go_on(mlt_dial *d, attempt *a, uint64_t now_ns)
 {
     if (a->state == GREETS) {
         greet(d, a, now_ns);
@@ -136,14 +136,14 @@ static void go_on(mlt_dial *d, attempt *a, uint64_t now_ns)
 static void begin_more(mlt_dial *d, uint64_t now_ns)
 {
     while (!d->won && d->next < d->plan.count && d->open < MLT_DIAL_AT_ONCE)
-        begin(d, &d->attempts[d->next++], now_ns);
+        dial_begin(d, &d->attempts[d->next++], now_ns);
 }
 
-static void expire(mlt_dial *d, uint64_t now_ns)
+static void dial_expire(mlt_dial *d, uint64_t now_ns)
 {
     for (uint32_t i = 0; i < d->next && !d->won; i++)
         if (d->attempts[i].state != ENDED && now_ns >= d->attempts[i].deadline_ns)
-            go_on(d, &d->attempts[i], now_ns);
+            dial_go_on(d, &d->attempts[i], now_ns);
 }
 
 static mlt_status win(mlt_dial *d, mlt_net_peer *peer)
@@ -168,8 +168,8 @@ mlt_status mlt_dial_step(mlt_dial *d, uint64_t now_ns, mlt_net_peer *peer)
     begin_more(d, now_ns);
     int n = d->won ? 0 : mlt_os_epoll_wait(d->epoll, events, MLT_DIAL_AT_ONCE, 0);
     for (int i = 0; i < n && !d->won; i++)
-        go_on(d, &d->attempts[events[i].data.u64], now_ns);
-    expire(d, now_ns);
+        dial_go_on(d, &d->attempts[events[i].data.u64], now_ns);
+    dial_expire(d, now_ns);
     begin_more(d, now_ns);
     if (d->won)
         return win(d, peer);

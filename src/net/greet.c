@@ -95,10 +95,10 @@ void mlt_greet_hash(uint8_t out[MLT_CRYPT_HASH], const mlt_key *key, const void 
 
 // ---- Failing
 
-static mlt_status fail(mlt_greet *g, mlt_greet_fault fault, const char *format, ...)
+static mlt_status greet_fail(mlt_greet *g, mlt_greet_fault fault, const char *format, ...)
     MLT_PRINTF(3, 4);
 
-static mlt_status fail(mlt_greet *g, mlt_greet_fault fault, const char *format, ...)
+static mlt_status greet_fail(mlt_greet *g, mlt_greet_fault fault, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -127,16 +127,17 @@ static const char *other_version(const mlt_greet *g, const uint8_t *message, cha
 static mlt_status tell_process(mlt_greet *g, uint32_t from, uint32_t to)
 {
     if (g->dials && from == g->peer)
-        return fail(g, MLT_GREET_PROCESS, "it belongs to the job, but has no process %u", from);
+        return greet_fail(g, MLT_GREET_PROCESS, "it belongs to the job, but has no process %u",
+                          from);
     if (g->dials)
-        return fail(g, MLT_GREET_PROCESS, "process %u of the job answered, not process %u", from,
-                    g->peer);
+        return greet_fail(g, MLT_GREET_PROCESS, "process %u of the job answered, not process %u",
+                          from, g->peer);
     if (g->self->welcomes)
-        return fail(g, MLT_GREET_PROCESS,
-                    "process %u of the job wanted process %u, which is not here", from, to);
-    return fail(g, MLT_GREET_PROCESS,
-                "process %u of the job wanted process %u, and this is process %u", from, to,
-                g->self->process);
+        return greet_fail(g, MLT_GREET_PROCESS,
+                          "process %u of the job wanted process %u, which is not here", from, to);
+    return greet_fail(g, MLT_GREET_PROCESS,
+                      "process %u of the job wanted process %u, and this is process %u", from, to,
+                      g->self->process);
 }
 
 // Says, in terms of this side, why the two cannot talk. `theirs` is a message with a right hash.
@@ -146,23 +147,25 @@ static mlt_status tell(mlt_greet *g, mlt_greet_fault fault, const uint8_t *their
     uint32_t from = (uint32_t)get(theirs + MLT_GREET_AT_FROM, 4);
     switch (fault) {
     case MLT_GREET_VERSION:
-        return fail(
+        return greet_fail(
             g, fault, "it is Millet %s, and this is %s: all hosts need the same version",
             mlt_greet_version_text(version, (uint32_t)get(theirs + MLT_GREET_AT_VERSION, 4)),
             mlt_greet_version_text(own, g->self->version));
     case MLT_GREET_JOB:
-        return fail(g, fault, "it belongs to job %" PRIu64 ", and this is job %" PRIu64,
-                    get(theirs + MLT_GREET_AT_JOB, 8), g->self->job);
+        return greet_fail(g, fault, "it belongs to job %" PRIu64 ", and this is job %" PRIu64,
+                          get(theirs + MLT_GREET_AT_JOB, 8), g->self->job);
     case MLT_GREET_PROCESS:
         return tell_process(g, from, (uint32_t)get(theirs + MLT_GREET_AT_TO, 4));
     case MLT_GREET_TYPES_DIFFER:
-        return fail(g, fault, "its byte order or the sizes of its types differ from this host's");
+        return greet_fail(g, fault,
+                          "its byte order or the sizes of its types differ from this host's");
     case MLT_GREET_ENCRYPT:
-        return fail(g, fault, "%s",
-                    g->self->encrypts ? "it does not encrypt, and this side does"
-                                      : "it encrypts, and this side does not");
+        return greet_fail(g, fault, "%s",
+                          g->self->encrypts ? "it does not encrypt, and this side does"
+                                            : "it encrypts, and this side does not");
     default:
-        return fail(g, MLT_GREET_KEY, "it refused the greeting for a reason that is not known");
+        return greet_fail(g, MLT_GREET_KEY,
+                          "it refused the greeting for a reason that is not known");
     }
 }
 
@@ -263,10 +266,10 @@ static bool exchange(mlt_greet *g, const uint8_t *theirs)
 
 static mlt_status no_random(mlt_greet *g)
 {
-    return fail(g, MLT_GREET_SYSTEM, "the system has no random bytes (%s)", strerror(errno));
+    return greet_fail(g, MLT_GREET_SYSTEM, "the system has no random bytes (%s)", strerror(errno));
 }
 
-static mlt_status refuse(mlt_greet *g, mlt_greet_fault fault)
+static mlt_status greet_refuse(mlt_greet *g, mlt_greet_fault fault)
 {
     compose(g, 1, MLT_GREET_REFUSAL, fault);
     g->fault = fault;
@@ -279,22 +282,23 @@ static mlt_status got_hello(mlt_greet *g)
     const uint8_t *theirs = g->said[0];
     char version[100];
     if (!hash_is_right(g, 0))
-        return fail(g, MLT_GREET_KEY, "it does not know the key of this job%s",
-                    other_version(g, theirs, version));
+        return greet_fail(g, MLT_GREET_KEY, "it does not know the key of this job%s",
+                          other_version(g, theirs, version));
     // Another version may have other kinds; whether it is one is judged first.
     mlt_greet_fault fault = judge(g, theirs);
     if (fault != MLT_GREET_VERSION && theirs[MLT_GREET_AT_KIND] != MLT_GREET_HELLO)
-        return fail(g, MLT_GREET_GARBAGE, "it knows the job's key, but does not say hello");
+        return greet_fail(g, MLT_GREET_GARBAGE, "it knows the job's key, but does not say hello");
     g->proven = true;
     learn(g, theirs);
     if (g->self->welcomes)
         g->own = (uint32_t)get(theirs + MLT_GREET_AT_TO, 4);
     if (fault != MLT_GREET_FINE)
-        return refuse(g, fault);
+        return greet_refuse(g, fault);
     if (!make_nonce(g))
         return no_random(g);
     if (!exchange(g, theirs))
-        return fail(g, MLT_GREET_KEY, "its part of the exchange of keys is no point of the curve");
+        return greet_fail(g, MLT_GREET_KEY,
+                          "its part of the exchange of keys is no point of the curve");
     compose(g, 1, MLT_GREET_IS_ANSWER, 0);
     enter(g, SENDS_ANSWER);
     return MLT_OK;
@@ -306,8 +310,8 @@ static mlt_status got_answer(mlt_greet *g)
     char version[100];
     int kind = theirs[MLT_GREET_AT_KIND];
     if (!hash_is_right(g, 1))
-        return fail(g, MLT_GREET_KEY, "what answered does not know the key of this job%s",
-                    other_version(g, theirs, version));
+        return greet_fail(g, MLT_GREET_KEY, "what answered does not know the key of this job%s",
+                          other_version(g, theirs, version));
     g->proven = true;
     mlt_greet_fault fault = judge(g, theirs);
     if (fault == MLT_GREET_VERSION)
@@ -315,11 +319,12 @@ static mlt_status got_answer(mlt_greet *g)
     if (kind == MLT_GREET_REFUSAL)
         return tell(g, (mlt_greet_fault)get(theirs + MLT_GREET_AT_REASON, 2), theirs);
     if (kind != MLT_GREET_IS_ANSWER)
-        return fail(g, MLT_GREET_GARBAGE, "it knows the job's key, but does not answer");
+        return greet_fail(g, MLT_GREET_GARBAGE, "it knows the job's key, but does not answer");
     if (fault != MLT_GREET_FINE)
         return tell(g, fault, theirs);
     if (!exchange(g, theirs))
-        return fail(g, MLT_GREET_KEY, "its part of the exchange of keys is no point of the curve");
+        return greet_fail(g, MLT_GREET_KEY,
+                          "its part of the exchange of keys is no point of the curve");
     learn(g, theirs);
     compose(g, 2, MLT_GREET_CONFIRM, 0);
     enter(g, SENDS_CONFIRM);
@@ -329,13 +334,13 @@ static mlt_status got_answer(mlt_greet *g)
 static mlt_status got_confirm(mlt_greet *g)
 {
     if (!hash_is_right(g, 2) || g->said[2][MLT_GREET_AT_KIND] != MLT_GREET_CONFIRM)
-        return fail(g, MLT_GREET_REPLAY, "its greeting was a repetition of an older one");
+        return greet_fail(g, MLT_GREET_REPLAY, "its greeting was a repetition of an older one");
     enter(g, DONE);
     return MLT_OK;
 }
 
 // What the message that has come or gone leads to.
-static mlt_status go_on(mlt_greet *g)
+static mlt_status greet_go_on(mlt_greet *g)
 {
     switch (g->state) {
     case SENDS_HELLO:
@@ -368,10 +373,10 @@ static int message_of(int state)
 static mlt_status closed(mlt_greet *g)
 {
     if (g->state == READS_ANSWER && g->moved == 0)
-        return fail(g, MLT_GREET_CUT,
-                    "it closed the connection without an answer: "
-                    "it is no Millet, or belongs to another job");
-    return fail(g, MLT_GREET_CUT, "it closed the connection in the middle of the greeting");
+        return greet_fail(g, MLT_GREET_CUT,
+                          "it closed the connection without an answer: "
+                          "it is no Millet, or belongs to another job");
+    return greet_fail(g, MLT_GREET_CUT, "it closed the connection in the middle of the greeting");
 }
 
 // The bytes so far may be the beginning of a greeting: a stranger's are known by the first one.
@@ -380,11 +385,11 @@ static mlt_status look(mlt_greet *g, const uint8_t *message)
     size_t n = g->moved < sizeof magic ? g->moved : sizeof magic;
     if (memcmp(message, magic, n) == 0)
         return MLT_OK;
-    return fail(g, MLT_GREET_GARBAGE, "what it sent is no greeting of Millet");
+    return greet_fail(g, MLT_GREET_GARBAGE, "what it sent is no greeting of Millet");
 }
 
 // Moves bytes of the message. MLT_OK: all of it.
-static mlt_status move(mlt_greet *g)
+static mlt_status greet_move(mlt_greet *g)
 {
     uint8_t *message = g->said[message_of(g->state)];
     bool reads = g->poll.events == POLLIN;
@@ -399,7 +404,7 @@ static mlt_status move(mlt_greet *g)
         if (n == 0 || (n < 0 && (errno == ECONNRESET || errno == EPIPE)))
             return closed(g);
         if (n < 0)
-            return fail(g, MLT_GREET_SYSTEM, "%s", strerror(errno));
+            return greet_fail(g, MLT_GREET_SYSTEM, "%s", strerror(errno));
         g->moved = (uint8_t)(g->moved + n);
         if (reads && look(g, message) != MLT_OK)
             return MLT_ERR_CLOSED;
@@ -411,19 +416,19 @@ mlt_status mlt_greet_step(mlt_greet *g, uint64_t now_ns)
 {
     mlt_status status = MLT_OK;
     while (status == MLT_OK && g->state < DONE) {
-        status = move(g);
+        status = greet_move(g);
         if (status == MLT_OK)
-            status = go_on(g);
+            status = greet_go_on(g);
     }
     if (g->state == FAILED && status == MLT_OK) // failed in an earlier step, or at the beginning
         return g->fault == MLT_GREET_SYSTEM ? MLT_ERR_SYSTEM : MLT_ERR_CLOSED;
     if (status == MLT_PENDING && now_ns >= g->poll.deadline_ns)
-        return fail(g, MLT_GREET_SLOW, "the time was up %s",
-                    g->proven ? "in the middle of the greeting" : "before a greeting came");
+        return greet_fail(g, MLT_GREET_SLOW, "the time was up %s",
+                          g->proven ? "in the middle of the greeting" : "before a greeting came");
     return status;
 }
 
-static void begin(mlt_greet *g, const mlt_greet_self *self, int fd, uint64_t deadline_ns)
+static void greet_begin(mlt_greet *g, const mlt_greet_self *self, int fd, uint64_t deadline_ns)
 {
     *g = (mlt_greet){
         .self = self, .own = self->process, .poll = {.fd = fd, .deadline_ns = deadline_ns}};
@@ -432,7 +437,7 @@ static void begin(mlt_greet *g, const mlt_greet_self *self, int fd, uint64_t dea
 void mlt_greet_dial(mlt_greet *g, const mlt_greet_self *self, int fd, uint32_t wanted,
                     uint64_t deadline_ns)
 {
-    begin(g, self, fd, deadline_ns);
+    greet_begin(g, self, fd, deadline_ns);
     g->dials = true;
     g->peer = wanted;
     enter(g, SENDS_HELLO);
@@ -444,7 +449,7 @@ void mlt_greet_dial(mlt_greet *g, const mlt_greet_self *self, int fd, uint32_t w
 
 void mlt_greet_answer(mlt_greet *g, const mlt_greet_self *self, int fd, uint64_t deadline_ns)
 {
-    begin(g, self, fd, deadline_ns);
+    greet_begin(g, self, fd, deadline_ns);
     enter(g, READS_HELLO);
 }
 

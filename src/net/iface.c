@@ -13,11 +13,12 @@
 
 _Static_assert(MLT_ADDRESS_IFACE == IFNAMSIZ, "every name of an interface has room");
 
-enum { LONGEST = 64 }; // a choice as text; an address of IPv6 with its prefix has at most 49
+enum { IFACE_LONGEST = 64 }; // a choice as text; an address of IPv6 with its prefix has at most 49
 
-static mlt_status refuse(char *why, size_t why_size, const char *format, ...) MLT_PRINTF(3, 4);
+static mlt_status iface_refuse(char *why, size_t why_size, const char *format, ...)
+    MLT_PRINTF(3, 4);
 
-static mlt_status refuse(char *why, size_t why_size, const char *format, ...)
+static mlt_status iface_refuse(char *why, size_t why_size, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -49,12 +50,12 @@ static mlt_status parse_subnet(mlt_iface_choice *choice, char *text, char *why, 
     uint32_t prefix;
     *slash = 0;
     if (!mlt_address_read(&choice->subnet, text))
-        return refuse(why, why_size, "'%s' is no address, so '%s/%s' is no subnet", text, text,
-                      slash + 1);
+        return iface_refuse(why, why_size, "'%s' is no address, so '%s/%s' is no subnet", text,
+                            text, slash + 1);
     uint32_t most = (uint32_t)(8 * mlt_address_size(&choice->subnet));
     if (!read_number(slash + 1, most, &prefix))
-        return refuse(why, why_size, "'%s/%s': the number of bits must be 0 to %u", text, slash + 1,
-                      most);
+        return iface_refuse(why, why_size, "'%s/%s': the number of bits must be 0 to %u", text,
+                            slash + 1, most);
     choice->subnet.prefix = (uint8_t)prefix;
     return MLT_OK;
 }
@@ -68,9 +69,10 @@ static mlt_status parse_choice(mlt_iface_choice *choice, char *text, char *why, 
     if (mlt_address_read(&choice->subnet, text))
         return MLT_OK;
     if (strchr(text, ':') || strspn(text, "0123456789.") == length)
-        return refuse(why, why_size, "'%s' is no address", text);
+        return iface_refuse(why, why_size, "'%s' is no address", text);
     if (length >= sizeof choice->iface)
-        return refuse(why, why_size, "'%s' is longer than the name of an interface can be", text);
+        return iface_refuse(why, why_size, "'%s' is longer than the name of an interface can be",
+                            text);
     *choice = (mlt_iface_choice){0};
     memcpy(choice->iface, text, length + 1);
     return MLT_OK;
@@ -88,19 +90,20 @@ mlt_status mlt_iface_parse(mlt_iface_filter *filter, const char *text, char *why
 {
     *filter = (mlt_iface_filter){0};
     if (!all_visible(text))
-        return refuse(why, why_size,
-                      "a list of interfaces and subnets has no spaces and only "
-                      "characters that can be typed");
+        return iface_refuse(why, why_size,
+                            "a list of interfaces and subnets has no spaces and only "
+                            "characters that can be typed");
     filter->except = text[0] == '^';
     for (const char *at = text + filter->except;; at++) {
-        char one[LONGEST];
+        char one[IFACE_LONGEST];
         size_t length = strcspn(at, ",");
         if (length == 0)
-            return refuse(why, why_size, "the name of an interface or a subnet is missing");
+            return iface_refuse(why, why_size, "the name of an interface or a subnet is missing");
         if (length >= sizeof one)
-            return refuse(why, why_size, "'%.40s...' is no interface, subnet or address", at);
+            return iface_refuse(why, why_size, "'%.40s...' is no interface, subnet or address", at);
         if (filter->count == MLT_IFACE_CHOICES)
-            return refuse(why, why_size, "more than %d interfaces and subnets", MLT_IFACE_CHOICES);
+            return iface_refuse(why, why_size, "more than %d interfaces and subnets",
+                                MLT_IFACE_CHOICES);
         memcpy(one, at, length);
         one[length] = 0;
         mlt_status status = parse_choice(&filter->choices[filter->count++], one, why, why_size);
@@ -134,10 +137,12 @@ mlt_status mlt_iface_ports_parse(mlt_iface_ports *ports, const char *text, char 
     memcpy(first, text, length < sizeof first ? length : 0);
     if (!read_number(first, UINT16_MAX, &from) ||
         !read_number(dash ? dash + 1 : first, UINT16_MAX, &to) || from == 0 || to == 0)
-        return refuse(why, why_size,
-                      "ports are a number from 1 to 65535, a range such as 40000-40100, or any");
+        return iface_refuse(
+            why, why_size,
+            "ports are a number from 1 to 65535, a range such as 40000-40100, or any");
     if (from > to)
-        return refuse(why, why_size, "a range of ports begins with the lower one: %u-%u", to, from);
+        return iface_refuse(why, why_size, "a range of ports begins with the lower one: %u-%u", to,
+                            from);
     *ports = (mlt_iface_ports){(uint16_t)from, (uint16_t)to};
     return MLT_OK;
 }
@@ -176,12 +181,12 @@ static bool read_entry(mlt_address *address, const struct ifaddrs *entry)
     return entry->ifa_flags & IFF_UP && read_any_entry(address, entry);
 }
 
-enum { GLOBAL, LINK_LOCAL, LOOPBACK };
+enum { GLOBAL, IFACE_LINK_LOCAL, IFACE_LOOPBACK };
 
 static int kind_of(const mlt_address *address)
 {
-    return mlt_address_loopback(address)     ? LOOPBACK
-           : mlt_address_link_local(address) ? LINK_LOCAL
+    return mlt_address_loopback(address)     ? IFACE_LOOPBACK
+           : mlt_address_link_local(address) ? IFACE_LINK_LOCAL
                                              : GLOBAL;
 }
 
@@ -233,9 +238,9 @@ mlt_status mlt_iface_select(mlt_address out[MLT_ADDRESSES], uint32_t *count,
                             bool loopback, char *why, size_t why_size)
 {
     *count = select_kind(out, 0, list, filter, GLOBAL);
-    *count = select_kind(out, *count, list, filter, LINK_LOCAL);
+    *count = select_kind(out, *count, list, filter, IFACE_LINK_LOCAL);
     if (*count == 0 || loopback || names_loopback(filter))
-        *count = select_kind(out, *count, list, filter, LOOPBACK);
+        *count = select_kind(out, *count, list, filter, IFACE_LOOPBACK);
     if (*count > 0)
         return MLT_OK;
     tell_all(list, why, why_size);
@@ -257,7 +262,7 @@ static const char *why_left_out(const mlt_address *address, unsigned flags,
         return "its interface is down";
     if (!mlt_iface_chosen(filter, address))
         return "--iface does not choose it";
-    if (kind_of(address) == LOOPBACK)
+    if (kind_of(address) == IFACE_LOOPBACK)
         return "loopback leads to this host only";
     return "there are too many";
 }

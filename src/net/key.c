@@ -39,8 +39,8 @@ mlt_key_pass mlt_key_writing(mlt_key *key, int fd, uint64_t deadline_ns)
     return pass_of(key, fd, POLLOUT, deadline_ns);
 }
 
-static mlt_status fail(mlt_key_pass *pass, mlt_status status, const char *cause, char *why,
-                       size_t why_size)
+static mlt_status key_fail(mlt_key_pass *pass, mlt_status status, const char *cause, char *why,
+                           size_t why_size)
 {
     bool reads = pass->poll.events == POLLIN;
     snprintf(why, why_size, "the job's key could not be %s: %s after %u of %d bytes",
@@ -50,7 +50,7 @@ static mlt_status fail(mlt_key_pass *pass, mlt_status status, const char *cause,
     return status;
 }
 
-static ssize_t move(mlt_key_pass *pass)
+static ssize_t key_move(mlt_key_pass *pass)
 {
     uint8_t *at = pass->key->bytes + pass->done;
     size_t left = MLT_KEY_BYTES - pass->done;
@@ -61,17 +61,17 @@ static ssize_t move(mlt_key_pass *pass)
 mlt_status mlt_key_step(mlt_key_pass *pass, uint64_t now_ns, char *why, size_t why_size)
 {
     while (pass->done < MLT_KEY_BYTES) {
-        ssize_t n = move(pass);
+        ssize_t n = key_move(pass);
         if (n > 0)
             pass->done += (uint32_t)n;
         else if (n == 0)
-            return fail(pass, MLT_ERR_CLOSED, "the other side closed it", why, why_size);
+            return key_fail(pass, MLT_ERR_CLOSED, "the other side closed it", why, why_size);
         else if (errno == EAGAIN && now_ns < pass->poll.deadline_ns)
             return MLT_PENDING;
         else if (errno == EAGAIN)
-            return fail(pass, MLT_ERR_CLOSED, "the time was up", why, why_size);
+            return key_fail(pass, MLT_ERR_CLOSED, "the time was up", why, why_size);
         else if (errno != EINTR)
-            return fail(pass, MLT_ERR_SYSTEM, strerror(errno), why, why_size);
+            return key_fail(pass, MLT_ERR_SYSTEM, strerror(errno), why, why_size);
     }
     return MLT_OK;
 }

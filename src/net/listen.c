@@ -74,7 +74,7 @@ static void failed(mlt_listen *l, stranger *s)
     leave(l, s);
 }
 
-static void go_on(mlt_listen *l, stranger *s, uint64_t now_ns)
+static void listen_go_on(mlt_listen *l, stranger *s, uint64_t now_ns)
 {
     mlt_status status = mlt_greet_step(&s->greet, now_ns);
     if (status == MLT_OK) {
@@ -107,7 +107,7 @@ static bool make_room(mlt_listen *l, uint64_t now_ns, uint64_t *count)
             found = s;
     }
     if (found && found->greet.proven) // the rest may have come while this process was not awake
-        go_on(l, found, now_ns);
+        listen_go_on(l, found, now_ns);
     if (!found || found->done)
         return false;
     if (!found->used)
@@ -138,7 +138,7 @@ static void welcome(mlt_listen *l, int fd, const struct sockaddr_storage *from, 
         failed(l, s);
         return;
     }
-    go_on(l, s, now_ns); // its hello may be there already
+    listen_go_on(l, s, now_ns); // its hello may be there already
 }
 
 // ---- Accepting
@@ -216,10 +216,10 @@ static void look_at(mlt_listen *l, uint64_t tag, uint64_t now_ns)
     stranger *s = &l->strangers[tag - MLT_ADDRESSES];
     // One that has gone in this step may have a successor, which is looked at in vain.
     if (s->used && !s->done)
-        go_on(l, s, now_ns);
+        listen_go_on(l, s, now_ns);
 }
 
-static void expire(mlt_listen *l, uint64_t now_ns)
+static void listen_expire(mlt_listen *l, uint64_t now_ns)
 {
     if (l->resume_ns && (now_ns >= l->resume_ns || (l->crowded && free_place(l)))) {
         if (l->spare < 0)
@@ -229,7 +229,7 @@ static void expire(mlt_listen *l, uint64_t now_ns)
     for (uint32_t i = 0; i < l->plan.strangers; i++) {
         stranger *s = &l->strangers[i];
         if (s->used && !s->done && now_ns >= s->greet.poll.deadline_ns)
-            go_on(l, s, now_ns);
+            listen_go_on(l, s, now_ns);
     }
 }
 
@@ -253,7 +253,7 @@ mlt_status mlt_listen_step(mlt_listen *l, uint64_t now_ns, mlt_net_peer *peer)
     struct epoll_event events[EVENTS];
     if (hand_over(l, peer))
         return MLT_OK;
-    expire(l, now_ns);
+    listen_expire(l, now_ns);
     int n = mlt_os_epoll_wait(l->epoll, events, EVENTS, 0);
     for (int i = 0; i < n; i++)
         look_at(l, events[i].data.u64, now_ns);

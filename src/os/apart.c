@@ -43,7 +43,7 @@ typedef struct head {
 #define ON_HEAP 0
 #endif
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t apart_lock = PTHREAD_MUTEX_INITIALIZER;
 static head *spare[KINDS];
 static char *chunk_at, *chunk_end;
 
@@ -109,9 +109,9 @@ void *mlt_os_apart_try(size_t bytes)
     } else {
         unsigned kind = kind_of(whole);
         whole = bytes_of(kind);
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&apart_lock);
         block = take_small(kind);
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&apart_lock);
     }
     if (!block)
         return NULL;
@@ -139,9 +139,9 @@ void mlt_os_apart_free(void *memory)
         mlt_os_unmap((char *)block - page, block->bytes + page);
     } else {
         unsigned kind = kind_of(block->bytes);
-        pthread_mutex_lock(&lock);
+        pthread_mutex_lock(&apart_lock);
         block->next = spare[kind];
         spare[kind] = block;
-        pthread_mutex_unlock(&lock);
+        pthread_mutex_unlock(&apart_lock);
     }
 }

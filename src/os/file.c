@@ -11,7 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-enum { MOST = 1 << 30 }; // bytes of one call: Linux moves no more than 2 GiB
+enum { FILE_MOST = 1 << 30 }; // bytes of one call: Linux moves no more than 2 GiB
 
 int mlt_os_file_open(const char *path, int flags, unsigned mode)
 {
@@ -34,7 +34,7 @@ int mlt_os_file_unlink(const char *path)
 
 static size_t piece(size_t left)
 {
-    return left < MOST ? left : MOST;
+    return left < FILE_MOST ? left : FILE_MOST;
 }
 
 int mlt_os_file_read(int fd, void *to, size_t bytes, int64_t at, size_t *moved)
@@ -167,7 +167,7 @@ int mlt_os_file_sync(int fd)
 #define KEPT      (INT64_MAX - 1)
 #define REFRESHED (INT64_MAX - 2)
 
-static int lock(int fd, int type, int64_t from, int64_t to)
+static int file_lock(int fd, int type, int64_t from, int64_t to)
 {
     struct flock range = {.l_type = (short)type,
                           .l_whence = SEEK_SET,
@@ -182,24 +182,25 @@ static int lock(int fd, int type, int64_t from, int64_t to)
 
 int mlt_os_file_lock(int fd, bool shared, int64_t from, int64_t to)
 {
-    return lock(fd, shared ? F_RDLCK : F_WRLCK, from, to);
+    return file_lock(fd, shared ? F_RDLCK : F_WRLCK, from, to);
 }
 
 int mlt_os_file_unlock(int fd, int64_t from, int64_t to)
 {
-    return lock(fd, F_UNLCK, from, to);
+    return file_lock(fd, F_UNLCK, from, to);
 }
 
 // NFS extends writes to whole pages only while the file has no locks here.
 int mlt_os_file_keep(int fd)
 {
-    return lock(fd, F_RDLCK, KEPT, KEPT + 1);
+    return file_lock(fd, F_RDLCK, KEPT, KEPT + 1);
 }
 
 // A host that gets a lock drops its copies.
 int mlt_os_file_refresh(int fd)
 {
-    return lock(fd, F_RDLCK, REFRESHED, KEPT) == 0 ? lock(fd, F_UNLCK, REFRESHED, KEPT) : -1;
+    return file_lock(fd, F_RDLCK, REFRESHED, KEPT) == 0 ? file_lock(fd, F_UNLCK, REFRESHED, KEPT)
+                                                        : -1;
 }
 
 int mlt_os_ring_new(void)

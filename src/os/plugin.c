@@ -29,7 +29,7 @@ static bool own_folder(char out[PATH_MAX])
     return true;
 }
 
-static bool find(const char *file, char out[PATH_MAX], char *why, size_t why_size)
+static bool plugin_find(const char *file, char out[PATH_MAX], char *why, size_t why_size)
 {
     static const char *const below[] = {"millet", "../lib/millet"};
     char folder[PATH_MAX];
@@ -50,7 +50,7 @@ const mlt_plugin_head *mlt_os_plugin(const char *file, const char *table, uint32
                                      char *why, size_t why_size)
 {
     char path[PATH_MAX];
-    if (!find(file, path, why, why_size))
+    if (!plugin_find(file, path, why, why_size))
         return NULL;
     // The same object each time: dlopen counts and locks by itself, and nobody closes it.
     void *object = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -64,8 +64,8 @@ static const char *name_in(const image *i, const Elf64_Shdr *strings, uint64_t a
 }
 
 // The function in a table of symbols that has the address.
-static const char *find(const image *i, const Elf64_Shdr *table, const Elf64_Shdr *strings,
-                        uint64_t address, uint64_t *offset)
+static const char *symbols_find(const image *i, const Elf64_Shdr *table, const Elf64_Shdr *strings,
+                                uint64_t address, uint64_t *offset)
 {
     for (uint64_t n = 0; n < table->sh_size / sizeof(Elf64_Sym); n++) {
         Elf64_Sym symbol;
@@ -94,7 +94,7 @@ static const char *name_of(const image *i, uint64_t address, uint64_t *offset)
         if (!section_at(i, &head, s, &table) || table.sh_type != SHT_SYMTAB ||
             !section_at(i, &head, table.sh_link, &strings))
             continue;
-        return find(i, &table, &strings, address, offset);
+        return symbols_find(i, &table, &strings, address, offset);
     }
     return NULL;
 }

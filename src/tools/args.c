@@ -15,7 +15,7 @@
 #include "launch/help.h"
 #include "tools/man.h"
 
-enum { WHY_BYTES = 512, LONGEST_NAME = 40, HELP_COLUMN = 28 };
+enum { ARGS_WHY_BYTES = 512, ARGS_LONGEST_NAME = 40, HELP_COLUMN = 28 };
 
 void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text)
 {
@@ -31,9 +31,10 @@ void mlt_arg_texts_free(mlt_arg_texts *texts)
     *texts = (mlt_arg_texts){NULL, 0};
 }
 
-static void say(const mlt_arg_command *command, const char *format, va_list args) MLT_PRINTF(2, 0);
+static void args_say(const mlt_arg_command *command, const char *format, va_list args)
+    MLT_PRINTF(2, 0);
 
-static void say(const mlt_arg_command *command, const char *format, va_list args)
+static void args_say(const mlt_arg_command *command, const char *format, va_list args)
 {
     fflush(stdout); // what was said before stands before
     fprintf(stderr, "%s: ", command->name);
@@ -45,7 +46,7 @@ int mlt_args_wrong(const mlt_arg_command *command, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(command, format, args);
+    args_say(command, format, args);
     va_end(args);
     return MLT_EXIT_WRONG;
 }
@@ -54,7 +55,7 @@ int mlt_args_failed(const mlt_arg_command *command, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say(command, format, args);
+    args_say(command, format, args);
     va_end(args);
     return MLT_EXIT_FOUND;
 }
@@ -138,7 +139,7 @@ static bool parse_choice(const mlt_arg *arg, const char *what, const char *text,
         }
         at += n + (at[n] == '|');
     }
-    char list[WHY_BYTES];
+    char list[ARGS_WHY_BYTES];
     size_t used = 0;
     for (const char *c = arg->choices; *c && used + 5 < sizeof list; c++) {
         const char *next = strchr(c + 1, '|');
@@ -191,7 +192,7 @@ static void help_of(const mlt_arg *arg)
     mlt_help_item(left, arg->help, HELP_COLUMN);
 }
 
-static void help(const mlt_arg_command *command)
+static void args_help(const mlt_arg_command *command)
 {
     printf("usage: %s [options]%s%s\n\n", command->name, *command->words ? " " : "",
            command->words);
@@ -207,9 +208,9 @@ static void help(const mlt_arg_command *command)
     help_of(&help_arg);
 }
 
-static void man_of(const mlt_arg *arg)
+static void args_man_of(const mlt_arg *arg)
 {
-    char names[LONGEST_NAME + 8], letter[8] = "";
+    char names[ARGS_LONGEST_NAME + 8], letter[8] = "";
     if (arg->letter)
         snprintf(letter, sizeof letter, "-%c ", arg->letter);
     snprintf(names, sizeof names, "%s--%s", letter, arg->name);
@@ -217,7 +218,7 @@ static void man_of(const mlt_arg *arg)
 }
 
 // The page without its beginning and its end, which the family of commands knows (commands.c).
-static void man(const mlt_arg_command *command)
+static void args_man(const mlt_arg_command *command)
 {
     char words[256];
     snprintf(words, sizeof words, "[options]%s%s", *command->words ? " " : "", command->words);
@@ -226,26 +227,26 @@ static void man(const mlt_arg_command *command)
     mlt_man_section("DESCRIPTION");
     mlt_man_text(command->purpose);
     mlt_man_section("OPTIONS");
-    man_of(&help_arg);
+    args_man_of(&help_arg);
     for (size_t g = 0; g < command->count; g++) {
         const mlt_arg_group *group = &command->groups[g];
         if (group->title)
             mlt_man_group(group->title);
         for (size_t i = 0; i < group->count; i++)
             if (group->args[i].help)
-                man_of(&group->args[i]);
+                args_man_of(&group->args[i]);
     }
 }
 
 // ---- reading
 
-typedef struct reader {
+typedef struct args_reader {
     const mlt_arg_command *command;
     char **words; // the next one; NULL at the end
-} reader;
+} args_reader;
 
-static const mlt_arg *find(const mlt_arg_command *command, const char *name, size_t length,
-                           bool is_letter)
+static const mlt_arg *args_find(const mlt_arg_command *command, const char *name, size_t length,
+                                bool is_letter)
 {
     for (size_t g = 0; g < command->count; g++)
         for (size_t i = 0; i < command->groups[g].count; i++) {
@@ -257,7 +258,7 @@ static const mlt_arg *find(const mlt_arg_command *command, const char *name, siz
     return NULL;
 }
 
-static int unknown(const mlt_arg_command *command, const char *option, const char *name)
+static int args_unknown(const mlt_arg_command *command, const char *option, const char *name)
 {
     const char *nearest = NULL;
     size_t best = 1 + strlen(name) / 2;
@@ -278,17 +279,18 @@ static int unknown(const mlt_arg_command *command, const char *option, const cha
     return mlt_args_wrong(command, "there is no option %s; --help lists them all", option);
 }
 
-static int read_option(reader *r)
+static int read_option(args_reader *r)
 {
-    char name[LONGEST_NAME + 1], option[LONGEST_NAME + 3], what[LONGEST_NAME + 16], why[WHY_BYTES];
+    char name[ARGS_LONGEST_NAME + 1], option[ARGS_LONGEST_NAME + 3], what[ARGS_LONGEST_NAME + 16],
+        why[ARGS_WHY_BYTES];
     const char *word = *r->words++, *bare = word + (word[1] == '-' ? 2 : 1);
     size_t length = strcspn(bare, "=");
     const char *value = bare[length] ? bare + length + 1 : NULL;
     snprintf(name, sizeof name, "%.*s", (int)length, bare);
     snprintf(option, sizeof option, "%.*s%s", (int)(bare - word), word, name);
-    const mlt_arg *arg = find(r->command, bare, length, word[1] != '-');
+    const mlt_arg *arg = args_find(r->command, bare, length, word[1] != '-');
     if (!arg)
-        return unknown(r->command, option, name);
+        return args_unknown(r->command, option, name);
     if (arg->kind == MLT_ARG_FLAG && value)
         return mlt_args_wrong(r->command, "option %s takes no value, but has '%s'", option, value);
     if (arg->kind != MLT_ARG_FLAG && !value) {
@@ -317,7 +319,7 @@ static int count_words(const mlt_arg_command *command, const mlt_arg_texts *word
 static int read_all(const mlt_arg_command *command, int argc, char **argv, mlt_arg_texts *words,
                     char ***behind)
 {
-    reader r = {command, argv + (argc > 0)};
+    args_reader r = {command, argv + (argc > 0)};
     if (behind)
         *behind = argv + argc;
     while (*r.words) {
@@ -336,9 +338,9 @@ static int read_all(const mlt_arg_command *command, int argc, char **argv, mlt_a
         }
         int code = MLT_EXIT_FINE;
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-            help(command);
+            args_help(command);
         else if (strcmp(word, MLT_MAN_OPTION) == 0)
-            man(command);
+            args_man(command);
         else
             code = read_option(&r);
         if (code != MLT_ARGS_GO)

@@ -10,7 +10,7 @@
 #include "tools/args.h"
 #include "tools/man.h"
 
-static void help(const mlt_commands *f, FILE *to)
+static void commands_help(const mlt_commands *f, FILE *to)
 {
     fprintf(to, "usage: %s COMMAND %s\n\n", f->name, f->usage);
     mlt_help_wrapped(to, f->purpose, 0, 0);
@@ -21,7 +21,7 @@ static void help(const mlt_commands *f, FILE *to)
     mlt_help_wrapped(to, f->codes, 13, 2);
 }
 
-static int unknown(const mlt_commands *f, const char *name)
+static int commands_unknown(const mlt_commands *f, const char *name)
 {
     const char *nearest = NULL;
     size_t best = 3;
@@ -71,7 +71,7 @@ void mlt_commands_man(const mlt_commands *f)
     }
 }
 
-static int man_of(const mlt_commands *f, const mlt_command *command, char **argv)
+static int commands_man_of(const mlt_commands *f, const mlt_command *command, char **argv)
 {
     char name[64];
     snprintf(name, sizeof name, "%s %s", f->name, command->name);
@@ -90,10 +90,10 @@ static int man_of(const mlt_commands *f, const mlt_command *command, char **argv
 
 // ---- running
 
-static int run(const mlt_commands *f, const mlt_command *command, int argc, char **argv)
+static int commands_run(const mlt_commands *f, const mlt_command *command, int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], MLT_MAN_OPTION) == 0)
-        return man_of(f, command, argv);
+        return commands_man_of(f, command, argv);
     if (command->family)
         return mlt_commands_run(command->family, argc, argv);
     int code = command->run(argc, argv);
@@ -107,18 +107,18 @@ static int run(const mlt_commands *f, const mlt_command *command, int argc, char
 int mlt_commands_run(const mlt_commands *f, int argc, char **argv)
 {
     if (argc < 2) {
-        help(f, stderr);
+        commands_help(f, stderr);
         return MLT_EXIT_WRONG;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
-        help(f, stdout);
+        commands_help(f, stdout);
         return MLT_EXIT_FINE;
     }
     for (size_t i = 0; i < f->count; i++)
         if (strcmp(argv[1], f->all[i].name) == 0)
-            return run(f, &f->all[i], argc - 1, argv + 1);
+            return commands_run(f, &f->all[i], argc - 1, argv + 1);
     if (f->number && argv[1][strspn(argv[1], "0123456789")] == '\0')
         return f->number(argc, argv);
-    return unknown(f, argv[1]);
+    return commands_unknown(f, argv[1]);
 }

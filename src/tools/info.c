@@ -26,7 +26,7 @@
 #include "tools/coll/info.h"
 #include "tools/net.h"
 
-enum { VARIABLE_BYTES = 80, WHY_BYTES = 512 };
+enum { VARIABLE_BYTES = 80, TOOLS_INFO_WHY_BYTES = 512 };
 
 // One fact about this machine: what Millet does and why.
 typedef struct fact {
@@ -265,7 +265,7 @@ static bool asks_for_help(int argc, char **argv)
     return false;
 }
 
-static int show(const mlt_settings_table *tables, size_t count, int argc, char **argv)
+static int tools_info_show(const mlt_settings_table *tables, size_t count, int argc, char **argv)
 {
     bool functions = false, json = false, coll = false, net = false, fabrics = false;
     const char *iface = NULL, *ports = NULL;
@@ -311,12 +311,12 @@ static int show(const mlt_settings_table *tables, size_t count, int argc, char *
 int mlt_info_main(int argc, char **argv)
 {
     mlt_settings_table tables[MLT_SETTINGS_MOST];
-    char why[WHY_BYTES];
+    char why[TOOLS_INFO_WHY_BYTES];
     size_t count = mlt_lib_settings(tables, MLT_SETTINGS_MOST);
     if (mlt_settings_read(tables, count, why, sizeof why) != MLT_OK)
         fprintf(stderr, "millet info: %s\n", why);
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--coll") == 0 || strncmp(argv[i], "--coll=", 7) == 0)
             return info_coll(argc, argv, i);
-    return show(tables, count, argc, argv);
+    return tools_info_show(tables, count, argc, argv);
 }

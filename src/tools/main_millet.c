@@ -18,7 +18,7 @@
 #include "tools/trace/trace.h"
 #include "tools/view/view.h"
 
-static const mlt_command commands[] = {
+static const mlt_command main_millet_commands[] = {
     {"info", mlt_info_main,
      .help = "show version, settings, choices on this machine, coverage of MPI"},
     {"goal", .family = &mlt_goal_commands,
@@ -45,12 +45,12 @@ static const mlt_commands millet = {
              "70: memory is exhausted",
     .more = "What would mpirun use for an allreduce of 8 KiB between 64 ranks, and why?\n\n"
             "  millet info --coll allreduce --ranks 64 --bytes 8K",
-    .all = commands,
-    .count = sizeof commands / sizeof *commands,
+    .all = main_millet_commands,
+    .count = sizeof main_millet_commands / sizeof *main_millet_commands,
 };
 
 // `millet --help=man [mpirun]` (man.h).
-static int man(int argc, char **argv)
+static int main_millet_man(int argc, char **argv)
 {
     if (argc == 3 && strcmp(argv[2], "mpirun") == 0)
         mlt_man_mpirun();
@@ -63,10 +63,10 @@ static int man(int argc, char **argv)
     return MLT_EXIT_FINE;
 }
 
-static int run(int argc, char **argv)
+static int main_millet_run(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], MLT_MAN_OPTION) == 0)
-        return man(argc, argv);
+        return main_millet_man(argc, argv);
     if (argc > 1 && strcmp(argv[1], "--version") == 0) {
         printf("Millet %s\n", MLT_VERSION);
         return MLT_EXIT_FINE;
@@ -77,7 +77,7 @@ static int run(int argc, char **argv)
 // Output that could not be written, on a full disk for instance, is an error.
 int main(int argc, char **argv)
 {
-    int code = run(argc, argv);
+    int code = main_millet_run(argc, argv);
     bool failed = fflush(stdout) != 0 || ferror(stdout);
     if (code == MLT_EXIT_FINE && failed) {
         fprintf(stderr, "millet: standard output cannot be written: %s\n", strerror(errno));

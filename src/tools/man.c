@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 78 };
+enum { MAN_WIDTH = 78 };
 
 static bool at_top; // of a section, where text needs no request to begin a paragraph
 
@@ -35,7 +35,7 @@ static const char *escaped(char c)
     }
 }
 
-static void put(const char *text, size_t length)
+static void man_put(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
         if (escaped(text[i]))
@@ -52,7 +52,7 @@ static void put_word(const char *text, size_t length, bool *bold)
             *bold = !*bold;
             fputs(*bold ? "\\fB" : "\\fR", stdout);
         } else
-            put(text + i, 1);
+            man_put(text + i, 1);
 }
 
 // How many letters put_word writes.
@@ -67,7 +67,7 @@ static size_t width_of(const char *text, size_t length)
 static void put_name(const char *name, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        put(name[i] == ' ' ? "-" : name + i, 1);
+        man_put(name[i] == ' ' ? "-" : name + i, 1);
 }
 
 // Up to the empty line that ends it, or to the end.
@@ -83,7 +83,7 @@ static void put_example(const char *text, size_t length)
     for (const char *end = text + length; text < end;) {
         size_t n = strcspn(text, "\n");
         n = n < (size_t)(end - text) ? n : (size_t)(end - text);
-        put(text, n);
+        man_put(text, n);
         putchar('\n');
         text += n + 1;
     }
@@ -99,7 +99,7 @@ static void put_paragraph(const char *text, size_t length)
         size_t n = strcspn(text, " \n");
         n = n < (size_t)(end - text) ? n : (size_t)(end - text);
         size_t width = width_of(text, n);
-        if (column && column + 1 + width > WIDTH) {
+        if (column && column + 1 + width > MAN_WIDTH) {
             putchar('\n');
             column = 0;
         }
@@ -125,9 +125,9 @@ void mlt_man_begin(const char *names, const char *brief)
     printf(" 1 \"%s\" \"Millet %s\" \"Millet\"\n", MLT_DATE, MLT_VERSION);
     puts(".nh\n.ad l\n.SH NAME"); // no hyphens in the names of options
     put_name(names, first);
-    put(names + first, strlen(names + first));
+    man_put(names + first, strlen(names + first));
     fputs(" \\- ", stdout);
-    put(brief, strlen(brief));
+    man_put(brief, strlen(brief));
     putchar('\n');
 }
 
@@ -140,7 +140,7 @@ void mlt_man_section(const char *title)
 void mlt_man_group(const char *title)
 {
     fputs(".SS ", stdout);
-    put(title, strlen(title));
+    man_put(title, strlen(title));
     putchar('\n');
     at_top = true;
 }
@@ -149,9 +149,9 @@ void mlt_man_usage(const char *name, const char *words)
 {
     begin_paragraph();
     fputs("\\fB", stdout);
-    put(name, strlen(name));
+    man_put(name, strlen(name));
     fputs("\\fR ", stdout);
-    put(words, strlen(words));
+    man_put(words, strlen(words));
     putchar('\n');
 }
 
@@ -174,13 +174,13 @@ void mlt_man_item(const char *names, const char *argument, const char *text)
     for (const char *comma = ""; *names; comma = ", ") {
         size_t n = strcspn(names, " ");
         printf("%s\\fB", comma);
-        put(names, n);
+        man_put(names, n);
         fputs("\\fR", stdout);
         names += n + strspn(names + n, " ");
     }
     if (argument) {
         fputs(" \\fI", stdout);
-        put(argument, strlen(argument));
+        man_put(argument, strlen(argument));
         fputs("\\fR", stdout);
     }
     putchar('\n');
@@ -194,7 +194,7 @@ void mlt_man_codes(const char *codes)
     while (*codes) {
         size_t length = strcspn(codes, ";"), name = strcspn(codes, ":");
         fputs(".TP\n\\fB", stdout);
-        put(codes, name);
+        man_put(codes, name);
         puts("\\fR");
         put_paragraph(codes + name + 1, length - name - 1);
         codes += length + strspn(codes + length, "; ");

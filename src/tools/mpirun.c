@@ -12,8 +12,8 @@
 #include "base/memory.h"
 #include "os/os.h"
 
-static int find(const mlt_arg_command *command, const char *below, const char *name,
-                char path[PATH_MAX])
+static int mpirun_find(const mlt_arg_command *command, const char *below, const char *name,
+                       char path[PATH_MAX])
 {
     char self[PATH_MAX];
     if (!realpath(mlt_os_program(), self))
@@ -29,11 +29,12 @@ static int find(const mlt_arg_command *command, const char *below, const char *n
 
 int mlt_mpirun_find(const mlt_arg_command *command, const char *program, mlt_mpirun *out)
 {
-    int code = find(command, "", "mpirun", out->path);
-    return code == MLT_ARGS_GO ? find(command, "../libexec/millet/", program, out->ranks) : code;
+    int code = mpirun_find(command, "", "mpirun", out->path);
+    return code == MLT_ARGS_GO ? mpirun_find(command, "../libexec/millet/", program, out->ranks)
+                               : code;
 }
 
-static int wait_for(const mlt_arg_command *command, const char *what, pid_t child)
+static int mpirun_wait_for(const mlt_arg_command *command, const char *what, pid_t child)
 {
     int status;
     while (waitpid(child, &status, 0) < 0)
@@ -83,7 +84,7 @@ int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const
         fclose(from);
     }
     if (child > 0)
-        code = wait_for(command, what, child);
+        code = mpirun_wait_for(command, what, child);
     signal(SIGINT, old);
     return code;
 }

@@ -5,7 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BAR = 40, LINE_S = 10 }; // LINE_S: between two lines
+enum { PROGRESS_BAR = 40, LINE_S = 10 }; // LINE_S: between two lines
 
 static double now_s(void)
 {
@@ -50,10 +50,10 @@ void mlt_progress_step(void *user, double done)
         fprintf(stderr, "\n");
         return;
     }
-    char bar[BAR + 1];
-    for (int i = 0; i < BAR; i++)
-        bar[i] = (double)i < done * BAR ? '#' : '.';
-    bar[BAR] = '\0';
+    char bar[PROGRESS_BAR + 1];
+    for (int i = 0; i < PROGRESS_BAR; i++)
+        bar[i] = (double)i < done * PROGRESS_BAR ? '#' : '.';
+    bar[PROGRESS_BAR] = '\0';
     fprintf(stderr, "\r%s [%s] %3.0f %%", progress->what, bar, 100 * done);
     show_left(so_far, done);
     fprintf(stderr, " \033[K");

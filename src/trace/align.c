@@ -79,13 +79,13 @@ static void align_clocks(mlt_trace *trace)
 // ---- by messages: the n-th that left is the n-th that was matched
 
 // Messages between two ranks of different hosts with one context and tag.
-typedef struct stream {
+typedef struct align_stream {
     uint32_t from, to, context;
     int32_t tag;
     uint32_t room;
     uint64_t sent, matched;
     uint64_t *times; // [sent]
-} stream;
+} align_stream;
 
 typedef struct messages {
     mlt_table table;
@@ -96,17 +96,18 @@ typedef struct messages {
     bool pauses;                     // somebody's trace
 } messages;
 
-static stream *stream_of(messages *m, uint32_t from, uint32_t to, uint32_t context, int32_t tag)
+static align_stream *stream_of(messages *m, uint32_t from, uint32_t to, uint32_t context,
+                               int32_t tag)
 {
     uint64_t mixed = mlt_hash_mix(mlt_hash_mix(from, (uint64_t)to << 32 | context), (uint32_t)tag);
     uint32_t hash = (uint32_t)(mixed >> 16);
     for (mlt_table_look look = mlt_table_look_for(&m->table, hash); mlt_table_next(&look);) {
-        stream *s = (stream *)look.word;
+        align_stream *s = (align_stream *)look.word;
         if (s->from == from && s->to == to && s->context == context && s->tag == tag)
             return s;
     }
-    stream *s = mlt_take(1, sizeof *s);
-    *s = (stream){.from = from, .to = to, .context = context, .tag = tag};
+    align_stream *s = mlt_take(1, sizeof *s);
+    *s = (align_stream){.from = from, .to = to, .context = context, .tag = tag};
     mlt_table_add(&m->table, hash, (uintptr_t)s);
     return s;
 }
@@ -122,7 +123,7 @@ static void see(messages *m, const mlt_trace_event *e, bool sends)
     uint32_t a = host_of_rank(m, from), b = host_of_rank(m, to);
     if (e->kind != (sends ? MLT_TRACE_SENT : MLT_TRACE_MATCHED) || a == NONE || b == NONE || a == b)
         return;
-    stream *s = stream_of(m, from, to, e->context, e->tag);
+    align_stream *s = stream_of(m, from, to, e->context, e->tag);
     if (sends) {
         MLT_ARRAY_WANT(s->times, s->sent + 1, s->room);
         s->times[s->sent++] = e->time;
@@ -138,7 +139,7 @@ static void see(messages *m, const mlt_trace_event *e, bool sends)
     }
 }
 
-static void see_all(const mlt_trace *trace, messages *m, bool sends)
+static void align_see_all(const mlt_trace *trace, messages *m, bool sends)
 {
     for (uint64_t i = 0; i < trace->count; i++) {
         mlt_trace_event *events = mlt_take(trace->chunks[i].head.count + 1, sizeof *events);
@@ -212,8 +213,8 @@ static void align_messages(mlt_trace *trace)
     for (size_t i = 0; i < (size_t)m.hosts * m.hosts; i++)
         m.least[i] = INT64_MIN;
     find_ranks(trace, &m);
-    see_all(trace, &m, true);
-    see_all(trace, &m, false);
+    align_see_all(trace, &m, true);
+    align_see_all(trace, &m, false);
     if (m.pairs && !m.pauses) {
         trace->crossings = m.pairs;
         trace->early = m.early;
@@ -223,8 +224,8 @@ static void align_messages(mlt_trace *trace)
     for (size_t i = 0; i < m.table.size; i++) {
         if (!m.table.slots[i].used)
             continue;
-        free(((stream *)m.table.slots[i].word)->times);
-        free((stream *)m.table.slots[i].word);
+        free(((align_stream *)m.table.slots[i].word)->times);
+        free((align_stream *)m.table.slots[i].word);
     }
     mlt_table_free(&m.table);
     free(m.rank_hosts);

@@ -14,16 +14,16 @@ typedef struct cancel {
 } cancel;
 
 // Messages of a rank that are alike, of which some were cancelled.
-typedef struct stream {
+typedef struct cancel_stream {
     mlt_trace_event like;
     cancel *cancels; // by `left`
     uint64_t count, room;
     uint64_t next; // the first that had left at the time of the send at hand or later
-} stream;
+} cancel_stream;
 
 typedef struct finder {
     mlt_table table;
-    stream **all;
+    cancel_stream **all;
     uint64_t count, room;
 } finder;
 
@@ -34,10 +34,10 @@ static uint32_t hash_of(const mlt_trace_event *e)
     return (uint32_t)(mixed >> 16);
 }
 
-static stream *stream_like(const finder *f, const mlt_trace_event *e)
+static cancel_stream *stream_like(const finder *f, const mlt_trace_event *e)
 {
     for (mlt_table_look look = mlt_table_look_for(&f->table, hash_of(e)); mlt_table_next(&look);) {
-        stream *s = (stream *)look.word;
+        cancel_stream *s = (cancel_stream *)look.word;
         if (s->like.rank == e->rank && s->like.peer == e->peer && s->like.tag == e->tag &&
             s->like.context == e->context && s->like.bytes == e->bytes)
             return s;
@@ -45,10 +45,10 @@ static stream *stream_like(const finder *f, const mlt_trace_event *e)
     return NULL;
 }
 
-static stream *new_stream(finder *f, const mlt_trace_event *e)
+static cancel_stream *new_stream(finder *f, const mlt_trace_event *e)
 {
-    stream *s = mlt_take(1, sizeof *s);
-    *s = (stream){.like = *e};
+    cancel_stream *s = mlt_take(1, sizeof *s);
+    *s = (cancel_stream){.like = *e};
     mlt_table_add(&f->table, hash_of(e), (uintptr_t)s);
     MLT_ARRAY_WANT(f->all, f->count + 1, f->room);
     return f->all[f->count++] = s;
@@ -56,7 +56,7 @@ static stream *new_stream(finder *f, const mlt_trace_event *e)
 
 static void see_cancel(finder *f, const mlt_trace_event *e)
 {
-    stream *s = stream_like(f, e);
+    cancel_stream *s = stream_like(f, e);
     s = s ? s : new_stream(f, e);
     MLT_ARRAY_WANT(s->cancels, s->count + 1, s->room);
     s->cancels[s->count++] = (cancel){.left = e->time};
@@ -65,7 +65,7 @@ static void see_cancel(finder *f, const mlt_trace_event *e)
 // Sends of a rank come in the order in which they left.
 static void see_sent(const finder *f, const mlt_trace_event *e, uint64_t chunk, uint32_t event)
 {
-    stream *s = stream_like(f, e);
+    cancel_stream *s = stream_like(f, e);
     if (!s)
         return;
     while (s->next < s->count && s->cancels[s->next].left < e->time)
@@ -76,7 +76,7 @@ static void see_sent(const finder *f, const mlt_trace_event *e, uint64_t chunk, 
     s->cancels[s->next].found = true;
 }
 
-static void see_all(finder *f, const mlt_trace *trace, mlt_trace_kind kind)
+static void cancel_see_all(finder *f, const mlt_trace *trace, mlt_trace_kind kind)
 {
     for (uint64_t i = 0; i < trace->count; i++) {
         uint32_t count = trace->chunks[i].head.count;
@@ -108,7 +108,7 @@ static int place_order(const void *a, const void *b)
     return (x->event > y->event) - (x->event < y->event);
 }
 
-static void keep_found(mlt_trace *trace, const stream *s, uint64_t *room)
+static void keep_found(mlt_trace *trace, const cancel_stream *s, uint64_t *room)
 {
     for (uint64_t i = 0; i < s->count; i++) {
         if (!s->cancels[i].found)
@@ -124,10 +124,10 @@ void mlt_trace_find_cancelled(mlt_trace *trace)
     uint64_t room = 0;
     if (!(trace->kinds & UINT32_C(1) << MLT_TRACE_CANCELLED))
         return;
-    see_all(&f, trace, MLT_TRACE_CANCELLED);
+    cancel_see_all(&f, trace, MLT_TRACE_CANCELLED);
     for (uint64_t i = 0; i < f.count; i++)
         qsort(f.all[i]->cancels, f.all[i]->count, sizeof *f.all[i]->cancels, cancel_order);
-    see_all(&f, trace, MLT_TRACE_SENT);
+    cancel_see_all(&f, trace, MLT_TRACE_SENT);
     for (uint64_t i = 0; i < f.count; i++) {
         keep_found(trace, f.all[i], &room);
         free(f.all[i]->cancels);

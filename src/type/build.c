@@ -9,14 +9,14 @@
 
 // What a type map spans. Displacements are exact in 128 bits until the end: no product of two
 // numbers of 63 bits and few such sums overflow there.
-typedef __int128 wide;
+typedef __int128 build_wide;
 
 typedef struct span {
     bool any;    // lb and ub mean something: there is data, or bounds were set
     bool sticky; // they were set
     bool data;   // the true ones mean something
-    wide lb, ub, true_lb, true_ub;
-    wide size;
+    build_wide lb, ub, true_lb, true_ub;
+    build_wide size;
     uint8_t align;
 } span;
 
@@ -26,14 +26,14 @@ static span span_of(const mlt_type *type)
                   .sticky = type->bounds,
                   .data = type->size > 0,
                   .lb = type->lb,
-                  .ub = (wide)type->lb + type->extent,
+                  .ub = (build_wide)type->lb + type->extent,
                   .true_lb = type->true_lb,
-                  .true_ub = (wide)type->true_lb + type->true_extent,
-                  .size = (wide)type->size,
+                  .true_ub = (build_wide)type->true_lb + type->true_extent,
+                  .size = (build_wide)type->size,
                   .align = type->align};
 }
 
-static bool fits(wide value)
+static bool fits(build_wide value)
 {
     return value >= INT64_MIN && value <= INT64_MAX;
 }
@@ -51,7 +51,8 @@ static bool span_repeat(span *s, int64_t n, int64_t stride)
         *s = (span){0};
         return true;
     }
-    wide last = (wide)(n - 1) * stride, low = last < 0 ? last : 0, high = last > 0 ? last : 0;
+    build_wide last = (build_wide)(n - 1) * stride, low = last < 0 ? last : 0,
+               high = last > 0 ? last : 0;
     s->lb += low;
     s->true_lb += low;
     s->ub += high;
@@ -60,12 +61,12 @@ static bool span_repeat(span *s, int64_t n, int64_t stride)
     return span_fits(s);
 }
 
-static wide least(wide a, wide b)
+static build_wide build_least(build_wide a, build_wide b)
 {
     return a < b ? a : b;
 }
 
-static wide most(wide a, wide b)
+static build_wide most(build_wide a, build_wide b)
 {
     return a > b ? a : b;
 }
@@ -83,11 +84,11 @@ static bool span_add(span *s, span part, int64_t at)
         s->lb = part.lb;
         s->ub = part.ub;
     } else if (part.any && part.sticky == s->sticky) {
-        s->lb = least(s->lb, part.lb);
+        s->lb = build_least(s->lb, part.lb);
         s->ub = most(s->ub, part.ub);
     }
     if (part.data) {
-        s->true_lb = s->data ? least(s->true_lb, part.true_lb) : part.true_lb;
+        s->true_lb = s->data ? build_least(s->true_lb, part.true_lb) : part.true_lb;
         s->true_ub = s->data ? most(s->true_ub, part.true_ub) : part.true_ub;
         s->data = true;
     }
@@ -210,7 +211,7 @@ static mlt_status make_parts(mlt_type *out, const parts *p, bool rounded)
         return MLT_ERR_NO_MEMORY;
     mlt_status status = collect(p, &s, pieces, &n);
     if (status == MLT_OK && rounded && s.any && !s.sticky) {
-        wide unit = (wide)1 << s.align, over = (s.ub - s.lb) % unit;
+        build_wide unit = (build_wide)1 << s.align, over = (s.ub - s.lb) % unit;
         s.ub += over ? unit - over : 0;
         status = span_fits(&s) ? MLT_OK : MLT_ERR_INVALID;
     }
@@ -249,7 +250,7 @@ mlt_status mlt_type_make_struct(mlt_type *out, int64_t count, const int64_t *len
 
 mlt_status mlt_type_make_resized(mlt_type *out, const mlt_type *old, int64_t lb, int64_t extent)
 {
-    if (!fits((wide)lb + extent))
+    if (!fits((build_wide)lb + extent))
         return MLT_ERR_INVALID;
     mlt_type_make_dup(out, old);
     out->lb = lb;

@@ -224,31 +224,32 @@ void mlt_kernel_strided(char *to, int64_t to_stride, const char *from, int64_t f
 
 // ---- lists
 
-typedef enum direction { OUT, IN } direction;
+typedef enum kernel_direction { KERNEL_OUT, KERNEL_IN } kernel_direction;
 
-MLT_KERNEL void one(direction way, uintptr_t at, char *packed, uint64_t length, length_class class)
+MLT_KERNEL void one(kernel_direction way, uintptr_t at, char *packed, uint64_t length,
+                    length_class class)
 {
-    if (way == OUT)
+    if (way == KERNEL_OUT)
         copy(packed, (const char *)at, length, class);
     else
         copy((char *)at, packed, length, class);
 }
 
-MLT_KERNEL void same(direction way, const int64_t *offset, uint64_t count, uintptr_t base,
+MLT_KERNEL void same(kernel_direction way, const int64_t *offset, uint64_t count, uintptr_t base,
                      char *packed, uint64_t length, length_class class)
 {
     for (uint64_t i = 0; i < count; i++)
         one(way, base + (uint64_t)offset[i], packed + i * length, length, class);
 }
 
-MLT_KERNEL void differing(direction way, const int64_t *offset, const uint64_t *before,
+MLT_KERNEL void differing(kernel_direction way, const int64_t *offset, const uint64_t *before,
                           uint64_t count, uintptr_t base, char *packed)
 {
     uint64_t from = before[0];
     for (uint64_t i = 0; i < count; i++) {
         uint64_t next = before[i + 1], length = next - from;
         char *memory = (char *)(base + (uint64_t)offset[i]);
-        if (way == OUT)
+        if (way == KERNEL_OUT)
             mlt_copy(packed, memory, length);
         else
             mlt_copy(memory, packed, length);
@@ -257,8 +258,8 @@ MLT_KERNEL void differing(direction way, const int64_t *offset, const uint64_t *
     }
 }
 
-MLT_KERNEL void listed(direction way, const mlt_layout *list, uint64_t first, uint64_t count,
-                       uintptr_t base, char *packed)
+MLT_KERNEL void kernel_listed(kernel_direction way, const mlt_layout *list, uint64_t first,
+                              uint64_t count, uintptr_t base, char *packed)
 {
     const int64_t *offset = list->offset + first;
     uint64_t length = list->length;
@@ -303,13 +304,13 @@ MLT_KERNEL void listed(direction way, const mlt_layout *list, uint64_t first, ui
 void mlt_kernel_gather(const mlt_layout *list, uint64_t first, uint64_t count, uintptr_t base,
                        char *packed)
 {
-    listed(OUT, list, first, count, base, packed);
+    kernel_listed(KERNEL_OUT, list, first, count, base, packed);
 }
 
 void mlt_kernel_scatter(const mlt_layout *list, uint64_t first, uint64_t count, uintptr_t base,
                         const char *packed)
 {
-    listed(IN, list, first, count, base, (char *)(uintptr_t)packed); // only read
+    kernel_listed(KERNEL_IN, list, first, count, base, (char *)(uintptr_t)packed); // only read
 }
 
 uint64_t mlt_kernel_lists(const mlt_layout *to, uint64_t to_first, uintptr_t to_base,

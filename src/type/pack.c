@@ -17,26 +17,29 @@ enum {
     BATCH_BYTES = 8192, // of packed elements, which stay in the first cache
 };
 
-typedef enum direction { OUT, IN } direction; // of memory's elements, to and from the packed form
+typedef enum pack_direction {
+    PACK_OUT,
+    PACK_IN
+} pack_direction; // of memory's elements, to and from the packed form
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t pack_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
 
-INLINE void strided(direction way, uintptr_t at, int64_t stride, char *packed, uint64_t step,
+INLINE void strided(pack_direction way, uintptr_t at, int64_t stride, char *packed, uint64_t step,
                     uint64_t length, uint64_t count)
 {
-    if (way == OUT)
+    if (way == PACK_OUT)
         mlt_kernel_strided(packed, (int64_t)step, (const char *)at, stride, length, count);
     else
         mlt_kernel_strided((char *)at, stride, packed, (int64_t)step, length, count);
 }
 
-INLINE void listed(direction way, const mlt_layout *list, uint64_t first, uint64_t count,
-                   uintptr_t base, char *packed)
+INLINE void pack_listed(pack_direction way, const mlt_layout *list, uint64_t first, uint64_t count,
+                        uintptr_t base, char *packed)
 {
-    if (way == OUT)
+    if (way == PACK_OUT)
         mlt_kernel_gather(list, first, count, base, packed);
     else
         mlt_kernel_scatter(list, first, count, base, packed);
@@ -48,12 +51,12 @@ static frame item_frame(const mlt_layout *node, uintptr_t base, uint64_t i)
 }
 
 // `count` elements of the same few blocks: block by block, over as many elements as fit the cache.
-INLINE void columns(direction way, const mlt_layout *leaf, uintptr_t base, int64_t stride,
+INLINE void columns(pack_direction way, const mlt_layout *leaf, uintptr_t base, int64_t stride,
                     char *packed, uint64_t count)
 {
-    uint64_t batch = least(1 + BATCH_BYTES / leaf->size, count);
+    uint64_t batch = pack_least(1 + BATCH_BYTES / leaf->size, count);
     for (uint64_t done = 0; done < count; done += batch) {
-        uint64_t n = least(batch, count - done), before = 0;
+        uint64_t n = pack_least(batch, count - done), before = 0;
         for (uint64_t b = 0; b < leaf->n; b++) {
             frame f = item_frame(leaf, base + done * (uint64_t)stride, b);
             strided(way, item_at(&f), stride, packed + done * leaf->size + before, leaf->size,
@@ -64,7 +67,7 @@ INLINE void columns(direction way, const mlt_layout *leaf, uintptr_t base, int64
 }
 
 // `count` times a leaf of the layout.
-INLINE void tile(direction way, const mlt_layout *leaf, uintptr_t base, int64_t stride,
+INLINE void tile(pack_direction way, const mlt_layout *leaf, uintptr_t base, int64_t stride,
                  char *packed, uint64_t count)
 {
     bool loop = leaf->kind == LAYOUT_LOOP;
@@ -76,18 +79,18 @@ INLINE void tile(direction way, const mlt_layout *leaf, uintptr_t base, int64_t 
         if (loop)
             strided(way, base, leaf->stride, packed, leaf->length, leaf->length, leaf->n);
         else
-            listed(way, leaf, 0, leaf->n, base, packed);
+            pack_listed(way, leaf, 0, leaf->n, base, packed);
         base += (uint64_t)stride;
         packed += leaf->size;
     }
 }
 
 // Part of a block, or one block.
-INLINE uint64_t block(direction way, cursor *c, char *packed, uint64_t bytes)
+INLINE uint64_t block(pack_direction way, cursor *c, char *packed, uint64_t bytes)
 {
-    uint64_t n = least(bytes, item_length(c->top) - c->inside);
+    uint64_t n = pack_least(bytes, item_length(c->top) - c->inside);
     uintptr_t at = item_at(c->top) + c->inside;
-    if (way == OUT)
+    if (way == PACK_OUT)
         memcpy(packed, (const char *)at, n);
     else
         memcpy((char *)at, packed, n);
@@ -99,7 +102,7 @@ INLINE uint64_t block(direction way, cursor *c, char *packed, uint64_t bytes)
 static uint64_t items_within(const mlt_layout *node, uint64_t i, uint64_t bytes)
 {
     if (node->length)
-        return least(bytes / node->length, node->n - i);
+        return pack_least(bytes / node->length, node->n - i);
     if (node->before[node->n] - node->before[i] <= bytes)
         return node->n - i;
     uint64_t at = node->before[i] + bytes;
@@ -112,7 +115,7 @@ static uint64_t bytes_of(const mlt_layout *node, uint64_t i, uint64_t n)
 }
 
 // The largest thing of one shape at the cursor, at most `bytes`; its size.
-INLINE uint64_t run(direction way, cursor *c, char *packed, uint64_t bytes)
+INLINE uint64_t run(pack_direction way, cursor *c, char *packed, uint64_t bytes)
 {
     frame *f = c->top, *outer = f - 1;
     const mlt_layout *node = f->node;
@@ -136,7 +139,7 @@ INLINE uint64_t run(direction way, cursor *c, char *packed, uint64_t bytes)
         strided(way, item_at(f), node->stride, packed, node->length, node->length, n);
         moved = n * node->length;
     } else {
-        listed(way, node, f->i, n, f->base, packed);
+        pack_listed(way, node, f->i, n, f->base, packed);
         moved = bytes_of(node, f->i, n);
     }
     cursor_next(c, n);
@@ -146,13 +149,13 @@ INLINE uint64_t run(direction way, cursor *c, char *packed, uint64_t bytes)
 static void out_of(cursor *c, char *to, uint64_t bytes)
 {
     for (uint64_t done = 0; done < bytes;)
-        done += run(OUT, c, to + done, bytes - done);
+        done += run(PACK_OUT, c, to + done, bytes - done);
 }
 
 static void into(cursor *c, const char *packed, uint64_t bytes)
 {
     for (uint64_t done = 0; done < bytes;)
-        done += run(IN, c, (char *)(uintptr_t)packed + done, bytes - done); // only read
+        done += run(PACK_IN, c, (char *)(uintptr_t)packed + done, bytes - done); // only read
 }
 
 void mlt_type_pack(const mlt_type *type, const void *buf, uint64_t from, void *to, uint64_t bytes)
@@ -209,10 +212,11 @@ static uint64_t both_tiled(cursor *to, cursor *from, uint64_t bytes)
     if (!a || !b || leaf->n >= SHORT_LIST || bytes < FEW * leaf->size ||
         !same_lengths(leaf, from->top->node))
         return 0;
-    uint64_t count = least(bytes / leaf->size, least(a->node->n - a->i, b->node->n - b->i));
+    uint64_t count =
+        pack_least(bytes / leaf->size, pack_least(a->node->n - a->i, b->node->n - b->i));
     uint64_t batch = 1 + BATCH_BYTES / leaf->size;
     for (uint64_t done = 0; done < count; done += batch) {
-        uint64_t n = least(batch, count - done);
+        uint64_t n = pack_least(batch, count - done);
         for (uint64_t i = 0; i < leaf->n; i++) {
             frame x = item_frame(leaf, to->top->base + done * (uint64_t)a->node->stride, i);
             frame y =
@@ -235,7 +239,7 @@ static uint64_t both_strided(cursor *to, cursor *from, uint64_t bytes)
     if (a->kind != LAYOUT_LOOP || b->kind != LAYOUT_LOOP || a->length != b->length || to->inside ||
         from->inside)
         return 0;
-    uint64_t n = least(bytes / a->length, least(a->n - to->top->i, b->n - from->top->i));
+    uint64_t n = pack_least(bytes / a->length, pack_least(a->n - to->top->i, b->n - from->top->i));
     if (n == 0)
         return 0;
     mlt_kernel_strided((char *)item_at(to->top), a->stride, (const char *)item_at(from->top),
@@ -252,7 +256,7 @@ static uint64_t both_listed(cursor *to, cursor *from, uint64_t bytes)
     if (a->node->kind != LAYOUT_LIST || b->node->kind != LAYOUT_LIST || to->inside ||
         from->inside || a->node->length != b->node->length)
         return 0;
-    uint64_t n = least(items_within(a->node, a->i, bytes), items_within(b->node, b->i, bytes));
+    uint64_t n = pack_least(items_within(a->node, a->i, bytes), items_within(b->node, b->i, bytes));
     n = mlt_kernel_lists(a->node, a->i, a->base, b->node, b->i, b->base, n);
     if (n == 0)
         return 0;
@@ -267,7 +271,7 @@ static uint64_t one_long(cursor *to, cursor *from, uint64_t bytes)
 {
     uint64_t a = item_length(to->top) - to->inside, b = item_length(from->top) - from->inside;
     uintptr_t a_at = item_at(to->top) + to->inside, b_at = item_at(from->top) + from->inside;
-    uint64_t n = least(a > b ? a : b, bytes);
+    uint64_t n = pack_least(a > b ? a : b, bytes);
     if (n < LONG_BLOCK || (a < 4 * b && b < 4 * a))
         return 0;
     if (a > b) {
@@ -300,7 +304,8 @@ static uint64_t by_blocks(cursor *to, cursor *from, uint64_t bytes)
     bool a_ends = false, b_ends = false;
     while (done < bytes && !a_ends && !b_ends) {
         uint64_t a_length = item_length(&a), b_length = item_length(&b);
-        uint64_t n = least(least(a_length - to->inside, b_length - from->inside), bytes - done);
+        uint64_t n =
+            pack_least(pack_least(a_length - to->inside, b_length - from->inside), bytes - done);
         mlt_copy((char *)(item_at(&a) + to->inside), (const char *)(item_at(&b) + from->inside), n);
         a_ends = step_in(&a, &to->inside, a_length, n);
         b_ends = step_in(&b, &from->inside, b_length, n);

@@ -17,7 +17,7 @@
 
 // ---- numbers that GOAL has not
 
-typedef __int128 wide;
+typedef __int128 reduce_wide;
 typedef unsigned __int128 uwide;
 typedef long double real_long;
 typedef mlt_arch_quad quad;
@@ -27,13 +27,13 @@ FLOAT_PICK(min_long, real_long, <, 1)
 FLOAT_PICK(max_quad, quad, >, 0)
 FLOAT_PICK(min_quad, quad, <, 1)
 
-KERNEL(max_wide_kernel, wide, a > b ? a : b)
-KERNEL(min_wide_kernel, wide, a < b ? a : b)
-KERNEL(sum_wide_kernel, wide, (uwide)a + (uwide)b) // wraps around
-KERNEL(prod_wide_kernel, wide, (uwide)a *(uwide)b)
-KERNEL(land_wide_kernel, wide, a &&b)
-KERNEL(lor_wide_kernel, wide, a || b)
-KERNEL(lxor_wide_kernel, wide, !a != !b)
+KERNEL(max_wide_kernel, reduce_wide, a > b ? a : b)
+KERNEL(min_wide_kernel, reduce_wide, a < b ? a : b)
+KERNEL(sum_wide_kernel, reduce_wide, (uwide)a + (uwide)b) // wraps around
+KERNEL(prod_wide_kernel, reduce_wide, (uwide)a *(uwide)b)
+KERNEL(land_wide_kernel, reduce_wide, a &&b)
+KERNEL(lor_wide_kernel, reduce_wide, a || b)
+KERNEL(lxor_wide_kernel, reduce_wide, !a != !b)
 KERNEL(band_wide_kernel, uwide, a &b)
 KERNEL(bor_wide_kernel, uwide, a | b)
 KERNEL(bxor_wide_kernel, uwide, a ^ b)
@@ -126,7 +126,7 @@ INT_PICK(uint8, uint8_t)
 INT_PICK(uint16, uint16_t)
 INT_PICK(uint32, uint32_t)
 INT_PICK(uint64, uint64_t)
-INT_PICK(wide, wide)
+INT_PICK(reduce_wide, reduce_wide)
 
 // The value is of M in memory, V to count with; the index of I. A value is the chosen one if it is
 // equal to it, or both are NaN.
@@ -193,7 +193,8 @@ static inline quad_bytes bytes_of_quad(quad value)
     X(MLT_OP_FLOAT16, half, half, float, float, half_to_float, half_of_float, __VA_ARGS__)         \
     X(MLT_OP_FLOAT32, float, float, float, float, SAME, SAME, __VA_ARGS__)                         \
     X(MLT_OP_FLOAT64, double, double, double, double, SAME, SAME, __VA_ARGS__)                     \
-    X(MLT_NUMBER_INT128, wide, wide, wide, wide, SAME, SAME, __VA_ARGS__)                          \
+    X(MLT_NUMBER_INT128, reduce_wide, reduce_wide, reduce_wide, reduce_wide, SAME, SAME,           \
+      __VA_ARGS__)                                                                                 \
     X(MLT_NUMBER_LONG_DOUBLE, long, real_long, real_long, long, SAME, SAME, __VA_ARGS__)           \
     X(MLT_NUMBER_FLOAT128, quad, quad_bytes, quad, quad, quad_of_bytes, bytes_of_quad, __VA_ARGS__)
 
@@ -208,7 +209,7 @@ VALUE_LIST(STAMP, MLT_OP_UINT8, uint8, uint8_t)
 VALUE_LIST(STAMP, MLT_OP_UINT16, uint16, uint16_t)
 VALUE_LIST(STAMP, MLT_OP_UINT32, uint32, uint32_t)
 VALUE_LIST(STAMP, MLT_OP_UINT64, uint64, uint64_t)
-VALUE_LIST(STAMP, MLT_NUMBER_INT128, wide, wide)
+VALUE_LIST(STAMP, MLT_NUMBER_INT128, reduce_wide, reduce_wide)
 // Fortran's named pairs have two of the same.
 STAMP(MLT_OP_FLOAT32, float, float, float, float, SAME, SAME, MLT_OP_FLOAT32, float, float)
 STAMP(MLT_OP_FLOAT64, double, double, double, double, SAME, SAME, MLT_OP_FLOAT64, double, double)
@@ -227,19 +228,18 @@ typedef struct pair_row {
     [number][i_number] = {maxloc_##name##_##i_name, minloc_##name##_##i_name,                      \
                           sizeof(STRUCT_OF(M, I))},
 static const pair_row pairs[MLT_NUMBER_VALUES][MLT_NUMBER_VALUES] = {
-    VALUE_LIST(PAIR_ROW, MLT_OP_INT8, int8, int8_t)
-        VALUE_LIST(PAIR_ROW, MLT_OP_INT16, int16, int16_t)
-            VALUE_LIST(PAIR_ROW, MLT_OP_INT32, int32, int32_t)
-                VALUE_LIST(PAIR_ROW, MLT_OP_INT64, int64, int64_t)
-                    VALUE_LIST(PAIR_ROW, MLT_OP_UINT8, uint8, uint8_t)
-                        VALUE_LIST(PAIR_ROW, MLT_OP_UINT16, uint16, uint16_t)
-                            VALUE_LIST(PAIR_ROW, MLT_OP_UINT32, uint32, uint32_t)
-                                VALUE_LIST(PAIR_ROW, MLT_OP_UINT64, uint64, uint64_t)
-                                    VALUE_LIST(PAIR_ROW, MLT_NUMBER_INT128, wide, wide)
-                                        PAIR_ROW(MLT_OP_FLOAT32, float, float, float, float, SAME,
-                                                 SAME, MLT_OP_FLOAT32, float, float)
-                                            PAIR_ROW(MLT_OP_FLOAT64, double, double, double, double,
-                                                     SAME, SAME, MLT_OP_FLOAT64, double, double)};
+    VALUE_LIST(PAIR_ROW, MLT_OP_INT8, int8, int8_t) VALUE_LIST(
+        PAIR_ROW, MLT_OP_INT16, int16, int16_t) VALUE_LIST(PAIR_ROW, MLT_OP_INT32, int32, int32_t)
+        VALUE_LIST(PAIR_ROW, MLT_OP_INT64, int64, int64_t)
+            VALUE_LIST(PAIR_ROW, MLT_OP_UINT8, uint8, uint8_t)
+                VALUE_LIST(PAIR_ROW, MLT_OP_UINT16, uint16, uint16_t)
+                    VALUE_LIST(PAIR_ROW, MLT_OP_UINT32, uint32, uint32_t)
+                        VALUE_LIST(PAIR_ROW, MLT_OP_UINT64, uint64, uint64_t)
+                            VALUE_LIST(PAIR_ROW, MLT_NUMBER_INT128, reduce_wide, reduce_wide)
+                                PAIR_ROW(MLT_OP_FLOAT32, float, float, float, float, SAME, SAME,
+                                         MLT_OP_FLOAT32, float, float)
+                                    PAIR_ROW(MLT_OP_FLOAT64, double, double, double, double, SAME,
+                                             SAME, MLT_OP_FLOAT64, double, double)};
 
 // ---- replace, no op: by the bytes of an element
 
@@ -269,12 +269,15 @@ static mlt_op_kernel *find_replace(uint32_t bytes)
 
 // ---- what works on what
 
-#define OP_NAME(UPPER) "MPI_" #UPPER,
-const char *const mlt_reduce_op_names[MLT_REDUCE_OPS] = {MLT_REDUCE_OP_LIST(OP_NAME)};
+#define REDUCE_OP_NAME(UPPER) "MPI_" #UPPER,
+const char *const mlt_reduce_op_names[MLT_REDUCE_OPS] = {MLT_REDUCE_OP_LIST(REDUCE_OP_NAME)};
 _Static_assert((int)MLT_REDUCE_BXOR == (int)MLT_OP_BXOR && MLT_REDUCE_MAXLOC == 10, "as mlt_op");
 
-#define IN(group) (1u << MLT_GROUP_##group)
-enum { ANY = IN(INTEGER) | IN(BYTE) | IN(REAL) | IN(COMPLEX) | IN(LOGICAL) | IN(PAIR) | IN(NONE) };
+#define REDUCE_IN(group) (1u << MLT_GROUP_##group)
+enum {
+    ANY = REDUCE_IN(INTEGER) | REDUCE_IN(BYTE) | REDUCE_IN(REAL) | REDUCE_IN(COMPLEX) |
+          REDUCE_IN(LOGICAL) | REDUCE_IN(PAIR) | REDUCE_IN(NONE)
+};
 
 typedef struct domain {
     uint32_t groups;
@@ -283,12 +286,14 @@ typedef struct domain {
 
 static const domain *domain_of(mlt_reduce_op op)
 {
-    static const domain order = {IN(INTEGER) | IN(REAL), "integers and floating-point numbers"};
-    static const domain sum = {IN(INTEGER) | IN(REAL) | IN(COMPLEX),
+    static const domain order = {REDUCE_IN(INTEGER) | REDUCE_IN(REAL),
+                                 "integers and floating-point numbers"};
+    static const domain sum = {REDUCE_IN(INTEGER) | REDUCE_IN(REAL) | REDUCE_IN(COMPLEX),
                                "integers, floating-point and complex numbers"};
-    static const domain logic = {IN(INTEGER) | IN(LOGICAL), "integers and logical types"};
-    static const domain bits = {IN(INTEGER) | IN(BYTE), "integers and bytes"};
-    static const domain located = {IN(PAIR),
+    static const domain logic = {REDUCE_IN(INTEGER) | REDUCE_IN(LOGICAL),
+                                 "integers and logical types"};
+    static const domain bits = {REDUCE_IN(INTEGER) | REDUCE_IN(BYTE), "integers and bytes"};
+    static const domain located = {REDUCE_IN(PAIR),
                                    "pairs of a value and an index such as MPI_DOUBLE_INT"};
     static const domain any = {ANY, "predefined datatypes"};
     switch (op) {
@@ -376,7 +381,8 @@ bool mlt_reduce_find_pair(mlt_reduce_op op, uint16_t value, uint16_t index, mlt_
 {
     const mlt_reduce_type *v = &mlt_reduce_types[value % 1024];
     const mlt_reduce_type *i = &mlt_reduce_types[index % 1024];
-    bool numbers = 1u << v->group & (IN(INTEGER) | IN(REAL)) && i->group == MLT_GROUP_INTEGER;
+    bool numbers =
+        1u << v->group & (REDUCE_IN(INTEGER) | REDUCE_IN(REAL)) && i->group == MLT_GROUP_INTEGER;
     if (numbers && op >= MLT_REDUCE_MAXLOC && find_located(op, v->number, i->number, out))
         return true;
     snprintf(why, why_size, "%s works on %s, not on a pair of %s and %s", mlt_reduce_op_names[op],

@@ -3,7 +3,7 @@
 #include "type/cursor.h"
 #include "type/type.h"
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t runs_least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
 }
@@ -16,13 +16,13 @@ static mlt_type_run next_run(cursor *c, uint64_t bytes)
     uint64_t left = item_length(c->top) - c->inside;
     uint64_t items = node->kind == LAYOUT_LOOP && !c->inside ? bytes / left : 0;
     if (items > 1) {
-        run.count = least(items, node->n - c->top->i);
+        run.count = runs_least(items, node->n - c->top->i);
         run.length = left;
         run.stride = node->stride;
         cursor_next(c, run.count);
         return run;
     }
-    run.length = least(left, bytes);
+    run.length = runs_least(left, bytes);
     cursor_step(c, run.length);
     return run;
 }
@@ -73,7 +73,7 @@ uint64_t mlt_type_runs(const mlt_type *type, uint64_t from, uint64_t bytes, mlt_
 static void skip(cursor *c, uint64_t bytes)
 {
     while (bytes) {
-        uint64_t n = least(bytes, item_length(c->top) - c->inside);
+        uint64_t n = runs_least(bytes, item_length(c->top) - c->inside);
         cursor_step(c, n);
         bytes -= n;
     }

@@ -10,8 +10,9 @@
 #include "win/lock.h"
 
 enum {
-    FEW = 1 << 10,   // bytes that lie on the stack
-    STRIP = 64 << 10 // bytes that are changed at a time, so that others get the guard in between
+    ACROSS_FEW = 1 << 10, // bytes that lie on the stack
+    ACROSS_STRIP =
+        64 << 10 // bytes that are changed at a time, so that others get the guard in between
 };
 
 pid_t mlt_win_process_of(const mlt_win_part *part, const mlt_win_peer *peer)
@@ -42,9 +43,9 @@ static mlt_status change_strip(mlt_win_part *part, pid_t pid, mlt_win_descriptor
     return status;
 }
 
-static mlt_status change(mlt_win_part *part, pid_t pid, mlt_win_descriptor *descriptor,
-                         const mlt_win_call *call, uint64_t at, uint64_t done, uint64_t bytes,
-                         char *copy, uint64_t room)
+static mlt_status across_change(mlt_win_part *part, pid_t pid, mlt_win_descriptor *descriptor,
+                                const mlt_win_call *call, uint64_t at, uint64_t done,
+                                uint64_t bytes, char *copy, uint64_t room)
 {
     const char *in = call->origin.buf;
     char *out = call->result.buf;
@@ -75,7 +76,7 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer,
 {
     pid_t pid = mlt_win_process_of(part, peer);
     uint64_t bytes = call->there.count * call->there.type->size;
-    char few[FEW];
+    char few[ACROSS_FEW];
     if (bytes == 0)
         return MLT_OK;
     if (call->operation.verb == MLT_WIN_PUT)
@@ -85,11 +86,11 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer,
     if (call->operation.verb == MLT_WIN_SWAP)
         return swap(part, pid, descriptor, call, at);
     uint64_t element = call->operation.basic->size;
-    if (bytes <= FEW)
-        return change(part, pid, descriptor, call, at, done, bytes, few, FEW);
-    char *copy = mlt_take_more(NULL, STRIP, 1);
-    mlt_status status =
-        change(part, pid, descriptor, call, at, done, bytes, copy, STRIP / element * element);
+    if (bytes <= ACROSS_FEW)
+        return across_change(part, pid, descriptor, call, at, done, bytes, few, ACROSS_FEW);
+    char *copy = mlt_take_more(NULL, ACROSS_STRIP, 1);
+    mlt_status status = across_change(part, pid, descriptor, call, at, done, bytes, copy,
+                                      ACROSS_STRIP / element * element);
     free(copy);
     return status;
 }

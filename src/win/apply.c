@@ -12,8 +12,8 @@ static bool reads(const mlt_win_operation *operation)
 }
 
 // Elements without gaps, under the guard.
-static inline void change(const mlt_win_operation *operation, char *to, uint64_t bytes,
-                          const char *in, char *out)
+static inline void apply_change(const mlt_win_operation *operation, char *to, uint64_t bytes,
+                                const char *in, char *out)
 {
     if (reads(operation))
         memcpy(out, to, bytes);
@@ -31,7 +31,7 @@ static inline void change(const mlt_win_operation *operation, char *to, uint64_t
 void mlt_win_change(const mlt_win_operation *operation, char *to, uint64_t bytes, const char *in,
                     char *out)
 {
-    change(operation, to, bytes, in, out);
+    apply_change(operation, to, bytes, in, out);
 }
 
 // One element with gaps.
@@ -61,7 +61,7 @@ static void accumulate(const mlt_win_operation *operation, char *memory, const m
             if (odd)
                 change_odd(operation, to, in, out);
             else
-                change(operation, to, step, in, out);
+                apply_change(operation, to, step, in, out);
             to += runs[r].stride;
             in = in ? in + step : NULL;
             out = out ? out + step : NULL;
@@ -177,7 +177,7 @@ void mlt_win_apply_plain(mlt_win_part *part, mlt_win_descriptor *descriptor,
                        operation->verb == MLT_WIN_SWAP ? in + bytes : NULL,
                        reads(operation) ? out : NULL)) {
         mlt_win_guard(part, &descriptor->lock);
-        change(operation, memory, bytes, in, out);
+        apply_change(operation, memory, bytes, in, out);
         mlt_win_unguard(&descriptor->lock);
     }
 }

@@ -15,16 +15,16 @@
 #include "wire/wire.h"
 
 enum {
-    PATIENCE_NS = 3000,     // about two calls of the kernel, which is what help saves
-    INLINE_MOST = 2 << 10,  // bytes of data in a packet
-    SWAP_MOST = 32,         // bytes of an element
-    SHARE_LEAST = 64 << 10, // bytes of a copy that lasts longer than telling the target
-    WAKE_LEAST = 256 << 10, // the same of waking it
+    HELP_PATIENCE_NS = 3000, // about two calls of the kernel, which is what help saves
+    INLINE_MOST = 2 << 10,   // bytes of data in a packet
+    SWAP_MOST = 32,          // bytes of an element
+    SHARE_LEAST = 64 << 10,  // bytes of a copy that lasts longer than telling the target
+    WAKE_LEAST = 256 << 10,  // the same of waking it
     PIECE_LEAST = 32 << 10,
     PIECE_MOST = 256 << 10,
-    PIECES = 8,        // of a copy, between these bounds
-    PIECES_MOST = 250, // a byte counts them
-    STRIP = 64 << 10,  // bytes of a long accumulate that are read and added at a time
+    PIECES = 8,            // of a copy, between these bounds
+    PIECES_MOST = 250,     // a byte counts them
+    HELP_STRIP = 64 << 10, // bytes of a long accumulate that are read and added at a time
     SHY_LEAST = 8,
     SHY_MOST = 1024,
     ASLEEP = 16, // short calls that a target may sleep through
@@ -151,7 +151,7 @@ static void did_not_come(mlt_win_peer *peer)
 }
 
 // Lays a request on the mailbox. The packet that tells of it has its number.
-static mlt_win_mailbox *lay_out(mlt_win_part *part)
+static mlt_win_mailbox *help_lay_out(mlt_win_part *part)
 {
     mlt_win_mailbox *mailbox = &mlt_win_block_of(part, &part->peers[part->place])->mailbox;
     mailbox->fault = MLT_WIN_FINE;
@@ -197,7 +197,7 @@ static bool is_begun(mlt_win_part *part, mlt_win_mailbox *mailbox)
             continue;
         uint64_t now_ns = mlt_os_now_ns();
         since_ns = since_ns ? since_ns : now_ns;
-        if (now_ns - since_ns > PATIENCE_NS)
+        if (now_ns - since_ns > HELP_PATIENCE_NS)
             return !begin(mailbox, number_of(part, part->asks), 1, 1, &first);
     }
 }
@@ -250,7 +250,7 @@ static mlt_status ask_short(mlt_win_side *side, mlt_win_peer *peer, const mlt_wi
         memcpy(data + length, call->compare, bytes);
         length += bytes;
     }
-    mlt_win_mailbox *mailbox = lay_out(side->part);
+    mlt_win_mailbox *mailbox = help_lay_out(side->part);
     tell(side, call, MLT_WIN_PACKET_ASK, data, length);
     return await_answer(side->part, peer, mailbox, call, bytes, done, fault);
 }
@@ -269,7 +269,7 @@ static mlt_status share_copy(mlt_win_side *side, mlt_win_peer *peer, const mlt_w
 {
     bool put = call->operation.verb == MLT_WIN_PUT;
     char *buf = put ? call->origin.buf : call->result.buf;
-    mlt_win_mailbox *mailbox = lay_out(side->part);
+    mlt_win_mailbox *mailbox = help_lay_out(side->part);
     copy c = {.mailbox = mailbox,
               .number = number_of(side->part, side->part->asks),
               .pieces = pieces_of(bytes),
@@ -293,7 +293,7 @@ static mlt_status share_copy(mlt_win_side *side, mlt_win_peer *peer, const mlt_w
 // What it finds on the mailbox is not for it.
 static void wake_it(mlt_win_side *side, const mlt_win_call *call)
 {
-    mlt_win_mailbox *mailbox = lay_out(side->part);
+    mlt_win_mailbox *mailbox = help_lay_out(side->part);
     uint32_t first;
     (void)begin(mailbox, number_of(side->part, side->part->asks), 1, 1, &first);
     tell_long(side, call, PIECE_LEAST, NULL);
@@ -342,7 +342,7 @@ mlt_status mlt_win_ask(mlt_win_side *side, mlt_win_peer *peer, const mlt_win_cal
         return share_copy(side, peer, call, at, bytes);
     if (kind == ASK_SHORT)
         return ask_short(side, peer, call, bytes, done, fault);
-    mlt_win_mailbox *mailbox = lay_out(part);
+    mlt_win_mailbox *mailbox = help_lay_out(part);
     tell_long(side, call, bytes, call->origin.buf);
     return await_answer(part, peer, mailbox, call, bytes, done, fault);
 }
@@ -431,8 +431,8 @@ static void do_long(mlt_win_part *part, int32_t target, request *r, uint64_t fro
     if (!good)
         return;
     pid_t pid = mlt_win_process_of(part, r->origin);
-    uint64_t strip = STRIP / r->operation.basic->size * r->operation.basic->size, done = 0;
-    char *in = mlt_take_more(NULL, STRIP, 1);
+    uint64_t strip = HELP_STRIP / r->operation.basic->size * r->operation.basic->size, done = 0;
+    char *in = mlt_take_more(NULL, HELP_STRIP, 1);
     while (done < r->head.bytes) {
         uint64_t n = r->head.bytes - done < strip ? r->head.bytes - done : strip;
         if (mlt_os_read_peer(pid, in, from + done, n) != MLT_OK)

@@ -12,11 +12,11 @@
 #define WAITS  MLT_WIN_LOCK_WAITS
 #define QUEUED MLT_WIN_LOCK_QUEUED
 
-enum { SPINS = 64 };
+enum { LOCK_SPINS = 64 };
 
 static void pause_or_yield(uint32_t *spins)
 {
-    if (++*spins % SPINS == 0)
+    if (++*spins % LOCK_SPINS == 0)
         mlt_os_yield();
     else
         mlt_arch_pause();

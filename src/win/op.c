@@ -15,10 +15,10 @@
 #include "win/stage.h"
 
 enum {
-    RUNS = 64,        // of a piece
+    OP_RUNS = 64,     // of a piece
     PIECE = 32 << 10, // bytes of data in a piece, if packets can be so long
     OP_PIECES = 32,   // of a rank, on the way
-    STRIP = 1024,     // bytes of data with gaps that are accumulated at a time
+    OP_STRIP = 1024,  // bytes of data with gaps that are accumulated at a time
 };
 
 // A piece as it travels: this, runs, data. The data of GET are not there; `bytes` says how many.
@@ -60,13 +60,13 @@ static bool writes_result(uint8_t verb)
 static MLT_COLD void do_strips(mlt_win_part *part, mlt_win_descriptor *descriptor,
                                const mlt_win_call *call, char *at)
 {
-    _Alignas(16) char in[STRIP], out[STRIP];
-    mlt_type_run runs[RUNS];
+    _Alignas(16) char in[OP_STRIP], out[OP_STRIP];
+    mlt_type_run runs[OP_RUNS];
     const mlt_win_operation *operation = &call->operation;
     uint64_t total = call->there.count * call->there.type->size;
-    uint64_t most = STRIP / operation->basic->size * operation->basic->size;
+    uint64_t most = OP_STRIP / operation->basic->size * operation->basic->size;
     for (uint64_t done = 0; done < total;) {
-        uint32_t n = RUNS;
+        uint32_t n = OP_RUNS;
         uint64_t bytes = total - done < most ? total - done : most;
         bytes = mlt_type_element_runs(call->there.type, operation->basic, done, bytes, runs, &n);
         if (mlt_win_reads_origin(operation))
@@ -158,7 +158,7 @@ static uint64_t piece_room(const mlt_win_part *part, int32_t target)
 {
     uint32_t to = part->peers[mlt_win_place_of(part, target)].worker;
     uint64_t most = mlt_p2p_packet_most(part->worker, to);
-    uint64_t rest = sizeof(piece_head) + RUNS * sizeof(mlt_type_run);
+    uint64_t rest = sizeof(piece_head) + OP_RUNS * sizeof(mlt_type_run);
     mlt_assert(most > 2 * rest);
     return most - rest < PIECE ? most - rest : PIECE;
 }
@@ -169,8 +169,8 @@ static void send_piece(mlt_win_op *op)
     const mlt_win_call *call = &op->call;
     const mlt_type *there = call->there.type, *basic = call->operation.basic;
     uint64_t room = piece_room(part, call->target), bytes = op->total - op->left;
-    uint32_t n = RUNS;
-    mlt_type_run runs[RUNS];
+    uint32_t n = OP_RUNS;
+    mlt_type_run runs[OP_RUNS];
     bytes = bytes < room ? bytes : room;
     bytes = basic ? mlt_type_element_runs(there, basic, op->left, bytes / basic->size * basic->size,
                                           runs, &n)
@@ -281,7 +281,7 @@ void mlt_win_done_came(mlt_win_part *part, const mlt_packet *packet, const void 
 typedef struct piece {
     piece_head head;
     mlt_win_operation operation;
-    mlt_type_run runs[RUNS];
+    mlt_type_run runs[OP_RUNS];
     mlt_type pair; // an unnamed pair of value and index; magic 0: none
     const char *in;
 } piece;
@@ -372,7 +372,7 @@ static bool take_apart(piece *p, const void *data, uint64_t bytes)
         return false;
     memcpy(&p->head, data, sizeof p->head);
     uint64_t runs = p->head.runs * sizeof *p->runs, rest = bytes - sizeof p->head;
-    if (p->head.runs > RUNS || rest < runs || p->head.verb >= MLT_WIN_VERBS ||
+    if (p->head.runs > OP_RUNS || rest < runs || p->head.verb >= MLT_WIN_VERBS ||
         p->head.bytes > PIECE)
         return false;
     memcpy(p->runs, (const char *)data + sizeof p->head, runs);

@@ -13,7 +13,7 @@
 #include "wire/wire.h"
 #include "wire/world.h"
 
-enum { PATIENCE_NS = 1000000000 };
+enum { PART_PATIENCE_NS = 1000000000 };
 
 // ---- the worker's windows
 
@@ -114,7 +114,7 @@ static uint32_t span_of(const mlt_win_part *part)
 }
 
 // Where in the block the memory of the ranks that have come begins. `align` becomes the block's.
-static bool lay_out(const mlt_win_part *part, uint64_t *align, uint64_t *bytes)
+static bool part_lay_out(const mlt_win_part *part, uint64_t *align, uint64_t *bytes)
 {
     uint64_t asked = *align;
     for (const mlt_list_node *l = part->joins.next; l != &part->joins; l = l->next) {
@@ -177,7 +177,7 @@ mlt_status mlt_win_part_block(mlt_win_part *part, uint64_t align, uint64_t memor
     align = more(align, MLT_SHMEM_ALIGN);
     bool fits = true;
     if (part->flavor == MLT_WIN_ALLOCATED)
-        fits = lay_out(part, &align, &bytes);
+        fits = part_lay_out(part, &align, &bytes);
     else if (memory)
         fits = lay_out_all(memory, &align, &bytes, &begin);
     part->block = fits && bytes <= SIZE_MAX / 4 ? mlt_shmem_alloc(bytes, align) : NULL;
@@ -304,7 +304,7 @@ static char *map_block(mlt_win_part *part, const mlt_win_peer *peer)
     char *at = mlt_os_map_peer(pid, peer->card.fd, peer->card.offset, peer->card.bytes);
     if (at)
         return at;
-    mlt_os_sleep(PATIENCE_NS); // if it has ended, mpirun says why and ends the job meanwhile
+    mlt_os_sleep(PART_PATIENCE_NS); // if it has ended, mpirun says why and ends the job meanwhile
     mlt_fatal("a window needs the memory of process %d, which this process cannot map; "
               "MILLET_WINDOWS=messages makes windows without shared memory",
               (int)pid);

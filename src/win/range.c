@@ -17,7 +17,7 @@ typedef struct regions {
     region all[]; // by address
 } regions;
 
-enum { RUNS = 16 };
+enum { RANGE_RUNS = 16 };
 
 // The first one that begins after an address.
 static uint32_t first_after(const regions *r, uint64_t at)
@@ -106,8 +106,8 @@ mlt_win_fault mlt_win_check_oddity(mlt_win_descriptor *descriptor, mlt_win_flavo
         return mlt_win_check_runs(descriptor, flavor, disp, &box, 1, at);
     }
     for (uint64_t done = 0; done < bytes && fault == MLT_WIN_FINE;) {
-        mlt_type_run runs[RUNS];
-        uint32_t n = RUNS;
+        mlt_type_run runs[RANGE_RUNS];
+        uint32_t n = RANGE_RUNS;
         done += mlt_type_runs(type, done, bytes - done, runs, &n);
         fault = mlt_win_check_runs(descriptor, flavor, disp, runs, n, at);
     }

@@ -266,8 +266,9 @@ static mlt_status make_secrets(mlt_adoption_key *key, char *why, size_t why_size
     return MLT_ERR_SYSTEM;
 }
 
-static mlt_status say(const mlt_launcher *l, int fd, mlt_adoption_type type, uint32_t number,
-                      const void *body, size_t length, char *why, size_t why_size)
+static mlt_status adoption_say(const mlt_launcher *l, int fd, mlt_adoption_type type,
+                               uint32_t number, const void *body, size_t length, char *why,
+                               size_t why_size)
 {
     mlt_adoption head = {.type = type, .number = number, .size = l->size};
     return mlt_adoption_send(fd, &head, body, length, NULL, 0) ? gone(l, why, why_size) : MLT_OK;
@@ -282,7 +283,8 @@ static mlt_status greet(const mlt_launcher *l, int fd, mlt_kvs *own, mlt_adoptio
     mlt_status status = own->first ? make_secrets(&hello.key, why, why_size) : MLT_OK;
     hello.key.where_size = MLT_KVS_WHERE;
     if (!status)
-        status = say(l, fd, MLT_ADOPTION_HELLO, l->number, &hello, sizeof hello, why, why_size);
+        status =
+            adoption_say(l, fd, MLT_ADOPTION_HELLO, l->number, &hello, sizeof hello, why, why_size);
     if (!status)
         status = expect(l, fd, MLT_ADOPTION_WELCOME, packet, why, why_size);
     if (status)
@@ -296,7 +298,8 @@ static mlt_status greet(const mlt_launcher *l, int fd, mlt_kvs *own, mlt_adoptio
     return MLT_OK;
 }
 
-static mlt_status get(mlt_launcher *l, uint32_t of, mlt_kvs *note, char *why, size_t why_size)
+static mlt_status adoption_get(mlt_launcher *l, uint32_t of, mlt_kvs *note, char *why,
+                               size_t why_size)
 {
     char text[MLT_LAUNCHER_VALUE];
     mlt_status status = l->protocol->get(l, of, text, why, why_size);
@@ -321,16 +324,16 @@ static mlt_status tell_all(mlt_launcher *l, int fd, mlt_adoption_packet *packet,
         uint32_t count = l->size - first < AT_ONCE ? l->size - first : AT_ONCE;
         for (uint32_t i = 0; i < count && !status; i++) {
             mlt_kvs note;
-            status = get(l, first + i, &note, why, why_size);
+            status = adoption_get(l, first + i, &note, why, why_size);
             packet->body.procs[i] =
                 (mlt_adoption_proc){note.leader, note.workers, note.ranks, note.app};
             if (!status && note.leader == first + i)
-                status = say(l, fd, MLT_ADOPTION_NAME, note.leader, note.host, strlen(note.host),
-                             why, why_size);
+                status = adoption_say(l, fd, MLT_ADOPTION_NAME, note.leader, note.host,
+                                      strlen(note.host), why, why_size);
         }
         if (!status)
-            status = say(l, fd, MLT_ADOPTION_CARDS, first, packet->body.procs,
-                         count * sizeof *packet->body.procs, why, why_size);
+            status = adoption_say(l, fd, MLT_ADOPTION_CARDS, first, packet->body.procs,
+                                  count * sizeof *packet->body.procs, why, why_size);
     }
     return status;
 }
@@ -339,13 +342,13 @@ static mlt_status tell_all(mlt_launcher *l, int fd, mlt_adoption_packet *packet,
 static mlt_status tell_key(mlt_launcher *l, int fd, const mlt_kvs *own, char *why, size_t why_size)
 {
     mlt_kvs first;
-    mlt_status status = get(l, 0, &first, why, why_size);
+    mlt_status status = adoption_get(l, 0, &first, why, why_size);
     if (status || first.leader == own->leader)
         return status;
     mlt_adoption_key key = {.identity = first.identity, .where_size = first.where_size};
     memcpy(key.key, first.key, sizeof key.key);
     memcpy(key.where, first.where, first.where_size);
-    status = say(l, fd, MLT_ADOPTION_KEY, l->number, &key, sizeof key, why, why_size);
+    status = adoption_say(l, fd, MLT_ADOPTION_KEY, l->number, &key, sizeof key, why, why_size);
     explicit_bzero(&key, sizeof key);
     explicit_bzero(&first, sizeof first);
     return status;
@@ -359,14 +362,14 @@ static void hold_on_to(int lifeline)
     (void)fcntl(lifeline, F_SETFL, O_ASYNC | O_NONBLOCK);
 }
 
-static void put_number(const char *variable, long value)
+static void adoption_put_number(const char *variable, long value)
 {
     char text[32];
     snprintf(text, sizeof text, "%ld", value);
     (void)setenv(variable, text, 1);
 }
 
-static mlt_status take_place(const mlt_adoption_packet *packet, char *why, size_t why_size)
+static mlt_status adoption_take_place(const mlt_adoption_packet *packet, char *why, size_t why_size)
 {
     int high[MLT_ADOPTION_FDS];
     for (int i = 0; i < MLT_ADOPTION_FDS; i++) {
@@ -378,10 +381,10 @@ static mlt_status take_place(const mlt_adoption_packet *packet, char *why, size_
         close(packet->fds[i]);
     }
     hold_on_to(high[2]);
-    put_number("MILLET_JOB_FD", high[0]);
-    put_number("MILLET_CTL_FD", high[1]);
-    put_number("MILLET_PROC", packet->head.number);
-    put_number("MILLET_LAUNCHER", packet->body.go.agent);
+    adoption_put_number("MILLET_JOB_FD", high[0]);
+    adoption_put_number("MILLET_CTL_FD", high[1]);
+    adoption_put_number("MILLET_PROC", packet->head.number);
+    adoption_put_number("MILLET_LAUNCHER", packet->body.go.agent);
     if (packet->body.go.mixed)
         (void)setenv("MILLET_MIXED", "1", 1);
     return MLT_OK;
@@ -412,7 +415,7 @@ mlt_status mlt_adoption_join(mlt_launcher *l, uint32_t workers, uint32_t ranks, 
     if (!status)
         status = expect(l, fd, MLT_ADOPTION_GO, packet, why, why_size);
     if (!status)
-        status = take_place(packet, why, why_size);
+        status = adoption_take_place(packet, why, why_size);
     explicit_bzero(card, sizeof card);
     explicit_bzero(&own, sizeof own);
     free(packet);

@@ -38,7 +38,7 @@ void mlt_kvs_write(char text[MLT_LAUNCHER_VALUE], const mlt_kvs *n)
 }
 
 // A number and the sign behind it.
-static bool take_number(const char **at, uint32_t *out, uint32_t least, uint32_t most)
+static bool kvs_take_number(const char **at, uint32_t *out, uint32_t least, uint32_t most)
 {
     char *end;
     if (!isdigit((unsigned char)**at))
@@ -105,10 +105,10 @@ bool mlt_kvs_read(mlt_kvs *n, const char *text)
     if (strncmp(text, head, sizeof head - 1) != 0)
         return false;
     text += sizeof head - 1;
-    if (!take_number(&text, &n->leader, 0, INT32_MAX) ||
-        !take_number(&text, &n->workers, 1, MLT_JOB_MAX_WORKERS) ||
-        !take_number(&text, &n->ranks, 1, MLT_KVS_MOST_RANKS) ||
-        !take_number(&text, &n->app, 0, INT32_MAX) || !take_name(&text, n->host))
+    if (!kvs_take_number(&text, &n->leader, 0, INT32_MAX) ||
+        !kvs_take_number(&text, &n->workers, 1, MLT_JOB_MAX_WORKERS) ||
+        !kvs_take_number(&text, &n->ranks, 1, MLT_KVS_MOST_RANKS) ||
+        !kvs_take_number(&text, &n->app, 0, INT32_MAX) || !take_name(&text, n->host))
         return false;
     return *text == '\0' || take_secret(text, n);
 }

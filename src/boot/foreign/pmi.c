@@ -42,7 +42,7 @@ static mlt_status lost(const mlt_launcher *l, char *why, size_t why_size)
     return MLT_ERR_CLOSED;
 }
 
-static mlt_status say(mlt_launcher *l, const char *line, char *why, size_t why_size)
+static mlt_status pmi_say(mlt_launcher *l, const char *line, char *why, size_t why_size)
 {
     size_t length = strlen(line), done = 0;
     while (done < length) {
@@ -88,7 +88,7 @@ static mlt_status ask(mlt_launcher *l, const char *line, const char *wanted, cha
                       char *why, size_t why_size)
 {
     char command[64] = "", rc[32];
-    mlt_status status = say(l, line, why, why_size);
+    mlt_status status = pmi_say(l, line, why, why_size);
     if (!status)
         status = hear(l, answer, why, why_size);
     if (status)
@@ -227,7 +227,7 @@ static mlt_status open_pmi(mlt_launcher *l, char *why, size_t why_size)
     return status;
 }
 
-static mlt_status put(mlt_launcher *l, const char *card, char *why, size_t why_size)
+static mlt_status pmi_put(mlt_launcher *l, const char *card, char *why, size_t why_size)
 {
     char line[LINE], answer[LINE];
     if (strlen(card) >= l->most) {
@@ -240,14 +240,14 @@ static mlt_status put(mlt_launcher *l, const char *card, char *why, size_t why_s
     return ask(l, line, "put_result", answer, why, why_size);
 }
 
-static mlt_status fence(mlt_launcher *l, char *why, size_t why_size)
+static mlt_status pmi_fence(mlt_launcher *l, char *why, size_t why_size)
 {
     char answer[LINE];
     return ask(l, "cmd=barrier_in\n", "barrier_out", answer, why, why_size);
 }
 
-static mlt_status get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE], char *why,
-                      size_t why_size)
+static mlt_status pmi_get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE], char *why,
+                          size_t why_size)
 {
     char line[LINE], answer[LINE];
     snprintf(line, sizeof line, "cmd=get kvsname=%s key=millet-%u\n", l->job, of);
@@ -259,11 +259,11 @@ static mlt_status get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE
     return status;
 }
 
-static void end_all(mlt_launcher *l, int status)
+static void pmi_end_all(mlt_launcher *l, int status)
 {
     char line[64], ignored[256];
     snprintf(line, sizeof line, "cmd=abort exitcode=%d\n", status);
-    (void)!say(l, line, ignored, sizeof ignored);
+    (void)!pmi_say(l, line, ignored, sizeof ignored);
 }
 
 static void close_pmi(mlt_launcher *l)
@@ -281,9 +281,9 @@ static void close_pmi(mlt_launcher *l)
 const mlt_protocol mlt_protocol_pmi = {
     .name = "PMI-1",
     .open = open_pmi,
-    .put = put,
-    .fence = fence,
-    .get = get,
-    .abort = end_all,
+    .put = pmi_put,
+    .fence = pmi_fence,
+    .get = pmi_get,
+    .abort = pmi_end_all,
     .close = close_pmi,
 };

@@ -139,7 +139,7 @@ static mlt_status open_pmix(mlt_launcher *l, char *why, size_t why_size)
     return status;
 }
 
-static mlt_status put(mlt_launcher *l, const char *card, char *why, size_t why_size)
+static mlt_status pmix_put(mlt_launcher *l, const char *card, char *why, size_t why_size)
 {
     const pmix *p = l->own;
     char copy[MLT_LAUNCHER_VALUE];
@@ -152,7 +152,7 @@ static mlt_status put(mlt_launcher *l, const char *card, char *why, size_t why_s
 }
 
 // Nothing is collected: whoever needs a card gets it.
-static mlt_status fence(mlt_launcher *l, char *why, size_t why_size)
+static mlt_status pmix_fence(mlt_launcher *l, char *why, size_t why_size)
 {
     const pmix *p = l->own;
     pmix_proc all = p->self;
@@ -161,8 +161,8 @@ static mlt_status fence(mlt_launcher *l, char *why, size_t why_size)
     return status == DONE ? MLT_OK : failed(l, "PMIx_Fence", status, why, why_size);
 }
 
-static mlt_status get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE], char *why,
-                      size_t why_size)
+static mlt_status pmix_get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE], char *why,
+                           size_t why_size)
 {
     const pmix *p = l->own;
     pmix_proc whose = p->self;
@@ -181,7 +181,7 @@ static mlt_status get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE
     return MLT_ERR_INVALID;
 }
 
-static void end_all(mlt_launcher *l, int status)
+static void pmix_end_all(mlt_launcher *l, int status)
 {
     const pmix *p = l->own;
     (void)p->abort(status, "", NULL, 0);
@@ -200,9 +200,9 @@ static void close_pmix(mlt_launcher *l)
 const mlt_protocol mlt_protocol_pmix = {
     .name = "PMIx",
     .open = open_pmix,
-    .put = put,
-    .fence = fence,
-    .get = get,
-    .abort = end_all,
+    .put = pmix_put,
+    .fence = pmix_fence,
+    .get = pmix_get,
+    .abort = pmix_end_all,
     .close = close_pmix,
 };

@@ -25,19 +25,19 @@ static mlt_status open_it(mlt_launcher *l, char *why, size_t why_size)
     return MLT_OK;
 }
 
-static mlt_status put(mlt_launcher *l, const char *card, char *why, size_t why_size)
+static mlt_status single_put(mlt_launcher *l, const char *card, char *why, size_t why_size)
 {
     snprintf(own_card, sizeof own_card, "%s", card);
     return MLT_OK;
 }
 
-static mlt_status fence(mlt_launcher *l, char *why, size_t why_size)
+static mlt_status single_fence(mlt_launcher *l, char *why, size_t why_size)
 {
     return MLT_OK;
 }
 
-static mlt_status get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE], char *why,
-                      size_t why_size)
+static mlt_status single_get(mlt_launcher *l, uint32_t of, char card[MLT_LAUNCHER_VALUE], char *why,
+                             size_t why_size)
 {
     memcpy(card, own_card, sizeof own_card);
     explicit_bzero(own_card, sizeof own_card); // it holds the job's key; nobody gets it twice
@@ -55,9 +55,9 @@ static void close_it(mlt_launcher *l)
 static const mlt_protocol protocol = {
     .name = "none",
     .open = open_it,
-    .put = put,
-    .fence = fence,
-    .get = get,
+    .put = single_put,
+    .fence = single_fence,
+    .get = single_get,
     .abort = abort_it,
     .close = close_it,
 };

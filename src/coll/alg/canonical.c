@@ -8,12 +8,13 @@
 
 // ---- all operands at one rank
 
-typedef struct blocks { // by the first operand of a range: where its value is and what wrote it
+typedef struct
+    alg_canonical_blocks { // by the first operand of a range: where its value is and what wrote it
     mlt_goal_span *at;
     uint32_t *done;
     uint32_t sends; // of one's own, that come before the result is written in place: [first, sends)
     uint32_t first;
-} blocks;
+} alg_canonical_blocks;
 
 // The first operand of the range that one's own is combined with first.
 static uint32_t first_sibling(uint32_t own, uint32_t count)
@@ -26,8 +27,8 @@ static uint32_t first_sibling(uint32_t own, uint32_t count)
 }
 
 // Joins the ranges at left and right. One's own is in the result, or not yet.
-static void join(const mlt_emit *e, const mlt_operands *o, blocks *b, uint32_t left, uint32_t right,
-                 uint32_t own)
+static void alg_canonical_join(const mlt_emit *e, const mlt_operands *o, alg_canonical_blocks *b,
+                               uint32_t left, uint32_t right, uint32_t own)
 {
     if (own != left && own != right) {
         uint32_t exec = mlt_emit_exec(e, b->at[left], b->at[right], b->done[left]);
@@ -55,7 +56,7 @@ uint32_t mlt_canonical_combine(const mlt_emit *e, const mlt_operands *o, const u
 {
     uint32_t first = first_sibling(own, count), slots = count - 1 - !o->in_place, sent = NONE;
     mlt_goal_span tmp = slots ? mlt_emit_buffer(e, "tmp", slots * e->n) : (mlt_goal_span){0};
-    blocks b = {.at = mlt_take(count, sizeof *b.at), .done = mlt_emit_actions(count)};
+    alg_canonical_blocks b = {.at = mlt_take(count, sizeof *b.at), .done = mlt_emit_actions(count)};
     for (uint32_t by = 1; by < count && share; by++) {
         uint32_t send = mlt_emit_send(e, o->in, from[(own + by) % count], NONE);
         sent = sent == NONE ? send : sent;
@@ -75,7 +76,7 @@ uint32_t mlt_canonical_combine(const mlt_emit *e, const mlt_operands *o, const u
     }
     for (uint32_t step = 1; step < count; step *= 2)
         for (uint32_t left = 0; left + step < count; left += 2 * step)
-            join(e, o, &b, left, left + step, own & ~(step - 1));
+            alg_canonical_join(e, o, &b, left, left + step, own & ~(step - 1));
     uint32_t last = b.done[0];
     free(b.at);
     free(b.done);
@@ -112,7 +113,7 @@ typedef struct scan {
     mlt_goal_span memory, tmp;
 } scan;
 
-static mlt_goal_span slot(scan *s)
+static mlt_goal_span alg_canonical_slot(scan *s)
 {
     mlt_goal_span at = mlt_emit_part(s->tmp, 0, s->e->n);
     s->tmp.at += s->e->n;
@@ -130,7 +131,7 @@ static void upper(scan *s, uint32_t from, uint32_t sent, bool whole)
 {
     const mlt_emit *e = s->e;
     bool straight = s->result.at.buf != s->o.out.buf || s->empty; // into the result
-    mlt_goal_span at = straight ? s->o.out : slot(s);
+    mlt_goal_span at = straight ? s->o.out : alg_canonical_slot(s);
     uint32_t recv = mlt_emit_recv(e, at, from, s->empty ? s->result.last : (uint32_t)NONE);
     uint32_t got = recv;
     if (!s->joined && whole) {
@@ -153,7 +154,7 @@ static void upper(scan *s, uint32_t from, uint32_t sent, bool whole)
 }
 
 // The lower one of a pair receives, for the group's value. later: it will be the upper one.
-static void lower(scan *s, uint32_t from, uint32_t sent, bool later)
+static void alg_canonical_lower(scan *s, uint32_t from, uint32_t sent, bool later)
 {
     const mlt_emit *e = s->e;
     if (s->joined || s->group.at.buf != s->memory.buf) { // it gets memory of its own
@@ -169,7 +170,7 @@ static void lower(scan *s, uint32_t from, uint32_t sent, bool later)
         s->joined = false;
         return;
     }
-    mlt_goal_span at = slot(s);
+    mlt_goal_span at = alg_canonical_slot(s);
     uint32_t exec = mlt_emit_exec(e, s->group.at, at, mlt_emit_recv(e, at, from, NONE));
     mlt_emit_after(e, exec, sent);
     s->group.last = exec;
@@ -222,7 +223,7 @@ void mlt_canonical_scan(const mlt_coll_shape *shape, mlt_goal_program *program, 
         if (above)
             upper(&s, other, sent, whole);
         else if (whole)
-            lower(&s, other, sent, rank >= 2 * step);
+            alg_canonical_lower(&s, other, sent, rank >= 2 * step);
         else if (sent != NONE && (s.joined || s.group.at.buf == s.o.out.buf))
             s.result.last = sent; // it read the result
     }

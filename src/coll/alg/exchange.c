@@ -15,8 +15,8 @@ static int by_distance(const void *pa, const void *pb)
 }
 
 // Those of the list that have bytes and another rank, sorted.
-static mlt_exchange_entry *sorted(const mlt_emit *e, const mlt_goal_part *part, uint32_t parts,
-                                  bool sends, uint32_t *count)
+static mlt_exchange_entry *exchange_sorted(const mlt_emit *e, const mlt_goal_part *part,
+                                           uint32_t parts, bool sends, uint32_t *count)
 {
     mlt_exchange_entry *list = mlt_take(parts, sizeof *list);
     uint32_t n = 0;
@@ -35,7 +35,7 @@ static mlt_exchange_entry *sorted(const mlt_emit *e, const mlt_goal_part *part, 
 }
 
 // The n-th send of the rank to itself with a tag is its n-th such receive.
-static void copy_own(const mlt_emit *e, const mlt_exchange *x)
+static void exchange_copy_own(const mlt_emit *e, const mlt_exchange *x)
 {
     const mlt_goal_parts *parts = e->shape->parts;
     for (uint32_t s = 0; s < parts->sends; s++) {
@@ -61,9 +61,9 @@ mlt_exchange mlt_exchange_begin(const mlt_emit *e)
     const mlt_goal_parts *parts = e->shape->parts;
     mlt_exchange x = {.in = mlt_emit_buffer(e, "in", parts->in)};
     x.out = mlt_emit_buffer(e, "out", parts->out);
-    x.send = sorted(e, parts->send, parts->sends, true, &x.sends);
-    x.recv = sorted(e, parts->recv, parts->recvs, false, &x.recvs);
-    copy_own(e, &x);
+    x.send = exchange_sorted(e, parts->send, parts->sends, true, &x.sends);
+    x.recv = exchange_sorted(e, parts->recv, parts->recvs, false, &x.recvs);
+    exchange_copy_own(e, &x);
     return x;
 }
 

@@ -27,8 +27,8 @@ static void gather_root(const mlt_emit *e, uint32_t radix)
     }
 }
 
-static void gather(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                   uint32_t radix)
+static void gather_tree_gather(const mlt_coll_shape *shape, mlt_goal_program *program,
+                               uint32_t rank, uint32_t radix)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     uint32_t v = mlt_emit_virtual(&e), size = mlt_tree_size(v, e.ranks, radix);
@@ -78,8 +78,8 @@ static void scatter_root(const mlt_emit *e, uint32_t radix)
     }
 }
 
-static void scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                    uint32_t radix)
+static void gather_tree_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                uint32_t rank, uint32_t radix)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     uint32_t v = mlt_emit_virtual(&e), size = mlt_tree_size(v, e.ranks, radix);
@@ -105,11 +105,11 @@ static void scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint
 // ---- the algorithms
 
 // DOES: gather or scatter, and KIND the same in capitals.
-#define TREE_ALG(DOES, KIND, NAME, HELP, RADIX, ...)                                               \
+#define GATHER_TREE_ALG(DOES, KIND, NAME, HELP, RADIX, ...)                                        \
     static void emit_##DOES##_##NAME(const mlt_coll_shape *shape, mlt_goal_program *program,       \
                                      uint32_t rank)                                                \
     {                                                                                              \
-        DOES(shape, program, rank, RADIX);                                                         \
+        gather_tree_##DOES(shape, program, rank, RADIX);                                           \
     }                                                                                              \
     const mlt_coll_alg mlt_##DOES##_##NAME = {.collective = MLT_COLL_##KIND,                       \
                                               .name = #NAME,                                       \
@@ -119,10 +119,11 @@ static void scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint
                                               .emit = emit_##DOES##_##NAME,                        \
                                               __VA_ARGS__}
 
-TREE_ALG(gather, GATHER, binomial, "binomial tree, ceil(log2 P) rounds: short messages", 2);
-TREE_ALG(scatter, SCATTER, binomial, "binomial tree, ceil(log2 P) rounds: short messages", 2);
+GATHER_TREE_ALG(gather, GATHER, binomial, "binomial tree, ceil(log2 P) rounds: short messages", 2);
+GATHER_TREE_ALG(scatter, SCATTER, binomial, "binomial tree, ceil(log2 P) rounds: short messages",
+                2);
 // Fewer levels than the binomial tree, more messages at the root.
-TREE_ALG(gather, GATHER, knomial, "k-nomial tree: short messages, many ranks",
-         mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);
-TREE_ALG(scatter, SCATTER, knomial, "k-nomial tree: short messages, many ranks",
-         mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);
+GATHER_TREE_ALG(gather, GATHER, knomial, "k-nomial tree: short messages, many ranks",
+                mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);
+GATHER_TREE_ALG(scatter, SCATTER, knomial, "k-nomial tree: short messages, many ranks",
+                mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);

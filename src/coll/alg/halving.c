@@ -31,7 +31,8 @@ uint32_t mlt_halving_partner(const mlt_emit *e, const mlt_halving *h, uint32_t k
 
 // The first round's halves go straight into acc unless something is there already, the others' into
 // memory of their own.
-static mlt_goal_span memory(const mlt_emit *e, const mlt_halving *h, uint32_t first, bool whole)
+static mlt_goal_span halving_memory(const mlt_emit *e, const mlt_halving *h, uint32_t first,
+                                    bool whole)
 {
     uint64_t bytes = whole ? e->n : 0;
     for (uint32_t k = first; k < h->rounds; k++)
@@ -44,7 +45,7 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
     h->in = in;
     h->acc = acc;
     bool folded = mlt_fold_has(h->fold, h->me), in_place = in.buf == acc.buf;
-    mlt_goal_span tmp = memory(e, h, !folded && !in_place, folded && in_place);
+    mlt_goal_span tmp = halving_memory(e, h, !folded && !in_place, folded && in_place);
     if (folded) {
         mlt_goal_span at = in_place ? mlt_emit_part(tmp, 0, e->n) : acc;
         uint32_t recv = mlt_emit_recv(e, at, mlt_emit_up(e, h->v - 1, h->base), NONE);

@@ -28,14 +28,14 @@ bool mlt_inter_gathers(const uint32_t size[2], const uint64_t bytes[2])
     return most > FEW_RANKS && bytes[0] <= LONG_BLOCK && bytes[1] <= LONG_BLOCK;
 }
 
-static uint64_t bytes_of(const work *w, uint64_t elements)
+static uint64_t inter_bytes_of(const work *w, uint64_t elements)
 {
     return elements * w->x->shape.element;
 }
 
 static mlt_goal_span buffer(const work *w, const char *name, uint64_t elements)
 {
-    return mlt_emit_buffer(&w->e, name, bytes_of(w, elements));
+    return mlt_emit_buffer(&w->e, name, inter_bytes_of(w, elements));
 }
 
 // ---- parts
@@ -57,7 +57,7 @@ static uint32_t emit_part(const work *w, mlt_goal_program *program, const task *
     mlt_coll_question q = w->x->question;
     q.collective = t->collective;
     q.ranks = q.all_ranks = t->ranks;
-    q.bytes = bytes_of(w, mean);
+    q.bytes = inter_bytes_of(w, mean);
     q.element = w->x->shape.element;
     q.uneven = t->starts != NULL;
     q.in_place = false;
@@ -112,7 +112,7 @@ static uint64_t *headed_starts(uint32_t size, uint64_t count)
 
 // ---- rooted operations
 
-static bool is_root(const work *w)
+static bool inter_is_root(const work *w)
 {
     return w->e.rank == w->x->shape.root;
 }
@@ -121,11 +121,11 @@ static bool is_root(const work *w)
 static task with_root(const work *w, mlt_collective collective, uint64_t count)
 {
     return with_head(w, collective, count, w->x->shape.root,
-                     is_root(w) ? w->far_first : w->own_first,
-                     is_root(w) ? w->far_size : w->own_size);
+                     inter_is_root(w) ? w->far_first : w->own_first,
+                     inter_is_root(w) ? w->far_size : w->own_size);
 }
 
-static void emit_bcast(const work *w, mlt_goal_program *program)
+static void inter_emit_bcast(const work *w, mlt_goal_program *program)
 {
     uint64_t count = w->x->shape.count[0];
     task t = with_root(w, MLT_COLL_BCAST, count);
@@ -140,8 +140,9 @@ static void emit_blocks(const work *w, mlt_goal_program *program, bool gathers)
     task t = with_root(w, gathers ? MLT_COLL_GATHER : MLT_COLL_SCATTER, count);
     uint64_t *starts = headed_starts(t.ranks - 1, count);
     t.starts = starts;
-    bool has_in = is_root(w) != gathers;
-    mlt_goal_span data = buffer(w, has_in ? "in" : "out", is_root(w) ? w->far_size * count : count);
+    bool has_in = inter_is_root(w) != gathers;
+    mlt_goal_span data =
+        buffer(w, has_in ? "in" : "out", inter_is_root(w) ? w->far_size * count : count);
     mlt_goal_span nothing = {data.buf, 0, 0};
     t.part.in = has_in ? data : nothing;
     t.part.out = has_in ? nothing : data;
@@ -164,11 +165,11 @@ static mlt_goal_span reduced(const work *w, mlt_goal_program *program, uint64_t 
     return result;
 }
 
-static void emit_reduce(const work *w, mlt_goal_program *program)
+static void inter_emit_reduce(const work *w, mlt_goal_program *program)
 {
     uint64_t count = w->x->shape.count[0];
     uint32_t done;
-    if (is_root(w)) {
+    if (inter_is_root(w)) {
         mlt_emit_recv(&w->e, buffer(w, "out", count), w->far_first, NONE);
         return;
     }
@@ -179,7 +180,7 @@ static void emit_reduce(const work *w, mlt_goal_program *program)
 
 // ---- operations without a root
 
-static void emit_allgather(const work *w, mlt_goal_program *program)
+static void inter_emit_allgather(const work *w, mlt_goal_program *program)
 {
     const mlt_inter_shape *s = &w->x->shape;
     uint64_t far = s->count[!w->side];
@@ -205,7 +206,7 @@ static void emit_allgather(const work *w, mlt_goal_program *program)
     emit_part(w, program, &t);
 }
 
-static void emit_allreduce(const work *w, mlt_goal_program *program)
+static void inter_emit_allreduce(const work *w, mlt_goal_program *program)
 {
     uint64_t count = w->x->shape.count[0];
     bool uneven = w->own_size > MUCH * w->far_size || w->far_size > MUCH * w->own_size;
@@ -233,7 +234,7 @@ static void emit_allreduce(const work *w, mlt_goal_program *program)
     mlt_emit_recv(&w->e, out, w->far_first + w->own % w->far_size, NONE);
 }
 
-static void emit_reduce_scatter(const work *w, mlt_goal_program *program)
+static void inter_emit_reduce_scatter(const work *w, mlt_goal_program *program)
 {
     const uint64_t *starts = w->x->shape.has_starts ? w->x->starts : NULL;
     uint64_t total = w->x->shape.count[0], each = total / w->own_size;
@@ -267,23 +268,23 @@ void mlt_inter_emit(const mlt_inter *x, mlt_goal_program *program, uint32_t rank
         return;
     switch ((mlt_collective)s->collective) {
     case MLT_COLL_BCAST:
-        emit_bcast(&w, program);
+        inter_emit_bcast(&w, program);
         return;
     case MLT_COLL_GATHER:
     case MLT_COLL_SCATTER:
         emit_blocks(&w, program, s->collective == MLT_COLL_GATHER);
         return;
     case MLT_COLL_REDUCE:
-        emit_reduce(&w, program);
+        inter_emit_reduce(&w, program);
         return;
     case MLT_COLL_ALLGATHER:
-        emit_allgather(&w, program);
+        inter_emit_allgather(&w, program);
         return;
     case MLT_COLL_ALLREDUCE:
-        emit_allreduce(&w, program);
+        inter_emit_allreduce(&w, program);
         return;
     case MLT_COLL_REDUCE_SCATTER:
-        emit_reduce_scatter(&w, program);
+        inter_emit_reduce_scatter(&w, program);
         return;
     default:
         mlt_fatal("%s between two groups is no schedule of this kind",

@@ -49,7 +49,7 @@ static uint32_t own_match(const list *l, uint32_t s, const bool *taken, uint32_t
 }
 
 // Copies; taken[r], gone[s]: the entries that they were.
-static void copy_own(const list *l, bool *taken, bool *gone)
+static void list_copy_own(const list *l, bool *taken, bool *gone)
 {
     const mlt_goal_parts *p = l->parts;
     uint32_t from = 0;
@@ -71,7 +71,7 @@ static void emit_each(const list *l)
     const mlt_goal_parts *p = l->parts;
     bool *taken = mlt_take(p->recvs + 1ull, sizeof *taken);
     bool *gone = mlt_take(p->sends + 1ull, sizeof *gone);
-    copy_own(l, taken, gone);
+    list_copy_own(l, taken, gone);
     for (uint32_t r = 0; r < p->recvs; r++)
         if (!taken[r])
             emit_recv(l, &p->recv[r], p->recv[r].tag);
@@ -96,7 +96,7 @@ static int by_peer(const void *pa, const void *pb)
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static entry *sorted(const mlt_goal_part *part, uint32_t count)
+static entry *list_sorted(const mlt_goal_part *part, uint32_t count)
 {
     entry *entries = mlt_take(count + 1ull, sizeof *entries);
     for (uint32_t i = 0; i < count; i++)
@@ -108,7 +108,7 @@ static entry *sorted(const mlt_goal_part *part, uint32_t count)
 static void emit_same(const list *l)
 {
     const mlt_goal_parts *p = l->parts;
-    entry *recv = sorted(p->recv, p->recvs), *send = sorted(p->send, p->sends);
+    entry *recv = list_sorted(p->recv, p->recvs), *send = list_sorted(p->send, p->sends);
     mlt_goal_span first = {0};
     // Else the run finds the fault.
     bool own = p->recvs && p->sends && p->recv[0].bytes == p->send[0].bytes;

@@ -35,7 +35,7 @@ void mlt_coll_op_predefined(mlt_coll_op *op, const mlt_reduction *reduction,
 }
 
 // The multiple of `align` that is `at` or the next one below it.
-static int64_t lower(int64_t at, int64_t align)
+static int64_t op_lower(int64_t at, int64_t align)
 {
     return at & ~(align - 1);
 }
@@ -51,13 +51,13 @@ bool mlt_coll_op_user(mlt_coll_op *op, mlt_run_function *function, const void *u
                       bool commutes, const mlt_type *datatype)
 {
     const mlt_type *t = datatype;
-    int64_t align = INT64_C(1) << t->align, lb = t->contiguous ? 0 : lower(t->lb, align);
+    int64_t align = INT64_C(1) << t->align, lb = t->contiguous ? 0 : op_lower(t->lb, align);
     // Elements stay within their bounds and do not meet those of their neighbours.
     bool tiled = t->contiguous || (t->extent > 0 && t->true_lb >= lb &&
                                    t->true_lb + t->true_extent <= lb + t->extent);
-    int64_t origin = tiled ? lb : lower(t->true_lb, align);
-    uint64_t element =
-        tiled ? (uint64_t)t->extent : (uint64_t)-lower(origin - t->true_lb - t->true_extent, align);
+    int64_t origin = tiled ? lb : op_lower(t->true_lb, align);
+    uint64_t element = tiled ? (uint64_t)t->extent
+                             : (uint64_t)-op_lower(origin - t->true_lb - t->true_extent, align);
     if (!element) // no data: a byte for each to count by
         element = 1;
     *op = (mlt_coll_op){

@@ -14,7 +14,7 @@ typedef struct mark {
     uint32_t actions, deps, buffers;
 } mark;
 
-static int32_t place_of(const mlt_coll_part *part, int32_t v)
+static int32_t part_place_of(const mlt_coll_part *part, int32_t v)
 {
     if (part->map)
         return (int32_t)part->map[v];
@@ -71,7 +71,7 @@ static void move_actions(mlt_goal_program *program, const mlt_coll_part *part, m
     for (uint32_t a = from.actions; a < r->count; a++) {
         mlt_goal_action *action = &r->actions[a];
         if (mlt_goal_is_message(action))
-            action->peer = place_of(part, action->peer);
+            action->peer = part_place_of(part, action->peer);
         for (int i = 0; i < 2; i++) {
             if (action->buf[i] <= from.buffers || action->buf[i] >= MLT_GOAL_ADDRESS)
                 continue;

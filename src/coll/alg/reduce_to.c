@@ -54,18 +54,18 @@ void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load
 
 // ---- plan
 
-typedef struct node {
+typedef struct reduce_to_node {
     uint32_t rank;
     bool needs;       // the result, by taking part to the end
     int64_t receives; // edges in less edges out: the more, the sooner it gives its part away
     uint64_t edges;
-} node;
+} reduce_to_node;
 
 typedef struct planner {
     mlt_reduce_to_plan plan;
     uint32_t plan_room;
-    mlt_reduce_to_load *load; // a copy, that grows with the plan
-    node *active, *told;      // ranks that hold a part; ranks that are told at the end
+    mlt_reduce_to_load *load;      // a copy, that grows with the plan
+    reduce_to_node *active, *told; // ranks that hold a part; ranks that are told at the end
     uint32_t actives, tells, needs;
 } planner;
 
@@ -79,7 +79,7 @@ static void edge(planner *p, uint32_t from, uint32_t to, mlt_reduce_to_kind kind
 // Those that need the result first, then those that should rather receive than send.
 static int by_load(const void *x, const void *y)
 {
-    const node *a = x, *b = y;
+    const reduce_to_node *a = x, *b = y;
     if (a->needs != b->needs)
         return a->needs ? -1 : 1;
     if (a->receives != b->receives)
@@ -89,7 +89,7 @@ static int by_load(const void *x, const void *y)
     return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-static void sort(planner *p, node *nodes, uint32_t count)
+static void sort(planner *p, reduce_to_node *nodes, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         uint32_t r = nodes[i].rank, in = p->load->in[r], out = p->load->out[r];
@@ -106,7 +106,7 @@ static void give(planner *p, uint32_t count)
     sort(p, p->active, p->actives);
     uint32_t stay = p->actives - count;
     for (uint32_t i = 0; i < count; i++) {
-        node *from = &p->active[stay + i];
+        reduce_to_node *from = &p->active[stay + i];
         edge(p, from->rank, p->active[i].rank, MLT_REDUCE_TO_GIVE);
         if (from->needs) {
             p->told[p->tells++] = *from;
@@ -138,10 +138,10 @@ static void meet(planner *p, uint32_t keep)
 }
 
 // The first `have` have the result and tell those that wait for it, which then tell others.
-static void tell(planner *p, uint32_t have)
+static void reduce_to_tell(planner *p, uint32_t have)
 {
     uint32_t done = 0;
-    node *holders = mlt_take((size_t)have + p->tells, sizeof *holders);
+    reduce_to_node *holders = mlt_take((size_t)have + p->tells, sizeof *holders);
     memcpy(holders, p->active, have * sizeof *holders);
     sort(p, p->told, p->tells);
     while (done < p->tells) {
@@ -154,8 +154,8 @@ static void tell(planner *p, uint32_t have)
     free(holders);
 }
 
-static planner begin(uint32_t ranks, const uint8_t *contributes, const uint8_t *receives,
-                     const mlt_reduce_to_load *load)
+static planner reduce_to_begin(uint32_t ranks, const uint8_t *contributes, const uint8_t *receives,
+                               const mlt_reduce_to_load *load)
 {
     planner p = {.load = mlt_reduce_to_load_new(ranks),
                  .active = mlt_take(ranks, sizeof *p.active),
@@ -165,7 +165,7 @@ static planner begin(uint32_t ranks, const uint8_t *contributes, const uint8_t *
         memcpy(p.load->out, load->out, ranks * sizeof *load->out);
     }
     for (uint32_t r = 0; r < ranks; r++) {
-        node n = {.rank = r, .needs = mlt_reduce_to_has(receives, r)};
+        reduce_to_node n = {.rank = r, .needs = mlt_reduce_to_has(receives, r)};
         if (mlt_reduce_to_has(contributes, r)) {
             p.active[p.actives++] = n;
             p.needs += n.needs;
@@ -179,7 +179,7 @@ static planner begin(uint32_t ranks, const uint8_t *contributes, const uint8_t *
 mlt_reduce_to_plan mlt_reduce_to_plan_new(uint32_t ranks, const uint8_t *contributes,
                                           const uint8_t *receives, const mlt_reduce_to_load *load)
 {
-    planner p = begin(ranks, contributes, receives, load);
+    planner p = reduce_to_begin(ranks, contributes, receives, load);
     if (p.actives && wanted(&p)) {
         uint32_t power = 1u << (31 - __builtin_clz(p.actives));
         if (p.actives > power)
@@ -189,7 +189,7 @@ mlt_reduce_to_plan mlt_reduce_to_plan_new(uint32_t ranks, const uint8_t *contrib
         sort(&p, p.active, p.actives);
         uint32_t keep = wanted(&p) < p.actives ? wanted(&p) : p.actives;
         meet(&p, keep);
-        tell(&p, keep);
+        reduce_to_tell(&p, keep);
     }
     mlt_reduce_to_load_free(p.load);
     free(p.active);
@@ -212,37 +212,38 @@ const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape)
 
 // ---- as GOAL
 
-typedef struct state {
+typedef struct reduce_to_state {
     const mlt_emit *e;
     mlt_goal_span in, acc, tmp; // acc: where the result or a part of it is built
     bool empty;                 // acc
     uint32_t last;
     uint32_t gave; // what left acc for good; the result may come there afterwards
-} state;
+} reduce_to_state;
 
-static uint32_t combined(const state *s, bool acc_first, mlt_goal_span with, uint32_t after)
+static uint32_t reduce_to_combined(const reduce_to_state *s, bool acc_first, mlt_goal_span with,
+                                   uint32_t after)
 {
     return acc_first ? mlt_emit_exec(s->e, s->acc, with, after)
                      : mlt_emit_exec_reversed(s->e, s->acc, with, after);
 }
 
-static void combine(state *s, uint32_t from, uint32_t sent)
+static void reduce_to_combine(reduce_to_state *s, uint32_t from, uint32_t sent)
 {
     const mlt_emit *e = s->e;
     bool lower = from < e->rank;
     if (s->empty) {
-        s->last = combined(s, lower, s->in, mlt_emit_recv(e, s->acc, from, NONE));
+        s->last = reduce_to_combined(s, lower, s->in, mlt_emit_recv(e, s->acc, from, NONE));
         s->empty = false;
         return;
     }
     mlt_goal_span at = mlt_emit_part(s->tmp, 0, e->n);
     s->tmp.at += e->n;
-    uint32_t exec = combined(s, !lower, at, mlt_emit_recv(e, at, from, NONE));
+    uint32_t exec = reduce_to_combined(s, !lower, at, mlt_emit_recv(e, at, from, NONE));
     mlt_emit_after(e, exec, sent != NONE ? sent : s->last);
     s->last = exec;
 }
 
-static void follow(state *s, mlt_reduce_to_edge edge)
+static void follow(reduce_to_state *s, mlt_reduce_to_edge edge)
 {
     const mlt_emit *e = s->e;
     bool from = edge.from == e->rank;
@@ -257,14 +258,14 @@ static void follow(state *s, mlt_reduce_to_edge edge)
     if (edge.kind == MLT_REDUCE_TO_GIVE && from && !s->empty)
         s->gave = sent;
     if (!from || edge.kind == MLT_REDUCE_TO_MEET)
-        combine(s, other, sent);
+        reduce_to_combine(s, other, sent);
 }
 
 void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
                              mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    state s = {.e = &e, .empty = true, .last = NONE, .gave = NONE};
+    reduce_to_state s = {.e = &e, .empty = true, .last = NONE, .gave = NONE};
     uint32_t combines = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
         mlt_reduce_to_edge at = plan->edges[i];

@@ -189,16 +189,16 @@ static uint32_t binary_child(const mlt_tree *t, uint32_t rank, uint32_t i)
 
 const mlt_tree_shape mlt_tree_binary = {"binary", false, binary_parent, binary_child};
 
-typedef struct node {
+typedef struct alg_tree_node {
     uint32_t parent, child[2]; // NONE: there is none
-} node;
+} alg_tree_node;
 
 static uint32_t middle(uint32_t low, uint32_t high) // of [low, high)
 {
     return low < high ? low + (high - low) / 2 : (uint32_t)NONE;
 }
 
-static node in_order_node(const mlt_tree *t, uint32_t rank)
+static alg_tree_node in_order_node(const mlt_tree *t, uint32_t rank)
 {
     uint32_t low = 0, high = t->ranks, at = t->root, parent = NONE;
     while (at != rank) {
@@ -209,7 +209,7 @@ static node in_order_node(const mlt_tree *t, uint32_t rank)
             low = at + 1;
         at = middle(low, high);
     }
-    return (node){parent, {middle(low, at), middle(at + 1, high)}};
+    return (alg_tree_node){parent, {middle(low, at), middle(at + 1, high)}};
 }
 
 static uint32_t in_order_parent(const mlt_tree *t, uint32_t rank)
@@ -237,33 +237,33 @@ const mlt_tree_shape mlt_tree_in_order = {"in_order", true, in_order_parent, in_
 // with: odd ones are leaves, the root is the largest power of two. The first tree has v = 1..P-1 at
 // position v. In the second, odd and even change places: P odd: v is at P - v. P even: v = 1 stands
 // alone on top of it, and v = 2.. is at v - 1.
-typedef struct half {
+typedef struct alg_tree_half {
     uint32_t nodes, above; // positions; from what the tree's root hangs
     uint32_t mirror;       // not 0: x and v give this together
     uint32_t shift;        // else v = x + shift
-} half;
+} alg_tree_half;
 
-static half half_of(const mlt_tree *t, int which)
+static alg_tree_half half_of(const mlt_tree *t, int which)
 {
     uint32_t m = t->ranks - 1;
     if (!which)
-        return (half){m, 0, 0, 0};
+        return (alg_tree_half){m, 0, 0, 0};
     if (m % 2)
-        return (half){m - 1, 1, 0, 1};
-    return (half){m, 0, m + 1, 0};
+        return (alg_tree_half){m - 1, 1, 0, 1};
+    return (alg_tree_half){m, 0, m + 1, 0};
 }
 
-static uint32_t half_swap(half h, uint32_t x, bool to_v)
+static uint32_t half_swap(alg_tree_half h, uint32_t x, bool to_v)
 {
     if (h.mirror)
         return h.mirror - x;
     return to_v ? x + h.shift : x - h.shift;
 }
 
-static node half_node(const mlt_tree *t, int which, uint32_t v)
+static alg_tree_node half_node(const mlt_tree *t, int which, uint32_t v)
 {
-    half h = half_of(t, which);
-    node n = {NONE, {NONE, NONE}};
+    alg_tree_half h = half_of(t, which);
+    alg_tree_node n = {NONE, {NONE, NONE}};
     uint32_t top = h.nodes ? 1u << (31 - __builtin_clz(h.nodes)) : 0;
     if (v <= h.above) { // the root, or v = 1 below it
         n.parent = v ? 0 : (uint32_t)NONE;

@@ -123,7 +123,7 @@ static group *group_of(groups *own, uint64_t hash, uint32_t node)
     return &own->items[own->count++];
 }
 
-static void join(group *own, const skeleton *s)
+static void hang_join(group *own, const skeleton *s)
 {
     if (own->ranges > 0 && own->last.last + 1 == s->index) {
         own->last.last = s->index;
@@ -247,7 +247,7 @@ static void add_groups(mlt_text *w, const mlt_waitfor_graph *g)
             continue;
         make_line(g, node, line, sizeof line);
         strip(&s, line);
-        join(group_of(&all, mlt_hash_on(MLT_HASH_FIRST, s.text, strlen(s.text)), node), &s);
+        hang_join(group_of(&all, mlt_hash_on(MLT_HASH_FIRST, s.text, strlen(s.text)), node), &s);
         seen++;
     }
     uint32_t shown = all.count < MOST_GROUPS ? all.count : MOST_GROUPS;

@@ -8,11 +8,11 @@
 #include "csp/net/chan.h"
 #include "csp/net/port.h"
 
-enum { NAME_BYTES = 64, SENDERS_SHOWN = 3 };
+enum { THINGS_NAME_BYTES = 64, SENDERS_SHOWN = 3 };
 
 void mlt_waitfor_words_of_barrier(mlt_text *w, const csp_barrier *barrier)
 {
-    char name[NAME_BYTES];
+    char name[THINGS_NAME_BYTES];
     mlt_barrier_name(barrier, name, sizeof name);
     mlt_waitfor_words_add(w, barrier->name[0] ? "'%s'" : "%s", name);
     mlt_waitfor_words_add(w, ", where %zu of %zu have come", barrier->present, barrier->enrolled);
@@ -38,7 +38,7 @@ void mlt_waitfor_words_of_group(mlt_text *w, const csp_group *group, uint64_t ca
 
 void mlt_waitfor_words_of_port(mlt_text *w, const csp_port *port)
 {
-    char name[NAME_BYTES];
+    char name[THINGS_NAME_BYTES];
     mlt_csp_port_name(port, name, sizeof name);
     mlt_waitfor_words_add(w, port->name[0] ? "port '%s'" : "%s", name);
     uint32_t count = 0;

@@ -11,7 +11,7 @@
 #include "p2p/worker.h"
 
 enum {
-    NAME_BYTES = 64,
+    WORDS_NAME_BYTES = 64,
     SERVERS_SHOWN = 3,
     GUARDS_SHOWN = 4,
     CLAIMS_SEEN = 64, // of a thing, for one line
@@ -53,7 +53,7 @@ static void add_name(mlt_text *w, char *name)
 
 void mlt_waitfor_words_of_name(mlt_text *w, const mlt_waitfor_graph *g, uint32_t node)
 {
-    char name[NAME_BYTES];
+    char name[WORDS_NAME_BYTES];
     const mlt_fiber *fiber = mlt_waitfor_graph_fiber(g, node);
     const mlt_rank *rank = fiber->user;
     if (node < g->ranks && g->ranks == 1) { // the same words from each worker that does the same
@@ -68,7 +68,7 @@ void mlt_waitfor_words_of_name(mlt_text *w, const mlt_waitfor_graph *g, uint32_t
 
 static void add_chan_name(mlt_text *w, const csp_chan *chan)
 {
-    char name[NAME_BYTES];
+    char name[WORDS_NAME_BYTES];
     mlt_chan_name(chan, name, sizeof name);
     if (chan->queue)
         add_text(w, "queue ");

@@ -27,15 +27,15 @@
 #include "csp/net/remote.h"
 #include "os/os.h"
 
-enum { PUT = MLT_PACKET_NAMES, FIND, DROP, OFF, KEEP, KEPT, ANSWER };
+enum { PUT = MLT_PACKET_NAMES, FIND, DROP, JOB_OFF, KEEP, KEPT, ANSWER };
 enum { BUCKETS = 256 };
 
 #define PATIENCE_NS UINT64_C(1000000000) // with an heir that computes
 
-typedef struct kept {
+typedef struct job_kept {
     mlt_list_node link;
     mlt_name name;
-} kept;
+} job_kept;
 
 typedef struct finder {
     mlt_list_node link;
@@ -73,19 +73,19 @@ static uint64_t name_bytes(const mlt_name *name)
     return offsetof(mlt_name, text) + strlen(name->text) + 1;
 }
 
-static void answer(mlt_worker *worker, uint32_t to, int32_t question, csp_status status,
-                   const mlt_name *name)
+static void job_answer(mlt_worker *worker, uint32_t to, int32_t question, csp_status status,
+                       const mlt_name *name)
 {
     mlt_packet packet = {.kind = ANSWER, .object = (uint32_t)status, .word = question};
     if (question)
         mlt_p2p_packet(worker, to, &packet, name, name ? name_bytes(name) : 0);
 }
 
-static kept *find(mlt_names_kept *names, const char *name)
+static job_kept *job_find_own(mlt_names_kept *names, const char *name)
 {
     mlt_list_node *list = &names->names[bucket_of(name)];
     for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        kept *k = mlt_container_of(l, kept, link);
+        job_kept *k = mlt_container_of(l, job_kept, link);
         if (strcmp(k->name.name, name) == 0)
             return k;
     }
@@ -96,16 +96,16 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
                 uint64_t bytes)
 {
     mlt_names_kept *names = kept_by(worker);
-    kept *k = find(names, name->name);
+    job_kept *k = job_find_own(names, name->name);
     if (k) {
-        answer(worker, from, question, CSP_TAKEN, &k->name);
+        job_answer(worker, from, question, CSP_TAKEN, &k->name);
         return;
     }
     k = mlt_take(1, sizeof *k);
     memcpy(&k->name, name, bytes < sizeof k->name ? bytes : sizeof k->name);
     uint32_t bucket = bucket_of(k->name.name);
     mlt_list_push_back(&names->names[bucket], &k->link);
-    answer(worker, from, question, CSP_OK, NULL);
+    job_answer(worker, from, question, CSP_OK, NULL);
     mlt_list_node *list = &names->finders[bucket];
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
@@ -113,19 +113,19 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
         if (strcmp(f->name, k->name.name) != 0)
             continue;
         mlt_list_remove(l);
-        answer(worker, f->worker, f->question, CSP_OK, &k->name);
+        job_answer(worker, f->worker, f->question, CSP_OK, &k->name);
         free(f);
     }
 }
 
-static void look(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const char *name)
+static void job_look(mlt_worker *worker, uint32_t from, const mlt_packet *packet, const char *name)
 {
     mlt_names_kept *names = kept_by(worker);
-    kept *k = find(names, name);
+    job_kept *k = job_find_own(names, name);
     if (k) {
-        answer(worker, from, packet->word, CSP_OK, &k->name);
+        job_answer(worker, from, packet->word, CSP_OK, &k->name);
     } else if (packet->object) {
-        answer(worker, from, packet->word, CSP_NO_NAME, NULL);
+        job_answer(worker, from, packet->word, CSP_NO_NAME, NULL);
     } else {
         finder *f = mlt_take(1, sizeof *f);
         f->worker = from;
@@ -137,13 +137,13 @@ static void look(mlt_worker *worker, uint32_t from, const mlt_packet *packet, co
 
 static void drop(mlt_worker *worker, uint32_t from, int32_t question, const char *name)
 {
-    kept *k = find(kept_by(worker), name);
+    job_kept *k = job_find_own(kept_by(worker), name);
     bool own = k && k->name.at.worker == from;
     if (own) {
         mlt_list_remove(&k->link);
         free(k);
     }
-    answer(worker, from, question, own ? CSP_OK : k ? CSP_TAKEN : CSP_NO_NAME, NULL);
+    job_answer(worker, from, question, own ? CSP_OK : k ? CSP_TAKEN : CSP_NO_NAME, NULL);
 }
 
 static void stop_finding(mlt_names_kept *names, uint32_t worker, int32_t question, bool all)
@@ -167,12 +167,12 @@ bool mlt_names_keep(mlt_worker *worker, uint32_t from, const mlt_packet *packet,
         put(worker, from, packet->word, data, bytes);
         return true;
     case FIND:
-        look(worker, from, packet, data);
+        job_look(worker, from, packet, data);
         return true;
     case DROP:
         drop(worker, from, packet->word, data);
         return true;
-    case OFF:
+    case JOB_OFF:
         stop_finding(kept_by(worker), from, packet->word, false);
         return true;
     case KEEP:
@@ -196,14 +196,14 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         for (mlt_list_node *l = reach->names->names[i].next, *next; l != &reach->names->names[i];
              l = next) {
             next = l->next;
-            if (mlt_container_of(l, kept, link)->name.at.worker != from)
+            if (mlt_container_of(l, job_kept, link)->name.at.worker != from)
                 continue;
             mlt_list_remove(l);
-            free(mlt_container_of(l, kept, link));
+            free(mlt_container_of(l, job_kept, link));
         }
 }
 
-static bool is_gone(const mlt_worker *worker, uint32_t other)
+static bool job_is_gone(const mlt_worker *worker, uint32_t other)
 {
     mlt_job *job = worker->boot->job;
     const mlt_reach *reach = worker->reach;
@@ -219,7 +219,7 @@ static uint32_t heir_of(const mlt_worker *worker)
 {
     mlt_job *job = worker->boot->job;
     for (uint32_t i = 0; i < job->workers; i++)
-        if (i != worker->index && !is_gone(worker, i))
+        if (i != worker->index && !job_is_gone(worker, i))
             return i;
     return UINT32_MAX;
 }
@@ -247,7 +247,7 @@ static void hand_to(mlt_worker *worker, mlt_names_kept *names, uint32_t heir, ui
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (mlt_list_node *l = names->names[i].next; l != &names->names[i]; l = l->next) {
-            const mlt_name *name = &mlt_container_of(l, kept, link)->name;
+            const mlt_name *name = &mlt_container_of(l, job_kept, link)->name;
             mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
         }
     if (!mlt_job_is_here(worker->boot->job, heir)) {
@@ -256,7 +256,7 @@ static void hand_to(mlt_worker *worker, mlt_names_kept *names, uint32_t heir, ui
         mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = KEEP}, NULL, 0);
         mlt_route_ask_about(worker, heir);
     }
-    while (!has_come(worker, heir) && !is_gone(worker, heir) && mlt_os_now_ns() < until)
+    while (!has_come(worker, heir) && !job_is_gone(worker, heir) && mlt_os_now_ns() < until)
         mlt_os_yield();
 }
 
@@ -271,7 +271,7 @@ static void hand_on(mlt_worker *worker, mlt_names_kept *names)
         if (heir != UINT32_MAX)
             hand_to(worker, names, heir, until);
         atomic_thread_fence(memory_order_seq_cst); // pairs with that of mlt_route_end
-    } while (heir != UINT32_MAX && is_gone(worker, heir) && mlt_os_now_ns() < until);
+    } while (heir != UINT32_MAX && job_is_gone(worker, heir) && mlt_os_now_ns() < until);
 }
 
 void mlt_names_job_end(mlt_worker *worker)
@@ -284,7 +284,7 @@ void mlt_names_job_end(mlt_worker *worker)
     mlt_list_node *l;
     for (uint32_t i = 0; i < BUCKETS; i++) {
         while ((l = mlt_list_pop_front(&names->names[i])))
-            free(mlt_container_of(l, kept, link));
+            free(mlt_container_of(l, job_kept, link));
         while ((l = mlt_list_pop_front(&names->finders[i])))
             free(mlt_container_of(l, finder, link));
     }
@@ -308,7 +308,7 @@ static csp_status ask_at(mlt_route *route, uint16_t kind, const void *data, uint
     csp_status status =
         mlt_question_wait(&question, call, MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
     if (status == CSP_LATE && kind == FIND) {
-        packet.kind = OFF;
+        packet.kind = JOB_OFF;
         mlt_route_send(route, &packet, NULL, 0);
     }
     return status;
@@ -316,8 +316,8 @@ static csp_status ask_at(mlt_route *route, uint16_t kind, const void *data, uint
 
 // Asks whoever keeps the names: the first worker that has not ended, as far as is known here. This
 // worker itself has not.
-static csp_status ask(mlt_csp *csp, uint16_t kind, const void *data, uint64_t bytes, mlt_name *out,
-                      const char *call, const char *name, csp_time deadline)
+static csp_status job_ask(mlt_csp *csp, uint16_t kind, const void *data, uint64_t bytes,
+                          mlt_name *out, const char *call, const char *name, csp_time deadline)
 {
     for (uint32_t keeper = 0; keeper < csp->worker->boot->job->workers; keeper++) {
         mlt_route *route = mlt_route_to_worker(csp, keeper);
@@ -334,7 +334,7 @@ static csp_status job_put(mlt_csp *csp, const mlt_name *name)
 {
     mlt_name other;
     csp_status status =
-        ask(csp, PUT, name, name_bytes(name), &other, "csp_register", name->name, CSP_NEVER);
+        job_ask(csp, PUT, name, name_bytes(name), &other, "csp_register", name->name, CSP_NEVER);
     if (status == CSP_TAKEN)
         snprintf(csp->why, sizeof csp->why, "rank %d has registered something as '%s'", other.node,
                  name->name);
@@ -343,7 +343,7 @@ static csp_status job_put(mlt_csp *csp, const mlt_name *name)
 
 static csp_status job_find(mlt_csp *csp, const char *name, mlt_name *out, csp_time deadline)
 {
-    csp_status status = ask(csp, FIND, name, strlen(name) + 1, out, "csp_find", name, deadline);
+    csp_status status = job_ask(csp, FIND, name, strlen(name) + 1, out, "csp_find", name, deadline);
     if (status == CSP_NO_NAME)
         snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'%s", name,
                  mlt_names_hint(csp));
@@ -357,7 +357,7 @@ static csp_status job_drop(mlt_csp *csp, const char *name)
 {
     mlt_name other;
     csp_status status =
-        ask(csp, DROP, name, strlen(name) + 1, &other, "csp_unregister", name, CSP_NEVER);
+        job_ask(csp, DROP, name, strlen(name) + 1, &other, "csp_unregister", name, CSP_NEVER);
     if (status == CSP_NO_NAME)
         snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'", name);
     if (status == CSP_TAKEN)

@@ -24,34 +24,34 @@
 #include "os/line.h"
 #include "os/os.h"
 
-#define GRACE_NS   UINT64_C(5000000000)  // for a server that was there, to come back
-#define SILENCE_NS UINT64_C(10000000000) // for the answer of one that is
-#define PAUSE_NS   UINT64_C(5000000)     // between the first two tries
-#define PAUSE_MOST UINT64_C(500000000)
+#define GRACE_NS          UINT64_C(5000000000)  // for a server that was there, to come back
+#define SERVER_SILENCE_NS UINT64_C(10000000000) // for the answer of one that is
+#define SERVER_PAUSE_NS   UINT64_C(5000000)     // between the first two tries
+#define PAUSE_MOST        UINT64_C(500000000)
 
 typedef struct mlt_names mlt_names;
 
 // A question of a process, on its stack.
-typedef struct ask {
+typedef struct server_ask {
     mlt_list_node link;
     mlt_fiber *fiber;
     mlt_names_message *message; // the question, then the answer
     bool done;
     csp_status status;
-} ask;
+} server_ask;
 
-typedef struct kept {
+typedef struct server_kept {
     mlt_list_node link;
     uint32_t id; // under which it was registered anew
     mlt_name name;
-} kept;
+} server_kept;
 
-static void lose(mlt_names *names);
+static void server_lose(mlt_names *names);
 static void not_there(mlt_names *names);
 
 // ---- answers
 
-static void finish(mlt_names *names, ask *a, csp_status status)
+static void server_finish(mlt_names *names, server_ask *a, csp_status status)
 {
     mlt_list_remove(&a->link);
     a->status = status;
@@ -63,18 +63,18 @@ static void finish_all(mlt_names *names, const char *why)
 {
     mlt_csp *csp = names->csp;
     while (!mlt_list_empty(&names->asks)) {
-        ask *a = mlt_container_of(names->asks.next, ask, link);
+        server_ask *a = mlt_container_of(names->asks.next, server_ask, link);
         snprintf(a->message->text, sizeof a->message->text, "%.*s",
                  (int)sizeof a->message->text - 1, why); // longer ones are cut
-        finish(names, a, CSP_REFUSED);
+        server_finish(names, a, CSP_REFUSED);
     }
     snprintf(csp->why, sizeof csp->why, "%s", why);
 }
 
-static kept *kept_as(mlt_names *names, const char *name)
+static server_kept *kept_as(mlt_names *names, const char *name)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        kept *k = mlt_container_of(l, kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, link);
         if (strcmp(k->name.name, name) == 0)
             return k;
     }
@@ -85,7 +85,7 @@ static kept *kept_as(mlt_names *names, const char *name)
 static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        kept *k = mlt_container_of(l, kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, link);
         if (k->id != m->id || m->status == CSP_OK)
             continue;
         snprintf(names->csp->why, sizeof names->csp->why,
@@ -112,27 +112,27 @@ static void close_line(mlt_names *names)
     names->held = names->out_at = names->out_end = 0;
 }
 
-static bool watch(mlt_names *names, mlt_io_watch *w)
+static bool server_watch(mlt_names *names, mlt_io_watch *w)
 {
     w->fd = names->fd;
     return w->link.next || mlt_io_watch_start(names->csp->sched, w) == MLT_PENDING;
 }
 
 // True if the line holds.
-static bool flush(mlt_names *names)
+static bool server_flush(mlt_names *names)
 {
     while (names->out_at < names->out_end) {
         ssize_t n = mlt_os_line_write(names->fd, names->out + names->out_at,
                                       names->out_end - names->out_at);
         if (n < 0)
-            return errno == EAGAIN && watch(names, &names->writes);
+            return errno == EAGAIN && server_watch(names, &names->writes);
         names->out_at += (size_t)n;
     }
     names->out_at = names->out_end = 0;
     return true;
 }
 
-static void say(mlt_names *names, const mlt_names_message *m)
+static void server_say(mlt_names *names, const mlt_names_message *m)
 {
     unsigned char frame[MLT_NAMES_FRAME];
     size_t bytes = mlt_names_encode(m, frame);
@@ -142,7 +142,7 @@ static void say(mlt_names *names, const mlt_names_message *m)
 }
 
 // Connected: says HELLO. False: csp->why tells.
-static bool say_hello(mlt_names *names, bool proven)
+static bool server_say_hello(mlt_names *names, bool proven)
 {
     mlt_csp *csp = names->csp;
     mlt_names_message hello = {.verb = MLT_NAMES_HELLO, .version = MLT_NAMES_VERSION};
@@ -151,8 +151,8 @@ static bool say_hello(mlt_names *names, bool proven)
         memcpy(hello.key, names->file.key, sizeof hello.key);
     hello.numbers[0] = (uint64_t)getpid();
     snprintf(hello.text, sizeof hello.text, "%.90s", program_invocation_name);
-    say(names, &hello);
-    if (flush(names) && watch(names, &names->reads))
+    server_say(names, &hello);
+    if (server_flush(names) && server_watch(names, &names->reads))
         return true;
     snprintf(csp->why, sizeof csp->why, "the name server at '%s' has hung up", names->file.socket);
     close_line(names);
@@ -160,7 +160,7 @@ static bool say_hello(mlt_names *names, bool proven)
 }
 
 // A dial to another host goes on. False: csp->why tells.
-static bool dial_on(mlt_names *names)
+static bool server_dial_on(mlt_names *names)
 {
     mlt_csp *csp = names->csp;
     mlt_net_peer peer;
@@ -178,7 +178,7 @@ static bool dial_on(mlt_names *names)
         mlt_dial_free(names->dial);
         names->dial = NULL;
         names->fd = peer.fd;
-        return say_hello(names, true);
+        return server_say_hello(names, true);
     }
     char tried[sizeof csp->why - 200];
     mlt_far_tell(names->dial, tried, sizeof tried);
@@ -208,7 +208,7 @@ static bool dial_far(mlt_names *names)
         return false;
     }
     names->state = MLT_NAMES_DIALLING;
-    return dial_on(names);
+    return server_dial_on(names);
 }
 
 bool mlt_names_dial(mlt_names *names, bool *absent)
@@ -241,7 +241,7 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
         return false;
     }
     names->fd = fd;
-    return say_hello(names, false);
+    return server_say_hello(names, false);
 }
 
 // ---- what it says
@@ -249,13 +249,13 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
 static void send_all(mlt_names *names)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        kept *k = mlt_container_of(l, kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, link);
         k->id = ++names->ids;
         mlt_names_message m = {.verb = MLT_NAMES_PUT, .id = k->id, .name = k->name};
-        say(names, &m);
+        server_say(names, &m);
     }
     for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next)
-        say(names, mlt_container_of(l, ask, link)->message);
+        server_say(names, mlt_container_of(l, server_ask, link)->message);
 }
 
 static void hear(mlt_names *names, const mlt_names_message *m)
@@ -269,16 +269,16 @@ static void hear(mlt_names *names, const mlt_names_message *m)
         return;
     case MLT_NAMES_REFUSED:
         finish_all(names, m->text);
-        lose(names);
+        server_lose(names);
         return;
     case MLT_NAMES_ANSWER:
     case MLT_NAMES_FOUND:
         for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next) {
-            ask *a = mlt_container_of(l, ask, link);
+            server_ask *a = mlt_container_of(l, server_ask, link);
             if (a->message->id != m->id)
                 continue;
             *a->message = *m;
-            finish(names, a, m->verb == MLT_NAMES_FOUND ? CSP_OK : (csp_status)m->status);
+            server_finish(names, a, m->verb == MLT_NAMES_FOUND ? CSP_OK : (csp_status)m->status);
             return;
         }
         hear_of_kept(names, m);
@@ -312,7 +312,7 @@ static void hears(mlt_io_watch *w)
 {
     mlt_names *names = mlt_container_of(w, mlt_names, reads);
     if (names->state == MLT_NAMES_DIALLING) {
-        if (!dial_on(names))
+        if (!server_dial_on(names))
             not_there(names);
         return;
     }
@@ -322,7 +322,7 @@ static void hears(mlt_io_watch *w)
         if (n < 0 && errno == EAGAIN)
             break;
         if (n <= 0) {
-            lose(names);
+            server_lose(names);
             return;
         }
         names->held += (size_t)n;
@@ -331,19 +331,19 @@ static void hears(mlt_io_watch *w)
             return;
         if (!good) {
             finish_all(names, "the name server says what nobody understands");
-            lose(names);
+            server_lose(names);
             return;
         }
     }
-    if (!flush(names) || (!rests(names) && !watch(names, &names->reads)))
-        lose(names);
+    if (!server_flush(names) || (!rests(names) && !server_watch(names, &names->reads)))
+        server_lose(names);
 }
 
 static void can_write(mlt_io_watch *w)
 {
     mlt_names *names = mlt_container_of(w, mlt_names, writes);
-    if (!flush(names))
-        lose(names);
+    if (!server_flush(names))
+        server_lose(names);
 }
 
 // ---- when it is gone
@@ -357,12 +357,12 @@ static void try_later(mlt_names *names)
     }
     if (!rests(names))
         mlt_timer_set(names->csp->sched, &names->again, now + names->pause_ns);
-    names->pause_ns = names->pause_ns ? 2 * names->pause_ns : PAUSE_NS;
+    names->pause_ns = names->pause_ns ? 2 * names->pause_ns : SERVER_PAUSE_NS;
     if (names->pause_ns > PAUSE_MOST)
         names->pause_ns = PAUSE_MOST;
 }
 
-static void lose(mlt_names *names)
+static void server_lose(mlt_names *names)
 {
     close_line(names);
     try_later(names);
@@ -386,7 +386,7 @@ static void tries_again(mlt_timer *timer)
     mlt_names *names = mlt_container_of(timer, mlt_names, again);
     bool absent;
     if (names->state == MLT_NAMES_DIALLING
-            ? dial_on(names)
+            ? server_dial_on(names)
             : names->state != MLT_NAMES_OFF || mlt_names_dial(names, &absent))
         return;
     not_there(names);
@@ -399,14 +399,14 @@ static bool is_there(mlt_names *names)
 {
     bool absent;
     if (names->state == MLT_NAMES_DIALLING) {
-        if (!dial_on(names))
+        if (!server_dial_on(names))
             not_there(names);
         return true;
     }
     if (names->state != MLT_NAMES_OFF) {
-        if (watch(names, &names->reads))
+        if (server_watch(names, &names->reads))
             return true;
-        lose(names);
+        server_lose(names);
         return true;
     }
     if (names->lost_ns && mlt_os_now_ns() - names->lost_ns <= GRACE_NS)
@@ -425,12 +425,12 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
         return CSP_REFUSED;
     snprintf(name, sizeof name, "%s", m->name.name);
     m->id = ++names->ids;
-    ask a = {.fiber = csp->sched->current, .message = m};
+    server_ask a = {.fiber = csp->sched->current, .message = m};
     mlt_list_push_waiter(&names->asks, &a.link);
     if (names->state == MLT_NAMES_READY) {
-        say(names, m);
-        if (!flush(names))
-            lose(names);
+        server_say(names, m);
+        if (!server_flush(names))
+            server_lose(names);
     } else if (names->state == MLT_NAMES_OFF)
         mlt_timer_set(csp->sched, &names->again, mlt_os_now_ns());
     const mlt_wait *w = mlt_csp_wait_for(&wait, call, MLT_CSP_NAME, name, 0);
@@ -445,9 +445,9 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
     }
     mlt_list_remove(&a.link);
     if (names->state == MLT_NAMES_READY && m->verb == MLT_NAMES_FIND) {
-        say(names, &(mlt_names_message){.verb = MLT_NAMES_CANCEL, .id = m->id});
-        if (!flush(names))
-            lose(names);
+        server_say(names, &(mlt_names_message){.verb = MLT_NAMES_CANCEL, .id = m->id});
+        if (!server_flush(names))
+            server_lose(names);
     }
     if (rests(names))
         mlt_io_watch_stop(csp->sched, &names->reads);
@@ -457,7 +457,7 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
 // For questions that the server answers at once.
 static csp_status ask_now(mlt_csp *csp, const char *call, mlt_names_message *m)
 {
-    csp_status status = ask_server(csp, call, m, (csp_time)(mlt_os_now_ns() + SILENCE_NS));
+    csp_status status = ask_server(csp, call, m, (csp_time)(mlt_os_now_ns() + SERVER_SILENCE_NS));
     if (status != CSP_LATE)
         return status;
     snprintf(csp->why, sizeof csp->why, "the name server does not answer");
@@ -478,7 +478,7 @@ static csp_status server_put(mlt_csp *csp, const mlt_name *name)
     mlt_names *names = mlt_remote_of(csp)->names;
     if (!good_name(csp, name->name))
         return CSP_REFUSED;
-    kept *k = mlt_take(1, sizeof *k);
+    server_kept *k = mlt_take(1, sizeof *k);
     k->name = *name;
     mlt_names_message m = {.verb = MLT_NAMES_PUT, .name = *name};
     csp_status status = ask_now(csp, "csp_register", &m);
@@ -490,8 +490,8 @@ static csp_status server_put(mlt_csp *csp, const mlt_name *name)
     // From now on its end matters. It may have gone since it answered.
     if (names->state == MLT_NAMES_OFF)
         try_later(names);
-    else if (!watch(names, &names->reads))
-        lose(names);
+    else if (!server_watch(names, &names->reads))
+        server_lose(names);
     return CSP_OK;
 }
 
@@ -520,7 +520,7 @@ static csp_status server_drop(mlt_csp *csp, const char *name)
     // Where there is no connection, there is no name of this worker: nobody need be asked.
     bool away = names->state == MLT_NAMES_OFF && kept_as(names, name);
     csp_status status = away ? CSP_OK : ask_now(csp, "csp_unregister", &m);
-    kept *k = kept_as(names, name);
+    server_kept *k = kept_as(names, name);
     if (k) { // whatever the answer was: it shall not come back with the next server
         mlt_list_remove(&k->link);
         free(k);
@@ -559,7 +559,7 @@ void mlt_names_free(mlt_names *names)
     close_line(names);
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&names->kept)))
-        free(mlt_container_of(l, kept, link));
+        free(mlt_container_of(l, server_kept, link));
     free(names->out);
     free(names);
 }

@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "csp/net/remote.h"
 
-enum { ADDRESS_NONE, ADDRESS_UNIX, ADDRESS_TCP, ADDRESS_KINDS, LENGTH_BYTES = 4 };
+enum { ADDRESS_NONE, ADDRESS_UNIX, ADDRESS_TCP, ADDRESS_KINDS, TEXT_LENGTH_BYTES = 4 };
 
 // The fields of each verb, a letter each: v version, k key, i id, f flag, s status, n bare name,
 // e a whole name, c one number, C all numbers, t text.
@@ -249,33 +249,33 @@ static void get_field(mlt_names_cursor *c, char field, mlt_names_message *m)
 size_t mlt_names_encode(const mlt_names_message *message, unsigned char out[MLT_NAMES_FRAME])
 {
     mlt_assert(message->verb > 0 && message->verb < MLT_NAMES_VERBS);
-    mlt_names_cursor c = {.out = out, .at = LENGTH_BYTES, .end = MLT_NAMES_FRAME};
+    mlt_names_cursor c = {.out = out, .at = TEXT_LENGTH_BYTES, .end = MLT_NAMES_FRAME};
     mlt_names_put_number(&c, message->verb, 1);
     for (const char *field = fields[message->verb]; *field; field++)
         put_field(&c, *field, message);
     size_t bytes = c.at;
     mlt_assert(!c.failed);
     c.at = 0;
-    mlt_names_put_number(&c, bytes - LENGTH_BYTES, LENGTH_BYTES);
+    mlt_names_put_number(&c, bytes - TEXT_LENGTH_BYTES, TEXT_LENGTH_BYTES);
     return bytes;
 }
 
 int mlt_names_decode(const unsigned char *in, size_t bytes, mlt_names_message *out)
 {
     mlt_names_cursor c = {.in = in, .end = bytes};
-    if (bytes < LENGTH_BYTES)
+    if (bytes < TEXT_LENGTH_BYTES)
         return 0;
-    uint64_t length = mlt_names_get_number(&c, LENGTH_BYTES);
-    if (length < 1 || length > MLT_NAMES_FRAME - LENGTH_BYTES)
+    uint64_t length = mlt_names_get_number(&c, TEXT_LENGTH_BYTES);
+    if (length < 1 || length > MLT_NAMES_FRAME - TEXT_LENGTH_BYTES)
         return -1;
-    if (bytes > LENGTH_BYTES) { // what is no message at all is refused at once
-        uint8_t verb = in[LENGTH_BYTES];
+    if (bytes > TEXT_LENGTH_BYTES) { // what is no message at all is refused at once
+        uint8_t verb = in[TEXT_LENGTH_BYTES];
         if (verb == 0 || verb >= MLT_NAMES_VERBS)
             return -1;
     }
-    if (bytes - LENGTH_BYTES < length)
+    if (bytes - TEXT_LENGTH_BYTES < length)
         return 0;
-    c.end = LENGTH_BYTES + (size_t)length;
+    c.end = TEXT_LENGTH_BYTES + (size_t)length;
     memset(out, 0, sizeof *out);
     out->verb = (uint8_t)mlt_names_get_number(&c, 1);
     for (const char *field = fields[out->verb]; *field; field++)

@@ -48,8 +48,8 @@ uint32_t mlt_remote_chan_ends(const csp_chan *chan, bool writer, char *text, siz
     return writer != s->writer ? s->other_ends : UINT32_MAX;
 }
 
-static void say(stand_in *s, mlt_chan_packet_kind kind, uint32_t op, int32_t dst, const void *data,
-                uint64_t bytes)
+static void net_chan_say(stand_in *s, mlt_chan_packet_kind kind, uint32_t op, int32_t dst,
+                         const void *data, uint64_t bytes)
 {
     mlt_packet packet = {.kind = (uint16_t)kind,
                          .object = s->far,
@@ -61,7 +61,7 @@ static void say(stand_in *s, mlt_chan_packet_kind kind, uint32_t op, int32_t dst
 
 // ---- offers
 
-static void settle(csp_chan *chan, mlt_offer *offer, csp_status status)
+static void net_chan_settle(csp_chan *chan, mlt_offer *offer, csp_status status)
 {
     if (mlt_offer_stands(offer))
         mlt_list_remove(&offer->link);
@@ -73,8 +73,8 @@ static void send_offer(csp_chan *chan, stand_in *s, mlt_offer *offer, bool write
 {
     enum { SMALL = 256 };
     if (!offer->alt->guards) {
-        say(s, writes ? MLT_CHAN_WRITE : MLT_CHAN_READ, offer->op, 0, writes ? offer->value : NULL,
-            writes ? chan->size : 0);
+        net_chan_say(s, writes ? MLT_CHAN_WRITE : MLT_CHAN_READ, offer->op, 0,
+                     writes ? offer->value : NULL, writes ? chan->size : 0);
         return;
     }
     unsigned char small[SMALL], *data = small;
@@ -84,7 +84,7 @@ static void send_offer(csp_chan *chan, stand_in *s, mlt_offer *offer, bool write
     memcpy(data, &who, sizeof who);
     if (writes && chan->size)
         memcpy(data + sizeof who, offer->value, chan->size);
-    say(s, writes ? MLT_CHAN_OFFER_WRITE : MLT_CHAN_OFFER_READ, offer->op, 0, data, bytes);
+    net_chan_say(s, writes ? MLT_CHAN_OFFER_WRITE : MLT_CHAN_OFFER_READ, offer->op, 0, data, bytes);
     if (data != small)
         free(data);
 }
@@ -103,7 +103,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
         mlt_buffer_drop(chan);
         status = CSP_OK;
     }
-    settle(chan, offer, status);
+    net_chan_settle(chan, offer, status);
     return true;
 }
 
@@ -132,7 +132,7 @@ static bool withdraw_at(csp_chan *chan, mlt_offer *offer, bool writes)
         return true;
     if (s->base.home)
         return mlt_home_withdraw(chan, offer, writes);
-    say(s, MLT_CHAN_WITHDRAW, offer->op, plain, NULL, 0);
+    net_chan_say(s, MLT_CHAN_WITHDRAW, offer->op, plain, NULL, 0);
     if (plain)
         return false; // GONE comes, or DONE
     mlt_list_remove(&offer->link);
@@ -140,7 +140,7 @@ static bool withdraw_at(csp_chan *chan, mlt_offer *offer, bool writes)
 }
 
 // Everything that waits here is told what has become of the channel.
-static void life_ends(csp_chan *chan, mlt_chan_life life)
+static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
 {
     if (chan->life != MLT_CHAN_LIVES)
         return;
@@ -153,7 +153,7 @@ static void life_ends(csp_chan *chan, mlt_chan_life life)
             if (offer->alt->chosen != MLT_ALT_OPEN)
                 mlt_list_remove(l);
             else if (!offer->alt->promised || (offer->op & OP_PROMISED))
-                settle(chan, offer, mlt_chan_status(chan));
+                net_chan_settle(chan, offer, mlt_chan_status(chan));
             // else it is promised elsewhere, and looks again if that is void
         }
 }
@@ -170,8 +170,8 @@ static void poison_at(csp_chan *chan, bool writer)
         chan->life = MLT_CHAN_POISONED;
     if (chan->life != MLT_CHAN_LIVES)
         return;
-    say(s, MLT_CHAN_POISON, 0, 0, NULL, 0);
-    life_ends(chan, MLT_CHAN_POISONED);
+    net_chan_say(s, MLT_CHAN_POISON, 0, 0, NULL, 0);
+    net_chan_life_ends(chan, MLT_CHAN_POISONED);
 }
 
 static void free_stand_in(stand_in *s)
@@ -191,7 +191,7 @@ static void free_stand_in(stand_in *s)
 static void bury(stand_in *s)
 {
     mlt_remote *net = s->base.chan->csp->net;
-    life_ends(s->base.chan, MLT_CHAN_RETIRED);
+    net_chan_life_ends(s->base.chan, MLT_CHAN_RETIRED);
     mlt_remote_drop(net->csp, s->base.number);
     mlt_list_remove(&s->user.link);
     s->gone = true;
@@ -214,7 +214,7 @@ static void retire_at(csp_chan *chan, bool writer)
         return;
     }
     *(writer ? &chan->writers : &chan->readers) = 0;
-    say(s, MLT_CHAN_RETIRE, 0, 0, NULL, 0);
+    net_chan_say(s, MLT_CHAN_RETIRE, 0, 0, NULL, 0);
     bury(s);
 }
 
@@ -252,7 +252,7 @@ void mlt_remote_release(mlt_csp *csp, mlt_alt *alt)
         if (!chan->remote || mlt_remote_chan_of(chan)->home || !(offer->op & OP_LATER))
             continue;
         offer->op &= OP_NUMBER;
-        say(chan->net, MLT_CHAN_RENEW, offer->op, 0, NULL, 0);
+        net_chan_say(chan->net, MLT_CHAN_RENEW, offer->op, 0, NULL, 0);
     }
     mlt_alt_reopen(csp, alt);
 }
@@ -270,7 +270,7 @@ static void asked(stand_in *s, mlt_offer *offer)
         alt->promised = true;
         offer->op |= OP_PROMISED;
     }
-    say(s, answer, offer->op, 0, NULL, 0);
+    net_chan_say(s, answer, offer->op, 0, NULL, 0);
 }
 
 // ---- what comes from the home
@@ -292,7 +292,7 @@ static void done(csp_chan *chan, mlt_offer *offer, const mlt_packet *packet, con
 {
     if (bytes == chan->size && bytes)
         memcpy(offer->value, data, bytes);
-    settle(chan, offer, (csp_status)packet->dst);
+    net_chan_settle(chan, offer, (csp_status)packet->dst);
 }
 
 static void make_room(csp_chan *chan)
@@ -319,7 +319,7 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
             continue;
         mlt_buffer_copy(offer->value, data, chan->size);
-        settle(chan, offer, CSP_OK);
+        net_chan_settle(chan, offer, CSP_OK);
         return;
     }
     if (chan->held == chan->capacity)
@@ -344,7 +344,7 @@ static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const vo
     csp_chan *chan = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_STAND_IN);
     if (chan && packet->kind == MLT_CHAN_LIFE) {
         if (packet->dst > MLT_CHAN_LIVES && packet->dst <= MLT_CHAN_LOST)
-            life_ends(chan, (mlt_chan_life)packet->dst);
+            net_chan_life_ends(chan, (mlt_chan_life)packet->dst);
         return;
     }
     if (chan && packet->kind == MLT_CHAN_LEFT) {
@@ -376,7 +376,7 @@ static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const vo
         mlt_remote_release(chan->csp, offer->alt);
         break;
     case MLT_CHAN_GONE:
-        settle(chan, offer, CSP_LATE);
+        net_chan_settle(chan, offer, CSP_LATE);
         break;
     default:
         break;
@@ -412,8 +412,8 @@ void mlt_chan_packet(mlt_route *route, const mlt_packet *packet, const void *dat
 
 static void route_lost(mlt_route_user *user, mlt_route *route)
 {
-    life_ends(mlt_container_of(user, stand_in, user)->base.chan,
-              route->ended ? MLT_CHAN_RETIRED : MLT_CHAN_LOST);
+    net_chan_life_ends(mlt_container_of(user, stand_in, user)->base.chan,
+                       route->ended ? MLT_CHAN_RETIRED : MLT_CHAN_LOST);
 }
 
 // Words a refusal of a channel whose values are of `is` bytes.

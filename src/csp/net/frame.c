@@ -6,12 +6,12 @@
 #include "base/log.h"
 #include "csp/names/text.h"
 
-enum { LENGTH_BYTES = 2 };
+enum { FRAME_LENGTH_BYTES = 2 };
 
 size_t mlt_socket_greeting_encode(const mlt_socket_greeting *greeting,
                                   unsigned char out[MLT_SOCKET_GREETING_MOST])
 {
-    mlt_names_cursor c = {.out = out, .at = LENGTH_BYTES, .end = MLT_SOCKET_GREETING_MOST};
+    mlt_names_cursor c = {.out = out, .at = FRAME_LENGTH_BYTES, .end = MLT_SOCKET_GREETING_MOST};
     mlt_names_put_number(&c, greeting->verb, 1);
     mlt_names_put_number(&c, MLT_WIRE_VERSION, 1);
     if (greeting->verb == MLT_SOCKET_GREETING_HELLO) {
@@ -23,21 +23,21 @@ size_t mlt_socket_greeting_encode(const mlt_socket_greeting *greeting,
     size_t bytes = c.at;
     mlt_assert(!c.failed);
     c.at = 0;
-    mlt_names_put_number(&c, bytes - LENGTH_BYTES, LENGTH_BYTES);
+    mlt_names_put_number(&c, bytes - FRAME_LENGTH_BYTES, FRAME_LENGTH_BYTES);
     return bytes;
 }
 
 int mlt_socket_greeting_decode(const unsigned char *in, size_t bytes, mlt_socket_greeting *out)
 {
     mlt_names_cursor c = {.in = in, .end = bytes};
-    if (bytes < LENGTH_BYTES)
+    if (bytes < FRAME_LENGTH_BYTES)
         return 0;
-    size_t length = (size_t)mlt_names_get_number(&c, LENGTH_BYTES);
-    if (length < 2 || length > MLT_SOCKET_GREETING_MOST - LENGTH_BYTES)
+    size_t length = (size_t)mlt_names_get_number(&c, FRAME_LENGTH_BYTES);
+    if (length < 2 || length > MLT_SOCKET_GREETING_MOST - FRAME_LENGTH_BYTES)
         return -1;
-    if (bytes - LENGTH_BYTES < length)
+    if (bytes - FRAME_LENGTH_BYTES < length)
         return 0;
-    c.end = LENGTH_BYTES + length;
+    c.end = FRAME_LENGTH_BYTES + length;
     memset(out, 0, sizeof *out);
     out->verb = (uint8_t)mlt_names_get_number(&c, 1);
     out->version = (uint8_t)mlt_names_get_number(&c, 1);

@@ -52,7 +52,7 @@ typedef struct far {
 
 static csp_guard some_guards; // what makes it an alternation
 
-static inline bool is_far(const mlt_offer *offer)
+static inline bool home_is_far(const mlt_offer *offer)
 {
     return !offer->alt->fiber;
 }
@@ -64,7 +64,7 @@ static inline far *far_of(mlt_offer *offer)
 
 static inline bool must_ask(const mlt_offer *offer)
 {
-    return is_far(offer) && offer->alt->guards;
+    return home_is_far(offer) && offer->alt->guards;
 }
 
 static inline mlt_list_node *queue_of(csp_chan *chan, bool writes)
@@ -88,7 +88,7 @@ typedef struct place {
 
 static place place_of(const csp_chan *chan, mlt_offer *offer)
 {
-    if (!is_far(offer))
+    if (!home_is_far(offer))
         return (place){.job = chan->csp->worker->boot->job->identity,
                        .worker = chan->csp->worker->index,
                        .address = (uintptr_t)offer->alt};
@@ -130,7 +130,7 @@ static void tell_far(csp_chan *chan, far *f, mlt_chan_packet_kind kind)
     tell(chan, f->route, f->stand_in, kind, f->op, 0, NULL, 0);
 }
 
-static void ask(csp_chan *chan, mlt_offer *offer, mlt_offer *partner)
+static void home_ask(csp_chan *chan, mlt_offer *offer, mlt_offer *partner)
 {
     far *f = far_of(offer);
     f->asked = true;
@@ -141,11 +141,11 @@ static void ask(csp_chan *chan, mlt_offer *offer, mlt_offer *partner)
 // ---- serving
 
 // The offer is served, or told why not. value: what it reads.
-static void finish(csp_chan *chan, mlt_offer *offer, csp_status status, const void *value)
+static void home_finish(csp_chan *chan, mlt_offer *offer, csp_status status, const void *value)
 {
     if (mlt_offer_stands(offer))
         mlt_list_remove(&offer->link);
-    if (is_far(offer)) {
+    if (home_is_far(offer)) {
         far *f = far_of(offer);
         tell(chan, f->route, f->stand_in, MLT_CHAN_DONE, f->op, (int32_t)status, value,
              value ? chan->size : 0);
@@ -161,8 +161,8 @@ static void finish(csp_chan *chan, mlt_offer *offer, csp_status status, const vo
 static void transfer(csp_chan *chan, mlt_offer *one, mlt_offer *other, bool one_writes)
 {
     mlt_offer *from = one_writes ? one : other, *to = one_writes ? other : one;
-    finish(chan, to, CSP_OK, from->value);
-    finish(chan, from, CSP_OK, NULL);
+    home_finish(chan, to, CSP_OK, from->value);
+    home_finish(chan, from, CSP_OK, NULL);
 }
 
 // The first that can be served without asking.
@@ -179,16 +179,16 @@ static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 }
 
 static void seek_all(csp_chan *chan, bool writes);
-static void life_ends(csp_chan *chan);
+static void home_life_ends(csp_chan *chan);
 
 static void served_from_buffer(csp_chan *chan)
 {
     mlt_offer *writer = find_ready(chan, true, NULL);
     if (writer) {
         mlt_buffer_put(chan, writer->value);
-        finish(chan, writer, CSP_OK, NULL);
+        home_finish(chan, writer, CSP_OK, NULL);
     } else if (chan->life != MLT_CHAN_LIVES && chan->held == 0) {
-        life_ends(chan);
+        home_life_ends(chan);
     } else {
         seek_all(chan, true); // there is room now
     }
@@ -198,7 +198,7 @@ static void served_from_buffer(csp_chan *chan)
 static bool serve_now(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!writes && chan->held > 0) {
-        finish(chan, offer, CSP_OK, mlt_buffer_at(chan, 0));
+        home_finish(chan, offer, CSP_OK, mlt_buffer_at(chan, 0));
         mlt_buffer_drop(chan);
         served_from_buffer(chan);
         return true;
@@ -213,7 +213,7 @@ static bool serve_now(csp_chan *chan, mlt_offer *offer, bool writes)
     if (chan->held == chan->capacity)
         mlt_buffer_drop(chan);
     mlt_buffer_put(chan, offer->value);
-    finish(chan, offer, CSP_OK, NULL);
+    home_finish(chan, offer, CSP_OK, NULL);
     seek_all(chan, false); // there is something to read
     return true;
 }
@@ -233,7 +233,7 @@ static bool try_pair(csp_chan *chan, mlt_offer *offer, mlt_offer *other)
     bool both = offer->alt->guards && other->alt->guards; // two alternations
     mlt_offer *low = offer, *high = other;
     if (!both) {
-        ask(chan, must_ask(offer) ? offer : other, NULL);
+        home_ask(chan, must_ask(offer) ? offer : other, NULL);
         return true;
     }
     if (compare(chan, offer, other) > 0) {
@@ -241,10 +241,10 @@ static bool try_pair(csp_chan *chan, mlt_offer *offer, mlt_offer *other)
         high = offer;
     }
     if (must_ask(low)) {
-        ask(chan, low, NULL);
+        home_ask(chan, low, NULL);
     } else {
         low->alt->promised = true;
-        ask(chan, high, low);
+        home_ask(chan, high, low);
     }
     return true;
 }
@@ -255,7 +255,7 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
     if (!is_free(offer))
         return;
     if (must_ask(offer) && suits_buffer(chan, writes)) {
-        ask(chan, offer, NULL);
+        home_ask(chan, offer, NULL);
         return;
     }
     mlt_list_node *queue = queue_of(chan, !writes);
@@ -290,12 +290,12 @@ static void sweep(csp_chan *chan, bool writes, csp_status status)
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
-        if (is_far(offer))
+        if (home_is_far(offer))
             free_far(far_of(offer)); // its stand-in hears of the end
         else if (offer->alt->chosen != MLT_ALT_OPEN)
             mlt_list_remove(l);
         else if (!offer->alt->promised) // else it looks again when it is free
-            finish(chan, offer, status, NULL);
+            home_finish(chan, offer, status, NULL);
     }
 }
 
@@ -305,14 +305,14 @@ static void free_held(csp_chan *chan, bool writes)
     mlt_list_node *queue = queue_of(chan, writes);
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
-        if (!is_far(offer) || !far_of(offer)->partner)
+        if (!home_is_far(offer) || !far_of(offer)->partner)
             continue;
         far_of(offer)->partner->alt->promised = false;
         far_of(offer)->partner = NULL;
     }
 }
 
-static void life_ends(csp_chan *chan)
+static void home_life_ends(csp_chan *chan)
 {
     home *h = chan->net;
     csp_status status = mlt_chan_status(chan);
@@ -333,7 +333,7 @@ void mlt_home_poison(csp_chan *chan)
         return;
     chan->life = MLT_CHAN_POISONED;
     chan->held = 0;
-    life_ends(chan);
+    home_life_ends(chan);
 }
 
 static void one_less(csp_chan *chan, bool writer, mlt_chan_life life)
@@ -347,7 +347,7 @@ static void one_less(csp_chan *chan, bool writer, mlt_chan_life life)
     if (!writer)
         chan->held = 0; // nobody is left to read it
     if (chan->held == 0)
-        life_ends(chan);
+        home_life_ends(chan);
 }
 
 void mlt_home_retire(csp_chan *chan, bool writer)
@@ -366,7 +366,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
         return false;
     }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
-        finish(chan, offer, mlt_chan_status(chan), NULL);
+        home_finish(chan, offer, mlt_chan_status(chan), NULL);
         return true;
     }
     if (serve_now(chan, offer, writes))
@@ -383,7 +383,7 @@ static far *find_far(csp_chan *chan, const mlt_route *route, const mlt_packet *p
         mlt_list_node *queue = queue_of(chan, writes);
         for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
-            if (is_far(offer) && far_of(offer)->op == packet->word &&
+            if (home_is_far(offer) && far_of(offer)->op == packet->word &&
                 far_of(offer)->stand_in == (uint32_t)packet->src && far_of(offer)->route == route)
                 return far_of(offer);
         }
@@ -409,14 +409,14 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
     if (head)
         memcpy(&who, data, head);
     mlt_offer *other = plain && !chan->buffered ? find_ready(chan, !writes, NULL) : NULL;
-    if (other && !is_far(other)) {
+    if (other && !home_is_far(other)) {
         if (writes) {
-            finish(chan, other, CSP_OK, data);
+            home_finish(chan, other, CSP_OK, data);
             tell(chan, route, (uint32_t)packet->src, MLT_CHAN_DONE, packet->word, CSP_OK, NULL, 0);
         } else {
             tell(chan, route, (uint32_t)packet->src, MLT_CHAN_DONE, packet->word, CSP_OK,
                  other->value, chan->size);
-            finish(chan, other, CSP_OK, NULL);
+            home_finish(chan, other, CSP_OK, NULL);
         }
         return;
     }
@@ -447,7 +447,7 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
 {
     if (!held)
         return;
-    if (!is_far(held)) {
+    if (!home_is_far(held)) {
         mlt_remote_release(chan->csp, held->alt);
         return;
     }
@@ -462,19 +462,19 @@ static bool is_awaited(csp_chan *chan, bool writes)
     mlt_list_node *queue = queue_of(chan, !writes);
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
-        if (is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
+        if (home_is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
             return true;
     }
     return false;
 }
 
-static void is_late(csp_chan *chan, mlt_offer *offer)
+static void home_is_late(csp_chan *chan, mlt_offer *offer)
 {
-    if (is_far(offer)) {
+    if (home_is_far(offer)) {
         tell_far(chan, far_of(offer), MLT_CHAN_GONE);
         free_far(far_of(offer));
     } else {
-        finish(chan, offer, CSP_LATE, NULL);
+        home_finish(chan, offer, CSP_LATE, NULL);
     }
 }
 
@@ -489,7 +489,7 @@ static void settle_late(csp_chan *chan)
             next = l->next;
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             if (offer->alt->late && offer->alt->chosen == MLT_ALT_OPEN)
-                is_late(chan, offer);
+                home_is_late(chan, offer);
         }
     }
 }
@@ -518,7 +518,7 @@ static void said_yes(csp_chan *chan, far *f)
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *other = mlt_container_of(l, mlt_offer, link);
         if (must_ask(other) && is_free(other) && compare(chan, &f->offer, other) < 0) {
-            ask(chan, other, &f->offer);
+            home_ask(chan, other, &f->offer);
             return;
         }
     }
@@ -634,7 +634,7 @@ static void take_back(csp_chan *chan, far *f)
     mlt_list_node *queue = queue_of(chan, !f->writes);
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *asked = mlt_container_of(l, mlt_offer, link);
-        if (is_far(asked) && far_of(asked)->partner == &f->offer)
+        if (home_is_far(asked) && far_of(asked)->partner == &f->offer)
             far_of(asked)->partner = NULL;
     }
     said_no(chan, f, false);
@@ -648,7 +648,7 @@ static void drop_offers(csp_chan *chan, const holder *who)
         for (mlt_list_node *l = queue->next; l != queue;) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             l = l->next;
-            if (!is_far(offer) || far_of(offer)->route != who->route ||
+            if (!home_is_far(offer) || far_of(offer)->route != who->route ||
                 far_of(offer)->stand_in != who->stand_in)
                 continue;
             take_back(chan, far_of(offer));
@@ -868,7 +868,7 @@ void mlt_home_end(csp_chan *chan)
         mlt_list_node *queue = queue_of(chan, writes);
         for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
-            if (is_far(mlt_container_of(l, mlt_offer, link)))
+            if (home_is_far(mlt_container_of(l, mlt_offer, link)))
                 free_far(far_of(mlt_container_of(l, mlt_offer, link)));
         }
     }
@@ -909,7 +909,7 @@ void mlt_home_forget(csp_chan *chan)
     if (untold) {
         chan->life = chan->life == MLT_CHAN_LIVES ? MLT_CHAN_RETIRED : chan->life;
         chan->held = 0;
-        life_ends(chan);
+        home_life_ends(chan);
     }
     if (chan->registered)
         mlt_remote_forget_names(chan->csp, mlt_remote_chan_of(chan)->number);

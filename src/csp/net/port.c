@@ -17,14 +17,14 @@ enum {
     LOOK = MLT_PACKET_PORT,
     LOOK_OFF,
     FOUND,
-    MESSAGE,
+    PORT_MESSAGE,
     ROOM,
     WANT,
     LEAVE,
     CLOSED,
     FIRST,
     PART,
-    OFF
+    PORT_OFF
 };
 enum { LEAST_CHARGE = 64, GIVE_BACK = 4 }; // a quarter of the room at a time
 enum { LEAST_PIECE = 4096 };
@@ -64,10 +64,10 @@ typedef struct port_ask {
     char name[];
 } port_ask;
 
-typedef struct found {
+typedef struct port_found {
     uint64_t room;
     uint32_t number;
-} found;
+} port_found;
 
 static inline uint64_t charge_of(uint64_t bytes, uint64_t room)
 {
@@ -168,7 +168,7 @@ static mlt_offer *first_open(csp_port *port)
     return NULL;
 }
 
-static void settle(csp_port *port, mlt_offer *offer, csp_status status)
+static void port_settle(csp_port *port, mlt_offer *offer, csp_status status)
 {
     if (offer->link.next)
         mlt_list_remove(&offer->link);
@@ -190,7 +190,7 @@ static void unqueue(csp_port *port, message *m)
 }
 
 // Gives the first message to an open offer. False: there is none.
-static bool serve(csp_port *port, mlt_offer *offer)
+static bool port_serve(csp_port *port, mlt_offer *offer)
 {
     if (mlt_list_empty(&port->messages))
         return false;
@@ -202,7 +202,7 @@ static bool serve(csp_port *port, mlt_offer *offer)
             memcpy(offer->value, m->data, m->bytes);
         unqueue(port, m);
     }
-    settle(port, offer, fits ? CSP_OK : CSP_TOO_LONG);
+    port_settle(port, offer, fits ? CSP_OK : CSP_TOO_LONG);
     return true;
 }
 
@@ -211,19 +211,19 @@ static __attribute__((noinline)) void stand(csp_port *port, mlt_offer *offer)
     mlt_list_push_back(&port->offers, &offer->link);
 }
 
-static void check(mlt_csp *csp, csp_port *port, const char *call)
+static void port_check(mlt_csp *csp, csp_port *port, const char *call)
 {
     mlt_csp_port_check(csp, port, call);
 }
 
-const mlt_csp_port_guard mlt_port_guards = {.check = check, .try = serve, .wait = stand};
+const mlt_csp_port_guard mlt_port_guards = {.check = port_check, .try = port_serve, .wait = stand};
 
 static void sender_lost(mlt_route_user *user, mlt_route *route)
 {
     sender_leaves(mlt_container_of(user, mlt_csp_port_sender, user));
 }
 
-static uint32_t hash_of(const mlt_route *route, uint32_t number, int32_t rank)
+static uint32_t port_hash_of(const mlt_route *route, uint32_t number, int32_t rank)
 {
     uint64_t hash = mlt_hash_mix((uintptr_t)route, (uint64_t)number << 32 | (uint32_t)rank);
     return (uint32_t)hash;
@@ -231,7 +231,7 @@ static uint32_t hash_of(const mlt_route *route, uint32_t number, int32_t rank)
 
 static mlt_csp_port_sender *find_sender(csp_port *port, const mlt_route *route, uint32_t stream)
 {
-    mlt_table_look look = mlt_table_look_for(&port->by_stream, hash_of(route, stream, 0));
+    mlt_table_look look = mlt_table_look_for(&port->by_stream, port_hash_of(route, stream, 0));
     while (mlt_table_next(&look)) {
         mlt_csp_port_sender *s = (mlt_csp_port_sender *)look.word;
         if (s->route == route && s->stream == stream)
@@ -249,7 +249,7 @@ static MLT_COLD mlt_csp_port_sender *sender_of(csp_port *port, mlt_route *route,
                                    .port = port,
                                    .route = route,
                                    .stream = stream,
-                                   .hash = hash_of(route, stream, 0),
+                                   .hash = port_hash_of(route, stream, 0),
                                    .node = -1};
         mlt_table_add(&port->by_stream, s->hash, (uintptr_t)s);
         mlt_list_push_back(&route->users, &s->user.link);
@@ -285,7 +285,7 @@ static void queue_message(csp_port *port, mlt_csp_port_sender *sender, message *
         port->held_most = port->held;
     // A receiver whose buffer is too small is told so, and the message stays for the next one.
     for (mlt_offer *offer; !mlt_list_empty(&port->messages) && (offer = first_open(port));)
-        (void)serve(port, offer);
+        (void)port_serve(port, offer);
 }
 
 static MLT_COLD void queue_copy(csp_port *port, mlt_csp_port_sender *sender, int32_t from,
@@ -336,7 +336,7 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
         memcpy(offer->value, data, bytes);
     note_message(offer, bytes, from);
     taken(sender, charge_of(bytes, port->room));
-    settle(port, offer, CSP_OK);
+    port_settle(port, offer, CSP_OK);
 }
 
 // ---- long messages come in pieces
@@ -407,7 +407,7 @@ static void off_came(mlt_route *route, const mlt_packet *packet)
 static void say_found(mlt_route *route, int32_t question, const csp_port *port)
 {
     mlt_packet packet = {.kind = FOUND, .word = question, .object = port ? CSP_OK : CSP_NO_NAME};
-    found answer = {.room = port ? port->room : 0, .number = port ? port->number : 0};
+    port_found answer = {.room = port ? port->room : 0, .number = port ? port->number : 0};
     mlt_route_send(route, &packet, &answer, sizeof answer);
 }
 
@@ -585,7 +585,7 @@ static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t siz
     me.size = size;
     me.from = -1;
     me.bytes = 0;
-    if (!serve(port, &me.offer)) {
+    if (!port_serve(port, &me.offer)) {
         stand(port, &me.offer);
         const mlt_wait *wait =
             mlt_csp_wait_for(&me.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
@@ -687,7 +687,7 @@ static void want_room(mlt_csp_stream *stream)
 }
 
 // Lets those go on who have room now, in order.
-static void let_go(mlt_csp_stream *stream)
+static void port_let_go(mlt_csp_stream *stream)
 {
     while (!mlt_list_empty(&stream->waiting)) {
         sending *s = mlt_container_of(stream->waiting.next, sending, link);
@@ -730,7 +730,7 @@ static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, 
     memcpy(&back, data, sizeof back);
     stream->used -= back < stream->used ? back : stream->used;
     stream->wants = false;
-    let_go(stream);
+    port_let_go(stream);
     if (stream->targets == 0)
         stream_rests(stream);
 }
@@ -762,7 +762,7 @@ static void leave_came(mlt_route *route, const mlt_packet *packet)
 void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_csp *csp = route->csp;
-    if (MLT_LIKELY(packet->kind == MESSAGE)) {
+    if (MLT_LIKELY(packet->kind == PORT_MESSAGE)) {
         message_came(route, packet, data, bytes);
         return;
     }
@@ -793,7 +793,7 @@ void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *dat
     case PART:
         part_came(route, packet, data, bytes);
         break;
-    case OFF:
+    case PORT_OFF:
         off_came(route, packet);
         break;
     case CLOSED:
@@ -808,11 +808,12 @@ void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *dat
 
 // ---- targets
 
-static mlt_csp_stream *stream_to(mlt_csp *csp, mlt_route *route, const found *port, int32_t node)
+static mlt_csp_stream *stream_to(mlt_csp *csp, mlt_route *route, const port_found *port,
+                                 int32_t node)
 {
     int32_t rank = mlt_csp_rank()->world;
     mlt_table *table = &csp->net->by_port;
-    mlt_table_look look = mlt_table_look_for(table, hash_of(route, port->number, rank));
+    mlt_table_look look = mlt_table_look_for(table, port_hash_of(route, port->number, rank));
     while (mlt_table_next(&look)) {
         mlt_csp_stream *s = (mlt_csp_stream *)look.word;
         if (s->route == route && s->port == port->number && s->rank == rank &&
@@ -844,7 +845,7 @@ static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, in
                              csp_target **target)
 {
     mlt_question question;
-    found port = {0};
+    port_found port = {0};
     bool at_once = deadline == CSP_AT_ONCE;
     mlt_question_begin(csp, &question, route, &port, sizeof port);
     mlt_packet packet = {.kind = LOOK,
@@ -947,7 +948,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
 
 static inline void send_message(mlt_csp_stream *stream, const void *data, size_t bytes)
 {
-    mlt_packet packet = {.kind = MESSAGE,
+    mlt_packet packet = {.kind = PORT_MESSAGE,
                          .object = stream->port,
                          .word = (int32_t)stream->number,
                          .src = mlt_csp_rank()->world,
@@ -969,7 +970,7 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
         mlt_list_push_front(&stream->waiting, &me->link);
     else
         mlt_list_push_back(&stream->waiting, &me->link);
-    let_go(stream);
+    port_let_go(stream);
     mlt_deadline_begin(csp->sched, &late, deadline);
     stream->targets++; // it stays while somebody waits
     while (!me->ready && stream->status == CSP_OK && !late.passed)
@@ -980,7 +981,7 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     if (stream->status != CSP_OK || me->ready)
         return stream->status;
     mlt_list_remove(&me->link);
-    let_go(stream); // those that come after it may have room
+    port_let_go(stream); // those that come after it may have room
     return CSP_LATE;
 }
 
@@ -1013,11 +1014,11 @@ static csp_status send_pieces(csp_target *target, const void *data, size_t bytes
             mlt_route_send(stream->route, &packet, at, piece);
     }
     if (status == CSP_LATE) {
-        packet.kind = OFF;
+        packet.kind = PORT_OFF;
         mlt_route_send(stream->route, &packet, NULL, 0);
     }
     stream->piecewise = NULL;
-    let_go(stream);
+    port_let_go(stream);
     return status;
 }
 

@@ -5,7 +5,7 @@
 
 #include "csp/net/remote.h"
 
-static void settle(mlt_question *q, csp_status status)
+static void question_settle(mlt_question *q, csp_status status)
 {
     if (q->status != MLT_QUESTION_OPEN)
         return;
@@ -16,19 +16,19 @@ static void settle(mlt_question *q, csp_status status)
 
 static void route_is_lost(mlt_route_user *user, mlt_route *route)
 {
-    settle(mlt_container_of(user, mlt_question, user), mlt_route_loss(route));
+    question_settle(mlt_container_of(user, mlt_question, user), mlt_route_loss(route));
 }
 
-static void is_late(mlt_timer *timer)
+static void question_is_late(mlt_timer *timer)
 {
-    settle(mlt_container_of(timer, mlt_question, timer), CSP_LATE);
+    question_settle(mlt_container_of(timer, mlt_question, timer), CSP_LATE);
 }
 
 void mlt_question_begin(mlt_csp *csp, mlt_question *q, mlt_route *route, void *answer,
                         uint64_t size)
 {
     *q = (mlt_question){.user = {.lost = route_is_lost},
-                        .timer = {.fire = is_late},
+                        .timer = {.fire = question_is_late},
                         .csp = csp,
                         .route = route,
                         .status = route->lost ? (int32_t)mlt_route_loss(route) : MLT_QUESTION_OPEN,
@@ -64,6 +64,6 @@ bool mlt_question_answer(mlt_csp *csp, uint32_t number, csp_status status, const
     q->bytes = bytes < q->size ? bytes : q->size;
     if (q->bytes)
         memcpy(q->answer, data, q->bytes);
-    settle(q, status);
+    question_settle(q, status);
     return true;
 }

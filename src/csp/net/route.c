@@ -53,7 +53,7 @@ mlt_reach *mlt_reach_of(mlt_worker *worker)
 }
 
 // Who has met this worker hears of its end.
-static inline mlt_reach *meet(mlt_worker *worker, uint32_t other)
+static inline mlt_reach *route_meet(mlt_worker *worker, uint32_t other)
 {
     mlt_reach *reach = mlt_reach_of(worker);
     if (reach->met[other] == MLT_MET_NOT)
@@ -70,7 +70,7 @@ static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_pac
     e->bytes = bytes;
     if (bytes)
         memcpy(e->data, data, bytes);
-    mlt_list_push_back(&meet(worker, from)->early, &e->link);
+    mlt_list_push_back(&route_meet(worker, from)->early, &e->link);
 }
 
 void mlt_route_catch_up(mlt_csp *csp)
@@ -148,12 +148,12 @@ static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
     mlt_list_push_back(&net->routes, &route->link);
     name_worker(route, worker);
     net->to[worker] = route;
-    meet(csp->worker, worker);
+    route_meet(csp->worker, worker);
     return route;
 }
 
 // Whether that worker of this host has taken its last look.
-static bool is_gone(mlt_job *job, uint32_t worker)
+static bool route_is_gone(mlt_job *job, uint32_t worker)
 {
     mlt_job_worker *other = mlt_job_worker_at(job, worker);
     mlt_jitter();
@@ -178,7 +178,7 @@ void mlt_route_check(mlt_route *route)
     if (route->heard || route->worker == UINT32_MAX || route->worker == route->csp->worker->index)
         return;
     mlt_job *job = route->csp->worker->boot->job;
-    if (mlt_job_is_here(job, route->worker) ? is_gone(job, route->worker)
+    if (mlt_job_is_here(job, route->worker) ? route_is_gone(job, route->worker)
                                             : mlt_p2p_has_ended(route->csp->worker, route->worker))
         mlt_route_ends(route);
     else if (!mlt_job_is_here(job, route->worker) && !route->asked) {
@@ -292,7 +292,7 @@ static void has_ended(mlt_worker *worker, uint32_t other)
 {
     mlt_csp *csp = mlt_csp_of(worker);
     mlt_names_ended(worker, other);
-    meet(worker, other)->met[other] = MLT_MET_ENDED;
+    route_meet(worker, other)->met[other] = MLT_MET_ENDED;
     if (csp && csp->net && csp->net->to[other])
         mlt_route_ends(csp->net->to[other]);
 }
@@ -314,7 +314,7 @@ static MLT_COLD void about_others(mlt_worker *worker, uint32_t from, const mlt_p
         return;
     if (packet->kind == PACKET_GONE)
         has_ended(worker, packet->object);
-    else if (mlt_job_is_here(job, packet->object) && is_gone(job, packet->object))
+    else if (mlt_job_is_here(job, packet->object) && route_is_gone(job, packet->object))
         mlt_p2p_packet(worker, from, &(mlt_packet){.kind = PACKET_GONE, .object = packet->object},
                        NULL, 0);
 }
@@ -325,7 +325,7 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
     mlt_csp *csp = mlt_csp_self;
     if (MLT_UNLIKELY(packet->kind / MLT_PACKET_RANGE == MLT_PACKET_NAMES / MLT_PACKET_RANGE) &&
         mlt_names_keep(worker, from, packet, data, bytes)) {
-        meet(worker, from);
+        route_meet(worker, from);
         return;
     }
     if (MLT_UNLIKELY(packet->kind == PACKET_IS_THERE || packet->kind == PACKET_GONE)) {
@@ -334,7 +334,7 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
     }
     if (MLT_UNLIKELY(packet->kind == PACKET_BYE)) {
         mlt_names_ended(worker, from);
-        meet(worker, from)->met[from] = MLT_MET_ENDED;
+        route_meet(worker, from)->met[from] = MLT_MET_ENDED;
     }
     if (MLT_UNLIKELY(!csp || csp->worker != worker)) {
         csp = mlt_csp_of(worker);

@@ -44,9 +44,9 @@ enum {
     QUEUE_KEEP = 1 << 20,   // room that stays when a queue has become empty
 };
 
-#define STRANGER_NS UINT64_C(5000000000)
-#define SILENCE_NS  UINT64_C(10000000000)
-#define PAUSE_NS    UINT64_C(5000000)
+#define STRANGER_NS       UINT64_C(5000000000)
+#define SOCKET_SILENCE_NS UINT64_C(10000000000)
+#define SOCKET_PAUSE_NS   UINT64_C(5000000)
 
 typedef enum conn_state { PAUSING, DIALLING, GREETING, OPEN } conn_state;
 
@@ -101,9 +101,9 @@ static void writes(mlt_io_watch *w);
 static void times_out(mlt_timer *t);
 static void far_accept(mlt_io_watch *w);
 static void far_is_due(mlt_timer *t);
-static bool begin(conn *c);
-static bool dial_on(conn *c);
-static bool say_hello(conn *c);
+static bool socket_begin(conn *c);
+static bool socket_dial_on(conn *c);
+static bool socket_say_hello(conn *c);
 
 static sockets *sockets_of(mlt_csp *csp)
 {
@@ -123,7 +123,7 @@ static sockets *sockets_of(mlt_csp *csp)
     return s;
 }
 
-static bool watch(conn *c, mlt_io_watch *w)
+static bool socket_watch(conn *c, mlt_io_watch *w)
 {
     w->fd = c->fd;
     return w->link.next || mlt_io_watch_start(c->of->csp->sched, w) == MLT_PENDING;
@@ -177,7 +177,7 @@ static void conn_free(conn *c)
 }
 
 // All who wait for it go on.
-static void answer(conn *c, mlt_route *route, csp_status status)
+static void socket_answer(conn *c, mlt_route *route, csp_status status)
 {
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&c->waiters))) {
@@ -194,12 +194,12 @@ static void give_up(conn *c, csp_status status, const char *why)
 {
     mlt_csp *csp = c->of->csp;
     snprintf(csp->why, sizeof csp->why, "the program that has it cannot be reached: %s", why);
-    answer(c, NULL, status);
+    socket_answer(c, NULL, status);
     conn_free(c);
 }
 
 // OPEN: tells everybody. Else: those that wait hear why.
-static void lose(conn *c, const char *why)
+static void socket_lose(conn *c, const char *why)
 {
     mlt_route *route = c->route;
     if (c->state != OPEN) {
@@ -239,14 +239,14 @@ static void break_off(conn *c)
     mlt_os_line_end(c->fd);
 }
 
-static void flush(conn *c)
+static void socket_flush(conn *c)
 {
     while (!c->broken && c->out_at < c->out_end) {
         ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
         if (n >= 0) {
             c->out_at += (size_t)n;
         } else if (errno == EAGAIN) {
-            if (!watch(c, &c->writes))
+            if (!socket_watch(c, &c->writes))
                 break_off(c);
             return;
         } else {
@@ -263,7 +263,7 @@ static void flush(conn *c)
 
 static void writes(mlt_io_watch *w)
 {
-    flush(mlt_container_of(w, conn, writes));
+    socket_flush(mlt_container_of(w, conn, writes));
 }
 
 uint64_t mlt_socket_most(void)
@@ -299,7 +299,7 @@ void mlt_socket_send(mlt_route *route, const mlt_packet *packet, const void *dat
         sent -= skip;
         queue(c, (const char *)parts[i].data + skip, parts[i].bytes - skip);
     }
-    if (!watch(c, &c->writes))
+    if (!socket_watch(c, &c->writes))
         break_off(c);
 }
 
@@ -319,7 +319,7 @@ static void greet(conn *c, mlt_socket_greeting_verb verb, const char *text)
         g.from = *mlt_route_own(csp, false);
     }
     queue(c, bytes, mlt_socket_greeting_encode(&g, bytes));
-    flush(c);
+    socket_flush(c);
 }
 
 static bool same_worker(const mlt_endpoint *a, const mlt_endpoint *b)
@@ -401,7 +401,7 @@ static bool hear_first(conn *c, const mlt_socket_greeting *g)
     become_route(c, g);
     greet(c, MLT_SOCKET_GREETING_HELLO, program_invocation_name);
     if (mine) { // this one is the better one
-        answer(mine, c->route, CSP_OK);
+        socket_answer(mine, c->route, CSP_OK);
         conn_free(mine);
     }
     return true;
@@ -410,12 +410,12 @@ static bool hear_first(conn *c, const mlt_socket_greeting *g)
 static void try_again(conn *c)
 {
     if (++c->tries > TRIES) {
-        lose(c, "it is always busy");
+        socket_lose(c, "it is always busy");
         return;
     }
     hang_up(c);
     c->state = PAUSING;
-    mlt_timer_set(c->of->csp->sched, &c->timer, mlt_os_now_ns() + PAUSE_NS);
+    mlt_timer_set(c->of->csp->sched, &c->timer, mlt_os_now_ns() + SOCKET_PAUSE_NS);
 }
 
 // Of one that was begun here. True: it is a route now.
@@ -434,10 +434,10 @@ static bool hear_second(conn *c, const mlt_socket_greeting *g)
     else if (!has_key(c, g))
         give_up(c, CSP_REFUSED, "its name server has another key");
     else if (!same_worker(&g->from, &c->to))
-        lose(c, "its program has ended, and another one listens in its place");
+        socket_lose(c, "its program has ended, and another one listens in its place");
     else {
         become_route(c, g);
-        answer(c, c->route, CSP_OK);
+        socket_answer(c, c->route, CSP_OK);
         return true;
     }
     return false;
@@ -453,7 +453,7 @@ static int64_t take_greeting(conn *c, const unsigned char *in, size_t bytes)
     if (n == 0)
         return 0;
     if (n < 0 && c->begun)
-        lose(c, "what listens there is no program of Millet");
+        socket_lose(c, "what listens there is no program of Millet");
     else if (n < 0)
         refuse(c, MLT_SOCKET_GREETING_REFUSED, "it says what nobody understands");
     else if (c->begun ? hear_second(c, &g) : hear_first(c, &g))
@@ -474,7 +474,7 @@ static int64_t take_frames(conn *c, unsigned char *in, size_t bytes)
             return (int64_t)at;
         // Names and groups are a job's own business.
         if (n < 0 || packet.kind >= MLT_PACKET_CHAN + MLT_PACKET_RANGE) {
-            lose(c, "it says what nobody understands");
+            socket_lose(c, "it says what nobody understands");
             return -1;
         }
         at += (size_t)n;
@@ -526,18 +526,18 @@ static void read_some(conn *c)
         if (c->state == GREETING && c->begun)
             try_again(c); // it has ended, which the next try tells, or had no room
         else
-            lose(c, "its program has ended");
+            socket_lose(c, "its program has ended");
         return;
     }
-    if (!watch(c, &c->reads))
-        lose(c, "the system does not let this program wait for it");
+    if (!socket_watch(c, &c->reads))
+        socket_lose(c, "the system does not let this program wait for it");
 }
 
 static void reads(mlt_io_watch *w)
 {
     conn *c = mlt_container_of(w, conn, reads);
     if (c->state == DIALLING)
-        (void)dial_on(c);
+        (void)socket_dial_on(c);
     else
         read_some(c);
 }
@@ -562,11 +562,11 @@ static bool begin_far(conn *c)
     }
     if (!far_ready(c->of, why, sizeof why) ||
         mlt_far_dial(&c->of->far, &c->to.far, &c->dial, why, sizeof why) != MLT_OK) {
-        lose(c, why);
+        socket_lose(c, why);
         return false;
     }
     c->state = DIALLING;
-    return dial_on(c);
+    return socket_dial_on(c);
 }
 
 static bool is_here(const mlt_endpoint *to)
@@ -575,7 +575,7 @@ static bool is_here(const mlt_endpoint *to)
 }
 
 // Connects and says HELLO. False: it came to nothing, and is freed.
-static bool begin(conn *c)
+static bool socket_begin(conn *c)
 {
     if (!is_here(&c->to))
         return begin_far(c);
@@ -587,19 +587,19 @@ static bool begin(conn *c)
     if (c->fd < 0 && errno == ECONNREFUSED && c->to.far.port)
         return begin_far(c); // this host has several networks, and it is in another one
     if (c->fd < 0) {
-        lose(c,
-             errno == ECONNREFUSED || errno == ENOENT ? "its program has ended" : strerror(errno));
+        socket_lose(c, errno == ECONNREFUSED || errno == ENOENT ? "its program has ended"
+                                                                : strerror(errno));
         return false;
     }
     if (!mlt_os_line_own(c->fd, NULL)) {
-        lose(c, "another user listens in its place");
+        socket_lose(c, "another user listens in its place");
         return false;
     }
-    return say_hello(c);
+    return socket_say_hello(c);
 }
 
 // A dial goes on, until the one that was wanted is there.
-static bool dial_on(conn *c)
+static bool socket_dial_on(conn *c)
 {
     mlt_sched *sched = c->of->csp->sched;
     mlt_net_peer peer;
@@ -611,31 +611,31 @@ static bool dial_on(conn *c)
         mlt_timer_set(sched, &c->timer, poll.deadline_ns);
         if (c->reads.link.next || mlt_io_watch_start(sched, &c->reads) == MLT_PENDING)
             return true;
-        lose(c, "the system does not let this program wait for it");
+        socket_lose(c, "the system does not let this program wait for it");
         return false;
     }
     mlt_timer_stop(sched, &c->timer);
     mlt_io_watch_stop(sched, &c->reads);
     if (status != MLT_OK) {
         mlt_far_tell(c->dial, why, sizeof why);
-        lose(c, is_here(&c->to) ? "its program has ended" : why);
+        socket_lose(c, is_here(&c->to) ? "its program has ended" : why);
         return false;
     }
     mlt_dial_free(c->dial);
     c->dial = NULL;
     c->fd = peer.fd;
     (void)mlt_address_text(c->at, &peer.address, 0);
-    return say_hello(c);
+    return socket_say_hello(c);
 }
 
-static bool say_hello(conn *c)
+static bool socket_say_hello(conn *c)
 {
     c->state = GREETING;
     c->broken = false;
     greet(c, MLT_SOCKET_GREETING_HELLO, program_invocation_name);
-    if (watch(c, &c->reads))
+    if (socket_watch(c, &c->reads))
         return true;
-    lose(c, "the system does not let this program wait for it");
+    socket_lose(c, "the system does not let this program wait for it");
     return false;
 }
 
@@ -647,15 +647,15 @@ static void times_out(mlt_timer *t)
         return;
     }
     if (c->state == DIALLING) {
-        (void)dial_on(c);
+        (void)socket_dial_on(c);
         return;
     }
     conn *open = conn_to(c->of, &c->to, true);
     if (open) { // the other side was faster
-        answer(c, open->route, CSP_OK);
+        socket_answer(c, open->route, CSP_OK);
         conn_free(c);
     } else
-        (void)begin(c);
+        (void)socket_begin(c);
 }
 
 mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
@@ -685,11 +685,11 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
     }
     mlt_list_push_waiter(&c->waiters, &w.link);
     if (fresh)
-        (void)begin(c); // if that fails, the waiter is told
+        (void)socket_begin(c); // if that fails, the waiter is told
     const mlt_wait *what = mlt_csp_wait_for(&wait, "csp_find", MLT_CSP_NAME, to->socket, 0);
     // A caller that does not wait for a name still waits for the program that has it to answer.
     mlt_deadline_begin(csp->sched, &late,
-                       deadline == CSP_AT_ONCE ? (csp_time)(mlt_os_now_ns() + SILENCE_NS)
+                       deadline == CSP_AT_ONCE ? (csp_time)(mlt_os_now_ns() + SOCKET_SILENCE_NS)
                                                : deadline);
     while (!w.done && !late.passed)
         mlt_fiber_park(csp->sched, what);
@@ -745,11 +745,11 @@ static void accept_some(mlt_io_watch *w)
         if (errno == EAGAIN)
             break;
         // No descriptors, or no memory: those that are there go on, others wait.
-        mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
+        mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * SOCKET_PAUSE_NS);
         return;
     }
     if (mlt_io_watch_start(s->csp->sched, &s->accepts) != MLT_PENDING)
-        mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * PAUSE_NS);
+        mlt_timer_set(s->csp->sched, &s->pause, mlt_os_now_ns() + 20 * SOCKET_PAUSE_NS);
 }
 
 // Programs of other hosts that have proven the key.
@@ -766,7 +766,7 @@ static void far_accept_some(sockets *s)
     uint64_t due = poll.deadline_ns;
     if (!s->far_accepts.link.next &&
         mlt_io_watch_start(s->csp->sched, &s->far_accepts) != MLT_PENDING)
-        due = mlt_os_now_ns() + 20 * PAUSE_NS;
+        due = mlt_os_now_ns() + 20 * SOCKET_PAUSE_NS;
     if (due != MLT_POLL_FOREVER)
         mlt_timer_set(s->csp->sched, &s->far_due, due);
     else

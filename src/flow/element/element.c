@@ -11,7 +11,7 @@
 #include "flow/element/store.h"
 #include "flow/run.h"
 
-enum { FIRST = 64, LINE = 64 };
+enum { FIRST = 64, ELEMENT_LINE = 64 };
 
 // Large data begins at a cache line: copying and combining it takes half as long again if every
 // vector lies on two lines. So the header stands at the end of the line before.
@@ -36,9 +36,10 @@ static mlt_flow_element *fill_in(mlt_flow_prefix *block, uint64_t bytes)
 static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
 {
     mlt_flow_prefix *memory = NULL;
-    uint64_t all = LINE + bytes;
+    uint64_t all = ELEMENT_LINE + bytes;
     if (bytes < SIZE_MAX / 2 && all < MLT_FLOW_LARGE)
-        memory = aligned_alloc(LINE, (all + LINE - 1) / LINE * LINE);
+        memory =
+            aligned_alloc(ELEMENT_LINE, (all + ELEMENT_LINE - 1) / ELEMENT_LINE * ELEMENT_LINE);
     else if (bytes < SIZE_MAX / 2)
         memory = mlt_flow_large_take(all);
     if (!memory)
@@ -50,7 +51,7 @@ static MLT_COLD mlt_flow_element *new_large(uint64_t bytes)
 mlt_flow_element *mlt_flow_element_stored(uint64_t bytes)
 {
     mlt_flow_prefix *block =
-        bytes < MLT_FLOW_STORE_BYTES ? mlt_flow_store_take(LINE + bytes) : NULL;
+        bytes < MLT_FLOW_STORE_BYTES ? mlt_flow_store_take(ELEMENT_LINE + bytes) : NULL;
     return block ? fill_in(block, bytes) : mlt_flow_element_new(bytes);
 }
 
@@ -59,10 +60,10 @@ static void free_large(mlt_flow_element *e)
     mlt_flow_prefix *memory = (mlt_flow_prefix *)(void *)e - 1;
     if (memory->stored)
         mlt_flow_store_give(memory);
-    else if (LINE + e->room < MLT_FLOW_LARGE)
+    else if (ELEMENT_LINE + e->room < MLT_FLOW_LARGE)
         free(memory);
     else
-        mlt_flow_large_give(memory, LINE + e->room);
+        mlt_flow_large_give(memory, ELEMENT_LINE + e->room);
 }
 
 mlt_flow_element *mlt_flow_element_new(uint64_t bytes)

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 
-enum { QUARTERS = 4, ALIGNED = 64 };
+enum { QUARTERS = 4, LARGE_ALIGNED = 64 };
 
 typedef struct spare {  // lies in the memory itself
     mlt_list_node same; // of its size, the youngest first
@@ -19,7 +19,7 @@ typedef struct spare {  // lies in the memory itself
     uint64_t bytes;
 } spare;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t large_lock = PTHREAD_MUTEX_INITIALIZER;
 static mlt_list_node classes[MLT_FLOW_LARGE_CLASSES], all; // next NULL: not used yet
 static uint64_t kept;
 
@@ -48,7 +48,7 @@ static void take_out(spare *s)
 
 static MLT_COLD void *new_memory(uint64_t size, uint64_t bytes)
 {
-    void *memory = size >= bytes && size < SIZE_MAX / 2 ? aligned_alloc(ALIGNED, size) : NULL;
+    void *memory = size >= bytes && size < SIZE_MAX / 2 ? aligned_alloc(LARGE_ALIGNED, size) : NULL;
     if (!memory)
         mlt_no_room("an element of %llu bytes", (unsigned long long)bytes);
     return memory;
@@ -61,14 +61,14 @@ void *mlt_flow_large_take(uint64_t bytes)
     if (bytes > SIZE_MAX / 2)
         return new_memory(0, bytes);
     uint64_t size = mlt_flow_large_class(bytes, &number);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&large_lock);
     mlt_list_node *list = list_at(&classes[number]);
     spare *s = NULL;
     if (!mlt_list_empty(list)) {
         s = mlt_container_of(list->next, spare, same);
         take_out(s);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&large_lock);
     return s ? s : new_memory(size, bytes);
 }
 
@@ -104,27 +104,27 @@ void mlt_flow_large_give(void *memory, uint64_t bytes)
         return;
     }
     s->bytes = size;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&large_lock);
     mlt_list_push_front(list_at(&classes[number]), &s->same);
     mlt_list_push_front(list_at(&all), &s->all);
     kept += size;
     spare *old = surplus(MLT_FLOW_LARGE_KEPT);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&large_lock);
     free_all(old);
 }
 
 uint64_t mlt_flow_large_kept(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&large_lock);
     uint64_t bytes = kept;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&large_lock);
     return bytes;
 }
 
 void mlt_flow_large_forget(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&large_lock);
     spare *old = surplus(0);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&large_lock);
     free_all(old);
 }

@@ -17,7 +17,7 @@ typedef struct list {
     uint32_t count, room;
 } list;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
 static int file = -1;
 static bool tried;
 static _Atomic(char *) base; // NULL: no store. Written once, under the lock
@@ -36,7 +36,7 @@ static bool make_store(void)
     return at;
 }
 
-static mlt_flow_prefix *cut(list *of, uint64_t size)
+static mlt_flow_prefix *store_cut(list *of, uint64_t size)
 {
     if (size > MLT_FLOW_STORE_BYTES - used)
         return NULL;
@@ -63,16 +63,16 @@ mlt_flow_prefix *mlt_flow_store_take(uint64_t bytes)
     if (bytes < MLT_FLOW_LARGE || bytes > MLT_FLOW_STORE_BYTES)
         return NULL;
     uint64_t size = mlt_flow_large_class(bytes, &number);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&store_lock);
     mlt_flow_prefix *block = NULL;
     if (make_store()) {
         block = find(&lists[number]);
         if (!block)
-            block = cut(&lists[number], size);
+            block = store_cut(&lists[number], size);
         if (block) // relaxed: under the lock, and whoever gives it back got it after that
             atomic_store_explicit(&block->taken, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&store_lock);
     return block;
 }
 
@@ -85,9 +85,9 @@ bool mlt_flow_store_has(const mlt_flow_element *e)
 
 int mlt_flow_store_fd(void)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&store_lock);
     int fd = make_store() ? file : -1;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&store_lock);
     return fd;
 }
 

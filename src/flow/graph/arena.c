@@ -7,13 +7,13 @@
 
 #include "base/memory.h"
 
-enum { CHUNK = 16 << 10, ALIGNED = 16 };
+enum { CHUNK = 16 << 10, ARENA_ALIGNED = 16 };
 
 typedef struct chunk {
-    _Alignas(ALIGNED) struct chunk *next;
+    _Alignas(ARENA_ALIGNED) struct chunk *next;
     size_t used, room; // of what follows
 } chunk;
-_Static_assert(sizeof(chunk) % ALIGNED == 0, "what follows is aligned");
+_Static_assert(sizeof(chunk) % ARENA_ALIGNED == 0, "what follows is aligned");
 
 struct mlt_flow_arena {
     chunk *chunks;
@@ -37,7 +37,7 @@ void mlt_flow_arena_free(mlt_flow_arena *arena)
 
 void *mlt_flow_arena_take(mlt_flow_arena *arena, size_t bytes)
 {
-    bytes = (bytes + ALIGNED - 1) & ~(size_t)(ALIGNED - 1);
+    bytes = (bytes + ARENA_ALIGNED - 1) & ~(size_t)(ARENA_ALIGNED - 1);
     chunk *c = arena->chunks;
     if (!c || c->room - c->used < bytes) {
         size_t room = bytes > CHUNK ? bytes : CHUNK;

@@ -11,11 +11,12 @@
 #include "flow/graph/graph_int.h"
 #include "flow/graph/ops.h"
 
-enum { TEXT = 240 };
+enum { CHECK_TEXT = 240 };
 
-static const char *end_name(const mlt_flow_builder *b, uint32_t id, uint16_t queue, char *text)
+static const char *check_end_name(const mlt_flow_builder *b, uint32_t id, uint16_t queue,
+                                  char *text)
 {
-    return mlt_flow_end_name(b, (mlt_flow_end){.id = id, .queue = queue}, text, TEXT);
+    return mlt_flow_end_name(b, (mlt_flow_end){.id = id, .queue = queue}, text, CHECK_TEXT);
 }
 
 static const char *file_of(const mlt_flow_builder *b, uint32_t node)
@@ -44,14 +45,14 @@ void mlt_flow_mark_input(mlt_flow_builder *b, uint32_t node, uint16_t queue)
 
 static void tell_twice(mlt_flow_builder *b, const mlt_flow_edge *e, const mlt_flow_edge *before)
 {
-    char from[TEXT], to[TEXT], line[40] = "";
+    char from[CHECK_TEXT], to[CHECK_TEXT], line[40] = "";
     if (before->line != e->line)
         snprintf(line, sizeof line, " (line %d)", before->line);
     mlt_flow_tell(b, b->root->file, e->line, false,
                   "%s leads to %s already%s, and an output leads to one thing: put a Broadcast "
                   "between",
-                  end_name(b, e->from, e->out, from), end_name(b, before->to, before->in, to),
-                  line);
+                  check_end_name(b, e->from, e->out, from),
+                  check_end_name(b, before->to, before->in, to), line);
 }
 
 // Marks queues that are wired, and tells of outputs that are so twice.
@@ -125,7 +126,7 @@ static void check_queues(mlt_flow_builder *b)
         for (size_t q = 0; q < m->module->queue_count; q++) {
             if (!required(&m->module->queues[q]) || m->bare[q] == MLT_FLOW_NONE)
                 continue;
-            char example[TEXT];
+            char example[CHECK_TEXT];
             mlt_flow_node_name(g, m->bare[q], example, sizeof example);
             tell_unwired(b, file_of(b, m->bare[q]), mlt_flow_vector_of(g, m->bare[q])->line,
                          m->module->name, m->module->queues[q].name, m->wired[q], m->instances,
@@ -176,8 +177,8 @@ static void check_ports(mlt_flow_builder *b)
         const flow_queue_decl *queue = &rows[r].root->queues[rows[r].queue];
         if (queue->optional || rows[r].told || rows[r].bare == MLT_FLOW_NONE)
             continue;
-        char example[TEXT];
-        end_name(b, MLT_FLOW_PORT | rows[r].bare, rows[r].queue, example);
+        char example[CHECK_TEXT];
+        check_end_name(b, MLT_FLOW_PORT | rows[r].bare, rows[r].queue, example);
         *strrchr(example, '.') = 0;
         const mlt_flow_roots *roots =
             &b->roots.at[b->instances.at[b->ports.at[rows[r].bare].instance].roots];
@@ -215,11 +216,11 @@ static bool check_edge(mlt_flow_builder *b, const mlt_flow_edge *e)
     const flow_queue_decl *from = decl_of(b, e->from, e->out), *to = decl_of(b, e->to, e->in);
     if (!typed(from) || !typed(to) || same_type(from->kind, from->type, to->kind, to->type))
         return true;
-    char a[TEXT], c[TEXT];
+    char a[CHECK_TEXT], c[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
         mlt_flow_tell(b, b->root->file, e->line, false, "%s gives %s, but %s takes %s",
-                      end_name(b, e->from, e->out, a), type_text(from->kind, from->type),
-                      end_name(b, e->to, e->in, c), type_text(to->kind, to->type));
+                      check_end_name(b, e->from, e->out, a), type_text(from->kind, from->type),
+                      check_end_name(b, e->to, e->in, c), type_text(to->kind, to->type));
     return false;
 }
 
@@ -252,15 +253,16 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
     const flow_queue_decl *p = c->source ? decl_of(b, f->from, f->out) : decl_of(b, f->to, f->in);
     if (p == q || same_type(p->kind, p->type, q->kind, q->type))
         return;
-    char one[TEXT], other[TEXT], name[TEXT];
+    char one[CHECK_TEXT], other[CHECK_TEXT], name[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
-        mlt_flow_tell(
-            b, b->root->file, e->line, false,
-            "%s carries %s, but %s carries %s: %s joins queues of one type",
-            c->source ? end_name(b, f->from, f->out, one) : end_name(b, f->to, f->in, one),
-            type_text(p->kind, p->type),
-            source ? end_name(b, e->from, e->out, other) : end_name(b, e->to, e->in, other),
-            type_text(q->kind, q->type), mlt_flow_node_name(g, at, name, sizeof name));
+        mlt_flow_tell(b, b->root->file, e->line, false,
+                      "%s carries %s, but %s carries %s: %s joins queues of one type",
+                      c->source ? check_end_name(b, f->from, f->out, one)
+                                : check_end_name(b, f->to, f->in, one),
+                      type_text(p->kind, p->type),
+                      source ? check_end_name(b, e->from, e->out, other)
+                             : check_end_name(b, e->to, e->in, other),
+                      type_text(q->kind, q->type), mlt_flow_node_name(g, at, name, sizeof name));
     c->told = true;
 }
 
@@ -274,7 +276,7 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
         return;
     const mlt_flow_edge *e = &g->edges[c->edge];
     const flow_queue_decl *q = c->source ? decl_of(b, e->from, e->out) : decl_of(b, e->to, e->in);
-    char name[TEXT], end[TEXT], why[TEXT] = "";
+    char name[CHECK_TEXT], end[CHECK_TEXT], why[CHECK_TEXT] = "";
     if (op->combine) {
         if ((op->kind != FLOW_ANY || op->type) && !same_type(op->kind, op->type, q->kind, q->type))
             snprintf(why, sizeof why, "%s works on %s, not on %s", op->name,
@@ -294,8 +296,8 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, r->in_line))
         mlt_flow_tell(b, file_of(b, r->node), r->in_line, false, "%s(%s): %s carries %s, and %s",
                       mlt_flow_node_name(g, r->node, name, sizeof name), op->name,
-                      c->source ? end_name(b, e->from, e->out, end)
-                                : end_name(b, e->to, e->in, end),
+                      c->source ? check_end_name(b, e->from, e->out, end)
+                                : check_end_name(b, e->to, e->in, end),
                       type_text(q->kind, q->type), why);
     c->told = true;
 }
@@ -349,7 +351,7 @@ static void check_collectives(mlt_flow_builder *b)
         int line = c->in_line ? c->in_line : c->out_line ? c->out_line : v->line;
         if (!what || !mlt_flow_once(b, MLT_FLOW_TOLD_COLLECTIVE, line))
             continue;
-        char name[TEXT];
+        char name[CHECK_TEXT];
         bool op = what[strlen(what) - 1] == ' ';
         mlt_flow_node_name(g, c->node, name, sizeof name);
         mlt_flow_tell(b, file_of(b, c->node), line, false, "%s%s%s%s", name, what, op ? name : "",
@@ -378,7 +380,7 @@ static void check_pins(mlt_flow_builder *b)
                 *other = pin;
             continue;
         }
-        char name[TEXT], one[TEXT], two[TEXT];
+        char name[CHECK_TEXT], one[CHECK_TEXT], two[CHECK_TEXT];
         if (mlt_flow_once(b, MLT_FLOW_TOLD_PIN, pin.line))
             mlt_flow_tell(b, file_of(b, pin.node), pin.line, false,
                           "%s is placed at %s, but line %d says %s",

@@ -207,7 +207,7 @@ static void add_receivers(mlt_flow_builder *b)
     sort_edges(b);
 }
 
-static void check_given(mlt_flow_builder *b)
+static void graph_check_given(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
     for (size_t i = 0; i < b->given_count; i++) {
@@ -274,7 +274,7 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
     if (!g->node_count && !g->errors)
         mlt_flow_tell(&b, root->file, root->line, false,
                       "%s has no instances: there is nothing to run", root->name);
-    check_given(&b);
+    graph_check_given(&b);
     mlt_flow_check_wires(&b);
     mlt_flow_resolve_ports(&b);
     sort_edges(&b);

@@ -65,7 +65,7 @@ size_t mlt_flow_type_bytes(flow_type kind)
     return types[kind < FLOW_TYPES ? kind : FLOW_ANY].bytes;
 }
 
-static const op_row *row_of(const char *name)
+static const op_row *ops_row_of(const char *name)
 {
     for (size_t i = 0; i < OPS; i++)
         if (strcmp(ops[i].name, name) == 0)
@@ -75,7 +75,7 @@ static const op_row *row_of(const char *name)
 
 bool mlt_flow_op_known(const char *name)
 {
-    return row_of(name) != NULL;
+    return ops_row_of(name) != NULL;
 }
 
 const char *mlt_flow_op_list(void)
@@ -114,7 +114,7 @@ static uint16_t code_of(flow_type kind)
 bool mlt_flow_op_find(const char *name, flow_type kind, mlt_reduction *out, char *why,
                       size_t why_size)
 {
-    const op_row *row = row_of(name);
+    const op_row *row = ops_row_of(name);
     if (!row) {
         snprintf(why, why_size, "there is no operation %s; predefined are %s", name,
                  mlt_flow_op_list());

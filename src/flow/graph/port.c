@@ -42,7 +42,8 @@ static void sort_by_port(resolver *r)
     free(at);
 }
 
-static void emit(resolver *r, const mlt_flow_edge *first, const mlt_flow_edge *last, uint32_t at)
+static void port_emit(resolver *r, const mlt_flow_edge *first, const mlt_flow_edge *last,
+                      uint32_t at)
 {
     mlt_flow_edge e = *last;
     e.from = first->from;
@@ -63,7 +64,7 @@ static void expand(resolver *r, uint32_t port, const mlt_flow_edge *last)
         if (e->from & MLT_FLOW_PORT)
             expand(r, port_of(e->from), last);
         else
-            emit(r, e, last, r->in[i]);
+            port_emit(r, e, last, r->in[i]);
     }
 }
 
@@ -113,7 +114,7 @@ void mlt_flow_resolve_ports(mlt_flow_builder *b)
             if (e->from & MLT_FLOW_PORT)
                 expand(&r, port_of(e->from), e);
             else
-                emit(&r, e, e, i);
+                port_emit(&r, e, e, i);
         }
         free(r.first);
         free(r.in);

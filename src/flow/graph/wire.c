@@ -16,7 +16,7 @@
 #include "flow/graph/hint.h"
 #include "flow/graph/ops.h"
 
-enum { TEXT = 240 };
+enum { GRAPH_WIRE_TEXT = 240 };
 
 #define ERROR(w, line, ...) mlt_flow_tell((w)->builder, (w)->root->file, line, false, __VA_ARGS__)
 
@@ -151,7 +151,7 @@ static void check_numbers(mlt_flow_builder *b, const flow_module *module)
     }
 }
 
-static uint32_t row_of(mlt_flow_builder *b, const flow_module *module)
+static uint32_t graph_wire_row_of(mlt_flow_builder *b, const flow_module *module)
 {
     for (uint32_t m = b->modules.count; m-- > 0;)
         if (b->modules.at[m].module == module)
@@ -206,7 +206,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
     MLT_ARRAY_WANT(g->vectors, g->vector_count + 1ull, b->vector_room);
     MLT_FLOW_ROOM(b->more);
     b->more.at[b->more.count++] = (mlt_flow_vector_more){
-        .module = row_of(b, module),
+        .module = graph_wire_row_of(b, module),
         .collective = kind == MLT_FLOW_MODULE ? MLT_FLOW_NONE : b->collectives.count,
         .file = w->root->file,
     };
@@ -319,7 +319,7 @@ static const char *part_text(const flow_wiring *w, const flow_part *p, char *tex
 static const char *stage_text(const flow_wiring *w, const flow_stage *s, char *text, size_t size)
 {
     mlt_text out = mlt_text_on(text, size);
-    char part[TEXT];
+    char part[GRAPH_WIRE_TEXT];
     for (size_t i = 0; i < s->count; i++)
         mlt_text_add(&out, "%s%s", i ? ", " : "", part_text(w, &s->parts[i], part, sizeof part));
     return text;
@@ -335,7 +335,7 @@ static bool slice_of(flow_wiring *w, int line, const flow_part *p, uint32_t *fir
         return false;
     uint32_t count = count_of(w, t);
     long by = p->step ? p->step : 1;
-    char text[TEXT], range[40] = "0";
+    char text[GRAPH_WIRE_TEXT], range[40] = "0";
     flow_part bare = *p;
     bare.queue = NULL;
     part_text(w, &bare, text, sizeof text);
@@ -381,7 +381,7 @@ static uint16_t pick_queue(flow_wiring *w, int line, const flow_part *p, const c
 {
     const char *thing = w->things.at[p->vector].name;
     uint16_t q = p->queue ? find_queue(queues, count, p->queue) : UINT16_MAX;
-    char hint[TEXT];
+    char hint[GRAPH_WIRE_TEXT];
     if (p->queue && q == UINT16_MAX) {
         const char **names = mlt_take(count, sizeof *names);
         for (size_t i = 0; i < count; i++)
@@ -468,7 +468,7 @@ static bool add_part(flow_wiring *w, int line, const flow_part *p, bool input, b
     const mlt_flow_thing *t = &w->things.at[p->vector];
     const mlt_flow_vector *v = t->nested ? NULL : &b->graph->vectors[t->at];
     if (v && v->kind != MLT_FLOW_MODULE && first + (uint64_t)step <= last) {
-        char text[TEXT];
+        char text[GRAPH_WIRE_TEXT];
         ERROR(w, line, "%s names %u of a vector of %s: a stage takes one of them, such as %s[%u]",
               part_text(w, p, text, sizeof text), (last - first) / step + 1,
               mlt_flow_kind_name(v->kind), t->name, first);
@@ -511,7 +511,7 @@ static mlt_flow_collective *only_collective(const flow_wiring *w, const mlt_flow
 
 // A collective has its ends on one side from one statement: were there two, a reader would take
 // them for two reductions.
-static bool enter(flow_wiring *w, int line, mlt_flow_end end, bool input)
+static bool graph_wire_enter(flow_wiring *w, int line, mlt_flow_end end, bool input)
 {
     mlt_flow_builder *b = w->builder;
     if (end.id & MLT_FLOW_PORT)
@@ -522,7 +522,7 @@ static bool enter(flow_wiring *w, int line, mlt_flow_end end, bool input)
     uint32_t *statement = input ? &c->in_statement : &c->out_statement;
     int *at = input ? &c->in_line : &c->out_line;
     if (*statement && *statement != b->statement) {
-        char name[TEXT];
+        char name[GRAPH_WIRE_TEXT];
         const char *kind = mlt_flow_kind_name(mlt_flow_vector_of(b->graph, end.id)->kind);
         if (mlt_flow_once(b, MLT_FLOW_TOLD_ENTER, line))
             ERROR(w, line,
@@ -537,7 +537,7 @@ static bool enter(flow_wiring *w, int line, mlt_flow_end end, bool input)
     return true;
 }
 
-static bool add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt_flow_end to)
+static bool graph_wire_add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt_flow_end to)
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_graph *g = b->graph;
@@ -545,7 +545,7 @@ static bool add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt_flow_end t
         ERROR(w, line, "there are more than %u wires", g->edge_count);
         return false;
     }
-    if (!enter(w, line, from, false) || !enter(w, line, to, true))
+    if (!graph_wire_enter(w, line, from, false) || !graph_wire_enter(w, line, to, true))
         return false;
     MLT_ARRAY_WANT(g->edges, g->edge_count + 1ull, b->edge_room);
     g->edges[g->edge_count++] = (mlt_flow_edge){
@@ -556,16 +556,16 @@ static bool add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt_flow_end t
 // "p, q[0] give 5 outputs".
 static const char *gives(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
 {
-    char stage[TEXT];
-    snprintf(text, 2 * TEXT, "%s %s %zu output%s", stage_text(w, s, stage, sizeof stage),
+    char stage[GRAPH_WIRE_TEXT];
+    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu output%s", stage_text(w, s, stage, sizeof stage),
              s->count > 1 ? "give" : "gives", n, n == 1 ? "" : "s");
     return text;
 }
 
 static const char *has(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
 {
-    char stage[TEXT];
-    snprintf(text, 2 * TEXT, "%s %s %zu input%s", stage_text(w, s, stage, sizeof stage),
+    char stage[GRAPH_WIRE_TEXT];
+    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu input%s", stage_text(w, s, stage, sizeof stage),
              s->count > 1 ? "have" : "has", n, n == 1 ? "" : "s");
     return text;
 }
@@ -573,7 +573,7 @@ static const char *has(const flow_wiring *w, const flow_stage *s, size_t n, char
 static void tell_arity(flow_wiring *w, int line, const flow_stage *stages, size_t at, bool each)
 {
     size_t from = w->builder->from.count, to = w->builder->to.count;
-    char a[2 * TEXT], b[2 * TEXT];
+    char a[2 * GRAPH_WIRE_TEXT], b[2 * GRAPH_WIRE_TEXT];
     gives(w, &stages[at], from, a);
     has(w, &stages[at + 1], to, b);
     if (each)
@@ -594,14 +594,14 @@ static void tell_arity(flow_wiring *w, int line, const flow_stage *stages, size_
 // From stage `at` to the next: many to one, one collective to many, or (=>) one by one. `through`:
 // the stage that was joined by => to the collective that this one is; lengths agree across it.
 // False: told.
-static bool join(flow_wiring *w, int line, const flow_stage *stages, size_t at,
-                 const flow_stage *through, size_t through_count)
+static bool graph_wire_join(flow_wiring *w, int line, const flow_stage *stages, size_t at,
+                            const flow_stage *through, size_t through_count)
 {
     const mlt_flow_ends *from = &w->builder->from, *to = &w->builder->to;
     const mlt_flow_collective *source = only_collective(w, from);
     const mlt_flow_collective *sink = only_collective(w, to);
     bool each = stages[at + 1].join == FLOW_EACH;
-    char a[2 * TEXT], b[2 * TEXT], stage[TEXT];
+    char a[2 * GRAPH_WIRE_TEXT], b[2 * GRAPH_WIRE_TEXT], stage[GRAPH_WIRE_TEXT];
     if (each && source && !sink && through && through_count != to->count) {
         ERROR(w, line, "%s, %s takes any number, but %s", gives(w, through, through_count, a),
               stage_text(w, &stages[at], stage, sizeof stage),
@@ -623,7 +623,8 @@ static bool join(flow_wiring *w, int line, const flow_stage *stages, size_t at,
     }
     size_t count = from->count > to->count ? from->count : to->count;
     for (size_t i = 0; i < count; i++)
-        if (!add_edge(w, line, from->at[from->count == 1 ? 0 : i], to->at[to->count == 1 ? 0 : i]))
+        if (!graph_wire_add_edge(w, line, from->at[from->count == 1 ? 0 : i],
+                                 to->at[to->count == 1 ? 0 : i]))
             return false;
     return true;
 }
@@ -648,7 +649,7 @@ MLT_EXPORT void flow_wire(flow_wiring *w, int line, const flow_stage *stages, si
         }
         if (stages[s + 1].join != FLOW_EACH)
             through = NULL;
-        if (!join(w, line, stages, s, through, through_count))
+        if (!graph_wire_join(w, line, stages, s, through, through_count))
             return;
     }
 }
@@ -700,7 +701,7 @@ MLT_EXPORT void flow_place(flow_wiring *w, int line, const flow_part *parts, siz
     for (size_t k = 0; k < count; k++) {
         const flow_part *p = &parts[k];
         uint32_t first, last, step;
-        char text[TEXT];
+        char text[GRAPH_WIRE_TEXT];
         if (p->vector == FLOW_OWN || p->queue || p->op)
             ERROR(w, line, "%s @ %s: instances are placed, not queues or operations",
                   part_text(w, p, text, sizeof text), where);

@@ -49,7 +49,7 @@ static void make_broadcast(mlt_flow_lowerer *w, uint32_t n)
         w->wires[w->in_wires[i]].to_task = task;
 }
 
-static void make_tasks(mlt_flow_lowerer *w)
+static void lower_make_tasks(mlt_flow_lowerer *w)
 {
     for (uint32_t n = 0; n < w->g->node_count; n++)
         if (w->kind[n] == MLT_FLOW_MODULE)
@@ -123,7 +123,7 @@ mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_pla
     for (uint32_t p = sites->places; p-- > 0;)
         w.first_place[sites->worker_of[p]] = p;
     mlt_flow_wires_make(&w);
-    make_tasks(&w);
+    lower_make_tasks(&w);
     make_lines(&w);
     index_lines(l);
     mlt_reduce_to_load_free(w.load);

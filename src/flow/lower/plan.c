@@ -27,7 +27,7 @@ typedef struct planner {
     uint8_t *contributes, *receives; // [count]
 } planner;
 
-static void add_edge(mlt_reduce_to_plan *plan, uint32_t *room, mlt_reduce_to_edge edge)
+static void plan_add_edge(mlt_reduce_to_plan *plan, uint32_t *room, mlt_reduce_to_edge edge)
 {
     MLT_ARRAY_WANT(plan->edges, plan->count + 1ull, *room);
     plan->edges[plan->count++] = edge;
@@ -41,7 +41,7 @@ static void include(planner *p, uint32_t member, bool contributes, bool receives
 }
 
 // Up a binomial tree over the contributors in order; then those that have the result tell others.
-static mlt_reduce_to_plan in_order(const planner *p)
+static mlt_reduce_to_plan plan_in_order(const planner *p)
 {
     mlt_reduce_to_plan plan = {0};
     uint32_t room = 0, gives = 0, have = 1, tells = 0;
@@ -57,12 +57,12 @@ static mlt_reduce_to_plan in_order(const planner *p)
     bool wanted = tells || p->receives[give[0]];
     for (uint32_t step = 1; step < gives && wanted; step *= 2)
         for (uint32_t i = 0; i + step < gives; i += 2 * step)
-            add_edge(&plan, &room,
-                     (mlt_reduce_to_edge){give[i + step], give[i], MLT_REDUCE_TO_GIVE});
+            plan_add_edge(&plan, &room,
+                          (mlt_reduce_to_edge){give[i + step], give[i], MLT_REDUCE_TO_GIVE});
     while (have < 1 + tells)
         for (uint32_t i = 0, holders = have; i < holders && have < 1 + tells; i++)
-            add_edge(&plan, &room,
-                     (mlt_reduce_to_edge){holder[i], holder[have++], MLT_REDUCE_TO_TELL});
+            plan_add_edge(&plan, &room,
+                          (mlt_reduce_to_edge){holder[i], holder[have++], MLT_REDUCE_TO_TELL});
     free(give);
     free(holder);
     return plan;
@@ -76,7 +76,7 @@ static void step(planner *p)
         gives += p->contributes[i];
     mlt_reduce_to_plan plan = {0};
     if (gives && p->ordered) {
-        plan = in_order(p);
+        plan = plan_in_order(p);
     } else if (gives) {
         mlt_reduce_to_load *load = p->load ? mlt_reduce_to_load_new(p->count) : NULL;
         for (uint32_t i = 0; i < p->count && load; i++) {
@@ -90,7 +90,7 @@ static void step(planner *p)
         mlt_reduce_to_edge e = plan.edges[i];
         e.from = p->some[e.from];
         e.to = p->some[e.to];
-        add_edge(&p->plan, &p->room, e);
+        plan_add_edge(&p->plan, &p->room, e);
         mlt_reduce_to_edge at = {p->members->worker[e.from], p->members->worker[e.to], e.kind};
         if (p->load)
             mlt_reduce_to_plan_count(&(mlt_reduce_to_plan){&at, 1}, p->load);

@@ -25,7 +25,7 @@ typedef struct parts {
     mlt_reduce_to_plan plan;
 } parts;
 
-static void meet(parts *p, uint32_t worker)
+static void lower_reduce_meet(parts *p, uint32_t worker)
 {
     if (p->w->slot_of[worker] != MLT_FLOW_NONE)
         return;
@@ -38,9 +38,9 @@ static void tell_apart(parts *p)
     mlt_flow_lowerer *w = p->w;
     uint32_t n = p->node;
     for (uint32_t i = w->in_first[n]; i < w->in_first[n + 1]; i++)
-        meet(p, mlt_flow_wire_to(w, &w->wires[w->in_wires[i]]));
+        lower_reduce_meet(p, mlt_flow_wire_to(w, &w->wires[w->in_wires[i]]));
     for (uint32_t i = w->out_first[n]; i < w->out_first[n + 1]; i++)
-        meet(p, mlt_flow_wire_from(w, &w->wires[w->out_wires[i]]));
+        lower_reduce_meet(p, mlt_flow_wire_from(w, &w->wires[w->out_wires[i]]));
     qsort(p->worker, p->count, sizeof *p->worker, mlt_flow_by_number);
     for (uint32_t i = 0; i < p->count; i++) {
         w->slot_of[p->worker[i]] = i;
@@ -65,7 +65,7 @@ static void tell_apart(parts *p)
 
 // Finds parts with one edge of the schedule and one wire. Values of one that gives would come among
 // those of its receiver, so the order of operands must not matter.
-static void leave_out(parts *p, bool ordered)
+static void lower_reduce_leave_out(parts *p, bool ordered)
 {
     uint32_t *edges = mlt_take(p->count, sizeof *edges);
     for (uint32_t i = 0; i < p->plan.count; i++) {
@@ -171,7 +171,7 @@ static void spread(mlt_flow_lowerer *w, uint32_t node)
     mlt_flow_members members = {p.count, p.worker, p.contributes, p.receives};
     p.plan = mlt_flow_plan_new(w->sites, &members, w->load, ordered);
     if (!w->how.keep)
-        leave_out(&p, ordered);
+        lower_reduce_leave_out(&p, ordered);
     make_reduction(&p);
     for (uint32_t i = w->in_first[node]; i < w->in_first[node + 1]; i++) {
         mlt_flow_wire *wire = &w->wires[w->in_wires[i]];

@@ -101,7 +101,7 @@ static void count_outs(tree *t, uint32_t node)
     }
 }
 
-static void join(mlt_flow_lowerer *w, uint32_t from, uint32_t to, uint32_t wire)
+static void tree_join(mlt_flow_lowerer *w, uint32_t from, uint32_t to, uint32_t wire)
 {
     MLT_ARRAY_WANT(w->tree, w->tree_count + 1ull, w->tree_room);
     w->tree[w->tree_count++] = (mlt_flow_line){.from = from,
@@ -112,7 +112,7 @@ static void join(mlt_flow_lowerer *w, uint32_t from, uint32_t to, uint32_t wire)
 }
 
 // Tasks where they are needed, and lines between them. Returns where the tree begins.
-static uint32_t make_tasks(tree *t, uint32_t node, uint32_t root)
+static uint32_t tree_make_tasks(tree *t, uint32_t node, uint32_t root)
 {
     mlt_flow_lowerer *w = t->w;
     uint32_t entry = root;
@@ -134,7 +134,7 @@ static uint32_t make_tasks(tree *t, uint32_t node, uint32_t root)
         if (entry == MLT_FLOW_NONE)
             entry = v->task;
         else if (i)
-            join(w, t->v[v->parent].task, v->task, v->wire);
+            tree_join(w, t->v[v->parent].task, v->task, v->wire);
     }
     return entry;
 }
@@ -148,7 +148,7 @@ uint32_t mlt_flow_tree_make(mlt_flow_lowerer *w, uint32_t node, uint32_t root, u
     uint32_t count = workers_of(&t, node, worker, workers);
     grow(&t, worker, workers, count);
     count_outs(&t, node);
-    uint32_t entry = make_tasks(&t, node, root);
+    uint32_t entry = tree_make_tasks(&t, node, root);
     for (uint32_t i = w->out_first[node]; i < w->out_first[node + 1]; i++) {
         mlt_flow_wire *wire = &w->wires[w->out_wires[i]];
         wire->from_task = t.v[w->slot_of[mlt_flow_wire_to(w, wire)]].task;

@@ -183,7 +183,7 @@ static void index_wires(mlt_flow_lowerer *w)
 
 // A Reduce whose operation does not commute can be spread only if the contributors of each worker
 // follow each other, and workers do so in their order.
-static bool in_order(const mlt_flow_lowerer *w, uint32_t node)
+static bool lower_wire_in_order(const mlt_flow_lowerer *w, uint32_t node)
 {
     uint32_t before = 0;
     for (uint32_t i = w->in_first[node]; i < w->in_first[node + 1]; i++) {
@@ -227,7 +227,7 @@ void mlt_flow_wires_make(mlt_flow_lowerer *w)
     for (uint32_t n = 0; n < g->node_count; n++) {
         const flow_op *op = mlt_flow_vector_of(g, n)->op;
         w->one_part[n] = w->kind[n] == MLT_FLOW_REDUCE &&
-                         (w->how.reproducible || (op && op->ordered && !in_order(w, n)));
+                         (w->how.reproducible || (op && op->ordered && !lower_wire_in_order(w, n)));
     }
     free(passes);
     free(into);

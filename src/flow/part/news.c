@@ -35,7 +35,7 @@
 
 enum { CHANGES = 1024 }; // of types: those that are remembered
 
-typedef enum kind { ROUND, TYPE, END, PASSED, GO, CLOSED, STOP, HEARD } kind;
+typedef enum kind { ROUND, TYPE, NEWS_END, PASSED, GO, NEWS_CLOSED, STOP, HEARD } kind;
 
 typedef struct news {
     uint64_t n, bytes;
@@ -205,7 +205,7 @@ void mlt_flow_tell_end(mlt_flow_part *part)
     news data = {.n = part->started};
     for (uint32_t m = 0; m < part->reduction->members; m++)
         if (m != part->self)
-            tell(part, END, m, &data);
+            tell(part, NEWS_END, m, &data);
     hear_end(part, part->self, part->started);
     mlt_flow_part_wake(part);
 }
@@ -265,7 +265,7 @@ void mlt_flow_tell_closed(mlt_flow_part *part)
         mlt_flow_part_wake(part);
     } else {
         news data = {0};
-        tell(part, CLOSED, part->leader, &data);
+        tell(part, NEWS_CLOSED, part->leader, &data);
     }
 }
 
@@ -289,7 +289,7 @@ void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt
     case TYPE:
         hear_type(part, member, &said);
         break;
-    case END:
+    case NEWS_END:
         hear_end(part, member, said.n);
         break;
     case PASSED:
@@ -298,7 +298,7 @@ void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt
     case GO:
         part->go = said.n;
         break;
-    case CLOSED:
+    case NEWS_CLOSED:
         hear_closed(part);
         break;
     case STOP:

@@ -60,7 +60,7 @@ static void merged_end(merged *m)
     free(m->in);
 }
 
-static void leave_out(merged *m, uint32_t i)
+static void part_leave_out(merged *m, uint32_t i)
 {
     m->live--;
     memmove(m->in + i, m->in + i + 1, (m->live - i) * sizeof *m->in);
@@ -83,7 +83,7 @@ static mlt_flow_element *merged_next(merged *m)
         int i = csp_alt(m->guards, m->live);
         if (m->guards[i].status == CSP_OK)
             return mlt_flow_taken(m->task->program, m->e);
-        leave_out(m, (uint32_t)i);
+        part_leave_out(m, (uint32_t)i);
     }
     return NULL;
 }

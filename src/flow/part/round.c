@@ -229,7 +229,7 @@ static void round_over(mlt_req *done)
         retire(part);
 }
 
-static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
+static void round_emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
 {
     const mlt_flow_reduction *r = what->custom;
     mlt_coll_shape shape = {
@@ -283,7 +283,7 @@ static void start_run(mlt_flow_part *part, const mlt_flow_how *how, mlt_flow_ele
         .element = how->op.element,
         .count = bytes / how->op.element,
         .op = &how->op,
-        .emit = emit,
+        .emit = round_emit,
         .custom = part->reduction,
     };
     r->part = part;

@@ -41,7 +41,7 @@ static uint64_t divide(halver *h, const uint32_t *row, uint32_t count, uint64_t 
 }
 
 // Those of the piece, breadth first, from the last of the row on.
-static void walk(halver *h, const uint32_t *row, uint32_t count)
+static void halve_walk(halver *h, const uint32_t *row, uint32_t count)
 {
     uint32_t found = 0, at = 0;
     for (uint32_t i = count; i-- > 0;) {
@@ -98,7 +98,7 @@ static void halve(halver *h, uint32_t *row, uint32_t count, uint32_t first, uint
     uint64_t due = shares ? mlt_flow_share_of(total, left_share, shares) : 0;
     uint64_t along = divide(h, row, count, due);
     if (along) { // else there is nothing better
-        walk(h, row, count);
+        halve_walk(h, row, count);
         if (divide(h, h->walk, count, due) >= along)
             divide(h, row, count, due);
     }

@@ -18,7 +18,7 @@ enum {
 // ---- cost
 
 // Which node has looked at a worker, or a host, last.
-static bool is_first(uint32_t *stamp, uint32_t at, uint32_t node)
+static bool move_is_first(uint32_t *stamp, uint32_t at, uint32_t node)
 {
     if (stamp[at] == node)
         return false;
@@ -35,8 +35,8 @@ static uint64_t collective_cost(const mlt_flow_near *near, const mlt_flow_sites 
         uint32_t at = worker[near->list[i]];
         if (at == MLT_FLOW_NOWHERE)
             continue;
-        workers += is_first(workers_seen, at, node);
-        hosts += is_first(hosts_seen, s->host_of[at], node);
+        workers += move_is_first(workers_seen, at, node);
+        hosts += move_is_first(hosts_seen, s->host_of[at], node);
     }
     return workers ? workers - 1 + (hosts - 1) * (MLT_FLOW_FAR_WIRES - 1) : 0;
 }

@@ -27,7 +27,7 @@ typedef struct placer {
 
 // ---- wishes
 
-static bool refuse(const placer *p, const mlt_flow_pin *pin, const char *what)
+static bool place_refuse(const placer *p, const mlt_flow_pin *pin, const char *what)
 {
     char node[128], at[96];
     mlt_flow_node_name(p->g, pin->node, node, sizeof node);
@@ -41,13 +41,13 @@ static bool no_host(const placer *p, const mlt_flow_pin *pin)
     char text[400];
     mlt_text out = mlt_text_on(text, sizeof text);
     if (p->s->mixed)
-        return refuse(p, pin,
-                      "the hosts of this job take turns, so none can be named; start it "
-                      "with mpirun --map-by slot");
+        return place_refuse(p, pin,
+                            "the hosts of this job take turns, so none can be named; start it "
+                            "with mpirun --map-by slot");
     mlt_text_add(&out, "there is no such host; the hosts are ");
     for (uint32_t h = 0; h < p->s->host_count; h++)
         mlt_text_add(&out, "%s%s", h ? ", " : "", p->s->hosts[h].name);
-    return refuse(p, pin, text);
+    return place_refuse(p, pin, text);
 }
 
 // A host may be named with or without its domain.
@@ -85,12 +85,12 @@ static bool wish(placer *p, const mlt_flow_pin *pin)
         first = p->host_first[host];
         count = p->host_places[host];
         if (!count)
-            return refuse(p, pin, "this job has no worker on that host");
+            return place_refuse(p, pin, "this job has no worker on that host");
     }
     if (pin->place >= (long)count || (!pin->host && pin->place < 0)) {
         snprintf(text, sizeof text, "%s has the places 0 to %u",
                  pin->host ? "that host" : "this job", count - 1);
-        return refuse(p, pin, text);
+        return place_refuse(p, pin, text);
     }
     if (pin->place >= 0)
         place = first + (uint32_t)pin->place;
@@ -99,7 +99,7 @@ static bool wish(placer *p, const mlt_flow_pin *pin)
     if (place != MLT_FLOW_NOWHERE)
         host = p->s->host_of[p->s->worker_of[place]];
     if (again && (*had != place || *had_host != host))
-        return refuse(p, pin, "another line places it elsewhere");
+        return place_refuse(p, pin, "another line places it elsewhere");
     *had = place;
     *had_host = host;
     p->host_wanted[host] |= place == MLT_FLOW_NOWHERE;
@@ -138,8 +138,8 @@ static void levels(const uint64_t *load, uint32_t bins, uint64_t total, uint64_t
 
 // Cuts `count` nodes into pieces for bins first, first + 1, ..., which have a load already: each
 // gets about as much as levels() says. into[node] = its bin.
-static void cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count, uint32_t first,
-                uint32_t bins, uint64_t *load, uint32_t *into)
+static void place_cut(const mlt_flow_graph *g, const uint32_t *nodes, uint32_t count,
+                      uint32_t first, uint32_t bins, uint64_t *load, uint32_t *into)
 {
     uint64_t total = 0, *share = mlt_take(bins, sizeof *share);
     for (uint32_t i = 0; i < count; i++)
@@ -212,13 +212,13 @@ static void cut_row(const placer *p, const uint32_t *row, uint32_t count, bool h
         if (!p->host_wanted[s->host_of[w]])
             continue;
         uint32_t here = pick(p, row, count, s->host_of[w], some);
-        cut(p->g, some, here, w, end - w, load, worker);
+        place_cut(p->g, some, here, w, end - w, load, worker);
     }
     uint32_t rest = pick(p, row, count, MLT_FLOW_NOWHERE, some);
     if (halves)
         cut_halves(p, some, rest, worker, load);
     else
-        cut(p->g, some, rest, 0, s->workers, load, worker);
+        place_cut(p->g, some, rest, 0, s->workers, load, worker);
     free(some);
 }
 
@@ -320,7 +320,7 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
     for (uint32_t w = 0, at = 0, end; w < s->workers; w++, at = end) {
         for (end = at; end < s->places && s->worker_of[end] == w;)
             end++;
-        cut(g, nodes + first[w], first[w + 1] - first[w], at, end - at, load, place_of);
+        place_cut(g, nodes + first[w], first[w + 1] - first[w], at, end - at, load, place_of);
     }
     free(first);
     free(nodes);

@@ -36,16 +36,16 @@ void mlt_flow_near_free(mlt_flow_near *near)
     free(near->module);
 }
 
-typedef struct walk {
+typedef struct row_walk {
     const mlt_flow_near *near;
     bool depth;
     uint8_t *seen;        // [node_count] modules: laid; collectives: looked through
     uint32_t *next, *far; // what is to be laid
     uint32_t next_at, nexts, far_at, fars;
     uint32_t *row, count;
-} walk;
+} row_walk;
 
-static void look_through(walk *w, uint32_t collective)
+static void look_through(row_walk *w, uint32_t collective)
 {
     if (w->seen[collective])
         return;
@@ -54,7 +54,7 @@ static void look_through(walk *w, uint32_t collective)
         w->far[w->fars++] = w->near->list[i];
 }
 
-static void lay(walk *w, uint32_t n)
+static void lay(row_walk *w, uint32_t n)
 {
     if (!w->near->module[n]) { // beyond another collective
         look_through(w, n);
@@ -79,7 +79,7 @@ static void lay(walk *w, uint32_t n)
     }
 }
 
-static void walk_from(walk *w, uint32_t n)
+static void walk_from(row_walk *w, uint32_t n)
 {
     lay(w, n);
     for (;;) {
@@ -95,7 +95,7 @@ static void walk_from(walk *w, uint32_t n)
 uint32_t mlt_flow_row_of(const mlt_flow_graph *g, const mlt_flow_near *near, mlt_flow_row way,
                          uint32_t *row)
 {
-    walk w = {.near = near, .depth = way == MLT_FLOW_ROW_DEPTH, .row = row};
+    row_walk w = {.near = near, .depth = way == MLT_FLOW_ROW_DEPTH, .row = row};
     if (way == MLT_FLOW_ROW_DECLARED) {
         for (uint32_t n = 0; n < g->node_count; n++)
             if (near->module[n])

@@ -15,7 +15,7 @@ typedef struct reader {
     size_t why_size;
 } reader;
 
-static bool refuse(const reader *r, const char *what, int length, const char *word)
+static bool sites_refuse(const reader *r, const char *what, int length, const char *word)
 {
     snprintf(r->why, r->why_size, "hostfile, line %d: %s: \"%.*s\"", r->line, what, length, word);
     return false;
@@ -73,20 +73,21 @@ static bool read_line(const reader *r, const char *at, const char *end)
     const char *name_end = colon ? colon : stop;
     size_t length = (size_t)(name_end - at);
     if (!length || length >= sizeof r->sites->hosts->name)
-        return refuse(r, "a host's name has 1 to 63 characters", (int)(stop - at), at);
+        return sites_refuse(r, "a host's name has 1 to 63 characters", (int)(stop - at), at);
     uint32_t slots = 1;
     if (colon && !(slots = number_of(colon + 1, (size_t)(stop - colon - 1))))
-        return refuse(r, "after the colon stands the number of workers, 1 to 65536",
-                      (int)(stop - at), at);
+        return sites_refuse(r, "after the colon stands the number of workers, 1 to 65536",
+                            (int)(stop - at), at);
     const char *more = space_end(stop, end), *more_end = word_end(more, end);
     if (more < end) {
         size_t size = (size_t)(more_end - more);
         if (colon || size < 7 || memcmp(more, "slots=", 6) ||
             !(slots = number_of(more + 6, size - 6)) || space_end(more_end, end) < end)
-            return refuse(r,
-                          "a line is \"name\", \"name:2\" or \"name slots=2\", with 1 to 65536 "
-                          "slots",
-                          (int)(end - at), at);
+            return sites_refuse(
+                r,
+                "a line is \"name\", \"name:2\" or \"name slots=2\", with 1 to 65536 "
+                "slots",
+                (int)(end - at), at);
     }
     add_host(r->sites, at, length, slots);
     return true;

@@ -26,7 +26,7 @@ typedef struct check {
 
 // ---- parameters
 
-static const char *span_fault(check *c, uint32_t buf, uint64_t at, uint64_t size)
+static const char *check_span_fault(check *c, uint32_t buf, uint64_t at, uint64_t size)
 {
     if (at + size < at)
         return "has bytes that end beyond 2^64";
@@ -57,17 +57,17 @@ static const char *message_fault(check *c, int kind, const mlt_act_message *m)
     c->messages++;
     if ((kind == MLT_GOAL_SEND || kind == MLT_GOAL_RECV) && m->buf == MLT_GOAL_NOWHERE)
         return m->at + m->size < m->at ? "has bytes that end beyond 2^64" : NULL;
-    return span_fault(c, m->buf, m->at, m->size);
+    return check_span_fault(c, m->buf, m->at, m->size);
 }
 
-static const char *exec_fault(check *c, int kind, const mlt_act_exec *x)
+static const char *check_exec_fault(check *c, int kind, const mlt_act_exec *x)
 {
     bool user = kind == MLT_GOAL_USER || kind == MLT_GOAL_RECV_USER;
     if (x->flags & ~MLT_GOAL_REVERSED)
         return "has flags that do not exist";
-    const char *fault = span_fault(c, x->buf[0], x->at[0], x->size[0]);
+    const char *fault = check_span_fault(c, x->buf[0], x->at[0], x->size[0]);
     if (!fault)
-        fault = span_fault(c, x->buf[1], x->at[1], x->size[1]);
+        fault = check_span_fault(c, x->buf[1], x->at[1], x->size[1]);
     if (fault)
         return fault;
     if (user) {
@@ -107,7 +107,7 @@ static const char *parameter_fault(check *c, const mlt_act *act)
     if (message && (message->buf != exec->buf[1] || message->at != exec->at[1] ||
                     message->size != exec->size[1] || (message->flags >> 8 & 0xff) != exec->cpu))
         return "receives other bytes than it works on";
-    return exec_fault(c, kind, exec);
+    return check_exec_fault(c, kind, exec);
 }
 
 // ---- the walks
@@ -362,12 +362,12 @@ static const char *indices_fault(check *c)
 
 // ---- slots: of each peer and direction, 0, 1, ... once each, and tags in their order
 
-typedef struct flow {
+typedef struct check_flow {
     uint64_t key; // 0: free
     uint32_t count, first;
-} flow;
+} check_flow;
 
-static flow *flow_find(flow *table, uint32_t size, const mlt_act *act)
+static check_flow *check_flow_find(check_flow *table, uint32_t size, const mlt_act *act)
 {
     const mlt_act_message *m = (const mlt_act_message *)(act + 1);
     bool recv = (act->type & MLT_ACT_KIND) != MLT_GOAL_SEND;
@@ -380,14 +380,14 @@ static flow *flow_find(flow *table, uint32_t size, const mlt_act *act)
 }
 
 // tags[flow's first + slot]: 1 + tag, 0: no one has that slot yet.
-static const char *fill_tags(check *c, flow *table, uint32_t size, uint64_t *tags)
+static const char *fill_tags(check *c, check_flow *table, uint32_t size, uint64_t *tags)
 {
     const mlt_act *act = first_act(c);
     for (c->action = 0; c->action < c->rank->actions; c->action++, act = mlt_act_next(act)) {
         if (!is_message(act))
             continue;
         const mlt_act_message *m = (const mlt_act_message *)(act + 1);
-        const flow *f = flow_find(table, size, act);
+        const check_flow *f = check_flow_find(table, size, act);
         if (m->slot >= f->count || tags[f->first + m->slot])
             return "has a slot that another one has, or that is too large";
         tags[f->first + m->slot] = 1 + (uint64_t)(uint32_t)m->tag;
@@ -405,13 +405,14 @@ static const char *slots_fault(check *c)
     uint32_t size = 2, first = 0;
     while (size < 2 * (uint64_t)c->messages && size < 1u << 31)
         size *= 2;
-    flow *table = mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_FLOWS, size, sizeof *table);
+    check_flow *table =
+        mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_FLOWS, size, sizeof *table);
     uint64_t *tags =
         mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_TAGS, c->messages, sizeof *tags);
     const mlt_act *act = first_act(c);
     for (uint32_t i = 0; i < c->rank->actions; i++, act = mlt_act_next(act))
         if (is_message(act))
-            flow_find(table, size, act)->count++;
+            check_flow_find(table, size, act)->count++;
     for (uint32_t i = 0; i < size; i++) {
         table[i].first = first;
         first += table[i].count;

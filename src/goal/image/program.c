@@ -52,13 +52,14 @@ mlt_goal_action mlt_act_action(const mlt_act *act)
 
 // ---- places of messages
 
-typedef struct message {
+typedef struct image_program_message {
     uint64_t flow; // peer and direction
     int32_t tag;
     uint32_t slot, place;
-} message;
+} image_program_message;
 
-static int compare_flow(const message *a, const message *b)
+static int image_program_compare_flow(const image_program_message *a,
+                                      const image_program_message *b)
 {
     if (a->flow != b->flow)
         return a->flow < b->flow ? -1 : 1;
@@ -67,19 +68,20 @@ static int compare_flow(const message *a, const message *b)
 
 static int by_place(const void *pa, const void *pb)
 {
-    const message *a = pa, *b = pb;
-    int flow = compare_flow(a, b);
+    const image_program_message *a = pa, *b = pb;
+    int flow = image_program_compare_flow(a, b);
     return flow ? flow : a->place < b->place ? -1 : a->place > b->place;
 }
 
 static int by_slot(const void *pa, const void *pb)
 {
-    const message *a = pa, *b = pb;
-    int flow = compare_flow(a, b);
+    const image_program_message *a = pa, *b = pb;
+    int flow = image_program_compare_flow(a, b);
     return flow ? flow : a->slot < b->slot ? -1 : a->slot > b->slot;
 }
 
-static bool in_order(const message *at, uint32_t count, int (*compare)(const void *, const void *))
+static bool in_order(const image_program_message *at, uint32_t count,
+                     int (*compare)(const void *, const void *))
 {
     for (uint32_t i = 1; i < count; i++)
         if (compare(&at[i - 1], &at[i]) > 0)
@@ -88,7 +90,7 @@ static bool in_order(const message *at, uint32_t count, int (*compare)(const voi
 }
 
 // The messages of the code, as it has them; how many.
-static uint32_t collect(const mlt_goal_sched *sched, message *at)
+static uint32_t collect(const mlt_goal_sched *sched, image_program_message *at)
 {
     uint32_t count = 0;
     const mlt_act *act = mlt_goal_sched_first(sched);
@@ -97,8 +99,8 @@ static uint32_t collect(const mlt_goal_sched *sched, message *at)
         if (!has_message(kind))
             continue;
         const mlt_act_message *m = (const mlt_act_message *)(act + 1);
-        at[count++] = (message){(uint64_t)(uint32_t)m->peer << 1 | (kind != MLT_GOAL_SEND), m->tag,
-                                m->slot, i};
+        at[count++] = (image_program_message){
+            (uint64_t)(uint32_t)m->peer << 1 | (kind != MLT_GOAL_SEND), m->tag, m->slot, i};
     }
     return count;
 }
@@ -109,7 +111,7 @@ static const uint32_t *numbers(const mlt_goal_sched *sched, mlt_goal_image_scrat
 {
     uint32_t *number =
         mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_NUMBERS, sched->actions, sizeof *number);
-    message *at =
+    image_program_message *at =
         mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_MESSAGES, sched->actions, sizeof *at);
     uint32_t count = collect(sched, at);
     for (uint32_t i = 0; i < sched->actions; i++)
@@ -118,7 +120,8 @@ static const uint32_t *numbers(const mlt_goal_sched *sched, mlt_goal_image_scrat
         qsort(at, count, sizeof *at, by_place);
     if (in_order(at, count, by_slot))
         return number;
-    message *sorted = mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_SORTED, count, sizeof *sorted);
+    image_program_message *sorted =
+        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_SORTED, count, sizeof *sorted);
     memcpy(sorted, at, count * sizeof *at);
     qsort(sorted, count, sizeof *sorted, by_slot);
     for (uint32_t i = 0; i < count; i++)

@@ -209,7 +209,7 @@ static bool part_of(const file *f, uint32_t rank, uint32_t node_bytes, part *p)
 }
 
 // All parts have that layout, one after the other.
-static bool layout(const file *f, uint32_t node_bytes)
+static bool loggopsim_layout(const file *f, uint32_t node_bytes)
 {
     uint64_t free_from = HEAD_BYTES + (uint64_t)ENTRY_BYTES * f->ranks;
     for (uint32_t r = 0; r < f->ranks; r++) {
@@ -395,8 +395,8 @@ mlt_status mlt_goal_loggopsim_read(const char *name, const void *bytes, size_t s
     quiet.why = complaint;
     quiet.why_size = sizeof complaint;
     uint32_t node_bytes = NODE_BYTES;
-    if (!layout(&f, NODE_BYTES)) {
-        if (!layout(&quiet, LATER_NODE_BYTES))
+    if (!loggopsim_layout(&f, NODE_BYTES)) {
+        if (!loggopsim_layout(&quiet, LATER_NODE_BYTES))
             return MLT_ERR_INVALID;
         node_bytes = LATER_NODE_BYTES;
     }
@@ -414,12 +414,12 @@ mlt_status mlt_goal_loggopsim_read(const char *name, const void *bytes, size_t s
 
 // ---- writing
 
-typedef struct writer {
+typedef struct loggopsim_writer {
     FILE *to;
     bool good;
-} writer;
+} loggopsim_writer;
 
-static void put(writer *w, uint64_t value, int bytes)
+static void loggopsim_put(loggopsim_writer *w, uint64_t value, int bytes)
 {
     unsigned char raw[8];
     for (int i = 0; i < bytes; i++)
@@ -453,16 +453,16 @@ static uint64_t row_of(mlt_goal_dep dep)
     return 2 * on + (dep.on >> 31);
 }
 
-static void write_part(writer *w, const mlt_goal_rank *rank)
+static void write_part(loggopsim_writer *w, const mlt_goal_rank *rank)
 {
     uint32_t n = rank->count, *dependencies = mlt_take(n, sizeof *dependencies);
     uint32_t *at = mlt_take(2 * (size_t)n + 2, sizeof *at),
              *edge = mlt_take(rank->deps_count, sizeof *edge);
-    put(w, n, 4);
-    put(w, count_roots(rank, dependencies), 4);
+    loggopsim_put(w, n, 4);
+    loggopsim_put(w, count_roots(rank, dependencies), 4);
     for (uint32_t a = 0; a < n; a++)
         if (!dependencies[a])
-            put(w, a, 4);
+            loggopsim_put(w, a, 4);
     for (uint32_t d = 0; d < rank->deps_count; d++)
         at[row_of(rank->deps[d]) + 2]++;
     for (uint64_t i = 2; i < 2ull * n + 2; i++)
@@ -471,24 +471,24 @@ static void write_part(writer *w, const mlt_goal_rank *rank)
         edge[at[row_of(rank->deps[d]) + 1]++] = rank->deps[d].action;
     for (uint32_t a = 0; a < n; a++) {
         const mlt_goal_action *action = &rank->actions[a];
-        put(w, dependencies[a], 4);
-        put(w,
-            action->kind == MLT_GOAL_SEND   ? SEND
-            : action->kind == MLT_GOAL_RECV ? RECV
-                                            : CALC,
-            1);
-        put(w, (uint32_t)action->peer, 4);
-        put(w, action->size[0], 8);
-        put(w, (uint32_t)action->tag, 4);
-        put(w, action->cpu, 1);
-        put(w, action->nic, 1);
+        loggopsim_put(w, dependencies[a], 4);
+        loggopsim_put(w,
+                      action->kind == MLT_GOAL_SEND   ? SEND
+                      : action->kind == MLT_GOAL_RECV ? RECV
+                                                      : CALC,
+                      1);
+        loggopsim_put(w, (uint32_t)action->peer, 4);
+        loggopsim_put(w, action->size[0], 8);
+        loggopsim_put(w, (uint32_t)action->tag, 4);
+        loggopsim_put(w, action->cpu, 1);
+        loggopsim_put(w, action->nic, 1);
         for (uint64_t row = 2ull * a; row < 2ull * a + 2; row++) {
-            put(w, at[row + 1] - at[row], 4);
-            put(w, at[row], 4);
+            loggopsim_put(w, at[row + 1] - at[row], 4);
+            loggopsim_put(w, at[row], 4);
         }
     }
     for (uint32_t e = 0; e < rank->deps_count; e++)
-        put(w, edge[e], 4);
+        loggopsim_put(w, edge[e], 4);
     free(dependencies);
     free(at);
     free(edge);
@@ -496,7 +496,7 @@ static void write_part(writer *w, const mlt_goal_rank *rank)
 
 bool mlt_goal_loggopsim_write(const mlt_goal_program *program, double exec_ns_per_byte, FILE *to)
 {
-    writer w = {to, true};
+    loggopsim_writer w = {to, true};
     mlt_goal_rank lowered = {.count = 0};
     uint8_t max_cpu = 0, max_nic = 0;
     uint64_t at = HEAD_BYTES + (uint64_t)ENTRY_BYTES * program->ranks;
@@ -510,13 +510,13 @@ bool mlt_goal_loggopsim_write(const mlt_goal_program *program, double exec_ns_pe
         }
         end[r + 1] = at += part_bytes(&lowered);
     }
-    put(&w, COOKIE, COOKIE_BYTES);
-    put(&w, program->ranks, 4);
-    put(&w, max_cpu, 1);
-    put(&w, max_nic, 1);
+    loggopsim_put(&w, COOKIE, COOKIE_BYTES);
+    loggopsim_put(&w, program->ranks, 4);
+    loggopsim_put(&w, max_cpu, 1);
+    loggopsim_put(&w, max_nic, 1);
     for (uint32_t r = 0; r < program->ranks; r++) {
-        put(&w, end[r], 8);
-        put(&w, end[r + 1], 8);
+        loggopsim_put(&w, end[r], 8);
+        loggopsim_put(&w, end[r + 1], 8);
     }
     for (uint32_t r = 0; r < program->ranks && w.good; r++) {
         mlt_goal_lower(&program->rank[r], exec_ns_per_byte, &lowered);

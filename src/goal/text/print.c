@@ -52,7 +52,7 @@ static void put_bytes(out *o, const char *bytes, size_t count)
         o->text[o->used] = 0;
 }
 
-static void put(out *o, const char *text)
+static void print_put(out *o, const char *text)
 {
     put_bytes(o, text, strlen(text));
 }
@@ -193,7 +193,7 @@ static void put_label(printer *p, const mlt_goal_rank *rank, uint32_t action)
 {
     const mlt_goal_action *a = &rank->actions[action];
     if (p->state[action] == OWN_NAME)
-        put(&p->o, mlt_goal_name_text(p->program, a->label));
+        print_put(&p->o, mlt_goal_name_text(p->program, a->label));
     else
         put_made_up(p, letter_of(a), action);
 }
@@ -210,48 +210,48 @@ static size_t label_length(const printer *p, const mlt_goal_rank *rank, uint32_t
 // ---- one action, as the paper's dialect writes it
 
 // With a printer the buffer's name as the program's text has it.
-static void put_span(out *o, printer *p, const mlt_goal_program *program, const mlt_goal_rank *rank,
-                     const mlt_goal_action *action, int which)
+static void print_put_span(out *o, printer *p, const mlt_goal_program *program,
+                           const mlt_goal_rank *rank, const mlt_goal_action *action, int which)
 {
     uint32_t buf = action->buf[which];
     if (buf == MLT_GOAL_NOWHERE) {
-        put(o, "none");
+        print_put(o, "none");
     } else if (buf == MLT_GOAL_MEMORY) {
         put_number(o, action->at[which]);
     } else if (buf == MLT_GOAL_ADDRESS) {
         char address[24];
         snprintf(address, sizeof address, "0x%" PRIx64, action->at[which]);
-        put(o, address);
+        print_put(o, address);
     } else {
         if (buf > rank->buffers_count)
-            put(o, "?");
+            print_put(o, "?");
         else if (p && p->buffer_state[buf - 1] == MADE_UP)
             put_made_up(p, 'b', buf);
         else
-            put(o, mlt_goal_name_text(program, rank->buffers[buf - 1].name));
-        put(o, "+");
+            print_put(o, mlt_goal_name_text(program, rank->buffers[buf - 1].name));
+        print_put(o, "+");
         put_number(o, action->at[which]);
     }
-    put(o, ",");
+    print_put(o, ",");
     put_number(o, action->size[which]);
 }
 
 static void put_function(out *o, const mlt_goal_action *action)
 {
     if (action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER) {
-        put(o, "user ");
+        print_put(o, "user ");
         put_number(o, action->user);
     } else {
-        put(o, action->op < MLT_OPS ? mlt_op_names[action->op] : "?");
-        put(o, action->type < MLT_OP_TYPES ? mlt_op_type_names[action->type] : "?");
+        print_put(o, action->op < MLT_OPS ? mlt_op_names[action->op] : "?");
+        print_put(o, action->type < MLT_OP_TYPES ? mlt_op_type_names[action->type] : "?");
     }
 }
 
 static void put_option(out *o, const char *word, uint64_t value)
 {
-    put(o, " ");
-    put(o, word);
-    put(o, " ");
+    print_put(o, " ");
+    print_put(o, word);
+    print_put(o, " ");
     put_number(o, value);
 }
 
@@ -259,18 +259,18 @@ static void put_peer(out *o, const mlt_goal_action *action)
 {
     const char *word = action->kind == MLT_GOAL_SEND ? "to" : "from";
     if (action->peer == MLT_GOAL_ANY) {
-        put(o, " ");
-        put(o, word);
-        put(o, " any");
+        print_put(o, " ");
+        print_put(o, word);
+        print_put(o, " any");
     } else {
         put_option(o, word, (uint32_t)action->peer);
     }
     if (action->tag == MLT_GOAL_ANY)
-        put(o, " tag any");
+        print_put(o, " tag any");
     else if (action->tag)
         put_option(o, "tag", (uint32_t)action->tag);
     if (action->kind == MLT_GOAL_SEND && action->flags & MLT_GOAL_SYNCHRONOUS)
-        put(o, " sync");
+        print_put(o, " sync");
 }
 
 static void put_action(out *o, printer *p, const mlt_goal_program *program,
@@ -280,43 +280,43 @@ static void put_action(out *o, printer *p, const mlt_goal_program *program,
     switch (action->kind) {
     case MLT_GOAL_SEND:
     case MLT_GOAL_RECV:
-        put(o, action->kind == MLT_GOAL_SEND ? "send " : "recv ");
-        put_span(o, p, program, rank, action, 0);
+        print_put(o, action->kind == MLT_GOAL_SEND ? "send " : "recv ");
+        print_put_span(o, p, program, rank, action, 0);
         put_peer(o, action);
         break;
     case MLT_GOAL_EXEC:
     case MLT_GOAL_USER:
-        put(o, "exec ");
+        print_put(o, "exec ");
         put_function(o, action);
-        put(o, " with ");
-        put_span(o, p, program, rank, action, 0);
-        put(o, " ");
-        put_span(o, p, program, rank, action, 1);
+        print_put(o, " with ");
+        print_put_span(o, p, program, rank, action, 0);
+        print_put(o, " ");
+        print_put_span(o, p, program, rank, action, 1);
         operation = true;
         break;
     case MLT_GOAL_RECV_EXEC:
     case MLT_GOAL_RECV_USER:
-        put(o, "recv ");
-        put_span(o, p, program, rank, action, 1);
+        print_put(o, "recv ");
+        print_put_span(o, p, program, rank, action, 1);
         put_peer(o, action);
-        put(o, " then ");
+        print_put(o, " then ");
         put_function(o, action);
-        put(o, " with ");
-        put_span(o, p, program, rank, action, 0);
+        print_put(o, " with ");
+        print_put_span(o, p, program, rank, action, 0);
         operation = true;
         break;
     case MLT_GOAL_CALC:
-        put(o, "calc ");
+        print_put(o, "calc ");
         put_number(o, action->size[0]);
         break;
     case MLT_GOAL_NOP:
-        put(o, "nop");
+        print_put(o, "nop");
         break;
     default:
-        put(o, "?");
+        print_put(o, "?");
     }
     if (operation && action->flags & MLT_GOAL_REVERSED)
-        put(o, " reversed");
+        print_put(o, " reversed");
     if (action->cpu)
         put_option(o, "cpu", action->cpu);
     if (action->nic)
@@ -421,7 +421,7 @@ enum { WIDTH = 96, LABEL_WIDTH = 14 };
 static void put_ranks(out *o, const groups *g, uint32_t head)
 {
     size_t column = 5;
-    put(o, "rank ");
+    print_put(o, "rank ");
     for (uint32_t first = head + 1; first;) {
         uint32_t last = first, after = g->next[first - 1];
         while (after == last + 1) {
@@ -433,21 +433,21 @@ static void put_ranks(out *o, const groups *g, uint32_t head)
             after = first + 1;
         }
         size_t before = o->used;
-        put(o, "#");
+        print_put(o, "#");
         put_number(o, first - 1);
         if (last > first) {
-            put(o, "..");
+            print_put(o, "..");
             put_number(o, last - 1);
         }
         column += o->used > before ? o->used - before : 8;
         if (after) {
             bool full = column > WIDTH;
-            put(o, full ? ",\n     " : ", ");
+            print_put(o, full ? ",\n     " : ", ");
             column = full ? 5 : column + 2;
         }
         first = after;
     }
-    put(o, " {\n");
+    print_put(o, " {\n");
 }
 
 static void put_block(printer *p, const mlt_goal_rank *rank)
@@ -455,14 +455,14 @@ static void put_block(printer *p, const mlt_goal_rank *rank)
     out *o = &p->o;
     size_t width = 0;
     for (uint32_t b = 0; b < rank->buffers_count; b++) {
-        put(o, "  buffer ");
+        print_put(o, "  buffer ");
         if (p->buffer_state[b] == MADE_UP)
             put_made_up(p, 'b', b + 1);
         else
-            put(o, mlt_goal_name_text(p->program, rank->buffers[b].name));
-        put(o, " ");
+            print_put(o, mlt_goal_name_text(p->program, rank->buffers[b].name));
+        print_put(o, " ");
         put_number(o, rank->buffers[b].size);
-        put(o, ";\n");
+        print_put(o, ";\n");
     }
     for (uint32_t a = 0; a < rank->count; a++) {
         size_t length = label_length(p, rank, a);
@@ -472,30 +472,30 @@ static void put_block(printer *p, const mlt_goal_rank *rank)
     if (width)
         width = (width < LABEL_WIDTH ? width : LABEL_WIDTH) + 2;
     if (rank->buffers_count && rank->count)
-        put(o, "\n");
+        print_put(o, "\n");
     for (uint32_t a = 0; a < rank->count; a++) {
         size_t length = label_length(p, rank, a);
-        put(o, "  ");
+        print_put(o, "  ");
         if (length) {
             put_label(p, rank, a);
-            put(o, ":");
+            print_put(o, ":");
             length++;
         }
         put_spaces(o, length < width ? width - length : length != 0);
         put_action(o, p, p->program, rank, &rank->actions[a]);
-        put(o, ";\n");
+        print_put(o, ";\n");
     }
     if (rank->deps_count)
-        put(o, "\n");
+        print_put(o, "\n");
     for (uint32_t d = 0; d < rank->deps_count; d++) {
         uint32_t on = rank->deps[d].on;
-        put(o, on & MLT_GOAL_STARTED ? "  irequ " : "  requ ");
+        print_put(o, on & MLT_GOAL_STARTED ? "  irequ " : "  requ ");
         put_label(p, rank, rank->deps[d].action);
-        put(o, " -> ");
+        print_put(o, " -> ");
         put_label(p, rank, mlt_goal_plain(on));
-        put(o, ";\n");
+        print_put(o, ";\n");
     }
-    put(o, "}\n");
+    print_put(o, "}\n");
 }
 
 // How many ranks a text without `ranks N;` would have.
@@ -520,15 +520,15 @@ static void print_paper(printer *p)
     const mlt_goal_program *program = p->program;
     bool first = true;
     if (implied_ranks(program) != program->ranks || program->ranks > MLT_GOAL_IMPLIED_RANKS) {
-        put(&p->o, "ranks ");
+        print_put(&p->o, "ranks ");
         put_number(&p->o, program->ranks);
-        put(&p->o, ";\n");
+        print_put(&p->o, ";\n");
         first = false;
     }
     groups g = group_ranks(program);
     for (uint32_t i = 0; i < g.count && !p->o.failed; i++) {
         if (!first)
-            put(&p->o, "\n");
+            print_put(&p->o, "\n");
         first = false;
         put_ranks(&p->o, &g, g.heads[i]);
         name_rank(p, &program->rank[g.heads[i]]);
@@ -542,19 +542,19 @@ static void print_paper(printer *p)
 static void put_simulated(out *o, const mlt_goal_action *action)
 {
     if (action->kind == MLT_GOAL_CALC) {
-        put(o, "calc ");
+        print_put(o, "calc ");
         put_number(o, action->size[0]);
     } else {
         bool send = action->kind == MLT_GOAL_SEND;
-        put(o, send ? "send " : "recv ");
+        print_put(o, send ? "send " : "recv ");
         put_number(o, action->size[0]);
-        put(o, "b");
+        print_put(o, "b");
         if (action->peer == MLT_GOAL_ANY)
-            put(o, " from -1");
+            print_put(o, " from -1");
         else
             put_option(o, send ? "to" : "from", (uint32_t)action->peer);
         if (action->tag == MLT_GOAL_ANY)
-            put(o, " tag -1");
+            print_put(o, " tag -1");
         else if (action->tag)
             put_option(o, "tag", (uint32_t)action->tag);
     }
@@ -562,37 +562,37 @@ static void put_simulated(out *o, const mlt_goal_action *action)
         put_option(o, "cpu", action->cpu);
     if (action->nic)
         put_option(o, "nic", action->nic);
-    put(o, "\n");
+    print_put(o, "\n");
 }
 
 static void print_loggopsim(printer *p, double exec_ns_per_byte)
 {
     out *o = &p->o;
     mlt_goal_rank rank = {.count = 0};
-    put(o, "num_ranks ");
+    print_put(o, "num_ranks ");
     put_number(o, p->program->ranks);
-    put(o, "\n");
+    print_put(o, "\n");
     for (uint32_t r = 0; r < p->program->ranks && !o->failed; r++) {
         mlt_goal_lower(&p->program->rank[r], exec_ns_per_byte, &rank);
         name_rank(p, &rank);
-        put(o, "\nrank ");
+        print_put(o, "\nrank ");
         put_number(o, r);
-        put(o, " {\n");
+        print_put(o, " {\n");
         for (uint32_t a = 0; a < rank.count; a++) {
             if (p->state[a] != NAMELESS) {
                 put_label(p, &rank, a);
-                put(o, ": ");
+                print_put(o, ": ");
             }
             put_simulated(o, &rank.actions[a]);
         }
         for (uint32_t d = 0; d < rank.deps_count; d++) {
             uint32_t on = rank.deps[d].on;
             put_label(p, &rank, rank.deps[d].action);
-            put(o, on & MLT_GOAL_STARTED ? " irequires " : " requires ");
+            print_put(o, on & MLT_GOAL_STARTED ? " irequires " : " requires ");
             put_label(p, &rank, mlt_goal_plain(on));
-            put(o, "\n");
+            print_put(o, "\n");
         }
-        put(o, "}\n");
+        print_put(o, "}\n");
     }
     mlt_goal_lowered_free(&rank);
 }

@@ -92,7 +92,7 @@ void mlt_goal_read_enter(mlt_goal_reader *reader, uint32_t rank)
 // Words that differ in the last digit only are neighbours, for labels are mostly numbered and used
 // near where they are defined: a cache line holds eight entries. (Those of mlt_table are twice as
 // large.)
-static uint32_t hash_of(const mlt_goal_token *word)
+static uint32_t read_hash_of(const mlt_goal_token *word)
 {
     uint32_t length = (uint32_t)(word->end - word->at), near = (uint32_t)word->end[-1] & 7;
     uint64_t hash = length > 8 ? length : word->value ^ (uint64_t)near << 8 * (length - 1);
@@ -128,7 +128,7 @@ uint32_t mlt_goal_symbol_of(mlt_goal_reader *reader, const mlt_goal_token *word)
 {
     if (MLT_UNLIKELY(2 * reader->symbols_count >= reader->symbol_table_size))
         symbol_table_grow(reader);
-    uint32_t hash = hash_of(word), length = (uint32_t)(word->end - word->at);
+    uint32_t hash = read_hash_of(word), length = (uint32_t)(word->end - word->at);
     uint32_t mask = reader->symbol_table_size - 1, at = hash & mask;
     for (uint64_t entry; (entry = reader->symbol_table[at]); at = (at + 1) & mask) {
         const mlt_goal_symbol *symbol = &reader->symbols[(uint32_t)entry - 1];
@@ -224,8 +224,8 @@ uint32_t mlt_goal_read_find(mlt_goal_reader *reader, int kind, uint32_t symbol)
 }
 
 // Gives a name to what will have that index: it is no keyword, and not taken.
-static bool give(mlt_goal_reader *reader, int kind, const mlt_goal_token *word, uint32_t index,
-                 uint32_t *name)
+static bool read_give(mlt_goal_reader *reader, int kind, const mlt_goal_token *word, uint32_t index,
+                      uint32_t *name)
 {
     bool keyword = mlt_goal_is_keyword(reader->dialect, word->at, (size_t)(word->end - word->at));
     uint32_t symbol = mlt_goal_symbol_of(reader, word);
@@ -255,14 +255,14 @@ static bool give(mlt_goal_reader *reader, int kind, const mlt_goal_token *word, 
 
 bool mlt_goal_read_label(mlt_goal_reader *reader, const mlt_goal_token *word, uint32_t *name)
 {
-    return give(reader, MLT_GOAL_LABEL, word, reader->program->rank[reader->rank].count, name);
+    return read_give(reader, MLT_GOAL_LABEL, word, reader->program->rank[reader->rank].count, name);
 }
 
 bool mlt_goal_read_buffer(mlt_goal_reader *reader, const mlt_goal_token *word, uint64_t size)
 {
     mlt_goal_rank *rank = &reader->program->rank[reader->rank];
     uint32_t name = 0;
-    if (!give(reader, MLT_GOAL_BUFFER, word, rank->buffers_count, &name))
+    if (!read_give(reader, MLT_GOAL_BUFFER, word, rank->buffers_count, &name))
         return false;
     mlt_goal_buffer_add(reader->program, reader->rank, mlt_goal_name_text(reader->program, name),
                         size);

@@ -33,7 +33,7 @@ static inline bool is(char c, int kinds)
     return class_of[(unsigned char)c] & kinds;
 }
 
-static inline bool inside(char c)
+static inline bool read_lex_inside(char c)
 {
     return class_of[(unsigned char)c] & (INSIDE | 8);
 }
@@ -66,7 +66,7 @@ bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t l
     if (!length || !is(text[0], LETTER))
         return false;
     for (size_t i = 1; i < length; i++)
-        if (!inside(text[i]))
+        if (!read_lex_inside(text[i]))
             return false;
     return !mlt_goal_is_keyword(dialect, text, length);
 }
@@ -122,13 +122,13 @@ mlt_goal_dialect mlt_goal_dialect_of(const char *text, const char *end)
         } else if (*at == '/' && second == '*') {
             at = skip_block(at, end);
         } else if (is(*at, LETTER)) {
-            while (at < end && inside(*at))
+            while (at < end && read_lex_inside(*at))
                 at++;
             int tells = word_tells(begin, at, end);
             if (tells)
                 return tells == 1 ? MLT_GOAL_PAPER : MLT_GOAL_LOGGOPSIM;
         } else if (is(*at, DIGIT)) {
-            while (at < end && inside(*at))
+            while (at < end && read_lex_inside(*at))
                 at++;
             if (at[-1] == 'b' && begin[1] != 'x')
                 return MLT_GOAL_LOGGOPSIM;
@@ -187,13 +187,13 @@ static const char *skip_number(const mlt_goal_reader *reader, mlt_goal_token *to
         at = skip_hex(at + 2, end, token);
     else
         at = skip_digits(at, end, token);
-    if (!paper && at < end && *at == 'b' && (at + 1 == end || !inside(at[1]))) {
+    if (!paper && at < end && *at == 'b' && (at + 1 == end || !read_lex_inside(at[1]))) {
         token->bytes = true;
         at++;
     }
-    if (at < end && inside(*at)) {
+    if (at < end && read_lex_inside(*at)) {
         token->kind = MLT_TOKEN_BROKEN;
-        while (at < end && inside(*at))
+        while (at < end && read_lex_inside(*at))
             at++;
     }
     return at;
@@ -245,7 +245,7 @@ bool mlt_goal_next(mlt_goal_reader *reader, bool marks)
         token->at = reader->before; // where something is missing
     } else if (is(*at, LETTER)) {
         uint64_t letters = 0;
-        for (unsigned shift = 0; at < end && inside(*at); at++, shift += 8)
+        for (unsigned shift = 0; at < end && read_lex_inside(*at); at++, shift += 8)
             letters |= shift < 64 ? (uint64_t)(unsigned char)*at << shift : 0;
         token->kind = MLT_TOKEN_WORD;
         token->value = letters;
@@ -275,7 +275,7 @@ typedef struct sink {
     size_t size, used;
 } sink;
 
-static void put(sink *s, const char *bytes, size_t count)
+static void read_lex_put(sink *s, const char *bytes, size_t count)
 {
     if (s->used + count < s->size) {
         memcpy(s->text + s->used, bytes, count);
@@ -291,9 +291,9 @@ static const char *put_harmless(sink *s, const char *at, const char *end, size_t
         bool shown;
         size_t length = mlt_character(at, end, &shown);
         if (shown)
-            put(s, at, length);
+            read_lex_put(s, at, length);
         else
-            put(s, *at == '\t' ? " " : "?", 1);
+            read_lex_put(s, *at == '\t' ? " " : "?", 1);
         at += length;
     }
     return at;
@@ -306,7 +306,7 @@ char *mlt_goal_read_quote(const char *at, const char *end, char text[48])
     at = put_harmless(&s, at, end, 24);
     s.size = 48;
     if (at < end)
-        put(&s, "...", 3);
+        read_lex_put(&s, "...", 3);
     return text;
 }
 
@@ -321,16 +321,16 @@ static void show_line(sink *s, const char *line, const char *line_end, const cha
         bool unused;
         from += mlt_character(from, at, &unused);
     }
-    put(s, "\n", 1);
+    read_lex_put(s, "\n", 1);
     if (skip)
-        put(s, "...", 3);
+        read_lex_put(s, "...", 3);
     const char *stop = put_harmless(s, from, line_end, SHOWN);
     if (stop < line_end)
-        put(s, "...", 3);
-    put(s, "\n", 1);
+        read_lex_put(s, "...", 3);
+    read_lex_put(s, "\n", 1);
     for (size_t i = 0; i < column - skip + shown; i++)
-        put(s, " ", 1);
-    put(s, "^", 1);
+        read_lex_put(s, " ", 1);
+    read_lex_put(s, "^", 1);
 }
 
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)

@@ -60,12 +60,15 @@ static bool size(mlt_goal_reader *r, uint32_t line, uint64_t *bytes)
     return true;
 }
 
-enum { TAG = 1, CPU = 2, NIC = 4 };
+enum { READ_LOGGOPSIM_TAG = 1, READ_LOGGOPSIM_CPU = 2, READ_LOGGOPSIM_NIC = 4 };
 
-static bool options(mlt_goal_reader *r, uint32_t line, mlt_goal_action *action)
+static bool read_loggopsim_options(mlt_goal_reader *r, uint32_t line, mlt_goal_action *action)
 {
     static const char *const words[] = {"tag", "cpu", "nic"};
-    int allowed = action->kind == MLT_GOAL_CALC ? CPU : TAG | CPU | NIC, seen = 0;
+    int allowed = action->kind == MLT_GOAL_CALC
+                      ? READ_LOGGOPSIM_CPU
+                      : READ_LOGGOPSIM_TAG | READ_LOGGOPSIM_CPU | READ_LOGGOPSIM_NIC,
+        seen = 0;
     while (same_line(r, line) && r->token.kind == MLT_TOKEN_WORD) {
         int which = 0;
         while (which < 3 && !mlt_goal_is_word(&r->token, words[which]))
@@ -118,7 +121,7 @@ static bool peer(mlt_goal_reader *r, uint32_t line, mlt_goal_action *action)
 }
 
 // Behind its first word.
-static bool action(mlt_goal_reader *r, const mlt_goal_token *word, uint32_t label)
+static bool read_loggopsim_action(mlt_goal_reader *r, const mlt_goal_token *word, uint32_t label)
 {
     mlt_goal_action a = {.label = label, .line = word->line};
     uint32_t line = word->line;
@@ -136,7 +139,7 @@ static bool action(mlt_goal_reader *r, const mlt_goal_token *word, uint32_t labe
         if (!size(r, line, &a.size[0]) || !peer(r, line, &a))
             return false;
     }
-    if (!options(r, line, &a))
+    if (!read_loggopsim_options(r, line, &a))
         return false;
     mlt_goal_add(r->program, r->rank, &a);
     return true;
@@ -148,7 +151,7 @@ static bool is_action(const mlt_goal_token *word)
            mlt_goal_is_word(word, "calc");
 }
 
-static bool dependency(mlt_goal_reader *r, const mlt_goal_token *word)
+static bool read_loggopsim_dependency(mlt_goal_reader *r, const mlt_goal_token *word)
 {
     mlt_goal_pending d = {.rank = r->rank, .action_at = word->at};
     d.started = mlt_goal_is_word(&r->token, "irequires");
@@ -164,7 +167,7 @@ static bool dependency(mlt_goal_reader *r, const mlt_goal_token *word)
     return true;
 }
 
-static bool statement(mlt_goal_reader *r)
+static bool read_loggopsim_statement(mlt_goal_reader *r)
 {
     if (r->token.kind != MLT_TOKEN_WORD)
         return mlt_goal_read_no_statement(r, "a statement or '}'");
@@ -184,20 +187,20 @@ static bool statement(mlt_goal_reader *r)
         mlt_goal_token first = r->token;
         if (!same_line(r, word.line) || !is_action(&first))
             return mlt_goal_read_expected(r, "send, recv or calc");
-        return mlt_goal_next(r, false) && action(r, &first, label);
+        return mlt_goal_next(r, false) && read_loggopsim_action(r, &first, label);
     }
     if (is_action(&word))
-        return action(r, &word, 0);
+        return read_loggopsim_action(r, &word, 0);
     if (more &&
         (mlt_goal_is_word(&r->token, "requires") || mlt_goal_is_word(&r->token, "irequires")))
-        return dependency(r, &word);
+        return read_loggopsim_dependency(r, &word);
     char quote[48], what[128];
     mlt_goal_read_quote(word.at, word.end, quote);
     snprintf(what, sizeof what, "':', 'requires' or 'irequires' after '%s'", quote);
     return mlt_goal_read_expected(r, what);
 }
 
-static bool block(mlt_goal_reader *r)
+static bool read_loggopsim_block(mlt_goal_reader *r)
 {
     uint32_t rank, line = r->token.line;
     if (!mlt_goal_next(r, true)) // so that a '#' is seen and can be spoken of
@@ -221,7 +224,7 @@ static bool block(mlt_goal_reader *r)
                                       "the block of rank %" PRIu32 ", which begins in line %" PRIu32
                                       ", has no '}'",
                                       rank, line);
-        if (!statement(r))
+        if (!read_loggopsim_statement(r))
             return false;
     }
     return mlt_goal_next(r, false);
@@ -232,7 +235,7 @@ bool mlt_goal_read_loggopsim(mlt_goal_reader *r)
     bool blocks = false;
     while (r->token.kind != MLT_TOKEN_END) {
         if (mlt_goal_is_word(&r->token, "rank")) {
-            if (!block(r))
+            if (!read_loggopsim_block(r))
                 return false;
             blocks = true;
         } else if (mlt_goal_is_word(&r->token, "num_ranks")) {

@@ -100,7 +100,7 @@ static bool read_span(mlt_goal_reader *r, bool message, span *s)
     return true;
 }
 
-static void put_span(mlt_goal_action *action, int which, const span *s)
+static void read_paper_put_span(mlt_goal_action *action, int which, const span *s)
 {
     action->buf[which] = s->bytes.buf;
     action->at[which] = s->bytes.at;
@@ -194,16 +194,16 @@ static bool then(mlt_goal_reader *r, mlt_goal_action *action, const span *messag
     if (message->bytes.buf == MLT_GOAL_NOWHERE)
         return mlt_goal_read_fail(r, message->at,
                                   "'none' is for plain messages; an operation needs memory");
-    put_span(action, 1, message);
+    read_paper_put_span(action, 1, message);
     if (!function(r, action, &user) || !word(r, "with", "'with' and a buffer") ||
         !read_span(r, false, &result) || (!user && !sizes(r, action, message, &result)))
         return false;
     action->kind = user ? MLT_GOAL_RECV_USER : MLT_GOAL_RECV_EXEC;
-    put_span(action, 0, &result);
+    read_paper_put_span(action, 0, &result);
     return true;
 }
 
-enum { TAG, SYNC, CPU, NIC, THEN, REVERSED, OPTIONS };
+enum { READ_PAPER_TAG, SYNC, READ_PAPER_CPU, READ_PAPER_NIC, THEN, REVERSED, OPTIONS };
 static const char *const option_words[OPTIONS] = {"tag", "sync", "cpu", "nic", "then", "reversed"};
 static const char *const option_owners[OPTIONS] = {
     "a send or a receive", "a send", "an action", "an action", "a receive", "an operation",
@@ -213,17 +213,18 @@ static unsigned options_of(int kind)
 {
     switch (kind) {
     case MLT_GOAL_SEND:
-        return 1 << TAG | 1 << SYNC | 1 << CPU | 1 << NIC;
+        return 1 << READ_PAPER_TAG | 1 << SYNC | 1 << READ_PAPER_CPU | 1 << READ_PAPER_NIC;
     case MLT_GOAL_RECV:
-        return 1 << TAG | 1 << CPU | 1 << NIC | 1 << THEN;
+        return 1 << READ_PAPER_TAG | 1 << READ_PAPER_CPU | 1 << READ_PAPER_NIC | 1 << THEN;
     case MLT_GOAL_RECV_EXEC:
     case MLT_GOAL_RECV_USER:
-        return 1 << TAG | 1 << CPU | 1 << NIC | 1 << THEN | 1 << REVERSED;
+        return 1 << READ_PAPER_TAG | 1 << READ_PAPER_CPU | 1 << READ_PAPER_NIC | 1 << THEN |
+               1 << REVERSED;
     case MLT_GOAL_EXEC:
     case MLT_GOAL_USER:
-        return 1 << CPU | 1 << NIC | 1 << REVERSED;
+        return 1 << READ_PAPER_CPU | 1 << READ_PAPER_NIC | 1 << REVERSED;
     default:
-        return 1 << CPU | 1 << NIC;
+        return 1 << READ_PAPER_CPU | 1 << READ_PAPER_NIC;
     }
 }
 
@@ -231,7 +232,7 @@ static bool option(mlt_goal_reader *r, int which, mlt_goal_action *action, const
 {
     uint64_t value;
     switch (which) {
-    case TAG:
+    case READ_PAPER_TAG:
         if (mlt_goal_is_word(&r->token, "any") && action->kind != MLT_GOAL_SEND) {
             action->tag = MLT_GOAL_ANY;
             return mlt_goal_next(r, false);
@@ -249,15 +250,16 @@ static bool option(mlt_goal_reader *r, int which, mlt_goal_action *action, const
         action->flags |= MLT_GOAL_REVERSED;
         return true;
     default:
-        if (!mlt_goal_read_number(r, which == CPU ? "the number of a CPU" : "the number of a NIC",
-                                  255, &value))
+        if (!mlt_goal_read_number(
+                r, which == READ_PAPER_CPU ? "the number of a CPU" : "the number of a NIC", 255,
+                &value))
             return false;
-        *(which == CPU ? &action->cpu : &action->nic) = (uint8_t)value;
+        *(which == READ_PAPER_CPU ? &action->cpu : &action->nic) = (uint8_t)value;
         return true;
     }
 }
 
-static bool options(mlt_goal_reader *r, mlt_goal_action *action, const span *message)
+static bool read_paper_options(mlt_goal_reader *r, mlt_goal_action *action, const span *message)
 {
     unsigned seen = 0;
     while (r->token.kind == MLT_TOKEN_WORD) {
@@ -279,14 +281,14 @@ static bool options(mlt_goal_reader *r, mlt_goal_action *action, const span *mes
     return true;
 }
 
-static bool message(mlt_goal_reader *r, mlt_goal_action *action, span *s)
+static bool read_paper_message(mlt_goal_reader *r, mlt_goal_action *action, span *s)
 {
     bool send = action->kind == MLT_GOAL_SEND;
     uint32_t rank;
     if (!read_span(r, true, s) ||
         !word(r, send ? "to" : "from", send ? "'to' and a rank" : "'from' and a rank"))
         return false;
-    put_span(action, 0, s);
+    read_paper_put_span(action, 0, s);
     if (!send && mlt_goal_is_word(&r->token, "any")) {
         action->peer = MLT_GOAL_ANY;
         return mlt_goal_next(r, false);
@@ -310,8 +312,8 @@ static bool exec(mlt_goal_reader *r, mlt_goal_action *action)
     if (!read_span(r, false, &second) || (!user && !sizes(r, action, &result, &second)))
         return false;
     action->kind = user ? MLT_GOAL_USER : MLT_GOAL_EXEC;
-    put_span(action, 0, &result);
-    put_span(action, 1, &second);
+    read_paper_put_span(action, 0, &result);
+    read_paper_put_span(action, 1, &second);
     return true;
 }
 
@@ -326,18 +328,18 @@ static int kind_of(const mlt_goal_token *token)
 }
 
 // Behind its first word.
-static bool action(mlt_goal_reader *r, int kind, uint32_t line, uint32_t label)
+static bool read_paper_action(mlt_goal_reader *r, int kind, uint32_t line, uint32_t label)
 {
     mlt_goal_action a = {.kind = (uint8_t)kind, .label = label, .line = line};
     span s = {.at = NULL};
     bool good = true;
     if (kind == MLT_GOAL_SEND || kind == MLT_GOAL_RECV)
-        good = message(r, &a, &s);
+        good = read_paper_message(r, &a, &s);
     else if (kind == MLT_GOAL_EXEC)
         good = exec(r, &a);
     else if (kind == MLT_GOAL_CALC)
         good = mlt_goal_read_number(r, "a time in nanoseconds", UINT64_MAX, &a.size[0]);
-    if (!good || !options(r, &a, &s))
+    if (!good || !read_paper_options(r, &a, &s))
         return false;
     mlt_goal_add(r->program, r->rank, &a);
     return true;
@@ -346,7 +348,7 @@ static bool action(mlt_goal_reader *r, int kind, uint32_t line, uint32_t label)
 // ---- statements
 
 // Behind `requ` or `irequ`.
-static bool dependency(mlt_goal_reader *r, bool started)
+static bool read_paper_dependency(mlt_goal_reader *r, bool started)
 {
     mlt_goal_pending d = {.rank = r->rank, .started = started, .action_at = r->token.at};
     if (!mlt_goal_read_symbol(r, "a label", &d.action) ||
@@ -371,7 +373,7 @@ static bool buffer(mlt_goal_reader *r)
 }
 
 // What stands before a ';'.
-static bool statement(mlt_goal_reader *r)
+static bool read_paper_statement(mlt_goal_reader *r)
 {
     const mlt_goal_token first = r->token;
     if (first.kind != MLT_TOKEN_WORD)
@@ -387,12 +389,12 @@ static bool statement(mlt_goal_reader *r)
         kind = kind_of(&second);
         if (!kind)
             return mlt_goal_read_expected(r, "send, recv, exec, calc or nop");
-        return mlt_goal_next(r, false) && action(r, kind, first.line, label);
+        return mlt_goal_next(r, false) && read_paper_action(r, kind, first.line, label);
     }
     if (kind)
-        return action(r, kind, first.line, 0);
+        return read_paper_action(r, kind, first.line, 0);
     if (mlt_goal_is_word(&first, "requ") || mlt_goal_is_word(&first, "irequ"))
-        return dependency(r, *first.at == 'i');
+        return read_paper_dependency(r, *first.at == 'i');
     if (mlt_goal_is_word(&first, "buffer"))
         return buffer(r);
     char quote[48];
@@ -414,7 +416,7 @@ static bool statements(mlt_goal_reader *r, uint32_t open_line)
                                       "the block that begins in line %" PRIu32
                                       " is still open here; close it with '}'",
                                       open_line);
-        if (r->token.kind != ';' && !statement(r))
+        if (r->token.kind != ';' && !read_paper_statement(r))
             return false;
         if (!sign(r, ';', "';'"))
             return false;
@@ -474,7 +476,7 @@ static bool rank_list(mlt_goal_reader *r, interval_list *list)
     return true;
 }
 
-static bool block(mlt_goal_reader *r)
+static bool read_paper_block(mlt_goal_reader *r)
 {
     interval_list list = {NULL, 0, 0};
     uint32_t line = r->token.line;
@@ -508,7 +510,7 @@ bool mlt_goal_read_paper(mlt_goal_reader *r)
                 return mlt_goal_read_fail(r, r->token.at,
                                           "there are statements before this block; in a text with "
                                           "rank blocks each statement stands in one");
-            if (!block(r))
+            if (!read_paper_block(r))
                 return false;
             blocks = true;
         } else if (r->token.kind == ';') {
@@ -523,7 +525,7 @@ bool mlt_goal_read_paper(mlt_goal_reader *r)
                 mlt_goal_read_enter(r, 0);
             }
             bare = true;
-            if (!statement(r) || !sign(r, ';', "';'"))
+            if (!read_paper_statement(r) || !sign(r, ';', "';'"))
                 return false;
         }
     }

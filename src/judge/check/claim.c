@@ -508,7 +508,7 @@ static mlt_wanted piece_at(const mlt_claim *claim, uint32_t rank, uint64_t at)
 }
 
 // Where the block of a rank begins in what has one for each.
-static uint64_t start_of(const mlt_claim *claim, uint32_t rank)
+static uint64_t claim_start_of(const mlt_claim *claim, uint32_t rank)
 {
     const uint64_t *starts = claim->is->starts;
     return starts ? starts[rank] * claim->element : rank * claim->block;
@@ -535,7 +535,7 @@ mlt_wanted mlt_claim_wanted(const mlt_claim *claim, uint32_t rank, uint64_t at)
     case MLT_COLL_SCATTER:
         low = is->root;
         high = low + 1;
-        offset = start_of(claim, rank);
+        offset = claim_start_of(claim, rank);
         break;
     case MLT_COLL_ALLTOALL:
         b = block_at(claim, at, is->starts ? weight(is, rank) * n : 0, &from, &size);
@@ -544,7 +544,7 @@ mlt_wanted mlt_claim_wanted(const mlt_claim *claim, uint32_t rank, uint64_t at)
         offset = is->starts ? weight(is, b) * is->starts[rank] * n : rank * n;
         break;
     case MLT_COLL_REDUCE_SCATTER:
-        offset = start_of(claim, rank);
+        offset = claim_start_of(claim, rank);
         break;
     case MLT_COLL_SCAN:
         high = rank + 1;

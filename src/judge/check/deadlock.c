@@ -43,7 +43,7 @@ static void emit_action(mlt_waits *waits, const mode *m, uint32_t r, uint32_t a)
         mlt_waits_edge(waits, mlt_check_event(recv, false), end);
 }
 
-static void emit(mlt_waits *waits, void *user)
+static void deadlock_emit(mlt_waits *waits, void *user)
 {
     const mode *m = user;
     for (uint32_t r = 0; r < m->check->program->ranks; r++)
@@ -54,7 +54,7 @@ static void emit(mlt_waits *waits, void *user)
 void mlt_check_waits(const mlt_check *check, bool synchronous, mlt_waits *waits)
 {
     mode m = {check, synchronous};
-    mlt_waits_init(waits, check->events, emit, &m);
+    mlt_waits_init(waits, check->events, deadlock_emit, &m);
 }
 
 // Why the event `waiter` does not come before `awaited`: a line, unless both are of one action.
@@ -76,8 +76,8 @@ static void tell_wait(const mlt_check *check, mlt_goal_finding *finding, uint32_
                   awaited % 2 ? "ended" : "started");
 }
 
-static void tell(mlt_check *check, bool synchronous, const uint32_t *cycle, uint32_t count,
-                 uint32_t blocked)
+static void deadlock_tell(mlt_check *check, bool synchronous, const uint32_t *cycle, uint32_t count,
+                          uint32_t blocked)
 {
     mlt_goal_place first = mlt_check_place(check, cycle[0] / 2);
     mlt_goal_place second = first;
@@ -106,14 +106,14 @@ static void tell(mlt_check *check, bool synchronous, const uint32_t *cycle, uint
 }
 
 // The order if there is one.
-static uint32_t *look(mlt_check *check, bool synchronous)
+static uint32_t *deadlock_look(mlt_check *check, bool synchronous)
 {
     mlt_waits waits;
     mlt_check_waits(check, synchronous, &waits);
     uint32_t *cycle = NULL, count = 0, blocked = 0;
     uint32_t *order = mlt_waits_order(&waits, &cycle, &count, &blocked);
     if (!order)
-        tell(check, synchronous, cycle, count, blocked);
+        deadlock_tell(check, synchronous, cycle, count, blocked);
     free(cycle);
     mlt_waits_fini(&waits);
     return order;
@@ -128,9 +128,9 @@ void mlt_check_deadlock(mlt_check *check)
                   actions, UINT32_MAX / 2 - 1);
     check->events = (uint32_t)(2 * actions);
     mlt_check_looked(check, MLT_FAULT_DEADLOCK);
-    check->order = look(check, false);
+    check->order = deadlock_look(check, false);
     if (!check->order || check->options->assume_buffered)
         return;
     check->verdict->synchronous = true;
-    free(look(check, true));
+    free(deadlock_look(check, true));
 }

@@ -310,7 +310,7 @@ static void say_writer(judge *j, mlt_goal_finding *finding, const part *p, uint6
     mlt_check_say(finding, "\n    no action writes them");
 }
 
-static void tell(judge *j, const part *p)
+static void judge_tell(judge *j, const part *p)
 {
     mlt_state *s = j->s;
     mlt_goal_span out = s->claim->out[p->rank];
@@ -357,7 +357,7 @@ static void canonical(const judge *j, const mlt_value_runs *runs, mlt_value_runs
                            runs->run[i].offset);
 }
 
-static void compare(judge *j)
+static void judge_compare(judge *j)
 {
     mlt_value_runs canon = {0};
     canonical(j, &j->runs, &canon);
@@ -387,7 +387,7 @@ static void judge_rank(judge *j, uint32_t rank)
             uint64_t length = run.length < wanted.length ? run.length : wanted.length;
             part p = {rank, at, length, run.offset, run.value, wanted};
             if (!is_right(j, &p))
-                tell(j, &p);
+                judge_tell(j, &p);
             at += length;
             run.offset += length;
             run.length -= length;
@@ -400,7 +400,7 @@ static void judge_rank(judge *j, uint32_t rank)
     }
     if (s->claim->is->collective == MLT_COLL_ALLREDUCE ||
         s->claim->is->collective == MLT_COLL_REDUCE_TO)
-        compare(j);
+        judge_compare(j);
 }
 
 static bool is_exact(const mlt_goal_spec *is)

@@ -45,7 +45,7 @@ static const char *broken(const mlt_goal_program *program, const mlt_goal_rank *
     return NULL;
 }
 
-static bool overlap(const mlt_goal_action *action)
+static bool match_overlap(const mlt_goal_action *action)
 {
     return action->buf[0] == action->buf[1] && action->at[0] < action->at[1] + action->size[1] &&
            action->at[1] < action->at[0] + action->size[0];
@@ -70,7 +70,7 @@ static const char *senseless(const mlt_goal_program *program, const mlt_goal_act
         return "its two buffers differ in size";
     if (action->size[0] % mlt_op_type_bytes[action->type])
         return "its size is no whole number of elements";
-    return overlap(action) && action->at[0] != action->at[1]
+    return match_overlap(action) && action->at[0] != action->at[1]
                ? "its two buffers overlap in part; they must be apart or the same"
                : NULL;
 }
@@ -179,7 +179,7 @@ bool mlt_check_valid(mlt_check *check)
 
 // ---- cycles
 
-static void tell_cycle(mlt_check *check, uint32_t r, const mlt_goal_graph *graph)
+static void match_tell_cycle(mlt_check *check, uint32_t r, const mlt_goal_graph *graph)
 {
     uint32_t first = graph->cycle[0], second = graph->cycle[graph->cycle_count > 1];
     mlt_goal_finding *finding = mlt_check_found(check, MLT_FAULT_CYCLE, (mlt_goal_place){r, first},
@@ -213,7 +213,7 @@ bool mlt_check_cycles(mlt_check *check)
         if (check->graph[r]->order)
             continue;
         acyclic = false;
-        tell_cycle(check, r, check->graph[r]);
+        match_tell_cycle(check, r, check->graph[r]);
     }
     return acyclic;
 }

@@ -20,7 +20,7 @@ static int by_number(uint64_t a, uint64_t b)
 }
 
 // 0: both go the same way with the same tag.
-static int by_flow(const entry *a, const entry *b)
+static int parts_by_flow(const entry *a, const entry *b)
 {
     int order = by_number(a->from, b->from);
     order = order ? order : by_number(a->to, b->to);
@@ -29,11 +29,11 @@ static int by_flow(const entry *a, const entry *b)
 
 static int by_message(const void *a, const void *b)
 {
-    int order = by_flow(a, b);
+    int order = parts_by_flow(a, b);
     return order ? order : by_number(((const entry *)a)->index, ((const entry *)b)->index);
 }
 
-static int by_place(const void *a, const void *b)
+static int parts_by_place(const void *a, const void *b)
 {
     return by_number(((const mlt_claim_piece *)a)->at, ((const mlt_claim_piece *)b)->at);
 }
@@ -79,7 +79,7 @@ static bool same_messages(mlt_check *check, const entry *send, uint64_t sends, c
 {
     for (uint64_t i = 0; i < sends || i < recvs; i++) {
         bool both = i < sends && i < recvs;
-        int order = both ? by_flow(&send[i], &recv[i]) : i < sends ? -1 : 1;
+        int order = both ? parts_by_flow(&send[i], &recv[i]) : i < sends ? -1 : 1;
         const entry *here = order <= 0 ? &send[i] : &recv[i];
         if (!order && send[i].bytes == recv[i].bytes)
             continue;
@@ -104,7 +104,7 @@ static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
     uint64_t count = claim->pieces_at[rank + 1] - claim->pieces_at[rank];
     if (!count)
         return true;
-    qsort(piece, count, sizeof *piece, by_place);
+    qsort(piece, count, sizeof *piece, parts_by_place);
     for (uint64_t i = 0; i + 1 < count; i++)
         if (piece[i].at + piece[i].bytes > piece[i + 1].at) {
             mlt_claim_wrong(check, rank,
@@ -117,7 +117,7 @@ static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
 }
 
 // In and out are apart: otherwise it could not be said what out held before.
-static bool apart(const mlt_claim *claim, mlt_check *check, uint32_t rank)
+static bool parts_apart(const mlt_claim *claim, mlt_check *check, uint32_t rank)
 {
     mlt_goal_span in = claim->in[rank], out = claim->out[rank];
     bool fine = in.buf != out.buf || !in.size || !out.size || in.at >= out.at + out.size ||
@@ -148,7 +148,7 @@ bool mlt_claim_parts(mlt_claim *claim, mlt_check *check)
         free(next);
     }
     for (uint32_t r = 0; r < claim->ranks && fine; r++)
-        fine = apart(claim, check, r) && sort_pieces(claim, check, r);
+        fine = parts_apart(claim, check, r) && sort_pieces(claim, check, r);
     free(send);
     free(recv);
     return fine;

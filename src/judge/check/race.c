@@ -18,11 +18,11 @@
 
 enum { MOST_PAIRS = 1 << 20, MOST_TRIES = 1 << 26 }; // of a rank; there is a race by then
 
-typedef struct touch {
+typedef struct race_touch {
     uint32_t buf, action, place; // place in the topological order
     bool writes;
     uint64_t from, to;
-} touch;
+} race_touch;
 
 typedef struct race {
     uint32_t first, second, buf;
@@ -33,7 +33,7 @@ typedef struct sweep {
     mlt_check *check;
     uint32_t rank;
     mlt_goal_graph *graph;
-    touch *touches;
+    race_touch *touches;
     uint64_t count;
     uint32_t *active; // touches of the current piece, by place
     uint32_t active_count;
@@ -43,7 +43,7 @@ typedef struct sweep {
 
 static int by_begin(const void *pa, const void *pb)
 {
-    const touch *a = pa, *b = pb;
+    const race_touch *a = pa, *b = pb;
     if (a->buf != b->buf)
         return a->buf < b->buf ? -1 : 1;
     if (a->from != b->from)
@@ -73,16 +73,16 @@ static void collect(sweep *s)
         for (int i = 0; i < n; i++) {
             MLT_ARRAY_WANT(s->touches, s->count + 1, room);
             s->touches[s->count++] =
-                (touch){access[i].span.buf, a,
-                        s->graph->place[a], access[i].writes,
-                        access[i].span.at,  access[i].span.at + access[i].span.size};
+                (race_touch){access[i].span.buf, a,
+                             s->graph->place[a], access[i].writes,
+                             access[i].span.at,  access[i].span.at + access[i].span.size};
         }
     }
     if (s->count)
         qsort(s->touches, s->count, sizeof *s->touches, by_begin);
 }
 
-static bool ordered(const sweep *s, const touch *early, const touch *late)
+static bool ordered(const sweep *s, const race_touch *early, const race_touch *late)
 {
     return early->action == late->action || mlt_goal_before(s->graph, early->action, late->action);
 }
@@ -93,7 +93,7 @@ static bool piece_ordered(const sweep *s)
 {
     uint32_t written = UINT32_MAX; // place in active of the last write
     for (uint32_t i = 0; i < s->active_count; i++) {
-        const touch *t = &s->touches[s->active[i]];
+        const race_touch *t = &s->touches[s->active[i]];
         uint32_t from = written == UINT32_MAX ? 0 : written;
         if (!t->writes && written != UINT32_MAX && !ordered(s, &s->touches[s->active[written]], t))
             return false;
@@ -110,7 +110,7 @@ static void piece_pairs(sweep *s, uint64_t from, uint64_t to)
 {
     for (uint32_t j = 1; j < s->active_count; j++)
         for (uint32_t i = 0; i < j; i++) {
-            const touch *a = &s->touches[s->active[i]], *b = &s->touches[s->active[j]];
+            const race_touch *a = &s->touches[s->active[i]], *b = &s->touches[s->active[j]];
             if (s->races_count >= MOST_PAIRS || s->tries++ >= MOST_TRIES)
                 return;
             if ((!a->writes && !b->writes) || ordered(s, a, b))
@@ -170,7 +170,7 @@ static void sweep_buffer(sweep *s, uint64_t begin, uint64_t end)
 
 // ---- telling
 
-static bool touches(const mlt_check *check, mlt_goal_place place, const race *r, bool writing)
+static bool race_touches(const mlt_check *check, mlt_goal_place place, const race *r, bool writing)
 {
     mlt_goal_access access[2];
     int n = mlt_goal_accesses(mlt_check_action(check, place), access);
@@ -184,11 +184,11 @@ static bool touches(const mlt_check *check, mlt_goal_place place, const race *r,
 
 static const char *deed(const mlt_check *check, mlt_goal_place place, const race *r)
 {
-    bool reads = touches(check, place, r, false), writes = touches(check, place, r, true);
+    bool reads = race_touches(check, place, r, false), writes = race_touches(check, place, r, true);
     return reads && writes ? "reads and writes" : writes ? "writes" : "reads";
 }
 
-static void tell(mlt_check *check, uint32_t rank, const race *r)
+static void race_tell(mlt_check *check, uint32_t rank, const race *r)
 {
     mlt_goal_place first = {rank, r->first}, second = {rank, r->second};
     mlt_goal_finding *finding = mlt_check_found(check, MLT_FAULT_RACE, first, second);
@@ -205,7 +205,7 @@ static void tell(mlt_check *check, uint32_t rank, const race *r)
                   deed(check, first, r), them);
     mlt_check_say(finding, "\n    %s %s %s", mlt_check_describe(check, second, text),
                   deed(check, second, r), them);
-    bool both = touches(check, first, r, true) && touches(check, second, r, true);
+    bool both = race_touches(check, first, r, true) && race_touches(check, second, r, true);
     mlt_check_say(finding,
                   both ? "\n    whichever comes last leaves its bytes; action %" PRIu32
                          " must require %" PRIu32 ", or the other way round"
@@ -226,7 +226,7 @@ static void tell_all(sweep *s)
              i++)
             if (s->races[i].buf == r.buf && s->races[i].from <= r.to && s->races[i].to > r.to)
                 r.to = s->races[i].to;
-        tell(s->check, s->rank, &r);
+        race_tell(s->check, s->rank, &r);
     }
     if (pairs > s->check->verdict->races_of_rank)
         s->check->verdict->races_of_rank = pairs;

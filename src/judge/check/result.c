@@ -15,7 +15,7 @@
 #include "judge/check/memory.h"
 #include "judge/check/value.h"
 
-static mlt_cells *cells_of(mlt_state *s, uint32_t rank, uint32_t buf)
+static mlt_cells *result_cells_of(mlt_state *s, uint32_t rank, uint32_t buf)
 {
     uint32_t last = s->check->program->rank[rank].buffers_count + 1;
     return &s->cells[rank][buf == MLT_GOAL_ADDRESS ? last : buf];
@@ -28,7 +28,7 @@ void mlt_state_read(mlt_state *s, uint32_t rank, mlt_goal_span span, bool use, m
         mlt_value_runs_add(runs, span.size, before, 0);
         return;
     }
-    mlt_cells_read(cells_of(s, rank, span.buf), span.at, span.at + span.size, before,
+    mlt_cells_read(result_cells_of(s, rank, span.buf), span.at, span.at + span.size, before,
                    use ? s->used + s->check->pairs->first[rank] : NULL, runs);
 }
 
@@ -36,7 +36,7 @@ static void write_span(mlt_state *s, uint32_t rank, mlt_goal_span span, const ml
                        uint32_t writer)
 {
     if (span.buf != MLT_GOAL_NOWHERE)
-        mlt_cells_write(cells_of(s, rank, span.buf), span.at, runs, writer);
+        mlt_cells_write(result_cells_of(s, rank, span.buf), span.at, runs, writer);
 }
 
 static mlt_goal_span span_of(const mlt_goal_action *action, int which)

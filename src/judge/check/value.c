@@ -213,7 +213,7 @@ static uint32_t *parts_of(const mlt_values *values, uint32_t value, uint64_t *co
     return parts;
 }
 
-static uint64_t place_of(const uint32_t *parts, uint64_t count, uint32_t part)
+static uint64_t value_place_of(const uint32_t *parts, uint64_t count, uint32_t part)
 {
     uint64_t low = 0, high = count; // parts[low] >= part
     while (high - low > 1) {
@@ -241,7 +241,7 @@ uint32_t mlt_value_count(const mlt_values *values, uint32_t value, uint32_t leav
         else if (v->kind != MLT_VALUE_NODE)
             foreign += often[i];
         for (int side = 0; side < 2 && v->kind == MLT_VALUE_NODE; side++) {
-            uint8_t *to = &often[place_of(parts, count, side ? v->b : v->a)];
+            uint8_t *to = &often[value_place_of(parts, count, side ? v->b : v->a)];
             *to = (uint8_t)(*to + often[i] > 255 ? 255 : *to + often[i]);
         }
     }

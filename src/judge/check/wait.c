@@ -39,7 +39,7 @@ void mlt_waits_fini(mlt_waits *waits)
 
 // A cycle by walking from an event that never comes to one that it waits for, until one comes
 // again. `open` is not 0 for those that never come.
-static uint32_t *walk(const mlt_waits *waits, const uint32_t *open, uint32_t *count)
+static uint32_t *check_wait_walk(const mlt_waits *waits, const uint32_t *open, uint32_t *count)
 {
     // For each event that remains one that it waits for, which remains too.
     uint32_t *for_whom = mlt_take(waits->count, sizeof *for_whom);
@@ -67,13 +67,13 @@ static uint32_t *walk(const mlt_waits *waits, const uint32_t *open, uint32_t *co
     return path;
 }
 
-typedef struct search {
+typedef struct check_wait_search {
     uint32_t *from; // by event: 1 + the one that it was reached from
     uint32_t *queue;
     uint32_t seen;
-} search;
+} check_wait_search;
 
-static void search_clear(search *s)
+static void search_clear(check_wait_search *s)
 {
     for (uint32_t i = 0; i < s->seen; i++)
         s->from[s->queue[i]] = 0;
@@ -81,8 +81,8 @@ static void search_clear(search *s)
 }
 
 // The shortest cycle through `start` in fewer than *count events replaces `cycle`.
-static void shorten(const mlt_waits *waits, const uint32_t *open, uint32_t start, search *s,
-                    uint32_t *cycle, uint32_t *count)
+static void shorten(const mlt_waits *waits, const uint32_t *open, uint32_t start,
+                    check_wait_search *s, uint32_t *cycle, uint32_t *count)
 {
     uint32_t depth = 0, level = 1;
     s->queue[s->seen++] = start;
@@ -135,8 +135,8 @@ uint32_t *mlt_waits_order(const mlt_waits *waits, uint32_t **cycle, uint32_t *cy
     if (known < count) {
         enum { TRIES = 64 };
         *blocked = count - known;
-        *cycle = walk(waits, open, cycle_count);
-        search s = {.from = mlt_take(count, sizeof *s.from), .queue = order};
+        *cycle = check_wait_walk(waits, open, cycle_count);
+        check_wait_search s = {.from = mlt_take(count, sizeof *s.from), .queue = order};
         uint32_t tries = *cycle_count < TRIES ? *cycle_count : TRIES;
         uint32_t *starts = mlt_take(tries, sizeof *starts);
         memcpy(starts, *cycle, tries * sizeof *starts);

@@ -30,15 +30,15 @@ typedef struct codes {
 
 // ---- the code's messages and the program's
 
-typedef struct message {
+typedef struct check_window_message {
     int32_t peer;
     uint32_t receives, order, second; // order: slot, or tag; second: 0, or action
     uint32_t at;                      // place, or action
-} message;
+} check_window_message;
 
-static int by_flow(const void *pa, const void *pb)
+static int check_window_by_flow(const void *pa, const void *pb)
 {
-    const message *a = pa, *b = pb;
+    const check_window_message *a = pa, *b = pb;
     if (a->peer != b->peer)
         return a->peer < b->peer ? -1 : 1;
     if (a->receives != b->receives)
@@ -58,24 +58,24 @@ static void name_messages(codes *c, uint32_t r)
 {
     const mlt_goal_rank *rank = &c->check->program->rank[r];
     listing *code = &c->code[r];
-    message *ours = mlt_take(rank->count, sizeof *ours);
-    message *theirs = mlt_take(rank->count, sizeof *theirs);
+    check_window_message *ours = mlt_take(rank->count, sizeof *ours);
+    check_window_message *theirs = mlt_take(rank->count, sizeof *theirs);
     uint32_t n = 0, m = 0;
     for (uint32_t a = 0; a < rank->count; a++) {
         const mlt_goal_action *action = &rank->actions[a];
         if (mlt_goal_is_message(action))
-            ours[n++] =
-                (message){action->peer, mlt_goal_is_recv(action), (uint32_t)action->tag, a, a};
+            ours[n++] = (check_window_message){action->peer, mlt_goal_is_recv(action),
+                                               (uint32_t)action->tag, a, a};
     }
     for (uint32_t i = 0; i < code->sched->actions && m < n; i++) {
         const mlt_act *act = code->act[i];
         const mlt_act_message *its = (const mlt_act_message *)(act + 1);
         if (is_message(act))
-            theirs[m++] =
-                (message){its->peer, (act->type & MLT_ACT_KIND) != MLT_GOAL_SEND, its->slot, 0, i};
+            theirs[m++] = (check_window_message){
+                its->peer, (act->type & MLT_ACT_KIND) != MLT_GOAL_SEND, its->slot, 0, i};
     }
-    qsort(ours, n, sizeof *ours, by_flow);
-    qsort(theirs, m, sizeof *theirs, by_flow);
+    qsort(ours, n, sizeof *ours, check_window_by_flow);
+    qsort(theirs, m, sizeof *theirs, check_window_by_flow);
     for (uint32_t i = 0; i < m; i++) {
         code->action[theirs[i].at] = ours[i].at;
         c->place[c->check->pairs->first[r] + ours[i].at] = theirs[i].at;
@@ -86,12 +86,12 @@ static void name_messages(codes *c, uint32_t r)
 
 // ---- waits
 
-static uint32_t start_of(const listing *code, uint32_t place)
+static uint32_t check_window_start_of(const listing *code, uint32_t place)
 {
     return code->first + 2 * place;
 }
 
-static uint32_t place_of(const listing *code, uint32_t offset)
+static uint32_t check_window_place_of(const listing *code, uint32_t offset)
 {
     uint32_t low = 0, high = code->sched->actions;
     const mlt_act *act = mlt_goal_sched_act(code->sched, offset);
@@ -109,26 +109,27 @@ static void emit_list(mlt_waits *waits, const listing *code, uint32_t event,
                       const mlt_act_list *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        mlt_waits_edge(waits, event, start_of(code, place_of(code, list->offset[i])));
+        mlt_waits_edge(waits, event,
+                       check_window_start_of(code, check_window_place_of(code, list->offset[i])));
 }
 
 static void emit_message(mlt_waits *waits, const codes *c, uint32_t r, uint32_t place)
 {
     const listing *code = &c->code[r];
-    uint32_t action = code->action[place], start = start_of(code, place);
+    uint32_t action = code->action[place], start = check_window_start_of(code, place);
     if (action == MLT_GOAL_NONE || c->check->program->rank[r].actions[action].kind != MLT_GOAL_SEND)
         return;
     mlt_goal_place other = mlt_goal_partner(c->check->pairs, r, action);
     if (other.action == MLT_GOAL_NONE)
         return;
-    uint32_t recv =
-        start_of(&c->code[other.rank], c->place[c->check->pairs->first[other.rank] + other.action]);
+    uint32_t recv = check_window_start_of(
+        &c->code[other.rank], c->place[c->check->pairs->first[other.rank] + other.action]);
     mlt_waits_edge(waits, start, recv + 1);
     if (c->synchronous || c->check->program->rank[r].actions[action].flags & MLT_GOAL_SYNCHRONOUS)
         mlt_waits_edge(waits, recv, start + 1);
 }
 
-static void emit(mlt_waits *waits, void *user)
+static void check_window_emit(mlt_waits *waits, void *user)
 {
     const codes *c = user;
     for (uint32_t r = 0; r < c->check->program->ranks; r++) {
@@ -137,7 +138,7 @@ static void emit(mlt_waits *waits, void *user)
         uint32_t all = code->first + 2 * count; // event: all up to act[0] have ended
         bool slides = window && !(code->sched->flags & MLT_GOAL_SCHED_SEGMENTS);
         for (uint32_t i = 0; i < count; i++) {
-            uint32_t start = start_of(code, i);
+            uint32_t start = check_window_start_of(code, i);
             mlt_waits_edge(waits, start, start + 1);
             emit_list(waits, code, start + 1, mlt_act_dependents(code->act[i]));
             if (code->act[i]->type & MLT_ACT_STARTERS)
@@ -149,7 +150,7 @@ static void emit(mlt_waits *waits, void *user)
             if (i + 1 < count)
                 mlt_waits_edge(waits, all + i, all + i + 1);
             if (i + (uint64_t)window < count)
-                mlt_waits_edge(waits, all + i, start_of(code, i + window));
+                mlt_waits_edge(waits, all + i, check_window_start_of(code, i + window));
         }
     }
 }
@@ -199,7 +200,8 @@ static event event_of(const codes *c, uint32_t number)
 }
 
 // A chain of "all up to here" is one wait: for the last link's action.
-static void tell_cycle(codes *c, mlt_goal_finding *finding, const uint32_t *cycle, uint32_t count)
+static void check_window_tell_cycle(codes *c, mlt_goal_finding *finding, const uint32_t *cycle,
+                                    uint32_t count)
 {
     enum { SHOWN = 8 };
     char text[MLT_CHECK_TEXT];
@@ -227,7 +229,7 @@ static void tell_cycle(codes *c, mlt_goal_finding *finding, const uint32_t *cycl
     }
 }
 
-static void tell(codes *c, const uint32_t *cycle, uint32_t count)
+static void check_window_tell(codes *c, const uint32_t *cycle, uint32_t count)
 {
     event e = event_of(c, cycle[0]);
     mlt_goal_place place = {e.rank, c->code[e.rank].action[e.place]};
@@ -242,7 +244,7 @@ static void tell(codes *c, const uint32_t *cycle, uint32_t count)
                   sched->flags & MLT_GOAL_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
                   c->synchronous ? "if sends end only when they are received"
                                  : "even if every send is buffered");
-    tell_cycle(c, finding, cycle, count);
+    check_window_tell_cycle(c, finding, cycle, count);
 }
 
 // ---- all
@@ -277,15 +279,15 @@ static bool compile(codes *c, uint32_t r)
 }
 
 // True: there is an order.
-static bool look(codes *c)
+static bool check_window_look(codes *c)
 {
     mlt_waits waits;
-    mlt_waits_init(&waits, c->events, emit, c);
+    mlt_waits_init(&waits, c->events, check_window_emit, c);
     uint32_t *cycle = NULL, count = 0, blocked = 0;
     uint32_t *order = mlt_waits_order(&waits, &cycle, &count, &blocked);
     bool fine = order != NULL;
     if (!fine)
-        tell(c, cycle, count);
+        check_window_tell(c, cycle, count);
     free(order);
     free(cycle);
     mlt_waits_fini(&waits);
@@ -310,10 +312,10 @@ void mlt_check_window(mlt_check *check)
         compiled = compile(&c, r);
     if (compiled) {
         check->verdict->window = check->options->window;
-        bool fine = look(&c);
+        bool fine = check_window_look(&c);
         c.synchronous = true;
         if (fine && !check->options->assume_buffered)
-            look(&c);
+            check_window_look(&c);
     }
     for (uint32_t r = 0; r < ranks; r++) {
         mlt_goal_sched_free(c.code[r].sched);

@@ -12,7 +12,7 @@
 
 enum { LONGEST_BODY = 16, LEAST_RANKS = 4, NEAR_BY = 2 };
 
-typedef struct reader {
+typedef struct find_reader {
     const mlt_goal_program *program;
     mlt_grow *pattern;
     mlt_grow_kind *kind;
@@ -21,9 +21,9 @@ typedef struct reader {
     uint32_t rank, action; // the first that fits no pattern
     bool waits;            // ... because of what it waits for
     bool early;            // loops may begin with computing, which else is that of before
-} reader;
+} find_reader;
 
-static const mlt_goal_action *action_at(const reader *r, uint32_t member, uint32_t ahead)
+static const mlt_goal_action *action_at(const find_reader *r, uint32_t member, uint32_t ahead)
 {
     uint32_t rank = r->kind->members[member];
     const mlt_goal_rank *program = &r->program->rank[rank];
@@ -38,8 +38,8 @@ static bool same_kind(const mlt_goal_action *a, const mlt_goal_action *b)
     return a->kind == b->kind && a->flags == b->flags && a->cpu == b->cpu && a->nic == b->nic;
 }
 
-static bool fits(const mlt_grow_slot *slot, const mlt_grow_grid *grid, const mlt_goal_action *a,
-                 uint32_t rank, uint32_t v, uint32_t round)
+static bool find_fits(const mlt_grow_slot *slot, const mlt_grow_grid *grid,
+                      const mlt_goal_action *a, uint32_t rank, uint32_t v, uint32_t round)
 {
     if (!a || !same_kind(&slot->action, a))
         return false;
@@ -102,7 +102,7 @@ static mlt_grow_slot slot_of(const mlt_goal_action *a)
     return slot;
 }
 
-static void add_item(reader *r, mlt_grow_item item, const mlt_grow_slot *slots)
+static void add_item(find_reader *r, mlt_grow_item item, const mlt_grow_slot *slots)
 {
     mlt_grow_kind *kind = r->kind;
     item.slots = mlt_take(item.count, sizeof *item.slots);
@@ -136,19 +136,19 @@ static bool is_looped(mlt_grow_fn fn)
 }
 
 // The slot's action is there in all rounds of the member.
-static bool fits_member(const reader *r, const mlt_grow_item *item, const mlt_grow_slot *slot,
+static bool fits_member(const find_reader *r, const mlt_grow_item *item, const mlt_grow_slot *slot,
                         uint32_t place, uint32_t member)
 {
     const mlt_grow_grid *grid = &r->pattern->grid;
     uint32_t rank = r->kind->members[member], n = mlt_grow_times(item->loop, grid, rank);
     for (uint32_t i = 0; i < n; i++)
-        if (!fits(slot, grid, action_at(r, member, i * item->count + place), rank,
-                  mlt_grow_value(item, grid, rank, i), i))
+        if (!find_fits(slot, grid, action_at(r, member, i * item->count + place), rank,
+                       mlt_grow_value(item, grid, rank, i), i))
             return false;
     return true;
 }
 
-static bool fits_all(const reader *r, const mlt_grow_item *item, const mlt_grow_slot *slot,
+static bool fits_all(const find_reader *r, const mlt_grow_item *item, const mlt_grow_slot *slot,
                      uint32_t place, uint32_t likely)
 {
     if (!fits_member(r, item, slot, place, likely))
@@ -160,8 +160,8 @@ static bool fits_all(const reader *r, const mlt_grow_item *item, const mlt_grow_
 }
 
 // What the first two rounds of a member tell of size and tag.
-static bool guess(const reader *r, const mlt_grow_item *item, mlt_grow_slot *slot, uint32_t place,
-                  uint32_t member)
+static bool guess(const find_reader *r, const mlt_grow_item *item, mlt_grow_slot *slot,
+                  uint32_t place, uint32_t member)
 {
     const mlt_grow_grid *grid = &r->pattern->grid;
     uint32_t rank = r->kind->members[member];
@@ -180,7 +180,7 @@ static bool guess(const reader *r, const mlt_grow_item *item, mlt_grow_slot *slo
 }
 
 // The actions are there once more, `ahead` of where reading is.
-static bool is_more(const reader *r, const mlt_grow_item *item, const mlt_grow_slot *slots,
+static bool is_more(const find_reader *r, const mlt_grow_item *item, const mlt_grow_slot *slots,
                     uint32_t member, int64_t ahead)
 {
     uint32_t rank = r->kind->members[member];
@@ -189,14 +189,14 @@ static bool is_more(const reader *r, const mlt_grow_item *item, const mlt_grow_s
     if (at < 0 || at + item->count > program->count)
         return false;
     for (uint32_t k = 0; k < item->count; k++)
-        if (!fits(&slots[k], &r->pattern->grid, &program->actions[at + k], rank, 0,
-                  (uint32_t)round))
+        if (!find_fits(&slots[k], &r->pattern->grid, &program->actions[at + k], rank, 0,
+                       (uint32_t)round))
             return false;
     return true;
 }
 
 // Neighbours as often as there are other ranks, neither more nor less: rounds of a ring.
-static bool is_rounds(const reader *r, const mlt_grow_item *item, const mlt_grow_slot *slots,
+static bool is_rounds(const find_reader *r, const mlt_grow_item *item, const mlt_grow_slot *slots,
                       uint32_t member)
 {
     bool message = false;
@@ -211,7 +211,7 @@ static bool is_rounds(const reader *r, const mlt_grow_item *item, const mlt_grow
            !is_more(r, item, slots, member, -(int64_t)item->count);
 }
 
-static bool read_body(reader *r, const mlt_grow_item *item, uint32_t member)
+static bool read_body(find_reader *r, const mlt_grow_item *item, uint32_t member)
 {
     mlt_grow_slot slots[LONGEST_BODY];
     const mlt_grow_grid *grid = &r->pattern->grid;
@@ -239,7 +239,7 @@ static bool read_body(reader *r, const mlt_grow_item *item, uint32_t member)
     return looped || rounds;
 }
 
-static bool read_loop(reader *r)
+static bool read_loop(find_reader *r)
 {
     const mlt_grow_grid *grid = &r->pattern->grid;
     for (mlt_grow_loop loop = MLT_GROW_ALL; loop < MLT_GROW_LOOPS; loop++) {
@@ -271,12 +271,12 @@ static bool read_loop(reader *r)
 // ---- actions
 
 // How many ranks of the kind the slot fits, and the first that it does not.
-static uint32_t count_fits(const reader *r, const mlt_grow_slot *slot, uint32_t *odd)
+static uint32_t count_fits(const find_reader *r, const mlt_grow_slot *slot, uint32_t *odd)
 {
     uint32_t count = 0;
     *odd = UINT32_MAX;
     for (uint32_t m = 0; m < r->kind->members_count; m++)
-        if (fits(slot, &r->pattern->grid, action_at(r, m, 0), r->kind->members[m], 0, 0))
+        if (find_fits(slot, &r->pattern->grid, action_at(r, m, 0), r->kind->members[m], 0, 0))
             count++;
         else if (*odd == UINT32_MAX)
             *odd = m;
@@ -285,7 +285,7 @@ static uint32_t count_fits(const reader *r, const mlt_grow_slot *slot, uint32_t 
 
 // One action that all ranks of the kind have. If there is none, the one that differs from what most
 // of the others have.
-static bool read_action(reader *r)
+static bool read_action(find_reader *r)
 {
     uint32_t best = 0, odd = 0, all = r->kind->members_count;
     for (uint32_t m = 0; m < all && best < all; m++) {
@@ -316,7 +316,7 @@ static bool read_action(reader *r)
     return false;
 }
 
-static bool is_at_end(const reader *r)
+static bool is_at_end(const find_reader *r)
 {
     for (uint32_t m = 0; m < r->kind->members_count; m++)
         if (action_at(r, m, 0))
@@ -324,7 +324,7 @@ static bool is_at_end(const reader *r)
     return true;
 }
 
-static bool read_kind(reader *r, mlt_grow_kind *kind)
+static bool read_kind(find_reader *r, mlt_grow_kind *kind)
 {
     r->kind = kind;
     while (!is_at_end(r))
@@ -406,9 +406,9 @@ static bool grid_shows(const mlt_grow *pattern)
 
 // The pattern in this grid, or NULL; `best` remembers the try that came furthest.
 static mlt_grow *try_grid(const mlt_goal_program *program, const mlt_grow_grid *grid, uint32_t low,
-                          uint32_t high, bool early, reader *best)
+                          uint32_t high, bool early, find_reader *best)
 {
-    reader r = {.program = program, .pattern = pattern_new(grid, low, high), .early = early};
+    find_reader r = {.program = program, .pattern = pattern_new(grid, low, high), .early = early};
     r.at = mlt_take(program->ranks, sizeof *r.at);
     bool good = true;
     for (uint32_t k = 0; good && k < r.pattern->kinds_count; k++)
@@ -425,7 +425,7 @@ static mlt_grow *try_grid(const mlt_goal_program *program, const mlt_grow_grid *
     return NULL;
 }
 
-static mlt_grow *try_all(const mlt_goal_program *program, bool early, reader *best)
+static mlt_grow *try_all(const mlt_goal_program *program, bool early, find_reader *best)
 {
     static const struct {
         uint32_t low, high;
@@ -476,7 +476,7 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
     mlt_status status = refuse_kinds(program, why, why_size);
     if (status != MLT_OK)
         return status;
-    reader best = {.program = NULL};
+    find_reader best = {.program = NULL};
     *out = try_all(program, false, &best);
     if (!*out)
         *out = try_all(program, true, &best);

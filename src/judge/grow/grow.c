@@ -57,7 +57,7 @@ static double greater(double a, double b)
     return a > b ? a : b;
 }
 
-static double apart(double a, double b)
+static double grow_apart(double a, double b)
 {
     return a > b ? a - b : b - a;
 }
@@ -199,7 +199,8 @@ static void fit(mlt_grow_slot *slot, const mlt_grow_grid *own, uint32_t ranks, d
 {
     double best = DBL_MAX;
     for (mlt_grow_law law = MLT_GROW_BY_NOTHING; law < MLT_GROW_LAWS; law++) {
-        double error = apart(slot->size * growth(law, own, ranks), wanted) / greater(wanted, 1);
+        double error =
+            grow_apart(slot->size * growth(law, own, ranks), wanted) / greater(wanted, 1);
         if (error < best - 1e-9) {
             best = error;
             slot->law = law;
@@ -210,7 +211,7 @@ static void fit(mlt_grow_slot *slot, const mlt_grow_grid *own, uint32_t ranks, d
 // Sizes are counted, so they must be right, up to rounding; times are measured.
 static bool size_is_wrong(const mlt_grow_slot *slot, double value, double is)
 {
-    return mlt_goal_is_message(&slot->action) && apart(value, is) > greater(1, 0.01 * is);
+    return mlt_goal_is_message(&slot->action) && grow_apart(value, is) > greater(1, 0.01 * is);
 }
 
 static mlt_status join_slot(mlt_grow *const *patterns, uint32_t count, uint32_t kind, uint32_t item,
@@ -232,7 +233,7 @@ static mlt_status join_slot(mlt_grow *const *patterns, uint32_t count, uint32_t 
             return MLT_ERR_INVALID;
         }
         if (p + 1 < count && !mlt_goal_is_message(&slot->action) && is >= 1)
-            *error = greater(*error, apart(value, is) / is);
+            *error = greater(*error, grow_apart(value, is) / is);
     }
     return MLT_OK;
 }

@@ -15,14 +15,14 @@ typedef struct instance {
     uint32_t member, item, slot, round, position;
 } instance;
 
-typedef struct search {
+typedef struct grow_wait_search {
     const mlt_goal_program *program;
     const mlt_grow_grid *grid;
     mlt_grow_kind *kind;
     uint64_t **deps;   // of each member: action << 32 | on, sorted
     uint32_t **starts; // of each member
     instance odd;
-} search;
+} grow_wait_search;
 
 void mlt_grow_starts(const mlt_grow_kind *kind, const mlt_grow_grid *grid, uint32_t rank,
                      uint32_t *starts)
@@ -67,13 +67,13 @@ mlt_grow_targets mlt_grow_targets_of(const mlt_grow_rule *rule, const mlt_grow_k
     }
 }
 
-static int compare(const void *a, const void *b)
+static int grow_wait_compare(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x > y) - (x < y);
 }
 
-static void search_init(search *s)
+static void search_init(grow_wait_search *s)
 {
     const mlt_grow_kind *kind = s->kind;
     s->deps = mlt_take(kind->members_count, sizeof *s->deps);
@@ -83,13 +83,13 @@ static void search_init(search *s)
         s->deps[m] = mlt_take((size_t)rank->deps_count + 1, sizeof **s->deps);
         for (uint32_t d = 0; d < rank->deps_count; d++)
             s->deps[m][d] = (uint64_t)rank->deps[d].action << 32 | rank->deps[d].on;
-        qsort(s->deps[m], rank->deps_count, sizeof **s->deps, compare);
+        qsort(s->deps[m], rank->deps_count, sizeof **s->deps, grow_wait_compare);
         s->starts[m] = mlt_take((size_t)kind->count + 1, sizeof **s->starts);
         mlt_grow_starts(kind, s->grid, kind->members[m], s->starts[m]);
     }
 }
 
-static void search_fini(search *s)
+static void search_fini(grow_wait_search *s)
 {
     for (uint32_t m = 0; m < s->kind->members_count; m++) {
         free(s->deps[m]);
@@ -99,15 +99,15 @@ static void search_fini(search *s)
     free(s->starts);
 }
 
-static bool waits(const search *s, uint32_t member, uint32_t action, uint32_t on)
+static bool waits(const grow_wait_search *s, uint32_t member, uint32_t action, uint32_t on)
 {
     uint64_t key = (uint64_t)action << 32 | on;
     uint32_t count = s->program->rank[s->kind->members[member]].deps_count;
-    return bsearch(&key, s->deps[member], count, sizeof key, compare) != NULL;
+    return bsearch(&key, s->deps[member], count, sizeof key, grow_wait_compare) != NULL;
 }
 
 // Where the rule says something about this instance, it is so.
-static bool holds(const search *s, const mlt_grow_rule *rule, const instance *at)
+static bool holds(const grow_wait_search *s, const mlt_grow_rule *rule, const instance *at)
 {
     mlt_grow_targets t = mlt_grow_targets_of(rule, s->kind, s->starts[at->member], at->item,
                                              at->round, at->position);
@@ -117,7 +117,8 @@ static bool holds(const search *s, const mlt_grow_rule *rule, const instance *at
     return true;
 }
 
-static bool explains(const search *s, const mlt_grow_rule *rule, const instance *at, uint32_t on)
+static bool explains(const grow_wait_search *s, const mlt_grow_rule *rule, const instance *at,
+                     uint32_t on)
 {
     mlt_grow_targets t = mlt_grow_targets_of(rule, s->kind, s->starts[at->member], at->item,
                                              at->round, at->position);
@@ -128,7 +129,7 @@ static bool explains(const search *s, const mlt_grow_rule *rule, const instance 
 
 // The instances of a slot: first times round (late 0), second ones (1), later ones (2); false: there
 // are no more.
-static bool next_instance(const search *s, instance *at, uint32_t late)
+static bool next_instance(const grow_wait_search *s, instance *at, uint32_t late)
 {
     for (;;) {
         uint32_t all = times(s->kind, s->starts[at->member], at->item);
@@ -150,7 +151,8 @@ static instance before_first(uint32_t item, uint32_t slot, uint32_t late)
 }
 
 // If it does not hold, and yet does for more than half, the first instance where it does not is odd.
-static bool holds_always(search *s, const mlt_grow_rule *rule, const instance *like, uint32_t late)
+static bool holds_always(grow_wait_search *s, const mlt_grow_rule *rule, const instance *like,
+                         uint32_t late)
 {
     instance at = before_first(like->item, like->slot, late), odd = at;
     uint64_t good = 0, bad = 0;
@@ -166,8 +168,8 @@ static bool holds_always(search *s, const mlt_grow_rule *rule, const instance *l
 }
 
 // The action before an item between the one that is waited for and this one.
-static bool find_before(search *s, const instance *at, uint32_t on, uint32_t item, uint32_t late,
-                        mlt_grow_rule *out)
+static bool find_before(grow_wait_search *s, const instance *at, uint32_t on, uint32_t item,
+                        uint32_t late, mlt_grow_rule *out)
 {
     mlt_grow_rule rule = {.wait = MLT_GROW_BEFORE, .started = on & MLT_GOAL_STARTED};
     for (rule.item = item + 1; rule.item <= at->item; rule.item++)
@@ -179,7 +181,8 @@ static bool find_before(search *s, const instance *at, uint32_t on, uint32_t ite
 }
 
 // A rule for a dependency of an instance.
-static bool find_rule(search *s, const instance *at, uint32_t on, uint32_t late, mlt_grow_rule *out)
+static bool find_rule(grow_wait_search *s, const instance *at, uint32_t on, uint32_t late,
+                      mlt_grow_rule *out)
 {
     const uint32_t *starts = s->starts[at->member];
     uint32_t plain = mlt_goal_plain(on), item = 0;
@@ -214,7 +217,7 @@ static bool find_rule(search *s, const instance *at, uint32_t on, uint32_t late,
     return once && find_before(s, at, on, item, late, out);
 }
 
-static bool find_rules_of(search *s, mlt_grow_slot *slot, instance at, uint32_t late)
+static bool find_rules_of(grow_wait_search *s, mlt_grow_slot *slot, instance at, uint32_t late)
 {
     mlt_grow_rules *rules = &slot->wait[late];
     bool any = false;
@@ -256,7 +259,7 @@ static bool find_rules_of(search *s, mlt_grow_slot *slot, instance at, uint32_t 
 bool mlt_grow_find_rules(const mlt_goal_program *program, const mlt_grow *pattern,
                          mlt_grow_kind *kind, uint32_t *rank, uint32_t *action)
 {
-    search s = {.program = program, .grid = &pattern->grid, .kind = kind};
+    grow_wait_search s = {.program = program, .grid = &pattern->grid, .kind = kind};
     bool good = true;
     search_init(&s);
     for (uint32_t i = 0; good && i < kind->count; i++)

@@ -19,7 +19,7 @@
 enum { LONGEST_WORD = 64 };
 static const double MOST_NS = 1e15, MOST_BANDWIDTH = 1e6;
 
-typedef struct reader {
+typedef struct cluster_reader {
     const char *name, *at, *end; // what is left
     const char *line_start;
     uint32_t line;
@@ -30,10 +30,10 @@ typedef struct reader {
     uint32_t list_room;
     char *why;
     size_t why_size;
-} reader;
+} cluster_reader;
 
-static bool fail(const reader *r, const char *format, ...) MLT_PRINTF(2, 3);
-static bool fail(const reader *r, const char *format, ...)
+static bool fail(const cluster_reader *r, const char *format, ...) MLT_PRINTF(2, 3);
+static bool fail(const cluster_reader *r, const char *format, ...)
 {
     int length = snprintf(r->why, r->why_size, "%s:%" PRIu32 ":%zu: ", r->name, r->line,
                           (size_t)(r->word_start - r->line_start) + 1);
@@ -53,7 +53,7 @@ static bool is_blank(char c)
 
 // The next word of the line; at its end, or before a comment, an empty one. Bytes that nobody can
 // see are shown as '?'; what is too long is cut, and then is no word that anything knows.
-static void next(reader *r)
+static void next(cluster_reader *r)
 {
     while (r->at < r->end && is_blank(*r->at))
         r->at++;
@@ -65,13 +65,13 @@ static void next(reader *r)
     r->word[length] = '\0';
 }
 
-static bool is(const reader *r, const char *word)
+static bool is(const cluster_reader *r, const char *word)
 {
     return strcmp(r->word, word) == 0;
 }
 
 // The word as an error shows it.
-static const char *shown(const reader *r, char text[LONGEST_WORD + 8])
+static const char *shown(const cluster_reader *r, char text[LONGEST_WORD + 8])
 {
     if (!r->word[0])
         return "the end of the line";
@@ -79,7 +79,7 @@ static const char *shown(const reader *r, char text[LONGEST_WORD + 8])
     return text;
 }
 
-static bool read_real(reader *r, const char *what, double least, double most, double *out)
+static bool read_real(cluster_reader *r, const char *what, double least, double most, double *out)
 {
     char *end, text[LONGEST_WORD + 8];
     next(r);
@@ -104,7 +104,8 @@ static bool parse_count(const char *text, uint32_t least, uint32_t most, uint32_
     return true;
 }
 
-static bool read_count(reader *r, const char *what, uint32_t least, uint32_t most, uint32_t *out)
+static bool read_count(cluster_reader *r, const char *what, uint32_t least, uint32_t most,
+                       uint32_t *out)
 {
     char text[LONGEST_WORD + 8];
     next(r);
@@ -116,32 +117,32 @@ static bool read_count(reader *r, const char *what, uint32_t least, uint32_t mos
 
 // ---- lines
 
-static bool read_hosts(reader *r)
+static bool read_hosts(cluster_reader *r)
 {
     return read_count(r, "hosts", 1, MLT_CLUSTER_HOSTS, &r->to->hosts);
 }
 
-static bool read_cores(reader *r)
+static bool read_cores(cluster_reader *r)
 {
     return read_count(r, "cores", 1, MLT_CLUSTER_CORES, &r->to->cores);
 }
 
-static bool read_numa(reader *r)
+static bool read_numa(cluster_reader *r)
 {
     return read_count(r, "numa", 1, MLT_CLUSTER_NODES, &r->to->numa);
 }
 
-static bool read_sockets(reader *r)
+static bool read_sockets(cluster_reader *r)
 {
     return read_count(r, "sockets", 1, MLT_CLUSTER_NODES, &r->to->sockets);
 }
 
-static bool read_nics(reader *r)
+static bool read_nics(cluster_reader *r)
 {
     return read_count(r, "nics", 1, MLT_CLUSTER_NICS, &r->to->nics);
 }
 
-static bool read_processors(reader *r)
+static bool read_processors(cluster_reader *r)
 {
     char text[LONGEST_WORD + 8];
     if (!read_count(r, "processors", 1, MLT_CLUSTER_PROCESSORS, &r->to->processors))
@@ -161,7 +162,7 @@ static bool read_processors(reader *r)
     return true;
 }
 
-static bool add_hosts(reader *r)
+static bool add_hosts(cluster_reader *r)
 {
     char text[LONGEST_WORD + 8], *dash = strchr(r->word, '-');
     uint32_t first, last;
@@ -188,7 +189,7 @@ static bool add_hosts(reader *r)
     return true;
 }
 
-static bool read_place(reader *r)
+static bool read_place(cluster_reader *r)
 {
     char text[LONGEST_WORD + 8];
     next(r);
@@ -210,7 +211,7 @@ static bool read_place(reader *r)
     return r->to->list_count ? true : fail(r, "the list should have a host for each rank");
 }
 
-static bool read_costs(reader *r, mlt_loggops *to)
+static bool read_costs(cluster_reader *r, mlt_loggops *to)
 {
     char text[LONGEST_WORD + 8];
     bool any = false;
@@ -231,27 +232,27 @@ static bool read_costs(reader *r, mlt_loggops *to)
     return any ? true : fail(r, "here should be L, o, g, G or O and a number of ns");
 }
 
-static bool read_within(reader *r)
+static bool read_within(cluster_reader *r)
 {
     return read_costs(r, &r->to->within);
 }
 
-static bool read_large(reader *r)
+static bool read_large(cluster_reader *r)
 {
     return read_costs(r, &r->to->large);
 }
 
-static bool read_noise(reader *r)
+static bool read_noise(cluster_reader *r)
 {
     return read_real(r, "noise", 0, 100, &r->to->noise);
 }
 
-static bool read_between(reader *r)
+static bool read_between(cluster_reader *r)
 {
     return read_costs(r, &r->to->between);
 }
 
-static bool read_S(reader *r)
+static bool read_S(cluster_reader *r)
 {
     double value;
     if (!read_real(r, "S", 0, 9e18, &value))
@@ -260,12 +261,12 @@ static bool read_S(reader *r)
     return true;
 }
 
-static bool read_exec(reader *r)
+static bool read_exec(cluster_reader *r)
 {
     return read_real(r, "exec", 0, MOST_NS, &r->to->between.exec);
 }
 
-static bool read_fat_tree(reader *r)
+static bool read_fat_tree(cluster_reader *r)
 {
     mlt_cluster *c = r->to;
     char text[LONGEST_WORD + 8];
@@ -290,7 +291,7 @@ static bool read_fat_tree(reader *r)
     return c->levels && c->radix ? true : fail(r, "a fat-tree needs 'levels' and 'radix'");
 }
 
-static bool read_torus(reader *r)
+static bool read_torus(cluster_reader *r)
 {
     mlt_cluster *c = r->to;
     char text[LONGEST_WORD + 8];
@@ -306,7 +307,7 @@ static bool read_torus(reader *r)
     return true;
 }
 
-static bool read_dragonfly(reader *r)
+static bool read_dragonfly(cluster_reader *r)
 {
     mlt_cluster *c = r->to;
     char text[LONGEST_WORD + 8];
@@ -349,7 +350,7 @@ static bool read_dragonfly(reader *r)
     return true;
 }
 
-static bool read_network(reader *r)
+static bool read_network(cluster_reader *r)
 {
     char text[LONGEST_WORD + 8];
     next(r);
@@ -365,7 +366,7 @@ static bool read_network(reader *r)
                 shown(r, text));
 }
 
-static bool read_link(reader *r)
+static bool read_link(cluster_reader *r)
 {
     static const char *const kinds[MLT_NETWORK_KINDS] = {"host",   "switch", "global",
                                                          "memory", "numa",   "socket"};
@@ -398,7 +399,7 @@ static bool read_link(reader *r)
 
 static const struct line_kind {
     const char *word;
-    bool (*read)(reader *r);
+    bool (*read)(cluster_reader *r);
 } lines[] = {{"hosts", read_hosts},
              {"cores", read_cores},
              {"nics", read_nics},
@@ -416,7 +417,7 @@ static const struct line_kind {
              {"noise", read_noise}};
 enum { LINES = sizeof lines / sizeof *lines, WITHIN = 4, NETWORK = 8, LINK = 9, LARGE = 13 };
 
-static bool read_line(reader *r)
+static bool read_line(cluster_reader *r)
 {
     char text[LONGEST_WORD + 8];
     int i = 0;
@@ -444,7 +445,7 @@ static bool read_line(reader *r)
 // ---- all of it
 
 // What a line alone cannot tell. Errors point behind the last line.
-static bool complete(reader *r)
+static bool complete(cluster_reader *r)
 {
     mlt_cluster *c = r->to;
     mlt_network net;
@@ -490,7 +491,8 @@ static bool complete(reader *r)
 mlt_status mlt_cluster_read(const char *name, const char *text, size_t length, mlt_cluster **out,
                             char *why, size_t why_size)
 {
-    reader r = {.name = name, .at = text, .end = text + length, .why = why, .why_size = why_size};
+    cluster_reader r = {
+        .name = name, .at = text, .end = text + length, .why = why, .why_size = why_size};
     r.to = mlt_take(1, sizeof *r.to);
     *r.to = (mlt_cluster){.cores = 1,
                           .nics = 1,

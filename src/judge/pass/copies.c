@@ -18,7 +18,7 @@
 
 #include "base/memory.h"
 
-typedef struct walk {
+typedef struct copies_walk {
     mlt_goal_rank *rank;
     mlt_pass_flow *flow;
     const bool *kept;
@@ -26,7 +26,7 @@ typedef struct walk {
     uint32_t *into; // as for mlt_pass_merge
     bool *gone;
     uint32_t merged, removed;
-} walk;
+} copies_walk;
 
 static bool is_copy(const mlt_goal_action *action)
 {
@@ -34,7 +34,7 @@ static bool is_copy(const mlt_goal_action *action)
            !(action->flags & MLT_GOAL_REVERSED);
 }
 
-static bool counts_at_end(const walk *w, const mlt_pass_value *value)
+static bool counts_at_end(const copies_walk *w, const mlt_pass_value *value)
 {
     return value->over == MLT_GOAL_NONE &&
            mlt_pass_cell_kept(&w->flow->cells[value->cell], w->kept);
@@ -43,7 +43,7 @@ static bool counts_at_end(const walk *w, const mlt_pass_value *value)
 // ---- a receive and its copy
 
 // The receive whose bytes, all of them, the copy alone reads; NONE if it is not so.
-static uint32_t received(const walk *w, uint32_t copy)
+static uint32_t copies_received(const copies_walk *w, uint32_t copy)
 {
     const mlt_pass_flow *flow = w->flow;
     uint32_t place = flow->graph->place[copy], recv = MLT_GOAL_NONE;
@@ -60,10 +60,10 @@ static uint32_t received(const walk *w, uint32_t copy)
     return same ? recv : MLT_GOAL_NONE;
 }
 
-static bool into_place(walk *w, uint32_t copy)
+static bool into_place(copies_walk *w, uint32_t copy)
 {
     const mlt_goal_graph *graph = w->flow->graph;
-    uint32_t recv = received(w, copy);
+    uint32_t recv = copies_received(w, copy);
     if (recv == MLT_GOAL_NONE || w->used[recv])
         return false;
     bool follows = false;
@@ -84,7 +84,7 @@ static bool into_place(walk *w, uint32_t copy)
 // ---- a copy and its readers
 
 // Actions that overwrite the bytes that the copy read do so after `reader` has ended.
-static bool lasts(const walk *w, uint32_t copy, uint32_t reader)
+static bool lasts(const copies_walk *w, uint32_t copy, uint32_t reader)
 {
     const mlt_pass_flow *flow = w->flow;
     uint32_t place = flow->graph->place[copy];
@@ -97,7 +97,8 @@ static bool lasts(const walk *w, uint32_t copy, uint32_t reader)
 }
 
 // The span of a reader lies within the copy's result, and all of it comes from there.
-static bool reads_only(const walk *w, uint32_t copy, uint32_t first, const mlt_pass_read *read)
+static bool reads_only(const copies_walk *w, uint32_t copy, uint32_t first,
+                       const mlt_pass_read *read)
 {
     const mlt_goal_action *c = &w->rank->actions[copy], *r = &w->rank->actions[read->action];
     uint32_t k = read->which;
@@ -111,7 +112,7 @@ static bool reads_only(const walk *w, uint32_t copy, uint32_t first, const mlt_p
     return true;
 }
 
-static bool can_read_source(const walk *w, uint32_t copy, uint32_t index)
+static bool can_read_source(const copies_walk *w, uint32_t copy, uint32_t index)
 {
     const mlt_pass_read *read = &w->flow->reads[index];
     const mlt_goal_action *reader = &w->rank->actions[read->action];
@@ -127,7 +128,7 @@ static bool can_read_source(const walk *w, uint32_t copy, uint32_t index)
     return reads_only(w, copy, first, read) && lasts(w, copy, read->action);
 }
 
-static void read_source(walk *w, uint32_t copy)
+static void read_source(copies_walk *w, uint32_t copy)
 {
     const mlt_pass_flow *flow = w->flow;
     uint32_t place = flow->graph->place[copy];
@@ -160,7 +161,7 @@ static void read_source(walk *w, uint32_t copy)
 
 // ----
 
-static void apply(walk *w)
+static void apply(copies_walk *w)
 {
     mlt_goal_rank *rank = w->rank;
     for (uint32_t a = 0; a < rank->count; a++)
@@ -185,7 +186,7 @@ static void apply(walk *w)
 static uint32_t walk_rank(mlt_goal_program *program, uint32_t number, const bool *kept)
 {
     mlt_goal_rank *rank = &program->rank[number];
-    walk w = {.rank = rank, .flow = mlt_pass_flow_new(program, number), .kept = kept};
+    copies_walk w = {.rank = rank, .flow = mlt_pass_flow_new(program, number), .kept = kept};
     w.used = mlt_take(rank->count, sizeof *w.used);
     w.gone = mlt_take(rank->count, sizeof *w.gone);
     w.into = mlt_take(rank->count, sizeof *w.into);

@@ -20,16 +20,16 @@
 
 #include "base/memory.h"
 
-typedef struct search {
+typedef struct dead_search {
     const mlt_goal_program *program;
     const mlt_goal_pairs *pairs; // NULL: wildcards
     mlt_pass_flow **flow;        // [ranks]
     bool *live;                  // by the action's number
     mlt_goal_place *stack;
     uint64_t *first, count;
-} search;
+} dead_search;
 
-static void see(search *s, uint32_t rank, uint32_t action)
+static void see(dead_search *s, uint32_t rank, uint32_t action)
 {
     uint64_t number = s->first[rank] + action;
     if (s->live[number])
@@ -39,7 +39,7 @@ static void see(search *s, uint32_t rank, uint32_t action)
 }
 
 // Whatever an action that is seen needs.
-static void follow(search *s, mlt_goal_place at)
+static void follow(dead_search *s, mlt_goal_place at)
 {
     const mlt_pass_flow *flow = s->flow[at.rank];
     const mlt_goal_action *action = &s->program->rank[at.rank].actions[at.action];
@@ -58,7 +58,7 @@ static void follow(search *s, mlt_goal_place at)
 }
 
 // For the order alone, or not to be judged.
-static bool message_stays(const search *s, uint32_t rank, uint32_t a)
+static bool message_stays(const dead_search *s, uint32_t rank, uint32_t a)
 {
     const mlt_goal_action *action = &s->program->rank[rank].actions[a];
     bool reduces = action->kind == MLT_GOAL_RECV_EXEC || action->kind == MLT_GOAL_RECV_USER;
@@ -67,7 +67,7 @@ static bool message_stays(const search *s, uint32_t rank, uint32_t a)
 }
 
 // What is seen whatever the others do.
-static void see_roots(search *s, uint32_t rank, const char *keep, bool messages)
+static void see_roots(dead_search *s, uint32_t rank, const char *keep, bool messages)
 {
     const mlt_goal_rank *r = &s->program->rank[rank];
     const mlt_pass_flow *flow = s->flow[rank];
@@ -95,7 +95,7 @@ static void see_roots(search *s, uint32_t rank, const char *keep, bool messages)
     free(kept);
 }
 
-static void find_live(search *s, const char *keep, bool messages)
+static void find_live(dead_search *s, const char *keep, bool messages)
 {
     for (uint64_t i = 0; i < s->first[s->program->ranks]; i++)
         s->live[i] = false;
@@ -114,7 +114,7 @@ static bool copies_itself(const mlt_goal_action *action)
            action->buf[0] == action->buf[1] && action->at[0] == action->at[1];
 }
 
-static uint64_t remove_dead(mlt_goal_program *program, const search *s)
+static uint64_t remove_dead(mlt_goal_program *program, const dead_search *s)
 {
     uint64_t removed = 0;
     for (uint32_t r = 0; r < program->ranks; r++) {
@@ -131,7 +131,7 @@ static uint64_t remove_dead(mlt_goal_program *program, const search *s)
     return removed;
 }
 
-static bool any_message_dead(const search *s)
+static bool any_message_dead(const dead_search *s)
 {
     for (uint32_t r = 0; r < s->program->ranks; r++)
         for (uint32_t a = 0; a < s->program->rank[r].count; a++)
@@ -141,7 +141,7 @@ static bool any_message_dead(const search *s)
 }
 
 // Whether messages may go at all.
-static bool order_is_local(const search *s)
+static bool order_is_local(const dead_search *s)
 {
     for (uint32_t r = 0; r < s->program->ranks; r++)
         if (s->flow[r]->unclear)
@@ -160,7 +160,7 @@ mlt_status mlt_pass_dead(mlt_goal_program *program, const mlt_pass_options *opti
         mlt_goal_pairs_free(pairs);
         return status;
     }
-    search s = {.program = program, .pairs = pairs};
+    dead_search s = {.program = program, .pairs = pairs};
     s.flow = mlt_pass_flows_new(program);
     s.first = mlt_take((size_t)program->ranks + 1, sizeof *s.first);
     for (uint32_t r = 0; r < program->ranks; r++)

@@ -21,7 +21,7 @@ static void row_add(row *r, uint32_t on)
     r->on[r->count++] = on;
 }
 
-static int compare(const void *pa, const void *pb)
+static int edit_compare(const void *pa, const void *pb)
 {
     uint32_t a = *(const uint32_t *)pa, b = *(const uint32_t *)pb;
     uint32_t x = mlt_goal_plain(a), y = mlt_goal_plain(b);
@@ -33,7 +33,7 @@ static void row_unique(row *r)
 {
     uint32_t kept = 0;
     if (r->count > 1)
-        qsort(r->on, r->count, sizeof *r->on, compare);
+        qsort(r->on, r->count, sizeof *r->on, edit_compare);
     for (uint32_t i = 0; i < r->count; i++)
         if (!kept || mlt_goal_plain(r->on[kept - 1]) != mlt_goal_plain(r->on[i]))
             r->on[kept++] = r->on[i];

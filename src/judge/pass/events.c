@@ -13,12 +13,12 @@
 
 enum { BARRIER_VISITS = 1 << 28 }; // a second or so
 
-typedef struct edges {
+typedef struct events_edges {
     uint64_t *at, *to;
     bool counting;
-} edges;
+} events_edges;
 
-static void edge(edges *out, uint64_t from, uint64_t to)
+static void events_edge(events_edges *out, uint64_t from, uint64_t to)
 {
     if (out->counting)
         out->at[from + 2]++;
@@ -27,7 +27,7 @@ static void edge(edges *out, uint64_t from, uint64_t to)
 }
 
 static void all_edges(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
-                      bool synchronous, edges *out)
+                      bool synchronous, events_edges *out)
 {
     for (uint32_t r = 0; r < program->ranks; r++) {
         const mlt_goal_rank *rank = &program->rank[r];
@@ -35,20 +35,20 @@ static void all_edges(const mlt_goal_program *program, const mlt_goal_pairs *pai
         for (uint32_t d = 0; d < rank->deps_count; d++) {
             mlt_goal_dep dep = rank->deps[d];
             uint64_t on = 2 * (first + mlt_goal_plain(dep.on));
-            edge(out, on + !(dep.on & MLT_GOAL_STARTED), 2 * (first + dep.action));
+            events_edge(out, on + !(dep.on & MLT_GOAL_STARTED), 2 * (first + dep.action));
         }
         for (uint32_t a = 0; a < rank->count; a++) {
             uint64_t start = 2 * (first + a);
-            edge(out, start, start + 1);
+            events_edge(out, start, start + 1);
             if (rank->actions[a].kind != MLT_GOAL_SEND)
                 continue;
             mlt_goal_place other = mlt_goal_partner(pairs, r, a);
             if (other.action == MLT_GOAL_NONE)
                 continue;
             uint64_t recv = 2 * (pairs->first[other.rank] + other.action);
-            edge(out, start, recv + 1);
+            events_edge(out, start, recv + 1);
             if (synchronous || rank->actions[a].flags & MLT_GOAL_SYNCHRONOUS)
-                edge(out, recv, start + 1);
+                events_edge(out, recv, start + 1);
         }
     }
 }
@@ -81,7 +81,7 @@ mlt_pass_events *mlt_pass_events_new(const mlt_goal_program *program, const mlt_
 {
     mlt_pass_events *events = mlt_take(1, sizeof *events);
     uint64_t n = events->count = 2 * pairs->first[program->ranks];
-    edges out = {mlt_take(n + 2, sizeof *out.at), NULL, true};
+    events_edges out = {mlt_take(n + 2, sizeof *out.at), NULL, true};
     all_edges(program, pairs, synchronous, &out);
     for (uint64_t e = 2; e < n + 2; e++)
         out.at[e] += out.at[e - 1];

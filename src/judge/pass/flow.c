@@ -17,7 +17,7 @@ typedef struct point {
     uint64_t at;
 } point;
 
-static int compare(const void *pa, const void *pb)
+static int flow_compare(const void *pa, const void *pb)
 {
     const point *a = pa, *b = pb;
     if (a->buf != b->buf)
@@ -38,9 +38,9 @@ static void cells_make(mlt_pass_flow *flow, const mlt_goal_rank *rank)
             points[count++] = (point){span.buf, span.at};
             points[count++] = (point){span.buf, span.at + span.size};
         }
-    qsort(points, count, sizeof *points, compare);
+    qsort(points, count, sizeof *points, flow_compare);
     for (size_t i = 0; i < count; i++)
-        if (!kept || compare(&points[kept - 1], &points[i]) != 0)
+        if (!kept || flow_compare(&points[kept - 1], &points[i]) != 0)
             points[kept++] = points[i];
     flow->cells = mlt_take(kept, sizeof *flow->cells);
     for (size_t i = 0; i + 1 < kept; i++)
@@ -51,7 +51,7 @@ static void cells_make(mlt_pass_flow *flow, const mlt_goal_rank *rank)
 }
 
 // The cells of a span: how many, the first of them in *first.
-static uint32_t cells_of(const mlt_pass_flow *flow, mlt_goal_span span, uint32_t *first)
+static uint32_t flow_cells_of(const mlt_pass_flow *flow, mlt_goal_span span, uint32_t *first)
 {
     uint32_t low = 0, high = flow->cells_count;
     while (low < high) {
@@ -70,14 +70,14 @@ static uint32_t cells_of(const mlt_pass_flow *flow, mlt_goal_span span, uint32_t
     return end - low;
 }
 
-static bool overlap(const mlt_goal_access access[2])
+static bool flow_overlap(const mlt_goal_access access[2])
 {
     mlt_goal_span a = access[0].span, b = access[1].span;
     return a.buf == b.buf && a.at < b.at + b.size && b.at < a.at + a.size;
 }
 
 // How many cells are touched in all; more than TOUCHES: too many.
-static uint64_t touches(mlt_pass_flow *flow, const mlt_goal_rank *rank)
+static uint64_t flow_touches(mlt_pass_flow *flow, const mlt_goal_rank *rank)
 {
     uint64_t all = flow->cells_count;
     mlt_goal_access access[2];
@@ -90,19 +90,19 @@ static uint64_t touches(mlt_pass_flow *flow, const mlt_goal_rank *rank)
         const mlt_goal_action *action = &rank->actions[a];
         int count = mlt_goal_accesses(action, access);
         // One span twice is an operation on itself. A receive's two must not meet.
-        if (count == 2 && overlap(access) &&
+        if (count == 2 && flow_overlap(access) &&
             (mlt_goal_is_recv(action) || access[0].span.at != access[1].span.at ||
              access[0].span.size != access[1].span.size))
             flow->unclear = true;
         for (int i = 0; i < count; i++) {
             uint32_t first;
-            all += cells_of(flow, access[i].span, &first);
+            all += flow_cells_of(flow, access[i].span, &first);
         }
     }
     return all;
 }
 
-static void walk(mlt_pass_flow *flow, const mlt_goal_rank *rank)
+static void flow_walk(mlt_pass_flow *flow, const mlt_goal_rank *rank)
 {
     mlt_goal_access access[2];
     for (uint32_t i = 0; i < rank->count; i++) {
@@ -116,7 +116,7 @@ static void walk(mlt_pass_flow *flow, const mlt_goal_rank *rank)
                 continue;
             // The access is of the action's second span if it is not of the first.
             uint32_t which = count == 2 ? (uint32_t)k : action->size[0] == 0;
-            for (uint32_t n = cells_of(flow, access[k].span, &first); n-- > 0; first++) {
+            for (uint32_t n = flow_cells_of(flow, access[k].span, &first); n-- > 0; first++) {
                 mlt_pass_value *value = &flow->values[flow->last[first]];
                 flow->reads[flow->reads_count++] =
                     (mlt_pass_read){flow->last[first], a, which, value->reads};
@@ -126,7 +126,7 @@ static void walk(mlt_pass_flow *flow, const mlt_goal_rank *rank)
         for (int k = 0; k < count; k++) {
             if (!access[k].writes)
                 continue;
-            for (uint32_t n = cells_of(flow, access[k].span, &first); n-- > 0; first++) {
+            for (uint32_t n = flow_cells_of(flow, access[k].span, &first); n-- > 0; first++) {
                 flow->values[flow->last[first]].over = a;
                 flow->last[first] = flow->values_count;
                 flow->values[flow->values_count++] = (mlt_pass_value){a, first, 0, MLT_GOAL_NONE};
@@ -163,7 +163,7 @@ mlt_pass_flow *mlt_pass_flow_new(const mlt_goal_program *program, uint32_t rank_
     }
     flow->reach = mlt_goal_reach_new(flow->graph);
     cells_make(flow, rank);
-    uint64_t all = touches(flow, rank);
+    uint64_t all = flow_touches(flow, rank);
     if (all > TOUCHES)
         flow->unclear = true;
     if (flow->unclear)
@@ -178,7 +178,7 @@ mlt_pass_flow *mlt_pass_flow_new(const mlt_goal_program *program, uint32_t rank_
         flow->last[c] = c;
     }
     flow->values_count = flow->cells_count;
-    walk(flow, rank);
+    flow_walk(flow, rank);
     order_check check = {flow, MLT_GOAL_NONE, MLT_GOAL_NONE};
     mlt_pass_flow_conflicts(flow, in_order, &check);
     return flow;
@@ -283,8 +283,8 @@ mlt_status mlt_pass_keep_valid(const mlt_goal_program *program, const char *keep
 
 enum { LOCAL_WORK = 64 }; // actions that are looked at
 
-static bool ready(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_t other, uint32_t recv,
-                  uint32_t *budget)
+static bool flow_ready(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_t other,
+                       uint32_t recv, uint32_t *budget)
 {
     if (*budget == 0 || mlt_goal_plain(other) == recv)
         return false;
@@ -297,7 +297,7 @@ static bool ready(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_t oth
         return false;
     const mlt_goal_graph *graph = reach->graph;
     for (uint32_t e = graph->before_at[other]; e < graph->before_at[other + 1]; e++)
-        if (!ready(rank, reach, graph->before[e], recv, budget))
+        if (!flow_ready(rank, reach, graph->before[e], recv, budget))
             return false;
     return true;
 }
@@ -306,5 +306,5 @@ bool mlt_pass_ready_by(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_
                        uint32_t recv)
 {
     uint32_t budget = LOCAL_WORK;
-    return ready(rank, reach, other, recv, &budget);
+    return flow_ready(rank, reach, other, recv, &budget);
 }

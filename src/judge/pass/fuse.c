@@ -37,7 +37,7 @@ static bool second_is(const mlt_goal_action *exec, const mlt_goal_action *recv)
            exec->size[1] == recv->size[0];
 }
 
-static bool apart(const mlt_goal_action *exec) // its two spans
+static bool fuse_apart(const mlt_goal_action *exec) // its two spans
 {
     return exec->buf[0] != exec->buf[1] || exec->at[0] + exec->size[0] <= exec->at[1] ||
            exec->at[1] + exec->size[1] <= exec->at[0];
@@ -48,7 +48,7 @@ static bool can_fuse(const mlt_goal_rank *rank, mlt_pass_flow *flow, uint32_t re
     const mlt_goal_action *r = &rank->actions[recv], *e = &rank->actions[exec];
     const mlt_goal_graph *graph = flow->graph;
     if ((e->kind != MLT_GOAL_USER && (e->kind != MLT_GOAL_EXEC || e->op == MLT_OP_COPY)) ||
-        !second_is(e, r) || !apart(e) || e->cpu != r->cpu)
+        !second_is(e, r) || !fuse_apart(e) || e->cpu != r->cpu)
         return false;
     bool follows = false;
     for (uint32_t i = graph->before_at[exec]; i < graph->before_at[exec + 1]; i++) {

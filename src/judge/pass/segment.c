@@ -108,7 +108,7 @@ static void join(void *user, uint32_t first, uint32_t second)
         t->parent[root_of(t, first)] = root_of(t, second);
 }
 
-static void touch(void *user, uint32_t first, uint32_t second)
+static void segment_touch(void *user, uint32_t first, uint32_t second)
 {
     touching *t = user;
     if (t->pieces[first] > 1 && large_exec(t, second))
@@ -128,7 +128,7 @@ static void cut_operations(cutter *c, uint32_t r)
     for (uint32_t a = 0; a < n; a++)
         t.parent[a] = a;
     mlt_pass_flow_conflicts(c->flow[r], join, &t);
-    mlt_pass_flow_conflicts(c->flow[r], touch, &t);
+    mlt_pass_flow_conflicts(c->flow[r], segment_touch, &t);
     for (uint32_t a = 0; a < n; a++) {
         if (!large_exec(&t, a) || !t.cut[root_of(&t, a)])
             continue;

@@ -8,11 +8,11 @@
 
 #include "base/memory.h"
 
-typedef struct ready {
+typedef struct sends_ready {
     const mlt_goal_graph *graph; // its rows are sorted
     uint32_t send;
     uint16_t lane; // CPU and NIC
-} ready;
+} sends_ready;
 
 static int compare_word(const void *pa, const void *pb)
 {
@@ -20,7 +20,7 @@ static int compare_word(const void *pa, const void *pb)
     return a < b ? -1 : a > b;
 }
 
-static int compare_wait(const ready *a, const ready *b)
+static int compare_wait(const sends_ready *a, const sends_ready *b)
 {
     const mlt_goal_graph *graph = a->graph;
     const uint32_t *at = graph->before_at;
@@ -39,7 +39,7 @@ static int compare_wait(const ready *a, const ready *b)
 
 static int compare_ready(const void *pa, const void *pb)
 {
-    const ready *a = pa, *b = pb;
+    const sends_ready *a = pa, *b = pb;
     int wait = compare_wait(a, b);
     return wait ? wait : a->send < b->send ? -1 : a->send > b->send;
 }
@@ -47,7 +47,7 @@ static int compare_ready(const void *pa, const void *pb)
 mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
 {
     mlt_goal_graph *graph = mlt_goal_graph_new(rank);
-    ready *all = mlt_take(rank->count, sizeof *all);
+    sends_ready *all = mlt_take(rank->count, sizeof *all);
     uint32_t count = 0, groups_count = 0;
     for (uint32_t a = 0; a < rank->count; a++) {
         const mlt_goal_action *action = &rank->actions[a];
@@ -55,7 +55,7 @@ mlt_pass_group *mlt_pass_groups_new(const mlt_goal_rank *rank, uint32_t *out)
             continue;
         qsort(graph->before + graph->before_at[a], graph->before_at[a + 1] - graph->before_at[a],
               sizeof *graph->before, compare_word);
-        all[count++] = (ready){graph, a, (uint16_t)(action->cpu << 8 | action->nic)};
+        all[count++] = (sends_ready){graph, a, (uint16_t)(action->cpu << 8 | action->nic)};
     }
     qsort(all, count, sizeof *all, compare_ready);
     mlt_pass_group *groups = mlt_take((size_t)count / 2 + 1, sizeof *groups);

@@ -21,16 +21,16 @@
 
 enum { TABLE = 1 << 26 }; // a level whose ranks times colours are more is left alone
 
-typedef struct message {
+typedef struct spread_message {
     uint32_t from, to; // vertices: the ranks of the level, senders first
     uint32_t from_rank, to_rank;
     uint64_t number, group; // of the send, and of the first one that is ready together with it
     uint32_t round;         // how many of its group start before it
     uint32_t colour;
-} message;
+} spread_message;
 
 typedef struct colouring {
-    message *edges;
+    spread_message *edges;
     uint32_t count, colours, vertices;
     uint32_t *at;   // [vertex * colours + colour]: 1 + edge
     uint32_t *free; // [vertex]: below it no colour is free
@@ -54,7 +54,7 @@ static void exchange(colouring *c, uint32_t vertex, uint32_t a, uint32_t b)
     uint32_t edge = *slot(c, vertex, a);
     *slot(c, vertex, a) = 0; // the caller takes it at once
     while (edge) {           // from `vertex` with colour a; becomes b
-        message *m = &c->edges[edge - 1];
+        spread_message *m = &c->edges[edge - 1];
         uint32_t other = m->from == vertex ? m->to : m->from, next = *slot(c, other, b);
         *slot(c, vertex, b) = edge;
         *slot(c, other, b) = edge;
@@ -74,7 +74,7 @@ static void exchange(colouring *c, uint32_t vertex, uint32_t a, uint32_t b)
 static void colour(colouring *c, uint32_t ranks)
 {
     for (uint32_t e = 0; e < c->count; e++) {
-        message *m = &c->edges[e];
+        spread_message *m = &c->edges[e];
         uint32_t wanted = (m->to_rank + ranks - m->from_rank + ranks - 1) % ranks;
         if (wanted >= c->colours || *slot(c, m->from, wanted) || *slot(c, m->to, wanted)) {
             wanted = free_colour(c, m->from);
@@ -90,7 +90,7 @@ static void colour(colouring *c, uint32_t ranks)
 
 static int by_group(const void *pa, const void *pb)
 {
-    const message *a = pa, *b = pb;
+    const spread_message *a = pa, *b = pb;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
     return a->colour < b->colour ? -1 : a->colour > b->colour;
@@ -128,14 +128,14 @@ typedef struct plan {
     uint32_t *round, *colour;
 } plan;
 
-typedef struct placed {
+typedef struct spread_placed {
     uint32_t level;
     uint64_t number; // of a send
-} placed;
+} spread_placed;
 
 static int by_level(const void *pa, const void *pb)
 {
-    const placed *a = pa, *b = pb;
+    const spread_placed *a = pa, *b = pb;
     if (a->level != b->level)
         return a->level < b->level ? -1 : 1;
     return a->number < b->number ? -1 : a->number > b->number;
@@ -161,7 +161,7 @@ static uint32_t *depths(const mlt_pass_events *events)
 
 // Sends of a level as edges between vertices. False: no rank has two to receive, or the table would
 // be too large. degree is zero before and after.
-static bool level_edges(const plan *p, const placed *sends, uint32_t count, uint32_t *degree,
+static bool level_edges(const plan *p, const spread_placed *sends, uint32_t count, uint32_t *degree,
                         uint32_t *vertex, colouring *c)
 {
     uint32_t ranks = p->program->ranks, most_in = 0, r = 0;
@@ -180,15 +180,15 @@ static bool level_edges(const plan *p, const placed *sends, uint32_t count, uint
                 c->colours = degree[ends[k]];
         }
         most_in = degree[ends[1]] > most_in ? degree[ends[1]] : most_in;
-        c->edges[i] = (message){vertex[ends[0]],  vertex[ends[1]],  r, to, number,
-                                p->group[number], p->round[number], 0};
+        c->edges[i] = (spread_message){vertex[ends[0]],  vertex[ends[1]],  r, to, number,
+                                       p->group[number], p->round[number], 0};
     }
     for (uint32_t i = 0; i < count; i++)
         degree[c->edges[i].from_rank] = degree[ranks + c->edges[i].to_rank] = 0;
     return most_in > 1 && (uint64_t)c->vertices * c->colours <= TABLE;
 }
 
-static void colour_levels(plan *p, const placed *sends, uint64_t count)
+static void colour_levels(plan *p, const spread_placed *sends, uint64_t count)
 {
     size_t vertices = 2 * (size_t)p->program->ranks;
     uint32_t *degree = mlt_take(vertices, sizeof *degree);
@@ -217,7 +217,7 @@ static void plan_make(plan *p, const mlt_pass_events *events)
 {
     uint64_t all = events->count / 2, sends_count = 0;
     uint32_t *depth = depths(events);
-    placed *sends = mlt_take(all, sizeof *sends);
+    spread_placed *sends = mlt_take(all, sizeof *sends);
     p->group = mlt_take(all, sizeof *p->group);
     p->round = mlt_take(all, sizeof *p->round);
     p->colour = mlt_take(all, sizeof *p->colour);
@@ -227,7 +227,7 @@ static void plan_make(plan *p, const mlt_pass_events *events)
         for (uint32_t a = 0; a < rank->count; a++) {
             p->group[first + a] = first + a;
             if (rank->actions[a].kind == MLT_GOAL_SEND)
-                sends[sends_count++] = (placed){depth[first + a], first + a};
+                sends[sends_count++] = (spread_placed){depth[first + a], first + a};
         }
         uint32_t count;
         mlt_pass_group *groups = mlt_pass_groups_new(rank, &count);

@@ -37,7 +37,7 @@ static uint64_t step_of(const steps *s, uint32_t rank, uint32_t a)
     return one ? s->pairs->first[send.rank] + send.action : s->pairs->first[rank] + a;
 }
 
-static void edge(steps *s, uint64_t from, uint64_t to)
+static void pass_window_edge(steps *s, uint64_t from, uint64_t to)
 {
     if (s->counting)
         s->at[from + 2]++;
@@ -45,18 +45,18 @@ static void edge(steps *s, uint64_t from, uint64_t to)
         s->to[s->at[from + 1]++] = to;
 }
 
-static void edges(steps *s)
+static void pass_window_edges(steps *s)
 {
     for (uint32_t r = 0; r < s->program->ranks; r++) {
         const mlt_goal_rank *rank = &s->program->rank[r];
         for (uint32_t d = 0; d < rank->deps_count; d++)
-            edge(s, step_of(s, r, mlt_goal_plain(rank->deps[d].on)),
-                 step_of(s, r, rank->deps[d].action));
+            pass_window_edge(s, step_of(s, r, mlt_goal_plain(rank->deps[d].on)),
+                             step_of(s, r, rank->deps[d].action));
         for (uint32_t a = 0; a < rank->count; a++) {
             uint64_t recv = step_of(s, r, a);
             mlt_goal_place send = mlt_goal_partner(s->pairs, r, a);
             if (mlt_goal_is_recv(&rank->actions[a]) && recv == s->pairs->first[r] + a)
-                edge(s, s->pairs->first[send.rank] + send.action, recv);
+                pass_window_edge(s, s->pairs->first[send.rank] + send.action, recv);
         }
     }
 }
@@ -67,12 +67,12 @@ static uint64_t *common_order(const mlt_goal_program *program, const mlt_goal_pa
 {
     steps s = {program, pairs, pairs->first[program->ranks], NULL, NULL, merged, true};
     s.at = mlt_take(s.count + 2, sizeof *s.at);
-    edges(&s);
+    pass_window_edges(&s);
     for (uint64_t i = 2; i < s.count + 2; i++)
         s.at[i] += s.at[i - 1];
     s.to = mlt_take(s.at[s.count + 1], sizeof *s.to);
     s.counting = false;
-    edges(&s);
+    pass_window_edges(&s);
     uint32_t *open = mlt_take(s.count, sizeof *open);
     uint64_t *order = mlt_take(s.count, sizeof *order), head = 0, tail = 0;
     uint64_t *place = mlt_take(s.count, sizeof *place);
@@ -102,14 +102,14 @@ static uint64_t *common_order(const mlt_goal_program *program, const mlt_goal_pa
     return NULL;
 }
 
-typedef struct placed {
+typedef struct pass_window_placed {
     uint64_t place;
     uint32_t action;
-} placed;
+} pass_window_placed;
 
-static int by_place(const void *pa, const void *pb)
+static int pass_window_by_place(const void *pa, const void *pb)
 {
-    const placed *a = pa, *b = pb;
+    const pass_window_placed *a = pa, *b = pb;
     if (a->place != b->place)
         return a->place < b->place ? -1 : 1;
     return a->action < b->action ? -1 : a->action > b->action;
@@ -117,7 +117,8 @@ static int by_place(const void *pa, const void *pb)
 
 // Which segment an action belongs to; how many there are. The two ends of a rank's message to
 // itself are one step, so they stay together.
-static uint32_t segments(const placed *sorted, uint32_t n, uint32_t window, uint32_t *segment)
+static uint32_t segments(const pass_window_placed *sorted, uint32_t n, uint32_t window,
+                         uint32_t *segment)
 {
     uint32_t now = 0, used = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -140,11 +141,11 @@ static uint32_t cut_rank(mlt_goal_program *program, uint32_t number, const uint6
     uint32_t n = rank->count, kept = 0;
     if (n <= window)
         return 0;
-    placed *sorted = mlt_take(n, sizeof *sorted);
+    pass_window_placed *sorted = mlt_take(n, sizeof *sorted);
     uint32_t *segment = mlt_take(n, sizeof *segment);
     for (uint32_t a = 0; a < n; a++)
-        sorted[a] = (placed){place[a], a};
-    qsort(sorted, n, sizeof *sorted, by_place);
+        sorted[a] = (pass_window_placed){place[a], a};
+    qsort(sorted, n, sizeof *sorted, pass_window_by_place);
     uint32_t nops = segments(sorted, n, window, segment) - 1;
     // Dependencies within segments stay. Only those need the no-ops that have nobody there before
     // them, or nobody who waits for their end.

@@ -197,8 +197,8 @@ static void run_local(mlt_sim *sim, const mlt_sim_event *event, mlt_sim_action *
 
 // A receive has its message at `time`, which was taken up (AT_SECOND of the send) or waited for
 // (its own AT_START).
-static void received(mlt_sim *sim, uint32_t number, mlt_sim_action *action, uint64_t time,
-                     mlt_sim_ref cause)
+static void run_received(mlt_sim *sim, uint32_t number, mlt_sim_action *action, uint64_t time,
+                         mlt_sim_ref cause)
 {
     if (MLT_LIKELY(!(action->bits & MLT_SIM_THEN_EXEC))) {
         finish(sim, number, action, time);
@@ -221,9 +221,9 @@ static inline void match(mlt_sim *sim, uint32_t send_number, uint32_t recv_numbe
     if (MLT_UNLIKELY(sim->result->busy_ps != NULL))
         sim->result->busy_ps[recv_number] = taken;
     if (end >= now)
-        received(sim, recv_number, recv, end, (mlt_sim_ref){send_number, MLT_SIM_AT_SECOND, 0});
+        run_received(sim, recv_number, recv, end, (mlt_sim_ref){send_number, MLT_SIM_AT_SECOND, 0});
     else
-        received(sim, recv_number, recv, now, (mlt_sim_ref){recv_number, MLT_SIM_AT_START, 0});
+        run_received(sim, recv_number, recv, now, (mlt_sim_ref){recv_number, MLT_SIM_AT_START, 0});
     if (MLT_UNLIKELY(sim->sync_end != NULL)) {
         mlt_sim_action *send = &sim->actions[send_number];
         uint64_t busy = sim->sync_end[send_number];
@@ -288,7 +288,7 @@ static const mlt_goal_action *source_of(const mlt_sim *sim, uint32_t number, uin
     return &sim->program->rank[place.rank].actions[place.action];
 }
 
-static bool fits(const mlt_goal_action *recv, uint32_t sender, const mlt_goal_action *send)
+static bool run_fits(const mlt_goal_action *recv, uint32_t sender, const mlt_goal_action *send)
 {
     return (recv->peer == MLT_GOAL_ANY || (uint32_t)recv->peer == sender) &&
            (recv->tag == MLT_GOAL_ANY || recv->tag == send->tag);
@@ -302,7 +302,7 @@ static uint32_t take_fitting(mlt_sim *sim, uint32_t *first, uint32_t *last, uint
     bool is_recv = mlt_goal_is_recv(action);
     for (uint32_t n = *first; n != MLT_SIM_NONE; before = n, n = sim->actions[n].link) {
         const mlt_goal_action *other = source_of(sim, n, &other_rank);
-        if (!(is_recv ? fits(action, other_rank, other) : fits(other, rank, action)))
+        if (!(is_recv ? run_fits(action, other_rank, other) : run_fits(other, rank, action)))
             continue;
         uint32_t after = sim->actions[n].link;
         *(before == MLT_SIM_NONE ? first : &sim->actions[before].link) = after;

@@ -16,9 +16,9 @@
 #include "boot/child.h"
 #include "launch/loop.h"
 
-enum { READ_BYTES = 64 << 10 };
+enum { ASKS_READ_BYTES = 64 << 10 };
 
-typedef struct ask {
+typedef struct asks_ask {
     mlt_list_node link;
     mlt_loop_source source;
     mlt_asks *asks;
@@ -27,7 +27,7 @@ typedef struct ask {
     char *request;
     size_t length, room;
     bool told; // the request was whole
-} ask;
+} asks_ask;
 
 // The loop may still hold an event of an ask that is over, so its memory is used again, never freed
 // before the end.
@@ -46,7 +46,7 @@ mlt_asks *mlt_asks_new(const mlt_asks_conf *conf)
     return asks;
 }
 
-static void end(ask *a)
+static void end(asks_ask *a)
 {
     mlt_loop_remove(a->asks->conf.loop, &a->source);
     close(a->source.fd);
@@ -56,7 +56,7 @@ static void end(ask *a)
     mlt_list_push_back(&a->asks->over, &a->link);
 }
 
-static void refuse(ask *a, const char *why)
+static void asks_refuse(asks_ask *a, const char *why)
 {
     char text[256];
     int n = snprintf(text, sizeof text, "%c%s", MLT_CHILD_FELL, why);
@@ -65,12 +65,12 @@ static void refuse(ask *a, const char *why)
 }
 
 // Nothing more is to be read; the rank's closing of its end comes as a hang-up.
-static void tell(ask *a)
+static void asks_tell(asks_ask *a)
 {
     a->told = true;
     mlt_loop_remove(a->asks->conf.loop, &a->source);
     if (!mlt_loop_add(a->asks->conf.loop, &a->source, 0)) {
-        refuse(a, "mpirun cannot wait for events");
+        asks_refuse(a, "mpirun cannot wait for events");
         return;
     }
     char *request = a->request;
@@ -81,13 +81,13 @@ static void tell(ask *a)
 
 static void ready(mlt_loop_source *source, uint32_t events)
 {
-    ask *a = mlt_container_of(source, ask, source);
+    asks_ask *a = mlt_container_of(source, asks_ask, source);
     if (a->told) {
         end(a);
         return;
     }
-    MLT_ARRAY_WANT(a->request, a->length + READ_BYTES + 1, a->room);
-    ssize_t n = recv(source->fd, a->request + a->length, READ_BYTES, MSG_DONTWAIT);
+    MLT_ARRAY_WANT(a->request, a->length + ASKS_READ_BYTES + 1, a->room);
+    ssize_t n = recv(source->fd, a->request + a->length, ASKS_READ_BYTES, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n < 0) {
@@ -96,26 +96,26 @@ static void ready(mlt_loop_source *source, uint32_t events)
     }
     a->length += (size_t)n;
     if (a->length > MLT_CHILD_REQUEST_MOST)
-        refuse(a, "commands, arguments and info keys take more than 16 MiB");
+        asks_refuse(a, "commands, arguments and info keys take more than 16 MiB");
     else if (n == 0)
-        tell(a);
+        asks_tell(a);
 }
 
 void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
 {
     mlt_list_node *used = mlt_list_pop_front(&asks->over);
-    ask *a = used ? mlt_container_of(used, ask, link) : mlt_take(1, sizeof *a);
-    *a = (ask){
+    asks_ask *a = used ? mlt_container_of(used, asks_ask, link) : mlt_take(1, sizeof *a);
+    *a = (asks_ask){
         .source = {.fd = fd, .ready = ready}, .asks = asks, .proc = proc, .number = ++asks->last};
     mlt_list_push_back(&asks->open, &a->link);
     if (!mlt_loop_add(asks->conf.loop, &a->source, EPOLLIN))
-        refuse(a, "mpirun cannot wait for events");
+        asks_refuse(a, "mpirun cannot wait for events");
 }
 
 void mlt_asks_answer(mlt_asks *asks, int64_t number, const char *answer, size_t length)
 {
     for (mlt_list_node *l = asks->open.next; l != &asks->open; l = l->next) {
-        ask *a = mlt_container_of(l, ask, link);
+        asks_ask *a = mlt_container_of(l, asks_ask, link);
         if (a->number != number)
             continue;
         (void)!send(a->source.fd, answer, length, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -130,8 +130,8 @@ void mlt_asks_free(mlt_asks *asks)
     if (!asks)
         return;
     while (!mlt_list_empty(&asks->open))
-        end(mlt_container_of(asks->open.next, ask, link));
+        end(mlt_container_of(asks->open.next, asks_ask, link));
     for (mlt_list_node *used; (used = mlt_list_pop_front(&asks->over));)
-        free(mlt_container_of(used, ask, link));
+        free(mlt_container_of(used, asks_ask, link));
     free(asks);
 }

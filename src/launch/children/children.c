@@ -64,7 +64,7 @@ uint32_t mlt_children_living(const mlt_children *children)
     return children->living;
 }
 
-static void answer(mlt_children *children, uint32_t host, int64_t ask, const char *why)
+static void children_answer(mlt_children *children, uint32_t host, int64_t ask, const char *why)
 {
     char *text = mlt_text_of("%c%.*s", MLT_CHILD_FELL, MLT_CHILD_WHY_MOST, why);
     children->conf.answer(children->conf.user, host, ask, text, strlen(text));
@@ -125,7 +125,7 @@ static void take_fell(job *j, char *body)
         j->why = mlt_text_of("%.*s", MLT_CHILD_WHY_MOST, body);
 }
 
-static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
+static void children_take(mlt_channel *channel, const mlt_frame *frame, char *body)
 {
     job *j = mlt_container_of(channel, job, channel);
     if (frame->type == MLT_FRAME_BORN)
@@ -136,7 +136,7 @@ static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
         j->children->conf.fails(j->children->conf.user);
 }
 
-static void channel_ended(mlt_channel *channel, const char *why)
+static void children_channel_ended(mlt_channel *channel, const char *why)
 {
     // It ends, too: that is seen when it is reaped.
 }
@@ -167,7 +167,7 @@ static void end_unborn(job *j, int code, int signal)
     bool of_ranks = j->why && (strncmp(j->why, "rank ", 5) == 0 ||
                                strncmp(j->why, "the process of ranks ", 21) == 0);
     char *whole = mlt_text_of("%s%s", of_ranks ? "of the new job, " : "", j->why ? j->why : text);
-    answer(j->children, j->host, j->ask, whole);
+    children_answer(j->children, j->host, j->ask, whole);
     free(whole);
 }
 
@@ -189,7 +189,7 @@ bool mlt_children_reaped(mlt_children *children, pid_t pid, int status)
     if (born) {
         char text[160];
         snprintf(text, sizeof text, "job %s ended before it was connected", name);
-        answer(children, j->host, j->ask, text);
+        children_answer(children, j->host, j->ask, text);
     } else {
         end_unborn(j, code, signal);
     }
@@ -273,17 +273,19 @@ static job *new_job(mlt_children *children)
 {
     mlt_list_node *used = mlt_list_pop_front(&children->over);
     job *j = used ? mlt_container_of(used, job, link) : mlt_take(1, sizeof *j);
-    *j = (job){
-        .children = children,
-        .channel = {.take = take, .ended = channel_ended, .in = {.fd = -1}, .out = {.fd = -1}}};
+    *j = (job){.children = children,
+               .channel = {.take = children_take,
+                           .ended = children_channel_ended,
+                           .in = {.fd = -1},
+                           .out = {.fd = -1}}};
     mlt_list_push_back(&children->jobs, &j->link);
     children->living++;
     return j;
 }
 
 // On failure the answer, in why.
-static bool start(mlt_children *children, job *j, const char *task, size_t size, char *why,
-                  size_t why_size)
+static bool children_start(mlt_children *children, job *j, const char *task, size_t size, char *why,
+                           size_t why_size)
 {
     int fd, other;
     if (!find_self(children, why, why_size) ||
@@ -334,12 +336,13 @@ void mlt_children_spawn(mlt_children *children, uint32_t host, uint32_t proc, in
     size_t size;
     int n = snprintf(name, sizeof name, "%s%s%u", own, *own ? "." : "", children->born + 1);
     if (n >= (int)sizeof name) {
-        answer(children, host, ask, "jobs have spawned jobs too deep: this one's name has no room");
+        children_answer(children, host, ask,
+                        "jobs have spawned jobs too deep: this one's name has no room");
         return;
     }
     char *task = make_task(children, proc, request, length, name, &size, why, sizeof why);
     if (!task) {
-        answer(children, host, ask, why);
+        children_answer(children, host, ask, why);
         return;
     }
     job *j = new_job(children);
@@ -347,8 +350,8 @@ void mlt_children_spawn(mlt_children *children, uint32_t host, uint32_t proc, in
     j->ask = ask;
     memcpy(j->name, name, sizeof name);
     children->born++;
-    if (!start(children, j, task, size, why, sizeof why)) {
-        answer(children, host, ask, why);
+    if (!children_start(children, j, task, size, why, sizeof why)) {
+        children_answer(children, host, ask, why);
         forget(j);
     }
     free(task);

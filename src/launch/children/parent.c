@@ -20,7 +20,7 @@
 #include "launch/say.h"
 #include "os/fd.h"
 
-enum { READ_BYTES = 64 << 10, LAST_WORDS_MS = 500, WHY_MOST = 16 << 10 };
+enum { PARENT_READ_BYTES = 64 << 10, PARENT_LAST_WORDS_MS = 500, WHY_MOST = 16 << 10 };
 
 struct mlt_parent {
     mlt_parent_conf conf;
@@ -31,13 +31,13 @@ struct mlt_parent {
     bool born, opened;
 };
 
-static mlt_parent *self; // for messages
+static mlt_parent *parent_self; // for messages
 
 // ---- Messages
 
-static void collect(const char *text)
+static void parent_collect(const char *text)
 {
-    mlt_text_add(&self->said, "%s\n", text);
+    mlt_text_add(&parent_self->said, "%s\n", text);
 }
 
 static void write_all(int fd, const void *bytes, size_t count)
@@ -47,7 +47,7 @@ static void write_all(int fd, const void *bytes, size_t count)
         ssize_t n = send(fd, at, count, MSG_NOSIGNAL);
         if (n < 0 && errno == EAGAIN) {
             struct pollfd room = {.fd = fd, .events = POLLOUT};
-            if (poll(&room, 1, LAST_WORDS_MS) <= 0)
+            if (poll(&room, 1, PARENT_LAST_WORDS_MS) <= 0)
                 return;
             continue;
         }
@@ -60,12 +60,12 @@ static void write_all(int fd, const void *bytes, size_t count)
     }
 }
 
-static void send_up(mlt_parent *e, const mlt_frame *frame, const void *body)
+static void parent_send_up(mlt_parent *e, const mlt_frame *frame, const void *body)
 {
     uint8_t hello[MLT_FRAME_HELLO_BYTES];
     if (e->opened) {
         mlt_channel_send(&e->channel, frame, body);
-        mlt_channel_flush(&e->channel, LAST_WORDS_MS);
+        mlt_channel_flush(&e->channel, PARENT_LAST_WORDS_MS);
         return;
     }
     mlt_frame_hello(hello);
@@ -78,13 +78,13 @@ static void fall(mlt_parent *e, int code)
 {
     size_t length = e->said.length < WHY_MOST ? e->said.length : WHY_MOST;
     mlt_frame frame = {.type = MLT_FRAME_FELL, .length = (uint32_t)length, .value = code};
-    send_up(e, &frame, mlt_text_so_far(&e->said));
+    parent_send_up(e, &frame, mlt_text_so_far(&e->said));
 }
 
-static void quit(int code, const char *text)
+static void parent_quit(int code, const char *text)
 {
-    collect(text);
-    fall(self, code);
+    parent_collect(text);
+    fall(parent_self, code);
 }
 
 // ---- The task
@@ -114,8 +114,8 @@ static void read_task(mlt_parent *e)
     char *bytes = NULL;
     size_t count = 0, room = 0;
     do {
-        MLT_ARRAY_WANT(bytes, count + READ_BYTES, room);
-        ssize_t n = read(e->fd, bytes + count, READ_BYTES);
+        MLT_ARRAY_WANT(bytes, count + PARENT_READ_BYTES, room);
+        ssize_t n = read(e->fd, bytes + count, PARENT_READ_BYTES);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -127,10 +127,10 @@ static void read_task(mlt_parent *e)
 
 mlt_parent *mlt_parent_join(int fd, mlt_options *out)
 {
-    mlt_parent *e = self = mlt_take(1, sizeof *e);
+    mlt_parent *e = parent_self = mlt_take(1, sizeof *e);
     e->fd = fd;
     (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    mlt_say_to(collect, quit);
+    mlt_say_to(parent_collect, parent_quit);
     read_task(e);
     mlt_say_as(e->task.count ? e->task.items[0][0] : NULL);
     mlt_child_task_read(&e->task, out);
@@ -139,7 +139,7 @@ mlt_parent *mlt_parent_join(int fd, mlt_options *out)
 
 // ---- The channel
 
-static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
+static void parent_take(mlt_channel *channel, const mlt_frame *frame, char *body)
 {
     mlt_parent *e = mlt_container_of(channel, mlt_parent, channel);
     if (frame->type == MLT_FRAME_TIME && frame->value >= 0)
@@ -148,7 +148,7 @@ static void take(mlt_channel *channel, const mlt_frame *frame, char *body)
         e->conf.fails(e->conf.user);
 }
 
-static void channel_ended(mlt_channel *channel, const char *why)
+static void parent_channel_ended(mlt_channel *channel, const char *why)
 {
     mlt_parent *e = mlt_container_of(channel, mlt_parent, channel);
     e->conf.gone(e->conf.user);
@@ -158,7 +158,7 @@ void mlt_parent_watch(mlt_parent *e, const mlt_parent_conf *conf)
 {
     int other = fcntl(e->fd, F_DUPFD_CLOEXEC, 0);
     e->conf = *conf;
-    e->channel = (mlt_channel){.take = take, .ended = channel_ended, .greeted = true};
+    e->channel = (mlt_channel){.take = parent_take, .ended = parent_channel_ended, .greeted = true};
     if (other < 0 || !mlt_channel_open(&e->channel, conf->loop, e->fd, other))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     e->opened = true;
@@ -181,7 +181,7 @@ void mlt_parent_born(mlt_parent *e, const mlt_placement *plan)
     mlt_frame frame = {.type = MLT_FRAME_BORN, .length = body ? (uint32_t)size : 0};
     e->born = true;
     mlt_say_to(NULL, NULL);
-    send_up(e, &frame, body);
+    parent_send_up(e, &frame, body);
     char *at = e->said.text, *end;
     for (; at && (end = strchr(at, '\n')); at = end + 1) // notes
         mlt_say("%.*s", (int)(end - at), at);
@@ -195,7 +195,7 @@ void mlt_parent_born(mlt_parent *e, const mlt_placement *plan)
 void mlt_parent_fails(mlt_parent *e)
 {
     mlt_frame frame = {.type = MLT_FRAME_FAILS};
-    send_up(e, &frame, NULL);
+    parent_send_up(e, &frame, NULL);
 }
 
 void mlt_parent_end(mlt_parent *e, int code)

@@ -14,7 +14,7 @@
 
 // ---- Words. Each is copied, so that a list is freed as a whole.
 
-static void add(mlt_texts *to, const char *word)
+static void children_task_add(mlt_texts *to, const char *word)
 {
     mlt_texts_add(to, mlt_text_of("%s", word));
 }
@@ -23,14 +23,14 @@ static void add_option(mlt_texts *to, const char *option, const char *value)
 {
     if (!value)
         return;
-    add(to, option);
-    add(to, value);
+    children_task_add(to, option);
+    children_task_add(to, value);
 }
 
 static void add_flag(mlt_texts *to, const char *option, bool set)
 {
     if (set)
-        add(to, option);
+        children_task_add(to, option);
 }
 
 // An empty list is one, too.
@@ -85,7 +85,7 @@ static void add_trace(mlt_texts *to, const mlt_options *o, const char *job)
     const char *name = strrchr(o->trace, '/');
     const char *end = strrchr(name ? name + 1 : o->trace, '.');
     int before = (int)(end ? end - o->trace : (ptrdiff_t)strlen(o->trace));
-    add(to, "--trace");
+    children_task_add(to, "--trace");
     mlt_texts_add(to, mlt_text_of("%.*s.%s%s", before, o->trace, last_of(job), o->trace + before));
 }
 
@@ -99,7 +99,7 @@ static void add_files(mlt_texts *to, const mlt_options *o, const char *job)
                  {"--output-filename", o->output_directory}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i].name) {
-            add(to, files[i].option);
+            children_task_add(to, files[i].option);
             mlt_texts_add(to, mlt_text_of("%s.%s", files[i].name, last_of(job)));
         }
 }
@@ -204,7 +204,7 @@ static char *default_hosts(const mlt_child_parent *parent, const mlt_lists *requ
 
 // ---- Sections
 
-static const char *value_of(char **pairs, const char *key)
+static const char *children_task_value_of(char **pairs, const char *key)
 {
     for (; *pairs; pairs += 2)
         if (strcmp(pairs[0], key) == 0)
@@ -218,7 +218,7 @@ static void add_env_lines(mlt_texts *to, const char *lines)
     while (lines && *lines) {
         int n = (int)strcspn(lines, "\n");
         if (n > 0 && *lines != '=' && memchr(lines, '=', (size_t)n)) {
-            add(to, "-env");
+            children_task_add(to, "-env");
             mlt_texts_add(to, mlt_text_of("%.*s", n, lines));
         }
         lines += n + (lines[n] == '\n');
@@ -231,7 +231,7 @@ static void add_errhandler(mlt_texts *to, const char *name)
                                         "mpi_errors_return"};
     for (size_t i = 0; name && i < sizeof known / sizeof *known; i++)
         if (strcasecmp(name, known[i]) == 0) {
-            add(to, "-env");
+            children_task_add(to, "-env");
             mlt_texts_add(to, mlt_text_of("MILLET_INITIAL_ERRHANDLER=%s", known[i]));
         }
 }
@@ -253,7 +253,7 @@ static bool add_number(mlt_texts *to, const char *ranks, const char *fine, char 
         }
         add_option(to, "-nfg", fine);
     }
-    add(to, "-n");
+    children_task_add(to, "-n");
     mlt_texts_add(to, mlt_text_of("%ld", n / k));
     return true;
 }
@@ -264,29 +264,33 @@ static const char *grain_of(const mlt_app *app)
     return names[app->grain];
 }
 
-static bool add_section(mlt_texts *to, const mlt_child_parent *parent, const mlt_lists *request,
-                        uint32_t section, const char *hosts, char *why, size_t why_size)
+static bool children_task_add_section(mlt_texts *to, const mlt_child_parent *parent,
+                                      const mlt_lists *request, uint32_t section, const char *hosts,
+                                      char *why, size_t why_size)
 {
     const mlt_app *app = &parent->options->apps[parent->app];
     char **pairs = mlt_child_section(request, section, 2);
-    const char *list = value_of(pairs, "host"), *file = value_of(pairs, "hostfile");
-    const char *grain = value_of(pairs, "grain"), *path = value_of(pairs, "path");
-    const char *fine = value_of(pairs, "nfg"), *workers = value_of(pairs, "workers");
+    const char *list = children_task_value_of(pairs, "host"),
+               *file = children_task_value_of(pairs, "hostfile");
+    const char *grain = children_task_value_of(pairs, "grain"),
+               *path = children_task_value_of(pairs, "path");
+    const char *fine = children_task_value_of(pairs, "nfg"),
+               *workers = children_task_value_of(pairs, "workers");
     if (grain || (!fine && !workers)) // a section before has said something else, perhaps
         add_option(to, "--grain", grain ? grain : grain_of(app));
     add_option(to, "--workers", workers);
     add_option(to, "-host", list || file ? list : hosts ? hosts : "localhost");
     add_option(to, "-hostfile", file);
-    add_option(to, "-wdir", value_of(pairs, "wdir"));
+    add_option(to, "-wdir", children_task_value_of(pairs, "wdir"));
     add_option(to, "-path", path ? path : app->path);
-    add_env_lines(to, value_of(pairs, "env"));
-    add_errhandler(to, value_of(pairs, "mpi_initial_errhandler"));
+    add_env_lines(to, children_task_value_of(pairs, "env"));
+    add_errhandler(to, children_task_value_of(pairs, "mpi_initial_errhandler"));
     return add_number(to, mlt_child_section(request, section, 0)[1], fine, why, why_size);
 }
 
 // ---- The whole
 
-static void free_list(char **list)
+static void children_task_free_list(char **list)
 {
     for (char **word = list; word && *word; word++)
         free(*word);
@@ -303,16 +307,18 @@ char *mlt_child_task(const mlt_child_parent *parent, const mlt_lists *request, c
     mlt_texts head = {NULL, 0}, whole = {NULL, 0};
     const char *map_by = NULL;
     bool fine = true;
-    add(&head, job);
-    add(&head, request->items[0][0]);
+    children_task_add(&head, job);
+    children_task_add(&head, request->items[0][0]);
     task.items[0] = list_of(&head);
     for (uint32_t s = 0; s < sections; s++) {
         mlt_texts options = {NULL, 0}, argv = {NULL, 0};
-        fine = fine && add_section(&options, parent, request, s, hosts, why, why_size);
-        map_by = map_by ? map_by : value_of(mlt_child_section(request, s, 2), "map_by");
-        add(&argv, mlt_child_section(request, s, 0)[0]);
+        fine =
+            fine && children_task_add_section(&options, parent, request, s, hosts, why, why_size);
+        map_by =
+            map_by ? map_by : children_task_value_of(mlt_child_section(request, s, 2), "map_by");
+        children_task_add(&argv, mlt_child_section(request, s, 0)[0]);
         for (char **word = mlt_child_section(request, s, 1); *word; word++)
-            add(&argv, *word);
+            children_task_add(&argv, *word);
         task.items[MLT_CHILD_TASK_LISTS + 2 * s] = list_of(&options);
         task.items[MLT_CHILD_TASK_LISTS + 2 * s + 1] = list_of(&argv);
     }
@@ -325,7 +331,7 @@ char *mlt_child_task(const mlt_child_parent *parent, const mlt_lists *request, c
     if (fine && !packed)
         snprintf(why, why_size, MLT_NO_ROOM "the task of another mpirun");
     for (uint32_t i = 0; i < task.count; i++)
-        free_list(task.items[i]);
+        children_task_free_list(task.items[i]);
     free(task.items);
     free(hosts);
     return packed;

@@ -42,15 +42,15 @@
 #include "os/fd.h"
 #include "os/os.h"
 
-#define MS UINT64_C(1000000)
+#define ADOPT_MS UINT64_C(1000000)
 
 enum {
     FIRST_VISIT_S =
-        3,          // until the process that started it is there; another one starts another agent
-    TRIES = 12,     // to reach the head
-    PAUSE_MS = 250, // between them
+        3, // until the process that started it is there; another one starts another agent
+    ADOPT_TRIES = 12,     // to reach the head
+    ADOPT_PAUSE_MS = 250, // between them
     MOST_APPS = 1024,
-    LAST_WORDS_MS = 2000,
+    ADOPT_LAST_WORDS_MS = 2000,
     ALONE_MS = 1000, // without a head, until all processes have left MPI_Finalize
 };
 
@@ -123,11 +123,11 @@ struct adopt {
     mlt_connections *connections;
 };
 
-static adopt *self; // for messages
+static adopt *adopt_self; // for messages
 
 // ---- The processes of this host
 
-static visitor *find(adopt *a, uint32_t number)
+static visitor *adopt_find(adopt *a, uint32_t number)
 {
     for (uint32_t i = 0; i < a->visitor_count; i++)
         if (a->visitors[i]->greeted && !a->visitors[i]->gone && a->visitors[i]->number == number)
@@ -192,10 +192,11 @@ static void watch_life(visitor *v)
 }
 
 // mlt_agent_conf.adopt.
-static bool hand_over(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mixed, pid_t *pid)
+static bool adopt_hand_over(void *user, uint32_t proc, int job_fd, int ctl_fd, bool mixed,
+                            pid_t *pid)
 {
     adopt *a = user;
-    visitor *v = find(a, proc);
+    visitor *v = adopt_find(a, proc);
     int line[2];
     if (!v || pipe2(line, O_CLOEXEC) != 0)
         return false;
@@ -233,7 +234,7 @@ static void prepare_greetings(adopt *a, const mlt_adoption_key *key)
                                .encrypts = true};
 }
 
-static void set_timer(adopt *a)
+static void adopt_set_timer(adopt *a)
 {
     uint64_t listens = a->listen ? mlt_listen_poll(a->listen).deadline_ns : 0;
     uint64_t dials = a->dial ? mlt_dial_poll(a->dial).deadline_ns : 0;
@@ -244,13 +245,13 @@ static void set_timer(adopt *a)
 
 // ---- The head listens
 
-static bool welcomes(const mlt_greet_self *greets, uint32_t from, uint32_t to)
+static bool adopt_welcomes(const mlt_greet_self *greets, uint32_t from, uint32_t to)
 {
     const adopt *a = mlt_container_of(greets, adopt, self);
     return to == 0 && from < a->size;
 }
 
-static void send_on(adopt *a, mlt_net_peer *peer)
+static void adopt_send_on(adopt *a, mlt_net_peer *peer)
 {
     const mlt_placement *plan = &a->task.plan;
     (void)mlt_agents_came(a->agents, plan->procs[peer->process].host, peer);
@@ -262,17 +263,17 @@ static void accept_agents(adopt *a)
     mlt_net_peer peer;
     while (mlt_listen_step(a->listen, mlt_os_now_ns(), &peer) == MLT_OK) {
         if (a->agents) {
-            send_on(a, &peer);
+            adopt_send_on(a, &peer);
             continue;
         }
         MLT_ARRAY_WANT(a->early, a->early_count + 1, a->early_room);
         a->early[a->early_count++] = peer;
         explicit_bzero(&peer.keys, sizeof peer.keys);
     }
-    set_timer(a);
+    adopt_set_timer(a);
 }
 
-static void listen_ready(mlt_loop_source *source, uint32_t events)
+static void adopt_listen_ready(mlt_loop_source *source, uint32_t events)
 {
     accept_agents(mlt_container_of(source, adopt, listen_source));
 }
@@ -280,7 +281,7 @@ static void listen_ready(mlt_loop_source *source, uint32_t events)
 static void begin_listening(adopt *a)
 {
     char why[512];
-    a->self.welcomes = welcomes;
+    a->self.welcomes = adopt_welcomes;
     a->self.process = 0;
     mlt_listen_plan plan = {.self = &a->self,
                             .only = a->options.iface ? a->own : NULL,
@@ -294,7 +295,7 @@ static void begin_listening(adopt *a)
     if (mlt_listen_new(&a->listen, &plan, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->listen_source =
-        (mlt_loop_source){.fd = mlt_listen_poll(a->listen).fd, .ready = listen_ready};
+        (mlt_loop_source){.fd = mlt_listen_poll(a->listen).fd, .ready = adopt_listen_ready};
     if (!mlt_loop_add(a->loop, &a->listen_source, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
 }
@@ -313,8 +314,8 @@ static size_t own_card(const adopt *a, uint8_t out[MLT_CARD_BYTES], size_t room)
 
 // ---- The others dial
 
-static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body);
-static void channel_ended(mlt_channel *up, const char *why);
+static void adopt_frame_came(mlt_channel *up, const mlt_frame *frame, char *body);
+static void adopt_channel_ended(mlt_channel *up, const char *why);
 
 static void no_preface(mlt_channel *up, const char *text, size_t bytes)
 {
@@ -323,13 +324,14 @@ static void no_preface(mlt_channel *up, const char *text, size_t bytes)
 static void reached(adopt *a, mlt_net_peer *head)
 {
     int out = fcntl(head->fd, F_DUPFD_CLOEXEC, 0);
-    a->up = (mlt_channel){.take = frame_came, .preface = no_preface, .ended = channel_ended};
+    a->up = (mlt_channel){
+        .take = adopt_frame_came, .preface = no_preface, .ended = adopt_channel_ended};
     mlt_channel_seal(&a->up, &head->keys);
     if (out < 0 || !mlt_channel_open(&a->up, a->loop, head->fd, out))
         mlt_quit(MLT_EXIT_SYSTEM, "no more descriptors: %s", mlt_os_no_descriptor(errno));
 }
 
-static void dial_ready(mlt_loop_source *source, uint32_t events);
+static void adopt_dial_ready(mlt_loop_source *source, uint32_t events);
 
 static void begin_dial(adopt *a)
 {
@@ -346,26 +348,26 @@ static void begin_dial(adopt *a)
         mlt_address_likely(to, ROOM, a->own, a->own_count, a->head.addresses, a->head.count);
     if (mlt_dial_new(&a->dial, &plan, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    a->dial_source = (mlt_loop_source){.fd = mlt_dial_poll(a->dial).fd, .ready = dial_ready};
+    a->dial_source = (mlt_loop_source){.fd = mlt_dial_poll(a->dial).fd, .ready = adopt_dial_ready};
     if (!mlt_loop_add(a->loop, &a->dial_source, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
-    dial_ready(&a->dial_source, 0);
+    adopt_dial_ready(&a->dial_source, 0);
 }
 
-static void end_dial(adopt *a)
+static void adopt_end_dial(adopt *a)
 {
     mlt_loop_remove(a->loop, &a->dial_source);
     mlt_dial_free(a->dial);
     a->dial = NULL;
 }
 
-static void dial_failed(adopt *a)
+static void adopt_dial_failed(adopt *a)
 {
     mlt_text table = {0};
     mlt_dial_tell(a->dial, &table);
-    end_dial(a);
-    if (++a->tries < TRIES) {
-        a->dial_at = mlt_os_now_ns() + PAUSE_MS * MS;
+    adopt_end_dial(a);
+    if (++a->tries < ADOPT_TRIES) {
+        a->dial_at = mlt_os_now_ns() + ADOPT_PAUSE_MS * ADOPT_MS;
     } else {
         char *text = mlt_text_of("host %s cannot connect to host %s, where process 0 is; is there "
                                  "a firewall (MILLET_PORT_RANGE), or an interface that leads "
@@ -378,21 +380,21 @@ static void dial_failed(adopt *a)
     mlt_text_free(&table);
 }
 
-static void dial_ready(mlt_loop_source *source, uint32_t events)
+static void adopt_dial_ready(mlt_loop_source *source, uint32_t events)
 {
     adopt *a = mlt_container_of(source, adopt, dial_source);
     mlt_net_peer peer;
     mlt_status status = mlt_dial_step(a->dial, mlt_os_now_ns(), &peer);
     if (status == MLT_OK) {
-        end_dial(a);
+        adopt_end_dial(a);
         reached(a, &peer);
     } else if (status != MLT_PENDING) {
-        dial_failed(a);
+        adopt_dial_failed(a);
     }
-    set_timer(a);
+    adopt_set_timer(a);
 }
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void adopt_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     adopt *a = mlt_container_of(source, adopt, timer);
     uint64_t count;
@@ -400,10 +402,10 @@ static void timer_ready(mlt_loop_source *source, uint32_t events)
     if (a->listen)
         accept_agents(a);
     if (a->dial)
-        dial_ready(&a->dial_source, 0);
+        adopt_dial_ready(&a->dial_source, 0);
     if (mlt_loop_due(&a->dial_at, mlt_os_now_ns()))
         begin_dial(a);
-    set_timer(a);
+    adopt_set_timer(a);
 }
 
 // ---- What processes say
@@ -416,12 +418,13 @@ static void welcome(visitor *v, const void *body, size_t length)
         lose(v);
 }
 
-static void take_hello(visitor *v, const mlt_adoption_packet *packet)
+static void adopt_take_hello(visitor *v, const mlt_adoption_packet *packet)
 {
     adopt *a = v->of;
     const mlt_adoption *head = &packet->head;
     if (packet->length != sizeof packet->body.hello || v->greeted || head->size < 1 ||
-        head->number >= head->size || (a->size && a->size != head->size) || find(a, head->number)) {
+        head->number >= head->size || (a->size && a->size != head->size) ||
+        adopt_find(a, head->number)) {
         regret(v, "the agent of this host is of another version of Millet, or of another job");
         lose(v);
         return;
@@ -499,7 +502,7 @@ static void visitor_ready(mlt_loop_source *source, uint32_t events)
     }
     switch (packet.head.type) {
     case MLT_ADOPTION_HELLO:
-        take_hello(v, &packet);
+        adopt_take_hello(v, &packet);
         break;
     case MLT_ADOPTION_CARDS:
         if (v->greeted && v->number == 0)
@@ -543,7 +546,7 @@ static void door_ready(mlt_loop_source *source, uint32_t events)
 
 // ---- The plan
 
-static void add_host(adopt *a, uint32_t leader, uint32_t *host_of)
+static void adopt_add_host(adopt *a, uint32_t leader, uint32_t *host_of)
 {
     mlt_placement *plan = &a->task.plan;
     if (host_of[leader])
@@ -554,7 +557,7 @@ static void add_host(adopt *a, uint32_t leader, uint32_t *host_of)
     host_of[leader] = ++plan->host_count;
 }
 
-static void add_proc(mlt_placement *plan, const mlt_adoption_proc *from, uint32_t host)
+static void adopt_add_proc(mlt_placement *plan, const mlt_adoption_proc *from, uint32_t host)
 {
     uint64_t ranks = (uint64_t)from->workers * from->ranks;
     if (ranks + plan->ranks > INT32_MAX ||
@@ -579,7 +582,7 @@ static void add_proc(mlt_placement *plan, const mlt_adoption_proc *from, uint32_
 }
 
 // Each process was checked when its card was read, but may have written anything.
-static bool is_sound(const adopt *a)
+static bool adopt_is_sound(const adopt *a)
 {
     for (uint32_t p = 0; p < a->size; p++) {
         const mlt_adoption_proc *one = &a->procs[p];
@@ -594,12 +597,12 @@ static void make_plan(adopt *a)
 {
     mlt_placement *plan = &a->task.plan;
     uint32_t *host_of = mlt_take(a->size, sizeof *host_of), apps = 1; // 1 and the host of a leader
-    if (!is_sound(a))
+    if (!adopt_is_sound(a))
         mlt_quit(MLT_EXIT_SYSTEM, "the cards of the processes do not fit together");
     plan->procs = mlt_take(a->size, sizeof *plan->procs);
     for (uint32_t p = 0; p < a->size; p++) {
-        add_host(a, a->procs[p].leader, host_of);
-        add_proc(plan, &a->procs[p], host_of[a->procs[p].leader] - 1);
+        adopt_add_host(a, a->procs[p].leader, host_of);
+        adopt_add_proc(plan, &a->procs[p], host_of[a->procs[p].leader] - 1);
         apps = a->procs[p].app >= apps ? a->procs[p].app + 1 : apps;
     }
     a->host = host_of[a->leader] - 1;
@@ -614,22 +617,22 @@ static void make_plan(adopt *a)
 
 // ---- Both: the agent's part
 
-static void proc_gone(void *user, uint32_t proc)
+static void adopt_proc_gone(void *user, uint32_t proc)
 {
     const adopt *a = user;
     if (a->connections)
         mlt_connections_gone(a->connections, proc);
 }
 
-static void link_wanted(void *user, uint32_t proc, uint32_t peer)
+static void adopt_link_wanted(void *user, uint32_t proc, uint32_t peer)
 {
     const adopt *a = user;
     if (a->connections)
         mlt_connections_want(a->connections, proc, peer);
 }
 
-static void make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *),
-                       void (*send)(void *, const mlt_frame *, const void *))
+static void adopt_make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *),
+                             void (*send)(void *, const mlt_frame *, const void *))
 {
     mlt_agent_conf conf = {.options = &a->options,
                            .plan = &a->task.plan,
@@ -639,9 +642,9 @@ static void make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *)
                            .cores = (uint32_t)mlt_os_cores(),
                            .loop = a->loop,
                            .tell = tell,
-                           .want = link_wanted,
-                           .adopt = hand_over,
-                           .gone = proc_gone,
+                           .want = adopt_link_wanted,
+                           .adopt = adopt_hand_over,
+                           .gone = adopt_proc_gone,
                            .user = a};
     mlt_connections_conf connections = {.options = &a->options,
                                         .plan = &a->task.plan,
@@ -660,13 +663,13 @@ static void make_agent(adopt *a, void (*tell)(void *, const mlt_frame *, char *)
 
 // ---- The head
 
-static void agent_tells(void *user, const mlt_frame *frame, char *body)
+static void adopt_agent_tells(void *user, const mlt_frame *frame, char *body)
 {
     const adopt *a = user;
     mlt_watch_take(a->watch, frame, body);
 }
 
-static void agents_tells(void *user, const mlt_frame *frame, char *body)
+static void adopt_agents_tells(void *user, const mlt_frame *frame, char *body)
 {
     const adopt *a = user;
     if (frame->to == MLT_FRAME_HEAD)
@@ -677,12 +680,13 @@ static void agents_tells(void *user, const mlt_frame *frame, char *body)
         mlt_agents_send(a->agents, frame, body);
 }
 
-static void agents_line(void *user, uint32_t host, const char *text)
+static void adopt_agents_line(void *user, uint32_t host, const char *text)
 {
 }
 
 // mlt_children_conf.answer.
-static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer, size_t length)
+static void adopt_answer_spawn(void *user, uint32_t host, int64_t ask, const char *answer,
+                               size_t length)
 {
     const adopt *a = user;
     mlt_frame frame = {.type = MLT_FRAME_SPAWNED,
@@ -697,7 +701,7 @@ static void answer_spawn(void *user, uint32_t host, int64_t ask, const char *ans
 }
 
 // mlt_children_conf.ended.
-static void children_ended(void *user, const char *job, int code, int signal)
+static void adopt_children_ended(void *user, const char *job, int code, int signal)
 {
     const adopt *a = user;
     mlt_watch_child_ended(a->watch, job, code, signal);
@@ -711,21 +715,21 @@ static void children_fails(void *user)
 }
 
 // mlt_watch_conf.fails.
-static void tell_failure(void *user)
+static void adopt_tell_failure(void *user)
 {
     const adopt *a = user;
     mlt_children_fails(a->children);
 }
 
 // Jobs that ranks spawn have an mpirun of ours, whoever started this one.
-static mlt_children *make_children(adopt *a)
+static mlt_children *adopt_make_children(adopt *a)
 {
     mlt_children_conf conf = {.options = &a->options,
                               .plan = &a->task.plan,
                               .loop = a->loop,
                               .group = getpgrp(),
-                              .answer = answer_spawn,
-                              .ended = children_ended,
+                              .answer = adopt_answer_spawn,
+                              .ended = adopt_children_ended,
                               .fails = children_fails,
                               .user = a};
     return mlt_children_new(&conf);
@@ -745,7 +749,7 @@ static void head_sends(void *user, const mlt_frame *frame, const void *body)
     free(copy);
 }
 
-static void make_agents(adopt *a)
+static void adopt_make_agents(adopt *a)
 {
     size_t size;
     static char root[] = "/";
@@ -763,12 +767,12 @@ static void make_agents(adopt *a)
                             .task = packed,
                             .task_size = size,
                             .loop = a->loop,
-                            .take = agents_tells,
-                            .line = agents_line,
+                            .take = adopt_agents_tells,
+                            .line = adopt_agents_line,
                             .user = a};
     a->agents = mlt_agents_new(&conf);
     for (uint32_t i = 0; i < a->early_count; i++)
-        send_on(a, &a->early[i]);
+        adopt_send_on(a, &a->early[i]);
     a->early_count = 0;
 }
 
@@ -799,7 +803,7 @@ static int run_head(adopt *a)
     a->began = mlt_os_now_ns();
     if (a->options.report)
         a->report = mlt_report_new(&a->task.plan, (uint32_t)mlt_os_cores());
-    a->children = make_children(a);
+    a->children = adopt_make_children(a);
     mlt_watch_conf conf = {.options = &a->options,
                            .plan = &a->task.plan,
                            .report = a->report,
@@ -807,7 +811,7 @@ static int run_head(adopt *a)
                            .leaks = &a->leaks,
                            .loop = a->loop,
                            .children = a->children,
-                           .fails = tell_failure,
+                           .fails = adopt_tell_failure,
                            .finalised = print_last,
                            .user = a,
                            .signal_fd = signal_fd(),
@@ -815,21 +819,21 @@ static int run_head(adopt *a)
                            .guard_fd = -1};
     a->watch = mlt_watch_new(&conf);
     if (a->task.plan.host_count > 1)
-        make_agents(a);
+        adopt_make_agents(a);
     else
         close_source(a, &a->listen_source);
-    make_agent(a, agent_tells, head_sends);
+    adopt_make_agent(a, adopt_agent_tells, head_sends);
     mlt_watch_join(a->watch, a->agent, a->agents);
     int code = mlt_watch_run(a->watch);
     print_last(a);
     mlt_children_free(a->children);
-    mlt_say_finish(LAST_WORDS_MS);
+    mlt_say_finish(ADOPT_LAST_WORDS_MS);
     return code;
 }
 
 // ---- The agent of another host
 
-static void send_up(void *user, const mlt_frame *frame, const void *body)
+static void adopt_send_up(void *user, const mlt_frame *frame, const void *body)
 {
     adopt *a = user;
     mlt_channel_send(&a->up, frame, body);
@@ -839,10 +843,11 @@ static void tell_up(void *user, const mlt_frame *frame, char *body)
 {
     const adopt *a = user;
     if (!a->headless && !a->forsaken)
-        send_up(user, frame, body);
+        adopt_send_up(user, frame, body);
 }
 
-static void tell(adopt *a, mlt_frame_type type, int64_t value, const void *body, size_t length)
+static void adopt_tell(adopt *a, mlt_frame_type type, int64_t value, const void *body,
+                       size_t length)
 {
     mlt_frame frame = {.type = type,
                        .length = (uint32_t)length,
@@ -850,21 +855,21 @@ static void tell(adopt *a, mlt_frame_type type, int64_t value, const void *body,
                        .to = MLT_FRAME_HEAD,
                        .about = a->host,
                        .value = value};
-    send_up(a, &frame, body);
+    adopt_send_up(a, &frame, body);
 }
 
-static void say(const char *text)
+static void adopt_say(const char *text)
 {
-    tell(self, MLT_FRAME_SAY, 0, text, strlen(text));
+    adopt_tell(adopt_self, MLT_FRAME_SAY, 0, text, strlen(text));
 }
 
-static void quit(int code, const char *text)
+static void adopt_quit(int code, const char *text)
 {
-    tell(self, MLT_FRAME_FAILED, code, text, strlen(text));
-    mlt_channel_flush(&self->up, LAST_WORDS_MS);
+    adopt_tell(adopt_self, MLT_FRAME_FAILED, code, text, strlen(text));
+    mlt_channel_flush(&adopt_self->up, ADOPT_LAST_WORDS_MS);
 }
 
-static void take_task(adopt *a, const char *bytes, size_t size)
+static void adopt_take_task(adopt *a, const char *bytes, size_t size)
 {
     char why[256];
     if (a->agent)
@@ -872,21 +877,21 @@ static void take_task(adopt *a, const char *bytes, size_t size)
     if (!mlt_task_unpack(&a->task, a->host, bytes, size, why, sizeof why))
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->options = a->task.options;
-    mlt_say_to(say, quit);
-    make_agent(a, tell_up, send_up);
+    mlt_say_to(adopt_say, adopt_quit);
+    adopt_make_agent(a, tell_up, adopt_send_up);
     mlt_frame_ready ready = {.cores = (uint32_t)mlt_os_cores()};
     mlt_greet_types types = mlt_greet_types_here();
     memcpy(ready.types, &types, sizeof types);
-    tell(a, MLT_FRAME_READY, 0, &ready, sizeof ready);
+    adopt_tell(a, MLT_FRAME_READY, 0, &ready, sizeof ready);
 }
 
-static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
+static void adopt_frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
 {
     adopt *a = mlt_container_of(up, adopt, up);
     if (frame->type == MLT_FRAME_PLACE && !a->agent)
         a->host = frame->about;
     else if (frame->type == MLT_FRAME_TASK)
-        take_task(a, body, frame->length);
+        adopt_take_task(a, body, frame->length);
     else if (frame->type == MLT_FRAME_BYE)
         a->leaving = true;
     if (a->agent && frame->type == MLT_FRAME_SPAWNED)
@@ -899,7 +904,7 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
 
 // Launchers that keep processes in control groups, as Slurm does, kill the agent of a host when the
 // last process there ends. After MPI_Finalize that is nobody's loss.
-static void channel_ended(mlt_channel *up, const char *why)
+static void adopt_channel_ended(mlt_channel *up, const char *why)
 {
     adopt *a = mlt_container_of(up, adopt, up);
     if (a->headless)
@@ -920,7 +925,7 @@ static void be_alone(adopt *a)
 static void beat(mlt_loop_source *source, uint32_t events)
 {
     static const mlt_frame frame = {.type = MLT_FRAME_BEAT};
-    adopt *a = self;
+    adopt *a = adopt_self;
     uint64_t count;
     (void)!read(source->fd, &count, sizeof count);
     if (a->headless) {
@@ -930,7 +935,7 @@ static void beat(mlt_loop_source *source, uint32_t events)
     a->silent = a->up.heard ? 0 : a->silent + 1;
     a->up.heard = false;
     if (a->silent >= mlt_agents_patience(a->agent ? a->options.silent_ms : 10 * MLT_SILENT_MS))
-        channel_ended(&a->up, "");
+        adopt_channel_ended(&a->up, "");
     mlt_channel_send(&a->up, &frame, NULL);
 }
 
@@ -946,7 +951,7 @@ static int run_below(adopt *a)
         mlt_loop_turn(a->loop);
     if (a->forsaken && a->agent)
         mlt_agent_take(a->agent, &(mlt_frame){.type = MLT_FRAME_KILL, .value = 1}, NULL);
-    mlt_channel_flush(&a->up, a->headless || a->forsaken ? 0 : LAST_WORDS_MS);
+    mlt_channel_flush(&a->up, a->headless || a->forsaken ? 0 : ADOPT_LAST_WORDS_MS);
     return a->forsaken ? MLT_EXIT_FAILED : 0;
 }
 
@@ -968,7 +973,7 @@ static void become_agent(void)
         close(fd);
 }
 
-static void read_options(adopt *a, const char *program)
+static void adopt_read_options(adopt *a, const char *program)
 {
     char *words[] = {"mpirun", "-H",        "localhost", "-n",
                      "1",      "--bind-to", "none",      (char *)(uintptr_t)program,
@@ -979,7 +984,7 @@ static void read_options(adopt *a, const char *program)
 int mlt_adopt(const char *leader, const char *program)
 {
     static adopt a = {.door = {.fd = MLT_ADOPTION_LISTEN, .ready = door_ready},
-                      .timer = {.ready = timer_ready},
+                      .timer = {.ready = adopt_timer_ready},
                       .listen_source = {.fd = -1},
                       .up = {.in = {.fd = -1}, .out = {.fd = -1}}};
     sigset_t blocked;
@@ -993,14 +998,14 @@ int mlt_adopt(const char *leader, const char *program)
     (void)alarm(FIRST_VISIT_S);
     a.leader = (uint32_t)strtoul(leader, NULL, 10);
     a.program = program;
-    read_options(&a, program);
+    adopt_read_options(&a, program);
     a.loop = mlt_loop_new();
     a.timer.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
     (void)fcntl(MLT_ADOPTION_LISTEN, F_SETFL, O_NONBLOCK);
     if (a.timer.fd < 0 || !mlt_loop_add(a.loop, &a.timer, EPOLLIN) ||
         !mlt_loop_add(a.loop, &a.door, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
-    self = &a;
+    adopt_self = &a;
     while (!a.over && a.up.in.fd < 0 && !(a.heads && a.known == a.size))
         mlt_loop_turn(a.loop);
     if (a.over)

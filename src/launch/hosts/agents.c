@@ -26,20 +26,20 @@
 extern char **environ;
 
 enum {
-    LINE_BYTES = 1024,    // of a remote shell; longer lines are cut
-    FIRST_LINES = 8,      // of what it prints before the agent begins: these
-    LAST_LINES = 8,       // ... and these are kept
-    SHOWN_LINES = 100,    // of a remote shell
-    PIPE_READS = 64,      // of 4 KiB: more than a pipe holds; others may have it, and print on
-    BEGIN_TICKS = 60,     // until an agent has begun
-    LINGER_TICKS = 2,     // between the end of a channel and that of its shell
-    EXIT_NOT_FOUND = 127, // of a shell
+    AGENTS_LINE_BYTES = 1024, // of a remote shell; longer lines are cut
+    FIRST_LINES = 8,          // of what it prints before the agent begins: these
+    LAST_LINES = 8,           // ... and these are kept
+    SHOWN_LINES = 100,        // of a remote shell
+    PIPE_READS = 64,          // of 4 KiB: more than a pipe holds; others may have it, and print on
+    BEGIN_TICKS = 60,         // until an agent has begun
+    LINGER_TICKS = 2,         // between the end of a channel and that of its shell
+    EXIT_NOT_FOUND = 127,     // of a shell
 };
 
-typedef struct lines { // of a stream, one after the other
-    char text[LINE_BYTES];
+typedef struct agents_lines { // of a stream, one after the other
+    char text[AGENTS_LINE_BYTES];
     size_t length;
-} lines;
+} agents_lines;
 
 typedef struct member {
     mlt_agents *agents;
@@ -52,7 +52,7 @@ typedef struct member {
     uint32_t silent;  // ticks
     uint32_t lingers; // ticks since the channel has ended
     char why[256];    // of the channel's end
-    lines error, preface;
+    agents_lines error, preface;
     char *kept[FIRST_LINES + LAST_LINES]; // lines until the agent begins
     uint32_t kept_count;
     uint64_t left_out; // lines between the first and the last ones
@@ -91,7 +91,7 @@ uint32_t mlt_agents_patience(int64_t silent_ms)
     return ticks < 3 ? 3 : (uint32_t)ticks;
 }
 
-static uint32_t host_of(const member *m)
+static uint32_t agents_host_of(const member *m)
 {
     return mlt_agents_host_at(m->first, m->agents->conf.head_host);
 }
@@ -106,12 +106,13 @@ bool mlt_agents_has(const mlt_agents *c, uint32_t host)
 
 // ---- Ends
 
-static void tell(member *m, mlt_frame_type type, uint32_t host, int64_t value, const char *text)
+static void agents_tell(member *m, mlt_frame_type type, uint32_t host, int64_t value,
+                        const char *text)
 {
     char *body = mlt_text_of("%s", text);
     mlt_frame frame = {.type = type,
                        .length = (uint32_t)strlen(body),
-                       .from = host_of(m),
+                       .from = agents_host_of(m),
                        .to = MLT_FRAME_HEAD,
                        .about = host,
                        .value = value};
@@ -119,7 +120,7 @@ static void tell(member *m, mlt_frame_type type, uint32_t host, int64_t value, c
     free(body);
 }
 
-static void show(member *m, const char *text)
+static void agents_show(member *m, const char *text)
 {
     static const char own[] = "mpirun: "; // said by a guard, or before the channel was there
     if (m->shown++ == SHOWN_LINES)
@@ -127,14 +128,14 @@ static void show(member *m, const char *text)
     if (m->shown > SHOWN_LINES + 1)
         return;
     text += strncmp(text, own, sizeof own - 1) == 0 ? sizeof own - 1 : 0;
-    m->agents->conf.line(m->agents->conf.user, host_of(m), text);
+    m->agents->conf.line(m->agents->conf.user, agents_host_of(m), text);
 }
 
 static void show_gap(member *m)
 {
     char text[64];
     snprintf(text, sizeof text, "... (%" PRIu64 " more lines)", m->left_out);
-    show(m, text);
+    agents_show(m, text);
 }
 
 // What was said before the agent began; all but the last line, if that is part of a message.
@@ -144,7 +145,7 @@ static void show_kept(member *m, bool but_last)
         if (i == FIRST_LINES && m->left_out && !m->agents->ending)
             show_gap(m);
         if ((i + 1 < m->kept_count || !but_last) && !m->agents->ending)
-            show(m, m->kept[i]);
+            agents_show(m, m->kept[i]);
         free(m->kept[i]);
     }
     m->kept_count = 0;
@@ -182,7 +183,7 @@ static void tell_failed(member *m)
         mlt_text_add(&why, ": %s", last);
     char *text = mlt_text_of("%s", mlt_text_so_far(&why));
     show_kept(m, true);
-    tell(m, MLT_FRAME_FAILED, host_of(m), MLT_EXIT_SYSTEM, text);
+    agents_tell(m, MLT_FRAME_FAILED, agents_host_of(m), MLT_EXIT_SYSTEM, text);
     free(text);
     mlt_text_free(&why);
 }
@@ -195,8 +196,8 @@ static void tell_lost(member *m)
              strcmp(m->why, "ended") == 0 ? "is lost: its agent, or the connection to it, has ended"
                                           : m->why);
     for (uint32_t place = m->first; place < m->last; place++)
-        tell(m, MLT_FRAME_LOST, mlt_agents_host_at(place, head_host), 0,
-             place == m->first ? why : "");
+        agents_tell(m, MLT_FRAME_LOST, mlt_agents_host_at(place, head_host), 0,
+                    place == m->first ? why : "");
 }
 
 // The channel has ended, and the shell too, or it had its time.
@@ -216,7 +217,7 @@ static void conclude(member *m)
     tell_lost(m);
 }
 
-static void channel_ended(mlt_channel *channel, const char *why)
+static void agents_channel_ended(mlt_channel *channel, const char *why)
 {
     member *m = mlt_container_of(channel, member, channel);
     snprintf(m->why, sizeof m->why, "%s", why);
@@ -226,12 +227,12 @@ static void channel_ended(mlt_channel *channel, const char *why)
 
 // ---- What shells print
 
-static void keep_line(member *m, const char *text)
+static void agents_keep_line(member *m, const char *text)
 {
     if (!*text)
         return;
     if (m->channel.greeted) {
-        show(m, text);
+        agents_show(m, text);
         return;
     }
     if (m->kept_count == FIRST_LINES + LAST_LINES) { // the last one is often the reason
@@ -244,7 +245,7 @@ static void keep_line(member *m, const char *text)
     m->kept[m->kept_count++] = mlt_text_of("%s", text);
 }
 
-static void add_text(member *m, lines *to, const char *text, size_t bytes)
+static void add_text(member *m, agents_lines *to, const char *text, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++) {
         char c = text[i];
@@ -254,11 +255,11 @@ static void add_text(member *m, lines *to, const char *text, size_t bytes)
             continue;
         to->text[to->length] = '\0';
         to->length = 0;
-        keep_line(m, to->text);
+        agents_keep_line(m, to->text);
     }
 }
 
-static void end_text(member *m, lines *of)
+static void end_text(member *m, agents_lines *of)
 {
     if (of->length > 0)
         add_text(m, of, "\n", 1);
@@ -288,7 +289,7 @@ static void read_errors(member *m, int most)
     }
 }
 
-static void errors_ready(mlt_loop_source *source, uint32_t events)
+static void agents_errors_ready(mlt_loop_source *source, uint32_t events)
 {
     read_errors(mlt_container_of(source, member, errors), 4);
 }
@@ -301,13 +302,13 @@ static void preface_came(mlt_channel *channel, const char *text, size_t bytes)
 
 // ---- Frames
 
-static void frame_came(mlt_channel *channel, const mlt_frame *frame, char *body)
+static void agents_frame_came(mlt_channel *channel, const mlt_frame *frame, char *body)
 {
     member *m = mlt_container_of(channel, member, channel);
     mlt_agents *c = m->agents;
     mlt_frame named = *frame;
     if (frame->from == MLT_FRAME_HEAD) { // it has not heard yet which host it is
-        named.from = named.about = host_of(m);
+        named.from = named.about = agents_host_of(m);
         frame = &named;
     }
     uint32_t place = frame->from < c->conf.plan->host_count && frame->from != c->conf.head_host
@@ -348,7 +349,7 @@ void mlt_agents_flush(mlt_agents *c, int limit_ms)
 static void send_first(member *m)
 {
     const mlt_agents_conf *conf = &m->agents->conf;
-    uint32_t host = host_of(m);
+    uint32_t host = agents_host_of(m);
     mlt_frame frame = {.type = MLT_FRAME_PLACE,
                        .from = MLT_FRAME_HEAD,
                        .to = host,
@@ -407,7 +408,7 @@ static void add_ssh_words(mlt_texts *words)
 static mlt_texts shell_words(const member *m)
 {
     const mlt_options *o = m->agents->conf.options;
-    const mlt_hosts_entry *host = &m->agents->conf.plan->hosts[host_of(m)].host;
+    const mlt_hosts_entry *host = &m->agents->conf.plan->hosts[agents_host_of(m)].host;
     mlt_texts words = {NULL, 0};
     char *copy = mlt_text_of("%s", o->rsh), *rest = copy, *word;
     while ((word = strsep(&rest, " \t")))
@@ -471,7 +472,7 @@ static pid_t spawn_shell(const member *m, const int ends[3], char *why, size_t w
 }
 
 // False: a message in why.
-static bool start(member *m, char *why, size_t why_size)
+static bool agents_start(member *m, char *why, size_t why_size)
 {
     int ends[3], own[3];
     if (!open_pipes(ends, own)) {
@@ -481,7 +482,7 @@ static bool start(member *m, char *why, size_t why_size)
     m->pid = spawn_shell(m, ends, why, why_size);
     for (int i = 0; i < 3; i++)
         close(ends[i]);
-    m->errors = (mlt_loop_source){.fd = own[2], .ready = errors_ready};
+    m->errors = (mlt_loop_source){.fd = own[2], .ready = agents_errors_ready};
     (void)fcntl(own[2], F_SETFL, O_NONBLOCK);
     if (m->pid < 0 || !mlt_loop_add(m->agents->conf.loop, &m->errors, EPOLLIN) ||
         !mlt_channel_open(&m->channel, m->agents->conf.loop, own[1], own[0])) {
@@ -516,7 +517,7 @@ static void tick(member *m)
     conclude(m);
 }
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void agents_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_agents *c = mlt_container_of(source, mlt_agents, timer);
     static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
@@ -542,24 +543,24 @@ static uint32_t part_end(uint32_t first, uint32_t last, uint32_t i, uint32_t n)
     return first + (uint32_t)((uint64_t)(last - first) * (i + 1) / n);
 }
 
-static void begin(member *m)
+static void agents_begin(member *m)
 {
     char why[512] = "";
     m->channel = (mlt_channel){.in = {.fd = -1},
                                .out = {.fd = -1},
-                               .take = frame_came,
+                               .take = agents_frame_came,
                                .preface = preface_came,
-                               .ended = channel_ended};
+                               .ended = agents_channel_ended};
     m->errors.fd = -1;
     if (m->agents->conf.waits)
         return;
-    if (start(m, why, sizeof why)) {
+    if (agents_start(m, why, sizeof why)) {
         send_first(m);
         return;
     }
     m->over = true;
     mlt_channel_close(&m->channel);
-    tell(m, MLT_FRAME_FAILED, host_of(m), MLT_EXIT_SYSTEM, why);
+    agents_tell(m, MLT_FRAME_FAILED, agents_host_of(m), MLT_EXIT_SYSTEM, why);
     tell_lost(m);
 }
 
@@ -592,7 +593,7 @@ mlt_agents *mlt_agents_new(const mlt_agents_conf *conf)
     c->count = hosts < most ? hosts : most;
     c->members = mlt_take(c->count, sizeof *c->members);
     c->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = timer_ready};
+                                 .ready = agents_timer_ready};
     const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
     if (c->timer.fd < 0 ||
         timerfd_settime(c->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
@@ -605,7 +606,7 @@ mlt_agents *mlt_agents_new(const mlt_agents_conf *conf)
         first = last;
     }
     for (uint32_t i = 0; i < c->count; i++)
-        begin(&c->members[i]);
+        agents_begin(&c->members[i]);
     return c;
 }
 

@@ -25,15 +25,15 @@
 #include "os/os.h"
 
 enum {
-    DIALS = 12,         // at the same time
-    A_HOST = 6,         // ... to a host that has answered; to others one
-    TRIES = 3,          // dials of a pair
-    SHORT_TRIES = 40,   // ... while there are no descriptors
-    PAUSE_MS = 100,     // before the second try; twice as long before the third
-    SHORT_PAUSE_MS = 50 // before a try for which there was no descriptor
+    DIALS = 12,            // at the same time
+    A_HOST = 6,            // ... to a host that has answered; to others one
+    BROKER_TRIES = 3,      // dials of a pair
+    SHORT_TRIES = 40,      // ... while there are no descriptors
+    BROKER_PAUSE_MS = 100, // before the second try; twice as long before the third
+    SHORT_PAUSE_MS = 50    // before a try for which there was no descriptor
 };
 
-typedef enum pair_state { WAITS, DIALS_NOW, LINKED, FAILED } pair_state;
+typedef enum pair_state { BROKER_WAITS, DIALS_NOW, LINKED, FAILED } pair_state;
 
 typedef struct pair {
     mlt_list_node link; // in its host's queue, if it waits
@@ -83,7 +83,7 @@ struct mlt_broker {
 
 // ---- Pairs and hosts
 
-static uint32_t hash_of(uint32_t own, uint32_t peer)
+static uint32_t broker_hash_of(uint32_t own, uint32_t peer)
 {
     uint64_t both = ((uint64_t)own << 32 | peer) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(both >> 32);
@@ -91,7 +91,7 @@ static uint32_t hash_of(uint32_t own, uint32_t peer)
 
 static pair *find_pair(const mlt_broker *b, uint32_t own, uint32_t peer)
 {
-    uint32_t hash = hash_of(own, peer);
+    uint32_t hash = broker_hash_of(own, peer);
     for (mlt_table_look look = mlt_table_look_for(&b->pairs, hash); mlt_table_next(&look);) {
         pair *p = (pair *)look.word;
         if (p->own == own && p->peer == peer)
@@ -111,16 +111,16 @@ static pair *pair_of(mlt_broker *b, uint32_t own, uint32_t peer, bool *fresh)
     p->own = own;
     p->peer = peer;
     mlt_list_init(&p->link);
-    mlt_table_add(&b->pairs, hash_of(own, peer), (uintptr_t)p);
+    mlt_table_add(&b->pairs, broker_hash_of(own, peer), (uintptr_t)p);
     return p;
 }
 
-static host *host_of(mlt_broker *b, const pair *p)
+static host *broker_host_of(mlt_broker *b, const pair *p)
 {
     return &b->hosts[b->conf.host_of[p->peer]];
 }
 
-static bool is_here(const mlt_broker *b, uint32_t process)
+static bool broker_is_here(const mlt_broker *b, uint32_t process)
 {
     return process < b->conf.procs && b->conf.host_of[process] == b->conf.host;
 }
@@ -130,10 +130,10 @@ static bool is_elsewhere(const mlt_broker *b, uint32_t process)
     return process < b->conf.procs && b->conf.host_of[process] != b->conf.host;
 }
 
-static bool welcomes(const mlt_greet_self *self, uint32_t from, uint32_t to)
+static bool broker_welcomes(const mlt_greet_self *self, uint32_t from, uint32_t to)
 {
     const mlt_broker *b = mlt_container_of(self, mlt_broker, self);
-    return is_here(b, to) && is_elsewhere(b, from);
+    return broker_is_here(b, to) && is_elsewhere(b, from);
 }
 
 // Puts a host among the busy ones if something can be dialled.
@@ -147,7 +147,7 @@ static void note_busy(mlt_broker *b, host *h)
 
 // ---- Time
 
-static void set_timer(mlt_broker *b, uint64_t when_ns)
+static void broker_set_timer(mlt_broker *b, uint64_t when_ns)
 {
     if (when_ns == b->timer_ns)
         return;
@@ -178,7 +178,7 @@ static void plan_next(mlt_broker *b)
         if (h->dials < dials_allowed(h))
             sooner(&when_ns, h->not_before_ns);
     }
-    set_timer(b, when_ns == MLT_POLL_FOREVER ? 0 : when_ns ? when_ns : 1);
+    broker_set_timer(b, when_ns == MLT_POLL_FOREVER ? 0 : when_ns ? when_ns : 1);
 }
 
 // ---- Results
@@ -215,7 +215,7 @@ static void end_in_order(const mlt_broker *b, const mlt_net_peer *peer)
     mlt_os_close(peer->fd);
 }
 
-static void hand_over(mlt_broker *b, pair *p, mlt_net_peer *peer)
+static void broker_hand_over(mlt_broker *b, pair *p, mlt_net_peer *peer)
 {
     p->state = LINKED;
     if (b->ended[p->own]) {
@@ -235,17 +235,17 @@ static void free_slot(slot *s)
     mlt_loop_remove(b->conf.loop, &s->source);
     mlt_dial_free(s->dial);
     s->dial = NULL;
-    host_of(b, s->pair)->dials--;
+    broker_host_of(b, s->pair)->dials--;
     b->dials--;
-    note_busy(b, host_of(b, s->pair));
+    note_busy(b, broker_host_of(b, s->pair));
 }
 
-static void tell_failure(mlt_broker *b, const pair *p, const char *cause, const char *table)
+static void broker_tell_failure(mlt_broker *b, const pair *p, const char *cause, const char *table)
 {
     mlt_card card;
     char ignored[200];
     mlt_text text = {0};
-    const host *h = host_of(b, p);
+    const host *h = broker_host_of(b, p);
     if (mlt_card_read(&card, h->card, h->card_size, ignored, sizeof ignored) != MLT_OK)
         card.name[0] = '\0';
     mlt_text_add(&text, "host %s cannot connect to host %s: %s", b->conf.name, card.name, cause);
@@ -255,7 +255,7 @@ static void tell_failure(mlt_broker *b, const pair *p, const char *cause, const 
     mlt_text_free(&text);
 }
 
-static void give_up(mlt_broker *b, pair *p, mlt_dial_cause cause, const char *table)
+static void broker_give_up(mlt_broker *b, pair *p, mlt_dial_cause cause, const char *table)
 {
     static const char *const words[] = {
         [MLT_DIAL_VAIN] = ("nothing answers as it should, after several tries; is there a firewall "
@@ -264,15 +264,15 @@ static void give_up(mlt_broker *b, pair *p, mlt_dial_cause cause, const char *ta
         [MLT_DIAL_NO_DESCRIPTOR] = "its agent has no descriptors left; see `ulimit -n`",
     };
     p->state = FAILED;
-    host_of(b, p)->vain = cause == MLT_DIAL_VAIN;
+    broker_host_of(b, p)->vain = cause == MLT_DIAL_VAIN;
     if (!b->ended[p->own])
-        tell_failure(b, p, words[cause], cause == MLT_DIAL_NO_DESCRIPTOR ? "" : table);
+        broker_tell_failure(b, p, words[cause], cause == MLT_DIAL_NO_DESCRIPTOR ? "" : table);
 }
 
 // True: it waits for another try.
 static bool try_again(mlt_broker *b, pair *p, mlt_dial_cause cause, uint64_t now_ns)
 {
-    host *h = host_of(b, p);
+    host *h = broker_host_of(b, p);
     uint64_t pause_ms = SHORT_PAUSE_MS;
     if (b->ended[p->own] || cause == MLT_DIAL_REFUSED)
         return false;
@@ -280,11 +280,11 @@ static bool try_again(mlt_broker *b, pair *p, mlt_dial_cause cause, uint64_t now
         if (++p->short_tries >= SHORT_TRIES)
             return false;
     } else {
-        if (++p->tries >= TRIES)
+        if (++p->tries >= BROKER_TRIES)
             return false;
-        pause_ms = (uint64_t)PAUSE_MS * p->tries;
+        pause_ms = (uint64_t)BROKER_PAUSE_MS * p->tries;
     }
-    p->state = WAITS;
+    p->state = BROKER_WAITS;
     h->answered = false; // all its addresses, next time
     h->not_before_ns = now_ns + pause_ms * 1000000;
     mlt_list_push_front(&h->queue, &p->link);
@@ -292,16 +292,16 @@ static bool try_again(mlt_broker *b, pair *p, mlt_dial_cause cause, uint64_t now
     return true;
 }
 
-static void dial_failed(mlt_broker *b, pair *p, mlt_dial_cause cause, const char *table,
-                        uint64_t now_ns)
+static void broker_dial_failed(mlt_broker *b, pair *p, mlt_dial_cause cause, const char *table,
+                               uint64_t now_ns)
 {
     if (!try_again(b, p, cause, now_ns))
-        give_up(b, p, cause, table);
+        broker_give_up(b, p, cause, table);
 }
 
 // ---- Dialling
 
-static void step(slot *s, uint64_t now_ns)
+static void broker_step(slot *s, uint64_t now_ns)
 {
     mlt_broker *b = s->broker;
     mlt_net_peer peer;
@@ -310,19 +310,19 @@ static void step(slot *s, uint64_t now_ns)
     if (status == MLT_PENDING)
         return;
     if (status == MLT_OK) {
-        host *h = host_of(b, p);
+        host *h = broker_host_of(b, p);
         h->answered = true;
         h->vain = false;
         h->good = peer.address;
         free_slot(s);
-        hand_over(b, p, &peer);
+        broker_hand_over(b, p, &peer);
         return;
     }
     mlt_text table = {0};
     mlt_dial_cause cause = mlt_dial_why(s->dial);
     mlt_dial_tell(s->dial, &table);
     free_slot(s);
-    dial_failed(b, p, cause, mlt_text_so_far(&table), now_ns);
+    broker_dial_failed(b, p, cause, mlt_text_so_far(&table), now_ns);
     mlt_text_free(&table);
 }
 
@@ -365,7 +365,7 @@ static void dial(mlt_broker *b, host *h, pair *p, uint64_t now_ns)
     s->self.process = p->own;
     s->pair = p;
     if (mlt_dial_new(&s->dial, &plan, why, sizeof why) != MLT_OK) {
-        dial_failed(b, p, MLT_DIAL_NO_DESCRIPTOR, why, now_ns);
+        broker_dial_failed(b, p, MLT_DIAL_NO_DESCRIPTOR, why, now_ns);
         return;
     }
     p->state = DIALS_NOW;
@@ -374,10 +374,10 @@ static void dial(mlt_broker *b, host *h, pair *p, uint64_t now_ns)
     s->source.fd = mlt_dial_poll(s->dial).fd;
     if (!mlt_loop_add(b->conf.loop, &s->source, EPOLLIN)) {
         free_slot(s);
-        dial_failed(b, p, MLT_DIAL_NO_DESCRIPTOR, "", now_ns);
+        broker_dial_failed(b, p, MLT_DIAL_NO_DESCRIPTOR, "", now_ns);
         return;
     }
-    step(s, now_ns);
+    broker_step(s, now_ns);
 }
 
 // The first pair of a host that still wants a connection.
@@ -386,7 +386,7 @@ static pair *next_pair(mlt_broker *b, host *h)
     mlt_list_node *first;
     while ((first = mlt_list_pop_front(&h->queue))) {
         pair *p = mlt_container_of(first, pair, link);
-        if (p->state == WAITS && !b->ended[p->own])
+        if (p->state == BROKER_WAITS && !b->ended[p->own])
             return p;
     }
     return NULL;
@@ -405,7 +405,7 @@ static void begin_dials(mlt_broker *b, uint64_t now_ns)
         h->queued = false;
         pair *p = next_pair(b, h);
         if (p && h->vain)
-            give_up(b, p, MLT_DIAL_VAIN, "");
+            broker_give_up(b, p, MLT_DIAL_VAIN, "");
         else if (p)
             dial(b, h, p, now_ns);
         note_busy(b, h); // behind the others
@@ -423,46 +423,46 @@ static void came(mlt_broker *b, mlt_net_peer *peer)
     for (int i = 0; i < DIALS; i++)
         if (b->slots[i].dial && b->slots[i].pair == p)
             free_slot(&b->slots[i]);
-    if (p->state == WAITS)
+    if (p->state == BROKER_WAITS)
         mlt_list_remove(&p->link);
-    hand_over(b, p, peer);
+    broker_hand_over(b, p, peer);
 }
 
-static void accept_all(mlt_broker *b, uint64_t now_ns)
+static void broker_accept_all(mlt_broker *b, uint64_t now_ns)
 {
     mlt_net_peer peer;
     while (mlt_listen_step(b->listen, now_ns, &peer) == MLT_OK)
         came(b, &peer);
 }
 
-static void listen_ready(mlt_loop_source *source, uint32_t events)
+static void broker_listen_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_broker *b = mlt_container_of(source, mlt_broker, listen_source);
     uint64_t now_ns = mlt_os_now_ns();
-    accept_all(b, now_ns);
+    broker_accept_all(b, now_ns);
     begin_dials(b, now_ns);
     plan_next(b);
 }
 
-static void dial_ready(mlt_loop_source *source, uint32_t events)
+static void broker_dial_ready(mlt_loop_source *source, uint32_t events)
 {
     slot *s = mlt_container_of(source, slot, source);
     uint64_t now_ns = mlt_os_now_ns();
-    step(s, now_ns);
+    broker_step(s, now_ns);
     begin_dials(s->broker, now_ns);
     plan_next(s->broker);
 }
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void broker_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_broker *b = mlt_container_of(source, mlt_broker, timer);
     uint64_t now_ns = mlt_os_now_ns(), rings;
     (void)mlt_os_try_read(source->fd, &rings, sizeof rings);
     b->timer_ns = 0;
-    accept_all(b, now_ns);
+    broker_accept_all(b, now_ns);
     for (int i = 0; i < DIALS; i++)
         if (b->slots[i].dial && mlt_dial_poll(b->slots[i].dial).deadline_ns <= now_ns)
-            step(&b->slots[i], now_ns);
+            broker_step(&b->slots[i], now_ns);
     begin_dials(b, now_ns);
     plan_next(b);
 }
@@ -480,12 +480,12 @@ static void ask_for_card(mlt_broker *b, host *h)
 mlt_status mlt_broker_want(mlt_broker *b, uint32_t process, uint32_t peer)
 {
     bool fresh;
-    if (!is_here(b, process) || !is_elsewhere(b, peer))
+    if (!broker_is_here(b, process) || !is_elsewhere(b, peer))
         return MLT_ERR_INVALID;
     pair *p = pair_of(b, process, peer, &fresh);
     if (!fresh)
         return MLT_OK;
-    host *h = host_of(b, p);
+    host *h = broker_host_of(b, p);
     mlt_list_push_back(&h->queue, &p->link);
     note_busy(b, h);
     plan_next(b);
@@ -523,7 +523,7 @@ mlt_status mlt_broker_learn(mlt_broker *b, uint32_t number, const void *bytes, s
 
 void mlt_broker_ended(mlt_broker *b, uint32_t process)
 {
-    if (!is_here(b, process))
+    if (!broker_is_here(b, process))
         return;
     b->ended[process] = true;
     for (int i = 0; i < DIALS; i++)
@@ -572,9 +572,9 @@ static mlt_status open_all(mlt_broker *b, char *why, size_t why_size)
     if (status != MLT_OK)
         return status;
     b->listen_source =
-        (mlt_loop_source){.fd = mlt_listen_poll(b->listen).fd, .ready = listen_ready};
+        (mlt_loop_source){.fd = mlt_listen_poll(b->listen).fd, .ready = broker_listen_ready};
     b->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = timer_ready};
+                                 .ready = broker_timer_ready};
     if (b->timer.fd >= 0 && mlt_loop_add(b->conf.loop, &b->timer, EPOLLIN) &&
         mlt_loop_add(b->conf.loop, &b->listen_source, EPOLLIN))
         return MLT_OK;
@@ -591,7 +591,7 @@ static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)
     b->conf.name = mlt_text_of("%s", conf->name);
     b->self = (mlt_greet_self){.key = conf->key,
                                .job = conf->job,
-                               .welcomes = welcomes,
+                               .welcomes = broker_welcomes,
                                .version = mlt_greet_version(),
                                .types = mlt_greet_types_here(),
                                .encrypts = conf->encrypt};
@@ -601,7 +601,7 @@ static void init_tables(mlt_broker *b, const mlt_broker_conf *conf)
     for (uint32_t i = 0; i < conf->hosts; i++)
         mlt_list_init(&b->hosts[i].queue);
     for (int i = 0; i < DIALS; i++)
-        b->slots[i] = (slot){.broker = b, .source = {.fd = -1, .ready = dial_ready}};
+        b->slots[i] = (slot){.broker = b, .source = {.fd = -1, .ready = broker_dial_ready}};
 }
 
 mlt_status mlt_broker_new(mlt_broker **out, const mlt_broker_conf *conf, char *why, size_t why_size)

@@ -40,14 +40,14 @@ static void card_wanted(void *user, uint32_t host)
     l->conf.send(l->conf.user, &frame, NULL);
 }
 
-static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
+static void connections_link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
 {
     mlt_connections *l = user;
     mlt_agent_give_link(l->agent, proc, link, fd);
     close(fd);
 }
 
-static void give_up(mlt_connections *l, uint32_t proc, uint32_t peer, const char *text)
+static void connections_give_up(mlt_connections *l, uint32_t proc, uint32_t peer, const char *text)
 {
     mlt_frame frame = {.type = MLT_FRAME_UNLINKED,
                        .length = (uint32_t)strlen(text),
@@ -66,13 +66,13 @@ static const back *find_back(const mlt_connections *l, uint32_t proc, uint32_t p
     return NULL;
 }
 
-static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
+static void connections_link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
 {
     mlt_connections *l = user;
     const back *theirs = find_back(l, proc, peer);
     if (theirs) {
         char *both = mlt_text_of("%s\n%s", theirs->text, text);
-        give_up(l, proc, peer, both);
+        connections_give_up(l, proc, peer, both);
         free(both);
         return;
     }
@@ -95,13 +95,13 @@ static void dial_back(mlt_connections *l, const mlt_frame *frame, const char *te
     l->backs[l->count++] =
         (back){proc, peer, mlt_text_of("%.*s", (int)frame->length, text ? text : "")};
     if (mlt_broker_failed(l->broker, proc, peer)) // this one has tried already
-        give_up(l, proc, peer, l->backs[l->count - 1].text);
+        connections_give_up(l, proc, peer, l->backs[l->count - 1].text);
     else
         (void)!mlt_broker_want(l->broker, proc, peer);
 }
 
 // The texts have been read once when the command line was.
-static void read_options(mlt_broker_conf *conf, const mlt_options *o)
+static void connections_read_options(mlt_broker_conf *conf, const mlt_options *o)
 {
     char why[512];
     if (o->iface && mlt_iface_parse(&conf->iface, o->iface, why, sizeof why) != MLT_OK)
@@ -129,11 +129,11 @@ mlt_connections *mlt_connections_new(const mlt_connections_conf *conf)
                               .job = conf->identity,
                               .key = conf->key,
                               .name = plan->hosts[conf->host].host.name,
-                              .link = link_made,
-                              .failed = link_failed,
+                              .link = connections_link_made,
+                              .failed = connections_link_failed,
                               .card_wanted = card_wanted,
                               .user = l};
-    read_options(&broker, conf->options);
+    connections_read_options(&broker, conf->options);
     if (mlt_broker_new(&l->broker, &broker, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     free(host_of);

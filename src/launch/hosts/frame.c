@@ -21,14 +21,14 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "frames are sent as they are");
 
 // No text has it: the first byte is none of UTF-8's, and what would change line ends shows.
-static const uint8_t magic[8] = {0x89, 'M', 'l', 't', 'A', '\r', '\n', 0x1a};
+static const uint8_t frame_magic[8] = {0x89, 'M', 'l', 't', 'A', '\r', '\n', 0x1a};
 
-enum { READ_BYTES = 64 << 10, READS_A_TURN = 4 };
+enum { FRAME_READ_BYTES = 64 << 10, READS_A_TURN = 4 };
 
 void mlt_frame_hello(uint8_t out[MLT_FRAME_HELLO_BYTES])
 {
     uint32_t version = mlt_greet_version(), protocol = MLT_JOB_VERSION;
-    memcpy(out, magic, sizeof magic);
+    memcpy(out, frame_magic, sizeof frame_magic);
     memcpy(out + 8, &version, sizeof version);
     memcpy(out + 12, &protocol, sizeof protocol);
 }
@@ -38,12 +38,12 @@ static size_t find_magic(const uint8_t *bytes, size_t count)
 {
     size_t at = 0;
     while (at < count) {
-        const uint8_t *first = memchr(bytes + at, magic[0], count - at);
+        const uint8_t *first = memchr(bytes + at, frame_magic[0], count - at);
         if (!first)
             return count;
         at = (size_t)(first - bytes);
-        size_t n = count - at < sizeof magic ? count - at : sizeof magic;
-        if (memcmp(first, magic, n) == 0)
+        size_t n = count - at < sizeof frame_magic ? count - at : sizeof frame_magic;
+        if (memcmp(first, frame_magic, n) == 0)
             return at;
         at++;
     }
@@ -90,7 +90,7 @@ static void die(mlt_channel *c, const char *why)
     c->ended(c, why);
 }
 
-static void write_some(mlt_channel *c)
+static void frame_write_some(mlt_channel *c)
 {
     while (!c->dead && c->out.fd >= 0 && c->start < c->end) {
         ssize_t n = write(c->out.fd, c->queue + c->start, c->end - c->start);
@@ -143,14 +143,14 @@ void mlt_channel_send(mlt_channel *c, const mlt_frame *frame, const void *body)
         return;
     put_frame(c, frame, body);
     if (!c->out.added)
-        write_some(c);
+        frame_write_some(c);
 }
 
 static void out_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_channel *c = mlt_container_of(source, mlt_channel, out);
     size_t before = mlt_channel_waits(c);
-    write_some(c);
+    frame_write_some(c);
     if (c->drained && !c->dead && before >= MLT_CHANNEL_LOW &&
         mlt_channel_waits(c) < MLT_CHANNEL_LOW)
         c->drained(c);
@@ -162,14 +162,14 @@ void mlt_channel_flush(mlt_channel *c, int limit_ms)
     while (!c->dead && c->out.fd >= 0 && c->start < c->end && (now = mlt_os_now_ns()) < until) {
         struct pollfd room = {.fd = c->out.fd, .events = POLLOUT};
         (void)poll(&room, 1, (int)((until - now) / 1000000) + 1);
-        write_some(c);
+        frame_write_some(c);
     }
 }
 
 // ---- Receiving
 
 // False: more bytes are needed, or the channel is dead.
-static bool take_hello(mlt_channel *c)
+static bool frame_take_hello(mlt_channel *c)
 {
     char version[32], why[160], own[MLT_GREET_VERSION_TEXT];
     size_t at;
@@ -232,7 +232,7 @@ static void take_frames(mlt_channel *c)
     mlt_frame frame;
     int64_t size = 0;
     size_t before = sizeof frame + (c->sealed ? MLT_CRYPT_SEAL : 0);
-    if (!c->greeted && !take_hello(c))
+    if (!c->greeted && !frame_take_hello(c))
         return;
     while (!c->dead && (size = next_frame(c, &frame)) > 0) {
         char *body = c->got + c->got_start + before, *end = body + frame.length, next = *end;
@@ -252,13 +252,13 @@ static bool read_some(mlt_channel *c)
 {
     if (c->got_start > 0 && c->got_start == c->got_end) {
         c->got_start = c->got_end = 0;
-    } else if (c->got_start > READ_BYTES) {
+    } else if (c->got_start > FRAME_READ_BYTES) {
         memmove(c->got, c->got + c->got_start, c->got_end - c->got_start);
         c->got_end -= c->got_start;
         c->got_start = 0;
     }
-    MLT_ARRAY_WANT(c->got, c->got_end + READ_BYTES + 1, c->got_room);
-    ssize_t n = read(c->in.fd, c->got + c->got_end, READ_BYTES);
+    MLT_ARRAY_WANT(c->got, c->got_end + FRAME_READ_BYTES + 1, c->got_room);
+    ssize_t n = read(c->in.fd, c->got + c->got_end, FRAME_READ_BYTES);
     if (n < 0)
         return errno == EINTR;
     c->heard = true;
@@ -290,7 +290,7 @@ bool mlt_channel_open(mlt_channel *c, int loop, int in_fd, int out_fd)
     (void)fcntl(out_fd, F_SETFL, fcntl(out_fd, F_GETFL) | O_NONBLOCK);
     mlt_frame_hello(hello);
     put(c, hello, sizeof hello);
-    write_some(c);
+    frame_write_some(c);
     return mlt_loop_add(loop, &c->in, EPOLLIN);
 }
 

@@ -27,10 +27,10 @@
 #include "os/tcp.h"
 
 enum {
-    ACCEPTS = 0,     // the number of a port's side in the greeting
-    CONNECTS = 1,    // ... and of the other one
-    MOST_WAITS = 64, // connections that wait for an accept
-    WORDS = 1024,    // of a job that has died
+    ACCEPTS = 0,        // the number of a port's side in the greeting
+    CONNECTS = 1,       // ... and of the other one
+    MOST_WAITS = 64,    // connections that wait for an accept
+    PORTS_WORDS = 1024, // of a job that has died
 };
 
 static const char in_order[] = "B"; // what a line says last
@@ -78,7 +78,7 @@ typedef struct bond {
     uint32_t count, room;
     bool watched, dead;
     char other[MLT_RPC_OTHER];
-    char words[WORDS]; // that the line said
+    char words[PORTS_WORDS]; // that the line said
     size_t said;
 } bond;
 
@@ -170,17 +170,17 @@ static bool unseal(const mlt_key *under, const uint8_t sealed[MLT_RPC_SEALED], m
 
 // ---- desks
 
-static void answer(rpc *d, mlt_rpc_type type, const void *body, size_t length, int pass)
+static void ports_answer(rpc *d, mlt_rpc_type type, const void *body, size_t length, int pass)
 {
     (void)!mlt_rpc_say(d->source.fd, type, body, length, pass); // a rank that is gone needs none
 }
 
-static void fail(rpc *d, const char *text)
+static void ports_fail(rpc *d, const char *text)
 {
-    answer(d, MLT_RPC_ERROR, text, strlen(text), -1);
+    ports_answer(d, MLT_RPC_ERROR, text, strlen(text), -1);
 }
 
-static void end_dial(rpc *d)
+static void ports_end_dial(rpc *d)
 {
     if (!d->dial)
         return;
@@ -219,7 +219,7 @@ static void leave_bonds(rpc *d)
 
 static void close_rpc(rpc *d)
 {
-    end_dial(d);
+    ports_end_dial(d);
     leave_bonds(d);
     mlt_loop_remove(d->ports->conf.loop, &d->source);
     close(d->source.fd);
@@ -241,9 +241,9 @@ static void give_line(rpc *d, int fd, const mlt_key *key)
     b->line.fd = fd;
     b->maker = d;
     if (seal(job_key(d->ports), key, line.sealed))
-        answer(d, MLT_RPC_LINE, &line, sizeof line, fd);
+        ports_answer(d, MLT_RPC_LINE, &line, sizeof line, fd);
     else
-        fail(d, "the system has no random bytes");
+        ports_fail(d, "the system has no random bytes");
 }
 
 // ---- ports
@@ -272,7 +272,7 @@ static void serve_port(port *at)
             continue;
         if (at->failed) {
             d->accepts = NULL;
-            fail(d, at->failed);
+            ports_fail(d, at->failed);
         } else if (at->count) {
             struct waiting first = at->waits[0];
             memmove(at->waits, at->waits + 1, --at->count * sizeof *at->waits);
@@ -283,7 +283,7 @@ static void serve_port(port *at)
     }
 }
 
-static void accept_all(port *at, uint64_t now_ns)
+static void ports_accept_all(port *at, uint64_t now_ns)
 {
     mlt_net_peer peer;
     while (mlt_listen_step(at->listen, now_ns, &peer) == MLT_OK) {
@@ -302,7 +302,7 @@ static void accept_all(port *at, uint64_t now_ns)
 static void port_ready(mlt_loop_source *source, uint32_t events)
 {
     port *at = mlt_container_of(source, port, source);
-    accept_all(at, mlt_os_now_ns());
+    ports_accept_all(at, mlt_os_now_ns());
     alarm_next(at->ports);
 }
 
@@ -366,33 +366,34 @@ static void open_port(rpc *d)
         if (mlt_loop_add(p->conf.loop, &at->source, EPOLLIN)) {
             mlt_list_push_back(&p->ports, &at->link);
             mlt_port_name_write(name, &at->name);
-            answer(d, MLT_RPC_NAME, name, strlen(name), -1);
+            ports_answer(d, MLT_RPC_NAME, name, strlen(name), -1);
             alarm_next(p);
             return;
         }
         mlt_listen_free(at->listen);
     }
     free(at);
-    fail(d, why);
+    ports_fail(d, why);
 }
 
 static void take_close(rpc *d, const char *name)
 {
     port *at = find_port(d->ports, name);
     if (!at) {
-        fail(d, "no such port is open here");
+        ports_fail(d, "no such port is open here");
         return;
     }
     close_port(at, "the port was closed");
-    answer(d, MLT_RPC_DONE, NULL, 0, -1);
+    ports_answer(d, MLT_RPC_DONE, NULL, 0, -1);
 }
 
 static void take_accept(rpc *d, const char *name)
 {
     port *at = find_port(d->ports, name);
     if (!at) {
-        fail(d, "no such port is open on the root's host: it was closed, its process has ended, or "
-                "the name is another job's or another host's");
+        ports_fail(
+            d, "no such port is open on the root's host: it was closed, its process has ended, or "
+               "the name is another job's or another host's");
         return;
     }
     d->accepts = at;
@@ -411,7 +412,7 @@ static void step_dial(rpc *d)
         mlt_key key;
         make_key(&key, &peer.keys, true);
         explicit_bzero(&peer.keys, sizeof peer.keys);
-        end_dial(d);
+        ports_end_dial(d);
         give_line(d, peer.fd, &key);
         mlt_key_wipe(&key);
         return;
@@ -424,13 +425,13 @@ static void step_dial(rpc *d)
     mlt_dial_tell(d->dial, &table);
     if (table.text)
         mlt_text_add(&text, "\n%s", table.text);
-    end_dial(d);
-    fail(d, mlt_text_so_far(&text));
+    ports_end_dial(d);
+    ports_fail(d, mlt_text_so_far(&text));
     mlt_text_free(&text);
     mlt_text_free(&table);
 }
 
-static void dial_ready(mlt_loop_source *source, uint32_t events)
+static void ports_dial_ready(mlt_loop_source *source, uint32_t events)
 {
     rpc *d = mlt_container_of(source, rpc, dialling);
     if (d->dial)
@@ -446,11 +447,11 @@ static void take_connect(rpc *d, const char *text)
     mlt_address own[MLT_ADDRESSES], likely[2 * MLT_ADDRESSES];
     uint32_t own_count = 0;
     if (!mlt_port_name_read(&name, text)) {
-        fail(d, "that is no name of a port");
+        ports_fail(d, "that is no name of a port");
         return;
     }
     if (d->dial || mlt_crypt_load(why, sizeof why) != MLT_OK) {
-        fail(d, d->dial ? "it asks while its last question is not answered" : why);
+        ports_fail(d, d->dial ? "it asks while its last question is not answered" : why);
         return;
     }
     if (mlt_iface_addresses(own, &own_count, &p->iface, false, why, sizeof why) != MLT_OK)
@@ -474,10 +475,10 @@ static void take_connect(rpc *d, const char *text)
                           .gone_ms = (uint32_t)p->conf.options->silent_ms};
     if (mlt_dial_new(&d->dial, &plan, why, sizeof why) != MLT_OK) {
         d->dial = NULL;
-        fail(d, why);
+        ports_fail(d, why);
         return;
     }
-    d->dialling = (mlt_loop_source){.fd = mlt_dial_poll(d->dial).fd, .ready = dial_ready};
+    d->dialling = (mlt_loop_source){.fd = mlt_dial_poll(d->dial).fd, .ready = ports_dial_ready};
     (void)mlt_loop_add(p->conf.loop, &d->dialling, EPOLLIN);
     step_dial(d);
     alarm_next(p);
@@ -570,7 +571,7 @@ static void line_ready(mlt_loop_source *source, uint32_t events)
         part_by_force(b);
 }
 
-static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
+static void ports_link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int fd)
 {
     bond *b = user;
     mlt_ctl_link about = *link;
@@ -580,7 +581,7 @@ static void link_made(void *user, uint32_t proc, const mlt_ctl_link *link, int f
     close(fd);
 }
 
-static void link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
+static void ports_link_failed(void *user, uint32_t proc, uint32_t peer, const char *text)
 {
     bond *b = user;
     char *whole =
@@ -635,8 +636,8 @@ static const char *make_broker(bond *b, const mlt_rpc_bond *about, const uint32_
                             .ports = p->range,
                             .encrypt = about->encrypts != 0,
                             .gone_ms = (uint32_t)p->conf.options->silent_ms,
-                            .link = link_made,
-                            .failed = link_failed,
+                            .link = ports_link_made,
+                            .failed = ports_link_failed,
                             .user = b};
     b->own_proc = about->own_proc;
     b->own_host = about->own_host;
@@ -657,14 +658,15 @@ static void take_join(rpc *d, const unsigned char *body, size_t length)
     mlt_key key;
     char why[512];
     if (length < sizeof about || mlt_crypt_load(why, sizeof why) != MLT_OK) {
-        fail(d, length < sizeof about ? "the question is too short" : why);
+        ports_fail(d, length < sizeof about ? "the question is too short" : why);
         return;
     }
     memcpy(&about, body, sizeof about);
     const bond *via = about.via ? find_bond(p, about.via) : NULL;
     if ((about.via && !via) || !unseal(via ? &via->key : job_key(p), about.sealed, &key) ||
         number_of(&key) != about.bond) {
-        fail(d, about.via ? "this host has given up the connection by which it was told of the new "
+        ports_fail(d, about.via
+                          ? "this host has given up the connection by which it was told of the new "
                             "one"
                           : "the bond's key is not one of this job");
         return;
@@ -679,7 +681,7 @@ static void take_join(rpc *d, const unsigned char *body, size_t length)
                                   : "the bond's processes do not fit its hosts";
         free(host_of);
         if (bad) {
-            fail(d, bad);
+            ports_fail(d, bad);
             return;
         }
     }
@@ -687,7 +689,7 @@ static void take_join(rpc *d, const unsigned char *body, size_t length)
     b->members[b->count++] = d->proc;
     uint8_t card[MLT_CARD_BYTES];
     size_t size = mlt_broker_card(b->broker, card);
-    answer(d, MLT_RPC_CARD, card, size, -1);
+    ports_answer(d, MLT_RPC_CARD, card, size, -1);
 }
 
 // A bond's number, and cards of the other side.
@@ -696,7 +698,7 @@ static void take_learn(rpc *d, const unsigned char *body, size_t length)
     uint64_t number;
     char why[256];
     if (length < sizeof number) {
-        fail(d, "the question is too short");
+        ports_fail(d, "the question is too short");
         return;
     }
     memcpy(&number, body, sizeof number);
@@ -715,9 +717,9 @@ static void take_learn(rpc *d, const unsigned char *body, size_t length)
         at += whole < length - at ? whole : length - at;
     }
     if (!b || !b->broker || at < length)
-        fail(d, "the cards of the other side are none");
+        ports_fail(d, "the cards of the other side are none");
     else
-        answer(d, MLT_RPC_DONE, NULL, 0, -1);
+        ports_answer(d, MLT_RPC_DONE, NULL, 0, -1);
 }
 
 // For ranks of other jobs on the root's own side.
@@ -740,9 +742,9 @@ static void take_seal(rpc *d, const unsigned char *body, size_t length)
         good = seal(&other->key, &b->key, seals[count++].sealed);
     }
     if (good)
-        answer(d, MLT_RPC_SEALS, seals, count * sizeof *seals, -1);
+        ports_answer(d, MLT_RPC_SEALS, seals, count * sizeof *seals, -1);
     else
-        fail(d, b ? "the system has no random bytes" : "there is no such connection");
+        ports_fail(d, b ? "the system has no random bytes" : "there is no such connection");
     free(seals);
 }
 
@@ -763,7 +765,7 @@ static void take_watch(rpc *d, const unsigned char *body, size_t length)
         (void)mlt_loop_add(p->conf.loop, &b->line, EPOLLIN);
         break;
     }
-    answer(d, MLT_RPC_DONE, NULL, 0, -1);
+    ports_answer(d, MLT_RPC_DONE, NULL, 0, -1);
 }
 
 // ---- what desks ask
@@ -797,7 +799,7 @@ static void take_question(rpc *d, const mlt_rpc_head *head)
         take_seal(d, body, head->length);
         return;
     default:
-        fail(d, "that question has no meaning");
+        ports_fail(d, "that question has no meaning");
     }
 }
 
@@ -942,7 +944,7 @@ static void clear_graves(mlt_ports *p)
     }
 }
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void ports_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_ports *p = mlt_container_of(source, mlt_ports, timer);
     uint64_t now = mlt_os_now_ns(), rings;
@@ -950,7 +952,7 @@ static void timer_ready(mlt_loop_source *source, uint32_t events)
     p->timer_ns = 0;
     clear_graves(p);
     for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
-        accept_all(mlt_container_of(l, port, link), now);
+        ports_accept_all(mlt_container_of(l, port, link), now);
     for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
         rpc *d = mlt_container_of(l, rpc, link);
         if (d->dial && mlt_dial_poll(d->dial).deadline_ns <= now)
@@ -979,7 +981,7 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
     if (!conf->key && mlt_key_new(&p->own_key, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     p->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = timer_ready};
+                                 .ready = ports_timer_ready};
     if (p->timer.fd < 0 || !mlt_loop_add(conf->loop, &p->timer, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
     return p;
@@ -987,7 +989,7 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
 
 static void say_why(const bond *b, const char *why)
 {
-    char text[WORDS];
+    char text[PORTS_WORDS];
     if (b->line.fd < 0)
         return;
     int n = snprintf(text, sizeof text - 1, "D%s", why);

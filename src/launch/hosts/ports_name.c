@@ -7,12 +7,12 @@
 
 #include "launch/hosts/ports.h"
 
-static const char magic[] = "millet-port-1;";
+static const char ports_name_magic[] = "millet-port-1;";
 enum { NUMBER_DIGITS = 16, PORT_DIGITS = 4, MOST_ADDRESSES = 8 };
 
 void mlt_port_name_write(char out[MLT_PORT_NAME_MOST], const mlt_port_name *name)
 {
-    size_t n = (size_t)snprintf(out, MLT_PORT_NAME_MOST, "%s%016llx;", magic,
+    size_t n = (size_t)snprintf(out, MLT_PORT_NAME_MOST, "%s%016llx;", ports_name_magic,
                                 (unsigned long long)name->number);
     for (int i = 0; i < MLT_KEY_BYTES; i++)
         n += (size_t)snprintf(out + n, MLT_PORT_NAME_MOST - n, "%02x", name->key.bytes[i]);
@@ -63,9 +63,9 @@ bool mlt_port_name_read(mlt_port_name *name, const char *text)
     uint64_t value;
     memset(name, 0, sizeof *name);
     if (strnlen(text, MLT_PORT_NAME_MOST) == MLT_PORT_NAME_MOST ||
-        strncmp(text, magic, sizeof magic - 1) != 0)
+        strncmp(text, ports_name_magic, sizeof ports_name_magic - 1) != 0)
         return false;
-    text += sizeof magic - 1;
+    text += sizeof ports_name_magic - 1;
     if (!read_hex(&text, NUMBER_DIGITS, &name->number, false))
         return false;
     for (int i = 0; i < MLT_KEY_BYTES; i++) {

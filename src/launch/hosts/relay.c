@@ -37,7 +37,7 @@ struct mlt_relay {
 
 // ---- Lines
 
-static uint32_t hash_of(uint32_t proc, uint32_t stream)
+static uint32_t relay_hash_of(uint32_t proc, uint32_t stream)
 {
     return (proc * STREAMS + stream) * 0x9e3779b1u;
 }
@@ -45,7 +45,7 @@ static uint32_t hash_of(uint32_t proc, uint32_t stream)
 // Also one that is closed.
 static line *find_any(const mlt_relay *r, uint32_t proc, int64_t stream)
 {
-    uint32_t hash = hash_of(proc, (uint32_t)stream);
+    uint32_t hash = relay_hash_of(proc, (uint32_t)stream);
     for (mlt_table_look look = mlt_table_look_for(&r->lines, hash); mlt_table_next(&look);) {
         line *l = (line *)look.word;
         if (l->proc == proc && l->stream == stream)
@@ -54,7 +54,7 @@ static line *find_any(const mlt_relay *r, uint32_t proc, int64_t stream)
     return NULL;
 }
 
-static line *find(const mlt_relay *r, uint32_t proc, int64_t stream)
+static line *relay_find(const mlt_relay *r, uint32_t proc, int64_t stream)
 {
     line *l = find_any(r, proc, stream);
     return l && l->source.fd >= 0 ? l : NULL;
@@ -64,7 +64,7 @@ static line *new_line(mlt_relay *r, uint32_t proc, uint32_t stream)
 {
     line *l = mlt_take(1, sizeof *l);
     *l = (line){.source = {.fd = -1}, .relay = r, .proc = proc, .stream = stream};
-    mlt_table_add(&r->lines, hash_of(proc, stream), (uintptr_t)l);
+    mlt_table_add(&r->lines, relay_hash_of(proc, stream), (uintptr_t)l);
     return l;
 }
 
@@ -79,8 +79,8 @@ static void shut(line *l)
     l->length = l->start = l->queue_room = 0;
 }
 
-static void tell(const mlt_relay *r, mlt_frame_type type, uint32_t proc, uint32_t stream,
-                 const void *body, size_t bytes)
+static void relay_tell(const mlt_relay *r, mlt_frame_type type, uint32_t proc, uint32_t stream,
+                       const void *body, size_t bytes)
 {
     mlt_frame frame = {
         .type = type, .length = (uint32_t)bytes, .about = proc, .value = (int64_t)stream};
@@ -93,7 +93,7 @@ static void end_output(line *l)
 {
     shut(l);
     l->relay->open--;
-    tell(l->relay, MLT_FRAME_OUTPUT, l->proc, l->stream, NULL, 0);
+    relay_tell(l->relay, MLT_FRAME_OUTPUT, l->proc, l->stream, NULL, 0);
 }
 
 // Sends a piece. False: there is nothing more now.
@@ -106,7 +106,7 @@ static bool send_piece(line *l)
         return true;
     if (n > 0) {
         l->room -= (uint64_t)n;
-        tell(l->relay, MLT_FRAME_OUTPUT, l->proc, l->stream, piece, (size_t)n);
+        relay_tell(l->relay, MLT_FRAME_OUTPUT, l->proc, l->stream, piece, (size_t)n);
     } else if (n == 0 || errno != EAGAIN || l->relay->drains) {
         end_output(l);
     }
@@ -146,7 +146,7 @@ static void more_room(line *l, const mlt_frame *frame, const char *body)
 
 static void no_reader(const mlt_relay *r, uint32_t proc)
 {
-    tell(r, MLT_FRAME_ROOM, proc, 0, NULL, 0);
+    relay_tell(r, MLT_FRAME_ROOM, proc, 0, NULL, 0);
 }
 
 static void tell_taken(line *l)
@@ -156,11 +156,11 @@ static void tell_taken(line *l)
     uint64_t bytes = l->room;
     l->room = 0;
     if (bytes > 0)
-        tell(l->relay, MLT_FRAME_ROOM, l->proc, 0, &bytes, sizeof bytes);
+        relay_tell(l->relay, MLT_FRAME_ROOM, l->proc, 0, &bytes, sizeof bytes);
 }
 
 // As much as the process takes now.
-static void feed(line *l)
+static void relay_feed(line *l)
 {
     while (l->length > 0) {
         ssize_t n = write(l->source.fd, l->queue + l->start, l->length);
@@ -187,9 +187,9 @@ static void feed(line *l)
         shut(l);
 }
 
-static void input_ready(mlt_loop_source *source, uint32_t events)
+static void relay_input_ready(mlt_loop_source *source, uint32_t events)
 {
-    feed(mlt_container_of(source, line, source));
+    relay_feed(mlt_container_of(source, line, source));
 }
 
 static void take_input(line *l, const char *body, size_t bytes)
@@ -205,7 +205,7 @@ static void take_input(line *l, const char *body, size_t bytes)
         l->length += bytes;
     }
     if (!l->early)
-        feed(l);
+        relay_feed(l);
 }
 
 // Input for a process that may not be there yet, or any more.
@@ -252,12 +252,12 @@ void mlt_relay_add(mlt_relay *r, uint32_t proc, uint32_t stream, int fd)
     line *l = find_any(r, proc, stream);
     if (!l)
         l = new_line(r, proc, stream);
-    l->source = (mlt_loop_source){.fd = fd, .ready = stream ? output_ready : input_ready};
+    l->source = (mlt_loop_source){.fd = fd, .ready = stream ? output_ready : relay_input_ready};
     l->early = false;
     (void)fcntl(fd, F_SETFL, O_NONBLOCK);
     if (stream == 0) {
         if (l->length > 0 || l->ends)
-            feed(l); // what came early
+            relay_feed(l); // what came early
         return;
     }
     l->room = r->window;
@@ -271,7 +271,7 @@ void mlt_relay_take(mlt_relay *r, const mlt_frame *frame, const char *body)
         input_came(r, frame, body);
         return;
     }
-    line *l = frame->type == MLT_FRAME_ROOM ? find(r, frame->about, frame->value) : NULL;
+    line *l = frame->type == MLT_FRAME_ROOM ? relay_find(r, frame->about, frame->value) : NULL;
     if (l && l->stream != 0)
         more_room(l, frame, body);
 }
@@ -279,7 +279,7 @@ void mlt_relay_take(mlt_relay *r, const mlt_frame *frame, const char *body)
 void mlt_relay_hear(mlt_relay *r, uint32_t proc)
 {
     for (uint32_t stream = 1; stream < STREAMS; stream++) {
-        line *l = find(r, proc, stream);
+        line *l = relay_find(r, proc, stream);
         if (l)
             drain_output(l);
     }

@@ -34,7 +34,7 @@
 #include "os/fd.h"
 #include "os/os.h"
 
-enum { CHANNEL_FD = 10, LAST_WORDS_MS = 2000, AGENTS_MS = 1500 };
+enum { CHANNEL_FD = 10, SERVE_LAST_WORDS_MS = 2000, AGENTS_MS = 1500 };
 
 typedef struct serve {
     mlt_channel up;
@@ -62,14 +62,15 @@ typedef struct serve {
     uint32_t silent;              // ticks
 } serve;
 
-static serve *self; // for messages
+static serve *serve_self; // for messages
 
-static void send_up(serve *s, const mlt_frame *frame, const void *body)
+static void serve_send_up(serve *s, const mlt_frame *frame, const void *body)
 {
     mlt_channel_send(&s->up, frame, body);
 }
 
-static void tell(serve *s, mlt_frame_type type, int64_t value, const void *body, size_t length)
+static void serve_tell(serve *s, mlt_frame_type type, int64_t value, const void *body,
+                       size_t length)
 {
     mlt_frame frame = {.type = type,
                        .length = (uint32_t)length,
@@ -77,18 +78,18 @@ static void tell(serve *s, mlt_frame_type type, int64_t value, const void *body,
                        .to = MLT_FRAME_HEAD,
                        .about = s->host,
                        .value = value};
-    send_up(s, &frame, body);
+    serve_send_up(s, &frame, body);
 }
 
-static void say(const char *text)
+static void serve_say(const char *text)
 {
-    tell(self, MLT_FRAME_SAY, 0, text, strlen(text));
+    serve_tell(serve_self, MLT_FRAME_SAY, 0, text, strlen(text));
 }
 
-static void quit(int code, const char *text)
+static void serve_quit(int code, const char *text)
 {
-    tell(self, MLT_FRAME_FAILED, code, text, strlen(text));
-    mlt_channel_flush(&self->up, LAST_WORDS_MS);
+    serve_tell(serve_self, MLT_FRAME_FAILED, code, text, strlen(text));
+    mlt_channel_flush(&serve_self->up, SERVE_LAST_WORDS_MS);
 }
 
 // ---- Frames on their way
@@ -112,13 +113,13 @@ static void obey(serve *s, const mlt_frame *frame, const char *body)
 }
 
 // To the host or the head that it is for.
-static void send_on(void *user, const mlt_frame *frame, const void *body)
+static void serve_send_on(void *user, const mlt_frame *frame, const void *body)
 {
     serve *s = user;
     if (s->agents && mlt_agents_has(s->agents, frame->to))
         mlt_agents_send(s->agents, frame, body);
     else
-        send_up(s, frame, body);
+        serve_send_up(s, frame, body);
 }
 
 // True of a frame after which mpirun may say how the process ended.
@@ -134,46 +135,46 @@ static bool is_last_word(const mlt_frame *frame, const char *body)
 }
 
 // What the agent of this host tells. What a process has written before comes before it.
-static void agent_tells(void *user, const mlt_frame *frame, char *body)
+static void serve_agent_tells(void *user, const mlt_frame *frame, char *body)
 {
     serve *s = user;
     if (s->abandoned)
         return; // processes that are killed now have not failed
     if (is_last_word(frame, body))
         mlt_stdio_hear(s->io, frame->about);
-    send_up(s, frame, body);
+    serve_send_up(s, frame, body);
 }
 
 // From below.
-static void agents_tells(void *user, const mlt_frame *frame, char *body)
+static void serve_agents_tells(void *user, const mlt_frame *frame, char *body)
 {
     serve *s = user;
     if (frame->to == s->host)
         obey(s, frame, body);
     else
-        send_on(s, frame, body);
+        serve_send_on(s, frame, body);
 }
 
-static void agents_line(void *user, uint32_t host, const char *text)
+static void serve_agents_line(void *user, uint32_t host, const char *text)
 {
     mlt_frame frame = {.type = MLT_FRAME_SAY,
                        .length = (uint32_t)strlen(text),
                        .from = host,
                        .to = MLT_FRAME_HEAD,
                        .about = host};
-    send_up(user, &frame, text);
+    serve_send_up(user, &frame, text);
 }
 
 // mlt_stdio_conf.send.
-static void send_stream(void *user, const mlt_frame *frame, const void *body)
+static void serve_send_stream(void *user, const mlt_frame *frame, const void *body)
 {
     serve *s = user;
     mlt_frame whole = *frame;
     whole.from = s->host;
-    send_up(s, &whole, body);
+    serve_send_up(s, &whole, body);
 }
 
-static mlt_stdio *make_io(serve *s)
+static mlt_stdio *serve_make_io(serve *s)
 {
     mlt_stdio_conf conf = {.options = &s->task.options,
                            .plan = &s->task.plan,
@@ -181,19 +182,19 @@ static mlt_stdio *make_io(serve *s)
                            .host = s->host,
                            .agent = true,
                            .dir = s->task.dir,
-                           .send = send_stream,
+                           .send = serve_send_stream,
                            .user = s};
     return mlt_stdio_new(&conf);
 }
 
-static void proc_gone(void *user, uint32_t proc)
+static void serve_proc_gone(void *user, uint32_t proc)
 {
     const serve *s = user;
     if (s->connections)
         mlt_connections_gone(s->connections, proc);
 }
 
-static void link_wanted(void *user, uint32_t proc, uint32_t peer)
+static void serve_link_wanted(void *user, uint32_t proc, uint32_t peer)
 {
     const serve *s = user;
     if (s->connections)
@@ -246,7 +247,7 @@ static const char *find_program(const serve *s, uint32_t a)
     return staged ? staged : look_for(&s->task.options, &s->task.options.apps[a]);
 }
 
-static void find_programs(serve *s)
+static void serve_find_programs(serve *s)
 {
     const mlt_placement *plan = &s->task.plan;
     s->paths = mlt_take(s->task.options.app_count, sizeof *s->paths);
@@ -257,7 +258,7 @@ static void find_programs(serve *s)
     }
 }
 
-static void start_agents(serve *s, size_t task_size)
+static void serve_start_agents(serve *s, size_t task_size)
 {
     uint32_t head_host = s->task.head_host;
     uint32_t first = mlt_agents_place_of(s->host, head_host) + 1;
@@ -271,14 +272,14 @@ static void start_agents(serve *s, size_t task_size)
                             .task = s->task_bytes,
                             .task_size = task_size,
                             .loop = s->loop,
-                            .take = agents_tells,
-                            .line = agents_line,
+                            .take = serve_agents_tells,
+                            .line = serve_agents_line,
                             .user = s};
     if (conf.first < conf.last)
         s->agents = mlt_agents_new(&conf);
 }
 
-static void make_agent(serve *s)
+static void serve_make_agent(serve *s)
 {
     mlt_agent_conf conf = {.options = &s->task.options,
                            .plan = &s->task.plan,
@@ -290,9 +291,9 @@ static void make_agent(serve *s)
                            .loop = s->loop,
                            .io = s->io,
                            .group = s->two.group,
-                           .tell = agent_tells,
-                           .want = link_wanted,
-                           .gone = proc_gone,
+                           .tell = serve_agent_tells,
+                           .want = serve_link_wanted,
+                           .gone = serve_proc_gone,
                            .user = s};
     s->agent = mlt_agent_new(&conf);
     if (s->connections)
@@ -301,10 +302,10 @@ static void make_agent(serve *s)
     mlt_greet_types types = mlt_greet_types_here();
     _Static_assert(sizeof ready.types == sizeof types, "copied");
     memcpy(ready.types, &types, sizeof types);
-    tell(s, MLT_FRAME_READY, 0, &ready, sizeof ready);
+    serve_tell(s, MLT_FRAME_READY, 0, &ready, sizeof ready);
 }
 
-static void make_connections(serve *s)
+static void serve_make_connections(serve *s)
 {
     mlt_connections_conf conf = {.options = &s->task.options,
                                  .plan = &s->task.plan,
@@ -312,7 +313,7 @@ static void make_connections(serve *s)
                                  .identity = s->task.identity,
                                  .key = &s->key,
                                  .loop = s->loop,
-                                 .send = send_on,
+                                 .send = serve_send_on,
                                  .user = s};
     if (s->task.plan.host_count > 1)
         s->connections = mlt_connections_new(&conf);
@@ -322,17 +323,17 @@ static void make_connections(serve *s)
 static void get_ready(serve *s)
 {
     go_to_directory(s);
-    find_programs(s);
+    serve_find_programs(s);
     for (size_t a = 0; a < s->task.options.app_count; a++)
         mlt_env_add_local(&s->task.options.apps[a].env);
-    s->io = make_io(s);
-    make_connections(s);
-    make_agent(s);
+    s->io = serve_make_io(s);
+    serve_make_connections(s);
+    serve_make_agent(s);
 }
 
 // ---- --stage
 
-static void begin_stage(serve *s)
+static void serve_begin_stage(serve *s)
 {
     char why[512];
     if (!mlt_stage_folder_new(s->folder, why, sizeof why))
@@ -373,13 +374,13 @@ static void take_stage(serve *s, const char *bytes, size_t count)
     uint64_t all = mlt_stage_in_bytes(s->stage);
     if (status == MLT_OK || all >= s->staged + MLT_STAGE_AHEAD / 4) {
         s->staged = all;
-        tell(s, MLT_FRAME_STAGED, (int64_t)all, NULL, 0);
+        serve_tell(s, MLT_FRAME_STAGED, (int64_t)all, NULL, 0);
     }
     if (status == MLT_OK)
         end_stage(s);
 }
 
-static void take_task(serve *s, const char *bytes, size_t size)
+static void serve_take_task(serve *s, const char *bytes, size_t size)
 {
     char why[256];
     if (!s->placed || !s->keyed || s->agent ||
@@ -387,14 +388,14 @@ static void take_task(serve *s, const char *bytes, size_t size)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", s->placed && s->keyed && !s->agent ? why : "no task");
     s->task_bytes = mlt_take(size, 1);
     memcpy(s->task_bytes, bytes, size);
-    start_agents(s, size);
+    serve_start_agents(s, size);
     if (s->task.options.stage)
-        begin_stage(s);
+        serve_begin_stage(s);
     else
         get_ready(s);
 }
 
-static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
+static void serve_frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
 {
     serve *s = mlt_container_of(up, serve, up);
     s->paused = frame->type == MLT_FRAME_STOP;
@@ -413,7 +414,7 @@ static void frame_came(mlt_channel *up, const mlt_frame *frame, char *body)
         }
         return;
     case MLT_FRAME_TASK:
-        take_task(s, body, frame->length);
+        serve_take_task(s, body, frame->length);
         return;
     default:
         break;
@@ -443,7 +444,7 @@ static void abandon(serve *s)
     s->over = s->abandoned = true;
 }
 
-static void channel_ended(mlt_channel *up, const char *why)
+static void serve_channel_ended(mlt_channel *up, const char *why)
 {
     abandon(mlt_container_of(up, serve, up));
 }
@@ -455,7 +456,7 @@ static void guard_gone(mlt_loop_source *source, uint32_t events)
     abandon(s);
 }
 
-static void reap(serve *s)
+static void serve_reap(serve *s)
 {
     int status;
     struct rusage usage;
@@ -465,14 +466,14 @@ static void reap(serve *s)
             (void)mlt_agents_reaped(s->agents, pid, status);
 }
 
-static void signals_ready(mlt_loop_source *source, uint32_t events)
+static void serve_signals_ready(mlt_loop_source *source, uint32_t events)
 {
     serve *s = mlt_container_of(source, serve, signals);
     struct signalfd_siginfo info;
     while (read(source->fd, &info, sizeof info) == (ssize_t)sizeof info) {
         int signal = (int)info.ssi_signo;
         if (signal == SIGCHLD) {
-            reap(s);
+            serve_reap(s);
         } else if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP) {
             mlt_say("the agent was told to end by signal %d (%s)", signal, strsignal(signal));
             abandon(s);
@@ -480,7 +481,7 @@ static void signals_ready(mlt_loop_source *source, uint32_t events)
     }
 }
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void serve_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     serve *s = mlt_container_of(source, serve, timer);
     static const mlt_frame beat = {.type = MLT_FRAME_BEAT};
@@ -491,7 +492,7 @@ static void timer_ready(mlt_loop_source *source, uint32_t events)
     int64_t limit = s->agent ? s->task.options.silent_ms : 10 * MLT_SILENT_MS;
     if (s->silent >= mlt_agents_patience(limit))
         abandon(s);
-    send_up(s, &beat, NULL);
+    serve_send_up(s, &beat, NULL);
 }
 
 // Waits for the agents below, which sweep their hosts.
@@ -527,8 +528,9 @@ static void watch_all(serve *s, int in, int out)
     const struct timespec each = {.tv_nsec = MLT_AGENTS_BEAT_MS * 1000000L};
     s->guard = (mlt_loop_source){.fd = s->two.fd, .ready = guard_gone};
     s->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = timer_ready};
-    s->up = (mlt_channel){.take = frame_came, .preface = bytes_missing, .ended = channel_ended};
+                                 .ready = serve_timer_ready};
+    s->up = (mlt_channel){
+        .take = serve_frame_came, .preface = bytes_missing, .ended = serve_channel_ended};
     if (s->timer.fd < 0 ||
         timerfd_settime(s->timer.fd, 0, &(struct itimerspec){each, each}, NULL) != 0 ||
         !mlt_loop_add(s->loop, &s->signals, EPOLLIN) ||
@@ -551,10 +553,11 @@ int mlt_agent_serve(void)
     mlt_guard_remove_folder(s.folder);
     mlt_guard_split(&s.two, &blocked, MLT_GUARD_AGENT);
     s.loop = mlt_loop_new();
-    s.signals = (mlt_loop_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = signals_ready};
+    s.signals =
+        (mlt_loop_source){.fd = mlt_spawn_signal_fd(&blocked), .ready = serve_signals_ready};
     watch_all(&s, in, out);
-    self = &s;
-    mlt_say_to(say, quit);
+    serve_self = &s;
+    mlt_say_to(serve_say, serve_quit);
     while (!s.over && !(s.leaving && (!s.io || mlt_stdio_drained(s.io))))
         mlt_loop_turn(s.loop);
     if (s.abandoned && s.agent)
@@ -564,6 +567,6 @@ int mlt_agent_serve(void)
     mlt_stage_folder_remove(s.folder);
     if (s.io)
         (void)mlt_stdio_finish(s.io, s.abandoned);
-    mlt_channel_flush(&s.up, s.abandoned ? 0 : LAST_WORDS_MS);
+    mlt_channel_flush(&s.up, s.abandoned ? 0 : SERVE_LAST_WORDS_MS);
     return s.abandoned ? MLT_EXIT_FAILED : 0;
 }

@@ -33,7 +33,7 @@ typedef struct file_head {
 } file_head;
 _Static_assert(sizeof(begin_head) == 16 && sizeof(file_head) == 24, "sent as they are");
 
-static const char magic[8] = {'M', 'l', 't', 'S', 't', 'a', 'g', 'e'};
+static const char stage_magic[8] = {'M', 'l', 't', 'S', 't', 'a', 'g', 'e'};
 
 // ---- mpirun
 
@@ -172,7 +172,7 @@ static void send_more(mlt_stage_out *o)
     while (!o->over && o->sent < most) {
         if (!o->begun) {
             begin_head head = {.files = o->count};
-            memcpy(head.magic, magic, sizeof magic);
+            memcpy(head.magic, stage_magic, sizeof stage_magic);
             o->begun = true;
             send_bytes(o, &head, sizeof head);
         } else if (o->next == o->count) {
@@ -415,7 +415,7 @@ static void expect_file(mlt_stage_in *in)
     enter(in, more ? IN_HEAD : IN_HASH, more ? sizeof(file_head) : sizeof in->hash);
 }
 
-static mlt_status damaged(char *why, size_t why_size, const char *what)
+static mlt_status stage_damaged(char *why, size_t why_size, const char *what)
 {
     snprintf(why, why_size, "--stage: the files that mpirun sends are damaged: %s", what);
     return MLT_ERR_INVALID;
@@ -425,8 +425,8 @@ static mlt_status got_begin(mlt_stage_in *in, char *why, size_t why_size)
 {
     begin_head head;
     memcpy(&head, in->got, sizeof head);
-    if (memcmp(head.magic, magic, sizeof magic) != 0 || head.files > MOST_FILES)
-        return damaged(why, why_size, "they do not begin as they should");
+    if (memcmp(head.magic, stage_magic, sizeof stage_magic) != 0 || head.files > MOST_FILES)
+        return stage_damaged(why, why_size, "they do not begin as they should");
     in->files = head.files;
     expect_file(in);
     return MLT_PENDING;
@@ -440,7 +440,7 @@ static mlt_status got_head(mlt_stage_in *in, char *why, size_t why_size)
     bool for_all = h->app == MLT_STAGE_ALL && h->kind == OTHER;
     if ((!for_app && !for_all) || h->kind >= KINDS || h->name_length == 0 ||
         h->name_length > LONGEST_NAME || h->size > INT64_MAX)
-        return damaged(why, why_size, "a file is not described as it should");
+        return stage_damaged(why, why_size, "a file is not described as it should");
     enter(in, IN_NAME, h->name_length);
     return MLT_PENDING;
 }
@@ -479,7 +479,7 @@ static mlt_status got_name(mlt_stage_in *in, char *why, size_t why_size)
     name[h->name_length] = '\0';
     if (strlen(name) != h->name_length || strchr(name, '/') || strcmp(name, ".") == 0 ||
         strcmp(name, "..") == 0)
-        return damaged(why, why_size, "a file has a name that no file has");
+        return stage_damaged(why, why_size, "a file has a name that no file has");
     char *path = mlt_text_of("%s/%s", folder_of(in, h->app), name);
     in->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
                   (mode_t)(h->mode & 0777) | 0600);
@@ -503,7 +503,7 @@ static mlt_status got_hash(mlt_stage_in *in, uint64_t right, char *why, size_t w
     uint64_t hash;
     memcpy(&hash, in->got, sizeof hash);
     if (hash != right)
-        return damaged(why, why_size, "their hash is wrong");
+        return stage_damaged(why, why_size, "their hash is wrong");
     in->state = IN_DONE;
     return MLT_OK;
 }
@@ -527,7 +527,7 @@ static mlt_status take_some(mlt_stage_in *in, const char *bytes, size_t count, s
                             char *why, size_t why_size)
 {
     if (in->state == IN_DONE)
-        return damaged(why, why_size, "more comes than should");
+        return stage_damaged(why, why_size, "more comes than should");
     if (in->state == IN_DATA) {
         size_t most = in->left < count ? (size_t)in->left : count;
         ssize_t n = write(in->fd, bytes, most);

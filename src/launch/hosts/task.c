@@ -40,7 +40,7 @@ static void put_number(mlt_text *to, uint64_t n)
     mlt_text_put(to, &n, sizeof n);
 }
 
-static void put_text(mlt_text *to, const char *text)
+static void hosts_task_put_text(mlt_text *to, const char *text)
 {
     int32_t length = text ? (int32_t)strlen(text) : NO_TEXT;
     mlt_text_put(to, &length, sizeof length);
@@ -55,7 +55,7 @@ static void put_list(mlt_text *to, char *const *items)
         count++;
     put_number(to, count);
     for (uint32_t i = 0; i < count; i++)
-        put_text(to, items[i]);
+        hosts_task_put_text(to, items[i]);
 }
 
 static bool same_kind(const mlt_placement_proc *p, const mlt_placement_proc *q)
@@ -96,8 +96,8 @@ static void put_plan(mlt_text *to, const mlt_placement *plan)
     }
     put_number(to, plan->host_count);
     for (uint32_t h = 0; h < plan->host_count; h++) {
-        put_text(to, plan->hosts[h].host.name);
-        put_text(to, plan->hosts[h].host.user);
+        hosts_task_put_text(to, plan->hosts[h].host.name);
+        hosts_task_put_text(to, plan->hosts[h].host.user);
     }
     put_number(to, count);
     mlt_text_put(to, runs, count * sizeof *runs);
@@ -114,8 +114,8 @@ static void put_app(mlt_text *to, const mlt_options *options, const mlt_app *app
             mlt_texts_add(&sent, env.items[i]);
     put_list(to, app->argv);
     put_list(to, sent.items);
-    put_text(to, app->dir);
-    put_text(to, app->path);
+    hosts_task_put_text(to, app->dir);
+    hosts_task_put_text(to, app->path);
     free(sent.items);
     mlt_env_fini(&env);
 }
@@ -126,11 +126,11 @@ char *mlt_task_pack(const mlt_task *task, size_t *size)
     mlt_text to = {0};
     put_number(&to, task->identity);
     put_number(&to, task->head_host);
-    put_text(&to, task->dir);
+    hosts_task_put_text(&to, task->dir);
 #define PUT(member) put_number(&to, o->member);
     FLAGS(PUT)
 #undef PUT
-#define PUT(member) put_text(&to, o->member);
+#define PUT(member) hosts_task_put_text(&to, o->member);
     TEXTS(PUT)
 #undef PUT
 #define PUT(member) put_number(&to, (uint64_t)(int64_t)o->member);
@@ -146,13 +146,13 @@ char *mlt_task_pack(const mlt_task *task, size_t *size)
 
 // ---- Reading
 
-typedef struct reader {
+typedef struct hosts_task_reader {
     const char *at, *end;
     const char *why; // NULL: all was well so far
     uint32_t room;   // of the plan's processes
-} reader;
+} hosts_task_reader;
 
-static bool damaged(reader *r, const char *why)
+static bool hosts_task_damaged(hosts_task_reader *r, const char *why)
 {
     if (!r->why)
         r->why = why;
@@ -160,41 +160,41 @@ static bool damaged(reader *r, const char *why)
     return false;
 }
 
-static bool take(reader *r, void *out, size_t size)
+static bool hosts_task_take(hosts_task_reader *r, void *out, size_t size)
 {
     memset(out, 0, size);
     if ((size_t)(r->end - r->at) < size)
-        return damaged(r, "it is cut");
+        return hosts_task_damaged(r, "it is cut");
     memcpy(out, r->at, size);
     r->at += size;
     return true;
 }
 
-static uint64_t take_number(reader *r)
+static uint64_t hosts_task_take_number(hosts_task_reader *r)
 {
     uint64_t n;
-    (void)take(r, &n, sizeof n);
+    (void)hosts_task_take(r, &n, sizeof n);
     return n;
 }
 
 // A number of things of which each takes a byte or more.
-static uint32_t take_count(reader *r, uint64_t least, uint64_t most)
+static uint32_t hosts_task_take_count(hosts_task_reader *r, uint64_t least, uint64_t most)
 {
-    uint64_t n = take_number(r);
+    uint64_t n = hosts_task_take_number(r);
     if (n < least || n > most || n > (size_t)(r->end - r->at)) {
-        (void)damaged(r, "it has a wrong number");
+        (void)hosts_task_damaged(r, "it has a wrong number");
         return 0;
     }
     return (uint32_t)n;
 }
 
-static char *take_text(reader *r)
+static char *hosts_task_take_text(hosts_task_reader *r)
 {
     int32_t length;
-    if (!take(r, &length, sizeof length) || length == NO_TEXT)
+    if (!hosts_task_take(r, &length, sizeof length) || length == NO_TEXT)
         return NULL;
     if (length < 0 || length > r->end - r->at || memchr(r->at, '\0', (size_t)length)) {
-        (void)damaged(r, "it has a wrong text");
+        (void)hosts_task_damaged(r, "it has a wrong text");
         return NULL;
     }
     char *text = mlt_take((size_t)length + 1, 1);
@@ -203,18 +203,18 @@ static char *take_text(reader *r)
     return text;
 }
 
-static char *take_some_text(reader *r)
+static char *take_some_text(hosts_task_reader *r)
 {
-    char *text = take_text(r);
+    char *text = hosts_task_take_text(r);
     if (!text)
-        (void)damaged(r, "a text is missing");
+        (void)hosts_task_damaged(r, "a text is missing");
     return text;
 }
 
-static mlt_texts take_list(reader *r, uint32_t least)
+static mlt_texts take_list(hosts_task_reader *r, uint32_t least)
 {
     mlt_texts list = {NULL, 0};
-    uint32_t count = take_count(r, least, UINT32_MAX);
+    uint32_t count = hosts_task_take_count(r, least, UINT32_MAX);
     for (uint32_t i = 0; i < count && !r->why; i++) {
         char *text = take_some_text(r);
         if (text)
@@ -223,14 +223,14 @@ static mlt_texts take_list(reader *r, uint32_t least)
     return list;
 }
 
-static void add_procs(reader *r, mlt_placement *plan, const run *kind, uint32_t host)
+static void add_procs(hosts_task_reader *r, mlt_placement *plan, const run *kind, uint32_t host)
 {
     mlt_placement_host *on = &plan->hosts[host];
     for (uint32_t i = 0; i < kind->each && !r->why; i++) {
         if (on->workers > MLT_JOB_MAX_WORKERS - kind->workers ||
             plan->workers > MLT_PLACEMENT_MAX_WORKERS - kind->workers ||
             plan->ranks > INT32_MAX - kind->ranks) {
-            (void)damaged(r, "it has too many processes");
+            (void)hosts_task_damaged(r, "it has too many processes");
             return;
         }
         MLT_ARRAY_WANT(plan->procs, plan->proc_count + 1, r->room);
@@ -249,21 +249,22 @@ static void add_procs(reader *r, mlt_placement *plan, const run *kind, uint32_t 
     }
 }
 
-static void take_plan(reader *r, mlt_placement *plan)
+static void take_plan(hosts_task_reader *r, mlt_placement *plan)
 {
-    plan->host_count = take_count(r, 1, MLT_HOSTS_MOST);
+    plan->host_count = hosts_task_take_count(r, 1, MLT_HOSTS_MOST);
     plan->hosts = mlt_take(plan->host_count, sizeof *plan->hosts);
     for (uint32_t h = 0; h < plan->host_count && !r->why; h++)
-        plan->hosts[h].host = (mlt_hosts_entry){.name = take_some_text(r), .user = take_text(r)};
-    uint32_t runs = take_count(r, 1, MLT_PLACEMENT_MAX_WORKERS);
+        plan->hosts[h].host =
+            (mlt_hosts_entry){.name = take_some_text(r), .user = hosts_task_take_text(r)};
+    uint32_t runs = hosts_task_take_count(r, 1, MLT_PLACEMENT_MAX_WORKERS);
     for (uint32_t i = 0; i < runs && !r->why; i++) {
         run kind;
-        if (!take(r, &kind, sizeof kind))
+        if (!hosts_task_take(r, &kind, sizeof kind))
             return;
         if (kind.workers == 0 || kind.workers > MLT_JOB_MAX_WORKERS || kind.ranks < kind.workers ||
             kind.ranks > INT32_MAX || kind.hosts == 0 || kind.hosts > plan->host_count ||
             kind.host > plan->host_count - kind.hosts) {
-            (void)damaged(r, "its plan is wrong");
+            (void)hosts_task_damaged(r, "its plan is wrong");
             return;
         }
         for (uint32_t h = 0; h < kind.hosts && !r->why; h++)
@@ -271,21 +272,21 @@ static void take_plan(reader *r, mlt_placement *plan)
     }
 }
 
-static void take_apps(reader *r, mlt_options *o)
+static void take_apps(hosts_task_reader *r, mlt_options *o)
 {
-    o->app_count = take_count(r, 1, UINT32_MAX);
+    o->app_count = hosts_task_take_count(r, 1, UINT32_MAX);
     o->apps = mlt_take(o->app_count, sizeof *o->apps);
     for (size_t a = 0; a < o->app_count && !r->why; a++) {
         mlt_app *app = &o->apps[a];
         app->argv = take_list(r, 1).items;
         app->env = take_list(r, 0);
         app->env_mode = MLT_ENV_NONE;
-        app->dir = take_text(r);
-        app->path = take_text(r);
+        app->dir = hosts_task_take_text(r);
+        app->path = hosts_task_take_text(r);
     }
 }
 
-static void check(reader *r, const mlt_task *task, uint32_t host)
+static void hosts_task_check(hosts_task_reader *r, const mlt_task *task, uint32_t host)
 {
     const mlt_placement *plan = &task->plan;
     bool right = plan->proc_count > 0 && host < plan->host_count && r->at == r->end && !r->why;
@@ -297,29 +298,29 @@ static void check(reader *r, const mlt_task *task, uint32_t host)
         for (size_t i = 0; right && i < task->options.apps[a].env.count; i++)
             right = strchr(task->options.apps[a].env.items[i], '=');
     if (!right || !task->dir)
-        (void)damaged(r, "it does not fit together");
+        (void)hosts_task_damaged(r, "it does not fit together");
 }
 
 bool mlt_task_unpack(mlt_task *task, uint32_t host, const char *bytes, size_t size, char *why,
                      size_t why_size)
 {
-    reader r = {.at = bytes, .end = bytes + size};
-    *task = (mlt_task){.identity = take_number(&r)};
+    hosts_task_reader r = {.at = bytes, .end = bytes + size};
+    *task = (mlt_task){.identity = hosts_task_take_number(&r)};
     mlt_options *o = &task->options;
-    task->head_host = (uint32_t)take_number(&r);
-    task->dir = take_text(&r);
-#define TAKE(member) o->member = take_number(&r) != 0;
+    task->head_host = (uint32_t)hosts_task_take_number(&r);
+    task->dir = hosts_task_take_text(&r);
+#define TAKE(member) o->member = hosts_task_take_number(&r) != 0;
     FLAGS(TAKE)
 #undef TAKE
-#define TAKE(member) o->member = take_text(&r);
+#define TAKE(member) o->member = hosts_task_take_text(&r);
     TEXTS(TAKE)
 #undef TAKE
-#define TAKE(member) o->member = (int64_t)take_number(&r);
+#define TAKE(member) o->member = (int64_t)hosts_task_take_number(&r);
     NUMBERS(TAKE)
 #undef TAKE
     take_plan(&r, &task->plan);
     take_apps(&r, o);
-    check(&r, task, host);
+    hosts_task_check(&r, task, host);
     if (!r.why) {
         task->plan.hosts[host].host.here = true;
         return true;
@@ -329,7 +330,7 @@ bool mlt_task_unpack(mlt_task *task, uint32_t host, const char *bytes, size_t si
     return false;
 }
 
-static void free_list(char **items)
+static void hosts_task_free_list(char **items)
 {
     for (size_t i = 0; items && items[i]; i++)
         free(items[i]);
@@ -339,12 +340,12 @@ static void free_list(char **items)
 void mlt_task_free(mlt_task *task)
 {
     mlt_options *o = &task->options;
-#define FREE(member) free(o->member);
-    TEXTS(FREE)
+#define HOSTS_TASK_FREE(member) free(o->member);
+    TEXTS(HOSTS_TASK_FREE)
 #undef FREE
     for (size_t a = 0; a < o->app_count; a++) {
-        free_list(o->apps[a].argv);
-        free_list(o->apps[a].env.items);
+        hosts_task_free_list(o->apps[a].argv);
+        hosts_task_free_list(o->apps[a].env.items);
         free(o->apps[a].dir);
         free(o->apps[a].path);
     }

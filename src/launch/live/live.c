@@ -30,7 +30,7 @@ typedef struct change {
     char *text;                // the first takers, or why it was refused
 } change;
 
-typedef enum stage { FREE, READS, WAITS, WRITES } stage;
+typedef enum stage { LIVE_FREE, READS, LIVE_WAITS, WRITES } stage;
 
 // A place for a client. Its memory stays, as the loop wants it.
 typedef struct client {
@@ -165,7 +165,7 @@ static void close_client(client *c)
     mlt_loop_remove(c->live->conf.loop, &c->source);
     close(c->source.fd);
     c->source.fd = -1;
-    c->stage = FREE;
+    c->stage = LIVE_FREE;
     mlt_text_free(&c->answer);
 }
 
@@ -194,7 +194,7 @@ static void write_on(client *c)
     close_client(c);
 }
 
-static void answer(client *c, const char *status, const char *type, const mlt_text *body)
+static void live_answer(client *c, const char *status, const char *type, const mlt_text *body)
 {
     c->stage = WRITES;
     c->sent = 0;
@@ -210,15 +210,15 @@ static void say_line(client *c, const char *status, const char *why)
 {
     mlt_text body = {0};
     mlt_text_add(&body, "%s\n", why);
-    answer(c, status, plain, &body);
+    live_answer(c, status, plain, &body);
     mlt_text_free(&body);
 }
 
-static void serve(client *c)
+static void live_serve(client *c)
 {
     mlt_text body = {0};
     c->write(c->live, &body);
-    answer(c, "200 OK", c->type, &body);
+    live_answer(c, "200 OK", c->type, &body);
     mlt_text_free(&body);
 }
 
@@ -229,8 +229,8 @@ static void finish(mlt_live *l)
     l->asked = false;
     mlt_live_snap_sort(&l->snap);
     for (int i = 0; i < CLIENTS; i++)
-        if (l->clients[i] && l->clients[i]->stage == WAITS)
-            serve(l->clients[i]);
+        if (l->clients[i] && l->clients[i]->stage == LIVE_WAITS)
+            live_serve(l->clients[i]);
     mlt_live_came *came = l->came;
     mlt_live_job job = about(l);
     l->came = NULL;
@@ -247,7 +247,7 @@ static void finish_if_complete(mlt_live *l)
         finish(l);
 }
 
-static void ask(mlt_live *l)
+static void live_ask(mlt_live *l)
 {
     if (l->asked)
         return;
@@ -277,7 +277,7 @@ void mlt_live_want(mlt_live *l, mlt_live_came *came, void *user)
 {
     l->came = came;
     l->came_user = user;
-    ask(l);
+    live_ask(l);
 }
 
 // ---- changes
@@ -319,7 +319,7 @@ static void take_rulebook(client *c, const char *file)
     say_line(c, "200 OK", text);
 }
 
-static void take_trace(client *c, const char *word)
+static void live_take_trace(client *c, const char *word)
 {
     const mlt_live_conf *conf = &c->live->conf;
     bool start = strcmp(word, "start") == 0;
@@ -352,7 +352,7 @@ static void take_request(client *c)
         if (body && rulebook)
             take_rulebook(c, body);
         else if (body)
-            take_trace(c, body);
+            live_take_trace(c, body);
         return;
     }
     if (strncmp(c->request, "GET ", 4) != 0) {
@@ -364,13 +364,13 @@ static void take_request(client *c)
     snprintf(path, sizeof path, "%.*s", (int)n, c->request + 4);
     for (size_t i = 0; i < sizeof pages / sizeof *pages; i++)
         if (strcmp(path, pages[i].path) == 0) {
-            c->stage = WAITS;
+            c->stage = LIVE_WAITS;
             c->write = pages[i].write;
             c->type = pages[i].type;
             if (pages[i].known)
-                serve(c);
+                live_serve(c);
             else
-                ask(c->live);
+                live_ask(c->live);
             return;
         }
     say_line(c, "404 Not Found", "there are /metrics, /json, /snapshot, /paths and /map");
@@ -424,9 +424,9 @@ static client *place_for_one(mlt_live *l)
             l->clients[i]->source.fd = -1;
         }
         client *c = l->clients[i];
-        if (c->stage == FREE)
+        if (c->stage == LIVE_FREE)
             return c;
-        if (c->stage != WAITS && (!oldest || c->since < oldest->since))
+        if (c->stage != LIVE_WAITS && (!oldest || c->since < oldest->since))
             oldest = c;
     }
     if (oldest)

@@ -15,19 +15,19 @@
 #include "os/os.h"
 
 enum {
-    MOST_RANKS = 4096,  // of a host that are looked at: each takes a microsecond
-    WORLD_CONTEXTS = 8, // messages of MPI_COMM_WORLD: its ranks are those of the job
-    NAMES = 16,         // places of names that are kept
-    MOST_SHEETS = 1024, // of a worker: each takes a microsecond
-    MOST_RECORDS = 256, // of a sheet
-    MOST_QUEUES = 1024, // of a worker
+    LOOK_MOST_RANKS = 4096, // of a host that are looked at: each takes a microsecond
+    WORLD_CONTEXTS = 8,     // messages of MPI_COMM_WORLD: its ranks are those of the job
+    NAMES = 16,             // places of names that are kept
+    MOST_SHEETS = 1024,     // of a worker: each takes a microsecond
+    MOST_RECORDS = 256,     // of a sheet
+    MOST_QUEUES = 1024,     // of a worker
 };
 
 // Of one process: names of calls, which lie where they are all the time.
-typedef struct name {
+typedef struct look_name {
     uint64_t at;
     uint16_t call;
-} name;
+} look_name;
 
 typedef struct look {
     mlt_live_snap *snap;
@@ -36,7 +36,7 @@ typedef struct look {
     uint32_t share; // ranks of a worker that are looked at
     uint32_t world; // ranks of the job
     mlt_live_layout layout;
-    name names[NAMES];
+    look_name names[NAMES];
     uint32_t name_count;
 } look;
 
@@ -67,7 +67,7 @@ static bool inside(uint16_t at, size_t bytes, uint16_t whole)
 }
 
 // A rank's program may have written anything into the segment.
-static bool is_sound(const mlt_live_layout *y)
+static bool look_is_sound(const mlt_live_layout *y)
 {
     size_t four = sizeof(uint64_t[MLT_CTL_DISTANCES]), word = sizeof(uint64_t);
     size_t half = sizeof(uint32_t);
@@ -123,7 +123,7 @@ static uint16_t call_at(look *l, uint64_t at)
         return mlt_live_snap_call(l->snap, "another call");
     uint16_t call = mlt_live_snap_call(l->snap, text);
     if (l->name_count < NAMES)
-        l->names[l->name_count++] = (name){.at = at, .call = call};
+        l->names[l->name_count++] = (look_name){.at = at, .call = call};
     return call;
 }
 
@@ -252,7 +252,7 @@ static bool look_inside(look *l, mlt_live_worker *worker, const mlt_job_worker *
     // acquire: pairs with mlt_live_show.
     uint64_t at = atomic_load_explicit(&words->live, memory_order_acquire);
     uint64_t layout = atomic_load_explicit(&words->layout, memory_order_relaxed);
-    if (!l->pid || !get(l, &l->layout, layout, sizeof l->layout) || !is_sound(&l->layout) ||
+    if (!l->pid || !get(l, &l->layout, layout, sizeof l->layout) || !look_is_sound(&l->layout) ||
         !get(l, own, at, l->layout.worker_bytes) ||
         !get(l, sched, word_at(own, l->layout.sched), l->layout.sched_bytes))
         return false;
@@ -333,7 +333,7 @@ void mlt_live_look(mlt_live_snap *s, mlt_job *job, const mlt_placement *plan,
                    const mlt_live_child *children, uint32_t count)
 {
     look l = {.snap = s, .job = job, .world = plan->ranks};
-    l.share = job->local_workers < MOST_RANKS ? MOST_RANKS / job->local_workers : 1;
+    l.share = job->local_workers < LOOK_MOST_RANKS ? LOOK_MOST_RANKS / job->local_workers : 1;
     for (uint32_t i = 0; i < count; i++) {
         const mlt_placement_proc *proc = &plan->procs[children[i].proc];
         l.pid = children[i].pid;

@@ -13,7 +13,7 @@
 #include "launch/say.h"
 #include "os/os.h"
 
-static const uint64_t tick_ns = UINT64_C(1000000000), plain_ns = UINT64_C(5000000000);
+static const uint64_t progress_tick_ns = UINT64_C(1000000000), plain_ns = UINT64_C(5000000000);
 
 struct mlt_live_progress {
     mlt_live *live;
@@ -64,11 +64,11 @@ void mlt_live_line(const mlt_live_job *job, const mlt_live_sum *now, const mlt_l
 
 static void wait_again(const mlt_live_progress *p)
 {
-    mlt_loop_alarm(&p->timer, mlt_os_now_ns() + (p->plain ? plain_ns : tick_ns));
+    mlt_loop_alarm(&p->timer, mlt_os_now_ns() + (p->plain ? plain_ns : progress_tick_ns));
 }
 
 // mlt_live_want's.
-static void show(void *user, const mlt_live_job *job, const mlt_live_snap *snap)
+static void progress_show(void *user, const mlt_live_job *job, const mlt_live_snap *snap)
 {
     mlt_live_progress *p = user;
     mlt_live_sum now = mlt_live_snap_sum(snap);
@@ -85,12 +85,12 @@ static void show(void *user, const mlt_live_job *job, const mlt_live_snap *snap)
     wait_again(p);
 }
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void progress_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_live_progress *p = mlt_container_of(source, mlt_live_progress, timer);
     uint64_t count;
     (void)!read(source->fd, &count, sizeof count);
-    mlt_live_want(p->live, show, p);
+    mlt_live_want(p->live, progress_show, p);
 }
 
 mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *options, int loop)
@@ -103,9 +103,9 @@ mlt_live_progress *mlt_live_progress_new(mlt_live *live, const mlt_options *opti
     p->loop = loop;
     p->plain = options->progress == MLT_PROGRESS_PLAIN;
     p->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = timer_ready};
+                                 .ready = progress_timer_ready};
     if (p->timer.fd >= 0 && mlt_loop_add(loop, &p->timer, EPOLLIN))
-        mlt_loop_alarm(&p->timer, mlt_os_now_ns() + tick_ns);
+        mlt_loop_alarm(&p->timer, mlt_os_now_ns() + progress_tick_ns);
     return p;
 }
 

@@ -179,7 +179,7 @@ void mlt_live_snap_fini(mlt_live_snap *s)
 
 // ---- sums
 
-static void add_worker(mlt_live_sum *sum, const mlt_live_worker *w)
+static void snap_add_worker(mlt_live_sum *sum, const mlt_live_worker *w)
 {
     uint32_t idle = w->waiting + w->ended;
     if (w->unborn) {
@@ -205,7 +205,7 @@ mlt_live_sum mlt_live_snap_sum(const mlt_live_snap *s)
 {
     mlt_live_sum sum = {0};
     for (uint32_t i = 0; i < s->worker_count; i++)
-        add_worker(&sum, &s->workers[i]);
+        snap_add_worker(&sum, &s->workers[i]);
     for (uint32_t i = 0; i < s->proc_count; i++) {
         sum.memory += s->procs[i].memory;
         sum.cpu_ns += s->procs[i].cpu_ns;
@@ -228,7 +228,7 @@ uint32_t *mlt_live_snap_calls(const mlt_live_snap *s)
 
 // ---- late ranks
 
-static int by_rank(const void *a, const void *b)
+static int snap_by_rank(const void *a, const void *b)
 {
     uint32_t x = ((const mlt_live_late *)a)->rank, y = ((const mlt_live_late *)b)->rank;
     return (x > y) - (x < y);
@@ -237,7 +237,7 @@ static int by_rank(const void *a, const void *b)
 static int by_others(const void *a, const void *b)
 {
     uint32_t x = ((const mlt_live_late *)a)->others, y = ((const mlt_live_late *)b)->others;
-    return x == y ? by_rank(a, b) : (x < y) - (x > y);
+    return x == y ? snap_by_rank(a, b) : (x < y) - (x > y);
 }
 
 // Those that compute, by rank, with how many are known to wait for them.
@@ -253,7 +253,7 @@ static uint32_t list_computing(const mlt_live_snap *s, mlt_live_late *list)
     }
     for (uint32_t i = 0; 2 * joined > n + waiting && i < n; i++)
         list[i].others = joined;
-    qsort(list, n, sizeof *list, by_rank);
+    qsort(list, n, sizeof *list, snap_by_rank);
     return n;
 }
 
@@ -265,7 +265,7 @@ uint32_t mlt_live_snap_late(const mlt_live_snap *s, mlt_live_late *out, uint32_t
         const mlt_live_rank *r = &s->ranks[i];
         mlt_live_late key = {.rank = (uint32_t)r->peer};
         mlt_live_late *found = r->doing == MLT_LIVE_WAITS && r->peer >= 0 && n
-                                   ? bsearch(&key, list, n, sizeof *list, by_rank)
+                                   ? bsearch(&key, list, n, sizeof *list, snap_by_rank)
                                    : NULL;
         if (found)
             found->others++;

@@ -21,7 +21,8 @@ static _Noreturn void refuse_counts(const char *text)
 }
 
 // Digits; returns their end.
-static const char *take_number(const char *whole, const char *at, uint32_t most, uint32_t *out)
+static const char *allocation_take_number(const char *whole, const char *at, uint32_t most,
+                                          uint32_t *out)
 {
     char *end;
     if (!isdigit((unsigned char)*at))
@@ -39,10 +40,10 @@ static void set_slots(mlt_hosts *hosts, const char *text)
 {
     uint32_t next = 0, slots, times;
     for (const char *at = text;; at++) {
-        at = take_number(text, at, MLT_HOSTS_MOST_SLOTS, &slots);
+        at = allocation_take_number(text, at, MLT_HOSTS_MOST_SLOTS, &slots);
         times = 1;
         if (strncmp(at, "(x", 2) == 0) {
-            at = take_number(text, at + 2, MLT_HOSTS_MOST, &times);
+            at = allocation_take_number(text, at + 2, MLT_HOSTS_MOST, &times);
             if (*at++ != ')')
                 refuse_counts(text);
         }
@@ -73,7 +74,8 @@ static void read_slurm(mlt_hosts *hosts, const char *variable, const char *value
 // ---- Others
 
 // A host and its slots, as two words.
-static void add_host(mlt_hosts *hosts, const char *source, const char *name, const char *slots)
+static void allocation_add_host(mlt_hosts *hosts, const char *source, const char *name,
+                                const char *slots)
 {
     char *word = mlt_text_of("%s:%s", name, slots);
     mlt_hosts_add_list(hosts, source, word);
@@ -87,7 +89,7 @@ void mlt_allocation_read_pairs(mlt_hosts *hosts, const char *source, const char 
         const char *slots = strtok_r(NULL, " \t\n", &rest);
         if (!slots)
             mlt_quit(MLT_EXIT_USAGE, "%s names '%s' without a number of slots", source, name);
-        add_host(hosts, source, name, slots);
+        allocation_add_host(hosts, source, name, slots);
     }
     free(copy);
 }
@@ -113,7 +115,7 @@ void mlt_allocation_read_columns(mlt_hosts *hosts, const char *path)
                      "slots",
                      path, name);
         if (name)
-            add_host(hosts, path, name, slots);
+            allocation_add_host(hosts, path, name, slots);
     }
     free(line);
     (void)fclose(file);

@@ -15,12 +15,19 @@
 
 #include "base/memory.h"
 
-typedef enum unit { UNIT_NONE, UNIT_HWTHREAD, UNIT_CORE, UNIT_NUMA, UNIT_SOCKET, UNIT_ALL } unit;
+typedef enum bind_unit {
+    UNIT_NONE,
+    UNIT_HWTHREAD,
+    UNIT_CORE,
+    UNIT_NUMA,
+    UNIT_SOCKET,
+    UNIT_ALL
+} bind_unit;
 
 // The usual words of Open MPI and MPICH.
 static const struct {
     const char *word;
-    unit unit;
+    bind_unit unit;
 } words[] = {
     {"none", UNIT_NONE},      {"hwthread", UNIT_HWTHREAD}, {"core", UNIT_CORE},
     {"socket", UNIT_SOCKET},  {"numa", UNIT_NUMA},         {"slot", UNIT_CORE},
@@ -32,7 +39,7 @@ static const struct {
 };
 
 // Modifiers alone, such as ":OVERSUBSCRIBE", leave the word as it is when nobody says one.
-static bool find_word(const char *text, unit *out)
+static bool find_word(const char *text, bind_unit *out)
 {
     size_t n = strcspn(text, ":");
     *out = UNIT_CORE;
@@ -46,7 +53,7 @@ static bool find_word(const char *text, unit *out)
     return false;
 }
 
-static bool is_word(const char *text, size_t n, const char *word)
+static bool bind_is_word(const char *text, size_t n, const char *word)
 {
     return strlen(word) == n && strncasecmp(text, word, n) == 0;
 }
@@ -71,16 +78,16 @@ static bool read_modifier(const char *text, size_t n, mlt_bind_modifiers *out)
         "oversubscribe", "span",        "inherit",      "noinherit", "hwtcpus",         "corecpus",
         "ordered",       "no-overload", "if-supported", "report",    "overload-allowed"};
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
-        if (is_word(text, n, harmless[i]))
+        if (bind_is_word(text, n, harmless[i]))
             return true;
     uint32_t each;
     if (read_each(text, n, &each)) {
         out->each = each;
         return each > 0;
     }
-    bool *flag = is_word(text, n, "nooversubscribe") ? &out->no_oversubscribe
-                 : is_word(text, n, "nolocal")       ? &out->no_local
-                                                     : NULL;
+    bool *flag = bind_is_word(text, n, "nooversubscribe") ? &out->no_oversubscribe
+                 : bind_is_word(text, n, "nolocal")       ? &out->no_local
+                                                          : NULL;
     if (flag)
         *flag = true;
     return flag;
@@ -89,7 +96,7 @@ static bool read_modifier(const char *text, size_t n, mlt_bind_modifiers *out)
 // What stands behind the word; of "ppr:N:node" behind the third.
 static const char *modifiers_of(const char *text)
 {
-    int skipped = is_word(text, strcspn(text, ":"), "ppr") ? 3 : 1;
+    int skipped = bind_is_word(text, strcspn(text, ":"), "ppr") ? 3 : 1;
     while (skipped-- > 0 && *text) {
         text += strcspn(text, ":");
         text += *text == ':';
@@ -99,14 +106,14 @@ static const char *modifiers_of(const char *text)
 
 bool mlt_bind_word_known(const char *word)
 {
-    unit ignored;
+    bind_unit ignored;
     return find_word(word, &ignored);
 }
 
 bool mlt_bind_word_read(const char *word, mlt_bind_modifiers *out, char *why, size_t why_size)
 {
     *out = (mlt_bind_modifiers){.each = 0};
-    if (is_word(word, strcspn(word, ":"), "user") || strcasestr(word, "PE-LIST=")) {
+    if (bind_is_word(word, strcspn(word, ":"), "user") || strcasestr(word, "PE-LIST=")) {
         snprintf(why, why_size, "'%s': --cpu-set 0-3,8 says which processors the ranks may use",
                  word);
         return false;
@@ -165,7 +172,7 @@ static const char *parse_list(const char *text, cpu_set_t *set, size_t set_bytes
 }
 
 // The same of a file; false if there is no such file.
-static bool read_list(const char *path, cpu_set_t *set, size_t set_bytes)
+static bool bind_read_list(const char *path, cpu_set_t *set, size_t set_bytes)
 {
     char text[4096];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -181,7 +188,7 @@ static bool read_list(const char *path, cpu_set_t *set, size_t set_bytes)
 }
 
 // Sets `set` to the processors of cpu's unit (itself, if the system does not say).
-static void unit_of(unit u, size_t cpu, cpu_set_t *set, size_t set_bytes)
+static void unit_of(bind_unit u, size_t cpu, cpu_set_t *set, size_t set_bytes)
 {
     static const char *const files[][2] = {
         [UNIT_CORE] = {"topology/core_cpus_list", "topology/thread_siblings_list"},
@@ -191,13 +198,13 @@ static void unit_of(unit u, size_t cpu, cpu_set_t *set, size_t set_bytes)
     if (u == UNIT_CORE || u == UNIT_SOCKET) {
         for (int i = 0; i < 2; i++) {
             snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%zu/%s", cpu, files[u][i]);
-            if (read_list(path, set, set_bytes) && CPU_ISSET_S(cpu, set_bytes, set))
+            if (bind_read_list(path, set, set_bytes) && CPU_ISSET_S(cpu, set_bytes, set))
                 return;
         }
     } else if (u == UNIT_NUMA) {
         for (int node = 0; node < 1024; node++) {
             snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
-            if (!read_list(path, set, set_bytes)) {
+            if (!bind_read_list(path, set, set_bytes)) {
                 if (node > 0)
                     continue;
                 break;
@@ -215,7 +222,7 @@ static void unit_of(unit u, size_t cpu, cpu_set_t *set, size_t set_bytes)
 
 // All units of that kind within `allowed`, in the order of their first processor. Stops after
 // `most`.
-static size_t list_units(unit u, const cpu_set_t *allowed, size_t set_bytes, size_t most,
+static size_t list_units(bind_unit u, const cpu_set_t *allowed, size_t set_bytes, size_t most,
                          cpu_set_t ***out)
 {
     cpu_set_t **list = NULL, *seen = CPU_ALLOC(set_bytes * 8);
@@ -312,7 +319,8 @@ static void join_places(mlt_bind *bind, size_t each, cpu_set_t **groups, size_t 
 }
 
 // Cores that `each` workers have, and the order of places: by groups of what --map-by names.
-static void group_places(mlt_bind *bind, unit by, bool deal, size_t each, const cpu_set_t *allowed)
+static void group_places(mlt_bind *bind, bind_unit by, bool deal, size_t each,
+                         const cpu_set_t *allowed)
 {
     cpu_set_t **groups;
     size_t n = list_units(by, allowed, bind->set_bytes, SIZE_MAX, &groups);
@@ -414,7 +422,7 @@ static uint32_t each_of(const char *bind_to, const char *map_by)
 void mlt_bind_plan(mlt_bind *bind, const char *bind_to, const char *map_by, uint32_t workers)
 {
     *bind = (mlt_bind){.count = 0};
-    unit to = UNIT_CORE, by = UNIT_CORE;
+    bind_unit to = UNIT_CORE, by = UNIT_CORE;
     uint32_t each = each_of(bind_to, map_by);
     if (bind_to)
         (void)find_word(bind_to, &to);

@@ -16,7 +16,7 @@ enum { WHY_BYTES = 4096 };
 #define SUM "MILLET_COLL_SUM"
 
 // The value of a variable, as the section's ranks would see it; "": none.
-static const char *value_of(const mlt_env *env, const char *name)
+static const char *coll_value_of(const mlt_env *env, const char *name)
 {
     size_t n = strlen(name);
     for (size_t i = 0; i < env->common; i++)
@@ -34,7 +34,7 @@ static bool is_set(const char *text)
     return *text && mlt_setting_parse(&setting, text, why, sizeof why) == MLT_OK && value != 0;
 }
 
-static void check(const char *file, const char *force, bool reproducible)
+static void coll_check(const char *file, const char *force, bool reproducible)
 {
     char why[WHY_BYTES];
     int force_is_wrong = 0;
@@ -72,10 +72,11 @@ void mlt_launch_check_coll(const mlt_options *options)
     for (size_t a = 0; a < options->app_count; a++) {
         mlt_env env;
         mlt_env_init(&env, options, &options->apps[a]);
-        const char *file = value_of(&env, "MILLET_COLL"), *force = value_of(&env, "MILLET_FORCE");
-        bool reproducible = is_set(value_of(&env, "MILLET_REPRODUCIBLE"));
+        const char *file = coll_value_of(&env, "MILLET_COLL"),
+                   *force = coll_value_of(&env, "MILLET_FORCE");
+        bool reproducible = is_set(coll_value_of(&env, "MILLET_REPRODUCIBLE"));
         if (strcmp(file, last_file) != 0 || strcmp(force, last_force) != 0)
-            check(file, force, reproducible);
+            coll_check(file, force, reproducible);
         several |= a > 0 && strcmp(file, last_file) != 0;
         last_file = file;
         last_force = force;

@@ -81,7 +81,7 @@ typedef struct mlt_hosts_text {
 } mlt_hosts_text;
 
 // A copy in the list's memory.
-static const char *keep(mlt_hosts *hosts, const char *text)
+static const char *hosts_keep(mlt_hosts *hosts, const char *text)
 {
     size_t size = strlen(text) + 1;
     mlt_hosts_text *block = hosts->texts;
@@ -97,7 +97,7 @@ static const char *keep(mlt_hosts *hosts, const char *text)
 }
 
 // Case makes no difference in names.
-static uint32_t hash_of(const char *name)
+static uint32_t hosts_hash_of(const char *name)
 {
     char small[HOST_BYTES];
     size_t n = 0;
@@ -108,7 +108,7 @@ static uint32_t hash_of(const char *name)
 
 int64_t mlt_hosts_find(const mlt_hosts *hosts, const char *name)
 {
-    mlt_table_look look = mlt_table_look_for(&hosts->index, hash_of(name));
+    mlt_table_look look = mlt_table_look_for(&hosts->index, hosts_hash_of(name));
     while (mlt_table_next(&look))
         if (strcasecmp(hosts->hosts[look.word].name, name) == 0)
             return (int64_t)look.word;
@@ -128,7 +128,7 @@ const char *mlt_hosts_where(const mlt_hosts_entry *host, char text[MLT_HOST_WHER
 static const char *keep_source(mlt_hosts *hosts, const char *source)
 {
     const char *last = hosts->count ? hosts->hosts[hosts->count - 1].source : NULL;
-    return last && strcmp(last, source) == 0 ? last : keep(hosts, source);
+    return last && strcmp(last, source) == 0 ? last : hosts_keep(hosts, source);
 }
 
 static uint32_t add_new(mlt_hosts *hosts, const mlt_hosts_entry *mention)
@@ -140,10 +140,10 @@ static uint32_t add_new(mlt_hosts *hosts, const mlt_hosts_entry *mention)
     MLT_ARRAY_WANT(hosts->hosts, hosts->count + 1ull, hosts->room);
     mlt_hosts_entry *host = &hosts->hosts[hosts->count];
     *host = *mention;
-    host->name = keep(hosts, mention->name);
-    host->user = mention->user ? keep(hosts, mention->user) : NULL;
+    host->name = hosts_keep(hosts, mention->name);
+    host->user = mention->user ? hosts_keep(hosts, mention->user) : NULL;
     host->source = keep_source(hosts, mention->source);
-    mlt_table_add(&hosts->index, hash_of(host->name), hosts->count);
+    mlt_table_add(&hosts->index, hosts_hash_of(host->name), hosts->count);
     return hosts->count++;
 }
 
@@ -160,7 +160,7 @@ static void add_again(mlt_hosts *hosts, mlt_hosts_entry *host, const mlt_hosts_e
                  here, mention->name, mention->user, mlt_hosts_where(host, before), host->user);
     host->slots += mention->slots;
     if (mention->user && !host->user)
-        host->user = keep(hosts, mention->user);
+        host->user = hosts_keep(hosts, mention->user);
 }
 
 uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_hosts_entry *mention)
@@ -207,7 +207,7 @@ void mlt_hosts_trim(mlt_hosts *hosts, bool no_local)
         mlt_hosts_entry host = hosts->hosts[i];
         if (!host.slots || (no_local && host.here && others))
             continue;
-        mlt_table_add(&hosts->index, hash_of(host.name), kept);
+        mlt_table_add(&hosts->index, hosts_hash_of(host.name), kept);
         hosts->hosts[kept++] = host;
     }
     if (!kept)

@@ -13,18 +13,19 @@
 #include "launch/say.h"
 #include "net/address.h"
 
-enum { NAME_BYTES = 256, LINE_BYTES = 4096, DIGITS = 9 };
+enum { HOSTS_READ_NAME_BYTES = 256, HOSTS_READ_LINE_BYTES = 4096, DIGITS = 9 };
 
 // Where the words come from; and the current word, as it was written.
-typedef struct reader {
+typedef struct hosts_read_reader {
     mlt_hosts *hosts;
     mlt_hosts_entry mention; // its name is set for each host that the word stands for
     const char *word;
-} reader;
+} hosts_read_reader;
 
-static _Noreturn void refuse(const reader *r, const char *format, ...) MLT_PRINTF(2, 3);
+static _Noreturn void hosts_read_refuse(const hosts_read_reader *r, const char *format, ...)
+    MLT_PRINTF(2, 3);
 
-static _Noreturn void refuse(const reader *r, const char *format, ...)
+static _Noreturn void hosts_read_refuse(const hosts_read_reader *r, const char *format, ...)
 {
     char where[MLT_HOST_WHERE_BYTES];
     mlt_text why = {0};
@@ -60,26 +61,26 @@ static bool only(const char *text, const char *also)
 }
 
 // A name that begins with a dash would be an option of the remote shell.
-static void add_name(reader *r, const char *name)
+static void hosts_read_add_name(hosts_read_reader *r, const char *name)
 {
     if (!*name)
-        refuse(r, "a host name is missing in '%s'", r->word);
+        hosts_read_refuse(r, "a host name is missing in '%s'", r->word);
     if ((*name == '-' || !only(name, ".-_")) && !mlt_hosts_is_here(name))
-        refuse(r, "'%s' in '%s' is no name of a host", name, r->word);
+        hosts_read_refuse(r, "'%s' in '%s' is no name of a host", name, r->word);
     r->mention.name = name;
     (void)mlt_hosts_add(r->hosts, &r->mention);
 }
 
 // An address of IPv6, perhaps with %zone; its usual spelling is its name.
-static void add_address(reader *r, const char *text)
+static void add_address(hosts_read_reader *r, const char *text)
 {
-    char plain[MLT_ADDRESS_TEXT], name[NAME_BYTES];
+    char plain[MLT_ADDRESS_TEXT], name[HOSTS_READ_NAME_BYTES];
     mlt_address address;
     size_t n = strcspn(text, "%"), zone = strlen(text + n);
     snprintf(plain, sizeof plain, "%.*s", (int)(n < sizeof plain ? n : sizeof plain - 1), text);
     if (n >= sizeof plain || !mlt_address_read(&address, plain) || zone == 1 ||
         zone > MLT_ADDRESS_IFACE || (zone && !only(text + n + 1, ".-_")))
-        refuse(r, "'%s' in '%s' is no address of a host", text, r->word);
+        hosts_read_refuse(r, "'%s' in '%s' is no address of a host", text, r->word);
     snprintf(name, sizeof name, "%s%s", mlt_address_text(plain, &address, 0), text + n);
     r->mention.name = name;
     (void)mlt_hosts_add(r->hosts, &r->mention);
@@ -87,16 +88,16 @@ static void add_address(reader *r, const char *text)
 
 // ---- Ranges
 
-static void expand(reader *r, const char *begun, const char *rest);
+static void hosts_read_expand(hosts_read_reader *r, const char *begun, const char *rest);
 
-static _Noreturn void refuse_brackets(const reader *r)
+static _Noreturn void refuse_brackets(const hosts_read_reader *r)
 {
-    refuse(r, "'%s' should have numbers and ranges in its brackets, as node[01-16,20] has",
-           r->word);
+    hosts_read_refuse(
+        r, "'%s' should have numbers and ranges in its brackets, as node[01-16,20] has", r->word);
 }
 
 // A number of a range; returns its end.
-static const char *range_number(const reader *r, const char *at, uint32_t *number)
+static const char *range_number(const hosts_read_reader *r, const char *at, uint32_t *number)
 {
     size_t digits = strspn(at, "0123456789");
     if (digits == 0 || digits > DIGITS)
@@ -106,7 +107,8 @@ static const char *range_number(const reader *r, const char *at, uint32_t *numbe
 }
 
 // "01-16" or "7"; returns its end. `after` follows the brackets.
-static const char *expand_range(reader *r, const char *begun, const char *range, const char *after)
+static const char *expand_range(hosts_read_reader *r, const char *begun, const char *range,
+                                const char *after)
 {
     uint32_t first, last;
     const char *end = range_number(r, range, &first);
@@ -115,35 +117,37 @@ static const char *expand_range(reader *r, const char *begun, const char *range,
     if (*end == '-')
         end = range_number(r, end + 1, &last);
     if (first > last)
-        refuse(r, "the range %.*s in '%s' runs backwards", (int)(end - range), range, r->word);
+        hosts_read_refuse(r, "the range %.*s in '%s' runs backwards", (int)(end - range), range,
+                          r->word);
     if (last - first >= MLT_HOSTS_MOST)
-        refuse(r, "the range %.*s in '%s' has more than %d hosts", (int)(end - range), range,
-               r->word, MLT_HOSTS_MOST);
+        hosts_read_refuse(r, "the range %.*s in '%s' has more than %d hosts", (int)(end - range),
+                          range, r->word, MLT_HOSTS_MOST);
     for (uint32_t i = first; i <= last; i++) {
-        char bytes[NAME_BYTES + DIGITS];
+        char bytes[HOSTS_READ_NAME_BYTES + DIGITS];
         mlt_text name = mlt_text_on(bytes, sizeof bytes);
         mlt_text_add(&name, "%s%0*u", begun, width, i);
-        expand(r, name.text, after);
+        hosts_read_expand(r, name.text, after);
     }
     return end;
 }
 
 // All hosts that begin with `begun` and go on as `rest` says, which may have brackets.
-static void expand(reader *r, const char *begun, const char *rest)
+static void hosts_read_expand(hosts_read_reader *r, const char *begun, const char *rest)
 {
-    char bytes[NAME_BYTES];
+    char bytes[HOSTS_READ_NAME_BYTES];
     mlt_text name = mlt_text_on(bytes, sizeof bytes);
     size_t n = strcspn(rest, "[");
     mlt_text_add(&name, "%s%.*s", begun, (int)n, rest);
     if (name.cut)
-        refuse(r, "the name of a host in '%s' is longer than %d bytes", r->word, NAME_BYTES - 1);
+        hosts_read_refuse(r, "the name of a host in '%s' is longer than %d bytes", r->word,
+                          HOSTS_READ_NAME_BYTES - 1);
     if (!rest[n]) {
-        add_name(r, name.text);
+        hosts_read_add_name(r, name.text);
         return;
     }
     const char *close = strchr(rest + n, ']');
     if (!close)
-        refuse(r, "a bracket in '%s' is not closed", r->word);
+        hosts_read_refuse(r, "a bracket in '%s' is not closed", r->word);
     for (const char *at = rest + n; at < close;) {
         at = expand_range(r, name.text, at + 1, close + 1);
         if (at != close && *at != ',')
@@ -154,7 +158,7 @@ static void expand(reader *r, const char *begun, const char *rest)
 // ---- Words
 
 // "user@" at the front; returns what follows.
-static char *take_user(reader *r, char *word)
+static char *take_user(hosts_read_reader *r, char *word)
 {
     char *at = strrchr(word, '@');
     r->mention.user = NULL;
@@ -162,7 +166,7 @@ static char *take_user(reader *r, char *word)
         return word;
     *at = '\0';
     if (!*word || *word == '-' || !only(word, ".-_+$\\@"))
-        refuse(r, "'%s' in '%s' is no name of a user", word, r->word);
+        hosts_read_refuse(r, "'%s' in '%s' is no name of a user", word, r->word);
     r->mention.user = word;
     return at + 1;
 }
@@ -175,7 +179,7 @@ static char *address_end(char *word)
 }
 
 // Cuts ":n" off; false if there is none. `from` is behind the brackets of an address.
-static bool take_count(reader *r, const char *host, char *from)
+static bool hosts_read_take_count(hosts_read_reader *r, const char *host, char *from)
 {
     char *colon = strrchr(from, ':');
     r->mention.slots = 1;
@@ -183,23 +187,26 @@ static bool take_count(reader *r, const char *host, char *from)
         return false;
     *colon = '\0';
     if (!slots_of(colon + 1, &r->mention.slots))
-        refuse(r, "'%s' should be a number of ranks on host '%s', at most %d", colon + 1, host,
-               MLT_HOSTS_MOST_SLOTS);
+        hosts_read_refuse(r, "'%s' should be a number of ranks on host '%s', at most %d", colon + 1,
+                          host, MLT_HOSTS_MOST_SLOTS);
     return true;
 }
 
 // One word, "[user@]host[:n]". `slots`: said elsewhere; NULL: not.
-static void take_host(reader *r, const char *text, const uint32_t *slots)
+static void take_host(hosts_read_reader *r, const char *text, const uint32_t *slots)
 {
     char *copy = mlt_text_of("%s", text);
     r->word = text;
     char *host = take_user(r, copy), *end = address_end(host);
     bool bare = !end && strchr(host, ':') != strrchr(host, ':'); // an address without brackets
     if (end && end[1] && end[1] != ':')
-        refuse(r, "'%s' should end after the bracket, or with :n", r->word);
-    bool counted = take_count(r, host, end ? end + 1 : bare ? host + strlen(host) : host);
+        hosts_read_refuse(r, "'%s' should end after the bracket, or with :n", r->word);
+    bool counted = hosts_read_take_count(r, host,
+                                         end    ? end + 1
+                                         : bare ? host + strlen(host)
+                                                : host);
     if (counted && slots)
-        refuse(r, "'%s' and slots= both say how many ranks", r->word);
+        hosts_read_refuse(r, "'%s' and slots= both say how many ranks", r->word);
     if (slots)
         r->mention.slots = *slots;
     if (end) {
@@ -208,7 +215,7 @@ static void take_host(reader *r, const char *text, const uint32_t *slots)
     } else if (bare)
         add_address(r, host);
     else
-        expand(r, "", host);
+        hosts_read_expand(r, "", host);
     free(copy);
 }
 
@@ -223,7 +230,7 @@ static size_t item_length(const char *list)
 
 void mlt_hosts_add_list(mlt_hosts *hosts, const char *option, const char *list)
 {
-    reader r = {.hosts = hosts, .mention = {.source = option}};
+    hosts_read_reader r = {.hosts = hosts, .mention = {.source = option}};
     for (const char *at = list;; at++) {
         size_t n = item_length(at);
         char *item = mlt_text_of("%.*s", (int)n, at);
@@ -238,7 +245,7 @@ void mlt_hosts_add_list(mlt_hosts *hosts, const char *option, const char *list)
 // ---- Files
 
 // "slots=n" and "max_slots=n"; true if it says how many slots.
-static bool take_setting(reader *r, const char *word, uint32_t *slots)
+static bool take_setting(hosts_read_reader *r, const char *word, uint32_t *slots)
 {
     static const char *const names[] = {"slots=", "max_slots=", "max-slots="};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -247,14 +254,15 @@ static bool take_setting(reader *r, const char *word, uint32_t *slots)
         if (strncasecmp(word, names[i], n) != 0)
             continue;
         if (!slots_of(word + n, i == 0 ? slots : &ignored))
-            refuse(r, "'%s' should end in a number of ranks, at most %d", word,
-                   MLT_HOSTS_MOST_SLOTS);
+            hosts_read_refuse(r, "'%s' should end in a number of ranks, at most %d", word,
+                              MLT_HOSTS_MOST_SLOTS);
         return i == 0;
     }
-    refuse(r, "'%s' is not understood; a line is 'host[:n]' or '[user@]host [slots=n]'", word);
+    hosts_read_refuse(r, "'%s' is not understood; a line is 'host[:n]' or '[user@]host [slots=n]'",
+                      word);
 }
 
-static void take_line(reader *r, char *line)
+static void hosts_read_take_line(hosts_read_reader *r, char *line)
 {
     char *rest = NULL;
     const char *host = strtok_r(line, " \t\r\n", &rest);
@@ -267,7 +275,7 @@ static void take_line(reader *r, char *line)
 }
 
 // The next line without its end and its remark; false at the end of the file.
-static bool read_line(reader *r, FILE *file, char line[LINE_BYTES])
+static bool read_line(hosts_read_reader *r, FILE *file, char line[HOSTS_READ_LINE_BYTES])
 {
     size_t n = 0;
     bool remark = false;
@@ -278,9 +286,9 @@ static bool read_line(reader *r, FILE *file, char line[LINE_BYTES])
         if (remark)
             continue;
         if (c == '\0')
-            refuse(r, "there is a zero byte: this is no text");
-        if (n == LINE_BYTES - 1)
-            refuse(r, "the line is longer than %d bytes", LINE_BYTES - 1);
+            hosts_read_refuse(r, "there is a zero byte: this is no text");
+        if (n == HOSTS_READ_LINE_BYTES - 1)
+            hosts_read_refuse(r, "the line is longer than %d bytes", HOSTS_READ_LINE_BYTES - 1);
         line[n++] = (char)c;
     }
     line[n] = '\0';
@@ -292,11 +300,11 @@ void mlt_hosts_add_file(mlt_hosts *hosts, const char *path)
     FILE *file = fopen(path, "re");
     if (!file)
         mlt_quit(MLT_EXIT_USAGE, "host file '%s' cannot be read: %s", path, strerror(errno));
-    reader r = {.hosts = hosts, .mention = {.source = path}};
+    hosts_read_reader r = {.hosts = hosts, .mention = {.source = path}};
     uint32_t before = hosts->mentions;
-    char line[LINE_BYTES];
+    char line[HOSTS_READ_LINE_BYTES];
     while (read_line(&r, file, line))
-        take_line(&r, line);
+        hosts_read_take_line(&r, line);
     if (ferror(file))
         mlt_quit(MLT_EXIT_USAGE, "host file '%s' cannot be read: %s", path, strerror(errno));
     fclose(file);

@@ -306,7 +306,7 @@ static mlt_grain initial_grain(void)
 }
 
 // The hosts of a section that names some. Workers of several cores take as many slots.
-static const mlt_hosts *hosts_of(const mlt_app *app, const mlt_options *o)
+static const mlt_hosts *options_hosts_of(const mlt_app *app, const mlt_options *o)
 {
     mlt_hosts *hosts = app->list ? app->list : app->file;
     if (app->list && app->file) {
@@ -371,7 +371,7 @@ static void settle_hosts(mlt_options *o)
     const mlt_hosts *before = NULL;
     for (size_t a = 0; a < o->app_count; a++) {
         mlt_app *app = &o->apps[a];
-        app->hosts = app->list || app->file ? hosts_of(app, o) : before;
+        app->hosts = app->list || app->file ? options_hosts_of(app, o) : before;
         before = app->hosts;
         if (!app->per_host)
             app->per_host = o->mapping.per_host;

@@ -46,7 +46,7 @@ static const other others[] = {
     {"xml xml-file", 0, true, "output is not wrapped in XML; -l and --timestamp tell lines apart"},
 };
 
-static bool names(const char *list, const char *name)
+static bool options_others_names(const char *list, const char *name)
 {
     size_t length = strlen(name);
     for (const char *at = list; *at; at += strspn(at, " ")) {
@@ -67,7 +67,7 @@ bool mlt_option_of_others(mlt_option_reader *r)
 {
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         const other *o = &others[i];
-        if (!names(o->names, bare(r->option)))
+        if (!options_others_names(o->names, bare(r->option)))
             continue;
         if (o->refused)
             mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, o->nearest);

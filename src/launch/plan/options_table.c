@@ -20,7 +20,7 @@
 #include "launch/say.h"
 #include "net/iface.h"
 
-enum { MOST_RANKS = INT32_MAX, NAME_BYTES = 64 };
+enum { OPTIONS_TABLE_MOST_RANKS = INT32_MAX, OPTIONS_TABLE_NAME_BYTES = 64 };
 
 char *mlt_option_word(mlt_option_reader *r)
 {
@@ -64,7 +64,7 @@ static const char *next_choice(mlt_option_reader *r, const char *choices, const 
     return word;
 }
 
-static char **text_at(mlt_option_reader *r, const mlt_option_row *row)
+static char **options_table_text_at(mlt_option_reader *r, const mlt_option_row *row)
 {
     return (char **)((char *)r->o + row->at);
 }
@@ -74,9 +74,9 @@ static void take_flag(mlt_option_reader *r, const mlt_option_row *row)
     *(bool *)((char *)r->o + row->at) = true;
 }
 
-static void take_text(mlt_option_reader *r, const mlt_option_row *row)
+static void options_table_take_text(mlt_option_reader *r, const mlt_option_row *row)
 {
-    *text_at(r, row) = mlt_option_word(r);
+    *options_table_text_at(r, row) = mlt_option_word(r);
 }
 
 static void ignore_flag(mlt_option_reader *r, const mlt_option_row *row)
@@ -96,18 +96,18 @@ static void ignore_two(mlt_option_reader *r, const mlt_option_row *row)
 
 static void take_n(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->app->n = (uint32_t)mlt_option_number(r, 1, MOST_RANKS);
+    r->app->n = (uint32_t)mlt_option_number(r, 1, OPTIONS_TABLE_MOST_RANKS);
 }
 
 static void take_nfg(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->app->fine = (uint32_t)mlt_option_number(r, 1, MOST_RANKS);
+    r->app->fine = (uint32_t)mlt_option_number(r, 1, OPTIONS_TABLE_MOST_RANKS);
     r->app->said_fine = true;
 }
 
 static void take_per_host(mlt_option_reader *r, const mlt_option_row *row)
 {
-    r->app->per_host = (uint32_t)mlt_option_number(r, 1, MOST_RANKS);
+    r->app->per_host = (uint32_t)mlt_option_number(r, 1, OPTIONS_TABLE_MOST_RANKS);
 }
 
 static void take_workers(mlt_option_reader *r, const mlt_option_row *row)
@@ -228,7 +228,7 @@ static void take_stdin(mlt_option_reader *r, const mlt_option_row *row)
         r->o->stdin_rank = MLT_STDIN_NONE;
     else if (strcmp(word, "all") == 0)
         r->o->stdin_rank = MLT_STDIN_ALL;
-    else if (end != word && !*end && n >= 0 && n <= MOST_RANKS)
+    else if (end != word && !*end && n >= 0 && n <= OPTIONS_TABLE_MOST_RANKS)
         r->o->stdin_rank = n;
     else
         mlt_quit(MLT_EXIT_USAGE, "option %s is '%s', but should be a rank, none or all", r->option,
@@ -292,14 +292,14 @@ static void take_bind(mlt_option_reader *r, const mlt_option_row *row)
     mlt_bind_modifiers ignored;
     if (!mlt_bind_word_read(word, &ignored, why, sizeof why))
         mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
-    *text_at(r, row) = word;
+    *options_table_text_at(r, row) = word;
 }
 
 // --map-by and --rank-by, which also say which host gets which rank.
 void mlt_option_take_mapping(mlt_option_reader *r, const mlt_option_row *row)
 {
     char why[256];
-    *text_at(r, row) = mlt_option_word(r);
+    *options_table_text_at(r, row) = mlt_option_word(r);
     if (!mlt_mapping_read(r->o->map_by, r->o->rank_by, &r->o->mapping, why, sizeof why))
         mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
     r->o->no_local |= r->o->mapping.no_local;
@@ -309,8 +309,8 @@ void mlt_option_take_mapping(mlt_option_reader *r, const mlt_option_row *row)
 static void take_cpu_set(mlt_option_reader *r, const mlt_option_row *row)
 {
     char why[256];
-    *text_at(r, row) = mlt_option_word(r);
-    if (!mlt_bind_list_known(*text_at(r, row), why, sizeof why))
+    *options_table_text_at(r, row) = mlt_option_word(r);
+    if (!mlt_bind_list_known(*options_table_text_at(r, row), why, sizeof why))
         mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
 }
 
@@ -454,7 +454,7 @@ static void take_gdb(mlt_option_reader *r, const mlt_option_row *row)
 {
     const char *next = r->value ? r->value : *r->words;
     bool rank = r->value || !next || isdigit((unsigned char)next[strspn(next, "-")]);
-    r->o->gdb = rank ? mlt_option_number(r, 0, MOST_RANKS) : 0;
+    r->o->gdb = rank ? mlt_option_number(r, 0, OPTIONS_TABLE_MOST_RANKS) : 0;
     if (!rank)
         mlt_texts_add(&r->o->notes,
                       mlt_text_of("rank 0 is started under gdb; %s R chooses rank R", r->option));
@@ -543,7 +543,7 @@ static void take_set(mlt_option_reader *r, const mlt_option_row *row)
     if (strncasecmp(word, prefix, sizeof prefix - 1) == 0)
         word += sizeof prefix - 1;
     size_t n = strcspn(word, "=");
-    char name[NAME_BYTES];
+    char name[OPTIONS_TABLE_NAME_BYTES];
     if (n == 0 || n >= sizeof name || word[n] != '=')
         mlt_quit(MLT_EXIT_USAGE, "option %s wants NAME=VALUE; `millet info` lists the names",
                  r->option);
@@ -606,12 +606,12 @@ static char *next_new_file(mlt_option_reader *r)
 
 static void take_new_file(mlt_option_reader *r, const mlt_option_row *row)
 {
-    *text_at(r, row) = next_new_file(r);
+    *options_table_text_at(r, row) = next_new_file(r);
 }
 
 static void take_paths(mlt_option_reader *r, const mlt_option_row *row)
 {
-    *text_at(r, row) = next_new_file(r);
+    *options_table_text_at(r, row) = next_new_file(r);
     set(r, "PATHS", "yes");
 }
 
@@ -627,10 +627,10 @@ static char *next_path(mlt_option_reader *r)
     return whole;
 }
 
-static void take_trace(mlt_option_reader *r, const mlt_option_row *row)
+static void options_table_take_trace(mlt_option_reader *r, const mlt_option_row *row)
 {
     char *whole = next_path(r);
-    *text_at(r, row) = whole;
+    *options_table_text_at(r, row) = whole;
     set(r, "TRACE", whole);
     r->o->trace_passing = false;
 }
@@ -654,7 +654,7 @@ static void take_recorder(mlt_option_reader *r, const mlt_option_row *row)
 
 static void take_record(mlt_option_reader *r, const mlt_option_row *row)
 {
-    *text_at(r, row) = next_path(r);
+    *options_table_text_at(r, row) = next_path(r);
     if (r->o->trace)
         return;
     r->o->trace = mlt_text_of("%s.mlt", r->o->record);
@@ -705,9 +705,9 @@ const mlt_option_row mlt_option_rows[] = {
     {"-hostfile -machinefile -f", "FILE", take_hostfile, 0,
      "hosts to run on, from this section on, one a line: name[:n] or [user@]name [slots=n]; "
      "MILLET_HOSTFILE, HYDRA_HOST_FILE or OMPI_MCA_orte_default_hostfile name one for all jobs"},
-    {"--rsh --rsh-agent -launcher-exec", "COMMAND", take_text, AT(rsh),
+    {"--rsh --rsh-agent -launcher-exec", "COMMAND", options_table_take_text, AT(rsh),
      "the remote shell, called as ssh is: COMMAND host agent; MILLET_RSH does the same (ssh)"},
-    {"--launch-agent", "FILE", take_text, AT(agent),
+    {"--launch-agent", "FILE", options_table_take_text, AT(agent),
      "the mpirun to start on other hosts; MILLET_AGENT does the same (this one, by its full name)"},
     {"--silent", "SECONDS", take_silent, 0,
      "a host that says nothing for so long is lost; MILLET_SILENT does the same (5)"},
@@ -762,7 +762,7 @@ const mlt_option_row mlt_option_rows[] = {
      "Open MPI's parameters: plm_rsh_agent is --rsh, btl_tcp_if_include and btl_tcp_if_exclude are "
      "--iface; others have no effect"},
     {"-wdir --wd", "DIR", take_dir, 0, "working directory of this section's program"},
-    {"-gwdir", "DIR", take_text, AT(dir), "working directory of all programs"},
+    {"-gwdir", "DIR", options_table_take_text, AT(dir), "working directory of all programs"},
     {"-path", "LIST", take_path, 0, "search these directories for the program before PATH"},
 
     {NULL, NULL, NULL, 0,
@@ -784,11 +784,11 @@ const mlt_option_row mlt_option_rows[] = {
      "begin each line of output with date and time, to the millisecond"},
     {"--output", "LIST", mlt_option_take_output, 0,
      "the same in Open MPI's words: tag, timestamp, merge, dir=DIR, with commas between them"},
-    {"-outfile-pattern", "PATTERN", take_text, AT(outfile),
+    {"-outfile-pattern", "PATTERN", options_table_take_text, AT(outfile),
      "write standard output to files; %r is the rank, %h the host, %p the process id"},
-    {"-errfile-pattern", "PATTERN", take_text, AT(errfile),
+    {"-errfile-pattern", "PATTERN", options_table_take_text, AT(errfile),
      "write standard error to files in the same way"},
-    {"--output-filename", "DIR", take_text, AT(output_directory),
+    {"--output-filename", "DIR", options_table_take_text, AT(output_directory),
      "write both to DIR/1/rank.R/stdout and stderr"},
     {"--merge-stderr-to-stdout", NULL, take_flag, AT(merge),
      "send standard error where standard output goes"},
@@ -828,7 +828,7 @@ const mlt_option_row mlt_option_rows[] = {
     {"--paths", "FILE", take_paths, AT(paths),
      "write the paths that collectives took, with times, to FILE: a drawing if its name ends with "
      ".svg; - is standard error"},
-    {"--trace", "FILE", take_trace, AT(trace),
+    {"--trace", "FILE", options_table_take_trace, AT(trace),
      "write what each rank does, with times, to FILE, for millet trace; ranks of other hosts send "
      "it their part"},
     {"--progress", "[=plain]", take_progress, 0,

@@ -14,7 +14,7 @@ enum { MOST_PER_HOST = INT32_MAX };
 // ---- Words
 
 // The word up to its modifiers, such as ":OVERSUBSCRIBE" or ":PE=2".
-static bool is_word(const char *text, const char *word)
+static bool place_is_word(const char *text, const char *word)
 {
     size_t n = strlen(word);
     return text && strncasecmp(text, word, n) == 0 && (!text[n] || text[n] == ':');
@@ -35,7 +35,7 @@ static bool read_ppr(const char *text, mlt_mapping *out, char *why, size_t why_s
                  text);
         return false;
     }
-    if (is_word(end + 1, "node"))
+    if (place_is_word(end + 1, "node"))
         out->per_host = (uint32_t)n;
     else
         out->local = text;
@@ -46,9 +46,9 @@ bool mlt_mapping_read(const char *map_by, const char *rank_by, mlt_mapping *out,
                       size_t why_size)
 {
     mlt_bind_modifiers modifiers = {.each = 0}, ignored;
-    *out = (mlt_mapping){.by_node = is_word(map_by, "node")};
-    out->rank_by_node = rank_by ? is_word(rank_by, "node") : out->by_node;
-    if (rank_by && !is_word(rank_by, "fill") && !is_word(rank_by, "span") &&
+    *out = (mlt_mapping){.by_node = place_is_word(map_by, "node")};
+    out->rank_by_node = rank_by ? place_is_word(rank_by, "node") : out->by_node;
+    if (rank_by && !place_is_word(rank_by, "fill") && !place_is_word(rank_by, "span") &&
         !mlt_bind_word_read(rank_by, &ignored, why, why_size)) {
         snprintf(why, why_size, "'%s' should be slot or node", rank_by);
         return false;
@@ -62,9 +62,9 @@ bool mlt_mapping_read(const char *map_by, const char *rank_by, mlt_mapping *out,
     out->each = modifiers.each;
     out->no_oversubscribe = modifiers.no_oversubscribe;
     out->no_local = modifiers.no_local;
-    if (is_word(map_by, "seq") || is_word(map_by, "dist"))
+    if (place_is_word(map_by, "seq") || place_is_word(map_by, "dist"))
         out->local = map_by;
-    return !is_word(map_by, "ppr") || read_ppr(map_by, out, why, why_size);
+    return !place_is_word(map_by, "ppr") || read_ppr(map_by, out, why, why_size);
 }
 
 // ---- Counts
@@ -117,7 +117,7 @@ static uint32_t whole_turns(const mlt_place *p, const uint32_t *room, uint32_t n
 }
 
 // Fills hosts that have room; returns what is left of n. Neither way takes n steps.
-static uint32_t fill(const mlt_place *p, const uint32_t *room, bool by_node, uint32_t n)
+static uint32_t place_fill(const mlt_place *p, const uint32_t *room, bool by_node, uint32_t n)
 {
     uint32_t turns = by_node ? whole_turns(p, room, n) : 0;
     if (by_node)
@@ -140,10 +140,10 @@ void mlt_place_count(const mlt_place *place, bool by_node, uint32_t n)
         room[h] = room_in(place, h, round);
         sum += place->slots[h];
     }
-    n = fill(place, room, by_node, n); // the round that has begun
+    n = place_fill(place, room, by_node, n); // the round that has begun
     for (uint32_t h = 0; h < place->hosts; h++)
         place->counts[h] += (uint32_t)(n / sum * place->slots[h]);
-    (void)fill(place, place->slots, by_node, (uint32_t)(n % sum));
+    (void)place_fill(place, place->slots, by_node, (uint32_t)(n % sum));
     free(room);
 }
 

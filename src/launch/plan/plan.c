@@ -10,7 +10,7 @@
 #include "launch/say.h"
 #include "os/os.h"
 
-static uint32_t hosts_of(const mlt_app *app)
+static uint32_t plan_hosts_of(const mlt_app *app)
 {
     return app->hosts ? app->hosts->count : 1;
 }
@@ -22,7 +22,7 @@ static uint64_t asked_of(const mlt_app *app)
     for (uint32_t h = 0; app->own_hosts && h < app->hosts->count; h++)
         slots += app->hosts->hosts[h].slots;
     if (app->n || app->per_host)
-        return app->n ? app->n : (uint64_t)app->per_host * hosts_of(app);
+        return app->n ? app->n : (uint64_t)app->per_host * plan_hosts_of(app);
     return slots ? slots : 1;
 }
 
@@ -38,7 +38,7 @@ uint32_t mlt_placement_hosts_asked(const mlt_options *options)
 {
     uint32_t most = 1;
     for (size_t a = 0; a < options->app_count; a++) {
-        uint64_t asked = asked_of(&options->apps[a]), hosts = hosts_of(&options->apps[a]);
+        uint64_t asked = asked_of(&options->apps[a]), hosts = plan_hosts_of(&options->apps[a]);
         uint32_t used = (uint32_t)(asked < hosts ? asked : hosts);
         most = used > most ? used : most;
     }
@@ -59,7 +59,7 @@ static uint64_t count_up(const mlt_options *options, const mlt_hosts *hosts)
     uint64_t workers = 0, ranks = 0, most = (uint64_t)hosts->count * MLT_JOB_MAX_WORKERS;
     for (size_t a = 0; a < options->app_count; a++) {
         const mlt_app *app = &options->apps[a];
-        uint64_t packed = (uint64_t)app->packed * hosts_of(app), asked = asked_of(app);
+        uint64_t packed = (uint64_t)app->packed * plan_hosts_of(app), asked = asked_of(app);
         workers += packed && packed < asked ? packed : asked;
         ranks += mlt_placement_ranks_asked(app);
     }
@@ -73,7 +73,7 @@ static uint64_t count_up(const mlt_options *options, const mlt_hosts *hosts)
 }
 
 // The first ones have one more where it does not come out even.
-static uint32_t part(uint32_t all, uint32_t parts, uint32_t i)
+static uint32_t plan_part(uint32_t all, uint32_t parts, uint32_t i)
 {
     return all / parts + (i < all % parts);
 }
@@ -99,8 +99,8 @@ static const mlt_hosts_entry *this_host(void)
 // The indices of a section's hosts in the list of all.
 static uint32_t *join_hosts_of(maker *m, const mlt_app *app)
 {
-    uint32_t *index = mlt_take(hosts_of(app), sizeof *index);
-    for (uint32_t h = 0; h < hosts_of(app); h++) {
+    uint32_t *index = mlt_take(plan_hosts_of(app), sizeof *index);
+    for (uint32_t h = 0; h < plan_hosts_of(app); h++) {
         const mlt_hosts_entry *host = app->hosts ? &app->hosts->hosts[h] : this_host();
         mlt_hosts_entry one = *host;
         uint32_t before = m->all->count;
@@ -126,7 +126,7 @@ static void join_hosts(maker *m)
 }
 
 // One process on a host of the list of all.
-static void add_proc(maker *m, uint32_t app, uint32_t host, uint32_t workers, uint32_t ranks)
+static void plan_add_proc(maker *m, uint32_t app, uint32_t host, uint32_t workers, uint32_t ranks)
 {
     mlt_placement *plan = m->plan;
     mlt_placement_host *on = &m->hosts[host];
@@ -157,7 +157,7 @@ static void add_block(maker *m, uint32_t a, uint32_t host, uint32_t count)
     uint32_t workers = app->packed && app->packed < count ? app->packed : count;
     uint32_t procs = has_threads(app) ? 1 : workers, ranks = count * app->fine;
     for (uint32_t p = 0; p < procs; p++)
-        add_proc(m, a, host, workers / procs, part(ranks, procs, p));
+        plan_add_proc(m, a, host, workers / procs, plan_part(ranks, procs, p));
 }
 
 // Lays out a section whose hosts get these numbers.
@@ -180,7 +180,7 @@ static void lay_out(maker *m, uint32_t a, const mlt_place *place, uint32_t n)
 static void place_app(maker *m, uint32_t a, uint32_t *taken)
 {
     const mlt_app *app = &m->options->apps[a];
-    uint32_t count = hosts_of(app), n = (uint32_t)asked_of(app);
+    uint32_t count = plan_hosts_of(app), n = (uint32_t)asked_of(app);
     uint32_t *slots = mlt_take(count, sizeof *slots), *used = mlt_take(count, sizeof *used);
     mlt_place place = {.hosts = count, .slots = slots, .used = used};
     place.counts = mlt_take(count, sizeof *place.counts);
@@ -286,8 +286,8 @@ static uint32_t first_worker_of(const mlt_placement_proc *proc)
 }
 
 // The last process whose first one is not above `one`.
-static uint32_t find(const mlt_placement *plan, uint32_t (*first)(const mlt_placement_proc *),
-                     uint32_t one)
+static uint32_t plan_find(const mlt_placement *plan, uint32_t (*first)(const mlt_placement_proc *),
+                          uint32_t one)
 {
     uint32_t low = 0, high = plan->proc_count;
     while (high - low > 1) {
@@ -302,15 +302,15 @@ static uint32_t find(const mlt_placement *plan, uint32_t (*first)(const mlt_plac
 
 uint32_t mlt_placement_proc_of(const mlt_placement *plan, uint32_t rank)
 {
-    return find(plan, first_rank_of, rank);
+    return plan_find(plan, first_rank_of, rank);
 }
 
 uint32_t mlt_placement_ranks_of(const mlt_placement *plan, uint32_t worker, uint32_t *first_rank)
 {
-    const mlt_placement_proc *proc = &plan->procs[find(plan, first_worker_of, worker)];
+    const mlt_placement_proc *proc = &plan->procs[plan_find(plan, first_worker_of, worker)];
     uint32_t i = worker - proc->first_worker, more = proc->ranks % proc->workers;
     *first_rank = proc->first_rank + i * (proc->ranks / proc->workers) + (i < more ? i : more);
-    return part(proc->ranks, proc->workers, i);
+    return plan_part(proc->ranks, proc->workers, i);
 }
 
 void mlt_placement_name(const mlt_placement *plan, uint32_t proc, char *text, size_t size)

@@ -11,15 +11,15 @@
 enum { MOST_RANGES = 6, COLUMNS = 7 };
 
 // What a section has on a host.
-typedef struct row {
+typedef struct show_row {
     uint32_t app, host;
     uint32_t procs, workers, ranks;
     uint32_t first, last; // the range of ranks that is not in the text yet
     uint32_t ranges;
     mlt_text which;
-} row;
+} show_row;
 
-static void end_range(row *r)
+static void end_range(show_row *r)
 {
     const char *comma = r->which.length ? "," : "";
     if (r->first == r->last)
@@ -29,7 +29,7 @@ static void end_range(row *r)
 }
 
 // Processes come in the order of ranks. A long list is cut before its last range.
-static void add_proc(row *r, const mlt_placement_proc *proc)
+static void show_add_proc(show_row *r, const mlt_placement_proc *proc)
 {
     uint32_t last = proc->first_rank + proc->ranks - 1;
     if (r->procs && proc->first_rank == r->last + 1)
@@ -50,8 +50,8 @@ static void add_proc(row *r, const mlt_placement_proc *proc)
 
 // The rows of one section, which begins at process p, in the order of hosts; returns where the next
 // section begins. row_of has a place for each host, and *count rows are there.
-static uint32_t add_section(const mlt_placement *plan, uint32_t p, row *rows, uint32_t *count,
-                            uint32_t *row_of)
+static uint32_t show_add_section(const mlt_placement *plan, uint32_t p, show_row *rows,
+                                 uint32_t *count, uint32_t *row_of)
 {
     uint32_t app = plan->procs[p].app, end = p;
     memset(row_of, 0, plan->host_count * sizeof *row_of);
@@ -60,17 +60,17 @@ static uint32_t add_section(const mlt_placement *plan, uint32_t p, row *rows, ui
     for (uint32_t h = 0; h < plan->host_count; h++)
         if (row_of[h]) {
             row_of[h] = *count;
-            rows[(*count)++] = (row){.app = app, .host = h};
+            rows[(*count)++] = (show_row){.app = app, .host = h};
         }
     for (; p < end; p++)
-        add_proc(&rows[row_of[plan->procs[p].host]], &plan->procs[p]);
+        show_add_proc(&rows[row_of[plan->procs[p].host]], &plan->procs[p]);
     return end;
 }
 
 // ---- The table: texts first, so that columns are as wide as they must be
 
-static void fill(char *cells[COLUMNS], const row *r, const mlt_placement *plan,
-                 const mlt_options *options)
+static void show_fill(char *cells[COLUMNS], const show_row *r, const mlt_placement *plan,
+                      const mlt_options *options)
 {
     const mlt_hosts_entry *host = &plan->hosts[r->host].host;
     cells[0] = mlt_text_of("%s%s%s%s", host->user ? host->user : "", host->user ? "@" : "",
@@ -114,12 +114,12 @@ static void print_sum(const mlt_placement *plan, FILE *out)
 }
 
 // There are at most as many rows as processes.
-static row *rows_of(const mlt_placement *plan, uint32_t *count)
+static show_row *show_rows_of(const mlt_placement *plan, uint32_t *count)
 {
-    row *rows = mlt_take(plan->proc_count, sizeof *rows);
+    show_row *rows = mlt_take(plan->proc_count, sizeof *rows);
     uint32_t *row_of = mlt_take(plan->host_count, sizeof *row_of);
     for (uint32_t p = 0; p < plan->proc_count;)
-        p = add_section(plan, p, rows, count, row_of);
+        p = show_add_section(plan, p, rows, count, row_of);
     free(row_of);
     return rows;
 }
@@ -129,13 +129,13 @@ void mlt_placement_show(const mlt_placement *plan, const mlt_options *options, F
     static const char *const titles[COLUMNS] = {"host",  "slots",       "processes", "workers",
                                                 "ranks", "which ranks", "program"};
     uint32_t count = 0;
-    row *rows = rows_of(plan, &count);
+    show_row *rows = show_rows_of(plan, &count);
     char *(*lines)[COLUMNS] = mlt_take(count + 1, sizeof *lines);
     for (size_t c = 0; c < COLUMNS; c++)
         lines[0][c] = mlt_text_of("%s", titles[c]);
     for (uint32_t i = 0; i < count; i++) {
         end_range(&rows[i]);
-        fill(lines[i + 1], &rows[i], plan, options);
+        show_fill(lines[i + 1], &rows[i], plan, options);
         mlt_text_free(&rows[i].which);
     }
     print_sum(plan, out);

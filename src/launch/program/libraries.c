@@ -82,7 +82,7 @@ const char *mlt_libraries_folder(void)
 
 // ---- Where a library is
 
-static bool is_systems(const char *path)
+static bool libraries_is_systems(const char *path)
 {
     static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
@@ -95,10 +95,10 @@ static bool is_systems(const char *path)
 
 static void look_at_file(finder *f, const char *path);
 
-static void add(finder *f, char *path)
+static void libraries_add(finder *f, char *path)
 {
     mlt_libraries *out = f->out;
-    bool known = is_systems(path) || out->count == MOST_LIBRARIES;
+    bool known = libraries_is_systems(path) || out->count == MOST_LIBRARIES;
     for (size_t i = 0; i < out->count; i++)
         known |= strcmp(out->paths[i], path) == 0;
     if (known) {
@@ -148,7 +148,7 @@ static void look_at_need(finder *f, const mlt_elf_links *links, const char *name
     if (!path)
         path = mlt_search_in(links->runpath, name, origin, f->dir);
     if (path)
-        add(f, path);
+        libraries_add(f, path);
 }
 
 static void look_at_file(finder *f, const char *path)
@@ -177,7 +177,7 @@ static void look_at_preloads(finder *f, const char *list)
                      : last ? mlt_text_of("%s", name)
                             : mlt_search_in(f->library_path, name, "", f->dir);
         if (path)
-            add(f, path);
+            libraries_add(f, path);
         free(name);
         list += n + (list[n] != '\0');
     }

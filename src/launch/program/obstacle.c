@@ -36,10 +36,10 @@ static const char *const harmless[] = {
     "libc++",        "libatomic.so", "libgfortran.so", "libquadmath.so", "libmpi_fortran.so",
 };
 
-typedef struct found {
+typedef struct obstacle_found {
     const char *meaning;
     char name[MLT_ELF_NAME];
-} found;
+} obstacle_found;
 
 static bool is_sign(const char *names, const char *name)
 {
@@ -55,7 +55,7 @@ static bool is_sign(const char *names, const char *name)
 
 static bool see_name(void *user, const char *name)
 {
-    found *f = user;
+    obstacle_found *f = user;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (is_sign(signs[i].names, name)) {
             f->meaning = signs[i].meaning;
@@ -112,7 +112,7 @@ static char *look_at(const char *path, const mlt_libraries *libraries, bool shar
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return mlt_text_of("cannot be read");
-    found sign = {.meaning = NULL};
+    obstacle_found sign = {.meaning = NULL};
     char *text = mlt_elf_imports(fd, see_name, &sign)
                      ? mlt_text_of("%s (%s)", sign.meaning, sign.name)
                      : stranger(fd, libraries);

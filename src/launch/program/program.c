@@ -13,14 +13,14 @@
 #include "base/text.h"
 #include "launch/say.h"
 
-typedef enum found { ABSENT, FORBIDDEN, USABLE } found;
+typedef enum program_found { ABSENT, FORBIDDEN, USABLE } program_found;
 
 // Looks at `path` as seen from `dir`.
-static found look(const char *path, const char *dir)
+static program_found program_look(const char *path, const char *dir)
 {
     char *whole = dir && path[0] != '/' ? mlt_text_of("%s/%s", dir, path) : mlt_text_of("%s", path);
     struct stat about;
-    found result = ABSENT;
+    program_found result = ABSENT;
     if (stat(whole, &about) == 0)
         result = S_ISREG(about.st_mode) && access(whole, X_OK) == 0 ? USABLE : FORBIDDEN;
     else if (errno == EACCES)
@@ -34,7 +34,7 @@ static const char *search(const char *name, const char *path, bool *forbidden)
     char *copy = mlt_text_of("%s", path), *rest = copy, *part;
     while ((part = strsep(&rest, ":"))) {
         char *whole = mlt_text_of("%s/%s", *part ? part : ".", name);
-        found f = look(whole, NULL);
+        program_found f = program_look(whole, NULL);
         if (f == USABLE) {
             free(copy);
             return whole;
@@ -64,8 +64,8 @@ static void check_directory(const char *dir)
 }
 
 // NULL: there is none that may be executed; *what and *forbidden say more.
-static const char *find(const char *name, const char *dir, const char *path, found *what,
-                        bool *forbidden)
+static const char *program_find(const char *name, const char *dir, const char *path,
+                                program_found *what, bool *forbidden)
 {
     *forbidden = false;
     if (!strchr(name, '/')) {
@@ -77,7 +77,7 @@ static const char *find(const char *name, const char *dir, const char *path, fou
             return whole;
     }
     // Also the last resort for a bare name: people forget the "./".
-    *what = look(name, dir);
+    *what = program_look(name, dir);
     if (*what != USABLE)
         return NULL;
     return strchr(name, '/') ? name : mlt_text_of("./%s", name);
@@ -86,10 +86,10 @@ static const char *find(const char *name, const char *dir, const char *path, fou
 bool mlt_program_is_there(const char *name, const char *dir, const char *path)
 {
     struct stat about;
-    found what;
+    program_found what;
     bool forbidden;
     return (!dir || (stat(dir, &about) == 0 && S_ISDIR(about.st_mode))) &&
-           find(name, dir, path, &what, &forbidden);
+           program_find(name, dir, path, &what, &forbidden);
 }
 
 // People who are new to it start the source.
@@ -125,9 +125,9 @@ const char *mlt_program_find(const char *name, const char *dir, const char *path
 {
     if (dir)
         check_directory(dir);
-    found f = ABSENT;
+    program_found f = ABSENT;
     bool forbidden;
-    const char *whole = find(name, dir, path, &f, &forbidden);
+    const char *whole = program_find(name, dir, path, &f, &forbidden);
     if (whole)
         return whole;
     if (f == FORBIDDEN)

@@ -11,7 +11,7 @@
 #include "os/os.h"
 
 enum {
-    FEW_RANKS = 16, // have lines, unless --recorder all
+    CALLS_FEW_RANKS = 16, // have lines, unless --recorder all
     FEW_OF_PROC = 4,
     CONTEXTS = 8, // of a communicator; the first are MPI_COMM_WORLD's, then MPI_COMM_SELF's
     ANYONE = -1,  // the values of the MPI ABI
@@ -29,13 +29,13 @@ typedef struct call {
     uint64_t bytes, ago_ns; // bytes: or how often
 } call;
 
-typedef struct lines {
+typedef struct calls_lines {
     mlt_text *out;
     const mlt_recorder_names *names;
     uint32_t shown, most, left; // ranks: that have a line, that may have one, that have none
     uint32_t least;             // calls that a rank must have made
     int32_t only;               // rank; -1: all
-} lines;
+} calls_lines;
 
 // ---- what the segment holds
 
@@ -55,7 +55,7 @@ static void read_time(const mlt_recorder_head *head, uint32_t place, call *to)
 }
 
 // False: there is none yet, or it is damaged.
-static bool read_call(const mlt_recorder *r, const lines *l, uint32_t place, call *to)
+static bool read_call(const mlt_recorder *r, const calls_lines *l, uint32_t place, call *to)
 {
     const mlt_recorder_call *from = &r->calls[place];
     uint32_t fn = atomic_load_explicit(&from->fn, memory_order_relaxed);
@@ -75,7 +75,7 @@ static bool read_call(const mlt_recorder *r, const lines *l, uint32_t place, cal
 }
 
 // The oldest first. A worker that calls meanwhile may overwrite them: then once more.
-static uint32_t read_calls(const mlt_recorder *r, const lines *l, call *to)
+static uint32_t read_calls(const mlt_recorder *r, const calls_lines *l, call *to)
 {
     enum { TRIES = 4 };
     uint32_t count = 0;
@@ -93,14 +93,14 @@ static uint32_t read_calls(const mlt_recorder *r, const lines *l, call *to)
 
 // ---- lines
 
-static void add_name(const lines *l, uint16_t fn)
+static void calls_add_name(const calls_lines *l, uint16_t fn)
 {
     const char *name = l->names->names[fn];
     for (int i = 0; i < MLT_RECORDER_NAME && name[i]; i++)
         mlt_text_add(l->out, "%c", isprint((unsigned char)name[i]) ? name[i] : '?');
 }
 
-static void add_peer(const lines *l, const call *c)
+static void add_peer(const calls_lines *l, const call *c)
 {
     static const char *const words[] = {"", " to ", " from ", " root ", " at "};
     uint32_t kind = c->holds & MLT_RECORD_PEER;
@@ -114,10 +114,10 @@ static void add_peer(const lines *l, const call *c)
         mlt_text_add(l->out, "%s%d", words[kind], c->peer);
 }
 
-static void add_call(const lines *l, const call *c)
+static void add_call(const calls_lines *l, const call *c)
 {
     char number[MLT_NUMBER_BYTES];
-    add_name(l, c->fn);
+    calls_add_name(l, c->fn);
     add_peer(l, c);
     if ((c->holds & MLT_RECORD_TAG) && c->tag == ANY_TAG)
         mlt_text_add(l->out, ", any tag");
@@ -133,7 +133,7 @@ static void add_call(const lines *l, const call *c)
         mlt_text_add(l->out, " x %s", mlt_number(number, c->bytes));
 }
 
-static bool alike(const call *a, const call *b)
+static bool calls_alike(const call *a, const call *b)
 {
     return a->fn == b->fn && a->peer == b->peer && a->tag == b->tag && a->context == b->context &&
            a->bytes == b->bytes && !b->timed;
@@ -143,7 +143,7 @@ static bool alike(const call *a, const call *b)
 static uint32_t times(const call *c, uint32_t count, uint32_t period)
 {
     uint32_t same = period;
-    while (same < count && alike(&c[same - period], &c[same]))
+    while (same < count && calls_alike(&c[same - period], &c[same]))
         same++;
     return same / period;
 }
@@ -163,7 +163,7 @@ static uint32_t find_period(const call *c, uint32_t count, uint32_t *most)
     return best;
 }
 
-static void add_calls(const lines *l, const call *c, uint32_t count)
+static void add_calls(const calls_lines *l, const call *c, uint32_t count)
 {
     char number[MLT_NUMBER_BYTES];
     for (uint32_t i = 0, often; i < count;) {
@@ -183,7 +183,7 @@ static void add_calls(const lines *l, const call *c, uint32_t count)
     }
 }
 
-static void add_rank(lines *l, const call *c, uint32_t count, int32_t rank)
+static void add_rank(calls_lines *l, const call *c, uint32_t count, int32_t rank)
 {
     call own[MLT_RECORDER_CALLS];
     uint32_t n = 0;
@@ -202,7 +202,7 @@ static void add_rank(lines *l, const call *c, uint32_t count, int32_t rank)
 }
 
 // Its ranks by number: at most MLT_RECORDER_CALLS of them have a call.
-static void add_worker(lines *l, const mlt_recorder *r, int32_t first, uint32_t ranks)
+static void calls_add_worker(calls_lines *l, const mlt_recorder *r, int32_t first, uint32_t ranks)
 {
     call calls[MLT_RECORDER_CALLS];
     uint32_t count = read_calls(r, l, calls);
@@ -220,7 +220,7 @@ static void add_worker(lines *l, const mlt_recorder *r, int32_t first, uint32_t 
     }
 }
 
-static void add_proc(lines *l, mlt_job *job, const mlt_placement *plan, uint32_t proc)
+static void calls_add_proc(calls_lines *l, mlt_job *job, const mlt_placement *plan, uint32_t proc)
 {
     for (uint32_t i = 0; i < plan->procs[proc].workers; i++) {
         uint32_t worker = plan->procs[proc].first_worker + i, first;
@@ -228,11 +228,11 @@ static void add_proc(lines *l, mlt_job *job, const mlt_placement *plan, uint32_t
         const mlt_recorder *r = mlt_recorder_at(job, mlt_job_place_at(job, worker)->local);
         if (atomic_load_explicit(&r->head.mode, memory_order_relaxed) == MLT_RECORDER_ALL)
             l->most = UINT32_MAX;
-        add_worker(l, r, (int32_t)first, ranks);
+        calls_add_worker(l, r, (int32_t)first, ranks);
     }
 }
 
-static void add_left(const lines *l)
+static void add_left(const calls_lines *l)
 {
     char number[MLT_NUMBER_BYTES];
     if (l->left)
@@ -243,17 +243,21 @@ static void add_left(const lines *l)
 void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_placement *plan, uint32_t proc,
                        int32_t rank)
 {
-    lines l = {.out = out, .names = mlt_recorder_names_at(job), .most = FEW_OF_PROC, .only = rank};
-    add_proc(&l, job, plan, proc);
+    calls_lines l = {
+        .out = out, .names = mlt_recorder_names_at(job), .most = FEW_OF_PROC, .only = rank};
+    calls_add_proc(&l, job, plan, proc);
     add_left(&l);
 }
 
 void mlt_calls_of_host(mlt_text *out, mlt_job *job, const mlt_placement *plan, uint32_t host)
 {
-    lines l = {
-        .out = out, .names = mlt_recorder_names_at(job), .most = FEW_RANKS, .least = 2, .only = -1};
+    calls_lines l = {.out = out,
+                     .names = mlt_recorder_names_at(job),
+                     .most = CALLS_FEW_RANKS,
+                     .least = 2,
+                     .only = -1};
     for (uint32_t p = 0; p < plan->proc_count; p++)
         if (plan->procs[p].host == host)
-            add_proc(&l, job, plan, p);
+            calls_add_proc(&l, job, plan, p);
     add_left(&l);
 }

@@ -23,7 +23,7 @@
 #include "launch/watch/hang_words.h"
 
 enum {
-    FEW_RANKS = 16,
+    HANG_FEW_RANKS = 16,
     MOST_HELD_TOLD = 8,
     MOST_FACTS = 4096, // ranks
     CYCLE_HEAD = 6,
@@ -168,11 +168,11 @@ static void print_complaints(const mlt_hang *hang, FILE *out)
         if (count++ == 0)
             first = r;
         same_peer &= w->peer == waits_in_vain(hang, first)->peer;
-        if (hang->ranks <= FEW_RANKS)
+        if (hang->ranks <= HANG_FEW_RANKS)
             fprintf(out, "rank %u waits for rank %d, which has ended\n", r, w->peer);
     }
     char text[MLT_NUMBER_BYTES];
-    if (hang->ranks > FEW_RANKS && count > 0)
+    if (hang->ranks > HANG_FEW_RANKS && count > 0)
         fprintf(out, "%s rank%s for rank%s %s%d, which ha%s ended\n", mlt_number(text, count),
                 count == 1 ? " waits" : "s wait", same_peer ? "" : "s", same_peer ? "" : "such as ",
                 waits_in_vain(hang, first)->peer, same_peer ? "s" : "ve");
@@ -234,7 +234,7 @@ static void print_all_held(const mlt_hang *hang, FILE *out)
 void mlt_hang_print(mlt_hang *hang, FILE *out)
 {
     mlt_hang_sort(hang);
-    if (hang->ranks <= FEW_RANKS)
+    if (hang->ranks <= HANG_FEW_RANKS)
         print_each(hang, out);
     else
         mlt_hang_print_groups(hang, out);

@@ -71,7 +71,7 @@ static bool same_numbers(const mlt_ctl_wait *x, const mlt_ctl_wait *y)
     return x->bytes == y->bytes && x->action == y->action;
 }
 
-static uint64_t hash_of(const mlt_hang *hang, uint32_t rank, mlt_hang_relation how)
+static uint64_t hang_groups_hash_of(const mlt_hang *hang, uint32_t rank, mlt_hang_relation how)
 {
     uint64_t hash = mix(hang->state[rank], how);
     if (hang->state[rank] != MLT_HANG_BLOCKED)
@@ -115,7 +115,7 @@ static bool same(const mlt_hang *hang, uint32_t a, uint32_t b, mlt_hang_relation
 // The index of a rank's group under a relation; made if it is not there.
 static uint32_t group_of(groups *g, uint32_t rank, mlt_hang_relation how)
 {
-    uint64_t hash = hash_of(g->hang, rank, how);
+    uint64_t hash = hang_groups_hash_of(g->hang, rank, how);
     for (mlt_table_look at = mlt_table_look_for(&g->table, (uint32_t)hash); mlt_table_next(&at);) {
         const group *old = &g->items[at.word];
         if (old->hash == hash && old->how == how && same(g->hang, old->leader, rank, how))
@@ -161,7 +161,7 @@ static int by_size(const void *a, const void *b)
     return x->leader < y->leader ? -1 : x->leader > y->leader;
 }
 
-static int by_rank(const void *a, const void *b)
+static int hang_groups_by_rank(const void *a, const void *b)
 {
     const group *x = a, *y = b;
     return x->leader < y->leader ? -1 : x->leader > y->leader;
@@ -222,7 +222,7 @@ void mlt_hang_print_groups(const mlt_hang *hang, FILE *out)
             g.items[used++] = g.items[i];
     qsort(g.items, used, sizeof *g.items, by_size);
     size_t shown = used < MOST_GROUPS ? used : MOST_GROUPS;
-    qsort(g.items, shown, sizeof *g.items, by_rank);
+    qsort(g.items, shown, sizeof *g.items, hang_groups_by_rank);
     for (size_t i = 0; i < shown; i++)
         print_group(hang, &g.items[i], out);
     uint64_t left = 0;

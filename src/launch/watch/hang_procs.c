@@ -16,17 +16,18 @@
 enum {
     MOST_TEXTS = 8, // shown
     MOST_LINES = 100,
-    LONGEST_LINE = 1000,
-    MOST_BYTES = 64 << 20,
+    HANG_PROCS_LONGEST_LINE = 1000,
+    HANG_PROCS_MOST_BYTES = 64 << 20,
 };
 
 // Copies one line, indented, and returns what follows it. A damaged rank shall not talk to the
 // terminal, nor in mpirun's name.
-static const char *keep_line(const char *from, const char *end, FILE *out)
+static const char *hang_procs_keep_line(const char *from, const char *end, FILE *out)
 {
     const char *stop = memchr(from, '\n', (size_t)(end - from));
     stop = stop ? stop : end;
-    size_t length = (size_t)(stop - from) < LONGEST_LINE ? (size_t)(stop - from) : LONGEST_LINE;
+    size_t length = (size_t)(stop - from) < HANG_PROCS_LONGEST_LINE ? (size_t)(stop - from)
+                                                                    : HANG_PROCS_LONGEST_LINE;
     if (length > 0 && strncmp(from, "  ", length < 2 ? length : 2) != 0)
         fputs("  ", out);
     for (size_t i = 0; i < length; i++)
@@ -36,7 +37,7 @@ static const char *keep_line(const char *from, const char *end, FILE *out)
     return stop < end ? stop + 1 : end;
 }
 
-static char *keep(const char *text, size_t length)
+static char *hang_procs_keep(const char *text, size_t length)
 {
     char *kept = NULL;
     size_t size = 0;
@@ -45,7 +46,7 @@ static char *keep(const char *text, size_t length)
         return mlt_text_of("%s", "");
     const char *end = text + (length < MLT_CTL_PROCS_TEXT ? length : MLT_CTL_PROCS_TEXT);
     for (int lines = 0; text < end && lines < MOST_LINES; lines++)
-        text = keep_line(text, end, out);
+        text = hang_procs_keep_line(text, end, out);
     fclose(out);
     return kept ? kept : mlt_text_of("%s", "");
 }
@@ -56,21 +57,21 @@ void mlt_hang_procs_add(mlt_hang_procs *procs, uint32_t first_rank, uint32_t ran
     if (length == 0 || ranks == 0)
         return;
     MLT_ARRAY_WANT(procs->items, procs->count + 1, procs->room);
-    bool fits = procs->bytes + MLT_CTL_PROCS_TEXT <= MOST_BYTES;
+    bool fits = procs->bytes + MLT_CTL_PROCS_TEXT <= HANG_PROCS_MOST_BYTES;
     mlt_hang_said *own = &procs->items[procs->count++];
     *own = (mlt_hang_said){.first_rank = first_rank, .ranks = ranks};
-    own->text = fits ? keep(text, length) : mlt_text_of("%s", "");
+    own->text = fits ? hang_procs_keep(text, length) : mlt_text_of("%s", "");
     own->hash = mlt_hash_bytes(own->text, strlen(own->text));
     procs->bytes += strlen(own->text) + sizeof *own;
 }
 
-static int by_rank(const void *a, const void *b)
+static int hang_procs_by_rank(const void *a, const void *b)
 {
     const mlt_hang_said *x = a, *y = b;
     return x->first_rank < y->first_rank ? -1 : x->first_rank > y->first_rank;
 }
 
-static bool alike(const mlt_hang_said *a, const mlt_hang_said *b)
+static bool hang_procs_alike(const mlt_hang_said *a, const mlt_hang_said *b)
 {
     return a->hash == b->hash && strcmp(a->text, b->text) == 0;
 }
@@ -91,7 +92,7 @@ void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
 {
     if (procs->count == 0)
         return;
-    qsort(procs->items, procs->count, sizeof *procs->items, by_rank);
+    qsort(procs->items, procs->count, sizeof *procs->items, hang_procs_by_rank);
     bool *told = mlt_take(procs->count, sizeof *told);
     size_t shown = 0, left = 0;
     for (size_t i = 0; i < procs->count; i++) {
@@ -104,7 +105,7 @@ void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out)
         }
         size_t others = 0;
         for (size_t j = i + 1; j < procs->count; j++)
-            if (!told[j] && alike(own, &procs->items[j])) {
+            if (!told[j] && hang_procs_alike(own, &procs->items[j])) {
                 told[j] = true;
                 others++;
             }

@@ -46,7 +46,7 @@ void mlt_hang_say_envelope(const mlt_ctl_wait *w, bool with_bytes, FILE *out)
 }
 
 // Of a partitioned message (ctl.h).
-static bool is_of_partitions(const mlt_ctl_wait *w)
+static bool hang_words_is_of_partitions(const mlt_ctl_wait *w)
 {
     return (w->kind == MLT_WAIT_RECV || w->kind == MLT_WAIT_SEND) && !w->action && w->label[0];
 }
@@ -55,7 +55,7 @@ static bool is_of_partitions(const mlt_ctl_wait *w)
 // 2".
 static bool name_tells(const mlt_ctl_wait *w)
 {
-    if (strcasestr(w->call, "sendrecv") || w->open > 1 || is_of_partitions(w))
+    if (strcasestr(w->call, "sendrecv") || w->open > 1 || hang_words_is_of_partitions(w))
         return false;
     switch (w->kind) {
     case MLT_WAIT_RECV:
@@ -179,7 +179,7 @@ static void print_operation(const mlt_hang *hang, const mlt_ctl_wait *w, mlt_han
         print_action(hang, w, how, bytes, out);
         return;
     }
-    if (is_of_partitions(w)) {
+    if (hang_words_is_of_partitions(w)) {
         print_partitions(hang, w, how, bytes, out);
         return;
     }

@@ -36,7 +36,7 @@ static bool is_same(const mlt_ctl_leak *a, const mlt_ctl_leak *b)
            key_length(a) == key_length(b) && strncmp(a->place, b->place, key_length(a)) == 0;
 }
 
-static void add(mlt_leaks *leaks, const mlt_ctl_leak *record)
+static void leaks_add(mlt_leaks *leaks, const mlt_ctl_leak *record)
 {
     mlt_ctl_leak own = *record;
     make_fit(own.what, sizeof own.what);
@@ -68,7 +68,7 @@ static void add(mlt_leaks *leaks, const mlt_ctl_leak *record)
 void mlt_leaks_add(mlt_leaks *leaks, const mlt_ctl_leak *records, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        add(leaks, &records[i]);
+        leaks_add(leaks, &records[i]);
 }
 
 static int by_ranks(const void *a, const void *b)

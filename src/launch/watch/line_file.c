@@ -63,7 +63,7 @@ static const char *read_text(cursor *c)
 }
 
 // A text at that place of a section.
-static const char *text_at(cursor section, uint64_t offset)
+static const char *line_file_text_at(cursor section, uint64_t offset)
 {
     (void)skip(&section, offset);
     return read_text(&section);
@@ -112,7 +112,7 @@ static bool find_sections(cursor whole, sections *found)
         if (!part_of(whole, head.e_shoff + i * sizeof s, sizeof s, &at))
             return false;
         memcpy(&s, at.at, sizeof s);
-        const char *name = text_at(names, s.sh_name);
+        const char *name = line_file_text_at(names, s.sh_name);
         cursor *to = !name                                  ? NULL
                      : strcmp(name, ".debug_line") == 0     ? &found->lines
                      : strcmp(name, ".debug_line_str") == 0 ? &found->line_texts
@@ -126,17 +126,17 @@ static bool find_sections(cursor whole, sections *found)
 
 // ---- a unit
 
-typedef struct unit {
+typedef struct line_file_unit {
     cursor tables, program;
     unsigned word; // bytes of an offset: 4 or 8
     uint64_t least, range, opcode_base;
     unsigned char lengths[256]; // operands of standard opcodes
-} unit;
+} line_file_unit;
 
 // False: the section ends, or is damaged. Units of other versions have no program.
-static bool next_unit(cursor *lines, unit *u)
+static bool next_unit(cursor *lines, line_file_unit *u)
 {
-    *u = (unit){.word = 4};
+    *u = (line_file_unit){.word = 4};
     uint64_t bytes = read_word(lines, 4);
     if (bytes == UINT32_MAX) {
         u->word = 8;
@@ -209,7 +209,7 @@ static bool run_extended(cursor *c, machine *m, uint64_t address)
 }
 
 // True: the row before covers the address.
-static bool run_opcode(const unit *u, cursor *c, machine *m, uint64_t address)
+static bool run_opcode(const line_file_unit *u, cursor *c, machine *m, uint64_t address)
 {
     enum { EXTENDED, COPY, ADVANCE, FILE_IS = 4, ADD_CONSTANT = 8, ADD_FIXED = 9 };
     uint64_t opcode = read_word(c, 1);
@@ -241,7 +241,7 @@ static bool run_opcode(const unit *u, cursor *c, machine *m, uint64_t address)
     }
 }
 
-static bool find_row(const unit *u, uint64_t address, uint64_t *file)
+static bool find_row(const line_file_unit *u, uint64_t address, uint64_t *file)
 {
     cursor c = u->program;
     machine m = {.file = 1};
@@ -255,10 +255,10 @@ static bool find_row(const unit *u, uint64_t address, uint64_t *file)
 
 // ---- its names
 
-typedef struct entry {
+typedef struct line_file_entry {
     const char *name;
     uint64_t folder;
-} entry;
+} line_file_entry;
 
 static const char *read_form(cursor *c, const sections *s, unsigned word, uint64_t form,
                              uint64_t *number)
@@ -268,9 +268,9 @@ static const char *read_form(cursor *c, const sections *s, unsigned word, uint64
     case TEXT:
         return read_text(c);
     case OFFSET:
-        return text_at(s->texts, read_word(c, word));
+        return line_file_text_at(s->texts, read_word(c, word));
     case LINE:
-        return text_at(s->line_texts, read_word(c, word));
+        return line_file_text_at(s->line_texts, read_word(c, word));
     case LEB:
         *number = read_leb(c);
         return NULL;
@@ -293,11 +293,12 @@ static const char *read_form(cursor *c, const sections *s, unsigned word, uint64
 }
 
 // Reads a list of folders or of files. The entry at that place; its name is NULL: there is none.
-static entry read_list(cursor *c, const sections *s, unsigned word, uint64_t place)
+static line_file_entry line_file_read_list(cursor *c, const sections *s, unsigned word,
+                                           uint64_t place)
 {
     enum { FORMATS = 16, NAME = 1, FOLDER = 2 };
     uint64_t what[FORMATS], form[FORMATS], formats = read_word(c, 1);
-    entry found = {0};
+    line_file_entry found = {0};
     c->bad = c->bad || formats > FORMATS;
     for (uint64_t i = 0; i < formats && !c->bad; i++) {
         what[i] = read_leb(c);
@@ -306,7 +307,7 @@ static entry read_list(cursor *c, const sections *s, unsigned word, uint64_t pla
     uint64_t count = read_leb(c);
     c->bad = c->bad || count > left(c); // each has a byte at least
     for (uint64_t k = 0; k < count && !c->bad; k++) {
-        entry e = {0};
+        line_file_entry e = {0};
         for (uint64_t i = 0; i < formats; i++) {
             uint64_t number = 0;
             const char *text = read_form(c, s, word, form[i], &number);
@@ -318,16 +319,16 @@ static entry read_list(cursor *c, const sections *s, unsigned word, uint64_t pla
     return found;
 }
 
-static char *name_of(const unit *u, const sections *s, uint64_t file)
+static char *line_file_name_of(const line_file_unit *u, const sections *s, uint64_t file)
 {
     cursor c = u->tables;
-    (void)read_list(&c, s, u->word, 0);
-    entry name = read_list(&c, s, u->word, file);
+    (void)line_file_read_list(&c, s, u->word, 0);
+    line_file_entry name = line_file_read_list(&c, s, u->word, file);
     if (c.bad || !name.name || !*name.name)
         return NULL;
     cursor again = u->tables, first = u->tables;
-    const char *folder = read_list(&again, s, u->word, name.folder).name;
-    const char *home = read_list(&first, s, u->word, 0).name;
+    const char *folder = line_file_read_list(&again, s, u->word, name.folder).name;
+    const char *home = line_file_read_list(&first, s, u->word, 0).name;
     if (name.name[0] == '/' || !folder || !*folder)
         return mlt_text_of("%s", name.name);
     if (folder[0] == '/' || !home || !*home)
@@ -339,12 +340,12 @@ char *mlt_lines_file_of(const void *elf, size_t bytes, uint64_t address)
 {
     cursor whole = {.at = elf, .end = (const unsigned char *)elf + bytes};
     sections s;
-    unit u;
+    line_file_unit u;
     uint64_t file;
     if (!find_sections(whole, &s))
         return NULL;
     while (left(&s.lines) && next_unit(&s.lines, &u))
         if (find_row(&u, address, &file))
-            return name_of(&u, &s, file);
+            return line_file_name_of(&u, &s, file);
     return NULL;
 }

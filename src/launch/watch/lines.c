@@ -68,7 +68,7 @@ static uint32_t read_frames(const char *text, frame *frames)
 // ---- asking
 
 // Starts a program that writes to fd. False: it cannot be started.
-static bool start(char **argv, const char *dir, int fd, pid_t *pid)
+static bool lines_start(char **argv, const char *dir, int fd, pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
     (void)posix_spawn_file_actions_init(&actions);
@@ -105,7 +105,7 @@ static char *answer_of(char **argv, const char *dir, int64_t until)
     pid_t pid;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return NULL;
-    bool started = start(argv, dir, ends[1], &pid);
+    bool started = lines_start(argv, dir, ends[1], &pid);
     char *answer = started ? mlt_take(1, ANSWER) : NULL;
     close(ends[1]);
     if (started) {
@@ -119,13 +119,13 @@ static char *answer_of(char **argv, const char *dir, int64_t until)
 }
 
 // Libraries of the system come without what addr2line needs.
-static bool is_systems(const char *file)
+static bool lines_is_systems(const char *file)
 {
     return strncmp(file, "/lib/", 5) == 0 || strncmp(file, "/usr/lib/", 9) == 0;
 }
 
 // "FILE:LINE"; "??" for the file or the line: nobody knows.
-static void take_line(frame *f, const char *line, size_t length)
+static void lines_take_line(frame *f, const char *line, size_t length)
 {
     const char *note = memmem(line, length, " (discriminator", 15);
     length = note ? (size_t)(note - line) : length;
@@ -157,7 +157,7 @@ static void *read_file(const char *path, const char *dir, size_t *bytes)
     return memory;
 }
 
-static bool ends_with(const char *text, size_t length, const char *end)
+static bool lines_ends_with(const char *text, size_t length, const char *end)
 {
     size_t n = strlen(end);
     return n <= length && memcmp(text + length - n, end, n) == 0 &&
@@ -170,7 +170,8 @@ static void correct(frame *f, const void *program, size_t bytes)
     char *file = f->source ? mlt_lines_file_of(program, bytes, f->address) : NULL;
     const char *colon = f->source ? strrchr(f->source, ':') : NULL;
     const char *slash = file ? strrchr(file, '/') : NULL;
-    if (file && !ends_with(f->source, (size_t)(colon - f->source), slash ? slash + 1 : file)) {
+    if (file &&
+        !lines_ends_with(f->source, (size_t)(colon - f->source), slash ? slash + 1 : file)) {
         char *right = mlt_text_of("%s%s", file, colon);
         free(f->source);
         f->source = right;
@@ -179,7 +180,7 @@ static void correct(frame *f, const void *program, size_t bytes)
 }
 
 // Asks for all frames of the file of frame `from`.
-static void ask(frame *frames, uint32_t from, uint32_t count, const char *dir, int64_t until)
+static void lines_ask(frame *frames, uint32_t from, uint32_t count, const char *dir, int64_t until)
 {
     enum { WORDS = 4 }; // -a: each answer is an address, and then a line
     char *argv[FRAMES + WORDS + 1] = {(char *)(uintptr_t) "addr2line", (char *)(uintptr_t) "-a",
@@ -197,7 +198,7 @@ static void ask(frame *frames, uint32_t from, uint32_t count, const char *dir, i
         frames[asked[i]].address = strtoull(at, &at, 16);
         at += *at == '\n';
         size_t length = strcspn(at, "\n");
-        take_line(&frames[asked[i]], at, length);
+        lines_take_line(&frames[asked[i]], at, length);
         if (program && (int64_t)mlt_os_now_ns() < until)
             correct(&frames[asked[i]], program, bytes);
         at += length;
@@ -220,8 +221,8 @@ char *mlt_lines_add(const char *text, const char *dir)
     uint32_t count = read_frames(text, frames);
     int64_t until = (int64_t)mlt_os_now_ns() + PATIENCE_NS;
     for (uint32_t i = 0; i < count; i++)
-        if (frames[i].file && !is_systems(frames[i].file) && is_first_of_file(frames, i))
-            ask(frames, i, count, dir, until);
+        if (frames[i].file && !lines_is_systems(frames[i].file) && is_first_of_file(frames, i))
+            lines_ask(frames, i, count, dir, until);
     mlt_text whole = {0};
     const char *at = text;
     for (uint32_t i = 0; i < count; i++) {

@@ -25,7 +25,7 @@ void mlt_path_map_fini(mlt_path_map *map)
 }
 
 // Ends a worker's text. A damaged one shall not talk to the terminal.
-static void close_text(char *text, size_t size)
+static void map_close_text(char *text, size_t size)
 {
     text[size - 1] = '\0';
     for (size_t n = strlen(text); n < size; n++)
@@ -48,12 +48,12 @@ void mlt_path_map_choices(mlt_path_map *map, const mlt_ctl_choice *choices, size
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_choice one = choices[i];
-        close_text(one.comm, sizeof one.comm);
-        close_text(one.by, sizeof one.by);
-        close_text(one.why, sizeof one.why);
-        close_text(one.collective, sizeof one.collective);
-        close_text(one.alg, sizeof one.alg);
-        close_text(one.stages, sizeof one.stages);
+        map_close_text(one.comm, sizeof one.comm);
+        map_close_text(one.by, sizeof one.by);
+        map_close_text(one.why, sizeof one.why);
+        map_close_text(one.collective, sizeof one.collective);
+        map_close_text(one.alg, sizeof one.alg);
+        map_close_text(one.stages, sizeof one.stages);
         size_t at = 0;
         while (at < map->choice_count && !same_choice(&map->choices[at], &one))
             at++;
@@ -90,10 +90,10 @@ void mlt_path_map_paths(mlt_path_map *map, const mlt_ctl_path *paths, size_t cou
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_path one = paths[i];
-        close_text(one.comm, sizeof one.comm);
-        close_text(one.by, sizeof one.by);
-        close_text(one.stack, sizeof one.stack);
-        close_text(one.collective, sizeof one.collective);
+        map_close_text(one.comm, sizeof one.comm);
+        map_close_text(one.by, sizeof one.by);
+        map_close_text(one.stack, sizeof one.stack);
+        map_close_text(one.collective, sizeof one.collective);
         size_t at = 0;
         while (at < map->path_count && !same_path(&map->paths[at], &one))
             at++;
@@ -385,7 +385,7 @@ void mlt_path_map_facts(mlt_path_map *map, FILE *out)
 
 // ---- where it goes
 
-static bool ends_with(const char *text, const char *end)
+static bool map_ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcmp(text + n - m, end) == 0;
@@ -399,7 +399,7 @@ void mlt_path_map_write(mlt_path_map *map, const char *program, const char *file
         mlt_say("--paths %s: it cannot be written: %s", file, strerror(errno));
         return;
     }
-    if (ends_with(file, ".svg"))
+    if (map_ends_with(file, ".svg"))
         mlt_path_map_draw(map, program, out);
     else
         mlt_path_map_print(map, program, out);

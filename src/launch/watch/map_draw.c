@@ -21,7 +21,7 @@ enum {
     BARS = 390, // where they begin
     BAR = 160,  // the longest
     ALL = 700,
-    HEAD = 46,
+    MAP_DRAW_HEAD = 46,
     ROW = 30,
     BOX = 22,
     DOTS = 26,
@@ -51,7 +51,8 @@ static void put_escaped(FILE *out, const char *text)
         }
 }
 
-static void put_text(FILE *out, double x, double y, const char *class_name, const char *text)
+static void map_draw_put_text(FILE *out, double x, double y, const char *class_name,
+                              const char *text)
 {
     fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"%s\">", x, y, class_name);
     put_escaped(out, text);
@@ -65,21 +66,21 @@ static void put_box(FILE *out, double x, double y, double width, const char *cla
             "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" rx=\"4\" class=\"%s\"/>\n", x,
             y, width, BOX, class_name);
     if (text)
-        put_text(out, x + 8, y + 15, "t", text);
+        map_draw_put_text(out, x + 8, y + 15, "t", text);
 }
 
 // A row of the drawing: what it says, its time, and how many boxes it is (workers).
-typedef struct row {
+typedef struct map_draw_row {
     char text[160];
     const char *class_name;
     mlt_ctl_clock clock;
     uint32_t boxes;
-} row;
+} map_draw_row;
 
 enum { MOST_ROWS = 24 };
 
 typedef struct rows {
-    row row[MOST_ROWS];
+    map_draw_row row[MOST_ROWS];
     size_t count;
 } rows;
 
@@ -88,8 +89,8 @@ static void add_row(rows *r, const char *text, const char *class_name, const mlt
 {
     if (r->count == MOST_ROWS)
         return;
-    row *own = &r->row[r->count++];
-    *own = (row){.class_name = class_name, .boxes = boxes};
+    map_draw_row *own = &r->row[r->count++];
+    *own = (map_draw_row){.class_name = class_name, .boxes = boxes};
     snprintf(own->text, sizeof own->text, "%s", text);
     if (clock)
         own->clock = *clock;
@@ -150,7 +151,7 @@ static void draw_ranks(FILE *out, double y, const mlt_ctl_path *p)
     char text[96], number[MLT_NUMBER_BYTES];
     if (p->ranks > MOST_DOTS) {
         snprintf(text, sizeof text, "%s ranks", mlt_number(number, p->ranks));
-        put_text(out, LEFT, y + 15, "note", text);
+        map_draw_put_text(out, LEFT, y + 15, "note", text);
         return;
     }
     double step = (double)WIDE / p->ranks;
@@ -159,7 +160,7 @@ static void draw_ranks(FILE *out, double y, const mlt_ctl_path *p)
                 LEFT + step * (i + 0.5), y + 8);
 }
 
-static void draw_row(FILE *out, double y, const row *r, uint64_t longest)
+static void draw_row(FILE *out, double y, const map_draw_row *r, uint64_t longest)
 {
     double width = (double)WIDE / r->boxes;
     for (uint32_t b = 0; b < r->boxes; b++)
@@ -178,12 +179,12 @@ static void draw_row(FILE *out, double y, const row *r, uint64_t longest)
     put_escaped(out, text);
     fputs("</title></rect>\n", out);
     snprintf(text, sizeof text, "%s  x %s", mlt_time(a, mean), mlt_number(c, r->clock.n));
-    put_text(out, BARS + (bar > 1 ? bar : 1) + 8, y + 15, "note", text);
+    map_draw_put_text(out, BARS + (bar > 1 ? bar : 1) + 8, y + 15, "note", text);
 }
 
 static double height_of(const rows *r)
 {
-    return HEAD + DOTS + (double)r->count * ROW + GAP;
+    return MAP_DRAW_HEAD + DOTS + (double)r->count * ROW + GAP;
 }
 
 static void draw_path(FILE *out, double y, const mlt_ctl_path *p, const rows *r)
@@ -191,25 +192,25 @@ static void draw_path(FILE *out, double y, const mlt_ctl_path *p, const rows *r)
     char text[256], number[MLT_NUMBER_BYTES], workers[MLT_NUMBER_BYTES];
     uint64_t longest = 0;
     snprintf(text, sizeof text, "%s on %s", p->collective, p->comm);
-    put_text(out, LEFT, y + 16, "b", text);
+    map_draw_put_text(out, LEFT, y + 16, "b", text);
     snprintf(text, sizeof text, "%s ranks%s%s%s, %s", mlt_number(number, p->ranks),
              p->level == MLT_LEVEL_COMBINED ? " in " : ", ",
              p->level == MLT_LEVEL_COMBINED ? mlt_number(workers, p->workers)
              : p->level == MLT_LEVEL_FLAT   ? "each for itself"
                                             : "one in a worker",
              p->level == MLT_LEVEL_COMBINED ? " workers" : "", p->by);
-    put_text(out, LEFT, y + 32, "note", text);
-    draw_ranks(out, y + HEAD, p);
+    map_draw_put_text(out, LEFT, y + 32, "note", text);
+    draw_ranks(out, y + MAP_DRAW_HEAD, p);
     for (size_t i = 0; i < r->count; i++) {
         const mlt_ctl_clock *clock = &r->row[i].clock;
         if (clock->n && clock->sum_ns / clock->n > longest)
             longest = clock->sum_ns / clock->n;
     }
     for (size_t i = 0; i < r->count; i++)
-        draw_row(out, y + HEAD + DOTS + (double)i * ROW, &r->row[i], longest);
+        draw_row(out, y + MAP_DRAW_HEAD + DOTS + (double)i * ROW, &r->row[i], longest);
 }
 
-static rows rows_of(const mlt_path_map *map, const mlt_ctl_path *p)
+static rows map_draw_rows_of(const mlt_path_map *map, const mlt_ctl_path *p)
 {
     rows r = {.count = 0};
     add_wrappers(&r, p);
@@ -219,9 +220,9 @@ static rows rows_of(const mlt_path_map *map, const mlt_ctl_path *p)
 
 void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out)
 {
-    double height = HEAD;
+    double height = MAP_DRAW_HEAD;
     for (size_t i = 0; i < map->path_count; i++) {
-        rows r = rows_of(map, &map->paths[i]);
+        rows r = map_draw_rows_of(map, &map->paths[i]);
         height += height_of(&r);
     }
     fprintf(out,
@@ -242,10 +243,10 @@ void mlt_path_map_draw(mlt_path_map *map, const char *program, FILE *out)
                              : "%s: no call went "
                                "along a path",
              program);
-    put_text(out, LEFT, 24, "b", text);
-    double y = HEAD;
+    map_draw_put_text(out, LEFT, 24, "b", text);
+    double y = MAP_DRAW_HEAD;
     for (size_t i = 0; i < map->path_count; i++) {
-        rows r = rows_of(map, &map->paths[i]);
+        rows r = map_draw_rows_of(map, &map->paths[i]);
         draw_path(out, y, &map->paths[i], &r);
         y += height_of(&r);
     }

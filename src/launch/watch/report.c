@@ -61,7 +61,7 @@ void mlt_report_free(mlt_report *report)
 }
 
 // Ends a worker's text. A damaged one shall not talk to the terminal.
-static void close_text(char *text, size_t size)
+static void report_close_text(char *text, size_t size)
 {
     text[size - 1] = '\0';
     for (; *text; text++)
@@ -73,7 +73,7 @@ void mlt_report_calls(mlt_report *report, const mlt_ctl_call *calls, size_t coun
 {
     for (size_t i = 0; i < count; i++) {
         mlt_ctl_call one = calls[i];
-        close_text(one.name, sizeof one.name);
+        report_close_text(one.name, sizeof one.name);
         size_t at = 0;
         while (at < report->call_count && strcmp(report->calls[at].name, one.name) != 0)
             at++;
@@ -125,15 +125,15 @@ void mlt_report_stats(mlt_report *report, uint32_t worker, const mlt_ctl_stats *
     add_load(report, worker, stats);
     if (report->workers++ == 0) {
         *sum = *stats;
-        close_text(sum->guard, sizeof sum->guard);
-        close_text(sum->policy, sizeof sum->policy);
-        close_text(sum->large_thread, sizeof sum->large_thread);
-        close_text(sum->large_process, sizeof sum->large_process);
+        report_close_text(sum->guard, sizeof sum->guard);
+        report_close_text(sum->policy, sizeof sum->policy);
+        report_close_text(sum->large_thread, sizeof sum->large_thread);
+        report_close_text(sum->large_process, sizeof sum->large_process);
         return;
     }
     if (memchr(stats->large_process, ':', sizeof stats->large_process)) { // somebody was refused
         memcpy(sum->large_process, stats->large_process, sizeof sum->large_process);
-        close_text(sum->large_process, sizeof sum->large_process);
+        report_close_text(sum->large_process, sizeof sum->large_process);
     }
     for (int i = 0; i < MLT_CTL_DISTANCES; i++) {
         sum->messages[i] += stats->messages[i];
@@ -156,8 +156,8 @@ void mlt_report_queues(mlt_report *report, const mlt_ctl_queue *queues, size_t c
     for (size_t i = 0; i < report->queue_count; i++) {
         mlt_ctl_queue *q = &report->queues[i];
         *q = queues[i];
-        close_text(q->from, sizeof q->from);
-        close_text(q->to, sizeof q->to);
+        report_close_text(q->from, sizeof q->from);
+        report_close_text(q->to, sizeof q->to);
     }
 }
 
@@ -207,7 +207,7 @@ typedef struct wire_name {
     char text[2 * MLT_CTL_COMM + 8];
 } wire_name;
 
-static wire_name name_of(const mlt_ctl_queue *q)
+static wire_name report_name_of(const mlt_ctl_queue *q)
 {
     wire_name name;
     snprintf(name.text, sizeof name.text, "%s -> %s", q->from, q->lines ? q->to : "nowhere");
@@ -219,13 +219,13 @@ static void print_queues(const mlt_report *report, FILE *out)
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     int width = 22; // of the longest name
     for (size_t i = 0; i < report->queue_count; i++) {
-        int length = (int)strlen(name_of(&report->queues[i]).text);
+        int length = (int)strlen(report_name_of(&report->queues[i]).text);
         width = length > width ? length : width;
     }
     for (size_t i = 0; i < report->queue_count; i++) {
         const mlt_ctl_queue *q = &report->queues[i];
-        fprintf(out, "  %-11s %-*s %15s elements", i == 0 ? "queues" : "", width, name_of(q).text,
-                mlt_number(a, q->elements));
+        fprintf(out, "  %-11s %-*s %15s elements", i == 0 ? "queues" : "", width,
+                report_name_of(q).text, mlt_number(a, q->elements));
         if (!q->lines) {
             fputs(", dropped: it is not wired\n", out);
             continue;
@@ -282,7 +282,7 @@ static bool synchronises(const char *function)
     return false;
 }
 
-static bool is_of_partitions(const char *function)
+static bool report_is_of_partitions(const char *function)
 {
     return strncmp(function, "MPI_Pready", 10) == 0 || strcmp(function, "MPI_Parrived") == 0;
 }
@@ -316,7 +316,7 @@ static void print_moves(const mlt_report *report, FILE *out)
     if (print_distances("partitioned", m->partitioned, m->partitioned_bytes, "messages", out)) {
         fprintf(out, "  %-11s %s partitions; ", "", mlt_number(a, m->partitions));
         fprintf(out, "%s in MPI_Pready and MPI_Parrived\n",
-                mlt_time(a, time_in(report, is_of_partitions)));
+                mlt_time(a, time_in(report, report_is_of_partitions)));
     }
 }
 

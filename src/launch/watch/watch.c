@@ -33,7 +33,7 @@ static const uint64_t clocks_ns = 300 * MLT_WATCH_MS; // ... and before it to te
 // ... of a job that went well, so that its output is not lost.
 static const uint64_t output_ns = 10000 * MLT_WATCH_MS;
 // Of the line that shows how many hosts are ready.
-static const uint64_t tick_ns = 1000 * MLT_WATCH_MS;
+static const uint64_t watch_tick_ns = 1000 * MLT_WATCH_MS;
 static const uint64_t children_ns = 6000 * MLT_WATCH_MS; // for spawned jobs that were told to end
 static const int last_words_ms = 500;
 
@@ -74,7 +74,7 @@ void mlt_watch_trace(mlt_watch *w, bool on)
     mlt_watch_command(w, MLT_FRAME_TRACE, 0, on);
 }
 
-static void reap(mlt_watch *w)
+static void watch_reap(mlt_watch *w)
 {
     int status;
     struct rusage usage;
@@ -146,7 +146,7 @@ static void take_clock(mlt_watch *w, const mlt_frame *frame, const char *body)
     mlt_text_free(&facts);
 }
 
-static void begin(mlt_watch *w)
+static void watch_begin(mlt_watch *w)
 {
     if (w->ending || w->begun)
         return;
@@ -173,7 +173,7 @@ static void show_progress(mlt_watch *w)
     if (!over || w->shows)
         mlt_say_raw(line, (size_t)n);
     w->shows = !over;
-    w->tick_at = over ? 0 : mlt_os_now_ns() + tick_ns;
+    w->tick_at = over ? 0 : mlt_os_now_ns() + watch_tick_ns;
 }
 
 // In all else the hosts of a job agree, or they do not connect (net/greet.h).
@@ -206,7 +206,7 @@ static void take_ready(mlt_watch *w, uint32_t from, const char *body, size_t len
     }
     if (--w->waiting > 0)
         return;
-    begin(w);
+    watch_begin(w);
     if (w->shows)
         show_progress(w);
 }
@@ -465,7 +465,7 @@ static void stop(mlt_watch *w, bool from_keyboard)
     mlt_watch_set_timer(w);
 }
 
-static void signals_ready(mlt_loop_source *source, uint32_t events)
+static void watch_signals_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, signals);
     struct signalfd_siginfo info;
@@ -476,7 +476,7 @@ static void signals_ready(mlt_loop_source *source, uint32_t events)
         bool keyboard = mlt_guard_from_keyboard(&info), from_keyboard = keyboard && !gdb;
         switch (signal) {
         case SIGCHLD:
-            reap(w);
+            watch_reap(w);
             break;
         case SIGINT:
             if (gdb && keyboard)
@@ -511,7 +511,7 @@ static void kill_children(mlt_watch *w)
     mlt_children_signal(w->conf.children, SIGKILL);
 }
 
-static void timer_ready(mlt_loop_source *source, uint32_t events)
+static void watch_timer_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_watch *w = mlt_container_of(source, mlt_watch, timer);
     uint64_t count, now = mlt_os_now_ns();
@@ -600,9 +600,9 @@ mlt_watch *mlt_watch_new(const mlt_watch_conf *conf)
     w->missing = conf->plan->proc_count;
     w->waiting = conf->plan->host_count;
     mlt_clocks_init(&w->clocks, conf->plan->host_count);
-    w->signals = (mlt_loop_source){.fd = conf->signal_fd, .ready = signals_ready};
+    w->signals = (mlt_loop_source){.fd = conf->signal_fd, .ready = watch_signals_ready};
     w->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = timer_ready};
+                                 .ready = watch_timer_ready};
     if (w->timer.fd < 0 || !mlt_loop_add(conf->loop, &w->signals, EPOLLIN) ||
         !mlt_loop_add(conf->loop, &w->timer, EPOLLIN))
         mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
@@ -620,7 +620,7 @@ void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_agents *agents)
     w->agent = agent;
     w->agents = agents;
     if (agents) {
-        w->tick_at = mlt_os_now_ns() + tick_ns;
+        w->tick_at = mlt_os_now_ns() + watch_tick_ns;
         mlt_watch_set_timer(w);
     }
     for (uint32_t h = 0; h < w->conf.plan->host_count; h++)
@@ -628,7 +628,7 @@ void mlt_watch_join(mlt_watch *w, mlt_agent *agent, mlt_agents *agents)
             take_ready(w, h, NULL, 0);
 }
 
-static void errors_ready(mlt_loop_source *source, uint32_t events)
+static void watch_errors_ready(mlt_loop_source *source, uint32_t events)
 {
     mlt_say_go_on();
 }
@@ -640,7 +640,7 @@ static void wait_for_room(mlt_watch *w)
         return;
     }
     if (!w->errors.added) {
-        w->errors = (mlt_loop_source){.fd = mlt_say_fd(), .ready = errors_ready};
+        w->errors = (mlt_loop_source){.fd = mlt_say_fd(), .ready = watch_errors_ready};
         (void)mlt_loop_add(w->conf.loop, &w->errors, EPOLLOUT);
     }
 }
@@ -727,7 +727,7 @@ static void await_children(mlt_watch *w)
 
 int mlt_watch_run(mlt_watch *w)
 {
-    reap(w);
+    watch_reap(w);
     while (w->living + w->missing > 0) {
         if (w->give_up_at && mlt_os_now_ns() > w->give_up_at) {
             say_left(w);

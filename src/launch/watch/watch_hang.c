@@ -15,7 +15,7 @@ enum { HOSTS_A_LOOK = 32 };
 // Until another launcher has read what was said.
 static const uint64_t words_ns = 200 * MLT_WATCH_MS;
 // Since the last record; agents answer after 2 s.
-static const uint64_t collect_ns = 3000 * MLT_WATCH_MS;
+static const uint64_t watch_hang_collect_ns = 3000 * MLT_WATCH_MS;
 
 // Equal quiet looks, one after the other, that prove a deadlock.
 enum {
@@ -113,7 +113,7 @@ void mlt_watch_collect(mlt_watch *w, mlt_watch_purpose why)
         w->hosts[h].stated = w->hosts[h].lost;
         w->open_answers += !w->hosts[h].lost;
     }
-    w->collect_until = mlt_os_now_ns() + collect_ns;
+    w->collect_until = mlt_os_now_ns() + watch_hang_collect_ns;
     mlt_watch_set_timer(w);
     mlt_watch_command(w, MLT_FRAME_ASK, 0, 0); // this host's answer may come at once
 }
@@ -218,7 +218,7 @@ void mlt_watch_take_waits(mlt_watch *w, const mlt_ctl *head, const void *body)
 {
     if (w->purpose == MLT_WATCH_FOR_NOBODY || head->detail >= w->conf.plan->workers)
         return; // an answer that came too late
-    w->collect_until = mlt_os_now_ns() + collect_ns;
+    w->collect_until = mlt_os_now_ns() + watch_hang_collect_ns;
     mlt_watch_set_timer(w);
     if (head->type == MLT_CTL_WAITS) {
         mlt_hang_add(w->hang, body, head->length / sizeof(mlt_ctl_wait));

@@ -74,7 +74,7 @@ static void take_crash(mlt_watch *w, mlt_watch_proc *p, const mlt_ctl *head, con
     mlt_watch_end_by_failure(w);
 }
 
-static void take_hello(mlt_watch *w, mlt_watch_proc *p)
+static void watch_said_take_hello(mlt_watch *w, mlt_watch_proc *p)
 {
     if (!p->attached)
         w->attached++;
@@ -204,7 +204,7 @@ void mlt_watch_take_packet(mlt_watch *w, mlt_watch_proc *p, const mlt_ctl *head,
     mlt_report *report = w->conf.report;
     switch (head->type) {
     case MLT_CTL_HELLO:
-        take_hello(w, p);
+        watch_said_take_hello(w, p);
         mlt_mpir_is((uint32_t)(p - w->procs), (pid_t)head->value);
         mlt_watch_show(w);
         break;

@@ -6,32 +6,33 @@
 #include "mpi/error/error.h"
 #include "mpi_bodies.h"
 
-typedef struct data {
+typedef struct allgatherv_data {
     const void *buf;
     MPI_Count count;
     const mlt_type *type;
-} data;
+} allgatherv_data;
 
-typedef struct blocks {
+typedef struct allgatherv_blocks {
     void *buf;
     mlt_coll_numbers counts, displs;
     const mlt_type *type;
-} blocks;
+} allgatherv_blocks;
 
 // What the counts and displacements amount to.
-typedef struct view {
+typedef struct allgatherv_view {
     bool even;     // all blocks have as many bytes
     bool row;      // they lie one after the other, the first at
     int64_t first; // so many elements from the buffer
-} view;
+} allgatherv_view;
 
 // Fills in starts [ranks + 1], in bytes.
-static int look(mlt_rank *me, mlt_comm *comm, const blocks *recv, uint64_t *starts, view *v)
+static int allgatherv_look(mlt_rank *me, mlt_comm *comm, const allgatherv_blocks *recv,
+                           uint64_t *starts, allgatherv_view *v)
 {
     const mlt_type *type = recv->type;
     bool some = false;
     uint64_t elements = 0;
-    *v = (view){.even = true, .row = true};
+    *v = (allgatherv_view){.even = true, .row = true};
     for (uint64_t b = 0, at = 0; b < (uint64_t)comm->size; b++) {
         int64_t count = mlt_coll_number(recv->counts, b), bytes, all;
         if (MLT_UNLIKELY(count < 0))
@@ -59,8 +60,9 @@ static int look(mlt_rank *me, mlt_comm *comm, const blocks *recv, uint64_t *star
 }
 
 // A row of contiguous elements needs no lists; else they go after the starts.
-static mlt_coll_side side_of(const mlt_comm *comm, const blocks *recv, const view *v,
-                             const uint64_t *starts, uint64_t *room)
+static mlt_coll_side allgatherv_side_of(const mlt_comm *comm, const allgatherv_blocks *recv,
+                                        const allgatherv_view *v, const uint64_t *starts,
+                                        uint64_t *room)
 {
     uint64_t ranks = (uint64_t)comm->size;
     mlt_coll_side side = {.buf = recv->buf, .type = recv->type};
@@ -83,7 +85,8 @@ static mlt_coll_side side_of(const mlt_comm *comm, const blocks *recv, const vie
     return side;
 }
 
-static int check(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv)
+static int allgatherv_check(mlt_rank *me, mlt_comm *comm, const allgatherv_data *send,
+                            const allgatherv_blocks *recv)
 {
     if (MLT_UNLIKELY(mlt_coll_in_place(recv->buf)))
         return mlt_coll_bad_in_place(me, comm, "recvbuf");
@@ -98,12 +101,12 @@ static int check(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *r
 }
 
 // The rest, with memory that goes with the job.
-static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv, uint64_t *memory,
-              mlt_coll_how how)
+static int allgatherv_go(mlt_rank *me, mlt_comm *comm, const allgatherv_data *send,
+                         const allgatherv_blocks *recv, uint64_t *memory, mlt_coll_how how)
 {
     bool in_place = mlt_coll_in_place(send->buf);
-    view v;
-    int code = look(me, comm, recv, memory, &v);
+    allgatherv_view v;
+    int code = allgatherv_look(me, comm, recv, memory, &v);
     if (code == MPI_SUCCESS && !in_place) {
         uint64_t own = memory[comm->rank + 1] - memory[comm->rank];
         uint64_t sent = (uint64_t)send->count * send->type->size;
@@ -123,7 +126,7 @@ static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv
         .count = v.even ? memory[1] : 0,
         .starts = v.even ? NULL : memory,
     };
-    mlt_coll_side out = side_of(comm, recv, &v, memory, memory + comm->size + 1);
+    mlt_coll_side out = allgatherv_side_of(comm, recv, &v, memory, memory + comm->size + 1);
     if (mlt_coll_is_quick(me, comm, how) && !out.displs && (in_place || send->type->contiguous)) {
         code = mlt_coll_quick(me, comm, &what, in_place ? NULL : send->buf, out.buf);
         mlt_coll_memory_give(me, memory);
@@ -145,35 +148,37 @@ static int go(mlt_rank *me, mlt_comm *comm, const data *send, const blocks *recv
     return mlt_coll_go(me, &job, how);
 }
 
-static int allgatherv(mlt_rank *me, data send, blocks recv, mlt_comm *comm, mlt_coll_how how)
+static int allgatherv(mlt_rank *me, allgatherv_data send, allgatherv_blocks recv, mlt_comm *comm,
+                      mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_allgatherv(me, send.buf, send.count, send.type,
                                     (void *)(uintptr_t)recv.buf, recv.counts, recv.displs,
                                     recv.type, comm, how);
-    int code = check(me, comm, &send, &recv);
+    int code = allgatherv_check(me, comm, &send, &recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     uint64_t words = 3 * (uint64_t)comm->size + 1; // starts, counts, displacements
-    return go(me, comm, &send, &recv, mlt_coll_memory_take(me, words * sizeof(uint64_t)), how);
+    return allgatherv_go(me, comm, &send, &recv, mlt_coll_memory_take(me, words * sizeof(uint64_t)),
+                         how);
 }
 
 int mlt_mpi_Allgatherv(mlt_rank *me, const void *sendbuf, int sendcount, const mlt_type *sendtype,
                        void *recvbuf, const int recvcounts[], const int displs[],
                        const mlt_type *recvtype, mlt_comm *comm)
 {
-    return allgatherv(me, (data){sendbuf, sendcount, sendtype},
-                      (blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype}, comm,
-                      MLT_BLOCKING);
+    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
+                      (allgatherv_blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype},
+                      comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Iallgatherv(mlt_rank *me, const void *sendbuf, int sendcount, const mlt_type *sendtype,
                         void *recvbuf, const int recvcounts[], const int displs[],
                         const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
 {
-    return allgatherv(me, (data){sendbuf, sendcount, sendtype},
-                      (blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype}, comm,
-                      MLT_NONBLOCKING(request));
+    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
+                      (allgatherv_blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype},
+                      comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Allgatherv_init(mlt_rank *me, const void *sendbuf, int sendcount,
@@ -181,18 +186,18 @@ int mlt_mpi_Allgatherv_init(mlt_rank *me, const void *sendbuf, int sendcount,
                             const int displs[], const mlt_type *recvtype, mlt_comm *comm,
                             MPI_Info info, MPI_Request *request)
 {
-    return allgatherv(me, (data){sendbuf, sendcount, sendtype},
-                      (blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype}, comm,
-                      MLT_PERSISTENT(request, info));
+    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
+                      (allgatherv_blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype},
+                      comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                          const mlt_type *sendtype, void *recvbuf, const MPI_Count recvcounts[],
                          const MPI_Aint displs[], const mlt_type *recvtype, mlt_comm *comm)
 {
-    return allgatherv(me, (data){sendbuf, sendcount, sendtype},
-                      (blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype}, comm,
-                      MLT_BLOCKING);
+    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
+                      (allgatherv_blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype},
+                      comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Iallgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -200,9 +205,9 @@ int mlt_mpi_Iallgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount
                           const MPI_Aint displs[], const mlt_type *recvtype, mlt_comm *comm,
                           MPI_Request *request)
 {
-    return allgatherv(me, (data){sendbuf, sendcount, sendtype},
-                      (blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype}, comm,
-                      MLT_NONBLOCKING(request));
+    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
+                      (allgatherv_blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype},
+                      comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Allgatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -210,7 +215,7 @@ int mlt_mpi_Allgatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Count sendc
                               const MPI_Aint displs[], const mlt_type *recvtype, mlt_comm *comm,
                               MPI_Info info, MPI_Request *request)
 {
-    return allgatherv(me, (data){sendbuf, sendcount, sendtype},
-                      (blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype}, comm,
-                      MLT_PERSISTENT(request, info));
+    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
+                      (allgatherv_blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype},
+                      comm, MLT_PERSISTENT(request, info));
 }

@@ -7,15 +7,15 @@
 #include "mpi_bodies.h"
 
 // What the user says of one buffer; `types` is of MPI_Alltoallw.
-typedef struct blocks {
+typedef struct alltoallv_blocks {
     const void *buf;
     mlt_coll_numbers counts, displs;
     const mlt_type *type;
     const MPI_Datatype *types;
-} blocks;
+} alltoallv_blocks;
 
-static int check(mlt_rank *me, mlt_comm *comm, const char *which, const char *displs,
-                 const blocks *b, bool typed)
+static int alltoallv_check(mlt_rank *me, mlt_comm *comm, const char *which, const char *displs,
+                           const alltoallv_blocks *b, bool typed)
 {
     if (MLT_UNLIKELY(!b->counts.at))
         return mlt_coll_bad_array(me, comm, which, "counts");
@@ -28,8 +28,8 @@ static int check(mlt_rank *me, mlt_comm *comm, const char *which, const char *di
     return MPI_SUCCESS;
 }
 
-static inline mlt_coll_list list_of(const mlt_comm *comm, const char *which, const blocks *b,
-                                    bool in_place)
+static inline mlt_coll_list list_of(const mlt_comm *comm, const char *which,
+                                    const alltoallv_blocks *b, bool in_place)
 {
     return (mlt_coll_list){
         .which = which,
@@ -47,7 +47,7 @@ static inline mlt_coll_list list_of(const mlt_comm *comm, const char *which, con
 static const uint64_t MOST_BYTES = UINT64_C(1) << 56; // that lie in memory
 
 // Where a rank's block for itself begins, and its bytes; 0: none, or nobody can say.
-static uint64_t own_block(const mlt_comm *comm, const blocks *b, const void **at)
+static uint64_t own_block(const mlt_comm *comm, const alltoallv_blocks *b, const void **at)
 {
     int64_t count = mlt_coll_number(b->counts, (uint64_t)comm->rank);
     int64_t displ = mlt_coll_number(b->displs, (uint64_t)comm->rank);
@@ -64,7 +64,8 @@ static uint64_t own_block(const mlt_comm *comm, const blocks *b, const void **at
 
 // Blocks may lie anywhere, so only those for oneself are compared: buffers that were taken for each
 // other have them in the same place.
-static int check_apart(mlt_rank *me, mlt_comm *comm, const blocks *send, const blocks *recv)
+static int alltoallv_check_apart(mlt_rank *me, mlt_comm *comm, const alltoallv_blocks *send,
+                                 const alltoallv_blocks *recv)
 {
     const void *from = NULL, *to = NULL;
     uint64_t sent = own_block(comm, send, &from), received = own_block(comm, recv, &to);
@@ -73,8 +74,8 @@ static int check_apart(mlt_rank *me, mlt_comm *comm, const blocks *send, const b
 }
 
 // `typed`: each block has a type of its own.
-static int alltoall(mlt_rank *me, blocks send, blocks recv, bool typed, mlt_comm *comm,
-                    mlt_coll_how how)
+static int alltoallv_alltoall(mlt_rank *me, alltoallv_blocks send, alltoallv_blocks recv,
+                              bool typed, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
         return typed ? mlt_inter_alltoallw(me, send.buf, send.counts, send.displs, send.types,
@@ -86,11 +87,11 @@ static int alltoall(mlt_rank *me, blocks send, blocks recv, bool typed, mlt_comm
     if (MLT_UNLIKELY(mlt_coll_in_place(recv.buf)))
         return mlt_coll_bad_in_place(me, comm, "recvbuf");
     bool in_place = mlt_coll_in_place(send.buf);
-    int code = check(me, comm, "recv", "rdispls", &recv, typed);
+    int code = alltoallv_check(me, comm, "recv", "rdispls", &recv, typed);
     if (code == MPI_SUCCESS && !in_place)
-        code = check(me, comm, "send", "sdispls", &send, typed);
+        code = alltoallv_check(me, comm, "send", "sdispls", &send, typed);
     if (code == MPI_SUCCESS && !in_place && !typed)
-        code = check_apart(me, comm, &send, &recv);
+        code = alltoallv_check_apart(me, comm, &send, &recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_list to = list_of(comm, "recv", &recv, in_place);
@@ -106,9 +107,9 @@ int mlt_mpi_Alltoallv(mlt_rank *me, const void *sendbuf, const int sendcounts[],
                       const int recvcounts[], const int rdispls[], const mlt_type *recvtype,
                       mlt_comm *comm)
 {
-    blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, sendtype, NULL};
-    blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_BLOCKING);
+    alltoallv_blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, sendtype, NULL};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, recvtype, NULL};
+    return alltoallv_alltoall(me, send, recv, false, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ialltoallv(mlt_rank *me, const void *sendbuf, const int sendcounts[],
@@ -116,9 +117,9 @@ int mlt_mpi_Ialltoallv(mlt_rank *me, const void *sendbuf, const int sendcounts[]
                        const int recvcounts[], const int rdispls[], const mlt_type *recvtype,
                        mlt_comm *comm, MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, sendtype, NULL};
-    blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_NONBLOCKING(request));
+    alltoallv_blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, sendtype, NULL};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, recvtype, NULL};
+    return alltoallv_alltoall(me, send, recv, false, comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Alltoallv_init(mlt_rank *me, const void *sendbuf, const int sendcounts[],
@@ -126,9 +127,9 @@ int mlt_mpi_Alltoallv_init(mlt_rank *me, const void *sendbuf, const int sendcoun
                            const int recvcounts[], const int rdispls[], const mlt_type *recvtype,
                            mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, sendtype, NULL};
-    blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request, info));
+    alltoallv_blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, sendtype, NULL};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, recvtype, NULL};
+    return alltoallv_alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Alltoallv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -136,9 +137,9 @@ int mlt_mpi_Alltoallv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendc
                         const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                         const mlt_type *recvtype, mlt_comm *comm)
 {
-    blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, sendtype, NULL};
-    blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_BLOCKING);
+    alltoallv_blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, sendtype, NULL};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, recvtype, NULL};
+    return alltoallv_alltoall(me, send, recv, false, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ialltoallv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -146,9 +147,9 @@ int mlt_mpi_Ialltoallv_c(mlt_rank *me, const void *sendbuf, const MPI_Count send
                          const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                          const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, sendtype, NULL};
-    blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_NONBLOCKING(request));
+    alltoallv_blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, sendtype, NULL};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, recvtype, NULL};
+    return alltoallv_alltoall(me, send, recv, false, comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Alltoallv_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -157,9 +158,9 @@ int mlt_mpi_Alltoallv_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count 
                              const mlt_type *recvtype, mlt_comm *comm, MPI_Info info,
                              MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, sendtype, NULL};
-    blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, recvtype, NULL};
-    return alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request, info));
+    alltoallv_blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, sendtype, NULL};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, recvtype, NULL};
+    return alltoallv_alltoall(me, send, recv, false, comm, MLT_PERSISTENT(request, info));
 }
 
 // ---- alltoallw
@@ -169,9 +170,9 @@ int mlt_mpi_Alltoallw(mlt_rank *me, const void *sendbuf, const int sendcounts[],
                       const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
                       mlt_comm *comm)
 {
-    blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, NULL, sendtypes};
-    blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_BLOCKING);
+    alltoallv_blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, NULL, sendtypes};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, NULL, recvtypes};
+    return alltoallv_alltoall(me, send, recv, true, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ialltoallw(mlt_rank *me, const void *sendbuf, const int sendcounts[],
@@ -179,9 +180,9 @@ int mlt_mpi_Ialltoallw(mlt_rank *me, const void *sendbuf, const int sendcounts[]
                        const int recvcounts[], const int rdispls[], const MPI_Datatype recvtypes[],
                        mlt_comm *comm, MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, NULL, sendtypes};
-    blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_NONBLOCKING(request));
+    alltoallv_blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, NULL, sendtypes};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, NULL, recvtypes};
+    return alltoallv_alltoall(me, send, recv, true, comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Alltoallw_init(mlt_rank *me, const void *sendbuf, const int sendcounts[],
@@ -190,9 +191,9 @@ int mlt_mpi_Alltoallw_init(mlt_rank *me, const void *sendbuf, const int sendcoun
                            const MPI_Datatype recvtypes[], mlt_comm *comm, MPI_Info info,
                            MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, NULL, sendtypes};
-    blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request, info));
+    alltoallv_blocks send = {sendbuf, {sendcounts, false}, {sdispls, false}, NULL, sendtypes};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, false}, {rdispls, false}, NULL, recvtypes};
+    return alltoallv_alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Alltoallw_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -200,9 +201,9 @@ int mlt_mpi_Alltoallw_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendc
                         const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                         const MPI_Datatype recvtypes[], mlt_comm *comm)
 {
-    blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, NULL, sendtypes};
-    blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_BLOCKING);
+    alltoallv_blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, NULL, sendtypes};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, NULL, recvtypes};
+    return alltoallv_alltoall(me, send, recv, true, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ialltoallw_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -210,9 +211,9 @@ int mlt_mpi_Ialltoallw_c(mlt_rank *me, const void *sendbuf, const MPI_Count send
                          const MPI_Count recvcounts[], const MPI_Aint rdispls[],
                          const MPI_Datatype recvtypes[], mlt_comm *comm, MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, NULL, sendtypes};
-    blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_NONBLOCKING(request));
+    alltoallv_blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, NULL, sendtypes};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, NULL, recvtypes};
+    return alltoallv_alltoall(me, send, recv, true, comm, MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Alltoallw_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendcounts[],
@@ -221,7 +222,7 @@ int mlt_mpi_Alltoallw_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count 
                              const MPI_Datatype recvtypes[], mlt_comm *comm, MPI_Info info,
                              MPI_Request *request)
 {
-    blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, NULL, sendtypes};
-    blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, NULL, recvtypes};
-    return alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request, info));
+    alltoallv_blocks send = {sendbuf, {sendcounts, true}, {sdispls, true}, NULL, sendtypes};
+    alltoallv_blocks recv = {recvbuf, {recvcounts, true}, {rdispls, true}, NULL, recvtypes};
+    return alltoallv_alltoall(me, send, recv, true, comm, MLT_PERSISTENT(request, info));
 }

@@ -6,19 +6,19 @@
 #include "mpi_bodies.h"
 
 // What the user says of one buffer.
-typedef struct data {
+typedef struct blocks_data {
     const void *buf;
     MPI_Count count;
     const mlt_type *type;
-} data;
+} blocks_data;
 
-static inline uint64_t bytes_of(const data *d)
+static inline uint64_t bytes_of(const blocks_data *d)
 {
     return (uint64_t)d->count * d->type->size;
 }
 
 // `blocks` of them lie one after the other.
-static inline mlt_coll_side side_of(const data *d, int32_t blocks)
+static inline mlt_coll_side blocks_side_of(const blocks_data *d, int32_t blocks)
 {
     return (mlt_coll_side){
         .buf = (void *)(uintptr_t)d->buf,
@@ -28,14 +28,14 @@ static inline mlt_coll_side side_of(const data *d, int32_t blocks)
     };
 }
 
-static inline int check_send(mlt_rank *me, mlt_comm *comm, const data *send)
+static inline int check_send(mlt_rank *me, mlt_comm *comm, const blocks_data *send)
 {
     if (MLT_UNLIKELY(mlt_coll_in_place(send->buf)))
         return mlt_coll_bad_in_place(me, comm, "sendbuf");
     return mlt_coll_check_data(me, comm, "send", send->buf, send->count, send->type);
 }
 
-static inline int check_recv(mlt_rank *me, mlt_comm *comm, const data *recv)
+static inline int check_recv(mlt_rank *me, mlt_comm *comm, const blocks_data *recv)
 {
     if (MLT_UNLIKELY(mlt_coll_in_place(recv->buf)))
         return mlt_coll_bad_in_place(me, comm, "recvbuf");
@@ -53,8 +53,8 @@ static inline int check_total(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
 
 // One block here and all of them there. stays: it may be one of them itself, and stays where it is;
 // that is for MPI_IN_PLACE to say, but programs from before MPI 2 do it in MPI_Allgather.
-static inline int check_apart(mlt_rank *me, mlt_comm *comm, const data *one, const data *all,
-                              bool stays)
+static inline int blocks_check_apart(mlt_rank *me, mlt_comm *comm, const blocks_data *one,
+                                     const blocks_data *all, bool stays)
 {
     uint64_t bytes = bytes_of(one), area = bytes * (uint64_t)comm->size;
     if (MLT_LIKELY(!mlt_coll_overlap(one->buf, bytes, all->buf, area)) || !one->type->contiguous ||
@@ -65,19 +65,20 @@ static inline int check_apart(mlt_rank *me, mlt_comm *comm, const data *one, con
 }
 
 // True if the team can work on what a rank has; NULL: it has nothing there.
-static inline bool is_plain(const data *d)
+static inline bool blocks_is_plain(const blocks_data *d)
 {
     return !d || MLT_LIKELY(d->type->contiguous);
 }
 
-static inline void *buf_of(const data *d)
+static inline void *buf_of(const blocks_data *d)
 {
     return d ? (void *)(uintptr_t)d->buf : NULL;
 }
 
 // ---- gather
 
-static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, mlt_coll_how how)
+static int blocks_gather(mlt_rank *me, blocks_data send, blocks_data recv, int root, mlt_comm *comm,
+                         mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_gather(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
@@ -95,10 +96,10 @@ static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, 
         return mlt_coll_bad_sizes(me, comm, bytes, bytes_of(&recv));
     code = check_total(me, comm, bytes);
     if (code == MPI_SUCCESS && is_root && !in_place)
-        code = check_apart(me, comm, &send, &recv, false);
+        code = blocks_check_apart(me, comm, &send, &recv, false);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    const data *in = in_place ? NULL : &send, *out = is_root ? &recv : NULL;
+    const blocks_data *in = in_place ? NULL : &send, *out = is_root ? &recv : NULL;
     uint16_t kind = mlt_type_kind(is_root ? recv.type : send.type);
     mlt_coll_what what = {.collective = MLT_COLL_GATHER,
                           .kind = kind,
@@ -106,13 +107,13 @@ static int gather(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, 
                           .root = (uint32_t)root,
                           .element = 1,
                           .count = bytes};
-    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(out))
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && blocks_is_plain(in) && blocks_is_plain(out))
         return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(out));
     mlt_coll_job job = {.comm = comm, .what = what, .reads_out = in_place, .writes_out = is_root};
     if (in)
-        job.in = side_of(in, 1);
+        job.in = blocks_side_of(in, 1);
     if (out)
-        job.out = side_of(out, comm->size);
+        job.out = blocks_side_of(out, comm->size);
     return mlt_coll_go(me, &job, how);
 }
 
@@ -120,16 +121,17 @@ int mlt_mpi_Gather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount, const
                    void *recvbuf, MPI_Count recvcount, const mlt_type *recvtype, int root,
                    mlt_comm *comm)
 {
-    return gather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                  root, comm, MLT_BLOCKING);
+    return blocks_gather(me, (blocks_data){sendbuf, sendcount, sendtype},
+                         (blocks_data){recvbuf, recvcount, recvtype}, root, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Igather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                     const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                     const mlt_type *recvtype, int root, mlt_comm *comm, MPI_Request *request)
 {
-    return gather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                  root, comm, MLT_NONBLOCKING(request));
+    return blocks_gather(me, (blocks_data){sendbuf, sendcount, sendtype},
+                         (blocks_data){recvbuf, recvcount, recvtype}, root, comm,
+                         MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Gather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -137,13 +139,15 @@ int mlt_mpi_Gather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                         const mlt_type *recvtype, int root, mlt_comm *comm, MPI_Info info,
                         MPI_Request *request)
 {
-    return gather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                  root, comm, MLT_PERSISTENT(request, info));
+    return blocks_gather(me, (blocks_data){sendbuf, sendcount, sendtype},
+                         (blocks_data){recvbuf, recvcount, recvtype}, root, comm,
+                         MLT_PERSISTENT(request, info));
 }
 
 // ---- scatter
 
-static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm, mlt_coll_how how)
+static int blocks_scatter(mlt_rank *me, blocks_data send, blocks_data recv, int root,
+                          mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_scatter(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
@@ -161,10 +165,10 @@ static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm,
         return mlt_coll_bad_sizes(me, comm, bytes_of(&send), bytes);
     code = check_total(me, comm, bytes);
     if (code == MPI_SUCCESS && is_root && !in_place)
-        code = check_apart(me, comm, &recv, &send, false);
+        code = blocks_check_apart(me, comm, &recv, &send, false);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    const data *in = is_root ? &send : NULL, *out = in_place ? NULL : &recv;
+    const blocks_data *in = is_root ? &send : NULL, *out = in_place ? NULL : &recv;
     uint16_t kind = mlt_type_kind(is_root ? send.type : recv.type);
     mlt_coll_what what = {.collective = MLT_COLL_SCATTER,
                           .kind = kind,
@@ -172,13 +176,13 @@ static int scatter(mlt_rank *me, data send, data recv, int root, mlt_comm *comm,
                           .root = (uint32_t)root,
                           .element = 1,
                           .count = bytes};
-    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(out))
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && blocks_is_plain(in) && blocks_is_plain(out))
         return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(out));
     mlt_coll_job job = {.comm = comm, .what = what, .writes_out = true};
     if (in)
-        job.in = side_of(in, comm->size);
+        job.in = blocks_side_of(in, comm->size);
     if (out)
-        job.out = side_of(out, 1);
+        job.out = blocks_side_of(out, 1);
     return mlt_coll_go(me, &job, how);
 }
 
@@ -186,16 +190,17 @@ int mlt_mpi_Scatter(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                     const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                     const mlt_type *recvtype, int root, mlt_comm *comm)
 {
-    return scatter(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                   root, comm, MLT_BLOCKING);
+    return blocks_scatter(me, (blocks_data){sendbuf, sendcount, sendtype},
+                          (blocks_data){recvbuf, recvcount, recvtype}, root, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Iscatter(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                      const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                      const mlt_type *recvtype, int root, mlt_comm *comm, MPI_Request *request)
 {
-    return scatter(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                   root, comm, MLT_NONBLOCKING(request));
+    return blocks_scatter(me, (blocks_data){sendbuf, sendcount, sendtype},
+                          (blocks_data){recvbuf, recvcount, recvtype}, root, comm,
+                          MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Scatter_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -203,14 +208,15 @@ int mlt_mpi_Scatter_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                          const mlt_type *recvtype, int root, mlt_comm *comm, MPI_Info info,
                          MPI_Request *request)
 {
-    return scatter(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                   root, comm, MLT_PERSISTENT(request, info));
+    return blocks_scatter(me, (blocks_data){sendbuf, sendcount, sendtype},
+                          (blocks_data){recvbuf, recvcount, recvtype}, root, comm,
+                          MLT_PERSISTENT(request, info));
 }
 
 // ---- allgather, alltoall: everybody sends and receives
 
-static inline int check_both(mlt_rank *me, mlt_comm *comm, const data *send, const data *recv,
-                             bool in_place)
+static inline int check_both(mlt_rank *me, mlt_comm *comm, const blocks_data *send,
+                             const blocks_data *recv, bool in_place)
 {
     int code = check_recv(me, comm, recv);
     if (code == MPI_SUCCESS && !in_place)
@@ -222,7 +228,8 @@ static inline int check_both(mlt_rank *me, mlt_comm *comm, const data *send, con
     return code;
 }
 
-static int allgather(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll_how how)
+static int blocks_allgather(mlt_rank *me, blocks_data send, blocks_data recv, mlt_comm *comm,
+                            mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_allgather(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
@@ -230,27 +237,28 @@ static int allgather(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_col
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
     if (code == MPI_SUCCESS && !in_place)
-        code = check_apart(me, comm, &send, &recv, true);
+        code = blocks_check_apart(me, comm, &send, &recv, true);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    const data *in = in_place ? NULL : &send;
+    const blocks_data *in = in_place ? NULL : &send;
     mlt_coll_what what = {.collective = MLT_COLL_ALLGATHER,
                           .in_place = in_place,
                           .kind = mlt_type_kind(recv.type),
                           .kind_sent = mlt_type_kind(recv.type),
                           .element = 1,
                           .count = bytes_of(&recv)};
-    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && is_plain(in) && is_plain(&recv))
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && blocks_is_plain(in) &&
+        blocks_is_plain(&recv))
         return mlt_coll_quick(me, comm, &what, buf_of(in), buf_of(&recv));
     mlt_coll_job job = {
         .comm = comm,
         .what = what,
-        .out = side_of(&recv, comm->size),
+        .out = blocks_side_of(&recv, comm->size),
         .reads_out = in_place,
         .writes_out = true,
     };
     if (in)
-        job.in = side_of(in, 1);
+        job.in = blocks_side_of(in, 1);
     return mlt_coll_go(me, &job, how);
 }
 
@@ -258,16 +266,17 @@ int mlt_mpi_Allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                       const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                       const mlt_type *recvtype, mlt_comm *comm)
 {
-    return allgather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                     comm, MLT_BLOCKING);
+    return blocks_allgather(me, (blocks_data){sendbuf, sendcount, sendtype},
+                            (blocks_data){recvbuf, recvcount, recvtype}, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Iallgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                        const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                        const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
 {
-    return allgather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                     comm, MLT_NONBLOCKING(request));
+    return blocks_allgather(me, (blocks_data){sendbuf, sendcount, sendtype},
+                            (blocks_data){recvbuf, recvcount, recvtype}, comm,
+                            MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -275,18 +284,20 @@ int mlt_mpi_Allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcoun
                            const mlt_type *recvtype, mlt_comm *comm, MPI_Info info,
                            MPI_Request *request)
 {
-    return allgather(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                     comm, MLT_PERSISTENT(request, info));
+    return blocks_allgather(me, (blocks_data){sendbuf, sendcount, sendtype},
+                            (blocks_data){recvbuf, recvcount, recvtype}, comm,
+                            MLT_PERSISTENT(request, info));
 }
 
-static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll_how how)
+static int blocks_alltoall(mlt_rank *me, blocks_data send, blocks_data recv, mlt_comm *comm,
+                           mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_alltoall(me, send.buf, send.count, send.type, (void *)(uintptr_t)recv.buf,
                                   recv.count, recv.type, comm, how);
     bool in_place = mlt_coll_in_place(send.buf);
     int code = check_both(me, comm, &send, &recv, in_place);
-    if (code == MPI_SUCCESS && !in_place && is_plain(&send) && is_plain(&recv)) {
+    if (code == MPI_SUCCESS && !in_place && blocks_is_plain(&send) && blocks_is_plain(&recv)) {
         uint64_t area = bytes_of(&recv) * (uint64_t)comm->size;
         if (MLT_UNLIKELY(mlt_coll_overlap(send.buf, area, recv.buf, area)))
             code = mlt_coll_bad_overlap(me, comm);
@@ -298,19 +309,19 @@ static int alltoall(mlt_rank *me, data send, data recv, mlt_comm *comm, mlt_coll
                           .kind_sent = mlt_type_kind(recv.type),
                           .element = 1,
                           .count = bytes_of(&recv)};
-    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!in_place) && is_plain(&send) &&
-        is_plain(&recv))
+    if (MLT_LIKELY(mlt_coll_is_quick(me, comm, how)) && MLT_LIKELY(!in_place) &&
+        blocks_is_plain(&send) && blocks_is_plain(&recv))
         return mlt_coll_quick(me, comm, &what, buf_of(&send), buf_of(&recv));
     mlt_coll_job job = {
         .comm = comm,
         .what = what,
-        .out = side_of(&recv, comm->size),
+        .out = blocks_side_of(&recv, comm->size),
         .reads_out = in_place,
         .writes_out = true,
         .copies_in = in_place,
     };
     if (!in_place)
-        job.in = side_of(&send, comm->size);
+        job.in = blocks_side_of(&send, comm->size);
     return mlt_coll_go(me, &job, how);
 }
 
@@ -318,16 +329,17 @@ int mlt_mpi_Alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                      const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                      const mlt_type *recvtype, mlt_comm *comm)
 {
-    return alltoall(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                    comm, MLT_BLOCKING);
+    return blocks_alltoall(me, (blocks_data){sendbuf, sendcount, sendtype},
+                           (blocks_data){recvbuf, recvcount, recvtype}, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ialltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                       const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                       const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
 {
-    return alltoall(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                    comm, MLT_NONBLOCKING(request));
+    return blocks_alltoall(me, (blocks_data){sendbuf, sendcount, sendtype},
+                           (blocks_data){recvbuf, recvcount, recvtype}, comm,
+                           MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Alltoall_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -335,6 +347,7 @@ int mlt_mpi_Alltoall_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount
                           const mlt_type *recvtype, mlt_comm *comm, MPI_Info info,
                           MPI_Request *request)
 {
-    return alltoall(me, (data){sendbuf, sendcount, sendtype}, (data){recvbuf, recvcount, recvtype},
-                    comm, MLT_PERSISTENT(request, info));
+    return blocks_alltoall(me, (blocks_data){sendbuf, sendcount, sendtype},
+                           (blocks_data){recvbuf, recvcount, recvtype}, comm,
+                           MLT_PERSISTENT(request, info));
 }

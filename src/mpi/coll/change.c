@@ -28,7 +28,7 @@
 #include "mpi/self.h"
 #include "os/sum.h"
 
-enum { WHY = MLT_CHANGE_WHY, AGREED = 3 };
+enum { CHANGE_WHY = MLT_CHANGE_WHY, AGREED = 3 };
 
 // ---- agreeing
 
@@ -57,12 +57,12 @@ static int greatest(mlt_rank *me, mlt_comm *comm, uint64_t values[AGREED])
     return code;
 }
 
-static int spread_sentence(mlt_rank *me, mlt_comm *comm, uint32_t from, char why[WHY])
+static int spread_sentence(mlt_rank *me, mlt_comm *comm, uint32_t from, char why[CHANGE_WHY])
 {
     bool mine = (uint32_t)mlt_comm_order(comm) == from;
     mlt_coll_job job = {
-        .what = {.collective = MLT_COLL_BCAST, .root = from, .element = 1, .count = WHY},
-        .out = {.buf = why, .type = MLT_TYPE_BYTE, .blocks = 1, .count = WHY},
+        .what = {.collective = MLT_COLL_BCAST, .root = from, .element = 1, .count = CHANGE_WHY},
+        .out = {.buf = why, .type = MLT_TYPE_BYTE, .blocks = 1, .count = CHANGE_WHY},
         .reads_out = mine,
         .writes_out = !mine,
     };
@@ -81,7 +81,8 @@ static void wait_for_walks(mlt_rank *me, mlt_comm *comm)
 // All ranks give the same hash and no message in why: `why` stays empty. Else it has the same message
 // on all of them, that of the lowest rank that has one. file: what was read; NULL: nothing. An MPI
 // code, raised, if that fails.
-static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, const char *file, char why[WHY])
+static int change_compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, const char *file,
+                          char why[CHANGE_WHY])
 {
     uint64_t own = why[0] ? UINT32_MAX - (uint64_t)mlt_comm_order(comm) : 0;
     uint64_t all[AGREED] = {hash, ~hash, own};
@@ -94,9 +95,10 @@ static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, const char *file
         return code;
     char *said = all[2] ? strdup(why) : NULL;
     if (all[2])
-        snprintf(why, WHY, "rank %u of %s: %s", from, mlt_comm_name(me, comm), said ? said : "");
+        snprintf(why, CHANGE_WHY, "rank %u of %s: %s", from, mlt_comm_name(me, comm),
+                 said ? said : "");
     else if (all[0] != ~all[1])
-        snprintf(why, WHY, "the ranks of %s do not say the same%s%s%s: nothing is changed",
+        snprintf(why, CHANGE_WHY, "the ranks of %s do not say the same%s%s%s: nothing is changed",
                  mlt_comm_name(me, comm), file ? ", or " : "", file ? file : "",
                  file ? " is not the same on all hosts" : "");
     free(said);
@@ -104,9 +106,10 @@ static int compare(mlt_rank *me, mlt_comm *comm, uint64_t hash, const char *file
 }
 
 // The same; a message is raised as an error of that class.
-static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char why[WHY])
+static int change_agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash,
+                        char why[CHANGE_WHY])
 {
-    int code = compare(me, comm, hash, NULL, why);
+    int code = change_compare(me, comm, hash, NULL, why);
     if (code == MPI_SUCCESS && why[0])
         code = mlt_mpi_raise(me, comm, me->fn, class, "%s", why);
     return code;
@@ -114,20 +117,20 @@ static int agree(mlt_rank *me, mlt_comm *comm, int class, uint64_t hash, char wh
 
 // ---- info keys
 
-static const char prefix[] = "millet_coll_";
+static const char change_prefix[] = "millet_coll_";
 
 mlt_collective mlt_coll_key(const char *key)
 {
-    size_t n = sizeof prefix - 1;
-    return strncmp(key, prefix, n) == 0 ? mlt_collective_named(key + n, strlen(key + n))
-                                        : MLT_COLLECTIVES;
+    size_t n = sizeof change_prefix - 1;
+    return strncmp(key, change_prefix, n) == 0 ? mlt_collective_named(key + n, strlen(key + n))
+                                               : MLT_COLLECTIVES;
 }
 
 // The value of a collective's key; NULL: the info has none.
 static const char *said_of(const mlt_info *info, mlt_collective collective)
 {
     char key[64];
-    snprintf(key, sizeof key, "%s%s", prefix, mlt_collective_names[collective]);
+    snprintf(key, sizeof key, "%s%s", change_prefix, mlt_collective_names[collective]);
     return mlt_info_get(info, key);
 }
 
@@ -140,14 +143,15 @@ bool mlt_coll_info_says(const mlt_info *info)
 }
 
 // What is wrong with a value, into why; "": nothing.
-static void try_values(mlt_comm *comm, const mlt_info *info, char why[WHY])
+static void try_values(mlt_comm *comm, const mlt_info *info, char why[CHANGE_WHY])
 {
     mlt_coll_sources *own = mlt_comm_sources(comm);
     mlt_coll_sources trial = {.own_rulebook = own->own_rulebook, .rulebook = own->rulebook};
     why[0] = '\0';
     for (uint32_t c = 0; c < MLT_COLLECTIVES && !why[0]; c++) {
         const char *value = said_of(info, (mlt_collective)c);
-        if (value && mlt_coll_sources_say(&trial, (mlt_collective)c, value, why, WHY) == MLT_OK)
+        if (value &&
+            mlt_coll_sources_say(&trial, (mlt_collective)c, value, why, CHANGE_WHY) == MLT_OK)
             why[0] = '\0';
     }
     mlt_coll_sources_fini(&trial);
@@ -155,7 +159,7 @@ static void try_values(mlt_comm *comm, const mlt_info *info, char why[WHY])
 
 int mlt_coll_info_check(mlt_rank *me, mlt_comm *comm, const mlt_info *info)
 {
-    char why[WHY];
+    char why[CHANGE_WHY];
     if (!mlt_coll_info_says(info))
         return MPI_SUCCESS;
     try_values(comm, info, why);
@@ -164,7 +168,7 @@ int mlt_coll_info_check(mlt_rank *me, mlt_comm *comm, const mlt_info *info)
 
 void mlt_coll_info_apply(mlt_coll_sources *sources, const mlt_info *info)
 {
-    char why[WHY];
+    char why[CHANGE_WHY];
     for (uint32_t c = 0; info && c < MLT_COLLECTIVES; c++) {
         const char *value = said_of(info, (mlt_collective)c);
         if (value) // it has been tried
@@ -185,12 +189,12 @@ static uint64_t hash_info(const mlt_info *info)
 
 int mlt_coll_info_set(mlt_rank *me, mlt_comm *comm, const mlt_info *info)
 {
-    char why[WHY];
+    char why[CHANGE_WHY];
     if (!mlt_coll_info_says(info))
         return MPI_SUCCESS;
     mlt_comm_shared_of(comm);
     try_values(comm, info, why);
-    int code = agree(me, comm, MPI_ERR_INFO_VALUE, hash_info(info), why);
+    int code = change_agree(me, comm, MPI_ERR_INFO_VALUE, hash_info(info), why);
     if (code != MPI_SUCCESS)
         return code;
     bool first = mlt_comm_rules_first(comm, comm->coll_calls);
@@ -214,11 +218,11 @@ typedef struct reading {
 static void *read_rulebook(void *arg)
 {
     reading *r = arg;
-    r->fine = (!r->proves || mlt_coll_rulebook_check(r->file, r->why, WHY) == MLT_OK) &&
-              mlt_coll_rulebook_open(r->file, &r->rulebook, r->why, WHY) == MLT_OK;
+    r->fine = (!r->proves || mlt_coll_rulebook_check(r->file, r->why, CHANGE_WHY) == MLT_OK) &&
+              mlt_coll_rulebook_open(r->file, &r->rulebook, r->why, CHANGE_WHY) == MLT_OK;
     if (r->fine &&
         r->rulebook->interceptors_count) { // they are each worker's, not the communicator's
-        snprintf(r->why, WHY,
+        snprintf(r->why, CHANGE_WHY,
                  "%s: paths of messages, windows and the like stand in the job's rule book only: "
                  "mpirun --coll",
                  r->rulebook->interceptors[0].by);
@@ -238,21 +242,22 @@ static void read_apart(reading *r)
     int error = pthread_create(&thread, NULL, read_rulebook, r);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error)
-        snprintf(r->why, WHY, "%s: there is no thread to read it: %s", r->file, strerror(error));
+        snprintf(r->why, CHANGE_WHY, "%s: there is no thread to read it: %s", r->file,
+                 strerror(error));
     else
         pthread_join(thread, NULL);
 }
 
 // What the file holds, as all processes must find it.
-static uint64_t hash_file(const char *file, char why[WHY])
+static uint64_t hash_file(const char *file, char why[CHANGE_WHY])
 {
     uint64_t sum = 0;
     if (!mlt_os_sum(file, &sum))
-        snprintf(why, WHY, "%s cannot be read: %m", file);
+        snprintf(why, CHANGE_WHY, "%s cannot be read: %m", file);
     return sum | 1; // not that of none
 }
 
-bool mlt_coll_load_rulebook(mlt_rank *me, mlt_comm *comm, const char *file, char why[WHY],
+bool mlt_coll_load_rulebook(mlt_rank *me, mlt_comm *comm, const char *file, char why[CHANGE_WHY],
                             int *code)
 {
     uint64_t hash = 0;
@@ -272,7 +277,7 @@ bool mlt_coll_load_rulebook(mlt_rank *me, mlt_comm *comm, const char *file, char
         else if (r.rulebook)
             *found = r.rulebook;
     }
-    *code = compare(me, comm, hash, file, why);
+    *code = change_compare(me, comm, hash, file, why);
     bool fine = *code == MPI_SUCCESS && !why[0],
          first = mlt_comm_rules_first(comm, comm->coll_calls);
     if (first) {
@@ -288,9 +293,9 @@ bool mlt_coll_load_rulebook(mlt_rank *me, mlt_comm *comm, const char *file, char
     return fine;
 }
 
-static int load(mlt_rank *me, mlt_comm *comm, const char *file)
+static int change_load(mlt_rank *me, mlt_comm *comm, const char *file)
 {
-    char why[WHY];
+    char why[CHANGE_WHY];
     int code;
     if (!mlt_coll_load_rulebook(me, comm, file, why, &code) && code == MPI_SUCCESS)
         code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
@@ -303,7 +308,7 @@ MLT_EXPORT int MPIX_Coll_load(MPI_Comm handle, const char *file)
     int code;
     mlt_comm *comm = mlt_goal_comm_of(call.me, handle, &code);
     if (comm)
-        code = load(call.me, comm, file);
+        code = change_load(call.me, comm, file);
     mlt_goal_leave(&call);
     return code;
 }

@@ -29,14 +29,14 @@
 enum { SMALLEST = 8, CLASSES = 24, ALWAYS_KEPT = 2 };
 static const uint64_t most_kept_bytes = 64u << 20;
 
-typedef struct room {
-    struct room *next;
+typedef struct coll_room {
+    struct coll_room *next;
     uint64_t class;
     _Alignas(64) unsigned char bytes[];
-} room;
+} coll_room;
 
 struct mlt_coll_rooms {
-    room *free[CLASSES];
+    coll_room *free[CLASSES];
     uint32_t kept[CLASSES];
     uint64_t kept_bytes;
 };
@@ -46,7 +46,7 @@ static inline uint64_t bytes_of_class(uint64_t class)
     return UINT64_C(1) << (SMALLEST + class);
 }
 
-static uint32_t class_of(uint64_t bytes)
+static uint32_t coll_class_of(uint64_t bytes)
 {
     uint32_t class = 0;
     while (class < CLASSES && bytes_of_class(class) < bytes)
@@ -61,8 +61,8 @@ void *mlt_coll_memory_take(mlt_rank *me, uint64_t bytes)
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     if (!w->rooms)
         w->rooms = mlt_take(1, sizeof *w->rooms);
-    uint32_t class = class_of(bytes);
-    room *r = class < CLASSES ? w->rooms->free[class] : NULL;
+    uint32_t class = coll_class_of(bytes);
+    coll_room *r = class < CLASSES ? w->rooms->free[class] : NULL;
     if (r) {
         w->rooms->free[class] = r->next;
         w->rooms->kept[class]--;
@@ -83,7 +83,7 @@ void mlt_coll_memory_give(mlt_rank *me, void *memory)
     if (!memory)
         return;
     struct mlt_coll_rooms *rooms = mlt_mpi_worker_of(me)->rooms;
-    room *r = (room *)((unsigned char *)memory - offsetof(room, bytes));
+    coll_room *r = (coll_room *)((unsigned char *)memory - offsetof(coll_room, bytes));
     if (r->class >= CLASSES || (rooms->kept[r->class] >= ALWAYS_KEPT &&
                                 rooms->kept_bytes + bytes_of_class(r->class) > most_kept_bytes)) {
         free(r);
@@ -98,7 +98,7 @@ void mlt_coll_memory_give(mlt_rank *me, void *memory)
 void mlt_coll_rooms_free(struct mlt_coll_rooms *rooms)
 {
     for (uint32_t c = 0; rooms && c < CLASSES; c++)
-        for (room *r = rooms->free[c], *next; r; r = next) {
+        for (coll_room *r = rooms->free[c], *next; r; r = next) {
             next = r->next;
             free(r);
         }
@@ -112,7 +112,7 @@ static inline uint64_t elements_of(const mlt_coll_side *s, uint64_t block)
     return s->counts ? s->counts[block] : s->count;
 }
 
-static inline const mlt_type *type_of(const mlt_coll_side *s, uint64_t block)
+static inline const mlt_type *coll_type_of(const mlt_coll_side *s, uint64_t block)
 {
     return s->types ? s->types[block] : s->type;
 }
@@ -128,35 +128,35 @@ static uint64_t side_bytes(const mlt_coll_job *job, const mlt_coll_side *s)
         return s->blocks * s->count * element_bytes(job, s->type);
     uint64_t bytes = 0;
     for (uint64_t b = 0; b < s->blocks; b++)
-        bytes += s->counts[b] * element_bytes(job, type_of(s, b));
+        bytes += s->counts[b] * element_bytes(job, coll_type_of(s, b));
     return bytes;
 }
 
 // True if the team can work on the user's buffer: its bytes lie one after the other.
-static inline bool is_plain(const mlt_coll_job *job, const mlt_coll_side *s)
+static inline bool coll_is_plain(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     return MLT_LIKELY(job->what.op ? !job->layout : s->type->contiguous) &&
            MLT_LIKELY(!s->displs) && MLT_LIKELY(!s->copied);
 }
 
 // Where block b begins in the user's buffer.
-static inline unsigned char *block_at(const mlt_coll_side *s, uint64_t b)
+static inline unsigned char *coll_block_at(const mlt_coll_side *s, uint64_t b)
 {
     int64_t at = s->displs ? s->displs[b] : (int64_t)(b * s->count);
     int64_t unit = s->types ? 1 : s->type->extent;
     return (unsigned char *)((uintptr_t)s->buf + (uintptr_t)(at * unit));
 }
 
-static void pack(const mlt_coll_job *job, const mlt_coll_side *s)
+static void coll_pack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *to = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
-        const mlt_type *type = type_of(s, b);
+        const mlt_type *type = coll_type_of(s, b);
         uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
-            mlt_coll_load(&job->op, to, block_at(s, b), count);
+            mlt_coll_load(&job->op, to, coll_block_at(s, b), count);
         else
-            mlt_type_pack(type, block_at(s, b), 0, to, bytes);
+            mlt_type_pack(type, coll_block_at(s, b), 0, to, bytes);
         to += count * element_bytes(job, type);
     }
 }
@@ -165,12 +165,12 @@ static void unpack(const mlt_coll_job *job, const mlt_coll_side *s)
 {
     unsigned char *from = s->packed;
     for (uint64_t b = 0; b < s->blocks; b++) {
-        const mlt_type *type = type_of(s, b);
+        const mlt_type *type = coll_type_of(s, b);
         uint64_t count = elements_of(s, b), bytes = count * type->size;
         if (job->layout)
-            mlt_coll_store(&job->op, block_at(s, b), from, count);
+            mlt_coll_store(&job->op, coll_block_at(s, b), from, count);
         else
-            mlt_type_unpack(type, block_at(s, b), 0, from, bytes);
+            mlt_type_unpack(type, coll_block_at(s, b), 0, from, bytes);
         from += count * element_bytes(job, type);
     }
 }
@@ -193,9 +193,9 @@ static inline bool has_data(const mlt_coll_side *s)
 // Memory for copies, once for each job.
 static inline void furnish(mlt_rank *me, mlt_coll_job *job)
 {
-    if (has_data(&job->in) && MLT_UNLIKELY(!is_plain(job, &job->in)))
+    if (has_data(&job->in) && MLT_UNLIKELY(!coll_is_plain(job, &job->in)))
         take_copy(me, job, &job->in);
-    if (has_data(&job->out) && MLT_UNLIKELY(!is_plain(job, &job->out)))
+    if (has_data(&job->out) && MLT_UNLIKELY(!coll_is_plain(job, &job->out)))
         take_copy(me, job, &job->out);
     if (MLT_UNLIKELY(job->copies_in)) {
         job->in.bytes = side_bytes(job, &job->out);
@@ -285,18 +285,18 @@ static MLT_COLD void start_along_path(mlt_coll_job *job, const void *in, void *o
     mlt_path_join(&mode, &job->what, in, out, req);
 }
 
-static inline void start(mlt_coll_job *job, mlt_req *req)
+static inline void coll_start(mlt_coll_job *job, mlt_req *req)
 {
     const void *in = job->in.buf;
     void *out = job->out.buf;
     if (MLT_UNLIKELY(job->in.packed != NULL)) {
         if (!job->copies_in)
-            pack(job, &job->in);
+            coll_pack(job, &job->in);
         in = job->in.packed;
     }
     if (MLT_UNLIKELY(job->out.packed != NULL)) {
         if (job->reads_out)
-            pack(job, &job->out);
+            coll_pack(job, &job->out);
         out = job->out.packed;
     }
     if (MLT_UNLIKELY(job->copies_in) && job->in.packed)
@@ -356,7 +356,7 @@ static void hold(const mlt_coll_job *job)
     mlt_op_hold(job->op_object);
 }
 
-static void drop(const mlt_coll_job *job)
+static void coll_drop(const mlt_coll_job *job)
 {
     mlt_op_drop(job->op_object);
     drop_types(&job->out);
@@ -376,7 +376,7 @@ static void landed(mlt_req *req)
     land(&k->job, req->status);
 }
 
-static mlt_req *open_request(mlt_rank *me, const mlt_coll_job *job, uint32_t flags)
+static mlt_req *coll_open_request(mlt_rank *me, const mlt_coll_job *job, uint32_t flags)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
     kept *k = mlt_pool_take(&w->jobs);
@@ -403,7 +403,7 @@ void mlt_coll_request_end(mlt_req *req)
         if (k->job.check != k->job.number && !k->job.comm->inter)
             mlt_team_forget(mlt_comm_team(k->job.comm), k->job.check);
     }
-    drop(&k->job);
+    coll_drop(&k->job);
     clear(me, &k->job); // after it: types are listed in the job's memory
     mlt_pool_give(&mlt_mpi_worker_of(me)->jobs, k);
     mlt_req_free(req);
@@ -427,7 +427,7 @@ int mlt_coll_request_start(mlt_rank *me, mlt_req *req)
     req->done = false;
     req->waiter = NULL;
     req->on_done = landed;
-    start(&k->job, req);
+    coll_start(&k->job, req);
     return MPI_SUCCESS;
 }
 
@@ -490,8 +490,8 @@ static inline void park(mlt_rank *me, const mlt_comm *comm, const mlt_team *team
     mlt_fiber_park(me->worker->sched, &wait);
 }
 
-static void await(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, uint32_t number,
-                  mlt_req *req)
+static void coll_await(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, uint32_t number,
+                       mlt_req *req)
 {
     mlt_waiter waiter = {.fiber = mlt_rank_fiber(me), .need = 1};
     req->waiter = &waiter;
@@ -499,7 +499,7 @@ static void await(mlt_rank *me, const mlt_comm *comm, const mlt_team *team, uint
     mlt_assert(req->done);
 }
 
-static inline void fill(mlt_rank *me, mlt_req *req)
+static inline void coll_fill(mlt_rank *me, mlt_req *req)
 {
     mlt_req_init(req, me, MLT_REQ_OTHER);
     req->flags = 0;
@@ -512,10 +512,10 @@ static __attribute__((noinline)) mlt_status join_alone(mlt_rank *me, mlt_comm *c
                                                        const void *in, void *out)
 {
     mlt_req req;
-    fill(me, &req);
+    coll_fill(me, &req);
     mlt_team_join(team, number, false, 0, what, in, out, &req);
     if (!req.done)
-        await(me, comm, team, number, &req);
+        coll_await(me, comm, team, number, &req);
     return req.status;
 }
 
@@ -606,15 +606,15 @@ void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t nu
     mlt_assert(status == MLT_OK); // nobody calls anything else on this communicator
 }
 
-static int run(mlt_rank *me, mlt_coll_job *job)
+static int coll_run(mlt_rank *me, mlt_coll_job *job)
 {
     mlt_req req;
-    fill(me, &req);
-    start(job, &req);
+    coll_fill(me, &req);
+    coll_start(job, &req);
     bool waits = !req.done;
     if (waits) {
         hold(job); // another thread may free them meanwhile
-        await(me, job->comm, job->team, job->number, &req);
+        coll_await(me, job->comm, job->team, job->number, &req);
     }
     land(job, req.status);
     int code = MPI_SUCCESS;
@@ -622,14 +622,14 @@ static int run(mlt_rank *me, mlt_coll_job *job)
         code = mlt_mpi_raise_code(me, job->comm, me->fn,
                                   failure(me, job->comm, job->team, req.status));
     if (waits)
-        drop(job);
+        coll_drop(job);
     clear(me, job); // after it: types are listed in the job's memory
     return code;
 }
 
 // `check`: the number of the check that goes before it along a path; `number` if there is none.
-static inline int go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
-                     uint32_t check, mlt_coll_how how)
+static inline int coll_go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
+                          uint32_t check, mlt_coll_how how)
 {
     bool persistent = how.mode == MLT_COLL_PERSISTENT;
     job->team = team;
@@ -639,8 +639,8 @@ static inline int go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t n
     job->fixed = persistent;
     furnish(me, job);
     if (MLT_LIKELY(how.mode == MLT_COLL_BLOCKING))
-        return run(me, job);
-    mlt_req *req = open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
+        return coll_run(me, job);
+    mlt_req *req = coll_open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
     *how.request = mlt_req_handle(req);
     if (persistent)
         req->done = true;
@@ -652,7 +652,7 @@ static inline int go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t n
 int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
                    mlt_coll_how how)
 {
-    return go(me, job, team, number, number, how);
+    return coll_go(me, job, team, number, number, how);
 }
 
 int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
@@ -674,7 +674,7 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
         (*calls)++;
     uint32_t number = (*calls)++;
     job->chosen = true;
-    code = go(me, job, team, number, check, how);
+    code = coll_go(me, job, team, number, check, how);
     if (agreements)
         mlt_outside_take(me, comm, check);
     return code;

@@ -7,12 +7,12 @@
 #include "mpi/handle.h"
 
 // What a list amounts to.
-typedef struct view {
+typedef struct coll_exchange_view {
     uint32_t parts;    // blocks that have bytes
     bool plain;        // all of them are contiguous
     int64_t low, high; // where the first begins and the last ends, in bytes from the buffer
     uint64_t bytes;    // of all together
-} view;
+} coll_exchange_view;
 
 // The job's memory: what the schedule is made from, and for packed sides where their blocks lie.
 typedef struct lists {
@@ -38,7 +38,8 @@ int mlt_coll_bad_element(mlt_rank *me, mlt_comm *comm, int class, const char *wh
     return mlt_bad_value(me, comm, me->fn, class, text, value, should);
 }
 
-static MLT_COLD int bad_type(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, uint64_t b)
+static MLT_COLD int coll_exchange_bad_type(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list,
+                                           uint64_t b)
 {
     char text[48];
     snprintf(text, sizeof text, "%stypes[%llu]", list->which, (unsigned long long)b);
@@ -65,12 +66,12 @@ static inline int64_t unit_of(const mlt_coll_list *list)
 }
 
 // One block that has elements. Types of blocks without are not looked at: programs give any.
-static int look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, uint64_t b,
-                   int64_t count, view *v)
+static int coll_exchange_look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list,
+                                 uint64_t b, int64_t count, coll_exchange_view *v)
 {
     const mlt_type *type = type_at(me, list, b);
     if (MLT_UNLIKELY(!type || !type->committed))
-        return bad_type(me, comm, list, b);
+        return coll_exchange_bad_type(me, comm, list, b);
     int64_t bytes, start, end, displ = mlt_coll_number(list->displs, b);
     if (MLT_UNLIKELY(__builtin_mul_overflow(count, (int64_t)type->size, &bytes) ||
                      __builtin_add_overflow((int64_t)v->bytes, bytes, &end)))
@@ -93,9 +94,10 @@ static int look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, uint
     return MPI_SUCCESS;
 }
 
-static int look(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, view *v)
+static int coll_exchange_look(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list,
+                              coll_exchange_view *v)
 {
-    *v = (view){.plain = !list->apart};
+    *v = (coll_exchange_view){.plain = !list->apart};
     for (uint32_t b = 0; b < list->blocks; b++) {
         int64_t count = mlt_coll_number(list->counts, b);
         if (count == 0 || list->skip == (int32_t)b)
@@ -103,7 +105,7 @@ static int look(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, view *v
         if (MLT_UNLIKELY(count < 0))
             return mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, list->which, "counts", b, count,
                                         "at least 0");
-        int code = look_at(me, comm, list, b, count, v);
+        int code = coll_exchange_look_at(me, comm, list, b, count, v);
         if (MLT_UNLIKELY(code != MPI_SUCCESS))
             return code;
     }
@@ -112,15 +114,16 @@ static int look(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *list, view *v
 
 // ---- making
 
-static inline uint64_t side_room(const view *v)
+static inline uint64_t side_room(const coll_exchange_view *v)
 {
     return v->plain ? 0 : v->parts * (sizeof(uint64_t) + sizeof(int64_t) + sizeof(mlt_type *));
 }
 
 // Where the blocks of a list lie for the schedule, and for whoever packs them. `room`: side_room
 // bytes. Returns the bytes of the schedule's buffer.
-static uint64_t lay_out(mlt_rank *me, const mlt_coll_list *list, const view *v, mlt_goal_part *part,
-                        void *room, mlt_coll_side *side)
+static uint64_t coll_exchange_lay_out(mlt_rank *me, const mlt_coll_list *list,
+                                      const coll_exchange_view *v, mlt_goal_part *part, void *room,
+                                      mlt_coll_side *side)
 {
     uint64_t *counts = room, at = 0;
     int64_t *displs = (int64_t *)(counts + v->parts);
@@ -181,7 +184,7 @@ static int check_own(mlt_rank *me, mlt_comm *comm, const mlt_goal_parts *parts)
 
 // Perhaps only this rank knows that its list is wrong, and the others are in the call already. So
 // the call's number is used up, and this rank's next call meets the next one of the others.
-static MLT_COLD int refuse(mlt_comm *comm, mlt_coll_how how, int code)
+static MLT_COLD int coll_exchange_refuse(mlt_comm *comm, mlt_coll_how how, int code)
 {
     if (how.mode == MLT_COLL_PERSISTENT)
         comm->fixed_calls++;
@@ -190,7 +193,7 @@ static MLT_COLD int refuse(mlt_comm *comm, mlt_coll_how how, int code)
     return code;
 }
 
-static uint16_t kind_of(const mlt_coll_list *list)
+static uint16_t coll_exchange_kind_of(const mlt_coll_list *list)
 {
     return list->types || !list->type ? 0 : mlt_type_kind(list->type);
 }
@@ -198,12 +201,12 @@ static uint16_t kind_of(const mlt_coll_list *list)
 int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                       const mlt_coll_list *recv, mlt_coll_form form, int root, mlt_coll_how how)
 {
-    view sent, received;
-    int code = look(me, comm, recv, &received);
+    coll_exchange_view sent, received;
+    int code = coll_exchange_look(me, comm, recv, &received);
     if (code == MPI_SUCCESS)
-        code = look(me, comm, send, &sent);
+        code = coll_exchange_look(me, comm, send, &sent);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return refuse(comm, how, code);
+        return coll_exchange_refuse(comm, how, code);
     uint64_t parts = (uint64_t)sent.parts + received.parts;
     uint64_t fixed = sizeof(lists) + parts * sizeof(mlt_goal_part);
     lists *l = mlt_coll_memory_take(me, fixed + side_room(&sent) + side_room(&received));
@@ -213,8 +216,8 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
         .what = {.collective = MLT_COLL_EXCHANGE,
                  .form = (uint8_t)form,
                  .root = (uint32_t)root,
-                 .kind = kind_of(recv),
-                 .kind_sent = kind_of(send),
+                 .kind = coll_exchange_kind_of(recv),
+                 .kind_sent = coll_exchange_kind_of(send),
                  .element = 1,
                  .parts = &l->parts,
                  .key = &l->sends,
@@ -229,12 +232,13 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
         .recv = second,
         .sends = sent.parts,
         .recvs = received.parts,
-        .in = lay_out(me, send, &sent, l->part, room, &job.in),
-        .out = lay_out(me, recv, &received, second, room + side_room(&sent), &job.out),
+        .in = coll_exchange_lay_out(me, send, &sent, l->part, room, &job.in),
+        .out =
+            coll_exchange_lay_out(me, recv, &received, second, room + side_room(&sent), &job.out),
     };
     code = check_own(me, comm, &l->parts);
     if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
-        refuse(comm, how, code);
+        coll_exchange_refuse(comm, how, code);
     } else {
         if (!mlt_coll_is_quick(me, comm, how) || !sent.plain || !received.plain)
             return mlt_coll_go(me, &job, how);

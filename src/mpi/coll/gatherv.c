@@ -7,27 +7,28 @@
 #include "mpi_bodies.h"
 
 // What a rank has for the root, or gets from it. MPI_IN_PLACE: nothing, the root's own block.
-typedef struct data {
+typedef struct gatherv_data {
     const void *buf;
     MPI_Count count;
     const mlt_type *type;
-} data;
+} gatherv_data;
 
 // What the root has of all ranks.
-typedef struct blocks {
+typedef struct gatherv_blocks {
     const void *buf;
     mlt_coll_numbers counts, displs;
     const mlt_type *type;
-} blocks;
+} gatherv_blocks;
 
-static const mlt_coll_list nothing = {.blocks = 0};
+static const mlt_coll_list gatherv_nothing = {.blocks = 0};
 
-static int check_one(mlt_rank *me, mlt_comm *comm, const char *which, const data *d)
+static int check_one(mlt_rank *me, mlt_comm *comm, const char *which, const gatherv_data *d)
 {
     return mlt_coll_check_data(me, comm, which, d->buf, d->count, d->type);
 }
 
-static int check_all(mlt_rank *me, mlt_comm *comm, const char *which, const blocks *all)
+static int gatherv_check_all(mlt_rank *me, mlt_comm *comm, const char *which,
+                             const gatherv_blocks *all)
 {
     if (MLT_UNLIKELY(!all->counts.at))
         return mlt_coll_bad_array(me, comm, which, "counts");
@@ -37,8 +38,8 @@ static int check_all(mlt_rank *me, mlt_comm *comm, const char *which, const bloc
 }
 
 // One message between the root and every rank, this way or that.
-static int move(mlt_rank *me, const data *one, const blocks *all, bool gathers, int root,
-                mlt_comm *comm, mlt_coll_how how)
+static int move(mlt_rank *me, const gatherv_data *one, const gatherv_blocks *all, bool gathers,
+                int root, mlt_comm *comm, mlt_coll_how how)
 {
     if (MLT_UNLIKELY(comm->inter))
         return gathers ? mlt_inter_gatherv(me, one->buf, one->count, one->type,
@@ -59,7 +60,7 @@ static int move(mlt_rank *me, const data *one, const blocks *all, bool gathers, 
     if (!in_place)
         code = check_one(me, comm, which_one, one);
     if (code == MPI_SUCCESS && is_root)
-        code = check_all(me, comm, which_all, all);
+        code = gatherv_check_all(me, comm, which_all, all);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_list own = {
@@ -81,7 +82,8 @@ static int move(mlt_rank *me, const data *one, const blocks *all, bool gathers, 
         .displs = all->displs,
         .type = all->type,
     };
-    const mlt_coll_list *mine = in_place ? &nothing : &own, *roots = is_root ? &whole : &nothing;
+    const mlt_coll_list *mine = in_place ? &gatherv_nothing : &own,
+                        *roots = is_root ? &whole : &gatherv_nothing;
     return gathers ? mlt_coll_exchange(me, comm, mine, roots, MLT_FORM_GATHERV, root, how)
                    : mlt_coll_exchange(me, comm, roots, mine, MLT_FORM_SCATTERV, root, how);
 }
@@ -92,8 +94,8 @@ int mlt_mpi_Gatherv(mlt_rank *me, const void *sendbuf, int sendcount, const mlt_
                     void *recvbuf, const int recvcounts[], const int displs[],
                     const mlt_type *recvtype, int root, mlt_comm *comm)
 {
-    data one = {sendbuf, sendcount, sendtype};
-    blocks all = {recvbuf, {recvcounts, false}, {displs, false}, recvtype};
+    gatherv_data one = {sendbuf, sendcount, sendtype};
+    gatherv_blocks all = {recvbuf, {recvcounts, false}, {displs, false}, recvtype};
     return move(me, &one, &all, true, root, comm, MLT_BLOCKING);
 }
 
@@ -101,8 +103,8 @@ int mlt_mpi_Igatherv(mlt_rank *me, const void *sendbuf, int sendcount, const mlt
                      void *recvbuf, const int recvcounts[], const int displs[],
                      const mlt_type *recvtype, int root, mlt_comm *comm, MPI_Request *request)
 {
-    data one = {sendbuf, sendcount, sendtype};
-    blocks all = {recvbuf, {recvcounts, false}, {displs, false}, recvtype};
+    gatherv_data one = {sendbuf, sendcount, sendtype};
+    gatherv_blocks all = {recvbuf, {recvcounts, false}, {displs, false}, recvtype};
     return move(me, &one, &all, true, root, comm, MLT_NONBLOCKING(request));
 }
 
@@ -111,8 +113,8 @@ int mlt_mpi_Gatherv_init(mlt_rank *me, const void *sendbuf, int sendcount, const
                          const mlt_type *recvtype, int root, mlt_comm *comm, MPI_Info info,
                          MPI_Request *request)
 {
-    data one = {sendbuf, sendcount, sendtype};
-    blocks all = {recvbuf, {recvcounts, false}, {displs, false}, recvtype};
+    gatherv_data one = {sendbuf, sendcount, sendtype};
+    gatherv_blocks all = {recvbuf, {recvcounts, false}, {displs, false}, recvtype};
     return move(me, &one, &all, true, root, comm, MLT_PERSISTENT(request, info));
 }
 
@@ -120,8 +122,8 @@ int mlt_mpi_Gatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                       const mlt_type *sendtype, void *recvbuf, const MPI_Count recvcounts[],
                       const MPI_Aint displs[], const mlt_type *recvtype, int root, mlt_comm *comm)
 {
-    data one = {sendbuf, sendcount, sendtype};
-    blocks all = {recvbuf, {recvcounts, true}, {displs, true}, recvtype};
+    gatherv_data one = {sendbuf, sendcount, sendtype};
+    gatherv_blocks all = {recvbuf, {recvcounts, true}, {displs, true}, recvtype};
     return move(me, &one, &all, true, root, comm, MLT_BLOCKING);
 }
 
@@ -130,8 +132,8 @@ int mlt_mpi_Igatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                        const MPI_Aint displs[], const mlt_type *recvtype, int root, mlt_comm *comm,
                        MPI_Request *request)
 {
-    data one = {sendbuf, sendcount, sendtype};
-    blocks all = {recvbuf, {recvcounts, true}, {displs, true}, recvtype};
+    gatherv_data one = {sendbuf, sendcount, sendtype};
+    gatherv_blocks all = {recvbuf, {recvcounts, true}, {displs, true}, recvtype};
     return move(me, &one, &all, true, root, comm, MLT_NONBLOCKING(request));
 }
 
@@ -140,8 +142,8 @@ int mlt_mpi_Gatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcoun
                            const MPI_Aint displs[], const mlt_type *recvtype, int root,
                            mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    data one = {sendbuf, sendcount, sendtype};
-    blocks all = {recvbuf, {recvcounts, true}, {displs, true}, recvtype};
+    gatherv_data one = {sendbuf, sendcount, sendtype};
+    gatherv_blocks all = {recvbuf, {recvcounts, true}, {displs, true}, recvtype};
     return move(me, &one, &all, true, root, comm, MLT_PERSISTENT(request, info));
 }
 
@@ -151,8 +153,8 @@ int mlt_mpi_Scatterv(mlt_rank *me, const void *sendbuf, const int sendcounts[], 
                      const mlt_type *sendtype, void *recvbuf, int recvcount,
                      const mlt_type *recvtype, int root, mlt_comm *comm)
 {
-    data one = {recvbuf, recvcount, recvtype};
-    blocks all = {sendbuf, {sendcounts, false}, {displs, false}, sendtype};
+    gatherv_data one = {recvbuf, recvcount, recvtype};
+    gatherv_blocks all = {sendbuf, {sendcounts, false}, {displs, false}, sendtype};
     return move(me, &one, &all, false, root, comm, MLT_BLOCKING);
 }
 
@@ -160,8 +162,8 @@ int mlt_mpi_Iscatterv(mlt_rank *me, const void *sendbuf, const int sendcounts[],
                       const mlt_type *sendtype, void *recvbuf, int recvcount,
                       const mlt_type *recvtype, int root, mlt_comm *comm, MPI_Request *request)
 {
-    data one = {recvbuf, recvcount, recvtype};
-    blocks all = {sendbuf, {sendcounts, false}, {displs, false}, sendtype};
+    gatherv_data one = {recvbuf, recvcount, recvtype};
+    gatherv_blocks all = {sendbuf, {sendcounts, false}, {displs, false}, sendtype};
     return move(me, &one, &all, false, root, comm, MLT_NONBLOCKING(request));
 }
 
@@ -170,8 +172,8 @@ int mlt_mpi_Scatterv_init(mlt_rank *me, const void *sendbuf, const int sendcount
                           int recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
                           MPI_Info info, MPI_Request *request)
 {
-    data one = {recvbuf, recvcount, recvtype};
-    blocks all = {sendbuf, {sendcounts, false}, {displs, false}, sendtype};
+    gatherv_data one = {recvbuf, recvcount, recvtype};
+    gatherv_blocks all = {sendbuf, {sendcounts, false}, {displs, false}, sendtype};
     return move(me, &one, &all, false, root, comm, MLT_PERSISTENT(request, info));
 }
 
@@ -179,8 +181,8 @@ int mlt_mpi_Scatterv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendco
                        const MPI_Aint displs[], const mlt_type *sendtype, void *recvbuf,
                        MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm)
 {
-    data one = {recvbuf, recvcount, recvtype};
-    blocks all = {sendbuf, {sendcounts, true}, {displs, true}, sendtype};
+    gatherv_data one = {recvbuf, recvcount, recvtype};
+    gatherv_blocks all = {sendbuf, {sendcounts, true}, {displs, true}, sendtype};
     return move(me, &one, &all, false, root, comm, MLT_BLOCKING);
 }
 
@@ -189,8 +191,8 @@ int mlt_mpi_Iscatterv_c(mlt_rank *me, const void *sendbuf, const MPI_Count sendc
                         MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
                         MPI_Request *request)
 {
-    data one = {recvbuf, recvcount, recvtype};
-    blocks all = {sendbuf, {sendcounts, true}, {displs, true}, sendtype};
+    gatherv_data one = {recvbuf, recvcount, recvtype};
+    gatherv_blocks all = {sendbuf, {sendcounts, true}, {displs, true}, sendtype};
     return move(me, &one, &all, false, root, comm, MLT_NONBLOCKING(request));
 }
 
@@ -199,7 +201,7 @@ int mlt_mpi_Scatterv_init_c(mlt_rank *me, const void *sendbuf, const MPI_Count s
                             MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
                             MPI_Info info, MPI_Request *request)
 {
-    data one = {recvbuf, recvcount, recvtype};
-    blocks all = {sendbuf, {sendcounts, true}, {displs, true}, sendtype};
+    gatherv_data one = {recvbuf, recvcount, recvtype};
+    gatherv_blocks all = {sendbuf, {sendcounts, true}, {displs, true}, sendtype};
     return move(me, &one, &all, false, root, comm, MLT_PERSISTENT(request, info));
 }

@@ -22,14 +22,14 @@ static bool is_idle(int root)
     return root == MPI_PROC_NULL;
 }
 
-static bool is_root(int root)
+static bool coll_inter_is_root(int root)
 {
     return root == MPI_ROOT;
 }
 
-static int check_root(mlt_rank *me, mlt_comm *comm, int root)
+static int coll_inter_check_root(mlt_rank *me, mlt_comm *comm, int root)
 {
-    if (MLT_LIKELY(root >= 0 && root < comm->peers) || is_root(root) || is_idle(root))
+    if (MLT_LIKELY(root >= 0 && root < comm->peers) || coll_inter_is_root(root) || is_idle(root))
         return MPI_SUCCESS;
     return mlt_mpi_raise(
         me, comm, me->fn, MPI_ERR_ROOT,
@@ -39,8 +39,8 @@ static int check_root(mlt_rank *me, mlt_comm *comm, int root)
 }
 
 // count elements at buf, an argument of that name, and not in place.
-static int check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                      MPI_Count count, const mlt_type *type)
+static int coll_inter_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                                 MPI_Count count, const mlt_type *type)
 {
     if (MLT_LIKELY(!mlt_coll_in_place(buf)))
         return mlt_coll_check_data(me, comm, which, buf, count, type);
@@ -54,15 +54,15 @@ static int check_operands(mlt_rank *me, mlt_comm *comm, const char *which, const
                           MPI_Count count, const mlt_type *type, const mlt_inter_op *op)
 {
     if (MLT_UNLIKELY(mlt_coll_in_place(buf)))
-        return check_data(me, comm, which, buf, count, type);
+        return coll_inter_check_data(me, comm, which, buf, count, type);
     return mlt_coll_check_operands(me, comm, which, buf, "count", count, type, op->op.element);
 }
 
 // The same for one block of every rank of the other group.
-static int check_blocks(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                        MPI_Count count, const mlt_type *type)
+static int coll_inter_check_blocks(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
+                                   MPI_Count count, const mlt_type *type)
 {
-    int code = check_data(me, comm, which, buf, count, type);
+    int code = coll_inter_check_data(me, comm, which, buf, count, type);
     uint64_t bytes;
     if (code != MPI_SUCCESS || MLT_LIKELY(!__builtin_mul_overflow((uint64_t)count * type->size,
                                                                   (uint64_t)comm->peers, &bytes) &&
@@ -76,7 +76,7 @@ static int check_blocks(mlt_rank *me, mlt_comm *comm, const char *which, const v
 
 // ---- schedules
 
-static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
+static void coll_inter_emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
 {
     mlt_inter x = *(const mlt_inter *)what->custom;
     x.op = what->op;
@@ -84,7 +84,7 @@ static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t 
     mlt_inter_emit(&x, program, rank);
 }
 
-static inline mlt_coll_side side(const void *buf, MPI_Count count, const mlt_type *type)
+static inline mlt_coll_side coll_inter_side(const void *buf, MPI_Count count, const mlt_type *type)
 {
     return (mlt_coll_side){
         .buf = (void *)(uintptr_t)buf, .type = type, .blocks = 1, .count = (uint64_t)count};
@@ -92,8 +92,8 @@ static inline mlt_coll_side side(const void *buf, MPI_Count count, const mlt_typ
 
 // The job of an operation with that shape; root as the user gave it, MPI_ROOT if there is none.
 // Takes over `starts`, memory of the worker's: [ranks of both groups + 1], or NULL.
-static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape shape, int root,
-              uint64_t *starts, mlt_coll_how how)
+static int coll_inter_go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape shape,
+                         int root, uint64_t *starts, mlt_coll_how how)
 {
     const mlt_team *team = mlt_comm_flat(comm);
     uint64_t room = starts ? (team->ranks + 1ull) * sizeof *starts : 0;
@@ -101,9 +101,9 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape s
     shape.size[0] = (uint32_t)comm->shared->group[0]->size;
     shape.size[1] = (uint32_t)comm->shared->group[1]->size;
     shape.idle = is_idle(root);
-    shape.root = root >= 0       ? (uint32_t)(far_first(comm) + root)
-                 : is_root(root) ? (uint32_t)mlt_comm_order(comm)
-                                 : 0;
+    shape.root = root >= 0                  ? (uint32_t)(far_first(comm) + root)
+                 : coll_inter_is_root(root) ? (uint32_t)mlt_comm_order(comm)
+                                            : 0;
     shape.has_starts = starts != NULL;
     *x = (mlt_inter){.shape = shape,
                      .question = {.reproducible = team->reproducible,
@@ -130,7 +130,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape s
                                 .count = shape.count[comm->side],
                                 .starts = starts ? (uint64_t *)(x + 1) : NULL,
                                 .op = job->what.op,
-                                .emit = emit,
+                                .emit = coll_inter_emit,
                                 .custom = x,
                                 .key = &x->shape,
                                 .key_bytes = sizeof x->shape};
@@ -152,7 +152,7 @@ static int32_t far_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t
 }
 
 // A side without anything: no argument is looked at.
-static const mlt_listing nothing = {.which = "", .listed = true, .typed = true};
+static const mlt_listing coll_inter_nothing = {.which = "", .listed = true, .typed = true};
 
 static mlt_listing alike(const char *which, const void *buf, uint32_t blocks, MPI_Count count,
                          const mlt_type *type)
@@ -178,7 +178,7 @@ static mlt_listing differing(const char *which, const void *buf, const mlt_comm 
 int mlt_inter_idle(mlt_rank *me, mlt_collective collective, mlt_comm *comm, mlt_coll_how how)
 {
     mlt_coll_job job = {0};
-    return go(me, comm, &job, moves(collective, 0), MPI_PROC_NULL, NULL, how);
+    return coll_inter_go(me, comm, &job, moves(collective, 0), MPI_PROC_NULL, NULL, how);
 }
 
 int mlt_inter_barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
@@ -193,59 +193,62 @@ int mlt_inter_bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type 
 {
     if (is_idle(root))
         return mlt_inter_idle(me, MLT_COLL_BCAST, comm, how);
-    int code = check_root(me, comm, root);
+    int code = coll_inter_check_root(me, comm, root);
     if (code == MPI_SUCCESS)
-        code = check_data(me, comm, "", buffer, count, type);
+        code = coll_inter_check_data(me, comm, "", buffer, count, type);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_job job = {0};
-    job.out = side(buffer, count, type);
-    job.reads_out = is_root(root);
-    return go(me, comm, &job, moves(MLT_COLL_BCAST, (uint64_t)count * type->size), root, NULL, how);
+    job.out = coll_inter_side(buffer, count, type);
+    job.reads_out = coll_inter_is_root(root);
+    return coll_inter_go(me, comm, &job, moves(MLT_COLL_BCAST, (uint64_t)count * type->size), root,
+                         NULL, how);
 }
 
 // ---- gather, scatter
 
 // A block of each rank, and all of them at the root.
-static int blocks(mlt_rank *me, mlt_collective collective, const void *one, MPI_Count one_count,
-                  const mlt_type *one_type, const void *all, MPI_Count all_count,
-                  const mlt_type *all_type, int root, mlt_comm *comm, mlt_coll_how how)
+static int coll_inter_blocks(mlt_rank *me, mlt_collective collective, const void *one,
+                             MPI_Count one_count, const mlt_type *one_type, const void *all,
+                             MPI_Count all_count, const mlt_type *all_type, int root,
+                             mlt_comm *comm, mlt_coll_how how)
 {
     bool gathers = collective == MLT_COLL_GATHER;
     mlt_coll_job job = {0};
     if (is_idle(root))
         return mlt_inter_idle(me, collective, comm, how);
-    int code = check_root(me, comm, root);
+    int code = coll_inter_check_root(me, comm, root);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    const mlt_type *type = is_root(root) ? all_type : one_type;
-    MPI_Count count = is_root(root) ? all_count : one_count;
-    if (is_root(root))
-        code = check_blocks(me, comm, gathers ? "recv" : "send", all, count, type);
+    const mlt_type *type = coll_inter_is_root(root) ? all_type : one_type;
+    MPI_Count count = coll_inter_is_root(root) ? all_count : one_count;
+    if (coll_inter_is_root(root))
+        code = coll_inter_check_blocks(me, comm, gathers ? "recv" : "send", all, count, type);
     else
-        code = check_data(me, comm, gathers ? "send" : "recv", one, count, type);
+        code = coll_inter_check_data(me, comm, gathers ? "send" : "recv", one, count, type);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    mlt_coll_side *data = is_root(root) == gathers ? &job.out : &job.in;
-    *data = side(is_root(root) ? all : one, count, type);
-    data->blocks = is_root(root) ? (uint64_t)comm->peers : 1;
-    return go(me, comm, &job, moves(collective, (uint64_t)count * type->size), root, NULL, how);
+    mlt_coll_side *data = coll_inter_is_root(root) == gathers ? &job.out : &job.in;
+    *data = coll_inter_side(coll_inter_is_root(root) ? all : one, count, type);
+    data->blocks = coll_inter_is_root(root) ? (uint64_t)comm->peers : 1;
+    return coll_inter_go(me, comm, &job, moves(collective, (uint64_t)count * type->size), root,
+                         NULL, how);
 }
 
 int mlt_inter_gather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                      const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                      const mlt_type *recvtype, int root, mlt_comm *comm, mlt_coll_how how)
 {
-    return blocks(me, MLT_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype,
-                  root, comm, how);
+    return coll_inter_blocks(me, MLT_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
+                             recvtype, root, comm, how);
 }
 
 int mlt_inter_scatter(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                       const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                       const mlt_type *recvtype, int root, mlt_comm *comm, mlt_coll_how how)
 {
-    return blocks(me, MLT_COLL_SCATTER, recvbuf, recvcount, recvtype, sendbuf, sendcount, sendtype,
-                  root, comm, how);
+    return coll_inter_blocks(me, MLT_COLL_SCATTER, recvbuf, recvcount, recvtype, sendbuf, sendcount,
+                             sendtype, root, comm, how);
 }
 
 int mlt_inter_gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -253,11 +256,11 @@ int mlt_inter_gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                       mlt_coll_numbers displs, const mlt_type *recvtype, int root, mlt_comm *comm,
                       mlt_coll_how how)
 {
-    int code = check_root(me, comm, root);
+    int code = coll_inter_check_root(me, comm, root);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    mlt_listing send = nothing, recv = nothing;
-    if (is_root(root))
+    mlt_listing send = coll_inter_nothing, recv = coll_inter_nothing;
+    if (coll_inter_is_root(root))
         recv = differing("recv", recvbuf, comm, recvcounts, displs, recvtype);
     else if (!is_idle(root))
         send = alike("send", sendbuf, 1, sendcount, sendtype);
@@ -270,11 +273,11 @@ int mlt_inter_scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendc
                        MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
                        mlt_coll_how how)
 {
-    int code = check_root(me, comm, root);
+    int code = coll_inter_check_root(me, comm, root);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    mlt_listing send = nothing, recv = nothing;
-    if (is_root(root))
+    mlt_listing send = coll_inter_nothing, recv = coll_inter_nothing;
+    if (coll_inter_is_root(root))
         send = differing("send", sendbuf, comm, sendcounts, displs, sendtype);
     else if (!is_idle(root))
         recv = alike("recv", recvbuf, 1, recvcount, recvtype);
@@ -288,9 +291,9 @@ int mlt_inter_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                         const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                         const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
 {
-    int code = check_data(me, comm, "send", sendbuf, sendcount, sendtype);
+    int code = coll_inter_check_data(me, comm, "send", sendbuf, sendcount, sendtype);
     if (code == MPI_SUCCESS)
-        code = check_blocks(me, comm, "recv", recvbuf, recvcount, recvtype);
+        code = coll_inter_check_blocks(me, comm, "recv", recvbuf, recvcount, recvtype);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_inter_shape shape = {.collective = MLT_COLL_ALLGATHER, .element = 1};
@@ -304,10 +307,10 @@ int mlt_inter_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT,
                                       MLT_FORM_ALLGATHER, how);
     }
-    mlt_coll_job job = {.in = side(sendbuf, sendcount, sendtype),
-                        .out = side(recvbuf, recvcount, recvtype)};
+    mlt_coll_job job = {.in = coll_inter_side(sendbuf, sendcount, sendtype),
+                        .out = coll_inter_side(recvbuf, recvcount, recvtype)};
     job.out.blocks = size[1];
-    return go(me, comm, &job, shape, MPI_ROOT, NULL, how);
+    return coll_inter_go(me, comm, &job, shape, MPI_ROOT, NULL, how);
 }
 
 int mlt_inter_allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -369,21 +372,23 @@ static int reduce(mlt_rank *me, mlt_comm *comm, mlt_collective collective, uint6
     job.what.op = &job.op;
     mlt_inter_shape shape = {
         .collective = collective, .count = {count, count}, .element = op->op.element};
-    return go(me, comm, &job, shape, root, starts, how);
+    return coll_inter_go(me, comm, &job, shape, root, starts, how);
 }
 
 int mlt_inter_reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
                      const mlt_type *type, const mlt_inter_op *op, int root, mlt_comm *comm,
                      mlt_coll_how how)
 {
-    int code = check_root(me, comm, root);
+    int code = coll_inter_check_root(me, comm, root);
     if (code == MPI_SUCCESS)
-        code = is_root(root) ? check_operands(me, comm, "recv", recvbuf, count, type, op)
-                             : check_operands(me, comm, "send", sendbuf, count, type, op);
+        code = coll_inter_is_root(root)
+                   ? check_operands(me, comm, "recv", recvbuf, count, type, op)
+                   : check_operands(me, comm, "send", sendbuf, count, type, op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_coll_side in = {0}, out = {0};
-    *(is_root(root) ? &out : &in) = side(is_root(root) ? recvbuf : sendbuf, count, type);
+    *(coll_inter_is_root(root) ? &out : &in) =
+        coll_inter_side(coll_inter_is_root(root) ? recvbuf : sendbuf, count, type);
     return reduce(me, comm, MLT_COLL_REDUCE, (uint64_t)count, in, out, op, root, NULL, how);
 }
 
@@ -396,13 +401,14 @@ int mlt_inter_allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
         code = check_operands(me, comm, "recv", recvbuf, count, type, op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    return reduce(me, comm, MLT_COLL_ALLREDUCE, (uint64_t)count, side(sendbuf, count, type),
-                  side(recvbuf, count, type), op, MPI_ROOT, NULL, how);
+    return reduce(me, comm, MLT_COLL_ALLREDUCE, (uint64_t)count,
+                  coll_inter_side(sendbuf, count, type), coll_inter_side(recvbuf, count, type), op,
+                  MPI_ROOT, NULL, how);
 }
 
-static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t total, uint64_t mine,
-                   uint64_t *starts, const mlt_type *type, const mlt_inter_op *op, mlt_comm *comm,
-                   mlt_coll_how how)
+static int coll_inter_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t total,
+                              uint64_t mine, uint64_t *starts, const mlt_type *type,
+                              const mlt_inter_op *op, mlt_comm *comm, mlt_coll_how how)
 {
     int code = check_operands(me, comm, "send", sendbuf, (MPI_Count)total, type, op);
     if (code == MPI_SUCCESS)
@@ -411,8 +417,9 @@ static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t to
         mlt_coll_memory_give(me, starts);
         return code;
     }
-    return reduce(me, comm, MLT_COLL_REDUCE_SCATTER, total, side(sendbuf, (MPI_Count)total, type),
-                  side(recvbuf, (MPI_Count)mine, type), op, MPI_ROOT, starts, how);
+    return reduce(me, comm, MLT_COLL_REDUCE_SCATTER, total,
+                  coll_inter_side(sendbuf, (MPI_Count)total, type),
+                  coll_inter_side(recvbuf, (MPI_Count)mine, type), op, MPI_ROOT, starts, how);
 }
 
 int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
@@ -436,8 +443,9 @@ int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                     count < 0 ? "at least 0"
                                               : "so few that 63 bits count them all");
     }
-    return scatter(me, sendbuf, recvbuf, starts[size], starts[comm->rank + 1] - starts[comm->rank],
-                   starts, type, op, comm, how);
+    return coll_inter_scatter(me, sendbuf, recvbuf, starts[size],
+                              starts[comm->rank + 1] - starts[comm->rank], starts, type, op, comm,
+                              how);
 }
 
 int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
@@ -448,8 +456,8 @@ int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recv
     if (MLT_UNLIKELY(recvcount < 0 || __builtin_mul_overflow(recvcount, comm->size, &total)))
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, "recvcount", recvcount,
                              recvcount < 0 ? "at least 0" : "so few that 63 bits count them all");
-    return scatter(me, sendbuf, recvbuf, (uint64_t)total, (uint64_t)recvcount, NULL, type, op, comm,
-                   how);
+    return coll_inter_scatter(me, sendbuf, recvbuf, (uint64_t)total, (uint64_t)recvcount, NULL,
+                              type, op, comm, how);
 }
 
 int mlt_inter_no_scan(mlt_rank *me, mlt_comm *comm)

@@ -12,9 +12,9 @@
 #include "mpi/handle.h"
 
 // Where a block lies in what the team is given.
-typedef struct place {
+typedef struct list_place {
     uint64_t at, bytes;
-} place;
+} list_place;
 
 // What a schedule depends on, compared as bytes. Sides that are not listed have no places.
 typedef struct shape {
@@ -24,20 +24,20 @@ typedef struct shape {
     mlt_coll_list_peer *peer;
     int32_t root;
     uint8_t listed[2], same;
-    uint8_t merged; // and the blocks that are received are alike
-    place places[]; // of what is sent, then of what is received
+    uint8_t merged;      // and the blocks that are received are alike
+    list_place places[]; // of what is sent, then of what is received
 } shape;
 _Static_assert(sizeof(shape) == 56, "no padding: compared as bytes");
 
 // In the job's memory; lists of packed sides follow.
-typedef struct exchange {
+typedef struct list_exchange {
     mlt_comm *comm;
     shape shape;
-} exchange;
+} list_exchange;
 
 enum { SENT, RECEIVED };
 
-static inline int32_t peer_of(const exchange *x, int mode, uint32_t i, int32_t *tag)
+static inline int32_t peer_of(const list_exchange *x, int mode, uint32_t i, int32_t *tag)
 {
     *tag = 0;
     return x->shape.peer(x->comm, x->shape.root, mode == SENT, i, tag);
@@ -64,7 +64,7 @@ static MLT_COLD int bad_count(mlt_rank *me, mlt_comm *comm, const mlt_listing *l
                          should);
 }
 
-static MLT_COLD int bad_type(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, uint32_t i)
+static MLT_COLD int list_bad_type(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, uint32_t i)
 {
     char name[48];
     snprintf(name, sizeof name, "%stypes[%u]", l->which, i);
@@ -80,7 +80,7 @@ static inline const mlt_type *block_type(const mlt_rank *me, const mlt_listing *
     return !l->typed ? l->type : count > 0 ? mlt_type_mine(me, l->types[i]) : MLT_TYPE_BYTE;
 }
 
-static int check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
+static int list_check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
 {
     uint64_t all = 0, bytes;
     for (uint32_t i = 0; i < l->blocks; i++) {
@@ -89,7 +89,7 @@ static int check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
             return bad_count(me, comm, l, i, "at least 0");
         const mlt_type *type = block_type(me, l, i, count);
         if (MLT_UNLIKELY(!type || !type->committed))
-            return bad_type(me, comm, l, i);
+            return list_bad_type(me, comm, l, i);
         if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)count, type->size, &bytes) ||
                          __builtin_add_overflow(all, bytes, &all) || all > INT64_MAX))
             return bad_count(me, comm, l, i, "so few that all bytes fit into 63 bits");
@@ -118,7 +118,7 @@ static int check_alike(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
                          "so few that the bytes of all blocks fit into 63 bits");
 }
 
-static int check(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
+static int list_check(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
 {
     char name[16];
     snprintf(name, sizeof name, "%sbuf", l->which);
@@ -139,7 +139,7 @@ static int check(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
         return bad_array(me, comm, l, "displs");
     if (MLT_UNLIKELY(l->typed && !l->types))
         return bad_array(me, comm, l, "types");
-    return check_blocks(me, comm, l);
+    return list_check_blocks(me, comm, l);
 }
 
 // ---- sides
@@ -157,7 +157,8 @@ static inline int64_t block_offset(const mlt_listing *l, const mlt_type *type, u
 }
 
 // What is left of a block's elements: none if there is nobody.
-static inline int64_t block_count(const exchange *x, const mlt_listing *l, int mode, uint32_t i)
+static inline int64_t block_count(const list_exchange *x, const mlt_listing *l, int mode,
+                                  uint32_t i)
 {
     int32_t tag;
     int64_t count = l->listed ? mlt_coll_number(l->counts, i) : l->count;
@@ -165,8 +166,8 @@ static inline int64_t block_count(const exchange *x, const mlt_listing *l, int m
 }
 
 // A list in the user's memory: places count from the lowest one. False: a block has gaps.
-static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, int mode,
-                        place *places, mlt_coll_side *side)
+static bool place_solid(mlt_rank *me, const list_exchange *x, const mlt_listing *l, int mode,
+                        list_place *places, mlt_coll_side *side)
 {
     int64_t low = INT64_MAX;
     uint64_t end = 0;
@@ -176,7 +177,7 @@ static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, i
         if (!is_solid(type, count))
             return false;
         int64_t offset = count ? block_offset(l, type, i) : 0;
-        places[i] = (place){(uint64_t)offset, (uint64_t)count * type->size};
+        places[i] = (list_place){(uint64_t)offset, (uint64_t)count * type->size};
         if (places[i].bytes && offset < low)
             low = offset;
     }
@@ -193,8 +194,8 @@ static bool place_solid(mlt_rank *me, const exchange *x, const mlt_listing *l, i
 }
 
 // A list that is packed: places are one after the other. `memory`: see packed_bytes.
-static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, int mode,
-                         place *places, mlt_coll_side *side, unsigned char *memory)
+static void place_packed(mlt_rank *me, const list_exchange *x, const mlt_listing *l, int mode,
+                         list_place *places, mlt_coll_side *side, unsigned char *memory)
 {
     uint64_t *counts = (uint64_t *)memory;
     int64_t *displs = (int64_t *)(counts + l->blocks);
@@ -205,7 +206,7 @@ static void place_packed(mlt_rank *me, const exchange *x, const mlt_listing *l, 
         types[i] = block_type(me, l, i, count);
         counts[i] = (uint64_t)count;
         displs[i] = count ? block_offset(l, types[i], i) : 0;
-        places[i] = (place){at, counts[i] * types[i]->size};
+        places[i] = (list_place){at, counts[i] * types[i]->size};
         at += places[i].bytes;
     }
     *side = (mlt_coll_side){.buf = (void *)(uintptr_t)l->buf,
@@ -228,7 +229,7 @@ static bool is_listed(const mlt_listing *l, bool sends)
     return l->listed || (!l->same && !sends && l->blocks && !l->type->contiguous);
 }
 
-static mlt_coll_side place_alike(exchange *x, const mlt_listing *l, int mode)
+static mlt_coll_side place_alike(list_exchange *x, const mlt_listing *l, int mode)
 {
     uint64_t blocks = l->same ? 1 : l->blocks;
     x->shape.bytes[mode] = (uint64_t)l->count * l->type->size;
@@ -242,14 +243,15 @@ static mlt_coll_side place_alike(exchange *x, const mlt_listing *l, int mode)
 // ---- schedules
 
 // The messages of one way; the caller frees them. Those with nobody and without bytes are left out.
-static mlt_goal_part *parts_of(const exchange *x, int mode, const place *places, uint32_t *count)
+static mlt_goal_part *list_parts_of(const list_exchange *x, int mode, const list_place *places,
+                                    uint32_t *count)
 {
     const shape *s = &x->shape;
     mlt_goal_part *parts = mlt_take(s->blocks[mode] + 1ull, sizeof *parts);
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->blocks[mode]; i++) {
         int32_t tag, peer = peer_of(x, mode, i, &tag);
-        place p = {s->same && mode == SENT ? 0 : i * s->bytes[mode], s->bytes[mode]};
+        list_place p = {s->same && mode == SENT ? 0 : i * s->bytes[mode], s->bytes[mode]};
         if (s->listed[mode])
             p = places[i];
         if (peer >= 0 && p.bytes)
@@ -259,14 +261,14 @@ static mlt_goal_part *parts_of(const exchange *x, int mode, const place *places,
     return parts;
 }
 
-static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
+static void list_emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
 {
-    const exchange *x = what->custom;
+    const list_exchange *x = what->custom;
     const shape *s = &x->shape;
     mlt_goal_parts parts = {.in = s->whole[SENT], .out = s->whole[RECEIVED]};
-    const place *received = s->places + (s->listed[SENT] ? s->blocks[SENT] : 0);
-    mlt_goal_part *send = parts_of(x, SENT, s->places, &parts.sends);
-    mlt_goal_part *recv = parts_of(x, RECEIVED, received, &parts.recvs);
+    const list_place *received = s->places + (s->listed[SENT] ? s->blocks[SENT] : 0);
+    mlt_goal_part *send = list_parts_of(x, SENT, s->places, &parts.sends);
+    mlt_goal_part *recv = list_parts_of(x, RECEIVED, received, &parts.recvs);
     parts.send = send;
     parts.recv = recv;
     mlt_coll_list_emit(program, rank, &parts, s->merged);
@@ -274,13 +276,13 @@ static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t 
     free(recv);
 }
 
-static uint16_t kind_of(const mlt_listing *l)
+static uint16_t list_kind_of(const mlt_listing *l)
 {
     return l->typed || !l->blocks ? 0 : mlt_type_kind(l->type);
 }
 
 // The root in the team's numbers, as every rank says it.
-static uint32_t root_of(const exchange *x, mlt_coll_form form)
+static uint32_t list_root_of(const list_exchange *x, mlt_coll_form form)
 {
     int32_t tag;
     if (form != MLT_FORM_GATHERV && form != MLT_FORM_SCATTERV)
@@ -292,9 +294,9 @@ int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send
                            const mlt_listing *recv, mlt_coll_list_peer *peer, int32_t root,
                            mlt_coll_form form, mlt_coll_how how)
 {
-    int code = check(me, comm, send);
+    int code = list_check(me, comm, send);
     if (MLT_LIKELY(code == MPI_SUCCESS))
-        code = check(me, comm, recv);
+        code = list_check(me, comm, recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const mlt_listing *sides[2] = {send, recv};
@@ -304,18 +306,18 @@ int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send
         places += listed[mode] ? sides[mode]->blocks : 0;
         lists += listed[mode] ? packed_bytes(sides[mode]) : 0;
     }
-    uint64_t key = sizeof(shape) + places * sizeof(place);
-    exchange *x = mlt_coll_memory_take(me, offsetof(exchange, shape) + key + lists);
-    *x = (exchange){.comm = comm,
-                    .shape = {.peer = peer,
-                              .root = root,
-                              .blocks = {send->blocks, recv->blocks},
-                              .listed = {listed[SENT], listed[RECEIVED]},
-                              .same = send->same,
-                              .merged = send->same && !recv->listed}};
+    uint64_t key = sizeof(shape) + places * sizeof(list_place);
+    list_exchange *x = mlt_coll_memory_take(me, offsetof(list_exchange, shape) + key + lists);
+    *x = (list_exchange){.comm = comm,
+                         .shape = {.peer = peer,
+                                   .root = root,
+                                   .blocks = {send->blocks, recv->blocks},
+                                   .listed = {listed[SENT], listed[RECEIVED]},
+                                   .same = send->same,
+                                   .merged = send->same && !recv->listed}};
     mlt_coll_job job = {.comm = comm, .memory = x, .writes_out = true};
     mlt_coll_side *to[2] = {&job.in, &job.out};
-    place *next = x->shape.places;
+    list_place *next = x->shape.places;
     unsigned char *memory = (unsigned char *)&x->shape + key;
     for (int mode = SENT; mode <= RECEIVED; mode++) {
         const mlt_listing *l = sides[mode];
@@ -325,7 +327,7 @@ int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send
         }
         if (!place_solid(me, x, l, mode, next, to[mode]))
             place_packed(me, x, l, mode, next, to[mode], memory);
-        const place *last = l->blocks ? &next[l->blocks - 1] : NULL;
+        const list_place *last = l->blocks ? &next[l->blocks - 1] : NULL;
         x->shape.whole[mode] =
             to[mode]->types ? (last ? last->at + last->bytes : 0) : to[mode]->count;
         memory += packed_bytes(l);
@@ -333,11 +335,11 @@ int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send
     }
     job.what = (mlt_coll_what){.collective = MLT_COLL_EXCHANGE,
                                .form = (uint8_t)form,
-                               .kind = kind_of(recv),
-                               .kind_sent = kind_of(send),
-                               .root = root_of(x, form),
+                               .kind = list_kind_of(recv),
+                               .kind_sent = list_kind_of(send),
+                               .root = list_root_of(x, form),
                                .element = 1,
-                               .emit = emit,
+                               .emit = list_emit,
                                .custom = x,
                                .key = &x->shape,
                                .key_bytes = key};

@@ -45,12 +45,12 @@ static int32_t dist_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_
 }
 
 // How many neighbours there are to send to and to receive from, and who they are.
-typedef struct neighbours {
+typedef struct neighbor_neighbours {
     uint32_t out, in;
     mlt_coll_list_peer *peer;
-} neighbours;
+} neighbor_neighbours;
 
-static int find(mlt_rank *me, mlt_comm *comm, neighbours *n)
+static int neighbor_find(mlt_rank *me, mlt_comm *comm, neighbor_neighbours *n)
 {
     const mlt_topo *topo = comm->topo;
     if (MLT_UNLIKELY(comm->inter))
@@ -60,23 +60,24 @@ static int find(mlt_rank *me, mlt_comm *comm, neighbours *n)
                              "%s has no topology, so its ranks have no neighbours",
                              mlt_comm_name(me, comm));
     if (topo->kind == MPI_CART) {
-        *n =
-            (neighbours){2 * (uint32_t)topo->cart.ndims, 2 * (uint32_t)topo->cart.ndims, cart_peer};
+        *n = (neighbor_neighbours){2 * (uint32_t)topo->cart.ndims, 2 * (uint32_t)topo->cart.ndims,
+                                   cart_peer};
     } else if (topo->kind == MPI_GRAPH) {
         const int *index = topo->graph.index;
         uint32_t degree = (uint32_t)(index[comm->rank] - (comm->rank ? index[comm->rank - 1] : 0));
-        *n = (neighbours){degree, degree, graph_peer};
+        *n = (neighbor_neighbours){degree, degree, graph_peer};
     } else {
-        *n = (neighbours){(uint32_t)topo->dist.outdegree, (uint32_t)topo->dist.indegree, dist_peer};
+        *n = (neighbor_neighbours){(uint32_t)topo->dist.outdegree, (uint32_t)topo->dist.indegree,
+                                   dist_peer};
     }
     return MPI_SUCCESS;
 }
 
-static int go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv,
-              mlt_coll_form form, mlt_coll_how how)
+static int neighbor_go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv,
+                       mlt_coll_form form, mlt_coll_how how)
 {
-    neighbours n = {0};
-    int code = find(me, comm, &n);
+    neighbor_neighbours n = {0};
+    int code = neighbor_find(me, comm, &n);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     send->which = "send";
@@ -88,19 +89,19 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_listing *send, mlt_listing *recv
 
 // ---- the operations
 
-static int allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                     const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                     const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
+static int neighbor_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                              const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
+                              const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
 {
     mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype, .same = true};
     mlt_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
-    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
+    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
 }
 
-static int allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                      const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
-                      mlt_coll_numbers displs, const mlt_type *recvtype, mlt_comm *comm,
-                      mlt_coll_how how)
+static int neighbor_allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                               const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
+                               mlt_coll_numbers displs, const mlt_type *recvtype, mlt_comm *comm,
+                               mlt_coll_how how)
 {
     mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype, .same = true};
     mlt_listing recv = {.buf = recvbuf,
@@ -109,16 +110,16 @@ static int allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                         .displs = displs,
                         .displs_name = "displs",
                         .listed = true};
-    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
+    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLGATHER, how);
 }
 
-static int alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                    const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                    const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
+static int neighbor_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                             const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
+                             const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
 {
     mlt_listing send = {.buf = sendbuf, .count = sendcount, .type = sendtype};
     mlt_listing recv = {.buf = recvbuf, .count = recvcount, .type = recvtype};
-    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
+    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
 }
 
 static int alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -130,7 +131,7 @@ static int alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcou
         .buf = sendbuf, .type = sendtype, .counts = sendcounts, .displs = sdispls, .listed = true};
     mlt_listing recv = {
         .buf = recvbuf, .type = recvtype, .counts = recvcounts, .displs = rdispls, .listed = true};
-    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
+    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
 }
 
 static int alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
@@ -150,7 +151,7 @@ static int alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcou
                         .types = recvtypes,
                         .typed = true,
                         .listed = true};
-    return go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
+    return neighbor_go(me, comm, &send, &recv, MLT_FORM_NEIGHBOR_ALLTOALL, how);
 }
 
 // ---- MPI_Neighbor_allgather
@@ -159,16 +160,16 @@ int mlt_mpi_Neighbor_allgather(mlt_rank *me, const void *sendbuf, MPI_Count send
                                const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                                const mlt_type *recvtype, mlt_comm *comm)
 {
-    return allgather(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                     MLT_BLOCKING);
+    return neighbor_allgather(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                              MLT_BLOCKING);
 }
 
 int mlt_mpi_Ineighbor_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                                 const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                                 const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
 {
-    return allgather(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                     MLT_NONBLOCKING(request));
+    return neighbor_allgather(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                              MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Neighbor_allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -176,8 +177,8 @@ int mlt_mpi_Neighbor_allgather_init(mlt_rank *me, const void *sendbuf, MPI_Count
                                     const mlt_type *recvtype, mlt_comm *comm, MPI_Info info,
                                     MPI_Request *request)
 {
-    return allgather(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                     MLT_PERSISTENT(request, info));
+    return neighbor_allgather(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                              MLT_PERSISTENT(request, info));
 }
 
 // ---- MPI_Neighbor_allgatherv
@@ -186,8 +187,9 @@ int mlt_mpi_Neighbor_allgatherv(mlt_rank *me, const void *sendbuf, int sendcount
                                 const mlt_type *sendtype, void *recvbuf, const int recvcounts[],
                                 const int displs[], const mlt_type *recvtype, mlt_comm *comm)
 {
-    return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_narrow(recvcounts),
-                      mlt_coll_narrow(displs), recvtype, comm, MLT_BLOCKING);
+    return neighbor_allgatherv(me, sendbuf, sendcount, sendtype, recvbuf,
+                               mlt_coll_narrow(recvcounts), mlt_coll_narrow(displs), recvtype, comm,
+                               MLT_BLOCKING);
 }
 
 int mlt_mpi_Ineighbor_allgatherv(mlt_rank *me, const void *sendbuf, int sendcount,
@@ -195,8 +197,9 @@ int mlt_mpi_Ineighbor_allgatherv(mlt_rank *me, const void *sendbuf, int sendcoun
                                  const int displs[], const mlt_type *recvtype, mlt_comm *comm,
                                  MPI_Request *request)
 {
-    return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_narrow(recvcounts),
-                      mlt_coll_narrow(displs), recvtype, comm, MLT_NONBLOCKING(request));
+    return neighbor_allgatherv(me, sendbuf, sendcount, sendtype, recvbuf,
+                               mlt_coll_narrow(recvcounts), mlt_coll_narrow(displs), recvtype, comm,
+                               MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Neighbor_allgatherv_init(mlt_rank *me, const void *sendbuf, int sendcount,
@@ -205,8 +208,9 @@ int mlt_mpi_Neighbor_allgatherv_init(mlt_rank *me, const void *sendbuf, int send
                                      const mlt_type *recvtype, mlt_comm *comm, MPI_Info info,
                                      MPI_Request *request)
 {
-    return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_narrow(recvcounts),
-                      mlt_coll_narrow(displs), recvtype, comm, MLT_PERSISTENT(request, info));
+    return neighbor_allgatherv(me, sendbuf, sendcount, sendtype, recvbuf,
+                               mlt_coll_narrow(recvcounts), mlt_coll_narrow(displs), recvtype, comm,
+                               MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Neighbor_allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -214,8 +218,8 @@ int mlt_mpi_Neighbor_allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count s
                                   const MPI_Count recvcounts[], const MPI_Aint displs[],
                                   const mlt_type *recvtype, mlt_comm *comm)
 {
-    return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_wide(recvcounts),
-                      mlt_coll_wide_displs(displs), recvtype, comm, MLT_BLOCKING);
+    return neighbor_allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_wide(recvcounts),
+                               mlt_coll_wide_displs(displs), recvtype, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ineighbor_allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -223,8 +227,9 @@ int mlt_mpi_Ineighbor_allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count 
                                    const MPI_Count recvcounts[], const MPI_Aint displs[],
                                    const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
 {
-    return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_wide(recvcounts),
-                      mlt_coll_wide_displs(displs), recvtype, comm, MLT_NONBLOCKING(request));
+    return neighbor_allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_wide(recvcounts),
+                               mlt_coll_wide_displs(displs), recvtype, comm,
+                               MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Neighbor_allgatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -233,8 +238,9 @@ int mlt_mpi_Neighbor_allgatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Co
                                        const mlt_type *recvtype, mlt_comm *comm, MPI_Info info,
                                        MPI_Request *request)
 {
-    return allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_wide(recvcounts),
-                      mlt_coll_wide_displs(displs), recvtype, comm, MLT_PERSISTENT(request, info));
+    return neighbor_allgatherv(me, sendbuf, sendcount, sendtype, recvbuf, mlt_coll_wide(recvcounts),
+                               mlt_coll_wide_displs(displs), recvtype, comm,
+                               MLT_PERSISTENT(request, info));
 }
 
 // ---- MPI_Neighbor_alltoall
@@ -243,16 +249,16 @@ int mlt_mpi_Neighbor_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendc
                               const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                               const mlt_type *recvtype, mlt_comm *comm)
 {
-    return alltoall(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                    MLT_BLOCKING);
+    return neighbor_alltoall(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                             MLT_BLOCKING);
 }
 
 int mlt_mpi_Ineighbor_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                                const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
                                const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
 {
-    return alltoall(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                    MLT_NONBLOCKING(request));
+    return neighbor_alltoall(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                             MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Neighbor_alltoall_init(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
@@ -260,8 +266,8 @@ int mlt_mpi_Neighbor_alltoall_init(mlt_rank *me, const void *sendbuf, MPI_Count 
                                    const mlt_type *recvtype, mlt_comm *comm, MPI_Info info,
                                    MPI_Request *request)
 {
-    return alltoall(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
-                    MLT_PERSISTENT(request, info));
+    return neighbor_alltoall(me, sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm,
+                             MLT_PERSISTENT(request, info));
 }
 
 // ---- MPI_Neighbor_alltoallv

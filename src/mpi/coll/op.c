@@ -36,7 +36,7 @@ struct mlt_user_op {
 };
 
 static mlt_registry registry = MLT_REGISTRY_INIT(mlt_user_op);
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
+static pthread_mutex_t op_lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
 // ---- handles
 
@@ -54,20 +54,20 @@ void mlt_op_hold(mlt_user_op *op)
 {
     if (!op)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&op_lock);
     op->refs++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&op_lock);
 }
 
 void mlt_op_drop(mlt_user_op *op)
 {
     if (!op)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&op_lock);
     bool last = --op->refs == 0;
     if (last)
         mlt_registry_name(&op->head, 0);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&op_lock);
     if (last)
         mlt_registry_give(&registry, op);
 }
@@ -252,8 +252,8 @@ bool mlt_op_reduction(mlt_reduce_op op, const mlt_type *type, mlt_reduction *out
 }
 
 // The object is NULL for a predefined one. False: raised.
-static bool find(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type,
-                 mlt_user_op **object, mlt_reduction *out, int *code)
+static bool op_find(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type,
+                    mlt_user_op **object, mlt_reduction *out, int *code)
 {
     mlt_reduce_op which;
     char why[256];
@@ -288,7 +288,7 @@ bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type
         *out = w->last_op.op;
         return true;
     }
-    if (MLT_UNLIKELY(!find(me, comm, handle, type, &object, &reduction, code)))
+    if (MLT_UNLIKELY(!op_find(me, comm, handle, type, &object, &reduction, code)))
         return false;
     if (MLT_LIKELY(!object)) {
         mlt_coll_op_predefined(out, &reduction, type);
@@ -331,7 +331,7 @@ int mlt_mpi_Reduce_local(mlt_rank *me, const void *inbuf, void *inoutbuf, MPI_Co
     int code = check_buffer(me, inbuf, "inbuf", count, datatype);
     if (code == MPI_SUCCESS)
         code = check_buffer(me, inoutbuf, "inoutbuf", count, datatype);
-    if (code != MPI_SUCCESS || !find(me, NULL, op, datatype, &object, &reduction, &code))
+    if (code != MPI_SUCCESS || !op_find(me, NULL, op, datatype, &object, &reduction, &code))
         return code;
     uint64_t bytes = datatype->contiguous ? (uint64_t)count * datatype->size : count > 0;
     if (MLT_UNLIKELY(mlt_coll_overlap(inbuf, bytes, inoutbuf, bytes)))

@@ -80,7 +80,7 @@ void mlt_outside_decide(mlt_rank *me, const mlt_comm *comm, uint32_t call)
         (void)!mlt_board_write(board, key, word); // no room: it keeps its rules
 }
 
-static void tell(mlt_rank *me, const mlt_comm *comm, uint32_t change, const char *why)
+static void outside_tell(mlt_rank *me, const mlt_comm *comm, uint32_t change, const char *why)
 {
     const char *text = why[0] ? why : mlt_comm_name(me, comm);
     mlt_ctl head = {.type = MLT_CTL_CHANGED,
@@ -103,7 +103,7 @@ void mlt_outside_take(mlt_rank *me, mlt_comm *comm, uint32_t call)
     int code;
     (void)mlt_coll_load_rulebook(me, comm, file[0] ? file : NULL, why, &code);
     if (comm->rank == 0)
-        tell(me, comm, change, why);
+        outside_tell(me, comm, change, why);
     free(file);
     free(why);
 }

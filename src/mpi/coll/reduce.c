@@ -15,8 +15,8 @@
 // ---- the operation
 
 // Type and operation. The type may be NULL.
-static inline int prepare(mlt_rank *me, mlt_comm *comm, const mlt_type *type, MPI_Op op,
-                          mlt_inter_op *out)
+static inline int reduce_prepare(mlt_rank *me, mlt_comm *comm, const mlt_type *type, MPI_Op op,
+                                 mlt_inter_op *out)
 {
     int code = MPI_SUCCESS;
     if (MLT_UNLIKELY(!type) || MLT_UNLIKELY(!type->committed))
@@ -34,9 +34,9 @@ static inline MPI_Count with_bytes(MPI_Count count, const mlt_type *type)
     return MLT_UNLIKELY(!type->size) && count > 0 ? 0 : count;
 }
 
-static inline int check_buffers(mlt_rank *me, mlt_comm *comm, const void *sendbuf, void *recvbuf,
-                                MPI_Count count, const mlt_type *type, uint32_t element,
-                                bool receives)
+static inline int reduce_check_buffers(mlt_rank *me, mlt_comm *comm, const void *sendbuf,
+                                       void *recvbuf, MPI_Count count, const mlt_type *type,
+                                       uint32_t element, bool receives)
 {
     int code = MPI_SUCCESS;
     if (!mlt_coll_in_place(sendbuf))
@@ -55,9 +55,9 @@ static inline int check_buffers(mlt_rank *me, mlt_comm *comm, const void *sendbu
 }
 
 // The job of what the body has put together. Not in place: `in` says where the operands lie.
-static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
-              const mlt_type *type, mlt_coll_side in, mlt_coll_side out, void *memory,
-              mlt_coll_how how)
+static int reduce_go(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
+                     const mlt_type *type, mlt_coll_side in, mlt_coll_side out, void *memory,
+                     mlt_coll_how how)
 {
     mlt_coll_job job = {
         .comm = comm,
@@ -77,7 +77,7 @@ static int go(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter
     return mlt_coll_go(me, &job, how);
 }
 
-static inline mlt_coll_side side(const void *buf, uint64_t count)
+static inline mlt_coll_side reduce_side(const void *buf, uint64_t count)
 {
     return (mlt_coll_side){.buf = (void *)(uintptr_t)buf, .blocks = 1, .count = count};
 }
@@ -90,8 +90,9 @@ one_block_otherwise(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt
                     const mlt_type *type, const void *in, bool gives, void *out, bool receives,
                     mlt_coll_how how)
 {
-    return go(me, comm, what, op, type, gives ? side(in, what->count) : (mlt_coll_side){0},
-              receives ? side(out, what->count) : (mlt_coll_side){0}, NULL, how);
+    return reduce_go(me, comm, what, op, type,
+                     gives ? reduce_side(in, what->count) : (mlt_coll_side){0},
+                     receives ? reduce_side(out, what->count) : (mlt_coll_side){0}, NULL, how);
 }
 
 typedef struct draft {
@@ -107,7 +108,7 @@ one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *send
     bool rooted = collective == MLT_COLL_REDUCE;
     if (rooted && MLT_UNLIKELY(root == MPI_PROC_NULL) && comm->inter)
         return mlt_inter_idle(me, MLT_COLL_REDUCE, comm, how);
-    int code = prepare(me, comm, type, handle, &d->op);
+    int code = reduce_prepare(me, comm, type, handle, &d->op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     count = with_bytes(count, type);
@@ -122,7 +123,8 @@ one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *send
     bool receives = rooted                          ? comm->rank == root
                     : collective == MLT_COLL_EXSCAN ? comm->rank > 0 || in_place // 0 gets nothing
                                                     : true;
-    code = check_buffers(me, comm, sendbuf, recvbuf, count, type, d->op.op.element, receives);
+    code =
+        reduce_check_buffers(me, comm, sendbuf, recvbuf, count, type, d->op.op.element, receives);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     if (MLT_UNLIKELY(in_place && !receives))
@@ -288,9 +290,9 @@ int mlt_mpi_Exscan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
 #define SUM "recvcounts, all together," // the name of what is checked
 
 // starts: NULL if all blocks have `count` elements, else [size + 1]; the job's memory from now on.
-static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t count,
-                   uint64_t *starts, const mlt_type *type, const mlt_inter_op *op, mlt_comm *comm,
-                   mlt_coll_how how)
+static int reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t count,
+                          uint64_t *starts, const mlt_type *type, const mlt_inter_op *op,
+                          mlt_comm *comm, mlt_coll_how how)
 {
     uint64_t size = (uint64_t)comm->size, all = starts ? starts[size] : size * count;
     uint64_t own = starts ? starts[comm->rank + 1] - starts[comm->rank] : count;
@@ -323,16 +325,16 @@ static int scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t co
         mlt_coll_memory_give(me, starts);
         return code;
     }
-    mlt_coll_side in = side(in_place ? recvbuf : sendbuf, all);
+    mlt_coll_side in = reduce_side(in_place ? recvbuf : sendbuf, all);
     in.copied = in_place;
-    return go(me, comm, &what, op, type, in, side(recvbuf, own), starts, how);
+    return reduce_go(me, comm, &what, op, type, in, reduce_side(recvbuf, own), starts, how);
 }
 
-static int block(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count recvcount,
-                 const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
+static int reduce_block(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count recvcount,
+                        const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
 {
     mlt_inter_op op;
-    int code = prepare(me, comm, type, handle, &op);
+    int code = reduce_prepare(me, comm, type, handle, &op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     recvcount = with_bytes(recvcount, type);
@@ -343,7 +345,7 @@ static int block(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count rec
     if (MLT_UNLIKELY(recvcount < 0) || __builtin_mul_overflow(recvcount, comm->size, &all))
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, "recvcount", recvcount,
                              "at least 0, and those of all ranks together fit into 63 bits");
-    return scatter(me, sendbuf, recvbuf, (uint64_t)recvcount, NULL, type, &op, comm, how);
+    return reduce_scatter(me, sendbuf, recvbuf, (uint64_t)recvcount, NULL, type, &op, comm, how);
 }
 
 // Where the blocks begin; NULL if all are alike, and then *count says so. A code.
@@ -376,86 +378,88 @@ static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, co
     return MPI_SUCCESS;
 }
 
-static int blocks(mlt_rank *me, const void *sendbuf, void *recvbuf, mlt_coll_numbers counts,
-                  const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
+static int reduce_blocks(mlt_rank *me, const void *sendbuf, void *recvbuf, mlt_coll_numbers counts,
+                         const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
 {
     mlt_inter_op op;
     uint64_t *starts, count = 0;
-    int code = prepare(me, comm, type, handle, &op);
+    int code = reduce_prepare(me, comm, type, handle, &op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     if (MLT_UNLIKELY(comm->inter))
         return mlt_inter_reduce_scatter(me, sendbuf, recvbuf, counts, type, &op, comm, how);
     code = read_counts(me, comm, counts, type, &starts, &count);
-    return code == MPI_SUCCESS ? scatter(me, sendbuf, recvbuf, count, starts, type, &op, comm, how)
-                               : code;
+    return code == MPI_SUCCESS
+               ? reduce_scatter(me, sendbuf, recvbuf, count, starts, type, &op, comm, how)
+               : code;
 }
 
 int mlt_mpi_Reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                  MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
                                  mlt_comm *comm)
 {
-    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm, MLT_BLOCKING);
+    return reduce_block(me, sendbuf, recvbuf, recvcount, datatype, op, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Ireduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                   MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
                                   mlt_comm *comm, MPI_Request *request)
 {
-    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm, MLT_NONBLOCKING(request));
+    return reduce_block(me, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                        MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Reduce_scatter_block_init(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                       MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
                                       mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    return block(me, sendbuf, recvbuf, recvcount, datatype, op, comm,
-                 MLT_PERSISTENT(request, info));
+    return reduce_block(me, sendbuf, recvbuf, recvcount, datatype, op, comm,
+                        MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, const int recvcounts[],
                            const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
 {
-    return blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
-                  MLT_BLOCKING);
+    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
+                         MLT_BLOCKING);
 }
 
 int mlt_mpi_Reduce_scatter_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
                              const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
                              mlt_comm *comm)
 {
-    return blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
-                  MLT_BLOCKING);
+    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
+                         MLT_BLOCKING);
 }
 
 int mlt_mpi_Ireduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
                             const int recvcounts[], const mlt_type *datatype, MPI_Op op,
                             mlt_comm *comm, MPI_Request *request)
 {
-    return blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
-                  MLT_NONBLOCKING(request));
+    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
+                         MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Ireduce_scatter_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
                               const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
                               mlt_comm *comm, MPI_Request *request)
 {
-    return blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
-                  MLT_NONBLOCKING(request));
+    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
+                         MLT_NONBLOCKING(request));
 }
 
 int mlt_mpi_Reduce_scatter_init(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                 const int recvcounts[], const mlt_type *datatype, MPI_Op op,
                                 mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    return blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
-                  MLT_PERSISTENT(request, info));
+    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
+                         MLT_PERSISTENT(request, info));
 }
 
 int mlt_mpi_Reduce_scatter_init_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                   const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
                                   mlt_comm *comm, MPI_Info info, MPI_Request *request)
 {
-    return blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
-                  MLT_PERSISTENT(request, info));
+    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
+                         MLT_PERSISTENT(request, info));
 }

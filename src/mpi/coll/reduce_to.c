@@ -75,7 +75,7 @@ void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team
 
 // ---- sets
 
-static int by_number(const void *a, const void *b)
+static int reduce_to_by_number(const void *a, const void *b)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
@@ -97,17 +97,18 @@ static int32_t *ranks_of(mlt_rank *me, mlt_comm *comm, const mlt_map *group, con
         free(ranks);
         return NULL;
     }
-    qsort(ranks, (size_t)group->size, sizeof *ranks, by_number);
+    qsort(ranks, (size_t)group->size, sizeof *ranks, reduce_to_by_number);
     return ranks;
 }
 
 static bool has(const int32_t *ranks, int32_t count, int32_t rank)
 {
-    return bsearch(&rank, ranks, (size_t)count, sizeof rank, by_number) != NULL;
+    return bsearch(&rank, ranks, (size_t)count, sizeof rank, reduce_to_by_number) != NULL;
 }
 
 // Members and what they do, from two ascending lists.
-static void join(pair *p, const int32_t *from, int32_t froms, const int32_t *to, int32_t tos)
+static void reduce_to_join(pair *p, const int32_t *from, int32_t froms, const int32_t *to,
+                           int32_t tos)
 {
     uint32_t n = 0;
     p->ranks = mlt_take((size_t)froms + (size_t)tos, sizeof *p->ranks);
@@ -125,8 +126,8 @@ static void join(pair *p, const int32_t *from, int32_t froms, const int32_t *to,
     p->size = n;
 }
 
-static pair *pair_new(mlt_rank *me, mlt_comm *comm, mlt_map *contributors, mlt_map *receivers,
-                      int *code)
+static pair *reduce_to_pair_new(mlt_rank *me, mlt_comm *comm, mlt_map *contributors,
+                                mlt_map *receivers, int *code)
 {
     int32_t *from = ranks_of(me, comm, contributors, "contributors", code);
     if (!from)
@@ -139,7 +140,7 @@ static pair *pair_new(mlt_rank *me, mlt_comm *comm, mlt_map *contributors, mlt_m
     pair *p = mlt_take(1, sizeof *p);
     p->contributors = mlt_map_hold(contributors);
     p->receivers = mlt_map_hold(receivers);
-    join(p, from, contributors->size, to, receivers->size);
+    reduce_to_join(p, from, contributors->size, to, receivers->size);
     p->gives = has(from, contributors->size, comm->rank);
     p->gets = has(to, receivers->size, comm->rank);
     p->hash = mlt_comm_hash(comm->context, p->ranks, p->size * sizeof *p->ranks);
@@ -219,7 +220,8 @@ static void to_front(struct mlt_reduce_tos *all, pair *p, pair *before)
 
 // The pair that has the sets of `new`, which is freed, or `new` itself. NULL: the hash of another
 // one is the same, raised.
-static pair *keep(mlt_rank *me, mlt_comm *comm, struct mlt_reduce_tos *all, pair *new, int *code)
+static pair *reduce_to_keep(mlt_rank *me, mlt_comm *comm, struct mlt_reduce_tos *all, pair *new,
+                            int *code)
 {
     for (pair *p = all->first; p; p = p->next) {
         bool same = same_sets(p, new);
@@ -241,8 +243,8 @@ static pair *keep(mlt_rank *me, mlt_comm *comm, struct mlt_reduce_tos *all, pair
 }
 
 // The pair of these groups; NULL: there is none, raised.
-static pair *find(mlt_rank *me, mlt_comm *comm, MPI_Group contributors, MPI_Group receivers,
-                  int *code)
+static pair *reduce_to_find(mlt_rank *me, mlt_comm *comm, MPI_Group contributors,
+                            MPI_Group receivers, int *code)
 {
     const mlt_group *from = mlt_group_of(me, contributors), *to = mlt_group_of(me, receivers);
     if (MLT_UNLIKELY(!from || !to)) {
@@ -261,8 +263,8 @@ static pair *find(mlt_rank *me, mlt_comm *comm, MPI_Group contributors, MPI_Grou
                               from->map->size ? "receivers" : "contributors");
         return NULL;
     }
-    pair *new = pair_new(me, comm, from->map, to->map, code);
-    return new ? keep(me, comm, all, new, code) : NULL;
+    pair *new = reduce_to_pair_new(me, comm, from->map, to->map, code);
+    return new ? reduce_to_keep(me, comm, all, new, code) : NULL;
 }
 
 // ---- load
@@ -321,7 +323,7 @@ static void load_by_others(struct mlt_reduce_tos *all, duty *plan)
 
 // ---- calls
 
-static void emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
+static void reduce_to_emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
 {
     const duty *plan = what->custom;
     const pair *p = plan->pair;
@@ -362,7 +364,7 @@ typedef struct arguments {
     pair *pair;
 } arguments;
 
-static int check_buffers(mlt_rank *me, const arguments *a)
+static int reduce_to_check_buffers(mlt_rank *me, const arguments *a)
 {
     const pair *p = a->pair;
     int code = MPI_SUCCESS;
@@ -378,8 +380,8 @@ static int check_buffers(mlt_rank *me, const arguments *a)
     return code;
 }
 
-static int check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm,
-                 mlt_coll_how how)
+static int reduce_to_check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
+                           MPI_Comm comm, mlt_coll_how how)
 {
     int code = MPI_SUCCESS;
     a->comm = mlt_comm_of(me, comm);
@@ -406,7 +408,7 @@ static int check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op, M
     return MPI_SUCCESS;
 }
 
-static int go(mlt_rank *me, const arguments *a, mlt_coll_how how)
+static int reduce_to_go(mlt_rank *me, const arguments *a, mlt_coll_how how)
 {
     pair *p = a->pair;
     bool persistent = how.mode == MLT_COLL_PERSISTENT;
@@ -431,7 +433,7 @@ static int go(mlt_rank *me, const arguments *a, mlt_coll_how how)
                  .kind_sent = mlt_type_kind(a->type),
                  .element = a->op.element,
                  .count = (uint64_t)a->count,
-                 .emit = emit,
+                 .emit = reduce_to_emit,
                  .custom = plan,
                  .key = plan->edges,
                  .key_bytes = 2ull * p->size * sizeof *plan->edges},
@@ -449,18 +451,18 @@ static int go(mlt_rank *me, const arguments *a, mlt_coll_how how)
 static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
                      MPI_Group contributors, MPI_Group receivers, MPI_Comm comm, mlt_coll_how how)
 {
-    int code = check(me, a, datatype, op, comm, how);
+    int code = reduce_to_check(me, a, datatype, op, comm, how);
     if (code != MPI_SUCCESS)
         return code;
-    a->pair = find(me, a->comm, contributors, receivers, &code);
+    a->pair = reduce_to_find(me, a->comm, contributors, receivers, &code);
     if (!a->pair)
         return code;
     if (!a->pair->gives && !a->pair->gets && how.mode != MLT_COLL_PERSISTENT)
         return mlt_mpi_raise(me, a->comm, me->fn, MPI_ERR_GROUP,
                              "the caller, rank %d of %s, neither contributes nor receives",
                              a->comm->rank, mlt_comm_name(me, a->comm));
-    code = check_buffers(me, a);
-    return code == MPI_SUCCESS ? go(me, a, how) : code;
+    code = reduce_to_check_buffers(me, a);
+    return code == MPI_SUCCESS ? reduce_to_go(me, a, how) : code;
 }
 
 MLT_EXPORT int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,

@@ -28,7 +28,7 @@
 #include "os/sum.h"
 #include "p2p/live.h"
 
-enum { WHY = 4096 };
+enum { RULES_WHY = 4096 };
 
 // mpirun has proven the rule book of its own host.
 static void check_sum(const char *file)
@@ -52,17 +52,17 @@ void mlt_coll_worker_init(mlt_worker *worker)
 {
     mlt_mpi_worker *w = worker->mpi;
     const char *file = mlt_coll_conf_now.file, *force = mlt_coll_conf_now.force;
-    char *why = mlt_take(WHY, 1);
+    char *why = mlt_take(RULES_WHY, 1);
     bool fine = true;
     if (file && file[0]) {
         if (!worker->boot->job->launched) // mpirun has proven it otherwise
-            fine = mlt_coll_rulebook_check(file, why, WHY) == MLT_OK;
+            fine = mlt_coll_rulebook_check(file, why, RULES_WHY) == MLT_OK;
         else
             check_sum(file);
-        fine = fine && mlt_coll_rulebook_open(file, &w->rulebook, why, WHY) == MLT_OK;
+        fine = fine && mlt_coll_rulebook_open(file, &w->rulebook, why, RULES_WHY) == MLT_OK;
     }
     if (fine && force && force[0])
-        fine = mlt_coll_force_parse(force, w->rulebook, &w->forced, why, WHY) == MLT_OK;
+        fine = mlt_coll_force_parse(force, w->rulebook, &w->forced, why, RULES_WHY) == MLT_OK;
     if (!fine)
         mlt_fatal("%s", why);
     free(why);

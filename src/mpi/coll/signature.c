@@ -40,7 +40,7 @@ static void split_pair(const mlt_type *pair, parts *p)
     p->type = p->two;
 }
 
-static void split(const mlt_type *type, parts *p)
+static void signature_split(const mlt_type *type, parts *p)
 {
     p->n = 0;
     p->length = NULL;
@@ -70,7 +70,7 @@ uint16_t mlt_type_kind_of(const mlt_type *type)
     for (;;) {
         if (is_basic(type))
             return type->code == (uintptr_t)MPI_PACKED ? 0 : type->code;
-        split(type, &p);
+        signature_split(type, &p);
         if (p.n != 1)
             break;
         type = p.type[0];
@@ -96,7 +96,7 @@ int64_t mlt_signature_count(const mlt_type *type, uint64_t bytes)
             break;
         if (is_basic(type))
             return -1;
-        split(type, &p);
+        signature_split(type, &p);
         int64_t i = 0;
         for (; p.n > 1 || p.length; i++) { // the part where the bytes end
             uint64_t n = p.length ? (uint64_t)p.length[i] : 1;
@@ -121,7 +121,7 @@ uint64_t mlt_signature_bytes(const mlt_type *type, uint64_t basics)
         basics %= each;
         if (basics == 0)
             break;
-        split(type, &p);
+        signature_split(type, &p);
         int64_t i = 0;
         for (; p.n > 1 || p.length; i++) { // the part where they end
             uint64_t n = (p.length ? (uint64_t)p.length[i] : 1) * mlt_type_basics(p.type[i]);
@@ -146,17 +146,17 @@ typedef struct level {
 
 // Structs nest without limit, and a fiber's stack is small: only the first levels are on it.
 enum { FEW = 16 };
-typedef struct levels {
+typedef struct signature_levels {
     level few[FEW], *deep;
     size_t n, room; // n: all; room: of `deep`
-} levels;
+} signature_levels;
 
-static level *level_at(levels *l, size_t i)
+static level *level_at(signature_levels *l, size_t i)
 {
     return i < FEW ? &l->few[i] : &l->deep[i - FEW];
 }
 
-static void push(levels *l, const mlt_type *type, uint64_t count)
+static void push(signature_levels *l, const mlt_type *type, uint64_t count)
 {
     if (l->n >= FEW)
         MLT_ARRAY_WANT(l->deep, l->n - FEW + 1, l->room);
@@ -164,12 +164,12 @@ static void push(levels *l, const mlt_type *type, uint64_t count)
 }
 
 // The next part of what the walk is inside of; false: it is through.
-static bool next_part(levels *l, const mlt_type **type, uint64_t *count)
+static bool next_part(signature_levels *l, const mlt_type **type, uint64_t *count)
 {
     parts p;
     while (l->n > 0) {
         level *top = level_at(l, l->n - 1);
-        split(top->type, &p);
+        signature_split(top->type, &p);
         if (top->next < p.n) {
             *type = p.type[top->next];
             *count = p.length ? (uint64_t)p.length[top->next] : 1;
@@ -191,7 +191,7 @@ static void run_named(const mlt_type *type, uint64_t count, mlt_signature_run *r
         run(user, type, count);
         return;
     }
-    split(type, &p);
+    signature_split(type, &p);
     for (uint64_t k = 0; k < count; k++)
         for (int64_t i = 0; i < p.n; i++)
             run(user, p.type[i], 1);
@@ -200,14 +200,14 @@ static void run_named(const mlt_type *type, uint64_t count, mlt_signature_run *r
 void mlt_signature_walk(const mlt_type *type, uint64_t count, mlt_signature_run *run, void *user)
 {
     parts p;
-    levels l;
+    signature_levels l;
     l.n = l.room = 0; // and `few` is as it is
     l.deep = NULL;
     do {
         if (type->size == 0)
             continue;
         while (count > 0 && !type->code) {
-            split(type, &p);
+            signature_split(type, &p);
             if (p.n != 1)
                 break;
             count *= p.length ? (uint64_t)p.length[0] : type->size / p.type[0]->size;

@@ -16,7 +16,7 @@ static int32_t speaker(const void *at, int32_t place)
     return ((const mlt_team_worker *)at)[place].speaker;
 }
 
-static int32_t map_world(const void *map, int32_t rank)
+static int32_t team_map_world(const void *map, int32_t rank)
 {
     return mlt_map_world(map, rank);
 }
@@ -80,7 +80,7 @@ static mlt_team *make_level(mlt_comm *comm)
     };
     bool linear = is_linear(members->at, members->workers, &f.ordinary.base, &f.ordinary.stride);
     if (!linear) {
-        f.ordinary.world = solo ? map_world : speaker;
+        f.ordinary.world = solo ? team_map_world : speaker;
         f.ordinary.group = map; // else the team's own
     }
     f.fixed = f.ordinary;
@@ -93,7 +93,7 @@ static mlt_team *make_level(mlt_comm *comm)
     return team;
 }
 
-static int by_number(const void *a, const void *b)
+static int team_by_number(const void *a, const void *b)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
@@ -114,7 +114,7 @@ uint32_t mlt_comm_local_of(const mlt_comm *comm, const mlt_team *team, int32_t r
     const int32_t *locals = comm->shared->locals;
     if (!locals)
         return team->at ? (uint32_t)rank - team->first : 0;
-    const int32_t *own = bsearch(&rank, locals, team->present, sizeof *own, by_number);
+    const int32_t *own = bsearch(&rank, locals, team->present, sizeof *own, team_by_number);
     mlt_assert(own);
     return (uint32_t)(own - locals);
 }
@@ -164,7 +164,7 @@ static mlt_team *make_flat(mlt_comm *comm)
         .base = comm->base,
         .stride = comm->stride,
         .world = comm->inter ? both_world
-                 : comm->map ? map_world
+                 : comm->map ? team_map_world
                              : NULL,
         .group = comm->inter ? (const void *)shared : comm->map,
     };

@@ -22,7 +22,7 @@ typedef struct seen {
     bool contiguous, foreign;
 } seen;
 
-static void look_at(const mlt_worker *w, const mlt_map *map, seen *s)
+static void agreement_look_at(const mlt_worker *w, const mlt_map *map, seen *s)
 {
     for (int32_t r = 0; map && r < map->size; r++, s->ranks++) {
         int32_t world = mlt_map_world(map, r);
@@ -46,8 +46,8 @@ mlt_members *mlt_members_new(const mlt_worker *w, const mlt_map *first, const ml
     seen s = {.at = mlt_take(workers, sizeof *s.at),
               .place = mlt_take(workers, sizeof *s.place),
               .contiguous = true};
-    look_at(w, first, &s);
-    look_at(w, second, &s);
+    agreement_look_at(w, first, &s);
+    agreement_look_at(w, second, &s);
     mlt_assert(s.place[w->index]);
     mlt_members *members = mlt_take(1, sizeof *members + s.workers * sizeof *members->at);
     *members = (mlt_members){.refs = 1,
@@ -181,7 +181,7 @@ static uint32_t child_of(const mlt_members *members, uint32_t i)
 }
 
 // By what a message names its sender: the same for all of the members.
-static int32_t name_of(const mlt_agreement *m, uint32_t place)
+static int32_t agreement_name_of(const mlt_agreement *m, uint32_t place)
 {
     int32_t world = m->place.members->at[place].speaker;
     if (m->place.by_place)
@@ -194,14 +194,15 @@ static int32_t name_of(const mlt_agreement *m, uint32_t place)
     return (int32_t)(mlt_hash_mix(mlt_hash_mix(0, identity), rank) >> 33);
 }
 
-static void start(mlt_agreement *m, mlt_req_kind kind, uint32_t place, void *data, uint64_t bytes)
+static void agreement_start(mlt_agreement *m, mlt_req_kind kind, uint32_t place, void *data,
+                            uint64_t bytes)
 {
     const mlt_members *members = m->place.members;
     const mlt_team_worker *own = &members->at[members->place], *peer = &members->at[place];
     mlt_req_init(&m->req, &m->worker->ranks[own->speaker - m->worker->first_rank], kind);
-    mlt_req_message(&m->req, data, bytes, MLT_TYPE_BYTE, m->place.context,
-                    name_of(m, members->place),
-                    kind == MLT_REQ_SEND ? peer->speaker : name_of(m, place), m->place.tag);
+    mlt_req_message(
+        &m->req, data, bytes, MLT_TYPE_BYTE, m->place.context, agreement_name_of(m, members->place),
+        kind == MLT_REQ_SEND ? peer->speaker : agreement_name_of(m, place), m->place.tag);
     m->req.on_done = moved;
     if (kind == MLT_REQ_SEND)
         mlt_p2p_send(&m->req);
@@ -226,7 +227,7 @@ static void start_cast(mlt_agreement *m)
     m->stage = OVER;
     if (child != UINT32_MAX) {
         m->stage = CAST_HEAD;
-        start(m, MLT_REQ_SEND, child, &m->head, sizeof m->head);
+        agreement_start(m, MLT_REQ_SEND, child, &m->head, sizeof m->head);
     }
 }
 
@@ -235,7 +236,7 @@ static void start_up(mlt_agreement *m)
     uint32_t child = child_of(m->place.members, m->child);
     if (child != UINT32_MAX) {
         m->stage = UP_HEAD;
-        start(m, MLT_REQ_RECV, child, &m->head, sizeof m->head);
+        agreement_start(m, MLT_REQ_RECV, child, &m->head, sizeof m->head);
         return;
     }
     m->head.bytes = m->bytes;
@@ -251,7 +252,7 @@ static void start_up(mlt_agreement *m)
     }
     uint32_t parent = m->place.members->place & (m->place.members->place - 1);
     m->stage = GIVE_HEAD;
-    start(m, MLT_REQ_SEND, parent, &m->head, sizeof m->head);
+    agreement_start(m, MLT_REQ_SEND, parent, &m->head, sizeof m->head);
 }
 
 // What follows when the request of the stage is done.
@@ -263,8 +264,8 @@ static void next_stage(mlt_agreement *m)
         check_head(m);
         if (m->head.bytes) {
             m->stage = UP_DATA;
-            start(m, MLT_REQ_RECV, child_of(m->place.members, m->child), add_room(m, m->head.bytes),
-                  m->head.bytes);
+            agreement_start(m, MLT_REQ_RECV, child_of(m->place.members, m->child),
+                            add_room(m, m->head.bytes), m->head.bytes);
             break;
         }
         // fall through
@@ -275,20 +276,20 @@ static void next_stage(mlt_agreement *m)
     case GIVE_HEAD:
         if (m->bytes) {
             m->stage = GIVE_DATA;
-            start(m, MLT_REQ_SEND, parent, m->data, m->bytes);
+            agreement_start(m, MLT_REQ_SEND, parent, m->data, m->bytes);
             break;
         }
         // fall through
     case GIVE_DATA:
         m->stage = DOWN_HEAD;
-        start(m, MLT_REQ_RECV, parent, &m->head, sizeof m->head);
+        agreement_start(m, MLT_REQ_RECV, parent, &m->head, sizeof m->head);
         break;
     case DOWN_HEAD:
         check_head(m);
         m->bytes = 0;
         if (m->head.bytes) {
             m->stage = DOWN_DATA;
-            start(m, MLT_REQ_RECV, parent, add_room(m, m->head.bytes), m->head.bytes);
+            agreement_start(m, MLT_REQ_RECV, parent, add_room(m, m->head.bytes), m->head.bytes);
             break;
         }
         // fall through
@@ -298,7 +299,8 @@ static void next_stage(mlt_agreement *m)
     case CAST_HEAD:
         if (m->bytes) {
             m->stage = CAST_DATA;
-            start(m, MLT_REQ_SEND, child_of(m->place.members, m->child), m->data, m->bytes);
+            agreement_start(m, MLT_REQ_SEND, child_of(m->place.members, m->child), m->data,
+                            m->bytes);
             break;
         }
         m->child++;
@@ -313,7 +315,7 @@ static void next_stage(mlt_agreement *m)
     }
 }
 
-static void end(mlt_agreement *m)
+static void agreement_end(mlt_agreement *m)
 {
     mlt_sched *sched = m->worker->sched;
     m->place.finish(m);
@@ -342,12 +344,12 @@ static void step(mlt_work *work)
         next_stage(m);
     m->stepping = false;
     if (m->stage == OVER)
-        end(m);
+        agreement_end(m);
 }
 
 // ---- participants
 
-static mlt_agreement *find(const mlt_agreement_place *place)
+static mlt_agreement *agreement_find(const mlt_agreement_place *place)
 {
     for (mlt_list_node *l = place->list->next; l != place->list; l = l->next) {
         mlt_agreement *m = mlt_container_of(l, mlt_agreement, link);
@@ -360,7 +362,7 @@ static mlt_agreement *find(const mlt_agreement_place *place)
 
 bool mlt_agreement_is_open(const mlt_agreement_place *place)
 {
-    return find(place) != NULL;
+    return agreement_find(place) != NULL;
 }
 
 static mlt_agreement *open_agreement(mlt_worker *worker, const mlt_agreement_place *place)
@@ -379,7 +381,7 @@ static mlt_agreement *open_agreement(mlt_worker *worker, const mlt_agreement_pla
 void mlt_agreement_come(mlt_participant *participant, const mlt_agreement_place *place,
                         const void *mine, uint64_t bytes)
 {
-    mlt_agreement *m = find(place);
+    mlt_agreement *m = agreement_find(place);
     if (!m)
         m = open_agreement(participant->rank->worker, place);
     participant->over = false;

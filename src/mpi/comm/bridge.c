@@ -27,8 +27,8 @@ _Static_assert(sizeof(bridge_job) == 112 && sizeof(mlt_world_run) == 20, "no hol
 // ---- describing
 
 // The place of that job among the side's; it is added if it is new.
-static uint32_t place_of(mlt_bridge_side *side, const mlt_worlds *worlds, mlt_job *job,
-                         int32_t world, uint64_t identity)
+static uint32_t bridge_place_of(mlt_bridge_side *side, const mlt_worlds *worlds, mlt_job *job,
+                                int32_t world, uint64_t identity)
 {
     for (uint32_t i = 0; i < side->job_count; i++)
         if (side->jobs[i].identity == identity)
@@ -75,7 +75,7 @@ void mlt_bridge_describe(mlt_bridge_side *side, const mlt_map *group, const mlt_
         int32_t world = mlt_map_world(group, r);
         mlt_worlds_tell(worlds, job, world, &identity, &rank);
         if (!side->job_count || identity != last)
-            place = place_of(side, worlds, job, world, identity);
+            place = bridge_place_of(side, worlds, job, world, identity);
         last = identity;
         add_rank(side, &room, place, rank);
     }
@@ -83,7 +83,7 @@ void mlt_bridge_describe(mlt_bridge_side *side, const mlt_map *group, const mlt_
 
 // ---- writing
 
-static void put(unsigned char **at, const void *bytes, size_t count)
+static void bridge_put(unsigned char **at, const void *bytes, size_t count)
 {
     if (count)
         memcpy(*at, bytes, count);
@@ -101,15 +101,15 @@ unsigned char *mlt_bridge_write(const mlt_bridge_side *side, size_t *bytes)
                         .jobs = side->job_count,
                         .runs = side->run_count,
                         .encrypts = side->encrypts};
-    put(&at, &head, sizeof head);
+    bridge_put(&at, &head, sizeof head);
     for (uint32_t i = 0; i < side->job_count; i++) {
         const mlt_world_shape *shape = &side->jobs[i];
         bridge_job job = {.identity = shape->identity, .runs = shape->run_count};
         memcpy(job.name, shape->name, sizeof job.name);
-        put(&at, &job, sizeof job);
-        put(&at, shape->runs, shape->run_count * sizeof *shape->runs);
+        bridge_put(&at, &job, sizeof job);
+        bridge_put(&at, shape->runs, shape->run_count * sizeof *shape->runs);
     }
-    put(&at, side->runs, side->run_count * sizeof *side->runs);
+    bridge_put(&at, side->runs, side->run_count * sizeof *side->runs);
     *bytes = count;
     return all;
 }
@@ -121,7 +121,7 @@ typedef struct reader {
     size_t left;
 } reader;
 
-static bool get(reader *r, void *to, size_t count)
+static bool bridge_get(reader *r, void *to, size_t count)
 {
     if (count > r->left)
         return false;
@@ -136,7 +136,8 @@ static const char *read_job(mlt_bridge_side *side, reader *r)
 {
     bridge_job job;
     mlt_world_shape *shape = &side->jobs[side->job_count];
-    if (!get(r, &job, sizeof job) || job.runs == 0 || job.runs > r->left / sizeof(mlt_world_run))
+    if (!bridge_get(r, &job, sizeof job) || job.runs == 0 ||
+        job.runs > r->left / sizeof(mlt_world_run))
         return "it ends too early";
     *shape = (mlt_world_shape){.identity = job.identity, .run_count = job.runs};
     memcpy(shape->name, job.name, sizeof shape->name);
@@ -146,7 +147,7 @@ static const char *read_job(mlt_bridge_side *side, reader *r)
             *c = '?';
     shape->runs = mlt_take(job.runs, sizeof *shape->runs);
     side->job_count++;
-    (void)get(r, shape->runs, job.runs * sizeof *shape->runs);
+    (void)bridge_get(r, shape->runs, job.runs * sizeof *shape->runs);
     if (!mlt_world_add_up(shape))
         return "the processes of a job make no sense";
     for (uint32_t i = 0; i + 1 < side->job_count; i++)
@@ -170,7 +171,7 @@ static const char *read_all(mlt_bridge_side *side, reader *r)
 {
     bridge_head head;
     const char *fault = NULL;
-    if (!get(r, &head, sizeof head) || head.magic != MAGIC)
+    if (!bridge_get(r, &head, sizeof head) || head.magic != MAGIC)
         return "it does not begin as it should";
     if (head.version != VERSION)
         return "it is of another version";
@@ -186,7 +187,7 @@ static const char *read_all(mlt_bridge_side *side, reader *r)
         return "its length does not fit";
     side->runs = mlt_take(head.runs, sizeof *side->runs);
     side->run_count = head.runs;
-    (void)get(r, side->runs, r->left);
+    (void)bridge_get(r, side->runs, r->left);
     uint64_t size = 0;
     for (uint32_t i = 0; i < side->run_count && !fault; i++) {
         fault = check_run(side, &side->runs[i]);

@@ -52,8 +52,8 @@ static bool read_timeout(const mlt_info *info, mlt_port_wait *wait)
 }
 
 // The arguments that count at the root only.
-static void check_root(const char *port_name, MPI_Info handle, char why[MLT_PORT_WHY],
-                       mlt_port_wait *wait)
+static void connect_check_root(const char *port_name, MPI_Info handle, char why[MLT_PORT_WHY],
+                               mlt_port_wait *wait)
 {
     const mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
     bool timed = read_timeout(info, wait);
@@ -76,11 +76,11 @@ static void check_root(const char *port_name, MPI_Info handle, char why[MLT_PORT
     }
 }
 
-typedef void agreement(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                       const mlt_port_wait *wait, mlt_port_result *result);
+typedef void connect_agreement(mlt_rank *me, mlt_comm *comm, int root, const char *name,
+                               const mlt_port_wait *wait, mlt_port_result *result);
 
-static int agreement_by(agreement *agreements, mlt_rank *me, const char *port_name, MPI_Info handle,
-                        int root, mlt_comm *comm, MPI_Comm *newcomm)
+static int agreement_by(connect_agreement *agreements, mlt_rank *me, const char *port_name,
+                        MPI_Info handle, int root, mlt_comm *comm, MPI_Comm *newcomm)
 {
     mlt_port_wait wait;
     mlt_port_result result;
@@ -93,7 +93,7 @@ static int agreement_by(agreement *agreements, mlt_rank *me, const char *port_na
     if (root < 0 || root >= comm->size)
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
     // The others wait for the root: what is wrong with its arguments all ranks hear from it.
-    check_root(port_name, handle, why, &wait);
+    connect_check_root(port_name, handle, why, &wait);
     agreements(me, comm, root, port_name, &wait, &result);
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, comm, me->fn, result.error, "%s", result.why);
@@ -143,7 +143,7 @@ static const char *greet(mlt_rank *me, int fd, bool *opens)
     return NULL;
 }
 
-static void join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *result)
+static void connect_join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *result)
 {
     char name[MPI_MAX_PORT_NAME] = "";
     bool opens;
@@ -179,7 +179,7 @@ int mlt_mpi_Comm_join(mlt_rank *me, int fd, MPI_Comm *intercomm)
     mlt_port_result result;
     mlt_comm *self = mlt_comm_self(me);
     *intercomm = MPI_COMM_NULL;
-    join(me, self, fd, &result);
+    connect_join(me, self, fd, &result);
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, self, me->fn, result.error, "%s", result.why);
     *intercomm = (MPI_Comm)result.comm;

@@ -341,8 +341,8 @@ static mlt_map *new_ranges(mlt_rank *me, mlt_group *g, int n, int ranges[][3], i
 }
 
 // Makes the new group from what was named; consumes that. NULL: *code was raised before.
-static int finish(mlt_rank *me, mlt_group *g, mlt_map *named, set_function *function,
-                  MPI_Group *newgroup, int code)
+static int group_finish(mlt_rank *me, mlt_group *g, mlt_map *named, set_function *function,
+                        MPI_Group *newgroup, int code)
 {
     if (!named)
         return code;
@@ -359,7 +359,7 @@ static int by_ranks(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI
         return mlt_group_bad(me, NULL, "group", group);
     int code;
     mlt_map *named = new_ranks(me, g, n, ranks, &code);
-    return finish(me, g, named, function, newgroup, code);
+    return group_finish(me, g, named, function, newgroup, code);
 }
 
 static int by_ranges(mlt_rank *me, MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup,
@@ -370,7 +370,7 @@ static int by_ranges(mlt_rank *me, MPI_Group group, int n, int ranges[][3], MPI_
         return mlt_group_bad(me, NULL, "group", group);
     int code;
     mlt_map *named = new_ranges(me, g, n, ranges, &code);
-    return finish(me, g, named, function, newgroup, code);
+    return group_finish(me, g, named, function, newgroup, code);
 }
 
 int mlt_mpi_Group_incl(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)

@@ -13,7 +13,7 @@
 // The names, and what holds if the user says nothing.
 static const struct {
     const char *key, *otherwise;
-} known[] = {
+} comm_info_known[] = {
     {"mpi_assert_no_any_tag", "false"},
     {"mpi_assert_no_any_source", "false"},
     {"mpi_assert_exact_length", "false"},
@@ -21,7 +21,7 @@ static const struct {
     {"mpi_assert_strict_start_ordering", "false"},
 };
 
-enum { KNOWN = sizeof known / sizeof *known };
+enum { COMM_INFO_KNOWN = sizeof comm_info_known / sizeof *comm_info_known };
 
 // The keys of `from` that communicators know, into *to, which is made if it is NULL.
 static void take_known(mlt_info **to, const mlt_info *from)
@@ -29,8 +29,8 @@ static void take_known(mlt_info **to, const mlt_info *from)
     for (int i = 0; i < mlt_info_count(from); i++) {
         const char *key = mlt_info_key((mlt_info *)(uintptr_t)from, i);
         bool is_known = mlt_coll_key(key) != MLT_COLLECTIVES;
-        for (int k = 0; k < KNOWN && !is_known; k++)
-            is_known = strcmp(key, known[k].key) == 0;
+        for (int k = 0; k < COMM_INFO_KNOWN && !is_known; k++)
+            is_known = strcmp(key, comm_info_known[k].key) == 0;
         if (!is_known)
             continue;
         if (!*to)
@@ -64,8 +64,8 @@ int mlt_mpi_Comm_set_info(mlt_rank *me, mlt_comm *comm, MPI_Info info)
 int mlt_mpi_Comm_get_info(mlt_rank *me, mlt_comm *comm, MPI_Info *info_used)
 {
     mlt_info *info = mlt_info_new();
-    for (int i = 0; i < KNOWN; i++)
-        mlt_info_set(info, known[i].key, known[i].otherwise);
+    for (int i = 0; i < COMM_INFO_KNOWN; i++)
+        mlt_info_set(info, comm_info_known[i].key, comm_info_known[i].otherwise);
     if (comm->extra && comm->extra->info)
         take_known(&info, comm->extra->info);
     *info_used = mlt_info_handle(info);

@@ -92,8 +92,8 @@ typedef struct tidings {
 enum { BY_PORT = -1 };
 
 // Sends to and receives from the other leader.
-static void exchange(mlt_rank *me, mlt_comm *peer, int leader, int tag, const void *out,
-                     uint64_t out_bytes, void *in, uint64_t in_bytes)
+static void comm_inter_exchange(mlt_rank *me, mlt_comm *peer, int leader, int tag, const void *out,
+                                uint64_t out_bytes, void *in, uint64_t in_bytes)
 {
     mlt_req send, recv;
     uint32_t context = peer->context + MLT_CONTEXT_LEADERS;
@@ -153,7 +153,7 @@ static uint32_t agree_on_context(mlt_rank *me, mlt_comm *peer, int leader, int t
                                 : mlt_context_take(me->worker, members->workers);
         mlt_members_drop(members);
     }
-    exchange(me, peer, leader, tag, &mine, sizeof mine, &theirs, sizeof theirs);
+    comm_inter_exchange(me, peer, leader, tag, &mine, sizeof mine, &theirs, sizeof theirs);
     return first ? mine : theirs;
 }
 
@@ -212,14 +212,14 @@ static tidings lead_jobs(mlt_rank *me, mlt_map *local, mlt_comm *peer, int leade
     tidings t = {.first = is_first(mine, other), .remote = BY_PORT};
     citizen *own = citizens_of(me, local);
     citizen *theirs = mlt_take_more(NULL, (size_t)other->size, sizeof *theirs);
-    exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
-             (uint64_t)other->size * sizeof *theirs);
+    comm_inter_exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
+                        (uint64_t)other->size * sizeof *theirs);
     char why[MLT_PORT_WHY], name[MPI_MAX_PORT_NAME] = "";
     if (any_in_both(own, local->size, theirs, other->size))
         t.failed = MPI_ERR_COMM;
     else if (t.first)
         (void)mlt_port_open(me, name, why);
-    exchange(me, peer, leader, tag, name, sizeof name, port, MPI_MAX_PORT_NAME);
+    comm_inter_exchange(me, peer, leader, tag, name, sizeof name, port, MPI_MAX_PORT_NAME);
     if (t.first)
         memcpy(port, name, sizeof name);
     if (!t.failed && !port[0])
@@ -254,7 +254,7 @@ static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int lea
 {
     mlt_map *local = mlt_comm_group(local_comm);
     leader_card mine = card_of(me, local_comm), other = {0};
-    exchange(me, peer, leader, tag, &mine, sizeof mine, &other, sizeof other);
+    comm_inter_exchange(me, peer, leader, tag, &mine, sizeof mine, &other, sizeof other);
     int32_t count = other.size;
     bool jobs = mine.foreign || other.foreign || mine.identity != other.identity;
     *bytes = sizeof(tidings) + (jobs ? 0 : (size_t)count * sizeof(int32_t));
@@ -265,8 +265,8 @@ static tidings *lead(mlt_rank *me, mlt_comm *local_comm, mlt_comm *peer, int lea
     }
     int32_t *own = worlds_of(local);
     int32_t *theirs = (int32_t *)(t + 1);
-    exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
-             (uint64_t)count * sizeof *theirs);
+    comm_inter_exchange(me, peer, leader, tag, own, (uint64_t)local->size * sizeof *own, theirs,
+                        (uint64_t)count * sizeof *theirs);
     mlt_map *remote = mlt_map_new(theirs, count);
     *t = (tidings){.first = is_first(&mine, &other), .remote = count};
     if (!disjoint(local, remote))

@@ -132,7 +132,7 @@ static mlt_map *find_table(mlt_maps *maps, const int32_t *world, int32_t size, u
     return NULL;
 }
 
-static mlt_map *add_table(mlt_maps *maps, mlt_map *map)
+static mlt_map *map_add_table(mlt_maps *maps, mlt_map *map)
 {
     mlt_table_add(&maps->all, (uint32_t)(mlt_map_own_hash(map) >> 32), (uintptr_t)map);
     map->home = maps;
@@ -158,7 +158,7 @@ mlt_map *mlt_maps_get(mlt_maps *maps, const int32_t *world, int32_t size)
         return map;
     map = find_table(maps, world, size, hash_list(world, size));
     if (!map)
-        return add_table(maps, new_table(world, size));
+        return map_add_table(maps, new_table(world, size));
     maps->recent = map;
     return mlt_map_hold(map);
 }
@@ -171,7 +171,7 @@ mlt_map *mlt_maps_share(mlt_maps *maps, mlt_map *map)
                        ? maps->recent
                        : find_table(maps, map->world, map->size, mlt_map_own_hash(map));
     if (!old)
-        return add_table(maps, map);
+        return map_add_table(maps, map);
     maps->recent = old;
     mlt_map_hold(old);
     mlt_map_drop(map);
@@ -341,7 +341,7 @@ static int64_t floor_div(int64_t a, int64_t b)
 
 // The ranks of a whose world ranks are in b; both LINEAR. They are a span, because the world ranks
 // of each are a congruence class between bounds: a.base + i * a.stride = b.base modulo b.stride.
-static span common(const mlt_map *a, const mlt_map *b)
+static span map_common(const mlt_map *a, const mlt_map *b)
 {
     span none = {.step = 1};
     if (a->size == 0 || b->size == 0)
@@ -419,7 +419,7 @@ bool mlt_map_similar(mlt_map *a, mlt_map *b)
     if (mlt_map_equal(a, b))
         return true;
     if (both_linear(a, b))
-        return common(a, b).count == a->size;
+        return map_common(a, b).count == a->size;
     for (int32_t r = 0; r < a->size; r++)
         if (mlt_map_rank(b, mlt_map_world(a, r)) < 0)
             return false;
@@ -469,7 +469,7 @@ static int32_t filter(int32_t *list, const mlt_map *a, mlt_map *b, bool in)
 mlt_map *mlt_map_intersection(mlt_map *a, mlt_map *b)
 {
     if (both_linear(a, b)) {
-        span s = common(a, b);
+        span s = map_common(a, b);
         return s.count == a->size ? mlt_map_hold(a) : linear_part(a, s.first, s.step, s.count);
     }
     if (mlt_map_equal(a, b))
@@ -480,7 +480,7 @@ mlt_map *mlt_map_intersection(mlt_map *a, mlt_map *b)
 
 mlt_map *mlt_map_difference(mlt_map *a, mlt_map *b)
 {
-    mlt_map *rest = both_linear(a, b) ? linear_rest(a, common(a, b)) : NULL;
+    mlt_map *rest = both_linear(a, b) ? linear_rest(a, map_common(a, b)) : NULL;
     if (rest)
         return rest;
     int32_t *list = new_list(a->size);
@@ -501,7 +501,7 @@ mlt_map *mlt_map_union(mlt_map *a, mlt_map *b)
 {
     if (a->size == 0 || b->size == 0 || mlt_map_equal(a, b))
         return mlt_map_hold(a->size > 0 ? a : b);
-    mlt_map *rest = both_linear(a, b) ? linear_rest(b, common(b, a)) : NULL;
+    mlt_map *rest = both_linear(a, b) ? linear_rest(b, map_common(b, a)) : NULL;
     mlt_map *chain = NULL;
     if (rest && rest->size == 0)
         chain = mlt_map_hold(a);

@@ -20,12 +20,12 @@
 
 _Static_assert(MPI_MAX_PORT_NAME <= MLT_NAME_TEXT, "a port's name is a text");
 
-static const char prefix[] = "mpi:";
-enum { SERVICE_MOST = MLT_NAME_MOST - (sizeof prefix - 1) };
+static const char names_prefix[] = "mpi:";
+enum { SERVICE_MOST = MLT_NAME_MOST - (sizeof names_prefix - 1) };
 
 // What all three begin with: the arguments are fine, and there are names. Fills in the name.
-static int begin(mlt_rank *me, const char *service, MPI_Info info, mlt_name *name, mlt_csp **csp,
-                 const mlt_names_ops **ops)
+static int names_begin(mlt_rank *me, const char *service, MPI_Info info, mlt_name *name,
+                       mlt_csp **csp, const mlt_names_ops **ops)
 {
     size_t bytes = strnlen(service, SERVICE_MOST + 1);
     if (info != MPI_INFO_NULL && !mlt_info_of(info))
@@ -36,7 +36,7 @@ static int begin(mlt_rank *me, const char *service, MPI_Info info, mlt_name *nam
                              bytes ? "more than " : "", bytes ? (int)SERVICE_MOST : 0,
                              (int)SERVICE_MOST);
     memset(name, 0, sizeof *name);
-    snprintf(name->name, sizeof name->name, "%s%s", prefix, service);
+    snprintf(name->name, sizeof name->name, "%s%s", names_prefix, service);
     *csp = me->worker->sched->gate ? mlt_csp_for_threads(me->worker)
                                    : mlt_csp_enter(mlt_fn_table[me->fn].name);
     *ops = mlt_names_of(*csp);
@@ -56,7 +56,7 @@ int mlt_mpi_Publish_name(mlt_rank *me, const char *service_name, MPI_Info info,
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_PORT,
                              "argument port_name has more than %d characters",
                              MPI_MAX_PORT_NAME - 1);
-    int code = begin(me, service_name, info, &name, &csp, &ops);
+    int code = names_begin(me, service_name, info, &name, &csp, &ops);
     if (code != MPI_SUCCESS)
         return code;
     name.kind = MLT_OBJECT_NONE;
@@ -80,7 +80,7 @@ int mlt_mpi_Lookup_name(mlt_rank *me, const char *service_name, MPI_Info info, c
     mlt_csp *csp;
     const mlt_names_ops *ops;
     mlt_name name, found;
-    int code = begin(me, service_name, info, &name, &csp, &ops);
+    int code = names_begin(me, service_name, info, &name, &csp, &ops);
     if (code != MPI_SUCCESS)
         return code;
     mlt_mpi_yield_if_due(me); // for those that try until another rank has published the name
@@ -101,7 +101,7 @@ int mlt_mpi_Unpublish_name(mlt_rank *me, const char *service_name, MPI_Info info
     mlt_csp *csp;
     const mlt_names_ops *ops;
     mlt_name name;
-    int code = begin(me, service_name, info, &name, &csp, &ops);
+    int code = names_begin(me, service_name, info, &name, &csp, &ops);
     if (code != MPI_SUCCESS)
         return code;
     uint16_t fn = me->fn;

@@ -98,7 +98,7 @@ typedef struct line_report {
     uint32_t card_bytes, used;
 } line_report;
 
-typedef struct call {
+typedef struct port_call {
     mlt_rank *me;
     mlt_comm *comm;
     int root;
@@ -126,14 +126,14 @@ typedef struct call {
     uint8_t card[MLT_RPC_CARD_MOST];
     uint32_t card_bytes;
     char why[MLT_PORT_WHY]; // "": all is well here
-} call;
+} port_call;
 
-static bool is_root(const call *c)
+static bool port_is_root(const port_call *c)
 {
     return c->comm->rank == c->root;
 }
 
-static bool set_error(call *c, int class)
+static bool set_error(port_call *c, int class)
 {
     c->result->error = class;
     snprintf(c->result->why, sizeof c->result->why, "%s", c->why);
@@ -152,7 +152,7 @@ static void name_job(mlt_bridge_side *side, mlt_job *job)
                      job->launcher, host);
 }
 
-static void describe(call *c)
+static void describe(port_call *c)
 {
     mlt_worker *w = c->me->worker;
     mlt_bridge_side side;
@@ -165,7 +165,7 @@ static void describe(call *c)
 }
 
 // Asks for a line. False: c->why tells.
-static bool get_line(call *c, const char *name, mlt_port_line_wait *wait)
+static bool get_line(port_call *c, const char *name, mlt_port_line_wait *wait)
 {
     if (!mlt_port_ask(&c->rpc, c->accepts ? MLT_RPC_ACCEPT : MLT_RPC_CONNECT, name,
                       strnlen(name, MPI_MAX_PORT_NAME), MLT_RPC_LINE, wait, c->why))
@@ -180,7 +180,7 @@ static bool get_line(call *c, const char *name, mlt_port_line_wait *wait)
     return true;
 }
 
-static void drop_line(call *c)
+static void drop_line(port_call *c)
 {
     if (c->line >= 0)
         close(c->line);
@@ -188,7 +188,7 @@ static void drop_line(call *c)
 }
 
 // Tells who this side is, and hears who the other one is. MLT_ERR_CLOSED: the other one has gone.
-static mlt_status introduce(call *c, mlt_port_line_wait *wait)
+static mlt_status introduce(port_call *c, mlt_port_line_wait *wait)
 {
     int other = c->accepts;
     mlt_bridge_side side;
@@ -216,7 +216,7 @@ static int64_t soon(void)
 }
 
 // An acceptor takes the next one, if one that waited has gone.
-static bool find_other(call *c, const char *name, mlt_port_line_wait *wait)
+static bool find_other(port_call *c, const char *name, mlt_port_line_wait *wait)
 {
     if (!mlt_port_rpc_open(&c->rpc, c->me, c->why))
         return false;
@@ -247,7 +247,7 @@ static bool find_other(call *c, const char *name, mlt_port_line_wait *wait)
 
 // The key of the bond for ranks of other jobs on this side, which are in c->seals. How many; *good is
 // false if there are none though they are needed, and c->why tells.
-static uint32_t get_seals(call *c, bool *good)
+static uint32_t get_seals(port_call *c, bool *good)
 {
     if (!mlt_comm_shared_of(c->comm)->foreign)
         return 0;
@@ -257,12 +257,12 @@ static uint32_t get_seals(call *c, bool *good)
     return *good ? c->seals.head.length / (uint32_t)sizeof(mlt_rpc_seal) : 0;
 }
 
-static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
+static void tell_others(port_call *c, const char *name, const mlt_port_wait *wait)
 {
     mlt_port_line_wait line_wait = {.deadline = MLT_NEVER, .stop = -1};
     news *n = NULL;
     size_t bytes = 0;
-    if (is_root(c)) {
+    if (port_is_root(c)) {
         if (wait && wait->timeout_ns >= 0)
             line_wait.deadline = (int64_t)mlt_os_now_ns() + wait->timeout_ns;
         line_wait.stop = wait ? wait->stop : -1;
@@ -298,7 +298,7 @@ static void tell_others(call *c, const char *name, const mlt_port_wait *wait)
 // ---- the bond
 
 // The jobs of both sides, each once; UINT32_MAX beyond them.
-static const mlt_world_shape *job_of(const call *c, uint32_t i)
+static const mlt_world_shape *job_of(const port_call *c, uint32_t i)
 {
     const mlt_bridge_side *first = &c->sides[0], *second = &c->sides[1];
     if (i < first->job_count)
@@ -314,7 +314,7 @@ static const mlt_world_shape *job_of(const call *c, uint32_t i)
 }
 
 // All other jobs get numbers. False: c->why tells. *foreign: there are some.
-static bool agreement_worlds(call *c, mlt_bond_part *parts, uint32_t *count, bool *foreign)
+static bool agreement_worlds(port_call *c, mlt_bond_part *parts, uint32_t *count, bool *foreign)
 {
     mlt_worker *w = c->me->worker;
     uint32_t procs = 0;
@@ -340,7 +340,7 @@ static bool agreement_worlds(call *c, mlt_bond_part *parts, uint32_t *count, boo
 }
 
 // What the agent must know of the bond: the question JOIN.
-static unsigned char *bond_question(const call *c, size_t *bytes)
+static unsigned char *bond_question(const port_call *c, size_t *bytes)
 {
     mlt_worker *w = c->me->worker;
     uint32_t room = 0, hosts = 0;
@@ -378,7 +378,7 @@ static unsigned char *bond_question(const call *c, size_t *bytes)
 
 // A rank of another job than the root's finds the key as that job's agent has sealed it for its own.
 // False: c->why tells.
-static bool find_seal(call *c)
+static bool find_seal(port_call *c)
 {
     const mlt_worlds *worlds = c->me->worker->wire->worlds;
     mlt_world *world = mlt_worlds_of_rank(worlds, mlt_comm_world_rank(c->comm, c->root));
@@ -404,7 +404,7 @@ static bool find_seal(call *c)
     return false;
 }
 
-static void join_bond(call *c)
+static void join_bond(port_call *c)
 {
     size_t bytes;
     unsigned char *question = bond_question(c, &bytes);
@@ -417,7 +417,7 @@ static void join_bond(call *c)
     free(question);
 }
 
-static void make_bond(call *c)
+static void make_bond(port_call *c)
 {
     mlt_bond_part parts[2 * MLT_BRIDGE_JOBS];
     uint32_t count;
@@ -433,7 +433,7 @@ static void make_bond(call *c)
         join_bond(c);
 }
 
-static bool read_sides(call *c)
+static bool read_sides(port_call *c)
 {
     const unsigned char *at = (const unsigned char *)(c->told + 1);
     for (int i = 0; i < 2; i++) {
@@ -447,7 +447,7 @@ static bool read_sides(call *c)
 
 // ---- agreement 2, and what the roots tell each other then
 
-static uint32_t own_host(const call *c)
+static uint32_t port_own_host(const port_call *c)
 {
     uint32_t hosts = 0;
     const mlt_world_shape *shape;
@@ -459,7 +459,7 @@ static uint32_t own_host(const call *c)
     return 0;
 }
 
-static void gather_reports(call *c, mlt_gathered *all)
+static void gather_reports(port_call *c, mlt_gathered *all)
 {
     uint32_t used = 0;
     const uint32_t *numbers = NULL;
@@ -468,7 +468,7 @@ static void gather_reports(call *c, mlt_gathered *all)
         numbers = mlt_context_abroad(c->me->worker, &used);
     if (!numbers)
         used = 0;
-    report mine = {.host = own_host(c), .card_bytes = c->card_bytes, .used = used};
+    report mine = {.host = port_own_host(c), .card_bytes = c->card_bytes, .used = used};
     memcpy(mine.why, c->why, sizeof mine.why);
     size_t bytes = sizeof mine + c->card_bytes + used * sizeof *numbers;
     unsigned char *whole = mlt_take(bytes, 1);
@@ -485,7 +485,7 @@ typedef struct pile {
     size_t count, room;
 } pile;
 
-static void add(pile *b, const void *data, size_t count)
+static void port_add(pile *b, const void *data, size_t count)
 {
     MLT_ARRAY_WANT(b->data, b->count + count, b->room);
     if (count)
@@ -506,8 +506,8 @@ static bool has_card(const pile *cards, uint32_t host)
 }
 
 // Of all ranks: the first failure, the cards of the hosts, the numbers in use.
-static void collect(const call *c, const mlt_gathered *all, line_report *head, pile *cards,
-                    pile *used)
+static void port_collect(const port_call *c, const mlt_gathered *all, line_report *head,
+                         pile *cards, pile *used)
 {
     memset(head, 0, sizeof *head);
     for (int32_t r = 0; r < c->comm->size; r++) {
@@ -520,29 +520,29 @@ static void collect(const call *c, const mlt_gathered *all, line_report *head, p
         if (said.card_bytes && !has_card(cards, said.host)) {
             static const unsigned char zeros[4];
             mlt_rpc_card about = {.host = said.host, .bytes = said.card_bytes};
-            add(cards, &about, sizeof about);
-            add(cards, at, said.card_bytes);
-            add(cards, zeros, (4 - said.card_bytes % 4) % 4);
+            port_add(cards, &about, sizeof about);
+            port_add(cards, at, said.card_bytes);
+            port_add(cards, zeros, (4 - said.card_bytes % 4) % 4);
         }
-        add(used, at + said.card_bytes, said.used * sizeof(uint32_t));
+        port_add(used, at + said.card_bytes, said.used * sizeof(uint32_t));
     }
     head->card_bytes = (uint32_t)cards->count;
     head->used = (uint32_t)(used->count / sizeof(uint32_t));
 }
 
-static bool say_report(call *c, const line_report *mine, const pile *cards, const pile *used)
+static bool say_report(port_call *c, const line_report *mine, const pile *cards, const pile *used)
 {
     pile whole = {0};
-    add(&whole, mine, sizeof *mine);
-    add(&whole, cards->data, cards->count);
-    add(&whole, used->data, used->count);
+    port_add(&whole, mine, sizeof *mine);
+    port_add(&whole, cards->data, cards->count);
+    port_add(&whole, used->data, used->count);
     mlt_status status = mlt_port_line_say(c->me, c->line, whole.data, whole.count);
     free(whole.data);
     return status == MLT_OK;
 }
 
 // False: c->why tells.
-static bool hear_report(call *c, pile *used)
+static bool hear_report(port_call *c, pile *used)
 {
     unsigned char *got;
     size_t count;
@@ -560,7 +560,7 @@ static bool hear_report(call *c, pile *used)
         c->cards_bytes = theirs.card_bytes;
         c->cards = mlt_take(c->cards_bytes + 1, 1);
         memcpy(c->cards, got + sizeof theirs, c->cards_bytes);
-        add(used, got + sizeof theirs + c->cards_bytes, theirs.used * sizeof(uint32_t));
+        port_add(used, got + sizeof theirs + c->cards_bytes, theirs.used * sizeof(uint32_t));
     } else if (fits) {
         snprintf(c->why, sizeof c->why, "the other side failed: %.400s", theirs.why);
     } else {
@@ -571,7 +571,7 @@ static bool hear_report(call *c, pile *used)
 }
 
 // The acceptor draws the number of the new communicator.
-static bool agree(call *c, const pile *used)
+static bool port_agree(port_call *c, const pile *used)
 {
     unsigned char *got;
     size_t count;
@@ -593,11 +593,11 @@ static bool agree(call *c, const pile *used)
     return true;
 }
 
-static void settle(call *c, const mlt_gathered *all)
+static void port_settle(port_call *c, const mlt_gathered *all)
 {
     line_report mine;
     pile cards = {0}, used = {0};
-    collect(c, all, &mine, &cards, &used);
+    port_collect(c, all, &mine, &cards, &used);
     memcpy(c->why, mine.why, sizeof c->why);
     bool said = say_report(c, &mine, &cards, &used);
     if (!c->why[0] && !said)
@@ -612,7 +612,7 @@ static void settle(call *c, const mlt_gathered *all)
         c->cards = both;
         c->cards_bytes += cards.count;
     }
-    if (heard && agree(c, &used) && c->bonded) {
+    if (heard && port_agree(c, &used) && c->bonded) {
         uint64_t bond = c->about.bond;
         (void)mlt_port_ask(&c->rpc, MLT_RPC_WATCH, &bond, sizeof bond, MLT_RPC_DONE, NULL, c->why);
     }
@@ -625,7 +625,7 @@ static void settle(call *c, const mlt_gathered *all)
 
 typedef struct port_participant {
     mlt_participant participant;
-    const call *call;
+    const port_call *call;
     mlt_comm *new;
     int32_t error;
     uint32_t context;
@@ -636,7 +636,7 @@ typedef struct port_participant {
 
 static void make_comms(mlt_agreement *agreement, const news *told)
 {
-    const call *c = ((port_participant *)agreement->participants)->call;
+    const port_call *c = ((port_participant *)agreement->participants)->call;
     const mlt_worlds *worlds =
         mlt_worlds_of(agreement->worker->boot->job, agreement->worker->boot->ctl);
     mlt_map *local = mlt_map_hold(mlt_comm_group(c->comm));
@@ -652,7 +652,7 @@ static void make_comms(mlt_agreement *agreement, const news *told)
 }
 
 // A job has ranks on both sides, perhaps of one worker: all ranks of both meet once more.
-static bool overlaps(const call *c)
+static bool overlaps(const port_call *c)
 {
     for (uint32_t i = 0; i < c->sides[0].job_count; i++)
         for (uint32_t k = 0; k < c->sides[1].job_count; k++)
@@ -661,7 +661,7 @@ static bool overlaps(const call *c)
     return false;
 }
 
-static mlt_comm *make_together(const call *c, uint32_t context)
+static mlt_comm *make_together(const port_call *c, uint32_t context)
 {
     const mlt_worlds *worlds = mlt_worlds_of(c->me->worker->boot->job, c->me->worker->boot->ctl);
     mlt_map *group[2] = {mlt_bridge_map(&c->sides[0], worlds),
@@ -695,12 +695,12 @@ static void finish_port(mlt_agreement *agreement)
 
 // The agent of this host learns where the other side is. That it cannot is found out when a
 // connection is wanted: it waits for the cards.
-static void learn(call *c, const port_participant *g)
+static void learn(port_call *c, const port_participant *g)
 {
     uint64_t bond = c->told->line.bond;
     pile question = {0};
-    add(&question, &bond, sizeof bond);
-    add(&question, g->cards, g->cards_bytes);
+    port_add(&question, &bond, sizeof bond);
+    port_add(&question, g->cards, g->cards_bytes);
     if (!mlt_port_ask(&c->own_rpc, MLT_RPC_LEARN, question.data, question.count, MLT_RPC_DONE, NULL,
                       c->why))
         mlt_log("rank %d: the agent does not take the cards of the other job: %s", c->me->world,
@@ -708,11 +708,11 @@ static void learn(call *c, const port_participant *g)
     free(question.data);
 }
 
-static void make(call *c)
+static void port_make(port_call *c)
 {
     news *n = NULL;
     size_t bytes = 0;
-    if (is_root(c)) {
+    if (port_is_root(c)) {
         bytes = sizeof *n + c->cards_bytes;
         n = mlt_take(bytes, 1);
         *n = (news){.error = c->why[0] ? MPI_ERR_PORT : MPI_SUCCESS,
@@ -741,7 +741,7 @@ static void make(call *c)
 
 // ---- the whole
 
-static void end(call *c)
+static void port_end(port_call *c)
 {
     drop_line(c);
     mlt_port_rpc_close(&c->rpc);
@@ -760,19 +760,19 @@ static void end(call *c)
 static void agreement_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
                             const mlt_port_wait *wait, mlt_port_result *result)
 {
-    call *c = mlt_take(1, sizeof *c); // a fiber's stack may be small
+    port_call *c = mlt_take(1, sizeof *c); // a fiber's stack may be small
     mlt_gathered all;
     uint16_t fn = me->fn;
     *result = (mlt_port_result){.error = MPI_SUCCESS};
-    *c = (call){.me = me,
-                .comm = comm,
-                .root = root,
-                .accepts = accepts,
-                .result = result,
-                .rpc = {.fd = -1, .in = {.fd = -1}},
-                .own_rpc = {.fd = -1, .in = {.fd = -1}},
-                .seals = {.fd = -1, .in = {.fd = -1}},
-                .line = -1};
+    *c = (port_call){.me = me,
+                     .comm = comm,
+                     .root = root,
+                     .accepts = accepts,
+                     .result = result,
+                     .rpc = {.fd = -1, .in = {.fd = -1}},
+                     .own_rpc = {.fd = -1, .in = {.fd = -1}},
+                     .seals = {.fd = -1, .in = {.fd = -1}},
+                     .line = -1};
     mlt_comm_shared_of(comm);
     tell_others(c, name, wait);
     if (c->told->error != MPI_SUCCESS) {
@@ -783,12 +783,12 @@ static void agreement_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts
         if (read_sides(c))
             make_bond(c);
         gather_reports(c, &all);
-        if (is_root(c))
-            settle(c, &all);
+        if (port_is_root(c))
+            port_settle(c, &all);
         mlt_gathered_free(&all);
-        make(c);
+        port_make(c);
     }
-    end(c);
+    port_end(c);
     free(c);
     me->fn = fn;
 }

@@ -38,7 +38,7 @@ static mlt_status await_outside(mlt_rank *me, mlt_await *fds, uint32_t count, in
 }
 
 // Parks the rank until the descriptor may be ready. False: it gave up, or cannot wait.
-static bool await(mlt_rank *me, int fd, bool writes, mlt_port_line_wait *wait)
+static bool port_line_await(mlt_rank *me, int fd, bool writes, mlt_port_line_wait *wait)
 {
     uint16_t fn = me->fn;
     mlt_await fds[2] = {{.fd = fd, .writes = writes}, {.fd = wait ? wait->stop : -1}};
@@ -100,7 +100,7 @@ bool mlt_port_ask(mlt_port_rpc *d, mlt_rpc_type question, const void *body, size
         status = mlt_rpc_hear(d->fd, &d->in, &d->head);
         if (status != MLT_PENDING)
             break;
-        status = await(d->me, d->fd, false, wait) ? MLT_OK : MLT_PENDING;
+        status = port_line_await(d->me, d->fd, false, wait) ? MLT_OK : MLT_PENDING;
     }
     if (status == MLT_PENDING && wait && (wait->late || wait->stopped)) {
         snprintf(why, MLT_PORT_WHY, "the other side did not come in time");
@@ -126,7 +126,7 @@ mlt_status mlt_port_line_write(mlt_rank *me, int fd, const void *bytes, size_t c
         ssize_t n = mlt_os_try_write(fd, (const char *)bytes + done, count - done);
         if (n >= 0)
             done += (size_t)n;
-        else if (errno == EAGAIN ? !await(me, fd, true, NULL) : errno != EINTR)
+        else if (errno == EAGAIN ? !port_line_await(me, fd, true, NULL) : errno != EINTR)
             return MLT_ERR_CLOSED;
     }
     return MLT_OK;
@@ -142,7 +142,7 @@ static mlt_status read_on(mlt_rank *me, int fd, char *bytes, size_t count, size_
             *done += (size_t)n;
         else if (n == 0 || (errno != EAGAIN && errno != EINTR))
             return MLT_ERR_CLOSED;
-        else if (errno == EAGAIN && !await(me, fd, false, wait))
+        else if (errno == EAGAIN && !port_line_await(me, fd, false, wait))
             return wait && (wait->late || wait->stopped) ? MLT_PENDING : MLT_ERR_CLOSED;
     }
     return MLT_OK;

@@ -46,7 +46,7 @@ static uint32_t app_of(const mlt_job_proc *proc)
     return proc->app;
 }
 
-static uint32_t host_of(const mlt_job_proc *proc)
+static uint32_t pset_host_of(const mlt_job_proc *proc)
 {
     return proc->host;
 }
@@ -75,7 +75,7 @@ static mlt_map *app_map(mlt_rank *me, uint32_t n)
 
 static mlt_map *host_map(mlt_rank *me, uint32_t n)
 {
-    return map_where(me, host_of, n);
+    return map_where(me, pset_host_of, n);
 }
 
 static uint32_t own_proc(const mlt_rank *me)
@@ -88,7 +88,7 @@ static uint32_t own_worker(const mlt_rank *me)
     return me->worker->index;
 }
 
-static uint32_t own_host(const mlt_rank *me)
+static uint32_t pset_own_host(const mlt_rank *me)
 {
     return me->worker->boot->job->host;
 }
@@ -105,13 +105,16 @@ static const struct {
     map_function *map;
     own_function *own;
 } sets[MLT_PSETS] = {
-    {"mpi://WORLD", world_map, NULL},          {"mpi://SELF", self_map, NULL},
-    {"millet://host/", host_map, own_host},    {"millet://app/", app_map, own_app},
-    {"millet://process/", proc_map, own_proc}, {"millet://worker/", worker_map, own_worker},
+    {"mpi://WORLD", world_map, NULL},
+    {"mpi://SELF", self_map, NULL},
+    {"millet://host/", host_map, pset_own_host},
+    {"millet://app/", app_map, own_app},
+    {"millet://process/", proc_map, own_proc},
+    {"millet://worker/", worker_map, own_worker},
 };
 
 // A number without sign, leading zeros or anything after it.
-static bool read_number(const char *text, uint32_t *n)
+static bool pset_read_number(const char *text, uint32_t *n)
 {
     char again[16];
     *n = (uint32_t)strtoul(text, NULL, 10);
@@ -122,13 +125,13 @@ static bool read_number(const char *text, uint32_t *n)
 mlt_map *mlt_pset_map(mlt_rank *me, const char *name)
 {
     if (strcasecmp(name, "millet://host") == 0) // the caller's own
-        return host_map(me, own_host(me));
+        return host_map(me, pset_own_host(me));
     for (int i = 0; i < MLT_PSETS; i++) {
         size_t length = strlen(sets[i].name);
         uint32_t n = 0;
         if (strncasecmp(name, sets[i].name, length) != 0)
             continue;
-        if (sets[i].own ? read_number(name + length, &n) : name[length] == '\0')
+        if (sets[i].own ? pset_read_number(name + length, &n) : name[length] == '\0')
             return sets[i].map(me, n);
     }
     return NULL;

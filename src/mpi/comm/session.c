@@ -27,13 +27,13 @@
 static const struct {
     int level;
     const char *name;
-} levels[] = {
+} comm_session_levels[] = {
     {MPI_THREAD_SINGLE, "MPI_THREAD_SINGLE"},
     {MPI_THREAD_FUNNELED, "MPI_THREAD_FUNNELED"},
     {MPI_THREAD_SERIALIZED, "MPI_THREAD_SERIALIZED"},
     {MPI_THREAD_MULTIPLE, "MPI_THREAD_MULTIPLE"},
 };
-enum { LEVELS = sizeof levels / sizeof *levels };
+enum { COMM_SESSION_LEVELS = sizeof comm_session_levels / sizeof *comm_session_levels };
 
 int mlt_session_raise(mlt_rank *me, mlt_session *session, int class, const char *format, ...)
 {
@@ -84,18 +84,18 @@ static int wanted_level(const mlt_rank *me, const mlt_info *info)
     const char *name = mlt_info_get(info, "thread_level");
     if (!name)
         return mlt_thread_usual(me);
-    for (int i = 0; i < LEVELS; i++)
-        if (strcmp(name, levels[i].name) == 0)
-            return levels[i].level;
+    for (int i = 0; i < COMM_SESSION_LEVELS; i++)
+        if (strcmp(name, comm_session_levels[i].name) == 0)
+            return comm_session_levels[i].level;
     return -1;
 }
 
 static const char *level_name(int level)
 {
     int i = 0;
-    while (levels[i].level != level)
+    while (comm_session_levels[i].level != level)
         i++;
-    return levels[i].name;
+    return comm_session_levels[i].name;
 }
 
 static int session_init(mlt_rank *me, mlt_first *first, MPI_Info info, MPI_Errhandler errhandler,

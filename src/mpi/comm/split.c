@@ -41,7 +41,7 @@ typedef struct member {
     int32_t order;
 } member;
 
-static int compare(const void *left, const void *right)
+static int split_compare(const void *left, const void *right)
 {
     const member *a = left, *b = right;
     if (a->color != b->color)
@@ -108,10 +108,10 @@ static void read_choices(splitting *s)
         const choice *c = mlt_agreement_item_data(i);
         member *m = &s->members[s->count++];
         *m = (member){color, i->order >= first, c->key, i->order};
-        sorted = sorted && (s->count == 1 || compare(m - 1, m) < 0);
+        sorted = sorted && (s->count == 1 || split_compare(m - 1, m) < 0);
     }
     if (!sorted)
-        qsort(s->members, s->count, sizeof *s->members, compare);
+        qsort(s->members, s->count, sizeof *s->members, split_compare);
     s->here = mlt_take(ranks + 1, sizeof(split_participant *));
     for (mlt_participant *g = s->agreement->participants; g; g = g->next) {
         s->here[g->order] = (split_participant *)g;

@@ -29,7 +29,7 @@
 #include "p2p/worker.h"
 #include "type/type.h"
 
-enum { WHY = 1024 };
+enum { SPAWN_WHY = 1024 };
 
 #define PATIENCE_NS (INT64_C(30) * 1000000000) // until the mpirun of a job that failed has ended
 
@@ -49,7 +49,7 @@ typedef struct notice {
     int32_t asked;  // ranks, of all sections
     int32_t fewer;  // 1: sections start fewer ranks than asked for, by their key `soft`
     int32_t length; // sections
-    char why[WHY];
+    char why[SPAWN_WHY];
 } notice;
 
 // The root's part.
@@ -182,7 +182,7 @@ static int check_wish(wish *w, bool multiple, notice *n)
 
 // ---- The request
 
-static char *copy(const char *text)
+static char *spawn_copy(const char *text)
 {
     return mlt_text_of("%s", text);
 }
@@ -196,8 +196,8 @@ static char **list_of_keys(MPI_Info handle)
         const char *key = mlt_info_key(info, i), *value = key ? mlt_info_get(info, key) : NULL;
         if (!value)
             break;
-        list[n++] = copy(key);
-        list[n++] = copy(value);
+        list[n++] = spawn_copy(key);
+        list[n++] = spawn_copy(value);
     }
     return list;
 }
@@ -207,20 +207,20 @@ static char **list_of_words(char *const *words)
     size_t count = words ? mlt_lists_length(words) : 0;
     char **list = mlt_take(count + 1, sizeof *list);
     for (size_t i = 0; i < count; i++)
-        list[i] = copy(words[i]);
+        list[i] = spawn_copy(words[i]);
     return list;
 }
 
-static char *pack(const wish *w, const char *port, size_t *size)
+static char *spawn_pack(const wish *w, const char *port, size_t *size)
 {
     mlt_lists lists = {.count = 1 + MLT_CHILD_SECTION_LISTS * (uint32_t)w->count};
     lists.items = mlt_take(lists.count, sizeof *lists.items);
     lists.items[0] = mlt_take(2, sizeof **lists.items);
-    lists.items[0][0] = copy(port);
+    lists.items[0][0] = spawn_copy(port);
     for (int i = 0; i < w->count; i++) {
         char ***at = lists.items + 1 + MLT_CHILD_SECTION_LISTS * i;
         at[0] = mlt_take(3, sizeof **at);
-        at[0][0] = copy(w->commands[i]);
+        at[0][0] = spawn_copy(w->commands[i]);
         at[0][1] = mlt_text_of("%d", w->started[i]);
         at[1] = list_of_words(w->argvs ? w->argvs[i] : NULL);
         at[2] = list_of_keys(w->infos[i]);
@@ -252,7 +252,7 @@ static int ask(mlt_rank *me, const wish *w, asker *a, notice *n)
         return wrong(n, MPI_ERR_SPAWN, "%s", why);
     a->opened = true;
     size_t size;
-    char *request = pack(w, a->port, &size);
+    char *request = spawn_pack(w, a->port, &size);
     mlt_status status = request ? mlt_child_ask(me->worker->boot->ctl, &a->fd) : MLT_ERR_NO_MEMORY;
     if (status == MLT_OK && !write_request(me, a->fd, request, size))
         status = MLT_ERR_CLOSED;
@@ -271,7 +271,7 @@ static int ask(mlt_rank *me, const wish *w, asker *a, notice *n)
 // whose side of the accept failed ends.) Without it n stays.
 static void read_answer(mlt_rank *me, int fd, notice *n)
 {
-    char text[WHY];
+    char text[SPAWN_WHY];
     mlt_port_line_wait wait = {.deadline = (int64_t)mlt_os_now_ns() + PATIENCE_NS, .stop = -1};
     mlt_status status = mlt_port_line_read_text(me, fd, text, sizeof text, &wait);
     if (text[0] == MLT_CHILD_FELL && text[1])
@@ -280,7 +280,7 @@ static void read_answer(mlt_rank *me, int fd, notice *n)
         wrong(n, MPI_ERR_SPAWN, "mpirun is ending this job");
 }
 
-static int tell(mlt_rank *me, mlt_comm *comm, int root, void *data, size_t bytes)
+static int spawn_tell(mlt_rank *me, mlt_comm *comm, int root, void *data, size_t bytes)
 {
     uint16_t fn = me->fn;
     int code = comm->size == 1
@@ -301,7 +301,7 @@ static int fill_codes(mlt_rank *me, mlt_comm *comm, int root, const wish *w, con
             sections[i][0] = w->most[i];
             sections[i][1] = w->started[i];
         }
-        int code = tell(me, comm, root, sections, (size_t)n->length * sizeof *sections);
+        int code = spawn_tell(me, comm, root, sections, (size_t)n->length * sizeof *sections);
         if (code != MPI_SUCCESS) {
             free(sections);
             return code;
@@ -342,7 +342,7 @@ static int await_job(mlt_rank *me, mlt_comm *comm, int root, const asker *a, not
         wrong(n, MPI_ERR_SPAWN, "%s", result.why);
         if (comm->rank == root)
             read_answer(me, a->fd, n);
-        int code = tell(me, comm, root, n, sizeof *n);
+        int code = spawn_tell(me, comm, root, n, sizeof *n);
         if (code != MPI_SUCCESS)
             return code;
     }
@@ -367,7 +367,7 @@ static int spawn(mlt_rank *me, wish *w, bool multiple, int root, mlt_comm *comm,
     if (comm->rank == root && check_wish(w, multiple, &n) == MPI_SUCCESS)
         (void)ask(me, w, &a, &n);
     me->fn = fn;
-    code = tell(me, comm, root, &n, sizeof n);
+    code = spawn_tell(me, comm, root, &n, sizeof n);
     if (code == MPI_SUCCESS && n.class == MPI_SUCCESS)
         code = await_job(me, comm, root, &a, &n, &made);
     end_asking(me, &a);

@@ -21,7 +21,7 @@
 #include "mpi_bodies.h"
 
 static mlt_registry registry = MLT_REGISTRY_INIT(mlt_errhandler);
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
+static pthread_mutex_t errhandler_lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
 static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *handle)
 {
@@ -49,15 +49,15 @@ static mlt_errhandler *attached(MPI_Errhandler handle)
 }
 
 // handles: how many of the references are handles.
-static void count(mlt_errhandler *e, int refs, int handles)
+static void errhandler_count(mlt_errhandler *e, int refs, int handles)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&errhandler_lock);
     e->refs += (uint32_t)refs;
     atomic_fetch_add_explicit(&e->handles, (uint32_t)handles, memory_order_relaxed);
     bool last = e->refs == 0;
     if (last)
         mlt_registry_name(&e->head, 0);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&errhandler_lock);
     if (last)
         mlt_registry_give(&registry, e);
 }
@@ -66,14 +66,14 @@ void mlt_errhandler_hold(MPI_Errhandler handle)
 {
     mlt_errhandler *e = attached(handle);
     if (e)
-        count(e, 1, 0);
+        errhandler_count(e, 1, 0);
 }
 
 void mlt_errhandler_drop(MPI_Errhandler handle)
 {
     mlt_errhandler *e = attached(handle);
     if (e)
-        count(e, -1, 0);
+        errhandler_count(e, -1, 0);
 }
 
 void mlt_errhandler_replace(MPI_Errhandler *place, MPI_Errhandler errhandler)
@@ -87,7 +87,7 @@ MPI_Errhandler mlt_errhandler_show(MPI_Errhandler errhandler)
 {
     mlt_errhandler *e = attached(errhandler);
     if (e)
-        count(e, 1, 1);
+        errhandler_count(e, 1, 1);
     return errhandler;
 }
 
@@ -195,7 +195,7 @@ int mlt_mpi_Errhandler_free(mlt_rank *me, MPI_Errhandler *errhandler)
         return mlt_bad_handle(me, NULL, MLT_FN_Errhandler_free, MPI_ERR_ERRHANDLER, "errhandler",
                               "error handler", (uintptr_t)*errhandler);
     if (e)
-        count(e, -1, -1);
+        errhandler_count(e, -1, -1);
     *errhandler = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;
 }

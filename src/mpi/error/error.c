@@ -79,7 +79,7 @@ static void word(char text[MPI_MAX_ERROR_STRING], uint16_t fn, const char *forma
 }
 
 // Keeps the message; the plain class if there is no memory for it or no worker.
-static int keep(mlt_rank *me, int class, const char *text)
+static int error_keep(mlt_rank *me, int class, const char *text)
 {
     if (!me || !me->worker || !me->worker->mpi)
         return class;
@@ -112,7 +112,7 @@ bool mlt_mpi_code_class(int code, int *class)
 }
 
 // The slot of a code that the log still has; -1: none.
-static int32_t slot_of(mlt_rank *me, int code)
+static int32_t error_slot_of(mlt_rank *me, int code)
 {
     int class;
     if (!me || !me->worker || !me->worker->mpi || code > MPI_ERR_LASTCODE ||
@@ -125,10 +125,10 @@ static int32_t slot_of(mlt_rank *me, int code)
 
 int mlt_mpi_set_answer(mlt_rank *me, int code, int answer)
 {
-    int32_t slot = slot_of(me, code);
+    int32_t slot = error_slot_of(me, code);
     if (slot < 0) { // a plain class, or a code of the program's
-        code = keep(me, MPI_ERR_OTHER, mlt_mpi_sentence(me, code));
-        slot = slot_of(me, code);
+        code = error_keep(me, MPI_ERR_OTHER, mlt_mpi_sentence(me, code));
+        slot = error_slot_of(me, code);
     }
     if (slot >= 0) {
         mlt_mpi_worker_of(me)->errors->slot[slot].answered = true;
@@ -140,7 +140,7 @@ int mlt_mpi_set_answer(mlt_rank *me, int code, int answer)
 int mlt_mpi_answer(mlt_rank *me, int code)
 {
     mlt_gate *gate = mlt_thread_lock(me);
-    int32_t slot = slot_of(me, code);
+    int32_t slot = error_slot_of(me, code);
     struct mlt_error_log *log = slot >= 0 ? mlt_mpi_worker_of(me)->errors : NULL;
     if (log && log->slot[slot].answered) {
         code = log->slot[slot].answer;
@@ -157,7 +157,7 @@ const char *mlt_mpi_sentence(mlt_rank *me, int code)
         return mlt_error_user_sentence(code);
     if (!mlt_mpi_code_class(code, &class))
         return "no error code of Millet's";
-    int32_t slot = slot_of(me, code);
+    int32_t slot = error_slot_of(me, code);
     return slot >= 0 ? mlt_mpi_worker_of(me)->errors->slot[slot].text : mlt_error_text(class);
 }
 
@@ -189,7 +189,7 @@ int mlt_mpi_raise(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const ch
     word(text, fn, format, args);
     va_end(args);
     mlt_gate *gate = mlt_thread_lock(me);
-    int code = call_handler(me, comm, keep(me, class, text), text);
+    int code = call_handler(me, comm, error_keep(me, class, text), text);
     mlt_thread_unlock(gate);
     return code;
 }
@@ -202,7 +202,7 @@ int mlt_mpi_code(mlt_rank *me, uint16_t fn, int class, const char *format, ...)
     word(text, fn, format, args);
     va_end(args);
     mlt_gate *gate = mlt_thread_lock(me);
-    int code = keep(me, class, text);
+    int code = error_keep(me, class, text);
     mlt_thread_unlock(gate);
     return code;
 }

@@ -10,24 +10,24 @@
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
-#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+#define CALLS_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
-typedef enum place { AT, OWN, SHARED, ORDERED } place;
+typedef enum calls_place { AT, OWN, SHARED, ORDERED } calls_place;
 
 // What the user gave.
-typedef struct call {
+typedef struct calls_call {
     mlt_file *file;
     bool writes;
-    place place;
+    calls_place place;
     int64_t offset; // AT
     const void *buf;
     MPI_Count count;
     const mlt_type *type;
-} call;
+} calls_call;
 
 // ---- checks
 
-static int check_mode(mlt_rank *me, mlt_file *file, const call *c)
+static int check_mode(mlt_rank *me, mlt_file *file, const calls_call *c)
 {
     int amode = file->shared->amode;
     if (c->writes && (amode & MPI_MODE_RDONLY))
@@ -47,7 +47,7 @@ static int check_mode(mlt_rank *me, mlt_file *file, const call *c)
     return MPI_SUCCESS;
 }
 
-static int check_data(mlt_rank *me, mlt_file *file, const call *c)
+static int calls_check_data(mlt_rank *me, mlt_file *file, const calls_call *c)
 {
     int64_t bytes;
     if (c->count < 0)
@@ -75,7 +75,7 @@ static int check_data(mlt_rank *me, mlt_file *file, const call *c)
     return MPI_SUCCESS;
 }
 
-static int check_place(mlt_rank *me, mlt_file *file, const call *c, uint64_t bytes)
+static int check_place(mlt_rank *me, mlt_file *file, const calls_call *c, uint64_t bytes)
 {
     int64_t end;
     uint64_t unit = file->view->unit;
@@ -106,13 +106,13 @@ static int check_place(mlt_rank *me, mlt_file *file, const call *c, uint64_t byt
 }
 
 // The file, what is wanted, and how many etypes that is; `from` of a shared pointer is left open.
-static int look(mlt_rank *me, const call *c, mlt_file_want *want, int64_t *etypes)
+static int calls_look(mlt_rank *me, const calls_call *c, mlt_file_want *want, int64_t *etypes)
 {
     mlt_file *file = c->file;
     mlt_mpi_yield_if_due(me); // for those that read until another rank has written
     int code = check_mode(me, file, c);
     if (code == MPI_SUCCESS)
-        code = check_data(me, file, c);
+        code = calls_check_data(me, file, c);
     if (code != MPI_SUCCESS)
         return code;
     uint64_t bytes = mlt_file_bytes(file->view, c->type, (uint64_t)c->count);
@@ -128,7 +128,7 @@ static int look(mlt_rank *me, const call *c, mlt_file_want *want, int64_t *etype
 }
 
 // Moves the pointer that the call uses beyond what it will access.
-static int advance(mlt_rank *me, const call *c, mlt_file_want *want, int64_t etypes)
+static int advance(mlt_rank *me, const calls_call *c, mlt_file_want *want, int64_t etypes)
 {
     int64_t before;
     if (c->place == OWN)
@@ -146,27 +146,27 @@ static int line_up(mlt_rank *me, mlt_file_want *want, int64_t etypes)
     mlt_file *file = want->file;
     int64_t mine = etypes, upto = 0, base = 0;
     int last = file->comm->size - 1;
-    (void)mlt_mpi_Scan(me, &mine, &upto, 1, TYPE_INT64, MPI_SUM, file->comm);
+    (void)mlt_mpi_Scan(me, &mine, &upto, 1, CALLS_TYPE_INT64, MPI_SUM, file->comm);
     int code = MPI_SUCCESS;
     if (file->comm->rank == last)
         code = mlt_file_pointer_add(me, file, upto, &base);
-    (void)mlt_mpi_Bcast(me, &base, 1, TYPE_INT64, last, file->comm);
+    (void)mlt_mpi_Bcast(me, &base, 1, CALLS_TYPE_INT64, last, file->comm);
     want->from = (uint64_t)(base + upto - etypes);
     return code;
 }
 
-static void tell(MPI_Status *status, uint64_t bytes)
+static void calls_tell(MPI_Status *status, uint64_t bytes)
 {
     mlt_status_set(status, MPI_ANY_SOURCE, MPI_ANY_TAG, bytes, false);
 }
 
 // ---- ways to drive a call
 
-static int at_once(mlt_rank *me, call c, MPI_Status *status)
+static int at_once(mlt_rank *me, calls_call c, MPI_Status *status)
 {
     mlt_file_want want;
     int64_t etypes;
-    int code = look(me, &c, &want, &etypes);
+    int code = calls_look(me, &c, &want, &etypes);
     if (code == MPI_SUCCESS)
         code = advance(me, &c, &want, etypes);
     if (code != MPI_SUCCESS)
@@ -178,15 +178,15 @@ static int at_once(mlt_rank *me, call c, MPI_Status *status)
     mlt_file_do(me, file, &move);
     if (c.place == OWN && move.access.moved < move.access.bytes) // the end of the file, or an error
         file->position -= etypes - (int64_t)move.access.moved / unit;
-    tell(status, mlt_file_move_bytes(&move));
+    calls_tell(status, mlt_file_move_bytes(&move));
     return mlt_file_outcome(me, file, &move);
 }
 
-static int later(mlt_rank *me, call c, MPI_Request *request)
+static int later(mlt_rank *me, calls_call c, MPI_Request *request)
 {
     mlt_file_want want;
     int64_t etypes;
-    int code = look(me, &c, &want, &etypes);
+    int code = calls_look(me, &c, &want, &etypes);
     if (code == MPI_SUCCESS && !request)
         code = mlt_file_raise(me, want.file, MPI_ERR_ARG, "argument request is NULL");
     if (code == MPI_SUCCESS)
@@ -197,11 +197,11 @@ static int later(mlt_rank *me, call c, MPI_Request *request)
 }
 
 // A rank whose arguments are wrong comes with nothing, so that the others do not wait for it.
-static int together(mlt_rank *me, call c, uint64_t *bytes)
+static int together(mlt_rank *me, calls_call c, uint64_t *bytes)
 {
     mlt_file_want want;
     int64_t etypes = 0;
-    int code = look(me, &c, &want, &etypes);
+    int code = calls_look(me, &c, &want, &etypes);
     mlt_file *file = c.file;
     if (code != MPI_SUCCESS)
         want = (mlt_file_want){.file = file, .writes = c.writes, .type = MLT_TYPE_BYTE};
@@ -220,16 +220,16 @@ static int together(mlt_rank *me, call c, uint64_t *bytes)
     return code != MPI_SUCCESS ? code : lined != MPI_SUCCESS ? lined : done;
 }
 
-static int all_at_once(mlt_rank *me, call c, MPI_Status *status)
+static int all_at_once(mlt_rank *me, calls_call c, MPI_Status *status)
 {
     uint64_t bytes = 0;
     int code = together(me, c, &bytes);
-    tell(status, bytes);
+    calls_tell(status, bytes);
     return code;
 }
 
 // The first half does it all, as the standard allows; the second one tells.
-static int begin(mlt_rank *me, call c)
+static int calls_begin(mlt_rank *me, calls_call c)
 {
     mlt_file *file = c.file;
     if (file->split)
@@ -247,8 +247,8 @@ static int begin(mlt_rank *me, call c)
 }
 
 // `first` and `first_c` are the functions that it may end.
-static int end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status, uint16_t first,
-               uint16_t first_c)
+static int calls_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status,
+                     uint16_t first, uint16_t first_c)
 {
     if (file->split != first && file->split != first_c)
         return mlt_file_raise(
@@ -260,7 +260,7 @@ static int end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status
                               "argument buf is %p, but should be %p, which %s was given", buf,
                               file->split_buf, mlt_fn_name(file->split));
     file->split = 0;
-    tell(status, file->split_bytes);
+    calls_tell(status, file->split_bytes);
     return MPI_SUCCESS;
 }
 
@@ -269,202 +269,204 @@ static int end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status
 int mlt_mpi_File_read_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                          MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){file, false, AT, offset, buf, count, datatype}, status);
+    return at_once(me, (calls_call){file, false, AT, offset, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iread_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                           MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, false, AT, offset, buf, count, datatype}, request);
+    return later(me, (calls_call){file, false, AT, offset, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_read(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                       const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){file, false, OWN, 0, buf, count, datatype}, status);
+    return at_once(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iread(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                        const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, false, OWN, 0, buf, count, datatype}, request);
+    return later(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_read_shared(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                              const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){file, false, SHARED, 0, buf, count, datatype}, status);
+    return at_once(me, (calls_call){file, false, SHARED, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iread_shared(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                               const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, false, SHARED, 0, buf, count, datatype}, request);
+    return later(me, (calls_call){file, false, SHARED, 0, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_read_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                              MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){file, false, AT, offset, buf, count, datatype}, status);
+    return all_at_once(me, (calls_call){file, false, AT, offset, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iread_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                               MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, false, AT, offset, buf, count, datatype}, request);
+    return later(me, (calls_call){file, false, AT, offset, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_read_at_all_begin(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
                                    MPI_Count count, const mlt_type *datatype)
 {
-    return begin(me, (call){file, false, AT, offset, buf, count, datatype});
+    return calls_begin(me, (calls_call){file, false, AT, offset, buf, count, datatype});
 }
 
 int mlt_mpi_File_read_at_all_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
 {
-    return end(me, file, buf, status, MLT_FN_File_read_at_all_begin,
-               MLT_FN_File_read_at_all_begin_c);
+    return calls_end(me, file, buf, status, MLT_FN_File_read_at_all_begin,
+                     MLT_FN_File_read_at_all_begin_c);
 }
 
 int mlt_mpi_File_read_all(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                           const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){file, false, OWN, 0, buf, count, datatype}, status);
+    return all_at_once(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iread_all(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                            const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, false, OWN, 0, buf, count, datatype}, request);
+    return later(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_read_all_begin(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                                 const mlt_type *datatype)
 {
-    return begin(me, (call){file, false, OWN, 0, buf, count, datatype});
+    return calls_begin(me, (calls_call){file, false, OWN, 0, buf, count, datatype});
 }
 
 int mlt_mpi_File_read_all_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
 {
-    return end(me, file, buf, status, MLT_FN_File_read_all_begin, MLT_FN_File_read_all_begin_c);
+    return calls_end(me, file, buf, status, MLT_FN_File_read_all_begin,
+                     MLT_FN_File_read_all_begin_c);
 }
 
 int mlt_mpi_File_read_ordered(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                               const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){file, false, ORDERED, 0, buf, count, datatype}, status);
+    return all_at_once(me, (calls_call){file, false, ORDERED, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_read_ordered_begin(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
                                     const mlt_type *datatype)
 {
-    return begin(me, (call){file, false, ORDERED, 0, buf, count, datatype});
+    return calls_begin(me, (calls_call){file, false, ORDERED, 0, buf, count, datatype});
 }
 
 int mlt_mpi_File_read_ordered_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
 {
-    return end(me, file, buf, status, MLT_FN_File_read_ordered_begin,
-               MLT_FN_File_read_ordered_begin_c);
+    return calls_end(me, file, buf, status, MLT_FN_File_read_ordered_begin,
+                     MLT_FN_File_read_ordered_begin_c);
 }
 
 int mlt_mpi_File_write_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                           MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){file, true, AT, offset, buf, count, datatype}, status);
+    return at_once(me, (calls_call){file, true, AT, offset, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iwrite_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                            MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, true, AT, offset, buf, count, datatype}, request);
+    return later(me, (calls_call){file, true, AT, offset, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_write(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                        const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){file, true, OWN, 0, buf, count, datatype}, status);
+    return at_once(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iwrite(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                         const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, true, OWN, 0, buf, count, datatype}, request);
+    return later(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_write_shared(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                               const mlt_type *datatype, MPI_Status *status)
 {
-    return at_once(me, (call){file, true, SHARED, 0, buf, count, datatype}, status);
+    return at_once(me, (calls_call){file, true, SHARED, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iwrite_shared(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, true, SHARED, 0, buf, count, datatype}, request);
+    return later(me, (calls_call){file, true, SHARED, 0, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_write_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                               MPI_Count count, const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){file, true, AT, offset, buf, count, datatype}, status);
+    return all_at_once(me, (calls_call){file, true, AT, offset, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iwrite_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
                                MPI_Count count, const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, true, AT, offset, buf, count, datatype}, request);
+    return later(me, (calls_call){file, true, AT, offset, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_write_at_all_begin(mlt_rank *me, mlt_file *file, MPI_Offset offset,
                                     const void *buf, MPI_Count count, const mlt_type *datatype)
 {
-    return begin(me, (call){file, true, AT, offset, buf, count, datatype});
+    return calls_begin(me, (calls_call){file, true, AT, offset, buf, count, datatype});
 }
 
 int mlt_mpi_File_write_at_all_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status)
 {
-    return end(me, file, buf, status, MLT_FN_File_write_at_all_begin,
-               MLT_FN_File_write_at_all_begin_c);
+    return calls_end(me, file, buf, status, MLT_FN_File_write_at_all_begin,
+                     MLT_FN_File_write_at_all_begin_c);
 }
 
 int mlt_mpi_File_write_all(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                            const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){file, true, OWN, 0, buf, count, datatype}, status);
+    return all_at_once(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_iwrite_all(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                             const mlt_type *datatype, MPI_Request *request)
 {
-    return later(me, (call){file, true, OWN, 0, buf, count, datatype}, request);
+    return later(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, request);
 }
 
 int mlt_mpi_File_write_all_begin(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                  const mlt_type *datatype)
 {
-    return begin(me, (call){file, true, OWN, 0, buf, count, datatype});
+    return calls_begin(me, (calls_call){file, true, OWN, 0, buf, count, datatype});
 }
 
 int mlt_mpi_File_write_all_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status)
 {
-    return end(me, file, buf, status, MLT_FN_File_write_all_begin, MLT_FN_File_write_all_begin_c);
+    return calls_end(me, file, buf, status, MLT_FN_File_write_all_begin,
+                     MLT_FN_File_write_all_begin_c);
 }
 
 int mlt_mpi_File_write_ordered(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                const mlt_type *datatype, MPI_Status *status)
 {
-    return all_at_once(me, (call){file, true, ORDERED, 0, buf, count, datatype}, status);
+    return all_at_once(me, (calls_call){file, true, ORDERED, 0, buf, count, datatype}, status);
 }
 
 int mlt_mpi_File_write_ordered_begin(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
                                      const mlt_type *datatype)
 {
-    return begin(me, (call){file, true, ORDERED, 0, buf, count, datatype});
+    return calls_begin(me, (calls_call){file, true, ORDERED, 0, buf, count, datatype});
 }
 
 int mlt_mpi_File_write_ordered_end(mlt_rank *me, mlt_file *file, const void *buf,
                                    MPI_Status *status)
 {
-    return end(me, file, buf, status, MLT_FN_File_write_ordered_begin,
-               MLT_FN_File_write_ordered_begin_c);
+    return calls_end(me, file, buf, status, MLT_FN_File_write_ordered_begin,
+                     MLT_FN_File_write_ordered_begin_c);
 }

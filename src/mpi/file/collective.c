@@ -26,14 +26,14 @@
 #include "os/file.h"
 
 enum {
-    LEAST = 256 << 10, // bytes of a window in an exchange
+    COLLECTIVE_LEAST = 256 << 10, // bytes of a window in an exchange
     // Blocks that a leader writes by itself, as an exchange would cost more. Writers of a disk's file
     // wait for each other in the system, so few large calls are worth more there.
     LONG_IN_MEMORY = 4 << 10,
     LONG = 64 << 10,
 };
 
-#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+#define COLLECTIVE_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
 // What the ranks of a worker bring to a call: copies, side by side, so that the leader need not look
 // at their stacks, which are cold if there are many.
@@ -84,7 +84,7 @@ static void run_sync(mlt_file_job *job)
         l->error = errno;
 }
 
-static void block(mlt_file_lead *l, void (*run)(mlt_file_job *job))
+static void collective_block(mlt_file_lead *l, void (*run)(mlt_file_job *job))
 {
     work w = {.job = {.run = run}, .lead = l};
     mlt_file_service_wait(l->me, l->file->comm, &w.job);
@@ -132,7 +132,7 @@ static void write_all(mlt_file_lead *l)
 {
     mlt_comm *leaders = l->file->shared->leaders;
     if (!leaders || l->file->atomic) {
-        block(l, run_merge);
+        collective_block(l, run_merge);
         return;
     }
     int64_t low, high;
@@ -144,25 +144,25 @@ static void write_all(mlt_file_lead *l)
         mine[4] = (int64_t)h->window;
         mine[5] = h->exchange;
     }
-    (void)mlt_mpi_Allreduce(l->me, mine, all, 6, TYPE_INT64, MPI_MAX, leaders);
+    (void)mlt_mpi_Allreduce(l->me, mine, all, 6, COLLECTIVE_TYPE_INT64, MPI_MAX, leaders);
     bool some = -all[1] < all[2];
     if (!some || all[5] == MLT_FILE_EXCHANGE_NEVER ||
         (all[5] == MLT_FILE_EXCHANGE_SHORT && !all[0])) {
-        block(l, run_merge);
+        collective_block(l, run_merge);
         return;
     }
     mlt_file_agreed agreed = {.from = -all[1], .to = all[2], .writers = (uint32_t)all[3]};
-    int64_t part = ((agreed.to - agreed.from) / agreed.writers | (LEAST - 1)) + 1;
+    int64_t part = ((agreed.to - agreed.from) / agreed.writers | (COLLECTIVE_LEAST - 1)) + 1;
     agreed.window = (uint64_t)(part < all[4] ? part : all[4]);
     mlt_file_exchange_write(l, &agreed);
 }
 
 // The highest error of any leader.
-static int agree(const mlt_file_lead *l, int error)
+static int collective_agree(const mlt_file_lead *l, int error)
 {
     int64_t mine = error, all = error;
     if (l->file->shared->leaders)
-        (void)mlt_mpi_Allreduce(l->me, &mine, &all, 1, TYPE_INT64, MPI_MAX,
+        (void)mlt_mpi_Allreduce(l->me, &mine, &all, 1, COLLECTIVE_TYPE_INT64, MPI_MAX,
                                 l->file->shared->leaders);
     return (int)all;
 }
@@ -176,19 +176,19 @@ static void do_all(mlt_file_lead *l, mlt_file_batch *b)
     if (b->items[0].access.writes)
         write_all(l);
     else
-        block(l, run_merge);
+        collective_block(l, run_merge);
     for (uint32_t i = 0; i < l->count; i++)
         l->error = l->all[i]->error > l->error ? l->all[i]->error : l->error;
     free(l->all);
-    l->error = agree(l, l->error);
+    l->error = collective_agree(l, l->error);
 }
 
 static void lead_all(mlt_rank *me, mlt_file *file, mlt_file_batch *batch)
 {
     mlt_file_lead l = {.me = me, .file = file};
     if (batch->syncs) {
-        block(&l, run_sync);
-        l.error = agree(&l, l.error);
+        collective_block(&l, run_sync);
+        l.error = collective_agree(&l, l.error);
     } else {
         do_all(&l, batch);
     }

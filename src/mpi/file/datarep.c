@@ -46,7 +46,7 @@ void mlt_datarep_forget(mlt_rank *me)
 
 // ---- registering
 
-static int add(mlt_rank *me, const char *name, const mlt_datarep *new)
+static int datarep_add(mlt_rank *me, const char *name, const mlt_datarep *new)
 {
     if (!name || !new->extent)
         return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument %s is NULL",
@@ -77,7 +77,7 @@ int mlt_mpi_Register_datarep(mlt_rank *me, const char *datarep,
                        .write = write_conversion_fn,
                        .extent = dtype_file_extent_fn,
                        .state = extra_state};
-    return add(me, datarep, &new);
+    return datarep_add(me, datarep, &new);
 }
 
 int mlt_mpi_Register_datarep_c(mlt_rank *me, const char *datarep,
@@ -89,7 +89,7 @@ int mlt_mpi_Register_datarep_c(mlt_rank *me, const char *datarep,
                        .write_c = write_conversion_fn,
                        .extent = dtype_file_extent_fn,
                        .state = extra_state};
-    return add(me, datarep, &new);
+    return datarep_add(me, datarep, &new);
 }
 
 // ---- types as the file holds them
@@ -258,8 +258,8 @@ mlt_status mlt_datarep_type(mlt_rank *me, const mlt_datarep *rep, const mlt_type
 // ---- data
 
 // Calls the user's function, for as many elements at a time as an int counts.
-static int convert(mlt_rank *me, const mlt_datarep *rep, bool writes, const mlt_type *type,
-                   void *buf, uint64_t count, void *file)
+static int datarep_convert(mlt_rank *me, const mlt_datarep *rep, bool writes, const mlt_type *type,
+                           void *buf, uint64_t count, void *file)
 {
     MPI_Datarep_conversion_function *fn = writes ? rep->write : rep->read;
     MPI_Datarep_conversion_function_c *fn_c = writes ? rep->write_c : rep->read_c;
@@ -290,7 +290,7 @@ int mlt_datarep_write(mlt_rank *me, const mlt_datarep *rep, const mlt_type *type
     if (rep->kind == MLT_DATAREP_EXTERNAL32)
         mlt_external32_pack(type, buf, count, file);
     else if (rep->write || rep->write_c)
-        return convert(me, rep, true, type, (void *)(uintptr_t)buf, count, file);
+        return datarep_convert(me, rep, true, type, (void *)(uintptr_t)buf, count, file);
     else
         mlt_type_pack(type, buf, 0, file, count * type->size);
     return MPI_SUCCESS;
@@ -302,7 +302,7 @@ int mlt_datarep_read(mlt_rank *me, const mlt_datarep *rep, const mlt_type *type,
     if (rep->kind == MLT_DATAREP_EXTERNAL32)
         mlt_external32_unpack(type, buf, count, file);
     else if (rep->read || rep->read_c)
-        return convert(me, rep, false, type, buf, count, (void *)(uintptr_t)file);
+        return datarep_convert(me, rep, false, type, buf, count, (void *)(uintptr_t)file);
     else
         mlt_type_unpack(type, buf, 0, file, count * type->size);
     return MPI_SUCCESS;

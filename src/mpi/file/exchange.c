@@ -35,35 +35,35 @@
 #include "mpi_bodies.h"
 #include "type/kernel.h"
 
-#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+#define FILE_EXCHANGE_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
 enum {
-    ALIGN = 4096, // of rounds and of halves of windows
+    FILE_EXCHANGE_ALIGN = 4096, // of rounds and of halves of windows
     NO_RUN = -1,
     TAG = 1, // of messages between leaders, whose communicator has no others
 };
 
 // What a writer writes; a thread does it while the next round is exchanged.
-typedef struct flush {
+typedef struct file_exchange_flush {
     mlt_file_job job;
     mlt_file_stage stage;
     const mlt_file_shared *shared;
     int error;
     bool under_way;
     mlt_req req; // completes when the thread is done
-} flush;
+} file_exchange_flush;
 
 typedef struct mlt_file_exchange {
     mlt_comm *leaders;
     MPI_Win win;
     uint32_t workers, writers;
-    uint32_t own;         // the writer that this leader is; NO_WRITER: none
-    uint64_t window;      // bytes of one
-    uint64_t part;        // of them in a round: all, or a half if there are several rounds
-    uint32_t half;        // of the window, which is the round's
-    unsigned char **near; // windows of writers in reach; NULL: not in reach
-    bool *reaches;        // that leader is on this host: its messages have no data
-    flush flush[2];       // a writer's, for each half
+    uint32_t own;                 // the writer that this leader is; NO_WRITER: none
+    uint64_t window;              // bytes of one
+    uint64_t part;                // of them in a round: all, or a half if there are several rounds
+    uint32_t half;                // of the window, which is the round's
+    unsigned char **near;         // windows of writers in reach; NULL: not in reach
+    bool *reaches;                // that leader is on this host: its messages have no data
+    file_exchange_flush flush[2]; // a writer's, for each half
     void *room;
     unsigned char *out, *in; // messages to all writers; one to this writer
     uint64_t out_bytes, out_room, in_room;
@@ -112,7 +112,7 @@ static void put_near(mlt_file_exchange *x, const mlt_type_run *run, const void *
     x->out_bytes += sizeof *run;
 }
 
-static void append(void *user, const mlt_type_run *run, const void *data)
+static void file_exchange_append(void *user, const mlt_type_run *run, const void *data)
 {
     mlt_file_exchange *x = user;
     if (x->near[x->to]) {
@@ -130,7 +130,7 @@ static void cut_window(mlt_file_exchange *x, mlt_file_queue *rest, int64_t limit
 {
     mlt_file_queue_begin(rest, limit);
     for (uint32_t i = 0; i < rest->active_count; i++)
-        mlt_file_cut(rest->active[i], limit, x->room, append, x);
+        mlt_file_cut(rest->active[i], limit, x->room, file_exchange_append, x);
     mlt_file_queue_forget(rest);
 }
 
@@ -202,16 +202,16 @@ static void receive_round(mlt_file_exchange *x, mlt_rank *me)
 
 static void run_flush(mlt_file_job *job)
 {
-    flush *f = mlt_container_of(job, flush, job);
+    file_exchange_flush *f = mlt_container_of(job, file_exchange_flush, job);
     f->error = mlt_file_stage_flush(&f->stage, f->shared->fd, f->shared->locks);
 }
 
 static void done_flush(mlt_file_job *job)
 {
-    mlt_req_complete(&mlt_container_of(job, flush, job)->req);
+    mlt_req_complete(&mlt_container_of(job, file_exchange_flush, job)->req);
 }
 
-static void await_flush(mlt_file_lead *l, flush *f)
+static void await_flush(mlt_file_lead *l, file_exchange_flush *f)
 {
     if (f->under_way)
         mlt_req_wait(&f->req, mlt_mpi_call(l->me));
@@ -221,7 +221,7 @@ static void await_flush(mlt_file_lead *l, flush *f)
 }
 
 // later: a thread may do it, if there is one, and the leader goes on.
-static void start_flush(mlt_file_lead *l, flush *f, bool later)
+static void start_flush(mlt_file_lead *l, file_exchange_flush *f, bool later)
 {
     f->job = (mlt_file_job){.run = run_flush, .done = done_flush};
     f->shared = l->file->shared;
@@ -236,7 +236,7 @@ static void start_flush(mlt_file_lead *l, flush *f, bool later)
 static void write_round(mlt_file_exchange *x, mlt_file_lead *l, int64_t begin, bool later)
 {
     int sent = send_round(x, l->me);
-    flush *now = &x->flush[x->half], *before = &x->flush[1 - x->half];
+    file_exchange_flush *now = &x->flush[x->half], *before = &x->flush[1 - x->half];
     if (x->own != NO_WRITER) {
         mlt_file_stage_move(&now->stage, begin + (int64_t)(x->own * x->part));
         receive_round(x, l->me);
@@ -292,7 +292,7 @@ static mlt_file_exchange *open_exchange(mlt_file_lead *l, uint32_t writers, uint
         if (leader_of(x, w) == (uint32_t)x->leaders->rank)
             x->own = w;
     // Everybody has some memory, so everybody knows who is in reach.
-    uint64_t bytes = x->own != NO_WRITER ? window : 2 * ALIGN;
+    uint64_t bytes = x->own != NO_WRITER ? window : 2 * FILE_EXCHANGE_ALIGN;
     if (mlt_mpi_Win_allocate(l->me, (MPI_Aint)bytes, 1, MPI_INFO_NULL, x->leaders, &mine,
                              &x->win) != MPI_SUCCESS ||
         !mlt_file_stage_init(&x->flush[0].stage, bytes, mine) ||
@@ -320,10 +320,11 @@ void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared)
 }
 
 // The first byte that any leader wants, and the highest error of any.
-static int64_t agree(const mlt_file_lead *l, const mlt_file_queue *rest, int *error)
+static int64_t file_exchange_agree(const mlt_file_lead *l, const mlt_file_queue *rest, int *error)
 {
     int64_t mine[2] = {-mlt_file_queue_next(rest), *error}, all[2];
-    (void)mlt_mpi_Allreduce(l->me, mine, all, 2, TYPE_INT64, MPI_MAX, l->file->shared->leaders);
+    (void)mlt_mpi_Allreduce(l->me, mine, all, 2, FILE_EXCHANGE_TYPE_INT64, MPI_MAX,
+                            l->file->shared->leaders);
     *error = (int)all[1];
     return -all[0];
 }
@@ -332,7 +333,8 @@ void mlt_file_exchange_write(mlt_file_lead *l, const mlt_file_agreed *agreed)
 {
     mlt_file_shared *shared = l->file->shared;
     mlt_file_exchange *x = shared->exchange;
-    uint64_t window = (agreed->window + 2 * ALIGN - 1) & ~(uint64_t)(2 * ALIGN - 1);
+    uint64_t window =
+        (agreed->window + 2 * FILE_EXCHANGE_ALIGN - 1) & ~(uint64_t)(2 * FILE_EXCHANGE_ALIGN - 1);
     if (x && (x->writers != agreed->writers || x->window < window))
         mlt_file_exchange_close(l->me, shared);
     if (!shared->exchange)
@@ -340,17 +342,17 @@ void mlt_file_exchange_write(mlt_file_lead *l, const mlt_file_agreed *agreed)
     x = shared->exchange;
     mlt_file_queue rest = {.all = l->all, .active = l->all, .count = l->count};
     mlt_file_sort(rest.all, rest.count);
-    int64_t begin = agreed->from & ~(int64_t)(ALIGN - 1), end = 0;
+    int64_t begin = agreed->from & ~(int64_t)(FILE_EXCHANGE_ALIGN - 1), end = 0;
     bool several = begin + (int64_t)(x->writers * x->window) < agreed->to;
     x->part = several ? x->window / 2 : x->window;
     x->half = 0;
     while (begin != INT64_MAX && !l->error && end < agreed->to) {
-        begin &= ~(int64_t)(ALIGN - 1);
+        begin &= ~(int64_t)(FILE_EXCHANGE_ALIGN - 1);
         end = begin + (int64_t)(x->writers * x->part);
         cut_round(x, &rest, begin);
         write_round(x, l, begin, several);
         if (end < agreed->to)
-            begin = agree(l, &rest, &l->error);
+            begin = file_exchange_agree(l, &rest, &l->error);
         x->half = several ? 1 - x->half : 0;
     }
     for (int half = 0; half < 2; half++) // the caller agrees on errors

@@ -12,12 +12,12 @@
 #include "mpi_bodies.h"
 
 // Bytes of windows in an exchange.
-enum { ALL_WINDOWS = 16 << 20, LEAST = 256 << 10, MOST = 16 << 20 };
+enum { ALL_WINDOWS = 16 << 20, HINTS_LEAST = 256 << 10, HINTS_MOST = 16 << 20 };
 
-static const char *const known[] = {"cb_buffer_size", "cb_nodes",      "collective_buffering",
-                                    "romio_cb_write", "romio_ds_read", "romio_ds_write"};
+static const char *const hints_known[] = {"cb_buffer_size", "cb_nodes",      "collective_buffering",
+                                          "romio_cb_write", "romio_ds_read", "romio_ds_write"};
 
-enum { KNOWN = sizeof known / sizeof *known };
+enum { HINTS_KNOWN = sizeof hints_known / sizeof *hints_known };
 
 // "enable", "disable", or something that says nothing.
 static bool says(const mlt_file *file, const char *key, const char *word)
@@ -26,7 +26,7 @@ static bool says(const mlt_file *file, const char *key, const char *word)
     return value && strcmp(value, word) == 0;
 }
 
-static mlt_file_sieving sieving(const mlt_file *file, const char *key)
+static mlt_file_sieving hints_sieving(const mlt_file *file, const char *key)
 {
     return says(file, key, "disable")  ? MLT_FILE_SIEVE_NEVER
            : says(file, key, "enable") ? MLT_FILE_SIEVE_ALWAYS
@@ -57,14 +57,14 @@ static uint64_t window(const mlt_file *file, uint32_t of)
 {
     const char *hint = mlt_info_get(file->info, "cb_buffer_size");
     uint64_t wanted = hint ? strtoull(hint, NULL, 10) : ALL_WINDOWS / of;
-    return wanted < LEAST ? LEAST : wanted > MOST ? MOST : wanted;
+    return wanted < HINTS_LEAST ? HINTS_LEAST : wanted > HINTS_MOST ? HINTS_MOST : wanted;
 }
 
 void mlt_file_take_hints(mlt_file *file)
 {
     mlt_file_hints *h = &file->hints;
-    h->sieve_reads = sieving(file, "romio_ds_read");
-    h->sieve_writes = sieving(file, "romio_ds_write");
+    h->sieve_reads = hints_sieving(file, "romio_ds_read");
+    h->sieve_writes = hints_sieving(file, "romio_ds_write");
     h->exchange = exchanging(file);
     h->writers = writers(file);
     h->window = window(file, h->writers);
@@ -89,12 +89,12 @@ int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
     if (info != MPI_INFO_NULL && !mlt_info_of(info))
         return mlt_file_raise(me, file, MPI_ERR_INFO,
                               "argument info should be a valid info object or MPI_INFO_NULL");
-    for (int k = 0; k < KNOWN && info != MPI_INFO_NULL; k++) {
-        const char *value = mlt_info_get(mlt_info_of(info), known[k]);
+    for (int k = 0; k < HINTS_KNOWN && info != MPI_INFO_NULL; k++) {
+        const char *value = mlt_info_get(mlt_info_of(info), hints_known[k]);
         if (value && !file->info)
             file->info = mlt_info_new();
         if (value)
-            mlt_info_set(file->info, known[k], value);
+            mlt_info_set(file->info, hints_known[k], value);
     }
     mlt_file_take_hints(file);
     return mlt_mpi_Barrier(me, file->comm);

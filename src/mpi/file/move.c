@@ -36,7 +36,7 @@ uint64_t mlt_file_bytes(const mlt_file_view *view, const mlt_type *type, uint64_
 // A call for a block costs more on a disk's file system, which writes whole pages.
 enum { NEAR_IN_MEMORY = 4 << 10, NEAR = 32 << 10 };
 
-static mlt_file_sieving sieving(const mlt_file_want *want)
+static mlt_file_sieving move_sieving(const mlt_file_want *want)
 {
     const mlt_file *file = want->file;
     if (!want->writes)
@@ -53,7 +53,7 @@ void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want 
     *move = (mlt_file_move){.access = {.fd = file->shared->fd,
                                        .writes = want->writes,
                                        .alone = file->atomic,
-                                       .sieve = sieving(want),
+                                       .sieve = move_sieving(want),
                                        .locks = file->shared->locks,
                                        .near = file->shared->in_memory ? NEAR_IN_MEMORY : NEAR,
                                        .begin = view->disp,
@@ -171,7 +171,7 @@ typedef struct request {
     mlt_comm *comm;
 } request;
 
-static void run_request(mlt_file_job *job)
+static void move_run_request(mlt_file_job *job)
 {
     request *r = mlt_container_of(job, request, job);
     run_access(&r->move.access, r->shared);
@@ -188,7 +188,7 @@ static void done_request(mlt_file_job *job)
 }
 
 // A thread may do it: no function of the user's is part of it, and the rank's threads stay out.
-static bool may_wait(const mlt_rank *me, const mlt_file *file)
+static bool move_may_wait(const mlt_rank *me, const mlt_file *file)
 {
     return !me->worker->sched->gate && file->view->rep->kind != MLT_DATAREP_USER;
 }
@@ -197,7 +197,7 @@ void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *handle
 {
     mlt_file *file = want->file;
     request *r = mlt_take(1, sizeof *r);
-    r->job = (mlt_file_job){.run = run_request, .done = done_request};
+    r->job = (mlt_file_job){.run = move_run_request, .done = done_request};
     r->me = me;
     r->file = file;
     r->comm = file->comm;
@@ -214,7 +214,7 @@ void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *handle
     mlt_file_move_begin(me, &r->move, want);
     if (!mlt_file_access_now(&r->move.access)) {
         r->job.read.access = short_read(me, &r->move.access);
-        if (may_wait(me, file) && mlt_file_service_give(me, &r->job))
+        if (move_may_wait(me, file) && mlt_file_service_give(me, &r->job))
             return;
         mlt_file_service_wait(me, file->comm, &r->job);
     }

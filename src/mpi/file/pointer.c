@@ -14,16 +14,16 @@
 #include "mpi_bodies.h"
 #include "os/file.h"
 
-#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+#define POINTER_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
-typedef struct common {
+typedef struct pointer_common {
     int64_t pointer;
     mlt_file_locks locks;
-} common;
+} pointer_common;
 
 int mlt_file_pointer_open(mlt_rank *me, mlt_file *file)
 {
-    common *mine = NULL;
+    pointer_common *mine = NULL;
     bool first = file->comm->rank == 0;
     int code = mlt_mpi_Win_allocate(me, first ? sizeof *mine : 0, 1, MPI_INFO_NULL, file->comm,
                                     &mine, &file->window);
@@ -38,7 +38,7 @@ int mlt_file_pointer_open(mlt_rank *me, mlt_file *file)
 mlt_file_locks *mlt_file_pointer_locks(mlt_rank *me, mlt_file *file)
 {
     MPI_Aint size, unit;
-    common *first = NULL;
+    pointer_common *first = NULL;
     int code = mlt_mpi_Win_shared_query(me, file->window, 0, &size, &unit, &first);
     return code == MPI_SUCCESS && first ? &first->locks : NULL;
 }
@@ -51,7 +51,7 @@ int mlt_file_pointer_close(mlt_rank *me, mlt_file *file)
 
 static int change(mlt_rank *me, mlt_file *file, int64_t value, MPI_Op op, int64_t *before)
 {
-    int code = mlt_mpi_Fetch_and_op(me, &value, before, TYPE_INT64, 0, 0, op, file->window);
+    int code = mlt_mpi_Fetch_and_op(me, &value, before, POINTER_TYPE_INT64, 0, 0, op, file->window);
     return code == MPI_SUCCESS ? mlt_mpi_Win_flush(me, 0, file->window) : code;
 }
 
@@ -145,7 +145,7 @@ int mlt_mpi_File_seek_shared(mlt_rank *me, mlt_file *file, MPI_Offset offset, in
     if (code != MPI_SUCCESS)
         return code;
     int64_t mine[4] = {offset, -offset, whence, -whence}, all[4], to = 0;
-    (void)mlt_mpi_Allreduce(me, mine, all, 4, TYPE_INT64, MPI_MAX, file->comm);
+    (void)mlt_mpi_Allreduce(me, mine, all, 4, POINTER_TYPE_INT64, MPI_MAX, file->comm);
     if (all[0] != -all[1] || all[2] != -all[3])
         return mlt_file_raise(me, file, MPI_ERR_NOT_SAME,
                               "arguments offset and whence are %lld and %d, but others gave other "

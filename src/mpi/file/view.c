@@ -11,7 +11,7 @@
 #include "os/file.h"
 #include "type/build.h"
 
-#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+#define VIEW_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
 mlt_file_view *mlt_file_view_bytes(void)
 {
@@ -61,7 +61,7 @@ static int check_types(mlt_rank *me, mlt_file *file, const mlt_type *etype,
 }
 
 // The layout that the file has, and whether it can be used.
-static int lay_out(mlt_rank *me, mlt_file *file, mlt_file_view *view)
+static int view_lay_out(mlt_rank *me, mlt_file *file, mlt_file_view *view)
 {
     bool writes = !(file->shared->amode & MPI_MODE_RDONLY);
     int code = MPI_SUCCESS;
@@ -104,7 +104,7 @@ static int begin_of(mlt_rank *me, mlt_file *file, int64_t *disp)
         int code = MPI_SUCCESS;
         if (file->comm->rank == 0)
             code = mlt_file_pointer_add(me, file, 0, &now);
-        (void)mlt_mpi_Bcast(me, &now, 1, TYPE_INT64, 0, file->comm);
+        (void)mlt_mpi_Bcast(me, &now, 1, VIEW_TYPE_INT64, 0, file->comm);
         *disp =
             mlt_file_place(file->view->disp, file->view->shown, (uint64_t)now * file->view->unit);
         return code;
@@ -138,7 +138,7 @@ static int make_view(mlt_rank *me, mlt_file *file, int64_t disp, const mlt_type 
     view->etype = etype;
     view->filetype = filetype;
     view->rep = rep;
-    code = lay_out(me, file, view);
+    code = view_lay_out(me, file, view);
     if (code == MPI_SUCCESS)
         *out = view;
     else
@@ -161,7 +161,7 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
     int64_t mine[3] = {code != MPI_SUCCESS, view ? (int64_t)view->unit : 0,
                        view ? -(int64_t)view->unit : INT64_MIN},
             all[3];
-    (void)mlt_mpi_Allreduce(me, mine, all, 3, TYPE_INT64, MPI_MAX, file->comm);
+    (void)mlt_mpi_Allreduce(me, mine, all, 3, VIEW_TYPE_INT64, MPI_MAX, file->comm);
     if (code == MPI_SUCCESS && all[0])
         code = mlt_file_raise(me, file, MPI_ERR_ARG, "another rank gave wrong arguments");
     else if (code == MPI_SUCCESS && all[1] != -all[2])
@@ -187,7 +187,7 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
 // ---- asking
 
 // A handle that the user must free, unless the type is predefined.
-static MPI_Datatype show(const mlt_type *type)
+static MPI_Datatype view_show(const mlt_type *type)
 {
     mlt_dtype *dtype = mlt_dtype_of(type);
     if (!type->code && !dtype->permanent && dtype->users++ == 0) {
@@ -209,8 +209,8 @@ int mlt_mpi_File_get_view(mlt_rank *me, mlt_file *file, MPI_Offset *disp, MPI_Da
                               : !filetype ? "filetype"
                                           : "datarep");
     *disp = file->view->disp;
-    *etype = show(file->view->etype);
-    *filetype = show(file->view->filetype);
+    *etype = view_show(file->view->etype);
+    *filetype = view_show(file->view->filetype);
     strcpy(datarep, file->view->rep->name);
     return MPI_SUCCESS;
 }

@@ -10,7 +10,7 @@
 #include "mpi_bodies.h"
 #include "os/file.h"
 
-#define TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
+#define WHOLE_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
 static int bad_null(mlt_rank *me, mlt_file *file, const char *name)
 {
@@ -29,15 +29,15 @@ static int system_failed(mlt_rank *me, mlt_file *file, const char *what, int err
 // Rank 0 has done something for all: they learn how it went, and that it is over.
 static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t error)
 {
-    (void)mlt_mpi_Bcast(me, &error, 1, TYPE_INT64, 0, file->comm);
+    (void)mlt_mpi_Bcast(me, &error, 1, WHOLE_TYPE_INT64, 0, file->comm);
     return error ? system_failed(me, file, what, (int)error) : MPI_SUCCESS;
 }
 
 // A collective call with a number that must be the same on all ranks, at least 0.
-static int check_same(mlt_rank *me, mlt_file *file, const char *name, int64_t value)
+static int whole_check_same(mlt_rank *me, mlt_file *file, const char *name, int64_t value)
 {
     int64_t mine[2] = {value, -value}, all[2];
-    (void)mlt_mpi_Allreduce(me, mine, all, 2, TYPE_INT64, MPI_MAX, file->comm);
+    (void)mlt_mpi_Allreduce(me, mine, all, 2, WHOLE_TYPE_INT64, MPI_MAX, file->comm);
     if (all[0] != -all[1])
         return mlt_file_raise(
             me, file, MPI_ERR_NOT_SAME,
@@ -64,7 +64,7 @@ int mlt_mpi_File_set_size(mlt_rank *me, mlt_file *file, MPI_Offset size)
 {
     int code = check_writable(me, file);
     if (code == MPI_SUCCESS)
-        code = check_same(me, file, "size", size);
+        code = whole_check_same(me, file, "size", size);
     if (code != MPI_SUCCESS)
         return code;
     int64_t error = 0;
@@ -77,7 +77,7 @@ int mlt_mpi_File_preallocate(mlt_rank *me, mlt_file *file, MPI_Offset size)
 {
     int code = check_writable(me, file);
     if (code == MPI_SUCCESS)
-        code = check_same(me, file, "size", size);
+        code = whole_check_same(me, file, "size", size);
     if (code != MPI_SUCCESS)
         return code;
     int64_t error = 0;
@@ -120,7 +120,7 @@ int mlt_mpi_File_get_group(mlt_rank *me, mlt_file *file, MPI_Group *group)
 
 int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
 {
-    int code = check_same(me, file, "flag", flag != 0);
+    int code = whole_check_same(me, file, "flag", flag != 0);
     if (code == MPI_SUCCESS)
         file->atomic = flag != 0;
     return code;

@@ -15,7 +15,7 @@
 #include "mpi/goal/goal.h"
 #include "mpi/settings.h"
 
-enum { WHY = 2048, PIECE = 1 << 16 };
+enum { FILE_WHY = 2048, PIECE = 1 << 16 };
 
 // ---- programs
 
@@ -47,7 +47,7 @@ static int check_ranks(mlt_rank *me, mlt_comm *comm, const char *name, uint32_t 
                          mlt_comm_name(me, comm), (int)comm->size);
 }
 
-static int finish(mlt_rank *me, struct GOAL_Sched_s *s, GOAL_Sched *out)
+static int file_finish(mlt_rank *me, struct GOAL_Sched_s *s, GOAL_Sched *out)
 {
     if (!mlt_goal_sched_furnish(s)) {
         int code = mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_NO_MEM,
@@ -63,7 +63,7 @@ static int finish(mlt_rank *me, struct GOAL_Sched_s *s, GOAL_Sched *out)
 static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal_program *program,
                         GOAL_Sched *out)
 {
-    char why[WHY];
+    char why[FILE_WHY];
     int code = check_ranks(me, comm, name, program->ranks);
     if (code != MPI_SUCCESS) {
         mlt_goal_program_free(program);
@@ -89,13 +89,13 @@ static int take_program(mlt_rank *me, mlt_comm *comm, const char *name, mlt_goal
         return code;
     }
     s->program = names;
-    return finish(me, s, out);
+    return file_finish(me, s, out);
 }
 
 static int take_text(mlt_rank *me, mlt_comm *comm, const char *name, const char *text,
                      size_t length, GOAL_Sched *out)
 {
-    char why[WHY];
+    char why[FILE_WHY];
     mlt_goal_program *program;
     mlt_goal_dialect dialect;
     if (mlt_goal_read(name, text, length, &program, &dialect, why, sizeof why) != MLT_OK)
@@ -103,7 +103,7 @@ static int take_text(mlt_rank *me, mlt_comm *comm, const char *name, const char 
     return take_program(me, comm, name, program, out);
 }
 
-static int read_text(mlt_rank *me, const char *text, MPI_Comm handle, GOAL_Sched *out)
+static int file_read_text(mlt_rank *me, const char *text, MPI_Comm handle, GOAL_Sched *out)
 {
     int code;
     mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
@@ -119,7 +119,7 @@ static int read_text(mlt_rank *me, const char *text, MPI_Comm handle, GOAL_Sched
 MLT_EXPORT int GOAL_Sched_text(const char *text, MPI_Comm comm, GOAL_Sched *sched)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_text);
-    int code = read_text(call.me, text, comm, sched);
+    int code = file_read_text(call.me, text, comm, sched);
     mlt_goal_leave(&call);
     return code;
 }
@@ -161,7 +161,7 @@ static unsigned char *read_whole(const char *path, size_t *size)
 static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned char *bytes,
                       size_t size, GOAL_Sched *out)
 {
-    char why[WHY];
+    char why[FILE_WHY];
     mlt_goal_image *image;
     if (mlt_goal_image_open(path, bytes, size, &image, why, sizeof why) != MLT_OK) {
         free(bytes);
@@ -180,7 +180,7 @@ static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned c
     if (sched)
         s = mlt_goal_sched_make(me, comm, sched, image, bytes, &code); // and what it lies in
     if (s)
-        return finish(me, s, out);
+        return file_finish(me, s, out);
     if (!sched) {
         mlt_goal_image_free(image);
         free(bytes);
@@ -190,7 +190,7 @@ static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned c
     return code;
 }
 
-static int load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched *out)
+static int file_load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched *out)
 {
     int code;
     mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
@@ -207,7 +207,7 @@ static int load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched *out
     if (mlt_is_image(bytes, size))
         return take_image(me, comm, path, bytes, size, out);
     if (mlt_goal_is_loggopsim(bytes, size)) {
-        char why[WHY];
+        char why[FILE_WHY];
         mlt_goal_program *program;
         if (mlt_goal_loggopsim_read(path, bytes, size, &program, why, sizeof why) == MLT_OK)
             code = take_program(me, comm, path, program, out);
@@ -223,7 +223,7 @@ static int load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched *out
 MLT_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm comm, GOAL_Sched *sched)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_load);
-    int code = load(call.me, path, comm, sched);
+    int code = file_load(call.me, path, comm, sched);
     mlt_goal_leave(&call);
     return code;
 }
@@ -231,7 +231,7 @@ MLT_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm comm, GOAL_Sched *sche
 static int save(mlt_rank *me, GOAL_Sched sched, const char *path)
 {
     int code;
-    char why[WHY];
+    char why[FILE_WHY];
     unsigned char *bytes;
     size_t size;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);

@@ -151,7 +151,7 @@ static const mlt_goal_named *named_before(const struct GOAL_Goal_s *g, uintptr_t
     return low ? &g->named[low - 1] : NULL;
 }
 
-static const char *name_of(const struct GOAL_Goal_s *g, const mlt_goal_named *n)
+static const char *goal_name_of(const struct GOAL_Goal_s *g, const mlt_goal_named *n)
 {
     return mlt_goal_name_text(g->program, g->program->rank[0].buffers[n->id - 1].name);
 }
@@ -187,7 +187,7 @@ static bool span_of(mlt_rank *me, const struct GOAL_Goal_s *g, const char *argum
     *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
                           "argument %s is %p, and its %llu bytes lie partly in the buffer '%s', of "
                           "%llu bytes at %p; they should lie inside or outside",
-                          argument, buf, (unsigned long long)size, name_of(g, n),
+                          argument, buf, (unsigned long long)size, goal_name_of(g, n),
                           (unsigned long long)n->size, (void *)n->base);
     return false;
 }
@@ -229,7 +229,7 @@ static int add_buffer(mlt_rank *me, struct GOAL_Goal_s *g, const char *name, mlt
     if (other)
         return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
                              "the buffer '%s' would overlap with '%s', of %llu bytes at %p", name,
-                             name_of(g, other), (unsigned long long)other->size,
+                             goal_name_of(g, other), (unsigned long long)other->size,
                              (void *)other->base);
     int code = adopt_spans(me, g, &n, false);
     if (code != MPI_SUCCESS)
@@ -301,7 +301,7 @@ MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
 
 // ---- actions
 
-static GOAL_id add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_action *action)
+static GOAL_id goal_add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_action *action)
 {
     if (g->program->rank[0].count < INT_MAX)
         return (GOAL_id)mlt_goal_add(g->program, 0, action);
@@ -356,7 +356,7 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
         return -1;
     if (peer == MPI_PROC_NULL)
         action = (mlt_goal_action){.kind = MLT_GOAL_NOP};
-    return add(me, g, &action);
+    return goal_add(me, g, &action);
 }
 
 MLT_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, int dest)
@@ -397,7 +397,7 @@ MLT_EXPORT GOAL_id GOAL_Nop(GOAL_Goal goal)
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(call.me, goal, &code);
     mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    GOAL_id id = g ? add(call.me, g, &action) : -1;
+    GOAL_id id = g ? goal_add(call.me, g, &action) : -1;
     mlt_goal_leave(&call);
     return id;
 }
@@ -497,7 +497,7 @@ static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1,
         !span_of(me, g, "buf2", buf2, size2, &action.buf[1], &action.at[1], &code) ||
         !(user ? check_user(me, g, &action) : check_predefined(me, g, &action)))
         return -1;
-    return add(me, g, &action);
+    return goal_add(me, g, &action);
 }
 
 MLT_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
@@ -580,7 +580,7 @@ static bool has_no_any(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
     return true;
 }
 
-static int set(mlt_rank *me, GOAL_Goal goal, int what, long value)
+static int goal_set(mlt_rank *me, GOAL_Goal goal, int what, long value)
 {
     int code = MPI_SUCCESS;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
@@ -607,7 +607,7 @@ static int set(mlt_rank *me, GOAL_Goal goal, int what, long value)
 MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
-    int code = set(call.me, goal, what, value);
+    int code = goal_set(call.me, goal, what, value);
     mlt_goal_leave(&call);
     return code;
 }

@@ -26,7 +26,7 @@
 #include "mpi/goal/goal.h"
 #include "os/os.h"
 
-enum { REST, WORK, END }; // of a word
+enum { OFFLOAD_REST, WORK, END }; // of a word
 enum { MOST_HANDS = 4, FIRST_JOBS = 64 };
 
 typedef struct nap { // of a thread of ours: it sleeps on a word while there is nothing to do
@@ -65,7 +65,7 @@ static uint32_t lie_down(nap *n)
     // Relaxed: the gate orders it. END stays.
     uint32_t word = atomic_load_explicit(&n->word, memory_order_relaxed);
     if (word == WORK) {
-        atomic_store_explicit(&n->word, REST, memory_order_relaxed);
+        atomic_store_explicit(&n->word, OFFLOAD_REST, memory_order_relaxed);
         n->rests = true;
         mlt_threads_count_parked(true);
     }
@@ -75,8 +75,9 @@ static uint32_t lie_down(nap *n)
 // Outside: until there is something to do.
 static uint32_t sleep_on(nap *n, uint32_t word)
 {
-    while (word != END && (word = atomic_load_explicit(&n->word, memory_order_relaxed)) == REST)
-        mlt_os_futex_wait(&n->word, REST, MLT_OS_FOREVER);
+    while (word != END &&
+           (word = atomic_load_explicit(&n->word, memory_order_relaxed)) == OFFLOAD_REST)
+        mlt_os_futex_wait(&n->word, OFFLOAD_REST, MLT_OS_FOREVER);
     return word;
 }
 
@@ -93,7 +94,7 @@ static bool rouse(nap *n, uint32_t word)
 }
 
 // What a thread of ours does first.
-static void settle(const mlt_goal_helper *h)
+static void offload_settle(const mlt_goal_helper *h)
 {
     mlt_fiber_user = h->rank;
     mlt_entry_unpin(h->rank);
@@ -119,7 +120,7 @@ static void *lend_hand(void *arg)
     mlt_goal_helper *h = own->helper;
     mlt_gate *gate = h->rank->worker->sched->gate;
     uint32_t word = WORK;
-    settle(h);
+    offload_settle(h);
     while (word != END) {
         mlt_gate_enter(gate);
         mlt_thread_self->helper = true;
@@ -148,7 +149,7 @@ static int add_hand(mlt_goal_helper *h)
     return error;
 }
 
-static void grow(mlt_goal_helper *h)
+static void offload_grow(mlt_goal_helper *h)
 {
     uint32_t count = h->last - h->first;
     job *jobs = mlt_take(2 * (size_t)h->room, sizeof *jobs);
@@ -165,7 +166,7 @@ void mlt_goal_offload_aside(mlt_run *run, uint32_t offset)
 {
     mlt_goal_helper *h = mlt_mpi_worker_of(run->place->rank)->helper;
     if (h->last - h->first == h->room)
-        grow(h);
+        offload_grow(h);
     h->jobs[h->last++ % h->room] = (job){run, offset};
     for (int i = 0; i < h->hands; i++)
         if (h->hand[i].nap.rests && rouse(&h->hand[i].nap, WORK))
@@ -191,7 +192,7 @@ static void *help(void *arg)
     mlt_goal_helper *h = arg;
     mlt_gate *gate = h->rank->worker->sched->gate;
     uint32_t word = WORK;
-    settle(h);
+    offload_settle(h);
     while (word != END) {
         mlt_gate_enter(gate);
         mlt_thread_self->helper = true;

@@ -11,7 +11,7 @@
 // ---- starting
 
 // Before its request completes, in whoever's progress.
-static void ended(mlt_run *run)
+static void run_ended(mlt_run *run)
 {
     struct GOAL_Sched_s *s = run->done->extra;
     mlt_list_remove(&s->active);
@@ -38,7 +38,7 @@ static MLT_COLD int is_running(mlt_rank *me, const struct GOAL_Sched_s *s)
                          "so wait for its request, or compile the goal twice");
 }
 
-static MLT_COLD int too_many(mlt_rank *me, const struct GOAL_Sched_s *s)
+static MLT_COLD int run_too_many(mlt_rank *me, const struct GOAL_Sched_s *s)
 {
     return mlt_mpi_raise(me, s->comm, me->fn, MPI_ERR_OTHER,
                          "a schedule that was started %d starts ago is still under way on %s; wait "
@@ -46,7 +46,7 @@ static MLT_COLD int too_many(mlt_rank *me, const struct GOAL_Sched_s *s)
                          MLT_RUN_NUMBERS, mlt_comm_name(me, s->comm));
 }
 
-static int prepare(mlt_rank *me, struct GOAL_Sched_s *s)
+static int run_prepare(mlt_rank *me, struct GOAL_Sched_s *s)
 {
     if (MLT_UNLIKELY(s->run->running))
         return is_running(me, s);
@@ -60,15 +60,15 @@ static int prepare(mlt_rank *me, struct GOAL_Sched_s *s)
     if (MLT_UNLIKELY(oldest != &s->runs->active) &&
         s->runs->number - mlt_container_of(oldest, struct GOAL_Sched_s, active)->number >=
             MLT_RUN_NUMBERS)
-        return too_many(me, s);
+        return run_too_many(me, s);
     return MLT_UNLIKELY(s->offload) ? mlt_goal_offload_begin(me, s) : MPI_SUCCESS;
 }
 
 // After prepare; `req` stands for the run.
-static inline void start(struct GOAL_Sched_s *s, mlt_req *req)
+static inline void run_start(struct GOAL_Sched_s *s, mlt_req *req)
 {
     s->number = s->runs->number++;
-    s->run->ended = ended;
+    s->run->ended = run_ended;
     s->run->aside = s->offload ? mlt_goal_offload_aside : NULL;
     mlt_list_push_back(&s->runs->active, &s->active);
     req->done = false;
@@ -79,7 +79,7 @@ static inline void start(struct GOAL_Sched_s *s, mlt_req *req)
 
 // A request that stands for runs of the schedule, and holds it. That of the run before may not be
 // waited for yet, so the spare one may be away.
-static mlt_req *open_request(mlt_rank *me, struct GOAL_Sched_s *s, uint32_t flags)
+static mlt_req *run_open_request(mlt_rank *me, struct GOAL_Sched_s *s, uint32_t flags)
 {
     mlt_req *req = MLT_LIKELY(s->spare != NULL) ? s->spare : mlt_req_new(me);
     s->spare = NULL;
@@ -97,10 +97,10 @@ static int run(mlt_rank *me, GOAL_Sched sched)
 {
     int code;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
-    if (MLT_UNLIKELY(!s) || MLT_UNLIKELY((code = prepare(me, s)) != MPI_SUCCESS))
+    if (MLT_UNLIKELY(!s) || MLT_UNLIKELY((code = run_prepare(me, s)) != MPI_SUCCESS))
         return code;
-    mlt_req *req = open_request(me, s, 0); // another thread may free the schedule meanwhile
-    start(s, req);
+    mlt_req *req = run_open_request(me, s, 0); // another thread may free the schedule meanwhile
+    run_start(s, req);
     mlt_req_wait(req, mlt_mpi_call(me));
     code = MPI_SUCCESS;
     if (MLT_UNLIKELY(req->status != MLT_OK))
@@ -126,14 +126,14 @@ static int new_request(mlt_rank *me, GOAL_Sched sched, MPI_Request *request, boo
     if (MLT_UNLIKELY(!request))
         return mlt_bad_null(me, s->comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
     *request = MPI_REQUEST_NULL;
-    if (!persistent && (code = prepare(me, s)) != MPI_SUCCESS)
+    if (!persistent && (code = run_prepare(me, s)) != MPI_SUCCESS)
         return code;
-    mlt_req *req = open_request(me, s, persistent ? MLT_REQF_PERSISTENT : 0);
+    mlt_req *req = run_open_request(me, s, persistent ? MLT_REQF_PERSISTENT : 0);
     *request = mlt_req_handle(req);
     if (persistent)
         req->done = true;
     else
-        start(s, req);
+        run_start(s, req);
     return MPI_SUCCESS;
 }
 
@@ -156,9 +156,9 @@ MLT_EXPORT int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request)
 int mlt_goal_request_start(mlt_rank *me, mlt_req *req)
 {
     struct GOAL_Sched_s *s = req->extra;
-    int code = prepare(me, s);
+    int code = run_prepare(me, s);
     if (code == MPI_SUCCESS)
-        start(s, req);
+        run_start(s, req);
     return code;
 }
 

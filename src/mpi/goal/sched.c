@@ -12,7 +12,7 @@
 #include "mpi/handle.h"
 #include "mpi/settings.h"
 
-enum { WHY = 1024 };
+enum { SCHED_WHY = 1024 };
 
 static mlt_registry registry = MLT_REGISTRY_INIT(struct GOAL_Sched_s);
 
@@ -78,7 +78,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     mlt_registry_give(&registry, s);
 }
 
-static int32_t map_world(const void *map, int32_t peer)
+static int32_t sched_map_world(const void *map, int32_t peer)
 {
     return mlt_map_world(map, peer);
 }
@@ -86,7 +86,7 @@ static int32_t map_world(const void *map, int32_t peer)
 struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_sched *sched,
                                          struct mlt_goal_image *image, void *file, int *code)
 {
-    char why[WHY];
+    char why[SCHED_WHY];
     struct GOAL_Sched_s *s = mlt_registry_take(&registry);
     memset((char *)s + sizeof s->head, 0, sizeof *s - sizeof s->head);
     s->rank = me;
@@ -104,7 +104,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
         .self = comm->rank,
         .base = comm->base,
         .stride = comm->stride,
-        .world = comm->map ? map_world : NULL,
+        .world = comm->map ? sched_map_world : NULL,
         .group = comm->map,
     };
     s->offload = mlt_mpi_settings.goal_offload && me->worker->sched->gate; // MPI_Init has seen it
@@ -196,7 +196,7 @@ static mlt_status compile_one(const mlt_goal_program *program, const mlt_comm *c
     view.ranks = (uint32_t)comm->size;
     view.rank =
         (mlt_goal_rank *)((uintptr_t)program->rank - (uintptr_t)comm->rank * sizeof *program->rank);
-    return mlt_goal_sched_compile(&view, (uint32_t)comm->rank, options, out, why, WHY);
+    return mlt_goal_sched_compile(&view, (uint32_t)comm->rank, options, out, why, SCHED_WHY);
 }
 
 static void bind_goal(struct GOAL_Sched_s *s, const struct GOAL_Goal_s *g)
@@ -215,7 +215,7 @@ static void bind_goal(struct GOAL_Sched_s *s, const struct GOAL_Goal_s *g)
 static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
 {
     int code;
-    char why[WHY];
+    char why[SCHED_WHY];
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g || !mlt_goal_has_comm(me, g, &code))
         return NULL;
@@ -273,7 +273,7 @@ static uint32_t buffer_of(mlt_rank *me, struct GOAL_Sched_s *s, const char *name
     return UINT32_MAX;
 }
 
-static int bind(mlt_rank *me, GOAL_Sched sched, const char *name, void *base)
+static int sched_bind(mlt_rank *me, GOAL_Sched sched, const char *name, void *base)
 {
     int code;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
@@ -292,7 +292,7 @@ static int bind(mlt_rank *me, GOAL_Sched sched, const char *name, void *base)
 MLT_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_bind);
-    int code = bind(call.me, sched, name, base);
+    int code = sched_bind(call.me, sched, name, base);
     mlt_goal_leave(&call);
     return code;
 }
@@ -351,7 +351,7 @@ static void note_order(struct GOAL_Sched_s *s, bool wanted)
     s->run->order = wanted ? mlt_take((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
 }
 
-static int set(mlt_rank *me, GOAL_Sched sched, int what, long value)
+static int sched_set(mlt_rank *me, GOAL_Sched sched, int what, long value)
 {
     int code = MPI_SUCCESS;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
@@ -377,13 +377,13 @@ static int set(mlt_rank *me, GOAL_Sched sched, int what, long value)
 MLT_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_set);
-    int code = set(call.me, sched, what, value);
+    int code = sched_set(call.me, sched, what, value);
     mlt_goal_leave(&call);
     return code;
 }
 
 // Where an action stands in the code; `offsets` ascend as the code does.
-static uint32_t place_of(const uint32_t *offsets, uint32_t count, uint32_t offset)
+static uint32_t sched_place_of(const uint32_t *offsets, uint32_t count, uint32_t offset)
 {
     uint32_t low = 0, high = count;
     while (high - low > 1) {
@@ -416,7 +416,7 @@ static int tell_order(mlt_rank *me, GOAL_Sched sched, GOAL_id *ids, int size, in
         offsets[i] = (uint32_t)((const unsigned char *)act - code_of->code);
     *count = 0;
     for (uint32_t i = 0; i < s->run->finished; i++) {
-        uint32_t id = place_of(offsets, n, s->run->order[i]);
+        uint32_t id = sched_place_of(offsets, n, s->run->order[i]);
         if (code_of->origin)
             id = code_of->origin[id];
         if (id == MLT_GOAL_NONE)

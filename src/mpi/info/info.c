@@ -21,32 +21,32 @@
 #include "mpi_bodies.h"
 
 enum { INDEX_FROM = 16 };
-#define NOWHERE UINT32_MAX
+#define INFO_NOWHERE UINT32_MAX
 
-typedef struct entry {
+typedef struct info_entry {
     char *key;      // one block: key, 0, value, 0; NULL: a hole
     uint32_t hash;  // of the key
     uint32_t value; // where in the block the value begins
-} entry;
+} info_entry;
 
 struct mlt_info {
     mlt_registry_head head; // MLT_INFO_MAGIC while it lives
     uint32_t count;         // keys
     uint32_t used;          // entries, holes among them
     uint32_t room;          // entries that `entries` has room for
-    entry *entries;
+    info_entry *entries;
     mlt_table index; // places; empty as long as there are few
     uint32_t place;  // an entry, and how many keys there are before it
     uint32_t before;
 };
 
 // Guards the contents of all objects.
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t info_lock = PTHREAD_MUTEX_INITIALIZER;
 static mlt_registry registry = MLT_REGISTRY_INIT(mlt_info);
 
 // ---- entries; all with the lock held
 
-static uint32_t hash_of(const char *key)
+static uint32_t info_hash_of(const char *key)
 {
     return mlt_hash_bytes(key, strlen(key));
 }
@@ -64,22 +64,22 @@ static void index_rebuild(mlt_info *info)
             mlt_table_add(&info->index, info->entries[i].hash, i);
 }
 
-static bool is_key(const entry *e, uint32_t hash, const char *key)
+static bool is_key(const info_entry *e, uint32_t hash, const char *key)
 {
     return e->key && e->hash == hash && strcmp(e->key, key) == 0;
 }
 
 // The place of a key; NOWHERE: it is not there.
-static uint32_t find(const mlt_info *info, const char *key)
+static uint32_t info_find(const mlt_info *info, const char *key)
 {
-    uint32_t hash = hash_of(key);
+    uint32_t hash = info_hash_of(key);
     for (uint32_t i = 0; !has_index(info) && i < info->used; i++)
         if (is_key(&info->entries[i], hash, key))
             return i;
     for (mlt_table_look look = mlt_table_look_for(&info->index, hash); mlt_table_next(&look);)
         if (is_key(&info->entries[look.word], hash, key))
             return (uint32_t)look.word;
-    return NOWHERE;
+    return INFO_NOWHERE;
 }
 
 // Makes room for one more entry: first by filling holes, if they are many.
@@ -101,27 +101,27 @@ static void make_room(mlt_info *info)
         index_rebuild(info);
 }
 
-static void fill(entry *e, uint32_t hash, const char *key, const char *value)
+static void info_fill(info_entry *e, uint32_t hash, const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
     char *block = mlt_take_more(NULL, key_bytes + value_bytes, 1);
     memcpy(block, key, key_bytes);
     memcpy(block + key_bytes, value, value_bytes);
     free(e->key);
-    *e = (entry){.key = block, .hash = hash, .value = (uint32_t)key_bytes};
+    *e = (info_entry){.key = block, .hash = hash, .value = (uint32_t)key_bytes};
 }
 
-static void set(mlt_info *info, const char *key, const char *value)
+static void info_set(mlt_info *info, const char *key, const char *value)
 {
-    uint32_t at = find(info, key);
-    if (at != NOWHERE) {
-        fill(&info->entries[at], info->entries[at].hash, key, value);
+    uint32_t at = info_find(info, key);
+    if (at != INFO_NOWHERE) {
+        info_fill(&info->entries[at], info->entries[at].hash, key, value);
         return;
     }
     make_room(info);
     at = info->used++;
     info->entries[at].key = NULL;
-    fill(&info->entries[at], hash_of(key), key, value);
+    info_fill(&info->entries[at], info_hash_of(key), key, value);
     info->count++;
     if (has_index(info))
         mlt_table_add(&info->index, info->entries[at].hash, at);
@@ -129,8 +129,8 @@ static void set(mlt_info *info, const char *key, const char *value)
 
 static bool delete (mlt_info *info, const char *key)
 {
-    uint32_t at = find(info, key);
-    if (at == NOWHERE)
+    uint32_t at = info_find(info, key);
+    if (at == INFO_NOWHERE)
         return false;
     if (has_index(info))
         mlt_table_remove(&info->index, info->entries[at].hash, at);
@@ -144,8 +144,8 @@ static bool delete (mlt_info *info, const char *key)
 
 static const char *value_of(const mlt_info *info, const char *key)
 {
-    uint32_t at = find(info, key);
-    return at == NOWHERE ? NULL : info->entries[at].key + info->entries[at].value;
+    uint32_t at = info_find(info, key);
+    return at == INFO_NOWHERE ? NULL : info->entries[at].key + info->entries[at].value;
 }
 
 static const char *nth(mlt_info *info, uint32_t n)
@@ -195,11 +195,11 @@ mlt_info *mlt_info_dup(const mlt_info *from)
     mlt_info *info = mlt_info_new();
     if (!from)
         return info;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&info_lock);
     for (uint32_t i = 0; i < from->used; i++)
         if (from->entries[i].key)
-            set(info, from->entries[i].key, from->entries[i].key + from->entries[i].value);
-    pthread_mutex_unlock(&lock);
+            info_set(info, from->entries[i].key, from->entries[i].key + from->entries[i].value);
+    pthread_mutex_unlock(&info_lock);
     return info;
 }
 
@@ -217,18 +217,18 @@ void mlt_info_free(mlt_info *info)
 
 void mlt_info_set(mlt_info *info, const char *key, const char *value)
 {
-    pthread_mutex_lock(&lock);
-    set(info, key, value);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&info_lock);
+    info_set(info, key, value);
+    pthread_mutex_unlock(&info_lock);
 }
 
 const char *mlt_info_get(const mlt_info *info, const char *key)
 {
     if (!info)
         return NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&info_lock);
     const char *value = value_of(info, key);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&info_lock);
     return value;
 }
 
@@ -242,25 +242,25 @@ bool mlt_info_flag(const mlt_info *info, const char *key, bool otherwise)
 
 bool mlt_info_delete(mlt_info *info, const char *key)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&info_lock);
     bool found = delete (info, key);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&info_lock);
     return found;
 }
 
 int mlt_info_count(const mlt_info *info)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&info_lock);
     int count = (int)info->count;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&info_lock);
     return count;
 }
 
 const char *mlt_info_key(mlt_info *info, int n)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&info_lock);
     const char *key = n < 0 ? NULL : nth(info, (uint32_t)n);
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&info_lock);
     return key;
 }
 
@@ -375,12 +375,12 @@ int mlt_mpi_Info_get_nthkey(mlt_rank *me, MPI_Info info, int n, char *key)
     mlt_info *object = mlt_info_of(info);
     if (!object)
         return mlt_bad_info(me, NULL, MLT_FN_Info_get_nthkey, info);
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&info_lock);
     const char *found = n < 0 ? NULL : nth(object, (uint32_t)n);
     if (found)
         memcpy(key, found, strlen(found) + 1);
     int count = (int)object->count;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&info_lock);
     if (!found)
         return mlt_mpi_raise(me, NULL, MLT_FN_Info_get_nthkey, MPI_ERR_ARG,
                              "argument n is %d, but should be at least 0 and less than %d, the "
@@ -393,7 +393,7 @@ int mlt_mpi_Info_get_nthkey(mlt_rank *me, MPI_Info info, int n, char *key)
 // value, or -1 if the key is not set.
 static int copy_value(const mlt_info *info, const char *key, char *value, size_t room)
 {
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&info_lock);
     const char *found = value_of(info, key);
     size_t length = found ? strlen(found) : 0;
     if (found && room > 0) {
@@ -401,13 +401,13 @@ static int copy_value(const mlt_info *info, const char *key, char *value, size_t
         memcpy(value, found, bytes);
         value[bytes] = '\0';
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&info_lock);
     return found ? (int)length : -1;
 }
 
 // The surface leaves `value` unchecked where no character of it is written.
-static int get(mlt_rank *me, uint16_t fn, MPI_Info info, const char *key, char *value, size_t room,
-               int *length)
+static int info_get(mlt_rank *me, uint16_t fn, MPI_Info info, const char *key, char *value,
+                    size_t room, int *length)
 {
     const mlt_info *object = mlt_info_of(info);
     if (!object)
@@ -428,7 +428,7 @@ int mlt_mpi_Info_get_string(mlt_rank *me, MPI_Info info, const char *key, int *b
         return mlt_bad_null(me, NULL, MLT_FN_Info_get_string, MPI_ERR_ARG, "value",
                             "the address of *buflen characters");
     int length = -1;
-    int code = get(me, MLT_FN_Info_get_string, info, key, value, (size_t)*buflen, &length);
+    int code = info_get(me, MLT_FN_Info_get_string, info, key, value, (size_t)*buflen, &length);
     if (code != MPI_SUCCESS)
         return code;
     *flag = length >= 0;
@@ -444,7 +444,7 @@ int mlt_mpi_Info_get(mlt_rank *me, MPI_Info info, const char *key, int valuelen,
         return mlt_bad_value(me, NULL, MLT_FN_Info_get, MPI_ERR_ARG, "valuelen", valuelen,
                              "at least 0");
     int length = -1;
-    int code = get(me, MLT_FN_Info_get, info, key, value, (size_t)valuelen + 1, &length);
+    int code = info_get(me, MLT_FN_Info_get, info, key, value, (size_t)valuelen + 1, &length);
     if (code == MPI_SUCCESS)
         *flag = length >= 0;
     return code;
@@ -454,7 +454,7 @@ int mlt_mpi_Info_get_valuelen(mlt_rank *me, MPI_Info info, const char *key, int 
                               int *flag)
 {
     int length = -1;
-    int code = get(me, MLT_FN_Info_get_valuelen, info, key, NULL, 0, &length);
+    int code = info_get(me, MLT_FN_Info_get_valuelen, info, key, NULL, 0, &length);
     if (code != MPI_SUCCESS)
         return code;
     *flag = length >= 0;

@@ -78,7 +78,7 @@ static const char *initial_errhandler(void)
                                          : "mpi_errors_are_fatal";
 }
 
-static mlt_info *make(void)
+static mlt_info *info_env_make(void)
 {
     char text[MPI_MAX_INFO_VAL];
     struct utsname system;
@@ -107,7 +107,7 @@ mlt_info *mlt_info_env(void)
     pthread_mutex_lock(&lock);
     info = atomic_load_explicit(&only, memory_order_relaxed);
     if (!info) {
-        info = make();
+        info = info_env_make();
         atomic_store_explicit(&only, info, memory_order_release);
     }
     pthread_mutex_unlock(&lock);

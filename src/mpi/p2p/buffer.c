@@ -28,7 +28,7 @@
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
-enum { ALIGN = 16 };
+enum { BUFFER_ALIGN = 16 };
 
 typedef struct mlt_buffer mlt_buffer;
 
@@ -38,7 +38,7 @@ typedef struct mlt_block {
     uint64_t turn; // number of the message
     uint64_t size; // of the whole block
     mlt_req req;
-    _Alignas(ALIGN) char data[];
+    _Alignas(BUFFER_ALIGN) char data[];
 } mlt_block;
 
 struct mlt_buffer {
@@ -56,21 +56,21 @@ struct mlt_buffer {
 };
 
 // Completes `req` when the messages that were in the buffer have left.
-typedef struct flush {
+typedef struct buffer_flush {
     mlt_list_node link;
     mlt_req *req;
     uint64_t before; // those with a lower turn
     uint64_t left;   // how many of them are still there
     bool on_heap;
-} flush;
+} buffer_flush;
 
 // The start of the buffer may cost ALIGN - 1 bytes, rounding each block as many.
-_Static_assert(sizeof(mlt_block) + 2 * (ALIGN - 1) <= MPI_BSEND_OVERHEAD,
+_Static_assert(sizeof(mlt_block) + 2 * (BUFFER_ALIGN - 1) <= MPI_BSEND_OVERHEAD,
                "a message may cost no more than the user was told");
 
 // ---- space
 
-static mlt_block *block_at(mlt_list_node *link)
+static mlt_block *buffer_block_at(mlt_list_node *link)
 {
     return mlt_container_of(link, mlt_block, link);
 }
@@ -80,7 +80,7 @@ static uint64_t gap_start(const mlt_buffer *buffer, mlt_list_node *link)
 {
     if (link == &buffer->blocks)
         return 0;
-    const mlt_block *block = block_at(link);
+    const mlt_block *block = buffer_block_at(link);
     return (uint64_t)((const char *)block - buffer->start) + block->size;
 }
 
@@ -88,7 +88,7 @@ static uint64_t gap_end(const mlt_buffer *buffer, mlt_list_node *link)
 {
     if (link->next == &buffer->blocks)
         return buffer->room;
-    return (uint64_t)((const char *)block_at(link->next) - buffer->start);
+    return (uint64_t)((const char *)buffer_block_at(link->next) - buffer->start);
 }
 
 // Finds `size` bytes: sets buffer->after and buffer->tail to their place.
@@ -113,7 +113,7 @@ static mlt_block *block_new(mlt_buffer *buffer, uint64_t bytes)
 {
     if (bytes > UINT64_MAX - 2 * sizeof(mlt_block))
         return NULL;
-    uint64_t size = (sizeof(mlt_block) + bytes + ALIGN - 1) / ALIGN * ALIGN;
+    uint64_t size = (sizeof(mlt_block) + bytes + BUFFER_ALIGN - 1) / BUFFER_ALIGN * BUFFER_ALIGN;
     mlt_block *block;
     if (buffer->address == MPI_BUFFER_AUTOMATIC) {
         block = malloc(size);
@@ -161,7 +161,7 @@ static void block_done(mlt_req *req)
     uint64_t turn = block->turn;
     block_free(block);
     for (mlt_list_node *link = buffer->flushes.next, *next; link != &buffer->flushes; link = next) {
-        flush *f = mlt_container_of(link, flush, link);
+        buffer_flush *f = mlt_container_of(link, buffer_flush, link);
         next = link->next;
         if (turn >= f->before || --f->left > 0)
             continue;
@@ -313,9 +313,10 @@ static int attach(mlt_rank *me, holder h, void *address, MPI_Count bytes)
     buffer->address = address;
     buffer->bytes = (uint64_t)bytes;
     if (address != MPI_BUFFER_AUTOMATIC) {
-        uint64_t skip = -(uintptr_t)address % ALIGN;
+        uint64_t skip = -(uintptr_t)address % BUFFER_ALIGN;
         buffer->start = (char *)address + (skip < buffer->bytes ? skip : 0);
-        buffer->room = skip < buffer->bytes ? (buffer->bytes - skip) / ALIGN * ALIGN : 0;
+        buffer->room =
+            skip < buffer->bytes ? (buffer->bytes - skip) / BUFFER_ALIGN * BUFFER_ALIGN : 0;
     }
     mlt_list_init(&buffer->blocks);
     mlt_list_init(&buffer->flushes);
@@ -332,7 +333,7 @@ static MLT_COLD int not_attached(mlt_rank *me, holder h)
 
 // Not inline: gcc would warn of a flush on the stack, as it cannot see that block_done takes it out
 // of the list again.
-static __attribute__((noinline)) void flush_start(mlt_buffer *buffer, flush *f, mlt_req *req)
+static __attribute__((noinline)) void flush_start(mlt_buffer *buffer, buffer_flush *f, mlt_req *req)
 {
     f->req = req;
     f->before = buffer->turns;
@@ -346,7 +347,7 @@ static void flush_and_wait(mlt_rank *me, mlt_buffer *buffer, mlt_comm *comm)
     if (buffer->open == 0)
         return;
     mlt_req req;
-    flush f = {.on_heap = false};
+    buffer_flush f = {.on_heap = false};
     mlt_req_fill_other(&req, me, comm ? comm : mlt_comm_self(me));
     flush_start(buffer, &f, &req);
     if (!req.done)
@@ -378,7 +379,7 @@ static int detach(mlt_rank *me, holder h, void *address, MPI_Count *bytes)
     return MPI_SUCCESS;
 }
 
-static int flush_now(mlt_rank *me, holder h)
+static int buffer_flush_now(mlt_rank *me, holder h)
 {
     mlt_buffer *buffer = held_by(h);
     if (!buffer)
@@ -396,7 +397,7 @@ static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
         *request = mlt_req_sent_handle();
         return MPI_SUCCESS;
     }
-    flush *f = malloc(sizeof *f);
+    buffer_flush *f = malloc(sizeof *f);
     if (!f)
         return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_NO_MEM, MLT_NO_ROOM "the request");
     mlt_req *req = mlt_req_new(me);
@@ -427,7 +428,7 @@ int mlt_mpi_Buffer_detach(mlt_rank *me, void *buffer_addr, MPI_Count *size)
 
 int mlt_mpi_Buffer_flush(mlt_rank *me)
 {
-    return flush_now(me, holder_process(me));
+    return buffer_flush_now(me, holder_process(me));
 }
 
 int mlt_mpi_Buffer_iflush(mlt_rank *me, MPI_Request *request)
@@ -456,7 +457,7 @@ int mlt_mpi_Comm_detach_buffer(mlt_rank *me, mlt_comm *comm, void *buffer_addr, 
 
 int mlt_mpi_Comm_flush_buffer(mlt_rank *me, mlt_comm *comm)
 {
-    return flush_now(me, holder_comm(me, comm));
+    return buffer_flush_now(me, holder_comm(me, comm));
 }
 
 int mlt_mpi_Comm_iflush_buffer(mlt_rank *me, mlt_comm *comm, MPI_Request *request)
@@ -498,7 +499,7 @@ int mlt_mpi_Session_flush_buffer(mlt_rank *me, MPI_Session session)
 {
     holder h;
     int code;
-    return holder_session(me, session, &h, &code) ? flush_now(me, h) : code;
+    return holder_session(me, session, &h, &code) ? buffer_flush_now(me, h) : code;
 }
 
 int mlt_mpi_Session_iflush_buffer(mlt_rank *me, MPI_Session session, MPI_Request *request)

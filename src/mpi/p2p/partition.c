@@ -135,9 +135,9 @@ static void make_sender_pair(mlt_partreq *part)
     atomic_init(&part->pair, pair);
 }
 
-static int init(mlt_rank *me, bool sends, const void *buf, int partitions, MPI_Count count,
-                const mlt_type *type, int peer, int tag, mlt_comm *comm, MPI_Info info,
-                MPI_Request *request)
+static int partition_init(mlt_rank *me, bool sends, const void *buf, int partitions,
+                          MPI_Count count, const mlt_type *type, int peer, int tag, mlt_comm *comm,
+                          MPI_Info info, MPI_Request *request)
 {
     int code = bad_init(me, partitions, count, type, peer, tag, comm, info);
     if (code != MPI_SUCCESS)
@@ -175,14 +175,15 @@ int mlt_mpi_Psend_init(mlt_rank *me, const void *buf, int partitions, MPI_Count 
                        const mlt_type *type, int dest, int tag, mlt_comm *comm, MPI_Info info,
                        MPI_Request *request)
 {
-    return init(me, true, buf, partitions, count, type, dest, tag, comm, info, request);
+    return partition_init(me, true, buf, partitions, count, type, dest, tag, comm, info, request);
 }
 
 int mlt_mpi_Precv_init(mlt_rank *me, void *buf, int partitions, MPI_Count count,
                        const mlt_type *type, int source, int tag, mlt_comm *comm, MPI_Info info,
                        MPI_Request *request)
 {
-    return init(me, false, buf, partitions, count, type, source, tag, comm, info, request);
+    return partition_init(me, false, buf, partitions, count, type, source, tag, comm, info,
+                          request);
 }
 
 void mlt_part_free(mlt_partreq *part)
@@ -306,7 +307,8 @@ void mlt_part_receive_done(mlt_partreq *part)
 
 // Raises an error outside of the surface's detour: the rank's gate is not held yet, and the code is
 // what the program gets.
-static MLT_COLD int refuse(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class, const char *text)
+static MLT_COLD int partition_refuse(mlt_rank *me, mlt_comm *comm, uint16_t fn, int class,
+                                     const char *text)
 {
     mlt_gate *gate = mlt_thread_lock(me);
     me->fn = fn;
@@ -336,7 +338,7 @@ static MLT_COLD int bad_request(mlt_rank *me, uint16_t fn, MPI_Request handle, b
         snprintf(text, sizeof text, "argument request is a request of %s, but should be one of %s",
                  req->flags & MLT_REQF_SHARED ? "a nonblocking operation" : mlt_fn_name(req->fn),
                  wanted);
-    return refuse(me, req->owner, fn, MPI_ERR_REQUEST, text);
+    return partition_refuse(me, req->owner, fn, MPI_ERR_REQUEST, text);
 }
 
 static MLT_COLD int bad_partition(mlt_rank *me, const mlt_partreq *part, uint16_t fn,
@@ -349,7 +351,7 @@ static MLT_COLD int bad_partition(mlt_rank *me, const mlt_partreq *part, uint16_
     else
         snprintf(text, sizeof text, "argument %s is %lld, but should be a partition from 0 to %lu",
                  name, (long long)value, (unsigned long)part->parts - 1);
-    return refuse(me, part->req->owner, fn, MPI_ERR_ARG, text);
+    return partition_refuse(me, part->req->owner, fn, MPI_ERR_ARG, text);
 }
 
 static MLT_COLD int twice(mlt_rank *me, const mlt_partreq *part, uint16_t fn, uint32_t partition)
@@ -358,7 +360,7 @@ static MLT_COLD int twice(mlt_rank *me, const mlt_partreq *part, uint16_t fn, ui
     snprintf(text, sizeof text,
              "partition %lu was ready already; it becomes ready once for each start of the request",
              (unsigned long)partition);
-    return refuse(me, part->req->owner, fn, MPI_ERR_ARG, text);
+    return partition_refuse(me, part->req->owner, fn, MPI_ERR_ARG, text);
 }
 
 // The active send of a handle; NULL: it is none.
@@ -430,8 +432,9 @@ int mlt_mpi_Pready_range(mlt_rank *me, int partition_low, int partition_high, MP
     if (MLT_UNLIKELY((uint32_t)partition_high >= part->parts))
         return bad_partition(me, part, MLT_FN_Pready_range, "partition_high", partition_high);
     if (MLT_UNLIKELY(partition_low > partition_high))
-        return refuse(me, part->req->owner, MLT_FN_Pready_range, MPI_ERR_ARG,
-                      "argument partition_low is above partition_high, but should be at most it");
+        return partition_refuse(
+            me, part->req->owner, MLT_FN_Pready_range, MPI_ERR_ARG,
+            "argument partition_low is above partition_high, but should be at most it");
     return ready(me, part, MLT_FN_Pready_range, (uint32_t)partition_low, (uint32_t)partition_high);
 }
 
@@ -461,10 +464,11 @@ int mlt_mpi_Pready_list(mlt_rank *me, int length, const int list[], MPI_Request 
     if (MLT_UNLIKELY(!part))
         return bad_request(me, MLT_FN_Pready_list, request, true);
     if (MLT_UNLIKELY(length < 0 || (length > 0 && !list)))
-        return refuse(me, part->req->owner, MLT_FN_Pready_list, MPI_ERR_ARG,
-                      length < 0 ? "argument length is negative, but should be at least 0"
-                                 : "argument array_of_partitions is NULL, but should be an array, "
-                                   "as length is above 0");
+        return partition_refuse(
+            me, part->req->owner, MLT_FN_Pready_list, MPI_ERR_ARG,
+            length < 0 ? "argument length is negative, but should be at least 0"
+                       : "argument array_of_partitions is NULL, but should be an array, "
+                         "as length is above 0");
     int code = MPI_SUCCESS, next;
     if (!check_list(me, part, length, list, &code))
         return code;

@@ -23,7 +23,7 @@ enum {
     EARLY_MOST = 1024 * 1024, // bytes of a round that a receiver keeps for a sender that is ahead
 };
 
-typedef mlt_part_run run;
+typedef mlt_part_run partition_far_run;
 
 // By what a message of partitions is known at its receiver, beside its tag: no two of a sender's
 // worker have the same. Within a job it is the sender's rank. Jobs number ranks differently, so
@@ -33,22 +33,22 @@ typedef struct message_name {
     int32_t source;
 } message_name;
 
-static message_name name_of(const mlt_partreq *part, int32_t sender, uint32_t receive)
+static message_name partition_far_name_of(const mlt_partreq *part, int32_t sender, uint32_t receive)
 {
     bool abroad = part->peer_worker >= part->worker->boot->job->workers;
     return abroad ? (message_name){MLT_CONTEXT_PARTS_ABROAD, (int32_t)(receive & INT32_MAX)}
                   : (message_name){MLT_CONTEXT_PARTITIONS, sender};
 }
 
-static run *new_run(mlt_partreq *part, uint32_t first, uint32_t count)
+static partition_far_run *new_run(mlt_partreq *part, uint32_t first, uint32_t count)
 {
     mlt_pool *pool = &mlt_parts_of(part->worker)->runs;
-    run *r = mlt_pool_take(pool);
-    *r = (run){.part = part, .first = first, .count = count};
+    partition_far_run *r = mlt_pool_take(pool);
+    *r = (partition_far_run){.part = part, .first = first, .count = count};
     return r;
 }
 
-static void free_run(run *r)
+static void free_run(partition_far_run *r)
 {
     free(r->room);
     mlt_pool_give(&mlt_parts_of(r->req.rank->worker)->runs, r);
@@ -118,7 +118,7 @@ static void flush_soon(mlt_partreq *part);
 
 static void run_left(mlt_req *req)
 {
-    run *r = mlt_container_of(req, run, req);
+    partition_far_run *r = mlt_container_of(req, partition_far_run, req);
     mlt_partreq *part = r->part;
     mlt_pair *pair = part_pair(part);
     part->messages--;
@@ -137,8 +137,8 @@ static void send_message(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint
     uint32_t tag = ++mlt_parts_of(w)->last_tag & INT32_MAX;
     mlt_packet packet = packet_of(pair, PART_MESSAGE, first, count);
     mlt_p2p_packet(w, part->peer_worker, &packet, &tag, sizeof tag);
-    run *r = new_run(part, first, count);
-    message_name name = name_of(part, req->rank->world, pair->to_id);
+    partition_far_run *r = new_run(part, first, count);
+    message_name name = partition_far_name_of(part, req->rank->world, pair->to_id);
     mlt_req_init(&r->req, req->rank, MLT_REQ_SEND);
     mlt_req_message(&r->req,
                     (const char *)pair->from +
@@ -150,7 +150,7 @@ static void send_message(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint
     mlt_p2p_send(&r->req);
 }
 
-static void take(const mlt_pair *pair, uint32_t low, uint32_t high)
+static void partition_far_take(const mlt_pair *pair, uint32_t low, uint32_t high)
 {
     for (uint32_t w = low / 64; w <= high / 64; w++)
         atomic_fetch_or_explicit(&pair->taken[w], pair_mask(w, low, high), memory_order_relaxed);
@@ -161,7 +161,7 @@ static bool send_run(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint32_t
 {
     mlt_worker *w = part->worker;
     if (part->nobody) {
-        take(pair, first, first + count - 1);
+        partition_far_take(pair, first, first + count - 1);
         have_moved(pair, count);
         return true;
     }
@@ -169,7 +169,7 @@ static bool send_run(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint32_t
     bool small = count * pair->part_bytes <= mlt_p2p_eager_most(w, part->peer_worker);
     if (!(small && room) && (!is_open(pair) || (!room && part->messages > 0)))
         return false;
-    take(pair, first, first + count - 1);
+    partition_far_take(pair, first, first + count - 1);
     if (small && room)
         send_packet(part, pair, first, count);
     else
@@ -178,18 +178,18 @@ static bool send_run(mlt_partreq *part, mlt_pair *pair, uint32_t first, uint32_t
 }
 
 // acquire: the data of a partition that another thread has marked.
-static bool waits(const mlt_pair *pair, uint32_t i)
+static bool partition_far_waits(const mlt_pair *pair, uint32_t i)
 {
     return pair_bit(pair->ready, i, memory_order_acquire) &&
            !pair_bit(pair->taken, i, memory_order_relaxed);
 }
 
 // Sends what is ready, from `low` on and its neighbours; all of it, if `high` is the last.
-static void flush(mlt_partreq *part, mlt_pair *pair, uint32_t low, uint32_t high)
+static void partition_far_flush(mlt_partreq *part, mlt_pair *pair, uint32_t low, uint32_t high)
 {
     if (part->req->done || !(part->nobody || is_open(pair) || is_open_early(part, pair)))
         return;
-    while (low > 0 && waits(pair, low - 1))
+    while (low > 0 && partition_far_waits(pair, low - 1))
         low--;
     for (uint32_t i = low; i <= high; i++) {
         uint64_t word = atomic_load_explicit(&pair->ready[i / 64], memory_order_relaxed) &
@@ -198,10 +198,10 @@ static void flush(mlt_partreq *part, mlt_pair *pair, uint32_t low, uint32_t high
             i |= 63;
             continue;
         }
-        if (!waits(pair, i))
+        if (!partition_far_waits(pair, i))
             continue;
         uint32_t end = i + 1;
-        while (end < pair->parts && waits(pair, end))
+        while (end < pair->parts && partition_far_waits(pair, end))
             end++;
         if (!send_run(part, pair, i, end - i))
             return;
@@ -209,13 +209,13 @@ static void flush(mlt_partreq *part, mlt_pair *pair, uint32_t low, uint32_t high
     }
 }
 
-static void flush_all(mlt_partreq *part, mlt_pair *pair)
+static void partition_far_flush_all(mlt_partreq *part, mlt_pair *pair)
 {
     if (pair->parts)
-        flush(part, pair, 0, pair->parts - 1);
+        partition_far_flush(part, pair, 0, pair->parts - 1);
 }
 
-static void flush_now(mlt_work *work)
+static void partition_far_flush_now(mlt_work *work)
 {
     mlt_partreq *part = mlt_container_of(work, mlt_partreq, work);
     part->queued = false;
@@ -223,7 +223,7 @@ static void flush_now(mlt_work *work)
         mlt_part_free(part);
         return;
     }
-    flush_all(part, part_pair(part));
+    partition_far_flush_all(part, part_pair(part));
     complete_if_over(part, part_pair(part));
 }
 
@@ -232,7 +232,7 @@ static void flush_soon(mlt_partreq *part)
     if (part->queued)
         return;
     part->queued = true;
-    part->work.run = flush_now;
+    part->work.run = partition_far_flush_now;
     mlt_worker_later(part->worker, &part->work);
 }
 
@@ -255,7 +255,7 @@ static bool may_wait_near(mlt_partreq *part, const mlt_pair *pair, uint64_t anno
     return part->quick && waiting < QUICK_PARTS && waiting * pair->part_bytes < QUICK_BYTES;
 }
 
-static bool may_wait(mlt_partreq *part, const mlt_pair *pair, uint64_t announced)
+static bool partition_far_may_wait(mlt_partreq *part, const mlt_pair *pair, uint64_t announced)
 {
     if (part->nobody || announced == part->parts)
         return false;
@@ -281,7 +281,7 @@ static void flush_waiting(mlt_partreq *part, mlt_pair *pair)
     if (part->queued)
         mlt_list_remove(&part->work.link);
     part->queued = false;
-    flush_all(part, pair);
+    partition_far_flush_all(part, pair);
 }
 
 // Of those that were announced, these are the last. alone: nobody else has announced any since the
@@ -290,7 +290,7 @@ static void push_or_wait(mlt_partreq *part, mlt_pair *pair, uint32_t low, uint32
                          uint64_t announced, bool alone)
 {
     time_round(part, pair, announced, (uint64_t)high - low + 1);
-    if (may_wait(part, pair, announced)) {
+    if (partition_far_may_wait(part, pair, announced)) {
         flush_soon(part);
         return;
     }
@@ -298,7 +298,7 @@ static void push_or_wait(mlt_partreq *part, mlt_pair *pair, uint32_t low, uint32
     if (part->queued || !alone)
         flush_waiting(part, pair);
     else
-        flush(part, pair, low, high);
+        partition_far_flush(part, pair, low, high);
 }
 
 // Inside the gate: sends what all threads have marked so far. `own`: what `announced` was when these
@@ -311,12 +311,12 @@ static void serve(mlt_partreq *part, uint32_t low, uint32_t high, uint64_t own)
     // acq_rel: pairs with far_ready. If others have come, their marks are anywhere.
     while (!atomic_compare_exchange_weak_explicit(&part->announced, &seen, seen & ~PART_BUSY,
                                                   memory_order_acq_rel, memory_order_acquire))
-        flush_all(part, pair);
+        partition_far_flush_all(part, pair);
     complete_if_over(part, pair);
 }
 
 // The rank has one thread, or they take turns.
-static void ready_alone(mlt_partreq *part, uint32_t low, uint32_t high)
+static void partition_far_ready_alone(mlt_partreq *part, uint32_t low, uint32_t high)
 {
     mlt_pair *pair = part_pair(part);
     uint64_t announced =
@@ -335,7 +335,7 @@ void mlt_part_far_ready(mlt_partreq *part, uint32_t low, uint32_t high)
 {
     mlt_rank *me = part->req->rank;
     if (MLT_LIKELY(!me->worker->sched->gate)) {
-        ready_alone(part, low, high);
+        partition_far_ready_alone(part, low, high);
         return;
     }
     mlt_pair_mark(part_pair(part), low, high);
@@ -379,7 +379,7 @@ static void started(mlt_worker *w, uint32_t from, const mlt_packet *packet, cons
 
 // ---- the receiver
 
-static void put(const mlt_pair *pair, uint64_t at, const void *data, uint64_t bytes)
+static void partition_far_put(const mlt_pair *pair, uint64_t at, const void *data, uint64_t bytes)
 {
     if (at >= pair->room)
         return; // the receive is too small: its status says so
@@ -428,8 +428,8 @@ static mlt_part_early *new_early(const mlt_pair *pair)
     return early;
 }
 
-static void keep(mlt_partreq *part, const mlt_pair *pair, uint32_t first, uint32_t count,
-                 const void *data, uint64_t bytes)
+static void partition_far_keep(mlt_partreq *part, const mlt_pair *pair, uint32_t first,
+                               uint32_t count, const void *data, uint64_t bytes)
 {
     if (!part->early)
         part->early = new_early(pair);
@@ -454,8 +454,8 @@ static void take_early(mlt_partreq *part, mlt_pair *pair)
             end++;
         if (end > i) {
             claim(part, pair, i, end - i);
-            put(pair, i * pair->part_bytes, early->data + i * pair->part_bytes,
-                (end - i) * pair->part_bytes);
+            partition_far_put(pair, i * pair->part_bytes, early->data + i * pair->part_bytes,
+                              (end - i) * pair->part_bytes);
             mlt_pair_land(pair, i, end - 1);
         }
     }
@@ -507,28 +507,28 @@ static void data_came(mlt_worker *w, uint32_t from, const mlt_packet *packet, co
         mlt_fatal("worker %u sends %llu bytes of partitions that do not fit the receive of rank %d",
                   from, (unsigned long long)bytes, (int)part->req->rank->world);
     if (early) {
-        keep(part, pair, first, count, data, bytes);
+        partition_far_keep(part, pair, first, count, data, bytes);
         return;
     }
     claim(part, pair, first, count);
-    put(pair, first * pair->part_bytes, data, bytes);
+    partition_far_put(pair, first * pair->part_bytes, data, bytes);
     have_arrived(part, pair, first, count);
 }
 
 static void run_came(mlt_req *req)
 {
-    run *r = mlt_container_of(req, run, req);
+    partition_far_run *r = mlt_container_of(req, partition_far_run, req);
     mlt_partreq *part = r->part;
     mlt_pair *pair = part_pair(part);
     uint32_t first = r->first, count = r->count;
     if (r->room)
-        put(pair, r->at, r->room, r->bytes);
+        partition_far_put(pair, r->at, r->room, r->bytes);
     free_run(r);
     have_arrived(part, pair, first, count);
 }
 
 // Where the data go: to whole elements, or by way of memory of their own.
-static void aim(run *r, const mlt_pair *pair, message_name name, int32_t tag)
+static void aim(partition_far_run *r, const mlt_pair *pair, message_name name, int32_t tag)
 {
     const mlt_type *type = pair->to_type;
     void *to = pair->to;
@@ -558,14 +558,14 @@ static void message_came(mlt_worker *w, uint32_t from, const mlt_packet *packet,
                   (int)part->req->rank->world);
     memcpy(&tag, data, sizeof tag);
     claim(part, pair, (uint32_t)packet->word, (uint32_t)packet->dst);
-    run *r = new_run(part, (uint32_t)packet->word, (uint32_t)packet->dst);
+    partition_far_run *r = new_run(part, (uint32_t)packet->word, (uint32_t)packet->dst);
     r->at = r->first * pair->part_bytes;
     r->bytes = r->count * pair->part_bytes;
     if (r->at + r->bytes > pair->room)
         r->bytes = r->at < pair->room ? pair->room - r->at : 0;
     mlt_req_init(&r->req, part->req->rank, MLT_REQ_RECV);
     r->req.on_done = run_came;
-    aim(r, pair, name_of(part, part->peer_world, part->id), (int32_t)tag);
+    aim(r, pair, partition_far_name_of(part, part->peer_world, part->id), (int32_t)tag);
     mlt_p2p_recv(&r->req);
 }
 

@@ -7,7 +7,7 @@
 #include "mpi/thread.h"
 #include "os/os.h"
 
-static void copy(const mlt_pair *pair, uint32_t first, uint32_t count)
+static void partition_near_copy(const mlt_pair *pair, uint32_t first, uint32_t count)
 {
     uint64_t at = first * pair->part_bytes, bytes = count * pair->part_bytes;
     if (at >= pair->room)
@@ -27,7 +27,7 @@ static uint64_t copy_word(const mlt_pair *pair, uint32_t word, uint64_t bits)
         uint32_t first = (uint32_t)__builtin_ctzll(left);
         uint64_t after = ~(left >> first);
         uint32_t count = after ? (uint32_t)__builtin_ctzll(after) : 64 - first;
-        copy(pair, word * 64 + first, count);
+        partition_near_copy(pair, word * 64 + first, count);
         left &= first + count < 64 ? UINT64_MAX << (first + count) : 0;
     }
     // release: pairs with MPI_Parrived.
@@ -37,20 +37,20 @@ static uint64_t copy_word(const mlt_pair *pair, uint32_t word, uint64_t bits)
 
 // Takes those of the partitions that nobody has taken. acq_rel: a taker that is not the sender sees
 // the marks' data by the load of `ready`; the other order is that of `moved`.
-static inline uint64_t take(const mlt_pair *pair, uint32_t word, uint64_t bits)
+static inline uint64_t partition_near_take(const mlt_pair *pair, uint32_t word, uint64_t bits)
 {
     bits &= ~atomic_fetch_or_explicit(&pair->taken[word], bits, memory_order_acq_rel);
     return bits ? copy_word(pair, word, bits) : 0;
 }
 
 // True: the round is over, and the caller completes it.
-static inline bool add(mlt_pair *pair, uint64_t n, uint64_t round)
+static inline bool partition_near_add(mlt_pair *pair, uint64_t n, uint64_t round)
 {
     return atomic_fetch_add_explicit(&pair->moved, n, memory_order_acq_rel) + n ==
            pair_goal(pair, round);
 }
 
-static void tell(mlt_worker *worker, uint32_t to, uint32_t id, uint64_t round)
+static void partition_near_tell(mlt_worker *worker, uint32_t to, uint32_t id, uint64_t round)
 {
     mlt_packet packet = {.kind = PART_DONE, .object = id, .word = (int32_t)round};
     mlt_p2p_packet(worker, to, &packet, NULL, 0);
@@ -60,18 +60,18 @@ static void complete_send(mlt_partreq *part, const mlt_pair *pair, uint64_t roun
 {
     mlt_rank *me = part->req->rank;
     mlt_gate *gate = mlt_thread_lock(me);
-    tell(me->worker, pair->to_worker, pair->to_id, round);
+    partition_near_tell(me->worker, pair->to_worker, pair->to_id, round);
     mlt_req_complete(part->req);
     mlt_thread_unlock(gate);
 }
 
 // The receive has started, its MPI_Start is over, and the sender has one thread: until the round is
 // over nobody else writes to the pair, so stores do.
-static bool ready_alone(mlt_pair *pair, uint32_t low, uint32_t high, uint64_t round)
+static bool partition_near_ready_alone(mlt_pair *pair, uint32_t low, uint32_t high, uint64_t round)
 {
     uint64_t moved =
         atomic_load_explicit(&pair->moved, memory_order_relaxed) + 2 * ((uint64_t)high - low + 1);
-    copy(pair, low, high - low + 1);
+    partition_near_copy(pair, low, high - low + 1);
     for (uint32_t w = low / 64; w <= high / 64; w++) {
         uint64_t bits = pair_mask(w, low, high);
         bits |= atomic_load_explicit(&pair->ready[w], memory_order_relaxed);
@@ -91,15 +91,15 @@ void mlt_part_near_ready(mlt_partreq *part, uint32_t low, uint32_t high)
     uint64_t round = atomic_load_explicit(&pair->sent_round, memory_order_relaxed);
     if (MLT_LIKELY(!part->worker->sched->gate) &&
         atomic_load_explicit(&pair->begun_round, memory_order_acquire) == round) { // with begin
-        if (ready_alone(pair, low, high, round))
+        if (partition_near_ready_alone(pair, low, high, round))
             complete_send(part, pair, round);
         return;
     }
     mlt_pair_mark(pair, low, high);
     if (atomic_load(&pair->recv_round) == round) // seq_cst, after the marks
         for (uint32_t w = low / 64; w <= high / 64; w++)
-            n += take(pair, w, pair_mask(w, low, high));
-    if (add(pair, n, round))
+            n += partition_near_take(pair, w, pair_mask(w, low, high));
+    if (partition_near_add(pair, n, round))
         complete_send(part, pair, round);
 }
 
@@ -113,14 +113,14 @@ void mlt_part_near_begin(mlt_partreq *part)
     if (atomic_load(&pair->sent_round) == round)
         for (uint32_t w = 0; w < pair_words(pair->parts); w++) {
             uint64_t bits = atomic_load(&pair->ready[w]);
-            n += bits ? take(pair, w, bits) : 0;
+            n += bits ? partition_near_take(pair, w, bits) : 0;
         }
-    if (!add(pair, n, round)) {
+    if (!partition_near_add(pair, n, round)) {
         // release: pairs with near_ready. The sender may be in its next round already.
         atomic_store_explicit(&pair->begun_round, round, memory_order_release);
         return;
     }
-    tell(worker, pair->from_worker, pair->from_id, round);
+    partition_near_tell(worker, pair->from_worker, pair->from_id, round);
     mlt_part_receive_done(part);
 }
 

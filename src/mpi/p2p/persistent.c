@@ -13,9 +13,9 @@
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
-static int init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t flags,
-                const void *buf, MPI_Count count, const mlt_type *type, int peer, int tag,
-                mlt_comm *comm, MPI_Request *request)
+static int persistent_init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t flags,
+                           const void *buf, MPI_Count count, const mlt_type *type, int peer,
+                           int tag, mlt_comm *comm, MPI_Request *request)
 {
     mlt_req *req = mlt_req_open(me, kind, buf, (uint64_t)count, type, peer, tag, comm);
     req->mode = (uint8_t)mode;
@@ -32,40 +32,43 @@ static int init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t fl
 int mlt_mpi_Send_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
                       int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
-    return init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, 0, buf, count, type, dest, tag, comm, request);
+    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, 0, buf, count, type, dest, tag,
+                           comm, request);
 }
 
 int mlt_mpi_Ssend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
                        int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
-    return init(me, MLT_REQ_SEND, MLT_MODE_SYNC, 0, buf, count, type, dest, tag, comm, request);
+    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_SYNC, 0, buf, count, type, dest, tag, comm,
+                           request);
 }
 
 int mlt_mpi_Rsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
                        int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
-    return init(me, MLT_REQ_SEND, MLT_MODE_READY, 0, buf, count, type, dest, tag, comm, request);
+    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_READY, 0, buf, count, type, dest, tag, comm,
+                           request);
 }
 
 // Its `peer` stays a rank in the communicator: mlt_bsend_send wants that.
 int mlt_mpi_Bsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
                        int dest, int tag, mlt_comm *comm, MPI_Request *request)
 {
-    return init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, MLT_REQF_BUFFERED, buf, count, type, dest, tag,
-                comm, request);
+    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, MLT_REQF_BUFFERED, buf, count, type,
+                           dest, tag, comm, request);
 }
 
 int mlt_mpi_Recv_init(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
                       int tag, mlt_comm *comm, MPI_Request *request)
 {
-    return init(me, MLT_REQ_RECV, MLT_MODE_STANDARD, 0, buf, count, type, source, tag, comm,
-                request);
+    return persistent_init(me, MLT_REQ_RECV, MLT_MODE_STANDARD, 0, buf, count, type, source, tag,
+                           comm, request);
 }
 
 // ---- starting
 
 // Starts an inactive request; it is `done` again at once if nothing has to be waited for.
-static int start(mlt_rank *me, mlt_req *req)
+static int persistent_start(mlt_rank *me, mlt_req *req)
 {
     req->cancelled = false;
     req->status = MLT_OK;
@@ -111,7 +114,7 @@ static int start(mlt_rank *me, mlt_req *req)
 
 // MPI_SUCCESS if the handle is an inactive persistent request of this rank. index < 0: the argument
 // is `request`.
-static int check(mlt_rank *me, MPI_Request handle, int index)
+static int persistent_check(mlt_rank *me, MPI_Request handle, int index)
 {
     const mlt_req *req = mlt_req_mine(me, handle);
     if (MLT_UNLIKELY(!req))
@@ -136,24 +139,24 @@ static int check(mlt_rank *me, MPI_Request handle, int index)
 
 int mlt_mpi_Start(mlt_rank *me, MPI_Request *request)
 {
-    int code = check(me, *request, -1);
+    int code = persistent_check(me, *request, -1);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    return start(me, (mlt_req *)*request);
+    return persistent_start(me, (mlt_req *)*request);
 }
 
 // All handles are looked at before the first is started; only one that comes twice is found later.
 int mlt_mpi_Startall(mlt_rank *me, int count, MPI_Request requests[])
 {
     for (int i = 0; i < count; i++) {
-        int code = check(me, requests[i], i);
+        int code = persistent_check(me, requests[i], i);
         if (MLT_UNLIKELY(code != MPI_SUCCESS))
             return code;
     }
     for (int i = 0; i < count; i++) {
-        int code = check(me, requests[i], i);
+        int code = persistent_check(me, requests[i], i);
         if (MLT_LIKELY(code == MPI_SUCCESS))
-            code = start(me, (mlt_req *)requests[i]);
+            code = persistent_start(me, (mlt_req *)requests[i]);
         if (MLT_UNLIKELY(code != MPI_SUCCESS))
             return code;
     }

@@ -302,7 +302,7 @@ int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *stat
 
 // The status of a request that is done and stays. The operation's error, if any, is left to the
 // call that completes it; that of a generalized request's own function is returned.
-static inline int show(mlt_rank *me, MPI_Request handle, MPI_Status *status)
+static inline int request_show(mlt_rank *me, MPI_Request handle, MPI_Status *status)
 {
     mlt_req *req = (mlt_req *)handle;
     if (MLT_UNLIKELY(req->flags & MLT_REQF_GENERALIZED))
@@ -334,7 +334,7 @@ int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI
     else
         mlt_mpi_yield_if_due(me);
     *flag = is_over(req);
-    return *flag ? raise_shown(me, show(me, request, status)) : MPI_SUCCESS;
+    return *flag ? raise_shown(me, request_show(me, request, status)) : MPI_SUCCESS;
 }
 
 static MLT_COLD int free_generalized(mlt_rank *me, mlt_req *req)
@@ -406,16 +406,17 @@ int mlt_mpi_Request_free(mlt_rank *me, MPI_Request *request)
 // ---- several requests
 
 // What an array of handles holds.
-typedef struct look {
+typedef struct request_look {
     int active; // neither null nor inactive
     int done;   // active and done
     int first;  // the first of these; -1: none
-} look;
+} request_look;
 
 // False if a handle is bad: its index is in look->first.
-static bool look_at(mlt_rank *me, int count, const MPI_Request *requests, look *seen)
+static bool request_look_at(mlt_rank *me, int count, const MPI_Request *requests,
+                            request_look *seen)
 {
-    look l = {0, 0, -1};
+    request_look l = {0, 0, -1};
     for (int i = 0; i < count; i++) {
         if (requests[i] == MPI_REQUEST_NULL)
             continue;
@@ -532,13 +533,13 @@ int mlt_mpi_Waitall(mlt_rank *me, int count, MPI_Request requests[], MPI_Status 
 int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag,
                     MPI_Status statuses[])
 {
-    look seen;
-    if (!look_at(me, count, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, count, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active) {
         mlt_p2p_poll(me);
-        if (!look_at(me, count, requests,
-                     &seen)) // ranks that ran meanwhile may have the same array
+        if (!request_look_at(me, count, requests,
+                             &seen)) // ranks that ran meanwhile may have the same array
             return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done == seen.active;
@@ -549,12 +550,12 @@ int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag,
 
 int mlt_mpi_Waitany(mlt_rank *me, int count, MPI_Request requests[], int *index, MPI_Status *status)
 {
-    look seen;
-    if (!look_at(me, count, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, count, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         wait_any(me, count, requests);
-        (void)look_at(me, count, requests, &seen);
+        (void)request_look_at(me, count, requests, &seen);
     }
     if (!seen.active) {
         *index = MPI_UNDEFINED;
@@ -568,13 +569,13 @@ int mlt_mpi_Waitany(mlt_rank *me, int count, MPI_Request requests[], int *index,
 int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index, int *flag,
                     MPI_Status *status)
 {
-    look seen;
-    if (!look_at(me, count, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, count, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         mlt_p2p_poll(me);
-        if (!look_at(me, count, requests,
-                     &seen)) // ranks that ran meanwhile may have the same array
+        if (!request_look_at(me, count, requests,
+                             &seen)) // ranks that ran meanwhile may have the same array
             return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done || !seen.active;
@@ -612,8 +613,8 @@ static int finish_some(mlt_rank *me, int count, MPI_Request *requests, int *outc
 int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount,
                      int indices[], MPI_Status statuses[])
 {
-    look seen;
-    if (!look_at(me, incount, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, incount, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (!seen.active) {
         *outcount = MPI_UNDEFINED;
@@ -629,8 +630,8 @@ int mlt_mpi_Waitsome(mlt_rank *me, int incount, MPI_Request requests[], int *out
 int mlt_mpi_Testsome(mlt_rank *me, int incount, MPI_Request requests[], int *outcount,
                      int indices[], MPI_Status statuses[])
 {
-    look seen;
-    if (!look_at(me, incount, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, incount, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (!seen.active) {
         *outcount = MPI_UNDEFINED;
@@ -647,13 +648,13 @@ int mlt_mpi_Testsome(mlt_rank *me, int incount, MPI_Request requests[], int *out
 int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request requests[], int *flag,
                                    MPI_Status statuses[])
 {
-    look seen;
-    if (!look_at(me, count, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, count, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active) {
         mlt_p2p_poll(me);
-        if (!look_at(me, count, requests,
-                     &seen)) // ranks that ran meanwhile may have the same array
+        if (!request_look_at(me, count, requests,
+                             &seen)) // ranks that ran meanwhile may have the same array
             return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done == seen.active;
@@ -661,7 +662,7 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
     for (int i = 0; *flag && statuses != MPI_STATUSES_IGNORE && i < count; i++) {
         int shown = MPI_SUCCESS;
         if (is_done(requests[i]))
-            shown = show(me, requests[i], &statuses[i]);
+            shown = request_show(me, requests[i], &statuses[i]);
         else
             mlt_status_set_empty(&statuses[i]);
         code = code == MPI_SUCCESS ? shown : code;
@@ -673,18 +674,18 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
 int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request requests[],
                                    int *index, int *flag, MPI_Status *status)
 {
-    look seen;
-    if (!look_at(me, count, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, count, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.active && !seen.done) {
         mlt_p2p_poll(me);
-        if (!look_at(me, count, requests,
-                     &seen)) // ranks that ran meanwhile may have the same array
+        if (!request_look_at(me, count, requests,
+                             &seen)) // ranks that ran meanwhile may have the same array
             return mlt_req_bad(me, seen.first, requests[seen.first]);
     }
     *flag = seen.done || !seen.active;
     *index = seen.done ? seen.first : MPI_UNDEFINED;
-    int code = seen.done ? show(me, requests[seen.first], status) : MPI_SUCCESS;
+    int code = seen.done ? request_show(me, requests[seen.first], status) : MPI_SUCCESS;
     if (!seen.active)
         mlt_status_set_empty(status);
     mlt_mpi_yield_if_due(me);
@@ -694,8 +695,8 @@ int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request re
 int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request requests[],
                                     int *outcount, int indices[], MPI_Status statuses[])
 {
-    look seen;
-    if (!look_at(me, incount, requests, &seen))
+    request_look seen;
+    if (!request_look_at(me, incount, requests, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
     if (seen.done < seen.active)
         mlt_p2p_poll(me);
@@ -705,7 +706,7 @@ int mlt_mpi_Request_get_status_some(mlt_rank *me, int incount, const MPI_Request
             continue;
         int shown = MPI_SUCCESS;
         if (statuses != MPI_STATUSES_IGNORE)
-            shown = show(me, requests[i], &statuses[n]);
+            shown = request_show(me, requests[i], &statuses[n]);
         code = code == MPI_SUCCESS ? shown : code;
         indices[n++] = i;
     }

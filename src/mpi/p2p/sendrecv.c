@@ -51,7 +51,7 @@ int mlt_mpi_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
 
 // ---- replacing
 
-static MLT_COLD int no_memory(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
+static MLT_COLD int sendrecv_no_memory(mlt_rank *me, mlt_comm *comm, uint64_t bytes)
 {
     return mlt_mpi_raise(
         me, comm, me->fn, MPI_ERR_NO_MEM,
@@ -90,7 +90,7 @@ int mlt_mpi_Sendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt
         return replace_small(me, buf, count, type, dest, sendtag, source, recvtag, comm, status);
     void *copy = malloc(bytes);
     if (!copy)
-        return no_memory(me, comm, bytes);
+        return sendrecv_no_memory(me, comm, bytes);
     mlt_type_pack(type, buf, 0, copy, bytes);
     int code = mlt_mpi_Sendrecv(me, copy, (MPI_Count)mlt_packed_count(type, (uint64_t)count),
                                 mlt_packed_type(type), dest, sendtag, buf, count, type, source,
@@ -131,8 +131,8 @@ static void pair_sent(mlt_req *send)
 
 // The whole, with two parts open. count and type are the receive's, for the error message of a
 // truncation.
-static mlt_req *pair_new(mlt_rank *me, MPI_Count recvcount, const mlt_type *recvtype,
-                         mlt_comm *comm)
+static mlt_req *sendrecv_pair_new(mlt_rank *me, MPI_Count recvcount, const mlt_type *recvtype,
+                                  mlt_comm *comm)
 {
     mlt_req *whole = mlt_req_new(me);
     mlt_req_fill_other(whole, me, comm);
@@ -174,7 +174,7 @@ int mlt_mpi_Isendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                       MPI_Count recvcount, const mlt_type *recvtype, int source, int recvtag,
                       mlt_comm *comm, MPI_Request *request)
 {
-    mlt_req *whole = pair_new(me, recvcount, recvtype, comm);
+    mlt_req *whole = sendrecv_pair_new(me, recvcount, recvtype, comm);
     pair_recv(me, whole, recvbuf, source, recvtag, comm);
     if (dest == MPI_PROC_NULL ||
         mlt_send_at_once(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag, comm))
@@ -196,11 +196,11 @@ int mlt_mpi_Isendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const ml
     if (!sent) {
         copy = malloc(bytes ? bytes : 1);
         if (!copy)
-            return no_memory(me, comm, bytes);
+            return sendrecv_no_memory(me, comm, bytes);
         if (bytes)
             mlt_type_pack(type, buf, 0, copy, bytes);
     }
-    mlt_req *whole = pair_new(me, count, type, comm);
+    mlt_req *whole = sendrecv_pair_new(me, count, type, comm);
     pair_recv(me, whole, buf, source, recvtag, comm);
     if (sent)
         pair_step(whole);

@@ -13,10 +13,9 @@ enum {
 enum { OF_SENDS, OF_RECEIVES, OF_PAIRS };
 
 // Inline, as a call would put half of its arguments on the stack.
-static inline __attribute__((always_inline)) void note(mlt_rank *me, uint64_t begin, uint64_t end,
-                                                       uint64_t bytes, int32_t peer, int32_t tag,
-                                                       const mlt_comm *comm, uint8_t how,
-                                                       uint8_t beside)
+static inline __attribute__((always_inline)) void
+traced_note(mlt_rank *me, uint64_t begin, uint64_t end, uint64_t bytes, int32_t peer, int32_t tag,
+            const mlt_comm *comm, uint8_t how, uint8_t beside)
 {
     mlt_trace_like like = mlt_trace_like_of(bytes, (uint32_t)me->world, peer, tag, comm->context,
                                             me->fn, how, MLT_TRACE_CALL | beside);
@@ -68,7 +67,7 @@ int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
     mlt_worker *w = me->worker;
     uint64_t begin = mlt_arch_cycles(), bytes = (uint64_t)count * type->size;
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL)) {
-        note(me, begin, mlt_arch_cycles(), bytes, dest, tag, comm, 0, 0);
+        traced_note(me, begin, mlt_arch_cycles(), bytes, dest, tag, comm, 0, 0);
         return MPI_SUCCESS;
     }
     int32_t world = mlt_comm_world_rank(comm, dest);
@@ -81,8 +80,8 @@ int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
     if (MLT_UNLIKELY(w->unsent))
         mlt_p2p_let_go(w);
     if (MLT_LIKELY(distance >= 0))
-        note(me, begin, end_of_send(tracer, begin, brief), bytes, world, tag, comm,
-             (uint8_t)distance, MLT_NOTE_SENT);
+        traced_note(me, begin, end_of_send(tracer, begin, brief), bytes, world, tag, comm,
+                    (uint8_t)distance, MLT_NOTE_SENT);
     else
         send_slowly(me, buf, (uint64_t)count, type, dest, tag, comm, begin);
     return MPI_SUCCESS;
@@ -102,10 +101,10 @@ static inline int finish_pair(mlt_rank *me, mlt_req *req, uint8_t waits, bool fo
     if (MLT_UNLIKELY(w->unsent))
         mlt_p2p_let_go(w);
     if (MLT_UNLIKELY(req->status != MLT_OK && req->status != MLT_ERR_TRUNCATED)) // no message came
-        note(me, begin, mlt_arch_cycles(), 0, req->peer, req->tag, comm, 0, 0);
+        traced_note(me, begin, mlt_arch_cycles(), 0, req->peer, req->tag, comm, 0, 0);
     else
-        note(me, begin, mlt_arch_cycles(), req->sent, mlt_comm_world_rank(comm, req->from),
-             req->got_tag, comm, waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
+        traced_note(me, begin, mlt_arch_cycles(), req->sent, mlt_comm_world_rank(comm, req->from),
+                    req->got_tag, comm, waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
     return code;
 }
 
@@ -115,7 +114,7 @@ int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *ty
     uint64_t begin = mlt_arch_cycles();
     if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
         mlt_status_set_nobody(status);
-        note(me, begin, mlt_arch_cycles(), 0, source, tag, comm, 0, 0);
+        traced_note(me, begin, mlt_arch_cycles(), 0, source, tag, comm, 0, 0);
         return MPI_SUCCESS;
     }
     mlt_req req;
@@ -131,10 +130,10 @@ int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *ty
     if (MLT_UNLIKELY(w->unsent))
         mlt_p2p_let_go(w);
     if (MLT_UNLIKELY(req.status != MLT_OK && req.status != MLT_ERR_TRUNCATED))
-        note(me, begin, mlt_arch_cycles(), 0, source, tag, comm, 0, 0); // no message came
+        traced_note(me, begin, mlt_arch_cycles(), 0, source, tag, comm, 0, 0); // no message came
     else
-        note(me, begin, mlt_arch_cycles(), req.sent, mlt_comm_world_rank(comm, req.from),
-             req.got_tag, comm, waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
+        traced_note(me, begin, mlt_arch_cycles(), req.sent, mlt_comm_world_rank(comm, req.from),
+                    req.got_tag, comm, waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
     return code;
 }
 
@@ -196,8 +195,8 @@ int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         mlt_status_set_nobody(status);
         if (MLT_UNLIKELY(me->worker->unsent))
             mlt_p2p_let_go(me->worker);
-        note(me, begin, mlt_arch_cycles(), (uint64_t)sendcount * sendtype->size, dest, sendtag,
-             comm, 0, 0);
+        traced_note(me, begin, mlt_arch_cycles(), (uint64_t)sendcount * sendtype->size, dest,
+                    sendtag, comm, 0, 0);
     }
     mlt_req_drop_handles(comm, recvtype);
     return code;

@@ -81,8 +81,8 @@ static bool has_category(int cat, const char *name, int i)
 }
 
 // How many of `all` belong to it; the first `len` of them into indices, which may be NULL.
-static int collect(int cat, int all, bool (*has)(int cat, const char *name, int i), int len,
-                   int *indices)
+static int category_collect(int cat, int all, bool (*has)(int cat, const char *name, int i),
+                            int len, int *indices)
 {
     category c = category_at(cat);
     int n = 0;
@@ -102,7 +102,7 @@ static int cvar_count(void)
     return count;
 }
 
-static int find(mlt_rank *me, int cat_index)
+static int category_find(mlt_rank *me, int cat_index)
 {
     mlt_tool *tool;
     int code = mlt_tool_enter(me, &tool);
@@ -114,18 +114,18 @@ static int find(mlt_rank *me, int cat_index)
 static int list(mlt_rank *me, int cat_index, int all, bool (*has)(int cat, const char *name, int i),
                 int len, int *indices)
 {
-    int code = find(me, cat_index);
+    int code = category_find(me, cat_index);
     if (code != MPI_SUCCESS)
         return code;
     if (len < 0 || (len > 0 && !indices))
         return MPI_T_ERR_INVALID;
-    (void)collect(cat_index, all, has, len, indices);
+    (void)category_collect(cat_index, all, has, len, indices);
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_category_get_num(mlt_rank *me, int *num_cat)
 {
-    int code = find(me, ROOT);
+    int code = category_find(me, ROOT);
     if (code != MPI_SUCCESS)
         return code;
     if (!num_cat)
@@ -136,7 +136,7 @@ int mlt_mpi_T_category_get_num(mlt_rank *me, int *num_cat)
 
 int mlt_mpi_T_category_get_index(mlt_rank *me, const char *name, int *cat_index)
 {
-    int code = find(me, ROOT);
+    int code = category_find(me, ROOT);
     if (code != MPI_SUCCESS)
         return code;
     if (!name || !cat_index)
@@ -152,26 +152,27 @@ int mlt_mpi_T_category_get_index(mlt_rank *me, const char *name, int *cat_index)
 int mlt_mpi_T_category_get_info(mlt_rank *me, int cat_index, char *name, int *name_len, char *desc,
                                 int *desc_len, int *num_cvars, int *num_pvars, int *num_categories)
 {
-    int code = find(me, cat_index);
+    int code = category_find(me, cat_index);
     if (code != MPI_SUCCESS)
         return code;
     category c = category_at(cat_index);
     mlt_tool_text(c.name, name, name_len);
     mlt_tool_text(c.help, desc, desc_len);
-    mlt_tool_put(num_cvars, collect(cat_index, cvar_count(), has_cvar, 0, NULL));
-    mlt_tool_put(num_pvars, collect(cat_index, mlt_tool_pvar_count(), has_pvar, 0, NULL));
-    mlt_tool_put(num_categories, collect(cat_index, category_count(), has_category, 0, NULL));
+    mlt_tool_put(num_cvars, category_collect(cat_index, cvar_count(), has_cvar, 0, NULL));
+    mlt_tool_put(num_pvars, category_collect(cat_index, mlt_tool_pvar_count(), has_pvar, 0, NULL));
+    mlt_tool_put(num_categories,
+                 category_collect(cat_index, category_count(), has_category, 0, NULL));
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_category_get_num_events(mlt_rank *me, int cat_index, int *num_events)
 {
-    int code = find(me, cat_index);
+    int code = category_find(me, cat_index);
     if (code != MPI_SUCCESS)
         return code;
     if (!num_events)
         return MPI_T_ERR_INVALID;
-    *num_events = collect(cat_index, mlt_tool_event_count(), has_event, 0, NULL);
+    *num_events = category_collect(cat_index, mlt_tool_event_count(), has_event, 0, NULL);
     return MPI_SUCCESS;
 }
 
@@ -197,7 +198,7 @@ int mlt_mpi_T_category_get_categories(mlt_rank *me, int cat_index, int len, int 
 
 int mlt_mpi_T_category_changed(mlt_rank *me, int *update_number)
 {
-    int code = find(me, ROOT);
+    int code = category_find(me, ROOT);
     if (code != MPI_SUCCESS)
         return code;
     if (!update_number)

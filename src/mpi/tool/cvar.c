@@ -13,19 +13,19 @@
 #include "mpi/registry.h"
 #include "mpi_bodies.h"
 
-enum { MOST = 256, TEXT_MOST = 4096, CVAR_MAGIC = 0x7001c0a1 };
+enum { CVAR_MOST = 256, TEXT_MOST = 4096, CVAR_MAGIC = 0x7001c0a1 };
 
-static mlt_tool_cvar vars[MOST];
+static mlt_tool_cvar vars[CVAR_MOST];
 static const char *layers[MLT_SETTINGS_MOST];
 static int var_count, layer_count;
 static const mlt_tool_enum no_yes = MLT_TOOL_ENUM("no_yes", "no|yes");
 
-static void add_table(const mlt_settings_table *table)
+static void cvar_add_table(const mlt_settings_table *table)
 {
     layers[layer_count++] = table->layer;
     for (size_t i = 0; i < table->count; i++) {
         const mlt_setting *s = &table->settings[i];
-        mlt_assert(var_count < MOST);
+        mlt_assert(var_count < CVAR_MOST);
         vars[var_count++] = (mlt_tool_cvar){s, table->layer, MLT_TOOL_ENUM(s->name, s->choices)};
     }
 }
@@ -35,7 +35,7 @@ static void find_vars(void)
     mlt_settings_table tables[MLT_SETTINGS_MOST];
     size_t count = mlt_upcalls.settings(tables, MLT_SETTINGS_MOST);
     for (size_t t = 0; t < count; t++)
-        add_table(&tables[t]);
+        cvar_add_table(&tables[t]);
 }
 
 const mlt_tool_cvar *mlt_tool_cvars(int *count)
@@ -85,7 +85,7 @@ int mlt_mpi_T_cvar_get_index(mlt_rank *me, const char *name, int *cvar_index)
     return MPI_T_ERR_INVALID_NAME;
 }
 
-static MPI_Datatype type_of(const mlt_setting *s)
+static MPI_Datatype cvar_type_of(const mlt_setting *s)
 {
     static const MPI_Datatype types[] = {[MLT_SETTING_INT] = MPI_COUNT,
                                          [MLT_SETTING_SIZE] = MPI_UNSIGNED_LONG_LONG,
@@ -95,7 +95,7 @@ static MPI_Datatype type_of(const mlt_setting *s)
     return types[s->kind];
 }
 
-static const mlt_tool_enum *enum_of(const mlt_tool_cvar *v)
+static const mlt_tool_enum *cvar_enum_of(const mlt_tool_cvar *v)
 {
     return v->setting->kind == MLT_SETTING_BOOL     ? &no_yes
            : v->setting->kind == MLT_SETTING_CHOICE ? &v->enumtype
@@ -128,9 +128,9 @@ int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_
     mlt_tool_put(verbosity, s->scope == MLT_SCOPE_WORKER ? MPI_T_VERBOSITY_TUNER_BASIC
                                                          : MPI_T_VERBOSITY_USER_BASIC);
     if (datatype)
-        *datatype = type_of(s);
+        *datatype = cvar_type_of(s);
     if (enumtype)
-        *enumtype = mlt_tool_enum_handle(enum_of(&v[cvar_index]));
+        *enumtype = mlt_tool_enum_handle(cvar_enum_of(&v[cvar_index]));
     mlt_tool_put(bind, MPI_T_BIND_NO_OBJECT);
     mlt_tool_put(scope, scope_of(s));
     return MPI_SUCCESS;
@@ -147,7 +147,7 @@ typedef struct cvar_handle {
 
 static mlt_registry registry = MLT_REGISTRY_INIT(cvar_handle);
 
-static cvar_handle *handle_of(const mlt_tool *tool, MPI_T_cvar_handle handle)
+static cvar_handle *cvar_handle_of(const mlt_tool *tool, MPI_T_cvar_handle handle)
 {
     cvar_handle *h = (cvar_handle *)handle;
     bool good = mlt_handle_is_address((uintptr_t)handle) &&
@@ -180,7 +180,7 @@ int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, int cvar_index, void *obj_handle,
     return MPI_SUCCESS;
 }
 
-static void free_handle(cvar_handle *h)
+static void cvar_free_handle(cvar_handle *h)
 {
     mlt_registry_name(&h->head, 0);
     mlt_list_remove(&h->link);
@@ -196,10 +196,10 @@ int mlt_mpi_T_cvar_handle_free(mlt_rank *me, MPI_T_cvar_handle *handle)
         return code;
     if (!handle)
         return MPI_T_ERR_INVALID;
-    cvar_handle *h = handle_of(tool, *handle);
+    cvar_handle *h = cvar_handle_of(tool, *handle);
     if (!h)
         return MPI_T_ERR_INVALID_HANDLE;
-    free_handle(h);
+    cvar_free_handle(h);
     *handle = MPI_T_CVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }
@@ -207,7 +207,7 @@ int mlt_mpi_T_cvar_handle_free(mlt_rank *me, MPI_T_cvar_handle *handle)
 void mlt_tool_cvars_free(mlt_tool *tool)
 {
     while (!mlt_list_empty(&tool->cvars))
-        free_handle(mlt_container_of(tool->cvars.next, cvar_handle, link));
+        cvar_free_handle(mlt_container_of(tool->cvars.next, cvar_handle, link));
 }
 
 // ---- values
@@ -220,11 +220,11 @@ static int64_t tuned(const mlt_tool *tool, const mlt_setting *s)
                : -1;
 }
 
-static void read_number(const mlt_tool *tool, const mlt_setting *s, void *buf)
+static void cvar_read_number(const mlt_tool *tool, const mlt_setting *s, void *buf)
 {
     int64_t now = tuned(tool, s);
     int64_t value = now >= 0 ? now : *(const int64_t *)s->value;
-    if (type_of(s) == MPI_INT)
+    if (cvar_type_of(s) == MPI_INT)
         *(int *)buf = (int)value;
     else
         *(int64_t *)buf = value;
@@ -236,25 +236,25 @@ int mlt_mpi_T_cvar_read(mlt_rank *me, MPI_T_cvar_handle handle, void *buf)
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    const cvar_handle *h = handle_of(tool, handle);
+    const cvar_handle *h = cvar_handle_of(tool, handle);
     if (!h || !buf)
         return h ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
     if (h->var->setting->kind == MLT_SETTING_TEXT)
         snprintf(buf, TEXT_MOST, "%s", *(const char *const *)h->var->setting->value);
     else
-        read_number(tool, h->var->setting, buf);
+        cvar_read_number(tool, h->var->setting, buf);
     return MPI_SUCCESS;
 }
 
 static int64_t number_in(const mlt_setting *s, const void *buf)
 {
-    return type_of(s) == MPI_INT ? *(const int *)buf : *(const int64_t *)buf;
+    return cvar_type_of(s) == MPI_INT ? *(const int *)buf : *(const int64_t *)buf;
 }
 
 // Whether a number is one that the setting can have.
 static bool is_allowed(const mlt_tool_cvar *v, int64_t number)
 {
-    const mlt_tool_enum *e = enum_of(v);
+    const mlt_tool_enum *e = cvar_enum_of(v);
     if (e)
         return number >= 0 && number < mlt_tool_enum_count(e);
     return v->setting->kind == MLT_SETTING_INT || number >= 0;
@@ -325,7 +325,7 @@ int mlt_mpi_T_cvar_write(mlt_rank *me, MPI_T_cvar_handle handle, const void *buf
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    const cvar_handle *h = handle_of(tool, handle);
+    const cvar_handle *h = cvar_handle_of(tool, handle);
     if (!h)
         return MPI_T_ERR_INVALID_HANDLE;
     return buf ? write_var(tool, h->var, buf) : MPI_T_ERR_INVALID;

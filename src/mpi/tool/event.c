@@ -69,15 +69,15 @@ static int element_count(const mlt_tool_event *type)
     return type->numbers + type->large;
 }
 
-static bool is_large(const mlt_tool_event *type, int element)
+static bool event_is_large(const mlt_tool_event *type, int element)
 {
     return element == type->numbers;
 }
 
-static size_t place_of(const mlt_tool_event *type, int element)
+static size_t event_place_of(const mlt_tool_event *type, int element)
 {
-    return is_large(type, element) ? offsetof(mlt_tool_data, large)
-                                   : (size_t)element * sizeof(int32_t);
+    return event_is_large(type, element) ? offsetof(mlt_tool_data, large)
+                                         : (size_t)element * sizeof(int32_t);
 }
 
 int mlt_mpi_T_event_get_num(mlt_rank *me, int *num_events)
@@ -115,9 +115,9 @@ static void put_elements(const mlt_tool_event *type, MPI_Datatype *types, MPI_Ai
         return;
     for (int i = 0; i < element_count(type) && i < *count; i++) {
         if (types)
-            types[i] = is_large(type, i) ? MPI_UINT64_T : MPI_INT;
+            types[i] = event_is_large(type, i) ? MPI_UINT64_T : MPI_INT;
         if (places)
-            places[i] = (MPI_Aint)place_of(type, i);
+            places[i] = (MPI_Aint)event_place_of(type, i);
     }
     *count = element_count(type);
 }
@@ -149,8 +149,8 @@ int mlt_mpi_T_event_get_info(mlt_rank *me, int event_index, char *name, int *nam
 
 // ---- registrations
 
-enum { LEVELS = 4 };
-static const MPI_T_cb_safety levels[LEVELS] = {
+enum { EVENT_LEVELS = 4 };
+static const MPI_T_cb_safety event_levels[EVENT_LEVELS] = {
     MPI_T_CB_REQUIRE_NONE, MPI_T_CB_REQUIRE_MPI_RESTRICTED, MPI_T_CB_REQUIRE_THREAD_SAFE,
     MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
 
@@ -163,7 +163,7 @@ typedef struct registration {
     struct {
         MPI_T_event_cb_function *call; // NULL: none
         void *user_data;
-    } by[LEVELS];
+    } by[EVENT_LEVELS];
     MPI_T_event_dropped_cb_function *on_drop; // NULL: none
     uint32_t waiting, most;                   // events
     uint64_t dropped;
@@ -204,16 +204,16 @@ static registration *registration_of(const mlt_tool *tool, MPI_T_event_registrat
 
 static int level_of(MPI_T_cb_safety safety)
 {
-    for (int i = 0; i < LEVELS; i++)
-        if (levels[i] == safety)
+    for (int i = 0; i < EVENT_LEVELS; i++)
+        if (event_levels[i] == safety)
             return i;
     return -1;
 }
 
 // The callback of the lowest level; -1: there is none.
-static int lowest(const registration *r)
+static int event_lowest(const registration *r)
 {
-    for (int i = 0; i < LEVELS; i++)
+    for (int i = 0; i < EVENT_LEVELS; i++)
         if (r->by[i].call)
             return i;
     return -1;
@@ -249,7 +249,7 @@ static const mlt_info *hints_in(MPI_Info info)
     return info == MPI_INFO_NULL ? NULL : mlt_info_of(info);
 }
 
-static int bind(registration *r, mlt_rank *me, const void *obj_handle)
+static int event_bind(registration *r, mlt_rank *me, const void *obj_handle)
 {
     if (!obj_handle)
         return MPI_T_ERR_INVALID;
@@ -275,7 +275,7 @@ int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
     registration made = {.tool = tool, .type = &mlt_tool_event_types[event_index], .most = BUFFER};
-    if (made.type->comm && (code = bind(&made, me, obj_handle)) != MPI_SUCCESS)
+    if (made.type->comm && (code = event_bind(&made, me, obj_handle)) != MPI_SUCCESS)
         return code;
     take_hints(&made, hints_in(info));
     registration *r = mlt_registry_take(&registry);
@@ -303,7 +303,7 @@ static void free_registration(registration *r)
         if (mlt_container_of(l, instance, link)->to == r)
             forget(e, mlt_container_of(l, instance, link));
     }
-    if (lowest(r) >= 0)
+    if (event_lowest(r) >= 0)
         mlt_tool_watch(r->tool, -1);
     mlt_registry_name(&r->head, 0);
     mlt_list_remove(&r->link);
@@ -475,10 +475,10 @@ int mlt_mpi_T_event_register_callback(mlt_rank *me, MPI_T_event_registration eve
     int level = level_of(cb_safety);
     if (!r || level < 0 || !is_info(info))
         return r ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
-    bool before = lowest(r) >= 0;
+    bool before = event_lowest(r) >= 0;
     r->by[level].call = event_cb_function;
     r->by[level].user_data = user_data;
-    int change = (lowest(r) >= 0) - before;
+    int change = (event_lowest(r) >= 0) - before;
     if (change)
         mlt_tool_watch(tool, change);
     return MPI_SUCCESS;
@@ -507,7 +507,7 @@ static void happen(mlt_tool *tool, int kind, uint32_t context, const mlt_tool_da
     for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
         registration *r = mlt_container_of(l, registration, link);
         if (r->type != &mlt_tool_event_types[kind] || (r->type->comm && r->context != context) ||
-            lowest(r) < 0 || r->freed)
+            event_lowest(r) < 0 || r->freed)
             continue;
         if (r->waiting == r->most) {
             r->dropped++;
@@ -571,7 +571,7 @@ static bool tell_dropped(mlt_tool *tool)
     e->dropped = 0;
     for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
         registration *r = mlt_container_of(l, registration, link);
-        int level = lowest(r);
+        int level = event_lowest(r);
         MPI_Count dropped = (MPI_Count)r->dropped;
         r->dropped = 0;
         if (!dropped || !r->on_drop || r->freed)
@@ -590,7 +590,7 @@ static bool tell_oldest(mlt_tool *tool)
     mlt_tool_events *e = tool->events;
     instance *oldest = mlt_container_of(e->waiting.next, instance, link);
     const registration *r = oldest->to;
-    int level = lowest(r);
+    int level = event_lowest(r);
     e->now = *oldest;
     forget(e, oldest);
     if (level < 0 || r->freed)
@@ -634,7 +634,7 @@ void mlt_tool_events_deliver(mlt_tool *tool)
 
 // ---- what a callback asks for
 
-static const instance *instance_of(const mlt_tool *tool, MPI_T_event_instance handle)
+static const instance *event_instance_of(const mlt_tool *tool, MPI_T_event_instance handle)
 {
     const mlt_tool_events *e = tool->events;
     return e && e->calls && handle == (MPI_T_event_instance)&e->now ? &e->now : NULL;
@@ -647,7 +647,7 @@ int mlt_mpi_T_event_read(mlt_rank *me, MPI_T_event_instance event_instance, int 
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    const instance *i = instance_of(tool, event_instance);
+    const instance *i = event_instance_of(tool, event_instance);
     if (!i)
         return MPI_T_ERR_INVALID_HANDLE;
     const mlt_tool_event *type = i->type;
@@ -655,8 +655,8 @@ int mlt_mpi_T_event_read(mlt_rank *me, MPI_T_event_instance event_instance, int 
         return MPI_T_ERR_INVALID_INDEX;
     if (!buffer)
         return MPI_T_ERR_INVALID;
-    memcpy(buffer, (const char *)&i->data + place_of(type, element_index),
-           is_large(type, element_index) ? sizeof i->data.large : sizeof *i->data.number);
+    memcpy(buffer, (const char *)&i->data + event_place_of(type, element_index),
+           event_is_large(type, element_index) ? sizeof i->data.large : sizeof *i->data.number);
     return MPI_SUCCESS;
 }
 
@@ -666,7 +666,7 @@ int mlt_mpi_T_event_copy(mlt_rank *me, MPI_T_event_instance event_instance, void
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    const instance *i = instance_of(tool, event_instance);
+    const instance *i = event_instance_of(tool, event_instance);
     if (!i || !buffer)
         return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
     const mlt_tool_event *type = i->type;
@@ -681,7 +681,7 @@ int mlt_mpi_T_event_get_timestamp(mlt_rank *me, MPI_T_event_instance event_insta
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    const instance *i = instance_of(tool, event_instance);
+    const instance *i = event_instance_of(tool, event_instance);
     if (!i || !event_timestamp)
         return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
     *event_timestamp = (MPI_Count)i->time_ns;
@@ -694,7 +694,7 @@ int mlt_mpi_T_event_get_source(mlt_rank *me, MPI_T_event_instance event_instance
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    const instance *i = instance_of(tool, event_instance);
+    const instance *i = event_instance_of(tool, event_instance);
     if (!i || !source_index)
         return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
     *source_index = i->type->source;

@@ -18,12 +18,12 @@
 
 // ---- states
 
-static const mlt_tool_enum lives = MLT_TOOL_ENUM("rank_state", "before MPI|in MPI|after MPI");
+static const mlt_tool_enum pvar_lives = MLT_TOOL_ENUM("rank_state", "before MPI|in MPI|after MPI");
 static const mlt_tool_enum larges =
     MLT_TOOL_ENUM("large_message", "one copy|both copy|read|chunks|connection");
 static const mlt_tool_enum large_kinds = MLT_TOOL_ENUM("worker_large", "chunks|read|read refused");
 // As mlt_wait_kind.
-static const mlt_tool_enum waits = MLT_TOOL_ENUM(
+static const mlt_tool_enum pvar_waits = MLT_TOOL_ENUM(
     "wait",
     "nothing|a message|a receiver|a message to probe|all of several|one of several|the other "
     "ranks|something else|a held message|a channel|time|a descriptor|a window");
@@ -46,7 +46,7 @@ static uint64_t large_kind(const mlt_tool_pvar_handle *h, int i)
 static uint64_t last_wait(const mlt_tool_pvar_handle *h, int i)
 {
     uint64_t kind = h->tool->counts.last_wait;
-    return kind < (uint64_t)mlt_tool_enum_count(&waits) ? kind : MLT_WAIT_OTHER;
+    return kind < (uint64_t)mlt_tool_enum_count(&pvar_waits) ? kind : MLT_WAIT_OTHER;
 }
 
 // ---- the rank
@@ -92,98 +92,98 @@ static uint64_t comm_collectives(const mlt_tool_pvar_handle *h, int i)
 
 // ---- the worker
 
-static const mlt_worker *worker_of(const mlt_tool_pvar_handle *h)
+static const mlt_worker *pvar_worker_of(const mlt_tool_pvar_handle *h)
 {
     return h->tool->rank->worker;
 }
 
 static uint64_t worker_sent(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->counts.messages[i];
+    return pvar_worker_of(h)->counts.messages[i];
 }
 
 static uint64_t worker_sent_bytes(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->counts.bytes[i];
+    return pvar_worker_of(h)->counts.bytes[i];
 }
 
 static uint64_t worker_eager(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->counts.eager;
+    return pvar_worker_of(h)->counts.eager;
 }
 
 static uint64_t worker_asked(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->counts.rendezvous;
+    return pvar_worker_of(h)->counts.rendezvous;
 }
 
 static uint64_t worker_idle(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->counts.wait_ns;
+    return pvar_worker_of(h)->counts.wait_ns;
 }
 
 static uint64_t worker_switches(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->sched->switches;
+    return pvar_worker_of(h)->sched->switches;
 }
 
 static uint64_t worker_runnable(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->sched->runnable;
+    return pvar_worker_of(h)->sched->runnable;
 }
 
 static uint64_t worker_held(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->held;
+    return pvar_worker_of(h)->held;
 }
 
 static uint64_t worker_held_most(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->counts.unexpected_peak;
+    return pvar_worker_of(h)->counts.unexpected_peak;
 }
 
 static uint64_t worker_hold_used(const mlt_tool_pvar_handle *h, int i)
 {
-    const mlt_worker *w = worker_of(h);
+    const mlt_worker *w = pvar_worker_of(h);
     double used = w->held_limit ? (double)w->held / (double)w->held_limit : 1;
     return (uint64_t)((used < 1 ? used : 1) * MLT_TOOL_PARTS);
 }
 
 static uint64_t worker_requests(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->reqs.in_use;
+    return pvar_worker_of(h)->reqs.in_use;
 }
 
 static uint64_t worker_ranks(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->count;
+    return pvar_worker_of(h)->count;
 }
 
 static uint64_t worker_stack(const mlt_tool_pvar_handle *h, int i)
 {
-    return mlt_sched_stack_size(worker_of(h)->sched);
+    return mlt_sched_stack_size(pvar_worker_of(h)->sched);
 }
 
 static uint64_t worker_hosts_met(const mlt_tool_pvar_handle *h, int i)
 {
-    const mlt_wire *wire = worker_of(h)->wire;
+    const mlt_wire *wire = pvar_worker_of(h)->wire;
     return wire ? wire->met : 0;
 }
 
 static uint64_t ring_slots(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->wire ? worker_of(h)->boot->job->ring_slots : 0;
+    return pvar_worker_of(h)->wire ? pvar_worker_of(h)->boot->job->ring_slots : 0;
 }
 
 static uint64_t ring_bytes(const mlt_tool_pvar_handle *h, int i)
 {
-    return worker_of(h)->wire ? worker_of(h)->boot->job->ring_data : 0;
+    return pvar_worker_of(h)->wire ? pvar_worker_of(h)->boot->job->ring_data : 0;
 }
 
 static uint64_t pool_bytes(const mlt_tool_pvar_handle *h, int i)
 {
-    const mlt_job *job = worker_of(h)->boot->job;
-    return worker_of(h)->wire ? (uint64_t)job->chunks * job->chunk_bytes : 0;
+    const mlt_job *job = pvar_worker_of(h)->boot->job;
+    return pvar_worker_of(h)->wire ? (uint64_t)job->chunks * job->chunk_bytes : 0;
 }
 
 // ---- the process
@@ -364,9 +364,9 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
      .watch = true,
      .read_only = true,
      .verbosity = MPI_T_VERBOSITY_TUNER_DETAIL,
-     .enumtype = &waits,
+     .enumtype = &pvar_waits,
      .now = last_wait},
-    STATE("rank_state", "mpi", lives, life, "where this rank stands with MPI"),
+    STATE("rank_state", "mpi", pvar_lives, life, "where this rank stands with MPI"),
     MLT_TOOL_COLLECTIVES(CALLS)
         LAST("last_collective", "coll", collectives, last_collective,
              "the collective operation that this rank's worker planned last"),
@@ -517,7 +517,7 @@ int mlt_mpi_T_pvar_get_index(mlt_rank *me, const char *name, int var_class, int 
     return MPI_T_ERR_INVALID_NAME;
 }
 
-static MPI_Datatype type_of(const mlt_tool_pvar *v)
+static MPI_Datatype pvar_type_of(const mlt_tool_pvar *v)
 {
     static const MPI_Datatype types[] = {[MLT_UNIT_COUNT] = MPI_UNSIGNED_LONG_LONG,
                                          [MLT_UNIT_NANOSECONDS] = MPI_DOUBLE,
@@ -545,7 +545,7 @@ int mlt_mpi_T_pvar_get_info(mlt_rank *me, int pvar_index, char *name, int *name_
     mlt_tool_put(verbosity, v->verbosity);
     mlt_tool_put(var_class, v->class);
     if (datatype)
-        *datatype = type_of(v);
+        *datatype = pvar_type_of(v);
     if (enumtype)
         *enumtype = mlt_tool_enum_handle(v->enumtype);
     mlt_tool_put(bind, v->comm ? MPI_T_BIND_MPI_COMM : MPI_T_BIND_NO_OBJECT);

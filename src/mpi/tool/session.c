@@ -30,7 +30,8 @@ static mlt_tool_session *session_of(const mlt_tool *tool, MPI_T_pvar_session han
     return good ? s : NULL;
 }
 
-static mlt_tool_pvar_handle *handle_of(const mlt_tool_session *session, MPI_T_pvar_handle handle)
+static mlt_tool_pvar_handle *tool_session_handle_of(const mlt_tool_session *session,
+                                                    MPI_T_pvar_handle handle)
 {
     mlt_tool_pvar_handle *h = (mlt_tool_pvar_handle *)handle;
     bool good =
@@ -55,7 +56,7 @@ static bool is_extreme(const mlt_tool_pvar *v)
 }
 
 // Takes what has been counted since the last time into the handle, which runs.
-static void settle(mlt_tool_pvar_handle *h)
+static void tool_session_settle(mlt_tool_pvar_handle *h)
 {
     for (int i = 0; i < h->var->count; i++) {
         uint64_t now = mlt_tool_pvar_now(h, i);
@@ -120,7 +121,7 @@ static bool hears(const mlt_tool_pvar *v)
     return is_extreme(v) || v->comm;
 }
 
-static void start(mlt_tool_pvar_handle *h)
+static void tool_session_start(mlt_tool_pvar_handle *h)
 {
     if (h->runs)
         return;
@@ -131,14 +132,14 @@ static void start(mlt_tool_pvar_handle *h)
     for (int i = 0; i < h->var->count; i++)
         h->from[i] = mlt_tool_pvar_now(h, i);
     if (!is_sum(h->var))
-        settle(h);
+        tool_session_settle(h);
 }
 
 static void stop(mlt_tool_pvar_handle *h)
 {
     if (!h->runs || !h->var->watch)
         return;
-    settle(h);
+    tool_session_settle(h);
     h->runs = false;
     if (hears(h->var))
         mlt_list_remove(&h->watching);
@@ -150,7 +151,7 @@ void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event)
     for (mlt_list_node *l = tool->watching.next; l != &tool->watching; l = l->next) {
         mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, watching);
         if (is_extreme(h->var))
-            settle(h);
+            tool_session_settle(h);
         else if (h->var->event == event->kind && h->context == event->context)
             h->seen += h->var->bytes ? event->bytes : 1;
     }
@@ -172,7 +173,7 @@ void mlt_tool_sessions_settle(mlt_tool *tool)
         for (mlt_list_node *l = all->next; l != all; l = l->next) {
             mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, link);
             if (h->runs)
-                settle(h);
+                tool_session_settle(h);
             memset(h->from, 0, sizeof h->from);
         }
     }
@@ -200,7 +201,7 @@ int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
     return MPI_SUCCESS;
 }
 
-static void free_handle(mlt_tool_pvar_handle *h)
+static void tool_session_free_handle(mlt_tool_pvar_handle *h)
 {
     stop(h);
     mlt_registry_name(&h->head, 0);
@@ -212,7 +213,7 @@ static void free_handle(mlt_tool_pvar_handle *h)
 static void free_session(mlt_tool_session *s)
 {
     while (!mlt_list_empty(&s->handles))
-        free_handle(mlt_container_of(s->handles.next, mlt_tool_pvar_handle, link));
+        tool_session_free_handle(mlt_container_of(s->handles.next, mlt_tool_pvar_handle, link));
     mlt_registry_name(&s->head, 0);
     mlt_list_remove(&s->link);
     s->tool->session_count--;
@@ -242,7 +243,7 @@ void mlt_tool_sessions_free(mlt_tool *tool)
 }
 
 // The communicator that the variable is to be bound to.
-static int bind(mlt_tool_pvar_handle *h, mlt_rank *me, const void *obj_handle)
+static int tool_session_bind(mlt_tool_pvar_handle *h, mlt_rank *me, const void *obj_handle)
 {
     if (!obj_handle)
         return MPI_T_ERR_INVALID;
@@ -270,7 +271,7 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
     mlt_tool_pvar_handle made = {.tool = tool, .session = s, .var = &mlt_tool_pvars[pvar_index]};
-    if (made.var->comm && (code = bind(&made, me, obj_handle)) != MPI_SUCCESS)
+    if (made.var->comm && (code = tool_session_bind(&made, me, obj_handle)) != MPI_SUCCESS)
         return code;
     mlt_tool_pvar_handle *h = mlt_registry_take(&handles);
     mlt_registry_fill(h, &made, sizeof made);
@@ -287,8 +288,8 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
 // ---- one handle, or all of a session
 
 // What a call is about: the handle, or NULL for all, where that is allowed.
-static int find(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle, bool all,
-                mlt_tool_session **s, mlt_tool_pvar_handle **h)
+static int tool_session_find(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                             bool all, mlt_tool_session **s, mlt_tool_pvar_handle **h)
 {
     mlt_tool *tool;
     int code = mlt_tool_enter(me, &tool);
@@ -300,7 +301,7 @@ static int find(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle h
     *h = NULL;
     if (all && handle == MPI_T_PVAR_ALL_HANDLES)
         return MPI_SUCCESS;
-    *h = handle_of(*s, handle);
+    *h = tool_session_handle_of(*s, handle);
     return *h ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
@@ -309,10 +310,11 @@ int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
 {
     mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = find(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, false, &s, &h);
+    int code =
+        tool_session_find(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, false, &s, &h);
     if (code != MPI_SUCCESS)
         return code == MPI_T_ERR_INVALID_HANDLE && !handle ? MPI_T_ERR_INVALID : code;
-    free_handle(h);
+    tool_session_free_handle(h);
     *handle = MPI_T_PVAR_HANDLE_NULL;
     return MPI_SUCCESS;
 }
@@ -328,7 +330,7 @@ static int start_or_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar
 {
     mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = find(me, pe_session, handle, true, &s, &h);
+    int code = tool_session_find(me, pe_session, handle, true, &s, &h);
     if (code != MPI_SUCCESS)
         return code;
     if (!h)
@@ -342,7 +344,7 @@ static int start_or_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar
 
 int mlt_mpi_T_pvar_start(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
-    return start_or_stop(me, pe_session, handle, start);
+    return start_or_stop(me, pe_session, handle, tool_session_start);
 }
 
 int mlt_mpi_T_pvar_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
@@ -353,7 +355,7 @@ int mlt_mpi_T_pvar_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_
 static void read_handle(mlt_tool_pvar_handle *h, void *buf)
 {
     if (h->runs)
-        settle(h);
+        tool_session_settle(h);
     copy_out(h, buf);
 }
 
@@ -362,7 +364,7 @@ int mlt_mpi_T_pvar_read(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_
 {
     mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = find(me, pe_session, handle, false, &s, &h);
+    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
     if (code != MPI_SUCCESS)
         return code;
     if (!buf)
@@ -376,7 +378,7 @@ int mlt_mpi_T_pvar_write(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar
 {
     mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = find(me, pe_session, handle, false, &s, &h);
+    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
     if (code != MPI_SUCCESS)
         return code;
     if (h->var->read_only)
@@ -397,7 +399,7 @@ int mlt_mpi_T_pvar_reset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar
 {
     mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = find(me, pe_session, handle, true, &s, &h);
+    int code = tool_session_find(me, pe_session, handle, true, &s, &h);
     if (code != MPI_SUCCESS)
         return code;
     if (!h)
@@ -414,7 +416,7 @@ int mlt_mpi_T_pvar_readreset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_
 {
     mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = find(me, pe_session, handle, false, &s, &h);
+    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
     if (code != MPI_SUCCESS)
         return code;
     if (!buf)

@@ -20,7 +20,7 @@
 
 // Of a process that holds one rank: it may be asked for before there is a mlt_rank.
 static mlt_tool only;
-static _Atomic uint32_t made;                             // all others
+static _Atomic uint32_t tool_made;                        // all others
 static pthread_mutex_t early = PTHREAD_MUTEX_INITIALIZER; // `only` before there is a rank
 
 bool mlt_tool_early_lock(uint16_t fn)
@@ -68,7 +68,7 @@ static mlt_tool *new_tool(mlt_rank *me)
         w->tools = mlt_take(me->worker->count, sizeof *w->tools);
     mlt_tool *tool = mlt_take(1, sizeof *tool);
     // Relaxed: all that matters is that each has its own.
-    tool->number = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
+    tool->number = atomic_fetch_add_explicit(&tool_made, 1, memory_order_relaxed);
     tool->rank = me;
     return w->tools[me - me->worker->ranks] = tool;
 }
@@ -225,7 +225,7 @@ void mlt_tool_text(const char *text, char *out, int *length)
     *length = (int)bytes;
 }
 
-static const mlt_tool_enum *enum_of(MPI_T_enum handle)
+static const mlt_tool_enum *tool_enum_of(MPI_T_enum handle)
 {
     const mlt_tool_enum *e = (const mlt_tool_enum *)(uintptr_t)handle;
     return mlt_handle_is_address((uintptr_t)handle) && e->magic == MLT_TOOL_ENUM_MAGIC ? e : NULL;
@@ -242,7 +242,7 @@ int mlt_tool_enum_count(const mlt_tool_enum *e)
 int mlt_mpi_T_enum_get_info(mlt_rank *me, MPI_T_enum enumtype, int *num, char *name, int *name_len)
 {
     mlt_tool *tool;
-    const mlt_tool_enum *e = enum_of(enumtype);
+    const mlt_tool_enum *e = tool_enum_of(enumtype);
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
@@ -257,7 +257,7 @@ int mlt_mpi_T_enum_get_item(mlt_rank *me, MPI_T_enum enumtype, int index, int *v
                             int *name_len)
 {
     mlt_tool *tool;
-    const mlt_tool_enum *e = enum_of(enumtype);
+    const mlt_tool_enum *e = tool_enum_of(enumtype);
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;

@@ -77,7 +77,7 @@ static void count_move(mlt_tool_counts *c, const mlt_event *event)
     }
 }
 
-static void count(mlt_tool_counts *c, const mlt_event *event, bool locks)
+static void watch_count(mlt_tool_counts *c, const mlt_event *event, bool locks)
 {
     switch ((mlt_event_kind)event->kind) {
     case MLT_EVENT_SENT:
@@ -128,12 +128,12 @@ static void count(mlt_tool_counts *c, const mlt_event *event, bool locks)
     }
 }
 
-static void note(mlt_tool *tool, const mlt_event *event)
+static void watch_note(mlt_tool *tool, const mlt_event *event)
 {
     if (!tool || tool->watchers == 0)
         return;
     bool locks = tool->rank->fn == MLT_FN_Win_lock || tool->rank->fn == MLT_FN_Win_lock_all;
-    count(&tool->counts, event, locks);
+    watch_count(&tool->counts, event, locks);
     mlt_tool_sessions_saw(tool, event);
     mlt_tool_events_saw(tool, event);
 }
@@ -160,9 +160,9 @@ void mlt_tool_saw(mlt_worker *worker, mlt_rank *rank, const mlt_event *event)
     if (worker->wire && worker->wire->met != w->met_told)
         note_meeting(worker);
     if (rank) {
-        note(mlt_tool_of(rank), event);
+        watch_note(mlt_tool_of(rank), event);
         return;
     }
     for (uint32_t i = 0; event->kind == MLT_EVENT_PLANNED && i < worker->count; i++)
-        note(mlt_tool_of(&worker->ranks[i]), event);
+        watch_note(mlt_tool_of(&worker->ranks[i]), event);
 }

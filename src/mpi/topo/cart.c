@@ -14,8 +14,8 @@
 #include "mpi_bodies.h"
 
 // Checks a grid that is to be laid over comm; its number of ranks in *count.
-static int check_grid(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims, const int *periods,
-                      int *count)
+static int cart_check_grid(mlt_rank *me, mlt_comm *comm, int ndims, const int *dims,
+                           const int *periods, int *count)
 {
     if (comm->inter)
         return mlt_topo_inter(me, comm);
@@ -66,7 +66,7 @@ static int check_maxdims(mlt_rank *me, mlt_comm *comm, int maxdims)
 int mlt_mpi_Cart_create(mlt_rank *me, mlt_comm *comm_old, int ndims, const int dims[],
                         const int periods[], int reorder, MPI_Comm *comm_cart)
 {
-    int count = 0, code = check_grid(me, comm_old, ndims, dims, periods, &count);
+    int count = 0, code = cart_check_grid(me, comm_old, ndims, dims, periods, &count);
     if (code != MPI_SUCCESS)
         return code;
     bool member = comm_old->rank < count;
@@ -85,7 +85,7 @@ int mlt_mpi_Cart_create(mlt_rank *me, mlt_comm *comm_old, int ndims, const int d
 int mlt_mpi_Cart_map(mlt_rank *me, mlt_comm *comm, int ndims, const int dims[], const int periods[],
                      int *newrank)
 {
-    int count = 0, code = check_grid(me, comm, ndims, dims, periods, &count);
+    int count = 0, code = cart_check_grid(me, comm, ndims, dims, periods, &count);
     if (code != MPI_SUCCESS)
         return code;
     *newrank = mlt_reorder_cart(me, comm, ndims, dims, periods, count);

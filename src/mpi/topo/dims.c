@@ -27,7 +27,7 @@ static int primes_of(int n, int *primes)
     return count;
 }
 
-static int compare(const void *a, const void *b)
+static int dims_compare(const void *a, const void *b)
 {
     int x = *(const int *)a, y = *(const int *)b;
     return (x > y) - (x < y);
@@ -50,7 +50,7 @@ static int *divisors_from(const int *primes, int prime_count, int *count)
         for (int k = first, end = found; k < end; k++)
             all[found++] = all[k] * primes[i];
     }
-    qsort(all, (size_t)found, sizeof *all, compare);
+    qsort(all, (size_t)found, sizeof *all, dims_compare);
     *count = found;
     return all;
 }
@@ -80,7 +80,7 @@ typedef struct search {
 } search;
 
 // The last divisor whose k-th power is at most n.
-static int root_of(const search *s, int k, int n)
+static int dims_root_of(const search *s, int k, int n)
 {
     int low = 0, high = s->count;
     while (high - low > 1) {
@@ -99,7 +99,7 @@ static void offer(search *s)
     int64_t spread = (int64_t)s->now[k - 1] - s->now[0];
     int order = spread < s->spread ? -1 : spread > s->spread; // below 0: the new one is better
     for (int i = 0; i < k && order == 0; i++)
-        order = compare(&s->now[k - 1 - i], &s->best[i]);
+        order = dims_compare(&s->now[k - 1 - i], &s->best[i]);
     if (order >= 0)
         return;
     s->spread = spread;
@@ -116,7 +116,7 @@ static void choose(search *s, int at, int rest)
         offer(s);
         return;
     }
-    for (int i = root_of(s, left, rest); i >= 0; i--) {
+    for (int i = dims_root_of(s, left, rest); i >= 0; i--) {
         int d = s->divisors[i];
         // None is larger than the smallest plus the best spread: too small a start never ends.
         int64_t most = s->now[0] + s->spread;
@@ -146,7 +146,7 @@ void mlt_dims_balance(int n, int k, int *factors)
     int *divisors = divisors_from(primes, prime_count, &s.count);
     s.divisors = divisors;
     s.spread = n; // worse than any
-    for (int i = root_of(&s, k, n); i >= 0; i--) {
+    for (int i = dims_root_of(&s, k, n); i >= 0; i--) {
         // The largest factor is at least the k-th root of n: too far below it is no better.
         if (power_fits(divisors[i] + s.spread, k, n - 1))
             break;

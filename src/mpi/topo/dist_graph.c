@@ -234,7 +234,7 @@ static MLT_COLD int split_differs(mlt_rank *me, mlt_comm *comm, mlt_comm *new)
 }
 
 // Makes the communicator and consumes the reference on its topology.
-static int finish(mlt_rank *me, mlt_comm *comm, int rank, mlt_topo *topo, MPI_Comm *out)
+static int dist_graph_finish(mlt_rank *me, mlt_comm *comm, int rank, mlt_topo *topo, MPI_Comm *out)
 {
     mlt_comm *new = NULL;
     int code = mlt_comm_split(me, comm, topo->dist.weighted, rank, &new);
@@ -276,7 +276,7 @@ static int check_nodes(mlt_rank *me, mlt_comm *comm, const char *name, const int
     return MPI_SUCCESS;
 }
 
-static int32_t *append(int32_t *at, const int *from, int64_t count)
+static int32_t *dist_graph_append(int32_t *at, const int *from, int64_t count)
 {
     if (count > 0)
         memcpy(at, from, (size_t)count * sizeof *at);
@@ -284,7 +284,8 @@ static int32_t *append(int32_t *at, const int *from, int64_t count)
 }
 
 // Everybody's part to everybody; consumes it.
-static int gather(mlt_rank *me, mlt_comm *comm, part *mine, const int32_t *end, mlt_gathered *all)
+static int dist_graph_gather(mlt_rank *me, mlt_comm *comm, part *mine, const int32_t *end,
+                             mlt_gathered *all)
 {
     size_t bytes = (size_t)((const char *)end - (const char *)mine);
     bytes = (bytes + 7) / 8 * 8; // the next one's head is aligned; there is room for it
@@ -306,14 +307,14 @@ static int create_together(mlt_rank *me, mlt_comm *comm, const mlt_topo *topo, M
     int in = topo->dist.indegree, n = topo->dist.outdegree;
     part *mine = mlt_take(1, sizeof *mine + 8 * ((size_t)in + (size_t)n) + 8);
     *mine = (part){.weighted = topo->dist.weighted, .in = in, .out = n};
-    int32_t *end = append((int32_t *)(mine + 1), topo->dist.sources, in);
-    end = append(end, topo->dist.destinations, n);
+    int32_t *end = dist_graph_append((int32_t *)(mine + 1), topo->dist.sources, in);
+    end = dist_graph_append(end, topo->dist.destinations, n);
     if (topo->dist.weighted) {
-        end = append(end, topo->dist.source_weights, in);
-        end = append(end, topo->dist.destination_weights, n);
+        end = dist_graph_append(end, topo->dist.source_weights, in);
+        end = dist_graph_append(end, topo->dist.destination_weights, n);
     }
     mlt_gathered all;
-    int code = gather(me, comm, mine, end, &all);
+    int code = dist_graph_gather(me, comm, mine, end, &all);
     if (code != MPI_SUCCESS)
         return code;
     mlt_dist_edges *e = edges_of(me, comm, &all, true, true);
@@ -323,7 +324,7 @@ static int create_together(mlt_rank *me, mlt_comm *comm, const mlt_topo *topo, M
     edges_left(me, e);
     mlt_gathered_free(&all);
     if (weighted < 0 || unweighted < 0)
-        return finish(me, comm, rank, new, out);
+        return dist_graph_finish(me, comm, rank, new, out);
     mlt_topo_drop(new);
     return weights_differ(me, comm, weighted, unweighted);
 }
@@ -358,7 +359,7 @@ int mlt_mpi_Dist_graph_create_adjacent(mlt_rank *me, mlt_comm *comm_old, int ind
     mlt_topo *topo = mlt_topo_new_dist(indegree, sources, sourceweights, outdegree, destinations,
                                        destweights, weighted);
     if (!reorder || comm_old->size > REORDERED)
-        return finish(me, comm_old, comm_old->rank, topo, comm_dist_graph);
+        return dist_graph_finish(me, comm_old, comm_old->rank, topo, comm_dist_graph);
     code = create_together(me, comm_old, topo, comm_dist_graph);
     mlt_topo_drop(topo);
     return code;
@@ -417,11 +418,11 @@ int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int
     for (int i = 0; i < n; i++)
         for (int k = 0; k < degrees[i]; k++)
             *end++ = sources[i];
-    end = append(end, destinations, edges);
+    end = dist_graph_append(end, destinations, edges);
     if (mine->weighted)
-        end = append(end, weights, edges);
+        end = dist_graph_append(end, weights, edges);
     mlt_gathered all;
-    code = gather(me, comm_old, mine, end, &all);
+    code = dist_graph_gather(me, comm_old, mine, end, &all);
     if (code != MPI_SUCCESS)
         return code;
     mlt_dist_edges *e = edges_of(me, comm_old, &all, false, reorder != 0);
@@ -435,7 +436,7 @@ int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int
         return weights_differ(me, comm_old, weighted, unweighted);
     if (!topo)
         mlt_fatal("rank %d of a distributed graph has more edges than an int counts", rank);
-    return finish(me, comm_old, rank, topo, comm_dist_graph);
+    return dist_graph_finish(me, comm_old, rank, topo, comm_dist_graph);
 }
 
 // ---- questions

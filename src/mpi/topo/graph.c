@@ -53,7 +53,8 @@ static inline int need_graph(mlt_rank *me, mlt_comm *comm)
 }
 
 // The new rank of the calling one, which has a node.
-static int place_of(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index, const int *edges)
+static int graph_place_of(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index,
+                          const int *edges)
 {
     mlt_topo_where_memory memory;
     mlt_topo_where where = mlt_topo_where_of(me, comm, nnodes, &memory);
@@ -83,7 +84,8 @@ int mlt_mpi_Graph_create(mlt_rank *me, mlt_comm *comm_old, int nnodes, const int
         return MPI_SUCCESS;
     }
     bool member = comm_old->rank < nnodes;
-    int rank = reorder && member ? place_of(me, comm_old, nnodes, index, edges) : comm_old->rank;
+    int rank =
+        reorder && member ? graph_place_of(me, comm_old, nnodes, index, edges) : comm_old->rank;
     mlt_comm *new = NULL;
     code = mlt_comm_split(me, comm_old, member ? 0 : MPI_UNDEFINED, rank, &new);
     if (code != MPI_SUCCESS)
@@ -99,7 +101,8 @@ int mlt_mpi_Graph_map(mlt_rank *me, mlt_comm *comm, int nnodes, const int index[
 {
     int code = check_graph(me, comm, nnodes, index, edges);
     if (code == MPI_SUCCESS)
-        *newrank = comm->rank < nnodes ? place_of(me, comm, nnodes, index, edges) : MPI_UNDEFINED;
+        *newrank =
+            comm->rank < nnodes ? graph_place_of(me, comm, nnodes, index, edges) : MPI_UNDEFINED;
     return code;
 }
 
@@ -114,8 +117,8 @@ int mlt_mpi_Graphdims_get(mlt_rank *me, mlt_comm *comm, int *nnodes, int *nedges
 }
 
 // Room for a list: at least 0 as a number, and `count` elements.
-static int check_room(mlt_rank *me, mlt_comm *comm, const char *name, int room, int count,
-                      const char *what)
+static int graph_check_room(mlt_rank *me, mlt_comm *comm, const char *name, int room, int count,
+                            const char *what)
 {
     if (room >= count)
         return MPI_SUCCESS;
@@ -131,9 +134,9 @@ int mlt_mpi_Graph_get(mlt_rank *me, mlt_comm *comm, int maxindex, int maxedges, 
     if (code != MPI_SUCCESS)
         return code;
     int nodes = comm->topo->graph.nnodes, count = comm->topo->graph.index[nodes - 1];
-    code = check_room(me, comm, "maxindex", maxindex, nodes, "nodes");
+    code = graph_check_room(me, comm, "maxindex", maxindex, nodes, "nodes");
     if (code == MPI_SUCCESS)
-        code = check_room(me, comm, "maxedges", maxedges, count, "edges");
+        code = graph_check_room(me, comm, "maxedges", maxedges, count, "edges");
     if (code != MPI_SUCCESS)
         return code;
     if (!index || (!edges && count > 0))
@@ -146,7 +149,7 @@ int mlt_mpi_Graph_get(mlt_rank *me, mlt_comm *comm, int maxindex, int maxedges, 
 }
 
 // The neighbours of a rank that the caller named; none after an error.
-static int neighbours(mlt_rank *me, mlt_comm *comm, int rank, const int **list, int *count)
+static int graph_neighbours(mlt_rank *me, mlt_comm *comm, int rank, const int **list, int *count)
 {
     *list = NULL;
     *count = 0;
@@ -165,7 +168,7 @@ static int neighbours(mlt_rank *me, mlt_comm *comm, int rank, const int **list, 
 int mlt_mpi_Graph_neighbors_count(mlt_rank *me, mlt_comm *comm, int rank, int *nneighbors)
 {
     const int *list;
-    int count, code = neighbours(me, comm, rank, &list, &count);
+    int count, code = graph_neighbours(me, comm, rank, &list, &count);
     if (code == MPI_SUCCESS)
         *nneighbors = count;
     return code;
@@ -175,9 +178,9 @@ int mlt_mpi_Graph_neighbors(mlt_rank *me, mlt_comm *comm, int rank, int maxneigh
                             int neighbors[])
 {
     const int *list;
-    int count, code = neighbours(me, comm, rank, &list, &count);
+    int count, code = graph_neighbours(me, comm, rank, &list, &count);
     if (code == MPI_SUCCESS)
-        code = check_room(me, comm, "maxneighbors", maxneighbors, count, "neighbours");
+        code = graph_check_room(me, comm, "maxneighbors", maxneighbors, count, "neighbours");
     if (code != MPI_SUCCESS || count == 0)
         return code;
     if (!neighbors)

@@ -22,7 +22,7 @@
 enum { MACHINE, PACKAGE, NUMA_NODE, L3_CACHE, CORE, PU, HOST, PROCESS, WORKER, TYPES };
 enum { HARDWARE = HOST, MOST_NODES = 1024, MOST_CACHES = 10, MOST_CPUS = 1 << 20, ABSENT = -3 };
 
-static const char *const names[TYPES + 1] = {
+static const char *const hardware_names[TYPES + 1] = {
     [MACHINE] = "hwloc://Machine",    [PACKAGE] = "hwloc://Package",
     [NUMA_NODE] = "hwloc://NUMANode", [L3_CACHE] = "hwloc://L3Cache",
     [CORE] = "hwloc://Core",          [PU] = "hwloc://PU",
@@ -38,12 +38,12 @@ typedef struct found {
     unsigned char set[]; // a cpu_set_t of that many bytes
 } found;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t hardware_lock = PTHREAD_MUTEX_INITIALIZER;
 static found *all_found; // entries stay and do not change
 
 // ---- what /sys says
 
-static bool read_text(const char *path, char *text, size_t size)
+static bool hardware_read_text(const char *path, char *text, size_t size)
 {
     FILE *file = fopen(path, "re");
     if (!file)
@@ -58,7 +58,7 @@ static bool read_text(const char *path, char *text, size_t size)
 static bool read_list(const char *path, cpu_set_t *set, size_t bytes)
 {
     char text[4096];
-    if (!read_text(path, text, sizeof text) || !isdigit((unsigned char)text[0]))
+    if (!hardware_read_text(path, text, sizeof text) || !isdigit((unsigned char)text[0]))
         return false;
     CPU_ZERO_S(bytes, set);
     for (char *at = text; isdigit((unsigned char)*at); at += *at == ',') {
@@ -85,7 +85,7 @@ static bool read_cache(int cpu, cpu_set_t *set, size_t bytes)
     char path[128], level[16];
     for (int i = 0; i < MOST_CACHES; i++) {
         snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/level", cpu, i);
-        if (!read_text(path, level, sizeof level))
+        if (!hardware_read_text(path, level, sizeof level))
             return false;
         if (atoi(level) != 3)
             continue;
@@ -201,7 +201,7 @@ static int hardware_instance(int type)
     cpu_set_t *allowed = allowed_set(&bytes);
     if (!allowed)
         return ABSENT;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&hardware_lock);
     found *f = all_found;
     while (f && (f->bytes != bytes || memcmp(f->set, allowed, bytes) != 0))
         f = f->next;
@@ -210,7 +210,7 @@ static int hardware_instance(int type)
         f->next = all_found;
         all_found = f;
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&hardware_lock);
     CPU_FREE(allowed);
     return f->instance[type];
 }
@@ -226,7 +226,7 @@ static int in_job(const mlt_rank *me, int instance)
 }
 
 // As mlt_hardware_instance, or ABSENT.
-static int instance_of(int type)
+static int hardware_instance_of(int type)
 {
     const mlt_rank *me = mlt_rank_self();
     switch (type) {
@@ -245,8 +245,8 @@ static int instance_of(int type)
 int mlt_hardware_instance(const char *type_uri)
 {
     for (int type = 0; type < TYPES; type++)
-        if (strcmp(names[type], type_uri) == 0) {
-            int instance = instance_of(type);
+        if (strcmp(hardware_names[type], type_uri) == 0) {
+            int instance = hardware_instance_of(type);
             return instance == ABSENT ? MLT_HARDWARE_FREE : instance;
         }
     return MLT_HARDWARE_UNKNOWN;
@@ -254,16 +254,16 @@ int mlt_hardware_instance(const char *type_uri)
 
 const char *mlt_hardware_type(size_t i)
 {
-    return i < TYPES ? names[i] : NULL;
+    return i < TYPES ? hardware_names[i] : NULL;
 }
 
 int mlt_mpi_Get_hw_resource_info(mlt_rank *me, MPI_Info *hw_info)
 {
     mlt_info *info = mlt_info_new();
     for (int type = 0; type < TYPES; type++) {
-        int instance = instance_of(type);
+        int instance = hardware_instance_of(type);
         if (instance != ABSENT)
-            mlt_info_set(info, names[type], instance >= 0 ? "true" : "false");
+            mlt_info_set(info, hardware_names[type], instance >= 0 ? "true" : "false");
     }
     *hw_info = mlt_info_handle(info);
     return MPI_SUCCESS;

@@ -122,7 +122,7 @@ void mlt_topo_layout_fini(mlt_topo_layout *layout)
     free(layout->position);
 }
 
-static uint32_t worker_of(const void *of, int32_t rank)
+static uint32_t reorder_worker_of(const void *of, int32_t rank)
 {
     return mlt_comm_worker_of(((const mlt_topo_where_memory *)of)->comm, rank);
 }
@@ -132,7 +132,7 @@ static uint32_t process_of(const void *of, uint32_t worker)
     return mlt_job_place_at(((const mlt_topo_where_memory *)of)->job, worker)->proc;
 }
 
-static uint32_t host_of(const void *of, uint32_t worker)
+static uint32_t reorder_host_of(const void *of, uint32_t worker)
 {
     return mlt_job_host_of(((const mlt_topo_where_memory *)of)->job, worker);
 }
@@ -141,8 +141,9 @@ static uint32_t host_of(const void *of, uint32_t worker)
 static uint32_t worker_by_host(const void *of, int32_t rank)
 {
     const mlt_topo_where_memory *memory = of;
-    uint32_t worker = worker_of(of, rank);
-    return host_of(of, worker) * memory->stride + mlt_job_place_at(memory->job, worker)->local;
+    uint32_t worker = reorder_worker_of(of, rank);
+    return reorder_host_of(of, worker) * memory->stride +
+           mlt_job_place_at(memory->job, worker)->local;
 }
 
 static uint32_t host_of_number(const void *of, uint32_t number)
@@ -189,8 +190,8 @@ mlt_topo_where mlt_topo_where_of(const mlt_rank *me, const mlt_comm *comm, int32
     if (memory->stride)
         return (mlt_topo_where){worker_by_host, host_of_number, memory, count, .ordered = false};
     // World ranks are numbered worker by worker, so a linear map keeps the workers' order.
-    return (mlt_topo_where){worker_of, job->hosts > 1 ? host_of : process_of, memory, count,
-                            .ordered = !comm->map};
+    return (mlt_topo_where){reorder_worker_of, job->hosts > 1 ? reorder_host_of : process_of,
+                            memory, count, .ordered = !comm->map};
 }
 
 bool mlt_topo_where_together(const mlt_topo_where *where)
@@ -334,35 +335,35 @@ static int *axes_by_length(const mlt_topo_cart_plan *plan)
 // ---- blocks
 
 // A search for the numbers of parts of every axis, whose product is given, that separate least.
-typedef struct blocks {
+typedef struct reorder_blocks {
     const mlt_topo_cart_plan *plan;
     const int *limit; // the parts of an axis divide this
     int *divisors, divisor_count;
-    int *now, *best;      // [ndims]
-    int64_t least;        // separated so far; a find is below it
-    struct blocks *inner; // how workers form processes; NULL: not asked
-    int64_t inner_least;  // at `least`, the inner one must be below this
-    int *steps;           // left
-} blocks;
+    int *now, *best;              // [ndims]
+    int64_t least;                // separated so far; a find is below it
+    struct reorder_blocks *inner; // how workers form processes; NULL: not asked
+    int64_t inner_least;          // at `least`, the inner one must be below this
+    int *steps;                   // left
+} reorder_blocks;
 
-static void blocks_init(blocks *b, const mlt_topo_cart_plan *plan, const int *limit, int parts,
-                        int *steps)
+static void blocks_init(reorder_blocks *b, const mlt_topo_cart_plan *plan, const int *limit,
+                        int parts, int *steps)
 {
-    *b = (blocks){.plan = plan, .limit = limit, .steps = steps};
+    *b = (reorder_blocks){.plan = plan, .limit = limit, .steps = steps};
     b->divisors = mlt_dims_divisors(parts, &b->divisor_count);
     b->now = mlt_take(2 * (size_t)plan->ndims, sizeof *b->now);
     b->best = b->now + plan->ndims;
 }
 
-static void blocks_fini(blocks *b)
+static void blocks_fini(reorder_blocks *b)
 {
     free(b->divisors);
     free(b->now);
 }
 
-static void search_blocks(blocks *b, int axis, int left, int64_t cut);
+static void search_blocks(reorder_blocks *b, int axis, int left, int64_t cut);
 
-static void found_blocks(blocks *b, int64_t cut)
+static void found_blocks(reorder_blocks *b, int64_t cut)
 {
     if (b->inner) {
         int processes = b->inner->divisors[b->inner->divisor_count - 1];
@@ -379,7 +380,7 @@ static void found_blocks(blocks *b, int64_t cut)
     memcpy(b->best, b->now, (size_t)b->plan->ndims * sizeof *b->now);
 }
 
-static void search_blocks(blocks *b, int axis, int left, int64_t cut)
+static void search_blocks(reorder_blocks *b, int axis, int left, int64_t cut)
 {
     if (cut > b->least || --*b->steps < 0)
         return;
@@ -409,7 +410,7 @@ static bool even(const int32_t *ends, int32_t runs)
     return true;
 }
 
-static void use_blocks(mlt_topo_cart_plan *plan, const blocks *b)
+static void use_blocks(mlt_topo_cart_plan *plan, const reorder_blocks *b)
 {
     int n = plan->ndims;
     plan->stays = false;
@@ -429,7 +430,7 @@ static void use_blocks(mlt_topo_cart_plan *plan, const blocks *b)
 static void try_blocks(mlt_topo_cart_plan *plan, const mlt_topo_layout *layout, bool processes)
 {
     int steps = STEPS;
-    blocks b, inner;
+    reorder_blocks b, inner;
     blocks_init(&b, plan, plan->dims, layout->workers, &steps);
     b.least = plan->cut.workers;
     b.inner_least = plan->cut.processes;

@@ -12,7 +12,7 @@
 #include "mpi/topo/reorder.h"
 
 enum {
-    NOWHERE = -1,
+    REORDER_GRAPH_NOWHERE = -1,
     LOOKS = 1 << 24, // at nodes, for good places to begin; beyond it, the lowest node is taken
 };
 
@@ -56,7 +56,7 @@ static void growth_init(growth *g, int32_t nodes, const mlt_topo_edge *edges, in
     }
     for (int32_t v = 0; v < nodes; v++) {
         g->at[v + 1] += g->at[v];
-        g->place[v] = g->piece[v] = g->beside[v] = NOWHERE;
+        g->place[v] = g->piece[v] = g->beside[v] = REORDER_GRAPH_NOWHERE;
         g->gain[v] = g->at[v]; // for now: where its next edge goes
     }
     for (int64_t i = 0; i < count; i++) {
@@ -118,12 +118,13 @@ static candidate heap_take(growth *g)
     return first;
 }
 
-static void settle(growth *g, int32_t node, int32_t place, int32_t piece, int32_t process)
+static void reorder_graph_settle(growth *g, int32_t node, int32_t place, int32_t piece,
+                                 int32_t process)
 {
     g->place[node] = place;
     for (int64_t i = g->at[node]; i < g->at[node + 1]; i++) {
         int32_t u = g->near[i];
-        if (g->place[u] != NOWHERE)
+        if (g->place[u] != REORDER_GRAPH_NOWHERE)
             continue;
         if (g->piece[u] != piece) {
             g->piece[u] = piece;
@@ -137,9 +138,9 @@ static void settle(growth *g, int32_t node, int32_t place, int32_t piece, int32_
     }
 }
 
-static int32_t lowest(growth *g)
+static int32_t reorder_graph_lowest(growth *g)
 {
-    while (g->place[g->lowest] != NOWHERE)
+    while (g->place[g->lowest] != REORDER_GRAPH_NOWHERE)
         g->lowest++;
     return g->lowest;
 }
@@ -147,9 +148,9 @@ static int32_t lowest(growth *g)
 // Where a piece begins.
 static int32_t beginning(growth *g, int32_t process)
 {
-    int32_t best = lowest(g);
+    int32_t best = reorder_graph_lowest(g);
     for (int32_t v = best + 1; v < g->nodes; v++) {
-        if (g->place[v] != NOWHERE)
+        if (g->place[v] != REORDER_GRAPH_NOWHERE)
             continue;
         bool here = g->beside[v] == process, there = g->beside[best] == process;
         if (here != there ? here : g->open[v] < g->open[best])
@@ -162,13 +163,13 @@ static int32_t next_node(growth *g)
 {
     while (g->heap_size > 0) {
         candidate c = heap_take(g);
-        if (g->place[c.node] == NOWHERE && g->gain[c.node] == c.gain)
+        if (g->place[c.node] == REORDER_GRAPH_NOWHERE && g->gain[c.node] == c.gain)
             return c.node;
     }
-    return lowest(g);
+    return reorder_graph_lowest(g);
 }
 
-static void grow(growth *g, const mlt_topo_layout *layout)
+static void reorder_graph_grow(growth *g, const mlt_topo_layout *layout)
 {
     bool single = layout->workers == layout->count;
     int32_t pieces = single ? layout->processes : layout->workers, process = 0, place = 0;
@@ -178,10 +179,10 @@ static void grow(growth *g, const mlt_topo_layout *layout)
         while (layout->process_end[process] <= place)
             process++;
         g->heap_size = 0;
-        int32_t node = look ? beginning(g, process) : lowest(g);
-        settle(g, node, place++, piece, process);
+        int32_t node = look ? beginning(g, process) : reorder_graph_lowest(g);
+        reorder_graph_settle(g, node, place++, piece, process);
         while (place < ends[piece])
-            settle(g, next_node(g), place++, piece, process);
+            reorder_graph_settle(g, next_node(g), place++, piece, process);
     }
 }
 
@@ -237,7 +238,7 @@ bool mlt_reorder_graph(const mlt_topo_where *where, const mlt_topo_edge *edges, 
     growth g;
     mlt_topo_layout_init(&layout, where);
     growth_init(&g, layout.count, edges, count);
-    grow(&g, &layout);
+    reorder_graph_grow(&g, &layout);
     mlt_topo_cut before = count_cut(&layout, edges, count, layout.position);
     mlt_topo_cut after = count_cut(&layout, edges, count, g.place);
     bool better = after.workers < before.workers ||

@@ -19,7 +19,7 @@ static mlt_topo *new_topo(int kind, size_t ints)
 }
 
 // Takes n ints from the memory after a topology, and copies them unless there is nothing to copy.
-static int *take(int **memory, const int *from, int n)
+static int *topo_take(int **memory, const int *from, int n)
 {
     int *taken = *memory;
     *memory += n;
@@ -33,8 +33,8 @@ mlt_topo *mlt_topo_new_cart(int ndims, const int *dims, const int *periods)
     mlt_topo *topo = new_topo(MPI_CART, 2 * (size_t)ndims);
     int *memory = (int *)(topo + 1);
     topo->cart.ndims = ndims;
-    topo->cart.dims = take(&memory, dims, ndims);
-    topo->cart.periods = take(&memory, NULL, ndims);
+    topo->cart.dims = topo_take(&memory, dims, ndims);
+    topo->cart.periods = topo_take(&memory, NULL, ndims);
     for (int i = 0; i < ndims; i++)
         topo->cart.periods[i] = periods[i] != 0;
     return topo;
@@ -46,8 +46,8 @@ mlt_topo *mlt_topo_new_graph(int nnodes, const int *index, const int *edges)
     mlt_topo *topo = new_topo(MPI_GRAPH, (size_t)nnodes + (size_t)count);
     int *memory = (int *)(topo + 1);
     topo->graph.nnodes = nnodes;
-    topo->graph.index = take(&memory, index, nnodes);
-    topo->graph.edges = take(&memory, edges, count);
+    topo->graph.index = topo_take(&memory, index, nnodes);
+    topo->graph.edges = topo_take(&memory, edges, count);
     return topo;
 }
 
@@ -61,11 +61,11 @@ mlt_topo *mlt_topo_new_dist(int indegree, const int *sources, const int *source_
     topo->dist.indegree = indegree;
     topo->dist.outdegree = outdegree;
     topo->dist.weighted = weighted;
-    topo->dist.sources = take(&memory, sources, indegree);
-    topo->dist.destinations = take(&memory, destinations, outdegree);
+    topo->dist.sources = topo_take(&memory, sources, indegree);
+    topo->dist.destinations = topo_take(&memory, destinations, outdegree);
     if (weighted) {
-        topo->dist.source_weights = take(&memory, source_weights, indegree);
-        topo->dist.destination_weights = take(&memory, destination_weights, outdegree);
+        topo->dist.source_weights = topo_take(&memory, source_weights, indegree);
+        topo->dist.destination_weights = topo_take(&memory, destination_weights, outdegree);
     }
     return topo;
 }

@@ -118,7 +118,7 @@ typedef struct darray {
     bool large;
 } darray;
 
-static int check_grid(mlt_rank *me, const darray *a)
+static int array_check_grid(mlt_rank *me, const darray *a)
 {
     int64_t product = 1;
     int code = check_shape(me, a->ndims, a->order);
@@ -215,7 +215,7 @@ static int make_darray(mlt_rank *me, const darray *a, const mlt_type *oldtype,
                        MPI_Datatype *newtype)
 {
     int64_t n = a->ndims;
-    int code = check_grid(me, a);
+    int code = array_check_grid(me, a);
     if (code != MPI_SUCCESS)
         return code;
     mlt_distribution *dims = malloc((size_t)n * sizeof *dims);

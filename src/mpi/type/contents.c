@@ -7,15 +7,15 @@
 #include "mpi/type/dtype.h"
 #include "mpi_bodies.h"
 
-static const mlt_contents named = {.combiner = MPI_COMBINER_NAMED};
+static const mlt_contents contents_named = {.combiner = MPI_COMBINER_NAMED};
 
 static const mlt_contents *contents_of(const mlt_type *type)
 {
-    return type->code ? &named : &mlt_dtype_of(type)->contents;
+    return type->code ? &contents_named : &mlt_dtype_of(type)->contents;
 }
 
 // The functions without _c have no place for large counts, nor for more than an int of anything.
-static bool is_large(const mlt_contents *c)
+static bool contents_is_large(const mlt_contents *c)
 {
     return c->large || c->integers > INT_MAX;
 }
@@ -32,7 +32,7 @@ int mlt_mpi_Type_get_envelope(mlt_rank *me, const mlt_type *datatype, int *num_i
                               int *num_addresses, int *num_datatypes, int *combiner)
 {
     const mlt_contents *c = contents_of(datatype);
-    if (is_large(c))
+    if (contents_is_large(c))
         return bad_large(me);
     *num_integers = (int)c->integers;
     *num_addresses = (int)c->addresses;
@@ -89,7 +89,7 @@ int mlt_mpi_Type_get_contents(mlt_rank *me, const mlt_type *datatype, int max_in
                               int max_addresses, int max_datatypes, int array_of_integers[],
                               MPI_Aint array_of_addresses[], MPI_Datatype array_of_datatypes[])
 {
-    if (is_large(contents_of(datatype)))
+    if (contents_is_large(contents_of(datatype)))
         return bad_large(me);
     return mlt_mpi_Type_get_contents_c(me, datatype, max_integers, max_addresses, 0, max_datatypes,
                                        array_of_integers, array_of_addresses, NULL,

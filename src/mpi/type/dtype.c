@@ -284,7 +284,7 @@ static bool is_predefined(const mlt_type *type)
     return type->code || mlt_dtype_of(type)->permanent;
 }
 
-static type_note *note_of(mlt_rank *me, const mlt_type *type, bool make)
+static type_note *dtype_note_of(mlt_rank *me, const mlt_type *type, bool make)
 {
     type_note *note = mlt_mpi_of(me)->type_notes;
     while (note && note->type != type)
@@ -302,13 +302,13 @@ mlt_attrs *mlt_dtype_attrs(mlt_rank *me, const mlt_type *type, bool make)
 {
     if (!is_predefined(type))
         return &mlt_dtype_of(type)->attrs;
-    type_note *note = note_of(me, type, make);
+    type_note *note = dtype_note_of(me, type, make);
     return note ? &note->attrs : NULL;
 }
 
 const char *mlt_dtype_name(mlt_rank *me, const mlt_type *type)
 {
-    const type_note *note = is_predefined(type) ? note_of(me, type, false) : NULL;
+    const type_note *note = is_predefined(type) ? dtype_note_of(me, type, false) : NULL;
     const char *name = note && note->name ? note->name : type->name;
     return name ? name : "";
 }
@@ -327,7 +327,7 @@ int mlt_mpi_Type_set_name(mlt_rank *me, const mlt_type *type, const char *type_n
     if (!name)
         return mlt_dtype_no_memory(me);
     if (is_predefined(type)) {
-        type_note *note = note_of(me, type, true);
+        type_note *note = dtype_note_of(me, type, true);
         free(note->name);
         note->name = name;
     } else {

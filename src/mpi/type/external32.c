@@ -216,8 +216,8 @@ static void part_in(unsigned char *to, const unsigned char *from, const rule *r)
     }
 }
 
-static void convert(unsigned char *to, const unsigned char *from, const rule *r, uint64_t parts,
-                    bool out)
+static void external32_convert(unsigned char *to, const unsigned char *from, const rule *r,
+                               uint64_t parts, bool out)
 {
     if (r->kind == REVERSE) {
         reverse_all(to, from, r->here, parts);
@@ -245,7 +245,7 @@ typedef struct stream {
 } stream;
 
 // Writes a filled window back to the elements.
-static void flush(stream *s)
+static void external32_flush(stream *s)
 {
     if (!s->out && s->at > s->start)
         mlt_type_unpack(s->type, s->buf, s->start, s->window, s->at - s->start);
@@ -253,12 +253,12 @@ static void flush(stream *s)
 }
 
 // Room for at least one element at s->at, and how many fit.
-static uint64_t room(stream *s, uint64_t size, uint64_t n)
+static uint64_t external32_room(stream *s, uint64_t size, uint64_t n)
 {
     if (s->type->contiguous)
         return n;
     if (s->end - s->at < size) {
-        flush(s);
+        external32_flush(s);
         s->end = s->total - s->start < WINDOW ? s->total : s->start + WINDOW;
         if (s->out)
             mlt_type_pack(s->type, s->buf, s->start, s->window, s->end - s->start);
@@ -272,9 +272,10 @@ static void convert_run(void *user, const mlt_type *basic, uint64_t n)
     stream *s = user;
     rule r = rule_of(basic);
     while (n > 0) {
-        uint64_t k = room(s, basic->size, n);
+        uint64_t k = external32_room(s, basic->size, n);
         unsigned char *here = s->type->contiguous ? s->buf + s->at : s->window + (s->at - s->start);
-        convert(s->out ? s->external : here, s->out ? here : s->external, &r, k * r.parts, s->out);
+        external32_convert(s->out ? s->external : here, s->out ? here : s->external, &r,
+                           k * r.parts, s->out);
         s->external += k * r.parts * r.out;
         s->at += k * basic->size;
         n -= k;
@@ -293,7 +294,7 @@ static void run_stream(const mlt_type *type, const void *buf, uint64_t count, co
     s.out = out;
     mlt_signature_walk(type, count, convert_run, &s);
     if (!type->contiguous)
-        flush(&s);
+        external32_flush(&s);
 }
 
 void mlt_external32_pack(const mlt_type *type, const void *buf, uint64_t count, void *to)

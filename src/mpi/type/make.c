@@ -17,8 +17,8 @@
 enum { COUNT_BITS = 58 }; // no array of more elements fits into an address space
 
 // An object for a constructor that the small function describes by so many integers and addresses.
-static mlt_dtype *start(mlt_rank *me, int combiner, bool large, int64_t integers, int64_t addresses,
-                        int64_t types)
+static mlt_dtype *type_make_start(mlt_rank *me, int combiner, bool large, int64_t integers,
+                                  int64_t addresses, int64_t types)
 {
     if (large)
         return mlt_dtype_new(me, combiner, 0, 0, integers + addresses, types);
@@ -31,7 +31,7 @@ int mlt_mpi_Type_contiguous(mlt_rank *me, MPI_Count count, const mlt_type *oldty
                             MPI_Datatype *newtype)
 {
     bool large = me->fn == MLT_FN_Type_contiguous_c;
-    mlt_dtype *dtype = start(me, MPI_COMBINER_CONTIGUOUS, large, 1, 0, 1);
+    mlt_dtype *dtype = type_make_start(me, MPI_COMBINER_CONTIGUOUS, large, 1, 0, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     dtype->contents.number[0] = count;
@@ -60,7 +60,8 @@ static int make_vector(mlt_rank *me, mlt_dtype *dtype, int64_t count, int64_t le
 int mlt_mpi_Type_vector(mlt_rank *me, MPI_Count count, MPI_Count blocklength, MPI_Count stride,
                         const mlt_type *oldtype, MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = start(me, MPI_COMBINER_VECTOR, me->fn == MLT_FN_Type_vector_c, 3, 0, 1);
+    mlt_dtype *dtype =
+        type_make_start(me, MPI_COMBINER_VECTOR, me->fn == MLT_FN_Type_vector_c, 3, 0, 1);
     return make_vector(me, dtype, count, blocklength, stride, oldtype->extent, oldtype, newtype);
 }
 
@@ -68,7 +69,7 @@ int mlt_mpi_Type_create_hvector(mlt_rank *me, MPI_Count count, MPI_Count blockle
                                 MPI_Count stride, const mlt_type *oldtype, MPI_Datatype *newtype)
 {
     mlt_dtype *dtype =
-        start(me, MPI_COMBINER_HVECTOR, me->fn == MLT_FN_Type_create_hvector_c, 2, 1, 1);
+        type_make_start(me, MPI_COMBINER_HVECTOR, me->fn == MLT_FN_Type_create_hvector_c, 2, 1, 1);
     return make_vector(me, dtype, count, blocklength, stride, 1, oldtype, newtype);
 }
 
@@ -76,7 +77,7 @@ int mlt_mpi_Type_create_resized(mlt_rank *me, const mlt_type *oldtype, MPI_Count
                                 MPI_Count extent, MPI_Datatype *newtype)
 {
     mlt_dtype *dtype =
-        start(me, MPI_COMBINER_RESIZED, me->fn == MLT_FN_Type_create_resized_c, 0, 2, 1);
+        type_make_start(me, MPI_COMBINER_RESIZED, me->fn == MLT_FN_Type_create_resized_c, 0, 2, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     dtype->contents.number[0] = lb;
@@ -163,7 +164,8 @@ int mlt_mpi_Type_indexed(mlt_rank *me, int count, const int array_of_blocklength
                          const int array_of_displacements[], const mlt_type *oldtype,
                          MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = start(me, MPI_COMBINER_INDEXED, false, 1 + 2 * (int64_t)count, 0, 1);
+    mlt_dtype *dtype =
+        type_make_start(me, MPI_COMBINER_INDEXED, false, 1 + 2 * (int64_t)count, 0, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_ints(dtype->contents.number + 1, array_of_blocklengths, count);
@@ -176,7 +178,8 @@ static int indexed_large(mlt_rank *me, int combiner, int64_t count, const MPI_Co
                          const MPI_Count *displacements, int64_t unit, const mlt_type *oldtype,
                          MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = count >> COUNT_BITS ? NULL : start(me, combiner, true, 1 + 2 * count, 0, 1);
+    mlt_dtype *dtype =
+        count >> COUNT_BITS ? NULL : type_make_start(me, combiner, true, 1 + 2 * count, 0, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_counts(dtype->contents.number + 1, lengths, count);
@@ -196,7 +199,8 @@ int mlt_mpi_Type_create_hindexed(mlt_rank *me, int count, const int array_of_blo
                                  const MPI_Aint array_of_displacements[], const mlt_type *oldtype,
                                  MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = start(me, MPI_COMBINER_HINDEXED, false, 1 + (int64_t)count, count, 1);
+    mlt_dtype *dtype =
+        type_make_start(me, MPI_COMBINER_HINDEXED, false, 1 + (int64_t)count, count, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_ints(dtype->contents.number + 1, array_of_blocklengths, count);
@@ -227,7 +231,8 @@ int mlt_mpi_Type_create_indexed_block(mlt_rank *me, int count, int blocklength,
                                       const int array_of_displacements[], const mlt_type *oldtype,
                                       MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = start(me, MPI_COMBINER_INDEXED_BLOCK, false, 2 + (int64_t)count, 0, 1);
+    mlt_dtype *dtype =
+        type_make_start(me, MPI_COMBINER_INDEXED_BLOCK, false, 2 + (int64_t)count, 0, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_ints(dtype->contents.number + 2, array_of_displacements, count);
@@ -238,7 +243,8 @@ static int block_large(mlt_rank *me, int combiner, int64_t count, int64_t length
                        const MPI_Count *displacements, int64_t unit, const mlt_type *oldtype,
                        MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = count >> COUNT_BITS ? NULL : start(me, combiner, true, 2 + count, 0, 1);
+    mlt_dtype *dtype =
+        count >> COUNT_BITS ? NULL : type_make_start(me, combiner, true, 2 + count, 0, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_counts(dtype->contents.number + 2, displacements, count);
@@ -257,7 +263,7 @@ int mlt_mpi_Type_create_hindexed_block(mlt_rank *me, int count, int blocklength,
                                        const MPI_Aint array_of_displacements[],
                                        const mlt_type *oldtype, MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = start(me, MPI_COMBINER_HINDEXED_BLOCK, false, 2, count, 1);
+    mlt_dtype *dtype = type_make_start(me, MPI_COMBINER_HINDEXED_BLOCK, false, 2, count, 1);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_addresses(dtype->contents.number + 2, array_of_displacements, count);
@@ -302,7 +308,8 @@ int mlt_mpi_Type_create_struct(mlt_rank *me, int count, const int array_of_block
                                const MPI_Aint array_of_displacements[],
                                const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype = start(me, MPI_COMBINER_STRUCT, false, 1 + (int64_t)count, count, count);
+    mlt_dtype *dtype =
+        type_make_start(me, MPI_COMBINER_STRUCT, false, 1 + (int64_t)count, count, count);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_ints(dtype->contents.number + 1, array_of_blocklengths, count);
@@ -315,8 +322,9 @@ int mlt_mpi_Type_create_struct_c(mlt_rank *me, MPI_Count count,
                                  const MPI_Count array_of_displacements[],
                                  const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
 {
-    mlt_dtype *dtype =
-        count >> COUNT_BITS ? NULL : start(me, MPI_COMBINER_STRUCT, true, 1 + 2 * count, 0, count);
+    mlt_dtype *dtype = count >> COUNT_BITS ? NULL
+                                           : type_make_start(me, MPI_COMBINER_STRUCT, true,
+                                                             1 + 2 * count, 0, count);
     if (!dtype)
         return mlt_dtype_no_memory(me);
     copy_counts(dtype->contents.number + 1, array_of_blocklengths, count);

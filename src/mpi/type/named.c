@@ -12,7 +12,7 @@
 #include "mpi_bodies.h"
 #include "type/build.h"
 
-static const mlt_type *predefined(MPI_Datatype handle)
+static const mlt_type *named_predefined(MPI_Datatype handle)
 {
     return mlt_type_coded((uintptr_t)handle);
 }
@@ -47,7 +47,7 @@ static const integer_kind integer_kinds[] = {
 static int parametrised(mlt_rank *me, int combiner, int arguments, int first, int second,
                         MPI_Datatype named, MPI_Datatype *newtype)
 {
-    const mlt_type *type = predefined(named);
+    const mlt_type *type = named_predefined(named);
     mlt_dtype *dtype = mlt_dtype_find_permanent(me, combiner, first, second, type, NULL);
     if (dtype) {
         *newtype = mlt_dtype_handle(&dtype->type);
@@ -127,7 +127,7 @@ int mlt_mpi_Type_match_size(mlt_rank *me, int typeclass, int size, MPI_Datatype 
         if (all[i].class != typeclass)
             continue;
         known = true;
-        if (size > 0 && predefined(all[i].type)->size == (uint64_t)size) {
+        if (size > 0 && named_predefined(all[i].type)->size == (uint64_t)size) {
             *datatype = all[i].type;
             return MPI_SUCCESS;
         }
@@ -144,7 +144,7 @@ int mlt_mpi_Type_match_size(mlt_rank *me, int typeclass, int size, MPI_Datatype 
 // What MPI_MINLOC and MPI_MAXLOC can compare, and what can be an index.
 typedef enum number_class { NO_NUMBER, AN_INTEGER, A_REAL } number_class;
 
-static number_class class_of(const mlt_type *type)
+static number_class named_class_of(const mlt_type *type)
 {
     static const MPI_Datatype integers[] = {
         MPI_SIGNED_CHAR, MPI_UNSIGNED_CHAR, MPI_SHORT,     MPI_UNSIGNED_SHORT,
@@ -201,8 +201,8 @@ int mlt_mpi_Type_get_value_index(mlt_rank *me, const mlt_type *value_type,
                                  const mlt_type *index_type, MPI_Datatype *pair_type)
 {
     MPI_Datatype pair = named_pair(mlt_dtype_handle(value_type), mlt_dtype_handle(index_type));
-    if (pair != MPI_DATATYPE_NULL || class_of(value_type) == NO_NUMBER ||
-        class_of(index_type) != AN_INTEGER) {
+    if (pair != MPI_DATATYPE_NULL || named_class_of(value_type) == NO_NUMBER ||
+        named_class_of(index_type) != AN_INTEGER) {
         *pair_type = pair; // null: there is no such pair, which is no error
         return MPI_SUCCESS;
     }

@@ -11,8 +11,8 @@
 #include "type/type.h"
 
 // The packed side of a call: `need` bytes from *position must lie in the `size` bytes of a buffer.
-static int check_room(mlt_rank *me, mlt_comm *comm, const void *buffer, const char *name,
-                      const char *size_name, int64_t size, int64_t position, uint64_t need)
+static int pack_check_room(mlt_rank *me, mlt_comm *comm, const void *buffer, const char *name,
+                           const char *size_name, int64_t size, int64_t position, uint64_t need)
 {
     if (size < 0)
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, size_name, size, "at least 0");
@@ -39,7 +39,7 @@ int mlt_mpi_Pack(mlt_rank *me, const void *inbuf, MPI_Count incount, const mlt_t
                  void *outbuf, MPI_Count outsize, MPI_Count *position, mlt_comm *comm)
 {
     uint64_t bytes = (uint64_t)incount * datatype->size;
-    int code = check_room(me, comm, outbuf, "outbuf", "outsize", outsize, *position, bytes);
+    int code = pack_check_room(me, comm, outbuf, "outbuf", "outsize", outsize, *position, bytes);
     if (code != MPI_SUCCESS)
         return code;
     if (bytes > 0)
@@ -52,7 +52,7 @@ int mlt_mpi_Unpack(mlt_rank *me, const void *inbuf, MPI_Count insize, MPI_Count 
                    void *outbuf, MPI_Count outcount, const mlt_type *datatype, mlt_comm *comm)
 {
     uint64_t bytes = (uint64_t)outcount * datatype->size;
-    int code = check_room(me, comm, inbuf, "inbuf", "insize", insize, *position, bytes);
+    int code = pack_check_room(me, comm, inbuf, "inbuf", "insize", insize, *position, bytes);
     if (code != MPI_SUCCESS)
         return code;
     if (bytes > 0)
@@ -86,7 +86,7 @@ int mlt_mpi_Pack_external(mlt_rank *me, const char datarep[], const void *inbuf,
     uint64_t bytes = (uint64_t)incount * mlt_external32_size(datatype);
     int code = check_datarep(me, datarep);
     if (code == MPI_SUCCESS)
-        code = check_room(me, NULL, outbuf, "outbuf", "outsize", outsize, *position, bytes);
+        code = pack_check_room(me, NULL, outbuf, "outbuf", "outsize", outsize, *position, bytes);
     if (code != MPI_SUCCESS)
         return code;
     if (bytes > 0)
@@ -102,7 +102,7 @@ int mlt_mpi_Unpack_external(mlt_rank *me, const char datarep[], const void *inbu
     uint64_t bytes = (uint64_t)outcount * mlt_external32_size(datatype);
     int code = check_datarep(me, datarep);
     if (code == MPI_SUCCESS)
-        code = check_room(me, NULL, inbuf, "inbuf", "insize", insize, *position, bytes);
+        code = pack_check_room(me, NULL, inbuf, "inbuf", "insize", insize, *position, bytes);
     if (code != MPI_SUCCESS)
         return code;
     if (bytes > 0)

@@ -32,7 +32,7 @@ static bool is_still(const mlt_win *win, int target, bool promised)
     return flags & MLT_WINF_FENCED;
 }
 
-static bool is_plain(const mlt_type *type, MPI_Count count)
+static bool cached_is_plain(const mlt_type *type, MPI_Count count)
 {
     return type && type->committed && type->contiguous && count > 0 && count < UINT32_MAX &&
            type->size < UINT32_MAX;
@@ -46,7 +46,7 @@ static bool wants(mlt_rank *me, void *to, MPI_Count count, const mlt_type *type,
     const mlt_intercept_stage *stage =
         &along->walk.interceptor->spec->stages[along->walk.stage - 1];
     mlt_win *win = mlt_win_mine(me, handle);
-    if (!win || !is_plain(type, count) || !is_plain(there, there_count) ||
+    if (!win || !cached_is_plain(type, count) || !cached_is_plain(there, there_count) ||
         (uint64_t)count * type->size != (uint64_t)there_count * there->size ||
         (uintptr_t)to <= (uintptr_t)MPI_IN_PLACE ||
         (uint32_t)target >= (uint32_t)win->side.part->ranks || target == win->side.me ||
@@ -74,7 +74,7 @@ static bool hits(const want *w, const mlt_intercept_call *along, bool at_once)
     return true;
 }
 
-static void note(const want *w)
+static void cached_note(const want *w)
 {
     mlt_win_notes *notes = mlt_win_notes_of(w->win);
     if (!notes->cache)
@@ -99,7 +99,7 @@ int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
     int code = mlt_mpi_Get(me, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
                            target_count, target_datatype, win);
     if (asks && code == MPI_SUCCESS) {
-        note(&w);
+        cached_note(&w);
         mlt_intercept_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
     }
     return code;

@@ -7,7 +7,7 @@
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
 
-static const char *const known[] = {
+static const char *const win_info_known[] = {
     "no_locks",
     "accumulate_ordering",
     "accumulate_ops",
@@ -21,12 +21,12 @@ static const char *const known[] = {
 mlt_info *mlt_win_hints(const mlt_info *info)
 {
     mlt_info *hints = NULL;
-    for (size_t i = 0; info && i < sizeof known / sizeof *known; i++) {
-        const char *value = mlt_info_get(info, known[i]);
+    for (size_t i = 0; info && i < sizeof win_info_known / sizeof *win_info_known; i++) {
+        const char *value = mlt_info_get(info, win_info_known[i]);
         if (!value)
             continue;
         hints = hints ? hints : mlt_info_new();
-        mlt_info_set(hints, known[i], value);
+        mlt_info_set(hints, win_info_known[i], value);
     }
     return hints;
 }
@@ -89,15 +89,16 @@ int mlt_mpi_Win_get_info(mlt_rank *me, MPI_Win handle, MPI_Info *info_used)
     mlt_info *info = mlt_info_new();
     const mlt_info *first = mlt_win_shared_of(win)->info,
                    *later = win->notes ? win->notes->info : NULL;
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        bool constant = is_constant(known[i]), fixed = constant || is_fixed(known[i]);
-        const char *value = fixed ? NULL : mlt_info_get(later, known[i]);
+    for (size_t i = 0; i < sizeof win_info_known / sizeof *win_info_known; i++) {
+        bool constant = is_constant(win_info_known[i]),
+             fixed = constant || is_fixed(win_info_known[i]);
+        const char *value = fixed ? NULL : mlt_info_get(later, win_info_known[i]);
         if (!value && !constant)
-            value = mlt_info_get(first, known[i]);
+            value = mlt_info_get(first, win_info_known[i]);
         if (!value)
-            value = usual(known[i]);
+            value = usual(win_info_known[i]);
         if (value)
-            mlt_info_set(info, known[i], value);
+            mlt_info_set(info, win_info_known[i], value);
     }
     *info_used = mlt_info_handle(info);
     return MPI_SUCCESS;

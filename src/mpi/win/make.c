@@ -47,7 +47,7 @@ typedef struct recipe {
 
 // ---- the worker's part
 
-static int32_t map_world(const void *map, int32_t rank)
+static int32_t win_make_map_world(const void *map, int32_t rank)
 {
     return mlt_map_world(map, rank);
 }
@@ -86,7 +86,7 @@ static mlt_win_part *make_part(mlt_comm *comm, const recipe *r)
         .contiguous = members->contiguous,
         .shares = r->flavor == MPI_WIN_FLAVOR_SHARED || mlt_win_conf.windows == MLT_WINDOWS_SHARED,
         .even = even_of(members),
-        .world = map_world,
+        .world = win_make_map_world,
         .group = mlt_comm_group(comm),
     });
     for (uint32_t p = 0; p < members->workers; p++)
@@ -163,7 +163,7 @@ static void finish_make(mlt_agreement *agreement)
 }
 
 // Where the ranks' memories begin if one follows the other; of all of them together how many bytes.
-static uint64_t lay_out(mlt_win_part *part, const mlt_gathered *sizes, bool *fits)
+static uint64_t win_make_lay_out(mlt_win_part *part, const mlt_gathered *sizes, bool *fits)
 {
     uint64_t *begin = mlt_take((size_t)part->ranks + 1, sizeof *begin);
     for (int32_t r = 0; r < part->ranks; r++) {
@@ -184,14 +184,14 @@ static uint64_t lay_out(mlt_win_part *part, const mlt_gathered *sizes, bool *fit
 static void make_block(mlt_win_part *part, const recipe *r, const mlt_gathered *sizes, ticket *t)
 {
     bool fits = true;
-    uint64_t all = sizes ? lay_out(part, sizes, &fits) : 0;
+    uint64_t all = sizes ? win_make_lay_out(part, sizes, &fits) : 0;
     t->place = part->place;
     t->failed =
         !fits || mlt_win_part_block(part, r->align, part->place == 0 ? all : 0, &t->card) != MLT_OK;
 }
 
-static int agreement(mlt_rank *me, mlt_comm *comm, const recipe *r, const mlt_gathered *sizes,
-                     mlt_win *win)
+static int win_make_agreement(mlt_rank *me, mlt_comm *comm, const recipe *r,
+                              const mlt_gathered *sizes, mlt_win *win)
 {
     making *m = find_making(comm, r);
     mlt_win_part *part = m->part;
@@ -225,7 +225,7 @@ static int agreement(mlt_rank *me, mlt_comm *comm, const recipe *r, const mlt_ga
     return code;
 }
 
-static int make(mlt_rank *me, mlt_comm *comm, const recipe *r, void *baseptr, MPI_Win *handle)
+static int win_make(mlt_rank *me, mlt_comm *comm, const recipe *r, void *baseptr, MPI_Win *handle)
 {
     mlt_pool *pool = &mlt_mpi_worker_of(me)->wins;
     mlt_gathered sizes;
@@ -238,7 +238,7 @@ static int make(mlt_rank *me, mlt_comm *comm, const recipe *r, void *baseptr, MP
     }
     mlt_win *win = mlt_pool_take(pool);
     *win = (mlt_win){.magic = 0};
-    int code = agreement(me, comm, r, gathers ? &sizes : NULL, win);
+    int code = win_make_agreement(me, comm, r, gathers ? &sizes : NULL, win);
     if (gathers)
         mlt_gathered_free(&sizes);
     if (code != MPI_SUCCESS) {
@@ -255,7 +255,7 @@ static int make(mlt_rank *me, mlt_comm *comm, const recipe *r, void *baseptr, MP
 
 // ---- checks
 
-static int check(mlt_rank *me, mlt_comm *comm, const recipe *r, MPI_Info info)
+static int win_make_check(mlt_rank *me, mlt_comm *comm, const recipe *r, MPI_Info info)
 {
     if (info != MPI_INFO_NULL && !r->info)
         return mlt_bad_info(me, comm, me->fn, info);
@@ -292,15 +292,15 @@ int mlt_mpi_Win_create(mlt_rank *me, void *base, MPI_Aint size, MPI_Aint disp_un
                 .unit = disp_unit,
                 .align = 1,
                 .info = mlt_info_of(info)};
-    int code = check(me, comm, &r, info);
-    return code == MPI_SUCCESS ? make(me, comm, &r, NULL, win) : code;
+    int code = win_make_check(me, comm, &r, info);
+    return code == MPI_SUCCESS ? win_make(me, comm, &r, NULL, win) : code;
 }
 
 int mlt_mpi_Win_create_dynamic(mlt_rank *me, MPI_Info info, mlt_comm *comm, MPI_Win *win)
 {
     recipe r = {.flavor = MPI_WIN_FLAVOR_DYNAMIC, .unit = 1, .align = 1, .info = mlt_info_of(info)};
-    int code = check(me, comm, &r, info);
-    return code == MPI_SUCCESS ? make(me, comm, &r, NULL, win) : code;
+    int code = win_make_check(me, comm, &r, info);
+    return code == MPI_SUCCESS ? win_make(me, comm, &r, NULL, win) : code;
 }
 
 int mlt_mpi_Win_allocate(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
@@ -311,8 +311,8 @@ int mlt_mpi_Win_allocate(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_In
                 .unit = disp_unit,
                 .info = mlt_info_of(info)};
     r.align = alignment(r.info);
-    int code = check(me, comm, &r, info);
-    return code == MPI_SUCCESS ? make(me, comm, &r, baseptr, win) : code;
+    int code = win_make_check(me, comm, &r, info);
+    return code == MPI_SUCCESS ? win_make(me, comm, &r, baseptr, win) : code;
 }
 
 // Every rank can map every other's memory.
@@ -339,7 +339,7 @@ int mlt_mpi_Win_allocate_shared(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit,
                 .unit = disp_unit,
                 .info = mlt_info_of(info)};
     r.align = alignment(r.info);
-    int code = check(me, comm, &r, info);
+    int code = win_make_check(me, comm, &r, info);
     if (code != MPI_SUCCESS)
         return code;
     if (!all_share(comm))
@@ -348,7 +348,7 @@ int mlt_mpi_Win_allocate_shared(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit,
                              "MPI_COMM_TYPE_SHARED makes communicators of ranks that do",
                              mlt_comm_name(me, comm));
     r.contiguous = !mlt_info_flag(r.info, "alloc_shared_noncontig", false);
-    return make(me, comm, &r, baseptr, win);
+    return win_make(me, comm, &r, baseptr, win);
 }
 
 // ---- freeing

@@ -27,7 +27,7 @@ typedef struct given {
 
 // ---- checks
 
-static MLT_COLD int no_epoch(mlt_rank *me, mlt_win *win, int target)
+static MLT_COLD int rma_no_epoch(mlt_rank *me, mlt_win *win, int target)
 {
     return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
                          "there is no epoch for rank %d of %s: call MPI_Win_fence, MPI_Win_start, "
@@ -47,7 +47,7 @@ static MLT_COLD int check_target(mlt_rank *me, mlt_win *win, int target, MPI_Ain
         return mlt_win_raise(me, win, MPI_ERR_DISP,
                              "argument target_disp is %lld, but should be at least 0",
                              (long long)disp);
-    return mlt_win_has_epoch(win, target) ? MPI_SUCCESS : no_epoch(me, win, target);
+    return mlt_win_has_epoch(win, target) ? MPI_SUCCESS : rma_no_epoch(me, win, target);
 }
 
 static MLT_COLD int check_given(mlt_rank *me, mlt_win *win, const given *g, bool memory)
@@ -80,7 +80,7 @@ static MLT_COLD int check_given(mlt_rank *me, mlt_win *win, const given *g, bool
     return MPI_SUCCESS;
 }
 
-static MLT_COLD int check_same(mlt_rank *me, mlt_win *win, const given *a, const given *b)
+static MLT_COLD int rma_check_same(mlt_rank *me, mlt_win *win, const given *a, const given *b)
 {
     uint64_t x = (uint64_t)a->count * a->type->size, y = (uint64_t)b->count * b->type->size;
     if (x == y)
@@ -97,8 +97,8 @@ static inline bool is_fine(const given *g)
 }
 
 // Nothing of it is worth a closer look.
-static inline bool is_plain(const mlt_win *win, const given *origin, int target, MPI_Aint disp,
-                            const given *there)
+static inline bool rma_is_plain(const mlt_win *win, const given *origin, int target, MPI_Aint disp,
+                                const given *there)
 {
     return MLT_LIKELY(
         (uint32_t)target < (uint32_t)win->side.part->ranks && disp >= 0 && is_fine(origin) &&
@@ -106,23 +106,24 @@ static inline bool is_plain(const mlt_win *win, const given *origin, int target,
         (uint64_t)origin->count * origin->type->size == (uint64_t)there->count * there->type->size);
 }
 
-static MLT_COLD int check_all(mlt_rank *me, mlt_win *win, const given *origin, int target,
-                              MPI_Aint disp, const given *there)
+static MLT_COLD int rma_check_all(mlt_rank *me, mlt_win *win, const given *origin, int target,
+                                  MPI_Aint disp, const given *there)
 {
     int code = check_target(me, win, target, disp);
     if (code == MPI_SUCCESS)
         code = check_given(me, win, origin, true);
     if (code == MPI_SUCCESS)
         code = check_given(me, win, there, false);
-    return code == MPI_SUCCESS ? check_same(me, win, origin, there) : code;
+    return code == MPI_SUCCESS ? rma_check_same(me, win, origin, there) : code;
 }
 
-static inline int check(mlt_rank *me, mlt_win *win, const given *origin, int target, MPI_Aint disp,
-                        const given *there)
+static inline int rma_check(mlt_rank *me, mlt_win *win, const given *origin, int target,
+                            MPI_Aint disp, const given *there)
 {
-    if (is_plain(win, origin, target, disp, there))
-        return MLT_LIKELY(mlt_win_has_epoch(win, target)) ? MPI_SUCCESS : no_epoch(me, win, target);
-    return check_all(me, win, origin, target, disp, there);
+    if (rma_is_plain(win, origin, target, disp, there))
+        return MLT_LIKELY(mlt_win_has_epoch(win, target)) ? MPI_SUCCESS
+                                                          : rma_no_epoch(me, win, target);
+    return rma_check_all(me, win, origin, target, disp, there);
 }
 
 // ---- doing
@@ -145,7 +146,7 @@ static MLT_COLD int beyond(mlt_rank *me, mlt_win *win, const mlt_win_call *call,
         call->target, mlt_win_called(win), (unsigned long long)descriptor->unit);
 }
 
-static inline int run(mlt_rank *me, mlt_win *win, const mlt_win_call *call)
+static inline int rma_run(mlt_rank *me, mlt_win *win, const mlt_win_call *call)
 {
     mlt_win_fault fault;
     mlt_status status = mlt_win_do(&win->side, call, &fault);
@@ -160,7 +161,7 @@ static MLT_COLD int not_passive(mlt_rank *me, mlt_win *win)
 }
 
 // With a request.
-static int run_request(mlt_rank *me, mlt_win *win, mlt_win_call *call, MPI_Request *request)
+static int rma_run_request(mlt_rank *me, mlt_win *win, mlt_win_call *call, MPI_Request *request)
 {
     mlt_win_fault fault;
     if (!(win->side.flags & (MLT_WINF_LOCKED | MLT_WINF_LOCKED_ALL)))
@@ -210,8 +211,8 @@ static inline char *plain_memory(mlt_win *win, const given *origin, int target, 
     return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes, &descriptor) : NULL;
 }
 
-static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
-                      MPI_Win handle, MPI_Request *request, bool asks)
+static inline int rma_put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
+                          MPI_Win handle, MPI_Request *request, bool asks)
 {
     mlt_win *win = mlt_win_mine(me, handle);
     if (MLT_UNLIKELY(!win))
@@ -223,7 +224,7 @@ static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
             *request = mlt_req_nobody_handle();
         return MPI_SUCCESS;
     }
-    int code = check(me, win, &origin, target, disp, &there);
+    int code = rma_check(me, win, &origin, target, disp, &there);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     char *to = plain_memory(win, &origin, target, disp, &there);
@@ -236,11 +237,11 @@ static inline int put(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
                          .disp = disp,
                          .there = data_of(&there),
                          .origin = data_of(&origin)};
-    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
 }
 
-static inline int get(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
-                      MPI_Win handle, MPI_Request *request, bool asks)
+static inline int rma_get(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
+                          MPI_Win handle, MPI_Request *request, bool asks)
 {
     mlt_win *win = mlt_win_mine(me, handle);
     if (MLT_UNLIKELY(!win))
@@ -252,7 +253,7 @@ static inline int get(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
             *request = mlt_req_nobody_handle();
         return MPI_SUCCESS;
     }
-    int code = check(me, win, &origin, target, disp, &there);
+    int code = rma_check(me, win, &origin, target, disp, &there);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     const char *from = plain_memory(win, &origin, target, disp, &there);
@@ -265,14 +266,14 @@ static inline int get(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
                          .disp = disp,
                          .there = data_of(&there),
                          .result = data_of(&origin)};
-    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
 }
 
 int mlt_mpi_Put(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
                 MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win)
 {
-    return put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
+    return rma_put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
 }
 
 int mlt_mpi_Rput(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
@@ -280,14 +281,14 @@ int mlt_mpi_Rput(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
                  MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
                  MPI_Request *request)
 {
-    return put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
+    return rma_put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
 }
 
 int mlt_mpi_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
                 MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win)
 {
-    return get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
+    return rma_get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
 }
 
 int mlt_mpi_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
@@ -295,7 +296,7 @@ int mlt_mpi_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                  MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
                  MPI_Request *request)
 {
-    return get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
+    return rma_get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
 }
 
 // ---- accumulates
@@ -356,7 +357,7 @@ static MLT_COLD int find_operation(mlt_rank *me, mlt_win *win, MPI_Op op, const 
     return MPI_SUCCESS;
 }
 
-static MPI_Datatype named(const mlt_type *type)
+static MPI_Datatype rma_named(const mlt_type *type)
 {
     return (MPI_Datatype)(uintptr_t)type->code;
 }
@@ -375,7 +376,7 @@ static inline int operation_of(mlt_rank *me, mlt_win *win, MPI_Op op, const give
     int code = find_operation(me, win, op, there, operation);
     if (code == MPI_SUCCESS && there->type->code) {
         w->last_operation.handle = op;
-        w->last_operation.datatype = named(there->type);
+        w->last_operation.datatype = rma_named(there->type);
         w->last_operation.type = there->type;
         w->last_operation.size = there->type->contiguous ? there->type->size : 0;
         w->last_operation.operation = *operation;
@@ -412,7 +413,7 @@ static int accumulate(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
                              "argument op is MPI_NO_OP, which is for MPI_Get_accumulate and "
                              "MPI_Fetch_and_op only");
     mlt_win_call call = {.operation = {.verb = MLT_WIN_ACCUMULATE}, .target = target, .disp = disp};
-    int code = check(me, win, &origin, target, disp, &there);
+    int code = rma_check(me, win, &origin, target, disp, &there);
     if (code == MPI_SUCCESS)
         code = operation_of(me, win, op, &there, &call.operation);
     if (code == MPI_SUCCESS && MLT_UNLIKELY(origin.type != there.type))
@@ -421,7 +422,7 @@ static int accumulate(mlt_rank *me, given origin, int target, MPI_Aint disp, giv
         return code;
     call.there = data_of(&there);
     call.origin = data_of(&origin);
-    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
 }
 
 int mlt_mpi_Accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
@@ -457,9 +458,9 @@ static int get_accumulate(mlt_rank *me, given origin, given result, int target, 
     }
     bool reads = op != MPI_NO_OP; // otherwise nothing of the origin counts
     mlt_win_call call = {.operation = {.verb = MLT_WIN_FETCH}, .target = target, .disp = disp};
-    int code = check(me, win, &result, target, disp, &there);
+    int code = rma_check(me, win, &result, target, disp, &there);
     if (code == MPI_SUCCESS && reads)
-        code = check(me, win, &origin, target, disp, &there);
+        code = rma_check(me, win, &origin, target, disp, &there);
     if (code == MPI_SUCCESS)
         code = operation_of(me, win, op, &there, &call.operation);
     if (code == MPI_SUCCESS && reads && MLT_UNLIKELY(origin.type != there.type))
@@ -472,7 +473,7 @@ static int get_accumulate(mlt_rank *me, given origin, given result, int target, 
     call.result = data_of(&result);
     if (reads)
         call.origin = data_of(&origin);
-    return asks ? run_request(me, win, &call, request) : run(me, win, &call);
+    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
 }
 
 int mlt_mpi_Get_accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
@@ -534,21 +535,21 @@ int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *
     given one = {"origin", origin_addr, 1, datatype};
     given result = {"result", result_addr, 1, datatype};
     given compare = {"compare", compare_addr, 1, datatype};
-    int code = check(me, win, &one, target_rank, target_disp, &one);
+    int code = rma_check(me, win, &one, target_rank, target_disp, &one);
     if (code == MPI_SUCCESS)
-        code = check(me, win, &result, target_rank, target_disp, &one);
+        code = rma_check(me, win, &result, target_rank, target_disp, &one);
     if (code == MPI_SUCCESS)
-        code = check(me, win, &compare, target_rank, target_disp, &one);
+        code = rma_check(me, win, &compare, target_rank, target_disp, &one);
     if (code != MPI_SUCCESS)
         return code;
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
-    if (MLT_UNLIKELY(w->last_swap.size == 0 || w->last_swap.datatype != named(datatype))) {
+    if (MLT_UNLIKELY(w->last_swap.size == 0 || w->last_swap.datatype != rma_named(datatype))) {
         if (!can_be_compared(datatype))
             return mlt_win_raise(me, win, MPI_ERR_TYPE,
                                  "argument datatype is %s, but should be a predefined type of "
                                  "integers, logical values or bytes",
                                  datatype->name ? datatype->name : "a derived type");
-        w->last_swap.datatype = named(datatype);
+        w->last_swap.datatype = rma_named(datatype);
         w->last_swap.size = datatype->size;
     }
     mlt_win_call call = {.operation = {.verb = MLT_WIN_SWAP, .basic = datatype},
@@ -558,5 +559,5 @@ int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *
                          .origin = data_of(&one),
                          .result = data_of(&result),
                          .compare = compare_addr};
-    return run(me, win, &call);
+    return rma_run(me, win, &call);
 }

@@ -29,7 +29,7 @@ static MLT_COLD int in_epoch(mlt_rank *me, mlt_win *win)
                          mlt_win_called(win));
 }
 
-static MLT_COLD int no_epoch(mlt_rank *me, mlt_win *win, const char *by)
+static MLT_COLD int sync_no_epoch(mlt_rank *me, mlt_win *win, const char *by)
 {
     return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC, "the rank is in no epoch of %s of %s", by,
                          mlt_win_called(win));
@@ -61,7 +61,7 @@ static int check_locks(mlt_rank *me, mlt_win *win)
 }
 
 // All operations on that rank, or on all (-1), are done, and what was wrong with them is raised.
-static inline int finish(mlt_rank *me, mlt_win *win, int rank)
+static inline int sync_finish(mlt_rank *me, mlt_win *win, int rank)
 {
     mlt_win_flush(&win->side, rank, mlt_mpi_call(me));
     mlt_win_cached_settle(win, rank, true);
@@ -188,7 +188,7 @@ int mlt_mpi_Win_unlock_all(mlt_rank *me, MPI_Win handle)
     if (!win)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_LOCKED_ALL))
-        return no_epoch(me, win, "MPI_Win_lock_all");
+        return sync_no_epoch(me, win, "MPI_Win_lock_all");
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
     mlt_win_cached_settle(win, -1, false);
     if (!(win->side.flags & MLT_WINF_NOCHECK_ALL))
@@ -218,17 +218,17 @@ static int flush_rank(mlt_rank *me, int rank, MPI_Win handle)
                              "the rank has not locked rank %d of %s; call MPI_Win_lock or "
                              "MPI_Win_lock_all first",
                              rank, mlt_win_called(win));
-    return finish(me, win, rank);
+    return sync_finish(me, win, rank);
 }
 
-static int flush_all(mlt_rank *me, MPI_Win handle)
+static int sync_flush_all(mlt_rank *me, MPI_Win handle)
 {
     mlt_win *win = mlt_win_mine(me, handle);
     if (!win)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & PASSIVE))
-        return no_epoch(me, win, "MPI_Win_lock or MPI_Win_lock_all");
-    return finish(me, win, -1);
+        return sync_no_epoch(me, win, "MPI_Win_lock or MPI_Win_lock_all");
+    return sync_finish(me, win, -1);
 }
 
 int mlt_mpi_Win_flush(mlt_rank *me, int rank, MPI_Win win)
@@ -243,37 +243,37 @@ int mlt_mpi_Win_flush_local(mlt_rank *me, int rank, MPI_Win win)
 
 int mlt_mpi_Win_flush_all(mlt_rank *me, MPI_Win win)
 {
-    return flush_all(me, win);
+    return sync_flush_all(me, win);
 }
 
 int mlt_mpi_Win_flush_local_all(mlt_rank *me, MPI_Win win)
 {
-    return flush_all(me, win);
+    return sync_flush_all(me, win);
 }
 
 // ---- post, start, complete, wait
 
-static int by_number(const void *a, const void *b)
+static int sync_by_number(const void *a, const void *b)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
     return (x > y) - (x < y);
 }
 
 // The ranks of the window that a group names, sorted.
-typedef struct names {
+typedef struct sync_names {
     int32_t *ranks;
     uint32_t count;
     int32_t few[8]; // where they are if there are few
-} names;
+} sync_names;
 
-static void names_free(names *n)
+static void names_free(sync_names *n)
 {
     if (n->ranks != n->few)
         free(n->ranks);
 }
 
 // MPI_SUCCESS, or what is raised; freed by names_free if it is MPI_SUCCESS.
-static int names_of(mlt_rank *me, mlt_win *win, MPI_Group handle, names *n)
+static int names_of(mlt_rank *me, mlt_win *win, MPI_Group handle, sync_names *n)
 {
     const mlt_group *group = mlt_group_of(me, handle);
     mlt_map *all = mlt_win_shared_of(win)->group;
@@ -293,7 +293,7 @@ static int names_of(mlt_rank *me, mlt_win *win, MPI_Group handle, names *n)
         }
     }
     if (n->count > 1)
-        qsort(n->ranks, n->count, sizeof *n->ranks, by_number);
+        qsort(n->ranks, n->count, sizeof *n->ranks, sync_by_number);
     return MPI_SUCCESS;
 }
 
@@ -308,7 +308,7 @@ int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
         code = in_epoch(me, win);
     if (code != MPI_SUCCESS)
         return code;
-    names n;
+    sync_names n;
     code = names_of(me, win, group, &n);
     if (code != MPI_SUCCESS)
         return code;
@@ -328,7 +328,7 @@ int mlt_mpi_Win_start(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
         code = in_epoch(me, win);
     if (code != MPI_SUCCESS)
         return code;
-    names n;
+    sync_names n;
     code = names_of(me, win, group, &n);
     if (code != MPI_SUCCESS)
         return code;
@@ -344,7 +344,7 @@ int mlt_mpi_Win_complete(mlt_rank *me, MPI_Win handle)
     if (!win)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_STARTED))
-        return no_epoch(me, win, "MPI_Win_start");
+        return sync_no_epoch(me, win, "MPI_Win_start");
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
     mlt_win_cached_settle(win, -1, false);
     mlt_win_complete(&win->side);
@@ -358,7 +358,7 @@ int mlt_mpi_Win_wait(mlt_rank *me, MPI_Win handle)
     if (!win)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_POSTED))
-        return no_epoch(me, win, "MPI_Win_post");
+        return sync_no_epoch(me, win, "MPI_Win_post");
     mlt_win_wait_exposure(&win->side, mlt_mpi_call(me));
     win->side.flags &= ~(uint32_t)MLT_WINF_POSTED;
     return MPI_SUCCESS;
@@ -370,7 +370,7 @@ int mlt_mpi_Win_test(mlt_rank *me, MPI_Win handle, int *flag)
     if (!win)
         return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_POSTED))
-        return no_epoch(me, win, "MPI_Win_post");
+        return sync_no_epoch(me, win, "MPI_Win_post");
     *flag = mlt_win_exposure_ends(&win->side);
     if (*flag)
         win->side.flags &= ~(uint32_t)MLT_WINF_POSTED;

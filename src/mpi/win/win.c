@@ -162,7 +162,7 @@ int mlt_mpi_Win_get_name(mlt_rank *me, MPI_Win handle, char *win_name, int *resu
 // ---- attributes
 
 static int model = MPI_WIN_UNIFIED;
-static MPI_Aint nothing;
+static MPI_Aint win_nothing;
 
 const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
 {
@@ -173,7 +173,7 @@ const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
     case MPI_WIN_BASE: // the address itself
         return part->flavor == MLT_WIN_DYNAMIC ? NULL : mlt_win_memory(part, win->side.me);
     case MPI_WIN_SIZE:
-        return part->flavor == MLT_WIN_DYNAMIC ? (void *)&nothing : (void *)&descriptor->size;
+        return part->flavor == MLT_WIN_DYNAMIC ? (void *)&win_nothing : (void *)&descriptor->size;
     case MPI_WIN_DISP_UNIT: // an int: the lower half
         return &descriptor->unit;
     case MPI_WIN_CREATE_FLAVOR:

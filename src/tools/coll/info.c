@@ -19,9 +19,9 @@
 #include "tools/args.h"
 #include "tools/goal/source.h"
 
-enum { WHY_BYTES = 4096, WHEN_BYTES = 160, NAME_BYTES = 64 };
+enum { COLL_INFO_WHY_BYTES = 4096, WHEN_BYTES = 160, COLL_INFO_NAME_BYTES = 64 };
 
-typedef struct asked {
+typedef struct coll_info_asked {
     mlt_collective collective; // MLT_COLLECTIVES: all
     uint64_t ranks, all_ranks, bytes, hosts, cores;
     const char *op, *type, *comm, *file, *force;
@@ -30,7 +30,7 @@ typedef struct asked {
     int large;   // mlt_large
     mlt_coll_sources sources;
     mlt_coll_rule *forced;
-} asked;
+} coll_info_asked;
 
 // ---- lists
 
@@ -100,7 +100,7 @@ static void say_parameters(uint64_t segment, uint32_t radix, uint32_t window, bo
 
 static void list_rule(const mlt_coll_rule *rule)
 {
-    char text[WHEN_BYTES], parameters[WHEN_BYTES], name[NAME_BYTES + WHEN_BYTES];
+    char text[WHEN_BYTES], parameters[WHEN_BYTES], name[COLL_INFO_NAME_BYTES + WHEN_BYTES];
     if (!rule->alg) {
         printf("    %-40s  %-22s %s (%s)\n", "what its function says", "", rule->why, rule->by);
         return;
@@ -121,7 +121,7 @@ static void list_alg(const mlt_coll_alg *alg)
     printf("%s\n", alg->in_order ? " [in order]" : "");
 }
 
-static void list_one(const asked *a, mlt_collective collective)
+static void list_one(const coll_info_asked *a, mlt_collective collective)
 {
     const mlt_coll_rulebook *rulebook = a->sources.rulebook;
     printf("\n%s\n  algorithms\n", mlt_collective_names[collective]);
@@ -157,7 +157,7 @@ static void list_one(const asked *a, mlt_collective collective)
     }
 }
 
-static void list(const asked *a)
+static void coll_info_list(const coll_info_asked *a)
 {
     printf("Sizes are bytes of a block: what one rank sends to one, or all get. Rules whose "
            "algorithm cannot do\nwhat is asked for are passed over. `millet info --coll NAME "
@@ -170,29 +170,29 @@ static void list(const asked *a)
 // ---- one question
 
 // Whether processes read each other's memory, unless it was said: as a job here would.
-static bool reads(const asked *a)
+static bool reads(const coll_info_asked *a)
 {
     return a->large == MLT_LARGE_AUTO ? mlt_p2p_reads_here() : a->large == MLT_LARGE_READ;
 }
 
 // Of a host with so many of the ranks: if nothing was said, a core for each, or this machine's.
-static uint32_t cores_of(const asked *a, uint32_t ranks)
+static uint32_t cores_of(const coll_info_asked *a, uint32_t ranks)
 {
     return (uint32_t)mlt_given_or(a->cores, a->crowded ? (uint64_t)mlt_os_cores() : ranks);
 }
 
-static bool is_crowded(const asked *a, uint32_t ranks)
+static bool is_crowded(const coll_info_asked *a, uint32_t ranks)
 {
     return a->crowded || ranks > cores_of(a, ranks);
 }
 
-static uint32_t sharing_of(const asked *a, uint32_t ranks)
+static uint32_t sharing_of(const coll_info_asked *a, uint32_t ranks)
 {
     return is_crowded(a, ranks) ? mlt_coll_sharing(ranks, cores_of(a, ranks)) : 1;
 }
 
 // The ranks on that many hosts, in blocks or in turn.
-static mlt_coll_hosts *hosts_of(const asked *a)
+static mlt_coll_hosts *coll_info_hosts_of(const coll_info_asked *a)
 {
     mlt_coll_hosts *map = mlt_coll_hosts_deal((uint32_t)a->ranks, (uint32_t)a->hosts, a->in_turn);
     map->crowded = is_crowded(a, map->most);
@@ -202,18 +202,18 @@ static mlt_coll_hosts *hosts_of(const asked *a)
     return map;
 }
 
-static void on_hosts(const asked *a, mlt_coll_question *q)
+static void on_hosts(const coll_info_asked *a, mlt_coll_question *q)
 {
     if (a->hosts < 2 || a->hosts == MLT_NOT_GIVEN)
         return;
-    q->hosts = hosts_of(a);
+    q->hosts = coll_info_hosts_of(a);
     q->reach = MLT_REACH_NETWORK;
     q->crowded = q->reads = false;
     q->sharing = 1;
     q->cores = 0;
 }
 
-static mlt_coll_question question_of(const asked *a, mlt_op op, mlt_op_type type)
+static mlt_coll_question question_of(const coll_info_asked *a, mlt_op op, mlt_op_type type)
 {
     return (mlt_coll_question){.collective = a->collective,
                                .ranks = (uint32_t)a->ranks,
@@ -272,10 +272,10 @@ static void say_other(const mlt_coll_alg *alg, const mlt_coll_question *q,
 }
 
 // What a user's algorithm would have to show at its first call.
-static int say_proof(const mlt_arg_command *command, const asked *a, const mlt_coll_question *q,
-                     const mlt_coll_choice *choice)
+static int say_proof(const mlt_arg_command *command, const coll_info_asked *a,
+                     const mlt_coll_question *q, const mlt_coll_choice *choice)
 {
-    char why[WHY_BYTES];
+    char why[COLL_INFO_WHY_BYTES];
     mlt_coll_rulebook *rulebook = a->sources.rulebook;
     mlt_coll_shape shape = mlt_coll_choice_shape(q, choice);
     for (uint32_t i = 0; rulebook && i < rulebook->algs_count; i++) {
@@ -296,9 +296,10 @@ static void say_stages(const mlt_coll_question *q, const mlt_coll_choice *choice
         printf("  stages       %s\n", text);
 }
 
-static int answer(const mlt_arg_command *command, const asked *a, const mlt_coll_question *q)
+static int coll_info_answer(const mlt_arg_command *command, const coll_info_asked *a,
+                            const mlt_coll_question *q)
 {
-    char why[WHY_BYTES], parameters[WHEN_BYTES];
+    char why[COLL_INFO_WHY_BYTES], parameters[WHEN_BYTES];
     mlt_coll_choice choice;
     mlt_coll_ask(&a->sources, q, &choice, why, sizeof why);
     say_question(q);
@@ -323,7 +324,7 @@ static int answer(const mlt_arg_command *command, const asked *a, const mlt_coll
 
 // ---- the command
 
-static int read_question(const mlt_arg_command *command, asked *a, mlt_coll_question *out)
+static int read_question(const mlt_arg_command *command, coll_info_asked *a, mlt_coll_question *out)
 {
     mlt_op op = MLT_OP_SUM, unused = MLT_OPS;
     mlt_op_type type = MLT_OP_FLOAT64;
@@ -351,9 +352,9 @@ static const char *given_or_set(const char *given, const char *variable)
     return given ? given : set ? set : "";
 }
 
-static int open_sources(const mlt_arg_command *command, asked *a)
+static int open_sources(const mlt_arg_command *command, coll_info_asked *a)
 {
-    char why[WHY_BYTES];
+    char why[COLL_INFO_WHY_BYTES];
     const char *file = given_or_set(a->file, "MILLET_COLL");
     const char *force = given_or_set(a->force, "MILLET_FORCE");
     if (*file &&
@@ -366,9 +367,10 @@ static int open_sources(const mlt_arg_command *command, asked *a)
     return MLT_ARGS_GO;
 }
 
-static int run(const mlt_arg_command *command, asked *a, const mlt_arg_texts *words)
+static int coll_info_run(const mlt_arg_command *command, coll_info_asked *a,
+                         const mlt_arg_texts *words)
 {
-    char why[WHY_BYTES];
+    char why[COLL_INFO_WHY_BYTES];
     mlt_coll_question q;
     if (words->count) {
         const char *name = words->items[0];
@@ -394,20 +396,20 @@ static int run(const mlt_arg_command *command, asked *a, const mlt_arg_texts *wo
     if (code != MLT_ARGS_GO)
         return code;
     if (asks) {
-        code = answer(command, a, &q);
+        code = coll_info_answer(command, a, &q);
         mlt_coll_hosts_free((mlt_coll_hosts *)(uintptr_t)q.hosts);
         return code;
     }
-    list(a);
+    coll_info_list(a);
     return MLT_EXIT_FINE;
 }
 
-static asked given = {.collective = MLT_COLLECTIVES,
-                      .ranks = MLT_NOT_GIVEN,
-                      .all_ranks = MLT_NOT_GIVEN,
-                      .bytes = MLT_NOT_GIVEN,
-                      .hosts = MLT_NOT_GIVEN,
-                      .cores = MLT_NOT_GIVEN};
+static coll_info_asked given = {.collective = MLT_COLLECTIVES,
+                                .ranks = MLT_NOT_GIVEN,
+                                .all_ranks = MLT_NOT_GIVEN,
+                                .bytes = MLT_NOT_GIVEN,
+                                .hosts = MLT_NOT_GIVEN,
+                                .cores = MLT_NOT_GIVEN};
 
 static const mlt_arg args[] = {
     {"ranks", 'n', MLT_ARG_NUMBER, &given.ranks, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
@@ -460,7 +462,7 @@ int mlt_info_coll_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
-    code = run(&command, &given, &words);
+    code = coll_info_run(&command, &given, &words);
     if (given.sources.rulebook)
         given.sources.rulebook->free(given.sources.rulebook);
     free(given.forced);

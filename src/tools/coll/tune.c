@@ -15,9 +15,9 @@
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
 
-enum { WHY_BYTES = 4096, MOST_RANKS = 64, MOST_SEGMENTS = 8, NAME_BYTES = 96 };
+enum { TUNE_WHY_BYTES = 4096, MOST_RANKS = 64, MOST_SEGMENTS = 8, TUNE_NAME_BYTES = 96 };
 
-typedef struct asked {
+typedef struct tune_asked {
     mlt_arg_texts ranks, colls, segments, without;
     uint64_t segment[MOST_SEGMENTS];
     size_t segment_count;
@@ -37,7 +37,7 @@ typedef struct asked {
     bool chosen[MLT_COLLECTIVES];
     uint64_t bytes[MLT_TUNE_SIZES];
     uint32_t sizes;
-} asked;
+} tune_asked;
 
 // Those that a call of MPI's own makes, with blocks that are alike.
 static bool is_measured(int collective)
@@ -68,7 +68,7 @@ mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint
 
 // ---- candidates
 
-static void add(mlt_tune_case *c, const mlt_coll_alg *alg, uint64_t segment, uint32_t radix)
+static void tune_add(mlt_tune_case *c, const mlt_coll_alg *alg, uint64_t segment, uint32_t radix)
 {
     if (c->count == MLT_TUNE_CANDIDATES)
         return;
@@ -77,7 +77,7 @@ static void add(mlt_tune_case *c, const mlt_coll_alg *alg, uint64_t segment, uin
     c->candidates[c->count++] = (mlt_tune_candidate){alg, segment, radix, ns, messages};
 }
 
-static bool is_left_out(const asked *a, const mlt_coll_alg *alg)
+static bool is_left_out(const tune_asked *a, const mlt_coll_alg *alg)
 {
     for (size_t i = 0; i < a->without.count; i++)
         if (strcmp(a->without.items[i], alg->name) == 0)
@@ -85,35 +85,35 @@ static bool is_left_out(const asked *a, const mlt_coll_alg *alg)
     return false;
 }
 
-static void add_all(const asked *a, mlt_tune_case *c, const mlt_coll_alg *alg)
+static void add_all(const tune_asked *a, mlt_tune_case *c, const mlt_coll_alg *alg)
 {
     static const uint32_t radixes[] = {2, 4, 8};
     if (alg->collective != c->collective)
         return;
     if (is_left_out(a, alg))
         return;
-    add(c, alg, 0, 0);
+    tune_add(c, alg, 0, 0);
     for (size_t i = 0; alg->uses_segment && i < a->segment_count; i++)
-        add(c, alg, a->segment[i], 0);
+        tune_add(c, alg, a->segment[i], 0);
     for (int i = 0; alg->uses_radix && i < 3; i++)
-        add(c, alg, 0, radixes[i]);
+        tune_add(c, alg, 0, radixes[i]);
 }
 
-static const char *name_of(const mlt_tune_candidate *candidate, char text[NAME_BYTES])
+static const char *tune_name_of(const mlt_tune_candidate *candidate, char text[TUNE_NAME_BYTES])
 {
-    int n = snprintf(text, NAME_BYTES, "%s", candidate->alg->name);
+    int n = snprintf(text, TUNE_NAME_BYTES, "%s", candidate->alg->name);
     if (candidate->segment)
-        snprintf(text + n, NAME_BYTES - (size_t)n, " segment %" PRIu64, candidate->segment);
+        snprintf(text + n, TUNE_NAME_BYTES - (size_t)n, " segment %" PRIu64, candidate->segment);
     if (candidate->radix)
-        snprintf(text + n, NAME_BYTES - (size_t)n, " radix %" PRIu32, candidate->radix);
+        snprintf(text + n, TUNE_NAME_BYTES - (size_t)n, " radix %" PRIu32, candidate->radix);
     return text;
 }
 
 // What the built-in rules choose, without the table of those that are simulated: a candidate, too.
-static void add_rules(const asked *a, mlt_tune_case *c)
+static void add_rules(const tune_asked *a, mlt_tune_case *c)
 {
     for (uint32_t s = 0; s < c->sizes; s++) {
-        char why[WHY_BYTES];
+        char why[TUNE_WHY_BYTES];
         mlt_coll_choice choice;
         mlt_coll_question q = mlt_tune_question(
             c, c->bytes[s], c->threads ? MLT_REACH_PROCESS : MLT_REACH_HOST, false);
@@ -129,7 +129,7 @@ static void add_rules(const asked *a, mlt_tune_case *c)
                 c->rule[s] = (int)i;
         if (c->rule[s] < 0 && c->count < MLT_TUNE_CANDIDATES) {
             c->rule[s] = (int)c->count;
-            add(c, choice.alg, choice.segment, choice.radix);
+            tune_add(c, choice.alg, choice.segment, choice.radix);
         }
     }
 }
@@ -194,15 +194,15 @@ static const char *time_text(double ns, char text[MLT_NUMBER_BYTES])
 static void write_times(const mlt_tune_case *c, const int *winner, FILE *to)
 {
     for (uint32_t s = 0; s < c->sizes; s++) {
-        char name[2][NAME_BYTES], time[2][MLT_NUMBER_BYTES];
+        char name[2][TUNE_NAME_BYTES], time[2][MLT_NUMBER_BYTES];
         if (winner[s] < 0)
             continue;
         const mlt_tune_candidate *first = &c->candidates[winner[s]];
         int next = fastest(c, s, winner[s]);
-        fprintf(to, "-- %9" PRIu64 " bytes: %-32s %-10s", c->bytes[s], name_of(first, name[0]),
+        fprintf(to, "-- %9" PRIu64 " bytes: %-32s %-10s", c->bytes[s], tune_name_of(first, name[0]),
                 time_text(first->ns[s], time[0]));
         if (next >= 0)
-            fprintf(to, " then %s %s", name_of(&c->candidates[next], name[1]),
+            fprintf(to, " then %s %s", tune_name_of(&c->candidates[next], name[1]),
                     time_text(c->candidates[next].ns[s], time[1]));
         fputc('\n', to);
     }
@@ -252,7 +252,7 @@ static void write_rules(const mlt_tune_case *c, const int *winner, uint64_t rank
     }
 }
 
-static void write_head(const asked *a, FILE *to)
+static void write_head(const tune_asked *a, FILE *to)
 {
     char date[64] = "";
     time_t now = time(NULL);
@@ -280,7 +280,7 @@ static void write_head(const asked *a, FILE *to)
 
 // ---- the work
 
-static int tune_case(const asked *a, mlt_tune_case *c, uint64_t ranks_to, FILE *to)
+static int tune_case(const tune_asked *a, mlt_tune_case *c, uint64_t ranks_to, FILE *to)
 {
     int winner[MLT_TUNE_SIZES];
     bool crowded = !a->sim && c->ranks > (uint32_t)mlt_os_cores();
@@ -306,7 +306,7 @@ static int tune_case(const asked *a, mlt_tune_case *c, uint64_t ranks_to, FILE *
     return MLT_ARGS_GO;
 }
 
-static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collective collective,
+static int tune_one(const mlt_arg_command *command, const tune_asked *a, mlt_collective collective,
                     size_t which, mlt_progress *progress, double done, double share, FILE *to)
 {
     static const uint64_t nothing = 0;
@@ -338,7 +338,7 @@ static int tune_one(const mlt_arg_command *command, const asked *a, mlt_collecti
     return code;
 }
 
-static int tune_all(const mlt_arg_command *command, const asked *a, FILE *to)
+static int tune_all(const mlt_arg_command *command, const tune_asked *a, FILE *to)
 {
     mlt_progress progress;
     int code = MLT_ARGS_GO;
@@ -359,10 +359,10 @@ static int tune_all(const mlt_arg_command *command, const asked *a, FILE *to)
 
 // ---- the command line
 
-static int read_ranks(const mlt_arg_command *command, asked *a)
+static int read_ranks(const mlt_arg_command *command, tune_asked *a)
 {
     for (size_t i = 0; i < a->ranks.count; i++) {
-        char why[WHY_BYTES];
+        char why[TUNE_WHY_BYTES];
         uint64_t n = 0;
         mlt_arg number = {.kind = MLT_ARG_NUMBER, .value = &n, .least = 1, .most = 1 << 20};
         if (!mlt_arg_parse(&number, "option --ranks", a->ranks.items[i], why, sizeof why))
@@ -380,7 +380,7 @@ static int read_ranks(const mlt_arg_command *command, asked *a)
     return MLT_ARGS_GO;
 }
 
-static int read_segments(const mlt_arg_command *command, asked *a)
+static int read_segments(const mlt_arg_command *command, tune_asked *a)
 {
     static const uint64_t usual[] = {4096, 16384, 65536};
     if (a->segments.count > MOST_SEGMENTS)
@@ -388,7 +388,7 @@ static int read_segments(const mlt_arg_command *command, asked *a)
     a->segment_count = a->segments.count ? a->segments.count : sizeof usual / sizeof *usual;
     memcpy(a->segment, usual, sizeof usual);
     for (size_t i = 0; i < a->segments.count; i++) {
-        char why[WHY_BYTES];
+        char why[TUNE_WHY_BYTES];
         mlt_arg size = {.kind = MLT_ARG_SIZE, .value = &a->segment[i], .least = 1, .most = 1 << 30};
         if (!mlt_arg_parse(&size, "option --segment", a->segments.items[i], why, sizeof why))
             return mlt_args_wrong(command, "%s", why);
@@ -396,12 +396,12 @@ static int read_segments(const mlt_arg_command *command, asked *a)
     return MLT_ARGS_GO;
 }
 
-static int read_colls(const mlt_arg_command *command, asked *a)
+static int read_colls(const mlt_arg_command *command, tune_asked *a)
 {
     for (int c = 0; c < MLT_COLLECTIVES; c++)
         a->chosen[c] = !a->colls.count && is_measured(c);
     for (size_t i = 0; i < a->colls.count; i++) {
-        char why[WHY_BYTES];
+        char why[TUNE_WHY_BYTES];
         const char *name = a->colls.items[i];
         mlt_collective c = mlt_collective_named(name, strlen(name));
         if (c == MLT_COLLECTIVES) {
@@ -415,7 +415,7 @@ static int read_colls(const mlt_arg_command *command, asked *a)
     return MLT_ARGS_GO;
 }
 
-static int read_sizes(const mlt_arg_command *command, asked *a)
+static int read_sizes(const mlt_arg_command *command, tune_asked *a)
 {
     if (a->from > a->to)
         return mlt_args_wrong(
@@ -435,7 +435,7 @@ static int read_sizes(const mlt_arg_command *command, asked *a)
 }
 
 // The machine's parameters say nothing about a measurement.
-static bool machine_given(const asked *a)
+static bool machine_given(const tune_asked *a)
 {
     const mlt_machine_options *options = &a->machine_options;
     bool given = a->described || options->file || options->S != UINT64_MAX;
@@ -444,9 +444,9 @@ static bool machine_given(const asked *a)
     return given;
 }
 
-static int read_words(const mlt_arg_command *command, asked *a)
+static int tune_read_words(const mlt_arg_command *command, tune_asked *a)
 {
-    char why[WHY_BYTES];
+    char why[TUNE_WHY_BYTES];
     int code = read_ranks(command, a);
     if (code == MLT_ARGS_GO)
         code = read_colls(command, a);
@@ -477,10 +477,10 @@ static int read_words(const mlt_arg_command *command, asked *a)
     return code;
 }
 
-static int run(const mlt_arg_command *command, asked *a)
+static int tune_run(const mlt_arg_command *command, tune_asked *a)
 {
     mlt_sink sink;
-    int code = read_words(command, a);
+    int code = tune_read_words(command, a);
     if (code != MLT_ARGS_GO)
         return code;
     code = mlt_sink_open(&sink, command, a->out); // before the work, not after it
@@ -493,7 +493,7 @@ static int run(const mlt_arg_command *command, asked *a)
 
 int mlt_tune_main(int argc, char **argv)
 {
-    asked a = {.from = 8, .to = 1 << 20, .factor = 4, .budget_ms = 50, .gain = 3};
+    tune_asked a = {.from = 8, .to = 1 << 20, .factor = 4, .budget_ms = 50, .gain = 3};
     mlt_arg machine[MLT_MACHINE_ARGS];
     mlt_machine_args(&a.machine_options, machine);
     const mlt_arg args[] = {
@@ -553,7 +553,7 @@ int mlt_tune_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &words, &a.mpirun);
     if (code != MLT_ARGS_GO)
         return code;
-    code = run(&command, &a);
+    code = tune_run(&command, &a);
     if (a.rulebook)
         a.rulebook->free(a.rulebook);
     mlt_cluster_free(a.cluster);

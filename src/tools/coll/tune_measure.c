@@ -18,7 +18,7 @@ typedef struct hearing {
     double before;  // candidates, of all
 } hearing;
 
-static void hear(FILE *from, void *user)
+static void tune_measure_hear(FILE *from, void *user)
 {
     hearing *h = user;
     char line[256];
@@ -92,17 +92,17 @@ static void end_job(const mlt_tune_job *job, const mlt_mpirun *mpirun, const cha
 
 // ---- where ranks are
 
-enum { LONGEST_NAME = 256 };
+enum { TUNE_MEASURE_LONGEST_NAME = 256 };
 
 typedef struct places {
     uint32_t ranks, heard;
-    char (*name)[LONGEST_NAME]; // [ranks]
+    char (*name)[TUNE_MEASURE_LONGEST_NAME]; // [ranks]
 } places;
 
 static void hear_places(FILE *from, void *user)
 {
     places *p = user;
-    char line[LONGEST_NAME + 32], name[LONGEST_NAME];
+    char line[TUNE_MEASURE_LONGEST_NAME + 32], name[TUNE_MEASURE_LONGEST_NAME];
     while (fgets(line, sizeof line, from)) {
         uint32_t rank;
         if (sscanf(line, "%" SCNu32 " %255s", &rank, name) != 2 || rank >= p->ranks)
@@ -193,7 +193,7 @@ static int measure_one(mlt_tune_case *c, uint32_t index, const mlt_tune_job *job
     begin_job(c, job, mpirun, &argv, ranks);
     add_words(&argv, (const char *const[]){"--force", force}, 2);
     end_job(job, mpirun, mlt_collective_names[c->collective], sizes, budget, &argv);
-    int code = mlt_mpirun_run(c->command, force, (char **)argv.items, hear, &h);
+    int code = mlt_mpirun_run(c->command, force, (char **)argv.items, tune_measure_hear, &h);
     mlt_arg_texts_free(&argv);
     if (code == MLT_ARGS_GO && h.heard != wanted)
         code =

@@ -5,7 +5,7 @@
 #include "judge/net/cluster.h"
 #include "tools/coll/tune.h"
 
-enum { WHY_BYTES = 1024, SEEDS = 3 };
+enum { TUNE_SIM_WHY_BYTES = 1024, SEEDS = 3 };
 
 // One simulation's part of the whole bar.
 typedef struct portion {
@@ -13,7 +13,7 @@ typedef struct portion {
     double from, share;
 } portion;
 
-static void step(void *user, double done)
+static void tune_sim_step(void *user, double done)
 {
     const portion *p = user;
     mlt_progress_step(p->progress, p->from + p->share * done);
@@ -22,7 +22,7 @@ static void step(void *user, double done)
 static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t bytes,
                 const mlt_sim_options *machine, portion *part, double *ns, uint64_t *messages)
 {
-    char why[WHY_BYTES];
+    char why[TUNE_SIM_WHY_BYTES];
     const char *reason;
     bool crowded =
         machine->cluster && machine->cluster->processors && c->ranks > machine->cluster->processors;
@@ -44,7 +44,7 @@ static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t 
     for (uint64_t seed = 0; seed < seeds && status == MLT_OK; seed++) {
         mlt_sim_options options = *machine;
         options.seed = seed;
-        options.progress = step;
+        options.progress = tune_sim_step;
         options.user = part;
         status = mlt_goal_simulate(program, &options, &result, why, sizeof why);
         sum += status == MLT_OK ? (double)result->total_ps / 1000 : 0;

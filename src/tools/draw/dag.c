@@ -26,7 +26,7 @@
 #include "tools/draw/draw.h"
 #include "tools/draw/svg.h"
 
-enum { BOX_HEIGHT = 34, GUTTER = 24, LANE_GAP = 14, TOP = 96, MARGIN = 20 };
+enum { BOX_HEIGHT = 34, GUTTER = 24, LANE_GAP = 14, DAG_TOP = 96, DAG_MARGIN = 20 };
 enum { SMALLEST_GAP = 46, LARGEST_GAP = 150, MESSAGE_GAP = 4 };
 enum { MOST_SLOTS = 8, LONGEST_LINE = 34, SMALLEST_BOX = 64, TITLE_WIDTH = 620 };
 
@@ -181,7 +181,7 @@ static void index_edges(const dag *d, bool by_end, uint32_t **at, uint32_t **lis
         (*list)[(*at)[(by_end ? d->edges[e].to : d->edges[e].from) + 1]++] = e;
 }
 
-static void make_rows(dag *d)
+static void dag_make_rows(dag *d)
 {
     uint32_t *at, *next, *sources = mlt_take(d->count, sizeof *sources);
     uint32_t *queue = mlt_take(d->count, sizeof *queue), done = 0, end = 0;
@@ -344,7 +344,7 @@ static void make_places(dag *d)
 {
     uint32_t *at, *before;
     index_edges(d, true, &at, &before);
-    double x = MARGIN;
+    double x = DAG_MARGIN;
     for (uint32_t i = 0; i < d->lanes_count; i++) {
         lane *l = &d->lanes[i];
         l->slots = 1;
@@ -362,7 +362,7 @@ static void make_places(dag *d)
         l->width = l->slots * (l->box_width + GUTTER) + GUTTER;
         for (uint32_t b = d->first[i]; b < d->first[i + 1]; b++) {
             d->boxes[b].x = x + GUTTER + d->boxes[b].slot * (l->box_width + GUTTER);
-            d->boxes[b].y = TOP + (double)d->boxes[b].row * (BOX_HEIGHT + d->gap);
+            d->boxes[b].y = DAG_TOP + (double)d->boxes[b].row * (BOX_HEIGHT + d->gap);
         }
         x += l->width + LANE_GAP;
     }
@@ -454,14 +454,14 @@ static void draw_lanes(const dag *d, FILE *to, double bottom)
     }
 }
 
-static void draw_legend(const dag *d, FILE *to, double y)
+static void dag_draw_legend(const dag *d, FILE *to, double y)
 {
     bool used[MLT_GOAL_KINDS] = {false}, edges[3] = {false};
     for (uint32_t b = 0; b < d->count; b++)
         used[d->drawing->program->rank[d->boxes[b].rank].actions[d->boxes[b].action].kind] = true;
     for (uint32_t e = 0; e < d->edges_count; e++)
         edges[d->edges[e].kind] = true;
-    double x = mlt_svg_legend(to, MARGIN, y, used);
+    double x = mlt_svg_legend(to, DAG_MARGIN, y, used);
     if (edges[REQUIRES])
         x = mlt_svg_sample(to, x, y, "dep", "then");
     if (edges[STARTS])
@@ -475,18 +475,18 @@ void mlt_draw_dag(const mlt_drawing *drawing, FILE *to)
     dag d = {.drawing = drawing};
     make_boxes(&d);
     make_edges(&d);
-    make_rows(&d);
+    dag_make_rows(&d);
     fold_rows(&d);
     make_gap(&d);
     make_places(&d);
     const lane *last = &d.lanes[d.lanes_count - 1];
-    double bottom = TOP + (double)d.rows * (BOX_HEIGHT + d.gap) - d.gap + 14;
+    double bottom = DAG_TOP + (double)d.rows * (BOX_HEIGHT + d.gap) - d.gap + 14;
     if (!d.rows)
-        bottom = TOP;
-    double width = last->x + last->width + MARGIN;
+        bottom = DAG_TOP;
+    double width = last->x + last->width + DAG_MARGIN;
     mlt_svg_begin(to, width < TITLE_WIDTH ? TITLE_WIDTH : width, bottom + 40, drawing->title);
-    mlt_svg_text(to, MARGIN, 28, "class=\"title\"", drawing->title);
-    mlt_svg_text(to, MARGIN, 46, "class=\"note\"",
+    mlt_svg_text(to, DAG_MARGIN, 28, "class=\"title\"", drawing->title);
+    mlt_svg_text(to, DAG_MARGIN, 46, "class=\"note\"",
                  d.cyclic
                      ? "Some actions wait for themselves in a circle: they stand at the bottom."
                      : "Arrows lead to what waits for them.");
@@ -495,7 +495,7 @@ void mlt_draw_dag(const mlt_drawing *drawing, FILE *to)
         draw_edge(&d, to, e);
     for (uint32_t b = 0; b < d.count; b++)
         draw_box(&d, to, b);
-    draw_legend(&d, to, bottom + 26);
+    dag_draw_legend(&d, to, bottom + 26);
     mlt_svg_end(to);
     free(d.boxes);
     free(d.first);

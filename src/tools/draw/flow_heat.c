@@ -23,7 +23,7 @@ struct mlt_flow_heat {
     char *text;
 };
 
-static int by_ends(const void *a, const void *b)
+static int flow_heat_by_ends(const void *a, const void *b)
 {
     const entry *x = a, *y = b;
     int c = strcmp(x->from, y->from);
@@ -39,7 +39,7 @@ static bool number(const char *text, uint64_t *out)
 }
 
 // A line of the file, which is cut into its columns.
-static bool read_line(char *line, entry *e)
+static bool flow_heat_read_line(char *line, entry *e)
 {
     char *column[COLUMNS];
     for (int i = 0; i < COLUMNS; i++) {
@@ -72,7 +72,7 @@ mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size)
         if (*next)
             *next++ = '\0';
         if (*line && *line != '#') {
-            if (!read_line(line, &h->entries[h->count])) {
+            if (!flow_heat_read_line(line, &h->entries[h->count])) {
                 snprintf(why, why_size,
                          "line %zu is none of a report of flow_report: queue, from, elements, "
                          "bytes, deepest, blocked_ns, starved_ns and place have tabs between",
@@ -84,7 +84,7 @@ mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size)
         }
         line = next;
     }
-    qsort(h->entries, h->count, sizeof *h->entries, by_ends);
+    qsort(h->entries, h->count, sizeof *h->entries, flow_heat_by_ends);
     return h;
 }
 
@@ -101,12 +101,12 @@ bool mlt_flow_heat_of(const mlt_flow_heat *heat, const char *from, const char *q
                       mlt_flow_warmth *sum)
 {
     entry key = {.queue = queue, .from = from};
-    const entry *e = bsearch(&key, heat->entries, heat->count, sizeof key, by_ends);
+    const entry *e = bsearch(&key, heat->entries, heat->count, sizeof key, flow_heat_by_ends);
     if (!e)
         return false;
-    while (e > heat->entries && by_ends(e - 1, &key) == 0)
+    while (e > heat->entries && flow_heat_by_ends(e - 1, &key) == 0)
         e--;
-    for (; e < heat->entries + heat->count && by_ends(e, &key) == 0; e++) {
+    for (; e < heat->entries + heat->count && flow_heat_by_ends(e, &key) == 0; e++) {
         sum->elements += e->warmth.elements;
         sum->bytes += e->warmth.bytes;
         sum->blocked_ns += e->warmth.blocked_ns;

@@ -13,17 +13,17 @@
 #include "tools/draw/svg.h"
 
 enum {
-    MARGIN = 24,
-    TOP = 64,      // below title and note
-    HEAD = 36,     // of a box: title and note
-    ROW = 15,      // of a port with a label
-    GAP = 14,      // between boxes
-    THIN = 10,     // between links that pass
-    BAND_PAD = 16, // within a worker's frame
-    BAND_HEAD = 20,
+    FLOW_LAYOUT_MARGIN = 24,
+    FLOW_LAYOUT_TOP = 64,      // below title and note
+    HEAD = 36,                 // of a box: title and note
+    FLOW_LAYOUT_ROW = 15,      // of a port with a label
+    GAP = 14,                  // between boxes
+    THIN = 10,                 // between links that pass
+    FLOW_LAYOUT_BAND_PAD = 16, // within a worker's frame
+    FLOW_LAYOUT_BAND_HEAD = 20,
     BAND_GAP = 14,
-    HOST_PAD = 12,
-    HOST_HEAD = 18,
+    FLOW_LAYOUT_HOST_PAD = 12,
+    FLOW_LAYOUT_HOST_HEAD = 18,
     LANE = 11, // of links that go around
     SWEEPS = 16,
     MOST_HOPS = 6000,
@@ -251,13 +251,13 @@ static void size_box(mlt_scene_box *b)
     int most = rows[0] > rows[1] ? rows[0] : rows[1];
     b->height = HEAD;
     if (labels)
-        b->height += most * ROW + 4;
+        b->height += most * FLOW_LAYOUT_ROW + 4;
     else if (most > 2)
         b->height += (most - 2) * 9;
     for (size_t i = 0; i < b->port_count; i++) {
         mlt_scene_port *p = &b->ports[i];
         int k = side[p->left]++;
-        p->y = labels ? HEAD + k * ROW + 8 : b->height * (k + 1) / (rows[p->left] + 1);
+        p->y = labels ? HEAD + k * FLOW_LAYOUT_ROW + 8 : b->height * (k + 1) / (rows[p->left] + 1);
     }
     double letters = (double)mlt_svg_letters(b->title), note = (double)mlt_svg_letters(b->note);
     double inner = letters > note ? letters : note;
@@ -340,9 +340,9 @@ static void rerank(layout *l, uint32_t column)
 }
 
 // Calls for each hop of each link, through boxes of no size.
-typedef void hop(layout *l, uint32_t a, double offset_a, uint32_t b, double offset_b);
+typedef void flow_layout_hop(layout *l, uint32_t a, double offset_a, uint32_t b, double offset_b);
 
-static void each_hop(layout *l, hop *f)
+static void each_hop(layout *l, flow_layout_hop *f)
 {
     const mlt_scene *s = l->s;
     for (uint32_t i = 0; i < s->link_count; i++) {
@@ -533,19 +533,19 @@ static void find_bands(layout *l)
                 s->band_height[band] = sum;
         }
     }
-    double y = TOP;
+    double y = FLOW_LAYOUT_TOP;
     for (uint32_t k = 0; k < bands; k++) {
         bool framed = s->band_count > 0;
         bool new_host =
             framed && s->host_count > 1 && (k == 0 || s->host_of_band[k] != s->host_of_band[k - 1]);
         if (new_host)
-            y += HOST_HEAD + (k ? HOST_PAD * 2 : 0);
+            y += FLOW_LAYOUT_HOST_HEAD + (k ? FLOW_LAYOUT_HOST_PAD * 2 : 0);
         if (s->band_height[k] < HEAD)
             s->band_height[k] = HEAD;
-        s->band_y[k] = y + (framed ? BAND_HEAD + BAND_PAD / 2 : 0);
-        y = s->band_y[k] + s->band_height[k] + (framed ? BAND_PAD + BAND_GAP : 0);
+        s->band_y[k] = y + (framed ? FLOW_LAYOUT_BAND_HEAD + FLOW_LAYOUT_BAND_PAD / 2 : 0);
+        y = s->band_y[k] + s->band_height[k] + (framed ? FLOW_LAYOUT_BAND_PAD + BAND_GAP : 0);
     }
-    s->bottom = y + (s->band_count && s->host_count > 1 ? HOST_PAD : 0);
+    s->bottom = y + (s->band_count && s->host_count > 1 ? FLOW_LAYOUT_HOST_PAD : 0);
 }
 
 // As near to what each wants as the order allows, by least squares: neighbours that are in each
@@ -657,15 +657,16 @@ static double link_space(const mlt_scene *s, uint32_t column)
     }
     double space = 46 + 2.2 * links + (labels ? 30 : 0) + beside;
     space = space > 150 ? 150 : space;
-    double steep = links ? 0.12 * (s->bottom - TOP) : 0; // curves need room
+    double steep = links ? 0.12 * (s->bottom - FLOW_LAYOUT_TOP) : 0; // curves need room
     return space > steep || !links ? space : steep > 220 ? 220 : steep;
 }
 
 static void find_widths(layout *l)
 {
     mlt_scene *s = l->s;
-    double side = s->band_count ? BAND_PAD + (s->host_count > 1 ? HOST_PAD : 0) : 0;
-    double x = MARGIN + side;
+    double side =
+        s->band_count ? FLOW_LAYOUT_BAND_PAD + (s->host_count > 1 ? FLOW_LAYOUT_HOST_PAD : 0) : 0;
+    double x = FLOW_LAYOUT_MARGIN + side;
     bool around = false;
     for (uint32_t i = 0; i < s->link_count; i++)
         around = around || (s->links[i].back && s->boxes[s->links[i].to].column + 1 <
@@ -687,7 +688,7 @@ static void find_widths(layout *l)
         double space = link_space(s, c);
         x += last ? (space > 46 ? space - 46 : 0) : space;
     }
-    s->width = x + (around ? 26 : 0) + side + MARGIN;
+    s->width = x + (around ? 26 : 0) + side + FLOW_LAYOUT_MARGIN;
 }
 
 // Links that go around get a lane each below everything, the shortest nearest.

@@ -36,7 +36,7 @@ static void add_bands(const mlt_flow_lowered *l, mlt_scene *s)
         snprintf(s->host_name[i], sizeof s->host_name[i], "host %.80s", sites->hosts[i].name);
 }
 
-static void add_boxes(const mlt_flow_lowered *l, mlt_scene *s)
+static void flow_placed_add_boxes(const mlt_flow_lowered *l, mlt_scene *s)
 {
     const mlt_flow_graph *g = l->graph;
     for (uint32_t t = 0; t < l->task_count; t++) {
@@ -136,7 +136,7 @@ void mlt_scene_of_tasks(const mlt_flow_lowered *l, const mlt_flow_heat *heat, ml
     mlt_flow_warmth *warmth = mlt_take(l->line_count + 1, sizeof *warmth);
     bool *known = mlt_take(l->line_count + 1, sizeof *known);
     add_bands(l, s);
-    add_boxes(l, s);
+    flow_placed_add_boxes(l, s);
     add_lines(l, heat, s, warmth, known);
     if (heat)
         mlt_flow_heat_apply(s, warmth, known);

@@ -53,7 +53,7 @@ static void describe(const mlt_flow_vector *v, mlt_scene_box *b)
              v->op ? v->op->name : "", v->op ? ")" : "", v->line);
 }
 
-static void add_boxes(making *m)
+static void flow_written_add_boxes(making *m)
 {
     const mlt_flow_graph *g = m->g;
     for (uint32_t i = 0; i < g->vector_count; i++) {
@@ -124,7 +124,7 @@ typedef struct bundle { // edges that are one link
     uint32_t edge; // number
 } bundle;
 
-static int by_ends(const void *a, const void *b)
+static int flow_written_by_ends(const void *a, const void *b)
 {
     const bundle *x = a, *y = b;
     if (x->from != y->from)
@@ -210,7 +210,7 @@ static void add_links(making *m, const mlt_flow_heat *heat)
         const mlt_flow_edge *e = &g->edges[i];
         all[i] = (bundle){box_of(m, e->from), box_of(m, e->to), e->out, e->in, i};
     }
-    qsort(all, g->edge_count, sizeof *all, by_ends);
+    qsort(all, g->edge_count, sizeof *all, flow_written_by_ends);
     for (uint32_t i = 0; i < g->edge_count; i++)
         if (i == 0 || !same_link(&all[i - 1], &all[i]))
             start[links++] = i;
@@ -238,7 +238,7 @@ void mlt_scene_of_graph(const mlt_flow_graph *graph, uint32_t expand, const mlt_
                         mlt_scene *scene)
 {
     making m = {graph, expand, scene, mlt_take(graph->vector_count + 1, sizeof *m.box_of)};
-    add_boxes(&m);
+    flow_written_add_boxes(&m);
     add_links(&m, heat);
     free(m.box_of);
 }

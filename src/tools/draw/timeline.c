@@ -15,7 +15,15 @@
 #include "tools/draw/draw.h"
 #include "tools/draw/svg.h"
 
-enum { ROW = 30, BAR = 18, TOP = 92, LEFT = 96, WIDTH = 1080, MARGIN = 20, CPUS = 256 };
+enum {
+    TIMELINE_ROW = 30,
+    TIMELINE_BAR = 18,
+    TIMELINE_TOP = 92,
+    LEFT = 96,
+    TIMELINE_WIDTH = 1080,
+    TIMELINE_MARGIN = 20,
+    CPUS = 256
+};
 
 typedef struct timeline {
     const mlt_drawing *drawing;
@@ -34,7 +42,8 @@ static uint64_t number_of(const timeline *t, uint32_t rank, uint32_t action)
 // Left of the left edge for what was before.
 static double x_of(const timeline *t, uint64_t ps)
 {
-    return LEFT + ((double)ps - (double)t->from_ps) / (double)(t->end_ps - t->from_ps) * WIDTH;
+    return LEFT +
+           ((double)ps - (double)t->from_ps) / (double)(t->end_ps - t->from_ps) * TIMELINE_WIDTH;
 }
 
 static uint32_t *row_of(const timeline *t, uint32_t rank, uint8_t cpu)
@@ -44,7 +53,7 @@ static uint32_t *row_of(const timeline *t, uint32_t rank, uint8_t cpu)
 
 static double y_of(const timeline *t, uint32_t rank, const mlt_goal_action *action)
 {
-    return TOP + (double)*row_of(t, rank, action->cpu) * ROW;
+    return TIMELINE_TOP + (double)*row_of(t, rank, action->cpu) * TIMELINE_ROW;
 }
 
 static bool receives(const mlt_goal_action *action)
@@ -88,7 +97,7 @@ static times drawn_times(const mlt_drawing *d, uint32_t rank, uint32_t action)
     return at;
 }
 
-static times times_of(const timeline *t, uint32_t rank, uint32_t action)
+static times timeline_times_of(const timeline *t, uint32_t rank, uint32_t action)
 {
     return drawn_times(t->drawing, rank, action);
 }
@@ -106,7 +115,7 @@ bool mlt_draw_shows(const mlt_drawing *drawing, uint32_t rank, uint32_t action)
 
 // ---- what is where
 
-static void make_rows(timeline *t)
+static void timeline_make_rows(timeline *t)
 {
     const mlt_drawing *d = t->drawing;
     size_t ranks = d->last - d->first + 1;
@@ -124,7 +133,7 @@ static void make_rows(timeline *t)
             if (*row_of(t, r, (uint8_t)cpu) == 0)
                 *row_of(t, r, (uint8_t)cpu) = t->rows++;
         for (uint32_t a = 0; a < rank->count; a++) {
-            times at = times_of(t, r, a);
+            times at = timeline_times_of(t, r, a);
             t->end_ps = last_of(&at) > t->end_ps ? last_of(&at) : t->end_ps;
         }
     }
@@ -168,10 +177,10 @@ static void draw_axis(const timeline *t, FILE *to, double bottom)
         snprintf(text, sizeof text, "%.10g", at / units[unit].ps);
         fprintf(to,
                 "<path d=\"M%.1f %dV%.1f\" stroke=\"#d8dce2\" stroke-width=\"1\" fill=\"none\"/>\n",
-                x, TOP - 14, bottom);
-        mlt_svg_text(to, x, TOP - 20, "class=\"note\" text-anchor=\"middle\"", text);
+                x, TIMELINE_TOP - 14, bottom);
+        mlt_svg_text(to, x, TIMELINE_TOP - 20, "class=\"note\" text-anchor=\"middle\"", text);
     }
-    mlt_svg_text(to, MARGIN, TOP - 20, "class=\"note\"", units[unit].name);
+    mlt_svg_text(to, TIMELINE_MARGIN, TIMELINE_TOP - 20, "class=\"note\"", units[unit].name);
 }
 
 static void draw_rows(const timeline *t, FILE *to)
@@ -183,10 +192,10 @@ static void draw_rows(const timeline *t, FILE *to)
             if (row == UINT32_MAX)
                 continue;
             char name[48];
-            double y = TOP + (double)row * ROW;
+            double y = TIMELINE_TOP + (double)row * TIMELINE_ROW;
             snprintf(name, sizeof name, cpu ? "cpu %d" : "rank %" PRIu32, cpu ? (uint32_t)cpu : r);
             fprintf(to, "<rect x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%d\" fill=\"%s\"/>\n",
-                    LEFT, y, WIDTH, BAR, MLT_SVG_LANE);
+                    LEFT, y, TIMELINE_WIDTH, TIMELINE_BAR, MLT_SVG_LANE);
             mlt_svg_text(to, LEFT - 10, y + 13, "text-anchor=\"end\"", name);
         }
 }
@@ -197,13 +206,13 @@ static void wait_line(const timeline *t, FILE *to, double y, uint64_t from_ps, u
 {
     if (to_ps > from_ps)
         fprintf(to, "<path class=\"wait\" d=\"M%.2f %.1fH%.2f\"/>\n", x_of(t, from_ps),
-                y + BAR / 2.0, x_of(t, to_ps));
+                y + TIMELINE_BAR / 2.0, x_of(t, to_ps));
 }
 
 static void draw_waits(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
 {
     const mlt_goal_action *action = &t->drawing->program->rank[rank].actions[a];
-    times at = times_of(t, rank, a);
+    times at = timeline_times_of(t, rank, a);
     double y = y_of(t, rank, action);
     if (receives(action))
         wait_line(t, to, y, at.start, at.busy);
@@ -231,7 +240,7 @@ static const char *bar_text(const timeline *t, const mlt_goal_action *action, do
 static void draw_bar(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
 {
     const mlt_goal_action *action = &t->drawing->program->rank[rank].actions[a];
-    times at = times_of(t, rank, a);
+    times at = timeline_times_of(t, rank, a);
     double y = y_of(t, rank, action), x = x_of(t, at.busy), width = x_of(t, at.idle) - x;
     mlt_svg_colours c = mlt_svg_colours_of(action->kind);
     bool hot = t->hot[number_of(t, rank, a) - t->before];
@@ -240,7 +249,7 @@ static void draw_bar(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
     fprintf(to,
             "<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%d\" rx=\"2\" fill=\"%s\" "
             "stroke=\"%s\" stroke-width=\"%s\"/>\n",
-            x, y, width < 1.5 ? 1.5 : width, BAR, c.fill, hot ? MLT_SVG_HOT : c.line,
+            x, y, width < 1.5 ? 1.5 : width, TIMELINE_BAR, c.fill, hot ? MLT_SVG_HOT : c.line,
             hot ? "2" : "1");
     const char *text = bar_text(t, action, width, c);
     if (*text)
@@ -262,18 +271,19 @@ static void draw_message(const timeline *t, FILE *to, uint32_t rank, uint32_t a,
     if (both != hot)
         return;
     const mlt_goal_action *recv = &d->program->rank[other.rank].actions[other.action];
-    times from = times_of(t, rank, a), till = times_of(t, other.rank, other.action);
+    times from = timeline_times_of(t, rank, a),
+          till = timeline_times_of(t, other.rank, other.action);
     if (till.busy < t->from_ps || from.idle > t->end_ps)
         return;
     double y0 = y_of(t, rank, send), y1 = y_of(t, other.rank, recv);
     bool down = y1 > y0;
     fprintf(to, "<path class=\"%s\" marker-end=\"url(#%s)\" d=\"M%.2f %.1fL%.2f %.1f\"/>\n",
-            hot ? "hot" : "msg", hot ? "hot" : "msg", x_of(t, from.idle), down ? y0 + BAR : y0,
-            x_of(t, till.busy), down ? y1 : y1 + BAR);
+            hot ? "hot" : "msg", hot ? "hot" : "msg", x_of(t, from.idle),
+            down ? y0 + TIMELINE_BAR : y0, x_of(t, till.busy), down ? y1 : y1 + TIMELINE_BAR);
 }
 
 // Lines first, then bars: no line goes through a text.
-static void each(const timeline *t, FILE *to)
+static void timeline_each(const timeline *t, FILE *to)
 {
     const mlt_drawing *d = t->drawing;
     for (int pass = 0; pass < 4; pass++)
@@ -290,7 +300,7 @@ static void each(const timeline *t, FILE *to)
             }
 }
 
-static void draw_legend(const timeline *t, FILE *to, double y)
+static void timeline_draw_legend(const timeline *t, FILE *to, double y)
 {
     const mlt_drawing *d = t->drawing;
     bool used[MLT_GOAL_KINDS] = {false}, messages = false;
@@ -309,26 +319,26 @@ static void draw_legend(const timeline *t, FILE *to, double y)
 void mlt_draw_timeline(const mlt_drawing *drawing, FILE *to)
 {
     timeline t = {.drawing = drawing};
-    make_rows(&t);
+    timeline_make_rows(&t);
     const mlt_loggops *m = drawing->machine;
-    double bottom = TOP + (double)t.rows * ROW;
+    double bottom = TIMELINE_TOP + (double)t.rows * TIMELINE_ROW;
     char note[256];
     snprintf(note, sizeof note,
              "%.10g ns in all; L %g, o %g, g %g, G %g, O %g ns, S %" PRIu64 " bytes, exec %g ns",
              (double)drawing->sim->total_ps / 1000, m->L, m->o, m->g, m->G, m->O, m->S, m->exec);
-    mlt_svg_begin(to, LEFT + WIDTH + MARGIN + 20, bottom + 40, drawing->title);
-    mlt_svg_text(to, MARGIN, 28, "class=\"title\"", drawing->title);
-    mlt_svg_text(to, MARGIN, 46, "class=\"note\"", note);
+    mlt_svg_begin(to, LEFT + TIMELINE_WIDTH + TIMELINE_MARGIN + 20, bottom + 40, drawing->title);
+    mlt_svg_text(to, TIMELINE_MARGIN, 28, "class=\"title\"", drawing->title);
+    mlt_svg_text(to, TIMELINE_MARGIN, 46, "class=\"note\"", note);
     draw_rows(&t, to);
     draw_axis(&t, to, bottom);
     // What reaches beyond the edges ends there.
     fprintf(to,
             "<clipPath id=\"window\"><rect x=\"%d\" y=\"0\" width=\"%d\" height=\"%.1f\"/>"
             "</clipPath>\n<g clip-path=\"url(#window)\">\n",
-            LEFT - 2, WIDTH + 4, bottom);
-    each(&t, to);
+            LEFT - 2, TIMELINE_WIDTH + 4, bottom);
+    timeline_each(&t, to);
     fprintf(to, "</g>\n");
-    draw_legend(&t, to, bottom + 26);
+    timeline_draw_legend(&t, to, bottom + 26);
     mlt_svg_end(to);
     free(t.row);
     free(t.hot);

@@ -39,7 +39,7 @@ static bool own_with_value(const char *word)
     return false;
 }
 
-static bool is_own(const char *word, bool runs)
+static bool build_is_own(const char *word, bool runs)
 {
     static const char *const names[] = {"-o",         "-h",     "-v",     "--output", "--define",
                                         "--hostfile", "--keep", "--help", "--verbose"};
@@ -110,7 +110,7 @@ static void split_words(int argc, char **argv, bool runs, split *s)
         if (!option && !file) {
             file = true;
             s->own[s->own_count++] = word;
-        } else if (option && is_own(word, runs)) {
+        } else if (option && build_is_own(word, runs)) {
             s->own[s->own_count++] = word;
             if (own_with_value(word) && argv[i + 1])
                 s->own[s->own_count++] = argv[++i];

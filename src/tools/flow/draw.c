@@ -14,13 +14,13 @@
 #include "tools/flow/site.h"
 #include "tools/goal/sink.h"
 
-typedef struct asked {
+typedef struct flow_draw_asked {
     mlt_arg_texts defines;
     const char *out, *report;
     bool placed, text, keep_all;
     uint64_t expand;
     mlt_flow_site_options where;
-} asked;
+} flow_draw_asked;
 
 // What nobody could look at is refused.
 static int too_much(const mlt_arg_command *command, uint64_t boxes, uint64_t links)
@@ -54,8 +54,9 @@ static int read_report(const mlt_arg_command *command, const char *path, mlt_flo
     return code;
 }
 
-static int make_scene(const mlt_arg_command *command, const asked *a, const mlt_flow_input *input,
-                      mlt_flow_site *site, const mlt_flow_heat *heat, mlt_scene *scene)
+static int make_scene(const mlt_arg_command *command, const flow_draw_asked *a,
+                      const mlt_flow_input *input, mlt_flow_site *site, const mlt_flow_heat *heat,
+                      mlt_scene *scene)
 {
     const mlt_flow_graph *g = input->graph;
     if (!a->placed) {
@@ -79,8 +80,8 @@ static int make_scene(const mlt_arg_command *command, const asked *a, const mlt_
     return code;
 }
 
-static int draw(const mlt_arg_command *command, const asked *a, const mlt_flow_input *input,
-                const mlt_flow_heat *heat, FILE *to)
+static int flow_draw(const mlt_arg_command *command, const flow_draw_asked *a,
+                     const mlt_flow_input *input, const mlt_flow_heat *heat, FILE *to)
 {
     mlt_scene scene = {.title = NULL};
     mlt_flow_site site = {.sites = NULL};
@@ -106,7 +107,8 @@ static int draw(const mlt_arg_command *command, const asked *a, const mlt_flow_i
     return code;
 }
 
-static int start(const mlt_arg_command *command, const asked *a, const char *path)
+static int flow_draw_start(const mlt_arg_command *command, const flow_draw_asked *a,
+                           const char *path)
 {
     if (!a->placed && (mlt_flow_site_given(&a->where) || a->keep_all))
         return mlt_args_wrong(command, "-n, -nfg, --hostfile and --keep-all are for --placed");
@@ -125,7 +127,7 @@ static int start(const mlt_arg_command *command, const asked *a, const char *pat
         if (a->text)
             mlt_flow_print(input.graph, sink.to);
         else
-            code = draw(command, a, &input, heat, sink.to);
+            code = flow_draw(command, a, &input, heat, sink.to);
         int closed = mlt_sink_close(&sink, command, code == MLT_ARGS_GO);
         code = code == MLT_ARGS_GO ? closed : code;
     }
@@ -136,7 +138,7 @@ static int start(const mlt_arg_command *command, const asked *a, const char *pat
 
 int mlt_flow_draw_main(int argc, char **argv)
 {
-    asked a = {.expand = 16};
+    flow_draw_asked a = {.expand = 16};
     mlt_arg sites[MLT_FLOW_SITE_ARGS];
     mlt_arg_texts words = {NULL, 0};
     mlt_flow_site_args(&a.where, sites);
@@ -171,7 +173,7 @@ int mlt_flow_draw_main(int argc, char **argv)
     char **own = mlt_flow_argv(&argc, argv);
     int code = mlt_args_read(&command, argc, own, &words, NULL);
     if (code == MLT_ARGS_GO) {
-        code = start(&command, &a, words.items[0]);
+        code = flow_draw_start(&command, &a, words.items[0]);
         mlt_arg_texts_free(&a.defines);
         mlt_arg_texts_free(&words);
     }

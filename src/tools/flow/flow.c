@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/flow/flow.h"
 
-static const mlt_command commands[] = {
+static const mlt_command flow_commands[] = {
     {"new", mlt_flow_new_main, .help = "make a folder with a first program"},
     {"check", mlt_flow_check_main, .help = "report what is wrong with a file"},
     {"build", mlt_flow_build_main, .help = "make a program from a file and its modules in C"},
@@ -25,6 +25,6 @@ const mlt_commands mlt_flow_commands = {
             "  millet flow check heat.flow\n"
             "  millet flow draw heat.flow -o heat.svg\n"
             "  millet flow run heat.flow heat.c -n 4",
-    .all = commands,
-    .count = sizeof commands / sizeof *commands,
+    .all = flow_commands,
+    .count = sizeof flow_commands / sizeof *flow_commands,
 };

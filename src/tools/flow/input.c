@@ -51,7 +51,7 @@ static bool is_constant(const mlt_flow_file *file, const char *name)
     return false;
 }
 
-static void tell(const char *path, const mlt_flow_messages *messages)
+static void input_tell(const char *path, const mlt_flow_messages *messages)
 {
     fflush(stdout);
     for (const mlt_flow_message *m = messages->first; m; m = m->next) {
@@ -84,7 +84,7 @@ int mlt_flow_input_read(const mlt_arg_command *command, const char *path,
                                   out->overrides[i].name, name);
     if (code == MLT_ARGS_GO && !messages.errors)
         out->graph = mlt_flow_check(out->file, out->overrides, out->override_count, &messages);
-    tell(name, &messages);
+    input_tell(name, &messages);
     out->warnings = messages.warnings;
     if (code == MLT_ARGS_GO && !out->graph)
         code = MLT_EXIT_FOUND;

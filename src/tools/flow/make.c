@@ -64,8 +64,8 @@ static int put_file(const mlt_arg_command *command, const char *path, const char
 }
 
 // FOLDER/NAME.flow.h or .c; false and a message if that is too long.
-static int join(const mlt_arg_command *command, char path[PATH_MAX], const char *folder,
-                const char *name, const char *end)
+static int make_join(const mlt_arg_command *command, char path[PATH_MAX], const char *folder,
+                     const char *name, const char *end)
 {
     if (snprintf(path, PATH_MAX, "%s/%s%s", folder, name, end) >= PATH_MAX)
         return mlt_args_failed(command, "the name of '%s/%s' is too long", folder, name);
@@ -92,7 +92,8 @@ int mlt_flow_make_headers(const mlt_arg_command *command, const mlt_flow_file *f
             break;
         char path[PATH_MAX], *text = NULL;
         size_t size = 0;
-        code = join(command, path, folder, i < count ? modules[i].name : "operations", ".flow.h");
+        code =
+            make_join(command, path, folder, i < count ? modules[i].name : "operations", ".flow.h");
         if (code != MLT_ARGS_GO)
             break;
         FILE *memory = open_memstream(&text, &size);
@@ -182,7 +183,7 @@ static bool says_nothing(const char *line, size_t length)
 }
 
 // Prints the compiler's words, but for what is said better below.
-static void tell(const mlt_flow_input *input, const char *text)
+static void make_tell(const mlt_flow_input *input, const char *text)
 {
     missing m = {.file = input->file};
     mlt_flow_declaration *modules = mlt_flow_gen_modules(input->file, &m.count);
@@ -224,7 +225,7 @@ static void tell(const mlt_flow_input *input, const char *text)
 
 // ---- compiling
 
-static void show(const mlt_arg_texts *argv)
+static void make_show(const mlt_arg_texts *argv)
 {
     for (size_t i = 0; i < argv->count; i++) {
         const char *word = argv->items[i];
@@ -250,7 +251,7 @@ static int compile(const mlt_arg_command *command, const mlt_flow_input *input,
     text[got] = '\0';
     fclose(said);
     if (*text)
-        tell(input, text);
+        make_tell(input, text);
     if (status == -1)
         code = MLT_EXIT_FOUND;
     else if (WIFSIGNALED(status))
@@ -272,7 +273,7 @@ static int build_in(const mlt_arg_command *command, const mlt_flow_make *make,
     char *stem = mlt_flow_stem(make->path), *beside = mlt_flow_folder(make->path);
     int code = mlt_flow_make_headers(command, input->file, folder);
     if (code == MLT_ARGS_GO)
-        code = join(command, program, folder, stem, ".flow.c");
+        code = make_join(command, program, folder, stem, ".flow.c");
     if (code == MLT_ARGS_GO)
         code = make_program_text(command, input, hosts, program);
     if (code == MLT_ARGS_GO)
@@ -295,7 +296,7 @@ static int build_in(const mlt_arg_command *command, const mlt_flow_make *make,
         if (cxx) // C's compiler knows C++ by its name, but does not link its library
             mlt_arg_texts_add(&argv, "-lstdc++");
         if (make->verbose)
-            show(&argv);
+            make_show(&argv);
         code = compile(command, input, &argv);
         mlt_arg_texts_free(&argv);
     }

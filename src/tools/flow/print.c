@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 
-enum { NAME_BYTES = 200, MOST_RANGES = 6 };
+enum { FLOW_PRINT_NAME_BYTES = 200, MOST_RANGES = 6 };
 
 const char *mlt_flow_range(const mlt_flow_vector *v, const uint32_t *index, size_t count,
                            char *text, size_t size)
@@ -73,7 +73,7 @@ static void print_constants(const mlt_flow_graph *g, FILE *to)
 static void print_instances(const mlt_flow_graph *g, FILE *to)
 {
     int width = 0;
-    char name[NAME_BYTES];
+    char name[FLOW_PRINT_NAME_BYTES];
     for (int turn = 0; turn < 2; turn++) {
         if (turn == 1)
             fprintf(to, "instances\n");
@@ -124,7 +124,8 @@ static void print_wires(const mlt_flow_graph *g, FILE *to)
         uint32_t n = 1;
         while (i + n < g->edge_count && alike(g, e, e + n))
             n++;
-        char from[NAME_BYTES], out[NAME_BYTES], into[NAME_BYTES], in[NAME_BYTES];
+        char from[FLOW_PRINT_NAME_BYTES], out[FLOW_PRINT_NAME_BYTES], into[FLOW_PRINT_NAME_BYTES],
+            in[FLOW_PRINT_NAME_BYTES];
         fprintf(to, "  %s%s -> %s%s", ends(g, e, n, true, index, from, sizeof from),
                 mlt_flow_out_suffix(g, e, out, sizeof out),
                 ends(g, e, n, false, index, into, sizeof into),

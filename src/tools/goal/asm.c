@@ -15,17 +15,17 @@
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 
-enum { WHY_BYTES = 1024, MILLET = 0, LOGGOPSIM = 1 };
+enum { ASM_WHY_BYTES = 1024, MILLET = 0, LOGGOPSIM = 1 };
 
-typedef struct asked {
+typedef struct asm_asked {
     mlt_source_options source;
     int format;
     uint64_t window;
     double exec_ns;
     const char *out;
-} asked;
+} asm_asked;
 
-static void summary(const asked *a, const mlt_source *source, uint64_t bytes)
+static void asm_summary(const asm_asked *a, const mlt_source *source, uint64_t bytes)
 {
     char ranks[MLT_NUMBER_BYTES], actions[MLT_NUMBER_BYTES], size[MLT_NUMBER_BYTES];
     uint64_t count = 0;
@@ -36,9 +36,9 @@ static void summary(const asked *a, const mlt_source *source, uint64_t bytes)
            count == 1 ? "" : "s", mlt_bytes(size, bytes));
 }
 
-static int assemble(const mlt_arg_command *command, const asked *a, const mlt_source *source)
+static int assemble(const mlt_arg_command *command, const asm_asked *a, const mlt_source *source)
 {
-    char why[WHY_BYTES];
+    char why[ASM_WHY_BYTES];
     unsigned char *bytes = NULL;
     size_t size = 0;
     if (a->format == MILLET) {
@@ -60,13 +60,13 @@ static int assemble(const mlt_arg_command *command, const asked *a, const mlt_so
         bool file = sink.path != NULL;
         code = mlt_sink_close(&sink, command, true);
         if (code == MLT_EXIT_FINE && file && end >= 0)
-            summary(a, source, (uint64_t)end);
+            asm_summary(a, source, (uint64_t)end);
     }
     free(bytes);
     return code;
 }
 
-static int wrong_combination(const mlt_arg_command *command, const asked *a)
+static int wrong_combination(const mlt_arg_command *command, const asm_asked *a)
 {
     if (!a->out)
         return mlt_args_wrong(command, "it needs -o OUT, the file to write");
@@ -81,7 +81,7 @@ static int wrong_combination(const mlt_arg_command *command, const asked *a)
 
 int mlt_goal_asm_main(int argc, char **argv)
 {
-    asked a = {.format = MILLET, .exec_ns = -1};
+    asm_asked a = {.format = MILLET, .exec_ns = -1};
     mlt_arg from[MLT_SOURCE_ARGS];
     mlt_source_args(&a.source, from);
     const mlt_arg args[] = {

@@ -11,14 +11,15 @@
 
 enum { INITIAL_LIMIT = 5 };
 
-typedef struct asked {
+typedef struct goal_check_asked {
     mlt_source_options source;
     mlt_result_options result;
     uint64_t window, limit;
     bool buffered, all;
-} asked;
+} goal_check_asked;
 
-static int check(const mlt_arg_command *command, const asked *a, const mlt_source *source)
+static int check(const mlt_arg_command *command, const goal_check_asked *a,
+                 const mlt_source *source)
 {
     mlt_goal_spec spec;
     bool known;
@@ -43,7 +44,7 @@ static int check(const mlt_arg_command *command, const asked *a, const mlt_sourc
 
 int mlt_goal_check_main(int argc, char **argv)
 {
-    asked a = {.limit = INITIAL_LIMIT};
+    goal_check_asked a = {.limit = INITIAL_LIMIT};
     mlt_arg from[MLT_SOURCE_ARGS], result[MLT_RESULT_ARGS];
     mlt_source_args(&a.source, from);
     a.source.files_have_op = true;

@@ -11,9 +11,9 @@
 #include "tools/goal/source.h"
 #include "tools/print.h"
 
-enum { WHY_BYTES = 1024, ACTION_BYTES = 256 };
+enum { DIS_WHY_BYTES = 1024, DIS_ACTION_BYTES = 256 };
 
-static void list(FILE *to, const char *what, const mlt_act_list *dependents)
+static void dis_list(FILE *to, const char *what, const mlt_act_list *dependents)
 {
     if (!dependents->count)
         return;
@@ -26,15 +26,15 @@ static void list(FILE *to, const char *what, const mlt_act_list *dependents)
 static void layout_action(FILE *to, const mlt_goal_program *names, const mlt_goal_sched *sched,
                           const mlt_act *act)
 {
-    char text[ACTION_BYTES];
+    char text[DIS_ACTION_BYTES];
     mlt_goal_action action = mlt_act_action(act);
     const mlt_act_list *dependents = mlt_act_dependents(act);
     bool wide = dependents->count || act->type & MLT_ACT_STARTERS; // no blanks at the end of a line
     fprintf(to, "  %8td  %5u  %-*s", (const unsigned char *)act - sched->code, act->sources,
             wide ? 40 : 0, mlt_goal_print_action(names, 0, &action, text, sizeof text));
-    list(to, "->", dependents);
+    dis_list(to, "->", dependents);
     if (act->type & MLT_ACT_STARTERS)
-        list(to, "when started ->", mlt_act_starters(act));
+        dis_list(to, "when started ->", mlt_act_starters(act));
     fputc('\n', to);
 }
 
@@ -57,7 +57,7 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
             fprintf(to, "  buffer %s, %" PRIu64 " bytes\n", b ? buffer->name : "(memory)",
                     buffer->size);
     }
-    list(to, "independent:", independent);
+    dis_list(to, "independent:", independent);
     fprintf(to, "%s    offset  waits  action\n", independent->count ? "\n" : "");
     const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act))
@@ -67,7 +67,7 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
 
 static int print_layout(const mlt_arg_command *command, const char *path, const char *out)
 {
-    char why[WHY_BYTES];
+    char why[DIS_WHY_BYTES];
     mlt_source_file file;
     int code = mlt_source_file_read(command, path, &file);
     if (code != MLT_ARGS_GO)

@@ -16,15 +16,15 @@
 #include "tools/goal/source.h"
 #include "tools/progress.h"
 
-enum { WHY_BYTES = 4096 };
+enum { GOAL_DRAW_WHY_BYTES = 4096 };
 
-typedef struct asked {
+typedef struct goal_draw_asked {
     mlt_source_options source;
     mlt_machine_options machine;
     bool dag, timeline;
     const char *out, *some, *described;
     double from_ns, to_ns; // of the timeline; to_ns below 0: to its end
-} asked;
+} goal_draw_asked;
 
 const char *mlt_draw_label(const mlt_goal_program *program, const mlt_goal_action *action)
 {
@@ -32,7 +32,7 @@ const char *mlt_draw_label(const mlt_goal_program *program, const mlt_goal_actio
 }
 
 // "3-7" or "3": the ranks to draw.
-static int read_range(const mlt_arg_command *command, const asked *a, uint32_t ranks,
+static int read_range(const mlt_arg_command *command, const goal_draw_asked *a, uint32_t ranks,
                       mlt_drawing *out)
 {
     out->first = 0;
@@ -57,7 +57,8 @@ static int read_range(const mlt_arg_command *command, const asked *a, uint32_t r
 }
 
 // What nobody could look at is refused.
-static int too_many_ranks(const mlt_arg_command *command, const asked *a, const mlt_drawing *d)
+static int too_many_ranks(const mlt_arg_command *command, const goal_draw_asked *a,
+                          const mlt_drawing *d)
 {
     char count[MLT_NUMBER_BYTES];
     uint32_t ranks = d->last - d->first + 1, limit;
@@ -70,7 +71,8 @@ static int too_many_ranks(const mlt_arg_command *command, const asked *a, const 
     return MLT_ARGS_GO;
 }
 
-static int too_many_actions(const mlt_arg_command *command, const asked *a, const mlt_drawing *d)
+static int too_many_actions(const mlt_arg_command *command, const goal_draw_asked *a,
+                            const mlt_drawing *d)
 {
     char count[MLT_NUMBER_BYTES];
     uint64_t actions = 0;
@@ -87,7 +89,7 @@ static int too_many_actions(const mlt_arg_command *command, const asked *a, cons
 }
 
 // --from and --to, after the simulation.
-static int read_window(const mlt_arg_command *command, const asked *a, mlt_drawing *d)
+static int read_window(const mlt_arg_command *command, const goal_draw_asked *a, mlt_drawing *d)
 {
     double total = (double)d->sim->total_ps / 1000;
     if (a->from_ns > total || (a->from_ns > 0 && a->from_ns >= total))
@@ -101,10 +103,11 @@ static int read_window(const mlt_arg_command *command, const asked *a, mlt_drawi
     return MLT_ARGS_GO;
 }
 
-static int simulate(const mlt_arg_command *command, const mlt_source *source,
-                    const mlt_loggops *machine, const mlt_cluster *cluster, mlt_sim_result **out)
+static int goal_draw_simulate(const mlt_arg_command *command, const mlt_source *source,
+                              const mlt_loggops *machine, const mlt_cluster *cluster,
+                              mlt_sim_result **out)
 {
-    char why[WHY_BYTES];
+    char why[GOAL_DRAW_WHY_BYTES];
     mlt_progress progress;
     mlt_sim_options options = {.machine = *machine,
                                .cluster = cluster,
@@ -120,9 +123,9 @@ static int simulate(const mlt_arg_command *command, const mlt_source *source,
 }
 
 // The host of each rank; the caller frees it. The simulation has tried that all have their places.
-static uint32_t *hosts_of(const mlt_cluster *cluster, uint32_t ranks)
+static uint32_t *goal_draw_hosts_of(const mlt_cluster *cluster, uint32_t ranks)
 {
-    char why[WHY_BYTES];
+    char why[GOAL_DRAW_WHY_BYTES];
     uint32_t *host = mlt_take(ranks, sizeof *host);
     if (mlt_cluster_ranks(cluster, ranks, host, why, sizeof why) == MLT_OK)
         for (uint32_t r = 0; r < ranks; r++)
@@ -130,7 +133,8 @@ static uint32_t *hosts_of(const mlt_cluster *cluster, uint32_t ranks)
     return host;
 }
 
-static int draw(const mlt_arg_command *command, const asked *a, const mlt_source *source)
+static int goal_draw(const mlt_arg_command *command, const goal_draw_asked *a,
+                     const mlt_source *source)
 {
     char title[192], some[64] = "", count[MLT_NUMBER_BYTES];
     mlt_loggops machine;
@@ -146,13 +150,13 @@ static int draw(const mlt_arg_command *command, const asked *a, const mlt_source
     if (code == MLT_ARGS_GO)
         code = mlt_machine_read_cluster(&a->machine, a->described, command, &cluster);
     if (code == MLT_ARGS_GO && a->timeline)
-        code = simulate(command, source, &machine, cluster, &sim);
+        code = goal_draw_simulate(command, source, &machine, cluster, &sim);
     if (code != MLT_ARGS_GO) {
         mlt_cluster_free(cluster);
         return code;
     }
     if (cluster) {
-        d.host = host = hosts_of(cluster, source->program->ranks);
+        d.host = host = goal_draw_hosts_of(cluster, source->program->ranks);
         d.machine = &cluster->between;
         d.within = &cluster->within;
     }
@@ -184,7 +188,8 @@ static int draw(const mlt_arg_command *command, const asked *a, const mlt_source
     return code;
 }
 
-static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *words)
+static int goal_draw_start(const mlt_arg_command *command, goal_draw_asked *a,
+                           const mlt_arg_texts *words)
 {
     if (a->dag && a->timeline)
         return mlt_args_wrong(command, "--dag and --timeline are two drawings; ask for one");
@@ -195,14 +200,14 @@ static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *
     mlt_source source;
     int code = mlt_source_read_one(command, &a->source, words, &source);
     if (code == MLT_ARGS_GO)
-        code = draw(command, a, &source);
+        code = goal_draw(command, a, &source);
     mlt_source_free(&source);
     return code;
 }
 
 int mlt_goal_draw_main(int argc, char **argv)
 {
-    asked a = {.to_ns = -1};
+    goal_draw_asked a = {.to_ns = -1};
     mlt_arg from[MLT_SOURCE_ARGS], machine[MLT_MACHINE_ARGS];
     mlt_source_args(&a.source, from);
     mlt_machine_args(&a.machine, machine);
@@ -238,7 +243,7 @@ int mlt_goal_draw_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
-    code = start(&command, &a, &words);
+    code = goal_draw_start(&command, &a, &words);
     mlt_arg_texts_free(&a.source.set);
     mlt_arg_texts_free(&words);
     return code;

@@ -17,13 +17,13 @@
 #include "tools/goal/source.h"
 #include "tools/progress.h"
 
-enum { WHY_BYTES = 2048, ACTION_BYTES = 200, REPORT = 1024 };
+enum { EXTRAPOLATE_WHY_BYTES = 2048, EXTRAPOLATE_ACTION_BYTES = 200, REPORT = 1024 };
 
-typedef struct asked {
+typedef struct extrapolate_asked {
     uint64_t ranks;
     int scaling; // -1: not given
     const char *out;
-} asked;
+} extrapolate_asked;
 
 // ---- what is known of what was written
 
@@ -74,7 +74,7 @@ static void write_loggopsim(const mlt_goal_action *action, FILE *to)
 static void write_rank(const mlt_goal_program *empty, uint32_t rank, const mlt_goal_rank *program,
                        mlt_goal_dialect dialect, FILE *to)
 {
-    char text[ACTION_BYTES];
+    char text[EXTRAPOLATE_ACTION_BYTES];
     bool paper = dialect == MLT_GOAL_PAPER;
     const char *end = paper ? ";" : "";
     fprintf(to, "rank %s%" PRIu32 " {\n", paper ? "#" : "", rank);
@@ -125,8 +125,8 @@ static account write_program(const mlt_grow *pattern, uint32_t ranks, mlt_goal_d
     return sums;
 }
 
-static int write_out(const mlt_arg_command *command, const asked *a, const mlt_grow *pattern,
-                     mlt_goal_dialect dialect)
+static int extrapolate_write_out(const mlt_arg_command *command, const extrapolate_asked *a,
+                                 const mlt_grow *pattern, mlt_goal_dialect dialect)
 {
     mlt_sink sink;
     int code = mlt_sink_open(&sink, command, a->out);
@@ -150,19 +150,20 @@ static int write_out(const mlt_arg_command *command, const asked *a, const mlt_g
 
 // ---- recordings
 
-static int find(const mlt_arg_command *command, const mlt_source *source, mlt_grow **out)
+static int extrapolate_find(const mlt_arg_command *command, const mlt_source *source,
+                            mlt_grow **out)
 {
-    char why[WHY_BYTES], text[120];
+    char why[EXTRAPOLATE_WHY_BYTES], text[120];
     if (mlt_grow_find(source->program, out, why, sizeof why) != MLT_OK)
         return mlt_args_failed(command, "%s: %s", source->name, why);
     fprintf(stderr, "%s: %s\n", source->name, mlt_grow_describe(*out, text, sizeof text));
     return MLT_ARGS_GO;
 }
 
-static int join(const mlt_arg_command *command, const asked *a, mlt_grow *const *patterns,
-                size_t count)
+static int extrapolate_join(const mlt_arg_command *command, const extrapolate_asked *a,
+                            mlt_grow *const *patterns, size_t count)
 {
-    char why[WHY_BYTES];
+    char why[EXTRAPOLATE_WHY_BYTES];
     double error = 0;
     mlt_status status = mlt_grow_join(patterns, (uint32_t)count, &error, why, sizeof why);
     if (status == MLT_OK && count > 2)
@@ -174,7 +175,8 @@ static int join(const mlt_arg_command *command, const asked *a, mlt_grow *const 
     return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
 }
 
-static int start(const mlt_arg_command *command, const asked *a, const mlt_arg_texts *files)
+static int extrapolate_start(const mlt_arg_command *command, const extrapolate_asked *a,
+                             const mlt_arg_texts *files)
 {
     mlt_source_options options;
     mlt_arg unused[MLT_SOURCE_ARGS];
@@ -186,14 +188,14 @@ static int start(const mlt_arg_command *command, const asked *a, const mlt_arg_t
         mlt_source source;
         code = mlt_source_read(command, &options, files->items[i], &source);
         if (code == MLT_ARGS_GO)
-            code = find(command, &source, &patterns[i]);
+            code = extrapolate_find(command, &source, &patterns[i]);
         dialect = mlt_source_is_loggopsim(&source) ? MLT_GOAL_LOGGOPSIM : MLT_GOAL_PAPER;
         mlt_source_free(&source);
     }
     if (code == MLT_ARGS_GO)
-        code = join(command, a, patterns, files->count);
+        code = extrapolate_join(command, a, patterns, files->count);
     if (code == MLT_ARGS_GO)
-        code = write_out(command, a, patterns[0], dialect);
+        code = extrapolate_write_out(command, a, patterns[0], dialect);
     for (size_t i = 0; i < files->count; i++)
         mlt_grow_free(patterns[i]);
     free(patterns);
@@ -202,7 +204,7 @@ static int start(const mlt_arg_command *command, const asked *a, const mlt_arg_t
 
 int mlt_goal_extrapolate_main(int argc, char **argv)
 {
-    asked a = {.scaling = -1};
+    extrapolate_asked a = {.scaling = -1};
     const mlt_arg args[] = {
         {"ranks", 'n', MLT_ARG_NUMBER, &a.ranks, "N", .most = MLT_GOAL_MAX_RANKS,
          .help = "how many ranks the program is to have"},
@@ -235,7 +237,7 @@ int mlt_goal_extrapolate_main(int argc, char **argv)
                               "times grow",
                               words.count);
     else
-        code = start(&command, &a, &words);
+        code = extrapolate_start(&command, &a, &words);
     mlt_arg_texts_free(&words);
     return code;
 }

@@ -11,7 +11,7 @@
 #include "tools/print.h"
 
 // One line each: name, what options it takes, what it is.
-static void list(void)
+static void gen_list(void)
 {
     int widest = 0;
     for (int i = 0; mlt_coll_algs[i]; i++) {
@@ -70,7 +70,7 @@ int mlt_goal_gen_main(int argc, char **argv)
     if (lists && (from.alg || words.count))
         code = mlt_args_wrong(&command, "--list takes no program; leave out the file and --alg");
     else if (lists) {
-        list();
+        gen_list();
         code = MLT_EXIT_FINE;
     } else if (words.count && !mlt_source_is_script(&from, words.items[0])) {
         code = mlt_args_wrong(&command,

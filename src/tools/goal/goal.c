@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/goal/goal.h"
 
-static const mlt_command commands[] = {
+static const mlt_command goal_commands[] = {
     {"check", mlt_goal_check_main,
      .help = "prove a program: messages, deadlocks, races, its result"},
     {"fmt", mlt_goal_fmt_main, .help = "print a program as text, in either dialect"},
@@ -32,6 +32,6 @@ const mlt_commands mlt_goal_commands = {
             "  millet goal gen --alg bcast.binomial --ranks 8 -o bcast.goal\n"
             "  millet goal draw bcast.goal -o bcast.svg\n"
             "  millet goal run bcast.goal",
-    .all = commands,
-    .count = sizeof commands / sizeof *commands,
+    .all = goal_commands,
+    .count = sizeof goal_commands / sizeof *goal_commands,
 };

@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "tools/goal/source.h"
 
-enum { WHY_BYTES = 512, LONGEST_FILE = 1 << 16 };
+enum { MACHINE_WHY_BYTES = 512, LONGEST_FILE = 1 << 16 };
 
 static const struct {
     const char *name, *word, *help;
@@ -63,7 +63,7 @@ static void *field(mlt_loggops *machine, int i)
     return (char *)machine + parameters[i].at;
 }
 
-static int find(const char *name, size_t length)
+static int machine_find(const char *name, size_t length)
 {
     for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
         if (strlen(parameters[i].name) == length && memcmp(parameters[i].name, name, length) == 0)
@@ -81,7 +81,7 @@ static bool parse_line(const char *where, char *line, mlt_loggops *out, bool *fo
         return true;
     size_t length = strcspn(name, between);
     char *value = name + length + strspn(name + length, between);
-    int i = find(name, length);
+    int i = machine_find(name, length);
     if (i < 0) {
         snprintf(why, why_size, "%s: '%.*s' is no parameter; L, o, g, G, O, S and exec are there",
                  where, (int)length, name);
@@ -91,7 +91,7 @@ static bool parse_line(const char *where, char *line, mlt_loggops *out, bool *fo
     while (end && strchr(between, value[end - 1]))
         value[--end] = '\0';
     *found = true;
-    char what[WHY_BYTES + 16];
+    char what[MACHINE_WHY_BYTES + 16];
     snprintf(what, sizeof what, "%s: %s", where, parameters[i].name);
     mlt_arg arg = {.kind = is_size(i) ? MLT_ARG_SIZE : MLT_ARG_REAL, .value = field(out, i)};
     return mlt_arg_parse(&arg, what, value, why, why_size);
@@ -104,7 +104,7 @@ bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, cha
     bool found = false;
     for (const char *at = text; *at; number++) {
         size_t length = strcspn(at, "\n");
-        char line[256], where[WHY_BYTES];
+        char line[256], where[MACHINE_WHY_BYTES];
         snprintf(line, sizeof line, "%.*s", (int)(length < 255 ? length : 255), at);
         line[strcspn(line, "#")] = '\0';
         snprintf(where, sizeof where, "%s:%d", name, number);
@@ -127,9 +127,9 @@ void mlt_machine_print(const mlt_loggops *machine, FILE *to)
             fprintf(to, "%-4s %.6g\n", parameters[i].name, *(double *)field(&copy, i));
 }
 
-static int read_file(const char *path, const mlt_arg_command *command, mlt_loggops *out)
+static int machine_read_file(const char *path, const mlt_arg_command *command, mlt_loggops *out)
 {
-    char why[WHY_BYTES];
+    char why[MACHINE_WHY_BYTES];
     FILE *file = fopen(path, "r");
     if (!file)
         return mlt_args_failed(command, "'%s' cannot be read: %s", path, strerror(errno));
@@ -155,7 +155,7 @@ int mlt_machine_read(const mlt_machine_options *options, const mlt_arg_command *
 {
     *out = mlt_loggops_default;
     if (options->file) {
-        int code = read_file(options->file, command, out);
+        int code = machine_read_file(options->file, command, out);
         if (code != MLT_ARGS_GO)
             return code;
     }
@@ -175,7 +175,7 @@ const char mlt_machine_file_help[] =
 int mlt_machine_read_cluster(const mlt_machine_options *options, const char *path,
                              const mlt_arg_command *command, mlt_cluster **out)
 {
-    char why[WHY_BYTES];
+    char why[MACHINE_WHY_BYTES];
     *out = NULL;
     if (!path)
         return MLT_ARGS_GO;

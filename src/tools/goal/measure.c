@@ -16,12 +16,12 @@
 #include "tools/mpirun.h"
 #include "tools/progress.h"
 
-enum { MOST_TEXT = 4096, WHY_BYTES = 512 };
+enum { MOST_TEXT = 4096, MEASURE_WHY_BYTES = 512 };
 
 static const char *const worker_names[] = {"process", "thread"};
 
 // The job's lines until it ends: how far it is to the progress bar, all others into text.
-static void hear(FILE *from, void *user)
+static void measure_hear(FILE *from, void *user)
 {
     char *text = user; // [MOST_TEXT]
     mlt_progress progress;
@@ -43,7 +43,7 @@ static void hear(FILE *from, void *user)
 // What came must be whole: a parameter that is not there would silently be LogGOPSim's.
 static int check_text(const mlt_arg_command *command, const char *text, mlt_loggops *machine)
 {
-    char why[WHY_BYTES];
+    char why[MEASURE_WHY_BYTES];
     *machine = (mlt_loggops){-1, -1, -1, -1, -1, UINT64_MAX, -1};
     if (!mlt_machine_parse("goalmeasure", text, machine, why, sizeof why))
         return mlt_args_failed(command, "%s", why);
@@ -68,7 +68,7 @@ static int run_ranks(const mlt_arg_command *command, uint32_t ranks, const char 
     char *argv[] = {mpirun.path, "-n",         count, "--workers",
                     how,         mpirun.ranks, how,   quick ? "--quick" : NULL,
                     NULL};
-    return mlt_mpirun_run(command, "the measurement", argv, hear, text);
+    return mlt_mpirun_run(command, "the measurement", argv, measure_hear, text);
 }
 
 // The machine as a file for --machine. The comments that the parameters came with go first.

@@ -65,7 +65,7 @@ static double double_of(uint16_t half)
     return half & 0x8000 ? -value : value;
 }
 
-static void put_number(mlt_op_type type, unsigned char *to, unsigned n)
+static void memory_put_number(mlt_op_type type, unsigned char *to, unsigned n)
 {
     uint64_t whole = n; // little-endian: the low bytes come first
     float single = (float)n;
@@ -86,7 +86,7 @@ void mlt_memory_fill(mlt_fill fill, uint32_t rank, uint32_t buf, mlt_op_type typ
     memset(bytes, 0, size);
     if (fill.kind == MLT_FILL_RAMP)
         for (uint64_t i = 0; (i + 1) * width <= size; i++)
-            put_number(type, to + i * width, 10 * (rank + 1) + (unsigned)(i % 10));
+            memory_put_number(type, to + i * width, 10 * (rank + 1) + (unsigned)(i % 10));
     if (fill.kind == MLT_FILL_RANDOM) {
         uint64_t state = fill.seed * UINT64_C(0x9e3779b97f4a7c15) + ((uint64_t)rank << 32 | buf);
         for (uint64_t i = 0; i < size; i++) { // splitmix64, a byte of each number

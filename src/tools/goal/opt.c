@@ -15,9 +15,9 @@
 #include "tools/goal/source.h"
 #include "tools/print.h"
 
-enum { WHY_BYTES = 1024, FINDINGS = 3 };
+enum { OPT_WHY_BYTES = 1024, FINDINGS = 3 };
 
-typedef struct asked {
+typedef struct opt_asked {
     mlt_source_options source;
     mlt_result_options result;
     mlt_print_options print;
@@ -26,7 +26,7 @@ typedef struct asked {
     uint64_t segment, window;
     const char *keep;
     bool verify, list, quiet;
-} asked;
+} opt_asked;
 
 static int find_pass(const char *name, size_t length)
 {
@@ -56,7 +56,7 @@ static int set_passes(const mlt_arg_command *command, const mlt_arg_texts *lists
 
 // The passes that run: those of --only, or those that are on initially and --pass, without
 // --no-pass. Sizes given for a pass switch it on.
-static int choose(const mlt_arg_command *command, const asked *a, bool *on)
+static int opt_choose(const mlt_arg_command *command, const opt_asked *a, bool *on)
 {
     int segment = find_pass("segment", 7), window = find_pass("window", 6);
     for (int i = 0; i < mlt_passes_count; i++)
@@ -81,7 +81,7 @@ static void list_passes(void)
 }
 
 // Asks the checker. False: it found something, which is printed.
-static bool verified(const asked *a, const mlt_goal_program *program, const mlt_goal_spec *spec,
+static bool verified(const opt_asked *a, const mlt_goal_program *program, const mlt_goal_spec *spec,
                      const char *when)
 {
     mlt_goal_check_options options = {.is = spec, .limit = FINDINGS};
@@ -98,10 +98,10 @@ static bool verified(const asked *a, const mlt_goal_program *program, const mlt_
     return ok;
 }
 
-static int run_passes(const mlt_arg_command *command, const asked *a, const bool *on,
+static int run_passes(const mlt_arg_command *command, const opt_asked *a, const bool *on,
                       mlt_goal_program *program)
 {
-    char why[WHY_BYTES];
+    char why[OPT_WHY_BYTES];
     mlt_pass_options options = {
         .segment = a->segment, .window = (uint32_t)a->window, .keep = a->keep};
     int code = mlt_machine_read(&a->machine, command, &options.machine);
@@ -118,12 +118,12 @@ static int run_passes(const mlt_arg_command *command, const asked *a, const bool
     return code;
 }
 
-static int optimise(const mlt_arg_command *command, const asked *a, const mlt_source *source)
+static int optimise(const mlt_arg_command *command, const opt_asked *a, const mlt_source *source)
 {
     bool *on = mlt_take((size_t)mlt_passes_count + 1, sizeof *on);
     mlt_goal_spec spec;
     bool known;
-    int code = choose(command, a, on);
+    int code = opt_choose(command, a, on);
     if (code == MLT_ARGS_GO)
         code = mlt_result_read(command, &a->result, &a->source, source, &spec, &known);
     if (code == MLT_ARGS_GO && a->verify &&
@@ -140,7 +140,7 @@ static int optimise(const mlt_arg_command *command, const asked *a, const mlt_so
     return code;
 }
 
-static int start(const mlt_arg_command *command, const asked *a, const mlt_arg_texts *words)
+static int opt_start(const mlt_arg_command *command, const opt_asked *a, const mlt_arg_texts *words)
 {
     if (a->list) {
         list_passes();
@@ -159,7 +159,7 @@ static int start(const mlt_arg_command *command, const asked *a, const mlt_arg_t
 
 int mlt_goal_opt_main(int argc, char **argv)
 {
-    asked a = {.segment = 0};
+    opt_asked a = {.segment = 0};
     mlt_arg from[MLT_SOURCE_ARGS], result[MLT_RESULT_ARGS], print[MLT_PRINT_ARGS],
         machine[MLT_MACHINE_ARGS];
     mlt_source_args(&a.source, from);
@@ -207,7 +207,7 @@ int mlt_goal_opt_main(int argc, char **argv)
         return code;
     if (a.print.exec_ns > 0)
         a.machine.given[MLT_MACHINE_PARAMETERS - 1] = a.print.exec_ns;
-    code = start(&command, &a, &words);
+    code = opt_start(&command, &a, &words);
     mlt_arg_texts_free(&a.with);
     mlt_arg_texts_free(&a.without);
     mlt_arg_texts_free(&a.only);

@@ -26,12 +26,12 @@
 
 enum {
     INITIAL_ELEMENTS = 16, // of a buffer that are shown
-    WHY_BYTES = 1024,
-    MOST_TIMES = 1 << 27, // of all ranks, that are kept in memory: 1 GiB
-    PROCESSES = 16,       // more ranks than that are fibers, unless the user says otherwise
+    RUN_WHY_BYTES = 1024,
+    RUN_MOST_TIMES = 1 << 27, // of all ranks, that are kept in memory: 1 GiB
+    PROCESSES = 16,           // more ranks than that are fibers, unless the user says otherwise
 };
 
-typedef struct asked {
+typedef struct run_asked {
     mlt_source_options source;
     mlt_arg_texts in, show;
     const char *fill_text, *as;
@@ -41,7 +41,7 @@ typedef struct asked {
     bool order, quiet;
     uint64_t repeat, elements;
     char **mpirun; // options for it
-} asked;
+} run_asked;
 
 // A buffer of a rank: where its contents are in the file.
 typedef struct piece {
@@ -53,7 +53,7 @@ typedef struct piece {
 
 typedef struct job {
     const mlt_arg_command *command;
-    const asked *a;
+    const run_asked *a;
     const mlt_goal_program *program;
     FILE *file;
     uint64_t *records;        // [ranks]
@@ -63,7 +63,7 @@ typedef struct job {
     uint64_t whole_at, whole; // the text of all ranks, if all need it
 } job;
 
-static const char *name_of(const mlt_goal_program *program, uint32_t rank, uint32_t buf)
+static const char *run_name_of(const mlt_goal_program *program, uint32_t rank, uint32_t buf)
 {
     return buf == MLT_GOAL_MEMORY
                ? ""
@@ -81,7 +81,7 @@ static uint64_t place(job *j)
     return (uint64_t)at;
 }
 
-static uint64_t put(job *j, const void *bytes, uint64_t size)
+static uint64_t run_put(job *j, const void *bytes, uint64_t size)
 {
     uint64_t at = place(j);
     fwrite(bytes, 1, size, j->file);
@@ -157,7 +157,7 @@ static int put_buffers(job *j, uint32_t rank)
     j->pieces[rank] = mlt_take(r->buffers_count + 1, sizeof **j->pieces);
     int code = MLT_ARGS_GO;
     for (uint32_t buf = 0; buf <= r->buffers_count && code == MLT_ARGS_GO; buf++) {
-        const char *name = name_of(j->program, rank, buf);
+        const char *name = run_name_of(j->program, rank, buf);
         uint64_t size = mlt_goal_buffer_size(j->program, rank, buf);
         if (!size)
             continue;
@@ -173,17 +173,17 @@ static int put_buffers(job *j, uint32_t rank)
             p->type = mlt_memory_type(r, buf, j->a->type);
         mlt_memory_fill(j->a->fill, rank, buf, p->type, p->before, size);
         code = read_input(j, rank, name, p);
-        p->at = put(j, p->before, size);
+        p->at = run_put(j, p->before, size);
         goalrun_buffer *b = &out[j->count[rank]++];
         *b = (goalrun_buffer){.name_bytes = strlen(name), .at = p->at, .size = size};
-        b->name = put(j, name, b->name_bytes);
+        b->name = run_put(j, name, b->name_bytes);
     }
     j->record[rank].buffers = j->count[rank];
     j->record[rank].actions = r->count;
     if (j->a->order)
         j->record[rank].order = put_zeros(j, r->count * sizeof(int32_t));
     j->record[rank].times = put_zeros(j, j->a->repeat * sizeof(double));
-    j->records[rank] = put(j, &j->record[rank], sizeof j->record[rank]);
+    j->records[rank] = run_put(j, &j->record[rank], sizeof j->record[rank]);
     fwrite(out, sizeof *out, j->count[rank], j->file);
     free(out);
     return code;
@@ -199,8 +199,8 @@ static int make_file(job *j)
     j->file = fd >= 0 ? fdopen(fd, "w+") : NULL;
     if (!j->file)
         return mlt_args_failed(j->command, MLT_NO_ROOM "the job's file (%s)", strerror(errno));
-    put(j, &head, sizeof head);
-    put(j, j->records, j->ranks * sizeof *j->records);
+    run_put(j, &head, sizeof head);
+    run_put(j, j->records, j->ranks * sizeof *j->records);
     mlt_goal_program alone = *j->program; // borrows the names, and with wildcards all
     if (!mlt_goal_has_wildcards(j->program))
         alone.rank = mlt_take(j->ranks, sizeof *alone.rank);
@@ -293,12 +293,12 @@ static int start_mpirun(const job *j)
 
 // ---- what came back
 
-static bool get(const job *j, void *to, uint64_t bytes, uint64_t at)
+static bool run_get(const job *j, void *to, uint64_t bytes, uint64_t at)
 {
     return pread(fileno(j->file), to, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
-static bool is_shown(const asked *a, const char *name)
+static bool is_shown(const run_asked *a, const char *name)
 {
     for (size_t i = 0; i < a->show.count; i++)
         if (strcmp(a->show.items[i], *name ? name : "memory") == 0)
@@ -308,11 +308,11 @@ static bool is_shown(const asked *a, const char *name)
 
 static void show_piece(const job *j, uint32_t rank, const piece *p)
 {
-    const char *name = name_of(j->program, rank, p->buf);
+    const char *name = run_name_of(j->program, rank, p->buf);
     unsigned char *after = mlt_take(p->size, 1);
     size_t count;
     mlt_fill_range *ranges = mlt_memory_ranges(j->program, rank, p->buf, &count);
-    if (!get(j, after, p->size, p->at))
+    if (!run_get(j, after, p->size, p->at))
         mlt_fatal("the job's file cannot be read");
     for (size_t i = 0; i < count; i++) {
         uint64_t from = ranges[i].from, size = ranges[i].to - from;
@@ -345,10 +345,10 @@ static const char *word_of(uint8_t kind)
 static void show_order(const job *j, uint32_t rank)
 {
     goalrun_record record;
-    if (!get(j, &record, sizeof record, j->records[rank]))
+    if (!run_get(j, &record, sizeof record, j->records[rank]))
         mlt_fatal("the job's file cannot be read");
     int32_t *ids = mlt_take(record.finished, sizeof *ids);
-    if (!get(j, ids, record.finished * sizeof *ids, record.order))
+    if (!run_get(j, ids, record.finished * sizeof *ids, record.order))
         mlt_fatal("the job's file cannot be read");
     printf("  %-24s ", "finished in the order");
     for (uint32_t i = 0; i < record.finished; i++) {
@@ -377,7 +377,7 @@ static void show_times(const job *j)
     uint64_t repeat = j->a->repeat;
     double *worst = mlt_take(repeat, sizeof *worst), *own = mlt_take(repeat, sizeof *own), sum = 0;
     for (uint32_t r = 0; r < j->ranks; r++) {
-        if (!get(j, own, repeat * sizeof *own, j->record[r].times))
+        if (!run_get(j, own, repeat * sizeof *own, j->record[r].times))
             mlt_fatal("the job's file cannot be read");
         for (uint64_t i = 0; i < repeat; i++)
             worst[i] = own[i] > worst[i] ? own[i] : worst[i];
@@ -394,12 +394,12 @@ static void show_times(const job *j)
     free(worst);
 }
 
-static void show(const job *j)
+static void run_show(const job *j)
 {
     for (uint32_t r = 0; r < j->ranks && !j->a->quiet; r++) {
         printf("rank %" PRIu32 "%s\n", r, j->count[r] || j->a->order ? "" : " has no memory");
         for (uint32_t i = 0; i < j->count[r]; i++)
-            if (is_shown(j->a, name_of(j->program, r, j->pieces[r][i].buf)))
+            if (is_shown(j->a, run_name_of(j->program, r, j->pieces[r][i].buf)))
                 show_piece(j, r, &j->pieces[r][i]);
         if (j->a->order)
             show_order(j, r);
@@ -411,15 +411,16 @@ static void show(const job *j)
 // ---- the command
 
 // What ranks would refuse, told here, where lines are those of the user's file.
-static int refuse(const mlt_arg_command *command, const asked *a, const mlt_goal_program *program)
+static int run_refuse(const mlt_arg_command *command, const run_asked *a,
+                      const mlt_goal_program *program)
 {
-    char text[512], why[WHY_BYTES];
+    char text[512], why[RUN_WHY_BYTES];
     mlt_goal_sched_options options = {.plain = mlt_goal_has_wildcards(program)};
-    if (a->repeat > MOST_TIMES / program->ranks)
+    if (a->repeat > RUN_MOST_TIMES / program->ranks)
         return mlt_args_wrong(command,
                               "option --repeat is %" PRIu64 ", but %" PRIu32
                               " ranks can be repeated up to %" PRIu32 " times",
-                              a->repeat, program->ranks, MOST_TIMES / program->ranks);
+                              a->repeat, program->ranks, RUN_MOST_TIMES / program->ranks);
     for (uint32_t r = 0; r < program->ranks; r++) {
         mlt_goal_sched *sched;
         if (mlt_goal_rank_in_bounds(program, r, why, sizeof why) != MLT_OK ||
@@ -539,7 +540,7 @@ static int known_name(const mlt_arg_command *command, const mlt_goal_program *pr
         return MLT_ARGS_GO;
     for (uint32_t r = 0; r < program->ranks; r++)
         for (uint32_t b = 1; b <= program->rank[r].buffers_count; b++) {
-            const char *own = name_of(program, r, b);
+            const char *own = run_name_of(program, r, b);
             if (strlen(own) == length && memcmp(own, name, length) == 0)
                 return MLT_ARGS_GO;
         }
@@ -550,7 +551,7 @@ static int known_name(const mlt_arg_command *command, const mlt_goal_program *pr
         option, (int)length, name);
 }
 
-static int check_names(const mlt_arg_command *command, const asked *a,
+static int check_names(const mlt_arg_command *command, const run_asked *a,
                        const mlt_goal_program *program)
 {
     int code = MLT_ARGS_GO;
@@ -566,7 +567,7 @@ static int check_names(const mlt_arg_command *command, const asked *a,
     return code;
 }
 
-static int run(const mlt_arg_command *command, const asked *a, const mlt_source *source)
+static int run(const mlt_arg_command *command, const run_asked *a, const mlt_source *source)
 {
     uint32_t ranks = source->program->ranks;
     int code = MLT_ARGS_GO;
@@ -576,7 +577,7 @@ static int run(const mlt_arg_command *command, const asked *a, const mlt_source 
             number_tags(source->program);
     }
     if (code == MLT_ARGS_GO)
-        code = refuse(command, a, source->program);
+        code = run_refuse(command, a, source->program);
     if (code == MLT_ARGS_GO)
         code = check_names(command, a, source->program);
     if (code != MLT_ARGS_GO)
@@ -593,7 +594,7 @@ static int run(const mlt_arg_command *command, const asked *a, const mlt_source 
     if (code == MLT_ARGS_GO)
         code = start_mpirun(&j);
     if (code == MLT_ARGS_GO) {
-        show(&j);
+        run_show(&j);
         code = MLT_EXIT_FINE;
     }
     for (uint32_t r = 0; r < ranks; r++) {
@@ -610,7 +611,7 @@ static int run(const mlt_arg_command *command, const asked *a, const mlt_source 
     return code;
 }
 
-static int read_words(const mlt_arg_command *command, asked *a)
+static int run_read_words(const mlt_arg_command *command, run_asked *a)
 {
     mlt_op unused = MLT_OPS;
     if (a->fill_text && !mlt_fill_parse(a->fill_text, &a->fill))
@@ -629,7 +630,7 @@ static int read_words(const mlt_arg_command *command, asked *a)
 
 int mlt_goal_run_main(int argc, char **argv)
 {
-    asked a = {.type = MLT_OP_UINT8, .elements = INITIAL_ELEMENTS};
+    run_asked a = {.type = MLT_OP_UINT8, .elements = INITIAL_ELEMENTS};
     mlt_arg from[MLT_SOURCE_ARGS];
     mlt_source_args(&a.source, from);
     const mlt_arg args[] = {
@@ -667,7 +668,7 @@ int mlt_goal_run_main(int argc, char **argv)
     if (code != MLT_ARGS_GO)
         return code;
     mlt_source source = {.program = NULL};
-    code = read_words(&command, &a);
+    code = run_read_words(&command, &a);
     if (code == MLT_ARGS_GO)
         code = mlt_source_read_one(&command, &a.source, &words, &source);
     if (code == MLT_ARGS_GO && !a.forced)

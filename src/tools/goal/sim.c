@@ -17,9 +17,9 @@
 #include "tools/goal/source.h"
 #include "tools/progress.h"
 
-enum { WHY_BYTES = 4096, ACTION_BYTES = 160, BINS = 8, BAR = 40, SLOWEST = 3 };
+enum { SIM_WHY_BYTES = 4096, SIM_ACTION_BYTES = 160, BINS = 8, SIM_BAR = 40, SLOWEST = 3 };
 
-typedef struct asked {
+typedef struct sim_asked {
     mlt_source_options source;
     mlt_machine_options machine_options;
     mlt_loggops machine;
@@ -28,7 +28,7 @@ typedef struct asked {
     bool times, path;
     uint64_t steps; // of the path that are printed
     const char *csv;
-} asked;
+} sim_asked;
 
 // 1.5 us: times of the simulation, which are often below one nanosecond apart.
 static const char *time_of(char text[MLT_NUMBER_BYTES], uint64_t ps)
@@ -42,10 +42,10 @@ static const char *time_of(char text[MLT_NUMBER_BYTES], uint64_t ps)
     return text;
 }
 
-static int simulate(const mlt_arg_command *command, const asked *a, const mlt_source *source,
-                    mlt_sim_result **out)
+static int sim_simulate(const mlt_arg_command *command, const sim_asked *a,
+                        const mlt_source *source, mlt_sim_result **out)
 {
-    char why[WHY_BYTES];
+    char why[SIM_WHY_BYTES];
     mlt_progress progress;
     mlt_sim_options options = {.machine = a->machine,
                                .cluster = a->cluster,
@@ -61,10 +61,10 @@ static int simulate(const mlt_arg_command *command, const asked *a, const mlt_so
 
 // The total of a program on a machine whose messages cost nothing: what computing and dependencies
 // alone take.
-static int ideal(const mlt_arg_command *command, const asked *a, const mlt_source *source,
+static int ideal(const mlt_arg_command *command, const sim_asked *a, const mlt_source *source,
                  uint64_t *total_ps)
 {
-    asked without = *a;
+    sim_asked without = *a;
     mlt_sim_result *result = NULL;
     mlt_cluster cluster = *a->cluster;
     mlt_loggops nothing = {.S = UINT64_MAX, .exec = cluster.between.exec};
@@ -76,7 +76,7 @@ static int ideal(const mlt_arg_command *command, const asked *a, const mlt_sourc
     without.machine = nothing;
     without.cluster = cluster.processors ? &cluster : NULL; // else all ranks have their own
     without.path = false;
-    int code = simulate(command, &without, source, &result);
+    int code = sim_simulate(command, &without, source, &result);
     if (code == MLT_ARGS_GO)
         *total_ps = result->total_ps;
     mlt_sim_result_free(result);
@@ -104,7 +104,7 @@ static void histogram(const mlt_sim_result *result, uint64_t least, uint64_t mos
         greatest = bins[i] > greatest ? bins[i] : greatest;
     for (int i = 0; i < BINS; i++) {
         char until[MLT_NUMBER_BYTES], count[MLT_NUMBER_BYTES];
-        int length = (int)((double)bins[i] / (double)greatest * BAR + 0.5);
+        int length = (int)((double)bins[i] / (double)greatest * SIM_BAR + 0.5);
         printf("    until %10s  %10s%s", time_of(until, least + (uint64_t)(width * (i + 1))),
                mlt_number(count, bins[i]), length ? "  " : "");
         for (int j = 0; j < length; j++)
@@ -113,7 +113,7 @@ static void histogram(const mlt_sim_result *result, uint64_t least, uint64_t mos
     }
 }
 
-static void slowest(const mlt_sim_result *result)
+static void sim_slowest(const mlt_sim_result *result)
 {
     char text[MLT_NUMBER_BYTES];
     uint32_t found[SLOWEST];
@@ -159,7 +159,7 @@ static void print_times(const mlt_sim_result *result, bool all)
         return;
     }
     if (result->ranks > 2)
-        slowest(result);
+        sim_slowest(result);
     if (result->ranks > 16 && most > least)
         histogram(result, least, most);
 }
@@ -176,7 +176,7 @@ static const char *const reasons[] = {
 
 static void print_step(const mlt_goal_program *program, const mlt_sim_step *step)
 {
-    char text[ACTION_BYTES], from[MLT_NUMBER_BYTES], to[MLT_NUMBER_BYTES], label[64] = "";
+    char text[SIM_ACTION_BYTES], from[MLT_NUMBER_BYTES], to[MLT_NUMBER_BYTES], label[64] = "";
     const mlt_goal_action *action = &program->rank[step->place.rank].actions[step->place.action];
     if (action->label)
         snprintf(label, sizeof label, "%s: ", mlt_goal_name_text(program, action->label));
@@ -187,7 +187,7 @@ static void print_step(const mlt_goal_program *program, const mlt_sim_step *step
            reasons[step->why]);
 }
 
-static void print_path(const asked *a, const mlt_goal_program *program,
+static void print_path(const sim_asked *a, const mlt_goal_program *program,
                        const mlt_sim_result *result)
 {
     char count[MLT_NUMBER_BYTES];
@@ -218,7 +218,7 @@ static void print_total(const mlt_sim_result *result)
     printf(", on %s rank%s\n", mlt_number(text[1], result->ranks), result->ranks == 1 ? "" : "s");
 }
 
-static void print_machine(const asked *a)
+static void print_machine(const sim_asked *a)
 {
     char text[300];
     const mlt_loggops *m = a->cluster ? &a->cluster->between : &a->machine;
@@ -271,7 +271,7 @@ static void print_network(const mlt_sim_result *result, uint64_t ideal_ps)
     }
 }
 
-static void print_report(const asked *a, const mlt_source *source, const mlt_sim_result *result,
+static void print_report(const sim_asked *a, const mlt_source *source, const mlt_sim_result *result,
                          uint64_t ideal_ps)
 {
     char text[4][MLT_NUMBER_BYTES];
@@ -327,8 +327,8 @@ static void table_row(const mlt_source *source, const mlt_sim_result *result, ui
 }
 
 // Files first, then algorithms.
-static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_texts *files,
-                const mlt_arg_texts *algs)
+static int sim_each(const mlt_arg_command *command, const sim_asked *a, const mlt_arg_texts *files,
+                    const mlt_arg_texts *algs)
 {
     size_t count = files->count + algs->count;
     uint64_t first_ps = 0;
@@ -341,7 +341,7 @@ static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_te
         mlt_sim_result *result = NULL;
         code = mlt_source_read(command, &options, options.alg ? NULL : files->items[i], &source);
         if (code == MLT_ARGS_GO)
-            code = simulate(command, a, &source, &result);
+            code = sim_simulate(command, a, &source, &result);
         if (code == MLT_ARGS_GO) {
             code = MLT_EXIT_FINE;
             if (count == 1) {
@@ -368,8 +368,8 @@ static int each(const mlt_arg_command *command, const asked *a, const mlt_arg_te
     return code;
 }
 
-static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *words,
-                 const mlt_arg_texts *algs)
+static int sim_start(const mlt_arg_command *command, sim_asked *a, const mlt_arg_texts *words,
+                     const mlt_arg_texts *algs)
 {
     size_t count = words->count + algs->count;
     if (!count)
@@ -385,14 +385,14 @@ static int start(const mlt_arg_command *command, asked *a, const mlt_arg_texts *
     if (code == MLT_ARGS_GO)
         code = mlt_machine_read_cluster(&a->machine_options, a->described, command, &a->cluster);
     if (code == MLT_ARGS_GO)
-        code = each(command, a, words, algs);
+        code = sim_each(command, a, words, algs);
     mlt_cluster_free(a->cluster);
     return code;
 }
 
 int mlt_goal_sim_main(int argc, char **argv)
 {
-    asked a = {.steps = 30};
+    sim_asked a = {.steps = 30};
     mlt_arg_texts words = {NULL, 0}, algs = {NULL, 0};
     mlt_arg from[MLT_SOURCE_ARGS], machine[MLT_MACHINE_ARGS];
     mlt_source_args(&a.source, from);
@@ -424,7 +424,7 @@ int mlt_goal_sim_main(int argc, char **argv)
     int code = mlt_args_read(&command, argc, argv, &words, NULL);
     if (code != MLT_ARGS_GO)
         return code;
-    code = start(&command, &a, &words, &algs);
+    code = sim_start(&command, &a, &words, &algs);
     mlt_arg_texts_free(&a.source.set);
     mlt_arg_texts_free(&algs);
     mlt_arg_texts_free(&words);

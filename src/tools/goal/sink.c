@@ -10,7 +10,7 @@
 
 #include "base/text.h"
 
-static int cannot(const mlt_sink *sink, const mlt_arg_command *command)
+static int sink_cannot(const mlt_sink *sink, const mlt_arg_command *command)
 {
     const char *quote = sink->path || sink->to != stdout ? "'" : "";
     return mlt_args_failed(command, "%s%s%s cannot be written: %s", quote, sink->name, quote,
@@ -41,16 +41,16 @@ static int open_nameless(const char *path)
 static int open_draft(mlt_sink *sink, const mlt_arg_command *command, const struct stat *old)
 {
     if (old && access(sink->path, W_OK) != 0)
-        return cannot(sink, command);
+        return sink_cannot(sink, command);
     sink->draft = mlt_text_of("%s.XXXXXX", sink->path);
     int fd = open_nameless(sink->path);
     sink->nameless = fd >= 0;
     if (fd < 0)
         fd = mkstemp(sink->draft);
     if (fd < 0)
-        return cannot(sink, command);
+        return sink_cannot(sink, command);
     if (fchmod(fd, mode_for(old)) != 0 || !(sink->to = fdopen(fd, "w"))) {
-        int code = cannot(sink, command);
+        int code = sink_cannot(sink, command);
         close(fd);
         if (!sink->nameless)
             unlink(sink->draft);
@@ -90,11 +90,12 @@ int mlt_sink_open(mlt_sink *sink, const mlt_arg_command *command, const char *pa
     if (exists && !S_ISREG(old.st_mode)) { // a device, a pipe: there is nothing to rename
         sink->to = fopen(path, "w");
         if (!sink->to)
-            code = cannot(sink, command);
+            code = sink_cannot(sink, command);
     } else {
         // A link stays one: what it leads to is replaced.
         sink->path = exists ? realpath(path, NULL) : strdup(path);
-        code = sink->path ? open_draft(sink, command, exists ? &old : NULL) : cannot(sink, command);
+        code = sink->path ? open_draft(sink, command, exists ? &old : NULL)
+                          : sink_cannot(sink, command);
     }
     if (code != MLT_ARGS_GO) {
         free(sink->draft);
@@ -108,18 +109,18 @@ int mlt_sink_close(mlt_sink *sink, const mlt_arg_command *command, bool keep)
     int code = MLT_EXIT_FINE;
     bool failed = fflush(sink->to) != 0 || ferror(sink->to);
     if (failed && keep)
-        code = cannot(sink, command);
+        code = sink_cannot(sink, command);
     if (sink->to == stdout) {
         clearerr(stdout);
         return code;
     }
     if (sink->nameless && keep && !failed && !give_name(sink))
-        code = cannot(sink, command);
+        code = sink_cannot(sink, command);
     if (fclose(sink->to) != 0 && keep && code == MLT_EXIT_FINE)
-        code = cannot(sink, command);
+        code = sink_cannot(sink, command);
     if (sink->draft && !sink->nameless) {
         if (code == MLT_EXIT_FINE && keep && rename(sink->draft, sink->path) != 0)
-            code = cannot(sink, command);
+            code = sink_cannot(sink, command);
         if (code != MLT_EXIT_FINE || !keep)
             unlink(sink->draft);
     }

@@ -21,7 +21,7 @@
 #include "lua/rulebook.h"
 #include "tools/progress.h"
 
-enum { WHY_BYTES = 4096, FIRST_ROOM = 1 << 16 };
+enum { SOURCE_WHY_BYTES = 4096, FIRST_ROOM = 1 << 16 };
 
 void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
 {
@@ -70,7 +70,7 @@ void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
 
 // ---- bytes
 
-static int cannot(const mlt_arg_command *command, const char *file)
+static int source_cannot(const mlt_arg_command *command, const char *file)
 {
     return mlt_args_failed(command, "'%s' cannot be read: %s", file, strerror(errno));
 }
@@ -89,7 +89,7 @@ static int read_stream(const mlt_arg_command *command, const char *file, int fd,
             continue;
         if (n < 0) {
             free(bytes);
-            return cannot(command, file);
+            return source_cannot(command, file);
         }
         size += (size_t)n;
     }
@@ -104,7 +104,7 @@ int mlt_source_file_read(const mlt_arg_command *command, const char *file, mlt_s
     int fd = open(file, O_RDONLY | O_CLOEXEC), code = MLT_ARGS_GO;
     struct stat about;
     if (fd < 0 || fstat(fd, &about) != 0) {
-        code = cannot(command, file);
+        code = source_cannot(command, file);
     } else if (S_ISDIR(about.st_mode)) {
         code = mlt_args_failed(command, "'%s' is a directory, but should be a file", file);
     } else {
@@ -283,7 +283,7 @@ static int read_hosts(const mlt_arg_command *command, const mlt_source_options *
 static int make_program(const mlt_arg_command *command, const mlt_source_options *options,
                         const char *name, mlt_source *out)
 {
-    char why[WHY_BYTES];
+    char why[SOURCE_WHY_BYTES];
     int code = not_for_alg(command, options, name, out);
     out->form = MLT_SOURCE_ALG;
     if (code == MLT_ARGS_GO)
@@ -312,7 +312,7 @@ static int make_program(const mlt_arg_command *command, const mlt_source_options
 static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
                     mlt_source *out)
 {
-    char why[WHY_BYTES], name[128];
+    char why[SOURCE_WHY_BYTES], name[128];
     snprintf(name, sizeof name, "--alg %s", options->alg);
     int code = read_shape(command, options, name, &out->shape);
     if (code != MLT_ARGS_GO)
@@ -363,7 +363,7 @@ static int read_rulebook(const mlt_arg_command *command, const mlt_source_option
                          const char *file, const char *chosen, const mlt_source_file *bytes,
                          mlt_source *out)
 {
-    char why[WHY_BYTES], name[128];
+    char why[SOURCE_WHY_BYTES], name[128];
     if (mlt_lua_rulebook_read(mlt_coll_algs, file, bytes->bytes, bytes->size, &out->rulebook, why,
                               sizeof why) != MLT_OK)
         return mlt_args_failed(command, "%s", why);
@@ -381,7 +381,7 @@ static int read_rulebook(const mlt_arg_command *command, const mlt_source_option
 static int read_lua(const mlt_arg_command *command, const mlt_source_options *options,
                     const char *file, const mlt_source_file *bytes, mlt_source *out)
 {
-    char why[WHY_BYTES];
+    char why[SOURCE_WHY_BYTES];
     if (options->ranks == MLT_NOT_GIVEN)
         return mlt_args_wrong(command, "a Lua script needs --ranks, the number of ranks");
     mlt_lua_arg *args = mlt_take(options->set.count + 1, sizeof *args);
@@ -512,7 +512,7 @@ static int read_bytes(const mlt_arg_command *command, const mlt_source_options *
         free(path);
         return code;
     }
-    char why[WHY_BYTES] = "";
+    char why[SOURCE_WHY_BYTES] = "";
     mlt_status status = MLT_OK;
     if (lua) {
         code = read_script(command, options, strcmp(path, "-") == 0 ? name : path, chosen, &bytes,
@@ -539,8 +539,8 @@ static int read_bytes(const mlt_arg_command *command, const mlt_source_options *
     return code;
 }
 
-static int read_file(const mlt_arg_command *command, const mlt_source_options *options,
-                     const char *file, mlt_source *out)
+static int source_read_file(const mlt_arg_command *command, const mlt_source_options *options,
+                            const char *file, mlt_source *out)
 {
     const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
     const char *slash = strrchr(name, '/');
@@ -555,7 +555,7 @@ int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *op
                     const char *file, mlt_source *out)
 {
     *out = (mlt_source){.program = NULL};
-    return file ? read_file(command, options, file, out) : read_alg(command, options, out);
+    return file ? source_read_file(command, options, file, out) : read_alg(command, options, out);
 }
 
 int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options *options,

@@ -12,13 +12,13 @@
 
 #include "launch/live/live.h"
 
-enum { MOST = 64, PATIENCE_S = 30 };
+enum { ASK_MOST = 64, PATIENCE_S = 30 };
 
 // ---- finding
 
 // "... 01 12345 @millet/1000/4711/8f2c": names of the abstract name space begin with '@' there. Only
 // sockets that listen count (flags 00010000).
-static bool read_line(const char *line, const char *prefix, mlt_live_found *out)
+static bool ask_read_line(const char *line, const char *prefix, mlt_live_found *out)
 {
     unsigned flags;
     const char *name = strchr(line, '@');
@@ -43,7 +43,7 @@ static int by_pid(const void *a, const void *b)
 }
 
 // How many there are; -1: the system does not tell.
-static int list_jobs(mlt_live_found found[MOST])
+static int list_jobs(mlt_live_found found[ASK_MOST])
 {
     char prefix[64], line[512];
     int count = 0;
@@ -51,8 +51,8 @@ static int list_jobs(mlt_live_found found[MOST])
     if (!in)
         return -1;
     snprintf(prefix, sizeof prefix, MLT_LIVE_NAME_FORMAT, (unsigned)geteuid());
-    while (count < MOST && fgets(line, sizeof line, in))
-        count += read_line(line, prefix, &found[count]);
+    while (count < ASK_MOST && fgets(line, sizeof line, in))
+        count += ask_read_line(line, prefix, &found[count]);
     fclose(in);
     qsort(found, (size_t)count, sizeof *found, by_pid);
     return count;
@@ -85,7 +85,7 @@ static int tell_jobs(const mlt_arg_command *command, const mlt_live_found *found
 
 int mlt_live_find(const mlt_arg_command *command, const char *word, mlt_live_found *out)
 {
-    mlt_live_found found[MOST];
+    mlt_live_found found[ASK_MOST];
     int count = list_jobs(found);
     if (count < 0)
         return mlt_args_failed(command, "/proc/net/unix cannot be read, so no job is found: %s",

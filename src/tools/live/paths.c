@@ -142,7 +142,7 @@ static int set_main(int argc, char **argv)
     return code;
 }
 
-static const mlt_command commands[] = {
+static const mlt_command paths_commands[] = {
     {"show", show_main, .help = "print a running job's map of paths, and its rule books"},
     {"set", set_main, .help = "give a running job a rule book for its collectives"},
 };
@@ -158,7 +158,7 @@ const mlt_commands mlt_paths_commands = {
     .more = "Time all collective calls of a running job from now on:\n\n"
             "  echo 'path { \"count\", \"combine\" }' > count.lua\n"
             "  millet paths set 4711 count.lua",
-    .all = commands,
-    .count = sizeof commands / sizeof *commands,
+    .all = paths_commands,
+    .count = sizeof paths_commands / sizeof *paths_commands,
     .number = show_main,
 };

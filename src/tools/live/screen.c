@@ -124,7 +124,7 @@ static void print_looked(const mlt_screen_view *v, FILE *out)
                 mlt_number(all, v->job.ranks), mlt_number(looked, v->snap.rank_count));
 }
 
-static void print_calls(const mlt_screen_tally *t, FILE *out)
+static void screen_print_calls(const mlt_screen_tally *t, FILE *out)
 {
     bool title = false;
     for (int line = 0; line < CALLS; line++) {
@@ -178,14 +178,14 @@ static void print_queues(const mlt_screen_view *v, FILE *out)
         fprintf(out, "  and %u more with something in them\n", some - QUEUES);
 }
 
-typedef struct busy {
+typedef struct screen_busy {
     const mlt_live_worker *now;
     uint64_t messages, bytes; // since before
-} busy;
+} screen_busy;
 
 static int by_messages(const void *a, const void *b)
 {
-    const busy *x = a, *y = b;
+    const screen_busy *x = a, *y = b;
     if (x->messages != y->messages)
         return x->messages < y->messages ? 1 : -1;
     return (x->now->worker > y->now->worker) - (x->now->worker < y->now->worker);
@@ -202,15 +202,15 @@ static void print_workers(const mlt_screen_view *now, const mlt_screen_view *bef
 {
     uint32_t count = now->snap.worker_count;
     uint64_t ms = ms_between(now, before);
-    busy *all = mlt_take(count + 1, sizeof *all);
+    screen_busy *all = mlt_take(count + 1, sizeof *all);
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES];
     for (uint32_t i = 0; i < count; i++) {
         const mlt_live_worker *w = &now->snap.workers[i];
         const mlt_live_worker *old =
             i < before->snap.worker_count ? &before->snap.workers[i] : NULL;
         old = old && old->worker == w->worker ? old : NULL;
-        all[i] = (busy){w, grown(w->messages, old ? old->messages : NULL),
-                        grown(w->bytes, old ? old->bytes : NULL)};
+        all[i] = (screen_busy){w, grown(w->messages, old ? old->messages : NULL),
+                               grown(w->bytes, old ? old->bytes : NULL)};
     }
     qsort(all, count, sizeof *all, by_messages);
     fprintf(out, "\n%6s %5s %9s %9s %9s %14s %14s %12s\n", "worker", "host", "rank", "ranks",
@@ -254,7 +254,7 @@ void mlt_screen_print(const mlt_screen_view *now, const mlt_screen_view *before,
     print_job(now, out);
     print_rates(now, before, out);
     print_looked(now, out);
-    print_calls(t, out);
+    screen_print_calls(t, out);
     print_late(now, out);
     print_queues(now, out);
     print_workers(now, before, out);

@@ -38,7 +38,7 @@ void mlt_directory_enter(mlt_directory_owner *owner, int32_t pid, const char *pr
 // ---- places
 
 // The first place whose name is not before that one.
-static size_t place_of(const mlt_directory *directory, const char *name)
+static size_t directory_place_of(const mlt_directory *directory, const char *name)
 {
     size_t low = 0, high = directory->count;
     while (low < high) {
@@ -53,7 +53,7 @@ static size_t place_of(const mlt_directory *directory, const char *name)
 
 const mlt_directory_name *mlt_directory_find(const mlt_directory *directory, const char *name)
 {
-    size_t at = place_of(directory, name);
+    size_t at = directory_place_of(directory, name);
     return at < directory->count && strcmp(directory->names[at]->name, name) == 0
                ? directory->names[at]
                : NULL;
@@ -61,7 +61,7 @@ const mlt_directory_name *mlt_directory_find(const mlt_directory *directory, con
 
 size_t mlt_directory_after(const mlt_directory *directory, const char *name)
 {
-    size_t at = place_of(directory, name);
+    size_t at = directory_place_of(directory, name);
     return at + (at < directory->count && strcmp(directory->names[at]->name, name) == 0);
 }
 
@@ -114,7 +114,7 @@ static void wait_free(mlt_directory *directory, wait *w)
     free(w);
 }
 
-static void answer_waits(mlt_directory *directory, const mlt_directory_name *name)
+static void directory_answer_waits(mlt_directory *directory, const mlt_directory_name *name)
 {
     for (mlt_list_node *at = directory->waits.next, *next; at != &directory->waits; at = next) {
         wait *w = mlt_container_of(at, wait, every);
@@ -131,7 +131,7 @@ static void answer_waits(mlt_directory *directory, const mlt_directory_name *nam
 csp_status mlt_directory_put(mlt_directory *directory, mlt_directory_owner *owner,
                              const mlt_name *name, char *why, size_t why_size)
 {
-    size_t at = place_of(directory, name->name);
+    size_t at = directory_place_of(directory, name->name);
     if (at < directory->count && strcmp(directory->names[at]->name, name->name) == 0) {
         const mlt_directory_owner *other = directory->names[at]->owner;
         if (other == owner)
@@ -158,14 +158,14 @@ csp_status mlt_directory_put(mlt_directory *directory, mlt_directory_owner *owne
     directory->names[at] = name_new(owner, name);
     directory->count++;
     owner->name_count++;
-    answer_waits(directory, directory->names[at]);
+    directory_answer_waits(directory, directory->names[at]);
     return CSP_OK;
 }
 
 csp_status mlt_directory_drop(mlt_directory *directory, mlt_directory_owner *owner,
                               const char *name, char *why, size_t why_size)
 {
-    size_t at = place_of(directory, name);
+    size_t at = directory_place_of(directory, name);
     if (at == directory->count || strcmp(directory->names[at]->name, name) != 0) {
         snprintf(why, why_size, "nothing has the name '%s'", name);
         return CSP_NO_NAME;

@@ -19,7 +19,7 @@
 #include "tools/args.h"
 #include "tools/names/serve.h"
 
-enum { WHY_BYTES = 1024, PATIENCE_MS = 10000 }; // for an answer of the server
+enum { NAMES_WHY_BYTES = 1024, PATIENCE_MS = 10000 }; // for an answer of the server
 
 // ---- where it is
 
@@ -50,7 +50,7 @@ typedef struct line {
     unsigned char in[MLT_NAMES_FRAME];
 } line;
 
-static bool wait_for(int fd, bool writes, char *why, size_t why_size)
+static bool names_wait_for(int fd, bool writes, char *why, size_t why_size)
 {
     if (mlt_os_line_wait(fd, writes, PATIENCE_MS))
         return true;
@@ -58,7 +58,7 @@ static bool wait_for(int fd, bool writes, char *why, size_t why_size)
     return false;
 }
 
-static bool hear(line *l, mlt_names_message *m, char *why, size_t why_size)
+static bool names_hear(line *l, mlt_names_message *m, char *why, size_t why_size)
 {
     for (;;) {
         int bytes = mlt_names_decode(l->in, l->held, m);
@@ -74,7 +74,7 @@ static bool hear(line *l, mlt_names_message *m, char *why, size_t why_size)
             snprintf(why, why_size, "the process that listens there is no name server");
             return false;
         }
-        if (!wait_for(l->fd, false, why, why_size))
+        if (!names_wait_for(l->fd, false, why, why_size))
             return false;
         ssize_t n = mlt_os_line_read(l->fd, l->in + l->held, sizeof l->in - l->held);
         if (n < 0 && errno == EAGAIN)
@@ -87,7 +87,7 @@ static bool hear(line *l, mlt_names_message *m, char *why, size_t why_size)
     }
 }
 
-static bool tell(line *l, const mlt_names_message *m, char *why, size_t why_size)
+static bool names_tell(line *l, const mlt_names_message *m, char *why, size_t why_size)
 {
     unsigned char frame[MLT_NAMES_FRAME];
     size_t bytes = mlt_names_encode(m, frame);
@@ -96,7 +96,7 @@ static bool tell(line *l, const mlt_names_message *m, char *why, size_t why_size
         if (n >= 0)
             at += (size_t)n;
         else if (errno == EAGAIN) {
-            if (!wait_for(l->fd, true, why, why_size))
+            if (!names_wait_for(l->fd, true, why, why_size))
                 return false;
         } else
             return true; // hearing tells why: it said so before it hung up
@@ -110,7 +110,7 @@ static int dial_far(const mlt_names_file *file, char *why, size_t why_size)
     mlt_far far;
     mlt_dial *dial = NULL;
     mlt_net_peer peer = {.fd = -1};
-    char wrong[WHY_BYTES - 200] = "";
+    char wrong[NAMES_WHY_BYTES - 200] = "";
     if (!file->place.port) {
         snprintf(why, why_size, "the name server runs on host %s, and listens there only",
                  file->host);
@@ -181,7 +181,8 @@ static bool call_up(const char *dir, line *l, bool *absent, char *why, size_t wh
         memcpy(m.key, file.key, sizeof m.key);
     m.numbers[0] = (uint64_t)getpid();
     snprintf(m.text, sizeof m.text, "millet names");
-    if (tell(l, &m, why, why_size) && hear(l, &m, why, why_size) && m.verb == MLT_NAMES_WELCOME)
+    if (names_tell(l, &m, why, why_size) && names_hear(l, &m, why, why_size) &&
+        m.verb == MLT_NAMES_WELCOME)
         return true;
     close(l->fd);
     l->fd = -1;
@@ -211,7 +212,7 @@ static const mlt_arg_group start_groups[] = {{NULL, where_args, 1}, {NULL, start
 
 static int serve_here(const mlt_arg_command *command, const char *folder, int tell_fd)
 {
-    char why[WHY_BYTES] = "";
+    char why[NAMES_WHY_BYTES] = "";
     mlt_names_serve *serve;
     mlt_names_where where = {.iface = listen_at && strcmp(listen_at, "all") == 0 ? "" : listen_at,
                              .ports = ports ? ports : ""};
@@ -240,7 +241,7 @@ static int serve_here(const mlt_arg_command *command, const char *folder, int te
 static int serve_behind(const mlt_arg_command *command, const char *folder)
 {
     int ends[2];
-    char why[WHY_BYTES] = "the server ended at once";
+    char why[NAMES_WHY_BYTES] = "the server ended at once";
     if (pipe2(ends, O_CLOEXEC) != 0)
         return mlt_args_failed(command, "no pipe can be made: %s", strerror(errno));
     pid_t pid = fork();
@@ -272,7 +273,7 @@ static int serve_behind(const mlt_arg_command *command, const char *folder)
 
 static int run_start(const mlt_arg_command *command)
 {
-    char folder[MLT_NAMES_PATH], why[WHY_BYTES];
+    char folder[MLT_NAMES_PATH], why[NAMES_WHY_BYTES];
     if (ports && !listen_at)
         return mlt_args_wrong(command, "--ports needs --listen");
     if (dir) { // absolute, since clients are elsewhere
@@ -289,15 +290,15 @@ static int run_start(const mlt_arg_command *command)
 
 static int run_stop(const mlt_arg_command *command)
 {
-    char why[WHY_BYTES];
+    char why[NAMES_WHY_BYTES];
     line l;
     bool absent;
     mlt_names_message m = {.verb = MLT_NAMES_STOP, .id = 1};
     if (!call_up(dir, &l, &absent, why, sizeof why))
         return mlt_args_failed(command, "%s", why);
-    bool good = tell(&l, &m, why, sizeof why) && hear(&l, &m, why, sizeof why);
+    bool good = names_tell(&l, &m, why, sizeof why) && names_hear(&l, &m, why, sizeof why);
     // It hangs up when it lets go of everything; then a new one may start.
-    while (good && hear(&l, &m, why, sizeof why))
+    while (good && names_hear(&l, &m, why, sizeof why))
         ;
     close(l.fd);
     if (!good)
@@ -308,7 +309,7 @@ static int run_stop(const mlt_arg_command *command)
 
 static int run_status(const mlt_arg_command *command)
 {
-    char why[WHY_BYTES];
+    char why[NAMES_WHY_BYTES];
     line l;
     bool absent;
     mlt_names_message m = {.verb = MLT_NAMES_STATUS, .id = 1};
@@ -317,7 +318,7 @@ static int run_status(const mlt_arg_command *command)
             printf("%s\n", why);
         return absent ? MLT_EXIT_FOUND : mlt_args_failed(command, "%s", why);
     }
-    bool good = tell(&l, &m, why, sizeof why) && hear(&l, &m, why, sizeof why);
+    bool good = names_tell(&l, &m, why, sizeof why) && names_hear(&l, &m, why, sizeof why);
     close(l.fd);
     if (!good)
         return mlt_args_failed(command, "%s", why);
@@ -347,7 +348,7 @@ static void print_entry(const mlt_names_message *m)
 
 static int run_list(const mlt_arg_command *command)
 {
-    char why[WHY_BYTES];
+    char why[NAMES_WHY_BYTES];
     line l;
     bool absent, good = true, more = true;
     mlt_names_message ask = {.verb = MLT_NAMES_LIST, .id = 1}, m;
@@ -355,8 +356,8 @@ static int run_list(const mlt_arg_command *command)
         return mlt_args_failed(command, "%s", why);
     while (good && more) {
         int entries = 0;
-        good = tell(&l, &ask, why, sizeof why);
-        while (good && (good = hear(&l, &m, why, sizeof why)) && m.verb == MLT_NAMES_ENTRY) {
+        good = names_tell(&l, &ask, why, sizeof why);
+        while (good && (good = names_hear(&l, &m, why, sizeof why)) && m.verb == MLT_NAMES_ENTRY) {
             print_entry(&m);
             ask.name = m.name;
             entries++;
@@ -427,7 +428,7 @@ static int status_main(int argc, char **argv)
     return read_and_run(&command, run_status, argc, argv);
 }
 
-static const mlt_command commands[] = {
+static const mlt_command names_commands[] = {
     {"start", start_main, .help = "start the server"},
     {"stop", stop_main, .help = "stop the server"},
     {"list", list_main, .help = "list all names"},
@@ -444,6 +445,6 @@ const mlt_commands mlt_names_commands = {
             "  millet names start\n"
             "  millet names list\n"
             "  millet names stop",
-    .all = commands,
-    .count = sizeof commands / sizeof *commands,
+    .all = names_commands,
+    .count = sizeof names_commands / sizeof *names_commands,
 };

@@ -34,12 +34,12 @@
 #include "os/os.h"
 #include "tools/names/directory.h"
 
-enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64, ROUNDS = 16 };
+enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64, NAMES_SERVE_ROUNDS = 16 };
 
 #define STRANGER_NS UINT64_C(3000000000)
 #define PAUSE_NS    UINT64_C(100000000) // without descriptors left nobody is accepted for so long
 
-typedef struct client {
+typedef struct names_serve_client {
     mlt_list_node link; // strangers, members or gone
     mlt_names_serve *serve;
     int fd; // -1: closed
@@ -52,7 +52,7 @@ typedef struct client {
     unsigned char in[MLT_NAMES_FRAME];
     unsigned char *out;
     size_t out_at, out_end, out_room;
-} client;
+} names_serve_client;
 
 struct mlt_names_serve {
     char folder[MLT_NAMES_PATH];
@@ -70,7 +70,7 @@ struct mlt_names_serve {
 
 // ---- a connection
 
-static void ask_events(client *c)
+static void ask_events(names_serve_client *c)
 {
     uint32_t events = c->out_end > c->out_at ? EPOLLOUT : 0;
     if (c->out_end - c->out_at < OUT_MOST)
@@ -82,7 +82,7 @@ static void ask_events(client *c)
     epoll_ctl(c->serve->epoll, EPOLL_CTL_MOD, c->fd, &e);
 }
 
-static void hang_up(client *c)
+static void names_serve_hang_up(names_serve_client *c)
 {
     mlt_names_serve *serve = c->serve;
     if (c->fd < 0)
@@ -98,14 +98,14 @@ static void hang_up(client *c)
     mlt_list_push_back(&serve->gone, &c->link);
 }
 
-static void write_out(client *c)
+static void names_serve_write_out(names_serve_client *c)
 {
     while (c->fd >= 0 && c->out_at < c->out_end) {
         ssize_t n = mlt_os_line_write(c->fd, c->out + c->out_at, c->out_end - c->out_at);
         if (n < 0 && errno == EAGAIN)
             break;
         if (n < 0) {
-            hang_up(c);
+            names_serve_hang_up(c);
             return;
         }
         c->out_at += (size_t)n;
@@ -121,7 +121,7 @@ static void write_out(client *c)
     ask_events(c);
 }
 
-static void say(client *c, const mlt_names_message *message)
+static void names_serve_say(names_serve_client *c, const mlt_names_message *message)
 {
     unsigned char frame[MLT_NAMES_FRAME];
     size_t bytes = mlt_names_encode(message, frame);
@@ -138,36 +138,37 @@ static void say(client *c, const mlt_names_message *message)
     c->out_end += bytes;
 }
 
-static void answer(client *c, uint32_t id, csp_status status, const char *why)
+static void names_serve_answer(names_serve_client *c, uint32_t id, csp_status status,
+                               const char *why)
 {
     mlt_names_message m = {.verb = MLT_NAMES_ANSWER, .id = id, .status = (uint8_t)status};
     snprintf(m.text, sizeof m.text, "%s", status == CSP_OK ? "" : why);
-    say(c, &m);
+    names_serve_say(c, &m);
 }
 
 // Sends one message, as far as the socket takes it, and hangs up.
-static void refuse(client *c, const char *sentence)
+static void names_serve_refuse(names_serve_client *c, const char *sentence)
 {
     mlt_names_message m = {.verb = MLT_NAMES_REFUSED};
     snprintf(m.text, sizeof m.text, "%s", sentence);
-    say(c, &m);
-    write_out(c);
-    hang_up(c);
+    names_serve_say(c, &m);
+    names_serve_write_out(c);
+    names_serve_hang_up(c);
 }
 
 // ---- requests
 
 static void tell_found(mlt_directory_owner *owner, uint32_t id, const mlt_directory_name *name)
 {
-    client *c = mlt_container_of(owner, client, owner);
+    names_serve_client *c = mlt_container_of(owner, names_serve_client, owner);
     mlt_names_message m = {.verb = MLT_NAMES_FOUND, .id = id};
     mlt_directory_copy(name, &m.name);
-    say(c, &m);
+    names_serve_say(c, &m);
     ask_events(
         c); // not written here: a failure would take waits out of the list that is gone through
 }
 
-static void find(client *c, const mlt_names_message *m)
+static void names_serve_find(names_serve_client *c, const mlt_names_message *m)
 {
     mlt_directory *directory = &c->serve->directory;
     char why[MLT_NAMES_SAID];
@@ -182,11 +183,11 @@ static void find(client *c, const mlt_names_message *m)
     else
         snprintf(why, sizeof why, "nothing has the name '%s'", m->name.name);
     if (status != CSP_OK)
-        answer(c, m->id, status, why);
+        names_serve_answer(c, m->id, status, why);
 }
 
 // At most MLT_NAMES_PAGE of them; who wants more asks again.
-static void list(client *c, const mlt_names_message *m)
+static void names_serve_list(names_serve_client *c, const mlt_names_message *m)
 {
     const mlt_directory *directory = &c->serve->directory;
     size_t first = mlt_directory_after(directory, m->name.name), end = first + MLT_NAMES_PAGE;
@@ -196,9 +197,9 @@ static void list(client *c, const mlt_names_message *m)
         mlt_directory_copy(name, &entry.name);
         entry.numbers[0] = (uint64_t)name->owner->pid;
         snprintf(entry.text, sizeof entry.text, "%s", name->owner->program);
-        say(c, &entry);
+        names_serve_say(c, &entry);
     }
-    answer(c, m->id, CSP_OK, "");
+    names_serve_answer(c, m->id, CSP_OK, "");
 }
 
 // Connections from other hosts that came to nothing.
@@ -213,7 +214,7 @@ static uint64_t strangers_of(const mlt_names_serve *serve)
     return sum;
 }
 
-static void tell_numbers(client *c, uint32_t id)
+static void tell_numbers(names_serve_client *c, uint32_t id)
 {
     const mlt_names_serve *serve = c->serve;
     mlt_names_message m = {.verb = MLT_NAMES_NUMBERS, .id = id};
@@ -223,20 +224,21 @@ static void tell_numbers(client *c, uint32_t id)
     m.numbers[3] = serve->directory.waiting;
     m.numbers[4] = (mlt_os_now_ns() - serve->began_ns) / 1000000;
     m.numbers[5] = strangers_of(serve);
-    say(c, &m);
+    names_serve_say(c, &m);
 }
 
-static void admit(client *c, const mlt_names_message *m)
+static void admit(names_serve_client *c, const mlt_names_message *m)
 {
     mlt_names_serve *serve = c->serve;
     int32_t pid = (int32_t)m->numbers[0];
     char program[MLT_NAMES_SAID];
     if (m->verb != MLT_NAMES_HELLO)
-        refuse(c, "the name server hears nothing but a HELLO with its key first");
+        names_serve_refuse(c, "the name server hears nothing but a HELLO with its key first");
     else if (m->version != MLT_NAMES_VERSION)
-        refuse(c, "the name server is of another version of Millet");
+        names_serve_refuse(c, "the name server is of another version of Millet");
     else if (!c->at[0] && !mlt_names_same_key(m->key, serve->file.key))
-        refuse(c, "the name server has another key; is its file the one that it wrote?");
+        names_serve_refuse(c,
+                           "the name server has another key; is its file the one that it wrote?");
     else {
         if (!c->at[0])
             mlt_os_line_own(c->fd, &pid);
@@ -247,11 +249,12 @@ static void admit(client *c, const mlt_names_message *m)
         c->admitted = true;
         serve->stranger_count--;
         serve->member_count++;
-        say(c, &(mlt_names_message){.verb = MLT_NAMES_WELCOME, .numbers = {(uint64_t)getpid()}});
+        names_serve_say(
+            c, &(mlt_names_message){.verb = MLT_NAMES_WELCOME, .numbers = {(uint64_t)getpid()}});
     }
 }
 
-static void handle(client *c, const mlt_names_message *m)
+static void handle(names_serve_client *c, const mlt_names_message *m)
 {
     mlt_directory *directory = &c->serve->directory;
     char why[MLT_NAMES_SAID] = "";
@@ -259,36 +262,36 @@ static void handle(client *c, const mlt_names_message *m)
     switch (m->verb) {
     case MLT_NAMES_PUT:
         status = mlt_directory_put(directory, &c->owner, &m->name, why, sizeof why);
-        answer(c, m->id, status, why);
+        names_serve_answer(c, m->id, status, why);
         break;
     case MLT_NAMES_FIND:
-        find(c, m);
+        names_serve_find(c, m);
         break;
     case MLT_NAMES_CANCEL:
         mlt_directory_cancel(directory, &c->owner, m->id);
         break;
     case MLT_NAMES_DROP:
         status = mlt_directory_drop(directory, &c->owner, m->name.name, why, sizeof why);
-        answer(c, m->id, status, why);
+        names_serve_answer(c, m->id, status, why);
         break;
     case MLT_NAMES_LIST:
-        list(c, m);
+        names_serve_list(c, m);
         break;
     case MLT_NAMES_STATUS:
         tell_numbers(c, m->id);
         break;
     case MLT_NAMES_STOP:
-        answer(c, m->id, CSP_OK, "");
-        write_out(c);
+        names_serve_answer(c, m->id, CSP_OK, "");
+        names_serve_write_out(c);
         c->serve->stop = true;
         break;
     default:
-        refuse(c, "the name server does not know what this program says");
+        names_serve_refuse(c, "the name server does not know what this program says");
     }
 }
 
 // All messages that are there, while there is room for their answers.
-static void handle_held(client *c)
+static void handle_held(names_serve_client *c)
 {
     size_t at = 0;
     int bytes = 0;
@@ -308,24 +311,25 @@ static void handle_held(client *c)
     memmove(c->in, c->in + at, c->held - at);
     c->held -= at;
     if (bytes < 0)
-        refuse(c, c->admitted ? "the name server does not understand what this program says"
-                              : "this is a name server of Millet, and its key is needed");
+        names_serve_refuse(c, c->admitted
+                                  ? "the name server does not understand what this program says"
+                                  : "this is a name server of Millet, and its key is needed");
 }
 
 // What was read is handled before it returns, as far as there is room for answers: nothing may come
 // after it.
-static void read_in(client *c)
+static void read_in(names_serve_client *c)
 {
     for (int rounds = 0; c->fd >= 0; rounds++) {
         handle_held(c);
-        write_out(c);
-        if (c->fd < 0 || rounds == ROUNDS || c->out_end - c->out_at >= OUT_MOST)
+        names_serve_write_out(c);
+        if (c->fd < 0 || rounds == NAMES_SERVE_ROUNDS || c->out_end - c->out_at >= OUT_MOST)
             return;
         ssize_t n = mlt_os_line_read(c->fd, c->in + c->held, sizeof c->in - c->held);
         if (n < 0 && errno == EAGAIN)
             return;
         if (n <= 0) {
-            hang_up(c);
+            names_serve_hang_up(c);
             return;
         }
         c->held += (size_t)n;
@@ -336,7 +340,7 @@ static void read_in(client *c)
 
 static void accept_one(mlt_names_serve *serve, int fd, const mlt_net_peer *far)
 {
-    client *c = mlt_take(1, sizeof *c);
+    names_serve_client *c = mlt_take(1, sizeof *c);
     c->serve = serve;
     c->fd = fd;
     c->until_ns = mlt_os_now_ns() + STRANGER_NS;
@@ -347,14 +351,14 @@ static void accept_one(mlt_names_serve *serve, int fd, const mlt_net_peer *far)
     serve->stranger_count++;
     struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
     if (epoll_ctl(serve->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
-        hang_up(c);
+        names_serve_hang_up(c);
     else if (!far && !mlt_os_line_own(fd, NULL))
-        refuse(c, "this name server is another user's");
+        names_serve_refuse(c, "this name server is another user's");
     else
         read_in(c);
     if (serve->stranger_count > STRANGERS)
-        refuse(mlt_container_of(serve->strangers.next, client, link),
-               "too many connections to the name server say nothing");
+        names_serve_refuse(mlt_container_of(serve->strangers.next, names_serve_client, link),
+                           "too many connections to the name server say nothing");
 }
 
 static void listen_again(mlt_names_serve *serve, bool on)
@@ -378,8 +382,8 @@ static void accept_some(mlt_names_serve *serve)
             listen_again(serve, false);
             return;
         }
-        refuse(mlt_container_of(serve->strangers.next, client, link),
-               "the name server has no room for connections that say nothing");
+        names_serve_refuse(mlt_container_of(serve->strangers.next, names_serve_client, link),
+                           "the name server has no room for connections that say nothing");
     }
 }
 
@@ -398,10 +402,10 @@ static void accept_far(mlt_names_serve *serve)
 static void end_patience(mlt_names_serve *serve, uint64_t now)
 {
     while (!mlt_list_empty(&serve->strangers)) {
-        client *c = mlt_container_of(serve->strangers.next, client, link);
+        names_serve_client *c = mlt_container_of(serve->strangers.next, names_serve_client, link);
         if (c->until_ns > now)
             break;
-        refuse(c, "the name server heard nothing, or only half of a message");
+        names_serve_refuse(c, "the name server heard nothing, or only half of a message");
     }
     if (serve->pause_until_ns && serve->pause_until_ns <= now)
         listen_again(serve, true);
@@ -417,7 +421,8 @@ static int patience_ms(const mlt_names_serve *serve, uint64_t now)
         until = far < until ? far : until;
     }
     if (!mlt_list_empty(&serve->strangers)) {
-        uint64_t first = mlt_container_of(serve->strangers.next, client, link)->until_ns;
+        uint64_t first =
+            mlt_container_of(serve->strangers.next, names_serve_client, link)->until_ns;
         until = first < until ? first : until;
     }
     if (until == UINT64_MAX)
@@ -428,7 +433,8 @@ static int patience_ms(const mlt_names_serve *serve, uint64_t now)
 static void free_gone(mlt_names_serve *serve)
 {
     while (!mlt_list_empty(&serve->gone)) {
-        client *c = mlt_container_of(mlt_list_pop_front(&serve->gone), client, link);
+        names_serve_client *c =
+            mlt_container_of(mlt_list_pop_front(&serve->gone), names_serve_client, link);
         free(c->out);
         free(c);
     }
@@ -448,12 +454,12 @@ void mlt_names_serve_run(mlt_names_serve *serve)
             else if (what == &serve->signals)
                 serve->stop = true;
             else {
-                client *c = what;
-                write_out(c);
+                names_serve_client *c = what;
+                names_serve_write_out(c);
                 read_in(c); // what waited for room for its answers, too
                 // Nothing can be told to it, whatever it still has to say.
                 if (c->fd >= 0 && (events[i].events & (EPOLLHUP | EPOLLERR)))
-                    hang_up(c);
+                    names_serve_hang_up(c);
             }
         }
         end_patience(serve, mlt_os_now_ns());
@@ -625,7 +631,7 @@ mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
 static void hang_up_all(mlt_list_node *clients)
 {
     while (!mlt_list_empty(clients))
-        hang_up(mlt_container_of(clients->next, client, link));
+        names_serve_hang_up(mlt_container_of(clients->next, names_serve_client, link));
 }
 
 void mlt_names_serve_free(mlt_names_serve *serve)

@@ -13,22 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM = 3, LEAST = 5, MOST = 2000, COUNT = 1, TIME = 2 }; // COUNT, TIME: tags
+enum { WARM = 3, LEAST = 5, MAIN_COLLTUNE_MOST = 2000, COUNT = 1, TIME = 2 }; // COUNT, TIME: tags
 
-typedef struct run {
+typedef struct main_colltune_run {
     int rank, ranks;
     const char *name;
     char *in, *out; // ranks * bytes each
-} run;
+} main_colltune_run;
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void main_colltune_fail(const char *what)
 {
     fprintf(stderr, "colltune: %s\n", what);
     MPI_Abort(MPI_COMM_WORLD, 1);
     exit(1);
 }
 
-static void call(const run *r, int bytes)
+static void call(const main_colltune_run *r, int bytes)
 {
     MPI_Comm world = MPI_COMM_WORLD;
     int count = bytes / 8;
@@ -55,10 +55,10 @@ static void call(const run *r, int bytes)
     else if (strcmp(r->name, "exscan") == 0)
         MPI_Exscan(r->in, r->out, count, MPI_DOUBLE, MPI_SUM, world);
     else
-        fail("there is no such collective");
+        main_colltune_fail("there is no such collective");
 }
 
-static double timed(const run *r, int bytes)
+static double timed(const main_colltune_run *r, int bytes)
 {
     MPI_Barrier(MPI_COMM_WORLD);
     double began = MPI_Wtime();
@@ -66,14 +66,14 @@ static double timed(const run *r, int bytes)
     return (MPI_Wtime() - began) * 1e9;
 }
 
-static int compare(const void *a, const void *b)
+static int main_colltune_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
 }
 
 // What rank 0 decides, on all ranks.
-static int agree(const run *r, int value)
+static int agree(const main_colltune_run *r, int value)
 {
     if (r->rank > 0)
         MPI_Recv(&value, 1, MPI_INT, 0, COUNT, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -83,7 +83,7 @@ static int agree(const run *r, int value)
     return value;
 }
 
-static double slowest(const run *r, double own)
+static double main_colltune_slowest(const main_colltune_run *r, double own)
 {
     if (r->rank > 0)
         MPI_Send(&own, 1, MPI_DOUBLE, 0, TIME, MPI_COMM_WORLD);
@@ -97,7 +97,7 @@ static double slowest(const run *r, double own)
 }
 
 // Rank 0 prints a line for each rank: its number, and the host that it is on.
-static void tell_places(const run *r)
+static void tell_places(const main_colltune_run *r)
 {
     char name[MPI_MAX_PROCESSOR_NAME] = "";
     int length;
@@ -111,22 +111,25 @@ static void tell_places(const run *r)
     }
 }
 
-static void measure(run *r, int bytes, double budget_ns)
+static void main_colltune_measure(main_colltune_run *r, int bytes, double budget_ns)
 {
-    double times[MOST], warm = 0;
+    double times[MAIN_COLLTUNE_MOST], warm = 0;
     size_t room = (size_t)bytes * (size_t)r->ranks + 8;
     r->in = calloc(room, 1);
     r->out = calloc(room, 1);
     if (!r->in || !r->out)
-        fail("memory is exhausted: no room for buffers");
+        main_colltune_fail("memory is exhausted: no room for buffers");
     for (int i = 0; i < WARM; i++)
         warm = timed(r, bytes);
-    double calls = warm > 0 ? budget_ns / (2 * warm) : MOST; // the barrier takes time, too
-    int count = agree(r, calls < LEAST ? LEAST : calls > MOST ? MOST : (int)calls);
+    double calls =
+        warm > 0 ? budget_ns / (2 * warm) : MAIN_COLLTUNE_MOST; // the barrier takes time, too
+    int count = agree(r, calls < LEAST                ? LEAST
+                         : calls > MAIN_COLLTUNE_MOST ? MAIN_COLLTUNE_MOST
+                                                      : (int)calls);
     for (int i = 0; i < count; i++)
         times[i] = timed(r, bytes);
-    qsort(times, (size_t)count, sizeof *times, compare);
-    double worst = slowest(r, times[count / 2]);
+    qsort(times, (size_t)count, sizeof *times, main_colltune_compare);
+    double worst = main_colltune_slowest(r, times[count / 2]);
     if (r->rank == 0) {
         printf("%d %.1f\n", bytes, worst);
         fflush(stdout);
@@ -137,10 +140,11 @@ static void measure(run *r, int bytes, double budget_ns)
 
 int main(int argc, char **argv)
 {
-    run r = {.name = argc > 1 ? argv[1] : ""};
+    main_colltune_run r = {.name = argc > 1 ? argv[1] : ""};
     MPI_Init(&argc, &argv);
     if (argc != 4)
-        fail("it is for millet tune: colltune COLLECTIVE BYTES,BYTES,... MILLISECONDS");
+        main_colltune_fail(
+            "it is for millet tune: colltune COLLECTIVE BYTES,BYTES,... MILLISECONDS");
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
     if (strcmp(r.name, "where") == 0) {
@@ -153,11 +157,11 @@ int main(int argc, char **argv)
         char *end;
         long bytes = strtol(at, &end, 10);
         if (end == at || bytes < 0 || bytes > 1 << 30)
-            fail("a size should be 0 to 1 GiB");
-        measure(&r, (int)bytes, budget_ns);
+            main_colltune_fail("a size should be 0 to 1 GiB");
+        main_colltune_measure(&r, (int)bytes, budget_ns);
         at = *end == ',' ? end + 1 : end;
         if (*end && *end != ',')
-            fail("sizes should be separated by commas");
+            main_colltune_fail("sizes should be separated by commas");
     }
     MPI_Finalize();
     return 0;

@@ -26,22 +26,22 @@
 #include <unistd.h>
 
 enum {
-    BATCH = 16,            // small messages that fit between two ranks
-    WINDOW = 64,           // of the stream
-    STREAM = 64 * WINDOW,  // its messages
-    MOST_EAGER = 16 << 20, // S is not looked for beyond that
-    LARGEST = 4 << 20,     // of the messages for G
-    MOST_TIMES = 4096,     // of a median
+    BATCH = 16,                         // small messages that fit between two ranks
+    WINDOW = 64,                        // of the stream
+    STREAM = 64 * WINDOW,               // its messages
+    MOST_EAGER = 16 << 20,              // S is not looked for beyond that
+    LARGEST = 4 << 20,                  // of the messages for G
+    MAIN_GOALMEASURE_MOST_TIMES = 4096, // of a median
 };
 enum { DATA = 1, GO = 2, ACK = 3 }; // tags
 
-typedef struct run {
+typedef struct main_goalmeasure_run {
     int rank, peer;
     bool quick;
     char *buffer; // MOST_EAGER bytes
-} run;
+} main_goalmeasure_run;
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void main_goalmeasure_fail(const char *what)
 {
     fprintf(stderr, "goalmeasure: %s\n", what);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -53,12 +53,12 @@ static double now_ns(void)
     return MPI_Wtime() * 1e9;
 }
 
-static int repeats(const run *r, int many)
+static int repeats(const main_goalmeasure_run *r, int many)
 {
     return r->quick ? many / 8 + 1 : many;
 }
 
-static int compare(const void *a, const void *b)
+static int main_goalmeasure_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return x < y ? -1 : x > y;
@@ -66,11 +66,11 @@ static int compare(const void *a, const void *b)
 
 static double median(double *times, int count)
 {
-    qsort(times, (size_t)count, sizeof *times, compare);
+    qsort(times, (size_t)count, sizeof *times, main_goalmeasure_compare);
     return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 }
 
-static void tell(const run *r, double done)
+static void main_goalmeasure_tell(const main_goalmeasure_run *r, double done)
 {
     if (r->rank == 0) {
         printf("@ %.2f\n", done);
@@ -79,22 +79,22 @@ static void tell(const run *r, double done)
 }
 
 // An empty message, to start or end a batch.
-static void signal_peer(const run *r, int tag)
+static void signal_peer(const main_goalmeasure_run *r, int tag)
 {
     MPI_Send(NULL, 0, MPI_BYTE, r->peer, tag, MPI_COMM_WORLD);
 }
 
-static void await_peer(const run *r, int tag)
+static void await_peer(const main_goalmeasure_run *r, int tag)
 {
     MPI_Recv(NULL, 0, MPI_BYTE, r->peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 // ---- the measurements; both ranks call each, rank 0 has the result
 
-static double half_round_trip(const run *r, int size, int trips)
+static double half_round_trip(const main_goalmeasure_run *r, int size, int trips)
 {
     enum { TRIPS = 10 }; // of a batch
-    double times[MOST_TIMES];
+    double times[MAIN_GOALMEASURE_MOST_TIMES];
     int batch = size > 65536 ? 1 : TRIPS;
     for (int i = -3; i < trips; i++) { // three to warm up
         double began = now_ns();
@@ -112,9 +112,9 @@ static double half_round_trip(const run *r, int size, int trips)
 }
 
 // A nonblocking send and its wait, while the peer is there to receive.
-static double send_call(const run *r, int size, int batch, int rounds)
+static double send_call(const main_goalmeasure_run *r, int size, int batch, int rounds)
 {
-    double times[MOST_TIMES];
+    double times[MAIN_GOALMEASURE_MOST_TIMES];
     for (int i = 0; i < rounds; i++) {
         if (r->rank == 1) {
             signal_peer(r, GO);
@@ -135,9 +135,9 @@ static double send_call(const run *r, int size, int batch, int rounds)
 }
 
 // A receive whose message has come: rank 0 waits, outside MPI, until all are there.
-static double recv_call(const run *r, int rounds)
+static double recv_call(const main_goalmeasure_run *r, int rounds)
 {
-    double times[MOST_TIMES];
+    double times[MAIN_GOALMEASURE_MOST_TIMES];
     for (int i = 0; i < rounds; i++) {
         if (r->rank == 1) {
             await_peer(r, GO);
@@ -156,10 +156,10 @@ static double recv_call(const run *r, int rounds)
     return median(times, rounds);
 }
 
-static double stream(const run *r, int rounds)
+static double stream(const main_goalmeasure_run *r, int rounds)
 {
     MPI_Request requests[WINDOW];
-    double times[MOST_TIMES];
+    double times[MAIN_GOALMEASURE_MOST_TIMES];
     for (int i = 0; i < rounds; i++) {
         double began = now_ns();
         for (int n = 0; n < STREAM; n += WINDOW) {
@@ -181,7 +181,7 @@ static double stream(const run *r, int rounds)
 
 // Does a send of this size end though nobody receives it? One that has not ended after 2 ms will
 // not.
-static bool is_eager(const run *r, int size)
+static bool is_eager(const main_goalmeasure_run *r, int size)
 {
     int done = 0;
     if (r->rank == 0) {
@@ -203,7 +203,7 @@ static bool is_eager(const run *r, int size)
 }
 
 // 0 if there is no eager size at all.
-static int eager_limit(const run *r)
+static int eager_limit(const main_goalmeasure_run *r)
 {
     int good = 0, bad = 1;
     while (bad <= MOST_EAGER && is_eager(r, bad)) {
@@ -237,7 +237,7 @@ static double slope(const double *x, const double *y, int count)
     return below > 0 && above > 0 ? above / below : 0;
 }
 
-static double gap_a_byte(const run *r)
+static double gap_a_byte(const main_goalmeasure_run *r)
 {
     enum { POINTS = 4 };
     double x[POINTS], y[POINTS];
@@ -248,7 +248,7 @@ static double gap_a_byte(const run *r)
     return slope(x, y, POINTS);
 }
 
-static double overhead_a_byte(const run *r, int eager)
+static double overhead_a_byte(const main_goalmeasure_run *r, int eager)
 {
     enum { POINTS = 5 };
     double x[POINTS], y[POINTS];
@@ -264,12 +264,12 @@ static double overhead_a_byte(const run *r, int eager)
 
 // ---- exec, on rank 0 alone
 
-static double time_of_sum(const run *r, size_t bytes)
+static double time_of_sum(const main_goalmeasure_run *r, size_t bytes)
 {
-    double times[MOST_TIMES], *a = calloc(bytes, 1), *b = calloc(bytes, 1);
+    double times[MAIN_GOALMEASURE_MOST_TIMES], *a = calloc(bytes, 1), *b = calloc(bytes, 1);
     GOAL_Goal goal = GOAL_Create();
     if (!a || !b || !goal)
-        fail("memory is exhausted: no room for buffers");
+        main_goalmeasure_fail("memory is exhausted: no room for buffers");
     GOAL_Set_comm(goal, MPI_COMM_SELF);
     GOAL_Exec(goal, GOAL_sumFloat64, a, bytes, b, bytes);
     GOAL_Sched sched = GOAL_Compile(goal);
@@ -286,7 +286,7 @@ static double time_of_sum(const run *r, size_t bytes)
     return median(times, rounds);
 }
 
-static double exec_a_byte(const run *r)
+static double exec_a_byte(const main_goalmeasure_run *r)
 {
     enum { POINTS = 4 };
     double x[POINTS], y[POINTS];
@@ -308,29 +308,29 @@ static void say_where(const char *workers)
     if (localtime_r(&seconds, &tm))
         strftime(date, sizeof date, "%Y-%m-%d %H:%M %z", &tm);
     if (uname(&system) != 0)
-        fail("this machine has no name");
+        main_goalmeasure_fail("this machine has no name");
     printf("# LogGOPS by `millet goal measure`: %s (%s, %s %s, %ld cores), %s\n", system.nodename,
            system.machine, system.sysname, system.release, sysconf(_SC_NPROCESSORS_ONLN), date);
     printf("# between two ranks, each a %s; ns, ns a byte, S in bytes\n", workers);
 }
 
-static void measure(run *r, const char *workers)
+static void main_goalmeasure_measure(main_goalmeasure_run *r, const char *workers)
 {
-    tell(r, 0);
+    main_goalmeasure_tell(r, 0);
     int eager = eager_limit(r);
-    tell(r, 0.1);
+    main_goalmeasure_tell(r, 0.1);
     double trip = half_round_trip(r, 1, repeats(r, 2000));
-    tell(r, 0.2);
+    main_goalmeasure_tell(r, 0.2);
     double sends = send_call(r, 1, BATCH, repeats(r, 2000));
-    tell(r, 0.3);
+    main_goalmeasure_tell(r, 0.3);
     double recvs = recv_call(r, repeats(r, 2000));
-    tell(r, 0.4);
+    main_goalmeasure_tell(r, 0.4);
     double g = stream(r, repeats(r, 200));
-    tell(r, 0.6);
+    main_goalmeasure_tell(r, 0.6);
     double O = overhead_a_byte(r, eager);
-    tell(r, 0.7);
+    main_goalmeasure_tell(r, 0.7);
     double G = gap_a_byte(r);
-    tell(r, 0.9);
+    main_goalmeasure_tell(r, 0.9);
     if (r->rank != 0)
         return;
     double exec = exec_a_byte(r), o = (sends + recvs) / 2, L = trip - 2 * o;
@@ -340,17 +340,17 @@ static void measure(run *r, const char *workers)
            L > 0 ? L : 0, o, g, G, O, eager, exec);
 }
 
-enum { ROUNDS = 30, TIMES = 40 }; // of a batch; batches
+enum { MAIN_GOALMEASURE_ROUNDS = 30, TIMES = 40 }; // of a batch; batches
 
 // A token goes round; all ranks but one wait.
-static void hop(const run *r, int ranks)
+static void main_goalmeasure_hop(const main_goalmeasure_run *r, int ranks)
 {
     double times[TIMES];
     int count = repeats(r, TIMES), left = (r->rank + ranks - 1) % ranks,
         right = (r->rank + 1) % ranks;
     for (int i = -1; i < count; i++) { // one to warm up
         double began = now_ns();
-        for (int k = 0; k < ROUNDS; k++) {
+        for (int k = 0; k < MAIN_GOALMEASURE_ROUNDS; k++) {
             if (r->rank == 0)
                 MPI_Send(r->buffer, 1, MPI_BYTE, right, DATA, MPI_COMM_WORLD);
             MPI_Recv(r->buffer, 1, MPI_BYTE, left, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -358,8 +358,8 @@ static void hop(const run *r, int ranks)
                 MPI_Send(r->buffer, 1, MPI_BYTE, right, DATA, MPI_COMM_WORLD);
         }
         if (i >= 0)
-            times[i] = (now_ns() - began) / ROUNDS / ranks;
-        tell(r, (i + 1.0) / count / 2);
+            times[i] = (now_ns() - began) / MAIN_GOALMEASURE_ROUNDS / ranks;
+        main_goalmeasure_tell(r, (i + 1.0) / count / 2);
     }
     if (r->rank == 0)
         printf("hop %.6g\n", median(times, count));
@@ -367,7 +367,7 @@ static void hop(const run *r, int ranks)
 
 // A token goes between each two ranks, so half of the ranks always have something to do. Rank 0 and its
 // peer end first: what they measure has the others beside it.
-static void busy(const run *r)
+static void main_goalmeasure_busy(const main_goalmeasure_run *r)
 {
     double times[TIMES];
     int count = repeats(r, TIMES), all = r->rank < 2 ? count : count + count / 4 + 1,
@@ -375,7 +375,7 @@ static void busy(const run *r)
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = -1; i < all; i++) {
         double began = now_ns();
-        for (int k = 0; k < ROUNDS; k++) {
+        for (int k = 0; k < MAIN_GOALMEASURE_ROUNDS; k++) {
             if (r->rank < peer)
                 MPI_Send(r->buffer, 1, MPI_BYTE, peer, DATA, MPI_COMM_WORLD);
             MPI_Recv(r->buffer, 1, MPI_BYTE, peer, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -383,8 +383,8 @@ static void busy(const run *r)
                 MPI_Send(r->buffer, 1, MPI_BYTE, peer, DATA, MPI_COMM_WORLD);
         }
         if (i >= 0 && i < count)
-            times[i] = (now_ns() - began) / ROUNDS / 2;
-        tell(r, 0.5 + (i + 1.0) / count / 2);
+            times[i] = (now_ns() - began) / MAIN_GOALMEASURE_ROUNDS / 2;
+        main_goalmeasure_tell(r, 0.5 + (i + 1.0) / count / 2);
     }
     if (r->rank == 0)
         printf("busy %.6g\n", median(times, count));
@@ -393,23 +393,23 @@ static void busy(const run *r)
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
-    run r = {0};
+    main_goalmeasure_run r = {0};
     int size;
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size < 2 || size % 2 || argc < 2)
-        fail("`millet goal measure` starts it, with an even number of ranks");
+        main_goalmeasure_fail("`millet goal measure` starts it, with an even number of ranks");
     r.peer = 1 - r.rank;
     r.quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
     r.buffer = malloc(MOST_EAGER);
     if (!r.buffer)
-        fail("memory is exhausted: no room for buffers");
+        main_goalmeasure_fail("memory is exhausted: no room for buffers");
     memset(r.buffer, 1, MOST_EAGER);
     if (size == 2) {
-        measure(&r, argv[1]);
+        main_goalmeasure_measure(&r, argv[1]);
     } else {
-        hop(&r, size);
-        busy(&r);
+        main_goalmeasure_hop(&r, size);
+        main_goalmeasure_busy(&r);
     }
     free(r.buffer);
     MPI_Finalize();

@@ -13,7 +13,7 @@
 
 #include "tools/ranks/goalrun.h"
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void main_goalrun_fail(const char *what)
 {
     fprintf(stderr, "goalrun: %s\n", what);
     MPI_Abort(MPI_COMM_WORLD, 1);
@@ -24,30 +24,30 @@ static void *need(size_t bytes)
 {
     void *memory = calloc(bytes + 1, 1);
     if (!memory)
-        fail("memory is exhausted: no room for buffers");
+        main_goalrun_fail("memory is exhausted: no room for buffers");
     return memory;
 }
 
-static void get(int fd, void *to, uint64_t bytes, uint64_t at)
+static void main_goalrun_get(int fd, void *to, uint64_t bytes, uint64_t at)
 {
     for (uint64_t done = 0; done < bytes;) {
         ssize_t n = pread(fd, (char *)to + done, bytes - done, (off_t)(at + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            fail("the job's file cannot be read");
+            main_goalrun_fail("the job's file cannot be read");
         done += (uint64_t)n;
     }
 }
 
-static void put(int fd, const void *from, uint64_t bytes, uint64_t at)
+static void main_goalrun_put(int fd, const void *from, uint64_t bytes, uint64_t at)
 {
     for (uint64_t done = 0; done < bytes;) {
         ssize_t n = pwrite(fd, (const char *)from + done, bytes - done, (off_t)(at + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            fail("the job's file cannot be written");
+            main_goalrun_fail("the job's file cannot be written");
         done += (uint64_t)n;
     }
 }
@@ -60,14 +60,14 @@ static void move_buffers(int fd, GOAL_Sched sched, const goalrun_buffer *buffers
         char *name = need(buffers[i].name_bytes);
         void *base;
         size_t size;
-        get(fd, name, buffers[i].name_bytes, buffers[i].name);
+        main_goalrun_get(fd, name, buffers[i].name_bytes, buffers[i].name);
         GOAL_Sched_buffer(sched, name, &base, &size);
         if (size != buffers[i].size)
-            fail("a buffer has another size than its program says");
+            main_goalrun_fail("a buffer has another size than its program says");
         if (in)
-            get(fd, base, size, buffers[i].at);
+            main_goalrun_get(fd, base, size, buffers[i].at);
         else
-            put(fd, base, size, buffers[i].at);
+            main_goalrun_put(fd, base, size, buffers[i].at);
         free(name);
     }
 }
@@ -77,18 +77,18 @@ static void tell_order(int fd, GOAL_Sched sched, goalrun_record *record)
     int *ids = need(record->actions * sizeof *ids), count = 0;
     GOAL_Sched_order(sched, ids, (int)record->actions, &count);
     record->finished = (uint32_t)count < record->actions ? (uint32_t)count : record->actions;
-    put(fd, ids, record->finished * sizeof *ids, record->order);
+    main_goalrun_put(fd, ids, record->finished * sizeof *ids, record->order);
     free(ids);
 }
 
-static void run(int fd, const goalrun_head *head, uint64_t record_at)
+static void main_goalrun_run(int fd, const goalrun_head *head, uint64_t record_at)
 {
     goalrun_record record;
-    get(fd, &record, sizeof record, record_at);
+    main_goalrun_get(fd, &record, sizeof record, record_at);
     char *text = need(record.text_bytes);
     goalrun_buffer *buffers = need(record.buffers * sizeof *buffers);
-    get(fd, text, record.text_bytes, record.text);
-    get(fd, buffers, record.buffers * sizeof *buffers, record_at + sizeof record);
+    main_goalrun_get(fd, text, record.text_bytes, record.text);
+    main_goalrun_get(fd, buffers, record.buffers * sizeof *buffers, record_at + sizeof record);
     GOAL_Sched sched;
     GOAL_Sched_text(text, MPI_COMM_WORLD, &sched);
     GOAL_Sched_set(sched, GOAL_CALC, 1);
@@ -106,10 +106,10 @@ static void run(int fd, const goalrun_head *head, uint64_t record_at)
         double began = MPI_Wtime();
         GOAL_Sched_run(sched);
         double took = MPI_Wtime() - began;
-        put(fd, &took, sizeof took, record.times + i * sizeof took);
+        main_goalrun_put(fd, &took, sizeof took, record.times + i * sizeof took);
     }
     record.done = 1;
-    put(fd, &record, sizeof record, record_at);
+    main_goalrun_put(fd, &record, sizeof record, record_at);
     GOAL_Sched_free(&sched);
     free(buffers);
     free(text);
@@ -124,10 +124,10 @@ int main(int argc, char **argv)
     int fd = argc == 2 ? open(argv[1], O_RDWR | O_CLOEXEC) : -1;
     goalrun_head head = {0};
     if (fd < 0)
-        fail("this program is started by `millet goal run`, which gives it a file");
-    get(fd, &head, sizeof head, 0);
+        main_goalrun_fail("this program is started by `millet goal run`, which gives it a file");
+    main_goalrun_get(fd, &head, sizeof head, 0);
     if (head.magic != GOALRUN_MAGIC)
-        fail("the file is none of `millet goal run`");
+        main_goalrun_fail("the file is none of `millet goal run`");
     if ((uint32_t)size != head.ranks) {
         if (rank == 0)
             fprintf(stderr,
@@ -140,8 +140,8 @@ int main(int argc, char **argv)
         return 1;
     }
     uint64_t record;
-    get(fd, &record, sizeof record, sizeof head + (uint64_t)rank * sizeof record);
-    run(fd, &head, record);
+    main_goalrun_get(fd, &record, sizeof record, sizeof head + (uint64_t)rank * sizeof record);
+    main_goalrun_run(fd, &head, record);
     close(fd);
     MPI_Finalize();
     return 0;

@@ -237,7 +237,7 @@ typedef struct teller {
     uint64_t at;
 } teller;
 
-static void tell(teller *t, unsigned what, uint64_t until)
+static void causes_tell(teller *t, unsigned what, uint64_t until)
 {
     if (until <= t->at)
         return;
@@ -265,11 +265,11 @@ static void tell_waits(const mlt_causes *c, uint32_t rank, teller *t, unsigned b
     mlt_cause_part all[MLT_CAUSE_PARTS];
     for (; *next < r->wait_count && r->waits[*next].begin < until; ++*next) {
         int count = mlt_cause_parts(c, rank, &r->waits[*next], all);
-        tell(t, between, r->waits[*next].begin);
+        causes_tell(t, between, r->waits[*next].begin);
         for (int p = 0; p < count; p++)
-            tell(t, all[p].cause, all[p].end);
+            causes_tell(t, all[p].cause, all[p].end);
     }
-    tell(t, between, until);
+    causes_tell(t, between, until);
 }
 
 void mlt_causes_walk(const mlt_causes *c, uint32_t rank, mlt_causes_see *see, void *user)

@@ -14,8 +14,8 @@ typedef struct chrome {
     bool more;
 } chrome;
 
-static void begin(chrome *c, const char *name, const char *phase, uint32_t worker,
-                  const mlt_trace_event *e)
+static void chrome_begin(chrome *c, const char *name, const char *phase, uint32_t worker,
+                         const mlt_trace_event *e)
 {
     fputs(c->more ? ",\n{\"name\":" : "{\"name\":", c->out);
     c->more = true;
@@ -27,7 +27,7 @@ static void begin(chrome *c, const char *name, const char *phase, uint32_t worke
 static void put_span(chrome *c, const char *name, const char *category, uint32_t worker,
                      const mlt_trace_event *e)
 {
-    begin(c, name, "X", worker, e);
+    chrome_begin(c, name, "X", worker, e);
     fprintf(c->out,
             ",\"dur\":%" PRIu64 ".%03u,\"cat\":\"%s\",\"args\":{\"peer\":%" PRId32
             ",\"tag\":%" PRId32 ",\"bytes\":%" PRIu64 "}}",
@@ -39,7 +39,7 @@ static void put_arrow(chrome *c, bool leaves, uint32_t worker, const mlt_trace_e
     uint32_t peer = (uint32_t)e->peer, from = leaves ? e->rank : peer, to = leaves ? peer : e->rank;
     mlt_stream *s = mlt_stream_of(&c->streams, from, to, e->context, e->tag);
     uint64_t n = leaves ? s->sent++ : s->matched++;
-    begin(c, "message", leaves ? "s" : "f", worker, e);
+    chrome_begin(c, "message", leaves ? "s" : "f", worker, e);
     fprintf(c->out, ",\"cat\":\"message\",\"id\":\"%u-%u-%u-%" PRId32 "-%" PRIu64 "\"%s}", from, to,
             e->context, e->tag, n, leaves ? "" : ",\"bp\":\"e\"");
 }
@@ -55,7 +55,7 @@ static void put_process(chrome *c, uint32_t worker, const mlt_trace_event *e)
     for (int end = 0; end < 2; end++) {
         mlt_trace_event at = *e;
         at.time += end ? e->span : 0;
-        begin(c, what, end ? "e" : "b", worker, &at);
+        chrome_begin(c, what, end ? "e" : "b", worker, &at);
         fprintf(c->out,
                 ",\"cat\":\"%s\",\"id\":\"%u-%" PRId32 "\",\"args\":{\"process\":%" PRId32
                 ",\"channel\":%" PRId32 ",\"held\":%" PRIu64 ",\"name\":",
@@ -67,13 +67,13 @@ static void put_process(chrome *c, uint32_t worker, const mlt_trace_event *e)
 
 static void put_moment(chrome *c, uint32_t worker, const mlt_trace_event *e)
 {
-    begin(c, mlt_trace_kind_names[e->kind], "i", worker, e);
+    chrome_begin(c, mlt_trace_kind_names[e->kind], "i", worker, e);
     fprintf(c->out,
             ",\"cat\":\"%s\",\"s\":\"t\",\"args\":{\"peer\":%" PRId32 ",\"tag\":%" PRId32 "}}",
             mlt_trace_kind_names[e->kind], e->peer, e->tag);
 }
 
-static void see(void *user, uint32_t worker, const mlt_trace_event *e)
+static void chrome_see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     chrome *c = user;
     char room[32];
@@ -112,7 +112,7 @@ void mlt_trace_chrome(const mlt_trace *trace, FILE *out)
         free(name);
         c.more = true;
     }
-    (void)mlt_trace_walk(trace, see, &c);
+    (void)mlt_trace_walk(trace, chrome_see, &c);
     fputs("]\n", out);
     mlt_streams_free(&c.streams);
 }

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/memory.h"
 
-static int by_number(const void *a, const void *b)
+static int depths_by_number(const void *a, const void *b)
 {
     const mlt_trace_process *x = a, *y = b;
     if (x->worker != y->worker)
@@ -25,7 +25,7 @@ void mlt_depths_begin(mlt_depths *d, const mlt_trace *trace)
         d->place[i] = UINT32_MAX;
     if (trace->facts.process_count)
         qsort(trace->facts.processes, trace->facts.process_count, sizeof *trace->facts.processes,
-              by_number);
+              depths_by_number);
     d->tasks = mlt_take(trace->facts.process_count + 1, sizeof *d->tasks);
     for (int how = 0; how < MLT_TRACE_HOWS; how++) {
         char room[32];
@@ -87,7 +87,7 @@ static const mlt_trace_process *process_of(const mlt_depths *d, uint32_t worker,
     const mlt_trace_facts_table *facts = &d->trace->facts;
     mlt_trace_process key = {worker, number, NULL};
     return facts->process_count
-               ? bsearch(&key, facts->processes, facts->process_count, sizeof key, by_number)
+               ? bsearch(&key, facts->processes, facts->process_count, sizeof key, depths_by_number)
                : NULL;
 }
 

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "launch/numbers.h"
 
-typedef struct run {
+typedef struct findings_run {
     const mlt_causes *c;
     mlt_finding *found;
     int count;
@@ -19,7 +19,7 @@ typedef struct run {
     double work_ns; // computing, of all ranks
     uint32_t worst; // the rank to which most goes back
     double worst_ns;
-} run;
+} findings_run;
 
 // Shares of a run from which on something is worth a sentence.
 #define LITTLE 0.05
@@ -27,7 +27,7 @@ typedef struct run {
 #define HALF   0.5
 #define MANY   10.0 // times
 
-static MLT_PRINTF(3, 4) void find(run *r, int64_t rank, const char *format, ...)
+static MLT_PRINTF(3, 4) void findings_find(findings_run *r, int64_t rank, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -44,9 +44,9 @@ static double work_of(const mlt_causes *c, uint32_t rank)
     return (double)(does[MLT_DOES_COMPUTE] + does[MLT_CAUSE_ASLEEP]);
 }
 
-static run sums_of(const mlt_causes *c, mlt_finding *found)
+static findings_run sums_of(const mlt_causes *c, mlt_finding *found)
 {
-    run r = {.c = c, .found = found};
+    findings_run r = {.c = c, .found = found};
     uint64_t first = MLT_STORY_UNKNOWN, last = 0;
     for (uint32_t i = 0; i < c->story->rank_count; i++) {
         const mlt_story_rank *rank = &c->story->ranks[i];
@@ -74,13 +74,13 @@ static int percent(double part, double whole)
 
 // ---- findings
 
-static bool is_slow(const run *r)
+static bool is_slow(const findings_run *r)
 {
     return r->worst_ns > 0 && r->worst_ns >= HALF * (double)r->c->blamed_ns &&
            r->worst_ns >= LITTLE * r->all_ns;
 }
 
-static void find_slow_rank(run *r)
+static void find_slow_rank(findings_run *r)
 {
     char time[MLT_NUMBER_BYTES];
     if (!is_slow(r))
@@ -94,17 +94,18 @@ static void find_slow_rank(run *r)
         snprintf(much, sizeof much, ", which computed far longer than they did");
     else if (mean > 0 && own > 1.3 * mean)
         snprintf(much, sizeof much, ", which computed %.1f times as long as they did", own / mean);
-    find(r, r->worst, "slow rank: others waited %s for rank %u (%d%% of all waiting for others)%s",
-         time, r->worst, share, much);
+    findings_find(r, r->worst,
+                  "slow rank: others waited %s for rank %u (%d%% of all waiting for others)%s",
+                  time, r->worst, share, much);
 }
 
 // Messages of the program, not of collectives: the first of a communicator's eight contexts.
-static bool is_own(const mlt_story_message *m)
+static bool findings_is_own(const mlt_story_message *m)
 {
     return m->context % 8 == 0;
 }
 
-static void find_hot_receiver(run *r)
+static void find_hot_receiver(findings_run *r)
 {
     const mlt_story *s = r->c->story;
     uint64_t *to = mlt_take((size_t)s->rank_count + 1, sizeof *to), all = 0;
@@ -112,7 +113,7 @@ static void find_hot_receiver(run *r)
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES];
     for (uint64_t i = 0; i < s->message_count; i++) {
         const mlt_story_message *m = &s->messages[i];
-        if (!is_own(m) || m->to >= s->rank_count)
+        if (!findings_is_own(m) || m->to >= s->rank_count)
             continue;
         to[m->to]++;
         all++;
@@ -123,11 +124,11 @@ static void find_hot_receiver(run *r)
     if (s->rank_count < 4 || all < 2 * (uint64_t)s->rank_count ||
         (double)most < HALF * (double)all || r->late_ns < LITTLE * r->all_ns)
         return;
-    find(r, hot, "hot receiver: rank %u receives %s of %s messages, %d%%", hot, mlt_number(a, most),
-         mlt_number(b, all), percent((double)most, (double)all));
+    findings_find(r, hot, "hot receiver: rank %u receives %s of %s messages, %d%%", hot,
+                  mlt_number(a, most), mlt_number(b, all), percent((double)most, (double)all));
 }
 
-static void find_chain(run *r)
+static void find_chain(findings_run *r)
 {
     uint32_t ranks = r->c->story->rank_count;
     double at_once = r->span_ns > 0 ? r->work_ns / r->span_ns : 0;
@@ -137,14 +138,15 @@ static void find_chain(run *r)
     if (ranks < 3 || at_once > 1.6 || r->late_ns < HALF * r->all_ns || changes + 1 < ranks ||
         r->work_ns < LITTLE * r->span_ns || is_slow(r))
         return;
-    find(r, -1,
-         "serialised: ranks work one after the other: %.1f of %u compute at a time, and what ends "
-         "last depends on a "
-         "chain that changes its rank %llu times",
-         at_once, ranks, (unsigned long long)changes);
+    findings_find(
+        r, -1,
+        "serialised: ranks work one after the other: %.1f of %u compute at a time, and what ends "
+        "last depends on a "
+        "chain that changes its rank %llu times",
+        at_once, ranks, (unsigned long long)changes);
 }
 
-static void find_imbalance(run *r)
+static void find_imbalance(findings_run *r)
 {
     uint32_t ranks = r->c->story->rank_count, most = 0, heavy = 0;
     double mean = ranks ? r->work_ns / ranks : 0;
@@ -155,15 +157,16 @@ static void find_imbalance(run *r)
     if (ranks < 2 || r->late_ns < MUCH * r->all_ns || work_of(r->c, most) < 1.5 * mean ||
         mean < LITTLE * r->span_ns || (is_slow(r) && heavy < 2))
         return;
-    find(r, most,
-         "uneven work: rank %u computes %.1f times the mean of all ranks; %u of %u ranks compute "
-         "clearly more than the "
-         "mean",
-         most, work_of(r->c, most) / mean, heavy, ranks);
+    findings_find(
+        r, most,
+        "uneven work: rank %u computes %.1f times the mean of all ranks; %u of %u ranks compute "
+        "clearly more than the "
+        "mean",
+        most, work_of(r->c, most) / mean, heavy, ranks);
 }
 
 // Waits that have a name of their own, and the rank that most of them goes back to.
-static void find_named(run *r, mlt_cause cause, double least, const char *words)
+static void find_named(findings_run *r, mlt_cause cause, double least, const char *words)
 {
     char time[MLT_NUMBER_BYTES], who[64] = "";
     double ns = (double)r->c->ns[cause];
@@ -174,42 +177,45 @@ static void find_named(run *r, mlt_cause cause, double least, const char *words)
     if (part)
         snprintf(who, sizeof who, "; %d%% of it goes back to rank %u", percent((double)part, ns),
                  worst);
-    find(r, part ? (int64_t)worst : -1, "%s: ranks waited %s (%d%%) %s%s", mlt_cause_names[cause],
-         mlt_time(time, (uint64_t)ns), percent(ns, r->all_ns), words, who);
+    findings_find(r, part ? (int64_t)worst : -1, "%s: ranks waited %s (%d%%) %s%s",
+                  mlt_cause_names[cause], mlt_time(time, (uint64_t)ns), percent(ns, r->all_ns),
+                  words, who);
 }
 
-static void find_machine(run *r)
+static void find_machine(findings_run *r)
 {
     char time[MLT_NUMBER_BYTES];
     double not_run = (double)r->c->ns[MLT_CAUSE_NOT_RUN],
            way = (double)r->c->ns[MLT_CAUSE_ON_ITS_WAY];
     if (not_run > MUCH * r->all_ns)
-        find(r, -1,
-             "too few cores: ranks could have gone on, but others ran in their place for %s (%d%%)",
-             mlt_time(time, (uint64_t)not_run), percent(not_run, r->all_ns));
+        findings_find(
+            r, -1,
+            "too few cores: ranks could have gone on, but others ran in their place for %s (%d%%)",
+            mlt_time(time, (uint64_t)not_run), percent(not_run, r->all_ns));
     if (way > MUCH * r->all_ns)
-        find(r, -1,
-             "messages take long: %s (%d%%) went by after they were sent, or after all had come to "
-             "a collective",
-             mlt_time(time, (uint64_t)way), percent(way, r->all_ns));
+        findings_find(
+            r, -1,
+            "messages take long: %s (%d%%) went by after they were sent, or after all had come to "
+            "a collective",
+            mlt_time(time, (uint64_t)way), percent(way, r->all_ns));
 }
 
-static void find_hang(run *r)
+static void find_hang(findings_run *r)
 {
     const mlt_trace_facts_table *facts = &r->c->story->trace->facts;
     if (!facts->hang || strcmp(facts->hang, "asked") == 0)
         return;
     int64_t rank = facts->stuck_count ? (int64_t)facts->stucks[0].rank : -1;
     if (facts->cycle)
-        find(r, rank, "%s: ranks wait for each other, each for the next: %.150s", facts->hang,
-             facts->cycle);
+        findings_find(r, rank, "%s: ranks wait for each other, each for the next: %.150s",
+                      facts->hang, facts->cycle);
     else
-        find(r, rank, "%s: %u ranks were blocked in MPI at the end", facts->hang,
-             facts->stuck_count);
+        findings_find(r, rank, "%s: %u ranks were blocked in MPI at the end", facts->hang,
+                      facts->stuck_count);
 }
 
 // Of a module with several instances: is it one of them, or all alike? module: as long as its name is.
-static void name_slow(const run *r, const char *module, char *text, size_t size)
+static void name_slow(const findings_run *r, const char *module, char *text, size_t size)
 {
     const mlt_depths *flow = &r->c->story->depths;
     char ran[MLT_NUMBER_BYTES], all[MLT_NUMBER_BYTES];
@@ -227,7 +233,7 @@ static void name_slow(const run *r, const char *module, char *text, size_t size)
 }
 
 // The rank that a click goes to: that of its slowest instance, if its worker has no other; -1: not known.
-static int64_t rank_of_busiest(const run *r, const char *module)
+static int64_t rank_of_busiest(const findings_run *r, const char *module)
 {
     const mlt_depths *flow = &r->c->story->depths;
     const mlt_trace_facts_table *facts = &flow->trace->facts;
@@ -240,7 +246,7 @@ static int64_t rank_of_busiest(const run *r, const char *module)
 }
 
 // The queue that leads to the module which runs most, if its senders wait at all; NULL: none.
-static const mlt_trace_queue *before_busiest(const run *r)
+static const mlt_trace_queue *before_busiest(const findings_run *r)
 {
     const mlt_depths *flow = &r->c->story->depths;
     const mlt_trace_facts_table *facts = &flow->trace->facts;
@@ -278,7 +284,7 @@ static const mlt_trace_queue *blocked_behind(const mlt_trace_facts_table *facts,
 }
 
 // A queue whose senders wait for room: who reads it is too slow for them.
-static void find_flow(run *r)
+static void find_flow(findings_run *r)
 {
     const mlt_trace_facts_table *facts = &r->c->story->trace->facts;
     const mlt_trace_queue *worst = NULL;
@@ -297,18 +303,18 @@ static void find_flow(run *r)
     char who[160], module[64];
     snprintf(module, sizeof module, "%.*s", (int)strcspn(worst->to, ".["), worst->to);
     name_slow(r, module, who, sizeof who);
-    find(r, rank_of_busiest(r, module),
-         "imbalanced flow: %.50s waited %s for room in its queue: %.*s takes its elements too "
-         "slowly%s "
-         "(at most %llu were in it)",
-         worst->from, mlt_time(time, worst->number[MLT_QUEUE_BLOCKED]),
-         (int)strcspn(worst->to, "."), worst->to, who,
-         (unsigned long long)worst->number[MLT_QUEUE_DEEPEST]);
+    findings_find(
+        r, rank_of_busiest(r, module),
+        "imbalanced flow: %.50s waited %s for room in its queue: %.*s takes its elements too "
+        "slowly%s "
+        "(at most %llu were in it)",
+        worst->from, mlt_time(time, worst->number[MLT_QUEUE_BLOCKED]), (int)strcspn(worst->to, "."),
+        worst->to, who, (unsigned long long)worst->number[MLT_QUEUE_DEEPEST]);
 }
 
 int mlt_findings_of(const mlt_causes *causes, mlt_finding found[MLT_FINDINGS_MOST])
 {
-    run r = sums_of(causes, found);
+    findings_run r = sums_of(causes, found);
     find_hang(&r);
     find_flow(&r);
     find_named(&r, MLT_CAUSE_LOCK, LITTLE, "for locks that others had");
@@ -321,7 +327,7 @@ int mlt_findings_of(const mlt_causes *causes, mlt_finding found[MLT_FINDINGS_MOS
     find_imbalance(&r);
     find_machine(&r);
     if (r.count == 0)
-        find(&r, -1, "nothing stands out: ranks waited %d%% of the time for others",
-             percent(r.late_ns, r.all_ns));
+        findings_find(&r, -1, "nothing stands out: ranks waited %d%% of the time for others",
+                      percent(r.late_ns, r.all_ns));
     return r.count;
 }

@@ -15,7 +15,7 @@
 #include "tools/trace/streams.h"
 #include "tools/trace/trace.h"
 
-typedef struct step {
+typedef struct trace_goal_step {
     uint64_t time, end; // end: of a call
     uint64_t bytes;
     int32_t peer; // POSTED: -1: anybody
@@ -27,12 +27,12 @@ typedef struct step {
     uint64_t action; // POSTED: of its receive; 0: none
     uint8_t kind;
     bool blocking; // a call: it ends when its messages may be forgotten
-} step;
+} trace_goal_step;
 
 #define NOBODY UINT64_MAX
 
 typedef struct rank_steps {
-    step *steps;
+    trace_goal_step *steps;
     uint64_t count, room;
 } rank_steps;
 
@@ -85,7 +85,7 @@ static bool is_blocking(const recorder *r, uint16_t fn)
     return strncmp(name, "MPI_I", 5) != 0;
 }
 
-static void see(void *user, uint32_t worker, const mlt_trace_event *e)
+static void trace_goal_see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     recorder *r = user;
     bool message = (e->kind == MLT_TRACE_SENT || e->kind == MLT_TRACE_MATCHED) && e->peer >= 0;
@@ -93,14 +93,14 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
     if (e->rank > INT32_MAX ||
         (!message && e->kind != MLT_TRACE_CALL && e->kind != MLT_TRACE_POSTED))
         return;
-    step s = {.time = e->time,
-              .end = e->time + e->span,
-              .bytes = e->bytes,
-              .peer = e->peer,
-              .key = e->tag,
-              .context = e->context,
-              .other = NOBODY,
-              .kind = e->kind};
+    trace_goal_step s = {.time = e->time,
+                         .end = e->time + e->span,
+                         .bytes = e->bytes,
+                         .peer = e->peer,
+                         .key = e->tag,
+                         .context = e->context,
+                         .other = NOBODY,
+                         .kind = e->kind};
     s.blocking = e->kind == MLT_TRACE_CALL && is_blocking(r, e->fn);
     if (message) {
         bool leaves = e->kind == MLT_TRACE_SENT;
@@ -117,23 +117,23 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
 }
 
 // By time; a match belongs to the call that ends then, anything else to the one that begins.
-static int place_of(uint8_t kind)
+static int trace_goal_place_of(uint8_t kind)
 {
     return kind == MLT_TRACE_MATCHED ? 0 : 1 + kind;
 }
 
-static int order(const void *a, const void *b)
+static int trace_goal_order(const void *a, const void *b)
 {
-    const step *x = a, *y = b;
+    const trace_goal_step *x = a, *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
     if (x->kind != y->kind)
-        return place_of(x->kind) - place_of(y->kind);
+        return trace_goal_place_of(x->kind) - trace_goal_place_of(y->kind);
     return (x->number > y->number) - (x->number < y->number);
 }
 
 // Whether both ends of a message are in the trace.
-static bool is_whole(recorder *r, uint32_t rank, const step *s)
+static bool is_whole(recorder *r, uint32_t rank, const trace_goal_step *s)
 {
     bool leaves = s->kind == MLT_TRACE_SENT;
     uint64_t key = r->tags.keys[s->tag];
@@ -151,7 +151,7 @@ typedef struct postings {
     size_t count, room;
 } postings;
 
-static bool takes(const step *posted, const step *matched)
+static bool takes(const trace_goal_step *posted, const trace_goal_step *matched)
 {
     return posted->context == matched->context &&
            (posted->peer < 0 || posted->peer == matched->peer) &&
@@ -159,7 +159,7 @@ static bool takes(const step *posted, const step *matched)
 }
 
 // As MPI matches: the oldest that takes it. None: the message was there before its receive.
-static void pair(postings *open, step *steps, uint64_t matched)
+static void pair(postings *open, trace_goal_step *steps, uint64_t matched)
 {
     for (size_t i = 0; i < open->count; i++) {
         uint64_t posted = open->places[i];
@@ -241,7 +241,7 @@ static void link_action(chain *c, bool message)
     c->last = message ? c->last : c->count;
 }
 
-static void put_send(chain *c, const step *s)
+static void put_send(chain *c, const trace_goal_step *s)
 {
     fprintf(c->out, "a%" PRIu64 ": send %" PRIu64 "b to %" PRId32 " tag %u\n", c->count + 1,
             s->bytes, s->peer, s->tag);
@@ -249,7 +249,7 @@ static void put_send(chain *c, const step *s)
     add_action(&c->sends, c->count);
 }
 
-static void put_receive(chain *c, const step *matched)
+static void put_receive(chain *c, const trace_goal_step *matched)
 {
     fprintf(c->out, "a%" PRIu64 ": recv %" PRIu64 "b from %" PRId32 " tag %u\n", c->count + 1,
             matched->bytes, matched->peer, matched->tag);
@@ -257,9 +257,10 @@ static void put_receive(chain *c, const step *matched)
 }
 
 // Returns 1 if the message is left out.
-static uint64_t put_message(recorder *r, chain *c, uint32_t rank, step *steps, step *s)
+static uint64_t put_message(recorder *r, chain *c, uint32_t rank, trace_goal_step *steps,
+                            trace_goal_step *s)
 {
-    const step *message = s->kind == MLT_TRACE_POSTED ? &steps[s->other] : s;
+    const trace_goal_step *message = s->kind == MLT_TRACE_POSTED ? &steps[s->other] : s;
     bool whole = is_whole(r, rank, message);
     if (whole && s->kind == MLT_TRACE_SENT) {
         put_send(c, s);
@@ -276,7 +277,7 @@ static uint64_t put_message(recorder *r, chain *c, uint32_t rank, step *steps, s
 }
 
 // A call has ended. One that leaves its messages to later calls needs them only to have started.
-static void end_call(chain *c, const step *call)
+static void end_call(chain *c, const trace_goal_step *call)
 {
     if (call->blocking)
         c->ended = c->ended || c->sends.count || c->came.count;
@@ -288,16 +289,16 @@ static void end_call(chain *c, const step *call)
 enum { GUESSED_NS = 1000 };
 
 // Returns how many messages were left out.
-static uint64_t put_rank(recorder *r, uint32_t rank, FILE *out)
+static uint64_t trace_goal_put_rank(recorder *r, uint32_t rank, FILE *out)
 {
     rank_steps *all = &r->ranks[rank];
-    const step *call = NULL; // that runs, or ran last
+    const trace_goal_step *call = NULL; // that runs, or ran last
     chain c = {.out = out};
     uint64_t until = 0, left_out = 0;
-    MLT_ARRAY_SORT(all->steps, all->count, order);
+    MLT_ARRAY_SORT(all->steps, all->count, trace_goal_order);
     pair_all(all);
     fprintf(out, "rank %u {\n", rank);
-    for (step *s = all->steps; s < all->steps + all->count; s++) {
+    for (trace_goal_step *s = all->steps; s < all->steps + all->count; s++) {
         if (s->kind == MLT_TRACE_POSTED && s->other == NOBODY)
             continue; // it was cancelled, or the run ended before
         if (s->kind != MLT_TRACE_CALL) {
@@ -325,12 +326,12 @@ uint64_t mlt_trace_goal(const mlt_trace *trace, FILE *out)
 {
     recorder r = {.facts = &trace->facts};
     uint64_t left_out = 0;
-    (void)mlt_trace_walk(trace, see, &r);
+    (void)mlt_trace_walk(trace, trace_goal_see, &r);
     if (trace->facts.ranks > r.rank_count && trace->facts.ranks <= INT32_MAX)
         (void)steps_of(&r, trace->facts.ranks - 1);
     fprintf(out, "num_ranks %u\n", r.rank_count);
     for (uint32_t rank = 0; rank < r.rank_count; rank++) {
-        left_out += put_rank(&r, rank, out);
+        left_out += trace_goal_put_rank(&r, rank, out);
         free(r.ranks[rank].steps);
     }
     free(r.ranks);

@@ -42,7 +42,7 @@ typedef struct proto {
     mlt_text inner, packet, whole;
 } proto;
 
-static void put_number(mlt_text *to, uint64_t n)
+static void perfetto_put_number(mlt_text *to, uint64_t n)
 {
     uint8_t bytes[10];
     size_t count = 0;
@@ -54,14 +54,14 @@ static void put_number(mlt_text *to, uint64_t n)
 
 static void put_field(mlt_text *to, uint64_t field, uint64_t n)
 {
-    put_number(to, field << 3 | NUMBER);
-    put_number(to, n);
+    perfetto_put_number(to, field << 3 | NUMBER);
+    perfetto_put_number(to, n);
 }
 
 static void put_fixed(mlt_text *to, uint64_t field, uint64_t n)
 {
     uint8_t bytes[8];
-    put_number(to, field << 3 | FIXED);
+    perfetto_put_number(to, field << 3 | FIXED);
     for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(n >> 8 * i);
     mlt_text_put(to, bytes, sizeof bytes);
@@ -69,8 +69,8 @@ static void put_fixed(mlt_text *to, uint64_t field, uint64_t n)
 
 static void put_bytes(mlt_text *to, uint64_t field, const void *bytes, size_t count)
 {
-    put_number(to, field << 3 | BYTES);
-    put_number(to, count);
+    perfetto_put_number(to, field << 3 | BYTES);
+    perfetto_put_number(to, count);
     mlt_text_put(to, bytes, count);
 }
 
@@ -94,8 +94,9 @@ static void put_track(proto *p, uint64_t uuid, uint64_t parent, const char *name
 }
 
 // flow: 0 for none; else a field and a number.
-static void put_event(proto *p, uint64_t track, uint64_t time, int type, const char *category,
-                      const char *name, uint64_t flow_field, uint64_t flow)
+static void perfetto_put_event(proto *p, uint64_t track, uint64_t time, int type,
+                               const char *category, const char *name, uint64_t flow_field,
+                               uint64_t flow)
 {
     put_field(&p->packet, PACKET_TIME, time);
     put_field(&p->packet, PACKET_SEQUENCE, 1);
@@ -124,7 +125,8 @@ static void put_tracks(proto *p, const mlt_story *s)
     }
 }
 
-static void put_waits(proto *p, const mlt_causes *c, uint32_t rank, uint32_t *next, uint64_t until)
+static void perfetto_put_waits(proto *p, const mlt_causes *c, uint32_t rank, uint32_t *next,
+                               uint64_t until)
 {
     const mlt_story_rank *r = &c->story->ranks[rank];
     mlt_cause_part parts[MLT_CAUSE_PARTS];
@@ -132,26 +134,26 @@ static void put_waits(proto *p, const mlt_causes *c, uint32_t rank, uint32_t *ne
         int count = mlt_cause_parts(c, rank, &r->waits[*next], parts);
         for (int i = 0; i < count && parts[i].begin < until; i++) {
             uint64_t end = parts[i].end < until ? parts[i].end : until;
-            put_event(p, RANK_TRACK + rank, parts[i].begin, SLICE_BEGINS, "wait",
-                      mlt_cause_names[parts[i].cause], 0, 0);
-            put_event(p, RANK_TRACK + rank, end, SLICE_ENDS, NULL, NULL, 0, 0);
+            perfetto_put_event(p, RANK_TRACK + rank, parts[i].begin, SLICE_BEGINS, "wait",
+                               mlt_cause_names[parts[i].cause], 0, 0);
+            perfetto_put_event(p, RANK_TRACK + rank, end, SLICE_ENDS, NULL, NULL, 0, 0);
         }
     }
 }
 
-static void put_rank(proto *p, const mlt_causes *c, uint32_t rank)
+static void perfetto_put_rank(proto *p, const mlt_causes *c, uint32_t rank)
 {
     const mlt_story_rank *r = &c->story->ranks[rank];
     uint32_t next = 0;
     char room[32];
     for (uint32_t i = 0; i < r->call_count; i++) {
-        put_waits(p, c, rank, &next, r->calls[i].begin);
-        put_event(p, RANK_TRACK + rank, r->calls[i].begin, SLICE_BEGINS, "call",
-                  mlt_facts_fn(&c->story->trace->facts, r->calls[i].fn, room), 0, 0);
-        put_waits(p, c, rank, &next, r->calls[i].end);
-        put_event(p, RANK_TRACK + rank, r->calls[i].end, SLICE_ENDS, NULL, NULL, 0, 0);
+        perfetto_put_waits(p, c, rank, &next, r->calls[i].begin);
+        perfetto_put_event(p, RANK_TRACK + rank, r->calls[i].begin, SLICE_BEGINS, "call",
+                           mlt_facts_fn(&c->story->trace->facts, r->calls[i].fn, room), 0, 0);
+        perfetto_put_waits(p, c, rank, &next, r->calls[i].end);
+        perfetto_put_event(p, RANK_TRACK + rank, r->calls[i].end, SLICE_ENDS, NULL, NULL, 0, 0);
     }
-    put_waits(p, c, rank, &next, UINT64_MAX);
+    perfetto_put_waits(p, c, rank, &next, UINT64_MAX);
 }
 
 // Of processes and workers; of the rank's own fiber the waits are there already.
@@ -178,8 +180,8 @@ static void put_other(void *user, uint32_t worker, const mlt_trace_event *e)
     } else if (e->kind != MLT_TRACE_SLEPT) {
         return;
     }
-    put_event(p, track, e->time, SLICE_BEGINS, mlt_trace_kind_names[e->kind], words, 0, 0);
-    put_event(p, track, e->time + e->span, SLICE_ENDS, NULL, NULL, 0, 0);
+    perfetto_put_event(p, track, e->time, SLICE_BEGINS, mlt_trace_kind_names[e->kind], words, 0, 0);
+    perfetto_put_event(p, track, e->time + e->span, SLICE_ENDS, NULL, NULL, 0, 0);
 }
 
 void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
@@ -187,14 +189,15 @@ void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
     proto p = {.out = out, .facts = &c->story->trace->facts, .flow = &c->story->depths};
     put_tracks(&p, c->story);
     for (uint32_t rank = 0; rank < c->story->rank_count; rank++)
-        put_rank(&p, c, rank);
+        perfetto_put_rank(&p, c, rank);
     for (uint64_t i = 0; i < c->story->message_count; i++) {
         const mlt_story_message *m = &c->story->messages[i];
         if (m->sent == MLT_STORY_UNKNOWN || m->matched == MLT_STORY_UNKNOWN)
             continue;
-        put_event(&p, RANK_TRACK + m->from, m->sent, INSTANT, "message", "sent", EVENT_FLOW, i + 1);
-        put_event(&p, RANK_TRACK + m->to, m->matched, INSTANT, "message", "received",
-                  EVENT_FLOW_ENDS, i + 1);
+        perfetto_put_event(&p, RANK_TRACK + m->from, m->sent, INSTANT, "message", "sent",
+                           EVENT_FLOW, i + 1);
+        perfetto_put_event(&p, RANK_TRACK + m->to, m->matched, INSTANT, "message", "received",
+                           EVENT_FLOW_ENDS, i + 1);
     }
     (void)mlt_trace_walk(c->story->trace, put_other, &p);
     mlt_streams_free(&p.processes);

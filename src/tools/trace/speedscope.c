@@ -14,7 +14,7 @@ typedef struct frame_writer {
     bool more;
 } frame_writer;
 
-static void put_event(frame_writer *w, char type, unsigned frame, uint64_t at)
+static void speedscope_put_event(frame_writer *w, char type, unsigned frame, uint64_t at)
 {
     w->at = at > w->at ? at : w->at;
     fprintf(w->out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", w->more ? "," : "", type,
@@ -38,21 +38,22 @@ static void put_frames(const mlt_trace *trace, FILE *out)
     }
 }
 
-static void put_waits(frame_writer *w, const mlt_causes *c, uint32_t rank, uint32_t *next,
-                      uint64_t until)
+static void speedscope_put_waits(frame_writer *w, const mlt_causes *c, uint32_t rank,
+                                 uint32_t *next, uint64_t until)
 {
     const mlt_story_rank *r = &c->story->ranks[rank];
     mlt_cause_part parts[MLT_CAUSE_PARTS];
     for (; *next < r->wait_count && r->waits[*next].begin < until; ++*next) {
         int count = mlt_cause_parts(c, rank, &r->waits[*next], parts);
         for (int p = 0; p < count && parts[p].begin < until; p++) {
-            put_event(w, 'O', parts[p].cause, parts[p].begin);
-            put_event(w, 'C', parts[p].cause, parts[p].end < until ? parts[p].end : until);
+            speedscope_put_event(w, 'O', parts[p].cause, parts[p].begin);
+            speedscope_put_event(w, 'C', parts[p].cause,
+                                 parts[p].end < until ? parts[p].end : until);
         }
     }
 }
 
-static void put_rank(const mlt_causes *c, uint32_t rank, FILE *out)
+static void speedscope_put_rank(const mlt_causes *c, uint32_t rank, FILE *out)
 {
     const mlt_story_rank *r = &c->story->ranks[rank];
     frame_writer w = {.out = out};
@@ -62,12 +63,12 @@ static void put_rank(const mlt_causes *c, uint32_t rank, FILE *out)
             "\"endValue\":%" PRIu64 ",\"events\":[",
             rank, c->story->length_ns);
     for (uint32_t i = 0; i < r->call_count; i++) {
-        put_waits(&w, c, rank, &next, r->calls[i].begin);
-        put_event(&w, 'O', MLT_CAUSE_COUNT + r->calls[i].fn, r->calls[i].begin);
-        put_waits(&w, c, rank, &next, r->calls[i].end);
-        put_event(&w, 'C', MLT_CAUSE_COUNT + r->calls[i].fn, r->calls[i].end);
+        speedscope_put_waits(&w, c, rank, &next, r->calls[i].begin);
+        speedscope_put_event(&w, 'O', MLT_CAUSE_COUNT + r->calls[i].fn, r->calls[i].begin);
+        speedscope_put_waits(&w, c, rank, &next, r->calls[i].end);
+        speedscope_put_event(&w, 'C', MLT_CAUSE_COUNT + r->calls[i].fn, r->calls[i].end);
     }
-    put_waits(&w, c, rank, &next, UINT64_MAX);
+    speedscope_put_waits(&w, c, rank, &next, UINT64_MAX);
     fprintf(out, "]}");
 }
 
@@ -81,7 +82,7 @@ void mlt_trace_speedscope(const mlt_causes *c, FILE *out)
     fprintf(out, "]},\n\"profiles\":[");
     for (uint32_t rank = 0; rank < c->story->rank_count; rank++) {
         fprintf(out, rank ? ",\n" : "\n");
-        put_rank(c, rank, out);
+        speedscope_put_rank(c, rank, out);
     }
     fprintf(out, "]}\n");
 }

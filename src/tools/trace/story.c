@@ -127,22 +127,22 @@ typedef struct departure { // a message that left
     int32_t tag;
 } departure;
 
-typedef struct start { // a worker's trace goes on
+typedef struct story_start { // a worker's trace goes on
     uint64_t time;
     uint32_t worker;
-} start;
+} story_start;
 
-typedef struct reader {
+typedef struct story_reader {
     mlt_story *story;
     mlt_trace_see *also;
     void *user;
     mlt_streams streams;
     departure *left;
-    start *starts; // by worker and time when all are there
+    story_start *starts; // by worker and time when all are there
     uint64_t left_count, left_room, start_count, start_room;
-} reader;
+} story_reader;
 
-static mlt_story_rank *rank_of(mlt_story *story, uint32_t rank)
+static mlt_story_rank *story_rank_of(mlt_story *story, uint32_t rank)
 {
     MLT_ARRAY_WANT(story->ranks, (size_t)rank + 1, story->rank_room);
     for (; story->rank_count <= rank; story->rank_count++)
@@ -348,7 +348,7 @@ static void add_inner(mlt_story *story, mlt_story_rank *r, const mlt_trace_event
     }
 }
 
-static void add_match(reader *in, mlt_story_rank *r, const mlt_trace_event *e)
+static void add_match(story_reader *in, mlt_story_rank *r, const mlt_trace_event *e)
 {
     mlt_story *story = in->story;
     mlt_stream *s = mlt_stream_of(&in->streams, (uint32_t)e->peer, e->rank, e->context, e->tag);
@@ -364,7 +364,7 @@ static void add_match(reader *in, mlt_story_rank *r, const mlt_trace_event *e)
                                                                   .number = s->matched++};
 }
 
-static void add_departure(reader *in, mlt_story_rank *r, const mlt_trace_event *e)
+static void add_departure(story_reader *in, mlt_story_rank *r, const mlt_trace_event *e)
 {
     mlt_stream *s = mlt_stream_of(&in->streams, e->rank, (uint32_t)e->peer, e->context, e->tag);
     MLT_ARRAY_WANT(in->left, in->left_count + 1, in->left_room);
@@ -379,16 +379,16 @@ static void add_departure(reader *in, mlt_story_rank *r, const mlt_trace_event *
 }
 
 // The worker's trace goes on after a pause.
-static void add_start(reader *in, uint32_t worker, uint64_t time)
+static void add_start(story_reader *in, uint32_t worker, uint64_t time)
 {
     MLT_ARRAY_WANT(in->starts, in->start_count + 1, in->start_room);
-    in->starts[in->start_count++] = (start){time, worker};
+    in->starts[in->start_count++] = (story_start){time, worker};
     in->story->pauses++;
 }
 
-static void see(void *user, uint32_t worker, const mlt_trace_event *e)
+static void story_see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
-    reader *in = user;
+    story_reader *in = user;
     if (in->also)
         in->also(in->user, worker, e);
     mlt_depths_see(&in->story->depths, worker, e);
@@ -396,7 +396,7 @@ static void see(void *user, uint32_t worker, const mlt_trace_event *e)
         add_start(in, worker, e->time);
     if (e->rank > INT32_MAX)
         return;
-    mlt_story_rank *r = rank_of(in->story, e->rank);
+    mlt_story_rank *r = story_rank_of(in->story, e->rank);
     r->worker = worker;
     r->begin = e->time < r->begin ? e->time : r->begin;
     r->end = e->time + e->span > r->end ? e->time + e->span : r->end;
@@ -459,15 +459,15 @@ static void name_sent(mlt_story *story, const uint32_t *message_of)
 
 static int start_order(const void *a, const void *b)
 {
-    const start *x = a, *y = b;
+    const story_start *x = a, *y = b;
     return x->worker != y->worker ? (x->worker < y->worker ? -1 : 1)
                                   : (x->time > y->time) - (x->time < y->time);
 }
 
 // When the worker's trace last went on before that time; 0: it never paused.
-static uint64_t last_start(const reader *in, uint32_t worker, uint64_t time)
+static uint64_t last_start(const story_reader *in, uint32_t worker, uint64_t time)
 {
-    const start limit = {time, worker};
+    const story_start limit = {time, worker};
     uint64_t low = 0, high = in->start_count;
     while (low < high) {
         uint64_t middle = low + (high - low) / 2;
@@ -481,7 +481,7 @@ static uint64_t last_start(const reader *in, uint32_t worker, uint64_t time)
 
 // Which of its stream's sends is that of a message: after those of the messages before it, *next is the
 // first that may be. False: none.
-static bool find_send(const reader *in, const mlt_story_message *m, const uint32_t *sends,
+static bool find_send(const story_reader *in, const mlt_story_message *m, const uint32_t *sends,
                       uint64_t count, uint64_t *next)
 {
     if (!in->start_count) {
@@ -494,7 +494,7 @@ static bool find_send(const reader *in, const mlt_story_message *m, const uint32
     return *next < count && in->left[sends[*next]].time <= m->matched;
 }
 
-static void pair_messages(reader *in)
+static void pair_messages(story_reader *in)
 {
     mlt_story *story = in->story;
     mlt_streams *streams = &in->streams;
@@ -609,7 +609,7 @@ static uint32_t root_of(circles *c, uint32_t block, uint32_t rank)
     }
 }
 
-static void join(circles *c, uint32_t block, uint32_t a, uint32_t b)
+static void story_join(circles *c, uint32_t block, uint32_t a, uint32_t b)
 {
     a = root_of(c, block, a);
     b = root_of(c, block, b);
@@ -635,7 +635,7 @@ static void join_workers(mlt_story *story, circles *c)
             if (leader->value == MLT_STORY_NONE)
                 leader->value = rank;
             else if (silent)
-                join(c, block, leader->value, rank);
+                story_join(c, block, leader->value, rank);
         }
     }
     free(first.all);
@@ -704,8 +704,8 @@ static void find_meetings(mlt_story *story)
     circles comms = {0}, numbers = {0}, meetings = {0};
     for (uint64_t i = 0; i < story->message_count; i++)
         if (story->messages[i].context >= BLOCK && story->messages[i].to < story->rank_count)
-            join(&comms, story->messages[i].context / BLOCK, story->messages[i].from,
-                 story->messages[i].to);
+            story_join(&comms, story->messages[i].context / BLOCK, story->messages[i].from,
+                       story->messages[i].to);
     join_workers(story, &comms);
     for (uint32_t rank = 0; rank < story->rank_count; rank++)
         for (uint32_t i = 0; i < story->ranks[rank].call_count; i++)
@@ -721,14 +721,14 @@ static void find_meetings(mlt_story *story)
 
 void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *also, void *user)
 {
-    reader in = {.story = story, .also = also, .user = user};
+    story_reader in = {.story = story, .also = also, .user = user};
     memset(story, 0, sizeof *story);
     story->trace = trace;
     story->length_ns = trace->end_ns - trace->begin_ns;
     know_functions(story);
     know_inner(story);
     mlt_depths_begin(&story->depths, trace);
-    story->damaged = mlt_trace_walk(trace, see, &in);
+    story->damaged = mlt_trace_walk(trace, story_see, &in);
     mlt_depths_end(&story->depths);
     pair_messages(&in);
     for (uint32_t rank = 0; rank < story->rank_count; rank++) {

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 
-static mlt_stream *find(mlt_stream *streams, uint64_t size, uint64_t a, uint64_t b)
+static mlt_stream *streams_find(mlt_stream *streams, uint64_t size, uint64_t a, uint64_t b)
 {
     uint64_t at = ((a * 0x9E3779B97F4A7C15u) ^ b) * 0xD1B54A32D192ED03u >> 20;
     for (;; at++) {
@@ -22,7 +22,7 @@ static void grow(mlt_streams *streams)
     for (uint64_t i = 0; i < streams->size; i++) {
         const mlt_stream *s = &streams->all[i];
         if (s->key[0] | s->key[1])
-            *find(all, size, s->key[0], s->key[1]) = *s;
+            *streams_find(all, size, s->key[0], s->key[1]) = *s;
     }
     free(streams->all);
     streams->all = all;
@@ -35,7 +35,7 @@ mlt_stream *mlt_stream_of(mlt_streams *streams, uint32_t from, uint32_t to, uint
     uint64_t a = ((uint64_t)from + 1) << 32 | (to + 1), b = (uint64_t)context << 32 | (uint32_t)tag;
     if (2 * streams->used >= streams->size)
         grow(streams);
-    mlt_stream *s = find(streams->all, streams->size, a, b);
+    mlt_stream *s = streams_find(streams->all, streams->size, a, b);
     if (!(s->key[0] | s->key[1])) {
         s->key[0] = a;
         s->key[1] = b;

@@ -25,7 +25,7 @@ typedef struct summary {
     uint64_t unexpected;
 } summary;
 
-static void add(sum *to, const mlt_trace_event *e)
+static void summary_add(sum *to, const mlt_trace_event *e)
 {
     to->n++;
     to->ns += e->span;
@@ -36,29 +36,30 @@ static void add(sum *to, const mlt_trace_event *e)
     }
 }
 
-static void see(void *user, uint32_t worker, const mlt_trace_event *e)
+static void summary_see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     summary *s = user;
     (void)worker;
     if (e->rank > INT32_MAX)
         return;
     if (e->kind == MLT_TRACE_CALL)
-        add(&s->fn[e->fn % MLT_TRACE_FNS], e);
+        summary_add(&s->fn[e->fn % MLT_TRACE_FNS], e);
     else if (e->kind == MLT_TRACE_SENT)
-        add(&s->sent[e->how], e);
+        summary_add(&s->sent[e->how], e);
     else if (e->kind == MLT_TRACE_WAIT)
-        add(&s->wait[e->how], e);
+        summary_add(&s->wait[e->how], e);
     else if (e->kind == MLT_TRACE_UNEXPECTED)
         s->unexpected++;
 }
 
 // ---- printing
 
-static const sum *sorted; // what order compares
+static const sum *summary_sorted; // what order compares
 
-static int order(const void *a, const void *b)
+static int summary_order(const void *a, const void *b)
 {
-    const sum *x = &sorted[*(const uint16_t *)a], *y = &sorted[*(const uint16_t *)b];
+    const sum *x = &summary_sorted[*(const uint16_t *)a],
+              *y = &summary_sorted[*(const uint16_t *)b];
     return x->ns != y->ns ? (x->ns < y->ns ? 1 : -1) : (x->n < y->n) - (x->n > y->n);
 }
 
@@ -67,15 +68,15 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void print_calls(const summary *s, uint64_t all_ns, FILE *out)
+static void summary_print_calls(const summary *s, uint64_t all_ns, FILE *out)
 {
     uint16_t rows[MLT_TRACE_FNS], count = 0;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES], room[32];
     for (uint16_t i = 0; i < MLT_TRACE_FNS; i++)
         if (s->fn[i].n)
             rows[count++] = i;
-    sorted = s->fn;
-    qsort(rows, count, sizeof *rows, order);
+    summary_sorted = s->fn;
+    qsort(rows, count, sizeof *rows, summary_order);
     fprintf(out, "\n  %-26s %14s %12s %7s %12s\n", "calls", "how many", "time", "share", "longest");
     for (uint16_t i = 0; i < count && i < ROWS; i++) {
         const sum *f = &s->fn[rows[i]];
@@ -109,8 +110,8 @@ static void print_waits(const summary *s, uint64_t all_ns, FILE *out)
             rows[count++] = i;
     if (!count)
         return;
-    sorted = s->wait;
-    qsort(rows, count, sizeof *rows, order);
+    summary_sorted = s->wait;
+    qsort(rows, count, sizeof *rows, summary_order);
     fprintf(out, "\n  %-26s %14s %12s %7s %12s\n", "ranks waited for", "how often", "time", "share",
             "longest");
     for (uint16_t i = 0; i < count; i++) {
@@ -217,7 +218,7 @@ void mlt_trace_summary(const mlt_trace *trace, FILE *out)
     mlt_causes causes;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES];
     s->trace = trace;
-    mlt_story_read(story, trace, see, s);
+    mlt_story_read(story, trace, summary_see, s);
     mlt_causes_find(&causes, story);
     uint64_t run_ns = trace->end_ns - trace->begin_ns, all_ns = run_ns * story->rank_count;
     const mlt_trace_facts_table *facts = &trace->facts;
@@ -234,7 +235,7 @@ void mlt_trace_summary(const mlt_trace *trace, FILE *out)
     if (story->damaged)
         fprintf(out, "  %s chunks are damaged and left out\n", mlt_number(a, story->damaged));
     print_clocks(trace, story, out);
-    print_calls(s, all_ns, out);
+    summary_print_calls(s, all_ns, out);
     print_messages(s, out);
     print_waits(s, all_ns, out);
     print_causes(&causes, all_ns, out);

@@ -92,7 +92,8 @@ static void with_causes(const mlt_trace *trace, void put(const mlt_causes *, FIL
     free(story);
 }
 
-static int show(const mlt_arg_command *command, const mlt_trace *trace, int as, const char *to)
+static int trace_show(const mlt_arg_command *command, const mlt_trace *trace, int as,
+                      const char *to)
 {
     FILE *out = to ? fopen(to, "w") : stdout;
     if (!out)
@@ -173,7 +174,7 @@ int mlt_trace_main(int argc, char **argv)
     } else if (mlt_trace_open(&trace, files.items[0], why, sizeof why) != MLT_OK) {
         code = mlt_args_failed(&command, "%s: %s", files.items[0], why);
     } else {
-        code = show(&command, &trace, as, to);
+        code = trace_show(&command, &trace, as, to);
         if (trace.damaged)
             fprintf(stderr,
                     "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",

@@ -19,7 +19,7 @@ static uint32_t module_named(mlt_moves *m, const char *name)
     return m->count++;
 }
 
-static int by_number(const void *a, const void *b)
+static int moves_by_number(const void *a, const void *b)
 {
     const mlt_trace_process *x = a, *y = b;
     if (x->worker != y->worker)
@@ -36,7 +36,7 @@ void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
         return;
     uint64_t length = trace->end_ns - trace->begin_ns;
     m->slice_ns = (double)(length ? length : 1) / MLT_MOVES_SLICES;
-    qsort(facts->processes, facts->process_count, sizeof *facts->processes, by_number);
+    qsort(facts->processes, facts->process_count, sizeof *facts->processes, moves_by_number);
     m->module_of = mlt_take(facts->process_count, sizeof *m->module_of);
     for (uint32_t i = 0; i < facts->process_count; i++) {
         m->module_of[i] = module_named(m, facts->processes[i].name);
@@ -50,7 +50,7 @@ void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
     }
 }
 
-static void add(const mlt_moves *m, double *slices, const mlt_trace_event *e)
+static void moves_add(const mlt_moves *m, double *slices, const mlt_trace_event *e)
 {
     double from = (double)e->time, to = (double)(e->time + e->span);
     for (uint32_t i = (uint32_t)(from / m->slice_ns); i < MLT_MOVES_SLICES && from < to; i++) {
@@ -69,16 +69,16 @@ void mlt_moves_see(void *moves, uint32_t worker, const mlt_trace_event *e)
         return;
     mlt_trace_process key = {worker, (uint32_t)e->peer, NULL};
     const mlt_trace_process *found =
-        bsearch(&key, facts->processes, facts->process_count, sizeof key, by_number);
+        bsearch(&key, facts->processes, facts->process_count, sizeof key, moves_by_number);
     if (!found)
         return;
     mlt_moves_module *module = &m->modules[m->module_of[found - facts->processes]];
     if (m->is_room[e->how])
-        add(m, module->room, e);
+        moves_add(m, module->room, e);
     else if (m->is_element[e->how])
-        add(m, module->element, e);
+        moves_add(m, module->element, e);
     else if (m->is_life[e->how])
-        add(m, module->life, e);
+        moves_add(m, module->life, e);
 }
 
 static void put_shares(const mlt_moves *m, const mlt_moves_module *module, const double *slices,

@@ -448,11 +448,12 @@ static void find_late(const mlt_story *s, kind_sum *kind, uint64_t *times)
     }
 }
 
-static const mlt_story_meeting *sorted; // what meeting_order compares
+static const mlt_story_meeting *pack_sorted; // what meeting_order compares
 
 static int meeting_order(const void *a, const void *b)
 {
-    const mlt_story_meeting *x = &sorted[*(const uint32_t *)a], *y = &sorted[*(const uint32_t *)b];
+    const mlt_story_meeting *x = &pack_sorted[*(const uint32_t *)a],
+                            *y = &pack_sorted[*(const uint32_t *)b];
     return x->waited != y->waited ? (x->waited < y->waited ? 1 : -1)
                                   : (x->last > y->last) - (x->last < y->last);
 }
@@ -464,7 +465,7 @@ static void pack_meetings(const mlt_story *s, mlt_text *json)
     for (uint32_t i = 0; i < s->meeting_count; i++)
         if (s->meetings[i].ranks > 1)
             order[count++] = i;
-    sorted = s->meetings;
+    pack_sorted = s->meetings;
     qsort(order, count, sizeof *order, meeting_order);
     mlt_text_add(json, ",\n\"meetings\":[");
     for (uint32_t i = 0; i < count && i < MEETINGS; i++) {

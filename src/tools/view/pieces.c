@@ -29,7 +29,7 @@ static int wrong(mlt_text *data, const char *what)
     return MLT_HTTP_BAD;
 }
 
-static bool rank_of(const mlt_pieces *p, const char *query, const char *name, uint32_t *rank)
+static bool pieces_rank_of(const mlt_pieces *p, const char *query, const char *name, uint32_t *rank)
 {
     uint64_t n;
     if (!mlt_http_number(query, name, &n) || n >= p->causes->story->rank_count)
@@ -38,7 +38,7 @@ static bool rank_of(const mlt_pieces *p, const char *query, const char *name, ui
     return true;
 }
 
-static bool times_of(const char *query, uint64_t *begin, uint64_t *end)
+static bool pieces_times_of(const char *query, uint64_t *begin, uint64_t *end)
 {
     return mlt_http_number(query, "begin", begin) && mlt_http_number(query, "end", end) &&
            *begin <= *end;
@@ -46,8 +46,8 @@ static bool times_of(const char *query, uint64_t *begin, uint64_t *end)
 
 // ---- calls and waits
 
-static void put_rank(const mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end,
-                     mlt_text *data)
+static void pieces_put_rank(const mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end,
+                            mlt_text *data)
 {
     const mlt_story_rank *r = &c->story->ranks[rank];
     bool there = r->begin != MLT_STORY_UNKNOWN;
@@ -75,15 +75,15 @@ static int answer_spans(mlt_pieces *p, const char *query, mlt_text *data)
     const mlt_story *s = p->causes->story;
     uint32_t first;
     uint64_t count, begin, end, spans = 0;
-    if (!rank_of(p, query, "first", &first) || !mlt_http_number(query, "count", &count) ||
-        !times_of(query, &begin, &end))
+    if (!pieces_rank_of(p, query, "first", &first) || !mlt_http_number(query, "count", &count) ||
+        !pieces_times_of(query, &begin, &end))
         return wrong(data, "first, count, begin, end");
     count = count > s->rank_count - first ? s->rank_count - first : count;
     for (uint64_t i = 0; i < count && spans <= MLT_PIECE_SPANS; i++)
         spans += count_spans(&s->ranks[first + i], begin, end);
     mlt_pack_number(data, spans <= MLT_PIECE_SPANS);
     for (uint64_t i = 0; i < count && spans <= MLT_PIECE_SPANS; i++)
-        put_rank(p->causes, first + (uint32_t)i, begin, end, data);
+        pieces_put_rank(p->causes, first + (uint32_t)i, begin, end, data);
     return MLT_HTTP_FINE;
 }
 
@@ -91,12 +91,12 @@ static int answer_call(mlt_pieces *p, const char *query, mlt_text *data)
 {
     uint32_t rank;
     uint64_t call;
-    if (!rank_of(p, query, "rank", &rank) || !mlt_http_number(query, "call", &call) ||
+    if (!pieces_rank_of(p, query, "rank", &rank) || !mlt_http_number(query, "call", &call) ||
         call >= p->causes->story->ranks[rank].call_count)
         return wrong(data, "rank, call");
     const mlt_story_call *c = &p->causes->story->ranks[rank].calls[call];
     mlt_pack_number(data, 1);
-    put_rank(p->causes, rank, c->begin, c->end, data);
+    pieces_put_rank(p->causes, rank, c->begin, c->end, data);
     return MLT_HTTP_FINE;
 }
 
@@ -159,8 +159,8 @@ static int answer_messages(mlt_pieces *p, const char *query, mlt_text *data)
     search f = {.story = s, .shift = 64};
     uint32_t rank;
     uint64_t to;
-    bool one = rank_of(p, query, "rank", &rank);
-    if (!times_of(query, &f.begin, &f.end) ||
+    bool one = pieces_rank_of(p, query, "rank", &rank);
+    if (!pieces_times_of(query, &f.begin, &f.end) ||
         (!one && (!mlt_http_number(query, "from", &f.from) || !mlt_http_number(query, "to", &to) ||
                   !mlt_http_number(query, "shift", &f.shift) || f.shift > 31 ||
                   to > s->rank_count >> f.shift)))
@@ -278,7 +278,7 @@ static bool wait_at(const mlt_causes *c, uint32_t rank, uint64_t time, mlt_cause
     return false;
 }
 
-static int answer_waits(mlt_pieces *p, const char *query, mlt_text *data)
+static int pieces_answer_waits(mlt_pieces *p, const char *query, mlt_text *data)
 {
     uint64_t time, count = 0;
     mlt_cause_part part;
@@ -311,7 +311,7 @@ int mlt_pieces_answer(mlt_pieces *pieces, const char *what, const char *query, m
                    {"call", answer_call},
                    {"messages", answer_messages},
                    {"find", answer_find},
-                   {"waits", answer_waits}};
+                   {"waits", pieces_answer_waits}};
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         if (strcmp(what, answers[i].name) == 0)
             return answers[i].answer(pieces, query, data);

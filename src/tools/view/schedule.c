@@ -62,7 +62,7 @@ static uint64_t needed(const mlt_story_meeting *m)
     return m->end - m->last;
 }
 
-static uint32_t choose(const mlt_story *s, schedule *chosen)
+static uint32_t schedule_choose(const mlt_story *s, schedule *chosen)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < s->meeting_count; i++) {
@@ -105,7 +105,7 @@ static void find_parties(const mlt_story *s, schedule *c)
     }
 }
 
-static uint32_t place_of(const schedule *c, uint32_t rank)
+static uint32_t schedule_place_of(const schedule *c, uint32_t rank)
 {
     for (uint32_t i = 0; i < c->party_count; i++)
         if (c->parties[i].rank == rank)
@@ -115,7 +115,7 @@ static uint32_t place_of(const schedule *c, uint32_t rank)
 
 static void add_message(schedule *c, const mlt_story_message *m)
 {
-    uint32_t from = place_of(c, m->from), to = place_of(c, m->to);
+    uint32_t from = schedule_place_of(c, m->from), to = schedule_place_of(c, m->to);
     if (from == MLT_STORY_NONE || to == MLT_STORY_NONE || c->message_count > MLT_SCHEDULE_MESSAGES)
         return;
     MLT_ARRAY_WANT(c->messages, c->message_count + 1, c->message_room);
@@ -189,7 +189,7 @@ static void add_rank(mlt_goal_program *program, schedule *c, uint32_t place)
     }
 }
 
-static void simulate(schedule *c, const mlt_loggops *machine)
+static void schedule_simulate(schedule *c, const mlt_loggops *machine)
 {
     const mlt_sim_options options = {.machine = *machine, .keep_times = true};
     mlt_goal_program *program = mlt_goal_program_new(c->party_count);
@@ -242,7 +242,7 @@ static void put_schedule(const schedule *c, mlt_text *json)
 void mlt_schedules_write(const mlt_story *story, const mlt_loggops *machine, mlt_text *json)
 {
     schedule *chosen = mlt_take(MLT_SCHEDULES_MOST, sizeof *chosen);
-    uint32_t count = choose(story, chosen);
+    uint32_t count = schedule_choose(story, chosen);
     bool more = false;
     for (uint32_t i = 0; i < count; i++)
         find_parties(story, &chosen[i]);
@@ -253,7 +253,7 @@ void mlt_schedules_write(const mlt_story *story, const mlt_loggops *machine, mlt
         schedule *c = &chosen[i];
         if (c->message_count && c->message_count <= MLT_SCHEDULE_MESSAGES) {
             count_steps(c);
-            simulate(c, machine);
+            schedule_simulate(c, machine);
             mlt_text_add(json, more ? ",\n" : "");
             put_schedule(c, json);
             more = true;

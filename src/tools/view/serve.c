@@ -17,9 +17,9 @@
 #include "os/tcp.h"
 #include "tools/view/http.h"
 
-enum { CLIENTS = 16, TOKEN_BYTES = 16, SIGNALS = 0, LISTENER = 1, FIRST = 2 };
+enum { CLIENTS = 16, TOKEN_BYTES = 16, VIEW_SERVE_SIGNALS = 0, LISTENER = 1, FIRST = 2 };
 
-typedef struct client {
+typedef struct view_serve_client {
     int fd;        // -1: free
     uint64_t turn; // when it last said something
     size_t held;
@@ -27,7 +27,7 @@ typedef struct client {
     mlt_text out;
     size_t out_at;
     bool closes; // after what is left of `out`
-} client;
+} view_serve_client;
 
 typedef struct server {
     const mlt_serve *serve;
@@ -35,7 +35,7 @@ typedef struct server {
     uint16_t port;
     uint64_t turn;
     char token[2 * TOKEN_BYTES + 1];
-    client clients[CLIENTS];
+    view_serve_client clients[CLIENTS];
 } server;
 
 // ---- answers
@@ -51,15 +51,16 @@ static void put_head(mlt_text *out, int status, const char *type, size_t bytes, 
                  closes ? "Connection: close\r\n" : "");
 }
 
-static void answer(client *c, int status, const char *type, const char *body, size_t bytes)
+static void view_serve_answer(view_serve_client *c, int status, const char *type, const char *body,
+                              size_t bytes)
 {
     put_head(&c->out, status, type, bytes, c->closes);
     mlt_text_put(&c->out, body, bytes);
 }
 
-static void refuse(client *c, int status, const char *message)
+static void view_serve_refuse(view_serve_client *c, int status, const char *message)
 {
-    answer(c, status, "text/plain", message, strlen(message));
+    view_serve_answer(c, status, "text/plain", message, strlen(message));
 }
 
 // Whether the browser asked for this machine by a name that nobody else can give it.
@@ -83,58 +84,61 @@ static const char *behind_token(const server *s, const char *path)
     return differs ? NULL : path + length + 2;
 }
 
-static void answer_piece(server *s, client *c, const char *what, const char *query)
+static void answer_piece(server *s, view_serve_client *c, const char *what, const char *query)
 {
     uint64_t run;
     mlt_text piece = {0};
     if (!mlt_http_number(query, "run", &run) || run >= s->serve->run_count) {
-        refuse(c, MLT_HTTP_BAD, "the request wants a number: run\n");
+        view_serve_refuse(c, MLT_HTTP_BAD, "the request wants a number: run\n");
         return;
     }
     int status = mlt_pieces_answer(&s->serve->runs[run], what, query, &piece);
     const char *type = status == MLT_HTTP_FINE ? "application/octet-stream" : "text/plain";
-    answer(c, status, type, mlt_text_so_far(&piece), piece.length);
+    view_serve_answer(c, status, type, mlt_text_so_far(&piece), piece.length);
     mlt_text_free(&piece);
 }
 
-static void answer_request(server *s, client *c, const mlt_http_request *r)
+static void answer_request(server *s, view_serve_client *c, const mlt_http_request *r)
 {
     const mlt_text *page = s->serve->page, *data = s->serve->data;
     const char *what = behind_token(s, r->path);
     c->closes = r->closes;
     if (!is_ours(s, r->host) || !what)
-        refuse(c, MLT_HTTP_FORBIDDEN, "this link is not the one that millet view printed\n");
+        view_serve_refuse(c, MLT_HTTP_FORBIDDEN,
+                          "this link is not the one that millet view printed\n");
     else if (!*what)
-        answer(c, MLT_HTTP_FINE, "text/html; charset=utf-8", mlt_text_so_far(page), page->length);
+        view_serve_answer(c, MLT_HTTP_FINE, "text/html; charset=utf-8", mlt_text_so_far(page),
+                          page->length);
     else if (strcmp(what, "data") == 0)
-        answer(c, MLT_HTTP_FINE, "application/octet-stream", mlt_text_so_far(data), data->length);
+        view_serve_answer(c, MLT_HTTP_FINE, "application/octet-stream", mlt_text_so_far(data),
+                          data->length);
     else
         answer_piece(s, c, what, r->query);
 }
 
 // ---- connections
 
-static void hang_up(client *c)
+static void view_serve_hang_up(view_serve_client *c)
 {
     if (c->fd >= 0)
         mlt_os_close(c->fd);
     mlt_text_free(&c->out);
-    *c = (client){.fd = -1};
+    *c = (view_serve_client){.fd = -1};
 }
 
-static bool has_answer(const client *c)
+static bool has_answer(const view_serve_client *c)
 {
     return c->out_at < c->out.length;
 }
 
-static void write_some(client *c)
+static void write_some(view_serve_client *c)
 {
     while (c->fd >= 0 && has_answer(c)) {
         ssize_t n = mlt_os_try_write(c->fd, c->out.text + c->out_at, c->out.length - c->out_at);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n < 0) {
-            hang_up(c);
+            view_serve_hang_up(c);
             return;
         }
         c->out_at += (size_t)n;
@@ -142,11 +146,11 @@ static void write_some(client *c)
     mlt_text_free(&c->out);
     c->out_at = 0;
     if (c->closes)
-        hang_up(c);
+        view_serve_hang_up(c);
 }
 
 // Answers the whole requests that have come, one after the other.
-static void answer_all(server *s, client *c)
+static void answer_all(server *s, view_serve_client *c)
 {
     mlt_http_request request;
     size_t used;
@@ -158,7 +162,7 @@ static void answer_all(server *s, client *c)
             answer_request(s, c, &request);
         else {
             c->closes = true;
-            refuse(c, status, "this is no request that millet view answers\n");
+            view_serve_refuse(c, status, "this is no request that millet view answers\n");
         }
         memmove(c->in, c->in + used, c->held - used);
         c->held -= used;
@@ -166,13 +170,13 @@ static void answer_all(server *s, client *c)
     }
 }
 
-static void read_some(server *s, client *c)
+static void read_some(server *s, view_serve_client *c)
 {
     ssize_t n = mlt_os_try_read(c->fd, c->in + c->held, sizeof c->in - c->held);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (n <= 0) {
-        hang_up(c);
+        view_serve_hang_up(c);
         return;
     }
     c->turn = ++s->turn;
@@ -186,13 +190,13 @@ static void take_client(server *s)
     int fd = mlt_os_tcp_accept(s->listener, &from);
     if (fd < 0)
         return;
-    client *c = &s->clients[0];
+    view_serve_client *c = &s->clients[0];
     for (int i = 0; i < CLIENTS; i++) {
-        client *other = &s->clients[i];
+        view_serve_client *other = &s->clients[i];
         if (other->fd < 0 || (c->fd >= 0 && other->turn < c->turn))
             c = other;
     }
-    hang_up(c);
+    view_serve_hang_up(c);
     c->fd = fd;
     c->turn = ++s->turn;
 }
@@ -215,7 +219,7 @@ static mlt_status listen_here(server *s, char *why, size_t why_size)
     return MLT_OK;
 }
 
-static mlt_status begin(server *s, sigset_t *old, char *why, size_t why_size)
+static mlt_status view_serve_begin(server *s, sigset_t *old, char *why, size_t why_size)
 {
     uint8_t random[TOKEN_BYTES];
     sigset_t set;
@@ -238,19 +242,20 @@ static void go_on(server *s)
 {
     struct pollfd fds[FIRST + CLIENTS];
     for (;;) {
-        fds[SIGNALS] = (struct pollfd){.fd = s->signals, .events = POLLIN};
+        fds[VIEW_SERVE_SIGNALS] = (struct pollfd){.fd = s->signals, .events = POLLIN};
         fds[LISTENER] = (struct pollfd){.fd = s->listener, .events = POLLIN};
         for (int i = 0; i < CLIENTS; i++) {
-            client *c = &s->clients[i];
+            view_serve_client *c = &s->clients[i];
             fds[FIRST + i] =
                 (struct pollfd){.fd = c->fd, .events = has_answer(c) ? POLLOUT : POLLIN};
         }
         mlt_os_poll(fds, FIRST + CLIENTS, -1);
         struct signalfd_siginfo signal; // taken, or it would end the process once it is not blocked
-        if (fds[SIGNALS].revents && mlt_os_try_read(s->signals, &signal, sizeof signal) > 0)
+        if (fds[VIEW_SERVE_SIGNALS].revents &&
+            mlt_os_try_read(s->signals, &signal, sizeof signal) > 0)
             return;
         for (int i = 0; i < CLIENTS; i++) {
-            client *c = &s->clients[i];
+            view_serve_client *c = &s->clients[i];
             if (!fds[FIRST + i].revents)
                 continue;
             if (!has_answer(c))
@@ -274,7 +279,7 @@ mlt_status mlt_serve_run(const mlt_serve *serve, void (*ready)(void *user, const
     s->listener = s->signals = -1;
     for (int i = 0; i < CLIENTS; i++)
         s->clients[i].fd = -1;
-    mlt_status status = begin(s, &old, why, why_size);
+    mlt_status status = view_serve_begin(s, &old, why, why_size);
     if (status == MLT_OK) {
         char *link = mlt_text_of("http://127.0.0.1:%u/%s/", s->port, s->token);
         ready(user, link);
@@ -282,7 +287,7 @@ mlt_status mlt_serve_run(const mlt_serve *serve, void (*ready)(void *user, const
         go_on(s);
     }
     for (int i = 0; i < CLIENTS; i++)
-        hang_up(&s->clients[i]);
+        view_serve_hang_up(&s->clients[i]);
     if (s->listener >= 0)
         mlt_os_close(s->listener);
     if (s->signals >= 0)

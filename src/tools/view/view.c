@@ -26,17 +26,17 @@ enum {
     MESSAGES_MOST = 1000 * 1000,
 };
 
-typedef struct run {
+typedef struct view_run {
     const char *path;
     mlt_trace trace;
     mlt_story story;
     mlt_causes causes;
     mlt_moves moves;
-} run;
+} view_run;
 
 // ---- reading
 
-static int open_run(const mlt_arg_command *command, run *r, const char *path)
+static int open_run(const mlt_arg_command *command, view_run *r, const char *path)
 {
     char why[256];
     r->path = path;
@@ -66,7 +66,7 @@ static int open_run(const mlt_arg_command *command, run *r, const char *path)
     return MLT_EXIT_FINE;
 }
 
-static void close_run(run *r)
+static void close_run(view_run *r)
 {
     mlt_moves_free(&r->moves);
     mlt_causes_free(&r->causes);
@@ -118,7 +118,7 @@ static void put_base64(FILE *out, const uint8_t *data, size_t count)
     fwrite(line, 1, used, out);
 }
 
-static void pack_runs(run *runs, size_t count, const mlt_pack_wishes *wishes, bool served,
+static void pack_runs(view_run *runs, size_t count, const mlt_pack_wishes *wishes, bool served,
                       mlt_text *json, mlt_text *data)
 {
     mlt_text_add(json, "{\"version\":1,\"served\":%s,", served ? "true" : "false");
@@ -151,7 +151,7 @@ static char *page_of(const char *trace)
     return mlt_text_of("%.*s.html", (int)length, trace);
 }
 
-static int write_page(const mlt_arg_command *command, run *runs, size_t count, const char *to,
+static int write_page(const mlt_arg_command *command, view_run *runs, size_t count, const char *to,
                       const mlt_loggops *machine)
 {
     const mlt_pack_wishes packs = {SPANS_MOST, MESSAGES_MOST, machine};
@@ -198,7 +198,7 @@ static const mlt_loggops *machine_of(const wishes *w)
     return w->machine.file ? &w->read : NULL;
 }
 
-static int make_page(const mlt_arg_command *command, run *runs, size_t count, const wishes *w)
+static int make_page(const mlt_arg_command *command, view_run *runs, size_t count, const wishes *w)
 {
     char *page = w->to ? mlt_text_of("%s", w->to) : page_of(runs[0].path);
     int code = write_page(command, runs, count, page, machine_of(w));
@@ -270,7 +270,7 @@ static void put_served(mlt_text *page, const mlt_text *json)
     mlt_text_put(page, mlt_view_after, mlt_view_after_bytes);
 }
 
-static int serve_page(const mlt_arg_command *command, run *runs, size_t count, const wishes *w)
+static int serve_page(const mlt_arg_command *command, view_run *runs, size_t count, const wishes *w)
 {
     const mlt_pack_wishes packs = {0, 0, machine_of(w)};
     mlt_text json = {0}, data = {0}, page = {0};
@@ -298,7 +298,7 @@ static int serve_page(const mlt_arg_command *command, run *runs, size_t count, c
 
 static int view(const mlt_arg_command *command, const mlt_arg_texts *files, const wishes *w)
 {
-    run *runs = mlt_take(RUNS_MOST, sizeof *runs);
+    view_run *runs = mlt_take(RUNS_MOST, sizeof *runs);
     size_t count = 0;
     int code = MLT_EXIT_FINE;
     for (; count < files->count && code == MLT_EXIT_FINE; count++)

@@ -434,7 +434,7 @@ static bool is_direct(const tcp_link *link)
 }
 
 // What is left moves to the start of the room, so that the next frame begins at a multiple of 8.
-static void tidy(tcp_link *link)
+static void in_tidy(tcp_link *link)
 {
     uint32_t left = link->end - link->at, start = 0;
     if (link->landing)
@@ -465,10 +465,10 @@ static uint32_t aim(const tcp_link *link, struct iovec pieces[2])
 }
 
 // Reads once. False: nothing came, or the link was shut. *dry: there is no more for now.
-static bool fill(tcp_link *link, bool *dry)
+static bool in_fill(tcp_link *link, bool *dry)
 {
     struct iovec pieces[2];
-    tidy(link);
+    in_tidy(link);
     uint32_t count = aim(link, pieces);
     uint64_t asked = pieces[0].iov_len + (count > 1 ? pieces[1].iov_len : 0);
     ssize_t n = link->cipher ? mlt_cipher_receive(link->cipher, link->fd, pieces->iov_base, asked)
@@ -512,7 +512,7 @@ bool mlt_tcp_read(tcp_worker *me, tcp_link *link, const mlt_wire_taker *taker, b
         link->stopped = *enough;
         // A record that a cipher has read and not opened yet rings no doorbell.
         bool enough_read = n >= FILLS && !(link->cipher && mlt_cipher_has_record(link->cipher));
-        if (*enough || dry || enough_read || is_deaf(link) || !fill(link, &dry))
+        if (*enough || dry || enough_read || is_deaf(link) || !in_fill(link, &dry))
             break;
     }
     tcp_unlock(&link->reading);

@@ -9,7 +9,7 @@
 
 enum { PIECES = 48 };
 
-static mlt_spsc *queue_of(const tcp_pair *pair, uint32_t worker)
+static mlt_spsc *out_queue_of(const tcp_pair *pair, uint32_t worker)
 {
     tcp_lane *lane = atomic_load_explicit(&pair->lanes[worker], memory_order_acquire);
     return lane ? atomic_load_explicit(&lane->out, memory_order_acquire) : NULL;
@@ -40,7 +40,7 @@ bool mlt_tcp_pending(tcp_pair *pair)
     bool out =
         mlt_switchover_is_out(pair); // references that are being read are nothing to be written
     for (uint32_t i = 0; i < pair->endpoint->workers; i++) {
-        const mlt_spsc *queue = queue_of(pair, i);
+        const mlt_spsc *queue = out_queue_of(pair, i);
         if (queue && !(out ? mlt_spsc_has_no_frames(queue) : mlt_spsc_is_empty(queue)))
             return true;
     }
@@ -52,7 +52,7 @@ static bool drop_all(tcp_pair *pair)
 {
     bool any = false;
     for (uint32_t i = 0; i < pair->endpoint->workers; i++) {
-        mlt_spsc *queue = queue_of(pair, i);
+        mlt_spsc *queue = out_queue_of(pair, i);
         if (!queue || mlt_spsc_is_empty(queue))
             continue;
         any = true;
@@ -75,14 +75,14 @@ typedef struct batch {
     } lane[PIECES];
 } batch;
 
-static void gather(const tcp_pair *pair, batch *b)
+static void out_gather(const tcp_pair *pair, batch *b)
 {
     uint32_t workers = pair->endpoint->workers;
     b->count = b->lanes = 0;
     b->bytes = 0;
     for (uint32_t k = 0; k < workers && b->count < PIECES; k++) {
         uint32_t worker = pair->turn + k < workers ? pair->turn + k : pair->turn + k - workers;
-        mlt_spsc *queue = queue_of(pair, worker);
+        mlt_spsc *queue = out_queue_of(pair, worker);
         uint32_t n = queue ? mlt_spsc_pieces(queue, b->pieces + b->count, PIECES - b->count) : 0;
         uint64_t bytes = 0;
         for (uint32_t i = 0; i < n; i++)
@@ -113,7 +113,7 @@ static void account(tcp_pair *pair, const batch *b, uint64_t written)
 static bool write_some(tcp_pair *pair, tcp_link *link, bool *any)
 {
     batch b;
-    gather(pair, &b);
+    out_gather(pair, &b);
     bool sealed = mlt_cipher_pending(link->cipher);
     if (!b.count && !sealed)
         return false;

@@ -126,7 +126,7 @@ static void vacate(tcp_worker *me, const tcp_link *link)
         }
 }
 
-static void leave(tcp_worker *me)
+static void retire_leave(tcp_worker *me)
 {
     choose(me);
     forget_peers(me);
@@ -172,6 +172,6 @@ void mlt_tcp_tidy(tcp_worker *me)
     retire(me->endpoint);
     if (!me->endpoint->retired)
         return;
-    leave(me);
+    retire_leave(me);
     free_left(me->endpoint);
 }

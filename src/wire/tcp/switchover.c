@@ -155,13 +155,13 @@ static void enter(tcp_endpoint *endpoint)
             mlt_os_yield();
 }
 
-static void leave(tcp_endpoint *endpoint)
+static void switchover_leave(tcp_endpoint *endpoint)
 {
     if (--mlt_os_foreign == 0)
         tcp_unlock(&endpoint->fabric_lock);
 }
 
-static uint32_t gather(tcp_endpoint *endpoint);
+static uint32_t switchover_gather(tcp_endpoint *endpoint);
 
 static uint32_t held_count(const tcp_endpoint *endpoint)
 {
@@ -208,8 +208,8 @@ static void *look_for_all(void *arg)
         mlt_os_sleep(NAP_NS);
         if (!try_enter(endpoint))
             continue;
-        bool any = !held_count(endpoint) && gather(endpoint);
-        leave(endpoint);
+        bool any = !held_count(endpoint) && switchover_gather(endpoint);
+        switchover_leave(endpoint);
         for (uint32_t i = 0; any && i < endpoint->workers; i++)
             mlt_tcp_wake(endpoint, i);
     }
@@ -437,7 +437,7 @@ void mlt_switchover_heard_offer(tcp_pair *pair, const mlt_wire_frame *frame)
         switchover->met = true;
         be_busy(switchover);
     }
-    leave(endpoint);
+    switchover_leave(endpoint);
 }
 
 // The other side has taken HELLO: the fabric is open.
@@ -461,7 +461,7 @@ bool mlt_switchover_switch(tcp_pair *pair, tcp_link *link)
 
 // ---- Writing
 
-static tcp_packet head_of(const tcp_switchover *switchover, packet_kind kind)
+static tcp_packet switchover_head_of(const tcp_switchover *switchover, packet_kind kind)
 {
     return (tcp_packet){.nonce = switchover->nonce,
                         .from = switchover->pair->endpoint->proc | (uint32_t)kind << FROM_BITS,
@@ -476,7 +476,7 @@ static mlt_status send_packet(tcp_switchover *switchover, packet_kind kind, unsi
 {
     mlt_fabric *fabric = switchover->pair->endpoint->fabric;
     char why[WHY_BYTES];
-    tcp_packet head = head_of(switchover, kind);
+    tcp_packet head = switchover_head_of(switchover, kind);
     memcpy(packet, &head, sizeof head);
     mlt_status status =
         mlt_fabric_send(fabric, switchover->to, packet, bytes, switchover->pair, why, sizeof why);
@@ -498,7 +498,7 @@ static mlt_status send_packet(tcp_switchover *switchover, packet_kind kind, unsi
     return status;
 }
 
-static mlt_spsc *queue_of(const tcp_pair *pair, uint32_t worker)
+static mlt_spsc *switchover_queue_of(const tcp_pair *pair, uint32_t worker)
 {
     tcp_lane *lane = atomic_load_explicit(&pair->lanes[worker], memory_order_acquire);
     return lane ? atomic_load_explicit(&lane->out, memory_order_acquire) : NULL;
@@ -616,7 +616,7 @@ static bool put_frame(tcp_switchover *switchover, filling *f, mlt_spsc *queue, u
     return !switchover->rest.queue;
 }
 
-static void fill(tcp_switchover *switchover, filling *f)
+static void switchover_fill(tcp_switchover *switchover, filling *f)
 {
     tcp_pair *pair = switchover->pair;
     uint32_t workers = pair->endpoint->workers;
@@ -624,7 +624,7 @@ static void fill(tcp_switchover *switchover, filling *f)
         put_rest(switchover, f);
     for (uint32_t k = 0; k < workers && !switchover->rest.queue; k++) {
         uint32_t worker = (pair->turn + k) % workers;
-        mlt_spsc *queue = queue_of(pair, worker);
+        mlt_spsc *queue = switchover_queue_of(pair, worker);
         while (queue && put_frame(switchover, f, queue, worker)) {
         }
     }
@@ -663,7 +663,7 @@ static bool next_packet(tcp_switchover *switchover)
         be_blocked(switchover);
         return false;
     }
-    fill(switchover, &f);
+    switchover_fill(switchover, &f);
     if (f.at == sizeof(tcp_packet)) {
         mlt_fabric_give_back(fabric, f.packet);
         return false;
@@ -698,7 +698,7 @@ bool mlt_switchover_write(tcp_pair *pair)
     atomic_store_explicit(&pair->blocked, 0, memory_order_relaxed);
     while (write_packet(pair->switchover))
         any = true;
-    leave(pair->endpoint);
+    switchover_leave(pair->endpoint);
     return any;
 }
 
@@ -718,7 +718,7 @@ void mlt_switchover_begin_drop(tcp_pair *pair)
 
 void mlt_switchover_end_drop(tcp_pair *pair)
 {
-    leave(pair->endpoint);
+    switchover_leave(pair->endpoint);
 }
 
 // ---- Data that are read
@@ -1072,13 +1072,13 @@ static void carry_blocked(tcp_endpoint *endpoint)
         atomic_store_explicit(&switchover->pair->blocked, 0, memory_order_relaxed);
         pairs[n++] = switchover->pair;
     }
-    leave(endpoint);
+    switchover_leave(endpoint);
     for (uint32_t i = 0; i < n; i++)
         (void)mlt_tcp_carry(pairs[i]);
 }
 
 // What happened is heard, but not taken yet. Returns how much.
-static uint32_t gather(tcp_endpoint *endpoint)
+static uint32_t switchover_gather(tcp_endpoint *endpoint)
 {
     mlt_fabric_event events[EVENTS];
     uint32_t n = mlt_fabric_poll(endpoint->fabric, events, EVENTS);
@@ -1096,14 +1096,15 @@ bool mlt_switchover_poll(tcp_worker *me, const mlt_wire_taker *taker, bool *enou
     bool any = held_count(endpoint) != 0;
     take_held(me, taker, enough);
     // Not once more for a rank that has got what it waited for: a poll costs system calls.
-    for (uint32_t i = 0; i < TURNS && !*enough && !held_count(endpoint) && gather(endpoint); i++) {
+    for (uint32_t i = 0;
+         i < TURNS && !*enough && !held_count(endpoint) && switchover_gather(endpoint); i++) {
         any = true;
         take_held(me, taker, enough);
     }
     if (endpoint->busy_switchovers)
         serve(me, taker, enough);
     bool blocked = endpoint->blocked_switchovers != NULL;
-    leave(endpoint);
+    switchover_leave(endpoint);
     if (blocked)
         carry_blocked(endpoint);
     return any;
@@ -1114,13 +1115,13 @@ void mlt_switchover_patrol(tcp_worker *me)
     tcp_endpoint *endpoint = me->endpoint;
     if (!try_enter(endpoint))
         return;
-    bool any = !held_count(endpoint) && gather(endpoint);
+    bool any = !held_count(endpoint) && switchover_gather(endpoint);
     uint64_t sent = me->wire->sent;
     serve(me, NULL, NULL);
     if (endpoint->complains)
         complain(endpoint);
     bool blocked = endpoint->blocked_switchovers != NULL;
-    leave(endpoint);
+    switchover_leave(endpoint);
     if (blocked)
         carry_blocked(endpoint);
     if (any || sent != me->wire->sent) // a sleeper has told how many it had sent
@@ -1136,7 +1137,7 @@ bool mlt_switchover_may_sleep(tcp_worker *me)
     for (const tcp_switchover *switchover = endpoint->busy_switchovers; switchover && may;
          switchover = switchover->next_busy)
         may = !switchover->fetches || !switchover->fetches->done;
-    leave(endpoint);
+    switchover_leave(endpoint);
     return may;
 }
 
@@ -1151,7 +1152,7 @@ void mlt_switchover_withdraw(tcp_worker *me)
         (void)mlt_switchover_poll(me, &mlt_wire_nobody, &enough);
         enter(endpoint);
         some = endpoint->mail[me->index].fetches != 0;
-        leave(endpoint);
+        switchover_leave(endpoint);
     }
 }
 
@@ -1176,7 +1177,7 @@ void mlt_switchover_write_mark(tcp_pair *pair)
             mlt_fabric_give_back(fabric, packet);
         switchover->marked = status == MLT_OK;
     }
-    leave(pair->endpoint);
+    switchover_leave(pair->endpoint);
 }
 
 bool mlt_switchover_is_settled(const tcp_pair *pair)

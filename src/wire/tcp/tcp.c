@@ -84,13 +84,13 @@ static mlt_status meet(mlt_wire *wire, mlt_peer *peer)
     return MLT_OK;
 }
 
-static void forget(mlt_wire *wire, mlt_peer *peer)
+static void tcp_forget(mlt_wire *wire, mlt_peer *peer)
 {
     (void)wire;
     free(peer->far);
 }
 
-static void tidy(mlt_wire *wire)
+static void tcp_tidy(mlt_wire *wire)
 {
     tcp_worker *me = tcp_of(wire);
     pthread_mutex_lock(&me->endpoint->lock);
@@ -130,8 +130,8 @@ static inline mlt_wire_frame *frame_of(mlt_slot *slot)
     return (mlt_wire_frame *)(void *)((char *)slot - offsetof(mlt_wire_frame, slot));
 }
 
-static void head_of(const tcp_worker *me, const mlt_tcp_peer *far, mlt_wire_frame *frame,
-                    uint8_t kind, uint32_t in_slot, uint64_t bytes)
+static void tcp_head_of(const tcp_worker *me, const mlt_tcp_peer *far, mlt_wire_frame *frame,
+                        uint8_t kind, uint32_t in_slot, uint64_t bytes)
 {
     frame->length = (uint32_t)bytes;
     frame->in_slot = (uint8_t)in_slot;
@@ -153,7 +153,7 @@ static mlt_slot *reserve(mlt_wire *wire, mlt_peer *peer, uint32_t in_slot, uint6
     mlt_wire_frame *frame = mlt_spsc_reserve(queue_to(peer), needs);
     if (MLT_UNLIKELY(!frame))
         return NULL;
-    head_of(tcp_of(wire), far, frame, MLT_WIRE_FRAME_MESSAGE, in_slot, bytes);
+    tcp_head_of(tcp_of(wire), far, frame, MLT_WIRE_FRAME_MESSAGE, in_slot, bytes);
     if (bytes)
         *data = (unsigned char *)frame + mlt_wire_frame_data_at(frame);
     return &frame->slot;
@@ -214,7 +214,7 @@ static bool post_memory(mlt_wire *wire, mlt_peer *peer, mlt_wire_frame_kind kind
     if (!frame)
         return false;
     memcpy(&frame->slot, slot, sizeof *slot);
-    head_of(tcp_of(wire), peer->far, frame, (uint8_t)kind, in_slot, 0);
+    tcp_head_of(tcp_of(wire), peer->far, frame, (uint8_t)kind, in_slot, 0);
     pad(frame);
     uint64_t head = mlt_wire_frame_bytes(frame);
     frame->length = (uint32_t)bytes;
@@ -252,7 +252,7 @@ static bool tell_consumed(tcp_worker *me, mlt_tcp_peer *far)
     if (!frame)
         return false;
     memset(frame, 0, sizeof *frame);
-    head_of(me, far, frame, MLT_WIRE_FRAME_CREDIT, 0, 0);
+    tcp_head_of(me, far, frame, MLT_WIRE_FRAME_CREDIT, 0, 0);
     frame->slot.bytes = far->told = far->consumed;
     me->wire->sent += !far->peer->foreign;
     post_frame(me->wire, far->peer, frame);
@@ -506,7 +506,7 @@ static void patrol(mlt_wire *wire)
         tcp_unlock(&link->reading);
     }
     if (atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxed))
-        tidy(wire);
+        tcp_tidy(wire);
     if (me->endpoint->fabric)
         mlt_switchover_patrol(me);
 }
@@ -658,8 +658,8 @@ const mlt_transport mlt_tcp = {
     .end = end_worker,
     .close = close_worker,
     .meet = meet,
-    .forget = forget,
-    .tidy = tidy,
+    .forget = tcp_forget,
+    .tidy = tcp_tidy,
     .reserve = reserve,
     .post = post,
     .post_data = post_data,

@@ -37,7 +37,8 @@ static uint32_t most_lots(uint32_t ranks, uint32_t radix)
     return most < ranks ? (uint32_t)most : ranks;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allgather_bruck_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                 uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span out, row = {0};
@@ -77,5 +78,5 @@ const mlt_coll_alg mlt_allgather_bruck = {
     .uneven = true,
     .uses_radix = true,
     .refuses = mlt_tree_refuses,
-    .emit = emit,
+    .emit = allgather_bruck_emit,
 };

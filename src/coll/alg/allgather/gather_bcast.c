@@ -5,7 +5,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void gather_bcast_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span in = {0};
@@ -37,5 +37,5 @@ const mlt_coll_alg mlt_allgather_gather_bcast = {
     .help = "all blocks to rank 0 and back: the fewest messages, 2(P-1): short blocks, few ranks",
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = gather_bcast_emit,
 };

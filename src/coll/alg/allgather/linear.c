@@ -3,7 +3,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allgather_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                  uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span out;
@@ -22,5 +23,5 @@ const mlt_coll_alg mlt_allgather_linear = {
     .help = "each sends to each at once: a handful of ranks",
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = allgather_linear_emit,
 };

@@ -4,7 +4,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void neighbour_exchange_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                    uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span out;
@@ -31,7 +32,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     }
 }
 
-static const char *refuses(const mlt_coll_shape *shape)
+static const char *neighbour_exchange_refuses(const mlt_coll_shape *shape)
 {
     return shape->ranks > 1 && shape->ranks % 2
                ? "the number of ranks must be even; allgather.ring takes any"
@@ -42,8 +43,8 @@ const mlt_coll_alg mlt_allgather_neighbour_exchange = {
     .collective = MLT_COLL_ALLGATHER,
     .name = "neighbour_exchange",
     .help = "P/2 steps between neighbours: long messages, P even",
-    .refuses = refuses,
+    .refuses = neighbour_exchange_refuses,
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = neighbour_exchange_emit,
 };

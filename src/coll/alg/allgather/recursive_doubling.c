@@ -5,7 +5,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allgather_recursive_doubling_emit(const mlt_coll_shape *shape,
+                                              mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span out;
@@ -25,7 +26,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     }
 }
 
-static const char *refuses(const mlt_coll_shape *shape)
+static const char *allgather_recursive_doubling_refuses(const mlt_coll_shape *shape)
 {
     return shape->ranks & (shape->ranks - 1)
                ? "the number of ranks must be a power of two; allgather.bruck takes any"
@@ -36,8 +37,8 @@ const mlt_coll_alg mlt_allgather_recursive_doubling = {
     .collective = MLT_COLL_ALLGATHER,
     .name = "recursive_doubling",
     .help = "log2 P exchanges, each twice as long: P a power of two, short messages",
-    .refuses = refuses,
+    .refuses = allgather_recursive_doubling_refuses,
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = allgather_recursive_doubling_emit,
 };

@@ -3,7 +3,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allgather_ring_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span out;
@@ -24,5 +25,5 @@ const mlt_coll_alg mlt_allgather_ring = {
     .help = "P - 1 steps between neighbours: long messages",
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = allgather_ring_emit,
 };

@@ -10,7 +10,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void sparbit_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span out;
@@ -38,5 +38,5 @@ const mlt_coll_alg mlt_allgather_sparbit = {
     .help = "ceil(log2 P) steps of halving distance, each block to its place: middling messages",
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = sparbit_emit,
 };

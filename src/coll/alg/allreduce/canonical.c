@@ -10,15 +10,15 @@
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"
 
-typedef struct state {
+typedef struct allreduce_canonical_state {
     const mlt_emit *e;
     mlt_operands o;
     bool empty; // the result: one's own is in `in`
     uint32_t last;
     mlt_goal_span tmp;
-} state;
+} allreduce_canonical_state;
 
-static mlt_goal_span slot(state *s)
+static mlt_goal_span allreduce_canonical_slot(allreduce_canonical_state *s)
 {
     mlt_goal_span at = mlt_emit_part(s->tmp, 0, s->e->n);
     s->tmp.at += s->e->n;
@@ -26,11 +26,11 @@ static mlt_goal_span slot(state *s)
 }
 
 // Both give what they have and combine, the lower rank's first.
-static void exchange(state *s, uint32_t other)
+static void allreduce_canonical_exchange(allreduce_canonical_state *s, uint32_t other)
 {
     const mlt_emit *e = s->e;
     bool lower = other < e->rank;
-    mlt_goal_span at = s->empty ? s->o.out : slot(s);
+    mlt_goal_span at = s->empty ? s->o.out : allreduce_canonical_slot(s);
     uint32_t recv = mlt_emit_recv(e, at, other, NONE);
     uint32_t send = mlt_emit_send(e, s->empty ? s->o.in : s->o.out, other, s->last);
     s->last = (lower == s->empty ? mlt_emit_exec : mlt_emit_exec_reversed)(
@@ -41,13 +41,13 @@ static void exchange(state *s, uint32_t other)
 }
 
 // Joins the run [begin, begin + size), which the rank is in, with the tail of so many after it.
-static void join_tail(state *s, uint32_t begin, uint32_t size, uint32_t tail)
+static void join_tail(allreduce_canonical_state *s, uint32_t begin, uint32_t size, uint32_t tail)
 {
     const mlt_emit *e = s->e;
     uint32_t i = e->rank - begin, have = tail, send = NONE;
     while (2 * have <= i)
         have *= 2;
-    mlt_goal_span at = slot(s);
+    mlt_goal_span at = allreduce_canonical_slot(s);
     uint32_t recv = mlt_emit_recv(e, at, i < tail ? begin + size + i : e->rank - have, NONE);
     if (i < tail)
         send = mlt_emit_send(e, s->empty ? s->o.in : s->o.out, begin + size + i, s->last);
@@ -58,10 +58,11 @@ static void join_tail(state *s, uint32_t begin, uint32_t size, uint32_t tail)
     s->last = exec;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allreduce_canonical_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                     uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    state s = {.e = &e, .o = mlt_operands_begin(&e, true), .last = NONE};
+    allreduce_canonical_state s = {.e = &e, .o = mlt_operands_begin(&e, true), .last = NONE};
     if (e.ranks == 1) {
         mlt_operands_copy(&e, &s.o);
         return;
@@ -78,13 +79,13 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     if (slots)
         s.tmp = mlt_emit_buffer(&e, "tmp", slots * e.n);
     for (uint32_t step = 1; step < bit; step *= 2)
-        exchange(&s, begin + ((rank - begin) ^ step));
+        allreduce_canonical_exchange(&s, begin + ((rank - begin) ^ step));
     if (tail)
         join_tail(&s, begin, bit, tail);
     while (begin) { // the runs before, the nearest first
         uint32_t size = begin & -begin, tail_begin = begin;
         begin -= size;
-        exchange(&s, begin + (rank - tail_begin));
+        allreduce_canonical_exchange(&s, begin + (rank - tail_begin));
     }
 }
 
@@ -95,5 +96,5 @@ const mlt_coll_alg mlt_allreduce_canonical = {
     .in_order = true,
     .canonical = true,
     .in_place = true,
-    .emit = emit,
+    .emit = allreduce_canonical_emit,
 };

@@ -19,18 +19,18 @@ typedef struct range { // of numbers
     uint32_t low, high;
 } range;
 
-typedef struct part {
+typedef struct allreduce_circulant_part {
     range all;
     uint32_t sent[ROUNDS], exec[ROUNDS]; // by k
     uint32_t copy;                       // of the one number that does not come in the first round
-} part;
+} allreduce_circulant_part;
 
-typedef struct state {
+typedef struct allreduce_circulant_state {
     const mlt_emit *e;
     mlt_operands o;
     mlt_circulant c;
     mlt_goal_span tmp;
-} state;
+} allreduce_circulant_state;
 
 static range common(range a, range b)
 {
@@ -39,24 +39,27 @@ static range common(range a, range b)
 }
 
 // Numbers of one part are neighbours in memory.
-static mlt_goal_span numbers(const state *s, mlt_goal_span block, range r)
+static mlt_goal_span numbers(const allreduce_circulant_state *s, mlt_goal_span block, range r)
 {
     uint32_t at = mlt_emit_up(s->e, s->e->rank, r.low);
     return mlt_emit_pieces(s->e, block, s->e->ranks, at, at + (r.high - r.low));
 }
 
-static range sent_in(const state *s, const part *p, uint32_t k)
+static range sent_in(const allreduce_circulant_state *s, const allreduce_circulant_part *p,
+                     uint32_t k)
 {
     return common(p->all, (range){s->c.skip[k], s->c.skip[k + 1]});
 }
 
-static range come_in(const state *s, const part *p, uint32_t k)
+static range come_in(const allreduce_circulant_state *s, const allreduce_circulant_part *p,
+                     uint32_t k)
 {
     return common(p->all, (range){0, s->c.skip[k + 1] - s->c.skip[k]});
 }
 
 // The round whose reduction wrote a number last, among those from k on; NONE: none.
-static uint32_t writer(const state *s, const part *p, uint32_t number, uint32_t k)
+static uint32_t writer(const allreduce_circulant_state *s, const allreduce_circulant_part *p,
+                       uint32_t number, uint32_t k)
 {
     for (; k < s->c.rounds; k++)
         if (number < s->c.skip[k + 1] - s->c.skip[k])
@@ -64,7 +67,8 @@ static uint32_t writer(const state *s, const part *p, uint32_t number, uint32_t 
     return NONE;
 }
 
-static void halve(state *s, part *p, uint32_t k)
+static void allreduce_circulant_halve(allreduce_circulant_state *s, allreduce_circulant_part *p,
+                                      uint32_t k)
 {
     const mlt_emit *e = s->e;
     uint32_t skip = s->c.skip[k];
@@ -94,7 +98,8 @@ typedef struct pending {
     uint32_t action, low;
 } pending;
 
-static void tell(const state *s, const part *p)
+static void allreduce_circulant_tell(const allreduce_circulant_state *s,
+                                     const allreduce_circulant_part *p)
 {
     const mlt_emit *e = s->e;
     pending wait[ROUNDS + 1];
@@ -126,7 +131,8 @@ static void tell(const state *s, const part *p)
     }
 }
 
-static uint64_t memory(const state *s, const part p[2])
+static uint64_t allreduce_circulant_memory(const allreduce_circulant_state *s,
+                                           const allreduce_circulant_part p[2])
 {
     uint64_t bytes = 0;
     for (uint32_t k = s->c.rounds - !s->o.in_place; k-- > 0;)
@@ -137,16 +143,19 @@ static uint64_t memory(const state *s, const part p[2])
     return bytes;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allreduce_circulant_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                     uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    state s = {.e = &e, .o = mlt_operands_begin(&e, true), .c = mlt_circulant_skips(e.ranks)};
+    allreduce_circulant_state s = {
+        .e = &e, .o = mlt_operands_begin(&e, true), .c = mlt_circulant_skips(e.ranks)};
     if (e.ranks == 1) {
         mlt_operands_copy(&e, &s.o);
         return;
     }
-    part p[2] = {{.all = {0, e.ranks - rank}}, {.all = {e.ranks - rank, e.ranks}}};
-    uint64_t bytes = memory(&s, p);
+    allreduce_circulant_part p[2] = {{.all = {0, e.ranks - rank}},
+                                     {.all = {e.ranks - rank, e.ranks}}};
+    uint64_t bytes = allreduce_circulant_memory(&s, p);
     if (bytes)
         s.tmp = mlt_emit_buffer(&e, "tmp", bytes);
     uint32_t half = s.c.skip[s.c.rounds - 1];
@@ -162,9 +171,9 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     }
     for (uint32_t k = s.c.rounds; k-- > 0;)
         for (int i = 0; i < 2; i++)
-            halve(&s, &p[i], k);
+            allreduce_circulant_halve(&s, &p[i], k);
     for (int i = 0; i < 2; i++)
-        tell(&s, &p[i]);
+        allreduce_circulant_tell(&s, &p[i]);
 }
 
 const mlt_coll_alg mlt_allreduce_circulant = {
@@ -172,5 +181,5 @@ const mlt_coll_alg mlt_allreduce_circulant = {
     .name = "circulant",
     .help = "2 ceil(log2 P) rounds and the fewest bytes for any P: long messages, commuting",
     .in_place = true,
-    .emit = emit,
+    .emit = allreduce_circulant_emit,
 };

@@ -16,16 +16,16 @@
 
 enum { DIGITS = 32 };
 
-typedef struct plan {
+typedef struct allreduce_dissemination_plan {
     uint32_t ways, rounds;
     uint32_t digit[DIGITS]; // of P - 1, the leading one first
     bool needs_a[DIGITS];   // after round r
     uint64_t messages;
-} plan;
+} allreduce_dissemination_plan;
 
-static plan plan_of(const mlt_coll_shape *shape)
+static allreduce_dissemination_plan allreduce_dissemination_plan_of(const mlt_coll_shape *shape)
 {
-    plan p = {.ways = shape->radix ? shape->radix : 1};
+    allreduce_dissemination_plan p = {.ways = shape->radix ? shape->radix : 1};
     uint64_t base = (uint64_t)p.ways + 1, left = shape->ranks - 1;
     for (uint64_t rest = left; rest; rest /= base)
         p.rounds++;
@@ -45,10 +45,10 @@ static uint32_t peer_of(uint32_t t, uint32_t digit, uint32_t w, bool *is_b)
     return *is_b ? w * (t + 1) : t + digit * (t + 1) + (w - digit - 1) * t;
 }
 
-typedef struct part { // A or B
+typedef struct allreduce_dissemination_part { // A or B
     mlt_goal_span span;
     uint32_t last, next; // what wrote it last, what writes it next
-} part;
+} allreduce_dissemination_part;
 
 // Receives the pieces of a round and reduces them into `first`, the others' memory is slots.
 static uint32_t receive(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces,
@@ -71,12 +71,13 @@ static uint32_t receive(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t 
 }
 
 // Sends the pieces of a round; what is sent must have gone before it is reduced into.
-static void send(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces, part *a, part *b)
+static void send(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces,
+                 allreduce_dissemination_part *a, allreduce_dissemination_part *b)
 {
     for (uint32_t w = 1; w <= pieces; w++) {
         bool is_b;
         uint32_t to = mlt_emit_up(e, e->rank, peer_of(t, digit, w, &is_b));
-        part *what = is_b ? b : a;
+        allreduce_dissemination_part *what = is_b ? b : a;
         mlt_emit_after(e, what->next, mlt_emit_send(e, what->span, to, what->last));
     }
     if (!digit)
@@ -87,8 +88,9 @@ static void send(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces,
 
 // The first round: only the ranks' own. The result is where they are received, if it is empty and
 // they are not needed later.
-static uint32_t first_round(const mlt_emit *e, const mlt_operands *o, const plan *p, part *a,
-                            part *b, mlt_goal_span *slots)
+static uint32_t first_round(const mlt_emit *e, const mlt_operands *o,
+                            const allreduce_dissemination_plan *p, allreduce_dissemination_part *a,
+                            allreduce_dissemination_part *b, mlt_goal_span *slots)
 {
     uint32_t t = p->digit[0];
     bool straight = !o->in_place && !p->needs_a[0];
@@ -115,7 +117,8 @@ static uint32_t first_round(const mlt_emit *e, const mlt_operands *o, const plan
     return t;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allreduce_dissemination_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                         uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, true);
@@ -123,10 +126,10 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
         mlt_operands_copy(&e, &o);
         return;
     }
-    plan p = plan_of(shape);
+    allreduce_dissemination_plan p = allreduce_dissemination_plan_of(shape);
     uint64_t memory = p.messages - (!o.in_place && !p.needs_a[0]);
     mlt_goal_span slots = memory ? mlt_emit_buffer(&e, "tmp", memory * e.n) : (mlt_goal_span){0};
-    part a = {.last = NONE, .next = NONE}, b = {.last = NONE, .next = NONE};
+    allreduce_dissemination_part a = {.last = NONE, .next = NONE}, b = {.last = NONE, .next = NONE};
     if (p.needs_a[0])
         a.span = mlt_emit_buffer(&e, "tmp_a", e.n);
 
@@ -144,7 +147,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     }
 }
 
-static const char *refuses(const mlt_coll_shape *shape)
+static const char *allreduce_dissemination_refuses(const mlt_coll_shape *shape)
 {
     return shape->radix >= MLT_GOAL_MAX_RANKS ? "the radix, its ways, must be below 2^28" : NULL;
 }
@@ -156,6 +159,6 @@ const mlt_coll_alg mlt_allreduce_dissemination = {
         "--radix n ways (1), ceil(log(n+1) P) rounds, any P: short messages, commuting operations",
     .in_place = true,
     .uses_radix = true,
-    .refuses = refuses,
-    .emit = emit,
+    .refuses = allreduce_dissemination_refuses,
+    .emit = allreduce_dissemination_emit,
 };

@@ -9,7 +9,8 @@
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allreduce_rabenseifner_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                        uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, true);
@@ -42,7 +43,7 @@ const mlt_coll_alg mlt_allreduce_rabenseifner = {
     .help = "halving, then doubling: 2 log2 P rounds and the fewest bytes: long messages",
     .in_order = true,
     .in_place = true,
-    .emit = emit,
+    .emit = allreduce_rabenseifner_emit,
 };
 
 const mlt_coll_alg mlt_allreduce_halving_doubling = {
@@ -53,5 +54,5 @@ const mlt_coll_alg mlt_allreduce_halving_doubling = {
     .canonical = true,
     .in_place = true,
     .refuses = mlt_fold_refuses,
-    .emit = emit,
+    .emit = allreduce_rabenseifner_emit,
 };

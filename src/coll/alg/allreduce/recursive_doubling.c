@@ -7,7 +7,8 @@
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void allreduce_recursive_doubling_emit(const mlt_coll_shape *shape,
+                                              mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, true);
@@ -53,5 +54,5 @@ const mlt_coll_alg mlt_allreduce_recursive_doubling = {
     .help = "log2 P exchanges of the whole block: short messages",
     .in_order = true,
     .in_place = true,
-    .emit = emit,
+    .emit = allreduce_recursive_doubling_emit,
 };

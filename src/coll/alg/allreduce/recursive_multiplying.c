@@ -8,14 +8,14 @@
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"
 
-typedef struct plan {
+typedef struct recursive_multiplying_plan {
     uint32_t rounds, width[32];
     uint32_t stay, rest; // ranks that stay, of which the first `rest` have one folded into them
-} plan;
+} recursive_multiplying_plan;
 
-static plan plan_of(uint32_t ranks, uint32_t radix)
+static recursive_multiplying_plan recursive_multiplying_plan_of(uint32_t ranks, uint32_t radix)
 {
-    plan p = {.stay = 1};
+    recursive_multiplying_plan p = {.stay = 1};
     for (uint32_t left = ranks; left > 1;) {
         uint32_t width = left < radix ? left : radix;
         p.width[p.rounds++] = width;
@@ -26,28 +26,29 @@ static plan plan_of(uint32_t ranks, uint32_t radix)
     return p;
 }
 
-typedef struct state {
+typedef struct recursive_multiplying_state {
     const mlt_emit *e;
     mlt_operands o;
     bool empty; // the result: one's own is in `in`
     uint32_t last;
     mlt_goal_span tmp;
-} state;
+} recursive_multiplying_state;
 
-static mlt_goal_span slot(state *s)
+static mlt_goal_span recursive_multiplying_slot(recursive_multiplying_state *s)
 {
     mlt_goal_span at = mlt_emit_part(s->tmp, 0, s->e->n);
     s->tmp.at += s->e->n;
     return at;
 }
 
-static uint32_t rank_of(const plan *p, uint32_t number)
+static uint32_t rank_of(const recursive_multiplying_plan *p, uint32_t number)
 {
     return number < p->rest ? 2 * number : number + p->rest;
 }
 
 // The rank's own comes in: as a message, or if it is in the result already, before what has come.
-static void add_own(state *s, mlt_goal_span before, uint32_t ready, uint32_t first, uint32_t sends)
+static void add_own(recursive_multiplying_state *s, mlt_goal_span before, uint32_t ready,
+                    uint32_t first, uint32_t sends)
 {
     if (s->empty) {
         s->last = mlt_emit_exec(s->e, s->o.out, s->o.in, ready);
@@ -59,7 +60,8 @@ static void add_own(state *s, mlt_goal_span before, uint32_t ready, uint32_t fir
 }
 
 // Tells `width` ranks, of which this is number `digit`, what it has, and combines what they tell.
-static void round_of(state *s, const plan *p, uint32_t me, uint32_t weight, uint32_t width)
+static void round_of(recursive_multiplying_state *s, const recursive_multiplying_plan *p,
+                     uint32_t me, uint32_t weight, uint32_t width)
 {
     const mlt_emit *e = s->e;
     uint32_t digit = me / weight % width, first = NONE, count = 0, done = NONE;
@@ -78,7 +80,7 @@ static void round_of(state *s, const plan *p, uint32_t me, uint32_t weight, uint
             continue;
         }
         bool straight = s->empty && d == (digit ? 0 : 1);
-        mlt_goal_span at = straight ? s->o.out : slot(s);
+        mlt_goal_span at = straight ? s->o.out : recursive_multiplying_slot(s);
         uint32_t recv = mlt_emit_recv(e, at, rank_of(p, me + (d - digit) * weight), NONE), exec;
         if (!d) { // what is before one's own is reduced where the first of it is
             left = at;
@@ -102,15 +104,16 @@ static void round_of(state *s, const plan *p, uint32_t me, uint32_t weight, uint
     s->empty = false;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void recursive_multiplying_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                       uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    state s = {.e = &e, .o = mlt_operands_begin(&e, true), .last = NONE};
+    recursive_multiplying_state s = {.e = &e, .o = mlt_operands_begin(&e, true), .last = NONE};
     if (e.ranks == 1) {
         mlt_operands_copy(&e, &s.o);
         return;
     }
-    plan p = plan_of(e.ranks, mlt_tree_radix(shape));
+    recursive_multiplying_plan p = recursive_multiplying_plan_of(e.ranks, mlt_tree_radix(shape));
     bool folded = rank < 2 * p.rest;
     if (folded && rank % 2) {
         uint32_t send = mlt_emit_send(&e, s.o.in, rank - 1, NONE);
@@ -126,7 +129,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     if (slots)
         s.tmp = mlt_emit_buffer(&e, "tmp", slots * e.n);
     if (folded) {
-        mlt_goal_span at = s.empty ? s.o.out : slot(&s);
+        mlt_goal_span at = s.empty ? s.o.out : recursive_multiplying_slot(&s);
         uint32_t recv = mlt_emit_recv(&e, at, rank + 1, NONE);
         s.last = s.empty ? mlt_emit_exec_reversed(&e, at, s.o.in, recv)
                          : mlt_emit_exec(&e, s.o.out, at, recv);
@@ -146,5 +149,5 @@ const mlt_coll_alg mlt_allreduce_recursive_multiplying = {
     .in_place = true,
     .uses_radix = true,
     .refuses = mlt_tree_refuses,
-    .emit = emit,
+    .emit = recursive_multiplying_emit,
 };

@@ -40,7 +40,7 @@ static void collect(const mlt_emit *e, ring *r, uint32_t s)
     r->have = at;
 }
 
-static void tell(const mlt_emit *e, ring *r, uint32_t s)
+static void allreduce_ring_tell(const mlt_emit *e, ring *r, uint32_t s)
 {
     mlt_emit_send(e, r->have, r->next, r->last);
     r->have = piece_of(e, r, r->o.out, mlt_emit_down(e, e->rank, s));
@@ -72,7 +72,7 @@ static void allreduce(const mlt_coll_shape *shape, mlt_goal_program *program, ui
             collect(&e, &rings[j], s);
     for (uint32_t s = 0; s + 1 < e.ranks; s++)
         for (uint32_t j = 0; j < parts; j++)
-            tell(&e, &rings[j], s);
+            allreduce_ring_tell(&e, &rings[j], s);
     free(sent);
     free(rings);
 }
@@ -98,7 +98,7 @@ static void emit_segmented(const mlt_coll_shape *shape, mlt_goal_program *progra
     allreduce(shape, program, rank, parts ? (uint32_t)parts : 1);
 }
 
-static const char *refuses(const mlt_coll_shape *shape)
+static const char *allreduce_ring_refuses(const mlt_coll_shape *shape)
 {
     // Pieces are counted in 32 bits.
     return shape->count / mlt_coll_segment(shape) + shape->ranks >= UINT32_MAX
@@ -112,6 +112,6 @@ const mlt_coll_alg mlt_allreduce_ring_segmented = {
     .help = "the ring with pieces in segments: reduces while it receives: very long messages",
     .in_place = true,
     .uses_segment = true,
-    .refuses = refuses,
+    .refuses = allreduce_ring_refuses,
     .emit = emit_segmented,
 };

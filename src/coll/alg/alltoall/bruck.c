@@ -47,7 +47,7 @@ typedef struct held {
 } held;
 
 // Bytes of the block with number i of rank `from`.
-static uint64_t bytes_of(const mlt_emit *e, uint32_t from, uint32_t i)
+static uint64_t alltoall_bruck_bytes_of(const mlt_emit *e, uint32_t from, uint32_t i)
 {
     const uint64_t *starts = e->shape->starts;
     if (!starts)
@@ -66,8 +66,8 @@ static void pass(const mlt_emit *e, held *block, uint32_t step, uint32_t radix, 
     for (uint64_t first = by; first < e->ranks; first += cycle)
         for (uint64_t i = first; i < first + step && i < e->ranks; i++) {
             uint32_t low = (uint32_t)i % step, came = low + by;
-            send_bytes += bytes_of(e, mlt_emit_down(e, e->rank, low), (uint32_t)i);
-            recv_bytes += bytes_of(e, mlt_emit_down(e, e->rank, came), (uint32_t)i);
+            send_bytes += alltoall_bruck_bytes_of(e, mlt_emit_down(e, e->rank, low), (uint32_t)i);
+            recv_bytes += alltoall_bruck_bytes_of(e, mlt_emit_down(e, e->rank, came), (uint32_t)i);
         }
     char name[2][24];
     snprintf(name[0], sizeof name[0], "tmp_send%u", message);
@@ -81,7 +81,7 @@ static void pass(const mlt_emit *e, held *block, uint32_t step, uint32_t radix, 
     for (uint64_t first = by; first < e->ranks; first += cycle)
         for (uint64_t i = first; i < first + step && i < e->ranks; i++) {
             uint32_t from = mlt_emit_down(e, e->rank, (uint32_t)i % step + by);
-            uint64_t size = bytes_of(e, from, (uint32_t)i);
+            uint64_t size = alltoall_bruck_bytes_of(e, from, (uint32_t)i);
             run_add(e, &r, mlt_emit_part(pack, send_bytes, block[i].at.size), block[i].at,
                     block[i].after, send);
             send_bytes += block[i].at.size;
@@ -91,7 +91,8 @@ static void pass(const mlt_emit *e, held *block, uint32_t step, uint32_t radix, 
     run_end(e, &r, send);
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void alltoall_bruck_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin_alltoall(shape, program, rank);
     mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
@@ -119,5 +120,5 @@ const mlt_coll_alg mlt_alltoall_bruck = {
     .uneven = true,
     .uses_radix = true,
     .refuses = mlt_tree_refuses,
-    .emit = emit,
+    .emit = alltoall_bruck_emit,
 };

@@ -4,7 +4,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void alltoall_pairwise_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                   uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin_alltoall(shape, program, rank);
     mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
@@ -27,5 +28,5 @@ const mlt_coll_alg mlt_alltoall_pairwise = {
     .name = "pairwise",
     .help = "P - 1 steps, one partner each way at a time: long messages",
     .uneven = true,
-    .emit = emit,
+    .emit = alltoall_pairwise_emit,
 };

@@ -18,7 +18,8 @@ static void one_way(const mlt_emit *e)
     }
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void barrier_dissemination_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                       uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     if (shape->radix < 2) {
@@ -43,5 +44,5 @@ const mlt_coll_alg mlt_barrier_dissemination = {
     .name = "dissemination",
     .help = "--radix n ways (1), ceil(log(n+1) P) rounds, any P",
     .uses_radix = true,
-    .emit = emit,
+    .emit = barrier_dissemination_emit,
 };

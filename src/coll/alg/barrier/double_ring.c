@@ -4,7 +4,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void double_ring_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     if (e.ranks == 1)
@@ -24,5 +24,5 @@ const mlt_coll_alg mlt_barrier_double_ring = {
     .collective = MLT_COLL_BARRIER,
     .name = "double_ring",
     .help = "a token goes round twice: one message at a time, between neighbours only",
-    .emit = emit,
+    .emit = double_ring_emit,
 };

@@ -3,7 +3,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void barrier_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     if (rank) {
@@ -22,5 +23,5 @@ const mlt_coll_alg mlt_barrier_linear = {
     .collective = MLT_COLL_BARRIER,
     .name = "linear",
     .help = "all tell rank 0, which tells all: a handful of ranks",
-    .emit = emit,
+    .emit = barrier_linear_emit,
 };

@@ -5,7 +5,8 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void barrier_recursive_doubling_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                            uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_fold fold = mlt_fold_of(e.ranks);
@@ -34,5 +35,5 @@ const mlt_coll_alg mlt_barrier_recursive_doubling = {
     .collective = MLT_COLL_BARRIER,
     .name = "recursive_doubling",
     .help = "log2 P rounds of exchanges: P a power of two, or small",
-    .emit = emit,
+    .emit = barrier_recursive_doubling_emit,
 };

@@ -4,7 +4,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void barrier_tree_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     uint32_t radix = mlt_tree_radix(shape);
@@ -29,5 +29,5 @@ const mlt_coll_alg mlt_barrier_tree = {
     .help = "up and down a tree with --radix k (4): the fewest messages, 2(P-1)",
     .uses_radix = true,
     .refuses = mlt_tree_refuses,
-    .emit = emit,
+    .emit = barrier_tree_emit,
 };

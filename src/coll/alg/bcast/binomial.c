@@ -5,7 +5,8 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void bcast_binomial_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
@@ -23,5 +24,5 @@ const mlt_coll_alg mlt_bcast_binomial = {
     .collective = MLT_COLL_BCAST,
     .name = "binomial",
     .help = "binomial tree, ceil(log2 P) rounds: short messages",
-    .emit = emit,
+    .emit = bcast_binomial_emit,
 };

@@ -7,7 +7,8 @@
 #include "coll/alg/circulant.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void bcast_circulant_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                 uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
@@ -34,5 +35,5 @@ const mlt_coll_alg mlt_bcast_circulant = {
     .name = "circulant",
     .help = "segments over a circulant graph in the fewest rounds, any P: long messages",
     .uses_segment = true,
-    .emit = emit,
+    .emit = bcast_circulant_emit,
 };

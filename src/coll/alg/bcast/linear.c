@@ -3,7 +3,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void bcast_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
@@ -19,5 +19,5 @@ const mlt_coll_alg mlt_bcast_linear = {
     .collective = MLT_COLL_BCAST,
     .name = "linear",
     .help = "the root sends to each: a handful of ranks",
-    .emit = emit,
+    .emit = bcast_linear_emit,
 };

@@ -5,10 +5,10 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-typedef struct half {
+typedef struct split_binary_half {
     mlt_goal_span block;
     uint32_t first, size; // its ranks, counted from the root
-} half;
+} split_binary_half;
 
 static mlt_goal_span segment_of(const mlt_emit *e, mlt_goal_span block, uint64_t s)
 {
@@ -18,7 +18,7 @@ static mlt_goal_span segment_of(const mlt_emit *e, mlt_goal_span block, uint64_t
     return mlt_emit_part(block, at, bytes < block.size - at ? bytes : block.size - at);
 }
 
-static void at_root(const mlt_emit *e, const half h[2], uint64_t s)
+static void at_root(const mlt_emit *e, const split_binary_half h[2], uint64_t s)
 {
     for (int side = 0; side < 2; side++)
         if (h[side].size)
@@ -29,7 +29,8 @@ static void at_root(const mlt_emit *e, const half h[2], uint64_t s)
 }
 
 // The i-th rank of a half.
-static void below(const mlt_emit *e, const half *mine, const half *other, uint32_t i, uint64_t s)
+static void below(const mlt_emit *e, const split_binary_half *mine, const split_binary_half *other,
+                  uint32_t i, uint64_t s)
 {
     mlt_goal_span own = segment_of(e, mine->block, s), theirs = segment_of(e, other->block, s);
     uint32_t parent = i ? mine->first + (i - 1) / 2 : 0;
@@ -42,13 +43,14 @@ static void below(const mlt_emit *e, const half *mine, const half *other, uint32
     mlt_emit_recv(e, theirs, mlt_emit_real(e, partner), NONE);
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void split_binary_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
     uint32_t v = mlt_emit_virtual(&e), more = e.ranks / 2;
-    const half h[2] = {{mlt_emit_pieces(&e, buf, 2, 0, 1), 1, more},
-                       {mlt_emit_pieces(&e, buf, 2, 1, 2), 1 + more, e.ranks - 1 - more}};
+    const split_binary_half h[2] = {
+        {mlt_emit_pieces(&e, buf, 2, 0, 1), 1, more},
+        {mlt_emit_pieces(&e, buf, 2, 1, 2), 1 + more, e.ranks - 1 - more}};
     for (uint64_t s = 0; segment_of(&e, h[0].block, s).size; s++) {
         if (!v)
             at_root(&e, h, s);
@@ -64,5 +66,5 @@ const mlt_coll_alg mlt_bcast_split_binary = {
     .name = "split_binary",
     .help = "either half down a binary tree in segments, then exchanged: long messages",
     .uses_segment = true,
-    .emit = emit,
+    .emit = split_binary_emit,
 };

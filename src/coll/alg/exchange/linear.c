@@ -3,7 +3,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/exchange.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void exchange_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                 uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_exchange x = mlt_exchange_begin(&e);
@@ -18,5 +19,5 @@ const mlt_coll_alg mlt_exchange_linear = {
     .collective = MLT_COLL_EXCHANGE,
     .name = "linear",
     .help = "all messages at once: few of them",
-    .emit = emit,
+    .emit = exchange_linear_emit,
 };

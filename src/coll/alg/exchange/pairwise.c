@@ -5,13 +5,13 @@
 #include "coll/alg/exchange.h"
 
 // All that a distance has: entries [first, last) of either list.
-typedef struct step {
+typedef struct exchange_pairwise_step {
     uint32_t send[2], recv[2];
-} step;
+} exchange_pairwise_step;
 
 // Entries from *at on that have that distance.
-static void take(const mlt_exchange_entry *list, uint32_t count, uint32_t distance, uint32_t *at,
-                 uint32_t range[2])
+static void exchange_pairwise_take(const mlt_exchange_entry *list, uint32_t count,
+                                   uint32_t distance, uint32_t *at, uint32_t range[2])
 {
     range[0] = *at;
     while (*at < count && list[*at].distance == distance)
@@ -19,7 +19,8 @@ static void take(const mlt_exchange_entry *list, uint32_t count, uint32_t distan
     range[1] = *at;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void exchange_pairwise_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                   uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_exchange x = mlt_exchange_begin(&e);
@@ -28,9 +29,9 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
         uint32_t near = s < x.sends ? x.send[s].distance : x.recv[r].distance;
         if (r < x.recvs && x.recv[r].distance < near)
             near = x.recv[r].distance;
-        step now;
-        take(x.recv, x.recvs, near, &r, now.recv);
-        take(x.send, x.sends, near, &s, now.send);
+        exchange_pairwise_step now;
+        exchange_pairwise_take(x.recv, x.recvs, near, &r, now.recv);
+        exchange_pairwise_take(x.send, x.sends, near, &s, now.send);
         uint32_t recvs = now.recv[1] - now.recv[0], sends = now.send[1] - now.send[0];
         for (uint32_t i = now.recv[0]; i < now.recv[1]; i++)
             mlt_emit_after(&e, mlt_exchange_recv(&e, &x, i, done[0]), done[1]);
@@ -55,5 +56,5 @@ const mlt_coll_alg mlt_exchange_pairwise = {
     .collective = MLT_COLL_EXCHANGE,
     .name = "pairwise",
     .help = "one partner each way at a time: long messages",
-    .emit = emit,
+    .emit = exchange_pairwise_emit,
 };

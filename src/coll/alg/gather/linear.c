@@ -3,7 +3,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void gather_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                               uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     if (rank != shape->root) {
@@ -26,5 +27,5 @@ const mlt_coll_alg mlt_gather_linear = {
     .help = "the root receives from each: long messages",
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = gather_linear_emit,
 };

@@ -7,7 +7,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void linear_sync_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     if (rank != shape->root) {
@@ -37,5 +37,5 @@ const mlt_coll_alg mlt_gather_linear_sync = {
     .in_place = true,
     .uneven = true,
     .uses_window = true,
-    .emit = emit,
+    .emit = linear_sync_emit,
 };

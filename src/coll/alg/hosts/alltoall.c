@@ -31,7 +31,8 @@ static uint64_t weight(const mlt_levels *l, uint32_t rank)
     return weight_before(l, rank + 1) - weight_before(l, rank);
 }
 
-static crossing begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static crossing alltoall_begin(const mlt_coll_shape *shape, mlt_goal_program *program,
+                               uint32_t rank)
 {
     crossing x = {.l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST)};
     const mlt_coll_hosts *map = x.l.map;
@@ -48,7 +49,7 @@ static crossing begin(const mlt_coll_shape *shape, mlt_goal_program *program, ui
     return x;
 }
 
-static void end(crossing *x)
+static void alltoall_end(crossing *x)
 {
     mlt_levels_end(&x->l);
     free(x->hosts);
@@ -66,7 +67,8 @@ static mlt_goal_span by_rank(const crossing *x, mlt_goal_span ranks, uint32_t i,
 }
 
 // From the ranks' memory to the messages for hosts. Ranks that follow each other are one copy.
-static uint32_t leave(const crossing *x, mlt_goal_span hosts, mlt_goal_span ranks, uint32_t after)
+static uint32_t alltoall_leave(const crossing *x, mlt_goal_span hosts, mlt_goal_span ranks,
+                               uint32_t after)
 {
     const mlt_coll_hosts *map = x->l.map;
     uint32_t done = mlt_emit_nop(&x->l.e, after);
@@ -102,7 +104,8 @@ static uint32_t arrive(const crossing *x, mlt_goal_span ranks, mlt_goal_span hos
 }
 
 // Between the leaders: from `ranks` and back to it.
-static uint32_t exchange(const crossing *x, mlt_goal_span from, mlt_goal_span to, uint32_t after)
+static uint32_t alltoall_exchange(const crossing *x, mlt_goal_span from, mlt_goal_span to,
+                                  uint32_t after)
 {
     uint64_t bytes = x->here[x->l.here] * x->all * x->l.e.n;
     mlt_goal_span out = mlt_emit_buffer(&x->l.e, "tmp_leave", bytes);
@@ -112,19 +115,19 @@ static uint32_t exchange(const crossing *x, mlt_goal_span from, mlt_goal_span to
                               .starts = x->hosts,
                               .in = out,
                               .out = in,
-                              .after = leave(x, out, from, after)};
+                              .after = alltoall_leave(x, out, from, after)};
     return arrive(x, to, in, mlt_levels_between(&x->l, &stage));
 }
 
 static void emit_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    crossing x = begin(shape, program, rank);
+    crossing x = alltoall_begin(shape, program, rank);
     const mlt_emit *e = &x.l.e;
     uint64_t own = weight(&x.l, rank) * x.all * e->n, bytes = x.here[x.l.here] * x.all * e->n;
     mlt_goal_span in = mlt_emit_buffer(e, "in", own), out = mlt_emit_buffer(e, "out", own);
     if (x.l.here == 1) {
-        exchange(&x, in, out, NONE);
-        end(&x);
+        alltoall_exchange(&x, in, out, NONE);
+        alltoall_end(&x);
         return;
     }
     bool leads = mlt_levels_leads(&x.l);
@@ -139,13 +142,13 @@ static void emit_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program
                               .out = ranks,
                               .after = NONE};
     stage.after = mlt_levels_here(&x.l, &stage);
-    stage.after = leads ? exchange(&x, ranks, ranks, stage.after) : (uint32_t)NONE;
+    stage.after = leads ? alltoall_exchange(&x, ranks, ranks, stage.after) : (uint32_t)NONE;
     stage.collective = MLT_COLL_SCATTER;
     stage.in = ranks;
     stage.out = out;
     mlt_levels_here(&x.l, &stage);
     free(starts);
-    end(&x);
+    alltoall_end(&x);
 }
 
 const mlt_coll_alg mlt_alltoall_hosts = {

@@ -14,8 +14,8 @@ typedef struct blocks {
     bool alike; // the order of hosts is that of ranks
 } blocks;
 
-static blocks begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                    mlt_leader leader)
+static blocks blocks_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
+                           mlt_leader leader)
 {
     blocks b = {.l = mlt_levels_begin(shape, program, rank, leader)};
     b.hosts = mlt_levels_starts(&b.l);
@@ -27,7 +27,7 @@ static blocks begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint
     return b;
 }
 
-static void end(blocks *b)
+static void blocks_end(blocks *b)
 {
     mlt_levels_end(&b->l);
     free(b->hosts);
@@ -45,8 +45,8 @@ static mlt_goal_span own_part(const blocks *b, mlt_goal_span all)
     return mlt_emit_part(all, b->hosts[b->l.host] * b->l.e.element, bytes_here(b));
 }
 
-static mlt_levels_stage here(const blocks *b, mlt_collective collective, mlt_goal_span in,
-                             mlt_goal_span out, bool in_place, uint32_t after)
+static mlt_levels_stage blocks_here(const blocks *b, mlt_collective collective, mlt_goal_span in,
+                                    mlt_goal_span out, bool in_place, uint32_t after)
 {
     return (mlt_levels_stage){.collective = collective,
                               .starts = b->here,
@@ -74,7 +74,8 @@ static mlt_levels_stage between(const blocks *b, mlt_collective collective, mlt_
 static uint32_t gather_here(const blocks *b, mlt_goal_span own, mlt_goal_span part, bool there)
 {
     if (b->l.here > 1) {
-        mlt_levels_stage stage = here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
+        mlt_levels_stage stage =
+            blocks_here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
         return mlt_levels_here(&b->l, &stage);
     }
     return there || own.buf == part.buf ? (uint32_t)NONE : mlt_emit_copy(&b->l.e, part, own, NONE);
@@ -84,7 +85,7 @@ static uint32_t gather_here(const blocks *b, mlt_goal_span own, mlt_goal_span pa
 
 static void emit_gather(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    blocks b = begin(shape, program, rank, MLT_LEADER_ROOT);
+    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_ROOT);
     const mlt_emit *e = &b.l.e;
     bool in_place = b.in_place && b.root;
     mlt_goal_span own = {0}, out = {0}, all = {0};
@@ -106,7 +107,7 @@ static void emit_gather(const mlt_coll_shape *shape, mlt_goal_program *program, 
     }
     if (b.root && !b.alike)
         mlt_levels_to_ranks(&b.l, out, all, in_place ? rank : (uint32_t)NONE, done);
-    end(&b);
+    blocks_end(&b);
 }
 
 const mlt_coll_alg mlt_gather_hosts = {
@@ -131,13 +132,13 @@ static void scatter_here(const blocks *b, mlt_goal_span part, mlt_goal_span own,
             mlt_emit_copy(&b->l.e, own, part, after);
         return;
     }
-    mlt_levels_stage stage = here(b, MLT_COLL_SCATTER, part, own, in_place, after);
+    mlt_levels_stage stage = blocks_here(b, MLT_COLL_SCATTER, part, own, in_place, after);
     mlt_levels_here(&b->l, &stage);
 }
 
 static void emit_scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
-    blocks b = begin(shape, program, rank, MLT_LEADER_ROOT);
+    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_ROOT);
     const mlt_emit *e = &b.l.e;
     bool in_place = b.in_place && b.root;
     mlt_goal_span in = {0}, all = {0}, own = {0};
@@ -159,7 +160,7 @@ static void emit_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
         came = mlt_levels_between(&b.l, &stage);
     }
     scatter_here(&b, part, own, in_place, b.root ? done : came);
-    end(&b);
+    blocks_end(&b);
 }
 
 const mlt_coll_alg mlt_scatter_hosts = {
@@ -175,9 +176,10 @@ const mlt_coll_alg mlt_scatter_hosts = {
 
 // ---- allgather
 
-static void emit_allgather(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void blocks_emit_allgather(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                  uint32_t rank)
 {
-    blocks b = begin(shape, program, rank, MLT_LEADER_FIRST);
+    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_FIRST);
     const mlt_emit *e = &b.l.e;
     mlt_goal_span own = {0};
     if (!b.in_place)
@@ -204,7 +206,7 @@ static void emit_allgather(const mlt_coll_shape *shape, mlt_goal_program *progra
         done = mlt_levels_here(&b.l, &spread);
     if (!b.alike)
         mlt_levels_to_ranks(&b.l, out, all, b.in_place ? rank : (uint32_t)NONE, done);
-    end(&b);
+    blocks_end(&b);
 }
 
 const mlt_coll_alg mlt_allgather_hosts = {
@@ -215,15 +217,15 @@ const mlt_coll_alg mlt_allgather_hosts = {
     .uneven = true,
     .uses_hosts = true,
     .refuses = mlt_levels_refuses,
-    .emit = emit_allgather,
+    .emit = blocks_emit_allgather,
 };
 
 // ---- reduce_scatter
 
-static void emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                uint32_t rank)
+static void blocks_emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                       uint32_t rank)
 {
-    blocks b = begin(shape, program, rank, MLT_LEADER_FIRST);
+    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_FIRST);
     const mlt_emit *e = &b.l.e;
     uint64_t all = mlt_emit_all(e);
     mlt_goal_span in = mlt_emit_buffer(e, "in", all), sum = in;
@@ -252,7 +254,7 @@ static void emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *p
         done = mlt_levels_between(&b.l, &stage);
     }
     scatter_here(&b, part, out, false, b.leads ? done : (uint32_t)NONE);
-    end(&b);
+    blocks_end(&b);
 }
 
 const mlt_coll_alg mlt_reduce_scatter_hosts = {
@@ -264,5 +266,5 @@ const mlt_coll_alg mlt_reduce_scatter_hosts = {
     .uneven = true,
     .uses_hosts = true,
     .refuses = mlt_levels_refuses,
-    .emit = emit_reduce_scatter,
+    .emit = blocks_emit_reduce_scatter,
 };

@@ -32,7 +32,8 @@ static void lead(mlt_levels *l)
         l->leaders[h] = l->map->rank[l->map->first[h] + l->own];
 }
 
-static void emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void leaders_emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                   uint32_t rank)
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST);
     mlt_operands o = mlt_operands_begin(&l.e, true);
@@ -65,7 +66,7 @@ static void emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *progra
     mlt_levels_end(&l);
 }
 
-static const char *refuses(const mlt_coll_shape *shape)
+static const char *leaders_refuses(const mlt_coll_shape *shape)
 {
     const char *why = mlt_levels_refuses(shape);
     return why ? why : shape->hosts->fewest < 2 ? "a host has only one of its ranks" : NULL;
@@ -79,15 +80,16 @@ const mlt_coll_alg mlt_allreduce_leaders = {
     .canonical = true,
     .in_place = true,
     .uses_hosts = true,
-    .refuses = refuses,
-    .emit = emit_allreduce,
+    .refuses = leaders_refuses,
+    .emit = leaders_emit_allreduce,
 };
 
 // ---- bcast
 
 // On the root's host all get everything before its leaders pass on their pieces; on others the
 // leaders gather what they got.
-static void emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void leaders_emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program,
+                               uint32_t rank)
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
     mlt_goal_span buf = mlt_emit_buffer(&l.e, "buf", l.e.n);
@@ -126,8 +128,8 @@ const mlt_coll_alg mlt_bcast_leaders = {
     .name = "leaders",
     .help = "all ranks of the root's host send a piece to other hosts, which gather: long messages",
     .uses_hosts = true,
-    .refuses = refuses,
-    .emit = emit_bcast,
+    .refuses = leaders_refuses,
+    .emit = leaders_emit_bcast,
 };
 
 // ---- reduce_scatter
@@ -141,7 +143,7 @@ typedef struct columns {
     uint64_t *hosts;  // [hosts + 1] the own column's
 } columns;
 
-static uint64_t elements(const mlt_levels *l, uint32_t rank)
+static uint64_t leaders_elements(const mlt_levels *l, uint32_t rank)
 {
     return mlt_emit_bytes(&l->e, rank) / l->e.element;
 }
@@ -155,9 +157,9 @@ static columns columns_of(const mlt_coll_shape *shape, mlt_goal_program *program
     c.hosts = mlt_take(map->hosts + 1ull, sizeof *c.hosts);
     for (uint32_t r = 0; r < map->ranks; r++) {
         uint32_t column = map->index[r] % c.count;
-        c.starts[column + 1] += elements(&c.l, r);
+        c.starts[column + 1] += leaders_elements(&c.l, r);
         if (column == c.l.own)
-            c.hosts[map->of[r] + 1] += elements(&c.l, r);
+            c.hosts[map->of[r] + 1] += leaders_elements(&c.l, r);
     }
     for (uint32_t i = 0; i < c.l.here; i++)
         c.starts[i + 1] += c.starts[i];
@@ -207,8 +209,8 @@ static void hand_out(const columns *c, mlt_goal_span part, mlt_goal_span out, ui
     }
 }
 
-static void emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                uint32_t rank)
+static void leaders_emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                        uint32_t rank)
 {
     columns c = columns_of(shape, program, rank);
     const mlt_emit *e = &c.l.e;
@@ -248,6 +250,6 @@ const mlt_coll_alg mlt_reduce_scatter_leaders = {
     .canonical = true,
     .uneven = true,
     .uses_hosts = true,
-    .refuses = refuses,
-    .emit = emit_reduce_scatter,
+    .refuses = leaders_refuses,
+    .emit = leaders_emit_reduce_scatter,
 };

@@ -66,14 +66,14 @@ static void simplify(mlt_levels_stage *s, uint32_t ranks)
     s->starts = NULL;
 }
 
-static uint64_t mean_of(const mlt_levels_stage *s, uint32_t ranks)
+static uint64_t stage_mean_of(const mlt_levels_stage *s, uint32_t ranks)
 {
     uint64_t mean = s->starts ? s->starts[ranks] / ranks : s->count;
     return s->starts && s->collective == MLT_COLL_ALLTOALL ? mean * mean * s->count : mean;
 }
 
-static mlt_coll_question question_of(const mlt_levels *l, const mlt_levels_stage *s, uint32_t ranks,
-                                     mlt_coll_reach reach)
+static mlt_coll_question stage_question_of(const mlt_levels *l, const mlt_levels_stage *s,
+                                           uint32_t ranks, mlt_coll_reach reach)
 {
     const mlt_coll_shape *shape = l->e.shape;
     bool reduces = mlt_collective_reduces(s->collective), here = reach == MLT_REACH_HOST;
@@ -81,7 +81,7 @@ static mlt_coll_question question_of(const mlt_levels *l, const mlt_levels_stage
         .collective = s->collective,
         .ranks = ranks,
         .all_ranks = ranks,
-        .bytes = mean_of(s, ranks) * l->e.element,
+        .bytes = stage_mean_of(s, ranks) * l->e.element,
         .op = reduces ? shape->op : MLT_OP_COPY,
         .type = reduces && shape->op != MLT_OPS ? shape->type : MLT_OP_UINT8,
         .element = (uint32_t)l->e.element,
@@ -97,7 +97,7 @@ static mlt_coll_question question_of(const mlt_levels *l, const mlt_levels_stage
     };
 }
 
-static void note(const notes *n, const mlt_coll_alg *alg, mlt_coll_reach reach)
+static void stage_note(const notes *n, const mlt_coll_alg *alg, mlt_coll_reach reach)
 {
     char words[96];
     snprintf(words, sizeof words, "%s.%s %s", mlt_collective_names[alg->collective], alg->name,
@@ -107,13 +107,13 @@ static void note(const notes *n, const mlt_coll_alg *alg, mlt_coll_reach reach)
         snprintf(n->text + length, n->size - length, "%s%s", length ? ", " : "", words);
 }
 
-static uint32_t emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_reach reach, uint32_t ranks,
-                     mlt_coll_part *part)
+static uint32_t stage_emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_reach reach,
+                           uint32_t ranks, mlt_coll_part *part)
 {
     char why[256];
     mlt_coll_choice choice;
     simplify(&s, ranks);
-    mlt_coll_question q = question_of(l, &s, ranks, reach);
+    mlt_coll_question q = stage_question_of(l, &s, ranks, reach);
     mlt_coll_choose(NULL, &q, &choice, why, sizeof why);
     mlt_assert(choice.alg);
     mlt_coll_shape shape = mlt_coll_choice_shape(&q, &choice);
@@ -123,7 +123,7 @@ static uint32_t emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_reach rea
     shape.in_place = s.in_place;
     mlt_assert(!s.in_place || choice.alg->in_place);
     if (l->e.shape->user)
-        note(l->e.shape->user, choice.alg, reach);
+        stage_note(l->e.shape->user, choice.alg, reach);
     part->head = NONE;
     part->in = s.in;
     part->out = s.out;
@@ -134,19 +134,19 @@ static uint32_t emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_reach rea
 uint32_t mlt_levels_here(const mlt_levels *l, const mlt_levels_stage *s)
 {
     mlt_coll_part part = {.map = l->map->rank + l->map->first[l->host], .self = l->own};
-    return emit(l, *s, MLT_REACH_HOST, l->here, &part);
+    return stage_emit(l, *s, MLT_REACH_HOST, l->here, &part);
 }
 
 uint32_t mlt_levels_between(const mlt_levels *l, const mlt_levels_stage *s)
 {
     mlt_coll_part part = {.map = l->leaders, .self = l->host};
-    return emit(l, *s, MLT_REACH_NETWORK, l->map->hosts, &part);
+    return stage_emit(l, *s, MLT_REACH_NETWORK, l->map->hosts, &part);
 }
 
 // ---- blocks
 
 // Elements of a rank's block.
-static uint64_t elements(const mlt_levels *l, uint32_t rank)
+static uint64_t stage_elements(const mlt_levels *l, uint32_t rank)
 {
     const uint64_t *starts = l->e.shape->starts;
     return starts ? starts[rank + 1] - starts[rank] : l->e.shape->count;
@@ -160,7 +160,7 @@ static uint64_t *starts_of(const mlt_levels *l, const uint32_t *ranks, const uin
     for (uint32_t b = 0; b < count; b++) {
         starts[b + 1] = starts[b];
         for (uint32_t end = ends ? ends[b + 1] : b + 1; at < end; at++)
-            starts[b + 1] += elements(l, ranks[at]);
+            starts[b + 1] += stage_elements(l, ranks[at]);
     }
     return starts;
 }

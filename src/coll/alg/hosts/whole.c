@@ -6,7 +6,7 @@
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"
 
-static uint64_t elements(const mlt_levels *l, mlt_goal_span span)
+static uint64_t whole_elements(const mlt_levels *l, mlt_goal_span span)
 {
     return span.size / l->e.element;
 }
@@ -16,7 +16,7 @@ static uint64_t elements(const mlt_levels *l, mlt_goal_span span)
 // Signals of a host go up a tree to its leader and come down again; between leaders any barrier.
 enum { RADIX = 16 };
 
-static void release(const mlt_levels *l, uint32_t radix, uint32_t after)
+static void whole_release(const mlt_levels *l, uint32_t radix, uint32_t after)
 {
     const uint32_t *rank = l->map->rank + l->map->first[l->host];
     if (l->own)
@@ -41,7 +41,7 @@ static void emit_barrier(const mlt_coll_shape *shape, mlt_goal_program *program,
     else
         all = mlt_levels_between(&l,
                                  &(mlt_levels_stage){.collective = MLT_COLL_BARRIER, .after = all});
-    release(&l, radix, all);
+    whole_release(&l, radix, all);
     mlt_levels_end(&l);
 }
 
@@ -63,14 +63,14 @@ const mlt_coll_alg mlt_barrier_hosts = {
 
 // ---- bcast
 
-static void emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void whole_emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
     mlt_goal_span buf = mlt_emit_buffer(&l.e, "buf", l.e.n);
     for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
         mlt_goal_span part = mlt_emit_segment(&l.e, buf, i);
         mlt_levels_stage stage = {.collective = MLT_COLL_BCAST,
-                                  .count = elements(&l, part),
+                                  .count = whole_elements(&l, part),
                                   .root = l.map->of[shape->root],
                                   .out = part,
                                   .after = NONE};
@@ -89,12 +89,12 @@ const mlt_coll_alg mlt_bcast_hosts = {
     .uses_hosts = true,
     .uses_segment = true,
     .refuses = mlt_levels_refuses,
-    .emit = emit_bcast,
+    .emit = whole_emit_bcast,
 };
 
 // ---- reduce
 
-static void emit_reduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void whole_emit_reduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
     bool root = rank == shape->root, leads = mlt_levels_leads(&l), combines = l.here > 1;
@@ -105,7 +105,7 @@ static void emit_reduce(const mlt_coll_shape *shape, mlt_goal_program *program, 
     for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
         mlt_goal_span own = mlt_emit_segment(&l.e, o.in, i), sum = mlt_emit_segment(&l.e, acc, i);
         mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE,
-                                  .count = elements(&l, own),
+                                  .count = whole_elements(&l, own),
                                   .root = l.leader,
                                   .in_place = o.in_place,
                                   .in = own,
@@ -133,7 +133,7 @@ const mlt_coll_alg mlt_reduce_hosts = {
     .uses_hosts = true,
     .uses_segment = true,
     .refuses = mlt_levels_refuses,
-    .emit = emit_reduce,
+    .emit = whole_emit_reduce,
 };
 
 // ---- allreduce
@@ -143,7 +143,7 @@ static void allreduce_segment(const mlt_levels *l, const mlt_operands *o, mlt_go
 {
     bool leads = mlt_levels_leads(l), combines = l->here > 1;
     mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE,
-                              .count = elements(l, out),
+                              .count = whole_elements(l, out),
                               .root = l->leader,
                               .in_place = o->in_place && leads,
                               .in = in,
@@ -165,7 +165,8 @@ static void allreduce_segment(const mlt_levels *l, const mlt_operands *o, mlt_go
         mlt_levels_here(l, &stage);
 }
 
-static void emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void whole_emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                 uint32_t rank)
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST);
     mlt_operands o = mlt_operands_begin(&l.e, true);
@@ -185,14 +186,14 @@ const mlt_coll_alg mlt_allreduce_hosts = {
     .uses_hosts = true,
     .uses_segment = true,
     .refuses = mlt_levels_refuses,
-    .emit = emit_allreduce,
+    .emit = whole_emit_allreduce,
 };
 
 // ---- scan, exscan
 
 // What the hosts before have reduced, on all ranks of this one; the first host has none. `total` is
 // this host's reduction, on its last rank.
-static mlt_goal_span before(const mlt_levels *l, mlt_goal_span total, uint32_t *done)
+static mlt_goal_span whole_before(const mlt_levels *l, mlt_goal_span total, uint32_t *done)
 {
     mlt_goal_span prefix = {0};
     bool leads = mlt_levels_leads(l);
@@ -212,14 +213,14 @@ static mlt_goal_span before(const mlt_levels *l, mlt_goal_span total, uint32_t *
     return prefix;
 }
 
-static uint32_t combined(const mlt_levels *l, uint32_t a, uint32_t b)
+static uint32_t whole_combined(const mlt_levels *l, uint32_t a, uint32_t b)
 {
     uint32_t both = mlt_emit_nop(&l->e, a);
     mlt_emit_after(&l->e, both, b);
     return both;
 }
 
-static void emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void whole_emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_LAST);
     mlt_operands o = mlt_operands_begin(&l.e, true);
@@ -230,15 +231,15 @@ static void emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program, ui
                               .out = o.out,
                               .after = NONE};
     uint32_t own = mlt_levels_here(&l, &stage), came = own;
-    mlt_goal_span prefix = before(&l, o.out, &came);
+    mlt_goal_span prefix = whole_before(&l, o.out, &came);
     if (l.host)
-        mlt_emit_exec_reversed(&l.e, o.out, prefix, combined(&l, own, came));
+        mlt_emit_exec_reversed(&l.e, o.out, prefix, whole_combined(&l, own, came));
     mlt_levels_end(&l);
 }
 
 // The total of a host is its last rank's result and that rank's own operand, which is not there any
 // more if it works in place.
-static void emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void whole_emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_LAST);
     mlt_operands o = mlt_operands_begin(&l.e, true);
@@ -256,9 +257,9 @@ static void emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program, 
                               .after = o.in_place ? kept : (uint32_t)NONE};
     uint32_t own = l.here > 1 ? mlt_levels_here(&l, &stage) : (uint32_t)NONE, came = own;
     if (kept != NONE)
-        came = mlt_emit_exec_reversed(&l.e, total, o.out, combined(&l, own, kept));
-    mlt_goal_span prefix = before(&l, total, &came);
-    uint32_t both = l.host ? combined(&l, own, came) : (uint32_t)NONE;
+        came = mlt_emit_exec_reversed(&l.e, total, o.out, whole_combined(&l, own, kept));
+    mlt_goal_span prefix = whole_before(&l, total, &came);
+    uint32_t both = l.host ? whole_combined(&l, own, came) : (uint32_t)NONE;
     if (l.host && l.own)
         mlt_emit_exec_reversed(&l.e, o.out, prefix, both);
     else if (l.host)
@@ -283,7 +284,7 @@ const mlt_coll_alg mlt_scan_hosts = {
     .in_place = true,
     .uses_hosts = true,
     .refuses = refuses_scan,
-    .emit = emit_scan,
+    .emit = whole_emit_scan,
 };
 
 const mlt_coll_alg mlt_exscan_hosts = {
@@ -294,5 +295,5 @@ const mlt_coll_alg mlt_exscan_hosts = {
     .in_place = true,
     .uses_hosts = true,
     .refuses = refuses_scan,
-    .emit = emit_exscan,
+    .emit = whole_emit_exscan,
 };

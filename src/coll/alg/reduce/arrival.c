@@ -30,7 +30,7 @@ static uint32_t *operands_of(const mlt_tree *tree, uint32_t rank, uint32_t *coun
     return from;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void arrival_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
@@ -56,5 +56,5 @@ const mlt_coll_alg mlt_reduce_arrival = {
     .in_place = true,
     .uses_radix = true,
     .refuses = mlt_tree_refuses,
-    .emit = emit,
+    .emit = arrival_emit,
 };

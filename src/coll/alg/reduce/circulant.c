@@ -9,14 +9,14 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 
-typedef struct state {
+typedef struct reduce_circulant_state {
     const mlt_emit *e;
     mlt_operands o;
     mlt_goal_span acc, tmp;
     uint32_t *last; // [blocks] what wrote it; NONE: one's own only
-} state;
+} reduce_circulant_state;
 
-static void take(state *s, uint64_t block, uint32_t from)
+static void reduce_circulant_take(reduce_circulant_state *s, uint64_t block, uint32_t from)
 {
     const mlt_emit *e = s->e;
     mlt_goal_span to = mlt_emit_segment(e, s->acc, block);
@@ -33,8 +33,8 @@ static void take(state *s, uint64_t block, uint32_t from)
 }
 
 // Bytes that come, except those that go straight into the result, and whether something comes.
-static uint64_t memory(const mlt_emit *e, const mlt_circulant *c, uint32_t v, uint64_t blocks,
-                       bool in_place, bool *any)
+static uint64_t reduce_circulant_memory(const mlt_emit *e, const mlt_circulant *c, uint32_t v,
+                                        uint64_t blocks, bool in_place, bool *any)
 {
     uint64_t bytes = 0;
     uint32_t *seen = mlt_emit_actions((uint32_t)blocks);
@@ -52,10 +52,11 @@ static uint64_t memory(const mlt_emit *e, const mlt_circulant *c, uint32_t v, ui
     return bytes;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_circulant_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                  uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    state s = {.e = &e, .o = mlt_operands_begin(&e, rank == shape->root)};
+    reduce_circulant_state s = {.e = &e, .o = mlt_operands_begin(&e, rank == shape->root)};
     uint64_t blocks = mlt_emit_segments(&e);
     uint32_t v = mlt_emit_virtual(&e);
     if (e.ranks == 1)
@@ -64,7 +65,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     if (!c.rounds || !blocks)
         return;
     bool any;
-    uint64_t bytes = memory(&e, &c, v, blocks, s.o.in_place, &any);
+    uint64_t bytes = reduce_circulant_memory(&e, &c, v, blocks, s.o.in_place, &any);
     s.acc = s.o.out;
     if (v && any)
         s.acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
@@ -74,7 +75,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     for (uint64_t i = blocks - 1 + c.rounds; i-- > 0;) {
         mlt_circulant_round r = mlt_circulant_at(&c, e.ranks, v, blocks, i);
         if (r.give != UINT64_MAX)
-            take(&s, r.give, mlt_emit_real(&e, r.to));
+            reduce_circulant_take(&s, r.give, mlt_emit_real(&e, r.to));
         if (r.take == UINT64_MAX)
             continue;
         mlt_goal_span what = s.last[r.take] == NONE ? s.o.in : s.acc;
@@ -90,5 +91,5 @@ const mlt_coll_alg mlt_reduce_circulant = {
     .help = "segments over a circulant graph in the fewest rounds, any P: long messages",
     .in_place = true,
     .uses_segment = true,
-    .emit = emit,
+    .emit = reduce_circulant_emit,
 };

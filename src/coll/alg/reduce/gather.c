@@ -4,7 +4,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/canonical.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void gather_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
@@ -23,5 +23,5 @@ const mlt_coll_alg mlt_reduce_gather = {
     .in_order = true,
     .canonical = true,
     .in_place = true,
-    .emit = emit,
+    .emit = gather_emit,
 };

@@ -5,7 +5,8 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                               uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
@@ -53,5 +54,5 @@ const mlt_coll_alg mlt_reduce_linear = {
     .help = "the root receives from each, in order: a handful of ranks",
     .in_order = true,
     .in_place = true,
-    .emit = emit,
+    .emit = reduce_linear_emit,
 };

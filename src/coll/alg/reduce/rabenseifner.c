@@ -5,7 +5,7 @@
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"
 
-static void gather(const mlt_emit *e, const mlt_halving *h)
+static void reduce_rabenseifner_gather(const mlt_emit *e, const mlt_halving *h)
 {
     uint32_t got[32], count = 0, k = h->rounds;
     mlt_halving_range have = h->keep[h->rounds - 1];
@@ -23,7 +23,8 @@ static void gather(const mlt_emit *e, const mlt_halving *h)
         mlt_emit_after(e, send, got[--count]);
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_rabenseifner_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                     uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
@@ -39,7 +40,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     }
     mlt_goal_span acc = h.me ? mlt_emit_buffer(&e, "tmp_acc", e.n) : o.out;
     mlt_halving_reduce(&e, &h, o.in, acc);
-    gather(&e, &h);
+    reduce_rabenseifner_gather(&e, &h);
 }
 
 const mlt_coll_alg mlt_reduce_rabenseifner = {
@@ -47,5 +48,5 @@ const mlt_coll_alg mlt_reduce_rabenseifner = {
     .name = "rabenseifner",
     .help = "halving, then gathering: 2 log2 P rounds: long messages",
     .in_place = true,
-    .emit = emit,
+    .emit = reduce_rabenseifner_emit,
 };

@@ -82,7 +82,8 @@ static uint32_t bring_into_order(const wing *w, mlt_goal_span from, uint32_t rea
 }
 
 // The rounds after the first. Returns the last action.
-static uint32_t halve(const wing *w, mlt_goal_span acc, uint32_t first, uint32_t last)
+static uint32_t reduce_scatter_butterfly_halve(const wing *w, mlt_goal_span acc, uint32_t first,
+                                               uint32_t last)
 {
     const mlt_emit *e = w->e;
     uint32_t low = first, high = first + w->fold.power / 2;
@@ -113,7 +114,8 @@ static uint32_t halve(const wing *w, mlt_goal_span acc, uint32_t first, uint32_t
     return last;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_scatter_butterfly_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                          uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e)), from = in;
@@ -139,7 +141,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
     uint32_t low = me & 1 ? fold.power / 2 : 0, place = reversed(me, w.rounds);
     mlt_goal_span acc = mlt_emit_buffer(&e, "tmp_acc", w.at[low + fold.power / 2] - w.at[low]);
     uint32_t last = bring_into_order(&w, from, ready, acc, low);
-    last = halve(&w, acc, low, last);
+    last = reduce_scatter_butterfly_halve(&w, acc, low, last);
     mlt_goal_span mine = places(&w, acc, low, place, place + 1);
     uint64_t before = mine.size - out.size; // the folded rank's block
     mlt_emit_copy(&e, out, mlt_emit_part(mine, before, out.size), last);
@@ -154,5 +156,5 @@ const mlt_coll_alg mlt_reduce_scatter_butterfly = {
     .help = "log2 P exchanges, each half as long, blocks are packed: short messages",
     .in_order = true,
     .uneven = true,
-    .emit = emit,
+    .emit = reduce_scatter_butterfly_emit,
 };

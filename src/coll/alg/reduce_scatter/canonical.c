@@ -6,7 +6,8 @@
 #include "coll/alg/pipe.h"
 #include "coll/alg/tree.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_scatter_canonical_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                          uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     uint64_t all = mlt_emit_all(&e);
@@ -45,5 +46,5 @@ const mlt_coll_alg mlt_reduce_scatter_canonical = {
     .in_order = true,
     .canonical = true,
     .uneven = true,
-    .emit = emit,
+    .emit = reduce_scatter_canonical_emit,
 };

@@ -14,7 +14,8 @@ typedef struct pile {
     bool some;     // there is something in it
 } pile;
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_scatter_pairwise_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                         uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     uint64_t n = mlt_emit_bytes(&e, rank);
@@ -63,5 +64,5 @@ const mlt_coll_alg mlt_reduce_scatter_pairwise = {
     .help = "P - 1 steps, one partner each way at a time: long messages",
     .in_order = true,
     .uneven = true,
-    .emit = emit,
+    .emit = reduce_scatter_pairwise_emit,
 };

@@ -19,8 +19,9 @@ static mlt_goal_span group_of(const mlt_emit *e, mlt_fold fold, mlt_goal_span wh
 }
 
 // From `in` into acc, of which only the group of `me` is whole in the end. Returns the last action.
-static uint32_t exchange(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_span in,
-                         mlt_goal_span acc)
+static uint32_t reduce_scatter_recursive_doubling_exchange(const mlt_emit *e, mlt_fold fold,
+                                                           uint32_t me, mlt_goal_span in,
+                                                           mlt_goal_span acc)
 {
     bool fresh = !mlt_fold_has(fold, me); // acc is still to be written
     uint32_t last = NONE, rounds = mlt_rounds(fold.power), further = rounds - 1 - fresh;
@@ -54,9 +55,11 @@ static uint32_t exchange(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal
     return last;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_scatter_recursive_doubling_emit(const mlt_coll_shape *shape,
+                                                   mlt_goal_program *program, uint32_t rank)
 {
-    mlt_coll_reduce_scatter_folded(shape, program, rank, exchange);
+    mlt_coll_reduce_scatter_folded(shape, program, rank,
+                                   reduce_scatter_recursive_doubling_exchange);
 }
 
 const mlt_coll_alg mlt_reduce_scatter_recursive_doubling = {
@@ -65,5 +68,5 @@ const mlt_coll_alg mlt_reduce_scatter_recursive_doubling = {
     .help = "log2 P exchanges of all blocks, nothing is packed: very short messages",
     .in_order = true,
     .uneven = true,
-    .emit = emit,
+    .emit = reduce_scatter_recursive_doubling_emit,
 };

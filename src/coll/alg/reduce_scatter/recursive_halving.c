@@ -17,13 +17,14 @@ typedef struct side { // of the numbers of a group, and the blocks of its ranks
     uint32_t low, high;
 } side;
 
-static side half(side group, uint32_t step, bool upper)
+static side recursive_halving_half(side group, uint32_t step, bool upper)
 {
     uint32_t middle = group.low + step;
     return upper ? (side){middle, group.high} : (side){group.low, middle};
 }
 
-static mlt_goal_span blocks(const mlt_emit *e, mlt_fold fold, mlt_goal_span whole, side s)
+static mlt_goal_span recursive_halving_blocks(const mlt_emit *e, mlt_fold fold, mlt_goal_span whole,
+                                              side s)
 {
     uint32_t first = block_of(fold, s.low);
     return mlt_emit_blocks(e, whole, first, block_of(fold, s.high) - first);
@@ -35,17 +36,17 @@ static uint64_t room_of(const mlt_emit *e, mlt_fold fold, uint32_t me, bool fres
     side group = {0, fold.power};
     uint64_t room = 0;
     for (uint32_t step = fold.power / 2; step; step /= 2) {
-        group = half(group, step, me & step);
+        group = recursive_halving_half(group, step, me & step);
         if (!fresh)
-            room += blocks(e, fold, (mlt_goal_span){0}, group).size;
+            room += recursive_halving_blocks(e, fold, (mlt_goal_span){0}, group).size;
         fresh = false;
     }
     return room;
 }
 
 // From `in` into acc: the blocks of number `me`. Returns the last action.
-static uint32_t halve(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_span in,
-                      mlt_goal_span acc)
+static uint32_t recursive_halving_halve(const mlt_emit *e, mlt_fold fold, uint32_t me,
+                                        mlt_goal_span in, mlt_goal_span acc)
 {
     side group = {0, fold.power};
     bool fresh = !mlt_fold_has(fold, me);
@@ -59,13 +60,14 @@ static uint32_t halve(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_sp
     if (room)
         tmp = mlt_emit_buffer(e, "tmp", room);
     for (uint32_t step = fold.power / 2; step; step /= 2) {
-        side keep = half(group, step, me & step), give = half(group, step, !(me & step));
+        side keep = recursive_halving_half(group, step, me & step),
+             give = recursive_halving_half(group, step, !(me & step));
         uint32_t other = mlt_fold_rank(fold, me ^ step);
-        mlt_emit_send(e, blocks(e, fold, fresh ? in : acc, give), other, last);
-        mlt_goal_span mine = blocks(e, fold, acc, keep);
+        mlt_emit_send(e, recursive_halving_blocks(e, fold, fresh ? in : acc, give), other, last);
+        mlt_goal_span mine = recursive_halving_blocks(e, fold, acc, keep);
         if (fresh) {
             uint32_t recv = mlt_emit_recv(e, mine, other, NONE);
-            last = mlt_emit_exec(e, mine, blocks(e, fold, in, keep), recv);
+            last = mlt_emit_exec(e, mine, recursive_halving_blocks(e, fold, in, keep), recv);
         } else {
             mlt_goal_span at = mlt_emit_part(tmp, 0, mine.size);
             uint32_t recv = mlt_emit_recv(e, at, other, NONE);
@@ -80,9 +82,10 @@ static uint32_t halve(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_sp
     return last;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void recursive_halving_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                   uint32_t rank)
 {
-    mlt_coll_reduce_scatter_folded(shape, program, rank, halve);
+    mlt_coll_reduce_scatter_folded(shape, program, rank, recursive_halving_halve);
 }
 
 const mlt_coll_alg mlt_reduce_scatter_recursive_halving = {
@@ -90,5 +93,5 @@ const mlt_coll_alg mlt_reduce_scatter_recursive_halving = {
     .name = "recursive_halving",
     .help = "log2 P exchanges, each half as long: short messages",
     .uneven = true,
-    .emit = emit,
+    .emit = recursive_halving_emit,
 };

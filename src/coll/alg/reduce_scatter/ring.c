@@ -4,7 +4,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_scatter_ring_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                     uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
@@ -38,5 +39,5 @@ const mlt_coll_alg mlt_reduce_scatter_ring = {
     .name = "ring",
     .help = "P - 1 steps between neighbours: long messages",
     .uneven = true,
-    .emit = emit,
+    .emit = reduce_scatter_ring_emit,
 };

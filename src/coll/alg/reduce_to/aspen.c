@@ -4,7 +4,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/reduce_to.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void aspen_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_reduce_to_plan plan =
         mlt_reduce_to_plan_new(shape->ranks, shape->contributes, shape->receives, shape->user);
@@ -17,5 +17,5 @@ const mlt_coll_alg mlt_reduce_to_aspen = {
     .name = "aspen",
     .help = "halving, doubling, telling: any contributors and receivers, several at once balanced",
     .refuses = mlt_reduce_to_refuses,
-    .emit = emit,
+    .emit = aspen_emit,
 };

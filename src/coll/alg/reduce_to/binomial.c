@@ -19,7 +19,7 @@ static bool has(const set *s, uint32_t rank)
     return mlt_reduce_to_has(s->has, rank);
 }
 
-static uint32_t place_of(const set *s, uint32_t rank)
+static uint32_t reduce_to_binomial_place_of(const set *s, uint32_t rank)
 {
     uint32_t place = 0;
     for (uint32_t r = 0; r < rank; r++)
@@ -39,8 +39,8 @@ static uint32_t rank_at(const set *s, uint32_t place)
 static uint32_t up(const mlt_emit *e, const set *from, uint32_t top, mlt_goal_span in,
                    mlt_goal_span out, mlt_goal_span *have)
 {
-    mlt_tree tree = {&mlt_tree_knomial, from->count, place_of(from, top), 2};
-    uint32_t me = place_of(from, e->rank), children = 0, last = NONE;
+    mlt_tree tree = {&mlt_tree_knomial, from->count, reduce_to_binomial_place_of(from, top), 2};
+    uint32_t me = reduce_to_binomial_place_of(from, e->rank), children = 0, last = NONE;
     while (tree.shape->child(&tree, me, children) != NONE)
         children++;
     *have = in;
@@ -66,7 +66,8 @@ static uint32_t up(const mlt_emit *e, const set *from, uint32_t top, mlt_goal_sp
     return last;
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_to_binomial_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                    uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     set from = {shape->contributes, 0}, to = {shape->receives, 0};
@@ -99,8 +100,9 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
         ready = mlt_emit_recv(&e, out, up_top, NONE);
     else if (rank == down_top && !was_in)
         ready = mlt_emit_copy(&e, out, in, NONE); // the only contributor
-    mlt_tree tree = {&mlt_tree_knomial, to.count, place_of(&to, down_top), 2};
-    uint32_t me = place_of(&to, rank), parent = tree.shape->parent(&tree, me), children = 0;
+    mlt_tree tree = {&mlt_tree_knomial, to.count, reduce_to_binomial_place_of(&to, down_top), 2};
+    uint32_t me = reduce_to_binomial_place_of(&to, rank), parent = tree.shape->parent(&tree, me),
+             children = 0;
     if (parent != NONE)
         ready = mlt_emit_recv(&e, out, rank_at(&to, parent), ready);
     while (tree.shape->child(&tree, me, children) != NONE)
@@ -115,5 +117,5 @@ const mlt_coll_alg mlt_reduce_to_binomial = {
     .help = "up a tree over contributors, down one over receivers: operations that do not commute",
     .in_order = true,
     .refuses = mlt_reduce_to_refuses,
-    .emit = emit,
+    .emit = reduce_to_binomial_emit,
 };

@@ -7,7 +7,7 @@
 #include "coll/alg/reduce_to.h"
 
 // The first operand comes straight into the result; later ones have memory of their own.
-static void combine(const mlt_emit *e, mlt_goal_span in, mlt_goal_span out)
+static void reduce_to_linear_combine(const mlt_emit *e, mlt_goal_span in, mlt_goal_span out)
 {
     const uint8_t *contributes = e->shape->contributes;
     uint32_t others = 0, first = 0, last = NONE;
@@ -34,7 +34,8 @@ static void combine(const mlt_emit *e, mlt_goal_span in, mlt_goal_span out)
     }
 }
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void reduce_to_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                  uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span in = {0};
@@ -47,7 +48,7 @@ static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_
         }
     }
     if (mlt_reduce_to_has(shape->receives, rank))
-        combine(&e, in, mlt_emit_buffer(&e, "out", e.n));
+        reduce_to_linear_combine(&e, in, mlt_emit_buffer(&e, "out", e.n));
 }
 
 const mlt_coll_alg mlt_reduce_to_linear = {
@@ -56,5 +57,5 @@ const mlt_coll_alg mlt_reduce_to_linear = {
     .help = "each contributor tells each receiver: few ranks that share cores",
     .in_order = true,
     .refuses = mlt_reduce_to_refuses,
-    .emit = emit,
+    .emit = reduce_to_linear_emit,
 };

@@ -5,7 +5,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/canonical.h"
 
-static void emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void scan_butterfly_emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                     uint32_t rank)
 {
     mlt_canonical_scan(shape, program, rank, false);
 }
@@ -17,10 +18,11 @@ const mlt_coll_alg mlt_scan_butterfly = {
     .in_order = true,
     .canonical = true,
     .in_place = true,
-    .emit = emit_scan,
+    .emit = scan_butterfly_emit_scan,
 };
 
-static void emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void scan_butterfly_emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                       uint32_t rank)
 {
     mlt_canonical_scan(shape, program, rank, true);
 }
@@ -32,5 +34,5 @@ const mlt_coll_alg mlt_exscan_butterfly = {
     .in_order = true,
     .canonical = true,
     .in_place = true,
-    .emit = emit_exscan,
+    .emit = scan_butterfly_emit_exscan,
 };

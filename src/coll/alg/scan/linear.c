@@ -4,7 +4,7 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void scan_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, true);
@@ -27,5 +27,5 @@ const mlt_coll_alg mlt_scan_linear = {
     .help = "from rank to rank: the fewest messages, P - 1",
     .in_order = true,
     .in_place = true,
-    .emit = emit,
+    .emit = scan_linear_emit,
 };

@@ -6,7 +6,8 @@
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void scan_recursive_doubling_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                         uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_operands o = mlt_operands_begin(&e, true);
@@ -43,5 +44,5 @@ const mlt_coll_alg mlt_scan_recursive_doubling = {
     .help = "ceil(log2 P) rounds: short messages",
     .in_order = true,
     .in_place = true,
-    .emit = emit,
+    .emit = scan_recursive_doubling_emit,
 };

@@ -3,7 +3,8 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static void scatter_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
+                                uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
     bool root = rank == shape->root;
@@ -29,5 +30,5 @@ const mlt_coll_alg mlt_scatter_linear = {
     .help = "the root sends to each: long messages",
     .in_place = true,
     .uneven = true,
-    .emit = emit,
+    .emit = scatter_linear_emit,
 };
