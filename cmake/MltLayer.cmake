@@ -10,6 +10,9 @@
 # mlt_layer_closure(OUT NAME...): these and every layer below them that has sources, for linking.
 set(MLT_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
     -Wvla -Wno-unused-parameter)
+if(CMAKE_UNITY_BUILD) # a local may have the name of another file's function, which that build makes visible here
+  list(APPEND MLT_WARNINGS -Wno-shadow)
+endif()
 
 add_library(mlt_flags INTERFACE)
 target_include_directories(mlt_flags INTERFACE ${CMAKE_SOURCE_DIR}/src ${CMAKE_BINARY_DIR}/gen

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Names that headers declare are mlt_WORD or mlt_WORD_...: the word is an object, and belongs to one layer (test/words.tsv; layers above may add to
 the object). No name is declared for two things, no word has two meanings, and what the field has no word for is in docs/glossary.md.
+What a .c file has for itself (functions, variables, types, macros) has a name that no other .c file of its layer has: profilers and debuggers tell
+them apart, and a layer compiles as one file (-DCMAKE_UNITY_BUILD=ON).
 
 --write adds the words that are missing, for you to look at."""
 
@@ -43,6 +45,32 @@ def prototype(text, name):
 def headers():
     """The text of each, by its path below src."""
     return {str(path.relative_to(ROOT / "src")): path.read_text() for path in sorted((ROOT / "src").rglob("*.h")) if not path.name.endswith("_test.h")}
+
+
+def sources():
+    """The text of each .c file of the product, by its path below src."""
+    return {str(path.relative_to(ROOT / "src")): path.read_text() for path in sorted((ROOT / "src").rglob("*.c"))
+            if not re.search(r"_(test|fuzz)\.c$|^main_", path.name)}
+
+
+def own_names(text):
+    """Names of a .c file that no header declares."""
+    code = code_of(text)
+    code = re.sub(r"__attribute__\(\(.*?\)\) ", "", code)
+    functions = re.findall(r"^static [^\n;=(]*?\b(\w+)\((?!\*)", code, re.M)
+    variables = re.findall(r"^static [^\n;=()]*?\b(\w+)(?:\[[^\]\n]*\])*(?: =|;)", code, re.M)
+    types = re.findall(r"^\} (\w+);", code, re.M) + re.findall(r"^(?:typedef )?(?:struct|enum|union) (\w+) \{", code, re.M)
+    macros = re.findall(r"^#define (\w+)", code, re.M)
+    return set(functions + variables + types + macros) - {"main", "_Static_assert"}
+
+
+def check_own(texts):
+    places = collections.defaultdict(set)
+    for path, text in texts.items():
+        for name in own_names(text):
+            places[path.split("/")[0], name].add(path)
+    return [f"{name} is a name of {' and of '.join(sorted(where))}; let it say which" for (_, name), where in sorted(places.items()) if len(where) > 1
+            and not name.startswith(("mlt_", "MLT_"))]
 
 
 def read_table():
@@ -93,6 +121,11 @@ def self_test():
     for change, wanted in wrong:
         faults = check({**fine, **change}, table)
         bad += [] if len(faults) == 1 and wanted in faults[0] else [f"wanted one fault, {wanted}: {faults}"]
+    twice = {"p2p/send.c": "static int emit(int x)\n{\n}\nstatic struct here {\n} at[2] = {0};\n", "p2p/recv.c": "static void\nfoo(void);\n#define EMIT 1\n", "coll/a.c": "static int emit(void);\n"}
+    for text, wanted in [("static int emit(int y)\n", "emit"), ("static int emit;\n", "emit"), ("typedef struct emit {\n} emit;\n", "emit"), ("#define EMIT\n", "EMIT")]:
+        faults = check_own({**twice, "p2p/req.c": text})
+        wrong.append(text)
+        bad += [] if len(faults) == 1 and faults[0].startswith(f"{wanted} is a name of p2p/") else [f"wanted {wanted} twice: {faults}"]
     for fault in bad:
         print(fault)
     print(f"{len(wrong) + 1 - len(bad)} passed, {len(bad)} failed")
@@ -112,7 +145,7 @@ def main():
         words = words_of(texts)[0]
         table = {word: sorted(set(table.get(word, [])) | layers) for word, layers in words.items()}
         TABLE.write_text("word\tlayers\n" + "".join(f"{word}\t{','.join(table[word])}\n" for word in sorted(table)))
-    faults = check(texts, table)
+    faults = check(texts, table) + check_own(sources())
     for fault in faults:
         print(fault)
     print(f"{int(not faults)} passed, {len(faults)} failed")

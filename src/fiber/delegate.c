@@ -324,7 +324,7 @@ void mlt_delegates_each(mlt_delegates *to, const void *user,
 
 // ---- the thread's side
 
-static void send(mlt_delegate *self)
+static void delegate_send(mlt_delegate *self)
 {
     mlt_delegates *to = self->to;
     self->fiber.state = MLT_FIBER_PARKED;
@@ -374,7 +374,7 @@ static void waits(void *delegate)
     for (;;) {
         mlt_sanitize_enter(&self->waiting, NULL, NULL);
         int saved = errno;
-        send(self);
+        delegate_send(self);
         wait_for_end(self);
         errno = saved;
         mlt_sanitize_leave(&self->waiting, &self->fiber, 0, self->stack, self->stack_size, false);

@@ -31,16 +31,16 @@ enum {
 
 // What a rank has set for a signal. Its own thread writes, and may be interrupted by a handler that
 // reads: so a change is made in the slot that is not in use.
-typedef struct entry {
-    struct entry *next;
+typedef struct installed {
+    struct installed *next;
     int signal;
     volatile sig_atomic_t which, pending;
     struct sigaction slot[2];
     siginfo_t info; // of the pending one
-} entry;
+} installed;
 
 struct mlt_signals {
-    entry *_Atomic first;
+    installed *_Atomic first;
     volatile sig_atomic_t pending; // some entry is
     bool waits;                    // in a wait, after which it looks itself
     void *resume;                  // where its stack goes on after a frame for its handlers
@@ -90,16 +90,16 @@ static struct mlt_signals *signals_of(const mlt_rank *me)
     return own ? own->signals : NULL;
 }
 
-static entry *signals_find(const mlt_rank *me, int signal)
+static installed *signals_find(const mlt_rank *me, int signal)
 {
     const struct mlt_signals *s = signals_of(me);
-    entry *e = s ? atomic_load_explicit(&s->first, memory_order_relaxed) : NULL;
+    installed *e = s ? atomic_load_explicit(&s->first, memory_order_relaxed) : NULL;
     while (e && e->signal != signal)
         e = e->next;
     return e;
 }
 
-static const struct sigaction *action_of(const entry *e)
+static const struct sigaction *action_of(const installed *e)
 {
     return &e->slot[e->which];
 }
@@ -120,7 +120,7 @@ void mlt_signals_leave(void)
     inside.frame = NULL;
 }
 
-static void set(entry *e, const struct sigaction *action)
+static void set(installed *e, const struct sigaction *action)
 {
     e->slot[1 - e->which] = *action;
     atomic_signal_fence(memory_order_seq_cst);
@@ -128,7 +128,7 @@ static void set(entry *e, const struct sigaction *action)
 }
 
 // As the system does it.
-static void call(entry *e, siginfo_t *info, void *context)
+static void call(installed *e, siginfo_t *info, void *context)
 {
     struct sigaction action = *action_of(e);
     __typeof__(inside) outer = inside;
@@ -158,7 +158,7 @@ static uint32_t call_pending(mlt_rank *me, void *context, bool *restarts)
     ucontext_t none;
     memset(&none, 0, context ? 0 : sizeof none);
     s->pending = 0;
-    for (entry *e = atomic_load_explicit(&s->first, memory_order_relaxed); e; e = e->next) {
+    for (installed *e = atomic_load_explicit(&s->first, memory_order_relaxed); e; e = e->next) {
         if (!e->pending || !is_function(action_of(e)))
             continue;
         siginfo_t info = e->info;
@@ -279,7 +279,7 @@ static void by_default(int signal, siginfo_t *info, void *context)
 // A rank that has no handler for it, but others have.
 static void to_one(mlt_rank *me, int signal, siginfo_t *info, void *context)
 {
-    entry *e = signals_find(me, signal);
+    installed *e = signals_find(me, signal);
     if (e && is_function(action_of(e)))
         call(e, info, context);
     else if (!e || !is_ignored(action_of(e)))
@@ -303,7 +303,7 @@ static mlt_rank *runs_here(const void *context)
 static void to_ranks(mlt_worker *w, int signal, const siginfo_t *info, void *context)
 {
     for (uint32_t i = 0; i < w->count; i++) {
-        entry *e = signals_find(&w->ranks[i], signal);
+        installed *e = signals_find(&w->ranks[i], signal);
         if (!e || !is_function(action_of(e)))
             continue;
         e->info = *info;
@@ -387,8 +387,8 @@ void mlt_signals_free(mlt_rank *me)
         return;
     ((mlt_rank_own *)me->own)->signals = NULL;
     atomic_signal_fence(memory_order_seq_cst); // from here on the handler does not find it
-    entry *next;
-    for (entry *e = atomic_load_explicit(&s->first, memory_order_relaxed); e; e = next) {
+    installed *next;
+    for (installed *e = atomic_load_explicit(&s->first, memory_order_relaxed); e; e = next) {
         next = e->next;
         count(action_of(e), e->signal, UINT32_MAX);
         free(e);
@@ -401,7 +401,7 @@ void mlt_signals_forked(mlt_rank *me)
     for (int signal = 1; signal < NSIG; signal++) {
         if (!signals_all.installed[signal])
             continue;
-        const entry *e = signals_find(me, signal);
+        const installed *e = signals_find(me, signal);
         (void)MLT_LIBC(sigaction)(signal, e ? action_of(e) : &signals_all.before[signal], NULL);
     }
 }
@@ -442,10 +442,10 @@ static int install(int signal, const struct sigaction *action)
     return failed;
 }
 
-static entry *entry_for(mlt_rank *me, int signal)
+static installed *entry_for(mlt_rank *me, int signal)
 {
     mlt_rank_own *own = mlt_own_of(me);
-    entry *e = signals_find(me, signal);
+    installed *e = signals_find(me, signal);
     if (e)
         return e;
     if (!own->signals)
@@ -461,7 +461,7 @@ static entry *entry_for(mlt_rank *me, int signal)
 // What the rank has, or the process had; the crash report's handler is the default.
 static void signals_tell(const mlt_rank *me, int signal, struct sigaction *old)
 {
-    const entry *e = signals_find(me, signal);
+    const installed *e = signals_find(me, signal);
     if (e)
         *old = *action_of(e);
     else if (signals_all.installed[signal])
@@ -481,7 +481,7 @@ static int change(mlt_rank *me, int signal, const struct sigaction *action)
     int failed = install(signal, action);
     if (!failed) {
         enlist(me->worker);
-        entry *e = entry_for(me, signal);
+        installed *e = entry_for(me, signal);
         count(action_of(e), signal, UINT32_MAX);
         count(action, signal, 1);
         set(e, action);

@@ -71,8 +71,8 @@ static MLT_COLD void tell_taken(mlt_worker *w, mlt_rank *by, const mlt_msg *msg)
 }
 
 // Notes what arrives; the bytes to move are then req->got.
-static inline void accept(const mlt_worker *w, mlt_req *req, int32_t src, int32_t tag,
-                          uint64_t bytes, uint16_t type_code)
+static inline void recv_accept(const mlt_worker *w, mlt_req *req, int32_t src, int32_t tag,
+                               uint64_t bytes, uint16_t type_code)
 {
     uint64_t room = req->count * req->type->size;
     req->from = src;
@@ -112,7 +112,7 @@ static void move(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t 
 void mlt_p2p_take_local(mlt_req *recv, const void *buf, const mlt_type *type, uint64_t bytes,
                         uint16_t type_code, int32_t src, int32_t tag)
 {
-    accept(recv->rank->worker, recv, src, tag, bytes, type_code);
+    recv_accept(recv->rank->worker, recv, src, tag, bytes, type_code);
     move(recv, buf, type, recv->got);
     mlt_req_complete(recv);
 }
@@ -268,7 +268,7 @@ static void fetch(mlt_worker *w, mlt_req *recv, mlt_peer *peer, uint64_t sender,
 static void deliver(mlt_req *recv, mlt_msg *msg)
 {
     mlt_worker *w = recv->rank->worker;
-    accept(w, recv, msg->src, msg->tag, msg->bytes, msg->type);
+    recv_accept(w, recv, msg->src, msg->tag, msg->bytes, msg->type);
     switch ((mlt_msg_kind)msg->kind) {
     case MLT_MSG_EAGER:
         unpack(recv, 0, msg->data, recv->got);
@@ -409,7 +409,7 @@ eager_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot, const unsigne
     if (slot->flags & SLOT_SYNC)
         memcpy(&names, slot->payload, sizeof names);
     if (MLT_LIKELY(recv != NULL)) {
-        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
         unpack(recv, 0, data, recv->got);
         if (slot->flags & SLOT_SYNC)
             mlt_p2p_control(w, peer, SLOT_FIN, names.sender, 0, 0, 0);
@@ -432,7 +432,7 @@ static void rts_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     memcpy(&names, slot->payload, sizeof names);
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     if (recv) {
-        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
         fetch(w, recv, peer, names.sender, names.other, slot->flags, false);
         return;
     }
@@ -598,7 +598,7 @@ unsigned char *mlt_p2p_place_far(mlt_worker *w, mlt_peer *peer, const mlt_wire_f
     mlt_req *recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag);
     peer->landing = recv;
     if (recv) {
-        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
         recv->stage = STAGE_MOVING;
         *bytes = recv->got;
         if (recv->type->contiguous)
@@ -618,7 +618,7 @@ static void long_arrived(mlt_worker *w, mlt_peer *peer, const mlt_slot *slot)
     mlt_msg *msg = peer->landing_held;
     peer->landing = peer->landing_held = NULL;
     if (msg && !recv && (recv = mlt_match_take_posted(to, slot->context, slot->src, slot->tag)))
-        accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
+        recv_accept(w, recv, slot->src, slot->tag, slot->bytes, slot->type);
     if (!recv) {
         hold(w, to, msg);
         return;

@@ -9,14 +9,14 @@
 #include "base/memory.h"
 
 // A decision that not all hosts have yet.
-typedef struct open {
+typedef struct open_change {
     mlt_list_node link;
     int64_t number;
     uint32_t host; // whose rank decided
     uint32_t left; // hosts that have not answered
     mlt_decision decision;
     bool kept[]; // [hosts]
-} open;
+} open_change;
 
 struct mlt_changes {
     uint32_t hosts;
@@ -25,7 +25,7 @@ struct mlt_changes {
     uint32_t change, known;  // the last one; the last of which all hosts know
     uint32_t *knows;         // [hosts] the last one of which all workers know; UINT32_MAX: lost
     int64_t number;          // of the last decision
-    mlt_list_node decisions; // open.link
+    mlt_list_node decisions; // open_change.link
 };
 
 mlt_changes *mlt_changes_new(uint32_t hosts, mlt_changes_send *send, void *user)
@@ -43,7 +43,7 @@ void mlt_changes_free(mlt_changes *c)
     if (!c)
         return;
     while ((l = mlt_list_pop_front(&c->decisions)))
-        free(mlt_container_of(l, open, link));
+        free(mlt_container_of(l, open_change, link));
     free(c->knows);
     free(c);
 }
@@ -75,7 +75,7 @@ void mlt_changes_knows(mlt_changes *c, uint32_t host, int64_t change)
 }
 
 // The last one's answer ends it.
-static void take_kept(mlt_changes *c, open *o, uint32_t host)
+static void take_kept(mlt_changes *c, open_change *o, uint32_t host)
 {
     if (o->kept[host])
         return;
@@ -89,7 +89,7 @@ static void take_kept(mlt_changes *c, open *o, uint32_t host)
 
 void mlt_changes_decides(mlt_changes *c, uint32_t host, const mlt_decision *decision)
 {
-    open *o = mlt_take(1, sizeof *o + c->hosts * sizeof *o->kept);
+    open_change *o = mlt_take(1, sizeof *o + c->hosts * sizeof *o->kept);
     int64_t number = ++c->number;
     o->number = number;
     o->host = host;
@@ -105,8 +105,8 @@ void mlt_changes_decides(mlt_changes *c, uint32_t host, const mlt_decision *deci
 void mlt_changes_kept(mlt_changes *c, uint32_t host, int64_t number)
 {
     for (mlt_list_node *l = c->decisions.next; l != &c->decisions; l = l->next)
-        if (mlt_container_of(l, open, link)->number == number) {
-            take_kept(c, mlt_container_of(l, open, link), host);
+        if (mlt_container_of(l, open_change, link)->number == number) {
+            take_kept(c, mlt_container_of(l, open_change, link), host);
             return;
         }
 }
@@ -116,7 +116,7 @@ void mlt_changes_lost(mlt_changes *c, uint32_t host)
     c->knows[host] = UINT32_MAX;
     for (mlt_list_node *l = c->decisions.next, *next; l != &c->decisions; l = next) {
         next = l->next;
-        take_kept(c, mlt_container_of(l, open, link), host);
+        take_kept(c, mlt_container_of(l, open_change, link), host);
     }
     if (c->change)
         tell_known(c);

@@ -35,7 +35,7 @@ struct mlt_user_op {
     } fn;
 };
 
-static mlt_registry registry = MLT_REGISTRY_INIT(mlt_user_op);
+static mlt_registry user_ops = MLT_REGISTRY_INIT(mlt_user_op);
 static pthread_mutex_t op_lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
 // ---- handles
@@ -69,7 +69,7 @@ void mlt_op_drop(mlt_user_op *op)
         mlt_registry_name(&op->head, 0);
     pthread_mutex_unlock(&op_lock);
     if (last)
-        mlt_registry_give(&registry, op);
+        mlt_registry_give(&user_ops, op);
 }
 
 bool mlt_op_predefined(MPI_Op handle, mlt_reduce_op *out)
@@ -95,7 +95,7 @@ static int new_op(mlt_rank *me, bool given, int commute, MPI_Op *handle, mlt_use
 {
     if (!given)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "user_fn", "a function");
-    mlt_user_op *op = mlt_registry_take(&registry);
+    mlt_user_op *op = mlt_registry_take(&user_ops);
     op->refs = 1;
     op->commutes = commute;
     op->fortran = false;

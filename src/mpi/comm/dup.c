@@ -78,7 +78,7 @@ static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_com
     return code;
 }
 
-static int dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm)
+static int comm_dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm)
 {
     dup_participant d = {.participant = {.rank = me}, .old = comm};
     int code = copy_extra(me, comm, info, &d.extra);
@@ -139,14 +139,14 @@ static bool info_of(mlt_rank *me, mlt_comm *comm, MPI_Info handle, const mlt_inf
 
 int mlt_mpi_Comm_dup(mlt_rank *me, mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return dup(me, comm, NULL, newcomm);
+    return comm_dup(me, comm, NULL, newcomm);
 }
 
 int mlt_mpi_Comm_dup_with_info(mlt_rank *me, mlt_comm *comm, MPI_Info info, MPI_Comm *newcomm)
 {
     int code;
     const mlt_info *hints;
-    return info_of(me, comm, info, &hints, &code) ? dup(me, comm, hints, newcomm) : code;
+    return info_of(me, comm, info, &hints, &code) ? comm_dup(me, comm, hints, newcomm) : code;
 }
 
 int mlt_mpi_Comm_idup(mlt_rank *me, mlt_comm *comm, MPI_Comm *newcomm, MPI_Request *request)

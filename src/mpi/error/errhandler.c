@@ -20,12 +20,12 @@
 #include "mpi/win/win.h"
 #include "mpi_bodies.h"
 
-static mlt_registry registry = MLT_REGISTRY_INIT(mlt_errhandler);
+static mlt_registry errhandlers = MLT_REGISTRY_INIT(mlt_errhandler);
 static pthread_mutex_t errhandler_lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
 static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *handle)
 {
-    mlt_errhandler *e = mlt_registry_take(&registry);
+    mlt_errhandler *e = mlt_registry_take(&errhandlers);
     e->kind = kind;
     e->refs = 1;
     e->fortran = false;
@@ -59,7 +59,7 @@ static void errhandler_count(mlt_errhandler *e, int refs, int handles)
         mlt_registry_name(&e->head, 0);
     pthread_mutex_unlock(&errhandler_lock);
     if (last)
-        mlt_registry_give(&registry, e);
+        mlt_registry_give(&errhandlers, e);
 }
 
 void mlt_errhandler_hold(MPI_Errhandler handle)

@@ -12,11 +12,11 @@
 #include "mpi/file/file.h"
 #include "mpi/self.h"
 
-static mlt_registry registry = MLT_REGISTRY_INIT(mlt_file);
+static mlt_registry files = MLT_REGISTRY_INIT(mlt_file);
 
 mlt_file *mlt_file_new(mlt_rank *me)
 {
-    mlt_file *file = mlt_registry_take(&registry);
+    mlt_file *file = mlt_registry_take(&files);
     mlt_registry_fill(file, &(mlt_file){.rank = me, .window = MPI_WIN_NULL}, sizeof *file);
     file->view = mlt_file_view_bytes();
     return file;
@@ -28,7 +28,7 @@ void mlt_file_free(mlt_file *file)
     mlt_errhandler_drop(file->errhandler);
     mlt_file_view_drop(file->view);
     mlt_info_free(file->info);
-    mlt_registry_give(&registry, file);
+    mlt_registry_give(&files, file);
 }
 
 MPI_Errhandler *mlt_file_errhandler(mlt_rank *me, MPI_File file)

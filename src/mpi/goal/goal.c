@@ -13,7 +13,7 @@
 #include "mpi/handle.h"
 #include "mpi/settings.h"
 
-static mlt_registry registry = MLT_REGISTRY_INIT(struct GOAL_Goal_s);
+static mlt_registry goals = MLT_REGISTRY_INIT(struct GOAL_Goal_s);
 
 // ---- memory
 
@@ -87,7 +87,7 @@ bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
 MLT_EXPORT GOAL_Goal GOAL_Create(void)
 {
     mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
-    struct GOAL_Goal_s *g = mlt_registry_take(&registry);
+    struct GOAL_Goal_s *g = mlt_registry_take(&goals);
     mlt_comm *world = &mlt_mpi_of(call.me)->world;
     if (world->magic == MLT_COMM_MAGIC)
         mlt_comm_hold(world);
@@ -122,7 +122,7 @@ static int free_goal(mlt_rank *me, GOAL_Goal *goal)
     free(g->func);
     if (g->comm)
         mlt_comm_drop(g->comm);
-    mlt_registry_give(&registry, g);
+    mlt_registry_give(&goals, g);
     *goal = NULL;
     return MPI_SUCCESS;
 }

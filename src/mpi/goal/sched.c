@@ -14,7 +14,7 @@
 
 enum { SCHED_WHY = 1024 };
 
-static mlt_registry registry = MLT_REGISTRY_INIT(struct GOAL_Sched_s);
+static mlt_registry schedules = MLT_REGISTRY_INIT(struct GOAL_Sched_s);
 
 // ---- handles and lives
 
@@ -75,7 +75,7 @@ void mlt_goal_sched_drop(struct GOAL_Sched_s *s)
     free(s->file);
     mlt_goal_runs_drop(s->runs);
     mlt_comm_drop(s->comm);
-    mlt_registry_give(&registry, s);
+    mlt_registry_give(&schedules, s);
 }
 
 static int32_t sched_map_world(const void *map, int32_t peer)
@@ -87,7 +87,7 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
                                          struct mlt_goal_image *image, void *file, int *code)
 {
     char why[SCHED_WHY];
-    struct GOAL_Sched_s *s = mlt_registry_take(&registry);
+    struct GOAL_Sched_s *s = mlt_registry_take(&schedules);
     memset((char *)s + sizeof s->head, 0, sizeof *s - sizeof s->head);
     s->rank = me;
     s->comm = comm;

@@ -42,7 +42,7 @@ struct mlt_info {
 
 // Guards the contents of all objects.
 static pthread_mutex_t info_lock = PTHREAD_MUTEX_INITIALIZER;
-static mlt_registry registry = MLT_REGISTRY_INIT(mlt_info);
+static mlt_registry infos = MLT_REGISTRY_INIT(mlt_info);
 
 // ---- entries; all with the lock held
 
@@ -184,7 +184,7 @@ int mlt_bad_info(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Info handle)
 
 mlt_info *mlt_info_new(void)
 {
-    mlt_info *info = mlt_registry_take(&registry);
+    mlt_info *info = mlt_registry_take(&infos);
     memset((char *)info + sizeof info->head, 0, sizeof *info - sizeof info->head);
     mlt_registry_name(&info->head, MLT_INFO_MAGIC);
     return info;
@@ -212,7 +212,7 @@ void mlt_info_free(mlt_info *info)
     free(info->entries);
     mlt_table_free(&info->index);
     mlt_registry_name(&info->head, 0);
-    mlt_registry_give(&registry, info);
+    mlt_registry_give(&infos, info);
 }
 
 void mlt_info_set(mlt_info *info, const char *key, const char *value)

@@ -52,7 +52,7 @@ static int call_cancel(grequest *g, int complete)
     return code;
 }
 
-static mlt_registry registry = MLT_REGISTRY_INIT(grequest);
+static mlt_registry grequests = MLT_REGISTRY_INIT(grequest);
 
 int mlt_grequest_query(mlt_rank *me, mlt_req *req, MPI_Status *status)
 {
@@ -74,7 +74,7 @@ int mlt_grequest_free(mlt_rank *me, mlt_req *req)
     int code = call_free(g);
     mlt_thread_step_in(me, outside);
     req->extra = NULL;
-    mlt_registry_give(&registry, g);
+    mlt_registry_give(&grequests, g);
     return code;
 }
 
@@ -105,7 +105,7 @@ int mlt_mpi_Grequest_start(mlt_rank *me, MPI_Grequest_query_function *query_fn,
                             : !free_fn ? "free_fn"
                                        : "cancel_fn",
                             "a function");
-    grequest *g = mlt_registry_take(&registry);
+    grequest *g = mlt_registry_take(&grequests);
     *g = (grequest){query_fn, free_fn, cancel_fn, extra_state, false};
     mlt_req *req = mlt_req_new(me);
     mlt_req_fill_other(req, me, mlt_comm_self(me));

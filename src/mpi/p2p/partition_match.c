@@ -47,7 +47,7 @@ void mlt_part_offer(mlt_partreq *part)
 }
 
 // An offer of this process. False: its sender has freed the request meanwhile.
-static bool link(mlt_pair *pair)
+static bool pair_link(mlt_pair *pair)
 {
     uint32_t offered = PAIR_OFFERED;
     // acq_rel: pairs with withdraw_offer.
@@ -117,7 +117,7 @@ static void offer_came(mlt_req *setup)
     if (!direct)
         pair = new_pair(part);
     fill_in_receiver(part, pair);
-    if (direct && !link(pair)) {
+    if (direct && !pair_link(pair)) {
         mlt_part_await_soon(part);
         return;
     }

@@ -145,7 +145,7 @@ typedef struct cvar_handle {
     const mlt_tool_cvar *var;
 } cvar_handle;
 
-static mlt_registry registry = MLT_REGISTRY_INIT(cvar_handle);
+static mlt_registry cvar_handles = MLT_REGISTRY_INIT(cvar_handle);
 
 static cvar_handle *cvar_handle_of(const mlt_tool *tool, MPI_T_cvar_handle handle)
 {
@@ -169,7 +169,7 @@ int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, int cvar_index, void *obj_handle,
         return MPI_T_ERR_INVALID_INDEX;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
-    cvar_handle *h = mlt_registry_take(&registry);
+    cvar_handle *h = mlt_registry_take(&cvar_handles);
     h->tool = tool;
     h->var = &v[cvar_index];
     tool->handles++;
@@ -185,7 +185,7 @@ static void cvar_free_handle(cvar_handle *h)
     mlt_registry_name(&h->head, 0);
     mlt_list_remove(&h->link);
     h->tool->handles--;
-    mlt_registry_give(&registry, h);
+    mlt_registry_give(&cvar_handles, h);
 }
 
 int mlt_mpi_T_cvar_handle_free(mlt_rank *me, MPI_T_cvar_handle *handle)

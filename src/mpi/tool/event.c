@@ -191,7 +191,7 @@ typedef struct mlt_tool_events {
     bool cleared;            // ... in which MPI_T_finalize has freed all registrations
 } mlt_tool_events;
 
-static mlt_registry registry = MLT_REGISTRY_INIT(registration);
+static mlt_registry registrations = MLT_REGISTRY_INIT(registration);
 
 static registration *registration_of(const mlt_tool *tool, MPI_T_event_registration handle)
 {
@@ -278,7 +278,7 @@ int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle
     if (made.type->comm && (code = event_bind(&made, me, obj_handle)) != MPI_SUCCESS)
         return code;
     take_hints(&made, hints_in(info));
-    registration *r = mlt_registry_take(&registry);
+    registration *r = mlt_registry_take(&registrations);
     mlt_registry_fill(r, &made, sizeof made);
     mlt_list_push_back(&events_of(tool)->all, &r->link);
     tool->handles++;
@@ -308,7 +308,7 @@ static void free_registration(registration *r)
     mlt_registry_name(&r->head, 0);
     mlt_list_remove(&r->link);
     r->tool->handles--;
-    mlt_registry_give(&registry, r);
+    mlt_registry_give(&registrations, r);
 }
 
 void mlt_tool_events_free(mlt_tool *tool)

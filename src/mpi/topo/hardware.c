@@ -19,15 +19,26 @@
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
-enum { MACHINE, PACKAGE, NUMA_NODE, L3_CACHE, CORE, PU, HOST, PROCESS, WORKER, TYPES };
-enum { HARDWARE = HOST, MOST_NODES = 1024, MOST_CACHES = 10, MOST_CPUS = 1 << 20, ABSENT = -3 };
+enum {
+    HW_MACHINE,
+    HW_PACKAGE,
+    HW_NUMA_NODE,
+    HW_L3_CACHE,
+    HW_CORE,
+    HW_PU,
+    HW_HOST,
+    HW_PROCESS,
+    HW_WORKER,
+    HW_TYPES
+};
+enum { HARDWARE = HW_HOST, MOST_NODES = 1024, MOST_CACHES = 10, MOST_CPUS = 1 << 20, ABSENT = -3 };
 
-static const char *const hardware_names[TYPES + 1] = {
-    [MACHINE] = "hwloc://Machine",    [PACKAGE] = "hwloc://Package",
-    [NUMA_NODE] = "hwloc://NUMANode", [L3_CACHE] = "hwloc://L3Cache",
-    [CORE] = "hwloc://Core",          [PU] = "hwloc://PU",
-    [HOST] = "millet://Host",         [PROCESS] = "millet://Process",
-    [WORKER] = "millet://Worker",
+static const char *const hardware_names[HW_TYPES + 1] = {
+    [HW_MACHINE] = "hwloc://Machine",    [HW_PACKAGE] = "hwloc://Package",
+    [HW_NUMA_NODE] = "hwloc://NUMANode", [HW_L3_CACHE] = "hwloc://L3Cache",
+    [HW_CORE] = "hwloc://Core",          [HW_PU] = "hwloc://PU",
+    [HW_HOST] = "millet://Host",         [HW_PROCESS] = "millet://Process",
+    [HW_WORKER] = "millet://Worker",
 };
 
 // What was found for a set of processors.
@@ -130,24 +141,24 @@ static int instance_with(int type, int cpu, cpu_set_t *set, size_t bytes)
 {
     bool known = false;
     switch (type) {
-    case MACHINE:
+    case HW_MACHINE:
         memset(set, 0xff, bytes);
         return 0;
-    case NUMA_NODE: {
+    case HW_NUMA_NODE: {
         int node = read_node(cpu, set, bytes);
         return node < 0 ? ABSENT : node;
     }
-    case PU:
+    case HW_PU:
         CPU_ZERO_S(bytes, set);
         CPU_SET_S(cpu, bytes, set);
         return cpu;
-    case PACKAGE:
+    case HW_PACKAGE:
         known = read_topology(cpu, "package_cpus_list", "core_siblings_list", set, bytes);
         break;
-    case L3_CACHE:
+    case HW_L3_CACHE:
         known = read_cache(cpu, set, bytes);
         break;
-    case CORE:
+    case HW_CORE:
         known = read_topology(cpu, "core_cpus_list", "thread_siblings_list", set, bytes);
         break;
     }
@@ -230,11 +241,11 @@ static int hardware_instance_of(int type)
 {
     const mlt_rank *me = mlt_rank_self();
     switch (type) {
-    case HOST:
+    case HW_HOST:
         return me ? (int)me->worker->boot->job->host : 0;
-    case PROCESS:
+    case HW_PROCESS:
         return me ? (int)me->worker->boot->proc : ABSENT;
-    case WORKER:
+    case HW_WORKER:
         return me ? (int)me->worker->index : ABSENT;
     }
     return in_job(me, hardware_instance(type));
@@ -244,7 +255,7 @@ static int hardware_instance_of(int type)
 
 int mlt_hardware_instance(const char *type_uri)
 {
-    for (int type = 0; type < TYPES; type++)
+    for (int type = 0; type < HW_TYPES; type++)
         if (strcmp(hardware_names[type], type_uri) == 0) {
             int instance = hardware_instance_of(type);
             return instance == ABSENT ? MLT_HARDWARE_FREE : instance;
@@ -254,13 +265,13 @@ int mlt_hardware_instance(const char *type_uri)
 
 const char *mlt_hardware_type(size_t i)
 {
-    return i < TYPES ? hardware_names[i] : NULL;
+    return i < HW_TYPES ? hardware_names[i] : NULL;
 }
 
 int mlt_mpi_Get_hw_resource_info(mlt_rank *me, MPI_Info *hw_info)
 {
     mlt_info *info = mlt_info_new();
-    for (int type = 0; type < TYPES; type++) {
+    for (int type = 0; type < HW_TYPES; type++) {
         int instance = hardware_instance_of(type);
         if (instance != ABSENT)
             mlt_info_set(info, hardware_names[type], instance >= 0 ? "true" : "false");

@@ -7,13 +7,13 @@
 
 #include "base/memory.h"
 
-typedef struct wait {
+typedef struct waiter {
     mlt_list_node link;  // of its owner
     mlt_list_node every; // of the directory
     mlt_directory_owner *owner;
     uint32_t id;
     char name[];
-} wait;
+} waiter;
 
 void mlt_directory_init(mlt_directory *directory)
 {
@@ -105,7 +105,7 @@ static mlt_directory_name *name_new(mlt_directory_owner *owner, const mlt_name *
     return name;
 }
 
-static void wait_free(mlt_directory *directory, wait *w)
+static void wait_free(mlt_directory *directory, waiter *w)
 {
     mlt_list_remove(&w->link);
     mlt_list_remove(&w->every);
@@ -117,7 +117,7 @@ static void wait_free(mlt_directory *directory, wait *w)
 static void directory_answer_waits(mlt_directory *directory, const mlt_directory_name *name)
 {
     for (mlt_list_node *at = directory->waits.next, *next; at != &directory->waits; at = next) {
-        wait *w = mlt_container_of(at, wait, every);
+        waiter *w = mlt_container_of(at, waiter, every);
         next = at->next;
         if (strcmp(w->name, name->name) != 0)
             continue;
@@ -191,7 +191,7 @@ csp_status mlt_directory_wait(mlt_directory *directory, mlt_directory_owner *own
         return CSP_REFUSED;
     }
     size_t bytes = strlen(name) + 1;
-    wait *w = mlt_take(1, sizeof *w + bytes);
+    waiter *w = mlt_take(1, sizeof *w + bytes);
     w->owner = owner;
     w->id = id;
     memcpy(w->name, name, bytes);
@@ -205,7 +205,7 @@ csp_status mlt_directory_wait(mlt_directory *directory, mlt_directory_owner *own
 void mlt_directory_cancel(mlt_directory *directory, mlt_directory_owner *owner, uint32_t id)
 {
     for (mlt_list_node *at = owner->waits.next; at != &owner->waits; at = at->next) {
-        wait *w = mlt_container_of(at, wait, link);
+        waiter *w = mlt_container_of(at, waiter, link);
         if (w->id == id) {
             wait_free(directory, w);
             return;
@@ -216,7 +216,7 @@ void mlt_directory_cancel(mlt_directory *directory, mlt_directory_owner *owner, 
 void mlt_directory_leave(mlt_directory *directory, mlt_directory_owner *owner)
 {
     while (!mlt_list_empty(&owner->waits))
-        wait_free(directory, mlt_container_of(owner->waits.next, wait, link));
+        wait_free(directory, mlt_container_of(owner->waits.next, waiter, link));
     if (owner->name_count == 0)
         return;
     // One pass, however many they are: those of others move together.

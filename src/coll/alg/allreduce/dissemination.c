@@ -71,8 +71,8 @@ static uint32_t receive(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t 
 }
 
 // Sends the pieces of a round; what is sent must have gone before it is reduced into.
-static void send(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces,
-                 allreduce_dissemination_part *a, allreduce_dissemination_part *b)
+static void dissemination_send(const mlt_emit *e, uint32_t t, uint32_t digit, uint32_t pieces,
+                               allreduce_dissemination_part *a, allreduce_dissemination_part *b)
 {
     for (uint32_t w = 1; w <= pieces; w++) {
         bool is_b;
@@ -100,14 +100,14 @@ static uint32_t first_round(const mlt_emit *e, const mlt_operands *o,
     slots->at += (t - 1) * e->n;
     b->span = o->in;
     if (straight) {
-        send(e, 0, t, t, a, b); // from `in`: it hinders nothing
+        dissemination_send(e, 0, t, t, a, b); // from `in`: it hinders nothing
         b->next = mlt_emit_exec(e, o->out, o->in, sum);
     } else {
         uint32_t copy = mlt_operands_copy(e, o);
         uint32_t exec = mlt_emit_exec(e, o->out, first, copy);
         mlt_emit_after(e, exec, sum);
         b->next = o->in_place ? exec : (uint32_t)NONE;
-        send(e, 0, t, t, a, b);
+        dissemination_send(e, 0, t, t, a, b);
         b->next = exec;
     }
     b->span = o->out;
@@ -140,7 +140,7 @@ static void allreduce_dissemination_emit(const mlt_coll_shape *shape, mlt_goal_p
         uint32_t sum = receive(&e, t, p.digit[r], p.ways, all, others);
         b.next = mlt_emit_exec(&e, b.span, all, sum);
         a.next = p.needs_a[r] ? mlt_emit_exec(&e, a.span, all, sum) : (uint32_t)NONE;
-        send(&e, t, p.digit[r], p.ways, &a, &b);
+        dissemination_send(&e, t, p.digit[r], p.ways, &a, &b);
         a.last = a.next;
         b.last = b.next;
         t = t * (p.ways + 1) + p.digit[r];
