@@ -399,7 +399,7 @@ static void delegate_thread_ends(void *delegate)
 }
 
 // When the library is loaded: a key that is made while ranks run would be one of the rank's own
-// (host/keys.h).
+// (host/libc/keys.h).
 __attribute__((constructor)) static void delegate_make_key(void)
 {
     if (pthread_key_create(&delegate_end_key, delegate_thread_ends) != 0)

@@ -190,7 +190,7 @@ static void gate_thread_ends(void *record)
 }
 
 // When the library is loaded: a key that is made while ranks run would be one of the rank's own
-// (host/keys.h).
+// (host/libc/keys.h).
 __attribute__((constructor)) static void gate_make_key(void)
 {
     if (pthread_key_create(&gate_end_key, gate_thread_ends) != 0)

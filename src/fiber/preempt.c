@@ -182,7 +182,7 @@ static int see_frame(struct _Unwind_Context *context, void *arg)
         w->program = true;
     else if (w->program && !is_in(ours, ip))
         w->inside = true;
-    // host/affinity.c's syscall is a frame of the program's call.
+    // host/libc/affinity.c's syscall is a frame of the program's call.
     if (is_in(ours, ip) && unwind.start(context) != (uintptr_t)syscall) {
         if (w->outside && cfa >= w->outside)
             return STOP;

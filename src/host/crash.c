@@ -13,8 +13,8 @@
 #include "csp/proc.h"
 #include "fiber/fault.h"
 #include "host/globals.h"
-#include "host/libc.h"
-#include "host/output.h"
+#include "host/libc/libc.h"
+#include "host/stdio/output.h"
 #include "os/symbols.h"
 #include "p2p/p2p.h"
 

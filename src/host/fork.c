@@ -9,11 +9,11 @@
 #include "base/upcalls.h"
 #include "csp/state.h"
 #include "host/entry.h"
-#include "host/environ.h"
-#include "host/input.h"
-#include "host/output.h"
-#include "host/signals.h"
+#include "host/libc/environ.h"
+#include "host/libc/signals.h"
 #include "host/start.h"
+#include "host/stdio/input.h"
+#include "host/stdio/output.h"
 
 // Written in a child that has just been forked, which has one thread.
 static struct {

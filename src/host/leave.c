@@ -14,10 +14,10 @@
 #include "base/log.h"
 #include "fiber/sanitize.h"
 #include "host/entry.h"
-#include "host/environ.h"
 #include "host/fork.h"
-#include "host/libc.h"
-#include "host/signals.h"
+#include "host/libc/environ.h"
+#include "host/libc/libc.h"
+#include "host/libc/signals.h"
 
 // A handler may have interrupted anything, so the rank cannot end in it: the process does, and the
 // launcher misses its other ranks.

@@ -5,13 +5,13 @@
 
 #include "base/memory.h"
 #include "base/upcalls.h"
-#include "host/environ.h"
-#include "host/folder.h"
-#include "host/getopt.h"
-#include "host/input.h"
-#include "host/keys.h"
-#include "host/output.h"
-#include "host/signals.h"
+#include "host/libc/environ.h"
+#include "host/libc/folder.h"
+#include "host/libc/getopt.h"
+#include "host/libc/keys.h"
+#include "host/libc/signals.h"
+#include "host/stdio/input.h"
+#include "host/stdio/output.h"
 
 mlt_rank_own *mlt_own_of(mlt_rank *me)
 {

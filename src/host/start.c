@@ -14,8 +14,8 @@
 #include "host/entry.h"
 #include "host/fork.h"
 #include "host/globals.h"
-#include "host/libc.h"
-#include "host/locale.h"
+#include "host/libc/libc.h"
+#include "host/libc/locale.h"
 #include "host/own.h"
 
 // The rank whose thread started this one, in a process of several ranks; NULL on ranks' own

@@ -2,7 +2,7 @@
 // Which function answers when a lower layer calls an upper one: the whole library's table.
 #include "base/upcalls.h"
 #include "host/globals.h"
-#include "host/input.h"
+#include "host/stdio/input.h"
 
 #include <stdlib.h>
 

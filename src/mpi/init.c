@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "host/entry.h"
-#include "host/getopt.h"
+#include "host/libc/getopt.h"
 #include "mpi/coll/coll.h"
 #include "mpi/comm/shared.h"
 #include "mpi/dyn/parent.h"

@@ -154,7 +154,7 @@ const char *mlt_os_program(void);
 void mlt_os_die_with_parent(void);
 
 // Not 0: the thread is inside of a library that Millet has called, not the program. What that calls of
-// libc is no rank's: if it parked the rank (host/block.h), the library would be entered again.
+// libc is no rank's: if it parked the rank (host/libc/block.h), the library would be entered again.
 extern _Thread_local uint32_t mlt_os_foreign __attribute__((tls_model("initial-exec")));
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/folder.h"
+#include "host/libc/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "boot/job.h"
 #include "host/caller.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/switch.h"
 #include "p2p/worker.h"

@@ -9,8 +9,8 @@
 
 #include "base/export.h"
 #include "base/memory.h"
-#include "host/libc.h"
-#include "host/output.h"
+#include "host/libc/libc.h"
+#include "host/stdio/output.h"
 
 enum { FIRST = 256, WIDE_MOST = 1 << 24 }; // characters of what a format makes
 

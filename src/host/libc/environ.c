@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/environ.h"
+#include "host/libc/environ.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include "base/export.h"
 #include "host/entry.h"
 #include "host/globals.h"
-#include "host/input.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/start.h"
+#include "host/stdio/input.h"
 
 typedef struct mlt_environ {
     char **array; // as this file made it; the program may have another one now

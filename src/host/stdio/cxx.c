@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/cxx.h"
+#include "host/stdio/cxx.h"
 
 #include <dlfcn.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/keys.h"
+#include "host/libc/keys.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 #include "host/caller.h"
 #include "host/fork.h"
 #include "host/globals.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/start.h"
 

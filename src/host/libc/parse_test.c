@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parser returns, leaves in its variables, moves in argv and prints what libc's getopt does, on
 // random command lines and random options.
-#include "host/parse.h"
+#include "host/libc/parse.h"
 
 #include <dlfcn.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any text as the pattern of a rank's output file: the path fits and ends, and is what one simple
 // pass over the pattern gives.
-#include "host/pattern.h"
+#include "host/stdio/pattern.h"
 
 #include <fuzz/fuzz.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/getopt.h"
+#include "host/libc/getopt.h"
 
 #include <getopt.h>
 #include <pthread.h>
@@ -13,10 +13,10 @@
 #include "fiber/io.h"
 #include "host/entry.h"
 #include "host/globals.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
+#include "host/libc/parse.h"
 #include "host/life.h"
 #include "host/own.h"
-#include "host/parse.h"
 #include "host/switch.h"
 #include "os/os.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/parse.h"
+#include "host/libc/parse.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/pattern.h"
+#include "host/stdio/pattern.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 //
 // Functions of this layer's take libc's place in this program, too, as in every program that is
 // linked with the library. MLT_LIBC has libc's own.
-#include "host/libc.h"
+#include "host/libc/libc.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -23,7 +23,7 @@
 #include "host/entry.h"
 #include "host/fork.h"
 #include "host/globals.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 
 enum { ANSWER = 4096, HOST_MOST = 64 * 1024 };

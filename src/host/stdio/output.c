@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/output.h"
+#include "host/stdio/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +17,12 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/label.h"
-#include "host/cxx.h"
 #include "host/fork.h"
 #include "host/own.h"
-#include "host/pattern.h"
 #include "host/settings.h"
 #include "host/start.h"
+#include "host/stdio/cxx.h"
+#include "host/stdio/pattern.h"
 #include "os/fd.h"
 
 enum {

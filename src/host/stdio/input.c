@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/input.h"
+#include "host/stdio/input.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,15 +14,15 @@
 #include "base/array.h"
 #include "base/export.h"
 #include "base/log.h"
-#include "host/block.h"
-#include "host/cxx.h"
 #include "host/entry.h"
 #include "host/fork.h"
 #include "host/globals.h"
-#include "host/libc.h"
+#include "host/libc/block.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/settings.h"
 #include "host/start.h"
+#include "host/stdio/cxx.h"
 
 enum { READ_BYTES = 64 * 1024, INPUT_NOBODY = -1, EVERYBODY = -2 };
 

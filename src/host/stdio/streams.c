@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/export.h"
-#include "host/input.h"
-#include "host/libc.h"
-#include "host/output.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
+#include "host/stdio/input.h"
+#include "host/stdio/output.h"
 
 // The calling rank's line of a stream of the library's own, NULL for other streams and callers. Made
 // if the rank has none yet.

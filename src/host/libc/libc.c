@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/libc.h"
+#include "host/libc/libc.h"
 
 #include <link.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 // libc's. Otherwise the rank is parked until the IO scheduler says that it may go on, and looks
 // again. If another thread or process takes what has come in between, libc's call blocks the worker:
 // nothing can be done about that, and few programs read one descriptor in two places.
-#include "host/block.h"
+#include "host/libc/block.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,10 +23,10 @@
 #include "base/export.h"
 #include "fiber/await.h"
 #include "host/caller.h"
-#include "host/input.h"
-#include "host/libc.h"
-#include "host/output.h"
-#include "host/signals.h"
+#include "host/libc/libc.h"
+#include "host/libc/signals.h"
+#include "host/stdio/input.h"
+#include "host/stdio/output.h"
 #include "os/os.h"
 #include "p2p/worker.h"
 

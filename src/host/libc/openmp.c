@@ -9,7 +9,7 @@
 
 #include "base/export.h"
 #include "host/globals.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/start.h"
 
 #if MLT_TAKES_OVER

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/signals.h"
+#include "host/libc/signals.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,7 +17,7 @@
 #include "boot/job.h"
 #include "host/caller.h"
 #include "host/entry.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/start.h"
 #include "host/switch.h"

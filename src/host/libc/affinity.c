@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/affinity.h"
+#include "host/libc/affinity.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,7 +11,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "host/entry.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 #include "p2p/worker.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/dl.h"
+#include "host/libc/dl.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 #include "host/caller.h"
 #include "host/entry.h"
 #include "host/globals.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/start.h"
 #include "image/elf.h"
 #include "image/late.h"

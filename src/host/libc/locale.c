@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "host/locale.h"
+#include "host/libc/locale.h"
 
 #include <langinfo.h>
 #include <locale.h>
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "host/caller.h"
-#include "host/libc.h"
+#include "host/libc/libc.h"
 #include "host/own.h"
 #include "host/switch.h"
 #include "p2p/worker.h"
