@@ -2,8 +2,7 @@
 //
 // What ranks of a benchmark agree on between measurements, over point-to-point messages along a
 // binomial tree with rank 0 at its top: right even if the collective that is measured is not.
-#ifndef BENCH_TREE_H
-#define BENCH_TREE_H
+#pragma once
 
 // Rank 0's value, at every rank. Called by all.
 double tree_from_0(int rank, int ranks, double value);
@@ -11,5 +10,3 @@ double tree_from_0(int rank, int ranks, double value);
 // Of each of the values the largest of all ranks, at rank 0; elsewhere they are used up. Called by
 // all with the same count.
 void tree_max_at_0(int rank, int ranks, double *values, int count);
-
-#endif

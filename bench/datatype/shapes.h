@@ -2,8 +2,7 @@
 //
 // The noncontiguous data that the datatype benchmarks pack and send, and where it lies, listed
 // block by block without MPI's help, so that what arrives can be checked.
-#ifndef SHAPES_H
-#define SHAPES_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ void shape_free(struct shape *shape);
 // Writes a pattern into the data and 0xA5 elsewhere, and checks that both are there.
 void shape_fill(const struct shape *shape, unsigned char *memory, unsigned seed);
 bool shape_holds(const struct shape *shape, const unsigned char *memory, unsigned seed);
-
-#endif

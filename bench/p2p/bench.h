@@ -6,8 +6,7 @@
 // no program here has a writable global variable, a large local one, or needs more of MPI than
 // point-to-point calls. Results are lines of `key value unit` on rank 0's standard output;
 // whatever goes wrong is a sentence on standard error and a non-zero exit code.
-#ifndef BENCH_H
-#define BENCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ long bench_repeats(double once_s, double for_s);
 
 // Prints `what_size value unit`, for example `latency_8KiB 2.71 us`.
 void bench_print_size(const char *what, size_t bytes, double value, const char *unit);
-
-#endif

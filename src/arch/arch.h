@@ -27,8 +27,7 @@
 //                         it has interrupted, else -1. `again`: it will be made once more, with these
 //                         first arguments
 //   MLT_ARCH_HANDLER      an attribute of signal handlers that do much
-#ifndef MLT_ARCH_ARCH_H
-#define MLT_ARCH_ARCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ void mlt_arch_start(void);
 // Copies what is read once and not soon again, such as a large message on its way out. bytes: a
 // multiple of 64.
 void mlt_arch_copy_once(void *to, const void *from, size_t bytes);
-
-#endif

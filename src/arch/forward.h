@@ -6,13 +6,10 @@
 //
 // at file scope defines dlsym, visible outside of the library, which asks
 // `void *mlt_dl_sym_for(uintptr_t caller)` where to go on. C has no tail call that is sure to be one.
-#ifndef MLT_ARCH_FORWARD_H
-#define MLT_ARCH_FORWARD_H
+#pragma once
 
 #if defined(__aarch64__)
 #include "arch/aarch64/forward.h"
 #elif defined(__x86_64__)
 #include "arch/x86_64/forward.h"
-#endif
-
 #endif

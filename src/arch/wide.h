@@ -3,8 +3,7 @@
 //
 //   MLT_ARCH_WIDE         before a function's definition: its loops may use them
 //   mlt_arch_has_wide()   whether this processor can call such a function
-#ifndef MLT_ARCH_WIDE_H
-#define MLT_ARCH_WIDE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,6 +19,4 @@ static inline bool mlt_arch_has_wide(void)
 {
     return false;
 }
-#endif
-
 #endif

@@ -5,8 +5,7 @@
 //     edge *edges; uint32_t count, room;
 //     MLT_ARRAY_WANT(edges, count + 1, room);
 //     edges[count++] = ...;
-#ifndef MLT_BASE_ARRAY_H
-#define MLT_BASE_ARRAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ static inline size_t mlt_array_room(size_t room, size_t wanted)
         if (count)                                                                                 \
             qsort((items), (count), sizeof *(items), (compare));                                   \
     } while (0)
-
-#endif

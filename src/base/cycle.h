@@ -5,8 +5,7 @@
 //     uint32_t length, *cycle = mlt_cycle_find(&graph, NULL, MLT_CYCLE_SHORT, &length);
 //
 // Memory that is out ends the process (memory.h).
-#ifndef MLT_BASE_CYCLE_H
-#define MLT_BASE_CYCLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ typedef enum mlt_cycle_kind {
 // edges, except for the search for shorter cycles, which a constant bounds.
 uint32_t *mlt_cycle_find(const mlt_digraph *graph, const bool *out, mlt_cycle_kind kind,
                          uint32_t *length) MLT_MUST_CHECK;
-
-#endif

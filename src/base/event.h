@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker that is watched tells about its ranks (mlt_upcalls.event). A worker that nobody watches
 // pays for a look at a flag where something of this happens, and for nothing else.
-#ifndef MLT_BASE_EVENT_H
-#define MLT_BASE_EVENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ enum {
     MLT_WATCH_TOOLS = 1, // hears everything, and counts what was waited
     MLT_WATCH_TRACE = 2, // calls tell for themselves what they did, where that is cheaper
 };
-
-#endif

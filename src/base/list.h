@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An intrusive, circular, doubly linked list. A link that is in no list points to itself or is
 // zeroed; mlt_list_init makes a list head. No memory is owned.
-#ifndef MLT_BASE_LIST_H
-#define MLT_BASE_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ static inline mlt_list_node *mlt_list_pop_front(mlt_list_node *list)
     mlt_list_remove(item);
     return item;
 }
-
-#endif

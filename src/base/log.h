@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages for people, and the end of the process when Millet itself is at fault.
 // A line is written with one write(2), so lines of several processes never mix.
-#ifndef MLT_BASE_LOG_H
-#define MLT_BASE_LOG_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ _Noreturn void mlt_assert_failed(const char *file, int line, const char *conditi
 // Stays on in release builds: keep the condition cheap.
 #define mlt_assert(condition)                                                                      \
     ((condition) ? (void)0 : mlt_assert_failed(__FILE__, __LINE__, #condition))
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that is there: where it is not, the process ends with a message. For what the process
 // cannot go on without; freed with free(). A caller that can go on asks malloc itself.
-#ifndef MLT_BASE_MEMORY_H
-#define MLT_BASE_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ void *mlt_take_more(void *array, size_t count, size_t size) MLT_MUST_CHECK;
 // callers that report an error in their own way, and the end of the process.
 #define MLT_NO_ROOM "memory is exhausted: no room for "
 _Noreturn void mlt_no_room(const char *what, ...) MLT_PRINTF(1, 2) MLT_COLD;
-
-#endif

@@ -2,8 +2,7 @@
 // Objects of one size, taken and given back in a few instructions. One thread uses a pool; memory
 // comes in growing chunks and returns to the system only with mlt_pool_fini. Objects are aligned to
 // 16 bytes, those of a multiple of 64 bytes to 64.
-#ifndef MLT_BASE_POOL_H
-#define MLT_BASE_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ static inline void mlt_pool_give_last(mlt_pool *pool, void *object)
     pool->last = object;
     pool->in_use--;
 }
-
-#endif

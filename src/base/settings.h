@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Settings: one declarative table a layer, read once from the environment (MILLET_<NAME>), printed
 // by `millet info`, unknown names refused. mpirun's options set the same variables.
-#ifndef MLT_BASE_SETTINGS_H
-#define MLT_BASE_SETTINGS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -53,5 +52,3 @@ mlt_status mlt_setting_parse(const mlt_setting *setting, const char *text, char 
 
 // Its environment variable: "MILLET_SPIN_US".
 void mlt_setting_variable(const mlt_setting *setting, char *out, size_t size);
-
-#endif

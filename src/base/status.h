@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The one status type of the engine: 0 is fine, positive is pending, negative is an error.
 // MPI's error classes exist only in src/mpi.
-#ifndef MLT_BASE_STATUS_H
-#define MLT_BASE_STATUS_H
+#pragma once
 
 typedef enum mlt_status {
     MLT_OK = 0,
@@ -33,5 +32,3 @@ typedef enum mlt_status {
         __asm__("" : "+r"(mlt_function));                                                          \
         mlt_function;                                                                              \
     })
-
-#endif

@@ -8,8 +8,7 @@
 //     mlt_table_add(&table, hash, (uintptr_t)thing);
 //
 // Open addressing; half of the slots are free, so a look ends soon. Constant time each.
-#ifndef MLT_BASE_TABLE_H
-#define MLT_BASE_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ void *mlt_name_table_find(const mlt_name_table *names, const char *name);
 // already, that one keeps it and is returned.
 void *mlt_name_table_add(mlt_name_table *names, const char *name, void *owner);
 void mlt_name_table_free(mlt_name_table *names); // and it is empty
-
-#endif

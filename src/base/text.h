@@ -6,8 +6,7 @@
 //     mlt_text_add(&text, "%u ranks", count);
 //     ... text.text ...
 //     mlt_text_free(&text);
-#ifndef MLT_BASE_TEXT_H
-#define MLT_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -48,5 +47,3 @@ void mlt_text_free(mlt_text *text); // and it is empty
 
 // A text in one call; freed with free().
 char *mlt_text_of(const char *format, ...) MLT_PRINTF(1, 2) MLT_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What unit tests share: checks that end the test, and random numbers that repeat.
-#ifndef MLT_BASE_UNIT_TEST_H
-#define MLT_BASE_UNIT_TEST_H
+#pragma once
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ static inline uint32_t below(uint64_t limit)
 {
     return (uint32_t)(random64() % limit);
 }
-
-#endif

@@ -5,8 +5,7 @@
 // the table of upcalls.c, in which every line is NULL, or defines its own.
 //
 // The table is constant: whatever is called can be read off it before the program starts.
-#ifndef MLT_BASE_UPCALLS_H
-#define MLT_BASE_UPCALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -118,5 +117,3 @@ typedef struct mlt_upcall_table {
 } mlt_upcall_table;
 
 extern const mlt_upcall_table mlt_upcalls __attribute__((visibility("hidden")));
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Words that people type: how far one is from another, for "did you mean".
-#ifndef MLT_BASE_WORD_H
-#define MLT_BASE_WORD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -10,5 +9,3 @@ enum { MLT_WORD_LONGEST = 64 };
 // How many letters must be inserted, deleted or changed to turn a into b (Levenshtein's distance;
 // case does not count). Words longer than MLT_WORD_LONGEST are that far from all others.
 size_t mlt_word_distance(const char *a, size_t a_length, const char *b, size_t b_length);
-
-#endif

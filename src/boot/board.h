@@ -4,8 +4,7 @@
 // A slot has a key, which is a communicator, or one of those below, and a word. Of a job on one host,
 // ranks make the slots of their communicators. Of a job over several hosts only agents do, as mpirun
 // tells all of them in the same order; so all boards have the same slots.
-#ifndef MLT_BOOT_BOARD_H
-#define MLT_BOOT_BOARD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ bool mlt_board_write(mlt_job_board *board, uint64_t key, uint64_t word);
 
 // True if all workers of this host know of the change, or have ended.
 bool mlt_board_looked(mlt_job *job, uint32_t change);
-
-#endif

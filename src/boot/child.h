@@ -15,8 +15,7 @@
 // is connected: what happens to the new job afterwards is no answer to it.
 //
 // The port's name comes to the new job's processes as MILLET_PARENT.
-#ifndef MLT_BOOT_CHILD_H
-#define MLT_BOOT_CHILD_H
+#pragma once
 
 #include "base/status.h"
 #include "boot/lists.h"
@@ -45,5 +44,3 @@ static inline char **mlt_child_section(const mlt_lists *request, uint32_t sectio
 {
     return request->items[1 + MLT_CHILD_SECTION_LISTS * section + list];
 }
-
-#endif

@@ -4,8 +4,7 @@
 // through the segment (report_wanted) and by signals. The other way only connections travel
 // (MLT_CTL_LINK). The process finds the descriptors in MILLET_JOB_FD, MILLET_CTL_FD
 // and its index in MILLET_PROC; MILLET_LAUNCHER is mpirun's process id.
-#ifndef MLT_BOOT_CTL_H
-#define MLT_BOOT_CTL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -311,5 +310,3 @@ mlt_status mlt_ctl_give_link(int ctl, const mlt_ctl_link *link, int fd) MLT_MUST
 // MLT_PENDING: there is none. MLT_ERR_CLOSED: mpirun is gone. MLT_ERR_SYSTEM: no descriptor was
 // left for it.
 mlt_status mlt_ctl_take_link(int ctl, mlt_ctl_link *link, int *fd) MLT_MUST_CHECK;
-
-#endif

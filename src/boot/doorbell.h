@@ -6,8 +6,7 @@
 //
 // The name is in the segment (mlt_job_worker.doorbell) and random, so that nobody takes it before. Every
 // user of the host can list it (/proc/net/unix), and wake the worker in vain.
-#ifndef MLT_BOOT_DOORDOORBELL_H
-#define MLT_BOOT_DOORDOORBELL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ mlt_status mlt_doorbell_new(mlt_job_worker *worker, int *fd, char *why,
 // Rings; any process of the host, any thread. Never blocks: a doorbell that has not been heard yet
 // rings anyway.
 void mlt_doorbell_ring(const mlt_job_worker *worker);
-
-#endif

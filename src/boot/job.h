@@ -25,8 +25,7 @@
 // (coll/callsig.h). One word of messages that were printed once for the whole job follows
 // (mlt_job_said; p2p/kind.h), then the board of changes from outside (mlt_job_board). The last are the
 // flight recorders, one a worker, and the names of functions (recorder.h).
-#ifndef MLT_BOOT_JOB_H
-#define MLT_BOOT_JOB_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -290,5 +289,3 @@ typedef struct mlt_job_look {
 // ones with somebody asleep and nothing in flight prove a deadlock, if the second begins after the
 // first has ended on all hosts.
 mlt_job_look mlt_job_look_at(mlt_job *job);
-
-#endif

@@ -3,8 +3,7 @@
 // the new job. What the lists mean is said in boot/child.h and launch/children/task.h.
 //
 //     count of lists | for each: count of texts, the texts, each with its NUL
-#ifndef MLT_BOOT_LISTS_H
-#define MLT_BOOT_LISTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,5 +24,3 @@ void mlt_lists_free(mlt_lists *lists); // of what unpack made; and there are non
 
 // The number of texts of a list.
 size_t mlt_lists_length(char *const *list);
-
-#endif

@@ -6,8 +6,7 @@
 // The worker writes two addresses into its words of the segment (mlt_job_worker): its own, and that
 // of this table, which says how things lie. So the agent needs no structure of the library's. What
 // it reads may change meanwhile: it is a sample, and each number is checked before it is used.
-#ifndef MLT_BOOT_LIVE_H
-#define MLT_BOOT_LIVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ static inline void mlt_live_sheet_hide(mlt_live_sheet *sheet)
         sheet->next->place = sheet->place;
     *sheet = (mlt_live_sheet){0};
 }
-
-#endif

@@ -8,8 +8,7 @@
 // The worker writes, and whoever is on its host reads (launch/watch/calls.h). All words are relaxed:
 // a reader takes a sample, in which a call that is just being written may be torn, and checks what
 // it finds. Threads of one rank may record at once; then a call of one of them may be missing.
-#ifndef MLT_BOOT_RECORDER_H
-#define MLT_BOOT_RECORDER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -138,5 +137,3 @@ static inline void mlt_recorder_put_again(mlt_recorder_head *head, uint16_t fn, 
     else
         mlt_recorder_put(head, fn, rank, 0, 0, 0, 1, 0);
 }
-
-#endif

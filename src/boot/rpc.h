@@ -21,8 +21,7 @@
 // the agents know of two sides: their processes and hosts, numbered one side after the other, and the
 // key under which they may be connected. A process that has joined a bond asks for connections by
 // MLT_CTL_WANT, and gives it up by MLT_CTL_PARTED.
-#ifndef MLT_BOOT_RPC_H
-#define MLT_BOOT_RPC_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -108,5 +107,3 @@ static inline unsigned char *mlt_rpc_body(const mlt_rpc_in *in)
 {
     return in->bytes + sizeof(mlt_rpc_head);
 }
-
-#endif

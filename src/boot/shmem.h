@@ -3,8 +3,7 @@
 // into blocks. MPI_Alloc_mem gives it out, and windows lie in it (win/part.h), which are mapped.
 //
 // All functions may be called by any thread at any time; one lock guards them.
-#ifndef MLT_BOOT_SHMEM_H
-#define MLT_BOOT_SHMEM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool mlt_shmem_find(const void *address, size_t bytes, uint32_t *segment, uint64
 
 // The descriptor of a segment, the process's own; -1: there is none (yet).
 int mlt_shmem_fd(uint32_t segment);
-
-#endif

@@ -13,8 +13,7 @@
 // Not in a call signature is what each rank may say for itself: the lists of MPI_Gatherv, MPI_Alltoallv and
 // neighbourhoods, which function of the user's is the operation (its address means nothing to
 // another process), and whether the call blocks.
-#ifndef MLT_COLL_CALLSIG_H
-#define MLT_COLL_CALLSIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ bool mlt_coll_callsig_noted(const mlt_worker *worker, uint64_t what, uint64_t va
 // A note that two call signatures differ in their kinds; `own` is of a rank of the team, `other` of `who`.
 void mlt_coll_callsig_note_kinds(const struct mlt_team *team, const mlt_coll_callsig *own,
                                  const mlt_coll_callsig *other, const char *who);
-
-#endif

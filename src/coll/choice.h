@@ -3,8 +3,7 @@
 //
 //     ring segment=8192                        for one collective: an info key's value
 //     allreduce=ring:segment=8192,bcast=chain  for several: mpirun --force, MILLET_FORCE
-#ifndef MLT_COLL_CHOICE_H
-#define MLT_COLL_CHOICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void mlt_coll_pass_over(const mlt_coll_rule *rule, const mlt_coll_alg *alg, cons
 
 // Bytes as people write them: 4096, 64K, 1M. False: it is no size.
 bool mlt_coll_size(const char *text, size_t length, uint64_t *out) MLT_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
 //
 // A rule book is a list of rules, and of algorithms beside the built-in ones. The built-in rule book
 // (rules.c) answers every question. A user's rule book (lua/rulebook.h) is asked before it.
-#ifndef MLT_COLL_CHOOSE_H
-#define MLT_COLL_CHOOSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -194,5 +193,3 @@ mlt_coll_shape mlt_coll_choice_shape(const mlt_coll_question *question,
 
 // The built-in rules in the order in which they are asked; the end has alg NULL.
 extern const mlt_coll_rule mlt_coll_rules[];
-
-#endif

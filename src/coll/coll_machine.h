@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A machine for tests of algorithms: runs a program with real bytes, ready actions in random order,
 // every send synchronous. It shares no code with the executor and the checker.
-#ifndef MLT_COLL_COLL_MACHINE_H
-#define MLT_COLL_COLL_MACHINE_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,5 +221,3 @@ static inline void machine_run(machine *m)
     }
     CHECK(m->left == 0);
 }
-
-#endif

@@ -11,8 +11,7 @@
 //
 // An object without one pays nothing: callers look at a flag that they look at anyway (in MPI: whether
 // calls go by the detour; of channels: whether one is an ordinary one). A worker has its interceptors for itself; nothing here suspends.
-#ifndef MLT_COLL_INTERCEPT_H
-#define MLT_COLL_INTERCEPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -120,5 +119,3 @@ void mlt_intercept_asked(const mlt_intercept_walk *walk, bool hit, uint64_t ns);
 // After it. Wrappers behind a cache that has answered were not passed.
 void mlt_intercept_passed(mlt_interceptors *interceptors, const mlt_intercept_walk *walk,
                           const mlt_intercept_event *event);
-
-#endif

@@ -3,8 +3,7 @@
 // along paths. Communicators come and go, so their teams report it here, and the worker reports it
 // to mpirun at its end. Calls that are alike in name, collective and choice are one entry, whatever
 // communicator they were made on.
-#ifndef MLT_COLL_LEDGER_H
-#define MLT_COLL_LEDGER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ static inline void mlt_clock_add(mlt_ctl_clock *clock, const mlt_ctl_clock *more
     clock->n += more->n;
     clock->sum_ns += more->sum_ns;
 }
-
-#endif

@@ -19,8 +19,7 @@
 //
 // acc is memory of the plan's instance. Bytes that stay in the worker go straight from rank to
 // rank.
-#ifndef MLT_COLL_LEVEL_H
-#define MLT_COLL_LEVEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ typedef struct mlt_level {
 
 void mlt_level_combine(mlt_level *level);
 void mlt_level_spread(mlt_level *level);
-
-#endif

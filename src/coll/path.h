@@ -17,8 +17,7 @@
 //
 // A call without a path costs nothing but a branch (mlt_paths_exist, team->paths). Walks are kept
 // for the next time. Nothing here suspends.
-#ifndef MLT_COLL_PATH_H
-#define MLT_COLL_PATH_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -123,5 +122,3 @@ bool mlt_span_waits(mlt_span *span, mlt_team *team, void (*run)(mlt_work *work))
 // The work of it: false if it is not time yet, and then it comes again.
 bool mlt_span_waited(mlt_span *span, mlt_team *team);
 void mlt_span_close(mlt_span *span, mlt_team *team, const mlt_coll_what *what, uint64_t number);
-
-#endif

@@ -5,8 +5,7 @@
 // A plan binds nothing: each start says where buffers `in` and `out` (or `buf`) are, and temporary
 // ones are the instance's memory. When there are too many plans, or they hold too much memory,
 // those that were not used for longest go.
-#ifndef MLT_COLL_PLAN_H
-#define MLT_COLL_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ void mlt_instance_start(mlt_instance *instance, const struct mlt_coll_what *what
 
 // For hang reports: the world rank that call `number` waits for a message from; -1: none.
 int32_t mlt_plans_awaits(const mlt_plans *plans, uint64_t number, bool fixed);
-
-#endif

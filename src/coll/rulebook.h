@@ -2,8 +2,7 @@
 // Opening a user's rule book (choose.h): a Lua file of rules and algorithms
 // (docs/reference/collectives-choice.md). Lua is in a plug-in (os/plugin.h), which only processes
 // that have such a file map.
-#ifndef MLT_COLL_RULEBOOK_H
-#define MLT_COLL_RULEBOOK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ mlt_status mlt_coll_rulebook_open(const char *file, mlt_coll_rulebook **out, cha
 // Reads the file and proves its algorithms for many shapes. mpirun does that before it starts
 // ranks; for a file that mpirun has not seen, call it once. why may have several lines.
 mlt_status mlt_coll_rulebook_check(const char *file, char *why, size_t why_size) MLT_MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
 // Built-in rules for ranks that have a core each, 3 and more of them: what takes the least simulated
 // time. bench/coll/rules writes the table; docs/internals/collectives.md says from which machines.
 // They are asked before the rules of rules.c, which answer where none of them fits.
-#ifndef MLT_COLL_RULES_CORES_H
-#define MLT_COLL_RULES_CORES_H
+#pragma once
 
 #include "coll/choose.h"
 
@@ -28,5 +27,3 @@ extern const uint32_t mlt_cores_rules_count;
 
 // The rule as any other; what it points to is constant.
 mlt_coll_rule mlt_cores_rule_at(uint32_t index);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Settings of collectives; read once before the first worker starts, constant afterwards.
-#ifndef MLT_COLL_SETTINGS_H
-#define MLT_COLL_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ typedef struct mlt_coll_conf {
 
 extern mlt_coll_conf mlt_coll_conf_now;
 extern const mlt_settings_table mlt_coll_settings;
-
-#endif

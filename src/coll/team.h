@@ -29,8 +29,7 @@
 //
 // A team belongs to a worker and is used by its thread alone. Nothing here suspends. After the
 // first call of a shape nothing is allocated.
-#ifndef MLT_COLL_TEAM_H
-#define MLT_COLL_TEAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -267,5 +266,3 @@ void mlt_team_refuse(mlt_team *team, uint64_t number);
 
 // A persistent operation is given up by the ranks of this worker.
 void mlt_team_forget(mlt_team *team, uint64_t number);
-
-#endif

@@ -3,8 +3,7 @@
 //
 // Setting pretend_hosts divides the workers of a job on one host among so many hosts that are not
 // there, for collectives only: to study and test what they do over hosts on one machine.
-#ifndef MLT_COLL_WHERE_H
-#define MLT_COLL_WHERE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ uint32_t mlt_coll_host_of(mlt_job *job, uint32_t worker);
 mlt_coll_hosts *mlt_coll_locate(const mlt_worker *worker, uint32_t members,
                                 uint32_t (*worker_of)(const void *of, uint32_t member),
                                 const void *of);
-
-#endif

@@ -11,8 +11,7 @@
 // are one step: any number of alternations, reading and writing, may meet at a channel. Offers on
 // behalf of processes in other programs have a mlt_alt without a fiber, and stand only in queues of
 // channels that csp/net/home.c serves (csp_chan.remote).
-#ifndef MLT_CSP_ALT_H
-#define MLT_CSP_ALT_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdbool.h>
@@ -95,5 +94,3 @@ typedef struct mlt_csp_port_guard {
     void (*wait)(csp_port *port, mlt_offer *offer);
 } mlt_csp_port_guard;
 extern const mlt_csp_port_guard mlt_port_guards;
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A barrier: the offers of those who wait, and how many are waited for.
-#ifndef MLT_CSP_BARRIER_H
-#define MLT_CSP_BARRIER_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdbool.h>
@@ -40,5 +39,3 @@ void mlt_barriers_end(mlt_csp *csp);
 
 // "start" or "barrier 7". Returns text.
 const char *mlt_barrier_name(const csp_barrier *barrier, char *text, size_t size);
-
-#endif

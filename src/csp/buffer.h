@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The values in a channel's buffer: a ring of `capacity` places, `held` of them from `first` on.
 // For the two files that serve channels: chan.c, if only this worker uses it, else csp/net/home.c.
-#ifndef MLT_CSP_BUFFER_H
-#define MLT_CSP_BUFFER_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -37,5 +36,3 @@ static inline void mlt_buffer_drop(csp_chan *chan)
     chan->first = chan->first + 1 == chan->capacity ? 0 : chan->first + 1;
     chan->held--;
 }
-
-#endif

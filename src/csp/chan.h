@@ -7,8 +7,7 @@
 // the three has its own distance from the channel's beginning, and a function looks for the channel's
 // mark where its own kind of address has it. With another kind it looks at a pointer instead: marks are
 // odd, pointers are not.
-#ifndef MLT_CSP_CHAN_H
-#define MLT_CSP_CHAN_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdbool.h>
@@ -151,5 +150,3 @@ typedef struct mlt_chan_far {
     void (*take)(csp_chan *chan, bool writer); // one more end was taken here
 } mlt_chan_far;
 extern const mlt_chan_far mlt_chan_far_ops;
-
-#endif

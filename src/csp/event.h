@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a trace hears of processes and channels (base/event.h).
-#ifndef MLT_CSP_EVENT_H
-#define MLT_CSP_EVENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ void mlt_csp_tell_life(mlt_csp *csp, uint64_t since);
 
 // The channel is being poisoned, by the calling process as a rule. Tells it if a trace listens.
 void mlt_csp_tell_poison(csp_chan *chan);
-
-#endif

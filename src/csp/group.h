@@ -12,8 +12,7 @@
 // to come tells the other workers how many they are together, by an allgather of a team with one
 // member for each worker, and wakes the others. So every worker knows O(workers) numbers, and a
 // rank its own.
-#ifndef MLT_CSP_GROUP_H
-#define MLT_CSP_GROUP_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdbool.h>
@@ -64,5 +63,3 @@ void mlt_csp_groups_end(mlt_csp *csp);
 
 // All groups of the worker, by csp_group.link; for reports and tests.
 const mlt_list_node *mlt_csp_groups_views(mlt_csp *csp);
-
-#endif

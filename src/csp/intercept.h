@@ -2,8 +2,7 @@
 // Intercepted operations of processes (coll/intercept.h): of channels, ports, groups and queues of flow. An
 // object learns when it is made whether a rule book has an interceptor for it, and remembers that; so its operations
 // pay a branch at most without one.
-#ifndef MLT_CSP_INTERCEPT_H
-#define MLT_CSP_INTERCEPT_H
+#pragma once
 
 #include "coll/intercept.h"
 #include "csp/state.h"
@@ -23,5 +22,3 @@ void mlt_csp_intercept_begin(mlt_csp *csp, mlt_csp_walk *walk, mlt_intercept_kin
                              const char *name, uint32_t ranks, mlt_intercept_event event);
 // After one that was done.
 void mlt_csp_intercept_end(const mlt_csp_walk *walk, uint64_t bytes);
-
-#endif

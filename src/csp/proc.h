@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes: what a fiber of the pool has beside its stack.
-#ifndef MLT_CSP_PROC_H
-#define MLT_CSP_PROC_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ static inline mlt_proc *mlt_proc_of(const mlt_csp *csp, const mlt_fiber *fiber)
 
 // "worker[3]", "process 17", "main" (the rank of a program started alone), "rank 2". Returns text.
 const char *mlt_proc_name(const mlt_csp *csp, const mlt_fiber *fiber, char *text, size_t size);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Settings of processes and channels; read once before the first worker starts, constant
 // afterwards.
-#ifndef MLT_CSP_SETTINGS_H
-#define MLT_CSP_SETTINGS_H
+#pragma once
 
 #include "base/settings.h"
 
@@ -13,5 +12,3 @@ typedef struct mlt_csp_conf {
 
 extern mlt_csp_conf mlt_csp_conf_now;
 extern const mlt_settings_table mlt_csp_settings;
-
-#endif

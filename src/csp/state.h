@@ -2,8 +2,7 @@
 // What a worker keeps for its processes, and how a call finds it. Made by the first call of the
 // worker; lives as long as the worker's thread runs ranks. All of it is the worker's own: nothing
 // is locked or atomic.
-#ifndef MLT_CSP_STATE_H
-#define MLT_CSP_STATE_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, ch
 
 // A fault of the program: "csp_read: the end is NULL". Names the process, ends the job.
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...) MLT_COLD MLT_PRINTF(2, 3);
-
-#endif

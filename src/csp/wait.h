@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a process waits for, for reports: mlt_wait.csp of a wait of kind MLT_WAIT_CSP.
-#ifndef MLT_CSP_WAIT_H
-#define MLT_CSP_WAIT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ static inline const mlt_wait *mlt_csp_wait_for(mlt_csp_wait *w, const char *call
     w->number = number;
     return &w->wait;
 }
-
-#endif

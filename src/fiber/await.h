@@ -8,8 +8,7 @@
 //     while (!happened && !late.passed)
 //         mlt_fiber_park(sched, wait);
 //     mlt_deadline_end(&late);
-#ifndef MLT_FIBER_AWAIT_H
-#define MLT_FIBER_AWAIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ typedef struct mlt_await {
 // (errno tells), and nothing was.
 mlt_status mlt_await_fds(mlt_sched *sched, const mlt_wait *wait, mlt_await *fds, uint32_t count,
                          int64_t deadline) MLT_MUST_CHECK;
-
-#endif

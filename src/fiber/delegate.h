@@ -28,8 +28,7 @@
 //
 // In all other places (in libc, which may hold locks; in Millet) the signal does nothing; the thread
 // sends another one soon.
-#ifndef MLT_FIBER_DELEGATE_H
-#define MLT_FIBER_DELEGATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -148,5 +147,3 @@ void mlt_delegates_nap(mlt_delegates *to, int64_t timeout_ns);
 // Calls that wait, for reports: `see` for each of that user object's, on the worker's thread.
 void mlt_delegates_each(mlt_delegates *to, const void *user,
                         void (*see)(void *arg, const mlt_delegate *thread), void *arg);
-
-#endif

@@ -4,8 +4,7 @@
 // that the exit status and the core file are what they would have been.
 //
 // The handler runs on an alternate stack of its thread: a fiber that overflowed has none left.
-#ifndef MLT_FIBER_FAULT_H
-#define MLT_FIBER_FAULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,5 +45,3 @@ void mlt_fault_expose_stacks(void);
 
 // The scheduler found that the fiber wrote below its stack: describes it and dies by SIGSEGV.
 _Noreturn void mlt_fault_overflow(mlt_sched *sched, mlt_fiber *fiber) MLT_COLD;
-
-#endif

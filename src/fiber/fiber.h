@@ -18,8 +18,7 @@
 //                the home fiber of a solo worker is a member: it parks and wakes as the others do
 //
 // Who may suspend: mlt_fiber_park, mlt_fiber_yield, mlt_fiber_exit, mlt_sched_run. Nothing else.
-#ifndef MLT_FIBER_FIBER_H
-#define MLT_FIBER_FIBER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -280,5 +279,3 @@ const char *mlt_sched_guard_kind(const mlt_sched *sched);
 // uses, back to the system. The scheduler itself calls it when memory is tight. Returns how many
 // bytes were offered.
 uint64_t mlt_sched_trim(mlt_sched *sched);
-
-#endif

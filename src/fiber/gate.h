@@ -20,8 +20,7 @@
 //
 // How many threads of the process are parked is counted for all workers together: if all are, none
 // can ever come in and change something.
-#ifndef MLT_FIBER_GATE_H
-#define MLT_FIBER_GATE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -118,5 +117,3 @@ void mlt_threads_count_parked(bool parked);
 
 // True if all threads of the process are parked: nobody can come in.
 bool mlt_threads_all_parked(void);
-
-#endif

@@ -17,8 +17,7 @@
 //
 // Made at first use. Everything is the worker's thread's. Nothing here suspends a fiber;
 // mlt_io_block blocks the thread.
-#ifndef MLT_FIBER_IO_H
-#define MLT_FIBER_IO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -117,5 +116,3 @@ extern int64_t mlt_io_patrol_ns;
 
 // mlt_sched_free calls it.
 void mlt_io_free(mlt_sched *sched);
-
-#endif

@@ -7,8 +7,7 @@
 //   - what was put is taken exactly once;
 //   - put and take take constant time, whatever the number of fibers;
 //   - a fiber that yields again and again does not keep any other runnable fiber from running.
-#ifndef MLT_FIBER_POLICY_H
-#define MLT_FIBER_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -108,5 +107,3 @@ extern const size_t mlt_policies_count;
 
 // Reads "name" or "name:argument". NULL and a message in why if it names no policy.
 const mlt_policy *mlt_policy_find(const char *text, uint64_t *argument, char *why, size_t why_size);
-
-#endif

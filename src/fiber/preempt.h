@@ -4,8 +4,7 @@
 //
 // The signal is SIGURG: nothing happens to a program that gets one without reason, debuggers pass it
 // on without a word, and hardly any program uses it.
-#ifndef MLT_FIBER_PREEMPT_H
-#define MLT_FIBER_PREEMPT_H
+#pragma once
 
 #include "fiber/fiber.h"
 
@@ -16,5 +15,3 @@ bool mlt_preempt_install(void);
 // By any thread: interrupts the worker's thread, unless it is in a system call that would fail, or
 // another thread has just done so.
 void mlt_preempt(struct mlt_delegates *to);
-
-#endif

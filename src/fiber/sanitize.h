@@ -6,8 +6,7 @@
 //             one that is left
 //   TSan      a handle for each fiber, made at its first run, destroyed after its last switch
 //   valgrind  (memcheck) the bounds of every stack, told once
-#ifndef MLT_FIBER_SANITIZE_H
-#define MLT_FIBER_SANITIZE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -185,7 +184,5 @@ static inline void mlt_sanitize_valgrind_forget(unsigned stack)
 {
     (void)stack;
 }
-
-#endif
 
 #endif

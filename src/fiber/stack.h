@@ -18,8 +18,7 @@
 // a slot, so a million slots cost little.
 //
 // One thread uses it. Nothing here suspends.
-#ifndef MLT_FIBER_STACK_H
-#define MLT_FIBER_STACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,5 +100,3 @@ static inline bool mlt_stack_intact(const mlt_stacks *stacks, const char *stack)
     const uint64_t *line = (const uint64_t *)(stack - 64);
     return !(line[0] | line[1] | line[2] | line[3] | line[4] | line[5] | line[6] | line[7]);
 }
-
-#endif

@@ -2,8 +2,7 @@
 // What a parked fiber waits for. The record lives on the waiter's stack and is filled in only
 // when it really parks, so waiting that is over at once costs nothing. Hang reports, gdb and
 // `--timeout` print it.
-#ifndef MLT_FIBER_WAIT_H
-#define MLT_FIBER_WAIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ typedef struct mlt_wait {
         const void *window; // WINDOW: the mlt_win_waiter (win/side.h)
     };
 } mlt_wait;
-
-#endif

@@ -12,8 +12,7 @@
 // block otherwise.
 //
 // Nothing here knows ranks or threads. Every function may block for as long as the disk takes.
-#ifndef MLT_FILE_ACCESS_H
-#define MLT_FILE_ACCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ uint64_t mlt_file_data_before(int64_t begin, const mlt_type *view, int64_t place
 // The data of endlessly many elements lie in the order of the file; once: those of one element.
 // overlap: blocks may touch the same bytes; they do not otherwise.
 bool mlt_file_in_order(const mlt_type *view, bool overlap, bool once);
-
-#endif

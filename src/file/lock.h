@@ -11,8 +11,7 @@
 //
 // Threads that wait sleep in the system. The memory may be that of several processes: it holds no
 // addresses, and zeroed memory is a set of free locks.
-#ifndef MLT_FILE_LOCK_H
-#define MLT_FILE_LOCK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -37,5 +36,3 @@ void mlt_file_unshare(mlt_file_locks *locks, int64_t from, int64_t to);
 // The stripe that holds byte `at`, for one that sieves.
 void mlt_file_seize(mlt_file_locks *locks, int64_t at);
 void mlt_file_release(mlt_file_locks *locks, int64_t at);
-
-#endif

@@ -7,8 +7,7 @@
 // stage once, and every access that wants a part of it takes that.
 //
 // The views of these accesses are in order (mlt_file_in_order), so each access goes forward only.
-#ifndef MLT_FILE_MERGE_H
-#define MLT_FILE_MERGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ void mlt_file_cut(mlt_file_access *access, int64_t limit, void *room, mlt_file_s
 // Runs `count` accesses to one descriptor, all reads or all writes, none of them `alone`. Each gets
 // its result; one that fails stops all writes, and all that are not done have its error.
 void mlt_file_merge(mlt_file_access **accesses, uint32_t count);
-
-#endif

@@ -10,8 +10,7 @@
 // wait and no thread is idle, up to a number; they end when the last line of the process is freed.
 // MILLET_FILE_ASYNC says whether the kernel is asked, at the first short read; where it refuses, threads
 // do all.
-#ifndef MLT_FILE_POOL_H
-#define MLT_FILE_POOL_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ bool mlt_file_give(mlt_file_line *line, mlt_file_job *job) MLT_MUST_CHECK;
 
 // Calls `done` of all jobs that have been run since.
 void mlt_file_line_take(mlt_file_line *line);
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef MLT_FILE_SETTINGS_H
-#define MLT_FILE_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ typedef struct mlt_file_settings {
 
 extern mlt_file_settings mlt_file_conf;
 extern const mlt_settings_table mlt_file_settings_table;
-
-#endif

@@ -6,8 +6,7 @@
 // read's: nothing is tried twice on a bad disk.
 //
 // More reads than may be under way wait here, in order.
-#ifndef MLT_FILE_URING_H
-#define MLT_FILE_URING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ bool mlt_file_uring_give(mlt_file_uring *uring, mlt_file_read *read) MLT_MUST_CH
 
 // One that is over, in any order: done, or undone. NULL: there is none now.
 mlt_file_read *mlt_file_uring_take(mlt_file_uring *uring) MLT_MUST_CHECK;
-
-#endif

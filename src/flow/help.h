@@ -22,8 +22,7 @@
 // takes the rare path, which takes the worker back first; calls of a thread that is not away cost
 // nothing more. A rank of such a worker has not called MPI_Init, and its first call of MPI takes
 // the worker back, too (mpi/thread.h).
-#ifndef MLT_FLOW_HELP_H
-#define MLT_FLOW_HELP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ mlt_csp *mlt_flow_csp_back(void);
 
 // Ends the helper, if there is one. The caller has the worker.
 void mlt_flow_help_end(mlt_flow_program *program);
-
-#endif

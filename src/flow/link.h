@@ -23,8 +23,7 @@
 // once if the system allows it; the sender's element is freed when it has left. With the first one
 // the sender tells where its store is (STORE). A receiver that can map it says so (MAPPED); from
 // then on elements of this line are made there, and are not copied any more.
-#ifndef MLT_FLOW_LINK_H
-#define MLT_FLOW_LINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ static inline mlt_flow_element *mlt_flow_taken(mlt_flow_program *program, mlt_fl
 bool mlt_flow_link_over(const mlt_flow_program *program, uint32_t line);
 // The inlet where these lines end takes no more.
 void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet);
-
-#endif

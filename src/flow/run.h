@@ -20,8 +20,7 @@
 //     stats.c   what `mpirun --report` prints
 //     element/  what lies in a queue, and its memory
 //     part/     collective tasks
-#ifndef MLT_FLOW_RUN_H
-#define MLT_FLOW_RUN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -221,5 +220,3 @@ void mlt_flow_stats_tell(mlt_flow_program *program);
 
 uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
 void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes);
-
-#endif

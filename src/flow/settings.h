@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Settings of flow programs; read once before the first worker starts, constant afterwards.
-#ifndef MLT_FLOW_SETTINGS_H
-#define MLT_FLOW_SETTINGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ typedef struct mlt_flow_conf {
 
 extern mlt_flow_conf mlt_flow_conf_now;
 extern const mlt_settings_table mlt_flow_settings;
-
-#endif

@@ -16,8 +16,7 @@
 //     place       the worker where the queue is
 //
 // Lines whose queue is on the same worker follow each other. A line of zeros is told too.
-#ifndef MLT_FLOW_STATS_H
-#define MLT_FLOW_STATS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ enum { MLT_FLOW_NAME = 256 };
 // The names of both ends of a line, as in that file. Returns `to`.
 const char *mlt_flow_line_names(const mlt_flow_lowered *lowered, uint32_t line, char *from,
                                 char *to, size_t size);
-
-#endif

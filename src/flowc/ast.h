@@ -4,8 +4,7 @@
 // docs/reference/flow-language.md has the grammar.
 //
 // All memory of a file is one arena: texts and lists stay until mlt_flow_file_free.
-#ifndef MLT_FLOWC_AST_H
-#define MLT_FLOWC_AST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -146,5 +145,3 @@ void mlt_flow_messages_free(mlt_flow_messages *messages);
 mlt_flow_file *mlt_flow_read(const char *path, const char *text, size_t size,
                              mlt_flow_messages *messages);
 void mlt_flow_file_free(mlt_flow_file *file); // NULL is fine
-
-#endif

@@ -4,8 +4,7 @@
 // not required, wrong kind) is checked here; what numbers tell (slices, arity, types, unconnected
 // queues) is checked by the graph, so that a program whose constants are changed on the command
 // line checks it again.
-#ifndef MLT_FLOWC_CHECK_H
-#define MLT_FLOWC_CHECK_H
+#pragma once
 
 #include "flow/graph/graph.h"
 #include "flowc/ast.h"
@@ -29,5 +28,3 @@ const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file,
 // The number of a C type, "unsigned long int". FLOW_ANY: NULL, or a name that only the C compiler
 // knows.
 flow_type mlt_flow_type_named(const char *text);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of the check share: check.c (from names to the graph), check_names.c (what names
 // alone tell), check_expr.c (numbers and types). Memory is the file's arena.
-#ifndef MLT_FLOWC_CHECK_INT_H
-#define MLT_FLOWC_CHECK_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ bool mlt_sema_eval(mlt_sema *c, const mlt_sema_value *inner, const mlt_sema_valu
 
 // check_names.c. Checks all that names alone tell, and marks in the lists what is used.
 void mlt_sema_all_names(mlt_sema *c, const mlt_flow_root_item *main_root);
-
-#endif

@@ -9,8 +9,7 @@
 //     the program        a flow_module for each module that is instantiated (init and fini weak), a
 //                        flow_op for each operation, a function wire_ROOT for each root, which
 //                        reads like the root; and main
-#ifndef MLT_FLOWC_GEN_H
-#define MLT_FLOWC_GEN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -34,5 +33,3 @@ void mlt_flow_gen_operations(const mlt_flow_file *file, FILE *to);
 // program; NULL: none.
 void mlt_flow_gen_program(const mlt_flow_file *file, const mlt_flow_override *overrides,
                           size_t override_count, const char *hosts, FILE *to);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the writers of C share: gen.c (headers, modules, operations, main) and gen_wire.c (roots).
-#ifndef MLT_FLOWC_GEN_INT_H
-#define MLT_FLOWC_GEN_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool mlt_gen_is_large(const mlt_flow_root_item *root);
 
 // The function wire_ROOT.
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root);
-
-#endif

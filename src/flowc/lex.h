@@ -2,8 +2,7 @@
 // The words of a .flow file. The text is any bytes, and no NUL need follow it. The lexer tells
 // nothing: what is wrong is a kind of token, and the reader words the message. A lexer is a few
 // words of memory: copy it to look ahead.
-#ifndef MLT_FLOWC_LEX_H
-#define MLT_FLOWC_LEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ bool mlt_flow_lex_brackets(mlt_flow_lexer *lexer, mlt_flow_token *token);
 const char *mlt_flow_lex_c(mlt_flow_lexer *lexer);
 
 bool mlt_flow_token_is(const mlt_flow_token *token, const char *word);
-
-#endif

@@ -5,8 +5,7 @@
 // A function that returns false has said what is wrong. The loop over statements or items then goes
 // on after the next ';' or at the next '}' (mlt_flow_read_recover). Only expressions are recursive,
 // and their depth is limited.
-#ifndef MLT_FLOWC_READ_INT_H
-#define MLT_FLOWC_READ_INT_H
+#pragma once
 
 #include "flow/graph/arena.h"
 #include "flowc/ast.h"
@@ -88,5 +87,3 @@ bool mlt_flow_read_queue(mlt_flow_reader *r);
 // ---- read_root.c
 
 void mlt_flow_read_root(mlt_flow_reader *r); // at 'Module'
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file printed as the language has it, for the tests of the reader: what is read again is the
 // same. Everything is said once and in one order: includes, constants, operations, modules, roots.
-#ifndef MLT_FLOWC_READ_TEST_H
-#define MLT_FLOWC_READ_TEST_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,5 +150,3 @@ static inline char *flow_printed(const mlt_flow_file *file)
         abort();
     return text;
 }
-
-#endif

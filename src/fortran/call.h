@@ -8,8 +8,7 @@
 // Every argument is an address; ierror is NULL where mpi_f08's optional argument is absent. Lengths
 // of strings follow behind all arguments, by value. An INTEGER is an int, a LOGICAL an int that is 0
 // or 1, and a status has the same eight words in both languages.
-#ifndef MLT_FORTRAN_CALL_H
-#define MLT_FORTRAN_CALL_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -229,5 +228,3 @@ static inline mlt_f_part mlt_f_whole(const mlt_f_section *s, MPI_Count count, MP
 {
     return (mlt_f_part){.address = mlt_f_address(s->base), .count = count, .type = type};
 }
-
-#endif

@@ -4,8 +4,7 @@
 //
 // The program may have the storage itself: mpif.h puts each into a common block. The dynamic
 // loader makes them one, so these symbols are visible and never bound inside the library.
-#ifndef MLT_FORTRAN_NAMES_H
-#define MLT_FORTRAN_NAMES_H
+#pragma once
 
 #include <mpi.h>
 
@@ -39,5 +38,3 @@ void mpi_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_
                          MPI_Fint *ierror);
 
 #pragma GCC visibility pop
-
-#endif

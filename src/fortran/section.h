@@ -4,8 +4,7 @@
 //
 // gfortran and flang lay out the fields that are used here alike; what lies between them differs, and
 // is not touched. That lets one library serve both.
-#ifndef MLT_FORTRAN_SECTION_H
-#define MLT_FORTRAN_SECTION_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -75,5 +74,3 @@ void mlt_f_keep(mlt_f_part *part, int code, MPI_Request request);
 
 // Raises the error of mlt_f_enter in the name of a function.
 int mlt_f_refuse(MPI_Comm comm, const char *function, int code);
-
-#endif

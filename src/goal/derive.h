@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dependencies from buffers (GOAL_AUTO): a program without any requ gets the least set of
 // dependencies that is safe.
-#ifndef MLT_GOAL_DERIVE_H
-#define MLT_GOAL_DERIVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -13,5 +12,3 @@
 // already, is transitively reduced: no dependency can be left out. O(n log n) for n actions with
 // few overlaps each.
 void mlt_goal_derive(mlt_goal_program *program, uint32_t rank);
-
-#endif

@@ -38,8 +38,7 @@
 //
 // Under policy `random` the next action is any of those that may start, chosen by the policy's own
 // generator: every topological order is possible, and a seed replays.
-#ifndef MLT_GOAL_EXEC_H
-#define MLT_GOAL_EXEC_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -175,5 +174,3 @@ static inline const mlt_act_message *mlt_act_message_of(const mlt_act *act)
 {
     return (const mlt_act_message *)(act + 1);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One rank's dependencies as a graph: neighbours of an action, an order, which comes before which.
 // A snapshot: changing the rank's program makes it stale. Duplicate dependencies appear once.
-#ifndef MLT_GOAL_GRAPH_H
-#define MLT_GOAL_GRAPH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ bool mlt_goal_before(mlt_goal_graph *graph, uint32_t a, uint32_t b);
 // The same by a search each time, which takes no memory that grows faster than the graph. With
 // !from_end any chain from a to b counts: b cannot start before a has started. False if a is b.
 bool mlt_goal_chain(mlt_goal_graph *graph, uint32_t a, uint32_t b, bool from_end);
-
-#endif

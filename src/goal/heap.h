@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A heap of numbers, the smallest on top: for topological orders that prefer what stands first. The
 // array is the caller's and has room for all that are in it at once.
-#ifndef MLT_GOAL_HEAP_H
-#define MLT_GOAL_HEAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ static inline uint64_t mlt_heap_take(uint64_t *heap, uint32_t *count)
     heap[i] = value;
     return first;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which send meets which receive, for a program without wildcards: the n-th send from A to B with a
 // tag meets the n-th receive from A with that tag.
-#ifndef MLT_GOAL_PAIRS_H
-#define MLT_GOAL_PAIRS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ static inline mlt_goal_place mlt_goal_partner(const mlt_goal_pairs *pairs, uint3
 {
     return pairs->other[pairs->first[rank] + action];
 }
-
-#endif

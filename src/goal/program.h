@@ -16,8 +16,7 @@
 //
 // A program is one owner's; it is no thread's in particular. Functions that add end the process if
 // memory is exhausted.
-#ifndef MLT_GOAL_PROGRAM_H
-#define MLT_GOAL_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -202,5 +201,3 @@ const char *mlt_goal_message_fault(const mlt_goal_program *program, const mlt_go
 // buffer. On failure an error message.
 mlt_status mlt_goal_rank_in_bounds(const mlt_goal_program *program, uint32_t rank, char *why,
                                    size_t why_size) MLT_MUST_CHECK;
-
-#endif

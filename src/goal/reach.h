@@ -3,8 +3,7 @@
 //
 // An answer that is true is exact. A false one may also mean that looking further would have taken
 // too long, so nothing follows from it.
-#ifndef MLT_GOAL_REACH_H
-#define MLT_GOAL_REACH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void mlt_goal_reach_free(mlt_goal_reach *reach);
 bool mlt_goal_reach_starts(mlt_goal_reach *reach, uint32_t a,
                            uint32_t b); // a == b, or a starts first
 bool mlt_goal_reach_before(mlt_goal_reach *reach, uint32_t a, uint32_t b); // a ends before b starts
-
-#endif

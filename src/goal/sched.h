@@ -39,8 +39,7 @@
 //                          numbers: no two actions share one that are in the window or have been
 //                          counted up at once. `request` is below `window`, and no two actions in
 //                          the window share one.
-#ifndef MLT_GOAL_SCHED_H
-#define MLT_GOAL_SCHED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -192,5 +191,3 @@ mlt_goal_program *mlt_goal_image_program(const mlt_goal_image *image);
 
 // One action of the code as it would stand in a program.
 mlt_goal_action mlt_act_action(const mlt_act *act);
-
-#endif

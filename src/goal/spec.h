@@ -34,8 +34,7 @@
 //     gather                    the same at the root; the others have in
 //     scatter                   the root has no out: its block stays where it is in `in`
 //     all others                are not done in place
-#ifndef MLT_GOAL_SPEC_H
-#define MLT_GOAL_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ typedef struct mlt_goal_spec {
     const char *in, *out; // "name", "name+offset", "offset"; NULL: as above, or for programs
                           // without named buffers MEMORY from 0 for both
 } mlt_goal_spec;
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who calls a function that takes the place of libc's: a rank, or something for which libc's own is
 // right.
-#ifndef MLT_HOST_CALLER_H
-#define MLT_HOST_CALLER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ static inline bool mlt_caller_is_ours(const void *caller)
 // The rank that calls, in a process of several: on its worker's thread, from its own code. NULL: the
 // process has one, or the caller is a thread of the program, a forked child or this library.
 mlt_rank *mlt_caller_rank(const void *caller);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The last words of a rank that a signal kills: which rank, which signal, where; or that its stack
 // was too small.
-#ifndef MLT_HOST_CRASH_H
-#define MLT_HOST_CRASH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ void mlt_crash_install(const mlt_boot *boot);
 // For each thread that runs ranks: how far its own stack may grow from here, 0 if that is not
 // known.
 void mlt_crash_thread_init(size_t stack_limit);
-
-#endif

@@ -5,8 +5,7 @@
 // A process that holds one rank runs its main as if the library were not there, and joins the job
 // in MPI_Init. A process that holds several is taken over before main: the library makes the
 // workers and runs main once a rank.
-#ifndef MLT_HOST_ENTRY_H
-#define MLT_HOST_ENTRY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void mlt_entry_deadlock(mlt_worker *worker);
 
 // Ends the job with a message if several ranks share the process, which exec would replace.
 void mlt_entry_refuse_exec(const char *call);
-
-#endif

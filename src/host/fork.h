@@ -3,8 +3,7 @@
 // the rank's own. It may ask whether MPI is initialised, print, exec and exit; any other call of
 // MPI, and any of csp.h or flow.h, ends the job with a message. (A child of vfork or of a bare
 // clone system call is not seen. POSIX allows it nothing but exec and _exit.)
-#ifndef MLT_HOST_FORK_H
-#define MLT_HOST_FORK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -19,5 +18,3 @@ bool mlt_fork_was_early(void);
 
 // The rank that forked this child; NULL: it is none, or no rank's.
 mlt_rank *mlt_fork_rank(void);
-
-#endif

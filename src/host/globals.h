@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank's own globals (image/image.h) in a process that holds several: the program's image, its
 // thread-local variables, and the functions that it left for its end.
-#ifndef MLT_HOST_GLOBALS_H
-#define MLT_HOST_GLOBALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ bool mlt_globals_has_thread_calls(uintptr_t from, uintptr_t to);
 
 // mlt_upcalls.original. Safe in a signal handler.
 uintptr_t mlt_globals_original(uintptr_t address);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a rank stands with MPI: before MPI_Init, in between, or after MPI_Finalize.
-#ifndef MLT_HOST_LIFE_H
-#define MLT_HOST_LIFE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -54,5 +53,3 @@ static inline bool mlt_thread_is_main(const mlt_rank *me)
 {
     return mlt_sched_self == me->worker->sched;
 }
-
-#endif

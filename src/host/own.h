@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What few ranks have of their own: where a process holds several, lines of output that are not
 // complete and libc's state; the default error handler for files. Made when a rank first needs it.
-#ifndef MLT_HOST_OWN_H
-#define MLT_HOST_OWN_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ bool mlt_own_end(mlt_rank *me);
 
 // libcstate.c
 void mlt_libc_state_free(struct mlt_libc_state *state);
-
-#endif

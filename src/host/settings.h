@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Settings of ranks' output; read once before the first worker starts, constant afterwards.
-#ifndef MLT_HOST_SETTINGS_H
-#define MLT_HOST_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ typedef struct mlt_host_conf {
 
 extern mlt_host_conf mlt_host_settings;
 extern const mlt_settings_table mlt_host_settings_table;
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Threads that ranks start, and to which rank each belongs.
-#ifndef MLT_HOST_START_H
-#define MLT_HOST_START_H
+#pragma once
 
 #include "p2p/p2p.h"
 
@@ -11,5 +10,3 @@ mlt_rank *mlt_thread_rank(void);
 
 // The same, if that rank shares its process and has not ended. NULL: what libc has is right.
 mlt_rank *mlt_thread_sharer(void);
-
-#endif

@@ -4,8 +4,7 @@
 // does not even look.
 //
 // (errno is not among them: the scheduler keeps it for every fiber.)
-#ifndef MLT_HOST_SWITCH_H
-#define MLT_HOST_SWITCH_H
+#pragma once
 
 #include "fiber/fiber.h"
 #include "p2p/p2p.h"
@@ -23,5 +22,3 @@ typedef enum mlt_switch_part {
 // happens. NULL ranks: the worker's own stack. `swap` runs on the stack of the rank that stops.
 void mlt_switch_want(mlt_sched *sched, mlt_switch_part part,
                      void (*swap)(const mlt_rank *from, const mlt_rank *to));
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads which writable variables a program has, from its ELF tables. Any file may be given:
 // everything in it is checked before it is used, and nothing that it says is trusted.
-#ifndef MLT_IMAGE_ELF_H
-#define MLT_IMAGE_ELF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ bool mlt_elf_imports(int fd, bool (*see)(void *user, const char *name), void *us
 
 // True if the file's table of dynamic names has that one.
 bool mlt_elf_names(int fd, const char *name);
-
-#endif

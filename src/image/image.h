@@ -21,8 +21,7 @@
 // with the object whose shift they need. Making an image is mapping, and adding to those words.
 //
 // Any thread may make or look for images at any time after mlt_images_new.
-#ifndef MLT_IMAGE_IMAGE_H
-#define MLT_IMAGE_IMAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,5 +109,3 @@ void mlt_image_tls_init_block(const mlt_images *images, const mlt_image_tls *tls
 // The first `blocks` of them, to and from memory of as many bytes as they have.
 void mlt_image_tls_save(const mlt_image_tls *tls, uint32_t blocks, char *to);
 void mlt_image_tls_load(const mlt_image_tls *tls, uint32_t blocks, const char *from);
-
-#endif

@@ -5,8 +5,7 @@
 // Objects have one numbering for the whole process. A set is complete before it is linked to the one
 // before, and stays as it is, so that any thread, and a signal handler, may walk over them.
 // Debuggers do, too (share/millet-gdb.py): they begin at mlt_image_sets.
-#ifndef MLT_IMAGE_IMAGE_INT_H
-#define MLT_IMAGE_IMAGE_INT_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -78,5 +77,3 @@ mlt_status mlt_image_make_object(const mlt_images *images, uint32_t index, uint3
 void mlt_image_construct_object(const mlt_images *images, uint32_t index, uint32_t object, int argc,
                                 char **argv, char **envp);
 void mlt_image_destruct_object(const mlt_images *images, uint32_t index, uint32_t object);
-
-#endif

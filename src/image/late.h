@@ -9,8 +9,7 @@
 //
 // Objects have numbers (image_int.h). All but mlt_images_at want the caller's lock, which also keeps
 // others from loading.
-#ifndef MLT_IMAGE_LATE_H
-#define MLT_IMAGE_LATE_H
+#pragma once
 
 #include "image/image.h"
 
@@ -64,5 +63,3 @@ void mlt_image_late_destruct(const mlt_images *images, uint32_t index, uint32_t 
 // Where it lies in image `index`.
 void mlt_image_late_span(const mlt_images *images, uint32_t index, uint32_t object, uintptr_t *from,
                          uintptr_t *to);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whose the global variables of ranks are that share a process: mpirun --globals, MILLET_GLOBALS.
-#ifndef MLT_IMAGE_MODE_H
-#define MLT_IMAGE_MODE_H
+#pragma once
 
 typedef enum mlt_globals_mode {
     MLT_GLOBALS_AUTO, // each rank has its own where that is possible; elsewhere a note says why not
@@ -12,5 +11,3 @@ typedef enum mlt_globals_mode {
 // In the order of the values, as settings want it; and what holds if nobody says anything.
 #define MLT_GLOBALS_CHOICES "auto|private|shared"
 #define MLT_GLOBALS_DEFAULT "auto"
-
-#endif

@@ -2,8 +2,7 @@
 // The memory that images need, before it is taken, against what there is. An image takes the pages
 // that have addresses in them when it is made, and the other writable ones when its rank writes
 // there.
-#ifndef MLT_IMAGE_NEED_H
-#define MLT_IMAGE_NEED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ mlt_image_fit mlt_image_need_fits(const mlt_image_need *need, const mlt_image_ro
 
 // What this process may still have. memory: of the host (mlt_job.memory); 0: not known.
 void mlt_image_room_now(uint64_t memory, mlt_image_room *out);
-
-#endif

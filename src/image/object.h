@@ -3,8 +3,7 @@
 //
 // Everything is read from memory that the loader has checked and mapped, but for the initial values
 // of data, which are read from the file.
-#ifndef MLT_IMAGE_OBJECT_H
-#define MLT_IMAGE_OBJECT_H
+#pragma once
 
 #include <elf.h>
 #include <stdbool.h>
@@ -101,5 +100,3 @@ void *mlt_object_symbol(uintptr_t base, const Elf64_Dyn *dynamic, const char *na
 // The first object after the program that defines the name; *address. MLT_OBJECT_NONE: none does.
 uint32_t mlt_object_definer(const mlt_object *objects, uint32_t count, const char *name,
                             uintptr_t *address);
-
-#endif

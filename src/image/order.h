@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The order in which objects are constructed: each after those that it needs, as the dynamic loader
 // has it.
-#ifndef MLT_IMAGE_ORDER_H
-#define MLT_IMAGE_ORDER_H
+#pragma once
 
 #include "image/object.h"
 
@@ -25,5 +24,3 @@ void mlt_order_visit(mlt_order *order, uint32_t object);
 
 // All objects of a program when it starts; the caller frees it.
 uint32_t *mlt_order_all(const mlt_object *objects, uint32_t count);
-
-#endif

@@ -5,8 +5,7 @@
 // brings in, one that is marked DF_1_INITFIRST is constructed first (`ld -z initfirst`). So what is
 // loaded instead of the library is a prelude: a file of a few hundred bytes that needs the library,
 // has that mark, and has one constructor, a function of this process.
-#ifndef MLT_IMAGE_PRELUDE_H
-#define MLT_IMAGE_PRELUDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ bool mlt_prelude_new(mlt_prelude *out, const char *library, void (*constructor)(
 
 // Closes the file. If it is loaded, it stays so.
 void mlt_prelude_free(mlt_prelude *prelude);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The writable segments of all private objects as they are before any constructor has run, relocated
 // for the original's addresses, in one file in memory; and which words of them are addresses.
-#ifndef MLT_IMAGE_TEMPLATE_H
-#define MLT_IMAGE_TEMPLATE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -68,5 +67,3 @@ bool mlt_template_parses(const mlt_object *object);
 
 // True if a relocation of the object refers to one that is `own`: then the object must be it, too.
 bool mlt_template_refers(const mlt_object *objects, uint32_t count, uint32_t object);
-
-#endif

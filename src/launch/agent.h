@@ -5,8 +5,7 @@
 // mpirun has an agent for its own host inside; every other host has one in a process of its own
 // (launch/hosts/serve.h). Both get commands and tell what happens as frames (launch/hosts/frame.h).
 // Inside of mpirun a frame is a function call, and nothing is copied.
-#ifndef MLT_LAUNCH_AGENT_H
-#define MLT_LAUNCH_AGENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ void mlt_agent_dies(mlt_agent *agent, const char *why);
 
 // A process has been started, with this end of its control channel. For START, and for tests.
 void mlt_agent_started(mlt_agent *agent, uint32_t proc, pid_t pid, int ctl_fd);
-
-#endif

@@ -8,8 +8,7 @@
 // The host's clock is ahead by h - (a + b) / 2, with an error of (b - a) / 2 at most. Of several
 // exchanges the one with the least error counts. All hosts are asked at once; the next exchange begins
 // when all have answered.
-#ifndef MLT_LAUNCH_CLOCKS_H
-#define MLT_LAUNCH_CLOCKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ bool mlt_clocks_take(mlt_clocks *clocks, uint32_t host, int64_t number, uint64_t
 
 // The series is over: its lines of facts (trace/facts.h).
 void mlt_clocks_tell(mlt_clocks *clocks, mlt_text *facts);
-
-#endif

@@ -10,8 +10,7 @@
 //
 // The watcher is in a process group of its own, so that what reaches the caller's group (Ctrl-C)
 // reaches it once, through the guard. It has another name, so that `killall -9 mpirun` leaves one.
-#ifndef MLT_LAUNCH_GUARD_H
-#define MLT_LAUNCH_GUARD_H
+#pragma once
 
 #include <signal.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ void mlt_guard_remove_folder(const char *folder);
 // True if a signal that the watcher has got came from the keyboard or the terminal, which has sent
 // it to all in the caller's group.
 bool mlt_guard_from_keyboard(const struct signalfd_siginfo *info);
-
-#endif

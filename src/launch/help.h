@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs print for --help.
-#ifndef MLT_LAUNCH_HELP_H
-#define MLT_LAUNCH_HELP_H
+#pragma once
 
 #include <stdio.h>
 
@@ -12,5 +11,3 @@ void mlt_help_wrapped(FILE *to, const char *text, int at, int column);
 // Prints an option and its help, which begins at `column`, in the next line if `left` is too long,
 // on standard output.
 void mlt_help_item(const char *left, const char *help, int column);
-
-#endif

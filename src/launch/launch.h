@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A whole job, from its options to its exit code.
-#ifndef MLT_LAUNCH_LAUNCH_H
-#define MLT_LAUNCH_LAUNCH_H
+#pragma once
 
 #include "launch/children/parent.h"
 #include "launch/plan/options.h"
@@ -9,5 +8,3 @@
 // Changes the options where they leave something to mpirun (launch/plan/grain.h). The parent is there
 // if another job has spawned this one; else NULL.
 int mlt_launch(mlt_options *options, mlt_parent *parent);
-
-#endif

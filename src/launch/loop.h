@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpirun's event loop: descriptors and what to do when they are ready. One thread.
-#ifndef MLT_LAUNCH_LOOP_H
-#define MLT_LAUNCH_LOOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ static inline bool mlt_loop_due(uint64_t *at, uint64_t now)
 
 // Waits for events and handles them. A handler may remove any source, but memory of sources stays.
 void mlt_loop_turn(int loop);
-
-#endif

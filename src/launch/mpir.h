@@ -11,8 +11,7 @@
 //
 // The mpirun that the user knows is the guard (guard.h), but the watcher knows the processes: the table
 // is in memory that both share.
-#ifndef MLT_LAUNCH_MPIR_H
-#define MLT_LAUNCH_MPIR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ void mlt_mpir_stop(void);
 
 // The guard, after each SIGCHLD; `fd` is its end of the pipe.
 void mlt_mpir_look(int fd);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of mpirun itself, and the exit codes that it gives itself.
-#ifndef MLT_LAUNCH_SAY_H
-#define MLT_LAUNCH_SAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ bool mlt_say_lost(void);
 
 // Writes the message and ends mpirun. Ranks that have been started are killed (guard.h).
 _Noreturn void mlt_quit(int code, const char *format, ...) MLT_PRINTF(2, 3) MLT_COLD;
-
-#endif

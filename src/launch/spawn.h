@@ -5,8 +5,7 @@
 // them as they reach any program, and reading from the terminal works. They end with mpirun
 // (PDEATHSIG), however it ends. vfork shares mpirun's memory until the program starts, so a start
 // costs the same however large mpirun has grown.
-#ifndef MLT_LAUNCH_SPAWN_H
-#define MLT_LAUNCH_SPAWN_H
+#pragma once
 
 #include <sched.h>
 #include <signal.h>
@@ -48,5 +47,3 @@ void mlt_spawn_restore(int signal_fd);
 
 // The process id, or -1 with a message in why and the exit code for mpirun in *code.
 pid_t mlt_spawn_start(const mlt_spawn *spawn, int *code, char *why, size_t why_size);
-
-#endif

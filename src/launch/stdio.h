@@ -9,8 +9,7 @@
 // Processes of other hosts have pipes, and their bytes travel as frames (launch/hosts/relay.h):
 // mpirun writes them as it writes those of its own host, and reads standard input for them. Files
 // are written on the host where the rank runs, under the same name.
-#ifndef MLT_LAUNCH_STDIO_H
-#define MLT_LAUNCH_STDIO_H
+#pragma once
 
 #include "launch/hosts/frame.h"
 #include "launch/plan/env.h"
@@ -83,5 +82,3 @@ bool mlt_stdio_drained(const mlt_stdio *io);
 // message. (A reader that has gone is no loss: the ranks see a broken pipe, as they would without
 // mpirun.)
 bool mlt_stdio_finish(mlt_stdio *io, bool interrupted);
-
-#endif

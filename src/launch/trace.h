@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpirun --trace: the file that the job's processes append to (trace/tracer.h), its first and its
 // last chunk.
-#ifndef MLT_LAUNCH_TRACE_H
-#define MLT_LAUNCH_TRACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void mlt_launch_trace_queues(const mlt_options *options, const mlt_ctl_queue *qu
 
 // All processes have ended: notes the exit code.
 void mlt_launch_trace_end(const mlt_options *options, int code);
-
-#endif

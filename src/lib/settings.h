@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The settings of all layers, for the library and for `millet info`.
-#ifndef MLT_LIB_SETTINGS_H
-#define MLT_LIB_SETTINGS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
 
 // Returns how many tables there are; the lowest layer's comes first.
 size_t mlt_lib_settings(mlt_settings_table *tables, size_t most);
-
-#endif

@@ -10,8 +10,7 @@
 //
 // docs/reference/goal-lua.md has all of g's functions. Scripts get no files, no processes and no
 // network, only Lua's base, string, table, math and utf8.
-#ifndef MLT_LUA_GENERATE_H
-#define MLT_LUA_GENERATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
                             const mlt_lua_arg *args, size_t args_count, uint64_t steps,
                             void (*progress)(void *user, double done), void *user,
                             mlt_goal_program **out, char *why, size_t why_size) MLT_MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
 // cannot accept something, they raise a Lua error with the place in the script.
 //
 // Errors leave by longjmp: nothing that calls Lua may hold memory of its own meanwhile.
-#ifndef MLT_LUA_GOAL_H
-#define MLT_LUA_GOAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,5 +59,3 @@ void mlt_lua_explain(lua_State *L, int status, const char *name, char *why, size
 
 // The value at an index as a message may quote it: in `text`, or a constant.
 const char *mlt_lua_shown(lua_State *L, int index, char text[80]);
-
-#endif

@@ -4,8 +4,7 @@
 // from state to state. Every rank reads a rule book in a state of its own, and all must come to the same
 // answers; a script must make the same program each time. So no address is ever shown, tables are
 // walked through in the order of their keys, and sorting is stable.
-#ifndef MLT_LUA_LIBRARY_H
-#define MLT_LUA_LIBRARY_H
+#pragma once
 
 #include "lua/goal.h"
 
@@ -14,5 +13,3 @@ void mlt_lua_library_open(lua_State *L);
 
 // In a protected call: no numbers by chance, for states that must agree.
 void mlt_lua_library_without_chance(lua_State *L);
-
-#endif

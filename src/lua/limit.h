@@ -6,8 +6,7 @@
 // Once the steps are spent, every further instruction fails, so that a script cannot go on after a
 // pcall. Nothing may run without the hook. So scripts have no __gc, which Lua calls without the
 // hook, and another xpcall than Lua's, which would call its handler without it.
-#ifndef MLT_LUA_LIMIT_H
-#define MLT_LUA_LIMIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -30,5 +29,3 @@ void mlt_lua_limit_begin(lua_State *L);
 // In a protected call: so many steps have been taken, or are about to be. Raises an error if they
 // are too many.
 void mlt_lua_charge(lua_State *L, uint64_t steps);
-
-#endif

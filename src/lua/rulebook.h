@@ -5,8 +5,7 @@
 //
 //     rule { coll = "bcast", bytes = {0, 65536}, alg = "mine" }
 //     algorithm { coll = "bcast", name = "mine", emit = function(g, shape) ... end }
-#ifndef MLT_LUA_RULEBOOK_H
-#define MLT_LUA_RULEBOOK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ mlt_status mlt_lua_rulebook_prove(mlt_coll_rulebook *rulebook, char *why,
 // what is forced is there.
 mlt_status mlt_lua_rulebook_check(const char *file, const char *force, int reproducible,
                                   int *force_is_wrong, char *why, size_t why_size) MLT_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef MLT_LUA_RULEBOOK_INT_H
-#define MLT_LUA_RULEBOOK_INT_H
+#pragma once
 
 #include "base/table.h"
 #include "coll/choose.h"
@@ -88,5 +87,3 @@ bool mlt_lua_saw(mlt_coll_rulebook *rulebook, const mlt_intercept_stage *stage,
 // mlt_coll_rulebook.prove.
 mlt_status mlt_lua_alg_prove(mlt_coll_rulebook *rulebook, const mlt_coll_alg *alg,
                              const mlt_coll_shape *shape, char *why, size_t why_size);
-
-#endif

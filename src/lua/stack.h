@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The stack on which a rule book runs: ranks that are fibers may have a few KiB only, and Lua and the
 // checker need more.
-#ifndef MLT_LUA_STACK_H
-#define MLT_LUA_STACK_H
+#pragma once
 
 #include "fiber/fiber.h"
 
@@ -20,5 +19,3 @@ typedef struct mlt_lua_stack {
 // run(arg) on that stack, now; where it is on it already, just run(arg). It must return.
 void mlt_lua_on_stack(mlt_lua_stack *stack, void (*run)(void *arg), void *arg);
 void mlt_lua_stack_fini(mlt_lua_stack *stack); // zeroed is fine
-
-#endif

@@ -6,8 +6,7 @@
 //
 // Callbacks may call MPI and change the attributes of the very object. Their codes go to the caller
 // as they are: none of the functions here raises an error, mlt_attrs_raise does.
-#ifndef MLT_MPI_ATTR_H
-#define MLT_MPI_ATTR_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -58,5 +57,3 @@ typedef struct mlt_attr_fortran {
 
 mlt_attr_fortran mlt_attr_fortran_take(void);
 void mlt_attr_fortran_put(mlt_attr_fortran taken);
-
-#endif

@@ -2,8 +2,7 @@
 // Counts of what ranks do besides sending messages, for --report and for tools. Operations on
 // windows are counted by the surface's detour, partitioned messages by a start whose worker is
 // watched or whose job wants a report. So neither costs anything where nobody asks.
-#ifndef MLT_MPI_COUNT_H
-#define MLT_MPI_COUNT_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -20,5 +19,3 @@ void mlt_count_one_sided(mlt_rank *me, int verb, MPI_Win win, int target, MPI_Co
 // A partitioned message to or from that worker, the rank's own perhaps, was started.
 void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t partitions,
                            uint64_t bytes) MLT_COLD;
-
-#endif

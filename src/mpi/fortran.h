@@ -4,8 +4,7 @@
 // Callbacks and attributes have a language. A Fortran function is made known by C's function
 // (MPI_Op_create and the like, with the address as it is), and what that made is then marked: from
 // there on it is called as Fortran wants it, with addresses, and integers for handles.
-#ifndef MLT_MPI_FORTRAN_H
-#define MLT_MPI_FORTRAN_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -59,5 +58,3 @@ __attribute__((visibility("default"))) void mlt_fortran_keep(MPI_Request request
 // Raises an error with the handler of comm, in the name of a function.
 __attribute__((visibility("default"))) int mlt_fortran_raise(MPI_Comm comm, const char *function,
                                                              int class, const char *text);
-
-#endif

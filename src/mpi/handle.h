@@ -2,8 +2,7 @@
 // Handles become objects. A handle is 0..4095 (predefined, or wrong) or the address of an object of
 // ours, which begins a pool's memory and so stays readable after it was freed; its magic is cleared
 // then. NULL: a bad handle.
-#ifndef MLT_MPI_HANDLE_H
-#define MLT_MPI_HANDLE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -134,5 +133,3 @@ static inline mlt_message *mlt_message_of(MPI_Message handle)
     mlt_message *message = (mlt_message *)h;
     return mlt_handle_is_address(h) && message->magic == MLT_MESSAGE_MAGIC ? message : NULL;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Intercepted calls of MPI (coll/intercept.h): the surface's detour calls these around a body.
-#ifndef MLT_MPI_INTERCEPT_H
-#define MLT_MPI_INTERCEPT_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -34,5 +33,3 @@ mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, MPI_Win win,
 // A cache on the way did not answer: on to the operation. May suspend.
 void mlt_intercept_goes_on(mlt_rank *me, uint16_t fn, mlt_intercept_call *call);
 void mlt_intercept_call_ends(mlt_rank *me, const mlt_intercept_call *call); // after it
-
-#endif

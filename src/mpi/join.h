@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the layers below ask of MPI (base/upcalls.h) and no other file answers.
-#ifndef MLT_MPI_JOIN_H
-#define MLT_MPI_JOIN_H
+#pragma once
 
 #include "p2p/p2p.h"
 
@@ -11,5 +10,3 @@ mlt_rank *mlt_mpi_join(void);
 
 // mlt_upcalls.refused.
 void mlt_mpi_refused(const char *call, const char *what);
-
-#endif

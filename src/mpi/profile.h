@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // --report: how often each MPI function was called in a worker, and for how long.
-#ifndef MLT_MPI_PROFILE_H
-#define MLT_MPI_PROFILE_H
+#pragma once
 
 #include "p2p/worker.h"
 
@@ -10,5 +9,3 @@ struct mlt_mpi_profile *mlt_profile_new(void); // free() frees it
 
 // Tells the launcher, once: MLT_CTL_CALLS, MLT_CTL_STATS. Does nothing without --report.
 void mlt_profile_send(mlt_worker *worker);
-
-#endif

@@ -3,8 +3,7 @@
 // keys): made before MPI_Init, freed after MPI_Finalize, shared by threads. A freed object's memory
 // stays readable and is used again as late as possible, so that a stale handle is caught by its
 // magic. The lock is never held across a switch.
-#ifndef MLT_MPI_REGISTRY_H
-#define MLT_MPI_REGISTRY_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,5 +77,3 @@ static inline void mlt_registry_give(mlt_registry *registry, void *object)
     mlt_pool_give_last(&registry->pool, object);
     pthread_mutex_unlock(&registry->lock);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the MPI layer keeps for a rank and for a worker, and how a call finds it.
-#ifndef MLT_MPI_SELF_H
-#define MLT_MPI_SELF_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -243,5 +242,3 @@ static inline bool mlt_mpi_detours(void)
 extern bool mlt_mpi_profiling __attribute__((visibility("hidden")));
 uint64_t mlt_mpi_clock(void);
 void mlt_mpi_count(mlt_rank *me, uint16_t fn, uint64_t start_ns); // one call ended; me may be NULL
-
-#endif

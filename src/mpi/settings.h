@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MPI layer's own settings.
-#ifndef MLT_MPI_SETTINGS_H
-#define MLT_MPI_SETTINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ extern mlt_mpi_conf mlt_mpi_settings;
 mlt_status mlt_mpi_settings_check(char *why, size_t why_size) MLT_MUST_CHECK;
 
 extern const mlt_settings_table mlt_mpi_settings_table;
-
-#endif

@@ -10,8 +10,7 @@
 //
 // A handle that was freed needs no word: its object is dead when it is looked at, and whatever takes
 // its memory later is noted under the same address.
-#ifndef MLT_MPI_STRICT_H
-#define MLT_MPI_STRICT_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -68,5 +67,3 @@ void mlt_strict_look(mlt_rank *me) MLT_COLD;
 void mlt_strict_tell(mlt_worker *worker) MLT_COLD;
 
 void mlt_strict_free(struct mlt_strict *strict); // of a worker that ends; NULL is fine
-
-#endif

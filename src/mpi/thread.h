@@ -19,8 +19,7 @@
 // Errors are raised with the gate held, whether found by the surface's checks or by a body. The
 // user's functions are called outside of it (mlt_thread_step_out): they may take a lock that
 // another thread holds while it calls MPI.
-#ifndef MLT_MPI_THREAD_H
-#define MLT_MPI_THREAD_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -166,5 +165,3 @@ typedef struct mlt_detour {
 // Before and after a body. me may be NULL.
 mlt_detour mlt_detour_begin(mlt_rank *me, uint16_t fn);
 void mlt_detour_end(mlt_rank *me, uint16_t fn, const mlt_detour *detour);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How MPI's calls, and what workers are seen to do, become events of a trace (mpirun --trace).
-#ifndef MLT_MPI_TRACE_H
-#define MLT_MPI_TRACE_H
+#pragma once
 
 #include "base/event.h"
 #include "mpi/self.h"
@@ -58,5 +57,3 @@ static inline bool mlt_mpi_only_traced(const mlt_rank *me)
     return me->worker->watched == MLT_WATCH_TRACE &&
            !atomic_load_explicit(&mlt_mpi_whole_detour, memory_order_relaxed);
 }
-
-#endif

@@ -2,8 +2,7 @@
 // mpirun --trace-only: which ranks and which calls a trace keeps. A list with commas: ranks (3, 0-7),
 // functions (MPI_Send), and kinds of them: p2p, coll, rma. Without a rank all ranks are kept, without a
 // function or kind all calls. What happens inside a call is kept if the call is.
-#ifndef MLT_MPI_TRACE_ONLY_H
-#define MLT_MPI_TRACE_ONLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ extern bool mlt_trace_only_some; // false: everything is kept
 
 bool mlt_trace_only_rank(uint32_t rank);
 bool mlt_trace_only_call(uint16_t fn);
-
-#endif

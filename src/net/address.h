@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Addresses of IPv4 and IPv6: as text, for sockets, and which of a peer's are the likely ones.
-#ifndef MLT_NET_ADDRESS_H
-#define MLT_NET_ADDRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,5 +57,3 @@ bool mlt_address_within(const mlt_address *a, const mlt_address *b, uint32_t pre
 // there are in `out`, at most `room`.
 uint32_t mlt_address_likely(mlt_address *out, uint32_t room, const mlt_address *own,
                             uint32_t own_count, const mlt_address *peers, uint32_t peers_count);
-
-#endif

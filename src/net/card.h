@@ -9,8 +9,7 @@
 //     4  2  port, little-endian, not 0
 //     6     the name: letters, digits, '.', '-', '_'
 //           for each address: 4 or 6; bits of its subnet; 4 or 16 bytes
-#ifndef MLT_NET_CARD_H
-#define MLT_NET_CARD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ size_t mlt_card_write(uint8_t out[MLT_CARD_BYTES], const mlt_card *card);
 // MLT_ERR_INVALID: it is no card; a message in why.
 mlt_status mlt_card_read(mlt_card *card, const void *bytes, size_t size, char *why,
                          size_t why_size) MLT_MUST_CHECK;
-
-#endif

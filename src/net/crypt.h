@@ -16,8 +16,7 @@
 // message that is lost, repeated or moved does not fit its counter and fails. What secretstream
 // would add, a mark at the end of the stream, the transport has anyway: a connection that ends
 // without it was cut.
-#ifndef MLT_NET_CRYPT_H
-#define MLT_NET_CRYPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,5 +73,3 @@ void mlt_crypt_seal(uint8_t seal[MLT_CRYPT_SEAL], void *data, size_t bytes, cons
 // Decrypts. False: something was changed, or it is another message's; the data are then of no use.
 bool mlt_crypt_open(const uint8_t seal[MLT_CRYPT_SEAL], void *data, size_t bytes, const void *head,
                     size_t head_bytes, uint64_t number, const mlt_key *key) MLT_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libsodium's functions, as its documentation declares them, and how they are found. For
 // crypt.c and its test, which lets the search fail at each function.
-#ifndef MLT_NET_CRYPT_INT_H
-#define MLT_NET_CRYPT_INT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ mlt_status mlt_sodium_fill(mlt_sodium *out, void *(*find)(void *object, const ch
 // Loads the first library of these names that is there, and fills in its functions.
 mlt_status mlt_sodium_load(mlt_sodium *out, const char *const *names, size_t count, char *why,
                            size_t why_size) MLT_MUST_CHECK;
-
-#endif

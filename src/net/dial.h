@@ -2,8 +2,7 @@
 // Connects to one process of the job, at several of its addresses at the same time, and greets on
 // each that connects. The first that proves to be the right process wins; the others are closed
 // before they confirm anything, so that the peer gets one connection, too.
-#ifndef MLT_NET_DIAL_H
-#define MLT_NET_DIAL_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ mlt_dial_cause mlt_dial_why(const mlt_dial *dial); // after MLT_ERR_CLOSED
 
 // What was tried, a line each: "  from 10.0.0.1 to 10.0.0.2:40000: Connection refused".
 void mlt_dial_tell(const mlt_dial *dial, mlt_text *text);
-
-#endif

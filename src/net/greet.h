@@ -28,8 +28,7 @@
 // Before the hash is checked only magic and version are looked at. Later versions keep the places
 // of magic, version and hash and what is hashed, so that a refusal of another version can be
 // trusted as any other message can.
-#ifndef MLT_NET_GREET_H
-#define MLT_NET_GREET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -123,5 +122,3 @@ mlt_status mlt_greet_step(mlt_greet *greet, uint64_t now_ns) MLT_MUST_CHECK;
 
 // Wipes the keys.
 void mlt_greet_fini(mlt_greet *greet);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the parts of a message lie, for greet.c and those who forge messages to test it.
-#ifndef MLT_NET_GREET_INT_H
-#define MLT_NET_GREET_INT_H
+#pragma once
 
 #include "net/greet.h"
 
@@ -22,5 +21,3 @@ enum { MLT_GREET_HELLO = 1, MLT_GREET_IS_ANSWER, MLT_GREET_CONFIRM, MLT_GREET_RE
 // The hash of message `n` (0: HELLO, 1: ANSWER or REFUSAL, 2: CONFIRM). `said`: all messages, one
 // after the other.
 void mlt_greet_hash(uint8_t out[MLT_CRYPT_HASH], const mlt_key *key, const void *said, int n);
-
-#endif

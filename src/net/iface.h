@@ -2,8 +2,7 @@
 // The addresses of this host, and the choice among them that a user makes by --iface: a list such
 // as "eth0,10.0.0.0/8,2001:db8::/32,192.168.1.5" of interfaces, subnets and addresses, or "^" and
 // such a list: all but these.
-#ifndef MLT_NET_IFACE_H
-#define MLT_NET_IFACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ typedef struct mlt_iface_ports {
 } mlt_iface_ports;
 mlt_status mlt_iface_ports_parse(mlt_iface_ports *ports, const char *text, char *why,
                                  size_t why_size) MLT_MUST_CHECK;
-
-#endif

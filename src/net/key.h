@@ -2,8 +2,7 @@
 // A job's key: 256 random bits, which prove that a process belongs to the job. It travels through
 // descriptors only (an inherited pipe, the standard input of a remote shell). It is never printed,
 // and never in arguments, the environment or a file with a name.
-#ifndef MLT_NET_KEY_H
-#define MLT_NET_KEY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ mlt_key_pass mlt_key_writing(mlt_key *key, int fd, uint64_t deadline_ns);
 // see pass->poll. Anything else: a message in why; a key that was to be read is wiped.
 mlt_status mlt_key_step(mlt_key_pass *pass, uint64_t now_ns, char *why,
                         size_t why_size) MLT_MUST_CHECK;
-
-#endif

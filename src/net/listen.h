@@ -12,8 +12,7 @@
 // When the process has no descriptor left, strangers go for the sake of newcomers. If there are
 // none, the spare descriptor is given up for a moment to take the newcomer and close it, because
 // nothing else would stop the system from announcing it.
-#ifndef MLT_NET_LISTEN_H
-#define MLT_NET_LISTEN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ const mlt_listen_counts *mlt_listen_count(const mlt_listen *listen);
 // "dropped 12 connections: 10 that were no greetings of Millet, 2 too slow", and after a semicolon
 // the last fault of a process that knows the key. Adds nothing if nothing was dropped.
 void mlt_listen_tell(const mlt_listen *listen, mlt_text *text);
-
-#endif

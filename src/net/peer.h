@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process of the job at the other end of a connection, after the greeting.
-#ifndef MLT_NET_PEER_H
-#define MLT_NET_PEER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ typedef struct mlt_net_peer {
 // What a greeting that succeeded has found out. The greeting's own copy of the keys is wiped.
 void mlt_net_peer_of(mlt_net_peer *peer, mlt_greet *greet, const mlt_address *address,
                      uint16_t port);
-
-#endif

@@ -2,8 +2,7 @@
 // What every object of this layer waits for. None of them blocks and none has a loop of its own:
 // the caller polls `fd` for `events` until deadline_ns (mlt_os_now_ns), then calls the object's
 // step function, whether the descriptor is ready or the time is up.
-#ifndef MLT_NET_POLL_H
-#define MLT_NET_POLL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ typedef struct mlt_poll {
     short events; // POLLIN or POLLOUT
     uint64_t deadline_ns;
 } mlt_poll;
-
-#endif

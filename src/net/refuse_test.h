@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A system that refuses one of its calls: in a child of the test, by a filter.
-#ifndef MLT_NET_REFUSE_TEST_H
-#define MLT_NET_REFUSE_TEST_H
+#pragma once
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -62,5 +61,3 @@ static inline void in_child(void (*test)(void))
     }
     CHECK(waitpid(child, &status, 0) == child && status == 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests of listening and dialling share: two processes of a job, in one.
-#ifndef MLT_NET_SIDES_TEST_H
-#define MLT_NET_SIDES_TEST_H
+#pragma once
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -127,5 +126,3 @@ static inline int stranger_at(uint16_t port)
     CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&name, sizeof name) == 0);
     return fd;
 }
-
-#endif

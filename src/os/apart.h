@@ -5,8 +5,7 @@
 // worker and communicator.
 //
 // Any thread, at any time. With a sanitizer, which watches the heap better, it is the heap.
-#ifndef MLT_OS_APART_H
-#define MLT_OS_APART_H
+#pragma once
 
 #include <stddef.h>
 
@@ -17,5 +16,3 @@
 void *mlt_os_apart_try(size_t bytes) MLT_MUST_CHECK;
 void *mlt_os_apart_new(size_t bytes) MLT_MUST_CHECK;
 void mlt_os_apart_free(void *memory); // NULL is fine
-
-#endif

@@ -5,8 +5,7 @@
 //                             what it concludes
 //     MLT_OS_FENCED_CHANGE    a change that the thread's next fence (mlt_arch_order) orders, before
 //                             anybody may conclude anything from it
-#ifndef MLT_OS_BARRIER_H
-#define MLT_OS_BARRIER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -22,6 +21,4 @@
 #ifndef MLT_OS_BARRIER_STORE
 #define MLT_OS_BARRIER_STORE memory_order_relaxed
 #define MLT_OS_FENCED_CHANGE memory_order_relaxed
-#endif
-
 #endif

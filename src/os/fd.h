@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // System calls on descriptors. Only mlt_os_epoll_wait and mlt_os_poll block. Those that return an int
 // or a length return -1 and set errno on failure, as the system's own do.
-#ifndef MLT_OS_FD_H
-#define MLT_OS_FD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ int mlt_os_fd_of(pid_t process, int fd, bool writes);
 
 // Random bytes from the system; MLT_ERR_SYSTEM: it has none (yet).
 mlt_status mlt_os_random(void *to, size_t bytes) MLT_MUST_CHECK;
-
-#endif

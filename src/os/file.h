@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // System calls on regular files. All return -1 and set errno on failure, and are tried again after a
 // signal. Any of them may block for as long as the disk takes.
-#ifndef MLT_OS_FILE_H
-#define MLT_OS_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ int mlt_os_file_unlock(int fd, int64_t from, int64_t to);
 int mlt_os_ring_new(void);
 void mlt_os_ring(int fd);
 void mlt_os_hush(int fd);
-
-#endif

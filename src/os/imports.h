@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the program and its libraries call, as the dynamic linker knows it.
-#ifndef MLT_OS_IMPORTS_H
-#define MLT_OS_IMPORTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,5 +8,3 @@
 // Whether something that is loaded refers to one of these functions without having it itself. A
 // reference by dlsym is not seen, nor one within a file.
 bool mlt_os_imports(const char *const *names, size_t count);
-
-#endif

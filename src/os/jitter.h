@@ -3,8 +3,7 @@
 // changed a word and has not woken anybody yet, and so on. The everyday build has nothing there.
 // The build of preset `jitter` delays the thread by a random time now and then, so that the tests
 // meet orders that otherwise need a preemption at just that instruction.
-#ifndef MLT_OS_JITTER_H
-#define MLT_OS_JITTER_H
+#pragma once
 
 #ifdef MLT_JITTER
 void mlt_jitter(void);
@@ -12,6 +11,4 @@ void mlt_jitter(void);
 static inline void mlt_jitter(void)
 {
 }
-#endif
-
 #endif

@@ -2,8 +2,7 @@
 // Lines: streams between two processes of this host, Unix sockets. A name that begins with '@' is
 // in the abstract name space and vanishes with the listener; others are paths. Descriptors are
 // close-on-exec and never block. A call that fails returns -1 and sets errno; EAGAIN: not now.
-#ifndef MLT_OS_LINE_H
-#define MLT_OS_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ void mlt_os_line_end(int fd);
 
 // Blocks until there is something to read, or room to write; false after so many milliseconds.
 bool mlt_os_line_wait(int fd, bool writes, int timeout_ms);
-
-#endif

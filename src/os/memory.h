@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How much memory there is.
-#ifndef MLT_OS_MEMORY_H
-#define MLT_OS_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -16,5 +15,3 @@ uint64_t mlt_os_memory_left(const char *proc, const char *groups);
 // How many processes of this one's control groups the kernel has killed because memory was used up;
 // 0 if the system does not say.
 uint64_t mlt_os_memory_kills(const char *proc, const char *groups);
-
-#endif

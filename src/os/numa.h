@@ -2,8 +2,7 @@
 // Where memory lies, on machines whose processors have memory of their own (NUMA). By default a page
 // lies at the processor that first touches it; of memory that several processes map that is often
 // the writer's, where the reader's is wanted.
-#ifndef MLT_OS_NUMA_H
-#define MLT_OS_NUMA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ uint32_t mlt_os_node(void);
 // room, whoever touches them first. If the system refuses (containers do), they lie where they would
 // anyway, and it says so.
 mlt_status mlt_os_prefer_node(void *at, uint64_t bytes, uint32_t node) MLT_MUST_CHECK;
-
-#endif

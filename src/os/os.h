@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every system call that the engine makes. Nothing here suspends a fiber; mlt_os_futex_wait
 // and mlt_os_sleep block the calling thread.
-#ifndef MLT_OS_OS_H
-#define MLT_OS_OS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -156,5 +155,3 @@ void mlt_os_die_with_parent(void);
 // Not 0: the thread is inside of a library that Millet has called, not the program. What that calls of
 // libc is no rank's: if it parked the rank (host/libc/block.h), the library would be entered again.
 extern _Thread_local uint32_t mlt_os_foreign __attribute__((tls_model("initial-exec")));
-
-#endif

@@ -2,8 +2,7 @@
 // Parts of Millet that a process maps only when asked for: shared objects in lib/millet, found from
 // where this code itself is (lib/libmpi_abi.so.1, bin/mpirun, a test of the build tree), so that an
 // installed tree may be moved. Each exports one table of functions that begins with a head.
-#ifndef MLT_OS_PLUGIN_H
-#define MLT_OS_PLUGIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ enum { MLT_LUA_PLUGIN_VERSION = 2 };
 // stack, as dlopen does.
 const mlt_plugin_head *mlt_os_plugin(const char *file, const char *table, uint32_t version,
                                      char *why, size_t why_size) MLT_MUST_CHECK;
-
-#endif

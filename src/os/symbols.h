@@ -2,8 +2,7 @@
 // Names of functions for a crash report, also of those that are not exported: from the symbol table
 // of the file that they were loaded from. For signal handlers: no stdio, no malloc, no locks of
 // our own; the file is mapped, and nothing in it is trusted.
-#ifndef MLT_OS_SYMBOLS_H
-#define MLT_OS_SYMBOLS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@ typedef struct mlt_os_symbol {
 
 // What code this address belongs to. One thread at a time.
 mlt_os_symbol mlt_os_symbol_of(const void *pc);
-
-#endif

@@ -2,8 +2,7 @@
 // Streams to other hosts: TCP sockets, close-on-exec, which never block. A call that fails returns
 // -1 and sets errno. fd.h has mlt_os_try_connect, mlt_os_connected, mlt_os_try_read and
 // mlt_os_try_write, which work on these too.
-#ifndef MLT_OS_TCP_H
-#define MLT_OS_TCP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ uint64_t mlt_os_boot_number(void);
 
 // A descriptor that costs nothing (of /dev/null), to be given up when the process has too many.
 int mlt_os_spare(void);
-
-#endif

@@ -10,8 +10,7 @@
 //
 // Only the kernel's own interface is used. Linux before 6.1, a container's filter and
 // kernel.io_uring_disabled refuse it, so its user must be able to do without it.
-#ifndef MLT_OS_URING_H
-#define MLT_OS_URING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,5 +39,3 @@ bool mlt_os_uring_take(mlt_os_uring *uring, mlt_os_uring_result *result) MLT_MUS
 
 // 0: this thread may use it; errno's value otherwise (ENOSYS: before Linux 6.1). Tries it.
 int mlt_os_uring_refused(void);
-
-#endif

@@ -13,8 +13,7 @@
 //     0xd0000002 .. 0xdfffffff       free
 //     0xe0000000 .. 0xefffffff       flow: the first for links, then two a part (flow/run.h)
 //     0xf0000000 .. 0xffffffff       groups of processes: the first for all workers (csp/group.h)
-#ifndef MLT_P2P_CONTEXT_H
-#define MLT_P2P_CONTEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ _Static_assert(MLT_CONTEXT_COMMS < MLT_CONTEXT_COMMS_LAST &&
                    MLT_CONTEXT_FLOW_LAST < MLT_CONTEXT_CSP &&
                    MLT_CONTEXT_CSP < MLT_CONTEXT_CSP_LAST,
                "ranges do not overlap");
-
-#endif

@@ -2,8 +2,7 @@
 // What ranks do in the tests of the engine: exchange messages of all sizes and modes, data with gaps,
 // floods, cancelled sends and packets, and check every byte. For jobs of threads (engine_test.c) and
 // over several hosts (hosts_test.c).
-#ifndef MLT_P2P_EXCHANGE_TEST_H
-#define MLT_P2P_EXCHANGE_TEST_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -341,5 +340,3 @@ static inline void pingpong(void *rank)
     if (me->world == 0)
         printf("half round trip %.1f ns\n", (double)(mlt_os_now_ns() - start) / ROUNDS / 2);
 }
-
-#endif

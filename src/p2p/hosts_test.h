@@ -2,8 +2,7 @@
 // A job over several hosts, all of them on this machine: a segment a host, processes by fork, workers
 // as threads. The test itself plays the agents: whenever a process wants a connection, it makes one
 // and hands both ends out.
-#ifndef MLT_P2P_HOSTS_TEST_H
-#define MLT_P2P_HOSTS_TEST_H
+#pragma once
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -285,5 +284,3 @@ static inline void hosts_run(hosts_shape shape, const char *policy, void (*entry
              shape.hosts, shape.procs, shape.workers, shape.ranks, policy);
     hosts_run_with(&j, entry);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What unit tests of workers share: a check that ends the test, and a job whose workers are threads
 // of it.
-#ifndef MLT_P2P_JOB_TEST_H
-#define MLT_P2P_JOB_TEST_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -96,5 +95,3 @@ static inline void test_job_run(uint32_t workers, uint32_t ranks, const char *po
     test_job_begin(&t, workers, ranks, 2, true, entry, ends);
     test_job_end(&t);
 }
-
-#endif

@@ -2,8 +2,7 @@
 // Data that are received as another kind than they were sent as: MPI_DOUBLE as MPI_INT, MPI_LONG as
 // MPI_INT64_T. The bytes arrive, and programs that run with other MPIs rely on that. So Millet only
 // prints a note, once in the job; the setting type_mismatch makes it an error.
-#ifndef MLT_P2P_KIND_H
-#define MLT_P2P_KIND_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -18,5 +17,3 @@ static inline bool mlt_kind_is_error(void)
 
 // True if nobody in the job has printed the note yet: the caller does now. Never with `ignore`.
 bool mlt_kind_may_note(const mlt_worker *worker) MLT_COLD;
-
-#endif

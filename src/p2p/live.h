@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker shows itself to its agent (boot/live.h).
-#ifndef MLT_P2P_LIVE_H
-#define MLT_P2P_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ void mlt_live_show(const mlt_worker *worker, bool shown);
 
 // What layers above show of the calling thread's worker.
 mlt_live_shown *mlt_live_here(void);
-
-#endif

@@ -10,8 +10,7 @@
 //                 exact receives)
 //
 // Either way MPI's rule holds: of all that match, the oldest.
-#ifndef MLT_P2P_MATCH_H
-#define MLT_P2P_MATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ void mlt_match_unhold(mlt_rank *rank, mlt_msg *msg);
 // The message that such a receive matches, which stays held until mlt_match_unhold; NULL if there
 // is none.
 mlt_msg *mlt_match_find_held(mlt_rank *rank, uint32_t context, int32_t src, int32_t tag);
-
-#endif

@@ -6,8 +6,7 @@
 // take 130 this way.)
 //
 // Both promise what mlt_p2p_send_now promises. False: nothing was done; ask that one.
-#ifndef MLT_P2P_NOW_H
-#define MLT_P2P_NOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -245,5 +244,3 @@ static inline __attribute__((always_inline)) void mlt_p2p_await(mlt_req *req, co
     mlt_assert(req->done);
     req->waiter = NULL;
 }
-
-#endif

@@ -11,8 +11,7 @@
 // All of it is owned by one worker and used by one thread at a time: the worker's, or whichever is
 // inside its gate (fiber/gate.h). Which calls may suspend the fiber:
 // mlt_req_wait*, mlt_p2p_probe, mlt_p2p_poll. Starting an operation never suspends.
-#ifndef MLT_P2P_P2P_H
-#define MLT_P2P_P2P_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -312,5 +311,3 @@ void mlt_p2p_poll(mlt_rank *rank);
 
 // Takes what has arrived, when the ranks of the worker have ended. Does not suspend.
 void mlt_p2p_last_look(mlt_worker *worker);
-
-#endif

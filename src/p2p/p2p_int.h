@@ -25,8 +25,7 @@
 //
 // A sender or receiver is named by the address of its request in its own process; only that process
 // uses it. Between hosts it has a name that can be checked (wire/token.h).
-#ifndef MLT_P2P_INT_H
-#define MLT_P2P_INT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -231,5 +230,3 @@ bool mlt_p2p_progress(mlt_worker *w);
 bool mlt_p2p_look_at_cold(mlt_worker *w); // connections that rang are among those of the next look
 void mlt_p2p_idle(void *worker);
 void mlt_p2p_breathe(void *worker);
-
-#endif

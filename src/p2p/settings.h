@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engine's settings; read once before the first worker starts, constant afterwards.
-#ifndef MLT_P2P_SETTINGS_H
-#define MLT_P2P_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ typedef struct mlt_p2p_conf {
 } mlt_p2p_conf;
 
 extern mlt_p2p_conf mlt_conf;
-
-#endif

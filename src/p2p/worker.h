@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker: one thread's engine. It holds its ranks, their scheduler, the transports' state and the
 // pools.
-#ifndef MLT_P2P_WORKER_H
-#define MLT_P2P_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,5 +146,3 @@ typedef struct mlt_worker_part {
 } mlt_worker_part;
 
 enum { MLT_WORKER_PARTS = 16 };
-
-#endif

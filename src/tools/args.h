@@ -20,8 +20,7 @@
 // Users write `--name value`, `--name=value`, `-w value`, `-w=value`; a single '-' is a word, no
 // option. `--help` and `-h` are there always. The names of long options may be one letter: `--o`
 // and `-o` are two things.
-#ifndef MLT_TOOLS_ARGS_H
-#define MLT_TOOLS_ARGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,5 +95,3 @@ void mlt_arg_texts_free(mlt_arg_texts *texts);
 // false and a message.
 bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char *why,
                    size_t why_size) MLT_MUST_CHECK;
-
-#endif

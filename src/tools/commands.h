@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A family of commands, `millet goal COMMAND ...`, as a table.
-#ifndef MLT_TOOLS_COMMANDS_H
-#define MLT_TOOLS_COMMANDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ int mlt_commands_run(const mlt_commands *family, int argc, char **argv);
 
 // The family's page in the manual, from SYNOPSIS to the names of its commands in SEE ALSO.
 void mlt_commands_man(const mlt_commands *family);
-
-#endif

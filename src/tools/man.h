@@ -4,8 +4,7 @@
 // which it finds by following each page's SEE ALSO.
 //
 // Texts are plain; what stands between `backquotes` is bold.
-#ifndef MLT_TOOLS_MAN_H
-#define MLT_TOOLS_MAN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void mlt_man_see(const char *name, bool last);
 
 // The page of mpirun, printed here because mpirun itself does not know the library's settings.
 void mlt_man_mpirun(void);
-
-#endif

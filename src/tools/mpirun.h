@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A job that a command starts: the mpirun beside it, with one of Millet's own programs of ranks.
-#ifndef MLT_TOOLS_MPIRUN_H
-#define MLT_TOOLS_MPIRUN_H
+#pragma once
 
 #include <limits.h>
 #include <stdio.h>
@@ -19,5 +18,3 @@ int mlt_mpirun_find(const mlt_arg_command *command, const char *program, mlt_mpi
 // everything that the job prints. MLT_ARGS_GO if the job ended well, else the exit code.
 int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const *argv,
                    void (*hear)(FILE *from, void *user), void *user);
-
-#endif

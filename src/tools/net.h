@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef MLT_TOOLS_NET_H
-#define MLT_TOOLS_NET_H
+#pragma once
 
 // `millet info --net`: which addresses this host would publish in a job over several hosts, and why
 // not the others. `iface` and `ports` are what mpirun's options of that name would be; NULL: its
@@ -9,5 +8,3 @@ int mlt_info_net(const char *iface, const char *ports);
 
 // `millet info --fabrics`: which providers of libfabric there are, and which one MILLET_FABRIC takes.
 int mlt_info_fabrics(void);
-
-#endif

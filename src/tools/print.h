@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program as text, where and how the user wants it: --dialect, --exec, -o.
-#ifndef MLT_TOOLS_PRINT_H
-#define MLT_TOOLS_PRINT_H
+#pragma once
 
 #include "tools/args.h"
 #include "tools/goal/source.h"
@@ -19,5 +18,3 @@ void mlt_print_args(mlt_print_options *options, mlt_arg out[MLT_PRINT_ARGS]);
 // MLT_EXIT_FINE, or a message and the exit code; then no file is left.
 int mlt_print_program(const mlt_arg_command *command, const mlt_print_options *options,
                       const mlt_source *source) MLT_MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
 // A progress bar on standard error, for people only: it shows up after a second, if standard error
 // is a terminal, and is gone at the end. What may take hours also writes a line now and then where
 // standard error is a file (mlt_progress_begin_long).
-#ifndef MLT_TOOLS_PROGRESS_H
-#define MLT_TOOLS_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -17,5 +16,3 @@ void mlt_progress_begin(mlt_progress *progress, const char *what);
 void mlt_progress_begin_long(mlt_progress *progress, const char *what);
 void mlt_progress_step(void *progress, double done); // 0..1, as callbacks want it
 void mlt_progress_end(mlt_progress *progress);
-
-#endif

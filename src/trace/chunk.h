@@ -5,8 +5,7 @@
 //
 // Chunks of events hold notes of one worker: note.h. Chunks of facts hold lines of text: a word, a
 // tab, fields with tabs between them; see facts.h. All numbers are little-endian.
-#ifndef MLT_TRACE_CHUNK_H
-#define MLT_TRACE_CHUNK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void mlt_trace_seal(mlt_trace_head *head, const void *stored, size_t bytes);
 // Whether bytes at `at` begin a head that can be one; its data need not be right yet.
 bool mlt_trace_head_fits(const mlt_trace_head *head);
 bool mlt_trace_sealed(const mlt_trace_head *head, const void *stored);
-
-#endif

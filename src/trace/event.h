@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a trace tells: one kind of record, and the table of what its fields mean.
-#ifndef MLT_TRACE_EVENT_H
-#define MLT_TRACE_EVENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -55,5 +54,3 @@ typedef struct mlt_trace_event {
 } mlt_trace_event;
 
 extern const char *const mlt_trace_kind_names[MLT_TRACE_KIND_COUNT];
-
-#endif

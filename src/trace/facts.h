@@ -22,8 +22,7 @@
 //     end      exit code                      once, by mpirun
 //
 // A reader skips lines that begin with another word. Later lines of the same key win.
-#ifndef MLT_TRACE_FACTS_H
-#define MLT_TRACE_FACTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ const mlt_trace_channel *mlt_facts_channel(const mlt_trace_facts_table *facts, u
 const char *mlt_facts_fn(const mlt_trace_facts_table *facts, uint16_t fn, char room[32]);
 const char *mlt_facts_how(const mlt_trace_facts_table *facts, uint8_t kind, uint8_t how,
                           char room[32]);
-
-#endif

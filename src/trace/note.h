@@ -19,8 +19,7 @@
 //     fn << 16 | how << 8 | kind
 //
 // A worker's notes follow each other by the time they end.
-#ifndef MLT_TRACE_NOTE_H
-#define MLT_TRACE_NOTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -114,5 +113,3 @@ void mlt_notes_expand(const void *data, size_t bytes, mlt_trace_event *events);
 // What a chunk must begin with whose notes follow these: at most MLT_NOTE_SLOTS * MLT_NOTE_WORDS
 // words. Returns how many.
 size_t mlt_notes_likes(const void *data, size_t bytes, uint64_t *to);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads a trace: what chunks there are, what its numbers stand for, the events of a chunk. A file
 // that was cut or damaged gives what is whole in it.
-#ifndef MLT_TRACE_READ_H
-#define MLT_TRACE_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ void mlt_trace_drop(mlt_trace *trace); // what mlt_trace_parse has parsed; the d
 // The events of chunk i, with times in nanoseconds from the trace's begin on. `events` has room for
 // the chunk's count. False: the data are damaged, or tell of ranks that the run does not have.
 bool mlt_trace_load(const mlt_trace *trace, uint64_t i, mlt_trace_event *events) MLT_MUST_CHECK;
-
-#endif

@@ -10,8 +10,7 @@
 //     mlt_trace_note(tracer, &event);                          on the worker's thread
 //     mlt_tracer_end(tracer);
 //     mlt_trace_end();                                         all is in the file
-#ifndef MLT_TRACE_TRACER_H
-#define MLT_TRACE_TRACER_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -115,5 +114,3 @@ static inline void mlt_trace_note(mlt_tracer *tracer, const mlt_trace_event *e)
         mlt_trace_like_of(e->bytes, e->rank, e->peer, e->tag, e->context, e->fn, e->how, e->kind);
     mlt_trace_note_like(tracer, &like, e->time + e->span, e->span);
 }
-
-#endif

@@ -10,8 +10,7 @@
 //
 // MLT_ERR_INVALID: a size, bound or displacement does not fit into 63 bits. MLT_ERR_NO_MEMORY.
 // Either way *out is untouched.
-#ifndef MLT_TYPE_BUILD_H
-#define MLT_TYPE_BUILD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ typedef struct mlt_distribution {
 // array's. A block distribution is the cyclic one whose blocks are so large that one turn suffices.
 mlt_status mlt_type_make_darray(mlt_type *out, const mlt_type *old, int ndims,
                                 const mlt_distribution *dims, bool row_major) MLT_MUST_CHECK;
-
-#endif

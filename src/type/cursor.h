@@ -5,8 +5,7 @@
 //
 // `top` is the innermost frame: its item is a block, of which `inside` bytes are done. Addresses
 // are numbers here: beyond the last element they may be anything.
-#ifndef MLT_TYPE_CURSOR_H
-#define MLT_TYPE_CURSOR_H
+#pragma once
 
 #include "base/log.h"
 #include "type/layout_int.h"
@@ -121,5 +120,3 @@ static inline void cursor_step(cursor *c, uint64_t n)
         cursor_next(c, 1);
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies of many small blocks. Nothing outside of the blocks is read or written: what lies between
 // may be unmapped, or another thread's. The two sides do not overlap.
-#ifndef MLT_TYPE_KERNEL_H
-#define MLT_TYPE_KERNEL_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -66,5 +65,3 @@ void mlt_kernel_scatter(const mlt_layout *list, uint64_t first, uint64_t count, 
 uint64_t mlt_kernel_lists(const mlt_layout *to, uint64_t to_first, uintptr_t to_base,
                           const mlt_layout *from, uint64_t from_first, uintptr_t from_base,
                           uint64_t count);
-
-#endif

@@ -13,8 +13,7 @@
 // loop of adjacent blocks is a block, loops that continue each other are one, blocks that touch in
 // memory and in order are merged. So the layout of a committed type needs no further work, and
 // `depth` (the nesting that is left) bounds what a cursor needs.
-#ifndef MLT_TYPE_LAYOUT_H
-#define MLT_TYPE_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -25,5 +24,3 @@ void mlt_layout_drop(const mlt_layout *layout);
 
 // Bytes of memory that a layout and all it contains take, shared parts included; for tests.
 uint64_t mlt_layout_memory(const mlt_layout *layout);
-
-#endif

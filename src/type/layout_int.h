@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a layout is made of, for this folder and for the generated table of predefined types.
-#ifndef MLT_TYPE_LAYOUT_INT_H
-#define MLT_TYPE_LAYOUT_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ mlt_status mlt_layout_piece_join(piece *out, piece *pieces, uint64_t n) MLT_MUST
 
 // The layout of a type whose data is p; NULL if it is one block at 0.
 mlt_status mlt_layout_piece_finish(piece p, const mlt_layout **layout) MLT_MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
 // What the files of kernels share: halves, the greater and lesser of two floats, and the loop of a
 // kernel. Elements are loaded and stored with memcpy, so that addresses need no alignment;
 // compilers turn the loops into vectors.
-#ifndef MLT_TYPE_NUMBER_INT_H
-#define MLT_TYPE_NUMBER_INT_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -111,5 +110,3 @@ FLOAT_PICK_BITS(min_double, double, uint64_t, <, |)
         if (inout != in && count)                                                                  \
             memcpy(inout, in, count *(bytes));                                                     \
     }
-
-#endif

@@ -6,8 +6,7 @@
 // max and min of floats: a NaN on either side gives NaN, and -0 is below +0, so that the result
 // does not depend on the order of the operands. FLOAT16 is IEEE half, rounded to nearest even. The
 // two sides may be the same memory; otherwise they do not overlap. Addresses need no alignment.
-#ifndef MLT_TYPE_OP_H
-#define MLT_TYPE_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ extern mlt_op_kernel *const mlt_op_kernels[MLT_OPS][MLT_OP_TYPES];
 extern const char *const mlt_op_names[MLT_OPS];           // "max", as GOAL writes it
 extern const char *const mlt_op_type_names[MLT_OP_TYPES]; // "Int8"
 extern const uint8_t mlt_op_type_bytes[MLT_OP_TYPES];
-
-#endif

@@ -10,8 +10,7 @@
 // (MPI_MAXLOC) is as op.h says of max, NaN and zeros included, with the index of that value, or the
 // lesser index if the values are equal; MPI_MINLOC likewise. Bytes between a value and its index,
 // and after the index, are left alone. Logical values are 0 or not, and become 0 or 1.
-#ifndef MLT_TYPE_REDUCE_H
-#define MLT_TYPE_REDUCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ bool mlt_reduce_find_pair(mlt_reduce_op op, uint16_t value, uint16_t index, mlt_
 
 // What an operation works on: "integers".
 const char *mlt_reduce_domain(mlt_reduce_op op);
-
-#endif

@@ -3,8 +3,7 @@
 // kind of number. The standard's integers of C, of Fortran and of both, and its characters are one
 // group here: other MPIs compute with all of them, and programs rely on it. The table of types is
 // generated from spec/datatypes.tsv.
-#ifndef MLT_TYPE_REDUCE_INT_H
-#define MLT_TYPE_REDUCE_INT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -64,5 +63,3 @@ typedef struct mlt_reduce_type {
 
 // By handle value & 1023; absent ones have MLT_GROUP_NONE.
 extern const mlt_reduce_type mlt_reduce_types[1024] __attribute__((visibility("hidden")));
-
-#endif

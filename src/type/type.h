@@ -4,8 +4,7 @@
 // A type is a handful of numbers and a layout (layout.h), a compact program of blocks, strides and
 // nesting: a vector of 10^8 blocks takes a few bytes. Types are immutable except `committed`. The
 // predefined ones are a table; derived ones are made by build.h and owned by the MPI layer.
-#ifndef MLT_TYPE_TYPE_H
-#define MLT_TYPE_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ uint64_t mlt_type_runs(const mlt_type *type, uint64_t from, uint64_t bytes, mlt_
 // run is an element with its gaps. from and bytes are multiples of basic->size.
 uint64_t mlt_type_element_runs(const mlt_type *type, const mlt_type *basic, uint64_t from,
                                uint64_t bytes, mlt_type_run *runs, uint32_t *count);
-
-#endif

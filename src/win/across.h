@@ -3,8 +3,7 @@
 // MPI_Win_create. The kernel copies it from process to process (process_vm_readv and the like). The
 // target's descriptor is mapped, with its guard, so accumulates are read, changed and written back by the
 // origin; the target takes no part.
-#ifndef MLT_WIN_ACROSS_H
-#define MLT_WIN_ACROSS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,5 +20,3 @@ mlt_status mlt_win_do_across(mlt_win_part *part, const mlt_win_peer *peer,
                              uint64_t done) MLT_MUST_CHECK;
 
 pid_t mlt_win_process_of(const mlt_win_part *part, const mlt_win_peer *peer);
-
-#endif

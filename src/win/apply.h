@@ -3,8 +3,7 @@
 // target's worker for all others. One way for all distances, so that accumulates are atomic against
 // each other: each takes the guard of the target's descriptor for the piece that it works on, or changes
 // one word of an open descriptor by an instruction (lock.h).
-#ifndef MLT_WIN_APPLY_H
-#define MLT_WIN_APPLY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -250,5 +249,3 @@ static MLT_INLINE void mlt_win_swap_one(mlt_win_part *part, mlt_win_descriptor *
     }
     mlt_win_swap_any(part, descriptor, size, to, in, compare, out);
 }
-
-#endif

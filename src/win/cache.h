@@ -12,8 +12,7 @@
 // came from the same place.
 //
 // It belongs to a rank. Nothing here suspends.
-#ifndef MLT_WIN_CACHE_H
-#define MLT_WIN_CACHE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void mlt_win_cache_settle(mlt_win_cache *cache, int32_t target, bool keep);
 // The target's memory (-1: of all) changes: what came from there answers no more. Answers that were
 // promised before are given all the same.
 void mlt_win_cache_forget(mlt_win_cache *cache, int32_t target);
-
-#endif

@@ -15,8 +15,7 @@
 // Those that must wait queue up, in the order in which they came, by nodes in their own descriptors. The
 // one that unlocks takes as many off the queue as may have the lock now, counts for them, and tells
 // their workers (packet WOKEN). Nobody depends on the rank whose lock it is.
-#ifndef MLT_WIN_DESCRIPTOR_H
-#define MLT_WIN_DESCRIPTOR_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ typedef struct mlt_win_block {
 _Static_assert(sizeof(mlt_win_block) == 192, "descriptors follow");
 
 enum { MLT_WIN_MOST_RANKS = 1 << 28 }; // fields of a lock's word
-
-#endif

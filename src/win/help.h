@@ -21,8 +21,7 @@
 // (release); the origin reads these with acquire.
 //
 // Only where every worker has a core. A worker has one mailbox: its ranks do not suspend while one asks.
-#ifndef MLT_WIN_HELP_H
-#define MLT_WIN_HELP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ mlt_status mlt_win_ask_put(mlt_win_side *side, mlt_win_peer *peer, int32_t targe
 // ASK or ASK_LONG came.
 void mlt_win_ask_came(mlt_win_part *part, const mlt_packet *packet, const void *data,
                       uint64_t bytes);
-
-#endif

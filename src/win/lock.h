@@ -28,8 +28,7 @@
 // the worker finds the descriptor HELD; otherwise the one that closes sees what it said. Release in 4 pairs
 // with acquire in 3. Only where the job has such barriers, or the window has one worker only, and
 // where few ranks share a worker: each descriptor is closed by a system call of its own.
-#ifndef MLT_WIN_LOCK_H
-#define MLT_WIN_LOCK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -142,5 +141,3 @@ static inline void mlt_win_unguard(mlt_win_lock *lock)
 {
     atomic_store_explicit(&lock->guard, MLT_WIN_GUARDED, memory_order_release);
 }
-
-#endif

@@ -8,8 +8,7 @@
 //
 // The target's datatype does not travel: each piece tells the runs of blocks that its bytes go to.
 // That needs no table of types at the target and no decoder of trees, and a vector is one run.
-#ifndef MLT_WIN_OP_H
-#define MLT_WIN_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ void mlt_win_op_came(mlt_win_part *part, const mlt_packet *packet, const void *d
                      uint64_t bytes);
 void mlt_win_done_came(mlt_win_part *part, const mlt_packet *packet, const void *data,
                        uint64_t bytes);
-
-#endif

@@ -16,8 +16,7 @@
 // Packets come from processes of the job, on other hosts too, and from other jobs that have a part of
 // the window. None can harm more than the memory of its window: what does not fit is answered with a
 // fault, or ignored.
-#ifndef MLT_WIN_PACKET_H
-#define MLT_WIN_PACKET_H
+#pragma once
 
 #include <stdint.h>
 
@@ -63,5 +62,3 @@ void mlt_win_tell(mlt_win_part *part, mlt_win_packet_kind kind, int32_t src, int
 
 // The node has the lock that it waited for.
 void mlt_win_tell_woken(mlt_win_part *part, uint32_t node);
-
-#endif

@@ -14,8 +14,7 @@
 // job numbers workers and ranks in its own way (wire/world.h).
 //
 // A part belongs to a worker and is used by its thread alone; descriptors are everybody's.
-#ifndef MLT_WIN_PART_H
-#define MLT_WIN_PART_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -235,5 +234,3 @@ static inline char *mlt_win_memory(mlt_win_part *part, int32_t rank)
                                               (uint64_t)peer->shift)
                         : NULL;
 }
-
-#endif

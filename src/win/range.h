@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether what an operation names lies inside of a window. Of a dynamic one the descriptor's size is the
 // address of the list of attached memory, in its process; the descriptor's guard guards that list.
-#ifndef MLT_WIN_RANGE_H
-#define MLT_WIN_RANGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ mlt_status mlt_win_check_peer(struct mlt_win_seen **seen, pid_t pid, mlt_win_des
 bool mlt_win_attach(mlt_win_descriptor *descriptor, uint64_t at, uint64_t bytes);
 bool mlt_win_detach(mlt_win_descriptor *descriptor, uint64_t at);
 void mlt_win_detach_all(mlt_win_descriptor *descriptor);
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef MLT_WIN_SETTINGS_H
-#define MLT_WIN_SETTINGS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ typedef struct mlt_win_settings {
 
 extern mlt_win_settings mlt_win_conf;
 extern const mlt_settings_table mlt_win_settings_table;
-
-#endif

@@ -2,8 +2,7 @@
 // Synchronisation of a rank's side of a window: locks, posts, waiting for operations.
 //
 // Functions that say so suspend the calling rank; `call` is the user's function, for reports.
-#ifndef MLT_WIN_SIDE_H
-#define MLT_WIN_SIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -184,5 +183,3 @@ void mlt_win_sync_came(mlt_win_part *part, const mlt_packet *packet);
 
 // Wakes those of a rank's fibers that wait for its operations.
 void mlt_win_wake_flushers(mlt_win_side *side);
-
-#endif

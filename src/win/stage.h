@@ -6,8 +6,7 @@
 //
 // What is here counts as one operation of the side that is pending. It leaves without the target's
 // help. Ranks that share a worker with many have none: it takes 34 KiB.
-#ifndef MLT_WIN_STAGE_H
-#define MLT_WIN_STAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline void mlt_win_stage_leave(mlt_win_side *side)
     if (MLT_UNLIKELY(side->pending))
         mlt_win_stage_empty(side);
 }
-
-#endif

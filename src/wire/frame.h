@@ -6,8 +6,7 @@
 //
 // Each of the two parts that follow is filled up with zeros to a multiple of 8 bytes, so that a
 // frame can be read where it lies.
-#ifndef MLT_WIRE_FRAME_H
-#define MLT_WIRE_FRAME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ static inline uint32_t mlt_wire_frame_to(const mlt_wire_frame *frame)
 // What is wrong with the head of a frame from a process of `from` workers to one of `to`; NULL: it
 // may be read on.
 const char *mlt_wire_frame_fault(const mlt_wire_frame *frame, uint32_t from, uint32_t to);
-
-#endif

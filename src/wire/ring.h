@@ -14,8 +14,7 @@
 // counts moves rarely.
 //
 // One thread produces, one consumes. tx and rx are the private halves of the two sides.
-#ifndef MLT_WIRE_RING_H
-#define MLT_WIRE_RING_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -172,5 +171,3 @@ static inline void mlt_ring_attend(mlt_ring_rx *rx, bool attended)
 {
     atomic_store_explicit(&rx->ring->attended, attended, memory_order_relaxed);
 }
-
-#endif

@@ -4,8 +4,7 @@
 //
 // One worker owns the table. Any thread that carries for it may land data meanwhile, one thread at a
 // time for each name.
-#ifndef MLT_WIRE_TOKEN_H
-#define MLT_WIRE_TOKEN_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ void *mlt_token_take(mlt_tokens *names, uint64_t name, uint32_t peer);
 // The carrier's: where data of that length go; NULL: they do not follow on what landed before, or
 // there is no memory for them.
 unsigned char *mlt_token_land(mlt_named *named, uint64_t offset, uint64_t bytes);
-
-#endif

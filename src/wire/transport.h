@@ -9,8 +9,7 @@
 // wire->received when taken.
 //
 // All functions are called by the worker's thread and never block, except `end` and `await`.
-#ifndef MLT_WIRE_TRANSPORT_H
-#define MLT_WIRE_TRANSPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -139,5 +138,3 @@ extern _Atomic uint64_t mlt_tcp_abroad;
 
 // Packets that this process has sent by it.
 extern _Atomic uint64_t mlt_tcp_fabric_packets;
-
-#endif

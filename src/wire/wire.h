@@ -13,8 +13,7 @@
 // it out and releases it.
 //
 // Workers are numbered as in the whole job, unless a number is called local.
-#ifndef MLT_WIRE_WIRE_H
-#define MLT_WIRE_WIRE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -217,5 +216,3 @@ int32_t mlt_wire_chunk_take(mlt_wire *wire, bool hot, uint32_t to_local);
 void *mlt_wire_chunk_at(mlt_wire *wire, uint32_t local, uint32_t chunk);
 // The receiver's: gives a peer's chunk back and wakes the peer if it sleeps.
 void mlt_wire_chunk_release(mlt_wire *wire, uint32_t local, uint32_t chunk);
-
-#endif

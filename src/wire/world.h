@@ -14,8 +14,7 @@
 // proof of a deadlock speaks of one job.
 //
 // Any thread may call these. What a world says of itself never changes.
-#ifndef MLT_WIRE_WORLD_H
-#define MLT_WIRE_WORLD_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -121,5 +120,3 @@ uint32_t mlt_bond_proc(const mlt_worlds *worlds, uint64_t bond, uint32_t proc);
 
 void mlt_world_hold(mlt_world *world);
 void mlt_world_drop(mlt_worlds *worlds, mlt_world *world);
-
-#endif

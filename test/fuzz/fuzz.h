@@ -2,8 +2,7 @@
 // What the harnesses of the parsers (src/LAYER/x_fuzz.c) share. Each defines
 // LLVMFuzzerTestOneInput. libFuzzer calls it in the preset `fuzz`; everywhere else driver.c does,
 // with the seeds of test/fuzz/x and a fixed number of variants.
-#ifndef MLT_FUZZ_FUZZ_H
-#define MLT_FUZZ_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void fuzz_check_lines(const char *text, size_t size);
 
 // Takes up to `wanted` bytes off the input; what is missing is 0.
 void fuzz_take(const uint8_t **data, size_t *size, void *to, size_t wanted);
-
-#endif

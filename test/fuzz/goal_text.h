@@ -2,8 +2,7 @@
 // What holds of any GOAL text, for the harnesses of both dialects: it is refused with a message of
 // the promised form, or it is a valid program that reads back as it was from either text and from
 // LogGOPSim's binary.
-#ifndef MLT_FUZZ_GOAL_TEXT_H
-#define MLT_FUZZ_GOAL_TEXT_H
+#pragma once
 
 #include <fuzz/fuzz.h>
 #include <stdio.h>
@@ -121,5 +120,3 @@ static inline void fuzz_goal_text(const char *text, size_t size)
     mlt_goal_program_free(paper);
     mlt_goal_program_free(simulated);
 }
-
-#endif

@@ -3,8 +3,7 @@
 // the system. Here they run again and again in one process: the linker hands their mlt_quit, exit
 // and allocations to launcher.c (--wrap), which jumps back and cleans up. No parser touches a real
 // file meanwhile.
-#ifndef MLT_FUZZ_LAUNCHER_H
-#define MLT_FUZZ_LAUNCHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void fuzz_release(void);
 
 // A text with brackets that stand for more than some thousand hosts: it would only cost time.
 bool fuzz_wide(const char *text);
-
-#endif

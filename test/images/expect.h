@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs share that end the job at the first thing that is wrong.
-#ifndef EXPECT_H
-#define EXPECT_H
+#pragma once
 
 #include <errno.h>
 #include <mpi.h>
@@ -18,5 +17,3 @@ static void expect(int holds, const char *what)
     fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
-
-#endif

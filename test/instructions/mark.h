@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a part begins and ends whose instructions are counted (step.c). Without step.c it ends the program.
-#ifndef MARK_H
-#define MARK_H
+#pragma once
 
 static inline void mark(void)
 {
@@ -11,5 +10,3 @@ static inline void mark(void)
     __asm__ volatile("int3" ::: "memory");
 #endif
 }
-
-#endif

@@ -7,8 +7,7 @@
 // and nothing in a test, is a mutable global or a static local: all state lives on the stack or the
 // heap.
 
-#ifndef MILLET_TEST_MPI_CHECK_H
-#define MILLET_TEST_MPI_CHECK_H
+#pragma once
 
 #include <mpi.h>
 #include <stdarg.h>
@@ -260,5 +259,3 @@ static inline int random_below(uint64_t *state, int limit)
 {
     return (int)(random_next(state) % (uint64_t)limit);
 }
-
-#endif

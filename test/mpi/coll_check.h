@@ -7,8 +7,7 @@
 // intracommunicator is its own other side. Counts are in chunks: as many items of the sender's and
 // of the receiver's datatype as hold the same number of units.
 
-#ifndef MILLET_TEST_MPI_COLL_CHECK_H
-#define MILLET_TEST_MPI_COLL_CHECK_H
+#pragma once
 
 #include "coll_data.h"
 
@@ -668,5 +667,3 @@ static inline int coll_main(int argc, char **argv, void (*body)(struct coll_test
     CHECK_OK(MPI_Finalize());
     return 0;
 }
-
-#endif

@@ -7,8 +7,7 @@
 // poison, with a margin on either side; the units of a datatype are written into one or the other.
 // One comparison of the whole then sees wrong data, data at a wrong place, and touched gaps.
 
-#ifndef MILLET_TEST_MPI_COLL_DATA_H
-#define MILLET_TEST_MPI_COLL_DATA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -310,5 +309,3 @@ static inline void coll_put_reduction(unsigned char *base, const struct layout *
             word_set(unit_at(base, l, 0, k + u), words[u]);
     }
 }
-
-#endif

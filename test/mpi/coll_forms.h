@@ -7,8 +7,7 @@
 // The names are written out, so that one sees (and check.py finds) what is called. A peer without
 // MPI 4 has the first two forms only.
 
-#ifndef MILLET_TEST_MPI_COLL_FORMS_H
-#define MILLET_TEST_MPI_COLL_FORMS_H
+#pragma once
 
 #include <mpi.h>
 
@@ -347,5 +346,3 @@ static inline void coll_args_free(struct coll_args *a)
     free(a->sendtypes);
     free(a->recvtypes);
 }
-
-#endif

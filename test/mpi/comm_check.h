@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests of communicators share: do messages go where the ranks say, and nowhere else?
-#ifndef MILLET_TEST_MPI_COMM_CHECK_H
-#define MILLET_TEST_MPI_COMM_CHECK_H
+#pragma once
 
 #include "check.h"
 
@@ -76,5 +75,3 @@ static inline char *ranks_near(void)
     free(names);
     return near;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests of processes and channels use. They make no MPI call, so a check that fails ends
 // the process, and with it the job. Ranks may share an address space: no mutable globals.
-#ifndef MILLET_TEST_MPI_CSP_CHECK_H
-#define MILLET_TEST_MPI_CSP_CHECK_H
+#pragma once
 
 #include <errno.h>
 #include <millet/csp.h>
@@ -59,5 +58,3 @@ __attribute__((unused)) static void meet(int *round)
         CHECK(csp_receive(port, NULL, 0, NULL, NULL) == CSP_OK);
     csp_port_free(port);
 }
-
-#endif

@@ -3,8 +3,7 @@
 // Sends elements of a predefined datatype to the right neighbour, few and many, and checks bytes
 // and counts.
 
-#ifndef MILLET_TEST_MPI_DATATYPES_H
-#define MILLET_TEST_MPI_DATATYPES_H
+#pragma once
 
 #include "check.h"
 
@@ -57,5 +56,3 @@ static inline void basic_exchange_all(const struct basic *types, int n)
             basic_exchange(&types[i], counts[k], i);
     }
 }
-
-#endif

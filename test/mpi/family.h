@@ -3,8 +3,7 @@
 // For random programs that run over two jobs: a communicator of the ranks of this job and of the one
 // that it spawns, or was spawned by.
 
-#ifndef MILLET_TEST_MPI_FAMILY_H
-#define MILLET_TEST_MPI_FAMILY_H
+#pragma once
 
 #include "check.h"
 
@@ -39,5 +38,3 @@ static inline void family_free(MPI_Comm *all)
     if (*all != MPI_COMM_WORLD)
         CHECK_OK(MPI_Comm_disconnect(all));
 }
-
-#endif

@@ -2,8 +2,7 @@
 //
 // What the tests of files share: a name that no other run has, and what a file holds.
 
-#ifndef MILLET_TEST_MPI_FILE_CHECK_H
-#define MILLET_TEST_MPI_FILE_CHECK_H
+#pragma once
 
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE // mkstemp, pread
@@ -65,5 +64,3 @@ OUT_OF_LINE static long long status_bytes(const MPI_Status *status)
     CHECK_OK(MPI_Get_count_c(status, MPI_BYTE, &count));
     return count;
 }
-
-#endif

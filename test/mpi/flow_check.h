@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flow programs wired in C, for the tests of the runtime: how a module and its queues are said in
 // few words. Modules here have structs as the compiler of the language would declare them.
-#ifndef MILLET_TEST_MPI_FLOW_CHECK_H
-#define MILLET_TEST_MPI_FLOW_CHECK_H
+#pragma once
 
 #include <millet/flow.h>
 #include <stddef.h>
@@ -80,5 +79,3 @@
     {                                                                                              \
         return flow_main(argc, argv, &root, NULL);                                                 \
     }
-
-#endif

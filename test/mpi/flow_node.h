@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A module with one queue in and one out, for programs about collective wires. Before it is
 // included: NODE_VALUE (what the queues carry), NODE_KIND (its flow_type), NODE_CAP (of the input).
-#ifndef FLOW_NODE_H
-#define FLOW_NODE_H
+#pragma once
 
 #include <millet/flow.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ static inline void wire_three(flow_wiring *w, int line, flow_part from, flow_par
     flow_stage stages[] = {{FLOW_JOIN, &from, 1}, {FLOW_JOIN, &through, 1}, {FLOW_JOIN, &to, 1}};
     flow_wire(w, line, stages, 3);
 }
-
-#endif

@@ -2,8 +2,7 @@
 //
 // For tests of millet/goal.h: actions that must be accepted, and schedules that the tests share.
 
-#ifndef MILLET_TEST_MPI_GOAL_CHECK_H
-#define MILLET_TEST_MPI_GOAL_CHECK_H
+#pragma once
 
 #include <millet/goal.h>
 
@@ -41,5 +40,3 @@ static inline GOAL_Sched ring_of(MPI_Comm comm, const void *out, void *in, size_
     CHECK_ID(GOAL_Send(g, out, size, (rank + 1) % ranks));
     return compiled(g);
 }
-
-#endif

@@ -2,8 +2,7 @@
 //
 // Groups as plain lists of world ranks, to compare with.
 
-#ifndef MILLET_TEST_MPI_GROUP_LIST_H
-#define MILLET_TEST_MPI_GROUP_LIST_H
+#pragma once
 
 #include "check.h"
 
@@ -89,5 +88,3 @@ static inline MPI_Group list_group(const list *l, MPI_Group world)
     CHECK_OK(MPI_Group_incl(world, l->n, l->at, &group));
     return group;
 }
-
-#endif

@@ -3,8 +3,7 @@
 // For tests that make and free objects very often: the process does not grow. Sanitizers keep freed
 // memory, so with them there are fewer rounds and growth is not looked at.
 
-#ifndef MILLET_TEST_MPI_GROWTH_H
-#define MILLET_TEST_MPI_GROWTH_H
+#pragma once
 
 #include <dlfcn.h>
 #include <sys/prctl.h>
@@ -56,5 +55,3 @@ static inline void check_growth(void (*round)(int i, void *state), void *state, 
         check_fail(__FILE__, __LINE__, "the process grew from %ld to %ld KiB in %d rounds", before,
                    after, rounds);
 }
-
-#endif

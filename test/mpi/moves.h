@@ -3,8 +3,7 @@
 // What the tests of data-moving collectives share: streams of ints that lie with or without gaps,
 // values that tell who sent them to whom, and communicators whose ranks lie unevenly in workers.
 
-#ifndef MILLET_TEST_MPI_MOVES_H
-#define MILLET_TEST_MPI_MOVES_H
+#pragma once
 
 #include "check.h"
 
@@ -111,5 +110,3 @@ static inline void moves_everywhere(void (*test)(MPI_Comm comm))
     }
     test(MPI_COMM_SELF);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the tests of neighbourhood collectives share: communicators with neighbours, and who they
 // are according to the functions that ask for them.
-#ifndef MILLET_TEST_MPI_NEIGHBOR_H
-#define MILLET_TEST_MPI_NEIGHBOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -144,5 +143,3 @@ static inline MPI_Comm make_dist_graph(uint64_t seed)
     free(edge);
     return graph;
 }
-
-#endif

@@ -4,8 +4,7 @@
 // receives can be complete. Nothing arrives that was not asked for; what was asked for arrives
 // sooner or later.
 
-#ifndef MILLET_TEST_MPI_SERVE_H
-#define MILLET_TEST_MPI_SERVE_H
+#pragma once
 
 #include "check.h"
 
@@ -72,5 +71,3 @@ static inline void for_each_pair(void (*drive)(int peer))
         CHECK_OK(MPI_Barrier(MPI_COMM_WORLD));
     }
 }
-
-#endif

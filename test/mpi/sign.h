@@ -2,8 +2,7 @@
 //
 // A sign that one rank gives to another without a call of MPI: a file in the folder of the run. So a test
 // can say "this happens while that rank makes no call", whatever time either of them takes.
-#ifndef SIGN_H
-#define SIGN_H
+#pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -44,5 +43,3 @@ static inline void sign_await(int sign)
         nanosleep(&moment, NULL);
     unlink(name);
 }
-
-#endif

@@ -2,8 +2,7 @@
 //
 // For tests with threads: a team of them, each with an index, in a rank that has asked for a level.
 
-#ifndef MILLET_TEST_MPI_THREADS_H
-#define MILLET_TEST_MPI_THREADS_H
+#pragma once
 
 #include <pthread.h>
 
@@ -60,5 +59,3 @@ static inline void init_level(int level)
     CHECK_OK(MPI_Query_thread(&queried));
     CHECK_INT(queried, level);
 }
-
-#endif

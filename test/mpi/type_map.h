@@ -4,8 +4,7 @@
 // its arguments alone, the whole type map, entry by entry, and the bounds, as the standard defines
 // them.
 
-#ifndef MILLET_TEST_MPI_TYPE_MAP_H
-#define MILLET_TEST_MPI_TYPE_MAP_H
+#pragma once
 
 #include <limits.h>
 #include <stdalign.h>
@@ -412,5 +411,3 @@ static inline void map_unpack(const struct map *m, int count, char *buf, const c
             bytes -= size;
         }
 }
-
-#endif

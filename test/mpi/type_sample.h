@@ -2,8 +2,7 @@
 //
 // An element of a predefined type and its bytes in "external32".
 
-#ifndef MILLET_TEST_MPI_TYPE_SAMPLE_H
-#define MILLET_TEST_MPI_TYPE_SAMPLE_H
+#pragma once
 
 #include <float.h>
 
@@ -69,5 +68,3 @@ static inline void check_sample(const struct sample *s)
 #define HALF4  0xbf, 0, 0, 0
 #define HALF8  0xbf, 0xe0, 0, 0, 0, 0, 0, 0
 #define ONE16  0x3f, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0
-
-#endif

@@ -3,8 +3,7 @@
 // What the tests of one-sided communication share: windows of every flavor behind one set of calls,
 // and epochs of every kind in which each rank may reach all others.
 
-#ifndef MILLET_TEST_MPI_WIN_CHECK_H
-#define MILLET_TEST_MPI_WIN_CHECK_H
+#pragma once
 
 #include <stddef.h>
 
@@ -164,5 +163,3 @@ static inline int win_int_attr(MPI_Win win, int key)
     CHECK(found && value != NULL);
     return *value;
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // aarch64; see arch.h.
-#ifndef MLT_ARCH_AARCH64_CPU_H
-#define MLT_ARCH_AARCH64_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -118,5 +117,3 @@ static inline const char *mlt_arch_signal_sp(const void *context)
 {
     return (const char *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.sp;
 }
-
-#endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef MLT_ARCH_AARCH64_FORWARD_H
-#define MLT_ARCH_AARCH64_FORWARD_H
+#pragma once
 
 #define MLT_ARCH_FORWARD(name, choose)                                                             \
     __asm__(".text\n"                                                                              \
@@ -28,5 +27,3 @@
             "br x16\n"                                                                             \
             ".cfi_endproc\n"                                                                       \
             ".size " #name ", . - " #name "\n")
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the relocation types of this processor ask for.
-#ifndef MLT_ARCH_AARCH64_RELOC_H
-#define MLT_ARCH_AARCH64_RELOC_H
+#pragma once
 
 #include <elf.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ static inline mlt_reloc_kind mlt_arch_reloc_kind(uint32_t type)
         return MLT_RELOC_UNKNOWN;
     }
 }
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // x86-64; see arch.h.
-#ifndef MLT_ARCH_X86_64_CPU_H
-#define MLT_ARCH_X86_64_CPU_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -132,5 +131,3 @@ static inline const char *mlt_arch_signal_sp(const void *context)
 {
     return (const char *)(uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
 }
-
-#endif

@@ -14,8 +14,7 @@
 //
 // The first process of a host that binds the name is its leader: it starts the agent, which
 // inherits the socket. Both sides look at the other's user.
-#ifndef MLT_BOOT_FOREIGN_ADOPTION_H
-#define MLT_BOOT_FOREIGN_ADOPTION_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ bool mlt_adoption_is_ours(int fd, int *pid);
 // (MILLET_JOB_FD, ...). Waits for all processes of the job. On failure a message in why.
 mlt_status mlt_adoption_join(mlt_launcher *launcher, uint32_t workers, uint32_t ranks, char *why,
                              size_t why_size) MLT_MUST_CHECK;
-
-#endif

@@ -7,8 +7,7 @@
 //
 // LEADER is the process that has started the agent of this host; so processes with the same leader
 // share a host. Process 0 makes the job's identity and its key, and says where its agent listens.
-#ifndef MLT_BOOT_FOREIGN_KVS_H
-#define MLT_BOOT_FOREIGN_KVS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ void mlt_kvs_write(char text[MLT_LAUNCHER_VALUE], const mlt_kvs *note);
 
 // False: it is none.
 bool mlt_kvs_read(mlt_kvs *note, const char *text) MLT_MUST_CHECK;
-
-#endif

@@ -9,8 +9,7 @@
 // A program that nobody started is a launcher for itself, if it may need an agent (single.c).
 //
 // docs/internals/launchers.md says what is made of it. One thread at a time.
-#ifndef MLT_BOOT_FOREIGN_LAUNCHER_H
-#define MLT_BOOT_FOREIGN_LAUNCHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ bool mlt_launcher_is_single(const mlt_launcher *launcher); // NULL: it is not
 
 // A number of the environment, or -1.
 long mlt_launcher_number(const char *variable);
-
-#endif

@@ -5,8 +5,7 @@
 // An algorithm knows nothing but the shape and its rank; all ranks emit alike. It declares its
 // buffers (in, out, buf) and any number of temporary ones, whose names begin with "tmp", and adds
 // actions and dependencies.
-#ifndef MLT_COLL_ALG_ALG_H
-#define MLT_COLL_ALG_ALG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -88,5 +87,3 @@ mlt_status mlt_coll_program(const mlt_coll_alg *alg, const mlt_coll_shape *shape
 
 // The operation that the algorithm of that shape must perform. It points to the shape's arrays.
 mlt_goal_spec mlt_coll_spec(const mlt_coll_alg *alg, const mlt_coll_shape *shape);
-
-#endif

@@ -2,8 +2,7 @@
 // The list of all algorithms. A new one is a file COLLECTIVE/NAME.c that defines
 // `const mlt_coll_alg mlt_COLLECTIVE_NAME`, and a line here; the recipe is in
 // docs/reference/goal-algorithms.md. Algorithms that differ in a parameter share a file.
-#ifndef MLT_COLL_ALG_ALG_INT_H
-#define MLT_COLL_ALG_ALG_INT_H
+#pragma once
 
 #include "coll/alg/alg.h"
 
@@ -113,5 +112,3 @@ static inline uint64_t mlt_coll_element(const mlt_coll_shape *shape)
 
 // Elements of a segment: the shape's, or what is chosen if it says none.
 uint64_t mlt_coll_segment(const mlt_coll_shape *shape);
-
-#endif

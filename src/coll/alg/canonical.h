@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What several reductions in canonical brackets (tree.h) share.
-#ifndef MLT_COLL_ALG_CANONICAL_H
-#define MLT_COLL_ALG_CANONICAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void mlt_canonical_gather(const mlt_emit *e, const mlt_operands *o, bool share);
 // Scan by a butterfly; exclusive: exscan. Any P.
 void mlt_canonical_scan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
                         bool exclusive);
-
-#endif

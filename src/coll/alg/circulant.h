@@ -7,8 +7,7 @@
 // sends one that it has. `recv[k]` is the block's number in the first turn, q more in each further
 // one; below 0: none yet, beyond the last: the last. The rank's numbers are -q..-1, but instead of
 // base - q it has base, where skip[base] is the last step of its way from the root.
-#ifndef MLT_COLL_ALG_CIRCULANT_H
-#define MLT_COLL_ALG_CIRCULANT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -36,5 +35,3 @@ typedef struct mlt_circulant_round {
 
 mlt_circulant_round mlt_circulant_at(const mlt_circulant *c, uint32_t ranks, uint32_t v,
                                      uint64_t blocks, uint64_t round);
-
-#endif

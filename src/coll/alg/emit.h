@@ -4,8 +4,7 @@
 // A new action may come after one other (`after`; NONE: after none); mlt_emit_after adds more. An
 // action without bytes is left out, on both sides of a message alike, and is NONE; a dependency
 // with NONE on either side is left out, too. So small counts need no special cases.
-#ifndef MLT_COLL_ALG_EMIT_H
-#define MLT_COLL_ALG_EMIT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -140,5 +139,3 @@ static inline uint32_t mlt_emit_real(const mlt_emit *e, uint32_t v)
 {
     return mlt_emit_up(e, v, e->shape->root);
 }
-
-#endif

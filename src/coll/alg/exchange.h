@@ -6,8 +6,7 @@
 //
 // Several messages of one distance may stand in another order in the other rank's list (their tags
 // differ), so they must not wait for each other.
-#ifndef MLT_COLL_ALG_EXCHANGE_H
-#define MLT_COLL_ALG_EXCHANGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ void mlt_exchange_end(mlt_exchange *x);
 // Emits entry i of what is sent, or received.
 uint32_t mlt_exchange_send(const mlt_emit *e, mlt_exchange *x, uint32_t i, uint32_t after);
 uint32_t mlt_exchange_recv(const mlt_emit *e, mlt_exchange *x, uint32_t i, uint32_t after);
-
-#endif

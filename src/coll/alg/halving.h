@@ -5,8 +5,7 @@
 //
 //     pieces of rank   0: |........|....    |..      |.        |     then back the other way
 //     after round             -      0        1         2
-#ifndef MLT_COLL_ALG_HALVING_H
-#define MLT_COLL_ALG_HALVING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ typedef uint32_t mlt_folded_reduce(const mlt_emit *e, mlt_fold fold, uint32_t me
                                    mlt_goal_span acc);
 void mlt_coll_reduce_scatter_folded(const mlt_coll_shape *shape, mlt_goal_program *program,
                                     uint32_t rank, mlt_folded_reduce *reduce);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Group operations done by hand, with real bytes: which buffers a rank has, where that which it
 // brings lies, and what `out` holds afterwards. It shares no code with the checker.
-#ifndef MLT_COLL_ALG_HAND_TEST_H
-#define MLT_COLL_ALG_HAND_TEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -319,5 +318,3 @@ static inline void hand_user(bool commutes, uint8_t *to, const uint8_t *from, ui
         to[i + 4] = left[4];
     }
 }
-
-#endif

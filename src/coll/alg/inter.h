@@ -14,8 +14,7 @@
 //
 // The parts are algorithms of alg.h, chosen by the built-in rules for their number of ranks and
 // bytes. `in` is what a rank gives, `out` what it gets; bcast: buf.
-#ifndef MLT_COLL_ALG_INTER_H
-#define MLT_COLL_ALG_INTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ bool mlt_inter_gathers(const uint32_t size[2], const uint64_t bytes[2]);
 
 // Adds the program of `rank` to a program of one rank.
 void mlt_inter_emit(const mlt_inter *inter, mlt_goal_program *program, uint32_t rank);
-
-#endif

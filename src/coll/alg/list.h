@@ -8,8 +8,7 @@
 //
 // What a rank sends to itself and does not receive in that size goes as messages, so that the run
 // finds the fault.
-#ifndef MLT_COLL_ALG_LIST_H
-#define MLT_COLL_ALG_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@
 // `rank` is the one whose list it is; the program's only one, or one of all.
 void mlt_coll_list_emit(mlt_goal_program *program, uint32_t rank, const mlt_goal_parts *parts,
                         bool same);
-
-#endif

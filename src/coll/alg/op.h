@@ -6,8 +6,7 @@
 // (derived types: gaps, negative bounds, elements that interlock); mlt_coll_load and mlt_coll_store
 // convert between the two. Kernels and functions compute on whole elements only, so
 // any piece of whole elements may be reduced at any time.
-#ifndef MLT_COLL_ALG_OP_H
-#define MLT_COLL_ALG_OP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -81,5 +80,3 @@ void mlt_coll_store(const mlt_coll_op *op, void *to, const void *from, uint64_t 
 // scratch: as many bytes if op->scratched and not reversed; otherwise it may be NULL.
 void mlt_coll_apply(const mlt_coll_op *op, void *result, const void *second, uint64_t bytes,
                     bool reversed, void *scratch);
-
-#endif

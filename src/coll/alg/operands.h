@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The buffers of reductions, in place or not. In place `in` is `out`: what comes must then go
 // elsewhere before it is combined, and what is sent must have gone before the result is written.
-#ifndef MLT_COLL_ALG_OPERANDS_H
-#define MLT_COLL_ALG_OPERANDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ static inline uint32_t mlt_operands_copy(const mlt_emit *e, const mlt_operands *
 {
     return o->in_place ? (uint32_t)NONE : mlt_emit_copy(e, o->out, o->in, NONE);
 }
-
-#endif

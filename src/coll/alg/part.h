@@ -6,8 +6,7 @@
 // the schedule, its buffers `in`, `out` and `buf` become spans, its temporary ones stay. Parts that
 // two ranks have in common must be emitted by both in the same order, since messages between two
 // ranks are told apart by that.
-#ifndef MLT_COLL_ALG_PART_H
-#define MLT_COLL_ALG_PART_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ typedef struct mlt_coll_part {
 // that comes after all of it; if there is nothing to do, part->after.
 uint32_t mlt_coll_part_emit(mlt_goal_program *program, uint32_t slot, const mlt_coll_part *part,
                             const mlt_coll_alg *alg, const mlt_coll_shape *shape);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is done over trees, whatever their shape (tree.h): broadcast, reduction, and one after the
 // other. With several trees, segment s goes along tree s modulo their number.
-#ifndef MLT_COLL_ALG_PIPE_H
-#define MLT_COLL_ALG_PIPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ uint32_t mlt_pipe_combine(const mlt_emit *e, const mlt_tree *tree, mlt_goal_span
 // Receives from the parent, if there is one, and sends to the children, the last first. What
 // overwrites `buf` or reads it comes after `ready`.
 void mlt_pipe_spread(const mlt_emit *e, const mlt_tree *tree, mlt_goal_span buf, uint32_t ready);
-
-#endif

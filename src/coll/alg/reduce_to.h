@@ -25,8 +25,7 @@
 //
 // All ranks must know the same load, since they emit alike. shape.user NULL: no load. If
 // mlt_coll_program makes the programs of all ranks at once, add to the load after it.
-#ifndef MLT_COLL_ALG_REDUCE_TO_H
-#define MLT_COLL_ALG_REDUCE_TO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shap
 
 // mlt_coll_alg.refuses of these reductions: at least one rank must contribute.
 const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random arrays for the shapes that tests try: blocks that differ, some of them empty, who
 // contributes and receives, lists of messages.
-#ifndef MLT_COLL_ALG_SHAPE_TEST_H
-#define MLT_COLL_ALG_SHAPE_TEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -162,5 +161,3 @@ static inline void arrays_free(arrays *a, uint32_t ranks)
     mlt_coll_hosts_free(a->hosts);
     *a = (arrays){0};
 }
-
-#endif

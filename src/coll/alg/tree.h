@@ -9,8 +9,7 @@
 //
 // Fold: P ranks become the largest power of two below or equal. The first 2 (P - power) ranks fold
 // in pairs, the even one into the odd one above it; so the order is kept, too.
-#ifndef MLT_COLL_ALG_TREE_H
-#define MLT_COLL_ALG_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -124,5 +123,3 @@ static inline uint32_t mlt_rounds(uint32_t ranks)
 {
     return ranks < 2 ? 0 : 32 - (uint32_t)__builtin_clz(ranks - 1);
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker's processes wait for, in lines for hang reports: each process with its channel,
 // alternation or barrier, who could serve it as far as that is known, and a cycle if there is one.
-#ifndef MLT_CSP_HANG_HANG_H
-#define MLT_CSP_HANG_HANG_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size);
 // For how much processor time lines of many processes are made. The others are counted.
 // Tests set it.
 extern uint64_t mlt_csp_hang_patience_ns;
-
-#endif

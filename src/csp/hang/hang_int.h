@@ -9,8 +9,7 @@
 // Processes claim to serve a side: they used that end last, they hold it (csp_hold), they are
 // members of that PAR; or perhaps: an end is in their argument block, and what they do with it is
 // not known.
-#ifndef MLT_CSP_HANG_HANG_INT_H
-#define MLT_CSP_HANG_HANG_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -144,5 +143,3 @@ bool mlt_waitfor_words_of_far_ends(mlt_text *words, const csp_chan *chan, bool w
 // Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
 // 4", or "" (nobody). Returns how many they are.
 uint32_t mlt_waitfor_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
-
-#endif

@@ -8,8 +8,7 @@
 //     pid 1234
 //     host 16 hexadecimal digits, name       which one it runs on
 //     tcp 40000 10.0.0.1 2001:db8::1         if it listens for other hosts: port and addresses
-#ifndef MLT_CSP_NAMES_FILE_H
-#define MLT_CSP_NAMES_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ bool mlt_names_usual_folder(char folder[MLT_NAMES_PATH], char *why, size_t why_s
 
 // In a time that does not depend on where they differ.
 bool mlt_names_same_key(const unsigned char *a, const unsigned char *b);
-
-#endif

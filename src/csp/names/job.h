@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The names of a job: worker 0 keeps them, whether or not its own ranks use processes, and after
 // its end the next one.
-#ifndef MLT_CSP_NAMES_JOB_H
-#define MLT_CSP_NAMES_JOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from);
 
 // Hands the names on. mlt_route_end calls it.
 void mlt_names_job_end(mlt_worker *worker);
-
-#endif

@@ -4,8 +4,7 @@
 // is its client). MILLET_NAMES decides: a file that the server wrote, "job" for the job alone;
 // unset: the server whose file is at its usual place, if one runs, else the job; the job if that is
 // one over several hosts.
-#ifndef MLT_CSP_NAMES_NAMES_H
-#define MLT_CSP_NAMES_NAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ bool mlt_names_listens(mlt_csp *csp);
 
 // Leaves the server: what was registered there goes. mlt_remote_end calls it.
 void mlt_names_leave(mlt_csp *csp);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker keeps of names: which ones it uses, and its connection to the server
 // (server.c).
-#ifndef MLT_CSP_NAMES_NAMES_INT_H
-#define MLT_CSP_NAMES_NAMES_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ struct mlt_names {
 bool mlt_names_dial(struct mlt_names *names, bool *absent) MLT_MUST_CHECK;
 struct mlt_names *mlt_names_new(mlt_csp *csp, const char *path);
 void mlt_names_free(struct mlt_names *names);
-
-#endif

@@ -10,8 +10,7 @@
 // socket of the abstract name space on its host, or also over TCP.
 //
 // Over TCP the greeting of src/net comes first and proves the key, so that the key of HELLO is 0.
-#ifndef MLT_CSP_NAMES_TEXT_H
-#define MLT_CSP_NAMES_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -83,5 +82,3 @@ void mlt_names_put_text(mlt_names_cursor *c, const char *text);
 void mlt_names_get_text(mlt_names_cursor *c, char *text, size_t size);
 void mlt_names_put_endpoint(mlt_names_cursor *c, const mlt_endpoint *at);
 void mlt_names_get_endpoint(mlt_names_cursor *c, mlt_endpoint *at);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Channels between workers, inside: home.c has the home's side, chan.c the stand-ins'.
-#ifndef MLT_CSP_NET_CHAN_H
-#define MLT_CSP_NET_CHAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ void mlt_home_ends_change(csp_chan *chan, bool writer); // some have other ends 
 uint64_t mlt_home_ticket(csp_chan *chan, bool writer);
 bool mlt_home_redeem(csp_chan *chan, uint64_t ticket, bool writer);
 void mlt_home_end(csp_chan *chan); // frees what it has, nobody is told
-
-#endif

@@ -2,8 +2,7 @@
 // Between hosts: where a program that knows a name server's key can be reached over TCP, and how it
 // is dialled and listened to. The greeting of src/net proves the key on each connection without
 // sending it; what follows is the same as between programs of one host.
-#ifndef MLT_CSP_NET_FAR_H
-#define MLT_CSP_NET_FAR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ void mlt_far_tell(const mlt_dial *dial, char *why, size_t why_size);
 mlt_status mlt_far_listen(mlt_far *far, const char *iface, const char *ports, uint16_t first,
                           mlt_listen **out, mlt_far_place *place, char *why,
                           size_t why_size) MLT_MUST_CHECK;
-
-#endif

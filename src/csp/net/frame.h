@@ -11,8 +11,7 @@
 // A frame is a head and its data, padded to 8 bytes so that the data of the next one are aligned,
 // in the byte order of the host: the two are on one, or the greeting over TCP has found that both
 // have the same.
-#ifndef MLT_CSP_NET_FRAME_H
-#define MLT_CSP_NET_FRAME_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ static inline size_t mlt_socket_frame_room(uint64_t bytes) // with the head, pad
 // yet; -1: it is none.
 int64_t mlt_socket_frame_decode(const unsigned char *in, size_t bytes, mlt_packet *packet,
                                 const unsigned char **data, uint64_t *data_bytes);
-
-#endif

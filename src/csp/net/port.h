@@ -22,8 +22,7 @@
 //
 // So a sender that waits gets something when a quarter was taken, and everything when all was:
 // then any message fits.
-#ifndef MLT_CSP_NET_PORT_H
-#define MLT_CSP_NET_PORT_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdbool.h>
@@ -105,5 +104,3 @@ void mlt_csp_port_check(const mlt_csp *csp, const csp_port *port, const char *ca
 
 // mlt_remote_end calls it.
 void mlt_csp_ports_end(mlt_csp *csp);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A question to another worker: a process sends a packet with the question's number in `word` and
 // waits for the one that answers it. The loss of the route is an answer, too.
-#ifndef MLT_CSP_NET_QUESTION_H
-#define MLT_CSP_NET_QUESTION_H
+#pragma once
 
 #include <millet/csp.h>
 #include <stdbool.h>
@@ -39,5 +38,3 @@ csp_status mlt_question_wait(mlt_question *question, const char *call, mlt_csp_w
 // The answer came. False: nobody asks any more.
 bool mlt_question_answer(mlt_csp *csp, uint32_t number, csp_status status, const void *data,
                          uint64_t bytes);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker keeps for others even if none of its own ranks uses processes: mlt_worker.reach.
-#ifndef MLT_CSP_NET_REACH_H
-#define MLT_CSP_NET_REACH_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ void mlt_route_ask_about(mlt_worker *worker, uint32_t other);
 
 // Frees the routes within the job. mlt_remote_end calls it.
 void mlt_routes_end(mlt_csp *csp);
-
-#endif

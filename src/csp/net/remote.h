@@ -72,8 +72,7 @@
 // A share in a parcel is counted at home like any other. The home remembers it by a ticket, which
 // is good for one OPEN. It gives the ticket out before the parcel exists (GIVE, GIVEN), so no OPEN
 // can come before it.
-#ifndef MLT_CSP_NET_REMOTE_H
-#define MLT_CSP_NET_REMOTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -148,5 +147,3 @@ csp_status mlt_remote_find_name(mlt_csp *csp, const char *name, mlt_remote_kind 
                                 csp_time deadline, const char *call);
 // The thing is being freed: drops the names that it has.
 void mlt_remote_forget_names(mlt_csp *csp, uint32_t number);
-
-#endif

@@ -4,8 +4,7 @@
 //
 // A route carries packets in order, without loss, until it is lost; it is lost once, and for good:
 // what is sent afterwards goes nowhere. There is at most one route to a worker that is not lost.
-#ifndef MLT_CSP_NET_ROUTE_H
-#define MLT_CSP_NET_ROUTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -125,5 +124,3 @@ void mlt_route_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packe
 // The ranks of a worker have ended: others lose their routes to it. mlt_csp_end and mlt_csp_leave
 // call it at their end.
 void mlt_route_end(mlt_worker *worker);
-
-#endif

@@ -10,8 +10,7 @@
 // in small steps on the worker's thread, when its descriptors are ready.
 //
 // Routes made here are this file's memory, and stay until mlt_socket_end.
-#ifndef MLT_CSP_NET_SOCKET_H
-#define MLT_CSP_NET_SOCKET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ void mlt_socket_flush(mlt_csp *csp);
 // Says that this worker ends, gives what is queued to the kernel (waiting for peers that do not
 // take it for a short while only), closes everything, frees the routes. Nobody is told of a loss.
 void mlt_socket_end(mlt_csp *csp);
-
-#endif

@@ -18,8 +18,7 @@
 // owner: the library (it is in a queue, on its way, or in a part), a module that made or kept it,
 // or a module that dequeued it and has it until the next dequeue from that queue. So wrong use is
 // found: what was given away is not given again.
-#ifndef MLT_FLOW_ELEMENT_ELEMENT_H
-#define MLT_FLOW_ELEMENT_ELEMENT_H
+#pragma once
 
 #include <millet/flow.h>
 #include <stdbool.h>
@@ -90,5 +89,3 @@ static inline mlt_flow_element *mlt_flow_element_small(mlt_pool *pool, uint64_t 
                             .value_bytes = 1};
     return e;
 }
-
-#endif

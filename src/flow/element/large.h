@@ -5,8 +5,7 @@
 //
 // All workers of a process share one store, for a worker may free what another one made. It has a
 // lock, which costs nothing beside writing so much memory.
-#ifndef MLT_FLOW_ELEMENT_LARGE_H
-#define MLT_FLOW_ELEMENT_LARGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void mlt_flow_large_give(void *memory, uint64_t bytes);
 uint64_t mlt_flow_large_kept(void);
 // Gives all that is kept back to the system.
 void mlt_flow_large_forget(void);
-
-#endif

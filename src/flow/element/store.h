@@ -10,8 +10,7 @@
 // back by clearing `taken`. So nothing goes back by messages: the owner looks for free blocks.
 // Where the system does not let processes map each other's memory, there is no store, and elements
 // go as messages.
-#ifndef MLT_FLOW_ELEMENT_STORE_H
-#define MLT_FLOW_ELEMENT_STORE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ int mlt_flow_store_fd(void);
 char *mlt_flow_store_map(pid_t process, int fd);
 // The element at that offset of a peer's store. NULL: there is none.
 mlt_flow_element *mlt_flow_store_at(char *base, uint64_t offset, uint64_t bytes);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory that is freed all at once: what reading a file leaves, the texts of a graph. Never NULL:
 // the process ends with a message if memory is exhausted.
-#ifndef MLT_FLOW_GRAPH_ARENA_H
-#define MLT_FLOW_GRAPH_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ mlt_flow_arena *mlt_flow_arena_new(void);
 void mlt_flow_arena_free(mlt_flow_arena *arena);                // NULL is fine
 void *mlt_flow_arena_take(mlt_flow_arena *arena, size_t bytes); // zeroed, aligned for anything
 char *mlt_flow_arena_text(mlt_flow_arena *arena, const char *at, size_t length); // with a NUL
-
-#endif

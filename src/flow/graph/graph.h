@@ -15,8 +15,7 @@
 // If there were no errors, every collective has at least one edge in and one out, every Reduce has
 // an operation (all of a vector the same), an output queue of a module has at most one edge, and a
 // node has at most one pin.
-#ifndef MLT_FLOW_GRAPH_GRAPH_H
-#define MLT_FLOW_GRAPH_GRAPH_H
+#pragma once
 
 #include <millet/flow.h>
 #include <stdbool.h>
@@ -128,5 +127,3 @@ const char *mlt_flow_in_name(const mlt_flow_graph *g, const mlt_flow_edge *e, ch
 
 // What stands after `@`: "host1", "host1:0", "3". Returns text.
 const char *mlt_flow_pin_text(const mlt_flow_pin *pin, char *text, size_t size);
-
-#endif

@@ -14,8 +14,7 @@
 //     x ────────────> in ──> p ... q ──> out ──────> y    x-in, in-p, q-out, out-y    x-p, q-y
 //
 // A port has any number of edges in and one out, inside or outside.
-#ifndef MLT_FLOW_GRAPH_GRAPH_INT_H
-#define MLT_FLOW_GRAPH_GRAPH_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -179,5 +178,3 @@ void mlt_flow_resolve_ports(mlt_flow_builder *b);
 void mlt_flow_mark_input(mlt_flow_builder *b, uint32_t node, uint16_t queue);
 void mlt_flow_check_wires(mlt_flow_builder *b);
 void mlt_flow_check_whole(mlt_flow_builder *b);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a name that does not exist may have meant, for the end of a message.
-#ifndef MLT_FLOW_GRAPH_HINT_H
-#define MLT_FLOW_GRAPH_HINT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -9,5 +8,3 @@
 // or nothing if there are no names. Returns text.
 const char *mlt_flow_hint(char *text, size_t size, const char *asked, const char *const *names,
                           size_t count);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Things by a number that they have: edges by node, lines by task. Those of number n are
 // list[first[n]] to list[first[n + 1] - 1], in order.
-#ifndef MLT_FLOW_GRAPH_INDEX_H
-#define MLT_FLOW_GRAPH_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ typedef struct mlt_flow_keys {
 // things in another order than that of the array; NULL: in that.
 void mlt_flow_index(mlt_flow_keys keys, uint32_t numbers, const uint32_t *order,
                     uint32_t **first_of, uint32_t **list_of);
-
-#endif

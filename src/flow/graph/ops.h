@@ -7,8 +7,7 @@
 //
 // They are MPI's (type/reduce.h), with MPI's domains: no `max` of complex numbers, no `sum` of
 // _Bool, no `band` of floating point. `char` is the number that it is in C.
-#ifndef MLT_FLOW_GRAPH_OPS_H
-#define MLT_FLOW_GRAPH_OPS_H
+#pragma once
 
 #include <millet/flow.h>
 #include <stdbool.h>
@@ -31,5 +30,3 @@ const char *mlt_flow_op_near(const char *name);
 // double".
 bool mlt_flow_op_find(const char *name, flow_type kind, mlt_reduction *out, char *why,
                       size_t why_size);
-
-#endif

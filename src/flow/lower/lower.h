@@ -23,8 +23,7 @@
 //     comes from, the part on the other worker. So a part may have lines from and to other workers
 //
 // All ranks compute the same, so a line has one number everywhere.
-#ifndef MLT_FLOW_LOWER_LOWER_H
-#define MLT_FLOW_LOWER_LOWER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ const char *mlt_flow_task_name(const mlt_flow_lowered *l, uint32_t task, char *t
 // buffers of MLT_COLL_REDUCE_TO. Operands of an ordered operation are in the order of members.
 void mlt_flow_reduction_emit(const mlt_flow_reduction *reduction, const mlt_coll_shape *shape,
                              mlt_goal_program *program, uint32_t rank);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files that lower share: lower.c (the whole), wire.c (which edges stay, and between which
 // nodes), tree.c (broadcasts), reduce.c (parts of reductions), plan.c (their schedules).
-#ifndef MLT_FLOW_LOWER_LOWER_INT_H
-#define MLT_FLOW_LOWER_LOWER_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -103,5 +102,3 @@ typedef struct mlt_flow_members {
 // ordered: only values of neighbours are combined.
 mlt_reduce_to_plan mlt_flow_plan_new(const mlt_flow_sites *sites, const mlt_flow_members *members,
                                      mlt_reduce_to_load *load, bool ordered);
-
-#endif

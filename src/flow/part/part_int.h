@@ -8,8 +8,7 @@
 //     news.c    what those parts tell each other by packets
 //
 // docs/internals/flow-collectives.md has the picture.
-#ifndef MLT_FLOW_PART_PART_INT_H
-#define MLT_FLOW_PART_PART_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -200,5 +199,3 @@ void mlt_flow_tell_retired(mlt_flow_part *part);
 void mlt_flow_tell_closed(mlt_flow_part *part);
 // Round part->started - 1 has started: compares what others said of it.
 void mlt_flow_compare(mlt_flow_part *part);
-
-#endif

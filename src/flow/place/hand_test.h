@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graphs made by hand, for tests of what comes behind the wiring: vectors, edges and pins without
 // the checks of graph.c, so that odd ones can be made too.
-#ifndef MLT_FLOW_PLACE_HAND_TEST_H
-#define MLT_FLOW_PLACE_HAND_TEST_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -103,5 +102,3 @@ static inline mlt_flow_sites *hand_sites(uint32_t workers, uint32_t a_worker, ui
                  workers / hosts + (h < workers % hosts) + (workers < hosts));
     return mlt_flow_sites_new(workers, a_worker, text, why, sizeof why);
 }
-
-#endif

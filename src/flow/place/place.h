@@ -15,8 +15,7 @@
 // ranks compute the same.
 //
 // A vector alone, such as the paper's c[16] on 8 nodes, is cut into blocks in order.
-#ifndef MLT_FLOW_PLACE_PLACE_H
-#define MLT_FLOW_PLACE_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ static inline uint32_t mlt_flow_worker_of(const mlt_flow_placing *p, uint32_t no
 {
     return p->sites->worker_of[p->place_of[node]];
 }
-
-#endif

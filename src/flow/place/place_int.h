@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files that place share: place.c (pins, cutting, places), row.c (rows), halve.c (halves),
 // move.c (cost and moves).
-#ifndef MLT_FLOW_PLACE_PLACE_INT_H
-#define MLT_FLOW_PLACE_PLACE_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ static inline int64_t mlt_flow_distance(const mlt_flow_sites *sites, uint32_t a,
 void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const mlt_flow_sites *sites,
                     const mlt_flow_wishes *wishes, const uint32_t *row, uint32_t count,
                     uint32_t *worker, uint64_t *load);
-
-#endif

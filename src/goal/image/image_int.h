@@ -6,8 +6,7 @@
 // Ranks whose schedules are the same except for their number share code and buffers: `like` is the
 // place in the table of the first of them. Parts follow each other without gaps, in the order of
 // the table, so that checking takes linear time whatever a file says.
-#ifndef MLT_GOAL_IMAGE_IMAGE_INT_H
-#define MLT_GOAL_IMAGE_IMAGE_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -104,5 +103,3 @@ void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *pr
 const mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image,
                                            const mlt_goal_image_rank *entry,
                                            mlt_goal_image_scratch *scratch);
-
-#endif

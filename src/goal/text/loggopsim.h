@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LogGOPSim's binary file: read in both of its versions (39- and 104-byte nodes), written in the
 // first. Little-endian, unaligned; nothing in it is believed before it is checked.
-#ifndef MLT_GOAL_TEXT_LOGGOPSIM_H
-#define MLT_GOAL_TEXT_LOGGOPSIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ mlt_status mlt_goal_loggopsim_read(const char *name, const void *bytes, size_t s
 
 // Memory is lost, as in the text dialect. False: writing failed, errno tells.
 bool mlt_goal_loggopsim_write(const mlt_goal_program *program, double exec_ns_per_byte, FILE *to);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank as LogGOPSim can say it: sends, receives and calculations, no memory.
-#ifndef MLT_GOAL_TEXT_LOGGOPSIM_INT_H
-#define MLT_GOAL_TEXT_LOGGOPSIM_INT_H
+#pragma once
 
 #include "goal/program.h"
 
@@ -11,5 +10,3 @@
 // it.
 void mlt_goal_lower(const mlt_goal_rank *rank, double exec_ns_per_byte, mlt_goal_rank *out);
 void mlt_goal_lowered_free(mlt_goal_rank *lowered);
-
-#endif

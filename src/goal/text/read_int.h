@@ -3,8 +3,7 @@
 // dependencies that wait for a label. For read*.c and their tests only.
 //
 // A function that returns bool has said why in the reader's `why` if it is false.
-#ifndef MLT_GOAL_TEXT_READ_INT_H
-#define MLT_GOAL_TEXT_READ_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -157,5 +156,3 @@ bool mlt_goal_read_buffer(mlt_goal_reader *reader, const mlt_goal_token *word, u
 void mlt_goal_read_require(mlt_goal_reader *reader, const mlt_goal_pending *dependency);
 // Makes room for the rank and makes it the reader's.
 void mlt_goal_read_enter(mlt_goal_reader *reader, uint32_t rank);
-
-#endif

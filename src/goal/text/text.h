@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // GOAL as text: one reader for both dialects, the paper's and LogGOPSim's, told apart by content,
 // and a printer that writes either. The grammar is in docs/reference/goal-language.md.
-#ifndef MLT_GOAL_TEXT_TEXT_H
-#define MLT_GOAL_TEXT_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t l
 // One action as the paper's dialect writes it, without label and semicolon. Returns text.
 char *mlt_goal_print_action(const mlt_goal_program *program, uint32_t rank,
                             const mlt_goal_action *action, char *text, size_t size);
-
-#endif

@@ -8,8 +8,7 @@
 // and bind themselves as they like.
 //
 // A rank that is alone in its worker binds its own thread, and nothing comes in between.
-#ifndef MLT_HOST_AFFINITY_H
-#define MLT_HOST_AFFINITY_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@
 
 // The mask that the rank has wished for; false if it has not.
 bool mlt_affinity_of(const mlt_rank *rank, cpu_set_t *mask);
-
-#endif

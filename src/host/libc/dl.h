@@ -12,8 +12,7 @@
 //
 // A rank's threads may call all of these, too. A caller that is no rank's, and every caller in a
 // process of one rank, gets the system's functions as if this library were not there.
-#ifndef MLT_HOST_DL_H
-#define MLT_HOST_DL_H
+#pragma once
 
 #include "p2p/p2p.h"
 
@@ -22,5 +21,3 @@ void mlt_dl_thread(const mlt_rank *me);
 
 // The rank ends: runs destructors of what it has not closed, if they are to run at all.
 void mlt_dl_rank_ends(const mlt_rank *me, bool destruct);
-
-#endif

@@ -6,8 +6,7 @@
 // All ranks begin with the same array, which nobody changes. A rank that changes its environment
 // gets an array of its own. If ranks have globals of their own, the rank's `environ` leads to it;
 // otherwise `environ` is the process's, and only the functions know better.
-#ifndef MLT_HOST_ENVIRON_H
-#define MLT_HOST_ENVIRON_H
+#pragma once
 
 #include "p2p/p2p.h"
 
@@ -22,5 +21,3 @@ void mlt_environ_forked(mlt_rank *me);
 
 struct mlt_environ;
 void mlt_environ_free(struct mlt_environ *own);
-
-#endif

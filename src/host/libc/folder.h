@@ -6,12 +6,9 @@
 // system refuses that (seccomp), all ranks of the process have one of each, and a note says so.
 //
 // Nothing happens in workers whose ranks change neither.
-#ifndef MLT_HOST_FOLDER_H
-#define MLT_HOST_FOLDER_H
+#pragma once
 
 struct mlt_folder; // mlt_rank_own.folder
 
 // The rank has ended, on its worker's thread.
 void mlt_folder_free(struct mlt_folder *folder);
-
-#endif

@@ -17,8 +17,7 @@
 // A program that sets optind before its first call has done so before its turn came: that is right
 // for fibers and processes only. All waits are bounded. A rank that parses when others may read the
 // variables (its parsing began late, or is its second one) gets a note on standard error.
-#ifndef MLT_HOST_GETOPT_H
-#define MLT_HOST_GETOPT_H
+#pragma once
 
 #include "p2p/p2p.h"
 
@@ -29,5 +28,3 @@ struct mlt_getopt;
 
 // The rank has ended.
 void mlt_getopt_free(struct mlt_getopt *place);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libc's own functions, where this layer has one of the same name, which a program finds first.
-#ifndef MLT_HOST_LIBC_H
-#define MLT_HOST_LIBC_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -30,5 +29,3 @@
         (__typeof__(function) *)mlt_known;                                                         \
     })
 void *mlt_libc_find(_Atomic(void *) *found, const char *name) MLT_COLD;
-
-#endif

@@ -2,8 +2,7 @@
 // The parser of getopt and the like, as the GNU C library's: its state and its variables are the
 // caller's, so that each rank can have its own. libc keeps both in its own memory, which the first
 // rank reads at any time: ranks on other threads must not borrow them.
-#ifndef MLT_HOST_PARSE_H
-#define MLT_HOST_PARSE_H
+#pragma once
 
 #include <getopt.h>
 #include <stdbool.h>
@@ -30,5 +29,3 @@ typedef struct mlt_parse_call {
 
 // What getopt, getopt_long and getopt_long_only return.
 int mlt_parse_next(mlt_parse *p, const mlt_parse_call *call);
-
-#endif

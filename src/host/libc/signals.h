@@ -17,8 +17,7 @@
 // signal for which no rank has a handler, and that not all ignore, does what it does by default.
 //
 // sigprocmask stays the thread's; alarm and timers are the process's.
-#ifndef MLT_HOST_SIGNALS_H
-#define MLT_HOST_SIGNALS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ bool mlt_signals_inside(void);
 // returns how many did; *restarts: all of them want the call to go on.
 void mlt_signals_wait_begins(mlt_rank *me);
 uint32_t mlt_signals_wait_ends(mlt_rank *me, bool *restarts);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // C++'s std::cout and the like.
-#ifndef MLT_HOST_CXX_H
-#define MLT_HOST_CXX_H
+#pragma once
 
 #include <stdio.h>
 
@@ -11,5 +10,3 @@
 // runs: those that are bound to `from` go to `to` from now on. Nothing happens if the program has
 // no libstdc++, or has bound them to something else. Those of the rank; NULL: the original ones.
 void mlt_cxx_rebind(const mlt_rank *me, FILE *from, FILE *to);
-
-#endif

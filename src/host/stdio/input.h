@@ -4,8 +4,7 @@
 //
 // If ranks have globals of their own, the rank's `stdin` leads there. Otherwise `stdin` is the
 // process's, and only the functions that do not name a stream (getchar, scanf) know better.
-#ifndef MLT_HOST_INPUT_H
-#define MLT_HOST_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -43,5 +42,3 @@ bool mlt_input_read(void *to, size_t size, ssize_t *done);
 
 struct mlt_input;
 void mlt_input_free(struct mlt_input *own);
-
-#endif

@@ -4,8 +4,7 @@
 // write it whole: with a label, or into a file a rank, if that is wanted. So each rank has what a
 // process would have; what it does to its streams (freopen, setvbuf, fclose: streams.c) is for that
 // rank alone.
-#ifndef MLT_HOST_OUTPUT_H
-#define MLT_HOST_OUTPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void mlt_output_forked(mlt_rank *me);
 // The rank has ended: writes its last line, if that has no end, and closes its files. False if some
 // of its output was lost; then it has written a message.
 bool mlt_output_end(mlt_rank *me);
-
-#endif

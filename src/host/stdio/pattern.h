@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Patterns of names of ranks' output files.
-#ifndef MLT_HOST_PATTERN_H
-#define MLT_HOST_PATTERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,5 +11,3 @@ void mlt_pattern_name(char *out, size_t size, const char *pattern, int32_t rank)
 
 // True if each rank has a name of its own.
 bool mlt_pattern_names_rank(const char *pattern);
-
-#endif

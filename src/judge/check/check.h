@@ -10,8 +10,7 @@
 //
 // Each finding names the actions, ranks and bytes, and shows a small example: the cycle, the two
 // orders that differ, the byte that is wrong and what it holds instead.
-#ifndef MLT_JUDGE_CHECK_CHECK_H
-#define MLT_JUDGE_CHECK_CHECK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ static inline bool mlt_goal_verdict_ok(const mlt_goal_verdict *verdict)
 
 // What `millet goal check` prints.
 void mlt_goal_verdict_print(const mlt_goal_verdict *verdict, FILE *to);
-
-#endif

@@ -8,8 +8,7 @@
 //     race.c      unordered actions touch different bytes
 //     result.c    the events in that order leave in `out` what the operation demands; on memory.c
 //                 (which bytes hold which value) and value.c (values)
-#ifndef MLT_JUDGE_CHECK_CHECK_INT_H
-#define MLT_JUDGE_CHECK_CHECK_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ uint32_t *mlt_waits_order(const mlt_waits *waits, uint32_t **cycle, uint32_t *cy
 
 // The events of the program.
 void mlt_check_waits(const mlt_check *check, bool synchronous, mlt_waits *waits);
-
-#endif

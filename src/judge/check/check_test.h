@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the checker's tests share: asking, building.
-#ifndef MLT_JUDGE_CHECK_CHECK_TEST_H
-#define MLT_JUDGE_CHECK_CHECK_TEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ static inline uint64_t draw(uint64_t *from, uint64_t limit)
     *from = *from * 6364136223846793005u + 1442695040888963407u;
     return (*from >> 33) % limit;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The claim that a program performs an operation: where in and out lie on each rank, and what each
 // block of out must hold.
-#ifndef MLT_JUDGE_CHECK_CLAIM_H
-#define MLT_JUDGE_CHECK_CLAIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void mlt_claim_wrong(mlt_check *check, uint32_t rank, const char *format, ...) M
 // EXCHANGE: makes the pieces of the spec's lists. False: they do not fit together, which is a
 // finding.
 bool mlt_claim_parts(mlt_claim *claim, mlt_check *check);
-
-#endif

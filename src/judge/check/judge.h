@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The state of a symbolic execution, and its comparison with what the operation demands.
-#ifndef MLT_JUDGE_CHECK_JUDGE_H
-#define MLT_JUDGE_CHECK_JUDGE_H
+#pragma once
 
 #include "judge/check/check_int.h"
 #include "judge/check/claim.h"
@@ -25,5 +24,3 @@ void mlt_state_read(mlt_state *state, uint32_t rank, mlt_goal_span span, bool us
 
 // Finds what out has wrong on any rank; else says in the verdict how a reduction comes about.
 void mlt_judge(mlt_state *state);
-
-#endif

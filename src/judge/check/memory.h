@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One buffer's contents as symbols: pieces in order, without overlap; what no piece covers is as it
 // was before.
-#ifndef MLT_JUDGE_CHECK_MEMORY_H
-#define MLT_JUDGE_CHECK_MEMORY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ void mlt_value_runs_add(mlt_value_runs *runs, uint64_t length, uint32_t value, u
 void mlt_cells_read(const mlt_cells *cells, uint64_t from, uint64_t to, uint32_t before,
                     uint8_t *used, mlt_value_runs *runs);
 void mlt_cells_write(mlt_cells *cells, uint64_t from, const mlt_value_runs *runs, uint32_t writer);
-
-#endif

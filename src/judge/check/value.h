@@ -11,8 +11,7 @@
 //
 // Equal values have equal numbers. So a block of any length that all ranks reduce alike is one
 // chain of values, whatever its place, and the final comparison is one of numbers.
-#ifndef MLT_JUDGE_CHECK_VALUE_H
-#define MLT_JUDGE_CHECK_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ typedef enum mlt_value_odd {
     MLT_VALUE_ODD_PHASE,
 } mlt_value_odd;
 mlt_value_odd mlt_value_why_odd(const mlt_values *values, uint32_t value, uint32_t *part);
-
-#endif

@@ -7,8 +7,7 @@
 // item is an action whose peer is a function of the rank, or a loop of actions whose length grows
 // with the number of ranks. All ranks of a kind have the same items; that is how patterns are
 // found, and why a pattern that was found is right for every rank of its program.
-#ifndef MLT_JUDGE_GROW_GROW_H
-#define MLT_JUDGE_GROW_GROW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void mlt_grow_rank(const mlt_grow *pattern, uint32_t rank, mlt_goal_rank *to);
 
 // "4x4 grid, 9 kinds of ranks, 2 loops": for reports. Returns text.
 const char *mlt_grow_describe(const mlt_grow *pattern, char *text, size_t size);
-
-#endif

@@ -5,8 +5,7 @@
 //     find.c    actions of all ranks of a kind, side by side, into items
 //     wait.c    dependencies into rules
 //     grow.c    laws, and programs for other numbers of ranks
-#ifndef MLT_JUDGE_GROW_GROW_INT_H
-#define MLT_JUDGE_GROW_GROW_INT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -158,5 +157,3 @@ typedef struct mlt_grow_targets {
 mlt_grow_targets mlt_grow_targets_of(const mlt_grow_rule *rule, const mlt_grow_kind *kind,
                                      const uint32_t *starts, uint32_t item, uint32_t round,
                                      uint32_t position);
-
-#endif

@@ -14,8 +14,7 @@
 //     link memory bandwidth 50
 //     link numa   latency 40 bandwidth 30
 //     link socket latency 60 bandwidth 25
-#ifndef MLT_JUDGE_NET_CLUSTER_H
-#define MLT_JUDGE_NET_CLUSTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -98,5 +97,3 @@ void mlt_cluster_nodes(const mlt_cluster *cluster, uint32_t ranks, const uint32_
 
 // "fat-tree of 4,096 hosts": for reports. Returns text.
 const char *mlt_cluster_describe(const mlt_cluster *cluster, char *text, size_t size);
-
-#endif

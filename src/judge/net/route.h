@@ -12,8 +12,7 @@
 //
 // Within a host, if it has memory that is shared or nodes: the memory of the sender's NUMA node;
 // from there to the receiver's node, if that is another; and from socket to socket, if that is.
-#ifndef MLT_JUDGE_NET_ROUTE_H
-#define MLT_JUDGE_NET_ROUTE_H
+#pragma once
 
 #include "judge/net/cluster.h"
 
@@ -51,5 +50,3 @@ uint32_t mlt_network_inner_hop(const mlt_network *net, uint32_t from, uint32_t t
 mlt_network_kind mlt_network_kind_of(const mlt_network *net, uint32_t link);
 // size: at least 96. Returns text.
 const char *mlt_network_link_name(const mlt_network *net, uint32_t link, char *text, size_t size);
-
-#endif

@@ -9,8 +9,7 @@
 // How: `served` is how much each message under way has had since the link was idle. A message that
 // came at `served` ends when it is served + its work, so the ends are a heap; nothing changes when
 // messages come and go. All zero is an idle link.
-#ifndef MLT_JUDGE_NET_SHARE_H
-#define MLT_JUDGE_NET_SHARE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ typedef struct mlt_share {
 // later it ends than alone, in ps.
 double mlt_share_add(mlt_share *link, uint64_t now, double work, uint64_t bytes);
 void mlt_share_fini(mlt_share *link);
-
-#endif

@@ -3,8 +3,7 @@
 // allow. Which action goes on next is random; a receive writes rubbish into its buffer when it
 // starts; a send takes its bytes at its start or at its end; operations work at either. So whatever
 // is not ordered shows. Shares no code with checker, executor or passes.
-#ifndef MLT_JUDGE_PASS_ORACLE_H
-#define MLT_JUDGE_PASS_ORACLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -279,5 +278,3 @@ static inline bool oracle_same(const oracle *a, const oracle *b, const char *kee
         }
     return true;
 }
-
-#endif

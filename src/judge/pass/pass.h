@@ -4,8 +4,7 @@
 // A pass must keep every property that the checker proves, whatever the program, except those of a
 // given window, which only the pass `window` makes. It may leave a program alone where it cannot be
 // sure. Passes with `global` look at all ranks together.
-#ifndef MLT_JUDGE_PASS_PASS_H
-#define MLT_JUDGE_PASS_PASS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ mlt_status mlt_pass_run(const mlt_pass *pass, mlt_goal_program *program,
 mlt_status mlt_passes_run(mlt_goal_program *program, const mlt_pass_options *options,
                           const bool *on, mlt_pass_report *reports, char *why,
                           size_t why_size) MLT_MUST_CHECK;
-
-#endif

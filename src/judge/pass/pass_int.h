@@ -4,8 +4,7 @@
 //     flow.c     which bytes an action's results reach, on one rank
 //     events.c   starts and ends of all ranks' actions as one graph
 //     edit.c     taking actions out, putting one in the place of two
-#ifndef MLT_JUDGE_PASS_PASS_INT_H
-#define MLT_JUDGE_PASS_PASS_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -160,5 +159,3 @@ mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_option
     mlt_status mlt_pass_##name(mlt_goal_program *program, const mlt_pass_options *options,         \
                                mlt_pass_report *report, char *why, size_t why_size);
 MLT_PASS_LIST(MLT_PASS_DECLARE)
-
-#endif

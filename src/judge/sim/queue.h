@@ -11,8 +11,7 @@
 // so they are appended. One that was put back keeps its number: a bucket that has become bucket 0
 // is sorted if it must be (merging its ascending runs, usually one), and one that is put back to
 // now goes to a small heap beside it.
-#ifndef MLT_JUDGE_SIM_QUEUE_H
-#define MLT_JUDGE_SIM_QUEUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ static inline const mlt_sim_event *mlt_sim_queue_peek(const mlt_sim_queue *queue
     const mlt_sim_bucket *first = &queue->bucket[0];
     return queue->head + ahead < first->count ? &first->events[queue->head + ahead] : NULL;
 }
-
-#endif

@@ -11,8 +11,7 @@
 // Messages meet their receives as program.h says: by the order of the program, or, if some receive
 // of the program is a wildcard, as they come. A message is handled by the CPU and NIC that its
 // receive names; with wildcards, by those that its send names.
-#ifndef MLT_JUDGE_SIM_SIM_H
-#define MLT_JUDGE_SIM_SIM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,5 +99,3 @@ typedef struct mlt_sim_result {
 mlt_status mlt_goal_simulate(const mlt_goal_program *program, const mlt_sim_options *options,
                              mlt_sim_result **out, char *why, size_t why_size) MLT_MUST_CHECK;
 void mlt_sim_result_free(mlt_sim_result *result);
-
-#endif

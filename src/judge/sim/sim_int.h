@@ -23,8 +23,7 @@
 // number that it had. Those that wait for the same (sends of a lane, messages of a lane, local work
 // of a CPU) are tried in the order of their numbers. So only the first of them is in the queue; the
 // others are parked in a ring after it.
-#ifndef MLT_JUDGE_SIM_SIM_INT_H
-#define MLT_JUDGE_SIM_SIM_INT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -302,5 +301,3 @@ uint64_t mlt_sim_enter(mlt_sim *sim, uint32_t home, uint64_t now, mlt_sim_node *
 void mlt_sim_used(mlt_sim *sim, uint32_t home, uint64_t end, mlt_sim_ref by);
 
 void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size);
-
-#endif

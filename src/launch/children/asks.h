@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks of this host that ask for another job (boot/child.h): an agent reads their requests, passes
 // them on to the head, and writes the head's answers.
-#ifndef MLT_LAUNCH_CHILDREN_ASKS_H
-#define MLT_LAUNCH_CHILDREN_ASKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd);
 
 // An answer, as boot/child.h has them. None if the rank does not listen any more.
 void mlt_asks_answer(mlt_asks *asks, int64_t number, const char *answer, size_t length);
-
-#endif

@@ -16,8 +16,7 @@
 //
 // The library knows jobs by their connections alone (src/mpi/comm/port.h). Whether a job that fails
 // ends another depends on these: children that have disconnected are strangers.
-#ifndef MLT_LAUNCH_CHILDREN_CHILDREN_H
-#define MLT_LAUNCH_CHILDREN_CHILDREN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void mlt_children_time_over(mlt_children *children, double limit_s);
 
 // Closes the channels, so that all children kill what they have.
 void mlt_children_close(mlt_children *children);
-
-#endif

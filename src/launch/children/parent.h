@@ -4,8 +4,7 @@
 // Until all processes of the job are in MPI_Init, what mpirun has to say is for the rank that spawns:
 // it is collected, and goes up as FELL if the job ends before. Then it is printed as always, with the
 // job's name.
-#ifndef MLT_LAUNCH_CHILDREN_PARENT_H
-#define MLT_LAUNCH_CHILDREN_PARENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -36,5 +35,3 @@ void mlt_parent_fails(mlt_parent *parent);
 
 // The job has ended with that exit code.
 void mlt_parent_end(mlt_parent *parent, int code);
-
-#endif

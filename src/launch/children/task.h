@@ -15,8 +15,7 @@
 //
 // Others are ignored, as the standard wants. Without host and hostfile a job may use the parent's
 // hosts, those that have most free slots first.
-#ifndef MLT_LAUNCH_CHILDREN_TASK_H
-#define MLT_LAUNCH_CHILDREN_TASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ char *mlt_child_task(const mlt_child_parent *parent, const mlt_lists *request, c
 // The other side: reads the options. The lists must outlive them. Ends mpirun with a message if
 // these are no such lists, or an option is wrong.
 void mlt_child_task_read(const mlt_lists *task, mlt_options *out);
-
-#endif

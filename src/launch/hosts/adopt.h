@@ -10,11 +10,8 @@
 // Its processes are no children of the agent. It sees by pidfds that they end, ends when all have,
 // and they end when it does: each has the end of a pipe, the lifeline, whose other end only the
 // agent has.
-#ifndef MLT_LAUNCH_HOSTS_ADOPT_H
-#define MLT_LAUNCH_HOSTS_ADOPT_H
+#pragma once
 
 // `leader`: the number of the process that has started this one, as text; `program`: its name.
 // Returns the exit code.
 int mlt_adopt(const char *leader, const char *program);
-
-#endif

@@ -6,8 +6,7 @@
 // All hosts but mpirun's own are in one order, that of the plan. An agent is responsible for a
 // range of it: for its first host itself, and for the rest through a agents of its own. So a range
 // says who is below whom, and where a frame goes.
-#ifndef MLT_LAUNCH_HOSTS_AGENTS_H
-#define MLT_LAUNCH_HOSTS_AGENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ bool mlt_agents_busy(const mlt_agents *agents);
 // Closes the channels, so that agents end everything, and kills remote shells that are left.
 void mlt_agents_close(mlt_agents *agents);
 void mlt_agents_kill(mlt_agents *agents);
-
-#endif

@@ -21,8 +21,7 @@
 //
 // One thread. link() and failed() are called by sources of the loop only, card_wanted() also by
 // mlt_broker_want. None of them may free the broker.
-#ifndef MLT_LAUNCH_HOSTS_BROKER_H
-#define MLT_LAUNCH_HOSTS_BROKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ void mlt_broker_ended(mlt_broker *broker, uint32_t process);
 
 // What mlt_listen_tell says of strangers; nothing if there were none.
 void mlt_broker_tell(const mlt_broker *broker, mlt_text *text);
-
-#endif

@@ -3,8 +3,7 @@
 // them (launch/hosts/broker.h), and the cards that brokers need travel as frames, when they are
 // needed first. A connection that one host cannot make is tried by the other: a firewall often lets
 // connections pass one way only. If that fails too, the job ends with what both have tried.
-#ifndef MLT_LAUNCH_HOSTS_CONNECTIONS_H
-#define MLT_LAUNCH_HOSTS_CONNECTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ void mlt_connections_gone(mlt_connections *connections, uint32_t proc);
 
 // CARD_WANTED, CARD and DIAL_BACK; others have no effect.
 void mlt_connections_take(mlt_connections *connections, const mlt_frame *frame, const char *body);
-
-#endif

@@ -18,8 +18,7 @@
 // A remote shell protects what passes. Where agents have connections of their own instead (another
 // launcher has started the job), a channel is sealed: frame and body are encrypted one after the
 // other, each followed by a seal of MLT_CRYPT_SEAL bytes. The first bytes are in the open.
-#ifndef MLT_LAUNCH_HOSTS_FRAME_H
-#define MLT_LAUNCH_HOSTS_FRAME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -199,5 +198,3 @@ typedef struct mlt_frame_state {
     uint8_t state;  // mlt_hang_state
     uint8_t stands; // it has slept in the same epoch for two looks
 } mlt_frame_state;
-
-#endif

@@ -16,8 +16,7 @@
 // a line that ends without a word is the end of a job that others are still connected with.
 //
 // A local job opens no socket before one of its ranks asks for a port. One thread.
-#ifndef MLT_LAUNCH_HOSTS_PORTS_H
-#define MLT_LAUNCH_HOSTS_PORTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ typedef struct mlt_port_name {
 
 void mlt_port_name_write(char out[MLT_PORT_NAME_MOST], const mlt_port_name *name);
 bool mlt_port_name_read(mlt_port_name *name, const char *text) MLT_MUST_CHECK;
-
-#endif

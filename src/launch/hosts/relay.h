@@ -11,8 +11,7 @@
 //
 // ROOM: so many bytes (a uint64_t) more may come; without a body: the reader is gone, and nothing
 // more is taken.
-#ifndef MLT_LAUNCH_HOSTS_RELAY_H
-#define MLT_LAUNCH_HOSTS_RELAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,5 +56,3 @@ void mlt_relay_hear(mlt_relay *relay, uint32_t proc);
 // something that they left behind keeps a pipe open. drained: all is sent.
 void mlt_relay_drain(mlt_relay *relay);
 bool mlt_relay_drained(const mlt_relay *relay);
-
-#endif

@@ -4,10 +4,7 @@
 //
 // Nothing of its part of the job outlives it, or the channel: if the channel ends or is silent too
 // long, everything is killed. It is two processes, as mpirun is (launch/guard.h).
-#ifndef MLT_LAUNCH_HOSTS_SERVE_H
-#define MLT_LAUNCH_HOSTS_SERVE_H
+#pragma once
 
 // Returns the exit code.
 int mlt_agent_serve(void);
-
-#endif

@@ -20,8 +20,7 @@
 // Programs and libraries of one app lie in one folder; the other files in another, where the ranks of
 // other hosts start, unless -wdir names one. Programs of the system's folders (/usr/bin) and libraries of
 // its own (/usr/lib) stay where they are: a host has its own.
-#ifndef MLT_LAUNCH_HOSTS_STAGE_H
-#define MLT_LAUNCH_HOSTS_STAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ const char *mlt_stage_in_files(mlt_stage_in *in);
 // copied, and this host has its own.
 const char *mlt_stage_in_folder(const mlt_stage_in *in, uint32_t app);
 const char *mlt_stage_in_program(const mlt_stage_in *in, uint32_t app);
-
-#endif

@@ -6,8 +6,7 @@
 // The plan is written as runs: so many processes of one kind on each of so many hosts that follow
 // each other. Texts have their length before them. Nothing of it is ever in an argument of the
 // remote shell.
-#ifndef MLT_LAUNCH_HOSTS_TASK_H
-#define MLT_LAUNCH_HOSTS_TASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ char *mlt_task_pack(const mlt_task *task, size_t *size);
 bool mlt_task_unpack(mlt_task *task, uint32_t host, const char *bytes, size_t size, char *why,
                      size_t why_size);
 void mlt_task_free(mlt_task *task);
-
-#endif

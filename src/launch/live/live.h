@@ -20,8 +20,7 @@
 //
 // A snapshot is asked of the agents when somebody wants it (MLT_FRAME_LIVE, MLT_FRAME_LIVED); those
 // who ask meanwhile get the same. Nothing here blocks, and a job that nobody asks pays nothing.
-#ifndef MLT_LAUNCH_LIVE_LIVE_H
-#define MLT_LAUNCH_LIVE_LIVE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ void mlt_live_changed(mlt_live *live, uint32_t number, bool refused, const char 
 // A snapshot for mpirun itself, when it is there. One at a time.
 typedef void mlt_live_came(void *user, const mlt_live_job *job, const mlt_live_snap *snap);
 void mlt_live_want(mlt_live *live, mlt_live_came *came, void *user);
-
-#endif

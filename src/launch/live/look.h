@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An agent's look at the workers of its host (boot/live.h), for a snapshot. Reading costs the agent
 // some microseconds a worker, and the workers nothing.
-#ifndef MLT_LAUNCH_LIVE_LOOK_H
-#define MLT_LAUNCH_LIVE_LOOK_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -19,5 +18,3 @@ typedef struct mlt_live_child {
 // Adds all of them. The segment is believed as far as mpirun believes it: its head.
 void mlt_live_look(mlt_live_snap *snap, mlt_job *job, const mlt_placement *plan,
                    const mlt_live_child *children, uint32_t count);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `mpirun --progress`: a line that shows how the job goes, from its snapshots (live.h).
-#ifndef MLT_LAUNCH_LIVE_PROGRESS_H
-#define MLT_LAUNCH_LIVE_PROGRESS_H
+#pragma once
 
 #include "launch/live/live.h"
 
@@ -20,5 +19,3 @@ void mlt_live_line(const mlt_live_job *job, const mlt_live_sum *now, const mlt_l
 
 // Of all distances together.
 uint64_t mlt_live_all(const uint64_t by_distance[MLT_CTL_DISTANCES]);
-
-#endif

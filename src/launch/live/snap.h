@@ -7,8 +7,7 @@
 //
 // Members are little-endian, as all processors that Millet runs on are. A reader checks everything:
 // whoever wrote it may be of another version.
-#ifndef MLT_LAUNCH_LIVE_SNAP_H
-#define MLT_LAUNCH_LIVE_SNAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,5 +133,3 @@ typedef struct mlt_live_job {
     char program[104]; // with a NUL
 } mlt_live_job;
 _Static_assert(sizeof(mlt_live_job) == 136, "no holes that would be sent");
-
-#endif

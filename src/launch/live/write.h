@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A snapshot as text: as Prometheus reads it, and as JSON.
-#ifndef MLT_LAUNCH_LIVE_WRITE_H
-#define MLT_LAUNCH_LIVE_WRITE_H
+#pragma once
 
 #include "base/text.h"
 #include "launch/live/snap.h"
 
 void mlt_live_write_metrics(const mlt_live_job *job, const mlt_live_snap *snap, mlt_text *out);
 void mlt_live_write_json(const mlt_live_job *job, const mlt_live_snap *snap, mlt_text *out);
-
-#endif

@@ -10,8 +10,7 @@
 //
 // Whoever names hosts or a remote shell is obeyed; so is this. A tool that is not there is replaced
 // by ssh. (PBS's pbsdsh does not pass standard input on, which is an agent's channel.)
-#ifndef MLT_LAUNCH_PLAN_ALLOCATION_H
-#define MLT_LAUNCH_PLAN_ALLOCATION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ void mlt_allocation_read_pairs(mlt_hosts *hosts, const char *source, const char 
 
 // Lines "host slots ...".
 void mlt_allocation_read_columns(mlt_hosts *hosts, const char *path);
-
-#endif

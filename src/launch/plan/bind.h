@@ -2,8 +2,7 @@
 // Pinning: which processors each worker may run on. mpirun pins processes; a process with several
 // worker threads gets the union of their places, finds each one's place in the segment, and pins
 // its threads itself.
-#ifndef MLT_LAUNCH_PLAN_BIND_H
-#define MLT_LAUNCH_PLAN_BIND_H
+#pragma once
 
 #include <sched.h>
 #include <stdbool.h>
@@ -65,5 +64,3 @@ bool mlt_bind_place(const mlt_bind *bind, uint32_t worker, uint64_t *map, size_t
 
 // "0-3,8" for a set; into text.
 void mlt_bind_text(const mlt_bind *bind, const cpu_set_t *set, char *text, size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The environment of the job's processes.
-#ifndef MLT_LAUNCH_PLAN_ENV_H
-#define MLT_LAUNCH_PLAN_ENV_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ typedef struct mlt_env_proc {
 
 // The environment of one process; valid until the next call.
 char **mlt_env_for(mlt_env *env, const mlt_placement *plan, const mlt_env_proc *own);
-
-#endif

@@ -10,8 +10,7 @@
 //
 // On several hosts "one process" is one on each, and hosts are taken to have as many cores as this
 // one.
-#ifndef MLT_LAUNCH_PLAN_GRAIN_H
-#define MLT_LAUNCH_PLAN_GRAIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@
 // Decides for all sections: changes workers, packed and told of the apps, and the stacks of their
 // ranks. paths are the apps' programs. Ends mpirun if options contradict each other.
 void mlt_grain_decide(mlt_options *options, const char *const *paths, uint32_t cores);
-
-#endif

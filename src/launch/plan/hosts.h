@@ -13,8 +13,7 @@
 // All names and addresses of this host are one host. No name is looked up: names are compared as
 // texts, addresses with those of this host's interfaces. Lists live until mpirun ends, unless they
 // are freed. A mistake ends mpirun with a message that names the option, or the file and the line.
-#ifndef MLT_LAUNCH_PLAN_HOSTS_H
-#define MLT_LAUNCH_PLAN_HOSTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,5 +73,3 @@ void mlt_hosts_free(mlt_hosts *hosts); // and it is empty
 
 // "-host" or "hosts.txt:3", for messages; returns text.
 const char *mlt_hosts_where(const mlt_hosts_entry *host, char text[MLT_HOST_WHERE_BYTES]);
-
-#endif

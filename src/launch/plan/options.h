@@ -5,8 +5,7 @@
 //
 // A section between colons is an app. Some options belong to their app, the rest to the job,
 // wherever they stand.
-#ifndef MLT_LAUNCH_PLAN_OPTIONS_H
-#define MLT_LAUNCH_PLAN_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -129,5 +128,3 @@ typedef struct mlt_option_text {
 
 bool mlt_options_row(size_t i, mlt_option_text *out); // false: there are no more
 extern const char mlt_options_usage[], mlt_options_codes[];
-
-#endif

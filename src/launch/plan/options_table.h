@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mpirun's options, one row each: spellings, help, and what taking one does. options.c reads the
 // command line by it.
-#ifndef MLT_LAUNCH_PLAN_OPTIONS_TABLE_H
-#define MLT_LAUNCH_PLAN_OPTIONS_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ void mlt_option_settle_fabric(mlt_options *options);
 // Options that read more options: in options.c.
 void mlt_option_take_configfile(mlt_option_reader *reader, const mlt_option_row *row);
 void mlt_option_take_help(mlt_option_reader *reader, const mlt_option_row *row);
-
-#endif

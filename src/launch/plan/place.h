@@ -9,8 +9,7 @@
 //
 //     --rank-by slot   the workers of a host have numbers that follow each other (with map-by slot)
 //     --rank-by node   hosts take turns (with map-by node)
-#ifndef MLT_LAUNCH_PLAN_PLACE_H
-#define MLT_LAUNCH_PLAN_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ void mlt_place_count(const mlt_place *place, bool by_node, uint32_t n);
 
 // Hosts take turns until each has had its count: the host of each of the n workers.
 void mlt_place_deal(const mlt_place *place, uint32_t *host_of);
-
-#endif

@@ -4,8 +4,7 @@
 // -n counts workers; so do the slots of hosts. A worker that is a process can be anywhere. Workers
 // that are threads, and ranks that share workers (launch/plan/grain.h), are one process or one set
 // of workers on each host, with ranks that follow each other.
-#ifndef MLT_LAUNCH_PLAN_PLAN_H
-#define MLT_LAUNCH_PLAN_PLAN_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -58,5 +57,3 @@ uint32_t mlt_placement_ranks_of(const mlt_placement *plan, uint32_t worker, uint
 
 // "rank 3" or "the process of ranks 4-7".
 void mlt_placement_name(const mlt_placement *plan, uint32_t proc, char *text, size_t size);
-
-#endif

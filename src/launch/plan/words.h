@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file of command lines: words as a shell would split them (quotes, backslashes), '#' at the
 // start of a word begins a comment, a backslash at the end continues the line.
-#ifndef MLT_LAUNCH_PLAN_WORDS_H
-#define MLT_LAUNCH_PLAN_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,5 +17,3 @@ typedef struct mlt_words_file {
 void mlt_words_open(mlt_words_file *file, const char *path);
 bool mlt_words_line(mlt_words_file *file); // false: no more lines with words
 void mlt_words_close(mlt_words_file *file);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks through a program's instructions for frames that are made without touching them page by
 // page, as -fstack-clash-protection does it: such a frame can reach over the guard below a stack.
-#ifndef MLT_LAUNCH_PROGRAM_FRAMES_H
-#define MLT_LAUNCH_PROGRAM_FRAMES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ mlt_frames mlt_frames_look(const uint8_t *code, size_t bytes);
 
 // Of an ELF file's code, of which the first 64 MiB count; nothing if it is no program.
 mlt_frames mlt_frames_read(int fd);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The note about variables that ranks of one process share.
-#ifndef MLT_LAUNCH_PROGRAM_GLOBALS_H
-#define MLT_LAUNCH_PROGRAM_GLOBALS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@
 // names all of them.
 void mlt_globals_note(const char *path, const char *dir, const char *name, uint32_t ranks,
                       const mlt_libraries *libraries, bool all, const char *why);
-
-#endif

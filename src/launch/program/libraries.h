@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which libraries a program will run with, as far as its file and the environment tell: those of
 // its own, and whose MPI it needs.
-#ifndef MLT_LAUNCH_PROGRAM_LIBRARIES_H
-#define MLT_LAUNCH_PROGRAM_LIBRARIES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ char *mlt_libraries_loaded(pid_t pid);
 // The folder that holds nothing but the library of this mpirun, so that it can stand before all
 // others in LD_LIBRARY_PATH; NULL if the library is not installed.
 const char *mlt_libraries_folder(void);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What keeps the ranks of a program from sharing a process, as far as its files tell: threads of
 // its own, processes that it starts, what it asks or changes that only a process has.
-#ifndef MLT_LAUNCH_PROGRAM_OBSTACLE_H
-#define MLT_LAUNCH_PROGRAM_OBSTACLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@
 // the caller; NULL: nothing speaks against it. shared: ranks will have globals in common.
 char *mlt_obstacle_find(const char *path, const char *dir, const mlt_libraries *libraries,
                         bool shared);
-
-#endif

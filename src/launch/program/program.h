@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Finding the program of a section before anything is started.
-#ifndef MLT_LAUNCH_PROGRAM_PROGRAM_H
-#define MLT_LAUNCH_PROGRAM_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -12,5 +11,3 @@ const char *mlt_program_find(const char *name, const char *dir, const char *path
 
 // True if mlt_program_find would find it.
 bool mlt_program_is_there(const char *name, const char *dir, const char *path);
-
-#endif

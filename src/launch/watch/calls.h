@@ -5,8 +5,7 @@
 //
 // One call in 16 has the time before it that has passed since: "[1.20 s ago] MPI_Barrier". Peers are
 // ranks of the communicator. The words in the segment may be anything: lines of them can be shown.
-#ifndef MLT_LAUNCH_WATCH_CALLS_H
-#define MLT_LAUNCH_WATCH_CALLS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ void mlt_calls_of_proc(mlt_text *out, mlt_job *job, const mlt_placement *plan, u
 // Those of the ranks of this host that have called more than once: where a rank is now, others say. A
 // few ranks', unless --recorder all.
 void mlt_calls_of_host(mlt_text *out, mlt_job *job, const mlt_placement *plan, uint32_t host);
-
-#endif

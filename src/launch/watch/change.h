@@ -11,8 +11,7 @@
 //     all hosts have it: SPREAD -----------> on the board of rank 0's host: rank 0 goes on
 //
 // A job on one host needs CHANGE only.
-#ifndef MLT_LAUNCH_WATCH_CHANGE_H
-#define MLT_LAUNCH_WATCH_CHANGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void mlt_changes_kept(mlt_changes *changes, uint32_t host, int64_t number);
 
 // It answers nothing any more.
 void mlt_changes_lost(mlt_changes *changes, uint32_t host);
-
-#endif

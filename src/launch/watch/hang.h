@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hang report: what each rank waits for, and the cycle if there is one. Linear in ranks and
 // records.
-#ifndef MLT_LAUNCH_WATCH_HANG_H
-#define MLT_LAUNCH_WATCH_HANG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +54,3 @@ void mlt_hang_print(mlt_hang *hang, FILE *out);
 
 // The same for readers of a trace (trace/facts.h): who waits for whom, in how many words. At most 4096 ranks.
 void mlt_hang_facts(mlt_hang *hang, const char *why, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ranks of a hung job, those that do the same in one line.
-#ifndef MLT_LAUNCH_WATCH_HANG_GROUPS_H
-#define MLT_LAUNCH_WATCH_HANG_GROUPS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 // The records are sorted (mlt_hang_sort).
 void mlt_hang_print_groups(const mlt_hang *hang, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ranks of a hung job that are in different collectives, but meet.
-#ifndef MLT_LAUNCH_WATCH_HANG_MEET_H
-#define MLT_LAUNCH_WATCH_HANG_MEET_H
+#pragma once
 
 #include <stdio.h>
 
@@ -9,5 +8,3 @@
 
 // A line for each call that is not the same everywhere, or has two roots; of the first few.
 void mlt_hang_print_mismatches(const mlt_hang *hang, FILE *out);
-
-#endif

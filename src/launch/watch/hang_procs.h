@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What workers say about their processes (MLT_CTL_PROCS): kept until the hang report is printed,
 // then shown in the order of ranks, those that say the same once.
-#ifndef MLT_LAUNCH_WATCH_HANG_PROCS_H
-#define MLT_LAUNCH_WATCH_HANG_PROCS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ void mlt_hang_procs_add(mlt_hang_procs *procs, uint32_t first_rank, uint32_t ran
                         const char *text, size_t length);
 void mlt_hang_procs_print(mlt_hang_procs *procs, FILE *out);
 void mlt_hang_procs_fini(mlt_hang_procs *procs);
-
-#endif

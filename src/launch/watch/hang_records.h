@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the ranks of a hung job said, for those who print it: hang.c, hang_words.c, hang_groups.c and
 // hang_meet.c.
-#ifndef MLT_LAUNCH_WATCH_HANG_RECORDS_H
-#define MLT_LAUNCH_WATCH_HANG_RECORDS_H
+#pragma once
 
 #include "fiber/wait.h"
 #include "launch/watch/hang.h"
@@ -84,5 +83,3 @@ static inline int64_t mlt_hang_distance(const mlt_hang *hang, const mlt_ctl_wait
         d += size;
     return d;
 }
-
-#endif

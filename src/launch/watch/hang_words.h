@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a rank does, in words.
-#ifndef MLT_LAUNCH_WATCH_HANG_WORDS_H
-#define MLT_LAUNCH_WATCH_HANG_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ void mlt_hang_say_blocked(const mlt_hang *hang, uint32_t rank, mlt_hang_relation
 void mlt_hang_say_others(const mlt_hang *hang, uint32_t rank, FILE *out);
 
 const char *mlt_hang_state_text(uint8_t state);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the head prints when a job has ended, whoever started its processes.
-#ifndef MLT_LAUNCH_WATCH_LAST_H
-#define MLT_LAUNCH_WATCH_LAST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,5 +16,3 @@ bool mlt_last_report(const mlt_options *options, mlt_report *report, mlt_path_ma
 
 // What ranks have not freed, unless mpirun shall be quiet.
 void mlt_last_leaks(const mlt_options *options, mlt_leaks *leaks);
-
-#endif

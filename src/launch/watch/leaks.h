@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // --strict: what ranks left behind at MPI_Finalize. Ranks that left the same things, made at the same
 // place, share a note.
-#ifndef MLT_LAUNCH_WATCH_LEAKS_H
-#define MLT_LAUNCH_WATCH_LEAKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,5 +20,3 @@ void mlt_leaks_add(mlt_leaks *leaks, const mlt_ctl_leak *records, size_t count);
 void mlt_leaks_print(mlt_leaks *leaks, FILE *out);
 
 void mlt_leaks_free(mlt_leaks *leaks);
-
-#endif

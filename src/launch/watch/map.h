@@ -2,8 +2,7 @@
 // What a job's collectives did: the algorithms that were chosen (--report), and the path map: for
 // each communicator and collective the wrappers that its calls went through, how ranks and workers
 // take part, and the times of the stages. As text, and as a drawing.
-#ifndef MLT_LAUNCH_WATCH_MAP_H
-#define MLT_LAUNCH_WATCH_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void mlt_path_map_facts(mlt_path_map *map, FILE *out);
 // Into `file`: a drawing if its name ends with .svg, else text; "-": standard error. On failure a
 // message is printed.
 void mlt_path_map_write(mlt_path_map *map, const char *program, const char *file);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // --report: one screen at the end of the job.
-#ifndef MLT_LAUNCH_WATCH_REPORT_H
-#define MLT_LAUNCH_WATCH_REPORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void mlt_report_print(mlt_report *report, const char *program, const mlt_texts *
 // One line on what a larger -nfg would bring, if the numbers say so; else nothing. After
 // mlt_report_print.
 void mlt_report_advise(const mlt_report *report, FILE *out);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The head of a running job: what its processes say and how they end, on whichever host, signals,
 // the time limit, deadlocks; and from all that the verdict.
-#ifndef MLT_LAUNCH_WATCH_WATCH_H
-#define MLT_LAUNCH_WATCH_WATCH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -92,5 +91,3 @@ const char *mlt_watch_why(const mlt_watch *watch);
 bool mlt_watch_interrupted(const mlt_watch *watch);
 
 void mlt_watch_free(mlt_watch *watch);
-
-#endif

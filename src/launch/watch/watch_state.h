@@ -5,8 +5,7 @@
 //     watch_hang.c    looks for deadlocks, and the hang report
 //     watch_said.c    what processes say, and how they end
 //     watch.c         what agents tell, signals, time, the whole
-#ifndef MLT_LAUNCH_WATCH_WATCH_STATE_H
-#define MLT_LAUNCH_WATCH_WATCH_STATE_H
+#pragma once
 
 #include "base/text.h"
 #include "boot/ctl.h"
@@ -180,5 +179,3 @@ void mlt_watch_end_lost(mlt_watch *watch);
 // For a line of ours, or several: a damaged process shall not talk to the terminal.
 void mlt_watch_make_fit(char *text);
 void mlt_watch_make_lines_fit(char *text);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rules that a communicator says itself: info keys such as millet_coll_allreduce = "ring
 // segment=8192".
-#ifndef MLT_MPI_COLL_CHANGE_H
-#define MLT_MPI_COLL_CHANGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -40,5 +39,3 @@ mlt_coll_rulebook **mlt_comm_rules_found(mlt_comm *comm, uint32_t number);
 bool mlt_comm_rules_take(mlt_comm *comm, uint32_t change, uint32_t call);
 // Takes another rule book (NULL: none); the old one goes with the communicator.
 void mlt_comm_rules_load(mlt_comm *comm, mlt_coll_rulebook *rulebook);
-
-#endif

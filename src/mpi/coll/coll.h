@@ -14,8 +14,7 @@
 //
 // Users' functions with derived types want elements in the type's own layout: such a side is copied
 // with its gaps (`layout`), and only the data comes back.
-#ifndef MLT_MPI_COLL_COLL_H
-#define MLT_MPI_COLL_COLL_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -247,5 +246,3 @@ extern const size_t mlt_coll_job_bytes; // of an object of the worker's pool
 
 struct mlt_coll_rooms; // memory of a worker
 void mlt_coll_rooms_free(struct mlt_coll_rooms *rooms);
-
-#endif

@@ -8,8 +8,7 @@
 //
 // Blocks of contiguous types are sent from where they lie, whatever the displacements. If one block
 // of a list is not contiguous, all of them are packed.
-#ifndef MLT_MPI_COLL_EXCHANGE_H
-#define MLT_MPI_COLL_EXCHANGE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -72,5 +71,3 @@ int mlt_coll_bad_array(mlt_rank *me, mlt_comm *comm, const char *which, const ch
 int mlt_coll_bad_element(mlt_rank *me, mlt_comm *comm, int class, const char *which,
                          const char *name, uint64_t index, int64_t value,
                          const char *should) MLT_COLD;
-
-#endif

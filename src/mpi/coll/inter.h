@@ -15,8 +15,7 @@
 // The schedules are over the ranks of both groups, those of the first group first (mlt_comm_flat);
 // where a tree pays, they are algorithms of coll.h over one group, or over the root and the other
 // group (src/coll/alg/inter.h).
-#ifndef MLT_MPI_COLL_INTER_H
-#define MLT_MPI_COLL_INTER_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -93,5 +92,3 @@ int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recv
 
 // MPI_Scan and MPI_Exscan: raises MPI_ERR_COMM.
 int mlt_inter_no_scan(mlt_rank *me, mlt_comm *comm) MLT_COLD;
-
-#endif

@@ -8,8 +8,7 @@
 //
 // A schedule is kept for its shape: two numbers if blocks are alike, else where each lies. So calls
 // with lists cost O(blocks) to check and compare, and allocate nothing when they come again.
-#ifndef MLT_MPI_COLL_LIST_H
-#define MLT_MPI_COLL_LIST_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -47,5 +46,3 @@ typedef struct mlt_listing {
 int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
                            const mlt_listing *recv, mlt_coll_list_peer *peer, int32_t root,
                            mlt_coll_form form, mlt_coll_how how);
-
-#endif

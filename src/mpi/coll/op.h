@@ -12,8 +12,7 @@
 // not communicate, and not wait for a thread that is in MPI. MPI_Reduce_local calls them outside
 // the gate, on the caller's stack. An int for the length is enough for any count, as they are
 // called in pieces.
-#ifndef MLT_MPI_COLL_OP_H
-#define MLT_MPI_COLL_OP_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -46,5 +45,3 @@ bool mlt_op_reduction(mlt_reduce_op op, const mlt_type *type, mlt_reduction *out
 // mlt_coll_op_copy, and holds the object and the type.
 bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type, mlt_coll_op *out,
                int *code) MLT_MUST_CHECK;
-
-#endif

@@ -18,8 +18,7 @@
 // The call n itself would not do: a rank may be in it since before its worker has looked. A rank that
 // computes for long delays the change, not the others. Communicators with persistent operations,
 // which may be under way, keep their rules, and so do those between jobs.
-#ifndef MLT_MPI_COLL_OUTSIDE_H
-#define MLT_MPI_COLL_OUTSIDE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ bool mlt_outside_meets(const mlt_coll_job *job, mlt_coll_how how) MLT_COLD;
 // may suspend.
 void mlt_outside_decide(mlt_rank *me, const mlt_comm *comm, uint32_t call) MLT_COLD;
 void mlt_outside_take(mlt_rank *me, mlt_comm *comm, uint32_t call) MLT_COLD;
-
-#endif

@@ -6,8 +6,7 @@
 // of the communicator's context and the sets, in a range that nothing else uses (p2p/context.h).
 // Two pairs with the same hash could be mistaken for each other only by ranks that are in both, and
 // such a rank sees it and raises an error (once in 2^29 pairs).
-#ifndef MLT_MPI_COLL_REDUCE_TO_H
-#define MLT_MPI_COLL_REDUCE_TO_H
+#pragma once
 
 #include "coll/team.h"
 
@@ -16,5 +15,3 @@ void mlt_reduce_tos_free(struct mlt_reduce_tos *all); // NULL is fine; none is u
 
 // Calls `tell` for the team of each pair. NULL is fine.
 void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team));
-
-#endif

@@ -2,8 +2,7 @@
 // The basic elements of a datatype in the order of its type map, found by walking how it was made.
 // All elements of a type that was built from one other are that one's, so vectors, indexed types
 // and arrays cost a division whatever their size; only structs are looked at part by part.
-#ifndef MLT_MPI_COLL_SIGNATURE_H
-#define MLT_MPI_COLL_SIGNATURE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ uint64_t mlt_signature_bytes(const mlt_type *type, uint64_t basics);
 // each other in the packed form.
 typedef void mlt_signature_run(void *user, const mlt_type *basic, uint64_t n);
 void mlt_signature_walk(const mlt_type *type, uint64_t count, mlt_signature_run *run, void *user);
-
-#endif

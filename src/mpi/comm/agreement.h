@@ -10,8 +10,7 @@
 //     once a worker finish(agreement): makes the results of all its ranks, which are then woken
 //
 // The steps of the exchange run as work for later (p2p.h), so progress drives them.
-#ifndef MLT_MPI_COMM_AGREEMENT_H
-#define MLT_MPI_COMM_AGREEMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -124,5 +123,3 @@ void mlt_agreement_come(mlt_participant *participant, const mlt_agreement_place 
 
 // Parks the calling rank until the agreement is over.
 void mlt_agreement_wait(mlt_participant *participant, uint32_t context);
-
-#endif

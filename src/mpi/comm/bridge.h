@@ -6,8 +6,7 @@
 //     bridge_head | for each job: bridge_job, its runs | runs of the group
 //
 // Numbers are as both hosts have them: the greeting has made sure that they have the same.
-#ifndef MLT_MPI_COMM_BRIDGE_H
-#define MLT_MPI_COMM_BRIDGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ void mlt_bridge_free(mlt_bridge_side *side);
 
 // Its group, by the numbers of this process. All its jobs are known. NULL: a rank comes twice.
 mlt_map *mlt_bridge_map(const mlt_bridge_side *side, const mlt_worlds *worlds);
-
-#endif

@@ -14,8 +14,7 @@
 //
 // References: the user's handle and every request under way. MPI_Comm_free clears the magic at
 // once, so that the handle is dead; the memory goes with the last request.
-#ifndef MLT_MPI_COMM_COMM_H
-#define MLT_MPI_COMM_COMM_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -168,5 +167,3 @@ static inline void mlt_comm_drop(mlt_comm *comm)
     if (--comm->refs == 0)
         mlt_comm_release(comm);
 }
-
-#endif

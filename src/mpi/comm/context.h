@@ -10,8 +10,7 @@
 // A communicator with ranks of several jobs has a number from a range of its own, which its first
 // worker draws at random; not one that a worker of the communicator uses: each tells its own in the
 // agreement. Nobody gives it back.
-#ifndef MLT_MPI_COMM_CONTEXT_H
-#define MLT_MPI_COMM_CONTEXT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -46,5 +45,3 @@ void mlt_context_drop(mlt_context *context);
 
 // mlt_upcalls.note.
 void mlt_context_noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value);
-
-#endif

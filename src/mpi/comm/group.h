@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups: a rank map as an object of the user's. The handle is the address; MPI_GROUP_EMPTY is
 // predefined.
-#ifndef MLT_MPI_COMM_GROUP_H
-#define MLT_MPI_COMM_GROUP_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int mlt_group_bad(mlt_rank *me, struct mlt_comm *comm, const char *name, MPI_Gro
 bool mlt_group_is_foreign(const mlt_rank *me, const mlt_group *group);
 struct mlt_comm;
 int mlt_group_bad_foreign(mlt_rank *me, struct mlt_comm *comm, const char *argument) MLT_COLD;
-
-#endif

@@ -15,8 +15,7 @@
 // that worker's thread counts them). A million ranks with one communicator hold one map a worker.
 // Tables are kept once, too: ranks of a worker that each name the same irregular group share one
 // (mlt_maps), until the last of them gives it up.
-#ifndef MLT_MPI_COMM_MAP_H
-#define MLT_MPI_COMM_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -102,5 +101,3 @@ mlt_map *mlt_map_union(mlt_map *a, mlt_map *b);
 // Those of a that are in b, in a's order; those of a that are not.
 mlt_map *mlt_map_intersection(mlt_map *a, mlt_map *b);
 mlt_map *mlt_map_difference(mlt_map *a, mlt_map *b);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Making communicators: what MPI_Comm_dup, split and the like, and topologies, stand on. All of
 // these are collective over `comm` and may suspend.
-#ifndef MLT_MPI_COMM_NEW_H
-#define MLT_MPI_COMM_NEW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void mlt_comm_set_topo(mlt_comm *comm, struct mlt_topo *topo);
 // Frees a communicator as MPI_Comm_free does (attributes are deleted first; the code of a failing
 // delete function is returned and nothing is freed). Local.
 int mlt_comm_free(mlt_rank *me, mlt_comm *comm);
-
-#endif

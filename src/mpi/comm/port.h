@@ -6,8 +6,7 @@
 // The functions below are what MPI_Open_port and the like are made of, for other parts of MPI that
 // connect jobs. None of them calls an error handler: they say what went wrong, and the caller raises
 // it. docs/internals/dynamic.md says how it works.
-#ifndef MLT_MPI_COMM_PORT_H
-#define MLT_MPI_COMM_PORT_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -57,5 +56,3 @@ void mlt_port_accept(mlt_rank *me, mlt_comm *comm, int root, const char *name,
 // The other side. The time that it takes until the other side accepts is bounded by wait.
 void mlt_port_connect(mlt_rank *me, mlt_comm *comm, int root, const char *name,
                       const mlt_port_wait *wait, mlt_port_result *result);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a rank talks at an rpc (boot/rpc.h) and over a line, without blocking its worker.
-#ifndef MLT_MPI_COMM_PORT_LINE_H
-#define MLT_MPI_COMM_PORT_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ mlt_status mlt_port_line_write(mlt_rank *me, int fd, const void *bytes,
 // says why it gave up; what came until then is there.
 mlt_status mlt_port_line_read_text(mlt_rank *me, int fd, char *text, size_t room,
                                    mlt_port_line_wait *wait) MLT_MUST_CHECK;
-
-#endif

@@ -11,8 +11,7 @@
 // Ranks are numbered in blocks, so every set is a function without a table, unless hosts take turns
 // (mpirun --map-by node). A rank lists the sets
 // that it is in; it may ask for any by name. Case does not matter, as in the scheme of a URI.
-#ifndef MLT_MPI_COMM_PSET_H
-#define MLT_MPI_COMM_PSET_H
+#pragma once
 
 #include "mpi/comm/map.h"
 #include "p2p/p2p.h"
@@ -25,5 +24,3 @@ mlt_map *mlt_pset_map(mlt_rank *me, const char *name);
 // The name of the n-th set that the rank is in, 0 to MLT_PSETS - 1.
 enum { MLT_PSET_NAME = 48 };
 void mlt_pset_name(mlt_rank *me, int n, char name[MLT_PSET_NAME]);
-
-#endif

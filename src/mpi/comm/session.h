@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sessions: a library's own way into MPI. A session has an error handler, a buffer for buffered
 // sends, and the groups and communicators that stem from it, which end with it.
-#ifndef MLT_MPI_COMM_SESSION_H
-#define MLT_MPI_COMM_SESSION_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ int mlt_session_bad_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const ch
 
 // Raises MPI_ERR_SESSION for an argument that is no session of the caller's.
 int mlt_session_bad(mlt_rank *me, MPI_Session handle) MLT_COLD;
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files that make communicators share.
-#ifndef MLT_MPI_COMM_SHARED_H
-#define MLT_MPI_COMM_SHARED_H
+#pragma once
 
 #include "mpi/comm/agreement.h"
 #include "mpi/comm/comm.h"
@@ -71,5 +70,3 @@ mlt_comm *mlt_inter_make(mlt_rank *me, mlt_map *group0, mlt_map *group1, int sid
 // Hashes that all ranks agree on.
 uint64_t mlt_comm_hash(uint64_t seed, const void *bytes, size_t count);
 uint64_t mlt_map_hash(uint64_t seed, mlt_map *map);
-
-#endif

@@ -7,8 +7,7 @@
 // handle, after that; and in the checks before the body, by the functions below.
 //
 // Everything here is cold.
-#ifndef MLT_MPI_ERROR_ANSWER_H
-#define MLT_MPI_ERROR_ANSWER_H
+#pragma once
 
 #include <mpi.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int mlt_refuse_session_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const
                             const char *should) MLT_COLD;
 int mlt_refuse_errhandler_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn,
                                const char *name, const char *should) MLT_COLD;
-
-#endif

@@ -5,8 +5,7 @@
 // Two counts keep one alive: the handles that the user has (from create and get, given back by
 // MPI_Errhandler_free) and the objects that have it. Without a handle it still serves its objects,
 // but is refused as an argument.
-#ifndef MLT_MPI_ERROR_ERRHANDLER_H
-#define MLT_MPI_ERROR_ERRHANDLER_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -84,5 +83,3 @@ int mlt_errhandler_bad_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn
 // Calls the handler of an object for an error; `object` is the handle that the user knows the
 // object by. Returns the code, if the handler returns. May suspend, as the user's functions may.
 int mlt_errhandler_call(mlt_rank *me, MPI_Errhandler errhandler, void *object, int code);
-
-#endif

@@ -7,8 +7,7 @@
 // A plain class is a code too. What the program adds is above MPI_ERR_LASTCODE (user.h).
 //
 // Everything here is cold: a call that succeeds never comes here.
-#ifndef MLT_MPI_ERROR_ERROR_H
-#define MLT_MPI_ERROR_ERROR_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -72,5 +71,3 @@ int mlt_bad_buffer(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name, 
 // An output does not fit in an int: MPI_ERR_VALUE_TOO_LARGE.
 int mlt_bad_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                    int64_t value) MLT_COLD;
-
-#endif

@@ -4,8 +4,7 @@
 // Their numbers are above MPI_ERR_LASTCODE, so they never meet Millet's own codes. The table is the
 // process's, with a lock: ranks of one process add to the same one, each gets numbers of its own,
 // and threads may call at any time. A number is used again after its removal, the lowest first.
-#ifndef MLT_MPI_ERROR_USER_H
-#define MLT_MPI_ERROR_USER_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -19,5 +18,3 @@ bool mlt_error_user_text(int code, char text[MPI_MAX_ERROR_STRING]);
 // For error messages; never NULL. The memory stays readable, but shows another text if the string
 // is removed or changed.
 const char *mlt_error_user_sentence(int code);
-
-#endif

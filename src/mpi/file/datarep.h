@@ -2,8 +2,7 @@
 // Data representations: how a file holds what memory holds. "native" and "internal" are the memory's
 // own; "external32" and those that the program registers are converted. The latter belong to the
 // rank that registered them, until it ends.
-#ifndef MLT_MPI_FILE_DATAREP_H
-#define MLT_MPI_FILE_DATAREP_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -49,5 +48,3 @@ int mlt_datarep_write(mlt_rank *me, const mlt_datarep *rep, const mlt_type *type
                       uint64_t count, void *file);
 int mlt_datarep_read(mlt_rank *me, const mlt_datarep *rep, const mlt_type *type, void *buf,
                      uint64_t count, const void *file);
-
-#endif

@@ -10,8 +10,7 @@
 //
 // Every rank has a communicator and a window of its own for the library: nothing of it meets the
 // program's messages. The window holds the shared pointer, in the memory of rank 0.
-#ifndef MLT_MPI_FILE_FILE_H
-#define MLT_MPI_FILE_FILE_H
+#pragma once
 
 #include <mpi.h>
 #include <pthread.h>
@@ -253,5 +252,3 @@ void mlt_file_service_wait(mlt_rank *me, mlt_comm *comm, mlt_file_job *job);
 void mlt_file_request_end(mlt_req *req);
 int mlt_file_request_code(mlt_rank *me, const mlt_req *req) MLT_COLD;
 mlt_file *mlt_file_request_file(const mlt_req *req); // NULL: it was closed
-
-#endif

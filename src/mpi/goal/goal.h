@@ -9,8 +9,7 @@
 // A run's request is a MLT_REQ_OTHER of the pool's with MLT_REQF_GOAL, whose `extra` is the
 // schedule. A schedule keeps one in reserve, so that a start takes no memory whatever else the pool
 // has to give. A schedule is freed with the last of the user's handle and the requests.
-#ifndef MLT_MPI_GOAL_GOAL_H
-#define MLT_MPI_GOAL_GOAL_H
+#pragma once
 
 #include <millet/goal.h>
 #include <mpi.h>
@@ -172,5 +171,3 @@ void mlt_goal_offload_watch(struct GOAL_Sched_s *s);
 void mlt_goal_offload_done(struct GOAL_Sched_s *s);
 // The end of MPI in a rank. May suspend.
 void mlt_goal_offload_end(mlt_rank *me);
-
-#endif

@@ -5,8 +5,7 @@
 // All functions that read or change keys take one lock, for a short time, so calls of several
 // threads on one object come in some order. MPI_INFO_ENV is an object too: it is filled in when it
 // is first asked for and never changes.
-#ifndef MLT_MPI_INFO_INFO_H
-#define MLT_MPI_INFO_INFO_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -53,5 +52,3 @@ bool mlt_info_delete(mlt_info *info, const char *key);
 // n-th). Going through all of them, up or down, is linear. The key is valid as long as it is set.
 int mlt_info_count(const mlt_info *info);
 const char *mlt_info_key(mlt_info *info, int n);
-
-#endif

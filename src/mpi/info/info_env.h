@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What MPI_INFO_ENV holds: how this program was started.
-#ifndef MLT_MPI_INFO_INFO_ENV_H
-#define MLT_MPI_INFO_INFO_ENV_H
+#pragma once
 
 #include "mpi/info/info.h"
 
@@ -12,5 +11,3 @@ mlt_info *mlt_info_env(void);
 // Keys "command" and "argv" from main's arguments; nothing changes without any (argc 0 or argv
 // NULL).
 void mlt_info_env_arguments(mlt_info *info, int argc, char *const *argv);
-
-#endif

@@ -3,8 +3,7 @@
 // the process (here: the rank), or in memory of our own (MPI_BUFFER_AUTOMATIC). An attached buffer
 // is a `void *` in its holder: mlt_comm_extra.buffer, mlt_session.buffer, mlt_mpi.buffer; NULL:
 // none.
-#ifndef MLT_MPI_P2P_BUFFER_H
-#define MLT_MPI_P2P_BUFFER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ int mlt_bsend_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type
 // For the end of a holder (MPI_Finalize, MPI_Session_finalize, MPI_Comm_free): waits until all
 // messages have left its buffer, if it has one, and detaches that. May suspend.
 void mlt_bsend_drop(mlt_rank *me, void **slot);
-
-#endif

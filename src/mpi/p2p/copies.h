@@ -5,8 +5,7 @@
 // A copy goes back to its section once for each start, by the call that first shows the program that
 // the operation is done; a partition, once MPI_Parrived has seen it or all are there. Only the rank
 // itself and, for partitions, its threads come here.
-#ifndef MLT_MPI_P2P_COPIES_H
-#define MLT_MPI_P2P_COPIES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ void mlt_copies_free(mlt_req *req);
 // Partitions that the program has made ready, and one that has arrived.
 void mlt_copies_ready(mlt_req *req, uint32_t low, uint32_t high);
 void mlt_copies_arrived(mlt_req *req, uint32_t partition);
-
-#endif

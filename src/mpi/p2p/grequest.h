@@ -5,8 +5,7 @@
 //
 // The user's functions may call MPI and may suspend. They are called without any lock, and me->fn
 // is afterwards what it was before.
-#ifndef MLT_MPI_P2P_GREQUEST_H
-#define MLT_MPI_P2P_GREQUEST_H
+#pragma once
 
 #include <mpi.h>
 
@@ -24,5 +23,3 @@ int mlt_grequest_free(mlt_rank *me, mlt_req *req) MLT_COLD;
 int mlt_grequest_finish(mlt_rank *me, mlt_req *req, MPI_Status *status) MLT_COLD;
 
 int mlt_grequest_cancel(mlt_rank *me, mlt_req *req) MLT_COLD;
-
-#endif

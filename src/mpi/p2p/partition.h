@@ -2,8 +2,7 @@
 // Partitioned messages (MPI_Psend_init and the like): what the rest of the MPI layer calls. A
 // partitioned request is a persistent MLT_REQ_OTHER with the flag MLT_REQF_PART. How partitions
 // move: partition_int.h.
-#ifndef MLT_MPI_P2P_PARTITION_H
-#define MLT_MPI_P2P_PARTITION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ void mlt_part_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet
 void mlt_part_look(const mlt_req *req, struct mlt_ctl_wait *out);
 
 void mlt_parts_free(struct mlt_parts *parts); // of a worker that ends; NULL is fine
-
-#endif

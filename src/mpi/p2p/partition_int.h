@@ -47,8 +47,7 @@
 // Threads. MPI_Pready and MPI_Parrived do not go through the rank's gate. Marks and counts are
 // atomic; between processes, the first thread that finds nobody at it goes through the gate and
 // sends what all have marked until then (`announced`).
-#ifndef MLT_MPI_P2P_PARTITION_INT_H
-#define MLT_MPI_P2P_PARTITION_INT_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -250,5 +249,3 @@ enum { // packets
 };
 
 void mlt_part_free(mlt_partreq *part); // as soon as nothing under way needs it
-
-#endif

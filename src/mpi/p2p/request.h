@@ -7,8 +7,7 @@
 // - a persistent one, kept until MPI_Request_free: inactive (and `done`) or active;
 // - mlt_req_sent or mlt_req_nobody: operations that were complete at once. Both are shared by all
 //   ranks of the process and never change, so starting such an operation costs no memory.
-#ifndef MLT_MPI_P2P_REQUEST_H
-#define MLT_MPI_P2P_REQUEST_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -235,5 +234,3 @@ static inline uint64_t mlt_packed_count(const mlt_type *type, uint64_t count)
 {
     return mlt_packs_as_itself(type) ? count : count * type->size;
 }
-
-#endif

@@ -7,8 +7,7 @@
 //
 // MPI_ERROR is written by an empty status, and by calls that complete several operations when one
 // of them failed; otherwise it keeps what the user had there, as the standard says.
-#ifndef MLT_MPI_P2P_STATUS_H
-#define MLT_MPI_P2P_STATUS_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -83,5 +82,3 @@ static inline void mlt_status_set_cancelled(MPI_Status *status, bool cancelled)
 {
     status->MPI_internal[2] = cancelled;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls whose messages a trace tells cheaply: one note a call, which says what became of its message.
 // Everything else that a trace hears goes by mlt_mpi_trace_saw.
-#ifndef MLT_MPI_P2P_TRACED_H
-#define MLT_MPI_P2P_TRACED_H
+#pragma once
 
 #include <mpi.h>
 
@@ -18,5 +17,3 @@ int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
                         const mlt_type *sendtype, int dest, int sendtag, void *recvbuf,
                         MPI_Count recvcount, const mlt_type *recvtype, int source, int recvtag,
                         mlt_comm *comm, MPI_Status *status);
-
-#endif

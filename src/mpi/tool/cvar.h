@@ -6,8 +6,7 @@
 // Writing, before the process has joined its job, is as if the environment had the value; this
 // is possible only in a process that holds one rank, and until MPI_Init. Afterwards settings of a worker
 // (MLT_SCOPE_WORKER) can be changed, for all ranks of the caller's worker, and nothing else can.
-#ifndef MLT_MPI_TOOL_CVAR_H
-#define MLT_MPI_TOOL_CVAR_H
+#pragma once
 
 #include "base/settings.h"
 #include "mpi/tool/tool.h"
@@ -23,5 +22,3 @@ const mlt_tool_cvar *mlt_tool_cvars(int *count);
 
 // The layers that have settings, in the same order: how many, and the i-th.
 int mlt_tool_layers(const char *const **names);
-
-#endif

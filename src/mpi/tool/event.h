@@ -7,8 +7,7 @@
 // whatever they like (MPI_T_CB_REQUIRE_NONE). A rank calls one at a time. A registration holds a limited
 // number (info key `millet_buffer`) of events that wait. More are dropped and counted, and the next
 // time its callbacks could run, its handler for that is called.
-#ifndef MLT_MPI_TOOL_EVENT_H
-#define MLT_MPI_TOOL_EVENT_H
+#pragma once
 
 #include "mpi/tool/tool.h"
 
@@ -32,5 +31,3 @@ typedef struct mlt_tool_event {
 
 extern const mlt_tool_event mlt_tool_event_types[];
 int mlt_tool_event_count(void);
-
-#endif

@@ -5,8 +5,7 @@
 // Every count only grows. A handle (session.c) has its own view: it remembers where the count stood
 // when it was started, so that many of them, of several sessions, count one thing from different
 // times on.
-#ifndef MLT_MPI_TOOL_PVAR_H
-#define MLT_MPI_TOOL_PVAR_H
+#pragma once
 
 #include "mpi/comm/comm.h"
 #include "mpi/registry.h"
@@ -62,5 +61,3 @@ typedef struct mlt_tool_pvar_handle {
 
 // The i-th element of what the handle's variable stands at; 0 without a rank.
 uint64_t mlt_tool_pvar_now(const mlt_tool_pvar_handle *h, int i);
-
-#endif

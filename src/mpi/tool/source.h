@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sources of events. All have the monotonic clock of the host, in nanoseconds, and give their events
 // in the order of time.
-#ifndef MLT_MPI_TOOL_SOURCE_H
-#define MLT_MPI_TOOL_SOURCE_H
+#pragma once
 
 enum {
     MLT_SOURCE_MESSAGES,    // messages, and waiting for them
@@ -10,5 +9,3 @@ enum {
     MLT_SOURCE_HOSTS,       // connections
     MLT_SOURCES,
 };
-
-#endif

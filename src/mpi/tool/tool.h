@@ -21,8 +21,7 @@
 // (mlt_worker_watch), and each of its ranks goes a slower way. Ranks without a mlt_tool are passed by.
 //
 // Errors are returned as the standard's classes, and call no error handler.
-#ifndef MLT_MPI_TOOL_TOOL_H
-#define MLT_MPI_TOOL_TOOL_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -175,5 +174,3 @@ void mlt_tool_events_met(mlt_tool *tool, int32_t worker, int32_t host, int32_t n
 
 // Calls the callbacks of what has happened so far. May suspend, as they may.
 void mlt_tool_events_deliver(mlt_tool *tool);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numbers as products: the divisors of a number, and the sides of a grid that is near a cube.
-#ifndef MLT_MPI_TOPO_DIMS_H
-#define MLT_MPI_TOPO_DIMS_H
+#pragma once
 
 // All divisors of n >= 1, ascending. The caller frees them; memory exhausted ends the process.
 int *mlt_dims_divisors(int n, int *count);
@@ -10,5 +9,3 @@ int *mlt_dims_divisors(int n, int *count);
 // order: those with the smallest difference between the first and the last, and of these the first
 // in lexicographic order (so the largest factor is small).
 void mlt_dims_balance(int n, int k, int *factors);
-
-#endif

@@ -7,8 +7,7 @@
 //
 // The former come from the affinity of the calling thread and what /sys says of the processors; the
 // latter are where Millet runs the rank. Affinity is a thread's, so it is looked at in each call.
-#ifndef MLT_MPI_TOPO_HARDWARE_H
-#define MLT_MPI_TOPO_HARDWARE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ int mlt_hardware_instance(const char *type_uri);
 // All types; in each family (hwloc, millet) from the widest to the narrowest, as machines usually
 // are. NULL after the last.
 const char *mlt_hardware_type(size_t i);
-
-#endif

@@ -7,8 +7,7 @@
 //
 // Only whole pictures are compared: what is chosen separates fewer pairs of neighbours than leaving
 // every rank where it is, or every rank stays.
-#ifndef MLT_MPI_TOPO_REORDER_H
-#define MLT_MPI_TOPO_REORDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -97,5 +96,3 @@ mlt_topo_where mlt_topo_where_of(const mlt_rank *me, const mlt_comm *comm, int32
 
 // True if it is known at once that all live in one worker.
 bool mlt_topo_where_together(const mlt_topo_where *where);
-
-#endif

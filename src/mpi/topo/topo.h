@@ -2,8 +2,7 @@
 // Virtual topologies: what a communicator knows of its neighbourhood. Immutable and counted; a
 // Cartesian grid or a graph is one object a worker for all its ranks, a distributed graph is each
 // rank's own.
-#ifndef MLT_MPI_TOPO_TOPO_H
-#define MLT_MPI_TOPO_TOPO_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ bool mlt_topo_equal(const mlt_topo *a, const mlt_topo *b);
 // intercommunicator.
 int mlt_topo_missing(mlt_rank *me, mlt_comm *comm, int kind) MLT_COLD;
 int mlt_topo_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
-
-#endif

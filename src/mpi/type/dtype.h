@@ -10,8 +10,7 @@
 //
 // Types that the standard calls predefined but unnamed (MPI_Type_create_f90_real and the like,
 // MPI_Type_get_value_index) are derived ones that cannot be freed. A worker has each once.
-#ifndef MLT_MPI_TYPE_DTYPE_H
-#define MLT_MPI_TYPE_DTYPE_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -182,5 +181,3 @@ const char *mlt_dtype_mixed(void) MLT_COLD;
 
 // The end of a worker: forgets what its ranks have noted about predefined types.
 void mlt_dtype_worker_fini(struct mlt_mpi_worker *worker, uint32_t ranks);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The representation "external32": big-endian, IEEE, the same on every machine.
-#ifndef MLT_MPI_TYPE_EXTERNAL32_H
-#define MLT_MPI_TYPE_EXTERNAL32_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void mlt_external32_unpack(const mlt_type *type, void *buf, uint64_t count, cons
 // order of bytes. To 80 bits it rounds to nearest, ties to even.
 void mlt_external32_widen(unsigned char quad[16], const unsigned char extended[16]);
 void mlt_external32_round(unsigned char extended[16], const unsigned char quad[16]);
-
-#endif

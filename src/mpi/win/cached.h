@@ -14,8 +14,7 @@
 //
 // Windows have a cache if a rule book says so, and then all calls go by the detour. So quick.h knows nothing
 // of it.
-#ifndef MLT_MPI_WIN_CACHED_H
-#define MLT_MPI_WIN_CACHED_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -45,5 +44,3 @@ static inline void mlt_win_cached_settle(mlt_win *win, int target, bool goes_on)
 
 // The rank changes the target's memory (-1: all), or wants to see changes.
 void mlt_win_cached_changes(mlt_win *win, int target);
-
-#endif

@@ -8,8 +8,7 @@
 // NULL by a conditional move would make the processor wait for four loads, one after the other.
 //
 // An operation that is done here is done when the call returns; so a flush has nothing to wait for.
-#ifndef MLT_MPI_WIN_QUICK_H
-#define MLT_MPI_WIN_QUICK_H
+#pragma once
 
 #include <mpi.h>
 #include <stdatomic.h>
@@ -242,5 +241,3 @@ static MLT_INLINE bool mlt_quick_Win_flush_local(const mlt_rank *me, int rank, M
 {
     return mlt_quick_Win_flush(me, rank, handle);
 }
-
-#endif

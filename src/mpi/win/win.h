@@ -7,8 +7,7 @@
 //
 // Epochs are flags of the side. A fence opens an epoch of which nobody can tell whether it is meant
 // to be one; it counts only when an operation was called in it (ACCESSED).
-#ifndef MLT_MPI_WIN_WIN_H
-#define MLT_MPI_WIN_WIN_H
+#pragma once
 
 #include <mpi.h>
 #include <stdbool.h>
@@ -138,5 +137,3 @@ static inline int mlt_win_faults(mlt_rank *me, mlt_win *win)
     const mlt_win_busy *busy = win->side.busy;
     return MLT_UNLIKELY(busy && busy->fault) ? mlt_win_raise_fault(me, win) : MPI_SUCCESS;
 }
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet info --coll`: which algorithm a collective would use and why; or all collectives,
 // algorithms and rules.
-#ifndef MLT_TOOLS_COLL_INFO_H
-#define MLT_TOOLS_COLL_INFO_H
+#pragma once
 
 #include "tools/args.h"
 
@@ -10,5 +9,3 @@ extern const mlt_arg_group mlt_info_coll_group; // its options
 
 // argv[0] is the command's name, the rest are its words and options without --coll.
 int mlt_info_coll_main(int argc, char **argv);
-
-#endif

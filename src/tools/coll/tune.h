@@ -3,8 +3,7 @@
 //
 // A candidate is an algorithm with parameters. One half (tune_sim.c, tune_measure.c) fills in what
 // each costs at each size; tune.c makes rules of it.
-#ifndef MLT_TOOLS_COLL_TUNE_H
-#define MLT_TOOLS_COLL_TUNE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ int mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
 int mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
 
 int mlt_tune_main(int argc, char **argv);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two drawings of `millet goal draw`, and what they share.
-#ifndef MLT_TOOLS_DRAW_DRAW_H
-#define MLT_TOOLS_DRAW_DRAW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ bool mlt_draw_shows(const mlt_drawing *drawing, uint32_t rank, uint32_t action);
 
 // "r1", or "" for an action without a label. Returns text.
 const char *mlt_draw_label(const mlt_goal_program *program, const mlt_goal_action *action);
-
-#endif

@@ -6,8 +6,7 @@
 //     columns  a link leads at least one column to the right, unless it is a back edge
 //     bands    workers: a box stands within its band in every column
 //     ports    where links leave and enter a box; those of one queue share one
-#ifndef MLT_TOOLS_DRAW_FLOW_H
-#define MLT_TOOLS_DRAW_FLOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -141,5 +140,3 @@ void mlt_flow_heat_apply(mlt_scene *scene, const mlt_flow_warmth *warmth, const 
 
 // In which round each edge of a plan is done, from 1; [count].
 void mlt_flow_plan_rounds(const mlt_flow_reduction *reduction, uint32_t *round);
-
-#endif

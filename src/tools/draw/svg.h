@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SVG, as far as the drawings need it. Text is escaped; all lengths are pixels. A drawing has a
 // background of its own, so that it can be read in light and dark pages alike.
-#ifndef MLT_TOOLS_DRAW_SVG_H
-#define MLT_TOOLS_DRAW_SVG_H
+#pragma once
 
 #include <stdio.h>
 
@@ -44,5 +43,3 @@ double mlt_svg_sample(FILE *to, double x, double y, const char *class_name, cons
 
 // Letters that a reader sees: bytes that are no continuation of UTF-8.
 size_t mlt_svg_letters(const char *text);
-
-#endif

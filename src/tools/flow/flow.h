@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet flow`: .flow files, checked, drawn, placed, made programs, run. One file a command; each
 // takes argv[0] as its own name and returns the exit code (args.h).
-#ifndef MLT_TOOLS_FLOW_FLOW_H
-#define MLT_TOOLS_FLOW_FLOW_H
+#pragma once
 
 #include "tools/commands.h"
 
@@ -15,5 +14,3 @@ int mlt_flow_run_main(int argc, char **argv);
 int mlt_flow_headers_main(int argc, char **argv);
 int mlt_flow_place_main(int argc, char **argv);
 int mlt_flow_draw_main(int argc, char **argv);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the commands of `millet flow` begin with: a file, read and checked, constants, a hostfile.
-#ifndef MLT_TOOLS_FLOW_INPUT_H
-#define MLT_TOOLS_FLOW_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,5 +36,3 @@ int mlt_flow_input_text(const mlt_arg_command *command, const char *path,
 // "app" of "dir/app.flow"; the folder "dir", or ".". Freed with free().
 char *mlt_flow_stem(const char *path);
 char *mlt_flow_folder(const char *path);
-
-#endif

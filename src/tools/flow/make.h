@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Making a program: headers and C for a file, then the mpicc beside this command. The options
 // say what it writes and what it removes.
-#ifndef MLT_TOOLS_FLOW_MAKE_H
-#define MLT_TOOLS_FLOW_MAKE_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ int mlt_flow_beside(const mlt_arg_command *command, const char *name,
 // -1. Signals that end this process end the child first, so that callers can clean up. -1, after a
 // message: it could not be started.
 int mlt_flow_execute(const mlt_arg_command *command, char *const *argv, int err_fd);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A graph for terminals, and the names of many instances at once.
-#ifndef MLT_TOOLS_FLOW_PRINT_H
-#define MLT_TOOLS_FLOW_PRINT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ const char *mlt_flow_out_suffix(const mlt_flow_graph *g, const mlt_flow_edge *e,
                                 size_t size);
 const char *mlt_flow_in_suffix(const mlt_flow_graph *g, const mlt_flow_edge *e, char *text,
                                size_t size);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where a program would run: -n, -nfg and a hostfile of a command line, and what comes of it.
-#ifndef MLT_TOOLS_FLOW_SITE_H
-#define MLT_TOOLS_FLOW_SITE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int mlt_flow_site_make(const mlt_arg_command *command, const mlt_flow_site_optio
                        const mlt_flow_graph *graph, const char *path, bool keep,
                        mlt_flow_site *out) MLT_MUST_CHECK;
 void mlt_flow_site_free(mlt_flow_site *site);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet goal`: programs of group operations, read, proven, drawn, changed, run and priced. One
 // file a command; each takes argv[0] as its own name and returns the exit code (args.h).
-#ifndef MLT_TOOLS_GOAL_GOAL_H
-#define MLT_TOOLS_GOAL_GOAL_H
+#pragma once
 
 #include "tools/commands.h"
 
@@ -19,5 +18,3 @@ int mlt_goal_draw_main(int argc, char **argv);
 int mlt_goal_measure_main(int argc, char **argv);
 int mlt_goal_gen_main(int argc, char **argv);
 int mlt_goal_extrapolate_main(int argc, char **argv);
-
-#endif

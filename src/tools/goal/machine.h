@@ -2,8 +2,7 @@
 // The parameters of the simulated machine as options and as a file: `--L 2500 --o 1500 ...`, or
 // lines of name and value ("L 2500"; '#' begins a comment) as `millet goal measure` writes them.
 // Options win over the file.
-#ifndef MLT_TOOLS_GOAL_MACHINE_H
-#define MLT_TOOLS_GOAL_MACHINE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -41,5 +40,3 @@ int mlt_machine_read_cluster(const mlt_machine_options *options, const char *fil
 bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, char *why,
                        size_t why_size) MLT_MUST_CHECK;
 void mlt_machine_print(const mlt_loggops *machine, FILE *to); // so that it can be read again
-
-#endif

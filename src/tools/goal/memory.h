@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of a program's ranks for people: how a buffer is typed, what it is filled with, how it is
 // shown.
-#ifndef MLT_TOOLS_GOAL_MEMORY_H
-#define MLT_TOOLS_GOAL_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ mlt_fill_range *mlt_memory_ranges(const mlt_goal_program *program, uint32_t rank
 // Elements between blanks, at most `most` (0: all); "..." says that there are more.
 void mlt_memory_print(mlt_op_type type, const unsigned char *bytes, uint64_t size, uint64_t most,
                       FILE *to);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a program's result should be, as options: --is allreduce --op sumInt32 and the rest. An
 // algorithm's result is known without them.
-#ifndef MLT_TOOLS_GOAL_RESULT_H
-#define MLT_TOOLS_GOAL_RESULT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void mlt_result_args(mlt_result_options *options, mlt_arg out[MLT_RESULT_ARGS]);
 int mlt_result_read(const mlt_arg_command *command, const mlt_result_options *options,
                     const mlt_source_options *from, const mlt_source *source, mlt_goal_spec *spec,
                     bool *known) MLT_MUST_CHECK;
-
-#endif

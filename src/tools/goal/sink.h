@@ -2,8 +2,7 @@
 // Where a command writes: standard output, or a file that appears whole or not at all. It has no
 // name until it is whole, so that whoever ends the command leaves nothing behind; file systems that
 // know no files without names have it under another name beside its place.
-#ifndef MLT_TOOLS_GOAL_SINK_H
-#define MLT_TOOLS_GOAL_SINK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,5 +23,3 @@ int mlt_sink_open(mlt_sink *sink, const mlt_arg_command *command, const char *pa
 // keep: the file gets its place; else it goes. If that or any writing failed: a message and the
 // exit code, and no file. Otherwise MLT_EXIT_FINE.
 int mlt_sink_close(mlt_sink *sink, const mlt_arg_command *command, bool keep) MLT_MUST_CHECK;
-
-#endif

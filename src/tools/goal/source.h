@@ -2,8 +2,7 @@
 // A program from what the user gave: a file (text of either dialect, an image, LogGOPSim's binary:
 // told apart by content; '-' is standard input), a Lua script with --ranks, or an algorithm with its
 // shape: a built-in one by --alg, or one of a rule book (lua/rulebook.h), FILE.lua or FILE.lua:NAME.
-#ifndef MLT_TOOLS_GOAL_SOURCE_H
-#define MLT_TOOLS_GOAL_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -87,5 +86,3 @@ typedef struct mlt_source_file {
 int mlt_source_file_read(const mlt_arg_command *command, const char *file,
                          mlt_source_file *out) MLT_MUST_CHECK;
 void mlt_source_file_drop(mlt_source_file *bytes);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Running jobs of this user on this host, and questions to one of them (launch/live/live.h).
-#ifndef MLT_TOOLS_LIVE_ASK_H
-#define MLT_TOOLS_LIVE_ASK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ bool mlt_live_give(const mlt_live_found *job, const char *file, uint32_t *number
 // Lets the job's trace start or stop; the name of its file in *file, which the caller frees.
 bool mlt_live_trace(const mlt_live_found *job, bool start, mlt_text *file, char *why,
                     size_t why_size) MLT_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The screen of `millet top`. It is made of the snapshots of one interval: rates from the first and the
 // last, and from all of them how often ranks were found waiting, and where.
-#ifndef MLT_TOOLS_LIVE_SCREEN_H
-#define MLT_TOOLS_LIVE_SCREEN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void mlt_screen_print(const mlt_screen_view *now, const mlt_screen_view *before,
 
 // The part of it that a terminal shows: lines that wrap, or scroll the first ones away, show less.
 void mlt_screen_cut(const char *text, size_t size, uint32_t columns, uint32_t rows, FILE *out);
-
-#endif

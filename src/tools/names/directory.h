@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a name server knows: names, in order, which program holds each, and which programs wait for
 // one. Everything belongs to a program (a connection), and ends with it.
-#ifndef MLT_TOOLS_NAMES_DIRECTORY_H
-#define MLT_TOOLS_NAMES_DIRECTORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -65,5 +64,3 @@ const mlt_directory_name *mlt_directory_find(const mlt_directory *directory, con
 size_t mlt_directory_after(const mlt_directory *directory, const char *name);
 
 void mlt_directory_copy(const mlt_directory_name *from, mlt_name *to);
-
-#endif

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet names`: the name server of a user's programs, and questions to it.
-#ifndef MLT_TOOLS_NAMES_NAMES_H
-#define MLT_TOOLS_NAMES_NAMES_H
+#pragma once
 
 #include "tools/commands.h"
 
 extern const mlt_commands mlt_names_commands;
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The name server itself: one thread, one folder, any number of programs that come, go and crash.
 // docs/reference/names.md describes it, csp/names/text.h what is said.
-#ifndef MLT_TOOLS_NAMES_SERVE_H
-#define MLT_TOOLS_NAMES_SERVE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
 void mlt_names_serve_run(mlt_names_serve *serve);
 
 void mlt_names_serve_free(mlt_names_serve *serve);
-
-#endif

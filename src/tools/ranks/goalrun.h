@@ -8,8 +8,7 @@
 //
 // A rank reads its text, fills its buffers, runs, and writes the contents back to where they came
 // from, the order of its actions, and the time of each run.
-#ifndef MLT_TOOLS_RANKS_GOALRUN_H
-#define MLT_TOOLS_RANKS_GOALRUN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -35,5 +34,3 @@ typedef struct goalrun_buffer {
     uint64_t name, name_bytes; // "" is the plain memory
     uint64_t at, size;
 } goalrun_buffer;
-
-#endif

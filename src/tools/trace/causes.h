@@ -4,8 +4,7 @@
 // A wait has up to four parts: somebody was late; then the message was on its way; then the rank could go on, but its
 // core ran others, or its worker did. Whoever was late may have waited itself: then the one that it waited for is the cause,
 // and so on, up to 100 steps. What is left is what a rank did outside of waiting while others waited for it.
-#ifndef MLT_TOOLS_TRACE_CAUSES_H
-#define MLT_TOOLS_TRACE_CAUSES_H
+#pragma once
 
 #include "tools/trace/story.h"
 
@@ -94,5 +93,3 @@ uint32_t mlt_causes_worst(const mlt_causes *causes, unsigned cause);
 // Tells what a rank did from its first event to its last one, by time and without gaps: an mlt_cause or one of MLT_DOES.
 typedef void mlt_causes_see(void *user, unsigned what, uint64_t begin, uint64_t end);
 void mlt_causes_walk(const mlt_causes *causes, uint32_t rank, mlt_causes_see *see, void *user);
-
-#endif

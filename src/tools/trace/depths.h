@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a flow program did: how deep the queues of each module's instances were, in slices of the run,
 // and how long each instance ran.
-#ifndef MLT_TOOLS_TRACE_DEPTHS_H
-#define MLT_TOOLS_TRACE_DEPTHS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ uint64_t mlt_flow_ran(const mlt_depths *depths, uint32_t task);
 // *mean: of the module's instances; *count: how many.
 uint32_t mlt_flow_busiest(const mlt_depths *depths, const char *module, double *mean,
                           uint32_t *count);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What stands out in a run, as sentences: the slow rank, the receiver that all send to, ranks that work one after the
 // other, work that is spread unevenly, messages that take long, ranks without a core.
-#ifndef MLT_TOOLS_TRACE_FINDINGS_H
-#define MLT_TOOLS_TRACE_FINDINGS_H
+#pragma once
 
 #include "tools/trace/causes.h"
 
@@ -15,5 +14,3 @@ typedef struct mlt_finding {
 
 // The one that matters most comes first. Returns how many there are, at least 1.
 int mlt_findings_of(const mlt_causes *causes, mlt_finding found[MLT_FINDINGS_MOST]);
-
-#endif

@@ -3,8 +3,7 @@
 // met which receive. Everything that explains a run (causes.h, view/) starts from it.
 //
 // The whole story is in memory: about 100 bytes for a call with its message and its wait.
-#ifndef MLT_TOOLS_TRACE_STORY_H
-#define MLT_TOOLS_TRACE_STORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -131,5 +130,3 @@ void mlt_story_free(mlt_story *story);
 
 // The first wait of a rank that ends after a time; wait_count if none does.
 uint32_t mlt_story_wait_after(const mlt_story_rank *rank, uint64_t time);
-
-#endif

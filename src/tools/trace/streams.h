@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which message is which: the n-th from a rank to another with a context and a tag is the n-th that
 // was matched there, for messages do not overtake.
-#ifndef MLT_TOOLS_TRACE_STREAMS_H
-#define MLT_TOOLS_TRACE_STREAMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ typedef struct mlt_streams {
 mlt_stream *mlt_stream_of(mlt_streams *streams, uint32_t from, uint32_t to, uint32_t context,
                           int32_t tag);
 void mlt_streams_free(mlt_streams *streams);
-
-#endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet trace`: what a file that mpirun --trace wrote tells.
-#ifndef MLT_TOOLS_TRACE_TRACE_H
-#define MLT_TOOLS_TRACE_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,5 +34,3 @@ void mlt_trace_perfetto(const struct mlt_causes *causes, FILE *out);
 // What the program did, as a GOAL program for millet goal (goal.c). Returns how many messages were left
 // out, as only one of their ends is in the trace.
 uint64_t mlt_trace_goal(const mlt_trace *trace, FILE *out);
-
-#endif

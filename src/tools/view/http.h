@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Requests of a browser to `millet view --serve`, as far as the page makes them: GET without a body, HTTP/1.1.
-#ifndef MLT_TOOLS_VIEW_HTTP_H
-#define MLT_TOOLS_VIEW_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool mlt_http_number(const char *query, const char *name, uint64_t *number);
 
 // name=1,2,3: at most `most` of them. Returns how many; -1: it is not there, or not a list of numbers, or too long.
 int mlt_http_numbers(const char *query, const char *name, uint64_t *numbers, int most);
-
-#endif

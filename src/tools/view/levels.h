@@ -8,8 +8,7 @@
 //     the state that took most of it | the second one << 5 | the share of the first, of 63, << 10
 //
 // States are those of causes.h; MLT_LEVEL_OUTSIDE: ranks had not begun, or had ended.
-#ifndef MLT_TOOLS_VIEW_LEVELS_H
-#define MLT_TOOLS_VIEW_LEVELS_H
+#pragma once
 
 #include "base/text.h"
 #include "tools/trace/causes.h"
@@ -29,5 +28,3 @@ typedef struct mlt_zoom_level {
 // Adds the levels of a run to the data. Returns how many; the one with the smallest groups comes first.
 int mlt_levels_write(const mlt_causes *causes, mlt_text *data,
                      mlt_zoom_level levels[MLT_LEVELS_MOST]);
-
-#endif

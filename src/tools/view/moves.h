@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A flow program as it moves with time: for each module and slice of the run, how long its processes waited for room in
 // a queue, and for an element.
-#ifndef MLT_TOOLS_VIEW_MOVES_H
-#define MLT_TOOLS_VIEW_MOVES_H
+#pragma once
 
 #include "base/text.h"
 #include "tools/trace/depths.h"
@@ -37,5 +36,3 @@ void mlt_moves_write_depths(const mlt_depths *depths, mlt_text *json);
 
 // ,"moves":[[module, [share of each slice for room, of 100], [... for an element], [... that its processes were there]], ...]
 void mlt_moves_write(const mlt_moves *moves, mlt_text *json);
-
-#endif

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run as the page's script reads it: a description in JSON, and data: levels of detail, and where there are not too
 // many of them, every call, wait and message. data.js is the other side; docs/internals/view.md describes both.
-#ifndef MLT_TOOLS_VIEW_PACK_H
-#define MLT_TOOLS_VIEW_PACK_H
+#pragma once
 
 #include "base/text.h"
 #include "judge/sim/sim.h"
@@ -32,5 +31,3 @@ uint32_t mlt_pack_first(const mlt_story_rank *rank, uint64_t time);
 // The calls and waits of a rank that are there between two times, as the data have them.
 void mlt_pack_rank(const mlt_causes *causes, uint32_t rank, uint64_t begin, uint64_t end,
                    mlt_text *data);
-
-#endif

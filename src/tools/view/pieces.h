@@ -13,8 +13,7 @@
 //                                                         it waits for, begin, end
 //
 // Every request has `run`, too. docs/internals/view.md says more.
-#ifndef MLT_TOOLS_VIEW_PIECES_H
-#define MLT_TOOLS_VIEW_PIECES_H
+#pragma once
 
 #include "base/text.h"
 #include "tools/trace/causes.h"
@@ -39,5 +38,3 @@ void mlt_pieces_fini(mlt_pieces *pieces);
 // a message that says what is wrong.
 int mlt_pieces_answer(mlt_pieces *pieces, const char *what, const char *query,
                       mlt_text *data) MLT_MUST_CHECK;
-
-#endif

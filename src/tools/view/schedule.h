@@ -5,8 +5,7 @@
 //
 // Of each function and communicator the one is shown whose ranks needed longest after the last of them had come. A
 // message belongs to it if it was sent in a call of it, so nonblocking ones are not shown.
-#ifndef MLT_TOOLS_VIEW_SCHEDULE_H
-#define MLT_TOOLS_VIEW_SCHEDULE_H
+#pragma once
 
 #include "base/text.h"
 #include "judge/sim/sim.h"
@@ -23,5 +22,3 @@ mlt_loggops mlt_schedule_machine(const mlt_story *story);
 
 // Adds "schedules":[...] to the description of a run.
 void mlt_schedules_write(const mlt_story *story, const mlt_loggops *machine, mlt_text *json);
-
-#endif

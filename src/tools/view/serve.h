@@ -4,8 +4,7 @@
 // It listens at 127.0.0.1 only. The link has a token of 128 random bits, since every user of the machine can connect; a
 // request without it, or with another host's name, learns nothing (a page of another site may make the browser ask here,
 // and give 127.0.0.1 a name of its own). There are at most 16 connections; the one that was silent longest makes room.
-#ifndef MLT_TOOLS_VIEW_SERVE_H
-#define MLT_TOOLS_VIEW_SERVE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -23,5 +22,3 @@ typedef struct mlt_serve {
 // Calls `ready` with the link once it listens. Returns after SIGINT or SIGTERM; or MLT_ERR_SYSTEM and a message in why.
 mlt_status mlt_serve_run(const mlt_serve *serve, void (*ready)(void *user, const char *link),
                          void *user, char *why, size_t why_size) MLT_MUST_CHECK;
-
-#endif

@@ -9,8 +9,7 @@
 // Packets to one endpoint arrive once and in order (FI_ORDER_SAS). Memory is bounded: so many packets
 // are on their way at most, and so many bytes wait to be taken; whoever sends more is held up by the
 // provider (FI_RM_ENABLED), so users keep count of what their peers have taken.
-#ifndef MLT_WIRE_OFI_FABRIC_H
-#define MLT_WIRE_OFI_FABRIC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -126,5 +125,3 @@ bool mlt_fabric_may_sleep(mlt_fabric *fabric);
 
 // Each provider of this host, a line each: whether it would be taken, and why (not).
 void mlt_fabric_list(FILE *out, const mlt_fabric_choice *choice);
-
-#endif

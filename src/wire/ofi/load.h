@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // libfabric itself, and the choice among its providers. Inside of src/wire/ofi only.
-#ifndef MLT_WIRE_OFI_LOAD_H
-#define MLT_WIRE_OFI_LOAD_H
+#pragma once
 
 #include <rdma/fabric.h>
 
@@ -47,5 +46,3 @@ bool mlt_ofi_guards(const struct fi_info *info);
 // trusts it.
 const struct fi_info *mlt_ofi_best(const struct fi_info *list, const mlt_fabric_choice *choice,
                                    char *why, size_t why_size);
-
-#endif

@@ -9,8 +9,7 @@
 // noticed only when so many bytes have come, which may be never.
 //
 // The writing half belongs to whoever has the pair's lock, the reading half to the link's.
-#ifndef MLT_WIRE_TCP_CIPHER_H
-#define MLT_WIRE_TCP_CIPHER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ ssize_t mlt_cipher_receive(mlt_cipher *cipher, int fd, unsigned char *to, uint64
 
 // It has read a whole record that it has not opened.
 bool mlt_cipher_has_record(const mlt_cipher *c);
-
-#endif

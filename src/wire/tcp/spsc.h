@@ -8,8 +8,7 @@
 // Positions count bytes, skipped ones included, and never wrap. References are data that lie
 // elsewhere: the data of the frame that ends at that position. One thread produces and one consumes
 // at a time; the consumer may change if a lock passes between.
-#ifndef MLT_WIRE_TCP_SPSC_H
-#define MLT_WIRE_TCP_SPSC_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -175,5 +174,3 @@ void mlt_spsc_leave(mlt_spsc *queue, uint64_t reference);
 
 // After any of these: whether the producer waits for room, or for its references.
 bool mlt_spsc_starves(const mlt_spsc *queue);
-
-#endif

@@ -26,8 +26,7 @@
 // Data that their receiver has named (DATA) are read by it from the sender's memory (FETCH), if both
 // fabrics can: the frame has their address, and when they are there CONTROL counts them, which
 // is counted as messages are (wire->sent), since it wakes whoever waits for them.
-#ifndef MLT_WIRE_TCP_SWITCHOVER_H
-#define MLT_WIRE_TCP_SWITCHOVER_H
+#pragma once
 
 #include "wire/tcp/tcp_int.h"
 
@@ -84,5 +83,3 @@ bool mlt_switchover_reads(const tcp_pair *pair);
 // The end mark. Whether it, and everything before it, was taken by the other side.
 void mlt_switchover_write_mark(tcp_pair *pair);
 bool mlt_switchover_is_settled(const tcp_pair *pair);
-
-#endif

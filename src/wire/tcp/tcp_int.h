@@ -12,8 +12,7 @@
 // Locks: each link has one for reading, and each pair one for writing. Both are only tried: whoever
 // does not get it leaves the work to the holder, who looks once more after it has let go. A process
 // with one worker takes messages out of the link's own room, without mail.
-#ifndef MLT_WIRE_TCP_INT_H
-#define MLT_WIRE_TCP_INT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -260,5 +259,3 @@ bool mlt_tcp_take_packet(tcp_worker *me, tcp_link *link, const mlt_wire_taker *t
 // tcp.c
 bool mlt_tcp_has_no_mail(const tcp_lane *lane);
 void mlt_tcp_consumed(tcp_worker *me, mlt_tcp_peer *far, uint64_t bytes);
-
-#endif

@@ -6,8 +6,7 @@
 //     of                              0 0 0 0 1 1 1 1       0 1 0 1 0 1 0 1
 //     index                           0 1 2 3 0 1 2 3       0 0 1 1 2 2 3 3
 //     rank, from first[host] on       0 1 2 3 4 5 6 7       0 2 4 6 1 3 5 7
-#ifndef MLT_COLL_ALG_HOSTS_MAP_H
-#define MLT_COLL_ALG_HOSTS_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline uint32_t mlt_coll_hosts_size(const mlt_coll_hosts *map, uint32_t h
 {
     return map->first[host + 1] - map->first[host];
 }
-
-#endif

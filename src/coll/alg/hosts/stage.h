@@ -13,8 +13,7 @@
 // Stages between two ranks are emitted in the same order by both (part.h). Stages that move blocks
 // have them host by host; where the ranks of hosts do not follow each other, blocks are put into
 // that order and back.
-#ifndef MLT_COLL_ALG_HOSTS_STAGE_H
-#define MLT_COLL_ALG_HOSTS_STAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -85,5 +84,3 @@ const char *mlt_levels_refuses(const mlt_coll_shape *shape);
 // What the stages of a shape are: "reduce.linear on a host, allreduce.ring between hosts, ...".
 // False: the algorithm has none, or the shape none of it.
 bool mlt_levels_tell(const mlt_coll_alg *alg, const mlt_coll_shape *shape, char *text, size_t size);
-
-#endif
