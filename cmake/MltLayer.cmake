@@ -4,8 +4,8 @@
 # object library mlt_NAME. USES names the layers directly below; what those use is allowed too. test/layers_test.py reads
 # ${CMAKE_BINARY_DIR}/layers.txt and fails on any other include. TOOL: no part of the library.
 # TESTS names layers that only its tests may use. HEADERS: installed headers that the layer implements, and those
-# above it may include. ABOUT: one line for the drawing in docs/architecture.md. WITHOUT: its files that are
-# not for this build.
+# above it may include. ABOUT: one line for the drawing in docs/architecture.md. WITHOUT: beginnings of the names
+# of its files that are not for this build.
 #
 # mlt_layer_closure(OUT NAME...): these and every layer below them that has sources, for linking.
 set(MLT_WARNINGS -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wundef
@@ -54,6 +54,7 @@ function(mlt_layer NAME)
   set(MLT_LAYER_TESTS_${NAME} "${LAYER_TESTS}" PARENT_SCOPE)
   set(MLT_LAYER_HEADERS_${NAME} "${LAYER_HEADERS}" PARENT_SCOPE)
   set(MLT_LAYER_ABOUT_${NAME} "${LAYER_ABOUT}" PARENT_SCOPE)
+  set(MLT_LAYER_WITHOUT_${NAME} "${LAYER_WITHOUT}" PARENT_SCOPE)
 
   if(NAME STREQUAL arch)
     file(GLOB SOURCES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/arch/${CMAKE_SYSTEM_PROCESSOR}/*.[cS])
@@ -63,10 +64,10 @@ function(mlt_layer NAME)
   list(FILTER SOURCES EXCLUDE REGEX "_(test|fuzz)\\.c$")
   list(FILTER SOURCES EXCLUDE REGEX "/main_[a-z]+\\.c$")
   foreach(FILE IN LISTS LAYER_WITHOUT)
-    list(REMOVE_ITEM SOURCES ${CMAKE_SOURCE_DIR}/src/${NAME}/${FILE})
+    list(FILTER SOURCES EXCLUDE REGEX "/src/${NAME}/${FILE}")
   endforeach()
   if(SOURCES)
-    add_library(mlt_${NAME} OBJECT ${SOURCES})
+    add_library(mlt_${NAME} OBJECT EXCLUDE_FROM_ALL ${SOURCES})
     target_link_libraries(mlt_${NAME} PRIVATE mlt_flags)
     if(NOT LAYER_TOOL)
       list(APPEND MLT_LAYERS ${NAME})

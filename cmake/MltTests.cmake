@@ -122,11 +122,18 @@ endfunction()
 # Looking for leaks takes seconds a program. Of the tests that go over the same code again and again, these look.
 set(MLT_LEAKS_ONLY_IN goal_text_read goal_image_image judge_check_check judge_pass_pass goal_derive coll_alg_alg coll_choose lua_generate lua_rulebook tools_goal_gen)
 
+mlt_layer_closure(MLT_TESTED ${MLT_PRODUCT_LAYERS}) # those of what is built
 foreach(LAYER IN LISTS MLT_LAYER_LIST)
+  if(TARGET mlt_${LAYER} AND NOT mlt_${LAYER} IN_LIST MLT_TESTED)
+    continue()
+  endif()
   file(GLOB_RECURSE MLT_TEST_FILES CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${LAYER}/*_test.c)
   if(NOT MLT_FABRIC_HEADERS)
     list(FILTER MLT_TEST_FILES EXCLUDE REGEX "wire/ofi/") # they speak to providers
   endif()
+  foreach(FILE IN LISTS MLT_LAYER_WITHOUT_${LAYER})
+    list(FILTER MLT_TEST_FILES EXCLUDE REGEX "/src/${LAYER}/${FILE}")
+  endforeach()
   set(MLT_LAYER_TESTS "")
   foreach(FILE IN LISTS MLT_TEST_FILES)
     mlt_test_program(${LAYER} ${FILE} NAME)
@@ -184,7 +191,7 @@ endif()
 
 # ---- tests of the source itself
 
-if(NOT CMAKE_CROSSCOMPILING)
+if(NOT CMAKE_CROSSCOMPILING AND MLT_WITH_FLOW) # of all products
   foreach(NAME layers headers mentions)
     add_test(NAME source_${NAME} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/${NAME}_test.py
              --build ${CMAKE_BINARY_DIR})

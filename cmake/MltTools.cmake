@@ -9,10 +9,8 @@ set_source_files_properties(src/tools/man.c PROPERTIES COMPILE_DEFINITIONS MLT_D
 
 # mlt_tool(NAME MAIN layer): the program NAME from its main file and the objects of a layer and all below it.
 function(mlt_tool NAME MAIN LAYER)
-  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${MAIN})
-    return()
-  endif()
   add_executable(${NAME} ${MAIN})
+  target_compile_definitions(${NAME} PRIVATE ${MLT_WITH_DEFINITIONS})
   mlt_layer_closure(OBJECTS ${LAYER})
   target_link_libraries(${NAME} PRIVATE mlt_flags ${OBJECTS})
   mlt_after_generation(${NAME})
@@ -27,6 +25,9 @@ function(mlt_alias NAME FILE)
 endfunction()
 
 foreach(LAYER flowc launch tools)
+  if(NOT TARGET mlt_${LAYER})
+    continue()
+  endif()
   target_compile_options(mlt_${LAYER} PRIVATE ${MLT_OPTIMIZE_LITTLE})
 endforeach()
 foreach(LAYER judge lua)
@@ -37,19 +38,43 @@ foreach(FOLDER csp/hang csp/names mpi/dyn mpi/error mpi/file mpi/info mpi/tool)
   set_property(SOURCE ${FILES} APPEND PROPERTY COMPILE_OPTIONS ${MLT_OPTIMIZE_LITTLE})
 endforeach()
 mlt_lua_plugin() # src/os/plugin.h
-mlt_tool(mpirun src/launch/main_mpirun.c launch)
-if(TARGET mpirun)
+if(MLT_WITH_MPIRUN)
+  mlt_tool(mpirun src/launch/main_mpirun.c launch)
   mlt_alias(mpiexec mpirun)
   # Debuggers look for names of src/launch/mpir.c, in a stripped mpirun too, and for their types where they are there.
   set_target_properties(mpirun PROPERTIES ENABLE_EXPORTS ON)
   set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/launch/mpir.c APPEND PROPERTY COMPILE_OPTIONS -g)
 endif()
-mlt_tool(millet src/tools/main_millet.c tools)
+if(MLT_WITH_GOAL)
+  mlt_tool(millet src/tools/main_millet.c tools)
+
+  # What `millet info` says of the library's size.
+  set(MLT_SIZES ${MLT_GEN}/product_sizes.c)
+  set(MLT_SIZED "")
+  set(MLT_OBJECTS_mpi "")
+  foreach(LAYER ${MLT_LAYERS})
+    set(PRODUCT mpi)
+    if(LAYER MATCHES "^(csp|flow)$")
+      set(PRODUCT ${LAYER})
+    endif()
+    list(APPEND MLT_OBJECTS_${PRODUCT} $<TARGET_OBJECTS:mlt_${LAYER}>)
+  endforeach()
+  foreach(PRODUCT mpi csp flow)
+    if(MLT_OBJECTS_${PRODUCT})
+      file(GENERATE OUTPUT ${MLT_GEN}/objects_${PRODUCT}.txt CONTENT "$<JOIN:${MLT_OBJECTS_${PRODUCT}},\n>\n")
+      list(APPEND MLT_SIZED ${PRODUCT}=${MLT_GEN}/objects_${PRODUCT}.txt)
+      list(APPEND MLT_SIZED_OBJECTS ${MLT_OBJECTS_${PRODUCT}})
+    endif()
+  endforeach()
+  add_custom_command(OUTPUT ${MLT_SIZES} COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/cmake/product_sizes.py ${MLT_SIZES} ${MLT_SIZED}
+                     DEPENDS ${MLT_SIZED_OBJECTS} ${CMAKE_SOURCE_DIR}/cmake/product_sizes.py COMMENT "Sizes of the products")
+  target_sources(millet PRIVATE ${MLT_SIZES})
+endif()
 
 # mlt_rank_program(NAME MAIN): an MPI program that a command of `millet` starts with mpirun, in libexec/millet. It sees what
 # programs of users see: the installed headers and libmpi_abi.
 function(mlt_rank_program NAME MAIN)
-  if(NOT EXISTS ${CMAKE_SOURCE_DIR}/${MAIN} OR NOT TARGET mpi_abi)
+  if(NOT TARGET mpi_abi)
     return()
   endif()
   add_executable(${NAME} ${MAIN})
@@ -66,50 +91,9 @@ mlt_rank_program(colltune src/tools/ranks/main_colltune.c)
 
 # ---- mpicc
 
-# The compiler that Millet was built with, by its bare name where the name alone finds it.
-function(mlt_bare_name PATH OUT)
-  get_filename_component(BARE "${PATH}" NAME)
-  find_program(MLT_BARE_FOUND ${BARE} NO_CACHE)
-  if(MLT_BARE_FOUND STREQUAL PATH)
-    set(PATH ${BARE})
-  endif()
-  set(${OUT} "${PATH}" PARENT_SCOPE)
-endfunction()
-
-mlt_bare_name("${CMAKE_C_COMPILER}" MLT_WRAPPER_CC)
-# The C++ compiler of the same family: cc and c++, gcc-12 and g++-12, clang and clang++.
-string(REGEX REPLACE "gcc((-[0-9.]+)?)$" "g++\\1" MLT_WRAPPER_CXX "${MLT_WRAPPER_CC}")
-string(REGEX REPLACE "clang((-[0-9.]+)?)$" "clang++\\1" MLT_WRAPPER_CXX "${MLT_WRAPPER_CXX}")
-string(REGEX REPLACE "(^|[/-])cc$" "\\1c++" MLT_WRAPPER_CXX "${MLT_WRAPPER_CXX}")
-
-configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/mpicc.in ${MLT_BIN}/mpicc @ONLY FILE_PERMISSIONS
-               OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-install(PROGRAMS ${MLT_BIN}/mpicc DESTINATION bin)
-foreach(NAME mpicxx mpic++ mpiCC mpifort mpif90 mpif77)
-  mlt_alias(${NAME} mpicc)
-endforeach()
-
-set(MLT_PC ${CMAKE_BINARY_DIR}/lib/pkgconfig)
-configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/millet.pc.in ${MLT_PC}/millet.pc @ONLY)
-foreach(MLT_PC_NAME mpi-c mpi-cxx)
-  set(MLT_PC_LANGUAGE C)
-  if(MLT_PC_NAME STREQUAL mpi-cxx)
-    set(MLT_PC_LANGUAGE C++)
-  endif()
-  configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/mpi.pc.in ${MLT_PC}/${MLT_PC_NAME}.pc @ONLY)
-endforeach()
-install(FILES ${MLT_PC}/millet.pc ${MLT_PC}/mpi-c.pc ${MLT_PC}/mpi-cxx.pc DESTINATION lib/pkgconfig)
-
-# find_package(Millet); module files for Environment Modules and Lmod, which takes the one in Lua if both are there.
-include(CMakePackageConfigHelpers)
-set(MLT_CONFIG ${CMAKE_BINARY_DIR}/lib/cmake/Millet)
-configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/MilletConfig.cmake.in ${MLT_CONFIG}/MilletConfig.cmake @ONLY)
-write_basic_package_version_file(${MLT_CONFIG}/MilletConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(DIRECTORY ${MLT_CONFIG} DESTINATION lib/cmake)
-set(MLT_MODULES ${CMAKE_BINARY_DIR}/share/modulefiles)
-configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/modulefile.in ${MLT_MODULES}/millet/${PROJECT_VERSION} @ONLY)
-configure_file(${CMAKE_SOURCE_DIR}/src/wrapper/modulefile.lua.in ${MLT_MODULES}/millet/${PROJECT_VERSION}.lua @ONLY)
-install(DIRECTORY ${MLT_MODULES} DESTINATION share)
+if(MLT_WITH_MPI)
+  include(MltWrapper)
+endif()
 
 # ---- the manual: the programs print their pages themselves
 
@@ -136,6 +120,7 @@ if(TARGET mpi_abi)
   install(FILES ${CMAKE_BINARY_DIR}/include/mpi.h DESTINATION include)
 endif()
 file(GLOB_RECURSE MLT_HEADERS RELATIVE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/include/*.h)
+list(REMOVE_ITEM MLT_HEADERS none ${MLT_HEADERS_WITHOUT})
 foreach(HEADER IN LISTS MLT_HEADERS)
   # The build tree's include/ is what mpicc shows programs, so it holds the hand-written headers too.
   configure_file(${CMAKE_SOURCE_DIR}/include/${HEADER} ${CMAKE_BINARY_DIR}/include/${HEADER} COPYONLY)

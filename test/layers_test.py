@@ -132,7 +132,7 @@ def levels(graph):
 
 
 def draw(graph):
-    """The layers from top to bottom, those of one height side by side, each with what it is and what it stands on."""
+    """The layers from top to bottom, those of one height side by side, each with what it is, what it stands on, and its folders."""
     wide = max(len(name) for name in graph)
     lines = []
     for row in levels(graph):
@@ -144,6 +144,10 @@ def draw(graph):
             if below:
                 bar = " " if mark in "─└" else "│"
                 lines.append(f"{bar} {'':{wide}}    on {below}")
+            folders = sorted(path.name for path in (ROOT / "src" / name).glob("*/"))
+            if len(folders) > 1:
+                bar = " " if mark in "─└" else "│"
+                lines.append(f"{bar} {'':{wide}}    in {' '.join(folders)}")
     return "\n".join(lines) + "\n"
 
 

@@ -43,6 +43,24 @@ typedef enum mlt_event_large {
     MLT_LARGE_BY_CONNECTION, // from another host
 } mlt_event_large;
 
+// What a process of csp waits for (csp/wait.h has what goes with each).
+typedef enum mlt_csp_wait_kind {
+    MLT_CSP_READ,    // what: csp_chan
+    MLT_CSP_WRITE,   // what: csp_chan
+    MLT_CSP_ALT,     // what: mlt_alt, with all its offers
+    MLT_CSP_SYNC,    // what: csp_barrier
+    MLT_CSP_PAR,     // number: processes that still run
+    MLT_CSP_JOIN,    // what: csp_child
+    MLT_CSP_SLEEP,   // number: until when
+    MLT_CSP_FD,      // number: the descriptor; writes if what is not NULL
+    MLT_CSP_RECEIVE, // what: csp_port
+    MLT_CSP_SEND,    // what: csp_target: no room at the port
+    MLT_CSP_NAME,    // what: const char *, looked for
+    MLT_CSP_REMOTE,  // what: csp_chan: an answer of the channel's worker
+    MLT_CSP_GROUP,   // what: csp_group
+    MLT_CSP_UPPER,   // what: const char *, of the layer above: "waits for room in queue q[1].in"
+} mlt_csp_wait_kind;
+
 // A field that the kind does not mention is what a message has, or 0.
 typedef struct mlt_event {
     uint8_t kind; // mlt_event_kind

@@ -16,6 +16,7 @@
 struct csp_chan;
 struct mlt_boot;
 struct mlt_csp;
+struct mlt_fiber;
 struct mlt_ctl_wait;
 struct mlt_packet;
 struct mlt_rank;
@@ -26,6 +27,25 @@ struct mlt_event;
 struct mlt_wait;
 struct mlt_worker;
 struct mlt_worker_part;
+
+// A process of csp, for messages: "worker[3]", or "process 17".
+typedef struct mlt_process_label {
+    const char *name; // NULL: it has none
+    uint32_t number;  // of all processes of the worker so far, from 1
+    int64_t index;    // among processes of that name; -1: it is the only one
+} mlt_process_label;
+
+// What came of a question about a published name.
+typedef enum mlt_publish_status {
+    MLT_PUBLISH_OK,
+    MLT_PUBLISH_TAKEN,   // put: another has it; drop: it is another's
+    MLT_PUBLISH_NONE,    // find, drop: nobody has published it
+    MLT_PUBLISH_REFUSED, // `why` tells
+    MLT_PUBLISH_FAILED,  // the same: the service cannot be reached
+} mlt_publish_status;
+
+// The longest name, and the bytes of a text and of `why`.
+enum { MLT_PUBLISH_NAME = 255, MLT_PUBLISH_TEXT = 1024, MLT_PUBLISH_WHY = 512 };
 
 typedef struct mlt_upcall_table {
     // ---- fiber: a function of the user's that must not suspend did. `call`: what it called, NULL
@@ -100,6 +120,21 @@ typedef struct mlt_upcall_table {
     void (*flow_packet)(struct mlt_route *route, const struct mlt_packet *packet, const void *data,
                         uint64_t bytes);
 
+    // ---- host, mpi
+    // Which process of csp the fiber of the calling worker is; false: a rank itself. May run in a
+    // signal's handler.
+    bool (*process)(const struct mlt_fiber *fiber, mlt_process_label *out);
+
+    // ---- mpi: texts with a name, for MPI_Publish_name and the like, from the calling rank. They
+    // wait. `call` is the function, for messages. put: what it published goes when its worker ends.
+    // NULL: this library has no name service.
+    mlt_publish_status (*publish)(struct mlt_rank *rank, const char *call, const char *name,
+                                  const char *text, char why[MLT_PUBLISH_WHY]);
+    mlt_publish_status (*look_up)(struct mlt_rank *rank, const char *call, const char *name,
+                                  char text[MLT_PUBLISH_TEXT], char why[MLT_PUBLISH_WHY]);
+    mlt_publish_status (*unpublish)(struct mlt_rank *rank, const char *call, const char *name,
+                                    char why[MLT_PUBLISH_WHY]);
+
     // ---- host
     // The settings of all layers; returns how many tables. And what a table cannot say of values
     // that were read: a message if one is wrong.
@@ -110,6 +145,8 @@ typedef struct mlt_upcall_table {
     // A worker begins, on its thread, and ends.
     void (*worker_begins)(struct mlt_worker *worker);
     void (*worker_ends)(struct mlt_worker *worker);
+    // Instead of that: the program ends on a stack of the worker's, so nothing may be given back.
+    void (*worker_leaves)(struct mlt_worker *worker);
     // A rank ends that has something of its own (host/own.h).
     void (*rank_ends)(struct mlt_rank *rank);
     // In a child that has just been forked.

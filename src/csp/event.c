@@ -14,12 +14,15 @@ uint32_t mlt_csp_process(const mlt_fiber *fiber)
     return proc ? proc->number : 0;
 }
 
-const char *mlt_csp_process_name(char *text, size_t size)
+bool mlt_csp_label(const mlt_fiber *fiber, mlt_process_label *out)
 {
-    const mlt_csp *csp = mlt_csp_self;
-    const mlt_proc *proc = csp ? mlt_proc_of(csp, csp->sched->current) : NULL;
-    text[0] = '\0';
-    return proc && proc->name ? mlt_proc_name(csp, csp->sched->current, text, size) : text;
+    const mlt_proc *proc = mlt_csp_self ? mlt_proc_of(mlt_csp_self, fiber) : NULL;
+    if (!proc)
+        return false;
+    out->name = proc->name;
+    out->number = proc->number;
+    out->index = proc->name && proc->of && proc->of->vector ? (int64_t)proc->index : -1;
+    return true;
 }
 
 // Numbers of channels and ports come from one counter. `told` says that a trace has the name.

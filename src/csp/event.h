@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/event.h"
+#include "base/upcalls.h"
 #include "csp/chan.h"
 #include "fiber/fiber.h"
 #include "fiber/wait.h"
@@ -16,8 +17,8 @@ void mlt_csp_describe(const mlt_wait *wait, mlt_event *event);
 // The number of a process of the calling worker; 0: the fiber is a rank's own.
 uint32_t mlt_csp_process(const mlt_fiber *fiber);
 
-// The name of the calling process; "": it has none. Returns text.
-const char *mlt_csp_process_name(char *text, size_t size);
+// mlt_upcalls.process.
+bool mlt_csp_label(const mlt_fiber *fiber, mlt_process_label *out);
 
 // How many values the channel, a queue of a flow program, holds now. Tells it if a trace listens.
 void mlt_csp_tell_depth(csp_chan *chan);

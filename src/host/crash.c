@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "csp/proc.h"
+#include "base/upcalls.h"
 #include "fiber/fault.h"
 #include "host/globals.h"
 #include "host/libc/libc.h"
@@ -124,21 +124,19 @@ static void add_last_sentence(text *t)
 // that is what is broken, the next try leaves it out.
 static void add_process(text *t, const mlt_fiber *fiber)
 {
-    const mlt_csp *csp =
-        mlt_sched_self && mlt_sched_self->pool ? mlt_sched_self->pool->owner : NULL;
-    if (!csp || !fiber || !fiber->pool)
+    mlt_process_label label;
+    if (!fiber || !mlt_upcalls.process || !mlt_upcalls.process(fiber, &label))
         return;
-    const mlt_proc *proc = mlt_proc_of(csp, fiber);
     add(t, ", process ");
-    if (!proc->name) {
-        add_number(t, proc->number, 10);
+    if (!label.name) {
+        add_number(t, label.number, 10);
         return;
     }
     add(t, "'");
-    add(t, proc->name);
-    if (proc->of && proc->of->vector) {
+    add(t, label.name);
+    if (label.index >= 0) {
         add(t, "[");
-        add_number(t, proc->index, 10);
+        add_number(t, (uint64_t)label.index, 10);
         add(t, "]");
     }
     add(t, "'");

@@ -25,7 +25,6 @@
 #include "boot/ctl.h"
 #include "boot/foreign/launcher.h"
 #include "boot/job.h"
-#include "csp/state.h"
 #include "fiber/delegate.h"
 #include "fiber/fault.h"
 #include "fiber/gate.h"
@@ -228,7 +227,7 @@ static uint32_t ranks_wanted(void)
 void mlt_entry_deadlock(mlt_worker *worker)
 {
     fflush(NULL);
-    mlt_log(mlt_csp_self
+    mlt_log(worker->sched->pool
                 ? "deadlock: no process can ever go on"
                 : "no rank can ever go on: each waits for a message that nobody will send");
     mlt_worker_report(worker);
@@ -375,12 +374,12 @@ __attribute__((destructor)) static void only_rank_ends(void)
     if (mlt_sched_self != worker->sched || entry_has_threads(worker))
         return; // another thread called exit, or lives: it may be in the middle of a call
     if (worker->sched->current != &worker->sched->home) {
-        mlt_csp_leave(worker); // a process called exit, and stands on a stack of the worker's
+        if (mlt_upcalls.worker_leaves)
+            mlt_upcalls.worker_leaves(worker); // a process called exit
         mlt_worker_abandon(worker);
         return;
     }
     (void)mlt_own_end(&worker->ranks[0]);
-    mlt_csp_end(worker);
     mlt_upcalls.worker_ends(worker);
     mlt_worker_free(worker);
     mlt_fiber_user = NULL;
@@ -498,7 +497,6 @@ static void *run_worker(void *index)
     if (entry_has_threads(worker)) { // which may still look at their rank
         mlt_worker_abandon(worker);
     } else {
-        mlt_csp_end(worker);
         mlt_upcalls.worker_ends(worker);
         mlt_worker_free(worker);
     }

@@ -7,7 +7,6 @@
 
 #include "base/export.h"
 #include "base/upcalls.h"
-#include "csp/state.h"
 #include "host/entry.h"
 #include "host/libc/environ.h"
 #include "host/libc/signals.h"
@@ -45,7 +44,6 @@ static void in_child(void)
     forked.rank = mlt_thread_rank();
     forked.child = true;
     mlt_fiber_user = NULL;
-    mlt_csp_self = NULL;
     if (mlt_upcalls.forked)
         mlt_upcalls.forked();
     if (forked.rank) {

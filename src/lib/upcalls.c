@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which function answers when a lower layer calls an upper one: the whole library's table.
+// Which function answers when a lower layer calls an upper one: the whole library's table. What the
+// library is built without (MILLET_WITH) answers nothing.
 #include "base/upcalls.h"
 #include "host/globals.h"
 #include "host/stdio/input.h"
@@ -8,12 +9,6 @@
 
 #include "boot/ctl.h"
 #include "coll/callsig.h"
-#include "csp/event.h"
-#include "csp/hang/hang.h"
-#include "csp/net/route.h"
-#include "flow/help.h"
-#include "flow/run.h"
-#include "flow/settings.h"
 #include "host/entry.h"
 #include "lib/settings.h"
 #include "mpi/coll/coll.h"
@@ -32,6 +27,18 @@
 #include "mpi/trace.h"
 #include "mpi/win/win.h"
 #include "win/packet.h"
+#if MLT_WITH_CSP
+#include "csp/event.h"
+#include "csp/hang/hang.h"
+#include "csp/names/publish.h"
+#include "csp/net/route.h"
+#include "csp/state.h"
+#endif
+#if MLT_WITH_FLOW
+#include "flow/help.h"
+#include "flow/run.h"
+#include "flow/settings.h"
+#endif
 
 static void end_job(int32_t rank, const char *message)
 {
@@ -41,8 +48,10 @@ static void end_job(int32_t rank, const char *message)
 static void joined(const mlt_boot *boot)
 {
     mlt_mpi_joined(boot);
+#if MLT_WITH_FLOW
     mlt_flow_conf_now.reproducible = mlt_mpi_settings.reproducible;
     mlt_flow_conf_now.traced = *mlt_mpi_settings.trace;
+#endif
 }
 
 static void noted(mlt_worker *worker, uint32_t from, uint64_t what, uint64_t value)
@@ -60,8 +69,10 @@ static void packet_came(mlt_worker *worker, uint32_t from, const mlt_packet *pac
         mlt_part_packet(worker, from, packet, data, bytes);
     else if (packet->kind == MLT_PACKET_STRICT)
         mlt_strict_packet(worker, packet, data, bytes);
+#if MLT_WITH_CSP
     else
         mlt_route_packet(worker, from, packet, data, bytes);
+#endif
 }
 
 static bool packet_crosses(uint16_t kind)
@@ -85,8 +96,10 @@ static void describe(const mlt_wait *wait, mlt_event *event)
 {
     if (wait->kind == MLT_WAIT_WINDOW)
         mlt_win_describe(wait, event);
+#if MLT_WITH_CSP
     else
         mlt_csp_describe(wait, event);
+#endif
 }
 
 static void asked(mlt_worker *worker)
@@ -98,7 +111,20 @@ static void asked(mlt_worker *worker)
 static void forked(void)
 {
     mlt_trace_forget();
+#if MLT_WITH_CSP
+    mlt_csp_self = NULL;
+#endif
+#if MLT_WITH_FLOW
     mlt_flow_forked();
+#endif
+}
+
+static void worker_ends(mlt_worker *worker)
+{
+#if MLT_WITH_CSP
+    mlt_csp_end(worker);
+#endif
+    mlt_mpi_worker_fini(worker);
 }
 
 const mlt_upcall_table mlt_upcalls = {
@@ -110,25 +136,34 @@ const mlt_upcall_table mlt_upcalls = {
     .note = noted,
     .packet = packet_came,
     .packet_crosses = packet_crosses,
-    .processes_ended = mlt_route_processes_ended,
     .kind_differs = mlt_mpi_kind_differs,
     .world_rank = mlt_comm_context_world_rank,
     .parts = mlt_goal_request_parts,
     .collective = look_at,
     .window = mlt_win_look,
-    .procs = mlt_csp_procs,
     .original = mlt_globals_original,
     .join = mlt_mpi_join,
-    .come_back = mlt_flow_csp_back,
     .end_job = end_job,
-    .elsewhere = mlt_flow_elsewhere,
     .own_input = mlt_input_take,
-    .flow_packet = mlt_flow_packet,
     .settings = mlt_lib_settings,
     .settings_check = mlt_mpi_settings_check,
     .joined = joined,
     .worker_begins = mlt_mpi_worker_init,
-    .worker_ends = mlt_mpi_worker_fini,
+    .worker_ends = worker_ends,
     .rank_ends = mlt_file_close,
     .forked = forked,
+#if MLT_WITH_CSP
+    .processes_ended = mlt_route_processes_ended,
+    .procs = mlt_csp_procs,
+    .process = mlt_csp_label,
+    .publish = mlt_publish_put,
+    .look_up = mlt_publish_find,
+    .unpublish = mlt_publish_drop,
+    .worker_leaves = mlt_csp_leave,
+#endif
+#if MLT_WITH_FLOW
+    .come_back = mlt_flow_csp_back,
+    .elsewhere = mlt_flow_elsewhere,
+    .flow_packet = mlt_flow_packet,
+#endif
 };

@@ -7,8 +7,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "csp/event.h"
-#include "csp/wait.h"
+#include "base/upcalls.h"
 #include "mpi/comm/agreement.h"
 #include "mpi/self.h"
 #include "mpi/settings.h"
@@ -219,11 +218,14 @@ static _Atomic uint64_t trace_named[NAMED_WORKERS * NAMED_PROCESSES / 64];
 
 static MLT_COLD void name_process(const mlt_worker *worker, uint32_t process)
 {
-    char name[96];
+    mlt_process_label label;
     mlt_text text = {0};
-    if (!mlt_csp_process_name(name, sizeof name)[0])
+    if (!mlt_upcalls.process || !mlt_upcalls.process(worker->sched->current, &label) || !label.name)
         return;
-    mlt_text_add(&text, "process\t%u\t%u\t%s\n", worker->index, process, name);
+    mlt_text_add(&text, "process\t%u\t%u\t%s", worker->index, process, label.name);
+    if (label.index >= 0)
+        mlt_text_add(&text, "[%" PRId64 "]", label.index);
+    mlt_text_add(&text, "\n");
     mlt_trace_facts(worker->index, text.text, text.length);
     mlt_text_free(&text);
 }
@@ -261,11 +263,18 @@ static void note_inner(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event
                (int32_t)event->thing, 0, how, event->queue ? MLT_TRACE_FLOW : MLT_TRACE_CSP);
 }
 
+// Its number; 0: the fiber is a rank's own.
+static int32_t traced_process(const mlt_fiber *fiber)
+{
+    mlt_process_label label;
+    return mlt_upcalls.process && mlt_upcalls.process(fiber, &label) ? (int32_t)label.number : 0;
+}
+
 static void note_woken(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event *event)
 {
     const mlt_rank *by = event->by ? event->by->user : NULL;
-    note_since(tracer, rank, 0, 0, by ? by->world : -1, (int32_t)mlt_csp_process(event->woken), 0,
-               event->how, MLT_TRACE_WOKEN);
+    note_since(tracer, rank, 0, 0, by ? by->world : -1, traced_process(event->woken), 0, event->how,
+               MLT_TRACE_WOKEN);
 }
 
 static void note_window(mlt_tracer *tracer, const mlt_rank *rank, const mlt_event *event)

@@ -2,19 +2,19 @@
 // MPIX_Yield and the like, and FG-MPI's way to run a different function in each rank. With Millet
 // every rank runs main anyway, so FGmpiexec only looks up the calling rank's function and calls it.
 #include <fgmpi.h>
-#include <millet/csp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "boot/job.h"
-
 #include "base/export.h"
+#include "boot/job.h"
+#include "fiber/await.h"
 #include "host/entry.h"
 #include "mpi/error/error.h"
 #include "mpi/self.h"
 #include "mpi/thread.h"
+#include "os/os.h"
 
 MLT_EXPORT int MPIX_Yield(void)
 {
@@ -68,7 +68,11 @@ MLT_EXPORT void MPIX_Usleep(unsigned long long utime)
 {
     const mlt_rank *me = mlt_rank_self();
     if (me && me->worker->count > 1) {
-        csp_sleep(csp_after((double)utime * 1e-6));
+        const mlt_wait wait = {.call = "MPIX_Usleep", .kind = MLT_WAIT_TIME};
+        (void)MPIX_Yield(); // others shall run though this one sleeps again and again for no time
+        uint64_t now = mlt_os_now_ns(), most = ((uint64_t)MLT_NEVER - now) / 1000;
+        mlt_await_time(me->worker->sched, &wait,
+                       (int64_t)(now + 1000 * (utime < most ? utime : most)));
         return;
     }
     struct timespec left = {(time_t)(utime / 1000000), (long)(utime % 1000000) * 1000};

@@ -25,6 +25,7 @@
 #include "tools/args.h"
 #include "tools/coll/info.h"
 #include "tools/net.h"
+#include "tools/products.h"
 
 enum { VARIABLE_BYTES = 80, TOOLS_INFO_WHY_BYTES = 512 };
 
@@ -34,7 +35,7 @@ typedef struct fact {
     char text[256];
 } fact;
 
-enum { FACTS = 10 };
+enum { FACTS = 11 };
 
 static const char *value_text(const mlt_setting *setting)
 {
@@ -78,12 +79,28 @@ static MLT_PRINTF(3, 4) void add_fact(fact facts[FACTS], const char *name, const
     va_end(args);
 }
 
+// "mpi (2254 KiB of code), csp (149 KiB)"
+static void add_products(fact facts[FACTS])
+{
+    char text[128] = "";
+    size_t at = 0;
+    for (const mlt_product *p = mlt_products; p->name && at < sizeof text; p++) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", at ? ", " : "", p->name);
+        if (p->bytes && at < sizeof text)
+            at += (size_t)snprintf(text + at, sizeof text - at, " (%llu KiB%s)",
+                                   (unsigned long long)(p->bytes >> 10),
+                                   p == mlt_products ? " of code" : "");
+    }
+    add_fact(facts, "library", "%s", text);
+}
+
 // The list ends with one without a name.
 static void find_facts(fact facts[FACTS])
 {
     struct utsname system;
     bool readable = mlt_os_peers_readable(), reads = readable && mlt_p2p_reads_here();
     memset(facts, 0, FACTS * sizeof *facts);
+    add_products(facts);
     if (uname(&system) == 0)
         add_fact(facts, "machine", "%s, %s %s, %d cores for this process", system.machine,
                  system.sysname, system.release, mlt_os_cores());

@@ -8,25 +8,33 @@
 #include "tools/args.h"
 #include "tools/coll/tune.h"
 #include "tools/commands.h"
-#include "tools/flow/flow.h"
 #include "tools/goal/goal.h"
 #include "tools/info.h"
 #include "tools/live/paths.h"
 #include "tools/live/top.h"
 #include "tools/man.h"
-#include "tools/names/names.h"
 #include "tools/trace/trace.h"
 #include "tools/view/view.h"
+#if MLT_WITH_CSP
+#include "tools/names/names.h"
+#endif
+#if MLT_WITH_FLOW
+#include "tools/flow/flow.h"
+#endif
 
 static const mlt_command main_millet_commands[] = {
     {"info", mlt_info_main,
      .help = "show version, settings, choices on this machine, coverage of MPI"},
     {"goal", .family = &mlt_goal_commands,
      .help = "check, run, simulate and draw collective operations"},
+#if MLT_WITH_FLOW
     {"flow", .family = &mlt_flow_commands,
      .help = "check, build, run and draw programs of modules and wires"},
+#endif
+#if MLT_WITH_CSP
     {"names", .family = &mlt_names_commands,
      .help = "run the name server, by which programs find each other"},
+#endif
     {"paths", .family = &mlt_paths_commands,
      .help = "change the rules and paths of a running job's collectives"},
     {"top", mlt_top_main,
