@@ -7,6 +7,8 @@
 enable_testing()
 set(MLT_TEST_TIMEOUT 240 CACHE STRING "Seconds that a unit test may take")
 set(MLT_TEST_DIR ${CMAKE_BINARY_DIR}/test)
+set(MLT_PATIENCE ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/patience.py ${MLT_TEST_TIMEOUT}) # on a busy machine more
+math(EXPR MLT_TEST_TIMEOUT_MOST "20 * ${MLT_TEST_TIMEOUT}")
 
 # Where tests find the tree. By __FILE__ they would find the one that a compiler cache knows them from.
 file(CONFIGURE OUTPUT ${MLT_TEST_DIR}/include/source_dir.h CONTENT "#define MLT_SOURCE_DIR \"${CMAKE_SOURCE_DIR}\"\n" @ONLY)
@@ -109,14 +111,14 @@ function(mlt_fuzz_program LAYER FILE)
     target_link_options(${NAME} PRIVATE -fsanitize=fuzzer -rtlib=compiler-rt) # UBSan of 128-bit products asks for it
     set(FOUND ${CMAKE_BINARY_DIR}/corpus/${STEM}) # libFuzzer adds to the first folder
     file(MAKE_DIRECTORY ${FOUND})
-    add_test(NAME fuzz_${STEM} COMMAND ${NAME} -seed=1 -runs=${VARIANTS} ${FOUND} ${FUZZ}/${STEM})
+    add_test(NAME fuzz_${STEM} COMMAND ${MLT_PATIENCE} $<TARGET_FILE:${NAME}> -seed=1 -runs=${VARIANTS} ${FOUND} ${FUZZ}/${STEM})
   else()
-    add_test(NAME fuzz_${STEM} COMMAND ${NAME} ${FUZZ}/${STEM} ${VARIANTS})
+    add_test(NAME fuzz_${STEM} COMMAND ${MLT_PATIENCE} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${NAME}> ${FUZZ}/${STEM} ${VARIANTS})
     # libFuzzer looks for leaks; here the look at the end would take longer than the test.
     set_tests_properties(fuzz_${STEM} PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
   endif()
   add_dependencies(tests_${LAYER} ${NAME})
-  set_tests_properties(fuzz_${STEM} PROPERTIES LABELS "${LAYER};fuzz" TIMEOUT ${MLT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
+  set_tests_properties(fuzz_${STEM} PROPERTIES LABELS "${LAYER};fuzz" TIMEOUT ${MLT_TEST_TIMEOUT_MOST} SKIP_RETURN_CODE 77)
 endfunction()
 
 # Looking for leaks takes seconds a program. Of the tests that go over the same code again and again, these look.
@@ -138,8 +140,8 @@ foreach(LAYER IN LISTS MLT_LAYER_LIST)
   foreach(FILE IN LISTS MLT_TEST_FILES)
     mlt_test_program(${LAYER} ${FILE} NAME)
     target_include_directories(${NAME} PRIVATE ${MLT_TEST_DIR}/include)
-    add_test(NAME ${NAME} COMMAND ${NAME})
-    set_tests_properties(${NAME} PROPERTIES LABELS ${LAYER} TIMEOUT ${MLT_TEST_TIMEOUT} SKIP_RETURN_CODE 77)
+    add_test(NAME ${NAME} COMMAND ${MLT_PATIENCE} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:${NAME}>)
+    set_tests_properties(${NAME} PROPERTIES LABELS ${LAYER} TIMEOUT ${MLT_TEST_TIMEOUT_MOST} SKIP_RETURN_CODE 77)
     if(LAYER MATCHES "^(goal|judge|coll|lua|tools)$" AND NOT NAME IN_LIST MLT_LEAKS_ONLY_IN)
       set_tests_properties(${NAME} PROPERTIES ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
     endif()

@@ -4,7 +4,7 @@
 
 set(MLT_BIN ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_INSTALL_RPATH "$ORIGIN/../lib;${MLT_RPATH}") # an installed tree may be moved
-set(MLT_DATE 2026-11-16)                  # of this version, for the pages of the manual
+set(MLT_DATE 2026-11-18)                  # of this version, for the pages of the manual
 set_source_files_properties(src/tools/man.c PROPERTIES COMPILE_DEFINITIONS MLT_DATE="${MLT_DATE}")
 
 # mlt_tool(NAME MAIN layer): the program NAME from its main file and the objects of a layer and all below it.

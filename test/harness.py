@@ -22,6 +22,8 @@ import textwrap
 import time
 import traceback
 
+import patience
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 for ignored in (signal.SIGHUP, signal.SIGQUIT):  # under nohup, or in the background of a shell; some tests send them
     signal.signal(ignored, signal.SIG_DFL)
@@ -78,12 +80,17 @@ def next_line(process):
 def finish(process, code=None, text=None, limit=60):
     """The Result of a command that was started; `code` is the exit code that it must have (None: any)."""
     words = " ".join(map(str, process.args))
-    try:
-        out, err = process.communicate(text, timeout=limit)
-    except subprocess.TimeoutExpired:
+    began = time.monotonic()
+    while True:
+        try:
+            out, err = process.communicate(text, timeout=max(patience.left(began, limit), 0.001))
+            break
+        except subprocess.TimeoutExpired:
+            if patience.left(began, limit) > 0:  # the load has grown
+                continue
         process.kill()
         out, err = process.communicate()
-        raise AssertionError(f"{words} did not end within {limit} s\n{out}\n{err}") from None
+        raise AssertionError(f"{words} did not end within {limit} s\n{out}\n{err}")
     result = Result(words, process.returncode, out or "", err or "", time.monotonic() - process.began)
     if code is not None:
         expect(result.code == code, f"exit code {code} wanted", result)

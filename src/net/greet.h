@@ -71,7 +71,7 @@ _Static_assert(sizeof(mlt_greet_types) == MLT_GREET_TYPES, "sent as it is");
 
 mlt_greet_types mlt_greet_types_here(void);
 
-// The version of this Millet, as greetings have it, and how it is written ("0.2.0").
+// The version of this Millet, as greetings have it, and how it is written ("0.3.0").
 uint32_t mlt_greet_version(void);
 enum { MLT_GREET_VERSION_TEXT = 24 };
 const char *mlt_greet_version_text(char text[MLT_GREET_VERSION_TEXT], uint32_t version);

@@ -18,6 +18,7 @@ class Millet(CMakePackage):
     license("BSD-3-Clause")
 
     version("main", branch="main")
+    version("0.3.0", tag="v0.3.0")
     version("0.2.0", tag="v0.2.0")
 
     variant("hosts", default=True, description="Jobs on several hosts (libsodium, loaded when such a job starts)")
