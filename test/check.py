@@ -60,7 +60,7 @@ class Stage:
         self.modest = modest  # lets others go first
         self.skipped, self.faults = [], []
         self.busy = 0.0  # seconds of processors that its commands took
-        self.log = LOGS / f"{name}.log"
+        self.log, self.parts = LOGS / f"{name}.log", []
         if name not in Stage.begun:  # the thread that builds its tree has one of its own
             Stage.begun.add(name)
             self.log.write_text("")
@@ -238,6 +238,22 @@ def script(stage, path, *arguments, limit=1200, env=None):
     stage.runner([ROOT / path, *arguments], limit, env)
 
 
+def together(stage, *scripts):
+    """Test runners that mostly wait, three at a time: each is a script with its arguments, and has a log of its own."""
+    def run(number, words):
+        part = Stage(f"{stage.name}-{number}-{pathlib.Path(words[0]).parent.name}")
+        script(part, *words)
+        return part
+    with concurrent.futures.ThreadPoolExecutor(3) as pool:
+        for part in pool.map(run, range(len(scripts)), scripts):
+            stage.passed += part.passed
+            stage.failed += part.failed
+            stage.busy += part.busy
+            stage.skipped += part.skipped
+            stage.faults += part.faults
+            stage.parts += [part.log] if part.failed else []
+
+
 # ---- the stages, in the order in which they run
 
 def stage_build(stage, quick):
@@ -396,14 +412,15 @@ def stage_seeds(stage, quick):
 
 def stage_launch(stage, quick):
     """mpirun: options, exits, signals, faults, reports; narrow containers; programs that other launchers start"""
-    script(stage, "test/launch/run", "--build", BUILD)
-    script(stage, "test/launchers/run", "--build", BUILD)
-    script(stage, "test/trace/run", "--build", BUILD)
-    script(stage, "test/trace/record", "--build", BUILD)  # all programs with --long
-    script(stage, "test/live/run", "--build", BUILD)
-    script(stage, "test/view/run", "--build", BUILD)
-    script(stage, "test/machines/narrow", "--build", BUILD, "--short")  # all of it without the option
-    script(stage, "test/spawn/run", "--build", BUILD, "--slow", "10")
+    together(stage,
+             ("test/launch/run", "--build", BUILD),
+             ("test/launchers/run", "--build", BUILD),
+             ("test/spawn/run", "--build", BUILD, "--slow", "10"),
+             ("test/trace/run", "--build", BUILD),
+             ("test/trace/record", "--build", BUILD),  # all programs with --long
+             ("test/live/run", "--build", BUILD),
+             ("test/view/run", "--build", BUILD),
+             ("test/machines/narrow", "--build", BUILD, "--short"))  # all of it without the option
 
 
 def stage_goal(stage, quick):
@@ -586,7 +603,7 @@ def run_stage(name, quick, modest=False):
     for fault in stage.faults[:5]:
         print("    " + fault.replace("\n", "\n    "))
     if stage.faults:
-        print(f"    all of it: {stage.log.relative_to(ROOT)}", flush=True)
+        print(f"    all of it: {' '.join(str(log.relative_to(ROOT)) for log in [stage.log, *stage.parts])}", flush=True)
     return stage
 
 
