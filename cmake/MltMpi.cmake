@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # mpi.h and the MPI surface from the tables of spec/ (docs/internals/mpi-layer.md), and libmpi_abi.so.1 from all layers.
 
-set(MLT_CHAPTERS 03 04 05 06 07 08 09 10 11 12 13 14 15 16 19 20)
+# 00: extensions, MPIX_
+set(MLT_CHAPTERS 00 03 04 05 06 07 08 09 10 11 12 13 14 15 16 19 20)
 set(MLT_GEN ${CMAKE_BINARY_DIR}/gen)
 set(MLT_SURFACE ${MLT_GEN}/mpi_fn.c)
 foreach(CHAPTER ${MLT_CHAPTERS})

@@ -26,7 +26,8 @@ LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective
 NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "argv", "array_of_argv", "buffer", "base",
                 "extra_state", "pset_name"}
 # Functions whose bodies know when a pointer may be NULL.
-NULL_SOMETIMES = {("Info_get_string", "value"), ("Comm_spawn", "command"), ("Comm_accept", "port_name"), ("Comm_connect", "port_name")}
+NULL_SOMETIMES = {("Info_get_string", "value"), ("Comm_spawn", "command"), ("Comm_accept", "port_name"), ("Comm_connect", "port_name"),
+                  ("Coll_load", "file")}
 # Names that the MPI Forum's stubs of the ABI have beside the standard's: the function has a wide count already.
 OTHER_NAMES = {"Psend_init": "Psend_init_c", "Precv_init": "Precv_init_c"}
 # Functions whose numbers count at the root only.
@@ -111,12 +112,14 @@ class Param:
 
 class Function:
     def __init__(self, name, chapter, title, abi, kind, signature):
-        self.full, self.name = name, name[len("MPI_"):]
+        self.full, self.name = name, name.partition("_")[2]
+        self.extension = name.startswith("MPIX_")
+        self.strong = name if self.extension else f"P{name}"  # what the library defines; of MPI's functions the other name is weak
         self.chapter, self.title, self.abi, self.kind = int(chapter), title, abi == "yes", kind
-        m = re.match(r"(.*?)\s*MPI_\w+\((.*)\)$", signature)
+        m = re.match(r"(.*?)\s*MPIX?_\w+\((.*)\)$", signature)
         self.returns = m.group(1)
         self.params = [] if m.group(2) == "void" else [Param(p.strip()) for p in m.group(2).split(",")]
-        self.fn = "MLT_FN_" + self.name
+        self.fn = "MLT_FN_" + (name if self.extension else self.name)
         self.body = self.name
         self.wide = {}  # name of a parameter -> its type in the twin, if the body has that
 
@@ -322,9 +325,9 @@ def mpi_h(functions, constants, types, removed, version):
 
 # ---- the list of functions
 
-def other_names(spec):
-    """Functions beside MPI's that error messages and reports name: those of the installed headers."""
-    names = set()
+def other_names(spec, extensions):
+    """Functions beside MPI's that error messages and reports name: those of the table of extensions, and of the installed headers."""
+    names = {f.full for f in extensions}
     for header in ("goal.h", "coll.h"):
         with open(os.path.join(spec, "..", "include", "millet", header)) as text:
             names.update(re.findall(r"^(?!typedef)\w[^(/#\n]*\b((?:GOAL|MPIX)_\w+)\(", text.read(), re.MULTILINE))
@@ -655,12 +658,12 @@ def surface_body(f, twin):
 def surface(f, twin):
     """The functions of the user's call: the quick way, if there is one, and the way that looks at everything."""
     if f.body not in QUICK:
-        return f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, twin)}}}\n"
+        return f"MLT_EXPORT {f.prototype(f.strong.removesuffix(f.name))}\n{{\n{surface_body(f, twin)}}}\n"
     names = ", ".join(p.name for p in f.params)
     record = recorded(f).replace("    mlt_", "    if (MLT_LIKELY(me))\n        mlt_", 1)
     closely = f.prototype("").replace(f"{f.name}(", f"closely_{f.name}(", 1)
     return (f"static MLT_NOINLINE {closely}\n{{\n{surface_body(f, twin)}}}\n\n"
-            f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n    mlt_rank *me = mlt_mpi_enter({f.fn});\n{record}"
+            f"MLT_EXPORT {f.prototype(f.strong.removesuffix(f.name))}\n{{\n    mlt_rank *me = mlt_mpi_enter({f.fn});\n{record}"
             f"    if (MLT_LIKELY(me && !mlt_mpi_detours()) && MLT_LIKELY(mlt_quick_{f.body}(me, {names})))\n"
             f"        return MPI_SUCCESS;\n    return closely_{f.name}({names});\n}}\n")
 
@@ -682,7 +685,7 @@ def again(f):
     ends = "    mlt_thread_aborts(comm, errorcode);\n" if f.name == "Abort" else ""
     return (f"static MLT_COLD int again_{f.name}({', '.join(p.declare() for p in params) or 'void'})\n{{\n{ends}"
             f"    mlt_delegates *moved = mlt_thread_adopt({f.fn});\n"
-            f"    int code = MLT_OUT_OF_LINE(PMPI_{f.name})({', '.join(p.name for p in params)});\n"
+            f"    int code = MLT_OUT_OF_LINE({f.strong})({', '.join(p.name for p in params)});\n"
             f"    if (moved)\n        mlt_thread_leave(moved);\n    return code;\n}}\n\n")
 
 
@@ -696,7 +699,7 @@ def lost(f):
             f"    mlt_rank *me = mlt_rank_self();\n"
             f"    if (mlt_comm_lacks_self(me, {p.name})) {{\n"
             f"        (void)mlt_comm_self(me);\n"
-            f"        return {call(f, 'PMPI')};\n    }}\n"
+            f"        return {call(f, f.strong.partition('_')[0])};\n    }}\n"
             f"    return {refuse_comm(f, p, 'NULL')};\n}}\n\n")
 
 
@@ -876,7 +879,7 @@ def detour(f, twin):
             f"    return {answer(f, twin)};\n}}\n\n{light}")
 
 
-def surface_c(functions, by_name):
+def surface_c(functions, by_name, declared=("mpi.h",)):
     headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
@@ -884,10 +887,13 @@ def surface_c(functions, by_name):
     if any(is_file(f, p) for f in functions for p in f.params):
         headers.append("mpi/file/file.h")
     headers.sort(key=lambda header: (header == "mpi_bodies.h", header))
-    out = [NOTE, "#include <mpi.h>\n\n", *(f'#include "{header}"\n' for header in headers), "\n"]
+    out = [NOTE, *(f"#include <{header}>\n" for header in declared), "\n", *(f'#include "{header}"\n' for header in headers), "\n"]
     for f in functions:
-        out.append(f"{unmake(f)}{again(f)}{lost(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}"
-                   f'extern __attribute__((weak, alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) '
+        out.append(f"{unmake(f)}{again(f)}{lost(f)}{detour(f, by_name[f.body])}{surface(f, by_name[f.body])}")
+        if f.extension:
+            out.append("\n")
+            continue
+        out.append(f'extern __attribute__((weak, alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) '
                    f"MPI_{f.name};\n\n")
         if f.name in OTHER_NAMES:
             out += [f'extern __attribute__(({weak}alias("PMPI_{f.name}"))) MLT_EXPORT __typeof__(PMPI_{f.name}) {prefix}{OTHER_NAMES[f.name]};\n\n'
@@ -973,22 +979,26 @@ def main():
     spec, bodies, out, version = sys.argv[1:5]
     functions = [Function(*row) for row in read_table(spec, "mpi_functions.tsv")]
     constants = read_table(spec, "mpi_constants.tsv")
+    rows = read_table(spec, "mpix_functions.tsv")
+    extensions = [Function(name, 0, "Extensions", "no", kind, signature) for name, _, kind, signature in rows]
     pair_twins(functions)
-    find_bodies(functions, bodies)
+    find_bodies(functions + extensions, bodies)
     by_name = {f.name: f for f in functions}
     chapters = sorted({(f.chapter, f.title) for f in functions})
-    others = other_names(spec)
+    others = other_names(spec, extensions)
     gen = os.path.join(out, "gen")
     write(os.path.join(out, "include", "mpi.h"),
           mpi_h(functions, constants, read_table(spec, "mpi_types.tsv"), read_table(spec, "mpi_removed.tsv"), version))
     write(os.path.join(gen, "mpi_fn.h"), fn_h(functions, chapters, others))
     write(os.path.join(gen, "mpi_fn.c"), fn_c(functions, chapters, others))
-    write(os.path.join(gen, "mpi_bodies.h"), bodies_h(functions))
+    write(os.path.join(gen, "mpi_bodies.h"), bodies_h(functions + extensions))
     write(os.path.join(gen, "type_predefined.c"),
           predefined_c(read_table(spec, "datatypes.tsv"), constants))
     for number, _ in chapters:
         write(os.path.join(gen, f"mpi_surface_{number:02}.c"),
               surface_c([f for f in functions if f.chapter == number], by_name))
+    write(os.path.join(gen, "mpi_surface_00.c"),
+          surface_c(extensions, {f.name: f for f in extensions}, sorted({header for _, header, _, _ in rows})))
 
 
 if __name__ == "__main__":

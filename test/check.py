@@ -474,6 +474,11 @@ def stage_systems(stage, quick):
     script(stage, "test/systems/self")
 
 
+def stage_recipes(stage, quick):
+    """docs/extending.md: its patches apply, compile and do what it says"""
+    script(stage, "test/recipes/run", "--build", BUILD)
+
+
 ASAN_LAYERS = [*ENGINE, "trace", "goal", "judge", "coll", "csp", "flow", "flowc", "lua", "tools"]
 CROSS_LAYERS = ["arch", "image", "fiber", "wire", "type", "goal", "csp", "flow", "mpi"]  # judge only computes: the same everywhere
 ENGINE_TARGETS = ["mpi_abi", "mpirun", "millet_lua"]
@@ -579,7 +584,7 @@ def stage_clang(stage, quick):
 # These mostly wait, for time-outs and for the end of what they have killed, or keep one processor busy. They run beside the others, one after the
 # other, and go first where both could run: then they wait for nothing but what they test.
 BESIDE = ("launch", "hosts", "csp", "goal", "flow", "images", "fortran", "systems")
-NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "hosts", "systems", "fortran")
+NOT_QUICK = ("asan", "tsan", "jitter", "cross", "clang", "launch", "goal", "csp", "flow", "hosts", "systems", "recipes", "fortran")
 STAGES = {name[6:]: function for name, function in list(globals().items()) if name.startswith("stage_")}
 
 

@@ -75,8 +75,9 @@ def main():
     if not files:  # a copy without its history
         files = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*") if path.is_file()]
         files = [file for file in files if not file.startswith("build")]
+    made = [file for patch in (ROOT / "test/recipes").glob("*.patch") for file in re.findall(r"^\+\+\+ b/(.*)", patch.read_text(), re.M)]
     paths = collections.defaultdict(list)
-    for file in files:
+    for file in files + made:  # recipes make files
         paths[pathlib.PurePath(file).name].append(file)
     if args.self_test:
         wrong = ["// see src/nowhere/log.c", "int x; // as in no_such_file.h", "// mpi/log.c",

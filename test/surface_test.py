@@ -45,7 +45,8 @@ FOREIGN = {  # what else the library takes over, see src/host, mpi/yield.c, goal
     "MPIX_Get_collocated_size", "MPIX_Get_collocated_startrank", "MPIX_Get_n_size", "MPIX_Usleep",
 } | {name for header in ("goal.h", "coll.h")
      for name in re.findall(r"^(?!typedef)\w[^(/#\n]*\b((?:GOAL|MPIX)_\w+)\(",
-                            (ROOT / "include" / "millet" / header).read_text(), re.MULTILINE)}
+                            (ROOT / "include" / "millet" / header).read_text(), re.MULTILINE)} | {
+    row.split("\t")[0] for row in (ROOT / "spec" / "mpix_functions.tsv").read_text().splitlines()[1:]}
 CSP = (ROOT / "include" / "millet" / "csp.h").read_text()
 CSP_FUNCTIONS = set(re.findall(r"^(?!typedef|inline)\w[^(/#\n]*\b(csp_\w+)\(", CSP, re.MULTILINE))
 FLOW = (ROOT / "include" / "millet" / "flow.h").read_text()

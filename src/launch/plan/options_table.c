@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/text.h"
+#include "fiber/policy.h"
 #include "image/mode.h"
 #include "launch/plan/bind.h"
 #include "launch/plan/hosts.h"
@@ -483,27 +484,13 @@ static void set_from_here(mlt_option_reader *r, const char *name, const char *va
     mlt_texts_add(&r->o->carried, mlt_text_of("MILLET_%s=%s", name, value));
 }
 
-static bool policy_known(const char *text)
-{
-    static const char *const policies[] = {"direct", "rr", "priority"};
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
-        if (strcmp(text, policies[i]) == 0)
-            return true;
-    char *end;
-    if (strncmp(text, "random:", 7) != 0 || !isdigit((unsigned char)text[7]))
-        return false;
-    errno = 0;
-    (void)strtoull(text + 7, &end, 0);
-    return !*end && !errno;
-}
-
 static void take_sched(mlt_option_reader *r, const mlt_option_row *row)
 {
     const char *word = mlt_option_word(r);
-    if (!policy_known(word))
-        mlt_quit(MLT_EXIT_USAGE,
-                 "option %s is '%s', but should be direct, rr, random:SEED or priority", r->option,
-                 word);
+    uint64_t argument;
+    char why[256];
+    if (!mlt_policy_find(word, &argument, why, sizeof why))
+        mlt_quit(MLT_EXIT_USAGE, "option %s: %s", r->option, why);
     set_from_here(r, "SCHED", word);
 }
 

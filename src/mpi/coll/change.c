@@ -5,14 +5,12 @@
 // All ranks must choose alike, so they agree first, by an allreduce of the library's own, which no
 // rank leaves before all have come. They compare a hash of what each says, and whether a rank finds
 // a fault with it. If one does, its message goes to all, and nothing changes.
-#include <millet/coll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/export.h"
 #include "coll/choice.h"
 #include "coll/intercept.h"
 #include "coll/ledger.h"
@@ -23,9 +21,9 @@
 #include "mpi/coll/op.h"
 #include "mpi/comm/shared.h"
 #include "mpi/error/error.h"
-#include "mpi/goal/goal.h"
 #include "mpi/info/info.h"
 #include "mpi/self.h"
+#include "mpi_bodies.h"
 #include "os/sum.h"
 
 enum { CHANGE_WHY = MLT_CHANGE_WHY, AGREED = 3 };
@@ -293,22 +291,15 @@ bool mlt_coll_load_rulebook(mlt_rank *me, mlt_comm *comm, const char *file, char
     return fine;
 }
 
-static int change_load(mlt_rank *me, mlt_comm *comm, const char *file)
+int mlt_mpi_Coll_load(mlt_rank *me, mlt_comm *comm, const char *file)
 {
     char why[CHANGE_WHY];
     int code;
+    if (comm->inter)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                             "argument comm is an intercommunicator, but should be an "
+                             "intracommunicator");
     if (!mlt_coll_load_rulebook(me, comm, file, why, &code) && code == MPI_SUCCESS)
         code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_ARG, "%s", why);
-    return code;
-}
-
-MLT_EXPORT int MPIX_Coll_load(MPI_Comm handle, const char *file)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Coll_load);
-    int code;
-    mlt_comm *comm = mlt_goal_comm_of(call.me, handle, &code);
-    if (comm)
-        code = change_load(call.me, comm, file);
-    mlt_goal_leave(&call);
     return code;
 }
