@@ -20,14 +20,14 @@ COLLECTIVE_NAMES = re.compile(r"I?neighbor_all", re.I)  # of chapter 8
 # Errors of these are the window's, whose handler the surface does not know; bodies check their arguments, too.
 WINDOW_NAMES = re.compile(r"R?(put|get|accumulate|get_accumulate)(_c)?$|Fetch_and_op$|Compare_and_swap$", re.I)
 WINDOW_CHAPTERS = {12}
-# Errors of these are the file's: the same.
+# Errors of these are the file's, and bodies check all arguments but pointers for results.
 FILE_CHAPTERS = {14}
 LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective operations
 # Pointers that may be NULL: MPI_STATUS_IGNORE and the like, MPI_Init's arguments, and a name of no length.
 NULL_ALLOWED = {"status", "array_of_statuses", "array_of_errcodes", "argc", "argv", "array_of_argv", "buffer", "base",
                 "extra_state", "pset_name"}
 # Functions whose bodies know when a pointer may be NULL.
-NULL_SOMETIMES = {("Info_get_string", "value"), ("Comm_spawn", "command"), ("Comm_accept", "port_name"), ("Comm_connect", "port_name")}
+NULL_SOMETIMES = {("File_close", "fh"), ("File_set_view", "datarep"), ("Info_get_string", "value"), ("Comm_spawn", "command"), ("Comm_accept", "port_name"), ("Comm_connect", "port_name")}
 # Names that the MPI Forum's stubs of the ABI have beside the standard's: the function has a wide count already.
 OTHER_NAMES = {"Psend_init": "Psend_init_c", "Precv_init": "Precv_init_c"}
 # Functions whose numbers count at the root only.
@@ -574,6 +574,9 @@ def check_buffer(f, p, where):
 
 def check_pointer(f, p, where):
     null = f'mlt_refuse_null(me, {where}, {f.fn}, MPI_ERR_ARG, "{p.name}", '
+    if f.chapter in FILE_CHAPTERS:
+        file = next((q.name + "_" for q in f.params if is_file(f, q)), "NULL")
+        null = f'mlt_refuse_file_null(me, {file}, "{p.name}", '
     handler = next((q for q in f.params if q.type in ("MPI_Errhandler", "MPI_Session")), None)
     if handler:  # the call brings its error handler along
         of = "errhandler" if handler.type == "MPI_Errhandler" else "session"
@@ -688,7 +691,9 @@ def surface_body(f, twin):
     handles, where = check_handles(f, "NULL")
     out += handles
     out += check_wild(f)
-    if not f.collective:
+    if f.chapter in FILE_CHAPTERS:
+        out += [check_pointer(f, p, where) for p in f.params]
+    elif not f.collective:
         out += check_arguments(f, where)
     if f.made:
         out = [line.replace("        return mlt_", f"        return {f.unmake}, mlt_") for line in out]

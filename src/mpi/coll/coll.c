@@ -532,6 +532,17 @@ static MLT_COLD mlt_status join_flat(mlt_rank *me, mlt_comm *comm, mlt_team *tea
     return join_alone(me, comm, team, number, &own, in, out);
 }
 
+static inline mlt_status meet(mlt_rank *me, mlt_comm *comm, mlt_team *team, uint32_t number,
+                              uint32_t local, const mlt_coll_what *what, const void *in, void *out)
+{
+    mlt_status status = mlt_team_meet(team, number, local, what, in, out, mlt_rank_fiber(me));
+    if (status == MLT_PENDING) {
+        park(me, comm, team, number);
+        status = mlt_team_met(team, number);
+    }
+    return status;
+}
+
 // The only frame between those of the caller and of the switch: what lies there is cold when a rank
 // goes on, where there are many.
 static __attribute__((noinline)) int meet_small(mlt_rank *me, mlt_comm *comm, mlt_team *team,
@@ -576,13 +587,8 @@ int mlt_coll_quick(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what, cons
         status = MLT_LIKELY(me->worker->count == 1)
                      ? join_alone(me, comm, team, number, what, in, out)
                      : join_flat(me, comm, team, number, what, in, out);
-    else {
-        status = mlt_team_meet(team, number, comm->local, what, in, out, mlt_rank_fiber(me));
-        if (status == MLT_PENDING) {
-            park(me, comm, team, number);
-            status = mlt_team_met(team, number);
-        }
-    }
+    else
+        status = meet(me, comm, team, number, comm->local, what, in, out);
     if (MLT_LIKELY(status == MLT_OK))
         return MPI_SUCCESS;
     return mlt_mpi_raise_code(me, comm, me->fn, failure(me, comm, team, status));
@@ -595,14 +601,9 @@ void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t nu
     mlt_status status;
     if (!team->at)
         status = join_alone(me, comm, team, number, &what, NULL, NULL);
-    else {
-        uint32_t local = mlt_comm_local_of(comm, team, rank);
-        status = mlt_team_meet(team, number, local, &what, NULL, NULL, mlt_rank_fiber(me));
-        if (status == MLT_PENDING) {
-            park(me, comm, team, number);
-            status = mlt_team_met(team, number);
-        }
-    }
+    else
+        status =
+            meet(me, comm, team, number, mlt_comm_local_of(comm, team, rank), &what, NULL, NULL);
     mlt_assert(status == MLT_OK); // nobody calls anything else on this communicator
 }
 

@@ -447,8 +447,9 @@ static int reduce_to_go(mlt_rank *me, const arguments *a, const mlt_how *how)
     return mlt_coll_go_on(me, &job, p->team, persistent ? p->fixed_calls++ : p->calls++, how);
 }
 
-static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
-                     MPI_Group contributors, MPI_Group receivers, MPI_Comm comm, const mlt_how *how)
+static int reduce_to_call(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
+                          MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
+                          const mlt_how *how)
 {
     int code = reduce_to_check(me, a, datatype, op, comm, how);
     if (code != MPI_SUCCESS)
@@ -464,27 +465,31 @@ static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op o
     return code == MPI_SUCCESS ? reduce_to_go(me, a, how) : code;
 }
 
+static int reduce_to(uint16_t fn, const void *sendbuf, void *recvbuf, MPI_Count count,
+                     MPI_Datatype datatype, MPI_Op op, MPI_Group contributors, MPI_Group receivers,
+                     MPI_Comm comm, const mlt_how *how)
+{
+    mlt_goal_call call = mlt_goal_enter(fn);
+    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
+    int code = reduce_to_call(call.me, &a, datatype, op, contributors, receivers, comm, how);
+    mlt_goal_leave(&call);
+    return code;
+}
+
 MLT_EXPORT int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
                               MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
                               MPI_Group receivers, MPI_Comm comm)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Reduce_to);
-    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
-    int code = reduce_to(call.me, &a, datatype, op, contributors, receivers, comm, MLT_BLOCKING);
-    mlt_goal_leave(&call);
-    return code;
+    return reduce_to(MLT_FN_MPIX_Reduce_to, sendbuf, recvbuf, count, datatype, op, contributors,
+                     receivers, comm, MLT_BLOCKING);
 }
 
 MLT_EXPORT int MPIX_Ireduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
                                MPI_Group receivers, MPI_Comm comm, MPI_Request *request)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Ireduce_to);
-    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
-    int code = reduce_to(call.me, &a, datatype, op, contributors, receivers, comm,
-                         MLT_NONBLOCKING(request));
-    mlt_goal_leave(&call);
-    return code;
+    return reduce_to(MLT_FN_MPIX_Ireduce_to, sendbuf, recvbuf, count, datatype, op, contributors,
+                     receivers, comm, MLT_NONBLOCKING(request));
 }
 
 MLT_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count,
@@ -492,10 +497,6 @@ MLT_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count
                                    MPI_Group receivers, MPI_Comm comm, MPI_Info info,
                                    MPI_Request *request)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Reduce_to_init);
-    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
-    int code = reduce_to(call.me, &a, datatype, op, contributors, receivers, comm,
-                         MLT_PERSISTENT(request, info));
-    mlt_goal_leave(&call);
-    return code;
+    return reduce_to(MLT_FN_MPIX_Reduce_to_init, sendbuf, recvbuf, count, datatype, op,
+                     contributors, receivers, comm, MLT_PERSISTENT(request, info));
 }

@@ -139,7 +139,7 @@ static int line_up(mlt_rank *me, mlt_file_want *want, int64_t etypes)
     int code = MPI_SUCCESS;
     if (file->comm->rank == last)
         code = mlt_file_pointer_add(me, file, upto, &base);
-    (void)mlt_blocking_Bcast(me, &base, 1, CALLS_TYPE_INT64, last, file->comm);
+    mlt_file_spread(me, file->comm, &base, last);
     want->from = (uint64_t)(base + upto - etypes);
     return code;
 }
@@ -177,8 +177,6 @@ int mlt_file_call_later(mlt_rank *me, mlt_file_call c, MPI_Request *request)
     mlt_file_want want;
     int64_t etypes;
     int code = calls_look(me, &c, &want, &etypes);
-    if (code == MPI_SUCCESS && !request)
-        code = mlt_file_raise(me, want.file, MPI_ERR_ARG, "argument request is NULL");
     if (code == MPI_SUCCESS)
         code = advance(me, &c, &want, etypes);
     if (code == MPI_SUCCESS)

@@ -48,9 +48,8 @@ void mlt_datarep_forget(mlt_rank *me)
 
 static int datarep_add(mlt_rank *me, const char *name, const mlt_datarep *new)
 {
-    if (!name || !new->extent)
-        return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument %s is NULL",
-                              name ? "dtype_file_extent_fn" : "datarep");
+    if (!new->extent)
+        return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument dtype_file_extent_fn is NULL");
     if (strlen(name) > MPI_MAX_DATAREP_STRING - 1 || name[0] == '\0')
         return mlt_file_raise(me, NULL, MPI_ERR_ARG,
                               "argument datarep has %zu bytes, but should have 1 to %d",

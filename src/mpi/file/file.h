@@ -127,6 +127,12 @@ int mlt_file_raise(mlt_rank *me, mlt_file *file, int class, const char *format, 
     MLT_PRINTF(4, 5) MLT_COLD;
 int mlt_file_raise_code(mlt_rank *me, mlt_file *file, int code) MLT_COLD;
 
+int mlt_file_check_info(mlt_rank *me, mlt_file *file, MPI_Info info);
+
+// What all ranks of `comm` agree on: the greatest of each number; or that of one of them. May suspend.
+void mlt_file_greatest(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all, int count);
+void mlt_file_spread(mlt_rank *me, mlt_comm *comm, int64_t *number, int from);
+
 // The class that an errno's value means.
 int mlt_file_class(int error) MLT_COLD;
 

@@ -133,8 +133,6 @@ int mlt_mpi_File_get_position(mlt_rank *me, mlt_file *file, MPI_Offset *offset)
     int code = no_pointer(me, file);
     if (code != MPI_SUCCESS)
         return code;
-    if (!offset)
-        return mlt_file_raise(me, file, MPI_ERR_ARG, "argument offset is NULL");
     *offset = file->position;
     return MPI_SUCCESS;
 }
@@ -146,7 +144,7 @@ int mlt_mpi_File_seek_shared(mlt_rank *me, mlt_file *file, MPI_Offset offset, in
     if (code != MPI_SUCCESS)
         return code;
     int64_t mine[4] = {offset, -offset, whence, -whence}, all[4], to = 0;
-    (void)mlt_blocking_Allreduce(me, mine, all, 4, POINTER_TYPE_INT64, MPI_MAX, file->comm);
+    mlt_file_greatest(me, file->comm, mine, all, 4);
     if (all[0] != -all[1] || all[2] != -all[3])
         return mlt_file_raise(me, file, MPI_ERR_NOT_SAME,
                               "arguments offset and whence are %lld and %d, but others gave other "
@@ -165,8 +163,6 @@ int mlt_mpi_File_seek_shared(mlt_rank *me, mlt_file *file, MPI_Offset offset, in
 
 int mlt_mpi_File_get_position_shared(mlt_rank *me, mlt_file *file, MPI_Offset *offset)
 {
-    if (!offset)
-        return mlt_file_raise(me, file, MPI_ERR_ARG, "argument offset is NULL");
     int64_t now;
     int code = mlt_file_pointer_add(me, file, 0, &now);
     if (code == MPI_SUCCESS)
