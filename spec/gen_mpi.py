@@ -589,12 +589,15 @@ def check_pointer(f, p, where):
     wanted = p.output or p.type in ("const MPI_Status *", "const char *")
     if not p.type.endswith("*") or "function" in p.type or not wanted:
         return ""
-    if (p.name in NULL_ALLOWED and p.type != "const MPI_Status *") or (f.name, p.name) in NULL_SOMETIMES:
+    writes_status = p.name == "status" and f.name.startswith("Status_set")
+    if (p.name in NULL_ALLOWED and p.type != "const MPI_Status *" and not writes_status) or (f.name, p.name) in NULL_SOMETIMES:
         return ""
     if p.type == "void *" and p.name not in ("attribute_val", "buffer_addr", "baseptr") or (
             p.name == "attribute_val" and "_get" not in f.name):
         return ""
     should = "the address of the variable for the result" if p.output else "an address"
+    if writes_status:
+        should = "the address of a status; MPI_STATUS_IGNORE is none"
     return fail(f"!{p.name}", null + f'"{should}")')
 
 
@@ -729,11 +732,12 @@ def surface(f, twin):
     if f.body not in QUICK:
         return f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n{surface_body(f, twin)}}}\n"
     names = ", ".join(p.name for p in f.params)
+    quick = re.sub(r"mlt_mpi_(\w+).*", r"mlt_quick_\1", twin.form) or f"mlt_quick_{f.body}"
     record = recorded(f).replace("    mlt_", "    if (MLT_LIKELY(me))\n        mlt_", 1)
     closely = f.prototype("").replace(f"{f.name}(", f"closely_{f.name}(", 1)
     return (f"static MLT_NOINLINE {closely}\n{{\n{surface_body(f, twin)}}}\n\n"
             f"MLT_EXPORT {f.prototype('PMPI_')}\n{{\n    mlt_rank *me = mlt_mpi_enter({f.fn});\n{record}"
-            f"    if (MLT_LIKELY(me && !mlt_mpi_detours()) && MLT_LIKELY(mlt_quick_{f.body}(me, {names})))\n"
+            f"    if (MLT_LIKELY(me && !mlt_mpi_detours()) && MLT_LIKELY({quick}(me, {names})))\n"
             f"        return MPI_SUCCESS;\n    return closely_{f.name}({names});\n}}\n")
 
 
@@ -951,7 +955,7 @@ def detour(f, twin):
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
+    headers = ["base/export.h", "mpi/coll/op.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")

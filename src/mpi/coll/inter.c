@@ -188,90 +188,30 @@ int mlt_inter_blocks(mlt_rank *me, mlt_collective collective, const mlt_coll_dat
 
 // ---- reductions
 
-// The operands at this rank, each NULL if it has none. Takes over `starts`.
-static int coll_inter_reduce(mlt_rank *me, mlt_comm *comm, mlt_collective collective,
-                             uint64_t count, const mlt_coll_data *send, const mlt_coll_data *recv,
-                             const mlt_inter_op *op, int root, uint64_t *starts, const mlt_how *how)
+int mlt_inter_reduce(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
+                     const mlt_coll_data *recv, const mlt_inter_op *op, int root, uint64_t *starts,
+                     mlt_comm *comm, const mlt_how *how)
 {
-    int code = MPI_SUCCESS;
-    if (send)
+    bool rooted = collective == MLT_COLL_REDUCE;
+    bool gives = !rooted || !coll_inter_is_root(root), gets = !rooted || coll_inter_is_root(root);
+    int code = rooted ? mlt_coll_check_root(me, comm, root) : MPI_SUCCESS;
+    if (code == MPI_SUCCESS && gives)
         code = mlt_coll_check_operands(me, comm, send, "count", op->op.element);
-    if (code == MPI_SUCCESS && recv)
+    if (code == MPI_SUCCESS && gets)
         code = mlt_coll_check_operands(me, comm, recv, "count", op->op.element);
     if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
         mlt_coll_memory_give(me, starts);
         return code;
     }
     mlt_coll_job job = {.op_object = op->object, .layout = op->layout};
-    if (send)
+    if (gives)
         job.in = mlt_coll_data_side(send, 1);
-    if (recv)
+    if (gets)
         job.out = mlt_coll_data_side(recv, 1);
     mlt_coll_op_copy(&job.op, &op->op);
     job.what.op = &job.op;
+    uint64_t count = (uint64_t)send->count;
     mlt_inter_shape shape = {
         .collective = collective, .count = {count, count}, .element = op->op.element};
-    return coll_inter_go(me, comm, &job, shape, root, starts, how);
-}
-
-int mlt_inter_reduce(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
-                     const mlt_coll_data *recv, const mlt_inter_op *op, int root, mlt_comm *comm,
-                     const mlt_how *how)
-{
-    bool all = collective == MLT_COLL_ALLREDUCE;
-    int code = all ? MPI_SUCCESS : mlt_coll_check_root(me, comm, root);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    bool is_root = coll_inter_is_root(root);
-    return coll_inter_reduce(me, comm, collective, (uint64_t)send->count,
-                             all || !is_root ? send : NULL, all || is_root ? recv : NULL, op,
-                             all ? MPI_ROOT : root, NULL, how);
-}
-
-static int coll_inter_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t total,
-                              uint64_t mine, uint64_t *starts, const mlt_type *type,
-                              const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how)
-{
-    mlt_coll_data send = {"send", sendbuf, (MPI_Count)total, type};
-    mlt_coll_data recv = {"recv", recvbuf, (MPI_Count)mine, type};
-    return coll_inter_reduce(me, comm, MLT_COLL_REDUCE_SCATTER, total, &send, &recv, op, MPI_ROOT,
-                             starts, how);
-}
-
-int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                             mlt_coll_numbers recvcounts, const mlt_type *type,
-                             const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how)
-{
-    if (MLT_UNLIKELY(!recvcounts.at))
-        return mlt_coll_bad_array(me, comm, "recvcounts");
-    uint64_t ranks = (uint64_t)comm->size + (uint64_t)comm->peers, size = (uint64_t)comm->size;
-    uint64_t *starts = mlt_coll_memory_take(me, (ranks + 1) * sizeof *starts);
-    memset(starts, 0, (ranks + 1) * sizeof *starts);
-    for (uint64_t r = 0; r < size; r++) {
-        int64_t count = mlt_coll_number(recvcounts, r);
-        count = type->size || count < 0 ? count : 0;
-        if (MLT_LIKELY(count >= 0 && starts[r] + (uint64_t)count <= INT64_MAX)) {
-            starts[r + 1] = starts[r] + (uint64_t)count;
-            continue;
-        }
-        mlt_coll_memory_give(me, starts);
-        return mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, "recvcounts", r, count,
-                                    count < 0 ? "at least 0"
-                                              : "so few that 63 bits count them all");
-    }
-    return coll_inter_scatter(me, sendbuf, recvbuf, starts[size],
-                              starts[comm->rank + 1] - starts[comm->rank], starts, type, op, comm,
-                              how);
-}
-
-int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                                   MPI_Count recvcount, const mlt_type *type,
-                                   const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how)
-{
-    MPI_Count total;
-    if (MLT_UNLIKELY(recvcount < 0 || __builtin_mul_overflow(recvcount, comm->size, &total)))
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, "recvcount", recvcount,
-                             recvcount < 0 ? "at least 0" : "so few that 63 bits count them all");
-    return coll_inter_scatter(me, sendbuf, recvbuf, (uint64_t)total, (uint64_t)recvcount, NULL,
-                              type, op, comm, how);
+    return coll_inter_go(me, comm, &job, shape, rooted ? root : MPI_ROOT, starts, how);
 }

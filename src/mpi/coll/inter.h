@@ -47,13 +47,9 @@ int mlt_inter_blocks(mlt_rank *me, mlt_collective collective, const mlt_coll_dat
 // For mlt_coll_exchange: every rank of the other group (root below 0), or the root.
 int32_t mlt_inter_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i, int32_t *tag);
 
-// Reductions. The type was checked, count was not. `op` is copied.
+// Reduce, allreduce and both reduce_scatters. The type was checked, counts were not; `send` has the sum of
+// them. `op` is copied. starts: where the blocks of this group's ranks begin, memory of the worker's for
+// the ranks of both groups and one more, which goes over; NULL: blocks are alike, or there are none.
 int mlt_inter_reduce(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
-                     const mlt_coll_data *recv, const mlt_inter_op *op, int root, mlt_comm *comm,
-                     const mlt_how *how);
-int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                             mlt_coll_numbers recvcounts, const mlt_type *type,
-                             const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how);
-int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                                   MPI_Count recvcount, const mlt_type *type,
-                                   const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how);
+                     const mlt_coll_data *recv, const mlt_inter_op *op, int root, uint64_t *starts,
+                     mlt_comm *comm, const mlt_how *how);

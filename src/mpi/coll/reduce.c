@@ -100,7 +100,7 @@ static MLT_NOINLINE int one_block_between(mlt_rank *me, mlt_collective collectiv
 {
     mlt_coll_data send = {"send", sendbuf, count, type}, recv = {"recv", recvbuf, count, type};
     if (collective == MLT_COLL_REDUCE || collective == MLT_COLL_ALLREDUCE)
-        return mlt_inter_reduce(me, collective, &send, &recv, op, root, comm, how);
+        return mlt_inter_reduce(me, collective, &send, &recv, op, root, NULL, comm, how);
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                          "%s is an intercommunicator, on which scans are not defined",
                          mlt_comm_name(me, comm));
@@ -245,7 +245,7 @@ static int reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint
 {
     uint64_t size = (uint64_t)comm->size, all = starts ? starts[size] : size * count;
     uint64_t own = starts ? starts[comm->rank + 1] - starts[comm->rank] : count;
-    bool in_place = mlt_coll_in_place(sendbuf);
+    bool in_place = !comm->inter && mlt_coll_in_place(sendbuf);
     mlt_coll_what what = {
         .collective = MLT_COLL_REDUCE_SCATTER,
         .kind = mlt_type_kind(type),
@@ -258,6 +258,9 @@ static int reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint
     mlt_coll_data send = {in_place ? "recv" : "send", in_place ? recvbuf : sendbuf, (MPI_Count)all,
                           type};
     mlt_coll_data recv = {"recv", recvbuf, (MPI_Count)own, type};
+    if (MLT_UNLIKELY(comm->inter))
+        return mlt_inter_reduce(me, MLT_COLL_REDUCE_SCATTER, &send, &recv, op, MPI_ROOT, starts,
+                                comm, how);
     int code = MPI_SUCCESS;
     if (!in_place)
         code = mlt_coll_check_operands(me, comm, &recv, SUM, what.element);
@@ -285,9 +288,6 @@ int mlt_mpi_Reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbu
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     recvcount = with_bytes(recvcount, type);
-    if (MLT_UNLIKELY(comm->inter))
-        return mlt_inter_reduce_scatter_block(me, sendbuf, recvbuf, recvcount, type, &op, comm,
-                                              how);
     int64_t all;
     if (MLT_UNLIKELY(recvcount < 0) || __builtin_mul_overflow(recvcount, comm->size, &all))
         return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, "recvcount", recvcount,
@@ -295,21 +295,19 @@ int mlt_mpi_Reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbu
     return reduce_scatter(me, sendbuf, recvbuf, (uint64_t)recvcount, NULL, type, &op, comm, how);
 }
 
-// Where the blocks begin; NULL if all are alike, and then *count says so. A code.
+// Where the blocks begin; NULL if all are alike on an intracommunicator, and then *count says so. A code.
 static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, const mlt_type *type,
                        uint64_t **starts, uint64_t *count)
 {
     *starts = NULL;
     if (MLT_UNLIKELY(!counts.at))
-        return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "recvcounts", "the counts of all ranks");
+        return mlt_coll_bad_array(me, comm, "recvcounts");
     int64_t first = with_bytes(mlt_coll_number(counts, 0), type), all = 0;
-    bool alike = true;
-    for (int32_t r = 0; r < comm->size; r++) {
-        int64_t n = mlt_coll_number(counts, (uint64_t)r);
+    bool alike = !comm->inter;
+    for (uint64_t r = 0; r < (uint64_t)comm->size; r++) {
+        int64_t n = mlt_coll_number(counts, r);
         if (MLT_UNLIKELY(n < 0))
-            return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COUNT,
-                                 "argument recvcounts[%d] is %lld, but should be at least 0",
-                                 (int)r, (long long)n);
+            return mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, "recvcounts", r, n, "at least 0");
         n = with_bytes(n, type);
         if (MLT_UNLIKELY(__builtin_add_overflow(all, n, &all)))
             return mlt_coll_bad_total(me, comm);
@@ -318,10 +316,12 @@ static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, co
     *count = (uint64_t)first;
     if (alike)
         return MPI_SUCCESS;
-    uint64_t *at = *starts = mlt_coll_memory_take(me, ((uint64_t)comm->size + 1) * sizeof *at);
-    at[0] = 0;
-    for (int32_t r = 0; r < comm->size; r++)
-        at[r + 1] = at[r] + (uint64_t)mlt_coll_number(counts, (uint64_t)r);
+    uint64_t ranks =
+        (uint64_t)comm->size + (uint64_t)comm->peers; // of an intracommunicator: enough
+    uint64_t *at = *starts = mlt_coll_memory_take(me, (ranks + 1) * sizeof *at);
+    memset(at, 0, (ranks + 1) * sizeof *at);
+    for (uint64_t r = 0; r < (uint64_t)comm->size; r++)
+        at[r + 1] = at[r] + (uint64_t)with_bytes(mlt_coll_number(counts, r), type);
     return MPI_SUCCESS;
 }
 
@@ -334,8 +334,6 @@ int mlt_mpi_Reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
     int code = reduce_prepare(me, comm, type, handle, &op);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    if (MLT_UNLIKELY(comm->inter))
-        return mlt_inter_reduce_scatter(me, sendbuf, recvbuf, counts, type, &op, comm, how);
     code = read_counts(me, comm, counts, type, &starts, &count);
     return code == MPI_SUCCESS
                ? reduce_scatter(me, sendbuf, recvbuf, count, starts, type, &op, comm, how)

@@ -75,12 +75,6 @@ void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team
 
 // ---- sets
 
-static int reduce_to_by_number(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 // The ranks of a group in the communicator, ascending; the caller frees them. NULL: one is none,
 // raised.
 static int32_t *ranks_of(mlt_rank *me, mlt_comm *comm, const mlt_map *group, const char *name,
@@ -97,13 +91,13 @@ static int32_t *ranks_of(mlt_rank *me, mlt_comm *comm, const mlt_map *group, con
         free(ranks);
         return NULL;
     }
-    qsort(ranks, (size_t)group->size, sizeof *ranks, reduce_to_by_number);
+    qsort(ranks, (size_t)group->size, sizeof *ranks, mlt_map_by_rank);
     return ranks;
 }
 
 static bool has(const int32_t *ranks, int32_t count, int32_t rank)
 {
-    return bsearch(&rank, ranks, (size_t)count, sizeof rank, reduce_to_by_number) != NULL;
+    return bsearch(&rank, ranks, (size_t)count, sizeof rank, mlt_map_by_rank) != NULL;
 }
 
 // Members and what they do, from two ascending lists.

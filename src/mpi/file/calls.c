@@ -93,8 +93,8 @@ static int check_place(mlt_rank *me, mlt_file *file, const mlt_file_call *c, uin
     return MPI_SUCCESS;
 }
 
-// The file, what is wanted, and how many etypes that is; `from` of a shared pointer is left open.
-static int calls_look(mlt_rank *me, const mlt_file_call *c, mlt_file_want *want, int64_t *etypes)
+// Checks the call, and finds its place unless a shared pointer says it. etypes: how many it moves.
+static int calls_look(mlt_rank *me, mlt_file_call *c, int64_t *etypes)
 {
     mlt_file *file = c->file;
     mlt_mpi_yield_if_due(me); // for those that read until another rank has written
@@ -106,33 +106,24 @@ static int calls_look(mlt_rank *me, const mlt_file_call *c, mlt_file_want *want,
     uint64_t bytes = mlt_file_bytes(file->view, c->type, (uint64_t)c->count);
     code = check_place(me, file, c, bytes);
     *etypes = (int64_t)(bytes / file->view->unit);
-    *want =
-        (mlt_file_want){.file = file,
-                        .writes = c->writes,
-                        .from = (uint64_t)(c->place == MLT_FILE_AT ? c->offset : file->position),
-                        .buf = (void *)(uintptr_t)c->buf,
-                        .count = (uint64_t)c->count,
-                        .type = c->type};
+    if (c->place != MLT_FILE_AT)
+        c->offset = file->position;
     return code;
 }
 
 // Moves the pointer that the call uses beyond what it will access.
-static int advance(mlt_rank *me, const mlt_file_call *c, mlt_file_want *want, int64_t etypes)
+static int advance(mlt_rank *me, mlt_file_call *c, int64_t etypes)
 {
-    int64_t before;
     if (c->place == MLT_FILE_OWN)
-        want->file->position += etypes;
-    if (c->place != MLT_FILE_SHARED)
-        return MPI_SUCCESS;
-    int code = mlt_file_pointer_add(me, want->file, etypes, &before);
-    want->from = (uint64_t)before;
-    return code;
+        c->file->position += etypes;
+    return c->place == MLT_FILE_SHARED ? mlt_file_pointer_add(me, c->file, etypes, &c->offset)
+                                       : MPI_SUCCESS;
 }
 
 // In the order of ranks: each begins where those before it end.
-static int line_up(mlt_rank *me, mlt_file_want *want, int64_t etypes)
+static int line_up(mlt_rank *me, mlt_file_call *c, int64_t etypes)
 {
-    mlt_file *file = want->file;
+    mlt_file *file = c->file;
     int64_t mine = etypes, upto = 0, base = 0;
     int last = file->comm->size - 1;
     (void)mlt_mpi_Scan(me, &mine, &upto, 1, CALLS_TYPE_INT64, MPI_SUM, file->comm, MLT_BLOCKING);
@@ -140,7 +131,7 @@ static int line_up(mlt_rank *me, mlt_file_want *want, int64_t etypes)
     if (file->comm->rank == last)
         code = mlt_file_pointer_add(me, file, upto, &base);
     mlt_file_spread(me, file->comm, &base, last);
-    want->from = (uint64_t)(base + upto - etypes);
+    c->offset = base + upto - etypes;
     return code;
 }
 
@@ -153,17 +144,16 @@ static void calls_tell(MPI_Status *status, uint64_t bytes)
 
 int mlt_file_call_now(mlt_rank *me, mlt_file_call c, MPI_Status *status)
 {
-    mlt_file_want want;
     int64_t etypes;
-    int code = calls_look(me, &c, &want, &etypes);
+    int code = calls_look(me, &c, &etypes);
     if (code == MPI_SUCCESS)
-        code = advance(me, &c, &want, etypes);
+        code = advance(me, &c, etypes);
     if (code != MPI_SUCCESS)
         return code;
-    mlt_file *file = want.file;
+    mlt_file *file = c.file;
     mlt_file_move move;
     int64_t unit = (int64_t)file->view->unit;
-    mlt_file_move_begin(me, &move, &want);
+    mlt_file_move_begin(me, &move, &c);
     mlt_file_do(me, file, &move);
     if (c.place == MLT_FILE_OWN &&
         move.access.moved < move.access.bytes) // the end of the file, or an error
@@ -174,36 +164,36 @@ int mlt_file_call_now(mlt_rank *me, mlt_file_call c, MPI_Status *status)
 
 int mlt_file_call_later(mlt_rank *me, mlt_file_call c, MPI_Request *request)
 {
-    mlt_file_want want;
     int64_t etypes;
-    int code = calls_look(me, &c, &want, &etypes);
+    int code = calls_look(me, &c, &etypes);
     if (code == MPI_SUCCESS)
-        code = advance(me, &c, &want, etypes);
+        code = advance(me, &c, etypes);
     if (code == MPI_SUCCESS)
-        mlt_file_start(me, &want, request);
+        mlt_file_start(me, &c, request);
     return code;
 }
 
 // A rank whose arguments are wrong comes with nothing, so that the others do not wait for it.
 static int together(mlt_rank *me, mlt_file_call c, uint64_t *bytes)
 {
-    mlt_file_want want;
     int64_t etypes = 0;
-    int code = calls_look(me, &c, &want, &etypes);
+    int code = calls_look(me, &c, &etypes);
     mlt_file *file = c.file;
-    if (code != MPI_SUCCESS)
-        want = (mlt_file_want){.file = file, .writes = c.writes, .type = MLT_TYPE_BYTE};
-    etypes = code == MPI_SUCCESS ? etypes : 0;
-    int lined = c.place == MLT_FILE_ORDERED ? line_up(me, &want, etypes) : MPI_SUCCESS;
+    if (code != MPI_SUCCESS) {
+        c = (mlt_file_call){
+            .file = file, .writes = c.writes, .place = c.place, .type = MLT_TYPE_BYTE};
+        etypes = 0;
+    }
+    int lined = c.place == MLT_FILE_ORDERED ? line_up(me, &c, etypes) : MPI_SUCCESS;
     if (c.place == MLT_FILE_OWN)
         file->position += etypes;
     uint64_t moved = 0;
-    int done = mlt_file_do_all(me, &want, &moved);
+    int done = mlt_file_do_all(me, &c, &moved);
     *bytes = moved;
-    bool is_short = done == MPI_SUCCESS && moved < want.count * want.type->size;
+    bool is_short = done == MPI_SUCCESS && moved < (uint64_t)c.count * c.type->size;
     if (c.place == MLT_FILE_OWN && is_short) // the end of the file
         file->position -=
-            etypes - (int64_t)(moved / want.type->size * mlt_file_bytes(file->view, want.type, 1) /
+            etypes - (int64_t)(moved / c.type->size * mlt_file_bytes(file->view, c.type, 1) /
                                file->view->unit);
     return code != MPI_SUCCESS ? code : lined != MPI_SUCCESS ? lined : done;
 }

@@ -235,7 +235,7 @@ static int bring(mlt_rank *me, mlt_file *file, mlt_file_access *access)
     return error;
 }
 
-int mlt_file_do_all(mlt_rank *me, const mlt_file_want *want, uint64_t *bytes)
+int mlt_file_do_all(mlt_rank *me, const mlt_file_call *want, uint64_t *bytes)
 {
     mlt_file *file = want->file;
     mlt_file_move move;

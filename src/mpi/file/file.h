@@ -173,7 +173,7 @@ typedef struct mlt_file_call {
     mlt_file *file;
     bool writes;
     mlt_file_where place;
-    int64_t offset; // MLT_FILE_AT
+    int64_t offset; // in etypes; of MLT_FILE_AT, and of all when the place was found
     const void *buf;
     MPI_Count count;
     const mlt_type *type;
@@ -192,16 +192,6 @@ int mlt_file_call_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status 
 
 // ---- accesses (access.c)
 
-// What a call wants to move; checked.
-typedef struct mlt_file_want {
-    mlt_file *file;
-    bool writes;
-    uint64_t from; // in etypes
-    void *buf;
-    uint64_t count;
-    const mlt_type *type;
-} mlt_file_want;
-
 // An access that was prepared: converts before or after it, if the view's representation is not
 // the memory's.
 typedef struct mlt_file_move {
@@ -216,7 +206,7 @@ typedef struct mlt_file_move {
     int code;        // of a function of the user's that failed
 } mlt_file_move;
 
-void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want *want);
+void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_call *want);
 void mlt_file_move_end(mlt_rank *me, mlt_file_move *move);
 uint64_t mlt_file_move_bytes(const mlt_file_move *move); // as the status tells
 
@@ -227,13 +217,13 @@ uint64_t mlt_file_bytes(const mlt_file_view *view, const mlt_type *type, uint64_
 void mlt_file_do(mlt_rank *me, mlt_file *file, mlt_file_move *move);
 
 // Starts it; the request is complete when it is done.
-void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *request);
+void mlt_file_start(mlt_rank *me, const mlt_file_call *want, MPI_Request *request);
 
 // What went wrong with an access, raised; MPI_SUCCESS: nothing.
 int mlt_file_outcome(mlt_rank *me, mlt_file *file, const mlt_file_move *move);
 
 // All ranks of the file call these (collective.c). They may suspend.
-int mlt_file_do_all(mlt_rank *me, const mlt_file_want *want, uint64_t *bytes);
+int mlt_file_do_all(mlt_rank *me, const mlt_file_call *want, uint64_t *bytes);
 int mlt_file_sync(mlt_rank *me, mlt_file *file);
 
 // What the leader of a worker does for it in a collective access (collective.c).

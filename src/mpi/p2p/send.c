@@ -88,8 +88,9 @@ int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
     return MPI_SUCCESS;
 }
 
-int mlt_isend_in_mode(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
-                      int dest, int tag, mlt_comm *comm, MPI_Request *request, mlt_send_mode mode)
+int mlt_send_start_in_mode(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                           int dest, int tag, mlt_comm *comm, MPI_Request *request,
+                           mlt_send_mode mode)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
         (mode == MLT_MODE_READY && mlt_send_soon(me, buf, (uint64_t)count, type, dest, tag, comm)))

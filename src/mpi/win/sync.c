@@ -212,12 +212,6 @@ int mlt_mpi_Win_flush_all(mlt_rank *me, mlt_win *win)
 
 // ---- post, start, complete, wait
 
-static int sync_by_number(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 // The ranks of the window that a group names, sorted.
 typedef struct sync_names {
     int32_t *ranks;
@@ -252,7 +246,7 @@ static int names_of(mlt_rank *me, mlt_win *win, MPI_Group handle, sync_names *n)
         }
     }
     if (n->count > 1)
-        qsort(n->ranks, n->count, sizeof *n->ranks, sync_by_number);
+        qsort(n->ranks, n->count, sizeof *n->ranks, mlt_map_by_rank);
     return MPI_SUCCESS;
 }
 
