@@ -785,43 +785,43 @@ static int refuse_buffer(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d)
                   : mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, name, "where the data lies");
 }
 
-int mlt_coll_check_odd_data(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d)
+int mlt_coll_check_odd_data(mlt_rank *me, mlt_comm *comm, mlt_coll_data d)
 {
     char name[16];
     uint64_t bytes;
-    if (mlt_coll_in_place(d->buf))
-        return refuse_buffer(me, comm, d);
-    if (!d->type)
+    if (mlt_coll_in_place(d.buf))
+        return refuse_buffer(me, comm, &d);
+    if (!d.type)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TYPE,
                              "argument %s is no datatype of this rank, or was freed%s",
-                             coll_word(name, d, "type", "datatype"), mlt_dtype_mixed());
-    if (!d->type->committed)
-        return mlt_bad_uncommitted(me, comm, me->fn, coll_word(name, d, "type", "datatype"));
-    if (d->count < 0)
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, coll_word(name, d, "count", "count"),
-                             d->count, "at least 0");
-    if (__builtin_mul_overflow((uint64_t)d->count, d->type->size, &bytes) || bytes > INT64_MAX)
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, coll_word(name, d, "count", "count"),
-                             d->count, "so few that their bytes fit into 63 bits");
-    return d->buf || !bytes || !mlt_coll_needs_address(d->type) ? MPI_SUCCESS
-                                                                : refuse_buffer(me, comm, d);
+                             coll_word(name, &d, "type", "datatype"), mlt_dtype_mixed());
+    if (!d.type->committed)
+        return mlt_bad_uncommitted(me, comm, me->fn, coll_word(name, &d, "type", "datatype"));
+    if (d.count < 0)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, coll_word(name, &d, "count", "count"),
+                             d.count, "at least 0");
+    if (__builtin_mul_overflow((uint64_t)d.count, d.type->size, &bytes) || bytes > INT64_MAX)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, coll_word(name, &d, "count", "count"),
+                             d.count, "so few that their bytes fit into 63 bits");
+    return d.buf || !bytes || !mlt_coll_needs_address(d.type) ? MPI_SUCCESS
+                                                              : refuse_buffer(me, comm, &d);
 }
 
-int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d,
-                                const char *count, uint32_t element)
+int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, mlt_coll_data d, const char *count,
+                                uint32_t element)
 {
     uint64_t bytes, copied;
-    if (mlt_coll_in_place(d->buf))
-        return refuse_buffer(me, comm, d);
-    if (d->count < 0)
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, count, d->count, "at least 0");
-    if (__builtin_mul_overflow((uint64_t)d->count, d->type->size, &bytes) ||
-        __builtin_mul_overflow((uint64_t)d->count, element, &copied) || bytes > MLT_COLL_MOST ||
+    if (mlt_coll_in_place(d.buf))
+        return refuse_buffer(me, comm, &d);
+    if (d.count < 0)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, count, d.count, "at least 0");
+    if (__builtin_mul_overflow((uint64_t)d.count, d.type->size, &bytes) ||
+        __builtin_mul_overflow((uint64_t)d.count, element, &copied) || bytes > MLT_COLL_MOST ||
         copied > MLT_COLL_MOST)
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, count, d->count,
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, count, d.count,
                              "so few that their bytes fit into 60 bits");
-    return d->buf || !bytes || !mlt_coll_needs_address(d->type) ? MPI_SUCCESS
-                                                                : refuse_buffer(me, comm, d);
+    return d.buf || !bytes || !mlt_coll_needs_address(d.type) ? MPI_SUCCESS
+                                                              : refuse_buffer(me, comm, &d);
 }
 
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root)

@@ -187,27 +187,27 @@ static inline mlt_coll_side mlt_coll_data_side(const mlt_coll_data *d, int32_t b
     };
 }
 
-// Data that are not in place.
-int mlt_coll_check_odd_data(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d) MLT_COLD;
+// Data that are not in place. What is odd is passed by value, so that the rest need not be in memory.
+int mlt_coll_check_odd_data(mlt_rank *me, mlt_comm *comm, mlt_coll_data d) MLT_COLD;
 static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d)
 {
     if (MLT_LIKELY(d->type && d->type->committed && (uintptr_t)d->buf > (uintptr_t)MPI_IN_PLACE &&
                    (uint64_t)d->count <= UINT32_MAX && d->type->size <= INT32_MAX))
         return MPI_SUCCESS;
-    return mlt_coll_check_odd_data(me, comm, d);
+    return mlt_coll_check_odd_data(me, comm, *d);
 }
 // The same for operands of a reduction, whose count has another name (`count`) and whose type has
 // been looked at. element: bytes of one in the team's memory, several copies of which can be
 // counted.
-int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d,
-                                const char *count, uint32_t element) MLT_COLD;
+int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, mlt_coll_data d, const char *count,
+                                uint32_t element) MLT_COLD;
 static inline int mlt_coll_check_operands(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d,
                                           const char *count, uint32_t element)
 {
     if (MLT_LIKELY((uintptr_t)d->buf > (uintptr_t)MPI_IN_PLACE && (uint64_t)d->count <= INT32_MAX &&
                    element <= INT32_MAX / 4 && d->type->size <= INT32_MAX))
         return MPI_SUCCESS;
-    return mlt_coll_check_odd_operands(me, comm, d, count, element);
+    return mlt_coll_check_odd_operands(me, comm, *d, count, element);
 }
 // Where the request goes and the hints, if there are any; mlt_coll_go asks, too.
 int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, const mlt_how *how);

@@ -14,13 +14,14 @@ enum { SENT, RECEIVED };
 
 // What a schedule depends on, compared as bytes.
 typedef struct shape {
-    uint64_t bytes[2];  // of a block, if they are alike: sent, received
-    uint64_t whole[2];  // of the buffers
-    uint32_t blocks[2]; // messages, if they are listed
+    uint64_t bytes[2]; // of a block, if they are alike: sent, received
+    uint64_t whole[2]; // of the buffers
     mlt_coll_list_peer *peer;
     int32_t root;
     uint8_t listed[2], same;
-    uint8_t merged;       // and the blocks that are received are alike
+    uint8_t merged; // and the blocks that are received are alike
+    // The rest is enough if there are rules: both sides are listed then.
+    uint32_t blocks[2];   // messages, if they are listed
     mlt_goal_part part[]; // what is sent, if it is listed; then what is received
 } shape;
 _Static_assert(sizeof(shape) == 56, "no padding: compared as bytes");
@@ -397,6 +398,7 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                                 .in = s.whole[SENT],
                                 .out = s.whole[RECEIVED]};
     x->shape = s;
+    uint64_t skip = ruled ? offsetof(shape, blocks) : 0;
     job.what = (mlt_coll_what){.collective = MLT_COLL_EXCHANGE,
                                .form = (uint8_t)form,
                                .kind = list_kind_of(recv),
@@ -406,8 +408,8 @@ int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
                                .parts = ruled ? &x->parts : NULL,
                                .emit = ruled ? NULL : list_emit,
                                .custom = x,
-                               .key = &x->shape,
-                               .key_bytes = key};
+                               .key = (const char *)&x->shape + skip,
+                               .key_bytes = key - skip};
     bool plain = view[SENT].plain && view[RECEIVED].plain;
     if (ruled)
         code = check_own(me, &job, &x->parts, form == MLT_FORM_ALLTOALLV && plain && !send->typed);
