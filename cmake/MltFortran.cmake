@@ -5,7 +5,9 @@
 set(MLT_F_SHARE ${CMAKE_BINARY_DIR}/share/millet/fortran)
 set(MLT_F_MODULES ${MLT_F_SHARE}/millet_mpi.f90 ${MLT_F_SHARE}/mpi.f90 ${MLT_F_SHARE}/mpi_f08.f90)
 set(MLT_F_CALLS "")
-foreach(CHAPTER ${MLT_CHAPTERS})
+set(MLT_F_CHAPTERS ${MLT_CHAPTERS})
+list(REMOVE_ITEM MLT_F_CHAPTERS 00) # extensions are C's
+foreach(CHAPTER ${MLT_F_CHAPTERS})
   list(APPEND MLT_F_CALLS ${MLT_GEN}/fortran_${CHAPTER}.c)
 endforeach()
 add_custom_command(

@@ -28,11 +28,7 @@ struct mlt_user_op {
     bool commutes;
     bool large;   // lengths are counts
     bool fortran; // the function gets an integer for the datatype
-    union {
-        MPI_User_function *few;
-        MPI_User_function_c *many;
-        void (*fortran)(void *in, void *inout, void *len, MPI_Fint *datatype);
-    } fn;
+    mlt_op_function fn;
 };
 
 static mlt_registry user_ops = MLT_REGISTRY_INIT(mlt_user_op);
@@ -91,41 +87,20 @@ static int bad_op(mlt_rank *me, mlt_comm *comm, MPI_Op handle)
                           (uintptr_t)handle);
 }
 
-static int new_op(mlt_rank *me, bool given, int commute, MPI_Op *handle, mlt_user_op **out)
+int mlt_op_create(mlt_rank *me, mlt_op_function fn, bool large, int commute, MPI_Op *handle)
 {
-    if (!given)
+    if (!fn.few)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "user_fn", "a function");
     mlt_user_op *op = mlt_registry_take(&user_ops);
     op->refs = 1;
     op->commutes = commute;
+    op->large = large;
     op->fortran = false;
+    op->fn = fn;
     atomic_store_explicit(&op->has_handle, true, memory_order_relaxed);
     mlt_registry_name(&op->head, OP_MAGIC);
     *handle = (MPI_Op)op;
-    *out = op;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Op_create(mlt_rank *me, MPI_User_function *user_fn, int commute, MPI_Op *op)
-{
-    mlt_user_op *made;
-    int code = new_op(me, user_fn, commute, op, &made);
-    if (code == MPI_SUCCESS) {
-        made->large = false;
-        made->fn.few = user_fn;
-    }
-    return code;
-}
-
-int mlt_mpi_Op_create_c(mlt_rank *me, MPI_User_function_c *user_fn, int commute, MPI_Op *op)
-{
-    mlt_user_op *made;
-    int code = new_op(me, user_fn, commute, op, &made);
-    if (code == MPI_SUCCESS) {
-        made->large = true;
-        made->fn.many = user_fn;
-    }
-    return code;
 }
 
 void mlt_fortran_mark_op(MPI_Op op)

@@ -45,3 +45,13 @@ bool mlt_op_reduction(mlt_reduce_op op, const mlt_type *type, mlt_reduction *out
 // mlt_coll_op_copy, and holds the object and the type.
 bool mlt_op_of(mlt_rank *me, mlt_comm *comm, MPI_Op handle, const mlt_type *type, mlt_coll_op *out,
                int *code) MLT_MUST_CHECK;
+
+// The user's function, as MPI_Op_create, MPI_Op_create_c and Fortran's give it.
+typedef union mlt_op_function {
+    MPI_User_function *few;
+    MPI_User_function_c *many;
+    void (*fortran)(void *in, void *inout, void *len, MPI_Fint *datatype);
+} mlt_op_function;
+
+// large: it is `many`.
+int mlt_op_create(mlt_rank *me, mlt_op_function fn, bool large, int commute, MPI_Op *handle);

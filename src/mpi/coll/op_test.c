@@ -91,9 +91,9 @@ static void try_op(MPI_Op op, const mlt_type *type, bool reversed, bool commutes
 static void try_type(const mlt_type *type, int parts_, int step_)
 {
     MPI_Op ops[3];
-    CHECK(mlt_mpi_Op_create(&rank, few, 0, &ops[0]) == MPI_SUCCESS);
-    CHECK(mlt_mpi_Op_create_c(&rank, many, 0, &ops[1]) == MPI_SUCCESS);
-    CHECK(mlt_mpi_Op_create(&rank, few, 1, &ops[2]) == MPI_SUCCESS);
+    CHECK(mlt_op_create(&rank, (mlt_op_function){.few = few}, false, 0, &ops[0]) == MPI_SUCCESS);
+    CHECK(mlt_op_create(&rank, (mlt_op_function){.many = many}, true, 0, &ops[1]) == MPI_SUCCESS);
+    CHECK(mlt_op_create(&rank, (mlt_op_function){.few = few}, false, 1, &ops[2]) == MPI_SUCCESS);
     for (int o = 0; o < 3; o++)
         for (int reversed = 0; reversed < 2; reversed++) {
             prepare(type, parts_, step_);
@@ -122,8 +122,8 @@ static void lives(void)
     mlt_coll_op c, kept, other;
     MPI_Op op, second;
     int code, a = 5, b = 7;
-    CHECK(mlt_mpi_Op_create(&rank, few, 1, &op) == MPI_SUCCESS);
-    CHECK(mlt_mpi_Op_create(&rank, few, 1, &second) == MPI_SUCCESS);
+    CHECK(mlt_op_create(&rank, (mlt_op_function){.few = few}, false, 1, &op) == MPI_SUCCESS);
+    CHECK(mlt_op_create(&rank, (mlt_op_function){.few = few}, false, 1, &second) == MPI_SUCCESS);
     MPI_Op stale = op;
     mlt_user_op *object = mlt_op_object(op);
     CHECK(object && mlt_op_object(MPI_SUM) == NULL && mlt_op_object(MPI_OP_NULL) == NULL);

@@ -75,12 +75,6 @@ void mlt_reduce_tos_each(struct mlt_reduce_tos *all, void (*tell)(mlt_team *team
 
 // ---- sets
 
-static int reduce_to_by_number(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 // The ranks of a group in the communicator, ascending; the caller frees them. NULL: one is none,
 // raised.
 static int32_t *ranks_of(mlt_rank *me, mlt_comm *comm, const mlt_map *group, const char *name,
@@ -97,13 +91,13 @@ static int32_t *ranks_of(mlt_rank *me, mlt_comm *comm, const mlt_map *group, con
         free(ranks);
         return NULL;
     }
-    qsort(ranks, (size_t)group->size, sizeof *ranks, reduce_to_by_number);
+    qsort(ranks, (size_t)group->size, sizeof *ranks, mlt_map_by_rank);
     return ranks;
 }
 
 static bool has(const int32_t *ranks, int32_t count, int32_t rank)
 {
-    return bsearch(&rank, ranks, (size_t)count, sizeof rank, reduce_to_by_number) != NULL;
+    return bsearch(&rank, ranks, (size_t)count, sizeof rank, mlt_map_by_rank) != NULL;
 }
 
 // Members and what they do, from two ascending lists.
@@ -371,17 +365,17 @@ static int reduce_to_check_buffers(mlt_rank *me, const arguments *a)
     bool in_place = p->gives && mlt_coll_in_place(a->sendbuf);
     if (in_place && !p->gets)
         return mlt_coll_bad_in_place(me, a->comm, "sendbuf of a rank that does not receive");
-    if (p->gets && mlt_coll_in_place(a->recvbuf))
-        return mlt_coll_bad_in_place(me, a->comm, "recvbuf");
     if (p->gives && !in_place)
-        code = mlt_coll_check_data(me, a->comm, "send", a->sendbuf, a->count, a->type);
+        code = mlt_coll_check_data(me, a->comm,
+                                   &(mlt_coll_data){"send", a->sendbuf, a->count, a->type});
     if (code == MPI_SUCCESS && p->gets)
-        code = mlt_coll_check_data(me, a->comm, "recv", a->recvbuf, a->count, a->type);
+        code = mlt_coll_check_data(me, a->comm,
+                                   &(mlt_coll_data){"recv", a->recvbuf, a->count, a->type});
     return code;
 }
 
 static int reduce_to_check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
-                           MPI_Comm comm, mlt_coll_how how)
+                           MPI_Comm comm, const mlt_how *how)
 {
     int code = MPI_SUCCESS;
     a->comm = mlt_comm_of(me, comm);
@@ -398,9 +392,8 @@ static int reduce_to_check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MP
     a->type = mlt_type_mine(me, datatype);
     if (!a->type)
         return mlt_bad_type(me, a->comm, me->fn, "datatype", datatype);
-    code = mlt_coll_check_data(me, a->comm, "", NULL, 0, a->type);
-    if (code == MPI_SUCCESS && a->count < 0)
-        code = mlt_bad_value(me, a->comm, me->fn, MPI_ERR_COUNT, "count", a->count, "at least 0");
+    MPI_Count count = a->count < 0 ? a->count : 0;
+    code = mlt_coll_check_data(me, a->comm, &(mlt_coll_data){"", NULL, count, a->type});
     if (code != MPI_SUCCESS || !mlt_op_of(me, a->comm, op, a->type, &a->op, &code))
         return code;
     a->op_object = mlt_op_object(op);
@@ -408,10 +401,10 @@ static int reduce_to_check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MP
     return MPI_SUCCESS;
 }
 
-static int reduce_to_go(mlt_rank *me, const arguments *a, mlt_coll_how how)
+static int reduce_to_go(mlt_rank *me, const arguments *a, const mlt_how *how)
 {
     pair *p = a->pair;
-    bool persistent = how.mode == MLT_COLL_PERSISTENT;
+    bool persistent = mlt_how_is_persistent(how);
     duty *plan = duty_new(me, p);
     if (persistent)
         load_by_others(all_of(a->comm), plan);
@@ -448,8 +441,9 @@ static int reduce_to_go(mlt_rank *me, const arguments *a, mlt_coll_how how)
     return mlt_coll_go_on(me, &job, p->team, persistent ? p->fixed_calls++ : p->calls++, how);
 }
 
-static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
-                     MPI_Group contributors, MPI_Group receivers, MPI_Comm comm, mlt_coll_how how)
+static int reduce_to_call(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
+                          MPI_Group contributors, MPI_Group receivers, MPI_Comm comm,
+                          const mlt_how *how)
 {
     int code = reduce_to_check(me, a, datatype, op, comm, how);
     if (code != MPI_SUCCESS)
@@ -457,7 +451,7 @@ static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op o
     a->pair = reduce_to_find(me, a->comm, contributors, receivers, &code);
     if (!a->pair)
         return code;
-    if (!a->pair->gives && !a->pair->gets && how.mode != MLT_COLL_PERSISTENT)
+    if (!a->pair->gives && !a->pair->gets && !mlt_how_is_persistent(how))
         return mlt_mpi_raise(me, a->comm, me->fn, MPI_ERR_GROUP,
                              "the caller, rank %d of %s, neither contributes nor receives",
                              a->comm->rank, mlt_comm_name(me, a->comm));
@@ -465,27 +459,31 @@ static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op o
     return code == MPI_SUCCESS ? reduce_to_go(me, a, how) : code;
 }
 
+static int reduce_to(uint16_t fn, const void *sendbuf, void *recvbuf, MPI_Count count,
+                     MPI_Datatype datatype, MPI_Op op, MPI_Group contributors, MPI_Group receivers,
+                     MPI_Comm comm, const mlt_how *how)
+{
+    mlt_goal_call call = mlt_goal_enter(fn);
+    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
+    int code = reduce_to_call(call.me, &a, datatype, op, contributors, receivers, comm, how);
+    mlt_goal_leave(&call);
+    return code;
+}
+
 MLT_EXPORT int MPIX_Reduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
                               MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
                               MPI_Group receivers, MPI_Comm comm)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Reduce_to);
-    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
-    int code = reduce_to(call.me, &a, datatype, op, contributors, receivers, comm, MLT_BLOCKING);
-    mlt_goal_leave(&call);
-    return code;
+    return reduce_to(MLT_FN_MPIX_Reduce_to, sendbuf, recvbuf, count, datatype, op, contributors,
+                     receivers, comm, MLT_BLOCKING);
 }
 
 MLT_EXPORT int MPIX_Ireduce_to(const void *sendbuf, void *recvbuf, MPI_Count count,
                                MPI_Datatype datatype, MPI_Op op, MPI_Group contributors,
                                MPI_Group receivers, MPI_Comm comm, MPI_Request *request)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Ireduce_to);
-    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
-    int code = reduce_to(call.me, &a, datatype, op, contributors, receivers, comm,
-                         MLT_NONBLOCKING(request));
-    mlt_goal_leave(&call);
-    return code;
+    return reduce_to(MLT_FN_MPIX_Ireduce_to, sendbuf, recvbuf, count, datatype, op, contributors,
+                     receivers, comm, MLT_NONBLOCKING(request));
 }
 
 MLT_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count count,
@@ -493,10 +491,6 @@ MLT_EXPORT int MPIX_Reduce_to_init(const void *sendbuf, void *recvbuf, MPI_Count
                                    MPI_Group receivers, MPI_Comm comm, MPI_Info info,
                                    MPI_Request *request)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_MPIX_Reduce_to_init);
-    arguments a = {.sendbuf = sendbuf, .recvbuf = recvbuf, .count = count};
-    int code = reduce_to(call.me, &a, datatype, op, contributors, receivers, comm,
-                         MLT_PERSISTENT(request, info));
-    mlt_goal_leave(&call);
-    return code;
+    return reduce_to(MLT_FN_MPIX_Reduce_to_init, sendbuf, recvbuf, count, datatype, op,
+                     contributors, receivers, comm, MLT_PERSISTENT(request, info));
 }

@@ -93,12 +93,6 @@ static mlt_team *make_level(mlt_comm *comm)
     return team;
 }
 
-static int team_by_number(const void *a, const void *b)
-{
-    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    return (x > y) - (x < y);
-}
-
 mlt_team *mlt_comm_find_team(mlt_comm *comm)
 {
     mlt_comm_shared *shared = mlt_comm_shared_of(comm);
@@ -114,7 +108,7 @@ uint32_t mlt_comm_local_of(const mlt_comm *comm, const mlt_team *team, int32_t r
     const int32_t *locals = comm->shared->locals;
     if (!locals)
         return team->at ? (uint32_t)rank - team->first : 0;
-    const int32_t *own = bsearch(&rank, locals, team->present, sizeof *own, team_by_number);
+    const int32_t *own = bsearch(&rank, locals, team->present, sizeof *own, mlt_map_by_rank);
     mlt_assert(own);
     return (uint32_t)(own - locals);
 }

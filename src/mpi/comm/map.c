@@ -515,3 +515,9 @@ mlt_map *mlt_map_union(mlt_map *a, mlt_map *b)
         list[r] = mlt_map_world(a, r);
     return new_from(list, a->size + filter(list + a->size, b, a, false));
 }
+
+int mlt_map_by_rank(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}

@@ -80,6 +80,9 @@ static inline int32_t mlt_map_world(const mlt_map *map, int32_t rank)
 // the first call).
 int32_t mlt_map_rank(mlt_map *map, int32_t world);
 
+// For qsort and bsearch of ranks.
+int mlt_map_by_rank(const void *a, const void *b);
+
 // The place of the first entry that occurs earlier in the list, too; -1: all are different.
 int32_t mlt_map_repeated(mlt_map *map);
 

@@ -66,6 +66,13 @@ int mlt_refuse_file(mlt_rank *me, uint16_t fn, MPI_File handle)
     return mlt_mpi_answer(me, mlt_bad_file(me, fn, handle));
 }
 
+int mlt_refuse_file_null(mlt_rank *me, mlt_file *file, const char *name, const char *should)
+{
+    return mlt_mpi_answer(me,
+                          mlt_file_raise(me, file, MPI_ERR_ARG,
+                                         "argument %s is NULL, but should be %s", name, should));
+}
+
 int mlt_refuse_session_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
                             const char *should)
 {

@@ -41,6 +41,10 @@ int mlt_refuse_narrow(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *nam
 int mlt_refuse_type(mlt_rank *me, mlt_comm *comm, uint16_t fn, const char *name,
                     MPI_Datatype type) MLT_COLD;
 int mlt_refuse_file(mlt_rank *me, uint16_t fn, MPI_File handle) MLT_COLD;
+struct mlt_file;
+// file NULL: the error is that of MPI_FILE_NULL.
+int mlt_refuse_file_null(mlt_rank *me, struct mlt_file *file, const char *name,
+                         const char *should) MLT_COLD;
 int mlt_refuse_session_null(mlt_rank *me, MPI_Session handle, uint16_t fn, const char *name,
                             const char *should) MLT_COLD;
 int mlt_refuse_errhandler_null(mlt_rank *me, MPI_Errhandler errhandler, uint16_t fn,

@@ -33,8 +33,6 @@ enum {
     LONG = 64 << 10,
 };
 
-#define COLLECTIVE_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
-
 // What the ranks of a worker bring to a call: copies, side by side, so that the leader need not look
 // at their stacks, which are cold if there are many.
 typedef struct item {
@@ -144,7 +142,7 @@ static void write_all(mlt_file_lead *l)
         mine[4] = (int64_t)h->window;
         mine[5] = h->exchange;
     }
-    (void)mlt_mpi_Allreduce(l->me, mine, all, 6, COLLECTIVE_TYPE_INT64, MPI_MAX, leaders);
+    mlt_file_greatest(l->me, leaders, mine, all, 6);
     bool some = -all[1] < all[2];
     if (!some || all[5] == MLT_FILE_EXCHANGE_NEVER ||
         (all[5] == MLT_FILE_EXCHANGE_SHORT && !all[0])) {
@@ -162,8 +160,7 @@ static int collective_agree(const mlt_file_lead *l, int error)
 {
     int64_t mine = error, all = error;
     if (l->file->shared->leaders)
-        (void)mlt_mpi_Allreduce(l->me, &mine, &all, 1, COLLECTIVE_TYPE_INT64, MPI_MAX,
-                                l->file->shared->leaders);
+        mlt_file_greatest(l->me, l->file->shared->leaders, &mine, &all, 1);
     return (int)all;
 }
 
@@ -238,7 +235,7 @@ static int bring(mlt_rank *me, mlt_file *file, mlt_file_access *access)
     return error;
 }
 
-int mlt_file_do_all(mlt_rank *me, const mlt_file_want *want, uint64_t *bytes)
+int mlt_file_do_all(mlt_rank *me, const mlt_file_call *want, uint64_t *bytes)
 {
     mlt_file *file = want->file;
     mlt_file_move move;

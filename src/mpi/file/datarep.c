@@ -46,11 +46,10 @@ void mlt_datarep_forget(mlt_rank *me)
 
 // ---- registering
 
-static int datarep_add(mlt_rank *me, const char *name, const mlt_datarep *new)
+int mlt_datarep_add(mlt_rank *me, const char *name, const mlt_datarep *new)
 {
-    if (!name || !new->extent)
-        return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument %s is NULL",
-                              name ? "dtype_file_extent_fn" : "datarep");
+    if (!new->extent)
+        return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument dtype_file_extent_fn is NULL");
     if (strlen(name) > MPI_MAX_DATAREP_STRING - 1 || name[0] == '\0')
         return mlt_file_raise(me, NULL, MPI_ERR_ARG,
                               "argument datarep has %zu bytes, but should have 1 to %d",
@@ -66,30 +65,6 @@ static int datarep_add(mlt_rank *me, const char *name, const mlt_datarep *new)
     strcpy(kept->name, name);
     own->datareps = kept;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Register_datarep(mlt_rank *me, const char *datarep,
-                             MPI_Datarep_conversion_function *read_conversion_fn,
-                             MPI_Datarep_conversion_function *write_conversion_fn,
-                             MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)
-{
-    mlt_datarep new = {.read = read_conversion_fn,
-                       .write = write_conversion_fn,
-                       .extent = dtype_file_extent_fn,
-                       .state = extra_state};
-    return datarep_add(me, datarep, &new);
-}
-
-int mlt_mpi_Register_datarep_c(mlt_rank *me, const char *datarep,
-                               MPI_Datarep_conversion_function_c *read_conversion_fn,
-                               MPI_Datarep_conversion_function_c *write_conversion_fn,
-                               MPI_Datarep_extent_function *dtype_file_extent_fn, void *extra_state)
-{
-    mlt_datarep new = {.read_c = read_conversion_fn,
-                       .write_c = write_conversion_fn,
-                       .extent = dtype_file_extent_fn,
-                       .state = extra_state};
-    return datarep_add(me, datarep, &new);
 }
 
 // ---- types as the file holds them

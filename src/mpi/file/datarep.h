@@ -34,6 +34,9 @@ extern const mlt_datarep mlt_datarep_native;
 // NULL: there is none of that name.
 const mlt_datarep *mlt_datarep_find(const mlt_rank *me, const char *name);
 
+// MPI_Register_datarep: `new` has the functions, and is copied.
+int mlt_datarep_add(mlt_rank *me, const char *name, const mlt_datarep *new);
+
 void mlt_datarep_forget(mlt_rank *me); // the rank ends
 
 // A type as the file holds it, made from how `type` was made: basic types have the sizes of the

@@ -35,8 +35,6 @@
 #include "mpi_bodies.h"
 #include "type/kernel.h"
 
-#define FILE_EXCHANGE_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
-
 enum {
     FILE_EXCHANGE_ALIGN = 4096, // of rounds and of halves of windows
     NO_RUN = -1,
@@ -189,7 +187,7 @@ static void receive_round(mlt_file_exchange *x, mlt_rank *me)
     for (uint32_t i = 1; i < x->workers; i++) {
         MPI_Message message;
         MPI_Status status;
-        (void)mlt_mpi_Mprobe(me, MPI_ANY_SOURCE, TAG, x->leaders, &message, &status);
+        (void)mlt_message_probe(me, MPI_ANY_SOURCE, TAG, x->leaders, NULL, &message, &status);
         uint64_t bytes = mlt_status_bytes(&status);
         MLT_ARRAY_WANT(x->in, bytes + 1, x->in_room);
         (void)mlt_mpi_Mrecv(me, x->in, (MPI_Count)bytes, MLT_TYPE_BYTE, &message,
@@ -272,7 +270,7 @@ static void find_near(mlt_file_exchange *x, mlt_rank *me)
     for (uint32_t k = 0, w = 0; k < x->workers; k++) {
         MPI_Aint size = 0, unit;
         void *base = NULL;
-        (void)mlt_mpi_Win_shared_query(me, x->win, (int)k, &size, &unit, &base);
+        (void)mlt_mpi_Win_shared_query(me, (mlt_win *)x->win, (int)k, &size, &unit, &base);
         x->reaches[k] = base != NULL;
         if (w < x->writers && k == leader_of(x, w))
             x->near[w++] = base;
@@ -323,8 +321,7 @@ void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared)
 static int64_t file_exchange_agree(const mlt_file_lead *l, const mlt_file_queue *rest, int *error)
 {
     int64_t mine[2] = {-mlt_file_queue_next(rest), *error}, all[2];
-    (void)mlt_mpi_Allreduce(l->me, mine, all, 2, FILE_EXCHANGE_TYPE_INT64, MPI_MAX,
-                            l->file->shared->leaders);
+    mlt_file_greatest(l->me, l->file->shared->leaders, mine, all, 2);
     *error = (int)all[1];
     return -all[0];
 }

@@ -127,6 +127,12 @@ int mlt_file_raise(mlt_rank *me, mlt_file *file, int class, const char *format, 
     MLT_PRINTF(4, 5) MLT_COLD;
 int mlt_file_raise_code(mlt_rank *me, mlt_file *file, int code) MLT_COLD;
 
+int mlt_file_check_info(mlt_rank *me, mlt_file *file, MPI_Info info);
+
+// What all ranks of `comm` agree on: the greatest of each number; or that of one of them. May suspend.
+void mlt_file_greatest(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all, int count);
+void mlt_file_spread(mlt_rank *me, mlt_comm *comm, int64_t *number, int from);
+
 // The class that an errno's value means.
 int mlt_file_class(int error) MLT_COLD;
 
@@ -152,17 +158,39 @@ static inline mlt_file_view *mlt_file_view_hold(mlt_file_view *view)
 }
 void mlt_file_view_drop(mlt_file_view *view);
 
-// ---- accesses (access.c)
+// ---- calls (calls.c)
 
-// What a call wants to move; checked.
-typedef struct mlt_file_want {
+// How a call finds the place that it reads or writes.
+typedef enum mlt_file_where {
+    MLT_FILE_AT,     // at an offset
+    MLT_FILE_OWN,    // at the rank's own pointer
+    MLT_FILE_SHARED, // at the shared one
+    MLT_FILE_ORDERED // at the shared one, in the order of ranks
+} mlt_file_where;
+
+// What the user gave.
+typedef struct mlt_file_call {
     mlt_file *file;
     bool writes;
-    uint64_t from; // in etypes
-    void *buf;
-    uint64_t count;
+    mlt_file_where place;
+    int64_t offset; // in etypes; of MLT_FILE_AT, and of all when the place was found
+    const void *buf;
+    MPI_Count count;
     const mlt_type *type;
-} mlt_file_want;
+} mlt_file_call;
+
+// At once; with a request; by all ranks together. They may suspend. An MPI code, raised.
+int mlt_file_call_now(mlt_rank *me, mlt_file_call c, MPI_Status *status);
+int mlt_file_call_later(mlt_rank *me, mlt_file_call c, MPI_Request *request);
+int mlt_file_call_all(mlt_rank *me, mlt_file_call c, MPI_Status *status);
+
+// By all ranks in two halves: the first does it all, as the standard allows; the second one tells. It
+// may end `first` and `first_c`.
+int mlt_file_call_begin(mlt_rank *me, mlt_file_call c);
+int mlt_file_call_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status,
+                      uint16_t first, uint16_t first_c);
+
+// ---- accesses (access.c)
 
 // An access that was prepared: converts before or after it, if the view's representation is not
 // the memory's.
@@ -178,7 +206,7 @@ typedef struct mlt_file_move {
     int code;        // of a function of the user's that failed
 } mlt_file_move;
 
-void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want *want);
+void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_call *want);
 void mlt_file_move_end(mlt_rank *me, mlt_file_move *move);
 uint64_t mlt_file_move_bytes(const mlt_file_move *move); // as the status tells
 
@@ -189,13 +217,13 @@ uint64_t mlt_file_bytes(const mlt_file_view *view, const mlt_type *type, uint64_
 void mlt_file_do(mlt_rank *me, mlt_file *file, mlt_file_move *move);
 
 // Starts it; the request is complete when it is done.
-void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *request);
+void mlt_file_start(mlt_rank *me, const mlt_file_call *want, MPI_Request *request);
 
 // What went wrong with an access, raised; MPI_SUCCESS: nothing.
 int mlt_file_outcome(mlt_rank *me, mlt_file *file, const mlt_file_move *move);
 
 // All ranks of the file call these (collective.c). They may suspend.
-int mlt_file_do_all(mlt_rank *me, const mlt_file_want *want, uint64_t *bytes);
+int mlt_file_do_all(mlt_rank *me, const mlt_file_call *want, uint64_t *bytes);
 int mlt_file_sync(mlt_rank *me, mlt_file *file);
 
 // What the leader of a worker does for it in a collective access (collective.c).

@@ -11,6 +11,7 @@
 #include "mpi/error/error.h"
 #include "mpi/file/file.h"
 #include "mpi/self.h"
+#include "mpi_bodies.h"
 
 static mlt_registry files = MLT_REGISTRY_INIT(mlt_file);
 
@@ -73,6 +74,26 @@ int mlt_file_raise(mlt_rank *me, mlt_file *file, int class, const char *format, 
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     return mlt_file_raise_code(me, file, mlt_mpi_code(me, me->fn, class, "%s", text));
+}
+
+// Nothing can go wrong: the communicator is the file's own.
+void mlt_file_greatest(mlt_rank *me, mlt_comm *comm, const int64_t *mine, int64_t *all, int count)
+{
+    const mlt_type *type = mlt_type_coded((uintptr_t)MPI_INT64_T);
+    (void)mlt_blocking_Allreduce(me, mine, all, count, type, MPI_MAX, comm);
+}
+
+void mlt_file_spread(mlt_rank *me, mlt_comm *comm, int64_t *number, int from)
+{
+    (void)mlt_blocking_Bcast(me, number, 1, mlt_type_coded((uintptr_t)MPI_INT64_T), from, comm);
+}
+
+int mlt_file_check_info(mlt_rank *me, mlt_file *file, MPI_Info info)
+{
+    if (info == MPI_INFO_NULL || mlt_info_of(info))
+        return MPI_SUCCESS;
+    return mlt_file_raise(me, file, MPI_ERR_INFO,
+                          "argument info should be a valid info object or MPI_INFO_NULL");
 }
 
 int mlt_file_class(int error)

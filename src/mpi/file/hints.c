@@ -86,9 +86,9 @@ static void set_number(mlt_info *info, const char *key, uint64_t value)
 
 int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
 {
-    if (info != MPI_INFO_NULL && !mlt_info_of(info))
-        return mlt_file_raise(me, file, MPI_ERR_INFO,
-                              "argument info should be a valid info object or MPI_INFO_NULL");
+    int code = mlt_file_check_info(me, file, info);
+    if (code != MPI_SUCCESS)
+        return code;
     for (int k = 0; k < HINTS_KNOWN && info != MPI_INFO_NULL; k++) {
         const char *value = mlt_info_get(mlt_info_of(info), hints_known[k]);
         if (value && !file->info)
@@ -97,15 +97,11 @@ int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
             mlt_info_set(file->info, hints_known[k], value);
     }
     mlt_file_take_hints(file);
-    return mlt_mpi_Barrier(me, file->comm);
+    return mlt_blocking_Barrier(me, file->comm);
 }
 
 int mlt_mpi_File_get_info(mlt_rank *me, mlt_file *file, MPI_Info *info_used)
 {
-    if (!info_used)
-        return mlt_file_raise(me, file, MPI_ERR_ARG,
-                              "argument info_used is NULL, but should be the address of the "
-                              "variable for the result");
     const mlt_file_hints *h = &file->hints;
     mlt_info *info = mlt_info_new();
     bool can_sieve = file->shared->locks && file->shared->readable;

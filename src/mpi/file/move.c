@@ -36,7 +36,7 @@ uint64_t mlt_file_bytes(const mlt_file_view *view, const mlt_type *type, uint64_
 // A call for a block costs more on a disk's file system, which writes whole pages.
 enum { NEAR_IN_MEMORY = 4 << 10, NEAR = 32 << 10 };
 
-static mlt_file_sieving move_sieving(const mlt_file_want *want)
+static mlt_file_sieving move_sieving(const mlt_file_call *want)
 {
     const mlt_file *file = want->file;
     if (!want->writes)
@@ -45,11 +45,11 @@ static mlt_file_sieving move_sieving(const mlt_file_want *want)
                                                           : MLT_FILE_SIEVE_NEVER;
 }
 
-void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want *want)
+void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_call *want)
 {
     const mlt_file *file = want->file;
     const mlt_file_view *view = file->view;
-    uint64_t bytes = mlt_file_bytes(view, want->type, want->count);
+    uint64_t bytes = mlt_file_bytes(view, want->type, (uint64_t)want->count);
     *move = (mlt_file_move){.access = {.fd = file->shared->fd,
                                        .writes = want->writes,
                                        .alone = file->atomic,
@@ -58,24 +58,24 @@ void mlt_file_move_begin(mlt_rank *me, mlt_file_move *move, const mlt_file_want 
                                        .near = file->shared->in_memory ? NEAR_IN_MEMORY : NEAR,
                                        .begin = view->disp,
                                        .view = view->shown,
-                                       .from = want->from * view->unit,
+                                       .from = (uint64_t)want->offset * view->unit,
                                        .bytes = view->shown->size ? bytes : 0,
-                                       .buf = want->buf,
+                                       .buf = (void *)(uintptr_t)want->buf,
                                        .type = want->type},
                             .view = view,
                             .converts = view->rep->kind != MLT_DATAREP_MEMORY,
-                            .buf = want->buf,
-                            .count = want->count,
+                            .buf = (void *)(uintptr_t)want->buf,
+                            .count = (uint64_t)want->count,
                             .type = want->type};
     if (!move->converts)
         return;
-    move->size = want->count ? bytes / want->count : 0;
+    move->size = want->count ? bytes / (uint64_t)want->count : 0;
     move->converted = mlt_take(bytes ? bytes : 1, 1);
     move->access.buf = move->converted;
     move->access.type = MLT_TYPE_BYTE;
     if (want->writes || view->rep->kind == MLT_DATAREP_EXTERNAL32)
-        move->code =
-            mlt_datarep_write(me, view->rep, want->type, want->buf, want->count, move->converted);
+        move->code = mlt_datarep_write(me, view->rep, want->type, want->buf, (uint64_t)want->count,
+                                       move->converted);
     if (move->code != MPI_SUCCESS)
         move->access.bytes = 0;
 }
@@ -193,7 +193,7 @@ static bool move_may_wait(const mlt_rank *me, const mlt_file *file)
     return !me->worker->sched->gate && file->view->rep->kind != MLT_DATAREP_USER;
 }
 
-void mlt_file_start(mlt_rank *me, const mlt_file_want *want, MPI_Request *handle)
+void mlt_file_start(mlt_rank *me, const mlt_file_call *want, MPI_Request *handle)
 {
     mlt_file *file = want->file;
     request *r = mlt_take(1, sizeof *r);

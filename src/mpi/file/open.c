@@ -23,8 +23,6 @@
 
 enum { MODE = 0666 }; // less the umask
 
-#define OPEN_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
-
 // ---- what the ranks of a worker share
 
 static mlt_file_shared *shared_new(const char *path, int amode)
@@ -106,7 +104,7 @@ typedef struct verdict {
 static verdict open_agree(mlt_rank *me, mlt_file *file, int error, int amode)
 {
     int64_t mine[3] = {(int64_t)error << 32 | (error ? me->world : 0), amode, -amode}, all[3];
-    (void)mlt_mpi_Allreduce(me, mine, all, 3, OPEN_TYPE_INT64, MPI_MAX, file->comm);
+    mlt_file_greatest(me, file->comm, mine, all, 3);
     return (verdict){.error = all[0], .most = all[1], .least = -all[2]};
 }
 
@@ -128,7 +126,7 @@ static void open_workers(mlt_rank *me, mlt_file *file)
         error = shared->error;
     }
     if (creates)
-        (void)mlt_mpi_Bcast(me, &error, 1, OPEN_TYPE_INT64, 0, file->comm);
+        mlt_file_spread(me, file->comm, &error, 0);
     if (error == 0 && file->leads && !(creates && first))
         open_here(me, shared, false);
 }
@@ -156,7 +154,7 @@ static void keep_apart(mlt_rank *me, mlt_file *file)
     if (shared->apart && !(shared->amode & MPI_MODE_RDONLY) && mlt_os_file_keep(shared->fd) != 0)
         error = errno;
     int64_t mine = (int64_t)error << 32 | (error ? me->world : 0), all = mine;
-    (void)mlt_mpi_Allreduce(me, &mine, &all, 1, OPEN_TYPE_INT64, MPI_MAX, shared->leaders);
+    mlt_file_greatest(me, shared->leaders, &mine, &all, 1);
     if (all && shared->leaders->rank == 0)
         mlt_log("the host of rank %d cannot lock '%s', which is on a network file system (%s): "
                 "what ranks of several hosts write less than a page apart may be lost",
@@ -172,7 +170,7 @@ static void find_locks(mlt_rank *me, mlt_file *file)
     mlt_file_locks *locks = mlt_file_pointer_locks(me, file);
     int64_t far = !locks, any = far;
     if (shared->leaders)
-        (void)mlt_mpi_Allreduce(me, &far, &any, 1, OPEN_TYPE_INT64, MPI_MAX, shared->leaders);
+        mlt_file_greatest(me, shared->leaders, &far, &any, 1);
     shared->locks = any ? NULL : locks;
     if (any && shared->leaders)
         keep_apart(me, file);
@@ -217,7 +215,7 @@ static int go_to_end(mlt_rank *me, mlt_file *file)
     int64_t size = 0;
     if (file->comm->rank == 0 && mlt_os_file_size(file->shared->fd, &size) != 0)
         size = 0;
-    (void)mlt_mpi_Bcast(me, &size, 1, OPEN_TYPE_INT64, 0, file->comm);
+    mlt_file_spread(me, file->comm, &size, 0);
     file->position = size;
     return file->comm->rank == 0 ? mlt_file_pointer_set(me, file, size) : MPI_SUCCESS;
 }
@@ -246,12 +244,8 @@ static int check_amode(mlt_rank *me, int amode)
                : MPI_SUCCESS;
 }
 
-static int check_open(mlt_rank *me, mlt_comm *comm, const char *filename, int amode, MPI_Info info,
-                      const MPI_File *fh)
+static int check_open(mlt_rank *me, mlt_comm *comm, const char *filename, int amode, MPI_Info info)
 {
-    if (!fh || !filename)
-        return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument %s is NULL",
-                              filename ? "fh" : "filename");
     if (comm->inter)
         return mlt_file_raise(me, NULL, MPI_ERR_COMM,
                               "argument comm is an intercommunicator, but files are opened by the "
@@ -261,9 +255,9 @@ static int check_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
                               "%s has ranks of another job, but files are opened by ranks of one "
                               "job",
                               mlt_comm_name(me, comm));
-    if (info != MPI_INFO_NULL && !mlt_info_of(info))
-        return mlt_file_raise(me, NULL, MPI_ERR_INFO,
-                              "argument info should be a valid info object or MPI_INFO_NULL");
+    int code = mlt_file_check_info(me, NULL, info);
+    if (code != MPI_SUCCESS)
+        return code;
     if (strlen(filename) >= PATH_MAX || filename[0] == '\0')
         return mlt_file_raise(me, NULL, MPI_ERR_BAD_FILE,
                               "argument filename has %zu bytes, but should have 1 to %d",
@@ -275,7 +269,7 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
                       MPI_File *fh)
 {
     mlt_mpi_yield_if_due(me); // for those that try until another rank has made the file
-    int code = check_open(me, comm, filename, amode, info, fh);
+    int code = check_open(me, comm, filename, amode, info);
     mlt_comm *own = NULL;
     if (code == MPI_SUCCESS)
         code = mlt_comm_split(me, comm, 0, comm->rank, &own);
@@ -300,7 +294,7 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
     mlt_registry_name(&file->head, MLT_FILE_MAGIC);
     if (amode & MPI_MODE_APPEND)
         (void)go_to_end(me, file);
-    (void)mlt_mpi_Barrier(me, file->comm); // nobody has one that another still makes
+    (void)mlt_blocking_Barrier(me, file->comm); // nobody has one that another still makes
     *fh = (MPI_File)file;
     return MPI_SUCCESS;
 }
@@ -337,7 +331,7 @@ int mlt_mpi_File_close(mlt_rank *me, MPI_File *fh)
     if (deletes && file->comm->rank == 0 && mlt_os_file_unlink(file->shared->path) != 0)
         error = errno;
     if (deletes) {
-        (void)mlt_mpi_Bcast(me, &error, 1, OPEN_TYPE_INT64, 0, file->comm);
+        mlt_file_spread(me, file->comm, &error, 0);
         path = error ? strdup(file->shared->path) : NULL;
     }
     *fh = MPI_FILE_NULL;
@@ -352,12 +346,10 @@ int mlt_mpi_File_close(mlt_rank *me, MPI_File *fh)
 
 int mlt_mpi_File_delete(mlt_rank *me, const char *filename, MPI_Info info)
 {
-    if (!filename)
-        return mlt_file_raise(me, NULL, MPI_ERR_ARG, "argument filename is NULL");
     mlt_mpi_yield_if_due(me);
-    if (info != MPI_INFO_NULL && !mlt_info_of(info))
-        return mlt_file_raise(me, NULL, MPI_ERR_INFO,
-                              "argument info should be a valid info object or MPI_INFO_NULL");
+    int code = mlt_file_check_info(me, NULL, info);
+    if (code != MPI_SUCCESS)
+        return code;
     if (mlt_os_file_unlink(filename) == 0)
         return MPI_SUCCESS;
     int error = errno;

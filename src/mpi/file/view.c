@@ -11,8 +11,6 @@
 #include "os/file.h"
 #include "type/build.h"
 
-#define VIEW_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
-
 mlt_file_view *mlt_file_view_bytes(void)
 {
     mlt_file_view *view = mlt_take(1, sizeof *view);
@@ -60,6 +58,17 @@ static int check_types(mlt_rank *me, mlt_file *file, const mlt_type *etype,
     return MPI_SUCCESS;
 }
 
+// A type as the file holds it; `name` is the argument's.
+static int type_in_file(mlt_rank *me, mlt_file *file, const mlt_datarep *rep, const mlt_type *type,
+                        const char *name, mlt_type *out)
+{
+    int code = MPI_SUCCESS;
+    if (mlt_datarep_type(me, rep, type, out, &code) == MLT_OK)
+        return MPI_SUCCESS;
+    return mlt_file_raise(me, file, code == MPI_SUCCESS ? MPI_ERR_CONVERSION : code,
+                          "argument %s has no form in representation '%s'", name, rep->name);
+}
+
 // The layout that the file has, and whether it can be used.
 static int view_lay_out(mlt_rank *me, mlt_file *file, mlt_file_view *view)
 {
@@ -69,15 +78,13 @@ static int view_lay_out(mlt_rank *me, mlt_file *file, mlt_file_view *view)
     view->shown = view->filetype;
     view->unit = view->etype->size;
     if (view->rep->kind != MLT_DATAREP_MEMORY) {
-        if (mlt_datarep_type(me, view->rep, view->filetype, &view->made, &code) != MLT_OK)
-            return mlt_file_raise(me, file, code == MPI_SUCCESS ? MPI_ERR_CONVERSION : code,
-                                  "argument filetype has no form in representation '%s'",
-                                  view->rep->name);
+        code = type_in_file(me, file, view->rep, view->filetype, "filetype", &view->made);
+        if (code != MPI_SUCCESS)
+            return code;
         view->shown = &view->made;
-        if (mlt_datarep_type(me, view->rep, view->etype, &etype, &code) != MLT_OK)
-            return mlt_file_raise(me, file, code == MPI_SUCCESS ? MPI_ERR_CONVERSION : code,
-                                  "argument etype has no form in representation '%s'",
-                                  view->rep->name);
+        code = type_in_file(me, file, view->rep, view->etype, "etype", &etype);
+        if (code != MPI_SUCCESS)
+            return code;
         view->unit = etype.size;
         mlt_type_unmake(&etype);
     }
@@ -104,7 +111,7 @@ static int begin_of(mlt_rank *me, mlt_file *file, int64_t *disp)
         int code = MPI_SUCCESS;
         if (file->comm->rank == 0)
             code = mlt_file_pointer_add(me, file, 0, &now);
-        (void)mlt_mpi_Bcast(me, &now, 1, VIEW_TYPE_INT64, 0, file->comm);
+        mlt_file_spread(me, file->comm, &now, 0);
         *disp =
             mlt_file_place(file->view->disp, file->view->shown, (uint64_t)now * file->view->unit);
         return code;
@@ -153,15 +160,14 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
     mlt_file_view *view = NULL;
     int64_t begin = disp;
     int code = begin_of(me, file, &begin);
-    if (code == MPI_SUCCESS && info != MPI_INFO_NULL && !mlt_info_of(info))
-        code = mlt_file_raise(me, file, MPI_ERR_INFO,
-                              "argument info should be a valid info object or MPI_INFO_NULL");
+    if (code == MPI_SUCCESS)
+        code = mlt_file_check_info(me, file, info);
     if (code == MPI_SUCCESS)
         code = make_view(me, file, begin, etype, filetype, datarep, &view);
     int64_t mine[3] = {code != MPI_SUCCESS, view ? (int64_t)view->unit : 0,
                        view ? -(int64_t)view->unit : INT64_MIN},
             all[3];
-    (void)mlt_mpi_Allreduce(me, mine, all, 3, VIEW_TYPE_INT64, MPI_MAX, file->comm);
+    mlt_file_greatest(me, file->comm, mine, all, 3);
     if (code == MPI_SUCCESS && all[0])
         code = mlt_file_raise(me, file, MPI_ERR_ARG, "another rank gave wrong arguments");
     else if (code == MPI_SUCCESS && all[1] != -all[2])
@@ -180,7 +186,7 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
     file->position = 0;
     if (file->comm->rank == 0)
         code = mlt_file_pointer_set(me, file, 0);
-    (void)mlt_mpi_Barrier(me, file->comm);
+    (void)mlt_blocking_Barrier(me, file->comm);
     return code;
 }
 
@@ -200,14 +206,6 @@ static MPI_Datatype view_show(const mlt_type *type)
 int mlt_mpi_File_get_view(mlt_rank *me, mlt_file *file, MPI_Offset *disp, MPI_Datatype *etype,
                           MPI_Datatype *filetype, char *datarep)
 {
-    if (!disp || !etype || !filetype || !datarep)
-        return mlt_file_raise(me, file, MPI_ERR_ARG,
-                              "argument %s is NULL, but should be the address of the variable for "
-                              "the result",
-                              !disp       ? "disp"
-                              : !etype    ? "etype"
-                              : !filetype ? "filetype"
-                                          : "datarep");
     *disp = file->view->disp;
     *etype = view_show(file->view->etype);
     *filetype = view_show(file->view->filetype);
@@ -221,17 +219,13 @@ int mlt_mpi_File_get_type_extent(mlt_rank *me, mlt_file *file, const mlt_type *d
     if (!datatype)
         return mlt_file_raise(me, file, MPI_ERR_TYPE,
                               "argument datatype is no valid datatype of this rank");
-    if (!extent)
-        return mlt_file_raise(me, file, MPI_ERR_ARG, "argument extent is NULL");
     *extent = datatype->extent;
     if (file->view->rep->kind == MLT_DATAREP_MEMORY)
         return MPI_SUCCESS;
     mlt_type made;
-    int code = MPI_SUCCESS;
-    if (mlt_datarep_type(me, file->view->rep, datatype, &made, &code) != MLT_OK)
-        return mlt_file_raise(me, file, code == MPI_SUCCESS ? MPI_ERR_CONVERSION : code,
-                              "argument datatype has no form in representation '%s'",
-                              file->view->rep->name);
+    int code = type_in_file(me, file, file->view->rep, datatype, "datatype", &made);
+    if (code != MPI_SUCCESS)
+        return code;
     *extent = made.extent;
     mlt_type_unmake(&made);
     return MPI_SUCCESS;
@@ -240,8 +234,6 @@ int mlt_mpi_File_get_type_extent(mlt_rank *me, mlt_file *file, const mlt_type *d
 int mlt_mpi_File_get_byte_offset(mlt_rank *me, mlt_file *file, MPI_Offset offset, MPI_Offset *disp)
 {
     int64_t data;
-    if (!disp)
-        return mlt_file_raise(me, file, MPI_ERR_ARG, "argument disp is NULL");
     if (offset < 0 || __builtin_mul_overflow(offset, (int64_t)file->view->unit, &data))
         return mlt_file_raise(me, file, MPI_ERR_ARG,
                               "argument offset is %lld, but should be from 0 to what 63 bits can "

@@ -10,16 +10,6 @@
 #include "mpi_bodies.h"
 #include "os/file.h"
 
-#define WHOLE_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
-
-static int bad_null(mlt_rank *me, mlt_file *file, const char *name)
-{
-    return mlt_file_raise(me, file, MPI_ERR_ARG,
-                          "argument %s is NULL, but should be the address of the variable for the "
-                          "result",
-                          name);
-}
-
 static int system_failed(mlt_rank *me, mlt_file *file, const char *what, int error)
 {
     return mlt_file_raise(me, file, mlt_file_class(error), "cannot %s '%s': %s", what,
@@ -29,7 +19,7 @@ static int system_failed(mlt_rank *me, mlt_file *file, const char *what, int err
 // Rank 0 has done something for all: they learn how it went, and that it is over.
 static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t error)
 {
-    (void)mlt_mpi_Bcast(me, &error, 1, WHOLE_TYPE_INT64, 0, file->comm);
+    mlt_file_spread(me, file->comm, &error, 0);
     return error ? system_failed(me, file, what, (int)error) : MPI_SUCCESS;
 }
 
@@ -37,7 +27,7 @@ static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t
 static int whole_check_same(mlt_rank *me, mlt_file *file, const char *name, int64_t value)
 {
     int64_t mine[2] = {value, -value}, all[2];
-    (void)mlt_mpi_Allreduce(me, mine, all, 2, WHOLE_TYPE_INT64, MPI_MAX, file->comm);
+    mlt_file_greatest(me, file->comm, mine, all, 2);
     if (all[0] != -all[1])
         return mlt_file_raise(
             me, file, MPI_ERR_NOT_SAME,
@@ -91,8 +81,6 @@ int mlt_mpi_File_preallocate(mlt_rank *me, mlt_file *file, MPI_Offset size)
 
 int mlt_mpi_File_get_size(mlt_rank *me, mlt_file *file, MPI_Offset *size)
 {
-    if (!size)
-        return bad_null(me, file, "size");
     mlt_mpi_yield_if_due(me);
     int64_t bytes;
     if (mlt_os_file_size(file->shared->fd, &bytes) != 0)
@@ -103,16 +91,12 @@ int mlt_mpi_File_get_size(mlt_rank *me, mlt_file *file, MPI_Offset *size)
 
 int mlt_mpi_File_get_amode(mlt_rank *me, mlt_file *file, int *amode)
 {
-    if (!amode)
-        return bad_null(me, file, "amode");
     *amode = file->shared->amode;
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_File_get_group(mlt_rank *me, mlt_file *file, MPI_Group *group)
 {
-    if (!group)
-        return bad_null(me, file, "group");
     return mlt_mpi_Comm_group(me, file->comm, group);
 }
 
@@ -128,8 +112,6 @@ int mlt_mpi_File_set_atomicity(mlt_rank *me, mlt_file *file, int flag)
 
 int mlt_mpi_File_get_atomicity(mlt_rank *me, mlt_file *file, int *flag)
 {
-    if (!flag)
-        return bad_null(me, file, "flag");
     *flag = file->atomic;
     return MPI_SUCCESS;
 }

@@ -26,67 +26,28 @@ static MPI_Message message_new(mlt_rank *me, mlt_comm *comm, const mlt_msg_info 
     return (MPI_Message)message;
 }
 
-int mlt_mpi_Probe(mlt_rank *me, int source, int tag, mlt_comm *comm, MPI_Status *status)
+int mlt_message_probe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag,
+                      MPI_Message *message, MPI_Status *status)
 {
-    if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
-        mlt_status_set_nobody(status);
-        return MPI_SUCCESS;
-    }
-    mlt_msg_info info;
-    mlt_p2p_probe(me, source, tag, comm->context, false, &info, NULL, mlt_mpi_call(me));
-    mlt_status_set_info(status, &info);
-    mlt_mpi_yield_if_due(me); // the message stays: the call may be repeated
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Iprobe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag, MPI_Status *status)
-{
-    mlt_msg_info info;
-    if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
-        *flag = 1;
-        mlt_status_set_nobody(status);
-        mlt_mpi_yield_if_due(me);
-        return MPI_SUCCESS;
-    }
-    *flag = look_for(me, source, tag, comm, false, &info, NULL);
-    if (*flag) {
-        mlt_status_set_info(status, &info);
-        mlt_mpi_yield_if_due(me);
-    }
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Mprobe(mlt_rank *me, int source, int tag, mlt_comm *comm, MPI_Message *message,
-                   MPI_Status *status)
-{
-    if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
-        *message = MPI_MESSAGE_NO_PROC;
-        mlt_status_set_nobody(status);
-        return MPI_SUCCESS;
-    }
-    mlt_msg_info info;
+    bool nobody = source == MPI_PROC_NULL, take = message, found = true;
+    mlt_msg_info info = {0};
     mlt_msg *msg = NULL;
-    mlt_p2p_probe(me, source, tag, comm->context, true, &info, &msg, mlt_mpi_call(me));
-    *message = message_new(me, comm, &info, msg);
-    mlt_status_set_info(status, &info);
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Improbe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag,
-                    MPI_Message *message, MPI_Status *status)
-{
-    if (MLT_UNLIKELY(source == MPI_PROC_NULL)) {
-        *flag = 1;
-        *message = MPI_MESSAGE_NO_PROC;
+    if (MLT_UNLIKELY(nobody))
         mlt_status_set_nobody(status);
-        return MPI_SUCCESS;
-    }
-    mlt_msg_info info;
-    mlt_msg *msg = NULL;
-    *flag = look_for(me, source, tag, comm, true, &info, &msg);
-    *message = *flag ? message_new(me, comm, &info, msg) : MPI_MESSAGE_NULL;
-    if (*flag)
+    else if (flag)
+        found = look_for(me, source, tag, comm, take, &info, &msg);
+    else
+        mlt_p2p_probe(me, source, tag, comm->context, take, &info, &msg, mlt_mpi_call(me));
+    if (flag)
+        *flag = found;
+    if (take)
+        *message = nobody  ? MPI_MESSAGE_NO_PROC
+                   : found ? message_new(me, comm, &info, msg)
+                           : MPI_MESSAGE_NULL;
+    if (found && !nobody)
         mlt_status_set_info(status, &info);
+    if (found && !take)
+        mlt_mpi_yield_if_due(me); // the message stays: the call may be repeated
     return MPI_SUCCESS;
 }
 

@@ -280,26 +280,6 @@ static inline bool is_over(mlt_req *req)
     return req->done || (MLT_UNLIKELY(req->flags & MLT_REQF_PART) && mlt_part_is_over(req));
 }
 
-int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *status)
-{
-    MPI_Request handle = *request;
-    mlt_req *req = mlt_req_mine(me, handle);
-    if (MLT_UNLIKELY(!req) && handle != MPI_REQUEST_NULL)
-        return mlt_req_bad(me, -1, handle);
-    if (MLT_UNLIKELY(!req || mlt_req_is_inactive(req))) {
-        *flag = 1;
-        mlt_status_set_empty(status);
-        mlt_mpi_yield_if_due(me);
-        return MPI_SUCCESS;
-    }
-    if (!req->done)
-        mlt_p2p_poll(me);
-    *flag = is_over(req);
-    if (!*flag)
-        return MPI_SUCCESS;
-    return finish_one(me, request, req, status);
-}
-
 // The status of a request that is done and stays. The operation's error, if any, is left to the
 // call that completes it; that of a generalized request's own function is returned.
 static inline int request_show(mlt_rank *me, MPI_Request handle, MPI_Status *status)
@@ -318,12 +298,14 @@ static inline int raise_shown(mlt_rank *me, int code)
     return MLT_LIKELY(code == MPI_SUCCESS) ? code : mlt_mpi_raise_code(me, NULL, me->fn, code);
 }
 
-int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI_Status *status)
+// place: where the handle is, for a request that ends if it is done; NULL: it stays.
+static inline int request_test(mlt_rank *me, MPI_Request handle, MPI_Request *place, int *flag,
+                               MPI_Status *status)
 {
-    mlt_req *req = mlt_req_mine(me, request);
-    if (!req && request != MPI_REQUEST_NULL)
-        return mlt_req_bad(me, -1, request);
-    if (!req || mlt_req_is_inactive(req)) {
+    mlt_req *req = mlt_req_mine(me, handle);
+    if (MLT_UNLIKELY(!req) && handle != MPI_REQUEST_NULL)
+        return mlt_req_bad(me, -1, handle);
+    if (MLT_UNLIKELY(!req || mlt_req_is_inactive(req))) {
         *flag = 1;
         mlt_status_set_empty(status);
         mlt_mpi_yield_if_due(me);
@@ -331,10 +313,23 @@ int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI
     }
     if (!req->done)
         mlt_p2p_poll(me);
-    else
+    else if (!place)
         mlt_mpi_yield_if_due(me);
     *flag = is_over(req);
-    return *flag ? raise_shown(me, request_show(me, request, status)) : MPI_SUCCESS;
+    if (!*flag)
+        return MPI_SUCCESS;
+    return place ? finish_one(me, place, req, status)
+                 : raise_shown(me, request_show(me, handle, status));
+}
+
+int mlt_mpi_Test(mlt_rank *me, MPI_Request *request, int *flag, MPI_Status *status)
+{
+    return request_test(me, *request, request, flag, status);
+}
+
+int mlt_mpi_Request_get_status(mlt_rank *me, MPI_Request request, int *flag, MPI_Status *status)
+{
+    return request_test(me, request, NULL, flag, status);
 }
 
 static MLT_COLD int free_generalized(mlt_rank *me, mlt_req *req)
@@ -437,6 +432,19 @@ static bool request_look_at(mlt_rank *me, int count, const MPI_Request *requests
     return true;
 }
 
+// The same; makes a step of progress if not enough is done: all, or one. Ranks that run meanwhile may have
+// the same array.
+static bool request_look_twice(mlt_rank *me, int count, const MPI_Request *requests, bool all,
+                               request_look *seen)
+{
+    if (!request_look_at(me, count, requests, seen))
+        return false;
+    if (seen->done == seen->active || (seen->done && !all))
+        return true;
+    mlt_p2p_poll(me);
+    return request_look_at(me, count, requests, seen);
+}
+
 static inline bool is_done(MPI_Request handle)
 {
     const mlt_req *req = (const mlt_req *)handle;
@@ -534,14 +542,8 @@ int mlt_mpi_Testall(mlt_rank *me, int count, MPI_Request requests[], int *flag,
                     MPI_Status statuses[])
 {
     request_look seen;
-    if (!request_look_at(me, count, requests, &seen))
+    if (!request_look_twice(me, count, requests, true, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
-    if (seen.done < seen.active) {
-        mlt_p2p_poll(me);
-        if (!request_look_at(me, count, requests,
-                             &seen)) // ranks that ran meanwhile may have the same array
-            return mlt_req_bad(me, seen.first, requests[seen.first]);
-    }
     *flag = seen.done == seen.active;
     if (!seen.active)
         mlt_mpi_yield_if_due(me);
@@ -570,14 +572,8 @@ int mlt_mpi_Testany(mlt_rank *me, int count, MPI_Request requests[], int *index,
                     MPI_Status *status)
 {
     request_look seen;
-    if (!request_look_at(me, count, requests, &seen))
+    if (!request_look_twice(me, count, requests, false, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
-    if (seen.active && !seen.done) {
-        mlt_p2p_poll(me);
-        if (!request_look_at(me, count, requests,
-                             &seen)) // ranks that ran meanwhile may have the same array
-            return mlt_req_bad(me, seen.first, requests[seen.first]);
-    }
     *flag = seen.done || !seen.active;
     if (!seen.done) {
         *index = MPI_UNDEFINED;
@@ -649,14 +645,8 @@ int mlt_mpi_Request_get_status_all(mlt_rank *me, int count, const MPI_Request re
                                    MPI_Status statuses[])
 {
     request_look seen;
-    if (!request_look_at(me, count, requests, &seen))
+    if (!request_look_twice(me, count, requests, true, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
-    if (seen.done < seen.active) {
-        mlt_p2p_poll(me);
-        if (!request_look_at(me, count, requests,
-                             &seen)) // ranks that ran meanwhile may have the same array
-            return mlt_req_bad(me, seen.first, requests[seen.first]);
-    }
     *flag = seen.done == seen.active;
     int code = MPI_SUCCESS;
     for (int i = 0; *flag && statuses != MPI_STATUSES_IGNORE && i < count; i++) {
@@ -675,14 +665,8 @@ int mlt_mpi_Request_get_status_any(mlt_rank *me, int count, const MPI_Request re
                                    int *index, int *flag, MPI_Status *status)
 {
     request_look seen;
-    if (!request_look_at(me, count, requests, &seen))
+    if (!request_look_twice(me, count, requests, false, &seen))
         return mlt_req_bad(me, seen.first, requests[seen.first]);
-    if (seen.active && !seen.done) {
-        mlt_p2p_poll(me);
-        if (!request_look_at(me, count, requests,
-                             &seen)) // ranks that ran meanwhile may have the same array
-            return mlt_req_bad(me, seen.first, requests[seen.first]);
-    }
     *flag = seen.done || !seen.active;
     *index = seen.done ? seen.first : MPI_UNDEFINED;
     int code = seen.done ? request_show(me, requests[seen.first], status) : MPI_SUCCESS;

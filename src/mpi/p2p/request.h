@@ -234,3 +234,20 @@ static inline uint64_t mlt_packed_count(const mlt_type *type, uint64_t count)
 {
     return mlt_packs_as_itself(type) ? count : count * type->size;
 }
+
+// MPI_Rsend, MPI_Ssend; MPI_Irsend, MPI_Issend. The former may suspend.
+int mlt_send_in_mode(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
+                     int tag, mlt_comm *comm, mlt_send_mode mode);
+int mlt_send_start_in_mode(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                           int dest, int tag, mlt_comm *comm, MPI_Request *request,
+                           mlt_send_mode mode);
+
+// MPI_Send_init, MPI_Recv_init and the like. flags: MLT_REQF_BUFFERED or 0.
+int mlt_req_persist(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int peer,
+                    int tag, mlt_comm *comm, MPI_Request *request, mlt_req_kind kind,
+                    mlt_send_mode mode, uint32_t flags);
+
+// MPI_Probe, MPI_Iprobe, MPI_Mprobe, MPI_Improbe. flag NULL: waits for a message; message NULL: leaves
+// it there. May suspend.
+int mlt_message_probe(mlt_rank *me, int source, int tag, mlt_comm *comm, int *flag,
+                      MPI_Message *message, MPI_Status *status);

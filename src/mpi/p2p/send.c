@@ -25,12 +25,14 @@ __attribute__((noinline)) void mlt_send_and_wait(mlt_rank *me, const void *buf, 
     mlt_req_drop_handles(comm, type);
 }
 
-static __attribute__((noinline)) int mlt_send_generally(mlt_rank *me, const void *buf,
-                                                        uint64_t count, const mlt_type *type,
-                                                        int dest, int tag, mlt_comm *comm)
+MLT_NOINLINE int mlt_send_in_mode(mlt_rank *me, const void *buf, MPI_Count count,
+                                  const mlt_type *type, int dest, int tag, mlt_comm *comm,
+                                  mlt_send_mode mode)
 {
-    if (!mlt_send_at_once(me, buf, count, type, dest, tag, comm))
-        mlt_send_and_wait(me, buf, count, type, dest, tag, comm, MLT_MODE_STANDARD);
+    if (MLT_LIKELY(dest != MPI_PROC_NULL) &&
+        (mode == MLT_MODE_SYNC ||
+         !mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm)))
+        mlt_send_and_wait(me, buf, (uint64_t)count, type, dest, tag, comm, mode);
     return MPI_SUCCESS;
 }
 
@@ -41,7 +43,7 @@ static __attribute__((noinline)) int mlt_send_otherwise(mlt_rank *me, const void
 {
     if (mlt_send_early(me, buf, count, type, dest, tag, comm))
         return MPI_SUCCESS;
-    return mlt_send_generally(me, buf, count, type, dest, tag, comm);
+    return mlt_send_in_mode(me, buf, (MPI_Count)count, type, dest, tag, comm, MLT_MODE_STANDARD);
 }
 
 int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
@@ -51,24 +53,6 @@ int mlt_mpi_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type 
         MLT_LIKELY(mlt_send_small(me, buf, (uint64_t)count, type, dest, tag, comm)))
         return MPI_SUCCESS;
     return mlt_send_otherwise(me, buf, (uint64_t)count, type, dest, tag, comm);
-}
-
-int mlt_mpi_Rsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
-                  int tag, mlt_comm *comm)
-{
-    if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
-        return MPI_SUCCESS;
-    if (!mlt_send_at_once(me, buf, (uint64_t)count, type, dest, tag, comm))
-        mlt_send_and_wait(me, buf, (uint64_t)count, type, dest, tag, comm, MLT_MODE_READY);
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Ssend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
-                  int tag, mlt_comm *comm)
-{
-    if (MLT_LIKELY(dest != MPI_PROC_NULL))
-        mlt_send_and_wait(me, buf, (uint64_t)count, type, dest, tag, comm, MLT_MODE_SYNC);
-    return MPI_SUCCESS;
 }
 
 static MPI_Request send_start(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
@@ -104,23 +88,14 @@ int mlt_mpi_Isend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Irsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
-                   int tag, mlt_comm *comm, MPI_Request *request)
+int mlt_send_start_in_mode(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
+                           int dest, int tag, mlt_comm *comm, MPI_Request *request,
+                           mlt_send_mode mode)
 {
     if (MLT_UNLIKELY(dest == MPI_PROC_NULL) ||
-        mlt_send_soon(me, buf, (uint64_t)count, type, dest, tag, comm))
+        (mode == MLT_MODE_READY && mlt_send_soon(me, buf, (uint64_t)count, type, dest, tag, comm)))
         *request = mlt_req_sent_handle();
     else
-        *request = send_start(me, buf, count, type, dest, tag, comm, MLT_MODE_READY);
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Issend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int dest,
-                   int tag, mlt_comm *comm, MPI_Request *request)
-{
-    if (MLT_UNLIKELY(dest == MPI_PROC_NULL))
-        *request = mlt_req_sent_handle();
-    else
-        *request = send_start(me, buf, count, type, dest, tag, comm, MLT_MODE_SYNC);
+        *request = send_start(me, buf, count, type, dest, tag, comm, mode);
     return MPI_SUCCESS;
 }

@@ -60,17 +60,23 @@ static MLT_COLD int sendrecv_no_memory(mlt_rank *me, mlt_comm *comm, uint64_t by
 }
 
 // Not inline: the copy must not widen the frame of calls that need none.
-static __attribute__((noinline)) int replace_small(mlt_rank *me, void *buf, MPI_Count count,
-                                                   const mlt_type *type, int dest, int sendtag,
-                                                   int source, int recvtag, mlt_comm *comm,
-                                                   MPI_Status *status)
+static MLT_NOINLINE int replace_by_copy(mlt_rank *me, void *buf, MPI_Count count,
+                                        const mlt_type *type, int dest, int sendtag, int source,
+                                        int recvtag, mlt_comm *comm, MPI_Status *status)
 {
-    char copy[SMALL_COPY];
-    if (count > 0)
-        mlt_type_pack(type, buf, 0, copy, (uint64_t)count * type->size);
-    return mlt_mpi_Sendrecv(me, copy, (MPI_Count)mlt_packed_count(type, (uint64_t)count),
-                            mlt_packed_type(type), dest, sendtag, buf, count, type, source, recvtag,
-                            comm, status);
+    char small[SMALL_COPY];
+    uint64_t bytes = (uint64_t)count * type->size;
+    void *copy = bytes <= SMALL_COPY ? small : malloc(bytes);
+    if (!copy)
+        return sendrecv_no_memory(me, comm, bytes);
+    if (bytes)
+        mlt_type_pack(type, buf, 0, copy, bytes);
+    int code = mlt_mpi_Sendrecv(me, copy, (MPI_Count)mlt_packed_count(type, (uint64_t)count),
+                                mlt_packed_type(type), dest, sendtag, buf, count, type, source,
+                                recvtag, comm, status);
+    if (copy != small)
+        free(copy);
+    return code;
 }
 
 int mlt_mpi_Sendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type,
@@ -85,18 +91,7 @@ int mlt_mpi_Sendrecv_replace(mlt_rank *me, void *buf, MPI_Count count, const mlt
         mlt_status_set_nobody(status);
         return mlt_mpi_Send(me, buf, count, type, dest, sendtag, comm);
     }
-    uint64_t bytes = (uint64_t)count * type->size;
-    if (bytes <= SMALL_COPY)
-        return replace_small(me, buf, count, type, dest, sendtag, source, recvtag, comm, status);
-    void *copy = malloc(bytes);
-    if (!copy)
-        return sendrecv_no_memory(me, comm, bytes);
-    mlt_type_pack(type, buf, 0, copy, bytes);
-    int code = mlt_mpi_Sendrecv(me, copy, (MPI_Count)mlt_packed_count(type, (uint64_t)count),
-                                mlt_packed_type(type), dest, sendtag, buf, count, type, source,
-                                recvtag, comm, status);
-    free(copy);
-    return code;
+    return replace_by_copy(me, buf, count, type, dest, sendtag, source, recvtag, comm, status);
 }
 
 // ---- nonblocking

@@ -28,12 +28,6 @@ int mlt_mpi_Get_elements(mlt_rank *me, const MPI_Status *status, const mlt_type 
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Get_elements_x(mlt_rank *me, const MPI_Status *status, const mlt_type *type,
-                           MPI_Count *count)
-{
-    return mlt_mpi_Get_elements(me, status, type, count);
-}
-
 int mlt_mpi_Status_get_source(mlt_rank *me, const MPI_Status *status, int *source)
 {
     *source = status->MPI_SOURCE;
@@ -54,41 +48,26 @@ int mlt_mpi_Status_get_error(mlt_rank *me, const MPI_Status *status, int *err)
 
 // ---- writing
 
-static int no_status(mlt_rank *me)
-{
-    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
-                         "argument status is MPI_STATUS_IGNORE, but should be the address of a "
-                         "status");
-}
-
 int mlt_mpi_Status_set_source(mlt_rank *me, MPI_Status *status, int source)
 {
-    if (status == MPI_STATUS_IGNORE)
-        return no_status(me);
     status->MPI_SOURCE = source;
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Status_set_tag(mlt_rank *me, MPI_Status *status, int tag)
 {
-    if (status == MPI_STATUS_IGNORE)
-        return no_status(me);
     status->MPI_TAG = tag;
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Status_set_error(mlt_rank *me, MPI_Status *status, int err)
 {
-    if (status == MPI_STATUS_IGNORE)
-        return no_status(me);
     status->MPI_ERROR = err;
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_Status_set_cancelled(mlt_rank *me, MPI_Status *status, int flag)
 {
-    if (status == MPI_STATUS_IGNORE)
-        return no_status(me);
     mlt_status_set_cancelled(status, flag != 0);
     return MPI_SUCCESS;
 }
@@ -110,8 +89,6 @@ static bool bytes_of_basics(const mlt_type *type, uint64_t count, uint64_t *byte
 int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type *type,
                                 MPI_Count count)
 {
-    if (status == MPI_STATUS_IGNORE)
-        return no_status(me);
     uint64_t bytes;
     if (!bytes_of_basics(type, (uint64_t)count, &bytes))
         return mlt_bad_value(me, NULL, me->fn, MPI_ERR_COUNT, "count", count,
@@ -119,10 +96,4 @@ int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type
                                         : "0, as the datatype has no elements");
     mlt_status_set_bytes(status, bytes);
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Status_set_elements_x(mlt_rank *me, MPI_Status *status, const mlt_type *type,
-                                  MPI_Count count)
-{
-    return mlt_mpi_Status_set_elements(me, status, type, count);
 }

@@ -87,10 +87,10 @@ int mlt_traced_Send(mlt_rank *me, const void *buf, MPI_Count count, const mlt_ty
     return MPI_SUCCESS;
 }
 
-// Of a pair: waits for the message that comes, if it must, and notes the call. waits: MLT_NOTE_POSTED if
-// nothing told of the posting. folds: the wait is part of the note.
-static inline int finish_pair(mlt_rank *me, mlt_req *req, uint8_t waits, bool folds, uint64_t begin,
-                              MPI_Status *status)
+// Waits for the message that comes, if it must, and notes the call. waits: MLT_NOTE_POSTED if nothing told
+// of the posting. folds: the wait is part of the note.
+static inline int traced_finish(mlt_rank *me, mlt_req *req, uint8_t waits, bool folds,
+                                uint64_t begin, MPI_Status *status)
 {
     mlt_worker *w = me->worker;
     const mlt_comm *comm = req->owner;
@@ -121,20 +121,7 @@ int mlt_traced_Recv(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *ty
     mlt_req_fill(&req, me, MLT_REQ_RECV, buf, (uint64_t)count, type, source, tag, comm);
     req.mode = MLT_MODE_TOLD;
     mlt_p2p_recv(&req);
-    mlt_worker *w = me->worker;
-    uint8_t waits = req.done ? 0 : MLT_NOTE_POSTED;
-    w->sched->quiet = waits;
-    int code = mlt_recv_finish(me, &req, status);
-    if (MLT_UNLIKELY(!w->sched->solo) && waits)
-        mlt_mpi_trace_ready(me, begin, 0);
-    if (MLT_UNLIKELY(w->unsent))
-        mlt_p2p_let_go(w);
-    if (MLT_UNLIKELY(req.status != MLT_OK && req.status != MLT_ERR_TRUNCATED))
-        traced_note(me, begin, mlt_arch_cycles(), 0, source, tag, comm, 0, 0); // no message came
-    else
-        traced_note(me, begin, mlt_arch_cycles(), req.sent, mlt_comm_world_rank(comm, req.from),
-                    req.got_tag, comm, waits ? MLT_WAIT_RECV : 0, MLT_NOTE_MATCHED | waits);
-    return code;
+    return traced_finish(me, &req, req.done ? 0 : MLT_NOTE_POSTED, true, begin, status);
 }
 
 // The message of the pair leaves, and tells of itself where it cannot leave at once. False: the rank waited
@@ -189,8 +176,8 @@ int mlt_traced_Sendrecv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
         folds = pair_sends(me, sendbuf, (uint64_t)sendcount, sendtype, dest, sendtag,
                            comes ? &recv : NULL, comm, begin);
     if (MLT_LIKELY(comes)) {
-        code =
-            finish_pair(me, &recv, recv.done || !folds ? 0 : MLT_NOTE_POSTED, folds, begin, status);
+        code = traced_finish(me, &recv, recv.done || !folds ? 0 : MLT_NOTE_POSTED, folds, begin,
+                             status);
     } else {
         mlt_status_set_nobody(status);
         if (MLT_UNLIKELY(me->worker->unsent))

@@ -225,95 +225,7 @@ static int win_make_agreement(mlt_rank *me, mlt_comm *comm, const recipe *r,
     return code;
 }
 
-static int win_make(mlt_rank *me, mlt_comm *comm, const recipe *r, void *baseptr, MPI_Win *handle)
-{
-    mlt_pool *pool = &mlt_mpi_worker_of(me)->wins;
-    mlt_gathered sizes;
-    uint64_t size = (uint64_t)r->size;
-    bool gathers = flavor_of(r) == MLT_WIN_CONTIGUOUS;
-    if (gathers) {
-        int code = mlt_comm_gather(me, comm, &size, sizeof size, &sizes);
-        if (code != MPI_SUCCESS)
-            return code;
-    }
-    mlt_win *win = mlt_pool_take(pool);
-    *win = (mlt_win){.magic = 0};
-    int code = win_make_agreement(me, comm, r, gathers ? &sizes : NULL, win);
-    if (gathers)
-        mlt_gathered_free(&sizes);
-    if (code != MPI_SUCCESS) {
-        mlt_pool_give_last(pool, win);
-        return code;
-    }
-    win->magic = MLT_WIN_MAGIC;
-    mlt_win_barrier(me, win);
-    if (baseptr)
-        *(void **)baseptr = mlt_win_memory(win->side.part, win->side.me);
-    *handle = (MPI_Win)win;
-    return MPI_SUCCESS;
-}
-
 // ---- checks
-
-static int win_make_check(mlt_rank *me, mlt_comm *comm, const recipe *r, MPI_Info info)
-{
-    if (info != MPI_INFO_NULL && !r->info)
-        return mlt_bad_info(me, comm, me->fn, info);
-    if (comm->inter)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but windows are made of "
-                             "intracommunicators");
-    if (r->size < 0)
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_SIZE, "size", r->size, "at least 0");
-    if (r->unit <= 0)
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_DISP, "disp_unit", r->unit, "at least 1");
-    if (r->flavor == MPI_WIN_FLAVOR_CREATE && !r->base && r->size > 0)
-        return mlt_bad_null(me, comm, me->fn, MPI_ERR_BASE, "base",
-                            "the address of memory, as size is above 0");
-    if (comm->size >= MLT_WIN_MOST_RANKS)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM, "a window has at most %d ranks",
-                             MLT_WIN_MOST_RANKS - 1);
-    return MPI_SUCCESS;
-}
-
-static uint64_t alignment(const mlt_info *info)
-{
-    const char *text = mlt_info_get(info, "mpi_minimum_memory_alignment");
-    uint64_t align = text ? strtoull(text, NULL, 10) : 1;
-    return align && (align & (align - 1)) == 0 && align <= UINT64_C(1) << 40 ? align : 1;
-}
-
-int mlt_mpi_Win_create(mlt_rank *me, void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
-                       mlt_comm *comm, MPI_Win *win)
-{
-    recipe r = {.flavor = MPI_WIN_FLAVOR_CREATE,
-                .base = base,
-                .size = size,
-                .unit = disp_unit,
-                .align = 1,
-                .info = mlt_info_of(info)};
-    int code = win_make_check(me, comm, &r, info);
-    return code == MPI_SUCCESS ? win_make(me, comm, &r, NULL, win) : code;
-}
-
-int mlt_mpi_Win_create_dynamic(mlt_rank *me, MPI_Info info, mlt_comm *comm, MPI_Win *win)
-{
-    recipe r = {.flavor = MPI_WIN_FLAVOR_DYNAMIC, .unit = 1, .align = 1, .info = mlt_info_of(info)};
-    int code = win_make_check(me, comm, &r, info);
-    return code == MPI_SUCCESS ? win_make(me, comm, &r, NULL, win) : code;
-}
-
-int mlt_mpi_Win_allocate(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
-                         mlt_comm *comm, void *baseptr, MPI_Win *win)
-{
-    recipe r = {.flavor = MPI_WIN_FLAVOR_ALLOCATE,
-                .size = size,
-                .unit = disp_unit,
-                .info = mlt_info_of(info)};
-    r.align = alignment(r.info);
-    int code = win_make_check(me, comm, &r, info);
-    return code == MPI_SUCCESS ? win_make(me, comm, &r, baseptr, win) : code;
-}
 
 // Every rank can map every other's memory.
 static bool all_share(mlt_comm *comm)
@@ -331,24 +243,98 @@ static bool all_share(mlt_comm *comm)
     return true;
 }
 
-int mlt_mpi_Win_allocate_shared(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
-                                mlt_comm *comm, void *baseptr, MPI_Win *win)
+static int win_make_check(mlt_rank *me, mlt_comm *comm, const recipe *r, MPI_Info info)
 {
-    recipe r = {.flavor = MPI_WIN_FLAVOR_SHARED,
-                .size = size,
-                .unit = disp_unit,
-                .info = mlt_info_of(info)};
-    r.align = alignment(r.info);
-    int code = win_make_check(me, comm, &r, info);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!all_share(comm))
+    if (info != MPI_INFO_NULL && !r->info)
+        return mlt_bad_info(me, comm, me->fn, info);
+    if (comm->inter)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                             "argument comm is an intercommunicator, but windows are made of "
+                             "intracommunicators");
+    if (r->size < 0)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_SIZE, "size", r->size, "at least 0");
+    if (r->unit <= 0)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_DISP, "disp_unit", r->unit, "at least 1");
+    if (r->flavor == MPI_WIN_FLAVOR_CREATE && !r->base && r->size > 0)
+        return mlt_bad_null(me, comm, me->fn, MPI_ERR_BASE, "base",
+                            "the address of memory, as size is above 0");
+    if (r->flavor == MPI_WIN_FLAVOR_SHARED && !all_share(comm))
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_RMA_SHARED,
                              "the ranks of %s do not share memory; MPI_Comm_split_type with "
                              "MPI_COMM_TYPE_SHARED makes communicators of ranks that do",
                              mlt_comm_name(me, comm));
-    r.contiguous = !mlt_info_flag(r.info, "alloc_shared_noncontig", false);
-    return win_make(me, comm, &r, baseptr, win);
+    if (comm->size >= MLT_WIN_MOST_RANKS)
+        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM, "a window has at most %d ranks",
+                             MLT_WIN_MOST_RANKS - 1);
+    return MPI_SUCCESS;
+}
+
+static uint64_t alignment(const mlt_info *info)
+{
+    const char *text = mlt_info_get(info, "mpi_minimum_memory_alignment");
+    uint64_t align = text ? strtoull(text, NULL, 10) : 1;
+    return align && (align & (align - 1)) == 0 && align <= UINT64_C(1) << 40 ? align : 1;
+}
+
+// ---- the calls
+
+static int win_make(mlt_rank *me, mlt_comm *comm, recipe *r, MPI_Info info, void *baseptr,
+                    MPI_Win *handle)
+{
+    mlt_pool *pool = &mlt_mpi_worker_of(me)->wins;
+    mlt_gathered sizes;
+    uint64_t size = (uint64_t)r->size;
+    r->info = mlt_info_of(info);
+    r->align = baseptr ? alignment(r->info) : 1;
+    r->contiguous = r->flavor == MPI_WIN_FLAVOR_SHARED &&
+                    !mlt_info_flag(r->info, "alloc_shared_noncontig", false);
+    int code = win_make_check(me, comm, r, info);
+    if (code == MPI_SUCCESS && r->contiguous)
+        code = mlt_comm_gather(me, comm, &size, sizeof size, &sizes);
+    if (code != MPI_SUCCESS)
+        return code;
+    mlt_win *win = mlt_pool_take(pool);
+    *win = (mlt_win){.magic = 0};
+    code = win_make_agreement(me, comm, r, r->contiguous ? &sizes : NULL, win);
+    if (r->contiguous)
+        mlt_gathered_free(&sizes);
+    if (code != MPI_SUCCESS) {
+        mlt_pool_give_last(pool, win);
+        return code;
+    }
+    win->magic = MLT_WIN_MAGIC;
+    mlt_win_barrier(me, win);
+    if (baseptr)
+        *(void **)baseptr = mlt_win_memory(win->side.part, win->side.me);
+    *handle = (MPI_Win)win;
+    return MPI_SUCCESS;
+}
+
+int mlt_mpi_Win_create(mlt_rank *me, void *base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
+                       mlt_comm *comm, MPI_Win *win)
+{
+    recipe r = {.flavor = MPI_WIN_FLAVOR_CREATE, .base = base, .size = size, .unit = disp_unit};
+    return win_make(me, comm, &r, info, NULL, win);
+}
+
+int mlt_mpi_Win_create_dynamic(mlt_rank *me, MPI_Info info, mlt_comm *comm, MPI_Win *win)
+{
+    return win_make(me, comm, &(recipe){.flavor = MPI_WIN_FLAVOR_DYNAMIC, .unit = 1}, info, NULL,
+                    win);
+}
+
+int mlt_mpi_Win_allocate(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
+                         mlt_comm *comm, void *baseptr, MPI_Win *win)
+{
+    recipe r = {.flavor = MPI_WIN_FLAVOR_ALLOCATE, .size = size, .unit = disp_unit};
+    return win_make(me, comm, &r, info, baseptr, win);
+}
+
+int mlt_mpi_Win_allocate_shared(mlt_rank *me, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info,
+                                mlt_comm *comm, void *baseptr, MPI_Win *win)
+{
+    recipe r = {.flavor = MPI_WIN_FLAVOR_SHARED, .size = size, .unit = disp_unit};
+    return win_make(me, comm, &r, info, baseptr, win);
 }
 
 // ---- freeing
@@ -419,11 +405,8 @@ static int check_dynamic(mlt_rank *me, mlt_win *win)
                          "%s does not stem from MPI_Win_create_dynamic", mlt_win_called(win));
 }
 
-int mlt_mpi_Win_attach(mlt_rank *me, MPI_Win handle, void *base, MPI_Aint size)
+int mlt_mpi_Win_attach(mlt_rank *me, mlt_win *win, void *base, MPI_Aint size)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = check_dynamic(me, win);
     if (code != MPI_SUCCESS)
         return code;
@@ -440,11 +423,8 @@ int mlt_mpi_Win_attach(mlt_rank *me, MPI_Win handle, void *base, MPI_Aint size)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_detach(mlt_rank *me, MPI_Win handle, const void *base)
+int mlt_mpi_Win_detach(mlt_rank *me, mlt_win *win, const void *base)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = check_dynamic(me, win);
     if (code != MPI_SUCCESS)
         return code;

@@ -65,27 +65,6 @@ static MLT_INLINE mlt_quick_spot mlt_quick_find(mlt_win *win, MPI_Count count, u
     return spot;
 }
 
-// A put or a get: what both sides have in common.
-static MLT_INLINE mlt_quick_spot mlt_quick_move(const mlt_rank *me, const void *buf,
-                                                MPI_Count count, MPI_Datatype datatype, int target,
-                                                MPI_Aint disp, MPI_Count there_count,
-                                                MPI_Datatype there, MPI_Win handle)
-{
-    mlt_quick_spot none = {.at = NULL};
-    mlt_win *win = (mlt_win *)handle;
-    const mlt_type *type = mlt_quick_type(datatype);
-    if (MLT_UNLIKELY(!mlt_win_is_mine(me, handle) || !type ||
-                     (uintptr_t)buf <= (uintptr_t)MPI_IN_PLACE))
-        return none;
-    if (MLT_UNLIKELY(there != datatype || there_count != count)) {
-        const mlt_type *other = mlt_quick_type(there);
-        if (!other || (uint64_t)there_count >= UINT32_MAX ||
-            (uint64_t)there_count * other->size != (uint64_t)count * type->size)
-            return none;
-    }
-    return mlt_quick_find(win, count, type->size, target, disp);
-}
-
 static MLT_INLINE void mlt_quick_copy(void *to, const void *from, uint64_t bytes)
 {
     if (bytes == sizeof(uint64_t))
@@ -94,18 +73,35 @@ static MLT_INLINE void mlt_quick_copy(void *to, const void *from, uint64_t bytes
         memcpy(to, from, bytes);
 }
 
+// A put or a get.
+static MLT_INLINE bool mlt_quick_move(const mlt_rank *me, bool puts, void *buf, MPI_Count count,
+                                      MPI_Datatype datatype, int target, MPI_Aint disp,
+                                      MPI_Count there_count, MPI_Datatype there, MPI_Win handle)
+{
+    const mlt_type *type = mlt_quick_type(datatype);
+    if (MLT_UNLIKELY(!mlt_win_is_mine(me, handle) || !type ||
+                     (uintptr_t)buf <= (uintptr_t)MPI_IN_PLACE))
+        return false;
+    if (MLT_UNLIKELY(there != datatype || there_count != count)) {
+        const mlt_type *other = mlt_quick_type(there);
+        if (!other || (uint64_t)there_count >= UINT32_MAX ||
+            (uint64_t)there_count * other->size != (uint64_t)count * type->size)
+            return false;
+    }
+    mlt_quick_spot spot = mlt_quick_find((mlt_win *)handle, count, type->size, target, disp);
+    if (MLT_UNLIKELY(!spot.at))
+        return false;
+    mlt_quick_copy(puts ? spot.at : buf, puts ? buf : spot.at, spot.bytes);
+    return true;
+}
+
 static MLT_INLINE bool mlt_quick_Put(const mlt_rank *me, const void *origin_addr,
                                      MPI_Count origin_count, MPI_Datatype origin_datatype,
                                      int target_rank, MPI_Aint target_disp, MPI_Count target_count,
                                      MPI_Datatype target_datatype, MPI_Win win)
 {
-    mlt_quick_spot spot =
-        mlt_quick_move(me, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                       target_count, target_datatype, win);
-    if (MLT_UNLIKELY(!spot.at))
-        return false;
-    mlt_quick_copy(spot.at, origin_addr, spot.bytes);
-    return true;
+    return mlt_quick_move(me, true, (void *)(uintptr_t)origin_addr, origin_count, origin_datatype,
+                          target_rank, target_disp, target_count, target_datatype, win);
 }
 
 static MLT_INLINE bool mlt_quick_Get(const mlt_rank *me, void *origin_addr, MPI_Count origin_count,
@@ -113,13 +109,8 @@ static MLT_INLINE bool mlt_quick_Get(const mlt_rank *me, void *origin_addr, MPI_
                                      MPI_Aint target_disp, MPI_Count target_count,
                                      MPI_Datatype target_datatype, MPI_Win win)
 {
-    mlt_quick_spot spot =
-        mlt_quick_move(me, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                       target_count, target_datatype, win);
-    if (MLT_UNLIKELY(!spot.at))
-        return false;
-    mlt_quick_copy(origin_addr, spot.at, spot.bytes);
-    return true;
+    return mlt_quick_move(me, false, origin_addr, origin_count, origin_datatype, target_rank,
+                          target_disp, target_count, target_datatype, win);
 }
 
 // ---- accumulates: operation and type are those of the last call, which the body has looked up
@@ -235,9 +226,4 @@ static MLT_INLINE bool mlt_quick_Win_flush(const mlt_rank *me, int rank, MPI_Win
     // What the rank has stored into others' memory comes before what it stores next.
     mlt_arch_order();
     return true;
-}
-
-static MLT_INLINE bool mlt_quick_Win_flush_local(const mlt_rank *me, int rank, MPI_Win handle)
-{
-    return mlt_quick_Win_flush(me, rank, handle);
 }
