@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A .flow file as it was read: declarations, roots, statements, with the line of each thing. Names
-// are not looked up here and numbers are not computed; check.h does.
+// are not looked up here and numbers are not computed; sema.h does.
 // docs/reference/flow-language.md has the grammar.
 //
 // All memory of a file is one arena: texts and lists stay until mlt_flow_file_free.
@@ -20,6 +20,12 @@ typedef enum mlt_flow_expr_kind {
     MLT_FLOW_DIVIDE,
     MLT_FLOW_REMAINDER,
 } mlt_flow_expr_kind;
+
+// Of an operator with two operands.
+static inline char mlt_flow_sign(mlt_flow_expr_kind kind)
+{
+    return "+-*/%"[kind - MLT_FLOW_ADD];
+}
 
 typedef struct mlt_flow_expr {
     mlt_flow_expr_kind kind;
@@ -118,7 +124,7 @@ typedef struct mlt_flow_file {
     size_t include_count;
     mlt_flow_operation *operations;
     mlt_flow_declaration *declarations;
-    mlt_flow_root_item *roots; // in order; check.h finds the main one
+    mlt_flow_root_item *roots; // in order; sema.h finds the main one
     struct mlt_flow_arena *arena;
 } mlt_flow_file;
 

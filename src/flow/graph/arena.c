@@ -2,6 +2,8 @@
 // Chunks in a chain; whatever does not fit into the newest gets one of its own size at least.
 #include "flow/graph/arena.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,5 +57,18 @@ char *mlt_flow_arena_text(mlt_flow_arena *arena, const char *at, size_t length)
 {
     char *text = mlt_flow_arena_take(arena, length + 1);
     memcpy(text, at, length);
+    return text;
+}
+
+char *mlt_flow_arena_print(mlt_flow_arena *arena, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    size_t bytes = (size_t)vsnprintf(NULL, 0, format, args) + 1;
+    char *text = mlt_flow_arena_take(arena, bytes);
+    vsnprintf(text, bytes, format, again);
+    va_end(again);
+    va_end(args);
     return text;
 }

@@ -11,3 +11,5 @@ mlt_flow_arena *mlt_flow_arena_new(void);
 void mlt_flow_arena_free(mlt_flow_arena *arena);                // NULL is fine
 void *mlt_flow_arena_take(mlt_flow_arena *arena, size_t bytes); // zeroed, aligned for anything
 char *mlt_flow_arena_text(mlt_flow_arena *arena, const char *at, size_t length); // with a NUL
+char *mlt_flow_arena_print(mlt_flow_arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

@@ -14,20 +14,7 @@
 #include "flow/graph/hint.h"
 #include "flow/graph/index.h"
 
-// ---- texts, messages
-
-char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
-{
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    size_t bytes = (size_t)vsnprintf(NULL, 0, format, args) + 1;
-    char *text = mlt_flow_arena_take(b->graph->texts, bytes);
-    vsnprintf(text, bytes, format, again);
-    va_end(again);
-    va_end(args);
-    return text;
-}
+// ---- messages
 
 void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
                    const char *format, ...)

@@ -12,6 +12,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "flow/graph/arena.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/hint.h"
 #include "flow/graph/ops.h"
@@ -40,9 +41,18 @@ MLT_EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, lo
             return value;
         }
     MLT_ARRAY_WANT(g->constants, g->constant_count + 1ull, b->constant_room);
-    g->constants[g->constant_count++] = (mlt_flow_constant){
-        .name = mlt_flow_text(b, "%s", name), .value = value, .overridden = given};
+    g->constants[g->constant_count++] =
+        (mlt_flow_constant){.name = mlt_flow_arena_print(b->graph->texts, "%s", name),
+                            .value = value,
+                            .overridden = given};
     return value;
+}
+
+MLT_EXPORT long flow_nonzero(flow_wiring *w, int line, long value)
+{
+    if (value == 0)
+        ERROR(w, line, "this divides by 0");
+    return value ? value : 1;
 }
 
 // ---- instances
@@ -186,7 +196,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_graph *g = b->graph;
-    const char *full = mlt_flow_text(b, "%s%s", w->prefix, name);
+    const char *full = mlt_flow_arena_print(b->graph->texts, "%s%s", w->prefix, name);
     mlt_flow_thing thing = {.name = full + strlen(w->prefix), .at = g->vector_count};
     if (!may_have(w, line, name, count)) {
         thing.bad = true;
@@ -236,13 +246,14 @@ static void add_instance(mlt_flow_builder *b, uint32_t roots, const flow_root *r
 static void wire_instance(flow_wiring *w, const mlt_flow_roots *r, uint32_t i)
 {
     mlt_flow_builder *b = w->builder;
-    flow_wiring inner = {.builder = b,
-                         .root = r->root,
-                         .outer = w,
-                         .prefix = r->scalar ? mlt_flow_text(b, "%s.", r->name)
-                                             : mlt_flow_text(b, "%s[%u].", r->name, i),
-                         .port = b->instances.at[r->first + i].port,
-                         .copies = w->copies * r->count};
+    flow_wiring inner = {
+        .builder = b,
+        .root = r->root,
+        .outer = w,
+        .prefix = r->scalar ? mlt_flow_arena_print(b->graph->texts, "%s.", r->name)
+                            : mlt_flow_arena_print(b->graph->texts, "%s[%u].", r->name, i),
+        .port = b->instances.at[r->first + i].port,
+        .copies = w->copies * r->count};
     b->instances.at[r->first + i].first_node = b->graph->node_count;
     b->wire(b->arg, r->root, &inner);
     b->instances.at[r->first + i].node = b->graph->node_count;
@@ -253,7 +264,7 @@ MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const f
                              long count)
 {
     mlt_flow_builder *b = w->builder;
-    const char *full = mlt_flow_text(b, "%s%s", w->prefix, name);
+    const char *full = mlt_flow_arena_print(b->graph->texts, "%s%s", w->prefix, name);
     mlt_flow_thing thing = {.name = full + strlen(w->prefix), .nested = true};
     thing.bad = !may_have(w, line, name, count) || !may_nest(w, line, name, root, count);
     for (const flow_wiring *o = w; o && !thing.bad; o = o->outer)
@@ -672,9 +683,9 @@ static bool read_place(mlt_flow_builder *b, const char *where, mlt_flow_pin *pin
     else if (colon)
         return false;
     if (colon && colon > where)
-        pin->host = mlt_flow_text(b, "%.*s", (int)(colon - where), where);
+        pin->host = mlt_flow_arena_print(b->graph->texts, "%.*s", (int)(colon - where), where);
     else if (!numeric && *where)
-        pin->host = mlt_flow_text(b, "%s", where);
+        pin->host = mlt_flow_arena_print(b->graph->texts, "%s", where);
     return pin->host || (numeric && !colon);
 }
 
@@ -718,4 +729,12 @@ MLT_EXPORT void flow_place(flow_wiring *w, int line, const flow_part *parts, siz
             }
         }
     }
+}
+
+MLT_EXPORT void flow_place_nth(flow_wiring *w, int line, const flow_part *parts, size_t count,
+                               const char *host, long n)
+{
+    char *where = mlt_text_of("%s%s%ld", host ? host : "", host ? ":" : "", n);
+    flow_place(w, line, parts, count, where);
+    free(where);
 }

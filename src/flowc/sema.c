@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Descriptors of modules, roots and operations as the generated program will have them, but without
 // functions; then the roots are interpreted: their statements call the wiring functions.
-#include "flowc/check.h"
+#include "flowc/sema.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "flow/graph/arena.h"
 #include "flow/graph/ops.h"
-#include "flowc/check_int.h"
-
-void *mlt_sema_take(const mlt_sema *c, size_t bytes)
-{
-    return mlt_flow_arena_take(c->file->arena, bytes);
-}
-
-const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, size_t count,
-                                              const char *name)
-{
-    while (count-- > 0)
-        if (strcmp(list[count].name, name) == 0)
-            return &list[count];
-    return NULL;
-}
+#include "flowc/sema_int.h"
 
 // ---- descriptors
 
@@ -256,18 +240,10 @@ static bool wire_place(wirer *w, const mlt_flow_statement *s)
     flow_stage stage = {.parts = NULL};
     long place = 0;
     bool fine = make_parts(w, s->stages, &stage) && (!s->place || number(w, s->place, &place));
-    if (fine) {
-        size_t size = (s->host ? strlen(s->host) : 0) + 32;
-        char *where = mlt_take(size, 1);
-        if (s->host && s->place)
-            snprintf(where, size, "%s:%ld", s->host, place);
-        else if (s->host)
-            snprintf(where, size, "%s", s->host);
-        else
-            snprintf(where, size, "%ld", place);
-        flow_place(w->w, s->line, stage.parts, stage.count, where);
-        free(where);
-    }
+    if (fine && s->place)
+        flow_place_nth(w->w, s->line, stage.parts, stage.count, s->host, place);
+    else if (fine)
+        flow_place(w->w, s->line, stage.parts, stage.count, s->host);
     free((void *)stage.parts);
     return fine;
 }

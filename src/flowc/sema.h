@@ -25,6 +25,6 @@ mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_overrid
 const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file,
                                              mlt_flow_messages *messages);
 
-// The number of a C type, "unsigned long int". FLOW_ANY: NULL, or a name that only the C compiler
-// knows.
+// The number of a type as the reader names it: "unsigned long". FLOW_ANY: NULL, or a name that only
+// the C compiler knows.
 flow_type mlt_flow_type_named(const char *text);
