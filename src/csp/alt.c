@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "csp/barrier.h"
 #include "csp/chan.h"
+#include "csp/net/port.h"
 #include "fiber/await.h"
 #include "fiber/policy.h"
 
@@ -154,10 +155,10 @@ static bool sync_is_ready(run *r, uint32_t i)
 
 static bool port_is_ready(run *r, uint32_t i)
 {
-    mlt_port_guards.check(r->csp, r->guards[i].port, r->call);
+    mlt_csp_port_check(r->csp, r->guards[i].port, r->call);
     mlt_alt alt = {.fiber = r->csp->sched->current, .chosen = MLT_ALT_OPEN, .guards = r->guards};
     mlt_offer offer = {.alt = r->alt ? r->alt : &alt, .value = r->guards[i].value, .index = i};
-    if (!mlt_port_guards.try(r->guards[i].port, &offer))
+    if (!mlt_port_try(r->guards[i].port, &offer))
         return false;
     r->status = offer.alt->status;
     return true;
@@ -374,7 +375,7 @@ static void offer(run *r, uint32_t i)
         watch_fd(r, i);
         break;
     case CSP_GUARD_PORT:
-        mlt_port_guards.wait(g->port, &r->offers[i]);
+        mlt_port_wait(g->port, &r->offers[i]);
         break;
     case CSP_GUARD_SKIP:
         break;

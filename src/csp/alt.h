@@ -81,16 +81,3 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
 
 // As csp_pri_alt, called `call` in reports.
 int mlt_alt_first(csp_guard *guards, size_t count, const char *call);
-
-// What port guards do, in net/port.c. try: if a message is there, takes it into offer->value
-// (guards[index].size bytes of room), sets guards[index].size to its length and settles the
-// alternation, with CSP_TOO_LONG if it does not fit; else false. wait: puts offer->link at the end
-// of the port's queue. A message that comes does what try does for the first offer there whose
-// alternation is open, and takes it out; the process that waits takes it out if something else was
-// chosen. check: ends the program unless it is a port of this worker.
-typedef struct mlt_csp_port_guard {
-    void (*check)(mlt_csp *csp, csp_port *port, const char *call);
-    bool (*try)(csp_port *port, mlt_offer *offer);
-    void (*wait)(csp_port *port, mlt_offer *offer);
-} mlt_csp_port_guard;
-extern const mlt_csp_port_guard mlt_port_guards;

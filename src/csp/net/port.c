@@ -190,7 +190,7 @@ static void unqueue(csp_port *port, message *m)
 }
 
 // Gives the first message to an open offer. False: there is none.
-static bool port_serve(csp_port *port, mlt_offer *offer)
+bool mlt_port_try(csp_port *port, mlt_offer *offer)
 {
     if (mlt_list_empty(&port->messages))
         return false;
@@ -206,17 +206,10 @@ static bool port_serve(csp_port *port, mlt_offer *offer)
     return true;
 }
 
-static __attribute__((noinline)) void stand(csp_port *port, mlt_offer *offer)
+__attribute__((noinline)) void mlt_port_wait(csp_port *port, mlt_offer *offer)
 {
     mlt_list_push_back(&port->offers, &offer->link);
 }
-
-static void port_check(mlt_csp *csp, csp_port *port, const char *call)
-{
-    mlt_csp_port_check(csp, port, call);
-}
-
-const mlt_csp_port_guard mlt_port_guards = {.check = port_check, .try = port_serve, .wait = stand};
 
 static void sender_lost(mlt_route_user *user, mlt_route *route)
 {
@@ -285,7 +278,7 @@ static void queue_message(csp_port *port, mlt_csp_port_sender *sender, message *
         port->held_most = port->held;
     // A receiver whose buffer is too small is told so, and the message stays for the next one.
     for (mlt_offer *offer; !mlt_list_empty(&port->messages) && (offer = first_open(port));)
-        (void)port_serve(port, offer);
+        (void)mlt_port_try(port, offer);
 }
 
 static MLT_COLD void queue_copy(csp_port *port, mlt_csp_port_sender *sender, int32_t from,
@@ -303,6 +296,19 @@ static MLT_COLD void queue_copy(csp_port *port, mlt_csp_port_sender *sender, int
 static void say_closed(mlt_route *route, uint32_t stream)
 {
     mlt_route_send(route, &(mlt_packet){.kind = CLOSED, .object = stream}, NULL, 0);
+}
+
+// Whoever sent the packet; `makes`: also if it is the first one, and if the port is gone they hear it.
+// NULL: there is no such port, or no such sender.
+static mlt_csp_port_sender *sender_at(mlt_route *route, const mlt_packet *packet, bool makes)
+{
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    uint32_t stream = (uint32_t)packet->word;
+    if (!port && makes)
+        say_closed(route, stream);
+    if (!port)
+        return NULL;
+    return makes ? sender_of(port, route, stream) : find_sender(port, route, stream);
 }
 
 // The node that sent it; one of another program is none here.
@@ -343,13 +349,10 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
 
 static void first_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    mlt_csp_port_sender *sender = sender_at(route, packet, true);
     uint64_t total;
-    if (!port) {
-        say_closed(route, (uint32_t)packet->word);
+    if (!sender)
         return;
-    }
-    mlt_csp_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
     if (bytes != sizeof total || sender->arriving) {
         mlt_route_lose(route, "it sent a message in pieces that do not fit");
         return;
@@ -364,15 +367,14 @@ static void first_came(mlt_route *route, const mlt_packet *packet, const void *d
     }
     sender->arriving->sender = sender;
     sender->arriving->from = node_of(route, packet);
-    sender->arriving->charge = port->room;
+    sender->arriving->charge = sender->port->room;
     sender->arrived = 0;
 }
 
 // dst is 1 for the last one, which has the charge of the whole.
 static void part_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_csp_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    mlt_csp_port_sender *sender = sender_at(route, packet, false);
     message *m = sender ? sender->arriving : NULL;
     if (!m)
         return; // the port is gone: they have been told
@@ -385,17 +387,16 @@ static void part_came(mlt_route *route, const mlt_packet *packet, const void *da
         memcpy(m->data + sender->arrived, data, bytes);
     sender->arrived += bytes;
     if (!packet->dst) {
-        taken(sender, charge_of(bytes, port->room));
+        taken(sender, charge_of(bytes, sender->port->room));
         return;
     }
     sender->arriving = NULL;
-    queue_message(port, sender, m);
+    queue_message(sender->port, sender, m);
 }
 
-static void off_came(mlt_route *route, const mlt_packet *packet)
+static void off_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_csp_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    mlt_csp_port_sender *sender = sender_at(route, packet, false);
     if (!sender)
         return;
     free(sender->arriving);
@@ -429,9 +430,10 @@ static csp_port *port_named(mlt_csp *csp, int32_t node, const char *name)
 }
 
 // object: the port's number, or 0: by its name, at node dst. src is 1 if the answer is wanted now.
-static void look_came(mlt_route *route, const mlt_packet *packet, const char *name, uint64_t bytes)
+static void look_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_csp *csp = route->csp;
+    const char *name = data;
     if (bytes == 0 || name[bytes - 1] != 0)
         name = "";
     csp_port *port = packet->object ? mlt_remote_find(csp, packet->object, MLT_OBJECT_PORT)
@@ -450,12 +452,12 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const char *na
     mlt_list_push_back(&route->users, &ask->user.link);
 }
 
-static void look_over(mlt_route *route, int32_t question)
+static void look_over(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_list_node *list = &route->csp->net->port_asks;
     for (mlt_list_node *l = list->next; l != list; l = l->next) {
         port_ask *ask = mlt_container_of(l, port_ask, link);
-        if (ask->route == route && ask->question == question) {
+        if (ask->route == route && ask->question == packet->word) {
             mlt_list_remove(&ask->user.link);
             ask_lost(&ask->user, route);
             return;
@@ -585,8 +587,8 @@ static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t siz
     me.size = size;
     me.from = -1;
     me.bytes = 0;
-    if (!port_serve(port, &me.offer)) {
-        stand(port, &me.offer);
+    if (!mlt_port_try(port, &me.offer)) {
+        mlt_port_wait(port, &me.offer);
         const mlt_wait *wait =
             mlt_csp_wait_for(&me.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
         if (MLT_UNLIKELY(deadline != CSP_NEVER)) {
@@ -675,15 +677,23 @@ static inline bool has_room(const mlt_csp_stream *stream, uint64_t charge)
     return stream->used + charge <= stream->room || stream->used == 0;
 }
 
+// To the port, of the stream.
+static inline mlt_packet stream_packet(const mlt_csp_stream *stream, uint16_t kind)
+{
+    return (mlt_packet){.kind = kind,
+                        .object = stream->port,
+                        .word = (int32_t)stream->number,
+                        .src = mlt_csp_rank()->world,
+                        .dst = stream->node};
+}
+
 static void want_room(mlt_csp_stream *stream)
 {
     if (stream->wants)
         return;
     stream->wants = true;
-    mlt_route_send(
-        stream->route,
-        &(mlt_packet){.kind = WANT, .object = stream->port, .word = (int32_t)stream->number}, NULL,
-        0);
+    mlt_packet packet = stream_packet(stream, WANT);
+    mlt_route_send(stream->route, &packet, NULL, 0);
 }
 
 // Lets those go on who have room now, in order.
@@ -714,16 +724,14 @@ static void stream_rests(mlt_csp_stream *stream)
         want_room(stream);
         return;
     }
-    mlt_route_send(
-        stream->route,
-        &(mlt_packet){.kind = LEAVE, .object = stream->port, .word = (int32_t)stream->number}, NULL,
-        0);
+    mlt_packet packet = stream_packet(stream, LEAVE);
+    mlt_route_send(stream->route, &packet, NULL, 0);
     free_stream(stream->route->csp, stream);
 }
 
-static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, uint64_t bytes)
+static void room_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    mlt_csp_stream *stream = mlt_remote_find(csp, packet->object, MLT_OBJECT_STREAM);
+    mlt_csp_stream *stream = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_STREAM);
     uint64_t back;
     if (!stream || bytes != sizeof back)
         return;
@@ -736,74 +744,49 @@ static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, 
 }
 
 // The sender waits for room: it gets what there is when the queue has nothing of it any more.
-static void want_came(mlt_route *route, const mlt_packet *packet)
+static void want_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    if (!port) {
-        say_closed(route, (uint32_t)packet->word);
+    mlt_csp_port_sender *sender = sender_at(route, packet, true);
+    if (!sender)
         return;
-    }
-    mlt_csp_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
     sender->wants = true;
     if (sender->untold && sender->queued == 0)
         give_back(sender);
 }
 
-static void leave_came(mlt_route *route, const mlt_packet *packet)
+static void leave_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_csp_port_sender *s = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
-    if (!s)
+    mlt_csp_port_sender *sender = sender_at(route, packet, false);
+    if (!sender)
         return;
-    mlt_list_remove(&s->user.link);
-    sender_leaves(s);
+    mlt_list_remove(&sender->user.link);
+    sender_leaves(sender);
+}
+
+static void found_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    (void)mlt_question_answer(route->csp, (uint32_t)packet->word, (csp_status)packet->object, data,
+                              bytes);
+}
+
+static void closed_came(mlt_route *route, const mlt_packet *packet, const void *data,
+                        uint64_t bytes)
+{
+    mlt_csp_stream *stream = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_STREAM);
+    if (stream)
+        stream_ends(stream, CSP_RETIRED);
 }
 
 void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    mlt_csp *csp = route->csp;
-    if (MLT_LIKELY(packet->kind == PORT_MESSAGE)) {
-        message_came(route, packet, data, bytes);
-        return;
-    }
-    mlt_csp_stream *stream;
-    switch (packet->kind) {
-    case LOOK:
-        look_came(route, packet, data, bytes);
-        break;
-    case LOOK_OFF:
-        look_over(route, packet->word);
-        break;
-    case FOUND:
-        (void)mlt_question_answer(csp, (uint32_t)packet->word, (csp_status)packet->object, data,
-                                  bytes);
-        break;
-    case ROOM:
-        room_came(csp, packet, data, bytes);
-        break;
-    case WANT:
-        want_came(route, packet);
-        break;
-    case LEAVE:
-        leave_came(route, packet);
-        break;
-    case FIRST:
-        first_came(route, packet, data, bytes);
-        break;
-    case PART:
-        part_came(route, packet, data, bytes);
-        break;
-    case PORT_OFF:
-        off_came(route, packet);
-        break;
-    case CLOSED:
-        stream = mlt_remote_find(csp, packet->object, MLT_OBJECT_STREAM);
-        if (stream)
-            stream_ends(stream, CSP_RETIRED);
-        break;
-    default:
+    static mlt_route_handler *const handlers[] = {look_came,  look_over, found_came, message_came,
+                                                  room_came,  want_came, leave_came, closed_came,
+                                                  first_came, part_came, off_came}; // as the kinds
+    uint32_t kind = packet->kind - MLT_PACKET_PORT;
+    if (MLT_LIKELY(kind < sizeof handlers / sizeof *handlers))
+        handlers[kind](route, packet, data, bytes);
+    else
         mlt_route_lose(route, "it sent a packet that nobody understands");
-    }
 }
 
 // ---- targets
@@ -948,11 +931,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
 
 static inline void send_message(mlt_csp_stream *stream, const void *data, size_t bytes)
 {
-    mlt_packet packet = {.kind = PORT_MESSAGE,
-                         .object = stream->port,
-                         .word = (int32_t)stream->number,
-                         .src = mlt_csp_rank()->world,
-                         .dst = stream->node};
+    mlt_packet packet = stream_packet(stream, PORT_MESSAGE);
     mlt_route_send(stream->route, &packet, data, bytes);
 }
 
@@ -998,10 +977,7 @@ static csp_status send_pieces(csp_target *target, const void *data, size_t bytes
     csp_status status = wait_for_room(target, &me, false, deadline);
     if (status != CSP_OK)
         return status;
-    mlt_packet packet = {.kind = FIRST,
-                         .object = stream->port,
-                         .word = (int32_t)stream->number,
-                         .src = mlt_csp_rank()->world};
+    mlt_packet packet = stream_packet(stream, FIRST);
     uint64_t total = bytes;
     mlt_route_send(stream->route, &packet, &total, sizeof total);
     packet.kind = PART;

@@ -100,7 +100,16 @@ struct csp_target {
 // "numbers" or "port 7". Returns text.
 const char *mlt_csp_port_name(const csp_port *port, char *text, size_t size);
 
+// Ends the program unless it is a port of this worker.
 void mlt_csp_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
+
+// Of port guards. try: if a message is there, takes it into offer->value (guards[index].size bytes of
+// room), sets guards[index].size to its length and settles the alternation, with CSP_TOO_LONG if it
+// does not fit; else false. wait: puts the offer at the end of the port's queue. A message that comes
+// does what try does for the first offer there whose alternation is open, and takes it out; the
+// process that waits takes it out if something else was chosen.
+bool mlt_port_try(csp_port *port, mlt_offer *offer);
+void mlt_port_wait(csp_port *port, mlt_offer *offer);
 
 // mlt_remote_end calls it.
 void mlt_csp_ports_end(mlt_csp *csp);
