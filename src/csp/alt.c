@@ -180,11 +180,11 @@ static bool chan_is_ready(run *r, const csp_guard *g)
         return false;
     }
     if (g->kind == CSP_GUARD_READ) {
-        if (mlt_list_empty(&chan->writes) && chan->held == 0 && chan->rare == 0)
+        if (mlt_list_empty(&chan->offers[MLT_WRITES]) && chan->held == 0 && chan->rare == 0)
             return false;
         return mlt_chan_try_read(chan, g->value, r->alt, &r->status);
     }
-    if (mlt_list_empty(&chan->reads) && !chan->buffered && chan->rare == 0)
+    if (mlt_list_empty(&chan->offers[MLT_READS]) && !chan->buffered && chan->rare == 0)
         return false;
     return mlt_chan_try_write(chan, g->value, r->alt, &r->status);
 }
@@ -247,13 +247,13 @@ static bool is_surely_ready(run *r, const csp_guard *g)
         return fd_is_ready(r, g);
     case CSP_GUARD_READ: {
         const csp_chan *chan = checked(r, g);
-        return !chan->remote &&
-               (chan->held > 0 || chan->life != MLT_CHAN_LIVES || !mlt_list_empty(&chan->writes));
+        return !chan->remote && (chan->held > 0 || chan->life != MLT_CHAN_LIVES ||
+                                 !mlt_list_empty(&chan->offers[MLT_WRITES]));
     }
     case CSP_GUARD_WRITE: {
         const csp_chan *chan = checked(r, g);
-        return !chan->remote &&
-               (chan->buffered || chan->life != MLT_CHAN_LIVES || !mlt_list_empty(&chan->reads));
+        return !chan->remote && (chan->buffered || chan->life != MLT_CHAN_LIVES ||
+                                 !mlt_list_empty(&chan->offers[MLT_READS]));
     }
     default:
         return g->kind == CSP_GUARD_SKIP;
@@ -342,11 +342,11 @@ static void offer_chan(run *r, uint32_t i)
 {
     csp_chan *chan = chan_of(&r->guards[i]);
     bool writes = r->guards[i].kind == CSP_GUARD_WRITE;
-    *(writes ? &chan->last_writer : &chan->last_reader) = r->alt->fiber;
+    chan->last_user[writes] = r->alt->fiber;
     if (MLT_UNLIKELY(chan->remote))
-        (void)mlt_chan_far_ops.offer(chan, &r->offers[i], writes);
+        (void)mlt_chan_far_offer(chan, &r->offers[i], writes);
     else
-        mlt_list_push_back(writes ? &chan->writes : &chan->reads, &r->offers[i].link);
+        mlt_list_push_back(&chan->offers[writes], &r->offers[i].link);
 }
 
 static void offer(run *r, uint32_t i)
@@ -390,7 +390,7 @@ static void offer_again(run *r, uint32_t i)
     if (g->off)
         return;
     if (alt_is_far(g))
-        (void)mlt_chan_far_ops.offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
+        (void)mlt_chan_far_offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
     for (uint32_t k = 0; k < r->watching; k++)
         if (r->watches[k].index == i && !r->watches[k].watch.link.next)
             start_watch(r, &r->watches[k]);
@@ -420,7 +420,7 @@ static void withdraw(run *r, uint32_t i)
     if (g->kind == CSP_GUARD_SYNC)
         mlt_barrier_withdraw(g->barrier, o);
     else if (MLT_UNLIKELY(alt_is_far(g)) && (int32_t)i != r->alt->chosen)
-        (void)mlt_chan_far_ops.withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
+        (void)mlt_chan_far_withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
     else
         mlt_list_remove(&o->link);
 }

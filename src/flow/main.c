@@ -306,13 +306,13 @@ static void hold_ends(flow_instance *me)
         if (me->in[i].chan && few)
             csp_hold_in(me->in[i].in);
         else if (me->in[i].chan)
-            me->in[i].chan->last_reader = self;
+            me->in[i].chan->last_user[MLT_READS] = self;
     }
     for (uint32_t i = 0; i < me->outs; i++) {
         if (me->out[i].to && few)
             csp_hold_out(me->out[i].out);
         else if (me->out[i].to)
-            me->out[i].to->chan->last_writer = self;
+            me->out[i].to->chan->last_user[MLT_WRITES] = self;
     }
 }
 

@@ -123,11 +123,11 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
     if (outlet->wrapped)
         go_along(inlet->program, outlet->line, &walk, "flow_send", bytes);
     uint32_t held = chan->held;
-    chan->last_writer = inlet->program->csp->sched->current;
+    chan->last_user[MLT_WRITES] = inlet->program->csp->sched->current;
     bool full = (inlet->mixed && inlet->locals >= inlet->cap) || is_heavy(inlet);
     if ((full && chan->life == MLT_CHAN_LIVES) || !mlt_chan_try_write(chan, &e, NULL, &status)) {
-        status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
-                         &outlet->stats.blocked_ns);
+        status = wait_at(inlet->program, &e, &chan->offers[MLT_WRITES],
+                         &chan->waits[MLT_WRITES].wait, &outlet->stats.blocked_ns);
     } else {
         note_depth(inlet, chan->held);
         if (chan->held > held) {
@@ -171,7 +171,8 @@ static inline bool put(mlt_flow_outlet *outlet, mlt_flow_element *e)
         return put_elsewhere(outlet, e);
     csp_chan *chan = inlet->chan;
     if (MLT_UNLIKELY(chan->rare || chan->held >= chan->capacity || inlet->odd ||
-                     inlet->bytes >= inlet->bytes_most || !mlt_list_empty(&chan->reads)))
+                     inlet->bytes >= inlet->bytes_most ||
+                     !mlt_list_empty(&chan->offers[MLT_READS])))
         return put_slowly(outlet, e);
     ring_put(inlet, e);
     note_depth(inlet, chan->held);
@@ -206,8 +207,8 @@ void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e)
 static RARELY void let_one_write(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
-    mlt_offer *writer =
-        mlt_container_of(mlt_list_pop_front(&chan->writes), mlt_offer, link); // there is one
+    mlt_offer *writer = mlt_container_of(mlt_list_pop_front(&chan->offers[MLT_WRITES]), mlt_offer,
+                                         link); // there is one
     ring_put(inlet, *(mlt_flow_element **)writer->value);
     inlet->locals += inlet->mixed;
     mlt_alt_settle(chan->csp, writer->alt, writer->index, CSP_OK);
@@ -223,7 +224,7 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
     mlt_buffer_drop(chan);
     inlet->bytes -= e->bytes;
     inlet->locals -= inlet->mixed && e->line == MLT_FLOW_NO_LINE;
-    if (MLT_UNLIKELY(!mlt_list_empty(&chan->writes)) && !is_heavy(inlet) &&
+    if (MLT_UNLIKELY(!mlt_list_empty(&chan->offers[MLT_WRITES])) && !is_heavy(inlet) &&
         (!inlet->mixed || inlet->locals < inlet->cap))
         let_one_write(inlet);
     tell_if_traced(inlet);
@@ -237,8 +238,8 @@ static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
     mlt_flow_element *e = NULL;
     if (!chan || inlet->ended || chan->rare)
         return NULL;
-    chan->last_reader = inlet->program->csp->sched->current;
-    if (wait_at(inlet->program, &e, &chan->reads, &chan->read_wait.wait,
+    chan->last_user[MLT_READS] = inlet->program->csp->sched->current;
+    if (wait_at(inlet->program, &e, &chan->offers[MLT_READS], &chan->waits[MLT_READS].wait,
                 &inlet->stats.starved_ns) != CSP_OK)
         return NULL;
     return mlt_flow_taken(inlet->program, e);
@@ -251,9 +252,9 @@ mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **han
         return mlt_flow_taken(inlet->program, ring_take(inlet));
     if (inlet->ended || chan->rare)
         return NULL;
-    chan->last_reader = inlet->program->csp->sched->current;
-    csp_status status = wait_at(inlet->program, handed, &chan->reads, &chan->read_wait.wait,
-                                &inlet->stats.starved_ns);
+    chan->last_user[MLT_READS] = inlet->program->csp->sched->current;
+    csp_status status = wait_at(inlet->program, handed, &chan->offers[MLT_READS],
+                                &chan->waits[MLT_READS].wait, &inlet->stats.starved_ns);
     mlt_flow_element *e = status == CSP_OK ? *handed : NULL;
     *handed = NULL;
     return !e || e == MLT_FLOW_MERGED ? e : mlt_flow_taken(inlet->program, e);
@@ -262,7 +263,8 @@ mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **han
 void mlt_flow_merged_at(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
-    mlt_offer *reader = mlt_container_of(mlt_list_pop_front(&chan->reads), mlt_offer, link);
+    mlt_offer *reader =
+        mlt_container_of(mlt_list_pop_front(&chan->offers[MLT_READS]), mlt_offer, link);
     *(mlt_flow_element **)reader->value = MLT_FLOW_MERGED;
     mlt_alt_settle(chan->csp, reader->alt, reader->index, CSP_OK);
 }

@@ -181,8 +181,8 @@ static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
         mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *), lines->room + lines->cap, false);
     inlet->chan->queue = inlet;
     inlet->traced = mlt_flow_conf_now.traced;
-    inlet->chan->read_wait.wait.call = "flow_dequeue";
-    inlet->chan->write_wait.wait.call = "flow_send";
+    inlet->chan->waits[MLT_READS].wait.call = "flow_dequeue";
+    inlet->chan->waits[MLT_WRITES].wait.call = "flow_send";
     inlet->in = csp_chan_in(inlet->chan);
 }
 

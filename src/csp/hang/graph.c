@@ -203,9 +203,9 @@ static void add_perhaps(mlt_waitfor_graph *g, uint32_t thing, uint32_t node)
     }
     if (chan) {
         const mlt_fiber *fiber = mlt_waitfor_graph_fiber(g, node);
-        if (chan->last_reader == fiber && !chan->buffered)
+        if (chan->last_user[MLT_READS] == fiber && !chan->buffered)
             serves &= (uint8_t)~SERVES_READS;
-        if (chan->last_writer == fiber && !chan->buffered)
+        if (chan->last_user[MLT_WRITES] == fiber && !chan->buffered)
             serves &= (uint8_t)~SERVES_WRITES;
     }
     if (serves)
@@ -316,8 +316,8 @@ static void add_users(mlt_waitfor_graph *g, bool parents)
         if (!g->things[i].chan)
             continue;
         const csp_chan *chan = mlt_waitfor_thing_at(&g->things[i]);
-        uint32_t reader = mlt_waitfor_graph_node(g, chan->last_reader);
-        uint32_t writer = mlt_waitfor_graph_node(g, chan->last_writer);
+        uint32_t reader = mlt_waitfor_graph_node(g, chan->last_user[MLT_READS]);
+        uint32_t writer = mlt_waitfor_graph_node(g, chan->last_user[MLT_WRITES]);
         add_user(g, i, reader, SERVES_WRITES, parents, MLT_WAITFOR_CLAIM_USED);
         add_user(g, i, writer, SERVES_READS, parents, MLT_WAITFOR_CLAIM_USED);
     }

@@ -158,7 +158,7 @@ static void add_chan_servers(mlt_text *w, const mlt_waitfor_graph *g, const mlt_
 {
     const csp_chan *chan = mlt_waitfor_thing_at(&g->things[need->thing]);
     bool writes = need->kind == MLT_CSP_WRITE; // whoever waits
-    const mlt_fiber *last = writes ? chan->last_reader : chan->last_writer;
+    const mlt_fiber *last = chan->last_user[!writes];
     servers s = servers_of(g, need);
     if (mlt_chan_is_stand_in(chan)) {
         (void)mlt_waitfor_words_of_far_ends(w, chan, !writes, false);
@@ -182,7 +182,7 @@ static void add_chan_servers(mlt_text *w, const mlt_waitfor_graph *g, const mlt_
     } else if (last) {
         mlt_waitfor_words_add(w, ", whose last %s has ended without csp_retire",
                               writes ? "reader" : "writer");
-    } else if ((writes ? chan->had_readers : chan->had_writers) == 0) {
+    } else if (chan->had_holders[!writes] == 0) {
         mlt_waitfor_words_add(w, ", whose %s end nobody has", writes ? "reading" : "writing");
     } else {
         mlt_waitfor_words_add(w, ", which nobody has %s so far", writes ? "read" : "written");

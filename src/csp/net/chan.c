@@ -94,7 +94,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!mlt_alt_is_open(offer->alt)) { // promised; it looks again if that is void
         if (!mlt_offer_stands(offer))
-            mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
+            mlt_list_push_back(&chan->offers[writes], &offer->link);
         return false;
     }
     csp_status status = mlt_chan_status(chan);
@@ -107,7 +107,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
     return true;
 }
 
-static bool offer_at(csp_chan *chan, mlt_offer *offer, bool writes)
+bool mlt_chan_far_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     stand_in *s = chan->net;
     if (s->base.home)
@@ -119,12 +119,12 @@ static bool offer_at(csp_chan *chan, mlt_offer *offer, bool writes)
         return false; // its home has it
     s->ops = (s->ops + 1) & OP_NUMBER;
     offer->op = s->ops;
-    mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
+    mlt_list_push_back(&chan->offers[writes], &offer->link);
     send_offer(chan, s, offer, writes);
     return false;
 }
 
-static bool withdraw_at(csp_chan *chan, mlt_offer *offer, bool writes)
+bool mlt_chan_far_withdraw(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     stand_in *s = chan->net;
     bool plain = !offer->alt->guards;
@@ -145,7 +145,7 @@ static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
     if (chan->life != MLT_CHAN_LIVES)
         return;
     chan->life = (uint8_t)life;
-    mlt_list_node *queues[] = {&chan->reads, &chan->writes};
+    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
     for (int i = 0; i < 2; i++)
         for (mlt_list_node *l = queues[i]->next, *next; l != queues[i]; l = next) {
             next = l->next;
@@ -158,7 +158,7 @@ static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
         }
 }
 
-static void poison_at(csp_chan *chan, bool writer)
+void mlt_chan_far_poison(csp_chan *chan)
 {
     stand_in *s = chan->net;
     if (s->base.home) {
@@ -202,23 +202,21 @@ static void bury(stand_in *s)
     free_stand_in(mlt_container_of(mlt_list_pop_front(&net->retired), stand_in, link));
 }
 
-static void retire_at(csp_chan *chan, bool writer)
+void mlt_chan_far_retire(csp_chan *chan, bool writer)
 {
     stand_in *s = chan->net;
-    char name[64];
-    if ((writer ? chan->writers : chan->readers) == 0)
-        mlt_csp_fault("csp_retire", "all %s of %s have retired already",
-                      writer ? "writers" : "readers", mlt_chan_name(chan, name, sizeof name));
+    if (chan->holders[writer] == 0)
+        return;
     if (s->base.home) {
         mlt_home_retire(chan, writer);
         return;
     }
-    *(writer ? &chan->writers : &chan->readers) = 0;
+    chan->holders[writer] = 0;
     net_chan_say(s, MLT_CHAN_RETIRE, 0, 0, NULL, 0);
     bury(s);
 }
 
-static void take_at(csp_chan *chan, bool writer)
+void mlt_chan_far_take(csp_chan *chan, bool writer)
 {
     if (mlt_remote_chan_of(chan)->home)
         mlt_home_ends_change(chan, writer);
@@ -230,12 +228,6 @@ void mlt_chan_forget(csp_chan *chan)
     mlt_assert(s->base.home); // of a stand-in, programs have ends only
     mlt_home_forget(chan);
 }
-
-const mlt_chan_far mlt_chan_far_ops = {.offer = offer_at,
-                                       .withdraw = withdraw_at,
-                                       .poison = poison_at,
-                                       .retire = retire_at,
-                                       .take = take_at};
 
 // ---- promises
 
@@ -277,7 +269,7 @@ static void asked(stand_in *s, mlt_offer *offer)
 
 static mlt_offer *find_op(csp_chan *chan, uint32_t op)
 {
-    mlt_list_node *queues[] = {&chan->reads, &chan->writes};
+    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
     for (int i = 0; i < 2; i++)
         for (mlt_list_node *l = queues[i]->next; l != queues[i]; l = l->next) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
@@ -313,7 +305,8 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
 {
     if (bytes != chan->size || chan->life != MLT_CHAN_LIVES)
         return;
-    for (mlt_list_node *l = chan->reads.next; l != &chan->reads; l = l->next) {
+    for (mlt_list_node *l = chan->offers[MLT_READS].next; l != &chan->offers[MLT_READS];
+         l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (offer->alt->chosen != MLT_ALT_OPEN ||
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
@@ -438,8 +431,8 @@ static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool wri
     if (ticket && !mlt_home_redeem(chan, ticket, writer))
         return explain(csp, CSP_TAKEN, size, chan->size);
     if (!ticket) {
-        *(writer ? &chan->writers : &chan->readers) += 1;
-        *(writer ? &chan->had_writers : &chan->had_readers) += 1;
+        chan->holders[writer] += 1;
+        chan->had_holders[writer] += 1;
     }
     mlt_home_ends_change(chan, writer);
     *out = chan;
@@ -465,8 +458,8 @@ csp_status mlt_remote_open(mlt_csp *csp, mlt_route *route, uint32_t number, size
     s->other_ends = UINT32_MAX;
     chan->net = s;
     chan->remote = true;
-    *(writer ? &chan->writers : &chan->readers) = 1;
-    *(writer ? &chan->had_writers : &chan->had_readers) = 1;
+    chan->holders[writer] = 1;
+    chan->had_holders[writer] = 1;
     mlt_list_push_back(&route->users, &s->user.link);
     mlt_question question;
     uint32_t is = 0;
@@ -512,7 +505,7 @@ csp_status mlt_remote_give(csp_chan *chan, bool writer, mlt_route **route, uint3
     csp_status status = mlt_question_wait(&question, "csp_pack", MLT_CSP_REMOTE, chan, CSP_NEVER);
     if (status != CSP_OK)
         return status;
-    *(writer ? &chan->writers : &chan->readers) = 0;
+    chan->holders[writer] = 0;
     bury(s);
     return CSP_OK;
 }
@@ -595,8 +588,8 @@ void mlt_remote_chan_end(mlt_csp *csp)
             mlt_home_end(chan);
         else {
             // Processes that were not waited for may still stand there; they will never run.
-            mlt_list_init(&chan->reads);
-            mlt_list_init(&chan->writes);
+            mlt_list_init(&chan->offers[MLT_READS]);
+            mlt_list_init(&chan->offers[MLT_WRITES]);
             free_stand_in(chan->net);
         }
     }

@@ -67,11 +67,6 @@ static inline bool must_ask(const mlt_offer *offer)
     return home_is_far(offer) && offer->alt->guards;
 }
 
-static inline mlt_list_node *queue_of(csp_chan *chan, bool writes)
-{
-    return writes ? &chan->writes : &chan->reads;
-}
-
 // Can be served, or asked.
 static bool is_free(mlt_offer *offer)
 {
@@ -168,7 +163,7 @@ static void transfer(csp_chan *chan, mlt_offer *one, mlt_offer *other, bool one_
 // The first that can be served without asking.
 static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (!offer->alt->promised && offer->alt->chosen == MLT_ALT_OPEN && !must_ask(offer) &&
@@ -258,7 +253,7 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
         home_ask(chan, offer, NULL);
         return;
     }
-    mlt_list_node *queue = queue_of(chan, !writes);
+    mlt_list_node *queue = &chan->offers[!writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *other = mlt_container_of(l, mlt_offer, link);
         if (is_free(other) && !is_same(chan, offer, other) && try_pair(chan, offer, other))
@@ -269,7 +264,7 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
 // The other side changed: everybody of this one looks again.
 static void seek_all(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         seek(chan, mlt_container_of(l, mlt_offer, link), writes);
@@ -286,7 +281,7 @@ static void free_far(far *f)
 
 static void sweep(csp_chan *chan, bool writes, csp_status status)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
@@ -302,7 +297,7 @@ static void sweep(csp_chan *chan, bool writes, csp_status status)
 // Those who are held for this channel's sake are free: they will be told here.
 static void free_held(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (!home_is_far(offer) || !far_of(offer)->partner)
@@ -338,7 +333,7 @@ void mlt_home_poison(csp_chan *chan)
 
 static void one_less(csp_chan *chan, bool writer, mlt_chan_life life)
 {
-    uint32_t *count = writer ? &chan->writers : &chan->readers;
+    uint32_t *count = &chan->holders[writer];
     if (*count > 0)
         --*count;
     if (*count > 0 || chan->life != MLT_CHAN_LIVES)
@@ -362,7 +357,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!mlt_alt_is_open(offer->alt)) { // another guard of it was promised just now
         if (!mlt_offer_stands(offer))
-            mlt_list_push_back(queue_of(chan, writes), &offer->link);
+            mlt_list_push_back(&chan->offers[writes], &offer->link);
         return false;
     }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
@@ -372,7 +367,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
     if (serve_now(chan, offer, writes))
         return true;
     if (!mlt_offer_stands(offer))
-        mlt_list_push_back(queue_of(chan, writes), &offer->link);
+        mlt_list_push_back(&chan->offers[writes], &offer->link);
     seek(chan, offer, writes);
     return false;
 }
@@ -380,7 +375,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 static far *find_far(csp_chan *chan, const mlt_route *route, const mlt_packet *packet)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             if (home_is_far(offer) && far_of(offer)->op == packet->word &&
@@ -436,7 +431,7 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
         memcpy(f->value, data + head, chan->size);
     if (plain && serve_now(chan, &f->offer, writes))
         return;
-    mlt_list_push_back(queue_of(chan, writes), &f->offer.link);
+    mlt_list_push_back(&chan->offers[writes], &f->offer.link);
     seek(chan, &f->offer, writes);
 }
 
@@ -459,7 +454,7 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
 // An answer is awaited that may serve a plain offer of that side: it cannot be late before.
 static bool is_awaited(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = queue_of(chan, !writes);
+    mlt_list_node *queue = &chan->offers[!writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
         if (home_is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
@@ -482,7 +477,7 @@ static void home_is_late(csp_chan *chan, mlt_offer *offer)
 static void settle_late(csp_chan *chan)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         if (mlt_list_empty(queue) || is_awaited(chan, writes))
             continue;
         for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
@@ -514,7 +509,7 @@ static void said_yes(csp_chan *chan, far *f)
     }
     if (serve_now(chan, &f->offer, f->writes))
         return;
-    mlt_list_node *queue = queue_of(chan, !f->writes);
+    mlt_list_node *queue = &chan->offers[!f->writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *other = mlt_container_of(l, mlt_offer, link);
         if (must_ask(other) && is_free(other) && compare(chan, &f->offer, other) < 0) {
@@ -597,7 +592,7 @@ static void tell_ends(csp_chan *chan, const holder *who)
 {
     const home *h = chan->net;
     bool writer = !who->writer;
-    uint32_t all = writer ? chan->writers : chan->readers;
+    uint32_t all = chan->holders[writer];
     char text[MLT_ENDS_TEXT];
     if (who->route->worker == UINT32_MAX)
         return;
@@ -631,7 +626,7 @@ static void drop_holder(holder *who)
 // The offer goes, though it may be held for one that is asked now.
 static void take_back(csp_chan *chan, far *f)
 {
-    mlt_list_node *queue = queue_of(chan, !f->writes);
+    mlt_list_node *queue = &chan->offers[!f->writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
         mlt_offer *asked = mlt_container_of(l, mlt_offer, link);
         if (home_is_far(asked) && far_of(asked)->partner == &f->offer)
@@ -644,7 +639,7 @@ static void take_back(csp_chan *chan, far *f)
 static void drop_offers(csp_chan *chan, const holder *who)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next; l != queue;) {
             mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
             l = l->next;
@@ -747,8 +742,8 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
     h->away[writer]++;
     mlt_list_push_back(&route->users, &who->user.link);
     if (!o.ticket) {
-        *(writer ? &chan->writers : &chan->readers) += 1;
-        *(writer ? &chan->had_writers : &chan->had_readers) += 1;
+        chan->holders[writer] += 1;
+        chan->had_holders[writer] += 1;
     }
     if (chan->life != MLT_CHAN_LIVES && chan->held == 0)
         tell(chan, route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
@@ -865,7 +860,7 @@ void mlt_home_end(csp_chan *chan)
 {
     home *h = chan->net;
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
             if (home_is_far(mlt_container_of(l, mlt_offer, link)))

@@ -25,7 +25,7 @@ static csp_status pack(csp_chan *chan, bool writer, csp_parcel *out, const char 
 {
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_chan_check(csp, chan, call);
-    if ((writer ? chan->writers : chan->readers) == 0)
+    if (chan->holders[writer] == 0)
         mlt_csp_fault(call, "the end has retired, or was packed before");
     (void)mlt_remote_of(csp);
     parcel p = {.magic = MAGIC, .writer = writer, .size = chan->size};

@@ -375,7 +375,7 @@ static int results_main(void *arg)
     const flow_instance *task = part->combiner.task;
     for (uint32_t i = 0; i < task->outs; i++)
         if (task->out[i].to)
-            task->out[i].to->chan->last_writer = part->program->csp->sched->current;
+            task->out[i].to->chan->last_user[MLT_WRITES] = part->program->csp->sched->current;
     return hand_out(arg);
 }
 
