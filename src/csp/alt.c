@@ -42,6 +42,26 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt)
     mlt_fiber_wake(csp->sched, alt->fiber);
 }
 
+csp_status mlt_lone_wait(mlt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
+                         void (*late)(mlt_timer *timer))
+{
+    bool timed = deadline != CSP_NEVER;
+    if (MLT_UNLIKELY(timed)) {
+        w->alt.offers = &w->offer;
+        w->alt.count = 1;
+        w->alt.timer = (mlt_timer){.fire = late};
+        if (mlt_deadline_passed(deadline))
+            late(&w->alt.timer);
+        else
+            mlt_timer_set(csp->sched, &w->alt.timer, (uint64_t)deadline);
+    }
+    while (w->alt.chosen == MLT_ALT_OPEN)
+        mlt_fiber_park(csp->sched, wait);
+    if (MLT_UNLIKELY(timed) && w->alt.timer.place)
+        mlt_timer_stop(csp->sched, &w->alt.timer);
+    return w->alt.status;
+}
+
 // ---- guards
 
 MLT_EXPORT csp_guard csp_on_read(csp_in *in, void *value)

@@ -15,6 +15,7 @@
 
 #include <millet/csp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -75,6 +76,31 @@ static inline void mlt_alt_wake(mlt_csp *csp, const mlt_alt *alt)
 
 // Chooses guard `index` of an open alternation of this worker, and wakes its process.
 void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status);
+
+// What waits for one thing. A process that was away from the cache is served after one miss, not
+// two: everything that is looked at is in the first line.
+typedef struct mlt_lone {
+    _Alignas(64) mlt_offer offer;
+    mlt_alt alt;
+} mlt_lone;
+_Static_assert(offsetof(mlt_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
+
+static inline void mlt_lone_begin(mlt_lone *w, mlt_csp *csp, void *value)
+{
+    w->offer.link = (mlt_list_node){0};
+    w->offer.alt = &w->alt;
+    w->offer.value = value;
+    w->offer.index = 0;
+    w->alt.fiber = csp->sched->current;
+    w->alt.chosen = MLT_ALT_OPEN;
+    w->alt.promised = w->alt.late = w->alt.patient = false;
+    w->alt.guards = NULL;
+}
+
+// Parks until somebody has settled it. At the deadline `late` is called, which settles it or lets it
+// wait on; it finds the offer in alt.offers.
+csp_status mlt_lone_wait(mlt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
+                         void (*late)(mlt_timer *timer));
 
 // A promise is void: the alternation is open again, and looks at all its guards anew.
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);

@@ -297,39 +297,15 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
 
 // ---- waiting
 
-// What waits for one thing. A process that was away from the cache is served after one miss, not
-// two: everything that is looked at is in the first line.
-typedef struct csp_chan_lone {
-    _Alignas(64) mlt_offer offer;
-    mlt_alt alt;
-} csp_chan_lone;
-_Static_assert(offsetof(csp_chan_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
-
-static inline void lone_begins(csp_chan_lone *w, mlt_csp *csp, void *value)
-{
-    w->offer.alt = &w->alt;
-    w->offer.value = value;
-    w->offer.index = 0;
-    w->alt.fiber = csp->sched->current;
-    w->alt.chosen = MLT_ALT_OPEN;
-    w->alt.promised = false;
-    w->alt.late = false;
-    w->alt.patient = false;
-    w->alt.guards = NULL;
-}
-
 // A plain read or write without a deadline that found no counterpart. Whoever settles it takes the
 // offer out.
 static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_list_node *queue,
                                  const mlt_wait *wait)
 {
-    csp_chan_lone w;
-    lone_begins(&w, csp, value);
+    mlt_lone w;
+    mlt_lone_begin(&w, csp, value);
     mlt_list_push_back(queue, &w.offer.link);
-    do
-        mlt_fiber_park(csp->sched, wait);
-    while (w.alt.chosen == MLT_ALT_OPEN);
-    return w.alt.status;
+    return mlt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
 }
 
 // The deadline of a plain read or write passes. What another program may be answering already is
@@ -357,30 +333,17 @@ static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, c
     if (!chan->remote && (writes ? mlt_chan_try_write(chan, value, NULL, &status)
                                  : mlt_chan_try_read(chan, value, NULL, &status)))
         return status;
-    bool now = mlt_deadline_passed(deadline);
-    if (now && !chan->remote)
+    if (!chan->remote && mlt_deadline_passed(deadline))
         return CSP_LATE;
-    csp_chan_lone w;
-    lone_begins(&w, csp, value);
-    w.offer.link = (mlt_list_node){0};
-    w.alt.offers = &w.offer;
-    w.alt.count = 1;
-    w.alt.timer = (mlt_timer){.fire = csp_chan_lone_late};
+    mlt_lone w;
+    mlt_lone_begin(&w, csp, value);
     const mlt_wait *wait =
         mlt_csp_wait_for(&w.alt.wait, call, writes ? MLT_CSP_WRITE : MLT_CSP_READ, chan, 0);
     if (!chan->remote)
         mlt_list_push_back(&chan->offers[writes], &w.offer.link);
     else if (mlt_chan_far_offer(chan, &w.offer, writes))
         return w.alt.status;
-    if (now)
-        csp_chan_lone_late(&w.alt.timer);
-    else if (deadline != CSP_NEVER)
-        mlt_timer_set(csp->sched, &w.alt.timer, (uint64_t)deadline);
-    while (w.alt.chosen == MLT_ALT_OPEN)
-        mlt_fiber_park(csp->sched, wait);
-    if (w.alt.timer.place)
-        mlt_timer_stop(csp->sched, &w.alt.timer);
-    return w.alt.status;
+    return mlt_lone_wait(&w, csp, wait, deadline, csp_chan_lone_late);
 }
 
 // Along the wrappers of its way, then what it is about.

@@ -42,15 +42,13 @@ static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, m
 {
     mlt_csp *csp = program->csp;
     uint64_t since = program->measures ? mlt_os_now_ns() : 0;
-    mlt_alt alt = {.fiber = csp->sched->current, .chosen = MLT_ALT_OPEN};
-    mlt_offer offer = {.alt = &alt, .value = value};
-    mlt_list_push_waiter(queue, &offer.link);
-    do
-        mlt_fiber_park(csp->sched, wait);
-    while (alt.chosen == MLT_ALT_OPEN);
+    mlt_lone w;
+    mlt_lone_begin(&w, csp, value);
+    mlt_list_push_waiter(queue, &w.offer.link);
+    csp_status status = mlt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
     if (program->measures)
         *time_ns += mlt_os_now_ns() - since;
-    return (csp_status)alt.status;
+    return status;
 }
 
 // ---- putting
@@ -231,26 +229,12 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
     return e;
 }
 
-// Nothing is there.
-static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
-{
-    csp_chan *chan = inlet->chan;
-    mlt_flow_element *e = NULL;
-    if (!chan || inlet->ended || chan->rare)
-        return NULL;
-    chan->last_user[MLT_READS] = inlet->program->csp->sched->current;
-    if (wait_at(inlet->program, &e, &chan->offers[MLT_READS], &chan->waits[MLT_READS].wait,
-                &inlet->stats.starved_ns) != CSP_OK)
-        return NULL;
-    return mlt_flow_taken(inlet->program, e);
-}
-
 mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **handed)
 {
     csp_chan *chan = inlet->chan;
-    if (chan->held > 0)
+    if (chan && chan->held > 0)
         return mlt_flow_taken(inlet->program, ring_take(inlet));
-    if (inlet->ended || chan->rare)
+    if (!chan || inlet->ended || chan->rare)
         return NULL;
     chan->last_user[MLT_READS] = inlet->program->csp->sched->current;
     csp_status status = wait_at(inlet->program, handed, &chan->offers[MLT_READS],
@@ -258,6 +242,13 @@ mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **han
     mlt_flow_element *e = status == CSP_OK ? *handed : NULL;
     *handed = NULL;
     return !e || e == MLT_FLOW_MERGED ? e : mlt_flow_taken(inlet->program, e);
+}
+
+// Nothing is there.
+static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
+{
+    mlt_flow_element *e = NULL;
+    return mlt_flow_take_to(inlet, &e);
 }
 
 void mlt_flow_merged_at(mlt_flow_inlet *inlet)

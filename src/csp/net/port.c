@@ -39,8 +39,7 @@ typedef struct message {
 
 // A process that receives.
 typedef struct receiver {
-    mlt_alt alt;
-    mlt_offer offer;
+    mlt_lone lone;
     size_t size, bytes;
     int32_t from;
 } receiver;
@@ -139,7 +138,7 @@ static inline void taken(mlt_csp_port_sender *sender, uint64_t charge)
 // The memory and the results of whoever made the offer.
 static inline receiver *receiver_of(mlt_offer *offer)
 {
-    return mlt_container_of(offer, receiver, offer);
+    return mlt_container_of(offer, receiver, lone.offer);
 }
 
 static size_t room_of(mlt_offer *offer)
@@ -574,38 +573,21 @@ static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t siz
                           int *from, csp_time deadline)
 {
     receiver me;
-    me.alt.fiber = csp->sched->current;
-    me.alt.chosen = MLT_ALT_OPEN;
-    me.alt.promised = me.alt.late = me.alt.patient = false;
-    me.alt.guards = NULL;
-    me.alt.offers = &me.offer;
-    me.alt.count = 1;
-    me.offer.link = (mlt_list_node){0};
-    me.offer.alt = &me.alt;
-    me.offer.value = buffer;
-    me.offer.index = 0;
+    mlt_lone_begin(&me.lone, csp, buffer);
     me.size = size;
     me.from = -1;
     me.bytes = 0;
-    if (!mlt_port_try(port, &me.offer)) {
-        mlt_port_wait(port, &me.offer);
+    if (!mlt_port_try(port, &me.lone.offer)) {
+        mlt_port_wait(port, &me.lone.offer);
         const mlt_wait *wait =
-            mlt_csp_wait_for(&me.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
-        if (MLT_UNLIKELY(deadline != CSP_NEVER)) {
-            me.alt.timer = (mlt_timer){.fire = receive_late};
-            mlt_timer_set(csp->sched, &me.alt.timer, (uint64_t)deadline);
-        }
-        do
-            mlt_fiber_park(csp->sched, wait);
-        while (me.alt.chosen == MLT_ALT_OPEN);
-        if (MLT_UNLIKELY(deadline != CSP_NEVER))
-            mlt_timer_stop(csp->sched, &me.alt.timer);
+            mlt_csp_wait_for(&me.lone.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
+        (void)mlt_lone_wait(&me.lone, csp, wait, deadline, receive_late);
     }
     if (bytes)
         *bytes = me.bytes;
     if (from)
         *from = me.from;
-    return me.alt.status;
+    return me.lone.alt.status;
 }
 
 // Along the wrappers of its way. What is counted is what came.
