@@ -412,8 +412,7 @@ MLT_EXPORT bool csp_group_force(csp_group *group, const char *what)
             count++;
         without_flat(rules, &kept);
         if (kept < count) {
-            snprintf(csp->why, sizeof csp->why,
-                     "'%s': members of a group on one worker always combine first", what);
+            mlt_csp_why(csp, "'%s': members of a group on one worker always combine first", what);
             free(rules);
             return false;
         }

@@ -336,8 +336,7 @@ static csp_status job_put(mlt_csp *csp, const mlt_name *name)
     csp_status status =
         job_ask(csp, PUT, name, name_bytes(name), &other, "csp_register", name->name, CSP_NEVER);
     if (status == CSP_TAKEN)
-        snprintf(csp->why, sizeof csp->why, "rank %d has registered something as '%s'", other.node,
-                 name->name);
+        mlt_csp_why(csp, "rank %d has registered something as '%s'", other.node, name->name);
     return status;
 }
 
@@ -345,11 +344,9 @@ static csp_status job_find(mlt_csp *csp, const char *name, mlt_name *out, csp_ti
 {
     csp_status status = job_ask(csp, FIND, name, strlen(name) + 1, out, "csp_find", name, deadline);
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'%s", name,
-                 mlt_names_hint(csp));
+        mlt_csp_why(csp, "nothing is registered as '%s'%s", name, mlt_names_hint(csp));
     else if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "nothing was registered as '%s' in time%s", name,
-                 mlt_names_hint(csp));
+        mlt_csp_why(csp, "nothing was registered as '%s' in time%s", name, mlt_names_hint(csp));
     return status;
 }
 
@@ -359,9 +356,9 @@ static csp_status job_drop(mlt_csp *csp, const char *name)
     csp_status status =
         job_ask(csp, DROP, name, strlen(name) + 1, &other, "csp_unregister", name, CSP_NEVER);
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'", name);
+        mlt_csp_why(csp, "nothing is registered as '%s'", name);
     if (status == CSP_TAKEN)
-        snprintf(csp->why, sizeof csp->why, "'%s' was registered by another worker", name);
+        mlt_csp_why(csp, "'%s' was registered by another worker", name);
     return status;
 }
 

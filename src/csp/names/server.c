@@ -68,7 +68,7 @@ static void finish_all(mlt_names *names, const char *why)
                  (int)sizeof a->message->text - 1, why); // longer ones are cut
         server_finish(names, a, CSP_REFUSED);
     }
-    snprintf(csp->why, sizeof csp->why, "%s", why);
+    mlt_csp_why(csp, "%s", why);
 }
 
 static server_kept *kept_as(mlt_names *names, const char *name)
@@ -88,8 +88,7 @@ static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
         server_kept *k = mlt_container_of(l, server_kept, link);
         if (k->id != m->id || m->status == CSP_OK)
             continue;
-        snprintf(names->csp->why, sizeof names->csp->why,
-                 "the name server was started again, and since then: %s", m->text);
+        mlt_csp_why(names->csp, "the name server was started again, and since then: %s", m->text);
         mlt_list_remove(&k->link);
         free(k);
         return;
@@ -154,7 +153,7 @@ static bool server_say_hello(mlt_names *names, bool proven)
     server_say(names, &hello);
     if (server_flush(names) && server_watch(names, &names->reads))
         return true;
-    snprintf(csp->why, sizeof csp->why, "the name server at '%s' has hung up", names->file.socket);
+    mlt_csp_why(csp, "the name server at '%s' has hung up", names->file.socket);
     close_line(names);
     return false;
 }
@@ -182,8 +181,7 @@ static bool server_dial_on(mlt_names *names)
     }
     char tried[sizeof csp->why - 200];
     mlt_far_tell(names->dial, tried, sizeof tried);
-    snprintf(csp->why, sizeof csp->why, "the name server on host %s cannot be reached: %s",
-             names->file.host, tried);
+    mlt_csp_why(csp, "the name server on host %s cannot be reached: %s", names->file.host, tried);
     close_line(names);
     return false;
 }
@@ -194,19 +192,16 @@ static bool dial_far(mlt_names *names)
     mlt_csp *csp = names->csp;
     const mlt_names_file *file = &names->file;
     char wrong[sizeof csp->why - 200] = "";
-    if (!file->place.port) {
-        snprintf(csp->why, sizeof csp->why,
-                 "the name server runs on host %s, and listens there only (millet names start "
-                 "--listen)",
-                 file->host);
-        return false;
-    }
+    if (!file->place.port)
+        return mlt_csp_why(
+            csp,
+            "the name server runs on host %s, and listens there only (millet names start "
+            "--listen)",
+            file->host);
     if (mlt_far_begin(&names->far, file->key, 0, wrong, sizeof wrong) != MLT_OK ||
-        mlt_far_dial(&names->far, &file->place, &names->dial, wrong, sizeof wrong) != MLT_OK) {
-        snprintf(csp->why, sizeof csp->why, "the name server on host %s cannot be reached: %s",
-                 file->host, wrong);
-        return false;
-    }
+        mlt_far_dial(&names->far, &file->place, &names->dial, wrong, sizeof wrong) != MLT_OK)
+        return mlt_csp_why(csp, "the name server on host %s cannot be reached: %s", file->host,
+                           wrong);
     names->state = MLT_NAMES_DIALLING;
     return server_dial_on(names);
 }
@@ -220,7 +215,7 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
     mlt_status status = mlt_names_file_read(names->path, &file, wrong, sizeof wrong);
     if (status != MLT_OK) {
         *absent = status == MLT_ERR_NOT_FOUND;
-        snprintf(csp->why, sizeof csp->why, "the file of the name server: %s", wrong);
+        mlt_csp_why(csp, "the file of the name server: %s", wrong);
         return false;
     }
     names->file = file;
@@ -231,13 +226,12 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
         return dial_far(names);
     if (fd < 0) {
         *absent = errno == ECONNREFUSED || errno == ENOENT;
-        snprintf(csp->why, sizeof csp->why, "no name server is at '%s': %s", file.socket,
-                 strerror(errno));
+        mlt_csp_why(csp, "no name server is at '%s': %s", file.socket, strerror(errno));
         return false;
     }
     if (!mlt_os_line_own(fd, NULL)) {
         mlt_os_close(fd);
-        snprintf(csp->why, sizeof csp->why, "another user listens at '%s'", file.socket);
+        mlt_csp_why(csp, "another user listens at '%s'", file.socket);
         return false;
     }
     names->fd = fd;
@@ -440,7 +434,7 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
     mlt_deadline_end(&late);
     if (a.done) {
         if (a.status != CSP_OK)
-            snprintf(csp->why, sizeof csp->why, "%s", m->text);
+            mlt_csp_why(csp, "%s", m->text);
         return a.status;
     }
     mlt_list_remove(&a.link);
@@ -460,8 +454,7 @@ static csp_status ask_now(mlt_csp *csp, const char *call, mlt_names_message *m)
     csp_status status = ask_server(csp, call, m, (csp_time)(mlt_os_now_ns() + SERVER_SILENCE_NS));
     if (status != CSP_LATE)
         return status;
-    snprintf(csp->why, sizeof csp->why, "the name server does not answer");
-    return CSP_REFUSED;
+    return mlt_csp_refuse(csp, CSP_REFUSED, "the name server does not answer");
 }
 
 static bool good_name(mlt_csp *csp, const char *name)
@@ -469,8 +462,7 @@ static bool good_name(mlt_csp *csp, const char *name)
     const char *wrong;
     if (mlt_names_good(name, &wrong))
         return true;
-    snprintf(csp->why, sizeof csp->why, "the name '%.80s' %s", name, wrong);
-    return false;
+    return mlt_csp_why(csp, "the name '%.80s' %s", name, wrong);
 }
 
 static csp_status server_put(mlt_csp *csp, const mlt_name *name)
@@ -506,7 +498,7 @@ static csp_status server_find(mlt_csp *csp, const char *name, mlt_name *out, csp
     if (status == CSP_OK)
         *out = m.name;
     else if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "nothing had the name '%s' in time", name);
+        mlt_csp_why(csp, "nothing had the name '%s' in time", name);
     return status;
 }
 

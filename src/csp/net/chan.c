@@ -413,10 +413,9 @@ static void route_lost(mlt_route_user *user, mlt_route *route)
 static csp_status explain(mlt_csp *csp, csp_status status, size_t want, uint32_t is)
 {
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "the channel carries values of %u bytes, not of %zu",
-                 is, want);
+        mlt_csp_why(csp, "the channel carries values of %u bytes, not of %zu", is, want);
     else if (status == CSP_TAKEN)
-        snprintf(csp->why, sizeof csp->why, "the parcel was unpacked before");
+        mlt_csp_why(csp, "the parcel was unpacked before");
     return status;
 }
 

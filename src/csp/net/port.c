@@ -487,9 +487,8 @@ static bool may_be_named(mlt_csp *csp, const char *name)
         return false;
     if (!port_named(csp, mlt_csp_rank()->world, name))
         return true;
-    snprintf(csp->why, sizeof csp->why, "csp_port_new: node %d has a port '%s' already",
-             mlt_csp_rank()->world, name);
-    return false;
+    return mlt_csp_why(csp, "csp_port_new: node %d has a port '%s' already", mlt_csp_rank()->world,
+                       name);
 }
 
 MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
@@ -851,9 +850,9 @@ MLT_EXPORT csp_status csp_target_at(int node, const char *port, csp_target **tar
     mlt_route *route = mlt_route_to_worker(csp, mlt_worker_of_rank(csp->worker, node));
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "node %d has no port '%s'", node, port);
+        mlt_csp_why(csp, "node %d has no port '%s'", node, port);
     else if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "node %d had no port '%s' in time", node, port);
+        mlt_csp_why(csp, "node %d had no port '%s' in time", node, port);
     return status;
 }
 
@@ -872,10 +871,9 @@ MLT_EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_t
     status = target_new(csp, route, found_name.object, found_name.node, name, deadline,
                         "csp_find_port", target);
     if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "the program that has the port '%s' has not answered",
-                 name);
+        mlt_csp_why(csp, "the program that has the port '%s' has not answered", name);
     if (status == CSP_NO_NAME) { // it was freed meanwhile
-        snprintf(csp->why, sizeof csp->why, "the port '%s' is gone", name);
+        mlt_csp_why(csp, "the port '%s' is gone", name);
         status = CSP_RETIRED;
     }
     return status;

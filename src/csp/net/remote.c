@@ -111,10 +111,8 @@ bool mlt_remote_name_fits(mlt_csp *csp, const char *name, const char *call)
     size_t bytes = strlen(name);
     if (bytes > 0 && bytes <= MLT_NAME_MOST)
         return true;
-    snprintf(csp->why, sizeof csp->why,
-             "%s: a name has at least 1 byte and at most %d; this one has %zu", call, MLT_NAME_MOST,
-             bytes);
-    return false;
+    return mlt_csp_why(csp, "%s: a name has at least 1 byte and at most %d; this one has %zu", call,
+                       MLT_NAME_MOST, bytes);
 }
 
 csp_status mlt_remote_put_name(mlt_csp *csp, const char *name, mlt_remote_kind kind,
@@ -155,8 +153,8 @@ csp_status mlt_remote_find_name(mlt_csp *csp, const char *name, mlt_remote_kind 
     if (status == CSP_OK && out->kind != kind) {
         static const char *const kinds[] = {
             [MLT_OBJECT_NONE] = "text", [MLT_OBJECT_CHAN] = "channel", [MLT_OBJECT_PORT] = "port"};
-        snprintf(csp->why, sizeof csp->why, "'%s' is the name of a %s, not of a %s", name,
-                 out->kind <= MLT_OBJECT_PORT ? kinds[out->kind] : "thing", kinds[kind]);
+        mlt_csp_why(csp, "'%s' is the name of a %s, not of a %s", name,
+                    out->kind <= MLT_OBJECT_PORT ? kinds[out->kind] : "thing", kinds[kind]);
         return CSP_NO_NAME;
     }
     return status;

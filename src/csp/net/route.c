@@ -204,7 +204,7 @@ mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
         return mlt_socket_to(csp, to, deadline, status);
     if (to->worker < csp->worker->boot->job->workers)
         return mlt_route_to_worker(csp, to->worker);
-    snprintf(csp->why, sizeof csp->why, "the job has no worker %u", to->worker);
+    mlt_csp_why(csp, "the job has no worker %u", to->worker);
     *status = CSP_LOST;
     return NULL;
 }
@@ -366,7 +366,7 @@ void mlt_route_lose(mlt_route *route, const char *why)
 {
     if (route->lost)
         return;
-    snprintf(route->csp->why, sizeof route->csp->why, "%s is lost: %s", route->who, why);
+    mlt_csp_why(route->csp, "%s is lost: %s", route->who, why);
     tell_users(route);
 }
 
@@ -375,7 +375,7 @@ void mlt_route_ends(mlt_route *route)
     if (route->lost)
         return;
     route->ended = true;
-    snprintf(route->csp->why, sizeof route->csp->why, "%s has ended", route->who);
+    mlt_csp_why(route->csp, "%s has ended", route->who);
     tell_users(route);
 }
 

@@ -193,7 +193,7 @@ static void socket_answer(conn *c, mlt_route *route, csp_status status)
 static void give_up(conn *c, csp_status status, const char *why)
 {
     mlt_csp *csp = c->of->csp;
-    snprintf(csp->why, sizeof csp->why, "the program that has it cannot be reached: %s", why);
+    mlt_csp_why(csp, "the program that has it cannot be reached: %s", why);
     socket_answer(c, NULL, status);
     conn_free(c);
 }
@@ -670,8 +670,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
         return c->route;
     *status = CSP_REFUSED;
     if (!to->socket[0]) {
-        snprintf(csp->why, sizeof csp->why,
-                 "the program that has it cannot be reached from outside of its job");
+        mlt_csp_why(csp, "the program that has it cannot be reached from outside of its job");
         return NULL;
     }
     if (!mlt_names_key(csp, false))
@@ -700,7 +699,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
     }
     mlt_list_remove(&w.link); // the connection is made anyway, for the next that wants it
     *status = CSP_LATE;
-    snprintf(csp->why, sizeof csp->why, "the program that has it has not answered in time");
+    mlt_csp_why(csp, "the program that has it has not answered in time");
     return NULL;
 }
 
@@ -794,8 +793,7 @@ static bool far_listen(sockets *s, mlt_endpoint *own)
         far_accept_some(s);
         return true;
     }
-    snprintf(csp->why, sizeof csp->why, "programs of other hosts cannot be listened to: %s", why);
-    return false;
+    return mlt_csp_why(csp, "programs of other hosts cannot be listened to: %s", why);
 }
 
 // Listens no more.
@@ -820,11 +818,8 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
         return true;
     if (!mlt_names_key(csp, false))
         return false;
-    if (mlt_os_random(random, sizeof random) != MLT_OK) {
-        snprintf(csp->why, sizeof csp->why, "the system gives no random bytes: %s",
-                 strerror(errno));
-        return false;
-    }
+    if (mlt_os_random(random, sizeof random) != MLT_OK)
+        return mlt_csp_why(csp, "the system gives no random bytes: %s", strerror(errno));
     int n = snprintf(own->socket, sizeof own->socket, "@millet-");
     for (size_t i = 0; i < sizeof random; i++)
         n += snprintf(own->socket + n, sizeof own->socket - (size_t)n, "%02x", random[i]);
@@ -832,8 +827,7 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
     s->listener = s->accepts.fd = mlt_os_line_listen(own->socket);
     bool good = s->listener >= 0 && mlt_io_watch_start(csp->sched, &s->accepts) == MLT_PENDING;
     if (!good)
-        snprintf(csp->why, sizeof csp->why, "other programs cannot be listened to: %s",
-                 strerror(errno));
+        mlt_csp_why(csp, "other programs cannot be listened to: %s", strerror(errno));
     if (good && (!mlt_names_listens(csp) || far_listen(s, own)))
         return true;
     deafen(s);
