@@ -586,8 +586,8 @@ void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet)
 {
     struct mlt_flow_links *links = program->links;
     const mlt_flow_lowered *l = program->lowered;
-    uint32_t from = l->in_first[inlet->task], to = l->in_first[inlet->task + 1];
-    const uint32_t *lines = &l->in_lines[from];
+    uint32_t from = l->in.first[inlet->task], to = l->in.first[inlet->task + 1];
+    const uint32_t *lines = &l->in.list[from];
     if (l->tasks[inlet->task].kind != MLT_FLOW_MODULE) { // a line for each inlet, maybe many
         lines = &inlet->line;
         to = from + 1;

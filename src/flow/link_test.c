@@ -83,8 +83,8 @@ static void make_program(mlt_flow_program *p, mlt_rank *rank, end *ends)
     l->line_count = n;
     l->tasks = calloc(2 * n, sizeof *l->tasks);
     l->lines = calloc(n, sizeof *l->lines);
-    l->in_first = calloc(2 * n + 1, sizeof *l->in_first);
-    l->in_lines = calloc(n, sizeof *l->in_lines);
+    l->in.first = calloc(2 * n + 1, sizeof *l->in.first);
+    l->in.list = calloc(n, sizeof *l->in.list);
     p->instances = calloc(n, sizeof *p->instances);
     p->inlet_of = calloc(n, sizeof(mlt_flow_inlet *));
     mlt_flow_elements_init(&p->elements);
@@ -93,9 +93,9 @@ static void make_program(mlt_flow_program *p, mlt_rank *rank, end *ends)
         l->tasks[2 * i] = (mlt_flow_task){.kind = MLT_FLOW_DEAL, .place = from, .worker = from};
         l->tasks[2 * i + 1] = (mlt_flow_task){.kind = MLT_FLOW_DEAL, .place = to, .worker = to};
         l->lines[i] = (mlt_flow_line){.from = 2 * i, .to = 2 * i + 1, .cap = the.lines[i].cap};
-        l->in_first[2 * i + 1] = i;
-        l->in_first[2 * i + 2] = i + 1;
-        l->in_lines[i] = i;
+        l->in.first[2 * i + 1] = i;
+        l->in.first[2 * i + 2] = i + 1;
+        l->in.list[i] = i;
         l->tasks[2 * i].node = 2 * i;
         l->tasks[2 * i + 1].node = 2 * i + 1;
         end *e = &ends[i];
@@ -128,8 +128,8 @@ static void free_program(mlt_flow_program *p)
     mlt_pool_fini(&p->elements);
     free(l->tasks);
     free(l->lines);
-    free(l->in_first);
-    free(l->in_lines);
+    free(l->in.first);
+    free(l->in.list);
     free(l);
     free(p->graph->vectors);
     free(p->graph->vector_of);

@@ -585,8 +585,8 @@ uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size
     const mlt_flow_inlet *inlet = chan->queue;
     const mlt_flow_program *p = inlet->program;
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->in_first[inlet->task], lines_in = l->in_first[inlet->task + 1] - first;
-    const uint32_t *lines = &l->in_lines[first];
+    uint32_t first = l->in.first[inlet->task], lines_in = l->in.first[inlet->task + 1] - first;
+    const uint32_t *lines = &l->in.list[first];
     if (l->tasks[inlet->task].kind != MLT_FLOW_MODULE) { // a line for each inlet, maybe many
         lines = &inlet->line;
         lines_in = 1;

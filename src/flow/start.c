@@ -59,8 +59,8 @@ static size_t bytes_of(const mlt_flow_program *p, uint32_t task)
         return bytes + whole(m->bytes) + whole(m->queue_count * sizeof(mlt_flow_inlet)) +
                whole(m->queue_count * sizeof(mlt_flow_outlet)) +
                whole(m->queue_count * sizeof(flow_queue));
-    return bytes + whole(lines_of(l->in_first, task) * sizeof(mlt_flow_inlet)) +
-           whole(lines_of(l->out_first, task) * sizeof(mlt_flow_outlet));
+    return bytes + whole(lines_of(l->in.first, task) * sizeof(mlt_flow_inlet)) +
+           whole(lines_of(l->out.first, task) * sizeof(mlt_flow_outlet));
 }
 
 // ---- instances
@@ -108,8 +108,8 @@ static void make_instance(mlt_flow_program *p, flow_instance *instance, uint32_t
     mlt_flow_task_name(l, task, name, sizeof name);
     size_t length = strlen(name) + 1;
     instance->name = memcpy(start_cut(memory, length), name, length);
-    instance->ins = m ? (uint32_t)m->queue_count : lines_of(l->in_first, task);
-    instance->outs = m ? (uint32_t)m->queue_count : lines_of(l->out_first, task);
+    instance->ins = m ? (uint32_t)m->queue_count : lines_of(l->in.first, task);
+    instance->outs = m ? (uint32_t)m->queue_count : lines_of(l->out.first, task);
     instance->in = start_cut(memory, instance->ins * sizeof *instance->in);
     instance->out = start_cut(memory, instance->outs * sizeof *instance->out);
     for (uint32_t i = 0; i < instance->ins; i++)
@@ -203,10 +203,10 @@ static void add_line(const mlt_flow_program *p, lines_in *to, const mlt_flow_lin
 static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *lines)
 {
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->in_first[instance->task], count = lines_of(l->in_first, instance->task);
+    uint32_t first = l->in.first[instance->task], count = lines_of(l->in.first, instance->task);
     memset(lines, 0, instance->ins * sizeof *lines);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = l->in_lines[first + i];
+        uint32_t number = l->in.list[first + i];
         uint32_t at = instance->module ? l->lines[number].in : i;
         mlt_flow_inlet *inlet = &instance->in[at];
         mlt_assert(at < instance->ins && (!instance->module || instance->queues[at].in));
@@ -228,9 +228,9 @@ static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *
 static void make_outlets(mlt_flow_program *p, flow_instance *instance)
 {
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->out_first[instance->task], count = lines_of(l->out_first, instance->task);
+    uint32_t first = l->out.first[instance->task], count = lines_of(l->out.first, instance->task);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = l->out_lines[first + i];
+        uint32_t number = l->out.list[first + i];
         uint32_t at = instance->module ? l->lines[number].out : i;
         mlt_flow_outlet *outlet = &instance->out[at];
         mlt_assert(at < instance->outs && (!instance->module || instance->queues[at].out));

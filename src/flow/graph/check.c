@@ -331,8 +331,8 @@ static void check_types(mlt_flow_builder *b)
 static const char *missing(const mlt_flow_graph *g, const mlt_flow_collective *c)
 {
     const mlt_flow_vector *v = mlt_flow_vector_of(g, c->node);
-    bool in = g->in_first[c->node + 1] > g->in_first[c->node];
-    bool out = g->out_first[c->node + 1] > g->out_first[c->node];
+    bool in = g->in.first[c->node + 1] > g->in.first[c->node];
+    bool out = g->out.first[c->node + 1] > g->out.first[c->node];
     return !in && !out                            ? " is wired nowhere"
            : !in && v->kind == MLT_FLOW_REDUCE    ? " has no contributors: nothing leads to it"
            : !in                                  ? " has no senders: nothing leads to it"
@@ -365,7 +365,7 @@ static void check_pins(mlt_flow_builder *b)
     mlt_flow_graph *g = b->graph;
     if (!g->pin_count)
         return;
-    uint32_t *pin_of = mlt_take(g->node_count, sizeof *pin_of), kept = 0;
+    uint32_t *pin_of = mlt_flow_arena_take(g->arena, g->node_count * sizeof *pin_of), kept = 0;
     for (uint32_t i = 0; i < g->pin_count; i++) {
         mlt_flow_pin pin = g->pins[i], *other;
         if (!pin_of[pin.node]) {
@@ -389,7 +389,6 @@ static void check_pins(mlt_flow_builder *b)
                           mlt_flow_pin_text(other, two, sizeof two));
     }
     g->pin_count = kept;
-    free(pin_of);
 }
 
 // ---- all of it
@@ -403,7 +402,7 @@ void mlt_flow_check_wires(mlt_flow_builder *b)
         if (g->vectors[v].kind == MLT_FLOW_MODULE)
             marks += (size_t)g->vectors[v].count * g->vectors[v].module->queue_count;
     }
-    b->marks = mlt_take(marks, sizeof *b->marks);
+    b->marks = mlt_flow_arena_take(g->arena, marks * sizeof *b->marks);
     mark_wires(b);
     for (uint32_t i = 0; i < g->edge_count && b->ports.count; i++)
         if ((g->edges[i].from | g->edges[i].to) & MLT_FLOW_PORT)

@@ -42,7 +42,7 @@ MLT_EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, lo
         }
     MLT_ARRAY_WANT(g->constants, g->constant_count + 1ull, b->constant_room);
     g->constants[g->constant_count++] =
-        (mlt_flow_constant){.name = mlt_flow_arena_print(b->graph->texts, "%s", name),
+        (mlt_flow_constant){.name = mlt_flow_arena_print(b->graph->arena, "%s", name),
                             .value = value,
                             .overridden = given};
     return value;
@@ -173,8 +173,8 @@ static uint32_t graph_wire_row_of(mlt_flow_builder *b, const flow_module *module
         .module = module,
         .in = default_queue(module->queues, module->queue_count, true),
         .out = default_queue(module->queues, module->queue_count, false),
-        .wired = mlt_take(module->queue_count, sizeof(uint32_t)),
-        .bare = mlt_take(module->queue_count, sizeof(uint32_t)),
+        .wired = mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
+        .bare = mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
     };
     for (size_t q = 0; q < module->queue_count; q++)
         b->modules.at[b->modules.count].bare[q] = MLT_FLOW_NONE;
@@ -196,7 +196,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_graph *g = b->graph;
-    const char *full = mlt_flow_arena_print(b->graph->texts, "%s%s", w->prefix, name);
+    const char *full = mlt_flow_arena_print(b->graph->arena, "%s%s", w->prefix, name);
     mlt_flow_thing thing = {.name = full + strlen(w->prefix), .at = g->vector_count};
     if (!may_have(w, line, name, count)) {
         thing.bad = true;
@@ -250,8 +250,8 @@ static void wire_instance(flow_wiring *w, const mlt_flow_roots *r, uint32_t i)
         .builder = b,
         .root = r->root,
         .outer = w,
-        .prefix = r->scalar ? mlt_flow_arena_print(b->graph->texts, "%s.", r->name)
-                            : mlt_flow_arena_print(b->graph->texts, "%s[%u].", r->name, i),
+        .prefix = r->scalar ? mlt_flow_arena_print(b->graph->arena, "%s.", r->name)
+                            : mlt_flow_arena_print(b->graph->arena, "%s[%u].", r->name, i),
         .port = b->instances.at[r->first + i].port,
         .copies = w->copies * r->count};
     b->instances.at[r->first + i].first_node = b->graph->node_count;
@@ -264,7 +264,7 @@ MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const f
                              long count)
 {
     mlt_flow_builder *b = w->builder;
-    const char *full = mlt_flow_arena_print(b->graph->texts, "%s%s", w->prefix, name);
+    const char *full = mlt_flow_arena_print(b->graph->arena, "%s%s", w->prefix, name);
     mlt_flow_thing thing = {.name = full + strlen(w->prefix), .nested = true};
     thing.bad = !may_have(w, line, name, count) || !may_nest(w, line, name, root, count);
     for (const flow_wiring *o = w; o && !thing.bad; o = o->outer)
@@ -683,9 +683,9 @@ static bool read_place(mlt_flow_builder *b, const char *where, mlt_flow_pin *pin
     else if (colon)
         return false;
     if (colon && colon > where)
-        pin->host = mlt_flow_arena_print(b->graph->texts, "%.*s", (int)(colon - where), where);
+        pin->host = mlt_flow_arena_print(b->graph->arena, "%.*s", (int)(colon - where), where);
     else if (!numeric && *where)
-        pin->host = mlt_flow_arena_print(b->graph->texts, "%s", where);
+        pin->host = mlt_flow_arena_print(b->graph->arena, "%s", where);
     return pin->host || (numeric && !colon);
 }
 
