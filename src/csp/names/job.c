@@ -297,16 +297,11 @@ void mlt_names_job_end(mlt_worker *worker)
 static csp_status ask_at(mlt_route *route, uint16_t kind, const void *data, uint64_t bytes,
                          mlt_name *out, const char *call, const char *name, csp_time deadline)
 {
-    mlt_question question;
     bool at_once = kind == FIND && deadline == CSP_AT_ONCE;
-    mlt_question_begin(route->csp, &question, route, out, sizeof *out);
-    mlt_packet packet = {.kind = kind,
-                         .object = at_once,
-                         .word = (int32_t)question.number,
-                         .src = mlt_csp_rank()->world};
-    mlt_route_send(route, &packet, data, bytes);
-    csp_status status =
-        mlt_question_wait(&question, call, MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
+    mlt_packet packet = {.kind = kind, .object = at_once, .src = mlt_csp_rank()->world};
+    mlt_question question = {.answer = out, .size = sizeof *out, .call = call};
+    csp_status status = mlt_question_ask(&question, route, &packet, data, bytes, MLT_CSP_NAME, name,
+                                         at_once ? CSP_NEVER : deadline);
     if (status == CSP_LATE && kind == FIND) {
         packet.kind = JOB_OFF;
         mlt_route_send(route, &packet, NULL, 0);

@@ -323,12 +323,8 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
 // The stand-in is gone, or its process has taken the offer back.
 static void nobody_is_here(mlt_route *route, const mlt_packet *packet)
 {
-    mlt_packet answer = {.kind = MLT_CHAN_NO,
-                         .object = (uint32_t)packet->src,
-                         .word = packet->word,
-                         .src = (int32_t)packet->object};
     if (packet->kind == MLT_CHAN_ASK)
-        mlt_route_send(route, &answer, NULL, 0);
+        mlt_chan_reply(route, packet, MLT_CHAN_NO, 0, NULL, 0);
 }
 
 static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const void *data,
@@ -383,9 +379,7 @@ static void opened(mlt_route *route, const mlt_packet *packet, const void *data,
                             bytes) ||
         packet->dst != CSP_OK)
         return;
-    mlt_packet retire = {
-        .kind = MLT_CHAN_RETIRE, .object = (uint32_t)packet->src, .src = (int32_t)packet->object};
-    mlt_route_send(route, &retire, NULL, 0);
+    mlt_chan_reply(route, packet, MLT_CHAN_RETIRE, 0, NULL, 0);
 }
 
 void mlt_chan_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
@@ -460,17 +454,15 @@ csp_status mlt_remote_open(mlt_csp *csp, mlt_route *route, uint32_t number, size
     chan->holders[writer] = 1;
     chan->had_holders[writer] = 1;
     mlt_list_push_back(&route->users, &s->user.link);
-    mlt_question question;
     uint32_t is = 0;
     mlt_chan_opening opening = {.ticket = ticket, .size = (uint32_t)size};
-    mlt_question_begin(csp, &question, route, &is, sizeof is);
     mlt_packet packet = {.kind = MLT_CHAN_OPEN,
                          .object = number,
-                         .word = (int32_t)question.number,
                          .src = (int32_t)s->base.number,
                          .dst = writer ? MLT_OPEN_WRITER : 0};
-    mlt_route_send(route, &packet, &opening, sizeof opening);
-    csp_status status = mlt_question_wait(&question, "csp_find", MLT_CSP_REMOTE, chan, deadline);
+    mlt_question question = {.answer = &is, .size = sizeof is, .call = "csp_find"};
+    csp_status status = mlt_question_ask(&question, route, &packet, &opening, sizeof opening,
+                                         MLT_CSP_REMOTE, chan, deadline);
     if (status == CSP_OK)
         *out = chan;
     else
@@ -490,18 +482,14 @@ csp_status mlt_remote_give(csp_chan *chan, bool writer, mlt_route **route, uint3
         return CSP_OK;
     }
     stand_in *s = chan->net;
-    mlt_question question;
     *route = s->route;
     *number = s->far;
     if (chan->life != MLT_CHAN_LIVES || chan->held > 0)
         return chan->life == MLT_CHAN_LIVES ? CSP_RETIRED : mlt_chan_status(chan);
-    mlt_question_begin(chan->csp, &question, s->route, ticket, sizeof *ticket);
-    mlt_packet packet = {.kind = MLT_CHAN_GIVE,
-                         .object = s->far,
-                         .word = (int32_t)question.number,
-                         .src = (int32_t)s->base.number};
-    mlt_route_send(s->route, &packet, NULL, 0);
-    csp_status status = mlt_question_wait(&question, "csp_pack", MLT_CSP_REMOTE, chan, CSP_NEVER);
+    mlt_packet packet = {.kind = MLT_CHAN_GIVE, .object = s->far, .src = (int32_t)s->base.number};
+    mlt_question question = {.answer = ticket, .size = sizeof *ticket, .call = "csp_pack"};
+    csp_status status =
+        mlt_question_ask(&question, s->route, &packet, NULL, 0, MLT_CSP_REMOTE, chan, CSP_NEVER);
     if (status != CSP_OK)
         return status;
     chan->holders[writer] = 0;

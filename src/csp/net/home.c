@@ -398,21 +398,18 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
         return;
     }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
-        tell(chan, route, (uint32_t)packet->src, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
+        mlt_chan_reply(route, packet, MLT_CHAN_LIFE, chan->life, NULL, 0);
         return;
     }
     if (head)
         memcpy(&who, data, head);
     mlt_offer *other = plain && !chan->buffered ? find_ready(chan, !writes, NULL) : NULL;
     if (other && !home_is_far(other)) {
-        if (writes) {
-            home_finish(chan, other, CSP_OK, data);
-            tell(chan, route, (uint32_t)packet->src, MLT_CHAN_DONE, packet->word, CSP_OK, NULL, 0);
-        } else {
-            tell(chan, route, (uint32_t)packet->src, MLT_CHAN_DONE, packet->word, CSP_OK,
-                 other->value, chan->size);
-            home_finish(chan, other, CSP_OK, NULL);
-        }
+        if (!writes) // before the writer goes on
+            mlt_chan_reply(route, packet, MLT_CHAN_DONE, CSP_OK, other->value, chan->size);
+        home_finish(chan, other, CSP_OK, writes ? data : NULL);
+        if (writes)
+            mlt_chan_reply(route, packet, MLT_CHAN_DONE, CSP_OK, NULL, 0);
         return;
     }
     far *f = mlt_take(1, sizeof *f + (writes ? chan->size : 0));
@@ -723,12 +720,7 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
     memcpy(&o, data, sizeof o);
     uint32_t size = chan ? chan->size : 0;
     csp_status status = may_open(chan, &o, writer);
-    mlt_packet answer = {.kind = MLT_CHAN_OPENED,
-                         .object = (uint32_t)packet->src,
-                         .word = packet->word,
-                         .src = (int32_t)packet->object,
-                         .dst = (int32_t)status};
-    mlt_route_send(route, &answer, &size, sizeof size);
+    mlt_chan_reply(route, packet, MLT_CHAN_OPENED, (int32_t)status, &size, sizeof size);
     if (status != CSP_OK)
         return;
     home *h = chan->net;
@@ -755,11 +747,8 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
 static void share_given(csp_chan *chan, mlt_route *route, const mlt_packet *packet, bool writer)
 {
     uint64_t number = chan ? mlt_home_ticket(chan, writer) : 0;
-    mlt_packet answer = {.kind = MLT_CHAN_GIVEN,
-                         .object = (uint32_t)packet->src,
-                         .word = packet->word,
-                         .dst = chan ? CSP_OK : CSP_RETIRED};
-    mlt_route_send(route, &answer, &number, sizeof number);
+    mlt_chan_reply(route, packet, MLT_CHAN_GIVEN, chan ? CSP_OK : CSP_RETIRED, &number,
+                   sizeof number);
 }
 
 static void holder_leaves(csp_chan *chan, mlt_route *route, const mlt_packet *packet)

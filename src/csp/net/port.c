@@ -808,18 +808,12 @@ static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, in
                              const char *name, csp_time deadline, const char *call,
                              csp_target **target)
 {
-    mlt_question question;
     port_found port = {0};
     bool at_once = deadline == CSP_AT_ONCE;
-    mlt_question_begin(csp, &question, route, &port, sizeof port);
-    mlt_packet packet = {.kind = LOOK,
-                         .object = number,
-                         .word = (int32_t)question.number,
-                         .src = at_once,
-                         .dst = node};
-    mlt_route_send(route, &packet, name, strlen(name) + 1);
-    csp_status status =
-        mlt_question_wait(&question, call, MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
+    mlt_packet packet = {.kind = LOOK, .object = number, .src = at_once, .dst = node};
+    mlt_question question = {.answer = &port, .size = sizeof port, .call = call};
+    csp_status status = mlt_question_ask(&question, route, &packet, name, strlen(name) + 1,
+                                         MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
     if (status == CSP_LATE) {
         packet.kind = LOOK_OFF;
         mlt_route_send(route, &packet, NULL, 0);
