@@ -46,6 +46,7 @@ typedef struct mlt_flow_queue_item {
     struct mlt_flow_queue_item *next;
     const char *name; // "in" or "out": the default one
     bool input, optional;
+    bool implied;       // a default one of a module that does not declare it
     const char *type;   // words with one space between; NULL: untyped. Arithmetic types have one
                         // name each: unsigned, long, unsigned long long, _Bool, double _Complex
     mlt_flow_expr *cap; // NULL: none
@@ -127,6 +128,9 @@ typedef struct mlt_flow_file {
     mlt_flow_root_item *roots; // in order; sema.h finds the main one
     struct mlt_flow_arena *arena;
 } mlt_flow_file;
+
+// The queues of a module that declares none.
+extern mlt_flow_queue_item mlt_flow_default_queues[2];
 
 // A message about a line of a file. They are collected in order; an error ends a stage only if the
 // stage cannot go on.

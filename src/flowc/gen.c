@@ -85,18 +85,11 @@ mlt_flow_declaration *mlt_flow_gen_modules(const mlt_flow_file *file, size_t *co
         for (size_t i = 0; i < r->required_count; i++) {
             const char *name = r->required[i];
             if (!mlt_gen_built_in(name) && !mlt_gen_root(file, name) && !listed(list, n, name))
-                list[n++] = (mlt_flow_declaration){.name = name, .line = r->required_lines[i]};
+                list[n++] = (mlt_flow_declaration){
+                    .name = name, .line = r->required_lines[i], .queues = mlt_flow_default_queues};
         }
     *count = n;
     return list;
-}
-
-static bool has_queue(const mlt_flow_queue_item *queues, const char *name)
-{
-    for (const mlt_flow_queue_item *q = queues; q; q = q->next)
-        if (strcmp(q->name, name) == 0)
-            return true;
-    return false;
 }
 
 // ---- headers
@@ -125,12 +118,8 @@ static void put_struct(mlt_gen *g, const mlt_flow_declaration *m, const char *pa
 {
     mlt_gen_put(g, "typedef struct %s {\n    flow_self flow;\n    struct {\n", m->name);
     for (const mlt_flow_queue_item *q = m->queues; q; q = q->next)
-        mlt_gen_put(g, "        FLOW_QUEUE(%s) %s; // %s\n", q->type ? q->type : "void", q->name,
-                    q->input ? "input" : "output");
-    if (!has_queue(m->queues, "in"))
-        mlt_gen_put(g, "        FLOW_QUEUE(void) in; // input, not declared\n");
-    if (!has_queue(m->queues, "out"))
-        mlt_gen_put(g, "        FLOW_QUEUE(void) out; // output, not declared\n");
+        mlt_gen_put(g, "        FLOW_QUEUE(%s) %s; // %s%s\n", q->type ? q->type : "void", q->name,
+                    q->input ? "input" : "output", q->implied ? ", not declared" : "");
     mlt_gen_put(g, "    } q;\n");
     if (m->data && m->data[strspn(m->data, " \t\r\n")]) {
         mlt_gen_put(g, "#line %d ", m->data_line);
@@ -324,16 +313,11 @@ static const char *constness(const mlt_flow_queue_item *queues)
 
 static void put_module(mlt_gen *g, const mlt_flow_declaration *m)
 {
-    static const mlt_flow_queue_item in = {.name = "in", .input = true}, out = {.name = "out"};
     const char *n = m->name;
     mlt_gen_put(g, "FLOW_CALLS(%s)\n\nstatic %sflow_queue_decl queues_%s[] = {\n", n,
                 constness(m->queues), n);
     for (const mlt_flow_queue_item *q = m->queues; q; q = q->next)
         put_queue(g, q, n);
-    if (!has_queue(m->queues, in.name))
-        put_queue(g, &in, n);
-    if (!has_queue(m->queues, out.name))
-        put_queue(g, &out, n);
     bool fixed = !m->weight || mlt_gen_is_number(m->weight);
     mlt_gen_put(g,
                 "};\n\nstatic %sflow_module module_%s = {\n    .name = \"%s\",\n"

@@ -90,7 +90,8 @@ static void test_modules(void)
     mlt_flow_declaration *modules = mlt_flow_gen_modules(file, &count);
     CHECK(count == 3);
     CHECK(strcmp(modules[0].name, "A") == 0 && strcmp(modules[1].name, "Unused") == 0);
-    CHECK(strcmp(modules[2].name, "Bare") == 0 && modules[2].line == 15 && !modules[2].queues);
+    CHECK(strcmp(modules[2].name, "Bare") == 0 && modules[2].line == 15 &&
+          modules[2].queues->implied);
     free(modules);
 }
 

@@ -48,6 +48,8 @@ bool mlt_flow_read_fail(mlt_flow_reader *r, const mlt_flow_token *at, const char
     __attribute__((format(printf, 3, 4)));
 // "expected ';' after 'Chemical c[16]', found 'Reduce'"
 bool mlt_flow_read_expected(mlt_flow_reader *r, const char *what);
+// The '}' of what began there is missing.
+bool mlt_flow_read_unclosed(mlt_flow_reader *r, const char *what, const char *name, int line);
 // ... and "; did you mean 'Module'?"; meant NULL: nothing more
 bool mlt_flow_read_misspelt(mlt_flow_reader *r, const char *what, const char *meant);
 

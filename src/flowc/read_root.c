@@ -335,14 +335,8 @@ static bool read_statement(mlt_flow_reader *r, body *b)
 static bool read_statements(mlt_flow_reader *r, body *b)
 {
     while (r->token.kind != '}') {
-        if (!r->token.kind || mlt_flow_read_is(r, "Module") || mlt_flow_read_is(r, "Declare")) {
-            char quote[64], found[80] = "the end of the file";
-            if (r->token.kind)
-                snprintf(found, sizeof found, "'%s'", mlt_flow_read_quote(&r->token, quote));
-            return mlt_flow_read_fail(r, &r->token,
-                                      "expected '}', which ends 'Module %s' of line %d, found %s",
-                                      b->root->name, b->root->line, found);
-        }
+        if (!r->token.kind || mlt_flow_read_is(r, "Module") || mlt_flow_read_is(r, "Declare"))
+            return mlt_flow_read_unclosed(r, "Module", b->root->name, b->root->line);
         if (!read_statement(r, b))
             mlt_flow_read_recover(r);
     }

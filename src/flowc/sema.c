@@ -47,18 +47,9 @@ static long at_least_1(mlt_sema *c, const mlt_flow_expr *e, const char *what, co
     return 0;
 }
 
-static const mlt_flow_queue_item *item_of(const mlt_flow_queue_item *q, const char *name)
+static flow_queue_decl *make_queues(mlt_sema *c, const mlt_flow_queue_item *items, size_t *count)
 {
-    while (q && strcmp(q->name, name) != 0)
-        q = q->next;
-    return q;
-}
-
-// Queues as declared, and for modules the default ones that are not.
-static flow_queue_decl *make_queues(mlt_sema *c, const mlt_flow_queue_item *items, bool defaults,
-                                    size_t *count)
-{
-    size_t n = defaults ? 2 : 0;
+    size_t n = 0;
     for (const mlt_flow_queue_item *q = items; q; q = q->next)
         n++;
     flow_queue_decl *list = mlt_sema_take(c, (n + 1) * sizeof *list);
@@ -68,17 +59,13 @@ static flow_queue_decl *make_queues(mlt_sema *c, const mlt_flow_queue_item *item
         list[n++] = (flow_queue_decl){
             .name = q->name,
             .input = q->input,
-            .optional = q->optional,
+            .optional = q->optional || q->implied,
             .kind = kind,
             .type = q->type,
             .bytes = mlt_flow_type_bytes(kind),
             .cap = at_least_1(c, q->cap, "the capacity", q->name),
         };
     }
-    if (defaults && !item_of(items, "in"))
-        list[n++] = (flow_queue_decl){.name = "in", .input = true, .optional = true};
-    if (defaults && !item_of(items, "out"))
-        list[n++] = (flow_queue_decl){.name = "out", .optional = true};
     *count = n;
     return list;
 }
@@ -92,7 +79,8 @@ static void make_module(mlt_sema *c, const char *name, int line, const mlt_flow_
     m->declaration = d;
     m->module = (flow_module){.name = name, .file = c->file->path, .line = line};
     m->module.weight = d ? at_least_1(c, d->weight, "the weight", name) : 0;
-    m->module.queues = make_queues(c, d ? d->queues : NULL, true, &m->module.queue_count);
+    m->module.queues =
+        make_queues(c, d ? d->queues : mlt_flow_default_queues, &m->module.queue_count);
 }
 
 static void make_roots(mlt_sema *c)
@@ -104,7 +92,7 @@ static void make_roots(mlt_sema *c)
         root->item = r;
         mlt_name_table_add(&c->root_names, r->name, root);
         root->root = (flow_root){.name = r->name, .file = c->file->path, .line = r->line};
-        root->root.queues = make_queues(c, r->queues, false, &root->root.queue_count);
+        root->root.queues = make_queues(c, r->queues, &root->root.queue_count);
     }
 }
 

@@ -103,26 +103,26 @@ static void check_queue_items(const mlt_sema *c, const char *owner,
 static void check_declarations(mlt_sema *c)
 {
     const mlt_flow_file *f = c->file;
-    for (const mlt_flow_const *k = f->consts; k; k = k->next)
-        for (const mlt_flow_const *p = f->consts; p != k; p = p->next)
-            if (strcmp(p->name, k->name) == 0) {
-                twice(c, k->line, k->name, p->line);
-                break;
-            }
-    for (const mlt_flow_operation *o = f->operations; o; o = o->next) {
+    mlt_name_table consts = {0}, operations = {0};
+    for (mlt_flow_const *k = f->consts; k; k = k->next) {
+        const mlt_flow_const *before = mlt_name_table_add(&consts, k->name, k);
+        if (before)
+            twice(c, k->line, k->name, before->line);
+    }
+    for (mlt_flow_operation *o = f->operations; o; o = o->next) {
+        const mlt_flow_operation *before = mlt_name_table_add(&operations, o->name, o);
         if (mlt_flow_op_known(o->name))
             MLT_SEMA_ERROR(c, o->line, "%s is a predefined operation: choose another name",
                            o->name);
-        for (const mlt_flow_operation *p = f->operations; p != o; p = p->next)
-            if (strcmp(p->name, o->name) == 0) {
-                twice(c, o->line, o->name, p->line);
-                break;
-            }
+        if (before)
+            twice(c, o->line, o->name, before->line);
         const mlt_sema_module *m = mlt_sema_module_of(c, o->name);
         if (m)
             twice(c, o->line, o->name, m->module.line);
         check_c_name(c, o->name, o->line);
     }
+    mlt_name_table_free(&consts);
+    mlt_name_table_free(&operations);
     for (const mlt_sema_module *m = c->modules; m; m = m->next)
         check_c_name(c, m->module.name, m->module.line);
     for (const mlt_flow_declaration *d = f->declarations; d; d = d->next) {

@@ -564,20 +564,14 @@ static bool graph_wire_add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt
     return true;
 }
 
-// "p, q[0] give 5 outputs".
-static const char *gives(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
+// "p, q[0] give 5 outputs", "p has 1 input".
+static const char *ends_text(const flow_wiring *w, const flow_stage *s, size_t n, bool input,
+                             char *text)
 {
     char stage[GRAPH_WIRE_TEXT];
-    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu output%s", stage_text(w, s, stage, sizeof stage),
-             s->count > 1 ? "give" : "gives", n, n == 1 ? "" : "s");
-    return text;
-}
-
-static const char *has(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
-{
-    char stage[GRAPH_WIRE_TEXT];
-    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu input%s", stage_text(w, s, stage, sizeof stage),
-             s->count > 1 ? "have" : "has", n, n == 1 ? "" : "s");
+    const char *verb = input ? (s->count > 1 ? "have" : "has") : s->count > 1 ? "give" : "gives";
+    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu %s%s", stage_text(w, s, stage, sizeof stage),
+             verb, n, input ? "input" : "output", n == 1 ? "" : "s");
     return text;
 }
 
@@ -585,8 +579,8 @@ static void tell_arity(flow_wiring *w, int line, const flow_stage *stages, size_
 {
     size_t from = w->builder->from.count, to = w->builder->to.count;
     char a[2 * GRAPH_WIRE_TEXT], b[2 * GRAPH_WIRE_TEXT];
-    gives(w, &stages[at], from, a);
-    has(w, &stages[at + 1], to, b);
+    ends_text(w, &stages[at], from, false, a);
+    ends_text(w, &stages[at + 1], to, true, b);
     if (each)
         ERROR(w, line, "%s, but %s: => joins them one by one", a, b);
     else if (from == to)
@@ -614,9 +608,10 @@ static bool graph_wire_join(flow_wiring *w, int line, const flow_stage *stages, 
     bool each = stages[at + 1].join == FLOW_EACH;
     char a[2 * GRAPH_WIRE_TEXT], b[2 * GRAPH_WIRE_TEXT], stage[GRAPH_WIRE_TEXT];
     if (each && source && !sink && through && through_count != to->count) {
-        ERROR(w, line, "%s, %s takes any number, but %s", gives(w, through, through_count, a),
+        ERROR(w, line, "%s, %s takes any number, but %s",
+              ends_text(w, through, through_count, false, a),
               stage_text(w, &stages[at], stage, sizeof stage),
-              has(w, &stages[at + 1], to->count, b));
+              ends_text(w, &stages[at + 1], to->count, true, b));
         return false;
     }
     if (source && to->count > 1 &&
@@ -625,7 +620,7 @@ static bool graph_wire_join(flow_wiring *w, int line, const flow_stage *stages, 
               "%s is a Collect, which has 1 output, but %s: put a Broadcast (each gets all) or a "
               "Deal (in turn) between",
               stage_text(w, &stages[at], stage, sizeof stage),
-              has(w, &stages[at + 1], to->count, b));
+              ends_text(w, &stages[at + 1], to->count, true, b));
         return false;
     }
     if (!source && !sink && (each ? from->count != to->count : to->count != 1)) {
