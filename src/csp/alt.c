@@ -42,8 +42,8 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt)
     mlt_fiber_wake(csp->sched, alt->fiber);
 }
 
-csp_status mlt_lone_wait(mlt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
-                         void (*late)(mlt_timer *timer))
+csp_status mlt_alt_lone_wait(mlt_alt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
+                             void (*late)(mlt_timer *timer))
 {
     bool timed = deadline != CSP_NEVER;
     if (MLT_UNLIKELY(timed)) {
@@ -178,7 +178,7 @@ static bool port_is_ready(run *r, uint32_t i)
     mlt_csp_port_check(r->csp, r->guards[i].port, r->call);
     mlt_alt alt = {.fiber = r->csp->sched->current, .chosen = MLT_ALT_OPEN, .guards = r->guards};
     mlt_offer offer = {.alt = r->alt ? r->alt : &alt, .value = r->guards[i].value, .index = i};
-    if (!mlt_port_try(r->guards[i].port, &offer))
+    if (!mlt_csp_port_try(r->guards[i].port, &offer))
         return false;
     r->status = offer.alt->status;
     return true;
@@ -366,7 +366,7 @@ static void offer_chan(run *r, uint32_t i)
     if (MLT_UNLIKELY(chan->remote))
         (void)mlt_chan_far_offer(chan, &r->offers[i], writes);
     else
-        mlt_list_push_back(&chan->offers[writes], &r->offers[i].link);
+        mlt_list_push_back(&chan->offers[writes], &r->offers[i].node);
 }
 
 static void offer(run *r, uint32_t i)
@@ -395,7 +395,7 @@ static void offer(run *r, uint32_t i)
         watch_fd(r, i);
         break;
     case CSP_GUARD_PORT:
-        mlt_port_wait(g->port, &r->offers[i]);
+        mlt_csp_port_wait(g->port, &r->offers[i]);
         break;
     case CSP_GUARD_SKIP:
         break;
@@ -442,7 +442,7 @@ static void withdraw(run *r, uint32_t i)
     else if (MLT_UNLIKELY(alt_is_far(g)) && (int32_t)i != r->alt->chosen)
         (void)mlt_chan_far_withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
     else
-        mlt_list_remove(&o->link);
+        mlt_list_remove(&o->node);
 }
 
 // About as many others can run as there are guards: likely those who are to come. If all of them

@@ -27,7 +27,7 @@
 typedef struct mlt_alt mlt_alt;
 
 typedef struct mlt_offer {
-    mlt_list_node link; // in a queue of the thing; zeroed: in none
+    mlt_list_node node; // in a queue of the thing; zeroed: in none
     mlt_alt *alt;
     void *value;    // where to, or from where (then it is not written)
     uint32_t index; // of the guard
@@ -37,7 +37,7 @@ typedef struct mlt_offer {
 // In a queue. If not, the thing whose queue it was may be gone.
 static inline bool mlt_offer_stands(const mlt_offer *offer)
 {
-    return offer->link.next && offer->link.next != &offer->link;
+    return offer->node.next && offer->node.next != &offer->node;
 }
 
 enum { MLT_ALT_OPEN = -1 };
@@ -79,15 +79,15 @@ void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status statu
 
 // What waits for one thing. A process that was away from the cache is served after one miss, not
 // two: everything that is looked at is in the first line.
-typedef struct mlt_lone {
+typedef struct mlt_alt_lone {
     _Alignas(64) mlt_offer offer;
     mlt_alt alt;
-} mlt_lone;
-_Static_assert(offsetof(mlt_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
+} mlt_alt_lone;
+_Static_assert(offsetof(mlt_alt_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
 
-static inline void mlt_lone_begin(mlt_lone *w, mlt_csp *csp, void *value)
+static inline void mlt_alt_lone_begin(mlt_alt_lone *w, mlt_csp *csp, void *value)
 {
-    w->offer.link = (mlt_list_node){0};
+    w->offer.node = (mlt_list_node){0};
     w->offer.alt = &w->alt;
     w->offer.value = value;
     w->offer.index = 0;
@@ -99,8 +99,8 @@ static inline void mlt_lone_begin(mlt_lone *w, mlt_csp *csp, void *value)
 
 // Parks until somebody has settled it. At the deadline `late` is called, which settles it or lets it
 // wait on; it finds the offer in alt.offers.
-csp_status mlt_lone_wait(mlt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
-                         void (*late)(mlt_timer *timer));
+csp_status mlt_alt_lone_wait(mlt_alt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
+                             void (*late)(mlt_timer *timer));
 
 // A promise is void: the alternation is open again, and looks at all its guards anew.
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);

@@ -49,15 +49,15 @@ void mlt_barrier_check(const mlt_csp *csp, const csp_barrier *barrier, const cha
 
 void mlt_barrier_wait(csp_barrier *barrier, mlt_offer *offer)
 {
-    mlt_list_push_back(&barrier->waiting, &offer->link);
+    mlt_list_push_back(&barrier->waiting, &offer->node);
     barrier->present++;
 }
 
 void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer)
 {
-    if (!offer->link.next || offer->link.next == &offer->link)
+    if (!offer->node.next || offer->node.next == &offer->node)
         return;
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     barrier->present--;
 }
 
@@ -67,7 +67,7 @@ static bool all_open(csp_barrier *barrier)
     bool open = true;
     for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (offer->alt->chosen != MLT_ALT_OPEN)
             mlt_barrier_withdraw(barrier, offer);
         else if (offer->alt->promised)
@@ -86,7 +86,7 @@ static void complete(csp_barrier *barrier, const mlt_offer *self)
 {
     for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         mlt_barrier_withdraw(barrier, offer);
         if (offer != self)
             mlt_alt_settle(barrier->csp, offer->alt, offer->index, CSP_OK);
@@ -158,13 +158,13 @@ static csp_status barrier_sync(csp_barrier *barrier, csp_time deadline, const ch
         return CSP_OK;
     if (mlt_deadline_passed(deadline))
         return CSP_LATE;
-    mlt_lone w;
-    mlt_lone_begin(&w, csp, NULL);
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, NULL);
     const mlt_wait *wait = deadline == CSP_NEVER
                                ? &barrier->wait.wait
                                : mlt_csp_wait_for(&w.alt.wait, call, MLT_CSP_SYNC, barrier, 0);
     mlt_barrier_wait(barrier, &w.offer);
-    return mlt_lone_wait(&w, csp, wait, deadline, barrier_lone_late);
+    return mlt_alt_lone_wait(&w, csp, wait, deadline, barrier_lone_late);
 }
 
 MLT_EXPORT csp_status csp_sync_by(csp_barrier *barrier, csp_time deadline)

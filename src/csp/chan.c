@@ -144,7 +144,7 @@ MLT_EXPORT void csp_chan_free(csp_chan *chan)
         mlt_chan_forget(chan);
     for (int side = 0; side < 2; side++)
         for (mlt_list_node *l = chan->offers[side].next; l != &chan->offers[side]; l = l->next)
-            if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
+            if (mlt_container_of(l, mlt_offer, node)->alt->chosen == MLT_ALT_OPEN)
                 mlt_csp_fault("csp_chan_free", "a process waits at %s",
                               mlt_chan_name(chan, name, sizeof name));
     // Offers of settled alternations are taken out here, as their process would do.
@@ -227,7 +227,7 @@ static mlt_offer *csp_chan_find(csp_chan *chan, bool writes, const mlt_alt *self
     mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         const mlt_alt *alt = offer->alt;
         if (alt->chosen != MLT_ALT_OPEN)
             mlt_list_remove(l);
@@ -241,7 +241,7 @@ static mlt_offer *csp_chan_find(csp_chan *chan, bool writes, const mlt_alt *self
 
 static void served(csp_chan *chan, mlt_offer *offer)
 {
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     mlt_alt_settle(chan->csp, offer->alt, offer->index, CSP_OK);
 }
 
@@ -302,10 +302,10 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
 static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_list_node *queue,
                                  const mlt_wait *wait)
 {
-    mlt_lone w;
-    mlt_lone_begin(&w, csp, value);
-    mlt_list_push_back(queue, &w.offer.link);
-    return mlt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, value);
+    mlt_list_push_back(queue, &w.offer.node);
+    return mlt_alt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
 }
 
 // The deadline of a plain read or write passes. What another program may be answering already is
@@ -319,7 +319,7 @@ static void csp_chan_lone_late(mlt_timer *timer)
         return;
     alt->late = true;
     if (!chan->remote)
-        mlt_list_remove(&offer->link);
+        mlt_list_remove(&offer->node);
     else if (!mlt_chan_far_withdraw(chan, offer, alt->wait.kind == MLT_CSP_WRITE))
         return;
     mlt_alt_settle(chan->csp, alt, 0, CSP_LATE);
@@ -335,15 +335,15 @@ static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, c
         return status;
     if (!chan->remote && mlt_deadline_passed(deadline))
         return CSP_LATE;
-    mlt_lone w;
-    mlt_lone_begin(&w, csp, value);
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, value);
     const mlt_wait *wait =
         mlt_csp_wait_for(&w.alt.wait, call, writes ? MLT_CSP_WRITE : MLT_CSP_READ, chan, 0);
     if (!chan->remote)
-        mlt_list_push_back(&chan->offers[writes], &w.offer.link);
+        mlt_list_push_back(&chan->offers[writes], &w.offer.node);
     else if (mlt_chan_far_offer(chan, &w.offer, writes))
         return w.alt.status;
-    return mlt_lone_wait(&w, csp, wait, deadline, csp_chan_lone_late);
+    return mlt_alt_lone_wait(&w, csp, wait, deadline, csp_chan_lone_late);
 }
 
 // Along the wrappers of its way, then what it is about.
@@ -386,7 +386,7 @@ static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
 static inline void csp_chan_serve(mlt_csp *csp, mlt_offer *offer)
 {
     mlt_alt *alt = offer->alt;
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     alt->chosen = (int32_t)offer->index;
     alt->status = CSP_OK;
     mlt_alt_wake(csp, alt);
@@ -400,8 +400,8 @@ MLT_EXPORT csp_status csp_write(csp_out *out, const void *value)
     if (MLT_UNLIKELY(!is_common(csp, chan)))
         return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
     chan->last_user[MLT_WRITES] = csp->sched->current;
-    mlt_offer *reader = mlt_container_of(chan->offers[MLT_READS].next, mlt_offer, link);
-    if (&reader->link != &chan->offers[MLT_READS]) {
+    mlt_offer *reader = mlt_container_of(chan->offers[MLT_READS].next, mlt_offer, node);
+    if (&reader->node != &chan->offers[MLT_READS]) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
         mlt_buffer_copy(reader->value, value, chan->size);
@@ -422,8 +422,8 @@ MLT_EXPORT csp_status csp_read(csp_in *in, void *value)
     chan->last_user[MLT_READS] = csp->sched->current;
     if (chan->held > 0)
         return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
-    mlt_offer *writer = mlt_container_of(chan->offers[MLT_WRITES].next, mlt_offer, link);
-    if (&writer->link != &chan->offers[MLT_WRITES]) {
+    mlt_offer *writer = mlt_container_of(chan->offers[MLT_WRITES].next, mlt_offer, node);
+    if (&writer->node != &chan->offers[MLT_WRITES]) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
         mlt_buffer_copy(value, writer->value, chan->size);
@@ -452,7 +452,7 @@ static void settle_all(csp_chan *chan)
         for (mlt_list_node *l = chan->offers[side].next, *next; l != &chan->offers[side];
              l = next) {
             next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             mlt_alt *alt = offer->alt;
             // One that has promised looks again if the promise is void.
             if (alt->chosen == MLT_ALT_OPEN && alt->promised)

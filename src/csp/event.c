@@ -28,7 +28,7 @@ static bool is_traced(const mlt_csp *csp)
     return csp->worker->watched & MLT_WATCH_TRACE && mlt_upcalls.event;
 }
 
-static void tell(mlt_csp *csp, const mlt_event *event)
+static void event_tell(mlt_csp *csp, const mlt_event *event)
 {
     if (is_traced(csp))
         mlt_upcalls.event(csp->worker, mlt_csp_rank(), event);
@@ -42,7 +42,7 @@ static void tell_name(mlt_csp *csp, bool *told, uint64_t number, const char *nam
     if (*told || !is_traced(csp))
         return;
     *told = true;
-    tell(csp, &event);
+    event_tell(csp, &event);
 }
 
 static void name_chan(csp_chan *chan)
@@ -91,22 +91,22 @@ void mlt_csp_describe(const mlt_wait *wait, mlt_event *event)
 void mlt_csp_tell_depth(csp_chan *chan)
 {
     name_chan(chan);
-    tell(
+    event_tell(
         chan->csp,
         &(mlt_event){.kind = MLT_EVENT_DEPTH, .thing = (uint32_t)chan->number, .held = chan->held});
 }
 
 void mlt_csp_tell_life(mlt_csp *csp, uint64_t since)
 {
-    tell(csp, &(mlt_event){.kind = MLT_EVENT_LIVED,
-                           .process = mlt_csp_process(csp->sched->current),
-                           .since = since});
+    event_tell(csp, &(mlt_event){.kind = MLT_EVENT_LIVED,
+                                 .process = mlt_csp_process(csp->sched->current),
+                                 .since = since});
 }
 
 void mlt_csp_tell_poison(csp_chan *chan)
 {
     name_chan(chan);
-    tell(chan->csp, &(mlt_event){.kind = MLT_EVENT_POISONED,
-                                 .thing = (uint32_t)chan->number,
-                                 .process = mlt_csp_process(chan->csp->sched->current)});
+    event_tell(chan->csp, &(mlt_event){.kind = MLT_EVENT_POISONED,
+                                       .thing = (uint32_t)chan->number,
+                                       .process = mlt_csp_process(chan->csp->sched->current)});
 }

@@ -32,9 +32,9 @@
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
 #include "csp/proc.h"
+#include "flow/conn.h"
 #include "flow/graph/number.h"
 #include "flow/help.h"
-#include "flow/link.h"
 #include "flow/run.h"
 #include "flow/settings.h"
 #include "os/fd.h"
@@ -509,7 +509,7 @@ static void end_tasks(mlt_flow_program *p)
 {
     if (++p->ranks_done < p->ranks_here)
         return;
-    mlt_flow_links_end(p);
+    mlt_flow_conns_end(p);
     mlt_flow_help_end(p);
 }
 
@@ -572,7 +572,7 @@ void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *dat
     if (packet->kind >= MLT_FLOW_PACKET_PART)
         mlt_flow_part_packet(p, route, packet, data, bytes);
     else
-        mlt_flow_link_packet(p, route, packet, data, bytes);
+        mlt_flow_conn_packet(p, route, packet, data, bytes);
 }
 
 // ---- hang reports
@@ -597,7 +597,7 @@ uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size
         const mlt_flow_line *line = &l->lines[lines[i]];
         const mlt_flow_task *from = &l->tasks[line->from];
         if (p->inlet_of[lines[i]] != inlet || from->worker == p->worker ||
-            mlt_flow_link_over(p, lines[i]))
+            mlt_flow_conn_over(p, lines[i]))
             continue;
         count++;
         if (shown == SENDERS_NAMED || out.cut)

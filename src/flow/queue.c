@@ -22,10 +22,10 @@
 #include "csp/intercept.h"
 #include "csp/proc.h"
 #include "fiber/policy.h"
+#include "flow/conn.h"
 #include "flow/element/element.h"
 #include "flow/graph/ops.h"
 #include "flow/help.h"
-#include "flow/link.h"
 #include "flow/run.h"
 #include "flow/stats.h"
 #include "os/os.h"
@@ -42,10 +42,10 @@ static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, m
 {
     mlt_csp *csp = program->csp;
     uint64_t since = program->measures ? mlt_os_now_ns() : 0;
-    mlt_lone w;
-    mlt_lone_begin(&w, csp, value);
-    mlt_list_push_waiter(queue, &w.offer.link);
-    csp_status status = mlt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, value);
+    mlt_list_push_waiter(queue, &w.offer.node);
+    csp_status status = mlt_alt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
     if (program->measures)
         *time_ns += mlt_os_now_ns() - since;
     return status;
@@ -143,12 +143,12 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
 
 static RARELY bool put_elsewhere(mlt_flow_outlet *outlet, mlt_flow_element *e)
 {
-    if (outlet->link && !outlet->ended) {
+    if (outlet->conn && !outlet->ended) {
         mlt_csp_walk walk = {0};
         uint64_t bytes = e->bytes;
         if (outlet->wrapped)
             go_along(outlet->program, outlet->line, &walk, "flow_send", bytes);
-        bool taken = mlt_flow_link_put(outlet->link, e);
+        bool taken = mlt_flow_conn_put(outlet->conn, e);
         if (taken)
             mlt_csp_intercept_end(&walk, bytes);
         return taken;
@@ -206,7 +206,7 @@ static RARELY void let_one_write(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
     mlt_offer *writer = mlt_container_of(mlt_list_pop_front(&chan->offers[MLT_WRITES]), mlt_offer,
-                                         link); // there is one
+                                         node); // there is one
     ring_put(inlet, *(mlt_flow_element **)writer->value);
     inlet->locals += inlet->mixed;
     mlt_alt_settle(chan->csp, writer->alt, writer->index, CSP_OK);
@@ -255,7 +255,7 @@ void mlt_flow_merged_at(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
     mlt_offer *reader =
-        mlt_container_of(mlt_list_pop_front(&chan->offers[MLT_READS]), mlt_offer, link);
+        mlt_container_of(mlt_list_pop_front(&chan->offers[MLT_READS]), mlt_offer, node);
     *(mlt_flow_element **)reader->value = MLT_FLOW_MERGED;
     mlt_alt_settle(chan->csp, reader->alt, reader->index, CSP_OK);
 }
@@ -283,8 +283,8 @@ void mlt_flow_outlet_end(mlt_flow_outlet *outlet)
         mlt_proc_lets_go(outlet->program->csp, outlet->to->chan, true);
         mlt_chan_retire(outlet->to->chan, true);
     }
-    if (outlet->link)
-        mlt_flow_link_end(outlet->link);
+    if (outlet->conn)
+        mlt_flow_conn_end(outlet->conn);
 }
 
 void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
@@ -303,7 +303,7 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
         tell_depth(inlet, true);
     mlt_proc_lets_go(inlet->program->csp, chan, false);
     mlt_chan_retire(chan, false);
-    mlt_flow_link_close(inlet->program, inlet);
+    mlt_flow_conn_close(inlet->program, inlet);
 }
 
 void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet)
@@ -358,7 +358,7 @@ static inline mlt_flow_element *queue_new_element(const mlt_flow_outlet *outlet,
 {
     if (MLT_LIKELY(bytes <= MLT_FLOW_SMALL))
         return mlt_flow_element_small(&outlet->program->elements, bytes);
-    return outlet->link ? mlt_flow_link_new(outlet->link, bytes) : mlt_flow_element_new(bytes);
+    return outlet->conn ? mlt_flow_conn_new(outlet->conn, bytes) : mlt_flow_element_new(bytes);
 }
 
 static RARELY mlt_flow_element *take_along(flow_queue *queue)

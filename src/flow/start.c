@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "csp/chan.h"
 #include "csp/intercept.h"
-#include "flow/link.h"
+#include "flow/conn.h"
 #include "flow/run.h"
 #include "flow/settings.h"
 #include "flow/stats.h"
@@ -219,7 +219,7 @@ static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *
         if (lines[i].count == 0)
             continue;
         make_chan(&instance->in[i], &lines[i]);
-        // Ends of lines from elsewhere are the links'.
+        // Ends of lines from elsewhere are the connections'.
         for (uint32_t n = lines[i].locals; n < lines[i].count; n++)
             (void)csp_chan_out(instance->in[i].chan);
     }
@@ -278,7 +278,7 @@ void mlt_flow_start(mlt_flow_program *p)
     for (uint32_t i = 0; i < p->instance_count && mlt_interceptors_here(); i++)
         wrap_queues(p, &p->instances[i]);
     free(lines);
-    mlt_flow_links_begin(p);
+    mlt_flow_conns_begin(p);
     mlt_flow_parts_begin(p);
 }
 

@@ -63,12 +63,12 @@ void mlt_waitfor_add_port(mlt_text *w, const csp_port *port)
     mlt_waitfor_add(w, port->name[0] ? "port '%s'" : "%s", name);
     uint32_t count = 0;
     for (const mlt_list_node *l = port->senders.next; l != &port->senders; l = l->next) {
-        const mlt_csp_port_sender *sender = mlt_container_of(l, mlt_csp_port_sender, link);
+        const mlt_csp_port_sender *sender = mlt_container_of(l, mlt_csp_port_sender, node);
         if (!sender->route || ++count > SENDERS_SHOWN)
             continue;
         mlt_waitfor_add(w, count == 1 ? ", to which " : ", ");
-        if (sender->node >= 0)
-            mlt_waitfor_add(w, "rank %d", sender->node);
+        if (sender->rank >= 0)
+            mlt_waitfor_add(w, "rank %d", sender->rank);
         else
             mlt_waitfor_add(w, "%s", sender->route->who);
     }

@@ -33,12 +33,12 @@ enum { BUCKETS = 256 };
 #define PATIENCE_NS UINT64_C(1000000000) // with an heir that computes
 
 typedef struct job_kept {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_name name;
 } job_kept;
 
 typedef struct finder {
-    mlt_list_node link;
+    mlt_list_node node;
     uint32_t worker;
     int32_t question;
     char name[MLT_NAME_MOST + 1];
@@ -85,7 +85,7 @@ static job_kept *job_find_own(mlt_names_kept *names, const char *name)
 {
     mlt_list_node *list = &names->names[bucket_of(name)];
     for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        job_kept *k = mlt_container_of(l, job_kept, link);
+        job_kept *k = mlt_container_of(l, job_kept, node);
         if (strcmp(k->name.name, name) == 0)
             return k;
     }
@@ -104,12 +104,12 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
     k = mlt_take(1, sizeof *k);
     memcpy(&k->name, name, bytes < sizeof k->name ? bytes : sizeof k->name);
     uint32_t bucket = bucket_of(k->name.name);
-    mlt_list_push_back(&names->names[bucket], &k->link);
+    mlt_list_push_back(&names->names[bucket], &k->node);
     job_answer(worker, from, question, CSP_OK, NULL);
     mlt_list_node *list = &names->finders[bucket];
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        finder *f = mlt_container_of(l, finder, link);
+        finder *f = mlt_container_of(l, finder, node);
         if (strcmp(f->name, k->name.name) != 0)
             continue;
         mlt_list_remove(l);
@@ -131,7 +131,7 @@ static void job_look(mlt_worker *worker, uint32_t from, const mlt_packet *packet
         f->worker = from;
         f->question = packet->word;
         snprintf(f->name, sizeof f->name, "%s", name);
-        mlt_list_push_back(&names->finders[bucket_of(name)], &f->link);
+        mlt_list_push_back(&names->finders[bucket_of(name)], &f->node);
     }
 }
 
@@ -140,7 +140,7 @@ static void drop(mlt_worker *worker, uint32_t from, int32_t question, const char
     job_kept *k = job_find_own(kept_by(worker), name);
     bool own = k && k->name.at.worker == from;
     if (own) {
-        mlt_list_remove(&k->link);
+        mlt_list_remove(&k->node);
         free(k);
     }
     job_answer(worker, from, question, own ? CSP_OK : k ? CSP_TAKEN : CSP_NO_NAME, NULL);
@@ -151,7 +151,7 @@ static void stop_finding(mlt_names_kept *names, uint32_t worker, int32_t questio
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (mlt_list_node *l = names->finders[i].next, *next; l != &names->finders[i]; l = next) {
             next = l->next;
-            finder *f = mlt_container_of(l, finder, link);
+            finder *f = mlt_container_of(l, finder, node);
             if (f->worker != worker || (!all && f->question != question))
                 continue;
             mlt_list_remove(l);
@@ -196,10 +196,10 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         for (mlt_list_node *l = reach->names->names[i].next, *next; l != &reach->names->names[i];
              l = next) {
             next = l->next;
-            if (mlt_container_of(l, job_kept, link)->name.at.worker != from)
+            if (mlt_container_of(l, job_kept, node)->name.at.worker != from)
                 continue;
             mlt_list_remove(l);
-            free(mlt_container_of(l, job_kept, link));
+            free(mlt_container_of(l, job_kept, node));
         }
 }
 
@@ -247,7 +247,7 @@ static void hand_to(mlt_worker *worker, mlt_names_kept *names, uint32_t heir, ui
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (mlt_list_node *l = names->names[i].next; l != &names->names[i]; l = l->next) {
-            const mlt_name *name = &mlt_container_of(l, job_kept, link)->name;
+            const mlt_name *name = &mlt_container_of(l, job_kept, node)->name;
             mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
         }
     if (!mlt_job_is_here(worker->boot->job, heir)) {
@@ -284,9 +284,9 @@ void mlt_names_job_end(mlt_worker *worker)
     mlt_list_node *l;
     for (uint32_t i = 0; i < BUCKETS; i++) {
         while ((l = mlt_list_pop_front(&names->names[i])))
-            free(mlt_container_of(l, job_kept, link));
+            free(mlt_container_of(l, job_kept, node));
         while ((l = mlt_list_pop_front(&names->finders[i])))
-            free(mlt_container_of(l, finder, link));
+            free(mlt_container_of(l, finder, node));
     }
     free(names);
     mlt_reach_of(worker)->names = NULL;

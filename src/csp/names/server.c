@@ -33,7 +33,7 @@ typedef struct mlt_names mlt_names;
 
 // A question of a process, on its stack.
 typedef struct server_ask {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
     mlt_names_message *message; // the question, then the answer
     bool done;
@@ -41,7 +41,7 @@ typedef struct server_ask {
 } server_ask;
 
 typedef struct server_kept {
-    mlt_list_node link;
+    mlt_list_node node;
     uint32_t id; // under which it was registered anew
     mlt_name name;
 } server_kept;
@@ -53,7 +53,7 @@ static void not_there(mlt_names *names);
 
 static void server_finish(mlt_names *names, server_ask *a, csp_status status)
 {
-    mlt_list_remove(&a->link);
+    mlt_list_remove(&a->node);
     a->status = status;
     a->done = true;
     mlt_fiber_wake(names->csp->sched, a->fiber);
@@ -63,7 +63,7 @@ static void finish_all(mlt_names *names, const char *why)
 {
     mlt_csp *csp = names->csp;
     while (!mlt_list_empty(&names->asks)) {
-        server_ask *a = mlt_container_of(names->asks.next, server_ask, link);
+        server_ask *a = mlt_container_of(names->asks.next, server_ask, node);
         snprintf(a->message->text, sizeof a->message->text, "%.*s",
                  (int)sizeof a->message->text - 1, why); // longer ones are cut
         server_finish(names, a, CSP_REFUSED);
@@ -74,7 +74,7 @@ static void finish_all(mlt_names *names, const char *why)
 static server_kept *kept_as(mlt_names *names, const char *name)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, node);
         if (strcmp(k->name.name, name) == 0)
             return k;
     }
@@ -85,11 +85,11 @@ static server_kept *kept_as(mlt_names *names, const char *name)
 static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, node);
         if (k->id != m->id || m->status == CSP_OK)
             continue;
         mlt_csp_why(names->csp, "the name server was started again, and since then: %s", m->text);
-        mlt_list_remove(&k->link);
+        mlt_list_remove(&k->node);
         free(k);
         return;
     }
@@ -243,13 +243,13 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
 static void send_all(mlt_names *names)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, node);
         k->id = ++names->ids;
         mlt_names_message m = {.verb = MLT_NAMES_PUT, .id = k->id, .name = k->name};
         server_say(names, &m);
     }
     for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next)
-        server_say(names, mlt_container_of(l, server_ask, link)->message);
+        server_say(names, mlt_container_of(l, server_ask, node)->message);
 }
 
 static void hear(mlt_names *names, const mlt_names_message *m)
@@ -268,7 +268,7 @@ static void hear(mlt_names *names, const mlt_names_message *m)
     case MLT_NAMES_ANSWER:
     case MLT_NAMES_FOUND:
         for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next) {
-            server_ask *a = mlt_container_of(l, server_ask, link);
+            server_ask *a = mlt_container_of(l, server_ask, node);
             if (a->message->id != m->id)
                 continue;
             *a->message = *m;
@@ -420,7 +420,7 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
     snprintf(name, sizeof name, "%s", m->name.name);
     m->id = ++names->ids;
     server_ask a = {.fiber = csp->sched->current, .message = m};
-    mlt_list_push_waiter(&names->asks, &a.link);
+    mlt_list_push_waiter(&names->asks, &a.node);
     if (names->state == MLT_NAMES_READY) {
         server_say(names, m);
         if (!server_flush(names))
@@ -437,7 +437,7 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
             mlt_csp_why(csp, "%s", m->text);
         return a.status;
     }
-    mlt_list_remove(&a.link);
+    mlt_list_remove(&a.node);
     if (names->state == MLT_NAMES_READY && m->verb == MLT_NAMES_FIND) {
         server_say(names, &(mlt_names_message){.verb = MLT_NAMES_CANCEL, .id = m->id});
         if (!server_flush(names))
@@ -478,7 +478,7 @@ static csp_status server_put(mlt_csp *csp, const mlt_name *name)
         free(k);
         return status;
     }
-    mlt_list_push_back(&names->kept, &k->link);
+    mlt_list_push_back(&names->kept, &k->node);
     // From now on its end matters. It may have gone since it answered.
     if (names->state == MLT_NAMES_OFF)
         try_later(names);
@@ -514,7 +514,7 @@ static csp_status server_drop(mlt_csp *csp, const char *name)
     csp_status status = away ? CSP_OK : ask_now(csp, "csp_unregister", &m);
     server_kept *k = kept_as(names, name);
     if (k) { // whatever the answer was: it shall not come back with the next server
-        mlt_list_remove(&k->link);
+        mlt_list_remove(&k->node);
         free(k);
     }
     if (rests(names))
@@ -551,7 +551,7 @@ void mlt_names_free(mlt_names *names)
     close_line(names);
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&names->kept)))
-        free(mlt_container_of(l, server_kept, link));
+        free(mlt_container_of(l, server_kept, node));
     free(names->out);
     free(names);
 }

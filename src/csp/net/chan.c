@@ -27,7 +27,7 @@ typedef struct stand_in {
     uint32_t ops;
     bool writer;
     bool gone;          // retired, or given away
-    mlt_list_node link; // gone: in net->retired
+    mlt_list_node node; // gone: in net->retired
     // Who has the other end; UINT32_MAX: the home has not told.
     uint32_t other_ends;
     char others[MLT_ENDS_TEXT];
@@ -64,7 +64,7 @@ static void net_chan_say(stand_in *s, mlt_chan_packet_kind kind, uint32_t op, in
 static void net_chan_settle(csp_chan *chan, mlt_offer *offer, csp_status status)
 {
     if (mlt_offer_stands(offer))
-        mlt_list_remove(&offer->link);
+        mlt_list_remove(&offer->node);
     offer->alt->promised = false;
     mlt_alt_settle(chan->csp, offer->alt, offer->index, status);
 }
@@ -94,7 +94,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!mlt_alt_is_open(offer->alt)) { // promised; it looks again if that is void
         if (!mlt_offer_stands(offer))
-            mlt_list_push_back(&chan->offers[writes], &offer->link);
+            mlt_list_push_back(&chan->offers[writes], &offer->node);
         return false;
     }
     csp_status status = mlt_chan_status(chan);
@@ -119,7 +119,7 @@ bool mlt_chan_far_offer(csp_chan *chan, mlt_offer *offer, bool writes)
         return false; // its home has it
     s->ops = (s->ops + 1) & OP_NUMBER;
     offer->op = s->ops;
-    mlt_list_push_back(&chan->offers[writes], &offer->link);
+    mlt_list_push_back(&chan->offers[writes], &offer->node);
     send_offer(chan, s, offer, writes);
     return false;
 }
@@ -135,7 +135,7 @@ bool mlt_chan_far_withdraw(csp_chan *chan, mlt_offer *offer, bool writes)
     net_chan_say(s, MLT_CHAN_WITHDRAW, offer->op, plain, NULL, 0);
     if (plain)
         return false; // GONE comes, or DONE
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     return true;
 }
 
@@ -149,7 +149,7 @@ static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
     for (int i = 0; i < 2; i++)
         for (mlt_list_node *l = queues[i]->next, *next; l != queues[i]; l = next) {
             next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if (offer->alt->chosen != MLT_ALT_OPEN)
                 mlt_list_remove(l);
             else if (!offer->alt->promised || (offer->op & OP_PROMISED))
@@ -179,7 +179,7 @@ static void free_stand_in(stand_in *s)
     csp_chan *chan = s->base.chan;
     if (!s->gone) {
         mlt_remote_drop(chan->csp, s->base.number);
-        mlt_list_remove(&s->user.link);
+        mlt_list_remove(&s->user.node);
     }
     chan->net = NULL;
     free(s);
@@ -193,13 +193,13 @@ static void bury(stand_in *s)
     mlt_remote *net = s->base.chan->csp->net;
     net_chan_life_ends(s->base.chan, MLT_CHAN_RETIRED);
     mlt_remote_drop(net->csp, s->base.number);
-    mlt_list_remove(&s->user.link);
+    mlt_list_remove(&s->user.node);
     s->gone = true;
-    mlt_list_push_back(&net->retired, &s->link);
+    mlt_list_push_back(&net->retired, &s->node);
     if (++net->retired_count <= KEEP_RETIRED)
         return;
     net->retired_count--;
-    free_stand_in(mlt_container_of(mlt_list_pop_front(&net->retired), stand_in, link));
+    free_stand_in(mlt_container_of(mlt_list_pop_front(&net->retired), stand_in, node));
 }
 
 void mlt_chan_far_retire(csp_chan *chan, bool writer)
@@ -272,7 +272,7 @@ static mlt_offer *find_op(csp_chan *chan, uint32_t op)
     mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
     for (int i = 0; i < 2; i++)
         for (mlt_list_node *l = queues[i]->next; l != queues[i]; l = l->next) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if ((offer->op & OP_NUMBER) == op)
                 return offer;
         }
@@ -307,7 +307,7 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
         return;
     for (mlt_list_node *l = chan->offers[MLT_READS].next; l != &chan->offers[MLT_READS];
          l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (offer->alt->chosen != MLT_ALT_OPEN ||
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
             continue;
@@ -453,7 +453,7 @@ csp_status mlt_remote_open(mlt_csp *csp, mlt_route *route, uint32_t number, size
     chan->remote = true;
     chan->holders[writer] = 1;
     chan->had_holders[writer] = 1;
-    mlt_list_push_back(&route->users, &s->user.link);
+    mlt_list_push_back(&route->users, &s->user.node);
     uint32_t is = 0;
     mlt_chan_opening opening = {.ticket = ticket, .size = (uint32_t)size};
     mlt_packet packet = {.kind = MLT_CHAN_OPEN,
@@ -565,7 +565,7 @@ void mlt_remote_chan_end(mlt_csp *csp)
     mlt_list_node *l;
     mlt_remote_chan_leave(csp);
     while ((l = mlt_list_pop_front(&csp->net->retired)))
-        free_stand_in(mlt_container_of(l, stand_in, link));
+        free_stand_in(mlt_container_of(l, stand_in, node));
     for (l = csp->chans.next; l != &csp->chans;) {
         csp_chan *chan = mlt_container_of(l, csp_chan, all);
         l = l->next;

@@ -12,7 +12,7 @@
 
 // Whoever has a stand-in of the channel.
 typedef struct holder {
-    mlt_list_node link; // in the home
+    mlt_list_node node; // in the home
     mlt_route_user user;
     struct home *home;
     mlt_route *route;
@@ -22,7 +22,7 @@ typedef struct holder {
 
 // A share that is in a parcel.
 typedef struct ticket {
-    mlt_list_node link; // in the home
+    mlt_list_node node; // in the home
     uint64_t number;
     bool writer;
 } ticket;
@@ -139,7 +139,7 @@ static void home_ask(csp_chan *chan, mlt_offer *offer, mlt_offer *partner)
 static void home_finish(csp_chan *chan, mlt_offer *offer, csp_status status, const void *value)
 {
     if (mlt_offer_stands(offer))
-        mlt_list_remove(&offer->link);
+        mlt_list_remove(&offer->node);
     if (home_is_far(offer)) {
         far *f = far_of(offer);
         tell(chan, f->route, f->stand_in, MLT_CHAN_DONE, f->op, (int32_t)status, value,
@@ -165,7 +165,7 @@ static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 {
     mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (!offer->alt->promised && offer->alt->chosen == MLT_ALT_OPEN && !must_ask(offer) &&
             !(self && is_same(chan, offer, self)))
             return offer;
@@ -255,7 +255,7 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
     }
     mlt_list_node *queue = &chan->offers[!writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
         if (is_free(other) && !is_same(chan, offer, other) && try_pair(chan, offer, other))
             return;
     }
@@ -267,7 +267,7 @@ static void seek_all(csp_chan *chan, bool writes)
     mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
-        seek(chan, mlt_container_of(l, mlt_offer, link), writes);
+        seek(chan, mlt_container_of(l, mlt_offer, node), writes);
     }
 }
 
@@ -275,7 +275,7 @@ static void seek_all(csp_chan *chan, bool writes)
 
 static void free_far(far *f)
 {
-    mlt_list_remove(&f->offer.link);
+    mlt_list_remove(&f->offer.node);
     free(f);
 }
 
@@ -284,7 +284,7 @@ static void sweep(csp_chan *chan, bool writes, csp_status status)
     mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (home_is_far(offer))
             free_far(far_of(offer)); // its stand-in hears of the end
         else if (offer->alt->chosen != MLT_ALT_OPEN)
@@ -299,7 +299,7 @@ static void free_held(csp_chan *chan, bool writes)
 {
     mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (!home_is_far(offer) || !far_of(offer)->partner)
             continue;
         far_of(offer)->partner->alt->promised = false;
@@ -315,7 +315,7 @@ static void home_life_ends(csp_chan *chan)
     free_held(chan, true);
     for (int writer = 0; writer < 2; writer++)
         for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, link);
+            holder *who = mlt_container_of(l, holder, node);
             tell(chan, who->route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
         }
     sweep(chan, false, status);
@@ -357,7 +357,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!mlt_alt_is_open(offer->alt)) { // another guard of it was promised just now
         if (!mlt_offer_stands(offer))
-            mlt_list_push_back(&chan->offers[writes], &offer->link);
+            mlt_list_push_back(&chan->offers[writes], &offer->node);
         return false;
     }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
@@ -367,7 +367,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
     if (serve_now(chan, offer, writes))
         return true;
     if (!mlt_offer_stands(offer))
-        mlt_list_push_back(&chan->offers[writes], &offer->link);
+        mlt_list_push_back(&chan->offers[writes], &offer->node);
     seek(chan, offer, writes);
     return false;
 }
@@ -377,7 +377,7 @@ static far *find_far(csp_chan *chan, const mlt_route *route, const mlt_packet *p
     for (int writes = 0; writes < 2; writes++) {
         mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if (home_is_far(offer) && far_of(offer)->op == packet->word &&
                 far_of(offer)->stand_in == (uint32_t)packet->src && far_of(offer)->route == route)
                 return far_of(offer);
@@ -428,7 +428,7 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
         memcpy(f->value, data + head, chan->size);
     if (plain && serve_now(chan, &f->offer, writes))
         return;
-    mlt_list_push_back(&chan->offers[writes], &f->offer.link);
+    mlt_list_push_back(&chan->offers[writes], &f->offer.node);
     seek(chan, &f->offer, writes);
 }
 
@@ -453,7 +453,7 @@ static bool is_awaited(csp_chan *chan, bool writes)
 {
     mlt_list_node *queue = &chan->offers[!writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (home_is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
             return true;
     }
@@ -479,7 +479,7 @@ static void settle_late(csp_chan *chan)
             continue;
         for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if (offer->alt->late && offer->alt->chosen == MLT_ALT_OPEN)
                 home_is_late(chan, offer);
         }
@@ -490,7 +490,7 @@ bool mlt_home_withdraw(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!offer->alt->guards && is_awaited(chan, writes))
         return false; // settle_late
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     return true;
 }
 
@@ -508,7 +508,7 @@ static void said_yes(csp_chan *chan, far *f)
         return;
     mlt_list_node *queue = &chan->offers[!f->writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
         if (must_ask(other) && is_free(other) && compare(chan, &f->offer, other) < 0) {
             home_ask(chan, other, &f->offer);
             return;
@@ -558,10 +558,10 @@ static ends ends_away(const home *h, bool writer, const char *here)
         add_end(&e, here);
     for (const mlt_list_node *l = h->holders[writer].next;
          l != &h->holders[writer] && e.seen++ < ENDS_SEEN; l = l->next)
-        add_end(&e, mlt_container_of(l, holder, link)->route->who);
+        add_end(&e, mlt_container_of(l, holder, node)->route->who);
     for (const mlt_list_node *l = h->tickets.next; l != &h->tickets && e.seen++ < 2 * ENDS_SEEN;
          l = l->next)
-        if (mlt_container_of(l, ticket, link)->writer == writer)
+        if (mlt_container_of(l, ticket, node)->writer == writer)
             add_end(&e, "a parcel");
     return e;
 }
@@ -607,7 +607,7 @@ void mlt_home_ends_change(csp_chan *chan, bool writer)
     for (const mlt_list_node *l = h->holders[!writer].next;
          l != &h->holders[!writer] && told++ < ENDS_SEEN && chan->life == MLT_CHAN_LIVES;
          l = l->next)
-        tell_ends(chan, mlt_container_of(l, holder, link));
+        tell_ends(chan, mlt_container_of(l, holder, node));
 }
 
 // ---- holders
@@ -615,8 +615,8 @@ void mlt_home_ends_change(csp_chan *chan, bool writer)
 static void drop_holder(holder *who)
 {
     who->home->away[who->writer]--;
-    mlt_list_remove(&who->link);
-    mlt_list_remove(&who->user.link);
+    mlt_list_remove(&who->node);
+    mlt_list_remove(&who->user.node);
     free(who);
 }
 
@@ -625,7 +625,7 @@ static void take_back(csp_chan *chan, far *f)
 {
     mlt_list_node *queue = &chan->offers[!f->writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *asked = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *asked = mlt_container_of(l, mlt_offer, node);
         if (home_is_far(asked) && far_of(asked)->partner == &f->offer)
             far_of(asked)->partner = NULL;
     }
@@ -638,7 +638,7 @@ static void drop_offers(csp_chan *chan, const holder *who)
     for (int writes = 0; writes < 2; writes++) {
         mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next; l != queue;) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             l = l->next;
             if (!home_is_far(offer) || far_of(offer)->route != who->route ||
                 far_of(offer)->stand_in != who->stand_in)
@@ -665,7 +665,7 @@ static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand
 {
     for (int writer = 0; writer < 2; writer++)
         for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, link);
+            holder *who = mlt_container_of(l, holder, node);
             if (who->route == route && who->stand_in == stand_in)
                 return who;
         }
@@ -677,7 +677,7 @@ uint64_t mlt_home_ticket(csp_chan *chan, bool writer)
     home *h = chan->net;
     ticket *t = mlt_take(1, sizeof *t);
     *t = (ticket){.number = ++h->last_ticket, .writer = writer};
-    mlt_list_push_back(&h->tickets, &t->link);
+    mlt_list_push_back(&h->tickets, &t->node);
     h->away[writer]++;
     mlt_home_ends_change(chan, writer);
     return t->number;
@@ -687,7 +687,7 @@ bool mlt_home_redeem(csp_chan *chan, uint64_t number, bool writer)
 {
     home *h = chan->net;
     for (mlt_list_node *l = h->tickets.next; l != &h->tickets; l = l->next) {
-        ticket *t = mlt_container_of(l, ticket, link);
+        ticket *t = mlt_container_of(l, ticket, node);
         if (t->number != number || t->writer != writer)
             continue;
         mlt_list_remove(l);
@@ -730,9 +730,9 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
                     .route = route,
                     .stand_in = (uint32_t)packet->src,
                     .writer = writer};
-    mlt_list_push_back(&h->holders[writer], &who->link);
+    mlt_list_push_back(&h->holders[writer], &who->node);
     h->away[writer]++;
-    mlt_list_push_back(&route->users, &who->user.link);
+    mlt_list_push_back(&route->users, &who->user.node);
     if (!o.ticket) {
         chan->holders[writer] += 1;
         chan->had_holders[writer] += 1;
@@ -852,15 +852,15 @@ void mlt_home_end(csp_chan *chan)
         mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
-            if (home_is_far(mlt_container_of(l, mlt_offer, link)))
-                free_far(far_of(mlt_container_of(l, mlt_offer, link)));
+            if (home_is_far(mlt_container_of(l, mlt_offer, node)))
+                free_far(far_of(mlt_container_of(l, mlt_offer, node)));
         }
     }
     for (int writer = 0; writer < 2; writer++)
         while (!mlt_list_empty(&h->holders[writer]))
-            drop_holder(mlt_container_of(h->holders[writer].next, holder, link));
+            drop_holder(mlt_container_of(h->holders[writer].next, holder, node));
     for (mlt_list_node *l; (l = mlt_list_pop_front(&h->tickets));)
-        free(mlt_container_of(l, ticket, link));
+        free(mlt_container_of(l, ticket, node));
     mlt_remote_drop(chan->csp, h->base.number);
     free(h);
     chan->net = NULL;
@@ -871,8 +871,8 @@ void mlt_home_end(csp_chan *chan)
 static holder *next_reader(home *h, const holder *who)
 {
     const mlt_list_node *readers = &h->holders[0];
-    mlt_list_node *at = who && who->link.next != readers ? who->link.next : readers->next;
-    return at != readers ? mlt_container_of(at, holder, link) : NULL;
+    mlt_list_node *at = who && who->node.next != readers ? who->node.next : readers->next;
+    return at != readers ? mlt_container_of(at, holder, node) : NULL;
 }
 
 // Those who read elsewhere get what is in the buffer, in turn. Of a poisoned one nothing is there.

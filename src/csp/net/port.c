@@ -30,7 +30,7 @@ enum { LEAST_CHARGE = 64, GIVE_BACK = 4 }; // a quarter of the room at a time
 enum { LEAST_PIECE = 4096 };
 
 typedef struct message {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_csp_port_sender *sender;
     int32_t from;
     uint64_t bytes, charge;
@@ -39,14 +39,14 @@ typedef struct message {
 
 // A process that receives.
 typedef struct receiver {
-    mlt_lone lone;
+    mlt_alt_lone lone;
     size_t size, bytes;
     int32_t from;
 } receiver;
 
 // A process that waits for room.
 typedef struct sending {
-    mlt_list_node link; // in stream->waiting
+    mlt_list_node node; // in stream->waiting
     const csp_target *target;
     mlt_fiber *fiber;
     uint64_t charge;
@@ -56,10 +56,10 @@ typedef struct sending {
 
 // A look for a port that is not there yet.
 typedef struct port_ask {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_route_user user;
     mlt_route *route;
-    int32_t question, node;
+    int32_t question, rank;
     char name[];
 } port_ask;
 
@@ -105,7 +105,7 @@ static void free_sender(mlt_csp_port_sender *sender)
     if (sender->port->last == sender)
         sender->port->last = NULL;
     (void)mlt_table_remove(&sender->port->by_stream, sender->hash, (uintptr_t)sender);
-    mlt_list_remove(&sender->link);
+    mlt_list_remove(&sender->node);
     free(sender->arriving);
     free(sender);
 }
@@ -160,7 +160,7 @@ static mlt_offer *first_open(csp_port *port)
 {
     mlt_list_node *l;
     for (l = port->offers.next; l != &port->offers; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (mlt_alt_is_open(offer->alt))
             return offer;
     }
@@ -169,15 +169,15 @@ static mlt_offer *first_open(csp_port *port)
 
 static void port_settle(csp_port *port, mlt_offer *offer, csp_status status)
 {
-    if (offer->link.next)
-        mlt_list_remove(&offer->link);
+    if (offer->node.next)
+        mlt_list_remove(&offer->node);
     mlt_alt_settle(port->csp, offer->alt, offer->index, status);
 }
 
 static void unqueue(csp_port *port, message *m)
 {
     mlt_csp_port_sender *sender = m->sender;
-    mlt_list_remove(&m->link);
+    mlt_list_remove(&m->node);
     port->held -= m->bytes;
     sender->queued--;
     uint64_t charge = m->charge;
@@ -189,11 +189,11 @@ static void unqueue(csp_port *port, message *m)
 }
 
 // Gives the first message to an open offer. False: there is none.
-bool mlt_port_try(csp_port *port, mlt_offer *offer)
+bool mlt_csp_port_try(csp_port *port, mlt_offer *offer)
 {
     if (mlt_list_empty(&port->messages))
         return false;
-    message *m = mlt_container_of(port->messages.next, message, link);
+    message *m = mlt_container_of(port->messages.next, message, node);
     bool fits = m->bytes <= room_of(offer);
     note_message(offer, m->bytes, m->from);
     if (fits) {
@@ -205,9 +205,9 @@ bool mlt_port_try(csp_port *port, mlt_offer *offer)
     return true;
 }
 
-__attribute__((noinline)) void mlt_port_wait(csp_port *port, mlt_offer *offer)
+__attribute__((noinline)) void mlt_csp_port_wait(csp_port *port, mlt_offer *offer)
 {
-    mlt_list_push_back(&port->offers, &offer->link);
+    mlt_list_push_back(&port->offers, &offer->node);
 }
 
 static void sender_lost(mlt_route_user *user, mlt_route *route)
@@ -242,10 +242,10 @@ static MLT_COLD mlt_csp_port_sender *sender_of(csp_port *port, mlt_route *route,
                                    .route = route,
                                    .stream = stream,
                                    .hash = port_hash_of(route, stream, 0),
-                                   .node = -1};
+                                   .rank = -1};
         mlt_table_add(&port->by_stream, s->hash, (uintptr_t)s);
-        mlt_list_push_back(&route->users, &s->user.link);
-        mlt_list_push_back(&port->senders, &s->link);
+        mlt_list_push_back(&route->users, &s->user.node);
+        mlt_list_push_back(&port->senders, &s->node);
     }
     port->last = s;
     return s;
@@ -270,14 +270,14 @@ static message *new_message(uint64_t bytes)
 
 static void queue_message(csp_port *port, mlt_csp_port_sender *sender, message *m)
 {
-    mlt_list_push_back(&port->messages, &m->link);
+    mlt_list_push_back(&port->messages, &m->node);
     sender->queued++;
     port->held += m->bytes;
     if (port->held > port->held_most)
         port->held_most = port->held;
     // A receiver whose buffer is too small is told so, and the message stays for the next one.
     for (mlt_offer *offer; !mlt_list_empty(&port->messages) && (offer = first_open(port));)
-        (void)mlt_port_try(port, offer);
+        (void)mlt_csp_port_try(port, offer);
 }
 
 static MLT_COLD void queue_copy(csp_port *port, mlt_csp_port_sender *sender, int32_t from,
@@ -329,7 +329,7 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
     mlt_csp_port_sender *sender = port->last;
     if (MLT_UNLIKELY(!sender || sender->route != route || sender->stream != stream))
         sender = sender_of(port, route, stream);
-    sender->node = from;
+    sender->rank = from;
     mlt_offer *offer = mlt_list_empty(&port->messages) ? first_open(port) : NULL;
     if (MLT_UNLIKELY(!offer || bytes > room_of(offer))) {
         queue_copy(port, sender, from, data, bytes);
@@ -414,7 +414,7 @@ static void say_found(mlt_route *route, int32_t question, const csp_port *port)
 static void ask_lost(mlt_route_user *user, mlt_route *route)
 {
     port_ask *ask = mlt_container_of(user, port_ask, user);
-    mlt_list_remove(&ask->link);
+    mlt_list_remove(&ask->node);
     free(ask);
 }
 
@@ -445,19 +445,19 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const void *da
     ask->user.lost = ask_lost;
     ask->route = route;
     ask->question = packet->word;
-    ask->node = packet->dst;
+    ask->rank = packet->dst;
     memcpy(ask->name, name, strlen(name));
-    mlt_list_push_back(&csp->net->port_asks, &ask->link);
-    mlt_list_push_back(&route->users, &ask->user.link);
+    mlt_list_push_back(&csp->net->port_asks, &ask->node);
+    mlt_list_push_back(&route->users, &ask->user.node);
 }
 
 static void look_over(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_list_node *list = &route->csp->net->port_asks;
     for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        port_ask *ask = mlt_container_of(l, port_ask, link);
+        port_ask *ask = mlt_container_of(l, port_ask, node);
         if (ask->route == route && ask->question == packet->word) {
-            mlt_list_remove(&ask->user.link);
+            mlt_list_remove(&ask->user.node);
             ask_lost(&ask->user, route);
             return;
         }
@@ -469,11 +469,11 @@ static void answer_asks(csp_port *port)
     mlt_list_node *list = &port->csp->net->port_asks;
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        port_ask *ask = mlt_container_of(l, port_ask, link);
-        if (ask->node != port->node || strcmp(ask->name, port->name) != 0)
+        port_ask *ask = mlt_container_of(l, port_ask, node);
+        if (ask->rank != port->node || strcmp(ask->name, port->name) != 0)
             continue;
         say_found(ask->route, ask->question, port);
-        mlt_list_remove(&ask->user.link);
+        mlt_list_remove(&ask->user.node);
         ask_lost(&ask->user, ask->route);
     }
 }
@@ -523,11 +523,11 @@ static void free_port(csp_port *port)
     mlt_list_node *l;
     mlt_remote_drop(port->csp, port->number);
     while ((l = mlt_list_pop_front(&port->messages)))
-        free(mlt_container_of(l, message, link));
+        free(mlt_container_of(l, message, node));
     while ((l = mlt_list_pop_front(&port->senders))) {
-        mlt_csp_port_sender *s = mlt_container_of(l, mlt_csp_port_sender, link);
+        mlt_csp_port_sender *s = mlt_container_of(l, mlt_csp_port_sender, node);
         if (s->route) {
-            mlt_list_remove(&s->user.link);
+            mlt_list_remove(&s->user.node);
             say_closed(s->route, s->stream);
         }
         free(s->arriving);
@@ -547,7 +547,7 @@ MLT_EXPORT void csp_port_free(csp_port *port)
     char name[300];
     mlt_csp_port_check(csp, port, "csp_port_free");
     for (mlt_list_node *l = port->offers.next; l != &port->offers; l = l->next)
-        if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
+        if (mlt_container_of(l, mlt_offer, node)->alt->chosen == MLT_ALT_OPEN)
             mlt_csp_fault("csp_port_free", "a process waits at %s",
                           mlt_csp_port_name(port, name, sizeof name));
     while (mlt_list_pop_front(&port->offers)) { // of settled alternations
@@ -564,7 +564,7 @@ static MLT_COLD void receive_late(mlt_timer *timer)
     mlt_alt *alt = mlt_container_of(timer, mlt_alt, timer);
     if (alt->chosen != MLT_ALT_OPEN)
         return;
-    mlt_list_remove(&alt->offers->link);
+    mlt_list_remove(&alt->offers->node);
     mlt_alt_settle(mlt_csp_self, alt, 0, CSP_LATE);
 }
 
@@ -572,15 +572,15 @@ static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t siz
                           int *from, csp_time deadline)
 {
     receiver me;
-    mlt_lone_begin(&me.lone, csp, buffer);
+    mlt_alt_lone_begin(&me.lone, csp, buffer);
     me.size = size;
     me.from = -1;
     me.bytes = 0;
-    if (!mlt_port_try(port, &me.lone.offer)) {
-        mlt_port_wait(port, &me.lone.offer);
+    if (!mlt_csp_port_try(port, &me.lone.offer)) {
+        mlt_csp_port_wait(port, &me.lone.offer);
         const mlt_wait *wait =
             mlt_csp_wait_for(&me.lone.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
-        (void)mlt_lone_wait(&me.lone, csp, wait, deadline, receive_late);
+        (void)mlt_alt_lone_wait(&me.lone, csp, wait, deadline, receive_late);
     }
     if (bytes)
         *bytes = me.bytes;
@@ -630,8 +630,8 @@ static void free_stream(mlt_csp *csp, mlt_csp_stream *stream)
 {
     mlt_remote_drop(csp, stream->number);
     (void)mlt_table_remove(&csp->net->by_port, stream->hash, (uintptr_t)stream);
-    mlt_list_remove(&stream->user.link);
-    mlt_list_remove(&stream->link);
+    mlt_list_remove(&stream->user.node);
+    mlt_list_remove(&stream->node);
     free(stream);
 }
 
@@ -643,7 +643,7 @@ static void stream_ends(mlt_csp_stream *stream, csp_status status)
     stream->status = status;
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&stream->waiting)))
-        mlt_fiber_wake(stream->route->csp->sched, mlt_container_of(l, sending, link)->fiber);
+        mlt_fiber_wake(stream->route->csp->sched, mlt_container_of(l, sending, node)->fiber);
     if (stream->targets == 0)
         free_stream(stream->route->csp, stream);
 }
@@ -665,7 +665,7 @@ static inline mlt_packet stream_packet(const mlt_csp_stream *stream, uint16_t ki
                         .object = stream->port,
                         .word = (int32_t)stream->number,
                         .src = mlt_csp_rank()->world,
-                        .dst = stream->node};
+                        .dst = stream->port_rank};
 }
 
 static void want_room(mlt_csp_stream *stream)
@@ -681,7 +681,7 @@ static void want_room(mlt_csp_stream *stream)
 static void port_let_go(mlt_csp_stream *stream)
 {
     while (!mlt_list_empty(&stream->waiting)) {
-        sending *s = mlt_container_of(stream->waiting.next, sending, link);
+        sending *s = mlt_container_of(stream->waiting.next, sending, node);
         if (s->piecewise && stream->piecewise && stream->piecewise != s)
             return; // one long message at a time
         if (!has_room(stream, s->charge)) {
@@ -692,7 +692,7 @@ static void port_let_go(mlt_csp_stream *stream)
             stream->piecewise = s;
         stream->used += s->charge;
         s->ready = true;
-        mlt_list_remove(&s->link);
+        mlt_list_remove(&s->node);
         mlt_fiber_wake(stream->route->csp->sched, s->fiber);
     }
 }
@@ -740,7 +740,7 @@ static void leave_came(mlt_route *route, const mlt_packet *packet, const void *d
     mlt_csp_port_sender *sender = sender_at(route, packet, false);
     if (!sender)
         return;
-    mlt_list_remove(&sender->user.link);
+    mlt_list_remove(&sender->user.node);
     sender_leaves(sender);
 }
 
@@ -794,11 +794,11 @@ static mlt_csp_stream *stream_to(mlt_csp *csp, mlt_route *route, const port_foun
                           .port = port->number,
                           .targets = 1,
                           .status = route->lost ? mlt_route_loss(route) : CSP_OK,
-                          .node = node,
+                          .port_rank = node,
                           .room = port->room};
     mlt_list_init(&s->waiting);
-    mlt_list_push_back(&route->users, &s->user.link);
-    mlt_list_push_back(&csp->net->streams, &s->link);
+    mlt_list_push_back(&route->users, &s->user.node);
+    mlt_list_push_back(&csp->net->streams, &s->node);
     mlt_table_add(table, s->hash, (uintptr_t)s);
     s->number = mlt_remote_add(csp, s, MLT_OBJECT_STREAM);
     return s;
@@ -893,7 +893,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_target_free", "this is no target of this worker, or it was freed");
     for (mlt_list_node *l = stream->waiting.next; l != &stream->waiting; l = l->next)
-        if (mlt_container_of(l, sending, link)->target == target)
+        if (mlt_container_of(l, sending, node)->target == target)
             mlt_csp_fault("csp_target_free", "a process waits to send to %s", target->name);
     if (--stream->targets == 0)
         stream_rests(stream);
@@ -920,9 +920,9 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     me->fiber = csp->sched->current;
     me->ready = false;
     if (in_front)
-        mlt_list_push_front(&stream->waiting, &me->link);
+        mlt_list_push_front(&stream->waiting, &me->node);
     else
-        mlt_list_push_back(&stream->waiting, &me->link);
+        mlt_list_push_back(&stream->waiting, &me->node);
     port_let_go(stream);
     mlt_deadline_begin(csp->sched, &late, deadline);
     stream->targets++; // it stays while somebody waits
@@ -933,7 +933,7 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     stream->targets--;
     if (stream->status != CSP_OK || me->ready)
         return stream->status;
-    mlt_list_remove(&me->link);
+    mlt_list_remove(&me->node);
     port_let_go(stream); // those that come after it may have room
     return CSP_LATE;
 }
@@ -1004,7 +1004,7 @@ static __attribute__((noinline)) csp_status send_slowly(csp_target *target, cons
         return send_in_turn(target, data, bytes, deadline);
     mlt_csp_walk walk;
     const mlt_intercept_event event = {
-        .call = "csp_send", .peer = target->stream->node, .tag = -1, .bytes = bytes};
+        .call = "csp_send", .peer = target->stream->port_rank, .tag = -1, .bytes = bytes};
     mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT, target->name, 0, event);
     check_target(csp, target); // it may have been freed meanwhile
     csp_status status = send_in_turn(target, data, bytes, deadline);
@@ -1043,11 +1043,11 @@ void mlt_csp_ports_end(mlt_csp *csp)
     while ((l = csp->ports.next) != &csp->ports)
         free_port(mlt_container_of(l, csp_port, all));
     while ((l = csp->net->streams.next) != &csp->net->streams)
-        free_stream(csp, mlt_container_of(l, mlt_csp_stream, link));
+        free_stream(csp, mlt_container_of(l, mlt_csp_stream, node));
     mlt_table_free(&csp->net->by_port);
     while ((l = mlt_list_pop_front(&csp->net->port_asks))) {
-        port_ask *ask = mlt_container_of(l, port_ask, link);
-        mlt_list_remove(&ask->user.link);
+        port_ask *ask = mlt_container_of(l, port_ask, node);
+        mlt_list_remove(&ask->user.node);
         free(ask);
     }
 }

@@ -35,7 +35,7 @@ csp_status mlt_question_ask(mlt_question *q, mlt_route *route, mlt_packet *packe
     q->timer.fire = question_is_late;
     q->csp = csp;
     q->status = route->lost ? (int32_t)mlt_route_loss(route) : MLT_QUESTION_OPEN;
-    mlt_list_push_waiter(&route->users, &q->user.link);
+    mlt_list_push_waiter(&route->users, &q->user.node);
     packet->word = (int32_t)number;
     mlt_route_send(route, packet, data, bytes);
     if (q->status == MLT_QUESTION_OPEN && deadline != CSP_NEVER)
@@ -47,7 +47,7 @@ csp_status mlt_question_ask(mlt_question *q, mlt_route *route, mlt_packet *packe
     if (deadline != CSP_NEVER)
         mlt_timer_stop(csp->sched, &q->timer);
     mlt_remote_drop(csp, number);
-    mlt_list_remove(&q->user.link);
+    mlt_list_remove(&q->user.node);
     return (csp_status)q->status;
 }
 

@@ -99,7 +99,7 @@ void mlt_remote_drop(mlt_csp *csp, uint32_t number)
 // ---- names
 
 typedef struct named {
-    mlt_list_node link; // in net->named
+    mlt_list_node node; // in net->named
     uint32_t number;
     char name[];
 } named;
@@ -136,7 +136,7 @@ csp_status mlt_remote_put_name(mlt_csp *csp, const char *name, mlt_remote_kind k
     named *n = mlt_take(1, sizeof *n + strlen(name) + 1);
     n->number = number;
     memcpy(n->name, name, strlen(name) + 1);
-    mlt_list_push_back(&csp->net->named, &n->link);
+    mlt_list_push_back(&csp->net->named, &n->node);
     return CSP_OK;
 }
 
@@ -165,7 +165,7 @@ void mlt_remote_forget_names(mlt_csp *csp, uint32_t number)
     mlt_list_node *list = &csp->net->named;
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        named *n = mlt_container_of(l, named, link);
+        named *n = mlt_container_of(l, named, node);
         if (n->number != number)
             continue;
         mlt_list_remove(l);
@@ -189,7 +189,7 @@ MLT_EXPORT csp_status csp_unregister(const char *name)
     csp_status status = names->drop(csp, name);
     mlt_list_node *list = &csp->net->named;
     for (mlt_list_node *l = list->next; status == CSP_OK && l != list; l = l->next) {
-        named *n = mlt_container_of(l, named, link);
+        named *n = mlt_container_of(l, named, node);
         if (strcmp(n->name, name) != 0)
             continue;
         mlt_list_remove(l);
@@ -212,7 +212,7 @@ void mlt_remote_end(mlt_csp *csp)
     mlt_names_leave(csp);
     mlt_socket_end(csp);
     while ((l = mlt_list_pop_front(&net->named)))
-        free(mlt_container_of(l, named, link));
+        free(mlt_container_of(l, named, node));
     mlt_routes_end(csp);
     free(net->objects);
     free(net->checks);

@@ -96,7 +96,7 @@ typedef enum mlt_remote_kind {
 // again soon.
 typedef struct mlt_remote {
     mlt_csp *csp;
-    mlt_list_node routes; // mlt_route.link
+    mlt_list_node routes; // mlt_route.node
     mlt_route **to;       // [workers of the job]; NULL: not used yet
     void **objects;       // [slots], by the last bits of their numbers
     uint32_t *checks;     // [slots]: number of the object that is there; 0: none

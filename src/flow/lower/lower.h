@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The graph as placed (Figure 7 of the paper): tasks, which run as processes, each on one worker,
-// and lines between them, which are queues in memory or links between workers.
+// and lines between them, which are queues in memory or connections between workers.
 //
 //     as written                     as placed, two workers
 //

@@ -6,7 +6,7 @@
 // library's own, which commute and do not wait.
 #include "base/list.h"
 #include "csp/chan.h"
-#include "flow/link.h"
+#include "flow/conn.h"
 #include "flow/part/part_int.h"
 
 // Element number `at` of those that the part has not taken: what its process was handed, then the
