@@ -125,7 +125,7 @@ struct mlt_flow_program {
     mlt_pool elements;            // small ones
     struct mlt_flow_conns *conns; // conn.c
     struct mlt_flow_parts *parts; // part/part.c
-    void *memory;                 // of what start.c makes
+    mlt_flow_arena *memory;       // of what start.c makes
     int argc;
     char **argv;
     // Long data (help.h).

@@ -352,7 +352,7 @@ mlt_flow_file *mlt_flow_read(const char *path, const char *text, size_t size,
                              mlt_flow_messages *messages)
 {
     mlt_flow_file *file = mlt_take(1, sizeof *file);
-    file->arena = mlt_flow_arena_new();
+    file->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     file->path = mlt_flow_arena_text(file->arena, path, strlen(path));
     if (!size)
         text = "";

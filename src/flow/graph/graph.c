@@ -227,7 +227,7 @@ mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *g
                                   size_t given_count, mlt_flow_wirer *wire, void *arg)
 {
     mlt_flow_graph *g = mlt_take(1, sizeof *g);
-    g->arena = mlt_flow_arena_new();
+    g->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     mlt_flow_builder b = {
         .graph = g,
         .root = root,

@@ -111,8 +111,8 @@ mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_pla
     mlt_flow_lowered *l = mlt_take(1, sizeof *l);
     l->graph = graph;
     l->placing = placing;
-    l->arena = mlt_flow_arena_new();
-    mlt_flow_arena *arena = mlt_flow_arena_new();
+    l->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
+    mlt_flow_arena *arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     mlt_flow_lowerer w = {
         .g = graph,
         .placing = placing,

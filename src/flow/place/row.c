@@ -10,7 +10,7 @@ enum { MANY = 16 }; // wires
 
 mlt_flow_near mlt_flow_near_new(const mlt_flow_graph *g)
 {
-    mlt_flow_arena *arena = mlt_flow_arena_new();
+    mlt_flow_arena *arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     mlt_flow_near near = {
         .first = mlt_flow_arena_take(arena, (g->node_count + 1ull) * sizeof *near.first),
         .list = mlt_flow_arena_take(arena, 2ull * g->edge_count * sizeof *near.list),
