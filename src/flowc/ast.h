@@ -112,7 +112,7 @@ typedef struct mlt_flow_root_item {
     const char *name;
     int line;
     const char **required; // [required_count]
-    int *required_lines;
+    int *required_lines;   // [required_count]
     size_t required_count;
     mlt_flow_queue_item *queues; // of a nested one
     mlt_flow_statement *statements;

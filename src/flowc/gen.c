@@ -43,16 +43,6 @@ static void put_string(mlt_gen *g, const char *text)
     fputc('"', g->to);
 }
 
-const char *mlt_gen_built_in(const char *name)
-{
-    static const char *const names[] = {"flow_Reduce", "flow_Broadcast", "flow_Deal",
-                                        "flow_Collect"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i] + strlen("flow_"), name) == 0)
-            return names[i];
-    return NULL;
-}
-
 const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name)
 {
     for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
@@ -84,7 +74,7 @@ mlt_flow_declaration *mlt_flow_gen_modules(const mlt_flow_file *file, size_t *co
     for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
         for (size_t i = 0; i < r->required_count; i++) {
             const char *name = r->required[i];
-            if (!mlt_gen_built_in(name) && !mlt_gen_root(file, name) && !listed(list, n, name))
+            if (!mlt_flow_built_in(name) && !mlt_gen_root(file, name) && !listed(list, n, name))
                 list[n++] = (mlt_flow_declaration){
                     .name = name, .line = r->required_lines[i], .queues = mlt_flow_default_queues};
         }

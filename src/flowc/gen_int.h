@@ -40,7 +40,6 @@ const char *mlt_gen_written(mlt_gen *g, const mlt_flow_expr *e);
 const char *mlt_gen_c(mlt_gen *g, const mlt_flow_expr *e);
 bool mlt_gen_is_number(const mlt_flow_expr *e); // no constant in it; NULL is none either
 
-const char *mlt_gen_built_in(const char *name); // "flow_Reduce"; NULL: none
 const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name);
 
 // If the file includes headers: undefines macros that have the names of variables.

@@ -44,7 +44,7 @@ static void know_names(mlt_gen *g, const mlt_flow_root_item *root)
 
 static void put_instance(mlt_gen *g, const mlt_flow_statement *s)
 {
-    const char *built_in = mlt_gen_built_in(s->module);
+    bool built_in = mlt_flow_built_in(s->module);
     bool nested = mlt_gen_root(g->file, s->module);
     mlt_gen_put(g, "    // %s %s", s->module, s->name);
     if (s->count)
@@ -55,10 +55,9 @@ static void put_instance(mlt_gen *g, const mlt_flow_statement *s)
     mlt_gen_put(g, "%s(w, %d, \"%s\", &%s%s, %s);\n", nested ? "flow_add_root" : "flow_add",
                 s->line, s->name,
                 nested     ? "root_"
-                : built_in ? ""
+                : built_in ? "flow_"
                            : "module_",
-                !nested && built_in ? built_in : s->module,
-                s->count ? wire_number(g, "FLOW_COUNT", s->count) : "-1");
+                s->module, s->count ? wire_number(g, "FLOW_COUNT", s->count) : "-1");
 }
 
 // ---- flow statements

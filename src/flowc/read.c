@@ -259,13 +259,8 @@ static bool read_include(mlt_flow_reader *r)
             return mlt_flow_read_fail(r, &r->token, "this name of a file has a control character");
     if (r->token.end - r->token.at < 3)
         return mlt_flow_read_fail(r, &r->token, "this name of a file is empty");
-    if ((file->include_count & (file->include_count - 1)) == 0) { // a power of 2: full, or 0
-        size_t room = file->include_count ? 2 * file->include_count : 1;
-        const char **more = mlt_flow_read_take(r, room * sizeof *more);
-        if (file->include_count)
-            memcpy(more, file->includes, file->include_count * sizeof *more);
-        file->includes = more;
-    }
+    file->includes =
+        mlt_flow_read_more(r, file->includes, file->include_count, sizeof *file->includes);
     file->includes[file->include_count++] = mlt_flow_read_text(r, &r->token);
     mlt_flow_read_next(r);
     return mlt_flow_read_semicolon(r);

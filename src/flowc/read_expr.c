@@ -10,6 +10,16 @@ void *mlt_flow_read_take(mlt_flow_reader *r, size_t bytes)
     return mlt_flow_arena_take(r->file->arena, bytes);
 }
 
+void *mlt_flow_read_more(mlt_flow_reader *r, const void *array, size_t count, size_t size)
+{
+    if (count & (count - 1)) // not a power of 2: there is room
+        return (void *)array;
+    void *more = mlt_flow_read_take(r, (count ? 2 * count : 1) * size);
+    if (count)
+        memcpy(more, array, count * size);
+    return more;
+}
+
 const char *mlt_flow_read_text(mlt_flow_reader *r, const mlt_flow_token *token)
 {
     return mlt_flow_arena_text(r->file->arena, token->at, (size_t)(token->end - token->at));

@@ -71,6 +71,8 @@ const char *mlt_flow_read_quote(const mlt_flow_token *token, char text[64]);
 // ---- read_expr.c
 
 void *mlt_flow_read_take(mlt_flow_reader *r, size_t bytes);
+// Room for one more element of an array with that many, in the arena.
+void *mlt_flow_read_more(mlt_flow_reader *r, const void *array, size_t count, size_t size);
 const char *mlt_flow_read_text(mlt_flow_reader *r, const mlt_flow_token *token);
 // A name that is declared here: no word of C or of the language. NULL: told.
 const char *mlt_flow_read_name(mlt_flow_reader *r, const char *what);

@@ -391,17 +391,9 @@ static void read_body(mlt_flow_reader *r, mlt_flow_root_item *root)
 static void require(mlt_flow_reader *r, mlt_flow_root_item *root, const char *name, int line)
 {
     size_t count = root->required_count;
-    if ((count & (count - 1)) == 0) { // a power of 2: full, or 0
-        size_t room = count ? 2 * count : 1;
-        const char **names = mlt_flow_read_take(r, room * sizeof *names);
-        int *lines = mlt_flow_read_take(r, room * sizeof *lines);
-        if (count) {
-            memcpy(names, root->required, count * sizeof *names);
-            memcpy(lines, root->required_lines, count * sizeof *lines);
-        }
-        root->required = names;
-        root->required_lines = lines;
-    }
+    root->required = mlt_flow_read_more(r, root->required, count, sizeof *root->required);
+    root->required_lines =
+        mlt_flow_read_more(r, root->required_lines, count, sizeof *root->required_lines);
     root->required[count] = name;
     root->required_lines[count] = line;
     root->required_count++;

@@ -135,7 +135,7 @@ static void make_descriptors(mlt_sema *c)
     // Figure 3 of the paper has modules that are only required: they have the default queues.
     for (const mlt_flow_root_item *r = c->file->roots; r; r = r->next)
         for (size_t i = 0; i < r->required_count; i++)
-            if (!mlt_sema_built_in(r->required[i]) && !mlt_sema_root_of(c, r->required[i]) &&
+            if (!mlt_flow_built_in(r->required[i]) && !mlt_sema_root_of(c, r->required[i]) &&
                 !mlt_sema_module_of(c, r->required[i]))
                 make_module(c, r->required[i], r->required_lines[i], NULL);
 }
@@ -162,7 +162,7 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
     if (s->count)
         count = FLOW_COUNT(count);
     int *vector = mlt_take(1, sizeof *vector);
-    const flow_module *module = mlt_sema_built_in(s->module);
+    const flow_module *module = mlt_flow_built_in(s->module);
     mlt_sema_root *root = mlt_sema_root_of(w->c, s->module);
     *vector = root
                   ? flow_add_root(w->w, s->line, s->name, &root->root, count)

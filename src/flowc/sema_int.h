@@ -76,7 +76,6 @@ mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked);
 
 enum { MLT_SEMA_BUILT_IN = 4 };
 extern const flow_module *const mlt_sema_built_ins[MLT_SEMA_BUILT_IN];
-const flow_module *mlt_sema_built_in(const char *name); // NULL: none
 mlt_sema_module *mlt_sema_module_of(const mlt_sema *c, const char *name);
 mlt_sema_root *mlt_sema_root_of(const mlt_sema *c, const char *name);
 mlt_sema_op *mlt_sema_op_of(const mlt_sema *c, const char *name);

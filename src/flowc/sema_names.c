@@ -33,7 +33,7 @@ static void twice(const mlt_sema *c, int line, const char *name, int before)
 static void check_module_name(const mlt_sema *c, const char *name, int line,
                               const mlt_flow_declaration *module, const mlt_flow_root_item *root)
 {
-    if (mlt_sema_built_in(name)) {
+    if (mlt_flow_built_in(name)) {
         MLT_SEMA_ERROR(c, line, "%s is a built-in module: choose another name", name);
         return;
     }
@@ -159,7 +159,7 @@ static void check_instance(mlt_sema *c, const mlt_flow_root_item *root, const ml
 {
     mlt_sema_root *inner = mlt_sema_root_of(c, s->module);
     mlt_sema_module *module = mlt_sema_module_of(c, s->module);
-    if (mlt_sema_built_in(s->module))
+    if (mlt_flow_built_in(s->module))
         return;
     if (!inner && !module) {
         mlt_sema_names names = {0};
@@ -203,7 +203,7 @@ static void unknown_part(mlt_sema *c, const mlt_flow_root_item *root, const mlt_
         MLT_SEMA_ERROR(c, p->line,
                        "%s is a module: flow statements are about instances, such as %s", name,
                        example->name);
-    else if (mlt_sema_built_in(name) || mlt_sema_module_of(c, name) || mlt_sema_root_of(c, name))
+    else if (mlt_flow_built_in(name) || mlt_sema_module_of(c, name) || mlt_sema_root_of(c, name))
         MLT_SEMA_ERROR(c, p->line, "%s is a module, and %s has no instance of it", name,
                        root->name);
     else if (file_const(c, name) || constant)
@@ -293,7 +293,7 @@ static void check_required(mlt_sema *c, const mlt_flow_root_item *root)
             MLT_SEMA_WARNING(c, line, "%s requires Module %s twice", root->name, name);
         else if (instantiates(root, name))
             continue;
-        else if (!mlt_sema_built_in(name) && !mlt_sema_root_of(c, name) &&
+        else if (!mlt_flow_built_in(name) && !mlt_sema_root_of(c, name) &&
                  !mlt_sema_module_of(c, name)->declaration)
             MLT_SEMA_ERROR(c, line,
                            "%s requires Module %s, which is declared nowhere and has no instance",

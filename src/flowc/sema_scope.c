@@ -40,7 +40,7 @@ mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked)
 const flow_module *const mlt_sema_built_ins[MLT_SEMA_BUILT_IN] = {&flow_Reduce, &flow_Broadcast,
                                                                   &flow_Deal, &flow_Collect};
 
-const flow_module *mlt_sema_built_in(const char *name)
+const flow_module *mlt_flow_built_in(const char *name)
 {
     for (size_t i = 0; i < MLT_SEMA_BUILT_IN; i++)
         if (strcmp(mlt_sema_built_ins[i]->name, name) == 0)
