@@ -13,7 +13,7 @@
 
 enum { CHECK_TEXT = 240 };
 
-static mlt_flow_end end_of(const mlt_flow_edge *e, bool source)
+static mlt_flow_end edge_end(const mlt_flow_edge *e, bool source)
 {
     return source ? (mlt_flow_end){.id = e->from, .queue = e->out}
                   : (mlt_flow_end){.id = e->to, .queue = e->in};
@@ -56,8 +56,8 @@ static void tell_twice(mlt_flow_builder *b, const mlt_flow_edge *e, const mlt_fl
     mlt_flow_tell(b, b->root->file, e->line, false,
                   "%s leads to %s already%s, and an output leads to one thing: put a Broadcast "
                   "between",
-                  check_end_name(b, end_of(e, true), from),
-                  check_end_name(b, end_of(before, false), to), line);
+                  check_end_name(b, edge_end(e, true), from),
+                  check_end_name(b, edge_end(before, false), to), line);
 }
 
 // Marks queues that are wired, and tells of outputs that are so twice.
@@ -223,7 +223,7 @@ static bool same_type(flow_type a, const char *a_text, const flow_queue_decl *q)
 // False: two types.
 static bool check_edge(mlt_flow_builder *b, const mlt_flow_edge *e)
 {
-    mlt_flow_end source = end_of(e, true), sink = end_of(e, false);
+    mlt_flow_end source = edge_end(e, true), sink = edge_end(e, false);
     const flow_queue_decl *from = decl_of(b, source), *to = decl_of(b, sink);
     if (!typed(from) || !typed(to) || same_type(from->kind, from->type, to))
         return true;
@@ -250,7 +250,7 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
 {
     const mlt_flow_graph *g = b->graph;
     const mlt_flow_edge *e = &g->edges[edge];
-    mlt_flow_end own = end_of(e, source);
+    mlt_flow_end own = edge_end(e, source);
     const flow_queue_decl *q = decl_of(b, own);
     uint32_t at = source ? e->to : e->from;
     mlt_flow_collective *c = union_of(b, mlt_flow_collective_of(b, at));
@@ -261,7 +261,7 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
         c->source = source;
         return;
     }
-    mlt_flow_end first = end_of(&g->edges[c->edge], c->source);
+    mlt_flow_end first = edge_end(&g->edges[c->edge], c->source);
     const flow_queue_decl *p = decl_of(b, first);
     if (p == q || same_type(p->kind, p->type, q))
         return;
@@ -282,7 +282,7 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
     mlt_flow_collective *c = union_of(b, r);
     if (!op || c->told || c->edge == MLT_FLOW_NONE)
         return;
-    mlt_flow_end first = end_of(&g->edges[c->edge], c->source);
+    mlt_flow_end first = edge_end(&g->edges[c->edge], c->source);
     const flow_queue_decl *q = decl_of(b, first);
     char name[CHECK_TEXT], end[CHECK_TEXT], why[CHECK_TEXT] = "";
     if (op->combine) {
