@@ -85,9 +85,9 @@ typedef struct mlt_alt_lone {
 } mlt_alt_lone;
 _Static_assert(offsetof(mlt_alt_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
 
+// The offer stands nowhere: whoever asks that first clears its node.
 static inline void mlt_alt_lone_begin(mlt_alt_lone *w, mlt_csp *csp, void *value)
 {
-    w->offer.node = (mlt_list_node){0};
     w->offer.alt = &w->alt;
     w->offer.value = value;
     w->offer.index = 0;
@@ -97,7 +97,16 @@ static inline void mlt_alt_lone_begin(mlt_alt_lone *w, mlt_csp *csp, void *value
     w->alt.guards = NULL;
 }
 
-// Parks until somebody has settled it. At the deadline `late` is called, which settles it or lets it
+// Parks until somebody has settled it.
+static inline csp_status mlt_alt_lone_park(mlt_alt_lone *w, mlt_csp *csp, const mlt_wait *wait)
+{
+    do
+        mlt_fiber_park(csp->sched, wait);
+    while (w->alt.chosen == MLT_ALT_OPEN);
+    return w->alt.status;
+}
+
+// The same unless it is settled already, and with a deadline. At that `late` is called, which settles it or lets it
 // wait on; it finds the offer in alt.offers.
 csp_status mlt_alt_lone_wait(mlt_alt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
                              void (*late)(mlt_timer *timer));

@@ -150,20 +150,20 @@ static void barrier_lone_late(mlt_timer *timer)
     mlt_alt_settle(barrier->csp, alt, 0, CSP_LATE);
 }
 
-static csp_status barrier_sync(csp_barrier *barrier, csp_time deadline, const char *call)
+static inline csp_status barrier_sync(csp_barrier *barrier, csp_time deadline, const char *call)
 {
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_barrier_check(csp, barrier, call);
     if (mlt_barrier_try(barrier, NULL))
         return CSP_OK;
-    if (mlt_deadline_passed(deadline))
+    if (deadline != CSP_NEVER && mlt_deadline_passed(deadline))
         return CSP_LATE;
     mlt_alt_lone w;
     mlt_alt_lone_begin(&w, csp, NULL);
-    const mlt_wait *wait = deadline == CSP_NEVER
-                               ? &barrier->wait.wait
-                               : mlt_csp_wait_for(&w.alt.wait, call, MLT_CSP_SYNC, barrier, 0);
     mlt_barrier_wait(barrier, &w.offer);
+    if (deadline == CSP_NEVER)
+        return mlt_alt_lone_park(&w, csp, &barrier->wait.wait);
+    const mlt_wait *wait = mlt_csp_wait_for(&w.alt.wait, call, MLT_CSP_SYNC, barrier, 0);
     return mlt_alt_lone_wait(&w, csp, wait, deadline, barrier_lone_late);
 }
 

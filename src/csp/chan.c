@@ -305,7 +305,7 @@ static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_
     mlt_alt_lone w;
     mlt_alt_lone_begin(&w, csp, value);
     mlt_list_push_back(queue, &w.offer.node);
-    return mlt_alt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
+    return mlt_alt_lone_park(&w, csp, wait);
 }
 
 // The deadline of a plain read or write passes. What another program may be answering already is
@@ -337,6 +337,7 @@ static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, c
         return CSP_LATE;
     mlt_alt_lone w;
     mlt_alt_lone_begin(&w, csp, value);
+    w.offer.node = (mlt_list_node){0};
     const mlt_wait *wait =
         mlt_csp_wait_for(&w.alt.wait, call, writes ? MLT_CSP_WRITE : MLT_CSP_READ, chan, 0);
     if (!chan->remote)

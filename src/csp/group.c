@@ -228,8 +228,10 @@ static inline void *group_buffer(group_who who, bool root, const void *buffer, c
 }
 
 // count: of values, if there is an operator, else of bytes.
-static csp_status group_run(mlt_collective collective, csp_group *g, int me, const void *in,
-                            void *out, size_t count, const csp_op *op, int root)
+// Inline, so that each operation has only the checks that it needs.
+static MLT_INLINE csp_status group_run(mlt_collective collective, csp_group *g, int me,
+                                       const void *in, void *out, size_t count, const csp_op *op,
+                                       int root)
 {
     const group_kind *kind = &kinds[collective];
     const char *call = kind->call;

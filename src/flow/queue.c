@@ -45,7 +45,7 @@ static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, m
     mlt_alt_lone w;
     mlt_alt_lone_begin(&w, csp, value);
     mlt_list_push_waiter(queue, &w.offer.node);
-    csp_status status = mlt_alt_lone_wait(&w, csp, wait, CSP_NEVER, NULL);
+    csp_status status = mlt_alt_lone_park(&w, csp, wait);
     if (program->measures)
         *time_ns += mlt_os_now_ns() - since;
     return status;

@@ -573,6 +573,7 @@ static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t siz
 {
     receiver me;
     mlt_alt_lone_begin(&me.lone, csp, buffer);
+    me.lone.offer.node = (mlt_list_node){0};
     me.size = size;
     me.from = -1;
     me.bytes = 0;
