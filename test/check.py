@@ -568,9 +568,9 @@ def stage_cross(stage, quick):
     for tool in missing_tools("cross"):
         return stage.skip(f"there is no {tool}")
     if trees.wait(stage):
-        # What only computes, and takes long at that, gives the same everywhere; flow_link and csp_names_names are messages of threads, which wire's
+        # What only computes, and takes long at that, gives the same everywhere; flow_conn and csp_names_names are messages of threads, which wire's
         # and csp's other tests send here. qemu knows no limits of memory (image_need).
-        stage.ctest("build-cross", CROSS_LAYERS, without=f"image_need|goal_(derive|text_print)|flow_(lower_tokens|lower_lower|graph_graph|place_place|link)$|csp_names_names|mpi_comm_map|{MODEL}")
+        stage.ctest("build-cross", CROSS_LAYERS, without=f"image_need|goal_(derive|text_print)|flow_(lower_tokens|lower_lower|graph_graph|place_place|conn)$|csp_names_names|mpi_comm_map|{MODEL}")
         script(stage, "test/images/cross", "--build", BUILD, "--cross", ROOT / "build-cross")
 
 

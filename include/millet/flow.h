@@ -226,6 +226,46 @@ void flow_wire(flow_wiring *w, int line, const flow_stage *stages, size_t count)
 // `p[0:7] @ host1;`: where is "host1", "host1:0" (its n-th place), or "3" (a place: a rank of the
 // job).
 void flow_place(flow_wiring *w, int line, const flow_part *parts, size_t count, const char *where);
+// The same for a computed number: the n-th place of that host; host NULL: of the job.
+void flow_place_nth(flow_wiring *w, int line, const flow_part *parts, size_t count,
+                    const char *host, long n);
+// For divisors: the value, or 1 and an error if it is 0.
+long flow_nonzero(flow_wiring *w, int line, long value);
+
+// Lists of parts and of stages, each with its length.
+#define FLOW_PARTS(...)                                                                            \
+    (const flow_part[]){__VA_ARGS__}, sizeof((const flow_part[]){__VA_ARGS__}) / sizeof(flow_part)
+#define FLOW_STAGES(...)                                                                           \
+    (const flow_stage[]){__VA_ARGS__},                                                             \
+        sizeof((const flow_stage[]){__VA_ARGS__}) / sizeof(flow_stage)
+// Of a queue or an operation: the type of its values.
+#define FLOW_CARRIES(T) .kind = FLOW_TYPE_OF_(*(T *)NULL), .type = #T, .bytes = sizeof(T)
+// A constant of the file as a variable, which need not be used.
+#define FLOW_CONST __attribute__((unused)) long
+// Wiring runs once, and compilers would optimize a long root for minutes.
+#ifdef __clang__
+#define FLOW_ONCE __attribute__((optnone))
+#else
+#define FLOW_ONCE __attribute__((optimize("O0")))
+#endif
+// A module's functions as the library calls them; init and fini need not be there.
+#define FLOW_CALLS(M)                                                                              \
+    void M##_init(M *my) __attribute__((weak));                                                    \
+    void M##_fini(M *my) __attribute__((weak));                                                    \
+    static void init_##M(void *my)                                                                 \
+    {                                                                                              \
+        if (M##_init)                                                                              \
+            M##_init(my);                                                                          \
+    }                                                                                              \
+    static int run_##M(void *my)                                                                   \
+    {                                                                                              \
+        return M##_run(my);                                                                        \
+    }                                                                                              \
+    static void fini_##M(void *my)                                                                 \
+    {                                                                                              \
+        if (M##_fini)                                                                              \
+            M##_fini(my);                                                                          \
+    }
 
 // Runs the program: every rank's main calls it, with the same root. Returns the exit status.
 // hosts: the text of a hostfile that the program was built with; NULL: none.

@@ -18,6 +18,7 @@
 #include "base/memory.h"
 #include "csp/barrier.h"
 #include "csp/chan.h"
+#include "csp/net/port.h"
 #include "fiber/await.h"
 #include "fiber/policy.h"
 
@@ -39,6 +40,26 @@ void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt)
     mlt_assert(alt->promised && alt->chosen == MLT_ALT_OPEN);
     alt->promised = false;
     mlt_fiber_wake(csp->sched, alt->fiber);
+}
+
+csp_status mlt_alt_lone_wait(mlt_alt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
+                             void (*late)(mlt_timer *timer))
+{
+    bool timed = deadline != CSP_NEVER;
+    if (MLT_UNLIKELY(timed)) {
+        w->alt.offers = &w->offer;
+        w->alt.count = 1;
+        w->alt.timer = (mlt_timer){.fire = late};
+        if (mlt_deadline_passed(deadline))
+            late(&w->alt.timer);
+        else
+            mlt_timer_set(csp->sched, &w->alt.timer, (uint64_t)deadline);
+    }
+    while (w->alt.chosen == MLT_ALT_OPEN)
+        mlt_fiber_park(csp->sched, wait);
+    if (MLT_UNLIKELY(timed) && w->alt.timer.place)
+        mlt_timer_stop(csp->sched, &w->alt.timer);
+    return w->alt.status;
 }
 
 // ---- guards
@@ -154,10 +175,10 @@ static bool sync_is_ready(run *r, uint32_t i)
 
 static bool port_is_ready(run *r, uint32_t i)
 {
-    mlt_port_guards.check(r->csp, r->guards[i].port, r->call);
+    mlt_csp_port_check(r->csp, r->guards[i].port, r->call);
     mlt_alt alt = {.fiber = r->csp->sched->current, .chosen = MLT_ALT_OPEN, .guards = r->guards};
     mlt_offer offer = {.alt = r->alt ? r->alt : &alt, .value = r->guards[i].value, .index = i};
-    if (!mlt_port_guards.try(r->guards[i].port, &offer))
+    if (!mlt_csp_port_try(r->guards[i].port, &offer))
         return false;
     r->status = offer.alt->status;
     return true;
@@ -179,11 +200,11 @@ static bool chan_is_ready(run *r, const csp_guard *g)
         return false;
     }
     if (g->kind == CSP_GUARD_READ) {
-        if (mlt_list_empty(&chan->writes) && chan->held == 0 && chan->rare == 0)
+        if (mlt_list_empty(&chan->offers[MLT_WRITES]) && chan->held == 0 && chan->rare == 0)
             return false;
         return mlt_chan_try_read(chan, g->value, r->alt, &r->status);
     }
-    if (mlt_list_empty(&chan->reads) && !chan->buffered && chan->rare == 0)
+    if (mlt_list_empty(&chan->offers[MLT_READS]) && !chan->buffered && chan->rare == 0)
         return false;
     return mlt_chan_try_write(chan, g->value, r->alt, &r->status);
 }
@@ -246,13 +267,13 @@ static bool is_surely_ready(run *r, const csp_guard *g)
         return fd_is_ready(r, g);
     case CSP_GUARD_READ: {
         const csp_chan *chan = checked(r, g);
-        return !chan->remote &&
-               (chan->held > 0 || chan->life != MLT_CHAN_LIVES || !mlt_list_empty(&chan->writes));
+        return !chan->remote && (chan->held > 0 || chan->life != MLT_CHAN_LIVES ||
+                                 !mlt_list_empty(&chan->offers[MLT_WRITES]));
     }
     case CSP_GUARD_WRITE: {
         const csp_chan *chan = checked(r, g);
-        return !chan->remote &&
-               (chan->buffered || chan->life != MLT_CHAN_LIVES || !mlt_list_empty(&chan->reads));
+        return !chan->remote && (chan->buffered || chan->life != MLT_CHAN_LIVES ||
+                                 !mlt_list_empty(&chan->offers[MLT_READS]));
     }
     default:
         return g->kind == CSP_GUARD_SKIP;
@@ -341,11 +362,11 @@ static void offer_chan(run *r, uint32_t i)
 {
     csp_chan *chan = chan_of(&r->guards[i]);
     bool writes = r->guards[i].kind == CSP_GUARD_WRITE;
-    *(writes ? &chan->last_writer : &chan->last_reader) = r->alt->fiber;
+    chan->last_user[writes] = r->alt->fiber;
     if (MLT_UNLIKELY(chan->remote))
-        (void)mlt_chan_far_ops.offer(chan, &r->offers[i], writes);
+        (void)mlt_chan_far_offer(chan, &r->offers[i], writes);
     else
-        mlt_list_push_back(writes ? &chan->writes : &chan->reads, &r->offers[i].link);
+        mlt_list_push_back(&chan->offers[writes], &r->offers[i].node);
 }
 
 static void offer(run *r, uint32_t i)
@@ -374,7 +395,7 @@ static void offer(run *r, uint32_t i)
         watch_fd(r, i);
         break;
     case CSP_GUARD_PORT:
-        mlt_port_guards.wait(g->port, &r->offers[i]);
+        mlt_csp_port_wait(g->port, &r->offers[i]);
         break;
     case CSP_GUARD_SKIP:
         break;
@@ -389,7 +410,7 @@ static void offer_again(run *r, uint32_t i)
     if (g->off)
         return;
     if (alt_is_far(g))
-        (void)mlt_chan_far_ops.offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
+        (void)mlt_chan_far_offer(chan_of(g), &r->offers[i], g->kind == CSP_GUARD_WRITE);
     for (uint32_t k = 0; k < r->watching; k++)
         if (r->watches[k].index == i && !r->watches[k].watch.link.next)
             start_watch(r, &r->watches[k]);
@@ -419,9 +440,9 @@ static void withdraw(run *r, uint32_t i)
     if (g->kind == CSP_GUARD_SYNC)
         mlt_barrier_withdraw(g->barrier, o);
     else if (MLT_UNLIKELY(alt_is_far(g)) && (int32_t)i != r->alt->chosen)
-        (void)mlt_chan_far_ops.withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
+        (void)mlt_chan_far_withdraw(chan_of(g), o, g->kind == CSP_GUARD_WRITE);
     else
-        mlt_list_remove(&o->link);
+        mlt_list_remove(&o->node);
 }
 
 // About as many others can run as there are guards: likely those who are to come. If all of them

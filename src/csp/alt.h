@@ -15,6 +15,7 @@
 
 #include <millet/csp.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/list.h"
@@ -26,7 +27,7 @@
 typedef struct mlt_alt mlt_alt;
 
 typedef struct mlt_offer {
-    mlt_list_node link; // in a queue of the thing; zeroed: in none
+    mlt_list_node node; // in a queue of the thing; zeroed: in none
     mlt_alt *alt;
     void *value;    // where to, or from where (then it is not written)
     uint32_t index; // of the guard
@@ -36,7 +37,7 @@ typedef struct mlt_offer {
 // In a queue. If not, the thing whose queue it was may be gone.
 static inline bool mlt_offer_stands(const mlt_offer *offer)
 {
-    return offer->link.next && offer->link.next != &offer->link;
+    return offer->node.next && offer->node.next != &offer->node;
 }
 
 enum { MLT_ALT_OPEN = -1 };
@@ -76,21 +77,42 @@ static inline void mlt_alt_wake(mlt_csp *csp, const mlt_alt *alt)
 // Chooses guard `index` of an open alternation of this worker, and wakes its process.
 void mlt_alt_settle(mlt_csp *csp, mlt_alt *alt, uint32_t index, csp_status status);
 
+// What waits for one thing. A process that was away from the cache is served after one miss, not
+// two: everything that is looked at is in the first line.
+typedef struct mlt_alt_lone {
+    _Alignas(64) mlt_offer offer;
+    mlt_alt alt;
+} mlt_alt_lone;
+_Static_assert(offsetof(mlt_alt_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
+
+// The offer stands nowhere: whoever asks that first clears its node.
+static inline void mlt_alt_lone_begin(mlt_alt_lone *w, mlt_csp *csp, void *value)
+{
+    w->offer.alt = &w->alt;
+    w->offer.value = value;
+    w->offer.index = 0;
+    w->alt.fiber = csp->sched->current;
+    w->alt.chosen = MLT_ALT_OPEN;
+    w->alt.promised = w->alt.late = w->alt.patient = false;
+    w->alt.guards = NULL;
+}
+
+// Parks until somebody has settled it.
+static inline csp_status mlt_alt_lone_park(mlt_alt_lone *w, mlt_csp *csp, const mlt_wait *wait)
+{
+    do
+        mlt_fiber_park(csp->sched, wait);
+    while (w->alt.chosen == MLT_ALT_OPEN);
+    return w->alt.status;
+}
+
+// The same unless it is settled already, and with a deadline. At that `late` is called, which settles it or lets it
+// wait on; it finds the offer in alt.offers.
+csp_status mlt_alt_lone_wait(mlt_alt_lone *w, mlt_csp *csp, const mlt_wait *wait, csp_time deadline,
+                             void (*late)(mlt_timer *timer));
+
 // A promise is void: the alternation is open again, and looks at all its guards anew.
 void mlt_alt_reopen(mlt_csp *csp, mlt_alt *alt);
 
 // As csp_pri_alt, called `call` in reports.
 int mlt_alt_first(csp_guard *guards, size_t count, const char *call);
-
-// What port guards do, in net/port.c. try: if a message is there, takes it into offer->value
-// (guards[index].size bytes of room), sets guards[index].size to its length and settles the
-// alternation, with CSP_TOO_LONG if it does not fit; else false. wait: puts offer->link at the end
-// of the port's queue. A message that comes does what try does for the first offer there whose
-// alternation is open, and takes it out; the process that waits takes it out if something else was
-// chosen. check: ends the program unless it is a port of this worker.
-typedef struct mlt_csp_port_guard {
-    void (*check)(mlt_csp *csp, csp_port *port, const char *call);
-    bool (*try)(csp_port *port, mlt_offer *offer);
-    void (*wait)(csp_port *port, mlt_offer *offer);
-} mlt_csp_port_guard;
-extern const mlt_csp_port_guard mlt_port_guards;

@@ -49,15 +49,15 @@ void mlt_barrier_check(const mlt_csp *csp, const csp_barrier *barrier, const cha
 
 void mlt_barrier_wait(csp_barrier *barrier, mlt_offer *offer)
 {
-    mlt_list_push_back(&barrier->waiting, &offer->link);
+    mlt_list_push_back(&barrier->waiting, &offer->node);
     barrier->present++;
 }
 
 void mlt_barrier_withdraw(csp_barrier *barrier, mlt_offer *offer)
 {
-    if (!offer->link.next || offer->link.next == &offer->link)
+    if (!offer->node.next || offer->node.next == &offer->node)
         return;
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     barrier->present--;
 }
 
@@ -67,7 +67,7 @@ static bool all_open(csp_barrier *barrier)
     bool open = true;
     for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (offer->alt->chosen != MLT_ALT_OPEN)
             mlt_barrier_withdraw(barrier, offer);
         else if (offer->alt->promised)
@@ -86,7 +86,7 @@ static void complete(csp_barrier *barrier, const mlt_offer *self)
 {
     for (mlt_list_node *l = barrier->waiting.next, *next; l != &barrier->waiting; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         mlt_barrier_withdraw(barrier, offer);
         if (offer != self)
             mlt_alt_settle(barrier->csp, offer->alt, offer->index, CSP_OK);
@@ -139,11 +139,6 @@ MLT_EXPORT void csp_barrier_resign(csp_barrier *barrier)
 
 // ---- waiting
 
-typedef struct barrier_lone {
-    mlt_offer offer;
-    mlt_alt alt;
-} barrier_lone;
-
 static void barrier_lone_late(mlt_timer *timer)
 {
     mlt_alt *alt = mlt_container_of(timer, mlt_alt, timer);
@@ -155,52 +150,29 @@ static void barrier_lone_late(mlt_timer *timer)
     mlt_alt_settle(barrier->csp, alt, 0, CSP_LATE);
 }
 
-static csp_status sync_by(mlt_csp *csp, csp_barrier *barrier, csp_time deadline, const char *call)
+static inline csp_status barrier_sync(csp_barrier *barrier, csp_time deadline, const char *call)
 {
-    barrier_lone w = {.alt = {.fiber = csp->sched->current,
-                              .chosen = MLT_ALT_OPEN,
-                              .offers = &w.offer,
-                              .count = 1,
-                              .timer = {.fire = barrier_lone_late}},
-                      .offer = {.alt = &w.alt}};
-    const mlt_wait *wait = mlt_csp_wait_for(&w.alt.wait, call, MLT_CSP_SYNC, barrier, 0);
+    mlt_csp *csp = mlt_csp_enter(call);
+    mlt_barrier_check(csp, barrier, call);
+    if (mlt_barrier_try(barrier, NULL))
+        return CSP_OK;
+    if (deadline != CSP_NEVER && mlt_deadline_passed(deadline))
+        return CSP_LATE;
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, NULL);
     mlt_barrier_wait(barrier, &w.offer);
-    mlt_timer_set(csp->sched, &w.alt.timer, (uint64_t)deadline);
-    while (w.alt.chosen == MLT_ALT_OPEN)
-        mlt_fiber_park(csp->sched, wait);
-    if (w.alt.timer.place)
-        mlt_timer_stop(csp->sched, &w.alt.timer);
-    return w.alt.status;
+    if (deadline == CSP_NEVER)
+        return mlt_alt_lone_park(&w, csp, &barrier->wait.wait);
+    const mlt_wait *wait = mlt_csp_wait_for(&w.alt.wait, call, MLT_CSP_SYNC, barrier, 0);
+    return mlt_alt_lone_wait(&w, csp, wait, deadline, barrier_lone_late);
 }
 
 MLT_EXPORT csp_status csp_sync_by(csp_barrier *barrier, csp_time deadline)
 {
-    mlt_csp *csp = mlt_csp_enter("csp_sync_by");
-    mlt_barrier_check(csp, barrier, "csp_sync_by");
-    if (mlt_barrier_try(barrier, NULL))
-        return CSP_OK;
-    if (mlt_deadline_passed(deadline))
-        return CSP_LATE;
-    return deadline == CSP_NEVER ? csp_sync(barrier)
-                                 : sync_by(csp, barrier, deadline, "csp_sync_by");
+    return barrier_sync(barrier, deadline, "csp_sync_by");
 }
 
 MLT_EXPORT csp_status csp_sync(csp_barrier *barrier)
 {
-    mlt_csp *csp = mlt_csp_enter("csp_sync");
-    mlt_barrier_check(csp, barrier, "csp_sync");
-    if (mlt_barrier_try(barrier, NULL))
-        return CSP_OK;
-    barrier_lone w;
-    w.offer.alt = &w.alt;
-    w.offer.index = 0;
-    w.alt.fiber = csp->sched->current;
-    w.alt.chosen = MLT_ALT_OPEN;
-    w.alt.promised = w.alt.patient = false;
-    w.alt.guards = NULL;
-    mlt_barrier_wait(barrier, &w.offer);
-    do
-        mlt_fiber_park(csp->sched, &barrier->wait.wait);
-    while (w.alt.chosen == MLT_ALT_OPEN);
-    return w.alt.status;
+    return barrier_sync(barrier, CSP_NEVER, "csp_sync");
 }

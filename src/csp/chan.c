@@ -39,13 +39,13 @@ static csp_chan *new_chan(mlt_csp *csp, const char *name, size_t size, size_t ca
                        .buffer = buffer,
                        .capacity = (uint32_t)capacity,
                        .number = ++csp->numbers};
-    mlt_list_init(&chan->reads);
-    mlt_list_init(&chan->writes);
+    mlt_list_init(&chan->offers[MLT_READS]);
+    mlt_list_init(&chan->offers[MLT_WRITES]);
     mlt_list_push_back(&csp->chans, &chan->all);
     if (name)
         snprintf(chan->name, sizeof chan->name, "%s", name);
-    (void)mlt_csp_wait_for(&chan->read_wait, "csp_read", MLT_CSP_READ, chan, 0);
-    (void)mlt_csp_wait_for(&chan->write_wait, "csp_write", MLT_CSP_WRITE, chan, 0);
+    (void)mlt_csp_wait_for(&chan->waits[MLT_READS], "csp_read", MLT_CSP_READ, chan, 0);
+    (void)mlt_csp_wait_for(&chan->waits[MLT_WRITES], "csp_write", MLT_CSP_WRITE, chan, 0);
     return chan;
 }
 
@@ -142,14 +142,14 @@ MLT_EXPORT void csp_chan_free(csp_chan *chan)
     mlt_chan_check(csp, chan, "csp_chan_free");
     if (chan->net)
         mlt_chan_forget(chan);
-    const mlt_list_node *queues[] = {&chan->reads, &chan->writes};
-    for (int i = 0; i < 2; i++)
-        for (const mlt_list_node *l = queues[i]->next; l != queues[i]; l = l->next)
-            if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
+    for (int side = 0; side < 2; side++)
+        for (mlt_list_node *l = chan->offers[side].next; l != &chan->offers[side]; l = l->next)
+            if (mlt_container_of(l, mlt_offer, node)->alt->chosen == MLT_ALT_OPEN)
                 mlt_csp_fault("csp_chan_free", "a process waits at %s",
                               mlt_chan_name(chan, name, sizeof name));
     // Offers of settled alternations are taken out here, as their process would do.
-    while (mlt_list_pop_front(&chan->reads) || mlt_list_pop_front(&chan->writes)) {
+    while (mlt_list_pop_front(&chan->offers[MLT_READS]) ||
+           mlt_list_pop_front(&chan->offers[MLT_WRITES])) {
     }
     mlt_list_remove(&chan->all);
     *(volatile uint32_t *)&chan->magic = 0; // compilers leave out what is stored before free
@@ -171,8 +171,8 @@ mlt_live_queues mlt_chans_shown(const mlt_csp *csp)
                              .held = offsetof(csp_chan, held),
                              .room = offsetof(csp_chan, capacity),
                              .flow = offsetof(csp_chan, queue),
-                             .reads = offsetof(csp_chan, reads),
-                             .writes = offsetof(csp_chan, writes)};
+                             .reads = offsetof(csp_chan, offers[MLT_READS]),
+                             .writes = offsetof(csp_chan, offers[MLT_WRITES])};
 }
 
 void mlt_chans_end(mlt_csp *csp)
@@ -185,23 +185,24 @@ void mlt_chans_end(mlt_csp *csp)
     }
 }
 
+static void take_end(csp_chan *chan, bool writer, const char *call)
+{
+    mlt_chan_check(mlt_csp_enter(call), chan, call);
+    chan->holders[writer]++;
+    chan->had_holders[writer]++;
+    if (chan->remote)
+        mlt_chan_far_take(chan, writer);
+}
+
 MLT_EXPORT csp_in *csp_chan_in(csp_chan *chan)
 {
-    mlt_chan_check(mlt_csp_enter("csp_chan_in"), chan, "csp_chan_in");
-    chan->readers++;
-    chan->had_readers++;
-    if (chan->remote)
-        mlt_chan_far_ops.take(chan, false);
+    take_end(chan, false, "csp_chan_in");
     return mlt_chan_in(chan);
 }
 
 MLT_EXPORT csp_out *csp_chan_out(csp_chan *chan)
 {
-    mlt_chan_check(mlt_csp_enter("csp_chan_out"), chan, "csp_chan_out");
-    chan->writers++;
-    chan->had_writers++;
-    if (chan->remote)
-        mlt_chan_far_ops.take(chan, true);
+    take_end(chan, true, "csp_chan_out");
     return mlt_chan_out(chan);
 }
 
@@ -223,10 +224,10 @@ csp_status mlt_chan_status(const csp_chan *chan)
 // Takes out what was settled elsewhere.
 static mlt_offer *csp_chan_find(csp_chan *chan, bool writes, const mlt_alt *self)
 {
-    mlt_list_node *queue = writes ? &chan->writes : &chan->reads;
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         const mlt_alt *alt = offer->alt;
         if (alt->chosen != MLT_ALT_OPEN)
             mlt_list_remove(l);
@@ -240,7 +241,7 @@ static mlt_offer *csp_chan_find(csp_chan *chan, bool writes, const mlt_alt *self
 
 static void served(csp_chan *chan, mlt_offer *offer)
 {
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     mlt_alt_settle(chan->csp, offer->alt, offer->index, CSP_OK);
 }
 
@@ -296,39 +297,15 @@ bool mlt_chan_try_read(csp_chan *chan, void *value, const mlt_alt *self, csp_sta
 
 // ---- waiting
 
-// What waits for one thing. A process that was away from the cache is served after one miss, not
-// two: everything that is looked at is in the first line.
-typedef struct csp_chan_lone {
-    _Alignas(64) mlt_offer offer;
-    mlt_alt alt;
-} csp_chan_lone;
-_Static_assert(offsetof(csp_chan_lone, alt) + offsetof(mlt_alt, offers) <= 64, "one line");
-
-static inline void lone_begins(csp_chan_lone *w, mlt_csp *csp, void *value)
-{
-    w->offer.alt = &w->alt;
-    w->offer.value = value;
-    w->offer.index = 0;
-    w->alt.fiber = csp->sched->current;
-    w->alt.chosen = MLT_ALT_OPEN;
-    w->alt.promised = false;
-    w->alt.late = false;
-    w->alt.patient = false;
-    w->alt.guards = NULL;
-}
-
 // A plain read or write without a deadline that found no counterpart. Whoever settles it takes the
 // offer out.
 static RARELY csp_status wait_at(csp_chan *chan, mlt_csp *csp, void *value, mlt_list_node *queue,
                                  const mlt_wait *wait)
 {
-    csp_chan_lone w;
-    lone_begins(&w, csp, value);
-    mlt_list_push_back(queue, &w.offer.link);
-    do
-        mlt_fiber_park(csp->sched, wait);
-    while (w.alt.chosen == MLT_ALT_OPEN);
-    return w.alt.status;
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, value);
+    mlt_list_push_back(queue, &w.offer.node);
+    return mlt_alt_lone_park(&w, csp, wait);
 }
 
 // The deadline of a plain read or write passes. What another program may be answering already is
@@ -342,8 +319,8 @@ static void csp_chan_lone_late(mlt_timer *timer)
         return;
     alt->late = true;
     if (!chan->remote)
-        mlt_list_remove(&offer->link);
-    else if (!mlt_chan_far_ops.withdraw(chan, offer, alt->wait.kind == MLT_CSP_WRITE))
+        mlt_list_remove(&offer->node);
+    else if (!mlt_chan_far_withdraw(chan, offer, alt->wait.kind == MLT_CSP_WRITE))
         return;
     mlt_alt_settle(chan->csp, alt, 0, CSP_LATE);
 }
@@ -351,35 +328,23 @@ static void csp_chan_lone_late(mlt_timer *timer)
 static csp_status move(mlt_csp *csp, csp_chan *chan, void *value, bool writes, csp_time deadline,
                        const char *call)
 {
-    *(writes ? &chan->last_writer : &chan->last_reader) = csp->sched->current;
+    chan->last_user[writes] = csp->sched->current;
     csp_status status;
     if (!chan->remote && (writes ? mlt_chan_try_write(chan, value, NULL, &status)
                                  : mlt_chan_try_read(chan, value, NULL, &status)))
         return status;
-    bool now = mlt_deadline_passed(deadline);
-    if (now && !chan->remote)
+    if (!chan->remote && mlt_deadline_passed(deadline))
         return CSP_LATE;
-    csp_chan_lone w;
-    lone_begins(&w, csp, value);
-    w.offer.link = (mlt_list_node){0};
-    w.alt.offers = &w.offer;
-    w.alt.count = 1;
-    w.alt.timer = (mlt_timer){.fire = csp_chan_lone_late};
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, value);
+    w.offer.node = (mlt_list_node){0};
     const mlt_wait *wait =
         mlt_csp_wait_for(&w.alt.wait, call, writes ? MLT_CSP_WRITE : MLT_CSP_READ, chan, 0);
     if (!chan->remote)
-        mlt_list_push_back(writes ? &chan->writes : &chan->reads, &w.offer.link);
-    else if (mlt_chan_far_ops.offer(chan, &w.offer, writes))
+        mlt_list_push_back(&chan->offers[writes], &w.offer.node);
+    else if (mlt_chan_far_offer(chan, &w.offer, writes))
         return w.alt.status;
-    if (now)
-        csp_chan_lone_late(&w.alt.timer);
-    else if (deadline != CSP_NEVER)
-        mlt_timer_set(csp->sched, &w.alt.timer, (uint64_t)deadline);
-    while (w.alt.chosen == MLT_ALT_OPEN)
-        mlt_fiber_park(csp->sched, wait);
-    if (w.alt.timer.place)
-        mlt_timer_stop(csp->sched, &w.alt.timer);
-    return w.alt.status;
+    return mlt_alt_lone_wait(&w, csp, wait, deadline, csp_chan_lone_late);
 }
 
 // Along the wrappers of its way, then what it is about.
@@ -422,7 +387,7 @@ static inline bool is_common(const mlt_csp *csp, const csp_chan *chan)
 static inline void csp_chan_serve(mlt_csp *csp, mlt_offer *offer)
 {
     mlt_alt *alt = offer->alt;
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     alt->chosen = (int32_t)offer->index;
     alt->status = CSP_OK;
     mlt_alt_wake(csp, alt);
@@ -435,9 +400,9 @@ MLT_EXPORT csp_status csp_write(csp_out *out, const void *value)
     void *from = (void *)value; // it is read only
     if (MLT_UNLIKELY(!is_common(csp, chan)))
         return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
-    chan->last_writer = csp->sched->current;
-    mlt_offer *reader = mlt_container_of(chan->reads.next, mlt_offer, link);
-    if (&reader->link != &chan->reads) {
+    chan->last_user[MLT_WRITES] = csp->sched->current;
+    mlt_offer *reader = mlt_container_of(chan->offers[MLT_READS].next, mlt_offer, node);
+    if (&reader->node != &chan->offers[MLT_READS]) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(reader->alt) || chan->held))
             return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
         mlt_buffer_copy(reader->value, value, chan->size);
@@ -446,7 +411,7 @@ MLT_EXPORT csp_status csp_write(csp_out *out, const void *value)
     }
     if (chan->buffered)
         return move_slowly(chan, from, true, CSP_NEVER, "csp_write");
-    return wait_at(chan, csp, from, &chan->writes, &chan->write_wait.wait);
+    return wait_at(chan, csp, from, &chan->offers[MLT_WRITES], &chan->waits[MLT_WRITES].wait);
 }
 
 MLT_EXPORT csp_status csp_read(csp_in *in, void *value)
@@ -455,18 +420,18 @@ MLT_EXPORT csp_status csp_read(csp_in *in, void *value)
     mlt_csp *csp = mlt_csp_self;
     if (MLT_UNLIKELY(!is_common(csp, chan)))
         return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
-    chan->last_reader = csp->sched->current;
+    chan->last_user[MLT_READS] = csp->sched->current;
     if (chan->held > 0)
         return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
-    mlt_offer *writer = mlt_container_of(chan->writes.next, mlt_offer, link);
-    if (&writer->link != &chan->writes) {
+    mlt_offer *writer = mlt_container_of(chan->offers[MLT_WRITES].next, mlt_offer, node);
+    if (&writer->node != &chan->offers[MLT_WRITES]) {
         if (MLT_UNLIKELY(!mlt_alt_is_open(writer->alt)))
             return move_slowly(chan, value, false, CSP_NEVER, "csp_read");
         mlt_buffer_copy(value, writer->value, chan->size);
         csp_chan_serve(csp, writer);
         return CSP_OK;
     }
-    return wait_at(chan, csp, value, &chan->reads, &chan->read_wait.wait);
+    return wait_at(chan, csp, value, &chan->offers[MLT_READS], &chan->waits[MLT_READS].wait);
 }
 
 MLT_EXPORT csp_status csp_read_by(csp_in *in, void *value, csp_time deadline)
@@ -481,89 +446,89 @@ MLT_EXPORT csp_status csp_write_by(csp_out *out, const void *value, csp_time dea
 
 // ---- poison and retirement
 
-static void settle_all(csp_chan *chan, mlt_list_node *queue)
+static void settle_all(csp_chan *chan)
 {
     csp_status status = mlt_chan_status(chan);
-    for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
-        next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
-        mlt_alt *alt = offer->alt;
-        // One that has promised looks again if the promise is void.
-        if (alt->chosen == MLT_ALT_OPEN && alt->promised)
-            continue;
-        mlt_list_remove(l);
-        if (alt->chosen == MLT_ALT_OPEN)
-            mlt_alt_settle(chan->csp, alt, offer->index, status);
-    }
+    for (int side = 0; side < 2; side++)
+        for (mlt_list_node *l = chan->offers[side].next, *next; l != &chan->offers[side];
+             l = next) {
+            next = l->next;
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
+            mlt_alt *alt = offer->alt;
+            // One that has promised looks again if the promise is void.
+            if (alt->chosen == MLT_ALT_OPEN && alt->promised)
+                continue;
+            mlt_list_remove(l);
+            if (alt->chosen == MLT_ALT_OPEN)
+                mlt_alt_settle(chan->csp, alt, offer->index, status);
+        }
 }
 
-void mlt_chan_poison(csp_chan *chan, mlt_chan_life life)
+void mlt_chan_poison(csp_chan *chan)
 {
+    if (chan->remote) {
+        mlt_chan_far_poison(chan);
+        return;
+    }
     if (chan->life >= MLT_CHAN_POISONED)
         return;
-    if (life == MLT_CHAN_POISONED)
-        mlt_csp_tell_poison(chan);
-    chan->life = life;
+    mlt_csp_tell_poison(chan);
+    chan->life = MLT_CHAN_POISONED;
     chan->held = 0;
-    settle_all(chan, &chan->reads);
-    settle_all(chan, &chan->writes);
+    settle_all(chan);
 }
 
 void mlt_chan_retire(csp_chan *chan, bool writer)
 {
-    uint32_t *holders = writer ? &chan->writers : &chan->readers;
-    if (*holders > 0)
-        --*holders;
-    if (*holders > 0 || chan->life != MLT_CHAN_LIVES)
+    if (chan->remote) {
+        mlt_chan_far_retire(chan, writer);
+        return;
+    }
+    if (chan->holders[writer] > 0)
+        chan->holders[writer]--;
+    if (chan->holders[writer] > 0 || chan->life != MLT_CHAN_LIVES)
         return;
     chan->life = MLT_CHAN_RETIRED;
     if (!writer)
         chan->held = 0; // nobody is left to read it
-    settle_all(chan, &chan->reads);
-    settle_all(chan, &chan->writes);
+    settle_all(chan);
 }
 
-static void poison(csp_chan *chan, bool writer, const char *call)
+static void poison(csp_chan *chan)
 {
-    mlt_csp *csp = mlt_csp_enter(call);
-    mlt_chan_check(csp, chan, call);
-    if (chan->remote)
-        mlt_chan_far_ops.poison(chan, writer);
-    else
-        mlt_chan_poison(chan, MLT_CHAN_POISONED);
+    mlt_chan_check(mlt_csp_enter("csp_poison"), chan, "csp_poison");
+    mlt_chan_poison(chan);
 }
 
-static void retire(csp_chan *chan, bool writer, const char *call)
+static void retire(csp_chan *chan, bool writer)
 {
+    const char *call = "csp_retire";
     mlt_csp *csp = mlt_csp_enter(call);
     char name[64];
     mlt_chan_check(csp, chan, call);
     mlt_proc_lets_go(csp, chan, writer);
-    if (chan->remote)
-        mlt_chan_far_ops.retire(chan, writer);
-    else if ((writer ? chan->writers : chan->readers) == 0)
+    if (chan->holders[writer] == 0)
         mlt_csp_fault(call, "all %s of %s have retired already", writer ? "writers" : "readers",
                       mlt_chan_name(chan, name, sizeof name));
-    else
-        mlt_chan_retire(chan, writer);
+    mlt_chan_retire(chan, writer);
 }
 
 MLT_EXPORT void csp_poison_in(csp_in *in)
 {
-    poison(mlt_chan_of_in(in), false, "csp_poison");
+    poison(mlt_chan_of_in(in));
 }
 
 MLT_EXPORT void csp_poison_out(csp_out *out)
 {
-    poison(mlt_chan_of_out(out), true, "csp_poison");
+    poison(mlt_chan_of_out(out));
 }
 
 MLT_EXPORT void csp_retire_in(csp_in *in)
 {
-    retire(mlt_chan_of_in(in), false, "csp_retire");
+    retire(mlt_chan_of_in(in), false);
 }
 
 MLT_EXPORT void csp_retire_out(csp_out *out)
 {
-    retire(mlt_chan_of_out(out), true, "csp_retire");
+    retire(mlt_chan_of_out(out), true);
 }

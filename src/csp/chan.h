@@ -27,10 +27,12 @@ typedef enum mlt_chan_life {
     MLT_CHAN_LOST,
 } mlt_chan_life;
 
+// The sides of a channel: `false` and `true` where a parameter is called `writes` or `writer`.
+enum { MLT_READS, MLT_WRITES };
+
 struct csp_chan {
     // The first line is all that a read or write touches of a channel without a buffer.
-    _Alignas(64) mlt_list_node reads; // offers
-    mlt_list_node writes;
+    _Alignas(64) mlt_list_node offers[2];
     uint32_t magic; // csp->chan_magic: it is a channel of this worker
     union {
         struct {
@@ -45,7 +47,7 @@ struct csp_chan {
     bool overwrites; // what does not fit pushes the oldest out
     bool buffered;
     // Who used or holds each end last, for reports: a fiber of this worker, or NULL.
-    const mlt_fiber *last_reader, *last_writer;
+    const mlt_fiber *last_user[2];
     uint32_t size; // of a value
     uint32_t held; // values in the buffer
 
@@ -53,16 +55,16 @@ struct csp_chan {
     // The buffer: `held` values from `first` on, round a ring; capacity 0: none.
     unsigned char *buffer;
     uint32_t capacity, first;
-    uint32_t readers, writers;         // holders that have not retired
-    uint32_t had_readers, had_writers; // ever
-    bool registered;                   // it has, or had, a name that others find it by
-    bool told;                         // a trace knows its name
-    void *net;                         // mlt_remote_chan (net/chan.h), if remote
+    uint32_t holders[2];     // that have not retired
+    uint32_t had_holders[2]; // ever
+    bool registered;         // it has, or had, a name that others find it by
+    bool told;               // a trace knows its name
+    void *net;               // mlt_remote_chan (net/chan.h), if remote
     void *queue;       // of a flow program: the layer above has it, reports call it so; else NULL
     mlt_list_node all; // in csp->chans
     uint64_t number;
-    char name[40];                      // "": by its number
-    mlt_csp_wait read_wait, write_wait; // of all plain reads and writes that wait here
+    char name[40];         // "": by its number
+    mlt_csp_wait waits[2]; // of all plain reads and writes that wait here
 };
 _Static_assert(offsetof(csp_chan, csp) == 64, "a hop of a value touches one line of its channel");
 
@@ -130,8 +132,8 @@ void mlt_chans_end(mlt_csp *csp);
 // A channel with `net` is being freed (net/chan.c).
 void mlt_chan_forget(csp_chan *chan);
 
-// Poisons or retires, and settles what waits.
-void mlt_chan_poison(csp_chan *chan, mlt_chan_life life);
+// Poisons it, or retires one holder of that end, and settles what waits.
+void mlt_chan_poison(csp_chan *chan);
 void mlt_chan_retire(csp_chan *chan, bool writer);
 
 // "numbers" or "channel 7". Returns text.
@@ -142,11 +144,8 @@ const char *mlt_chan_name(const csp_chan *chan, char *text, size_t size);
 // false. withdraw: true if the offer is out of the queue now. False: an answer is on its way and
 // will settle the alternation, with CSP_LATE if the offer was not taken; the caller waits on. An
 // offer of an alternation that has been settled otherwise is always out afterwards.
-typedef struct mlt_chan_far {
-    bool (*offer)(csp_chan *chan, mlt_offer *offer, bool writes);
-    bool (*withdraw)(csp_chan *chan, mlt_offer *offer, bool writes);
-    void (*poison)(csp_chan *chan, bool writer);
-    void (*retire)(csp_chan *chan, bool writer);
-    void (*take)(csp_chan *chan, bool writer); // one more end was taken here
-} mlt_chan_far;
-extern const mlt_chan_far mlt_chan_far_ops;
+bool mlt_chan_far_offer(csp_chan *chan, mlt_offer *offer, bool writes);
+bool mlt_chan_far_withdraw(csp_chan *chan, mlt_offer *offer, bool writes);
+void mlt_chan_far_poison(csp_chan *chan);
+void mlt_chan_far_retire(csp_chan *chan, bool writer);
+void mlt_chan_far_take(csp_chan *chan, bool writer); // one more end was taken here

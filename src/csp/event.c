@@ -25,15 +25,27 @@ bool mlt_csp_label(const mlt_fiber *fiber, mlt_process_label *out)
     return true;
 }
 
+// If a trace listens.
+static bool is_traced(const mlt_csp *csp)
+{
+    return csp->worker->watched & MLT_WATCH_TRACE && mlt_upcalls.event;
+}
+
+static void event_tell(mlt_csp *csp, const mlt_event *event)
+{
+    if (is_traced(csp))
+        mlt_upcalls.event(csp->worker, mlt_csp_rank(), event);
+}
+
 // Numbers of channels and ports come from one counter. `told` says that a trace has the name.
 static void tell_name(mlt_csp *csp, bool *told, uint64_t number, const char *name, uint64_t room)
 {
     mlt_event event = {
         .kind = MLT_EVENT_NAMED, .thing = (uint32_t)number, .held = room, .name = name};
-    if (*told || !(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_upcalls.event)
+    if (*told || !is_traced(csp))
         return;
     *told = true;
-    mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
+    event_tell(csp, &event);
 }
 
 static void name_chan(csp_chan *chan)
@@ -81,30 +93,23 @@ void mlt_csp_describe(const mlt_wait *wait, mlt_event *event)
 
 void mlt_csp_tell_depth(csp_chan *chan)
 {
-    mlt_csp *csp = chan->csp;
-    mlt_event event = {
-        .kind = MLT_EVENT_DEPTH, .thing = (uint32_t)chan->number, .held = chan->held};
-    if (!(csp->worker->watched & MLT_WATCH_TRACE) || !mlt_upcalls.event)
-        return;
     name_chan(chan);
-    mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
+    event_tell(
+        chan->csp,
+        &(mlt_event){.kind = MLT_EVENT_DEPTH, .thing = (uint32_t)chan->number, .held = chan->held});
 }
 
 void mlt_csp_tell_life(mlt_csp *csp, uint64_t since)
 {
-    mlt_event event = {
-        .kind = MLT_EVENT_LIVED, .process = mlt_csp_process(csp->sched->current), .since = since};
-    if (csp->worker->watched & MLT_WATCH_TRACE && mlt_upcalls.event)
-        mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
+    event_tell(csp, &(mlt_event){.kind = MLT_EVENT_LIVED,
+                                 .process = mlt_csp_process(csp->sched->current),
+                                 .since = since});
 }
 
 void mlt_csp_tell_poison(csp_chan *chan)
 {
     name_chan(chan);
-    mlt_csp *csp = chan->csp;
-    mlt_event event = {.kind = MLT_EVENT_POISONED,
-                       .thing = (uint32_t)chan->number,
-                       .process = mlt_csp_process(csp->sched->current)};
-    if (csp->worker->watched & MLT_WATCH_TRACE && mlt_upcalls.event)
-        mlt_upcalls.event(csp->worker, mlt_csp_rank(), &event);
+    event_tell(chan->csp, &(mlt_event){.kind = MLT_EVENT_POISONED,
+                                       .thing = (uint32_t)chan->number,
+                                       .process = mlt_csp_process(chan->csp->sched->current)});
 }

@@ -108,13 +108,6 @@ static inline void check_root(const csp_group *g, const char *call, int root)
         mlt_csp_fault(call, "root is %d, but group '%s' has %u members", root, g->name, g->size);
 }
 
-static inline void check_buffer(const char *call, const char *which, const void *buffer,
-                                size_t bytes)
-{
-    if (MLT_UNLIKELY(!buffer) && bytes)
-        mlt_csp_fault(call, "%s is NULL", which);
-}
-
 // Bytes of `count` pieces of so many.
 static inline size_t check_total(const csp_group *g, const char *call, size_t bytes, size_t count)
 {
@@ -124,12 +117,6 @@ static inline size_t check_total(const csp_group *g, const char *call, size_t by
         mlt_csp_fault(call, "%zu times %zu bytes in group '%s' are more than 60 bits can count",
                       count, bytes, g->name);
     return total;
-}
-
-// Bytes that all members bring together.
-static inline size_t check_blocks(const csp_group *g, const char *call, size_t bytes)
-{
-    return check_total(g, call, bytes, g->size);
 }
 
 static inline size_t check_op(const csp_group *g, const char *call, const csp_op *op, size_t count)
@@ -208,113 +195,108 @@ MLT_EXPORT int csp_group_first(const csp_group *group)
     return (int)group->first;
 }
 
+// What an operation needs. Whoever is not asked for a buffer may have any.
+typedef enum group_who { NOBODY, ROOT, ALL } group_who;
+typedef struct group_kind {
+    const char *call;
+    const char *out_name; // in messages
+    uint8_t in, out;      // group_who has that buffer
+    bool rooted;
+    uint8_t pieces; // one for each member; 2: and each of them has as many
+} group_kind;
+
+static const group_kind kinds[] = {
+    [MLT_COLL_BARRIER] = {"csp_group_barrier", "", NOBODY, NOBODY, false, 0},
+    [MLT_COLL_BCAST] = {"csp_group_bcast", "data", NOBODY, ALL, true, 0},
+    [MLT_COLL_REDUCE] = {"csp_group_reduce", "out", ALL, ROOT, true, 0},
+    [MLT_COLL_ALLREDUCE] = {"csp_group_allreduce", "out", ALL, ALL, false, 0},
+    [MLT_COLL_GATHER] = {"csp_group_gather", "out", ALL, ROOT, true, 1},
+    [MLT_COLL_ALLGATHER] = {"csp_group_allgather", "out", ALL, ALL, false, 1},
+    [MLT_COLL_SCATTER] = {"csp_group_scatter", "out", ROOT, ALL, true, 1},
+    [MLT_COLL_ALLTOALL] = {"csp_group_alltoall", "out", ALL, ALL, false, 2},
+};
+
+// The buffer, if this member has one.
+static inline void *group_buffer(group_who who, bool root, const void *buffer, const char *call,
+                                 const char *name, size_t bytes)
+{
+    if (who == NOBODY || (who == ROOT && !root))
+        return NULL;
+    if (MLT_UNLIKELY(!buffer) && bytes)
+        mlt_csp_fault(call, "%s is NULL", name);
+    return (void *)buffer;
+}
+
+// count: of values, if there is an operator, else of bytes.
+// Inline, so that each operation has only the checks that it needs.
+static MLT_INLINE csp_status group_run(mlt_collective collective, csp_group *g, int me,
+                                       const void *in, void *out, size_t count, const csp_op *op,
+                                       int root)
+{
+    const group_kind *kind = &kinds[collective];
+    const char *call = kind->call;
+    mlt_csp *csp = enter(g, call, me);
+    bool reduces = collective == MLT_COLL_REDUCE || collective == MLT_COLL_ALLREDUCE;
+    mlt_coll_op how;
+    mlt_coll_what what = {
+        .collective = collective, .root = (uint32_t)root, .element = 1, .count = count};
+    if (kind->rooted)
+        check_root(g, call, root);
+    size_t bytes = reduces ? check_op(g, call, op, count) : check_total(g, call, count, 1);
+    for (int i = 0; i < kind->pieces; i++)
+        bytes = check_total(g, call, bytes, g->size);
+    if (reduces) {
+        op_of(op, &how);
+        what.element = how.element;
+        what.op = &how;
+    }
+    in = group_buffer(kind->in, me == root, in, call, "in", bytes);
+    out = group_buffer(kind->out, me == root, out, call, kind->out_name, bytes);
+    return go(csp, g, call, me, &what, reduces && in == out ? NULL : in, out);
+}
+
 MLT_EXPORT csp_status csp_group_barrier(csp_group *group, int me)
 {
-    const char *call = "csp_group_barrier";
-    mlt_csp *csp = enter(group, call, me);
-    mlt_coll_what what = {.collective = MLT_COLL_BARRIER, .element = 1};
-    return go(csp, group, call, me, &what, NULL, NULL);
+    return group_run(MLT_COLL_BARRIER, group, me, NULL, NULL, 0, NULL, 0);
 }
 
 MLT_EXPORT csp_status csp_group_bcast(csp_group *group, int me, void *data, size_t bytes, int root)
 {
-    const char *call = "csp_group_bcast";
-    mlt_csp *csp = enter(group, call, me);
-    check_root(group, call, root);
-    check_total(group, call, bytes, 1);
-    check_buffer(call, "data", data, bytes);
-    mlt_coll_what what = {
-        .collective = MLT_COLL_BCAST, .root = (uint32_t)root, .element = 1, .count = bytes};
-    return go(csp, group, call, me, &what, NULL, data);
+    return group_run(MLT_COLL_BCAST, group, me, NULL, data, bytes, NULL, root);
 }
 
 MLT_EXPORT csp_status csp_group_reduce(csp_group *group, int me, const void *in, void *out,
                                        size_t count, const csp_op *op, int root)
 {
-    const char *call = "csp_group_reduce";
-    mlt_csp *csp = enter(group, call, me);
-    check_root(group, call, root);
-    size_t bytes = check_op(group, call, op, count);
-    bool receives = me == root;
-    check_buffer(call, "in", in, bytes);
-    if (receives)
-        check_buffer(call, "out", out, bytes);
-    mlt_coll_op how;
-    op_of(op, &how);
-    mlt_coll_what what = {.collective = MLT_COLL_REDUCE,
-                          .root = (uint32_t)root,
-                          .element = how.element,
-                          .count = count,
-                          .op = &how};
-    return go(csp, group, call, me, &what, receives && in == out ? NULL : in,
-              receives ? out : NULL);
+    return group_run(MLT_COLL_REDUCE, group, me, in, out, count, op, root);
 }
 
 MLT_EXPORT csp_status csp_group_allreduce(csp_group *group, int me, const void *in, void *out,
                                           size_t count, const csp_op *op)
 {
-    const char *call = "csp_group_allreduce";
-    mlt_csp *csp = enter(group, call, me);
-    size_t bytes = check_op(group, call, op, count);
-    check_buffer(call, "in", in, bytes);
-    check_buffer(call, "out", out, bytes);
-    mlt_coll_op how;
-    op_of(op, &how);
-    mlt_coll_what what = {
-        .collective = MLT_COLL_ALLREDUCE, .element = how.element, .count = count, .op = &how};
-    return go(csp, group, call, me, &what, in == out ? NULL : in, out);
+    return group_run(MLT_COLL_ALLREDUCE, group, me, in, out, count, op, 0);
 }
 
 MLT_EXPORT csp_status csp_group_gather(csp_group *group, int me, const void *in, void *out,
                                        size_t bytes, int root)
 {
-    const char *call = "csp_group_gather";
-    mlt_csp *csp = enter(group, call, me);
-    check_root(group, call, root);
-    check_blocks(group, call, bytes);
-    check_buffer(call, "in", in, bytes);
-    if (me == root)
-        check_buffer(call, "out", out, bytes);
-    mlt_coll_what what = {
-        .collective = MLT_COLL_GATHER, .root = (uint32_t)root, .element = 1, .count = bytes};
-    return go(csp, group, call, me, &what, in, me == root ? out : NULL);
+    return group_run(MLT_COLL_GATHER, group, me, in, out, bytes, NULL, root);
 }
 
 MLT_EXPORT csp_status csp_group_allgather(csp_group *group, int me, const void *in, void *out,
                                           size_t bytes)
 {
-    const char *call = "csp_group_allgather";
-    mlt_csp *csp = enter(group, call, me);
-    check_blocks(group, call, bytes);
-    check_buffer(call, "in", in, bytes);
-    check_buffer(call, "out", out, bytes);
-    mlt_coll_what what = {.collective = MLT_COLL_ALLGATHER, .element = 1, .count = bytes};
-    return go(csp, group, call, me, &what, in, out);
+    return group_run(MLT_COLL_ALLGATHER, group, me, in, out, bytes, NULL, 0);
 }
 
 MLT_EXPORT csp_status csp_group_scatter(csp_group *group, int me, const void *in, void *out,
                                         size_t bytes, int root)
 {
-    const char *call = "csp_group_scatter";
-    mlt_csp *csp = enter(group, call, me);
-    check_root(group, call, root);
-    check_blocks(group, call, bytes);
-    if (me == root)
-        check_buffer(call, "in", in, bytes);
-    check_buffer(call, "out", out, bytes);
-    mlt_coll_what what = {
-        .collective = MLT_COLL_SCATTER, .root = (uint32_t)root, .element = 1, .count = bytes};
-    return go(csp, group, call, me, &what, me == root ? in : NULL, out);
+    return group_run(MLT_COLL_SCATTER, group, me, in, out, bytes, NULL, root);
 }
 
 MLT_EXPORT csp_status csp_group_alltoall(csp_group *group, int me, const void *in, void *out,
                                          size_t bytes)
 {
-    const char *call = "csp_group_alltoall";
-    mlt_csp *csp = enter(group, call, me);
-    check_total(group, call, check_blocks(group, call, bytes), group->size);
-    check_buffer(call, "in", in, bytes);
-    check_buffer(call, "out", out, bytes);
-    mlt_coll_what what = {.collective = MLT_COLL_ALLTOALL, .element = 1, .count = bytes};
-    return go(csp, group, call, me, &what, in, out);
+    return group_run(MLT_COLL_ALLTOALL, group, me, in, out, bytes, NULL, 0);
 }

@@ -30,7 +30,7 @@
 
 // Shared by the ranks of a worker.
 typedef struct mlt_csp_body {
-    mlt_list_node link;  // in mlt_csp_groups.bodies
+    mlt_list_node node;  // in mlt_csp_groups.bodies
     mlt_list_node views; // csp_group.of_body
     uint32_t refs;       // ranks that have not freed it, or have not heard of it yet
     mlt_team *team;      // NULL: this worker has no members
@@ -40,7 +40,7 @@ typedef struct mlt_csp_body {
 
 struct csp_group {
     mlt_csp *csp;          // NULL: it was freed
-    mlt_list_node link;    // in mlt_csp_groups.views
+    mlt_list_node node;    // in mlt_csp_groups.views
     mlt_list_node of_body; // in mlt_csp_body.views
     mlt_csp_body *body;    // NULL: being founded
     struct founding *founding;
@@ -61,5 +61,5 @@ _Noreturn void mlt_csp_group_fault(const csp_group *group, const char *call) MLT
 // stays.
 void mlt_csp_groups_end(mlt_csp *csp);
 
-// All groups of the worker, by csp_group.link; for reports and tests.
+// All groups of the worker, by csp_group.node; for reports and tests.
 const mlt_list_node *mlt_csp_groups_views(mlt_csp *csp);

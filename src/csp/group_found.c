@@ -23,9 +23,9 @@
 // A worker's.
 struct mlt_csp_groups {
     uint64_t *founded;    // [ranks of the worker]: groups of all nodes that it has begun to found
-    mlt_list_node views;  // csp_group.link
-    mlt_list_node bodies; // mlt_csp_body.link
-    mlt_list_node foundings; // under way: founding.link
+    mlt_list_node views;  // csp_group.node
+    mlt_list_node bodies; // mlt_csp_body.node
+    mlt_list_node foundings; // under way: founding.node
     mlt_team *workers;       // of all workers of the job, a member each; NULL: there is one only
     mlt_coll_sources no;     // rules: none
     mlt_coll_rule *forced;   // what the job forces; NULL: nothing
@@ -36,7 +36,7 @@ struct mlt_csp_groups {
 // A group of all nodes on its way: from the first rank of the worker that comes until all have
 // gone.
 typedef struct founding {
-    mlt_list_node link;
+    mlt_list_node node;
     uint64_t number;
     uint32_t came, gone;
     mlt_csp_body *body;  // NULL: not yet
@@ -175,13 +175,13 @@ static csp_group *view_new(mlt_csp *csp, const char *call, const char *name, int
     group->wrapped = mlt_csp_has_interceptor(MLT_INTERCEPT_GROUP, name);
     group->members = (uint32_t)members;
     mlt_list_init(&group->of_body);
-    mlt_list_push_back(&groups_of(csp)->views, &group->link);
+    mlt_list_push_back(&groups_of(csp)->views, &group->node);
     return group;
 }
 
 static void view_free(csp_group *group)
 {
-    mlt_list_remove(&group->link);
+    mlt_list_remove(&group->node);
     mlt_list_remove(&group->of_body);
     free(group->name);
     free(group->calls);
@@ -217,14 +217,14 @@ static mlt_csp_body *body_new(mlt_csp *csp, uint32_t ranks)
     mlt_csp_body *body = mlt_take(1, sizeof *body);
     body->refs = ranks;
     mlt_list_init(&body->views);
-    mlt_list_push_back(&csp->groups->bodies, &body->link);
+    mlt_list_push_back(&csp->groups->bodies, &body->node);
     set_rules(csp->groups, body, NULL, 0);
     return body;
 }
 
 static void body_free(mlt_csp_body *body)
 {
-    mlt_list_remove(&body->link);
+    mlt_list_remove(&body->node);
     mlt_team_free(body->team);
     free(body->forced);
     free(body);
@@ -263,20 +263,20 @@ static founding *founding_of(mlt_csp *csp, uint64_t number, const char *name)
 {
     struct mlt_csp_groups *g = csp->groups;
     for (mlt_list_node *l = g->foundings.next; l != &g->foundings; l = l->next)
-        if (mlt_container_of(l, founding, link)->number == number)
-            return mlt_container_of(l, founding, link);
+        if (mlt_container_of(l, founding, node)->number == number)
+            return mlt_container_of(l, founding, node);
     founding *f = mlt_take(1, sizeof *f);
     f->number = number;
     f->name = name;
     f->members = mlt_take(csp->worker->count, sizeof *f->members);
     f->waiting = mlt_take(csp->worker->count, sizeof *f->waiting);
-    mlt_list_push_back(&g->foundings, &f->link);
+    mlt_list_push_back(&g->foundings, &f->node);
     return f;
 }
 
 static void founding_free(founding *f)
 {
-    mlt_list_remove(&f->link);
+    mlt_list_remove(&f->node);
     free(f->members);
     free(f->waiting);
     free(f);
@@ -412,8 +412,7 @@ MLT_EXPORT bool csp_group_force(csp_group *group, const char *what)
             count++;
         without_flat(rules, &kept);
         if (kept < count) {
-            snprintf(csp->why, sizeof csp->why,
-                     "'%s': members of a group on one worker always combine first", what);
+            mlt_csp_why(csp, "'%s': members of a group on one worker always combine first", what);
             free(rules);
             return false;
         }
@@ -447,7 +446,7 @@ void mlt_csp_groups_end(mlt_csp *csp)
         return;
     bool busy = !mlt_list_empty(&g->foundings) || (g->workers && !mlt_team_is_idle(g->workers));
     for (mlt_list_node *l = g->bodies.next; l != &g->bodies; l = l->next) {
-        const mlt_csp_body *body = mlt_container_of(l, mlt_csp_body, link);
+        const mlt_csp_body *body = mlt_container_of(l, mlt_csp_body, node);
         if (body->team && g->ledger.choices)
             mlt_team_tell(body->team);
         busy = busy || (body->team && !mlt_team_is_idle(body->team));
@@ -457,9 +456,9 @@ void mlt_csp_groups_end(mlt_csp *csp)
     if (busy)
         return; // processes that nobody waited for are inside
     while (!mlt_list_empty(&g->views))
-        view_free(mlt_container_of(g->views.next, csp_group, link));
+        view_free(mlt_container_of(g->views.next, csp_group, node));
     while (!mlt_list_empty(&g->bodies))
-        body_free(mlt_container_of(g->bodies.next, mlt_csp_body, link));
+        body_free(mlt_container_of(g->bodies.next, mlt_csp_body, node));
     mlt_team_free(g->workers);
     mlt_ledger_fini(&g->ledger);
     free(g->forced);

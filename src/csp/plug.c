@@ -15,11 +15,13 @@ enum {
     PLUG_FEW = 8, // outs or ins without memory of their own
 };
 
-// Memory for a value, aligned for any type.
-typedef struct room {
+// What a process of these has while it runs: memory for a value, aligned for any type, and guards, if
+// it alternates.
+typedef struct plug {
     _Alignas(max_align_t) unsigned char small[PLUG_SMALL];
     void *value;
-} room;
+    csp_guard few[PLUG_FEW], *guards;
+} plug;
 
 // The channel is one of this worker's, and its values have the size that the arguments say.
 static void check_chan(const csp_chan *chan, size_t size, const char *call)
@@ -30,30 +32,33 @@ static void check_chan(const csp_chan *chan, size_t size, const char *call)
                       chan->size, size);
 }
 
-static void hold_in(csp_in *in, size_t size, const char *call)
-{
-    check_chan(mlt_chan_of_in(in), size, call);
-    csp_hold_in(in);
-}
-
-static void hold_out(csp_out *out, size_t size, const char *call)
-{
-    check_chan(mlt_chan_of_out(out), size, call);
-    csp_hold_out(out);
-}
-
-static void *room_begins(room *r, size_t size, const char *call)
+// Holds all ends.
+static void *plug_begin(plug *p, const char *call, size_t size, csp_in *const *ins, size_t in_count,
+                        csp_out *const *outs, size_t out_count)
 {
     if (size > LARGEST)
         mlt_csp_fault(call, "values of %zu bytes are larger than %d", size, LARGEST);
-    r->value = size <= PLUG_SMALL ? r->small : mlt_take(1, size);
-    return r->value;
+    p->value = size <= PLUG_SMALL ? p->small : mlt_take(1, size);
+    size_t most = in_count > out_count ? in_count : out_count;
+    p->guards = most <= PLUG_FEW ? p->few : mlt_take(most, sizeof *p->guards);
+    for (size_t i = 0; i < in_count; i++) {
+        check_chan(mlt_chan_of_in(ins[i]), size, call);
+        csp_hold_in(ins[i]);
+    }
+    for (size_t i = 0; i < out_count; i++) {
+        check_chan(mlt_chan_of_out(outs[i]), size, call);
+        csp_hold_out(outs[i]);
+    }
+    return p->value;
 }
 
-static void room_ends(room *r)
+static int plug_end(plug *p, csp_status status)
 {
-    if (r->value != r->small)
-        free(r->value);
+    if (p->value != p->small)
+        free(p->value);
+    if (p->guards != p->few)
+        free(p->guards);
+    return (int)status;
 }
 
 static csp_status copy_all(csp_in *in, csp_out *out, void *value)
@@ -70,69 +75,52 @@ static csp_status copy_all(csp_in *in, csp_out *out, void *value)
 MLT_EXPORT int csp_id(void *args)
 {
     const csp_pair *my = args;
-    room r;
-    void *value = room_begins(&r, my->size, "csp_id");
-    hold_in(my->in, my->size, "csp_id");
-    hold_out(my->out, my->size, "csp_id");
-    csp_status status = copy_all(my->in, my->out, value);
-    room_ends(&r);
-    return (int)status;
+    plug p;
+    void *value = plug_begin(&p, "csp_id", my->size, &my->in, 1, &my->out, 1);
+    return plug_end(&p, copy_all(my->in, my->out, value));
 }
 
 MLT_EXPORT int csp_successor(void *args)
 {
     const csp_pair *my = args;
-    int value;
-    if (my->size != sizeof value)
+    plug p;
+    if (my->size != sizeof(int))
         mlt_csp_fault("csp_successor", "values are of type int, which has %zu bytes, not %zu",
-                      sizeof value, my->size);
-    hold_in(my->in, my->size, "csp_successor");
-    hold_out(my->out, my->size, "csp_successor");
+                      sizeof(int), my->size);
+    int *value = plug_begin(&p, "csp_successor", my->size, &my->in, 1, &my->out, 1);
     csp_status status;
     do {
-        status = csp_read(my->in, &value);
-        value = (int)((unsigned)value + 1);
+        status = csp_read(my->in, value);
+        *value = (int)((unsigned)*value + 1);
         if (status == CSP_OK)
-            status = csp_write(my->out, &value);
+            status = csp_write(my->out, value);
     } while (status == CSP_OK);
-    return (int)status;
+    return plug_end(&p, status);
 }
 
 MLT_EXPORT int csp_prefix(void *args)
 {
     const csp_prefix_args *my = args;
-    room r;
-    void *value = room_begins(&r, my->size, "csp_prefix");
-    hold_in(my->in, my->size, "csp_prefix");
-    hold_out(my->out, my->size, "csp_prefix");
+    plug p;
+    void *value = plug_begin(&p, "csp_prefix", my->size, &my->in, 1, &my->out, 1);
     csp_status status = csp_write(my->out, my->value);
     if (status == CSP_OK)
         status = copy_all(my->in, my->out, value);
-    room_ends(&r);
-    return (int)status;
-}
-
-static void hold_outs(const csp_delta_args *my, const char *call)
-{
-    hold_in(my->in, my->size, call);
-    for (size_t i = 0; i < my->count; i++)
-        hold_out(my->outs[i], my->size, call);
+    return plug_end(&p, status);
 }
 
 MLT_EXPORT int csp_tee(void *args)
 {
     const csp_delta_args *my = args;
-    room r;
-    void *value = room_begins(&r, my->size, "csp_tee");
-    hold_outs(my, "csp_tee");
+    plug p;
+    void *value = plug_begin(&p, "csp_tee", my->size, &my->in, 1, my->outs, my->count);
     csp_status status;
     do {
         status = csp_read(my->in, value);
         for (size_t i = 0; i < my->count && status == CSP_OK; i++)
             status = csp_write(my->outs[i], value);
     } while (status == CSP_OK);
-    room_ends(&r);
-    return (int)status;
+    return plug_end(&p, status);
 }
 
 // All writes at once, as a PAR of them would do: whoever is ready first is served first.
@@ -152,42 +140,31 @@ static csp_status write_all(csp_guard *guards, size_t count)
 MLT_EXPORT int csp_delta(void *args)
 {
     const csp_delta_args *my = args;
-    room r;
-    void *value = room_begins(&r, my->size, "csp_delta");
-    csp_guard few[PLUG_FEW],
-        *guards = my->count <= PLUG_FEW ? few : mlt_take(my->count, sizeof *guards);
-    hold_outs(my, "csp_delta");
+    plug p;
+    void *value = plug_begin(&p, "csp_delta", my->size, &my->in, 1, my->outs, my->count);
     for (size_t i = 0; i < my->count; i++)
-        guards[i] = csp_on_write(my->outs[i], value);
+        p.guards[i] = csp_on_write(my->outs[i], value);
     csp_status status;
     do {
         status = csp_read(my->in, value);
         if (status == CSP_OK)
-            status = write_all(guards, my->count);
+            status = write_all(p.guards, my->count);
     } while (status == CSP_OK);
-    if (guards != few)
-        free(guards);
-    room_ends(&r);
-    return (int)status;
+    return plug_end(&p, status);
 }
 
 MLT_EXPORT int csp_merge(void *args)
 {
     const csp_merge_args *my = args;
-    room r;
-    void *value = room_begins(&r, my->size, "csp_merge");
-    csp_guard few[PLUG_FEW],
-        *guards = my->count <= PLUG_FEW ? few : mlt_take(my->count, sizeof *guards);
-    hold_out(my->out, my->size, "csp_merge");
-    for (size_t i = 0; i < my->count; i++) {
-        hold_in(my->ins[i], my->size, "csp_merge");
-        guards[i] = csp_on_read(my->ins[i], value);
-    }
+    plug p;
+    void *value = plug_begin(&p, "csp_merge", my->size, my->ins, my->count, &my->out, 1);
+    for (size_t i = 0; i < my->count; i++)
+        p.guards[i] = csp_on_read(my->ins[i], value);
     // One in that has retired leaves the others; poison ends it.
     size_t living = my->count;
     csp_status status = living ? CSP_OK : CSP_RETIRED;
     while (status == CSP_OK) {
-        csp_guard *from = &guards[csp_alt(guards, my->count)];
+        csp_guard *from = &p.guards[csp_alt(p.guards, my->count)];
         if (from->status == CSP_OK) {
             status = csp_write(my->out, value);
         } else if (from->status == CSP_RETIRED && --living > 0) {
@@ -196,8 +173,5 @@ MLT_EXPORT int csp_merge(void *args)
             status = from->status;
         }
     }
-    if (guards != few)
-        free(guards);
-    room_ends(&r);
-    return (int)status;
+    return plug_end(&p, status);
 }

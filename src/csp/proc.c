@@ -46,12 +46,8 @@ static void proc_let_go(mlt_held held, int result)
 {
     csp_chan *chan = (csp_chan *)(held & ~(mlt_held)1);
     bool writer = held & 1;
-    if (result == CSP_POISONED && chan->remote)
-        mlt_chan_far_ops.poison(chan, writer);
-    else if (result == CSP_POISONED)
-        mlt_chan_poison(chan, MLT_CHAN_POISONED);
-    else if (chan->remote)
-        mlt_chan_far_ops.retire(chan, writer);
+    if (result == CSP_POISONED)
+        mlt_chan_poison(chan);
     else
         mlt_chan_retire(chan, writer);
 }
@@ -73,7 +69,7 @@ static void hold(csp_chan *chan, bool writer, const char *call)
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_chan_check(csp, chan, call);
     mlt_proc *proc = mlt_proc_of(csp, csp->sched->current);
-    *(writer ? &chan->last_writer : &chan->last_reader) = csp->sched->current;
+    chan->last_user[writer] = csp->sched->current;
     if (!proc) // a rank ends with the program, or nearly so
         return;
     mlt_held held = (mlt_held)chan | writer;

@@ -65,6 +65,24 @@ _Noreturn void mlt_csp_fault(const char *call, const char *format, ...)
     mlt_leave(EXIT_FAILURE);
 }
 
+bool mlt_csp_why(mlt_csp *csp, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(csp->why, sizeof csp->why, format, args);
+    va_end(args);
+    return false;
+}
+
+csp_status mlt_csp_refuse(mlt_csp *csp, csp_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(csp->why, sizeof csp->why, format, args);
+    va_end(args);
+    return status;
+}
+
 static void state_init(mlt_csp *csp, mlt_worker *worker)
 {
     csp->worker = worker;

@@ -89,3 +89,8 @@ const char *mlt_csp_name(const char *name, const char *kind, uint64_t number, ch
 
 // A fault of the program: "csp_read: the end is NULL". Names the process, ends the job.
 _Noreturn void mlt_csp_fault(const char *call, const char *format, ...) MLT_COLD MLT_PRINTF(2, 3);
+
+// What csp_why says from now on. why: returns false; refuse: returns the status.
+bool mlt_csp_why(mlt_csp *csp, const char *format, ...) MLT_PRINTF(2, 3);
+csp_status mlt_csp_refuse(mlt_csp *csp, csp_status status, const char *format, ...)
+    MLT_PRINTF(3, 4);

@@ -32,9 +32,9 @@
 #include "csp/hang/hang.h"
 #include "csp/net/route.h"
 #include "csp/proc.h"
+#include "flow/conn.h"
 #include "flow/graph/number.h"
 #include "flow/help.h"
-#include "flow/link.h"
 #include "flow/run.h"
 #include "flow/settings.h"
 #include "os/fd.h"
@@ -306,13 +306,13 @@ static void hold_ends(flow_instance *me)
         if (me->in[i].chan && few)
             csp_hold_in(me->in[i].in);
         else if (me->in[i].chan)
-            me->in[i].chan->last_reader = self;
+            me->in[i].chan->last_user[MLT_READS] = self;
     }
     for (uint32_t i = 0; i < me->outs; i++) {
         if (me->out[i].to && few)
             csp_hold_out(me->out[i].out);
         else if (me->out[i].to)
-            me->out[i].to->chan->last_writer = self;
+            me->out[i].to->chan->last_user[MLT_WRITES] = self;
     }
 }
 
@@ -509,7 +509,7 @@ static void end_tasks(mlt_flow_program *p)
 {
     if (++p->ranks_done < p->ranks_here)
         return;
-    mlt_flow_links_end(p);
+    mlt_flow_conns_end(p);
     mlt_flow_help_end(p);
 }
 
@@ -572,7 +572,7 @@ void mlt_flow_packet(mlt_route *route, const mlt_packet *packet, const void *dat
     if (packet->kind >= MLT_FLOW_PACKET_PART)
         mlt_flow_part_packet(p, route, packet, data, bytes);
     else
-        mlt_flow_link_packet(p, route, packet, data, bytes);
+        mlt_flow_conn_packet(p, route, packet, data, bytes);
 }
 
 // ---- hang reports
@@ -585,8 +585,8 @@ uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size
     const mlt_flow_inlet *inlet = chan->queue;
     const mlt_flow_program *p = inlet->program;
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->in_first[inlet->task], lines_in = l->in_first[inlet->task + 1] - first;
-    const uint32_t *lines = &l->in_lines[first];
+    uint32_t first = l->in.first[inlet->task], lines_in = l->in.first[inlet->task + 1] - first;
+    const uint32_t *lines = &l->in.list[first];
     if (l->tasks[inlet->task].kind != MLT_FLOW_MODULE) { // a line for each inlet, maybe many
         lines = &inlet->line;
         lines_in = 1;
@@ -597,7 +597,7 @@ uint32_t mlt_flow_elsewhere(const csp_chan *chan, bool writers, char *text, size
         const mlt_flow_line *line = &l->lines[lines[i]];
         const mlt_flow_task *from = &l->tasks[line->from];
         if (p->inlet_of[lines[i]] != inlet || from->worker == p->worker ||
-            mlt_flow_link_over(p, lines[i]))
+            mlt_flow_conn_over(p, lines[i]))
             continue;
         count++;
         if (shown == SENDERS_NAMED || out.cut)

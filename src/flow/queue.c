@@ -22,10 +22,10 @@
 #include "csp/intercept.h"
 #include "csp/proc.h"
 #include "fiber/policy.h"
+#include "flow/conn.h"
 #include "flow/element/element.h"
 #include "flow/graph/ops.h"
 #include "flow/help.h"
-#include "flow/link.h"
 #include "flow/run.h"
 #include "flow/stats.h"
 #include "os/os.h"
@@ -42,15 +42,13 @@ static csp_status wait_at(mlt_flow_program *program, mlt_flow_element **value, m
 {
     mlt_csp *csp = program->csp;
     uint64_t since = program->measures ? mlt_os_now_ns() : 0;
-    mlt_alt alt = {.fiber = csp->sched->current, .chosen = MLT_ALT_OPEN};
-    mlt_offer offer = {.alt = &alt, .value = value};
-    mlt_list_push_waiter(queue, &offer.link);
-    do
-        mlt_fiber_park(csp->sched, wait);
-    while (alt.chosen == MLT_ALT_OPEN);
+    mlt_alt_lone w;
+    mlt_alt_lone_begin(&w, csp, value);
+    mlt_list_push_waiter(queue, &w.offer.node);
+    csp_status status = mlt_alt_lone_park(&w, csp, wait);
     if (program->measures)
         *time_ns += mlt_os_now_ns() - since;
-    return (csp_status)alt.status;
+    return status;
 }
 
 // ---- putting
@@ -123,11 +121,11 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
     if (outlet->wrapped)
         go_along(inlet->program, outlet->line, &walk, "flow_send", bytes);
     uint32_t held = chan->held;
-    chan->last_writer = inlet->program->csp->sched->current;
+    chan->last_user[MLT_WRITES] = inlet->program->csp->sched->current;
     bool full = (inlet->mixed && inlet->locals >= inlet->cap) || is_heavy(inlet);
     if ((full && chan->life == MLT_CHAN_LIVES) || !mlt_chan_try_write(chan, &e, NULL, &status)) {
-        status = wait_at(inlet->program, &e, &chan->writes, &chan->write_wait.wait,
-                         &outlet->stats.blocked_ns);
+        status = wait_at(inlet->program, &e, &chan->offers[MLT_WRITES],
+                         &chan->waits[MLT_WRITES].wait, &outlet->stats.blocked_ns);
     } else {
         note_depth(inlet, chan->held);
         if (chan->held > held) {
@@ -145,12 +143,12 @@ static RARELY bool put_slowly(mlt_flow_outlet *outlet, mlt_flow_element *e)
 
 static RARELY bool put_elsewhere(mlt_flow_outlet *outlet, mlt_flow_element *e)
 {
-    if (outlet->link && !outlet->ended) {
+    if (outlet->conn && !outlet->ended) {
         mlt_csp_walk walk = {0};
         uint64_t bytes = e->bytes;
         if (outlet->wrapped)
             go_along(outlet->program, outlet->line, &walk, "flow_send", bytes);
-        bool taken = mlt_flow_link_put(outlet->link, e);
+        bool taken = mlt_flow_conn_put(outlet->conn, e);
         if (taken)
             mlt_csp_intercept_end(&walk, bytes);
         return taken;
@@ -171,7 +169,8 @@ static inline bool put(mlt_flow_outlet *outlet, mlt_flow_element *e)
         return put_elsewhere(outlet, e);
     csp_chan *chan = inlet->chan;
     if (MLT_UNLIKELY(chan->rare || chan->held >= chan->capacity || inlet->odd ||
-                     inlet->bytes >= inlet->bytes_most || !mlt_list_empty(&chan->reads)))
+                     inlet->bytes >= inlet->bytes_most ||
+                     !mlt_list_empty(&chan->offers[MLT_READS])))
         return put_slowly(outlet, e);
     ring_put(inlet, e);
     note_depth(inlet, chan->held);
@@ -206,8 +205,8 @@ void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e)
 static RARELY void let_one_write(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
-    mlt_offer *writer =
-        mlt_container_of(mlt_list_pop_front(&chan->writes), mlt_offer, link); // there is one
+    mlt_offer *writer = mlt_container_of(mlt_list_pop_front(&chan->offers[MLT_WRITES]), mlt_offer,
+                                         node); // there is one
     ring_put(inlet, *(mlt_flow_element **)writer->value);
     inlet->locals += inlet->mixed;
     mlt_alt_settle(chan->csp, writer->alt, writer->index, CSP_OK);
@@ -223,46 +222,40 @@ static inline mlt_flow_element *ring_take(mlt_flow_inlet *inlet)
     mlt_buffer_drop(chan);
     inlet->bytes -= e->bytes;
     inlet->locals -= inlet->mixed && e->line == MLT_FLOW_NO_LINE;
-    if (MLT_UNLIKELY(!mlt_list_empty(&chan->writes)) && !is_heavy(inlet) &&
+    if (MLT_UNLIKELY(!mlt_list_empty(&chan->offers[MLT_WRITES])) && !is_heavy(inlet) &&
         (!inlet->mixed || inlet->locals < inlet->cap))
         let_one_write(inlet);
     tell_if_traced(inlet);
     return e;
 }
 
-// Nothing is there.
-static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
-{
-    csp_chan *chan = inlet->chan;
-    mlt_flow_element *e = NULL;
-    if (!chan || inlet->ended || chan->rare)
-        return NULL;
-    chan->last_reader = inlet->program->csp->sched->current;
-    if (wait_at(inlet->program, &e, &chan->reads, &chan->read_wait.wait,
-                &inlet->stats.starved_ns) != CSP_OK)
-        return NULL;
-    return mlt_flow_taken(inlet->program, e);
-}
-
 mlt_flow_element *mlt_flow_take_to(mlt_flow_inlet *inlet, mlt_flow_element **handed)
 {
     csp_chan *chan = inlet->chan;
-    if (chan->held > 0)
+    if (chan && chan->held > 0)
         return mlt_flow_taken(inlet->program, ring_take(inlet));
-    if (inlet->ended || chan->rare)
+    if (!chan || inlet->ended || chan->rare)
         return NULL;
-    chan->last_reader = inlet->program->csp->sched->current;
-    csp_status status = wait_at(inlet->program, handed, &chan->reads, &chan->read_wait.wait,
-                                &inlet->stats.starved_ns);
+    chan->last_user[MLT_READS] = inlet->program->csp->sched->current;
+    csp_status status = wait_at(inlet->program, handed, &chan->offers[MLT_READS],
+                                &chan->waits[MLT_READS].wait, &inlet->stats.starved_ns);
     mlt_flow_element *e = status == CSP_OK ? *handed : NULL;
     *handed = NULL;
     return !e || e == MLT_FLOW_MERGED ? e : mlt_flow_taken(inlet->program, e);
 }
 
+// Nothing is there.
+static RARELY mlt_flow_element *take_later(mlt_flow_inlet *inlet)
+{
+    mlt_flow_element *e = NULL;
+    return mlt_flow_take_to(inlet, &e);
+}
+
 void mlt_flow_merged_at(mlt_flow_inlet *inlet)
 {
     csp_chan *chan = inlet->chan;
-    mlt_offer *reader = mlt_container_of(mlt_list_pop_front(&chan->reads), mlt_offer, link);
+    mlt_offer *reader =
+        mlt_container_of(mlt_list_pop_front(&chan->offers[MLT_READS]), mlt_offer, node);
     *(mlt_flow_element **)reader->value = MLT_FLOW_MERGED;
     mlt_alt_settle(chan->csp, reader->alt, reader->index, CSP_OK);
 }
@@ -290,8 +283,8 @@ void mlt_flow_outlet_end(mlt_flow_outlet *outlet)
         mlt_proc_lets_go(outlet->program->csp, outlet->to->chan, true);
         mlt_chan_retire(outlet->to->chan, true);
     }
-    if (outlet->link)
-        mlt_flow_link_end(outlet->link);
+    if (outlet->conn)
+        mlt_flow_conn_end(outlet->conn);
 }
 
 void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
@@ -310,7 +303,7 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet)
         tell_depth(inlet, true);
     mlt_proc_lets_go(inlet->program->csp, chan, false);
     mlt_chan_retire(chan, false);
-    mlt_flow_link_close(inlet->program, inlet);
+    mlt_flow_conn_close(inlet->program, inlet);
 }
 
 void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet)
@@ -365,7 +358,7 @@ static inline mlt_flow_element *queue_new_element(const mlt_flow_outlet *outlet,
 {
     if (MLT_LIKELY(bytes <= MLT_FLOW_SMALL))
         return mlt_flow_element_small(&outlet->program->elements, bytes);
-    return outlet->link ? mlt_flow_link_new(outlet->link, bytes) : mlt_flow_element_new(bytes);
+    return outlet->conn ? mlt_flow_conn_new(outlet->conn, bytes) : mlt_flow_element_new(bytes);
 }
 
 static RARELY mlt_flow_element *take_along(flow_queue *queue)

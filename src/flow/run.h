@@ -6,7 +6,7 @@
 //
 //     task ── outlet ──> inlet ── task          same worker: the inlet's channel, a csp_chan of
 //                                               pointers to elements
-//     task ── outlet ── link ))  (( inlet ── task   another worker: link.h
+//     task ── outlet ── conn ))  (( inlet ── task   another worker: conn.h
 //
 // An inlet is a queue: of a module, one of its input queues, with all lines that lead to it; of
 // another task, the end of one line. An outlet is the beginning of one line. End of input is the
@@ -15,7 +15,7 @@
 //     main.c    flow_main: arguments, meeting, running, end, failures
 //     start.c   instances, their inlets and outlets
 //     queue.c   what goes through these, and the queues of modules
-//     link.c    lines to other workers
+//     conn.c    lines to other workers
 //     help.c    collectives go on while a module computes
 //     stats.c   what `mpirun --report` prints
 //     element/  what lies in a queue, and its memory
@@ -35,7 +35,7 @@
 #include "flow/place/place.h"
 
 typedef struct mlt_flow_program mlt_flow_program;
-typedef struct mlt_flow_link mlt_flow_link;
+typedef struct mlt_flow_conn mlt_flow_conn;
 
 // What passed a queue. Waiting is timed only if somebody asks (mlt_flow_program.measures).
 typedef struct mlt_flow_stats {
@@ -76,7 +76,7 @@ typedef struct mlt_flow_outlet {
     mlt_flow_program *program;
     mlt_flow_inlet *to;  // on this worker; NULL: elsewhere, or nowhere
     csp_out *out;        // of it
-    mlt_flow_link *link; // to another worker, made by mlt_flow_links_begin; NULL: none
+    mlt_flow_conn *conn; // to another worker, made by mlt_flow_conns_begin; NULL: none
     uint32_t line;       // MLT_FLOW_NO_LINE: not wired
     uint32_t task;
     uint16_t queue; // of a module
@@ -123,9 +123,9 @@ struct mlt_flow_program {
     uint32_t *instance_of;        // [task_count]; UINT32_MAX: elsewhere
     mlt_flow_inlet **inlet_of;    // [line_count]: where lines end on this worker; NULL: elsewhere
     mlt_pool elements;            // small ones
-    struct mlt_flow_links *links; // link.c
+    struct mlt_flow_conns *conns; // conn.c
     struct mlt_flow_parts *parts; // part/part.c
-    void *memory;                 // of what start.c makes
+    mlt_flow_arena *memory;       // of what start.c makes
     int argc;
     char **argv;
     // Long data (help.h).
@@ -147,7 +147,7 @@ extern _Thread_local mlt_flow_program *mlt_flow_self __attribute__((tls_model("i
 // Puts an element into a line; waits while there is no room. The element is consumed, whatever
 // happens. False: nobody takes elements of this line any more.
 bool mlt_flow_put(mlt_flow_outlet *outlet, mlt_flow_element *e);
-// The next element; waits. NULL: end of input. Gives its credit back (mlt_flow_link_taken).
+// The next element; waits. NULL: end of input. Gives its credit back (mlt_flow_conn_taken).
 mlt_flow_element *mlt_flow_take(mlt_flow_inlet *inlet);
 // The same, for a reader that shows others (part/pair.c) what it was handed before it runs again:
 // *handed is that element meanwhile, and NULL when this returns. Returns MLT_FLOW_MERGED if data
@@ -163,15 +163,15 @@ void mlt_flow_inlet_end(mlt_flow_inlet *inlet);
 // The instance whose process calls; NULL: another process, or a thread.
 flow_instance *mlt_flow_calling(void);
 
-// For link.c, which must not wait: an element from elsewhere has come, for which its credit
+// For conn.c, which must not wait: an element from elsewhere has come, for which its credit
 // guarantees room; and its line has ended.
 void mlt_flow_inlet_push(mlt_flow_inlet *inlet, mlt_flow_element *e);
 void mlt_flow_inlet_line_ended(mlt_flow_inlet *inlet);
 
 // Packets (csp/net/route.h) from other workers. main.c hands them on by their kind. Every worker
 // has its program before the first packet is sent. Packets that come when it is over are dropped.
-enum { MLT_FLOW_PACKET_LINK = 0x400, MLT_FLOW_PACKET_PART = 0x480 };
-void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
+enum { MLT_FLOW_PACKET_CONN = 0x400, MLT_FLOW_PACKET_PART = 0x480 };
+void mlt_flow_conn_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
                           const void *data, uint64_t bytes);
 void mlt_flow_part_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
                           const void *data, uint64_t bytes);
@@ -197,7 +197,7 @@ void mlt_flow_parts_end(mlt_flow_program *program);
 
 // ---- start.c
 
-// Makes the instances of this worker and all that they have, links and parts too. program->lowered
+// Makes the instances of this worker and all that they have, connections and parts too. program->lowered
 // is there already.
 void mlt_flow_start(mlt_flow_program *program);
 void mlt_flow_start_free(mlt_flow_program *program);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a worker has of a program before anything runs: its instances in the order of their places,
-// with inlets, outlets and queues. They are in one piece of memory, for there may be a hundred
-// thousand instances.
+// with inlets, outlets and queues. They are in one arena, for there may be a hundred thousand
+// instances.
 #include <millet/csp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,32 +11,14 @@
 #include "base/memory.h"
 #include "csp/chan.h"
 #include "csp/intercept.h"
-#include "flow/link.h"
+#include "flow/conn.h"
+#include "flow/graph/arena.h"
 #include "flow/run.h"
 #include "flow/settings.h"
 #include "flow/stats.h"
 #include "p2p/worker.h"
 
 enum { START_NAME = MLT_FLOW_NAME, START_LINE = 64 };
-
-// ---- memory: counted first, then handed out
-
-typedef struct arena {
-    char *at, *end;
-} arena;
-
-static size_t whole(size_t bytes)
-{
-    return (bytes + START_LINE - 1) / START_LINE * START_LINE;
-}
-
-static void *start_cut(arena *a, size_t bytes)
-{
-    void *at = a->at;
-    a->at += whole(bytes);
-    mlt_assert(a->at <= a->end);
-    return at;
-}
 
 static const flow_module *module_of(const mlt_flow_program *p, uint32_t task)
 {
@@ -49,27 +31,13 @@ static uint32_t lines_of(const uint32_t *first, uint32_t task)
     return first[task + 1] - first[task];
 }
 
-static size_t bytes_of(const mlt_flow_program *p, uint32_t task)
-{
-    char name[START_NAME];
-    const flow_module *m = module_of(p, task);
-    const mlt_flow_lowered *l = p->lowered;
-    size_t bytes = whole(strlen(mlt_flow_task_name(l, task, name, sizeof name)) + 1);
-    if (m)
-        return bytes + whole(m->bytes) + whole(m->queue_count * sizeof(mlt_flow_inlet)) +
-               whole(m->queue_count * sizeof(mlt_flow_outlet)) +
-               whole(m->queue_count * sizeof(flow_queue));
-    return bytes + whole(lines_of(l->in_first, task) * sizeof(mlt_flow_inlet)) +
-           whole(lines_of(l->out_first, task) * sizeof(mlt_flow_outlet));
-}
-
 // ---- instances
 
-static void make_queues(flow_instance *instance, arena *memory)
+static void make_queues(flow_instance *instance, mlt_flow_arena *memory)
 {
     const flow_module *m = instance->module;
-    instance->my = start_cut(memory, m->bytes);
-    instance->queues = start_cut(memory, m->queue_count * sizeof *instance->queues);
+    instance->my = mlt_flow_arena_take(memory, m->bytes);
+    instance->queues = mlt_flow_arena_take(memory, m->queue_count * sizeof *instance->queues);
     for (size_t i = 0; i < m->queue_count; i++) {
         flow_queue *queue = &instance->queues[i];
         const flow_queue_decl *decl = &m->queues[i];
@@ -99,19 +67,18 @@ static void make_self(flow_instance *instance)
 }
 
 static void make_instance(mlt_flow_program *p, flow_instance *instance, uint32_t task,
-                          arena *memory)
+                          mlt_flow_arena *memory)
 {
     char name[START_NAME];
     const mlt_flow_lowered *l = p->lowered;
     const flow_module *m = module_of(p, task);
     *instance = (flow_instance){.program = p, .task = task, .module = m};
     mlt_flow_task_name(l, task, name, sizeof name);
-    size_t length = strlen(name) + 1;
-    instance->name = memcpy(start_cut(memory, length), name, length);
-    instance->ins = m ? (uint32_t)m->queue_count : lines_of(l->in_first, task);
-    instance->outs = m ? (uint32_t)m->queue_count : lines_of(l->out_first, task);
-    instance->in = start_cut(memory, instance->ins * sizeof *instance->in);
-    instance->out = start_cut(memory, instance->outs * sizeof *instance->out);
+    instance->name = mlt_flow_arena_text(memory, name, strlen(name));
+    instance->ins = m ? (uint32_t)m->queue_count : lines_of(l->in.first, task);
+    instance->outs = m ? (uint32_t)m->queue_count : lines_of(l->out.first, task);
+    instance->in = mlt_flow_arena_take(memory, instance->ins * sizeof *instance->in);
+    instance->out = mlt_flow_arena_take(memory, instance->outs * sizeof *instance->out);
     for (uint32_t i = 0; i < instance->ins; i++)
         instance->in[i] = (mlt_flow_inlet){
             .program = p, .task = task, .queue = (uint16_t)(m ? i : 0), .line = MLT_FLOW_NO_LINE};
@@ -129,7 +96,6 @@ static void make_instances(mlt_flow_program *p)
 {
     const mlt_flow_lowered *l = p->lowered;
     uint32_t first_rank = (uint32_t)p->csp->worker->first_rank;
-    size_t bytes = 0;
     p->place_first = mlt_take(p->ranks_here + 2, sizeof *p->place_first);
     p->instance_of = mlt_take(l->task_count + 1, sizeof *p->instance_of);
     for (uint32_t t = 0; t < l->task_count; t++) {
@@ -137,26 +103,19 @@ static void make_instances(mlt_flow_program *p)
             continue;
         mlt_assert(l->tasks[t].place - first_rank < p->ranks_here);
         p->place_first[l->tasks[t].place - first_rank + 2]++;
-        bytes += bytes_of(p, t);
         p->instance_count++;
     }
     for (uint32_t r = 0; r < p->ranks_here; r++)
         p->place_first[r + 2] += p->place_first[r + 1];
-    bytes += whole(p->instance_count * sizeof *p->instances);
-    arena memory = {.at = aligned_alloc(START_LINE, bytes + START_LINE)};
-    if (!memory.at)
-        mlt_no_room("%u instances (%zu bytes)", p->instance_count, bytes);
-    memset(memory.at, 0, bytes);
-    memory.end = memory.at + bytes;
-    p->memory = memory.at;
-    p->instances = start_cut(&memory, p->instance_count * sizeof *p->instances);
+    p->memory = mlt_flow_arena_new(START_LINE);
+    p->instances = mlt_flow_arena_take(p->memory, p->instance_count * sizeof *p->instances);
     for (uint32_t t = 0; t < l->task_count; t++) {
         p->instance_of[t] = UINT32_MAX;
         if (l->tasks[t].worker != p->worker)
             continue;
         // The entry of the next place counts up from where this place begins to where it ends.
         p->instance_of[t] = p->place_first[l->tasks[t].place - first_rank + 1]++;
-        make_instance(p, &p->instances[p->instance_of[t]], t, &memory);
+        make_instance(p, &p->instances[p->instance_of[t]], t, p->memory);
     }
 }
 
@@ -181,8 +140,8 @@ static void make_chan(mlt_flow_inlet *inlet, const lines_in *lines)
         mlt_chan_make(p->csp, name, sizeof(mlt_flow_element *), lines->room + lines->cap, false);
     inlet->chan->queue = inlet;
     inlet->traced = mlt_flow_conf_now.traced;
-    inlet->chan->read_wait.wait.call = "flow_dequeue";
-    inlet->chan->write_wait.wait.call = "flow_send";
+    inlet->chan->waits[MLT_READS].wait.call = "flow_dequeue";
+    inlet->chan->waits[MLT_WRITES].wait.call = "flow_send";
     inlet->in = csp_chan_in(inlet->chan);
 }
 
@@ -203,10 +162,10 @@ static void add_line(const mlt_flow_program *p, lines_in *to, const mlt_flow_lin
 static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *lines)
 {
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->in_first[instance->task], count = lines_of(l->in_first, instance->task);
+    uint32_t first = l->in.first[instance->task], count = lines_of(l->in.first, instance->task);
     memset(lines, 0, instance->ins * sizeof *lines);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = l->in_lines[first + i];
+        uint32_t number = l->in.list[first + i];
         uint32_t at = instance->module ? l->lines[number].in : i;
         mlt_flow_inlet *inlet = &instance->in[at];
         mlt_assert(at < instance->ins && (!instance->module || instance->queues[at].in));
@@ -219,7 +178,7 @@ static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *
         if (lines[i].count == 0)
             continue;
         make_chan(&instance->in[i], &lines[i]);
-        // Ends of lines from elsewhere are the links'.
+        // Ends of lines from elsewhere are the connections'.
         for (uint32_t n = lines[i].locals; n < lines[i].count; n++)
             (void)csp_chan_out(instance->in[i].chan);
     }
@@ -228,9 +187,9 @@ static void make_inlets(mlt_flow_program *p, flow_instance *instance, lines_in *
 static void make_outlets(mlt_flow_program *p, flow_instance *instance)
 {
     const mlt_flow_lowered *l = p->lowered;
-    uint32_t first = l->out_first[instance->task], count = lines_of(l->out_first, instance->task);
+    uint32_t first = l->out.first[instance->task], count = lines_of(l->out.first, instance->task);
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = l->out_lines[first + i];
+        uint32_t number = l->out.list[first + i];
         uint32_t at = instance->module ? l->lines[number].out : i;
         mlt_flow_outlet *outlet = &instance->out[at];
         mlt_assert(at < instance->outs && (!instance->module || instance->queues[at].out));
@@ -278,7 +237,7 @@ void mlt_flow_start(mlt_flow_program *p)
     for (uint32_t i = 0; i < p->instance_count && mlt_interceptors_here(); i++)
         wrap_queues(p, &p->instances[i]);
     free(lines);
-    mlt_flow_links_begin(p);
+    mlt_flow_conns_begin(p);
     mlt_flow_parts_begin(p);
 }
 
@@ -290,6 +249,6 @@ void mlt_flow_start_free(mlt_flow_program *p)
     free(p->inlet_of);
     free(p->instance_of);
     free(p->place_first);
-    free(p->memory);
+    mlt_flow_arena_free(p->memory);
     mlt_pool_fini(&p->elements);
 }

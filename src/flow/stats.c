@@ -138,9 +138,9 @@ static bool stats_is_first(const mlt_flow_lowered *l, uint32_t number)
     const mlt_flow_line *line = &l->lines[number];
     if (l->tasks[line->to].kind != MLT_FLOW_MODULE)
         return true;
-    for (uint32_t i = l->in_first[line->to]; i < l->in_first[line->to + 1]; i++)
-        if (l->lines[l->in_lines[i]].in == line->in)
-            return l->in_lines[i] == number;
+    for (uint32_t i = l->in.first[line->to]; i < l->in.first[line->to + 1]; i++)
+        if (l->lines[l->in.list[i]].in == line->in)
+            return l->in.list[i] == number;
     return true;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A .flow file as it was read: declarations, roots, statements, with the line of each thing. Names
-// are not looked up here and numbers are not computed; check.h does.
+// are not looked up here and numbers are not computed; sema.h does.
 // docs/reference/flow-language.md has the grammar.
 //
 // All memory of a file is one arena: texts and lists stay until mlt_flow_file_free.
@@ -21,6 +21,12 @@ typedef enum mlt_flow_expr_kind {
     MLT_FLOW_REMAINDER,
 } mlt_flow_expr_kind;
 
+// Of an operator with two operands.
+static inline char mlt_flow_sign(mlt_flow_expr_kind kind)
+{
+    return "+-*/%"[kind - MLT_FLOW_ADD];
+}
+
 typedef struct mlt_flow_expr {
     mlt_flow_expr_kind kind;
     int line;
@@ -40,6 +46,7 @@ typedef struct mlt_flow_queue_item {
     struct mlt_flow_queue_item *next;
     const char *name; // "in" or "out": the default one
     bool input, optional;
+    bool implied;       // a default one of a module that does not declare it
     const char *type;   // words with one space between; NULL: untyped. Arithmetic types have one
                         // name each: unsigned, long, unsigned long long, _Bool, double _Complex
     mlt_flow_expr *cap; // NULL: none
@@ -105,7 +112,7 @@ typedef struct mlt_flow_root_item {
     const char *name;
     int line;
     const char **required; // [required_count]
-    int *required_lines;
+    int *required_lines;   // [required_count]
     size_t required_count;
     mlt_flow_queue_item *queues; // of a nested one
     mlt_flow_statement *statements;
@@ -118,9 +125,12 @@ typedef struct mlt_flow_file {
     size_t include_count;
     mlt_flow_operation *operations;
     mlt_flow_declaration *declarations;
-    mlt_flow_root_item *roots; // in order; check.h finds the main one
+    mlt_flow_root_item *roots; // in order; sema.h finds the main one
     struct mlt_flow_arena *arena;
 } mlt_flow_file;
+
+// The queues of a module that declares none.
+extern mlt_flow_queue_item mlt_flow_default_queues[2];
 
 // A message about a line of a file. They are collected in order; an error ends a stage only if the
 // stage cannot go on.

@@ -8,8 +8,8 @@
 #include "flow/lower/lower.h"
 #include "flow/place/place.h"
 #include "flowc/ast.h"
-#include "flowc/check.h"
 #include "flowc/gen.h"
+#include "flowc/sema.h"
 
 // A few bytes can ask for a billion instances, which take a while; that is no finding.
 static bool is_modest(const uint8_t *data, size_t size)

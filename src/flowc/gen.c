@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "flow/graph/arena.h"
 #include "flowc/gen_int.h"
 
 void mlt_gen_put(mlt_gen *g, const char *format, ...)
@@ -42,16 +43,6 @@ static void put_string(mlt_gen *g, const char *text)
     fputc('"', g->to);
 }
 
-const char *mlt_gen_built_in(const char *name)
-{
-    static const char *const names[] = {"flow_Reduce", "flow_Broadcast", "flow_Deal",
-                                        "flow_Collect"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i] + strlen("flow_"), name) == 0)
-            return names[i];
-    return NULL;
-}
-
 const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name)
 {
     for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
@@ -83,19 +74,12 @@ mlt_flow_declaration *mlt_flow_gen_modules(const mlt_flow_file *file, size_t *co
     for (const mlt_flow_root_item *r = file->roots; r; r = r->next)
         for (size_t i = 0; i < r->required_count; i++) {
             const char *name = r->required[i];
-            if (!mlt_gen_built_in(name) && !mlt_gen_root(file, name) && !listed(list, n, name))
-                list[n++] = (mlt_flow_declaration){.name = name, .line = r->required_lines[i]};
+            if (!mlt_flow_built_in(name) && !mlt_gen_root(file, name) && !listed(list, n, name))
+                list[n++] = (mlt_flow_declaration){
+                    .name = name, .line = r->required_lines[i], .queues = mlt_flow_default_queues};
         }
     *count = n;
     return list;
-}
-
-static bool has_queue(const mlt_flow_queue_item *queues, const char *name)
-{
-    for (const mlt_flow_queue_item *q = queues; q; q = q->next)
-        if (strcmp(q->name, name) == 0)
-            return true;
-    return false;
 }
 
 // ---- headers
@@ -124,12 +108,8 @@ static void put_struct(mlt_gen *g, const mlt_flow_declaration *m, const char *pa
 {
     mlt_gen_put(g, "typedef struct %s {\n    flow_self flow;\n    struct {\n", m->name);
     for (const mlt_flow_queue_item *q = m->queues; q; q = q->next)
-        mlt_gen_put(g, "        FLOW_QUEUE(%s) %s; // %s\n", q->type ? q->type : "void", q->name,
-                    q->input ? "input" : "output");
-    if (!has_queue(m->queues, "in"))
-        mlt_gen_put(g, "        FLOW_QUEUE(void) in; // input, not declared\n");
-    if (!has_queue(m->queues, "out"))
-        mlt_gen_put(g, "        FLOW_QUEUE(void) out; // output, not declared\n");
+        mlt_gen_put(g, "        FLOW_QUEUE(%s) %s; // %s%s\n", q->type ? q->type : "void", q->name,
+                    q->input ? "input" : "output", q->implied ? ", not declared" : "");
     mlt_gen_put(g, "    } q;\n");
     if (m->data && m->data[strspn(m->data, " \t\r\n")]) {
         mlt_gen_put(g, "#line %d ", m->data_line);
@@ -189,29 +169,11 @@ void mlt_flow_gen_operations(const mlt_flow_file *file, FILE *to)
 // Priority: higher binds stronger.
 static int priority(mlt_flow_expr_kind kind)
 {
-    switch (kind) {
-    case MLT_FLOW_ADD:
-    case MLT_FLOW_SUBTRACT:
-        return 1;
-    case MLT_FLOW_MULTIPLY:
-    case MLT_FLOW_DIVIDE:
-    case MLT_FLOW_REMAINDER:
-        return 2;
-    case MLT_FLOW_NEGATE:
-        return 3;
-    default:
-        return 4;
-    }
-}
-
-static const char *sign(mlt_flow_expr_kind kind)
-{
-    static const char *const signs[] = {[MLT_FLOW_ADD] = "+",
-                                        [MLT_FLOW_SUBTRACT] = "-",
-                                        [MLT_FLOW_MULTIPLY] = "*",
-                                        [MLT_FLOW_DIVIDE] = "/",
-                                        [MLT_FLOW_REMAINDER] = "%"};
-    return signs[kind];
+    static const int of[] = {
+        [MLT_FLOW_NUMBER] = 4, [MLT_FLOW_EXPR_NAME] = 4, [MLT_FLOW_NEGATE] = 3,
+        [MLT_FLOW_ADD] = 1,    [MLT_FLOW_SUBTRACT] = 1,  [MLT_FLOW_MULTIPLY] = 2,
+        [MLT_FLOW_DIVIDE] = 2, [MLT_FLOW_REMAINDER] = 2};
+    return of[kind];
 }
 
 // May this quotient have a divisor of 0 when constants are other ones?
@@ -221,35 +183,50 @@ static bool unsafe(const mlt_flow_expr *e)
            (e->right->kind != MLT_FLOW_NUMBER || e->right->number == 0);
 }
 
-static void put_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c, int around)
+static void add_expr(mlt_text *to, const mlt_flow_expr *e, bool as_c, int around)
 {
+    int own = priority(e->kind);
     if (e->kind == MLT_FLOW_NUMBER) {
-        mlt_gen_put(g, "%ld", e->number);
+        mlt_text_add(to, "%ld", e->number);
         return;
     }
     if (e->kind == MLT_FLOW_EXPR_NAME) {
-        mlt_gen_put(g, "%s", as_c ? mlt_gen_name(e->name).text : e->name);
+        mlt_text_add(to, "%s", as_c ? mlt_gen_name(e->name).text : e->name);
         return;
     }
-    int own = priority(e->kind);
-    mlt_gen_put(g, own < around ? "(" : "");
+    mlt_text_add(to, own < around ? "(" : "");
     if (e->kind == MLT_FLOW_NEGATE) {
-        mlt_gen_put(g, "-");
-        put_expr(g, e->left, as_c, own + 1);
+        mlt_text_add(to, "-");
+        add_expr(to, e->left, as_c, own + 1);
     } else {
-        put_expr(g, e->left, as_c, own);
         bool careful = as_c && unsafe(e);
-        mlt_gen_put(g, " %s %s", sign(e->kind), careful ? "nonzero(" : "");
-        put_expr(g, e->right, as_c, careful ? 0 : own + 1);
+        add_expr(to, e->left, as_c, own);
+        mlt_text_add(to, " %c ", mlt_flow_sign(e->kind));
         if (careful)
-            mlt_gen_put(g, ", %d)", e->line);
+            mlt_text_add(to, "flow_nonzero(w, %d, ", e->line);
+        add_expr(to, e->right, as_c, careful ? 0 : own + 1);
+        mlt_text_add(to, careful ? ")" : "");
     }
-    mlt_gen_put(g, own < around ? ")" : "");
+    mlt_text_add(to, own < around ? ")" : "");
 }
 
-void mlt_gen_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c)
+static const char *expr_text(mlt_gen *g, const mlt_flow_expr *e, bool as_c)
 {
-    put_expr(g, e, as_c, 0);
+    mlt_text text = {0};
+    add_expr(&text, e, as_c, 0);
+    const char *kept = mlt_flow_arena_text(g->file->arena, text.text, text.length);
+    mlt_text_free(&text);
+    return kept;
+}
+
+const char *mlt_gen_written(mlt_gen *g, const mlt_flow_expr *e)
+{
+    return expr_text(g, e, false);
+}
+
+const char *mlt_gen_c(mlt_gen *g, const mlt_flow_expr *e)
+{
+    return expr_text(g, e, true);
 }
 
 bool mlt_gen_is_number(const mlt_flow_expr *e)
@@ -258,31 +235,12 @@ bool mlt_gen_is_number(const mlt_flow_expr *e)
            (!e->right || mlt_gen_is_number(e->right));
 }
 
-bool mlt_gen_names(const mlt_flow_expr *e, const char *name)
-{
-    return e && ((e->kind == MLT_FLOW_EXPR_NAME && strcmp(e->name, name) == 0) ||
-                 mlt_gen_names(e->left, name) || mlt_gen_names(e->right, name));
-}
-
-bool mlt_gen_divides(const mlt_flow_expr *e)
-{
-    return e && (unsafe(e) || mlt_gen_divides(e->left) || mlt_gen_divides(e->right));
-}
-
 mlt_gen_text mlt_gen_name(const char *name)
 {
-    // Words of C, and what else the program's functions see.
+    // What else the program's functions see. Words of C are no names of the language.
     static const char *const taken[] = {
-        "asm",      "auto",     "bool",    "break",        "case",      "char",     "const",
-        "continue", "default",  "do",      "double",       "else",      "enum",     "extern",
-        "false",    "float",    "for",     "goto",         "if",        "inline",   "int",
-        "linux",    "long",     "main",    "nullptr",      "NULL",      "offsetof", "w",
-        "return",   "restrict", "nonzero", "register",     "short",     "signed",   "sizeof",
-        "static",   "struct",   "switch",  "snprintf",     "true",      "typeof",   "typedef",
-        "union",    "unix",     "void",    "unsigned",     "volatile",  "where",    "while",
-        "CARRIES",  "CALLS",    "PARTS",   "STAGES",       "STAGE",     "alignof",  "I",
-        "EOF",      "errno",    "stdin",   "stdout",       "stderr",    "exit",     "fprintf",
-        "hosts",    "argc",     "argv",    "thread_local", "FILE_NAME", "ONCE",
+        "main",     "w",   "hosts", "FILE_NAME", "nullptr", "alignof", "thread_local",
+        "offsetof", "EOF", "stdin", "stdout",    "stderr",  "I",
     };
     static const char *const beginnings[] = {"flow_", "FLOW_", "module_", "queues_",
                                              "root_", "op_",   "wire_",   "_"};
@@ -323,17 +281,12 @@ static void gen_reach(mlt_gen *g, const mlt_flow_root_item *root)
 
 static void put_queue(mlt_gen *g, const mlt_flow_queue_item *q, const char *module)
 {
-    mlt_gen_put(g, "    {.name = \"%s\"", q->name);
-    if (q->input)
-        mlt_gen_put(g, ", .input = true");
-    if (q->optional)
-        mlt_gen_put(g, ", .optional = true");
+    mlt_gen_put(g, "    {.name = \"%s\"%s%s", q->name, q->input ? ", .input = true" : "",
+                q->optional ? ", .optional = true" : "");
     if (q->type)
-        mlt_gen_put(g, ", CARRIES(%s)", q->type);
-    if (mlt_gen_is_number(q->cap)) {
-        mlt_gen_put(g, ", .cap = ");
-        mlt_gen_expr(g, q->cap, true);
-    }
+        mlt_gen_put(g, ", FLOW_CARRIES(%s)", q->type);
+    if (mlt_gen_is_number(q->cap))
+        mlt_gen_put(g, ", .cap = %s", mlt_gen_c(g, q->cap));
     if (module)
         mlt_gen_put(g, ", .offset = offsetof(%s, q.%s)", module, q->name);
     mlt_gen_put(g, "},\n");
@@ -350,16 +303,11 @@ static const char *constness(const mlt_flow_queue_item *queues)
 
 static void put_module(mlt_gen *g, const mlt_flow_declaration *m)
 {
-    static const mlt_flow_queue_item in = {.name = "in", .input = true}, out = {.name = "out"};
     const char *n = m->name;
-    mlt_gen_put(g, "CALLS(%s)\n\n", n);
-    mlt_gen_put(g, "static %sflow_queue_decl queues_%s[] = {\n", constness(m->queues), n);
+    mlt_gen_put(g, "FLOW_CALLS(%s)\n\nstatic %sflow_queue_decl queues_%s[] = {\n", n,
+                constness(m->queues), n);
     for (const mlt_flow_queue_item *q = m->queues; q; q = q->next)
         put_queue(g, q, n);
-    if (!has_queue(m->queues, in.name))
-        put_queue(g, &in, n);
-    if (!has_queue(m->queues, out.name))
-        put_queue(g, &out, n);
     bool fixed = !m->weight || mlt_gen_is_number(m->weight);
     mlt_gen_put(g,
                 "};\n\nstatic %sflow_module module_%s = {\n    .name = \"%s\",\n"
@@ -367,179 +315,51 @@ static void put_module(mlt_gen *g, const mlt_flow_declaration *m)
                 "    .queues = queues_%s,\n"
                 "    .queue_count = sizeof queues_%s / sizeof *queues_%s,\n",
                 fixed ? "const " : "", n, n, n, m->line, n, n, n);
-    if (m->weight && fixed) {
-        mlt_gen_put(g, "    .weight = ");
-        mlt_gen_expr(g, m->weight, true);
-        mlt_gen_put(g, ",\n");
-    }
+    if (m->weight && fixed)
+        mlt_gen_put(g, "    .weight = %s,\n", mlt_gen_c(g, m->weight));
     mlt_gen_put(g, "    .init = init_%s,\n    .run = run_%s,\n    .fini = fini_%s,\n};\n\n", n, n,
                 n);
 }
 
 // ---- operations
 
-static bool names_op(const mlt_gen *g, const char *name)
+static void put_operation(mlt_gen *g, const char *name)
 {
-    for (size_t i = 0; i < g->root_count; i++)
-        for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
-            for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-                for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
-                    if (p->op && strcmp(p->op, name) == 0)
-                        return true;
-    return false;
-}
-
-static const mlt_flow_operation *operation(const mlt_gen *g, const char *name)
-{
-    for (const mlt_flow_operation *o = g->file->operations; o; o = o->next)
-        if (strcmp(o->name, name) == 0)
-            return o;
-    return NULL;
-}
-
-static size_t op_count(const mlt_flow_root_item *root)
-{
-    size_t n = 0;
-    for (const mlt_flow_statement *s = root->statements; s; s = s->next)
-        for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-            for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
-                n += p->op != NULL;
-    return n;
-}
-
-static void put_operations(mlt_gen *g)
-{
-    bool any = false;
-    for (const mlt_flow_operation *o = g->file->operations; o; o = o->next) {
-        if (!names_op(g, o->name))
-            continue;
-        any = true;
+    const mlt_flow_operation *o = g->file->operations;
+    while (o && strcmp(o->name, name) != 0)
+        o = o->next;
+    if (o)
         mlt_gen_put(g,
                     "static void combine_%s(void *into, const void *with, size_t count)\n{\n"
                     "    %s(into, with, count);\n}\n\n"
                     "static const flow_op op_%s = {\n    .name = \"%s\", .combine = combine_%s, "
-                    "CARRIES(%s)%s};\n\n",
-                    o->name, o->name, o->name, o->name, o->name, o->type,
-                    o->ordered ? ", .ordered = true" : "");
-    }
-    size_t room = 1, count = 0;
-    for (size_t i = 0; i < g->root_count; i++)
-        room += op_count(g->roots[i]);
-    const char **told = mlt_take(room, sizeof *told);
+                    "FLOW_CARRIES(%s)%s};\n\n",
+                    name, name, name, name, name, o->type, o->ordered ? ", .ordered = true" : "");
+    else
+        mlt_gen_put(g, "static const flow_op op_%s = {.name = \"%s\"};\n\n", name, name);
+}
+
+// Those that the roots name, each once.
+static void put_operations(mlt_gen *g)
+{
+    mlt_name_table told = {0};
     for (size_t i = 0; i < g->root_count; i++)
         for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
             for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-                for (const mlt_flow_wire_part *p = t->parts; p; p = p->next) {
-                    bool again = !p->op || operation(g, p->op);
-                    for (size_t k = 0; k < count && !again; k++)
-                        again = strcmp(told[k], p->op) == 0;
-                    if (again)
-                        continue;
-                    told[count++] = p->op;
-                    mlt_gen_put(g, "static const flow_op op_%s = {.name = \"%s\"};\n", p->op,
-                                p->op);
-                    any = true;
-                }
-    free(told);
-    mlt_gen_put(g, any ? "\n" : "");
+                for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
+                    if (p->op && !mlt_name_table_add(&told, p->op, g))
+                        put_operation(g, p->op);
+    mlt_name_table_free(&told);
 }
 
 // ---- all of it
 
-static bool root_divides(const mlt_flow_root_item *root)
-{
-    for (const mlt_flow_statement *s = root->statements; s; s = s->next) {
-        if (mlt_gen_divides(s->count) || mlt_gen_divides(s->place) ||
-            (s->constant && mlt_gen_divides(s->constant->value)))
-            return true;
-        for (const mlt_flow_stage *t = s->stages; t; t = t->next)
-            for (const mlt_flow_wire_part *p = t->parts; p; p = p->next)
-                if (mlt_gen_divides(p->first) || mlt_gen_divides(p->last) ||
-                    mlt_gen_divides(p->step))
-                    return true;
-    }
-    for (const mlt_flow_queue_item *q = root->queues; q; q = q->next)
-        if (mlt_gen_divides(q->cap))
-            return true;
-    return false;
-}
-
-static bool divides(const mlt_gen *g)
-{
-    for (const mlt_flow_const *c = g->file->consts; c; c = c->next)
-        if (mlt_gen_divides(c->value))
-            return true;
-    for (size_t i = 0; i < g->root_count; i++)
-        if (root_divides(g->roots[i]))
-            return true;
-    for (size_t i = 0; i < g->module_count; i++) {
-        if (g->used[i] && mlt_gen_divides(g->modules[i].weight))
-            return true;
-        for (const mlt_flow_queue_item *q = g->modules[i].queues; q && g->used[i]; q = q->next)
-            if (mlt_gen_divides(q->cap))
-                return true;
-    }
-    return false;
-}
-
-// Do names of places have numbers that depend on constants?
-static bool prints(const mlt_gen *g)
-{
-    for (size_t i = 0; i < g->root_count; i++)
-        for (const mlt_flow_statement *s = g->roots[i]->statements; s; s = s->next)
-            if (s->kind == MLT_FLOW_PLACE && s->place && s->place->kind != MLT_FLOW_NUMBER)
-                return true;
-    return false;
-}
-
-static bool any_type(const mlt_gen *g)
-{
-    for (size_t i = 0; i < g->module_count; i++)
-        for (const mlt_flow_queue_item *q = g->modules[i].queues; q && g->used[i]; q = q->next)
-            if (q->type)
-                return true;
-    for (size_t i = 0; i < g->root_count; i++)
-        for (const mlt_flow_queue_item *q = g->roots[i]->queues; q; q = q->next)
-            if (q->type)
-                return true;
-    return g->file->operations;
-}
-
-// What stands at the top of every program.
-static const char macros[] =
-    "#define PARTS(...)                    \\\n"
-    "    (const flow_part[]){__VA_ARGS__}, \\\n"
-    "        sizeof((const flow_part[]){__VA_ARGS__}) / sizeof(flow_part)\n"
-    "#define STAGES(...)                    \\\n"
-    "    (const flow_stage[]){__VA_ARGS__}, \\\n"
-    "        sizeof((const flow_stage[]){__VA_ARGS__}) / sizeof(flow_stage)\n\n"
-    "// A module's functions as the library calls them; init and fini need not be there.\n"
-    "#define CALLS(M)                                \\\n"
-    "    void M##_init(M *my) __attribute__((weak)); \\\n"
-    "    void M##_fini(M *my) __attribute__((weak)); \\\n"
-    "    static void init_##M(void *my)              \\\n"
-    "    {                                           \\\n"
-    "        if (M##_init)                           \\\n"
-    "            M##_init(my);                       \\\n"
-    "    }                                           \\\n"
-    "    static int run_##M(void *my)                \\\n"
-    "    {                                           \\\n"
-    "        return M##_run(my);                     \\\n"
-    "    }                                           \\\n"
-    "    static void fini_##M(void *my)              \\\n"
-    "    {                                           \\\n"
-    "        if (M##_fini)                           \\\n"
-    "            M##_fini(my);                       \\\n"
-    "    }\n\n";
-
 static void put_top(mlt_gen *g)
 {
-    bool zero = divides(g);
-    mlt_gen_put(g, "// The program that %s describes, written by `millet flow`: change it there.\n",
+    mlt_gen_put(g,
+                "// The program that %s describes, written by `millet flow`: change it there.\n"
+                "#include <millet/flow.h>\n#include <stddef.h>\n\n",
                 g->file->path);
-    mlt_gen_put(g, "#include <millet/flow.h>\n#include <stddef.h>\n%s%s\n",
-                zero || prints(g) ? "#include <stdio.h>\n" : "",
-                zero ? "#include <stdlib.h>\n" : "");
     for (size_t i = 0; i < g->module_count; i++)
         if (g->used[i])
             mlt_gen_put(g, "#include \"%s.flow.h\"\n", g->modules[i].name);
@@ -547,25 +367,7 @@ static void put_top(mlt_gen *g)
         mlt_gen_put(g, "#include \"operations.flow.h\"\n");
     mlt_gen_put(g, "\n#define FILE_NAME ");
     put_string(g, g->file->path);
-    mlt_gen_put(g, "\n");
-    if (any_type(g))
-        mlt_gen_put(g, "#define CARRIES(T) .kind = FLOW_TYPE_OF_(*(T *)NULL), .type = #T, .bytes = "
-                       "sizeof(T)\n");
-    mlt_gen_put(g, "%s", macros);
-    bool large = false;
-    for (size_t i = 0; i < g->root_count && !large; i++)
-        large = mlt_gen_is_large(g->roots[i]);
-    if (large)
-        mlt_gen_put(g,
-                    "// Long functions that run once: compilers would optimize them for minutes.\n"
-                    "#ifdef __clang__\n#define ONCE __attribute__((optnone))\n"
-                    "#else\n#define ONCE __attribute__((optimize(\"O0\")))\n#endif\n\n");
-    if (zero)
-        mlt_gen_put(g,
-                    "__attribute__((unused)) static long nonzero(long value, int line)\n{\n    if "
-                    "(value == 0) {\n"
-                    "        fprintf(stderr, \"%%s:%%d: error: this divides by 0\\n\", FILE_NAME, "
-                    "line);\n        exit(1);\n    }\n    return value;\n}\n\n");
+    mlt_gen_put(g, "\n\n");
 }
 
 // What wire_ROOT of a nested root joins to inner queues, and the root itself.

@@ -15,7 +15,7 @@
 #include <stdio.h>
 
 #include "flowc/ast.h"
-#include "flowc/check.h"
+#include "flowc/sema.h"
 
 // The modules of a file: those that are declared, then those that roots require without a
 // declaration, which have default queues and no data. The caller frees the array, and keeps the

@@ -8,7 +8,7 @@
 
 #include "base/table.h"
 #include "flowc/ast.h"
-#include "flowc/check.h"
+#include "flowc/sema.h"
 
 typedef struct mlt_gen {
     FILE *to;
@@ -35,21 +35,15 @@ typedef struct mlt_gen_text {
 } mlt_gen_text;
 mlt_gen_text mlt_gen_name(const char *name);
 
-// An expression as it was written, or as C.
-void mlt_gen_expr(mlt_gen *g, const mlt_flow_expr *e, bool as_c);
+// An expression as it was written, and as C in a function that has `w`. The file keeps the text.
+const char *mlt_gen_written(mlt_gen *g, const mlt_flow_expr *e);
+const char *mlt_gen_c(mlt_gen *g, const mlt_flow_expr *e);
 bool mlt_gen_is_number(const mlt_flow_expr *e); // no constant in it; NULL is none either
-bool mlt_gen_names(const mlt_flow_expr *e, const char *name); // that constant is in it
-bool mlt_gen_divides(const mlt_flow_expr *e);                 // by something that may be 0
 
-const char *mlt_gen_built_in(const char *name); // "flow_Reduce"; NULL: none
 const mlt_flow_root_item *mlt_gen_root(const mlt_flow_file *file, const char *name);
 
 // If the file includes headers: undefines macros that have the names of variables.
 void mlt_gen_undefine(mlt_gen *g);
-
-// True: this root has so many statements that a compiler would optimize them for minutes. Its
-// function runs once, so the compiler is told to leave it as it is.
-bool mlt_gen_is_large(const mlt_flow_root_item *root);
 
 // The function wire_ROOT.
 void mlt_gen_wire(mlt_gen *g, const mlt_flow_root_item *root);

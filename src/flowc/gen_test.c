@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/unit_test.h"
-#include "flowc/check.h"
+#include "flowc/sema.h"
 
 static const char text[] =
     "const N = 16;\n"
@@ -90,7 +90,8 @@ static void test_modules(void)
     mlt_flow_declaration *modules = mlt_flow_gen_modules(file, &count);
     CHECK(count == 3);
     CHECK(strcmp(modules[0].name, "A") == 0 && strcmp(modules[1].name, "Unused") == 0);
-    CHECK(strcmp(modules[2].name, "Bare") == 0 && modules[2].line == 15 && !modules[2].queues);
+    CHECK(strcmp(modules[2].name, "Bare") == 0 && modules[2].line == 15 &&
+          modules[2].queues->implied);
     free(modules);
 }
 
@@ -131,35 +132,37 @@ static void test_program(void)
     HAS(p, "#include \"A.flow.h\"\n#include \"Bare.flow.h\"\n#include \"operations.flow.h\"\n");
     HAS_NOT(p, "Unused");
     HAS(p, ".cap = 8 * 2");
-    HAS(p, "    queues_A[0].cap = FLOW_NOT_0(N % nonzero(Z, 10));\n"
+    HAS(p, "    queues_A[0].cap = FLOW_NOT_0(N % flow_nonzero(w, 10, Z));\n"
            "    module_A.weight = FLOW_NOT_0(HALF);\n");
-    HAS(p, ".name = \"pool\", .combine = combine_pool, CARRIES(struct moments), .ordered = true");
     HAS(p,
-        "    // const HALF = N / 2;\n    long HALF = flow_wiring_const(w, 2, \"HALF\", N / 2);\n");
-    HAS(p, "    flow_wiring_const(w, 4, \"TOLD\", 7);\n"); // for modules only
+        ".name = \"pool\", .combine = combine_pool, FLOW_CARRIES(struct moments), .ordered = true");
+    HAS(p, "    // const HALF = N / 2;\n    FLOW_CONST HALF = flow_wiring_const(w, 2, \"HALF\", N "
+           "/ 2);\n");
+    HAS(p, "    FLOW_CONST TOLD = flow_wiring_const(w, 4, \"TOLD\", 7);\n"); // for modules only
     HAS(p, "\"K\", (N - 1) * 2);\n");
     HAS(p, "    // A w[N];\n    int w_ = flow_add(w, 18, \"w\", &module_A, FLOW_COUNT(N));\n");
     HAS(p, "    int t = flow_add_root(w, 19, \"t\", &root_Team, -1);\n");
     HAS(p, "    flow_add(w, 20, \"idle\", &module_Bare, -1);\n");
-    HAS(p, "    // w[0:N - 1:HALF].big, w[1].big ||| r(pool);\n    flow_wire(w, 23, STAGES(\n"
-           "        {FLOW_JOIN, PARTS({.vector = w_, .first = 0, .last = N - 1, .step = "
+    HAS(p, "    // w[0:N - 1:HALF].big, w[1].big ||| r(pool);\n    flow_wire(w, 23, FLOW_STAGES(\n"
+           "        {FLOW_JOIN, FLOW_PARTS({.vector = w_, .first = 0, .last = N - 1, .step = "
            "FLOW_NOT_0(HALF), "
            ".queue = \"big\"}, {.vector = w_, .first = 1, .last = 1, .queue = \"big\"})},\n"
-           "        {FLOW_JOIN, PARTS({.vector = r, .all = true, .op = &op_pool})}));\n");
-    HAS(p, "        {FLOW_EACH, PARTS({.vector = t, .all = true})}));\n");
-    HAS(p, "        snprintf(where, sizeof where, \"host1:%ld\", (long)(K - N));\n");
+           "        {FLOW_JOIN, FLOW_PARTS({.vector = r, .all = true, .op = &op_pool})}));\n");
+    HAS(p, "        {FLOW_EACH, FLOW_PARTS({.vector = t, .all = true})}));\n");
+    HAS(p, "    flow_place_nth(w, 25, FLOW_PARTS({.vector = w_, .first = 2, .last = 3}), "
+           "\"host1\", K - "
+           "N);\n");
     HAS(p, ", \"host1\");\n");
-    HAS(p, ", \"3\");\n");
-    HAS(p, "char where[105];\n"); // of 73 letters, and a number
-    HAS(p, "PARTS({.vector = FLOW_OWN, .all = true, .queue = \"in\"})");
+    HAS(p, ", NULL, 3);\n");
+    HAS(p, "FLOW_PARTS({.vector = FLOW_OWN, .all = true, .queue = \"in\"})");
     HAS(p, "    return flow_main(argc, argv, &root_Main, NULL);\n");
     // There is a header, which may have macros by these names.
     HAS(p, "#undef N\n#undef HALF\n#undef Z\n#undef TOLD\n");
     HAS(p, "#undef w_\n#undef t\n");
     // The inner root stands before the one that has it, and sees the constants that it needs.
-    const char *inner = strstr(p, "static void wire_Team"), *outer = strstr(p, "wire_Main(flow");
+    const char *inner = strstr(p, "void wire_Team(flow"), *outer = strstr(p, "wire_Main(flow");
     CHECK(inner && outer && inner < outer);
-    CHECK(strstr(inner, "long N = ") < outer && strstr(inner, "long HALF = ") < outer);
+    CHECK(strstr(inner, "FLOW_CONST N = ") < outer && strstr(inner, "FLOW_CONST HALF = ") < outer);
     free(p);
 }
 
@@ -195,34 +198,6 @@ static void test_mpi(void)
     free(p);
 }
 
-// A root of many statements is not optimized.
-static void test_large(void)
-{
-    char *p = program(NULL, 0, NULL);
-    HAS_NOT(p, "ONCE");
-    free(p);
-    char *large = NULL;
-    size_t size = 0;
-    FILE *to = open_memstream(&large, &size);
-    fputs("Module Main is Root requires Module P { P ONCE", to);
-    for (int i = 0; i < 600; i++)
-        fprintf(to, ", p%d", i);
-    fputs("; flow: ONCE -> p0; }\n", to);
-    fclose(to);
-    mlt_flow_file *small = file;
-    mlt_flow_messages messages = {.first = NULL};
-    file = mlt_flow_read("large.flow", large, size, &messages);
-    p = program(NULL, 0, NULL);
-    HAS(p, "#define ONCE __attribute__((optnone))\n");
-    HAS(p, "static ONCE void wire_Main(flow_wiring *w)\n");
-    HAS(p, "    int ONCE_ = flow_add(");
-    free(p);
-    mlt_flow_messages_free(&messages);
-    mlt_flow_file_free(file);
-    file = small;
-    free(large);
-}
-
 int main(void)
 {
     mlt_flow_messages messages = {.first = NULL};
@@ -234,7 +209,6 @@ int main(void)
     test_program();
     test_overrides();
     test_mpi();
-    test_large();
     mlt_flow_messages_free(&messages);
     mlt_flow_file_free(file);
     printf("fine\n");

@@ -2,33 +2,21 @@
 // See lex.h.
 #include "flowc/lex.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "base/character.h"
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    return isalpha((unsigned char)c) || c == '_';
 }
 
-static bool is_space(char c)
+static bool is_digit(char c)
 {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static int hex_digit(char c)
-{
-    return is_digit(c)            ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
+    return isdigit((unsigned char)c);
 }
 
 mlt_flow_lexer mlt_flow_lexer_of(const char *text, size_t size)
@@ -80,8 +68,8 @@ static void lex_number(mlt_flow_lexer *lexer, mlt_flow_token *token)
     if (hex)
         at += 2;
     const char *first = at;
-    for (; at < end && (hex ? hex_digit(*at) >= 0 : is_digit(*at)); at++) {
-        long digit = hex_digit(*at);
+    for (; at < end && (hex ? isxdigit((unsigned char)*at) : is_digit(*at)); at++) {
+        long digit = is_digit(*at) ? *at - '0' : tolower(*at) - 'a' + 10;
         huge |= value > (LONG_MAX - digit) / base;
         value = huge ? 0 : value * base + digit;
     }
@@ -137,7 +125,7 @@ void mlt_flow_lex(mlt_flow_lexer *lexer, mlt_flow_token *token)
     while (lexer->at < lexer->end) {
         token->at = lexer->at;
         token->line = lexer->line;
-        if (is_space(*lexer->at)) {
+        if (isspace((unsigned char)*lexer->at)) {
             lexer->line += *lexer->at++ == '\n';
         } else if (two(lexer, '/', '/') || two(lexer, '/', '*')) {
             if (!skip_comment(lexer)) {

@@ -167,6 +167,25 @@ static bool read_item(mlt_flow_reader *r, mlt_flow_declaration *module)
     return weight && mlt_flow_read_semicolon(r);
 }
 
+mlt_flow_queue_item mlt_flow_default_queues[2] = {
+    {.next = &mlt_flow_default_queues[1], .name = "in", .input = true, .implied = true},
+    {.name = "out", .implied = true},
+};
+
+// Default queues that the module does not declare follow the others.
+static void add_defaults(mlt_flow_reader *r, mlt_flow_declaration *module)
+{
+    for (int i = 0; i < 2; i++) {
+        mlt_flow_queue_item **last = &module->queues, *own = mlt_flow_read_take(r, sizeof *own);
+        *own = mlt_flow_default_queues[i];
+        own->next = NULL;
+        while (*last && strcmp((*last)->name, own->name) != 0)
+            last = &(*last)->next;
+        if (!*last)
+            *last = own;
+    }
+}
+
 static bool read_module(mlt_flow_reader *r)
 {
     mlt_flow_declaration *module = mlt_flow_read_take(r, sizeof *module);
@@ -181,19 +200,14 @@ static bool read_module(mlt_flow_reader *r)
         return false;
     while (r->token.kind != '}') {
         if (!r->token.kind || mlt_flow_read_is(r, "Declare") || mlt_flow_read_is(r, "Module")) {
-            char quote[64];
-            return mlt_flow_read_fail(r, &r->token,
-                                      "expected '}', which ends 'Declare Module %s' of line %d, "
-                                      "found %s%s%s",
-                                      module->name, module->line, r->token.kind ? "'" : "",
-                                      r->token.kind ? mlt_flow_read_quote(&r->token, quote)
-                                                    : "the end of the file",
-                                      r->token.kind ? "'" : "");
+            add_defaults(r, module);
+            return mlt_flow_read_unclosed(r, "Declare Module", module->name, module->line);
         }
         if (!read_item(r, module))
             mlt_flow_read_recover(r);
     }
     mlt_flow_read_next(r);
+    add_defaults(r, module);
     return true;
 }
 
@@ -245,13 +259,8 @@ static bool read_include(mlt_flow_reader *r)
             return mlt_flow_read_fail(r, &r->token, "this name of a file has a control character");
     if (r->token.end - r->token.at < 3)
         return mlt_flow_read_fail(r, &r->token, "this name of a file is empty");
-    if ((file->include_count & (file->include_count - 1)) == 0) { // a power of 2: full, or 0
-        size_t room = file->include_count ? 2 * file->include_count : 1;
-        const char **more = mlt_flow_read_take(r, room * sizeof *more);
-        if (file->include_count)
-            memcpy(more, file->includes, file->include_count * sizeof *more);
-        file->includes = more;
-    }
+    file->includes =
+        mlt_flow_read_more(r, file->includes, file->include_count, sizeof *file->includes);
     file->includes[file->include_count++] = mlt_flow_read_text(r, &r->token);
     mlt_flow_read_next(r);
     return mlt_flow_read_semicolon(r);
@@ -338,7 +347,7 @@ mlt_flow_file *mlt_flow_read(const char *path, const char *text, size_t size,
                              mlt_flow_messages *messages)
 {
     mlt_flow_file *file = mlt_take(1, sizeof *file);
-    file->arena = mlt_flow_arena_new();
+    file->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     file->path = mlt_flow_arena_text(file->arena, path, strlen(path));
     if (!size)
         text = "";

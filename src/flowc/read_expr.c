@@ -10,6 +10,16 @@ void *mlt_flow_read_take(mlt_flow_reader *r, size_t bytes)
     return mlt_flow_arena_take(r->file->arena, bytes);
 }
 
+void *mlt_flow_read_more(mlt_flow_reader *r, const void *array, size_t count, size_t size)
+{
+    if (count & (count - 1)) // not a power of 2: there is room
+        return (void *)array;
+    void *more = mlt_flow_read_take(r, (count ? 2 * count : 1) * size);
+    if (count)
+        memcpy(more, array, count * size);
+    return more;
+}
+
 const char *mlt_flow_read_text(mlt_flow_reader *r, const mlt_flow_token *token)
 {
     return mlt_flow_arena_text(r->file->arena, token->at, (size_t)(token->end - token->at));
@@ -140,38 +150,33 @@ static mlt_flow_expr *read_primary(mlt_flow_reader *r)
     return e && mlt_flow_read_kind(r, ')', "')'") ? e : NULL;
 }
 
-static mlt_flow_expr *read_product(mlt_flow_reader *r)
+// Operands of `signs`, which are operators from `first` on, and bind those of `inner`.
+static mlt_flow_expr *read_operators(mlt_flow_reader *r, const char *signs,
+                                     mlt_flow_expr_kind first,
+                                     mlt_flow_expr *(*inner)(mlt_flow_reader *r))
 {
-    mlt_flow_expr *left = read_primary(r);
-    while (left && (r->token.kind == '*' || r->token.kind == '/' || r->token.kind == '%')) {
-        mlt_flow_expr_kind kind = r->token.kind == '*'   ? MLT_FLOW_MULTIPLY
-                                  : r->token.kind == '/' ? MLT_FLOW_DIVIDE
-                                                         : MLT_FLOW_REMAINDER;
-        mlt_flow_expr *e = new_expr(r, kind, r->token.line);
+    mlt_flow_expr *left = inner(r);
+    const char *sign;
+    while (left && r->token.kind && r->token.kind < 128 && (sign = strchr(signs, r->token.kind))) {
+        mlt_flow_expr *e = new_expr(r, first + (mlt_flow_expr_kind)(sign - signs), r->token.line);
         if (!one_more(r))
             return NULL;
         mlt_flow_read_next(r);
         e->left = left;
-        e->right = read_primary(r);
+        e->right = inner(r);
         left = e->right ? e : NULL;
     }
     return left;
 }
 
+static mlt_flow_expr *read_product(mlt_flow_reader *r)
+{
+    return read_operators(r, "*/%", MLT_FLOW_MULTIPLY, read_primary);
+}
+
 static mlt_flow_expr *read_sum(mlt_flow_reader *r)
 {
-    mlt_flow_expr *left = read_product(r);
-    while (left && (r->token.kind == '+' || r->token.kind == '-')) {
-        mlt_flow_expr_kind kind = r->token.kind == '+' ? MLT_FLOW_ADD : MLT_FLOW_SUBTRACT;
-        mlt_flow_expr *e = new_expr(r, kind, r->token.line);
-        if (!one_more(r))
-            return NULL;
-        mlt_flow_read_next(r);
-        e->left = left;
-        e->right = read_product(r);
-        left = e->right ? e : NULL;
-    }
-    return left;
+    return read_operators(r, "+-", MLT_FLOW_ADD, read_product);
 }
 
 mlt_flow_expr *mlt_flow_read_expr(mlt_flow_reader *r)

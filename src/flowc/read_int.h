@@ -48,6 +48,8 @@ bool mlt_flow_read_fail(mlt_flow_reader *r, const mlt_flow_token *at, const char
     __attribute__((format(printf, 3, 4)));
 // "expected ';' after 'Chemical c[16]', found 'Reduce'"
 bool mlt_flow_read_expected(mlt_flow_reader *r, const char *what);
+// The '}' of what began there is missing.
+bool mlt_flow_read_unclosed(mlt_flow_reader *r, const char *what, const char *name, int line);
 // ... and "; did you mean 'Module'?"; meant NULL: nothing more
 bool mlt_flow_read_misspelt(mlt_flow_reader *r, const char *what, const char *meant);
 
@@ -69,6 +71,8 @@ const char *mlt_flow_read_quote(const mlt_flow_token *token, char text[64]);
 // ---- read_expr.c
 
 void *mlt_flow_read_take(mlt_flow_reader *r, size_t bytes);
+// Room for one more element of an array with that many, in the arena.
+void *mlt_flow_read_more(mlt_flow_reader *r, const void *array, size_t count, size_t size);
 const char *mlt_flow_read_text(mlt_flow_reader *r, const mlt_flow_token *token);
 // A name that is declared here: no word of C or of the language. NULL: told.
 const char *mlt_flow_read_name(mlt_flow_reader *r, const char *what);

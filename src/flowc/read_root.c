@@ -335,14 +335,8 @@ static bool read_statement(mlt_flow_reader *r, body *b)
 static bool read_statements(mlt_flow_reader *r, body *b)
 {
     while (r->token.kind != '}') {
-        if (!r->token.kind || mlt_flow_read_is(r, "Module") || mlt_flow_read_is(r, "Declare")) {
-            char quote[64], found[80] = "the end of the file";
-            if (r->token.kind)
-                snprintf(found, sizeof found, "'%s'", mlt_flow_read_quote(&r->token, quote));
-            return mlt_flow_read_fail(r, &r->token,
-                                      "expected '}', which ends 'Module %s' of line %d, found %s",
-                                      b->root->name, b->root->line, found);
-        }
+        if (!r->token.kind || mlt_flow_read_is(r, "Module") || mlt_flow_read_is(r, "Declare"))
+            return mlt_flow_read_unclosed(r, "Module", b->root->name, b->root->line);
         if (!read_statement(r, b))
             mlt_flow_read_recover(r);
     }
@@ -397,17 +391,9 @@ static void read_body(mlt_flow_reader *r, mlt_flow_root_item *root)
 static void require(mlt_flow_reader *r, mlt_flow_root_item *root, const char *name, int line)
 {
     size_t count = root->required_count;
-    if ((count & (count - 1)) == 0) { // a power of 2: full, or 0
-        size_t room = count ? 2 * count : 1;
-        const char **names = mlt_flow_read_take(r, room * sizeof *names);
-        int *lines = mlt_flow_read_take(r, room * sizeof *lines);
-        if (count) {
-            memcpy(names, root->required, count * sizeof *names);
-            memcpy(lines, root->required_lines, count * sizeof *lines);
-        }
-        root->required = names;
-        root->required_lines = lines;
-    }
+    root->required = mlt_flow_read_more(r, root->required, count, sizeof *root->required);
+    root->required_lines =
+        mlt_flow_read_more(r, root->required_lines, count, sizeof *root->required_lines);
     root->required[count] = name;
     root->required_lines[count] = line;
     root->required_count++;

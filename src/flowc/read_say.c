@@ -107,19 +107,32 @@ static const char *quote_before(const mlt_flow_reader *r, char text[128])
     return text;
 }
 
+static const char *found_text(const mlt_flow_reader *r, char text[80])
+{
+    char found[64];
+    snprintf(text, 80, r->token.kind ? "'%s'" : "the end of the file",
+             mlt_flow_read_quote(&r->token, found));
+    return text;
+}
+
 bool mlt_flow_read_misspelt(mlt_flow_reader *r, const char *what, const char *meant)
 {
-    char found[64], quoted[80] = "the end of the file", after[128], text[400];
-    if (r->token.kind != MLT_FLOW_TOKEN_END)
-        snprintf(quoted, sizeof quoted, "'%s'", mlt_flow_read_quote(&r->token, found));
+    char found[80], after[128], text[400];
     bool behind = r->start && r->start < r->before;
     // Something that is missing at the end of a line is missing there, not in the next one.
     bool there = behind && (r->token.line > r->before_line || !r->token.kind);
     snprintf(text, sizeof text, "expected %s%s%s%s, found %s%s%s%s", what, behind ? " after '" : "",
-             behind ? quote_before(r, after) : "", behind ? "'" : "", quoted,
+             behind ? quote_before(r, after) : "", behind ? "'" : "", found_text(r, found),
              meant ? "; did you mean '" : "", meant ? meant : "", meant ? "'?" : "");
     say(r, there ? r->before_line : r->token.line, there ? r->before : r->token.at, text);
     return false;
+}
+
+bool mlt_flow_read_unclosed(mlt_flow_reader *r, const char *what, const char *name, int line)
+{
+    char found[80];
+    return mlt_flow_read_fail(r, &r->token, "expected '}', which ends '%s %s' of line %d, found %s",
+                              what, name, line, found_text(r, found));
 }
 
 bool mlt_flow_read_expected(mlt_flow_reader *r, const char *what)

@@ -56,6 +56,8 @@ static inline void flow_print_const(FILE *to, const mlt_flow_const *c)
 static inline void flow_print_queues(FILE *to, const mlt_flow_queue_item *queue)
 {
     for (; queue; queue = queue->next) {
+        if (queue->implied)
+            continue;
         fprintf(to, "%s %s %s", queue->input ? "in" : "out", queue->type ? queue->type : "void",
                 queue->name);
         flow_print_option(to, " cap ", queue->cap, "");

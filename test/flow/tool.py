@@ -314,7 +314,7 @@ def test_build_keep():
     expect(re.match(rf"\S*/mpicc -O2 -g .*-I {re.escape(str(keep))} ", said.err), "-v shows the command", said)
     text = (keep / "pipe.flow.c").read_text()
     for line in ("    // s -> d -> q;\n", "    // Square q[N];\n    int q = flow_add(w, 16, \"q\", &module_Square, FLOW_COUNT(N));\n",
-                 "    long N = flow_wiring_const(w, 2, \"N\", 4);\n", "    flow_wiring_const(w, 3, \"COUNT\", 10);\n"):
+                 "    FLOW_CONST N = flow_wiring_const(w, 2, \"N\", 4);\n", "    FLOW_CONST COUNT = flow_wiring_const(w, 3, \"COUNT\", 10);\n"):
         expect(line in text, f"it has {line}", text)
     header = (keep / "Source.flow.h").read_text()
     expect('#include "pipe.h"\n' in header and "FLOW_QUEUE(number) out;" in header and "long sent;" in header, "header", header)

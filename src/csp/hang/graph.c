@@ -13,7 +13,6 @@
 
 #include "base/array.h"
 #include "base/cycle.h"
-#include "csp/hang/hang.h"
 #include "csp/hang/hang_int.h"
 #include "csp/proc.h"
 #include "os/os.h"
@@ -27,13 +26,13 @@ enum {
 
 // ---- nodes
 
-const mlt_fiber *mlt_waitfor_graph_fiber(const mlt_waitfor_graph *g, uint32_t node)
+const mlt_fiber *mlt_waitfor_fiber(const mlt_waitfor_graph *g, uint32_t node)
 {
     return node < g->ranks ? g->csp->worker->ranks[node].fiber
                            : &g->csp->sched->pool->fibers[node - g->ranks];
 }
 
-uint32_t mlt_waitfor_graph_node(const mlt_waitfor_graph *g, const mlt_fiber *fiber)
+uint32_t mlt_waitfor_node(const mlt_waitfor_graph *g, const mlt_fiber *fiber)
 {
     if (!fiber)
         return MLT_NO_NODE;
@@ -87,7 +86,7 @@ static void add_chan(mlt_waitfor_graph *g, uint32_t node, mlt_csp_wait_kind kind
     char who[HANG_NAMES];
     if (chan->remote || chan->registered || // others can serve it
         (chan->queue && mlt_waitfor_elsewhere(chan, kind == MLT_CSP_READ, who, sizeof who)))
-        g->state[node] = MLT_WAITFOR_NODE_OUTSIDE;
+        g->state[node] = MLT_WAITFOR_OUTSIDE;
     add_need(g, node, kind, chan);
 }
 
@@ -104,14 +103,14 @@ static void add_guards(mlt_waitfor_graph *g, uint32_t node, const mlt_alt *alt)
         else if (guard->kind == CSP_GUARD_SYNC)
             add_need(g, node, MLT_CSP_SYNC, guard->barrier);
         else if (guard->kind != CSP_GUARD_TIME || guard->at != CSP_NEVER)
-            g->state[node] = MLT_WAITFOR_NODE_OUTSIDE;
+            g->state[node] = MLT_WAITFOR_OUTSIDE;
     }
 }
 
 static void add_wait(mlt_waitfor_graph *g, uint32_t node, const mlt_wait *wait)
 {
     if (wait->kind != MLT_WAIT_CSP) {
-        g->state[node] = MLT_WAITFOR_NODE_OUTSIDE;
+        g->state[node] = MLT_WAITFOR_OUTSIDE;
         return;
     }
     const mlt_csp_wait *w = wait->csp;
@@ -125,7 +124,7 @@ static void add_wait(mlt_waitfor_graph *g, uint32_t node, const mlt_wait *wait)
         break;
     case MLT_CSP_GROUP:
         if (mlt_waitfor_group_is_wide(w->what))
-            g->state[node] = MLT_WAITFOR_NODE_OUTSIDE;
+            g->state[node] = MLT_WAITFOR_OUTSIDE;
         add_need(g, node, w->kind, w->what);
         break;
     case MLT_CSP_SYNC:
@@ -136,7 +135,7 @@ static void add_wait(mlt_waitfor_graph *g, uint32_t node, const mlt_wait *wait)
         add_need(g, node, w->kind, w);
         break;
     default:
-        g->state[node] = MLT_WAITFOR_NODE_OUTSIDE;
+        g->state[node] = MLT_WAITFOR_OUTSIDE;
         break;
     }
 }
@@ -144,17 +143,17 @@ static void add_wait(mlt_waitfor_graph *g, uint32_t node, const mlt_wait *wait)
 static void add_nodes(mlt_waitfor_graph *g)
 {
     for (uint32_t node = 0; node < g->nodes; node++) {
-        const mlt_fiber *fiber = mlt_waitfor_graph_fiber(g, node);
+        const mlt_fiber *fiber = mlt_waitfor_fiber(g, node);
         g->first_need[node] = g->need_count;
         if (!fiber || fiber->state == MLT_FIBER_ENDED ||
             (node < g->ranks && g->csp->worker->ranks[node].ended))
             continue;
         if (fiber->state != MLT_FIBER_PARKED || !fiber->wait) {
-            g->state[node] = MLT_WAITFOR_NODE_RUNS;
+            g->state[node] = MLT_WAITFOR_RUNS;
             g->running++;
             continue;
         }
-        g->state[node] = MLT_WAITFOR_NODE_STUCK;
+        g->state[node] = MLT_WAITFOR_STUCK;
         g->waiting++;
         add_wait(g, node, fiber->wait);
     }
@@ -166,7 +165,7 @@ static void add_nodes(mlt_waitfor_graph *g)
 static void add_claim(mlt_waitfor_graph *g, uint32_t thing, uint32_t node, uint8_t serves,
                       mlt_waitfor_claim_how how)
 {
-    if (thing == MLT_NO_NODE || node == MLT_NO_NODE || g->state[node] == MLT_WAITFOR_NODE_NONE)
+    if (thing == MLT_NO_NODE || node == MLT_NO_NODE || g->state[node] == MLT_WAITFOR_NONE)
         return;
     MLT_ARRAY_WANT(g->claims, g->claim_count + (size_t)1, g->claim_room);
     g->claims[g->claim_count] = (mlt_waitfor_claim){.node = node,
@@ -202,10 +201,10 @@ static void add_perhaps(mlt_waitfor_graph *g, uint32_t thing, uint32_t node)
             serves &= (uint8_t) ~(1 << g->needs[i].side);
     }
     if (chan) {
-        const mlt_fiber *fiber = mlt_waitfor_graph_fiber(g, node);
-        if (chan->last_reader == fiber && !chan->buffered)
+        const mlt_fiber *fiber = mlt_waitfor_fiber(g, node);
+        if (chan->last_user[MLT_READS] == fiber && !chan->buffered)
             serves &= (uint8_t)~SERVES_READS;
-        if (chan->last_writer == fiber && !chan->buffered)
+        if (chan->last_user[MLT_WRITES] == fiber && !chan->buffered)
             serves &= (uint8_t)~SERVES_WRITES;
     }
     if (serves)
@@ -270,7 +269,7 @@ static void add_arguments(mlt_waitfor_graph *g)
     p->at = 1;
     for (uint32_t node = g->ranks; node < g->nodes && count < BLOCKS_MOST; node++) {
         uintptr_t at = (uintptr_t)g->csp->procs[node - g->ranks].arg;
-        if (g->state[node] != MLT_WAITFOR_NODE_NONE && at >= PAGE && at % sizeof at == 0)
+        if (g->state[node] != MLT_WAITFOR_NONE && at >= PAGE && at % sizeof at == 0)
             blocks[count++] = (block){at, node};
     }
     qsort(blocks, count, sizeof *blocks, by_address);
@@ -303,7 +302,7 @@ static void add_users(mlt_waitfor_graph *g, bool parents)
 {
     for (uint32_t node = g->nodes; node-- > g->ranks;) {
         const mlt_proc *proc = &g->csp->procs[node - g->ranks];
-        if (g->state[node] == MLT_WAITFOR_NODE_NONE)
+        if (g->state[node] == MLT_WAITFOR_NONE)
             continue;
         for (int i = 0; i < MLT_PROC_HELD; i++)
             add_held(g, node, proc->held[i], parents);
@@ -316,8 +315,8 @@ static void add_users(mlt_waitfor_graph *g, bool parents)
         if (!g->things[i].chan)
             continue;
         const csp_chan *chan = mlt_waitfor_thing_at(&g->things[i]);
-        uint32_t reader = mlt_waitfor_graph_node(g, chan->last_reader);
-        uint32_t writer = mlt_waitfor_graph_node(g, chan->last_writer);
+        uint32_t reader = mlt_waitfor_node(g, chan->last_user[MLT_READS]);
+        uint32_t writer = mlt_waitfor_node(g, chan->last_user[MLT_WRITES]);
         add_user(g, i, reader, SERVES_WRITES, parents, MLT_WAITFOR_CLAIM_USED);
         add_user(g, i, writer, SERVES_READS, parents, MLT_WAITFOR_CLAIM_USED);
     }
@@ -408,8 +407,8 @@ static bool *nodes_out(const mlt_waitfor_graph *g, int class)
     uint32_t *open = mlt_take(back.nodes, sizeof *open); // of a PAR: members that are out
     bool *out = mlt_take(back.nodes, sizeof *out);
     for (uint32_t i = 0; i < g->nodes; i++) {
-        out[i] = g->state[i] != MLT_WAITFOR_NODE_STUCK;
-        if (out[i] && g->state[i] != MLT_WAITFOR_NODE_NONE)
+        out[i] = g->state[i] != MLT_WAITFOR_STUCK;
+        if (out[i] && g->state[i] != MLT_WAITFOR_NONE)
             queue[tail++] = i;
     }
     while (head < tail) {

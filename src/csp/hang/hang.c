@@ -69,9 +69,9 @@ typedef struct groups {
 static void make_line(const mlt_waitfor_graph *g, uint32_t node, char *text, size_t size)
 {
     mlt_text w = mlt_text_on(text, size);
-    mlt_waitfor_words_of_name(&w, g, node);
-    mlt_waitfor_words_add(&w, ": ");
-    mlt_waitfor_words_of_wait(&w, g, node);
+    mlt_waitfor_add_name(&w, g, node);
+    mlt_waitfor_add(&w, ": ");
+    mlt_waitfor_add_wait(&w, g, node);
 }
 
 static void strip(skeleton *s, const char *line)
@@ -166,12 +166,12 @@ static void add_ranges(mlt_text *w, const group *own)
 {
     for (uint32_t i = 0; i < own->ranges && i < MOST_RANGES; i++) {
         const range *r = &own->shown[i];
-        mlt_waitfor_words_add(w, i ? ",%llu" : "%llu", (unsigned long long)r->first);
+        mlt_waitfor_add(w, i ? ",%llu" : "%llu", (unsigned long long)r->first);
         if (r->last > r->first)
-            mlt_waitfor_words_add(w, "-%llu", (unsigned long long)r->last);
+            mlt_waitfor_add(w, "-%llu", (unsigned long long)r->last);
     }
     if (own->ranges > MOST_RANGES)
-        mlt_waitfor_words_add(w, ",...");
+        mlt_waitfor_add(w, ",...");
 }
 
 // Returns how many members have another number there than is shown.
@@ -180,12 +180,12 @@ static uint64_t add_column(mlt_text *w, const group *own, const column *c, bool 
     int k = c->hits[1] > c->hits[0];
     int64_t distance = (int64_t)c->distance[k];
     if (c->constant) {
-        mlt_waitfor_words_add(w, "%llu", (unsigned long long)c->value);
+        mlt_waitfor_add(w, "%llu", (unsigned long long)c->value);
     } else if (indexed && 10 * c->hits[k] >= 9 * own->members) {
-        mlt_waitfor_words_add(w, distance ? "i%+lld" : "i", (long long)distance);
+        mlt_waitfor_add(w, distance ? "i%+lld" : "i", (long long)distance);
         return own->members - c->hits[k];
     } else {
-        mlt_waitfor_words_add(w, "*");
+        mlt_waitfor_add(w, "*");
     }
     return 0;
 }
@@ -196,18 +196,18 @@ static void add_group(mlt_text *w, const mlt_waitfor_graph *g, const group *own)
     skeleton s;
     make_line(g, own->leader, line, sizeof line);
     if (own->members == 1) {
-        mlt_waitfor_words_add(w, "  %s\n", line);
+        mlt_waitfor_add(w, "  %s\n", line);
         return;
     }
     strip(&s, line);
-    mlt_waitfor_words_add(w, "  ");
+    mlt_waitfor_add(w, "  ");
     uint64_t others = 0;
     uint32_t at = 0;
     for (size_t i = 0; s.text[i]; i++) {
         if (i == s.name_length)
-            mlt_waitfor_words_add(w, " (%s)", number(text, own->members));
+            mlt_waitfor_add(w, " (%s)", number(text, own->members));
         if (s.text[i] != '\1') {
-            mlt_waitfor_words_add(w, "%c", s.text[i]);
+            mlt_waitfor_add(w, "%c", s.text[i]);
         } else if (i < s.name_length) {
             add_ranges(w, own);
         } else {
@@ -216,8 +216,8 @@ static void add_group(mlt_text *w, const mlt_waitfor_graph *g, const group *own)
         }
     }
     if (others)
-        mlt_waitfor_words_add(w, " (except %s)", number(text, others));
-    mlt_waitfor_words_add(w, "\n");
+        mlt_waitfor_add(w, " (except %s)", number(text, others));
+    mlt_waitfor_add(w, "\n");
 }
 
 static int by_size(const void *a, const void *b)
@@ -243,7 +243,7 @@ static void add_groups(mlt_text *w, const mlt_waitfor_graph *g)
     for (uint32_t node = 0; node < g->nodes; node++) {
         if (node % LOOKS == 0 && mlt_os_thread_ns() - start >= mlt_csp_hang_patience_ns)
             break;
-        if (g->state[node] == MLT_WAITFOR_NODE_NONE || g->state[node] == MLT_WAITFOR_NODE_RUNS)
+        if (g->state[node] == MLT_WAITFOR_NONE || g->state[node] == MLT_WAITFOR_RUNS)
             continue;
         make_line(g, node, line, sizeof line);
         strip(&s, line);
@@ -262,11 +262,10 @@ static void add_groups(mlt_text *w, const mlt_waitfor_graph *g)
         else
             left += all.items[i].members;
     if (left)
-        mlt_waitfor_words_add(w, "  and %s processes that wait for other things\n",
-                              number(text, left));
+        mlt_waitfor_add(w, "  and %s processes that wait for other things\n", number(text, left));
     if (seen < g->waiting)
-        mlt_waitfor_words_add(w, "  and %s processes that wait, and were not looked at\n",
-                              number(text, g->waiting - seen));
+        mlt_waitfor_add(w, "  and %s processes that wait, and were not looked at\n",
+                        number(text, g->waiting - seen));
     free(all.items);
     mlt_table_free(&all.table);
 }
@@ -275,10 +274,10 @@ static void add_each(mlt_text *w, const mlt_waitfor_graph *g)
 {
     char line[LINE];
     for (uint32_t node = 0; node < g->nodes; node++) {
-        if (g->state[node] == MLT_WAITFOR_NODE_NONE || g->state[node] == MLT_WAITFOR_NODE_RUNS)
+        if (g->state[node] == MLT_WAITFOR_NONE || g->state[node] == MLT_WAITFOR_RUNS)
             continue;
         make_line(g, node, line, sizeof line);
-        mlt_waitfor_words_add(w, "  %s\n", line);
+        mlt_waitfor_add(w, "  %s\n", line);
     }
 }
 
@@ -293,15 +292,15 @@ static void add_cycle(mlt_text *w, const mlt_waitfor_graph *g)
         return;
     bool all = length <= CYCLE_HEAD + CYCLE_TAIL + 1;
     if (length > 1)
-        mlt_waitfor_words_add(w, "  the cycle of %s processes:\n", number(text, length));
+        mlt_waitfor_add(w, "  the cycle of %s processes:\n", number(text, length));
     for (uint32_t i = 0; i < length; i++) {
         if (!all && i == CYCLE_HEAD) {
-            mlt_waitfor_words_add(w, "    ...\n");
+            mlt_waitfor_add(w, "    ...\n");
             i = length - CYCLE_TAIL;
         }
-        mlt_waitfor_words_add(w, length > 1 ? "    " : "  the cycle: ");
-        mlt_waitfor_words_of_step(w, g, &steps[i], steps[(i + 1) % length].node);
-        mlt_waitfor_words_add(w, "\n");
+        mlt_waitfor_add(w, length > 1 ? "    " : "  the cycle: ");
+        mlt_waitfor_add_step(w, g, &steps[i], steps[(i + 1) % length].node);
+        mlt_waitfor_add(w, "\n");
     }
     free(steps);
 }
@@ -310,8 +309,8 @@ static void add_running(mlt_text *w, const mlt_waitfor_graph *g)
 {
     char text[32];
     if (g->running)
-        mlt_waitfor_words_add(w, "  %s process%s\n", number(text, g->running),
-                              g->running == 1 ? " runs" : "es run");
+        mlt_waitfor_add(w, "  %s process%s\n", number(text, g->running),
+                        g->running == 1 ? " runs" : "es run");
 }
 
 size_t mlt_csp_hang_lines(const mlt_csp *csp, char *text, size_t size)

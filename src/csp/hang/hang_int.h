@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for what, and who could serve it: graph.c builds the graph, words.c and things.c word
-// it, hang.c makes the report.
+// Who waits for what, and who could serve it. Each file calls only those after it: hang.c makes the
+// report, words.c words what a process waits for, graph.c builds the graph, things.c words what is
+// waited for.
 //
 //     process --need--> side of a thing --claim--> process
 //
@@ -23,18 +24,37 @@
 #include "csp/wait.h"
 #include "fiber/fiber.h"
 
-// Adds text; what is not printable becomes '?'.
-void mlt_waitfor_words_add(mlt_text *words, const char *format, ...) MLT_PRINTF(2, 3);
+// ---- things.c
 
-// ---- the graph
+// Adds text; what is not printable becomes '?'.
+void mlt_waitfor_add(mlt_text *words, const char *format, ...) MLT_PRINTF(2, 3);
+
+void mlt_waitfor_add_barrier(mlt_text *words,
+                             const csp_barrier *barrier); // "'z', where 3 of 4 ..."
+void mlt_waitfor_add_group(mlt_text *words, const csp_group *group, uint64_t call); // as that
+bool mlt_waitfor_group_is_wide(
+    const csp_group *group); // other workers have members, or it is being made
+void mlt_waitfor_add_port(mlt_text *words, const csp_port *port); // "port 'numbers'"
+void mlt_waitfor_add_target(mlt_text *words, const csp_target *target);
+void mlt_waitfor_add_far(mlt_text *words, const csp_chan *chan); // " of rank 3": stand-ins
+bool mlt_chan_is_stand_in(const csp_chan *chan);
+// ", whose writing end rank 2 has", or, after others, "; rank 2 has its writing end, too". False:
+// nobody elsewhere has one, or who has it is not known here.
+bool mlt_waitfor_add_far_ends(mlt_text *words, const csp_chan *chan, bool writers, bool others);
+
+// Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
+// 4", or "" (nobody). Returns how many they are.
+uint32_t mlt_waitfor_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
+
+// ---- graph.c
 
 #define MLT_NO_NODE UINT32_MAX
 
 typedef enum mlt_waitfor_node_state {
-    MLT_WAITFOR_NODE_NONE, // no process has that record now
-    MLT_WAITFOR_NODE_RUNS,
-    MLT_WAITFOR_NODE_STUCK,   // only another process of this worker can wake it
-    MLT_WAITFOR_NODE_OUTSIDE, // it waits for time, a descriptor, a message: others can wake it
+    MLT_WAITFOR_NONE, // no process has that record now
+    MLT_WAITFOR_RUNS,
+    MLT_WAITFOR_STUCK,   // only another process of this worker can wake it
+    MLT_WAITFOR_OUTSIDE, // it waits for time, a descriptor, a message: others can wake it
 } mlt_waitfor_node_state;
 
 typedef enum mlt_waitfor_side {
@@ -102,9 +122,9 @@ typedef struct mlt_waitfor_graph {
 void mlt_waitfor_graph_make(mlt_waitfor_graph *graph, const mlt_csp *csp);
 void mlt_waitfor_graph_free(mlt_waitfor_graph *graph);
 
-const mlt_fiber *mlt_waitfor_graph_fiber(const mlt_waitfor_graph *graph, uint32_t node);
-uint32_t mlt_waitfor_graph_node(const mlt_waitfor_graph *graph,
-                                const mlt_fiber *fiber); // or MLT_NO_NODE
+const mlt_fiber *mlt_waitfor_fiber(const mlt_waitfor_graph *graph, uint32_t node);
+uint32_t mlt_waitfor_node(const mlt_waitfor_graph *graph,
+                          const mlt_fiber *fiber); // or MLT_NO_NODE
 
 // A cycle of processes of which none can go on, from its lowest on: a need of each, which the next
 // one serves (or could serve, if perhaps). The caller frees it. NULL: none is known.
@@ -116,30 +136,11 @@ typedef struct mlt_waitfor_step {
 mlt_waitfor_step *mlt_waitfor_graph_cycle(const mlt_waitfor_graph *graph,
                                           uint32_t *length) MLT_MUST_CHECK;
 
-// ---- words
+// ---- words.c
 
 // "csp_write to 'pick 1', which fork[1] reads", without the process's own name.
-void mlt_waitfor_words_of_wait(mlt_text *words, const mlt_waitfor_graph *graph, uint32_t node);
+void mlt_waitfor_add_wait(mlt_text *words, const mlt_waitfor_graph *graph, uint32_t node);
 // "waits to write 'pick 1', which fork[1] reads".
-void mlt_waitfor_words_of_step(mlt_text *words, const mlt_waitfor_graph *graph,
-                               const mlt_waitfor_step *step, uint32_t next);
-void mlt_waitfor_words_of_name(mlt_text *words, const mlt_waitfor_graph *graph, uint32_t node);
-
-// Things of other modules (things.c).
-void mlt_waitfor_words_of_barrier(mlt_text *words,
-                                  const csp_barrier *barrier); // "'z', where 3 of 4 ..."
-void mlt_waitfor_words_of_group(mlt_text *words, const csp_group *group, uint64_t call); // as that
-bool mlt_waitfor_group_is_wide(
-    const csp_group *group); // other workers have members, or it is being made
-void mlt_waitfor_words_of_port(mlt_text *words, const csp_port *port); // "port 'numbers'"
-void mlt_waitfor_words_of_target(mlt_text *words, const csp_target *target);
-void mlt_waitfor_words_of_far(mlt_text *words, const csp_chan *chan); // " of rank 3": stand-ins
-bool mlt_chan_is_stand_in(const csp_chan *chan);
-// ", whose writing end rank 2 has", or, after others, "; rank 2 has its writing end, too". False:
-// nobody elsewhere has one, or who has it is not known here.
-bool mlt_waitfor_words_of_far_ends(mlt_text *words, const csp_chan *chan, bool writers,
-                                   bool others);
-
-// Who uses an end of a channel with csp_chan.queue on other workers: "p[1] on rank 3 and r1 on rank
-// 4", or "" (nobody). Returns how many they are.
-uint32_t mlt_waitfor_elsewhere(const csp_chan *chan, bool writers, char *text, size_t size);
+void mlt_waitfor_add_step(mlt_text *words, const mlt_waitfor_graph *graph,
+                          const mlt_waitfor_step *step, uint32_t next);
+void mlt_waitfor_add_name(mlt_text *words, const mlt_waitfor_graph *graph, uint32_t node);

@@ -53,7 +53,7 @@ static void begin(uint32_t count)
     }
     for (int i = 0; i < CHANS; i++) {
         snprintf(chans[i].name, sizeof chans[i].name, "%c", 'a' + i);
-        chans[i].had_readers = chans[i].had_writers = 1;
+        chans[i].had_holders[MLT_READS] = chans[i].had_holders[MLT_WRITES] = 1;
     }
     all = (mlt_proc_team_of){0};
     home = (mlt_fiber){.state = MLT_FIBER_PARKED,
@@ -71,13 +71,13 @@ static void park(uint32_t i, const char *call, mlt_csp_wait_kind kind, const voi
 static void reads(uint32_t i, int c)
 {
     park(i, "csp_read", MLT_CSP_READ, &chans[c]);
-    chans[c].last_reader = &fibers[i];
+    chans[c].last_user[MLT_READS] = &fibers[i];
 }
 
 static void writes(uint32_t i, int c)
 {
     park(i, "csp_write", MLT_CSP_WRITE, &chans[c]);
-    chans[c].last_writer = &fibers[i];
+    chans[c].last_user[MLT_WRITES] = &fibers[i];
 }
 
 static void alts(uint32_t i, mlt_alt *alt, csp_guard *guards, uint32_t count)
@@ -122,8 +122,8 @@ static void test_channels(void)
     begin(2);
     writes(0, 0);
     writes(1, 1);
-    chans[0].last_reader = &fibers[1];
-    chans[1].last_reader = &fibers[0];
+    chans[0].last_user[MLT_READS] = &fibers[1];
+    chans[1].last_user[MLT_READS] = &fibers[0];
     expect("who used it", "  main: csp_par waits for 2 processes: anna and bert\n"
                           "  anna: csp_write to 'a', which bert reads\n"
                           "  bert: csp_write to 'b', which anna reads\n"
@@ -150,8 +150,8 @@ static void test_channels(void)
     reads(0, 0);
     reads(1, 1);
     fibers[2].state = MLT_FIBER_ENDED;
-    chans[0].last_writer = &fibers[2];
-    chans[1].had_writers = 0;
+    chans[0].last_user[MLT_WRITES] = &fibers[2];
+    chans[1].had_holders[MLT_WRITES] = 0;
     strcpy(chans[1].name, "");
     chans[1].number = 7;
     expect("nobody", "  main: csp_par waits for 3 processes: anna and bert\n"
@@ -209,9 +209,9 @@ static void test_alternations(void)
     alts(1, &alt[1], two, 6);
     two[0].off = true;
     writes(2, 2);
-    chans[0].last_writer = &fibers[1];
-    chans[1].last_reader = &fibers[2];
-    chans[2].last_reader = &fibers[0];
+    chans[0].last_user[MLT_WRITES] = &fibers[1];
+    chans[1].last_user[MLT_READS] = &fibers[2];
+    chans[2].last_user[MLT_READS] = &fibers[0];
     expect(
         "alternations",
         "  main: csp_par waits for 3 processes: anna, bert and cara\n"
@@ -239,8 +239,8 @@ static void test_running(void)
     begin(3);
     writes(0, 0);
     writes(1, 1);
-    chans[0].last_reader = &fibers[1];
-    chans[1].last_reader = &fibers[0];
+    chans[0].last_user[MLT_READS] = &fibers[1];
+    chans[1].last_user[MLT_READS] = &fibers[0];
     expect_part("a cycle beside one that runs", "  1 process runs\n  the cycle of 2", true);
     procs[2].held[0] = (mlt_held)&chans[1];
     expect_part("one that runs may serve it", "cycle", false);
@@ -269,7 +269,7 @@ static void test_teams(void)
     procs[2].index = 1;
     procs[1].name = procs[2].name = "row";
     reads(1, 0);
-    chans[0].last_writer = &fibers[0];
+    chans[0].last_user[MLT_WRITES] = &fibers[0];
     expect("a parent that would write",
            "  main: csp_par waits for 3 processes: anna\n"
            "  anna: csp_par_each waits for 2 processes: row[0] and row[1]\n"
@@ -292,7 +292,7 @@ static void test_groups(void)
     static mlt_csp_wait many_waits[200];
     team = (mlt_proc_team_of){.vector = true};
     for (uint32_t i = 0; i < 200; i++) {
-        many[i] = (csp_chan){.had_writers = 1, .number = 500 + i};
+        many[i] = (csp_chan){.had_holders[MLT_WRITES] = 1, .number = 500 + i};
         if (i < 100)
             snprintf(many[i].name, sizeof many[i].name, "in %u", (i + 3) % 100);
         procs[i] = (mlt_proc){.number = i + 1, .index = i, .of = &team, .name = "cell"};
@@ -301,7 +301,7 @@ static void test_groups(void)
         fibers[i].state = MLT_FIBER_PARKED;
         fibers[i].wait = mlt_csp_wait_for(&many_waits[i], "csp_read", MLT_CSP_READ, &many[i], 0);
     }
-    many[150].had_writers = 0;
+    many[150].had_holders[MLT_WRITES] = 0;
     expect("groups",
            "  main: csp_par waits for 200 processes\n"
            "  cell[0-99] (100): csp_read from 'in i+3', which nobody has written so far (except "
@@ -334,8 +334,8 @@ static void test_very_many(void)
         exit(77);
     for (uint32_t i = 0; i < MANY; i++) {
         many[i].number = i + 1;
-        many[i].had_writers = 1;
-        many[i].last_writer = &fibers[(i + MANY - 1) % MANY];
+        many[i].had_holders[MLT_WRITES] = 1;
+        many[i].last_user[MLT_WRITES] = &fibers[(i + MANY - 1) % MANY];
         procs[i].name = NULL;
         fibers[i].state = MLT_FIBER_PARKED;
         fibers[i].wait = mlt_csp_wait_for(&many_waits[i], "csp_read", MLT_CSP_READ, &many[i], 0);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,47 +89,40 @@ static bool take_key(const char *text, unsigned char key[MLT_NAMES_KEY])
     return true;
 }
 
+static bool take_pid(const char *text, uint32_t *pid)
+{
+    char *stop;
+    unsigned long value = isdigit((unsigned char)text[0]) ? strtoul(text, &stop, 10) : ULONG_MAX;
+    *pid = (uint32_t)value;
+    return value <= INT32_MAX && !*stop;
+}
+
 bool mlt_names_file_parse(const char *text, size_t bytes, mlt_names_file *out, char *why,
                           size_t why_size)
 {
     const char *at = text, *end = text + bytes;
     char value[FILE_MOST];
+    const char *wrong = NULL;
     memset(out, 0, sizeof *out);
-    if (!take_line(&at, end, "millet names", value, sizeof value)) {
-        snprintf(why, why_size, "it is not what a name server wrote");
-        return false;
-    }
-    if (strcmp(value, "2") != 0) {
-        snprintf(why, why_size, "it is of another version of Millet");
-        return false;
-    }
-    if (!take_line(&at, end, "socket", out->socket, sizeof out->socket) || out->socket[0] != '/') {
-        snprintf(why, why_size, "its line `socket` is missing or wrong");
-        return false;
-    }
-    if (!take_line(&at, end, "key", value, sizeof value) || !take_key(value, out->key)) {
-        snprintf(why, why_size, "its line `key` is missing or wrong");
-        return false;
-    }
-    char *stop = value;
-    unsigned long pid = 0;
-    if (take_line(&at, end, "pid", value, sizeof value) && isdigit((unsigned char)value[0]))
-        pid = strtoul(value, &stop, 10);
-    if (stop == value || *stop || pid > INT32_MAX) {
-        snprintf(why, why_size, "its line `pid` is missing or wrong");
-        return false;
-    }
-    out->pid = (uint32_t)pid;
-    if (!take_line(&at, end, "host", value, sizeof value) || !take_host(value, out)) {
-        snprintf(why, why_size, "its line `host` is missing or wrong");
-        return false;
-    }
-    if (at != end && (!take_line(&at, end, "tcp", value, sizeof value) ||
-                      !take_tcp(value, &out->place) || at != end)) {
-        snprintf(why, why_size, "its line `tcp` is wrong, or not the last");
-        return false;
-    }
-    return true;
+    if (!take_line(&at, end, "millet names", value, sizeof value))
+        wrong = "it is not what a name server wrote";
+    else if (strcmp(value, "2") != 0)
+        wrong = "it is of another version of Millet";
+    else if (!take_line(&at, end, "socket", out->socket, sizeof out->socket) ||
+             out->socket[0] != '/')
+        wrong = "its line `socket` is missing or wrong";
+    else if (!take_line(&at, end, "key", value, sizeof value) || !take_key(value, out->key))
+        wrong = "its line `key` is missing or wrong";
+    else if (!take_line(&at, end, "pid", value, sizeof value) || !take_pid(value, &out->pid))
+        wrong = "its line `pid` is missing or wrong";
+    else if (!take_line(&at, end, "host", value, sizeof value) || !take_host(value, out))
+        wrong = "its line `host` is missing or wrong";
+    else if (at != end && (!take_line(&at, end, "tcp", value, sizeof value) ||
+                           !take_tcp(value, &out->place) || at != end))
+        wrong = "its line `tcp` is wrong, or not the last";
+    if (wrong)
+        snprintf(why, why_size, "%s", wrong);
+    return !wrong;
 }
 
 // ---- itself

@@ -33,12 +33,12 @@ enum { BUCKETS = 256 };
 #define PATIENCE_NS UINT64_C(1000000000) // with an heir that computes
 
 typedef struct job_kept {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_name name;
 } job_kept;
 
 typedef struct finder {
-    mlt_list_node link;
+    mlt_list_node node;
     uint32_t worker;
     int32_t question;
     char name[MLT_NAME_MOST + 1];
@@ -85,7 +85,7 @@ static job_kept *job_find_own(mlt_names_kept *names, const char *name)
 {
     mlt_list_node *list = &names->names[bucket_of(name)];
     for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        job_kept *k = mlt_container_of(l, job_kept, link);
+        job_kept *k = mlt_container_of(l, job_kept, node);
         if (strcmp(k->name.name, name) == 0)
             return k;
     }
@@ -104,12 +104,12 @@ static void put(mlt_worker *worker, uint32_t from, int32_t question, const mlt_n
     k = mlt_take(1, sizeof *k);
     memcpy(&k->name, name, bytes < sizeof k->name ? bytes : sizeof k->name);
     uint32_t bucket = bucket_of(k->name.name);
-    mlt_list_push_back(&names->names[bucket], &k->link);
+    mlt_list_push_back(&names->names[bucket], &k->node);
     job_answer(worker, from, question, CSP_OK, NULL);
     mlt_list_node *list = &names->finders[bucket];
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        finder *f = mlt_container_of(l, finder, link);
+        finder *f = mlt_container_of(l, finder, node);
         if (strcmp(f->name, k->name.name) != 0)
             continue;
         mlt_list_remove(l);
@@ -131,7 +131,7 @@ static void job_look(mlt_worker *worker, uint32_t from, const mlt_packet *packet
         f->worker = from;
         f->question = packet->word;
         snprintf(f->name, sizeof f->name, "%s", name);
-        mlt_list_push_back(&names->finders[bucket_of(name)], &f->link);
+        mlt_list_push_back(&names->finders[bucket_of(name)], &f->node);
     }
 }
 
@@ -140,7 +140,7 @@ static void drop(mlt_worker *worker, uint32_t from, int32_t question, const char
     job_kept *k = job_find_own(kept_by(worker), name);
     bool own = k && k->name.at.worker == from;
     if (own) {
-        mlt_list_remove(&k->link);
+        mlt_list_remove(&k->node);
         free(k);
     }
     job_answer(worker, from, question, own ? CSP_OK : k ? CSP_TAKEN : CSP_NO_NAME, NULL);
@@ -151,7 +151,7 @@ static void stop_finding(mlt_names_kept *names, uint32_t worker, int32_t questio
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (mlt_list_node *l = names->finders[i].next, *next; l != &names->finders[i]; l = next) {
             next = l->next;
-            finder *f = mlt_container_of(l, finder, link);
+            finder *f = mlt_container_of(l, finder, node);
             if (f->worker != worker || (!all && f->question != question))
                 continue;
             mlt_list_remove(l);
@@ -196,10 +196,10 @@ void mlt_names_ended(mlt_worker *worker, uint32_t from)
         for (mlt_list_node *l = reach->names->names[i].next, *next; l != &reach->names->names[i];
              l = next) {
             next = l->next;
-            if (mlt_container_of(l, job_kept, link)->name.at.worker != from)
+            if (mlt_container_of(l, job_kept, node)->name.at.worker != from)
                 continue;
             mlt_list_remove(l);
-            free(mlt_container_of(l, job_kept, link));
+            free(mlt_container_of(l, job_kept, node));
         }
 }
 
@@ -247,7 +247,7 @@ static void hand_to(mlt_worker *worker, mlt_names_kept *names, uint32_t heir, ui
 {
     for (uint32_t i = 0; i < BUCKETS; i++)
         for (mlt_list_node *l = names->names[i].next; l != &names->names[i]; l = l->next) {
-            const mlt_name *name = &mlt_container_of(l, job_kept, link)->name;
+            const mlt_name *name = &mlt_container_of(l, job_kept, node)->name;
             mlt_p2p_packet(worker, heir, &(mlt_packet){.kind = PUT}, name, name_bytes(name));
         }
     if (!mlt_job_is_here(worker->boot->job, heir)) {
@@ -284,9 +284,9 @@ void mlt_names_job_end(mlt_worker *worker)
     mlt_list_node *l;
     for (uint32_t i = 0; i < BUCKETS; i++) {
         while ((l = mlt_list_pop_front(&names->names[i])))
-            free(mlt_container_of(l, job_kept, link));
+            free(mlt_container_of(l, job_kept, node));
         while ((l = mlt_list_pop_front(&names->finders[i])))
-            free(mlt_container_of(l, finder, link));
+            free(mlt_container_of(l, finder, node));
     }
     free(names);
     mlt_reach_of(worker)->names = NULL;
@@ -297,16 +297,11 @@ void mlt_names_job_end(mlt_worker *worker)
 static csp_status ask_at(mlt_route *route, uint16_t kind, const void *data, uint64_t bytes,
                          mlt_name *out, const char *call, const char *name, csp_time deadline)
 {
-    mlt_question question;
     bool at_once = kind == FIND && deadline == CSP_AT_ONCE;
-    mlt_question_begin(route->csp, &question, route, out, sizeof *out);
-    mlt_packet packet = {.kind = kind,
-                         .object = at_once,
-                         .word = (int32_t)question.number,
-                         .src = mlt_csp_rank()->world};
-    mlt_route_send(route, &packet, data, bytes);
-    csp_status status =
-        mlt_question_wait(&question, call, MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
+    mlt_packet packet = {.kind = kind, .object = at_once, .src = mlt_csp_rank()->world};
+    mlt_question question = {.answer = out, .size = sizeof *out, .call = call};
+    csp_status status = mlt_question_ask(&question, route, &packet, data, bytes, MLT_CSP_NAME, name,
+                                         at_once ? CSP_NEVER : deadline);
     if (status == CSP_LATE && kind == FIND) {
         packet.kind = JOB_OFF;
         mlt_route_send(route, &packet, NULL, 0);
@@ -336,8 +331,7 @@ static csp_status job_put(mlt_csp *csp, const mlt_name *name)
     csp_status status =
         job_ask(csp, PUT, name, name_bytes(name), &other, "csp_register", name->name, CSP_NEVER);
     if (status == CSP_TAKEN)
-        snprintf(csp->why, sizeof csp->why, "rank %d has registered something as '%s'", other.node,
-                 name->name);
+        mlt_csp_why(csp, "rank %d has registered something as '%s'", other.node, name->name);
     return status;
 }
 
@@ -345,11 +339,9 @@ static csp_status job_find(mlt_csp *csp, const char *name, mlt_name *out, csp_ti
 {
     csp_status status = job_ask(csp, FIND, name, strlen(name) + 1, out, "csp_find", name, deadline);
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'%s", name,
-                 mlt_names_hint(csp));
+        mlt_csp_why(csp, "nothing is registered as '%s'%s", name, mlt_names_hint(csp));
     else if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "nothing was registered as '%s' in time%s", name,
-                 mlt_names_hint(csp));
+        mlt_csp_why(csp, "nothing was registered as '%s' in time%s", name, mlt_names_hint(csp));
     return status;
 }
 
@@ -359,9 +351,9 @@ static csp_status job_drop(mlt_csp *csp, const char *name)
     csp_status status =
         job_ask(csp, DROP, name, strlen(name) + 1, &other, "csp_unregister", name, CSP_NEVER);
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "nothing is registered as '%s'", name);
+        mlt_csp_why(csp, "nothing is registered as '%s'", name);
     if (status == CSP_TAKEN)
-        snprintf(csp->why, sizeof csp->why, "'%s' was registered by another worker", name);
+        mlt_csp_why(csp, "'%s' was registered by another worker", name);
     return status;
 }
 

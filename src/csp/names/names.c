@@ -21,7 +21,7 @@ static struct mlt_names *choose(mlt_csp *csp)
         mlt_names_usual_folder(folder, csp->why, sizeof csp->why))
         n = snprintf(path, sizeof path, "%s/names", folder);
     if (!usual && n >= (int)sizeof path) {
-        snprintf(csp->why, sizeof csp->why, "MILLET_NAMES is longer than %d bytes", MLT_NAMES_PATH);
+        mlt_csp_why(csp, "MILLET_NAMES is longer than %d bytes", MLT_NAMES_PATH);
         return NULL;
     }
     if (strcmp(told, "job") == 0 || n == 0 || n >= (int)sizeof path) {
@@ -66,8 +66,7 @@ const unsigned char *mlt_names_key(mlt_csp *csp, bool again)
     struct mlt_names *names = mlt_remote_of(csp)->names;
     char why[sizeof csp->why];
     if (ops != &mlt_names_server) {
-        snprintf(csp->why, sizeof csp->why,
-                 "other programs are reached by a name server, and none is used here");
+        mlt_csp_why(csp, "other programs are reached by a name server, and none is used here");
         return NULL;
     }
     mlt_names_file file;

@@ -517,7 +517,7 @@ static void meet(const char *own, const char *other)
     int routes = 0;
     const mlt_remote *net = mlt_csp_self->net;
     for (const mlt_list_node *l = net->routes.next; l != &net->routes; l = l->next)
-        routes += mlt_container_of(l, mlt_route, link)->worker == UINT32_MAX;
+        routes += mlt_container_of(l, mlt_route, node)->worker == UINT32_MAX;
     CHECK(routes == 1); // one, whoever was faster
     csp_target_free(target);
     csp_port_free(port);

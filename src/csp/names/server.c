@@ -33,7 +33,7 @@ typedef struct mlt_names mlt_names;
 
 // A question of a process, on its stack.
 typedef struct server_ask {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
     mlt_names_message *message; // the question, then the answer
     bool done;
@@ -41,7 +41,7 @@ typedef struct server_ask {
 } server_ask;
 
 typedef struct server_kept {
-    mlt_list_node link;
+    mlt_list_node node;
     uint32_t id; // under which it was registered anew
     mlt_name name;
 } server_kept;
@@ -53,7 +53,7 @@ static void not_there(mlt_names *names);
 
 static void server_finish(mlt_names *names, server_ask *a, csp_status status)
 {
-    mlt_list_remove(&a->link);
+    mlt_list_remove(&a->node);
     a->status = status;
     a->done = true;
     mlt_fiber_wake(names->csp->sched, a->fiber);
@@ -63,18 +63,18 @@ static void finish_all(mlt_names *names, const char *why)
 {
     mlt_csp *csp = names->csp;
     while (!mlt_list_empty(&names->asks)) {
-        server_ask *a = mlt_container_of(names->asks.next, server_ask, link);
+        server_ask *a = mlt_container_of(names->asks.next, server_ask, node);
         snprintf(a->message->text, sizeof a->message->text, "%.*s",
                  (int)sizeof a->message->text - 1, why); // longer ones are cut
         server_finish(names, a, CSP_REFUSED);
     }
-    snprintf(csp->why, sizeof csp->why, "%s", why);
+    mlt_csp_why(csp, "%s", why);
 }
 
 static server_kept *kept_as(mlt_names *names, const char *name)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, node);
         if (strcmp(k->name.name, name) == 0)
             return k;
     }
@@ -85,12 +85,11 @@ static server_kept *kept_as(mlt_names *names, const char *name)
 static void hear_of_kept(mlt_names *names, const mlt_names_message *m)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, node);
         if (k->id != m->id || m->status == CSP_OK)
             continue;
-        snprintf(names->csp->why, sizeof names->csp->why,
-                 "the name server was started again, and since then: %s", m->text);
-        mlt_list_remove(&k->link);
+        mlt_csp_why(names->csp, "the name server was started again, and since then: %s", m->text);
+        mlt_list_remove(&k->node);
         free(k);
         return;
     }
@@ -154,7 +153,7 @@ static bool server_say_hello(mlt_names *names, bool proven)
     server_say(names, &hello);
     if (server_flush(names) && server_watch(names, &names->reads))
         return true;
-    snprintf(csp->why, sizeof csp->why, "the name server at '%s' has hung up", names->file.socket);
+    mlt_csp_why(csp, "the name server at '%s' has hung up", names->file.socket);
     close_line(names);
     return false;
 }
@@ -182,8 +181,7 @@ static bool server_dial_on(mlt_names *names)
     }
     char tried[sizeof csp->why - 200];
     mlt_far_tell(names->dial, tried, sizeof tried);
-    snprintf(csp->why, sizeof csp->why, "the name server on host %s cannot be reached: %s",
-             names->file.host, tried);
+    mlt_csp_why(csp, "the name server on host %s cannot be reached: %s", names->file.host, tried);
     close_line(names);
     return false;
 }
@@ -194,19 +192,16 @@ static bool dial_far(mlt_names *names)
     mlt_csp *csp = names->csp;
     const mlt_names_file *file = &names->file;
     char wrong[sizeof csp->why - 200] = "";
-    if (!file->place.port) {
-        snprintf(csp->why, sizeof csp->why,
-                 "the name server runs on host %s, and listens there only (millet names start "
-                 "--listen)",
-                 file->host);
-        return false;
-    }
+    if (!file->place.port)
+        return mlt_csp_why(
+            csp,
+            "the name server runs on host %s, and listens there only (millet names start "
+            "--listen)",
+            file->host);
     if (mlt_far_begin(&names->far, file->key, 0, wrong, sizeof wrong) != MLT_OK ||
-        mlt_far_dial(&names->far, &file->place, &names->dial, wrong, sizeof wrong) != MLT_OK) {
-        snprintf(csp->why, sizeof csp->why, "the name server on host %s cannot be reached: %s",
-                 file->host, wrong);
-        return false;
-    }
+        mlt_far_dial(&names->far, &file->place, &names->dial, wrong, sizeof wrong) != MLT_OK)
+        return mlt_csp_why(csp, "the name server on host %s cannot be reached: %s", file->host,
+                           wrong);
     names->state = MLT_NAMES_DIALLING;
     return server_dial_on(names);
 }
@@ -220,7 +215,7 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
     mlt_status status = mlt_names_file_read(names->path, &file, wrong, sizeof wrong);
     if (status != MLT_OK) {
         *absent = status == MLT_ERR_NOT_FOUND;
-        snprintf(csp->why, sizeof csp->why, "the file of the name server: %s", wrong);
+        mlt_csp_why(csp, "the file of the name server: %s", wrong);
         return false;
     }
     names->file = file;
@@ -231,13 +226,12 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
         return dial_far(names);
     if (fd < 0) {
         *absent = errno == ECONNREFUSED || errno == ENOENT;
-        snprintf(csp->why, sizeof csp->why, "no name server is at '%s': %s", file.socket,
-                 strerror(errno));
+        mlt_csp_why(csp, "no name server is at '%s': %s", file.socket, strerror(errno));
         return false;
     }
     if (!mlt_os_line_own(fd, NULL)) {
         mlt_os_close(fd);
-        snprintf(csp->why, sizeof csp->why, "another user listens at '%s'", file.socket);
+        mlt_csp_why(csp, "another user listens at '%s'", file.socket);
         return false;
     }
     names->fd = fd;
@@ -249,13 +243,13 @@ bool mlt_names_dial(mlt_names *names, bool *absent)
 static void send_all(mlt_names *names)
 {
     for (mlt_list_node *l = names->kept.next; l != &names->kept; l = l->next) {
-        server_kept *k = mlt_container_of(l, server_kept, link);
+        server_kept *k = mlt_container_of(l, server_kept, node);
         k->id = ++names->ids;
         mlt_names_message m = {.verb = MLT_NAMES_PUT, .id = k->id, .name = k->name};
         server_say(names, &m);
     }
     for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next)
-        server_say(names, mlt_container_of(l, server_ask, link)->message);
+        server_say(names, mlt_container_of(l, server_ask, node)->message);
 }
 
 static void hear(mlt_names *names, const mlt_names_message *m)
@@ -274,7 +268,7 @@ static void hear(mlt_names *names, const mlt_names_message *m)
     case MLT_NAMES_ANSWER:
     case MLT_NAMES_FOUND:
         for (mlt_list_node *l = names->asks.next; l != &names->asks; l = l->next) {
-            server_ask *a = mlt_container_of(l, server_ask, link);
+            server_ask *a = mlt_container_of(l, server_ask, node);
             if (a->message->id != m->id)
                 continue;
             *a->message = *m;
@@ -426,7 +420,7 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
     snprintf(name, sizeof name, "%s", m->name.name);
     m->id = ++names->ids;
     server_ask a = {.fiber = csp->sched->current, .message = m};
-    mlt_list_push_waiter(&names->asks, &a.link);
+    mlt_list_push_waiter(&names->asks, &a.node);
     if (names->state == MLT_NAMES_READY) {
         server_say(names, m);
         if (!server_flush(names))
@@ -440,10 +434,10 @@ static csp_status ask_server(mlt_csp *csp, const char *call, mlt_names_message *
     mlt_deadline_end(&late);
     if (a.done) {
         if (a.status != CSP_OK)
-            snprintf(csp->why, sizeof csp->why, "%s", m->text);
+            mlt_csp_why(csp, "%s", m->text);
         return a.status;
     }
-    mlt_list_remove(&a.link);
+    mlt_list_remove(&a.node);
     if (names->state == MLT_NAMES_READY && m->verb == MLT_NAMES_FIND) {
         server_say(names, &(mlt_names_message){.verb = MLT_NAMES_CANCEL, .id = m->id});
         if (!server_flush(names))
@@ -460,8 +454,7 @@ static csp_status ask_now(mlt_csp *csp, const char *call, mlt_names_message *m)
     csp_status status = ask_server(csp, call, m, (csp_time)(mlt_os_now_ns() + SERVER_SILENCE_NS));
     if (status != CSP_LATE)
         return status;
-    snprintf(csp->why, sizeof csp->why, "the name server does not answer");
-    return CSP_REFUSED;
+    return mlt_csp_refuse(csp, CSP_REFUSED, "the name server does not answer");
 }
 
 static bool good_name(mlt_csp *csp, const char *name)
@@ -469,8 +462,7 @@ static bool good_name(mlt_csp *csp, const char *name)
     const char *wrong;
     if (mlt_names_good(name, &wrong))
         return true;
-    snprintf(csp->why, sizeof csp->why, "the name '%.80s' %s", name, wrong);
-    return false;
+    return mlt_csp_why(csp, "the name '%.80s' %s", name, wrong);
 }
 
 static csp_status server_put(mlt_csp *csp, const mlt_name *name)
@@ -486,7 +478,7 @@ static csp_status server_put(mlt_csp *csp, const mlt_name *name)
         free(k);
         return status;
     }
-    mlt_list_push_back(&names->kept, &k->link);
+    mlt_list_push_back(&names->kept, &k->node);
     // From now on its end matters. It may have gone since it answered.
     if (names->state == MLT_NAMES_OFF)
         try_later(names);
@@ -506,7 +498,7 @@ static csp_status server_find(mlt_csp *csp, const char *name, mlt_name *out, csp
     if (status == CSP_OK)
         *out = m.name;
     else if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "nothing had the name '%s' in time", name);
+        mlt_csp_why(csp, "nothing had the name '%s' in time", name);
     return status;
 }
 
@@ -522,7 +514,7 @@ static csp_status server_drop(mlt_csp *csp, const char *name)
     csp_status status = away ? CSP_OK : ask_now(csp, "csp_unregister", &m);
     server_kept *k = kept_as(names, name);
     if (k) { // whatever the answer was: it shall not come back with the next server
-        mlt_list_remove(&k->link);
+        mlt_list_remove(&k->node);
         free(k);
     }
     if (rests(names))
@@ -559,7 +551,7 @@ void mlt_names_free(mlt_names *names)
     close_line(names);
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&names->kept)))
-        free(mlt_container_of(l, server_kept, link));
+        free(mlt_container_of(l, server_kept, node));
     free(names->out);
     free(names);
 }

@@ -66,7 +66,8 @@ int mlt_names_decode(const unsigned char *in, size_t bytes, mlt_names_message *o
 // Not empty, not too long, without control characters. If not, *wrong says why: "is empty".
 bool mlt_names_good(const char *name, const char **wrong);
 
-// The place of one byte after another, for readers and writers of messages (csp/net/frame.c too).
+// The place of one byte after another, in messages (csp/net/frame.c's, too). All functions write what
+// they are given if there is an `out`, else they read it.
 typedef struct mlt_names_cursor {
     const unsigned char *in;
     unsigned char *out;
@@ -74,11 +75,13 @@ typedef struct mlt_names_cursor {
     bool failed; // there was not enough, or no room
 } mlt_names_cursor;
 
-void mlt_names_put_number(mlt_names_cursor *c, uint64_t value, int bytes);
-uint64_t mlt_names_get_number(mlt_names_cursor *c, int bytes);
-void mlt_names_put_bytes(mlt_names_cursor *c, const void *data, size_t bytes);
-void mlt_names_get_bytes(mlt_names_cursor *c, void *data, size_t bytes);
-void mlt_names_put_text(mlt_names_cursor *c, const char *text);
-void mlt_names_get_text(mlt_names_cursor *c, char *text, size_t size);
-void mlt_names_put_endpoint(mlt_names_cursor *c, const mlt_endpoint *at);
-void mlt_names_get_endpoint(mlt_names_cursor *c, mlt_endpoint *at);
+uint64_t mlt_names_number(mlt_names_cursor *c, uint64_t value, int bytes); // returns it
+void mlt_names_bytes(mlt_names_cursor *c, void *data, size_t bytes);
+void mlt_names_text(mlt_names_cursor *c, char *text, size_t size);
+void mlt_names_endpoint(mlt_names_cursor *c, mlt_endpoint *at);
+
+// A message begins with its length. seal: writes it, into the first bytes, which were left free;
+// returns the bytes of the whole. open: reads it, and ends the cursor with the message; returns the
+// bytes of the whole, 0: it is not all there yet, -1: it is longer than `most`, or empty.
+size_t mlt_names_seal(mlt_names_cursor *c, int length_bytes);
+int mlt_names_open(mlt_names_cursor *c, int length_bytes, size_t most);

@@ -27,7 +27,7 @@ typedef struct stand_in {
     uint32_t ops;
     bool writer;
     bool gone;          // retired, or given away
-    mlt_list_node link; // gone: in net->retired
+    mlt_list_node node; // gone: in net->retired
     // Who has the other end; UINT32_MAX: the home has not told.
     uint32_t other_ends;
     char others[MLT_ENDS_TEXT];
@@ -64,7 +64,7 @@ static void net_chan_say(stand_in *s, mlt_chan_packet_kind kind, uint32_t op, in
 static void net_chan_settle(csp_chan *chan, mlt_offer *offer, csp_status status)
 {
     if (mlt_offer_stands(offer))
-        mlt_list_remove(&offer->link);
+        mlt_list_remove(&offer->node);
     offer->alt->promised = false;
     mlt_alt_settle(chan->csp, offer->alt, offer->index, status);
 }
@@ -94,7 +94,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!mlt_alt_is_open(offer->alt)) { // promised; it looks again if that is void
         if (!mlt_offer_stands(offer))
-            mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
+            mlt_list_push_back(&chan->offers[writes], &offer->node);
         return false;
     }
     csp_status status = mlt_chan_status(chan);
@@ -107,7 +107,7 @@ static bool offer_at_gone(csp_chan *chan, mlt_offer *offer, bool writes)
     return true;
 }
 
-static bool offer_at(csp_chan *chan, mlt_offer *offer, bool writes)
+bool mlt_chan_far_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     stand_in *s = chan->net;
     if (s->base.home)
@@ -119,12 +119,12 @@ static bool offer_at(csp_chan *chan, mlt_offer *offer, bool writes)
         return false; // its home has it
     s->ops = (s->ops + 1) & OP_NUMBER;
     offer->op = s->ops;
-    mlt_list_push_back(writes ? &chan->writes : &chan->reads, &offer->link);
+    mlt_list_push_back(&chan->offers[writes], &offer->node);
     send_offer(chan, s, offer, writes);
     return false;
 }
 
-static bool withdraw_at(csp_chan *chan, mlt_offer *offer, bool writes)
+bool mlt_chan_far_withdraw(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     stand_in *s = chan->net;
     bool plain = !offer->alt->guards;
@@ -135,7 +135,7 @@ static bool withdraw_at(csp_chan *chan, mlt_offer *offer, bool writes)
     net_chan_say(s, MLT_CHAN_WITHDRAW, offer->op, plain, NULL, 0);
     if (plain)
         return false; // GONE comes, or DONE
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     return true;
 }
 
@@ -145,11 +145,11 @@ static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
     if (chan->life != MLT_CHAN_LIVES)
         return;
     chan->life = (uint8_t)life;
-    mlt_list_node *queues[] = {&chan->reads, &chan->writes};
+    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
     for (int i = 0; i < 2; i++)
         for (mlt_list_node *l = queues[i]->next, *next; l != queues[i]; l = next) {
             next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if (offer->alt->chosen != MLT_ALT_OPEN)
                 mlt_list_remove(l);
             else if (!offer->alt->promised || (offer->op & OP_PROMISED))
@@ -158,7 +158,7 @@ static void net_chan_life_ends(csp_chan *chan, mlt_chan_life life)
         }
 }
 
-static void poison_at(csp_chan *chan, bool writer)
+void mlt_chan_far_poison(csp_chan *chan)
 {
     stand_in *s = chan->net;
     if (s->base.home) {
@@ -179,7 +179,7 @@ static void free_stand_in(stand_in *s)
     csp_chan *chan = s->base.chan;
     if (!s->gone) {
         mlt_remote_drop(chan->csp, s->base.number);
-        mlt_list_remove(&s->user.link);
+        mlt_list_remove(&s->user.node);
     }
     chan->net = NULL;
     free(s);
@@ -193,32 +193,30 @@ static void bury(stand_in *s)
     mlt_remote *net = s->base.chan->csp->net;
     net_chan_life_ends(s->base.chan, MLT_CHAN_RETIRED);
     mlt_remote_drop(net->csp, s->base.number);
-    mlt_list_remove(&s->user.link);
+    mlt_list_remove(&s->user.node);
     s->gone = true;
-    mlt_list_push_back(&net->retired, &s->link);
+    mlt_list_push_back(&net->retired, &s->node);
     if (++net->retired_count <= KEEP_RETIRED)
         return;
     net->retired_count--;
-    free_stand_in(mlt_container_of(mlt_list_pop_front(&net->retired), stand_in, link));
+    free_stand_in(mlt_container_of(mlt_list_pop_front(&net->retired), stand_in, node));
 }
 
-static void retire_at(csp_chan *chan, bool writer)
+void mlt_chan_far_retire(csp_chan *chan, bool writer)
 {
     stand_in *s = chan->net;
-    char name[64];
-    if ((writer ? chan->writers : chan->readers) == 0)
-        mlt_csp_fault("csp_retire", "all %s of %s have retired already",
-                      writer ? "writers" : "readers", mlt_chan_name(chan, name, sizeof name));
+    if (chan->holders[writer] == 0)
+        return;
     if (s->base.home) {
         mlt_home_retire(chan, writer);
         return;
     }
-    *(writer ? &chan->writers : &chan->readers) = 0;
+    chan->holders[writer] = 0;
     net_chan_say(s, MLT_CHAN_RETIRE, 0, 0, NULL, 0);
     bury(s);
 }
 
-static void take_at(csp_chan *chan, bool writer)
+void mlt_chan_far_take(csp_chan *chan, bool writer)
 {
     if (mlt_remote_chan_of(chan)->home)
         mlt_home_ends_change(chan, writer);
@@ -230,12 +228,6 @@ void mlt_chan_forget(csp_chan *chan)
     mlt_assert(s->base.home); // of a stand-in, programs have ends only
     mlt_home_forget(chan);
 }
-
-const mlt_chan_far mlt_chan_far_ops = {.offer = offer_at,
-                                       .withdraw = withdraw_at,
-                                       .poison = poison_at,
-                                       .retire = retire_at,
-                                       .take = take_at};
 
 // ---- promises
 
@@ -277,10 +269,10 @@ static void asked(stand_in *s, mlt_offer *offer)
 
 static mlt_offer *find_op(csp_chan *chan, uint32_t op)
 {
-    mlt_list_node *queues[] = {&chan->reads, &chan->writes};
+    mlt_list_node *queues[] = {&chan->offers[MLT_READS], &chan->offers[MLT_WRITES]};
     for (int i = 0; i < 2; i++)
         for (mlt_list_node *l = queues[i]->next; l != queues[i]; l = l->next) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if ((offer->op & OP_NUMBER) == op)
                 return offer;
         }
@@ -313,8 +305,9 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
 {
     if (bytes != chan->size || chan->life != MLT_CHAN_LIVES)
         return;
-    for (mlt_list_node *l = chan->reads.next; l != &chan->reads; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+    for (mlt_list_node *l = chan->offers[MLT_READS].next; l != &chan->offers[MLT_READS];
+         l = l->next) {
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (offer->alt->chosen != MLT_ALT_OPEN ||
             (offer->alt->promised && !(offer->op & OP_PROMISED)))
             continue;
@@ -330,12 +323,8 @@ static void value_left(csp_chan *chan, const void *data, uint64_t bytes)
 // The stand-in is gone, or its process has taken the offer back.
 static void nobody_is_here(mlt_route *route, const mlt_packet *packet)
 {
-    mlt_packet answer = {.kind = MLT_CHAN_NO,
-                         .object = (uint32_t)packet->src,
-                         .word = packet->word,
-                         .src = (int32_t)packet->object};
     if (packet->kind == MLT_CHAN_ASK)
-        mlt_route_send(route, &answer, NULL, 0);
+        mlt_chan_reply(route, packet, MLT_CHAN_NO, 0, NULL, 0);
 }
 
 static void stand_in_packet(mlt_route *route, const mlt_packet *packet, const void *data,
@@ -390,9 +379,7 @@ static void opened(mlt_route *route, const mlt_packet *packet, const void *data,
                             bytes) ||
         packet->dst != CSP_OK)
         return;
-    mlt_packet retire = {
-        .kind = MLT_CHAN_RETIRE, .object = (uint32_t)packet->src, .src = (int32_t)packet->object};
-    mlt_route_send(route, &retire, NULL, 0);
+    mlt_chan_reply(route, packet, MLT_CHAN_RETIRE, 0, NULL, 0);
 }
 
 void mlt_chan_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
@@ -420,10 +407,9 @@ static void route_lost(mlt_route_user *user, mlt_route *route)
 static csp_status explain(mlt_csp *csp, csp_status status, size_t want, uint32_t is)
 {
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "the channel carries values of %u bytes, not of %zu",
-                 is, want);
+        mlt_csp_why(csp, "the channel carries values of %u bytes, not of %zu", is, want);
     else if (status == CSP_TAKEN)
-        snprintf(csp->why, sizeof csp->why, "the parcel was unpacked before");
+        mlt_csp_why(csp, "the parcel was unpacked before");
     return status;
 }
 
@@ -438,8 +424,8 @@ static csp_status open_here(mlt_csp *csp, uint32_t number, size_t size, bool wri
     if (ticket && !mlt_home_redeem(chan, ticket, writer))
         return explain(csp, CSP_TAKEN, size, chan->size);
     if (!ticket) {
-        *(writer ? &chan->writers : &chan->readers) += 1;
-        *(writer ? &chan->had_writers : &chan->had_readers) += 1;
+        chan->holders[writer] += 1;
+        chan->had_holders[writer] += 1;
     }
     mlt_home_ends_change(chan, writer);
     *out = chan;
@@ -465,20 +451,18 @@ csp_status mlt_remote_open(mlt_csp *csp, mlt_route *route, uint32_t number, size
     s->other_ends = UINT32_MAX;
     chan->net = s;
     chan->remote = true;
-    *(writer ? &chan->writers : &chan->readers) = 1;
-    *(writer ? &chan->had_writers : &chan->had_readers) = 1;
-    mlt_list_push_back(&route->users, &s->user.link);
-    mlt_question question;
+    chan->holders[writer] = 1;
+    chan->had_holders[writer] = 1;
+    mlt_list_push_back(&route->users, &s->user.node);
     uint32_t is = 0;
     mlt_chan_opening opening = {.ticket = ticket, .size = (uint32_t)size};
-    mlt_question_begin(csp, &question, route, &is, sizeof is);
     mlt_packet packet = {.kind = MLT_CHAN_OPEN,
                          .object = number,
-                         .word = (int32_t)question.number,
                          .src = (int32_t)s->base.number,
                          .dst = writer ? MLT_OPEN_WRITER : 0};
-    mlt_route_send(route, &packet, &opening, sizeof opening);
-    csp_status status = mlt_question_wait(&question, "csp_find", MLT_CSP_REMOTE, chan, deadline);
+    mlt_question question = {.answer = &is, .size = sizeof is, .call = "csp_find"};
+    csp_status status = mlt_question_ask(&question, route, &packet, &opening, sizeof opening,
+                                         MLT_CSP_REMOTE, chan, deadline);
     if (status == CSP_OK)
         *out = chan;
     else
@@ -498,21 +482,17 @@ csp_status mlt_remote_give(csp_chan *chan, bool writer, mlt_route **route, uint3
         return CSP_OK;
     }
     stand_in *s = chan->net;
-    mlt_question question;
     *route = s->route;
     *number = s->far;
     if (chan->life != MLT_CHAN_LIVES || chan->held > 0)
         return chan->life == MLT_CHAN_LIVES ? CSP_RETIRED : mlt_chan_status(chan);
-    mlt_question_begin(chan->csp, &question, s->route, ticket, sizeof *ticket);
-    mlt_packet packet = {.kind = MLT_CHAN_GIVE,
-                         .object = s->far,
-                         .word = (int32_t)question.number,
-                         .src = (int32_t)s->base.number};
-    mlt_route_send(s->route, &packet, NULL, 0);
-    csp_status status = mlt_question_wait(&question, "csp_pack", MLT_CSP_REMOTE, chan, CSP_NEVER);
+    mlt_packet packet = {.kind = MLT_CHAN_GIVE, .object = s->far, .src = (int32_t)s->base.number};
+    mlt_question question = {.answer = ticket, .size = sizeof *ticket, .call = "csp_pack"};
+    csp_status status =
+        mlt_question_ask(&question, s->route, &packet, NULL, 0, MLT_CSP_REMOTE, chan, CSP_NEVER);
     if (status != CSP_OK)
         return status;
-    *(writer ? &chan->writers : &chan->readers) = 0;
+    chan->holders[writer] = 0;
     bury(s);
     return CSP_OK;
 }
@@ -585,7 +565,7 @@ void mlt_remote_chan_end(mlt_csp *csp)
     mlt_list_node *l;
     mlt_remote_chan_leave(csp);
     while ((l = mlt_list_pop_front(&csp->net->retired)))
-        free_stand_in(mlt_container_of(l, stand_in, link));
+        free_stand_in(mlt_container_of(l, stand_in, node));
     for (l = csp->chans.next; l != &csp->chans;) {
         csp_chan *chan = mlt_container_of(l, csp_chan, all);
         l = l->next;
@@ -595,8 +575,8 @@ void mlt_remote_chan_end(mlt_csp *csp)
             mlt_home_end(chan);
         else {
             // Processes that were not waited for may still stand there; they will never run.
-            mlt_list_init(&chan->reads);
-            mlt_list_init(&chan->writes);
+            mlt_list_init(&chan->offers[MLT_READS]);
+            mlt_list_init(&chan->offers[MLT_WRITES]);
             free_stand_in(chan->net);
         }
     }

@@ -47,6 +47,19 @@ typedef struct mlt_chan_opening {
     uint32_t zero;
 } mlt_chan_opening;
 
+// Back to whoever sent the packet, about the same question or op.
+static inline void mlt_chan_reply(mlt_route *route, const mlt_packet *packet,
+                                  mlt_chan_packet_kind kind, int32_t dst, const void *data,
+                                  uint64_t bytes)
+{
+    mlt_packet answer = {.kind = (uint16_t)kind,
+                         .object = (uint32_t)packet->src,
+                         .word = packet->word,
+                         .src = (int32_t)packet->object,
+                         .dst = dst};
+    mlt_route_send(route, &answer, data, bytes);
+}
+
 // csp_chan.net begins with it.
 typedef struct mlt_remote_chan {
     csp_chan *chan;

@@ -8,48 +8,38 @@
 
 enum { FRAME_LENGTH_BYTES = 2 };
 
+static void whole_greeting(mlt_names_cursor *c, mlt_socket_greeting *greeting)
+{
+    greeting->verb = (uint8_t)mlt_names_number(c, greeting->verb, 1);
+    greeting->version = (uint8_t)mlt_names_number(c, greeting->version, 1);
+    if (greeting->verb == MLT_SOCKET_GREETING_HELLO) {
+        mlt_names_bytes(c, greeting->key, sizeof greeting->key);
+        mlt_names_endpoint(c, &greeting->from);
+        greeting->pid = (uint32_t)mlt_names_number(c, greeting->pid, 4);
+    }
+    mlt_names_text(c, greeting->text, sizeof greeting->text);
+}
+
 size_t mlt_socket_greeting_encode(const mlt_socket_greeting *greeting,
                                   unsigned char out[MLT_SOCKET_GREETING_MOST])
 {
     mlt_names_cursor c = {.out = out, .at = FRAME_LENGTH_BYTES, .end = MLT_SOCKET_GREETING_MOST};
-    mlt_names_put_number(&c, greeting->verb, 1);
-    mlt_names_put_number(&c, MLT_WIRE_VERSION, 1);
-    if (greeting->verb == MLT_SOCKET_GREETING_HELLO) {
-        mlt_names_put_bytes(&c, greeting->key, sizeof greeting->key);
-        mlt_names_put_endpoint(&c, &greeting->from);
-        mlt_names_put_number(&c, greeting->pid, 4);
-    }
-    mlt_names_put_text(&c, greeting->text);
-    size_t bytes = c.at;
-    mlt_assert(!c.failed);
-    c.at = 0;
-    mlt_names_put_number(&c, bytes - FRAME_LENGTH_BYTES, FRAME_LENGTH_BYTES);
-    return bytes;
+    mlt_socket_greeting own = *greeting;
+    own.version = MLT_WIRE_VERSION;
+    whole_greeting(&c, &own);
+    return mlt_names_seal(&c, FRAME_LENGTH_BYTES);
 }
 
 int mlt_socket_greeting_decode(const unsigned char *in, size_t bytes, mlt_socket_greeting *out)
 {
     mlt_names_cursor c = {.in = in, .end = bytes};
-    if (bytes < FRAME_LENGTH_BYTES)
-        return 0;
-    size_t length = (size_t)mlt_names_get_number(&c, FRAME_LENGTH_BYTES);
-    if (length < 2 || length > MLT_SOCKET_GREETING_MOST - FRAME_LENGTH_BYTES)
-        return -1;
-    if (bytes - FRAME_LENGTH_BYTES < length)
-        return 0;
-    c.end = FRAME_LENGTH_BYTES + length;
+    int whole = mlt_names_open(&c, FRAME_LENGTH_BYTES, MLT_SOCKET_GREETING_MOST);
+    if (whole <= 0)
+        return whole;
     memset(out, 0, sizeof *out);
-    out->verb = (uint8_t)mlt_names_get_number(&c, 1);
-    out->version = (uint8_t)mlt_names_get_number(&c, 1);
-    if (out->verb == 0 || out->verb >= MLT_SOCKET_GREETING_VERBS)
-        return -1;
-    if (out->verb == MLT_SOCKET_GREETING_HELLO) {
-        mlt_names_get_bytes(&c, out->key, sizeof out->key);
-        mlt_names_get_endpoint(&c, &out->from);
-        out->pid = (uint32_t)mlt_names_get_number(&c, 4);
-    }
-    mlt_names_get_text(&c, out->text, sizeof out->text);
-    return c.failed || c.at != c.end ? -1 : (int)c.end;
+    whole_greeting(&c, out);
+    bool good = out->verb > 0 && out->verb < MLT_SOCKET_GREETING_VERBS;
+    return c.failed || c.at != c.end || !good ? -1 : whole;
 }
 
 mlt_socket_frame mlt_socket_frame_of(const mlt_packet *packet, uint64_t bytes)

@@ -12,7 +12,7 @@
 
 // Whoever has a stand-in of the channel.
 typedef struct holder {
-    mlt_list_node link; // in the home
+    mlt_list_node node; // in the home
     mlt_route_user user;
     struct home *home;
     mlt_route *route;
@@ -22,7 +22,7 @@ typedef struct holder {
 
 // A share that is in a parcel.
 typedef struct ticket {
-    mlt_list_node link; // in the home
+    mlt_list_node node; // in the home
     uint64_t number;
     bool writer;
 } ticket;
@@ -65,11 +65,6 @@ static inline far *far_of(mlt_offer *offer)
 static inline bool must_ask(const mlt_offer *offer)
 {
     return home_is_far(offer) && offer->alt->guards;
-}
-
-static inline mlt_list_node *queue_of(csp_chan *chan, bool writes)
-{
-    return writes ? &chan->writes : &chan->reads;
 }
 
 // Can be served, or asked.
@@ -144,7 +139,7 @@ static void home_ask(csp_chan *chan, mlt_offer *offer, mlt_offer *partner)
 static void home_finish(csp_chan *chan, mlt_offer *offer, csp_status status, const void *value)
 {
     if (mlt_offer_stands(offer))
-        mlt_list_remove(&offer->link);
+        mlt_list_remove(&offer->node);
     if (home_is_far(offer)) {
         far *f = far_of(offer);
         tell(chan, f->route, f->stand_in, MLT_CHAN_DONE, f->op, (int32_t)status, value,
@@ -168,9 +163,9 @@ static void transfer(csp_chan *chan, mlt_offer *one, mlt_offer *other, bool one_
 // The first that can be served without asking.
 static mlt_offer *find_ready(csp_chan *chan, bool writes, mlt_offer *self)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (!offer->alt->promised && offer->alt->chosen == MLT_ALT_OPEN && !must_ask(offer) &&
             !(self && is_same(chan, offer, self)))
             return offer;
@@ -258,9 +253,9 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
         home_ask(chan, offer, NULL);
         return;
     }
-    mlt_list_node *queue = queue_of(chan, !writes);
+    mlt_list_node *queue = &chan->offers[!writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
         if (is_free(other) && !is_same(chan, offer, other) && try_pair(chan, offer, other))
             return;
     }
@@ -269,10 +264,10 @@ static void seek(csp_chan *chan, mlt_offer *offer, bool writes)
 // The other side changed: everybody of this one looks again.
 static void seek_all(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
-        seek(chan, mlt_container_of(l, mlt_offer, link), writes);
+        seek(chan, mlt_container_of(l, mlt_offer, node), writes);
     }
 }
 
@@ -280,16 +275,16 @@ static void seek_all(csp_chan *chan, bool writes)
 
 static void free_far(far *f)
 {
-    mlt_list_remove(&f->offer.link);
+    mlt_list_remove(&f->offer.node);
     free(f);
 }
 
 static void sweep(csp_chan *chan, bool writes, csp_status status)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
         next = l->next;
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (home_is_far(offer))
             free_far(far_of(offer)); // its stand-in hears of the end
         else if (offer->alt->chosen != MLT_ALT_OPEN)
@@ -302,9 +297,9 @@ static void sweep(csp_chan *chan, bool writes, csp_status status)
 // Those who are held for this channel's sake are free: they will be told here.
 static void free_held(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = queue_of(chan, writes);
+    mlt_list_node *queue = &chan->offers[writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (!home_is_far(offer) || !far_of(offer)->partner)
             continue;
         far_of(offer)->partner->alt->promised = false;
@@ -320,7 +315,7 @@ static void home_life_ends(csp_chan *chan)
     free_held(chan, true);
     for (int writer = 0; writer < 2; writer++)
         for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, link);
+            holder *who = mlt_container_of(l, holder, node);
             tell(chan, who->route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
         }
     sweep(chan, false, status);
@@ -338,7 +333,7 @@ void mlt_home_poison(csp_chan *chan)
 
 static void one_less(csp_chan *chan, bool writer, mlt_chan_life life)
 {
-    uint32_t *count = writer ? &chan->writers : &chan->readers;
+    uint32_t *count = &chan->holders[writer];
     if (*count > 0)
         --*count;
     if (*count > 0 || chan->life != MLT_CHAN_LIVES)
@@ -362,7 +357,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!mlt_alt_is_open(offer->alt)) { // another guard of it was promised just now
         if (!mlt_offer_stands(offer))
-            mlt_list_push_back(queue_of(chan, writes), &offer->link);
+            mlt_list_push_back(&chan->offers[writes], &offer->node);
         return false;
     }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
@@ -372,7 +367,7 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
     if (serve_now(chan, offer, writes))
         return true;
     if (!mlt_offer_stands(offer))
-        mlt_list_push_back(queue_of(chan, writes), &offer->link);
+        mlt_list_push_back(&chan->offers[writes], &offer->node);
     seek(chan, offer, writes);
     return false;
 }
@@ -380,9 +375,9 @@ bool mlt_home_offer(csp_chan *chan, mlt_offer *offer, bool writes)
 static far *find_far(csp_chan *chan, const mlt_route *route, const mlt_packet *packet)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if (home_is_far(offer) && far_of(offer)->op == packet->word &&
                 far_of(offer)->stand_in == (uint32_t)packet->src && far_of(offer)->route == route)
                 return far_of(offer);
@@ -403,21 +398,18 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
         return;
     }
     if (chan->life != MLT_CHAN_LIVES && (writes || chan->held == 0)) {
-        tell(chan, route, (uint32_t)packet->src, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
+        mlt_chan_reply(route, packet, MLT_CHAN_LIFE, chan->life, NULL, 0);
         return;
     }
     if (head)
         memcpy(&who, data, head);
     mlt_offer *other = plain && !chan->buffered ? find_ready(chan, !writes, NULL) : NULL;
     if (other && !home_is_far(other)) {
-        if (writes) {
-            home_finish(chan, other, CSP_OK, data);
-            tell(chan, route, (uint32_t)packet->src, MLT_CHAN_DONE, packet->word, CSP_OK, NULL, 0);
-        } else {
-            tell(chan, route, (uint32_t)packet->src, MLT_CHAN_DONE, packet->word, CSP_OK,
-                 other->value, chan->size);
-            home_finish(chan, other, CSP_OK, NULL);
-        }
+        if (!writes) // before the writer goes on
+            mlt_chan_reply(route, packet, MLT_CHAN_DONE, CSP_OK, other->value, chan->size);
+        home_finish(chan, other, CSP_OK, writes ? data : NULL);
+        if (writes)
+            mlt_chan_reply(route, packet, MLT_CHAN_DONE, CSP_OK, NULL, 0);
         return;
     }
     far *f = mlt_take(1, sizeof *f + (writes ? chan->size : 0));
@@ -436,7 +428,7 @@ static void offer_came(csp_chan *chan, mlt_route *route, const mlt_packet *packe
         memcpy(f->value, data + head, chan->size);
     if (plain && serve_now(chan, &f->offer, writes))
         return;
-    mlt_list_push_back(queue_of(chan, writes), &f->offer.link);
+    mlt_list_push_back(&chan->offers[writes], &f->offer.node);
     seek(chan, &f->offer, writes);
 }
 
@@ -459,9 +451,9 @@ static void release(csp_chan *chan, mlt_offer *held, bool writes)
 // An answer is awaited that may serve a plain offer of that side: it cannot be late before.
 static bool is_awaited(csp_chan *chan, bool writes)
 {
-    mlt_list_node *queue = queue_of(chan, !writes);
+    mlt_list_node *queue = &chan->offers[!writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (home_is_far(offer) && far_of(offer)->asked && !far_of(offer)->partner)
             return true;
     }
@@ -482,12 +474,12 @@ static void home_is_late(csp_chan *chan, mlt_offer *offer)
 static void settle_late(csp_chan *chan)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         if (mlt_list_empty(queue) || is_awaited(chan, writes))
             continue;
         for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             if (offer->alt->late && offer->alt->chosen == MLT_ALT_OPEN)
                 home_is_late(chan, offer);
         }
@@ -498,7 +490,7 @@ bool mlt_home_withdraw(csp_chan *chan, mlt_offer *offer, bool writes)
 {
     if (!offer->alt->guards && is_awaited(chan, writes))
         return false; // settle_late
-    mlt_list_remove(&offer->link);
+    mlt_list_remove(&offer->node);
     return true;
 }
 
@@ -514,9 +506,9 @@ static void said_yes(csp_chan *chan, far *f)
     }
     if (serve_now(chan, &f->offer, f->writes))
         return;
-    mlt_list_node *queue = queue_of(chan, !f->writes);
+    mlt_list_node *queue = &chan->offers[!f->writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *other = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *other = mlt_container_of(l, mlt_offer, node);
         if (must_ask(other) && is_free(other) && compare(chan, &f->offer, other) < 0) {
             home_ask(chan, other, &f->offer);
             return;
@@ -566,10 +558,10 @@ static ends ends_away(const home *h, bool writer, const char *here)
         add_end(&e, here);
     for (const mlt_list_node *l = h->holders[writer].next;
          l != &h->holders[writer] && e.seen++ < ENDS_SEEN; l = l->next)
-        add_end(&e, mlt_container_of(l, holder, link)->route->who);
+        add_end(&e, mlt_container_of(l, holder, node)->route->who);
     for (const mlt_list_node *l = h->tickets.next; l != &h->tickets && e.seen++ < 2 * ENDS_SEEN;
          l = l->next)
-        if (mlt_container_of(l, ticket, link)->writer == writer)
+        if (mlt_container_of(l, ticket, node)->writer == writer)
             add_end(&e, "a parcel");
     return e;
 }
@@ -597,7 +589,7 @@ static void tell_ends(csp_chan *chan, const holder *who)
 {
     const home *h = chan->net;
     bool writer = !who->writer;
-    uint32_t all = writer ? chan->writers : chan->readers;
+    uint32_t all = chan->holders[writer];
     char text[MLT_ENDS_TEXT];
     if (who->route->worker == UINT32_MAX)
         return;
@@ -615,7 +607,7 @@ void mlt_home_ends_change(csp_chan *chan, bool writer)
     for (const mlt_list_node *l = h->holders[!writer].next;
          l != &h->holders[!writer] && told++ < ENDS_SEEN && chan->life == MLT_CHAN_LIVES;
          l = l->next)
-        tell_ends(chan, mlt_container_of(l, holder, link));
+        tell_ends(chan, mlt_container_of(l, holder, node));
 }
 
 // ---- holders
@@ -623,17 +615,17 @@ void mlt_home_ends_change(csp_chan *chan, bool writer)
 static void drop_holder(holder *who)
 {
     who->home->away[who->writer]--;
-    mlt_list_remove(&who->link);
-    mlt_list_remove(&who->user.link);
+    mlt_list_remove(&who->node);
+    mlt_list_remove(&who->user.node);
     free(who);
 }
 
 // The offer goes, though it may be held for one that is asked now.
 static void take_back(csp_chan *chan, far *f)
 {
-    mlt_list_node *queue = queue_of(chan, !f->writes);
+    mlt_list_node *queue = &chan->offers[!f->writes];
     for (mlt_list_node *l = queue->next; l != queue; l = l->next) {
-        mlt_offer *asked = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *asked = mlt_container_of(l, mlt_offer, node);
         if (home_is_far(asked) && far_of(asked)->partner == &f->offer)
             far_of(asked)->partner = NULL;
     }
@@ -644,9 +636,9 @@ static void take_back(csp_chan *chan, far *f)
 static void drop_offers(csp_chan *chan, const holder *who)
 {
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next; l != queue;) {
-            mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+            mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
             l = l->next;
             if (!home_is_far(offer) || far_of(offer)->route != who->route ||
                 far_of(offer)->stand_in != who->stand_in)
@@ -673,7 +665,7 @@ static holder *find_holder(const home *h, const mlt_route *route, uint32_t stand
 {
     for (int writer = 0; writer < 2; writer++)
         for (mlt_list_node *l = h->holders[writer].next; l != &h->holders[writer]; l = l->next) {
-            holder *who = mlt_container_of(l, holder, link);
+            holder *who = mlt_container_of(l, holder, node);
             if (who->route == route && who->stand_in == stand_in)
                 return who;
         }
@@ -685,7 +677,7 @@ uint64_t mlt_home_ticket(csp_chan *chan, bool writer)
     home *h = chan->net;
     ticket *t = mlt_take(1, sizeof *t);
     *t = (ticket){.number = ++h->last_ticket, .writer = writer};
-    mlt_list_push_back(&h->tickets, &t->link);
+    mlt_list_push_back(&h->tickets, &t->node);
     h->away[writer]++;
     mlt_home_ends_change(chan, writer);
     return t->number;
@@ -695,7 +687,7 @@ bool mlt_home_redeem(csp_chan *chan, uint64_t number, bool writer)
 {
     home *h = chan->net;
     for (mlt_list_node *l = h->tickets.next; l != &h->tickets; l = l->next) {
-        ticket *t = mlt_container_of(l, ticket, link);
+        ticket *t = mlt_container_of(l, ticket, node);
         if (t->number != number || t->writer != writer)
             continue;
         mlt_list_remove(l);
@@ -728,12 +720,7 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
     memcpy(&o, data, sizeof o);
     uint32_t size = chan ? chan->size : 0;
     csp_status status = may_open(chan, &o, writer);
-    mlt_packet answer = {.kind = MLT_CHAN_OPENED,
-                         .object = (uint32_t)packet->src,
-                         .word = packet->word,
-                         .src = (int32_t)packet->object,
-                         .dst = (int32_t)status};
-    mlt_route_send(route, &answer, &size, sizeof size);
+    mlt_chan_reply(route, packet, MLT_CHAN_OPENED, (int32_t)status, &size, sizeof size);
     if (status != CSP_OK)
         return;
     home *h = chan->net;
@@ -743,12 +730,12 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
                     .route = route,
                     .stand_in = (uint32_t)packet->src,
                     .writer = writer};
-    mlt_list_push_back(&h->holders[writer], &who->link);
+    mlt_list_push_back(&h->holders[writer], &who->node);
     h->away[writer]++;
-    mlt_list_push_back(&route->users, &who->user.link);
+    mlt_list_push_back(&route->users, &who->user.node);
     if (!o.ticket) {
-        *(writer ? &chan->writers : &chan->readers) += 1;
-        *(writer ? &chan->had_writers : &chan->had_readers) += 1;
+        chan->holders[writer] += 1;
+        chan->had_holders[writer] += 1;
     }
     if (chan->life != MLT_CHAN_LIVES && chan->held == 0)
         tell(chan, route, who->stand_in, MLT_CHAN_LIFE, 0, chan->life, NULL, 0);
@@ -760,11 +747,8 @@ static void open_came(mlt_route *route, csp_chan *chan, const mlt_packet *packet
 static void share_given(csp_chan *chan, mlt_route *route, const mlt_packet *packet, bool writer)
 {
     uint64_t number = chan ? mlt_home_ticket(chan, writer) : 0;
-    mlt_packet answer = {.kind = MLT_CHAN_GIVEN,
-                         .object = (uint32_t)packet->src,
-                         .word = packet->word,
-                         .dst = chan ? CSP_OK : CSP_RETIRED};
-    mlt_route_send(route, &answer, &number, sizeof number);
+    mlt_chan_reply(route, packet, MLT_CHAN_GIVEN, chan ? CSP_OK : CSP_RETIRED, &number,
+                   sizeof number);
 }
 
 static void holder_leaves(csp_chan *chan, mlt_route *route, const mlt_packet *packet)
@@ -865,18 +849,18 @@ void mlt_home_end(csp_chan *chan)
 {
     home *h = chan->net;
     for (int writes = 0; writes < 2; writes++) {
-        mlt_list_node *queue = queue_of(chan, writes);
+        mlt_list_node *queue = &chan->offers[writes];
         for (mlt_list_node *l = queue->next, *next; l != queue; l = next) {
             next = l->next;
-            if (home_is_far(mlt_container_of(l, mlt_offer, link)))
-                free_far(far_of(mlt_container_of(l, mlt_offer, link)));
+            if (home_is_far(mlt_container_of(l, mlt_offer, node)))
+                free_far(far_of(mlt_container_of(l, mlt_offer, node)));
         }
     }
     for (int writer = 0; writer < 2; writer++)
         while (!mlt_list_empty(&h->holders[writer]))
-            drop_holder(mlt_container_of(h->holders[writer].next, holder, link));
+            drop_holder(mlt_container_of(h->holders[writer].next, holder, node));
     for (mlt_list_node *l; (l = mlt_list_pop_front(&h->tickets));)
-        free(mlt_container_of(l, ticket, link));
+        free(mlt_container_of(l, ticket, node));
     mlt_remote_drop(chan->csp, h->base.number);
     free(h);
     chan->net = NULL;
@@ -887,8 +871,8 @@ void mlt_home_end(csp_chan *chan)
 static holder *next_reader(home *h, const holder *who)
 {
     const mlt_list_node *readers = &h->holders[0];
-    mlt_list_node *at = who && who->link.next != readers ? who->link.next : readers->next;
-    return at != readers ? mlt_container_of(at, holder, link) : NULL;
+    mlt_list_node *at = who && who->node.next != readers ? who->node.next : readers->next;
+    return at != readers ? mlt_container_of(at, holder, node) : NULL;
 }
 
 // Those who read elsewhere get what is in the buffer, in turn. Of a poisoned one nothing is there.

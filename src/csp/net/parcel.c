@@ -25,7 +25,7 @@ static csp_status pack(csp_chan *chan, bool writer, csp_parcel *out, const char 
 {
     mlt_csp *csp = mlt_csp_enter(call);
     mlt_chan_check(csp, chan, call);
-    if ((writer ? chan->writers : chan->readers) == 0)
+    if (chan->holders[writer] == 0)
         mlt_csp_fault(call, "the end has retired, or was packed before");
     (void)mlt_remote_of(csp);
     parcel p = {.magic = MAGIC, .writer = writer, .size = chan->size};
@@ -47,21 +47,15 @@ static csp_status unpack(const csp_parcel *in, bool writer, csp_chan **chan, con
     csp_status status;
     memcpy(&p, in->bytes, sizeof p);
     *chan = NULL;
-    if (p.magic != MAGIC || p.ticket == 0) {
-        snprintf(csp->why, sizeof csp->why, "%s: this is no parcel", call);
-        return CSP_NO_NAME;
-    }
-    if (p.writer != writer) {
-        snprintf(csp->why, sizeof csp->why, "%s: there is an end to %s in the parcel", call,
-                 p.writer ? "write" : "read");
-        return CSP_NO_NAME;
-    }
+    if (p.magic != MAGIC || p.ticket == 0)
+        return mlt_csp_refuse(csp, CSP_NO_NAME, "%s: this is no parcel", call);
+    if (p.writer != writer)
+        return mlt_csp_refuse(csp, CSP_NO_NAME, "%s: there is an end to %s in the parcel", call,
+                              p.writer ? "write" : "read");
     (void)mlt_remote_of(csp);
     p.at.socket[sizeof p.at.socket - 1] = 0;
-    if (!mlt_far_good(&p.at.far)) {
-        snprintf(csp->why, sizeof csp->why, "%s: this is no parcel", call);
-        return CSP_NO_NAME;
-    }
+    if (!mlt_far_good(&p.at.far))
+        return mlt_csp_refuse(csp, CSP_NO_NAME, "%s: this is no parcel", call);
     mlt_route *route = mlt_route_to(csp, &p.at, CSP_NEVER, &status);
     if (!route)
         return status;

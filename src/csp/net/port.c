@@ -30,7 +30,7 @@ enum { LEAST_CHARGE = 64, GIVE_BACK = 4 }; // a quarter of the room at a time
 enum { LEAST_PIECE = 4096 };
 
 typedef struct message {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_csp_port_sender *sender;
     int32_t from;
     uint64_t bytes, charge;
@@ -39,15 +39,14 @@ typedef struct message {
 
 // A process that receives.
 typedef struct receiver {
-    mlt_alt alt;
-    mlt_offer offer;
+    mlt_alt_lone lone;
     size_t size, bytes;
     int32_t from;
 } receiver;
 
 // A process that waits for room.
 typedef struct sending {
-    mlt_list_node link; // in stream->waiting
+    mlt_list_node node; // in stream->waiting
     const csp_target *target;
     mlt_fiber *fiber;
     uint64_t charge;
@@ -57,10 +56,10 @@ typedef struct sending {
 
 // A look for a port that is not there yet.
 typedef struct port_ask {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_route_user user;
     mlt_route *route;
-    int32_t question, node;
+    int32_t question, rank;
     char name[];
 } port_ask;
 
@@ -106,7 +105,7 @@ static void free_sender(mlt_csp_port_sender *sender)
     if (sender->port->last == sender)
         sender->port->last = NULL;
     (void)mlt_table_remove(&sender->port->by_stream, sender->hash, (uintptr_t)sender);
-    mlt_list_remove(&sender->link);
+    mlt_list_remove(&sender->node);
     free(sender->arriving);
     free(sender);
 }
@@ -139,7 +138,7 @@ static inline void taken(mlt_csp_port_sender *sender, uint64_t charge)
 // The memory and the results of whoever made the offer.
 static inline receiver *receiver_of(mlt_offer *offer)
 {
-    return mlt_container_of(offer, receiver, offer);
+    return mlt_container_of(offer, receiver, lone.offer);
 }
 
 static size_t room_of(mlt_offer *offer)
@@ -161,7 +160,7 @@ static mlt_offer *first_open(csp_port *port)
 {
     mlt_list_node *l;
     for (l = port->offers.next; l != &port->offers; l = l->next) {
-        mlt_offer *offer = mlt_container_of(l, mlt_offer, link);
+        mlt_offer *offer = mlt_container_of(l, mlt_offer, node);
         if (mlt_alt_is_open(offer->alt))
             return offer;
     }
@@ -170,15 +169,15 @@ static mlt_offer *first_open(csp_port *port)
 
 static void port_settle(csp_port *port, mlt_offer *offer, csp_status status)
 {
-    if (offer->link.next)
-        mlt_list_remove(&offer->link);
+    if (offer->node.next)
+        mlt_list_remove(&offer->node);
     mlt_alt_settle(port->csp, offer->alt, offer->index, status);
 }
 
 static void unqueue(csp_port *port, message *m)
 {
     mlt_csp_port_sender *sender = m->sender;
-    mlt_list_remove(&m->link);
+    mlt_list_remove(&m->node);
     port->held -= m->bytes;
     sender->queued--;
     uint64_t charge = m->charge;
@@ -190,11 +189,11 @@ static void unqueue(csp_port *port, message *m)
 }
 
 // Gives the first message to an open offer. False: there is none.
-static bool port_serve(csp_port *port, mlt_offer *offer)
+bool mlt_csp_port_try(csp_port *port, mlt_offer *offer)
 {
     if (mlt_list_empty(&port->messages))
         return false;
-    message *m = mlt_container_of(port->messages.next, message, link);
+    message *m = mlt_container_of(port->messages.next, message, node);
     bool fits = m->bytes <= room_of(offer);
     note_message(offer, m->bytes, m->from);
     if (fits) {
@@ -206,17 +205,10 @@ static bool port_serve(csp_port *port, mlt_offer *offer)
     return true;
 }
 
-static __attribute__((noinline)) void stand(csp_port *port, mlt_offer *offer)
+__attribute__((noinline)) void mlt_csp_port_wait(csp_port *port, mlt_offer *offer)
 {
-    mlt_list_push_back(&port->offers, &offer->link);
+    mlt_list_push_back(&port->offers, &offer->node);
 }
-
-static void port_check(mlt_csp *csp, csp_port *port, const char *call)
-{
-    mlt_csp_port_check(csp, port, call);
-}
-
-const mlt_csp_port_guard mlt_port_guards = {.check = port_check, .try = port_serve, .wait = stand};
 
 static void sender_lost(mlt_route_user *user, mlt_route *route)
 {
@@ -250,10 +242,10 @@ static MLT_COLD mlt_csp_port_sender *sender_of(csp_port *port, mlt_route *route,
                                    .route = route,
                                    .stream = stream,
                                    .hash = port_hash_of(route, stream, 0),
-                                   .node = -1};
+                                   .rank = -1};
         mlt_table_add(&port->by_stream, s->hash, (uintptr_t)s);
-        mlt_list_push_back(&route->users, &s->user.link);
-        mlt_list_push_back(&port->senders, &s->link);
+        mlt_list_push_back(&route->users, &s->user.node);
+        mlt_list_push_back(&port->senders, &s->node);
     }
     port->last = s;
     return s;
@@ -278,14 +270,14 @@ static message *new_message(uint64_t bytes)
 
 static void queue_message(csp_port *port, mlt_csp_port_sender *sender, message *m)
 {
-    mlt_list_push_back(&port->messages, &m->link);
+    mlt_list_push_back(&port->messages, &m->node);
     sender->queued++;
     port->held += m->bytes;
     if (port->held > port->held_most)
         port->held_most = port->held;
     // A receiver whose buffer is too small is told so, and the message stays for the next one.
     for (mlt_offer *offer; !mlt_list_empty(&port->messages) && (offer = first_open(port));)
-        (void)port_serve(port, offer);
+        (void)mlt_csp_port_try(port, offer);
 }
 
 static MLT_COLD void queue_copy(csp_port *port, mlt_csp_port_sender *sender, int32_t from,
@@ -303,6 +295,19 @@ static MLT_COLD void queue_copy(csp_port *port, mlt_csp_port_sender *sender, int
 static void say_closed(mlt_route *route, uint32_t stream)
 {
     mlt_route_send(route, &(mlt_packet){.kind = CLOSED, .object = stream}, NULL, 0);
+}
+
+// Whoever sent the packet; `makes`: also if it is the first one, and if the port is gone they hear it.
+// NULL: there is no such port, or no such sender.
+static mlt_csp_port_sender *sender_at(mlt_route *route, const mlt_packet *packet, bool makes)
+{
+    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    uint32_t stream = (uint32_t)packet->word;
+    if (!port && makes)
+        say_closed(route, stream);
+    if (!port)
+        return NULL;
+    return makes ? sender_of(port, route, stream) : find_sender(port, route, stream);
 }
 
 // The node that sent it; one of another program is none here.
@@ -324,7 +329,7 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
     mlt_csp_port_sender *sender = port->last;
     if (MLT_UNLIKELY(!sender || sender->route != route || sender->stream != stream))
         sender = sender_of(port, route, stream);
-    sender->node = from;
+    sender->rank = from;
     mlt_offer *offer = mlt_list_empty(&port->messages) ? first_open(port) : NULL;
     if (MLT_UNLIKELY(!offer || bytes > room_of(offer))) {
         queue_copy(port, sender, from, data, bytes);
@@ -343,13 +348,10 @@ static void message_came(mlt_route *route, const mlt_packet *packet, const void 
 
 static void first_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
+    mlt_csp_port_sender *sender = sender_at(route, packet, true);
     uint64_t total;
-    if (!port) {
-        say_closed(route, (uint32_t)packet->word);
+    if (!sender)
         return;
-    }
-    mlt_csp_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
     if (bytes != sizeof total || sender->arriving) {
         mlt_route_lose(route, "it sent a message in pieces that do not fit");
         return;
@@ -364,15 +366,14 @@ static void first_came(mlt_route *route, const mlt_packet *packet, const void *d
     }
     sender->arriving->sender = sender;
     sender->arriving->from = node_of(route, packet);
-    sender->arriving->charge = port->room;
+    sender->arriving->charge = sender->port->room;
     sender->arrived = 0;
 }
 
 // dst is 1 for the last one, which has the charge of the whole.
 static void part_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_csp_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    mlt_csp_port_sender *sender = sender_at(route, packet, false);
     message *m = sender ? sender->arriving : NULL;
     if (!m)
         return; // the port is gone: they have been told
@@ -385,17 +386,16 @@ static void part_came(mlt_route *route, const mlt_packet *packet, const void *da
         memcpy(m->data + sender->arrived, data, bytes);
     sender->arrived += bytes;
     if (!packet->dst) {
-        taken(sender, charge_of(bytes, port->room));
+        taken(sender, charge_of(bytes, sender->port->room));
         return;
     }
     sender->arriving = NULL;
-    queue_message(port, sender, m);
+    queue_message(sender->port, sender, m);
 }
 
-static void off_came(mlt_route *route, const mlt_packet *packet)
+static void off_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_csp_port_sender *sender = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
+    mlt_csp_port_sender *sender = sender_at(route, packet, false);
     if (!sender)
         return;
     free(sender->arriving);
@@ -414,7 +414,7 @@ static void say_found(mlt_route *route, int32_t question, const csp_port *port)
 static void ask_lost(mlt_route_user *user, mlt_route *route)
 {
     port_ask *ask = mlt_container_of(user, port_ask, user);
-    mlt_list_remove(&ask->link);
+    mlt_list_remove(&ask->node);
     free(ask);
 }
 
@@ -429,9 +429,10 @@ static csp_port *port_named(mlt_csp *csp, int32_t node, const char *name)
 }
 
 // object: the port's number, or 0: by its name, at node dst. src is 1 if the answer is wanted now.
-static void look_came(mlt_route *route, const mlt_packet *packet, const char *name, uint64_t bytes)
+static void look_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_csp *csp = route->csp;
+    const char *name = data;
     if (bytes == 0 || name[bytes - 1] != 0)
         name = "";
     csp_port *port = packet->object ? mlt_remote_find(csp, packet->object, MLT_OBJECT_PORT)
@@ -444,19 +445,19 @@ static void look_came(mlt_route *route, const mlt_packet *packet, const char *na
     ask->user.lost = ask_lost;
     ask->route = route;
     ask->question = packet->word;
-    ask->node = packet->dst;
+    ask->rank = packet->dst;
     memcpy(ask->name, name, strlen(name));
-    mlt_list_push_back(&csp->net->port_asks, &ask->link);
-    mlt_list_push_back(&route->users, &ask->user.link);
+    mlt_list_push_back(&csp->net->port_asks, &ask->node);
+    mlt_list_push_back(&route->users, &ask->user.node);
 }
 
-static void look_over(mlt_route *route, int32_t question)
+static void look_over(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     mlt_list_node *list = &route->csp->net->port_asks;
     for (mlt_list_node *l = list->next; l != list; l = l->next) {
-        port_ask *ask = mlt_container_of(l, port_ask, link);
-        if (ask->route == route && ask->question == question) {
-            mlt_list_remove(&ask->user.link);
+        port_ask *ask = mlt_container_of(l, port_ask, node);
+        if (ask->route == route && ask->question == packet->word) {
+            mlt_list_remove(&ask->user.node);
             ask_lost(&ask->user, route);
             return;
         }
@@ -468,11 +469,11 @@ static void answer_asks(csp_port *port)
     mlt_list_node *list = &port->csp->net->port_asks;
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        port_ask *ask = mlt_container_of(l, port_ask, link);
-        if (ask->node != port->node || strcmp(ask->name, port->name) != 0)
+        port_ask *ask = mlt_container_of(l, port_ask, node);
+        if (ask->rank != port->node || strcmp(ask->name, port->name) != 0)
             continue;
         say_found(ask->route, ask->question, port);
-        mlt_list_remove(&ask->user.link);
+        mlt_list_remove(&ask->user.node);
         ask_lost(&ask->user, ask->route);
     }
 }
@@ -486,9 +487,8 @@ static bool may_be_named(mlt_csp *csp, const char *name)
         return false;
     if (!port_named(csp, mlt_csp_rank()->world, name))
         return true;
-    snprintf(csp->why, sizeof csp->why, "csp_port_new: node %d has a port '%s' already",
-             mlt_csp_rank()->world, name);
-    return false;
+    return mlt_csp_why(csp, "csp_port_new: node %d has a port '%s' already", mlt_csp_rank()->world,
+                       name);
 }
 
 MLT_EXPORT csp_port *csp_port_new(const char *name, size_t room)
@@ -523,11 +523,11 @@ static void free_port(csp_port *port)
     mlt_list_node *l;
     mlt_remote_drop(port->csp, port->number);
     while ((l = mlt_list_pop_front(&port->messages)))
-        free(mlt_container_of(l, message, link));
+        free(mlt_container_of(l, message, node));
     while ((l = mlt_list_pop_front(&port->senders))) {
-        mlt_csp_port_sender *s = mlt_container_of(l, mlt_csp_port_sender, link);
+        mlt_csp_port_sender *s = mlt_container_of(l, mlt_csp_port_sender, node);
         if (s->route) {
-            mlt_list_remove(&s->user.link);
+            mlt_list_remove(&s->user.node);
             say_closed(s->route, s->stream);
         }
         free(s->arriving);
@@ -547,7 +547,7 @@ MLT_EXPORT void csp_port_free(csp_port *port)
     char name[300];
     mlt_csp_port_check(csp, port, "csp_port_free");
     for (mlt_list_node *l = port->offers.next; l != &port->offers; l = l->next)
-        if (mlt_container_of(l, mlt_offer, link)->alt->chosen == MLT_ALT_OPEN)
+        if (mlt_container_of(l, mlt_offer, node)->alt->chosen == MLT_ALT_OPEN)
             mlt_csp_fault("csp_port_free", "a process waits at %s",
                           mlt_csp_port_name(port, name, sizeof name));
     while (mlt_list_pop_front(&port->offers)) { // of settled alternations
@@ -564,7 +564,7 @@ static MLT_COLD void receive_late(mlt_timer *timer)
     mlt_alt *alt = mlt_container_of(timer, mlt_alt, timer);
     if (alt->chosen != MLT_ALT_OPEN)
         return;
-    mlt_list_remove(&alt->offers->link);
+    mlt_list_remove(&alt->offers->node);
     mlt_alt_settle(mlt_csp_self, alt, 0, CSP_LATE);
 }
 
@@ -572,38 +572,22 @@ static csp_status receive(mlt_csp *csp, csp_port *port, void *buffer, size_t siz
                           int *from, csp_time deadline)
 {
     receiver me;
-    me.alt.fiber = csp->sched->current;
-    me.alt.chosen = MLT_ALT_OPEN;
-    me.alt.promised = me.alt.late = me.alt.patient = false;
-    me.alt.guards = NULL;
-    me.alt.offers = &me.offer;
-    me.alt.count = 1;
-    me.offer.link = (mlt_list_node){0};
-    me.offer.alt = &me.alt;
-    me.offer.value = buffer;
-    me.offer.index = 0;
+    mlt_alt_lone_begin(&me.lone, csp, buffer);
+    me.lone.offer.node = (mlt_list_node){0};
     me.size = size;
     me.from = -1;
     me.bytes = 0;
-    if (!port_serve(port, &me.offer)) {
-        stand(port, &me.offer);
+    if (!mlt_csp_port_try(port, &me.lone.offer)) {
+        mlt_csp_port_wait(port, &me.lone.offer);
         const mlt_wait *wait =
-            mlt_csp_wait_for(&me.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
-        if (MLT_UNLIKELY(deadline != CSP_NEVER)) {
-            me.alt.timer = (mlt_timer){.fire = receive_late};
-            mlt_timer_set(csp->sched, &me.alt.timer, (uint64_t)deadline);
-        }
-        do
-            mlt_fiber_park(csp->sched, wait);
-        while (me.alt.chosen == MLT_ALT_OPEN);
-        if (MLT_UNLIKELY(deadline != CSP_NEVER))
-            mlt_timer_stop(csp->sched, &me.alt.timer);
+            mlt_csp_wait_for(&me.lone.alt.wait, "csp_receive", MLT_CSP_RECEIVE, port, 0);
+        (void)mlt_alt_lone_wait(&me.lone, csp, wait, deadline, receive_late);
     }
     if (bytes)
         *bytes = me.bytes;
     if (from)
         *from = me.from;
-    return me.alt.status;
+    return me.lone.alt.status;
 }
 
 // Along the wrappers of its way. What is counted is what came.
@@ -647,8 +631,8 @@ static void free_stream(mlt_csp *csp, mlt_csp_stream *stream)
 {
     mlt_remote_drop(csp, stream->number);
     (void)mlt_table_remove(&csp->net->by_port, stream->hash, (uintptr_t)stream);
-    mlt_list_remove(&stream->user.link);
-    mlt_list_remove(&stream->link);
+    mlt_list_remove(&stream->user.node);
+    mlt_list_remove(&stream->node);
     free(stream);
 }
 
@@ -660,7 +644,7 @@ static void stream_ends(mlt_csp_stream *stream, csp_status status)
     stream->status = status;
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&stream->waiting)))
-        mlt_fiber_wake(stream->route->csp->sched, mlt_container_of(l, sending, link)->fiber);
+        mlt_fiber_wake(stream->route->csp->sched, mlt_container_of(l, sending, node)->fiber);
     if (stream->targets == 0)
         free_stream(stream->route->csp, stream);
 }
@@ -675,22 +659,30 @@ static inline bool has_room(const mlt_csp_stream *stream, uint64_t charge)
     return stream->used + charge <= stream->room || stream->used == 0;
 }
 
+// To the port, of the stream.
+static inline mlt_packet stream_packet(const mlt_csp_stream *stream, uint16_t kind)
+{
+    return (mlt_packet){.kind = kind,
+                        .object = stream->port,
+                        .word = (int32_t)stream->number,
+                        .src = mlt_csp_rank()->world,
+                        .dst = stream->port_rank};
+}
+
 static void want_room(mlt_csp_stream *stream)
 {
     if (stream->wants)
         return;
     stream->wants = true;
-    mlt_route_send(
-        stream->route,
-        &(mlt_packet){.kind = WANT, .object = stream->port, .word = (int32_t)stream->number}, NULL,
-        0);
+    mlt_packet packet = stream_packet(stream, WANT);
+    mlt_route_send(stream->route, &packet, NULL, 0);
 }
 
 // Lets those go on who have room now, in order.
 static void port_let_go(mlt_csp_stream *stream)
 {
     while (!mlt_list_empty(&stream->waiting)) {
-        sending *s = mlt_container_of(stream->waiting.next, sending, link);
+        sending *s = mlt_container_of(stream->waiting.next, sending, node);
         if (s->piecewise && stream->piecewise && stream->piecewise != s)
             return; // one long message at a time
         if (!has_room(stream, s->charge)) {
@@ -701,7 +693,7 @@ static void port_let_go(mlt_csp_stream *stream)
             stream->piecewise = s;
         stream->used += s->charge;
         s->ready = true;
-        mlt_list_remove(&s->link);
+        mlt_list_remove(&s->node);
         mlt_fiber_wake(stream->route->csp->sched, s->fiber);
     }
 }
@@ -714,16 +706,14 @@ static void stream_rests(mlt_csp_stream *stream)
         want_room(stream);
         return;
     }
-    mlt_route_send(
-        stream->route,
-        &(mlt_packet){.kind = LEAVE, .object = stream->port, .word = (int32_t)stream->number}, NULL,
-        0);
+    mlt_packet packet = stream_packet(stream, LEAVE);
+    mlt_route_send(stream->route, &packet, NULL, 0);
     free_stream(stream->route->csp, stream);
 }
 
-static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, uint64_t bytes)
+static void room_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    mlt_csp_stream *stream = mlt_remote_find(csp, packet->object, MLT_OBJECT_STREAM);
+    mlt_csp_stream *stream = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_STREAM);
     uint64_t back;
     if (!stream || bytes != sizeof back)
         return;
@@ -736,74 +726,49 @@ static void room_came(mlt_csp *csp, const mlt_packet *packet, const void *data, 
 }
 
 // The sender waits for room: it gets what there is when the queue has nothing of it any more.
-static void want_came(mlt_route *route, const mlt_packet *packet)
+static void want_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    if (!port) {
-        say_closed(route, (uint32_t)packet->word);
+    mlt_csp_port_sender *sender = sender_at(route, packet, true);
+    if (!sender)
         return;
-    }
-    mlt_csp_port_sender *sender = sender_of(port, route, (uint32_t)packet->word);
     sender->wants = true;
     if (sender->untold && sender->queued == 0)
         give_back(sender);
 }
 
-static void leave_came(mlt_route *route, const mlt_packet *packet)
+static void leave_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    csp_port *port = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_PORT);
-    mlt_csp_port_sender *s = port ? find_sender(port, route, (uint32_t)packet->word) : NULL;
-    if (!s)
+    mlt_csp_port_sender *sender = sender_at(route, packet, false);
+    if (!sender)
         return;
-    mlt_list_remove(&s->user.link);
-    sender_leaves(s);
+    mlt_list_remove(&sender->user.node);
+    sender_leaves(sender);
+}
+
+static void found_came(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
+{
+    (void)mlt_question_answer(route->csp, (uint32_t)packet->word, (csp_status)packet->object, data,
+                              bytes);
+}
+
+static void closed_came(mlt_route *route, const mlt_packet *packet, const void *data,
+                        uint64_t bytes)
+{
+    mlt_csp_stream *stream = mlt_remote_find(route->csp, packet->object, MLT_OBJECT_STREAM);
+    if (stream)
+        stream_ends(stream, CSP_RETIRED);
 }
 
 void mlt_port_packet(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
-    mlt_csp *csp = route->csp;
-    if (MLT_LIKELY(packet->kind == PORT_MESSAGE)) {
-        message_came(route, packet, data, bytes);
-        return;
-    }
-    mlt_csp_stream *stream;
-    switch (packet->kind) {
-    case LOOK:
-        look_came(route, packet, data, bytes);
-        break;
-    case LOOK_OFF:
-        look_over(route, packet->word);
-        break;
-    case FOUND:
-        (void)mlt_question_answer(csp, (uint32_t)packet->word, (csp_status)packet->object, data,
-                                  bytes);
-        break;
-    case ROOM:
-        room_came(csp, packet, data, bytes);
-        break;
-    case WANT:
-        want_came(route, packet);
-        break;
-    case LEAVE:
-        leave_came(route, packet);
-        break;
-    case FIRST:
-        first_came(route, packet, data, bytes);
-        break;
-    case PART:
-        part_came(route, packet, data, bytes);
-        break;
-    case PORT_OFF:
-        off_came(route, packet);
-        break;
-    case CLOSED:
-        stream = mlt_remote_find(csp, packet->object, MLT_OBJECT_STREAM);
-        if (stream)
-            stream_ends(stream, CSP_RETIRED);
-        break;
-    default:
+    static mlt_route_handler *const handlers[] = {look_came,  look_over, found_came, message_came,
+                                                  room_came,  want_came, leave_came, closed_came,
+                                                  first_came, part_came, off_came}; // as the kinds
+    uint32_t kind = packet->kind - MLT_PACKET_PORT;
+    if (MLT_LIKELY(kind < sizeof handlers / sizeof *handlers))
+        handlers[kind](route, packet, data, bytes);
+    else
         mlt_route_lose(route, "it sent a packet that nobody understands");
-    }
 }
 
 // ---- targets
@@ -830,11 +795,11 @@ static mlt_csp_stream *stream_to(mlt_csp *csp, mlt_route *route, const port_foun
                           .port = port->number,
                           .targets = 1,
                           .status = route->lost ? mlt_route_loss(route) : CSP_OK,
-                          .node = node,
+                          .port_rank = node,
                           .room = port->room};
     mlt_list_init(&s->waiting);
-    mlt_list_push_back(&route->users, &s->user.link);
-    mlt_list_push_back(&csp->net->streams, &s->link);
+    mlt_list_push_back(&route->users, &s->user.node);
+    mlt_list_push_back(&csp->net->streams, &s->node);
     mlt_table_add(table, s->hash, (uintptr_t)s);
     s->number = mlt_remote_add(csp, s, MLT_OBJECT_STREAM);
     return s;
@@ -844,18 +809,12 @@ static csp_status target_new(mlt_csp *csp, mlt_route *route, uint32_t number, in
                              const char *name, csp_time deadline, const char *call,
                              csp_target **target)
 {
-    mlt_question question;
     port_found port = {0};
     bool at_once = deadline == CSP_AT_ONCE;
-    mlt_question_begin(csp, &question, route, &port, sizeof port);
-    mlt_packet packet = {.kind = LOOK,
-                         .object = number,
-                         .word = (int32_t)question.number,
-                         .src = at_once,
-                         .dst = node};
-    mlt_route_send(route, &packet, name, strlen(name) + 1);
-    csp_status status =
-        mlt_question_wait(&question, call, MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
+    mlt_packet packet = {.kind = LOOK, .object = number, .src = at_once, .dst = node};
+    mlt_question question = {.answer = &port, .size = sizeof port, .call = call};
+    csp_status status = mlt_question_ask(&question, route, &packet, name, strlen(name) + 1,
+                                         MLT_CSP_NAME, name, at_once ? CSP_NEVER : deadline);
     if (status == CSP_LATE) {
         packet.kind = LOOK_OFF;
         mlt_route_send(route, &packet, NULL, 0);
@@ -886,9 +845,9 @@ MLT_EXPORT csp_status csp_target_at(int node, const char *port, csp_target **tar
     mlt_route *route = mlt_route_to_worker(csp, mlt_worker_of_rank(csp->worker, node));
     csp_status status = target_new(csp, route, 0, node, port, deadline, "csp_target_at", target);
     if (status == CSP_NO_NAME)
-        snprintf(csp->why, sizeof csp->why, "node %d has no port '%s'", node, port);
+        mlt_csp_why(csp, "node %d has no port '%s'", node, port);
     else if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "node %d had no port '%s' in time", node, port);
+        mlt_csp_why(csp, "node %d had no port '%s' in time", node, port);
     return status;
 }
 
@@ -907,10 +866,9 @@ MLT_EXPORT csp_status csp_find_port(const char *name, csp_target **target, csp_t
     status = target_new(csp, route, found_name.object, found_name.node, name, deadline,
                         "csp_find_port", target);
     if (status == CSP_LATE)
-        snprintf(csp->why, sizeof csp->why, "the program that has the port '%s' has not answered",
-                 name);
+        mlt_csp_why(csp, "the program that has the port '%s' has not answered", name);
     if (status == CSP_NO_NAME) { // it was freed meanwhile
-        snprintf(csp->why, sizeof csp->why, "the port '%s' is gone", name);
+        mlt_csp_why(csp, "the port '%s' is gone", name);
         status = CSP_RETIRED;
     }
     return status;
@@ -936,7 +894,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
     if (target->magic != MLT_TARGET_MAGIC || target->csp != csp)
         mlt_csp_fault("csp_target_free", "this is no target of this worker, or it was freed");
     for (mlt_list_node *l = stream->waiting.next; l != &stream->waiting; l = l->next)
-        if (mlt_container_of(l, sending, link)->target == target)
+        if (mlt_container_of(l, sending, node)->target == target)
             mlt_csp_fault("csp_target_free", "a process waits to send to %s", target->name);
     if (--stream->targets == 0)
         stream_rests(stream);
@@ -948,11 +906,7 @@ MLT_EXPORT void csp_target_free(csp_target *target)
 
 static inline void send_message(mlt_csp_stream *stream, const void *data, size_t bytes)
 {
-    mlt_packet packet = {.kind = PORT_MESSAGE,
-                         .object = stream->port,
-                         .word = (int32_t)stream->number,
-                         .src = mlt_csp_rank()->world,
-                         .dst = stream->node};
+    mlt_packet packet = stream_packet(stream, PORT_MESSAGE);
     mlt_route_send(stream->route, &packet, data, bytes);
 }
 
@@ -967,9 +921,9 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     me->fiber = csp->sched->current;
     me->ready = false;
     if (in_front)
-        mlt_list_push_front(&stream->waiting, &me->link);
+        mlt_list_push_front(&stream->waiting, &me->node);
     else
-        mlt_list_push_back(&stream->waiting, &me->link);
+        mlt_list_push_back(&stream->waiting, &me->node);
     port_let_go(stream);
     mlt_deadline_begin(csp->sched, &late, deadline);
     stream->targets++; // it stays while somebody waits
@@ -980,7 +934,7 @@ static csp_status wait_for_room(csp_target *target, sending *me, bool in_front, 
     stream->targets--;
     if (stream->status != CSP_OK || me->ready)
         return stream->status;
-    mlt_list_remove(&me->link);
+    mlt_list_remove(&me->node);
     port_let_go(stream); // those that come after it may have room
     return CSP_LATE;
 }
@@ -998,10 +952,7 @@ static csp_status send_pieces(csp_target *target, const void *data, size_t bytes
     csp_status status = wait_for_room(target, &me, false, deadline);
     if (status != CSP_OK)
         return status;
-    mlt_packet packet = {.kind = FIRST,
-                         .object = stream->port,
-                         .word = (int32_t)stream->number,
-                         .src = mlt_csp_rank()->world};
+    mlt_packet packet = stream_packet(stream, FIRST);
     uint64_t total = bytes;
     mlt_route_send(stream->route, &packet, &total, sizeof total);
     packet.kind = PART;
@@ -1054,7 +1005,7 @@ static __attribute__((noinline)) csp_status send_slowly(csp_target *target, cons
         return send_in_turn(target, data, bytes, deadline);
     mlt_csp_walk walk;
     const mlt_intercept_event event = {
-        .call = "csp_send", .peer = target->stream->node, .tag = -1, .bytes = bytes};
+        .call = "csp_send", .peer = target->stream->port_rank, .tag = -1, .bytes = bytes};
     mlt_csp_intercept_begin(csp, &walk, MLT_INTERCEPT_PORT, target->name, 0, event);
     check_target(csp, target); // it may have been freed meanwhile
     csp_status status = send_in_turn(target, data, bytes, deadline);
@@ -1093,11 +1044,11 @@ void mlt_csp_ports_end(mlt_csp *csp)
     while ((l = csp->ports.next) != &csp->ports)
         free_port(mlt_container_of(l, csp_port, all));
     while ((l = csp->net->streams.next) != &csp->net->streams)
-        free_stream(csp, mlt_container_of(l, mlt_csp_stream, link));
+        free_stream(csp, mlt_container_of(l, mlt_csp_stream, node));
     mlt_table_free(&csp->net->by_port);
     while ((l = mlt_list_pop_front(&csp->net->port_asks))) {
-        port_ask *ask = mlt_container_of(l, port_ask, link);
-        mlt_list_remove(&ask->user.link);
+        port_ask *ask = mlt_container_of(l, port_ask, node);
+        mlt_list_remove(&ask->user.node);
         free(ask);
     }
 }

@@ -38,13 +38,13 @@ enum { MLT_PORT_MAGIC = 0x706f7274, MLT_TARGET_MAGIC = 0x74726774, MLT_PORT_ROOM
 
 // Those who sent to a port, at the port.
 typedef struct mlt_csp_port_sender {
-    mlt_list_node link; // in the port
+    mlt_list_node node; // in the port
     mlt_route_user user;
     csp_port *port;
     mlt_route *route; // NULL: lost or gone; kept for the messages that it left
     uint32_t stream;
     uint32_t hash; // in port->by_stream
-    int32_t node;  // the rank that sends; -1: not known
+    int32_t rank;  // that sends; -1: not known
     bool wants;
     uint32_t queued;          // messages
     uint64_t untold;          // room that was taken, and not given back yet
@@ -74,7 +74,7 @@ struct csp_port {
 
 // What a rank of this worker sends to one port.
 typedef struct mlt_csp_stream {
-    mlt_list_node link; // in net->streams
+    mlt_list_node node; // in net->streams
     uint32_t hash;      // in net->by_port
     int32_t rank;       // that sends, of this worker
     mlt_route_user user;
@@ -83,7 +83,7 @@ typedef struct mlt_csp_stream {
     uint32_t targets;      // that use it
     csp_status status;     // CSP_OK, or why nothing can be sent any more
     bool wants;            // the port was told that somebody waits
-    int32_t node;
+    int32_t port_rank;     // that has the port; -1: not known
     uint64_t room, used;
     mlt_list_node waiting;     // sends, in order
     struct sending *piecewise; // that sends in pieces; NULL: none
@@ -100,7 +100,16 @@ struct csp_target {
 // "numbers" or "port 7". Returns text.
 const char *mlt_csp_port_name(const csp_port *port, char *text, size_t size);
 
+// Ends the program unless it is a port of this worker.
 void mlt_csp_port_check(const mlt_csp *csp, const csp_port *port, const char *call);
+
+// Of port guards. try: if a message is there, takes it into offer->value (guards[index].size bytes of
+// room), sets guards[index].size to its length and settles the alternation, with CSP_TOO_LONG if it
+// does not fit; else false. wait: puts the offer at the end of the port's queue. A message that comes
+// does what try does for the first offer there whose alternation is open, and takes it out; the
+// process that waits takes it out if something else was chosen.
+bool mlt_csp_port_try(csp_port *port, mlt_offer *offer);
+void mlt_csp_port_wait(csp_port *port, mlt_offer *offer);
 
 // mlt_remote_end calls it.
 void mlt_csp_ports_end(mlt_csp *csp);

@@ -24,34 +24,30 @@ static void question_is_late(mlt_timer *timer)
     question_settle(mlt_container_of(timer, mlt_question, timer), CSP_LATE);
 }
 
-void mlt_question_begin(mlt_csp *csp, mlt_question *q, mlt_route *route, void *answer,
-                        uint64_t size)
+csp_status mlt_question_ask(mlt_question *q, mlt_route *route, mlt_packet *packet, const void *data,
+                            uint64_t bytes, mlt_csp_wait_kind kind, const void *what,
+                            csp_time deadline)
 {
-    *q = (mlt_question){.user = {.lost = route_is_lost},
-                        .timer = {.fire = question_is_late},
-                        .csp = csp,
-                        .route = route,
-                        .status = route->lost ? (int32_t)mlt_route_loss(route) : MLT_QUESTION_OPEN,
-                        .answer = answer,
-                        .size = size};
-    mlt_list_push_back(&route->users, &q->user.link);
-    q->number = mlt_remote_add(csp, q, MLT_OBJECT_QUESTION);
-}
-
-csp_status mlt_question_wait(mlt_question *q, const char *call, mlt_csp_wait_kind kind,
-                             const void *what, csp_time deadline)
-{
+    mlt_csp *csp = route->csp;
     mlt_csp_wait wait;
+    uint32_t number = mlt_remote_add(csp, q, MLT_OBJECT_QUESTION);
+    q->user.lost = route_is_lost;
+    q->timer.fire = question_is_late;
+    q->csp = csp;
+    q->status = route->lost ? (int32_t)mlt_route_loss(route) : MLT_QUESTION_OPEN;
+    mlt_list_push_waiter(&route->users, &q->user.node);
+    packet->word = (int32_t)number;
+    mlt_route_send(route, packet, data, bytes);
     if (q->status == MLT_QUESTION_OPEN && deadline != CSP_NEVER)
-        mlt_timer_set(q->csp->sched, &q->timer, (uint64_t)deadline);
-    q->fiber = q->csp->sched->current;
-    mlt_route_check(q->route);
+        mlt_timer_set(csp->sched, &q->timer, (uint64_t)deadline);
+    q->fiber = csp->sched->current;
+    mlt_route_check(route);
     while (q->status == MLT_QUESTION_OPEN)
-        mlt_fiber_park(q->csp->sched, mlt_csp_wait_for(&wait, call, kind, what, 0));
+        mlt_fiber_park(csp->sched, mlt_csp_wait_for(&wait, q->call, kind, what, 0));
     if (deadline != CSP_NEVER)
-        mlt_timer_stop(q->csp->sched, &q->timer);
-    mlt_remote_drop(q->csp, q->number);
-    mlt_list_remove(&q->user.link);
+        mlt_timer_stop(csp->sched, &q->timer);
+    mlt_remote_drop(csp, number);
+    mlt_list_remove(&q->user.node);
     return (csp_status)q->status;
 }
 
@@ -61,9 +57,9 @@ bool mlt_question_answer(mlt_csp *csp, uint32_t number, csp_status status, const
     mlt_question *q = mlt_remote_find(csp, number, MLT_OBJECT_QUESTION);
     if (!q || q->status != MLT_QUESTION_OPEN)
         return false;
-    q->bytes = bytes < q->size ? bytes : q->size;
-    if (q->bytes)
-        memcpy(q->answer, data, q->bytes);
+    bytes = bytes < q->size ? bytes : q->size;
+    if (bytes)
+        memcpy(q->answer, data, bytes);
     question_settle(q, status);
     return true;
 }

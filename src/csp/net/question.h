@@ -14,26 +14,23 @@
 
 enum { MLT_QUESTION_OPEN = -1 };
 
-// On the asking process's stack.
+// On the asking process's stack. The caller fills in the first three.
 typedef struct mlt_question {
+    void *answer; // where its data go
+    uint64_t size;
+    const char *call; // for reports
     mlt_route_user user;
     mlt_timer timer;
     mlt_csp *csp;
-    mlt_route *route;
     mlt_fiber *fiber; // waits; NULL: not yet
-    uint32_t number;
-    int32_t status; // csp_status, or MLT_QUESTION_OPEN
-    void *answer;   // where its data go
-    uint64_t size, bytes;
+    int32_t status;   // csp_status, or MLT_QUESTION_OPEN
 } mlt_question;
 
-// Gives it a number. The caller sends the question, then waits in any case.
-void mlt_question_begin(mlt_csp *csp, mlt_question *question, mlt_route *route, void *answer,
-                        uint64_t size);
-
-// Waits, as a process. CSP_LATE: the answer may still come, and will find nobody.
-csp_status mlt_question_wait(mlt_question *question, const char *call, mlt_csp_wait_kind kind,
-                             const void *what, csp_time deadline);
+// Sends the packet, whose `word` becomes the question's number, and waits, as a process, for what
+// `kind` and `what` tell in reports. CSP_LATE: the answer may still come, and will find nobody.
+csp_status mlt_question_ask(mlt_question *question, mlt_route *route, mlt_packet *packet,
+                            const void *data, uint64_t bytes, mlt_csp_wait_kind kind,
+                            const void *what, csp_time deadline);
 
 // The answer came. False: nobody asks any more.
 bool mlt_question_answer(mlt_csp *csp, uint32_t number, csp_status status, const void *data,

@@ -17,14 +17,6 @@ enum { FIRST_SLOTS = 64, NUMBER_MOST = 0x7fffffff };
 
 // ---- numbers
 
-static void make_slots(mlt_remote *net, uint32_t slots)
-{
-    net->objects = mlt_take(slots, sizeof *net->objects);
-    net->checks = mlt_take(slots, sizeof *net->checks);
-    net->kinds = mlt_take(slots, sizeof *net->kinds);
-    net->slots = slots;
-}
-
 mlt_remote *mlt_remote_of(mlt_csp *csp)
 {
     if (MLT_LIKELY(csp->net != NULL))
@@ -32,7 +24,8 @@ mlt_remote *mlt_remote_of(mlt_csp *csp)
     mlt_remote *net = mlt_take(1, sizeof *net);
     net->csp = csp;
     net->to = mlt_take(csp->worker->boot->job->workers, sizeof(mlt_route *));
-    make_slots(net, FIRST_SLOTS);
+    net->objects = mlt_take(FIRST_SLOTS, sizeof *net->objects);
+    net->slots = FIRST_SLOTS;
     mlt_list_init(&net->routes);
     mlt_list_init(&net->named);
     mlt_list_init(&net->retired);
@@ -47,18 +40,12 @@ mlt_remote *mlt_remote_of(mlt_csp *csp)
 static void grow(mlt_remote *net)
 {
     mlt_remote old = *net;
-    make_slots(net, old.slots * 2);
-    for (uint32_t i = 0; i < old.slots; i++) {
-        if (!old.checks[i])
-            continue;
-        uint32_t at = old.checks[i] & (net->slots - 1);
-        net->objects[at] = old.objects[i];
-        net->checks[at] = old.checks[i];
-        net->kinds[at] = old.kinds[i];
-    }
+    net->slots *= 2;
+    net->objects = mlt_take(net->slots, sizeof *net->objects);
+    for (uint32_t i = 0; i < old.slots; i++)
+        if (old.objects[i].number)
+            net->objects[old.objects[i].number & (net->slots - 1)] = old.objects[i];
     free(old.objects);
-    free(old.checks);
-    free(old.kinds);
 }
 
 uint32_t mlt_remote_add(mlt_csp *csp, void *object, mlt_remote_kind kind)
@@ -66,40 +53,35 @@ uint32_t mlt_remote_add(mlt_csp *csp, void *object, mlt_remote_kind kind)
     mlt_remote *net = mlt_remote_of(csp);
     if (net->used * 2 >= net->slots)
         grow(net);
-    uint32_t at;
+    mlt_remote_object *at;
     do {
         net->next = net->next == NUMBER_MOST ? 1 : net->next + 1;
-        at = net->next & (net->slots - 1);
-    } while (net->checks[at]);
-    net->objects[at] = object;
-    net->checks[at] = net->next;
-    net->kinds[at] = (uint8_t)kind;
+        at = &net->objects[net->next & (net->slots - 1)];
+    } while (at->number);
+    *at = (mlt_remote_object){object, net->next, kind};
     net->used++;
     return net->next;
 }
 
 void *mlt_remote_find(mlt_csp *csp, uint32_t number, mlt_remote_kind kind)
 {
-    const mlt_remote *net = csp->net;
-    uint32_t at = number & (net->slots - 1);
-    return net->checks[at] == number && net->kinds[at] == kind && number ? net->objects[at] : NULL;
+    const mlt_remote_object *at = &csp->net->objects[number & (csp->net->slots - 1)];
+    return at->number == number && at->kind == kind && number ? at->at : NULL;
 }
 
 void mlt_remote_drop(mlt_csp *csp, uint32_t number)
 {
-    mlt_remote *net = csp->net;
-    uint32_t at = number & (net->slots - 1);
-    if (number == 0 || net->checks[at] != number)
+    mlt_remote_object *at = &csp->net->objects[number & (csp->net->slots - 1)];
+    if (number == 0 || at->number != number)
         return;
-    net->checks[at] = 0;
-    net->objects[at] = NULL;
-    net->used--;
+    *at = (mlt_remote_object){0};
+    csp->net->used--;
 }
 
 // ---- names
 
 typedef struct named {
-    mlt_list_node link; // in net->named
+    mlt_list_node node; // in net->named
     uint32_t number;
     char name[];
 } named;
@@ -111,10 +93,8 @@ bool mlt_remote_name_fits(mlt_csp *csp, const char *name, const char *call)
     size_t bytes = strlen(name);
     if (bytes > 0 && bytes <= MLT_NAME_MOST)
         return true;
-    snprintf(csp->why, sizeof csp->why,
-             "%s: a name has at least 1 byte and at most %d; this one has %zu", call, MLT_NAME_MOST,
-             bytes);
-    return false;
+    return mlt_csp_why(csp, "%s: a name has at least 1 byte and at most %d; this one has %zu", call,
+                       MLT_NAME_MOST, bytes);
 }
 
 csp_status mlt_remote_put_name(mlt_csp *csp, const char *name, mlt_remote_kind kind,
@@ -138,7 +118,7 @@ csp_status mlt_remote_put_name(mlt_csp *csp, const char *name, mlt_remote_kind k
     named *n = mlt_take(1, sizeof *n + strlen(name) + 1);
     n->number = number;
     memcpy(n->name, name, strlen(name) + 1);
-    mlt_list_push_back(&csp->net->named, &n->link);
+    mlt_list_push_back(&csp->net->named, &n->node);
     return CSP_OK;
 }
 
@@ -155,8 +135,8 @@ csp_status mlt_remote_find_name(mlt_csp *csp, const char *name, mlt_remote_kind 
     if (status == CSP_OK && out->kind != kind) {
         static const char *const kinds[] = {
             [MLT_OBJECT_NONE] = "text", [MLT_OBJECT_CHAN] = "channel", [MLT_OBJECT_PORT] = "port"};
-        snprintf(csp->why, sizeof csp->why, "'%s' is the name of a %s, not of a %s", name,
-                 out->kind <= MLT_OBJECT_PORT ? kinds[out->kind] : "thing", kinds[kind]);
+        mlt_csp_why(csp, "'%s' is the name of a %s, not of a %s", name,
+                    out->kind <= MLT_OBJECT_PORT ? kinds[out->kind] : "thing", kinds[kind]);
         return CSP_NO_NAME;
     }
     return status;
@@ -167,7 +147,7 @@ void mlt_remote_forget_names(mlt_csp *csp, uint32_t number)
     mlt_list_node *list = &csp->net->named;
     for (mlt_list_node *l = list->next, *next; l != list; l = next) {
         next = l->next;
-        named *n = mlt_container_of(l, named, link);
+        named *n = mlt_container_of(l, named, node);
         if (n->number != number)
             continue;
         mlt_list_remove(l);
@@ -191,7 +171,7 @@ MLT_EXPORT csp_status csp_unregister(const char *name)
     csp_status status = names->drop(csp, name);
     mlt_list_node *list = &csp->net->named;
     for (mlt_list_node *l = list->next; status == CSP_OK && l != list; l = l->next) {
-        named *n = mlt_container_of(l, named, link);
+        named *n = mlt_container_of(l, named, node);
         if (strcmp(n->name, name) != 0)
             continue;
         mlt_list_remove(l);
@@ -214,11 +194,9 @@ void mlt_remote_end(mlt_csp *csp)
     mlt_names_leave(csp);
     mlt_socket_end(csp);
     while ((l = mlt_list_pop_front(&net->named)))
-        free(mlt_container_of(l, named, link));
+        free(mlt_container_of(l, named, node));
     mlt_routes_end(csp);
     free(net->objects);
-    free(net->checks);
-    free(net->kinds);
     free(net);
     csp->net = NULL;
 }

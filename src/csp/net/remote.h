@@ -92,15 +92,19 @@ typedef enum mlt_remote_kind {
     MLT_OBJECT_STAND_IN, // chan.c: a channel of another worker
 } mlt_remote_kind;
 
+typedef struct mlt_remote_object {
+    void *at;
+    uint32_t number; // 0: none is here
+    mlt_remote_kind kind;
+} mlt_remote_object;
+
 // The worker's things that others know by a number, which fits an int32_t. Numbers are not used
 // again soon.
 typedef struct mlt_remote {
     mlt_csp *csp;
-    mlt_list_node routes; // mlt_route.link
-    mlt_route **to;       // [workers of the job]; NULL: not used yet
-    void **objects;       // [slots], by the last bits of their numbers
-    uint32_t *checks;     // [slots]: number of the object that is there; 0: none
-    uint8_t *kinds;       // [slots]: mlt_remote_kind
+    mlt_list_node routes;       // mlt_route.node
+    mlt_route **to;             // [workers of the job]; NULL: not used yet
+    mlt_remote_object *objects; // [slots], by the last bits of their numbers
     uint32_t slots, used, next;
     mlt_list_node named;   // remote.c: names of things of this worker
     mlt_list_node retired; // chan.c: stand-ins that were used last

@@ -33,7 +33,7 @@ enum { PACKET_BYE = MLT_PACKET_ROUTE, PACKET_PART, PACKET_IS_THERE, PACKET_GONE,
 
 // A packet that came before the worker had anything to do with processes.
 typedef struct early {
-    mlt_list_node link;
+    mlt_list_node node;
     uint32_t from;
     mlt_packet packet;
     uint64_t bytes;
@@ -70,7 +70,7 @@ static MLT_COLD void keep_early(mlt_worker *worker, uint32_t from, const mlt_pac
     e->bytes = bytes;
     if (bytes)
         memcpy(e->data, data, bytes);
-    mlt_list_push_back(&route_meet(worker, from)->early, &e->link);
+    mlt_list_push_back(&route_meet(worker, from)->early, &e->node);
 }
 
 void mlt_route_catch_up(mlt_csp *csp)
@@ -78,7 +78,7 @@ void mlt_route_catch_up(mlt_csp *csp)
     mlt_reach *reach = mlt_reach_of(csp->worker);
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&reach->early))) {
-        early *e = mlt_container_of(l, early, link);
+        early *e = mlt_container_of(l, early, node);
         mlt_route_packet(csp->worker, e->from, &e->packet, e->data, e->bytes);
         free(e);
     }
@@ -145,7 +145,7 @@ static MLT_COLD mlt_route *new_route(mlt_csp *csp, uint32_t worker)
     route->worker = worker;
     route->to = (mlt_endpoint){.job = job->identity, .worker = worker};
     mlt_list_init(&route->users);
-    mlt_list_push_back(&net->routes, &route->link);
+    mlt_list_push_back(&net->routes, &route->node);
     name_worker(route, worker);
     net->to[worker] = route;
     route_meet(csp->worker, worker);
@@ -204,7 +204,7 @@ mlt_route *mlt_route_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline,
         return mlt_socket_to(csp, to, deadline, status);
     if (to->worker < csp->worker->boot->job->workers)
         return mlt_route_to_worker(csp, to->worker);
-    snprintf(csp->why, sizeof csp->why, "the job has no worker %u", to->worker);
+    mlt_csp_why(csp, "the job has no worker %u", to->worker);
     *status = CSP_LOST;
     return NULL;
 }
@@ -357,7 +357,7 @@ static void tell_users(mlt_route *route)
     route->lost = true;
     drop_parts(route);
     while ((l = mlt_list_pop_front(&route->users))) {
-        mlt_route_user *user = mlt_container_of(l, mlt_route_user, link);
+        mlt_route_user *user = mlt_container_of(l, mlt_route_user, node);
         user->lost(user, route);
     }
 }
@@ -366,7 +366,7 @@ void mlt_route_lose(mlt_route *route, const char *why)
 {
     if (route->lost)
         return;
-    snprintf(route->csp->why, sizeof route->csp->why, "%s is lost: %s", route->who, why);
+    mlt_csp_why(route->csp, "%s is lost: %s", route->who, why);
     tell_users(route);
 }
 
@@ -375,7 +375,7 @@ void mlt_route_ends(mlt_route *route)
     if (route->lost)
         return;
     route->ended = true;
-    snprintf(route->csp->why, sizeof route->csp->why, "%s has ended", route->who);
+    mlt_csp_why(route->csp, "%s has ended", route->who);
     tell_users(route);
 }
 
@@ -428,7 +428,7 @@ static void end_reach(mlt_worker *worker)
     tell_end(worker, reach);
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&reach->early)))
-        free(mlt_container_of(l, early, link));
+        free(mlt_container_of(l, early, node));
     free(reach->met);
     free(reach);
     worker->reach = NULL;

@@ -29,7 +29,7 @@ _Static_assert(sizeof(mlt_endpoint) == MLT_ENDPOINT, "it is sent as it is");
 
 typedef struct mlt_route {
     mlt_csp *csp;
-    mlt_list_node link; // in the list of all routes
+    mlt_list_node node; // in the list of all routes
     uint32_t worker;    // of this job; UINT32_MAX: of another program
     bool lost;
     bool ended; // lost, as the other one ended in order
@@ -63,7 +63,7 @@ const mlt_endpoint *mlt_route_own(mlt_csp *csp, bool listen);
 // ---- what is told by a route
 
 typedef struct mlt_route_user {
-    mlt_list_node link;
+    mlt_list_node node;
     void (*lost)(struct mlt_route_user *user, mlt_route *route);
 } mlt_route_user;
 

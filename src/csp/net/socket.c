@@ -51,7 +51,7 @@ enum {
 typedef enum conn_state { PAUSING, DIALLING, GREETING, OPEN } conn_state;
 
 typedef struct conn {
-    mlt_list_node link; // of the worker
+    mlt_list_node node; // of the worker
     struct sockets *of;
     int fd; // -1: PAUSING, DIALLING
     conn_state state;
@@ -73,7 +73,7 @@ typedef struct conn {
 
 // A process that waits for a route, on its stack.
 typedef struct waiter {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
     bool done;
     mlt_route *route; // NULL: the status and csp->why tell
@@ -143,7 +143,7 @@ static conn *conn_new(sockets *s, int fd, bool begun)
     c->writes.writes = true;
     c->timer.fire = times_out;
     mlt_list_init(&c->waiters);
-    mlt_list_push_back(&s->conns, &c->link);
+    mlt_list_push_back(&s->conns, &c->node);
     s->strangers += !begun;
     return c;
 }
@@ -172,7 +172,7 @@ static void conn_free(conn *c)
         c->of->strangers--;
     if (c->route)
         c->route->socket = NULL;
-    mlt_list_remove(&c->link);
+    mlt_list_remove(&c->node);
     free(c);
 }
 
@@ -181,7 +181,7 @@ static void socket_answer(conn *c, mlt_route *route, csp_status status)
 {
     mlt_list_node *l;
     while ((l = mlt_list_pop_front(&c->waiters))) {
-        waiter *w = mlt_container_of(l, waiter, link);
+        waiter *w = mlt_container_of(l, waiter, node);
         w->done = true;
         w->route = route;
         w->status = status;
@@ -193,7 +193,7 @@ static void socket_answer(conn *c, mlt_route *route, csp_status status)
 static void give_up(conn *c, csp_status status, const char *why)
 {
     mlt_csp *csp = c->of->csp;
-    snprintf(csp->why, sizeof csp->why, "the program that has it cannot be reached: %s", why);
+    mlt_csp_why(csp, "the program that has it cannot be reached: %s", why);
     socket_answer(c, NULL, status);
     conn_free(c);
 }
@@ -335,7 +335,7 @@ static bool is_lower(const mlt_endpoint *a, const mlt_endpoint *b)
 static conn *conn_to(sockets *s, const mlt_endpoint *to, bool open)
 {
     for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-        conn *c = mlt_container_of(l, conn, link);
+        conn *c = mlt_container_of(l, conn, node);
         if ((open ? c->state == OPEN : c->begun && c->state != OPEN) && same_worker(&c->to, to))
             return c;
     }
@@ -366,7 +366,7 @@ static void become_route(conn *c, const mlt_socket_greeting *g)
     route->to = g->from;
     route->socket = c;
     mlt_list_init(&route->users);
-    mlt_list_push_back(&mlt_remote_of(c->of->csp)->routes, &route->link);
+    mlt_list_push_back(&mlt_remote_of(c->of->csp)->routes, &route->node);
     if (c->at[0])
         snprintf(route->who, sizeof route->who, "program %.30s (process %u at %.40s)", g->text,
                  g->pid, c->at);
@@ -670,8 +670,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
         return c->route;
     *status = CSP_REFUSED;
     if (!to->socket[0]) {
-        snprintf(csp->why, sizeof csp->why,
-                 "the program that has it cannot be reached from outside of its job");
+        mlt_csp_why(csp, "the program that has it cannot be reached from outside of its job");
         return NULL;
     }
     if (!mlt_names_key(csp, false))
@@ -683,7 +682,7 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
         c = conn_new(s, -1, true);
         c->to = *to;
     }
-    mlt_list_push_waiter(&c->waiters, &w.link);
+    mlt_list_push_waiter(&c->waiters, &w.node);
     if (fresh)
         (void)socket_begin(c); // if that fails, the waiter is told
     const mlt_wait *what = mlt_csp_wait_for(&wait, "csp_find", MLT_CSP_NAME, to->socket, 0);
@@ -698,9 +697,9 @@ mlt_route *mlt_socket_to(mlt_csp *csp, const mlt_endpoint *to, csp_time deadline
         *status = w.status;
         return w.route;
     }
-    mlt_list_remove(&w.link); // the connection is made anyway, for the next that wants it
+    mlt_list_remove(&w.node); // the connection is made anyway, for the next that wants it
     *status = CSP_LATE;
-    snprintf(csp->why, sizeof csp->why, "the program that has it has not answered in time");
+    mlt_csp_why(csp, "the program that has it has not answered in time");
     return NULL;
 }
 
@@ -711,7 +710,7 @@ static void accept_one(sockets *s, int fd, const mlt_net_peer *far)
     conn *c = conn_new(s, fd, false);
     if (s->strangers > STRANGERS)
         for (mlt_list_node *l = s->conns.next; l != &s->conns; l = l->next) {
-            conn *oldest = mlt_container_of(l, conn, link);
+            conn *oldest = mlt_container_of(l, conn, node);
             if (oldest->begun || oldest->state != GREETING)
                 continue;
             refuse(oldest, MLT_SOCKET_GREETING_REFUSED, "too many connections say nothing");
@@ -794,8 +793,7 @@ static bool far_listen(sockets *s, mlt_endpoint *own)
         far_accept_some(s);
         return true;
     }
-    snprintf(csp->why, sizeof csp->why, "programs of other hosts cannot be listened to: %s", why);
-    return false;
+    return mlt_csp_why(csp, "programs of other hosts cannot be listened to: %s", why);
 }
 
 // Listens no more.
@@ -820,11 +818,8 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
         return true;
     if (!mlt_names_key(csp, false))
         return false;
-    if (mlt_os_random(random, sizeof random) != MLT_OK) {
-        snprintf(csp->why, sizeof csp->why, "the system gives no random bytes: %s",
-                 strerror(errno));
-        return false;
-    }
+    if (mlt_os_random(random, sizeof random) != MLT_OK)
+        return mlt_csp_why(csp, "the system gives no random bytes: %s", strerror(errno));
     int n = snprintf(own->socket, sizeof own->socket, "@millet-");
     for (size_t i = 0; i < sizeof random; i++)
         n += snprintf(own->socket + n, sizeof own->socket - (size_t)n, "%02x", random[i]);
@@ -832,8 +827,7 @@ bool mlt_socket_listen(mlt_csp *csp, mlt_endpoint *own)
     s->listener = s->accepts.fd = mlt_os_line_listen(own->socket);
     bool good = s->listener >= 0 && mlt_io_watch_start(csp->sched, &s->accepts) == MLT_PENDING;
     if (!good)
-        snprintf(csp->why, sizeof csp->why, "other programs cannot be listened to: %s",
-                 strerror(errno));
+        mlt_csp_why(csp, "other programs cannot be listened to: %s", strerror(errno));
     if (good && (!mlt_names_listens(csp) || far_listen(s, own)))
         return true;
     deafen(s);
@@ -859,7 +853,7 @@ void mlt_socket_flush(mlt_csp *csp)
 {
     sockets *s = csp->net ? csp->net->listener : NULL;
     for (mlt_list_node *l = s ? s->conns.next : NULL; s && l != &s->conns; l = l->next) {
-        conn *c = mlt_container_of(l, conn, link);
+        conn *c = mlt_container_of(l, conn, node);
         if (c->state != OPEN)
             continue;
         mlt_route_say_bye(c->route);
@@ -875,10 +869,10 @@ void mlt_socket_end(mlt_csp *csp)
     mlt_socket_flush(csp);
     csp->net->listener = NULL;
     while (!mlt_list_empty(&s->conns))
-        conn_free(mlt_container_of(s->conns.next, conn, link));
+        conn_free(mlt_container_of(s->conns.next, conn, node));
     mlt_list_node *routes = &csp->net->routes;
     for (mlt_list_node *l = routes->next, *next; l != routes; l = next) {
-        mlt_route *route = mlt_container_of(l, mlt_route, link);
+        mlt_route *route = mlt_container_of(l, mlt_route, node);
         next = l->next;
         if (route->worker != UINT32_MAX)
             continue;

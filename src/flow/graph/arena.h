@@ -7,7 +7,11 @@
 
 typedef struct mlt_flow_arena mlt_flow_arena;
 
-mlt_flow_arena *mlt_flow_arena_new(void);
-void mlt_flow_arena_free(mlt_flow_arena *arena);                // NULL is fine
-void *mlt_flow_arena_take(mlt_flow_arena *arena, size_t bytes); // zeroed, aligned for anything
+enum { MLT_FLOW_ALIGNED = 16 }; // for any type of C
+
+mlt_flow_arena *mlt_flow_arena_new(size_t aligned);
+void mlt_flow_arena_free(mlt_flow_arena *arena);                                 // NULL is fine
+void *mlt_flow_arena_take(mlt_flow_arena *arena, size_t bytes);                  // zeroed, aligned
 char *mlt_flow_arena_text(mlt_flow_arena *arena, const char *at, size_t length); // with a NUL
+char *mlt_flow_arena_print(mlt_flow_arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

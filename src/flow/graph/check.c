@@ -13,10 +13,15 @@
 
 enum { CHECK_TEXT = 240 };
 
-static const char *check_end_name(const mlt_flow_builder *b, uint32_t id, uint16_t queue,
-                                  char *text)
+static mlt_flow_end edge_end(const mlt_flow_edge *e, bool source)
 {
-    return mlt_flow_end_name(b, (mlt_flow_end){.id = id, .queue = queue}, text, CHECK_TEXT);
+    return source ? (mlt_flow_end){.id = e->from, .queue = e->out}
+                  : (mlt_flow_end){.id = e->to, .queue = e->in};
+}
+
+static const char *check_end_name(const mlt_flow_builder *b, mlt_flow_end end, char *text)
+{
+    return mlt_flow_end_name(b, end, text, CHECK_TEXT);
 }
 
 static const char *file_of(const mlt_flow_builder *b, uint32_t node)
@@ -51,8 +56,8 @@ static void tell_twice(mlt_flow_builder *b, const mlt_flow_edge *e, const mlt_fl
     mlt_flow_tell(b, b->root->file, e->line, false,
                   "%s leads to %s already%s, and an output leads to one thing: put a Broadcast "
                   "between",
-                  check_end_name(b, e->from, e->out, from),
-                  check_end_name(b, before->to, before->in, to), line);
+                  check_end_name(b, edge_end(e, true), from),
+                  check_end_name(b, edge_end(before, false), to), line);
 }
 
 // Marks queues that are wired, and tells of outputs that are so twice.
@@ -178,7 +183,7 @@ static void check_ports(mlt_flow_builder *b)
         if (queue->optional || rows[r].told || rows[r].bare == MLT_FLOW_NONE)
             continue;
         char example[CHECK_TEXT];
-        check_end_name(b, MLT_FLOW_PORT | rows[r].bare, rows[r].queue, example);
+        check_end_name(b, (mlt_flow_end){MLT_FLOW_PORT | rows[r].bare, rows[r].queue}, example);
         *strrchr(example, '.') = 0;
         const mlt_flow_roots *roots =
             &b->roots.at[b->instances.at[b->ports.at[rows[r].bare].instance].roots];
@@ -190,11 +195,11 @@ static void check_ports(mlt_flow_builder *b)
 
 // ---- types
 
-static const flow_queue_decl *decl_of(const mlt_flow_builder *b, uint32_t id, uint16_t queue)
+static const flow_queue_decl *decl_of(const mlt_flow_builder *b, mlt_flow_end end)
 {
-    if (!(id & MLT_FLOW_PORT))
-        return &mlt_flow_vector_of(b->graph, id)->module->queues[queue];
-    const mlt_flow_port *port = &b->ports.at[id & ~MLT_FLOW_PORT];
+    if (!(end.id & MLT_FLOW_PORT))
+        return &mlt_flow_vector_of(b->graph, end.id)->module->queues[end.queue];
+    const mlt_flow_port *port = &b->ports.at[end.id & ~MLT_FLOW_PORT];
     return &b->roots.at[b->instances.at[port->instance].roots].root->queues[port->queue];
 }
 
@@ -203,24 +208,30 @@ static const char *type_text(flow_type kind, const char *type)
     return type ? type : mlt_flow_type_name(kind);
 }
 
-static bool same_type(flow_type a, const char *a_text, flow_type b, const char *b_text)
+static const char *decl_type(const flow_queue_decl *q)
 {
-    if (a != FLOW_ANY && b != FLOW_ANY)
-        return a == b;
-    return strcmp(type_text(a, a_text), type_text(b, b_text)) == 0;
+    return type_text(q->kind, q->type);
+}
+
+static bool same_type(flow_type a, const char *a_text, const flow_queue_decl *q)
+{
+    if (a != FLOW_ANY && q->kind != FLOW_ANY)
+        return a == q->kind;
+    return strcmp(type_text(a, a_text), decl_type(q)) == 0;
 }
 
 // False: two types.
 static bool check_edge(mlt_flow_builder *b, const mlt_flow_edge *e)
 {
-    const flow_queue_decl *from = decl_of(b, e->from, e->out), *to = decl_of(b, e->to, e->in);
-    if (!typed(from) || !typed(to) || same_type(from->kind, from->type, to->kind, to->type))
+    mlt_flow_end source = edge_end(e, true), sink = edge_end(e, false);
+    const flow_queue_decl *from = decl_of(b, source), *to = decl_of(b, sink);
+    if (!typed(from) || !typed(to) || same_type(from->kind, from->type, to))
         return true;
     char a[CHECK_TEXT], c[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
         mlt_flow_tell(b, b->root->file, e->line, false, "%s gives %s, but %s takes %s",
-                      check_end_name(b, e->from, e->out, a), type_text(from->kind, from->type),
-                      check_end_name(b, e->to, e->in, c), type_text(to->kind, to->type));
+                      check_end_name(b, source, a), decl_type(from), check_end_name(b, sink, c),
+                      decl_type(to));
     return false;
 }
 
@@ -239,7 +250,8 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
 {
     const mlt_flow_graph *g = b->graph;
     const mlt_flow_edge *e = &g->edges[edge];
-    const flow_queue_decl *q = source ? decl_of(b, e->from, e->out) : decl_of(b, e->to, e->in);
+    mlt_flow_end own = edge_end(e, source);
+    const flow_queue_decl *q = decl_of(b, own);
     uint32_t at = source ? e->to : e->from;
     mlt_flow_collective *c = union_of(b, mlt_flow_collective_of(b, at));
     if (!typed(q) || c->told)
@@ -249,20 +261,16 @@ static void check_joined(mlt_flow_builder *b, uint32_t edge, bool source)
         c->source = source;
         return;
     }
-    const mlt_flow_edge *f = &g->edges[c->edge];
-    const flow_queue_decl *p = c->source ? decl_of(b, f->from, f->out) : decl_of(b, f->to, f->in);
-    if (p == q || same_type(p->kind, p->type, q->kind, q->type))
+    mlt_flow_end first = edge_end(&g->edges[c->edge], c->source);
+    const flow_queue_decl *p = decl_of(b, first);
+    if (p == q || same_type(p->kind, p->type, q))
         return;
     char one[CHECK_TEXT], other[CHECK_TEXT], name[CHECK_TEXT];
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, e->line))
         mlt_flow_tell(b, b->root->file, e->line, false,
                       "%s carries %s, but %s carries %s: %s joins queues of one type",
-                      c->source ? check_end_name(b, f->from, f->out, one)
-                                : check_end_name(b, f->to, f->in, one),
-                      type_text(p->kind, p->type),
-                      source ? check_end_name(b, e->from, e->out, other)
-                             : check_end_name(b, e->to, e->in, other),
-                      type_text(q->kind, q->type), mlt_flow_node_name(g, at, name, sizeof name));
+                      check_end_name(b, first, one), decl_type(p), check_end_name(b, own, other),
+                      decl_type(q), mlt_flow_node_name(g, at, name, sizeof name));
     c->told = true;
 }
 
@@ -274,13 +282,13 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
     mlt_flow_collective *c = union_of(b, r);
     if (!op || c->told || c->edge == MLT_FLOW_NONE)
         return;
-    const mlt_flow_edge *e = &g->edges[c->edge];
-    const flow_queue_decl *q = c->source ? decl_of(b, e->from, e->out) : decl_of(b, e->to, e->in);
+    mlt_flow_end first = edge_end(&g->edges[c->edge], c->source);
+    const flow_queue_decl *q = decl_of(b, first);
     char name[CHECK_TEXT], end[CHECK_TEXT], why[CHECK_TEXT] = "";
     if (op->combine) {
-        if ((op->kind != FLOW_ANY || op->type) && !same_type(op->kind, op->type, q->kind, q->type))
+        if ((op->kind != FLOW_ANY || op->type) && !same_type(op->kind, op->type, q))
             snprintf(why, sizeof why, "%s works on %s, not on %s", op->name,
-                     type_text(op->kind, op->type), type_text(q->kind, q->type));
+                     type_text(op->kind, op->type), decl_type(q));
     } else if (q->kind != FLOW_ANY) {
         mlt_reduction unused;
         if (mlt_flow_op_find(op->name, q->kind, &unused, why, sizeof why))
@@ -296,9 +304,7 @@ static void check_op(mlt_flow_builder *b, const mlt_flow_collective *r)
     if (mlt_flow_once(b, MLT_FLOW_TOLD_TYPE, r->in_line))
         mlt_flow_tell(b, file_of(b, r->node), r->in_line, false, "%s(%s): %s carries %s, and %s",
                       mlt_flow_node_name(g, r->node, name, sizeof name), op->name,
-                      c->source ? check_end_name(b, e->from, e->out, end)
-                                : check_end_name(b, e->to, e->in, end),
-                      type_text(q->kind, q->type), why);
+                      check_end_name(b, first, end), decl_type(q), why);
     c->told = true;
 }
 
@@ -331,8 +337,8 @@ static void check_types(mlt_flow_builder *b)
 static const char *missing(const mlt_flow_graph *g, const mlt_flow_collective *c)
 {
     const mlt_flow_vector *v = mlt_flow_vector_of(g, c->node);
-    bool in = g->in_first[c->node + 1] > g->in_first[c->node];
-    bool out = g->out_first[c->node + 1] > g->out_first[c->node];
+    bool in = g->in.first[c->node + 1] > g->in.first[c->node];
+    bool out = g->out.first[c->node + 1] > g->out.first[c->node];
     return !in && !out                            ? " is wired nowhere"
            : !in && v->kind == MLT_FLOW_REDUCE    ? " has no contributors: nothing leads to it"
            : !in                                  ? " has no senders: nothing leads to it"
@@ -365,7 +371,7 @@ static void check_pins(mlt_flow_builder *b)
     mlt_flow_graph *g = b->graph;
     if (!g->pin_count)
         return;
-    uint32_t *pin_of = mlt_take(g->node_count, sizeof *pin_of), kept = 0;
+    uint32_t *pin_of = mlt_flow_arena_take(g->arena, g->node_count * sizeof *pin_of), kept = 0;
     for (uint32_t i = 0; i < g->pin_count; i++) {
         mlt_flow_pin pin = g->pins[i], *other;
         if (!pin_of[pin.node]) {
@@ -389,7 +395,6 @@ static void check_pins(mlt_flow_builder *b)
                           mlt_flow_pin_text(other, two, sizeof two));
     }
     g->pin_count = kept;
-    free(pin_of);
 }
 
 // ---- all of it
@@ -403,7 +408,7 @@ void mlt_flow_check_wires(mlt_flow_builder *b)
         if (g->vectors[v].kind == MLT_FLOW_MODULE)
             marks += (size_t)g->vectors[v].count * g->vectors[v].module->queue_count;
     }
-    b->marks = mlt_take(marks, sizeof *b->marks);
+    b->marks = mlt_flow_arena_take(g->arena, marks * sizeof *b->marks);
     mark_wires(b);
     for (uint32_t i = 0; i < g->edge_count && b->ports.count; i++)
         if ((g->edges[i].from | g->edges[i].to) & MLT_FLOW_PORT)

@@ -14,20 +14,7 @@
 #include "flow/graph/hint.h"
 #include "flow/graph/index.h"
 
-// ---- texts, messages
-
-char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
-{
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    size_t bytes = (size_t)vsnprintf(NULL, 0, format, args) + 1;
-    char *text = mlt_flow_arena_take(b->graph->texts, bytes);
-    vsnprintf(text, bytes, format, again);
-    va_end(again);
-    va_end(args);
-    return text;
-}
+// ---- messages
 
 void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning,
                    const char *format, ...)
@@ -50,7 +37,7 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
         (mlt_flow_sentence){.file = file,
                             .line = line,
                             .warning = warning,
-                            .text = mlt_flow_arena_text(g->texts, text, strlen(text))};
+                            .text = mlt_flow_arena_text(g->arena, text, strlen(text))};
 }
 
 bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line)
@@ -134,27 +121,21 @@ const char *mlt_flow_end_name(const mlt_flow_builder *b, mlt_flow_end end, char 
 
 // ---- from the beginning to the end
 
-// Edges by where their source was wired.
-static uint32_t *by_source(const mlt_flow_builder *b)
-{
-    uint32_t count = b->graph->edge_count, most = 0, *first, *order;
-    for (uint32_t e = 0; e < count; e++)
-        most = b->first_at[e] > most ? b->first_at[e] : most;
-    mlt_flow_keys keys = {b->first_at, sizeof *b->first_at, 0, count};
-    mlt_flow_index(keys, most + 1, NULL, &first, &order);
-    free(first);
-    return order;
-}
-
 static void sort_edges(mlt_flow_builder *b)
 {
     mlt_flow_graph *g = b->graph;
-    uint32_t *order = b->first_at ? by_source(b) : NULL;
-    mlt_flow_index(MLT_FLOW_KEYS(g->edges, g->edge_count, from), g->node_count, order,
-                   &g->out_first, &g->out_edges);
-    mlt_flow_index(MLT_FLOW_KEYS(g->edges, g->edge_count, to), g->node_count, NULL, &g->in_first,
-                   &g->in_edges);
-    free(order);
+    uint32_t *order = NULL;
+    if (b->first_at) { // edges by where their source was wired
+        uint32_t most = 0;
+        for (uint32_t e = 0; e < g->edge_count; e++)
+            most = b->first_at[e] > most ? b->first_at[e] : most;
+        mlt_flow_keys keys = {b->first_at, sizeof *b->first_at, 0, g->edge_count};
+        order = mlt_flow_index_of(g->arena, keys, most + 1, NULL).list;
+    }
+    g->out = mlt_flow_index_of(g->arena, MLT_FLOW_KEYS(g->edges, g->edge_count, from),
+                               g->node_count, order);
+    g->in = mlt_flow_index_of(g->arena, MLT_FLOW_KEYS(g->edges, g->edge_count, to), g->node_count,
+                              NULL);
 }
 
 // A Reduce that leads nowhere gives its result to all contributors.
@@ -169,8 +150,8 @@ static void add_receivers(mlt_flow_builder *b)
             continue;
         if (!seen)
             seen = mlt_take(g->node_count, sizeof *seen);
-        for (uint32_t i = g->in_first[r->node]; i < g->in_first[r->node + 1]; i++) {
-            uint32_t n = g->edges[g->in_edges[i]].from;
+        for (uint32_t i = g->in.first[r->node]; i < g->in.first[r->node + 1]; i++) {
+            uint32_t n = g->edges[g->in.list[i]].from;
             const mlt_flow_vector *v = mlt_flow_vector_of(g, n);
             uint16_t in = b->modules.at[b->more.at[g->vector_of[n]].module].in;
             char text[200], who[200];
@@ -200,10 +181,6 @@ static void add_receivers(mlt_flow_builder *b)
         for (uint32_t e = wired; e < g->edge_count; e++)
             b->first_at[e] = b->first_at[wired ? wired - 1 : 0];
     }
-    free(g->out_first);
-    free(g->out_edges);
-    free(g->in_first);
-    free(g->in_edges);
     sort_edges(b);
 }
 
@@ -235,10 +212,6 @@ static void call_root(void *arg, const flow_root *root, flow_wiring *w)
 
 static void builder_free(mlt_flow_builder *b)
 {
-    for (uint32_t m = 0; m < b->modules.count; m++) {
-        free(b->modules.at[m].wired);
-        free(b->modules.at[m].bare);
-    }
     free(b->more.at);
     free(b->modules.at);
     free(b->collectives.at);
@@ -248,14 +221,13 @@ static void builder_free(mlt_flow_builder *b)
     free(b->from.at);
     free(b->to.at);
     free(b->first_at);
-    free(b->marks);
 }
 
 mlt_flow_graph *mlt_flow_graph_by(const flow_root *root, const mlt_flow_given *given,
                                   size_t given_count, mlt_flow_wirer *wire, void *arg)
 {
     mlt_flow_graph *g = mlt_take(1, sizeof *g);
-    g->texts = mlt_flow_arena_new();
+    g->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
     mlt_flow_builder b = {
         .graph = g,
         .root = root,
@@ -294,14 +266,10 @@ void mlt_flow_graph_free(mlt_flow_graph *g)
 {
     if (!g)
         return;
-    mlt_flow_arena_free(g->texts);
+    mlt_flow_arena_free(g->arena);
     free(g->vectors);
     free(g->vector_of);
     free(g->edges);
-    free(g->out_first);
-    free(g->out_edges);
-    free(g->in_first);
-    free(g->in_edges);
     free(g->pins);
     free(g->constants);
     free(g->sentences);

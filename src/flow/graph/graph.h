@@ -22,6 +22,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flow/graph/index.h"
+
 typedef enum mlt_flow_kind {
     MLT_FLOW_MODULE,
     MLT_FLOW_REDUCE,    // the n-th element out combines the n-th of every edge in
@@ -84,14 +86,14 @@ typedef struct mlt_flow_graph {
     // Edges by node (index.h), in the order in which its statement names them. Without nested roots
     // that is the order of edges. An edge that leads through a root's queue stands where its last
     // piece was wired, and has that line.
-    uint32_t *out_first, *out_edges, *in_first, *in_edges;
+    mlt_flow_index out, in;
     mlt_flow_pin *pins;
     uint32_t pin_count;
     mlt_flow_constant *constants;
     uint32_t constant_count;
     mlt_flow_sentence *sentences;
     uint32_t sentence_count, errors;
-    struct mlt_flow_arena *texts; // memory of names and messages
+    mlt_flow_arena *arena; // names, messages, arrays that do not grow
 } mlt_flow_graph;
 
 // Constants from the command line: known before the root is wired.

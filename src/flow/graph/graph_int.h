@@ -158,9 +158,6 @@ void mlt_flow_tell(mlt_flow_builder *b, const char *file, int line, bool warning
                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 // True, once: this was not yet told for that line.
 bool mlt_flow_once(mlt_flow_builder *b, mlt_flow_told what, int line);
-// Text that lives as long as the graph.
-char *mlt_flow_text(mlt_flow_builder *b, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 static inline mlt_flow_collective *mlt_flow_collective_of(const mlt_flow_builder *b, uint32_t node)
 {

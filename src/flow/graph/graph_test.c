@@ -131,12 +131,12 @@ static void test_shape(void)
     CHECK(strcmp(mlt_flow_node_name(g, 15, text, sizeof text), "c[15]") == 0);
     CHECK(strcmp(mlt_flow_node_name(g, 16, text, sizeof text), "r") == 0);
     CHECK(strcmp(mlt_flow_kind_name(MLT_FLOW_DEAL), "Deal") == 0);
-    CHECK(g->in_first[17] == 32 && g->out_first[17] == 32);
-    CHECK(g->in_first[17] - g->in_first[16] == 16 && g->out_first[17] - g->out_first[16] == 16);
+    CHECK(g->in.first[17] == 32 && g->out.first[17] == 32);
+    CHECK(g->in.first[17] - g->in.first[16] == 16 && g->out.first[17] - g->out.first[16] == 16);
     for (uint32_t i = 0; i < 16; i++) {
-        CHECK(g->edges[g->in_edges[g->in_first[16] + i]].from == i);
-        CHECK(g->edges[g->out_edges[g->out_first[16] + i]].to == i);
-        CHECK(g->out_first[i + 1] - g->out_first[i] == 1);
+        CHECK(g->edges[g->in.list[g->in.first[16] + i]].from == i);
+        CHECK(g->edges[g->out.list[g->out.first[16] + i]].to == i);
+        CHECK(g->out.first[i + 1] - g->out.first[i] == 1);
     }
     mlt_flow_graph_free(g);
     mlt_flow_graph_free(NULL);
@@ -293,16 +293,16 @@ static void test_order(void)
     CHECK(g->vector_count == 5 && g->node_count == 7);
     uint32_t d = g->vectors[1].first, c = g->vectors[2].first;
     const char *into[] = {"s[0].out", "s[1].out", "o.p[0].out"}, *from[] = {"e.in", "o.p[1].in"};
-    CHECK(g->in_first[c + 1] - g->in_first[c] == 3 && g->out_first[d + 1] - g->out_first[d] == 2);
+    CHECK(g->in.first[c + 1] - g->in.first[c] == 3 && g->out.first[d + 1] - g->out.first[d] == 2);
     for (uint32_t i = 0; i < 3; i++)
         check_same_text(
             "into c",
-            mlt_flow_out_name(g, &g->edges[g->in_edges[g->in_first[c] + i]], text, sizeof text),
+            mlt_flow_out_name(g, &g->edges[g->in.list[g->in.first[c] + i]], text, sizeof text),
             into[i]);
     for (uint32_t i = 0; i < 2; i++)
         check_same_text(
             "out of d",
-            mlt_flow_in_name(g, &g->edges[g->out_edges[g->out_first[d] + i]], text, sizeof text),
+            mlt_flow_in_name(g, &g->edges[g->out.list[g->out.first[d] + i]], text, sizeof text),
             from[i]);
     CHECK(g->pin_count == 6); // all nodes of o, finer in the end; s[1]; e
     for (uint32_t i = 0; i < 5; i++)
@@ -472,7 +472,7 @@ static void test_large(void)
     check_same_text("large", said(g), "");
     CHECK(g->node_count == 3 * LARGE + 2);
     CHECK(g->edge_count == 5u * LARGE);
-    CHECK(g->in_first[g->node_count] == g->edge_count);
+    CHECK(g->in.first[g->node_count] == g->edge_count);
     mlt_flow_graph_free(g);
 }
 
@@ -576,12 +576,12 @@ static void test_random(void)
         for (uint32_t i = 0; i < g->edge_count && fine; i++)
             fine = g->edges[i].from == model.from[i] && g->edges[i].to == model.to[i];
         for (uint32_t n = 0; n < g->node_count && fine; n++) { // adjacency says the same
-            uint32_t k = g->out_first[n], m = g->in_first[n];
+            uint32_t k = g->out.first[n], m = g->in.first[n];
             for (uint32_t e = 0; e < g->edge_count; e++) {
-                fine &= g->edges[e].from != n || g->out_edges[k++] == e;
-                fine &= g->edges[e].to != n || g->in_edges[m++] == e;
+                fine &= g->edges[e].from != n || g->out.list[k++] == e;
+                fine &= g->edges[e].to != n || g->in.list[m++] == e;
             }
-            fine &= k == g->out_first[n + 1] && m == g->in_first[n + 1];
+            fine &= k == g->out.first[n + 1] && m == g->in.first[n + 1];
         }
         if (!fine)
             fprintf(stderr, "'%s', said '%s'\n", edges_of(g), said(g));

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flow/graph/index.h"
 
-#include "base/memory.h"
-
 static uint32_t key_of(const mlt_flow_keys *keys, uint32_t i)
 {
     const char *element = (const char *)keys->array + i * keys->size;
     return *(const uint32_t *)(const void *)(element + keys->offset);
 }
 
-void mlt_flow_index(mlt_flow_keys keys, uint32_t numbers, const uint32_t *order,
-                    uint32_t **first_of, uint32_t **list_of)
+mlt_flow_index mlt_flow_index_of(mlt_flow_arena *arena, mlt_flow_keys keys, uint32_t numbers,
+                                 const uint32_t *order)
 {
-    uint32_t *first = mlt_take(numbers + 1ull, sizeof *first);
-    uint32_t *list = mlt_take(keys.count, sizeof *list);
+    uint32_t *first = mlt_flow_arena_take(arena, (numbers + 1ull) * sizeof *first);
+    uint32_t *list = mlt_flow_arena_take(arena, keys.count * sizeof *list);
     for (uint32_t i = 0; i < keys.count; i++)
         first[key_of(&keys, i)]++;
     uint32_t sum = 0; // first[n] becomes the end of n's things, then their beginning
@@ -25,6 +23,5 @@ void mlt_flow_index(mlt_flow_keys keys, uint32_t numbers, const uint32_t *order,
         uint32_t at = order ? order[i] : i;
         list[--first[key_of(&keys, at)]] = at;
     }
-    *first_of = first;
-    *list_of = list;
+    return (mlt_flow_index){first, list};
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "flow/graph/arena.h"
+
 // Where the things have it: a uint32_t member of each element of an array.
 typedef struct mlt_flow_keys {
     const void *array;
@@ -16,7 +18,11 @@ typedef struct mlt_flow_keys {
 #define MLT_FLOW_KEYS(array, count, member)                                                        \
     ((mlt_flow_keys){(array), sizeof *(array), offsetof(__typeof__(*(array)), member), (count)})
 
-// Makes both arrays, which are freed with free(). The numbers are below `numbers`. order: all
-// things in another order than that of the array; NULL: in that.
-void mlt_flow_index(mlt_flow_keys keys, uint32_t numbers, const uint32_t *order,
-                    uint32_t **first_of, uint32_t **list_of);
+typedef struct mlt_flow_index {
+    uint32_t *first, *list;
+} mlt_flow_index;
+
+// Makes both arrays in the arena. The numbers are below `numbers`. order: all things in another order
+// than that of the array; NULL: in that.
+mlt_flow_index mlt_flow_index_of(mlt_flow_arena *arena, mlt_flow_keys keys, uint32_t numbers,
+                                 const uint32_t *order);

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/memory.h"
 #include "flow/graph/graph_int.h"
 
 typedef struct resolver {
     mlt_flow_builder *b;
-    uint32_t *first, *in; // edges to port n: in[first[n]] to in[first[n + 1] - 1], in order
+    mlt_flow_index in;    // edges by the port that they lead to; those to nodes: after all ports
     mlt_flow_edge *edges; // the result
     uint32_t count, room, at_room;
 } resolver;
@@ -19,27 +18,6 @@ typedef struct resolver {
 static uint32_t port_of(uint32_t id)
 {
     return id & ~MLT_FLOW_PORT;
-}
-
-static void sort_by_port(resolver *r)
-{
-    const mlt_flow_graph *g = r->b->graph;
-    uint32_t ports = r->b->ports.count, sum = 0, all = 0;
-    for (uint32_t e = 0; e < g->edge_count; e++)
-        all += (g->edges[e].to & MLT_FLOW_PORT) != 0;
-    r->first = mlt_take((size_t)ports + 1, sizeof *r->first);
-    r->in = mlt_take(all, sizeof *r->in);
-    for (uint32_t p = 0; p <= ports; p++) {
-        r->first[p] = sum;
-        sum += p < ports ? r->b->ports.at[p].ins : 0;
-    }
-    uint32_t *at = mlt_take(ports, sizeof *at);
-    for (uint32_t e = 0; e < g->edge_count; e++)
-        if (g->edges[e].to & MLT_FLOW_PORT) {
-            uint32_t p = port_of(g->edges[e].to);
-            r->in[r->first[p] + at[p]++] = e;
-        }
-    free(at);
 }
 
 static void port_emit(resolver *r, const mlt_flow_edge *first, const mlt_flow_edge *last,
@@ -59,12 +37,12 @@ static void port_emit(resolver *r, const mlt_flow_edge *first, const mlt_flow_ed
 static void expand(resolver *r, uint32_t port, const mlt_flow_edge *last)
 {
     const mlt_flow_graph *g = r->b->graph;
-    for (uint32_t i = r->first[port]; i < r->first[port + 1]; i++) {
-        const mlt_flow_edge *e = &g->edges[r->in[i]];
+    for (uint32_t i = r->in.first[port]; i < r->in.first[port + 1]; i++) {
+        const mlt_flow_edge *e = &g->edges[r->in.list[i]];
         if (e->from & MLT_FLOW_PORT)
             expand(r, port_of(e->from), last);
         else
-            port_emit(r, e, last, r->in[i]);
+            port_emit(r, e, last, r->in.list[i]);
     }
 }
 
@@ -72,7 +50,8 @@ static void expand(resolver *r, uint32_t port, const mlt_flow_edge *last)
 static bool round_about(mlt_flow_builder *b)
 {
     const mlt_flow_graph *g = b->graph;
-    uint32_t *walk = mlt_take(b->ports.count, sizeof *walk); // number of the walk that came by
+    uint32_t *walk = mlt_flow_arena_take(
+        g->arena, b->ports.count * sizeof *walk); // number of the walk that came by
     bool found = false;
     for (uint32_t p = 0; p < b->ports.count && !found; p++) {
         uint32_t at = p;
@@ -95,7 +74,6 @@ static bool round_about(mlt_flow_builder *b)
             }
         }
     }
-    free(walk);
     return found;
 }
 
@@ -106,7 +84,11 @@ void mlt_flow_resolve_ports(mlt_flow_builder *b)
         return;
     resolver r = {.b = b};
     if (!b->tangled && !round_about(b)) {
-        sort_by_port(&r);
+        uint32_t *to = mlt_flow_arena_take(g->arena, g->edge_count * sizeof *to);
+        for (uint32_t i = 0; i < g->edge_count; i++)
+            to[i] = g->edges[i].to & MLT_FLOW_PORT ? port_of(g->edges[i].to) : b->ports.count;
+        mlt_flow_keys keys = {to, sizeof *to, 0, g->edge_count};
+        r.in = mlt_flow_index_of(g->arena, keys, b->ports.count + 1, NULL);
         for (uint32_t i = 0; i < g->edge_count; i++) {
             const mlt_flow_edge *e = &g->edges[i];
             if (e->to & MLT_FLOW_PORT)
@@ -116,8 +98,6 @@ void mlt_flow_resolve_ports(mlt_flow_builder *b)
             else
                 port_emit(&r, e, e, i);
         }
-        free(r.first);
-        free(r.in);
     }
     free(g->edges);
     g->edges = r.edges;

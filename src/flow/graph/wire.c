@@ -12,6 +12,7 @@
 #include "base/export.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "flow/graph/arena.h"
 #include "flow/graph/graph_int.h"
 #include "flow/graph/hint.h"
 #include "flow/graph/ops.h"
@@ -40,9 +41,18 @@ MLT_EXPORT long flow_wiring_const(flow_wiring *w, int line, const char *name, lo
             return value;
         }
     MLT_ARRAY_WANT(g->constants, g->constant_count + 1ull, b->constant_room);
-    g->constants[g->constant_count++] = (mlt_flow_constant){
-        .name = mlt_flow_text(b, "%s", name), .value = value, .overridden = given};
+    g->constants[g->constant_count++] =
+        (mlt_flow_constant){.name = mlt_flow_arena_print(b->graph->arena, "%s", name),
+                            .value = value,
+                            .overridden = given};
     return value;
+}
+
+MLT_EXPORT long flow_nonzero(flow_wiring *w, int line, long value)
+{
+    if (value == 0)
+        ERROR(w, line, "this divides by 0");
+    return value ? value : 1;
 }
 
 // ---- instances
@@ -163,8 +173,8 @@ static uint32_t graph_wire_row_of(mlt_flow_builder *b, const flow_module *module
         .module = module,
         .in = default_queue(module->queues, module->queue_count, true),
         .out = default_queue(module->queues, module->queue_count, false),
-        .wired = mlt_take(module->queue_count, sizeof(uint32_t)),
-        .bare = mlt_take(module->queue_count, sizeof(uint32_t)),
+        .wired = mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
+        .bare = mlt_flow_arena_take(b->graph->arena, module->queue_count * sizeof(uint32_t)),
     };
     for (size_t q = 0; q < module->queue_count; q++)
         b->modules.at[b->modules.count].bare[q] = MLT_FLOW_NONE;
@@ -186,7 +196,7 @@ MLT_EXPORT int flow_add(flow_wiring *w, int line, const char *name, const flow_m
 {
     mlt_flow_builder *b = w->builder;
     mlt_flow_graph *g = b->graph;
-    const char *full = mlt_flow_text(b, "%s%s", w->prefix, name);
+    const char *full = mlt_flow_arena_print(b->graph->arena, "%s%s", w->prefix, name);
     mlt_flow_thing thing = {.name = full + strlen(w->prefix), .at = g->vector_count};
     if (!may_have(w, line, name, count)) {
         thing.bad = true;
@@ -236,13 +246,14 @@ static void add_instance(mlt_flow_builder *b, uint32_t roots, const flow_root *r
 static void wire_instance(flow_wiring *w, const mlt_flow_roots *r, uint32_t i)
 {
     mlt_flow_builder *b = w->builder;
-    flow_wiring inner = {.builder = b,
-                         .root = r->root,
-                         .outer = w,
-                         .prefix = r->scalar ? mlt_flow_text(b, "%s.", r->name)
-                                             : mlt_flow_text(b, "%s[%u].", r->name, i),
-                         .port = b->instances.at[r->first + i].port,
-                         .copies = w->copies * r->count};
+    flow_wiring inner = {
+        .builder = b,
+        .root = r->root,
+        .outer = w,
+        .prefix = r->scalar ? mlt_flow_arena_print(b->graph->arena, "%s.", r->name)
+                            : mlt_flow_arena_print(b->graph->arena, "%s[%u].", r->name, i),
+        .port = b->instances.at[r->first + i].port,
+        .copies = w->copies * r->count};
     b->instances.at[r->first + i].first_node = b->graph->node_count;
     b->wire(b->arg, r->root, &inner);
     b->instances.at[r->first + i].node = b->graph->node_count;
@@ -253,7 +264,7 @@ MLT_EXPORT int flow_add_root(flow_wiring *w, int line, const char *name, const f
                              long count)
 {
     mlt_flow_builder *b = w->builder;
-    const char *full = mlt_flow_text(b, "%s%s", w->prefix, name);
+    const char *full = mlt_flow_arena_print(b->graph->arena, "%s%s", w->prefix, name);
     mlt_flow_thing thing = {.name = full + strlen(w->prefix), .nested = true};
     thing.bad = !may_have(w, line, name, count) || !may_nest(w, line, name, root, count);
     for (const flow_wiring *o = w; o && !thing.bad; o = o->outer)
@@ -553,20 +564,14 @@ static bool graph_wire_add_edge(flow_wiring *w, int line, mlt_flow_end from, mlt
     return true;
 }
 
-// "p, q[0] give 5 outputs".
-static const char *gives(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
+// "p, q[0] give 5 outputs", "p has 1 input".
+static const char *ends_text(const flow_wiring *w, const flow_stage *s, size_t n, bool input,
+                             char *text)
 {
     char stage[GRAPH_WIRE_TEXT];
-    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu output%s", stage_text(w, s, stage, sizeof stage),
-             s->count > 1 ? "give" : "gives", n, n == 1 ? "" : "s");
-    return text;
-}
-
-static const char *has(const flow_wiring *w, const flow_stage *s, size_t n, char *text)
-{
-    char stage[GRAPH_WIRE_TEXT];
-    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu input%s", stage_text(w, s, stage, sizeof stage),
-             s->count > 1 ? "have" : "has", n, n == 1 ? "" : "s");
+    const char *verb = input ? (s->count > 1 ? "have" : "has") : s->count > 1 ? "give" : "gives";
+    snprintf(text, 2 * GRAPH_WIRE_TEXT, "%s %s %zu %s%s", stage_text(w, s, stage, sizeof stage),
+             verb, n, input ? "input" : "output", n == 1 ? "" : "s");
     return text;
 }
 
@@ -574,8 +579,8 @@ static void tell_arity(flow_wiring *w, int line, const flow_stage *stages, size_
 {
     size_t from = w->builder->from.count, to = w->builder->to.count;
     char a[2 * GRAPH_WIRE_TEXT], b[2 * GRAPH_WIRE_TEXT];
-    gives(w, &stages[at], from, a);
-    has(w, &stages[at + 1], to, b);
+    ends_text(w, &stages[at], from, false, a);
+    ends_text(w, &stages[at + 1], to, true, b);
     if (each)
         ERROR(w, line, "%s, but %s: => joins them one by one", a, b);
     else if (from == to)
@@ -603,9 +608,10 @@ static bool graph_wire_join(flow_wiring *w, int line, const flow_stage *stages, 
     bool each = stages[at + 1].join == FLOW_EACH;
     char a[2 * GRAPH_WIRE_TEXT], b[2 * GRAPH_WIRE_TEXT], stage[GRAPH_WIRE_TEXT];
     if (each && source && !sink && through && through_count != to->count) {
-        ERROR(w, line, "%s, %s takes any number, but %s", gives(w, through, through_count, a),
+        ERROR(w, line, "%s, %s takes any number, but %s",
+              ends_text(w, through, through_count, false, a),
               stage_text(w, &stages[at], stage, sizeof stage),
-              has(w, &stages[at + 1], to->count, b));
+              ends_text(w, &stages[at + 1], to->count, true, b));
         return false;
     }
     if (source && to->count > 1 &&
@@ -614,7 +620,7 @@ static bool graph_wire_join(flow_wiring *w, int line, const flow_stage *stages, 
               "%s is a Collect, which has 1 output, but %s: put a Broadcast (each gets all) or a "
               "Deal (in turn) between",
               stage_text(w, &stages[at], stage, sizeof stage),
-              has(w, &stages[at + 1], to->count, b));
+              ends_text(w, &stages[at + 1], to->count, true, b));
         return false;
     }
     if (!source && !sink && (each ? from->count != to->count : to->count != 1)) {
@@ -672,9 +678,9 @@ static bool read_place(mlt_flow_builder *b, const char *where, mlt_flow_pin *pin
     else if (colon)
         return false;
     if (colon && colon > where)
-        pin->host = mlt_flow_text(b, "%.*s", (int)(colon - where), where);
+        pin->host = mlt_flow_arena_print(b->graph->arena, "%.*s", (int)(colon - where), where);
     else if (!numeric && *where)
-        pin->host = mlt_flow_text(b, "%s", where);
+        pin->host = mlt_flow_arena_print(b->graph->arena, "%s", where);
     return pin->host || (numeric && !colon);
 }
 
@@ -718,4 +724,12 @@ MLT_EXPORT void flow_place(flow_wiring *w, int line, const flow_part *parts, siz
             }
         }
     }
+}
+
+MLT_EXPORT void flow_place_nth(flow_wiring *w, int line, const flow_part *parts, size_t count,
+                               const char *host, long n)
+{
+    char *where = mlt_text_of("%s%s%ld", host ? host : "", host ? ":" : "", n);
+    flow_place(w, line, parts, count, where);
+    free(where);
 }

@@ -33,20 +33,20 @@ uint32_t mlt_flow_task_add(mlt_flow_lowerer *w, uint8_t kind, uint32_t node, uin
 static void make_one(mlt_flow_lowerer *w, uint32_t n)
 {
     uint32_t task = mlt_flow_task_add(w, w->kind[n], n, mlt_flow_home(w, n), n);
-    for (uint32_t i = w->in_first[n]; i < w->in_first[n + 1]; i++)
-        w->wires[w->in_wires[i]].to_task = task;
-    for (uint32_t i = w->out_first[n]; i < w->out_first[n + 1]; i++)
-        w->wires[w->out_wires[i]].from_task = task;
+    for (uint32_t i = w->in.first[n]; i < w->in.first[n + 1]; i++)
+        w->wires[w->in.list[i]].to_task = task;
+    for (uint32_t i = w->out.first[n]; i < w->out.first[n + 1]; i++)
+        w->wires[w->out.list[i]].from_task = task;
 }
 
 static void make_broadcast(mlt_flow_lowerer *w, uint32_t n)
 {
     uint32_t worker = mlt_flow_home(w, n);
     if (mlt_flow_ins(w, n) == 1)
-        worker = mlt_flow_wire_to(w, &w->wires[w->in_wires[w->in_first[n]]]);
+        worker = mlt_flow_wire_to(w, &w->wires[w->in.list[w->in.first[n]]]);
     uint32_t task = mlt_flow_tree_make(w, n, MLT_FLOW_NONE, worker);
-    for (uint32_t i = w->in_first[n]; i < w->in_first[n + 1]; i++)
-        w->wires[w->in_wires[i]].to_task = task;
+    for (uint32_t i = w->in.first[n]; i < w->in.first[n + 1]; i++)
+        w->wires[w->in.list[i]].to_task = task;
 }
 
 static void lower_make_tasks(mlt_flow_lowerer *w)
@@ -80,7 +80,7 @@ static void make_lines(mlt_flow_lowerer *w)
 {
     mlt_flow_lowered *l = w->l;
     l->line_count = w->tree_count + w->wire_count;
-    l->lines = mlt_take(l->line_count, sizeof *l->lines);
+    l->lines = mlt_flow_arena_take(l->arena, l->line_count * sizeof *l->lines);
     if (w->tree_count)
         memcpy(l->lines, w->tree, w->tree_count * sizeof *l->lines);
     for (uint32_t i = 0; i < w->wire_count; i++) {
@@ -98,10 +98,10 @@ static void make_lines(mlt_flow_lowerer *w)
 
 static void index_lines(mlt_flow_lowered *l)
 {
-    mlt_flow_index(MLT_FLOW_KEYS(l->lines, l->line_count, from), l->task_count, NULL, &l->out_first,
-                   &l->out_lines);
-    mlt_flow_index(MLT_FLOW_KEYS(l->lines, l->line_count, to), l->task_count, NULL, &l->in_first,
-                   &l->in_lines);
+    l->out = mlt_flow_index_of(l->arena, MLT_FLOW_KEYS(l->lines, l->line_count, from),
+                               l->task_count, NULL);
+    l->in = mlt_flow_index_of(l->arena, MLT_FLOW_KEYS(l->lines, l->line_count, to), l->task_count,
+                              NULL);
 }
 
 mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_placing *placing,
@@ -111,14 +111,19 @@ mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_pla
     mlt_flow_lowered *l = mlt_take(1, sizeof *l);
     l->graph = graph;
     l->placing = placing;
-    mlt_flow_lowerer w = {.g = graph,
-                          .placing = placing,
-                          .sites = sites,
-                          .how = *how,
-                          .l = l,
-                          .slot_of = mlt_take(sites->workers, sizeof *w.slot_of),
-                          .first_place = mlt_take(sites->workers, sizeof *w.first_place),
-                          .load = how->balance ? mlt_reduce_to_load_new(sites->workers) : NULL};
+    l->arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
+    mlt_flow_arena *arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
+    mlt_flow_lowerer w = {
+        .g = graph,
+        .placing = placing,
+        .sites = sites,
+        .how = *how,
+        .l = l,
+        .arena = arena,
+        .slot_of = mlt_flow_arena_take(arena, sites->workers * sizeof *w.slot_of),
+        .first_place = mlt_flow_arena_take(arena, sites->workers * sizeof *w.first_place),
+        .load = how->balance ? mlt_reduce_to_load_new(sites->workers) : NULL,
+    };
     memset(w.slot_of, 0xff, sites->workers * sizeof *w.slot_of);
     for (uint32_t p = sites->places; p-- > 0;)
         w.first_place[sites->worker_of[p]] = p;
@@ -127,16 +132,7 @@ mlt_flow_lowered *mlt_flow_lower(const mlt_flow_graph *graph, const mlt_flow_pla
     make_lines(&w);
     index_lines(l);
     mlt_reduce_to_load_free(w.load);
-    free(w.slot_of);
-    free(w.first_place);
-    free(w.kind);
-    free(w.gone);
-    free(w.one_part);
-    free(w.wires);
-    free(w.out_first);
-    free(w.out_wires);
-    free(w.in_first);
-    free(w.in_wires);
+    mlt_flow_arena_free(arena);
     free(w.tree);
     return l;
 }
@@ -145,21 +141,11 @@ void mlt_flow_lowered_free(mlt_flow_lowered *l)
 {
     if (!l)
         return;
-    for (uint32_t i = 0; i < l->reduction_count; i++) {
-        mlt_flow_reduction *r = &l->reductions[i];
-        free(r->worker);
-        free(r->task);
-        free(r->contributes);
-        free(r->receives);
-        mlt_reduce_to_plan_free(&r->plan);
-    }
+    for (uint32_t i = 0; i < l->reduction_count; i++)
+        mlt_reduce_to_plan_free(&l->reductions[i].plan);
+    mlt_flow_arena_free(l->arena);
     free(l->reductions);
     free(l->tasks);
-    free(l->lines);
-    free(l->out_first);
-    free(l->out_lines);
-    free(l->in_first);
-    free(l->in_lines);
     free(l);
 }
 

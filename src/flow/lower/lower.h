@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The graph as placed (Figure 7 of the paper): tasks, which run as processes, each on one worker,
-// and lines between them, which are queues in memory or links between workers.
+// and lines between them, which are queues in memory or connections between workers.
 //
 //     as written                     as placed, two workers
 //
@@ -71,10 +71,11 @@ typedef struct mlt_flow_lowered {
     uint32_t line_count;
     // By task (flow/graph/index.h), in the order of lines: that of the graph's edges, so
     // contributors of a part are in the order of their statement.
-    uint32_t *out_first, *out_lines, *in_first, *in_lines;
+    mlt_flow_index out, in;
     mlt_flow_reduction *reductions;
     uint32_t reduction_count;
-    uint32_t removed; // tasks that only handed on
+    uint32_t removed;      // tasks that only handed on
+    mlt_flow_arena *arena; // of arrays that do not grow
 } mlt_flow_lowered;
 
 typedef struct mlt_flow_lowering {

@@ -26,7 +26,8 @@ typedef struct mlt_flow_lowerer {
     const mlt_flow_placing *placing;
     const mlt_flow_sites *sites;
     mlt_flow_lowering how;
-    mlt_flow_lowered *l; // tasks and reductions, which grow
+    mlt_flow_lowered *l;   // tasks and reductions, which grow
+    mlt_flow_arena *arena; // of all that goes with the lowerer
 
     // wire.c. kind: as what a node is lowered; a Reduce of one contributor is a Broadcast. gone: it
     // only hands on, and has no task.
@@ -34,7 +35,7 @@ typedef struct mlt_flow_lowerer {
     bool *gone, *one_part; // [node_count]; one_part: a Reduce that is not spread
     mlt_flow_wire *wires;
     uint32_t wire_count;
-    uint32_t *out_first, *out_wires, *in_first, *in_wires; // by node, in the order of wires
+    mlt_flow_index out, in; // by node, in the order of wires
 
     mlt_flow_line *tree; // lines between tasks of one node
     uint32_t tree_count, tree_room, task_room, reduction_room;
@@ -50,7 +51,7 @@ static inline uint32_t mlt_flow_home(const mlt_flow_lowerer *w, uint32_t node)
 
 static inline uint32_t mlt_flow_outs(const mlt_flow_lowerer *w, uint32_t node)
 {
-    return w->out_first[node + 1] - w->out_first[node];
+    return w->out.first[node + 1] - w->out.first[node];
 }
 
 // For qsort.
@@ -62,7 +63,7 @@ static inline int mlt_flow_by_number(const void *x, const void *y)
 
 static inline uint32_t mlt_flow_ins(const mlt_flow_lowerer *w, uint32_t node)
 {
-    return w->in_first[node + 1] - w->in_first[node];
+    return w->in.first[node + 1] - w->in.first[node];
 }
 
 // ---- lower.c

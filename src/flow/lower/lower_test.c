@@ -73,8 +73,8 @@ static void prove(const mlt_flow_lowered *l)
             CHECK(t->kind == MLT_FLOW_REDUCE && t->reduction == i && t->node == r->node);
             CHECK(t->worker == r->worker[m] && (!m || r->worker[m - 1] < r->worker[m]));
             if (r->members > 1) {
-                CHECK(r->contributes[m] == (l->in_first[r->task[m] + 1] > l->in_first[r->task[m]]));
-                CHECK(r->receives[m] == (l->out_first[r->task[m] + 1] > l->out_first[r->task[m]]));
+                CHECK(r->contributes[m] == (l->in.first[r->task[m] + 1] > l->in.first[r->task[m]]));
+                CHECK(r->receives[m] == (l->out.first[r->task[m] + 1] > l->out.first[r->task[m]]));
             }
         }
         if (r->members > 1 && receives_at_all(r))
@@ -547,7 +547,7 @@ static void test_broadcasts(void)
                 CHECK(++into_host[sites->host_of[to]] == 1);
         }
         for (uint32_t t = 2 + n; t < l->task_count && !keep; t++)
-            CHECK(l->tasks[t].kind == MLT_FLOW_REDUCE || l->out_first[t + 1] - l->out_first[t] > 1);
+            CHECK(l->tasks[t].kind == MLT_FLOW_REDUCE || l->out.first[t + 1] - l->out.first[t] > 1);
         CHECK(!keep || !l->removed);
         mlt_flow_lowered_free(l);
         mlt_flow_placing_free(p);

@@ -37,25 +37,25 @@ static void tell_apart(parts *p)
 {
     mlt_flow_lowerer *w = p->w;
     uint32_t n = p->node;
-    for (uint32_t i = w->in_first[n]; i < w->in_first[n + 1]; i++)
-        lower_reduce_meet(p, mlt_flow_wire_to(w, &w->wires[w->in_wires[i]]));
-    for (uint32_t i = w->out_first[n]; i < w->out_first[n + 1]; i++)
-        lower_reduce_meet(p, mlt_flow_wire_from(w, &w->wires[w->out_wires[i]]));
+    for (uint32_t i = w->in.first[n]; i < w->in.first[n + 1]; i++)
+        lower_reduce_meet(p, mlt_flow_wire_to(w, &w->wires[w->in.list[i]]));
+    for (uint32_t i = w->out.first[n]; i < w->out.first[n + 1]; i++)
+        lower_reduce_meet(p, mlt_flow_wire_from(w, &w->wires[w->out.list[i]]));
     qsort(p->worker, p->count, sizeof *p->worker, mlt_flow_by_number);
     for (uint32_t i = 0; i < p->count; i++) {
         w->slot_of[p->worker[i]] = i;
         p->to[i] = i;
         p->near[i] = n;
     }
-    for (uint32_t i = w->in_first[n]; i < w->in_first[n + 1]; i++) {
-        const mlt_flow_wire *wire = &w->wires[w->in_wires[i]];
+    for (uint32_t i = w->in.first[n]; i < w->in.first[n + 1]; i++) {
+        const mlt_flow_wire *wire = &w->wires[w->in.list[i]];
         uint32_t at = w->slot_of[mlt_flow_wire_to(w, wire)];
         if (!p->ins[at]++)
             p->near[at] = wire->from;
         p->contributes[at] = true;
     }
-    for (uint32_t i = w->out_first[n]; i < w->out_first[n + 1]; i++) {
-        const mlt_flow_wire *wire = &w->wires[w->out_wires[i]];
+    for (uint32_t i = w->out.first[n]; i < w->out.first[n + 1]; i++) {
+        const mlt_flow_wire *wire = &w->wires[w->out.list[i]];
         uint32_t at = w->slot_of[mlt_flow_wire_from(w, wire)];
         if (!p->outs[at]++ && !p->ins[at])
             p->near[at] = wire->to;
@@ -106,10 +106,10 @@ static mlt_flow_reduction *add_reduction(mlt_flow_lowerer *w, uint32_t node, uin
     MLT_ARRAY_WANT(l->reductions, l->reduction_count + 1ull, w->reduction_room);
     mlt_flow_reduction *r = &l->reductions[l->reduction_count++];
     *r = (mlt_flow_reduction){.node = node,
-                              .worker = mlt_take(members, sizeof *r->worker),
-                              .task = mlt_take(members, sizeof *r->task),
-                              .contributes = mlt_take(members, 1),
-                              .receives = mlt_take(members, 1)};
+                              .worker = mlt_flow_arena_take(l->arena, members * sizeof *r->worker),
+                              .task = mlt_flow_arena_take(l->arena, members * sizeof *r->task),
+                              .contributes = mlt_flow_arena_take(l->arena, members),
+                              .receives = mlt_flow_arena_take(l->arena, members)};
     return r;
 }
 
@@ -173,12 +173,12 @@ static void spread(mlt_flow_lowerer *w, uint32_t node)
     if (!w->how.keep)
         lower_reduce_leave_out(&p, ordered);
     make_reduction(&p);
-    for (uint32_t i = w->in_first[node]; i < w->in_first[node + 1]; i++) {
-        mlt_flow_wire *wire = &w->wires[w->in_wires[i]];
+    for (uint32_t i = w->in.first[node]; i < w->in.first[node + 1]; i++) {
+        mlt_flow_wire *wire = &w->wires[w->in.list[i]];
         wire->to_task = p.task[p.to[w->slot_of[mlt_flow_wire_to(w, wire)]]];
     }
-    for (uint32_t i = w->out_first[node]; i < w->out_first[node + 1]; i++) {
-        mlt_flow_wire *wire = &w->wires[w->out_wires[i]];
+    for (uint32_t i = w->out.first[node]; i < w->out.first[node + 1]; i++) {
+        mlt_flow_wire *wire = &w->wires[w->out.list[i]];
         wire->from_task = p.task[p.to[w->slot_of[mlt_flow_wire_from(w, wire)]]];
     }
     for (uint32_t i = 0; i < p.count; i++)
@@ -198,6 +198,6 @@ void mlt_flow_reduce_make(mlt_flow_lowerer *w, uint32_t node)
     mlt_flow_reduction *r = add_reduction(w, node, 1);
     uint32_t task = add_member(w, r, home, node, true, mlt_flow_outs(w, node) > 0);
     mlt_flow_tree_make(w, node, task, home);
-    for (uint32_t i = w->in_first[node]; i < w->in_first[node + 1]; i++)
-        w->wires[w->in_wires[i]].to_task = task;
+    for (uint32_t i = w->in.first[node]; i < w->in.first[node + 1]; i++)
+        w->wires[w->in.list[i]].to_task = task;
 }

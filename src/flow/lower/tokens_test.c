@@ -153,13 +153,13 @@ static stream *as_written(const mlt_flow_graph *g)
     stream *edges = mlt_take(g->edge_count, sizeof *edges);
     stream *got = mlt_take((size_t)g->node_count * QUEUES, sizeof *got);
     for (uint32_t n = 0; n < g->node_count; n++) { // modules first; collectives in their order
-        box b = box_of(g->in_first, g->in_edges, g->out_first, g->out_edges, n, edges);
+        box b = box_of(g->in.first, g->in.list, g->out.first, g->out.list, n, edges);
         if (mlt_flow_vector_of(g, n)->kind != MLT_FLOW_MODULE)
             run(&b, mlt_flow_vector_of(g, n)->kind, is_ordered(g, n));
         else
             for (uint32_t o = 0; o < b.outs; o++)
                 for (uint32_t i = 0; i < TOKENS; i++)
-                    put(b.out[o], made_by(n, g->edges[g->out_edges[g->out_first[n] + o]].out, i));
+                    put(b.out[o], made_by(n, g->edges[g->out.list[g->out.first[n] + o]].out, i));
         box_free(&b);
     }
     for (uint32_t e = 0; e < g->edge_count; e++) {
@@ -248,7 +248,7 @@ static void send_all(const mlt_flow_lowered *l, uint32_t t, const box *b)
     for (uint32_t o = 0; o < b->outs; o++)
         for (uint32_t i = 0; i < TOKENS; i++)
             put(b->out[o],
-                made_by(l->tasks[t].node, l->lines[l->out_lines[l->out_first[t] + o]].out, i));
+                made_by(l->tasks[t].node, l->lines[l->out.list[l->out.first[t] + o]].out, i));
     know(b);
 }
 
@@ -260,7 +260,7 @@ static stream *as_lowered(const mlt_flow_lowered *l)
     bool *done = mlt_take(l->task_count, sizeof *done), more = true;
     uint32_t modules = 0;
     for (uint32_t t = 0; t < l->task_count; t++) {
-        boxes[t] = box_of(l->in_first, l->in_lines, l->out_first, l->out_lines, t, lines);
+        boxes[t] = box_of(l->in.first, l->in.list, l->out.first, l->out.list, t, lines);
         if (l->tasks[t].kind == MLT_FLOW_MODULE) {
             CHECK(modules++ == t && (!t || l->tasks[t - 1].node < l->tasks[t].node));
             send_all(l, t, &boxes[t]);

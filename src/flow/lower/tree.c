@@ -37,8 +37,8 @@ static uint32_t workers_of(tree *t, uint32_t node, uint32_t root, uint32_t *work
 {
     mlt_flow_lowerer *w = t->w;
     uint32_t count = 0;
-    for (uint32_t i = w->out_first[node]; i < w->out_first[node + 1]; i++) {
-        uint32_t at = mlt_flow_wire_to(w, &w->wires[w->out_wires[i]]);
+    for (uint32_t i = w->out.first[node]; i < w->out.first[node + 1]; i++) {
+        uint32_t at = mlt_flow_wire_to(w, &w->wires[w->out.list[i]]);
         if (at != root && w->slot_of[at] == MLT_FLOW_NONE) {
             w->slot_of[at] = 0;
             workers[count++] = at;
@@ -84,12 +84,12 @@ static void grow(tree *t, uint32_t root, const uint32_t *workers, uint32_t count
 static void count_outs(tree *t, uint32_t node)
 {
     mlt_flow_lowerer *w = t->w;
-    for (uint32_t i = w->out_first[node]; i < w->out_first[node + 1]; i++) {
-        const mlt_flow_wire *wire = &w->wires[w->out_wires[i]];
+    for (uint32_t i = w->out.first[node]; i < w->out.first[node + 1]; i++) {
+        const mlt_flow_wire *wire = &w->wires[w->out.list[i]];
         vertex *v = &t->v[w->slot_of[mlt_flow_wire_to(w, wire)]];
         v->outs++;
         if (v->wire == MLT_FLOW_NONE) {
-            v->wire = w->out_wires[i];
+            v->wire = w->out.list[i];
             v->near = wire->to;
         }
     }
@@ -149,8 +149,8 @@ uint32_t mlt_flow_tree_make(mlt_flow_lowerer *w, uint32_t node, uint32_t root, u
     grow(&t, worker, workers, count);
     count_outs(&t, node);
     uint32_t entry = tree_make_tasks(&t, node, root);
-    for (uint32_t i = w->out_first[node]; i < w->out_first[node + 1]; i++) {
-        mlt_flow_wire *wire = &w->wires[w->out_wires[i]];
+    for (uint32_t i = w->out.first[node]; i < w->out.first[node + 1]; i++) {
+        mlt_flow_wire *wire = &w->wires[w->out.list[i]];
         wire->from_task = t.v[w->slot_of[mlt_flow_wire_to(w, wire)]].task;
     }
     for (uint32_t i = 0; i < t.count; i++)

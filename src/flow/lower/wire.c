@@ -9,10 +9,8 @@
 //                    Broadcast that only a leads to
 //
 // With `keep` all edges are wires.
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "flow/graph/index.h"
 #include "flow/lower/lower_int.h"
 
@@ -25,9 +23,10 @@ static uint32_t degree(const uint32_t *first, uint32_t node)
 
 // next[n]: what stands for n, or MLT_FLOW_NONE: n itself. A way that goes round is cut, for one
 // node of it must stay.
-static void cut_rounds(uint32_t count, uint32_t *next)
+static void cut_rounds(const mlt_flow_lowerer *w, uint32_t *next)
 {
-    uint32_t *walk = mlt_take(count, sizeof *walk); // the walk that came by; 0: none
+    uint32_t count = w->g->node_count;
+    uint32_t *walk = mlt_flow_arena_take(w->arena, count * sizeof *walk); // the walk that came by
     for (uint32_t n = 0; n < count; n++)
         for (uint32_t at = n; !walk[at];) {
             walk[at] = n + 1;
@@ -39,7 +38,6 @@ static void cut_rounds(uint32_t count, uint32_t *next)
             }
             at = next[at];
         }
-    free(walk);
 }
 
 static uint32_t end_of(const uint32_t *next, uint32_t n)
@@ -58,7 +56,7 @@ static bool merges(uint8_t kind)
 
 static bool may_pass(const mlt_flow_lowerer *w, uint32_t n)
 {
-    uint32_t ins = degree(w->g->in_first, n), outs = degree(w->g->out_first, n);
+    uint32_t ins = degree(w->g->in.first, n), outs = degree(w->g->out.first, n);
     uint8_t kind = w->kind[n];
     return outs == 1 && ins > 0 &&
            (kind == MLT_FLOW_BROADCAST || kind == MLT_FLOW_DEAL ||
@@ -71,11 +69,11 @@ static void find_passing(const mlt_flow_lowerer *w, uint32_t *next)
     const mlt_flow_graph *g = w->g;
     for (uint32_t n = 0; n < g->node_count; n++)
         next[n] =
-            may_pass(w, n) ? g->edges[g->out_edges[g->out_first[n]]].to : (uint32_t)MLT_FLOW_NONE;
-    cut_rounds(g->node_count, next);
-    bool *stays = mlt_take(g->node_count, sizeof *stays);
+            may_pass(w, n) ? g->edges[g->out.list[g->out.first[n]]].to : (uint32_t)MLT_FLOW_NONE;
+    cut_rounds(w, next);
+    bool *stays = mlt_flow_arena_take(w->arena, g->node_count * sizeof *stays);
     for (uint32_t n = 0; n < g->node_count; n++)
-        stays[n] = next[n] != MLT_FLOW_NONE && degree(g->in_first, n) > 1 &&
+        stays[n] = next[n] != MLT_FLOW_NONE && degree(g->in.first, n) > 1 &&
                    !merges(w->kind[end_of(next, n)]);
     // Both ends of a wire from a Deal to a Collect or Reduce have an order, which may not agree.
     for (uint32_t e = 0; e < g->edge_count; e++) {
@@ -87,7 +85,6 @@ static void find_passing(const mlt_flow_lowerer *w, uint32_t *next)
     for (uint32_t n = 0; n < g->node_count; n++)
         if (stays[n])
             next[n] = MLT_FLOW_NONE;
-    free(stays);
 }
 
 // into[n]: the node that has taken n in. passes: from find_passing.
@@ -100,17 +97,17 @@ static void find_taken(const mlt_flow_lowerer *w, const uint32_t *passes, uint32
             continue;
         uint32_t at = n; // the one way in, past those that pass
         do {
-            if (degree(g->in_first, at) != 1) {
+            if (degree(g->in.first, at) != 1) {
                 at = MLT_FLOW_NONE;
                 break;
             }
-            at = g->edges[g->in_edges[g->in_first[at]]].from;
+            at = g->edges[g->in.list[g->in.first[at]]].from;
         } while (passes[at] != MLT_FLOW_NONE);
         if (at != MLT_FLOW_NONE &&
             (w->kind[at] == MLT_FLOW_BROADCAST || w->kind[at] == MLT_FLOW_REDUCE))
             into[n] = at;
     }
-    cut_rounds(g->node_count, into);
+    cut_rounds(w, into);
 }
 
 // ---- wires
@@ -143,7 +140,7 @@ static bool wire_of(const mlt_flow_lowerer *w, const uint32_t *passes, const uin
                             .from_task = MLT_FLOW_NONE,
                             .to_task = MLT_FLOW_NONE};
     while (passes[last->to] != MLT_FLOW_NONE) {
-        wire->edge = g->out_edges[g->out_first[last->to]];
+        wire->edge = g->out.list[g->out.first[last->to]];
         last = &g->edges[wire->edge];
     }
     wire->to = last->to;
@@ -158,25 +155,19 @@ static bool wire_of(const mlt_flow_lowerer *w, const uint32_t *passes, const uin
 
 static void sort_wires(mlt_flow_lowerer *w)
 {
-    uint32_t *first, *order;
-    mlt_flow_wire *sorted = mlt_take(w->wire_count, sizeof *sorted);
-    mlt_flow_index(MLT_FLOW_KEYS(w->wires, w->wire_count, key), w->g->edge_count, NULL, &first,
-                   &order);
+    mlt_flow_wire *sorted = mlt_flow_arena_take(w->arena, w->wire_count * sizeof *sorted);
+    mlt_flow_keys keys = MLT_FLOW_KEYS(w->wires, w->wire_count, key);
+    const uint32_t *order = mlt_flow_index_of(w->arena, keys, w->g->edge_count, NULL).list;
     for (uint32_t i = 0; i < w->wire_count; i++)
         sorted[i] = w->wires[order[i]];
-    free(first);
-    free(order);
-    free(w->wires);
     w->wires = sorted;
 }
 
 static void index_wires(mlt_flow_lowerer *w)
 {
     uint32_t nodes = w->g->node_count;
-    mlt_flow_index(MLT_FLOW_KEYS(w->wires, w->wire_count, from), nodes, NULL, &w->out_first,
-                   &w->out_wires);
-    mlt_flow_index(MLT_FLOW_KEYS(w->wires, w->wire_count, to), nodes, NULL, &w->in_first,
-                   &w->in_wires);
+    w->out = mlt_flow_index_of(w->arena, MLT_FLOW_KEYS(w->wires, w->wire_count, from), nodes, NULL);
+    w->in = mlt_flow_index_of(w->arena, MLT_FLOW_KEYS(w->wires, w->wire_count, to), nodes, NULL);
 }
 
 // ---- reductions that are one part
@@ -186,8 +177,8 @@ static void index_wires(mlt_flow_lowerer *w)
 static bool lower_wire_in_order(const mlt_flow_lowerer *w, uint32_t node)
 {
     uint32_t before = 0;
-    for (uint32_t i = w->in_first[node]; i < w->in_first[node + 1]; i++) {
-        uint32_t at = mlt_flow_home(w, w->wires[w->in_wires[i]].from);
+    for (uint32_t i = w->in.first[node]; i < w->in.first[node + 1]; i++) {
+        uint32_t at = mlt_flow_home(w, w->wires[w->in.list[i]].from);
         if (at < before)
             return false;
         before = at;
@@ -198,16 +189,16 @@ static bool lower_wire_in_order(const mlt_flow_lowerer *w, uint32_t node)
 void mlt_flow_wires_make(mlt_flow_lowerer *w)
 {
     const mlt_flow_graph *g = w->g;
-    w->kind = mlt_take(g->node_count, sizeof *w->kind);
-    w->gone = mlt_take(g->node_count, sizeof *w->gone);
-    w->one_part = mlt_take(g->node_count, sizeof *w->one_part);
-    w->wires = mlt_take(g->edge_count, sizeof *w->wires);
-    uint32_t *passes = mlt_take(g->node_count, sizeof *passes);
-    uint32_t *into = mlt_take(g->node_count, sizeof *into);
+    w->kind = mlt_flow_arena_take(w->arena, g->node_count * sizeof *w->kind);
+    w->gone = mlt_flow_arena_take(w->arena, g->node_count * sizeof *w->gone);
+    w->one_part = mlt_flow_arena_take(w->arena, g->node_count * sizeof *w->one_part);
+    w->wires = mlt_flow_arena_take(w->arena, g->edge_count * sizeof *w->wires);
+    uint32_t *passes = mlt_flow_arena_take(w->arena, g->node_count * sizeof *passes);
+    uint32_t *into = mlt_flow_arena_take(w->arena, g->node_count * sizeof *into);
     memset(passes, 0xff, g->node_count * sizeof *passes);
     memset(into, 0xff, g->node_count * sizeof *into);
     for (uint32_t n = 0; n < g->node_count; n++) {
-        uint32_t ins = degree(g->in_first, n);
+        uint32_t ins = degree(g->in.first, n);
         w->kind[n] = (uint8_t)mlt_flow_vector_of(g, n)->kind;
         if (w->kind[n] == MLT_FLOW_REDUCE && (ins == 0 || (ins == 1 && !w->how.keep)))
             w->kind[n] = MLT_FLOW_BROADCAST;
@@ -229,8 +220,6 @@ void mlt_flow_wires_make(mlt_flow_lowerer *w)
         w->one_part[n] = w->kind[n] == MLT_FLOW_REDUCE &&
                          (w->how.reproducible || (op && op->ordered && !lower_wire_in_order(w, n)));
     }
-    free(passes);
-    free(into);
 }
 
 // ---- where they are

@@ -6,7 +6,7 @@
 // library's own, which commute and do not wait.
 #include "base/list.h"
 #include "csp/chan.h"
-#include "flow/link.h"
+#include "flow/conn.h"
 #include "flow/part/part_int.h"
 
 // Element number `at` of those that the part has not taken: what its process was handed, then the
@@ -37,7 +37,7 @@ static uint64_t ahead(const mlt_flow_pair *pair, int which)
 
 static bool is_open(const mlt_flow_inlet *inlet)
 {
-    return !inlet->ended && !inlet->chan->rare && mlt_list_empty(&inlet->chan->writes);
+    return !inlet->ended && !inlet->chan->rare && mlt_list_empty(&inlet->chan->offers[MLT_WRITES]);
 }
 
 // Combines if both have the same type and size, and nobody shares the element.
@@ -62,7 +62,7 @@ mlt_flow_element *mlt_flow_pair_send(mlt_flow_inlet *inlet, const void *data, ui
     if (!is_open(pair->in[0]) || !is_open(pair->in[1]))
         return NULL;
     if (second && pair->open) { // the part waits here for it
-        if (mlt_list_empty(&inlet->chan->reads) || inlet->chan->held > 0 ||
+        if (mlt_list_empty(&inlet->chan->offers[MLT_READS]) || inlet->chan->held > 0 ||
             !combine(pair, pair->open, data, kind, value_bytes, bytes))
             return NULL;
         mlt_flow_merged_at(inlet);

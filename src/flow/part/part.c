@@ -3,7 +3,7 @@
 //
 // Broadcast: each element, from whichever line, goes to all lines out. Receivers share it. One that
 // writes to it, or takes it to another worker of this process, gets a copy, unless it is the last
-// one (element/element.h, link.c).
+// one (element/element.h, conn.c).
 //
 // Deal: to each receiver in turn. A receiver that has ended keeps its turns, and their elements are
 // lost: so the receiver of the n-th element depends on n alone, not on when somebody ends. Collect:
@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/job.h"
-#include "flow/link.h"
+#include "flow/conn.h"
 #include "flow/part/part_int.h"
 #include "p2p/worker.h"
 

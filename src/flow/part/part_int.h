@@ -178,7 +178,7 @@ void mlt_flow_part_free(mlt_flow_part *part);
 static inline uint32_t mlt_flow_part_line(const mlt_flow_part *part, uint32_t member)
 {
     const mlt_flow_lowered *l = part->program->lowered;
-    return l->in_lines[l->in_first[part->reduction->task[member]]];
+    return l->in.list[l->in.first[part->reduction->task[member]]];
 }
 
 // The body of its process.

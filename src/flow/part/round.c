@@ -25,8 +25,8 @@
 #include "boot/job.h"
 #include "csp/chan.h"
 #include "csp/proc.h"
+#include "flow/conn.h"
 #include "flow/help.h"
-#include "flow/link.h"
 #include "flow/part/part_int.h"
 #include "p2p/context.h"
 #include "p2p/worker.h"
@@ -266,8 +266,8 @@ static inline void linger(mlt_flow_part *part, bool lingers)
 // It goes to all receivers of this worker.
 static mlt_flow_element *new_result(const flow_instance *task, uint64_t bytes)
 {
-    return task->outs == 1 && task->out[0].link && bytes > MLT_FLOW_SMALL
-               ? mlt_flow_link_new(task->out[0].link, bytes)
+    return task->outs == 1 && task->out[0].conn && bytes > MLT_FLOW_SMALL
+               ? mlt_flow_conn_new(task->out[0].conn, bytes)
                : mlt_flow_element_new(bytes);
 }
 
@@ -375,7 +375,7 @@ static int results_main(void *arg)
     const flow_instance *task = part->combiner.task;
     for (uint32_t i = 0; i < task->outs; i++)
         if (task->out[i].to)
-            task->out[i].to->chan->last_writer = part->program->csp->sched->current;
+            task->out[i].to->chan->last_user[MLT_WRITES] = part->program->csp->sched->current;
     return hand_out(arg);
 }
 

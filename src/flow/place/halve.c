@@ -2,9 +2,6 @@
 // Another way to cut: into halves, these into halves, and so on, each along the better of two rows:
 // the one there is, and a walk breadth first from its end. A row of one dimension cuts a square
 // into stripes; this cuts it into blocks.
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "flow/place/place_int.h"
 
 typedef struct halver {
@@ -113,16 +110,11 @@ void mlt_flow_halve(const mlt_flow_graph *g, const mlt_flow_near *near, uint32_t
     halver h = {.g = g,
                 .near = near,
                 .share = share,
-                .piece = mlt_take(g->node_count, sizeof *h.piece),
-                .seen = mlt_take(g->node_count, sizeof *h.seen),
-                .right = mlt_take(g->node_count, sizeof *h.right),
-                .walk = mlt_take(count, sizeof *h.walk),
-                .spare = mlt_take(count, sizeof *h.spare),
+                .piece = mlt_flow_arena_take(near->arena, g->node_count * sizeof *h.piece),
+                .seen = mlt_flow_arena_take(near->arena, g->node_count * sizeof *h.seen),
+                .right = mlt_flow_arena_take(near->arena, g->node_count * sizeof *h.right),
+                .walk = mlt_flow_arena_take(near->arena, count * sizeof *h.walk),
+                .spare = mlt_flow_arena_take(near->arena, count * sizeof *h.spare),
                 .into = into};
     halve(&h, row, count, 0, workers);
-    free(h.piece);
-    free(h.seen);
-    free(h.right);
-    free(h.walk);
-    free(h.spare);
 }

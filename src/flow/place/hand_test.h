@@ -75,8 +75,8 @@ static inline void hand_index(const mlt_flow_graph *g, bool out, uint32_t **firs
 
 static inline mlt_flow_graph *hand_done(mlt_flow_graph *g)
 {
-    hand_index(g, true, &g->out_first, &g->out_edges);
-    hand_index(g, false, &g->in_first, &g->in_edges);
+    hand_index(g, true, &g->out.first, &g->out.list);
+    hand_index(g, false, &g->in.first, &g->in.list);
     return g;
 }
 
@@ -86,10 +86,10 @@ static inline void hand_free(mlt_flow_graph *g)
     free(g->vector_of);
     free(g->edges);
     free(g->pins);
-    free(g->out_first);
-    free(g->out_edges);
-    free(g->in_first);
-    free(g->in_edges);
+    free(g->out.first);
+    free(g->out.list);
+    free(g->in.first);
+    free(g->in.list);
     free(g);
 }
 

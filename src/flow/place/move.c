@@ -3,10 +3,8 @@
 // module moves to the worker where it has most neighbours if the weights allow it; if they do not,
 // it waits for one that wants to go the other way, and both change places. A few passes, always in
 // the same order.
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "flow/place/place_int.h"
 
 enum {
@@ -46,7 +44,7 @@ uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near,
 {
     uint64_t cost = 0;
     size_t room = (size_t)sites->workers + sites->host_count;
-    uint32_t *seen = mlt_take(room, sizeof *seen);
+    uint32_t *seen = mlt_flow_arena_take(near->arena, room * sizeof *seen);
     memset(seen, 0xff, room * sizeof *seen);
     for (uint32_t e = 0; e < g->edge_count; e++) {
         uint32_t from = g->edges[e].from, to = g->edges[e].to;
@@ -56,16 +54,12 @@ uint64_t mlt_flow_cost(const mlt_flow_graph *g, const mlt_flow_near *near,
     for (uint32_t n = 0; n < g->node_count; n++)
         if (!near->module[n])
             cost += collective_cost(near, sites, worker, n, seen, seen + sites->workers);
-    free(seen);
     return cost;
 }
 
 // ---- what draws a module: neighbours by wires, and modules at the same small collective
 
-typedef struct pulls {
-    uint32_t *first; // [node_count + 1]
-    uint32_t *list;  // modules at the same collective, once for each
-} pulls;
+typedef mlt_flow_index pulls; // modules at the same collective, once for each
 
 // Both ways; list NULL: only counted, into first[of + 2].
 static void draw(pulls *p, uint32_t a, uint32_t b)
@@ -95,11 +89,11 @@ static void draw_all(uint32_t nodes, const mlt_flow_near *near, pulls *p)
 
 static pulls pulls_of(uint32_t nodes, const mlt_flow_near *near)
 {
-    pulls p = {.first = mlt_take(nodes + 2ull, sizeof *p.first)};
+    pulls p = {.first = mlt_flow_arena_take(near->arena, (nodes + 2ull) * sizeof *p.first)};
     draw_all(nodes, near, &p);
     for (uint32_t n = 0; n < nodes; n++)
         p.first[n + 2] += p.first[n + 1];
-    p.list = mlt_take(p.first[nodes + 1], sizeof *p.list);
+    p.list = mlt_flow_arena_take(near->arena, (p.first[nodes + 1] + 1ull) * sizeof *p.list);
     draw_all(nodes, near, &p);
     return p;
 }
@@ -281,16 +275,17 @@ void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const ml
                .load = load,
                .low = least < low ? least : low,
                .high = most > high ? most : high,
-               .drawn = mlt_take(sites->workers, sizeof *m.drawn),
-               .drawn_host = mlt_take(sites->host_count, sizeof *m.drawn_host),
-               .touched = mlt_take(sites->workers, sizeof *m.touched),
-               .fresh = mlt_take(g->node_count, sizeof *m.fresh)};
+               .drawn = mlt_flow_arena_take(near->arena, sites->workers * sizeof *m.drawn),
+               .drawn_host =
+                   mlt_flow_arena_take(near->arena, sites->host_count * sizeof *m.drawn_host),
+               .touched = mlt_flow_arena_take(near->arena, sites->workers * sizeof *m.touched),
+               .fresh = mlt_flow_arena_take(near->arena, g->node_count * sizeof *m.fresh)};
     memset(m.fresh, true, g->node_count);
     size_t pairs = (size_t)sites->workers * sites->workers;
     if (sites->workers <= MOST_PAIRS) {
-        m.waits = mlt_take(pairs, sizeof *m.waits);
+        m.waits = mlt_flow_arena_take(near->arena, pairs * sizeof *m.waits);
         memset(m.waits, 0xff, pairs * sizeof *m.waits);
-        m.gains = mlt_take(pairs, sizeof *m.gains);
+        m.gains = mlt_flow_arena_take(near->arena, pairs * sizeof *m.gains);
     }
     bool more = true;
     for (int pass = 0; pass < PASSES && more; pass++) {
@@ -301,12 +296,4 @@ void mlt_flow_moves(const mlt_flow_graph *g, const mlt_flow_near *near, const ml
                 more |= look_at(&m, row[i]);
             }
     }
-    free(m.pulls.first);
-    free(m.pulls.list);
-    free(m.drawn);
-    free(m.drawn_host);
-    free(m.touched);
-    free(m.waits);
-    free(m.gains);
-    free(m.fresh);
 }

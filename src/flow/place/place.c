@@ -61,9 +61,9 @@ static bool is_named(const char *host, const char *name)
 static void know_hosts(placer *p)
 {
     const mlt_flow_sites *s = p->s;
-    p->host_first = mlt_take(s->host_count, sizeof *p->host_first);
-    p->host_places = mlt_take(s->host_count, sizeof *p->host_places);
-    p->host_wanted = mlt_take(s->host_count, sizeof *p->host_wanted);
+    p->host_first = mlt_flow_arena_take(p->near.arena, s->host_count * sizeof *p->host_first);
+    p->host_places = mlt_flow_arena_take(p->near.arena, s->host_count * sizeof *p->host_places);
+    p->host_wanted = mlt_flow_arena_take(p->near.arena, s->host_count * sizeof *p->host_wanted);
     for (uint32_t at = 0; at < s->places; at++) {
         uint32_t host = s->host_of[s->worker_of[at]];
         if (!p->host_places[host]++)
@@ -183,21 +183,21 @@ static uint32_t pick(const placer *p, const uint32_t *row, uint32_t count, uint3
 static void cut_halves(const placer *p, uint32_t *row, uint32_t count, uint32_t *worker,
                        uint64_t *load)
 {
-    uint64_t total = 0, *share = mlt_take(p->s->workers, sizeof *share);
+    uint64_t total = 0;
+    uint64_t *share = mlt_flow_arena_take(p->near.arena, p->s->workers * sizeof *share);
     for (uint32_t i = 0; i < count; i++)
         total += mlt_flow_weight(p->g, row[i]);
     levels(load, p->s->workers, total, share);
     mlt_flow_halve(p->g, &p->near, row, count, share, p->s->workers, worker);
     for (uint32_t i = 0; i < count; i++)
         load[worker[row[i]]] += mlt_flow_weight(p->g, row[i]);
-    free(share);
 }
 
 static void cut_row(const placer *p, const uint32_t *row, uint32_t count, bool halves,
                     uint32_t *worker, uint64_t *load)
 {
     const mlt_flow_sites *s = p->s;
-    uint32_t *some = mlt_take(count, sizeof *some);
+    uint32_t *some = mlt_flow_arena_take(p->near.arena, count * sizeof *some);
     memset(load, 0, s->workers * sizeof *load);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = p->wishes.place[row[i]];
@@ -219,7 +219,6 @@ static void cut_row(const placer *p, const uint32_t *row, uint32_t count, bool h
         cut_halves(p, some, rest, worker, load);
     else
         place_cut(p->g, some, rest, 0, s->workers, load, worker);
-    free(some);
 }
 
 typedef struct trial {
@@ -230,19 +229,12 @@ typedef struct trial {
 static trial trial_new(const placer *p)
 {
     uint32_t nodes = p->g->node_count;
-    trial t = {.row = mlt_take(nodes, sizeof *t.row),
-               .worker = mlt_take(nodes, sizeof *t.worker),
-               .load = mlt_take(p->s->workers, sizeof *t.load),
+    trial t = {.row = mlt_flow_arena_take(p->near.arena, nodes * sizeof *t.row),
+               .worker = mlt_flow_arena_take(p->near.arena, nodes * sizeof *t.worker),
+               .load = mlt_flow_arena_take(p->near.arena, p->s->workers * sizeof *t.load),
                .cost = UINT64_MAX};
     memset(t.worker, 0xff, nodes * sizeof *t.worker);
     return t;
-}
-
-static void trial_free(trial *t)
-{
-    free(t->row);
-    free(t->worker);
-    free(t->load);
 }
 
 static uint64_t heaviest(const placer *p, const trial *t)
@@ -289,8 +281,6 @@ static void find_workers(const placer *p, uint32_t *worker, uint64_t *load)
         mlt_flow_moves(g, &p->near, p->s, &p->wishes, best.row, best.count, best.worker, best.load);
     memcpy(worker, best.worker, g->node_count * sizeof *worker);
     memcpy(load, best.load, p->s->workers * sizeof *load);
-    trial_free(&best);
-    trial_free(&next);
 }
 
 // ---- places
@@ -300,31 +290,23 @@ static void find_places(const placer *p, const uint32_t *worker, uint32_t *place
 {
     const mlt_flow_graph *g = p->g;
     const mlt_flow_sites *s = p->s;
-    uint32_t *first = mlt_take(s->workers + 2ull, sizeof *first);
-    uint32_t *nodes = mlt_take(g->node_count, sizeof *nodes);
-    uint64_t *load = mlt_take(s->places, sizeof *load);
+    uint32_t *at_worker = mlt_flow_arena_take(p->near.arena, g->node_count * sizeof *at_worker);
+    uint64_t *load = mlt_flow_arena_take(p->near.arena, s->places * sizeof *load);
     for (uint32_t n = 0; n < g->node_count; n++) {
         place_of[n] = p->wishes.place[n];
-        if (!p->near.module[n])
-            continue;
-        if (place_of[n] != MLT_FLOW_NOWHERE)
+        bool module = p->near.module[n], open = place_of[n] == MLT_FLOW_NOWHERE;
+        if (module && !open)
             load[place_of[n]] += mlt_flow_weight(g, n);
-        else
-            first[worker[n] + 2]++;
+        at_worker[n] = module && open ? worker[n] : s->workers; // others: after all of them
     }
-    for (uint32_t w = 0; w < s->workers; w++)
-        first[w + 2] += first[w + 1];
-    for (uint32_t n = 0; n < g->node_count; n++)
-        if (p->near.module[n] && place_of[n] == MLT_FLOW_NOWHERE)
-            nodes[first[worker[n] + 1]++] = n;
+    mlt_flow_keys keys = {at_worker, sizeof *at_worker, 0, g->node_count};
+    mlt_flow_index nodes = mlt_flow_index_of(p->near.arena, keys, s->workers + 1, NULL);
     for (uint32_t w = 0, at = 0, end; w < s->workers; w++, at = end) {
         for (end = at; end < s->places && s->worker_of[end] == w;)
             end++;
-        place_cut(g, nodes + first[w], first[w + 1] - first[w], at, end - at, load, place_of);
+        place_cut(g, nodes.list + nodes.first[w], nodes.first[w + 1] - nodes.first[w], at, end - at,
+                  load, place_of);
     }
-    free(first);
-    free(nodes);
-    free(load);
 }
 
 // Where most neighbours of a collective are that have a place already; of equal ones the first
@@ -358,7 +340,7 @@ static uint32_t among(const placer *p, uint32_t node, const uint32_t *place_of, 
 static void place_collectives(const placer *p, uint32_t *place_of)
 {
     const mlt_flow_sites *s = p->s;
-    uint32_t *votes = mlt_take(s->workers, sizeof *votes);
+    uint32_t *votes = mlt_flow_arena_take(p->near.arena, s->workers * sizeof *votes);
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t n = 0; n < p->g->node_count; n++) {
             if (place_of[n] != MLT_FLOW_NOWHERE)
@@ -372,7 +354,6 @@ static void place_collectives(const placer *p, uint32_t *place_of)
                 at = 0; // it has no neighbours
             place_of[n] = at;
         }
-    free(votes);
 }
 
 static void count_cut(const mlt_flow_graph *g, mlt_flow_placing *placing)
@@ -395,13 +376,13 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
     placing->sites = sites;
     placing->place_of = mlt_take(nodes, sizeof *placing->place_of);
     placing->weight = mlt_take(sites->workers, sizeof *placing->weight);
-    uint32_t *worker = mlt_take(nodes, sizeof *worker);
-    p.wishes.place = mlt_take(nodes, sizeof *p.wishes.place);
-    p.wishes.host = mlt_take(nodes, sizeof *p.wishes.host);
+    p.near = mlt_flow_near_new(graph);
+    uint32_t *worker = mlt_flow_arena_take(p.near.arena, nodes * sizeof *worker);
+    p.wishes.place = mlt_flow_arena_take(p.near.arena, nodes * sizeof *p.wishes.place);
+    p.wishes.host = mlt_flow_arena_take(p.near.arena, nodes * sizeof *p.wishes.host);
     memset(p.wishes.place, 0xff, nodes * sizeof *p.wishes.place);
     memset(p.wishes.host, 0xff, nodes * sizeof *p.wishes.host);
     know_hosts(&p);
-    p.near = mlt_flow_near_new(graph);
     bool fine = true;
     for (uint32_t i = 0; i < graph->pin_count && fine && sites->places > 1; i++)
         fine = wish(&p, &graph->pins[i]);
@@ -414,13 +395,7 @@ mlt_flow_placing *mlt_flow_place(const mlt_flow_graph *graph, const mlt_flow_sit
         mlt_flow_placing_free(placing);
         placing = NULL;
     }
-    free(worker);
-    free(p.wishes.place);
-    free(p.wishes.host);
     mlt_flow_near_free(&p.near);
-    free(p.host_first);
-    free(p.host_places);
-    free(p.host_wanted);
     return placing;
 }
 

@@ -33,7 +33,8 @@ static inline uint64_t mlt_flow_weight(const mlt_flow_graph *g, uint32_t node)
 // is there twice.
 typedef struct mlt_flow_near {
     uint32_t *first, *list;
-    bool *module; // [node_count] it is one, not a collective
+    bool *module;          // [node_count] it is one, not a collective
+    mlt_flow_arena *arena; // of all that placing needs for a while
 } mlt_flow_near;
 
 mlt_flow_near mlt_flow_near_new(const mlt_flow_graph *g);

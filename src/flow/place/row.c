@@ -4,26 +4,27 @@
 // Walks go along wires from sources. What lies beyond a collective, or beyond a module with many
 // wires (most of which will lead elsewhere in any case), comes only when the walk has nothing else
 // left: so v[1000] => w[1000] -> z is laid v[0] w[0] z v[1] w[1] ..., not v w.
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "flow/place/place_int.h"
 
 enum { MANY = 16 }; // wires
 
 mlt_flow_near mlt_flow_near_new(const mlt_flow_graph *g)
 {
-    mlt_flow_near near = {.first = mlt_take(g->node_count + 1ull, sizeof *near.first),
-                          .list = mlt_take(2ull * g->edge_count, sizeof *near.list),
-                          .module = mlt_take(g->node_count, sizeof *near.module)};
+    mlt_flow_arena *arena = mlt_flow_arena_new(MLT_FLOW_ALIGNED);
+    mlt_flow_near near = {
+        .first = mlt_flow_arena_take(arena, (g->node_count + 1ull) * sizeof *near.first),
+        .list = mlt_flow_arena_take(arena, 2ull * g->edge_count * sizeof *near.list),
+        .module = mlt_flow_arena_take(arena, g->node_count * sizeof *near.module),
+        .arena = arena,
+    };
     uint32_t at = 0;
     for (uint32_t n = 0; n < g->node_count; n++) {
         near.module[n] = mlt_flow_is_module(g, n);
         near.first[n] = at;
-        for (uint32_t i = g->out_first[n]; i < g->out_first[n + 1]; i++)
-            near.list[at++] = g->edges[g->out_edges[i]].to;
-        for (uint32_t i = g->in_first[n]; i < g->in_first[n + 1]; i++)
-            near.list[at++] = g->edges[g->in_edges[i]].from;
+        for (uint32_t i = g->out.first[n]; i < g->out.first[n + 1]; i++)
+            near.list[at++] = g->edges[g->out.list[i]].to;
+        for (uint32_t i = g->in.first[n]; i < g->in.first[n + 1]; i++)
+            near.list[at++] = g->edges[g->in.list[i]].from;
     }
     near.first[g->node_count] = at;
     return near;
@@ -31,9 +32,7 @@ mlt_flow_near mlt_flow_near_new(const mlt_flow_graph *g)
 
 void mlt_flow_near_free(mlt_flow_near *near)
 {
-    free(near->first);
-    free(near->list);
-    free(near->module);
+    mlt_flow_arena_free(near->arena);
 }
 
 typedef struct row_walk {
@@ -103,15 +102,12 @@ uint32_t mlt_flow_row_of(const mlt_flow_graph *g, const mlt_flow_near *near, mlt
         return w.count;
     }
     // Each node is looked from once, so at most both ends of each edge are put on.
-    w.seen = mlt_take(g->node_count, 1);
-    w.next = mlt_take(2ull * g->edge_count, sizeof *w.next);
-    w.far = mlt_take(2ull * g->edge_count, sizeof *w.far);
+    w.seen = mlt_flow_arena_take(near->arena, g->node_count);
+    w.next = mlt_flow_arena_take(near->arena, 2ull * g->edge_count * sizeof *w.next);
+    w.far = mlt_flow_arena_take(near->arena, 2ull * g->edge_count * sizeof *w.far);
     for (int pass = 0; pass < 2; pass++) // sources, then what only cycles lead to
         for (uint32_t n = 0; n < g->node_count; n++)
-            if (near->module[n] && !w.seen[n] && (pass || g->in_first[n] == g->in_first[n + 1]))
+            if (near->module[n] && !w.seen[n] && (pass || g->in.first[n] == g->in.first[n + 1]))
                 walk_from(&w, n);
-    free(w.seen);
-    free(w.next);
-    free(w.far);
     return w.count;
 }

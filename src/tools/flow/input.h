@@ -7,7 +7,7 @@
 
 #include "flow/graph/graph.h"
 #include "flowc/ast.h"
-#include "flowc/check.h"
+#include "flowc/sema.h"
 #include "tools/args.h"
 
 typedef struct mlt_flow_input {

@@ -1,30 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Descriptors of modules, roots and operations as the generated program will have them, but without
 // functions; then the roots are interpreted: their statements call the wiring functions.
-#include "flowc/check.h"
+#include "flowc/sema.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "flow/graph/arena.h"
 #include "flow/graph/ops.h"
-#include "flowc/check_int.h"
-
-void *mlt_sema_take(const mlt_sema *c, size_t bytes)
-{
-    return mlt_flow_arena_take(c->file->arena, bytes);
-}
-
-const mlt_flow_override *mlt_flow_override_of(const mlt_flow_override *list, size_t count,
-                                              const char *name)
-{
-    while (count-- > 0)
-        if (strcmp(list[count].name, name) == 0)
-            return &list[count];
-    return NULL;
-}
+#include "flowc/sema_int.h"
 
 // ---- descriptors
 
@@ -63,18 +47,9 @@ static long at_least_1(mlt_sema *c, const mlt_flow_expr *e, const char *what, co
     return 0;
 }
 
-static const mlt_flow_queue_item *item_of(const mlt_flow_queue_item *q, const char *name)
+static flow_queue_decl *make_queues(mlt_sema *c, const mlt_flow_queue_item *items, size_t *count)
 {
-    while (q && strcmp(q->name, name) != 0)
-        q = q->next;
-    return q;
-}
-
-// Queues as declared, and for modules the default ones that are not.
-static flow_queue_decl *make_queues(mlt_sema *c, const mlt_flow_queue_item *items, bool defaults,
-                                    size_t *count)
-{
-    size_t n = defaults ? 2 : 0;
+    size_t n = 0;
     for (const mlt_flow_queue_item *q = items; q; q = q->next)
         n++;
     flow_queue_decl *list = mlt_sema_take(c, (n + 1) * sizeof *list);
@@ -84,17 +59,13 @@ static flow_queue_decl *make_queues(mlt_sema *c, const mlt_flow_queue_item *item
         list[n++] = (flow_queue_decl){
             .name = q->name,
             .input = q->input,
-            .optional = q->optional,
+            .optional = q->optional || q->implied,
             .kind = kind,
             .type = q->type,
             .bytes = mlt_flow_type_bytes(kind),
             .cap = at_least_1(c, q->cap, "the capacity", q->name),
         };
     }
-    if (defaults && !item_of(items, "in"))
-        list[n++] = (flow_queue_decl){.name = "in", .input = true, .optional = true};
-    if (defaults && !item_of(items, "out"))
-        list[n++] = (flow_queue_decl){.name = "out", .optional = true};
     *count = n;
     return list;
 }
@@ -108,7 +79,8 @@ static void make_module(mlt_sema *c, const char *name, int line, const mlt_flow_
     m->declaration = d;
     m->module = (flow_module){.name = name, .file = c->file->path, .line = line};
     m->module.weight = d ? at_least_1(c, d->weight, "the weight", name) : 0;
-    m->module.queues = make_queues(c, d ? d->queues : NULL, true, &m->module.queue_count);
+    m->module.queues =
+        make_queues(c, d ? d->queues : mlt_flow_default_queues, &m->module.queue_count);
 }
 
 static void make_roots(mlt_sema *c)
@@ -120,7 +92,7 @@ static void make_roots(mlt_sema *c)
         root->item = r;
         mlt_name_table_add(&c->root_names, r->name, root);
         root->root = (flow_root){.name = r->name, .file = c->file->path, .line = r->line};
-        root->root.queues = make_queues(c, r->queues, false, &root->root.queue_count);
+        root->root.queues = make_queues(c, r->queues, &root->root.queue_count);
     }
 }
 
@@ -163,7 +135,7 @@ static void make_descriptors(mlt_sema *c)
     // Figure 3 of the paper has modules that are only required: they have the default queues.
     for (const mlt_flow_root_item *r = c->file->roots; r; r = r->next)
         for (size_t i = 0; i < r->required_count; i++)
-            if (!mlt_sema_built_in(r->required[i]) && !mlt_sema_root_of(c, r->required[i]) &&
+            if (!mlt_flow_built_in(r->required[i]) && !mlt_sema_root_of(c, r->required[i]) &&
                 !mlt_sema_module_of(c, r->required[i]))
                 make_module(c, r->required[i], r->required_lines[i], NULL);
 }
@@ -190,7 +162,7 @@ static bool wire_instance(wirer *w, const mlt_flow_statement *s)
     if (s->count)
         count = FLOW_COUNT(count);
     int *vector = mlt_take(1, sizeof *vector);
-    const flow_module *module = mlt_sema_built_in(s->module);
+    const flow_module *module = mlt_flow_built_in(s->module);
     mlt_sema_root *root = mlt_sema_root_of(w->c, s->module);
     *vector = root
                   ? flow_add_root(w->w, s->line, s->name, &root->root, count)
@@ -256,18 +228,10 @@ static bool wire_place(wirer *w, const mlt_flow_statement *s)
     flow_stage stage = {.parts = NULL};
     long place = 0;
     bool fine = make_parts(w, s->stages, &stage) && (!s->place || number(w, s->place, &place));
-    if (fine) {
-        size_t size = (s->host ? strlen(s->host) : 0) + 32;
-        char *where = mlt_take(size, 1);
-        if (s->host && s->place)
-            snprintf(where, size, "%s:%ld", s->host, place);
-        else if (s->host)
-            snprintf(where, size, "%s", s->host);
-        else
-            snprintf(where, size, "%ld", place);
-        flow_place(w->w, s->line, stage.parts, stage.count, where);
-        free(where);
-    }
+    if (fine && s->place)
+        flow_place_nth(w->w, s->line, stage.parts, stage.count, s->host, place);
+    else if (fine)
+        flow_place(w->w, s->line, stage.parts, stage.count, s->host);
     free((void *)stage.parts);
     return fine;
 }

@@ -3,7 +3,7 @@
 // lost, changed or overtaken; who has no credit waits; both sides may end at any time; and packets
 // that make no sense end the job. Between processes, and with modules: test/mpi/flow_link.c.
 #include "base/upcalls.h"
-#include "flow/link.h"
+#include "flow/conn.h"
 
 #include <errno.h>
 #include <millet/csp.h>
@@ -83,8 +83,8 @@ static void make_program(mlt_flow_program *p, mlt_rank *rank, end *ends)
     l->line_count = n;
     l->tasks = calloc(2 * n, sizeof *l->tasks);
     l->lines = calloc(n, sizeof *l->lines);
-    l->in_first = calloc(2 * n + 1, sizeof *l->in_first);
-    l->in_lines = calloc(n, sizeof *l->in_lines);
+    l->in.first = calloc(2 * n + 1, sizeof *l->in.first);
+    l->in.list = calloc(n, sizeof *l->in.list);
     p->instances = calloc(n, sizeof *p->instances);
     p->inlet_of = calloc(n, sizeof(mlt_flow_inlet *));
     mlt_flow_elements_init(&p->elements);
@@ -93,9 +93,9 @@ static void make_program(mlt_flow_program *p, mlt_rank *rank, end *ends)
         l->tasks[2 * i] = (mlt_flow_task){.kind = MLT_FLOW_DEAL, .place = from, .worker = from};
         l->tasks[2 * i + 1] = (mlt_flow_task){.kind = MLT_FLOW_DEAL, .place = to, .worker = to};
         l->lines[i] = (mlt_flow_line){.from = 2 * i, .to = 2 * i + 1, .cap = the.lines[i].cap};
-        l->in_first[2 * i + 1] = i;
-        l->in_first[2 * i + 2] = i + 1;
-        l->in_lines[i] = i;
+        l->in.first[2 * i + 1] = i;
+        l->in.first[2 * i + 2] = i + 1;
+        l->in.list[i] = i;
         l->tasks[2 * i].node = 2 * i;
         l->tasks[2 * i + 1].node = 2 * i + 1;
         end *e = &ends[i];
@@ -128,8 +128,8 @@ static void free_program(mlt_flow_program *p)
     mlt_pool_fini(&p->elements);
     free(l->tasks);
     free(l->lines);
-    free(l->in_first);
-    free(l->in_lines);
+    free(l->in.first);
+    free(l->in.list);
     free(l);
     free(p->graph->vectors);
     free(p->graph->vector_of);
@@ -142,7 +142,7 @@ static void free_program(mlt_flow_program *p)
 static void to_links(mlt_route *route, const mlt_packet *packet, const void *data, uint64_t bytes)
 {
     if (mlt_flow_self)
-        mlt_flow_link_packet(mlt_flow_self, route, packet, data, bytes);
+        mlt_flow_conn_packet(mlt_flow_self, route, packet, data, bytes);
 }
 
 static void rank_main(void *arg)
@@ -154,9 +154,9 @@ static void rank_main(void *arg)
     size_t count = 0;
     make_program(&program, rank, ends);
     mlt_flow_self = &program;
-    mlt_flow_links_begin(&program);
+    mlt_flow_conns_begin(&program);
     for (uint32_t i = 0; i < the.line_count; i++) {
-        CHECK((ends[i].out.link != NULL) == (the.lines[i].from == program.worker));
+        CHECK((ends[i].out.conn != NULL) == (the.lines[i].from == program.worker));
         if (the.lines[i].from == program.worker)
             procs[count++] = (csp_proc){.run = the.sends, .arg = &ends[i], .name = "sends"};
         if (the.lines[i].to == program.worker)
@@ -164,8 +164,8 @@ static void rank_main(void *arg)
     }
     pthread_barrier_wait(&meeting);
     CHECK(csp_par(procs, count) == 0);
-    mlt_flow_links_end(&program);
-    CHECK(program.links == NULL);
+    mlt_flow_conns_end(&program);
+    CHECK(program.conns == NULL);
     pthread_barrier_wait(&meeting);
     mlt_flow_self = NULL;
     for (uint32_t i = 0; i < the.line_count; i++)
@@ -231,7 +231,7 @@ static int send_all(void *arg)
         bool shared = next_random(&state) % 8 == 0;
         if (shared)
             e->refs++;
-        bool put = mlt_flow_link_put(me->out.link, e);
+        bool put = mlt_flow_conn_put(me->out.conn, e);
         if (shared) { // what this one still has is as it was
             CHECK(e->refs == 1 && e->magic == MLT_FLOW_ELEMENT_MAGIC);
             mlt_flow_element_drop(e);
@@ -243,7 +243,7 @@ static int send_all(void *arg)
         if (next_random(&state) % 50 == 0)
             csp_yield();
     }
-    mlt_flow_link_end(me->out.link);
+    mlt_flow_conn_end(me->out.conn);
     return 0;
 }
 
@@ -304,11 +304,11 @@ static int send_counted(void *arg)
     for (uint32_t i = 0; i < the.elements; i++) {
         mlt_flow_element *e = mlt_flow_element_new(8);
         memcpy(mlt_flow_data(e), &(uint64_t){i}, 8);
-        if (!mlt_flow_link_put(me->out.link, e))
+        if (!mlt_flow_conn_put(me->out.conn, e))
             break;
         atomic_fetch_add(&put_count, 1);
     }
-    mlt_flow_link_end(me->out.link);
+    mlt_flow_conn_end(me->out.conn);
     return 0;
 }
 
@@ -381,7 +381,7 @@ static void pressure(void)
 static int send_none(void *arg)
 {
     end *me = arg;
-    mlt_flow_link_end(me->out.link);
+    mlt_flow_conn_end(me->out.conn);
     return 0;
 }
 
@@ -402,10 +402,10 @@ static int wait_for_end(void *arg)
 static int send_until_closed(void *arg)
 {
     end *me = arg;
-    while (mlt_flow_link_put(me->out.link, mlt_flow_element_new(1000)))
+    while (mlt_flow_conn_put(me->out.conn, mlt_flow_element_new(1000)))
         csp_yield();
-    CHECK(!mlt_flow_link_put(me->out.link, mlt_flow_element_new(8))); // and stays so
-    mlt_flow_link_end(me->out.link);
+    CHECK(!mlt_flow_conn_put(me->out.conn, mlt_flow_element_new(8))); // and stays so
+    mlt_flow_conn_end(me->out.conn);
     return 0;
 }
 
@@ -433,7 +433,7 @@ static void endings(void)
 
 // ---- packets that make no sense
 
-enum { LINK = MLT_FLOW_PACKET_LINK };
+enum { LINK = MLT_FLOW_PACKET_CONN };
 
 typedef struct nonsense {
     mlt_packet packet;

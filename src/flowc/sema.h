@@ -25,6 +25,9 @@ mlt_flow_graph *mlt_flow_check(const mlt_flow_file *file, const mlt_flow_overrid
 const mlt_flow_root_item *mlt_flow_main_root(const mlt_flow_file *file,
                                              mlt_flow_messages *messages);
 
-// The number of a C type, "unsigned long int". FLOW_ANY: NULL, or a name that only the C compiler
-// knows.
+// Reduce, Broadcast, Deal or Collect; NULL: none of them.
+const flow_module *mlt_flow_built_in(const char *name);
+
+// The number of a type as the reader names it: "unsigned long". FLOW_ANY: NULL, or a name that only
+// the C compiler knows.
 flow_type mlt_flow_type_named(const char *text);

@@ -30,33 +30,33 @@
 
 #include "flow/run.h"
 
-// Makes the links of this worker's outlets, and what its lines from others need. All workers meet
+// Makes the conns of this worker's outlets, and what its lines from others need. All workers meet
 // before the first element is sent.
-void mlt_flow_links_begin(mlt_flow_program *program);
+void mlt_flow_conns_begin(mlt_flow_program *program);
 // All tasks of this worker have ended, or none has begun on any worker. Ends the lines that are
 // still open, and waits (as a process) until both sides of every line are done with it: then all
-// that was sent has arrived, and no packet will come any more. Frees the links.
-void mlt_flow_links_end(mlt_flow_program *program);
+// that was sent has arrived, and no packet will come any more. Frees the conns.
+void mlt_flow_conns_end(mlt_flow_program *program);
 
 // Memory for an element that will go by this line, longer than MLT_FLOW_SMALL.
-mlt_flow_element *mlt_flow_link_new(const mlt_flow_link *link, uint64_t bytes);
+mlt_flow_element *mlt_flow_conn_new(const mlt_flow_conn *conn, uint64_t bytes);
 // Waits for credit. Consumes the element. False: closed.
-bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e);
-void mlt_flow_link_end(mlt_flow_link *link);
+bool mlt_flow_conn_put(mlt_flow_conn *conn, mlt_flow_element *e);
+void mlt_flow_conn_end(mlt_flow_conn *conn);
 
 // An element of so many bytes of that line was taken from its inlet. Does not wait.
-void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes);
+void mlt_flow_conn_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes);
 // The same for any element that a reader has got, of a local line too. Returns it.
 static inline mlt_flow_element *mlt_flow_taken(mlt_flow_program *program, mlt_flow_element *e)
 {
     if (MLT_UNLIKELY(e->line != MLT_FLOW_NO_LINE)) {
         uint32_t line = e->line;
         e->line = MLT_FLOW_NO_LINE;
-        mlt_flow_link_taken(program, line, e->bytes);
+        mlt_flow_conn_taken(program, line, e->bytes);
     }
     return e;
 }
 // True: nothing will come any more by that line, which ends here. For reports.
-bool mlt_flow_link_over(const mlt_flow_program *program, uint32_t line);
+bool mlt_flow_conn_over(const mlt_flow_program *program, uint32_t line);
 // The inlet where these lines end takes no more.
-void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet);
+void mlt_flow_conn_close(mlt_flow_program *program, mlt_flow_inlet *inlet);

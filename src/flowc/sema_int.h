@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of the check share: check.c (from names to the graph), check_names.c (what names
-// alone tell), check_expr.c (numbers and types). Memory is the file's arena.
+// What the files of the check share, each of which calls only those after it: sema.c (from names to
+// the graph), sema_names.c (what names alone tell), sema_expr.c (numbers and types), sema_scope.c
+// (what a name stands for). Memory is the file's arena.
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +9,7 @@
 
 #include "base/table.h"
 #include "flowc/ast.h"
-#include "flowc/check.h"
+#include "flowc/sema.h"
 
 // A constant with its value.
 typedef struct mlt_sema_value {
@@ -56,6 +57,8 @@ typedef struct mlt_sema {
 #define MLT_SEMA_ERROR(c, line, ...)   mlt_flow_say((c)->messages, line, 0, false, __VA_ARGS__)
 #define MLT_SEMA_WARNING(c, line, ...) mlt_flow_say((c)->messages, line, 0, true, __VA_ARGS__)
 
+// ---- sema_scope.c
+
 void *mlt_sema_take(const mlt_sema *c, size_t bytes); // zeroed, the file's
 
 // Names that a misspelt one could have meant, and the hint that they give.
@@ -71,15 +74,20 @@ typedef struct mlt_sema_hint {
 // The hint of flow/graph/hint.h. Frees the names.
 mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked);
 
-const flow_module *mlt_sema_built_in(const char *name); // NULL: none
+enum { MLT_SEMA_BUILT_IN = 4 };
+extern const flow_module *const mlt_sema_built_ins[MLT_SEMA_BUILT_IN];
 mlt_sema_module *mlt_sema_module_of(const mlt_sema *c, const char *name);
 mlt_sema_root *mlt_sema_root_of(const mlt_sema *c, const char *name);
 mlt_sema_op *mlt_sema_op_of(const mlt_sema *c, const char *name);
 
-// check_expr.c. The value of an expression; constants of `inner` hide those of `outer`. False:
+// ---- sema_expr.c
+
+// The value of an expression; constants of `inner` hide those of `outer`. False:
 // told.
 bool mlt_sema_eval(mlt_sema *c, const mlt_sema_value *inner, const mlt_sema_value *outer,
                    const mlt_flow_expr *e, long *value);
 
-// check_names.c. Checks all that names alone tell, and marks in the lists what is used.
+// ---- sema_names.c
+
+// Checks all that names alone tell, and marks in the lists what is used.
 void mlt_sema_all_names(mlt_sema *c, const mlt_flow_root_item *main_root);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each line has one record at each of its two workers: an mlt_flow_link where it begins, an arrival
+// Each line has one record at each of its two workers: an mlt_flow_conn where it begins, an arrival
 // where it ends. A worker never has both of one line.
 //
 // The end. Both sides say that they are done, each exactly once: the sender by END (even if CLOSED
 // came before), the receiver by CLOSED (even if END came before). Afterwards neither says anything
-// about the line. mlt_flow_links_end waits for both of every line, so no packet comes to a worker
+// about the line. mlt_flow_conns_end waits for both of every line, so no packet comes to a worker
 // that has left; and since END has come, no data of p2p is under way.
 //
 // Completions of p2p (message_left, message_came) only free, push and wake, for they must not start
 // anything. Credits that they make possible are told by work of the next progress step.
-#include "flow/link.h"
+#include "flow/conn.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,29 +29,29 @@
 
 // object is the line, always.
 enum {
-    ELEMENT = MLT_FLOW_PACKET_LINK, // src: kind, word: value_bytes, dst: 0
+    ELEMENT = MLT_FLOW_PACKET_CONN, // src: kind, word: value_bytes, dst: 0
     POINTER,                        // the element's address
     COMING,                         // as ELEMENT, but the data is its length
     CREDIT,                         // word: how many
-    LINK_END,
-    LINK_CLOSED,
+    CONN_END,
+    CONN_CLOSED,
     STORE,  // word: the descriptor of the sender's store, src: its process
     MAPPED, // the receiver has it
     STORED, // src: kind, word: value_bytes; where it is in the store, and its length
 };
 
-enum { GIVE_BACK = 4, RECORDS = 16, LINK_NAME = 256 };
+enum { GIVE_BACK = 4, RECORDS = 16, CONN_NAME = 256 };
 
 // A task that waits for credit.
 typedef struct waiter {
-    mlt_list_node link;
+    mlt_list_node node;
     mlt_fiber *fiber;
     uint32_t cost;
     bool ready; // the credits are its own
 } waiter;
 
 // Where a line begins.
-struct mlt_flow_link {
+struct mlt_flow_conn {
     mlt_flow_program *program;
     mlt_route *route;
     mlt_rank *rank; // of the sending task's place
@@ -88,24 +88,24 @@ typedef struct arrival {
 
 // An element that p2p moves, one that waits for such an element, or one that leaves.
 typedef struct record {
-    mlt_list_node link; // in arrival.moving
+    mlt_list_node node; // in arrival.moving
     mlt_req req;
     mlt_flow_element *e;
-    void *of; // arrival or mlt_flow_link
+    void *of; // arrival or mlt_flow_conn
     bool here;
 } record;
 
 typedef struct peer { // a worker that lines lead to or come from
     mlt_route_user user;
-    struct mlt_flow_links *links;
+    struct mlt_flow_conns *conns;
     char *store; // its process's; NULL: not mapped
     bool listed;
 } peer;
 
-struct mlt_flow_links {
+struct mlt_flow_conns {
     mlt_flow_program *program;
     uint32_t *number_of; // [line_count]: in begins or ends; UINT32_MAX: neither
-    mlt_flow_link *begins;
+    mlt_flow_conn *begins;
     arrival *ends;
     uint32_t begin_count, end_count;
     peer *peers; // [workers]
@@ -126,11 +126,11 @@ static inline uint32_t worker_at(const mlt_flow_program *program, uint32_t task)
     return program->lowered->tasks[task].worker;
 }
 
-static void one_less(struct mlt_flow_links *links)
+static void one_less(struct mlt_flow_conns *conns)
 {
-    mlt_assert(links->open > 0);
-    if (--links->open == 0 && links->ender)
-        mlt_fiber_wake(links->program->csp->sched, links->ender);
+    mlt_assert(conns->open > 0);
+    if (--conns->open == 0 && conns->ender)
+        mlt_fiber_wake(conns->program->csp->sched, conns->ender);
 }
 
 // ---- names and faults
@@ -140,7 +140,7 @@ static const char *name_of(const mlt_flow_program *program, uint32_t line, char 
 {
     const mlt_flow_lowered *l = program->lowered;
     const mlt_flow_line *at = &l->lines[line];
-    char name[LINK_NAME];
+    char name[CONN_NAME];
     if (l->tasks[at->to].kind == MLT_FLOW_MODULE)
         mlt_flow_in_name(l->graph, &l->graph->edges[at->edge], name, sizeof name);
     else
@@ -157,15 +157,15 @@ static _Noreturn MLT_COLD void bad_line(const mlt_route *route, uint32_t line, c
 static _Noreturn MLT_COLD void bad_packet(const mlt_flow_program *program, const mlt_route *route,
                                           uint32_t line, const char *what)
 {
-    char name[LINK_NAME + 32];
+    char name[CONN_NAME + 32];
     mlt_csp_fault("flow", "%s sent a packet for queue %s %s", route->who,
                   name_of(program, line, name, sizeof name), what);
 }
 
 static void peer_lost(mlt_route_user *user, mlt_route *route)
 {
-    struct mlt_flow_links *links = mlt_container_of(user, peer, user)->links;
-    mlt_csp_fault("flow", "%s, and lines of this worker lead there", links->program->csp->why);
+    struct mlt_flow_conns *conns = mlt_container_of(user, peer, user)->conns;
+    mlt_csp_fault("flow", "%s, and lines of this worker lead there", conns->program->csp->why);
 }
 
 // ---- sending
@@ -173,13 +173,13 @@ static void peer_lost(mlt_route_user *user, mlt_route *route)
 static void message_left(mlt_req *req)
 {
     record *r = mlt_container_of(req, record, req);
-    mlt_flow_link *link = r->of;
-    struct mlt_flow_links *links = link->program->links;
+    mlt_flow_conn *conn = r->of;
+    struct mlt_flow_conns *conns = conn->program->conns;
     if (r->req.count >= MLT_FLOW_HELPED)
-        mlt_flow_help_less(link->program, false);
+        mlt_flow_help_less(conn->program, false);
     mlt_flow_element_drop(r->e);
-    mlt_pool_give(&links->records, r);
-    one_less(links);
+    mlt_pool_give(&conns->records, r);
+    one_less(conns);
 }
 
 static void fill_request(mlt_req *req, mlt_rank *rank, mlt_req_kind kind, mlt_flow_element *e,
@@ -191,25 +191,25 @@ static void fill_request(mlt_req *req, mlt_rank *rank, mlt_req_kind kind, mlt_fl
 }
 
 // The element and its ref stay until the other side has the data, so nobody writes to it.
-static void send_message(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
+static void send_message(mlt_flow_conn *conn, const mlt_packet *packet, mlt_flow_element *e)
 {
-    struct mlt_flow_links *links = link->program->links;
+    struct mlt_flow_conns *conns = conn->program->conns;
     mlt_packet coming = *packet;
     uint64_t bytes = e->bytes;
-    record *r = mlt_pool_take(&links->records);
+    record *r = mlt_pool_take(&conns->records);
     coming.kind = COMING;
-    mlt_route_send(link->route, &coming, &bytes, sizeof bytes);
+    mlt_route_send(conn->route, &coming, &bytes, sizeof bytes);
     r->e = e;
-    r->of = link;
-    fill_request(&r->req, link->rank, MLT_REQ_SEND, e, bytes, link->to, link->line);
+    r->of = conn;
+    fill_request(&r->req, conn->rank, MLT_REQ_SEND, e, bytes, conn->to, conn->line);
     r->req.on_done = message_left;
-    links->open++;
+    conns->open++;
     if (bytes >= MLT_FLOW_HELPED)
-        mlt_flow_help_more(link->program, false);
+        mlt_flow_help_more(conn->program, false);
     mlt_p2p_send(&r->req);
     // Its data may need this worker to move, and what has left makes room for the next one: a task
     // that never waits must look from time to time.
-    mlt_p2p_poll(link->rank);
+    mlt_p2p_poll(conn->rank);
 }
 
 // Where an element lies.
@@ -217,64 +217,64 @@ typedef struct place_in_store {
     uint64_t offset, bytes;
 } place_in_store;
 
-static void tell_store(mlt_flow_link *link)
+static void tell_store(mlt_flow_conn *conn)
 {
-    link->told = true;
+    conn->told = true;
     int fd = mlt_flow_store_fd();
-    mlt_packet packet = {.kind = STORE, .object = link->line, .word = fd, .src = (int32_t)getpid()};
+    mlt_packet packet = {.kind = STORE, .object = conn->line, .word = fd, .src = (int32_t)getpid()};
     if (fd >= 0)
-        mlt_route_send(link->route, &packet, NULL, 0);
+        mlt_route_send(conn->route, &packet, NULL, 0);
 }
 
-static void send_stored(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
+static void send_stored(mlt_flow_conn *conn, const mlt_packet *packet, mlt_flow_element *e)
 {
     const mlt_flow_prefix *block = (const mlt_flow_prefix *)(const void *)e - 1;
     place_in_store at = {.offset = block->offset, .bytes = e->bytes};
     mlt_packet stored = *packet;
     stored.kind = STORED;
-    mlt_route_send(link->route, &stored, &at, sizeof at); // and it is the receiver's
+    mlt_route_send(conn->route, &stored, &at, sizeof at); // and it is the receiver's
 }
 
-mlt_flow_element *mlt_flow_link_new(const mlt_flow_link *link, uint64_t bytes)
+mlt_flow_element *mlt_flow_conn_new(const mlt_flow_conn *conn, uint64_t bytes)
 {
-    return link->maps && bytes > link->small ? mlt_flow_element_stored(bytes)
+    return conn->maps && bytes > conn->small ? mlt_flow_element_stored(bytes)
                                              : mlt_flow_element_new(bytes);
 }
 
-static void send_pointer(mlt_flow_link *link, const mlt_packet *packet, mlt_flow_element *e)
+static void send_pointer(mlt_flow_conn *conn, const mlt_packet *packet, mlt_flow_element *e)
 {
     mlt_packet pointer = *packet;
     pointer.kind = POINTER;
     e = mlt_flow_element_own(e);
-    e->line = link->line;
-    mlt_route_send(link->route, &pointer, &e, sizeof e);
+    e->line = conn->line;
+    mlt_route_send(conn->route, &pointer, &e, sizeof e);
 }
 
-static inline void send_element(mlt_flow_link *link, mlt_flow_element *e)
+static inline void send_element(mlt_flow_conn *conn, mlt_flow_element *e)
 {
     mlt_packet packet = {
-        .kind = ELEMENT, .object = link->line, .word = (int32_t)e->value_bytes, .src = e->kind};
-    if (MLT_LIKELY(e->small || e->bytes <= link->small)) {
-        mlt_route_send(link->route, &packet, mlt_flow_data(e), e->bytes);
+        .kind = ELEMENT, .object = conn->line, .word = (int32_t)e->value_bytes, .src = e->kind};
+    if (MLT_LIKELY(e->small || e->bytes <= conn->small)) {
+        mlt_route_send(conn->route, &packet, mlt_flow_data(e), e->bytes);
         mlt_flow_element_drop(e);
-    } else if (link->near) {
-        send_pointer(link, &packet, e);
-    } else if (link->maps && e->refs == 1 && mlt_flow_store_has(e)) {
-        send_stored(link, &packet, e);
+    } else if (conn->near) {
+        send_pointer(conn, &packet, e);
+    } else if (conn->maps && e->refs == 1 && mlt_flow_store_has(e)) {
+        send_stored(conn, &packet, e);
     } else {
-        if (!link->told)
-            tell_store(link);
-        send_message(link, &packet, e);
+        if (!conn->told)
+            tell_store(conn);
+        send_message(conn, &packet, e);
     }
 }
 
-static MLT_COLD void name_link(mlt_flow_link *link)
+static MLT_COLD void name_conn(mlt_flow_conn *conn)
 {
     static const char begin[] = "waits for room in queue ";
-    enum { SIZE = LINK_NAME + 64 };
-    link->where = mlt_take(SIZE, 1);
-    memcpy(link->where, begin, sizeof begin);
-    name_of(link->program, link->line, link->where + sizeof begin - 1, SIZE - sizeof begin);
+    enum { SIZE = CONN_NAME + 64 };
+    conn->where = mlt_take(SIZE, 1);
+    memcpy(conn->where, begin, sizeof begin);
+    name_of(conn->program, conn->line, conn->where + sizeof begin - 1, SIZE - sizeof begin);
 }
 
 // Credits for an element; half of them at most, so that two are always under way.
@@ -288,75 +288,75 @@ static inline uint32_t cost_of(bool by_bytes, uint32_t cap, uint64_t bytes)
 }
 
 // True: the credits are the caller's.
-static __attribute__((noinline)) bool wait_for_credit(mlt_flow_link *link, uint32_t cost)
+static __attribute__((noinline)) bool wait_for_credit(mlt_flow_conn *conn, uint32_t cost)
 {
-    mlt_sched *sched = link->program->csp->sched;
-    if (link->closed)
+    mlt_sched *sched = conn->program->csp->sched;
+    if (conn->closed)
         return false;
-    if (!link->where)
-        name_link(link);
-    uint64_t start = link->program->measures ? mlt_os_now_ns() : 0;
+    if (!conn->where)
+        name_conn(conn);
+    uint64_t start = conn->program->measures ? mlt_os_now_ns() : 0;
     waiter me = {.fiber = sched->current, .cost = cost};
     mlt_csp_wait wait;
-    mlt_list_push_waiter(&link->waiting, &me.link);
-    while (!me.ready && !link->closed)
-        mlt_fiber_park(sched, mlt_csp_wait_for(&wait, "flow_send", MLT_CSP_UPPER, link->where, 0));
+    mlt_list_push_waiter(&conn->waiting, &me.node);
+    while (!me.ready && !conn->closed)
+        mlt_fiber_park(sched, mlt_csp_wait_for(&wait, "flow_send", MLT_CSP_UPPER, conn->where, 0));
     if (!me.ready)
-        mlt_list_remove(&me.link);
+        mlt_list_remove(&me.node);
     if (start)
-        link->outlet->stats.blocked_ns += mlt_os_now_ns() - start;
-    return !link->closed;
+        conn->outlet->stats.blocked_ns += mlt_os_now_ns() - start;
+    return !conn->closed;
 }
 
-bool mlt_flow_link_put(mlt_flow_link *link, mlt_flow_element *e)
+bool mlt_flow_conn_put(mlt_flow_conn *conn, mlt_flow_element *e)
 {
-    mlt_assert(!link->ended);
-    uint32_t cost = cost_of(link->by_bytes, link->cap, e->bytes);
-    if (MLT_UNLIKELY(link->credits < cost || link->closed || !mlt_list_empty(&link->waiting))) {
-        if (!wait_for_credit(link, cost)) {
+    mlt_assert(!conn->ended);
+    uint32_t cost = cost_of(conn->by_bytes, conn->cap, e->bytes);
+    if (MLT_UNLIKELY(conn->credits < cost || conn->closed || !mlt_list_empty(&conn->waiting))) {
+        if (!wait_for_credit(conn, cost)) {
             mlt_flow_element_drop(e);
             return false;
         }
     } else {
-        link->credits -= cost;
+        conn->credits -= cost;
     }
-    send_element(link, e);
+    send_element(conn, e);
     return true;
 }
 
-void mlt_flow_link_end(mlt_flow_link *link)
+void mlt_flow_conn_end(mlt_flow_conn *conn)
 {
-    if (link->ended)
+    if (conn->ended)
         return;
-    link->ended = true;
-    mlt_route_send(link->route, &(mlt_packet){.kind = LINK_END, .object = link->line}, NULL, 0);
+    conn->ended = true;
+    mlt_route_send(conn->route, &(mlt_packet){.kind = CONN_END, .object = conn->line}, NULL, 0);
 }
 
-static void credit_came(mlt_flow_link *link, const mlt_packet *packet)
+static void credit_came(mlt_flow_conn *conn, const mlt_packet *packet)
 {
     uint32_t n = (uint32_t)packet->word;
-    if (n == 0 || n > link->cap - link->credits)
-        bad_packet(link->program, link->route, link->line, "that gives back more than there was");
-    link->credits += n;
-    while (!mlt_list_empty(&link->waiting)) {
-        waiter *w = mlt_container_of(link->waiting.next, waiter, link);
-        if (w->cost > link->credits)
+    if (n == 0 || n > conn->cap - conn->credits)
+        bad_packet(conn->program, conn->route, conn->line, "that gives back more than there was");
+    conn->credits += n;
+    while (!mlt_list_empty(&conn->waiting)) {
+        waiter *w = mlt_container_of(conn->waiting.next, waiter, node);
+        if (w->cost > conn->credits)
             break;
-        mlt_list_remove(&w->link);
-        link->credits -= w->cost;
+        mlt_list_remove(&w->node);
+        conn->credits -= w->cost;
         w->ready = true;
-        mlt_fiber_wake(link->program->csp->sched, w->fiber);
+        mlt_fiber_wake(conn->program->csp->sched, w->fiber);
     }
 }
 
-static void closed_came(mlt_flow_link *link)
+static void closed_came(mlt_flow_conn *conn)
 {
-    if (link->closed)
-        bad_packet(link->program, link->route, link->line, "that closes it again");
-    link->closed = true;
-    for (mlt_list_node *l = link->waiting.next; l != &link->waiting; l = l->next)
-        mlt_fiber_wake(link->program->csp->sched, mlt_container_of(l, waiter, link)->fiber);
-    one_less(link->program->links);
+    if (conn->closed)
+        bad_packet(conn->program, conn->route, conn->line, "that closes it again");
+    conn->closed = true;
+    for (mlt_list_node *l = conn->waiting.next; l != &conn->waiting; l = l->next)
+        mlt_fiber_wake(conn->program->csp->sched, mlt_container_of(l, waiter, node)->fiber);
+    one_less(conn->program->conns);
 }
 
 // ---- arriving
@@ -392,7 +392,7 @@ static void line_over(arrival *a)
     a->over = true;
     if (!a->closed)
         mlt_flow_inlet_line_ended(a->program->inlet_of[a->line]);
-    one_less(a->program->links);
+    one_less(a->program->conns);
 }
 
 static inline void push(arrival *a, mlt_flow_element *e)
@@ -406,14 +406,14 @@ static inline void push(arrival *a, mlt_flow_element *e)
 // Pushes elements that are here, up to the first that is not.
 static void advance(arrival *a)
 {
-    struct mlt_flow_links *links = a->program->links;
+    struct mlt_flow_conns *conns = a->program->conns;
     while (!mlt_list_empty(&a->moving)) {
-        record *r = mlt_container_of(a->moving.next, record, link);
+        record *r = mlt_container_of(a->moving.next, record, node);
         if (!r->here)
             return;
         mlt_flow_element *e = r->e;
-        mlt_list_remove(&r->link);
-        mlt_pool_give(&links->records, r);
+        mlt_list_remove(&r->node);
+        mlt_pool_give(&conns->records, r);
         push(a, e);
     }
     if (a->ended && !a->over)
@@ -434,11 +434,11 @@ static void message_came(mlt_req *req)
 
 static record *new_record(arrival *a, mlt_flow_element *e, bool here)
 {
-    record *r = mlt_pool_take(&a->program->links->records);
+    record *r = mlt_pool_take(&a->program->conns->records);
     r->e = e;
     r->of = a;
     r->here = here;
-    mlt_list_push_back(&a->moving, &r->link);
+    mlt_list_push_back(&a->moving, &r->node);
     return r;
 }
 
@@ -451,7 +451,7 @@ static inline void arrived(arrival *a, mlt_flow_element *e)
         (void)new_record(a, e, true);
 }
 
-static inline mlt_flow_element *link_new_element(const mlt_packet *packet, uint64_t bytes)
+static inline mlt_flow_element *conn_new_element(const mlt_packet *packet, uint64_t bytes)
 {
     mlt_flow_element *e = mlt_flow_element_new(bytes);
     e->kind = (uint8_t)packet->src;
@@ -481,7 +481,7 @@ static void pointer_came(arrival *a, const void *data, uint64_t bytes)
 
 static void store_came(arrival *a, const mlt_packet *packet)
 {
-    peer *p = &a->program->links->peers[a->route->worker];
+    peer *p = &a->program->conns->peers[a->route->worker];
     if (!mlt_job_is_here(a->program->csp->worker->boot->job, a->route->worker))
         bad_packet(a->program, a->route, a->line, "about memory of another host");
     if (!p->store)
@@ -496,7 +496,7 @@ static void stored_came(arrival *a, const mlt_packet *packet, const void *data, 
     if (bytes == sizeof at)
         memcpy(&at, data, sizeof at);
     mlt_flow_element *e =
-        mlt_flow_store_at(a->program->links->peers[a->route->worker].store, at.offset, at.bytes);
+        mlt_flow_store_at(a->program->conns->peers[a->route->worker].store, at.offset, at.bytes);
     if (!e)
         bad_packet(a->program, a->route, a->line, "that is not in its store");
     charge(a, e->bytes);
@@ -512,7 +512,7 @@ static void coming(arrival *a, const mlt_packet *packet, const void *data, uint6
         bad_packet(a->program, a->route, a->line, "that does not say how much comes");
     memcpy(&length, data, sizeof length);
     charge(a, length);
-    mlt_flow_element *e = link_new_element(packet, length);
+    mlt_flow_element *e = conn_new_element(packet, length);
     e->line = a->line;
     record *r = new_record(a, e, false);
     fill_request(&r->req, a->rank, MLT_REQ_RECV, e, length, a->from, a->line);
@@ -530,7 +530,7 @@ static void element_came(arrival *a, const mlt_packet *packet, const void *data,
         bad_packet(a->program, a->route, a->line, "after its end");
     if (MLT_LIKELY(packet->kind == ELEMENT)) {
         charge(a, bytes);
-        mlt_flow_element *e = link_new_element(packet, bytes);
+        mlt_flow_element *e = conn_new_element(packet, bytes);
         if (bytes == 8)
             memcpy(mlt_flow_data(e), data, 8);
         else if (bytes)
@@ -554,10 +554,10 @@ static void end_came(arrival *a)
     advance(a);
 }
 
-void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes)
+void mlt_flow_conn_taken(mlt_flow_program *program, uint32_t line, uint64_t bytes)
 {
-    struct mlt_flow_links *links = program->links;
-    arrival *a = &links->ends[links->number_of[line]];
+    struct mlt_flow_conns *conns = program->conns;
+    arrival *a = &conns->ends[conns->number_of[line]];
     if (MLT_UNLIKELY(a->ended || a->closed))
         return;
     a->untold += cost_of(a->by_bytes, a->cap, bytes);
@@ -568,10 +568,10 @@ void mlt_flow_link_taken(mlt_flow_program *program, uint32_t line, uint64_t byte
         look_at_credit(a);
 }
 
-bool mlt_flow_link_over(const mlt_flow_program *program, uint32_t line)
+bool mlt_flow_conn_over(const mlt_flow_program *program, uint32_t line)
 {
-    const struct mlt_flow_links *links = program->links;
-    return !links || links->ends[links->number_of[line]].over;
+    const struct mlt_flow_conns *conns = program->conns;
+    return !conns || conns->ends[conns->number_of[line]].over;
 }
 
 static void close_arrival(arrival *a)
@@ -579,37 +579,37 @@ static void close_arrival(arrival *a)
     if (a->closed)
         return;
     a->closed = true;
-    mlt_route_send(a->route, &(mlt_packet){.kind = LINK_CLOSED, .object = a->line}, NULL, 0);
+    mlt_route_send(a->route, &(mlt_packet){.kind = CONN_CLOSED, .object = a->line}, NULL, 0);
 }
 
-void mlt_flow_link_close(mlt_flow_program *program, mlt_flow_inlet *inlet)
+void mlt_flow_conn_close(mlt_flow_program *program, mlt_flow_inlet *inlet)
 {
-    struct mlt_flow_links *links = program->links;
+    struct mlt_flow_conns *conns = program->conns;
     const mlt_flow_lowered *l = program->lowered;
-    uint32_t from = l->in_first[inlet->task], to = l->in_first[inlet->task + 1];
-    const uint32_t *lines = &l->in_lines[from];
+    uint32_t from = l->in.first[inlet->task], to = l->in.first[inlet->task + 1];
+    const uint32_t *lines = &l->in.list[from];
     if (l->tasks[inlet->task].kind != MLT_FLOW_MODULE) { // a line for each inlet, maybe many
         lines = &inlet->line;
         to = from + 1;
     }
     for (uint32_t i = 0; i < to - from; i++)
-        if (program->inlet_of[lines[i]] == inlet && links->number_of[lines[i]] != UINT32_MAX)
-            close_arrival(&links->ends[links->number_of[lines[i]]]);
+        if (program->inlet_of[lines[i]] == inlet && conns->number_of[lines[i]] != UINT32_MAX)
+            close_arrival(&conns->ends[conns->number_of[lines[i]]]);
 }
 
 // ---- packets
 
-void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
+void mlt_flow_conn_packet(mlt_flow_program *program, mlt_route *route, const mlt_packet *packet,
                           const void *data, uint64_t bytes)
 {
-    struct mlt_flow_links *links = program->links;
+    struct mlt_flow_conns *conns = program->conns;
     uint32_t line = packet->object;
-    if (MLT_UNLIKELY(!links))
+    if (MLT_UNLIKELY(!conns))
         bad_line(route, line, "but this worker has no lines to others now");
     if (MLT_UNLIKELY(line >= program->lowered->line_count))
         bad_line(route, line, "but there is no such line");
-    uint32_t number = links->number_of[line];
-    bool back = packet->kind == CREDIT || packet->kind == LINK_CLOSED || packet->kind == MAPPED;
+    uint32_t number = conns->number_of[line];
+    bool back = packet->kind == CREDIT || packet->kind == CONN_CLOSED || packet->kind == MAPPED;
     const mlt_flow_line *at = line_at(program, line);
     if (MLT_UNLIKELY(number == UINT32_MAX ||
                      worker_at(program, back ? at->to : at->from) != route->worker))
@@ -619,22 +619,22 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
     case POINTER:
     case COMING:
     case STORED:
-        element_came(&links->ends[number], packet, data, bytes);
+        element_came(&conns->ends[number], packet, data, bytes);
         break;
     case CREDIT:
-        credit_came(&links->begins[number], packet);
+        credit_came(&conns->begins[number], packet);
         break;
-    case LINK_END:
-        end_came(&links->ends[number]);
+    case CONN_END:
+        end_came(&conns->ends[number]);
         break;
-    case LINK_CLOSED:
-        closed_came(&links->begins[number]);
+    case CONN_CLOSED:
+        closed_came(&conns->begins[number]);
         break;
     case STORE:
-        store_came(&links->ends[number], packet);
+        store_came(&conns->ends[number], packet);
         break;
     case MAPPED:
-        links->begins[number].maps = true;
+        conns->begins[number].maps = true;
         break;
     default:
         bad_line(route, line, "which nobody understands");
@@ -643,15 +643,15 @@ void mlt_flow_link_packet(mlt_flow_program *program, mlt_route *route, const mlt
 
 // ---- beginning and end
 
-static mlt_route *route_to(struct mlt_flow_links *links, uint32_t worker)
+static mlt_route *route_to(struct mlt_flow_conns *conns, uint32_t worker)
 {
-    mlt_route *route = mlt_route_to_worker(links->program->csp, worker);
-    peer *p = &links->peers[worker];
+    mlt_route *route = mlt_route_to_worker(conns->program->csp, worker);
+    peer *p = &conns->peers[worker];
     if (!p->listed) {
         p->listed = true;
-        p->links = links;
+        p->conns = conns;
         p->user.lost = peer_lost;
-        mlt_list_push_back(&route->users, &p->user.link);
+        mlt_list_push_back(&route->users, &p->user.node);
     }
     return route;
 }
@@ -669,14 +669,14 @@ static bool is_near(const mlt_flow_program *program, uint32_t worker)
     return mlt_wire_peer(program->csp->worker->wire, worker)->distance == MLT_SAME_PROCESS;
 }
 
-static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_link *link)
+static void begin_line(struct mlt_flow_conns *conns, uint32_t line, mlt_flow_conn *conn)
 {
-    mlt_flow_program *program = links->program;
+    mlt_flow_program *program = conns->program;
     const mlt_flow_line *at = line_at(program, line);
     uint32_t worker = worker_at(program, at->to);
     mlt_worker *own = program->csp->worker;
-    *link = (mlt_flow_link){.program = program,
-                            .route = route_to(links, worker),
+    *conn = (mlt_flow_conn){.program = program,
+                            .route = route_to(conns, worker),
                             .rank = rank_at(program, at->from),
                             .to = (int32_t)program->lowered->tasks[at->to].place,
                             .line = line,
@@ -685,16 +685,16 @@ static void begin_line(struct mlt_flow_links *links, uint32_t line, mlt_flow_lin
                             .by_bytes = at->by_bytes,
                             .near = is_near(program, worker),
                             .told = !mlt_job_is_here(own->boot->job, worker)};
-    link->small = link->near ? MLT_FLOW_SMALL : mlt_p2p_eager_most(own, worker);
-    mlt_list_init(&link->waiting);
+    conn->small = conn->near ? MLT_FLOW_SMALL : mlt_p2p_eager_most(own, worker);
+    mlt_list_init(&conn->waiting);
 }
 
-static void end_line(struct mlt_flow_links *links, uint32_t line, arrival *a)
+static void end_line(struct mlt_flow_conns *conns, uint32_t line, arrival *a)
 {
-    mlt_flow_program *program = links->program;
+    mlt_flow_program *program = conns->program;
     const mlt_flow_line *at = line_at(program, line);
     *a = (arrival){.program = program,
-                   .route = route_to(links, worker_at(program, at->from)),
+                   .route = route_to(conns, worker_at(program, at->from)),
                    .rank = rank_at(program, at->to),
                    .from = (int32_t)program->lowered->tasks[at->from].place,
                    .line = line,
@@ -706,86 +706,86 @@ static void end_line(struct mlt_flow_links *links, uint32_t line, arrival *a)
     mlt_list_init(&a->moving);
 }
 
-static void find_lines(struct mlt_flow_links *links, bool count)
+static void find_lines(struct mlt_flow_conns *conns, bool count)
 {
-    const mlt_flow_program *program = links->program;
-    links->begin_count = links->end_count = 0;
+    const mlt_flow_program *program = conns->program;
+    conns->begin_count = conns->end_count = 0;
     for (uint32_t i = 0; i < program->lowered->line_count; i++) {
         const mlt_flow_line *at = line_at(program, i);
         bool from = worker_at(program, at->from) == program->worker;
         bool to = worker_at(program, at->to) == program->worker;
         uint32_t number = UINT32_MAX;
         if (from != to)
-            number = from ? links->begin_count++ : links->end_count++;
+            number = from ? conns->begin_count++ : conns->end_count++;
         if (count)
             continue;
-        links->number_of[i] = number;
+        conns->number_of[i] = number;
         if (from != to && from)
-            begin_line(links, i, &links->begins[number]);
+            begin_line(conns, i, &conns->begins[number]);
         else if (from != to)
-            end_line(links, i, &links->ends[number]);
+            end_line(conns, i, &conns->ends[number]);
     }
 }
 
-void mlt_flow_links_begin(mlt_flow_program *program)
+void mlt_flow_conns_begin(mlt_flow_program *program)
 {
-    struct mlt_flow_links *links = mlt_take(1, sizeof *links);
+    struct mlt_flow_conns *conns = mlt_take(1, sizeof *conns);
     mlt_assert(program->lowered->line_count <= INT32_MAX); // tags
-    links->program = program;
-    links->number_of = mlt_take(program->lowered->line_count, sizeof *links->number_of);
-    links->peers = mlt_take(program->sites->workers, sizeof *links->peers);
-    mlt_pool_init(&links->records, sizeof(record), RECORDS);
-    find_lines(links, true);
-    links->begins = mlt_take(links->begin_count, sizeof *links->begins);
-    links->ends = mlt_take(links->end_count, sizeof *links->ends);
-    find_lines(links, false);
-    links->open = (uint64_t)links->begin_count + links->end_count;
+    conns->program = program;
+    conns->number_of = mlt_take(program->lowered->line_count, sizeof *conns->number_of);
+    conns->peers = mlt_take(program->sites->workers, sizeof *conns->peers);
+    mlt_pool_init(&conns->records, sizeof(record), RECORDS);
+    find_lines(conns, true);
+    conns->begins = mlt_take(conns->begin_count, sizeof *conns->begins);
+    conns->ends = mlt_take(conns->end_count, sizeof *conns->ends);
+    find_lines(conns, false);
+    conns->open = (uint64_t)conns->begin_count + conns->end_count;
     for (uint32_t i = 0; i < program->instance_count; i++)
         for (uint32_t k = 0; k < program->instances[i].outs; k++) {
             mlt_flow_outlet *outlet = &program->instances[i].out[k];
-            if (outlet->line == UINT32_MAX || links->number_of[outlet->line] == UINT32_MAX)
+            if (outlet->line == UINT32_MAX || conns->number_of[outlet->line] == UINT32_MAX)
                 continue;
-            outlet->link = &links->begins[links->number_of[outlet->line]];
-            outlet->link->outlet = outlet;
+            outlet->conn = &conns->begins[conns->number_of[outlet->line]];
+            outlet->conn->outlet = outlet;
         }
-    program->links = links;
+    program->conns = conns;
 }
 
-static void free_links(struct mlt_flow_links *links)
+static void free_conns(struct mlt_flow_conns *conns)
 {
-    const mlt_flow_program *program = links->program;
-    for (uint32_t i = 0; i < links->begin_count; i++) {
-        free(links->begins[i].where);
-        if (links->begins[i].outlet)
-            links->begins[i].outlet->link = NULL;
+    const mlt_flow_program *program = conns->program;
+    for (uint32_t i = 0; i < conns->begin_count; i++) {
+        free(conns->begins[i].where);
+        if (conns->begins[i].outlet)
+            conns->begins[i].outlet->conn = NULL;
     }
     for (uint32_t i = 0; i < program->sites->workers; i++)
-        if (links->peers[i].listed)
-            mlt_list_remove(&links->peers[i].user.link);
-    for (uint32_t i = 0; i < links->end_count; i++)
-        if (links->ends[i].queued)
-            mlt_list_remove(&links->ends[i].work.link);
-    mlt_pool_fini(&links->records);
-    free(links->begins);
-    free(links->ends);
-    free(links->number_of);
-    free(links->peers);
-    free(links);
+        if (conns->peers[i].listed)
+            mlt_list_remove(&conns->peers[i].user.node);
+    for (uint32_t i = 0; i < conns->end_count; i++)
+        if (conns->ends[i].queued)
+            mlt_list_remove(&conns->ends[i].work.link);
+    mlt_pool_fini(&conns->records);
+    free(conns->begins);
+    free(conns->ends);
+    free(conns->number_of);
+    free(conns->peers);
+    free(conns);
 }
 
-void mlt_flow_links_end(mlt_flow_program *program)
+void mlt_flow_conns_end(mlt_flow_program *program)
 {
-    struct mlt_flow_links *links = program->links;
+    struct mlt_flow_conns *conns = program->conns;
     mlt_sched *sched = program->csp->sched;
     mlt_csp_wait wait;
-    for (uint32_t i = 0; i < links->begin_count; i++)
-        mlt_flow_link_end(&links->begins[i]);
-    for (uint32_t i = 0; i < links->end_count; i++)
-        close_arrival(&links->ends[i]);
-    links->ender = sched->current;
-    while (links->open > 0)
+    for (uint32_t i = 0; i < conns->begin_count; i++)
+        mlt_flow_conn_end(&conns->begins[i]);
+    for (uint32_t i = 0; i < conns->end_count; i++)
+        close_arrival(&conns->ends[i]);
+    conns->ender = sched->current;
+    while (conns->open > 0)
         mlt_fiber_park(sched, mlt_csp_wait_for(&wait, "flow_main", MLT_CSP_UPPER,
                                                "waits for instances on other workers", 0));
-    program->links = NULL;
-    free_links(links);
+    program->conns = NULL;
+    free_conns(conns);
 }

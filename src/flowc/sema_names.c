@@ -1,62 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What names alone tell: unknown, declared twice, not required, of the wrong kind; roots that
 // contain themselves; things that are never used.
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/memory.h"
-#include "flow/graph/hint.h"
 #include "flow/graph/ops.h"
-#include "flowc/check_int.h"
+#include "flowc/sema_int.h"
 
-// ---- looking up
-
-void mlt_sema_names_add(mlt_sema_names *names, const char *name)
-{
-    MLT_ARRAY_WANT(names->name, names->count + 1, names->room);
-    names->name[names->count++] = name;
-}
-
-mlt_sema_hint mlt_sema_hint_of(mlt_sema_names *names, const char *asked)
-{
-    mlt_sema_hint hint;
-    mlt_flow_hint(hint.text, sizeof hint.text, asked, names->name, names->count);
-    free(names->name);
-    *names = (mlt_sema_names){0};
-    return hint;
-}
-
-static const flow_module *const built_in[] = {&flow_Reduce, &flow_Broadcast, &flow_Deal,
-                                              &flow_Collect};
-enum { BUILT_IN = sizeof built_in / sizeof *built_in };
-
-const flow_module *mlt_sema_built_in(const char *name)
-{
-    for (size_t i = 0; i < BUILT_IN; i++)
-        if (strcmp(built_in[i]->name, name) == 0)
-            return built_in[i];
-    return NULL;
-}
-
-mlt_sema_module *mlt_sema_module_of(const mlt_sema *c, const char *name)
-{
-    return mlt_name_table_find(&c->module_names, name);
-}
-
-mlt_sema_root *mlt_sema_root_of(const mlt_sema *c, const char *name)
-{
-    return mlt_name_table_find(&c->root_names, name);
-}
-
-mlt_sema_op *mlt_sema_op_of(const mlt_sema *c, const char *name)
-{
-    for (mlt_sema_op *o = c->ops; o; o = o->next)
-        if (strcmp(o->op.name, name) == 0)
-            return o;
-    return NULL;
-}
+// ---- declarations
 
 static const mlt_flow_const *file_const(const mlt_sema *c, const char *name)
 {
@@ -79,13 +29,11 @@ static void twice(const mlt_sema *c, int line, const char *name, int before)
     MLT_SEMA_ERROR(c, line, "%s is declared already (line %d)", name, before);
 }
 
-// ---- declarations
-
 // A name of a module or root: free, or told of the later one.
 static void check_module_name(const mlt_sema *c, const char *name, int line,
                               const mlt_flow_declaration *module, const mlt_flow_root_item *root)
 {
-    if (mlt_sema_built_in(name)) {
+    if (mlt_flow_built_in(name)) {
         MLT_SEMA_ERROR(c, line, "%s is a built-in module: choose another name", name);
         return;
     }
@@ -108,12 +56,8 @@ static void check_c_name(mlt_sema *c, const char *name, int line)
     static const char *const before[] = {"module_", "queues_", "init_", "run_",    "fini_",
                                          "root_",   "wire_",   "op_",   "combine_"};
     static const char *const behind[] = {"_init", "_run", "_fini"};
-    static const char *const taken[] = {"main",    "hosts",     "nonzero", "CALLS", "STAGES",
-                                        "CARRIES", "FILE_NAME", "PARTS",   "ONCE"};
-    bool own = strncmp(name, "flow_", 5) == 0 || strncmp(name, "FLOW_", 5) == 0;
-    for (size_t i = 0; i < sizeof taken / sizeof *taken && !own; i++)
-        own = strcmp(name, taken[i]) == 0;
-    if (own) {
+    if (strncmp(name, "flow_", 5) == 0 || strncmp(name, "FLOW_", 5) == 0 ||
+        strcmp(name, "main") == 0 || strcmp(name, "hosts") == 0 || strcmp(name, "FILE_NAME") == 0) {
         MLT_SEMA_ERROR(c, line, "%s is a name that the program itself uses: choose another name",
                        name);
         return;
@@ -159,26 +103,26 @@ static void check_queue_items(const mlt_sema *c, const char *owner,
 static void check_declarations(mlt_sema *c)
 {
     const mlt_flow_file *f = c->file;
-    for (const mlt_flow_const *k = f->consts; k; k = k->next)
-        for (const mlt_flow_const *p = f->consts; p != k; p = p->next)
-            if (strcmp(p->name, k->name) == 0) {
-                twice(c, k->line, k->name, p->line);
-                break;
-            }
-    for (const mlt_flow_operation *o = f->operations; o; o = o->next) {
+    mlt_name_table consts = {0}, operations = {0};
+    for (mlt_flow_const *k = f->consts; k; k = k->next) {
+        const mlt_flow_const *before = mlt_name_table_add(&consts, k->name, k);
+        if (before)
+            twice(c, k->line, k->name, before->line);
+    }
+    for (mlt_flow_operation *o = f->operations; o; o = o->next) {
+        const mlt_flow_operation *before = mlt_name_table_add(&operations, o->name, o);
         if (mlt_flow_op_known(o->name))
             MLT_SEMA_ERROR(c, o->line, "%s is a predefined operation: choose another name",
                            o->name);
-        for (const mlt_flow_operation *p = f->operations; p != o; p = p->next)
-            if (strcmp(p->name, o->name) == 0) {
-                twice(c, o->line, o->name, p->line);
-                break;
-            }
+        if (before)
+            twice(c, o->line, o->name, before->line);
         const mlt_sema_module *m = mlt_sema_module_of(c, o->name);
         if (m)
             twice(c, o->line, o->name, m->module.line);
         check_c_name(c, o->name, o->line);
     }
+    mlt_name_table_free(&consts);
+    mlt_name_table_free(&operations);
     for (const mlt_sema_module *m = c->modules; m; m = m->next)
         check_c_name(c, m->module.name, m->module.line);
     for (const mlt_flow_declaration *d = f->declarations; d; d = d->next) {
@@ -215,12 +159,12 @@ static void check_instance(mlt_sema *c, const mlt_flow_root_item *root, const ml
 {
     mlt_sema_root *inner = mlt_sema_root_of(c, s->module);
     mlt_sema_module *module = mlt_sema_module_of(c, s->module);
-    if (mlt_sema_built_in(s->module))
+    if (mlt_flow_built_in(s->module))
         return;
     if (!inner && !module) {
         mlt_sema_names names = {0};
-        for (size_t i = 0; i < BUILT_IN; i++)
-            mlt_sema_names_add(&names, built_in[i]->name);
+        for (size_t i = 0; i < MLT_SEMA_BUILT_IN; i++)
+            mlt_sema_names_add(&names, mlt_sema_built_ins[i]->name);
         for (const mlt_sema_module *m = c->modules; m; m = m->next)
             mlt_sema_names_add(&names, m->module.name);
         for (const mlt_sema_root *r = c->roots; r; r = r->next)
@@ -259,7 +203,7 @@ static void unknown_part(mlt_sema *c, const mlt_flow_root_item *root, const mlt_
         MLT_SEMA_ERROR(c, p->line,
                        "%s is a module: flow statements are about instances, such as %s", name,
                        example->name);
-    else if (mlt_sema_built_in(name) || mlt_sema_module_of(c, name) || mlt_sema_root_of(c, name))
+    else if (mlt_flow_built_in(name) || mlt_sema_module_of(c, name) || mlt_sema_root_of(c, name))
         MLT_SEMA_ERROR(c, p->line, "%s is a module, and %s has no instance of it", name,
                        root->name);
     else if (file_const(c, name) || constant)
@@ -349,7 +293,7 @@ static void check_required(mlt_sema *c, const mlt_flow_root_item *root)
             MLT_SEMA_WARNING(c, line, "%s requires Module %s twice", root->name, name);
         else if (instantiates(root, name))
             continue;
-        else if (!mlt_sema_built_in(name) && !mlt_sema_root_of(c, name) &&
+        else if (!mlt_flow_built_in(name) && !mlt_sema_root_of(c, name) &&
                  !mlt_sema_module_of(c, name)->declaration)
             MLT_SEMA_ERROR(c, line,
                            "%s requires Module %s, which is declared nowhere and has no instance",
