@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#pragma once
-
 // `millet info`: what this Millet is, how it is set, what it would choose here, and which MPI
 // functions it has.
-int mlt_info_main(int argc, char **argv);
+#pragma once
+
+#include "tools/args.h"
+
+extern const mlt_command mlt_info_command;

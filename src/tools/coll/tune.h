@@ -26,7 +26,6 @@ enum { MLT_TUNE_SIZES = 64, MLT_TUNE_CANDIDATES = 64 };
 
 // One collective with one number of ranks.
 typedef struct mlt_tune_case {
-    const mlt_arg_command *command;
     mlt_collective collective;
     uint32_t ranks;
     const uint64_t *bytes; // [sizes] ascending
@@ -45,10 +44,10 @@ typedef struct mlt_tune_case {
 mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
                                     bool crowded);
 
-// Each fills in the candidates' ns: MLT_ARGS_GO, or a message and the exit code.
+// Each fills in the candidates' ns.
 // cluster: a described machine, which then counts instead of `machine`; or NULL.
-int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine,
-                      const struct mlt_cluster *cluster) MLT_MUST_CHECK;
+void mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine,
+                       const struct mlt_cluster *cluster);
 
 typedef struct mlt_tune_job { // how ranks are started
     bool threads, crowded;
@@ -57,9 +56,9 @@ typedef struct mlt_tune_job { // how ranks are started
     const char *hosts;  // of mpirun --hosts; NULL: none
     char **mpirun;      // more options of mpirun, NULL at the end; NULL: none
 } mlt_tune_job;
-int mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
+void mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job);
 
 // Asks a job of the case's ranks which host each of them is on: c->hosts, which the caller frees.
-int mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
+void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job);
 
-int mlt_tune_main(int argc, char **argv);
+extern const mlt_command mlt_tune_command;

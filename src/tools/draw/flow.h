@@ -125,8 +125,8 @@ uint32_t mlt_scene_colour(const mlt_flow_graph *graph, const flow_module *module
 
 // ---- heat
 
-// Reads the report; NULL and a message if it is none.
-mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size);
+// Reads the report; the command ends if it is none. path: for messages.
+mlt_flow_heat *mlt_flow_heat_read(const char *path, const char *text);
 void mlt_flow_heat_free(mlt_flow_heat *heat);
 // Adds what a line with these ends had, if the report has one. False: it has none.
 typedef struct mlt_flow_warmth {

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "launch/numbers.h"
+#include "tools/args.h"
 #include "tools/draw/flow.h"
 
 enum { COLUMNS = 8 };
@@ -58,7 +59,7 @@ static bool flow_heat_read_line(char *line, entry *e)
            number(column[5], &w->blocked_ns) && number(column[6], &w->starved_ns);
 }
 
-mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size)
+mlt_flow_heat *mlt_flow_heat_read(const char *path, const char *text)
 {
     mlt_flow_heat *h = mlt_take(1, sizeof *h);
     size_t lines = 1, room = 0;
@@ -72,14 +73,11 @@ mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size)
         if (*next)
             *next++ = '\0';
         if (*line && *line != '#') {
-            if (!flow_heat_read_line(line, &h->entries[h->count])) {
-                snprintf(why, why_size,
-                         "line %zu is none of a report of flow_report: queue, from, elements, "
-                         "bytes, deepest, blocked_ns, starved_ns and place have tabs between",
-                         lines);
-                mlt_flow_heat_free(h);
-                return NULL;
-            }
+            if (!flow_heat_read_line(line, &h->entries[h->count]))
+                mlt_args_failed("'%s': line %zu is none of a report of flow_report: queue, from, "
+                                "elements, bytes, deepest, blocked_ns, starved_ns and place have "
+                                "tabs between",
+                                path, lines);
             h->count++;
         }
         line = next;

@@ -2,6 +2,6 @@
 // `millet paths JOB`, `millet paths set JOB BOOK`: which rule books a running job was given, and another one.
 #pragma once
 
-#include "tools/commands.h"
+#include "tools/args.h"
 
-extern const mlt_commands mlt_paths_commands;
+extern const mlt_command mlt_paths_commands;

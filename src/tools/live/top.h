@@ -2,4 +2,6 @@
 // `millet top [JOB]`: what a running job does.
 #pragma once
 
-int mlt_top_main(int argc, char **argv);
+#include "tools/args.h"
+
+extern const mlt_command mlt_top_command;

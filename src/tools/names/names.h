@@ -2,6 +2,6 @@
 // `millet names`: the name server of a user's programs, and questions to it.
 #pragma once
 
-#include "tools/commands.h"
+#include "tools/args.h"
 
-extern const mlt_commands mlt_names_commands;
+extern const mlt_command mlt_names_commands;

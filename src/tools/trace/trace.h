@@ -8,7 +8,7 @@
 #include "tools/commands.h"
 #include "trace/read.h"
 
-int mlt_trace_main(int argc, char **argv);
+extern const mlt_command mlt_trace_command;
 
 // Calls `see` for each event, chunk by chunk: those of a worker by the time of their end. Returns
 // how many chunks were damaged.

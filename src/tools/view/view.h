@@ -5,7 +5,9 @@
 
 #include <stddef.h>
 
-int mlt_view_main(int argc, char **argv);
+#include "tools/args.h"
+
+extern const mlt_command mlt_view_command;
 
 // The page before and after what describes the runs; made of the files of this folder when Millet is built.
 extern const unsigned char mlt_view_before[], mlt_view_after[];
