@@ -466,8 +466,7 @@ static int no_field(lua_State *L)
 // Of the metatable on the stack: scripts cannot get it, and so give it no __gc.
 static void lock(lua_State *L)
 {
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
+    mlt_lua_set_bool(L, "__metatable", false);
 }
 
 void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *names)
@@ -477,10 +476,8 @@ void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *nam
         lua_pushstring(L, what);
         luaL_Buffer list;
         lua_newtable(L);
-        for (const char *const *name = names; *name; name++) {
-            lua_pushboolean(L, 1);
-            lua_setfield(L, -2, *name);
-        }
+        for (const char *const *name = names; *name; name++)
+            mlt_lua_set_bool(L, *name, true);
         luaL_buffinit(L, &list);
         for (const char *const *name = names; *name; name++) {
             luaL_addstring(&list, name == names ? "" : ", ");
@@ -492,6 +489,24 @@ void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *nam
         lua_setfield(L, -2, "__index");
     }
     lua_setmetatable(L, -2);
+}
+
+void mlt_lua_set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+void mlt_lua_set_text(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, name);
+}
+
+void mlt_lua_set_bool(lua_State *L, const char *name, bool value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, name);
 }
 
 // Methods are found in a table; what is not in it is asked of that table's own metatable.
