@@ -87,25 +87,6 @@ static void read_window(mlt_drawing *d)
     d->to_ps = to < 0 || to > total ? UINT64_MAX : (uint64_t)(to * 1000);
 }
 
-static mlt_sim_result *goal_draw_simulate(const mlt_source *source, const mlt_loggops *machine,
-                                          const mlt_cluster *cluster)
-{
-    mlt_progress progress;
-    mlt_sim_result *result = NULL;
-    mlt_sim_options options = {.machine = *machine,
-                               .cluster = cluster,
-                               .keep_times = true,
-                               .keep_path = true,
-                               .by_arrival = mlt_source_is_loggopsim(source),
-                               .progress = mlt_progress_step,
-                               .user = &progress};
-    mlt_progress_begin(&progress, "simulating");
-    mlt_status status = mlt_goal_simulate(source->program, &options, &result, MLT_ARGS_WHY);
-    mlt_progress_end(&progress);
-    mlt_args_must(status);
-    return result;
-}
-
 // The host of each rank; the caller frees it. The simulation has tried that all have their places.
 static uint32_t *goal_draw_hosts_of(const mlt_cluster *cluster, uint32_t ranks)
 {
@@ -126,7 +107,8 @@ static void goal_draw(const mlt_source *source)
     too_many_ranks(&d);
     mlt_loggops machine = mlt_machine_read();
     mlt_cluster *cluster = mlt_machine_read_cluster();
-    mlt_sim_result *sim = timeline ? goal_draw_simulate(source, &machine, cluster) : NULL;
+    mlt_sim_result *sim =
+        timeline ? mlt_machine_simulate(source, &machine, cluster, true, true) : NULL;
     mlt_goal_pairs *pairs = mlt_goal_pairs_new(source->program);
     d.machine = &machine;
     if (cluster) {

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "tools/goal/source.h"
+#include "tools/progress.h"
 
 enum { WHERE_BYTES = 512, LONGEST_FILE = 1 << 16 };
 
@@ -131,4 +131,24 @@ mlt_cluster *mlt_machine_read_cluster(void)
         mlt_cluster_read(mlt_machine_file, file.bytes, file.size, &cluster, MLT_ARGS_WHY));
     mlt_source_file_drop(&file);
     return cluster;
+}
+
+mlt_sim_result *mlt_machine_simulate(const mlt_source *source, const mlt_loggops *machine,
+                                     const mlt_cluster *cluster, bool keep_times, bool keep_path)
+{
+    mlt_progress progress;
+    mlt_sim_result *result = NULL;
+    mlt_sim_options options = {.machine = *machine,
+                               .cluster = cluster,
+                               .keep_times = keep_times,
+                               .keep_path = keep_path,
+                               .by_arrival = mlt_source_is_loggopsim(source),
+                               .progress = mlt_progress_step,
+                               .user = &progress};
+    mlt_progress_begin(&progress, "simulating");
+    mlt_status status = mlt_goal_simulate(source->program, &options, &result, MLT_ARGS_WHY);
+    mlt_progress_end(&progress);
+    if (status != MLT_OK)
+        mlt_args_failed("%s: %s", source->name, mlt_args_why);
+    return result;
 }

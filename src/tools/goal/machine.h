@@ -7,6 +7,7 @@
 #include "judge/net/cluster.h"
 #include "judge/sim/sim.h"
 #include "tools/args.h"
+#include "tools/goal/source.h"
 
 enum { MLT_MACHINE_ARGS = 8 }; // the last one is --exec
 extern mlt_arg mlt_machine_args[MLT_MACHINE_ARGS];
@@ -34,3 +35,8 @@ mlt_cluster *mlt_machine_read_cluster(void);
 // One machine from a text; `name` is what errors call it. Parameters that it does not name stay
 // as they are; it must name at least one.
 void mlt_machine_parse(const char *name, const char *text, mlt_loggops *out);
+
+// Simulates a program on a described machine, or if that is NULL on the other one. The caller frees the
+// result. keep: also the times of all actions, the critical path.
+mlt_sim_result *mlt_machine_simulate(const mlt_source *source, const mlt_loggops *machine,
+                                     const mlt_cluster *cluster, bool keep_times, bool keep_path);

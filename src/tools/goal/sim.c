@@ -40,25 +40,6 @@ static const char *time_of(char text[MLT_NUMBER_BYTES], uint64_t ps)
     return text;
 }
 
-static mlt_sim_result *sim_simulate(const mlt_source *source, const mlt_loggops *machine,
-                                    const mlt_cluster *cluster)
-{
-    mlt_progress progress;
-    mlt_sim_result *result = NULL;
-    mlt_sim_options options = {.machine = *machine,
-                               .cluster = cluster,
-                               .keep_path = sim_asked.path || sim_cluster,
-                               .by_arrival = mlt_source_is_loggopsim(source),
-                               .progress = mlt_progress_step,
-                               .user = &progress};
-    mlt_progress_begin(&progress, "simulating");
-    mlt_status status = mlt_goal_simulate(source->program, &options, &result, MLT_ARGS_WHY);
-    mlt_progress_end(&progress);
-    if (status != MLT_OK)
-        mlt_args_failed("%s: %s", source->name, mlt_args_why);
-    return result;
-}
-
 // The total of a program on a machine whose messages cost nothing: what computing and dependencies
 // alone take.
 static uint64_t ideal_ps(const mlt_source *source)
@@ -71,7 +52,8 @@ static uint64_t ideal_ps(const mlt_source *source)
     for (int k = 0; k < MLT_NETWORK_KINDS; k++)
         cluster.cost[k] = (mlt_network_cost){0};
     // Without processors all ranks have their own.
-    mlt_sim_result *result = sim_simulate(source, &nothing, cluster.processors ? &cluster : NULL);
+    mlt_sim_result *result =
+        mlt_machine_simulate(source, &nothing, cluster.processors ? &cluster : NULL, false, false);
     uint64_t total_ps = result->total_ps;
     mlt_sim_result_free(result);
     return total_ps;
@@ -338,7 +320,8 @@ static int sim_run(const mlt_arg_texts *files)
         bool file = i < files->count;
         mlt_source_read(file ? files->items[i] : NULL, file ? NULL : algs->items[i - files->count],
                         &source);
-        mlt_sim_result *result = sim_simulate(&source, &sim_machine, sim_cluster);
+        mlt_sim_result *result = mlt_machine_simulate(&source, &sim_machine, sim_cluster, false,
+                                                      sim_asked.path || sim_cluster);
         if (count == 1) {
             print_report(&source, result);
             if (sim_asked.csv)

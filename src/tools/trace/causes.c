@@ -290,6 +290,34 @@ static void add_time(void *user, unsigned what, uint64_t begin, uint64_t end)
     sums[what] += end - begin;
 }
 
+static void frame_waits(const mlt_causes *c, uint32_t rank, uint32_t *next, uint64_t until,
+                        mlt_causes_frame *see, void *user)
+{
+    const mlt_story_rank *r = &c->story->ranks[rank];
+    mlt_cause_part all[MLT_CAUSE_PARTS];
+    for (; *next < r->wait_count && r->waits[*next].begin < until; ++*next) {
+        int count = mlt_cause_parts(c, rank, &r->waits[*next], all);
+        for (int p = 0; p < count && all[p].begin < until; p++) {
+            see(user, rank, all[p].cause, true, all[p].begin);
+            see(user, rank, all[p].cause, false, all[p].end < until ? all[p].end : until);
+        }
+    }
+}
+
+void mlt_causes_frames(const mlt_causes *c, uint32_t rank, mlt_causes_frame *see, void *user)
+{
+    const mlt_story_rank *r = &c->story->ranks[rank];
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < r->call_count; i++) {
+        unsigned frame = MLT_CAUSE_COUNT + r->calls[i].fn;
+        frame_waits(c, rank, &next, r->calls[i].begin, see, user);
+        see(user, rank, frame, true, r->calls[i].begin);
+        frame_waits(c, rank, &next, r->calls[i].end, see, user);
+        see(user, rank, frame, false, r->calls[i].end);
+    }
+    frame_waits(c, rank, &next, UINT64_MAX, see, user);
+}
+
 // ---- the critical path
 
 static void step_back(mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end)

@@ -93,3 +93,8 @@ uint32_t mlt_causes_worst(const mlt_causes *causes, unsigned cause);
 // Tells what a rank did from its first event to its last one, by time and without gaps: an mlt_cause or one of MLT_DOES.
 typedef void mlt_causes_see(void *user, unsigned what, uint64_t begin, uint64_t end);
 void mlt_causes_walk(const mlt_causes *causes, uint32_t rank, mlt_causes_see *see, void *user);
+
+// The same as frames that open and close: calls (MLT_CAUSE_COUNT + fn), and in them, or between them,
+// the parts of waits (an mlt_cause).
+typedef void mlt_causes_frame(void *user, uint32_t rank, unsigned frame, bool opens, uint64_t time);
+void mlt_causes_frames(const mlt_causes *causes, uint32_t rank, mlt_causes_frame *see, void *user);

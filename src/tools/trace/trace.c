@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/trace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "tools/args.h"
+#include "tools/goal/sink.h"
 #include "tools/live/ask.h"
 #include "tools/progress.h"
 #include "tools/trace/causes.h"
@@ -97,24 +97,20 @@ static void with_causes(const mlt_trace *trace, void put(const mlt_causes *, FIL
 
 static void trace_show(const mlt_trace *trace)
 {
-    FILE *out = trace_to ? fopen(trace_to, "w") : stdout;
-    if (!out)
-        mlt_args_failed("%s: %s", trace_to, strerror(errno));
+    mlt_sink sink = mlt_sink_open(trace_to);
     if (trace_as == CHROME)
-        mlt_trace_chrome(trace, out);
+        mlt_trace_chrome(trace, sink.to);
     else if (trace_as == PERFETTO)
-        with_causes(trace, mlt_trace_perfetto, out);
+        with_causes(trace, mlt_trace_perfetto, sink.to);
     else if (trace_as == SPEEDSCOPE)
-        with_causes(trace, mlt_trace_speedscope, out);
+        with_causes(trace, mlt_trace_speedscope, sink.to);
     else if (trace_as == GOAL)
-        tell_left_out(mlt_trace_goal(trace, out));
+        tell_left_out(mlt_trace_goal(trace, sink.to));
     else if (trace_as == SUMMARY)
-        mlt_trace_summary(trace, out);
+        mlt_trace_summary(trace, sink.to);
     else
-        mlt_trace_list(trace, out, trace_as == CSV);
-    bool fine = !ferror(out);
-    if (trace_to && (fclose(out) != 0 || !fine))
-        mlt_args_failed("%s cannot be written: %s", trace_to, strerror(errno));
+        mlt_trace_list(trace, sink.to, trace_as == CSV);
+    mlt_sink_close(&sink);
 }
 
 static void start_or_stop(const char *name, const char *word)

@@ -7,14 +7,12 @@
 #include "tools/trace/depths.h"
 #include "trace/read.h"
 
-enum { MLT_MOVES_SLICES = 256 };
-
 typedef struct mlt_moves_module {
     const char *name; // of the facts; not ended: it has `length` bytes
     size_t length;
     uint32_t processes;
-    double room[MLT_MOVES_SLICES], element[MLT_MOVES_SLICES]; // ns, of all its processes
-    double life[MLT_MOVES_SLICES];                            // ... that they were there
+    double room[MLT_DEPTH_SLICES], element[MLT_DEPTH_SLICES]; // ns, of all its processes
+    double life[MLT_DEPTH_SLICES];                            // ... that they were there
 } mlt_moves_module;
 
 typedef struct mlt_moves {
@@ -22,7 +20,7 @@ typedef struct mlt_moves {
     uint32_t *module_of; // [facts.process_count]
     mlt_moves_module *modules;
     uint32_t count, room;
-    double slice_ns;
+    double length_ns;
     bool is_room[MLT_TRACE_HOWS], is_element[MLT_TRACE_HOWS], is_life[MLT_TRACE_HOWS];
 } mlt_moves;
 

@@ -14,6 +14,7 @@
 #include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/machine.h"
+#include "tools/goal/sink.h"
 #include "tools/trace/causes.h"
 #include "tools/view/levels.h"
 #include "tools/view/moves.h"
@@ -89,25 +90,19 @@ static void put_states(mlt_text *json)
     mlt_text_add(json, "]");
 }
 
-static void put_base64(FILE *out, const uint8_t *data, size_t count)
+static void put_base64(mlt_text *out, const mlt_text *data)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char line[4 * 1024];
-    size_t used = 0;
-    for (size_t i = 0; i < count; i += 3) {
-        size_t left = count - i;
-        uint32_t word = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
-                        (left > 2 ? data[i + 2] : 0);
-        line[used++] = digits[word >> 18];
-        line[used++] = digits[word >> 12 & 63];
-        line[used++] = left > 1 ? digits[word >> 6 & 63] : '=';
-        line[used++] = left > 2 ? digits[word & 63] : '=';
-        if (used == sizeof line) {
-            fwrite(line, 1, used, out);
-            used = 0;
-        }
+    const uint8_t *bytes = (const uint8_t *)mlt_text_so_far(data);
+    for (size_t i = 0; i < data->length; i += 3) {
+        size_t left = data->length - i;
+        uint32_t word = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (left > 2 ? bytes[i + 2] : 0);
+        char four[4] = {digits[word >> 18], digits[word >> 12 & 63],
+                        left > 1 ? digits[word >> 6 & 63] : '=',
+                        left > 2 ? digits[word & 63] : '='};
+        mlt_text_put(out, four, sizeof four);
     }
-    fwrite(line, 1, used, out);
 }
 
 static void pack_runs(view_run *runs, size_t count, const mlt_pack_wishes *wishes, bool served,
@@ -123,15 +118,19 @@ static void pack_runs(view_run *runs, size_t count, const mlt_pack_wishes *wishe
     mlt_text_add(json, "]}");
 }
 
-static void put_page(FILE *out, const mlt_text *json, const mlt_text *data)
+// data NULL: the page asks its server for them.
+static void put_page(mlt_text *page, const mlt_text *json, const mlt_text *data)
 {
-    fwrite(mlt_view_before, 1, mlt_view_before_bytes, out);
-    fprintf(out, "<script type=\"application/json\" id=\"about\">");
-    fwrite(mlt_text_so_far(json), 1, json->length, out);
-    fprintf(out, "</script>\n<script type=\"text/plain\" id=\"data\">");
-    put_base64(out, (const uint8_t *)mlt_text_so_far(data), data->length);
-    fprintf(out, "</script>\n");
-    fwrite(mlt_view_after, 1, mlt_view_after_bytes, out);
+    mlt_text_put(page, mlt_view_before, mlt_view_before_bytes);
+    mlt_text_add(page, "<script type=\"application/json\" id=\"about\">");
+    mlt_text_put(page, mlt_text_so_far(json), json->length);
+    mlt_text_add(page, "</script>\n");
+    if (data) {
+        mlt_text_add(page, "<script type=\"text/plain\" id=\"data\">");
+        put_base64(page, data);
+        mlt_text_add(page, "</script>\n");
+    }
+    mlt_text_put(page, mlt_view_after, mlt_view_after_bytes);
 }
 
 // run.mlt becomes run.html, in the folder of the trace.
@@ -146,17 +145,15 @@ static char *page_of(const char *trace)
 static void write_page(view_run *runs, size_t count, const char *to, const mlt_loggops *machine)
 {
     const mlt_pack_wishes packs = {SPANS_MOST, MESSAGES_MOST, machine};
-    mlt_text json = {0}, data = {0};
-    FILE *out = fopen(to, "w");
-    if (!out)
-        mlt_args_failed("%s: %s", to, strerror(errno));
+    mlt_text json = {0}, data = {0}, page = {0};
+    mlt_sink sink = mlt_sink_open(to);
     pack_runs(runs, count, &packs, false, &json, &data);
-    put_page(out, &json, &data);
+    put_page(&page, &json, &data);
+    fwrite(page.text, 1, page.length, sink.to);
+    mlt_sink_close(&sink);
     mlt_text_free(&json);
     mlt_text_free(&data);
-    bool fine = !ferror(out);
-    if (fclose(out) != 0 || !fine)
-        mlt_args_failed("%s cannot be written: %s", to, strerror(errno));
+    mlt_text_free(&page);
 }
 
 // ---- the command
@@ -229,22 +226,13 @@ static void announce(const char *link)
         make_door(link);
 }
 
-static void put_served(mlt_text *page, const mlt_text *json)
-{
-    mlt_text_put(page, mlt_view_before, mlt_view_before_bytes);
-    mlt_text_add(page, "<script type=\"application/json\" id=\"about\">");
-    mlt_text_put(page, mlt_text_so_far(json), json->length);
-    mlt_text_add(page, "</script>\n");
-    mlt_text_put(page, mlt_view_after, mlt_view_after_bytes);
-}
-
 static void serve_page(view_run *runs, size_t count, const mlt_loggops *machine)
 {
     const mlt_pack_wishes packs = {0, 0, machine};
     mlt_text json = {0}, data = {0}, page = {0};
     mlt_pieces pieces[RUNS_MOST];
     pack_runs(runs, count, &packs, true, &json, &data);
-    put_served(&page, &json);
+    put_page(&page, &json, NULL);
     for (size_t i = 0; i < count; i++)
         mlt_pieces_init(&pieces[i], &runs[i].causes);
     mlt_serve_run(&(mlt_serve){&page, &data, pieces, count, (uint16_t)view_asked.port}, announce);
