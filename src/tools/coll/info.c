@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "coll/alg/hosts/stage.h"
 #include "coll/choice.h"
 #include "coll/rules_cores.h"
@@ -34,68 +35,58 @@ typedef struct coll_info_asked {
 
 // ---- lists
 
-static void say_range(char *text, size_t size, const char *what, uint64_t from, uint64_t to)
+static void say_range(mlt_text *text, const char *what, uint64_t from, uint64_t to)
 {
-    size_t n = strlen(text);
-    const char *comma = n ? ", " : "";
+    const char *comma = text->length ? ", " : "";
     if (from && to && from == to)
-        snprintf(text + n, size - n, "%s%" PRIu64 " %s", comma, from, what);
+        mlt_text_add(text, "%s%" PRIu64 " %s", comma, from, what);
     else if (from && to)
-        snprintf(text + n, size - n, "%s%" PRIu64 " to %" PRIu64 " %s", comma, from, to, what);
+        mlt_text_add(text, "%s%" PRIu64 " to %" PRIu64 " %s", comma, from, to, what);
     else if (from)
-        snprintf(text + n, size - n, "%s%" PRIu64 " %s or more", comma, from, what);
+        mlt_text_add(text, "%s%" PRIu64 " %s or more", comma, from, what);
     else if (to)
-        snprintf(text + n, size - n, "%sup to %" PRIu64 " %s", comma, to, what);
+        mlt_text_add(text, "%sup to %" PRIu64 " %s", comma, to, what);
 }
 
-static void say_word(char *text, size_t size, const char *format, const char *word)
+static void say_word(mlt_text *text, const char *before, const char *word)
 {
-    size_t n = strlen(text);
-    if (n)
-        n += (size_t)snprintf(text + n, size - n, ", ");
-    if (n < size)
-        snprintf(text + n, size - n, format, word); // constant formats with one %s
+    mlt_text_add(text, "%s%s%s", text->length ? ", " : "", before, word);
 }
 
-static const char *when(const mlt_coll_rule *rule, char text[WHEN_BYTES])
+static const char *when(const mlt_coll_rule *rule, char buffer[WHEN_BYTES])
 {
-    text[0] = '\0';
-    say_range(text, WHEN_BYTES, "ranks", rule->ranks_from, rule->ranks_to);
-    say_range(text, WHEN_BYTES, "bytes", rule->bytes_from, rule->bytes_to);
-    say_range(text, WHEN_BYTES, "bytes in all", rule->total_from, rule->total_to);
+    mlt_text text = mlt_text_on(buffer, WHEN_BYTES);
+    say_range(&text, "ranks", rule->ranks_from, rule->ranks_to);
+    say_range(&text, "bytes", rule->bytes_from, rule->bytes_to);
+    say_range(&text, "bytes in all", rule->total_from, rule->total_to);
     for (int i = 0; i < MLT_REACHES; i++)
         if (rule->reach >> i & 1)
-            say_word(text, WHEN_BYTES, "in reach of the %s", mlt_coll_reach_names[i]);
-    say_range(text, WHEN_BYTES, "hosts", rule->hosts_from, rule->hosts_to);
-    say_range(text, WHEN_BYTES, "ranks a host", rule->each_from, rule->each_to);
-    say_range(text, WHEN_BYTES, "workers for each core", rule->sharing_from, rule->sharing_to);
-    say_range(text, WHEN_BYTES, "cores", rule->cores_from, rule->cores_to);
+            say_word(&text, "in reach of the ", mlt_coll_reach_names[i]);
+    say_range(&text, "hosts", rule->hosts_from, rule->hosts_to);
+    say_range(&text, "ranks a host", rule->each_from, rule->each_to);
+    say_range(&text, "workers for each core", rule->sharing_from, rule->sharing_to);
+    say_range(&text, "cores", rule->cores_from, rule->cores_to);
     if (rule->crowded)
-        say_word(text, WHEN_BYTES, "%s", rule->crowded > 0 ? "crowded" : "not crowded");
+        say_word(&text, "", rule->crowded > 0 ? "crowded" : "not crowded");
     if (rule->reads)
-        say_word(text, WHEN_BYTES, "%s",
-                 rule->reads > 0 ? "peers' memory is read" : "peers' memory is not read");
+        say_word(&text, "peers' memory is ", rule->reads > 0 ? "read" : "not read");
     if (rule->comm)
-        say_word(text, WHEN_BYTES, "on %s", rule->comm);
-    return *text ? text : "always";
+        say_word(&text, "on ", rule->comm);
+    return text.length ? buffer : "always";
 }
 
 static void say_parameters(uint64_t segment, uint32_t radix, uint32_t window, bool flat,
-                           char text[WHEN_BYTES])
+                           char buffer[WHEN_BYTES])
 {
-    char number[32];
-    text[0] = '\0';
-    snprintf(number, sizeof number, "%" PRIu64, segment);
+    mlt_text text = mlt_text_on(buffer, WHEN_BYTES);
     if (segment)
-        say_word(text, WHEN_BYTES, "segment %s", number);
-    snprintf(number, sizeof number, "%" PRIu32, radix);
+        mlt_text_add(&text, "segment %" PRIu64, segment);
     if (radix)
-        say_word(text, WHEN_BYTES, "radix %s", number);
-    snprintf(number, sizeof number, "%" PRIu32, window);
+        mlt_text_add(&text, "%sradix %" PRIu32, text.length ? ", " : "", radix);
     if (window)
-        say_word(text, WHEN_BYTES, "window %s", number);
+        mlt_text_add(&text, "%swindow %" PRIu32, text.length ? ", " : "", window);
     if (flat)
-        say_word(text, WHEN_BYTES, "%s", "flat");
+        say_word(&text, "", "flat");
 }
 
 static void list_rule(const mlt_coll_rule *rule)

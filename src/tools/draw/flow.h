@@ -123,6 +123,9 @@ void mlt_scene_of_tasks(const mlt_flow_lowered *lowered, const mlt_flow_heat *he
 // The number of a module among those of the graph.
 uint32_t mlt_scene_colour(const mlt_flow_graph *graph, const flow_module *module);
 
+// Whether the module has queues of other names than in and out, so that drawings name them.
+bool mlt_scene_has_named(const flow_module *module);
+
 // ---- heat
 
 // Reads the report; the command ends if it is none. path: for messages.

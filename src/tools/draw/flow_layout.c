@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 #include "tools/draw/flow.h"
 #include "tools/draw/svg.h"
 
@@ -33,10 +33,7 @@ enum {
 
 mlt_scene_box *mlt_scene_add_box(mlt_scene *s)
 {
-    if (s->box_count == s->box_room) {
-        s->box_room = s->box_room ? s->box_room * 2 : 64;
-        s->boxes = mlt_take_more(s->boxes, s->box_room, sizeof *s->boxes);
-    }
+    MLT_ARRAY_WANT(s->boxes, s->box_count + 1, s->box_room);
     mlt_scene_box *b = &s->boxes[s->box_count++];
     *b = (mlt_scene_box){.group = s->box_count - 1};
     return b;
@@ -44,10 +41,7 @@ mlt_scene_box *mlt_scene_add_box(mlt_scene *s)
 
 mlt_scene_link *mlt_scene_add_link(mlt_scene *s, uint32_t from, uint32_t to)
 {
-    if (s->link_count == s->link_room) {
-        s->link_room = s->link_room ? s->link_room * 2 : 64;
-        s->links = mlt_take_more(s->links, s->link_room, sizeof *s->links);
-    }
+    MLT_ARRAY_WANT(s->links, s->link_count + 1, s->link_room);
     mlt_scene_link *l = &s->links[s->link_count++];
     *l = (mlt_scene_link){.from = from, .to = to, .heat = -1, .thickness = 1.3};
     return l;

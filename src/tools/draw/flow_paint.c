@@ -70,22 +70,15 @@ static void head_name(const mlt_scene_link *l, char text[16])
 static void heat_heads(FILE *to)
 {
     fprintf(to, "<defs>\n");
-    for (int i = 0; i < MLT_HEATS; i++)
-        fprintf(to,
-                "<marker id=\"heat%d\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" "
-                "markerWidth=\"12\" markerHeight=\"12\" markerUnits=\"userSpaceOnUse\" "
-                "orient=\"auto-start-reverse\"><path d=\"M0 0.8L10 5L0 9.2z\" "
-                "fill=\"%s\"/></marker>\n",
-                i, heats[i]);
+    for (int i = 0; i < MLT_HEATS; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "heat%d", i);
+        mlt_svg_marker(to, id, 12, "auto-start-reverse", heats[i]);
+    }
     // Arrows for both ends of the schedule's edges.
-    fprintf(to,
-            "<marker id=\"hotback\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" "
-            "markerWidth=\"7\" markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" "
-            "orient=\"auto-start-reverse\"><path d=\"M0 0.8L10 5L0 9.2z\" fill=\"%s\"/></marker>\n"
-            "</defs>\n"
-            "<style>.halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px;"
-            "stroke-linejoin:round}.small{font-size:9.5px}</style>\n",
-            MLT_SVG_HOT);
+    mlt_svg_marker(to, "hotback", 7, "auto-start-reverse", MLT_SVG_HOT);
+    fprintf(to, "</defs>\n<style>.halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px;"
+                "stroke-linejoin:round}.small{font-size:9.5px}</style>\n");
 }
 
 // ---- boxes

@@ -24,6 +24,9 @@ void mlt_svg_end(FILE *to);
 // none.
 void mlt_svg_text(FILE *to, double x, double y, const char *attributes, const char *text);
 
+// An arrowhead for marker-end="url(#id)", in <defs>.
+void mlt_svg_marker(FILE *to, const char *id, int size, const char *orient, const char *colour);
+
 // What a mouse shows for the group that is open.
 void mlt_svg_tooltip(FILE *to, const char *text);
 

@@ -175,7 +175,7 @@ const mlt_command mlt_flow_build_command = {
 
 // Runs the program as it was asked to be run. Its exit code, or 128 + its signal, as shells have
 // it.
-static int run_program(const char *program)
+static int flow_run_program(const char *program)
 {
     mlt_arg_texts words = {NULL, 0};
     char mpirun[PATH_MAX];
@@ -209,7 +209,7 @@ static int flow_run_run(const mlt_arg_texts *words)
     char *program = mlt_text_of("%s/%.200s", mlt_flow_temporary(), *stem == '-' ? "app" : stem);
     build_make.out = program;
     mlt_flow_make_program(&build_make);
-    int code = run_program(program);
+    int code = flow_run_program(program);
     free(program);
     free(stem);
     return code;

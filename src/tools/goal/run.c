@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
@@ -44,18 +45,18 @@ static struct {
 typedef struct piece {
     uint32_t buf;
     mlt_op_type type;
-    uint64_t at, size;
-    unsigned char *before;
+    uint64_t before, after, size;
 } piece;
 
 typedef struct job {
     const mlt_goal_program *program;
     FILE *file;
-    uint64_t *records;        // [ranks]
-    goalrun_record *record;   // [ranks]
-    piece **pieces;           // [ranks]
-    uint32_t ranks, *count;   // pieces of each rank
-    uint64_t whole_at, whole; // the text of all ranks, if all need it
+    char *map;              // of the file, when it is whole
+    uint64_t *records;      // [ranks]
+    goalrun_record *record; // [ranks]
+    piece **pieces;         // [ranks]
+    uint32_t ranks, *count; // pieces of each rank
+    uint64_t whole;         // where the text of all ranks is, if all need it; 0: not yet there
 } job;
 
 static const char *run_name_of(const mlt_goal_program *program, uint32_t rank, uint32_t buf)
@@ -91,30 +92,28 @@ static uint64_t put_zeros(job *j, uint64_t size)
     return at;
 }
 
+static uint64_t print_text(job *j, const mlt_goal_program *program)
+{
+    uint64_t at = place(j);
+    (void)mlt_goal_print(program, MLT_GOAL_PAPER, 0, j->file);
+    fputc(0, j->file);
+    return at;
+}
+
 // One rank's part of the program as text: the program with all other ranks empty. Wildcards on one
 // rank concern all, so then it is the whole one.
-static void put_text(job *j, mlt_goal_program *alone, uint32_t rank)
+static uint64_t put_text(job *j, mlt_goal_program *alone, uint32_t rank)
 {
-    goalrun_record *record = &j->record[rank];
-    if (alone->rank != j->program->rank) {
-        alone->rank[rank] = j->program->rank[rank];
-        record->text = place(j);
-        (void)mlt_goal_print(alone, MLT_GOAL_PAPER, 0, j->file);
-        record->text_bytes = (uint64_t)ftell(j->file) - record->text;
-        alone->rank[rank] = (mlt_goal_rank){.count = 0};
-        return;
-    }
-    if (!j->whole) {
-        j->whole_at = place(j);
-        (void)mlt_goal_print(j->program, MLT_GOAL_PAPER, 0, j->file);
-        j->whole = (uint64_t)ftell(j->file) - j->whole_at;
-    }
-    record->text = j->whole_at;
-    record->text_bytes = j->whole;
+    if (alone->rank == j->program->rank)
+        return j->whole ? j->whole : (j->whole = print_text(j, j->program));
+    alone->rank[rank] = j->program->rank[rank];
+    uint64_t at = print_text(j, alone);
+    alone->rank[rank] = (mlt_goal_rank){.count = 0};
+    return at;
 }
 
 // --in NAME=FILE: the contents instead of the pattern. %r in FILE is the rank.
-static void read_input(uint32_t rank, const char *name, piece *p)
+static void read_input(uint32_t rank, const char *name, char *to, uint64_t size)
 {
     for (size_t i = 0; i < run_asked.in.count; i++) {
         const char *text = run_asked.in.items[i], *equals = strchr(text, '=');
@@ -127,10 +126,10 @@ static void read_input(uint32_t rank, const char *name, piece *p)
                                         rank, mark + 2)
                           : mlt_text_of("%s", equals + 1);
         mlt_source_file file = mlt_source_file_read(path);
-        if (file.size != p->size)
+        if (file.size != size)
             mlt_args_failed("'%s' has %zu bytes, but buffer %.*s of rank %" PRIu32 " has %" PRIu64,
-                            path, file.size, (int)length, text, rank, p->size);
-        memcpy(p->before, file.bytes, p->size);
+                            path, file.size, (int)length, text, rank, size);
+        memcpy(to, file.bytes, size);
         mlt_source_file_drop(&file);
         free(path);
         return;
@@ -148,18 +147,20 @@ static void put_buffers(job *j, uint32_t rank)
         if (!size)
             continue;
         piece *p = &j->pieces[rank][j->count[rank]];
-        *p = (piece){.buf = buf, .size = size, .before = calloc(size, 1), .type = run_asked.type};
-        if (!p->before)
+        char *bytes = calloc(size, 1);
+        if (!bytes)
             mlt_args_failed(MLT_NO_ROOM "%s of rank %" PRIu32 ", %" PRIu64 " bytes",
                             *name ? name : "the plain memory", rank, size);
+        *p = (piece){.buf = buf, .size = size, .type = run_asked.type};
         if (!run_asked.as)
             p->type = mlt_memory_type(r, buf, run_asked.type);
-        mlt_memory_fill(run_asked.fill, rank, buf, p->type, p->before, size);
-        read_input(rank, name, p);
-        p->at = run_put(j, p->before, size);
-        goalrun_buffer *b = &out[j->count[rank]++];
-        *b = (goalrun_buffer){.name_bytes = strlen(name), .at = p->at, .size = size};
-        b->name = run_put(j, name, b->name_bytes);
+        mlt_memory_fill(run_asked.fill, rank, buf, p->type, bytes, size);
+        read_input(rank, name, bytes, size);
+        p->before = run_put(j, bytes, size);
+        p->after = run_put(j, bytes, size);
+        free(bytes);
+        out[j->count[rank]++] =
+            (goalrun_buffer){run_put(j, name, strlen(name) + 1), p->before, p->after, size};
     }
     j->record[rank].buffers = j->count[rank];
     j->record[rank].actions = r->count;
@@ -187,14 +188,15 @@ static void make_file(job *j)
     if (!mlt_goal_has_wildcards(j->program))
         alone.rank = mlt_take(j->ranks, sizeof *alone.rank);
     for (uint32_t r = 0; r < j->ranks; r++) {
-        put_text(j, &alone, r);
+        j->record[r].text = put_text(j, &alone, r);
         put_buffers(j, r);
     }
     if (alone.rank != j->program->rank)
         free(alone.rank);
     if (fseek(j->file, sizeof head, SEEK_SET) != 0 ||
         fwrite(j->records, sizeof *j->records, j->ranks, j->file) != j->ranks ||
-        fflush(j->file) != 0 || ferror(j->file))
+        fflush(j->file) != 0 || ferror(j->file) || fseek(j->file, 0, SEEK_END) != 0 ||
+        (j->map = mmap(NULL, (size_t)ftell(j->file), PROT_READ, MAP_SHARED, fd, 0)) == MAP_FAILED)
         mlt_args_failed(MLT_NO_ROOM "the job's file (%s)", strerror(errno));
 }
 
@@ -262,12 +264,6 @@ static void start_mpirun(const job *j)
 
 // ---- what came back
 
-static void run_get(const job *j, void *to, uint64_t bytes, uint64_t at)
-{
-    if (pread(fileno(j->file), to, bytes, (off_t)at) != (ssize_t)bytes)
-        mlt_fatal("the job's file cannot be read");
-}
-
 static bool is_shown(const char *name)
 {
     for (size_t i = 0; i < run_asked.show.count; i++)
@@ -279,18 +275,18 @@ static bool is_shown(const char *name)
 static void show_piece(const job *j, uint32_t rank, const piece *p)
 {
     const char *name = run_name_of(j->program, rank, p->buf);
-    unsigned char *after = mlt_take(p->size, 1);
+    const unsigned char *before = (unsigned char *)j->map + p->before,
+                        *after = (unsigned char *)j->map + p->after;
     size_t count;
     mlt_fill_range *ranges = mlt_memory_ranges(j->program, rank, p->buf, &count);
-    run_get(j, after, p->size, p->at);
     for (size_t i = 0; i < count; i++) {
         uint64_t from = ranges[i].from, size = ranges[i].to - from;
         char head[128];
         snprintf(head, sizeof head, "%s %" PRIu64 "..%" PRIu64 " %s", *name ? name : "memory", from,
                  ranges[i].to - 1, mlt_op_type_names[p->type]);
-        bool same = memcmp(p->before + from, after + from, size) == 0;
+        bool same = memcmp(before + from, after + from, size) == 0;
         printf("  %-24s  %s  ", head, same ? "stays " : "before");
-        mlt_memory_print(p->type, p->before + from, size, run_asked.elements, stdout);
+        mlt_memory_print(p->type, before + from, size, run_asked.elements, stdout);
         if (!same) {
             printf("\n  %-24s  after   ", "");
             mlt_memory_print(p->type, after + from, size, run_asked.elements, stdout);
@@ -298,7 +294,6 @@ static void show_piece(const job *j, uint32_t rank, const piece *p)
         putchar('\n');
     }
     free(ranges);
-    free(after);
 }
 
 // How an action without a label is called: by what it does, and its number.
@@ -313,12 +308,10 @@ static const char *word_of(uint8_t kind)
 
 static void show_order(const job *j, uint32_t rank)
 {
-    goalrun_record record;
-    run_get(j, &record, sizeof record, j->records[rank]);
-    int32_t *ids = mlt_take(record.finished, sizeof *ids);
-    run_get(j, ids, record.finished * sizeof *ids, record.order);
+    const goalrun_record *record = (const goalrun_record *)(j->map + j->records[rank]);
+    const int32_t *ids = (const int32_t *)(j->map + record->order);
     printf("  %-24s ", "finished in the order");
-    for (uint32_t i = 0; i < record.finished; i++) {
+    for (uint32_t i = 0; i < record->finished; i++) {
         const mlt_goal_rank *r = &j->program->rank[rank];
         if (ids[i] < 0 || (uint32_t)ids[i] >= r->count)
             continue;
@@ -329,7 +322,6 @@ static void show_order(const job *j, uint32_t rank)
             printf(" %s@%" PRId32, word_of(action->kind), ids[i]);
     }
     putchar('\n');
-    free(ids);
 }
 
 static int by_time(const void *a, const void *b)
@@ -342,9 +334,9 @@ static int by_time(const void *a, const void *b)
 static void show_times(const job *j)
 {
     uint64_t repeat = run_asked.repeat;
-    double *worst = mlt_take(repeat, sizeof *worst), *own = mlt_take(repeat, sizeof *own), sum = 0;
+    double *worst = mlt_take(repeat, sizeof *worst), sum = 0;
     for (uint32_t r = 0; r < j->ranks; r++) {
-        run_get(j, own, repeat * sizeof *own, j->record[r].times);
+        const double *own = (const double *)(j->map + j->record[r].times);
         for (uint64_t i = 0; i < repeat; i++)
             worst[i] = own[i] > worst[i] ? own[i] : worst[i];
     }
@@ -356,7 +348,6 @@ static void show_times(const job *j)
            mlt_number(text[0], repeat), mlt_time(text[1], (uint64_t)(worst[0] * 1e9)),
            mlt_time(text[2], (uint64_t)(worst[repeat / 2] * 1e9)),
            mlt_time(text[3], (uint64_t)(sum / (double)repeat * 1e9)));
-    free(own);
     free(worst);
 }
 
@@ -418,12 +409,10 @@ static int32_t *all_tags(const mlt_goal_program *program, size_t *count)
             const mlt_goal_action *action = &program->rank[r].actions[i];
             if (!mlt_goal_is_message(action))
                 continue;
-            if (n == room)
-                tags = mlt_take_more(tags, room = 2 * room + 64, sizeof *tags);
+            MLT_ARRAY_WANT(tags, n + 1, room);
             tags[n++] = action->tag;
         }
-    if (n)
-        qsort(tags, n, sizeof *tags, by_tag);
+    MLT_ARRAY_SORT(tags, n, by_tag);
     *count = 0;
     for (size_t i = 0; i < n; i++)
         if (i == 0 || tags[i] != tags[i - 1])
@@ -521,7 +510,7 @@ static void check_names(const mlt_goal_program *program)
     }
 }
 
-static void run_program(mlt_goal_program *program)
+static void goal_run_program(mlt_goal_program *program)
 {
     uint32_t ranks = program->ranks;
     if (mlt_goal_has_wildcards(program)) {
@@ -539,11 +528,8 @@ static void run_program(mlt_goal_program *program)
     make_file(&j);
     start_mpirun(&j);
     run_show(&j);
-    for (uint32_t r = 0; r < ranks; r++) {
-        for (uint32_t i = 0; i < j.count[r]; i++)
-            free(j.pieces[r][i].before);
+    for (uint32_t r = 0; r < ranks; r++)
         free(j.pieces[r]);
-    }
     free(j.records);
     free(j.record);
     free(j.pieces);
@@ -562,7 +548,7 @@ static int run_run(const mlt_arg_texts *words)
     if (!run_asked.as)
         run_asked.type =
             source->form == MLT_SOURCE_ALG ? source->shape.type : common_type(source->program);
-    run_program(source->program);
+    goal_run_program(source->program);
     return MLT_EXIT_FINE;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "csp/names/file.h"
@@ -195,22 +196,18 @@ static mlt_arg start_args[] = {
     {"ports", 0, MLT_ARG_TEXT, &ports, "RANGE",
      .help = "with --listen: one of these ports (40000-40100, or 40000)"},
 };
+// tell_fd: whoever started it waits for a byte there; -1: nobody does.
 static int serve_here(const char *folder, int tell_fd)
 {
-    char why[1024] = "";
-    mlt_names_serve *serve;
     mlt_names_where where = {.iface = listen_at && strcmp(listen_at, "all") == 0 ? "" : listen_at,
                              .ports = ports ? ports : ""};
-    mlt_status status = mlt_names_serve_new(folder, &where, &serve, why, sizeof why);
-    if (status != MLT_OK && tell_fd < 0)
-        mlt_args_failed("%s", why);
-    if (tell_fd >= 0) { // whoever started it waits for this
-        size_t bytes = strlen(why) + 1;
-        bool told = write(tell_fd, why, bytes) == (ssize_t)bytes;
-        close(tell_fd);
-        if (status != MLT_OK || !told)
-            return MLT_EXIT_FOUND;
+    mlt_names_serve *serve = mlt_names_serve_new(folder, &where);
+    if (tell_fd >= 0) {
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        bool told = write(tell_fd, "", 1) == 1;
+        close(tell_fd);
+        if (!told)
+            return MLT_EXIT_FOUND;
         for (int fd = 0; fd < 3; fd++)
             dup2(null, fd);
         close(null);
@@ -225,8 +222,8 @@ static int serve_here(const char *folder, int tell_fd)
 
 static int serve_behind(const char *folder)
 {
-    int ends[2];
-    char why[1024] = "the server ended at once";
+    int ends[2], status;
+    char ready;
     if (pipe2(ends, O_CLOEXEC) != 0)
         mlt_args_failed("no pipe can be made: %s", strerror(errno));
     pid_t pid = fork();
@@ -237,23 +234,17 @@ static int serve_behind(const char *folder)
         setsid();
         signal(SIGHUP, SIG_IGN);
         if (chdir("/") != 0)
-            _exit(MLT_EXIT_FOUND);
-        _exit(serve_here(folder, ends[1]));
+            mlt_args_failed("the folder / cannot be entered: %s", strerror(errno));
+        exit(serve_here(folder, ends[1]));
     }
     close(ends[1]);
-    size_t held = 0;
-    for (ssize_t n; held < sizeof why - 1; held += (size_t)n) {
-        n = read(ends[0], why + held, sizeof why - 1 - held);
-        if (n <= 0)
-            break;
-    }
+    bool runs = read(ends[0], &ready, 1) == 1;
     close(ends[0]);
-    if (held > 0)
-        why[held] = '\0';
-    if (*why)
-        mlt_args_failed("%s", why);
-    printf("the name server runs: process %d, file '%s/names'\n", (int)pid, folder);
-    return MLT_EXIT_FINE;
+    if (runs)
+        printf("the name server runs: process %d, file '%s/names'\n", (int)pid, folder);
+    else if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || !WEXITSTATUS(status))
+        mlt_args_failed("the server ended at once");
+    return runs ? MLT_EXIT_FINE : MLT_EXIT_FOUND; // else it has told why
 }
 
 static int names_start(const mlt_arg_texts *words)
