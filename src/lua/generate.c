@@ -7,8 +7,6 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "lua/goal.h"

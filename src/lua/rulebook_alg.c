@@ -4,7 +4,6 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/info.h"
+// `millet info`: what this Millet is, how it is set, what it would choose here, and which MPI functions it
+// has.
+#include "tools/commands.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <mpi.h>
 #include <stdarg.h>
@@ -22,7 +23,6 @@
 #include "os/uring.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
-#include "tools/args.h"
 #include "tools/coll/info.h"
 #include "tools/net.h"
 

@@ -5,18 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/args.h"
-#include "tools/coll/tune.h"
 #include "tools/commands.h"
-#include "tools/flow/flow.h"
-#include "tools/goal/goal.h"
-#include "tools/info.h"
-#include "tools/live/paths.h"
-#include "tools/live/top.h"
 #include "tools/man.h"
-#include "tools/names/names.h"
-#include "tools/trace/trace.h"
-#include "tools/view/view.h"
 
 static const mlt_command *const main_millet_commands[] = {&mlt_info_command,   &mlt_goal_commands,
                                                           &mlt_flow_commands,  &mlt_names_commands,

@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "os/os.h"
+#include "tools/args.h"
 
 void mlt_mpirun_beside(const char *name, char path[PATH_MAX])
 {

@@ -5,8 +5,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "tools/args.h"
-
 typedef struct mlt_mpirun {
     char path[PATH_MAX], ranks[PATH_MAX]; // of mpirun, and of the ranks' program
 } mlt_mpirun;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/print.h"
 
-#include <string.h>
-
 #include "tools/goal/sink.h"
 
 mlt_print_options mlt_print_asked = {.dialect = -1, .exec_ns = -1};

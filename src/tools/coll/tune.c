@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/coll/tune.h"
+#include "tools/commands.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -415,7 +416,6 @@ static void read_sizes(void)
 
 static int tune_run(const mlt_arg_texts *words)
 {
-    (void)words;
     read_ranks();
     read_colls();
     read_sizes();

@@ -49,16 +49,15 @@ mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint
 void mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine,
                        const struct mlt_cluster *cluster);
 
-typedef struct mlt_tune_job { // how ranks are started
+// How ranks are started.
+typedef struct mlt_tune_job {
     bool threads, crowded;
     const char *file;   // of the user's; NULL: none
     uint64_t budget_ms; // for a size, about
     const char *hosts;  // of mpirun --hosts; NULL: none
-    char **mpirun;      // more options of mpirun, NULL at the end; NULL: none
+    char **mpirun;      // more options of mpirun, NULL at the end
 } mlt_tune_job;
 void mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job);
 
 // Asks a job of the case's ranks which host each of them is on: c->hosts, which the caller frees.
 void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job);
-
-extern const mlt_command mlt_tune_command;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stdio.h>
 
 #include "coll/choose.h"
 #include "judge/net/cluster.h"

@@ -2,7 +2,6 @@
 // The report of a run (flow/stats.h), for colours: found by the two ends of a line.
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +20,6 @@ typedef struct entry {
 struct mlt_flow_heat {
     entry *entries; // sorted by from, queue
     size_t count;
-    char *text;
 };
 
 static int flow_heat_by_ends(const void *a, const void *b)
@@ -59,16 +57,14 @@ static bool flow_heat_read_line(char *line, entry *e)
            number(column[5], &w->blocked_ns) && number(column[6], &w->starved_ns);
 }
 
-mlt_flow_heat *mlt_flow_heat_read(const char *path, const char *text)
+mlt_flow_heat *mlt_flow_heat_read(const char *path, char *text)
 {
     mlt_flow_heat *h = mlt_take(1, sizeof *h);
     size_t lines = 1, room = 0;
     for (const char *c = text; *c; c++)
         room += *c == '\n';
-    h->text = mlt_take(1, strlen(text) + 1);
-    strcpy(h->text, text);
     h->entries = mlt_take(room + 1, sizeof *h->entries);
-    for (char *line = h->text; *line; lines++) {
+    for (char *line = text; *line; lines++) {
         char *next = line + strcspn(line, "\n");
         if (*next)
             *next++ = '\0';
@@ -84,15 +80,6 @@ mlt_flow_heat *mlt_flow_heat_read(const char *path, const char *text)
     }
     qsort(h->entries, h->count, sizeof *h->entries, flow_heat_by_ends);
     return h;
-}
-
-void mlt_flow_heat_free(mlt_flow_heat *heat)
-{
-    if (!heat)
-        return;
-    free(heat->entries);
-    free(heat->text);
-    free(heat);
 }
 
 bool mlt_flow_heat_of(const mlt_flow_heat *heat, const char *from, const char *queue,

@@ -3,7 +3,6 @@
 // schedules with their rounds.
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "tools/draw/flow.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
 #include "tools/draw/flow.h"
 #include "tools/flow/print.h"
 

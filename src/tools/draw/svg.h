@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "goal/program.h"
 
 #define MLT_SVG_INK   "#1f2430" // text and outlines

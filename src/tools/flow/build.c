@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet flow build`, `run` and `headers`: whose word is whose (this command's, the compiler's,
 // mpirun's, the program's), then make.h.
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/text.h"
-#include "tools/args.h"
-#include "tools/flow/flow.h"
+#include "tools/commands.h"
 #include "tools/flow/input.h"
 #include "tools/flow/make.h"
 #include "tools/mpirun.h"
@@ -143,19 +139,16 @@ static mlt_arg build_args[] = {
      .help = "print the compiler's command"},
 };
 
-static int build_run(const mlt_arg_texts *words)
+static int build_run(const mlt_arg_texts *words) // which take_for_build has
 {
-    (void)words; // take_for_build has them
     find_file();
     for (char **word = build_behind; *word; word++)
         mlt_arg_texts_add(&build_make.words, *word);
     if (!build_make.out && strcmp(build_make.path, "-") == 0)
         mlt_args_wrong("a file of standard input has no name: say -o PROGRAM");
-    char *stem = mlt_flow_stem(build_make.path);
     if (!build_make.out)
-        build_make.out = stem;
+        build_make.out = mlt_flow_stem(build_make.path);
     mlt_flow_make_program(&build_make);
-    free(stem);
     return MLT_EXIT_FINE;
 }
 
@@ -189,7 +182,6 @@ static int flow_run_program(const char *program)
     for (char **word = build_behind; *word; word++)
         mlt_arg_texts_add(&words, *word);
     int status = mlt_flow_execute((char *const *)words.items, -1);
-    mlt_arg_texts_free(&words);
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -198,9 +190,8 @@ static void run_prepare(void)
     build_args[0].help = NULL; // -o is refused
 }
 
-static int flow_run_run(const mlt_arg_texts *words)
+static int flow_run_run(const mlt_arg_texts *words) // which take_for_run has
 {
-    (void)words; // take_for_run has them
     if (build_make.out)
         mlt_args_wrong(
             "the program is deleted after the run; to keep it, use millet flow build -o");
@@ -209,10 +200,7 @@ static int flow_run_run(const mlt_arg_texts *words)
     char *program = mlt_text_of("%s/%.200s", mlt_flow_temporary(), *stem == '-' ? "app" : stem);
     build_make.out = program;
     mlt_flow_make_program(&build_make);
-    int code = flow_run_program(program);
-    free(program);
-    free(stem);
-    return code;
+    return flow_run_program(program);
 }
 
 const mlt_command mlt_flow_run_command = {
@@ -237,7 +225,6 @@ static int headers_run(const mlt_arg_texts *words)
 {
     mlt_flow_input input = mlt_flow_input_read(words->items[0]);
     mlt_flow_make_headers(input.file, headers_folder);
-    mlt_flow_input_free(&input);
     return MLT_EXIT_FINE;
 }
 

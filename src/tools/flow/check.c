@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet flow check`: what is wrong with a file, or what it says.
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/flow/flow.h"
+#include "tools/commands.h"
 #include "tools/flow/input.h"
 #include "tools/flow/print.h"
 
@@ -32,7 +29,6 @@ static int flow_check_run(const mlt_arg_texts *words)
         mlt_flow_print(input.graph, stdout);
     else if (!check_quiet)
         sum_up(input.file->path, input.graph);
-    mlt_flow_input_free(&input);
     return MLT_EXIT_FINE;
 }
 

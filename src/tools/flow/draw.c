@@ -2,13 +2,10 @@
 // `millet flow draw`: which of the drawings, what for colours, where to.
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "launch/numbers.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/draw/flow.h"
-#include "tools/flow/flow.h"
 #include "tools/flow/input.h"
 #include "tools/flow/print.h"
 #include "tools/flow/site.h"
@@ -42,10 +39,7 @@ static uint64_t box_count(const mlt_flow_graph *g, uint64_t expand)
 static mlt_flow_heat *read_report(void)
 {
     const char *path = flow_draw_asked.report;
-    char *text = mlt_flow_input_text(path);
-    mlt_flow_heat *heat = text ? mlt_flow_heat_read(path, text) : NULL;
-    free(text);
-    return heat;
+    return path ? mlt_flow_heat_read(path, mlt_flow_input_text(path)) : NULL;
 }
 
 static void draw_written(const mlt_flow_graph *g, const mlt_flow_heat *heat, mlt_scene *scene)
@@ -67,7 +61,6 @@ static void draw_placed(const mlt_flow_input *input, const mlt_flow_heat *heat, 
     mlt_flow_site site = mlt_flow_site_make(g, input->file->path, flow_draw_asked.keep_all);
     too_much(site.lowered->task_count, site.lowered->line_count);
     mlt_scene_of_tasks(site.lowered, heat, scene);
-    mlt_flow_site_free(&site);
 }
 
 static void flow_draw(const mlt_flow_input *input, const mlt_flow_heat *heat, FILE *to)
@@ -88,8 +81,6 @@ static void flow_draw(const mlt_flow_input *input, const mlt_flow_heat *heat, FI
     scene.title = title;
     mlt_scene_lay_out(&scene);
     mlt_scene_paint(&scene, to);
-    free(stem);
-    mlt_scene_free(&scene);
 }
 
 static int flow_draw_run(const mlt_arg_texts *words)
@@ -108,8 +99,6 @@ static int flow_draw_run(const mlt_arg_texts *words)
     else
         flow_draw(&input, heat, sink.to);
     mlt_sink_close(&sink);
-    mlt_flow_heat_free(heat);
-    mlt_flow_input_free(&input);
     return MLT_EXIT_FINE;
 }
 

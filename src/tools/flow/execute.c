@@ -9,8 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/os.h"
-
 #include "tools/flow/make.h"
 
 // What mlt_flow_temporary has made, and what is removed at exit.
@@ -18,7 +16,6 @@ static char temporary[2][PATH_MAX];
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
 {
-    (void)about, (void)kind, (void)at;
     (void)remove(path);
     return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/flow/flow.h"
+#include "tools/commands.h"
 
 static const mlt_command *const flow_commands[] = {
     &mlt_flow_new_command,     &mlt_flow_check_command,

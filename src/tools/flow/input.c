@@ -85,18 +85,7 @@ mlt_flow_input mlt_flow_input_read(const char *path)
     input_tell(name, &messages);
     if (!in.graph)
         exit(MLT_EXIT_FOUND);
-    mlt_flow_messages_free(&messages);
     return in;
-}
-
-void mlt_flow_input_free(mlt_flow_input *input)
-{
-    mlt_flow_graph_free(input->graph);
-    mlt_flow_file_free(input->file);
-    for (size_t i = 0; i < input->override_count; i++)
-        free((char *)input->overrides[i].name);
-    free(input->overrides);
-    *input = (mlt_flow_input){.file = NULL};
 }
 
 char *mlt_flow_input_text(const char *path)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the commands of `millet flow` begin with: a file, read and checked, constants, a hostfile.
+// What the commands of `millet flow` begin with: a file, read and checked, constants, a hostfile. All of it
+// stays until the process ends.
 #pragma once
 
 #include <stdbool.h>
@@ -28,11 +29,10 @@ extern mlt_arg_texts mlt_flow_defines;
 // Reads and checks; what there is to say goes to standard error, "FILE:LINE:COLUMN: error: ...". Errors
 // end the command.
 mlt_flow_input mlt_flow_input_read(const char *path);
-void mlt_flow_input_free(mlt_flow_input *input);
 
-// The text of a file, with a 0 after it, freed with free(); path NULL: NULL.
+// The text of a file, with a 0 after it; path NULL: NULL.
 char *mlt_flow_input_text(const char *path);
 
-// "app" of "dir/app.flow"; the folder "dir", or ".". Freed with free().
+// "app" of "dir/app.flow"; the folder "dir", or ".".
 char *mlt_flow_stem(const char *path);
 char *mlt_flow_folder(const char *path);

@@ -2,7 +2,6 @@
 #include "tools/flow/make.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +60,7 @@ static void put_file(const char *path, const char *text, size_t size)
     mlt_sink_close(&sink);
 }
 
-// FOLDER/NAME.flow.h or .c, freed with free().
+// FOLDER/NAME.flow.h or .c.
 static char *make_join(const char *folder, const char *name, const char *end)
 {
     return mlt_text_of("%s/%s%s", folder, name, end);
@@ -93,10 +92,7 @@ void mlt_flow_make_headers(const mlt_flow_file *file, const char *folder)
             mlt_flow_gen_operations(file, memory);
         fclose(memory);
         put_file(path, text, size);
-        free(text);
-        free(path);
     }
-    free(modules);
 }
 
 static void make_program_text(const mlt_flow_input *input, const char *hosts, const char *path)
@@ -107,7 +103,6 @@ static void make_program_text(const mlt_flow_input *input, const char *hosts, co
     mlt_flow_gen_program(input->file, input->overrides, input->override_count, hosts, memory);
     fclose(memory);
     put_file(path, text, size);
-    free(text);
 }
 
 // ---- what the linker says
@@ -200,9 +195,6 @@ static void make_tell(const mlt_flow_input *input, const char *text)
                     "%s:%d: error: operation %s has no function in the files given: void %s(%s "
                     "*into, const %s *with, size_t count)\n",
                     path, o->line, o->name, o->name, o->type, o->type);
-    free(m.run);
-    free(m.operations);
-    free(modules);
 }
 
 // ---- compiling
@@ -239,7 +231,6 @@ static void compile(const mlt_flow_input *input, const mlt_arg_texts *argv)
         mlt_args_failed("the compiler failed (exit code %d)", WEXITSTATUS(status));
     if (WEXITSTATUS(status) != 0)
         exit(MLT_EXIT_FOUND);
-    free(text);
 }
 
 void mlt_flow_make_program(const mlt_flow_make *make)
@@ -271,10 +262,4 @@ void mlt_flow_make_program(const mlt_flow_make *make)
     if (make->verbose)
         make_show(&argv);
     compile(&input, &argv);
-    mlt_arg_texts_free(&argv);
-    free(program);
-    free(stem);
-    free(beside);
-    free(hosts);
-    mlt_flow_input_free(&input);
 }

@@ -3,7 +3,6 @@
 // say what it writes and what it removes.
 #pragma once
 
-#include <limits.h>
 #include <stdbool.h>
 
 #include "tools/args.h"

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/args.h"
-#include "tools/flow/flow.h"
+#include "tools/commands.h"
 
 static const char wiring[] =
     "// The wiring: which modules there are, and how elements go from one to the next.\n"

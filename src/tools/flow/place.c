@@ -3,12 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/draw/flow.h"
-#include "tools/flow/flow.h"
 #include "tools/flow/input.h"
 #include "tools/flow/print.h"
 #include "tools/flow/site.h"
@@ -166,8 +164,6 @@ static int place_run(const mlt_arg_texts *words)
     mlt_flow_input input = mlt_flow_input_read(words->items[0]);
     mlt_flow_site site = mlt_flow_site_make(input.graph, words->items[0], false);
     print_all(input.graph, &site);
-    mlt_flow_site_free(&site);
-    mlt_flow_input_free(&input);
     return MLT_EXIT_FINE;
 }
 

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/flow/site.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tools/flow/input.h"
 
 mlt_flow_site_options mlt_flow_site_asked = {.workers = 1, .fine = 1};
@@ -40,12 +36,4 @@ mlt_flow_site mlt_flow_site_make(const mlt_flow_graph *graph, const char *path, 
         .balance = !o->unbalanced, .reproducible = o->reproducible, .keep = keep};
     out.lowered = mlt_flow_lower(graph, out.placing, &how);
     return out;
-}
-
-void mlt_flow_site_free(mlt_flow_site *site)
-{
-    mlt_flow_lowered_free(site->lowered);
-    mlt_flow_placing_free(site->placing);
-    mlt_flow_sites_free(site->sites);
-    free(site->hosts);
 }

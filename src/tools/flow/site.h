@@ -27,6 +27,5 @@ typedef struct mlt_flow_site {
 extern mlt_flow_site_options mlt_flow_site_asked;
 extern mlt_arg mlt_flow_site_args[MLT_FLOW_SITE_ARGS];
 
-// keep: leave nothing out (lower.h). path: of the file, for messages.
+// keep: leave nothing out (lower.h). path: of the file, for messages. It stays until the process ends.
 mlt_flow_site mlt_flow_site_make(const mlt_flow_graph *graph, const char *path, bool keep);
-void mlt_flow_site_free(mlt_flow_site *site);

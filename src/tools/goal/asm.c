@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet goal asm`: a program as a binary file, Millet's image of all ranks' schedules or
 // LogGOPSim's.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +9,7 @@
 #include "goal/sched.h"
 #include "goal/text/loggopsim.h"
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 

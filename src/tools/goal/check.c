@@ -3,8 +3,7 @@
 #include <stdio.h>
 
 #include "judge/check/check.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/result.h"
 #include "tools/goal/source.h"
 #include "tools/progress.h"

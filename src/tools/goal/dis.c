@@ -2,11 +2,9 @@
 // `millet goal dis`: a binary file as text, or as what lies in it: the schedules' layout.
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "goal/sched.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 #include "tools/print.h"

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet goal draw`: which ranks, which of the two drawings, where to.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "launch/numbers.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/draw/draw.h"
-#include "tools/goal/goal.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
-#include "tools/progress.h"
 
 static struct {
     bool dag, timeline;

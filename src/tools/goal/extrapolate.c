@@ -4,15 +4,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/table.h"
 #include "goal/text/text.h"
 #include "judge/grow/grow.h"
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 #include "tools/progress.h"

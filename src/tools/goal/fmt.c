@@ -2,8 +2,7 @@
 // `millet goal fmt`: a program as text.
 #include <string.h>
 
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/source.h"
 #include "tools/print.h"
 

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "coll/alg/alg.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/source.h"
 #include "tools/print.h"
 

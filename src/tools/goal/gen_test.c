@@ -12,7 +12,6 @@
 #include "goal/text/text.h"
 #include "judge/check/check.h"
 #include "tools/commands.h"
-#include "tools/goal/goal.h"
 
 static char *out, *err; // what the last command wrote
 

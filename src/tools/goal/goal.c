@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 
 static const mlt_command *const goal_commands[] = {
     &mlt_goal_check_command, &mlt_goal_fmt_command,         &mlt_goal_asm_command,

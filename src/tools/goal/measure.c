@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "os/os.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
 #include "tools/mpirun.h"
@@ -95,7 +94,6 @@ static int measure_run(const mlt_arg_texts *words)
 {
     char text[MOST_TEXT];
     mlt_sink sink = mlt_sink_open(measure_asked.out); // before the work, not after it
-    (void)words;
     run_ranks(2, text);
     mlt_loggops found = check_text(text);
     if (measure_asked.machine)

@@ -2,7 +2,6 @@
 #include "tools/goal/result.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 // The choices stand in the order of mlt_collective.
 #define CHOICE(UPPER, lower) #lower "|"

@@ -3,9 +3,6 @@
 // algorithm's result is known without them.
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "goal/spec.h"
 #include "tools/args.h"
 #include "tools/goal/source.h"

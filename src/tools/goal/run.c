@@ -4,23 +4,19 @@
 // they open as /proc/PID/fd/N. So nothing is left behind, however it ends.
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "goal/sched.h"
 #include "goal/text/text.h"
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/memory.h"
 #include "tools/goal/source.h"
 #include "tools/mpirun.h"

@@ -5,17 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "goal/text/text.h"
 #include "judge/sim/sim.h"
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
-#include "tools/progress.h"
 
 enum { SIM_ACTION_BYTES = 160, BINS = 8, SIM_BAR = 40, SLOWEST = 3 };
 

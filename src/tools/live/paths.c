@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/live/paths.h"
+// `millet paths JOB`, `millet paths set JOB BOOK`: which rule books a running job was given, and another one.
+#include "tools/commands.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +9,6 @@
 
 #include "coll/rulebook.h"
 #include "os/os.h"
-#include "tools/args.h"
 #include "tools/live/ask.h"
 
 static const int64_t pause_ns = 20000000;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/live/top.h"
+// `millet top [JOB]`: what a running job does.
+#include "tools/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 #include <unistd.h>
 
 #include "os/os.h"
-#include "tools/args.h"
 #include "tools/live/ask.h"
 #include "tools/live/screen.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/names/names.h"
+// `millet names`: the name server of a user's programs, and questions to it.
+#include "tools/commands.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,6 @@
 #include "csp/net/remote.h"
 #include "os/line.h"
 #include "os/os.h"
-#include "tools/args.h"
 #include "tools/names/serve.h"
 
 enum { FAR_BYTES = 800, PATIENCE_MS = 10000 }; // for an answer of the server
@@ -104,6 +104,13 @@ static void names_tell(line *l, const mlt_names_message *m)
     }
 }
 
+// Asks, and waits for the answer, which takes the question's place.
+static void names_ask(line *l, mlt_names_message *m)
+{
+    names_tell(l, m);
+    names_answer(l, m);
+}
+
 // Dials a server on another host.
 static int dial_far(const mlt_names_file *file)
 {
@@ -175,8 +182,7 @@ static void call_up(line *l, bool asks)
         memcpy(m.key, file.key, sizeof m.key);
     m.numbers[0] = (uint64_t)getpid();
     snprintf(m.text, sizeof m.text, "millet names");
-    names_tell(l, &m);
-    names_answer(l, &m);
+    names_ask(l, &m);
     if (m.verb != MLT_NAMES_WELCOME)
         mlt_args_failed("the process that listens there is no name server");
 }
@@ -250,7 +256,6 @@ static int serve_behind(const char *folder)
 static int names_start(const mlt_arg_texts *words)
 {
     char folder[MLT_NAMES_PATH];
-    (void)words;
     if (ports && !listen_at)
         mlt_args_wrong("--ports needs --listen");
     if (dir) { // absolute, since clients are elsewhere
@@ -269,10 +274,8 @@ static int names_stop(const mlt_arg_texts *words)
 {
     line l;
     mlt_names_message m = {.verb = MLT_NAMES_STOP, .id = 1};
-    (void)words;
     call_up(&l, false);
-    names_tell(&l, &m);
-    names_answer(&l, &m);
+    names_ask(&l, &m);
     // It hangs up when it lets go of everything; then a new one may start.
     while (names_hear(&l, &m))
         ;
@@ -285,10 +288,8 @@ static int names_status(const mlt_arg_texts *words)
 {
     line l;
     mlt_names_message m = {.verb = MLT_NAMES_STATUS, .id = 1};
-    (void)words;
     call_up(&l, true);
-    names_tell(&l, &m);
-    names_answer(&l, &m);
+    names_ask(&l, &m);
     close(l.fd);
     printf("the name server runs: process %llu, for %.1f s; programs: %llu, names: %llu, waiting: "
            "%llu, strangers dropped: %llu\n",
@@ -319,7 +320,6 @@ static int names_list(const mlt_arg_texts *words)
     line l;
     mlt_names_message ask = {.verb = MLT_NAMES_LIST, .id = 1}, m;
     int entries = MLT_NAMES_PAGE;
-    (void)words;
     for (call_up(&l, false); entries == MLT_NAMES_PAGE;) {
         names_tell(&l, &ask);
         for (entries = 0; names_answer(&l, &m), m.verb == MLT_NAMES_ENTRY; entries++) {

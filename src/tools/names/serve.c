@@ -24,7 +24,6 @@
 
 #include "base/array.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "csp/names/file.h"
 #include "csp/names/text.h"

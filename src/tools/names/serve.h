@@ -3,11 +3,6 @@
 // docs/reference/names.md describes it, csp/names/text.h what is said.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
-
 typedef struct mlt_names_serve mlt_names_serve;
 
 // Where it listens for other hosts: interfaces and ports as net/iface.h has them; iface NULL: only

@@ -6,20 +6,13 @@
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/ranks/goalrun.h"
-
-static _Noreturn void main_goalrun_fail(const char *what)
-{
-    fprintf(stderr, "goalrun: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    exit(1);
-}
+#include "tools/ranks/ranks.h"
 
 // Contents of all buffers from the file into the schedule's memory, or back.
 static void move_buffers(char *file, GOAL_Sched sched, const goalrun_record *record, bool in)
@@ -30,7 +23,7 @@ static void move_buffers(char *file, GOAL_Sched sched, const goalrun_record *rec
         size_t size;
         GOAL_Sched_buffer(sched, file + buffers[i].name, &base, &size);
         if (size != buffers[i].size)
-            main_goalrun_fail("a buffer has another size than its program says");
+            ranks_fail("goalrun", "a buffer has another size than its program says");
         if (in)
             memcpy(base, file + buffers[i].before, size);
         else
@@ -70,12 +63,13 @@ static char *map_file(const char *path, size_t *size)
     struct stat about;
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
     if (fd < 0 || fstat(fd, &about) != 0 || (size_t)about.st_size < sizeof(goalrun_head))
-        main_goalrun_fail("this program is started by `millet goal run`, which gives it a file");
+        ranks_fail("goalrun",
+                   "this program is started by `millet goal run`, which gives it a file");
     *size = (size_t)about.st_size;
     char *file = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (file == MAP_FAILED || ((goalrun_head *)file)->magic != GOALRUN_MAGIC)
-        main_goalrun_fail("the file is none of `millet goal run`");
+        ranks_fail("goalrun", "the file is none of `millet goal run`");
     return file;
 }
 

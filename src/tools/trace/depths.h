@@ -3,7 +3,6 @@
 // and how long each instance ran.
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/read.h"

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Perfetto's own format: packets of protocol buffers. A track for each worker, below it one for each rank; calls and waits are slices,
 // messages are flows. Smaller than Chrome's JSON, and read faster.
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "tools/trace/causes.h"
 #include "tools/trace/streams.h"

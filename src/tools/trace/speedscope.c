@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The JSON of speedscope.app: a profile for each rank, calls as frames, and in them why the rank waited.
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "tools/trace/causes.h"
 #include "tools/trace/trace.h"
@@ -17,7 +15,6 @@ typedef struct frame_writer {
 static void speedscope_see(void *user, uint32_t rank, unsigned frame, bool opens, uint64_t at)
 {
     frame_writer *w = user;
-    (void)rank;
     w->at = at > w->at ? at : w->at;
     fprintf(w->out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", w->more ? "," : "",
             opens ? 'O' : 'C', frame, w->at);

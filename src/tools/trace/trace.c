@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/live/ask.h"
 #include "tools/progress.h"

@@ -8,8 +8,6 @@
 #include "tools/commands.h"
 #include "trace/read.h"
 
-extern const mlt_command mlt_trace_command;
-
 // Calls `see` for each event, chunk by chunk: those of a worker by the time of their end. Returns
 // how many chunks were damaged.
 typedef void mlt_trace_see(void *user, uint32_t worker, const mlt_trace_event *event);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "tools/trace/findings.h"
 #include "tools/view/levels.h"

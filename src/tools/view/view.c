@@ -11,8 +11,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "launch/numbers.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
 #include "tools/trace/causes.h"

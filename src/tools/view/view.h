@@ -7,8 +7,6 @@
 
 #include "tools/args.h"
 
-extern const mlt_command mlt_view_command;
-
 // The page before and after what describes the runs; made of the files of this folder when Millet is built.
 extern const unsigned char mlt_view_before[], mlt_view_after[];
 extern const size_t mlt_view_before_bytes, mlt_view_after_bytes;
