@@ -11,7 +11,6 @@
 #include "coll/alg/hosts/map.h"
 #include "coll/choose.h"
 #include "judge/sim/sim.h"
-#include "tools/args.h"
 #include "tools/progress.h"
 
 typedef struct mlt_tune_candidate {

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "coll/where.h"
+#include "tools/args.h"
 #include "tools/coll/tune.h"
 #include "tools/mpirun.h"
 

@@ -2,6 +2,7 @@
 
 #include "coll/choose.h"
 #include "judge/net/cluster.h"
+#include "tools/args.h"
 #include "tools/coll/tune.h"
 
 enum { SEEDS = 3 };

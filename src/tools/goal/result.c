@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/goal/result.h"
 
+#include <stdio.h>
+
 #include <inttypes.h>
 
 // The choices stand in the order of mlt_collective.
@@ -58,13 +60,13 @@ static const char *idle_option(const mlt_source *source)
     blocks = blocks || c == MLT_COLL_ALLTOALL || c == MLT_COLL_REDUCE_SCATTER;
     bool file = source->form != MLT_SOURCE_ALG; // what shapes an algorithm is not idle
     bool both = mlt_source_given("op") && file;
-    const char *idle = c == MLT_COLL_BARRIER ? result_given("in out size") : NULL;
-    idle = idle || (reduces && !both) ? idle : result_given("user-op");
-    idle = idle || reduces || !file ? idle : mlt_source_given("op");
-    idle = idle || reduces ? idle : result_given("commutes");
-    idle = idle || rooted || !file ? idle : mlt_source_given("root");
-    idle = idle || stays || !file ? idle : mlt_source_given("in-place");
-    return idle || blocks || !file ? idle : mlt_source_given("blocks");
+    char own[40], others[40];
+    snprintf(own, sizeof own, "%s%s%s", c == MLT_COLL_BARRIER ? "in out size " : "",
+             reduces && !both ? "" : "user-op ", reduces ? "" : "commutes");
+    snprintf(others, sizeof others, "%s%s%s%s", reduces ? "" : "op ", rooted ? "" : "root ",
+             stays ? "" : "in-place ", blocks ? "" : "blocks");
+    const char *idle = result_given(own);
+    return idle || !file ? idle : mlt_source_given(others);
 }
 
 static mlt_goal_spec read_is(const mlt_source *source)

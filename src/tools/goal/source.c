@@ -227,17 +227,11 @@ static void not_for_alg(const char *name, const mlt_source *source)
 {
     const mlt_coll_alg *alg = source->alg;
     bool hosts = alg->uses_hosts || source->rulebook; // that of a rule book may look at them
-    const char *lost = NULL;
-    if (!hosts)
-        lost = mlt_source_given("hosts");
-    if (!lost && !alg->uses_segment)
-        lost = mlt_source_given("segment alg-segment");
-    if (!lost && !alg->uses_radix)
-        lost = mlt_source_given("radix");
-    if (!lost && !alg->uses_window)
-        lost = mlt_source_given("throttle");
-    if (!lost)
-        lost = mlt_source_given("set lua-steps");
+    char names[80];
+    snprintf(names, sizeof names, "%s%s%s%sset lua-steps", hosts ? "" : "hosts ",
+             alg->uses_segment ? "" : "segment alg-segment ", alg->uses_radix ? "" : "radix ",
+             alg->uses_window ? "" : "throttle ");
+    const char *lost = mlt_source_given(names);
     if (lost && !mlt_source_asked.shared)
         mlt_args_wrong(
             "--%s has no meaning for %s; `millet goal gen --list` shows what algorithms take", lost,

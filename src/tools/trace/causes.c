@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/causes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -385,11 +384,4 @@ void mlt_causes_find(mlt_causes *c, const mlt_story *story)
             mlt_causes_walk(c, rank, add_time, &c->does[(size_t)rank * MLT_DOES_COUNT]);
     }
     find_path(c);
-}
-
-void mlt_causes_free(mlt_causes *c)
-{
-    free(c->blamed);
-    free(c->does);
-    free(c->path);
 }

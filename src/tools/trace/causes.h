@@ -79,7 +79,6 @@ typedef struct mlt_causes {
 } mlt_causes;
 
 void mlt_causes_find(mlt_causes *causes, const mlt_story *story);
-void mlt_causes_free(mlt_causes *causes);
 
 // The parts of a rank's wait, by time. Returns how many.
 int mlt_cause_parts(const mlt_causes *causes, uint32_t rank, const mlt_story_wait *wait,

@@ -117,16 +117,6 @@ void mlt_depths_end(mlt_depths *d)
         advance(d, &d->all[i], d->length_ns);
 }
 
-void mlt_depths_free(mlt_depths *d)
-{
-    for (uint32_t v = 0; v < d->vector_count; v++)
-        free(d->vectors[v].name);
-    free(d->vectors);
-    free(d->all);
-    free(d->place);
-    free(d->tasks);
-}
-
 uint64_t mlt_flow_ran(const mlt_depths *d, uint32_t task)
 {
     const mlt_flow_task_depth *t = &d->tasks[task];

@@ -43,7 +43,6 @@ typedef struct mlt_depths {
 void mlt_depths_begin(mlt_depths *depths, const mlt_trace *trace);
 void mlt_depths_see(mlt_depths *depths, uint32_t worker, const mlt_trace_event *event);
 void mlt_depths_end(mlt_depths *depths); // after the last event
-void mlt_depths_free(mlt_depths *depths);
 
 // Elements in each of the vector's queues, in the mean of a slice.
 double mlt_depth_slice(const mlt_depths *depths, const mlt_depth_vector *vector, int slice);

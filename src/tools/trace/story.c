@@ -707,19 +707,6 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
     free(in.starts);
 }
 
-void mlt_story_free(mlt_story *story)
-{
-    for (uint32_t rank = 0; rank < story->rank_count; rank++) {
-        free(story->ranks[rank].calls);
-        free(story->ranks[rank].waits);
-        free(story->ranks[rank].points);
-    }
-    free(story->ranks);
-    free(story->messages);
-    free(story->meetings);
-    mlt_depths_free(&story->depths);
-}
-
 uint32_t mlt_story_wait_after(const mlt_story_rank *rank, uint64_t time)
 {
     uint32_t low = 0, high = rank->wait_count;

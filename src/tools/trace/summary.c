@@ -223,8 +223,4 @@ void mlt_trace_summary(const mlt_trace *trace, FILE *out)
     print_causes(&causes, all_ns, out);
     print_ranks(&causes, out);
     print_findings(&causes, out);
-    mlt_causes_free(&causes);
-    mlt_story_free(story);
-    free(story);
-    free(s);
 }

@@ -90,9 +90,6 @@ static void with_causes(const mlt_trace *trace, void put(const mlt_causes *, FIL
     mlt_story_read(story, trace, NULL, NULL);
     mlt_causes_find(&causes, story);
     put(&causes, out);
-    mlt_causes_free(&causes);
-    mlt_story_free(story);
-    free(story);
 }
 
 static void trace_show(const mlt_trace *trace)

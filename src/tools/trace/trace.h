@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "tools/commands.h"
 #include "trace/read.h"
 
 // Calls `see` for each event, chunk by chunk: those of a worker by the time of their end. Returns

@@ -104,9 +104,3 @@ void mlt_moves_write_depths(const mlt_depths *d, mlt_text *json)
     }
     mlt_text_add(json, "]");
 }
-
-void mlt_moves_free(mlt_moves *m)
-{
-    free(m->module_of);
-    free(m->modules);
-}

@@ -27,7 +27,6 @@ typedef struct mlt_moves {
 void mlt_moves_begin(mlt_moves *moves, const mlt_trace *trace);
 // An mlt_trace_see: user is the mlt_moves.
 void mlt_moves_see(void *moves, uint32_t worker, const mlt_trace_event *event);
-void mlt_moves_free(mlt_moves *moves);
 
 // ,"depths":[[queue, room, queues, [elements in each slice, in the mean]], ...]: "work.in" of all instances of work
 void mlt_moves_write_depths(const mlt_depths *depths, mlt_text *json);

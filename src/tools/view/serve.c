@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
+#include "tools/args.h"
 #include "tools/view/http.h"
 
 enum { CLIENTS = 16, TOKEN_BYTES = 16, VIEW_SERVE_SIGNALS = 0, LISTENER = 1, FIRST = 2 };

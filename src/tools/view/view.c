@@ -58,14 +58,6 @@ static void open_run(view_run *r, const char *path)
     mlt_causes_find(&r->causes, &r->story);
 }
 
-static void close_run(view_run *r)
-{
-    mlt_moves_free(&r->moves);
-    mlt_causes_free(&r->causes);
-    mlt_story_free(&r->story);
-    mlt_trace_close(&r->trace);
-}
-
 // ---- the page
 
 static void put_states(mlt_text *json)
@@ -150,9 +142,6 @@ static void write_page(view_run *runs, size_t count, const char *to, const mlt_l
     put_page(&page, &json, &data);
     fwrite(page.text, 1, page.length, sink.to);
     mlt_sink_close(&sink);
-    mlt_text_free(&json);
-    mlt_text_free(&data);
-    mlt_text_free(&page);
 }
 
 // ---- the command
@@ -185,7 +174,6 @@ static void make_page(view_run *runs, size_t count, const mlt_loggops *machine)
     fflush(stdout);
     if (view_asked.open)
         open_browser(page);
-    free(page);
 }
 
 // ---- a page that is served
@@ -229,20 +217,14 @@ static void serve_page(view_run *runs, size_t count, const mlt_loggops *machine)
 {
     const mlt_pack_wishes packs = {0, 0, machine};
     mlt_text json = {0}, data = {0}, page = {0};
-    mlt_pieces pieces[RUNS_MOST];
+    mlt_pieces pieces[RUNS_MOST] = {0};
     pack_runs(runs, count, &packs, true, &json, &data);
     put_page(&page, &json, NULL);
     for (size_t i = 0; i < count; i++)
-        mlt_pieces_init(&pieces[i], &runs[i].causes);
+        pieces[i].causes = &runs[i].causes;
     mlt_serve_run(&(mlt_serve){&page, &data, pieces, count, (uint16_t)view_asked.port}, announce);
     if (view_door)
         unlink(view_door);
-    free(view_door);
-    for (size_t i = 0; i < count; i++)
-        mlt_pieces_fini(&pieces[i]);
-    mlt_text_free(&json);
-    mlt_text_free(&data);
-    mlt_text_free(&page);
 }
 
 static int view_show(const mlt_arg_texts *files)
@@ -259,9 +241,6 @@ static int view_show(const mlt_arg_texts *files)
         serve_page(runs, files->count, given);
     else
         make_page(runs, files->count, given);
-    for (size_t i = 0; i < files->count; i++)
-        close_run(&runs[i]);
-    free(runs);
     return MLT_EXIT_FINE;
 }
 
