@@ -7,8 +7,6 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "lua/goal.h"
@@ -26,10 +24,8 @@ typedef struct request { // of mlt_lua_generate, for the protected call
 static void set_arguments(lua_State *L, const request *r)
 {
     lua_newtable(L);
-    for (size_t i = 0; i < r->args_count; i++) {
-        lua_pushstring(L, r->args[i].value);
-        lua_setfield(L, -2, r->args[i].name);
-    }
+    for (size_t i = 0; i < r->args_count; i++)
+        mlt_lua_set_text(L, r->args[i].name, r->args[i].value);
     lua_setglobal(L, "arg");
 }
 
@@ -110,9 +106,8 @@ bool mlt_lua_is_rulebook(const char *name, const char *script, size_t length)
     lua_State *L = mlt_lua_new(&c);
     if (!L)
         return false; // whoever reads it next says so
-    lua_pushcfunction(L, protected_look);
-    lua_pushlightuserdata(L, &r);
-    (void)mlt_lua_call(L, 1, 0); // a mistake is told by whoever reads it next
+    char why[80];     // a mistake is told by whoever reads it next
+    (void)!mlt_lua_run(L, protected_look, &r, name, why, sizeof why);
     lua_close(L);
     return rulebook;
 }
@@ -135,15 +130,11 @@ mlt_status mlt_lua_generate(const char *name, const char *script, size_t length,
         return MLT_ERR_NO_MEMORY;
     }
     c.program = mlt_goal_program_new(ranks);
-    lua_pushcfunction(L, protected_run);
-    lua_pushlightuserdata(L, &r);
-    int status = mlt_lua_call(L, 1, 0);
-    if (status != LUA_OK)
-        mlt_lua_explain(L, status, name, why, why_size);
+    bool fine = mlt_lua_run(L, protected_run, &r, name, why, why_size);
     lua_close(L);
-    if (status == LUA_OK)
+    if (fine)
         *out = c.program;
     else
         mlt_goal_program_free(c.program);
-    return status == LUA_OK ? MLT_OK : MLT_ERR_INVALID;
+    return fine ? MLT_OK : MLT_ERR_INVALID;
 }

@@ -213,25 +213,24 @@ static int add(const call *f, mlt_goal_action *a)
     return 1;
 }
 
-static int message(const call *f, mlt_goal_kind kind, const char *what)
+// Functions that come in pairs know by their upvalue which of both they are.
+static bool is_second(lua_State *L)
 {
-    mlt_goal_span s = span(f, 2);
-    mlt_goal_action a = {.kind = (uint8_t)kind, .buf = {s.buf}, .at = {s.at}, .size = {s.size}};
-    a.peer = peer(f, 4, what);
-    a.tag = tag(f, 5);
-    return add(f, &a);
+    return lua_toboolean(L, lua_upvalueindex(1));
 }
 
-static int g_send(lua_State *L)
+static int g_message(lua_State *L)
 {
-    call f = goal_begin(L, "send", 3, 4);
-    return message(&f, MLT_GOAL_SEND, "receiver");
-}
-
-static int g_recv(lua_State *L)
-{
-    call f = goal_begin(L, "recv", 3, 4);
-    return message(&f, MLT_GOAL_RECV, "sender");
+    bool recv = is_second(L);
+    call f = goal_begin(L, recv ? "recv" : "send", 3, 4);
+    mlt_goal_span s = span(&f, 2);
+    mlt_goal_action a = {.kind = recv ? MLT_GOAL_RECV : MLT_GOAL_SEND,
+                         .buf = {s.buf},
+                         .at = {s.at},
+                         .size = {s.size}};
+    a.peer = peer(&f, 4, recv ? "sender" : "receiver");
+    a.tag = tag(&f, 5);
+    return add(&f, &a);
 }
 
 // "sumInt32", or the number of one of the user's functions.
@@ -262,10 +261,11 @@ static void function(const call *f, int index, mlt_goal_action *a)
          shown(f, index, text));
 }
 
-static int exec(lua_State *L, const char *name, uint8_t flags)
+static int g_exec(lua_State *L)
 {
-    call f = goal_begin(L, name, 5, 5);
-    mlt_goal_action a = {.flags = flags};
+    bool reversed = is_second(L);
+    call f = goal_begin(L, reversed ? "exec_reversed" : "exec", 5, 5);
+    mlt_goal_action a = {.flags = reversed ? MLT_GOAL_REVERSED : 0};
     function(&f, 2, &a);
     mlt_goal_span first = span(&f, 3), second = span(&f, 5);
     if (a.kind == MLT_GOAL_EXEC) {
@@ -276,22 +276,12 @@ static int exec(lua_State *L, const char *name, uint8_t flags)
         if (first.size % element)
             fail(&f, "%" PRIu64 " bytes are no whole number of %s, which have %u", first.size,
                  mlt_op_type_names[a.type], element);
-    } else if (flags && !f.c->reverses)
+    } else if (reversed && !f.c->reverses)
         fail(&f, "the user's functions say themselves which operand comes first; use exec");
     memcpy(a.buf, (uint32_t[]){first.buf, second.buf}, sizeof a.buf);
     memcpy(a.at, (uint64_t[]){first.at, second.at}, sizeof a.at);
     memcpy(a.size, (uint64_t[]){first.size, second.size}, sizeof a.size);
     return add(&f, &a);
-}
-
-static int g_exec(lua_State *L)
-{
-    return exec(L, "exec", 0);
-}
-
-static int g_exec_reversed(lua_State *L)
-{
-    return exec(L, "exec_reversed", MLT_GOAL_REVERSED);
 }
 
 static int g_calc(lua_State *L)
@@ -311,24 +301,15 @@ static int g_nop(lua_State *L)
     return add(&f, &a);
 }
 
-static int depend(lua_State *L, const char *name, uint32_t started)
+static int g_require(lua_State *L)
 {
-    call f = goal_begin(L, name, 2, 2);
+    bool started = is_second(L);
+    call f = goal_begin(L, started ? "irequ" : "requ", 2, 2);
     uint32_t a = action(&f, 2, "first action"), b = action(&f, 3, "second action");
     if (a == b)
         fail(&f, "action %" PRIu32 " cannot wait for itself", a);
-    mlt_goal_require(f.c->program, f.c->slot, a, b | started);
+    mlt_goal_require(f.c->program, f.c->slot, a, b | (started ? MLT_GOAL_STARTED : 0));
     return 0;
-}
-
-static int g_requ(lua_State *L)
-{
-    return depend(L, "requ", 0);
-}
-
-static int g_irequ(lua_State *L)
-{
-    return depend(L, "irequ", MLT_GOAL_STARTED);
 }
 
 static int push_address(lua_State *L, address value)
@@ -375,17 +356,23 @@ static int g_auto(lua_State *L)
     return 0;
 }
 
-// Methods of g, and the names that the paper's listings call them by.
+// Methods of g, and the names that the paper's listings call them by; which of a pair it is.
 static const struct {
     const char *name, *paper;
     lua_CFunction run;
+    bool second;
 } functions[] = {
-    {"send", "GOAL_Send", g_send},       {"recv", "GOAL_Recv", g_recv},
-    {"exec", "GOAL_Exec", g_exec},       {"exec_reversed", "GOAL_Exec_reversed", g_exec_reversed},
-    {"calc", "GOAL_Calc", g_calc},       {"nop", "GOAL_Nop", g_nop},
-    {"requ", "GOAL_Requ", g_requ},       {"irequ", "GOAL_Requ_start", g_irequ},
-    {"buffer", "GOAL_Buffer", g_buffer}, {"label", "GOAL_Label", g_label},
-    {"auto", "GOAL_Auto", g_auto},
+    {"send", "GOAL_Send", g_message, false},
+    {"recv", "GOAL_Recv", g_message, true},
+    {"exec", "GOAL_Exec", g_exec, false},
+    {"exec_reversed", "GOAL_Exec_reversed", g_exec, true},
+    {"calc", "GOAL_Calc", g_calc, false},
+    {"nop", "GOAL_Nop", g_nop, false},
+    {"requ", "GOAL_Requ", g_require, false},
+    {"irequ", "GOAL_Requ_start", g_require, true},
+    {"buffer", "GOAL_Buffer", g_buffer, false},
+    {"label", "GOAL_Label", g_label, false},
+    {"auto", "GOAL_Auto", g_auto, false},
 };
 
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
@@ -466,8 +453,7 @@ static int no_field(lua_State *L)
 // Of the metatable on the stack: scripts cannot get it, and so give it no __gc.
 static void lock(lua_State *L)
 {
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
+    mlt_lua_set_bool(L, "__metatable", false);
 }
 
 void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *names)
@@ -477,10 +463,8 @@ void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *nam
         lua_pushstring(L, what);
         luaL_Buffer list;
         lua_newtable(L);
-        for (const char *const *name = names; *name; name++) {
-            lua_pushboolean(L, 1);
-            lua_setfield(L, -2, *name);
-        }
+        for (const char *const *name = names; *name; name++)
+            mlt_lua_set_bool(L, *name, true);
         luaL_buffinit(L, &list);
         for (const char *const *name = names; *name; name++) {
             luaL_addstring(&list, name == names ? "" : ", ");
@@ -494,13 +478,32 @@ void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *nam
     lua_setmetatable(L, -2);
 }
 
+void mlt_lua_set_number(lua_State *L, const char *name, uint64_t value)
+{
+    lua_pushinteger(L, (lua_Integer)value);
+    lua_setfield(L, -2, name);
+}
+
+void mlt_lua_set_text(lua_State *L, const char *name, const char *value)
+{
+    lua_pushstring(L, value);
+    lua_setfield(L, -2, name);
+}
+
+void mlt_lua_set_bool(lua_State *L, const char *name, bool value)
+{
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, name);
+}
+
 // Methods are found in a table; what is not in it is asked of that table's own metatable.
 static void open_methods(lua_State *L)
 {
     luaL_Buffer list;
     lua_newtable(L);
     for (int i = 0; i < FUNCTIONS; i++) {
-        lua_pushcfunction(L, functions[i].run);
+        lua_pushboolean(L, functions[i].second);
+        lua_pushcclosure(L, functions[i].run, 1);
         lua_pushvalue(L, -1);
         lua_setfield(L, -3, functions[i].name);
         lua_setglobal(L, functions[i].paper);
@@ -523,7 +526,7 @@ static void open_goal(lua_State *L)
     lock(L);
     open_methods(L);
     lua_setfield(L, -2, "__index");
-    lua_pushcfunction(L, g_recv); // the listings have both spellings
+    lua_getglobal(L, "GOAL_Recv"); // the listings have both spellings
     lua_setglobal(L, "GOAL_Rcv");
     luaL_newmetatable(L, address_type);
     static const luaL_Reg of_addresses[] = {{"__add", address_plus},

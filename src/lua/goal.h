@@ -47,6 +47,11 @@ void mlt_lua_push_g(lua_State *L);
 void mlt_lua_rank_begin(lua_State *L, uint32_t rank, uint32_t ranks);
 void mlt_lua_rank_end(lua_State *L);
 
+// In a protected call: a field of the table on the stack.
+void mlt_lua_set_number(lua_State *L, const char *name, uint64_t value);
+void mlt_lua_set_text(lua_State *L, const char *name, const char *value);
+void mlt_lua_set_bool(lua_State *L, const char *name, bool value);
+
 // In a protected call: a field of the table on the stack that is not in `names` (NULL at the end) is an
 // error, which lists them. `what` is how messages call the table.
 void mlt_lua_known_fields(lua_State *L, const char *what, const char *const *names);

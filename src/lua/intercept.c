@@ -12,20 +12,10 @@
 enum { MOST_US = 60000000 }; // a minute
 
 typedef struct seeing { // for the protected call
-    mlt_lua_rulebook *rulebook;
     const mlt_intercept_stage *stage;
     const mlt_intercept_event *event;
     mlt_intercept_answer *answer;
-    char *why;
-    size_t why_size;
-    bool fine;
 } seeing;
-
-static void intercept_set_number(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
 
 static void push_event(lua_State *L, const mlt_intercept_event *e)
 {
@@ -33,18 +23,15 @@ static void push_event(lua_State *L, const mlt_intercept_event *e)
                                          "bytes", "peer", "tag",  NULL};
     lua_createtable(L, 0, 7);
     mlt_lua_known_fields(L, "an event", fields);
-    lua_pushstring(L, mlt_intercept_kind_names[e->kind]);
-    lua_setfield(L, -2, "kind");
-    lua_pushstring(L, e->name);
-    lua_setfield(L, -2, "name");
-    lua_pushstring(L, e->call);
-    lua_setfield(L, -2, "call");
-    intercept_set_number(L, "rank", (uint64_t)e->rank);
-    intercept_set_number(L, "bytes", e->bytes);
+    mlt_lua_set_text(L, "kind", mlt_intercept_kind_names[e->kind]);
+    mlt_lua_set_text(L, "name", e->name);
+    mlt_lua_set_text(L, "call", e->call);
+    mlt_lua_set_number(L, "rank", (uint64_t)e->rank);
+    mlt_lua_set_number(L, "bytes", e->bytes);
     if (e->peer >= 0)
-        intercept_set_number(L, "peer", (uint64_t)e->peer);
+        mlt_lua_set_number(L, "peer", (uint64_t)e->peer);
     if (e->tag >= 0)
-        intercept_set_number(L, "tag", (uint64_t)e->tag);
+        mlt_lua_set_number(L, "tag", (uint64_t)e->tag);
 }
 
 // nil, or microseconds to wait; then nil, or a line for the log.
@@ -69,25 +56,10 @@ static int protected_see(lua_State *L)
     return 0;
 }
 
-static void run_see(void *arg)
-{
-    seeing *s = arg;
-    lua_State *L = s->rulebook->L;
-    lua_pushcfunction(L, protected_see);
-    lua_pushlightuserdata(L, s);
-    int status = mlt_lua_call(L, 1, 0);
-    if (status != LUA_OK)
-        mlt_lua_explain(L, status, s->rulebook->file, s->why, s->why_size);
-    lua_settop(L, 0);
-    s->fine = status == LUA_OK;
-}
-
 bool mlt_lua_saw(mlt_coll_rulebook *base, const mlt_intercept_stage *stage,
                  const mlt_intercept_event *event, mlt_intercept_answer *answer, char *why,
                  size_t why_size)
 {
-    mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
-    seeing s = {rulebook, stage, event, answer, why, why_size, false};
-    mlt_lua_on_stack(&rulebook->stack, run_see, &s);
-    return s.fine;
+    seeing s = {stage, event, answer};
+    return mlt_lua_rulebook_run((mlt_lua_rulebook *)base, protected_see, &s, why, why_size);
 }

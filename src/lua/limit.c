@@ -90,3 +90,15 @@ int mlt_lua_call(lua_State *L, int arguments, int results)
     mlt_lua_goal_of(L)->total += mlt_lua_goal_of(L)->steps;
     return status;
 }
+
+bool mlt_lua_run(lua_State *L, int (*run)(lua_State *L), void *arg, const char *name, char *why,
+                 size_t why_size)
+{
+    lua_pushcfunction(L, run);
+    lua_pushlightuserdata(L, arg);
+    int status = mlt_lua_call(L, 1, 0);
+    if (status != LUA_OK)
+        mlt_lua_explain(L, status, name, why, why_size);
+    lua_settop(L, 0);
+    return status == LUA_OK;
+}

@@ -23,6 +23,11 @@ enum {
 // LUA_OK, or the error is on the stack, as a text.
 int mlt_lua_call(lua_State *L, int arguments, int results);
 
+// Runs a function of C within the steps; it finds `arg` on the stack, and returns nothing. False: a
+// message, in which `name` is the file's.
+bool mlt_lua_run(lua_State *L, int (*run)(lua_State *L), void *arg, const char *name, char *why,
+                 size_t why_size) MLT_MUST_CHECK;
+
 // In a protected call: the steps count from here again.
 void mlt_lua_limit_begin(lua_State *L);
 

@@ -46,22 +46,28 @@ const char *mlt_lua_place(mlt_lua_rulebook *rulebook, int line)
 
 // ---- answers
 
-static void set_text(lua_State *L, const char *name, const char *value)
+typedef struct running {
+    mlt_lua_rulebook *rulebook;
+    lua_CFunction run;
+    void *arg;
+    char *why;
+    size_t why_size;
+    bool fine;
+} running;
+
+static void run_there(void *arg)
 {
-    lua_pushstring(L, value);
-    lua_setfield(L, -2, name);
+    running *r = arg;
+    r->fine =
+        mlt_lua_run(r->rulebook->L, r->run, r->arg, r->rulebook->short_file, r->why, r->why_size);
 }
 
-static void rulebook_set_number(lua_State *L, const char *name, uint64_t value)
+bool mlt_lua_rulebook_run(mlt_lua_rulebook *rulebook, int (*run)(lua_State *L), void *arg,
+                          char *why, size_t why_size)
 {
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
-
-static void set_bool(lua_State *L, const char *name, bool value)
-{
-    lua_pushboolean(L, value);
-    lua_setfield(L, -2, name);
+    running r = {rulebook, run, arg, why, why_size, false};
+    mlt_lua_on_stack(&rulebook->stack, run_there, &r);
+    return r.fine;
 }
 
 static void push_question(lua_State *L, const mlt_coll_question *q)
@@ -72,28 +78,28 @@ static void push_question(lua_State *L, const mlt_coll_question *q)
         "reads",    "reach",    "hosts",     "each",         "comm",    NULL};
     lua_createtable(L, 0, 20);
     mlt_lua_known_fields(L, "what a rule is asked", fields);
-    set_text(L, "coll", mlt_collective_names[q->collective]);
-    rulebook_set_number(L, "ranks", q->ranks);
-    rulebook_set_number(L, "all_ranks", q->all_ranks);
-    rulebook_set_number(L, "bytes", q->bytes);
-    rulebook_set_number(L, "element", q->element);
+    mlt_lua_set_text(L, "coll", mlt_collective_names[q->collective]);
+    mlt_lua_set_number(L, "ranks", q->ranks);
+    mlt_lua_set_number(L, "all_ranks", q->all_ranks);
+    mlt_lua_set_number(L, "bytes", q->bytes);
+    mlt_lua_set_number(L, "element", q->element);
     if (mlt_collective_reduces(q->collective))
-        set_text(L, "op", q->op < MLT_OPS ? mlt_op_names[q->op] : "user");
+        mlt_lua_set_text(L, "op", q->op < MLT_OPS ? mlt_op_names[q->op] : "user");
     if (mlt_collective_reduces(q->collective) && q->op < MLT_OPS)
-        set_text(L, "type", mlt_op_type_names[q->type]);
-    set_bool(L, "commutes", q->commutes);
-    set_bool(L, "in_place", q->in_place);
-    set_bool(L, "uneven", q->uneven);
-    set_bool(L, "reproducible", q->reproducible);
-    set_bool(L, "crowded", q->crowded);
-    rulebook_set_number(L, "sharing", q->sharing ? q->sharing : 1);
+        mlt_lua_set_text(L, "type", mlt_op_type_names[q->type]);
+    mlt_lua_set_bool(L, "commutes", q->commutes);
+    mlt_lua_set_bool(L, "in_place", q->in_place);
+    mlt_lua_set_bool(L, "uneven", q->uneven);
+    mlt_lua_set_bool(L, "reproducible", q->reproducible);
+    mlt_lua_set_bool(L, "crowded", q->crowded);
+    mlt_lua_set_number(L, "sharing", q->sharing ? q->sharing : 1);
     if (q->cores)
-        rulebook_set_number(L, "cores", q->cores);
-    set_bool(L, "reads", q->reads);
-    set_text(L, "reach", mlt_coll_reach_names[q->reach]);
-    rulebook_set_number(L, "hosts", mlt_coll_question_hosts(q));
-    rulebook_set_number(L, "each", mlt_coll_question_each(q));
-    set_text(L, "comm", q->comm);
+        mlt_lua_set_number(L, "cores", q->cores);
+    mlt_lua_set_bool(L, "reads", q->reads);
+    mlt_lua_set_text(L, "reach", mlt_coll_reach_names[q->reach]);
+    mlt_lua_set_number(L, "hosts", mlt_coll_question_hosts(q));
+    mlt_lua_set_number(L, "each", mlt_coll_question_each(q));
+    mlt_lua_set_text(L, "comm", q->comm);
 }
 
 typedef struct asking { // of a rule that is a function, for the protected call
@@ -124,53 +130,31 @@ static bool ask(mlt_lua_rulebook *rulebook, uint32_t i, const mlt_coll_question 
     if (rulebook->more[i].function == LUA_NOREF)
         return mlt_coll_rule_fits(out, q);
     asking a = {.rulebook = rulebook, .question = q, .function = rulebook->more[i].function};
-    lua_pushcfunction(rulebook->L, protected_ask);
-    lua_pushlightuserdata(rulebook->L, &a);
-    int status = mlt_lua_call(rulebook->L, 1, 0);
-    if (status != LUA_OK)
-        mlt_lua_explain(rulebook->L, status, rulebook->file, why, why_size);
-    lua_settop(rulebook->L, 0);
+    bool fine = mlt_lua_rulebook_run(rulebook, protected_ask, &a, why, why_size);
     *out = a.rule;
     *alg = a.alg;
     out->by = rulebook->rules[i].by;
-    return status == LUA_OK && a.answered;
-}
-
-typedef struct choosing {
-    mlt_lua_rulebook *rulebook;
-    const mlt_coll_question *question;
-    mlt_coll_choice *out;
-    char *why;
-    size_t why_size;
-    bool answered;
-} choosing;
-
-static void run_choose(void *arg)
-{
-    choosing *c = arg;
-    mlt_lua_rulebook *rulebook = c->rulebook;
-    for (uint32_t i = 0; i < rulebook->rules_count && !c->why[0] && !c->answered; i++) {
-        mlt_coll_rule rule;
-        const mlt_coll_alg *alg;
-        const char *reason;
-        if (!ask(rulebook, i, c->question, &rule, &alg, c->why, c->why_size))
-            continue;
-        c->answered = mlt_coll_suits(alg, c->question, &reason);
-        if (c->answered)
-            mlt_coll_take(&rule, alg, c->out);
-        else
-            mlt_coll_pass_over(&rule, alg, reason, c->out);
-    }
+    return fine && a.answered;
 }
 
 static bool choose(mlt_coll_rulebook *base, const mlt_coll_question *q, mlt_coll_choice *out,
                    char *why, size_t why_size)
 {
     mlt_lua_rulebook *rulebook = (mlt_lua_rulebook *)base;
-    choosing c = {rulebook, q, out, why, why_size, false};
     why[0] = out->passed[0] = '\0';
-    mlt_lua_on_stack(&rulebook->stack, run_choose, &c);
-    return c.answered;
+    for (uint32_t i = 0; i < rulebook->rules_count && !why[0]; i++) {
+        mlt_coll_rule rule;
+        const mlt_coll_alg *alg;
+        const char *reason;
+        if (!ask(rulebook, i, q, &rule, &alg, why, why_size))
+            continue;
+        if (mlt_coll_suits(alg, q, &reason)) {
+            mlt_coll_take(&rule, alg, out);
+            return true;
+        }
+        mlt_coll_pass_over(&rule, alg, reason, out);
+    }
+    return false;
 }
 
 // ---- opening
@@ -224,15 +208,9 @@ static char *read_file(const char *file, size_t *length, char *why, size_t why_s
     return NULL;
 }
 
-typedef struct source {
-    const char *text;
-    size_t length;
-} source;
-
 static int protected_read(lua_State *L)
 {
     mlt_lua_rulebook *rulebook = lua_touserdata(L, 1);
-    const source *from = lua_touserdata(L, 2);
     mlt_lua_open(L);
     lua_pushlightuserdata(L, rulebook);
     lua_setfield(L, LUA_REGISTRYINDEX, "rulebook");
@@ -241,7 +219,8 @@ static int protected_read(lua_State *L)
     mlt_lua_library_without_chance(L);
     mlt_lua_read_begin(L);
     lua_pushfstring(L, "@%s", rulebook->short_file);
-    if (luaL_loadbufferx(L, from->text, from->length, lua_tostring(L, -1), "t") != LUA_OK)
+    if (luaL_loadbufferx(L, rulebook->text, rulebook->text_length, lua_tostring(L, -1), "t") !=
+        LUA_OK)
         lua_error(L);
     lua_call(L, 0, 1);
     bool empty = !rulebook->rules_count && !rulebook->algs_count && !rulebook->paths_count &&
@@ -286,7 +265,6 @@ mlt_status mlt_lua_rulebook_read(const mlt_coll_alg *const *algs, const char *fi
                                  const char *text, size_t length, mlt_coll_rulebook **out,
                                  char *why, size_t why_size)
 {
-    source from = {text, length};
     mlt_lua_rulebook *rulebook = mlt_take(1, sizeof *rulebook);
     rulebook->base = (mlt_coll_rulebook){
         .choose = choose, .prove = mlt_lua_alg_prove, .saw = mlt_lua_saw, .free = free_rulebook};
@@ -299,18 +277,11 @@ mlt_status mlt_lua_rulebook_read(const mlt_coll_alg *const *algs, const char *fi
     const char *slash = strrchr(rulebook->file, '/');
     rulebook->short_file = slash ? slash + 1 : rulebook->file;
     rulebook->L = mlt_lua_new(&rulebook->goal);
-    int status = LUA_ERRMEM;
-    if (rulebook->L) {
-        lua_pushcfunction(rulebook->L, protected_read);
-        lua_pushlightuserdata(rulebook->L, rulebook);
-        lua_pushlightuserdata(rulebook->L, &from);
-        status = mlt_lua_call(rulebook->L, 2, 0);
-        if (status != LUA_OK)
-            mlt_lua_explain(rulebook->L, status, file, why, why_size);
-        lua_settop(rulebook->L, 0);
-    } else
+    rulebook->text = text;
+    rulebook->text_length = length;
+    if (!rulebook->L)
         snprintf(why, why_size, "%s: " MLT_NO_ROOM "Lua", file);
-    if (status != LUA_OK) {
+    if (!rulebook->L || !mlt_lua_run(rulebook->L, protected_read, rulebook, file, why, why_size)) {
         free_rulebook(&rulebook->base);
         return MLT_ERR_INVALID;
     }

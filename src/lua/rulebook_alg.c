@@ -4,7 +4,6 @@
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -22,12 +21,6 @@ enum {
 
 // ---- calling
 
-static void rulebook_alg_set_number(lua_State *L, const char *name, uint64_t value)
-{
-    lua_pushinteger(L, (lua_Integer)value);
-    lua_setfield(L, -2, name);
-}
-
 static uint64_t element_of(const mlt_coll_shape *shape)
 {
     return shape->element ? shape->element : mlt_op_type_bytes[shape->type];
@@ -37,7 +30,7 @@ static uint64_t element_of(const mlt_coll_shape *shape)
 static void push_hosts(lua_State *L, const mlt_coll_shape *shape)
 {
     const mlt_coll_hosts *map = shape->hosts;
-    rulebook_alg_set_number(L, "hosts", map ? map->hosts : 1);
+    mlt_lua_set_number(L, "hosts", map ? map->hosts : 1);
     if (!map)
         return;
     lua_createtable(L, (int)map->ranks, 1);
@@ -58,32 +51,28 @@ static void push_shape(lua_State *L, const mlt_lua_alg *alg, const mlt_coll_shap
     lua_createtable(L, 0, 16);
     mlt_lua_known_fields(L, "shape", fields);
     push_hosts(L, shape);
-    rulebook_alg_set_number(L, "ranks", shape->ranks);
-    rulebook_alg_set_number(L, "root", shape->root);
-    rulebook_alg_set_number(L, "count", shape->count);
-    rulebook_alg_set_number(L, "element", element);
-    rulebook_alg_set_number(L, "bytes", shape->count * element);
+    mlt_lua_set_number(L, "ranks", shape->ranks);
+    mlt_lua_set_number(L, "root", shape->root);
+    mlt_lua_set_number(L, "count", shape->count);
+    mlt_lua_set_number(L, "element", element);
+    mlt_lua_set_number(L, "bytes", shape->count * element);
     if (shape->segment)
-        rulebook_alg_set_number(L, "segment", shape->segment * element);
+        mlt_lua_set_number(L, "segment", shape->segment * element);
     if (shape->radix)
-        rulebook_alg_set_number(L, "radix", shape->radix);
+        mlt_lua_set_number(L, "radix", shape->radix);
     if (shape->window)
-        rulebook_alg_set_number(L, "window", shape->window);
-    lua_pushboolean(L, shape->in_place);
-    lua_setfield(L, -2, "in_place");
+        mlt_lua_set_number(L, "window", shape->window);
+    mlt_lua_set_bool(L, "in_place", shape->in_place);
     if (!mlt_collective_reduces(alg->base.collective))
         return;
     if (shape->op < MLT_OPS) {
         lua_pushfstring(L, "%s%s", mlt_op_names[shape->op], mlt_op_type_names[shape->type]);
         lua_setfield(L, -2, "f");
-        lua_pushstring(L, mlt_op_names[shape->op]);
-        lua_setfield(L, -2, "op");
-        lua_pushstring(L, mlt_op_type_names[shape->type]);
-        lua_setfield(L, -2, "type");
+        mlt_lua_set_text(L, "op", mlt_op_names[shape->op]);
+        mlt_lua_set_text(L, "type", mlt_op_type_names[shape->type]);
     } else {
-        rulebook_alg_set_number(L, "f", 0); // the user's function 0, as GOAL calls it
-        lua_pushliteral(L, "user");
-        lua_setfield(L, -2, "op");
+        mlt_lua_set_number(L, "f", 0); // the user's function 0, as GOAL calls it
+        mlt_lua_set_text(L, "op", "user");
     }
 }
 
@@ -101,7 +90,7 @@ static int protected_emit(lua_State *L)
     lua_rawgeti(L, LUA_REGISTRYINDEX, m->alg->emit);
     mlt_lua_push_g(L);
     push_shape(L, m->alg, m->shape);
-    rulebook_alg_set_number(L, "rank", m->rank);
+    mlt_lua_set_number(L, "rank", m->rank);
     lua_call(L, 2, 0);
     mlt_lua_rank_end(L);
     return 0;
@@ -114,45 +103,24 @@ static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_p
     mlt_lua_rulebook *rulebook = alg->rulebook;
     making m = {alg, shape, rank, NULL};
     rulebook->goal.program = program;
-    lua_pushcfunction(rulebook->L, protected_emit);
-    lua_pushlightuserdata(rulebook->L, &m);
-    int status = mlt_lua_call(rulebook->L, 1, 0);
-    if (status != LUA_OK) {
-        rulebook->goal.rank = rank; // for the message
-        mlt_lua_explain(rulebook->L, status, rulebook->short_file, why, why_size);
-    }
-    lua_settop(rulebook->L, 0);
+    rulebook->goal.rank = rank; // for messages
+    bool fine = mlt_lua_rulebook_run(rulebook, protected_emit, &m, why, why_size);
     rulebook->goal.rank = MLT_LUA_CLOSED;
     rulebook->goal.program = NULL;
-    return status == LUA_OK;
-}
-
-typedef struct emitting {
-    const mlt_coll_shape *shape;
-    mlt_goal_program *program;
-    uint32_t rank;
-} emitting;
-
-static void run_emit(void *arg)
-{
-    const emitting *e = arg;
-    const mlt_lua_alg *alg = e->shape->user;
-    char why[RULEBOOK_ALG_SENTENCE];
-    if (alg->rulebook->failure && *alg->rulebook->failure)
-        return;
-    if (emit(e->shape, alg, e->program, e->rank, why, sizeof why))
-        return;
-    if (!alg->rulebook->failure)
-        mlt_fatal("%s", why);
-    snprintf(alg->rulebook->failure, RULEBOOK_ALG_SENTENCE, "%s", why);
+    return fine;
 }
 
 void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
 {
     const mlt_lua_alg *alg = shape->user;
+    char why[RULEBOOK_ALG_SENTENCE], *failure;
     mlt_assert(alg);
-    emitting e = {shape, program, rank};
-    mlt_lua_on_stack(&alg->rulebook->stack, run_emit, &e);
+    failure = alg->rulebook->failure;
+    if ((failure && *failure) || emit(shape, alg, program, rank, why, sizeof why))
+        return;
+    if (!failure)
+        mlt_fatal("%s", why);
+    snprintf(failure, RULEBOOK_ALG_SENTENCE, "%s", why);
 }
 
 static int protected_refuse(lua_State *L)
@@ -176,27 +144,14 @@ static int protected_refuse(lua_State *L)
     return 0;
 }
 
-static void run_refuses(void *arg)
-{
-    making *m = arg;
-    mlt_lua_rulebook *rulebook = m->alg->rulebook;
-    char why[RULEBOOK_ALG_SENTENCE];
-    lua_pushcfunction(rulebook->L, protected_refuse);
-    lua_pushlightuserdata(rulebook->L, m);
-    int status = mlt_lua_call(rulebook->L, 1, 0);
-    if (status != LUA_OK) {
-        mlt_lua_explain(rulebook->L, status, rulebook->short_file, why, sizeof why);
-        m->reason = mlt_lua_keep(rulebook, why);
-    }
-    lua_settop(rulebook->L, 0);
-}
-
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape)
 {
     const mlt_lua_alg *alg = shape->user;
+    char why[RULEBOOK_ALG_SENTENCE];
     mlt_assert(alg);
     making m = {alg, shape, 0, NULL};
-    mlt_lua_on_stack(&alg->rulebook->stack, run_refuses, &m);
+    if (!mlt_lua_rulebook_run(alg->rulebook, protected_refuse, &m, why, sizeof why))
+        return mlt_lua_keep(alg->rulebook, why);
     return m.reason;
 }
 

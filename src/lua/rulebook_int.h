@@ -32,6 +32,8 @@ struct mlt_lua_rulebook {
     const mlt_coll_alg *const *built_in;
     char *file;
     const char *short_file; // without folders
+    const char *text;       // of the file, while it is read
+    size_t text_length;
     mlt_coll_rule *rules;
     mlt_lua_rule *more; // [rules]
     mlt_lua_alg **algs;
@@ -52,6 +54,11 @@ struct mlt_lua_rulebook {
 
 // The state's rule book.
 mlt_lua_rulebook *mlt_lua_rulebook_of(lua_State *L);
+
+// Runs a function of C that finds `arg` on the stack, in a protected call on the rule book's own stack.
+// False: a message.
+bool mlt_lua_rulebook_run(mlt_lua_rulebook *rulebook, int (*run)(lua_State *L), void *arg,
+                          char *why, size_t why_size) MLT_MUST_CHECK;
 
 // A copy that lives as long as the rule book; equal texts have one.
 const char *mlt_lua_keep(mlt_lua_rulebook *rulebook, const char *text);

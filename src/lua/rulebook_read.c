@@ -6,7 +6,6 @@
 #include <lua.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -18,16 +17,11 @@ enum { RULEBOOK_READ_SENTENCE = 400, MOST_RADIX = 1 << 28, LONGEST_NAME = 40, MO
 
 // ---- tables with known keys. The table is at `index`; `what` is whose it is ("rule").
 
-static int absolute(lua_State *L, int index)
-{
-    return lua_absindex(L, index);
-}
-
 // Keys that nobody knows are mistakes. array: numbers are keys too.
 static void check_keys(lua_State *L, int index, const char *what, const char *const *keys,
                        size_t count, bool array)
 {
-    index = absolute(L, index);
+    index = lua_absindex(L, index);
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
         if (array && lua_type(L, -2) == LUA_TNUMBER)
             continue;
@@ -318,7 +312,7 @@ bool mlt_lua_read_answer(lua_State *L, mlt_lua_rulebook *rulebook, mlt_collectiv
     if (!lua_istable(L, -1))
         luaL_error(L, "%s should be nil or a table such as { alg = \"chain\" }, not %s", what,
                    mlt_lua_shown(L, -1, text));
-    int index = absolute(L, -1);
+    int index = lua_absindex(L, -1);
     check_keys(L, index, what, answer_keys, ANSWER_KEYS, false);
     *out = (mlt_coll_rule){.collective = collective, .why = "the file's function says so"};
     read_parameters(L, index, what, out);
@@ -462,14 +456,14 @@ static mlt_intercept_stage read_stage(lua_State *L)
         luaL_error(L, "path: there is no wrapper '%s'%s", name, nearest);
     }
     lua_pop(L, 1);
-    stage.delay_us = table ? number_field(L, absolute(L, -1), "path", "us", UINT32_MAX) : 0;
+    stage.delay_us = table ? number_field(L, lua_absindex(L, -1), "path", "us", UINT32_MAX) : 0;
     if ((stage.wrapper == MLT_WRAP_DELAY) != (stage.delay_us > 0))
         luaL_error(L, stage.delay_us ? "path: only delay takes us"
                                      : "path: a delay says how long: {\"delay\", us = 100}");
     if (table && stage.wrapper == MLT_WRAP_CACHE)
-        read_cache(L, absolute(L, -1), &stage);
-    else if (table && (text_field(L, absolute(L, -1), "path", "keep") ||
-                       number_field(L, absolute(L, -1), "path", "bytes", UINT32_MAX)))
+        read_cache(L, lua_absindex(L, -1), &stage);
+    else if (table && (text_field(L, lua_absindex(L, -1), "path", "keep") ||
+                       number_field(L, lua_absindex(L, -1), "path", "bytes", UINT32_MAX)))
         luaL_error(L, "path: only cache takes keep and bytes");
     return stage;
 }
@@ -518,6 +512,29 @@ static mlt_intercept_stage read_interceptor_stage(lua_State *L, mlt_intercept_ki
     return stage;
 }
 
+// The wrappers of the path at 1, those of calls (kind -1) or of other objects. Returns how many.
+static uint32_t read_stages(lua_State *L, int kind, mlt_intercept_stage stages[MOST_STAGES])
+{
+    size_t count = lua_rawlen(L, 1);
+    if (count < 1 || count > MOST_STAGES)
+        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
+    for (size_t i = 0; i < count; i++) {
+        lua_rawgeti(L, 1, (lua_Integer)i + 1);
+        stages[i] = kind < 0 ? read_stage(L) : read_interceptor_stage(L, (mlt_intercept_kind)kind);
+        bool cache = stages[i].wrapper == MLT_WRAP_CACHE;
+        if (kind < 0 && cache)
+            luaL_error(L, "path: cache stands around windows only: %s", no_cache_of_calls);
+        for (size_t j = 0; j < i; j++)
+            if (stages[i].wrapper == stages[j].wrapper && (kind < 0 || cache))
+                luaL_error(L,
+                           cache ? "path: %s comes twice: the second would never be asked"
+                                 : "path: %s comes twice",
+                           mlt_coll_wrapper_names[stages[i].wrapper]);
+        lua_pop(L, 1);
+    }
+    return (uint32_t)count;
+}
+
 // Whether the table at 1 is the path of other objects than collective calls: just one kind.
 static bool is_interceptor(lua_State *L)
 {
@@ -539,17 +556,7 @@ static int read_interceptor(lua_State *L)
     const char *name = text_field(L, 1, "path", mlt_intercept_kind_names[kind]);
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
     mlt_intercept_stage stages[MOST_STAGES];
-    size_t count = lua_rawlen(L, 1);
-    if (count < 1 || count > MOST_STAGES)
-        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        stages[i] = read_interceptor_stage(L, kind);
-        for (size_t j = 0; j < i; j++)
-            if (stages[i].wrapper == MLT_WRAP_CACHE && stages[j].wrapper == MLT_WRAP_CACHE)
-                luaL_error(L, "path: cache comes twice: the second would never be asked");
-        lua_pop(L, 1);
-    }
+    uint32_t count = read_stages(L, (int)kind, stages);
     mlt_intercept_stage *own = mlt_take(count, sizeof *own);
     memcpy(own, stages, count * sizeof *own);
     rulebook->interceptors = mlt_take_more(rulebook->interceptors, rulebook->interceptors_count + 1,
@@ -558,7 +565,7 @@ static int read_interceptor(lua_State *L)
         (mlt_intercept_spec){.kind = (uint8_t)kind,
                              .name = mlt_lua_keep(rulebook, name),
                              .stages = own,
-                             .count = (uint32_t)count,
+                             .count = count,
                              .by = mlt_lua_place(rulebook, line_of(L))};
     return 0;
 }
@@ -569,7 +576,7 @@ static int l_path(lua_State *L)
                                        "channel", "port", "group",    "queue"};
     _Static_assert(MLT_INTERCEPT_KINDS == 6, "keys has their names");
     mlt_lua_rulebook *rulebook = mlt_lua_rulebook_of(L);
-    mlt_coll_stage stages[MOST_STAGES];
+    mlt_intercept_stage stages[MOST_STAGES];
     char text[80];
     open_only(L, "path");
     if (lua_gettop(L) != 1 || !lua_istable(L, 1))
@@ -579,26 +586,14 @@ static int l_path(lua_State *L)
         return read_interceptor(L);
     mlt_coll_path path = {.collective = coll_field(L, 1, "path", true)};
     const char *comm = text_field(L, 1, "path", "comm");
-    size_t count = lua_rawlen(L, 1);
-    if (count < 1 || count > MOST_STAGES)
-        luaL_error(L, "path: it should have 1 to %d wrappers, such as \"count\"", MOST_STAGES);
-    for (size_t i = 0; i < count; i++) {
-        lua_rawgeti(L, 1, (lua_Integer)i + 1);
-        mlt_intercept_stage read = read_stage(L);
-        if (read.wrapper == MLT_WRAP_CACHE)
-            luaL_error(L, "path: cache stands around windows only: %s", no_cache_of_calls);
-        stages[i] = (mlt_coll_stage){.wrapper = read.wrapper, .delay_us = read.delay_us};
-        for (size_t j = 0; j < i; j++)
-            if (stages[j].wrapper == stages[i].wrapper)
-                luaL_error(L, "path: %s comes twice", mlt_coll_wrapper_names[stages[i].wrapper]);
-        lua_pop(L, 1);
-    }
+    uint32_t count = read_stages(L, -1, stages);
     path.comm = comm ? mlt_lua_keep(rulebook, comm) : NULL;
     path.by = mlt_lua_place(rulebook, line_of(L));
     mlt_coll_stage *own = mlt_take(count, sizeof *own);
-    memcpy(own, stages, count * sizeof *own);
+    for (uint32_t i = 0; i < count; i++)
+        own[i] = (mlt_coll_stage){.wrapper = stages[i].wrapper, .delay_us = stages[i].delay_us};
     path.stages = own;
-    path.count = (uint32_t)count;
+    path.count = count;
     rulebook->paths =
         mlt_take_more(rulebook->paths, rulebook->paths_count + 1, sizeof *rulebook->paths);
     rulebook->paths[rulebook->paths_count++] = path;

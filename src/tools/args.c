@@ -15,7 +15,7 @@
 #include "launch/help.h"
 #include "tools/man.h"
 
-enum { ARGS_WHY_BYTES = 512, ARGS_LONGEST_NAME = 40, HELP_COLUMN = 28 };
+enum { CHOICES_BYTES = 512, ARGS_LONGEST_NAME = 40, HELP_COLUMN = 28, USAGE_BYTES = 256 };
 
 void mlt_arg_texts_add(mlt_arg_texts *texts, const char *text)
 {
@@ -31,33 +31,52 @@ void mlt_arg_texts_free(mlt_arg_texts *texts)
     *texts = (mlt_arg_texts){NULL, 0};
 }
 
-static void args_say(const mlt_arg_command *command, const char *format, va_list args)
-    MLT_PRINTF(2, 0);
+static const mlt_command *running; // since mlt_args_read
+char mlt_args_why[MLT_ARGS_WHY_BYTES];
 
-static void args_say(const mlt_arg_command *command, const char *format, va_list args)
+const char *mlt_args_command(void)
+{
+    return running->name;
+}
+
+static int args_say(int code, const char *format, va_list args) MLT_PRINTF(2, 0);
+
+static int args_say(int code, const char *format, va_list args)
 {
     fflush(stdout); // what was said before stands before
-    fprintf(stderr, "%s: ", command->name);
+    fprintf(stderr, "%s: ", running->name);
     vfprintf(stderr, format, args);
     fputc('\n', stderr);
+    return code;
 }
 
-int mlt_args_wrong(const mlt_arg_command *command, const char *format, ...)
+void mlt_args_wrong(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    args_say(command, format, args);
-    va_end(args);
-    return MLT_EXIT_WRONG;
+    exit(args_say(MLT_EXIT_WRONG, format, args));
 }
 
-int mlt_args_failed(const mlt_arg_command *command, const char *format, ...)
+void mlt_args_failed(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    args_say(command, format, args);
+    exit(args_say(MLT_EXIT_FOUND, format, args));
+}
+
+void mlt_args_must(mlt_status status)
+{
+    if (status != MLT_OK)
+        mlt_args_failed("%s", mlt_args_why);
+}
+
+static MLT_PRINTF(1, 2) int args_refuse(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int code = args_say(MLT_EXIT_WRONG, format, args);
     va_end(args);
-    return MLT_EXIT_FOUND;
+    return code;
 }
 
 // ---- values
@@ -93,8 +112,7 @@ static bool whole_number(const char *text, bool suffixes, uint64_t *out)
     return *end == '\0';
 }
 
-static bool parse_number(const mlt_arg *arg, const char *what, const char *text, char *why,
-                         size_t why_size)
+static bool parse_number(const mlt_arg *arg, const char *what, const char *text)
 {
     bool size = arg->kind == MLT_ARG_SIZE;
     uint64_t n;
@@ -107,27 +125,25 @@ static bool parse_number(const mlt_arg *arg, const char *what, const char *text,
         snprintf(range, sizeof range, " from %" PRIu64 " to %" PRIu64, arg->least, arg->most);
     else if (arg->least)
         snprintf(range, sizeof range, " of %" PRIu64 " or more", arg->least);
-    snprintf(why, why_size, "%s is '%s', but should be %s%s", what, text,
+    snprintf(MLT_ARGS_WHY, "%s is '%s', but should be %s%s", what, text,
              size ? "a number of bytes such as 4096 or 64K" : "a whole number", range);
     return false;
 }
 
-static bool parse_real(const mlt_arg *arg, const char *what, const char *text, char *why,
-                       size_t why_size)
+static bool parse_real(const mlt_arg *arg, const char *what, const char *text)
 {
     char *end;
     errno = 0;
     double x = strtod(text, &end);
     if (end == text || *end || errno || !isfinite(x) || x < 0) {
-        snprintf(why, why_size, "%s is '%s', but should be a number of 0 or more", what, text);
+        snprintf(MLT_ARGS_WHY, "%s is '%s', but should be a number of 0 or more", what, text);
         return false;
     }
     *(double *)arg->value = x;
     return true;
 }
 
-static bool parse_choice(const mlt_arg *arg, const char *what, const char *text, char *why,
-                         size_t why_size)
+static bool parse_choice(const mlt_arg *arg, const char *what, const char *text)
 {
     size_t length = strlen(text);
     int index = 0;
@@ -139,7 +155,7 @@ static bool parse_choice(const mlt_arg *arg, const char *what, const char *text,
         }
         at += n + (at[n] == '|');
     }
-    char list[ARGS_WHY_BYTES];
+    char list[CHOICES_BYTES];
     size_t used = 0;
     for (const char *c = arg->choices; *c && used + 5 < sizeof list; c++) {
         const char *next = strchr(c + 1, '|');
@@ -149,12 +165,11 @@ static bool parse_choice(const mlt_arg *arg, const char *what, const char *text,
             used += (size_t)sprintf(list + used, "%s", next && next[1] ? ", " : " or ");
     }
     list[used] = '\0';
-    snprintf(why, why_size, "%s is '%s', but should be %s", what, text, list);
+    snprintf(MLT_ARGS_WHY, "%s is '%s', but should be %s", what, text, list);
     return false;
 }
 
-bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char *why,
-                   size_t why_size)
+bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text)
 {
     switch (arg->kind) {
     case MLT_ARG_FLAG:
@@ -162,9 +177,9 @@ bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char 
         return true;
     case MLT_ARG_NUMBER:
     case MLT_ARG_SIZE:
-        return parse_number(arg, what, text, why, why_size);
+        return parse_number(arg, what, text);
     case MLT_ARG_REAL:
-        return parse_real(arg, what, text, why, why_size);
+        return parse_real(arg, what, text);
     case MLT_ARG_TEXT:
         *(const char **)arg->value = text;
         return true;
@@ -172,7 +187,7 @@ bool mlt_arg_parse(const mlt_arg *arg, const char *what, const char *text, char 
         mlt_arg_texts_add(arg->value, text);
         return true;
     case MLT_ARG_CHOICE:
-        return parse_choice(arg, what, text, why, why_size);
+        return parse_choice(arg, what, text);
     }
     return false;
 }
@@ -192,13 +207,19 @@ static void help_of(const mlt_arg *arg)
     mlt_help_item(left, arg->help, HELP_COLUMN);
 }
 
-static void args_help(const mlt_arg_command *command)
+static const char *usage_of(const mlt_command *command, char text[USAGE_BYTES])
 {
-    printf("usage: %s [options]%s%s\n\n", command->name, *command->words ? " " : "",
-           command->words);
+    snprintf(text, USAGE_BYTES, "[options]%s%s", command->words ? " " : "",
+             command->words ? command->words : "");
+    return text;
+}
+
+static void args_help(const mlt_command *command)
+{
+    char usage[USAGE_BYTES];
+    printf("usage: %s %s\n\n", command->name, usage_of(command, usage));
     mlt_help_wrapped(stdout, command->purpose, 0, 0);
-    for (size_t g = 0; g < command->count; g++) {
-        const mlt_arg_group *group = &command->groups[g];
+    for (const mlt_arg_group *group = command->groups; group->args; group++) {
         printf("\n%s%s", group->title ? group->title : "", group->title ? ":\n" : "");
         for (size_t i = 0; i < group->count; i++)
             if (group->args[i].help)
@@ -218,18 +239,16 @@ static void args_man_of(const mlt_arg *arg)
 }
 
 // The page without its beginning and its end, which the family of commands knows (commands.c).
-static void args_man(const mlt_arg_command *command)
+static void args_man(const mlt_command *command)
 {
-    char words[256];
-    snprintf(words, sizeof words, "[options]%s%s", *command->words ? " " : "", command->words);
+    char usage[USAGE_BYTES];
     mlt_man_section("SYNOPSIS");
-    mlt_man_usage(command->name, words);
+    mlt_man_usage(command->name, usage_of(command, usage));
     mlt_man_section("DESCRIPTION");
     mlt_man_text(command->purpose);
     mlt_man_section("OPTIONS");
     args_man_of(&help_arg);
-    for (size_t g = 0; g < command->count; g++) {
-        const mlt_arg_group *group = &command->groups[g];
+    for (const mlt_arg_group *group = command->groups; group->args; group++) {
         if (group->title)
             mlt_man_group(group->title);
         for (size_t i = 0; i < group->count; i++)
@@ -241,124 +260,147 @@ static void args_man(const mlt_arg_command *command)
 // ---- reading
 
 typedef struct args_reader {
-    const mlt_arg_command *command;
-    char **words; // the next one; NULL at the end
+    const mlt_command *command;
+    char **argv; // the next one; NULL at the end
+    mlt_arg_texts *words;
 } args_reader;
 
-static const mlt_arg *args_find(const mlt_arg_command *command, const char *name, size_t length,
-                                bool is_letter)
+// The option that the word is; *name has `length` bytes of it, *value begins its value, if it has one.
+static mlt_arg *args_find(const mlt_command *command, const char *word, const char *name,
+                          size_t length, const char **value)
 {
-    for (size_t g = 0; g < command->count; g++)
-        for (size_t i = 0; i < command->groups[g].count; i++) {
-            const mlt_arg *arg = &command->groups[g].args[i];
-            if (is_letter ? arg->letter && length == 1 && *name == arg->letter
-                          : strlen(arg->name) == length && memcmp(arg->name, name, length) == 0)
+    bool one_dash = name == word + 1;
+    for (const mlt_arg_group *group = command->groups; group->args; group++)
+        for (mlt_arg *arg = group->args; arg < group->args + group->count; arg++) {
+            bool named = strlen(arg->name) == length && memcmp(arg->name, name, length) == 0;
+            if (one_dash ? (length == 1 && *name == arg->letter) || (named && arg->one_dash)
+                         : named)
                 return arg;
+            if (one_dash && arg->glued && *name == arg->letter) {
+                *value = name + 1;
+                return arg;
+            }
         }
     return NULL;
 }
 
-static int args_unknown(const mlt_arg_command *command, const char *option, const char *name)
+static int args_unknown(const mlt_command *command, const char *option, const char *name)
 {
     const char *nearest = NULL;
     size_t best = 1 + strlen(name) / 2;
     if (best > 4)
         best = 4;
-    for (size_t g = 0; g < command->count; g++)
-        for (size_t i = 0; i < command->groups[g].count; i++) {
-            const mlt_arg *arg = &command->groups[g].args[i];
-            size_t d = mlt_word_distance(name, strlen(name), arg->name, strlen(arg->name));
+    for (const mlt_arg_group *group = command->groups; group->args; group++)
+        for (size_t i = 0; i < group->count; i++) {
+            const char *other = group->args[i].name;
+            size_t d = mlt_word_distance(name, strlen(name), other, strlen(other));
             if (d < best) {
                 best = d;
-                nearest = arg->name;
+                nearest = other;
             }
         }
     if (nearest)
-        return mlt_args_wrong(command, "there is no option %s; did you mean --%s?", option,
-                              nearest);
-    return mlt_args_wrong(command, "there is no option %s; --help lists them all", option);
+        return args_refuse("there is no option %s; did you mean --%s?", option, nearest);
+    return args_refuse("there is no option %s; --help lists them all", option);
 }
 
 static int read_option(args_reader *r)
 {
-    char name[ARGS_LONGEST_NAME + 1], option[ARGS_LONGEST_NAME + 3], what[ARGS_LONGEST_NAME + 16],
-        why[ARGS_WHY_BYTES];
-    const char *word = *r->words++, *bare = word + (word[1] == '-' ? 2 : 1);
-    size_t length = strcspn(bare, "=");
+    char name[ARGS_LONGEST_NAME + 1], option[ARGS_LONGEST_NAME + 3], what[ARGS_LONGEST_NAME + 16];
+    const char *word = *r->argv, *bare = word + (word[1] == '-' ? 2 : 1);
+    size_t length = strcspn(bare, "="), taken;
     const char *value = bare[length] ? bare + length + 1 : NULL;
     snprintf(name, sizeof name, "%.*s", (int)length, bare);
     snprintf(option, sizeof option, "%.*s%s", (int)(bare - word), word, name);
-    const mlt_arg *arg = args_find(r->command, bare, length, word[1] != '-');
+    mlt_arg *arg = args_find(r->command, word, bare, length, &value);
+    if (!arg && r->command->other && (taken = r->command->other(r->argv))) {
+        r->argv += taken;
+        return MLT_ARGS_GO;
+    }
+    r->argv++;
     if (!arg)
         return args_unknown(r->command, option, name);
+    if (arg->kind == MLT_ARG_FLAG && value && !arg->word)
+        return args_refuse("option %s takes no value, but has '%s'", option, value);
     if (arg->kind == MLT_ARG_FLAG && value)
-        return mlt_args_wrong(r->command, "option %s takes no value, but has '%s'", option, value);
+        mlt_arg_texts_add(r->words, value);
     if (arg->kind != MLT_ARG_FLAG && !value) {
-        if (!*r->words)
-            return mlt_args_wrong(r->command, "option %s wants a value after it: %s", option,
-                                  arg->word);
-        value = *r->words++;
+        if (!*r->argv)
+            return args_refuse("option %s wants a value after it: %s", option, arg->word);
+        value = *r->argv++;
     }
     snprintf(what, sizeof what, "option %s", option);
-    if (!mlt_arg_parse(arg, what, value, why, sizeof why))
-        return mlt_args_wrong(r->command, "%s", why);
+    if (!mlt_arg_parse(arg, what, value))
+        return args_refuse("%s", mlt_args_why);
+    arg->given = true;
     return MLT_ARGS_GO;
 }
 
-static int count_words(const mlt_arg_command *command, const mlt_arg_texts *words)
+static int count_words(const mlt_command *command, const mlt_arg_texts *words)
 {
+    const char *usual = command->words ? command->words : "";
     if (words->count > command->most)
-        return mlt_args_wrong(command, "'%s' is one word too many; the usage is %s [options] %s",
-                              words->items[command->most], command->name, command->words);
+        return args_refuse("'%s' is one word too many; the usage is %s [options] %s",
+                           words->items[command->most], command->name, usual);
     if (words->count < command->least)
-        return mlt_args_wrong(command, "it needs %s; %s --help shows how", command->words,
-                              command->name);
+        return args_refuse("it needs %s; %s --help shows how", usual, command->name);
     return MLT_ARGS_GO;
 }
 
-static int read_all(const mlt_arg_command *command, int argc, char **argv, mlt_arg_texts *words,
-                    char ***behind)
+static int read_all(args_reader *r)
 {
-    args_reader r = {command, argv + (argc > 0)};
-    if (behind)
-        *behind = argv + argc;
-    while (*r.words) {
-        const char *word = *r.words;
-        if (strcmp(word, "--") == 0) {
-            r.words++;
-            if (behind)
-                *behind = r.words;
-            while (!behind && *r.words)
-                mlt_arg_texts_add(words, *r.words++);
-            break;
-        }
-        if (word[0] != '-' || !word[1]) {
-            mlt_arg_texts_add(words, *r.words++);
-            continue;
-        }
-        int code = MLT_EXIT_FINE;
-        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+    const mlt_command *command = r->command;
+    bool ends = false; // `--` was there
+    for (int code; *r->argv;) {
+        const char *word = *r->argv;
+        if (ends || word[0] != '-' || !word[1]) {
+            size_t taken = command->other && !ends ? command->other(r->argv) : 0;
+            if (!taken)
+                mlt_arg_texts_add(r->words, word);
+            r->argv += taken ? taken : 1;
+        } else if (strcmp(word, "--") == 0) {
+            ends = true;
+            r->argv++;
+            if (command->behind)
+                break;
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             args_help(command);
-        else if (strcmp(word, MLT_MAN_OPTION) == 0)
+            return MLT_EXIT_FINE;
+        } else if (strcmp(word, MLT_MAN_OPTION) == 0) {
             args_man(command);
-        else
-            code = read_option(&r);
-        if (code != MLT_ARGS_GO)
+            return MLT_EXIT_FINE;
+        } else if ((code = read_option(r)) != MLT_ARGS_GO) {
             return code;
+        }
     }
-    return count_words(command, words);
+    if (command->behind)
+        *command->behind = r->argv;
+    return count_words(command, r->words);
 }
 
-int mlt_args_read(const mlt_arg_command *command, int argc, char **argv, mlt_arg_texts *words,
-                  char ***behind)
+int mlt_args_read(const mlt_command *command, char **argv, mlt_arg_texts *words)
 {
-    int code = read_all(command, argc, argv, words, behind);
+    running = command;
+    if (command->prepare)
+        command->prepare();
+    int code = read_all(&(args_reader){command, argv, words});
     if (code == MLT_ARGS_GO)
         return code;
     mlt_arg_texts_free(words);
-    for (size_t g = 0; g < command->count; g++)
-        for (size_t i = 0; i < command->groups[g].count; i++)
-            if (command->groups[g].args[i].kind == MLT_ARG_TEXTS)
-                mlt_arg_texts_free(command->groups[g].args[i].value);
+    for (const mlt_arg_group *group = command->groups; group->args; group++)
+        for (size_t i = 0; i < group->count; i++)
+            if (group->args[i].kind == MLT_ARG_TEXTS)
+                mlt_arg_texts_free(group->args[i].value);
     return code;
+}
+
+const char *mlt_args_given(const mlt_arg *args, size_t count, const char *names)
+{
+    for (size_t n; *names; names += n + (names[n] == ' ')) {
+        n = strcspn(names, " ");
+        for (const mlt_arg *arg = args; arg < args + count; arg++)
+            if (arg->given && strlen(arg->name) == n && memcmp(arg->name, names, n) == 0)
+                return arg->name;
+    }
+    return NULL;
 }

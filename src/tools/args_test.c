@@ -19,6 +19,7 @@ typedef struct values {
     int choice;
     mlt_arg_texts words;
     char **behind;
+    const char *given; // of --flag, --size and --o, the first
     int code;
     char said[1024]; // on standard error
 } values;
@@ -27,38 +28,38 @@ typedef struct values {
 static void read_line(values *v, const char *line, bool with_behind)
 {
     *v = (values){.number = 7, .choice = -1};
-    const mlt_arg first[] = {
+    mlt_arg first[] = {
         {"flag", 'f', MLT_ARG_FLAG, &v->flag, NULL, .help = "a flag"},
         {"number", 'n', MLT_ARG_NUMBER, &v->number, "N", .help = "a number", .least = 2,
          .most = 99},
-        {"size", 0, MLT_ARG_SIZE, &v->size, "BYTES", .help = "a size"},
+        {"size", 0, MLT_ARG_SIZE, &v->size, "BYTES", .help = "a size", .one_dash = true},
         {"o", 0, MLT_ARG_REAL, &v->real, "NS", .help = "a real number"},
     };
-    const mlt_arg second[] = {
+    mlt_arg second[] = {
         {"out", 'o', MLT_ARG_TEXT, &v->text, "FILE", .help = "a text"},
-        {"add", 0, MLT_ARG_TEXTS, &v->texts, "X", .help = "one more"},
+        {"add", 'A', MLT_ARG_TEXTS, &v->texts, "X", .help = "one more", .glued = true},
         {"kind", 0, MLT_ARG_CHOICE, &v->choice, "KIND", .help = "one of them", .choices = "a|bc|d"},
     };
-    const mlt_arg_group groups[] = {{NULL, first, 4}, {"More", second, 3}};
-    const mlt_arg_command command = {.name = "cmd",
-                                     .words = "FILE...",
-                                     .least = 1,
-                                     .most = 3,
-                                     .purpose = "Does it.",
-                                     .groups = groups,
-                                     .count = 2};
+    const mlt_command command = {
+        .name = "cmd",
+        .words = "FILE...",
+        .least = 1,
+        .most = 3,
+        .purpose = "Does it.",
+        .groups = {{NULL, MLT_ARG_LIST(first)}, {"More", MLT_ARG_LIST(second)}},
+        .behind = with_behind ? &v->behind : NULL};
     static char copy[1024];
     static char *argv[64];
     int argc = 0;
     snprintf(copy, sizeof copy, "%s", line);
-    argv[argc++] = "cmd";
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
         argv[argc++] = word;
     argv[argc] = NULL;
     FILE *file = tmpfile();
     int kept = dup(STDERR_FILENO);
     CHECK(file && kept >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
-    v->code = mlt_args_read(&command, argc, argv, &v->words, with_behind ? &v->behind : NULL);
+    v->code = mlt_args_read(&command, argv, &v->words);
+    v->given = mlt_args_given(MLT_ARG_LIST(first), "flag size o");
     fflush(stderr);
     CHECK(dup2(kept, STDERR_FILENO) >= 0);
     close(kept);
@@ -85,6 +86,10 @@ static void check_kinds(void)
     done(&v);
     read_line(&v, "- -n=3 -f --size 2MiB", false);
     CHECK(v.code == MLT_ARGS_GO && v.number == 3 && v.size == 2 << 20 && v.words.count == 1);
+    done(&v);
+    read_line(&v, "a -Ax=1 -A y -size 3 -size=4", false);
+    CHECK(v.code == MLT_ARGS_GO && v.texts.count == 2 && strcmp(v.texts.items[0], "x=1") == 0);
+    CHECK(strcmp(v.texts.items[1], "y") == 0 && v.size == 4 && strcmp(v.given, "size") == 0);
     done(&v);
     read_line(&v, "a", false); // nothing given: as it was
     CHECK(v.code == MLT_ARGS_GO && v.number == 7 && !v.text && v.choice == -1);

@@ -7,26 +7,32 @@
 
 #include "base/word.h"
 #include "launch/help.h"
-#include "tools/args.h"
 #include "tools/man.h"
 
-static void commands_help(const mlt_commands *f, FILE *to)
+// As users call it: "check" of "millet goal check".
+static const char *short_name(const mlt_command *command)
 {
-    fprintf(to, "usage: %s COMMAND %s\n\n", f->name, f->usage);
+    const char *blank = strrchr(command->name, ' ');
+    return blank ? blank + 1 : command->name;
+}
+
+static void commands_help(const mlt_command *f, FILE *to)
+{
+    fprintf(to, "usage: %s COMMAND %s\n\n", f->name, f->words);
     mlt_help_wrapped(to, f->purpose, 0, 0);
     fputc('\n', to);
-    for (size_t i = 0; i < f->count; i++)
-        fprintf(to, "  %-12s %s\n", f->all[i].name, f->all[i].help);
+    for (const mlt_command *const *c = f->all; *c; c++)
+        fprintf(to, "  %-12s %s\n", short_name(*c), (*c)->help);
     fprintf(to, "\n  %s COMMAND --help says more\n  exit code: ", f->name);
     mlt_help_wrapped(to, f->codes, 13, 2);
 }
 
-static int commands_unknown(const mlt_commands *f, const char *name)
+static int commands_unknown(const mlt_command *f, const char *name)
 {
     const char *nearest = NULL;
     size_t best = 3;
-    for (size_t i = 0; i < f->count; i++) {
-        const char *other = f->all[i].name;
+    for (const mlt_command *const *c = f->all; *c; c++) {
+        const char *other = short_name(*c);
         size_t d = mlt_word_distance(name, strlen(name), other, strlen(other));
         if (d < best) {
             best = d;
@@ -43,43 +49,40 @@ static int commands_unknown(const mlt_commands *f, const char *name)
 
 // ---- pages of the manual
 
-static void man_end(const mlt_commands *f)
+static void man_end(const mlt_command *f)
 {
     mlt_man_codes(f->codes);
     mlt_man_section("SEE ALSO");
 }
 
-void mlt_commands_man(const mlt_commands *f)
+void mlt_command_man(const mlt_command *f)
 {
-    char usage[128], name[64];
-    snprintf(usage, sizeof usage, "COMMAND %s", f->usage);
+    char usage[128];
+    snprintf(usage, sizeof usage, "COMMAND %s", f->words);
     mlt_man_section("SYNOPSIS");
     mlt_man_usage(f->name, usage);
     mlt_man_section("DESCRIPTION");
     mlt_man_text(f->purpose);
     mlt_man_section("COMMANDS");
-    for (size_t i = 0; i < f->count; i++)
-        mlt_man_item(f->all[i].name, NULL, f->all[i].help);
+    for (const mlt_command *const *c = f->all; *c; c++)
+        mlt_man_item(short_name(*c), NULL, (*c)->help);
     if (f->more) {
         mlt_man_section("EXAMPLES");
         mlt_man_text(f->more);
     }
     man_end(f);
-    for (size_t i = 0; i < f->count; i++) {
-        snprintf(name, sizeof name, "%s %s", f->name, f->all[i].name);
-        mlt_man_see(name, false);
-    }
+    for (const mlt_command *const *c = f->all; *c; c++)
+        mlt_man_see((*c)->name, false);
 }
 
-static int commands_man_of(const mlt_commands *f, const mlt_command *command, char **argv)
+static int commands_man_of(const mlt_command *f, const mlt_command *command, char **argv)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s %s", f->name, command->name);
-    mlt_man_begin(name, command->help);
-    if (command->family)
-        mlt_commands_man(command->family);
+    mlt_man_begin(command->name, command->help);
+    if (command->all)
+        mlt_command_man(command);
     else {
-        int code = command->run(2, argv);
+        mlt_arg_texts words = {NULL, 0};
+        int code = mlt_args_read(command, argv + 1, &words);
         if (code)
             return code;
         man_end(f);
@@ -90,35 +93,38 @@ static int commands_man_of(const mlt_commands *f, const mlt_command *command, ch
 
 // ---- running
 
-static int commands_run(const mlt_commands *f, const mlt_command *command, int argc, char **argv)
+static int run_family(const mlt_command *f, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], MLT_MAN_OPTION) == 0)
-        return commands_man_of(f, command, argv);
-    if (command->family)
-        return mlt_commands_run(command->family, argc, argv);
-    int code = command->run(argc, argv);
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return code;
-    fprintf(stderr, "%s %s: standard output cannot be written: %s\n", f->name, argv[0],
-            strerror(errno));
-    return MLT_EXIT_FOUND;
-}
-
-int mlt_commands_run(const mlt_commands *f, int argc, char **argv)
-{
-    if (argc < 2) {
+    const char *name = argv[1];
+    if (!name) {
         commands_help(f, stderr);
         return MLT_EXIT_WRONG;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0) {
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         commands_help(f, stdout);
         return MLT_EXIT_FINE;
     }
-    for (size_t i = 0; i < f->count; i++)
-        if (strcmp(argv[1], f->all[i].name) == 0)
-            return commands_run(f, &f->all[i], argc - 1, argv + 1);
-    if (f->number && argv[1][strspn(argv[1], "0123456789")] == '\0')
-        return f->number(argc, argv);
-    return commands_unknown(f, argv[1]);
+    for (const mlt_command *const *c = f->all; *c; c++)
+        if (strcmp(name, short_name(*c)) == 0) {
+            bool man = argv[2] && strcmp(argv[2], MLT_MAN_OPTION) == 0 && !argv[3];
+            return man ? commands_man_of(f, *c, argv + 1) : mlt_command_run(*c, argv + 1);
+        }
+    if (f->number && name[strspn(name, "0123456789")] == '\0')
+        return mlt_command_run(f->number, argv);
+    return commands_unknown(f, name);
+}
+
+int mlt_command_run(const mlt_command *command, char **argv)
+{
+    if (command->all)
+        return run_family(command, argv);
+    mlt_arg_texts words = {NULL, 0};
+    int code = mlt_args_read(command, argv + 1, &words);
+    if (code == MLT_ARGS_GO)
+        code = command->run(&words);
+    mlt_arg_texts_free(&words);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    fprintf(stderr, "%s: standard output cannot be written: %s\n", command->name, strerror(errno));
+    return MLT_EXIT_FOUND;
 }

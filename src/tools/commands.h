@@ -1,30 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A family of commands, `millet goal COMMAND ...`, as a table.
+// Commands by their names: `millet goal COMMAND ...`.
 #pragma once
 
-#include <stddef.h>
+#include "tools/args.h"
 
-typedef struct mlt_command {
-    const char *name;
-    int (*run)(int argc, char **argv); // argv[0]: the command; NULL: it is a family
-    const char *help;                  // one line
-    const struct mlt_commands *family;
-} mlt_command;
+// Millet's own, one file each. Families: `millet goal` has programs of group operations, read, proven,
+// drawn, changed, run and priced; `millet flow` .flow files, checked, drawn, placed, made programs, run;
+// `millet names` the name server of a user's programs; `millet paths` the rule books of a running job.
+extern const mlt_command mlt_info_command, mlt_goal_commands, mlt_flow_commands, mlt_names_commands,
+    mlt_paths_commands, mlt_top_command, mlt_trace_command, mlt_tune_command, mlt_view_command;
+extern const mlt_command mlt_goal_check_command, mlt_goal_fmt_command, mlt_goal_asm_command,
+    mlt_goal_dis_command, mlt_goal_opt_command, mlt_goal_run_command, mlt_goal_sim_command,
+    mlt_goal_draw_command, mlt_goal_measure_command, mlt_goal_gen_command,
+    mlt_goal_extrapolate_command;
+extern const mlt_command mlt_flow_new_command, mlt_flow_check_command, mlt_flow_build_command,
+    mlt_flow_run_command, mlt_flow_draw_command, mlt_flow_place_command, mlt_flow_headers_command;
 
-typedef struct mlt_commands {
-    const char *name;    // "millet goal"
-    const char *usage;   // what follows the name and COMMAND
-    const char *purpose; // a paragraph
-    const char *codes;   // what exit codes mean: "0: all is well; ..."
-    const char *more;    // examples, for its page in the manual (man.h)
-    const mlt_command *all;
-    size_t count;
-    int (*number)(int argc, char **argv); // of a number instead of a command; NULL: none
-} mlt_commands;
-
-// Runs the command that argv[1] names, or tells what there is. Returns the exit code. Output that
-// could not be written is an error of the command.
-int mlt_commands_run(const mlt_commands *family, int argc, char **argv);
+// Runs the command, or the one of the family that argv[1] names, or tells what there is. Returns the
+// exit code. Output that could not be written is an error of the command.
+int mlt_command_run(const mlt_command *command, char **argv);
 
 // The family's page in the manual, from SYNOPSIS to the names of its commands in SEE ALSO.
-void mlt_commands_man(const mlt_commands *family);
+void mlt_command_man(const mlt_command *family);

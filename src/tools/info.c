@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/info.h"
+// `millet info`: what this Millet is, how it is set, what it would choose here, and which MPI functions it
+// has.
+#include "tools/commands.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <mpi.h>
 #include <stdarg.h>
@@ -22,12 +23,11 @@
 #include "os/uring.h"
 #include "p2p/settings.h"
 #include "p2p/worker.h"
-#include "tools/args.h"
 #include "tools/coll/info.h"
 #include "tools/net.h"
 #include "tools/products.h"
 
-enum { VARIABLE_BYTES = 80, TOOLS_INFO_WHY_BYTES = 512 };
+enum { VARIABLE_BYTES = 80 };
 
 // One fact about this machine: what Millet does and why.
 typedef struct fact {
@@ -258,82 +258,62 @@ static void json_all(const mlt_settings_table *tables, size_t count)
     printf("\n  ]\n}\n");
 }
 
-// --coll has options of its own: its command gets all words but this one.
-static int info_coll(int argc, char **argv, int at)
+static bool info_functions, info_json, info_coll, info_net, info_fabrics;
+static const char *info_iface, *info_ports;
+
+static mlt_arg info_args[] = {
+    {"functions", 0, MLT_ARG_FLAG, &info_functions, NULL, .help = "name every MPI function"},
+    {"json", 0, MLT_ARG_FLAG, &info_json, NULL, .help = "print everything as JSON, for programs"},
+    {"net", 0, MLT_ARG_FLAG, &info_net, NULL,
+     .help = "say instead which addresses this host has for jobs over several hosts"},
+    {"iface", 0, MLT_ARG_TEXT, &info_iface, "LIST", .help = "with --net: as mpirun's --iface"},
+    {"port-range", 0, MLT_ARG_TEXT, &info_ports, "A-B",
+     .help = "with --net: as mpirun's --port-range"},
+    {"fabrics", 0, MLT_ARG_FLAG, &info_fabrics, NULL,
+     .help = "say instead which networks libfabric has here, and which one MILLET_FABRIC takes"},
+    {"coll", 0, MLT_ARG_FLAG, &info_coll, "[COLLECTIVE]",
+     .help = "say instead which algorithm a collective would use, by which rule, and why not "
+             "another one; without --ranks list collectives, algorithms and rules"},
+};
+
+// Options and words of --coll, without it.
+static void needs_coll(const mlt_arg_texts *words)
 {
-    char **words = mlt_take((size_t)argc + 1, sizeof *words);
-    static const char option[] = "--coll=";
-    int count = 0;
-    for (int i = 0; i < argc; i++)
-        if (i != at)
-            words[count++] = argv[i];
-        else if (strncmp(argv[i], option, sizeof option - 1) == 0)
-            words[count++] = argv[i] + sizeof option - 1;
-    int code = mlt_info_coll_main(count, words);
-    free(words);
-    return code;
+    for (int i = 0; i < MLT_INFO_COLL_ARGS; i++)
+        if (mlt_info_coll_args[i].given)
+            mlt_args_wrong("--%s needs --coll", mlt_info_coll_args[i].name);
+    if (words->count)
+        mlt_args_wrong("'%s' is one word too many without --coll", words->items[0]);
 }
 
-static bool asks_for_help(int argc, char **argv)
+static int info_run(const mlt_arg_texts *words)
 {
-    for (int i = 1; i < argc; i++)
-        if (strncmp(argv[i], "--help", 6) == 0 || strcmp(argv[i], "-h") == 0)
-            return true;
-    return false;
-}
-
-static int tools_info_show(const mlt_settings_table *tables, size_t count, int argc, char **argv)
-{
-    bool functions = false, json = false, coll = false, net = false, fabrics = false;
-    const char *iface = NULL, *ports = NULL;
-    const mlt_arg args[] = {
-        {"functions", 0, MLT_ARG_FLAG, &functions, NULL, .help = "name every MPI function"},
-        {"json", 0, MLT_ARG_FLAG, &json, NULL, .help = "print everything as JSON, for programs"},
-        {"net", 0, MLT_ARG_FLAG, &net, NULL,
-         .help = "say instead which addresses this host has for jobs over several hosts"},
-        {"iface", 0, MLT_ARG_TEXT, &iface, "LIST", .help = "with --net: as mpirun's --iface"},
-        {"port-range", 0, MLT_ARG_TEXT, &ports, "A-B",
-         .help = "with --net: as mpirun's --port-range"},
-        {"fabrics", 0, MLT_ARG_FLAG, &fabrics, NULL,
-         .help =
-             "say instead which networks libfabric has here, and which one MILLET_FABRIC takes"},
-        {"coll", 0, MLT_ARG_FLAG, &coll, "[COLLECTIVE]", // see mlt_info_main
-         .help = "say instead which algorithm a collective would use, and why"},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}, mlt_info_coll_group};
-    const mlt_arg_command command = {
-        .name = "millet info",
-        .words = "",
-        .purpose = "Shows this Millet: its version, what it would choose on this machine, its "
-                   "settings, and how much of MPI it has.",
-        .groups = groups,
-        .count = asks_for_help(argc, argv) ? 2 : 1}; // options of --coll are for it alone
-    mlt_arg_texts words = {NULL, 0};
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    if (net)
-        return mlt_info_net(iface, ports);
-    if (fabrics)
-        return mlt_info_fabrics();
-    if (iface || ports)
-        return mlt_args_wrong(&command, "--iface and --port-range need --net");
-    if (json)
+    mlt_settings_table tables[MLT_SETTINGS_MOST];
+    size_t count = mlt_lib_settings(tables, MLT_SETTINGS_MOST);
+    if (mlt_settings_read(tables, count, MLT_ARGS_WHY) != MLT_OK)
+        fprintf(stderr, "%s: %s\n", mlt_args_command(), mlt_args_why);
+    if (!info_coll)
+        needs_coll(words);
+    if (!info_net && (info_iface || info_ports))
+        mlt_args_wrong("--iface and --port-range need --net");
+    if (info_coll)
+        mlt_info_coll(words->count ? words->items[0] : NULL);
+    else if (info_net)
+        mlt_info_net(info_iface, info_ports);
+    else if (info_fabrics)
+        mlt_info_fabrics();
+    else if (info_json)
         json_all(tables, count);
     else
-        say_all(tables, count, functions);
+        say_all(tables, count, info_functions);
     return MLT_EXIT_FINE;
 }
 
-int mlt_info_main(int argc, char **argv)
-{
-    mlt_settings_table tables[MLT_SETTINGS_MOST];
-    char why[TOOLS_INFO_WHY_BYTES];
-    size_t count = mlt_lib_settings(tables, MLT_SETTINGS_MOST);
-    if (mlt_settings_read(tables, count, why, sizeof why) != MLT_OK)
-        fprintf(stderr, "millet info: %s\n", why);
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "--coll") == 0 || strncmp(argv[i], "--coll=", 7) == 0)
-            return info_coll(argc, argv, i);
-    return tools_info_show(tables, count, argc, argv);
-}
+const mlt_command mlt_info_command = {
+    .name = "millet info",
+    .help = "show version, settings, choices on this machine, coverage of MPI",
+    .most = 1, // that of --coll
+    .purpose = "Shows this Millet: its version, what it would choose on this machine, its "
+               "settings, and how much of MPI it has.",
+    .groups = {{NULL, MLT_ARG_LIST(info_args)}, {"For --coll", MLT_ARG_LIST(mlt_info_coll_args)}},
+    .run = info_run};

@@ -11,55 +11,39 @@
 
 #include "base/memory.h"
 #include "os/os.h"
+#include "tools/args.h"
 
-static int mpirun_find(const mlt_arg_command *command, const char *below, const char *name,
-                       char path[PATH_MAX])
+void mlt_mpirun_beside(const char *name, char path[PATH_MAX])
 {
     char self[PATH_MAX];
     if (!realpath(mlt_os_program(), self))
-        return mlt_args_failed(command, "where Millet lies cannot be found: %s", strerror(errno));
+        mlt_args_failed("where Millet lies cannot be found: %s", strerror(errno));
     char *slash = strrchr(self, '/');
     if (slash)
         *slash = '\0';
-    if (snprintf(path, PATH_MAX, "%s/%s%s", self, below, name) >= PATH_MAX ||
-        access(path, X_OK) != 0)
-        return mlt_args_failed(command, "'%s' is missing, which belongs to Millet", path);
-    return MLT_ARGS_GO;
+    if (snprintf(path, PATH_MAX, "%s/%s", self, name) >= PATH_MAX || access(path, X_OK) != 0)
+        mlt_args_failed("'%s' is missing, which belongs to Millet", path);
 }
 
-int mlt_mpirun_find(const mlt_arg_command *command, const char *program, mlt_mpirun *out)
+mlt_mpirun mlt_mpirun_find(const char *program)
 {
-    int code = mpirun_find(command, "", "mpirun", out->path);
-    return code == MLT_ARGS_GO ? mpirun_find(command, "../libexec/millet/", program, out->ranks)
-                               : code;
+    mlt_mpirun found;
+    char name[64];
+    snprintf(name, sizeof name, "../libexec/millet/%s", program);
+    mlt_mpirun_beside("mpirun", found.path);
+    mlt_mpirun_beside(name, found.ranks);
+    return found;
 }
 
-static int mpirun_wait_for(const mlt_arg_command *command, const char *what, pid_t child)
+void mlt_mpirun_run(const char *what, char *const *argv, void (*hear)(FILE *from, void *user),
+                    void *user)
 {
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return mlt_args_failed(command, "waiting for mpirun failed: %s", strerror(errno));
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return MLT_ARGS_GO;
-    if (WIFSIGNALED(status))
-        return mlt_args_failed(command, "mpirun was ended by signal %d", WTERMSIG(status));
-    return mlt_args_failed(command, "%s failed (mpirun's exit code is %d)", what,
-                           WEXITSTATUS(status));
-}
-
-int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const *argv,
-                   void (*hear)(FILE *from, void *user), void *user)
-{
-    int ends[2] = {-1, -1};
+    int ends[2] = {-1, -1}, status;
     FILE *from = NULL;
     if (hear && pipe(ends) != 0)
-        return mlt_args_failed(command, "no pipe can be made: %s", strerror(errno));
-    if (hear && !(from = fdopen(ends[0], "r"))) {
-        close(ends[0]);
-        close(ends[1]);
-        return mlt_args_failed(command, MLT_NO_ROOM "what mpirun prints");
-    }
+        mlt_args_failed("no pipe can be made: %s", strerror(errno));
+    if (hear && !(from = fdopen(ends[0], "r")))
+        mlt_args_failed(MLT_NO_ROOM "what mpirun prints");
     fflush(NULL);
     // Ctrl-C goes to both; mpirun knows what to do, and this process tells how it ended.
     void (*old)(int) = signal(SIGINT, SIG_IGN);
@@ -74,17 +58,19 @@ int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const
         execv(argv[0], argv);
         _exit(127);
     }
-    int code = MLT_ARGS_GO;
     if (child < 0)
-        code = mlt_args_failed(command, "mpirun cannot be started: %s", strerror(errno));
+        mlt_args_failed("mpirun cannot be started: %s", strerror(errno));
     if (hear) {
         close(ends[1]);
-        if (child > 0)
-            hear(from, user);
+        hear(from, user);
         fclose(from);
     }
-    if (child > 0)
-        code = mpirun_wait_for(command, what, child);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            mlt_args_failed("waiting for mpirun failed: %s", strerror(errno));
     signal(SIGINT, old);
-    return code;
+    if (WIFSIGNALED(status))
+        mlt_args_failed("mpirun was ended by signal %d", WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0)
+        mlt_args_failed("%s failed (mpirun's exit code is %d)", what, WEXITSTATUS(status));
 }

@@ -5,16 +5,17 @@
 #include <limits.h>
 #include <stdio.h>
 
-#include "tools/args.h"
-
 typedef struct mlt_mpirun {
     char path[PATH_MAX], ranks[PATH_MAX]; // of mpirun, and of the ranks' program
 } mlt_mpirun;
 
-// bin/millet -> bin/mpirun, libexec/millet/PROGRAM. MLT_ARGS_GO, or what the command ends with.
-int mlt_mpirun_find(const mlt_arg_command *command, const char *program, mlt_mpirun *out);
+// A program of Millet's beside this one: "mpicc".
+void mlt_mpirun_beside(const char *name, char path[PATH_MAX]);
 
-// Runs the job to its end. `what` names it in error messages ("the run"). hear, if not NULL, reads
-// everything that the job prints. MLT_ARGS_GO if the job ended well, else the exit code.
-int mlt_mpirun_run(const mlt_arg_command *command, const char *what, char *const *argv,
-                   void (*hear)(FILE *from, void *user), void *user);
+// bin/millet -> bin/mpirun, libexec/millet/PROGRAM.
+mlt_mpirun mlt_mpirun_find(const char *program);
+
+// Runs the job to its end; the command fails if it does. `what` names it in error messages ("the run").
+// hear, if not NULL, reads everything that the job prints.
+void mlt_mpirun_run(const char *what, char *const *argv, void (*hear)(FILE *from, void *user),
+                    void *user);

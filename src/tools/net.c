@@ -14,14 +14,6 @@
 #include "wire/ofi/fabric.h"
 #include "wire/transport.h"
 
-static const char command[] = "millet info --net";
-
-static int say_wrong(const char *what, const char *text, const char *why)
-{
-    fprintf(stderr, "%s: %s is '%s': %s\n", command, what, text, why);
-    return MLT_EXIT_WRONG;
-}
-
 static void say_fates(const mlt_iface_filter *filter, const struct ifaddrs *list)
 {
     mlt_iface_fate fates[MLT_IFACE_FATES];
@@ -51,44 +43,34 @@ static void say_rest(const mlt_iface_ports *ports)
         printf("libsodium: %s\n", why);
 }
 
-int mlt_info_net(const char *iface, const char *range)
+void mlt_info_net(const char *iface, const char *range)
 {
     mlt_iface_filter filter = {0};
     mlt_iface_ports ports = {0};
     struct ifaddrs *list;
-    char why[256];
     iface = iface ? iface : getenv("MILLET_IFACE");
     range = range ? range : getenv("MILLET_PORT_RANGE");
-    if (iface && *iface && mlt_iface_parse(&filter, iface, why, sizeof why) != MLT_OK)
-        return say_wrong("--iface", iface, why);
-    if (range && *range && mlt_iface_ports_parse(&ports, range, why, sizeof why) != MLT_OK)
-        return say_wrong("--port-range", range, why);
-    if (getifaddrs(&list) != 0) {
-        fprintf(stderr, "%s: the addresses of this host cannot be listed (%s)\n", command,
-                strerror(errno));
-        return MLT_EXIT_FOUND;
-    }
+    if (iface && *iface && mlt_iface_parse(&filter, iface, MLT_ARGS_WHY) != MLT_OK)
+        mlt_args_wrong("--iface is '%s': %s", iface, mlt_args_why);
+    if (range && *range && mlt_iface_ports_parse(&ports, range, MLT_ARGS_WHY) != MLT_OK)
+        mlt_args_wrong("--port-range is '%s': %s", range, mlt_args_why);
+    if (getifaddrs(&list) != 0)
+        mlt_args_failed("the addresses of this host cannot be listed (%s)", strerror(errno));
     printf("Addresses of %s that other hosts of a job would try%s%s\n", mlt_hosts_own(),
            filter.count ? ", with --iface " : "", filter.count ? iface : "");
     say_fates(&filter, list);
     freeifaddrs(list);
     say_rest(&ports);
-    return MLT_EXIT_FINE;
 }
 
-int mlt_info_fabrics(void)
+void mlt_info_fabrics(void)
 {
     mlt_fabric_choice choice;
-    if (mlt_fabric_choose(mlt_tcp_fabric, &choice) != MLT_OK) {
-        fprintf(stderr,
-                "millet info --fabrics: MILLET_FABRIC is '%s', but should be tcp, auto, ofi or "
-                "ofi:PROVIDER\n",
-                mlt_tcp_fabric);
-        return MLT_EXIT_WRONG;
-    }
+    if (mlt_fabric_choose(mlt_tcp_fabric, &choice) != MLT_OK)
+        mlt_args_wrong("MILLET_FABRIC is '%s', but should be tcp, auto, ofi or ofi:PROVIDER",
+                       mlt_tcp_fabric);
     choice.trusts = mlt_tcp_fabric_trust != 0;
     printf("Messages to other hosts: MILLET_FABRIC is %s%s\n", mlt_tcp_fabric,
            choice.wanted ? "" : ", so nothing of this is used; with auto:");
     mlt_fabric_list(stdout, &choice);
-    return MLT_EXIT_FINE;
 }

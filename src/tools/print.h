@@ -13,8 +13,7 @@ typedef struct mlt_print_options {
     const char *out; // NULL: standard output
 } mlt_print_options;
 
-void mlt_print_args(mlt_print_options *options, mlt_arg out[MLT_PRINT_ARGS]);
+extern mlt_print_options mlt_print_asked;
+extern mlt_arg mlt_print_args[MLT_PRINT_ARGS];
 
-// MLT_EXIT_FINE, or a message and the exit code; then no file is left.
-int mlt_print_program(const mlt_arg_command *command, const mlt_print_options *options,
-                      const mlt_source *source) MLT_MUST_CHECK;
+void mlt_print_program(const mlt_source *source);

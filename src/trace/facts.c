@@ -50,6 +50,17 @@ static bool number(const line *l, unsigned i, uint64_t most, uint64_t *out)
     return sum <= most;
 }
 
+// The numbers of a line, field by field after its word; "n.nnn": of fields 1, 3, 4 and 5, below 2^32
+// (N: below 2^63). out[i]: that of field i. False: a field is missing, or is none.
+static bool numbers(const line *l, const char *kinds, uint64_t out[FIELDS])
+{
+    for (unsigned i = 1; kinds[i - 1]; i++)
+        if (i >= l->count || (kinds[i - 1] != '.' &&
+                              !number(l, i, kinds[i - 1] == 'n' ? UINT32_MAX : INT64_MAX, &out[i])))
+            return false;
+    return true;
+}
+
 static char *text_of(const line *l, unsigned i)
 {
     char *text = mlt_take(l->length[i] + 1, 1);
@@ -89,66 +100,54 @@ static void read_how(mlt_trace_facts_table *facts, const line *l)
 
 static void read_worker(mlt_trace_facts_table *facts, const line *l)
 {
-    uint64_t n, process, first, count;
-    if (l->count < 6 || !number(l, 1, UINT32_MAX, &n) || !number(l, 3, UINT32_MAX, &process) ||
-        !number(l, 4, UINT32_MAX, &first) || !number(l, 5, UINT32_MAX, &count))
+    uint64_t n[FIELDS];
+    if (!numbers(l, "n.nnn", n))
         return;
     MLT_ARRAY_WANT(facts->workers, facts->worker_count + 1, facts->worker_room);
     facts->workers[facts->worker_count++] = (mlt_trace_worker){
-        text_of(l, 2), (uint32_t)n, (uint32_t)process, (uint32_t)first, (uint32_t)count};
+        text_of(l, 2), (uint32_t)n[1], (uint32_t)n[3], (uint32_t)n[4], (uint32_t)n[5]};
 }
 
 static void read_host(mlt_trace_facts_table *facts, const line *l)
 {
-    uint64_t n, first, count;
-    if (l->count < 5 || !number(l, 1, UINT32_MAX, &n) || !number(l, 3, UINT32_MAX, &first) ||
-        !number(l, 4, UINT32_MAX, &count))
+    uint64_t n[FIELDS];
+    if (!numbers(l, "n.nn", n))
         return;
     MLT_ARRAY_WANT(facts->hosts, facts->host_count + 1, facts->host_room);
     facts->hosts[facts->host_count++] =
-        (mlt_trace_host){text_of(l, 2), (uint32_t)n, (uint32_t)first, (uint32_t)count};
+        (mlt_trace_host){text_of(l, 2), (uint32_t)n[1], (uint32_t)n[3], (uint32_t)n[4]};
 }
 
 static void read_clock(mlt_trace_facts_table *facts, const line *l)
 {
-    uint64_t host, at, ns, error;
-    if (l->count < 6 || !number(l, 1, UINT32_MAX, &host) || !number(l, 2, INT64_MAX, &at) ||
-        !number(l, 4, INT64_MAX / 4, &ns) || !number(l, 5, INT64_MAX, &error))
+    uint64_t n[FIELDS];
+    if (!numbers(l, "nN.NN", n) || n[4] > INT64_MAX / 4)
         return;
     bool behind = l->length[3] == 6 && memcmp(l->field[3], "behind", 6) == 0;
     MLT_ARRAY_WANT(facts->aheads, facts->ahead_count + 1, facts->ahead_room);
     facts->aheads[facts->ahead_count++] =
-        (mlt_trace_ahead){(uint32_t)host, at, error, behind ? -(int64_t)ns : (int64_t)ns};
+        (mlt_trace_ahead){(uint32_t)n[1], n[2], n[5], behind ? -(int64_t)n[4] : (int64_t)n[4]};
 }
 
 static void read_context(mlt_trace_facts_table *facts, const line *l)
 {
-    uint64_t n, ranks;
-    if (l->count < 4 || !number(l, 1, UINT32_MAX, &n) || !number(l, 3, UINT32_MAX, &ranks))
+    uint64_t n[FIELDS];
+    if (!numbers(l, "n.n", n))
         return;
     MLT_ARRAY_WANT(facts->contexts, facts->context_count + 1, facts->context_room);
     facts->contexts[facts->context_count++] =
-        (mlt_trace_context){(uint32_t)n, (uint32_t)ranks, text_of(l, 2)};
+        (mlt_trace_context){(uint32_t)n[1], (uint32_t)n[3], text_of(l, 2)};
 }
 
-static void read_process(mlt_trace_facts_table *facts, const line *l)
+// The first of these, which are by worker and number, that is not before this one. They begin with both.
+static uint32_t place_by_number(const void *items, size_t size, uint32_t count, uint32_t worker,
+                                uint32_t number)
 {
-    uint64_t worker, n;
-    if (l->count < 4 || !number(l, 1, UINT32_MAX, &worker) || !number(l, 2, UINT32_MAX, &n))
-        return;
-    MLT_ARRAY_WANT(facts->processes, facts->process_count + 1, facts->process_room);
-    facts->processes[facts->process_count++] =
-        (mlt_trace_process){(uint32_t)worker, (uint32_t)n, text_of(l, 3)};
-}
-
-// The first channel that is not before this one.
-static uint32_t channel_place(const mlt_trace_facts_table *facts, uint32_t worker, uint32_t number)
-{
-    uint32_t low = 0, high = facts->channel_count;
+    uint32_t low = 0, high = count;
     while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const mlt_trace_channel *c = &facts->channels[middle];
-        if (c->worker < worker || (c->worker == worker && c->number < number))
+        uint32_t middle = low + (high - low) / 2, key[2];
+        memcpy(key, (const char *)items + middle * size, sizeof key);
+        if (key[0] < worker || (key[0] == worker && key[1] < number))
             low = middle + 1;
         else
             high = middle;
@@ -156,28 +155,51 @@ static uint32_t channel_place(const mlt_trace_facts_table *facts, uint32_t worke
     return low;
 }
 
-// A worker tells of its channels in the order of their first use, so most go to the end.
-static void read_channel(mlt_trace_facts_table *facts, const line *l)
+const mlt_trace_process *mlt_facts_process(const mlt_trace_facts_table *facts, uint32_t worker,
+                                           uint32_t number)
 {
-    uint64_t worker, n, room;
-    if (l->count < 5 || !number(l, 1, UINT32_MAX, &worker) || !number(l, 2, UINT32_MAX, &n) ||
-        !number(l, 3, UINT32_MAX, &room) || mlt_facts_channel(facts, (uint32_t)worker, (uint32_t)n))
-        return;
-    uint32_t at = channel_place(facts, (uint32_t)worker, (uint32_t)n);
-    MLT_ARRAY_WANT(facts->channels, facts->channel_count + 1, facts->channel_room);
-    memmove(&facts->channels[at + 1], &facts->channels[at],
-            (facts->channel_count++ - at) * sizeof *facts->channels);
-    facts->channels[at] = (mlt_trace_channel){(uint32_t)worker, (uint32_t)n, room, text_of(l, 4)};
+    uint32_t at = place_by_number(facts->processes, sizeof *facts->processes, facts->process_count,
+                                  worker, number);
+    const mlt_trace_process *p = &facts->processes[at];
+    return at < facts->process_count && p->worker == worker && p->number == number ? p : NULL;
 }
 
 const mlt_trace_channel *mlt_facts_channel(const mlt_trace_facts_table *facts, uint32_t worker,
                                            uint32_t number)
 {
-    uint32_t at = channel_place(facts, worker, number);
-    return at < facts->channel_count && facts->channels[at].worker == worker &&
-                   facts->channels[at].number == number
-               ? &facts->channels[at]
-               : NULL;
+    uint32_t at = place_by_number(facts->channels, sizeof *facts->channels, facts->channel_count,
+                                  worker, number);
+    const mlt_trace_channel *c = &facts->channels[at];
+    return at < facts->channel_count && c->worker == worker && c->number == number ? c : NULL;
+}
+
+// A worker tells of both in the order of their first use, so most go to the end.
+static void read_process(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t n[FIELDS];
+    if (!numbers(l, "nn.", n))
+        return;
+    uint32_t worker = (uint32_t)n[1], number = (uint32_t)n[2];
+    uint32_t at = place_by_number(facts->processes, sizeof *facts->processes, facts->process_count,
+                                  worker, number);
+    MLT_ARRAY_WANT(facts->processes, facts->process_count + 1, facts->process_room);
+    memmove(&facts->processes[at + 1], &facts->processes[at],
+            (facts->process_count++ - at) * sizeof *facts->processes);
+    facts->processes[at] = (mlt_trace_process){worker, number, text_of(l, 3)};
+}
+
+static void read_channel(mlt_trace_facts_table *facts, const line *l)
+{
+    uint64_t n[FIELDS];
+    if (!numbers(l, "nnn.", n) || mlt_facts_channel(facts, (uint32_t)n[1], (uint32_t)n[2]))
+        return;
+    uint32_t worker = (uint32_t)n[1], number = (uint32_t)n[2];
+    uint32_t at = place_by_number(facts->channels, sizeof *facts->channels, facts->channel_count,
+                                  worker, number);
+    MLT_ARRAY_WANT(facts->channels, facts->channel_count + 1, facts->channel_room);
+    memmove(&facts->channels[at + 1], &facts->channels[at],
+            (facts->channel_count++ - at) * sizeof *facts->channels);
+    facts->channels[at] = (mlt_trace_channel){worker, number, n[3], text_of(l, 4)};
 }
 
 static void forget_hang(mlt_trace_facts_table *facts)
@@ -195,12 +217,12 @@ static void forget_hang(mlt_trace_facts_table *facts)
 
 static void read_stuck(mlt_trace_facts_table *facts, const line *l)
 {
-    uint64_t rank;
-    if (l->count < 4 || !number(l, 1, UINT32_MAX, &rank))
+    uint64_t n[FIELDS];
+    if (!numbers(l, "n..", n))
         return;
     MLT_ARRAY_WANT(facts->stucks, facts->stuck_count + 1, facts->stuck_room);
     facts->stucks[facts->stuck_count++] =
-        (mlt_trace_stuck){(uint32_t)rank, text_of(l, 2), text_of(l, 3)};
+        (mlt_trace_stuck){(uint32_t)n[1], text_of(l, 2), text_of(l, 3)};
 }
 
 // The first number of the text; *at goes behind it. What is none is 0.

@@ -111,8 +111,8 @@ typedef struct mlt_trace_facts_table {
     uint32_t stuck_count, stuck_room;
     mlt_trace_queue *queues;
     mlt_trace_path *paths;
-    mlt_trace_process *processes;
-    mlt_trace_channel *channels; // by worker and number
+    mlt_trace_process *processes; // by worker and number
+    mlt_trace_channel *channels;  // ... too
     uint32_t process_count, process_room, channel_count, channel_room;
     uint32_t queue_count, queue_room, path_count, path_room;
 } mlt_trace_facts_table;
@@ -121,6 +121,8 @@ void mlt_facts_read(mlt_trace_facts_table *facts, const char *text, size_t bytes
 void mlt_facts_free(mlt_trace_facts_table *facts);
 
 // NULL: nothing is known of it.
+const mlt_trace_process *mlt_facts_process(const mlt_trace_facts_table *facts, uint32_t worker,
+                                           uint32_t number);
 const mlt_trace_channel *mlt_facts_channel(const mlt_trace_facts_table *facts, uint32_t worker,
                                            uint32_t number);
 

@@ -188,7 +188,6 @@ static void give_back(buffer *b)
 
 static void *write_all(void *arg)
 {
-    (void)arg;
     (void)setpriority(PRIO_PROCESS, 0, NICE); // Linux: of the calling thread
     pthread_mutex_lock(&writer.lock);
     while (!writer.ends || writer.first) {

@@ -6,12 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/text.h"
 #include "coll/alg/hosts/stage.h"
 #include "coll/choice.h"
 #include "coll/rules_cores.h"
 #include "coll/where.h"
-#include "launch/numbers.h"
 #include "lua/rulebook.h"
 #include "os/os.h"
 #include "p2p/settings.h"
@@ -19,7 +18,7 @@
 #include "tools/args.h"
 #include "tools/goal/source.h"
 
-enum { COLL_INFO_WHY_BYTES = 4096, WHEN_BYTES = 160, COLL_INFO_NAME_BYTES = 64 };
+enum { WHEN_BYTES = 160, COLL_INFO_NAME_BYTES = 64 };
 
 typedef struct coll_info_asked {
     mlt_collective collective; // MLT_COLLECTIVES: all
@@ -34,68 +33,58 @@ typedef struct coll_info_asked {
 
 // ---- lists
 
-static void say_range(char *text, size_t size, const char *what, uint64_t from, uint64_t to)
+static void say_range(mlt_text *text, const char *what, uint64_t from, uint64_t to)
 {
-    size_t n = strlen(text);
-    const char *comma = n ? ", " : "";
+    const char *comma = text->length ? ", " : "";
     if (from && to && from == to)
-        snprintf(text + n, size - n, "%s%" PRIu64 " %s", comma, from, what);
+        mlt_text_add(text, "%s%" PRIu64 " %s", comma, from, what);
     else if (from && to)
-        snprintf(text + n, size - n, "%s%" PRIu64 " to %" PRIu64 " %s", comma, from, to, what);
+        mlt_text_add(text, "%s%" PRIu64 " to %" PRIu64 " %s", comma, from, to, what);
     else if (from)
-        snprintf(text + n, size - n, "%s%" PRIu64 " %s or more", comma, from, what);
+        mlt_text_add(text, "%s%" PRIu64 " %s or more", comma, from, what);
     else if (to)
-        snprintf(text + n, size - n, "%sup to %" PRIu64 " %s", comma, to, what);
+        mlt_text_add(text, "%sup to %" PRIu64 " %s", comma, to, what);
 }
 
-static void say_word(char *text, size_t size, const char *format, const char *word)
+static void say_word(mlt_text *text, const char *before, const char *word)
 {
-    size_t n = strlen(text);
-    if (n)
-        n += (size_t)snprintf(text + n, size - n, ", ");
-    if (n < size)
-        snprintf(text + n, size - n, format, word); // constant formats with one %s
+    mlt_text_add(text, "%s%s%s", text->length ? ", " : "", before, word);
 }
 
-static const char *when(const mlt_coll_rule *rule, char text[WHEN_BYTES])
+static const char *when(const mlt_coll_rule *rule, char buffer[WHEN_BYTES])
 {
-    text[0] = '\0';
-    say_range(text, WHEN_BYTES, "ranks", rule->ranks_from, rule->ranks_to);
-    say_range(text, WHEN_BYTES, "bytes", rule->bytes_from, rule->bytes_to);
-    say_range(text, WHEN_BYTES, "bytes in all", rule->total_from, rule->total_to);
+    mlt_text text = mlt_text_on(buffer, WHEN_BYTES);
+    say_range(&text, "ranks", rule->ranks_from, rule->ranks_to);
+    say_range(&text, "bytes", rule->bytes_from, rule->bytes_to);
+    say_range(&text, "bytes in all", rule->total_from, rule->total_to);
     for (int i = 0; i < MLT_REACHES; i++)
         if (rule->reach >> i & 1)
-            say_word(text, WHEN_BYTES, "in reach of the %s", mlt_coll_reach_names[i]);
-    say_range(text, WHEN_BYTES, "hosts", rule->hosts_from, rule->hosts_to);
-    say_range(text, WHEN_BYTES, "ranks a host", rule->each_from, rule->each_to);
-    say_range(text, WHEN_BYTES, "workers for each core", rule->sharing_from, rule->sharing_to);
-    say_range(text, WHEN_BYTES, "cores", rule->cores_from, rule->cores_to);
+            say_word(&text, "in reach of the ", mlt_coll_reach_names[i]);
+    say_range(&text, "hosts", rule->hosts_from, rule->hosts_to);
+    say_range(&text, "ranks a host", rule->each_from, rule->each_to);
+    say_range(&text, "workers for each core", rule->sharing_from, rule->sharing_to);
+    say_range(&text, "cores", rule->cores_from, rule->cores_to);
     if (rule->crowded)
-        say_word(text, WHEN_BYTES, "%s", rule->crowded > 0 ? "crowded" : "not crowded");
+        say_word(&text, "", rule->crowded > 0 ? "crowded" : "not crowded");
     if (rule->reads)
-        say_word(text, WHEN_BYTES, "%s",
-                 rule->reads > 0 ? "peers' memory is read" : "peers' memory is not read");
+        say_word(&text, "peers' memory is ", rule->reads > 0 ? "read" : "not read");
     if (rule->comm)
-        say_word(text, WHEN_BYTES, "on %s", rule->comm);
-    return *text ? text : "always";
+        say_word(&text, "on ", rule->comm);
+    return text.length ? buffer : "always";
 }
 
 static void say_parameters(uint64_t segment, uint32_t radix, uint32_t window, bool flat,
-                           char text[WHEN_BYTES])
+                           char buffer[WHEN_BYTES])
 {
-    char number[32];
-    text[0] = '\0';
-    snprintf(number, sizeof number, "%" PRIu64, segment);
+    mlt_text text = mlt_text_on(buffer, WHEN_BYTES);
     if (segment)
-        say_word(text, WHEN_BYTES, "segment %s", number);
-    snprintf(number, sizeof number, "%" PRIu32, radix);
+        mlt_text_add(&text, "segment %" PRIu64, segment);
     if (radix)
-        say_word(text, WHEN_BYTES, "radix %s", number);
-    snprintf(number, sizeof number, "%" PRIu32, window);
+        mlt_text_add(&text, "%sradix %" PRIu32, text.length ? ", " : "", radix);
     if (window)
-        say_word(text, WHEN_BYTES, "window %s", number);
+        mlt_text_add(&text, "%swindow %" PRIu32, text.length ? ", " : "", window);
     if (flat)
-        say_word(text, WHEN_BYTES, "%s", "flat");
+        say_word(&text, "", "flat");
 }
 
 static void list_rule(const mlt_coll_rule *rule)
@@ -178,7 +167,7 @@ static bool reads(const coll_info_asked *a)
 // Of a host with so many of the ranks: if nothing was said, a core for each, or this machine's.
 static uint32_t cores_of(const coll_info_asked *a, uint32_t ranks)
 {
-    return (uint32_t)mlt_given_or(a->cores, a->crowded ? (uint64_t)mlt_os_cores() : ranks);
+    return a->cores ? (uint32_t)a->cores : a->crowded ? (uint32_t)mlt_os_cores() : ranks;
 }
 
 static bool is_crowded(const coll_info_asked *a, uint32_t ranks)
@@ -204,7 +193,7 @@ static mlt_coll_hosts *coll_info_hosts_of(const coll_info_asked *a)
 
 static void on_hosts(const coll_info_asked *a, mlt_coll_question *q)
 {
-    if (a->hosts < 2 || a->hosts == MLT_NOT_GIVEN)
+    if (a->hosts < 2)
         return;
     q->hosts = coll_info_hosts_of(a);
     q->reach = MLT_REACH_NETWORK;
@@ -217,8 +206,8 @@ static mlt_coll_question question_of(const coll_info_asked *a, mlt_op op, mlt_op
 {
     return (mlt_coll_question){.collective = a->collective,
                                .ranks = (uint32_t)a->ranks,
-                               .all_ranks = (uint32_t)mlt_given_or(a->all_ranks, a->ranks),
-                               .bytes = mlt_given_or(a->bytes, 8),
+                               .all_ranks = (uint32_t)(a->all_ranks ? a->all_ranks : a->ranks),
+                               .bytes = a->bytes,
                                .op = a->user_op ? MLT_OPS : op,
                                .type = type,
                                .element = mlt_op_type_bytes[type],
@@ -272,20 +261,17 @@ static void say_other(const mlt_coll_alg *alg, const mlt_coll_question *q,
 }
 
 // What a user's algorithm would have to show at its first call.
-static int say_proof(const mlt_arg_command *command, const coll_info_asked *a,
-                     const mlt_coll_question *q, const mlt_coll_choice *choice)
+static void say_proof(const coll_info_asked *a, const mlt_coll_question *q,
+                      const mlt_coll_choice *choice)
 {
-    char why[COLL_INFO_WHY_BYTES];
     mlt_coll_rulebook *rulebook = a->sources.rulebook;
     mlt_coll_shape shape = mlt_coll_choice_shape(q, choice);
     for (uint32_t i = 0; rulebook && i < rulebook->algs_count; i++) {
         if (rulebook->algs[i] != choice->alg)
             continue;
-        if (rulebook->prove(rulebook, choice->alg, &shape, why, sizeof why) != MLT_OK)
-            return mlt_args_failed(command, "%s", why);
+        mlt_args_must(rulebook->prove(rulebook, choice->alg, &shape, MLT_ARGS_WHY));
         printf("  proof        the checker finds no fault in it for this shape, root 0\n");
     }
-    return MLT_EXIT_FINE;
 }
 
 static void say_stages(const mlt_coll_question *q, const mlt_coll_choice *choice)
@@ -296,15 +282,14 @@ static void say_stages(const mlt_coll_question *q, const mlt_coll_choice *choice
         printf("  stages       %s\n", text);
 }
 
-static int coll_info_answer(const mlt_arg_command *command, const coll_info_asked *a,
-                            const mlt_coll_question *q)
+static void coll_info_answer(const coll_info_asked *a, const mlt_coll_question *q)
 {
-    char why[COLL_INFO_WHY_BYTES], parameters[WHEN_BYTES];
+    char parameters[WHEN_BYTES];
     mlt_coll_choice choice;
-    mlt_coll_ask(&a->sources, q, &choice, why, sizeof why);
+    mlt_coll_ask(&a->sources, q, &choice, MLT_ARGS_WHY);
     say_question(q);
-    if (*why)
-        return mlt_args_failed(command, "%s", why);
+    if (*mlt_args_why)
+        mlt_args_failed("%s", mlt_args_why);
     say_parameters(choice.segment, choice.radix, choice.window, choice.flat, parameters);
     printf("  chosen       %s: %s\n", choice.alg->name, choice.alg->help);
     printf("  because      %s\n", choice.why);
@@ -313,37 +298,33 @@ static int coll_info_answer(const mlt_arg_command *command, const coll_info_aske
     printf("  parameters   %s\n", *parameters ? parameters : "its own");
     if (*choice.passed)
         printf("  passed over  %s\n", choice.passed);
-    int code = say_proof(command, a, q, &choice);
+    say_proof(a, q, &choice);
     printf("  others\n");
     for (int i = 0; mlt_coll_algs[i]; i++)
         say_other(mlt_coll_algs[i], q, choice.alg);
     for (uint32_t i = 0; a->sources.rulebook && i < a->sources.rulebook->algs_count; i++)
         say_other(a->sources.rulebook->algs[i], q, choice.alg);
-    return code;
 }
 
 // ---- the command
 
-static int read_question(const mlt_arg_command *command, coll_info_asked *a, mlt_coll_question *out)
+static mlt_coll_question read_question(coll_info_asked *a)
 {
-    mlt_op op = MLT_OP_SUM, unused = MLT_OPS;
+    mlt_op op = MLT_OP_SUM;
     mlt_op_type type = MLT_OP_FLOAT64;
     a->user_op = a->op && strcmp(a->op, "user") == 0;
     if (a->op && !a->user_op && (!mlt_source_function(a->op, &op, &type) || op == MLT_OP_COPY))
-        return mlt_args_wrong(command,
-                              "option --op is '%s', but should be an operation such as sum or "
-                              "maxFloat64, or user",
-                              a->op);
-    if (a->type && (!mlt_source_function(a->type, &unused, &type) || unused != MLT_OPS))
-        return mlt_args_wrong(command,
-                              "option --type is '%s', but should be Int8 to Int64, UInt8 to UInt64 "
-                              "or Float16 to Float64",
-                              a->type);
-    *out = question_of(a, op, type);
-    on_hosts(a, out);
+        mlt_args_wrong(
+            "option --op is '%s', but should be an operation such as sum or maxFloat64, or "
+            "user",
+            a->op);
+    if (a->type)
+        type = mlt_source_type("--type", a->type);
+    mlt_coll_question q = question_of(a, op, type);
+    on_hosts(a, &q);
     if (a->collective == MLT_COLL_BARRIER)
-        out->bytes = 0;
-    return MLT_ARGS_GO;
+        q.bytes = 0;
+    return q;
 }
 
 static const char *given_or_set(const char *given, const char *variable)
@@ -352,120 +333,88 @@ static const char *given_or_set(const char *given, const char *variable)
     return given ? given : set ? set : "";
 }
 
-static int open_sources(const mlt_arg_command *command, coll_info_asked *a)
+static void open_sources(coll_info_asked *a)
 {
-    char why[COLL_INFO_WHY_BYTES];
     const char *file = given_or_set(a->file, "MILLET_COLL");
     const char *force = given_or_set(a->force, "MILLET_FORCE");
-    if (*file &&
-        (mlt_lua_rulebook_open(mlt_coll_algs, file, &a->sources.rulebook, why, sizeof why) ||
-         mlt_lua_rulebook_prove(a->sources.rulebook, why, sizeof why)))
-        return mlt_args_failed(command, "%s", why);
-    if (*force && mlt_coll_force_parse(force, a->sources.rulebook, &a->forced, why, sizeof why))
-        return mlt_args_wrong(command, "option --force: %s", why);
+    if (*file) {
+        mlt_args_must(
+            mlt_lua_rulebook_open(mlt_coll_algs, file, &a->sources.rulebook, MLT_ARGS_WHY));
+        mlt_args_must(mlt_lua_rulebook_prove(a->sources.rulebook, MLT_ARGS_WHY));
+    }
+    if (*force && mlt_coll_force_parse(force, a->sources.rulebook, &a->forced, MLT_ARGS_WHY))
+        mlt_args_wrong("option --force: %s", mlt_args_why);
     a->sources.forced = a->forced;
-    return MLT_ARGS_GO;
 }
 
-static int coll_info_run(const mlt_arg_command *command, coll_info_asked *a,
-                         const mlt_arg_texts *words)
-{
-    char why[COLL_INFO_WHY_BYTES];
-    mlt_coll_question q;
-    if (words->count) {
-        const char *name = words->items[0];
-        a->collective = mlt_collective_named(name, strlen(name));
-        if (a->collective == MLT_COLLECTIVES) {
-            mlt_coll_no_collective(name, strlen(name), why, sizeof why);
-            return mlt_args_wrong(command, "%s", why);
-        }
-    }
-    bool asks = a->ranks != MLT_NOT_GIVEN;
-    if (a->hosts != MLT_NOT_GIVEN && (!asks || a->hosts > a->ranks))
-        return mlt_args_wrong(command, "--hosts needs --ranks, and at least as many of them");
-    if (!asks && a->bytes != MLT_NOT_GIVEN)
-        return mlt_args_wrong(command, "--bytes needs --ranks: how many ranks take part?");
-    if (asks && a->collective == MLT_COLLECTIVES)
-        return mlt_args_wrong(command, "--ranks needs a collective, such as --coll allreduce");
-    if (asks && (a->collective == MLT_COLL_REDUCE_TO || a->collective == MLT_COLL_EXCHANGE))
-        return mlt_args_wrong(command, "%s is not chosen by rules",
-                              mlt_collective_names[a->collective]);
-    int code = open_sources(command, a);
-    if (code == MLT_ARGS_GO && asks)
-        code = read_question(command, a, &q);
-    if (code != MLT_ARGS_GO)
-        return code;
-    if (asks) {
-        code = coll_info_answer(command, a, &q);
-        mlt_coll_hosts_free((mlt_coll_hosts *)(uintptr_t)q.hosts);
-        return code;
-    }
-    coll_info_list(a);
-    return MLT_EXIT_FINE;
-}
+static coll_info_asked coll_asked = {.collective = MLT_COLLECTIVES, .bytes = 8};
 
-static coll_info_asked given = {.collective = MLT_COLLECTIVES,
-                                .ranks = MLT_NOT_GIVEN,
-                                .all_ranks = MLT_NOT_GIVEN,
-                                .bytes = MLT_NOT_GIVEN,
-                                .hosts = MLT_NOT_GIVEN,
-                                .cores = MLT_NOT_GIVEN};
-
-static const mlt_arg args[] = {
-    {"ranks", 'n', MLT_ARG_NUMBER, &given.ranks, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
+mlt_arg mlt_info_coll_args[MLT_INFO_COLL_ARGS] = {
+    {"ranks", 'n', MLT_ARG_NUMBER, &coll_asked.ranks, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
      .help = "number of workers that take part; the ranks of a worker combine first"},
-    {"all-ranks", 0, MLT_ARG_NUMBER, &given.all_ranks, "N", .least = 1, .most = UINT32_MAX,
+    {"all-ranks", 0, MLT_ARG_NUMBER, &coll_asked.all_ranks, "N", .least = 1, .most = UINT32_MAX,
      .help = "number of ranks of the communicator (as --ranks)"},
-    {"hosts", 0, MLT_ARG_NUMBER, &given.hosts, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
+    {"hosts", 0, MLT_ARG_NUMBER, &coll_asked.hosts, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
      .help = "number of hosts that they are on, as many on each as on any other (1)"},
-    {"in-turn", 0, MLT_ARG_FLAG, &given.in_turn, NULL,
+    {"in-turn", 0, MLT_ARG_FLAG, &coll_asked.in_turn, NULL,
      .help = "neighbours are on different hosts, as with mpirun --map-by node"},
-    {"bytes", 0, MLT_ARG_SIZE, &given.bytes, "N", .help = "bytes of a block (8)"},
-    {"op", 0, MLT_ARG_TEXT, &given.op, "OP",
+    {"bytes", 0, MLT_ARG_SIZE, &coll_asked.bytes, "N", .help = "bytes of a block (8)"},
+    {"op", 0, MLT_ARG_TEXT, &coll_asked.op, "OP",
      .help = "operation of a reduction: sum, max, ... or user (sum)"},
-    {"type", 0, MLT_ARG_TEXT, &given.type, "TYPE", .help = "type of its elements (Float64)"},
-    {"in-place", 0, MLT_ARG_FLAG, &given.in_place, NULL, .help = "the call has MPI_IN_PLACE"},
-    {"uneven", 0, MLT_ARG_FLAG, &given.uneven, NULL, .help = "blocks differ in size"},
-    {"not-commutative", 0, MLT_ARG_FLAG, &given.ordered, NULL,
+    {"type", 0, MLT_ARG_TEXT, &coll_asked.type, "TYPE", .help = "type of its elements (Float64)"},
+    {"in-place", 0, MLT_ARG_FLAG, &coll_asked.in_place, NULL, .help = "the call has MPI_IN_PLACE"},
+    {"uneven", 0, MLT_ARG_FLAG, &coll_asked.uneven, NULL, .help = "blocks differ in size"},
+    {"not-commutative", 0, MLT_ARG_FLAG, &coll_asked.ordered, NULL,
      .help = "operands keep the order of ranks"},
-    {"reproducible", 0, MLT_ARG_FLAG, &given.reproducible, NULL,
+    {"reproducible", 0, MLT_ARG_FLAG, &coll_asked.reproducible, NULL,
      .help = "as mpirun --reproducible: the same bits with every algorithm"},
-    {"workers", 0, MLT_ARG_CHOICE, &given.workers, "HOW", .choices = "process|thread",
+    {"workers", 0, MLT_ARG_CHOICE, &coll_asked.workers, "HOW", .choices = "process|thread",
      .help = "what workers are: process or thread (process)"},
-    {"cores", 0, MLT_ARG_NUMBER, &given.cores, "N", .least = 1, .most = UINT32_MAX,
+    {"cores", 0, MLT_ARG_NUMBER, &coll_asked.cores, "N", .least = 1, .most = UINT32_MAX,
      .help = "cores of a host (one for each of its workers)"},
-    {"crowded", 0, MLT_ARG_FLAG, &given.crowded, NULL,
+    {"crowded", 0, MLT_ARG_FLAG, &coll_asked.crowded, NULL,
      .help = "there are more workers than cores of this machine"},
-    {"large", 0, MLT_ARG_CHOICE, &given.large, "HOW", .choices = "auto|chunks|read",
+    {"large", 0, MLT_ARG_CHOICE, &coll_asked.large, "HOW", .choices = "auto|chunks|read",
      .help = "how long messages go between processes, as MILLET_LARGE (auto: as here)"},
-    {"comm", 0, MLT_ARG_TEXT, &given.comm, "NAME",
+    {"comm", 0, MLT_ARG_TEXT, &coll_asked.comm, "NAME",
      .help = "name of the communicator, as MPI_Comm_set_name gave it"},
-    {"file", 0, MLT_ARG_TEXT, &given.file, "FILE.lua",
+    {"file", 0, MLT_ARG_TEXT, &coll_asked.file, "FILE.lua",
      .help = "use the rules and algorithms in this file, as mpirun --coll does (MILLET_COLL)"},
-    {"force", 0, MLT_ARG_TEXT, &given.force, "LIST", .help = "as mpirun --force (MILLET_FORCE)"},
+    {"force", 0, MLT_ARG_TEXT, &coll_asked.force, "LIST",
+     .help = "as mpirun --force (MILLET_FORCE)"},
 };
 
-const mlt_arg_group mlt_info_coll_group = {"For --coll", args, sizeof args / sizeof *args};
-
-int mlt_info_coll_main(int argc, char **argv)
+mlt_collective mlt_info_collective(const char *name)
 {
-    static const mlt_arg_group group = {NULL, args, sizeof args / sizeof *args};
-    static const mlt_arg_command command = {
-        .name = "millet info --coll",
-        .words = "[COLLECTIVE]",
-        .most = 1,
-        .purpose = "Says which algorithm a collective would use, by which rule, and why not "
-                   "another one. Without --ranks it lists collectives, algorithms and rules.",
-        .groups = &group,
-        .count = 1};
-    mlt_arg_texts words = {NULL, 0};
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    code = coll_info_run(&command, &given, &words);
-    if (given.sources.rulebook)
-        given.sources.rulebook->free(given.sources.rulebook);
-    free(given.forced);
-    mlt_arg_texts_free(&words);
-    return code;
+    mlt_collective c = mlt_collective_named(name, strlen(name));
+    if (c == MLT_COLLECTIVES) {
+        mlt_coll_no_collective(name, strlen(name), MLT_ARGS_WHY);
+        mlt_args_wrong("%s", mlt_args_why);
+    }
+    return c;
+}
+
+void mlt_info_coll(const char *name)
+{
+    coll_info_asked *a = &coll_asked;
+    if (name)
+        a->collective = mlt_info_collective(name);
+    if (a->hosts && a->hosts > a->ranks)
+        mlt_args_wrong("--hosts needs --ranks, and at least as many of them");
+    if (!a->ranks && mlt_args_given(MLT_ARG_LIST(mlt_info_coll_args), "bytes"))
+        mlt_args_wrong("--bytes needs --ranks: how many ranks take part?");
+    if (a->ranks && a->collective == MLT_COLLECTIVES)
+        mlt_args_wrong("--ranks needs a collective, such as --coll allreduce");
+    if (a->ranks && (a->collective == MLT_COLL_REDUCE_TO || a->collective == MLT_COLL_EXCHANGE))
+        mlt_args_wrong("%s is not chosen by rules", mlt_collective_names[a->collective]);
+    open_sources(a);
+    if (a->ranks) {
+        mlt_coll_question q = read_question(a);
+        coll_info_answer(a, &q);
+        mlt_coll_hosts_free((mlt_coll_hosts *)(uintptr_t)q.hosts);
+    } else
+        coll_info_list(a);
+    if (a->sources.rulebook)
+        a->sources.rulebook->free(a->sources.rulebook);
+    free(a->forced);
 }

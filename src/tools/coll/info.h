@@ -3,9 +3,13 @@
 // algorithms and rules.
 #pragma once
 
+#include "coll/alg/alg.h"
 #include "tools/args.h"
 
-extern const mlt_arg_group mlt_info_coll_group; // its options
+enum { MLT_INFO_COLL_ARGS = 18 };
+extern mlt_arg mlt_info_coll_args[MLT_INFO_COLL_ARGS];
 
-// argv[0] is the command's name, the rest are its words and options without --coll.
-int mlt_info_coll_main(int argc, char **argv);
+void mlt_info_coll(const char *collective); // NULL: all
+
+// The collective of that name.
+mlt_collective mlt_info_collective(const char *name);

@@ -11,7 +11,6 @@
 #include "coll/alg/hosts/map.h"
 #include "coll/choose.h"
 #include "judge/sim/sim.h"
-#include "tools/args.h"
 #include "tools/progress.h"
 
 typedef struct mlt_tune_candidate {
@@ -26,7 +25,6 @@ enum { MLT_TUNE_SIZES = 64, MLT_TUNE_CANDIDATES = 64 };
 
 // One collective with one number of ranks.
 typedef struct mlt_tune_case {
-    const mlt_arg_command *command;
     mlt_collective collective;
     uint32_t ranks;
     const uint64_t *bytes; // [sizes] ascending
@@ -45,21 +43,20 @@ typedef struct mlt_tune_case {
 mlt_coll_question mlt_tune_question(const mlt_tune_case *c, uint64_t bytes, uint8_t reach,
                                     bool crowded);
 
-// Each fills in the candidates' ns: MLT_ARGS_GO, or a message and the exit code.
+// Each fills in the candidates' ns.
 // cluster: a described machine, which then counts instead of `machine`; or NULL.
-int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine,
-                      const struct mlt_cluster *cluster) MLT_MUST_CHECK;
+void mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine,
+                       const struct mlt_cluster *cluster);
 
-typedef struct mlt_tune_job { // how ranks are started
+// How ranks are started.
+typedef struct mlt_tune_job {
     bool threads, crowded;
     const char *file;   // of the user's; NULL: none
     uint64_t budget_ms; // for a size, about
     const char *hosts;  // of mpirun --hosts; NULL: none
-    char **mpirun;      // more options of mpirun, NULL at the end; NULL: none
+    char **mpirun;      // more options of mpirun, NULL at the end
 } mlt_tune_job;
-int mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
+void mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job);
 
 // Asks a job of the case's ranks which host each of them is on: c->hosts, which the caller frees.
-int mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job) MLT_MUST_CHECK;
-
-int mlt_tune_main(int argc, char **argv);
+void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job);

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "coll/where.h"
+#include "tools/args.h"
 #include "tools/coll/tune.h"
 #include "tools/mpirun.h"
 
@@ -85,7 +87,7 @@ static void begin_job(const mlt_tune_case *c, const mlt_tune_job *job, const mlt
 static void end_job(const mlt_tune_job *job, const mlt_mpirun *mpirun, const char *what,
                     const char *sizes, const char *budget, mlt_arg_texts *argv)
 {
-    for (char **word = job->mpirun; word && *word; word++)
+    for (char **word = job->mpirun; *word; word++)
         mlt_arg_texts_add(argv, *word);
     add_words(argv, (const char *const[]){mpirun->ranks, what, sizes, budget}, 4);
 }
@@ -140,74 +142,61 @@ static mlt_coll_hosts *map_of(const places *p)
     return NULL;
 }
 
-int mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job)
+void mlt_tune_locate(mlt_tune_case *c, const mlt_tune_job *job)
 {
     uint32_t hosts;
     bool in_turn;
-    if (!job->hosts && !(job->mpirun && *job->mpirun) && !pretends(&hosts, &in_turn))
-        return MLT_ARGS_GO;
-    mlt_mpirun *mpirun = mlt_take(1, sizeof *mpirun);
+    if (!job->hosts && !*job->mpirun && !pretends(&hosts, &in_turn))
+        return;
+    mlt_mpirun mpirun = mlt_mpirun_find("colltune");
     places p = {.ranks = c->ranks, .name = mlt_take(c->ranks, sizeof *p.name)};
-    int code = mlt_mpirun_find(c->command, "colltune", mpirun);
-    if (code == MLT_ARGS_GO) {
-        char ranks[NUMBER_BYTES];
-        mlt_arg_texts argv = {NULL, 0};
-        begin_job(c, job, mpirun, &argv, ranks);
-        end_job(job, mpirun, "where", "0", "0", &argv);
-        code = mlt_mpirun_run(c->command, "asking where ranks are", (char **)argv.items,
-                              hear_places, &p);
-        mlt_arg_texts_free(&argv);
-    }
-    if (code == MLT_ARGS_GO && p.heard != c->ranks)
-        code =
-            mlt_args_failed(c->command, "colltune told the hosts of %" PRIu32 " ranks of %" PRIu32,
-                            p.heard, c->ranks);
-    if (code == MLT_ARGS_GO)
-        c->hosts = map_of(&p);
+    char ranks[NUMBER_BYTES];
+    mlt_arg_texts argv = {NULL, 0};
+    begin_job(c, job, &mpirun, &argv, ranks);
+    end_job(job, &mpirun, "where", "0", "0", &argv);
+    mlt_mpirun_run("asking where ranks are", (char **)argv.items, hear_places, &p);
+    mlt_arg_texts_free(&argv);
+    if (p.heard != c->ranks)
+        mlt_args_failed("colltune told the hosts of %" PRIu32 " ranks of %" PRIu32, p.heard,
+                        c->ranks);
+    c->hosts = map_of(&p);
     free(p.name);
-    free(mpirun);
-    return code;
 }
 
 // ---- measuring
 
-static int measure_one(mlt_tune_case *c, uint32_t index, const mlt_tune_job *job,
-                       const mlt_mpirun *mpirun)
+static void measure_one(mlt_tune_case *c, uint32_t index, const mlt_tune_job *job,
+                        const mlt_mpirun *mpirun)
 {
     mlt_tune_candidate *candidate = &c->candidates[index];
     hearing h = {c, candidate, 0, index};
-    char sizes[MLT_TUNE_SIZES * 24], ranks[NUMBER_BYTES], force[160], parameters[64] = "",
-                                                                      budget[24];
+    char sizes[MLT_TUNE_SIZES * 24], ranks[NUMBER_BYTES], parameters[64] = "", budget[24];
     uint32_t wanted = say_sizes(c, candidate, job, sizes, sizeof sizes);
     if (!wanted)
-        return MLT_ARGS_GO;
+        return;
     if (candidate->segment)
         snprintf(parameters, sizeof parameters, ":segment=%" PRIu64, candidate->segment);
     size_t n = strlen(parameters);
     if (candidate->radix)
         snprintf(parameters + n, sizeof parameters - n, ":radix=%" PRIu32, candidate->radix);
-    snprintf(force, sizeof force, "%s=%s%s", mlt_collective_names[c->collective],
-             candidate->alg->name, parameters);
+    char *force = mlt_text_of("%s=%s%s", mlt_collective_names[c->collective], candidate->alg->name,
+                              parameters);
     snprintf(budget, sizeof budget, "%" PRIu64, job->budget_ms);
     mlt_arg_texts argv = {NULL, 0};
     begin_job(c, job, mpirun, &argv, ranks);
     add_words(&argv, (const char *const[]){"--force", force}, 2);
     end_job(job, mpirun, mlt_collective_names[c->collective], sizes, budget, &argv);
-    int code = mlt_mpirun_run(c->command, force, (char **)argv.items, tune_measure_hear, &h);
+    mlt_mpirun_run(force, (char **)argv.items, tune_measure_hear, &h);
     mlt_arg_texts_free(&argv);
-    if (code == MLT_ARGS_GO && h.heard != wanted)
-        code =
-            mlt_args_failed(c->command, "colltune reported %" PRIu32 " of %" PRIu32 " times for %s",
-                            h.heard, wanted, force);
-    return code;
+    if (h.heard != wanted)
+        mlt_args_failed("colltune reported %" PRIu32 " of %" PRIu32 " times for %s", h.heard,
+                        wanted, force);
+    free(force);
 }
 
-int mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job)
+void mlt_tune_measure(mlt_tune_case *c, const mlt_tune_job *job)
 {
-    mlt_mpirun *mpirun = mlt_take(1, sizeof *mpirun);
-    int code = mlt_mpirun_find(c->command, "colltune", mpirun);
-    for (uint32_t i = 0; i < c->count && code == MLT_ARGS_GO; i++)
-        code = measure_one(c, i, job, mpirun);
-    free(mpirun);
-    return code;
+    mlt_mpirun mpirun = mlt_mpirun_find("colltune");
+    for (uint32_t i = 0; i < c->count; i++)
+        measure_one(c, i, job, &mpirun);
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stdio.h>
 
 #include "coll/choose.h"
 #include "judge/net/cluster.h"
+#include "tools/args.h"
 #include "tools/coll/tune.h"
 
-enum { TUNE_SIM_WHY_BYTES = 1024, SEEDS = 3 };
+enum { SEEDS = 3 };
 
 // One simulation's part of the whole bar.
 typedef struct portion {
@@ -19,10 +19,9 @@ static void tune_sim_step(void *user, double done)
     mlt_progress_step(p->progress, p->from + p->share * done);
 }
 
-static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t bytes,
-                const mlt_sim_options *machine, portion *part, double *ns, uint64_t *messages)
+static void cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t bytes,
+                 const mlt_sim_options *machine, portion *part, double *ns, uint64_t *messages)
 {
-    char why[TUNE_SIM_WHY_BYTES];
     const char *reason;
     bool crowded =
         machine->cluster && machine->cluster->processors && c->ranks > machine->cluster->processors;
@@ -31,47 +30,40 @@ static int cost(mlt_tune_case *c, const mlt_tune_candidate *candidate, uint64_t 
         .alg = candidate->alg, .segment = candidate->segment, .radix = candidate->radix};
     *ns = -1;
     if (!mlt_coll_suits(candidate->alg, &q, &reason))
-        return MLT_ARGS_GO;
+        return;
     mlt_coll_shape shape = mlt_coll_choice_shape(&q, &choice);
     mlt_goal_program *program;
     mlt_sim_result *result = NULL;
-    if (mlt_coll_program(candidate->alg, &shape, NULL, NULL, &program, why, sizeof why) != MLT_OK)
-        return mlt_args_failed(c->command, "%s", why);
-    mlt_status status = MLT_OK;
+    mlt_args_must(mlt_coll_program(candidate->alg, &shape, NULL, NULL, &program, MLT_ARGS_WHY));
     uint64_t seeds = machine->cluster && machine->cluster->noise > 0 ? SEEDS : 1;
     double sum = 0;
     part->share /= (double)seeds;
-    for (uint64_t seed = 0; seed < seeds && status == MLT_OK; seed++) {
+    for (uint64_t seed = 0; seed < seeds; seed++) {
         mlt_sim_options options = *machine;
         options.seed = seed;
         options.progress = tune_sim_step;
         options.user = part;
-        status = mlt_goal_simulate(program, &options, &result, why, sizeof why);
-        sum += status == MLT_OK ? (double)result->total_ps / 1000 : 0;
-        *messages = status == MLT_OK ? result->messages : 0;
+        if (mlt_goal_simulate(program, &options, &result, MLT_ARGS_WHY) != MLT_OK)
+            mlt_args_failed("%s.%s: %s", mlt_collective_names[c->collective], candidate->alg->name,
+                            mlt_args_why);
+        sum += (double)result->total_ps / 1000;
+        *messages = result->messages;
         mlt_sim_result_free(result);
         part->from += part->share;
     }
-    if (status == MLT_OK)
-        *ns = sum / (double)seeds;
+    *ns = sum / (double)seeds;
     mlt_goal_program_free(program);
-    return status == MLT_OK
-               ? MLT_ARGS_GO
-               : mlt_args_failed(c->command, "%s.%s: %s", mlt_collective_names[c->collective],
-                                 candidate->alg->name, why);
 }
 
-int mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine, const mlt_cluster *cluster)
+void mlt_tune_simulate(mlt_tune_case *c, const mlt_loggops *machine, const mlt_cluster *cluster)
 {
     mlt_sim_options options = {.machine = *machine, .cluster = cluster};
-    int code = MLT_ARGS_GO;
-    for (uint32_t i = 0; i < c->count && code == MLT_ARGS_GO; i++)
-        for (uint32_t s = 0; s < c->sizes && code == MLT_ARGS_GO; s++) {
+    for (uint32_t i = 0; i < c->count; i++)
+        for (uint32_t s = 0; s < c->sizes; s++) {
             double each = c->share / ((double)c->count * c->sizes);
             portion part = {c->progress, c->done + each * ((double)i * c->sizes + s), each};
             mlt_progress_step(c->progress, part.from);
-            code = cost(c, &c->candidates[i], c->bytes[s], &options, &part, &c->candidates[i].ns[s],
-                        &c->candidates[i].messages[s]);
+            cost(c, &c->candidates[i], c->bytes[s], &options, &part, &c->candidates[i].ns[s],
+                 &c->candidates[i].messages[s]);
         }
-    return code;
 }

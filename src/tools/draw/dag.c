@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 #include "goal/graph.h"
 #include "goal/text/text.h"
 #include "tools/draw/draw.h"
@@ -136,10 +136,7 @@ static void make_boxes(dag *d)
 
 static void add_edge(dag *d, uint32_t from, uint32_t to, edge_kind kind)
 {
-    if (d->edges_count == d->edges_room) {
-        d->edges_room = d->edges_room ? 2 * d->edges_room : 256;
-        d->edges = mlt_take_more(d->edges, d->edges_room, sizeof *d->edges);
-    }
+    MLT_ARRAY_WANT(d->edges, d->edges_count + 1, d->edges_room);
     d->edges[d->edges_count++] = (edge){from, to, kind};
 }
 

@@ -18,6 +18,15 @@
 
 enum { MLT_SCENE_NAME = 96, MLT_SCENE_TIP = 256 };
 
+// Around everything; within the frames of workers and hosts, and for their names.
+enum {
+    MLT_SCENE_MARGIN = 24,
+    MLT_SCENE_BAND_PAD = 16,
+    MLT_SCENE_BAND_HEAD = 20,
+    MLT_SCENE_HOST_PAD = 12,
+    MLT_SCENE_HOST_HEAD = 18,
+};
+
 typedef struct mlt_scene_port {
     char label[48];
     uint32_t key; // which queue it is
@@ -89,7 +98,6 @@ typedef struct mlt_scene {
 
 mlt_scene_box *mlt_scene_add_box(mlt_scene *scene);
 mlt_scene_link *mlt_scene_add_link(mlt_scene *scene, uint32_t from, uint32_t to);
-void mlt_scene_free(mlt_scene *scene); // not the scene itself
 
 void mlt_scene_lay_out(mlt_scene *scene);
 void mlt_scene_paint(const mlt_scene *scene, FILE *to);
@@ -123,11 +131,13 @@ void mlt_scene_of_tasks(const mlt_flow_lowered *lowered, const mlt_flow_heat *he
 // The number of a module among those of the graph.
 uint32_t mlt_scene_colour(const mlt_flow_graph *graph, const flow_module *module);
 
+// Whether the module has queues of other names than in and out, so that drawings name them.
+bool mlt_scene_has_named(const flow_module *module);
+
 // ---- heat
 
-// Reads the report; NULL and a message if it is none.
-mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size);
-void mlt_flow_heat_free(mlt_flow_heat *heat);
+// Reads the report, whose text it keeps and cuts; the command ends if it is none. path: for messages.
+mlt_flow_heat *mlt_flow_heat_read(const char *path, char *text);
 // Adds what a line with these ends had, if the report has one. False: it has none.
 typedef struct mlt_flow_warmth {
     uint64_t elements, bytes, blocked_ns, starved_ns, deepest;

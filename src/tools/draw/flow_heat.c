@@ -2,12 +2,12 @@
 // The report of a run (flow/stats.h), for colours: found by the two ends of a line.
 #include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "launch/numbers.h"
+#include "tools/args.h"
 #include "tools/draw/flow.h"
 
 enum { COLUMNS = 8 };
@@ -20,7 +20,6 @@ typedef struct entry {
 struct mlt_flow_heat {
     entry *entries; // sorted by from, queue
     size_t count;
-    char *text;
 };
 
 static int flow_heat_by_ends(const void *a, const void *b)
@@ -58,43 +57,29 @@ static bool flow_heat_read_line(char *line, entry *e)
            number(column[5], &w->blocked_ns) && number(column[6], &w->starved_ns);
 }
 
-mlt_flow_heat *mlt_flow_heat_read(const char *text, char *why, size_t why_size)
+mlt_flow_heat *mlt_flow_heat_read(const char *path, char *text)
 {
     mlt_flow_heat *h = mlt_take(1, sizeof *h);
     size_t lines = 1, room = 0;
     for (const char *c = text; *c; c++)
         room += *c == '\n';
-    h->text = mlt_take(1, strlen(text) + 1);
-    strcpy(h->text, text);
     h->entries = mlt_take(room + 1, sizeof *h->entries);
-    for (char *line = h->text; *line; lines++) {
+    for (char *line = text; *line; lines++) {
         char *next = line + strcspn(line, "\n");
         if (*next)
             *next++ = '\0';
         if (*line && *line != '#') {
-            if (!flow_heat_read_line(line, &h->entries[h->count])) {
-                snprintf(why, why_size,
-                         "line %zu is none of a report of flow_report: queue, from, elements, "
-                         "bytes, deepest, blocked_ns, starved_ns and place have tabs between",
-                         lines);
-                mlt_flow_heat_free(h);
-                return NULL;
-            }
+            if (!flow_heat_read_line(line, &h->entries[h->count]))
+                mlt_args_failed("'%s': line %zu is none of a report of flow_report: queue, from, "
+                                "elements, bytes, deepest, blocked_ns, starved_ns and place have "
+                                "tabs between",
+                                path, lines);
             h->count++;
         }
         line = next;
     }
     qsort(h->entries, h->count, sizeof *h->entries, flow_heat_by_ends);
     return h;
-}
-
-void mlt_flow_heat_free(mlt_flow_heat *heat)
-{
-    if (!heat)
-        return;
-    free(heat->entries);
-    free(heat->text);
-    free(heat);
 }
 
 bool mlt_flow_heat_of(const mlt_flow_heat *heat, const char *from, const char *queue,

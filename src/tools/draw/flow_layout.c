@@ -8,22 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 #include "tools/draw/flow.h"
 #include "tools/draw/svg.h"
 
 enum {
-    FLOW_LAYOUT_MARGIN = 24,
-    FLOW_LAYOUT_TOP = 64,      // below title and note
-    HEAD = 36,                 // of a box: title and note
-    FLOW_LAYOUT_ROW = 15,      // of a port with a label
-    GAP = 14,                  // between boxes
-    THIN = 10,                 // between links that pass
-    FLOW_LAYOUT_BAND_PAD = 16, // within a worker's frame
-    FLOW_LAYOUT_BAND_HEAD = 20,
+    FLOW_LAYOUT_TOP = 64, // below title and note
+    HEAD = 36,            // of a box: title and note
+    FLOW_LAYOUT_ROW = 15, // of a port with a label
+    GAP = 14,             // between boxes
+    THIN = 10,            // between links that pass
     BAND_GAP = 14,
-    FLOW_LAYOUT_HOST_PAD = 12,
-    FLOW_LAYOUT_HOST_HEAD = 18,
     LANE = 11, // of links that go around
     SWEEPS = 16,
     MOST_HOPS = 6000,
@@ -33,10 +28,7 @@ enum {
 
 mlt_scene_box *mlt_scene_add_box(mlt_scene *s)
 {
-    if (s->box_count == s->box_room) {
-        s->box_room = s->box_room ? s->box_room * 2 : 64;
-        s->boxes = mlt_take_more(s->boxes, s->box_room, sizeof *s->boxes);
-    }
+    MLT_ARRAY_WANT(s->boxes, s->box_count + 1, s->box_room);
     mlt_scene_box *b = &s->boxes[s->box_count++];
     *b = (mlt_scene_box){.group = s->box_count - 1};
     return b;
@@ -44,30 +36,10 @@ mlt_scene_box *mlt_scene_add_box(mlt_scene *s)
 
 mlt_scene_link *mlt_scene_add_link(mlt_scene *s, uint32_t from, uint32_t to)
 {
-    if (s->link_count == s->link_room) {
-        s->link_room = s->link_room ? s->link_room * 2 : 64;
-        s->links = mlt_take_more(s->links, s->link_room, sizeof *s->links);
-    }
+    MLT_ARRAY_WANT(s->links, s->link_count + 1, s->link_room);
     mlt_scene_link *l = &s->links[s->link_count++];
     *l = (mlt_scene_link){.from = from, .to = to, .heat = -1, .thickness = 1.3};
     return l;
-}
-
-void mlt_scene_free(mlt_scene *s)
-{
-    for (uint32_t i = 0; i < s->box_count; i++)
-        free(s->boxes[i].ports);
-    for (uint32_t i = 0; i < s->link_count; i++)
-        free(s->links[i].through);
-    free(s->boxes);
-    free(s->links);
-    free(s->band_name);
-    free(s->host_of_band);
-    free(s->host_name);
-    free(s->column_x);
-    free(s->band_y);
-    free(s->band_height);
-    *s = (mlt_scene){.title = NULL};
 }
 
 // ---- columns
@@ -364,7 +336,6 @@ static void each_hop(layout *l, flow_layout_hop *f)
 
 static void count_hop(layout *l, uint32_t a, double x, uint32_t b, double y)
 {
-    (void)x, (void)y;
     l->begin[a]++;
     l->begin[b]++;
 }
@@ -539,13 +510,13 @@ static void find_bands(layout *l)
         bool new_host =
             framed && s->host_count > 1 && (k == 0 || s->host_of_band[k] != s->host_of_band[k - 1]);
         if (new_host)
-            y += FLOW_LAYOUT_HOST_HEAD + (k ? FLOW_LAYOUT_HOST_PAD * 2 : 0);
+            y += MLT_SCENE_HOST_HEAD + (k ? MLT_SCENE_HOST_PAD * 2 : 0);
         if (s->band_height[k] < HEAD)
             s->band_height[k] = HEAD;
-        s->band_y[k] = y + (framed ? FLOW_LAYOUT_BAND_HEAD + FLOW_LAYOUT_BAND_PAD / 2 : 0);
-        y = s->band_y[k] + s->band_height[k] + (framed ? FLOW_LAYOUT_BAND_PAD + BAND_GAP : 0);
+        s->band_y[k] = y + (framed ? MLT_SCENE_BAND_HEAD + MLT_SCENE_BAND_PAD / 2 : 0);
+        y = s->band_y[k] + s->band_height[k] + (framed ? MLT_SCENE_BAND_PAD + BAND_GAP : 0);
     }
-    s->bottom = y + (s->band_count && s->host_count > 1 ? FLOW_LAYOUT_HOST_PAD : 0);
+    s->bottom = y + (s->band_count && s->host_count > 1 ? MLT_SCENE_HOST_PAD : 0);
 }
 
 // As near to what each wants as the order allows, by least squares: neighbours that are in each
@@ -665,8 +636,8 @@ static void find_widths(layout *l)
 {
     mlt_scene *s = l->s;
     double side =
-        s->band_count ? FLOW_LAYOUT_BAND_PAD + (s->host_count > 1 ? FLOW_LAYOUT_HOST_PAD : 0) : 0;
-    double x = FLOW_LAYOUT_MARGIN + side;
+        s->band_count ? MLT_SCENE_BAND_PAD + (s->host_count > 1 ? MLT_SCENE_HOST_PAD : 0) : 0;
+    double x = MLT_SCENE_MARGIN + side;
     bool around = false;
     for (uint32_t i = 0; i < s->link_count; i++)
         around = around || (s->links[i].back && s->boxes[s->links[i].to].column + 1 <
@@ -688,7 +659,7 @@ static void find_widths(layout *l)
         double space = link_space(s, c);
         x += last ? (space > 46 ? space - 46 : 0) : space;
     }
-    s->width = x + (around ? 26 : 0) + side + FLOW_LAYOUT_MARGIN;
+    s->width = x + (around ? 26 : 0) + side + MLT_SCENE_MARGIN;
 }
 
 // Links that go around get a lane each below everything, the shortest nearest.
@@ -719,12 +690,4 @@ void mlt_scene_lay_out(mlt_scene *s)
     find_widths(&l);
     find_lanes(s);
     s->height = s->bottom + 44;
-    free(l.order);
-    free(l.first);
-    free(l.rank);
-    free(l.want);
-    free(l.ends);
-    free(l.begin);
-    free(l.offset_own);
-    free(l.offset_other);
 }

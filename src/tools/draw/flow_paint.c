@@ -6,14 +6,7 @@
 #include "tools/draw/flow.h"
 #include "tools/draw/svg.h"
 
-enum {
-    FLOW_PAINT_BAND_PAD = 16,
-    FLOW_PAINT_BAND_HEAD = 20,
-    FLOW_PAINT_HOST_PAD = 12,
-    FLOW_PAINT_HOST_HEAD = 18,
-    FLOW_PAINT_MARGIN = 24,
-    OUT = 26
-};
+enum { OUT = 26 };
 #define STACK  3.5 // between boxes that stand for several
 #define RADIUS 7.5 // of a round's number
 
@@ -70,22 +63,15 @@ static void head_name(const mlt_scene_link *l, char text[16])
 static void heat_heads(FILE *to)
 {
     fprintf(to, "<defs>\n");
-    for (int i = 0; i < MLT_HEATS; i++)
-        fprintf(to,
-                "<marker id=\"heat%d\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" "
-                "markerWidth=\"12\" markerHeight=\"12\" markerUnits=\"userSpaceOnUse\" "
-                "orient=\"auto-start-reverse\"><path d=\"M0 0.8L10 5L0 9.2z\" "
-                "fill=\"%s\"/></marker>\n",
-                i, heats[i]);
+    for (int i = 0; i < MLT_HEATS; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "heat%d", i);
+        mlt_svg_marker(to, id, 12, "auto-start-reverse", heats[i]);
+    }
     // Arrows for both ends of the schedule's edges.
-    fprintf(to,
-            "<marker id=\"hotback\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" "
-            "markerWidth=\"7\" markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" "
-            "orient=\"auto-start-reverse\"><path d=\"M0 0.8L10 5L0 9.2z\" fill=\"%s\"/></marker>\n"
-            "</defs>\n"
-            "<style>.halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px;"
-            "stroke-linejoin:round}.small{font-size:9.5px}</style>\n",
-            MLT_SVG_HOT);
+    mlt_svg_marker(to, "hotback", 7, "auto-start-reverse", MLT_SVG_HOT);
+    fprintf(to, "</defs>\n<style>.halo{paint-order:stroke;stroke:#ffffff;stroke-width:3px;"
+                "stroke-linejoin:round}.small{font-size:9.5px}</style>\n");
 }
 
 // ---- boxes
@@ -330,23 +316,23 @@ static void frame(FILE *to, double x, double y, double width, double height, con
 
 static void paint_frames(const mlt_scene *s, FILE *to, bool names)
 {
-    double inset = s->host_count > 1 ? FLOW_PAINT_HOST_PAD : 0;
+    double inset = s->host_count > 1 ? MLT_SCENE_HOST_PAD : 0;
     for (uint32_t k = 0, next; k < s->band_count && s->host_count > 1; k = next) {
         next = k + 1;
         while (next < s->band_count && s->host_of_band[next] == s->host_of_band[k])
             next++;
-        double top = s->band_y[k] - FLOW_PAINT_BAND_HEAD - FLOW_PAINT_BAND_PAD / 2.0 -
-                     FLOW_PAINT_HOST_HEAD - 4;
-        double bottom = s->band_y[next - 1] + s->band_height[next - 1] + FLOW_PAINT_BAND_PAD / 2.0 +
-                        FLOW_PAINT_HOST_PAD;
-        frame(to, FLOW_PAINT_MARGIN - 6, top, s->width - 2 * FLOW_PAINT_MARGIN + 12, bottom - top,
+        double top =
+            s->band_y[k] - MLT_SCENE_BAND_HEAD - MLT_SCENE_BAND_PAD / 2.0 - MLT_SCENE_HOST_HEAD - 4;
+        double bottom = s->band_y[next - 1] + s->band_height[next - 1] + MLT_SCENE_BAND_PAD / 2.0 +
+                        MLT_SCENE_HOST_PAD;
+        frame(to, MLT_SCENE_MARGIN - 6, top, s->width - 2 * MLT_SCENE_MARGIN + 12, bottom - top,
               names ? NULL : "#ffffff", "#9ca3af", s->host_name[s->host_of_band[k]]);
     }
     for (uint32_t k = 0; k < s->band_count; k++)
-        frame(to, FLOW_PAINT_MARGIN + inset,
-              s->band_y[k] - FLOW_PAINT_BAND_HEAD - FLOW_PAINT_BAND_PAD / 2.0 + 2,
-              s->width - 2 * (FLOW_PAINT_MARGIN + inset),
-              s->band_height[k] + FLOW_PAINT_BAND_HEAD + FLOW_PAINT_BAND_PAD,
+        frame(to, MLT_SCENE_MARGIN + inset,
+              s->band_y[k] - MLT_SCENE_BAND_HEAD - MLT_SCENE_BAND_PAD / 2.0 + 2,
+              s->width - 2 * (MLT_SCENE_MARGIN + inset),
+              s->band_height[k] + MLT_SCENE_BAND_HEAD + MLT_SCENE_BAND_PAD,
               names ? NULL : MLT_SVG_LANE, "#d1d5db", s->band_name[k]);
 }
 
@@ -373,7 +359,7 @@ static double paint_legend(const mlt_scene *s, FILE *to, double y)
         far = far || l->class_ == MLT_SCENE_FAR;
         plan = plan || l->class_ == MLT_SCENE_SCHEDULE;
     }
-    double x = FLOW_PAINT_MARGIN;
+    double x = MLT_SCENE_MARGIN;
     for (int k = MLT_FLOW_REDUCE; k < MLT_FLOW_KINDS; k++) {
         if (!kinds[k])
             continue;
@@ -392,7 +378,7 @@ static double paint_legend(const mlt_scene *s, FILE *to, double y)
         x = sample(to, x, y, MLT_SVG_HOT, 2.2, "", "reduction, by round");
     double widest = x;
     if (*s->legend) { // a line of its own
-        x = FLOW_PAINT_MARGIN;
+        x = MLT_SCENE_MARGIN;
         y += 20;
         for (int i = 0; i < MLT_HEATS; i++, x += 12)
             fprintf(to, "<path stroke=\"%s\" stroke-width=\"4\" d=\"M%.1f %.1fh12\"/>\n", heats[i],
@@ -411,16 +397,16 @@ void mlt_scene_paint(const mlt_scene *s, FILE *to)
     double legend = later ? paint_legend(s, later, s->bottom + 28) : 0;
     if (later)
         fclose(later);
-    double title = (double)mlt_svg_letters(s->title) * 9.2 + 2 * FLOW_PAINT_MARGIN;
-    double note = (double)mlt_svg_letters(s->note) * MLT_SVG_CHAR + 2 * FLOW_PAINT_MARGIN;
+    double title = (double)mlt_svg_letters(s->title) * 9.2 + 2 * MLT_SCENE_MARGIN;
+    double note = (double)mlt_svg_letters(s->note) * MLT_SVG_CHAR + 2 * MLT_SCENE_MARGIN;
     double width = s->width;
     width = width < legend ? legend : width;
     width = width < title ? title : width;
     width = width < note ? note : width;
     mlt_svg_begin(to, width, s->height + (*s->legend ? 20 : 0), s->title);
     heat_heads(to);
-    mlt_svg_text(to, FLOW_PAINT_MARGIN, 28, "class=\"title\"", s->title);
-    mlt_svg_text(to, FLOW_PAINT_MARGIN, 46, "class=\"note\"", s->note);
+    mlt_svg_text(to, MLT_SCENE_MARGIN, 28, "class=\"title\"", s->title);
+    mlt_svg_text(to, MLT_SCENE_MARGIN, 46, "class=\"note\"", s->note);
     marks m = {.count = 0};
     paint_frames(s, to, false);
     for (uint32_t i = 0; i < s->link_count; i++)

@@ -3,7 +3,6 @@
 // schedules with their rounds.
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "tools/draw/flow.h"
@@ -60,19 +59,11 @@ static void flow_placed_add_boxes(const mlt_flow_lowered *l, mlt_scene *s)
     }
 }
 
-static bool has_named(const flow_module *module)
-{
-    for (size_t i = 0; i < module->queue_count; i++)
-        if (strcmp(module->queues[i].name, "in") != 0 && strcmp(module->queues[i].name, "out") != 0)
-            return true;
-    return false;
-}
-
 static void queue_label(const mlt_flow_lowered *l, uint32_t task, uint16_t queue, char *text,
                         size_t size)
 {
     const mlt_flow_vector *v = mlt_flow_vector_of(l->graph, l->tasks[task].node);
-    bool said = l->tasks[task].kind == MLT_FLOW_MODULE && has_named(v->module);
+    bool said = l->tasks[task].kind == MLT_FLOW_MODULE && mlt_scene_has_named(v->module);
     snprintf(text, size, "%s", said ? v->module->queues[queue].name : "");
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
 #include "tools/draw/flow.h"
 #include "tools/flow/print.h"
 
@@ -40,6 +39,14 @@ uint32_t mlt_scene_colour(const mlt_flow_graph *g, const flow_module *module)
         n += first;
     }
     return n;
+}
+
+bool mlt_scene_has_named(const flow_module *module)
+{
+    for (size_t i = 0; i < module->queue_count; i++)
+        if (strcmp(module->queues[i].name, "in") != 0 && strcmp(module->queues[i].name, "out") != 0)
+            return true;
+    return false;
 }
 
 static void describe(const mlt_flow_vector *v, mlt_scene_box *b)
@@ -86,12 +93,7 @@ static void end_label(const making *m, const mlt_flow_vector *v, uint16_t queue,
     bool module = v->kind == MLT_FLOW_MODULE;
     const char *usual = input ? "in" : "out";
     const char *name = module ? v->module->queues[queue].name : "";
-    bool named = false; // a module that has others than the usual ones says which
-    for (size_t i = 0; i < (module ? v->module->queue_count : 0); i++) {
-        const char *other = v->module->queues[i].name;
-        named = named || (strcmp(other, "in") != 0 && strcmp(other, "out") != 0);
-    }
-    if (module && !named && strcmp(name, usual) == 0)
+    if (module && !mlt_scene_has_named(v->module) && strcmp(name, usual) == 0)
         name = "";
     *text = '\0';
     if (is_folded(m, v) && count < v->count) {

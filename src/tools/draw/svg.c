@@ -13,13 +13,13 @@ static const char style[] =
     ".wait{fill:none;stroke:#9ca3af;stroke-width:2.5}\n"
     ".hot{fill:none;stroke:" MLT_SVG_HOT ";stroke-width:2.6}\n";
 
-static void marker(FILE *to, const char *id, const char *colour)
+void mlt_svg_marker(FILE *to, const char *id, int size, const char *orient, const char *colour)
 {
     fprintf(to,
-            "<marker id=\"%s\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"7\" "
-            "markerHeight=\"7\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+            "<marker id=\"%s\" viewBox=\"0 0 10 10\" refX=\"9\" refY=\"5\" markerWidth=\"%d\" "
+            "markerHeight=\"%d\" markerUnits=\"userSpaceOnUse\" orient=\"%s\">"
             "<path d=\"M0 0.8L10 5L0 9.2z\" fill=\"%s\"/></marker>\n",
-            id, colour);
+            id, size, size, orient, colour);
 }
 
 void mlt_svg_begin(FILE *to, double width, double height, const char *title)
@@ -30,9 +30,9 @@ void mlt_svg_begin(FILE *to, double width, double height, const char *title)
             width, height, width, height);
     mlt_svg_escaped(to, title);
     fprintf(to, "</title>\n<style>%s</style>\n<defs>\n", style);
-    marker(to, "dep", "#4b5563");
-    marker(to, "msg", MLT_SVG_MSG);
-    marker(to, "hot", MLT_SVG_HOT);
+    mlt_svg_marker(to, "dep", 7, "auto", "#4b5563");
+    mlt_svg_marker(to, "msg", 7, "auto", MLT_SVG_MSG);
+    mlt_svg_marker(to, "hot", 7, "auto", MLT_SVG_HOT);
     fprintf(to, "</defs>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n");
 }
 

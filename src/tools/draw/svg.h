@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 
-#include "base/status.h"
 #include "goal/program.h"
 
 #define MLT_SVG_INK   "#1f2430" // text and outlines
@@ -23,6 +22,9 @@ void mlt_svg_end(FILE *to);
 // <text> with attributes such as `class="b"` (bold; title, note), `text-anchor="middle"`; "" for
 // none.
 void mlt_svg_text(FILE *to, double x, double y, const char *attributes, const char *text);
+
+// An arrowhead for marker-end="url(#id)", in <defs>.
+void mlt_svg_marker(FILE *to, const char *id, int size, const char *orient, const char *colour);
 
 // What a mouse shows for the group that is open.
 void mlt_svg_tooltip(FILE *to, const char *text);

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "goal/text/text.h"
 #include "tools/draw/draw.h"
@@ -97,11 +96,6 @@ static times drawn_times(const mlt_drawing *d, uint32_t rank, uint32_t action)
     return at;
 }
 
-static times timeline_times_of(const timeline *t, uint32_t rank, uint32_t action)
-{
-    return drawn_times(t->drawing, rank, action);
-}
-
 static uint64_t last_of(const times *at)
 {
     return at->idle > at->finish ? at->idle : at->finish;
@@ -133,7 +127,7 @@ static void timeline_make_rows(timeline *t)
             if (*row_of(t, r, (uint8_t)cpu) == 0)
                 *row_of(t, r, (uint8_t)cpu) = t->rows++;
         for (uint32_t a = 0; a < rank->count; a++) {
-            times at = timeline_times_of(t, r, a);
+            times at = drawn_times(t->drawing, r, a);
             t->end_ps = last_of(&at) > t->end_ps ? last_of(&at) : t->end_ps;
         }
     }
@@ -212,7 +206,7 @@ static void wait_line(const timeline *t, FILE *to, double y, uint64_t from_ps, u
 static void draw_waits(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
 {
     const mlt_goal_action *action = &t->drawing->program->rank[rank].actions[a];
-    times at = timeline_times_of(t, rank, a);
+    times at = drawn_times(t->drawing, rank, a);
     double y = y_of(t, rank, action);
     if (receives(action))
         wait_line(t, to, y, at.start, at.busy);
@@ -240,7 +234,7 @@ static const char *bar_text(const timeline *t, const mlt_goal_action *action, do
 static void draw_bar(const timeline *t, FILE *to, uint32_t rank, uint32_t a)
 {
     const mlt_goal_action *action = &t->drawing->program->rank[rank].actions[a];
-    times at = timeline_times_of(t, rank, a);
+    times at = drawn_times(t->drawing, rank, a);
     double y = y_of(t, rank, action), x = x_of(t, at.busy), width = x_of(t, at.idle) - x;
     mlt_svg_colours c = mlt_svg_colours_of(action->kind);
     bool hot = t->hot[number_of(t, rank, a) - t->before];
@@ -271,8 +265,8 @@ static void draw_message(const timeline *t, FILE *to, uint32_t rank, uint32_t a,
     if (both != hot)
         return;
     const mlt_goal_action *recv = &d->program->rank[other.rank].actions[other.action];
-    times from = timeline_times_of(t, rank, a),
-          till = timeline_times_of(t, other.rank, other.action);
+    times from = drawn_times(t->drawing, rank, a),
+          till = drawn_times(t->drawing, other.rank, other.action);
     if (till.busy < t->from_ps || from.idle > t->end_ps)
         return;
     double y0 = y_of(t, rank, send), y1 = y_of(t, other.rank, recv);

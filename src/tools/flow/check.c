@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `millet flow check`: what is wrong with a file, or what it says.
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/flow/flow.h"
+#include "tools/commands.h"
 #include "tools/flow/input.h"
 #include "tools/flow/print.h"
 
@@ -23,42 +20,32 @@ static void sum_up(const char *path, const mlt_flow_graph *g)
            others == 1 ? "" : "s", mlt_number(wires, g->edge_count), g->edge_count == 1 ? "" : "s");
 }
 
-int mlt_flow_check_main(int argc, char **argv)
+static bool check_verbose, check_quiet;
+
+static int flow_check_run(const mlt_arg_texts *words)
 {
-    mlt_arg_texts defines = {NULL, 0}, words = {NULL, 0};
-    bool verbose = false, quiet = false;
-    const mlt_arg args[] = {
-        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "give a constant another value"},
-        {"verbose", 'v', MLT_ARG_FLAG, &verbose, NULL,
-         .help = "print the graph: constants, instances, wires"},
-        {"quiet", 'q', MLT_ARG_FLAG, &quiet, NULL, .help = "say nothing if all is well"},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
-    const mlt_arg_command command = {
-        .name = "millet flow check",
-        .words = "FILE.flow",
-        .least = 1,
-        .most = 1,
-        .purpose = "Reads a file as the program would ('-' is standard input) and reports what is "
-                   "wrong with it, each fault with its line.",
-        .groups = groups,
-        .count = 1};
-    char **own = mlt_flow_argv(&argc, argv);
-    int code = mlt_args_read(&command, argc, own, &words, NULL);
-    if (code == MLT_ARGS_GO) {
-        mlt_flow_input input;
-        code = mlt_flow_input_read(&command, words.items[0], &defines, &input);
-        if (code == MLT_ARGS_GO) {
-            if (verbose)
-                mlt_flow_print(input.graph, stdout);
-            else if (!quiet)
-                sum_up(input.file->path, input.graph);
-            code = MLT_EXIT_FINE;
-        }
-        mlt_flow_input_free(&input);
-        mlt_arg_texts_free(&defines);
-        mlt_arg_texts_free(&words);
-    }
-    free(own);
-    return code;
+    mlt_flow_input input = mlt_flow_input_read(words->items[0]);
+    if (check_verbose)
+        mlt_flow_print(input.graph, stdout);
+    else if (!check_quiet)
+        sum_up(input.file->path, input.graph);
+    return MLT_EXIT_FINE;
 }
+
+static mlt_arg flow_check_args[] = {
+    MLT_FLOW_DEFINE_ARG,
+    {"verbose", 'v', MLT_ARG_FLAG, &check_verbose, NULL,
+     .help = "print the graph: constants, instances, wires"},
+    {"quiet", 'q', MLT_ARG_FLAG, &check_quiet, NULL, .help = "say nothing if all is well"},
+};
+
+const mlt_command mlt_flow_check_command = {
+    .name = "millet flow check",
+    .help = "report what is wrong with a file",
+    .words = "FILE.flow",
+    .least = 1,
+    .most = 1,
+    .purpose = "Reads a file as the program would ('-' is standard input) and reports what is "
+               "wrong with it, each fault with its line.",
+    .groups = {{NULL, MLT_ARG_LIST(flow_check_args)}},
+    .run = flow_check_run};

@@ -9,45 +9,36 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/os.h"
-
 #include "tools/flow/make.h"
 
-int mlt_flow_beside(const mlt_arg_command *command, const char *name, char path[PATH_MAX])
-{
-    char self[PATH_MAX];
-    if (!realpath(mlt_os_program(), self))
-        return mlt_args_failed(command, "where Millet lies cannot be found: %s", strerror(errno));
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    if (snprintf(path, PATH_MAX, "%s/%s", self, name) >= PATH_MAX || access(path, X_OK) != 0)
-        return mlt_args_failed(command, "'%s' is missing, which belongs to Millet", path);
-    return MLT_ARGS_GO;
-}
-
-int mlt_flow_temporary(const mlt_arg_command *command, char path[PATH_MAX])
-{
-    const char *where = getenv("TMPDIR");
-    if (!where || !*where)
-        where = "/tmp";
-    int n = snprintf(path, PATH_MAX, "%s/millet-flow-XXXXXX", where);
-    if (n >= PATH_MAX || !mkdtemp(path))
-        return mlt_args_failed(command, "no temporary folder can be made in '%s': %s", where,
-                               n >= PATH_MAX ? "its name is too long" : strerror(errno));
-    return MLT_ARGS_GO;
-}
+// What mlt_flow_temporary has made, and what is removed at exit.
+static char temporary[2][PATH_MAX];
 
 static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at)
 {
-    (void)about, (void)kind, (void)at;
     (void)remove(path);
     return 0;
 }
 
-void mlt_flow_remove(const char *path)
+static void remove_temporary(void)
 {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    for (int i = 0; i < 2 && *temporary[i]; i++)
+        nftw(temporary[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *mlt_flow_temporary(void)
+{
+    const char *where = getenv("TMPDIR");
+    char *path = temporary[*temporary[0] != '\0'];
+    if (!where || !*where)
+        where = "/tmp";
+    int n = snprintf(path, PATH_MAX, "%s/millet-flow-XXXXXX", where);
+    if (n >= PATH_MAX || !mkdtemp(path))
+        mlt_args_failed("no temporary folder can be made in '%s': %s", where,
+                        n >= PATH_MAX ? "its name is too long" : strerror(errno));
+    if (path == temporary[0])
+        atexit(remove_temporary);
+    return path;
 }
 
 // The child, for the handler; 0: none.
@@ -59,7 +50,7 @@ static void pass_on(int signal_number)
         kill((pid_t)child, signal_number);
 }
 
-int mlt_flow_execute(const mlt_arg_command *command, char *const *argv, int err_fd)
+int mlt_flow_execute(char *const *argv, int err_fd)
 {
     // A terminal sends Ctrl-C to the child too; others send SIGTERM to this process alone.
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -89,10 +80,8 @@ int mlt_flow_execute(const mlt_arg_command *command, char *const *argv, int err_
         }
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
-    if (pid < 0) {
-        mlt_args_failed(command, "'%s' cannot be started: %s", argv[0], strerror(errno));
-        return -1;
-    }
+    if (pid < 0)
+        mlt_args_failed("'%s' cannot be started: %s", argv[0], strerror(errno));
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     child = 0;

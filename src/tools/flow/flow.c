@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/flow/flow.h"
+#include "tools/commands.h"
 
-static const mlt_command flow_commands[] = {
-    {"new", mlt_flow_new_main, .help = "make a folder with a first program"},
-    {"check", mlt_flow_check_main, .help = "report what is wrong with a file"},
-    {"build", mlt_flow_build_main, .help = "make a program from a file and its modules in C"},
-    {"run", mlt_flow_run_main, .help = "build a program and run it, alone or with mpirun"},
-    {"draw", mlt_flow_draw_main, .help = "draw a file as SVG, as written or as placed"},
-    {"place", mlt_flow_place_main, .help = "show what would run where"},
-    {"headers", mlt_flow_headers_main, .help = "write the headers that modules include"},
-};
+static const mlt_command *const flow_commands[] = {
+    &mlt_flow_new_command,     &mlt_flow_check_command,
+    &mlt_flow_build_command,   &mlt_flow_run_command,
+    &mlt_flow_draw_command,    &mlt_flow_place_command,
+    &mlt_flow_headers_command, NULL};
 
-const mlt_commands mlt_flow_commands = {
+const mlt_command mlt_flow_commands = {
     .name = "millet flow",
-    .usage = "[options] FILE.flow ...",
+    .help = "check, build, run and draw programs of modules and wires",
+    .words = "[options] FILE.flow ...",
     .purpose = "Works on flow programs: modules in C that know only their queues, and a .flow file "
                "that says how they are wired.",
     .codes = "0: all is well; 1: the file, a module or the machine is at fault; 2: wrong usage; "
@@ -26,5 +23,4 @@ const mlt_commands mlt_flow_commands = {
             "  millet flow draw heat.flow -o heat.svg\n"
             "  millet flow run heat.flow heat.c -n 4",
     .all = flow_commands,
-    .count = sizeof flow_commands / sizeof *flow_commands,
 };

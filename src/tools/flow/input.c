@@ -7,8 +7,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "flow/graph/number.h"
 #include "tools/goal/source.h"
+
+mlt_arg_texts mlt_flow_defines;
 
 // "N=32" -> its name and value. False: it is not of that form.
 static bool read_define(const char *text, char **name, long *value)
@@ -24,19 +27,17 @@ static bool read_define(const char *text, char **name, long *value)
     return true;
 }
 
-static int read_defines(const mlt_arg_command *command, const mlt_arg_texts *defines,
-                        mlt_flow_input *out)
+static void read_defines(mlt_flow_input *out)
 {
+    const mlt_arg_texts *defines = &mlt_flow_defines;
     out->overrides = mlt_take(defines->count + 1, sizeof *out->overrides);
     for (size_t i = 0; i < defines->count; i++) {
         char *name;
         if (!read_define(defines->items[i], &name, &out->overrides[i].value))
-            return mlt_args_wrong(command, "option -D is '%s', but should be NAME=NUMBER",
-                                  defines->items[i]);
+            mlt_args_wrong("option -D is '%s', but should be NAME=NUMBER", defines->items[i]);
         out->overrides[i].name = name;
         out->override_count = i + 1;
     }
-    return MLT_ARGS_GO;
 }
 
 static bool is_constant(const mlt_flow_file *file, const char *name)
@@ -64,100 +65,51 @@ static void input_tell(const char *path, const mlt_flow_messages *messages)
     }
 }
 
-int mlt_flow_input_read(const mlt_arg_command *command, const char *path,
-                        const mlt_arg_texts *defines, mlt_flow_input *out)
+mlt_flow_input mlt_flow_input_read(const char *path)
 {
-    *out = (mlt_flow_input){.file = NULL};
-    int code = read_defines(command, defines, out);
-    mlt_source_file bytes;
-    if (code == MLT_ARGS_GO)
-        code = mlt_source_file_read(command, path, &bytes);
-    if (code != MLT_ARGS_GO)
-        return code;
+    mlt_flow_input in = {.file = NULL};
     mlt_flow_messages messages = {.first = NULL};
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    out->file = mlt_flow_read(name, bytes.bytes, bytes.size, &messages);
+    read_defines(&in);
+    mlt_source_file bytes = mlt_source_file_read(path);
+    in.file = mlt_flow_read(name, bytes.bytes, bytes.size, &messages);
     mlt_source_file_drop(&bytes);
-    for (size_t i = 0; i < out->override_count && !messages.errors; i++)
-        if (!is_constant(out->file, out->overrides[i].name))
-            code = mlt_args_wrong(command, "option -D is for %s, but %s has no such constant",
-                                  out->overrides[i].name, name);
-    if (code == MLT_ARGS_GO && !messages.errors)
-        out->graph = mlt_flow_check(out->file, out->overrides, out->override_count, &messages);
-    input_tell(name, &messages);
-    out->warnings = messages.warnings;
-    if (code == MLT_ARGS_GO && !out->graph)
-        code = MLT_EXIT_FOUND;
-    mlt_flow_messages_free(&messages);
-    return code;
-}
-
-void mlt_flow_input_free(mlt_flow_input *input)
-{
-    mlt_flow_graph_free(input->graph);
-    mlt_flow_file_free(input->file);
-    for (size_t i = 0; i < input->override_count; i++)
-        free((char *)input->overrides[i].name);
-    free(input->overrides);
-    *input = (mlt_flow_input){.file = NULL};
-}
-
-char **mlt_flow_argv(int *argc, char **argv)
-{
-    static char letter[] = "-D", nfg[] = "--nfg";
-    char **out = mlt_take((size_t)*argc * 2 + 1, sizeof *out);
-    int n = 0;
-    bool behind = false;
-    for (int i = 0; i < *argc; i++) {
-        behind = behind || strcmp(argv[i], "--") == 0;
-        if (!behind && strncmp(argv[i], "-D", 2) == 0 && argv[i][2]) {
-            out[n++] = letter;
-            out[n++] = argv[i] + 2;
-        } else {
-            out[n++] = !behind && strcmp(argv[i], "-nfg") == 0 ? nfg : argv[i];
+    for (size_t i = 0; i < in.override_count && !messages.errors; i++)
+        if (!is_constant(in.file, in.overrides[i].name)) {
+            input_tell(name, &messages);
+            mlt_args_wrong("option -D is for %s, but %s has no such constant", in.overrides[i].name,
+                           name);
         }
-    }
-    *argc = n;
-    return out;
+    if (!messages.errors)
+        in.graph = mlt_flow_check(in.file, in.overrides, in.override_count, &messages);
+    input_tell(name, &messages);
+    if (!in.graph)
+        exit(MLT_EXIT_FOUND);
+    return in;
 }
 
-int mlt_flow_input_text(const mlt_arg_command *command, const char *path, char **text)
+char *mlt_flow_input_text(const char *path)
 {
-    *text = NULL;
     if (!path)
-        return MLT_ARGS_GO;
-    mlt_source_file bytes;
-    int code = mlt_source_file_read(command, path, &bytes);
-    if (code != MLT_ARGS_GO)
-        return code;
-    *text = mlt_take(1, bytes.size + 1);
-    memcpy(*text, bytes.bytes, bytes.size);
+        return NULL;
+    mlt_source_file bytes = mlt_source_file_read(path);
+    char *text = mlt_take(1, bytes.size + 1);
+    memcpy(text, bytes.bytes, bytes.size);
     mlt_source_file_drop(&bytes);
-    return MLT_ARGS_GO;
-}
-
-static size_t folder_length(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? (size_t)(slash - path) : 0;
+    return text;
 }
 
 char *mlt_flow_stem(const char *path)
 {
-    size_t at = strchr(path, '/') ? folder_length(path) + 1 : 0, n = strlen(path + at);
-    if (n > 5 && strcmp(path + at + n - 5, ".flow") == 0)
-        n -= 5;
-    char *stem = mlt_take(1, n + 1);
-    memcpy(stem, path + at, n);
-    return stem;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t n = strlen(name);
+    return mlt_text_of("%.*s", (int)(n > 5 && strcmp(name + n - 5, ".flow") == 0 ? n - 5 : n),
+                       name);
 }
 
 char *mlt_flow_folder(const char *path)
 {
-    size_t n = folder_length(path);
-    char *folder = mlt_take(1, n + 2);
-    memcpy(folder, path, n);
-    if (n == 0)
-        folder[0] = *path == '/' ? '/' : '.';
-    return folder;
+    const char *slash = strrchr(path, '/');
+    return !slash ? mlt_text_of(".")
+                  : mlt_text_of("%.*s", (int)(slash > path ? slash - path : 1), path);
 }

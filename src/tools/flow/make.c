@@ -2,7 +2,6 @@
 #include "tools/flow/make.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "flowc/gen.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
+#include "tools/mpirun.h"
 
 // ---- files
 
@@ -50,82 +51,58 @@ static bool is_there(const char *path, const char *text, size_t size)
     return same;
 }
 
-static int put_file(const mlt_arg_command *command, const char *path, const char *text, size_t size)
+static void put_file(const char *path, const char *text, size_t size)
 {
-    mlt_sink sink;
     if (is_there(path, text, size))
-        return MLT_ARGS_GO;
-    int code = mlt_sink_open(&sink, command, path);
-    if (code != MLT_ARGS_GO)
-        return code;
+        return;
+    mlt_sink sink = mlt_sink_open(path);
     fwrite(text, 1, size, sink.to);
-    code = mlt_sink_close(&sink, command, true);
-    return code == MLT_EXIT_FINE ? MLT_ARGS_GO : code;
+    mlt_sink_close(&sink);
 }
 
-// FOLDER/NAME.flow.h or .c; false and a message if that is too long.
-static int make_join(const mlt_arg_command *command, char path[PATH_MAX], const char *folder,
-                     const char *name, const char *end)
+// FOLDER/NAME.flow.h or .c.
+static char *make_join(const char *folder, const char *name, const char *end)
 {
-    if (snprintf(path, PATH_MAX, "%s/%s%s", folder, name, end) >= PATH_MAX)
-        return mlt_args_failed(command, "the name of '%s/%s' is too long", folder, name);
-    return MLT_ARGS_GO;
+    return mlt_text_of("%s/%s%s", folder, name, end);
 }
 
-static int make_folder(const mlt_arg_command *command, const char *path)
+static FILE *make_memory(char **text, size_t *size)
+{
+    FILE *memory = open_memstream(text, size);
+    if (!memory)
+        mlt_args_failed(MLT_NO_ROOM "generated C");
+    return memory;
+}
+
+void mlt_flow_make_headers(const mlt_flow_file *file, const char *folder)
 {
     struct stat about;
-    if (mkdir(path, 0777) == 0 ||
-        (errno == EEXIST && stat(path, &about) == 0 && S_ISDIR(about.st_mode)))
-        return MLT_ARGS_GO;
-    return mlt_args_failed(command, "the folder '%s' cannot be made: %s", path, strerror(errno));
-}
-
-int mlt_flow_make_headers(const mlt_arg_command *command, const mlt_flow_file *file,
-                          const char *folder)
-{
-    int code = make_folder(command, folder);
-    size_t count;
+    size_t count, size = 0;
+    char *text = NULL;
+    if (mkdir(folder, 0777) != 0 &&
+        (errno != EEXIST || stat(folder, &about) != 0 || !S_ISDIR(about.st_mode)))
+        mlt_args_failed("the folder '%s' cannot be made: %s", folder, strerror(errno));
     mlt_flow_declaration *modules = mlt_flow_gen_modules(file, &count);
-    for (size_t i = 0; i <= count && code == MLT_ARGS_GO; i++) {
-        if (i == count && !file->operations)
-            break;
-        char path[PATH_MAX], *text = NULL;
-        size_t size = 0;
-        code =
-            make_join(command, path, folder, i < count ? modules[i].name : "operations", ".flow.h");
-        if (code != MLT_ARGS_GO)
-            break;
-        FILE *memory = open_memstream(&text, &size);
-        if (!memory) {
-            code = mlt_args_failed(command, MLT_NO_ROOM "generated C");
-            break;
-        }
+    for (size_t i = 0; i < count + (file->operations != NULL); i++) {
+        char *path = make_join(folder, i < count ? modules[i].name : "operations", ".flow.h");
+        FILE *memory = make_memory(&text, &size);
         if (i < count)
             mlt_flow_gen_header(file, &modules[i], path, memory);
         else
             mlt_flow_gen_operations(file, memory);
         fclose(memory);
-        code = put_file(command, path, text, size);
-        free(text);
+        put_file(path, text, size);
     }
-    free(modules);
-    return code;
 }
 
-static int make_program_text(const mlt_arg_command *command, const mlt_flow_input *input,
-                             const char *hosts, const char *path)
+static void make_program_text(const mlt_flow_input *input, const char *hosts, const char *path)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
-        return mlt_args_failed(command, MLT_NO_ROOM "generated C");
+    FILE *memory = make_memory(&text, &size);
     mlt_flow_gen_program(input->file, input->overrides, input->override_count, hosts, memory);
     fclose(memory);
-    int code = put_file(command, path, text, size);
-    free(text);
-    return code;
+    put_file(path, text, size);
 }
 
 // ---- what the linker says
@@ -218,9 +195,6 @@ static void make_tell(const mlt_flow_input *input, const char *text)
                     "%s:%d: error: operation %s has no function in the files given: void %s(%s "
                     "*into, const %s *with, size_t count)\n",
                     path, o->line, o->name, o->name, o->type, o->type);
-    free(m.run);
-    free(m.operations);
-    free(modules);
 }
 
 // ---- compiling
@@ -237,13 +211,12 @@ static void make_show(const mlt_arg_texts *argv)
 }
 
 // Runs the compiler and tells what it said.
-static int compile(const mlt_arg_command *command, const mlt_flow_input *input,
-                   const mlt_arg_texts *argv)
+static void compile(const mlt_flow_input *input, const mlt_arg_texts *argv)
 {
     FILE *said = tmpfile();
     if (!said)
-        return mlt_args_failed(command, "no temporary file can be made: %s", strerror(errno));
-    int status = mlt_flow_execute(command, (char *const *)argv->items, fileno(said)), code;
+        mlt_args_failed("no temporary file can be made: %s", strerror(errno));
+    int status = mlt_flow_execute((char *const *)argv->items, fileno(said));
     long size = fseek(said, 0, SEEK_END) == 0 ? ftell(said) : 0;
     rewind(said);
     char *text = mlt_take(1, (size_t)(size > 0 ? size : 0) + 1);
@@ -252,73 +225,41 @@ static int compile(const mlt_arg_command *command, const mlt_flow_input *input,
     fclose(said);
     if (*text)
         make_tell(input, text);
-    if (status == -1)
-        code = MLT_EXIT_FOUND;
-    else if (WIFSIGNALED(status))
-        code = mlt_args_failed(command, "the compiler was ended by signal %d", WTERMSIG(status));
-    else if (WEXITSTATUS(status) == 0)
-        code = MLT_ARGS_GO;
-    else if (*text)
-        code = MLT_EXIT_FOUND;
-    else
-        code = mlt_args_failed(command, "the compiler failed (exit code %d)", WEXITSTATUS(status));
-    free(text);
-    return code;
+    if (WIFSIGNALED(status))
+        mlt_args_failed("the compiler was ended by signal %d", WTERMSIG(status));
+    if (WEXITSTATUS(status) != 0 && !*text)
+        mlt_args_failed("the compiler failed (exit code %d)", WEXITSTATUS(status));
+    if (WEXITSTATUS(status) != 0)
+        exit(MLT_EXIT_FOUND);
 }
 
-static int build_in(const mlt_arg_command *command, const mlt_flow_make *make,
-                    const mlt_flow_input *input, const char *hosts, const char *folder)
+void mlt_flow_make_program(const mlt_flow_make *make)
 {
-    char program[PATH_MAX], mpicc[PATH_MAX];
+    mlt_flow_input input = mlt_flow_input_read(make->path);
+    char mpicc[PATH_MAX], *hosts = mlt_flow_input_text(make->hostfile);
+    const char *folder = make->keep ? make->keep : mlt_flow_temporary();
     char *stem = mlt_flow_stem(make->path), *beside = mlt_flow_folder(make->path);
-    int code = mlt_flow_make_headers(command, input->file, folder);
-    if (code == MLT_ARGS_GO)
-        code = make_join(command, program, folder, stem, ".flow.c");
-    if (code == MLT_ARGS_GO)
-        code = make_program_text(command, input, hosts, program);
-    if (code == MLT_ARGS_GO)
-        code = mlt_flow_beside(command, "mpicc", mpicc);
-    if (code == MLT_ARGS_GO) {
-        // The program comes first: archives with modules are looked into for what it needs.
-        // -rdynamic: crash reports have names of functions.
-        const char *const words[] = {mpicc, "-O2",  "-g",    "-rdynamic", "-I",     folder,
-                                     "-I",  beside, program, "-o",        make->out};
-        mlt_arg_texts argv = {NULL, 0};
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            mlt_arg_texts_add(&argv, words[i]);
-        if (isatty(STDERR_FILENO))
-            mlt_arg_texts_add(&argv, "-fdiagnostics-color=always");
-        bool cxx = false;
-        for (size_t i = 0; i < make->words.count; i++) {
-            mlt_arg_texts_add(&argv, make->words.items[i]);
-            cxx |= is_cxx(make->words.items[i]);
-        }
-        if (cxx) // C's compiler knows C++ by its name, but does not link its library
-            mlt_arg_texts_add(&argv, "-lstdc++");
-        if (make->verbose)
-            make_show(&argv);
-        code = compile(command, input, &argv);
-        mlt_arg_texts_free(&argv);
+    char *program = make_join(folder, stem, ".flow.c");
+    mlt_flow_make_headers(input.file, folder);
+    make_program_text(&input, hosts, program);
+    mlt_mpirun_beside("mpicc", mpicc);
+    // The program comes first: archives with modules are looked into for what it needs.
+    // -rdynamic: crash reports have names of functions.
+    const char *const words[] = {mpicc, "-O2",  "-g",    "-rdynamic", "-I",     folder,
+                                 "-I",  beside, program, "-o",        make->out};
+    mlt_arg_texts argv = {NULL, 0};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        mlt_arg_texts_add(&argv, words[i]);
+    if (isatty(STDERR_FILENO))
+        mlt_arg_texts_add(&argv, "-fdiagnostics-color=always");
+    bool cxx = false;
+    for (size_t i = 0; i < make->words.count; i++) {
+        mlt_arg_texts_add(&argv, make->words.items[i]);
+        cxx |= is_cxx(make->words.items[i]);
     }
-    free(stem);
-    free(beside);
-    return code;
-}
-
-int mlt_flow_make_program(const mlt_arg_command *command, const mlt_flow_make *make)
-{
-    mlt_flow_input input;
-    char *hosts = NULL, folder[PATH_MAX];
-    int code = mlt_flow_input_read(command, make->path, &make->defines, &input);
-    if (code == MLT_ARGS_GO)
-        code = mlt_flow_input_text(command, make->hostfile, &hosts);
-    if (code == MLT_ARGS_GO && make->keep)
-        code = build_in(command, make, &input, hosts, make->keep);
-    else if (code == MLT_ARGS_GO && (code = mlt_flow_temporary(command, folder)) == MLT_ARGS_GO) {
-        code = build_in(command, make, &input, hosts, folder);
-        mlt_flow_remove(folder);
-    }
-    free(hosts);
-    mlt_flow_input_free(&input);
-    return code;
+    if (cxx) // C's compiler knows C++ by its name, but does not link its library
+        mlt_arg_texts_add(&argv, "-lstdc++");
+    if (make->verbose)
+        make_show(&argv);
+    compile(&input, &argv);
 }

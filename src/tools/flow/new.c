@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/args.h"
-#include "tools/flow/flow.h"
+#include "tools/commands.h"
 
 static const char wiring[] =
     "// The wiring: which modules there are, and how elements go from one to the next.\n"
@@ -79,56 +78,42 @@ static const char print[] = "// Prints what comes.\n"
                             "    return 0;\n"
                             "}\n";
 
-static int write_text(const mlt_arg_command *command, const char *folder, const char *name,
-                      const char *text)
+static void write_text(const char *folder, const char *name, const char *text)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path)
-        return mlt_args_failed(command, "the name of '%s/%s' is too long", folder, name);
+        mlt_args_failed("the name of '%s/%s' is too long", folder, name);
     FILE *file = fopen(path, "wx");
     bool whole = file && fputs(text, file) >= 0;
-    whole = file && fclose(file) == 0 && whole;
-    return whole ? MLT_ARGS_GO
-                 : mlt_args_failed(command, "'%s' cannot be written: %s", path, strerror(errno));
+    if (!file || fclose(file) != 0 || !whole)
+        mlt_args_failed("'%s' cannot be written: %s", path, strerror(errno));
 }
 
-static int make(const mlt_arg_command *command, const char *folder)
+static int new_run(const mlt_arg_texts *words)
 {
-    const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+    const char *folder = words->items[0], *slash = strrchr(folder, '/'),
+               *name = slash ? slash + 1 : folder;
     char file[NAME_MAX + 1];
     if (!*name || *name == '.' || snprintf(file, sizeof file, "%s.flow", name) >= (int)sizeof file)
-        return mlt_args_wrong(command, "'%s' should be the name of a folder to make", folder);
+        mlt_args_wrong("'%s' should be the name of a folder to make", folder);
     if (mkdir(folder, 0777) != 0)
-        return mlt_args_failed(command, "folder '%s' cannot be made: %s", folder, strerror(errno));
-    const struct {
-        const char *name, *text;
-    } files[] = {{file, wiring}, {"Source.c", source}, {"Square.c", square}, {"Print.c", print}};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        int code = write_text(command, folder, files[i].name, files[i].text);
-        if (code != MLT_ARGS_GO)
-            return code;
-    }
+        mlt_args_failed("folder '%s' cannot be made: %s", folder, strerror(errno));
+    write_text(folder, file, wiring);
+    write_text(folder, "Source.c", source);
+    write_text(folder, "Square.c", square);
+    write_text(folder, "Print.c", print);
     printf("%s has a program of three modules: %s, Source.c, Square.c, Print.c\n"
            "run it: millet flow run %s/%s %s/*.c\n",
            folder, file, folder, file, folder);
     return MLT_EXIT_FINE;
 }
 
-int mlt_flow_new_main(int argc, char **argv)
-{
-    mlt_arg_texts words = {NULL, 0};
-    const mlt_arg_command command = {
-        .name = "millet flow new",
-        .words = "NAME",
-        .least = 1,
-        .most = 1,
-        .purpose = "Makes a folder of that name with a first program: a .flow file and three "
-                   "modules in C, to run and to change.",
-    };
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    code = make(&command, words.items[0]);
-    mlt_arg_texts_free(&words);
-    return code;
-}
+const mlt_command mlt_flow_new_command = {
+    .name = "millet flow new",
+    .help = "make a folder with a first program",
+    .words = "NAME",
+    .least = 1,
+    .most = 1,
+    .purpose = "Makes a folder of that name with a first program: a .flow file and three "
+               "modules in C, to run and to change.",
+    .run = new_run};

@@ -3,12 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/draw/flow.h"
-#include "tools/flow/flow.h"
 #include "tools/flow/input.h"
 #include "tools/flow/print.h"
 #include "tools/flow/site.h"
@@ -161,43 +159,23 @@ static void print_all(const mlt_flow_graph *g, const mlt_flow_site *site)
     print_busiest(l, site->sites->workers);
 }
 
-int mlt_flow_place_main(int argc, char **argv)
+static int place_run(const mlt_arg_texts *words)
 {
-    mlt_arg_texts defines = {NULL, 0}, words = {NULL, 0};
-    mlt_flow_site_options where = {.workers = 0};
-    mlt_arg sites[MLT_FLOW_SITE_ARGS];
-    mlt_flow_site_args(&where, sites);
-    const mlt_arg args[] = {
-        {"define", 'D', MLT_ARG_TEXTS, &defines, "NAME=N", .help = "give a constant another value"},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args},
-                                    {"The machine", sites, MLT_FLOW_SITE_ARGS}};
-    const mlt_arg_command command = {
-        .name = "millet flow place",
-        .words = "FILE.flow",
-        .least = 1,
-        .most = 1,
-        .purpose = "Shows which instance would run on which rank, what each worker has to compute, "
-                   "how many wires lead to other workers, and the rounds of each reduction.",
-        .groups = groups,
-        .count = sizeof groups / sizeof *groups};
-    char **own = mlt_flow_argv(&argc, argv);
-    int code = mlt_args_read(&command, argc, own, &words, NULL);
-    if (code == MLT_ARGS_GO) {
-        mlt_flow_input input;
-        mlt_flow_site site = {.sites = NULL};
-        code = mlt_flow_input_read(&command, words.items[0], &defines, &input);
-        if (code == MLT_ARGS_GO)
-            code = mlt_flow_site_make(&command, &where, input.graph, words.items[0], false, &site);
-        if (code == MLT_ARGS_GO) {
-            print_all(input.graph, &site);
-            code = MLT_EXIT_FINE;
-        }
-        mlt_flow_site_free(&site);
-        mlt_flow_input_free(&input);
-        mlt_arg_texts_free(&defines);
-        mlt_arg_texts_free(&words);
-    }
-    free(own);
-    return code;
+    mlt_flow_input input = mlt_flow_input_read(words->items[0]);
+    mlt_flow_site site = mlt_flow_site_make(input.graph, words->items[0], false);
+    print_all(input.graph, &site);
+    return MLT_EXIT_FINE;
 }
+
+static mlt_arg place_args[] = {MLT_FLOW_DEFINE_ARG};
+
+const mlt_command mlt_flow_place_command = {
+    .name = "millet flow place",
+    .help = "show what would run where",
+    .words = "FILE.flow",
+    .least = 1,
+    .most = 1,
+    .purpose = "Shows which instance would run on which rank, what each worker has to compute, "
+               "how many wires lead to other workers, and the rounds of each reduction.",
+    .groups = {{NULL, MLT_ARG_LIST(place_args)}, {"The machine", MLT_ARG_LIST(mlt_flow_site_args)}},
+    .run = place_run};

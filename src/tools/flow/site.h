@@ -12,7 +12,7 @@
 enum { MLT_FLOW_SITE_ARGS = 5 };
 
 typedef struct mlt_flow_site_options {
-    uint64_t workers, fine; // 0: not given
+    uint64_t workers, fine;
     const char *hostfile;
     bool reproducible, unbalanced;
 } mlt_flow_site_options;
@@ -24,12 +24,8 @@ typedef struct mlt_flow_site {
     char *hosts;
 } mlt_flow_site;
 
-void mlt_flow_site_args(mlt_flow_site_options *options, mlt_arg out[MLT_FLOW_SITE_ARGS]);
-bool mlt_flow_site_given(const mlt_flow_site_options *options); // any of them
+extern mlt_flow_site_options mlt_flow_site_asked;
+extern mlt_arg mlt_flow_site_args[MLT_FLOW_SITE_ARGS];
 
-// keep: leave nothing out (lower.h). path: of the file, for messages. MLT_ARGS_GO, or told and the
-// exit code; mlt_flow_site_free in any case.
-int mlt_flow_site_make(const mlt_arg_command *command, const mlt_flow_site_options *options,
-                       const mlt_flow_graph *graph, const char *path, bool keep,
-                       mlt_flow_site *out) MLT_MUST_CHECK;
-void mlt_flow_site_free(mlt_flow_site *site);
+// keep: leave nothing out (lower.h). path: of the file, for messages. It stays until the process ends.
+mlt_flow_site mlt_flow_site_make(const mlt_flow_graph *graph, const char *path, bool keep);

@@ -2,16 +2,16 @@
 // `millet goal dis`: a binary file as text, or as what lies in it: the schedules' layout.
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "goal/sched.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 #include "tools/print.h"
 
-enum { DIS_WHY_BYTES = 1024, DIS_ACTION_BYTES = 256 };
+enum { DIS_ACTION_BYTES = 256 };
+
+static bool dis_layout;
 
 static void dis_list(FILE *to, const char *what, const mlt_act_list *dependents)
 {
@@ -65,86 +65,55 @@ static void layout_rank(FILE *to, const mlt_goal_sched *sched)
     mlt_goal_program_free(names);
 }
 
-static int print_layout(const mlt_arg_command *command, const char *path, const char *out)
+static void print_layout(const char *path)
 {
-    char why[DIS_WHY_BYTES];
-    mlt_source_file file;
-    int code = mlt_source_file_read(command, path, &file);
-    if (code != MLT_ARGS_GO)
-        return code;
+    mlt_source_file file = mlt_source_file_read(path);
     mlt_goal_image *image;
-    if (!mlt_is_image(file.bytes, file.size)) {
-        code = mlt_args_failed(command,
-                               "'%s' is no image of Millet's, so it has no schedules; "
-                               "millet goal asm makes one",
-                               path);
-    } else if (mlt_goal_image_open(path, file.bytes, file.size, &image, why, sizeof why) !=
-               MLT_OK) {
-        code = mlt_args_failed(command, "%s", why);
-    } else {
-        mlt_sink sink;
-        code = mlt_sink_open(&sink, command, out);
-        for (uint32_t r = 0; r < mlt_goal_image_ranks(image) && code == MLT_ARGS_GO; r++) {
-            mlt_goal_sched *sched = mlt_goal_image_sched(image, r);
-            if (sched)
-                layout_rank(sink.to, sched);
-            mlt_goal_sched_free(sched);
-        }
-        if (code == MLT_ARGS_GO)
-            code = mlt_sink_close(&sink, command, true);
-        mlt_goal_image_free(image);
+    if (!mlt_is_image(file.bytes, file.size))
+        mlt_args_failed(
+            "'%s' is no image of Millet's, so it has no schedules; millet goal asm makes one",
+            path);
+    mlt_args_must(mlt_goal_image_open(path, file.bytes, file.size, &image, MLT_ARGS_WHY));
+    mlt_sink sink = mlt_sink_open(mlt_print_asked.out);
+    for (uint32_t r = 0; r < mlt_goal_image_ranks(image); r++) {
+        mlt_goal_sched *sched = mlt_goal_image_sched(image, r);
+        if (sched)
+            layout_rank(sink.to, sched);
+        mlt_goal_sched_free(sched);
     }
+    mlt_sink_close(&sink);
+    mlt_goal_image_free(image);
     mlt_source_file_drop(&file);
-    return code;
 }
 
-static int print_text(const mlt_arg_command *command, const mlt_source_options *from,
-                      const mlt_print_options *to, const char *path)
+static int dis_run(const mlt_arg_texts *words)
 {
-    mlt_source source;
-    int code = mlt_source_read(command, from, path, &source);
-    if (code == MLT_ARGS_GO && source.form == MLT_SOURCE_TEXT)
-        code =
-            mlt_args_failed(command, "%s is text already; millet goal fmt formats it", source.name);
-    if (code == MLT_ARGS_GO)
-        code = mlt_print_program(command, to, &source);
-    mlt_source_free(&source);
-    return code;
+    const char *path = words->items[0];
+    if (mlt_source_is_script(path))
+        mlt_args_failed("'%s' is a script; millet goal gen prints its program", path);
+    if (dis_layout) {
+        print_layout(path);
+        return MLT_EXIT_FINE;
+    }
+    const mlt_source *source = mlt_source_read_one(words);
+    if (source->form == MLT_SOURCE_TEXT)
+        mlt_args_failed("%s is text already; millet goal fmt formats it", source->name);
+    mlt_print_program(source);
+    return MLT_EXIT_FINE;
 }
 
-int mlt_goal_dis_main(int argc, char **argv)
-{
-    mlt_source_options from; // nothing of it is given: dis takes files
-    mlt_print_options to;
-    bool layout = false;
-    mlt_arg from_args[MLT_SOURCE_ARGS], to_args[MLT_PRINT_ARGS];
-    mlt_source_args(&from, from_args);
-    mlt_print_args(&to, to_args);
-    const mlt_arg args[] = {
-        {"layout", 0, MLT_ARG_FLAG, &layout, NULL,
-         .help = "show the layout of the file instead: offsets, how many actions each one waits "
-                 "for, dependents"},
-    };
-    const mlt_arg_group groups[] = {{NULL, to_args, MLT_PRINT_ARGS}, {NULL, args, 1}};
-    const mlt_arg_command command = {
-        .name = "millet goal dis",
-        .words = "FILE",
-        .least = 1,
-        .most = 1,
-        .purpose =
-            "Prints a binary file, Millet's or LogGOPSim's, as text. Such files have no labels.",
-        .groups = groups,
-        .count = 2};
-    mlt_arg_texts words = {NULL, 0};
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    if (mlt_source_is_script(&from, words.items[0]))
-        code = mlt_args_failed(&command, "'%s' is a script; millet goal gen prints its program",
-                               words.items[0]);
-    else
-        code = layout ? print_layout(&command, words.items[0], to.out)
-                      : print_text(&command, &from, &to, words.items[0]);
-    mlt_arg_texts_free(&words);
-    return code;
-}
+static mlt_arg dis_args[] = {
+    {"layout", 0, MLT_ARG_FLAG, &dis_layout, NULL,
+     .help = "show the layout of the file instead: offsets, how many actions each one waits "
+             "for, dependents"},
+};
+
+const mlt_command mlt_goal_dis_command = {
+    .name = "millet goal dis",
+    .help = "print a binary file as text",
+    .words = "FILE",
+    .least = 1,
+    .most = 1,
+    .purpose = "Prints a binary file, Millet's or LogGOPSim's, as text. Such files have no labels.",
+    .groups = {{NULL, MLT_ARG_LIST(mlt_print_args)}, {NULL, MLT_ARG_LIST(dis_args)}},
+    .run = dis_run};

@@ -4,26 +4,24 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/table.h"
 #include "goal/text/text.h"
 #include "judge/grow/grow.h"
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
 #include "tools/progress.h"
 
-enum { EXTRAPOLATE_WHY_BYTES = 2048, EXTRAPOLATE_ACTION_BYTES = 200, REPORT = 1024 };
+enum { EXTRAPOLATE_ACTION_BYTES = 200, REPORT = 1024 };
 
-typedef struct extrapolate_asked {
+static struct {
     uint64_t ranks;
     int scaling; // -1: not given
     const char *out;
-} extrapolate_asked;
+} extrapolate_asked = {.scaling = -1};
 
 // ---- what is known of what was written
 
@@ -125,119 +123,90 @@ static account write_program(const mlt_grow *pattern, uint32_t ranks, mlt_goal_d
     return sums;
 }
 
-static int extrapolate_write_out(const mlt_arg_command *command, const extrapolate_asked *a,
-                                 const mlt_grow *pattern, mlt_goal_dialect dialect)
+static void extrapolate_write_out(const mlt_grow *pattern, mlt_goal_dialect dialect)
 {
-    mlt_sink sink;
-    int code = mlt_sink_open(&sink, command, a->out);
-    if (code != MLT_ARGS_GO)
-        return code;
-    account sums = write_program(pattern, (uint32_t)a->ranks, dialect, sink.to);
-    bool pairs = ferror(sink.to) || sums.wildcards || sums.sent == sums.received;
-    code = mlt_sink_close(&sink, command, pairs);
-    if (!pairs)
-        return mlt_args_failed(command,
-                               "with %" PRIu64 " ranks some messages would have no receive: the "
-                               "pattern does not hold for that many",
-                               a->ranks);
+    mlt_sink sink = mlt_sink_open(extrapolate_asked.out);
+    uint64_t ranks = extrapolate_asked.ranks;
+    account sums = write_program(pattern, (uint32_t)ranks, dialect, sink.to);
+    if (!ferror(sink.to) && !sums.wildcards && sums.sent != sums.received)
+        mlt_args_failed("with %" PRIu64
+                        " ranks some messages would have no receive: the pattern does "
+                        "not hold for that many",
+                        ranks);
+    mlt_sink_close(&sink);
     char text[3][MLT_NUMBER_BYTES];
-    if (code == MLT_EXIT_FINE)
-        fprintf(stderr, "%s: %s ranks, %s actions, %s messages\n", a->out ? a->out : "written",
-                mlt_number(text[0], a->ranks), mlt_number(text[1], sums.actions),
-                mlt_number(text[2], sums.messages));
-    return code;
+    fprintf(stderr, "%s: %s ranks, %s actions, %s messages\n",
+            extrapolate_asked.out ? extrapolate_asked.out : "written", mlt_number(text[0], ranks),
+            mlt_number(text[1], sums.actions), mlt_number(text[2], sums.messages));
 }
 
 // ---- recordings
 
-static int extrapolate_find(const mlt_arg_command *command, const mlt_source *source,
-                            mlt_grow **out)
+static mlt_grow *extrapolate_find(const mlt_source *source)
 {
-    char why[EXTRAPOLATE_WHY_BYTES], text[120];
-    if (mlt_grow_find(source->program, out, why, sizeof why) != MLT_OK)
-        return mlt_args_failed(command, "%s: %s", source->name, why);
-    fprintf(stderr, "%s: %s\n", source->name, mlt_grow_describe(*out, text, sizeof text));
-    return MLT_ARGS_GO;
+    char text[120];
+    mlt_grow *pattern;
+    if (mlt_grow_find(source->program, &pattern, MLT_ARGS_WHY) != MLT_OK)
+        mlt_args_failed("%s: %s", source->name, mlt_args_why);
+    fprintf(stderr, "%s: %s\n", source->name, mlt_grow_describe(pattern, text, sizeof text));
+    return pattern;
 }
 
-static int extrapolate_join(const mlt_arg_command *command, const extrapolate_asked *a,
-                            mlt_grow *const *patterns, size_t count)
+static void extrapolate_join(mlt_grow *const *patterns, size_t count)
 {
-    char why[EXTRAPOLATE_WHY_BYTES];
     double error = 0;
-    mlt_status status = mlt_grow_join(patterns, (uint32_t)count, &error, why, sizeof why);
-    if (status == MLT_OK && count > 2)
+    mlt_args_must(mlt_grow_join(patterns, (uint32_t)count, &error, MLT_ARGS_WHY));
+    if (count > 2)
         fprintf(stderr, "times between the first and the last are predicted to %.1f %%\n",
                 100 * error);
-    if (status == MLT_OK)
-        status = mlt_grow_aim(patterns[0], (uint32_t)a->ranks,
-                              a->scaling == 1 ? MLT_GROW_STRONG : MLT_GROW_WEAK, why, sizeof why);
-    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
+    mlt_args_must(mlt_grow_aim(patterns[0], (uint32_t)extrapolate_asked.ranks,
+                               extrapolate_asked.scaling == 1 ? MLT_GROW_STRONG : MLT_GROW_WEAK,
+                               MLT_ARGS_WHY));
 }
 
-static int extrapolate_start(const mlt_arg_command *command, const extrapolate_asked *a,
-                             const mlt_arg_texts *files)
+static int extrapolate_run(const mlt_arg_texts *files)
 {
-    mlt_source_options options;
-    mlt_arg unused[MLT_SOURCE_ARGS];
-    mlt_source_args(&options, unused);
+    if (!extrapolate_asked.ranks)
+        mlt_args_wrong("it needs --ranks N, how many the program is to have");
+    if (files->count > 1 && extrapolate_asked.scaling >= 0)
+        mlt_args_wrong("--scaling is for one recording; %zu tell how sizes and times grow",
+                       files->count);
     mlt_grow **patterns = mlt_take(files->count, sizeof *patterns);
     mlt_goal_dialect dialect = MLT_GOAL_PAPER;
-    int code = MLT_ARGS_GO;
-    for (size_t i = 0; i < files->count && code == MLT_ARGS_GO; i++) {
+    for (size_t i = 0; i < files->count; i++) {
         mlt_source source;
-        code = mlt_source_read(command, &options, files->items[i], &source);
-        if (code == MLT_ARGS_GO)
-            code = extrapolate_find(command, &source, &patterns[i]);
+        mlt_source_read(files->items[i], NULL, &source);
+        patterns[i] = extrapolate_find(&source);
         dialect = mlt_source_is_loggopsim(&source) ? MLT_GOAL_LOGGOPSIM : MLT_GOAL_PAPER;
         mlt_source_free(&source);
     }
-    if (code == MLT_ARGS_GO)
-        code = extrapolate_join(command, a, patterns, files->count);
-    if (code == MLT_ARGS_GO)
-        code = extrapolate_write_out(command, a, patterns[0], dialect);
+    extrapolate_join(patterns, files->count);
+    extrapolate_write_out(patterns[0], dialect);
     for (size_t i = 0; i < files->count; i++)
         mlt_grow_free(patterns[i]);
     free(patterns);
-    return code;
+    return MLT_EXIT_FINE;
 }
 
-int mlt_goal_extrapolate_main(int argc, char **argv)
-{
-    extrapolate_asked a = {.scaling = -1};
-    const mlt_arg args[] = {
-        {"ranks", 'n', MLT_ARG_NUMBER, &a.ranks, "N", .most = MLT_GOAL_MAX_RANKS,
-         .help = "how many ranks the program is to have"},
-        {"output", 'o', MLT_ARG_TEXT, &a.out, "OUT", .help = "write to OUT (standard output)"},
-        {"scaling", 0, MLT_ARG_CHOICE, &a.scaling, "HOW", .choices = "weak|strong",
-         .help = "weak: a rank's work and messages stay; strong: the work of all stays (weak). "
-                 "Several recordings tell this themselves"},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
-    const mlt_arg_command command = {
-        .name = "millet goal extrapolate",
-        .words = "FILE...",
-        .least = 1,
-        .most = SIZE_MAX,
-        .purpose = "Finds the pattern of a program of few ranks, and writes the program for many: "
-                   "rings, grids, trees, butterflies, all to all, masters with workers, in any "
-                   "order. Several files, of growing numbers of ranks, tell how sizes and times "
-                   "grow. A program without a pattern is refused.",
-        .groups = groups,
-        .count = 1};
-    mlt_arg_texts words = {NULL, 0};
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    if (!a.ranks)
-        code = mlt_args_wrong(&command, "it needs --ranks N, how many the program is to have");
-    else if (words.count > 1 && a.scaling >= 0)
-        code = mlt_args_wrong(&command,
-                              "--scaling is for one recording; %zu tell how sizes and "
-                              "times grow",
-                              words.count);
-    else
-        code = extrapolate_start(&command, &a, &words);
-    mlt_arg_texts_free(&words);
-    return code;
-}
+static mlt_arg extrapolate_args[] = {
+    {"ranks", 'n', MLT_ARG_NUMBER, &extrapolate_asked.ranks, "N", .most = MLT_GOAL_MAX_RANKS,
+     .help = "how many ranks the program is to have"},
+    {"output", 'o', MLT_ARG_TEXT, &extrapolate_asked.out, "OUT",
+     .help = "write to OUT (standard output)"},
+    {"scaling", 0, MLT_ARG_CHOICE, &extrapolate_asked.scaling, "HOW", .choices = "weak|strong",
+     .help = "weak: a rank's work and messages stay; strong: the work of all stays (weak). "
+             "Several recordings tell this themselves"},
+};
+
+const mlt_command mlt_goal_extrapolate_command = {
+    .name = "millet goal extrapolate",
+    .help = "write a program of few ranks for many",
+    .words = "FILE...",
+    .least = 1,
+    .most = SIZE_MAX,
+    .purpose = "Finds the pattern of a program of few ranks, and writes the program for many: "
+               "rings, grids, trees, butterflies, all to all, masters with workers, in any "
+               "order. Several files, of growing numbers of ranks, tell how sizes and times "
+               "grow. A program without a pattern is refused.",
+    .groups = {{NULL, MLT_ARG_LIST(extrapolate_args)}},
+    .run = extrapolate_run};

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "coll/alg/alg.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/source.h"
 #include "tools/print.h"
 
@@ -38,51 +37,39 @@ static void gen_list(void)
         "commute\n");
 }
 
-int mlt_goal_gen_main(int argc, char **argv)
+static bool gen_lists;
+
+static int gen_run(const mlt_arg_texts *words)
 {
-    mlt_source_options from;
-    mlt_print_options to;
-    bool lists = false;
-    mlt_arg from_args[MLT_SOURCE_ARGS], to_args[MLT_PRINT_ARGS];
-    mlt_source_args(&from, from_args);
-    from.scripts = true;
-    mlt_print_args(&to, to_args);
-    const mlt_arg args[] = {
-        {"list", 'l', MLT_ARG_FLAG, &lists, NULL, .help = "list all algorithms, a line each"},
-    };
-    const mlt_arg_group groups[] = {
-        {NULL, args, 1}, {NULL, from_args, MLT_SOURCE_ARGS}, {NULL, to_args, MLT_PRINT_ARGS}};
-    const mlt_arg_command command = {
-        .name = "millet goal gen",
-        .words = "[FILE.lua]",
-        .most = 1,
-        .purpose = "Writes a program as GOAL text, from a Lua script that returns a function(g, "
-                   "rank, p) or has an algorithm { ... } as mpirun --coll takes it (FILE.lua:NAME "
-                   "chooses one of several), or with --alg from a built-in algorithm. As a file, - "
-                   "is standard input.",
-        .groups = groups,
-        .count = 3};
-    mlt_arg_texts words = {NULL, 0};
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    mlt_source source = {0};
-    if (lists && (from.alg || words.count))
-        code = mlt_args_wrong(&command, "--list takes no program; leave out the file and --alg");
-    else if (lists) {
+    mlt_source_asked.scripts = true;
+    if (gen_lists && (mlt_source_asked.algs.count || words->count))
+        mlt_args_wrong("--list takes no program; leave out the file and --alg");
+    if (gen_lists) {
         gen_list();
-        code = MLT_EXIT_FINE;
-    } else if (words.count && !mlt_source_is_script(&from, words.items[0])) {
-        code = mlt_args_wrong(&command,
-                              "'%s' is no script, whose name would end with .lua; `millet goal "
-                              "fmt` prints programs",
-                              words.items[0]);
-    } else
-        code = mlt_source_read_one(&command, &from, &words, &source);
-    if (code == MLT_ARGS_GO)
-        code = mlt_print_program(&command, &to, &source);
-    mlt_source_free(&source);
-    mlt_arg_texts_free(&from.set);
-    mlt_arg_texts_free(&words);
-    return code;
+        return MLT_EXIT_FINE;
+    }
+    if (words->count && !mlt_source_is_script(words->items[0]))
+        mlt_args_wrong(
+            "'%s' is no script, whose name would end with .lua; `millet goal fmt` prints programs",
+            words->items[0]);
+    mlt_print_program(mlt_source_read_one(words));
+    return MLT_EXIT_FINE;
 }
+
+static mlt_arg gen_args[] = {
+    {"list", 'l', MLT_ARG_FLAG, &gen_lists, NULL, .help = "list all algorithms, a line each"},
+};
+
+const mlt_command mlt_goal_gen_command = {
+    .name = "millet goal gen",
+    .help = "write a program: from an algorithm or a Lua script",
+    .words = "[FILE.lua]",
+    .most = 1,
+    .purpose = "Writes a program as GOAL text, from a Lua script that returns a function(g, "
+               "rank, p) or has an algorithm { ... } as mpirun --coll takes it (FILE.lua:NAME "
+               "chooses one of several), or with --alg from a built-in algorithm. As a file, - "
+               "is standard input.",
+    .groups = {{NULL, MLT_ARG_LIST(gen_args)},
+               {NULL, MLT_ARG_LIST(mlt_source_args)},
+               {NULL, MLT_ARG_LIST(mlt_print_args)}},
+    .run = gen_run};

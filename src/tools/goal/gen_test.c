@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/unit_test.h"
 #include "coll/alg/alg.h"
 #include "goal/text/text.h"
 #include "judge/check/check.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 
 static char *out, *err; // what the last command wrote
 
@@ -31,32 +31,31 @@ static char *contents(FILE *file)
     return text;
 }
 
-// Runs `gen` with the words of a line, and keeps what it wrote.
+// Runs `gen` with the words of a line, in a process of its own, and keeps what it wrote.
 static int gen(const char *line)
 {
     char words[500], *argv[32] = {"gen"};
-    int argc = 1;
+    int argc = 1, status;
     snprintf(words, sizeof words, "%s", line);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
         argv[argc++] = word;
     FILE *files[2] = {tmpfile(), tmpfile()};
     CHECK(files[0] && files[1]);
     fflush(NULL);
-    int kept[2] = {dup(1), dup(2)};
-    dup2(fileno(files[0]), 1);
-    dup2(fileno(files[1]), 2);
-    int code = mlt_goal_gen_main(argc, argv);
-    fflush(NULL);
-    for (int i = 0; i < 2; i++) {
-        dup2(kept[i], i + 1);
-        close(kept[i]);
-        fseek(files[i], 0, SEEK_END);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(files[0]), 1);
+        dup2(fileno(files[1]), 2);
+        exit(mlt_command_run(&mlt_goal_gen_command, argv));
     }
+    CHECK(child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status));
+    fseek(files[0], 0, SEEK_END);
+    fseek(files[1], 0, SEEK_END);
     free(out);
     free(err);
     out = contents(files[0]);
     err = contents(files[1]);
-    return code;
+    return WEXITSTATUS(status);
 }
 
 static void wrong(int code, const char *sentence, const char *line)

@@ -1,192 +1,152 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/goal/machine.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "tools/goal/source.h"
+#include "tools/progress.h"
 
-enum { MACHINE_WHY_BYTES = 512, LONGEST_FILE = 1 << 16 };
+enum { WHERE_BYTES = 512, LONGEST_FILE = 1 << 16 };
 
-static const struct {
-    const char *name, *word, *help;
-    size_t at; // in mlt_loggops
-} parameters[MLT_MACHINE_PARAMETERS] = {
-    {"L", "NS", "latency between two ranks (2500)", offsetof(mlt_loggops, L)},
-    {"o", "NS", "CPU overhead of a message, at both ends (1500)", offsetof(mlt_loggops, o)},
-    {"g", "NS", "gap between messages of a NIC (1000)", offsetof(mlt_loggops, g)},
-    {"G", "NS", "gap per byte (6)", offsetof(mlt_loggops, G)},
-    {"O", "NS", "CPU overhead per byte (0)", offsetof(mlt_loggops, O)},
-    {"S", "BYTES", "larger messages wait for their receive, by rendezvous (65535)",
-     offsetof(mlt_loggops, S)},
-    {"exec", "NS", "cost of a local operation per byte (0)", offsetof(mlt_loggops, exec)},
+const char *mlt_machine_params, *mlt_machine_file;
+static mlt_loggops machine_asked;
+
+mlt_arg mlt_machine_args[MLT_MACHINE_ARGS] = {
+    {"params", 0, MLT_ARG_TEXT, &mlt_machine_params, "FILE",
+     .help = "the machine's parameters, as `millet goal measure` writes them"},
+    {"L", 0, MLT_ARG_REAL, &machine_asked.L, "NS", .help = "latency between two ranks (2500)"},
+    {"o", 0, MLT_ARG_REAL, &machine_asked.o, "NS",
+     .help = "CPU overhead of a message, at both ends (1500)"},
+    {"g", 0, MLT_ARG_REAL, &machine_asked.g, "NS", .help = "gap between messages of a NIC (1000)"},
+    {"G", 0, MLT_ARG_REAL, &machine_asked.G, "NS", .help = "gap per byte (6)"},
+    {"O", 0, MLT_ARG_REAL, &machine_asked.O, "NS", .help = "CPU overhead per byte (0)"},
+    {"S", 0, MLT_ARG_SIZE, &machine_asked.S, "BYTES",
+     .help = "larger messages wait for their receive, by rendezvous (65535)"},
+    {"exec", 0, MLT_ARG_REAL, &machine_asked.exec, "NS",
+     .help = "cost of a local operation per byte (0)"},
 };
 
-static bool is_size(int i)
+static const mlt_arg *const parameters_begin = &mlt_machine_args[1],
+                            *const parameters_end = &mlt_machine_args[MLT_MACHINE_ARGS];
+
+static const char *given_parameter(void)
 {
-    return parameters[i].name[0] == 'S';
+    return mlt_args_given(MLT_ARG_LIST(mlt_machine_args), "params L o g G O S exec");
 }
 
-void mlt_machine_args(mlt_machine_options *options, mlt_arg out[MLT_MACHINE_ARGS])
+bool mlt_machine_given(void)
 {
-    *options = (mlt_machine_options){.S = UINT64_MAX};
-    out[0] = (mlt_arg){.name = "params",
-                       .kind = MLT_ARG_TEXT,
-                       .value = &options->file,
-                       .word = "FILE",
-                       .help = "the machine's parameters, as `millet goal measure` writes them"};
-    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++) {
-        options->given[i] = -1;
-        out[i + 1] = (mlt_arg){.name = parameters[i].name,
-                               .kind = is_size(i) ? MLT_ARG_SIZE : MLT_ARG_REAL,
-                               .value = is_size(i) ? (void *)&options->S : &options->given[i],
-                               .word = parameters[i].word,
-                               .help = parameters[i].help};
-    }
+    return mlt_machine_file || given_parameter();
 }
 
-bool mlt_machine_given(const mlt_machine_options *options)
+// Where the value of a parameter is in that machine.
+static void *field(mlt_loggops *machine, const mlt_arg *parameter)
 {
-    bool given = options->file || options->S != UINT64_MAX;
-    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
-        given = given || options->given[i] >= 0;
-    return given;
+    return (char *)machine + ((char *)parameter->value - (char *)&machine_asked);
 }
 
-static void *field(mlt_loggops *machine, int i)
-{
-    return (char *)machine + parameters[i].at;
-}
-
-static int machine_find(const char *name, size_t length)
-{
-    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
-        if (strlen(parameters[i].name) == length && memcmp(parameters[i].name, name, length) == 0)
-            return i;
-    return -1;
-}
-
-// One line without its end and comment; *found: it has a parameter. False: a message.
-static bool parse_line(const char *where, char *line, mlt_loggops *out, bool *found, char *why,
-                       size_t why_size)
+// One line without its end and comment. True: it has a parameter.
+static bool parse_line(const char *where, char *line, mlt_loggops *out)
 {
     static const char between[] = " \t=:\r";
-    char *name = line + strspn(line, between);
+    char *name = line + strspn(line, between), what[WHERE_BYTES + 16];
     if (!*name)
-        return true;
+        return false;
     size_t length = strcspn(name, between);
     char *value = name + length + strspn(name + length, between);
-    int i = machine_find(name, length);
-    if (i < 0) {
-        snprintf(why, why_size, "%s: '%.*s' is no parameter; L, o, g, G, O, S and exec are there",
-                 where, (int)length, name);
-        return false;
-    }
+    const mlt_arg *p = parameters_begin;
+    while (p < parameters_end && (strlen(p->name) != length || memcmp(p->name, name, length) != 0))
+        p++;
+    if (p == parameters_end)
+        mlt_args_failed("%s: '%.*s' is no parameter; L, o, g, G, O, S and exec are there", where,
+                        (int)length, name);
     size_t end = strlen(value); // blanks after it are no part of it
     while (end && strchr(between, value[end - 1]))
         value[--end] = '\0';
-    *found = true;
-    char what[MACHINE_WHY_BYTES + 16];
-    snprintf(what, sizeof what, "%s: %s", where, parameters[i].name);
-    mlt_arg arg = {.kind = is_size(i) ? MLT_ARG_SIZE : MLT_ARG_REAL, .value = field(out, i)};
-    return mlt_arg_parse(&arg, what, value, why, why_size);
+    snprintf(what, sizeof what, "%s: %s", where, p->name);
+    mlt_arg arg = {.kind = p->kind, .value = field(out, p)};
+    if (!mlt_arg_parse(&arg, what, value))
+        mlt_args_failed("%s", mlt_args_why);
+    return true;
 }
 
-bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, char *why,
-                       size_t why_size)
+void mlt_machine_parse(const char *name, const char *text, mlt_loggops *out)
 {
     int number = 1;
     bool found = false;
     for (const char *at = text; *at; number++) {
         size_t length = strcspn(at, "\n");
-        char line[256], where[MACHINE_WHY_BYTES];
+        char line[256], where[WHERE_BYTES];
         snprintf(line, sizeof line, "%.*s", (int)(length < 255 ? length : 255), at);
         line[strcspn(line, "#")] = '\0';
         snprintf(where, sizeof where, "%s:%d", name, number);
-        if (!parse_line(where, line, out, &found, why, why_size))
-            return false;
+        found |= parse_line(where, line, out);
         at += length + (at[length] == '\n');
     }
     if (!found)
-        snprintf(why, why_size, "'%s' has no parameter: lines such as 'L 2500' are expected", name);
-    return found;
+        mlt_args_failed("'%s' has no parameter: lines such as 'L 2500' are expected", name);
 }
 
-void mlt_machine_print(const mlt_loggops *machine, FILE *to)
+static void machine_read_file(const char *path, mlt_loggops *out)
 {
-    mlt_loggops copy = *machine;
-    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
-        if (is_size(i))
-            fprintf(to, "%-4s %" PRIu64 "\n", parameters[i].name, copy.S);
-        else
-            fprintf(to, "%-4s %.6g\n", parameters[i].name, *(double *)field(&copy, i));
-}
-
-static int machine_read_file(const char *path, const mlt_arg_command *command, mlt_loggops *out)
-{
-    char why[MACHINE_WHY_BYTES];
     FILE *file = fopen(path, "r");
-    if (!file)
-        return mlt_args_failed(command, "'%s' cannot be read: %s", path, strerror(errno));
     char *text = mlt_take(1, LONGEST_FILE);
-    size_t size = fread(text, 1, LONGEST_FILE - 1, file);
-    int code = MLT_ARGS_GO;
-    if (ferror(file))
-        code = mlt_args_failed(command, "'%s' cannot be read: %s", path, strerror(errno));
-    else if (size == LONGEST_FILE - 1 || strlen(text) != size)
-        code = mlt_args_failed(command,
-                               "'%s' is no file of parameters: lines such as 'L 2500' "
-                               "are expected",
-                               path);
-    else if (!mlt_machine_parse(path, text, out, why, sizeof why))
-        code = mlt_args_failed(command, "%s", why);
+    size_t size = file ? fread(text, 1, LONGEST_FILE - 1, file) : 0;
+    if (!file || ferror(file))
+        mlt_args_failed("'%s' cannot be read: %s", path, strerror(errno));
+    if (size == LONGEST_FILE - 1 || strlen(text) != size)
+        mlt_args_failed("'%s' is no file of parameters: lines such as 'L 2500' are expected", path);
+    mlt_machine_parse(path, text, out);
     free(text);
     fclose(file);
-    return code;
 }
 
-int mlt_machine_read(const mlt_machine_options *options, const mlt_arg_command *command,
-                     mlt_loggops *out)
+mlt_loggops mlt_machine_read(void)
 {
-    *out = mlt_loggops_default;
-    if (options->file) {
-        int code = machine_read_file(options->file, command, out);
-        if (code != MLT_ARGS_GO)
-            return code;
-    }
-    for (int i = 0; i < MLT_MACHINE_PARAMETERS; i++)
-        if (!is_size(i) && options->given[i] >= 0)
-            *(double *)field(out, i) = options->given[i];
-    if (options->S != UINT64_MAX)
-        out->S = options->S;
-    return MLT_ARGS_GO;
+    mlt_loggops out = mlt_loggops_default;
+    if (mlt_machine_params)
+        machine_read_file(mlt_machine_params, &out);
+    for (const mlt_arg *p = parameters_begin; p < parameters_end; p++)
+        if (p->given)
+            memcpy(field(&out, p), p->value, sizeof(double)); // all have as many bytes
+    return out;
 }
+_Static_assert(sizeof(double) == sizeof(uint64_t), "S is copied as the others are");
 
-// ---- described machines
-
-const char mlt_machine_file_help[] =
-    "a described machine: hosts, where ranks are, costs, and a network whose links messages share";
-
-int mlt_machine_read_cluster(const mlt_machine_options *options, const char *path,
-                             const mlt_arg_command *command, mlt_cluster **out)
+mlt_cluster *mlt_machine_read_cluster(void)
 {
-    char why[MACHINE_WHY_BYTES];
-    *out = NULL;
-    if (!path)
-        return MLT_ARGS_GO;
-    if (mlt_machine_given(options))
-        return mlt_args_wrong(command, "--machine describes the whole machine; --params, --L and "
-                                       "the like are for machines without a description");
-    mlt_source_file file;
-    int code = mlt_source_file_read(command, path, &file);
-    if (code != MLT_ARGS_GO)
-        return code;
-    mlt_status status = mlt_cluster_read(path, file.bytes, file.size, out, why, sizeof why);
+    static mlt_cluster *cluster;
+    if (!mlt_machine_file)
+        return NULL;
+    if (given_parameter())
+        mlt_args_wrong("--machine describes the whole machine; --params, --L and the like are for "
+                       "machines without a description");
+    mlt_source_file file = mlt_source_file_read(mlt_machine_file);
+    mlt_args_must(
+        mlt_cluster_read(mlt_machine_file, file.bytes, file.size, &cluster, MLT_ARGS_WHY));
     mlt_source_file_drop(&file);
-    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
+    return cluster;
+}
+
+mlt_sim_result *mlt_machine_simulate(const mlt_source *source, const mlt_loggops *machine,
+                                     const mlt_cluster *cluster, bool keep_times, bool keep_path)
+{
+    mlt_progress progress;
+    mlt_sim_result *result = NULL;
+    mlt_sim_options options = {.machine = *machine,
+                               .cluster = cluster,
+                               .keep_times = keep_times,
+                               .keep_path = keep_path,
+                               .by_arrival = mlt_source_is_loggopsim(source),
+                               .progress = mlt_progress_step,
+                               .user = &progress};
+    mlt_progress_begin(&progress, "simulating");
+    mlt_status status = mlt_goal_simulate(source->program, &options, &result, MLT_ARGS_WHY);
+    mlt_progress_end(&progress);
+    if (status != MLT_OK)
+        mlt_args_failed("%s: %s", source->name, mlt_args_why);
+    return result;
 }

@@ -4,39 +4,39 @@
 // Options win over the file.
 #pragma once
 
-#include <stdio.h>
-
 #include "judge/net/cluster.h"
 #include "judge/sim/sim.h"
 #include "tools/args.h"
+#include "tools/goal/source.h"
 
-enum { MLT_MACHINE_PARAMETERS = 7, MLT_MACHINE_ARGS = MLT_MACHINE_PARAMETERS + 1 };
-
-typedef struct mlt_machine_options {
-    double given[MLT_MACHINE_PARAMETERS]; // below 0: not given
-    uint64_t S;                           // UINT64_MAX: not given
-    const char *file;
-} mlt_machine_options;
-
-// Sets the options to nothing given and fills in their lines.
-void mlt_machine_args(mlt_machine_options *options, mlt_arg out[MLT_MACHINE_ARGS]);
-
-// True if any of them was given.
-bool mlt_machine_given(const mlt_machine_options *options);
-
-// What was given, over the file, over LogGOPSim's defaults. MLT_ARGS_GO, or a message and the
-// exit code.
-int mlt_machine_read(const mlt_machine_options *options, const mlt_arg_command *command,
-                     mlt_loggops *out) MLT_MUST_CHECK;
+enum { MLT_MACHINE_ARGS = 8 }; // the last one is --exec
+extern mlt_arg mlt_machine_args[MLT_MACHINE_ARGS];
+extern const char *mlt_machine_params; // --params
 
 // --machine FILE: a described machine. It stands for all of the options above, so that giving both
-// is wrong. `file` NULL: *out is NULL. The caller frees it.
-extern const char mlt_machine_file_help[];
-int mlt_machine_read_cluster(const mlt_machine_options *options, const char *file,
-                             const mlt_arg_command *command, mlt_cluster **out) MLT_MUST_CHECK;
+// is wrong.
+extern const char *mlt_machine_file;
+#define MLT_MACHINE_ARG                                                                            \
+    {                                                                                              \
+        "machine", 0, MLT_ARG_TEXT, &mlt_machine_file, "FILE",                                     \
+            .help = "a described machine: hosts, where ranks are, costs, and a network whose "     \
+                    "links messages share"                                                         \
+    }
+
+// True if any of all these was given.
+bool mlt_machine_given(void);
+
+// What was given, over the file, over LogGOPSim's defaults.
+mlt_loggops mlt_machine_read(void);
+
+// The machine of --machine; NULL: none is described. It stays until the process ends.
+mlt_cluster *mlt_machine_read_cluster(void);
 
 // One machine from a text; `name` is what errors call it. Parameters that it does not name stay
 // as they are; it must name at least one.
-bool mlt_machine_parse(const char *name, const char *text, mlt_loggops *out, char *why,
-                       size_t why_size) MLT_MUST_CHECK;
-void mlt_machine_print(const mlt_loggops *machine, FILE *to); // so that it can be read again
+void mlt_machine_parse(const char *name, const char *text, mlt_loggops *out);
+
+// Simulates a program on a described machine, or if that is NULL on the other one. The caller frees the
+// result. keep: also the times of all actions, the critical path.
+mlt_sim_result *mlt_machine_simulate(const mlt_source *source, const mlt_loggops *machine,
+                                     const mlt_cluster *cluster, bool keep_times, bool keep_path);

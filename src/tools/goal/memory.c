@@ -10,7 +10,6 @@
 
 bool mlt_fill_parse(const char *text, mlt_fill *out)
 {
-    char why[128];
     *out = (mlt_fill){MLT_FILL_RAMP, 1};
     if (strcmp(text, "ramp") == 0)
         return true;
@@ -22,7 +21,7 @@ bool mlt_fill_parse(const char *text, mlt_fill *out)
         return false;
     out->kind = MLT_FILL_RANDOM;
     mlt_arg seed = {.kind = MLT_ARG_NUMBER, .value = &out->seed};
-    return !text[6] || (text[6] == ':' && mlt_arg_parse(&seed, "", text + 7, why, sizeof why));
+    return !text[6] || (text[6] == ':' && mlt_arg_parse(&seed, "", text + 7));
 }
 
 mlt_op_type mlt_memory_type(const mlt_goal_rank *rank, uint32_t buf, mlt_op_type initial)

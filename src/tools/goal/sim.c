@@ -5,30 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/memory.h"
 #include "goal/text/text.h"
 #include "judge/sim/sim.h"
 #include "launch/numbers.h"
-#include "tools/args.h"
-#include "tools/goal/goal.h"
+#include "tools/commands.h"
 #include "tools/goal/machine.h"
 #include "tools/goal/sink.h"
 #include "tools/goal/source.h"
-#include "tools/progress.h"
 
-enum { SIM_WHY_BYTES = 4096, SIM_ACTION_BYTES = 160, BINS = 8, SIM_BAR = 40, SLOWEST = 3 };
+enum { SIM_ACTION_BYTES = 160, BINS = 8, SIM_BAR = 40, SLOWEST = 3 };
 
-typedef struct sim_asked {
-    mlt_source_options source;
-    mlt_machine_options machine_options;
-    mlt_loggops machine;
-    const char *described;
-    mlt_cluster *cluster; // NULL: no machine is described
+static struct {
     bool times, path;
     uint64_t steps; // of the path that are printed
     const char *csv;
-} sim_asked;
+} sim_asked = {.steps = 30};
+
+static mlt_loggops sim_machine;
+static mlt_cluster *sim_cluster; // NULL: no machine is described
 
 // 1.5 us: times of the simulation, which are often below one nanosecond apart.
 static const char *time_of(char text[MLT_NUMBER_BYTES], uint64_t ps)
@@ -42,45 +37,23 @@ static const char *time_of(char text[MLT_NUMBER_BYTES], uint64_t ps)
     return text;
 }
 
-static int sim_simulate(const mlt_arg_command *command, const sim_asked *a,
-                        const mlt_source *source, mlt_sim_result **out)
-{
-    char why[SIM_WHY_BYTES];
-    mlt_progress progress;
-    mlt_sim_options options = {.machine = a->machine,
-                               .cluster = a->cluster,
-                               .keep_path = a->path || a->cluster,
-                               .by_arrival = mlt_source_is_loggopsim(source),
-                               .progress = mlt_progress_step,
-                               .user = &progress};
-    mlt_progress_begin(&progress, "simulating");
-    mlt_status status = mlt_goal_simulate(source->program, &options, out, why, sizeof why);
-    mlt_progress_end(&progress);
-    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s: %s", source->name, why);
-}
-
 // The total of a program on a machine whose messages cost nothing: what computing and dependencies
 // alone take.
-static int ideal(const mlt_arg_command *command, const sim_asked *a, const mlt_source *source,
-                 uint64_t *total_ps)
+static uint64_t ideal_ps(const mlt_source *source)
 {
-    sim_asked without = *a;
-    mlt_sim_result *result = NULL;
-    mlt_cluster cluster = *a->cluster;
+    mlt_cluster cluster = *sim_cluster;
     mlt_loggops nothing = {.S = UINT64_MAX, .exec = cluster.between.exec};
     cluster.change = cluster.wake = 0;
     cluster.within = cluster.large = cluster.between = nothing;
     cluster.noise = 0;
     for (int k = 0; k < MLT_NETWORK_KINDS; k++)
         cluster.cost[k] = (mlt_network_cost){0};
-    without.machine = nothing;
-    without.cluster = cluster.processors ? &cluster : NULL; // else all ranks have their own
-    without.path = false;
-    int code = sim_simulate(command, &without, source, &result);
-    if (code == MLT_ARGS_GO)
-        *total_ps = result->total_ps;
+    // Without processors all ranks have their own.
+    mlt_sim_result *result =
+        mlt_machine_simulate(source, &nothing, cluster.processors ? &cluster : NULL, false, false);
+    uint64_t total_ps = result->total_ps;
     mlt_sim_result_free(result);
-    return code;
+    return total_ps;
 }
 
 // ---- the report of one
@@ -187,15 +160,14 @@ static void print_step(const mlt_goal_program *program, const mlt_sim_step *step
            reasons[step->why]);
 }
 
-static void print_path(const sim_asked *a, const mlt_goal_program *program,
-                       const mlt_sim_result *result)
+static void print_path(const mlt_goal_program *program, const mlt_sim_result *result)
 {
     char count[MLT_NUMBER_BYTES];
     printf("  critical path, %s step%s\n", mlt_number(count, result->path_count),
            result->path_count == 1 ? "" : "s");
-    uint64_t half = (a->steps + 1) / 2, left = result->path_count;
+    uint64_t half = (sim_asked.steps + 1) / 2, left = result->path_count;
     for (uint64_t i = 0; i < result->path_count; i++, left--) {
-        if (a->steps && i == half && left > half + 1) {
+        if (sim_asked.steps && i == half && left > half + 1) {
             uint64_t skipped = left - half;
             printf("    ... %s more (--steps 0 shows all)\n", mlt_number(count, skipped));
             i += skipped - 1;
@@ -218,33 +190,33 @@ static void print_total(const mlt_sim_result *result)
     printf(", on %s rank%s\n", mlt_number(text[1], result->ranks), result->ranks == 1 ? "" : "s");
 }
 
-static void print_machine(const sim_asked *a)
+static void print_machine(void)
 {
     char text[300];
-    const mlt_loggops *m = a->cluster ? &a->cluster->between : &a->machine;
-    if (a->cluster) {
-        printf("  machine    %s\n", mlt_cluster_describe(a->cluster, text, sizeof text));
-        const mlt_loggops *w = &a->cluster->within;
+    const mlt_loggops *m = sim_cluster ? &sim_cluster->between : &sim_machine;
+    if (sim_cluster) {
+        printf("  machine    %s\n", mlt_cluster_describe(sim_cluster, text, sizeof text));
+        const mlt_loggops *w = &sim_cluster->within;
         printf("    in a host  L %g, o %g, g %g, G %g, O %g ns\n", w->L, w->o, w->g, w->G, w->O);
-        w = &a->cluster->large;
-        if (memcmp(w, &a->cluster->within, sizeof *w) != 0)
+        w = &sim_cluster->large;
+        if (memcmp(w, &sim_cluster->within, sizeof *w) != 0)
             printf("    above S    L %g, o %g, g %g, G %g, O %g ns\n", w->L, w->o, w->g, w->G,
                    w->O);
     }
     printf("%sL %g, o %g, g %g, G %g, O %g ns, S %" PRIu64 " bytes, exec %g ns a byte\n",
-           a->cluster ? "    between    " : "  machine    ", m->L, m->o, m->g, m->G, m->O, m->S,
+           sim_cluster ? "    between    " : "  machine    ", m->L, m->o, m->g, m->G, m->O, m->S,
            m->exec);
 }
 
 // What a described machine adds: how far from ideal, where the path's time went, busy links.
-static void print_network(const mlt_sim_result *result, uint64_t ideal_ps)
+static void print_network(const mlt_sim_result *result, uint64_t ideal)
 {
     char text[3][MLT_NUMBER_BYTES];
     double total = result->total_ps ? (double)result->total_ps : 1;
     uint64_t network = 0, shared = 0;
-    printf("  ideal      %s without the costs of messages", time_of(text[0], ideal_ps));
-    if (ideal_ps) {
-        double factor = total / (double)ideal_ps;
+    printf("  ideal      %s without the costs of messages", time_of(text[0], ideal));
+    if (ideal) {
+        double factor = total / (double)ideal;
         printf(": this is %.*f times slower, efficiency %.1f %%", factor < 10 ? 2 : 0, factor,
                100 / factor);
     }
@@ -271,24 +243,24 @@ static void print_network(const mlt_sim_result *result, uint64_t ideal_ps)
     }
 }
 
-static void print_report(const sim_asked *a, const mlt_source *source, const mlt_sim_result *result,
-                         uint64_t ideal_ps)
+static void print_report(const mlt_source *source, const mlt_sim_result *result)
 {
     char text[4][MLT_NUMBER_BYTES];
+    uint64_t ideal = sim_cluster ? ideal_ps(source) : 0;
     printf("%s\n", source->name);
-    print_machine(a);
+    print_machine();
     print_total(result);
-    print_times(result, a->times);
+    print_times(result, sim_asked.times);
     printf("  messages   %s, %s in all", mlt_number(text[0], result->messages),
            mlt_bytes(text[1], result->bytes));
     if (result->unexpected)
         printf("; %s came before their receives, which kept them waiting for %s in all",
                mlt_number(text[2], result->unexpected), time_of(text[3], result->unexpected_ps));
     putchar('\n');
-    if (a->cluster)
-        print_network(result, ideal_ps);
-    if (a->path)
-        print_path(a, source->program, result);
+    if (sim_cluster)
+        print_network(result, ideal);
+    if (sim_asked.path)
+        print_path(source->program, result);
     printf("  simulated  %s actions, %s events in %.3g s", mlt_number(text[0], result->actions),
            mlt_number(text[1], result->events), result->seconds);
     if (result->seconds > 0)
@@ -296,16 +268,13 @@ static void print_report(const sim_asked *a, const mlt_source *source, const mlt
     putchar('\n');
 }
 
-static int write_csv(const mlt_arg_command *command, const char *path, const mlt_sim_result *result)
+static void write_csv(const mlt_sim_result *result)
 {
-    mlt_sink sink;
-    int code = mlt_sink_open(&sink, command, path);
-    if (code != MLT_ARGS_GO)
-        return code;
+    mlt_sink sink = mlt_sink_open(sim_asked.csv);
     fprintf(sink.to, "rank,end_ns\n");
     for (uint32_t r = 0; r < result->ranks; r++)
         fprintf(sink.to, "%" PRIu32 ",%.3f\n", r, (double)result->end_ps[r] / 1000);
-    return mlt_sink_close(&sink, command, true);
+    mlt_sink_close(&sink);
 }
 
 // ---- several
@@ -326,107 +295,66 @@ static void table_row(const mlt_source *source, const mlt_sim_result *result, ui
            mlt_bytes(text[3], result->bytes));
 }
 
-// Files first, then algorithms.
-static int sim_each(const mlt_arg_command *command, const sim_asked *a, const mlt_arg_texts *files,
-                    const mlt_arg_texts *algs)
+static int sim_run(const mlt_arg_texts *files)
 {
+    const mlt_arg_texts *algs = &mlt_source_asked.algs;
     size_t count = files->count + algs->count;
     uint64_t first_ps = 0;
-    int code = MLT_EXIT_FINE;
-    for (size_t i = 0; i < count && code == MLT_EXIT_FINE; i++) {
-        mlt_source_options options = a->source;
-        options.alg = i < files->count ? NULL : algs->items[i - files->count];
-        options.shared = algs->count > 0 && count > 1;
+    if (!count)
+        mlt_args_wrong("it needs a file, or --alg and --ranks; %s --help shows how",
+                       mlt_args_command());
+    if (count > 1 && (sim_asked.csv || sim_asked.times || sim_asked.path))
+        mlt_args_wrong("%s is for one program, but there are %zu",
+                       sim_asked.csv     ? "--csv"
+                       : sim_asked.times ? "--times"
+                                         : "--path",
+                       count);
+    sim_machine = mlt_machine_read();
+    sim_cluster = mlt_machine_read_cluster();
+    mlt_source_asked.shared = algs->count > 0 && count > 1;
+    for (size_t i = 0; i < count; i++) { // files first, then algorithms
         mlt_source source;
-        mlt_sim_result *result = NULL;
-        code = mlt_source_read(command, &options, options.alg ? NULL : files->items[i], &source);
-        if (code == MLT_ARGS_GO)
-            code = sim_simulate(command, a, &source, &result);
-        if (code == MLT_ARGS_GO) {
-            code = MLT_EXIT_FINE;
-            if (count == 1) {
-                uint64_t ideal_ps = 0;
-                code = a->cluster ? ideal(command, a, &source, &ideal_ps) : MLT_ARGS_GO;
-                if (code == MLT_ARGS_GO) {
-                    code = MLT_EXIT_FINE;
-                    print_report(a, &source, result, ideal_ps);
-                }
-                if (a->csv && code == MLT_EXIT_FINE)
-                    code = write_csv(command, a->csv, result);
-            } else {
-                if (i == 0) {
-                    table_head();
-                    first_ps = result->total_ps;
-                }
-                table_row(&source, result, first_ps);
-                fflush(stdout);
+        bool file = i < files->count;
+        mlt_source_read(file ? files->items[i] : NULL, file ? NULL : algs->items[i - files->count],
+                        &source);
+        mlt_sim_result *result = mlt_machine_simulate(&source, &sim_machine, sim_cluster, false,
+                                                      sim_asked.path || sim_cluster);
+        if (count == 1) {
+            print_report(&source, result);
+            if (sim_asked.csv)
+                write_csv(result);
+        } else {
+            if (i == 0) {
+                table_head();
+                first_ps = result->total_ps;
             }
+            table_row(&source, result, first_ps);
+            fflush(stdout);
         }
         mlt_sim_result_free(result);
         mlt_source_free(&source);
     }
-    return code;
+    return MLT_EXIT_FINE;
 }
 
-static int sim_start(const mlt_arg_command *command, sim_asked *a, const mlt_arg_texts *words,
-                     const mlt_arg_texts *algs)
-{
-    size_t count = words->count + algs->count;
-    if (!count)
-        return mlt_args_wrong(command, "it needs a file, or --alg and --ranks; %s --help shows how",
-                              command->name);
-    if (count > 1 && (a->csv || a->times || a->path))
-        return mlt_args_wrong(command, "%s is for one program, but there are %zu",
-                              a->csv     ? "--csv"
-                              : a->times ? "--times"
-                                         : "--path",
-                              count);
-    int code = mlt_machine_read(&a->machine_options, command, &a->machine);
-    if (code == MLT_ARGS_GO)
-        code = mlt_machine_read_cluster(&a->machine_options, a->described, command, &a->cluster);
-    if (code == MLT_ARGS_GO)
-        code = sim_each(command, a, words, algs);
-    mlt_cluster_free(a->cluster);
-    return code;
-}
+static mlt_arg sim_args[] = {
+    {"times", 0, MLT_ARG_FLAG, &sim_asked.times, NULL, .help = "show when each rank ends"},
+    {"csv", 0, MLT_ARG_TEXT, &sim_asked.csv, "FILE", .help = "write these times to FILE"},
+    {"path", 0, MLT_ARG_FLAG, &sim_asked.path, NULL,
+     .help = "show the critical path: each step, and why it began then"},
+    {"steps", 0, MLT_ARG_NUMBER, &sim_asked.steps, "N",
+     .help = "show N steps of the path, half at each end; 0: all (30)"},
+    MLT_MACHINE_ARG,
+};
 
-int mlt_goal_sim_main(int argc, char **argv)
-{
-    sim_asked a = {.steps = 30};
-    mlt_arg_texts words = {NULL, 0}, algs = {NULL, 0};
-    mlt_arg from[MLT_SOURCE_ARGS], machine[MLT_MACHINE_ARGS];
-    mlt_source_args(&a.source, from);
-    mlt_machine_args(&a.machine_options, machine);
-    from[0].kind = MLT_ARG_TEXTS; // --alg more than once compares
-    from[0].value = &algs;
-    const mlt_arg args[] = {
-        {"times", 0, MLT_ARG_FLAG, &a.times, NULL, .help = "show when each rank ends"},
-        {"csv", 0, MLT_ARG_TEXT, &a.csv, "FILE", .help = "write these times to FILE"},
-        {"path", 0, MLT_ARG_FLAG, &a.path, NULL,
-         .help = "show the critical path: each step, and why it began then"},
-        {"steps", 0, MLT_ARG_NUMBER, &a.steps, "N",
-         .help = "show N steps of the path, half at each end; 0: all (30)"},
-        {"machine", 0, MLT_ARG_TEXT, &a.described, "FILE", .help = mlt_machine_file_help},
-    };
-    const mlt_arg_group groups[] = {
-        {NULL, args, sizeof args / sizeof *args},
-        {"The machine", machine, MLT_MACHINE_ARGS},
-        {"Programs without a file", from, MLT_SOURCE_ARGS},
-    };
-    const mlt_arg_command command = {
-        .name = "millet goal sim",
-        .words = "FILE...",
-        .most = SIZE_MAX,
-        .purpose = "Simulates programs under LogGOPS: when each rank ends, messages and bytes, the "
-                   "critical path. Several files, or several options --alg, give a table.",
-        .groups = groups,
-        .count = sizeof groups / sizeof *groups};
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    code = sim_start(&command, &a, &words, &algs);
-    mlt_arg_texts_free(&a.source.set);
-    mlt_arg_texts_free(&algs);
-    mlt_arg_texts_free(&words);
-    return code;
-}
+const mlt_command mlt_goal_sim_command = {
+    .name = "millet goal sim",
+    .help = "price a program under LogGOPS, for up to millions of ranks",
+    .words = "FILE...",
+    .most = SIZE_MAX,
+    .purpose = "Simulates programs under LogGOPS: when each rank ends, messages and bytes, the "
+               "critical path. Several files, or several options --alg, give a table.",
+    .groups = {{NULL, MLT_ARG_LIST(sim_args)},
+               {"The machine", MLT_ARG_LIST(mlt_machine_args)},
+               {"Programs without a file", MLT_ARG_LIST(mlt_source_args)}},
+    .run = sim_run};

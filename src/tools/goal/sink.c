@@ -10,11 +10,19 @@
 
 #include "base/text.h"
 
-static int sink_cannot(const mlt_sink *sink, const mlt_arg_command *command)
+static _Noreturn void sink_cannot(const mlt_sink *sink)
 {
     const char *quote = sink->path || sink->to != stdout ? "'" : "";
-    return mlt_args_failed(command, "%s%s%s cannot be written: %s", quote, sink->name, quote,
-                           strerror(errno));
+    mlt_args_failed("%s%s%s cannot be written: %s", quote, sink->name, quote, strerror(errno));
+}
+
+// Drafts that have a name, of a command that ends before they are whole.
+static char *named_draft;
+
+static void remove_draft(void)
+{
+    if (named_draft)
+        unlink(named_draft);
 }
 
 // The mode that a file made by open() would get, or that of the file which is replaced.
@@ -38,25 +46,28 @@ static int open_nameless(const char *path)
     return fd;
 }
 
-static int open_draft(mlt_sink *sink, const mlt_arg_command *command, const struct stat *old)
+static void name_draft(mlt_sink *sink)
+{
+    static bool will_remove;
+    named_draft = sink->draft;
+    if (!will_remove)
+        atexit(remove_draft);
+    will_remove = true;
+}
+
+static void open_draft(mlt_sink *sink, const struct stat *old)
 {
     if (old && access(sink->path, W_OK) != 0)
-        return sink_cannot(sink, command);
+        sink_cannot(sink);
     sink->draft = mlt_text_of("%s.XXXXXX", sink->path);
     int fd = open_nameless(sink->path);
     sink->nameless = fd >= 0;
-    if (fd < 0)
+    if (fd < 0) {
         fd = mkstemp(sink->draft);
-    if (fd < 0)
-        return sink_cannot(sink, command);
-    if (fchmod(fd, mode_for(old)) != 0 || !(sink->to = fdopen(fd, "w"))) {
-        int code = sink_cannot(sink, command);
-        close(fd);
-        if (!sink->nameless)
-            unlink(sink->draft);
-        return code;
+        name_draft(sink);
     }
-    return MLT_ARGS_GO;
+    if (fd < 0 || fchmod(fd, mode_for(old)) != 0 || !(sink->to = fdopen(fd, "w")))
+        sink_cannot(sink);
 }
 
 // Gives the file without a name the draft's: one that is free.
@@ -68,7 +79,7 @@ static bool give_name(mlt_sink *sink)
     for (unsigned n = (unsigned)getpid() % 1000000, tries = 0; tries < 1000; n++, tries++) {
         snprintf(end, 7, "%06u", n % 1000000);
         if (linkat(AT_FDCWD, self, AT_FDCWD, sink->draft, AT_SYMLINK_FOLLOW) == 0) {
-            sink->nameless = false;
+            name_draft(sink);
             return true;
         }
         if (errno != EEXIST)
@@ -77,54 +88,38 @@ static bool give_name(mlt_sink *sink)
     return false;
 }
 
-int mlt_sink_open(mlt_sink *sink, const mlt_arg_command *command, const char *path)
+mlt_sink mlt_sink_open(const char *path)
 {
-    *sink = (mlt_sink){.to = stdout, .name = "standard output"};
+    mlt_sink sink = {.to = stdout, .name = "standard output"};
     if (!path || strcmp(path, "-") == 0)
-        return MLT_ARGS_GO;
-    sink->to = NULL;
-    sink->name = path;
+        return sink;
+    sink.to = NULL;
+    sink.name = path;
     struct stat old;
     bool exists = stat(path, &old) == 0;
-    int code = MLT_ARGS_GO;
     if (exists && !S_ISREG(old.st_mode)) { // a device, a pipe: there is nothing to rename
-        sink->to = fopen(path, "w");
-        if (!sink->to)
-            code = sink_cannot(sink, command);
-    } else {
-        // A link stays one: what it leads to is replaced.
-        sink->path = exists ? realpath(path, NULL) : strdup(path);
-        code = sink->path ? open_draft(sink, command, exists ? &old : NULL)
-                          : sink_cannot(sink, command);
+        sink.to = fopen(path, "w");
+        if (!sink.to)
+            sink_cannot(&sink);
+        return sink;
     }
-    if (code != MLT_ARGS_GO) {
-        free(sink->draft);
-        free(sink->path);
-    }
-    return code;
+    // A link stays one: what it leads to is replaced.
+    sink.path = exists ? realpath(path, NULL) : strdup(path);
+    if (!sink.path)
+        sink_cannot(&sink);
+    open_draft(&sink, exists ? &old : NULL);
+    return sink;
 }
 
-int mlt_sink_close(mlt_sink *sink, const mlt_arg_command *command, bool keep)
+void mlt_sink_close(mlt_sink *sink)
 {
-    int code = MLT_EXIT_FINE;
-    bool failed = fflush(sink->to) != 0 || ferror(sink->to);
-    if (failed && keep)
-        code = sink_cannot(sink, command);
-    if (sink->to == stdout) {
-        clearerr(stdout);
-        return code;
-    }
-    if (sink->nameless && keep && !failed && !give_name(sink))
-        code = sink_cannot(sink, command);
-    if (fclose(sink->to) != 0 && keep && code == MLT_EXIT_FINE)
-        code = sink_cannot(sink, command);
-    if (sink->draft && !sink->nameless) {
-        if (code == MLT_EXIT_FINE && keep && rename(sink->draft, sink->path) != 0)
-            code = sink_cannot(sink, command);
-        if (code != MLT_EXIT_FINE || !keep)
-            unlink(sink->draft);
-    }
+    if (fflush(sink->to) != 0 || ferror(sink->to) || (sink->nameless && !give_name(sink)))
+        sink_cannot(sink);
+    if (sink->to == stdout)
+        return;
+    if (fclose(sink->to) != 0 || (sink->draft && rename(sink->draft, sink->path) != 0))
+        sink_cannot(sink);
+    named_draft = NULL;
     free(sink->draft);
     free(sink->path);
-    return code;
 }

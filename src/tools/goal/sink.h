@@ -16,10 +16,9 @@ typedef struct mlt_sink {
     bool nameless; // the draft gets its name at the end
 } mlt_sink;
 
-// path NULL or "-": standard output. On failure a message on standard error and the exit code,
-// else MLT_ARGS_GO.
-int mlt_sink_open(mlt_sink *sink, const mlt_arg_command *command, const char *path) MLT_MUST_CHECK;
+// path NULL or "-": standard output.
+mlt_sink mlt_sink_open(const char *path) MLT_MUST_CHECK;
 
-// keep: the file gets its place; else it goes. If that or any writing failed: a message and the
-// exit code, and no file. Otherwise MLT_EXIT_FINE.
-int mlt_sink_close(mlt_sink *sink, const mlt_arg_command *command, bool keep) MLT_MUST_CHECK;
+// The file gets its place. If that or any writing failed, the command fails, and there is no file; so it
+// is with every sink that is not closed when the command ends.
+void mlt_sink_close(mlt_sink *sink);

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,104 +20,88 @@
 #include "lua/rulebook.h"
 #include "tools/progress.h"
 
-enum { SOURCE_WHY_BYTES = 4096, FIRST_ROOM = 1 << 16 };
+enum { FIRST_ROOM = 1 << 16 };
 
-void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS])
+mlt_source_options mlt_source_asked = {.count = 1};
+mlt_arg mlt_source_args[MLT_SOURCE_ARGS] = {
+    {"alg", 'a', MLT_ARG_TEXTS, &mlt_source_asked.algs, "NAME",
+     .help = "take this algorithm instead of a file, such as bcast.binomial; `millet goal gen "
+             "--list` lists all"},
+    {"ranks", 'n', MLT_ARG_NUMBER, &mlt_source_asked.ranks, "P", .least = 1,
+     .most = MLT_GOAL_MAX_RANKS, .help = "number of ranks, for an algorithm or a Lua file"},
+    {"hosts", 0, MLT_ARG_NUMBER, &mlt_source_asked.hosts, "N", .least = 1,
+     .most = MLT_GOAL_MAX_RANKS,
+     .help = "hosts that the ranks of an algorithm are on, as many on each as on any other"},
+    {"in-turn", 0, MLT_ARG_FLAG, &mlt_source_asked.in_turn, NULL,
+     .help = "with --hosts: neighbours are on different hosts, as with mpirun --map-by node"},
+    {"count", 0, MLT_ARG_NUMBER, &mlt_source_asked.count, "N", .help = "elements of a block (1)"},
+    {"type", 0, MLT_ARG_TEXT, &mlt_source_asked.type, "TYPE", .help = "type of an element (Int32)"},
+    {"op", 0, MLT_ARG_TEXT, &mlt_source_asked.op, "OP",
+     .help = "operation of a reduction, such as sum or maxFloat64 (sum)"},
+    {"root", 0, MLT_ARG_NUMBER, &mlt_source_asked.root, "R", .most = MLT_GOAL_MAX_RANKS,
+     .help = "root of a bcast, reduce, gather or scatter (0)"},
+    {"segment", 0, MLT_ARG_NUMBER, &mlt_source_asked.segment, "N",
+     .help = "elements of a piece of a pipeline"},
+    {"radix", 0, MLT_ARG_NUMBER, &mlt_source_asked.radix, "K", .most = UINT32_MAX,
+     .help = "radix of trees and disseminations"},
+    {"throttle", 0, MLT_ARG_NUMBER, &mlt_source_asked.throttle, "N", .least = 1, .most = UINT32_MAX,
+     .help = "most messages under way at a time"},
+    {"in-place", 0, MLT_ARG_FLAG, &mlt_source_asked.in_place, NULL,
+     .help = "each rank's input lies where its result goes"},
+    {"blocks", 0, MLT_ARG_TEXT, &mlt_source_asked.blocks, "N,N,...",
+     .help = "sizes of blocks that differ, one for each rank, in elements (for a file in "
+             "bytes; for an alltoall weights)"},
+    {"set", 0, MLT_ARG_TEXTS, &mlt_source_asked.set, "NAME=VALUE",
+     .help = "for a Lua script that returns a function: arg.NAME is \"VALUE\""},
+    {"lua-steps", 0, MLT_ARG_NUMBER, &mlt_source_asked.steps, "N", .least = 1, .most = INT64_MAX,
+     .help = "for such a script: most steps that it may take for a rank (100000000)"},
+};
+
+void mlt_source_rename(const char *name, const char *other)
 {
-    *options = (mlt_source_options){.ranks = MLT_NOT_GIVEN,
-                                    .hosts = MLT_NOT_GIVEN,
-                                    .count = MLT_NOT_GIVEN,
-                                    .root = MLT_NOT_GIVEN,
-                                    .segment = MLT_NOT_GIVEN,
-                                    .radix = MLT_NOT_GIVEN,
-                                    .throttle = MLT_NOT_GIVEN,
-                                    .steps = MLT_NOT_GIVEN};
-    const mlt_arg lines[MLT_SOURCE_ARGS] = {
-        {"alg", 'a', MLT_ARG_TEXT, &options->alg, "NAME",
-         .help = "take this algorithm instead of a file, such as bcast.binomial; `millet goal gen "
-                 "--list` lists all"},
-        {"ranks", 'n', MLT_ARG_NUMBER, &options->ranks, "P", .least = 1, .most = MLT_GOAL_MAX_RANKS,
-         .help = "number of ranks, for an algorithm or a Lua file"},
-        {"hosts", 0, MLT_ARG_NUMBER, &options->hosts, "N", .least = 1, .most = MLT_GOAL_MAX_RANKS,
-         .help = "hosts that the ranks of an algorithm are on, as many on each as on any other"},
-        {"in-turn", 0, MLT_ARG_FLAG, &options->in_turn, NULL,
-         .help = "with --hosts: neighbours are on different hosts, as with mpirun --map-by node"},
-        {"count", 0, MLT_ARG_NUMBER, &options->count, "N", .help = "elements of a block (1)"},
-        {"type", 0, MLT_ARG_TEXT, &options->type, "TYPE", .help = "type of an element (Int32)"},
-        {"op", 0, MLT_ARG_TEXT, &options->op, "OP",
-         .help = "operation of a reduction, such as sum or maxFloat64 (sum)"},
-        {"root", 0, MLT_ARG_NUMBER, &options->root, "R", .most = MLT_GOAL_MAX_RANKS,
-         .help = "root of a bcast, reduce, gather or scatter (0)"},
-        {"segment", 0, MLT_ARG_NUMBER, &options->segment, "N",
-         .help = "elements of a piece of a pipeline"},
-        {"radix", 0, MLT_ARG_NUMBER, &options->radix, "K", .most = UINT32_MAX,
-         .help = "radix of trees and disseminations"},
-        {"throttle", 0, MLT_ARG_NUMBER, &options->throttle, "N", .least = 1, .most = UINT32_MAX,
-         .help = "most messages under way at a time"},
-        {"in-place", 0, MLT_ARG_FLAG, &options->in_place, NULL,
-         .help = "each rank's input lies where its result goes"},
-        {"blocks", 0, MLT_ARG_TEXT, &options->blocks, "N,N,...",
-         .help = "sizes of blocks that differ, one for each rank, in elements (for a file in "
-                 "bytes; for an alltoall weights)"},
-        {"set", 0, MLT_ARG_TEXTS, &options->set, "NAME=VALUE",
-         .help = "for a Lua script that returns a function: arg.NAME is \"VALUE\""},
-        {"lua-steps", 0, MLT_ARG_NUMBER, &options->steps, "N", .least = 1, .most = INT64_MAX,
-         .help = "for such a script: most steps that it may take for a rank (100000000)"},
-    };
-    memcpy(out, lines, sizeof lines);
+    for (int i = 0; i < MLT_SOURCE_ARGS; i++)
+        if (strcmp(mlt_source_args[i].name, name) == 0)
+            mlt_source_args[i].name = other;
+}
+
+const char *mlt_source_given(const char *names)
+{
+    return mlt_args_given(MLT_ARG_LIST(mlt_source_args), names);
 }
 
 // ---- bytes
 
-static int source_cannot(const mlt_arg_command *command, const char *file)
-{
-    return mlt_args_failed(command, "'%s' cannot be read: %s", file, strerror(errno));
-}
-
-static int read_stream(const mlt_arg_command *command, const char *file, int fd,
-                       mlt_source_file *out)
+static mlt_source_file read_stream(const char *file, int fd)
 {
     char *bytes = NULL;
     size_t size = 0, room = 0;
-    for (;;) {
+    for (ssize_t n = 1; n != 0; size += n > 0 ? (size_t)n : 0) {
         MLT_ARRAY_WANT(bytes, size + FIRST_ROOM, room);
-        ssize_t n = read(fd, bytes + size, room - size);
-        if (n == 0)
-            break;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            free(bytes);
-            return source_cannot(command, file);
-        }
-        size += (size_t)n;
+        n = read(fd, bytes + size, room - size);
+        if (n < 0 && errno != EINTR)
+            mlt_args_failed("'%s' cannot be read: %s", file, strerror(errno));
     }
-    *out = (mlt_source_file){bytes, size, false};
-    return MLT_ARGS_GO;
+    return (mlt_source_file){bytes, size, false};
 }
 
-int mlt_source_file_read(const mlt_arg_command *command, const char *file, mlt_source_file *out)
+mlt_source_file mlt_source_file_read(const char *file)
 {
     if (strcmp(file, "-") == 0)
-        return read_stream(command, "standard input", STDIN_FILENO, out);
-    int fd = open(file, O_RDONLY | O_CLOEXEC), code = MLT_ARGS_GO;
+        return read_stream("standard input", STDIN_FILENO);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
     struct stat about;
-    if (fd < 0 || fstat(fd, &about) != 0) {
-        code = source_cannot(command, file);
-    } else if (S_ISDIR(about.st_mode)) {
-        code = mlt_args_failed(command, "'%s' is a directory, but should be a file", file);
-    } else {
-        void *map = S_ISREG(about.st_mode) && about.st_size > 0
-                        ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
-                        : MAP_FAILED;
-        if (map != MAP_FAILED)
-            *out = (mlt_source_file){map, (size_t)about.st_size, true};
-        else
-            code = read_stream(command, file, fd, out);
-    }
-    if (fd >= 0)
-        close(fd);
-    return code;
+    if (fd < 0 || fstat(fd, &about) != 0)
+        mlt_args_failed("'%s' cannot be read: %s", file, strerror(errno));
+    if (S_ISDIR(about.st_mode))
+        mlt_args_failed("'%s' is a directory, but should be a file", file);
+    void *map = S_ISREG(about.st_mode) && about.st_size > 0
+                    ? mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0)
+                    : MAP_FAILED;
+    mlt_source_file out = {map, (size_t)about.st_size, true};
+    if (map == MAP_FAILED)
+        out = read_stream(file, fd);
+    close(fd);
+    return out;
 }
 
 void mlt_source_file_drop(mlt_source_file *bytes)
@@ -157,12 +140,23 @@ bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type)
     return false;
 }
 
-// Where blocks of those sizes begin, for so many ranks.
-static int read_blocks(const mlt_arg_command *command, const char *text, uint32_t ranks,
-                       uint64_t **out)
+mlt_op_type mlt_source_type(const char *option, const char *text)
+{
+    mlt_op op = MLT_OPS;
+    mlt_op_type type;
+    if (!mlt_source_function(text, &op, &type) || op != MLT_OPS)
+        mlt_args_wrong(
+            "option %s is '%s', but should be Int8 to Int64, UInt8 to UInt64 or Float16 to "
+            "Float64",
+            option, text);
+    return type;
+}
+
+// Where the blocks of --blocks begin, for so many ranks.
+static uint64_t *read_blocks(uint32_t ranks)
 {
     uint64_t *starts = mlt_take(ranks + 1ull, sizeof *starts), block;
-    *out = starts;
+    const char *text = mlt_source_asked.blocks;
     uint32_t count = 0;
     bool fine = true;
     for (const char *at = text; fine; at++) {
@@ -178,13 +172,11 @@ static int read_blocks(const mlt_arg_command *command, const char *text, uint32_
         at = end;
     }
     if (!fine)
-        return mlt_args_wrong(command, "option --blocks is '%s', but should be sizes such as 4,0,7",
-                              text);
+        mlt_args_wrong("option --blocks is '%s', but should be sizes such as 4,0,7", text);
     if (count != ranks)
-        return mlt_args_wrong(
-            command, "option --blocks has %" PRIu32 " sizes, but there are %" PRIu32 " ranks",
-            count, ranks);
-    return MLT_ARGS_GO;
+        mlt_args_wrong("option --blocks has %" PRIu32 " sizes, but there are %" PRIu32 " ranks",
+                       count, ranks);
+    return starts;
 }
 
 // The lists of an exchange: from every rank to every one a block.
@@ -204,122 +196,97 @@ static void make_parts(mlt_source *source)
 }
 
 // `name` is how messages call the algorithm.
-static int read_shape(const mlt_arg_command *command, const mlt_source_options *options,
-                      const char *name, mlt_coll_shape *out)
+static mlt_coll_shape read_shape(const char *name)
 {
-    uint64_t ranks = options->ranks, root = mlt_given_or(options->root, 0);
-    if (ranks == MLT_NOT_GIVEN)
-        return mlt_args_wrong(command, "%s needs --ranks, the number of ranks", name);
-    if (root >= ranks)
-        return mlt_args_wrong(command,
-                              "the root is rank %" PRIu64 ", but there are %" PRIu64
-                              " ranks: 0 to %" PRIu64 " are right",
-                              root, ranks, ranks - 1);
-    *out = (mlt_coll_shape){.ranks = (uint32_t)ranks,
-                            .root = (uint32_t)root,
-                            .count = mlt_given_or(options->count, 1),
+    const mlt_source_options *o = &mlt_source_asked;
+    if (!o->ranks)
+        mlt_args_wrong("%s needs --ranks, the number of ranks", name);
+    if (o->root >= o->ranks)
+        mlt_args_wrong("the root is rank %" PRIu64 ", but there are %" PRIu64
+                       " ranks: 0 to %" PRIu64 " are right",
+                       o->root, o->ranks, o->ranks - 1);
+    mlt_coll_shape shape = {.ranks = (uint32_t)o->ranks,
+                            .root = (uint32_t)o->root,
+                            .count = o->count,
                             .op = MLT_OP_SUM,
                             .type = MLT_OP_INT32,
-                            .segment = mlt_given_or(options->segment, 0),
-                            .radix = (uint32_t)mlt_given_or(options->radix, 0),
-                            .window = (uint32_t)mlt_given_or(options->throttle, 0),
-                            .in_place = options->in_place};
-    mlt_op unused = MLT_OPS;
-    if (options->op && !mlt_source_function(options->op, &out->op, &out->type))
-        return mlt_args_wrong(command,
-                              "option --op is '%s', but should be an operation such as sum or "
-                              "maxFloat64",
-                              options->op);
-    if (options->type &&
-        (!mlt_source_function(options->type, &unused, &out->type) || unused != MLT_OPS))
-        return mlt_args_wrong(command,
-                              "option --type is '%s', but should be Int8 to Int64, UInt8 to UInt64 "
-                              "or Float16 to Float64",
-                              options->type);
-    return MLT_ARGS_GO;
+                            .segment = o->segment,
+                            .radix = (uint32_t)o->radix,
+                            .window = (uint32_t)o->throttle,
+                            .in_place = o->in_place};
+    if (o->op && !mlt_source_function(o->op, &shape.op, &shape.type))
+        mlt_args_wrong("option --op is '%s', but should be an operation such as sum or maxFloat64",
+                       o->op);
+    if (o->type)
+        shape.type = mlt_source_type("--type", o->type);
+    return shape;
 }
 
 // Options that would change what an algorithm does, if it took them, are refused, not ignored.
-static int not_for_alg(const mlt_arg_command *command, const mlt_source_options *options,
-                       const char *name, const mlt_source *source)
+static void not_for_alg(const char *name, const mlt_source *source)
 {
     const mlt_coll_alg *alg = source->alg;
     bool hosts = alg->uses_hosts || source->rulebook; // that of a rule book may look at them
-    const char *lost = options->shared                                           ? NULL
-                       : options->hosts != MLT_NOT_GIVEN && !hosts               ? "hosts"
-                       : options->segment != MLT_NOT_GIVEN && !alg->uses_segment ? "segment"
-                       : options->radix != MLT_NOT_GIVEN && !alg->uses_radix     ? "radix"
-                       : options->throttle != MLT_NOT_GIVEN && !alg->uses_window ? "throttle"
-                       : options->set.count                                      ? "set"
-                       : options->steps != MLT_NOT_GIVEN                         ? "lua-steps"
-                                                                                 : NULL;
-    if (!lost)
-        return MLT_ARGS_GO;
-    return mlt_args_wrong(
-        command, "--%s has no meaning for %s; `millet goal gen --list` shows what algorithms take",
-        lost, name);
+    char names[80];
+    snprintf(names, sizeof names, "%s%s%s%sset lua-steps", hosts ? "" : "hosts ",
+             alg->uses_segment ? "" : "segment alg-segment ", alg->uses_radix ? "" : "radix ",
+             alg->uses_window ? "" : "throttle ");
+    const char *lost = mlt_source_given(names);
+    if (lost && !mlt_source_asked.shared)
+        mlt_args_wrong(
+            "--%s has no meaning for %s; `millet goal gen --list` shows what algorithms take", lost,
+            name);
 }
 
-static int read_hosts(const mlt_arg_command *command, const mlt_source_options *options,
-                      const char *name, mlt_source *out)
+static void read_hosts(const char *name, mlt_source *out)
 {
-    uint64_t hosts = options->hosts;
-    if (hosts == MLT_NOT_GIVEN && options->in_turn)
-        return mlt_args_wrong(command, "--in-turn needs --hosts, the number of hosts");
-    if (hosts == MLT_NOT_GIVEN && out->alg->uses_hosts)
-        return mlt_args_wrong(command, "--alg %s needs --hosts, the number of hosts", name);
-    if (hosts == MLT_NOT_GIVEN || (!out->alg->uses_hosts && !out->rulebook))
-        return MLT_ARGS_GO;
-    if (hosts > options->ranks)
-        return mlt_args_wrong(command,
-                              "there are %" PRIu64 " hosts, but only %" PRIu64 " ranks for them",
-                              hosts, options->ranks);
-    out->hosts = mlt_coll_hosts_deal(out->shape.ranks, (uint32_t)hosts, options->in_turn);
+    const mlt_source_options *o = &mlt_source_asked;
+    if (!o->hosts && o->in_turn)
+        mlt_args_wrong("--in-turn needs --hosts, the number of hosts");
+    if (!o->hosts && out->alg->uses_hosts)
+        mlt_args_wrong("--alg %s needs --hosts, the number of hosts", name);
+    if (!o->hosts || (!out->alg->uses_hosts && !out->rulebook))
+        return;
+    if (o->hosts > o->ranks)
+        mlt_args_wrong("there are %" PRIu64 " hosts, but only %" PRIu64 " ranks for them", o->hosts,
+                       o->ranks);
+    out->hosts = mlt_coll_hosts_deal(out->shape.ranks, (uint32_t)o->hosts, o->in_turn);
     out->shape.hosts = out->hosts;
-    return MLT_ARGS_GO;
 }
 
 // The program of out->alg for out->shape.
-static int make_program(const mlt_arg_command *command, const mlt_source_options *options,
-                        const char *name, mlt_source *out)
+static void make_program(const char *name, mlt_source *out)
 {
-    char why[SOURCE_WHY_BYTES];
-    int code = not_for_alg(command, options, name, out);
     out->form = MLT_SOURCE_ALG;
-    if (code == MLT_ARGS_GO)
-        code = read_hosts(command, options, name, out);
-    if (code == MLT_ARGS_GO && options->blocks)
-        code = read_blocks(command, options->blocks, out->shape.ranks, &out->starts);
-    if (code != MLT_ARGS_GO)
-        return code;
-    out->shape.starts = out->starts;
+    not_for_alg(name, out);
+    read_hosts(name, out);
+    if (mlt_source_asked.blocks)
+        out->shape.starts = out->starts = read_blocks(out->shape.ranks);
     if (out->alg->collective == MLT_COLL_EXCHANGE)
         make_parts(out);
-    snprintf(out->name, sizeof out->name, "%s, %" PRIu64 " rank%s", name, options->ranks,
-             options->ranks == 1 ? "" : "s");
+    snprintf(out->name, sizeof out->name, "%s, %" PRIu32 " rank%s", name, out->shape.ranks,
+             out->shape.ranks == 1 ? "" : "s");
     mlt_progress progress;
     mlt_progress_begin(&progress, "generating");
     mlt_status status =
         out->rulebook
             ? mlt_lua_rulebook_program(out->rulebook, out->alg, &out->shape, mlt_progress_step,
-                                       &progress, &out->program, why, sizeof why)
+                                       &progress, &out->program, MLT_ARGS_WHY)
             : mlt_coll_program(out->alg, &out->shape, mlt_progress_step, &progress, &out->program,
-                               why, sizeof why);
+                               MLT_ARGS_WHY);
     mlt_progress_end(&progress);
-    return status == MLT_OK ? MLT_ARGS_GO : mlt_args_failed(command, "%s", why);
+    mlt_args_must(status);
 }
 
-static int read_alg(const mlt_arg_command *command, const mlt_source_options *options,
-                    mlt_source *out)
+static void read_alg(const char *alg, mlt_source *out)
 {
-    char why[SOURCE_WHY_BYTES], name[128];
-    snprintf(name, sizeof name, "--alg %s", options->alg);
-    int code = read_shape(command, options, name, &out->shape);
-    if (code != MLT_ARGS_GO)
-        return code;
-    out->alg = mlt_coll_find(options->alg, why, sizeof why);
-    return out->alg ? make_program(command, options, options->alg, out)
-                    : mlt_args_wrong(command, "%s", why);
+    char name[128];
+    snprintf(name, sizeof name, "--alg %s", alg);
+    out->shape = read_shape(name);
+    out->alg = mlt_coll_find(alg, MLT_ARGS_WHY);
+    if (!out->alg)
+        mlt_args_wrong("%s", mlt_args_why);
+    make_program(alg, out);
 }
 
 // ---- algorithms of rule books
@@ -334,8 +301,7 @@ static bool has_name(const mlt_coll_alg *alg, const char *name)
 }
 
 // The algorithm of the rule book that `chosen` names (NULL: the only one).
-static int choose_alg(const mlt_arg_command *command, const char *file, const char *chosen,
-                      mlt_source *out)
+static void choose_alg(const char *file, const char *chosen, mlt_source *out)
 {
     const mlt_coll_rulebook *rulebook = out->rulebook;
     mlt_text names = {0};
@@ -346,79 +312,59 @@ static int choose_alg(const mlt_arg_command *command, const char *file, const ch
         if (chosen ? has_name(alg, chosen) : rulebook->algs_count == 1)
             out->alg = alg;
     }
-    int code = MLT_ARGS_GO;
     if (!rulebook->algs_count)
-        code = mlt_args_failed(command, "%s has no algorithm, only rules or paths", file);
-    else if (!out->alg && chosen)
-        code = mlt_args_wrong(command, "%s has no algorithm '%s'; it has %s", file, chosen,
-                              names.text);
-    else if (!out->alg)
-        code = mlt_args_wrong(command, "%s has %" PRIu32 " algorithms; %s:NAME chooses one of %s",
-                              file, rulebook->algs_count, file, names.text);
+        mlt_args_failed("%s has no algorithm, only rules or paths", file);
+    if (!out->alg && chosen)
+        mlt_args_wrong("%s has no algorithm '%s'; it has %s", file, chosen, names.text);
+    if (!out->alg)
+        mlt_args_wrong("%s has %" PRIu32 " algorithms; %s:NAME chooses one of %s", file,
+                       rulebook->algs_count, file, names.text);
     mlt_text_free(&names);
-    return code;
 }
 
-static int read_rulebook(const mlt_arg_command *command, const mlt_source_options *options,
-                         const char *file, const char *chosen, const mlt_source_file *bytes,
-                         mlt_source *out)
+static void read_rulebook(const char *file, const char *chosen, const mlt_source_file *bytes,
+                          mlt_source *out)
 {
-    char why[SOURCE_WHY_BYTES], name[128];
-    if (mlt_lua_rulebook_read(mlt_coll_algs, file, bytes->bytes, bytes->size, &out->rulebook, why,
-                              sizeof why) != MLT_OK)
-        return mlt_args_failed(command, "%s", why);
-    int code = choose_alg(command, file, chosen, out);
-    if (code != MLT_ARGS_GO)
-        return code;
+    char name[128];
+    mlt_args_must(mlt_lua_rulebook_read(mlt_coll_algs, file, bytes->bytes, bytes->size,
+                                        &out->rulebook, MLT_ARGS_WHY));
+    choose_alg(file, chosen, out);
     snprintf(name, sizeof name, "%s.%s", mlt_collective_names[out->alg->collective],
              out->alg->name);
-    code = read_shape(command, options, name, &out->shape);
-    return code == MLT_ARGS_GO ? make_program(command, options, name, out) : code;
+    out->shape = read_shape(name);
+    make_program(name, out);
 }
 
 // ---- files
 
-static int read_lua(const mlt_arg_command *command, const mlt_source_options *options,
-                    const char *file, const mlt_source_file *bytes, mlt_source *out)
+static void read_lua(const char *file, const mlt_source_file *bytes, mlt_source *out)
 {
-    char why[SOURCE_WHY_BYTES];
-    if (options->ranks == MLT_NOT_GIVEN)
-        return mlt_args_wrong(command, "a Lua script needs --ranks, the number of ranks");
-    mlt_lua_arg *args = mlt_take(options->set.count + 1, sizeof *args);
-    char **names = mlt_take(options->set.count + 1, sizeof *names);
-    int code = MLT_ARGS_GO;
-    for (size_t i = 0; i < options->set.count && code == MLT_ARGS_GO; i++) {
-        const char *text = options->set.items[i], *equals = strchr(text, '=');
+    const mlt_source_options *o = &mlt_source_asked;
+    if (!o->ranks)
+        mlt_args_wrong("a Lua script needs --ranks, the number of ranks");
+    mlt_lua_arg *args = mlt_take(o->set.count + 1, sizeof *args);
+    for (size_t i = 0; i < o->set.count; i++) {
+        const char *text = o->set.items[i], *equals = strchr(text, '=');
         if (!equals || equals == text)
-            code = mlt_args_wrong(command, "option --set is '%s', but should be NAME=VALUE", text);
-        else {
-            names[i] = mlt_text_of("%.*s", (int)(equals - text), text);
-            args[i] = (mlt_lua_arg){names[i], equals + 1};
-        }
+            mlt_args_wrong("option --set is '%s', but should be NAME=VALUE", text);
+        args[i] = (mlt_lua_arg){mlt_text_of("%.*s", (int)(equals - text), text), equals + 1};
     }
-    if (code == MLT_ARGS_GO) {
-        mlt_progress progress;
-        mlt_progress_begin(&progress, "generating");
-        mlt_status status =
-            mlt_lua_generate(file, bytes->bytes, bytes->size, (uint32_t)options->ranks, args,
-                             options->set.count, mlt_given_or(options->steps, 0), mlt_progress_step,
-                             &progress, &out->program, why, sizeof why);
-        mlt_progress_end(&progress);
-        if (status != MLT_OK)
-            code = mlt_args_failed(command, "%s", why);
-    }
-    for (size_t i = 0; i < options->set.count; i++)
-        free(names[i]);
-    free(names);
+    mlt_progress progress;
+    mlt_progress_begin(&progress, "generating");
+    mlt_status status =
+        mlt_lua_generate(file, bytes->bytes, bytes->size, (uint32_t)o->ranks, args, o->set.count,
+                         o->steps, mlt_progress_step, &progress, &out->program, MLT_ARGS_WHY);
+    mlt_progress_end(&progress);
+    mlt_args_must(status);
+    for (size_t i = 0; i < o->set.count; i++)
+        free((char *)args[i].name);
     free(args);
-    return code;
 }
 
-static mlt_status read_image(const char *name, const mlt_source_file *bytes, mlt_source *out,
-                             char *why, size_t why_size)
+static mlt_status read_image(const char *name, const mlt_source_file *bytes, mlt_source *out)
 {
     mlt_goal_image *image;
-    mlt_status status = mlt_goal_image_open(name, bytes->bytes, bytes->size, &image, why, why_size);
+    mlt_status status = mlt_goal_image_open(name, bytes->bytes, bytes->size, &image, MLT_ARGS_WHY);
     if (status != MLT_OK)
         return status;
     out->program = mlt_goal_image_program(image);
@@ -434,59 +380,49 @@ static const char *script_end(const char *file)
     return n >= 4 && strcmp(file + n - 4, ".lua") == 0 ? file + n : colon ? colon + 4 : NULL;
 }
 
-bool mlt_source_is_script(const mlt_source_options *options, const char *file)
+bool mlt_source_is_script(const char *file)
 {
-    return script_end(file) || (options->scripts && strcmp(file, "-") == 0);
+    return script_end(file) || (mlt_source_asked.scripts && strcmp(file, "-") == 0);
 }
 
 // Options that say nothing about a file are refused, not ignored.
-static int not_for_files(const mlt_arg_command *command, const mlt_source_options *options,
-                         const char *name, bool lua)
+static void not_for_files(const char *name, bool lua)
 {
-    if (options->shared)
-        return MLT_ARGS_GO;
-    if (!lua && options->ranks != MLT_NOT_GIVEN)
-        return mlt_args_wrong(command,
-                              "--ranks is for --alg and Lua scripts, whose names end with .lua; "
-                              "the file '%s' has its own number of ranks",
-                              name);
-    if (!lua && (options->set.count || options->steps != MLT_NOT_GIVEN))
-        return mlt_args_wrong(
-            command, "--%s is for Lua scripts, but '%s' is none (its name would end with .lua)",
-            options->set.count ? "set" : "lua-steps", name);
-    const char *lost = options->count != MLT_NOT_GIVEN      ? "--count"
-                       : options->hosts != MLT_NOT_GIVEN    ? "--hosts"
-                       : options->in_turn                   ? "--in-turn"
-                       : options->type                      ? "--type"
-                       : options->segment != MLT_NOT_GIVEN  ? "--segment"
-                       : options->radix != MLT_NOT_GIVEN    ? "--radix"
-                       : options->throttle != MLT_NOT_GIVEN ? "--throttle"
-                       : options->files_have_op             ? NULL
-                       : options->in_place                  ? "--in-place"
-                       : options->blocks                    ? "--blocks"
-                       : options->root != MLT_NOT_GIVEN     ? "--root"
-                       : options->op                        ? "--op"
-                                                            : NULL;
+    const mlt_source_options *o = &mlt_source_asked;
+    if (o->shared)
+        return;
+    if (!lua && o->ranks)
+        mlt_args_wrong(
+            "--ranks is for --alg and Lua scripts, whose names end with .lua; the file '%s' "
+            "has its own number of ranks",
+            name);
+    const char *lost = mlt_source_given("set lua-steps");
+    if (!lua && lost)
+        mlt_args_wrong("--%s is for Lua scripts, but '%s' is none (its name would end with .lua)",
+                       lost, name);
+    lost = mlt_source_given("count hosts in-turn type segment alg-segment radix throttle");
+    if (!lost && !o->files_have_op)
+        lost = mlt_source_given("in-place alg-in-place blocks root op");
     if (lost)
-        return mlt_args_wrong(command, "%s is for --alg; it has no meaning for '%s'", lost, name);
-    return MLT_ARGS_GO;
+        mlt_args_wrong("--%s is for --alg; it has no meaning for '%s'", lost, name);
 }
 
 // A script, or a rule book, of which `chosen` names an algorithm.
-static int read_script(const mlt_arg_command *command, const mlt_source_options *options,
-                       const char *name, const char *chosen, const mlt_source_file *bytes,
-                       mlt_source *out)
+static void read_script(const char *name, const char *chosen, const mlt_source_file *bytes,
+                        mlt_source *out)
 {
-    if (mlt_lua_is_rulebook(name, bytes->bytes, bytes->size))
-        return read_rulebook(command, options, name, chosen, bytes, out);
+    if (mlt_lua_is_rulebook(name, bytes->bytes, bytes->size)) {
+        read_rulebook(name, chosen, bytes, out);
+        return;
+    }
     if (chosen)
-        return mlt_args_wrong(command,
-                              "'%s' has no algorithms, so ':%s' chooses none: it is a script that "
-                              "returns a function",
-                              name, chosen);
+        mlt_args_wrong(
+            "'%s' has no algorithms, so ':%s' chooses none: it is a script that returns a "
+            "function",
+            name, chosen);
     out->form = MLT_SOURCE_LUA;
-    int code = not_for_files(command, options, name, true);
-    return code == MLT_ARGS_GO ? read_lua(command, options, name, bytes, out) : code;
+    not_for_files(name, true);
+    read_lua(name, bytes, out);
 }
 
 // Without ":NAME", which goes to *chosen; the caller frees the result.
@@ -497,78 +433,69 @@ static char *path_of(const char *file, const char **chosen)
     return mlt_text_of("%.*s", (int)(end ? end - file : (ptrdiff_t)strlen(file)), file);
 }
 
-static int read_bytes(const mlt_arg_command *command, const mlt_source_options *options,
-                      const char *file, const char *name, mlt_source *out)
+static void read_bytes(const char *file, const char *name, mlt_source *out)
 {
-    bool lua = mlt_source_is_script(options, file);
-    int code = lua ? MLT_ARGS_GO : not_for_files(command, options, name, false);
-    if (code != MLT_ARGS_GO)
-        return code;
-    mlt_source_file bytes;
+    bool lua = mlt_source_is_script(file);
+    if (!lua)
+        not_for_files(name, false);
     const char *chosen;
     char *path = path_of(file, &chosen);
-    code = mlt_source_file_read(command, path, &bytes);
-    if (code != MLT_ARGS_GO) {
-        free(path);
-        return code;
-    }
-    char why[SOURCE_WHY_BYTES] = "";
+    mlt_source_file bytes = mlt_source_file_read(path);
     mlt_status status = MLT_OK;
     if (lua) {
-        code = read_script(command, options, strcmp(path, "-") == 0 ? name : path, chosen, &bytes,
-                           out);
+        read_script(strcmp(path, "-") == 0 ? name : path, chosen, &bytes, out);
     } else if (mlt_is_image(bytes.bytes, bytes.size)) {
         out->form = MLT_SOURCE_IMAGE;
-        status = read_image(name, &bytes, out, why, sizeof why);
+        status = read_image(name, &bytes, out);
     } else if (mlt_goal_is_loggopsim(bytes.bytes, bytes.size)) {
         out->form = MLT_SOURCE_LOGGOPSIM;
         status =
-            mlt_goal_loggopsim_read(name, bytes.bytes, bytes.size, &out->program, why, sizeof why);
+            mlt_goal_loggopsim_read(name, bytes.bytes, bytes.size, &out->program, MLT_ARGS_WHY);
     } else {
         out->form = MLT_SOURCE_TEXT;
-        status = mlt_goal_read(name, bytes.bytes, bytes.size, &out->program, &out->dialect, why,
-                               sizeof why);
+        status = mlt_goal_read(name, bytes.bytes, bytes.size, &out->program, &out->dialect,
+                               MLT_ARGS_WHY);
     }
     mlt_source_file_drop(&bytes);
     free(path);
-    if (status != MLT_OK) { // place and caret of the readers speak for themselves
-        fflush(stdout);
-        fprintf(stderr, "%s\n", why);
-        return MLT_EXIT_FOUND;
-    }
-    return code;
+    if (status == MLT_OK)
+        return;
+    fflush(stdout); // place and caret of the readers speak for themselves
+    fprintf(stderr, "%s\n", mlt_args_why);
+    exit(MLT_EXIT_FOUND);
 }
 
-static int source_read_file(const mlt_arg_command *command, const mlt_source_options *options,
-                            const char *file, mlt_source *out)
+static void source_read_file(const char *file, mlt_source *out)
 {
     const char *name = strcmp(file, "-") == 0 ? "standard input" : file;
     const char *slash = strrchr(name, '/');
     snprintf(out->name, sizeof out->name, "%s", slash && slash[1] ? slash + 1 : name);
-    int code = read_bytes(command, options, file, name, out);
-    if (code == MLT_ARGS_GO && options->blocks && options->files_have_op && !out->alg)
-        code = read_blocks(command, options->blocks, out->program->ranks, &out->starts);
-    return code;
+    read_bytes(file, name, out);
+    if (mlt_source_asked.blocks && mlt_source_asked.files_have_op && !out->alg)
+        out->starts = read_blocks(out->program->ranks);
 }
 
-int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *options,
-                    const char *file, mlt_source *out)
+void mlt_source_read(const char *file, const char *alg, mlt_source *out)
 {
     *out = (mlt_source){.program = NULL};
-    return file ? source_read_file(command, options, file, out) : read_alg(command, options, out);
+    if (file)
+        source_read_file(file, out);
+    else
+        read_alg(alg, out);
 }
 
-int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options *options,
-                        const mlt_arg_texts *words, mlt_source *out)
+const mlt_source *mlt_source_read_one(const mlt_arg_texts *words)
 {
-    *out = (mlt_source){.program = NULL};
-    if (words->count && options->alg)
-        return mlt_args_wrong(command, "'%s' and --alg %s are two programs; give one",
-                              words->items[0], options->alg);
-    if (!words->count && !options->alg)
-        return mlt_args_wrong(command, "it needs a file, or --alg and --ranks; %s --help shows how",
-                              command->name);
-    return mlt_source_read(command, options, words->count ? words->items[0] : NULL, out);
+    static mlt_source source;
+    const mlt_arg_texts *algs = &mlt_source_asked.algs;
+    const char *alg = algs->count ? algs->items[algs->count - 1] : NULL;
+    if (words->count && alg)
+        mlt_args_wrong("'%s' and --alg %s are two programs; give one", words->items[0], alg);
+    if (!words->count && !alg)
+        mlt_args_wrong("it needs a file, or --alg and --ranks; %s --help shows how",
+                       mlt_args_command());
+    mlt_source_read(words->count ? words->items[0] : NULL, alg, &source);
+    return &source;
 }
 
 bool mlt_source_is_loggopsim(const mlt_source *source)

@@ -15,11 +15,11 @@
 #include "tools/args.h"
 
 enum { MLT_SOURCE_ARGS = 15 };
-#define MLT_NOT_GIVEN UINT64_MAX
 
+// What the user asked for, of options that say which program.
 typedef struct mlt_source_options {
-    const char *alg, *op, *type, *blocks;
-    // MLT_NOT_GIVEN: not given
+    mlt_arg_texts algs;
+    const char *op, *type, *blocks;
     uint64_t ranks, hosts, count, root, segment, radix, throttle, steps;
     bool in_place, in_turn;
     mlt_arg_texts set;
@@ -27,6 +27,15 @@ typedef struct mlt_source_options {
     bool scripts;       // standard input is a Lua script
     bool shared;        // others read with these options too: what is not for files is no fault
 } mlt_source_options;
+
+extern mlt_source_options mlt_source_asked;
+extern mlt_arg mlt_source_args[MLT_SOURCE_ARGS];
+
+// Gives an option another name, where a command has one of that name itself.
+void mlt_source_rename(const char *name, const char *other);
+
+// The first of these options that was given; NULL: none was.
+const char *mlt_source_given(const char *names);
 
 typedef enum mlt_source_form {
     MLT_SOURCE_TEXT,
@@ -50,32 +59,24 @@ typedef struct mlt_source {
     mlt_coll_rulebook *rulebook; // ALG of a rule book
 } mlt_source;
 
-// Sets the defaults and fills in the options' lines.
-void mlt_source_args(mlt_source_options *options, mlt_arg out[MLT_SOURCE_ARGS]);
-
 // True if the file is a Lua script, by its name.
-bool mlt_source_is_script(const mlt_source_options *options, const char *file);
+bool mlt_source_is_script(const char *file);
 
-// Reads a file, or with file NULL what --alg says. MLT_ARGS_GO, or a message on standard error and
-// the exit code. The caller sees to it that a command line has a file or --alg, not both.
-int mlt_source_read(const mlt_arg_command *command, const mlt_source_options *options,
-                    const char *file, mlt_source *out) MLT_MUST_CHECK;
+// Reads a file, or with file NULL what `alg` says.
+void mlt_source_read(const char *file, const char *alg, mlt_source *out);
 void mlt_source_free(mlt_source *source);
+
+// For commands of one program: the one file of words, or --alg. It stays until the process ends.
+const mlt_source *mlt_source_read_one(const mlt_arg_texts *words);
 
 // It was written for LogGOPSim, in text or binary, and is simulated as there.
 bool mlt_source_is_loggopsim(const mlt_source *source);
 
-// For commands of one program: the one file of words, or --alg; a message if both or neither.
-int mlt_source_read_one(const mlt_arg_command *command, const mlt_source_options *options,
-                        const mlt_arg_texts *words, mlt_source *out) MLT_MUST_CHECK;
-
-static inline uint64_t mlt_given_or(uint64_t value, uint64_t initial)
-{
-    return value == MLT_NOT_GIVEN ? initial : value;
-}
-
 // "sum", "sumInt32", "Int32": what it names of both. False: neither.
 bool mlt_source_function(const char *text, mlt_op *op, mlt_op_type *type) MLT_MUST_CHECK;
+
+// The type that an option names; `option` is what messages call it.
+mlt_op_type mlt_source_type(const char *option, const char *text);
 
 // The bytes of a file, mapped if it can be. mlt_source_file_drop gives them back.
 typedef struct mlt_source_file {
@@ -83,6 +84,5 @@ typedef struct mlt_source_file {
     size_t size;
     bool mapped;
 } mlt_source_file;
-int mlt_source_file_read(const mlt_arg_command *command, const char *file,
-                         mlt_source_file *out) MLT_MUST_CHECK;
+mlt_source_file mlt_source_file_read(const char *file);
 void mlt_source_file_drop(mlt_source_file *bytes);

@@ -71,47 +71,40 @@ static void name_job(uint32_t pid, char *text, size_t size)
     text[n] = '\0';
 }
 
-static int tell_jobs(const mlt_arg_command *command, const mlt_live_found *found, int count)
+static _Noreturn void tell_jobs(const mlt_live_found *found, int count)
 {
+    mlt_text list = {0};
     char text[80];
-    int code =
-        mlt_args_wrong(command, "%d jobs run; say which, by the number of its mpirun:", count);
     for (int i = 0; i < count; i++) {
         name_job(found[i].pid, text, sizeof text);
-        fprintf(stderr, "  %u  %s\n", found[i].pid, text);
+        mlt_text_add(&list, "\n  %u  %s", found[i].pid, text);
     }
-    return code;
+    mlt_args_wrong("%d jobs run; say which, by the number of its mpirun:%s", count, list.text);
 }
 
-int mlt_live_find(const mlt_arg_command *command, const char *word, mlt_live_found *out)
+mlt_live_found mlt_live_find(const char *word)
 {
     mlt_live_found found[ASK_MOST];
     int count = list_jobs(found);
     if (count < 0)
-        return mlt_args_failed(command, "/proc/net/unix cannot be read, so no job is found: %s",
-                               strerror(errno));
+        mlt_args_failed("/proc/net/unix cannot be read, so no job is found: %s", strerror(errno));
     if (!word && count > 1)
-        return tell_jobs(command, found, count);
+        tell_jobs(found, count);
     if (!word && count == 0)
-        return mlt_args_failed(command, "no job of yours runs on this host");
+        mlt_args_failed("no job of yours runs on this host");
     char *end = NULL;
     unsigned long pid = word ? strtoul(word, &end, 10) : found[0].pid;
     if (word && (end == word || *end))
-        return mlt_args_wrong(command,
-                              "a job is named by the process number of its mpirun, not by "
-                              "'%s'",
-                              word);
+        mlt_args_wrong("a job is named by the process number of its mpirun, not by '%s'", word);
     for (int i = 0; i < count; i++)
-        if (found[i].pid == pid) {
-            *out = found[i];
-            return MLT_ARGS_GO;
-        }
-    return mlt_args_failed(command, "there is no job %lu of yours on this host", pid);
+        if (found[i].pid == pid)
+            return found[i];
+    mlt_args_failed("there is no job %lu of yours on this host", pid);
 }
 
 // ---- asking
 
-static int dial(const mlt_live_found *job, char *why, size_t why_size)
+static int dial(const mlt_live_found *job)
 {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct timeval patience = {.tv_sec = PATIENCE_S};
@@ -122,12 +115,11 @@ static int dial(const mlt_live_found *job, char *why, size_t why_size)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     socklen_t bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
     if (fd < 0 || connect(fd, (struct sockaddr *)&at, bytes) != 0) {
-        snprintf(why, why_size, errno == ECONNREFUSED ? "the job has ended" : "%s",
-                 strerror(errno));
+        snprintf(MLT_ARGS_WHY, errno == ECONNREFUSED ? "the job has ended" : "%s", strerror(errno));
         goto fail;
     }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) != 0 || who.uid != geteuid()) {
-        snprintf(why, why_size, "somebody else answers in the job's place");
+        snprintf(MLT_ARGS_WHY, "somebody else answers in the job's place");
         goto fail;
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
@@ -166,7 +158,7 @@ static bool hear_all(int fd, mlt_text *out)
 }
 
 // Takes the head off. A job that ends meanwhile has not written all that it promised.
-static bool read_answer(const mlt_text *all, mlt_text *body, char *why, size_t why_size)
+static bool read_answer(const mlt_text *all, mlt_text *body)
 {
     const char *text = mlt_text_so_far(all);
     const char *end = memmem(text, all->length, "\r\n\r\n", 4);
@@ -176,71 +168,49 @@ static bool read_answer(const mlt_text *all, mlt_text *body, char *why, size_t w
     if (!says || sscanf(text, "HTTP/%*d.%*d %d", &code) != 1 ||
         sscanf(says, "Content-Length: %zu", &length) != 1 ||
         (size_t)(text + all->length - (end + 4)) != length) {
-        snprintf(why, why_size, "the job has ended");
+        snprintf(MLT_ARGS_WHY, "the job has ended");
         return false;
     }
     mlt_text_put(body, end + 4, length);
     if (code == 200)
         return true;
-    snprintf(why, why_size, "%.*s", (int)length, end + 4);
-    why[strcspn(why, "\n")] = '\0';
+    snprintf(MLT_ARGS_WHY, "%.*s", (int)length, end + 4);
+    mlt_args_why[strcspn(mlt_args_why, "\n")] = '\0';
     return false;
 }
 
-static bool talk(const mlt_live_found *job, const mlt_text *request, mlt_text *body, char *why,
-                 size_t why_size)
+static bool talk(const mlt_live_found *job, const mlt_text *request, mlt_text *body)
 {
     mlt_text all = {0};
-    int fd = dial(job, why, why_size);
+    int fd = dial(job);
     if (fd < 0)
         return false;
     bool fine = send_all(fd, request->text, request->length) && hear_all(fd, &all);
     if (!fine)
-        snprintf(why, why_size, "%s",
+        snprintf(MLT_ARGS_WHY, "%s",
                  errno == EAGAIN ? "mpirun does not answer: is it stopped?" : "the job has ended");
     else
-        fine = read_answer(&all, body, why, why_size);
+        fine = read_answer(&all, body);
     close(fd);
     mlt_text_free(&all);
     return fine;
 }
 
-bool mlt_live_ask(const mlt_live_found *job, const char *page, mlt_text *body, char *why,
-                  size_t why_size)
+bool mlt_live_ask(const mlt_live_found *job, const char *page, mlt_text *body)
 {
     mlt_text request = {0};
     mlt_text_add(&request, "GET %s HTTP/1.0\r\n\r\n", page);
-    bool fine = talk(job, &request, body, why, why_size);
+    bool fine = talk(job, &request, body);
     mlt_text_free(&request);
     return fine;
 }
 
-static bool post(const mlt_live_found *job, const char *page, const char *text, mlt_text *body,
-                 char *why, size_t why_size)
+bool mlt_live_post(const mlt_live_found *job, const char *page, const char *text, mlt_text *body)
 {
     mlt_text request = {0};
     mlt_text_add(&request, "POST %s HTTP/1.0\r\nContent-Length: %zu\r\n\r\n%s", page, strlen(text),
                  text);
-    bool fine = talk(job, &request, body, why, why_size);
+    bool fine = talk(job, &request, body);
     mlt_text_free(&request);
-    return fine;
-}
-
-bool mlt_live_give(const mlt_live_found *job, const char *file, uint32_t *number, char *why,
-                   size_t why_size)
-{
-    mlt_text body = {0};
-    bool fine = post(job, "/book", file, &body, why, why_size);
-    *number = fine ? (uint32_t)strtoul(mlt_text_so_far(&body), NULL, 10) : 0;
-    mlt_text_free(&body);
-    return fine;
-}
-
-bool mlt_live_trace(const mlt_live_found *job, bool start, mlt_text *file, char *why,
-                    size_t why_size)
-{
-    bool fine = post(job, "/trace", start ? "start" : "stop", file, why, why_size);
-    if (fine && file->length && file->text[file->length - 1] == '\n')
-        file->text[--file->length] = '\0';
     return fine;
 }

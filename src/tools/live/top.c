@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/live/top.h"
+// `millet top [JOB]`: what a running job does.
+#include "tools/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,18 +8,17 @@
 #include <unistd.h>
 
 #include "os/os.h"
-#include "tools/args.h"
 #include "tools/live/ask.h"
 #include "tools/live/screen.h"
 
 enum { LOOKS = 8 }; // of one interval
 
-static bool take_view(const mlt_live_found *job, mlt_screen_view *v, char *why, size_t why_size)
+static bool take_view(const mlt_live_found *job, mlt_screen_view *v)
 {
     mlt_text body = {0};
-    bool fine = mlt_live_ask(job, "/snapshot", &body, why, why_size);
+    bool fine = mlt_live_ask(job, "/snapshot", &body);
     if (fine && !mlt_screen_read(v, body.text, body.length)) {
-        snprintf(why, why_size, "its mpirun is of another version than this command");
+        snprintf(MLT_ARGS_WHY, "its mpirun is of another version than this command");
         fine = false;
     }
     mlt_text_free(&body);
@@ -27,47 +27,44 @@ static bool take_view(const mlt_live_found *job, mlt_screen_view *v, char *why, 
 
 // ---- the command
 
-typedef struct options {
+static struct {
     bool once, json, metrics;
     double interval_s;
-} options;
+} top_asked = {.interval_s = 1};
 
-static int gone(const mlt_arg_command *command, const char *why, bool shown)
+// The job has ended, or cannot be asked: mlt_args_why.
+static int gone(bool shown)
 {
-    if (shown) {
-        printf("\n%s\n", why);
-        return MLT_EXIT_FINE;
-    }
-    return mlt_args_failed(command, "%s", why);
+    if (!shown)
+        mlt_args_failed("%s", mlt_args_why);
+    printf("\n%s\n", mlt_args_why);
+    return MLT_EXIT_FINE;
 }
 
 // A page as the job writes it.
-static int show_page(const mlt_arg_command *command, const mlt_live_found *job, const char *page,
-                     const options *o)
+static int show_page(const mlt_live_found *job, const char *page)
 {
-    char why[256];
     for (bool shown = false;; shown = true) {
         mlt_text body = {0};
-        bool fine = mlt_live_ask(job, page, &body, why, sizeof why);
+        bool fine = mlt_live_ask(job, page, &body);
         if (fine)
             fwrite(body.text, 1, body.length, stdout);
         mlt_text_free(&body);
         if (!fine)
-            return shown ? MLT_EXIT_FINE : gone(command, why, false);
-        if (o->once || fflush(stdout) != 0)
+            return shown ? MLT_EXIT_FINE : gone(false);
+        if (top_asked.once || fflush(stdout) != 0)
             return MLT_EXIT_FINE;
-        mlt_os_sleep((int64_t)(o->interval_s * 1e9));
+        mlt_os_sleep((int64_t)(top_asked.interval_s * 1e9));
     }
 }
 
 // The looks of one interval; the last one is in *now.
-static bool watch_interval(const mlt_live_found *job, double seconds, mlt_screen_tally *t,
-                           mlt_screen_view *now, char *why, size_t why_size)
+static bool watch_interval(const mlt_live_found *job, mlt_screen_tally *t, mlt_screen_view *now)
 {
     for (int i = 0; i < LOOKS; i++) {
         mlt_screen_view next;
-        mlt_os_sleep((int64_t)(seconds / LOOKS * 1e9));
-        if (!take_view(job, &next, why, why_size))
+        mlt_os_sleep((int64_t)(top_asked.interval_s / LOOKS * 1e9));
+        if (!take_view(job, &next))
             return false;
         mlt_screen_view_fini(now);
         *now = next;
@@ -94,16 +91,15 @@ static void show_on_terminal(const mlt_screen_view *now, const mlt_screen_view *
     free(text);
 }
 
-static int show_screens(const mlt_arg_command *command, const mlt_live_found *job, const options *o)
+static int show_screens(const mlt_live_found *job)
 {
-    char why[256];
     mlt_screen_view before, now = {0};
-    bool terminal = isatty(STDOUT_FILENO) && !o->once, shown = false, fine = true;
-    if (!take_view(job, &before, why, sizeof why))
-        return gone(command, why, false);
+    bool terminal = isatty(STDOUT_FILENO) && !top_asked.once, shown = false, fine = true;
+    if (!take_view(job, &before))
+        return gone(false);
     while (fine) {
         mlt_screen_tally t = {0};
-        fine = watch_interval(job, o->interval_s, &t, &now, why, sizeof why);
+        fine = watch_interval(job, &t, &now);
         if (fine) {
             if (terminal)
                 show_on_terminal(&now, &before, &t);
@@ -117,50 +113,43 @@ static int show_screens(const mlt_arg_command *command, const mlt_live_found *jo
             now = (mlt_screen_view){0};
         }
         mlt_screen_tally_fini(&t);
-        if (fine && (o->once || fflush(stdout) != 0))
+        if (fine && (top_asked.once || fflush(stdout) != 0))
             break;
     }
     mlt_screen_view_fini(&before);
     mlt_screen_view_fini(&now);
-    return fine ? MLT_EXIT_FINE : gone(command, why, shown);
+    return fine ? MLT_EXIT_FINE : gone(shown);
 }
 
-int mlt_top_main(int argc, char **argv)
+static int top_run(const mlt_arg_texts *words)
 {
-    options o = {.interval_s = 1};
-    const mlt_arg args[] = {
-        {"once", '1', MLT_ARG_FLAG, &o.once, NULL, .help = "show one screen and end"},
-        {"interval", 'i', MLT_ARG_REAL, &o.interval_s, "S", .help = "seconds between screens (1)"},
-        {"json", 0, MLT_ARG_FLAG, &o.json, NULL, .help = "print what is known as JSON"},
-        {"prometheus", 0, MLT_ARG_FLAG, &o.metrics, NULL,
-         .help = "print it as Prometheus reads it; mpirun --live gives it to a scraper"},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
-    const mlt_arg_command command = {
-        .name = "millet top",
-        .words = "[JOB]",
-        .most = 1,
-        .purpose =
-            "Shows what a running job does: ranks that compute and wait, where they wait, for "
-            "whom, messages a second, memory. JOB is the process number of its mpirun, on "
-            "whose host this command runs; without it, the only job of yours there is. The "
-            "job needs no option, and looking costs its ranks nothing.",
-        .groups = groups,
-        .count = 1};
-    mlt_arg_texts words = {NULL, 0};
-    mlt_live_found job;
-    int code = mlt_args_read(&command, argc, argv, &words, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    code = o.json && o.metrics
-               ? mlt_args_wrong(&command, "--json and --prometheus exclude each other")
-           : o.interval_s < 0.1 || o.interval_s > 86400
-               ? mlt_args_wrong(&command, "--interval should be 0.1 to 86400 seconds")
-               : mlt_live_find(&command, words.count ? words.items[0] : NULL, &job);
-    mlt_arg_texts_free(&words);
-    if (code != MLT_ARGS_GO)
-        return code;
-    if (o.json || o.metrics)
-        return show_page(&command, &job, o.json ? "/json" : "/metrics", &o);
-    return show_screens(&command, &job, &o);
+    if (top_asked.json && top_asked.metrics)
+        mlt_args_wrong("--json and --prometheus exclude each other");
+    if (top_asked.interval_s < 0.1 || top_asked.interval_s > 86400)
+        mlt_args_wrong("--interval should be 0.1 to 86400 seconds");
+    mlt_live_found job = mlt_live_find(words->count ? words->items[0] : NULL);
+    if (top_asked.json || top_asked.metrics)
+        return show_page(&job, top_asked.json ? "/json" : "/metrics");
+    return show_screens(&job);
 }
+
+static mlt_arg top_args[] = {
+    {"once", '1', MLT_ARG_FLAG, &top_asked.once, NULL, .help = "show one screen and end"},
+    {"interval", 'i', MLT_ARG_REAL, &top_asked.interval_s, "S",
+     .help = "seconds between screens (1)"},
+    {"json", 0, MLT_ARG_FLAG, &top_asked.json, NULL, .help = "print what is known as JSON"},
+    {"prometheus", 0, MLT_ARG_FLAG, &top_asked.metrics, NULL,
+     .help = "print it as Prometheus reads it; mpirun --live gives it to a scraper"},
+};
+
+const mlt_command mlt_top_command = {
+    .name = "millet top",
+    .help = "show what a running job does, like top; as JSON; for Prometheus",
+    .words = "[JOB]",
+    .most = 1,
+    .purpose = "Shows what a running job does: ranks that compute and wait, where they wait, for "
+               "whom, messages a second, memory. JOB is the process number of its mpirun, on "
+               "whose host this command runs; without it, the only job of yours there is. The "
+               "job needs no option, and looking costs its ranks nothing.",
+    .groups = {{NULL, MLT_ARG_LIST(top_args)}},
+    .run = top_run};

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
+#include "base/array.h"
 
 typedef struct waiter {
     mlt_list_node link;  // of its owner
@@ -148,11 +148,7 @@ csp_status mlt_directory_put(mlt_directory *directory, mlt_directory_owner *owne
                  owner->name_count >= MLT_DIRECTORY_NAMES ? "of one program" : "in all");
         return CSP_REFUSED;
     }
-    if (directory->count == directory->room) {
-        directory->room = directory->room ? 2 * directory->room : 64;
-        directory->names =
-            mlt_take_more(directory->names, directory->room, sizeof *directory->names);
-    }
+    MLT_ARRAY_WANT(directory->names, directory->count + 1, directory->room);
     memmove(directory->names + at + 1, directory->names + at,
             (directory->count - at) * sizeof *directory->names);
     directory->names[at] = name_new(owner, name);

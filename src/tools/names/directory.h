@@ -3,7 +3,6 @@
 // one. Everything belongs to a program (a connection), and ends with it.
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

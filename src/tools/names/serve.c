@@ -24,7 +24,6 @@
 
 #include "base/array.h"
 #include "base/list.h"
-#include "base/log.h"
 #include "base/memory.h"
 #include "csp/names/file.h"
 #include "csp/names/text.h"
@@ -32,6 +31,7 @@
 #include "os/fd.h"
 #include "os/line.h"
 #include "os/os.h"
+#include "tools/args.h"
 #include "tools/names/directory.h"
 
 enum { STRANGERS = 512, EVENTS = 64, OUT_MOST = 256 << 10, ACCEPTS = 64, NAMES_SERVE_ROUNDS = 16 };
@@ -469,111 +469,95 @@ void mlt_names_serve_run(mlt_names_serve *serve)
 
 // ---- coming up and going down
 
-static mlt_status take_folder(mlt_names_serve *serve, char *why, size_t why_size)
+static const char *path_in(const mlt_names_serve *serve, const char *name,
+                           char path[MLT_NAMES_PATH + 16])
+{
+    snprintf(path, MLT_NAMES_PATH + 16, "%s/%s", serve->folder, name);
+    return path;
+}
+
+static void take_folder(mlt_names_serve *serve)
 {
     struct stat about;
-    char path[MLT_NAMES_PATH + 16];
-    if (mkdir(serve->folder, 0700) != 0 && errno != EEXIST) {
-        snprintf(why, why_size, "the folder '%s' cannot be made: %s", serve->folder,
-                 strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
-    if (stat(serve->folder, &about) != 0 || !S_ISDIR(about.st_mode)) {
-        snprintf(why, why_size, "'%s' is no folder", serve->folder);
-        return MLT_ERR_INVALID;
-    }
-    if (about.st_uid != geteuid() || (about.st_mode & 077)) {
-        snprintf(why, why_size, "the folder '%s' must be your own and nobody else's (chmod 700)",
-                 serve->folder);
-        return MLT_ERR_INVALID;
-    }
-    snprintf(path, sizeof path, "%s/names.lock", serve->folder);
-    serve->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (serve->lock < 0) {
-        snprintf(why, why_size, "'%s': %s", path, strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    char path[MLT_NAMES_PATH + 16], wrong[256];
+    const char *folder = serve->folder;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST)
+        mlt_args_failed("the folder '%s' cannot be made: %s", folder, strerror(errno));
+    if (stat(folder, &about) != 0 || !S_ISDIR(about.st_mode))
+        mlt_args_failed("'%s' is no folder", folder);
+    if (about.st_uid != geteuid() || (about.st_mode & 077))
+        mlt_args_failed("the folder '%s' must be your own and nobody else's (chmod 700)", folder);
+    serve->lock =
+        open(path_in(serve, "names.lock", path), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (serve->lock < 0)
+        mlt_args_failed("'%s': %s", path, strerror(errno));
     if (flock(serve->lock, LOCK_EX | LOCK_NB) == 0)
-        return MLT_OK;
-    char name[MLT_NAMES_PATH + 16], wrong[256];
-    snprintf(name, sizeof name, "%s/names", serve->folder);
-    if (mlt_names_file_read(name, &serve->file, wrong, sizeof wrong) == MLT_OK)
-        snprintf(why, why_size, "a name server runs already: process %u, file '%s'",
-                 serve->file.pid, name);
-    else
-        snprintf(why, why_size, "a name server runs already in '%s'", serve->folder);
-    return MLT_ERR_INVALID;
+        return;
+    if (mlt_names_file_read(path_in(serve, "names", path), &serve->file, wrong, sizeof wrong) ==
+        MLT_OK)
+        mlt_args_failed("a name server runs already: process %u, file '%s'", serve->file.pid, path);
+    mlt_args_failed("a name server runs already in '%s'", folder);
+}
+
+static mlt_names_serve *serving; // whose socket is removed at exit
+
+static void remove_socket(void)
+{
+    if (serving)
+        unlink(serving->file.socket);
 }
 
 // The socket of a server that died is in the way, and nobody's: this one has the lock.
-static mlt_status listen_there(mlt_names_serve *serve, char *why, size_t why_size)
+static void listen_there(mlt_names_serve *serve)
 {
     int n =
         snprintf(serve->file.socket, sizeof serve->file.socket, "%s/names.socket", serve->folder);
-    if (n < 0 || n >= (int)sizeof serve->file.socket) {
-        snprintf(why, why_size, "the folder '%s' has too long a name for a socket in it",
-                 serve->folder);
-        return MLT_ERR_INVALID;
-    }
+    if (n < 0 || n >= (int)sizeof serve->file.socket)
+        mlt_args_failed("the folder '%s' has too long a name for a socket in it", serve->folder);
     unlink(serve->file.socket);
     serve->listener = mlt_os_line_listen(serve->file.socket);
-    if (serve->listener >= 0 && chmod(serve->file.socket, 0600) == 0)
-        return MLT_OK;
-    snprintf(why, why_size, "'%s': %s", serve->file.socket, strerror(errno));
-    return MLT_ERR_SYSTEM;
+    if (serve->listener < 0 || chmod(serve->file.socket, 0600) != 0)
+        mlt_args_failed("'%s': %s", serve->file.socket, strerror(errno));
+    serving = serve;
+    atexit(remove_socket);
 }
 
 // A file that is there has the key that running programs know, and the port. One that others could
 // read has none.
-static mlt_status choose_key(mlt_names_serve *serve, char *why, size_t why_size)
+static void choose_key(mlt_names_serve *serve)
 {
     char path[MLT_NAMES_PATH + 16], wrong[256];
     mlt_names_file old;
-    snprintf(path, sizeof path, "%s/names", serve->folder);
-    if (mlt_names_file_read(path, &old, wrong, sizeof wrong) == MLT_OK) {
+    if (mlt_names_file_read(path_in(serve, "names", path), &old, wrong, sizeof wrong) == MLT_OK) {
         memcpy(serve->file.key, old.key, sizeof old.key);
         serve->file.place.port = old.place.port;
-        return MLT_OK;
-    }
-    if (mlt_os_random(serve->file.key, sizeof serve->file.key) == MLT_OK)
-        return MLT_OK;
-    snprintf(why, why_size, "the system gives no random bytes for a key: %s", strerror(errno));
-    return MLT_ERR_SYSTEM;
+    } else if (mlt_os_random(serve->file.key, sizeof serve->file.key) != MLT_OK)
+        mlt_args_failed("the system gives no random bytes for a key: %s", strerror(errno));
 }
 
-static mlt_status listen_far(mlt_names_serve *serve, const mlt_names_where *where, char *why,
-                             size_t why_size)
+static void watch(const mlt_names_serve *serve, int fd, void *what)
+{
+    struct epoll_event e = {.events = EPOLLIN, .data.ptr = what};
+    if (fd < 0 || epoll_ctl(serve->epoll, EPOLL_CTL_ADD, fd, &e) != 0)
+        mlt_args_failed("the name server cannot wait for connections: %s", strerror(errno));
+}
+
+static void listen_far(mlt_names_serve *serve, const mlt_names_where *where)
 {
     uint16_t port = serve->file.place.port;
-    char wrong[256];
     mlt_names_file_of_here(&serve->file);
     if (!where->iface)
-        return MLT_OK;
-    mlt_status status =
-        mlt_far_begin(&serve->far, serve->file.key, MLT_FAR_SERVER, wrong, sizeof wrong);
+        return;
+    mlt_status status = mlt_far_begin(&serve->far, serve->file.key, MLT_FAR_SERVER, MLT_ARGS_WHY);
     if (status == MLT_OK)
         status = mlt_far_listen(&serve->far, where->iface, where->ports, port, &serve->far_listener,
-                                &serve->file.place, wrong, sizeof wrong);
-    if (status != MLT_OK) {
-        snprintf(why, why_size, "the name server cannot listen for other hosts: %s", wrong);
-        return status;
-    }
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = &serve->far_listener};
-    if (epoll_ctl(serve->epoll, EPOLL_CTL_ADD, mlt_listen_poll(serve->far_listener).fd, &e) == 0)
-        return MLT_OK;
-    snprintf(why, why_size, "the name server cannot wait for connections: %s", strerror(errno));
-    return MLT_ERR_SYSTEM;
+                                &serve->file.place, MLT_ARGS_WHY);
+    if (status != MLT_OK)
+        mlt_args_failed("the name server cannot listen for other hosts: %s", mlt_args_why);
+    watch(serve, mlt_listen_poll(serve->far_listener).fd, &serve->far_listener);
 }
 
-static mlt_status write_file(mlt_names_serve *serve, char *why, size_t why_size)
-{
-    char path[MLT_NAMES_PATH + 16];
-    snprintf(path, sizeof path, "%s/names", serve->folder);
-    serve->file.pid = (uint32_t)getpid();
-    return mlt_names_file_write(path, &serve->file, why, why_size);
-}
-
-static mlt_status watch_all(mlt_names_serve *serve, char *why, size_t why_size)
+static void watch_all(mlt_names_serve *serve)
 {
     sigset_t set;
     struct rlimit files;
@@ -587,22 +571,14 @@ static mlt_status watch_all(mlt_names_serve *serve, char *why, size_t why_size)
     }
     serve->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
     serve->epoll = epoll_create1(EPOLL_CLOEXEC);
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = &serve->listener};
-    struct epoll_event s = {.events = EPOLLIN, .data.ptr = &serve->signals};
-    if (serve->signals >= 0 && serve->epoll >= 0 &&
-        epoll_ctl(serve->epoll, EPOLL_CTL_ADD, serve->listener, &e) == 0 &&
-        epoll_ctl(serve->epoll, EPOLL_CTL_ADD, serve->signals, &s) == 0)
-        return MLT_OK;
-    snprintf(why, why_size, "the name server cannot wait for connections: %s", strerror(errno));
-    return MLT_ERR_SYSTEM;
+    watch(serve, serve->listener, &serve->listener);
+    watch(serve, serve->signals, &serve->signals);
 }
 
-mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
-                               mlt_names_serve **out, char *why, size_t why_size)
+mlt_names_serve *mlt_names_serve_new(const char *folder, const mlt_names_where *where)
 {
     mlt_names_serve *serve = mlt_take(1, sizeof *serve);
-    *out = NULL;
-    serve->lock = serve->listener = serve->signals = serve->epoll = -1;
+    char path[MLT_NAMES_PATH + 16];
     serve->began_ns = mlt_os_now_ns();
     snprintf(serve->folder, sizeof serve->folder, "%s", folder);
     mlt_list_init(&serve->strangers);
@@ -610,22 +586,14 @@ mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
     mlt_list_init(&serve->gone);
     mlt_directory_init(&serve->directory);
     serve->directory.found = tell_found;
-    mlt_status status = take_folder(serve, why, why_size);
-    if (status == MLT_OK)
-        status = listen_there(serve, why, why_size);
-    if (status == MLT_OK)
-        status = watch_all(serve, why, why_size);
-    if (status == MLT_OK)
-        status = choose_key(serve, why, why_size);
-    if (status == MLT_OK)
-        status = listen_far(serve, where, why, why_size);
-    if (status == MLT_OK) // last: who reads it finds a server that listens
-        status = write_file(serve, why, why_size);
-    if (status == MLT_OK)
-        *out = serve;
-    else
-        mlt_names_serve_free(serve);
-    return status;
+    take_folder(serve);
+    listen_there(serve);
+    watch_all(serve);
+    choose_key(serve);
+    listen_far(serve, where);
+    serve->file.pid = (uint32_t)getpid(); // last: who reads it finds a server that listens
+    mlt_args_must(mlt_names_file_write(path_in(serve, "names", path), &serve->file, MLT_ARGS_WHY));
+    return serve;
 }
 
 static void hang_up_all(mlt_list_node *clients)
@@ -636,19 +604,13 @@ static void hang_up_all(mlt_list_node *clients)
 
 void mlt_names_serve_free(mlt_names_serve *serve)
 {
-    if (serve->listener >= 0) {
-        unlink(serve->file.socket);
-        close(serve->listener);
-    }
+    serving = NULL;
+    unlink(serve->file.socket);
+    close(serve->listener);
     mlt_listen_free(serve->far_listener);
-    if (serve->signals >= 0)
-        close(serve->signals);
-    if (serve->epoll >= 0)
-        close(serve->epoll);
-    if (serve->lock >= 0)
-        close(
-            serve
-                ->lock); // and with it the folder is free: who hears that it ends may start another
+    close(serve->signals);
+    close(serve->epoll);
+    close(serve->lock); // and so the folder is free: who hears that it ends may start another
     hang_up_all(&serve->strangers);
     hang_up_all(&serve->members);
     free_gone(serve);

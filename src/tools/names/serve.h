@@ -3,11 +3,6 @@
 // docs/reference/names.md describes it, csp/names/text.h what is said.
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/status.h"
-
 typedef struct mlt_names_serve mlt_names_serve;
 
 // Where it listens for other hosts: interfaces and ports as net/iface.h has them; iface NULL: only
@@ -18,9 +13,8 @@ typedef struct mlt_names_where {
 
 // Takes the folder (made, if it is not there; there is one server a folder, as long as it lives),
 // listens, and writes the file. The key of an earlier server is used again, and its port if it can
-// be had: copies of the file on other hosts stay good. On failure a message.
-mlt_status mlt_names_serve_new(const char *folder, const mlt_names_where *where,
-                               mlt_names_serve **out, char *why, size_t why_size) MLT_MUST_CHECK;
+// be had: copies of the file on other hosts stay good.
+mlt_names_serve *mlt_names_serve_new(const char *folder, const mlt_names_where *where);
 
 // Serves until it is told to stop, by a client or by SIGTERM or SIGINT.
 void mlt_names_serve_run(mlt_names_serve *serve);

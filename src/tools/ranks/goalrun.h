@@ -4,10 +4,10 @@
 //
 //     head, u64 record[ranks]                 where each rank's record is
 //     record, buffer[buffers]                 of each rank
-//     texts, names, contents of buffers, orders, times
+//     texts, names (both end with a 0), contents of buffers, orders, times
 //
-// A rank reads its text, fills its buffers, runs, and writes the contents back to where they came
-// from, the order of its actions, and the time of each run.
+// A rank maps the file, reads its text, fills its buffers, runs, and writes what they have then, the
+// order of its actions, and the time of each run.
 #pragma once
 
 #include <stdint.h>
@@ -23,14 +23,14 @@ typedef struct goalrun_head {
 } goalrun_head;
 
 typedef struct goalrun_record {
-    uint64_t text, text_bytes; // the rank's part of the program
-    uint64_t order;            // int32_t[actions]: numbers of actions
-    uint64_t times;            // double[repeat]: seconds
+    uint64_t text;  // the rank's part of the program
+    uint64_t order; // int32_t[actions]: numbers of actions
+    uint64_t times; // double[repeat]: seconds
     uint32_t actions, finished;
-    uint32_t buffers, done; // done: written by the rank, 1
+    uint64_t buffers;
 } goalrun_record;
 
 typedef struct goalrun_buffer {
-    uint64_t name, name_bytes; // "" is the plain memory
-    uint64_t at, size;
+    uint64_t name;                // "" is the plain memory
+    uint64_t before, after, size; // where its contents are
 } goalrun_buffer;

@@ -8,10 +8,11 @@
 // each rank is on. Ranks may be threads of one process: there
 // are no globals.
 #include <mpi.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "tools/ranks/ranks.h"
 
 enum { WARM = 3, LEAST = 5, MAIN_COLLTUNE_MOST = 2000, COUNT = 1, TIME = 2 }; // COUNT, TIME: tags
 
@@ -20,13 +21,6 @@ typedef struct main_colltune_run {
     const char *name;
     char *in, *out; // ranks * bytes each
 } main_colltune_run;
-
-static _Noreturn void main_colltune_fail(const char *what)
-{
-    fprintf(stderr, "colltune: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    exit(1);
-}
 
 static void call(const main_colltune_run *r, int bytes)
 {
@@ -55,7 +49,7 @@ static void call(const main_colltune_run *r, int bytes)
     else if (strcmp(r->name, "exscan") == 0)
         MPI_Exscan(r->in, r->out, count, MPI_DOUBLE, MPI_SUM, world);
     else
-        main_colltune_fail("there is no such collective");
+        ranks_fail("colltune", "there is no such collective");
 }
 
 static double timed(const main_colltune_run *r, int bytes)
@@ -64,12 +58,6 @@ static double timed(const main_colltune_run *r, int bytes)
     double began = MPI_Wtime();
     call(r, bytes);
     return (MPI_Wtime() - began) * 1e9;
-}
-
-static int main_colltune_compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 // What rank 0 decides, on all ranks.
@@ -118,7 +106,7 @@ static void main_colltune_measure(main_colltune_run *r, int bytes, double budget
     r->in = calloc(room, 1);
     r->out = calloc(room, 1);
     if (!r->in || !r->out)
-        main_colltune_fail("memory is exhausted: no room for buffers");
+        ranks_fail("colltune", "memory is exhausted: no room for buffers");
     for (int i = 0; i < WARM; i++)
         warm = timed(r, bytes);
     double calls =
@@ -128,7 +116,7 @@ static void main_colltune_measure(main_colltune_run *r, int bytes, double budget
                                                       : (int)calls);
     for (int i = 0; i < count; i++)
         times[i] = timed(r, bytes);
-    qsort(times, (size_t)count, sizeof *times, main_colltune_compare);
+    qsort(times, (size_t)count, sizeof *times, ranks_compare);
     double worst = main_colltune_slowest(r, times[count / 2]);
     if (r->rank == 0) {
         printf("%d %.1f\n", bytes, worst);
@@ -143,8 +131,8 @@ int main(int argc, char **argv)
     main_colltune_run r = {.name = argc > 1 ? argv[1] : ""};
     MPI_Init(&argc, &argv);
     if (argc != 4)
-        main_colltune_fail(
-            "it is for millet tune: colltune COLLECTIVE BYTES,BYTES,... MILLISECONDS");
+        ranks_fail("colltune",
+                   "it is for millet tune: colltune COLLECTIVE BYTES,BYTES,... MILLISECONDS");
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r.ranks);
     if (strcmp(r.name, "where") == 0) {
@@ -157,11 +145,11 @@ int main(int argc, char **argv)
         char *end;
         long bytes = strtol(at, &end, 10);
         if (end == at || bytes < 0 || bytes > 1 << 30)
-            main_colltune_fail("a size should be 0 to 1 GiB");
+            ranks_fail("colltune", "a size should be 0 to 1 GiB");
         main_colltune_measure(&r, (int)bytes, budget_ns);
         at = *end == ',' ? end + 1 : end;
         if (*end && *end != ',')
-            main_colltune_fail("sizes should be separated by commas");
+            ranks_fail("colltune", "sizes should be separated by commas");
     }
     MPI_Finalize();
     return 0;

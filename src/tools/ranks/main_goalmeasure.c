@@ -25,6 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tools/ranks/ranks.h"
+
 enum {
     BATCH = 16,                         // small messages that fit between two ranks
     WINDOW = 64,                        // of the stream
@@ -41,13 +43,6 @@ typedef struct main_goalmeasure_run {
     char *buffer; // MOST_EAGER bytes
 } main_goalmeasure_run;
 
-static _Noreturn void main_goalmeasure_fail(const char *what)
-{
-    fprintf(stderr, "goalmeasure: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    exit(1);
-}
-
 static double now_ns(void)
 {
     return MPI_Wtime() * 1e9;
@@ -58,15 +53,9 @@ static int repeats(const main_goalmeasure_run *r, int many)
     return r->quick ? many / 8 + 1 : many;
 }
 
-static int main_goalmeasure_compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static double median(double *times, int count)
 {
-    qsort(times, (size_t)count, sizeof *times, main_goalmeasure_compare);
+    qsort(times, (size_t)count, sizeof *times, ranks_compare);
     return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 }
 
@@ -269,7 +258,7 @@ static double time_of_sum(const main_goalmeasure_run *r, size_t bytes)
     double times[MAIN_GOALMEASURE_MOST_TIMES], *a = calloc(bytes, 1), *b = calloc(bytes, 1);
     GOAL_Goal goal = GOAL_Create();
     if (!a || !b || !goal)
-        main_goalmeasure_fail("memory is exhausted: no room for buffers");
+        ranks_fail("goalmeasure", "memory is exhausted: no room for buffers");
     GOAL_Set_comm(goal, MPI_COMM_SELF);
     GOAL_Exec(goal, GOAL_sumFloat64, a, bytes, b, bytes);
     GOAL_Sched sched = GOAL_Compile(goal);
@@ -308,7 +297,7 @@ static void say_where(const char *workers)
     if (localtime_r(&seconds, &tm))
         strftime(date, sizeof date, "%Y-%m-%d %H:%M %z", &tm);
     if (uname(&system) != 0)
-        main_goalmeasure_fail("this machine has no name");
+        ranks_fail("goalmeasure", "this machine has no name");
     printf("# LogGOPS by `millet goal measure`: %s (%s, %s %s, %ld cores), %s\n", system.nodename,
            system.machine, system.sysname, system.release, sysconf(_SC_NPROCESSORS_ONLN), date);
     printf("# between two ranks, each a %s; ns, ns a byte, S in bytes\n", workers);
@@ -398,12 +387,12 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &r.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (size < 2 || size % 2 || argc < 2)
-        main_goalmeasure_fail("`millet goal measure` starts it, with an even number of ranks");
+        ranks_fail("goalmeasure", "`millet goal measure` starts it, with an even number of ranks");
     r.peer = 1 - r.rank;
     r.quick = argc > 2 && strcmp(argv[2], "--quick") == 0;
     r.buffer = malloc(MOST_EAGER);
     if (!r.buffer)
-        main_goalmeasure_fail("memory is exhausted: no room for buffers");
+        ranks_fail("goalmeasure", "memory is exhausted: no room for buffers");
     memset(r.buffer, 1, MOST_EAGER);
     if (size == 2) {
         main_goalmeasure_measure(&r, argv[1]);

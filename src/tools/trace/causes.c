@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/causes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -290,6 +289,34 @@ static void add_time(void *user, unsigned what, uint64_t begin, uint64_t end)
     sums[what] += end - begin;
 }
 
+static void frame_waits(const mlt_causes *c, uint32_t rank, uint32_t *next, uint64_t until,
+                        mlt_causes_frame *see, void *user)
+{
+    const mlt_story_rank *r = &c->story->ranks[rank];
+    mlt_cause_part all[MLT_CAUSE_PARTS];
+    for (; *next < r->wait_count && r->waits[*next].begin < until; ++*next) {
+        int count = mlt_cause_parts(c, rank, &r->waits[*next], all);
+        for (int p = 0; p < count && all[p].begin < until; p++) {
+            see(user, rank, all[p].cause, true, all[p].begin);
+            see(user, rank, all[p].cause, false, all[p].end < until ? all[p].end : until);
+        }
+    }
+}
+
+void mlt_causes_frames(const mlt_causes *c, uint32_t rank, mlt_causes_frame *see, void *user)
+{
+    const mlt_story_rank *r = &c->story->ranks[rank];
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < r->call_count; i++) {
+        unsigned frame = MLT_CAUSE_COUNT + r->calls[i].fn;
+        frame_waits(c, rank, &next, r->calls[i].begin, see, user);
+        see(user, rank, frame, true, r->calls[i].begin);
+        frame_waits(c, rank, &next, r->calls[i].end, see, user);
+        see(user, rank, frame, false, r->calls[i].end);
+    }
+    frame_waits(c, rank, &next, UINT64_MAX, see, user);
+}
+
 // ---- the critical path
 
 static void step_back(mlt_causes *c, uint32_t rank, uint64_t begin, uint64_t end)
@@ -357,11 +384,4 @@ void mlt_causes_find(mlt_causes *c, const mlt_story *story)
             mlt_causes_walk(c, rank, add_time, &c->does[(size_t)rank * MLT_DOES_COUNT]);
     }
     find_path(c);
-}
-
-void mlt_causes_free(mlt_causes *c)
-{
-    free(c->blamed);
-    free(c->does);
-    free(c->path);
 }

@@ -79,7 +79,6 @@ typedef struct mlt_causes {
 } mlt_causes;
 
 void mlt_causes_find(mlt_causes *causes, const mlt_story *story);
-void mlt_causes_free(mlt_causes *causes);
 
 // The parts of a rank's wait, by time. Returns how many.
 int mlt_cause_parts(const mlt_causes *causes, uint32_t rank, const mlt_story_wait *wait,
@@ -93,3 +92,8 @@ uint32_t mlt_causes_worst(const mlt_causes *causes, unsigned cause);
 // Tells what a rank did from its first event to its last one, by time and without gaps: an mlt_cause or one of MLT_DOES.
 typedef void mlt_causes_see(void *user, unsigned what, uint64_t begin, uint64_t end);
 void mlt_causes_walk(const mlt_causes *causes, uint32_t rank, mlt_causes_see *see, void *user);
+
+// The same as frames that open and close: calls (MLT_CAUSE_COUNT + fn), and in them, or between them,
+// the parts of waits (an mlt_cause).
+typedef void mlt_causes_frame(void *user, uint32_t rank, unsigned frame, bool opens, uint64_t time);
+void mlt_causes_frames(const mlt_causes *causes, uint32_t rank, mlt_causes_frame *see, void *user);

@@ -7,14 +7,6 @@
 #include "base/array.h"
 #include "base/memory.h"
 
-static int depths_by_number(const void *a, const void *b)
-{
-    const mlt_trace_process *x = a, *y = b;
-    if (x->worker != y->worker)
-        return x->worker < y->worker ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
 void mlt_depths_begin(mlt_depths *d, const mlt_trace *trace)
 {
     uint32_t channels = trace->facts.channel_count;
@@ -23,9 +15,6 @@ void mlt_depths_begin(mlt_depths *d, const mlt_trace *trace)
     d->place = mlt_take(channels + 1, sizeof *d->place);
     for (uint32_t i = 0; i < channels; i++)
         d->place[i] = UINT32_MAX;
-    if (trace->facts.process_count)
-        qsort(trace->facts.processes, trace->facts.process_count, sizeof *trace->facts.processes,
-              depths_by_number);
     d->tasks = mlt_take(trace->facts.process_count + 1, sizeof *d->tasks);
     for (int how = 0; how < MLT_TRACE_HOWS; how++) {
         char room[32];
@@ -66,40 +55,28 @@ static uint32_t vector_of(mlt_depths *d, const mlt_trace_channel *channel)
     return v;
 }
 
-// What the queue held until now counts.
-static void advance(mlt_depths *d, mlt_depth *q, uint64_t now)
+void mlt_depths_spread(double slices[MLT_DEPTH_SLICES], double length_ns, uint64_t begin,
+                       uint64_t end, double weight)
 {
-    double slice_ns = (double)d->length_ns / MLT_DEPTH_SLICES, held = (double)q->depth;
-    double from = (double)q->since, to = (double)now;
-    double *slices = d->vectors[q->vector].slices;
-    if (now <= q->since)
-        return;
-    q->since = now;
+    double slice_ns = length_ns / MLT_DEPTH_SLICES, from = (double)begin, to = (double)end;
     for (uint32_t i = (uint32_t)(from / slice_ns); i < MLT_DEPTH_SLICES && from < to; i++) {
         double stop = (i + 1) * slice_ns < to ? (i + 1) * slice_ns : to;
-        slices[i] += stop > from ? held * (stop - from) : 0;
+        slices[i] += stop > from ? weight * (stop - from) : 0;
         from = stop > from ? stop : from;
     }
 }
 
-static const mlt_trace_process *process_of(const mlt_depths *d, uint32_t worker, uint32_t number)
+// What the queue held until now counts.
+static void advance(mlt_depths *d, mlt_depth *q, uint64_t now)
 {
-    const mlt_trace_facts_table *facts = &d->trace->facts;
-    mlt_trace_process key = {worker, number, NULL};
-    return facts->process_count
-               ? bsearch(&key, facts->processes, facts->process_count, sizeof key, depths_by_number)
-               : NULL;
-}
-
-const char *mlt_flow_name(const mlt_depths *d, uint32_t worker, uint32_t number)
-{
-    const mlt_trace_process *found = process_of(d, worker, number);
-    return found ? found->name : NULL;
+    mlt_depths_spread(d->vectors[q->vector].slices, (double)d->length_ns, q->since, now,
+                      (double)q->depth);
+    q->since = now > q->since ? now : q->since;
 }
 
 static void see_task(mlt_depths *d, uint32_t worker, const mlt_trace_event *e)
 {
-    const mlt_trace_process *found = process_of(d, worker, (uint32_t)e->peer);
+    const mlt_trace_process *found = mlt_facts_process(&d->trace->facts, worker, (uint32_t)e->peer);
     if (!found)
         return;
     mlt_flow_task_depth *task = &d->tasks[found - d->trace->facts.processes];
@@ -138,16 +115,6 @@ void mlt_depths_end(mlt_depths *d)
 {
     for (uint32_t i = 0; i < d->count; i++)
         advance(d, &d->all[i], d->length_ns);
-}
-
-void mlt_depths_free(mlt_depths *d)
-{
-    for (uint32_t v = 0; v < d->vector_count; v++)
-        free(d->vectors[v].name);
-    free(d->vectors);
-    free(d->all);
-    free(d->place);
-    free(d->tasks);
 }
 
 uint64_t mlt_flow_ran(const mlt_depths *d, uint32_t task)

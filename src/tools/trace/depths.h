@@ -3,7 +3,6 @@
 // and how long each instance ran.
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/read.h"
@@ -44,13 +43,13 @@ typedef struct mlt_depths {
 void mlt_depths_begin(mlt_depths *depths, const mlt_trace *trace);
 void mlt_depths_see(mlt_depths *depths, uint32_t worker, const mlt_trace_event *event);
 void mlt_depths_end(mlt_depths *depths); // after the last event
-void mlt_depths_free(mlt_depths *depths);
 
 // Elements in each of the vector's queues, in the mean of a slice.
 double mlt_depth_slice(const mlt_depths *depths, const mlt_depth_vector *vector, int slice);
 
-// The name of a process; NULL: it told none.
-const char *mlt_flow_name(const mlt_depths *depths, uint32_t worker, uint32_t number);
+// Adds what lasted from begin to end to the slices of a run that is so long.
+void mlt_depths_spread(double slices[MLT_DEPTH_SLICES], double length_ns, uint64_t begin,
+                       uint64_t end, double weight);
 
 // How long an instance ran, or could have: all of its life but its waits.
 uint64_t mlt_flow_ran(const mlt_depths *depths, uint32_t task);

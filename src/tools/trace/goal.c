@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/memory.h"
 #include "tools/trace/streams.h"
 #include "tools/trace/trace.h"
 
@@ -89,7 +88,6 @@ static void trace_goal_see(void *user, uint32_t worker, const mlt_trace_event *e
 {
     recorder *r = user;
     bool message = (e->kind == MLT_TRACE_SENT || e->kind == MLT_TRACE_MATCHED) && e->peer >= 0;
-    (void)worker;
     if (e->rank > INT32_MAX ||
         (!message && e->kind != MLT_TRACE_CALL && e->kind != MLT_TRACE_POSTED))
         return;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Perfetto's own format: packets of protocol buffers. A track for each worker, below it one for each rank; calls and waits are slices,
 // messages are flows. Smaller than Chrome's JSON, and read faster.
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "tools/trace/causes.h"
 #include "tools/trace/streams.h"
 #include "tools/trace/trace.h"
+#include "tools/view/pack.h"
 
 // Numbers of fields, as perfetto's trace_packet.proto, track_event.proto and track_descriptor.proto have them.
 enum {
@@ -38,30 +37,19 @@ typedef struct proto {
     FILE *out;
     const mlt_trace_facts_table *facts;
     mlt_streams processes; // whose tracks are there
-    const mlt_depths *flow;
     mlt_text inner, packet, whole;
 } proto;
 
-static void perfetto_put_number(mlt_text *to, uint64_t n)
-{
-    uint8_t bytes[10];
-    size_t count = 0;
-    for (; n > 0x7f; n >>= 7)
-        bytes[count++] = (uint8_t)(n | 0x80);
-    bytes[count++] = (uint8_t)n;
-    mlt_text_put(to, bytes, count);
-}
-
 static void put_field(mlt_text *to, uint64_t field, uint64_t n)
 {
-    perfetto_put_number(to, field << 3 | NUMBER);
-    perfetto_put_number(to, n);
+    mlt_pack_number(to, field << 3 | NUMBER);
+    mlt_pack_number(to, n);
 }
 
 static void put_fixed(mlt_text *to, uint64_t field, uint64_t n)
 {
     uint8_t bytes[8];
-    perfetto_put_number(to, field << 3 | FIXED);
+    mlt_pack_number(to, field << 3 | FIXED);
     for (int i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(n >> 8 * i);
     mlt_text_put(to, bytes, sizeof bytes);
@@ -69,8 +57,8 @@ static void put_fixed(mlt_text *to, uint64_t field, uint64_t n)
 
 static void put_bytes(mlt_text *to, uint64_t field, const void *bytes, size_t count)
 {
-    perfetto_put_number(to, field << 3 | BYTES);
-    perfetto_put_number(to, count);
+    mlt_pack_number(to, field << 3 | BYTES);
+    mlt_pack_number(to, count);
     mlt_text_put(to, bytes, count);
 }
 
@@ -125,35 +113,18 @@ static void put_tracks(proto *p, const mlt_story *s)
     }
 }
 
-static void perfetto_put_waits(proto *p, const mlt_causes *c, uint32_t rank, uint32_t *next,
-                               uint64_t until)
+static void perfetto_see(void *user, uint32_t rank, unsigned frame, bool opens, uint64_t time)
 {
-    const mlt_story_rank *r = &c->story->ranks[rank];
-    mlt_cause_part parts[MLT_CAUSE_PARTS];
-    for (; *next < r->wait_count && r->waits[*next].begin < until; ++*next) {
-        int count = mlt_cause_parts(c, rank, &r->waits[*next], parts);
-        for (int i = 0; i < count && parts[i].begin < until; i++) {
-            uint64_t end = parts[i].end < until ? parts[i].end : until;
-            perfetto_put_event(p, RANK_TRACK + rank, parts[i].begin, SLICE_BEGINS, "wait",
-                               mlt_cause_names[parts[i].cause], 0, 0);
-            perfetto_put_event(p, RANK_TRACK + rank, end, SLICE_ENDS, NULL, NULL, 0, 0);
-        }
-    }
-}
-
-static void perfetto_put_rank(proto *p, const mlt_causes *c, uint32_t rank)
-{
-    const mlt_story_rank *r = &c->story->ranks[rank];
-    uint32_t next = 0;
+    proto *p = user;
+    bool wait = frame < MLT_CAUSE_COUNT;
     char room[32];
-    for (uint32_t i = 0; i < r->call_count; i++) {
-        perfetto_put_waits(p, c, rank, &next, r->calls[i].begin);
-        perfetto_put_event(p, RANK_TRACK + rank, r->calls[i].begin, SLICE_BEGINS, "call",
-                           mlt_facts_fn(&c->story->trace->facts, r->calls[i].fn, room), 0, 0);
-        perfetto_put_waits(p, c, rank, &next, r->calls[i].end);
-        perfetto_put_event(p, RANK_TRACK + rank, r->calls[i].end, SLICE_ENDS, NULL, NULL, 0, 0);
-    }
-    perfetto_put_waits(p, c, rank, &next, UINT64_MAX);
+    if (opens)
+        perfetto_put_event(p, RANK_TRACK + rank, time, SLICE_BEGINS, wait ? "wait" : "call",
+                           wait ? mlt_cause_names[frame]
+                                : mlt_facts_fn(p->facts, (uint16_t)(frame - MLT_CAUSE_COUNT), room),
+                           0, 0);
+    else
+        perfetto_put_event(p, RANK_TRACK + rank, time, SLICE_ENDS, NULL, NULL, 0, 0);
 }
 
 // Of processes and workers; of the rank's own fiber the waits are there already.
@@ -172,8 +143,8 @@ static void put_other(void *user, uint32_t worker, const mlt_trace_event *e)
         track = INNER_TRACK + ((uint64_t)e->rank << 32) + (uint32_t)e->peer;
         if (mlt_stream_of(&p->processes, e->rank, (uint32_t)e->peer, 0, 0)->sent++ == 0) {
             char name[128];
-            const char *own = mlt_flow_name(p->flow, worker, (uint32_t)e->peer);
-            snprintf(name, sizeof name, "rank %u, %s%s%u", e->rank, own ? own : "process",
+            const mlt_trace_process *own = mlt_facts_process(p->facts, worker, (uint32_t)e->peer);
+            snprintf(name, sizeof name, "rank %u, %s%s%u", e->rank, own ? own->name : "process",
                      own ? ", process " : " ", (uint32_t)e->peer);
             put_track(p, track, RANK_TRACK + e->rank, name);
         }
@@ -186,10 +157,10 @@ static void put_other(void *user, uint32_t worker, const mlt_trace_event *e)
 
 void mlt_trace_perfetto(const mlt_causes *c, FILE *out)
 {
-    proto p = {.out = out, .facts = &c->story->trace->facts, .flow = &c->story->depths};
+    proto p = {.out = out, .facts = &c->story->trace->facts};
     put_tracks(&p, c->story);
     for (uint32_t rank = 0; rank < c->story->rank_count; rank++)
-        perfetto_put_rank(&p, c, rank);
+        mlt_causes_frames(c, rank, perfetto_see, &p);
     for (uint64_t i = 0; i < c->story->message_count; i++) {
         const mlt_story_message *m = &c->story->messages[i];
         if (m->sent == MLT_STORY_UNKNOWN || m->matched == MLT_STORY_UNKNOWN)

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The JSON of speedscope.app: a profile for each rank, calls as frames, and in them why the rank waited.
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 #include "tools/trace/causes.h"
 #include "tools/trace/trace.h"
@@ -14,11 +12,12 @@ typedef struct frame_writer {
     bool more;
 } frame_writer;
 
-static void speedscope_put_event(frame_writer *w, char type, unsigned frame, uint64_t at)
+static void speedscope_see(void *user, uint32_t rank, unsigned frame, bool opens, uint64_t at)
 {
+    frame_writer *w = user;
     w->at = at > w->at ? at : w->at;
-    fprintf(w->out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", w->more ? "," : "", type,
-            frame, w->at);
+    fprintf(w->out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", w->more ? "," : "",
+            opens ? 'O' : 'C', frame, w->at);
     w->more = true;
 }
 
@@ -38,37 +37,14 @@ static void put_frames(const mlt_trace *trace, FILE *out)
     }
 }
 
-static void speedscope_put_waits(frame_writer *w, const mlt_causes *c, uint32_t rank,
-                                 uint32_t *next, uint64_t until)
-{
-    const mlt_story_rank *r = &c->story->ranks[rank];
-    mlt_cause_part parts[MLT_CAUSE_PARTS];
-    for (; *next < r->wait_count && r->waits[*next].begin < until; ++*next) {
-        int count = mlt_cause_parts(c, rank, &r->waits[*next], parts);
-        for (int p = 0; p < count && parts[p].begin < until; p++) {
-            speedscope_put_event(w, 'O', parts[p].cause, parts[p].begin);
-            speedscope_put_event(w, 'C', parts[p].cause,
-                                 parts[p].end < until ? parts[p].end : until);
-        }
-    }
-}
-
 static void speedscope_put_rank(const mlt_causes *c, uint32_t rank, FILE *out)
 {
-    const mlt_story_rank *r = &c->story->ranks[rank];
     frame_writer w = {.out = out};
-    uint32_t next = 0;
     fprintf(out,
             "{\"type\":\"evented\",\"name\":\"rank %u\",\"unit\":\"nanoseconds\",\"startValue\":0,"
             "\"endValue\":%" PRIu64 ",\"events\":[",
             rank, c->story->length_ns);
-    for (uint32_t i = 0; i < r->call_count; i++) {
-        speedscope_put_waits(&w, c, rank, &next, r->calls[i].begin);
-        speedscope_put_event(&w, 'O', MLT_CAUSE_COUNT + r->calls[i].fn, r->calls[i].begin);
-        speedscope_put_waits(&w, c, rank, &next, r->calls[i].end);
-        speedscope_put_event(&w, 'C', MLT_CAUSE_COUNT + r->calls[i].fn, r->calls[i].end);
-    }
-    speedscope_put_waits(&w, c, rank, &next, UINT64_MAX);
+    mlt_causes_frames(c, rank, speedscope_see, &w);
     fprintf(out, "]}");
 }
 

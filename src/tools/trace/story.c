@@ -554,74 +554,41 @@ static void sort_calls(mlt_story_rank *r)
 // ---- meetings
 
 // Communicators that one call has split off have the same number. Messages tell which ranks are in one.
-typedef struct circle {
-    uint64_t key[2]; // block of contexts and rank; context, function and number. Both 0: free
-    uint32_t value;
-} circle;
-
-typedef struct circles {
-    circle *all;
-    uint64_t size, used;
-} circles;
+// They are kept in tables of streams.h: `sent` of an entry is 1 + a rank or a number, 0: none yet.
 
 enum { BLOCK = 8 }; // numbers of contexts that a communicator has
 
-static circle *look(circle *all, uint64_t size, uint64_t a, uint64_t b)
+static uint64_t *circle_of(mlt_streams *c, uint32_t block, uint32_t rank)
 {
-    uint64_t at = ((a * 0x9E3779B97F4A7C15u) ^ b) * 0xD1B54A32D192ED03u >> 20;
-    while (at &= size - 1, (all[at].key[0] != a || all[at].key[1] != b) && all[at].key[0])
-        at++;
-    return &all[at];
-}
-
-// A new one has the value MLT_STORY_NONE.
-static circle *circle_of(circles *c, uint64_t a, uint64_t b)
-{
-    if (2 * c->used >= c->size) {
-        uint64_t size = c->size ? 2 * c->size : 256;
-        circle *all = mlt_take(size, sizeof *all);
-        for (uint64_t i = 0; i < c->size; i++)
-            if (c->all[i].key[0])
-                *look(all, size, c->all[i].key[0], c->all[i].key[1]) = c->all[i];
-        free(c->all);
-        c->all = all;
-        c->size = size;
-    }
-    circle *found = look(c->all, c->size, a, b);
-    if (!found->key[0]) {
-        *found = (circle){{a, b}, MLT_STORY_NONE};
-        c->used++;
-    }
-    return found;
+    return &mlt_stream_at(c, (uint64_t)block + 1, rank)->sent;
 }
 
 // Ranks that exchanged messages in a block of contexts are in one communicator: the least of them is its name.
-static uint32_t root_of(circles *c, uint32_t block, uint32_t rank)
+static uint32_t root_of(mlt_streams *c, uint32_t block, uint32_t rank)
 {
     for (;;) {
-        circle *found = circle_of(c, (uint64_t)block + 1, rank);
-        if (found->value == MLT_STORY_NONE || found->value == rank)
+        uint64_t up = *circle_of(c, block, rank);
+        if (!up || up == (uint64_t)rank + 1)
             return rank;
-        uint32_t up = found->value, above = circle_of(c, (uint64_t)block + 1, up)->value;
-        if (above != MLT_STORY_NONE && above != up)
-            circle_of(c, (uint64_t)block + 1, rank)->value = above;
-        rank = up;
+        uint64_t above = *circle_of(c, block, (uint32_t)up - 1);
+        if (above)
+            *circle_of(c, block, rank) = above;
+        rank = (uint32_t)up - 1;
     }
 }
 
-static void story_join(circles *c, uint32_t block, uint32_t a, uint32_t b)
+static void story_join(mlt_streams *c, uint32_t block, uint32_t a, uint32_t b)
 {
     a = root_of(c, block, a);
     b = root_of(c, block, b);
     uint32_t low = a < b ? a : b, high = a < b ? b : a;
-    circle_of(c, (uint64_t)block + 1, low)->value = low;
-    circle_of(c, (uint64_t)block + 1, high)->value = low;
+    *circle_of(c, block, low) = *circle_of(c, block, high) = (uint64_t)low + 1;
 }
 
 // Ranks of a worker combine without messages: one that sent none is with those of its worker that did.
-static void join_workers(mlt_story *story, circles *c)
+static void join_workers(mlt_story *story, mlt_streams *c)
 {
-    circles first = {0};
+    mlt_streams first = {0};
     for (uint32_t rank = 0; rank < story->rank_count; rank++) {
         const mlt_story_rank *r = &story->ranks[rank];
         uint32_t last = 0;
@@ -630,15 +597,14 @@ static void join_workers(mlt_story *story, circles *c)
             if (block == 0 || block == last || r->calls[i].group == MLT_GROUP_OTHER)
                 continue;
             last = block;
-            circle *leader = circle_of(&first, (uint64_t)block + 1, r->worker);
-            bool silent = circle_of(c, (uint64_t)block + 1, rank)->value == MLT_STORY_NONE;
-            if (leader->value == MLT_STORY_NONE)
-                leader->value = rank;
-            else if (silent)
-                story_join(c, block, leader->value, rank);
+            uint64_t *leader = circle_of(&first, block, r->worker);
+            if (!*leader)
+                *leader = (uint64_t)rank + 1;
+            else if (!*circle_of(c, block, rank))
+                story_join(c, block, (uint32_t)*leader - 1, rank);
         }
     }
-    free(first.all);
+    mlt_streams_free(&first);
 }
 
 static bool meets(const mlt_story_call *call)
@@ -646,25 +612,24 @@ static bool meets(const mlt_story_call *call)
     return call->group >= MLT_GROUP_BARRIER && call->group <= MLT_GROUP_CHAIN;
 }
 
-static void attend(mlt_story *story, circles *numbers, circles *meetings, circles *comms,
-                   uint32_t rank, mlt_story_call *call)
+static void attend(mlt_story *story, mlt_streams *numbers, mlt_streams *meetings,
+                   mlt_streams *comms, uint32_t rank, mlt_story_call *call)
 {
     uint32_t block = call->context / BLOCK;
     uint64_t what = ((uint64_t)call->context + 1) << 16 | call->fn;
-    circle *count = circle_of(numbers, what, rank);
-    uint32_t number = count->value = count->value == MLT_STORY_NONE ? 0 : count->value + 1;
+    uint32_t number = (uint32_t)mlt_stream_at(numbers, what, rank)->sent++;
     uint64_t group = block ? root_of(comms, block, rank) : 0;
-    circle *found = circle_of(meetings, what, group << 32 | number);
-    if (found->value == MLT_STORY_NONE) {
+    uint64_t *found = &mlt_stream_at(meetings, what, group << 32 | number)->sent;
+    if (!*found) {
         MLT_ARRAY_WANT(story->meetings, story->meeting_count + 1, story->meeting_room);
         story->meetings[story->meeting_count] = (mlt_story_meeting){.first = MLT_STORY_UNKNOWN,
                                                                     .root = MLT_STORY_UNKNOWN,
                                                                     .context = call->context,
                                                                     .fn = call->fn};
-        found->value = story->meeting_count++;
+        *found = ++story->meeting_count;
     }
-    mlt_story_meeting *m = &story->meetings[found->value];
-    call->meeting = found->value;
+    mlt_story_meeting *m = &story->meetings[*found - 1];
+    call->meeting = (uint32_t)*found - 1;
     m->first = call->begin < m->first ? call->begin : m->first;
     m->end = call->end > m->end ? call->end : m->end;
     if (call->context == 0 && call->peer >= 0 &&
@@ -701,7 +666,7 @@ static void check_meetings(mlt_story *story)
 
 static void find_meetings(mlt_story *story)
 {
-    circles comms = {0}, numbers = {0}, meetings = {0};
+    mlt_streams comms = {0}, numbers = {0}, meetings = {0};
     for (uint64_t i = 0; i < story->message_count; i++)
         if (story->messages[i].context >= BLOCK && story->messages[i].to < story->rank_count)
             story_join(&comms, story->messages[i].context / BLOCK, story->messages[i].from,
@@ -712,9 +677,9 @@ static void find_meetings(mlt_story *story)
             if (meets(&story->ranks[rank].calls[i]))
                 attend(story, &numbers, &meetings, &comms, rank, &story->ranks[rank].calls[i]);
     check_meetings(story);
-    free(comms.all);
-    free(numbers.all);
-    free(meetings.all);
+    mlt_streams_free(&comms);
+    mlt_streams_free(&numbers);
+    mlt_streams_free(&meetings);
 }
 
 // ---- the whole
@@ -740,19 +705,6 @@ void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *als
     mlt_streams_free(&in.streams);
     free(in.left);
     free(in.starts);
-}
-
-void mlt_story_free(mlt_story *story)
-{
-    for (uint32_t rank = 0; rank < story->rank_count; rank++) {
-        free(story->ranks[rank].calls);
-        free(story->ranks[rank].waits);
-        free(story->ranks[rank].points);
-    }
-    free(story->ranks);
-    free(story->messages);
-    free(story->meetings);
-    mlt_depths_free(&story->depths);
 }
 
 uint32_t mlt_story_wait_after(const mlt_story_rank *rank, uint64_t time)

@@ -125,8 +125,8 @@ typedef struct mlt_story {
 } mlt_story;
 
 // Reads all events; `also`, if not NULL, is shown each of them, too. The trace stays open as long as the story is used.
+// A story, and what is made of it, stays until the process ends.
 void mlt_story_read(mlt_story *story, const mlt_trace *trace, mlt_trace_see *also, void *user);
-void mlt_story_free(mlt_story *story);
 
 // The first wait of a rank that ends after a time; wait_count if none does.
 uint32_t mlt_story_wait_after(const mlt_story_rank *rank, uint64_t time);

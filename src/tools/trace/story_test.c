@@ -64,7 +64,6 @@ static void check(const int *sends, const int *matches, const int *sent, size_t 
         CHECK(story.messages[i].sent == (sent[i] < 0 ? MLT_STORY_UNKNOWN : (uint64_t)sent[i] * MS));
     for (uint64_t i = count; i < story.message_count; i++)
         CHECK(story.messages[i].matched == MLT_STORY_UNKNOWN);
-    mlt_story_free(&story);
     free(trace.chunks);
     free(trace.clocks);
     mlt_facts_free(&trace.facts);

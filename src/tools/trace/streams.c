@@ -29,10 +29,8 @@ static void grow(mlt_streams *streams)
     streams->size = size;
 }
 
-mlt_stream *mlt_stream_of(mlt_streams *streams, uint32_t from, uint32_t to, uint32_t context,
-                          int32_t tag)
+mlt_stream *mlt_stream_at(mlt_streams *streams, uint64_t a, uint64_t b)
 {
-    uint64_t a = ((uint64_t)from + 1) << 32 | (to + 1), b = (uint64_t)context << 32 | (uint32_t)tag;
     if (2 * streams->used >= streams->size)
         grow(streams);
     mlt_stream *s = streams_find(streams->all, streams->size, a, b);
@@ -42,6 +40,13 @@ mlt_stream *mlt_stream_of(mlt_streams *streams, uint32_t from, uint32_t to, uint
         streams->used++;
     }
     return s;
+}
+
+mlt_stream *mlt_stream_of(mlt_streams *streams, uint32_t from, uint32_t to, uint32_t context,
+                          int32_t tag)
+{
+    return mlt_stream_at(streams, ((uint64_t)from + 1) << 32 | (to + 1),
+                         (uint64_t)context << 32 | (uint32_t)tag);
 }
 
 void mlt_streams_free(mlt_streams *streams)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "launch/numbers.h"
@@ -39,7 +37,6 @@ static void summary_add(sum *to, const mlt_trace_event *e)
 static void summary_see(void *user, uint32_t worker, const mlt_trace_event *e)
 {
     summary *s = user;
-    (void)worker;
     if (e->rank > INT32_MAX)
         return;
     if (e->kind == MLT_TRACE_CALL)
@@ -68,24 +65,31 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void summary_print_calls(const summary *s, uint64_t all_ns, FILE *out)
+// Rows of a table, those that took most time first: calls, or what ranks waited for.
+static void print_sums(const summary *s, bool calls, uint64_t all_ns, FILE *out)
 {
-    uint16_t rows[MLT_TRACE_FNS], count = 0;
+    const sum *sums = calls ? s->fn : s->wait;
+    uint16_t rows[MLT_TRACE_FNS], count = 0, size = calls ? MLT_TRACE_FNS : MLT_TRACE_HOWS;
     char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES], room[32];
-    for (uint16_t i = 0; i < MLT_TRACE_FNS; i++)
-        if (s->fn[i].n)
+    for (uint16_t i = 0; i < size; i++)
+        if (sums[i].n)
             rows[count++] = i;
-    summary_sorted = s->fn;
+    if (!count && !calls)
+        return;
+    summary_sorted = sums;
     qsort(rows, count, sizeof *rows, summary_order);
-    fprintf(out, "\n  %-26s %14s %12s %7s %12s\n", "calls", "how many", "time", "share", "longest");
-    for (uint16_t i = 0; i < count && i < ROWS; i++) {
-        const sum *f = &s->fn[rows[i]];
-        fprintf(out, "  %-26s %14s %12s %6.1f%% %12s  rank %u\n",
-                mlt_facts_fn(&s->trace->facts, rows[i], room), mlt_number(a, f->n),
+    fprintf(out, "\n  %-26s %14s %12s %7s %12s\n", calls ? "calls" : "ranks waited for",
+            calls ? "how many" : "how often", "time", "share", "longest");
+    for (uint16_t i = 0; i < count && (i < ROWS || !calls); i++) {
+        const sum *f = &sums[rows[i]];
+        const char *name =
+            calls ? mlt_facts_fn(&s->trace->facts, rows[i], room)
+                  : mlt_facts_how(&s->trace->facts, MLT_TRACE_WAIT, (uint8_t)rows[i], room);
+        fprintf(out, "  %-26s %14s %12s %6.1f%% %12s  rank %u\n", name, mlt_number(a, f->n),
                 mlt_time(b, f->ns), share(f->ns, all_ns), mlt_time(c, f->longest_ns),
                 f->longest_of);
     }
-    if (count > ROWS)
+    if (count > ROWS && calls)
         fprintf(out, "  ... and %u more\n", count - ROWS);
 }
 
@@ -99,28 +103,6 @@ static void print_messages(const summary *s, FILE *out)
                     mlt_number(a, s->sent[how].n), mlt_bytes(b, s->sent[how].bytes));
     if (s->unexpected)
         fprintf(out, "  %-26s %14s\n", "came before their receives", mlt_number(a, s->unexpected));
-}
-
-static void print_waits(const summary *s, uint64_t all_ns, FILE *out)
-{
-    uint16_t rows[MLT_TRACE_HOWS], count = 0;
-    char a[MLT_NUMBER_BYTES], b[MLT_NUMBER_BYTES], c[MLT_NUMBER_BYTES], room[32];
-    for (uint16_t i = 0; i < MLT_TRACE_HOWS; i++)
-        if (s->wait[i].n)
-            rows[count++] = i;
-    if (!count)
-        return;
-    summary_sorted = s->wait;
-    qsort(rows, count, sizeof *rows, summary_order);
-    fprintf(out, "\n  %-26s %14s %12s %7s %12s\n", "ranks waited for", "how often", "time", "share",
-            "longest");
-    for (uint16_t i = 0; i < count; i++) {
-        const sum *w = &s->wait[rows[i]];
-        fprintf(out, "  %-26s %14s %12s %6.1f%% %12s  rank %u\n",
-                mlt_facts_how(&s->trace->facts, MLT_TRACE_WAIT, (uint8_t)rows[i], room),
-                mlt_number(a, w->n), mlt_time(b, w->ns), share(w->ns, all_ns),
-                mlt_time(c, w->longest_ns), w->longest_of);
-    }
 }
 
 static void print_causes(const mlt_causes *c, uint64_t all_ns, FILE *out)
@@ -235,14 +217,10 @@ void mlt_trace_summary(const mlt_trace *trace, FILE *out)
     if (story->damaged)
         fprintf(out, "  %s chunks are damaged and left out\n", mlt_number(a, story->damaged));
     print_clocks(trace, story, out);
-    summary_print_calls(s, all_ns, out);
+    print_sums(s, true, all_ns, out);
     print_messages(s, out);
-    print_waits(s, all_ns, out);
+    print_sums(s, false, all_ns, out);
     print_causes(&causes, all_ns, out);
     print_ranks(&causes, out);
     print_findings(&causes, out);
-    mlt_causes_free(&causes);
-    mlt_story_free(story);
-    free(story);
-    free(s);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/trace/trace.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "tools/args.h"
+#include "tools/commands.h"
+#include "tools/goal/sink.h"
 #include "tools/live/ask.h"
 #include "tools/progress.h"
 #include "tools/trace/causes.h"
@@ -72,12 +72,15 @@ void mlt_trace_list(const mlt_trace *trace, FILE *out, bool csv)
 
 enum { SUMMARY, LIST, CSV, CHROME, PERFETTO, SPEEDSCOPE, GOAL };
 
-static void tell_left_out(const mlt_arg_command *command, uint64_t messages)
+static int trace_as = SUMMARY;
+static const char *trace_to;
+
+static void tell_left_out(uint64_t messages)
 {
     if (messages)
         fprintf(stderr,
                 "%s: %" PRIu64 " messages are left out: only one end of them is in the trace\n",
-                command->name, messages);
+                mlt_args_command(), messages);
 }
 
 static void with_causes(const mlt_trace *trace, void put(const mlt_causes *, FILE *), FILE *out)
@@ -87,100 +90,79 @@ static void with_causes(const mlt_trace *trace, void put(const mlt_causes *, FIL
     mlt_story_read(story, trace, NULL, NULL);
     mlt_causes_find(&causes, story);
     put(&causes, out);
-    mlt_causes_free(&causes);
-    mlt_story_free(story);
-    free(story);
 }
 
-static int trace_show(const mlt_arg_command *command, const mlt_trace *trace, int as,
-                      const char *to)
+static void trace_show(const mlt_trace *trace)
 {
-    FILE *out = to ? fopen(to, "w") : stdout;
-    if (!out)
-        return mlt_args_failed(command, "%s: %s", to, strerror(errno));
-    if (as == CHROME)
-        mlt_trace_chrome(trace, out);
-    else if (as == PERFETTO)
-        with_causes(trace, mlt_trace_perfetto, out);
-    else if (as == SPEEDSCOPE)
-        with_causes(trace, mlt_trace_speedscope, out);
-    else if (as == GOAL)
-        tell_left_out(command, mlt_trace_goal(trace, out));
-    else if (as == SUMMARY)
-        mlt_trace_summary(trace, out);
+    mlt_sink sink = mlt_sink_open(trace_to);
+    if (trace_as == CHROME)
+        mlt_trace_chrome(trace, sink.to);
+    else if (trace_as == PERFETTO)
+        with_causes(trace, mlt_trace_perfetto, sink.to);
+    else if (trace_as == SPEEDSCOPE)
+        with_causes(trace, mlt_trace_speedscope, sink.to);
+    else if (trace_as == GOAL)
+        tell_left_out(mlt_trace_goal(trace, sink.to));
+    else if (trace_as == SUMMARY)
+        mlt_trace_summary(trace, sink.to);
     else
-        mlt_trace_list(trace, out, as == CSV);
-    bool fine = !ferror(out);
-    if (to && (fclose(out) != 0 || !fine))
-        return mlt_args_failed(command, "%s cannot be written: %s", to, strerror(errno));
+        mlt_trace_list(trace, sink.to, trace_as == CSV);
+    mlt_sink_close(&sink);
+}
+
+static void start_or_stop(const char *name, const char *word)
+{
+    bool start = strcmp(word, "start") == 0;
+    mlt_text file = {0};
+    if (!start && strcmp(word, "stop") != 0)
+        mlt_args_wrong("a job's trace can start or stop, but not '%s'", word);
+    mlt_live_found job = mlt_live_find(name);
+    if (!mlt_live_post(&job, "/trace", word, &file))
+        mlt_args_failed("job %u: %s", job.pid, mlt_args_why);
+    printf(start ? "job %u traces from now on, into %s" : "job %u pauses its trace, %s", job.pid,
+           mlt_text_so_far(&file)); // it ends with a newline
+    mlt_text_free(&file);
+}
+
+static int trace_run(const mlt_arg_texts *files)
+{
+    mlt_trace trace;
+    const char *file = files->items[0];
+    if (files->count == 2) {
+        if (trace_as != SUMMARY || trace_to)
+            mlt_args_wrong("--as and -o are for a trace that is in a file");
+        start_or_stop(file, files->items[1]);
+        return MLT_EXIT_FINE;
+    }
+    if (mlt_trace_open(&trace, file, MLT_ARGS_WHY) != MLT_OK)
+        mlt_args_failed("%s: %s", file, mlt_args_why);
+    trace_show(&trace);
+    if (trace.damaged)
+        fprintf(stderr, "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",
+                mlt_args_command(), file, trace.damaged);
+    mlt_trace_close(&trace);
     return MLT_EXIT_FINE;
 }
 
-static int start_or_stop(const mlt_arg_command *command, const char *name, const char *word)
-{
-    bool start = strcmp(word, "start") == 0;
-    mlt_live_found job;
-    mlt_text file = {0};
-    char why[512];
-    if (!start && strcmp(word, "stop") != 0)
-        return mlt_args_wrong(command, "a job's trace can start or stop, but not '%s'", word);
-    int code = mlt_live_find(command, name, &job);
-    if (code != MLT_ARGS_GO)
-        return code;
-    if (!mlt_live_trace(&job, start, &file, why, sizeof why))
-        code = mlt_args_failed(command, "job %u: %s", job.pid, why);
-    else
-        printf(start ? "job %u traces from now on, into %s\n" : "job %u pauses its trace, %s\n",
-               job.pid, mlt_text_so_far(&file));
-    mlt_text_free(&file);
-    return code == MLT_ARGS_GO ? MLT_EXIT_FINE : code;
-}
+static mlt_arg trace_args[] = {
+    {"as", 0, MLT_ARG_CHOICE, &trace_as, "WHAT",
+     .choices = "summary|list|csv|chrome|perfetto|speedscope|goal",
+     .help = "summary: one screen; list: every event as a line; csv: the same for other "
+             "programs; chrome: JSON for chrome://tracing; perfetto: for ui.perfetto.dev; "
+             "speedscope: for speedscope.app; goal: what the program did, for millet goal "
+             "check, sim and draw (summary)"},
+    {"output", 'o', MLT_ARG_TEXT, &trace_to, "FILE", .help = "write there (standard output)"},
+};
 
-int mlt_trace_main(int argc, char **argv)
-{
-    int as = SUMMARY;
-    const char *to = NULL;
-    const mlt_arg args[] = {
-        {"as", 0, MLT_ARG_CHOICE, &as, "WHAT",
-         .choices = "summary|list|csv|chrome|perfetto|speedscope|goal",
-         .help = "summary: one screen; list: every event as a line; csv: the same for other "
-                 "programs; chrome: JSON for chrome://tracing; perfetto: for ui.perfetto.dev; "
-                 "speedscope: for speedscope.app; goal: what the program did, for millet goal "
-                 "check, sim and draw (summary)"},
-        {"output", 'o', MLT_ARG_TEXT, &to, "FILE", .help = "write there (standard output)"},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
-    const mlt_arg_command command = {
-        .name = "millet trace",
-        .words = "FILE | JOB start|stop",
-        .least = 1,
-        .most = 2,
-        .purpose = "Shows what is in a trace: a file that mpirun --trace FILE wrote. `start` and "
-                   "`stop` let a running job trace, or pause; JOB is the process number of its "
-                   "mpirun, which was told --trace FILE, and --trace-paused to begin with a pause. "
-                   "Each worker does so when its ranks wait in MPI.",
-        .groups = groups,
-        .count = 1};
-    mlt_arg_texts files = {NULL, 0};
-    int code = mlt_args_read(&command, argc, argv, &files, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    mlt_trace trace;
-    char why[256];
-    if (files.count == 2) {
-        code = as != SUMMARY || to
-                   ? mlt_args_wrong(&command, "--as and -o are for a trace that is in a file")
-                   : start_or_stop(&command, files.items[0], files.items[1]);
-    } else if (mlt_trace_open(&trace, files.items[0], why, sizeof why) != MLT_OK) {
-        code = mlt_args_failed(&command, "%s: %s", files.items[0], why);
-    } else {
-        code = trace_show(&command, &trace, as, to);
-        if (trace.damaged)
-            fprintf(stderr,
-                    "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",
-                    command.name, files.items[0], trace.damaged);
-        mlt_trace_close(&trace);
-    }
-    mlt_arg_texts_free(&files);
-    return code;
-}
+const mlt_command mlt_trace_command = {
+    .name = "millet trace",
+    .help = "show what mpirun --trace wrote: a summary, events, JSON",
+    .words = "FILE | JOB start|stop",
+    .least = 1,
+    .most = 2,
+    .purpose = "Shows what is in a trace: a file that mpirun --trace FILE wrote. `start` and "
+               "`stop` let a running job trace, or pause; JOB is the process number of its "
+               "mpirun, which was told --trace FILE, and --trace-paused to begin with a pause. "
+               "Each worker does so when its ranks wait in MPI.",
+    .groups = {{NULL, MLT_ARG_LIST(trace_args)}},
+    .run = trace_run};

@@ -5,10 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "tools/commands.h"
 #include "trace/read.h"
-
-int mlt_trace_main(int argc, char **argv);
 
 // Calls `see` for each event, chunk by chunk: those of a worker by the time of their end. Returns
 // how many chunks were damaged.

@@ -2,7 +2,6 @@
 #include "tools/view/levels.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 

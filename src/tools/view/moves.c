@@ -19,14 +19,6 @@ static uint32_t module_named(mlt_moves *m, const char *name)
     return m->count++;
 }
 
-static int moves_by_number(const void *a, const void *b)
-{
-    const mlt_trace_process *x = a, *y = b;
-    if (x->worker != y->worker)
-        return x->worker < y->worker ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
 void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
 {
     const mlt_trace_facts_table *facts = &trace->facts;
@@ -35,8 +27,7 @@ void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
     if (!facts->process_count)
         return;
     uint64_t length = trace->end_ns - trace->begin_ns;
-    m->slice_ns = (double)(length ? length : 1) / MLT_MOVES_SLICES;
-    qsort(facts->processes, facts->process_count, sizeof *facts->processes, moves_by_number);
+    m->length_ns = (double)(length ? length : 1);
     m->module_of = mlt_take(facts->process_count, sizeof *m->module_of);
     for (uint32_t i = 0; i < facts->process_count; i++) {
         m->module_of[i] = module_named(m, facts->processes[i].name);
@@ -50,42 +41,29 @@ void mlt_moves_begin(mlt_moves *m, const mlt_trace *trace)
     }
 }
 
-static void moves_add(const mlt_moves *m, double *slices, const mlt_trace_event *e)
-{
-    double from = (double)e->time, to = (double)(e->time + e->span);
-    for (uint32_t i = (uint32_t)(from / m->slice_ns); i < MLT_MOVES_SLICES && from < to; i++) {
-        double stop = (i + 1) * m->slice_ns;
-        stop = stop < to ? stop : to;
-        slices[i] += stop > from ? stop - from : 0;
-        from = stop > from ? stop : from;
-    }
-}
-
 void mlt_moves_see(void *moves, uint32_t worker, const mlt_trace_event *e)
 {
     mlt_moves *m = moves;
     const mlt_trace_facts_table *facts = &m->trace->facts;
     if (!m->count || e->kind != MLT_TRACE_FLOW)
         return;
-    mlt_trace_process key = {worker, (uint32_t)e->peer, NULL};
-    const mlt_trace_process *found =
-        bsearch(&key, facts->processes, facts->process_count, sizeof key, moves_by_number);
+    const mlt_trace_process *found = mlt_facts_process(facts, worker, (uint32_t)e->peer);
     if (!found)
         return;
     mlt_moves_module *module = &m->modules[m->module_of[found - facts->processes]];
-    if (m->is_room[e->how])
-        moves_add(m, module->room, e);
-    else if (m->is_element[e->how])
-        moves_add(m, module->element, e);
-    else if (m->is_life[e->how])
-        moves_add(m, module->life, e);
+    double *slices = m->is_room[e->how]      ? module->room
+                     : m->is_element[e->how] ? module->element
+                     : m->is_life[e->how]    ? module->life
+                                             : NULL;
+    if (slices)
+        mlt_depths_spread(slices, m->length_ns, e->time, e->time + e->span, 1);
 }
 
 static void put_shares(const mlt_moves *m, const mlt_moves_module *module, const double *slices,
                        mlt_text *json)
 {
-    for (int i = 0; i < MLT_MOVES_SLICES; i++) {
-        double share = 100 * slices[i] / (m->slice_ns * module->processes);
+    for (int i = 0; i < MLT_DEPTH_SLICES; i++) {
+        double share = 100 * slices[i] * MLT_DEPTH_SLICES / (m->length_ns * module->processes);
         mlt_text_add(json, "%s%d", i ? "," : "[", share < 100 ? (int)(share + 0.5) : 100);
     }
     mlt_text_add(json, "]");
@@ -125,10 +103,4 @@ void mlt_moves_write_depths(const mlt_depths *d, mlt_text *json)
         mlt_text_add(json, "]]");
     }
     mlt_text_add(json, "]");
-}
-
-void mlt_moves_free(mlt_moves *m)
-{
-    free(m->module_of);
-    free(m->modules);
 }

@@ -2,10 +2,10 @@
 #include "tools/view/pack.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/memory.h"
 #include "tools/trace/findings.h"
 #include "tools/view/levels.h"
@@ -22,9 +22,14 @@ enum {
 
 // ---- JSON
 
-static void put_item(mlt_text *json, bool *more)
+// What follows is an item of a list; `format`: how it begins.
+static MLT_PRINTF(3, 4) void put_item(mlt_text *json, bool *more, const char *format, ...)
 {
+    va_list args;
+    va_start(args, format);
     mlt_text_add(json, "%s", *more ? ",\n" : "");
+    mlt_text_vadd(json, format, args);
+    va_end(args);
     *more = true;
 }
 
@@ -183,8 +188,7 @@ static void pack_names(const mlt_story *s, mlt_text *json)
     for (uint16_t fn = 0; fn < MLT_TRACE_FNS; fn++) {
         if (!used[fn])
             continue;
-        put_item(json, &more);
-        mlt_text_add(json, "\"%u\":[", fn);
+        put_item(json, &more, "\"%u\":[", fn);
         mlt_text_json(json, mlt_facts_fn(facts, fn, room));
         mlt_text_add(json, ",%d]", s->groups[fn]);
     }
@@ -198,8 +202,7 @@ static void pack_workers(const mlt_trace_facts_table *facts, mlt_text *json)
     mlt_text_add(json, ",\n\"workers\":[");
     for (uint32_t i = 0; i < facts->worker_count && i < WORKERS_MOST; i++) {
         const mlt_trace_worker *w = &facts->workers[i];
-        put_item(json, &more);
-        mlt_text_add(json, "[%u,", w->number);
+        put_item(json, &more, "[%u,", w->number);
         mlt_text_json(json, w->host);
         mlt_text_add(json, ",%u,%u,%u]", w->process, w->first, w->count);
     }
@@ -236,8 +239,7 @@ static void pack_hang(const mlt_trace_facts_table *facts, mlt_text *json)
     mlt_text_json(json, facts->hang);
     mlt_text_add(json, ",\"stuck\":[");
     for (uint32_t i = 0; i < facts->stuck_count; i++) {
-        put_item(json, &more);
-        mlt_text_add(json, "[%u,", facts->stucks[i].rank);
+        put_item(json, &more, "[%u,", facts->stucks[i].rank);
         bool star = put_ranks(json, facts->stucks[i].peers);
         mlt_text_add(json, ",%s,", star ? "true" : "false");
         mlt_text_json(json, facts->stucks[i].words);
@@ -254,8 +256,7 @@ static void pack_flow(const mlt_trace_facts_table *facts, mlt_text *json)
     bool more = false;
     mlt_text_add(json, ",\n\"queues\":[");
     for (uint32_t i = 0; i < facts->queue_count; i++) {
-        put_item(json, &more);
-        mlt_text_add(json, "[");
+        put_item(json, &more, "[");
         mlt_text_json(json, facts->queues[i].from);
         mlt_text_add(json, ",");
         mlt_text_json(json, facts->queues[i].to);
@@ -272,8 +273,7 @@ static void pack_paths(const mlt_trace_facts_table *facts, mlt_text *json)
     mlt_text_add(json, ",\n\"paths\":[");
     for (uint32_t i = 0; i < facts->path_count; i++) {
         const mlt_trace_path *p = &facts->paths[i];
-        put_item(json, &more);
-        mlt_text_add(json, "[");
+        put_item(json, &more, "[");
         mlt_text_json(json, p->name);
         mlt_text_add(json, ",");
         mlt_text_json(json, p->words ? p->words : "");
@@ -291,8 +291,7 @@ static void pack_findings(const mlt_causes *c, mlt_text *json)
     bool more = false;
     mlt_text_add(json, ",\n\"findings\":[");
     for (int i = 0; i < count; i++) {
-        put_item(json, &more);
-        mlt_text_add(json, "[%" PRId64 ",", found[i].rank);
+        put_item(json, &more, "[%" PRId64 ",", found[i].rank);
         mlt_text_json(json, found[i].text);
         mlt_text_add(json, "]");
     }
@@ -306,9 +305,8 @@ static void pack_causes(const mlt_causes *c, mlt_text *json)
     mlt_text_add(json, ",\n\"blamed\":%" PRIu64 ",\"causes\":[", c->blamed_ns);
     for (unsigned cause = 0; cause < MLT_CAUSE_COUNT && ranks; cause++) {
         uint32_t worst = mlt_causes_worst(c, cause);
-        put_item(json, &more);
-        mlt_text_add(json, "[%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]", c->count[cause],
-                     c->ns[cause], worst, c->blamed[(uint64_t)cause * ranks + worst]);
+        put_item(json, &more, "[%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]", c->count[cause],
+                 c->ns[cause], worst, c->blamed[(uint64_t)cause * ranks + worst]);
     }
     mlt_text_add(json, "]");
 }
@@ -335,8 +333,7 @@ static void pack_culprits(const mlt_causes *c, mlt_text *json)
     qsort(all, ranks, sizeof *all, culprit_order);
     mlt_text_add(json, ",\n\"culprits\":[");
     for (uint32_t i = 0; i < ranks && i < CULPRITS; i++) {
-        put_item(json, &more);
-        mlt_text_add(json, "[%u,%" PRIu64, all[i].rank, all[i].ns);
+        put_item(json, &more, "[%u,%" PRIu64, all[i].rank, all[i].ns);
         for (int what = 0; what < MLT_DOES_COUNT; what++)
             mlt_text_add(json, ",%" PRIu64, c->does[(size_t)all[i].rank * MLT_DOES_COUNT + what]);
         mlt_text_add(json, "]");
@@ -376,9 +373,8 @@ static void pack_calls(const mlt_story *s, mlt_text *json)
     for (uint16_t fn = 0; fn < MLT_TRACE_FNS; fn++) {
         if (!sums[fn].count)
             continue;
-        put_item(json, &more);
-        mlt_text_add(json, "[%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u]", fn,
-                     sums[fn].count, sums[fn].ns, sums[fn].bytes, sums[fn].longest, sums[fn].of);
+        put_item(json, &more, "[%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u]", fn,
+                 sums[fn].count, sums[fn].ns, sums[fn].bytes, sums[fn].longest, sums[fn].of);
     }
     mlt_text_add(json, "]");
     free(sums);
@@ -405,9 +401,8 @@ static void pack_matrix(const mlt_story *s, mlt_text *json)
     mlt_text_add(json, ",\n\"matrix\":{\"shift\":%u,\"side\":%u,\"cells\":[", shift, side);
     for (size_t i = 0; i < (size_t)side * side; i++)
         if (sums[2 * i]) {
-            put_item(json, &more);
-            mlt_text_add(json, "%zu,%zu,%" PRIu64 ",%" PRIu64, i / side, i % side, sums[2 * i],
-                         sums[2 * i + 1]);
+            put_item(json, &more, "%zu,%zu,%" PRIu64 ",%" PRIu64, i / side, i % side, sums[2 * i],
+                     sums[2 * i + 1]);
         }
     mlt_text_add(json, "]}");
     free(sums);
@@ -470,9 +465,8 @@ static void pack_meetings(const mlt_story *s, mlt_text *json)
     mlt_text_add(json, ",\n\"meetings\":[");
     for (uint32_t i = 0; i < count && i < MEETINGS; i++) {
         const mlt_story_meeting *m = &s->meetings[order[i]];
-        put_item(json, &more);
-        mlt_text_add(json, "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]", m->fn,
-                     m->context, m->ranks, m->first, m->last, m->end, m->late, m->waited);
+        put_item(json, &more, "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]",
+                 m->fn, m->context, m->ranks, m->first, m->last, m->end, m->late, m->waited);
     }
     mlt_text_add(json, "]");
     free(order);
@@ -499,11 +493,10 @@ static void pack_collectives(const mlt_story *s, mlt_text *json)
     mlt_text_add(json, ",\n\"collectives\":[");
     for (uint32_t i = 0; i < count; i++) {
         find_late(s, &kinds[i], times);
-        put_item(json, &more);
-        mlt_text_add(
-            json, "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]",
-            kinds[i].fn, kinds[i].context, kinds[i].ranks, kinds[i].count, kinds[i].waited,
-            kinds[i].skew / kinds[i].count, kinds[i].most, kinds[i].late, kinds[i].late_count);
+        put_item(json, &more,
+                 "[%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 "]",
+                 kinds[i].fn, kinds[i].context, kinds[i].ranks, kinds[i].count, kinds[i].waited,
+                 kinds[i].skew / kinds[i].count, kinds[i].most, kinds[i].late, kinds[i].late_count);
     }
     mlt_text_add(json, "]");
     free(times);
@@ -522,9 +515,8 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
         on[c->path[i].rank] += c->path[i].end - c->path[i].begin;
         if (i % every)
             continue;
-        put_item(json, &more);
-        mlt_text_add(json, "%u,%" PRIu64 ",%" PRIu64, c->path[i].rank, c->path[i].begin,
-                     c->path[i].end);
+        put_item(json, &more, "%u,%" PRIu64 ",%" PRIu64, c->path[i].rank, c->path[i].begin,
+                 c->path[i].end);
     }
     culprit *all = mlt_take((size_t)c->story->rank_count + 1, sizeof *all);
     for (uint32_t i = 0; i < c->story->rank_count; i++)
@@ -533,8 +525,7 @@ static void pack_path(const mlt_causes *c, mlt_text *json)
     mlt_text_add(json, "],\"ranks\":[");
     more = false;
     for (uint32_t i = 0; i < c->story->rank_count && i < CULPRITS && all[i].ns; i++) {
-        put_item(json, &more);
-        mlt_text_add(json, "[%u,%" PRIu64 "]", all[i].rank, all[i].ns);
+        put_item(json, &more, "[%u,%" PRIu64 "]", all[i].rank, all[i].ns);
     }
     mlt_text_add(json, "]}");
     free(all);

@@ -8,19 +8,6 @@
 #include "tools/view/http.h"
 #include "tools/view/pack.h"
 
-void mlt_pieces_init(mlt_pieces *pieces, const mlt_causes *causes)
-{
-    *pieces = (mlt_pieces){.causes = causes};
-}
-
-void mlt_pieces_fini(mlt_pieces *p)
-{
-    free(p->sent);
-    free(p->received);
-    free(p->sent_from);
-    free(p->received_from);
-}
-
 // ---- what was asked for
 
 static int wrong(mlt_text *data, const char *what)

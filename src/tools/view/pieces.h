@@ -25,14 +25,11 @@ enum {
 };
 
 typedef struct mlt_pieces {
-    const mlt_causes *causes;
+    const mlt_causes *causes; // the rest is 0 at first
     // Made when the first messages are asked for: the index of each by its sender, and by its receiver.
     uint32_t *sent, *received;
     uint64_t *sent_from, *received_from; // [ranks + 1]
 } mlt_pieces;
-
-void mlt_pieces_init(mlt_pieces *pieces, const mlt_causes *causes);
-void mlt_pieces_fini(mlt_pieces *pieces);
 
 // Adds the piece that `what` and its query ask for. Returns a status of http.h; unless it is FINE, what was added is
 // a message that says what is wrong.

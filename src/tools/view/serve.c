@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "os/fd.h"
 #include "os/tcp.h"
+#include "tools/args.h"
 #include "tools/view/http.h"
 
 enum { CLIENTS = 16, TOKEN_BYTES = 16, VIEW_SERVE_SIGNALS = 0, LISTENER = 1, FIRST = 2 };
@@ -203,23 +204,19 @@ static void take_client(server *s)
 
 // ---- the whole
 
-static mlt_status listen_here(server *s, char *why, size_t why_size)
+static void listen_here(server *s)
 {
     struct sockaddr_in here = {.sin_family = AF_INET,
                                .sin_port = htons(s->serve->port),
                                .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_storage is;
     s->listener = mlt_os_tcp_listen((struct sockaddr *)&here, sizeof here);
-    if (s->listener < 0 || mlt_os_tcp_here(s->listener, &is) != 0) {
-        snprintf(why, why_size, "cannot listen at 127.0.0.1, port %u: %s", s->serve->port,
-                 strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (s->listener < 0 || mlt_os_tcp_here(s->listener, &is) != 0)
+        mlt_args_failed("cannot listen at 127.0.0.1, port %u: %s", s->serve->port, strerror(errno));
     s->port = ntohs(((struct sockaddr_in *)&is)->sin_port);
-    return MLT_OK;
 }
 
-static mlt_status view_serve_begin(server *s, sigset_t *old, char *why, size_t why_size)
+static void view_serve_begin(server *s, sigset_t *old)
 {
     uint8_t random[TOKEN_BYTES];
     sigset_t set;
@@ -228,13 +225,11 @@ static mlt_status view_serve_begin(server *s, sigset_t *old, char *why, size_t w
     sigaddset(&set, SIGTERM);
     sigprocmask(SIG_BLOCK, &set, old);
     s->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (s->signals < 0 || mlt_os_random(random, sizeof random) != MLT_OK) {
-        snprintf(why, why_size, "cannot serve the page: %s", strerror(errno));
-        return MLT_ERR_SYSTEM;
-    }
+    if (s->signals < 0 || mlt_os_random(random, sizeof random) != MLT_OK)
+        mlt_args_failed("cannot serve the page: %s", strerror(errno));
     for (int i = 0; i < TOKEN_BYTES; i++)
         snprintf(s->token + 2 * i, 3, "%02x", random[i]);
-    return listen_here(s, why, why_size);
+    listen_here(s);
 }
 
 // Until a signal comes.
@@ -270,29 +265,22 @@ static void go_on(server *s)
     }
 }
 
-mlt_status mlt_serve_run(const mlt_serve *serve, void (*ready)(void *user, const char *link),
-                         void *user, char *why, size_t why_size)
+void mlt_serve_run(const mlt_serve *serve, void (*ready)(const char *link))
 {
     server *s = mlt_take(1, sizeof *s);
     sigset_t old;
     s->serve = serve;
-    s->listener = s->signals = -1;
     for (int i = 0; i < CLIENTS; i++)
         s->clients[i].fd = -1;
-    mlt_status status = view_serve_begin(s, &old, why, why_size);
-    if (status == MLT_OK) {
-        char *link = mlt_text_of("http://127.0.0.1:%u/%s/", s->port, s->token);
-        ready(user, link);
-        free(link);
-        go_on(s);
-    }
+    view_serve_begin(s, &old);
+    char *link = mlt_text_of("http://127.0.0.1:%u/%s/", s->port, s->token);
+    ready(link);
+    free(link);
+    go_on(s);
     for (int i = 0; i < CLIENTS; i++)
         view_serve_hang_up(&s->clients[i]);
-    if (s->listener >= 0)
-        mlt_os_close(s->listener);
-    if (s->signals >= 0)
-        mlt_os_close(s->signals);
+    mlt_os_close(s->listener);
+    mlt_os_close(s->signals);
     sigprocmask(SIG_SETMASK, &old, NULL);
     free(s);
-    return status;
 }

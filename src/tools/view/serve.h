@@ -19,6 +19,5 @@ typedef struct mlt_serve {
     uint16_t port; // 0: one that is free
 } mlt_serve;
 
-// Calls `ready` with the link once it listens. Returns after SIGINT or SIGTERM; or MLT_ERR_SYSTEM and a message in why.
-mlt_status mlt_serve_run(const mlt_serve *serve, void (*ready)(void *user, const char *link),
-                         void *user, char *why, size_t why_size) MLT_MUST_CHECK;
+// Calls `ready` with the link once it listens. Returns after SIGINT or SIGTERM.
+void mlt_serve_run(const mlt_serve *serve, void (*ready)(const char *link));

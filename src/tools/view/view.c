@@ -11,9 +11,9 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "launch/numbers.h"
-#include "tools/args.h"
+#include "tools/commands.h"
 #include "tools/goal/machine.h"
+#include "tools/goal/sink.h"
 #include "tools/trace/causes.h"
 #include "tools/view/levels.h"
 #include "tools/view/moves.h"
@@ -36,42 +36,26 @@ typedef struct view_run {
 
 // ---- reading
 
-static int open_run(const mlt_arg_command *command, view_run *r, const char *path)
+static void open_run(view_run *r, const char *path)
 {
-    char why[256];
     r->path = path;
-    if (mlt_trace_open(&r->trace, path, why, sizeof why) != MLT_OK)
-        return mlt_args_failed(command, "%s: %s", path, why);
-    if (r->trace.events == 0) {
-        mlt_trace_close(&r->trace);
-        return mlt_args_failed(command, "%s has no events: there is nothing to show", path);
-    }
+    if (mlt_trace_open(&r->trace, path, MLT_ARGS_WHY) != MLT_OK)
+        mlt_args_failed("%s: %s", path, mlt_args_why);
+    if (r->trace.events == 0)
+        mlt_args_failed("%s has no events: there is nothing to show", path);
     if (r->trace.damaged)
         fprintf(stderr, "%s: %s: %" PRIu64 " bytes belong to no whole chunk; the rest is shown\n",
-                command->name, path, r->trace.damaged);
+                mlt_args_command(), path, r->trace.damaged);
     mlt_moves_begin(&r->moves, &r->trace);
     mlt_story_read(&r->story, &r->trace, mlt_moves_see, &r->moves);
-    if (r->story.rank_count == 0) {
-        mlt_moves_free(&r->moves);
-        mlt_story_free(&r->story);
-        mlt_trace_close(&r->trace);
-        return mlt_args_failed(command, "%s: no event is of a rank that the run had", path);
-    }
+    if (r->story.rank_count == 0)
+        mlt_args_failed("%s: no event is of a rank that the run had", path);
     if (r->story.damaged)
         fprintf(stderr,
                 "%s: %s: %" PRIu64
                 " chunks tell of ranks that the run did not have; the rest is shown\n",
-                command->name, path, r->story.damaged);
+                mlt_args_command(), path, r->story.damaged);
     mlt_causes_find(&r->causes, &r->story);
-    return MLT_EXIT_FINE;
-}
-
-static void close_run(view_run *r)
-{
-    mlt_moves_free(&r->moves);
-    mlt_causes_free(&r->causes);
-    mlt_story_free(&r->story);
-    mlt_trace_close(&r->trace);
 }
 
 // ---- the page
@@ -97,25 +81,19 @@ static void put_states(mlt_text *json)
     mlt_text_add(json, "]");
 }
 
-static void put_base64(FILE *out, const uint8_t *data, size_t count)
+static void put_base64(mlt_text *out, const mlt_text *data)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char line[4 * 1024];
-    size_t used = 0;
-    for (size_t i = 0; i < count; i += 3) {
-        size_t left = count - i;
-        uint32_t word = (uint32_t)data[i] << 16 | (left > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
-                        (left > 2 ? data[i + 2] : 0);
-        line[used++] = digits[word >> 18];
-        line[used++] = digits[word >> 12 & 63];
-        line[used++] = left > 1 ? digits[word >> 6 & 63] : '=';
-        line[used++] = left > 2 ? digits[word & 63] : '=';
-        if (used == sizeof line) {
-            fwrite(line, 1, used, out);
-            used = 0;
-        }
+    const uint8_t *bytes = (const uint8_t *)mlt_text_so_far(data);
+    for (size_t i = 0; i < data->length; i += 3) {
+        size_t left = data->length - i;
+        uint32_t word = (uint32_t)bytes[i] << 16 | (left > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                        (left > 2 ? bytes[i + 2] : 0);
+        char four[4] = {digits[word >> 18], digits[word >> 12 & 63],
+                        left > 1 ? digits[word >> 6 & 63] : '=',
+                        left > 2 ? digits[word & 63] : '='};
+        mlt_text_put(out, four, sizeof four);
     }
-    fwrite(line, 1, used, out);
 }
 
 static void pack_runs(view_run *runs, size_t count, const mlt_pack_wishes *wishes, bool served,
@@ -131,15 +109,19 @@ static void pack_runs(view_run *runs, size_t count, const mlt_pack_wishes *wishe
     mlt_text_add(json, "]}");
 }
 
-static void put_page(FILE *out, const mlt_text *json, const mlt_text *data)
+// data NULL: the page asks its server for them.
+static void put_page(mlt_text *page, const mlt_text *json, const mlt_text *data)
 {
-    fwrite(mlt_view_before, 1, mlt_view_before_bytes, out);
-    fprintf(out, "<script type=\"application/json\" id=\"about\">");
-    fwrite(mlt_text_so_far(json), 1, json->length, out);
-    fprintf(out, "</script>\n<script type=\"text/plain\" id=\"data\">");
-    put_base64(out, (const uint8_t *)mlt_text_so_far(data), data->length);
-    fprintf(out, "</script>\n");
-    fwrite(mlt_view_after, 1, mlt_view_after_bytes, out);
+    mlt_text_put(page, mlt_view_before, mlt_view_before_bytes);
+    mlt_text_add(page, "<script type=\"application/json\" id=\"about\">");
+    mlt_text_put(page, mlt_text_so_far(json), json->length);
+    mlt_text_add(page, "</script>\n");
+    if (data) {
+        mlt_text_add(page, "<script type=\"text/plain\" id=\"data\">");
+        put_base64(page, data);
+        mlt_text_add(page, "</script>\n");
+    }
+    mlt_text_put(page, mlt_view_after, mlt_view_after_bytes);
 }
 
 // run.mlt becomes run.html, in the folder of the trace.
@@ -151,27 +133,20 @@ static char *page_of(const char *trace)
     return mlt_text_of("%.*s.html", (int)length, trace);
 }
 
-static int write_page(const mlt_arg_command *command, view_run *runs, size_t count, const char *to,
-                      const mlt_loggops *machine)
+static void write_page(view_run *runs, size_t count, const char *to, const mlt_loggops *machine)
 {
     const mlt_pack_wishes packs = {SPANS_MOST, MESSAGES_MOST, machine};
-    mlt_text json = {0}, data = {0};
-    FILE *out = fopen(to, "w");
-    if (!out)
-        return mlt_args_failed(command, "%s: %s", to, strerror(errno));
+    mlt_text json = {0}, data = {0}, page = {0};
+    mlt_sink sink = mlt_sink_open(to);
     pack_runs(runs, count, &packs, false, &json, &data);
-    put_page(out, &json, &data);
-    mlt_text_free(&json);
-    mlt_text_free(&data);
-    bool fine = !ferror(out);
-    if (fclose(out) != 0 || !fine)
-        return mlt_args_failed(command, "%s cannot be written: %s", to, strerror(errno));
-    return MLT_EXIT_FINE;
+    put_page(&page, &json, &data);
+    fwrite(page.text, 1, page.length, sink.to);
+    mlt_sink_close(&sink);
 }
 
 // ---- the command
 
-static void open_browser(const mlt_arg_command *command, const char *page)
+static void open_browser(const char *page)
 {
     pid_t child = fork();
     if (child == 0) {
@@ -179,184 +154,121 @@ static void open_browser(const mlt_arg_command *command, const char *page)
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
         execlp("xdg-open", "xdg-open", page, (char *)NULL);
-        fprintf(stderr, "%s: there is no xdg-open here; open %s in a browser\n", command->name,
+        fprintf(stderr, "%s: there is no xdg-open here; open %s in a browser\n", mlt_args_command(),
                 page);
         _exit(1);
     }
 }
 
-typedef struct wishes {
+static struct {
     const char *to; // NULL: beside the trace
     bool open, serve;
     uint64_t port;
-    mlt_machine_options machine; // only its file
-    mlt_loggops read;            // ... as it was read
-} wishes;
+} view_asked;
 
-static const mlt_loggops *machine_of(const wishes *w)
+static void make_page(view_run *runs, size_t count, const mlt_loggops *machine)
 {
-    return w->machine.file ? &w->read : NULL;
-}
-
-static int make_page(const mlt_arg_command *command, view_run *runs, size_t count, const wishes *w)
-{
-    char *page = w->to ? mlt_text_of("%s", w->to) : page_of(runs[0].path);
-    int code = write_page(command, runs, count, page, machine_of(w));
-    if (code == MLT_EXIT_FINE) {
-        printf("%s\n", page);
-        fflush(stdout);
-        if (w->open)
-            open_browser(command, page);
-    }
-    free(page);
-    return code;
+    char *page = view_asked.to ? mlt_text_of("%s", view_asked.to) : page_of(runs[0].path);
+    write_page(runs, count, page, machine);
+    printf("%s\n", page);
+    fflush(stdout);
+    if (view_asked.open)
+        open_browser(page);
 }
 
 // ---- a page that is served
 
-typedef struct announcer {
-    const mlt_arg_command *command;
-    bool open;
-    char *door; // the file that leads a browser to the link; NULL: none
-} announcer;
+static char *view_door; // the file that leads a browser to the link; NULL: none
 
 // Every user can read the arguments of a browser, and so must not find the link there. The browser gets
 // the name of a file that leads to it, and that only its owner can read.
-static char *make_door(const mlt_arg_command *command, const char *link)
+static void make_door(const char *link)
 {
     const char *folder = getenv("XDG_RUNTIME_DIR");
     folder = folder && *folder ? folder : getenv("TMPDIR");
-    char *path = mlt_text_of("%s/millet-view-XXXXXX.html", folder && *folder ? folder : "/tmp");
-    int fd = mkostemps(path, 5, O_CLOEXEC); // mode 0600
+    view_door = mlt_text_of("%s/millet-view-XXXXXX.html", folder && *folder ? folder : "/tmp");
+    int fd = mkostemps(view_door, 5, O_CLOEXEC); // mode 0600
     char *text = mlt_text_of("<!doctype html><meta charset=\"utf-8\"><meta name=\"referrer\" "
                              "content=\"no-referrer\"><meta http-equiv=\"refresh\" "
                              "content=\"0; url=%s\"><a href=\"%s\">millet view</a>\n",
                              link, link);
     size_t bytes = strlen(text);
-    bool fine = fd >= 0 && write(fd, text, bytes) == (ssize_t)bytes;
-    if (!fine)
-        fprintf(stderr, "%s: no browser is opened, since %s cannot be written: %s\n", command->name,
-                path, strerror(errno));
+    if (fd >= 0 && write(fd, text, bytes) == (ssize_t)bytes)
+        open_browser(view_door);
+    else
+        fprintf(stderr, "%s: no browser is opened, since %s cannot be written: %s\n",
+                mlt_args_command(), view_door, strerror(errno));
     if (fd >= 0)
         close(fd);
-    if (fd >= 0 && !fine)
-        unlink(path);
     free(text);
-    if (fine)
-        return path;
-    free(path);
-    return NULL;
 }
 
-static void announce(void *user, const char *link)
+static void announce(const char *link)
 {
-    announcer *a = user;
     printf("%s\n", link);
     fflush(stdout);
     fprintf(stderr, "%s: open this link in a browser of this machine; Ctrl-C ends it\n",
-            a->command->name);
-    if (a->open)
-        a->door = make_door(a->command, link);
-    if (a->door)
-        open_browser(a->command, a->door);
+            mlt_args_command());
+    if (view_asked.open)
+        make_door(link);
 }
 
-static void put_served(mlt_text *page, const mlt_text *json)
+static void serve_page(view_run *runs, size_t count, const mlt_loggops *machine)
 {
-    mlt_text_put(page, mlt_view_before, mlt_view_before_bytes);
-    mlt_text_add(page, "<script type=\"application/json\" id=\"about\">");
-    mlt_text_put(page, mlt_text_so_far(json), json->length);
-    mlt_text_add(page, "</script>\n");
-    mlt_text_put(page, mlt_view_after, mlt_view_after_bytes);
-}
-
-static int serve_page(const mlt_arg_command *command, view_run *runs, size_t count, const wishes *w)
-{
-    const mlt_pack_wishes packs = {0, 0, machine_of(w)};
+    const mlt_pack_wishes packs = {0, 0, machine};
     mlt_text json = {0}, data = {0}, page = {0};
-    mlt_pieces pieces[RUNS_MOST];
-    char why[256];
+    mlt_pieces pieces[RUNS_MOST] = {0};
     pack_runs(runs, count, &packs, true, &json, &data);
-    put_served(&page, &json);
+    put_page(&page, &json, NULL);
     for (size_t i = 0; i < count; i++)
-        mlt_pieces_init(&pieces[i], &runs[i].causes);
-    const mlt_serve serve = {&page, &data, pieces, count, (uint16_t)w->port};
-    announcer a = {command, w->open, NULL};
-    int code = MLT_EXIT_FINE;
-    if (mlt_serve_run(&serve, announce, &a, why, sizeof why) != MLT_OK)
-        code = mlt_args_failed(command, "%s", why);
-    if (a.door)
-        unlink(a.door);
-    free(a.door);
-    for (size_t i = 0; i < count; i++)
-        mlt_pieces_fini(&pieces[i]);
-    mlt_text_free(&json);
-    mlt_text_free(&data);
-    mlt_text_free(&page);
-    return code;
+        pieces[i].causes = &runs[i].causes;
+    mlt_serve_run(&(mlt_serve){&page, &data, pieces, count, (uint16_t)view_asked.port}, announce);
+    if (view_door)
+        unlink(view_door);
 }
 
-static int view(const mlt_arg_command *command, const mlt_arg_texts *files, const wishes *w)
+static int view_show(const mlt_arg_texts *files)
 {
+    if (view_asked.serve && view_asked.to)
+        mlt_args_wrong("--serve writes no file: leave out --output");
+    if (view_asked.port && !view_asked.serve)
+        mlt_args_wrong("--port is for --serve");
+    mlt_loggops machine = mlt_machine_read(), *given = mlt_machine_params ? &machine : NULL;
     view_run *runs = mlt_take(RUNS_MOST, sizeof *runs);
-    size_t count = 0;
-    int code = MLT_EXIT_FINE;
-    for (; count < files->count && code == MLT_EXIT_FINE; count++)
-        code = open_run(command, &runs[count], files->items[count]);
-    if (code != MLT_EXIT_FINE)
-        count--;
-    if (code == MLT_EXIT_FINE)
-        code = w->serve ? serve_page(command, runs, count, w) : make_page(command, runs, count, w);
-    for (size_t i = 0; i < count; i++)
-        close_run(&runs[i]);
-    free(runs);
-    return code;
+    for (size_t i = 0; i < files->count; i++)
+        open_run(&runs[i], files->items[i]);
+    if (view_asked.serve)
+        serve_page(runs, files->count, given);
+    else
+        make_page(runs, files->count, given);
+    return MLT_EXIT_FINE;
 }
 
-int mlt_view_main(int argc, char **argv)
-{
-    mlt_arg unused[MLT_MACHINE_ARGS];
-    wishes w = {0};
-    mlt_machine_args(&w.machine, unused); // nothing is given
-    const mlt_arg args[] = {
-        {"output", 'o', MLT_ARG_TEXT, &w.to, "FILE",
-         .help = "write the page there (FILE.html beside the trace)"},
-        {"open", 0, MLT_ARG_FLAG, &w.open, NULL, .help = "show it in a browser at once (xdg-open)"},
-        {"serve", 0, MLT_ARG_FLAG, &w.serve, NULL,
-         .help = "write no file: serve the page to browsers of this machine, until Ctrl-C; for "
-                 "traces of which a file cannot hold every call"},
-        {"params", 0, MLT_ARG_TEXT, &w.machine.file, "FILE",
-         .help =
-             "simulate collectives on this machine, as millet goal measure writes it (one whose "
+static mlt_arg view_args[] = {
+    {"output", 'o', MLT_ARG_TEXT, &view_asked.to, "FILE",
+     .help = "write the page there (FILE.html beside the trace)"},
+    {"open", 0, MLT_ARG_FLAG, &view_asked.open, NULL,
+     .help = "show it in a browser at once (xdg-open)"},
+    {"serve", 0, MLT_ARG_FLAG, &view_asked.serve, NULL,
+     .help = "write no file: serve the page to browsers of this machine, until Ctrl-C; for "
+             "traces of which a file cannot hold every call"},
+    {"params", 0, MLT_ARG_TEXT, &mlt_machine_params, "FILE",
+     .help = "simulate collectives on this machine, as millet goal measure writes it (one whose "
              "messages all take as long as the fastest of the run)"},
-        {"port", 0, MLT_ARG_NUMBER, &w.port, "N", .help = "with --serve: at this port (a free one)",
-         .least = 1, .most = 65535},
-    };
-    const mlt_arg_group groups[] = {{NULL, args, sizeof args / sizeof *args}};
-    const mlt_arg_command command = {
-        .name = "millet view",
-        .words = "FILE [OTHER]",
-        .least = 1,
-        .most = RUNS_MOST,
-        .purpose =
-            "Makes a page for a browser of a trace: a file that mpirun --trace FILE wrote. The "
-            "page is one "
-            "file, needs no server, and shows why the run was slow: what each rank did, why it "
-            "waited, who "
-            "talked to whom, who came late to collectives. With two traces it compares them.",
-        .groups = groups,
-        .count = 1};
-    mlt_arg_texts files = {NULL, 0};
-    int code = mlt_args_read(&command, argc, argv, &files, NULL);
-    if (code != MLT_ARGS_GO)
-        return code;
-    if (w.serve && w.to)
-        code = mlt_args_wrong(&command, "--serve writes no file: leave out --output");
-    else if (w.port && !w.serve)
-        code = mlt_args_wrong(&command, "--port is for --serve");
-    else if (!w.machine.file ||
-             (code = mlt_machine_read(&w.machine, &command, &w.read)) == MLT_ARGS_GO)
-        code = view(&command, &files, &w);
-    mlt_arg_texts_free(&files);
-    return code;
-}
+    {"port", 0, MLT_ARG_NUMBER, &view_asked.port, "N",
+     .help = "with --serve: at this port (a free one)", .least = 1, .most = 65535},
+};
+
+const mlt_command mlt_view_command = {
+    .name = "millet view",
+    .help = "make a page of a trace that shows why the run was slow",
+    .words = "FILE [OTHER]",
+    .least = 1,
+    .most = RUNS_MOST,
+    .purpose = "Makes a page for a browser of a trace: a file that mpirun --trace FILE wrote. The "
+               "page is one "
+               "file, needs no server, and shows why the run was slow: what each rank did, why it "
+               "waited, who "
+               "talked to whom, who came late to collectives. With two traces it compares them.",
+    .groups = {{NULL, MLT_ARG_LIST(view_args)}},
+    .run = view_show};

@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-int mlt_view_main(int argc, char **argv);
-
 // The page before and after what describes the runs; made of the files of this folder when Millet is built.
 extern const unsigned char mlt_view_before[], mlt_view_after[];
 extern const size_t mlt_view_before_bytes, mlt_view_after_bytes;

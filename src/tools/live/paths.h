@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// `millet paths JOB`, `millet paths set JOB BOOK`: which rule books a running job was given, and another one.
-#pragma once
-
-#include "tools/commands.h"
-
-extern const mlt_commands mlt_paths_commands;

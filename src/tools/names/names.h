@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// `millet names`: the name server of a user's programs, and questions to it.
-#pragma once
-
-#include "tools/commands.h"
-
-extern const mlt_commands mlt_names_commands;
