@@ -227,7 +227,7 @@ static mlt_goal_program *plan_emit(mlt_plan *plan, const mlt_team *team, const m
     if (what->emit)
         what->emit(what, program, team->place);
     else
-        plan->choice.alg->emit(&plan->shape, program, team->place);
+        mlt_coll_emit(plan->choice.alg, &plan->shape, program, team->place);
     return program;
 }
 

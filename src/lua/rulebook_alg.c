@@ -127,15 +127,9 @@ static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_p
     return status == LUA_OK;
 }
 
-typedef struct emitting {
-    const mlt_coll_shape *shape;
-    mlt_goal_program *program;
-    uint32_t rank;
-} emitting;
-
 static void run_emit(void *arg)
 {
-    const emitting *e = arg;
+    const mlt_emit *e = arg;
     const mlt_lua_alg *alg = e->shape->user;
     char why[RULEBOOK_ALG_SENTENCE];
     if (alg->rulebook->failure && *alg->rulebook->failure)
@@ -147,12 +141,11 @@ static void run_emit(void *arg)
     snprintf(alg->rulebook->failure, RULEBOOK_ALG_SENTENCE, "%s", why);
 }
 
-void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_lua_alg_emit(const mlt_emit *e)
 {
-    const mlt_lua_alg *alg = shape->user;
+    const mlt_lua_alg *alg = e->shape->user;
     mlt_assert(alg);
-    emitting e = {shape, program, rank};
-    mlt_lua_on_stack(&alg->rulebook->stack, run_emit, &e);
+    mlt_lua_on_stack(&alg->rulebook->stack, run_emit, (void *)(uintptr_t)e);
 }
 
 static int protected_refuse(lua_State *L)

@@ -10,11 +10,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/choice.h"
 
-#define ENTRY(name) &mlt_##name,
-const mlt_coll_alg *const mlt_coll_algs[] = {MLT_COLL_LIST(ENTRY) NULL};
-
 enum {
-    COUNT = sizeof mlt_coll_algs / sizeof *mlt_coll_algs - 1,
     NAME = 64,         // the longest "collective.name" and its end
     SEGMENTS = 1 << 20 // of a block at most: more would be a mistake, and fill the memory
 };
@@ -28,14 +24,18 @@ static void full_name(const mlt_coll_alg *alg, char text[NAME])
 
 static void not_found(const char *name, char *why, size_t why_size)
 {
-    const char *names[COUNT];
-    char(*text)[NAME] = mlt_take(COUNT, sizeof *text), nearest[200];
-    for (int i = 0; i < COUNT; i++) {
+    uint32_t count = 0;
+    while (mlt_coll_algs[count])
+        count++;
+    char(*text)[NAME] = mlt_take(count, sizeof *text), nearest[200];
+    const char **names = mlt_take(count, sizeof *names);
+    for (uint32_t i = 0; i < count; i++) {
         full_name(mlt_coll_algs[i], text[i]);
         names[i] = text[i];
     }
-    mlt_coll_nearest(name, strlen(name), names, COUNT, nearest, sizeof nearest);
+    mlt_coll_nearest(name, strlen(name), names, count, nearest, sizeof nearest);
     snprintf(why, why_size, "there is no algorithm '%.100s'%s", name, nearest);
+    free(names);
     free(text);
 }
 
@@ -166,7 +166,7 @@ mlt_status mlt_coll_program(const mlt_coll_alg *alg, const mlt_coll_shape *shape
         mlt_coll_shape of_rank = *shape;
         if (alg->collective == MLT_COLL_EXCHANGE)
             of_rank.parts = &shape->parts[r];
-        alg->emit(&of_rank, program, r);
+        mlt_coll_emit(alg, &of_rank, program, r);
         if (progress && r % told == 0)
             progress(user, (double)r / shape->ranks);
     }

@@ -48,5 +48,4 @@ static inline mlt_goal_span mlt_halving_part(const mlt_emit *e, const mlt_halvin
 // blocks; at least those of `me` are whole in the end), and returns the last action.
 typedef uint32_t mlt_folded_reduce(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_span in,
                                    mlt_goal_span acc);
-void mlt_coll_reduce_scatter_folded(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                    uint32_t rank, mlt_folded_reduce *reduce);
+void mlt_coll_reduce_scatter_folded(const mlt_emit *e, mlt_folded_reduce *reduce);
