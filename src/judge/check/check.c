@@ -126,7 +126,7 @@ static void run(mlt_check *check)
         return;
     mlt_check_deadlock(check);
     mlt_check_progress(check, 0.4);
-    if (check->options->window && check->order)
+    if (check->options->window && check->waits.order)
         mlt_check_window(check);
     mlt_check_race(check);
     mlt_check_progress(check, 0.6);
@@ -146,7 +146,7 @@ mlt_goal_verdict *mlt_goal_check(const mlt_goal_program *program,
         for (uint32_t r = 0; r < program->ranks; r++)
             mlt_goal_graph_free(check.graph[r]);
     free(check.graph);
-    free(check.order);
+    mlt_waits_fini(&check.waits);
     mlt_goal_pairs_free(check.pairs);
     mlt_check_progress(&check, 1);
     return check.verdict;

@@ -223,17 +223,12 @@ static void state_fini(mlt_state *s)
 
 // ---- barrier
 //
-// The end of a rank's work must come after some start on every other rank. Sets of ranks flow along
-// the waits; buffered sends give the fewest of these, so what holds for them holds for all. Sets of
-// all ranks may not fit into memory, so they are made in several passes of some words each.
+// The end of a rank's work must come after some start on every other rank. Sets of all ranks may not
+// fit into memory, so they are made in several passes.
 
 enum { BARRIER_BYTES = 1 << 28 };
 
-typedef struct unheard {
-    uint32_t count, first; // ranks that may not have started when this one finishes
-} unheard;
-
-static void tell_barrier(mlt_check *check, uint32_t rank, unheard u)
+static void tell_barrier(mlt_check *check, uint32_t rank, mlt_waits_unheard u)
 {
     mlt_goal_finding *finding =
         mlt_check_found(check, MLT_FAULT_RESULT, (mlt_goal_place){rank, MLT_GOAL_NONE},
@@ -256,55 +251,18 @@ static void tell_barrier(mlt_check *check, uint32_t rank, unheard u)
                       u.first, rank);
 }
 
-// One pass, for ranks low .. high - 1; sets[event] has `words` words.
-static void barrier_pass(const mlt_check *check, const mlt_waits *waits, uint64_t *sets,
-                         size_t words, uint32_t low, uint32_t high, unheard *all)
-{
-    const uint64_t *first = check->pairs->first;
-    memset(sets, 0, check->events * words * sizeof *sets);
-    for (uint32_t r = low; r < high; r++)
-        for (uint64_t a = first[r]; a < first[r + 1]; a++)
-            sets[mlt_check_event(a, false) * words + (r - low) / 64] |= 1ull << (r - low) % 64;
-    for (uint32_t i = 0; i < check->events; i++) {
-        uint32_t e = check->order[i];
-        for (uint64_t n = waits->at[e]; n < waits->at[e + 1]; n++)
-            for (size_t w = 0; w < words; w++)
-                sets[waits->to[n] * words + w] |= sets[e * words + w];
-    }
-    uint64_t *seen = mlt_take(words, sizeof *seen);
-    for (uint32_t r = 0; r < check->program->ranks; r++) {
-        memset(seen, 0, words * sizeof *seen);
-        for (uint64_t a = first[r]; a < first[r + 1]; a++)
-            for (size_t w = 0; w < words; w++)
-                seen[w] |= sets[mlt_check_event(a, true) * words + w];
-        for (uint32_t other = low; other < high; other++)
-            if (other != r && !(seen[(other - low) / 64] >> (other - low) % 64 & 1))
-                if (all[r].count++ == 0)
-                    all[r].first = other;
-    }
-    free(seen);
-}
-
 static void check_barrier(mlt_check *check)
 {
-    uint32_t ranks = check->program->ranks;
-    uint64_t room = BARRIER_BYTES / 8 / (check->events ? check->events : 1);
-    size_t words = (ranks + 63) / 64;
-    words = words <= room ? words : room ? room : 1;
-    uint64_t *sets = mlt_take(check->events * words, sizeof *sets);
-    unheard *all = mlt_take(ranks, sizeof *all);
-    mlt_waits waits;
-    mlt_check_waits(check, false, &waits);
-    for (uint64_t low = 0, high; low < ranks; low = high) {
-        high = low + 64 * words < ranks ? low + 64 * words : ranks;
-        barrier_pass(check, &waits, sets, words, (uint32_t)low, (uint32_t)high, all);
-    }
+    uint32_t ranks = check->program->ranks, events = check->waits.count;
+    uint64_t room = BARRIER_BYTES / 8 / (events ? events : 1), each = 64 * (room ? room : 1);
+    mlt_waits_unheard *all = mlt_take(ranks, sizeof *all);
+    for (uint64_t low = 0; low < ranks; low += each)
+        mlt_waits_begun(&check->waits, check->pairs, ranks, (uint32_t)low,
+                        (uint32_t)(low + each < ranks ? low + each : ranks), all);
     for (uint32_t r = 0; r < ranks; r++)
         if (all[r].count)
             tell_barrier(check, r, all[r]);
     free(all);
-    free(sets);
-    mlt_waits_fini(&waits);
 }
 
 // ---- all
@@ -314,7 +272,7 @@ void mlt_check_result(mlt_check *check)
     const uint64_t *found = check->verdict->found;
     mlt_claim claim;
     // Without both ends of every message, or with some that never come, there is no final state.
-    bool playable = check->order && !check->wildcards && !found[MLT_FAULT_INVALID] &&
+    bool playable = check->waits.order && !check->wildcards && !found[MLT_FAULT_INVALID] &&
                     !found[MLT_FAULT_UNMATCHED] && !found[MLT_FAULT_SIZE];
     if (mlt_claim_init(&claim, check) && playable) {
         mlt_check_looked(check, MLT_FAULT_RESULT);
@@ -323,10 +281,10 @@ void mlt_check_result(mlt_check *check)
         } else {
             mlt_state state;
             state_init(&state, check, &claim);
-            for (uint32_t i = 0; i < check->events; i++) {
-                play(&state, check->order[i]);
+            for (uint32_t i = 0; i < check->waits.count; i++) {
+                play(&state, check->waits.order[i]);
                 if (i % 65536 == 65535)
-                    mlt_check_progress(check, 0.6 + 0.3 * i / check->events);
+                    mlt_check_progress(check, 0.6 + 0.3 * i / check->waits.count);
             }
             mlt_check_progress(check, 0.9);
             mlt_judge(&state);
