@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "coll/alg/hand_test.h"
+#include "coll/alg/machine_test.h"
 #include "coll/alg/shape_test.h"
-#include "coll/coll_machine.h"
 #include "fiber/sanitize.h"
 
 // ---- what a run must have done

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "coll/alg/alg.h"
+#include "coll/alg/machine_test.h"
 #include "coll/alg/shape_test.h"
-#include "coll/coll_machine.h"
 
 // ---- messages, and rounds if a rank sends one and receives one at a time
 

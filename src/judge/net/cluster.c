@@ -117,49 +117,63 @@ static bool read_count(cluster_reader *r, const char *what, uint32_t least, uint
 
 // ---- lines
 
-static bool read_hosts(cluster_reader *r)
+// A word and the number behind it: one of these two.
+typedef struct setting {
+    const char *word;
+    double least, most;
+    uint32_t *count;
+    double *real;
+} setting;
+
+static bool read_setting(cluster_reader *r, const setting *s)
 {
-    return read_count(r, "hosts", 1, MLT_CLUSTER_HOSTS, &r->to->hosts);
+    return s->count ? read_count(r, s->word, (uint32_t)s->least, (uint32_t)s->most, s->count)
+                    : read_real(r, s->word, s->least, s->most, s->real);
 }
 
-static bool read_cores(cluster_reader *r)
+// The setting of the line's word; NULL: it is none of them.
+static const setting *find_setting(const cluster_reader *r, const setting *all, size_t count)
 {
-    return read_count(r, "cores", 1, MLT_CLUSTER_CORES, &r->to->cores);
+    for (size_t i = 0; i < count; i++)
+        if (is(r, all[i].word))
+            return &all[i];
+    return NULL;
 }
 
-static bool read_numa(cluster_reader *r)
+// Settings up to the end of the line. What else stands there is not what `are` says.
+static bool read_settings(cluster_reader *r, const setting *all, size_t count, const char *are)
 {
-    return read_count(r, "numa", 1, MLT_CLUSTER_NODES, &r->to->numa);
+    char text[LONGEST_WORD + 8];
+    for (next(r); r->word[0]; next(r)) {
+        const setting *s = find_setting(r, all, count);
+        if (!s)
+            return fail(r, "%s, not %s", are, shown(r, text));
+        if (!read_setting(r, s))
+            return false;
+    }
+    return true;
 }
 
-static bool read_sockets(cluster_reader *r)
+// The same, at least one of them.
+static bool read_some(cluster_reader *r, const setting *all, size_t count, const char *are,
+                      const char *wanted)
 {
-    return read_count(r, "sockets", 1, MLT_CLUSTER_NODES, &r->to->sockets);
-}
-
-static bool read_nics(cluster_reader *r)
-{
-    return read_count(r, "nics", 1, MLT_CLUSTER_NICS, &r->to->nics);
+    const char *start = r->at;
+    if (!read_settings(r, all, count, are))
+        return false;
+    while (start < r->word_start && is_blank(*start))
+        start++;
+    return start < r->word_start ? true : fail(r, "%s", wanted);
 }
 
 static bool read_processors(cluster_reader *r)
 {
-    char text[LONGEST_WORD + 8];
-    if (!read_count(r, "processors", 1, MLT_CLUSTER_PROCESSORS, &r->to->processors))
-        return false;
-    for (next(r); r->word[0]; next(r)) {
-        bool change = is(r, "switch");
-        if (!change && !is(r, "wake"))
-            return fail(
-                r,
-                "after the number of processors there may be 'switch' and 'wake', each with "
-                "a number of ns, not %s",
-                shown(r, text));
-        if (!read_real(r, change ? "switch" : "wake", 0, MOST_NS,
-                       change ? &r->to->change : &r->to->wake))
-            return false;
-    }
-    return true;
+    const setting all[] = {{"switch", 0, MOST_NS, .real = &r->to->change},
+                           {"wake", 0, MOST_NS, .real = &r->to->wake}};
+    return read_count(r, "processors", 1, MLT_CLUSTER_PROCESSORS, &r->to->processors) &&
+           read_settings(r, all, 2,
+                         "after the number of processors there may be 'switch' and 'wake', each "
+                         "with a number of ns");
 }
 
 static bool add_hosts(cluster_reader *r)
@@ -213,23 +227,13 @@ static bool read_place(cluster_reader *r)
 
 static bool read_costs(cluster_reader *r, mlt_loggops *to)
 {
-    char text[LONGEST_WORD + 8];
-    bool any = false;
-    for (next(r); r->word[0]; next(r), any = true) {
-        double *value = is(r, "L")   ? &to->L
-                        : is(r, "o") ? &to->o
-                        : is(r, "g") ? &to->g
-                        : is(r, "G") ? &to->G
-                        : is(r, "O") ? &to->O
-                                     : NULL;
-        if (!value)
-            return fail(r, "here should be L, o, g, G or O and a number of ns, not %s",
-                        shown(r, text));
-        char name[2] = {r->word[0], '\0'};
-        if (!read_real(r, name, 0, MOST_NS, value))
-            return false;
-    }
-    return any ? true : fail(r, "here should be L, o, g, G or O and a number of ns");
+    const setting all[] = {{"L", 0, MOST_NS, .real = &to->L},
+                           {"o", 0, MOST_NS, .real = &to->o},
+                           {"g", 0, MOST_NS, .real = &to->g},
+                           {"G", 0, MOST_NS, .real = &to->G},
+                           {"O", 0, MOST_NS, .real = &to->O}};
+    const char *are = "here should be L, o, g, G or O and a number of ns";
+    return read_some(r, all, 5, are, are);
 }
 
 static bool read_within(cluster_reader *r)
@@ -240,11 +244,6 @@ static bool read_within(cluster_reader *r)
 static bool read_large(cluster_reader *r)
 {
     return read_costs(r, &r->to->large);
-}
-
-static bool read_noise(cluster_reader *r)
-{
-    return read_real(r, "noise", 0, 100, &r->to->noise);
 }
 
 static bool read_between(cluster_reader *r)
@@ -261,32 +260,31 @@ static bool read_S(cluster_reader *r)
     return true;
 }
 
-static bool read_exec(cluster_reader *r)
+// Lines of a word and a number.
+static bool read_plain(cluster_reader *r)
 {
-    return read_real(r, "exec", 0, MOST_NS, &r->to->between.exec);
+    mlt_cluster *c = r->to;
+    const setting all[] = {{"hosts", 1, MLT_CLUSTER_HOSTS, .count = &c->hosts},
+                           {"cores", 1, MLT_CLUSTER_CORES, .count = &c->cores},
+                           {"nics", 1, MLT_CLUSTER_NICS, .count = &c->nics},
+                           {"numa", 1, MLT_CLUSTER_NODES, .count = &c->numa},
+                           {"sockets", 1, MLT_CLUSTER_NODES, .count = &c->sockets},
+                           {"noise", 0, 100, .real = &c->noise},
+                           {"exec", 0, MOST_NS, .real = &c->between.exec}};
+    return read_setting(r, find_setting(r, all, sizeof all / sizeof *all));
 }
 
 static bool read_fat_tree(cluster_reader *r)
 {
     mlt_cluster *c = r->to;
-    char text[LONGEST_WORD + 8];
+    const setting all[] = {{"levels", 1, MLT_NETWORK_LEVELS, .count = &c->levels},
+                           {"radix", 2, 1 << 16, .count = &c->radix},
+                           {"oversubscription", 1, 1 << 16, .real = &c->oversubscription}};
+    const char *start = r->word_start;
     c->shape = MLT_NETWORK_FAT_TREE;
     c->oversubscription = 1;
-    const char *start = r->word_start;
-    for (next(r); r->word[0]; next(r))
-        if (is(r, "levels")) {
-            if (!read_count(r, "levels", 1, MLT_NETWORK_LEVELS, &c->levels))
-                return false;
-        } else if (is(r, "radix")) {
-            if (!read_count(r, "radix", 2, 1 << 16, &c->radix))
-                return false;
-        } else if (is(r, "oversubscription")) {
-            if (!read_real(r, "oversubscription", 1, 1 << 16, &c->oversubscription))
-                return false;
-        } else {
-            return fail(r, "a fat-tree has levels, radix and oversubscription, not %s",
-                        shown(r, text));
-        }
+    if (!read_settings(r, all, 3, "a fat-tree has levels, radix and oversubscription"))
+        return false;
     r->word_start = start;
     return c->levels && c->radix ? true : fail(r, "a fat-tree needs 'levels' and 'radix'");
 }
@@ -313,14 +311,10 @@ static bool read_dragonfly(cluster_reader *r)
     char text[LONGEST_WORD + 8];
     c->shape = MLT_NETWORK_DRAGONFLY;
     const char *start = r->word_start;
-    struct {
-        const char *name;
-        uint32_t *to;
-    } all[] = {{"groups", &c->groups},
-               {"routers", &c->routers},
-               {"hosts", &c->group_hosts},
-               {"links", &c->global}};
-    enum { COUNTS = sizeof all / sizeof *all };
+    const setting all[] = {{"groups", 1, 1 << 16, .count = &c->groups},
+                           {"routers", 1, 1 << 16, .count = &c->routers},
+                           {"hosts", 1, 1 << 16, .count = &c->group_hosts},
+                           {"links", 1, 1 << 16, .count = &c->global}};
     for (next(r); r->word[0]; next(r)) {
         if (is(r, "routing")) {
             next(r);
@@ -329,19 +323,17 @@ static bool read_dragonfly(cluster_reader *r)
                 return fail(r, "routing is 'minimal' or 'valiant', not %s", shown(r, text));
             continue;
         }
-        int i = 0;
-        while (i < COUNTS && !is(r, all[i].name))
-            i++;
-        if (i == COUNTS)
+        const setting *s = find_setting(r, all, 4);
+        if (!s)
             return fail(r, "a dragonfly has groups, routers, hosts, links and routing, not %s",
                         shown(r, text));
-        if (!read_count(r, all[i].name, 1, 1 << 16, all[i].to))
+        if (!read_setting(r, s))
             return false;
     }
     r->word_start = start;
-    for (int i = 0; i < COUNTS; i++)
-        if (!*all[i].to && (i < 3 || c->groups > 1))
-            return fail(r, "a dragonfly needs '%s'", all[i].name);
+    for (int i = 0; i < 4; i++)
+        if (!*all[i].count && (i < 3 || c->groups > 1))
+            return fail(r, "a dragonfly needs '%s'", all[i].word);
     if (c->groups > 1 && (uint64_t)c->routers * c->global < c->groups - 1)
         return fail(r,
                     "the %" PRIu32 " routers of a group have %" PRIu32
@@ -371,7 +363,6 @@ static bool read_link(cluster_reader *r)
     static const char *const kinds[MLT_NETWORK_KINDS] = {"host",   "switch", "global",
                                                          "memory", "numa",   "socket"};
     char text[LONGEST_WORD + 8];
-    bool any = false;
     int kind = 0;
     next(r);
     while (kind < MLT_NETWORK_KINDS && !is(r, kinds[kind]))
@@ -384,37 +375,30 @@ static bool read_link(cluster_reader *r)
         return fail(r, "the links of '%s' are there twice", r->word);
     r->seen |= UINT32_C(1) << (24 + kind);
     mlt_network_cost *to = &r->to->cost[kind];
-    for (next(r); r->word[0]; next(r), any = true)
-        if (is(r, "latency")) {
-            if (!read_real(r, "latency", 0, MOST_NS, &to->latency))
-                return false;
-        } else if (is(r, "bandwidth")) {
-            if (!read_real(r, "bandwidth", 1e-6, MOST_BANDWIDTH, &to->bandwidth))
-                return false;
-        } else {
-            return fail(r, "a link has latency and bandwidth, not %s", shown(r, text));
-        }
-    return any ? true : fail(r, "here should be 'latency' or 'bandwidth' and a number");
+    const setting all[] = {{"latency", 0, MOST_NS, .real = &to->latency},
+                           {"bandwidth", 1e-6, MOST_BANDWIDTH, .real = &to->bandwidth}};
+    return read_some(r, all, 2, "a link has latency and bandwidth",
+                     "here should be 'latency' or 'bandwidth' and a number");
 }
 
 static const struct line_kind {
     const char *word;
     bool (*read)(cluster_reader *r);
-} lines[] = {{"hosts", read_hosts},
-             {"cores", read_cores},
-             {"nics", read_nics},
+} lines[] = {{"hosts", read_plain},
+             {"cores", read_plain},
+             {"nics", read_plain},
              {"place", read_place},
              {"within-host", read_within},
              {"between-hosts", read_between},
              {"S", read_S},
-             {"exec", read_exec},
+             {"exec", read_plain},
              {"network", read_network},
              {"link", read_link},
              {"processors", read_processors},
-             {"numa", read_numa},
-             {"sockets", read_sockets},
+             {"numa", read_plain},
+             {"sockets", read_plain},
              {"large", read_large},
-             {"noise", read_noise}};
+             {"noise", read_plain}};
 enum { LINES = sizeof lines / sizeof *lines, WITHIN = 4, NETWORK = 8, LINK = 9, LARGE = 13 };
 
 static bool read_line(cluster_reader *r)
