@@ -803,8 +803,7 @@ static void look_at_actions(compile_work *w, const mlt_goal_sched_options *optio
             w->messages++;
             plain_match |= action->peer < 0 || action->tag < 0;
         }
-        bool user = action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER;
-        if (user && action->user >= sched->users)
+        if (mlt_goal_is_user(action) && action->user >= sched->users)
             sched->users = action->user + 1u;
         mlt_goal_access access[2];
         int count = mlt_goal_accesses(action, access);

@@ -284,9 +284,7 @@ mlt_status mlt_goal_image_write_one(const mlt_goal_sched *sched, unsigned char *
     *out = NULL;
     if (sched->flags & MLT_GOAL_SCHED_ADDRESSES) {
         mlt_goal_program *program = mlt_goal_program_new(sched->ranks);
-        mlt_goal_image_scratch scratch = {0};
-        mlt_goal_image_to_program(sched, program, &scratch);
-        mlt_goal_image_scratch_fini(&scratch);
+        mlt_goal_image_to_program(sched, program);
         mlt_status status = no_addresses(program, sched->rank, why, why_size);
         mlt_goal_program_free(program);
         mlt_assert(status != MLT_OK);

@@ -17,29 +17,6 @@ bool mlt_is_image(const void *bytes, size_t size)
            memcmp(bytes, mlt_goal_image_magic, sizeof mlt_goal_image_magic) == 0;
 }
 
-void *mlt_goal_image_array(mlt_goal_image_scratch *scratch, int which, size_t count, size_t element)
-{
-    size_t bytes = count * element;
-    if (bytes > scratch->array[which].size || !scratch->array[which].memory) {
-        free(scratch->array[which].memory);
-        scratch->array[which].size = 2 * bytes;
-        scratch->array[which].memory = mlt_take(2 * bytes, 1);
-    }
-    return scratch->array[which].memory;
-}
-
-void *mlt_goal_image_zeroed(mlt_goal_image_scratch *scratch, int which, size_t count,
-                            size_t element)
-{
-    return memset(mlt_goal_image_array(scratch, which, count, element), 0, count * element);
-}
-
-void mlt_goal_image_scratch_fini(mlt_goal_image_scratch *scratch)
-{
-    for (int i = 0; i < MLT_GOAL_IMAGE_ARRAYS; i++)
-        free(scratch->array[i].memory);
-}
-
 typedef struct complaint {
     const char *name;
     char *why;
@@ -143,7 +120,7 @@ static mlt_status check_buffers(const complaint *c, const mlt_goal_image *image,
 // An entry of the table, and all that it stands for. *code and *buffer: what others have had so
 // far.
 static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, uint32_t place,
-                             uint64_t *code, uint64_t *buffer, mlt_goal_image_scratch *scratch)
+                             uint64_t *code, uint64_t *buffer)
 {
     const mlt_goal_image_header *h = image->header;
     const mlt_goal_image_rank *rank = &image->rank[place];
@@ -170,7 +147,7 @@ static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, ui
     if (status != MLT_OK)
         return status;
     uint32_t action = MLT_GOAL_NONE;
-    const char *fault = mlt_goal_image_code_fault(image, rank, scratch, &action);
+    const char *fault = mlt_goal_image_code_fault(image, rank, &action);
     if (fault && action != MLT_GOAL_NONE)
         return refuse(c, "is corrupt: action %" PRIu32 " of rank %" PRIu32 " %s", action,
                       rank->rank, fault);
@@ -193,10 +170,8 @@ static mlt_status check_all(const complaint *c, mlt_goal_image *image)
 {
     uint64_t code, buffer = 0;
     mlt_status status = find_parts(c, image, &code);
-    mlt_goal_image_scratch scratch = {0};
     for (uint32_t i = 0; status == MLT_OK && i < image->header->held; i++)
-        status = check_rank(c, image, i, &code, &buffer, &scratch);
-    mlt_goal_image_scratch_fini(&scratch);
+        status = check_rank(c, image, i, &code, &buffer);
     if (status != MLT_OK)
         return status;
     if (code != image->header->size || buffer != image->header->buffers)
@@ -234,9 +209,9 @@ uint32_t mlt_goal_image_ranks(const mlt_goal_image *image)
 }
 
 // Buffers stand after the schedule.
-static void fill_sched(const mlt_goal_image *image, const mlt_goal_image_rank *entry,
-                       mlt_goal_sched *sched)
+mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image, const mlt_goal_image_rank *entry)
 {
+    mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
     *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
                               .bytes = entry->bytes,
                               .actions = entry->actions,
@@ -253,6 +228,7 @@ static void fill_sched(const mlt_goal_image *image, const mlt_goal_image_rank *e
         const mlt_goal_image_buffer *buffer = &image->buffer[entry->buffer + b];
         sched->buffer[b] = (mlt_goal_sched_buffer){buffer->size, image->names + buffer->name};
     }
+    return sched;
 }
 
 mlt_goal_sched *mlt_goal_image_sched(const mlt_goal_image *image, uint32_t rank)
@@ -267,20 +243,7 @@ mlt_goal_sched *mlt_goal_image_sched(const mlt_goal_image *image, uint32_t rank)
     }
     if (low == image->header->held || image->rank[low].rank != rank)
         return NULL;
-    const mlt_goal_image_rank *entry = &image->rank[low];
-    mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
-    fill_sched(image, entry, sched);
-    return sched;
-}
-
-const mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image,
-                                           const mlt_goal_image_rank *entry,
-                                           mlt_goal_image_scratch *scratch)
-{
-    mlt_goal_sched *sched = mlt_goal_image_array(
-        scratch, MLT_GOAL_IMAGE_SCHED, sizeof *sched + entry->buffers * sizeof *sched->buffer, 1);
-    fill_sched(image, entry, sched);
-    return sched;
+    return mlt_goal_image_entry(image, &image->rank[low]);
 }
 
 void mlt_goal_image_free(mlt_goal_image *image)

@@ -100,13 +100,6 @@ static bool read_span(mlt_goal_reader *r, bool message, span *s)
     return true;
 }
 
-static void read_paper_put_span(mlt_goal_action *action, int which, const span *s)
-{
-    action->buf[which] = s->bytes.buf;
-    action->at[which] = s->bytes.at;
-    action->size[which] = s->bytes.size;
-}
-
 // ---- functions
 
 static bool no_function(mlt_goal_reader *r, const mlt_goal_token *token, size_t op_length, bool op)
@@ -194,12 +187,12 @@ static bool then(mlt_goal_reader *r, mlt_goal_action *action, const span *messag
     if (message->bytes.buf == MLT_GOAL_NOWHERE)
         return mlt_goal_read_fail(r, message->at,
                                   "'none' is for plain messages; an operation needs memory");
-    read_paper_put_span(action, 1, message);
+    mlt_goal_span_set(action, 1, message->bytes);
     if (!function(r, action, &user) || !word(r, "with", "'with' and a buffer") ||
         !read_span(r, false, &result) || (!user && !sizes(r, action, message, &result)))
         return false;
     action->kind = user ? MLT_GOAL_RECV_USER : MLT_GOAL_RECV_EXEC;
-    read_paper_put_span(action, 0, &result);
+    mlt_goal_span_set(action, 0, result.bytes);
     return true;
 }
 
@@ -288,7 +281,7 @@ static bool read_paper_message(mlt_goal_reader *r, mlt_goal_action *action, span
     if (!read_span(r, true, s) ||
         !word(r, send ? "to" : "from", send ? "'to' and a rank" : "'from' and a rank"))
         return false;
-    read_paper_put_span(action, 0, s);
+    mlt_goal_span_set(action, 0, s->bytes);
     if (!send && mlt_goal_is_word(&r->token, "any")) {
         action->peer = MLT_GOAL_ANY;
         return mlt_goal_next(r, false);
@@ -312,8 +305,8 @@ static bool exec(mlt_goal_reader *r, mlt_goal_action *action)
     if (!read_span(r, false, &second) || (!user && !sizes(r, action, &result, &second)))
         return false;
     action->kind = user ? MLT_GOAL_USER : MLT_GOAL_EXEC;
-    read_paper_put_span(action, 0, &result);
-    read_paper_put_span(action, 1, &second);
+    mlt_goal_span_set(action, 0, result.bytes);
+    mlt_goal_span_set(action, 1, second.bytes);
     return true;
 }
 

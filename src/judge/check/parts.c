@@ -120,8 +120,7 @@ static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
 static bool parts_apart(const mlt_claim *claim, mlt_check *check, uint32_t rank)
 {
     mlt_goal_span in = claim->in[rank], out = claim->out[rank];
-    bool fine = in.buf != out.buf || !in.size || !out.size || in.at >= out.at + out.size ||
-                out.at >= in.at + in.size;
+    bool fine = !in.size || !out.size || !mlt_goal_spans_meet(in, out);
     if (!fine)
         mlt_claim_wrong(check, rank, "in and out of rank %" PRIu32 " overlap", rank);
     return fine;

@@ -39,11 +39,6 @@ static void write_span(mlt_state *s, uint32_t rank, mlt_goal_span span, const ml
         mlt_cells_write(result_cells_of(s, rank, span.buf), span.at, runs, writer);
 }
 
-static mlt_goal_span span_of(const mlt_goal_action *action, int which)
-{
-    return (mlt_goal_span){action->buf[which], action->at[which], action->size[which]};
-}
-
 // ---- local work
 
 typedef struct cursor {
@@ -103,9 +98,8 @@ static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const m
 // operand.
 static bool is_claimed(const mlt_state *s, const mlt_goal_action *action)
 {
-    bool apart = action->buf[0] != action->buf[1] || action->at[0] == action->at[1] ||
-                 action->at[0] >= action->at[1] + action->size[1] ||
-                 action->at[1] >= action->at[0] + action->size[0];
+    bool apart = action->at[0] == action->at[1] ||
+                 !mlt_goal_spans_meet(mlt_goal_span_of(action, 0), mlt_goal_span_of(action, 1));
     return s->values.wanted.op == MLT_OPS && s->values.wanted.user == action->user &&
            action->size[0] == action->size[1] && action->size[0] % s->claim->element == 0 && apart;
 }
@@ -114,7 +108,7 @@ static bool is_claimed(const mlt_state *s, const mlt_goal_action *action)
 static void work(mlt_state *s, mlt_goal_place place)
 {
     const mlt_goal_action *action = mlt_check_action(s->check, place);
-    bool user = action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER;
+    bool user = mlt_goal_is_user(action);
     mlt_value_op op = {.op = user ? (uint8_t)MLT_OPS : action->op,
                        .type = user ? 0 : action->type,
                        .user = user ? action->user : 0};
@@ -123,9 +117,9 @@ static void work(mlt_state *s, mlt_goal_place place)
     const mlt_value_runs *right = reversed ? &s->first : &s->second;
     s->first.count = s->second.count = s->made.count = 0;
     if (!copies || !reversed)
-        mlt_state_read(s, place.rank, span_of(action, 1), true, &s->second);
+        mlt_state_read(s, place.rank, mlt_goal_span_of(action, 1), true, &s->second);
     if (!copies || reversed)
-        mlt_state_read(s, place.rank, span_of(action, 0), true, &s->first);
+        mlt_state_read(s, place.rank, mlt_goal_span_of(action, 0), true, &s->first);
     if (copies)
         made = right;
     else if (!user || is_claimed(s, action))
@@ -133,7 +127,7 @@ static void work(mlt_state *s, mlt_goal_place place)
     else
         mlt_value_runs_add(&s->made, action->size[0],
                            mlt_value_opaque(&s->values, place.rank, place.action), 0);
-    write_span(s, place.rank, span_of(action, 0), made, place.action);
+    write_span(s, place.rank, mlt_goal_span_of(action, 0), made, place.action);
 }
 
 // ---- events
@@ -142,7 +136,7 @@ static void receive(mlt_state *s, mlt_goal_place place, int which)
 {
     mlt_goal_place from = mlt_goal_partner(s->check->pairs, place.rank, place.action);
     mlt_value_runs *message = &s->flying[s->check->pairs->first[from.rank] + from.action];
-    write_span(s, place.rank, span_of(mlt_check_action(s->check, place), which), message,
+    write_span(s, place.rank, mlt_goal_span_of(mlt_check_action(s->check, place), which), message,
                place.action);
     free(message->run);
     *message = (mlt_value_runs){0};
@@ -156,27 +150,15 @@ static void play(mlt_state *s, uint32_t event)
     bool end = event % 2;
     if (action->kind == MLT_GOAL_SEND) {
         if (!end)
-            mlt_state_read(s, place.rank, span_of(action, 0), true, &s->flying[event / 2]);
+            mlt_state_read(s, place.rank, mlt_goal_span_of(action, 0), true, &s->flying[event / 2]);
         return;
     }
     if (!end)
         return;
-    switch (action->kind) {
-    case MLT_GOAL_RECV:
-        receive(s, place, 0);
-        break;
-    case MLT_GOAL_RECV_EXEC:
-    case MLT_GOAL_RECV_USER:
-        receive(s, place, 1);
+    if (mlt_goal_is_recv(action))
+        receive(s, place, mlt_goal_has_two(action));
+    if (mlt_goal_has_two(action))
         work(s, place);
-        break;
-    case MLT_GOAL_EXEC:
-    case MLT_GOAL_USER:
-        work(s, place);
-        break;
-    default:
-        break;
-    }
 }
 
 static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
