@@ -74,15 +74,21 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
     }
 }
 
+bool mlt_reduce_scatter_alone(const mlt_emit *e, mlt_goal_span *in, mlt_goal_span *out)
+{
+    *in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
+    *out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
+    if (e->ranks == 1)
+        mlt_emit_copy(e, *out, *in, NONE);
+    return e->ranks == 1;
+}
+
 void mlt_coll_reduce_scatter_folded(const mlt_emit *e, mlt_folded_reduce *reduce)
 {
     uint32_t rank = e->rank;
-    mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
-    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, rank));
-    if (e->ranks == 1) {
-        mlt_emit_copy(e, out, in, NONE);
+    mlt_goal_span in, out;
+    if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
-    }
     mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank);
     if (me == NONE) {

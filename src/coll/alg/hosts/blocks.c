@@ -44,39 +44,28 @@ static mlt_goal_span own_part(const blocks *b, mlt_goal_span all)
     return mlt_emit_part(all, b->hosts[b->l.host] * b->l.e->element, bytes_here(b));
 }
 
-static mlt_levels_stage blocks_here(const blocks *b, mlt_collective collective, mlt_goal_span in,
-                                    mlt_goal_span out, bool in_place, uint32_t after)
+// On this host; and between hosts.
+static uint32_t stage_here(const blocks *b, mlt_collective collective, mlt_goal_span in,
+                           mlt_goal_span out, bool in_place, uint32_t after)
 {
-    return (mlt_levels_stage){.collective = collective,
-                              .starts = b->here,
-                              .root = b->l.leader,
-                              .in_place = in_place,
-                              .in = in,
-                              .out = out,
-                              .after = after};
+    return mlt_levels_here(
+        &b->l, &(mlt_levels_stage){collective, 0, b->here, b->l.leader, in_place, in, out, after});
 }
 
-static mlt_levels_stage between(const blocks *b, mlt_collective collective, mlt_goal_span in,
-                                mlt_goal_span out, bool in_place, uint32_t after)
+static uint32_t stage_between(const blocks *b, mlt_collective collective, mlt_goal_span in,
+                              mlt_goal_span out, bool in_place, uint32_t after)
 {
-    return (mlt_levels_stage){.collective = collective,
-                              .starts = b->hosts,
-                              .root = b->l.map->of[b->l.e->shape->root],
-                              .in_place = in_place,
-                              .in = in,
-                              .out = out,
-                              .after = after};
+    uint32_t root = b->l.map->of[b->l.e->shape->root];
+    return mlt_levels_between(
+        &b->l, &(mlt_levels_stage){collective, 0, b->hosts, root, in_place, in, out, after});
 }
 
 // Brings the blocks of this host into `part`, on its leader. `own`: the rank's block; `there`: it
 // lies in `part` already.
 static uint32_t gather_here(const blocks *b, mlt_goal_span own, mlt_goal_span part, bool there)
 {
-    if (b->l.here > 1) {
-        mlt_levels_stage stage =
-            blocks_here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
-        return mlt_levels_here(&b->l, &stage);
-    }
+    if (b->l.here > 1)
+        return stage_here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
     return there || own.buf == part.buf ? (uint32_t)NONE : mlt_emit_copy(b->l.e, part, own, NONE);
 }
 
@@ -99,10 +88,9 @@ void mlt_alg_gather_hosts(const mlt_emit *e)
                          : b.leads && b.l.here > 1 ? mlt_emit_buffer(e, "tmp_host", bytes_here(&b))
                                                    : own;
     uint32_t done = gather_here(&b, own, part, in_place && b.alike);
-    if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_GATHER, part, all, b.root, done);
-        done = mlt_levels_between(&b.l, &stage);
-    }
+    if (b.leads)
+        done = stage_between(&b, MLT_COLL_GATHER, part, all, b.root, done);
+
     if (b.root && !b.alike)
         mlt_levels_to_ranks(&b.l, out, all, in_place ? e->rank : (uint32_t)NONE, done);
     blocks_end(&b);
@@ -119,8 +107,7 @@ static void scatter_here(const blocks *b, mlt_goal_span part, mlt_goal_span own,
             mlt_emit_copy(b->l.e, own, part, after);
         return;
     }
-    mlt_levels_stage stage = blocks_here(b, MLT_COLL_SCATTER, part, own, in_place, after);
-    mlt_levels_here(&b->l, &stage);
+    stage_here(b, MLT_COLL_SCATTER, part, own, in_place, after);
 }
 
 void mlt_alg_scatter_hosts(const mlt_emit *e)
@@ -141,10 +128,9 @@ void mlt_alg_scatter_hosts(const mlt_emit *e)
                          : b.leads && b.l.here > 1 ? mlt_emit_buffer(e, "tmp_host", bytes_here(&b))
                                                    : own;
     uint32_t came = NONE;
-    if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_SCATTER, all, part, b.root, done);
-        came = mlt_levels_between(&b.l, &stage);
-    }
+    if (b.leads)
+        came = stage_between(&b, MLT_COLL_SCATTER, all, part, b.root, done);
+
     scatter_here(&b, part, own, in_place, b.root ? done : came);
     blocks_end(&b);
 }
@@ -165,8 +151,7 @@ void mlt_alg_allgather_hosts(const mlt_emit *e)
     bool there = b.in_place && b.alike;
     uint32_t done = gather_here(&b, own, own_part(&b, all), there);
     if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_ALLGATHER, own, all, true, done);
-        done = mlt_levels_between(&b.l, &stage);
+        done = stage_between(&b, MLT_COLL_ALLGATHER, own, all, true, done);
     } else if (!there) {
         done = NONE; // what comes does not hinder what goes from elsewhere
     }
@@ -209,10 +194,9 @@ void mlt_alg_reduce_scatter_hosts(const mlt_emit *e)
         done = mlt_levels_to_hosts(&b.l, ordered, sum, done);
         sum = ordered;
     }
-    if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_REDUCE_SCATTER, sum, part, false, done);
-        done = mlt_levels_between(&b.l, &stage);
-    }
+    if (b.leads)
+        done = stage_between(&b, MLT_COLL_REDUCE_SCATTER, sum, part, false, done);
+
     scatter_here(&b, part, out, false, b.leads ? done : (uint32_t)NONE);
     blocks_end(&b);
 }

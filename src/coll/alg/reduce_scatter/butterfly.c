@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "coll/alg/alg_int.h"
-#include "coll/alg/emit.h"
+#include "coll/alg/halving.h"
 #include "coll/alg/tree.h"
 
 typedef struct wing {
@@ -32,19 +32,14 @@ static uint32_t reversed(uint32_t number, uint32_t bits)
     return result;
 }
 
-// The blocks of a number in memory that has the order of ranks.
-static mlt_goal_span group(const wing *w, mlt_goal_span whole, uint32_t number)
-{
-    uint32_t last = mlt_fold_rank(w->fold, number), two = mlt_fold_has(w->fold, number);
-    return mlt_emit_blocks(w->e, whole, last - two, 1 + two);
-}
-
 static void wing_init(wing *w, const mlt_emit *e, mlt_fold fold, uint32_t me)
 {
     *w = (wing){e, fold, me, mlt_rounds(fold.power), mlt_take(fold.power + 1ull, sizeof *w->at)};
     w->at[0] = 0;
     for (uint32_t i = 0; i < fold.power; i++)
-        w->at[i + 1] = w->at[i] + group(w, (mlt_goal_span){0}, reversed(i, w->rounds)).size;
+        w->at[i + 1] =
+            w->at[i] +
+            mlt_fold_blocks(w->e, w->fold, (mlt_goal_span){0}, reversed(i, w->rounds)).size;
 }
 
 // Places [low, high) of memory that begins with place `first`.
@@ -68,11 +63,12 @@ static uint32_t bring_into_order(const wing *w, mlt_goal_span from, uint32_t rea
     for (uint32_t i = give; i < give + half; i++)
         mlt_emit_after(e, send,
                        mlt_emit_copy(e, places(w, pack, give, i, i + 1),
-                                     group(w, from, reversed(i, w->rounds)), ready));
+                                     mlt_fold_blocks(w->e, w->fold, from, reversed(i, w->rounds)),
+                                     ready));
     if (half > 1 && acc.size)
         join = mlt_emit_nop(e, NONE);
     for (uint32_t i = low; i < low + half; i++) {
-        mlt_goal_span own = group(w, from, reversed(i, w->rounds)), to;
+        mlt_goal_span own = mlt_fold_blocks(w->e, w->fold, from, reversed(i, w->rounds)), to;
         to = places(w, acc, low, i, i + 1);
         last = (w->me & 1 ? mlt_emit_exec : mlt_emit_exec_reversed)(e, to, own, recv);
         mlt_emit_after(e, last, ready);
@@ -114,12 +110,10 @@ static uint32_t reduce_scatter_butterfly_halve(const wing *w, mlt_goal_span acc,
 void mlt_alg_reduce_scatter_butterfly(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
-    mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e)), from = in;
-    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, rank));
-    if (e->ranks == 1) {
-        mlt_emit_copy(e, out, in, NONE);
+    mlt_goal_span in, out;
+    if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
-    }
+    mlt_goal_span from = in;
     mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank), ready = NONE;
     if (me == NONE) {

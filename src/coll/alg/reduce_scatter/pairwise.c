@@ -5,7 +5,7 @@
 // The order of ranks is kept: rank r gets the blocks of r-1 ... 0 and puts each before what it has.
 // Then it gets those of P-1 ... r+1, reduces them apart in the same way, and appends the result.
 #include "coll/alg/alg_int.h"
-#include "coll/alg/emit.h"
+#include "coll/alg/halving.h"
 
 // One of the two parts that are reduced apart.
 typedef struct pile {
@@ -18,13 +18,10 @@ void mlt_alg_reduce_scatter_pairwise(const mlt_emit *e)
 {
     uint32_t rank = e->rank;
     uint64_t n = mlt_emit_bytes(e, rank);
-    mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
-    mlt_goal_span out = mlt_emit_buffer(e, "out", n), own = mlt_emit_blocks(e, in, rank, 1);
-    if (e->ranks == 1) {
-        mlt_emit_copy(e, out, own, NONE);
+    mlt_goal_span in, out, tmp = {0}, high = {0};
+    if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
-    }
-    mlt_goal_span tmp = {0}, high = {0};
+    mlt_goal_span own = mlt_emit_blocks(e, in, rank, 1);
     if (e->ranks > 2)
         tmp = mlt_emit_buffer(e, "tmp", 2 * n);
     if (rank && rank + 1 < e->ranks)

@@ -2,16 +2,13 @@
 // Reduce-scatter, ring: block b sets out from rank b+1 and collects until it is at rank b. Two
 // blocks of memory are used in turn; the last block comes straight into the result.
 #include "coll/alg/alg_int.h"
-#include "coll/alg/emit.h"
+#include "coll/alg/halving.h"
 
 void mlt_alg_reduce_scatter_ring(const mlt_emit *e)
 {
-    mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
-    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank)), tmp = {0};
-    if (e->ranks == 1) {
-        mlt_emit_copy(e, out, in, NONE);
+    mlt_goal_span in, out, tmp = {0};
+    if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
-    }
     uint64_t most = e->ranks > 2 ? mlt_emit_largest(e) : 0;
     if (e->ranks > 2)
         tmp = mlt_emit_buffer(e, "tmp", 2 * most);
