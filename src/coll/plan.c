@@ -14,7 +14,7 @@
 #include "coll/alg/hosts/stage.h"
 #include "coll/ledger.h"
 #include "coll/level.h"
-#include "coll/team.h"
+#include "coll/team_data.h"
 #include "p2p/kind.h"
 #include "p2p/match.h"
 
