@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/choose.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,7 +194,7 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, ch
     }
     out->alg = NULL;
     if (!why[0])
-        snprintf(why, why_size, "no algorithm can do %s%s%s%s of %" PRIu32 " ranks",
+        snprintf(why, why_size, "no algorithm can do %s%s%s%s of %u ranks",
                  mlt_collective_names[q->collective], q->commutes ? "" : " in order",
                  q->reproducible ? ", reproducible," : "", q->uneven ? " with uneven blocks" : "",
                  q->ranks);

@@ -265,10 +265,10 @@ char *mlt_goal_describe(const mlt_goal_program *program, uint32_t rank, uint32_t
     char what[256];
     mlt_goal_print_action(program, rank, a, what, sizeof what);
     const char *label = mlt_goal_name_text(program, a->label);
-    int n = snprintf(text, size, "rank %" PRIu32 ", action %" PRIu32 " (%s%s%s)", rank, action,
-                     label, *label ? ": " : "", what);
+    int n = snprintf(text, size, "rank %u, action %u (%s%s%s)", rank, action, label,
+                     *label ? ": " : "", what);
     if (a->line && n > 0 && (size_t)n < size)
-        snprintf(text + n, size - (size_t)n, ", line %" PRIu32, a->line);
+        snprintf(text + n, size - (size_t)n, ", line %u", a->line);
     return text;
 }
 
@@ -424,17 +424,15 @@ mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, si
             const char *fault = action_fault(program, rank, &rank->actions[a]);
             if (!fault)
                 continue;
-            snprintf(why, why_size, "action %" PRIu32 " of rank %" PRIu32 " is not valid: %s", a, r,
-                     fault);
+            snprintf(why, why_size, "action %u of rank %u is not valid: %s", a, r, fault);
             return MLT_ERR_INVALID;
         }
         for (uint32_t d = 0; d < rank->deps_count; d++) {
             uint32_t on = mlt_goal_plain(rank->deps[d].on);
             if (rank->deps[d].action < rank->count && on < rank->count)
                 continue;
-            snprintf(why, why_size,
-                     "dependency %" PRIu32 " of rank %" PRIu32 " names an action that is not there",
-                     d, r);
+            snprintf(why, why_size, "dependency %u of rank %u names an action that is not there", d,
+                     r);
             return MLT_ERR_INVALID;
         }
     }

@@ -114,11 +114,10 @@ static const char *shape_fault(const mlt_coll_alg *alg, const mlt_coll_shape *sh
     uint64_t bytes;
     const char *fault = NULL;
     if (!shape->ranks || shape->ranks > MLT_GOAL_MAX_RANKS)
-        snprintf(text, size, "the number of ranks must be 1 to %d, not %" PRIu32,
-                 MLT_GOAL_MAX_RANKS, shape->ranks);
+        snprintf(text, size, "the number of ranks must be 1 to %d, not %u", MLT_GOAL_MAX_RANKS,
+                 shape->ranks);
     else if (shape->root >= shape->ranks)
-        snprintf(text, size, "the root must be a rank below %" PRIu32 ", not %" PRIu32,
-                 shape->ranks, shape->root);
+        snprintf(text, size, "the root must be a rank below %u, not %u", shape->ranks, shape->root);
     else if (shape->type >= MLT_OP_TYPES)
         return "there is no such type of elements";
     else if (mlt_collective_reduces(alg->collective) && shape->op == MLT_OP_COPY)
@@ -136,8 +135,8 @@ static const char *shape_fault(const mlt_coll_alg *alg, const mlt_coll_shape *sh
     else if (__builtin_mul_overflow(shape->count, mlt_coll_element(shape), &bytes) ||
              __builtin_mul_overflow(bytes, 2ull * shape->ranks, &bytes))
         snprintf(text, size,
-                 "blocks of %" PRIu64 " elements for %" PRIu32
-                 " ranks have more bytes than 64 bits can count",
+                 "blocks of %" PRIu64
+                 " elements for %u ranks have more bytes than 64 bits can count",
                  shape->count, shape->ranks);
     else if (alg->uses_segment && shape->count / mlt_coll_segment(shape) > SEGMENTS)
         snprintf(text, size,

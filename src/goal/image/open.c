@@ -51,10 +51,9 @@ static mlt_status check_header(const complaint *c, const void *bytes, size_t siz
                                "here again"
                              : "is corrupt: its mark of the byte order is none");
     if (h.version != MLT_GOAL_IMAGE_VERSION)
-        return refuse(c,
-                      "has version %" PRIu32 " of the format, and this Millet reads version %d: "
-                      "assemble it again",
-                      h.version, MLT_GOAL_IMAGE_VERSION);
+        return refuse(
+            c, "has version %u of the format, and this Millet reads version %d: assemble it again",
+            h.version, MLT_GOAL_IMAGE_VERSION);
     if (size < h.size)
         return refuse(c, "is cut short: it has %zu of its %" PRIu64 " bytes", size, h.size);
     if (size > h.size)
@@ -78,8 +77,7 @@ static mlt_status find_parts(const complaint *c, mlt_goal_image *image, uint64_t
     if (*code > h->size)
         return refuse(c, "is corrupt: its tables are larger than it is");
     if (h->ranks > MLT_GOAL_MAX_RANKS || h->held > h->ranks)
-        return refuse(c, "is corrupt: it holds %" PRIu32 " of %" PRIu32 " ranks", h->held,
-                      h->ranks);
+        return refuse(c, "is corrupt: it holds %u of %u ranks", h->held, h->ranks);
     image->rank = (const mlt_goal_image_rank *)(image->bytes + ranks);
     image->buffer = (const mlt_goal_image_buffer *)(image->bytes + buffers);
     image->names = (const char *)image->bytes + names;
@@ -111,8 +109,7 @@ static mlt_status check_buffers(const complaint *c, const mlt_goal_image *image,
         else
             fault = mlt_goal_image_name_fault(image->names + buffer->name);
         if (fault)
-            return refuse(c, "is corrupt: buffer %" PRIu32 " of rank %" PRIu32 " %s", b, rank->rank,
-                          fault);
+            return refuse(c, "is corrupt: buffer %u of rank %u %s", b, rank->rank, fault);
     }
     return MLT_OK;
 }
@@ -132,14 +129,12 @@ static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, ui
             return MLT_OK;
     }
     if (rank->like != place)
-        return refuse(c, "is corrupt: rank %" PRIu32 " is like one that it is not like",
-                      rank->rank);
+        return refuse(c, "is corrupt: rank %u is like one that it is not like", rank->rank);
     if (rank->code != *code || rank->bytes % 8 || rank->bytes < 8 || rank->bytes > UINT32_MAX ||
         rank->bytes > h->size - *code)
-        return refuse(c, "is corrupt: the code of rank %" PRIu32 " is not where it should be",
-                      rank->rank);
+        return refuse(c, "is corrupt: the code of rank %u is not where it should be", rank->rank);
     if (!rank->buffers || rank->buffer != *buffer || rank->buffers > h->buffers - *buffer)
-        return refuse(c, "is corrupt: the buffers of rank %" PRIu32 " are not where they should be",
+        return refuse(c, "is corrupt: the buffers of rank %u are not where they should be",
                       rank->rank);
     *code += rank->bytes;
     *buffer += rank->buffers;
@@ -149,9 +144,8 @@ static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, ui
     uint32_t action = MLT_GOAL_NONE;
     const char *fault = mlt_goal_image_code_fault(image, rank, &action);
     if (fault && action != MLT_GOAL_NONE)
-        return refuse(c, "is corrupt: action %" PRIu32 " of rank %" PRIu32 " %s", action,
-                      rank->rank, fault);
-    return fault ? refuse(c, "is corrupt: rank %" PRIu32 " %s", rank->rank, fault) : MLT_OK;
+        return refuse(c, "is corrupt: action %u of rank %u %s", action, rank->rank, fault);
+    return fault ? refuse(c, "is corrupt: rank %u %s", rank->rank, fault) : MLT_OK;
 }
 
 // Both ends of a message must know how it is matched.
@@ -160,8 +154,8 @@ static mlt_status check_matching(const complaint *c, const mlt_goal_image *image
     for (uint32_t i = 1; i < image->header->held; i++)
         if ((image->rank[i].flags ^ image->rank[0].flags) & MLT_GOAL_SCHED_PLAIN)
             return refuse(c,
-                          "is corrupt: of ranks %" PRIu32 " and %" PRIu32
-                          " one matches messages by tag, the other one by their numbers",
+                          "is corrupt: of ranks %u and %u one matches messages by tag, the other "
+                          "one by their numbers",
                           image->rank[0].rank, image->rank[i].rank);
     return MLT_OK;
 }

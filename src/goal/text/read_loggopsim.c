@@ -10,7 +10,6 @@
 //
 // A statement ends with its line. More than one on a line is read too: where one ends is always
 // clear. Messages have a size and no memory.
-#include <inttypes.h>
 
 #include "goal/text/read_int.h"
 
@@ -173,10 +172,8 @@ static bool read_loggopsim_statement(mlt_goal_reader *r)
         return mlt_goal_read_no_statement(r, "a statement or '}'");
     mlt_goal_token word = r->token;
     if (mlt_goal_is_word(&word, "rank") || mlt_goal_is_word(&word, "num_ranks"))
-        return mlt_goal_read_fail(r, word.at,
-                                  "the block of rank %" PRIu32 " is still open here; close it "
-                                  "with '}'",
-                                  r->rank);
+        return mlt_goal_read_fail(
+            r, word.at, "the block of rank %u is still open here; close it with '}'", r->rank);
     if (!mlt_goal_next(r, false))
         return false;
     bool more = same_line(r, word.line);
@@ -221,8 +218,7 @@ static bool read_loggopsim_block(mlt_goal_reader *r)
     while (r->token.kind != '}') {
         if (r->token.kind == MLT_TOKEN_END)
             return mlt_goal_read_fail(r, r->token.at,
-                                      "the block of rank %" PRIu32 ", which begins in line %" PRIu32
-                                      ", has no '}'",
+                                      "the block of rank %u, which begins in line %u, has no '}'",
                                       rank, line);
         if (!read_loggopsim_statement(r))
             return false;

@@ -57,10 +57,9 @@ static bool named(mlt_goal_reader *r, span *s)
     if (buffer == MLT_GOAL_NONE) {
         char quote[48];
         mlt_goal_read_quote(s->at, r->before, quote);
-        return mlt_goal_read_fail(r, s->at,
-                                  "rank %" PRIu32 " has no buffer '%s'; declare it first, with "
-                                  "'buffer %s SIZE;'",
-                                  r->rank, quote, quote);
+        return mlt_goal_read_fail(
+            r, s->at, "rank %u has no buffer '%s'; declare it first, with 'buffer %s SIZE;'",
+            r->rank, quote, quote);
     }
     s->bytes.buf = buffer + 1;
     s->bytes.at = 0;
@@ -402,13 +401,13 @@ static bool statements(mlt_goal_reader *r, uint32_t open_line)
 {
     while (r->token.kind != '}') {
         if (r->token.kind == MLT_TOKEN_END)
-            return mlt_goal_read_fail(
-                r, r->token.at, "the block that begins in line %" PRIu32 " has no '}'", open_line);
-        if (mlt_goal_is_word(&r->token, "rank") || mlt_goal_is_word(&r->token, "ranks"))
-            return mlt_goal_read_fail(r, r->token.at,
-                                      "the block that begins in line %" PRIu32
-                                      " is still open here; close it with '}'",
+            return mlt_goal_read_fail(r, r->token.at, "the block that begins in line %u has no '}'",
                                       open_line);
+        if (mlt_goal_is_word(&r->token, "rank") || mlt_goal_is_word(&r->token, "ranks"))
+            return mlt_goal_read_fail(
+                r, r->token.at,
+                "the block that begins in line %u is still open here; close it with '}'",
+                open_line);
         if (r->token.kind != ';' && !read_paper_statement(r))
             return false;
         if (!sign(r, ';', "';'"))
@@ -464,7 +463,7 @@ static bool rank_list(mlt_goal_reader *r, interval_list *list)
         const interval *a = &list->items[i - 1], *b = &list->items[i];
         if (b->first <= a->last)
             return mlt_goal_read_fail(r, a->at > b->at ? a->at : b->at,
-                                      "rank %" PRIu32 " stands twice in this list", b->first);
+                                      "rank %u stands twice in this list", b->first);
     }
     return true;
 }

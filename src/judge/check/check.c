@@ -184,7 +184,7 @@ static void print_deadlock(const mlt_goal_verdict *verdict, FILE *to)
             verdict->synchronous ? ", even if every send is synchronous"
                                  : " if sends are buffered");
     if (verdict->window)
-        fprintf(to, ", nor in a window of %" PRIu32 " %s", verdict->window,
+        fprintf(to, ", nor in a window of %u %s", verdict->window,
                 plural(verdict->window, "action", "actions"));
     fputc('\n', to);
 }
@@ -219,7 +219,7 @@ static void print_result(const mlt_goal_verdict *verdict, FILE *to)
 
 void mlt_goal_verdict_print(const mlt_goal_verdict *verdict, FILE *to)
 {
-    fprintf(to, "%" PRIu64 " %s on %" PRIu32 " %s\n", verdict->actions,
+    fprintf(to, "%" PRIu64 " %s on %u %s\n", verdict->actions,
             plural(verdict->actions, "action", "actions"), verdict->ranks,
             plural(verdict->ranks, "rank", "ranks"));
     if (clean(verdict, MLT_FAULT_BOUNDS))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Deadlock: whether the starts and ends of all ranks' actions (waits.h) wait for each other.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -40,12 +39,11 @@ static void deadlock_tell(mlt_check *check, bool synchronous, const mlt_waits_cy
     mlt_goal_finding *finding = mlt_check_found(check, MLT_FAULT_DEADLOCK, first, second);
     if (!finding)
         return;
-    mlt_check_say(finding,
-                  "%s, %" PRIu32 " actions wait for each other in a circle, and %" PRIu32
-                  " starts and ends never come",
-                  synchronous ? "if sends end only when they are received"
-                              : "even if every send is buffered",
-                  waits, c->blocked);
+    mlt_check_say(
+        finding,
+        "%s, %u actions wait for each other in a circle, and %u starts and ends never come",
+        synchronous ? "if sends end only when they are received" : "even if every send is buffered",
+        waits, c->blocked);
     // Two events of an action make one line, so twice as many events.
     enum { SHOWN = 16 };
     for (uint32_t i = 0; i < count && i < SHOWN; i++)

@@ -66,8 +66,7 @@ static bool check_action(mlt_check *check, mlt_goal_place place)
     if (fault) {
         mlt_goal_finding *finding = mlt_check_found(check, MLT_FAULT_INVALID, place, none);
         if (finding)
-            mlt_check_say(finding, "rank %" PRIu32 ", action %" PRIu32 ": %s", place.rank,
-                          place.action, fault);
+            mlt_check_say(finding, "rank %u, action %u: %s", place.rank, place.action, fault);
         return false;
     }
     bool usable = true;
@@ -98,9 +97,8 @@ static bool check_deps(mlt_check *check, uint32_t r)
                             (mlt_goal_place){r, MLT_GOAL_NONE});
         if (finding)
             mlt_check_say(finding,
-                          "rank %" PRIu32 ": dependency %" PRIu32 " (of action %" PRIu32
-                          " on action %" PRIu32 ") names an action that is not there; there are "
-                          "%" PRIu32,
+                          "rank %u: dependency %u (of action %u on action %u) names an action that "
+                          "is not there; there are %u",
                           r, d, rank->deps[d].action, on, rank->count);
     }
     return usable;
@@ -130,17 +128,16 @@ static void match_tell_cycle(mlt_check *check, uint32_t r, const mlt_goal_graph 
         return;
     char text[MLT_CHECK_TEXT];
     if (graph->cycle_count == 1)
-        mlt_check_say(finding, "on rank %" PRIu32 " an action requires itself", r);
+        mlt_check_say(finding, "on rank %u an action requires itself", r);
     else
-        mlt_check_say(finding, "on rank %" PRIu32 " %" PRIu32 " actions require each other", r,
-                      graph->cycle_count);
+        mlt_check_say(finding, "on rank %u %u actions require each other", r, graph->cycle_count);
     enum { SHOWN = 12 };
     uint32_t shown = graph->cycle_count < SHOWN ? graph->cycle_count : SHOWN;
     for (uint32_t i = 0; i < shown; i++)
         mlt_check_say(finding, "\n    %s requires",
                       mlt_check_describe(check, (mlt_goal_place){r, graph->cycle[i]}, text));
     if (shown < graph->cycle_count)
-        mlt_check_say(finding, "\n    ... (%" PRIu32 " more)", graph->cycle_count - shown);
+        mlt_check_say(finding, "\n    ... (%u more)", graph->cycle_count - shown);
     mlt_check_say(finding, "\n    %s", mlt_check_describe(check, (mlt_goal_place){r, first}, text));
 }
 
@@ -225,8 +222,8 @@ static void tell_unmatched(mlt_check *check, mlt_goal_place place)
     mlt_goal_finding *finding = mlt_check_found(check, MLT_FAULT_UNMATCHED, place, near);
     if (!finding)
         return;
-    mlt_check_say(finding, "rank %" PRId32 " has no %s %" PRIu32 " with tag %" PRId32 " for %s",
-                  action->peer, send ? "receive from" : "send to", place.rank, action->tag,
+    mlt_check_say(finding, "rank %d has no %s %u with tag %d for %s", action->peer,
+                  send ? "receive from" : "send to", place.rank, action->tag,
                   mlt_check_describe(check, place, text));
     if (near.action == MLT_GOAL_NONE) {
         mlt_check_say(finding, "; it has %s at all", send ? "no such receive" : "no such send");
@@ -237,9 +234,9 @@ static void tell_unmatched(mlt_check *check, mlt_goal_place place)
     if (same)
         mlt_check_say(finding, "; those that it has take others of this flow, the last is");
     else if ((uint32_t)other->peer == place.rank)
-        mlt_check_say(finding, "; it has one with tag %" PRId32, other->tag);
+        mlt_check_say(finding, "; it has one with tag %d", other->tag);
     else
-        mlt_check_say(finding, "; it has one %s %" PRId32, send ? "from" : "to", other->peer);
+        mlt_check_say(finding, "; it has one %s %d", send ? "from" : "to", other->peer);
     mlt_check_say(finding, "\n    %s", mlt_check_describe(check, near, text));
 }
 
@@ -313,9 +310,8 @@ static void tell_wild_counts(mlt_check *check, uint32_t r, wild w)
                         (mlt_goal_place){r, MLT_GOAL_NONE});
     if (finding)
         mlt_check_say(finding,
-                      "rank %" PRIu32 " has %" PRIu64
-                      " receives from any rank or with any tag, but "
-                      "%" PRIu64 " messages are left for them",
+                      "rank %u has %" PRIu64 " receives from any rank or with any tag, but %" PRIu64
+                      " messages are left for them",
                       r, w.wilds, w.sends);
 }
 

@@ -9,7 +9,6 @@
 // A buffer is cut where any access begins or ends. In each piece the accesses are looked at in a
 // topological order: if each one is ordered with the last write before it, and each write with the
 // reads since, then all are. Only where that fails are all pairs looked at.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -198,7 +197,7 @@ static void race_tell(mlt_check *check, uint32_t rank, const race *r)
     finding->buf = r->buf;
     finding->from = r->from;
     finding->to = r->to;
-    mlt_check_say(finding, "on rank %" PRIu32 " two actions touch %s in any order", rank,
+    mlt_check_say(finding, "on rank %u two actions touch %s in any order", rank,
                   mlt_check_bytes(check->program, rank, r->buf, r->from, r->to, text));
     const char *them = r->to - r->from == 1 ? "it" : "them";
     mlt_check_say(finding, "\n    %s %s %s", mlt_check_describe(check, first, text),
@@ -207,10 +206,10 @@ static void race_tell(mlt_check *check, uint32_t rank, const race *r)
                   deed(check, second, r), them);
     bool both = race_touches(check, first, r, true) && race_touches(check, second, r, true);
     mlt_check_say(finding,
-                  both ? "\n    whichever comes last leaves its bytes; action %" PRIu32
-                         " must require %" PRIu32 ", or the other way round"
+                  both ? "\n    whichever comes last leaves its bytes; action %u must require %u, "
+                         "or the other way round"
                        : "\n    the reader gets the bytes of before or after the writing; action "
-                         "%" PRIu32 " must require %" PRIu32 ", or the other way round",
+                         "%u must require %u, or the other way round",
                   r->second, r->first);
 }
 

@@ -3,7 +3,6 @@
 // found, with memory that holds symbols. If there are no races, every other order gives the same.
 //
 // A send takes its bytes when it starts; all else happens when the action ends.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -217,20 +216,17 @@ static void tell_barrier(mlt_check *check, uint32_t rank, mlt_waits_unheard u)
                         (mlt_goal_place){u.first, MLT_GOAL_NONE});
     if (!finding)
         return;
-    mlt_check_say(finding, "rank %" PRIu32 " may finish before rank %" PRIu32, rank, u.first);
+    mlt_check_say(finding, "rank %u may finish before rank %u", rank, u.first);
     if (u.count > 1)
-        mlt_check_say(finding, " and %" PRIu32 " more ranks", u.count - 1);
+        mlt_check_say(finding, " and %u more ranks", u.count - 1);
     mlt_check_say(finding, " %s started", u.count > 1 ? "have" : "has");
     if (!check->program->rank[rank].count)
-        mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so it waits for nobody",
-                      rank);
+        mlt_check_say(finding, "\n    rank %u has no action, so it waits for nobody", rank);
     else if (!check->program->rank[u.first].count)
-        mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so nobody can wait for it",
-                      u.first);
+        mlt_check_say(finding, "\n    rank %u has no action, so nobody can wait for it", u.first);
     else
-        mlt_check_say(finding,
-                      "\n    no chain of messages from rank %" PRIu32 " reaches rank %" PRIu32,
-                      u.first, rank);
+        mlt_check_say(finding, "\n    no chain of messages from rank %u reaches rank %u", u.first,
+                      rank);
 }
 
 static void check_barrier(mlt_check *check)

@@ -6,7 +6,6 @@
 //
 // Events of a rank: start and end of each action of the code, then for each action "all up to here
 // have ended".
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -118,8 +117,7 @@ static const char *describe(const codes *c, uint32_t r, uint32_t place, char tex
     uint32_t action = c->code[r].sched->origin[place];
     if (action != MLT_GOAL_NONE)
         return mlt_check_describe(c->check, (mlt_goal_place){r, action}, text);
-    snprintf(text, MLT_CHECK_TEXT, "rank %" PRIu32 ", place %" PRIu32 " of the code (a no-op)", r,
-             place);
+    snprintf(text, MLT_CHECK_TEXT, "rank %u, place %u of the code (a no-op)", r, place);
     return text;
 }
 
@@ -176,13 +174,13 @@ static void check_window_tell(codes *c, const uint32_t *cycle, uint32_t count)
     if (!finding)
         return;
     const mlt_goal_sched *sched = c->code[e.rank].sched;
-    mlt_check_say(finding,
-                  "in a window of %" PRIu32 " actions (it %s) and %s, actions wait for "
-                  "each other in a circle",
-                  sched->window,
-                  sched->flags & MLT_GOAL_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
-                  c->synchronous ? "if sends end only when they are received"
-                                 : "even if every send is buffered");
+    mlt_check_say(
+        finding,
+        "in a window of %u actions (it %s) and %s, actions wait for each other in a circle",
+        sched->window,
+        sched->flags & MLT_GOAL_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
+        c->synchronous ? "if sends end only when they are received"
+                       : "even if every send is buffered");
     check_window_tell_cycle(c, finding, cycle, count);
 }
 

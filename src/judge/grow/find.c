@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pattern of a program. Grids are tried, from simple ones to others, until the ranks of each
 // kind can be read side by side: at each step, a loop or an action that all of them have there.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -468,8 +467,7 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
 {
     *out = NULL;
     if (program->ranks < LEAST_RANKS) {
-        snprintf(why, why_size,
-                 "the program has %" PRIu32 " rank%s; a pattern shows from %d ranks on",
+        snprintf(why, why_size, "the program has %u rank%s; a pattern shows from %d ranks on",
                  program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
         return MLT_ERR_INVALID;
     }
@@ -489,8 +487,7 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
                  best.waits ? ": ranks like it wait for other actions" : "");
     else
         snprintf(why, why_size,
-                 "rank %" PRIu32 " ends after %" PRIu32
-                 " actions, where ranks like it go on: it fits no pattern",
+                 "rank %u ends after %u actions, where ranks like it go on: it fits no pattern",
                  best.rank, best.action);
     return MLT_ERR_INVALID;
 }

@@ -35,7 +35,7 @@ typedef struct cluster_reader {
 static bool fail(const cluster_reader *r, const char *format, ...) MLT_PRINTF(2, 3);
 static bool fail(const cluster_reader *r, const char *format, ...)
 {
-    int length = snprintf(r->why, r->why_size, "%s:%" PRIu32 ":%zu: ", r->name, r->line,
+    int length = snprintf(r->why, r->why_size, "%s:%u:%zu: ", r->name, r->line,
                           (size_t)(r->word_start - r->line_start) + 1);
     if (length < 0 || (size_t)length >= r->why_size)
         return false;
@@ -110,8 +110,8 @@ static bool read_count(cluster_reader *r, const char *what, uint32_t least, uint
     char text[LONGEST_WORD + 8];
     next(r);
     if (!parse_count(r->word, least, most, out))
-        return fail(r, "%s should be a whole number from %" PRIu32 " to %" PRIu32 ", not %s", what,
-                    least, most, shown(r, text));
+        return fail(r, "%s should be a whole number from %u to %u, not %s", what, least, most,
+                    shown(r, text));
     return true;
 }
 
@@ -335,10 +335,9 @@ static bool read_dragonfly(cluster_reader *r)
         if (!*all[i].count && (i < 3 || c->groups > 1))
             return fail(r, "a dragonfly needs '%s'", all[i].word);
     if (c->groups > 1 && (uint64_t)c->routers * c->global < c->groups - 1)
-        return fail(r,
-                    "the %" PRIu32 " routers of a group have %" PRIu32
-                    " global links each, too few for %" PRIu32 " other groups",
-                    c->routers, c->global, c->groups - 1);
+        return fail(
+            r, "the %u routers of a group have %u global links each, too few for %u other groups",
+            c->routers, c->global, c->groups - 1);
     return true;
 }
 
@@ -441,26 +440,22 @@ static bool complete(cluster_reader *r)
     if (!c->hosts && room > MLT_CLUSTER_HOSTS)
         return fail(r, "the network has more than %d hosts", MLT_CLUSTER_HOSTS);
     if (c->hosts > room)
-        return fail(r, "there are %" PRIu32 " hosts, but the network has room for %" PRIu64,
-                    c->hosts, room);
+        return fail(r, "there are %u hosts, but the network has room for %" PRIu64, c->hosts, room);
     if (!c->hosts)
         c->hosts = (uint32_t)room;
     for (uint32_t i = 0; i < c->list_count; i++)
         if (c->list[i] >= c->hosts)
-            return fail(r,
-                        "the list places rank %" PRIu32 " on host %" PRIu32
-                        ", but the hosts are 0 to %" PRIu32,
-                        i, c->list[i], c->hosts - 1);
+            return fail(r, "the list places rank %u on host %u, but the hosts are 0 to %u", i,
+                        c->list[i], c->hosts - 1);
     if (!c->sockets)
         c->sockets = 1;
     if (!c->numa)
         c->numa = c->sockets;
     if (c->numa % c->sockets)
-        return fail(
-            r, "the %" PRIu32 " NUMA nodes of a host are no multiple of its %" PRIu32 " sockets",
-            c->numa, c->sockets);
+        return fail(r, "the %u NUMA nodes of a host are no multiple of its %u sockets", c->numa,
+                    c->sockets);
     if (!mlt_network_init(&net, c))
-        return fail(r, "the network has more than %" PRIu32 " links", MLT_CLUSTER_LINKS);
+        return fail(r, "the network has more than %u links", MLT_CLUSTER_LINKS);
     if (!(r->seen & 1 << WITHIN))
         c->within = c->between;
     c->within.S = c->between.S;
@@ -519,15 +514,14 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
 {
     uint64_t room = (uint64_t)c->hosts * c->cores;
     if (c->place == MLT_PLACE_LIST && ranks > c->list_count) {
-        snprintf(why, why_size,
-                 "the program has %" PRIu32 " ranks, but the machine's list places %" PRIu32, ranks,
+        snprintf(why, why_size, "the program has %u ranks, but the machine's list places %u", ranks,
                  c->list_count);
         return MLT_ERR_INVALID;
     }
     if (ranks > room) {
         snprintf(why, why_size,
-                 "the program has %" PRIu32 " ranks, but the machine has room for %" PRIu64
-                 ": %" PRIu32 " host%s with %" PRIu32 " core%s",
+                 "the program has %u ranks, but the machine has room for %" PRIu64
+                 ": %u host%s with %u core%s",
                  ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
                  c->cores == 1 ? "" : "s");
         return MLT_ERR_INVALID;
@@ -539,10 +533,10 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
                         : c->place == MLT_PLACE_ROUND_ROBIN ? r % c->hosts
                                                             : c->list[r];
         if (on[host] == c->cores) {
-            snprintf(why, why_size,
-                     "the machine's list places more than %" PRIu32 " ranks on host %" PRIu32
-                     ", as many as it has cores",
-                     c->cores, host);
+            snprintf(
+                why, why_size,
+                "the machine's list places more than %u ranks on host %u, as many as it has cores",
+                c->cores, host);
             status = MLT_ERR_INVALID;
         }
         nic[r] = host * c->nics + on[host]++ % c->nics;
@@ -565,30 +559,27 @@ const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
 {
     char shape[200] = "crossbar";
     if (c->shape == MLT_NETWORK_FAT_TREE)
-        snprintf(shape, sizeof shape,
-                 "fat-tree with %" PRIu32 " levels of %" PRIu32 " ports, oversubscription %g",
+        snprintf(shape, sizeof shape, "fat-tree with %u levels of %u ports, oversubscription %g",
                  c->levels, c->radix, c->oversubscription);
     if (c->shape == MLT_NETWORK_DRAGONFLY)
-        snprintf(shape, sizeof shape,
-                 "dragonfly with %" PRIu32 " groups of %" PRIu32 " routers, %s routing", c->groups,
-                 c->routers, c->valiant ? "valiant" : "minimal");
+        snprintf(shape, sizeof shape, "dragonfly with %u groups of %u routers, %s routing",
+                 c->groups, c->routers, c->valiant ? "valiant" : "minimal");
     if (c->shape == MLT_NETWORK_TORUS) {
         int length = snprintf(shape, sizeof shape, "torus ");
         for (uint32_t d = 0; d < c->dimensions; d++)
-            length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%" PRIu32,
-                               d ? "x" : "", c->size[d]);
+            length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%u", d ? "x" : "",
+                               c->size[d]);
     }
     char shared[192] = "";
     if (c->processors)
-        snprintf(shared, sizeof shared, " on %" PRIu32 " processor%s (switch %g, wake %g ns)",
-                 c->processors, c->processors == 1 ? "" : "s", c->change, c->wake);
+        snprintf(shared, sizeof shared, " on %u processor%s (switch %g, wake %g ns)", c->processors,
+                 c->processors == 1 ? "" : "s", c->change, c->wake);
     size_t used = strlen(shared);
     if (c->numa > 1)
-        snprintf(shared + used, sizeof shared - used,
-                 " in %" PRIu32 " NUMA nodes of %" PRIu32 " socket%s", c->numa, c->sockets,
-                 c->sockets == 1 ? "" : "s");
-    snprintf(text, size, "%" PRIu32 " host%s with %" PRIu32 " core%s%s and %" PRIu32 " NIC%s, %s",
-             c->hosts, c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared,
-             c->nics, c->nics == 1 ? "" : "s", shape);
+        snprintf(shared + used, sizeof shared - used, " in %u NUMA nodes of %u socket%s", c->numa,
+                 c->sockets, c->sockets == 1 ? "" : "s");
+    snprintf(text, size, "%u host%s with %u core%s%s and %u NIC%s, %s", c->hosts,
+             c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared, c->nics,
+             c->nics == 1 ? "" : "s", shape);
     return text;
 }

@@ -2,7 +2,6 @@
 // What passes ask of a program: is it a barrier, is it free of cycles, do its messages match.
 #include "judge/pass/pass_int.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -67,8 +66,8 @@ mlt_status mlt_pass_want_acyclic(const mlt_goal_program *program, char *why, siz
         if (!graph->order) {
             char text[320];
             snprintf(why, why_size,
-                     "dependencies go round: %s waits for itself, in a circle of %" PRIu32
-                     " actions; take one of its dependencies away",
+                     "dependencies go round: %s waits for itself, in a circle of %u actions; take "
+                     "one of its dependencies away",
                      mlt_goal_describe(program, r, graph->cycle[0], text, sizeof text),
                      graph->cycle_count);
             status = MLT_ERR_INVALID;
@@ -91,9 +90,8 @@ static bool pair_fits(const mlt_goal_program *program, const mlt_goal_pairs *pai
     char text[320];
     mlt_goal_describe(program, rank, a, text, sizeof text);
     if (there)
-        snprintf(why, why_size,
-                 "%s and its %s on rank %" PRIu32 " differ in size; they must be equal", text, end,
-                 other.rank);
+        snprintf(why, why_size, "%s and its %s on rank %u differ in size; they must be equal", text,
+                 end, other.rank);
     else
         snprintf(why, why_size, "%s meets no %s; every send needs its receive", text, end);
     return false;

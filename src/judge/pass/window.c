@@ -199,7 +199,7 @@ mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_pass_options *op
         report->changed += cut_rank(program, r, place + pairs->first[r], options->window);
     if (place)
         snprintf(report->text, sizeof report->text,
-                 "inserted %" PRIu64 " no-ops, one after %" PRIu32 " actions", report->changed,
+                 "inserted %" PRIu64 " no-ops, one after %u actions", report->changed,
                  options->window);
     free(place);
     mlt_goal_pairs_free(pairs);

@@ -376,7 +376,7 @@ static mlt_status refuse(const mlt_sim *sim, uint32_t bad_rank, char *why, size_
 {
     if (mlt_goal_program_valid(sim->program, why, why_size) == MLT_OK)
         snprintf(why, why_size,
-                 "an action of rank %" PRIu32 " has more than %" PRIu64
+                 "an action of rank %u has more than %" PRIu64
                  " bytes or ns, the most that can be simulated",
                  bad_rank, MLT_SIM_MOST_BYTES);
     return MLT_ERR_INVALID;
@@ -394,8 +394,8 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
         deps += program->rank[r].deps_count;
         if (count > most || deps > UINT32_MAX) {
             snprintf(why, why_size,
-                     "the program has more than %" PRIu32 " actions or %u dependencies, the most "
-                     "that can be simulated",
+                     "the program has more than %u actions or %u dependencies, the most that can "
+                     "be simulated",
                      most, UINT32_MAX);
             return MLT_ERR_INVALID;
         }
