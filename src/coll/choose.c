@@ -140,6 +140,16 @@ mlt_coll_rule mlt_cores_rule_at(uint32_t index)
     };
 }
 
+// The algorithm of a built-in rule.
+static const mlt_coll_alg *built_in(const mlt_coll_rule *rule)
+{
+    const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, rule->collective, rule->alg);
+    if (!alg)
+        mlt_fatal("the built-in rules name %s.%s, which is not there",
+                  mlt_collective_names[rule->collective], rule->alg);
+    return alg;
+}
+
 // For ranks that have a core each. False: no rule fits, or its algorithm refuses.
 static bool choose_by_cores(const mlt_coll_question *q, mlt_coll_choice *out)
 {
@@ -152,10 +162,7 @@ static bool choose_by_cores(const mlt_coll_question *q, mlt_coll_choice *out)
         mlt_coll_rule rule = mlt_cores_rule_at(i);
         if (!mlt_coll_rule_fits(&rule, q))
             continue;
-        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, rule.alg);
-        if (!alg)
-            mlt_fatal("the built-in rules name %s.%s, which is not there",
-                      mlt_collective_names[q->collective], rule.alg);
+        const mlt_coll_alg *alg = built_in(&rule);
         if (!mlt_coll_suits(alg, q, &reason))
             return false;
         mlt_coll_take(&rule, alg, out);
@@ -174,10 +181,7 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, ch
         const char *reason;
         if (!mlt_coll_rule_fits(r, q))
             continue;
-        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, r->alg);
-        if (!alg)
-            mlt_fatal("the built-in rules name %s.%s, which is not there",
-                      mlt_collective_names[q->collective], r->alg);
+        const mlt_coll_alg *alg = built_in(r);
         if (mlt_coll_suits(alg, q, &reason)) {
             mlt_coll_take(r, alg, out);
             return;

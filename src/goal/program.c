@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 #include "goal/text/text.h"
 
 // Room for one element more in an array that grows by doubling. Not MLT_ARRAY_WANT: most ranks have
@@ -313,9 +314,7 @@ static bool actions_equal(const mlt_goal_action *a, const mlt_goal_action *b)
 static int compare_deps(const void *pa, const void *pb)
 {
     const mlt_goal_dep *a = pa, *b = pb;
-    if (a->action != b->action)
-        return a->action < b->action ? -1 : 1;
-    return a->on < b->on ? -1 : a->on > b->on;
+    return mlt_compare_words((uint64_t[]){a->action, a->on}, (uint64_t[]){b->action, b->on}, 2);
 }
 
 static bool deps_equal(const mlt_goal_rank *a, const mlt_goal_rank *b)

@@ -33,7 +33,7 @@ bool mlt_goal_read_number(mlt_goal_reader *reader, const char *what, uint64_t mo
         return mlt_goal_read_fail(reader, token->at,
                                   "here should be %s of at most %" PRIu64 "; %s is too large", what,
                                   most, quote);
-    return mlt_goal_read_expected(reader, what);
+    return mlt_goal_read_expected(reader, what, false);
 }
 
 bool mlt_goal_read_rank(mlt_goal_reader *reader, const char *what, uint32_t *rank)
@@ -52,7 +52,7 @@ bool mlt_goal_read_rank(mlt_goal_reader *reader, const char *what, uint32_t *ran
         return mlt_goal_read_fail(
             reader, at,
             "rank %" PRIu64 " is beyond the %u ranks that a text may have without saying so; if it "
-                            "is meant, write '%s' at the beginning",
+            "is meant, write '%s' at the beginning",
             value, most, reader->dialect == MLT_GOAL_PAPER ? "ranks N;" : "num_ranks N");
     *rank = (uint32_t)value;
     if (*rank >= reader->ranks)
@@ -145,7 +145,7 @@ uint32_t mlt_goal_symbol_of(mlt_goal_reader *reader, const mlt_goal_token *word)
 bool mlt_goal_read_symbol(mlt_goal_reader *reader, const char *what, uint32_t *symbol)
 {
     if (reader->token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(reader, what);
+        return mlt_goal_read_expected(reader, what, false);
     *symbol = mlt_goal_symbol_of(reader, &reader->token);
     return mlt_goal_next(reader, false);
 }

@@ -30,14 +30,14 @@ typedef struct interval_list {
 static bool word(mlt_goal_reader *r, const char *text, const char *what)
 {
     if (!mlt_goal_is_word(&r->token, text))
-        return mlt_goal_read_expected(r, what);
+        return mlt_goal_read_expected(r, what, false);
     return mlt_goal_next(r, false);
 }
 
 static bool sign(mlt_goal_reader *r, int kind, const char *what)
 {
     if (r->token.kind != kind)
-        return mlt_goal_read_expected(r, what);
+        return mlt_goal_read_expected(r, what, false);
     return mlt_goal_next(r, false);
 }
 
@@ -126,7 +126,7 @@ static bool function(mlt_goal_reader *r, mlt_goal_action *action, bool *user)
 {
     const mlt_goal_token token = r->token;
     if (token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(r, "an operation such as sumInt32, or 'user N'");
+        return mlt_goal_read_expected(r, "an operation such as sumInt32, or 'user N'", false);
     *user = mlt_goal_is_word(&token, "user");
     if (*user) {
         uint64_t number;
@@ -358,7 +358,7 @@ static bool buffer(mlt_goal_reader *r)
     const mlt_goal_token token = r->token;
     uint64_t size;
     if (token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(r, "the name of a buffer");
+        return mlt_goal_read_expected(r, "the name of a buffer", false);
     return mlt_goal_next(r, false) &&
            mlt_goal_read_number(r, "a size in bytes", UINT64_MAX, &size) &&
            mlt_goal_read_buffer(r, &token, size);
@@ -369,7 +369,7 @@ static bool read_paper_statement(mlt_goal_reader *r)
 {
     const mlt_goal_token first = r->token;
     if (first.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_no_statement(r, "an action, a label, 'requ' or 'buffer'");
+        return mlt_goal_read_expected(r, "an action, a label, 'requ' or 'buffer'", true);
     if (!mlt_goal_next(r, false))
         return false;
     int kind = kind_of(&first);
@@ -380,7 +380,7 @@ static bool read_paper_statement(mlt_goal_reader *r)
         const mlt_goal_token second = r->token;
         kind = kind_of(&second);
         if (!kind)
-            return mlt_goal_read_expected(r, "send, recv, exec, calc or nop");
+            return mlt_goal_read_expected(r, "send, recv, exec, calc or nop", false);
         return mlt_goal_next(r, false) && read_paper_action(r, kind, first.line, label);
     }
     if (kind)
@@ -457,7 +457,7 @@ static bool rank_list(mlt_goal_reader *r, interval_list *list)
             return false;
     } while (r->token.kind == ',');
     if (r->token.kind != '{')
-        return mlt_goal_read_expected(r, "',' and a further rank, or '{'");
+        return mlt_goal_read_expected(r, "',' and a further rank, or '{'", false);
     qsort(list->items, list->count, sizeof *list->items, by_first);
     for (size_t i = 1; i < list->count; i++) {
         const interval *a = &list->items[i - 1], *b = &list->items[i];
@@ -509,7 +509,7 @@ bool mlt_goal_read_paper(mlt_goal_reader *r)
             if (!mlt_goal_next(r, false))
                 return false;
         } else if (blocks) {
-            return mlt_goal_read_no_statement(r, "a rank block, 'rank #N {', or the end");
+            return mlt_goal_read_expected(r, "a rank block, 'rank #N {', or the end", true);
         } else {
             // The paper's grammar: a text without blocks is one process's own program.
             if (!bare) {

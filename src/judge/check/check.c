@@ -32,15 +32,31 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
     return finding;
 }
 
-void mlt_check_say(mlt_goal_finding *finding, const char *format, ...)
+static void say(mlt_goal_finding *finding, const char *format, va_list args)
 {
     size_t length = strlen(finding->text);
     mlt_text text = {.text = finding->text, .length = length, .room = length + 1};
+    mlt_text_vadd(&text, format, args);
+    finding->text = text.text;
+}
+
+void mlt_check_say(mlt_goal_finding *finding, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    mlt_text_vadd(&text, format, args);
+    say(finding, format, args);
     va_end(args);
-    finding->text = text.text;
+}
+
+void mlt_check_tell(mlt_check *check, mlt_goal_fault fault, uint32_t rank, const char *format, ...)
+{
+    mlt_goal_place place = {rank, MLT_GOAL_NONE};
+    mlt_goal_finding *finding = mlt_check_found(check, fault, place, place);
+    va_list args;
+    va_start(args, format);
+    if (finding)
+        say(finding, format, args);
+    va_end(args);
 }
 
 void mlt_check_looked(mlt_check *check, mlt_goal_fault fault)

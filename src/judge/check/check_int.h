@@ -35,6 +35,9 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
                                   mlt_goal_place second);
 // Appends to the finding's text.
 void mlt_check_say(mlt_goal_finding *finding, const char *format, ...) MLT_PRINTF(2, 3);
+// A finding about a rank, in a sentence.
+void mlt_check_tell(mlt_check *check, mlt_goal_fault fault, uint32_t rank, const char *format, ...)
+    MLT_PRINTF(4, 5);
 void mlt_check_looked(mlt_check *check, mlt_goal_fault fault);
 void mlt_check_progress(const mlt_check *check, double done);
 

@@ -109,18 +109,13 @@ static uint64_t bytes_of(const mlt_claim *claim, uint32_t rank, bool out)
 
 void mlt_claim_wrong(mlt_check *check, uint32_t rank, const char *format, ...)
 {
-    mlt_goal_finding *finding =
-        mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){rank, MLT_GOAL_NONE},
-                        (mlt_goal_place){rank, MLT_GOAL_NONE});
-    if (!finding)
-        return;
     char text[MLT_CHECK_TEXT];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    mlt_check_say(finding, "this cannot be shown to perform %s: %s",
-                  mlt_collective_names[check->options->is->collective], text);
+    mlt_check_tell(check, MLT_FAULT_INVALID, rank, "this cannot be shown to perform %s: %s",
+                   mlt_collective_names[check->options->is->collective], text);
 }
 
 static bool any_named(const mlt_goal_program *program)

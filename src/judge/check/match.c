@@ -92,14 +92,10 @@ static bool check_deps(mlt_check *check, uint32_t r)
         if (rank->deps[d].action < rank->count && on < rank->count)
             continue;
         usable = false;
-        mlt_goal_finding *finding =
-            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){r, MLT_GOAL_NONE},
-                            (mlt_goal_place){r, MLT_GOAL_NONE});
-        if (finding)
-            mlt_check_say(finding,
-                          "rank %u: dependency %u (of action %u on action %u) names an action that "
-                          "is not there; there are %u",
-                          r, d, rank->deps[d].action, on, rank->count);
+        mlt_check_tell(check, MLT_FAULT_INVALID, r,
+                       "rank %u: dependency %u (of action %u on action %u) names an action that "
+                       "is not there; there are %u",
+                       r, d, rank->deps[d].action, on, rank->count);
     }
     return usable;
 }
@@ -305,14 +301,10 @@ static void tell_wild_counts(mlt_check *check, uint32_t r, wild w)
 {
     if (w.sends == w.wilds)
         return;
-    mlt_goal_finding *finding =
-        mlt_check_found(check, MLT_FAULT_UNMATCHED, (mlt_goal_place){r, MLT_GOAL_NONE},
-                        (mlt_goal_place){r, MLT_GOAL_NONE});
-    if (finding)
-        mlt_check_say(finding,
-                      "rank %u has %" PRIu64 " receives from any rank or with any tag, but %" PRIu64
-                      " messages are left for them",
-                      r, w.wilds, w.sends);
+    mlt_check_tell(check, MLT_FAULT_UNMATCHED, r,
+                   "rank %u has %" PRIu64 " receives from any rank or with any tag, but %" PRIu64
+                   " messages are left for them",
+                   r, w.wilds, w.sends);
 }
 
 void mlt_check_match(mlt_check *check)

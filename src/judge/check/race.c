@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 #include "judge/check/check_int.h"
 
 enum { MOST_PAIRS = 1 << 20, MOST_TRIES = 1 << 26 }; // of a rank; there is a race by then
@@ -43,23 +44,15 @@ typedef struct sweep {
 static int by_begin(const void *pa, const void *pb)
 {
     const race_touch *a = pa, *b = pb;
-    if (a->buf != b->buf)
-        return a->buf < b->buf ? -1 : 1;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return mlt_compare_words((uint64_t[]){a->buf, a->from, a->place},
+                             (uint64_t[]){b->buf, b->from, b->place}, 3);
 }
 
 static int by_pair(const void *pa, const void *pb)
 {
     const race *a = pa, *b = pb;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    if (a->second != b->second)
-        return a->second < b->second ? -1 : 1;
-    if (a->buf != b->buf)
-        return a->buf < b->buf ? -1 : 1;
-    return a->from < b->from ? -1 : a->from > b->from;
+    return mlt_compare_words((uint64_t[]){a->first, a->second, a->buf, a->from},
+                             (uint64_t[]){b->first, b->second, b->buf, b->from}, 4);
 }
 
 static void collect(sweep *s)

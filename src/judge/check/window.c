@@ -194,11 +194,7 @@ static bool compile(codes *c, uint32_t r)
     char why[512];
     if (mlt_goal_sched_compile(check->program, r, &options, &code->sched, why, sizeof why) !=
         MLT_OK) {
-        mlt_goal_finding *finding =
-            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){r, MLT_GOAL_NONE},
-                            (mlt_goal_place){r, MLT_GOAL_NONE});
-        if (finding)
-            mlt_check_say(finding, "%s", why);
+        mlt_check_tell(check, MLT_FAULT_INVALID, r, "%s", why);
         return false;
     }
     uint32_t count = code->sched->actions;
@@ -236,11 +232,8 @@ void mlt_check_window(mlt_check *check)
     c.place = mlt_take(check->pairs->first[ranks], sizeof *c.place);
     bool compiled = check->pairs->first[ranks] < UINT32_MAX / 8; // no-ops of segments among them
     if (!compiled) {
-        mlt_goal_finding *finding =
-            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){0, MLT_GOAL_NONE},
-                            (mlt_goal_place){0, MLT_GOAL_NONE});
-        if (finding)
-            mlt_check_say(finding, "the program has too many actions to be checked with a window");
+        mlt_check_tell(check, MLT_FAULT_INVALID, 0,
+                       "the program has too many actions to be checked with a window");
     }
     for (uint32_t r = 0; r < ranks && compiled; r++)
         compiled = compile(&c, r);

@@ -32,15 +32,10 @@ static const mlt_goal_action *action_at(const find_reader *r, uint32_t member, u
 
 // ---- one action
 
-static bool same_kind(const mlt_goal_action *a, const mlt_goal_action *b)
-{
-    return a->kind == b->kind && a->flags == b->flags && a->cpu == b->cpu && a->nic == b->nic;
-}
-
 static bool find_fits(const mlt_grow_slot *slot, const mlt_grow_grid *grid,
                       const mlt_goal_action *a, uint32_t rank, uint32_t v, uint32_t round)
 {
-    if (!a || !same_kind(&slot->action, a))
+    if (!a || !mlt_grow_same_kind(&slot->action, a))
         return false;
     if (!mlt_goal_is_message(a))
         return true; // times differ from rank to rank
@@ -166,7 +161,7 @@ static bool guess(const find_reader *r, const mlt_grow_item *item, mlt_grow_slot
     uint32_t rank = r->kind->members[member];
     const mlt_goal_action *a = action_at(r, member, place);
     const mlt_goal_action *b = action_at(r, member, place + item->count);
-    if (!a || !b || !same_kind(a, b))
+    if (!a || !b || !mlt_grow_same_kind(a, b))
         return false;
     *slot = slot_of(a);
     slot->tag_step = b->tag - a->tag;

@@ -120,19 +120,13 @@ static bool same_rules(const mlt_grow_rules *a, const mlt_grow_rules *b)
 
 static bool same_slot(const mlt_grow_slot *a, const mlt_grow_slot *b)
 {
-    if (a->action.kind != b->action.kind || a->action.flags != b->action.flags ||
-        a->action.cpu != b->action.cpu || a->action.nic != b->action.nic)
+    bool at = a->fn == MLT_GROW_RANK || a->fn == MLT_GROW_LAST || a->fn == MLT_GROW_SHIFT;
+    if (!mlt_grow_same_kind(&a->action, &b->action))
         return false;
     if (mlt_goal_is_message(&a->action) &&
         (a->fn != b->fn || a->tag != b->tag || a->tag_step != b->tag_step ||
-         a->doubling != b->doubling))
-        return false;
-    if (mlt_goal_is_message(&a->action) &&
-        (a->fn == MLT_GROW_RANK || a->fn == MLT_GROW_LAST || a->fn == MLT_GROW_SHIFT) &&
-        a->at != b->at)
-        return false;
-    if (mlt_goal_is_message(&a->action) && a->fn == MLT_GROW_NEAR &&
-        memcmp(a->offset, b->offset, sizeof a->offset) != 0)
+         a->doubling != b->doubling || (at && a->at != b->at) ||
+         (a->fn == MLT_GROW_NEAR && memcmp(a->offset, b->offset, sizeof a->offset) != 0)))
         return false;
     for (int late = 0; late < MLT_GROW_TIMES; late++)
         if (!same_rules(&a->wait[late], &b->wait[late]))
@@ -331,12 +325,6 @@ static void add_action(const mlt_grow *pattern, const mlt_grow_item *item,
     to->actions[to->count++] = action;
 }
 
-static bool is_target(mlt_grow_targets t, uint32_t on)
-{
-    return t.count && on >= t.from && (on - t.from) % t.step == 0 &&
-           (on - t.from) / t.step < t.count;
-}
-
 static void add_waits(const mlt_grow_kind *kind, const uint32_t *starts, uint32_t item,
                       const mlt_grow_slot *slot, uint32_t round, uint32_t position,
                       mlt_goal_rank *to)
@@ -348,9 +336,9 @@ static void add_waits(const mlt_grow_kind *kind, const uint32_t *starts, uint32_
         for (uint32_t i = 0; i < t.count; i++) {
             uint32_t on = t.from + i * t.step, q = 0;
             while (q < r && !(rules->all[q].started == rule->started &&
-                              is_target(mlt_grow_targets_of(&rules->all[q], kind, starts, item,
-                                                            round, position),
-                                        on)))
+                              mlt_grow_is_target(mlt_grow_targets_of(&rules->all[q], kind, starts,
+                                                                     item, round, position),
+                                                 on)))
                 q++; // two rules may say the same
             if (q < r)
                 continue;

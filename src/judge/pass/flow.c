@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "goal/compare.h"
 
 enum { TOUCHES = 1 << 24 }; // cells that all actions together may touch
 
@@ -20,9 +21,7 @@ typedef struct point {
 static int flow_compare(const void *pa, const void *pb)
 {
     const point *a = pa, *b = pb;
-    if (a->buf != b->buf)
-        return a->buf < b->buf ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
+    return mlt_compare_words((uint64_t[]){a->buf, a->at}, (uint64_t[]){b->buf, b->at}, 2);
 }
 
 // Every begin and end of a span, sorted; between two of the same buffer lies a cell. Some cells

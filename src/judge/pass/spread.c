@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "goal/compare.h"
 
 enum { TABLE = 1 << 26 }; // a level whose ranks times colours are more is left alone
 
@@ -91,9 +92,8 @@ static void colour(colouring *c, uint32_t ranks)
 static int by_group(const void *pa, const void *pb)
 {
     const spread_message *a = pa, *b = pb;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return a->colour < b->colour ? -1 : a->colour > b->colour;
+    return mlt_compare_words((uint64_t[]){a->group, a->colour}, (uint64_t[]){b->group, b->colour},
+                             2);
 }
 
 // Messages that come to a rank in a round in which another one does; if every group starts one send
@@ -136,9 +136,8 @@ typedef struct spread_placed {
 static int by_level(const void *pa, const void *pb)
 {
     const spread_placed *a = pa, *b = pb;
-    if (a->level != b->level)
-        return a->level < b->level ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
+    return mlt_compare_words((uint64_t[]){a->level, a->number}, (uint64_t[]){b->level, b->number},
+                             2);
 }
 
 // depth[n]: messages on the longest way to the start of action n.

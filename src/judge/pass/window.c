@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "goal/compare.h"
 
 typedef struct steps {
     const mlt_goal_program *program;
@@ -83,9 +84,8 @@ typedef struct pass_window_placed {
 static int pass_window_by_place(const void *pa, const void *pb)
 {
     const pass_window_placed *a = pa, *b = pb;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return a->action < b->action ? -1 : a->action > b->action;
+    return mlt_compare_words((uint64_t[]){a->place, a->action}, (uint64_t[]){b->place, b->action},
+                             2);
 }
 
 // Which segment an action belongs to; how many there are. The two ends of a rank's message to
