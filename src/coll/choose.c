@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
 #include "coll/rules_cores.h"
@@ -16,6 +17,14 @@ enum { SENTENCE = 512 };
 const char *const mlt_coll_reach_names[MLT_REACHES] = {"worker", "process", "host", "network"};
 const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {"count", "trace",   "delay",
                                                           "check", "combine", "cache"};
+
+void mlt_coll_name_stage(mlt_text *to, uint32_t i, uint8_t wrapper, uint64_t delay_us)
+{
+    mlt_text_add(to, "%s%s", i ? ", " : "",
+                 wrapper < MLT_WRAPPERS ? mlt_coll_wrapper_names[wrapper] : "function");
+    if (wrapper == MLT_WRAP_DELAY)
+        mlt_text_add(to, " %llu us", (unsigned long long)delay_us);
+}
 
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const char **why)
 {

@@ -15,20 +15,6 @@ _Atomic bool mlt_paths_exist;
 
 // ---- paths of a team
 
-static void path_name_stages(mlt_path *path)
-{
-    size_t at = 0;
-    for (uint32_t i = 0; i < path->count && at < sizeof path->sum.stack; i++) {
-        const mlt_coll_stage *s = &path->stages[i];
-        int n = snprintf(path->sum.stack + at, sizeof path->sum.stack - at, "%s%s", i ? ", " : "",
-                         mlt_coll_wrapper_names[s->wrapper]);
-        at += (size_t)n;
-        if (s->wrapper == MLT_WRAP_DELAY && at < sizeof path->sum.stack)
-            at += (size_t)snprintf(path->sum.stack + at, sizeof path->sum.stack - at, " %llu us",
-                                   (unsigned long long)s->delay_us);
-    }
-}
-
 // `check` comes before `combine`, see the head of path.h.
 static void copy_stages(mlt_path *path, const mlt_coll_stage *stages, uint32_t count, bool checks)
 {
@@ -78,7 +64,9 @@ static mlt_path *path_new(mlt_collective collective, const mlt_coll_stage *stage
             break;
         }
     path->measured = path->traces || path->counts_at < path->count;
-    path_name_stages(path);
+    mlt_text stack = mlt_text_on(path->sum.stack, sizeof path->sum.stack);
+    for (uint32_t i = 0; i < path->count; i++)
+        mlt_coll_name_stage(&stack, i, path->stages[i].wrapper, path->stages[i].delay_us);
     return path;
 }
 
