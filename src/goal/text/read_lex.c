@@ -90,7 +90,7 @@ static const char *skip_block(const char *at, const char *end)
 
 // ---- tokens
 
-static unsigned digit_of(char c)
+static inline unsigned digit_of(char c)
 {
     return is(c, DIGIT)           ? (unsigned)(c - '0')
            : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
@@ -98,15 +98,15 @@ static unsigned digit_of(char c)
                                   : 16;
 }
 
-static const char *skip_digits(const char *at, const char *end, unsigned base,
-                               mlt_goal_token *token)
+static inline const char *skip_digits(const char *at, const char *end, unsigned base,
+                                      mlt_goal_token *token)
 {
     const char *first = at;
     uint64_t value = 0;
     bool huge = false;
     for (unsigned digit; at < end && (digit = digit_of(*at)) < base; at++) {
-        huge |= value > (UINT64_MAX - digit) / base;
-        value = value * base + digit;
+        huge |= __builtin_mul_overflow(value, base, &value);
+        huge |= __builtin_add_overflow(value, digit, &value);
     }
     token->value = value;
     token->kind = at == first ? MLT_TOKEN_BROKEN : huge ? MLT_TOKEN_HUGE : MLT_TOKEN_NUMBER;
