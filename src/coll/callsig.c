@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/table.h"
 #include "boot/job.h"
-#include "coll/team.h"
+#include "coll/team_data.h"
 #include "p2p/kind.h"
 #include "type/type.h"
 

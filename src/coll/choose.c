@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/choose.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "coll/alg/hosts/map.h"
 #include "coll/choice.h"
 #include "coll/rules_cores.h"
@@ -17,6 +17,14 @@ enum { SENTENCE = 512 };
 const char *const mlt_coll_reach_names[MLT_REACHES] = {"worker", "process", "host", "network"};
 const char *const mlt_coll_wrapper_names[MLT_WRAPPERS] = {"count", "trace",   "delay",
                                                           "check", "combine", "cache"};
+
+void mlt_coll_name_stage(mlt_text *to, uint32_t i, uint8_t wrapper, uint64_t delay_us)
+{
+    mlt_text_add(to, "%s%s", i ? ", " : "",
+                 wrapper < MLT_WRAPPERS ? mlt_coll_wrapper_names[wrapper] : "function");
+    if (wrapper == MLT_WRAP_DELAY)
+        mlt_text_add(to, " %llu us", (unsigned long long)delay_us);
+}
 
 bool mlt_coll_suits(const mlt_coll_alg *alg, const mlt_coll_question *q, const char **why)
 {
@@ -141,6 +149,16 @@ mlt_coll_rule mlt_cores_rule_at(uint32_t index)
     };
 }
 
+// The algorithm of a built-in rule.
+static const mlt_coll_alg *built_in(const mlt_coll_rule *rule)
+{
+    const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, rule->collective, rule->alg);
+    if (!alg)
+        mlt_fatal("the built-in rules name %s.%s, which is not there",
+                  mlt_collective_names[rule->collective], rule->alg);
+    return alg;
+}
+
 // For ranks that have a core each. False: no rule fits, or its algorithm refuses.
 static bool choose_by_cores(const mlt_coll_question *q, mlt_coll_choice *out)
 {
@@ -153,10 +171,7 @@ static bool choose_by_cores(const mlt_coll_question *q, mlt_coll_choice *out)
         mlt_coll_rule rule = mlt_cores_rule_at(i);
         if (!mlt_coll_rule_fits(&rule, q))
             continue;
-        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, rule.alg);
-        if (!alg)
-            mlt_fatal("the built-in rules name %s.%s, which is not there",
-                      mlt_collective_names[q->collective], rule.alg);
+        const mlt_coll_alg *alg = built_in(&rule);
         if (!mlt_coll_suits(alg, q, &reason))
             return false;
         mlt_coll_take(&rule, alg, out);
@@ -175,10 +190,7 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, ch
         const char *reason;
         if (!mlt_coll_rule_fits(r, q))
             continue;
-        const mlt_coll_alg *alg = mlt_coll_named(mlt_coll_algs, NULL, q->collective, r->alg);
-        if (!alg)
-            mlt_fatal("the built-in rules name %s.%s, which is not there",
-                      mlt_collective_names[q->collective], r->alg);
+        const mlt_coll_alg *alg = built_in(r);
         if (mlt_coll_suits(alg, q, &reason)) {
             mlt_coll_take(r, alg, out);
             return;
@@ -195,7 +207,7 @@ static void choose_built_in(const mlt_coll_question *q, mlt_coll_choice *out, ch
     }
     out->alg = NULL;
     if (!why[0])
-        snprintf(why, why_size, "no algorithm can do %s%s%s%s of %" PRIu32 " ranks",
+        snprintf(why, why_size, "no algorithm can do %s%s%s%s of %u ranks",
                  mlt_collective_names[q->collective], q->commutes ? "" : " in order",
                  q->reproducible ? ", reproducible," : "", q->uneven ? " with uneven blocks" : "",
                  q->ranks);

@@ -14,6 +14,8 @@
 #include "base/status.h"
 #include "coll/alg/alg.h"
 
+struct mlt_text;
+
 // How far apart the ranks of a schedule are.
 typedef enum mlt_coll_reach {
     MLT_REACH_WORKER,  // fibers of one worker
@@ -95,6 +97,9 @@ typedef enum mlt_coll_wrapper {
     MLT_WRAPPERS,
 } mlt_coll_wrapper;
 extern const char *const mlt_coll_wrapper_names[MLT_WRAPPERS]; // "count"
+
+// Appends the i-th stage of a path to the words for it: ", delay 100 us". MLT_WRAPPERS: a function.
+void mlt_coll_name_stage(struct mlt_text *to, uint32_t i, uint8_t wrapper, uint64_t delay_us);
 
 typedef struct mlt_coll_stage {
     uint8_t wrapper;   // mlt_coll_wrapper

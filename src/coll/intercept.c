@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "coll/choose.h"
 #include "coll/ledger.h"
 #include "os/os.h"
@@ -73,24 +74,6 @@ void mlt_interceptors_tell(mlt_interceptors *interceptors)
 
 // ---- the interceptor of an object
 
-static void intercept_name_stages(mlt_interceptor *interceptor)
-{
-    size_t at = 0;
-    for (uint32_t i = 0; i < interceptor->spec->count && at < sizeof interceptor->sum.stack; i++) {
-        const mlt_intercept_stage *s = &interceptor->spec->stages[i];
-        const char *name =
-            s->wrapper < MLT_WRAPPERS ? mlt_coll_wrapper_names[s->wrapper] : "function";
-        at += (size_t)snprintf(interceptor->sum.stack + at, sizeof interceptor->sum.stack - at,
-                               "%s%s", i ? ", " : "", name);
-        if (s->wrapper == MLT_WRAP_DELAY && at < sizeof interceptor->sum.stack)
-            at += (size_t)snprintf(interceptor->sum.stack + at, sizeof interceptor->sum.stack - at,
-                                   " %" PRIu64 " us", s->delay_us);
-        if (s->until_unlock && at < sizeof interceptor->sum.stack)
-            at += (size_t)snprintf(interceptor->sum.stack + at, sizeof interceptor->sum.stack - at,
-                                   " until unlock");
-    }
-}
-
 static bool is_of(const mlt_interceptor *interceptor, mlt_intercept_kind kind, const char *name,
                   uint32_t ranks)
 {
@@ -124,7 +107,13 @@ static mlt_interceptor *add(mlt_interceptors *interceptors, mlt_intercept_kind k
     snprintf(interceptor->sum.comm, sizeof interceptor->sum.comm, "%s", name);
     interceptor->spec = find_spec(interceptors->rulebook, kind, name);
     if (interceptor->spec) {
-        intercept_name_stages(interceptor);
+        mlt_text stack = mlt_text_on(interceptor->sum.stack, sizeof interceptor->sum.stack);
+        for (uint32_t i = 0; i < interceptor->spec->count; i++) {
+            const mlt_intercept_stage *s = &interceptor->spec->stages[i];
+            mlt_coll_name_stage(&stack, i, s->wrapper, s->delay_us);
+            if (s->until_unlock)
+                mlt_text_add(&stack, " until unlock");
+        }
         snprintf(interceptor->sum.by, sizeof interceptor->sum.by, "%s", interceptor->spec->by);
         snprintf(interceptor->sum.collective, sizeof interceptor->sum.collective, "%s",
                  mlt_intercept_kind_names[kind]);

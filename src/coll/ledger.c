@@ -12,7 +12,6 @@
 #include "coll/path.h"
 #include "coll/plan.h"
 #include "coll/settings.h"
-#include "coll/team.h"
 
 enum { MOST_ENTRIES = 4096 }; // a program that names its communicators by number has no end of them
 

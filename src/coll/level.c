@@ -50,52 +50,6 @@ static inline bool has_root(const mlt_team *team, const mlt_coll_what *what)
     return what->root >= team->first && local_root(team, what) < team->present;
 }
 
-mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, uint64_t *room)
-{
-    mlt_coll_what out = *what;
-    bool blocks = true;
-    switch ((mlt_collective)what->collective) {
-    case MLT_COLL_REDUCE:
-    case MLT_COLL_ALLREDUCE:
-        out.in_place = true;
-        blocks = false;
-        break;
-    case MLT_COLL_GATHER:
-    case MLT_COLL_SCATTER:
-    case MLT_COLL_ALLGATHER:
-        out.in_place = true;
-        break;
-    case MLT_COLL_ALLTOALL:
-    case MLT_COLL_REDUCE_SCATTER:
-        out.in_place = false;
-        break;
-    case MLT_COLL_SCAN:
-    case MLT_COLL_EXSCAN:
-        out.collective = MLT_COLL_EXSCAN;
-        out.in_place = false;
-        blocks = false;
-        break;
-    default:
-        blocks = false;
-        break;
-    }
-    out.root = mlt_level_root(team, what->root);
-    out.starts = NULL;
-    if (!blocks)
-        return out;
-    bool alltoall = what->collective == MLT_COLL_ALLTOALL;
-    if (team->even && !what->starts) {
-        out.count = what->count * team->present * (alltoall ? team->present : 1);
-        return out;
-    }
-    for (uint32_t w = 0; w <= team->workers; w++) {
-        uint32_t rank = w < team->workers ? team->at[w].first : team->ranks;
-        room[w] = alltoall ? rank : start_of(what, rank) / what->element;
-    }
-    out.starts = room;
-    return out;
-}
-
 uint64_t mlt_level_acc(const mlt_team *team, const mlt_coll_what *what)
 {
     uint64_t own = level_bytes_of(what, team->first, team->present);
@@ -168,11 +122,13 @@ static void combine_bcast(mlt_level *l)
         copy(l->out, a->small, n_of(l->what));
 }
 
-// `from` goes to all ranks except its owner. Ranks that fetch a small result need not be all:
+// What was brought goes to all ranks except its owner. Ranks that fetch a small result need not be all:
 // others may have come with data that had to be packed.
-static void to_all(const mlt_level *l, const unsigned char *from, uint64_t bytes)
+static void spread_to_all(mlt_level *l)
 {
-    bool fetched = false;
+    bool blocks = l->what->collective == MLT_COLL_ALLGATHER, fetched = false;
+    uint64_t bytes = blocks ? start_of(l->what, l->team->ranks) : n_of(l->what);
+    const unsigned char *from = l->out;
     for (uint32_t i = 0; i < l->team->present; i++) {
         if (l->at[i].who & MLT_ARRIVAL_SMALL)
             fetched = true;
@@ -358,49 +314,58 @@ static void spread_scan(mlt_level *l)
 
 // ---- the table
 
+typedef struct level_kind {
+    void (*combine)(mlt_level *l); // NULL: nothing is done
+    void (*spread)(mlt_level *l);
+    bool in_place, blocks; // between the workers; a block for each rank
+} level_kind;
+
+static const level_kind kinds[MLT_COLLECTIVES] = {
+    [MLT_COLL_BCAST] = {combine_bcast, spread_to_all, false, false},
+    [MLT_COLL_REDUCE] = {combine_reduce, NULL, true, false},
+    [MLT_COLL_ALLREDUCE] = {combine_allreduce, spread_to_all, true, false},
+    [MLT_COLL_GATHER] = {combine_gather, NULL, true, true},
+    [MLT_COLL_SCATTER] = {combine_scatter, spread_scatter, true, true},
+    [MLT_COLL_ALLGATHER] = {combine_allgather, spread_to_all, true, true},
+    [MLT_COLL_ALLTOALL] = {combine_alltoall, spread_alltoall, false, true},
+    [MLT_COLL_REDUCE_SCATTER] = {combine_reduce_scatter, spread_reduce_scatter, false, true},
+    [MLT_COLL_SCAN] = {combine_scan, spread_scan, false, false},
+    [MLT_COLL_EXSCAN] = {combine_scan, spread_scan, false, false},
+};
+
+mlt_coll_what mlt_level_what(const mlt_team *team, const mlt_coll_what *what, uint64_t *room)
+{
+    mlt_coll_what out = *what;
+    const level_kind *kind = &kinds[what->collective];
+    if (what->collective == MLT_COLL_SCAN)
+        out.collective = MLT_COLL_EXSCAN;
+    out.in_place = kind->in_place;
+    out.root = mlt_level_root(team, what->root);
+    out.starts = NULL;
+    if (!kind->blocks)
+        return out;
+    bool alltoall = what->collective == MLT_COLL_ALLTOALL;
+    if (team->even && !what->starts) {
+        out.count = what->count * team->present * (alltoall ? team->present : 1);
+        return out;
+    }
+    for (uint32_t w = 0; w <= team->workers; w++) {
+        uint32_t rank = w < team->workers ? team->at[w].first : team->ranks;
+        room[w] = alltoall ? rank : start_of(what, rank) / what->element;
+    }
+    out.starts = room;
+    return out;
+}
+
 void mlt_level_combine(mlt_level *l)
 {
-    static void (*const combiners[MLT_COLLECTIVES])(mlt_level *) = {
-        [MLT_COLL_BCAST] = combine_bcast,
-        [MLT_COLL_REDUCE] = combine_reduce,
-        [MLT_COLL_ALLREDUCE] = combine_allreduce,
-        [MLT_COLL_GATHER] = combine_gather,
-        [MLT_COLL_SCATTER] = combine_scatter,
-        [MLT_COLL_ALLGATHER] = combine_allgather,
-        [MLT_COLL_ALLTOALL] = combine_alltoall,
-        [MLT_COLL_REDUCE_SCATTER] = combine_reduce_scatter,
-        [MLT_COLL_SCAN] = combine_scan,
-        [MLT_COLL_EXSCAN] = combine_scan,
-    };
     l->in = l->out = NULL;
-    if (combiners[l->what->collective])
-        combiners[l->what->collective](l);
+    if (kinds[l->what->collective].combine)
+        kinds[l->what->collective].combine(l);
 }
 
 void mlt_level_spread(mlt_level *l)
 {
-    switch ((mlt_collective)l->what->collective) {
-    case MLT_COLL_BCAST:
-    case MLT_COLL_ALLREDUCE:
-        to_all(l, l->out, n_of(l->what));
-        break;
-    case MLT_COLL_ALLGATHER:
-        to_all(l, l->out, start_of(l->what, l->team->ranks));
-        break;
-    case MLT_COLL_SCATTER:
-        spread_scatter(l);
-        break;
-    case MLT_COLL_ALLTOALL:
-        spread_alltoall(l);
-        break;
-    case MLT_COLL_REDUCE_SCATTER:
-        spread_reduce_scatter(l);
-        break;
-    case MLT_COLL_SCAN:
-    case MLT_COLL_EXSCAN:
-        spread_scan(l);
-        break;
-    default:
-        break;
-    }
+    if (kinds[l->what->collective].spread)
+        kinds[l->what->collective].spread(l);
 }

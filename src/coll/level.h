@@ -24,7 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "coll/team.h"
+#include "coll/team_data.h"
 
 // The place of a rank's worker among the workers; of the root, in the call between them.
 uint32_t mlt_level_worker(const mlt_team *team, uint32_t rank);

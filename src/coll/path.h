@@ -23,9 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "boot/live.h"
-#include "coll/team.h"
+#include "coll/team_data.h"
 
 typedef struct mlt_path {
     struct mlt_path *next; // among the stale ones
@@ -47,13 +48,16 @@ typedef struct mlt_path {
     mlt_coll_stage stages[];
 } mlt_path;
 
-typedef struct mlt_walk mlt_walk;
+// A rank's walk that is over, kept for the next time (walk.h).
+typedef struct mlt_path_idle {
+    struct mlt_path_idle *next;
+} mlt_path_idle;
 
 typedef struct mlt_paths {
     mlt_path *of[MLT_COLLECTIVES]; // NULL: none
     bool checks;                   // all calls do
     mlt_path *stale;
-    mlt_walk *free;
+    mlt_path_idle *free;
     uint32_t walking; // ranks that have not joined yet
 } mlt_paths;
 
@@ -84,24 +88,25 @@ static inline bool mlt_path_is_flat(const mlt_team *team, const mlt_coll_what *w
     return path && path->combine == path->count;
 }
 
-// ---- a rank's walk
+// ---- what is measured
 
-typedef struct mlt_walk_args {
-    mlt_team *team;  // that is joined, with a path for the call
-    mlt_team *level; // all ranks of the communicator, for checks; NULL: it is not checked, as
-                     // those of intercommunicators
-    uint64_t number, check_number; // of the call and of its check
-    bool fixed;
-    uint32_t local, level_local; // mlt_team_join's, in team and in level
-    uint32_t rank;               // in the communicator
-    uint64_t signature;          // a hash of the types of the data; 0: nothing to compare
-    const char *call;            // "MPI_Bcast"
-} mlt_walk_args;
+// A walk or a span on the path is over: a stale path goes with its last one.
+void mlt_path_drop(mlt_team *team, mlt_path *path);
+void mlt_path_note(mlt_path *path, mlt_ctl_time which, uint64_t ns);
+// A call that is counted.
+void mlt_path_count(mlt_path *path, const mlt_team *team, const mlt_coll_what *what, uint64_t ns);
 
-// As mlt_team_join, along the team's path for the call. If ranks disagree, done->status is
-// MLT_ERR_DISAGREE on all ranks and team->why tells what two of them say.
-void mlt_path_join(const mlt_walk_args *args, const mlt_coll_what *what, const void *in, void *out,
-                   mlt_req *done);
+// A line of a trace: when, who, which call; then the stages in microseconds.
+typedef struct mlt_path_line {
+    char buffer[512];
+    mlt_text text;
+} mlt_path_line;
+void mlt_path_line_begin(mlt_path_line *line, const char *who, uint32_t number, uint64_t since_ns);
+void mlt_path_line_call(mlt_path_line *line, const mlt_team *team, const mlt_coll_what *what,
+                        uint64_t number, const char *alg);
+// Left out if either is 0.
+void mlt_path_line_time(mlt_path_line *line, const char *name, uint64_t from_ns, uint64_t to_ns);
+void mlt_path_line_end(mlt_path_line *line, mlt_team *team, bool failed);
 
 // ---- a worker's call (team.c)
 

@@ -14,7 +14,7 @@
 #include "coll/alg/hosts/stage.h"
 #include "coll/ledger.h"
 #include "coll/level.h"
-#include "coll/team.h"
+#include "coll/team_data.h"
 #include "p2p/kind.h"
 #include "p2p/match.h"
 
@@ -227,7 +227,7 @@ static mlt_goal_program *plan_emit(mlt_plan *plan, const mlt_team *team, const m
     if (what->emit)
         what->emit(what, program, team->place);
     else
-        plan->choice.alg->emit(&plan->shape, program, team->place);
+        mlt_coll_emit(plan->choice.alg, &plan->shape, program, team->place);
     return program;
 }
 

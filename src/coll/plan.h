@@ -109,3 +109,11 @@ void mlt_instance_start(mlt_instance *instance, const struct mlt_coll_what *what
 
 // For hang reports: the world rank that call `number` waits for a message from; -1: none.
 int32_t mlt_plans_awaits(const mlt_plans *plans, uint64_t number, bool fixed);
+
+// Also for hang reports: 1 and the root of call `number`, if the schedule has begun, it has one,
+// and it was among the last calls; else 0.
+uint32_t mlt_team_root(const struct mlt_team *team, uint64_t number, bool fixed);
+
+// A rank of a flat team makes no call with that number, since its own arguments are wrong: messages
+// that others send for that call are not reported.
+void mlt_team_refuse(struct mlt_team *team, uint64_t number);

@@ -116,26 +116,20 @@ static inline void call_give(mlt_call_pool *pool, mlt_team_call *c)
 
 // ---- teams
 
-// The worker of a place. The team's own `at` is not there yet.
-static uint32_t worker_of(const void *facts, uint32_t place)
+static uint32_t worker_of(const void *team, uint32_t place)
 {
-    const mlt_team_facts *f = facts;
-    const mlt_run_place *p = &f->ordinary;
-    int32_t world = f->at      ? f->at[place].speaker
-                    : p->world ? p->world(p->group, (int32_t)place)
-                               : p->base + (int32_t)place * p->stride;
-    return mlt_worker_of_rank(f->worker, world);
+    return mlt_team_worker_of(team, place);
 }
 
 // Of a flat team it is not worth looking at every rank.
-static mlt_coll_reach reach_of(const mlt_team_facts *f)
+static mlt_coll_reach reach_of(const mlt_team *t)
 {
-    mlt_job *job = f->worker->boot->job;
-    if (f->flat || job->procs == 1)
+    mlt_job *job = t->worker->boot->job;
+    if (t->flat || job->procs == 1)
         return job->procs > 1 ? MLT_REACH_HOST : MLT_REACH_PROCESS;
-    uint32_t own = mlt_job_place_at(job, f->worker->index)->proc;
-    for (uint32_t w = 0; w < f->workers; w++) // all are of this host, and so of this job
-        if (mlt_job_place_at(job, worker_of(f, w))->proc != own)
+    uint32_t own = mlt_job_place_at(job, t->worker->index)->proc;
+    for (uint32_t w = 0; w < t->workers; w++) // all are of this host, and so of this job
+        if (mlt_job_place_at(job, mlt_team_worker_of(t, w))->proc != own)
             return MLT_REACH_HOST;
     return MLT_REACH_PROCESS;
 }
@@ -144,10 +138,25 @@ static void locate(mlt_team *t, const mlt_team_facts *f)
 {
     t->hosts = f->hosts;
     if (!t->hosts)
-        t->hosts = t->own_hosts = mlt_coll_locate(f->worker, f->workers, worker_of, f);
-    t->reach = (uint8_t)(t->hosts ? MLT_REACH_NETWORK : reach_of(f));
+        t->hosts = t->own_hosts = mlt_coll_locate(t->worker, t->workers, worker_of, t);
+    t->reach = (uint8_t)(t->hosts ? MLT_REACH_NETWORK : reach_of(t));
     t->crowded = f->crowded && !t->hosts;
     t->reads = f->reads && t->reach == MLT_REACH_HOST;
+}
+
+// The ranks of its workers.
+static void take_workers(mlt_team *t, const mlt_team_worker *from)
+{
+    mlt_team_worker *at = mlt_os_apart_new(t->workers * sizeof *at);
+    memcpy(at, from, t->workers * sizeof *at);
+    t->at = at;
+    t->present = at[t->place].present;
+    t->first = at[t->place].first;
+    for (uint32_t w = 0; w < t->workers; w++)
+        t->even = t->even && at[w].present == t->present;
+    t->mask = FIRST_CALLS - 1;
+    t->ring = mlt_os_apart_new(FIRST_CALLS * sizeof(mlt_team_call *));
+    t->calls = pool_hold(t->worker, t->present);
 }
 
 mlt_team *mlt_team_new(const mlt_team_facts *f)
@@ -172,30 +181,14 @@ mlt_team *mlt_team_new(const mlt_team_facts *f)
         .member = f->member ? f->member : "rank",
     };
     t->fixed.wide = true; // persistent calls start in any order
+    if (f->at)
+        take_workers(t, f->at);
     locate(t, f);
     mlt_plans_init(&t->plans);
     mlt_team_rename(t, f->name);
     mlt_list_init(&t->fixed_calls);
     mlt_team_refresh(t);
-    if (!f->at)
-        return t;
-    mlt_team_worker *at = mlt_os_apart_new(f->workers * sizeof *at);
-    memcpy(at, f->at, f->workers * sizeof *at);
-    t->at = at;
-    t->present = at[t->place].present;
-    t->first = at[t->place].first;
-    for (uint32_t w = 0; w < t->workers; w++)
-        t->even = t->even && at[w].present == t->present;
-    t->mask = FIRST_CALLS - 1;
-    t->ring = mlt_os_apart_new(FIRST_CALLS * sizeof(mlt_team_call *));
-    t->calls = pool_hold(t->worker, t->present);
     return t;
-}
-
-uint32_t mlt_team_worker_of(const mlt_team *t, uint32_t place)
-{
-    mlt_team_facts f = {.worker = t->worker, .at = t->at, .ordinary = t->ordinary};
-    return worker_of(&f, place);
 }
 
 void mlt_team_refresh(mlt_team *t)

@@ -11,7 +11,6 @@
 //
 // All of it in linear time and in a few arrays: a program has millions of actions. Only a program
 // with a window whose dependencies point forward needs a heap, for its order.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -351,13 +350,13 @@ static void say_cycle(const compile_work *w, char *why, size_t why_size)
     mlt_goal_graph *graph = mlt_goal_graph_new(w->rank);
     mlt_assert(graph->cycle_count > 0);
     size_t used = 0;
-    int n = snprintf(why, why_size, "the dependencies of rank %" PRIu32 " go round: ", w->number);
+    int n = snprintf(why, why_size, "the dependencies of rank %u go round: ", w->number);
     for (uint32_t i = 0; i <= graph->cycle_count; i++) {
         used = n > 0 ? used + (size_t)n : used;
         if (used >= why_size)
             break;
         if (i == TOLD && i + 1 < graph->cycle_count) {
-            n = snprintf(why + used, why_size - used, " and so on, %" PRIu32 " actions in all",
+            n = snprintf(why + used, why_size - used, " and so on, %u actions in all",
                          graph->cycle_count);
             break;
         }
@@ -366,7 +365,7 @@ static void say_cycle(const compile_work *w, char *why, size_t why_size)
         char text[400];
         mlt_goal_describe(w->program, w->number, action, text, sizeof text);
         if (i == graph->cycle_count) // has been described
-            n = snprintf(why + used, why_size - used, "%saction %" PRIu32, requires, action);
+            n = snprintf(why + used, why_size - used, "%saction %u", requires, action);
         else // without "rank N, "
             n = snprintf(why + used, why_size - used, "%s%s", requires, strchr(text, ',') + 2);
     }
@@ -587,8 +586,8 @@ static inline uint64_t act_bytes(int kind, uint32_t ends, uint32_t starts)
 static mlt_status too_large(const compile_work *w, char *why, size_t why_size)
 {
     snprintf(why, why_size,
-             "the schedule of rank %" PRIu32 ", of %" PRIu32
-             " actions, takes 4 GiB or more; offsets of 32 bits reach less",
+             "the schedule of rank %u, of %u actions, takes 4 GiB or more; offsets of 32 bits "
+             "reach less",
              w->number, w->rank->count);
     return MLT_ERR_INVALID;
 }
@@ -803,8 +802,7 @@ static void look_at_actions(compile_work *w, const mlt_goal_sched_options *optio
             w->messages++;
             plain_match |= action->peer < 0 || action->tag < 0;
         }
-        bool user = action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER;
-        if (user && action->user >= sched->users)
+        if (mlt_goal_is_user(action) && action->user >= sched->users)
             sched->users = action->user + 1u;
         mlt_goal_access access[2];
         int count = mlt_goal_accesses(action, access);

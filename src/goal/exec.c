@@ -479,25 +479,23 @@ static bool look_at_message(const mlt_goal_sched *sched, const mlt_act *act, uin
     bool sends = (act->type & MLT_ACT_KIND) == MLT_GOAL_SEND;
     need_nowhere(sends ? &n->out : &n->in, m->buf, m->size);
     if (m->peer >= (int32_t)sched->ranks)
-        snprintf(why, why_size,
-                 "action %" PRIu32 " of rank %" PRIu32 " names rank %" PRId32
-                 ", but there are %" PRIu32 " ranks",
+        snprintf(why, why_size, "action %u of rank %u names rank %d, but there are %u ranks",
                  number, sched->rank, m->peer, sched->ranks);
     else if (plain && m->tag < 0)
         snprintf(why, why_size,
-                 "action %" PRIu32 " of rank %" PRIu32 " receives with any tag, which the "
-                 "simulator understands; to be run, a receive names its tag",
+                 "action %u of rank %u receives with any tag, which the simulator understands; to "
+                 "be run, a receive names its tag",
                  number, sched->rank);
     else if (plain && m->tag >= MLT_RUN_SLOTS)
         snprintf(why, why_size,
-                 "action %" PRIu32 " of rank %" PRIu32 " has tag %" PRId32 ", but where some rank "
-                 "receives from any rank, tags should be below %d",
+                 "action %u of rank %u has tag %d, but where some rank receives from any rank, "
+                 "tags should be below %d",
                  number, sched->rank, m->tag, MLT_RUN_SLOTS);
     else if (!plain && m->slot >= MLT_RUN_SLOTS)
-        snprintf(why, why_size,
-                 "rank %" PRIu32 " has more than %d messages %s rank %" PRId32 " in one schedule; "
-                 "cut it into several",
-                 sched->rank, MLT_RUN_SLOTS, sends ? "to" : "from", m->peer);
+        snprintf(
+            why, why_size,
+            "rank %u has more than %d messages %s rank %d in one schedule; cut it into several",
+            sched->rank, MLT_RUN_SLOTS, sends ? "to" : "from", m->peer);
     else
         return true;
     return false;
@@ -514,7 +512,7 @@ static bool look_at_exec(const mlt_goal_sched *sched, const mlt_act *act, uint32
         return true;
     if (e->size[0] > n->most || e->size[1] > n->most) {
         snprintf(why, why_size,
-                 "action %" PRIu32 " of rank %" PRIu32 " gives a user's function %" PRIu64
+                 "action %u of rank %u gives a user's function %" PRIu64
                  " bytes, but sizes are at most %" PRIu64 " there",
                  number, sched->rank, e->size[e->size[0] <= n->most], n->most);
         return false;
@@ -522,8 +520,8 @@ static bool look_at_exec(const mlt_goal_sched *sched, const mlt_act *act, uint32
     bool reversed = e->flags & MLT_GOAL_REVERSED;
     if (reversed && e->size[0] != e->size[1]) {
         snprintf(why, why_size,
-                 "action %" PRIu32 " of rank %" PRIu32 " gives a user's function reversed operands "
-                 "of %" PRIu64 " and %" PRIu64 " bytes, but both should have the same size",
+                 "action %u of rank %u gives a user's function reversed operands of %" PRIu64
+                 " and %" PRIu64 " bytes, but both should have the same size",
                  number, sched->rank, e->size[0], e->size[1]);
         return false;
     }

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 #include "goal/text/text.h"
 
 // Room for one element more in an array that grows by doubling. Not MLT_ARRAY_WANT: most ranks have
@@ -64,8 +65,8 @@ mlt_goal_program *mlt_goal_program_copy(const mlt_goal_program *program)
     mlt_goal_program *copy = mlt_take(1, sizeof *copy);
     *copy = *program;
     copy->names = copy_of(program->names, program->names_room);
-    copy->name_table =
-        copy_of(program->name_table, program->name_table_size * sizeof *copy->name_table);
+    copy->name_table.slots = copy_of(program->name_table.slots,
+                                     program->name_table.size * sizeof *copy->name_table.slots);
     copy->rank = copy_of(program->rank, program->ranks * sizeof *copy->rank);
     for (uint32_t r = 0; r < copy->ranks; r++) {
         mlt_goal_rank *rank = &copy->rank[r];
@@ -90,54 +91,31 @@ void mlt_goal_program_free(mlt_goal_program *program)
     }
     free(program->rank);
     free(program->names);
-    free(program->name_table);
+    mlt_table_free(&program->name_table);
     free(program);
 }
 
-// ---- names: an open hash table of places in the text. Not mlt_table: an entry has 4 bytes, so
-// that the table of a text with many labels stays in the cache.
+// ---- names
 
-// Names that differ in the last digit only are neighbours in the table: most names are numbered.
 static uint32_t goal_program_hash_of(const char *text, size_t length)
 {
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i + 1 < length; i++)
+    for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    unsigned char last = (unsigned char)text[length - 1];
-    hash = (hash ^ (last & ~7u)) * 16777619u;
-    return ((hash ^ hash >> 15) & ~7u) | (last & 7u);
-}
-
-static void names_rehash(mlt_goal_program *program)
-{
-    uint32_t size = program->name_table_size ? 2 * program->name_table_size : 64;
-    uint32_t *table = mlt_take(1, size * sizeof *table);
-    for (uint32_t name = 1; name < program->names_size;) {
-        size_t length = strlen(program->names + name);
-        uint32_t at = goal_program_hash_of(program->names + name, length) & (size - 1);
-        while (table[at])
-            at = (at + 1) & (size - 1);
-        table[at] = name;
-        name += (uint32_t)length + 1;
-    }
-    free(program->name_table);
-    program->name_table = table;
-    program->name_table_size = size;
+    return hash;
 }
 
 uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t length)
 {
     if (!length)
         return 0;
-    if (2 * program->name_count >= program->name_table_size)
-        names_rehash(program);
-    uint32_t mask = program->name_table_size - 1, at = goal_program_hash_of(text, length) & mask;
-    for (; program->name_table[at]; at = (at + 1) & mask) {
-        uint64_t known = program->name_table[at];
-        const char *name = program->names + known;
-        if (known + length < program->names_size && name[length - 1] == text[length - 1] &&
-            !name[length] && memcmp(name, text, length) == 0)
-            return (uint32_t)known;
+    uint32_t hash = goal_program_hash_of(text, length);
+    mlt_table_look look = mlt_table_look_for(&program->name_table, hash);
+    while (mlt_table_next(&look)) {
+        const char *name = program->names + look.word;
+        if (look.word + length < program->names_size && !name[length] &&
+            memcmp(name, text, length) == 0)
+            return (uint32_t)look.word;
     }
     uint64_t wanted = (uint64_t)program->names_size + length + 1;
     if (wanted > program->names_room) {
@@ -151,8 +129,7 @@ uint32_t mlt_goal_name(mlt_goal_program *program, const char *text, size_t lengt
     memcpy(program->names + name, text, length);
     program->names[name + length] = 0;
     program->names_size = (uint32_t)wanted;
-    program->name_table[at] = name;
-    program->name_count++;
+    mlt_table_add(&program->name_table, hash, name);
     return name;
 }
 
@@ -210,28 +187,24 @@ uint32_t mlt_goal_buffer_find(const mlt_goal_program *program, uint32_t rank, co
     return MLT_GOAL_NOWHERE;
 }
 
+static uint32_t add_message(mlt_goal_program *program, uint32_t rank, mlt_goal_kind kind,
+                            mlt_goal_span span, int32_t peer, int32_t tag)
+{
+    mlt_goal_action action = {.kind = (uint8_t)kind, .peer = peer, .tag = tag};
+    mlt_goal_span_set(&action, 0, span);
+    return mlt_goal_add(program, rank, &action);
+}
+
 uint32_t mlt_goal_send(mlt_goal_program *program, uint32_t rank, mlt_goal_span span, int32_t to,
                        int32_t tag)
 {
-    mlt_goal_action action = {.kind = MLT_GOAL_SEND,
-                              .peer = to,
-                              .tag = tag,
-                              .buf = {span.buf},
-                              .at = {span.at},
-                              .size = {span.size}};
-    return mlt_goal_add(program, rank, &action);
+    return add_message(program, rank, MLT_GOAL_SEND, span, to, tag);
 }
 
 uint32_t mlt_goal_recv(mlt_goal_program *program, uint32_t rank, mlt_goal_span span, int32_t from,
                        int32_t tag)
 {
-    mlt_goal_action action = {.kind = MLT_GOAL_RECV,
-                              .peer = from,
-                              .tag = tag,
-                              .buf = {span.buf},
-                              .at = {span.at},
-                              .size = {span.size}};
-    return mlt_goal_add(program, rank, &action);
+    return add_message(program, rank, MLT_GOAL_RECV, span, from, tag);
 }
 
 uint32_t mlt_goal_exec(mlt_goal_program *program, uint32_t rank, mlt_op op, mlt_op_type type,
@@ -251,42 +224,21 @@ uint32_t mlt_goal_exec(mlt_goal_program *program, uint32_t rank, mlt_op op, mlt_
 static void access_add(mlt_goal_access *out, int *count, const mlt_goal_action *action, int which,
                        bool reads, bool writes)
 {
-    if (action->buf[which] == MLT_GOAL_NOWHERE || !action->size[which])
-        return;
-    out[(*count)++] = (mlt_goal_access){
-        {action->buf[which], action->at[which], action->size[which]}, reads, writes};
+    if (action->buf[which] != MLT_GOAL_NOWHERE && action->size[which])
+        out[(*count)++] = (mlt_goal_access){mlt_goal_span_of(action, which), reads, writes};
 }
 
 int mlt_goal_accesses(const mlt_goal_action *action, mlt_goal_access out[2])
 {
     int count = 0;
-    bool copies = action->op == MLT_OP_COPY && !(action->flags & MLT_GOAL_REVERSED);
-    switch (action->kind) {
-    case MLT_GOAL_SEND:
-        access_add(out, &count, action, 0, true, false);
-        break;
-    case MLT_GOAL_RECV:
-        access_add(out, &count, action, 0, false, true);
-        break;
-    case MLT_GOAL_EXEC:
-        access_add(out, &count, action, 0, !copies, true);
-        access_add(out, &count, action, 1, true, false);
-        break;
-    case MLT_GOAL_USER:
-        access_add(out, &count, action, 0, true, true);
-        access_add(out, &count, action, 1, true, false);
-        break;
-    case MLT_GOAL_RECV_EXEC:
-        access_add(out, &count, action, 0, !copies, true);
-        access_add(out, &count, action, 1, false, true);
-        break;
-    case MLT_GOAL_RECV_USER:
-        access_add(out, &count, action, 0, true, true);
-        access_add(out, &count, action, 1, false, true);
-        break;
-    default:
-        break;
-    }
+    bool two = mlt_goal_has_two(action), recv = mlt_goal_is_recv(action);
+    bool send = action->kind == MLT_GOAL_SEND;
+    bool copies = action->op == MLT_OP_COPY && !(action->flags & MLT_GOAL_REVERSED) &&
+                  !mlt_goal_is_user(action);
+    if (two || recv || send)
+        access_add(out, &count, action, 0, send || (two && !copies), !send);
+    if (two)
+        access_add(out, &count, action, 1, !recv, recv);
     return count;
 }
 
@@ -314,10 +266,10 @@ char *mlt_goal_describe(const mlt_goal_program *program, uint32_t rank, uint32_t
     char what[256];
     mlt_goal_print_action(program, rank, a, what, sizeof what);
     const char *label = mlt_goal_name_text(program, a->label);
-    int n = snprintf(text, size, "rank %" PRIu32 ", action %" PRIu32 " (%s%s%s)", rank, action,
-                     label, *label ? ": " : "", what);
+    int n = snprintf(text, size, "rank %u, action %u (%s%s%s)", rank, action, label,
+                     *label ? ": " : "", what);
     if (a->line && n > 0 && (size_t)n < size)
-        snprintf(text + n, size - (size_t)n, ", line %" PRIu32, a->line);
+        snprintf(text + n, size - (size_t)n, ", line %u", a->line);
     return text;
 }
 
@@ -349,10 +301,8 @@ static bool actions_equal(const mlt_goal_action *a, const mlt_goal_action *b)
         return a->size[0] == b->size[0];
     if (a->kind == MLT_GOAL_NOP)
         return true;
-    bool message = mlt_goal_is_message(a),
-         two = a->kind != MLT_GOAL_SEND && a->kind != MLT_GOAL_RECV;
-    bool user = a->kind == MLT_GOAL_USER || a->kind == MLT_GOAL_RECV_USER;
-    if (message && (a->peer != b->peer || a->tag != b->tag))
+    bool two = mlt_goal_has_two(a), user = mlt_goal_is_user(a);
+    if (mlt_goal_is_message(a) && (a->peer != b->peer || a->tag != b->tag))
         return false;
     if (two && (user ? a->user != b->user : a->op != b->op || a->type != b->type))
         return false;
@@ -364,9 +314,7 @@ static bool actions_equal(const mlt_goal_action *a, const mlt_goal_action *b)
 static int compare_deps(const void *pa, const void *pb)
 {
     const mlt_goal_dep *a = pa, *b = pb;
-    if (a->action != b->action)
-        return a->action < b->action ? -1 : 1;
-    return a->on < b->on ? -1 : a->on > b->on;
+    return mlt_compare_words((uint64_t[]){a->action, a->on}, (uint64_t[]){b->action, b->on}, 2);
 }
 
 static bool deps_equal(const mlt_goal_rank *a, const mlt_goal_rank *b)
@@ -407,26 +355,48 @@ bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b
 
 // ---- validity
 
-static const char *goal_program_span_fault(const mlt_goal_rank *rank, const mlt_goal_action *action,
-                                           int which)
+static bool known_buffer(const mlt_goal_program *program, const mlt_goal_rank *rank, uint32_t buf)
 {
-    uint32_t buf = action->buf[which];
-    uint64_t at = action->at[which], size = action->size[which];
-    if (at + size < at)
-        return "its bytes end beyond 2^64";
-    if (buf == MLT_GOAL_NOWHERE)
-        return action->kind == MLT_GOAL_SEND || action->kind == MLT_GOAL_RECV
-                   ? NULL
-                   : "it works on no memory";
-    if (buf == MLT_GOAL_MEMORY || buf == MLT_GOAL_ADDRESS)
-        return NULL;
-    return buf <= rank->buffers_count ? NULL : "it names a buffer that the rank has not";
+    if (buf == MLT_GOAL_MEMORY || buf == MLT_GOAL_ADDRESS || buf == MLT_GOAL_NOWHERE)
+        return true;
+    return buf <= rank->buffers_count && rank->buffers[buf - 1].name < program->names_size;
 }
 
-static const char *goal_program_exec_fault(const mlt_goal_action *action)
+const char *mlt_goal_action_broken(const mlt_goal_program *program, const mlt_goal_rank *rank,
+                                   const mlt_goal_action *action)
 {
-    if (action->op >= MLT_OPS || action->type >= MLT_OP_TYPES)
-        return "it has no operation or no type";
+    bool two = mlt_goal_has_two(action);
+    if (action->kind < MLT_GOAL_SEND || action->kind >= MLT_GOAL_KINDS)
+        return "there is no such kind of action";
+    if (action->label >= program->names_size)
+        return "its name is none of the program's";
+    if ((two || mlt_goal_is_message(action)) && !known_buffer(program, rank, action->buf[0]))
+        return "it names a buffer that the rank has not";
+    if (two && !known_buffer(program, rank, action->buf[1]))
+        return "it names a buffer that the rank has not";
+    return two && !mlt_goal_is_user(action) &&
+                   (action->op >= MLT_OPS || action->type >= MLT_OP_TYPES)
+               ? "it has no operation or no type"
+               : NULL;
+}
+
+const char *mlt_goal_action_senseless(const mlt_goal_program *program,
+                                      const mlt_goal_action *action)
+{
+    int32_t least = action->kind == MLT_GOAL_SEND ? 0 : MLT_GOAL_ANY;
+    if (mlt_goal_is_message(action)) {
+        if (action->peer < least || (action->peer >= 0 && (uint32_t)action->peer >= program->ranks))
+            return "its peer is no rank of the program";
+        if (action->tag < least)
+            return "its tag is negative";
+    }
+    if (!mlt_goal_has_two(action))
+        return NULL;
+    for (int i = 0; i < 2; i++)
+        if (action->buf[i] == MLT_GOAL_NOWHERE && action->size[i])
+            return "it works on no memory";
+    if (mlt_goal_is_user(action))
+        return NULL;
     if (action->size[0] != action->size[1])
         return "its two buffers differ in size";
     return action->size[0] % mlt_op_type_bytes[action->type]
@@ -434,33 +404,15 @@ static const char *goal_program_exec_fault(const mlt_goal_action *action)
                : NULL;
 }
 
-const char *mlt_goal_message_fault(const mlt_goal_program *program, const mlt_goal_action *action)
-{
-    int32_t least = action->kind == MLT_GOAL_SEND ? 0 : MLT_GOAL_ANY;
-    if (action->peer < least || (action->peer >= 0 && (uint32_t)action->peer >= program->ranks))
-        return "its peer is no rank of the program";
-    return action->tag < least ? "its tag is negative" : NULL;
-}
-
 static const char *action_fault(const mlt_goal_program *program, const mlt_goal_rank *rank,
                                 const mlt_goal_action *action)
 {
-    const char *fault;
-    if (action->kind < MLT_GOAL_SEND || action->kind >= MLT_GOAL_KINDS)
-        return "there is no such kind of action";
-    if (action->label >= program->names_size)
-        return "its name is none of the program's";
-    fault = mlt_goal_is_message(action) ? mlt_goal_message_fault(program, action) : NULL;
-    if (fault)
-        return fault;
-    if (action->kind == MLT_GOAL_CALC || action->kind == MLT_GOAL_NOP)
-        return NULL;
-    fault = goal_program_span_fault(rank, action, 0);
-    if (!fault && action->kind != MLT_GOAL_SEND && action->kind != MLT_GOAL_RECV)
-        fault = goal_program_span_fault(rank, action, 1);
-    if (!fault && (action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_RECV_EXEC))
-        fault = goal_program_exec_fault(action);
-    return fault;
+    const char *fault = mlt_goal_action_broken(program, rank, action);
+    int spans = mlt_goal_has_two(action) ? 2 : mlt_goal_is_message(action);
+    for (int i = 0; i < spans && !fault; i++)
+        if (action->at[i] + action->size[i] < action->at[i])
+            fault = "its bytes end beyond 2^64";
+    return fault ? fault : mlt_goal_action_senseless(program, action);
 }
 
 mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, size_t why_size)
@@ -471,17 +423,15 @@ mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why, si
             const char *fault = action_fault(program, rank, &rank->actions[a]);
             if (!fault)
                 continue;
-            snprintf(why, why_size, "action %" PRIu32 " of rank %" PRIu32 " is not valid: %s", a, r,
-                     fault);
+            snprintf(why, why_size, "action %u of rank %u is not valid: %s", a, r, fault);
             return MLT_ERR_INVALID;
         }
         for (uint32_t d = 0; d < rank->deps_count; d++) {
             uint32_t on = mlt_goal_plain(rank->deps[d].on);
             if (rank->deps[d].action < rank->count && on < rank->count)
                 continue;
-            snprintf(why, why_size,
-                     "dependency %" PRIu32 " of rank %" PRIu32 " names an action that is not there",
-                     d, r);
+            snprintf(why, why_size, "dependency %u of rank %u names an action that is not there", d,
+                     r);
             return MLT_ERR_INVALID;
         }
     }

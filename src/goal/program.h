@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/table.h"
 #include "type/op.h"
 
 typedef enum mlt_goal_kind {
@@ -99,7 +100,7 @@ typedef struct mlt_goal_program {
     mlt_goal_rank *rank; // [ranks]
     char *names;         // NUL-terminated, one after the other; names[0] is ""
     uint32_t names_size, names_room;
-    uint32_t *name_table, name_table_size, name_count; // private
+    mlt_table name_table; // private
 } mlt_goal_program;
 
 mlt_goal_program *mlt_goal_program_new(uint32_t ranks);
@@ -156,6 +157,42 @@ static inline bool mlt_goal_is_message(const mlt_goal_action *action)
     return action->kind == MLT_GOAL_SEND || mlt_goal_is_recv(action);
 }
 
+// It calls a function of the user's.
+static inline bool mlt_goal_is_user(const mlt_goal_action *action)
+{
+    return action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER;
+}
+
+// It combines: both its spans count.
+static inline bool mlt_goal_has_two(const mlt_goal_action *action)
+{
+    return action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_RECV_EXEC ||
+           mlt_goal_is_user(action);
+}
+
+static inline mlt_goal_span mlt_goal_span_of(const mlt_goal_action *action, int which)
+{
+    return (mlt_goal_span){action->buf[which], action->at[which], action->size[which]};
+}
+
+static inline void mlt_goal_span_set(mlt_goal_action *action, int which, mlt_goal_span span)
+{
+    action->buf[which] = span.buf;
+    action->at[which] = span.at;
+    action->size[which] = span.size;
+}
+
+static inline bool mlt_goal_spans_same(mlt_goal_span a, mlt_goal_span b)
+{
+    return a.buf == b.buf && a.at == b.at && a.size == b.size;
+}
+
+// They have bytes in common.
+static inline bool mlt_goal_spans_meet(mlt_goal_span a, mlt_goal_span b)
+{
+    return a.buf == b.buf && a.at < b.at + b.size && b.at < a.at + a.size;
+}
+
 // Bytes of the message of a send or receive.
 static inline uint64_t mlt_goal_message_bytes(const mlt_goal_action *action)
 {
@@ -194,8 +231,12 @@ bool mlt_goal_program_equal(const mlt_goal_program *a, const mlt_goal_program *b
 mlt_status mlt_goal_program_valid(const mlt_goal_program *program, char *why,
                                   size_t why_size) MLT_MUST_CHECK;
 
-// What is wrong with the peer or the tag of a send or receive; NULL: nothing.
-const char *mlt_goal_message_fault(const mlt_goal_program *program, const mlt_goal_action *action);
+// Why nothing can be said about an action of the rank; and why it has no meaning though all its
+// parts are there. NULL: it is fine.
+const char *mlt_goal_action_broken(const mlt_goal_program *program, const mlt_goal_rank *rank,
+                                   const mlt_goal_action *action);
+const char *mlt_goal_action_senseless(const mlt_goal_program *program,
+                                      const mlt_goal_action *action);
 
 // To be asked before a rank of a text runs: no action of it reaches beyond the end of a declared
 // buffer. On failure an error message.

@@ -110,13 +110,13 @@ static bool emit(const mlt_coll_shape *shape, const mlt_lua_alg *alg, mlt_goal_p
     return fine;
 }
 
-void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_lua_alg_emit(const mlt_emit *e)
 {
-    const mlt_lua_alg *alg = shape->user;
+    const mlt_lua_alg *alg = e->shape->user;
     char why[RULEBOOK_ALG_SENTENCE], *failure;
     mlt_assert(alg);
     failure = alg->rulebook->failure;
-    if ((failure && *failure) || emit(shape, alg, program, rank, why, sizeof why))
+    if ((failure && *failure) || emit(e->shape, alg, e->program, e->rank, why, sizeof why))
         return;
     if (!failure)
         mlt_fatal("%s", why);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/table.h"
+#include "coll/alg/emit.h"
 #include "coll/choose.h"
 #include "coll/intercept.h"
 #include "lua/goal.h"
@@ -83,7 +84,7 @@ bool mlt_lua_in_time(const mlt_lua_rulebook *rulebook, const char *what, char *w
                      size_t why_size);
 
 // mlt_coll_alg.emit and refuses of a user's algorithm.
-void mlt_lua_alg_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
+void mlt_lua_alg_emit(const mlt_emit *e);
 const char *mlt_lua_alg_refuses(const mlt_coll_shape *shape);
 
 // mlt_coll_rulebook.saw.

@@ -10,11 +10,7 @@
 #include "coll/alg/alg_int.h"
 #include "coll/choice.h"
 
-#define ENTRY(name) &mlt_##name,
-const mlt_coll_alg *const mlt_coll_algs[] = {MLT_COLL_LIST(ENTRY) NULL};
-
 enum {
-    COUNT = sizeof mlt_coll_algs / sizeof *mlt_coll_algs - 1,
     NAME = 64,         // the longest "collective.name" and its end
     SEGMENTS = 1 << 20 // of a block at most: more would be a mistake, and fill the memory
 };
@@ -28,14 +24,18 @@ static void full_name(const mlt_coll_alg *alg, char text[NAME])
 
 static void not_found(const char *name, char *why, size_t why_size)
 {
-    const char *names[COUNT];
-    char(*text)[NAME] = mlt_take(COUNT, sizeof *text), nearest[200];
-    for (int i = 0; i < COUNT; i++) {
+    uint32_t count = 0;
+    while (mlt_coll_algs[count])
+        count++;
+    char(*text)[NAME] = mlt_take(count, sizeof *text), nearest[200];
+    const char **names = mlt_take(count, sizeof *names);
+    for (uint32_t i = 0; i < count; i++) {
         full_name(mlt_coll_algs[i], text[i]);
         names[i] = text[i];
     }
-    mlt_coll_nearest(name, strlen(name), names, COUNT, nearest, sizeof nearest);
+    mlt_coll_nearest(name, strlen(name), names, count, nearest, sizeof nearest);
     snprintf(why, why_size, "there is no algorithm '%.100s'%s", name, nearest);
+    free(names);
     free(text);
 }
 
@@ -114,11 +114,10 @@ static const char *shape_fault(const mlt_coll_alg *alg, const mlt_coll_shape *sh
     uint64_t bytes;
     const char *fault = NULL;
     if (!shape->ranks || shape->ranks > MLT_GOAL_MAX_RANKS)
-        snprintf(text, size, "the number of ranks must be 1 to %d, not %" PRIu32,
-                 MLT_GOAL_MAX_RANKS, shape->ranks);
+        snprintf(text, size, "the number of ranks must be 1 to %d, not %u", MLT_GOAL_MAX_RANKS,
+                 shape->ranks);
     else if (shape->root >= shape->ranks)
-        snprintf(text, size, "the root must be a rank below %" PRIu32 ", not %" PRIu32,
-                 shape->ranks, shape->root);
+        snprintf(text, size, "the root must be a rank below %u, not %u", shape->ranks, shape->root);
     else if (shape->type >= MLT_OP_TYPES)
         return "there is no such type of elements";
     else if (mlt_collective_reduces(alg->collective) && shape->op == MLT_OP_COPY)
@@ -136,8 +135,8 @@ static const char *shape_fault(const mlt_coll_alg *alg, const mlt_coll_shape *sh
     else if (__builtin_mul_overflow(shape->count, mlt_coll_element(shape), &bytes) ||
              __builtin_mul_overflow(bytes, 2ull * shape->ranks, &bytes))
         snprintf(text, size,
-                 "blocks of %" PRIu64 " elements for %" PRIu32
-                 " ranks have more bytes than 64 bits can count",
+                 "blocks of %" PRIu64
+                 " elements for %u ranks have more bytes than 64 bits can count",
                  shape->count, shape->ranks);
     else if (alg->uses_segment && shape->count / mlt_coll_segment(shape) > SEGMENTS)
         snprintf(text, size,
@@ -166,7 +165,7 @@ mlt_status mlt_coll_program(const mlt_coll_alg *alg, const mlt_coll_shape *shape
         mlt_coll_shape of_rank = *shape;
         if (alg->collective == MLT_COLL_EXCHANGE)
             of_rank.parts = &shape->parts[r];
-        alg->emit(&of_rank, program, r);
+        mlt_coll_emit(alg, &of_rank, program, r);
         if (progress && r % told == 0)
             progress(user, (double)r / shape->ranks);
     }

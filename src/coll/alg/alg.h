@@ -16,6 +16,8 @@
 #include "goal/spec.h"
 
 struct mlt_coll_hosts;
+struct mlt_emit;
+struct mlt_tree_shape;
 
 // What the brackets of a reduction must keep. An algorithm over hosts (uses_hosts) keeps as much as
 // it is asked for, or refuses; others have it from `in_order` and `canonical`.
@@ -53,12 +55,17 @@ typedef struct mlt_coll_alg {
     bool canonical;        // reductions: brackets by mlt_canonical_split (tree.h) for any count
     bool in_place, uneven; // it can shape.in_place, shape.starts
     bool uses_segment, uses_radix, uses_window;
-    bool uses_hosts;  // it needs shape.hosts, and keeps what shape.keep says
-    const void *user; // becomes shape.user
+    bool uses_hosts;                   // it needs shape.hosts, and keeps what shape.keep says
+    const void *user;                  // becomes shape.user
+    const struct mlt_tree_shape *tree; // that it goes along; NULL: none (pipe.h)
     // NULL: it takes any shape. Else returns why it refuses this one, a static text, or NULL.
     const char *(*refuses)(const mlt_coll_shape *shape);
-    void (*emit)(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
+    void (*emit)(const struct mlt_emit *e);
 } mlt_coll_alg;
+
+// Adds to the program what the rank does.
+void mlt_coll_emit(const mlt_coll_alg *alg, const mlt_coll_shape *shape, mlt_goal_program *program,
+                   uint32_t rank);
 
 // True if the algorithm keeps the operands of that shape in the order of ranks.
 static inline bool mlt_coll_keeps_order(const mlt_coll_alg *alg, const mlt_coll_shape *shape)

@@ -4,15 +4,15 @@
 // unordered actions touch a byte that one of them writes; no dependency can be left out; `in` stays
 // as it was. Those that keep canonical brackets do.
 #include "coll/alg/alg.h"
+#include "coll/alg/alg_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "coll/alg/alg_int.h"
 #include "coll/alg/hand_test.h"
+#include "coll/alg/machine_test.h"
 #include "coll/alg/shape_test.h"
-#include "coll/coll_machine.h"
 #include "fiber/sanitize.h"
 
 // ---- what a run must have done
@@ -454,20 +454,20 @@ static void test_interface(void)
     char why[100];
     double last = 0;
     mlt_goal_program *program;
-    CHECK(mlt_coll_program(&mlt_reduce_linear, &shape, count_progress, &last, &program, why,
+    CHECK(mlt_coll_program(alg_named("reduce.linear"), &shape, count_progress, &last, &program, why,
                            sizeof why) == MLT_OK);
     CHECK(last == 1 && program->ranks == 1000);
     mlt_goal_program_free(program);
-    mlt_goal_spec spec = mlt_coll_spec(&mlt_reduce_linear, &shape);
+    mlt_goal_spec spec = mlt_coll_spec(alg_named("reduce.linear"), &shape);
     CHECK(spec.collective == MLT_COLL_REDUCE && spec.root == 7 && spec.bytes == 6 &&
           spec.op == MLT_OP_BOR && spec.type == MLT_OP_INT16 && !spec.commutes && !spec.in);
-    CHECK(mlt_coll_spec(&mlt_reduce_circulant, &shape).commutes);
+    CHECK(mlt_coll_spec(alg_named("reduce.circulant"), &shape).commutes);
     CHECK(spec.element == 2 && !spec.in_place && !spec.starts);
     const uint64_t starts[] = {0};
     shape.in_place = true;
     shape.starts = starts;
     shape.element = 6;
-    spec = mlt_coll_spec(&mlt_gather_linear, &shape);
+    spec = mlt_coll_spec(alg_named("gather.linear"), &shape);
     CHECK(spec.in_place && spec.starts == starts && spec.element == 6 && spec.bytes == 18);
     for (int i = 0; mlt_coll_algs[i]; i++) {
         const mlt_coll_alg *alg = mlt_coll_algs[i];

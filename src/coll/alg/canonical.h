@@ -14,10 +14,3 @@
 // one's own to all of them, too. At least two. Returns the last action.
 uint32_t mlt_canonical_combine(const mlt_emit *e, const mlt_operands *o, const uint32_t *from,
                                uint32_t count, uint32_t own, bool share);
-
-// The same for all ranks.
-void mlt_canonical_gather(const mlt_emit *e, const mlt_operands *o, bool share);
-
-// Scan by a butterfly; exclusive: exscan. Any P.
-void mlt_canonical_scan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                        bool exclusive);

@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "coll/alg/alg.h"
-#include "coll/alg/alg_int.h"
+#include "coll/alg/machine_test.h"
 #include "coll/alg/shape_test.h"
-#include "coll/coll_machine.h"
 
 // ---- messages, and rounds if a rank sends one and receives one at a time
 
@@ -153,90 +152,101 @@ static uint64_t butterfly(numbers n) // down only from groups that have ranks be
     return sum;
 }
 
-// What each is known for. 0 rounds: not looked at.
+// What each algorithm but those over hosts is known for. For P ranks, of which p = 2^k, the largest
+// power of two, stay when they fold, and S segments:
+//
+//     0  not looked at         1  P - 1                   2  2 (P - 1)
+//     S  S (P - 1)             s  P - 1 + S - 1           U  2 S (P - 1)          6  (S + 1) (P - 1)
+//     P  P (P - 1)             Q  2 P (P - 1)             K  Q for each segment of a piece
+//     L  P ceil(log2 P)        l  ceil(log2 P)            t  2 ceil(log2 P)       O  2 P - 1
+//     N  P P/2                 n  P/2                     W  L there and back, and where pieces wrap
+//     D  p k, to and from the folded                      d  k, and 2 if ranks fold
+//     B  D there and back                                 b  2 k, and 2 if ranks fold
+//     R  D without the way back to the folded, and p - 1  r  2 k, and 1 if ranks fold
+//     H  shifts()   A  pieces()   G  doubled_pieces()   M  multiplying()   C  runs()   F  butterfly()
 static const struct {
-    const mlt_coll_alg *alg;
-    char messages, rounds; // by the letters below
+    const char *name;
+    char messages, rounds;
 } known[] = {
-    {&mlt_barrier_dissemination, 'L', 'l'},
-    {&mlt_barrier_linear, '2', '2'},
-    {&mlt_barrier_tree, '2', 0},
-    {&mlt_barrier_recursive_doubling, 'D', 'd'},
-    {&mlt_barrier_double_ring, 'O', 'O'},
-    {&mlt_bcast_binomial, '1', 'l'},
-    {&mlt_bcast_knomial, '1', 0},
-    {&mlt_bcast_linear, '1', '1'},
-    {&mlt_bcast_chain, 'S', 's'},
-    {&mlt_bcast_binary, 'S', 0},
-    {&mlt_bcast_scatter_allgather, 'A', 0},
-    {&mlt_bcast_scatter_doubling, 'G', 't'},
-    {&mlt_bcast_knomial_pipelined, 'S', 0},
-    {&mlt_bcast_split_binary, '6', 0},
-    {&mlt_bcast_double_binary, 'S', 0},
-    {&mlt_bcast_circulant, 'S', 0},
-    {&mlt_reduce_binomial, '1', 'l'},
-    {&mlt_reduce_knomial, '1', 0},
-    {&mlt_reduce_linear, '1', '1'},
-    {&mlt_reduce_chain, 'S', 's'},
-    {&mlt_reduce_in_order_binary, 'S', 0},
-    {&mlt_reduce_rabenseifner, 'R', 'r'},
-    {&mlt_reduce_binomial_pipelined, 'S', 0},
-    {&mlt_reduce_knomial_pipelined, 'S', 0},
-    {&mlt_reduce_gather, '1', '1'},
-    {&mlt_reduce_arrival, '1', 'l'},
-    {&mlt_reduce_double_binary, 'S', 0},
-    {&mlt_reduce_circulant, 'S', 0},
-    {&mlt_allreduce_recursive_doubling, 'D', 'd'},
-    {&mlt_allreduce_dissemination, 'L', 'l'},
-    {&mlt_allreduce_rabenseifner, 'B', 'b'},
-    {&mlt_allreduce_ring, 'Q', '2'},
-    {&mlt_allreduce_reduce_bcast, '2', 't'},
-    {&mlt_allreduce_recursive_multiplying, 'M', 0},
-    {&mlt_allreduce_canonical, 'C', 0},
-    {&mlt_allreduce_halving_doubling, 'B', 'b'},
-    {&mlt_allreduce_circulant, 'W', 0},
-    {&mlt_allreduce_ring_segmented, 'K', 0},
-    {&mlt_allreduce_binomial, 'U', 0},
-    {&mlt_allreduce_binary, 'U', 0},
-    {&mlt_allreduce_double_binary, 'U', 0},
-    {&mlt_allreduce_chain, 'U', 0},
-    {&mlt_allreduce_allgather, 'P', '1'},
-    {&mlt_gather_linear, '1', '1'},
-    {&mlt_gather_binomial, '1', 'l'},
-    {&mlt_scatter_linear, '1', '1'},
-    {&mlt_scatter_binomial, '1', 'l'},
-    {&mlt_allgather_ring, 'P', '1'},
-    {&mlt_allgather_bruck, 'L', 'l'},
-    {&mlt_allgather_recursive_doubling, 'L', 'l'},
-    {&mlt_allgather_neighbour_exchange, 'N', 'n'},
-    {&mlt_allgather_linear, 'P', '1'},
-    {&mlt_allgather_gather_bcast, '2', '2'},
-    {&mlt_alltoall_linear, 'P', '1'},
-    {&mlt_alltoall_pairwise, 'P', '1'},
-    {&mlt_alltoall_bruck, 'L', 'l'},
-    {&mlt_reduce_scatter_recursive_halving, 'D', 'd'},
-    {&mlt_reduce_scatter_ring, 'P', '1'},
-    {&mlt_reduce_scatter_pairwise, 'P', '1'},
-    {&mlt_reduce_scatter_canonical, '2', 't'},
-    {&mlt_scan_linear, '1', '1'},
-    {&mlt_scan_recursive_doubling, 'H', 'l'},
-    {&mlt_scan_butterfly, 'F', 'l'},
-    {&mlt_exscan_linear, '1', '1'},
-    {&mlt_exscan_recursive_doubling, 'H', 'l'},
-    {&mlt_exscan_butterfly, 'F', 'l'},
-    {&mlt_gather_knomial, '1', 0},
-    {&mlt_gather_linear_sync, '2', 0},
-    {&mlt_scatter_knomial, '1', 0},
-    {&mlt_allgather_sparbit, 'P', '1'},
-    {&mlt_alltoall_scattered, 'P', '1'},
-    {&mlt_reduce_scatter_recursive_doubling, 'D', 'd'},
-    {&mlt_reduce_scatter_butterfly, 'D', 'd'},
-    {&mlt_exchange_linear, 'P', '1'},
-    {&mlt_exchange_scattered, 'P', '1'},
-    {&mlt_exchange_pairwise, 'P', '1'},
-    {&mlt_reduce_to_aspen, 'D', 'd'},
-    {&mlt_reduce_to_binomial, '2', 't'},
-    {&mlt_reduce_to_linear, 'P', '1'},
+    {"barrier.dissemination", 'L', 'l'},
+    {"barrier.linear", '2', '2'},
+    {"barrier.tree", '2', 0},
+    {"barrier.recursive_doubling", 'D', 'd'},
+    {"barrier.double_ring", 'O', 'O'},
+    {"bcast.binomial", '1', 'l'},
+    {"bcast.knomial", '1', 0},
+    {"bcast.linear", '1', '1'},
+    {"bcast.chain", 'S', 's'},
+    {"bcast.binary", 'S', 0},
+    {"bcast.scatter_allgather", 'A', 0},
+    {"bcast.scatter_doubling", 'G', 't'},
+    {"bcast.knomial_pipelined", 'S', 0},
+    {"bcast.split_binary", '6', 0},
+    {"bcast.double_binary", 'S', 0},
+    {"bcast.circulant", 'S', 0},
+    {"reduce.binomial", '1', 'l'},
+    {"reduce.knomial", '1', 0},
+    {"reduce.linear", '1', '1'},
+    {"reduce.chain", 'S', 's'},
+    {"reduce.in_order_binary", 'S', 0},
+    {"reduce.rabenseifner", 'R', 'r'},
+    {"reduce.binomial_pipelined", 'S', 0},
+    {"reduce.knomial_pipelined", 'S', 0},
+    {"reduce.gather", '1', '1'},
+    {"reduce.arrival", '1', 'l'},
+    {"reduce.double_binary", 'S', 0},
+    {"reduce.circulant", 'S', 0},
+    {"allreduce.recursive_doubling", 'D', 'd'},
+    {"allreduce.dissemination", 'L', 'l'},
+    {"allreduce.rabenseifner", 'B', 'b'},
+    {"allreduce.ring", 'Q', '2'},
+    {"allreduce.reduce_bcast", '2', 't'},
+    {"allreduce.recursive_multiplying", 'M', 0},
+    {"allreduce.canonical", 'C', 0},
+    {"allreduce.halving_doubling", 'B', 'b'},
+    {"allreduce.circulant", 'W', 0},
+    {"allreduce.ring_segmented", 'K', 0},
+    {"allreduce.binomial", 'U', 0},
+    {"allreduce.binary", 'U', 0},
+    {"allreduce.double_binary", 'U', 0},
+    {"allreduce.chain", 'U', 0},
+    {"allreduce.allgather", 'P', '1'},
+    {"gather.linear", '1', '1'},
+    {"gather.binomial", '1', 'l'},
+    {"scatter.linear", '1', '1'},
+    {"scatter.binomial", '1', 'l'},
+    {"allgather.ring", 'P', '1'},
+    {"allgather.bruck", 'L', 'l'},
+    {"allgather.recursive_doubling", 'L', 'l'},
+    {"allgather.neighbour_exchange", 'N', 'n'},
+    {"allgather.linear", 'P', '1'},
+    {"allgather.gather_bcast", '2', '2'},
+    {"alltoall.linear", 'P', '1'},
+    {"alltoall.pairwise", 'P', '1'},
+    {"alltoall.bruck", 'L', 'l'},
+    {"reduce_scatter.recursive_halving", 'D', 'd'},
+    {"reduce_scatter.ring", 'P', '1'},
+    {"reduce_scatter.pairwise", 'P', '1'},
+    {"reduce_scatter.canonical", '2', 't'},
+    {"scan.linear", '1', '1'},
+    {"scan.recursive_doubling", 'H', 'l'},
+    {"scan.butterfly", 'F', 'l'},
+    {"exscan.linear", '1', '1'},
+    {"exscan.recursive_doubling", 'H', 'l'},
+    {"exscan.butterfly", 'F', 'l'},
+    {"gather.knomial", '1', 0},
+    {"gather.linear_sync", '2', 0},
+    {"scatter.knomial", '1', 0},
+    {"allgather.sparbit", 'P', '1'},
+    {"alltoall.scattered", 'P', '1'},
+    {"reduce_scatter.recursive_doubling", 'D', 'd'},
+    {"reduce_scatter.butterfly", 'D', 'd'},
+    {"exchange.linear", 'P', '1'},
+    {"exchange.scattered", 'P', '1'},
+    {"exchange.pairwise", 'P', '1'},
+    {"reduce_to.aspen", 'D', 'd'},
+    {"reduce_to.binomial", '2', 't'},
+    {"reduce_to.linear", 'P', '1'},
 };
 
 static uint64_t known_number(char what, numbers n)
@@ -317,15 +327,25 @@ static numbers numbers_of(uint32_t p)
     return n;
 }
 
+// hosts/stage_test.c counts those over hosts.
+static void check_listed(const mlt_coll_alg *alg)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%s", mlt_collective_names[alg->collective], alg->name);
+    snprintf(now_testing, sizeof now_testing, "that known[] has a row for %s", name);
+    bool listed = alg->uses_hosts;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        listed |= strcmp(known[i].name, name) == 0;
+    CHECK(listed);
+}
+
 static void test_known(void)
 {
-    size_t count = sizeof known / sizeof *known, all = 0;
     for (int i = 0; mlt_coll_algs[i]; i++)
-        all += !mlt_coll_algs[i]->uses_hosts; // hosts/stage_test.c counts those
-    CHECK(count == all);
-    for (size_t i = 0; i < count; i++)
+        check_listed(mlt_coll_algs[i]);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         for (uint32_t p = 1; p <= 33; p += p < 20 ? 1 : p < 32 ? 3 : 1) { // 32 and 33, too
-            const mlt_coll_alg *alg = known[i].alg;
+            const mlt_coll_alg *alg = alg_named(known[i].name);
             mlt_coll_shape shape = {
                 .ranks = p, .count = 200, .type = MLT_OP_INT32, .op = MLT_OP_SUM};
             shape.segment = 200 / SEGMENTS;
@@ -359,7 +379,7 @@ static void test_known(void)
 // Bytes that a rank sends: Rabenseifner's and the ring's allreduce send 2 n (P-1)/P.
 static void test_bytes(void)
 {
-    const mlt_coll_alg *algs[] = {&mlt_allreduce_rabenseifner, &mlt_allreduce_ring};
+    const mlt_coll_alg *algs[] = {alg_named("allreduce.rabenseifner"), alg_named("allreduce.ring")};
     for (int i = 0; i < 2; i++)
         for (uint32_t p = 1; p <= 64; p *= 2) {
             mlt_coll_shape shape = {.ranks = p, .count = 640, .type = MLT_OP_INT64};
@@ -386,7 +406,7 @@ static void test_listing2(void)
         shape.ranks = p;
         char why[200];
         mlt_goal_program *program;
-        CHECK(mlt_coll_program(&mlt_bcast_binomial, &shape, NULL, NULL, &program, why,
+        CHECK(mlt_coll_program(alg_named("bcast.binomial"), &shape, NULL, NULL, &program, why,
                                sizeof why) == MLT_OK);
         for (uint32_t i = 0; i < p; i++) {
             uint32_t next = 0, deps = 0;
@@ -431,16 +451,17 @@ static void check_two(const mlt_coll_alg *alg, bool in_place, uint32_t actions, 
 
 static void test_two(void)
 {
-    const mlt_coll_alg *doubling[] = {&mlt_allreduce_recursive_doubling, &mlt_allreduce_canonical,
-                                      &mlt_allreduce_allgather, &mlt_allreduce_dissemination,
-                                      &mlt_allreduce_recursive_multiplying};
+    const mlt_coll_alg *doubling[] = {
+        alg_named("allreduce.recursive_doubling"), alg_named("allreduce.canonical"),
+        alg_named("allreduce.allgather"), alg_named("allreduce.dissemination"),
+        alg_named("allreduce.recursive_multiplying")};
     for (size_t i = 0; i < sizeof doubling / sizeof *doubling; i++) {
         check_two(doubling[i], false, 3, 1);
         check_two(doubling[i], true, 3, 2);
     }
-    check_two(&mlt_barrier_dissemination, false, 2, 0);
-    check_two(&mlt_barrier_recursive_doubling, false, 2, 0);
-    check_two(&mlt_bcast_binomial, false, 1, 0);
+    check_two(alg_named("barrier.dissemination"), false, 2, 0);
+    check_two(alg_named("barrier.recursive_doubling"), false, 2, 0);
+    check_two(alg_named("bcast.binomial"), false, 1, 0);
 }
 
 int main(void)

@@ -19,18 +19,25 @@ mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, 
                       .scale = element};
 }
 
-mlt_emit mlt_emit_begin_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                 uint32_t rank)
+void mlt_coll_emit(const mlt_coll_alg *alg, const mlt_coll_shape *shape, mlt_goal_program *program,
+                   uint32_t rank)
 {
     mlt_emit e = mlt_emit_begin(shape, program, rank);
-    if (shape->starts)
+    e.alg = alg;
+    // Its starts are weights: a unit of them is as many bytes as the rank's own says.
+    if (alg->collective == MLT_COLL_ALLTOALL && shape->starts)
         e.scale = (shape->starts[rank + 1] - shape->starts[rank]) * e.n;
-    return e;
+    alg->emit(&e);
 }
 
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes)
 {
     return (mlt_goal_span){mlt_goal_buffer_add(e->program, e->slot, name, bytes), 0, bytes};
+}
+
+mlt_goal_span mlt_emit_memory(const mlt_emit *e, uint64_t bytes)
+{
+    return bytes ? mlt_emit_buffer(e, "tmp", bytes) : (mlt_goal_span){0};
 }
 
 void mlt_emit_after(const mlt_emit *e, uint32_t action, uint32_t on)

@@ -14,6 +14,7 @@
 #define NONE MLT_GOAL_NONE
 
 typedef struct mlt_emit {
+    const mlt_coll_alg *alg; // NULL: none of the table
     const mlt_coll_shape *shape;
     mlt_goal_program *program;
     uint32_t rank, ranks;
@@ -23,13 +24,12 @@ typedef struct mlt_emit {
     uint64_t scale;   // bytes of a unit of the shape's starts, in the rank's buffers
 } mlt_emit;
 
+// For messages beside those of an algorithm; mlt_coll_emit begins for algorithms.
 mlt_emit mlt_emit_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank);
-// For alltoall, whose starts are weights: a unit of them is as many bytes as the rank's own says.
-mlt_emit mlt_emit_begin_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                 uint32_t rank);
 
-// A new buffer of the rank, whole.
+// A new buffer of the rank, whole. Of temporary memory there is none if it has no bytes.
 mlt_goal_span mlt_emit_buffer(const mlt_emit *e, const char *name, uint64_t bytes);
+mlt_goal_span mlt_emit_memory(const mlt_emit *e, uint64_t bytes);
 
 uint32_t mlt_emit_send(const mlt_emit *e, mlt_goal_span span, uint32_t to, uint32_t after);
 uint32_t mlt_emit_recv(const mlt_emit *e, mlt_goal_span span, uint32_t from, uint32_t after);
@@ -67,6 +67,14 @@ static inline uint32_t mlt_emit_window(const mlt_coll_shape *shape)
 static inline mlt_goal_span mlt_emit_part(mlt_goal_span whole, uint64_t at, uint64_t size)
 {
     return (mlt_goal_span){whole.buf, whole.at + at, size};
+}
+
+// The next bytes of memory that is used from its beginning on.
+static inline mlt_goal_span mlt_emit_next(mlt_goal_span *memory, uint64_t size)
+{
+    mlt_goal_span next = mlt_emit_part(*memory, 0, size);
+    memory->at += size;
+    return next;
 }
 
 // Blocks [first, first + count): n bytes each, or as the shape's starts say. Not for temporary

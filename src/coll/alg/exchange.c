@@ -5,13 +5,13 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 
 static int by_distance(const void *pa, const void *pb)
 {
     const mlt_exchange_entry *a = pa, *b = pb;
-    if (a->distance != b->distance)
-        return a->distance < b->distance ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    return mlt_compare_words((uint64_t[]){a->distance, a->index},
+                             (uint64_t[]){b->distance, b->index}, 2);
 }
 
 // Those of the list that have bytes and another rank, sorted.

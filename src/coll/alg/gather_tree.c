@@ -6,6 +6,12 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 
+// Binomial trees have fewer messages at the root, k-nomial ones fewer levels.
+static uint32_t gather_tree_radix(const mlt_emit *e)
+{
+    return e->alg->uses_radix ? mlt_tree_radix(e->shape) : 2;
+}
+
 static void gather_root(const mlt_emit *e, uint32_t radix)
 {
     mlt_goal_span out;
@@ -27,29 +33,29 @@ static void gather_root(const mlt_emit *e, uint32_t radix)
     }
 }
 
-static void gather_tree_gather(const mlt_coll_shape *shape, mlt_goal_program *program,
-                               uint32_t rank, uint32_t radix)
+void mlt_alg_gather_tree(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    uint32_t v = mlt_emit_virtual(&e), size = mlt_tree_size(v, e.ranks, radix);
+    uint32_t rank = e->rank;
+    uint32_t radix = gather_tree_radix(e);
+    uint32_t v = mlt_emit_virtual(e), size = mlt_tree_size(v, e->ranks, radix);
     if (!v) {
-        gather_root(&e, radix);
+        gather_root(e, radix);
         return;
     }
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_bytes(&e, rank));
-    uint32_t parent = mlt_emit_real(&e, mlt_tree_parent(v, radix));
+    mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, rank));
+    uint32_t parent = mlt_emit_real(e, mlt_tree_parent(v, radix));
     if (size == 1) {
-        mlt_emit_send(&e, in, parent, NONE);
+        mlt_emit_send(e, in, parent, NONE);
         return;
     }
-    mlt_goal_span tmp = mlt_emit_buffer(&e, "tmp", mlt_emit_round(&e, rank, size));
-    uint32_t copy = mlt_emit_copy(&e, mlt_emit_row(&e, tmp, rank, 0, 1), in, NONE);
-    uint32_t send = mlt_emit_send(&e, tmp, parent, copy);
-    mlt_tree_child child = mlt_tree_children(v, e.ranks, radix);
+    mlt_goal_span tmp = mlt_emit_buffer(e, "tmp", mlt_emit_round(e, rank, size));
+    uint32_t copy = mlt_emit_copy(e, mlt_emit_row(e, tmp, rank, 0, 1), in, NONE);
+    uint32_t send = mlt_emit_send(e, tmp, parent, copy);
+    mlt_tree_child child = mlt_tree_children(v, e->ranks, radix);
     while (mlt_tree_next(&child))
-        mlt_emit_after(&e, send,
-                       mlt_emit_recv(&e, mlt_emit_row(&e, tmp, rank, child.v - v, child.size),
-                                     mlt_emit_real(&e, child.v), NONE));
+        mlt_emit_after(e, send,
+                       mlt_emit_recv(e, mlt_emit_row(e, tmp, rank, child.v - v, child.size),
+                                     mlt_emit_real(e, child.v), NONE));
 }
 
 static void scatter_root(const mlt_emit *e, uint32_t radix)
@@ -78,52 +84,26 @@ static void scatter_root(const mlt_emit *e, uint32_t radix)
     }
 }
 
-static void gather_tree_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                uint32_t rank, uint32_t radix)
+void mlt_alg_scatter_tree(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    uint32_t v = mlt_emit_virtual(&e), size = mlt_tree_size(v, e.ranks, radix);
+    uint32_t rank = e->rank;
+    uint32_t radix = gather_tree_radix(e);
+    uint32_t v = mlt_emit_virtual(e), size = mlt_tree_size(v, e->ranks, radix);
     if (!v) {
-        scatter_root(&e, radix);
+        scatter_root(e, radix);
         return;
     }
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_bytes(&e, rank));
-    uint32_t parent = mlt_emit_real(&e, mlt_tree_parent(v, radix));
+    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, rank));
+    uint32_t parent = mlt_emit_real(e, mlt_tree_parent(v, radix));
     if (size == 1) {
-        mlt_emit_recv(&e, out, parent, NONE);
+        mlt_emit_recv(e, out, parent, NONE);
         return;
     }
-    mlt_goal_span tmp = mlt_emit_buffer(&e, "tmp", mlt_emit_round(&e, rank, size));
-    uint32_t recv = mlt_emit_recv(&e, tmp, parent, NONE);
-    mlt_tree_child child = mlt_tree_children_end(v, e.ranks, radix);
+    mlt_goal_span tmp = mlt_emit_buffer(e, "tmp", mlt_emit_round(e, rank, size));
+    uint32_t recv = mlt_emit_recv(e, tmp, parent, NONE);
+    mlt_tree_child child = mlt_tree_children_end(v, e->ranks, radix);
     while (mlt_tree_back(&child)) // the largest subtree first
-        mlt_emit_send(&e, mlt_emit_row(&e, tmp, rank, child.v - v, child.size),
-                      mlt_emit_real(&e, child.v), recv);
-    mlt_emit_copy(&e, out, mlt_emit_row(&e, tmp, rank, 0, 1), recv);
+        mlt_emit_send(e, mlt_emit_row(e, tmp, rank, child.v - v, child.size),
+                      mlt_emit_real(e, child.v), recv);
+    mlt_emit_copy(e, out, mlt_emit_row(e, tmp, rank, 0, 1), recv);
 }
-
-// ---- the algorithms
-
-// DOES: gather or scatter, and KIND the same in capitals.
-#define GATHER_TREE_ALG(DOES, KIND, NAME, HELP, RADIX, ...)                                        \
-    static void emit_##DOES##_##NAME(const mlt_coll_shape *shape, mlt_goal_program *program,       \
-                                     uint32_t rank)                                                \
-    {                                                                                              \
-        gather_tree_##DOES(shape, program, rank, RADIX);                                           \
-    }                                                                                              \
-    const mlt_coll_alg mlt_##DOES##_##NAME = {.collective = MLT_COLL_##KIND,                       \
-                                              .name = #NAME,                                       \
-                                              .help = HELP,                                        \
-                                              .in_place = true,                                    \
-                                              .uneven = true,                                      \
-                                              .emit = emit_##DOES##_##NAME,                        \
-                                              __VA_ARGS__}
-
-GATHER_TREE_ALG(gather, GATHER, binomial, "binomial tree, ceil(log2 P) rounds: short messages", 2);
-GATHER_TREE_ALG(scatter, SCATTER, binomial, "binomial tree, ceil(log2 P) rounds: short messages",
-                2);
-// Fewer levels than the binomial tree, more messages at the root.
-GATHER_TREE_ALG(gather, GATHER, knomial, "k-nomial tree: short messages, many ranks",
-                mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);
-GATHER_TREE_ALG(scatter, SCATTER, knomial, "k-nomial tree: short messages, many ranks",
-                mlt_tree_radix(shape), .uses_radix = true, .refuses = mlt_tree_refuses);

@@ -37,7 +37,7 @@ static mlt_goal_span halving_memory(const mlt_emit *e, const mlt_halving *h, uin
     uint64_t bytes = whole ? e->n : 0;
     for (uint32_t k = first; k < h->rounds; k++)
         bytes += mlt_halving_part(e, h, h->acc, h->keep[k]).size;
-    return bytes ? mlt_emit_buffer(e, "tmp", bytes) : (mlt_goal_span){0};
+    return mlt_emit_memory(e, bytes);
 }
 
 void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt_goal_span acc)
@@ -65,8 +65,7 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
             exec = (upper ? mlt_emit_exec : mlt_emit_exec_reversed)(e, keep, own, recv);
         } else {
             h->sent[k] = send;
-            mlt_goal_span at = mlt_emit_part(tmp, 0, keep.size);
-            tmp.at += keep.size;
+            mlt_goal_span at = mlt_emit_next(&tmp, keep.size);
             uint32_t recv = mlt_emit_recv(e, at, partner, NONE);
             exec = (upper ? mlt_emit_exec_reversed : mlt_emit_exec)(e, keep, at, recv);
             mlt_emit_after(e, exec, h->last);
@@ -75,26 +74,31 @@ void mlt_halving_reduce(const mlt_emit *e, mlt_halving *h, mlt_goal_span in, mlt
     }
 }
 
-void mlt_coll_reduce_scatter_folded(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                    uint32_t rank, mlt_folded_reduce *reduce)
+bool mlt_reduce_scatter_alone(const mlt_emit *e, mlt_goal_span *in, mlt_goal_span *out)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_bytes(&e, rank));
-    if (e.ranks == 1) {
-        mlt_emit_copy(&e, out, in, NONE);
+    *in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
+    *out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
+    if (e->ranks == 1)
+        mlt_emit_copy(e, *out, *in, NONE);
+    return e->ranks == 1;
+}
+
+void mlt_coll_reduce_scatter_folded(const mlt_emit *e, mlt_folded_reduce *reduce)
+{
+    uint32_t rank = e->rank;
+    mlt_goal_span in, out;
+    if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
-    }
-    mlt_fold fold = mlt_fold_of(e.ranks);
+    mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank);
     if (me == NONE) {
-        mlt_emit_send(&e, in, rank + 1, NONE);
-        mlt_emit_recv(&e, out, rank + 1, NONE);
+        mlt_emit_send(e, in, rank + 1, NONE);
+        mlt_emit_recv(e, out, rank + 1, NONE);
         return;
     }
-    mlt_goal_span acc = mlt_emit_buffer(&e, "tmp_acc", mlt_emit_all(&e));
-    uint32_t last = reduce(&e, fold, me, in, acc);
-    mlt_emit_copy(&e, out, mlt_emit_blocks(&e, acc, rank, 1), last);
+    mlt_goal_span acc = mlt_emit_buffer(e, "tmp_acc", mlt_emit_all(e));
+    uint32_t last = reduce(e, fold, me, in, acc);
+    mlt_emit_copy(e, out, mlt_emit_blocks(e, acc, rank, 1), last);
     if (mlt_fold_has(fold, me))
-        mlt_emit_send(&e, mlt_emit_blocks(&e, acc, rank - 1, 1), rank - 1, last);
+        mlt_emit_send(e, mlt_emit_blocks(e, acc, rank - 1, 1), rank - 1, last);
 }

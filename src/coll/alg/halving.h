@@ -43,10 +43,20 @@ static inline mlt_goal_span mlt_halving_part(const mlt_emit *e, const mlt_halvin
     return mlt_emit_pieces(e, whole, h->fold.power, range.low, range.high);
 }
 
+// Reduce-scatter: the buffers. True if there is only one rank; then the result is made.
+bool mlt_reduce_scatter_alone(const mlt_emit *e, mlt_goal_span *in, mlt_goal_span *out);
+
+// The blocks of the ranks that a number stands for.
+static inline mlt_goal_span mlt_fold_blocks(const mlt_emit *e, mlt_fold fold, mlt_goal_span whole,
+                                            uint32_t number)
+{
+    uint32_t last = mlt_fold_rank(fold, number), two = mlt_fold_has(fold, number);
+    return mlt_emit_blocks(e, whole, last - two, 1 + two);
+}
+
 // Reduce-scatter of ranks that are folded to a power of two: the folded ones give all they have and
 // get their block. `reduce` emits, for number `me` of those that stay, from `in` into `acc` (all
 // blocks; at least those of `me` are whole in the end), and returns the last action.
 typedef uint32_t mlt_folded_reduce(const mlt_emit *e, mlt_fold fold, uint32_t me, mlt_goal_span in,
                                    mlt_goal_span acc);
-void mlt_coll_reduce_scatter_folded(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                    uint32_t rank, mlt_folded_reduce *reduce);
+void mlt_coll_reduce_scatter_folded(const mlt_emit *e, mlt_folded_reduce *reduce);

@@ -134,10 +134,11 @@ static void inter_emit_bcast(const work *w, mlt_goal_program *program)
 }
 
 // Gather and scatter: one block at each rank of the group, all of them at the root.
-static void emit_blocks(const work *w, mlt_goal_program *program, bool gathers)
+static void inter_emit_blocks(const work *w, mlt_goal_program *program)
 {
+    bool gathers = w->x->shape.collective == MLT_COLL_GATHER;
     uint64_t count = w->x->shape.count[0];
-    task t = with_root(w, gathers ? MLT_COLL_GATHER : MLT_COLL_SCATTER, count);
+    task t = with_root(w, (mlt_collective)w->x->shape.collective, count);
     uint64_t *starts = headed_starts(t.ranks - 1, count);
     t.starts = starts;
     bool has_in = inter_is_root(w) != gathers;
@@ -264,30 +265,18 @@ void mlt_inter_emit(const mlt_inter *x, mlt_goal_program *program, uint32_t rank
     w.own_size = s->size[w.side];
     w.far_size = s->size[!w.side];
     w.own = rank - w.own_first;
-    if (s->idle)
-        return;
-    switch ((mlt_collective)s->collective) {
-    case MLT_COLL_BCAST:
-        inter_emit_bcast(&w, program);
-        return;
-    case MLT_COLL_GATHER:
-    case MLT_COLL_SCATTER:
-        emit_blocks(&w, program, s->collective == MLT_COLL_GATHER);
-        return;
-    case MLT_COLL_REDUCE:
-        inter_emit_reduce(&w, program);
-        return;
-    case MLT_COLL_ALLGATHER:
-        inter_emit_allgather(&w, program);
-        return;
-    case MLT_COLL_ALLREDUCE:
-        inter_emit_allreduce(&w, program);
-        return;
-    case MLT_COLL_REDUCE_SCATTER:
-        inter_emit_reduce_scatter(&w, program);
-        return;
-    default:
+    static void (*const emit[MLT_COLLECTIVES])(const work *w, mlt_goal_program *program) = {
+        [MLT_COLL_BCAST] = inter_emit_bcast,
+        [MLT_COLL_GATHER] = inter_emit_blocks,
+        [MLT_COLL_SCATTER] = inter_emit_blocks,
+        [MLT_COLL_REDUCE] = inter_emit_reduce,
+        [MLT_COLL_ALLGATHER] = inter_emit_allgather,
+        [MLT_COLL_ALLREDUCE] = inter_emit_allreduce,
+        [MLT_COLL_REDUCE_SCATTER] = inter_emit_reduce_scatter,
+    };
+    if (!emit[s->collective])
         mlt_fatal("%s between two groups is no schedule of this kind",
                   mlt_collective_names[s->collective]);
-    }
+    if (!s->idle)
+        emit[s->collective](&w, program);
 }

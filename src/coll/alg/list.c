@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "coll/alg/emit.h"
+#include "goal/compare.h"
 
 typedef struct list {
     mlt_emit e;
@@ -91,9 +92,7 @@ typedef struct entry {
 static int by_peer(const void *pa, const void *pb)
 {
     const entry *a = pa, *b = pb;
-    if (a->peer != b->peer)
-        return a->peer < b->peer ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    return mlt_compare_words((uint64_t[]){a->peer, a->index}, (uint64_t[]){b->peer, b->index}, 2);
 }
 
 static entry *list_sorted(const mlt_goal_part *part, uint32_t count)

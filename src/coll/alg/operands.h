@@ -30,3 +30,11 @@ static inline uint32_t mlt_operands_copy(const mlt_emit *e, const mlt_operands *
 {
     return o->in_place ? (uint32_t)NONE : mlt_emit_copy(e, o->out, o->in, NONE);
 }
+
+// True if there is only one rank; then the result is made.
+static inline bool mlt_operands_alone(const mlt_emit *e, const mlt_operands *o)
+{
+    if (e->ranks == 1)
+        mlt_operands_copy(e, o);
+    return e->ranks == 1;
+}

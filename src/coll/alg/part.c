@@ -88,7 +88,7 @@ static uint32_t emit_alone(mlt_goal_program *program, const mlt_coll_part *part,
 {
     mlt_goal_rank *r = program->rank;
     mark from = {r->count, r->deps_count, r->buffers_count};
-    alg->emit(shape, program, part->self);
+    mlt_coll_emit(alg, shape, program, part->self);
     move_actions(program, part, from);
     uint32_t actions = r->count - from.actions, deps = r->deps_count;
     if (!actions)

@@ -12,7 +12,7 @@
 #include "coll/alg/alg.h"
 #include "coll/alg/shape_test.h"
 #include "judge/check/check.h"
-#include "judge/pass/oracle.h"
+#include "judge/pass/oracle_test.h"
 #include "judge/sim/sim.h"
 
 static mlt_goal_program *program_of(const mlt_coll_alg *alg, const mlt_coll_shape *shape)
@@ -67,7 +67,7 @@ static void check_pass(const mlt_coll_alg *alg, const mlt_coll_shape *shape,
     char why[500];
     for (int i = 0; i < PASSES; i++)
         on[i] = pass == PASSES || i == pass;
-    if (mlt_passes_run(after, &mine, on, reports, why, sizeof why) != MLT_OK) {
+    if (passes_run(after, &mine, on, reports, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         CHECK(!"the pass failed");
     }
@@ -138,7 +138,7 @@ static void price(const char *name, const mlt_coll_shape *shape, const char *pas
     mlt_pass_options options = {.segment = segment, .machine = mlt_loggops_default};
     mlt_pass_report report;
     out[0] = time_of(program) / 1000;
-    CHECK(mlt_pass_run(mlt_pass_find(pass), program, &options, &report, why, sizeof why) == MLT_OK);
+    CHECK(mlt_pass_run(pass_find(pass), program, &options, &report, why, sizeof why) == MLT_OK);
     out[1] = time_of(program) / 1000;
     printf("%-20s %4" PRIu32 " ranks, %7" PRIu64 " elements: %9" PRIu64 " ns, after %s %9" PRIu64
            " ns\n",

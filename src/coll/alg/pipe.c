@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "coll/alg/pipe.h"
 
+#include "coll/alg/alg_int.h"
 #include "coll/alg/operands.h"
 
 // Receives that are under way at once: so many blocks of memory a reduction takes at most.
 enum { SLOTS = 8 };
+
+typedef struct pipe {
+    mlt_tree tree[2];
+    uint32_t trees;
+    bool cut; // into segments; else the block goes as a whole
+} pipe;
+
+// radix: if the algorithm has one and the shape says none.
+static pipe pipe_of(const mlt_emit *e, uint32_t root, uint32_t radix)
+{
+    const mlt_tree_shape *tree = e->alg->tree;
+    if (!e->alg->uses_radix)
+        radix = 2;
+    else if (e->shape->radix)
+        radix = e->shape->radix;
+    return (pipe){{{tree, e->ranks, root, radix}, {tree->other, e->ranks, root, radix}},
+                  tree->other ? 2 : 1,
+                  e->alg->uses_segment};
+}
 
 static uint32_t parent_of(const mlt_tree *t, uint32_t rank)
 {
@@ -16,18 +36,19 @@ static uint32_t child_of(const mlt_tree *t, uint32_t rank, uint32_t i)
     return t->shape->child(t, rank, i);
 }
 
-static uint64_t segments(const mlt_emit *e, const mlt_pipe *pipe)
+static uint64_t segments(const mlt_emit *e, const pipe *p)
 {
-    return pipe->cut ? mlt_emit_segments(e) : 1;
+    return p->cut ? mlt_emit_segments(e) : 1;
 }
 
-static mlt_goal_span segment(const mlt_emit *e, const mlt_pipe *pipe, mlt_goal_span block,
-                             uint64_t s)
+static mlt_goal_span segment(const mlt_emit *e, const pipe *p, mlt_goal_span block, uint64_t s)
 {
-    return pipe->cut ? mlt_emit_segment(e, block, s) : mlt_emit_part(block, 0, e->n);
+    return p->cut ? mlt_emit_segment(e, block, s) : mlt_emit_part(block, 0, e->n);
 }
 
-void mlt_pipe_spread(const mlt_emit *e, const mlt_tree *tree, mlt_goal_span buf, uint32_t ready)
+// Receives from the parent, if there is one, and sends to the children, the last first. What
+// overwrites `buf` or reads it comes after `ready`.
+static void pipe_spread(const mlt_emit *e, const mlt_tree *tree, mlt_goal_span buf, uint32_t ready)
 {
     uint32_t parent = parent_of(tree, e->rank), children = 0;
     if (parent != NONE)
@@ -70,24 +91,15 @@ uint32_t mlt_pipe_combine(const mlt_emit *e, const mlt_tree *tree, mlt_goal_span
     return last;
 }
 
-void mlt_pipe_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                    const mlt_pipe *pipe)
-{
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
-    for (uint64_t s = 0; s < segments(&e, pipe); s++)
-        mlt_pipe_spread(&e, &pipe->tree[s % pipe->trees], segment(&e, pipe, buf, s), NONE);
-}
-
 // Memory for what comes from children: as much as the tree with most of them needs.
-static mlt_goal_span slots_memory(const mlt_emit *e, const mlt_pipe *pipe, bool in_place)
+static mlt_goal_span slots_memory(const mlt_emit *e, const pipe *p, bool in_place)
 {
     uint32_t most = 0;
-    for (uint32_t t = 0; t < pipe->trees; t++) {
-        uint32_t slots = mlt_pipe_slots(&pipe->tree[t], e->rank, in_place);
+    for (uint32_t t = 0; t < p->trees; t++) {
+        uint32_t slots = mlt_pipe_slots(&p->tree[t], e->rank, in_place);
         most = slots > most ? slots : most;
     }
-    return most ? mlt_emit_buffer(e, "tmp", most * e->n) : (mlt_goal_span){0};
+    return mlt_emit_memory(e, most * e->n);
 }
 
 static bool is_leaf(const mlt_tree *tree, uint32_t rank)
@@ -95,53 +107,58 @@ static bool is_leaf(const mlt_tree *tree, uint32_t rank)
     return child_of(tree, rank, 0) == NONE;
 }
 
-static bool is_leaf_everywhere(const mlt_pipe *pipe, uint32_t rank)
+static bool is_leaf_everywhere(const pipe *p, uint32_t rank)
 {
-    for (uint32_t t = 0; t < pipe->trees; t++)
-        if (!is_leaf(&pipe->tree[t], rank))
+    for (uint32_t t = 0; t < p->trees; t++)
+        if (!is_leaf(&p->tree[t], rank))
             return false;
     return true;
 }
 
-void mlt_pipe_reduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                     const mlt_pipe *pipe)
+void mlt_alg_bcast_pipe(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    bool root = rank == shape->root;
-    mlt_operands o = mlt_operands_begin(&e, root);
-    mlt_goal_span acc = o.out;
-    if (root && e.ranks == 1)
-        mlt_operands_copy(&e, &o);
-    if (!root && !is_leaf_everywhere(pipe, rank))
-        acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
-    mlt_goal_span tmp = slots_memory(&e, pipe, o.in_place);
-    for (uint64_t s = 0; s < segments(&e, pipe); s++) {
-        const mlt_tree *tree = &pipe->tree[s % pipe->trees];
-        mlt_goal_span own = segment(&e, pipe, o.in, s), to = segment(&e, pipe, acc, s);
-        mlt_goal_span slots = segment(&e, pipe, tmp, s);
-        uint32_t last = mlt_pipe_combine(&e, tree, own, to, slots, e.n);
-        if (!root)
-            mlt_emit_send(&e, is_leaf(tree, rank) ? own : to, parent_of(tree, rank), last);
+    pipe p = pipe_of(e, e->shape->root, mlt_tree_radix(e->shape));
+    mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
+    for (uint64_t s = 0; s < segments(e, &p); s++)
+        pipe_spread(e, &p.tree[s % p.trees], segment(e, &p, buf, s), NONE);
+}
+
+// Up the trees, building partial results in acc; and down again, if all are told.
+static void pipe_reduce(const mlt_emit *e, const pipe *p, const mlt_operands *o, mlt_goal_span acc,
+                        bool all)
+{
+    mlt_goal_span tmp = slots_memory(e, p, o->in_place);
+    for (uint64_t s = 0; s < segments(e, p); s++) {
+        const mlt_tree *tree = &p->tree[s % p->trees];
+        mlt_goal_span own = segment(e, p, o->in, s), to = segment(e, p, acc, s);
+        uint32_t last = mlt_pipe_combine(e, tree, own, to, segment(e, p, tmp, s), e->n);
+        bool leaf = is_leaf(tree, e->rank);
+        if (e->rank != tree->root)
+            last = mlt_emit_send(e, leaf ? own : to, parent_of(tree, e->rank), last);
+        // What a leaf sends from `in` does not hinder what comes down.
+        if (all)
+            pipe_spread(e, tree, to, leaf && !o->in_place ? (uint32_t)NONE : last);
     }
 }
 
-void mlt_pipe_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                        const mlt_pipe *pipe)
+void mlt_alg_reduce_pipe(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, true);
-    if (e.ranks == 1)
-        mlt_operands_copy(&e, &o);
-    mlt_goal_span tmp = slots_memory(&e, pipe, o.in_place);
-    for (uint64_t s = 0; s < segments(&e, pipe); s++) {
-        const mlt_tree *tree = &pipe->tree[s % pipe->trees];
-        mlt_goal_span own = segment(&e, pipe, o.in, s), to = segment(&e, pipe, o.out, s);
-        mlt_goal_span slots = segment(&e, pipe, tmp, s);
-        uint32_t last = mlt_pipe_combine(&e, tree, own, to, slots, e.n);
-        bool leaf = is_leaf(tree, rank);
-        if (rank != tree->root)
-            last = mlt_emit_send(&e, leaf ? own : to, parent_of(tree, rank), last);
-        // What a leaf sends from `in` does not hinder what comes down.
-        mlt_pipe_spread(&e, tree, to, leaf && !o.in_place ? (uint32_t)NONE : last);
-    }
+    pipe p = pipe_of(e, e->shape->root, mlt_tree_radix(e->shape));
+    bool root = e->rank == e->shape->root;
+    mlt_operands o = mlt_operands_begin(e, root);
+    mlt_goal_span acc = o.out;
+    if (mlt_operands_alone(e, &o))
+        return;
+    if (!root && !is_leaf_everywhere(&p, e->rank))
+        acc = mlt_emit_buffer(e, "tmp_acc", e->n);
+    pipe_reduce(e, &p, &o, acc, false);
+}
+
+// `out` is where partial results are built on the way up. Rank 0 is on top, or the middle one.
+void mlt_alg_allreduce_pipe(const mlt_emit *e)
+{
+    pipe p = pipe_of(e, e->alg->tree == &mlt_tree_in_order ? e->ranks / 2 : 0, 2);
+    mlt_operands o = mlt_operands_begin(e, true);
+    if (!mlt_operands_alone(e, &o))
+        pipe_reduce(e, &p, &o, o.out, true);
 }

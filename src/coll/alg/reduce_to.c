@@ -236,8 +236,7 @@ static void reduce_to_combine(reduce_to_state *s, uint32_t from, uint32_t sent)
         s->empty = false;
         return;
     }
-    mlt_goal_span at = mlt_emit_part(s->tmp, 0, e->n);
-    s->tmp.at += e->n;
+    mlt_goal_span at = mlt_emit_next(&s->tmp, e->n);
     uint32_t exec = reduce_to_combined(s, !lower, at, mlt_emit_recv(e, at, from, NONE));
     mlt_emit_after(e, exec, sent != NONE ? sent : s->last);
     s->last = exec;
@@ -261,11 +260,10 @@ static void follow(reduce_to_state *s, mlt_reduce_to_edge edge)
         reduce_to_combine(s, other, sent);
 }
 
-void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
-                             mlt_goal_program *program, uint32_t rank)
+void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    reduce_to_state s = {.e = &e, .empty = true, .last = NONE, .gave = NONE};
+    uint32_t rank = e->rank;
+    reduce_to_state s = {.e = e, .empty = true, .last = NONE, .gave = NONE};
     uint32_t combines = 0;
     for (uint32_t i = 0; i < plan->count; i++) {
         mlt_reduce_to_edge at = plan->edges[i];
@@ -273,19 +271,19 @@ void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shap
         combines +=
             at.kind == MLT_REDUCE_TO_MEET ? from || to : to && at.kind != MLT_REDUCE_TO_TELL;
     }
-    bool gives = mlt_reduce_to_has(shape->contributes, rank);
-    bool gets = mlt_reduce_to_has(shape->receives, rank);
+    bool gives = mlt_reduce_to_has(e->shape->contributes, rank);
+    bool gets = mlt_reduce_to_has(e->shape->receives, rank);
     if (gives)
-        s.in = mlt_emit_buffer(&e, "in", e.n);
+        s.in = mlt_emit_buffer(e, "in", e->n);
     if (gets)
-        s.acc = mlt_emit_buffer(&e, "out", e.n);
+        s.acc = mlt_emit_buffer(e, "out", e->n);
     else if (combines)
-        s.acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
+        s.acc = mlt_emit_buffer(e, "tmp_acc", e->n);
     if (combines > 1)
-        s.tmp = mlt_emit_buffer(&e, "tmp", (combines - 1) * e.n);
+        s.tmp = mlt_emit_buffer(e, "tmp", (combines - 1) * e->n);
     for (uint32_t i = 0; i < plan->count; i++)
         if (plan->edges[i].from == rank || plan->edges[i].to == rank)
             follow(&s, plan->edges[i]);
     if (gives && gets && s.empty) // the result is its own
-        mlt_emit_copy(&e, s.acc, s.in, NONE);
+        mlt_emit_copy(e, s.acc, s.in, NONE);
 }

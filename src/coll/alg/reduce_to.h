@@ -73,11 +73,10 @@ void mlt_reduce_to_plan_free(mlt_reduce_to_plan *plan);
 // Adds the plan's edges to `load`.
 void mlt_reduce_to_plan_count(const mlt_reduce_to_plan *plan, mlt_reduce_to_load *load);
 
-// Adds to `program` what `rank` does of a plan, Aspen's or any other. The plan must have been made
+// Adds to the program what the rank does of a plan, Aspen's or any other. The plan must have been made
 // for the shape's contributors and receivers. A rank that combines two values puts that of the
 // lower rank first; so a plan that combines only neighbours keeps the order of ranks.
-void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const mlt_coll_shape *shape,
-                             mlt_goal_program *program, uint32_t rank);
+void mlt_reduce_to_plan_emit(const mlt_reduce_to_plan *plan, const struct mlt_emit *e);
 
 // mlt_coll_alg.refuses of these reductions: at least one rank must contribute.
 const char *mlt_reduce_to_refuses(const mlt_coll_shape *shape);

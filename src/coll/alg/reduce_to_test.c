@@ -3,12 +3,12 @@
 // and rounds there are, and that several at once share the work. That results are right alg_test.c
 // shows.
 #include "coll/alg/reduce_to.h"
+#include "coll/alg/shape_test.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/unit_test.h"
-#include "coll/alg/alg_int.h"
 
 enum { MOST = 64 };
 
@@ -169,8 +169,8 @@ static void test_figure(void)
                              .user = load};
     char why[200];
     mlt_goal_program *program;
-    CHECK(mlt_coll_program(&mlt_reduce_to_aspen, &shape, NULL, NULL, &program, why, sizeof why) ==
-          MLT_OK);
+    CHECK(mlt_coll_program(alg_named("reduce_to.aspen"), &shape, NULL, NULL, &program, why,
+                           sizeof why) == MLT_OK);
     CHECK(program->rank[2].count == 1 && program->rank[2].actions[0].kind == MLT_GOAL_SEND &&
           program->rank[2].actions[0].peer == 1 && program->rank[0].count == 0);
     mlt_goal_program_free(program);

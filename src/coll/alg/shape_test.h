@@ -5,11 +5,24 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "coll/alg/alg.h"
 #include "coll/alg/hosts/map.h"
+
+// An algorithm that is there.
+static inline const mlt_coll_alg *alg_named(const char *name)
+{
+    char why[200];
+    const mlt_coll_alg *alg = mlt_coll_find(name, why, sizeof why);
+    if (!alg) {
+        fprintf(stderr, "%s\n", why);
+        abort();
+    }
+    return alg;
+}
 
 typedef struct arrays {
     uint64_t *starts;

@@ -147,7 +147,7 @@ static uint32_t knomial_child(const mlt_tree *t, uint32_t rank, uint32_t i)
     return NONE;
 }
 
-const mlt_tree_shape mlt_tree_knomial = {"knomial", true, knomial_parent, knomial_child};
+const mlt_tree_shape mlt_tree_knomial = {"knomial", true, knomial_parent, knomial_child, NULL};
 
 static uint32_t chain_parent(const mlt_tree *t, uint32_t rank)
 {
@@ -161,19 +161,7 @@ static uint32_t chain_child(const mlt_tree *t, uint32_t rank, uint32_t i)
     return i || v + 1 == t->ranks ? (uint32_t)NONE : back(t, v + 1);
 }
 
-const mlt_tree_shape mlt_tree_chain = {"chain", false, chain_parent, chain_child};
-
-static uint32_t star_parent(const mlt_tree *t, uint32_t rank)
-{
-    return rank == t->root ? (uint32_t)NONE : t->root;
-}
-
-static uint32_t star_child(const mlt_tree *t, uint32_t rank, uint32_t i)
-{
-    return rank == t->root && i + 1 < t->ranks ? back(t, i + 1) : (uint32_t)NONE;
-}
-
-const mlt_tree_shape mlt_tree_star = {"star", false, star_parent, star_child};
+const mlt_tree_shape mlt_tree_chain = {"chain", false, chain_parent, chain_child, NULL};
 
 static uint32_t binary_parent(const mlt_tree *t, uint32_t rank)
 {
@@ -187,7 +175,7 @@ static uint32_t binary_child(const mlt_tree *t, uint32_t rank, uint32_t i)
     return i < 2 && child < t->ranks ? back(t, child) : (uint32_t)NONE;
 }
 
-const mlt_tree_shape mlt_tree_binary = {"binary", false, binary_parent, binary_child};
+const mlt_tree_shape mlt_tree_binary = {"binary", false, binary_parent, binary_child, NULL};
 
 typedef struct alg_tree_node {
     uint32_t parent, child[2]; // NONE: there is none
@@ -231,7 +219,7 @@ static uint32_t in_order_child(const mlt_tree *t, uint32_t rank, uint32_t i)
     return pick(in_order_node(t, rank).child, i);
 }
 
-const mlt_tree_shape mlt_tree_in_order = {"in_order", true, in_order_parent, in_order_child};
+const mlt_tree_shape mlt_tree_in_order = {"in_order", true, in_order_parent, in_order_child, NULL};
 
 // The double tree. Positions 1..m have the tree in which x is the higher the more zeros it ends
 // with: odd ones are leaves, the root is the largest power of two. The first tree has v = 1..P-1 at
@@ -243,10 +231,10 @@ typedef struct alg_tree_half {
     uint32_t shift;        // else v = x + shift
 } alg_tree_half;
 
-static alg_tree_half half_of(const mlt_tree *t, int which)
+static alg_tree_half half_of(const mlt_tree *t)
 {
     uint32_t m = t->ranks - 1;
-    if (!which)
+    if (t->shape == &mlt_tree_double[0])
         return (alg_tree_half){m, 0, 0, 0};
     if (m % 2)
         return (alg_tree_half){m - 1, 1, 0, 1};
@@ -260,9 +248,9 @@ static uint32_t half_swap(alg_tree_half h, uint32_t x, bool to_v)
     return to_v ? x + h.shift : x - h.shift;
 }
 
-static alg_tree_node half_node(const mlt_tree *t, int which, uint32_t v)
+static alg_tree_node half_node(const mlt_tree *t, uint32_t v)
 {
-    alg_tree_half h = half_of(t, which);
+    alg_tree_half h = half_of(t);
     alg_tree_node n = {NONE, {NONE, NONE}};
     uint32_t top = h.nodes ? 1u << (31 - __builtin_clz(h.nodes)) : 0;
     if (v <= h.above) { // the root, or v = 1 below it
@@ -287,41 +275,21 @@ static alg_tree_node half_node(const mlt_tree *t, int which, uint32_t v)
     return n;
 }
 
-static uint32_t double_parent(const mlt_tree *t, int which, uint32_t rank)
+static uint32_t double_parent(const mlt_tree *t, uint32_t rank)
 {
-    uint32_t v = half_node(t, which, away(t, rank)).parent;
+    uint32_t v = half_node(t, away(t, rank)).parent;
     return v == NONE ? v : back(t, v);
 }
 
-static uint32_t double_child(const mlt_tree *t, int which, uint32_t rank, uint32_t i)
+static uint32_t double_child(const mlt_tree *t, uint32_t rank, uint32_t i)
 {
-    uint32_t v = pick(half_node(t, which, away(t, rank)).child, i);
+    uint32_t v = pick(half_node(t, away(t, rank)).child, i);
     return v == NONE ? v : back(t, v);
-}
-
-static uint32_t first_parent(const mlt_tree *t, uint32_t rank)
-{
-    return double_parent(t, 0, rank);
-}
-
-static uint32_t first_child(const mlt_tree *t, uint32_t rank, uint32_t i)
-{
-    return double_child(t, 0, rank, i);
-}
-
-static uint32_t second_parent(const mlt_tree *t, uint32_t rank)
-{
-    return double_parent(t, 1, rank);
-}
-
-static uint32_t second_child(const mlt_tree *t, uint32_t rank, uint32_t i)
-{
-    return double_child(t, 1, rank, i);
 }
 
 const mlt_tree_shape mlt_tree_double[2] = {
-    {"first of two", true, first_parent, first_child},
-    {"second of two", true, second_parent, second_child},
+    {"first of two", true, double_parent, double_child, &mlt_tree_double[1]},
+    {"second of two", true, double_parent, double_child, NULL},
 };
 
 // ---- folding

@@ -53,6 +53,7 @@ typedef struct mlt_tree_shape {
     uint32_t (*parent)(const mlt_tree *tree, uint32_t rank);
     // The i-th child; those whose turn is late come last.
     uint32_t (*child)(const mlt_tree *tree, uint32_t rank, uint32_t i);
+    const struct mlt_tree_shape *other; // that takes every other segment; NULL: there is one tree
 } mlt_tree_shape;
 
 struct mlt_tree {
@@ -65,7 +66,6 @@ struct mlt_tree {
 // 2 (binomial) the brackets are mlt_canonical_split's.
 extern const mlt_tree_shape mlt_tree_knomial;
 extern const mlt_tree_shape mlt_tree_chain;  // from the root upwards, around; in order from root 0
-extern const mlt_tree_shape mlt_tree_star;   // all hang from the root
 extern const mlt_tree_shape mlt_tree_binary; // v, counted from the root, has 2v+1 and 2v+2
 // Binary; the ranks below the root are one subtree, those above it the other, and a subtree's root
 // is its middle.

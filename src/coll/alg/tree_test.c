@@ -75,7 +75,6 @@ static void test_trees(void)
             check_tree(&mlt_tree_knomial, p, root, 7);
             CHECK(check_tree(&mlt_tree_knomial, p, root, 1000) <= 1);
             CHECK(check_tree(&mlt_tree_chain, p, root, 0) == p - 1);
-            CHECK(check_tree(&mlt_tree_star, p, root, 0) <= 1);
             CHECK(check_tree(&mlt_tree_binary, p, root, 0) <= mlt_rounds(p));
             CHECK(check_tree(&mlt_tree_in_order, p, root, 0) <= mlt_rounds(p) + 1);
             for (int i = 0; i < 2; i++)

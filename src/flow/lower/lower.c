@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "coll/alg/emit.h"
 #include "flow/graph/index.h"
 #include "flow/lower/lower_int.h"
 
@@ -166,5 +167,6 @@ void mlt_flow_reduction_emit(const mlt_flow_reduction *reduction, const mlt_coll
     own.ranks = reduction->members;
     own.contributes = reduction->contributes;
     own.receives = reduction->receives;
-    mlt_reduce_to_plan_emit(&reduction->plan, &own, program, rank);
+    mlt_emit e = mlt_emit_begin(&own, program, rank);
+    mlt_reduce_to_plan_emit(&reduction->plan, &e);
 }

@@ -4,8 +4,10 @@
 // depend stand after what they depend on, so there is no cycle.
 //
 // Nothing is followed before it is known to lie in the code.
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "goal/image/image_int.h"
 
 typedef struct check {
@@ -21,7 +23,6 @@ typedef struct check {
     uint64_t memory; // the largest end used of the plain memory
     uint32_t users;
     bool wild;
-    mlt_goal_image_scratch *scratch;
 } check;
 
 // ---- parameters
@@ -355,9 +356,10 @@ static const char *indices_fault(check *c)
         return "has a window that is larger than it";
     if (rank->indices > rank->actions || rank->indices > 2 * (uint64_t)rank->window)
         return "has more indices than its window allows";
-    uint32_t *holder =
-        mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_HOLDER, rank->indices, sizeof *holder);
-    return slide_fault(c, holder);
+    uint32_t *holder = mlt_take(rank->indices, sizeof *holder);
+    const char *fault = slide_fault(c, holder);
+    free(holder);
+    return fault;
 }
 
 // ---- slots: of each peer and direction, 0, 1, ... once each, and tags in their order
@@ -405,10 +407,8 @@ static const char *slots_fault(check *c)
     uint32_t size = 2, first = 0;
     while (size < 2 * (uint64_t)c->messages && size < 1u << 31)
         size *= 2;
-    check_flow *table =
-        mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_FLOWS, size, sizeof *table);
-    uint64_t *tags =
-        mlt_goal_image_zeroed(c->scratch, MLT_GOAL_IMAGE_TAGS, c->messages, sizeof *tags);
+    check_flow *table = mlt_take(size, sizeof *table);
+    uint64_t *tags = mlt_take(c->messages, sizeof *tags);
     const mlt_act *act = first_act(c);
     for (uint32_t i = 0; i < c->rank->actions; i++, act = mlt_act_next(act))
         if (is_message(act))
@@ -417,7 +417,10 @@ static const char *slots_fault(check *c)
         table[i].first = first;
         first += table[i].count;
     }
-    return fill_tags(c, table, size, tags);
+    const char *fault = fill_tags(c, table, size, tags);
+    free(table);
+    free(tags);
+    return fault;
 }
 
 // ---- all of it
@@ -434,23 +437,20 @@ static const char *totals_fault(const check *c)
 }
 
 const char *mlt_goal_image_code_fault(const mlt_goal_image *image, const mlt_goal_image_rank *rank,
-                                      mlt_goal_image_scratch *scratch, uint32_t *action)
+                                      uint32_t *action)
 {
     check c = {.header = image->header,
                .rank = rank,
                .buffer = image->buffer + rank->buffer,
-               .code = image->bytes + rank->code,
-               .scratch = scratch};
+               .code = image->bytes + rank->code};
     c.sched.code = c.code;
     c.action = MLT_GOAL_NONE;
     if (rank->actions > rank->bytes / 16) { // before memory is taken for them
         *action = MLT_GOAL_NONE;
         return "has fewer actions than it says";
     }
-    c.place =
-        mlt_goal_image_zeroed(scratch, MLT_GOAL_IMAGE_PLACE, rank->bytes / 8, sizeof *c.place);
-    c.incoming =
-        mlt_goal_image_zeroed(scratch, MLT_GOAL_IMAGE_INCOMING, rank->actions, sizeof *c.incoming);
+    c.place = mlt_take(rank->bytes / 8, sizeof *c.place);
+    c.incoming = mlt_take(rank->actions, sizeof *c.incoming);
     const char *fault = shape_fault(&c);
     if (!fault)
         fault = edges_fault(&c);
@@ -460,6 +460,8 @@ const char *mlt_goal_image_code_fault(const mlt_goal_image *image, const mlt_goa
         fault = slots_fault(&c);
     if (!fault)
         fault = totals_fault(&c);
+    free(c.place);
+    free(c.incoming);
     *action = c.action;
     return fault;
 }

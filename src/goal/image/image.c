@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writing files of schedules.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,8 +84,8 @@ static mlt_status buffers_named(const mlt_goal_sched *sched, char *why, size_t w
         const char *fault = mlt_goal_image_name_fault(sched->buffer[b].name);
         if (!fault)
             continue;
-        snprintf(why, why_size, "buffer %" PRIu32 " of rank %" PRIu32 " cannot be saved: it %s", b,
-                 sched->rank, fault);
+        snprintf(why, why_size, "buffer %u of rank %u cannot be saved: it %s", b, sched->rank,
+                 fault);
         return MLT_ERR_INVALID;
     }
     return MLT_OK;
@@ -284,9 +283,7 @@ mlt_status mlt_goal_image_write_one(const mlt_goal_sched *sched, unsigned char *
     *out = NULL;
     if (sched->flags & MLT_GOAL_SCHED_ADDRESSES) {
         mlt_goal_program *program = mlt_goal_program_new(sched->ranks);
-        mlt_goal_image_scratch scratch = {0};
-        mlt_goal_image_to_program(sched, program, &scratch);
-        mlt_goal_image_scratch_fini(&scratch);
+        mlt_goal_image_to_program(sched, program);
         mlt_status status = no_addresses(program, sched->rank, why, why_size);
         mlt_goal_program_free(program);
         mlt_assert(status != MLT_OK);

@@ -46,33 +46,6 @@ _Static_assert(sizeof(mlt_goal_image_header) == 48 && sizeof(mlt_goal_image_rank
                    sizeof(mlt_goal_image_buffer) == 16,
                "the file's layout has no holes");
 
-// Arrays that are needed for one rank after the other: a file may have a million of them.
-enum {
-    MLT_GOAL_IMAGE_PLACE,
-    MLT_GOAL_IMAGE_INCOMING,
-    MLT_GOAL_IMAGE_HOLDER,
-    MLT_GOAL_IMAGE_FLOWS,
-    MLT_GOAL_IMAGE_TAGS,
-    MLT_GOAL_IMAGE_NUMBERS,
-    MLT_GOAL_IMAGE_MESSAGES,
-    MLT_GOAL_IMAGE_SORTED,
-    MLT_GOAL_IMAGE_SCHED,
-    MLT_GOAL_IMAGE_ARRAYS
-};
-typedef struct mlt_goal_image_scratch { // zeroed at first
-    struct {
-        void *memory;
-        size_t size;
-    } array[MLT_GOAL_IMAGE_ARRAYS];
-} mlt_goal_image_scratch;
-
-// `count` elements, not zeroed: one of these arrays, until it is asked for again.
-void *mlt_goal_image_array(mlt_goal_image_scratch *scratch, int which, size_t count,
-                           size_t element);
-void *mlt_goal_image_zeroed(mlt_goal_image_scratch *scratch, int which, size_t count,
-                            size_t element);
-void mlt_goal_image_scratch_fini(mlt_goal_image_scratch *scratch);
-
 struct mlt_goal_image {
     const unsigned char *bytes;
     const mlt_goal_image_header *header;
@@ -92,14 +65,11 @@ const char *mlt_goal_image_name_fault(const char *name);
 // Everything about one rank's code that its entry, its buffers and the number of ranks imply. NULL:
 // it is fine; else what is wrong, in words. *action: where, or MLT_GOAL_NONE.
 const char *mlt_goal_image_code_fault(const mlt_goal_image *image, const mlt_goal_image_rank *rank,
-                                      mlt_goal_image_scratch *scratch, uint32_t *action);
+                                      uint32_t *action);
 
 // The actions of a schedule, with dependencies and buffers, as a rank of a program that has none
 // there yet.
-void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
-                               mlt_goal_image_scratch *scratch);
+void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program);
 
-// The schedule of an entry of the table, in the scratch memory.
-const mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image,
-                                           const mlt_goal_image_rank *entry,
-                                           mlt_goal_image_scratch *scratch);
+// The schedule of an entry of the table, to be freed with mlt_goal_sched_free.
+mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image, const mlt_goal_image_rank *entry);

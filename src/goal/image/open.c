@@ -17,29 +17,6 @@ bool mlt_is_image(const void *bytes, size_t size)
            memcmp(bytes, mlt_goal_image_magic, sizeof mlt_goal_image_magic) == 0;
 }
 
-void *mlt_goal_image_array(mlt_goal_image_scratch *scratch, int which, size_t count, size_t element)
-{
-    size_t bytes = count * element;
-    if (bytes > scratch->array[which].size || !scratch->array[which].memory) {
-        free(scratch->array[which].memory);
-        scratch->array[which].size = 2 * bytes;
-        scratch->array[which].memory = mlt_take(2 * bytes, 1);
-    }
-    return scratch->array[which].memory;
-}
-
-void *mlt_goal_image_zeroed(mlt_goal_image_scratch *scratch, int which, size_t count,
-                            size_t element)
-{
-    return memset(mlt_goal_image_array(scratch, which, count, element), 0, count * element);
-}
-
-void mlt_goal_image_scratch_fini(mlt_goal_image_scratch *scratch)
-{
-    for (int i = 0; i < MLT_GOAL_IMAGE_ARRAYS; i++)
-        free(scratch->array[i].memory);
-}
-
 typedef struct complaint {
     const char *name;
     char *why;
@@ -74,10 +51,9 @@ static mlt_status check_header(const complaint *c, const void *bytes, size_t siz
                                "here again"
                              : "is corrupt: its mark of the byte order is none");
     if (h.version != MLT_GOAL_IMAGE_VERSION)
-        return refuse(c,
-                      "has version %" PRIu32 " of the format, and this Millet reads version %d: "
-                      "assemble it again",
-                      h.version, MLT_GOAL_IMAGE_VERSION);
+        return refuse(
+            c, "has version %u of the format, and this Millet reads version %d: assemble it again",
+            h.version, MLT_GOAL_IMAGE_VERSION);
     if (size < h.size)
         return refuse(c, "is cut short: it has %zu of its %" PRIu64 " bytes", size, h.size);
     if (size > h.size)
@@ -101,8 +77,7 @@ static mlt_status find_parts(const complaint *c, mlt_goal_image *image, uint64_t
     if (*code > h->size)
         return refuse(c, "is corrupt: its tables are larger than it is");
     if (h->ranks > MLT_GOAL_MAX_RANKS || h->held > h->ranks)
-        return refuse(c, "is corrupt: it holds %" PRIu32 " of %" PRIu32 " ranks", h->held,
-                      h->ranks);
+        return refuse(c, "is corrupt: it holds %u of %u ranks", h->held, h->ranks);
     image->rank = (const mlt_goal_image_rank *)(image->bytes + ranks);
     image->buffer = (const mlt_goal_image_buffer *)(image->bytes + buffers);
     image->names = (const char *)image->bytes + names;
@@ -134,8 +109,7 @@ static mlt_status check_buffers(const complaint *c, const mlt_goal_image *image,
         else
             fault = mlt_goal_image_name_fault(image->names + buffer->name);
         if (fault)
-            return refuse(c, "is corrupt: buffer %" PRIu32 " of rank %" PRIu32 " %s", b, rank->rank,
-                          fault);
+            return refuse(c, "is corrupt: buffer %u of rank %u %s", b, rank->rank, fault);
     }
     return MLT_OK;
 }
@@ -143,7 +117,7 @@ static mlt_status check_buffers(const complaint *c, const mlt_goal_image *image,
 // An entry of the table, and all that it stands for. *code and *buffer: what others have had so
 // far.
 static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, uint32_t place,
-                             uint64_t *code, uint64_t *buffer, mlt_goal_image_scratch *scratch)
+                             uint64_t *code, uint64_t *buffer)
 {
     const mlt_goal_image_header *h = image->header;
     const mlt_goal_image_rank *rank = &image->rank[place];
@@ -155,14 +129,12 @@ static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, ui
             return MLT_OK;
     }
     if (rank->like != place)
-        return refuse(c, "is corrupt: rank %" PRIu32 " is like one that it is not like",
-                      rank->rank);
+        return refuse(c, "is corrupt: rank %u is like one that it is not like", rank->rank);
     if (rank->code != *code || rank->bytes % 8 || rank->bytes < 8 || rank->bytes > UINT32_MAX ||
         rank->bytes > h->size - *code)
-        return refuse(c, "is corrupt: the code of rank %" PRIu32 " is not where it should be",
-                      rank->rank);
+        return refuse(c, "is corrupt: the code of rank %u is not where it should be", rank->rank);
     if (!rank->buffers || rank->buffer != *buffer || rank->buffers > h->buffers - *buffer)
-        return refuse(c, "is corrupt: the buffers of rank %" PRIu32 " are not where they should be",
+        return refuse(c, "is corrupt: the buffers of rank %u are not where they should be",
                       rank->rank);
     *code += rank->bytes;
     *buffer += rank->buffers;
@@ -170,11 +142,10 @@ static mlt_status check_rank(const complaint *c, const mlt_goal_image *image, ui
     if (status != MLT_OK)
         return status;
     uint32_t action = MLT_GOAL_NONE;
-    const char *fault = mlt_goal_image_code_fault(image, rank, scratch, &action);
+    const char *fault = mlt_goal_image_code_fault(image, rank, &action);
     if (fault && action != MLT_GOAL_NONE)
-        return refuse(c, "is corrupt: action %" PRIu32 " of rank %" PRIu32 " %s", action,
-                      rank->rank, fault);
-    return fault ? refuse(c, "is corrupt: rank %" PRIu32 " %s", rank->rank, fault) : MLT_OK;
+        return refuse(c, "is corrupt: action %u of rank %u %s", action, rank->rank, fault);
+    return fault ? refuse(c, "is corrupt: rank %u %s", rank->rank, fault) : MLT_OK;
 }
 
 // Both ends of a message must know how it is matched.
@@ -183,8 +154,8 @@ static mlt_status check_matching(const complaint *c, const mlt_goal_image *image
     for (uint32_t i = 1; i < image->header->held; i++)
         if ((image->rank[i].flags ^ image->rank[0].flags) & MLT_GOAL_SCHED_PLAIN)
             return refuse(c,
-                          "is corrupt: of ranks %" PRIu32 " and %" PRIu32
-                          " one matches messages by tag, the other one by their numbers",
+                          "is corrupt: of ranks %u and %u one matches messages by tag, the other "
+                          "one by their numbers",
                           image->rank[0].rank, image->rank[i].rank);
     return MLT_OK;
 }
@@ -193,10 +164,8 @@ static mlt_status check_all(const complaint *c, mlt_goal_image *image)
 {
     uint64_t code, buffer = 0;
     mlt_status status = find_parts(c, image, &code);
-    mlt_goal_image_scratch scratch = {0};
     for (uint32_t i = 0; status == MLT_OK && i < image->header->held; i++)
-        status = check_rank(c, image, i, &code, &buffer, &scratch);
-    mlt_goal_image_scratch_fini(&scratch);
+        status = check_rank(c, image, i, &code, &buffer);
     if (status != MLT_OK)
         return status;
     if (code != image->header->size || buffer != image->header->buffers)
@@ -234,9 +203,9 @@ uint32_t mlt_goal_image_ranks(const mlt_goal_image *image)
 }
 
 // Buffers stand after the schedule.
-static void fill_sched(const mlt_goal_image *image, const mlt_goal_image_rank *entry,
-                       mlt_goal_sched *sched)
+mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image, const mlt_goal_image_rank *entry)
 {
+    mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
     *sched = (mlt_goal_sched){.code = image->bytes + entry->code,
                               .bytes = entry->bytes,
                               .actions = entry->actions,
@@ -253,6 +222,7 @@ static void fill_sched(const mlt_goal_image *image, const mlt_goal_image_rank *e
         const mlt_goal_image_buffer *buffer = &image->buffer[entry->buffer + b];
         sched->buffer[b] = (mlt_goal_sched_buffer){buffer->size, image->names + buffer->name};
     }
+    return sched;
 }
 
 mlt_goal_sched *mlt_goal_image_sched(const mlt_goal_image *image, uint32_t rank)
@@ -267,20 +237,7 @@ mlt_goal_sched *mlt_goal_image_sched(const mlt_goal_image *image, uint32_t rank)
     }
     if (low == image->header->held || image->rank[low].rank != rank)
         return NULL;
-    const mlt_goal_image_rank *entry = &image->rank[low];
-    mlt_goal_sched *sched = mlt_take(1, sizeof *sched + entry->buffers * sizeof *sched->buffer);
-    fill_sched(image, entry, sched);
-    return sched;
-}
-
-const mlt_goal_sched *mlt_goal_image_entry(const mlt_goal_image *image,
-                                           const mlt_goal_image_rank *entry,
-                                           mlt_goal_image_scratch *scratch)
-{
-    mlt_goal_sched *sched = mlt_goal_image_array(
-        scratch, MLT_GOAL_IMAGE_SCHED, sizeof *sched + entry->buffers * sizeof *sched->buffer, 1);
-    fill_sched(image, entry, sched);
-    return sched;
+    return mlt_goal_image_entry(image, &image->rank[low]);
 }
 
 void mlt_goal_image_free(mlt_goal_image *image)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "goal/image/image_int.h"
 
 static bool has_message(int kind)
@@ -24,9 +25,7 @@ mlt_goal_action mlt_act_action(const mlt_act *act)
         action.flags = message->flags & MLT_GOAL_SYNCHRONOUS;
         action.cpu = message->flags >> 8 & 0xff;
         action.nic = message->flags >> 16 & 0xff;
-        action.buf[0] = message->buf;
-        action.at[0] = message->at;
-        action.size[0] = message->size;
+        mlt_goal_span_set(&action, 0, (mlt_goal_span){message->buf, message->at, message->size});
         at += sizeof *message;
     }
     if (action.kind == MLT_GOAL_CALC) {
@@ -41,11 +40,9 @@ mlt_goal_action mlt_act_action(const mlt_act *act)
         action.flags |= exec->flags & MLT_GOAL_REVERSED;
         action.cpu = exec->cpu;
         action.user = (uint16_t)exec->user;
-        for (int i = 0; i < 2; i++) {
-            action.buf[i] = exec->buf[i];
-            action.at[i] = exec->at[i];
-            action.size[i] = exec->size[i];
-        }
+        for (int i = 0; i < 2; i++)
+            mlt_goal_span_set(&action, i,
+                              (mlt_goal_span){exec->buf[i], exec->at[i], exec->size[i]});
     }
     return action;
 }
@@ -107,25 +104,24 @@ static uint32_t collect(const mlt_goal_sched *sched, image_program_message *at)
 
 // number[i]: of the i-th action of the code in the program. Where slots ascend as the code does,
 // which is usual, nothing changes places.
-static const uint32_t *numbers(const mlt_goal_sched *sched, mlt_goal_image_scratch *scratch)
+static uint32_t *numbers(const mlt_goal_sched *sched)
 {
-    uint32_t *number =
-        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_NUMBERS, sched->actions, sizeof *number);
-    image_program_message *at =
-        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_MESSAGES, sched->actions, sizeof *at);
+    uint32_t *number = mlt_take(sched->actions, sizeof *number);
+    image_program_message *at = mlt_take(sched->actions, sizeof *at), *sorted;
     uint32_t count = collect(sched, at);
     for (uint32_t i = 0; i < sched->actions; i++)
         number[i] = i;
     if (!in_order(at, count, by_place))
         qsort(at, count, sizeof *at, by_place);
-    if (in_order(at, count, by_slot))
-        return number;
-    image_program_message *sorted =
-        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_SORTED, count, sizeof *sorted);
-    memcpy(sorted, at, count * sizeof *at);
-    qsort(sorted, count, sizeof *sorted, by_slot);
-    for (uint32_t i = 0; i < count; i++)
-        number[sorted[i].place] = at[i].place;
+    if (!in_order(at, count, by_slot)) {
+        sorted = mlt_take(count, sizeof *sorted);
+        memcpy(sorted, at, count * sizeof *at);
+        qsort(sorted, count, sizeof *sorted, by_slot);
+        for (uint32_t i = 0; i < count; i++)
+            number[sorted[i].place] = at[i].place;
+        free(sorted);
+    }
+    free(at);
     return number;
 }
 
@@ -147,8 +143,7 @@ static uint64_t count_deps(const mlt_goal_sched *sched)
     return deps;
 }
 
-void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program,
-                               mlt_goal_image_scratch *scratch)
+void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *program)
 {
     mlt_goal_rank *rank = &program->rank[sched->rank];
     mlt_assert(!rank->count && !rank->buffers_count);
@@ -156,9 +151,8 @@ void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *pr
         mlt_goal_buffer_add(program, sched->rank, sched->buffer[b].name, sched->buffer[b].size);
     mlt_goal_room(rank, sched->actions, count_deps(sched));
     rank->count = sched->actions;
-    const uint32_t *number = numbers(sched, scratch);
-    uint32_t *number_at =
-        mlt_goal_image_array(scratch, MLT_GOAL_IMAGE_PLACE, sched->bytes / 8, sizeof *number_at);
+    uint32_t *number = numbers(sched);
+    uint32_t *number_at = mlt_take(sched->bytes / 8, sizeof *number_at);
     const mlt_act *act = mlt_goal_sched_first(sched);
     for (uint32_t i = 0; i < sched->actions; i++, act = mlt_act_next(act)) {
         rank->actions[number[i]] = mlt_act_action(act);
@@ -170,15 +164,17 @@ void mlt_goal_image_to_program(const mlt_goal_sched *sched, mlt_goal_program *pr
         if (act->type & MLT_ACT_STARTERS)
             require_all(rank, mlt_act_starters(act), number_at, number[i] | MLT_GOAL_STARTED);
     }
+    free(number);
+    free(number_at);
 }
 
 mlt_goal_program *mlt_goal_image_program(const mlt_goal_image *image)
 {
     mlt_goal_program *program = mlt_goal_program_new(mlt_goal_image_ranks(image));
-    mlt_goal_image_scratch scratch = {0};
-    for (uint32_t i = 0; i < image->header->held; i++)
-        mlt_goal_image_to_program(mlt_goal_image_entry(image, &image->rank[i], &scratch), program,
-                                  &scratch);
-    mlt_goal_image_scratch_fini(&scratch);
+    for (uint32_t i = 0; i < image->header->held; i++) {
+        mlt_goal_sched *sched = mlt_goal_image_entry(image, &image->rank[i]);
+        mlt_goal_image_to_program(sched, program);
+        mlt_goal_sched_free(sched);
+    }
     return program;
 }

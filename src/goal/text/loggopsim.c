@@ -175,21 +175,19 @@ static bool part_of(const file *f, uint32_t rank, uint32_t node_bytes, part *p)
         return true; // a rank of which the text said nothing
     if (p->end < p->start || p->end > f->size)
         return wrong(f, entry,
-                     "the part of rank %" PRIu32 " goes from %" PRIu64 " to %" PRIu64
+                     "the part of rank %u goes from %" PRIu64 " to %" PRIu64
                      ", but there are %" PRIu64 " bytes after the cookie",
                      rank, p->start, p->end, f->size);
     uint64_t bytes = p->end - p->start;
     if (bytes < 8)
-        return wrong(f, p->start, "the part of rank %" PRIu32 " is too short for its two counts",
-                     rank);
+        return wrong(f, p->start, "the part of rank %u is too short for its two counts", rank);
     p->nodes = u32(f->bytes + p->start);
     p->roots = u32(f->bytes + p->start + 4);
     uint64_t fixed = 8 + 4ull * p->roots + (uint64_t)node_bytes * p->nodes;
     if (fixed > bytes || (bytes - fixed) % 4)
         return wrong(f, p->start,
-                     "the part of rank %" PRIu32 " has %" PRIu64
-                     " bytes, which is no room for %" PRIu32 " nodes of %" PRIu32 " bytes, %" PRIu32
-                     " roots and whole edges",
+                     "the part of rank %u has %" PRIu64
+                     " bytes, which is no room for %u nodes of %u bytes, %u roots and whole edges",
                      rank, bytes, p->nodes, node_bytes, p->roots);
     p->root_at = p->start + 8;
     p->node_at = p->root_at + 4ull * p->roots;
@@ -202,8 +200,7 @@ static bool part_of(const file *f, uint32_t rank, uint32_t node_bytes, part *p)
     }
     if (counted != p->edges)
         return wrong(f, p->node_at,
-                     "the nodes of rank %" PRIu32 " count %" PRIu64 " edges, but %" PRIu64
-                     " are there",
+                     "the nodes of rank %u count %" PRIu64 " edges, but %" PRIu64 " are there",
                      rank, counted, p->edges);
     return true;
 }
@@ -220,8 +217,8 @@ static bool loggopsim_layout(const file *f, uint32_t node_bytes)
             continue;
         if (p.start < free_from)
             return wrong(f, HEAD_BYTES + (uint64_t)ENTRY_BYTES * r,
-                         "the part of rank %" PRIu32 " begins at %" PRIu64 ", within what comes "
-                         "before it, which ends at %" PRIu64,
+                         "the part of rank %u begins at %" PRIu64
+                         ", within what comes before it, which ends at %" PRIu64,
                          r, p.start, free_from);
         free_from = p.end;
     }
@@ -235,11 +232,10 @@ static bool read_node(const file *f, uint32_t rank, uint32_t n, uint64_t at, mlt
     *a = (mlt_goal_action){.cpu = node[AT_CPU], .nic = node[AT_NIC]};
     a->size[0] = u64(node + AT_SIZE);
     if (a->cpu > f->max_cpu || a->nic > f->max_nic)
-        return wrong(f, at + AT_CPU,
-                     "node %" PRIu32 " of rank %" PRIu32
-                     " has cpu %u and nic %u, but the file says "
-                     "at most %u and %u",
-                     n, rank, a->cpu, a->nic, f->max_cpu, f->max_nic);
+        return wrong(
+            f, at + AT_CPU,
+            "node %u of rank %u has cpu %u and nic %u, but the file says at most %u and %u", n,
+            rank, a->cpu, a->nic, f->max_cpu, f->max_nic);
     unsigned type = node[AT_TYPE];
     if (type == CALC) {
         a->kind = MLT_GOAL_CALC;
@@ -247,24 +243,19 @@ static bool read_node(const file *f, uint32_t rank, uint32_t n, uint64_t at, mlt
         return true;
     }
     if (type != SEND && type != RECV)
-        return wrong(f, at + AT_TYPE,
-                     "node %" PRIu32 " of rank %" PRIu32
-                     " has the type %u, but there are 1 (send), "
-                     "2 (recv) and 3 (calc)",
-                     n, rank, type);
+        return wrong(
+            f, at + AT_TYPE,
+            "node %u of rank %u has the type %u, but there are 1 (send), 2 (recv) and 3 (calc)", n,
+            rank, type);
     a->kind = type == SEND ? MLT_GOAL_SEND : MLT_GOAL_RECV;
     a->buf[0] = MLT_GOAL_NOWHERE;
     a->peer = (int32_t)peer;
     a->tag = (int32_t)tag;
     if (peer >= f->ranks && !(type == RECV && peer == UINT32_MAX))
-        return wrong(f, at + AT_PEER,
-                     "node %" PRIu32 " of rank %" PRIu32 " names rank %" PRIu32
-                     ", but there are %" PRIu32 " ranks",
-                     n, rank, peer, f->ranks);
+        return wrong(f, at + AT_PEER, "node %u of rank %u names rank %u, but there are %u ranks", n,
+                     rank, peer, f->ranks);
     if (tag > INT32_MAX && !(type == RECV && tag == UINT32_MAX))
-        return wrong(f, at + AT_TAG,
-                     "node %" PRIu32 " of rank %" PRIu32 " has the tag %" PRIu32
-                     ", but tags are at most %d",
+        return wrong(f, at + AT_TAG, "node %u of rank %u has the tag %u, but tags are at most %d",
                      n, rank, tag, INT32_MAX);
     return true;
 }
@@ -276,18 +267,16 @@ static bool read_edges(const file *f, const part *p, uint32_t rank, uint32_t n, 
     uint64_t at = node_at + AT_EDGES + (started ? 8 : 0);
     uint32_t count = u32(f->bytes + at), first = u32(f->bytes + at + 4);
     if (count && (uint64_t)first + count > p->edges)
-        return wrong(f, at,
-                     "node %" PRIu32 " of rank %" PRIu32 " has the edges from %" PRIu32
-                     " on, %" PRIu32 " of them, but there are %" PRIu64,
-                     n, rank, first, count, p->edges);
+        return wrong(
+            f, at,
+            "node %u of rank %u has the edges from %u on, %u of them, but there are %" PRIu64, n,
+            rank, first, count, p->edges);
     for (uint32_t e = 0; e < count; e++) {
         uint64_t edge_at = p->edge_at + 4 * ((uint64_t)first + e);
         uint32_t to = u32(f->bytes + edge_at);
         if (to >= p->nodes)
-            return wrong(f, edge_at,
-                         "an edge leads to node %" PRIu32 " of rank %" PRIu32 ", which has %" PRIu32
-                         " nodes",
-                         to, rank, p->nodes);
+            return wrong(f, edge_at, "an edge leads to node %u of rank %u, which has %u nodes", to,
+                         rank, p->nodes);
         dependencies[to]++;
         mlt_goal_require(program, rank, to, n | (started ? (uint32_t)MLT_GOAL_STARTED : 0));
     }
@@ -303,24 +292,23 @@ static bool check_counts(const file *f, const part *p, uint32_t rank, uint32_t n
         uint64_t at = p->node_at + (uint64_t)node_bytes * n;
         uint32_t said = u32(f->bytes + at);
         if (said != dependencies[n])
-            return wrong(f, at,
-                         "node %" PRIu32 " of rank %" PRIu32 " says that it has %" PRIu32
-                         " dependencies, but %" PRIu32 " edges lead to it",
-                         n, rank, said, dependencies[n]);
+            return wrong(
+                f, at,
+                "node %u of rank %u says that it has %u dependencies, but %u edges lead to it", n,
+                rank, said, dependencies[n]);
         free_nodes += !said;
     }
     if (free_nodes != p->roots)
         return wrong(f, p->start + 4,
-                     "rank %" PRIu32 " says that it has %" PRIu32 " roots, but %" PRIu32
-                     " nodes have no dependencies",
-                     rank, p->roots, free_nodes);
+                     "rank %u says that it has %u roots, but %u nodes have no dependencies", rank,
+                     p->roots, free_nodes);
     for (uint32_t i = 0; i < p->roots; i++) {
         uint64_t at = p->root_at + 4ull * i;
         uint32_t root = u32(f->bytes + at);
         if (root >= p->nodes || dependencies[root])
             return wrong(f, at,
-                         "root %" PRIu32 " of rank %" PRIu32 " is node %" PRIu32
-                         ", which is not there, has dependencies, or was a root already",
+                         "root %u of rank %u is node %u, which is not there, has dependencies, or "
+                         "was a root already",
                          i, rank, root);
         dependencies[root] = 1; // a second time would be once too often
     }
@@ -333,7 +321,7 @@ static bool read_part(const file *f, uint32_t rank, uint32_t node_bytes, mlt_goa
     if (!part_of(f, rank, node_bytes, &p))
         return false;
     if (p.nodes >= MLT_GOAL_STARTED || p.edges >= MLT_GOAL_STARTED)
-        return wrong(f, p.start, "rank %" PRIu32 " has more than %u nodes or edges", rank,
+        return wrong(f, p.start, "rank %u has more than %u nodes or edges", rank,
                      MLT_GOAL_STARTED - 1);
     for (uint32_t n = 0; n < p.nodes; n++) {
         mlt_goal_action action;
@@ -367,11 +355,9 @@ static bool read_head(file *f, uint64_t cookie)
     f->max_cpu = f->bytes[4];
     f->max_nic = f->bytes[5];
     if (!f->ranks || f->ranks > MLT_GOAL_MAX_RANKS)
-        return wrong(f, 0, "a program has 1 to %d ranks, not %" PRIu32, MLT_GOAL_MAX_RANKS,
-                     f->ranks);
+        return wrong(f, 0, "a program has 1 to %d ranks, not %u", MLT_GOAL_MAX_RANKS, f->ranks);
     if (f->size < HEAD_BYTES + (uint64_t)ENTRY_BYTES * f->ranks)
-        return wrong(f, f->size, "the file ends within the table of its %" PRIu32 " ranks",
-                     f->ranks);
+        return wrong(f, f->size, "the file ends within the table of its %u ranks", f->ranks);
     return true;
 }
 

@@ -238,7 +238,7 @@ static void print_put_span(out *o, printer *p, const mlt_goal_program *program,
 
 static void put_function(out *o, const mlt_goal_action *action)
 {
-    if (action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER) {
+    if (mlt_goal_is_user(action)) {
         print_put(o, "user ");
         put_number(o, action->user);
     } else {

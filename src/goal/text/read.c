@@ -33,7 +33,7 @@ bool mlt_goal_read_number(mlt_goal_reader *reader, const char *what, uint64_t mo
         return mlt_goal_read_fail(reader, token->at,
                                   "here should be %s of at most %" PRIu64 "; %s is too large", what,
                                   most, quote);
-    return mlt_goal_read_expected(reader, what);
+    return mlt_goal_read_expected(reader, what, false);
 }
 
 bool mlt_goal_read_rank(mlt_goal_reader *reader, const char *what, uint32_t *rank)
@@ -43,18 +43,17 @@ bool mlt_goal_read_rank(mlt_goal_reader *reader, const char *what, uint32_t *ran
     if (!mlt_goal_read_number(reader, what, UINT64_MAX, &value))
         return false;
     if (reader->declared && value >= reader->declared)
-        return mlt_goal_read_fail(
-            reader, at, "there is no rank %" PRIu64 ": the program has the ranks 0 to %" PRIu32,
-            value, reader->declared - 1);
+        return mlt_goal_read_fail(reader, at,
+                                  "there is no rank %" PRIu64 ": the program has the ranks 0 to %u",
+                                  value, reader->declared - 1);
     uint32_t most =
         reader->most_ranks < MLT_GOAL_IMPLIED_RANKS ? reader->most_ranks : MLT_GOAL_IMPLIED_RANKS;
     if (!reader->declared && value >= most)
-        return mlt_goal_read_fail(reader, at,
-                                  "rank %" PRIu64 " is beyond the %" PRIu32
-                                  " ranks that a text may have without saying so; if it is meant, "
-                                  "write '%s' at the beginning",
-                                  value, most,
-                                  reader->dialect == MLT_GOAL_PAPER ? "ranks N;" : "num_ranks N");
+        return mlt_goal_read_fail(
+            reader, at,
+            "rank %" PRIu64 " is beyond the %u ranks that a text may have without saying so; if it "
+            "is meant, write '%s' at the beginning",
+            value, most, reader->dialect == MLT_GOAL_PAPER ? "ranks N;" : "num_ranks N");
     *rank = (uint32_t)value;
     if (*rank >= reader->ranks)
         reader->ranks = *rank + 1;
@@ -146,7 +145,7 @@ uint32_t mlt_goal_symbol_of(mlt_goal_reader *reader, const mlt_goal_token *word)
 bool mlt_goal_read_symbol(mlt_goal_reader *reader, const char *what, uint32_t *symbol)
 {
     if (reader->token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(reader, what);
+        return mlt_goal_read_expected(reader, what, false);
     *symbol = mlt_goal_symbol_of(reader, &reader->token);
     return mlt_goal_next(reader, false);
 }
@@ -248,8 +247,7 @@ static bool read_give(mlt_goal_reader *reader, int kind, const mlt_goal_token *w
     const mlt_goal_rank *rank = &reader->program->rank[reader->rank];
     uint32_t line = kind == MLT_GOAL_LABEL ? rank->actions[first].line : rank->buffers[first].line;
     return mlt_goal_read_fail(reader, word->at,
-                              "rank %" PRIu32 " has a %s '%s' already, in line %" PRIu32
-                              "; names of a rank differ",
+                              "rank %u has a %s '%s' already, in line %u; names of a rank differ",
                               reader->rank, what, quote, line);
 }
 
@@ -305,8 +303,7 @@ static bool resolve_pending(mlt_goal_reader *reader)
         char quote[48];
         mlt_goal_read_quote(s->at, s->at + s->length, quote);
         return mlt_goal_read_fail(reader, first ? d->action_at : d->on_at,
-                                  "rank %" PRIu32 " has no action with the label '%s'", d->rank,
-                                  quote);
+                                  "rank %u has no action with the label '%s'", d->rank, quote);
     }
     return true;
 }

@@ -126,11 +126,9 @@ bool mlt_goal_is_keyword(mlt_goal_dialect dialect, const char *text, size_t leng
 // Says "name:line:column: message", the line and a caret. Always false.
 bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *format, ...)
     MLT_PRINTF(3, 4) MLT_COLD;
-// "here should be WHAT, not 'token'", at the token or, if that is on a later line, after the one
-// before it. Always false.
-bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what) MLT_COLD;
-// The same where a statement begins: always at the token.
-bool mlt_goal_read_no_statement(mlt_goal_reader *reader, const char *what) MLT_COLD;
+// "here should be WHAT, not 'token'", at the token or, if that is on a later line and no statement
+// may begin there, after the one before it. Always false.
+bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what, bool new_line) MLT_COLD;
 // The text of a token, short and harmless, for a message. Returns text.
 char *mlt_goal_read_quote(const char *at, const char *end, char text[48]);
 

@@ -71,7 +71,7 @@ bool mlt_goal_is_identifier(mlt_goal_dialect dialect, const char *text, size_t l
     return !mlt_goal_is_keyword(dialect, text, length);
 }
 
-// ---- which dialect
+// ---- comments
 
 static const char *skip_line(const char *at, const char *end)
 {
@@ -88,91 +88,25 @@ static const char *skip_block(const char *at, const char *end)
     return NULL;
 }
 
-static bool among(const char *at, const char *end, const char *const *words)
-{
-    for (; *words; words++)
-        if (strlen(*words) == (size_t)(end - at) && memcmp(*words, at, (size_t)(end - at)) == 0)
-            return true;
-    return false;
-}
-
-// What a word says about the dialect: 1 the paper's, 2 LogGOPSim's, 0 nothing.
-static int word_tells(const char *at, const char *word_end, const char *end)
-{
-    static const char *const papers[] = {"ranks", "buffer", "requ", "irequ", "exec", "nop", NULL};
-    static const char *const simulators[] = {"num_ranks", "requires", "irequires", NULL};
-    if (among(at, word_end, papers))
-        return 1;
-    if (among(at, word_end, simulators))
-        return 2;
-    if (word_end - at != 4 || memcmp(at, "rank", 4) != 0)
-        return 0;
-    while (word_end < end && is(*word_end, SPACE))
-        word_end++;
-    return word_end < end && is(*word_end, DIGIT) ? 2 : 1;
-}
-
-mlt_goal_dialect mlt_goal_dialect_of(const char *text, const char *end)
-{
-    for (const char *at = text; at && at < end;) {
-        const char *begin = at;
-        char second = at + 1 < end ? at[1] : 0;
-        if (*at == '#' || (*at == '/' && second == '/')) {
-            at = skip_line(at, end);
-        } else if (*at == '/' && second == '*') {
-            at = skip_block(at, end);
-        } else if (is(*at, LETTER)) {
-            while (at < end && read_lex_inside(*at))
-                at++;
-            int tells = word_tells(begin, at, end);
-            if (tells)
-                return tells == 1 ? MLT_GOAL_PAPER : MLT_GOAL_LOGGOPSIM;
-        } else if (is(*at, DIGIT)) {
-            while (at < end && read_lex_inside(*at))
-                at++;
-            if (at[-1] == 'b' && begin[1] != 'x')
-                return MLT_GOAL_LOGGOPSIM;
-        } else if (*at == ';' || *at == ',' || (*at == '-' && second == '>')) {
-            return MLT_GOAL_PAPER;
-        } else {
-            at++;
-        }
-    }
-    return MLT_GOAL_PAPER;
-}
-
 // ---- tokens
 
-static const char *skip_digits(const char *at, const char *end, mlt_goal_token *token)
+static inline unsigned digit_of(char c)
 {
-    uint64_t value = 0;
-    bool huge = false;
-    for (; at < end && is(*at, DIGIT); at++) {
-        uint64_t digit = (uint64_t)(*at - '0');
-        huge |= value > (UINT64_MAX - digit) / 10;
-        value = value * 10 + digit;
-    }
-    token->value = value;
-    token->kind = huge ? MLT_TOKEN_HUGE : MLT_TOKEN_NUMBER;
-    return at;
+    return is(c, DIGIT)           ? (unsigned)(c - '0')
+           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
+           : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
+                                  : 16;
 }
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
-static const char *skip_hex(const char *at, const char *end, mlt_goal_token *token)
+static inline const char *skip_digits(const char *at, const char *end, unsigned base,
+                                      mlt_goal_token *token)
 {
     const char *first = at;
     uint64_t value = 0;
     bool huge = false;
-    for (; at < end && hex_digit(*at) >= 0; at++) {
-        huge |= value >> 60 != 0;
-        value = value << 4 | (uint64_t)hex_digit(*at);
+    for (unsigned digit; at < end && (digit = digit_of(*at)) < base; at++) {
+        huge |= __builtin_mul_overflow(value, base, &value);
+        huge |= __builtin_add_overflow(value, digit, &value);
     }
     token->value = value;
     token->kind = at == first ? MLT_TOKEN_BROKEN : huge ? MLT_TOKEN_HUGE : MLT_TOKEN_NUMBER;
@@ -184,9 +118,9 @@ static const char *skip_number(const mlt_goal_reader *reader, mlt_goal_token *to
     const char *at = token->at, *end = reader->end;
     bool paper = reader->dialect == MLT_GOAL_PAPER;
     if (paper && at[0] == '0' && at + 1 < end && (at[1] == 'x' || at[1] == 'X'))
-        at = skip_hex(at + 2, end, token);
+        at = skip_digits(at + 2, end, 16, token);
     else
-        at = skip_digits(at, end, token);
+        at = skip_digits(at, end, 10, token);
     if (!paper && at < end && *at == 'b' && (at + 1 == end || !read_lex_inside(at[1]))) {
         token->bytes = true;
         at++;
@@ -266,6 +200,34 @@ bool mlt_goal_next(mlt_goal_reader *reader, bool marks)
     }
     token->end = reader->at = at;
     return true;
+}
+
+// ---- which dialect
+
+static bool is_among(const mlt_goal_token *token, const char *const *words)
+{
+    while (*words && !mlt_goal_is_word(token, *words))
+        words++;
+    return *words != NULL;
+}
+
+mlt_goal_dialect mlt_goal_dialect_of(const char *text, const char *end)
+{
+    static const char *const papers[] = {"ranks", "buffer", "requ", "irequ", "exec", "nop", NULL};
+    static const char *const simulators[] = {"num_ranks", "requires", "irequires", NULL};
+    mlt_goal_reader reader = {
+        .text = text, .at = text, .end = end, .before = text, .dialect = MLT_GOAL_LOGGOPSIM};
+    const mlt_goal_token *token = &reader.token;
+    for (bool rank = false; mlt_goal_next(&reader, rank); rank = mlt_goal_is_word(token, "rank")) {
+        bool number = token->at < token->end && is(*token->at, DIGIT);
+        if ((rank && number) || is_among(token, simulators) ||
+            (number && token->end[-1] == 'b' && token->at[1] != 'x'))
+            return MLT_GOAL_LOGGOPSIM;
+        if (rank || is_among(token, papers) || token->kind == ';' || token->kind == ',' ||
+            token->kind == MLT_TOKEN_ARROW || token->kind == MLT_TOKEN_END)
+            break;
+    }
+    return MLT_GOAL_PAPER;
 }
 
 // ---- errors
@@ -365,7 +327,7 @@ bool mlt_goal_read_fail(mlt_goal_reader *reader, const char *at, const char *for
     return false;
 }
 
-static bool expected(mlt_goal_reader *reader, const char *what, bool new_line)
+bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what, bool new_line)
 {
     const mlt_goal_token *token = &reader->token;
     char quote[48];
@@ -379,14 +341,4 @@ static bool expected(mlt_goal_reader *reader, const char *what, bool new_line)
     const char *hint = token->kind == '/' ? "; comments begin with '#'" : "";
     return mlt_goal_read_fail(reader, token->at, "here should be %s, not '%s'%s", what, quote,
                               hint);
-}
-
-bool mlt_goal_read_expected(mlt_goal_reader *reader, const char *what)
-{
-    return expected(reader, what, false);
-}
-
-bool mlt_goal_read_no_statement(mlt_goal_reader *reader, const char *what)
-{
-    return expected(reader, what, true);
 }

@@ -10,7 +10,6 @@
 //
 // A statement ends with its line. More than one on a line is read too: where one ends is always
 // clear. Messages have a size and no memory.
-#include <inttypes.h>
 
 #include "goal/text/read_int.h"
 
@@ -26,7 +25,7 @@ static bool number(mlt_goal_reader *r, uint32_t line, const char *what, uint64_t
 {
     uint64_t positive;
     if (!same_line(r, line))
-        return mlt_goal_read_expected(r, what);
+        return mlt_goal_read_expected(r, what, false);
     if (r->token.kind == '-') {
         const char *at = r->token.at;
         if (!mlt_goal_next(r, false))
@@ -40,7 +39,7 @@ static bool number(mlt_goal_reader *r, uint32_t line, const char *what, uint64_t
         return mlt_goal_next(r, false);
     }
     if (r->token.bytes)
-        return mlt_goal_read_expected(r, what);
+        return mlt_goal_read_expected(r, what, false);
     if (!mlt_goal_read_number(r, what, most, &positive))
         return false;
     *value = (int64_t)positive;
@@ -51,7 +50,7 @@ static bool number(mlt_goal_reader *r, uint32_t line, const char *what, uint64_t
 static bool size(mlt_goal_reader *r, uint32_t line, uint64_t *bytes)
 {
     if (!same_line(r, line))
-        return mlt_goal_read_expected(r, "a size such as 10b");
+        return mlt_goal_read_expected(r, "a size such as 10b", false);
     bool has_unit = r->token.bytes;
     if (!mlt_goal_read_number(r, "a size such as 10b", UINT64_MAX, bytes))
         return false;
@@ -101,7 +100,7 @@ static bool peer(mlt_goal_reader *r, uint32_t line, mlt_goal_action *action)
     bool send = action->kind == MLT_GOAL_SEND;
     const char *word = send ? "to" : "from";
     if (!same_line(r, line) || !mlt_goal_is_word(&r->token, word))
-        return mlt_goal_read_expected(r, send ? "'to' and a rank" : "'from' and a rank");
+        return mlt_goal_read_expected(r, send ? "'to' and a rank" : "'from' and a rank", false);
     if (!mlt_goal_next(r, false))
         return false;
     if (same_line(r, line) && r->token.kind == '-') {
@@ -113,7 +112,7 @@ static bool peer(mlt_goal_reader *r, uint32_t line, mlt_goal_action *action)
     }
     uint32_t rank;
     if (!same_line(r, line) || r->token.bytes)
-        return mlt_goal_read_expected(r, "a rank");
+        return mlt_goal_read_expected(r, "a rank", false);
     if (!mlt_goal_read_rank(r, "a rank", &rank))
         return false;
     action->peer = (int32_t)rank;
@@ -129,7 +128,7 @@ static bool read_loggopsim_action(mlt_goal_reader *r, const mlt_goal_token *word
         uint64_t ns;
         a.kind = MLT_GOAL_CALC;
         if (!same_line(r, line) || r->token.bytes)
-            return mlt_goal_read_expected(r, "a time");
+            return mlt_goal_read_expected(r, "a time", false);
         if (!mlt_goal_read_number(r, "a time", UINT64_MAX, &ns))
             return false;
         a.size[0] = ns;
@@ -159,7 +158,7 @@ static bool read_loggopsim_dependency(mlt_goal_reader *r, const mlt_goal_token *
     if (!mlt_goal_next(r, false))
         return false;
     if (!same_line(r, word->line))
-        return mlt_goal_read_expected(r, "a label");
+        return mlt_goal_read_expected(r, "a label", false);
     d.on_at = r->token.at;
     if (!mlt_goal_read_symbol(r, "a label", &d.on))
         return false;
@@ -170,13 +169,11 @@ static bool read_loggopsim_dependency(mlt_goal_reader *r, const mlt_goal_token *
 static bool read_loggopsim_statement(mlt_goal_reader *r)
 {
     if (r->token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_no_statement(r, "a statement or '}'");
+        return mlt_goal_read_expected(r, "a statement or '}'", true);
     mlt_goal_token word = r->token;
     if (mlt_goal_is_word(&word, "rank") || mlt_goal_is_word(&word, "num_ranks"))
-        return mlt_goal_read_fail(r, word.at,
-                                  "the block of rank %" PRIu32 " is still open here; close it "
-                                  "with '}'",
-                                  r->rank);
+        return mlt_goal_read_fail(
+            r, word.at, "the block of rank %u is still open here; close it with '}'", r->rank);
     if (!mlt_goal_next(r, false))
         return false;
     bool more = same_line(r, word.line);
@@ -186,7 +183,7 @@ static bool read_loggopsim_statement(mlt_goal_reader *r)
             return false;
         mlt_goal_token first = r->token;
         if (!same_line(r, word.line) || !is_action(&first))
-            return mlt_goal_read_expected(r, "send, recv or calc");
+            return mlt_goal_read_expected(r, "send, recv or calc", false);
         return mlt_goal_next(r, false) && read_loggopsim_action(r, &first, label);
     }
     if (is_action(&word))
@@ -197,7 +194,7 @@ static bool read_loggopsim_statement(mlt_goal_reader *r)
     char quote[48], what[128];
     mlt_goal_read_quote(word.at, word.end, quote);
     snprintf(what, sizeof what, "':', 'requires' or 'irequires' after '%s'", quote);
-    return mlt_goal_read_expected(r, what);
+    return mlt_goal_read_expected(r, what, false);
 }
 
 static bool read_loggopsim_block(mlt_goal_reader *r)
@@ -210,19 +207,18 @@ static bool read_loggopsim_block(mlt_goal_reader *r)
                                   "LogGOPSim's dialect, in which this text begins, writes 'rank N "
                                   "{' without '#'");
     if (r->token.bytes)
-        return mlt_goal_read_expected(r, "a rank");
+        return mlt_goal_read_expected(r, "a rank", false);
     if (!mlt_goal_read_rank(r, "a rank", &rank))
         return false;
     if (r->token.kind != '{')
-        return mlt_goal_read_expected(r, "'{'");
+        return mlt_goal_read_expected(r, "'{'", false);
     mlt_goal_read_enter(r, rank);
     if (!mlt_goal_next(r, false))
         return false;
     while (r->token.kind != '}') {
         if (r->token.kind == MLT_TOKEN_END)
             return mlt_goal_read_fail(r, r->token.at,
-                                      "the block of rank %" PRIu32 ", which begins in line %" PRIu32
-                                      ", has no '}'",
+                                      "the block of rank %u, which begins in line %u, has no '}'",
                                       rank, line);
         if (!read_loggopsim_statement(r))
             return false;
@@ -245,12 +241,12 @@ bool mlt_goal_read_loggopsim(mlt_goal_reader *r)
             if (!mlt_goal_next(r, false))
                 return false;
             if (r->token.bytes)
-                return mlt_goal_read_expected(r, "a number of ranks");
+                return mlt_goal_read_expected(r, "a number of ranks", false);
             if (!mlt_goal_read_ranks(r))
                 return false;
         } else {
-            return mlt_goal_read_no_statement(r, blocks ? "'rank N {' or the end"
-                                                        : "'num_ranks N' or 'rank N {'");
+            return mlt_goal_read_expected(
+                r, blocks ? "'rank N {' or the end" : "'num_ranks N' or 'rank N {'", true);
         }
     }
     return true;

@@ -30,14 +30,14 @@ typedef struct interval_list {
 static bool word(mlt_goal_reader *r, const char *text, const char *what)
 {
     if (!mlt_goal_is_word(&r->token, text))
-        return mlt_goal_read_expected(r, what);
+        return mlt_goal_read_expected(r, what, false);
     return mlt_goal_next(r, false);
 }
 
 static bool sign(mlt_goal_reader *r, int kind, const char *what)
 {
     if (r->token.kind != kind)
-        return mlt_goal_read_expected(r, what);
+        return mlt_goal_read_expected(r, what, false);
     return mlt_goal_next(r, false);
 }
 
@@ -57,10 +57,9 @@ static bool named(mlt_goal_reader *r, span *s)
     if (buffer == MLT_GOAL_NONE) {
         char quote[48];
         mlt_goal_read_quote(s->at, r->before, quote);
-        return mlt_goal_read_fail(r, s->at,
-                                  "rank %" PRIu32 " has no buffer '%s'; declare it first, with "
-                                  "'buffer %s SIZE;'",
-                                  r->rank, quote, quote);
+        return mlt_goal_read_fail(
+            r, s->at, "rank %u has no buffer '%s'; declare it first, with 'buffer %s SIZE;'",
+            r->rank, quote, quote);
     }
     s->bytes.buf = buffer + 1;
     s->bytes.at = 0;
@@ -100,13 +99,6 @@ static bool read_span(mlt_goal_reader *r, bool message, span *s)
     return true;
 }
 
-static void read_paper_put_span(mlt_goal_action *action, int which, const span *s)
-{
-    action->buf[which] = s->bytes.buf;
-    action->at[which] = s->bytes.at;
-    action->size[which] = s->bytes.size;
-}
-
 // ---- functions
 
 static bool no_function(mlt_goal_reader *r, const mlt_goal_token *token, size_t op_length, bool op)
@@ -134,7 +126,7 @@ static bool function(mlt_goal_reader *r, mlt_goal_action *action, bool *user)
 {
     const mlt_goal_token token = r->token;
     if (token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(r, "an operation such as sumInt32, or 'user N'");
+        return mlt_goal_read_expected(r, "an operation such as sumInt32, or 'user N'", false);
     *user = mlt_goal_is_word(&token, "user");
     if (*user) {
         uint64_t number;
@@ -194,12 +186,12 @@ static bool then(mlt_goal_reader *r, mlt_goal_action *action, const span *messag
     if (message->bytes.buf == MLT_GOAL_NOWHERE)
         return mlt_goal_read_fail(r, message->at,
                                   "'none' is for plain messages; an operation needs memory");
-    read_paper_put_span(action, 1, message);
+    mlt_goal_span_set(action, 1, message->bytes);
     if (!function(r, action, &user) || !word(r, "with", "'with' and a buffer") ||
         !read_span(r, false, &result) || (!user && !sizes(r, action, message, &result)))
         return false;
     action->kind = user ? MLT_GOAL_RECV_USER : MLT_GOAL_RECV_EXEC;
-    read_paper_put_span(action, 0, &result);
+    mlt_goal_span_set(action, 0, result.bytes);
     return true;
 }
 
@@ -288,7 +280,7 @@ static bool read_paper_message(mlt_goal_reader *r, mlt_goal_action *action, span
     if (!read_span(r, true, s) ||
         !word(r, send ? "to" : "from", send ? "'to' and a rank" : "'from' and a rank"))
         return false;
-    read_paper_put_span(action, 0, s);
+    mlt_goal_span_set(action, 0, s->bytes);
     if (!send && mlt_goal_is_word(&r->token, "any")) {
         action->peer = MLT_GOAL_ANY;
         return mlt_goal_next(r, false);
@@ -312,8 +304,8 @@ static bool exec(mlt_goal_reader *r, mlt_goal_action *action)
     if (!read_span(r, false, &second) || (!user && !sizes(r, action, &result, &second)))
         return false;
     action->kind = user ? MLT_GOAL_USER : MLT_GOAL_EXEC;
-    read_paper_put_span(action, 0, &result);
-    read_paper_put_span(action, 1, &second);
+    mlt_goal_span_set(action, 0, result.bytes);
+    mlt_goal_span_set(action, 1, second.bytes);
     return true;
 }
 
@@ -366,7 +358,7 @@ static bool buffer(mlt_goal_reader *r)
     const mlt_goal_token token = r->token;
     uint64_t size;
     if (token.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_expected(r, "the name of a buffer");
+        return mlt_goal_read_expected(r, "the name of a buffer", false);
     return mlt_goal_next(r, false) &&
            mlt_goal_read_number(r, "a size in bytes", UINT64_MAX, &size) &&
            mlt_goal_read_buffer(r, &token, size);
@@ -377,7 +369,7 @@ static bool read_paper_statement(mlt_goal_reader *r)
 {
     const mlt_goal_token first = r->token;
     if (first.kind != MLT_TOKEN_WORD)
-        return mlt_goal_read_no_statement(r, "an action, a label, 'requ' or 'buffer'");
+        return mlt_goal_read_expected(r, "an action, a label, 'requ' or 'buffer'", true);
     if (!mlt_goal_next(r, false))
         return false;
     int kind = kind_of(&first);
@@ -388,7 +380,7 @@ static bool read_paper_statement(mlt_goal_reader *r)
         const mlt_goal_token second = r->token;
         kind = kind_of(&second);
         if (!kind)
-            return mlt_goal_read_expected(r, "send, recv, exec, calc or nop");
+            return mlt_goal_read_expected(r, "send, recv, exec, calc or nop", false);
         return mlt_goal_next(r, false) && read_paper_action(r, kind, first.line, label);
     }
     if (kind)
@@ -409,13 +401,13 @@ static bool statements(mlt_goal_reader *r, uint32_t open_line)
 {
     while (r->token.kind != '}') {
         if (r->token.kind == MLT_TOKEN_END)
-            return mlt_goal_read_fail(
-                r, r->token.at, "the block that begins in line %" PRIu32 " has no '}'", open_line);
-        if (mlt_goal_is_word(&r->token, "rank") || mlt_goal_is_word(&r->token, "ranks"))
-            return mlt_goal_read_fail(r, r->token.at,
-                                      "the block that begins in line %" PRIu32
-                                      " is still open here; close it with '}'",
+            return mlt_goal_read_fail(r, r->token.at, "the block that begins in line %u has no '}'",
                                       open_line);
+        if (mlt_goal_is_word(&r->token, "rank") || mlt_goal_is_word(&r->token, "ranks"))
+            return mlt_goal_read_fail(
+                r, r->token.at,
+                "the block that begins in line %u is still open here; close it with '}'",
+                open_line);
         if (r->token.kind != ';' && !read_paper_statement(r))
             return false;
         if (!sign(r, ';', "';'"))
@@ -465,13 +457,13 @@ static bool rank_list(mlt_goal_reader *r, interval_list *list)
             return false;
     } while (r->token.kind == ',');
     if (r->token.kind != '{')
-        return mlt_goal_read_expected(r, "',' and a further rank, or '{'");
+        return mlt_goal_read_expected(r, "',' and a further rank, or '{'", false);
     qsort(list->items, list->count, sizeof *list->items, by_first);
     for (size_t i = 1; i < list->count; i++) {
         const interval *a = &list->items[i - 1], *b = &list->items[i];
         if (b->first <= a->last)
             return mlt_goal_read_fail(r, a->at > b->at ? a->at : b->at,
-                                      "rank %" PRIu32 " stands twice in this list", b->first);
+                                      "rank %u stands twice in this list", b->first);
     }
     return true;
 }
@@ -517,7 +509,7 @@ bool mlt_goal_read_paper(mlt_goal_reader *r)
             if (!mlt_goal_next(r, false))
                 return false;
         } else if (blocks) {
-            return mlt_goal_read_no_statement(r, "a rank block, 'rank #N {', or the end");
+            return mlt_goal_read_expected(r, "a rank block, 'rank #N {', or the end", true);
         } else {
             // The paper's grammar: a text without blocks is one process's own program.
             if (!bare) {

@@ -32,15 +32,31 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
     return finding;
 }
 
-void mlt_check_say(mlt_goal_finding *finding, const char *format, ...)
+static void say(mlt_goal_finding *finding, const char *format, va_list args)
 {
     size_t length = strlen(finding->text);
     mlt_text text = {.text = finding->text, .length = length, .room = length + 1};
+    mlt_text_vadd(&text, format, args);
+    finding->text = text.text;
+}
+
+void mlt_check_say(mlt_goal_finding *finding, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    mlt_text_vadd(&text, format, args);
+    say(finding, format, args);
     va_end(args);
-    finding->text = text.text;
+}
+
+void mlt_check_tell(mlt_check *check, mlt_goal_fault fault, uint32_t rank, const char *format, ...)
+{
+    mlt_goal_place place = {rank, MLT_GOAL_NONE};
+    mlt_goal_finding *finding = mlt_check_found(check, fault, place, place);
+    va_list args;
+    va_start(args, format);
+    if (finding)
+        say(finding, format, args);
+    va_end(args);
 }
 
 void mlt_check_looked(mlt_check *check, mlt_goal_fault fault)
@@ -126,7 +142,7 @@ static void run(mlt_check *check)
         return;
     mlt_check_deadlock(check);
     mlt_check_progress(check, 0.4);
-    if (check->options->window && check->order)
+    if (check->options->window && check->waits.order)
         mlt_check_window(check);
     mlt_check_race(check);
     mlt_check_progress(check, 0.6);
@@ -146,7 +162,7 @@ mlt_goal_verdict *mlt_goal_check(const mlt_goal_program *program,
         for (uint32_t r = 0; r < program->ranks; r++)
             mlt_goal_graph_free(check.graph[r]);
     free(check.graph);
-    free(check.order);
+    mlt_waits_fini(&check.waits);
     mlt_goal_pairs_free(check.pairs);
     mlt_check_progress(&check, 1);
     return check.verdict;
@@ -184,7 +200,7 @@ static void print_deadlock(const mlt_goal_verdict *verdict, FILE *to)
             verdict->synchronous ? ", even if every send is synchronous"
                                  : " if sends are buffered");
     if (verdict->window)
-        fprintf(to, ", nor in a window of %" PRIu32 " %s", verdict->window,
+        fprintf(to, ", nor in a window of %u %s", verdict->window,
                 plural(verdict->window, "action", "actions"));
     fputc('\n', to);
 }
@@ -219,7 +235,7 @@ static void print_result(const mlt_goal_verdict *verdict, FILE *to)
 
 void mlt_goal_verdict_print(const mlt_goal_verdict *verdict, FILE *to)
 {
-    fprintf(to, "%" PRIu64 " %s on %" PRIu32 " %s\n", verdict->actions,
+    fprintf(to, "%" PRIu64 " %s on %u %s\n", verdict->actions,
             plural(verdict->actions, "action", "actions"), verdict->ranks,
             plural(verdict->ranks, "rank", "ranks"));
     if (clean(verdict, MLT_FAULT_BOUNDS))

@@ -3,7 +3,7 @@
 // before has shown:
 //
 //     match.c     actions are valid and in bounds; every send meets a receive
-//     deadlock.c  the waits of all ranks' actions have no cycle; an order of events
+//     deadlock.c  the waits of all ranks' actions (waits.h) have no cycle; an order of events
 //     window.c    the same for the compiled code and its window
 //     race.c      unordered actions touch different bytes
 //     result.c    the events in that order leave in `out` what the operation demands; on memory.c
@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "goal/graph.h"
 #include "judge/check/check.h"
+#include "judge/waits.h"
 
 typedef struct mlt_check {
     const mlt_goal_program *program;
@@ -25,16 +26,8 @@ typedef struct mlt_check {
     mlt_goal_pairs *pairs;
     mlt_goal_graph **graph; // [ranks]
     bool wildcards;
-    uint32_t *order; // all events (mlt_check_event), each after what it waits for if sends are
-                     // buffered; NULL: some wait for ever
-    uint32_t events;
+    mlt_waits waits; // if sends are buffered; order NULL: some wait for ever
 } mlt_check;
-
-// The start and the end of an action, by its number in mlt_goal_pairs.
-static inline uint32_t mlt_check_event(uint64_t number, bool end)
-{
-    return (uint32_t)(2 * number + end);
-}
 
 // Counts a fault. The finding to be worded, or NULL if there are enough of its kind. It is valid
 // until the next one.
@@ -42,6 +35,9 @@ mlt_goal_finding *mlt_check_found(mlt_check *check, mlt_goal_fault fault, mlt_go
                                   mlt_goal_place second);
 // Appends to the finding's text.
 void mlt_check_say(mlt_goal_finding *finding, const char *format, ...) MLT_PRINTF(2, 3);
+// A finding about a rank, in a sentence.
+void mlt_check_tell(mlt_check *check, mlt_goal_fault fault, uint32_t rank, const char *format, ...)
+    MLT_PRINTF(4, 5);
 void mlt_check_looked(mlt_check *check, mlt_goal_fault fault);
 void mlt_check_progress(const mlt_check *check, double done);
 
@@ -72,25 +68,3 @@ void mlt_check_deadlock(mlt_check *check);
 void mlt_check_window(mlt_check *check);
 void mlt_check_race(mlt_check *check);
 void mlt_check_result(mlt_check *check);
-
-// ---- wait.c: a graph of events, which must come before which
-
-typedef struct mlt_waits {
-    uint32_t count;
-    uint64_t *at; // event e is followed by to[at[e] .. at[e + 1])
-    uint32_t *to;
-} mlt_waits;
-
-// emit calls mlt_waits_edge for each pair; it is called twice and must say the same both times.
-void mlt_waits_init(mlt_waits *waits, uint32_t count, void (*emit)(mlt_waits *waits, void *user),
-                    void *user);
-void mlt_waits_edge(mlt_waits *waits, uint32_t before, uint32_t after);
-void mlt_waits_fini(mlt_waits *waits);
-
-// An order of the events; the caller frees it. If there is none: NULL, and a short cycle, in which
-// each event comes only after the next one; *blocked is how many events never come.
-uint32_t *mlt_waits_order(const mlt_waits *waits, uint32_t **cycle, uint32_t *cycle_count,
-                          uint32_t *blocked);
-
-// The events of the program.
-void mlt_check_waits(const mlt_check *check, bool synchronous, mlt_waits *waits);

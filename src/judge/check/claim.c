@@ -109,18 +109,13 @@ static uint64_t bytes_of(const mlt_claim *claim, uint32_t rank, bool out)
 
 void mlt_claim_wrong(mlt_check *check, uint32_t rank, const char *format, ...)
 {
-    mlt_goal_finding *finding =
-        mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){rank, MLT_GOAL_NONE},
-                        (mlt_goal_place){rank, MLT_GOAL_NONE});
-    if (!finding)
-        return;
     char text[MLT_CHECK_TEXT];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    mlt_check_say(finding, "this cannot be shown to perform %s: %s",
-                  mlt_collective_names[check->options->is->collective], text);
+    mlt_check_tell(check, MLT_FAULT_INVALID, rank, "this cannot be shown to perform %s: %s",
+                   mlt_collective_names[check->options->is->collective], text);
 }
 
 static bool any_named(const mlt_goal_program *program)
@@ -151,9 +146,8 @@ static void no_buffer(mlt_check *check, uint32_t rank, const char *name)
         mlt_text_add(&names, "%s%s", b ? ", " : "",
                      mlt_goal_name_text(check->program, r->buffers[b].name));
     mlt_claim_wrong(check, rank,
-                    "rank %" PRIu32
-                    " has no buffer %s; it has %s: say what it takes and gives with "
-                    "--in NAME --out NAME, or OFFSET in plain memory",
+                    "rank %u has no buffer %s; it has %s: say what it takes and gives with --in "
+                    "NAME --out NAME, or OFFSET in plain memory",
                     rank, name, r->buffers_count ? names.text : "no named one");
 }
 
@@ -213,12 +207,12 @@ static bool block_of(const mlt_claim *claim, mlt_check *check, uint32_t rank, bo
         return true;
     if (room % blocks)
         mlt_claim_wrong(check, rank,
-                        "the size %" PRIu64 " of %s of rank %" PRIu32 " is no multiple of %" PRIu64
+                        "the size %" PRIu64 " of %s of rank %u is no multiple of %" PRIu64
                         ", %s; say the bytes of a block with --size",
                         room, name, rank, blocks, claim->is->starts ? "the weights" : "the ranks");
     else if (!room && span.at)
-        mlt_claim_wrong(check, rank, "%s of rank %" PRIu32 " has no bytes from %" PRIu64 " on",
-                        name, rank, span.at);
+        mlt_claim_wrong(check, rank, "%s of rank %u has no bytes from %" PRIu64 " on", name, rank,
+                        span.at);
     else
         return true;
     return false;
@@ -243,7 +237,7 @@ static bool derive_block(mlt_claim *claim, mlt_check *check)
             if (block != UINT64_MAX && here != block) {
                 mlt_claim_wrong(check, r,
                                 "the buffers say blocks of %" PRIu64
-                                " bytes, but %s of rank %" PRIu32 " says %" PRIu64
+                                " bytes, but %s of rank %u says %" PRIu64
                                 "; say the bytes of a block with --size",
                                 block, mlt_check_buffer_name(check->program, r, span.buf), r, here);
                 return false;
@@ -273,8 +267,8 @@ static bool span_fits(mlt_check *check, uint32_t rank, mlt_goal_span span)
     if (room >= span.size)
         return true;
     mlt_claim_wrong(check, rank,
-                    "it needs %" PRIu64 " bytes from %" PRIu64 " on in %s of rank %" PRIu32
-                    ", which has %" PRIu64 " there",
+                    "it needs %" PRIu64 " bytes from %" PRIu64
+                    " on in %s of rank %u, which has %" PRIu64 " there",
                     span.size, span.at, mlt_check_buffer_name(check->program, rank, span.buf), rank,
                     room);
     return false;
@@ -307,7 +301,7 @@ static bool sizes_make_sense(const mlt_claim *claim, mlt_check *check)
     }
     for (uint32_t r = 0; r < claim->ranks && reduces && is->starts; r++)
         if (is->starts[r + 1] * claim->element % bytes) {
-            mlt_claim_wrong(check, r, "block %" PRIu32 " ends within an element", r);
+            mlt_claim_wrong(check, r, "block %u ends within an element", r);
             return false;
         }
     return true;
@@ -353,13 +347,13 @@ static void name_claim(const mlt_claim *claim, mlt_check *check)
     const mlt_goal_spec *is = claim->is;
     char op[64] = "", root[32] = "", size[48] = "", *text;
     if (mlt_collective_reduces(is->collective) && is->op == MLT_OPS)
-        snprintf(op, sizeof op, " user %" PRIu32, is->user);
+        snprintf(op, sizeof op, " user %u", is->user);
     else if (mlt_collective_reduces(is->collective))
         snprintf(op, sizeof op, " %s%s", mlt_op_names[is->op], mlt_op_type_names[is->type]);
     bool rooted = is->collective == MLT_COLL_BCAST || is->collective == MLT_COLL_REDUCE ||
                   is->collective == MLT_COLL_GATHER || is->collective == MLT_COLL_SCATTER;
     if (rooted)
-        snprintf(root, sizeof root, " with root %" PRIu32, is->root);
+        snprintf(root, sizeof root, " with root %u", is->root);
     if (is->collective == MLT_COLL_EXCHANGE)
         snprintf(size, sizeof size, ", %" PRIu64 " messages", claim->pieces_at[claim->ranks]);
     else if (needs_no_block(is) && is->starts)
@@ -368,8 +362,8 @@ static void name_claim(const mlt_claim *claim, mlt_check *check)
     else if (is->collective != MLT_COLL_BARRIER)
         snprintf(size, sizeof size, ", blocks of %" PRIu64 " %s", claim->block,
                  claim->block == 1 ? "byte" : "bytes");
-    if (asprintf(&text, "%s%s over %" PRIu32 " %s%s%s%s%s", mlt_collective_names[is->collective],
-                 op, claim->ranks, claim->ranks == 1 ? "rank" : "ranks", root, size,
+    if (asprintf(&text, "%s%s over %u %s%s%s%s%s", mlt_collective_names[is->collective], op,
+                 claim->ranks, claim->ranks == 1 ? "rank" : "ranks", root, size,
                  is->starts && !needs_no_block(is) ? " times the weights" : "",
                  is->in_place ? ", in place" : "") < 0)
         text = NULL;
@@ -430,7 +424,7 @@ bool mlt_claim_init(mlt_claim *claim, mlt_check *check)
     const char *fault = claim_fault(claim);
     bool fine = false;
     if (is->root >= claim->ranks)
-        mlt_claim_wrong(check, 0, "there is no rank %" PRIu32 " to be the root", is->root);
+        mlt_claim_wrong(check, 0, "there is no rank %u to be the root", is->root);
     else if (fault)
         mlt_claim_wrong(check, 0, "%s", fault);
     else

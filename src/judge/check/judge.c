@@ -102,16 +102,15 @@ static uint32_t name_ranks(const judge *j, uint32_t from, uint32_t to, uint8_t l
         count += last - r + 1;
         const char *comma = shown ? ", " : "";
         if (shown++ < 8 && used < RANKS_TEXT) {
-            int n = last > r
-                        ? snprintf(text + used, RANKS_TEXT - used, "%s%" PRIu32 "..%" PRIu32, comma,
-                                   rank_of[r], rank_of[last])
-                        : snprintf(text + used, RANKS_TEXT - used, "%s%" PRIu32, comma, rank_of[r]);
+            int n = last > r ? snprintf(text + used, RANKS_TEXT - used, "%s%u..%u", comma,
+                                        rank_of[r], rank_of[last])
+                             : snprintf(text + used, RANKS_TEXT - used, "%s%u", comma, rank_of[r]);
             used += n > 0 ? (size_t)n : 0;
         }
         r = last;
     }
     if (shown > 8 && used < RANKS_TEXT)
-        snprintf(text + used, RANKS_TEXT - used, " and others, %" PRIu32 " in all", count);
+        snprintf(text + used, RANKS_TEXT - used, " and others, %u in all", count);
     return count;
 }
 
@@ -160,15 +159,15 @@ static void say_value(const judge *j, mlt_goal_finding *finding, uint32_t value,
     char text[MLT_CHECK_TEXT], formula[FORMULA];
     switch (v->kind) {
     case MLT_VALUE_LEAF:
-        mlt_check_say(finding, "bytes %" PRIu64 "..%" PRIu64 " of what rank %" PRIu32 " brings",
-                      offset, offset + length - 1, j->s->claim->rank_of[v->a]);
+        mlt_check_say(finding, "bytes %" PRIu64 "..%" PRIu64 " of what rank %u brings", offset,
+                      offset + length - 1, j->s->claim->rank_of[v->a]);
         break;
     case MLT_VALUE_JUNK:
         if (v->b == MLT_GOAL_NOWHERE)
-            mlt_check_say(finding, "bytes that rank %" PRIu32 " sent from nowhere", v->a);
+            mlt_check_say(finding, "bytes that rank %u sent from nowhere", v->a);
         else
             mlt_check_say(
-                finding, "what was in %s of rank %" PRIu32 " before",
+                finding, "what was in %s of rank %u before",
                 mlt_check_bytes(check->program, v->a, v->b, offset, offset + length, text), v->a);
         break;
     case MLT_VALUE_OPAQUE:
@@ -283,7 +282,7 @@ static void say_wanted(judge *j, mlt_goal_finding *finding, const part *p)
             *to++ = *c;
     *to = 0;
     if (high - low > 6)
-        mlt_check_say(finding, "the reduction of %s %" PRIu32 "..%" PRIu32,
+        mlt_check_say(finding, "the reduction of %s %u..%u",
                       j->s->claim->leaves < j->s->claim->ranks ? "those that contribute of ranks"
                                                                : "ranks",
                       rank_of[low], rank_of[high - 1]);
@@ -323,9 +322,8 @@ static void judge_tell(judge *j, const part *p)
     finding->from = out.at + p->at;
     finding->to = finding->from + p->length;
     // Several, even if it is one: what is said of them is said in the plural.
-    mlt_check_say(finding, "rank %" PRIu32 "'s bytes %" PRIu64 "..%" PRIu64 " of %s", p->rank,
-                  finding->from, finding->to - 1,
-                  mlt_check_buffer_name(s->check->program, p->rank, out.buf));
+    mlt_check_say(finding, "rank %u's bytes %" PRIu64 "..%" PRIu64 " of %s", p->rank, finding->from,
+                  finding->to - 1, mlt_check_buffer_name(s->check->program, p->rank, out.buf));
     const char *comma = "";
     bool reduces = mlt_collective_reduces(s->claim->is->collective);
     if (reduces) {

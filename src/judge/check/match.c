@@ -9,70 +9,14 @@
 
 // ---- valid, in bounds
 
-static bool has_second(const mlt_goal_action *action)
-{
-    return action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_USER ||
-           action->kind == MLT_GOAL_RECV_EXEC || action->kind == MLT_GOAL_RECV_USER;
-}
-
-static bool is_exec(const mlt_goal_action *action)
-{
-    return action->kind == MLT_GOAL_EXEC || action->kind == MLT_GOAL_RECV_EXEC;
-}
-
-static bool known_buffer(const mlt_goal_program *program, const mlt_goal_rank *rank, uint32_t buf)
-{
-    if (buf == MLT_GOAL_MEMORY || buf == MLT_GOAL_ADDRESS || buf == MLT_GOAL_NOWHERE)
-        return true;
-    return buf <= rank->buffers_count && rank->buffers[buf - 1].name < program->names_size;
-}
-
-// Why nothing can be said about the action; NULL: all is there.
-static const char *broken(const mlt_goal_program *program, const mlt_goal_rank *rank,
-                          const mlt_goal_action *action)
-{
-    if (action->kind < MLT_GOAL_SEND || action->kind >= MLT_GOAL_KINDS)
-        return "there is no such kind of action";
-    if (action->label >= program->names_size)
-        return "its name is none of the program's";
-    if (action->kind == MLT_GOAL_CALC || action->kind == MLT_GOAL_NOP)
-        return NULL;
-    if (!known_buffer(program, rank, action->buf[0]) ||
-        (has_second(action) && !known_buffer(program, rank, action->buf[1])))
-        return "it names a buffer that the rank has not";
-    if (is_exec(action) && (action->op >= MLT_OPS || action->type >= MLT_OP_TYPES))
-        return "it has no operation or no type";
-    return NULL;
-}
-
-static bool match_overlap(const mlt_goal_action *action)
-{
-    return action->buf[0] == action->buf[1] && action->at[0] < action->at[1] + action->size[1] &&
-           action->at[1] < action->at[0] + action->size[0];
-}
-
-// Why the action has no meaning though all its parts are there.
 static const char *senseless(const mlt_goal_program *program, const mlt_goal_action *action)
 {
-    if (mlt_goal_is_message(action)) {
-        const char *fault = mlt_goal_message_fault(program, action);
-        if (fault)
-            return fault;
-    }
-    if (!has_second(action))
-        return NULL;
-    if ((action->buf[0] == MLT_GOAL_NOWHERE && action->size[0]) ||
-        (action->buf[1] == MLT_GOAL_NOWHERE && action->size[1]))
-        return "it works on no memory";
-    if (!is_exec(action))
-        return NULL;
-    if (action->size[0] != action->size[1])
-        return "its two buffers differ in size";
-    if (action->size[0] % mlt_op_type_bytes[action->type])
-        return "its size is no whole number of elements";
-    return match_overlap(action) && action->at[0] != action->at[1]
-               ? "its two buffers overlap in part; they must be apart or the same"
-               : NULL;
+    const char *fault = mlt_goal_action_senseless(program, action);
+    bool typed = mlt_goal_has_two(action) && !mlt_goal_is_user(action);
+    mlt_goal_span first = mlt_goal_span_of(action, 0), second = mlt_goal_span_of(action, 1);
+    return fault || !typed || !mlt_goal_spans_meet(first, second) || first.at == second.at
+               ? fault
+               : "its two buffers overlap in part; they must be apart or the same";
 }
 
 // False: the span goes round the end of all addresses.
@@ -118,20 +62,17 @@ static bool check_action(mlt_check *check, mlt_goal_place place)
     const mlt_goal_action *action = mlt_check_action(check, place);
     const mlt_goal_place none = {place.rank, MLT_GOAL_NONE};
     char text[MLT_CHECK_TEXT];
-    const char *fault = broken(program, &program->rank[place.rank], action);
+    const char *fault = mlt_goal_action_broken(program, &program->rank[place.rank], action);
     if (fault) {
         mlt_goal_finding *finding = mlt_check_found(check, MLT_FAULT_INVALID, place, none);
         if (finding)
-            mlt_check_say(finding, "rank %" PRIu32 ", action %" PRIu32 ": %s", place.rank,
-                          place.action, fault);
+            mlt_check_say(finding, "rank %u, action %u: %s", place.rank, place.action, fault);
         return false;
     }
     bool usable = true;
-    if (action->kind != MLT_GOAL_CALC && action->kind != MLT_GOAL_NOP) {
-        usable = check_span(check, place, 0);
-        if (has_second(action))
-            usable &= check_span(check, place, 1);
-    }
+    int spans = mlt_goal_has_two(action) ? 2 : mlt_goal_is_message(action);
+    for (int i = 0; i < spans; i++)
+        usable &= check_span(check, place, i);
     fault = senseless(program, action);
     if (!fault)
         return usable;
@@ -139,7 +80,7 @@ static bool check_action(mlt_check *check, mlt_goal_place place)
     if (finding)
         mlt_check_say(finding, "%s: %s", mlt_check_describe(check, place, text), fault);
     // A peer that is not there only leaves its message unmatched; an odd exec has no result.
-    return usable && !has_second(action);
+    return usable && !mlt_goal_has_two(action);
 }
 
 static bool check_deps(mlt_check *check, uint32_t r)
@@ -151,15 +92,10 @@ static bool check_deps(mlt_check *check, uint32_t r)
         if (rank->deps[d].action < rank->count && on < rank->count)
             continue;
         usable = false;
-        mlt_goal_finding *finding =
-            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){r, MLT_GOAL_NONE},
-                            (mlt_goal_place){r, MLT_GOAL_NONE});
-        if (finding)
-            mlt_check_say(finding,
-                          "rank %" PRIu32 ": dependency %" PRIu32 " (of action %" PRIu32
-                          " on action %" PRIu32 ") names an action that is not there; there are "
-                          "%" PRIu32,
-                          r, d, rank->deps[d].action, on, rank->count);
+        mlt_check_tell(check, MLT_FAULT_INVALID, r,
+                       "rank %u: dependency %u (of action %u on action %u) names an action that "
+                       "is not there; there are %u",
+                       r, d, rank->deps[d].action, on, rank->count);
     }
     return usable;
 }
@@ -188,17 +124,16 @@ static void match_tell_cycle(mlt_check *check, uint32_t r, const mlt_goal_graph 
         return;
     char text[MLT_CHECK_TEXT];
     if (graph->cycle_count == 1)
-        mlt_check_say(finding, "on rank %" PRIu32 " an action requires itself", r);
+        mlt_check_say(finding, "on rank %u an action requires itself", r);
     else
-        mlt_check_say(finding, "on rank %" PRIu32 " %" PRIu32 " actions require each other", r,
-                      graph->cycle_count);
+        mlt_check_say(finding, "on rank %u %u actions require each other", r, graph->cycle_count);
     enum { SHOWN = 12 };
     uint32_t shown = graph->cycle_count < SHOWN ? graph->cycle_count : SHOWN;
     for (uint32_t i = 0; i < shown; i++)
         mlt_check_say(finding, "\n    %s requires",
                       mlt_check_describe(check, (mlt_goal_place){r, graph->cycle[i]}, text));
     if (shown < graph->cycle_count)
-        mlt_check_say(finding, "\n    ... (%" PRIu32 " more)", graph->cycle_count - shown);
+        mlt_check_say(finding, "\n    ... (%u more)", graph->cycle_count - shown);
     mlt_check_say(finding, "\n    %s", mlt_check_describe(check, (mlt_goal_place){r, first}, text));
 }
 
@@ -283,8 +218,8 @@ static void tell_unmatched(mlt_check *check, mlt_goal_place place)
     mlt_goal_finding *finding = mlt_check_found(check, MLT_FAULT_UNMATCHED, place, near);
     if (!finding)
         return;
-    mlt_check_say(finding, "rank %" PRId32 " has no %s %" PRIu32 " with tag %" PRId32 " for %s",
-                  action->peer, send ? "receive from" : "send to", place.rank, action->tag,
+    mlt_check_say(finding, "rank %d has no %s %u with tag %d for %s", action->peer,
+                  send ? "receive from" : "send to", place.rank, action->tag,
                   mlt_check_describe(check, place, text));
     if (near.action == MLT_GOAL_NONE) {
         mlt_check_say(finding, "; it has %s at all", send ? "no such receive" : "no such send");
@@ -295,9 +230,9 @@ static void tell_unmatched(mlt_check *check, mlt_goal_place place)
     if (same)
         mlt_check_say(finding, "; those that it has take others of this flow, the last is");
     else if ((uint32_t)other->peer == place.rank)
-        mlt_check_say(finding, "; it has one with tag %" PRId32, other->tag);
+        mlt_check_say(finding, "; it has one with tag %d", other->tag);
     else
-        mlt_check_say(finding, "; it has one %s %" PRId32, send ? "from" : "to", other->peer);
+        mlt_check_say(finding, "; it has one %s %d", send ? "from" : "to", other->peer);
     mlt_check_say(finding, "\n    %s", mlt_check_describe(check, near, text));
 }
 
@@ -366,15 +301,10 @@ static void tell_wild_counts(mlt_check *check, uint32_t r, wild w)
 {
     if (w.sends == w.wilds)
         return;
-    mlt_goal_finding *finding =
-        mlt_check_found(check, MLT_FAULT_UNMATCHED, (mlt_goal_place){r, MLT_GOAL_NONE},
-                        (mlt_goal_place){r, MLT_GOAL_NONE});
-    if (finding)
-        mlt_check_say(finding,
-                      "rank %" PRIu32 " has %" PRIu64
-                      " receives from any rank or with any tag, but "
-                      "%" PRIu64 " messages are left for them",
-                      r, w.wilds, w.sends);
+    mlt_check_tell(check, MLT_FAULT_UNMATCHED, r,
+                   "rank %u has %" PRIu64 " receives from any rank or with any tag, but %" PRIu64
+                   " messages are left for them",
+                   r, w.wilds, w.sends);
 }
 
 void mlt_check_match(mlt_check *check)

@@ -57,8 +57,8 @@ static entry *entries(const mlt_claim *claim, mlt_check *check, bool sends, uint
                                     ? "is beyond its buffer"
                                     : NULL;
             if (wrong) {
-                mlt_claim_wrong(check, r, "%s %" PRIu32 " of rank %" PRIu32 "'s list %s",
-                                sends ? "send" : "receive", i, r, wrong);
+                mlt_claim_wrong(check, r, "%s %u of rank %u's list %s", sends ? "send" : "receive",
+                                i, r, wrong);
                 free(list);
                 return NULL;
             }
@@ -84,8 +84,7 @@ static bool same_messages(mlt_check *check, const entry *send, uint64_t sends, c
         if (!order && send[i].bytes == recv[i].bytes)
             continue;
         mlt_claim_wrong(check, order <= 0 ? here->from : here->to,
-                        "%s %" PRIu32 " of the list of rank %" PRIu32 " has %s in that of rank "
-                        "%" PRIu32,
+                        "%s %u of the list of rank %u has %s in that of rank %u",
                         order <= 0 ? "send" : "receive", here->index,
                         order <= 0 ? here->from : here->to,
                         !order      ? "another size"
@@ -108,8 +107,7 @@ static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
     for (uint64_t i = 0; i + 1 < count; i++)
         if (piece[i].at + piece[i].bytes > piece[i + 1].at) {
             mlt_claim_wrong(check, rank,
-                            "two receives of rank %" PRIu32 "'s list have byte %" PRIu64
-                            " of out in common",
+                            "two receives of rank %u's list have byte %" PRIu64 " of out in common",
                             rank, piece[i + 1].at);
             return false;
         }
@@ -120,10 +118,9 @@ static bool sort_pieces(const mlt_claim *claim, mlt_check *check, uint32_t rank)
 static bool parts_apart(const mlt_claim *claim, mlt_check *check, uint32_t rank)
 {
     mlt_goal_span in = claim->in[rank], out = claim->out[rank];
-    bool fine = in.buf != out.buf || !in.size || !out.size || in.at >= out.at + out.size ||
-                out.at >= in.at + in.size;
+    bool fine = !in.size || !out.size || !mlt_goal_spans_meet(in, out);
     if (!fine)
-        mlt_claim_wrong(check, rank, "in and out of rank %" PRIu32 " overlap", rank);
+        mlt_claim_wrong(check, rank, "in and out of rank %u overlap", rank);
     return fine;
 }
 

@@ -9,11 +9,11 @@
 // A buffer is cut where any access begins or ends. In each piece the accesses are looked at in a
 // topological order: if each one is ordered with the last write before it, and each write with the
 // reads since, then all are. Only where that fails are all pairs looked at.
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 #include "judge/check/check_int.h"
 
 enum { MOST_PAIRS = 1 << 20, MOST_TRIES = 1 << 26 }; // of a rank; there is a race by then
@@ -44,23 +44,15 @@ typedef struct sweep {
 static int by_begin(const void *pa, const void *pb)
 {
     const race_touch *a = pa, *b = pb;
-    if (a->buf != b->buf)
-        return a->buf < b->buf ? -1 : 1;
-    if (a->from != b->from)
-        return a->from < b->from ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
+    return mlt_compare_words((uint64_t[]){a->buf, a->from, a->place},
+                             (uint64_t[]){b->buf, b->from, b->place}, 3);
 }
 
 static int by_pair(const void *pa, const void *pb)
 {
     const race *a = pa, *b = pb;
-    if (a->first != b->first)
-        return a->first < b->first ? -1 : 1;
-    if (a->second != b->second)
-        return a->second < b->second ? -1 : 1;
-    if (a->buf != b->buf)
-        return a->buf < b->buf ? -1 : 1;
-    return a->from < b->from ? -1 : a->from > b->from;
+    return mlt_compare_words((uint64_t[]){a->first, a->second, a->buf, a->from},
+                             (uint64_t[]){b->first, b->second, b->buf, b->from}, 4);
 }
 
 static void collect(sweep *s)
@@ -198,7 +190,7 @@ static void race_tell(mlt_check *check, uint32_t rank, const race *r)
     finding->buf = r->buf;
     finding->from = r->from;
     finding->to = r->to;
-    mlt_check_say(finding, "on rank %" PRIu32 " two actions touch %s in any order", rank,
+    mlt_check_say(finding, "on rank %u two actions touch %s in any order", rank,
                   mlt_check_bytes(check->program, rank, r->buf, r->from, r->to, text));
     const char *them = r->to - r->from == 1 ? "it" : "them";
     mlt_check_say(finding, "\n    %s %s %s", mlt_check_describe(check, first, text),
@@ -207,10 +199,10 @@ static void race_tell(mlt_check *check, uint32_t rank, const race *r)
                   deed(check, second, r), them);
     bool both = race_touches(check, first, r, true) && race_touches(check, second, r, true);
     mlt_check_say(finding,
-                  both ? "\n    whichever comes last leaves its bytes; action %" PRIu32
-                         " must require %" PRIu32 ", or the other way round"
+                  both ? "\n    whichever comes last leaves its bytes; action %u must require %u, "
+                         "or the other way round"
                        : "\n    the reader gets the bytes of before or after the writing; action "
-                         "%" PRIu32 " must require %" PRIu32 ", or the other way round",
+                         "%u must require %u, or the other way round",
                   r->second, r->first);
 }
 

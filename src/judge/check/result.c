@@ -3,7 +3,6 @@
 // found, with memory that holds symbols. If there are no races, every other order gives the same.
 //
 // A send takes its bytes when it starts; all else happens when the action ends.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +36,6 @@ static void write_span(mlt_state *s, uint32_t rank, mlt_goal_span span, const ml
 {
     if (span.buf != MLT_GOAL_NOWHERE)
         mlt_cells_write(result_cells_of(s, rank, span.buf), span.at, runs, writer);
-}
-
-static mlt_goal_span span_of(const mlt_goal_action *action, int which)
-{
-    return (mlt_goal_span){action->buf[which], action->at[which], action->size[which]};
 }
 
 // ---- local work
@@ -103,9 +97,8 @@ static void combine(mlt_state *s, mlt_goal_place place, mlt_value_op op, const m
 // operand.
 static bool is_claimed(const mlt_state *s, const mlt_goal_action *action)
 {
-    bool apart = action->buf[0] != action->buf[1] || action->at[0] == action->at[1] ||
-                 action->at[0] >= action->at[1] + action->size[1] ||
-                 action->at[1] >= action->at[0] + action->size[0];
+    bool apart = action->at[0] == action->at[1] ||
+                 !mlt_goal_spans_meet(mlt_goal_span_of(action, 0), mlt_goal_span_of(action, 1));
     return s->values.wanted.op == MLT_OPS && s->values.wanted.user == action->user &&
            action->size[0] == action->size[1] && action->size[0] % s->claim->element == 0 && apart;
 }
@@ -114,7 +107,7 @@ static bool is_claimed(const mlt_state *s, const mlt_goal_action *action)
 static void work(mlt_state *s, mlt_goal_place place)
 {
     const mlt_goal_action *action = mlt_check_action(s->check, place);
-    bool user = action->kind == MLT_GOAL_USER || action->kind == MLT_GOAL_RECV_USER;
+    bool user = mlt_goal_is_user(action);
     mlt_value_op op = {.op = user ? (uint8_t)MLT_OPS : action->op,
                        .type = user ? 0 : action->type,
                        .user = user ? action->user : 0};
@@ -123,9 +116,9 @@ static void work(mlt_state *s, mlt_goal_place place)
     const mlt_value_runs *right = reversed ? &s->first : &s->second;
     s->first.count = s->second.count = s->made.count = 0;
     if (!copies || !reversed)
-        mlt_state_read(s, place.rank, span_of(action, 1), true, &s->second);
+        mlt_state_read(s, place.rank, mlt_goal_span_of(action, 1), true, &s->second);
     if (!copies || reversed)
-        mlt_state_read(s, place.rank, span_of(action, 0), true, &s->first);
+        mlt_state_read(s, place.rank, mlt_goal_span_of(action, 0), true, &s->first);
     if (copies)
         made = right;
     else if (!user || is_claimed(s, action))
@@ -133,7 +126,7 @@ static void work(mlt_state *s, mlt_goal_place place)
     else
         mlt_value_runs_add(&s->made, action->size[0],
                            mlt_value_opaque(&s->values, place.rank, place.action), 0);
-    write_span(s, place.rank, span_of(action, 0), made, place.action);
+    write_span(s, place.rank, mlt_goal_span_of(action, 0), made, place.action);
 }
 
 // ---- events
@@ -142,7 +135,7 @@ static void receive(mlt_state *s, mlt_goal_place place, int which)
 {
     mlt_goal_place from = mlt_goal_partner(s->check->pairs, place.rank, place.action);
     mlt_value_runs *message = &s->flying[s->check->pairs->first[from.rank] + from.action];
-    write_span(s, place.rank, span_of(mlt_check_action(s->check, place), which), message,
+    write_span(s, place.rank, mlt_goal_span_of(mlt_check_action(s->check, place), which), message,
                place.action);
     free(message->run);
     *message = (mlt_value_runs){0};
@@ -156,27 +149,15 @@ static void play(mlt_state *s, uint32_t event)
     bool end = event % 2;
     if (action->kind == MLT_GOAL_SEND) {
         if (!end)
-            mlt_state_read(s, place.rank, span_of(action, 0), true, &s->flying[event / 2]);
+            mlt_state_read(s, place.rank, mlt_goal_span_of(action, 0), true, &s->flying[event / 2]);
         return;
     }
     if (!end)
         return;
-    switch (action->kind) {
-    case MLT_GOAL_RECV:
-        receive(s, place, 0);
-        break;
-    case MLT_GOAL_RECV_EXEC:
-    case MLT_GOAL_RECV_USER:
-        receive(s, place, 1);
+    if (mlt_goal_is_recv(action))
+        receive(s, place, mlt_goal_has_two(action));
+    if (mlt_goal_has_two(action))
         work(s, place);
-        break;
-    case MLT_GOAL_EXEC:
-    case MLT_GOAL_USER:
-        work(s, place);
-        break;
-    default:
-        break;
-    }
 }
 
 static void state_init(mlt_state *s, mlt_check *check, const mlt_claim *claim)
@@ -223,88 +204,43 @@ static void state_fini(mlt_state *s)
 
 // ---- barrier
 //
-// The end of a rank's work must come after some start on every other rank. Sets of ranks flow along
-// the waits; buffered sends give the fewest of these, so what holds for them holds for all. Sets of
-// all ranks may not fit into memory, so they are made in several passes of some words each.
+// The end of a rank's work must come after some start on every other rank. Sets of all ranks may not
+// fit into memory, so they are made in several passes.
 
 enum { BARRIER_BYTES = 1 << 28 };
 
-typedef struct unheard {
-    uint32_t count, first; // ranks that may not have started when this one finishes
-} unheard;
-
-static void tell_barrier(mlt_check *check, uint32_t rank, unheard u)
+static void tell_barrier(mlt_check *check, uint32_t rank, mlt_waits_unheard u)
 {
     mlt_goal_finding *finding =
         mlt_check_found(check, MLT_FAULT_RESULT, (mlt_goal_place){rank, MLT_GOAL_NONE},
                         (mlt_goal_place){u.first, MLT_GOAL_NONE});
     if (!finding)
         return;
-    mlt_check_say(finding, "rank %" PRIu32 " may finish before rank %" PRIu32, rank, u.first);
+    mlt_check_say(finding, "rank %u may finish before rank %u", rank, u.first);
     if (u.count > 1)
-        mlt_check_say(finding, " and %" PRIu32 " more ranks", u.count - 1);
+        mlt_check_say(finding, " and %u more ranks", u.count - 1);
     mlt_check_say(finding, " %s started", u.count > 1 ? "have" : "has");
     if (!check->program->rank[rank].count)
-        mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so it waits for nobody",
-                      rank);
+        mlt_check_say(finding, "\n    rank %u has no action, so it waits for nobody", rank);
     else if (!check->program->rank[u.first].count)
-        mlt_check_say(finding, "\n    rank %" PRIu32 " has no action, so nobody can wait for it",
-                      u.first);
+        mlt_check_say(finding, "\n    rank %u has no action, so nobody can wait for it", u.first);
     else
-        mlt_check_say(finding,
-                      "\n    no chain of messages from rank %" PRIu32 " reaches rank %" PRIu32,
-                      u.first, rank);
-}
-
-// One pass, for ranks low .. high - 1; sets[event] has `words` words.
-static void barrier_pass(const mlt_check *check, const mlt_waits *waits, uint64_t *sets,
-                         size_t words, uint32_t low, uint32_t high, unheard *all)
-{
-    const uint64_t *first = check->pairs->first;
-    memset(sets, 0, check->events * words * sizeof *sets);
-    for (uint32_t r = low; r < high; r++)
-        for (uint64_t a = first[r]; a < first[r + 1]; a++)
-            sets[mlt_check_event(a, false) * words + (r - low) / 64] |= 1ull << (r - low) % 64;
-    for (uint32_t i = 0; i < check->events; i++) {
-        uint32_t e = check->order[i];
-        for (uint64_t n = waits->at[e]; n < waits->at[e + 1]; n++)
-            for (size_t w = 0; w < words; w++)
-                sets[waits->to[n] * words + w] |= sets[e * words + w];
-    }
-    uint64_t *seen = mlt_take(words, sizeof *seen);
-    for (uint32_t r = 0; r < check->program->ranks; r++) {
-        memset(seen, 0, words * sizeof *seen);
-        for (uint64_t a = first[r]; a < first[r + 1]; a++)
-            for (size_t w = 0; w < words; w++)
-                seen[w] |= sets[mlt_check_event(a, true) * words + w];
-        for (uint32_t other = low; other < high; other++)
-            if (other != r && !(seen[(other - low) / 64] >> (other - low) % 64 & 1))
-                if (all[r].count++ == 0)
-                    all[r].first = other;
-    }
-    free(seen);
+        mlt_check_say(finding, "\n    no chain of messages from rank %u reaches rank %u", u.first,
+                      rank);
 }
 
 static void check_barrier(mlt_check *check)
 {
-    uint32_t ranks = check->program->ranks;
-    uint64_t room = BARRIER_BYTES / 8 / (check->events ? check->events : 1);
-    size_t words = (ranks + 63) / 64;
-    words = words <= room ? words : room ? room : 1;
-    uint64_t *sets = mlt_take(check->events * words, sizeof *sets);
-    unheard *all = mlt_take(ranks, sizeof *all);
-    mlt_waits waits;
-    mlt_check_waits(check, false, &waits);
-    for (uint64_t low = 0, high; low < ranks; low = high) {
-        high = low + 64 * words < ranks ? low + 64 * words : ranks;
-        barrier_pass(check, &waits, sets, words, (uint32_t)low, (uint32_t)high, all);
-    }
+    uint32_t ranks = check->program->ranks, events = check->waits.count;
+    uint64_t room = BARRIER_BYTES / 8 / (events ? events : 1), each = 64 * (room ? room : 1);
+    mlt_waits_unheard *all = mlt_take(ranks, sizeof *all);
+    for (uint64_t low = 0; low < ranks; low += each)
+        mlt_waits_begun(&check->waits, check->pairs, ranks, (uint32_t)low,
+                        (uint32_t)(low + each < ranks ? low + each : ranks), all);
     for (uint32_t r = 0; r < ranks; r++)
         if (all[r].count)
             tell_barrier(check, r, all[r]);
     free(all);
-    free(sets);
-    mlt_waits_fini(&waits);
 }
 
 // ---- all
@@ -314,7 +250,7 @@ void mlt_check_result(mlt_check *check)
     const uint64_t *found = check->verdict->found;
     mlt_claim claim;
     // Without both ends of every message, or with some that never come, there is no final state.
-    bool playable = check->order && !check->wildcards && !found[MLT_FAULT_INVALID] &&
+    bool playable = check->waits.order && !check->wildcards && !found[MLT_FAULT_INVALID] &&
                     !found[MLT_FAULT_UNMATCHED] && !found[MLT_FAULT_SIZE];
     if (mlt_claim_init(&claim, check) && playable) {
         mlt_check_looked(check, MLT_FAULT_RESULT);
@@ -323,10 +259,10 @@ void mlt_check_result(mlt_check *check)
         } else {
             mlt_state state;
             state_init(&state, check, &claim);
-            for (uint32_t i = 0; i < check->events; i++) {
-                play(&state, check->order[i]);
+            for (uint32_t i = 0; i < check->waits.count; i++) {
+                play(&state, check->waits.order[i]);
                 if (i % 65536 == 65535)
-                    mlt_check_progress(check, 0.6 + 0.3 * i / check->events);
+                    mlt_check_progress(check, 0.6 + 0.3 * i / check->waits.count);
             }
             mlt_check_progress(check, 0.9);
             mlt_judge(&state);

@@ -6,7 +6,6 @@
 //
 // Events of a rank: start and end of each action of the code, then for each action "all up to here
 // have ended".
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -16,73 +15,16 @@
 typedef struct listing {
     mlt_goal_sched *sched;
     const mlt_act **act; // in the code's order
-    uint32_t *action;    // of the program, for messages; else MLT_GOAL_NONE
     uint32_t first;      // event: the start of act[0]
 } listing;
 
 typedef struct codes {
     mlt_check *check;
     listing *code;   // [ranks]
-    uint32_t *place; // by number of a message's action: its place in the code
+    uint32_t *place; // by number of an action: its place in the code
     uint32_t events;
     bool synchronous;
 } codes;
-
-// ---- the code's messages and the program's
-
-typedef struct check_window_message {
-    int32_t peer;
-    uint32_t receives, order, second; // order: slot, or tag; second: 0, or action
-    uint32_t at;                      // place, or action
-} check_window_message;
-
-static int check_window_by_flow(const void *pa, const void *pb)
-{
-    const check_window_message *a = pa, *b = pb;
-    if (a->peer != b->peer)
-        return a->peer < b->peer ? -1 : 1;
-    if (a->receives != b->receives)
-        return a->receives < b->receives ? -1 : 1;
-    if (a->order != b->order)
-        return a->order < b->order ? -1 : 1;
-    return a->second < b->second ? -1 : a->second > b->second;
-}
-
-static bool is_message(const mlt_act *act)
-{
-    return mlt_goal_is_message(&(mlt_goal_action){.kind = (uint8_t)(act->type & MLT_ACT_KIND)});
-}
-
-// Slots number a flow's messages by tag, then by action: both lists, sorted, are the same one.
-static void name_messages(codes *c, uint32_t r)
-{
-    const mlt_goal_rank *rank = &c->check->program->rank[r];
-    listing *code = &c->code[r];
-    check_window_message *ours = mlt_take(rank->count, sizeof *ours);
-    check_window_message *theirs = mlt_take(rank->count, sizeof *theirs);
-    uint32_t n = 0, m = 0;
-    for (uint32_t a = 0; a < rank->count; a++) {
-        const mlt_goal_action *action = &rank->actions[a];
-        if (mlt_goal_is_message(action))
-            ours[n++] = (check_window_message){action->peer, mlt_goal_is_recv(action),
-                                               (uint32_t)action->tag, a, a};
-    }
-    for (uint32_t i = 0; i < code->sched->actions && m < n; i++) {
-        const mlt_act *act = code->act[i];
-        const mlt_act_message *its = (const mlt_act_message *)(act + 1);
-        if (is_message(act))
-            theirs[m++] = (check_window_message){
-                its->peer, (act->type & MLT_ACT_KIND) != MLT_GOAL_SEND, its->slot, 0, i};
-    }
-    qsort(ours, n, sizeof *ours, check_window_by_flow);
-    qsort(theirs, m, sizeof *theirs, check_window_by_flow);
-    for (uint32_t i = 0; i < m; i++) {
-        code->action[theirs[i].at] = ours[i].at;
-        c->place[c->check->pairs->first[r] + ours[i].at] = theirs[i].at;
-    }
-    free(ours);
-    free(theirs);
-}
 
 // ---- waits
 
@@ -116,7 +58,7 @@ static void emit_list(mlt_waits *waits, const listing *code, uint32_t event,
 static void emit_message(mlt_waits *waits, const codes *c, uint32_t r, uint32_t place)
 {
     const listing *code = &c->code[r];
-    uint32_t action = code->action[place], start = check_window_start_of(code, place);
+    uint32_t action = code->sched->origin[place], start = check_window_start_of(code, place);
     if (action == MLT_GOAL_NONE || c->check->program->rank[r].actions[action].kind != MLT_GOAL_SEND)
         return;
     mlt_goal_place other = mlt_goal_partner(c->check->pairs, r, action);
@@ -172,15 +114,10 @@ static uint32_t rank_of(const codes *c, uint32_t event)
 
 static const char *describe(const codes *c, uint32_t r, uint32_t place, char text[MLT_CHECK_TEXT])
 {
-    uint32_t action = c->code[r].action[place];
+    uint32_t action = c->code[r].sched->origin[place];
     if (action != MLT_GOAL_NONE)
         return mlt_check_describe(c->check, (mlt_goal_place){r, action}, text);
-    static const char *const what[MLT_GOAL_KINDS] = {[MLT_GOAL_EXEC] = "an exec",
-                                                     [MLT_GOAL_USER] = "an exec",
-                                                     [MLT_GOAL_CALC] = "a calc",
-                                                     [MLT_GOAL_NOP] = "a no-op"};
-    snprintf(text, MLT_CHECK_TEXT, "rank %" PRIu32 ", place %" PRIu32 " of the code (%s)", r, place,
-             what[c->code[r].act[place]->type & MLT_ACT_KIND]);
+    snprintf(text, MLT_CHECK_TEXT, "rank %u, place %u of the code (a no-op)", r, place);
     return text;
 }
 
@@ -232,18 +169,18 @@ static void check_window_tell_cycle(codes *c, mlt_goal_finding *finding, const u
 static void check_window_tell(codes *c, const uint32_t *cycle, uint32_t count)
 {
     event e = event_of(c, cycle[0]);
-    mlt_goal_place place = {e.rank, c->code[e.rank].action[e.place]};
+    mlt_goal_place place = {e.rank, c->code[e.rank].sched->origin[e.place]};
     mlt_goal_finding *finding = mlt_check_found(c->check, MLT_FAULT_DEADLOCK, place, place);
     if (!finding)
         return;
     const mlt_goal_sched *sched = c->code[e.rank].sched;
-    mlt_check_say(finding,
-                  "in a window of %" PRIu32 " actions (it %s) and %s, actions wait for "
-                  "each other in a circle",
-                  sched->window,
-                  sched->flags & MLT_GOAL_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
-                  c->synchronous ? "if sends end only when they are received"
-                                 : "even if every send is buffered");
+    mlt_check_say(
+        finding,
+        "in a window of %u actions (it %s) and %s, actions wait for each other in a circle",
+        sched->window,
+        sched->flags & MLT_GOAL_SCHED_SEGMENTS ? "goes segment by segment" : "slides",
+        c->synchronous ? "if sends end only when they are received"
+                       : "even if every send is buffered");
     check_window_tell_cycle(c, finding, cycle, count);
 }
 
@@ -257,24 +194,19 @@ static bool compile(codes *c, uint32_t r)
     char why[512];
     if (mlt_goal_sched_compile(check->program, r, &options, &code->sched, why, sizeof why) !=
         MLT_OK) {
-        mlt_goal_finding *finding =
-            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){r, MLT_GOAL_NONE},
-                            (mlt_goal_place){r, MLT_GOAL_NONE});
-        if (finding)
-            mlt_check_say(finding, "%s", why);
+        mlt_check_tell(check, MLT_FAULT_INVALID, r, "%s", why);
         return false;
     }
     uint32_t count = code->sched->actions;
     code->act = mlt_take(count, sizeof *code->act);
-    code->action = mlt_take(count, sizeof *code->action);
     const mlt_act *act = mlt_goal_sched_first(code->sched);
     for (uint32_t i = 0; i < count; i++, act = mlt_act_next(act)) {
         code->act[i] = act;
-        code->action[i] = MLT_GOAL_NONE;
+        if (code->sched->origin[i] != MLT_GOAL_NONE)
+            c->place[check->pairs->first[r] + code->sched->origin[i]] = i;
     }
     code->first = c->events;
     c->events += 3 * count;
-    name_messages(c, r);
     return true;
 }
 
@@ -283,13 +215,11 @@ static bool check_window_look(codes *c)
 {
     mlt_waits waits;
     mlt_waits_init(&waits, c->events, check_window_emit, c);
-    uint32_t *cycle = NULL, count = 0, blocked = 0;
-    uint32_t *order = mlt_waits_order(&waits, &cycle, &count, &blocked);
-    bool fine = order != NULL;
+    mlt_waits_cycle cycle = {0};
+    bool fine = mlt_waits_sort(&waits, &cycle);
     if (!fine)
-        check_window_tell(c, cycle, count);
-    free(order);
-    free(cycle);
+        check_window_tell(c, cycle.events, cycle.count);
+    free(cycle.events);
     mlt_waits_fini(&waits);
     return fine;
 }
@@ -302,11 +232,8 @@ void mlt_check_window(mlt_check *check)
     c.place = mlt_take(check->pairs->first[ranks], sizeof *c.place);
     bool compiled = check->pairs->first[ranks] < UINT32_MAX / 8; // no-ops of segments among them
     if (!compiled) {
-        mlt_goal_finding *finding =
-            mlt_check_found(check, MLT_FAULT_INVALID, (mlt_goal_place){0, MLT_GOAL_NONE},
-                            (mlt_goal_place){0, MLT_GOAL_NONE});
-        if (finding)
-            mlt_check_say(finding, "the program has too many actions to be checked with a window");
+        mlt_check_tell(check, MLT_FAULT_INVALID, 0,
+                       "the program has too many actions to be checked with a window");
     }
     for (uint32_t r = 0; r < ranks && compiled; r++)
         compiled = compile(&c, r);
@@ -320,7 +247,6 @@ void mlt_check_window(mlt_check *check)
     for (uint32_t r = 0; r < ranks; r++) {
         mlt_goal_sched_free(c.code[r].sched);
         free(c.code[r].act);
-        free(c.code[r].action);
     }
     free(c.code);
     free(c.place);

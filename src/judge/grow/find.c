@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The pattern of a program. Grids are tried, from simple ones to others, until the ranks of each
 // kind can be read side by side: at each step, a loop or an action that all of them have there.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,15 +32,10 @@ static const mlt_goal_action *action_at(const find_reader *r, uint32_t member, u
 
 // ---- one action
 
-static bool same_kind(const mlt_goal_action *a, const mlt_goal_action *b)
-{
-    return a->kind == b->kind && a->flags == b->flags && a->cpu == b->cpu && a->nic == b->nic;
-}
-
 static bool find_fits(const mlt_grow_slot *slot, const mlt_grow_grid *grid,
                       const mlt_goal_action *a, uint32_t rank, uint32_t v, uint32_t round)
 {
-    if (!a || !same_kind(&slot->action, a))
+    if (!a || !mlt_grow_same_kind(&slot->action, a))
         return false;
     if (!mlt_goal_is_message(a))
         return true; // times differ from rank to rank
@@ -167,7 +161,7 @@ static bool guess(const find_reader *r, const mlt_grow_item *item, mlt_grow_slot
     uint32_t rank = r->kind->members[member];
     const mlt_goal_action *a = action_at(r, member, place);
     const mlt_goal_action *b = action_at(r, member, place + item->count);
-    if (!a || !b || !same_kind(a, b))
+    if (!a || !b || !mlt_grow_same_kind(a, b))
         return false;
     *slot = slot_of(a);
     slot->tag_step = b->tag - a->tag;
@@ -468,8 +462,7 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
 {
     *out = NULL;
     if (program->ranks < LEAST_RANKS) {
-        snprintf(why, why_size,
-                 "the program has %" PRIu32 " rank%s; a pattern shows from %d ranks on",
+        snprintf(why, why_size, "the program has %u rank%s; a pattern shows from %d ranks on",
                  program->ranks, program->ranks == 1 ? "" : "s", LEAST_RANKS);
         return MLT_ERR_INVALID;
     }
@@ -489,8 +482,7 @@ mlt_status mlt_grow_find(const mlt_goal_program *program, mlt_grow **out, char *
                  best.waits ? ": ranks like it wait for other actions" : "");
     else
         snprintf(why, why_size,
-                 "rank %" PRIu32 " ends after %" PRIu32
-                 " actions, where ranks like it go on: it fits no pattern",
+                 "rank %u ends after %u actions, where ranks like it go on: it fits no pattern",
                  best.rank, best.action);
     return MLT_ERR_INVALID;
 }

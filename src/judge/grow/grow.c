@@ -3,7 +3,6 @@
 #include "judge/grow/grow.h"
 
 #include <float.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,19 +120,13 @@ static bool same_rules(const mlt_grow_rules *a, const mlt_grow_rules *b)
 
 static bool same_slot(const mlt_grow_slot *a, const mlt_grow_slot *b)
 {
-    if (a->action.kind != b->action.kind || a->action.flags != b->action.flags ||
-        a->action.cpu != b->action.cpu || a->action.nic != b->action.nic)
+    bool at = a->fn == MLT_GROW_RANK || a->fn == MLT_GROW_LAST || a->fn == MLT_GROW_SHIFT;
+    if (!mlt_grow_same_kind(&a->action, &b->action))
         return false;
     if (mlt_goal_is_message(&a->action) &&
         (a->fn != b->fn || a->tag != b->tag || a->tag_step != b->tag_step ||
-         a->doubling != b->doubling))
-        return false;
-    if (mlt_goal_is_message(&a->action) &&
-        (a->fn == MLT_GROW_RANK || a->fn == MLT_GROW_LAST || a->fn == MLT_GROW_SHIFT) &&
-        a->at != b->at)
-        return false;
-    if (mlt_goal_is_message(&a->action) && a->fn == MLT_GROW_NEAR &&
-        memcmp(a->offset, b->offset, sizeof a->offset) != 0)
+         a->doubling != b->doubling || (at && a->at != b->at) ||
+         (a->fn == MLT_GROW_NEAR && memcmp(a->offset, b->offset, sizeof a->offset) != 0)))
         return false;
     for (int late = 0; late < MLT_GROW_TIMES; late++)
         if (!same_rules(&a->wait[late], &b->wait[late]))
@@ -161,8 +154,8 @@ static mlt_status differ(const mlt_grow *a, const mlt_grow *b, uint32_t kind, ui
         starts[1] += y->items[i].count * mlt_grow_times(y->items[i].loop, &b->grid, y->members[0]);
     }
     snprintf(why, why_size,
-             "the recordings of %" PRIu32 " and %" PRIu32 " ranks have different patterns: action "
-             "%" PRIu32 " of rank %" PRIu32 " is not like action %" PRIu32 " of rank %" PRIu32,
+             "the recordings of %u and %u ranks have different patterns: action %u of rank %u is "
+             "not like action %u of rank %u",
              a->grid.ranks, b->grid.ranks, starts[0], x->members[0], starts[1], y->members[0]);
     return MLT_ERR_INVALID;
 }
@@ -171,16 +164,14 @@ static mlt_status same_patterns(const mlt_grow *a, const mlt_grow *b, char *why,
 {
     if (a->grid.ranks >= b->grid.ranks) {
         snprintf(why, why_size,
-                 "recordings should have growing numbers of ranks, but %" PRIu32 " come before "
-                 "%" PRIu32,
+                 "recordings should have growing numbers of ranks, but %u come before %u",
                  a->grid.ranks, b->grid.ranks);
         return MLT_ERR_INVALID;
     }
     if (a->grid.dims != b->grid.dims || a->low != b->low || a->high != b->high) {
         char text[2][120];
         snprintf(why, why_size,
-                 "the recordings of %" PRIu32 " and %" PRIu32 " ranks have different patterns: %s, "
-                 "and %s",
+                 "the recordings of %u and %u ranks have different patterns: %s, and %s",
                  a->grid.ranks, b->grid.ranks, mlt_grow_describe(a, text[0], sizeof *text),
                  mlt_grow_describe(b, text[1], sizeof *text));
         return MLT_ERR_INVALID;
@@ -225,11 +216,11 @@ static mlt_status join_slot(mlt_grow *const *patterns, uint32_t count, uint32_t 
         double is = patterns[p]->kinds[kind].items[item].slots[s].size;
         double value = slot->size * growth(slot->law, &first->grid, patterns[p]->grid.ranks);
         if (size_is_wrong(slot, value, is)) {
-            snprintf(why, why_size,
-                     "messages of %.10g bytes on %" PRIu32 " ranks have %.10g on %" PRIu32
-                     ", which is no law that is known: constant, 1/P, 1/P^2, P, log P, or the "
-                     "surface of a part of the grid",
-                     slot->size, first->grid.ranks, is, patterns[p]->grid.ranks);
+            snprintf(
+                why, why_size,
+                "messages of %.10g bytes on %u ranks have %.10g on %u, which is no law that is "
+                "known: constant, 1/P, 1/P^2, P, log P, or the surface of a part of the grid",
+                slot->size, first->grid.ranks, is, patterns[p]->grid.ranks);
             return MLT_ERR_INVALID;
         }
         if (p + 1 < count && !mlt_goal_is_message(&slot->action) && is >= 1)
@@ -284,15 +275,15 @@ mlt_status mlt_grow_aim(mlt_grow *pattern, uint32_t ranks, mlt_grow_scaling scal
 {
     bool has_xor = false;
     if (ranks < pattern->grid.ranks) {
-        snprintf(why, why_size, "%" PRIu32 " ranks are fewer than the %" PRIu32 " of the recording",
-                 ranks, pattern->grid.ranks);
+        snprintf(why, why_size, "%u ranks are fewer than the %u of the recording", ranks,
+                 pattern->grid.ranks);
         return MLT_ERR_INVALID;
     }
     for_slots(pattern, find_xor, &has_xor);
     if (has_xor && (ranks & (ranks - 1))) {
         snprintf(why, why_size,
                  "the pattern has partners that differ in one bit, so that the number of ranks "
-                 "should be a power of 2, not %" PRIu32,
+                 "should be a power of 2, not %u",
                  ranks);
         return MLT_ERR_INVALID;
     }
@@ -307,8 +298,8 @@ mlt_status mlt_grow_aim(mlt_grow *pattern, uint32_t ranks, mlt_grow_scaling scal
     }
     if (least == DBL_MAX) {
         char text[120];
-        snprintf(why, why_size, "%" PRIu32 " ranks make no grid like that of the recording: %s",
-                 ranks, mlt_grow_describe(pattern, text, sizeof text));
+        snprintf(why, why_size, "%u ranks make no grid like that of the recording: %s", ranks,
+                 mlt_grow_describe(pattern, text, sizeof text));
         return MLT_ERR_INVALID;
     }
     pattern->goal = best;
@@ -334,12 +325,6 @@ static void add_action(const mlt_grow *pattern, const mlt_grow_item *item,
     to->actions[to->count++] = action;
 }
 
-static bool is_target(mlt_grow_targets t, uint32_t on)
-{
-    return t.count && on >= t.from && (on - t.from) % t.step == 0 &&
-           (on - t.from) / t.step < t.count;
-}
-
 static void add_waits(const mlt_grow_kind *kind, const uint32_t *starts, uint32_t item,
                       const mlt_grow_slot *slot, uint32_t round, uint32_t position,
                       mlt_goal_rank *to)
@@ -351,9 +336,9 @@ static void add_waits(const mlt_grow_kind *kind, const uint32_t *starts, uint32_
         for (uint32_t i = 0; i < t.count; i++) {
             uint32_t on = t.from + i * t.step, q = 0;
             while (q < r && !(rules->all[q].started == rule->started &&
-                              is_target(mlt_grow_targets_of(&rules->all[q], kind, starts, item,
-                                                            round, position),
-                                        on)))
+                              mlt_grow_is_target(mlt_grow_targets_of(&rules->all[q], kind, starts,
+                                                                     item, round, position),
+                                                 on)))
                 q++; // two rules may say the same
             if (q < r)
                 continue;
@@ -396,10 +381,10 @@ const char *mlt_grow_describe(const mlt_grow *pattern, char *text, size_t size)
     uint32_t loops = 0;
     for_slots((mlt_grow *)pattern, count_loop, &loops);
     if (pattern->grid.dims == 1)
-        mlt_text_add(&out, "a row of %" PRIu32 " ranks", pattern->grid.ranks);
+        mlt_text_add(&out, "a row of %u ranks", pattern->grid.ranks);
     for (uint32_t d = 0; pattern->grid.dims > 1 && d < pattern->grid.dims; d++)
-        mlt_text_add(&out, "%s%" PRIu32, d ? "x" : "a grid of ", pattern->grid.size[d]);
-    mlt_text_add(&out, ", %" PRIu32 " kind%s of ranks, %" PRIu32 " loop%s", pattern->kinds_count,
+        mlt_text_add(&out, "%s%u", d ? "x" : "a grid of ", pattern->grid.size[d]);
+    mlt_text_add(&out, ", %u kind%s of ranks, %u loop%s", pattern->kinds_count,
                  pattern->kinds_count == 1 ? "" : "s", loops, loops == 1 ? "" : "s");
     return text;
 }

@@ -126,6 +126,11 @@ static inline uint32_t mlt_grow_least(uint32_t low, uint32_t high)
     return low + high ? low + high + 2 : 3;
 }
 
+static inline bool mlt_grow_same_kind(const mlt_goal_action *a, const mlt_goal_action *b)
+{
+    return a->kind == b->kind && a->flags == b->flags && a->cpu == b->cpu && a->nic == b->nic;
+}
+
 // ---- place.c
 
 uint32_t mlt_grow_kinds(const mlt_grow_grid *grid, uint32_t low, uint32_t high);
@@ -154,6 +159,12 @@ bool mlt_grow_find_rules(const mlt_goal_program *program, const mlt_grow *patter
 typedef struct mlt_grow_targets {
     uint32_t from, step, count;
 } mlt_grow_targets;
+static inline bool mlt_grow_is_target(mlt_grow_targets t, uint32_t on)
+{
+    return t.count && on >= t.from && (on - t.from) % t.step == 0 &&
+           (on - t.from) / t.step < t.count;
+}
+
 mlt_grow_targets mlt_grow_targets_of(const mlt_grow_rule *rule, const mlt_grow_kind *kind,
                                      const uint32_t *starts, uint32_t item, uint32_t round,
                                      uint32_t position);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 #include "judge/grow/grow_int.h"
 
 // An action of an item: of a member, some time round.
@@ -67,12 +68,6 @@ mlt_grow_targets mlt_grow_targets_of(const mlt_grow_rule *rule, const mlt_grow_k
     }
 }
 
-static int grow_wait_compare(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void search_init(grow_wait_search *s)
 {
     const mlt_grow_kind *kind = s->kind;
@@ -83,7 +78,7 @@ static void search_init(grow_wait_search *s)
         s->deps[m] = mlt_take((size_t)rank->deps_count + 1, sizeof **s->deps);
         for (uint32_t d = 0; d < rank->deps_count; d++)
             s->deps[m][d] = (uint64_t)rank->deps[d].action << 32 | rank->deps[d].on;
-        qsort(s->deps[m], rank->deps_count, sizeof **s->deps, grow_wait_compare);
+        qsort(s->deps[m], rank->deps_count, sizeof **s->deps, mlt_compare_ascending);
         s->starts[m] = mlt_take((size_t)kind->count + 1, sizeof **s->starts);
         mlt_grow_starts(kind, s->grid, kind->members[m], s->starts[m]);
     }
@@ -103,7 +98,7 @@ static bool waits(const grow_wait_search *s, uint32_t member, uint32_t action, u
 {
     uint64_t key = (uint64_t)action << 32 | on;
     uint32_t count = s->program->rank[s->kind->members[member]].deps_count;
-    return bsearch(&key, s->deps[member], count, sizeof key, grow_wait_compare) != NULL;
+    return bsearch(&key, s->deps[member], count, sizeof key, mlt_compare_ascending) != NULL;
 }
 
 // Where the rule says something about this instance, it is so.
@@ -122,9 +117,7 @@ static bool explains(const grow_wait_search *s, const mlt_grow_rule *rule, const
 {
     mlt_grow_targets t = mlt_grow_targets_of(rule, s->kind, s->starts[at->member], at->item,
                                              at->round, at->position);
-    uint32_t plain = mlt_goal_plain(on);
-    return (on & MLT_GOAL_STARTED) == rule->started && t.count && plain >= t.from &&
-           (plain - t.from) % t.step == 0 && (plain - t.from) / t.step < t.count;
+    return (on & MLT_GOAL_STARTED) == rule->started && mlt_grow_is_target(t, mlt_goal_plain(on));
 }
 
 // The instances of a slot: first times round (late 0), second ones (1), later ones (2); false: there

@@ -35,7 +35,7 @@ typedef struct cluster_reader {
 static bool fail(const cluster_reader *r, const char *format, ...) MLT_PRINTF(2, 3);
 static bool fail(const cluster_reader *r, const char *format, ...)
 {
-    int length = snprintf(r->why, r->why_size, "%s:%" PRIu32 ":%zu: ", r->name, r->line,
+    int length = snprintf(r->why, r->why_size, "%s:%u:%zu: ", r->name, r->line,
                           (size_t)(r->word_start - r->line_start) + 1);
     if (length < 0 || (size_t)length >= r->why_size)
         return false;
@@ -110,56 +110,70 @@ static bool read_count(cluster_reader *r, const char *what, uint32_t least, uint
     char text[LONGEST_WORD + 8];
     next(r);
     if (!parse_count(r->word, least, most, out))
-        return fail(r, "%s should be a whole number from %" PRIu32 " to %" PRIu32 ", not %s", what,
-                    least, most, shown(r, text));
+        return fail(r, "%s should be a whole number from %u to %u, not %s", what, least, most,
+                    shown(r, text));
     return true;
 }
 
 // ---- lines
 
-static bool read_hosts(cluster_reader *r)
+// A word and the number behind it: one of these two.
+typedef struct setting {
+    const char *word;
+    double least, most;
+    uint32_t *count;
+    double *real;
+} setting;
+
+static bool read_setting(cluster_reader *r, const setting *s)
 {
-    return read_count(r, "hosts", 1, MLT_CLUSTER_HOSTS, &r->to->hosts);
+    return s->count ? read_count(r, s->word, (uint32_t)s->least, (uint32_t)s->most, s->count)
+                    : read_real(r, s->word, s->least, s->most, s->real);
 }
 
-static bool read_cores(cluster_reader *r)
+// The setting of the line's word; NULL: it is none of them.
+static const setting *find_setting(const cluster_reader *r, const setting *all, size_t count)
 {
-    return read_count(r, "cores", 1, MLT_CLUSTER_CORES, &r->to->cores);
+    for (size_t i = 0; i < count; i++)
+        if (is(r, all[i].word))
+            return &all[i];
+    return NULL;
 }
 
-static bool read_numa(cluster_reader *r)
+// Settings up to the end of the line. What else stands there is not what `are` says.
+static bool read_settings(cluster_reader *r, const setting *all, size_t count, const char *are)
 {
-    return read_count(r, "numa", 1, MLT_CLUSTER_NODES, &r->to->numa);
+    char text[LONGEST_WORD + 8];
+    for (next(r); r->word[0]; next(r)) {
+        const setting *s = find_setting(r, all, count);
+        if (!s)
+            return fail(r, "%s, not %s", are, shown(r, text));
+        if (!read_setting(r, s))
+            return false;
+    }
+    return true;
 }
 
-static bool read_sockets(cluster_reader *r)
+// The same, at least one of them.
+static bool read_some(cluster_reader *r, const setting *all, size_t count, const char *are,
+                      const char *wanted)
 {
-    return read_count(r, "sockets", 1, MLT_CLUSTER_NODES, &r->to->sockets);
-}
-
-static bool read_nics(cluster_reader *r)
-{
-    return read_count(r, "nics", 1, MLT_CLUSTER_NICS, &r->to->nics);
+    const char *start = r->at;
+    if (!read_settings(r, all, count, are))
+        return false;
+    while (start < r->word_start && is_blank(*start))
+        start++;
+    return start < r->word_start ? true : fail(r, "%s", wanted);
 }
 
 static bool read_processors(cluster_reader *r)
 {
-    char text[LONGEST_WORD + 8];
-    if (!read_count(r, "processors", 1, MLT_CLUSTER_PROCESSORS, &r->to->processors))
-        return false;
-    for (next(r); r->word[0]; next(r)) {
-        bool change = is(r, "switch");
-        if (!change && !is(r, "wake"))
-            return fail(
-                r,
-                "after the number of processors there may be 'switch' and 'wake', each with "
-                "a number of ns, not %s",
-                shown(r, text));
-        if (!read_real(r, change ? "switch" : "wake", 0, MOST_NS,
-                       change ? &r->to->change : &r->to->wake))
-            return false;
-    }
-    return true;
+    const setting all[] = {{"switch", 0, MOST_NS, .real = &r->to->change},
+                           {"wake", 0, MOST_NS, .real = &r->to->wake}};
+    return read_count(r, "processors", 1, MLT_CLUSTER_PROCESSORS, &r->to->processors) &&
+           read_settings(r, all, 2,
+                         "after the number of processors there may be 'switch' and 'wake', each "
+                         "with a number of ns");
 }
 
 static bool add_hosts(cluster_reader *r)
@@ -213,23 +227,13 @@ static bool read_place(cluster_reader *r)
 
 static bool read_costs(cluster_reader *r, mlt_loggops *to)
 {
-    char text[LONGEST_WORD + 8];
-    bool any = false;
-    for (next(r); r->word[0]; next(r), any = true) {
-        double *value = is(r, "L")   ? &to->L
-                        : is(r, "o") ? &to->o
-                        : is(r, "g") ? &to->g
-                        : is(r, "G") ? &to->G
-                        : is(r, "O") ? &to->O
-                                     : NULL;
-        if (!value)
-            return fail(r, "here should be L, o, g, G or O and a number of ns, not %s",
-                        shown(r, text));
-        char name[2] = {r->word[0], '\0'};
-        if (!read_real(r, name, 0, MOST_NS, value))
-            return false;
-    }
-    return any ? true : fail(r, "here should be L, o, g, G or O and a number of ns");
+    const setting all[] = {{"L", 0, MOST_NS, .real = &to->L},
+                           {"o", 0, MOST_NS, .real = &to->o},
+                           {"g", 0, MOST_NS, .real = &to->g},
+                           {"G", 0, MOST_NS, .real = &to->G},
+                           {"O", 0, MOST_NS, .real = &to->O}};
+    const char *are = "here should be L, o, g, G or O and a number of ns";
+    return read_some(r, all, 5, are, are);
 }
 
 static bool read_within(cluster_reader *r)
@@ -240,11 +244,6 @@ static bool read_within(cluster_reader *r)
 static bool read_large(cluster_reader *r)
 {
     return read_costs(r, &r->to->large);
-}
-
-static bool read_noise(cluster_reader *r)
-{
-    return read_real(r, "noise", 0, 100, &r->to->noise);
 }
 
 static bool read_between(cluster_reader *r)
@@ -261,32 +260,31 @@ static bool read_S(cluster_reader *r)
     return true;
 }
 
-static bool read_exec(cluster_reader *r)
+// Lines of a word and a number.
+static bool read_plain(cluster_reader *r)
 {
-    return read_real(r, "exec", 0, MOST_NS, &r->to->between.exec);
+    mlt_cluster *c = r->to;
+    const setting all[] = {{"hosts", 1, MLT_CLUSTER_HOSTS, .count = &c->hosts},
+                           {"cores", 1, MLT_CLUSTER_CORES, .count = &c->cores},
+                           {"nics", 1, MLT_CLUSTER_NICS, .count = &c->nics},
+                           {"numa", 1, MLT_CLUSTER_NODES, .count = &c->numa},
+                           {"sockets", 1, MLT_CLUSTER_NODES, .count = &c->sockets},
+                           {"noise", 0, 100, .real = &c->noise},
+                           {"exec", 0, MOST_NS, .real = &c->between.exec}};
+    return read_setting(r, find_setting(r, all, sizeof all / sizeof *all));
 }
 
 static bool read_fat_tree(cluster_reader *r)
 {
     mlt_cluster *c = r->to;
-    char text[LONGEST_WORD + 8];
+    const setting all[] = {{"levels", 1, MLT_NETWORK_LEVELS, .count = &c->levels},
+                           {"radix", 2, 1 << 16, .count = &c->radix},
+                           {"oversubscription", 1, 1 << 16, .real = &c->oversubscription}};
+    const char *start = r->word_start;
     c->shape = MLT_NETWORK_FAT_TREE;
     c->oversubscription = 1;
-    const char *start = r->word_start;
-    for (next(r); r->word[0]; next(r))
-        if (is(r, "levels")) {
-            if (!read_count(r, "levels", 1, MLT_NETWORK_LEVELS, &c->levels))
-                return false;
-        } else if (is(r, "radix")) {
-            if (!read_count(r, "radix", 2, 1 << 16, &c->radix))
-                return false;
-        } else if (is(r, "oversubscription")) {
-            if (!read_real(r, "oversubscription", 1, 1 << 16, &c->oversubscription))
-                return false;
-        } else {
-            return fail(r, "a fat-tree has levels, radix and oversubscription, not %s",
-                        shown(r, text));
-        }
+    if (!read_settings(r, all, 3, "a fat-tree has levels, radix and oversubscription"))
+        return false;
     r->word_start = start;
     return c->levels && c->radix ? true : fail(r, "a fat-tree needs 'levels' and 'radix'");
 }
@@ -313,14 +311,10 @@ static bool read_dragonfly(cluster_reader *r)
     char text[LONGEST_WORD + 8];
     c->shape = MLT_NETWORK_DRAGONFLY;
     const char *start = r->word_start;
-    struct {
-        const char *name;
-        uint32_t *to;
-    } all[] = {{"groups", &c->groups},
-               {"routers", &c->routers},
-               {"hosts", &c->group_hosts},
-               {"links", &c->global}};
-    enum { COUNTS = sizeof all / sizeof *all };
+    const setting all[] = {{"groups", 1, 1 << 16, .count = &c->groups},
+                           {"routers", 1, 1 << 16, .count = &c->routers},
+                           {"hosts", 1, 1 << 16, .count = &c->group_hosts},
+                           {"links", 1, 1 << 16, .count = &c->global}};
     for (next(r); r->word[0]; next(r)) {
         if (is(r, "routing")) {
             next(r);
@@ -329,24 +323,21 @@ static bool read_dragonfly(cluster_reader *r)
                 return fail(r, "routing is 'minimal' or 'valiant', not %s", shown(r, text));
             continue;
         }
-        int i = 0;
-        while (i < COUNTS && !is(r, all[i].name))
-            i++;
-        if (i == COUNTS)
+        const setting *s = find_setting(r, all, 4);
+        if (!s)
             return fail(r, "a dragonfly has groups, routers, hosts, links and routing, not %s",
                         shown(r, text));
-        if (!read_count(r, all[i].name, 1, 1 << 16, all[i].to))
+        if (!read_setting(r, s))
             return false;
     }
     r->word_start = start;
-    for (int i = 0; i < COUNTS; i++)
-        if (!*all[i].to && (i < 3 || c->groups > 1))
-            return fail(r, "a dragonfly needs '%s'", all[i].name);
+    for (int i = 0; i < 4; i++)
+        if (!*all[i].count && (i < 3 || c->groups > 1))
+            return fail(r, "a dragonfly needs '%s'", all[i].word);
     if (c->groups > 1 && (uint64_t)c->routers * c->global < c->groups - 1)
-        return fail(r,
-                    "the %" PRIu32 " routers of a group have %" PRIu32
-                    " global links each, too few for %" PRIu32 " other groups",
-                    c->routers, c->global, c->groups - 1);
+        return fail(
+            r, "the %u routers of a group have %u global links each, too few for %u other groups",
+            c->routers, c->global, c->groups - 1);
     return true;
 }
 
@@ -371,7 +362,6 @@ static bool read_link(cluster_reader *r)
     static const char *const kinds[MLT_NETWORK_KINDS] = {"host",   "switch", "global",
                                                          "memory", "numa",   "socket"};
     char text[LONGEST_WORD + 8];
-    bool any = false;
     int kind = 0;
     next(r);
     while (kind < MLT_NETWORK_KINDS && !is(r, kinds[kind]))
@@ -384,37 +374,30 @@ static bool read_link(cluster_reader *r)
         return fail(r, "the links of '%s' are there twice", r->word);
     r->seen |= UINT32_C(1) << (24 + kind);
     mlt_network_cost *to = &r->to->cost[kind];
-    for (next(r); r->word[0]; next(r), any = true)
-        if (is(r, "latency")) {
-            if (!read_real(r, "latency", 0, MOST_NS, &to->latency))
-                return false;
-        } else if (is(r, "bandwidth")) {
-            if (!read_real(r, "bandwidth", 1e-6, MOST_BANDWIDTH, &to->bandwidth))
-                return false;
-        } else {
-            return fail(r, "a link has latency and bandwidth, not %s", shown(r, text));
-        }
-    return any ? true : fail(r, "here should be 'latency' or 'bandwidth' and a number");
+    const setting all[] = {{"latency", 0, MOST_NS, .real = &to->latency},
+                           {"bandwidth", 1e-6, MOST_BANDWIDTH, .real = &to->bandwidth}};
+    return read_some(r, all, 2, "a link has latency and bandwidth",
+                     "here should be 'latency' or 'bandwidth' and a number");
 }
 
 static const struct line_kind {
     const char *word;
     bool (*read)(cluster_reader *r);
-} lines[] = {{"hosts", read_hosts},
-             {"cores", read_cores},
-             {"nics", read_nics},
+} lines[] = {{"hosts", read_plain},
+             {"cores", read_plain},
+             {"nics", read_plain},
              {"place", read_place},
              {"within-host", read_within},
              {"between-hosts", read_between},
              {"S", read_S},
-             {"exec", read_exec},
+             {"exec", read_plain},
              {"network", read_network},
              {"link", read_link},
              {"processors", read_processors},
-             {"numa", read_numa},
-             {"sockets", read_sockets},
+             {"numa", read_plain},
+             {"sockets", read_plain},
              {"large", read_large},
-             {"noise", read_noise}};
+             {"noise", read_plain}};
 enum { LINES = sizeof lines / sizeof *lines, WITHIN = 4, NETWORK = 8, LINK = 9, LARGE = 13 };
 
 static bool read_line(cluster_reader *r)
@@ -457,26 +440,22 @@ static bool complete(cluster_reader *r)
     if (!c->hosts && room > MLT_CLUSTER_HOSTS)
         return fail(r, "the network has more than %d hosts", MLT_CLUSTER_HOSTS);
     if (c->hosts > room)
-        return fail(r, "there are %" PRIu32 " hosts, but the network has room for %" PRIu64,
-                    c->hosts, room);
+        return fail(r, "there are %u hosts, but the network has room for %" PRIu64, c->hosts, room);
     if (!c->hosts)
         c->hosts = (uint32_t)room;
     for (uint32_t i = 0; i < c->list_count; i++)
         if (c->list[i] >= c->hosts)
-            return fail(r,
-                        "the list places rank %" PRIu32 " on host %" PRIu32
-                        ", but the hosts are 0 to %" PRIu32,
-                        i, c->list[i], c->hosts - 1);
+            return fail(r, "the list places rank %u on host %u, but the hosts are 0 to %u", i,
+                        c->list[i], c->hosts - 1);
     if (!c->sockets)
         c->sockets = 1;
     if (!c->numa)
         c->numa = c->sockets;
     if (c->numa % c->sockets)
-        return fail(
-            r, "the %" PRIu32 " NUMA nodes of a host are no multiple of its %" PRIu32 " sockets",
-            c->numa, c->sockets);
+        return fail(r, "the %u NUMA nodes of a host are no multiple of its %u sockets", c->numa,
+                    c->sockets);
     if (!mlt_network_init(&net, c))
-        return fail(r, "the network has more than %" PRIu32 " links", MLT_CLUSTER_LINKS);
+        return fail(r, "the network has more than %u links", MLT_CLUSTER_LINKS);
     if (!(r->seen & 1 << WITHIN))
         c->within = c->between;
     c->within.S = c->between.S;
@@ -535,15 +514,14 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
 {
     uint64_t room = (uint64_t)c->hosts * c->cores;
     if (c->place == MLT_PLACE_LIST && ranks > c->list_count) {
-        snprintf(why, why_size,
-                 "the program has %" PRIu32 " ranks, but the machine's list places %" PRIu32, ranks,
+        snprintf(why, why_size, "the program has %u ranks, but the machine's list places %u", ranks,
                  c->list_count);
         return MLT_ERR_INVALID;
     }
     if (ranks > room) {
         snprintf(why, why_size,
-                 "the program has %" PRIu32 " ranks, but the machine has room for %" PRIu64
-                 ": %" PRIu32 " host%s with %" PRIu32 " core%s",
+                 "the program has %u ranks, but the machine has room for %" PRIu64
+                 ": %u host%s with %u core%s",
                  ranks, room, c->hosts, c->hosts == 1 ? "" : "s", c->cores,
                  c->cores == 1 ? "" : "s");
         return MLT_ERR_INVALID;
@@ -555,10 +533,10 @@ mlt_status mlt_cluster_ranks(const mlt_cluster *c, uint32_t ranks, uint32_t *nic
                         : c->place == MLT_PLACE_ROUND_ROBIN ? r % c->hosts
                                                             : c->list[r];
         if (on[host] == c->cores) {
-            snprintf(why, why_size,
-                     "the machine's list places more than %" PRIu32 " ranks on host %" PRIu32
-                     ", as many as it has cores",
-                     c->cores, host);
+            snprintf(
+                why, why_size,
+                "the machine's list places more than %u ranks on host %u, as many as it has cores",
+                c->cores, host);
             status = MLT_ERR_INVALID;
         }
         nic[r] = host * c->nics + on[host]++ % c->nics;
@@ -581,30 +559,27 @@ const char *mlt_cluster_describe(const mlt_cluster *c, char *text, size_t size)
 {
     char shape[200] = "crossbar";
     if (c->shape == MLT_NETWORK_FAT_TREE)
-        snprintf(shape, sizeof shape,
-                 "fat-tree with %" PRIu32 " levels of %" PRIu32 " ports, oversubscription %g",
+        snprintf(shape, sizeof shape, "fat-tree with %u levels of %u ports, oversubscription %g",
                  c->levels, c->radix, c->oversubscription);
     if (c->shape == MLT_NETWORK_DRAGONFLY)
-        snprintf(shape, sizeof shape,
-                 "dragonfly with %" PRIu32 " groups of %" PRIu32 " routers, %s routing", c->groups,
-                 c->routers, c->valiant ? "valiant" : "minimal");
+        snprintf(shape, sizeof shape, "dragonfly with %u groups of %u routers, %s routing",
+                 c->groups, c->routers, c->valiant ? "valiant" : "minimal");
     if (c->shape == MLT_NETWORK_TORUS) {
         int length = snprintf(shape, sizeof shape, "torus ");
         for (uint32_t d = 0; d < c->dimensions; d++)
-            length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%" PRIu32,
-                               d ? "x" : "", c->size[d]);
+            length += snprintf(shape + length, sizeof shape - (size_t)length, "%s%u", d ? "x" : "",
+                               c->size[d]);
     }
     char shared[192] = "";
     if (c->processors)
-        snprintf(shared, sizeof shared, " on %" PRIu32 " processor%s (switch %g, wake %g ns)",
-                 c->processors, c->processors == 1 ? "" : "s", c->change, c->wake);
+        snprintf(shared, sizeof shared, " on %u processor%s (switch %g, wake %g ns)", c->processors,
+                 c->processors == 1 ? "" : "s", c->change, c->wake);
     size_t used = strlen(shared);
     if (c->numa > 1)
-        snprintf(shared + used, sizeof shared - used,
-                 " in %" PRIu32 " NUMA nodes of %" PRIu32 " socket%s", c->numa, c->sockets,
-                 c->sockets == 1 ? "" : "s");
-    snprintf(text, size, "%" PRIu32 " host%s with %" PRIu32 " core%s%s and %" PRIu32 " NIC%s, %s",
-             c->hosts, c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared,
-             c->nics, c->nics == 1 ? "" : "s", shape);
+        snprintf(shared + used, sizeof shared - used, " in %u NUMA nodes of %u socket%s", c->numa,
+                 c->sockets, c->sockets == 1 ? "" : "s");
+    snprintf(text, size, "%u host%s with %u core%s%s and %u NIC%s, %s", c->hosts,
+             c->hosts == 1 ? "" : "s", c->cores, c->cores == 1 ? "" : "s", shared, c->nics,
+             c->nics == 1 ? "" : "s", shape);
     return text;
 }

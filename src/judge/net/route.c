@@ -10,7 +10,6 @@
 //                 socket to
 #include "judge/net/route.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/table.h"
@@ -267,14 +266,14 @@ static void inner_name(const mlt_network *net, uint32_t link, char *text, size_t
     uint32_t host = (link - net->inner) / net->inner_each, numa = net->cluster->numa;
     uint32_t at = (link - net->inner) % net->inner_each, sockets = net->cluster->sockets;
     if (at < numa) {
-        snprintf(text, size, "host %" PRIu32 ", memory of node %" PRIu32, host, at);
+        snprintf(text, size, "host %u, memory of node %u", host, at);
         return;
     }
     at -= numa;
     bool node = at < numa * numa;
     uint32_t of = node ? numa : sockets, pair = node ? at : at - numa * numa;
-    snprintf(text, size, "host %" PRIu32 ", %s %" PRIu32 " to %s %" PRIu32, host,
-             node ? "node" : "socket", pair / of, node ? "node" : "socket", pair % of);
+    snprintf(text, size, "host %u, %s %u to %s %u", host, node ? "node" : "socket", pair / of,
+             node ? "node" : "socket", pair % of);
 }
 
 mlt_network_kind mlt_network_kind_of(const mlt_network *net, uint32_t link)
@@ -296,9 +295,8 @@ static void fat_tree_name(const mlt_network *net, uint32_t link, char *text, siz
     uint32_t group = at / above, top = at % above;
     uint32_t parent = (uint32_t)((uint64_t)group * net->below[level] / net->below[level + 1]);
     char low[40], high[40];
-    snprintf(low, sizeof low, "switch %" PRIu32 ".%" PRIu32 ".%" PRIu32, level, group,
-             top % net->wide[level]);
-    snprintf(high, sizeof high, "switch %" PRIu32 ".%" PRIu32 ".%" PRIu32, level + 1, parent, top);
+    snprintf(low, sizeof low, "switch %u.%u.%u", level, group, top % net->wide[level]);
+    snprintf(high, sizeof high, "switch %u.%u.%u", level + 1, parent, top);
     snprintf(text, size, "%s to %s", part % 2 ? high : low, part % 2 ? low : high);
 }
 
@@ -309,10 +307,10 @@ static void torus_name(const mlt_network *net, uint32_t link, char *text, size_t
              way = at % (2 * c->dimensions);
     int length = snprintf(text, size, "node ");
     for (uint32_t d = 0, rest = node; d < c->dimensions; rest /= c->size[d++])
-        length += snprintf(text + length, size - (size_t)length, "%s%" PRIu32, d ? "," : "",
-                           rest % c->size[d]);
-    snprintf(text + length, size - (size_t)length, " %s in dimension %" PRIu32,
-             way % 2 ? "down" : "up", way / 2);
+        length +=
+            snprintf(text + length, size - (size_t)length, "%s%u", d ? "," : "", rest % c->size[d]);
+    snprintf(text + length, size - (size_t)length, " %s in dimension %u", way % 2 ? "down" : "up",
+             way / 2);
 }
 
 static void dragonfly_name(const mlt_network *net, uint32_t link, char *text, size_t size)
@@ -320,15 +318,14 @@ static void dragonfly_name(const mlt_network *net, uint32_t link, char *text, si
     const mlt_cluster *c = net->cluster;
     if (link < net->base[1]) {
         uint32_t at = link - net->base[0], from = at / c->routers;
-        snprintf(text, size, "group %" PRIu32 ", router %" PRIu32 " to router %" PRIu32,
-                 from / c->routers, from % c->routers, at % c->routers);
+        snprintf(text, size, "group %u, router %u to router %u", from / c->routers,
+                 from % c->routers, at % c->routers);
         return;
     }
     uint32_t others = c->groups - 1, at = link - net->base[1];
     uint32_t group = at / (others * net->parallel), port = at % (others * net->parallel);
     uint32_t to = port % others + (port % others >= group);
-    snprintf(text, size, "group %" PRIu32 ", router %" PRIu32 " to group %" PRIu32, group,
-             port / c->global, to);
+    snprintf(text, size, "group %u, router %u to group %u", group, port / c->global, to);
 }
 
 const char *mlt_network_link_name(const mlt_network *net, uint32_t link, char *text, size_t size)
@@ -337,10 +334,9 @@ const char *mlt_network_link_name(const mlt_network *net, uint32_t link, char *t
     if (link < 2 * net->ends) {
         const char *way = link < net->ends ? "to its switch" : "from its switch";
         if (nics > 1)
-            snprintf(text, size, "host %" PRIu32 ", NIC %" PRIu32 " %s", end / nics, end % nics,
-                     way);
+            snprintf(text, size, "host %u, NIC %u %s", end / nics, end % nics, way);
         else
-            snprintf(text, size, "host %" PRIu32 " %s", end, way);
+            snprintf(text, size, "host %u %s", end, way);
     } else if (net->inside && link >= net->inner) {
         inner_name(net, link, text, size);
     } else if (net->cluster->shape == MLT_NETWORK_FAT_TREE) {

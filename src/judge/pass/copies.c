@@ -55,8 +55,8 @@ static uint32_t copies_received(const copies_walk *w, uint32_t copy)
         recv = value->writer;
     }
     const mlt_goal_action *c = &w->rank->actions[copy], *r = &w->rank->actions[recv];
-    bool same = r->kind == MLT_GOAL_RECV && c->buf[1] == r->buf[0] && c->at[1] == r->at[0] &&
-                c->size[1] == r->size[0];
+    bool same = r->kind == MLT_GOAL_RECV &&
+                mlt_goal_spans_same(mlt_goal_span_of(c, 1), mlt_goal_span_of(r, 0));
     return same ? recv : MLT_GOAL_NONE;
 }
 

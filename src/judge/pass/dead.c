@@ -61,8 +61,8 @@ static void follow(dead_search *s, mlt_goal_place at)
 static bool message_stays(const dead_search *s, uint32_t rank, uint32_t a)
 {
     const mlt_goal_action *action = &s->program->rank[rank].actions[a];
-    bool reduces = action->kind == MLT_GOAL_RECV_EXEC || action->kind == MLT_GOAL_RECV_USER;
-    return !mlt_goal_message_bytes(action) || action->buf[reduces] == MLT_GOAL_NOWHERE ||
+    bool second = mlt_goal_is_recv(action) && mlt_goal_has_two(action);
+    return !mlt_goal_message_bytes(action) || action->buf[second] == MLT_GOAL_NOWHERE ||
            action->flags & MLT_GOAL_SYNCHRONOUS;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "goal/compare.h"
 
 enum { TOUCHES = 1 << 24 }; // cells that all actions together may touch
 
@@ -20,9 +21,7 @@ typedef struct point {
 static int flow_compare(const void *pa, const void *pb)
 {
     const point *a = pa, *b = pb;
-    if (a->buf != b->buf)
-        return a->buf < b->buf ? -1 : 1;
-    return a->at < b->at ? -1 : a->at > b->at;
+    return mlt_compare_words((uint64_t[]){a->buf, a->at}, (uint64_t[]){b->buf, b->at}, 2);
 }
 
 // Every begin and end of a span, sorted; between two of the same buffer lies a cell. Some cells
@@ -70,12 +69,6 @@ static uint32_t flow_cells_of(const mlt_pass_flow *flow, mlt_goal_span span, uin
     return end - low;
 }
 
-static bool flow_overlap(const mlt_goal_access access[2])
-{
-    mlt_goal_span a = access[0].span, b = access[1].span;
-    return a.buf == b.buf && a.at < b.at + b.size && b.at < a.at + a.size;
-}
-
 // How many cells are touched in all; more than TOUCHES: too many.
 static uint64_t flow_touches(mlt_pass_flow *flow, const mlt_goal_rank *rank)
 {
@@ -90,7 +83,7 @@ static uint64_t flow_touches(mlt_pass_flow *flow, const mlt_goal_rank *rank)
         const mlt_goal_action *action = &rank->actions[a];
         int count = mlt_goal_accesses(action, access);
         // One span twice is an operation on itself. A receive's two must not meet.
-        if (count == 2 && flow_overlap(access) &&
+        if (count == 2 && mlt_goal_spans_meet(access[0].span, access[1].span) &&
             (mlt_goal_is_recv(action) || access[0].span.at != access[1].span.at ||
              access[0].span.size != access[1].span.size))
             flow->unclear = true;

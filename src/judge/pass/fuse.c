@@ -31,24 +31,13 @@ static uint32_t only_reader(const mlt_pass_flow *flow, uint32_t recv)
     return reader;
 }
 
-static bool second_is(const mlt_goal_action *exec, const mlt_goal_action *recv)
-{
-    return exec->buf[1] == recv->buf[0] && exec->at[1] == recv->at[0] &&
-           exec->size[1] == recv->size[0];
-}
-
-static bool fuse_apart(const mlt_goal_action *exec) // its two spans
-{
-    return exec->buf[0] != exec->buf[1] || exec->at[0] + exec->size[0] <= exec->at[1] ||
-           exec->at[1] + exec->size[1] <= exec->at[0];
-}
-
 static bool can_fuse(const mlt_goal_rank *rank, mlt_pass_flow *flow, uint32_t recv, uint32_t exec)
 {
     const mlt_goal_action *r = &rank->actions[recv], *e = &rank->actions[exec];
     const mlt_goal_graph *graph = flow->graph;
     if ((e->kind != MLT_GOAL_USER && (e->kind != MLT_GOAL_EXEC || e->op == MLT_OP_COPY)) ||
-        !second_is(e, r) || !fuse_apart(e) || e->cpu != r->cpu)
+        !mlt_goal_spans_same(mlt_goal_span_of(e, 1), mlt_goal_span_of(r, 0)) ||
+        mlt_goal_spans_meet(mlt_goal_span_of(e, 0), mlt_goal_span_of(e, 1)) || e->cpu != r->cpu)
         return false;
     bool follows = false;
     for (uint32_t i = graph->before_at[exec]; i < graph->before_at[exec + 1]; i++) {
@@ -72,11 +61,8 @@ static void fuse(mlt_goal_action *recv, const mlt_goal_action *exec)
     recv->type = exec->type;
     recv->user = exec->user;
     recv->flags |= exec->flags & MLT_GOAL_REVERSED;
-    for (int i = 0; i < 2; i++) {
-        recv->buf[i] = exec->buf[i];
-        recv->at[i] = exec->at[i];
-        recv->size[i] = exec->size[i];
-    }
+    for (int i = 0; i < 2; i++)
+        mlt_goal_span_set(recv, i, mlt_goal_span_of(exec, i));
 }
 
 static uint32_t fuse_rank(mlt_goal_program *program, uint32_t number)

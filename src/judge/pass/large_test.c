@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/unit_test.h"
+#include "judge/pass/oracle_test.h"
 #include "judge/pass/pass_int.h"
 
 // How many changes the pass made.
@@ -13,7 +14,7 @@ static uint64_t run(const char *pass, mlt_goal_program *program, mlt_pass_option
 {
     mlt_pass_report report;
     char why[400];
-    CHECK(mlt_pass_run(mlt_pass_find(pass), program, &options, &report, why, sizeof why) == MLT_OK);
+    CHECK(mlt_pass_run(pass_find(pass), program, &options, &report, why, sizeof why) == MLT_OK);
     return report.changed;
 }
 

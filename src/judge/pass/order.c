@@ -46,7 +46,7 @@ static double message_price(const mlt_loggops *m, const mlt_goal_action *recv)
 
 // The time from a send's start to the end of whatever waits for it.
 static double *time_left(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
-                         const mlt_pass_events *events, const mlt_loggops *machine)
+                         const mlt_waits *events, const mlt_loggops *machine)
 {
     double *left = mlt_take(events->count, sizeof *left); // of every event
     uint32_t *rank_of = mlt_take(events->count / 2, sizeof *rank_of);
@@ -57,8 +57,8 @@ static double *time_left(const mlt_goal_program *program, const mlt_goal_pairs *
         uint64_t e = events->order[i], number = e / 2;
         uint32_t r = rank_of[number];
         const mlt_goal_action *action = &program->rank[r].actions[number - pairs->first[r]];
-        for (uint64_t k = events->next_at[e]; k < events->next_at[e + 1]; k++) {
-            uint64_t next = events->next[k];
+        for (uint64_t k = events->at[e]; k < events->at[e + 1]; k++) {
+            uint64_t next = events->to[k];
             double step = 0;
             if (next == e + 1 && e % 2 == 0)
                 step = price(machine, action);

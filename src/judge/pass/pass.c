@@ -23,35 +23,10 @@ const mlt_pass mlt_passes[] = {
 };
 const int mlt_passes_count = sizeof mlt_passes / sizeof mlt_passes[0];
 
-const mlt_pass *mlt_pass_find(const char *name)
-{
-    for (int i = 0; i < mlt_passes_count; i++)
-        if (strcmp(mlt_passes[i].name, name) == 0)
-            return &mlt_passes[i];
-    return NULL;
-}
-
 mlt_status mlt_pass_run(const mlt_pass *pass, mlt_goal_program *program,
                         const mlt_pass_options *options, mlt_pass_report *report, char *why,
                         size_t why_size)
 {
     *report = (mlt_pass_report){0};
     return pass->run(program, options, report, why, why_size);
-}
-
-mlt_status mlt_passes_run(mlt_goal_program *program, const mlt_pass_options *options,
-                          const bool *on, mlt_pass_report *reports, char *why, size_t why_size)
-{
-    mlt_status status = MLT_OK;
-    for (int i = 0; i < mlt_passes_count; i++)
-        reports[i] = (mlt_pass_report){0};
-    for (int i = 0; i < mlt_passes_count && status == MLT_OK; i++) {
-        if (on && !on[i])
-            continue;
-        char text[512];
-        status = mlt_pass_run(&mlt_passes[i], program, options, &reports[i], text, sizeof text);
-        if (status != MLT_OK)
-            snprintf(why, why_size, "pass %s: %s", mlt_passes[i].name, text);
-    }
-    return status;
 }

@@ -43,16 +43,7 @@ typedef struct mlt_pass {
 extern const mlt_pass mlt_passes[];
 extern const int mlt_passes_count;
 
-const mlt_pass *mlt_pass_find(const char *name); // NULL: there is none
-
 // One pass, with a fresh report.
 mlt_status mlt_pass_run(const mlt_pass *pass, mlt_goal_program *program,
                         const mlt_pass_options *options, mlt_pass_report *report, char *why,
                         size_t why_size) MLT_MUST_CHECK;
-
-// Those that are on, by place in the table; NULL: all. reports has room for all; those of passes
-// that did not run are empty. On failure why names the pass, and the program is as the passes
-// before it left it.
-mlt_status mlt_passes_run(mlt_goal_program *program, const mlt_pass_options *options,
-                          const bool *on, mlt_pass_report *reports, char *why,
-                          size_t why_size) MLT_MUST_CHECK;

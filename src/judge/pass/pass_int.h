@@ -2,7 +2,7 @@
 // What passes share.
 //
 //     flow.c     which bytes an action's results reach, on one rank
-//     events.c   starts and ends of all ranks' actions as one graph
+//     want.c     what passes ask of a program before they begin; barriers
 //     edit.c     taking actions out, putting one in the place of two
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "goal/program.h"
 #include "goal/reach.h"
 #include "judge/pass/pass.h"
+#include "judge/waits.h"
 
 static inline bool mlt_pass_local(const mlt_goal_action *action) // waits for nobody once started
 {
@@ -87,20 +88,6 @@ bool mlt_pass_ready_by(const mlt_goal_rank *rank, mlt_goal_reach *reach, uint32_
                        uint32_t recv);
 
 // ---- events
-//
-// Event 2n is the start of action n (numbered as in mlt_goal_pairs), 2n + 1 its end.
-
-typedef struct mlt_pass_events {
-    uint64_t count;
-    uint64_t *next_at;
-    uint64_t *next;  // what cannot happen before event e: next[next_at[e] .. next_at[e + 1])
-    uint64_t *order; // all events, each after those that it waits for; NULL: a deadlock
-} mlt_pass_events;
-
-// synchronous: all sends are. Without wildcards only.
-mlt_pass_events *mlt_pass_events_new(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
-                                     bool synchronous);
-void mlt_pass_events_free(mlt_pass_events *events);
 
 // Whether no rank's program can end before all have begun. Unknown: finding out would take too
 // long, or there are wildcards, or a deadlock.
@@ -142,7 +129,7 @@ void mlt_pass_groups_free(mlt_pass_group *groups, uint32_t count);
 // What passes that order such sends are made of. Keys: by the number of an action in pairs, of
 // every send; the caller frees them. The greatest starts first, equal ones as they stand.
 typedef double *mlt_pass_keys(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
-                              const mlt_pass_events *events, const mlt_loggops *machine);
+                              const mlt_waits *events, const mlt_loggops *machine);
 
 // Lets the sends of each group start one after the other, by their keys. The result takes the
 // program's place if it takes less time on the machine by the simulator, or if the machine has no

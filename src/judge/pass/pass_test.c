@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The passes: examples with what they must become, examples that they must leave alone, and random
 // programs, each pass alone and all together, judged by the checker and by runs on real bytes
-// (oracle.h).
+// (oracle_test.h).
 #include "goal/reduce.h"
 #include "judge/pass/pass.h"
 
@@ -13,7 +13,7 @@
 #include "base/unit_test.h"
 #include "goal/text/text.h"
 #include "judge/check/check.h"
-#include "judge/pass/oracle.h"
+#include "judge/pass/oracle_test.h"
 #include "judge/pass/pass_int.h"
 #include "judge/sim/sim.h"
 
@@ -590,8 +590,7 @@ static void check_example(const example *e)
     now_after = after;
     mlt_pass_report report;
     char why[500] = "";
-    if (mlt_pass_run(mlt_pass_find(e->pass), after, &e->options, &report, why, sizeof why) !=
-        MLT_OK) {
+    if (mlt_pass_run(pass_find(e->pass), after, &e->options, &report, why, sizeof why) != MLT_OK) {
         fprintf(stderr, "%s\n", why);
         CHECK(!"the pass failed");
     }
@@ -818,7 +817,7 @@ static void check_random(uint64_t seed, int pass) // pass -1: all
     mlt_pass_report reports[8];
     for (int i = 0; i < mlt_passes_count; i++)
         on[i] = pass < 0 || i == pass;
-    CHECK(mlt_passes_run(after, &options, on, reports, why, sizeof why) == MLT_OK);
+    CHECK(passes_run(after, &options, on, reports, why, sizeof why) == MLT_OK);
     for (int i = 0; i < mlt_passes_count; i++)
         changes[i] += reports[i].changed;
     CHECK(mlt_goal_program_valid(after, why, sizeof why) == MLT_OK);
@@ -873,7 +872,7 @@ static void check_refusal(const refusal *r)
     mlt_goal_program *before = read_text(r->program), *after = read_text(r->program);
     mlt_pass_report report;
     char why[500] = "";
-    CHECK(mlt_pass_run(mlt_pass_find(r->pass), after, &r->options, &report, why, sizeof why) ==
+    CHECK(mlt_pass_run(pass_find(r->pass), after, &r->options, &report, why, sizeof why) ==
           MLT_ERR_INVALID);
     if (!strstr(why, r->sentence))
         fprintf(stderr, "%s\n", why);
@@ -884,7 +883,7 @@ static void check_refusal(const refusal *r)
     bool on[8] = {false};
     for (int i = 0; i < mlt_passes_count; i++)
         on[i] = is(mlt_passes[i].name, r->pass);
-    CHECK(mlt_passes_run(after, &r->options, on, reports, why, sizeof why) == MLT_ERR_INVALID);
+    CHECK(passes_run(after, &r->options, on, reports, why, sizeof why) == MLT_ERR_INVALID);
     CHECK(strncmp(why, "pass ", 5) == 0 && strstr(why, r->pass) && strstr(why, r->sentence));
     mlt_goal_program_free(before);
     mlt_goal_program_free(after);
@@ -904,7 +903,7 @@ static void check_invalid(void)
         CHECK(strstr(why, "no rank of the program"));
         mlt_goal_program_free(program);
     }
-    CHECK(!mlt_pass_find("nothing"));
+    CHECK(!pass_find("nothing"));
 }
 
 // Absolute addresses may be the bytes of a buffer: then nobody knows what is read. Alone they are
@@ -923,7 +922,7 @@ static void check_addresses(void)
         mlt_pass_report report;
         char why[400];
         mlt_pass_options options = {.keep = "out"};
-        CHECK(mlt_pass_run(mlt_pass_find("dead"), program, &options, &report, why, sizeof why) ==
+        CHECK(mlt_pass_run(pass_find("dead"), program, &options, &report, why, sizeof why) ==
               MLT_OK);
         CHECK(report.changed == (mixed ? 0 : 1));
         CHECK(program->rank[0].count == (mixed ? 2 : 1));
@@ -989,8 +988,7 @@ static void check_alltoall(uint32_t ranks, bool every)
     mlt_pass_report report;
     char why[400];
     uint64_t before = time_of(program);
-    CHECK(mlt_pass_run(mlt_pass_find("spread"), program, &options, &report, why, sizeof why) ==
-          MLT_OK);
+    CHECK(mlt_pass_run(pass_find("spread"), program, &options, &report, why, sizeof why) == MLT_OK);
     uint64_t after = time_of(program);
     if (every) { // in every round all receivers differ
         uint32_t to[32][32];
@@ -1008,7 +1006,7 @@ static void check_alltoall(uint32_t ranks, bool every)
     CHECK(clean(program, false));
     CHECK(after * 10 < before * 9);
     // Again: nothing is left to do.
-    CHECK(mlt_pass_run(mlt_pass_find("spread"), program, &options, &report, why, sizeof why) ==
+    CHECK(mlt_pass_run(pass_find("spread"), program, &options, &report, why, sizeof why) ==
               MLT_OK &&
           report.changed == 0);
     mlt_goal_program_free(program);
@@ -1050,8 +1048,7 @@ static void check_regular(uint32_t ranks, uint32_t each, uint64_t seed)
     mlt_pass_report report;
     char why[400];
     mlt_pass_options options = {.segment = 0};
-    CHECK(mlt_pass_run(mlt_pass_find("spread"), program, &options, &report, why, sizeof why) ==
-          MLT_OK);
+    CHECK(mlt_pass_run(pass_find("spread"), program, &options, &report, why, sizeof why) == MLT_OK);
     CHECK(report.changed > 0);
     uint32_t to[32][32];
     for (uint32_t r = 0; r < ranks; r++)

@@ -31,6 +31,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 
 enum {
     RUN = 32,       // actions whose pieces alternate
@@ -297,18 +298,12 @@ static void note_pair(void *user, uint32_t first, uint32_t second)
     list->pairs[list->count++] = pair;
 }
 
-static int compare_pairs(const void *pa, const void *pb)
-{
-    uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
-    return a < b ? -1 : a > b;
-}
-
 static void order_conflicts(builder *b, const mlt_pass_flow *flow)
 {
     pairs_list list = {0};
     mlt_pass_flow_conflicts(flow, note_pair, &list);
     if (list.count)
-        qsort(list.pairs, list.count, sizeof *list.pairs, compare_pairs);
+        qsort(list.pairs, list.count, sizeof *list.pairs, mlt_compare_ascending);
     for (uint64_t i = 0; i < list.count; i++)
         if (!i || list.pairs[i] != list.pairs[i - 1])
             order_pieces(b, (uint32_t)(list.pairs[i] >> 32), (uint32_t)list.pairs[i]);

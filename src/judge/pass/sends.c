@@ -180,9 +180,9 @@ mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_option
         snprintf(report->text, sizeof report->text, "left alone: a receive takes what comes");
         return MLT_OK;
     }
-    mlt_pass_events *events = mlt_pass_events_new(program, pairs, false);
-    if (events->order) {
-        double *key = keys(program, pairs, events, &options->machine);
+    mlt_waits events;
+    if (mlt_waits_of(&events, program, pairs, false, NULL)) {
+        double *key = keys(program, pairs, &events, &options->machine);
         mlt_goal_program *ordered = mlt_goal_program_copy(program);
         uint64_t added = 0;
         for (uint32_t r = 0; r < program->ranks; r++)
@@ -193,7 +193,7 @@ mlt_status mlt_pass_order_sends(mlt_goal_program *program, const mlt_pass_option
         snprintf(why, why_size, "the program never ends: some of its ranks wait for each other");
         status = MLT_ERR_INVALID;
     }
-    mlt_pass_events_free(events);
+    mlt_waits_fini(&events);
     mlt_goal_pairs_free(pairs);
     return status;
 }

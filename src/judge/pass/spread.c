@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "goal/compare.h"
 
 enum { TABLE = 1 << 26 }; // a level whose ranks times colours are more is left alone
 
@@ -91,9 +92,8 @@ static void colour(colouring *c, uint32_t ranks)
 static int by_group(const void *pa, const void *pb)
 {
     const spread_message *a = pa, *b = pb;
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return a->colour < b->colour ? -1 : a->colour > b->colour;
+    return mlt_compare_words((uint64_t[]){a->group, a->colour}, (uint64_t[]){b->group, b->colour},
+                             2);
 }
 
 // Messages that come to a rank in a round in which another one does; if every group starts one send
@@ -136,19 +136,18 @@ typedef struct spread_placed {
 static int by_level(const void *pa, const void *pb)
 {
     const spread_placed *a = pa, *b = pb;
-    if (a->level != b->level)
-        return a->level < b->level ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
+    return mlt_compare_words((uint64_t[]){a->level, a->number}, (uint64_t[]){b->level, b->number},
+                             2);
 }
 
 // depth[n]: messages on the longest way to the start of action n.
-static uint32_t *depths(const mlt_pass_events *events)
+static uint32_t *depths(const mlt_waits *events)
 {
     uint32_t *at = mlt_take(events->count, sizeof *at);
     for (uint64_t i = 0; i < events->count; i++) {
         uint64_t e = events->order[i];
-        for (uint64_t k = events->next_at[e]; k < events->next_at[e + 1]; k++) {
-            uint64_t next = events->next[k];
+        for (uint64_t k = events->at[e]; k < events->at[e + 1]; k++) {
+            uint64_t next = events->to[k];
             bool sent = e % 2 == 0 && next % 2 == 1 && next != e + 1;
             if (at[e] + sent > at[next])
                 at[next] = at[e] + sent;
@@ -213,7 +212,7 @@ static void colour_levels(plan *p, const spread_placed *sends, uint64_t count)
     free(vertex);
 }
 
-static void plan_make(plan *p, const mlt_pass_events *events)
+static void plan_make(plan *p, const mlt_waits *events)
 {
     uint64_t all = events->count / 2, sends_count = 0;
     uint32_t *depth = depths(events);
@@ -247,7 +246,7 @@ static void plan_make(plan *p, const mlt_pass_events *events)
 
 // The first colours first.
 static double *rounds(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
-                      const mlt_pass_events *events, const mlt_loggops *machine)
+                      const mlt_waits *events, const mlt_loggops *machine)
 {
     plan p = {.program = program, .pairs = pairs};
     plan_make(&p, events);

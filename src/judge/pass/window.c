@@ -17,102 +17,75 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "goal/compare.h"
 
 typedef struct steps {
     const mlt_goal_program *program;
     const mlt_goal_pairs *pairs;
-    uint64_t count, *at, *to; // edges by step; a step is known by the number of its action, of its
-                              // send if it is a message
-    bool merged, counting;    // merged: messages are one step
+    bool merged; // messages are one step
 } steps;
 
-static uint64_t step_of(const steps *s, uint32_t rank, uint32_t a)
+// A step is known by the number of its action, of its send if it is a message.
+static uint32_t step_of(const steps *s, uint32_t rank, uint32_t a)
 {
     const mlt_goal_action *action = &s->program->rank[rank].actions[a];
     if (!mlt_goal_is_recv(action))
-        return s->pairs->first[rank] + a;
+        return (uint32_t)s->pairs->first[rank] + a;
     mlt_goal_place send = mlt_goal_partner(s->pairs, rank, a);
     bool one =
         s->merged || s->program->rank[send.rank].actions[send.action].flags & MLT_GOAL_SYNCHRONOUS;
-    return one ? s->pairs->first[send.rank] + send.action : s->pairs->first[rank] + a;
+    return (uint32_t)(one ? s->pairs->first[send.rank] + send.action : s->pairs->first[rank] + a);
 }
 
-static void pass_window_edge(steps *s, uint64_t from, uint64_t to)
+static void pass_window_edges(mlt_waits *waits, void *user)
 {
-    if (s->counting)
-        s->at[from + 2]++;
-    else
-        s->to[s->at[from + 1]++] = to;
-}
-
-static void pass_window_edges(steps *s)
-{
+    const steps *s = user;
     for (uint32_t r = 0; r < s->program->ranks; r++) {
         const mlt_goal_rank *rank = &s->program->rank[r];
         for (uint32_t d = 0; d < rank->deps_count; d++)
-            pass_window_edge(s, step_of(s, r, mlt_goal_plain(rank->deps[d].on)),
-                             step_of(s, r, rank->deps[d].action));
+            mlt_waits_edge(waits, step_of(s, r, mlt_goal_plain(rank->deps[d].on)),
+                           step_of(s, r, rank->deps[d].action));
         for (uint32_t a = 0; a < rank->count; a++) {
-            uint64_t recv = step_of(s, r, a);
+            uint32_t own = (uint32_t)s->pairs->first[r] + a;
             mlt_goal_place send = mlt_goal_partner(s->pairs, r, a);
-            if (mlt_goal_is_recv(&rank->actions[a]) && recv == s->pairs->first[r] + a)
-                pass_window_edge(s, s->pairs->first[send.rank] + send.action, recv);
+            if (mlt_goal_is_recv(&rank->actions[a]) && step_of(s, r, a) == own)
+                mlt_waits_edge(waits, (uint32_t)s->pairs->first[send.rank] + send.action, own);
         }
     }
 }
 
-// The place of every action in one order of all; NULL: there is none.
-static uint64_t *common_order(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
+// The place of every action in one order of all; NULL: there is none. Receives that are one with
+// their send stand there too, harmlessly.
+static uint32_t *common_order(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
                               bool merged)
 {
-    steps s = {program, pairs, pairs->first[program->ranks], NULL, NULL, merged, true};
-    s.at = mlt_take(s.count + 2, sizeof *s.at);
-    pass_window_edges(&s);
-    for (uint64_t i = 2; i < s.count + 2; i++)
-        s.at[i] += s.at[i - 1];
-    s.to = mlt_take(s.at[s.count + 1], sizeof *s.to);
-    s.counting = false;
-    pass_window_edges(&s);
-    uint32_t *open = mlt_take(s.count, sizeof *open);
-    uint64_t *order = mlt_take(s.count, sizeof *order), head = 0, tail = 0;
-    uint64_t *place = mlt_take(s.count, sizeof *place);
-    for (uint64_t e = 0; e < s.at[s.count]; e++)
-        open[s.to[e]]++;
-    for (uint64_t i = 0; i < s.count; i++)
-        if (!open[i])
-            order[tail++] = i; // receives that are one with their send stand here too, harmlessly
-    for (; head < tail; head++) {
-        uint64_t i = order[head];
-        place[i] = head;
-        for (uint64_t e = s.at[i]; e < s.at[i + 1]; e++)
-            if (--open[s.to[e]] == 0)
-                order[tail++] = s.to[e];
+    steps s = {program, pairs, merged};
+    uint64_t count = pairs->first[program->ranks];
+    mlt_waits waits;
+    mlt_waits_init(&waits, (uint32_t)count, pass_window_edges, &s);
+    uint32_t *of = NULL, *place = mlt_take(count, sizeof *place);
+    if (mlt_waits_sort(&waits, NULL)) {
+        of = mlt_take(count, sizeof *of);
+        for (uint32_t i = 0; i < count; i++)
+            place[waits.order[i]] = i;
+        for (uint32_t r = 0; r < program->ranks; r++)
+            for (uint32_t a = 0; a < program->rank[r].count; a++)
+                of[pairs->first[r] + a] = place[step_of(&s, r, a)];
     }
-    bool whole = tail == s.count;
-    for (uint32_t r = 0; r < program->ranks && whole; r++)
-        for (uint32_t a = 0; a < program->rank[r].count; a++)
-            order[pairs->first[r] + a] = place[step_of(&s, r, a)];
     free(place);
-    free(open);
-    free(s.at);
-    free(s.to);
-    if (whole)
-        return order;
-    free(order);
-    return NULL;
+    mlt_waits_fini(&waits);
+    return of;
 }
 
 typedef struct pass_window_placed {
-    uint64_t place;
-    uint32_t action;
+    uint32_t place, action;
 } pass_window_placed;
 
 static int pass_window_by_place(const void *pa, const void *pb)
 {
     const pass_window_placed *a = pa, *b = pb;
-    if (a->place != b->place)
-        return a->place < b->place ? -1 : 1;
-    return a->action < b->action ? -1 : a->action > b->action;
+    return mlt_compare_words((uint64_t[]){a->place, a->action}, (uint64_t[]){b->place, b->action},
+                             2);
 }
 
 // Which segment an action belongs to; how many there are. The two ends of a rank's message to
@@ -134,7 +107,7 @@ static uint32_t segments(const pass_window_placed *sorted, uint32_t n, uint32_t 
 }
 
 // How many no-ops.
-static uint32_t cut_rank(mlt_goal_program *program, uint32_t number, const uint64_t *place,
+static uint32_t cut_rank(mlt_goal_program *program, uint32_t number, const uint32_t *place,
                          uint32_t window)
 {
     mlt_goal_rank *rank = &program->rank[number];
@@ -190,9 +163,9 @@ static bool sends_to_itself(const mlt_goal_program *program)
 static bool ends_at_all(const mlt_goal_program *program, const mlt_goal_pairs *pairs,
                         bool synchronous)
 {
-    mlt_pass_events *events = mlt_pass_events_new(program, pairs, synchronous);
-    bool ends = events->order != NULL;
-    mlt_pass_events_free(events);
+    mlt_waits events;
+    bool ends = mlt_waits_of(&events, program, pairs, synchronous, NULL);
+    mlt_waits_fini(&events);
     return ends;
 }
 
@@ -203,7 +176,7 @@ mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_pass_options *op
     mlt_status status = mlt_pass_want_matched(program, &pairs, why, why_size);
     if (status != MLT_OK)
         return status;
-    uint64_t *place = NULL;
+    uint32_t *place = NULL;
     if (!options->window)
         snprintf(report->text, sizeof report->text, "left alone: no window is set");
     else if (!pairs)
@@ -226,7 +199,7 @@ mlt_status mlt_pass_window(mlt_goal_program *program, const mlt_pass_options *op
         report->changed += cut_rank(program, r, place + pairs->first[r], options->window);
     if (place)
         snprintf(report->text, sizeof report->text,
-                 "inserted %" PRIu64 " no-ops, one after %" PRIu32 " actions", report->changed,
+                 "inserted %" PRIu64 " no-ops, one after %u actions", report->changed,
                  options->window);
     free(place);
     mlt_goal_pairs_free(pairs);

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
+#include "goal/compare.h"
 #include "judge/sim/sim_int.h"
 #include "os/os.h"
 
@@ -85,12 +86,6 @@ static uint64_t key_of(const mlt_sim_action *actions, uint32_t dependent)
            (dependent != number);
 }
 
-static int compare_u64(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void sort_dependents(const mlt_sim_action *actions, uint32_t *list, uint32_t count)
 {
     uint64_t few[32], *keys = few, before = 0;
@@ -103,7 +98,7 @@ static void sort_dependents(const mlt_sim_action *actions, uint32_t *list, uint3
         before = keys[i];
     }
     if (!sorted) {
-        qsort(keys, count, sizeof *keys, compare_u64);
+        qsort(keys, count, sizeof *keys, mlt_compare_ascending);
         for (uint32_t i = 0; i < count; i++)
             list[i] = (uint32_t)(keys[i] >> 1) | (keys[i] & 1 ? (uint32_t)MLT_GOAL_STARTED : 0);
     }
@@ -272,9 +267,7 @@ static void ends_add(ends *to, uint64_t flow, uint32_t number)
 static int compare_ends(const void *pa, const void *pb)
 {
     const end *a = pa, *b = pb;
-    if (a->flow != b->flow)
-        return a->flow < b->flow ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
+    return mlt_compare_words((uint64_t[]){a->flow, a->number}, (uint64_t[]){b->flow, b->number}, 2);
 }
 
 static void ends_sort(ends *list)
@@ -376,7 +369,7 @@ static mlt_status refuse(const mlt_sim *sim, uint32_t bad_rank, char *why, size_
 {
     if (mlt_goal_program_valid(sim->program, why, why_size) == MLT_OK)
         snprintf(why, why_size,
-                 "an action of rank %" PRIu32 " has more than %" PRIu64
+                 "an action of rank %u has more than %" PRIu64
                  " bytes or ns, the most that can be simulated",
                  bad_rank, MLT_SIM_MOST_BYTES);
     return MLT_ERR_INVALID;
@@ -394,8 +387,8 @@ static mlt_status number_actions(mlt_sim *sim, uint32_t *edges, char *why, size_
         deps += program->rank[r].deps_count;
         if (count > most || deps > UINT32_MAX) {
             snprintf(why, why_size,
-                     "the program has more than %" PRIu32 " actions or %u dependencies, the most "
-                     "that can be simulated",
+                     "the program has more than %u actions or %u dependencies, the most that can "
+                     "be simulated",
                      most, UINT32_MAX);
             return MLT_ERR_INVALID;
         }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be told after a run: the critical path, or why it came to no end.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -132,10 +131,10 @@ static int waits_for(const mlt_sim *sim, uint32_t number, char *text, size_t siz
     mlt_goal_place place = mlt_sim_place(sim, number);
     const mlt_goal_action *source = &sim->program->rank[place.rank].actions[place.action];
     if ((action->bits & MLT_SIM_KIND) == MLT_SIM_SEND)
-        return snprintf(text, size, "rank %" PRId32 " to receive it", source->peer);
+        return snprintf(text, size, "rank %d to receive it", source->peer);
     if (source->peer == MLT_GOAL_ANY)
         return snprintf(text, size, "a message of any rank");
-    return snprintf(text, size, "a message of rank %" PRId32, source->peer);
+    return snprintf(text, size, "a message of rank %d", source->peer);
 }
 
 // The same for an action that has not begun: a dependency that has not been satisfied.
@@ -151,7 +150,7 @@ static int needs(const mlt_sim *sim, uint32_t number, char *text, size_t size)
         uint64_t needed = on != rank->deps[d].on ? MLT_SIM_STARTED : MLT_SIM_FINISHED;
         if (rank->deps[d].action == place.action &&
             !(sim->actions[sim->first[place.rank] + on].bits & needed))
-            return snprintf(text, size, "action %" PRIu32 " of the same rank", on);
+            return snprintf(text, size, "action %u of the same rank", on);
     }
     return 0;
 }
@@ -159,8 +158,7 @@ static int needs(const mlt_sim *sim, uint32_t number, char *text, size_t size)
 void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size)
 {
     uint32_t left = sim->count - sim->finished, told = 0;
-    int length = snprintf(why, why_size, "deadlock: %" PRIu32 " of %" PRIu32 " actions never end",
-                          left, sim->count);
+    int length = snprintf(why, why_size, "deadlock: %u of %u actions never end", left, sim->count);
     // Whoever waits for another rank; if nobody does, dependencies go round within one.
     for (int round = 0; round < 2 && !told; round++)
         for (uint32_t a = 0; a < sim->count && told < NAMED; a++) {
@@ -175,5 +173,5 @@ void mlt_sim_deadlock(const mlt_sim *sim, char *why, size_t why_size)
             told++;
         }
     if (left > told && length >= 0 && (size_t)length < why_size)
-        snprintf(why + length, why_size - (size_t)length, "; and %" PRIu32 " more", left - told);
+        snprintf(why + length, why_size - (size_t)length, "; and %u more", left - told);
 }

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/memory.h"
+#include "goal/heap.h"
 
 void mlt_sim_queue_init(mlt_sim_queue *queue)
 {
@@ -15,50 +17,28 @@ void mlt_sim_queue_fini(mlt_sim_queue *queue)
 {
     for (int b = 0; b < 65; b++)
         free(queue->bucket[b].events);
-    free(queue->late.events);
+    free(queue->late);
     free(queue->spare);
-}
-
-static mlt_sim_event *room_for(mlt_sim_event *events, size_t room)
-{
-    events = mlt_take_more(events, room, sizeof *events);
-    return events;
 }
 
 void mlt_sim_bucket_grow(mlt_sim_bucket *bucket)
 {
     bucket->room = bucket->room ? 2 * bucket->room : 64;
-    bucket->events = room_for(bucket->events, bucket->room);
+    bucket->events = mlt_take_more(bucket->events, bucket->room, sizeof *bucket->events);
 }
 
-// ---- events that are put back to now
+// ---- events that are put back to now: a heap of seq << 32 | what
 
 void mlt_sim_queue_push_late(mlt_sim_queue *queue, mlt_sim_event event)
 {
-    mlt_sim_bucket *late = &queue->late;
-    if (late->count == late->room)
-        mlt_sim_bucket_grow(late);
-    size_t i = late->count++;
-    for (; i && late->events[(i - 1) / 2].seq > event.seq; i = (i - 1) / 2)
-        late->events[i] = late->events[(i - 1) / 2];
-    late->events[i] = event;
+    MLT_ARRAY_WANT(queue->late, queue->late_count + 1ull, queue->late_room);
+    mlt_heap_put(queue->late, &queue->late_count, (uint64_t)event.seq << 32 | event.what);
 }
 
 mlt_sim_event mlt_sim_queue_pop_late(mlt_sim_queue *queue)
 {
-    mlt_sim_bucket *late = &queue->late;
-    mlt_sim_event least = late->events[0], moved = late->events[--late->count];
-    size_t i = 0;
-    for (size_t child = 1; child < late->count; child = 2 * i + 1) {
-        if (child + 1 < late->count && late->events[child + 1].seq < late->events[child].seq)
-            child++;
-        if (late->events[child].seq > moved.seq)
-            break;
-        late->events[i] = late->events[child];
-        i = child;
-    }
-    late->events[i] = moved;
-    return least;
+    uint64_t least = mlt_heap_take(queue->late, &queue->late_count);
+    return (mlt_sim_event){queue->now, (uint32_t)least, (uint32_t)(least >> 32)};
 }
 
 // ---- sorting by number: ascending runs are merged in pairs until one is left
@@ -101,7 +81,7 @@ static void sort_first(mlt_sim_queue *queue)
         return;
     if (queue->spare_room < first->room) {
         queue->spare_room = first->room;
-        queue->spare = room_for(queue->spare, queue->spare_room);
+        queue->spare = mlt_take_more(queue->spare, queue->spare_room, sizeof *queue->spare);
     }
     size_t runs;
     do {

@@ -36,8 +36,9 @@ typedef struct mlt_sim_queue {
     size_t head;               // next event of bucket 0
     uint64_t filled;           // bit b - 1: bucket b is not empty
     mlt_sim_bucket bucket[65]; // 1 + the highest bit that differs from now
-    mlt_sim_bucket late;       // a heap by seq: put back to now
-    mlt_sim_event *spare;      // for sorting
+    uint64_t *late;            // a heap: put back to now
+    uint32_t late_count, late_room;
+    mlt_sim_event *spare; // for sorting
     size_t spare_room;
 } mlt_sim_queue;
 
@@ -75,9 +76,9 @@ static inline void mlt_sim_queue_push(mlt_sim_queue *queue, mlt_sim_event event)
 static inline bool mlt_sim_queue_pop(mlt_sim_queue *queue, mlt_sim_event *event)
 {
     mlt_sim_bucket *first = &queue->bucket[0];
-    if (MLT_UNLIKELY(queue->head == first->count || queue->late.count)) {
-        if (queue->late.count && (queue->head == first->count ||
-                                  queue->late.events[0].seq < first->events[queue->head].seq)) {
+    if (MLT_UNLIKELY(queue->head == first->count || queue->late_count)) {
+        if (queue->late_count && (queue->head == first->count ||
+                                  queue->late[0] >> 32 < first->events[queue->head].seq)) {
             *event = mlt_sim_queue_pop_late(queue);
             return true;
         }

@@ -8,7 +8,6 @@
 // bytes come more slowly, because links are slower or shared, comes as if its bytes followed at G
 // and the last one came when it does: `late` is that time. It grows at the link where the message
 // gets least; parts of the way overlap, so it is the greatest delay that counts, not the sum.
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,8 +26,7 @@ mlt_status mlt_sim_travel_begin(mlt_sim *sim, const mlt_sim_options *options, ch
     t->unused = MLT_SIM_NONE;
     bool fits = mlt_network_init(&t->net, cluster);
     if (!fits) {
-        snprintf(why, why_size, "the machine's network has more than %" PRIu32 " links",
-                 MLT_CLUSTER_LINKS);
+        snprintf(why, why_size, "the machine's network has more than %u links", MLT_CLUSTER_LINKS);
         return MLT_ERR_INVALID;
     }
     for (int k = 0; k < MLT_NETWORK_KINDS; k++) {

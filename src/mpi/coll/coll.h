@@ -23,6 +23,7 @@
 #include "coll/alg/op.h"
 #include "coll/path.h"
 #include "coll/team.h"
+#include "coll/walk.h"
 #include "mpi/comm/comm.h"
 #include "mpi/how.h"
 #include "mpi/self.h"

@@ -343,7 +343,7 @@ static void reduce_to_emit(const mlt_coll_what *what, mlt_goal_program *program,
         .receives = p->receives,
         .user = &plan->load,
     };
-    alg->emit(&shape, program, rank);
+    mlt_coll_emit(alg, &shape, program, rank);
 }
 
 // What the user gives, resolved.

@@ -37,46 +37,34 @@ static uint32_t most_lots(uint32_t ranks, uint32_t radix)
     return most < ranks ? (uint32_t)most : ranks;
 }
 
-static void allgather_bruck_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                 uint32_t rank)
+void mlt_alg_allgather_bruck(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    uint32_t rank = e->rank;
     mlt_goal_span out, row = {0};
-    uint32_t copy, own = NONE, lots = 0, radix = radix_of(shape);
-    mlt_goal_span in = mlt_emit_gathered(&e, &out, &copy);
-    if (e.ranks > 1)
-        row = mlt_emit_buffer(&e, "tmp", mlt_emit_all(&e));
-    if (e.ranks > radix)
-        own = mlt_emit_copy(&e, mlt_emit_row(&e, row, rank, 0, 1), in, NONE);
-    uint32_t *starts = mlt_emit_actions(most_lots(e.ranks, radix));
-    uint32_t *got = mlt_emit_actions(most_lots(e.ranks, radix));
-    for (uint64_t have = 1; have < e.ranks; have *= radix)
-        for (uint64_t first = have; first < e.ranks && first < have * radix; first += have) {
-            uint32_t by = (uint32_t)first, rest = e.ranks - by;
+    uint32_t copy, own = NONE, lots = 0, radix = radix_of(e->shape);
+    mlt_goal_span in = mlt_emit_gathered(e, &out, &copy);
+    if (e->ranks > 1)
+        row = mlt_emit_buffer(e, "tmp", mlt_emit_all(e));
+    if (e->ranks > radix)
+        own = mlt_emit_copy(e, mlt_emit_row(e, row, rank, 0, 1), in, NONE);
+    uint32_t *starts = mlt_emit_actions(most_lots(e->ranks, radix));
+    uint32_t *got = mlt_emit_actions(most_lots(e->ranks, radix));
+    for (uint64_t have = 1; have < e->ranks; have *= radix)
+        for (uint64_t first = have; first < e->ranks && first < have * radix; first += have) {
+            uint32_t by = (uint32_t)first, rest = e->ranks - by;
             uint32_t count = have < rest ? (uint32_t)have : rest;
-            uint32_t to = mlt_emit_down(&e, rank, by), from = mlt_emit_up(&e, rank, by);
+            uint32_t to = mlt_emit_down(e, rank, by), from = mlt_emit_up(e, rank, by);
             if (have == 1) {
-                mlt_emit_send(&e, in, to, NONE);
+                mlt_emit_send(e, in, to, NONE);
             } else {
-                uint32_t send = mlt_emit_send(&e, mlt_emit_row(&e, row, rank, 0, count), to, own);
+                uint32_t send = mlt_emit_send(e, mlt_emit_row(e, row, rank, 0, count), to, own);
                 for (uint32_t i = 0; i < lots && starts[i] < count; i++)
-                    mlt_emit_after(&e, send, got[i]);
+                    mlt_emit_after(e, send, got[i]);
             }
             starts[lots] = by;
-            got[lots] = mlt_emit_recv(&e, mlt_emit_row(&e, row, rank, by, count), from, NONE);
-            place(&e, out, row, by, count, got[lots++]);
+            got[lots] = mlt_emit_recv(e, mlt_emit_row(e, row, rank, by, count), from, NONE);
+            place(e, out, row, by, count, got[lots++]);
         }
     free(starts);
     free(got);
 }
-
-const mlt_coll_alg mlt_allgather_bruck = {
-    .collective = MLT_COLL_ALLGATHER,
-    .name = "bruck",
-    .help = "ceil(logk P) rounds for any P (k: 2): short messages",
-    .in_place = true,
-    .uneven = true,
-    .uses_radix = true,
-    .refuses = mlt_tree_refuses,
-    .emit = allgather_bruck_emit,
-};

@@ -5,37 +5,27 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void gather_bcast_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_allgather_gather_bcast(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span in = {0};
-    if (!shape->in_place)
-        in = mlt_emit_buffer(&e, "in", mlt_emit_bytes(&e, rank));
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_all(&e));
-    mlt_goal_span block = mlt_emit_blocks(&e, out, rank, 1);
-    if (rank) {
-        uint32_t sent = mlt_emit_send(&e, shape->in_place ? block : in, 0, NONE);
-        mlt_emit_recv(&e, out, 0, shape->in_place ? sent : (uint32_t)NONE);
+    if (!e->shape->in_place)
+        in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
+    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
+    mlt_goal_span block = mlt_emit_blocks(e, out, e->rank, 1);
+    if (e->rank) {
+        uint32_t sent = mlt_emit_send(e, e->shape->in_place ? block : in, 0, NONE);
+        mlt_emit_recv(e, out, 0, e->shape->in_place ? sent : (uint32_t)NONE);
         return;
     }
-    uint32_t *came = mlt_emit_actions(e.ranks);
-    if (!shape->in_place)
-        came[0] = mlt_emit_copy(&e, block, in, NONE);
-    for (uint32_t r = 1; r < e.ranks; r++)
-        came[r] = mlt_emit_recv(&e, mlt_emit_blocks(&e, out, r, 1), r, NONE);
-    for (uint32_t r = 1; r < e.ranks; r++) {
-        uint32_t send = mlt_emit_send(&e, out, r, NONE);
-        for (uint32_t i = 0; i < e.ranks; i++)
-            mlt_emit_after(&e, send, came[i]);
+    uint32_t *came = mlt_emit_actions(e->ranks);
+    if (!e->shape->in_place)
+        came[0] = mlt_emit_copy(e, block, in, NONE);
+    for (uint32_t r = 1; r < e->ranks; r++)
+        came[r] = mlt_emit_recv(e, mlt_emit_blocks(e, out, r, 1), r, NONE);
+    for (uint32_t r = 1; r < e->ranks; r++) {
+        uint32_t send = mlt_emit_send(e, out, r, NONE);
+        for (uint32_t i = 0; i < e->ranks; i++)
+            mlt_emit_after(e, send, came[i]);
     }
     free(came);
 }
-
-const mlt_coll_alg mlt_allgather_gather_bcast = {
-    .collective = MLT_COLL_ALLGATHER,
-    .name = "gather_bcast",
-    .help = "all blocks to rank 0 and back: the fewest messages, 2(P-1): short blocks, few ranks",
-    .in_place = true,
-    .uneven = true,
-    .emit = gather_bcast_emit,
-};

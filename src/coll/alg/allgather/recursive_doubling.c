@@ -5,40 +5,28 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void allgather_recursive_doubling_emit(const mlt_coll_shape *shape,
-                                              mlt_goal_program *program, uint32_t rank)
+void mlt_alg_allgather_recursive_doubling(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span out;
     uint32_t sent, got = NONE; // at first the copy is what is waited for
-    mlt_goal_span in = mlt_emit_gathered(&e, &out, &sent);
-    for (uint32_t step = 1; step < e.ranks; step *= 2) {
-        uint32_t other = rank ^ step, mine = rank & ~(step - 1), theirs = other & ~(step - 1);
+    mlt_goal_span in = mlt_emit_gathered(e, &out, &sent);
+    for (uint32_t step = 1; step < e->ranks; step *= 2) {
+        uint32_t other = e->rank ^ step, mine = e->rank & ~(step - 1), theirs = other & ~(step - 1);
         uint32_t send;
         if (step == 1) // the copy need not be waited for
-            mlt_emit_send(&e, in, other, NONE);
+            mlt_emit_send(e, in, other, NONE);
         else {
-            send = mlt_emit_send(&e, mlt_emit_blocks(&e, out, mine, step), other, got);
-            mlt_emit_after(&e, send, sent);
+            send = mlt_emit_send(e, mlt_emit_blocks(e, out, mine, step), other, got);
+            mlt_emit_after(e, send, sent);
             sent = send;
         }
-        got = mlt_emit_recv(&e, mlt_emit_blocks(&e, out, theirs, step), other, NONE);
+        got = mlt_emit_recv(e, mlt_emit_blocks(e, out, theirs, step), other, NONE);
     }
 }
 
-static const char *allgather_recursive_doubling_refuses(const mlt_coll_shape *shape)
+const char *mlt_alg_allgather_recursive_doubling_refuses(const mlt_coll_shape *shape)
 {
     return shape->ranks & (shape->ranks - 1)
                ? "the number of ranks must be a power of two; allgather.bruck takes any"
                : NULL;
 }
-
-const mlt_coll_alg mlt_allgather_recursive_doubling = {
-    .collective = MLT_COLL_ALLGATHER,
-    .name = "recursive_doubling",
-    .help = "log2 P exchanges, each twice as long: P a power of two, short messages",
-    .refuses = allgather_recursive_doubling_refuses,
-    .in_place = true,
-    .uneven = true,
-    .emit = allgather_recursive_doubling_emit,
-};

@@ -10,33 +10,24 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void sparbit_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_allgather_sparbit(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
+    uint32_t rank = e->rank;
     mlt_goal_span out;
     uint32_t copy, step = 1;
-    mlt_goal_span in = mlt_emit_gathered(&e, &out, &copy);
-    uint32_t *got = mlt_emit_actions(e.ranks); // by distance
-    while (step < e.ranks - step)
+    mlt_goal_span in = mlt_emit_gathered(e, &out, &copy);
+    uint32_t *got = mlt_emit_actions(e->ranks); // by distance
+    while (step < e->ranks - step)
         step *= 2;
-    for (; e.ranks > 1 && step; step /= 2) {
-        uint32_t to = mlt_emit_up(&e, rank, step), from = mlt_emit_down(&e, rank, step);
+    for (; e->ranks > 1 && step; step /= 2) {
+        uint32_t to = mlt_emit_up(e, rank, step), from = mlt_emit_down(e, rank, step);
         // The last one that is wanted, r - far, has a distance below P.
-        for (uint64_t far = step; far < e.ranks; far += 2ull * step) {
-            uint32_t mine = (uint32_t)far - step, theirs = mlt_emit_down(&e, rank, (uint32_t)far);
-            mlt_goal_span have = mlt_emit_blocks(&e, out, mlt_emit_down(&e, rank, mine), 1);
-            mlt_emit_send(&e, mine ? have : in, to, got[mine]);
-            got[far] = mlt_emit_recv(&e, mlt_emit_blocks(&e, out, theirs, 1), from, NONE);
+        for (uint64_t far = step; far < e->ranks; far += 2ull * step) {
+            uint32_t mine = (uint32_t)far - step, theirs = mlt_emit_down(e, rank, (uint32_t)far);
+            mlt_goal_span have = mlt_emit_blocks(e, out, mlt_emit_down(e, rank, mine), 1);
+            mlt_emit_send(e, mine ? have : in, to, got[mine]);
+            got[far] = mlt_emit_recv(e, mlt_emit_blocks(e, out, theirs, 1), from, NONE);
         }
     }
     free(got);
 }
-
-const mlt_coll_alg mlt_allgather_sparbit = {
-    .collective = MLT_COLL_ALLGATHER,
-    .name = "sparbit",
-    .help = "ceil(log2 P) steps of halving distance, each block to its place: middling messages",
-    .in_place = true,
-    .uneven = true,
-    .emit = sparbit_emit,
-};

@@ -18,19 +18,12 @@ typedef struct allreduce_canonical_state {
     mlt_goal_span tmp;
 } allreduce_canonical_state;
 
-static mlt_goal_span allreduce_canonical_slot(allreduce_canonical_state *s)
-{
-    mlt_goal_span at = mlt_emit_part(s->tmp, 0, s->e->n);
-    s->tmp.at += s->e->n;
-    return at;
-}
-
 // Both give what they have and combine, the lower rank's first.
 static void allreduce_canonical_exchange(allreduce_canonical_state *s, uint32_t other)
 {
     const mlt_emit *e = s->e;
     bool lower = other < e->rank;
-    mlt_goal_span at = s->empty ? s->o.out : allreduce_canonical_slot(s);
+    mlt_goal_span at = s->empty ? s->o.out : mlt_emit_next(&s->tmp, e->n);
     uint32_t recv = mlt_emit_recv(e, at, other, NONE);
     uint32_t send = mlt_emit_send(e, s->empty ? s->o.in : s->o.out, other, s->last);
     s->last = (lower == s->empty ? mlt_emit_exec : mlt_emit_exec_reversed)(
@@ -47,7 +40,7 @@ static void join_tail(allreduce_canonical_state *s, uint32_t begin, uint32_t siz
     uint32_t i = e->rank - begin, have = tail, send = NONE;
     while (2 * have <= i)
         have *= 2;
-    mlt_goal_span at = allreduce_canonical_slot(s);
+    mlt_goal_span at = mlt_emit_next(&s->tmp, e->n);
     uint32_t recv = mlt_emit_recv(e, at, i < tail ? begin + size + i : e->rank - have, NONE);
     if (i < tail)
         send = mlt_emit_send(e, s->empty ? s->o.in : s->o.out, begin + size + i, s->last);
@@ -58,26 +51,22 @@ static void join_tail(allreduce_canonical_state *s, uint32_t begin, uint32_t siz
     s->last = exec;
 }
 
-static void allreduce_canonical_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                     uint32_t rank)
+void mlt_alg_allreduce_canonical(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    allreduce_canonical_state s = {.e = &e, .o = mlt_operands_begin(&e, true), .last = NONE};
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &s.o);
+    uint32_t rank = e->rank;
+    allreduce_canonical_state s = {.e = e, .o = mlt_operands_begin(e, true), .last = NONE};
+    if (mlt_operands_alone(e, &s.o))
         return;
-    }
-    uint32_t begin = 0, runs = 0, bit = 1u << (31 - __builtin_clz(e.ranks));
-    for (; rank - begin >= bit || !(e.ranks & bit); bit /= 2) // the rank's run
-        if (e.ranks & bit) {
+    uint32_t begin = 0, runs = 0, bit = 1u << (31 - __builtin_clz(e->ranks));
+    for (; rank - begin >= bit || !(e->ranks & bit); bit /= 2) // the rank's run
+        if (e->ranks & bit) {
             begin += bit;
             runs++;
         }
-    uint32_t tail = e.ranks - begin - bit;
+    uint32_t tail = e->ranks - begin - bit;
     s.empty = !s.o.in_place;
     uint64_t slots = mlt_rounds(bit) + runs + (tail > 0) - s.empty;
-    if (slots)
-        s.tmp = mlt_emit_buffer(&e, "tmp", slots * e.n);
+    s.tmp = mlt_emit_memory(e, slots * e->n);
     for (uint32_t step = 1; step < bit; step *= 2)
         allreduce_canonical_exchange(&s, begin + ((rank - begin) ^ step));
     if (tail)
@@ -88,13 +77,3 @@ static void allreduce_canonical_emit(const mlt_coll_shape *shape, mlt_goal_progr
         allreduce_canonical_exchange(&s, begin + (rank - tail_begin));
     }
 }
-
-const mlt_coll_alg mlt_allreduce_canonical = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "canonical",
-    .help = "recursive doubling in brackets that do not depend on P's factors: reproducible",
-    .in_order = true,
-    .canonical = true,
-    .in_place = true,
-    .emit = allreduce_canonical_emit,
-};

@@ -143,21 +143,16 @@ static uint64_t allreduce_circulant_memory(const allreduce_circulant_state *s,
     return bytes;
 }
 
-static void allreduce_circulant_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                     uint32_t rank)
+void mlt_alg_allreduce_circulant(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
     allreduce_circulant_state s = {
-        .e = &e, .o = mlt_operands_begin(&e, true), .c = mlt_circulant_skips(e.ranks)};
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &s.o);
+        .e = e, .o = mlt_operands_begin(e, true), .c = mlt_circulant_skips(e->ranks)};
+    if (mlt_operands_alone(e, &s.o))
         return;
-    }
-    allreduce_circulant_part p[2] = {{.all = {0, e.ranks - rank}},
-                                     {.all = {e.ranks - rank, e.ranks}}};
+    allreduce_circulant_part p[2] = {{.all = {0, e->ranks - e->rank}},
+                                     {.all = {e->ranks - e->rank, e->ranks}}};
     uint64_t bytes = allreduce_circulant_memory(&s, p);
-    if (bytes)
-        s.tmp = mlt_emit_buffer(&e, "tmp", bytes);
+    s.tmp = mlt_emit_memory(e, bytes);
     uint32_t half = s.c.skip[s.c.rounds - 1];
     for (int i = 0; i < 2; i++) {
         for (uint32_t k = 0; k < ROUNDS; k++)
@@ -165,9 +160,9 @@ static void allreduce_circulant_emit(const mlt_coll_shape *shape, mlt_goal_progr
         // If P is odd, one number is neither sent nor received in the first round.
         range alone = common(p[i].all, (range){half - 1, half});
         p[i].copy = NONE;
-        if (e.ranks % 2 && alone.high && !s.o.in_place)
+        if (e->ranks % 2 && alone.high && !s.o.in_place)
             p[i].copy =
-                mlt_emit_copy(&e, numbers(&s, s.o.out, alone), numbers(&s, s.o.in, alone), NONE);
+                mlt_emit_copy(e, numbers(&s, s.o.out, alone), numbers(&s, s.o.in, alone), NONE);
     }
     for (uint32_t k = s.c.rounds; k-- > 0;)
         for (int i = 0; i < 2; i++)
@@ -175,11 +170,3 @@ static void allreduce_circulant_emit(const mlt_coll_shape *shape, mlt_goal_progr
     for (int i = 0; i < 2; i++)
         allreduce_circulant_tell(&s, &p[i]);
 }
-
-const mlt_coll_alg mlt_allreduce_circulant = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "circulant",
-    .help = "2 ceil(log2 P) rounds and the fewest bytes for any P: long messages, commuting",
-    .in_place = true,
-    .emit = allreduce_circulant_emit,
-};

@@ -117,48 +117,33 @@ static uint32_t first_round(const mlt_emit *e, const mlt_operands *o,
     return t;
 }
 
-static void allreduce_dissemination_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                         uint32_t rank)
+void mlt_alg_allreduce_dissemination(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, true);
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &o);
+    mlt_operands o = mlt_operands_begin(e, true);
+    if (mlt_operands_alone(e, &o))
         return;
-    }
-    allreduce_dissemination_plan p = allreduce_dissemination_plan_of(shape);
+    allreduce_dissemination_plan p = allreduce_dissemination_plan_of(e->shape);
     uint64_t memory = p.messages - (!o.in_place && !p.needs_a[0]);
-    mlt_goal_span slots = memory ? mlt_emit_buffer(&e, "tmp", memory * e.n) : (mlt_goal_span){0};
+    mlt_goal_span slots = mlt_emit_memory(e, memory * e->n);
     allreduce_dissemination_part a = {.last = NONE, .next = NONE}, b = {.last = NONE, .next = NONE};
     if (p.needs_a[0])
-        a.span = mlt_emit_buffer(&e, "tmp_a", e.n);
+        a.span = mlt_emit_buffer(e, "tmp_a", e->n);
 
-    uint32_t t = first_round(&e, &o, &p, &a, &b, &slots);
-    for (uint32_t r = 1; r < p.rounds; r++, slots.at += p.ways * e.n) {
-        mlt_goal_span all = mlt_emit_part(slots, 0, e.n), others = slots;
-        others.at += e.n;
-        uint32_t sum = receive(&e, t, p.digit[r], p.ways, all, others);
-        b.next = mlt_emit_exec(&e, b.span, all, sum);
-        a.next = p.needs_a[r] ? mlt_emit_exec(&e, a.span, all, sum) : (uint32_t)NONE;
-        dissemination_send(&e, t, p.digit[r], p.ways, &a, &b);
+    uint32_t t = first_round(e, &o, &p, &a, &b, &slots);
+    for (uint32_t r = 1; r < p.rounds; r++, slots.at += p.ways * e->n) {
+        mlt_goal_span all = mlt_emit_part(slots, 0, e->n), others = slots;
+        others.at += e->n;
+        uint32_t sum = receive(e, t, p.digit[r], p.ways, all, others);
+        b.next = mlt_emit_exec(e, b.span, all, sum);
+        a.next = p.needs_a[r] ? mlt_emit_exec(e, a.span, all, sum) : (uint32_t)NONE;
+        dissemination_send(e, t, p.digit[r], p.ways, &a, &b);
         a.last = a.next;
         b.last = b.next;
         t = t * (p.ways + 1) + p.digit[r];
     }
 }
 
-static const char *allreduce_dissemination_refuses(const mlt_coll_shape *shape)
+const char *mlt_alg_allreduce_dissemination_refuses(const mlt_coll_shape *shape)
 {
     return shape->radix >= MLT_GOAL_MAX_RANKS ? "the radix, its ways, must be below 2^28" : NULL;
 }
-
-const mlt_coll_alg mlt_allreduce_dissemination = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "dissemination",
-    .help =
-        "--radix n ways (1), ceil(log(n+1) P) rounds, any P: short messages, commuting operations",
-    .in_place = true,
-    .uses_radix = true,
-    .refuses = allreduce_dissemination_refuses,
-    .emit = allreduce_dissemination_emit,
-};

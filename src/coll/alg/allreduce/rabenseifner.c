@@ -9,50 +9,26 @@
 #include "coll/alg/halving.h"
 #include "coll/alg/operands.h"
 
-static void allreduce_rabenseifner_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                        uint32_t rank)
+void mlt_alg_allreduce_rabenseifner(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, true);
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &o);
+    mlt_operands o = mlt_operands_begin(e, true);
+    if (mlt_operands_alone(e, &o))
         return;
-    }
-    mlt_halving h = mlt_halving_begin(&e, 0);
+    mlt_halving h = mlt_halving_begin(e, 0);
     if (h.me == NONE) {
-        uint32_t send = mlt_emit_send(&e, o.in, rank + 1, NONE);
-        mlt_emit_recv(&e, o.out, rank + 1, o.in_place ? send : (uint32_t)NONE);
+        uint32_t send = mlt_emit_send(e, o.in, e->rank + 1, NONE);
+        mlt_emit_recv(e, o.out, e->rank + 1, o.in_place ? send : (uint32_t)NONE);
         return;
     }
-    mlt_halving_reduce(&e, &h, o.in, o.out);
+    mlt_halving_reduce(e, &h, o.in, o.out);
     uint32_t sent = NONE, got = h.last;
     for (uint32_t k = h.rounds; k-- > 0;) {
-        uint32_t partner = mlt_halving_partner(&e, &h, k);
-        uint32_t send = mlt_emit_send(&e, mlt_halving_part(&e, &h, o.out, h.keep[k]), partner, got);
-        mlt_emit_after(&e, send, sent);
-        got = mlt_emit_recv(&e, mlt_halving_part(&e, &h, o.out, h.give[k]), partner, h.sent[k]);
+        uint32_t partner = mlt_halving_partner(e, &h, k);
+        uint32_t send = mlt_emit_send(e, mlt_halving_part(e, &h, o.out, h.keep[k]), partner, got);
+        mlt_emit_after(e, send, sent);
+        got = mlt_emit_recv(e, mlt_halving_part(e, &h, o.out, h.give[k]), partner, h.sent[k]);
         sent = send;
     }
     if (mlt_fold_has(h.fold, h.me))
-        mlt_emit_after(&e, mlt_emit_send(&e, o.out, rank - 1, got), sent);
+        mlt_emit_after(e, mlt_emit_send(e, o.out, e->rank - 1, got), sent);
 }
-
-const mlt_coll_alg mlt_allreduce_rabenseifner = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "rabenseifner",
-    .help = "halving, then doubling: 2 log2 P rounds and the fewest bytes: long messages",
-    .in_order = true,
-    .in_place = true,
-    .emit = allreduce_rabenseifner_emit,
-};
-
-const mlt_coll_alg mlt_allreduce_halving_doubling = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "halving_doubling",
-    .help = "rabenseifner for powers of two, where it is reproducible: long messages",
-    .in_order = true,
-    .canonical = true,
-    .in_place = true,
-    .refuses = mlt_fold_refuses,
-    .emit = allreduce_rabenseifner_emit,
-};

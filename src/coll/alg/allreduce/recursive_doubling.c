@@ -7,52 +7,40 @@
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"
 
-static void allreduce_recursive_doubling_emit(const mlt_coll_shape *shape,
-                                              mlt_goal_program *program, uint32_t rank)
+void mlt_alg_allreduce_recursive_doubling(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, true);
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &o);
+    uint32_t rank = e->rank;
+    mlt_operands o = mlt_operands_begin(e, true);
+    if (mlt_operands_alone(e, &o))
         return;
-    }
-    mlt_fold fold = mlt_fold_of(e.ranks);
+    mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank), rounds = mlt_rounds(fold.power), last = NONE;
     if (me == NONE) {
-        uint32_t send = mlt_emit_send(&e, o.in, rank + 1, NONE);
-        mlt_emit_recv(&e, o.out, rank + 1, o.in_place ? send : (uint32_t)NONE);
+        uint32_t send = mlt_emit_send(e, o.in, rank + 1, NONE);
+        mlt_emit_recv(e, o.out, rank + 1, o.in_place ? send : (uint32_t)NONE);
         return;
     }
     // The first message goes straight into the result, unless something is there already.
     bool folded = mlt_fold_has(fold, me), empty = !o.in_place;
     uint64_t slots = rounds + folded - empty;
-    mlt_goal_span tmp = slots ? mlt_emit_buffer(&e, "tmp", slots * e.n) : (mlt_goal_span){0};
+    mlt_goal_span tmp = mlt_emit_memory(e, slots * e->n);
     for (uint32_t k = !folded; k <= rounds; k++) { // 0: the folded rank
         uint32_t number = k ? me ^ 1u << (k - 1) : me;
         uint32_t other = k ? mlt_fold_rank(fold, number) : rank - 1;
         bool lower = other < rank;
-        mlt_goal_span at = empty ? o.out : mlt_emit_part(tmp, 0, e.n);
-        uint32_t recv = mlt_emit_recv(&e, at, other, NONE), send = NONE;
+        mlt_goal_span at = empty ? o.out : mlt_emit_part(tmp, 0, e->n);
+        uint32_t recv = mlt_emit_recv(e, at, other, NONE), send = NONE;
         if (k)
-            send = mlt_emit_send(&e, empty ? o.in : o.out, other, last);
+            send = mlt_emit_send(e, empty ? o.in : o.out, other, last);
         // The result holds the other's if it was empty, one's own else.
-        last = (lower == empty ? mlt_emit_exec : mlt_emit_exec_reversed)(&e, o.out,
+        last = (lower == empty ? mlt_emit_exec : mlt_emit_exec_reversed)(e, o.out,
                                                                          empty ? o.in : at, recv);
         if (!empty) {
-            mlt_emit_after(&e, last, send);
-            tmp.at += e.n;
+            mlt_emit_after(e, last, send);
+            tmp.at += e->n;
         }
         empty = false;
     }
     if (folded)
-        mlt_emit_send(&e, o.out, rank - 1, last);
+        mlt_emit_send(e, o.out, rank - 1, last);
 }
-
-const mlt_coll_alg mlt_allreduce_recursive_doubling = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "recursive_doubling",
-    .help = "log2 P exchanges of the whole block: short messages",
-    .in_order = true,
-    .in_place = true,
-    .emit = allreduce_recursive_doubling_emit,
-};

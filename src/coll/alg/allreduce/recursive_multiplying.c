@@ -34,13 +34,6 @@ typedef struct recursive_multiplying_state {
     mlt_goal_span tmp;
 } recursive_multiplying_state;
 
-static mlt_goal_span recursive_multiplying_slot(recursive_multiplying_state *s)
-{
-    mlt_goal_span at = mlt_emit_part(s->tmp, 0, s->e->n);
-    s->tmp.at += s->e->n;
-    return at;
-}
-
 static uint32_t rank_of(const recursive_multiplying_plan *p, uint32_t number)
 {
     return number < p->rest ? 2 * number : number + p->rest;
@@ -80,7 +73,7 @@ static void round_of(recursive_multiplying_state *s, const recursive_multiplying
             continue;
         }
         bool straight = s->empty && d == (digit ? 0 : 1);
-        mlt_goal_span at = straight ? s->o.out : recursive_multiplying_slot(s);
+        mlt_goal_span at = straight ? s->o.out : mlt_emit_next(&s->tmp, e->n);
         uint32_t recv = mlt_emit_recv(e, at, rank_of(p, me + (d - digit) * weight), NONE), exec;
         if (!d) { // what is before one's own is reduced where the first of it is
             left = at;
@@ -104,20 +97,18 @@ static void round_of(recursive_multiplying_state *s, const recursive_multiplying
     s->empty = false;
 }
 
-static void recursive_multiplying_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                       uint32_t rank)
+void mlt_alg_allreduce_recursive_multiplying(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    recursive_multiplying_state s = {.e = &e, .o = mlt_operands_begin(&e, true), .last = NONE};
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &s.o);
+    uint32_t rank = e->rank;
+    recursive_multiplying_state s = {.e = e, .o = mlt_operands_begin(e, true), .last = NONE};
+    if (mlt_operands_alone(e, &s.o))
         return;
-    }
-    recursive_multiplying_plan p = recursive_multiplying_plan_of(e.ranks, mlt_tree_radix(shape));
+    recursive_multiplying_plan p =
+        recursive_multiplying_plan_of(e->ranks, mlt_tree_radix(e->shape));
     bool folded = rank < 2 * p.rest;
     if (folded && rank % 2) {
-        uint32_t send = mlt_emit_send(&e, s.o.in, rank - 1, NONE);
-        mlt_emit_recv(&e, s.o.out, rank - 1, s.o.in_place ? send : (uint32_t)NONE);
+        uint32_t send = mlt_emit_send(e, s.o.in, rank - 1, NONE);
+        mlt_emit_recv(e, s.o.out, rank - 1, s.o.in_place ? send : (uint32_t)NONE);
         return;
     }
     uint32_t me = folded ? rank / 2 : rank - p.rest, weight = 1;
@@ -126,28 +117,16 @@ static void recursive_multiplying_emit(const mlt_coll_shape *shape, mlt_goal_pro
     for (uint32_t k = 0; k < p.rounds; k++)
         slots += p.width[k] - 1;
     slots -= s.empty;
-    if (slots)
-        s.tmp = mlt_emit_buffer(&e, "tmp", slots * e.n);
+    s.tmp = mlt_emit_memory(e, slots * e->n);
     if (folded) {
-        mlt_goal_span at = s.empty ? s.o.out : recursive_multiplying_slot(&s);
-        uint32_t recv = mlt_emit_recv(&e, at, rank + 1, NONE);
-        s.last = s.empty ? mlt_emit_exec_reversed(&e, at, s.o.in, recv)
-                         : mlt_emit_exec(&e, s.o.out, at, recv);
+        mlt_goal_span at = s.empty ? s.o.out : mlt_emit_next(&s.tmp, e->n);
+        uint32_t recv = mlt_emit_recv(e, at, rank + 1, NONE);
+        s.last = s.empty ? mlt_emit_exec_reversed(e, at, s.o.in, recv)
+                         : mlt_emit_exec(e, s.o.out, at, recv);
         s.empty = false;
     }
     for (uint32_t k = 0; k < p.rounds; weight *= p.width[k++])
         round_of(&s, &p, me, weight, p.width[k]);
     if (folded)
-        mlt_emit_send(&e, s.o.out, rank + 1, s.last);
+        mlt_emit_send(e, s.o.out, rank + 1, s.last);
 }
-
-const mlt_coll_alg mlt_allreduce_recursive_multiplying = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "recursive_multiplying",
-    .help = "up to --radix k (4) tell each other in a round: short messages, fewer rounds",
-    .in_order = true,
-    .in_place = true,
-    .uses_radix = true,
-    .refuses = mlt_tree_refuses,
-    .emit = recursive_multiplying_emit,
-};

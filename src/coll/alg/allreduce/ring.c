@@ -49,69 +49,43 @@ static void allreduce_ring_tell(const mlt_emit *e, ring *r, uint32_t s)
         mlt_emit_recv(e, r->have, r->before, s || r->o.in_place ? r->sent[s] : (uint32_t)NONE);
 }
 
-static void allreduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                      uint32_t parts)
+// Parts of a piece.
+static uint32_t parts_of(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, true);
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &o);
+    uint64_t piece = (e->shape->count + e->ranks - 1) / e->ranks;
+    uint64_t segment = mlt_coll_segment(e->shape), parts = piece / segment + (piece % segment != 0);
+    return e->alg->uses_segment && parts ? (uint32_t)parts : 1;
+}
+
+void mlt_alg_allreduce_ring(const mlt_emit *e)
+{
+    uint32_t parts = parts_of(e);
+    mlt_operands o = mlt_operands_begin(e, true);
+    if (mlt_operands_alone(e, &o))
         return;
-    }
-    mlt_goal_span tmp = o.in_place ? mlt_emit_buffer(&e, "tmp", e.n) : (mlt_goal_span){0};
+    mlt_goal_span tmp = mlt_emit_memory(e, o.in_place ? e->n : 0);
     ring *rings = mlt_take(parts, sizeof *rings);
-    uint32_t *sent = mlt_emit_actions(parts * e.ranks);
+    uint32_t *sent = mlt_emit_actions(parts * e->ranks);
     for (uint32_t j = 0; j < parts; j++) {
         rings[j] =
-            (ring){parts, j,    mlt_emit_up(&e, rank, 1),    mlt_emit_down(&e, rank, 1), o, tmp,
-                   {0},   NONE, sent + (uint64_t)j * e.ranks};
-        rings[j].have = piece_of(&e, &rings[j], o.in, rank);
+            (ring){parts, j,    mlt_emit_up(e, e->rank, 1),   mlt_emit_down(e, e->rank, 1), o, tmp,
+                   {0},   NONE, sent + (uint64_t)j * e->ranks};
+        rings[j].have = piece_of(e, &rings[j], o.in, e->rank);
     }
-    for (uint32_t s = 0; s + 1 < e.ranks; s++)
+    for (uint32_t s = 0; s + 1 < e->ranks; s++)
         for (uint32_t j = 0; j < parts; j++)
-            collect(&e, &rings[j], s);
-    for (uint32_t s = 0; s + 1 < e.ranks; s++)
+            collect(e, &rings[j], s);
+    for (uint32_t s = 0; s + 1 < e->ranks; s++)
         for (uint32_t j = 0; j < parts; j++)
-            allreduce_ring_tell(&e, &rings[j], s);
+            allreduce_ring_tell(e, &rings[j], s);
     free(sent);
     free(rings);
 }
 
-static void emit_whole(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
-{
-    allreduce(shape, program, rank, 1);
-}
-
-const mlt_coll_alg mlt_allreduce_ring = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "ring",
-    .help = "2(P-1) steps between neighbours, the fewest bytes: long messages, not many ranks",
-    .in_place = true,
-    .emit = emit_whole,
-};
-
-static void emit_segmented(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
-{
-    uint64_t piece = (shape->count + shape->ranks - 1) / shape->ranks;
-    uint64_t segment = mlt_coll_segment(shape);
-    uint64_t parts = piece / segment + (piece % segment != 0);
-    allreduce(shape, program, rank, parts ? (uint32_t)parts : 1);
-}
-
-static const char *allreduce_ring_refuses(const mlt_coll_shape *shape)
+const char *mlt_alg_allreduce_ring_refuses(const mlt_coll_shape *shape)
 {
     // Pieces are counted in 32 bits.
     return shape->count / mlt_coll_segment(shape) + shape->ranks >= UINT32_MAX
                ? "there are more segments than it can count"
                : NULL;
 }
-
-const mlt_coll_alg mlt_allreduce_ring_segmented = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "ring_segmented",
-    .help = "the ring with pieces in segments: reduces while it receives: very long messages",
-    .in_place = true,
-    .uses_segment = true,
-    .refuses = allreduce_ring_refuses,
-    .emit = emit_segmented,
-};

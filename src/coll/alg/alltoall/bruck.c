@@ -91,34 +91,22 @@ static void pass(const mlt_emit *e, held *block, uint32_t step, uint32_t radix, 
     run_end(e, &r, send);
 }
 
-static void alltoall_bruck_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                uint32_t rank)
+void mlt_alg_alltoall_bruck(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin_alltoall(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_all(&e));
-    uint32_t radix = shape->radix ? shape->radix : 2, message = 0;
-    held *block = mlt_take(e.ranks, sizeof *block);
-    for (uint32_t i = 0; i < e.ranks; i++)
-        block[i] = (held){mlt_emit_blocks(&e, in, mlt_emit_up(&e, rank, i), 1), NONE};
-    for (uint64_t step = 1; step < e.ranks; step *= radix)
-        for (uint32_t digit = 1; digit < radix && digit * step < e.ranks; digit++)
-            pass(&e, block, (uint32_t)step, radix, digit, message++);
-    // Blocks for me come from the rank i further back: `out` is filled from its end.
+    mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
+    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
+    uint32_t radix = e->shape->radix ? e->shape->radix : 2, message = 0;
+    held *block = mlt_take(e->ranks, sizeof *block);
+    for (uint32_t i = 0; i < e->ranks; i++)
+        block[i] = (held){mlt_emit_blocks(e, in, mlt_emit_up(e, e->rank, i), 1), NONE};
+    for (uint64_t step = 1; step < e->ranks; step *= radix)
+        for (uint32_t digit = 1; digit < radix && digit * step < e->ranks; digit++)
+            pass(e, block, (uint32_t)step, radix, digit, message++);
+    // Blocks for me come from the e->rank i further back: `out` is filled from its end.
     run r = {0};
-    for (uint32_t i = e.ranks; i-- > 0;)
-        run_add(&e, &r, mlt_emit_blocks(&e, out, mlt_emit_down(&e, rank, i), 1), block[i].at,
+    for (uint32_t i = e->ranks; i-- > 0;)
+        run_add(e, &r, mlt_emit_blocks(e, out, mlt_emit_down(e, e->rank, i), 1), block[i].at,
                 block[i].after, NONE);
-    run_end(&e, &r, NONE);
+    run_end(e, &r, NONE);
     free(block);
 }
-
-const mlt_coll_alg mlt_alltoall_bruck = {
-    .collective = MLT_COLL_ALLTOALL,
-    .name = "bruck",
-    .help = "ceil(logk P) rounds (k: 2), half of the blocks in each: very short messages",
-    .uneven = true,
-    .uses_radix = true,
-    .refuses = mlt_tree_refuses,
-    .emit = alltoall_bruck_emit,
-};

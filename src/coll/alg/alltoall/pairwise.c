@@ -4,29 +4,20 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void alltoall_pairwise_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                   uint32_t rank)
+void mlt_alg_alltoall_pairwise(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin_alltoall(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_all(&e));
-    mlt_emit_copy(&e, mlt_emit_blocks(&e, out, rank, 1), mlt_emit_blocks(&e, in, rank, 1), NONE);
+    uint32_t rank = e->rank;
+    mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_all(e));
+    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_all(e));
+    mlt_emit_copy(e, mlt_emit_blocks(e, out, rank, 1), mlt_emit_blocks(e, in, rank, 1), NONE);
     uint32_t sent = NONE, got = NONE;
-    for (uint32_t s = 1; s < e.ranks; s++) {
-        uint32_t to = mlt_emit_up(&e, rank, s), from = mlt_emit_down(&e, rank, s);
-        uint32_t recv = mlt_emit_recv(&e, mlt_emit_blocks(&e, out, from, 1), from, got);
-        uint32_t send = mlt_emit_send(&e, mlt_emit_blocks(&e, in, to, 1), to, got);
-        mlt_emit_after(&e, recv, sent);
-        mlt_emit_after(&e, send, sent);
+    for (uint32_t s = 1; s < e->ranks; s++) {
+        uint32_t to = mlt_emit_up(e, rank, s), from = mlt_emit_down(e, rank, s);
+        uint32_t recv = mlt_emit_recv(e, mlt_emit_blocks(e, out, from, 1), from, got);
+        uint32_t send = mlt_emit_send(e, mlt_emit_blocks(e, in, to, 1), to, got);
+        mlt_emit_after(e, recv, sent);
+        mlt_emit_after(e, send, sent);
         sent = send == NONE ? sent : send; // what has no bytes is not waited for
         got = recv == NONE ? got : recv;
     }
 }
-
-const mlt_coll_alg mlt_alltoall_pairwise = {
-    .collective = MLT_COLL_ALLTOALL,
-    .name = "pairwise",
-    .help = "P - 1 steps, one partner each way at a time: long messages",
-    .uneven = true,
-    .emit = alltoall_pairwise_emit,
-};

@@ -18,31 +18,21 @@ static void one_way(const mlt_emit *e)
     }
 }
 
-static void barrier_dissemination_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                       uint32_t rank)
+void mlt_alg_barrier_dissemination(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    if (shape->radix < 2) {
-        one_way(&e);
+    if (e->shape->radix < 2) {
+        one_way(e);
         return;
     }
     uint32_t in = NONE;
-    for (uint64_t step = 1; step < e.ranks; step *= (uint64_t)shape->radix + 1) {
-        bool more = step * ((uint64_t)shape->radix + 1) < e.ranks;
-        uint32_t next = more ? mlt_emit_nop(&e, in) : (uint32_t)NONE;
-        for (uint64_t w = 1; w <= shape->radix && w * step < e.ranks; w++) {
+    for (uint64_t step = 1; step < e->ranks; step *= (uint64_t)e->shape->radix + 1) {
+        bool more = step * ((uint64_t)e->shape->radix + 1) < e->ranks;
+        uint32_t next = more ? mlt_emit_nop(e, in) : (uint32_t)NONE;
+        for (uint64_t w = 1; w <= e->shape->radix && w * step < e->ranks; w++) {
             uint32_t far = (uint32_t)(w * step);
-            mlt_emit_signal(&e, mlt_emit_up(&e, rank, far), in);
-            mlt_emit_after(&e, next, mlt_emit_await(&e, mlt_emit_down(&e, rank, far), NONE));
+            mlt_emit_signal(e, mlt_emit_up(e, e->rank, far), in);
+            mlt_emit_after(e, next, mlt_emit_await(e, mlt_emit_down(e, e->rank, far), NONE));
         }
         in = next;
     }
 }
-
-const mlt_coll_alg mlt_barrier_dissemination = {
-    .collective = MLT_COLL_BARRIER,
-    .name = "dissemination",
-    .help = "--radix n ways (1), ceil(log(n+1) P) rounds, any P",
-    .uses_radix = true,
-    .emit = barrier_dissemination_emit,
-};

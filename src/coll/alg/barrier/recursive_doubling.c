@@ -5,35 +5,27 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 
-static void barrier_recursive_doubling_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                            uint32_t rank)
+void mlt_alg_barrier_recursive_doubling(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_fold fold = mlt_fold_of(e.ranks);
+    uint32_t rank = e->rank;
+    mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank), send = NONE, recv = NONE;
     if (me == NONE) {
-        mlt_emit_signal(&e, rank + 1, NONE);
-        mlt_emit_await(&e, rank + 1, NONE);
+        mlt_emit_signal(e, rank + 1, NONE);
+        mlt_emit_await(e, rank + 1, NONE);
         return;
     }
     bool folded = mlt_fold_has(fold, me);
     if (folded)
-        recv = mlt_emit_await(&e, rank - 1, NONE);
+        recv = mlt_emit_await(e, rank - 1, NONE);
     for (uint32_t step = 1; step < fold.power; step *= 2) {
         uint32_t other = mlt_fold_rank(fold, me ^ step);
-        uint32_t next = mlt_emit_signal(&e, other, recv);
+        uint32_t next = mlt_emit_signal(e, other, recv);
         if (step > 2 || (step > 1 && folded))
-            mlt_emit_after(&e, next, send);
-        recv = mlt_emit_await(&e, other, NONE);
+            mlt_emit_after(e, next, send);
+        recv = mlt_emit_await(e, other, NONE);
         send = next;
     }
     if (folded)
-        mlt_emit_after(&e, mlt_emit_signal(&e, rank - 1, recv), send);
+        mlt_emit_after(e, mlt_emit_signal(e, rank - 1, recv), send);
 }
-
-const mlt_coll_alg mlt_barrier_recursive_doubling = {
-    .collective = MLT_COLL_BARRIER,
-    .name = "recursive_doubling",
-    .help = "log2 P rounds of exchanges: P a power of two, or small",
-    .emit = barrier_recursive_doubling_emit,
-};

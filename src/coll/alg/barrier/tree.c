@@ -4,30 +4,21 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void barrier_tree_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_barrier_tree(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    uint32_t radix = mlt_tree_radix(shape);
-    if (e.ranks == 1)
+    uint32_t rank = e->rank;
+    uint32_t radix = mlt_tree_radix(e->shape);
+    if (e->ranks == 1)
         return;
     // The root's no-op spares a dependency from each child to each child.
     uint32_t up =
-        rank ? mlt_emit_signal(&e, mlt_tree_parent(rank, radix), NONE) : mlt_emit_nop(&e, NONE);
-    mlt_tree_child child = mlt_tree_children(rank, e.ranks, radix);
+        rank ? mlt_emit_signal(e, mlt_tree_parent(rank, radix), NONE) : mlt_emit_nop(e, NONE);
+    mlt_tree_child child = mlt_tree_children(rank, e->ranks, radix);
     while (mlt_tree_next(&child))
-        mlt_emit_after(&e, up, mlt_emit_await(&e, child.v, NONE));
+        mlt_emit_after(e, up, mlt_emit_await(e, child.v, NONE));
     if (rank)
-        up = mlt_emit_await(&e, mlt_tree_parent(rank, radix), NONE);
-    child = mlt_tree_children_end(rank, e.ranks, radix);
+        up = mlt_emit_await(e, mlt_tree_parent(rank, radix), NONE);
+    child = mlt_tree_children_end(rank, e->ranks, radix);
     while (mlt_tree_back(&child))
-        mlt_emit_signal(&e, child.v, up);
+        mlt_emit_signal(e, child.v, up);
 }
-
-const mlt_coll_alg mlt_barrier_tree = {
-    .collective = MLT_COLL_BARRIER,
-    .name = "tree",
-    .help = "up and down a tree with --radix k (4): the fewest messages, 2(P-1)",
-    .uses_radix = true,
-    .refuses = mlt_tree_refuses,
-    .emit = barrier_tree_emit,
-};

@@ -5,24 +5,15 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/tree.h"
 
-static void bcast_binomial_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                uint32_t rank)
+void mlt_alg_bcast_binomial(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
-    uint32_t v = mlt_emit_virtual(&e), recv = NONE, r = 0;
+    mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
+    uint32_t v = mlt_emit_virtual(e), recv = NONE, r = 0;
     if (v) {
         r = 31 - (uint32_t)__builtin_clz(v); // the round in which it comes
-        recv = mlt_emit_recv(&e, buf, mlt_emit_real(&e, v - (1u << r)), NONE);
+        recv = mlt_emit_recv(e, buf, mlt_emit_real(e, v - (1u << r)), NONE);
         r++;
     }
-    for (; r < mlt_rounds(e.ranks) && v + (1u << r) < e.ranks; r++)
-        mlt_emit_send(&e, buf, mlt_emit_real(&e, v + (1u << r)), recv);
+    for (; r < mlt_rounds(e->ranks) && v + (1u << r) < e->ranks; r++)
+        mlt_emit_send(e, buf, mlt_emit_real(e, v + (1u << r)), recv);
 }
-
-const mlt_coll_alg mlt_bcast_binomial = {
-    .collective = MLT_COLL_BCAST,
-    .name = "binomial",
-    .help = "binomial tree, ceil(log2 P) rounds: short messages",
-    .emit = bcast_binomial_emit,
-};

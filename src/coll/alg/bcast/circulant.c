@@ -7,33 +7,22 @@
 #include "coll/alg/circulant.h"
 #include "coll/alg/emit.h"
 
-static void bcast_circulant_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                 uint32_t rank)
+void mlt_alg_bcast_circulant(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
-    uint64_t blocks = mlt_emit_segments(&e);
-    uint32_t v = mlt_emit_virtual(&e);
-    mlt_circulant c = mlt_circulant_of(e.ranks, v);
+    mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
+    uint64_t blocks = mlt_emit_segments(e);
+    uint32_t v = mlt_emit_virtual(e);
+    mlt_circulant c = mlt_circulant_of(e->ranks, v);
     if (!c.rounds || !blocks)
         return;
     uint32_t *got = mlt_emit_actions((uint32_t)blocks);
     for (uint64_t i = 0; i < blocks - 1 + c.rounds; i++) {
-        mlt_circulant_round r = mlt_circulant_at(&c, e.ranks, v, blocks, i);
+        mlt_circulant_round r = mlt_circulant_at(&c, e->ranks, v, blocks, i);
         if (r.give != UINT64_MAX)
-            mlt_emit_send(&e, mlt_emit_segment(&e, buf, r.give), mlt_emit_real(&e, r.to),
-                          got[r.give]);
+            mlt_emit_send(e, mlt_emit_segment(e, buf, r.give), mlt_emit_real(e, r.to), got[r.give]);
         if (r.take != UINT64_MAX)
-            got[r.take] = mlt_emit_recv(&e, mlt_emit_segment(&e, buf, r.take),
-                                        mlt_emit_real(&e, r.from), NONE);
+            got[r.take] =
+                mlt_emit_recv(e, mlt_emit_segment(e, buf, r.take), mlt_emit_real(e, r.from), NONE);
     }
     free(got);
 }
-
-const mlt_coll_alg mlt_bcast_circulant = {
-    .collective = MLT_COLL_BCAST,
-    .name = "circulant",
-    .help = "segments over a circulant graph in the fewest rounds, any P: long messages",
-    .uses_segment = true,
-    .emit = bcast_circulant_emit,
-};

@@ -7,7 +7,7 @@
 #include "coll/alg/tree.h"
 
 typedef struct pieces {
-    mlt_emit e;
+    const mlt_emit *e;
     mlt_goal_span buf;
     uint32_t v;         // the rank, counted from the root
     uint32_t size;      // of its subtree: it has pieces [v, v + size) once they are scattered
@@ -17,15 +17,15 @@ typedef struct pieces {
 // Pieces [low, high).
 static mlt_goal_span span_of(const pieces *p, uint32_t low, uint32_t high)
 {
-    return mlt_emit_pieces(&p->e, p->buf, p->e.ranks, low, high);
+    return mlt_emit_pieces(p->e, p->buf, p->e->ranks, low, high);
 }
 
-static pieces scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static pieces scatter(const mlt_emit *e)
 {
-    pieces p = {.e = mlt_emit_begin(shape, program, rank), .scattered = NONE};
-    const mlt_emit *e = &p.e;
-    p.buf = mlt_emit_buffer(e, "buf", e->n);
-    p.v = mlt_emit_virtual(e);
+    pieces p = {.e = e,
+                .buf = mlt_emit_buffer(e, "buf", e->n),
+                .v = mlt_emit_virtual(e),
+                .scattered = NONE};
     p.size = mlt_tree_size(p.v, e->ranks, 2);
     if (p.v)
         p.scattered = mlt_emit_recv(e, span_of(&p, p.v, p.v + p.size),
@@ -38,10 +38,9 @@ static pieces scatter(const mlt_coll_shape *shape, mlt_goal_program *program, ui
 }
 
 // Around the ring piece v - s goes to v + 1, unless that one has it: [v + 1, v + 1 + size).
-static void emit_ring(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_bcast_scatter_allgather(const mlt_emit *e)
 {
-    pieces p = scatter(shape, program, rank);
-    const mlt_emit *e = &p.e;
+    pieces p = scatter(e);
     uint32_t v = p.v, recv = NONE;
     uint32_t next = mlt_emit_up(e, v, e->ranks > 1), before = mlt_emit_down(e, v, e->ranks > 1);
     uint32_t next_size = mlt_tree_size(next, e->ranks, 2);
@@ -56,19 +55,11 @@ static void emit_ring(const mlt_coll_shape *shape, mlt_goal_program *program, ui
     }
 }
 
-const mlt_coll_alg mlt_bcast_scatter_allgather = {
-    .collective = MLT_COLL_BCAST,
-    .name = "scatter_allgather",
-    .help = "pieces scattered by a binomial tree, gathered around a ring: long messages",
-    .emit = emit_ring,
-};
-
 // Pairs at a distance of 1, 2, 4, ... exchange what their groups have. A send waits for the send
 // and the receive before it, which waited for the rest.
-static void emit_doubling(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_bcast_scatter_doubling(const mlt_emit *e)
 {
-    pieces p = scatter(shape, program, rank);
-    const mlt_emit *e = &p.e;
+    pieces p = scatter(e);
     uint32_t v = p.v, sent = p.scattered, got = NONE;
     for (uint32_t step = 1; step < e->ranks; step *= 2) {
         uint32_t other = v ^ step, mine = v & ~(step - 1), theirs = other & ~(step - 1);
@@ -83,11 +74,3 @@ static void emit_doubling(const mlt_coll_shape *shape, mlt_goal_program *program
             got = mlt_emit_recv(e, span_of(&p, theirs, theirs + step), partner, NONE);
     }
 }
-
-const mlt_coll_alg mlt_bcast_scatter_doubling = {
-    .collective = MLT_COLL_BCAST,
-    .name = "scatter_doubling",
-    .help = "pieces scattered, then gathered by doubling: medium messages, powers of two",
-    .refuses = mlt_fold_refuses,
-    .emit = emit_doubling,
-};

@@ -43,28 +43,19 @@ static void below(const mlt_emit *e, const split_binary_half *mine, const split_
     mlt_emit_recv(e, theirs, mlt_emit_real(e, partner), NONE);
 }
 
-static void split_binary_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_bcast_split_binary(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span buf = mlt_emit_buffer(&e, "buf", e.n);
-    uint32_t v = mlt_emit_virtual(&e), more = e.ranks / 2;
+    mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
+    uint32_t v = mlt_emit_virtual(e), more = e->ranks / 2;
     const split_binary_half h[2] = {
-        {mlt_emit_pieces(&e, buf, 2, 0, 1), 1, more},
-        {mlt_emit_pieces(&e, buf, 2, 1, 2), 1 + more, e.ranks - 1 - more}};
-    for (uint64_t s = 0; segment_of(&e, h[0].block, s).size; s++) {
+        {mlt_emit_pieces(e, buf, 2, 0, 1), 1, more},
+        {mlt_emit_pieces(e, buf, 2, 1, 2), 1 + more, e->ranks - 1 - more}};
+    for (uint64_t s = 0; segment_of(e, h[0].block, s).size; s++) {
         if (!v)
-            at_root(&e, h, s);
+            at_root(e, h, s);
         else if (v <= more)
-            below(&e, &h[0], &h[1], v - 1, s);
+            below(e, &h[0], &h[1], v - 1, s);
         else
-            below(&e, &h[1], &h[0], v - 1 - more, s);
+            below(e, &h[1], &h[0], v - 1 - more, s);
     }
 }
-
-const mlt_coll_alg mlt_bcast_split_binary = {
-    .collective = MLT_COLL_BCAST,
-    .name = "split_binary",
-    .help = "either half down a binary tree in segments, then exchanged: long messages",
-    .uses_segment = true,
-    .emit = split_binary_emit,
-};

@@ -19,11 +19,9 @@ static void exchange_pairwise_take(const mlt_exchange_entry *list, uint32_t coun
     range[1] = *at;
 }
 
-static void exchange_pairwise_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                   uint32_t rank)
+void mlt_alg_exchange_pairwise(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_exchange x = mlt_exchange_begin(&e);
+    mlt_exchange x = mlt_exchange_begin(e);
     uint32_t s = 0, r = 0, done[2] = {NONE, NONE}; // what the next distance waits for
     while (s < x.sends || r < x.recvs) {
         uint32_t near = s < x.sends ? x.send[s].distance : x.recv[r].distance;
@@ -34,27 +32,20 @@ static void exchange_pairwise_emit(const mlt_coll_shape *shape, mlt_goal_program
         exchange_pairwise_take(x.send, x.sends, near, &s, now.send);
         uint32_t recvs = now.recv[1] - now.recv[0], sends = now.send[1] - now.send[0];
         for (uint32_t i = now.recv[0]; i < now.recv[1]; i++)
-            mlt_emit_after(&e, mlt_exchange_recv(&e, &x, i, done[0]), done[1]);
+            mlt_emit_after(e, mlt_exchange_recv(e, &x, i, done[0]), done[1]);
         for (uint32_t i = now.send[0]; i < now.send[1]; i++)
-            mlt_emit_after(&e, mlt_exchange_send(&e, &x, i, done[0]), done[1]);
+            mlt_emit_after(e, mlt_exchange_send(e, &x, i, done[0]), done[1]);
         done[0] = recvs ? x.recv[now.recv[0]].action : (uint32_t)NONE;
         done[1] = sends ? x.send[now.send[0]].action : (uint32_t)NONE;
         if (recvs < 2 && sends < 2)
             continue;
-        uint32_t all = mlt_emit_nop(&e, NONE); // several are waited for by way of one
+        uint32_t all = mlt_emit_nop(e, NONE); // several are waited for by way of one
         for (uint32_t i = now.recv[0]; i < now.recv[1]; i++)
-            mlt_emit_after(&e, all, x.recv[i].action);
+            mlt_emit_after(e, all, x.recv[i].action);
         for (uint32_t i = now.send[0]; i < now.send[1]; i++)
-            mlt_emit_after(&e, all, x.send[i].action);
+            mlt_emit_after(e, all, x.send[i].action);
         done[0] = all;
         done[1] = NONE;
     }
     mlt_exchange_end(&x);
 }
-
-const mlt_coll_alg mlt_exchange_pairwise = {
-    .collective = MLT_COLL_EXCHANGE,
-    .name = "pairwise",
-    .help = "one partner each way at a time: long messages",
-    .emit = exchange_pairwise_emit,
-};

@@ -12,24 +12,15 @@ static uint32_t scattered_before(const mlt_exchange_entry *list, uint32_t i, uin
     return list[on < list[i].first ? on : list[i].first - 1].action;
 }
 
-static void scattered_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_exchange_scattered(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_exchange x = mlt_exchange_begin(&e);
-    uint32_t window = mlt_emit_window(shape);
+    mlt_exchange x = mlt_exchange_begin(e);
+    uint32_t window = mlt_emit_window(e->shape);
     for (uint32_t i = 0; i < x.recvs || i < x.sends; i++) {
         if (i < x.recvs)
-            mlt_exchange_recv(&e, &x, i, scattered_before(x.recv, i, window));
+            mlt_exchange_recv(e, &x, i, scattered_before(x.recv, i, window));
         if (i < x.sends)
-            mlt_exchange_send(&e, &x, i, scattered_before(x.send, i, window));
+            mlt_exchange_send(e, &x, i, scattered_before(x.send, i, window));
     }
     mlt_exchange_end(&x);
 }
-
-const mlt_coll_alg mlt_exchange_scattered = {
-    .collective = MLT_COLL_EXCHANGE,
-    .name = "scattered",
-    .help = "a limited number of messages at once: many of them",
-    .uses_window = true,
-    .emit = scattered_emit,
-};

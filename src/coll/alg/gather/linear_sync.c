@@ -7,35 +7,25 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/emit.h"
 
-static void linear_sync_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_gather_linear_sync(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    if (rank != shape->root) {
-        mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_bytes(&e, rank));
+    if (e->rank != e->shape->root) {
+        mlt_goal_span in = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
         if (in.size)
-            mlt_emit_send(&e, in, shape->root, mlt_emit_await(&e, shape->root, NONE));
+            mlt_emit_send(e, in, e->shape->root, mlt_emit_await(e, e->shape->root, NONE));
         return;
     }
     mlt_goal_span out;
-    uint32_t copy, *recv = mlt_emit_actions(e.ranks), asked = 0, window = mlt_emit_window(shape);
-    mlt_emit_gathered(&e, &out, &copy);
-    for (uint32_t v = 1; v < e.ranks; v++) {
-        uint32_t from = mlt_emit_real(&e, v);
-        if (!mlt_emit_bytes(&e, from))
+    uint32_t copy, *recv = mlt_emit_actions(e->ranks), asked = 0,
+                   window = mlt_emit_window(e->shape);
+    mlt_emit_gathered(e, &out, &copy);
+    for (uint32_t v = 1; v < e->ranks; v++) {
+        uint32_t from = mlt_emit_real(e, v);
+        if (!mlt_emit_bytes(e, from))
             continue;
         uint32_t after = asked >= window ? recv[asked - window] : (uint32_t)NONE;
-        recv[asked++] = mlt_emit_recv(&e, mlt_emit_blocks(&e, out, from, 1), from, after);
-        mlt_emit_signal(&e, from, after);
+        recv[asked++] = mlt_emit_recv(e, mlt_emit_blocks(e, out, from, 1), from, after);
+        mlt_emit_signal(e, from, after);
     }
     free(recv);
 }
-
-const mlt_coll_alg mlt_gather_linear_sync = {
-    .collective = MLT_COLL_GATHER,
-    .name = "linear_sync",
-    .help = "the root asks a few at a time for their blocks: very long messages, many ranks",
-    .in_place = true,
-    .uneven = true,
-    .uses_window = true,
-    .emit = linear_sync_emit,
-};

@@ -22,7 +22,7 @@ typedef struct crossing {
 
 static uint64_t weight_before(const mlt_levels *l, uint32_t rank)
 {
-    const uint64_t *starts = l->e.shape->starts;
+    const uint64_t *starts = l->e->shape->starts;
     return starts ? starts[rank] : rank;
 }
 
@@ -31,10 +31,9 @@ static uint64_t weight(const mlt_levels *l, uint32_t rank)
     return weight_before(l, rank + 1) - weight_before(l, rank);
 }
 
-static crossing alltoall_begin(const mlt_coll_shape *shape, mlt_goal_program *program,
-                               uint32_t rank)
+static crossing alltoall_begin(const mlt_emit *e)
 {
-    crossing x = {.l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST)};
+    crossing x = {.l = mlt_levels_begin(e, MLT_LEADER_FIRST)};
     const mlt_coll_hosts *map = x.l.map;
     x.ranks = map->rank + map->first[x.l.host];
     x.hosts = mlt_take(map->hosts + 1ull, sizeof *x.hosts);
@@ -62,8 +61,8 @@ static mlt_goal_span by_rank(const crossing *x, mlt_goal_span ranks, uint32_t i,
                              uint32_t count)
 {
     uint64_t w = x->here[i + 1] - x->here[i], before = weight_before(&x->l, far);
-    uint64_t bytes = w * (weight_before(&x->l, far + count) - before) * x->l.e.n;
-    return mlt_emit_part(ranks, (x->here[i] * x->all + w * before) * x->l.e.n, bytes);
+    uint64_t bytes = w * (weight_before(&x->l, far + count) - before) * x->l.e->n;
+    return mlt_emit_part(ranks, (x->here[i] * x->all + w * before) * x->l.e->n, bytes);
 }
 
 // From the ranks' memory to the messages for hosts. Ranks that follow each other are one copy.
@@ -71,7 +70,7 @@ static uint32_t alltoall_leave(const crossing *x, mlt_goal_span hosts, mlt_goal_
                                uint32_t after)
 {
     const mlt_coll_hosts *map = x->l.map;
-    uint32_t done = mlt_emit_nop(&x->l.e, after);
+    uint32_t done = mlt_emit_nop(x->l.e, after);
     uint64_t at = 0;
     for (uint32_t h = 0; h < map->hosts; h++)
         for (uint32_t i = 0; i < x->l.here; i++)
@@ -82,7 +81,7 @@ static uint32_t alltoall_leave(const crossing *x, mlt_goal_span hosts, mlt_goal_
                 mlt_goal_span from = by_rank(x, ranks, i, map->rank[j], next - j);
                 mlt_goal_span to = mlt_emit_part(hosts, at, from.size);
                 at += from.size;
-                mlt_emit_after(&x->l.e, done, mlt_emit_copy(&x->l.e, to, from, after));
+                mlt_emit_after(x->l.e, done, mlt_emit_copy(x->l.e, to, from, after));
             }
     return done;
 }
@@ -91,14 +90,14 @@ static uint32_t alltoall_leave(const crossing *x, mlt_goal_span hosts, mlt_goal_
 static uint32_t arrive(const crossing *x, mlt_goal_span ranks, mlt_goal_span hosts, uint32_t after)
 {
     const mlt_coll_hosts *map = x->l.map;
-    uint32_t done = mlt_emit_nop(&x->l.e, after);
+    uint32_t done = mlt_emit_nop(x->l.e, after);
     uint64_t at = 0;
     for (uint32_t j = 0; j < map->ranks; j++) // host by host
         for (uint32_t i = 0; i < x->l.here; i++) {
             mlt_goal_span to = by_rank(x, ranks, i, map->rank[j], 1);
             mlt_goal_span from = mlt_emit_part(hosts, at, to.size);
             at += to.size;
-            mlt_emit_after(&x->l.e, done, mlt_emit_copy(&x->l.e, to, from, after));
+            mlt_emit_after(x->l.e, done, mlt_emit_copy(x->l.e, to, from, after));
         }
     return done;
 }
@@ -107,11 +106,11 @@ static uint32_t arrive(const crossing *x, mlt_goal_span ranks, mlt_goal_span hos
 static uint32_t alltoall_exchange(const crossing *x, mlt_goal_span from, mlt_goal_span to,
                                   uint32_t after)
 {
-    uint64_t bytes = x->here[x->l.here] * x->all * x->l.e.n;
-    mlt_goal_span out = mlt_emit_buffer(&x->l.e, "tmp_leave", bytes);
-    mlt_goal_span in = mlt_emit_buffer(&x->l.e, "tmp_arrive", bytes);
+    uint64_t bytes = x->here[x->l.here] * x->all * x->l.e->n;
+    mlt_goal_span out = mlt_emit_buffer(x->l.e, "tmp_leave", bytes);
+    mlt_goal_span in = mlt_emit_buffer(x->l.e, "tmp_arrive", bytes);
     mlt_levels_stage stage = {.collective = MLT_COLL_ALLTOALL,
-                              .count = x->l.e.shape->count,
+                              .count = x->l.e->shape->count,
                               .starts = x->hosts,
                               .in = out,
                               .out = in,
@@ -119,11 +118,10 @@ static uint32_t alltoall_exchange(const crossing *x, mlt_goal_span from, mlt_goa
     return arrive(x, to, in, mlt_levels_between(&x->l, &stage));
 }
 
-static void emit_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_alltoall_hosts(const mlt_emit *e)
 {
-    crossing x = alltoall_begin(shape, program, rank);
-    const mlt_emit *e = &x.l.e;
-    uint64_t own = weight(&x.l, rank) * x.all * e->n, bytes = x.here[x.l.here] * x.all * e->n;
+    crossing x = alltoall_begin(e);
+    uint64_t own = weight(&x.l, e->rank) * x.all * e->n, bytes = x.here[x.l.here] * x.all * e->n;
     mlt_goal_span in = mlt_emit_buffer(e, "in", own), out = mlt_emit_buffer(e, "out", own);
     if (x.l.here == 1) {
         alltoall_exchange(&x, in, out, NONE);
@@ -134,7 +132,7 @@ static void emit_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program
     mlt_goal_span ranks = leads ? mlt_emit_buffer(e, "tmp_ranks", bytes) : out;
     uint64_t *starts = mlt_take(x.l.here + 1ull, sizeof *starts);
     for (uint32_t i = 0; i <= x.l.here; i++)
-        starts[i] = x.here[i] * x.all * shape->count;
+        starts[i] = x.here[i] * x.all * e->shape->count;
     mlt_levels_stage stage = {.collective = MLT_COLL_GATHER,
                               .starts = starts,
                               .root = x.l.leader,
@@ -150,13 +148,3 @@ static void emit_alltoall(const mlt_coll_shape *shape, mlt_goal_program *program
     free(starts);
     alltoall_end(&x);
 }
-
-const mlt_coll_alg mlt_alltoall_hosts = {
-    .collective = MLT_COLL_ALLTOALL,
-    .name = "hosts",
-    .help = "gather on each host, one message for each pair of hosts, scatter: short blocks",
-    .uneven = true,
-    .uses_hosts = true,
-    .refuses = mlt_levels_refuses,
-    .emit = emit_alltoall,
-};

@@ -14,15 +14,14 @@ typedef struct blocks {
     bool alike; // the order of hosts is that of ranks
 } blocks;
 
-static blocks blocks_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                           mlt_leader leader)
+static blocks blocks_begin(const mlt_emit *e, mlt_leader leader)
 {
-    blocks b = {.l = mlt_levels_begin(shape, program, rank, leader)};
+    blocks b = {.l = mlt_levels_begin(e, leader)};
     b.hosts = mlt_levels_starts(&b.l);
     b.here = mlt_levels_starts_here(&b.l);
-    b.root = rank == shape->root;
+    b.root = e->rank == e->shape->root;
     b.leads = mlt_levels_leads(&b.l);
-    b.in_place = shape->in_place;
+    b.in_place = e->shape->in_place;
     b.alike = b.l.map->contiguous;
     return b;
 }
@@ -36,90 +35,66 @@ static void blocks_end(blocks *b)
 
 static uint64_t bytes_here(const blocks *b)
 {
-    return b->here[b->l.here] * b->l.e.element;
+    return b->here[b->l.here] * b->l.e->element;
 }
 
 // The blocks of this host in memory that has all of them, host by host.
 static mlt_goal_span own_part(const blocks *b, mlt_goal_span all)
 {
-    return mlt_emit_part(all, b->hosts[b->l.host] * b->l.e.element, bytes_here(b));
+    return mlt_emit_part(all, b->hosts[b->l.host] * b->l.e->element, bytes_here(b));
 }
 
-static mlt_levels_stage blocks_here(const blocks *b, mlt_collective collective, mlt_goal_span in,
-                                    mlt_goal_span out, bool in_place, uint32_t after)
+// On this host; and between hosts.
+static uint32_t stage_here(const blocks *b, mlt_collective collective, mlt_goal_span in,
+                           mlt_goal_span out, bool in_place, uint32_t after)
 {
-    return (mlt_levels_stage){.collective = collective,
-                              .starts = b->here,
-                              .root = b->l.leader,
-                              .in_place = in_place,
-                              .in = in,
-                              .out = out,
-                              .after = after};
+    return mlt_levels_here(
+        &b->l, &(mlt_levels_stage){collective, 0, b->here, b->l.leader, in_place, in, out, after});
 }
 
-static mlt_levels_stage between(const blocks *b, mlt_collective collective, mlt_goal_span in,
-                                mlt_goal_span out, bool in_place, uint32_t after)
+static uint32_t stage_between(const blocks *b, mlt_collective collective, mlt_goal_span in,
+                              mlt_goal_span out, bool in_place, uint32_t after)
 {
-    return (mlt_levels_stage){.collective = collective,
-                              .starts = b->hosts,
-                              .root = b->l.map->of[b->l.e.shape->root],
-                              .in_place = in_place,
-                              .in = in,
-                              .out = out,
-                              .after = after};
+    uint32_t root = b->l.map->of[b->l.e->shape->root];
+    return mlt_levels_between(
+        &b->l, &(mlt_levels_stage){collective, 0, b->hosts, root, in_place, in, out, after});
 }
 
 // Brings the blocks of this host into `part`, on its leader. `own`: the rank's block; `there`: it
 // lies in `part` already.
 static uint32_t gather_here(const blocks *b, mlt_goal_span own, mlt_goal_span part, bool there)
 {
-    if (b->l.here > 1) {
-        mlt_levels_stage stage =
-            blocks_here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
-        return mlt_levels_here(&b->l, &stage);
-    }
-    return there || own.buf == part.buf ? (uint32_t)NONE : mlt_emit_copy(&b->l.e, part, own, NONE);
+    if (b->l.here > 1)
+        return stage_here(b, MLT_COLL_GATHER, own, part, there && b->leads, NONE);
+    return there || own.buf == part.buf ? (uint32_t)NONE : mlt_emit_copy(b->l.e, part, own, NONE);
 }
 
 // ---- gather
 
-static void emit_gather(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_gather_hosts(const mlt_emit *e)
 {
-    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_ROOT);
-    const mlt_emit *e = &b.l.e;
+    blocks b = blocks_begin(e, MLT_LEADER_ROOT);
     bool in_place = b.in_place && b.root;
     mlt_goal_span own = {0}, out = {0}, all = {0};
     if (!in_place)
-        own = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, rank));
+        own = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
     if (b.root)
         out = all = mlt_emit_buffer(e, "out", mlt_emit_all(e));
     if (b.root && !b.alike)
         all = mlt_emit_buffer(e, "tmp_all", mlt_emit_all(e));
     if (in_place)
-        own = mlt_emit_blocks(e, out, rank, 1);
+        own = mlt_emit_blocks(e, out, e->rank, 1);
     mlt_goal_span part = b.root                    ? own_part(&b, all)
                          : b.leads && b.l.here > 1 ? mlt_emit_buffer(e, "tmp_host", bytes_here(&b))
                                                    : own;
     uint32_t done = gather_here(&b, own, part, in_place && b.alike);
-    if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_GATHER, part, all, b.root, done);
-        done = mlt_levels_between(&b.l, &stage);
-    }
+    if (b.leads)
+        done = stage_between(&b, MLT_COLL_GATHER, part, all, b.root, done);
+
     if (b.root && !b.alike)
-        mlt_levels_to_ranks(&b.l, out, all, in_place ? rank : (uint32_t)NONE, done);
+        mlt_levels_to_ranks(&b.l, out, all, in_place ? e->rank : (uint32_t)NONE, done);
     blocks_end(&b);
 }
-
-const mlt_coll_alg mlt_gather_hosts = {
-    .collective = MLT_COLL_GATHER,
-    .name = "hosts",
-    .help = "on each host to its leader, then between leaders: short blocks",
-    .in_place = true,
-    .uneven = true,
-    .uses_hosts = true,
-    .refuses = mlt_levels_refuses,
-    .emit = emit_gather,
-};
 
 // ---- scatter
 
@@ -129,24 +104,22 @@ static void scatter_here(const blocks *b, mlt_goal_span part, mlt_goal_span own,
 {
     if (b->l.here == 1) {
         if (!in_place && own.buf != part.buf)
-            mlt_emit_copy(&b->l.e, own, part, after);
+            mlt_emit_copy(b->l.e, own, part, after);
         return;
     }
-    mlt_levels_stage stage = blocks_here(b, MLT_COLL_SCATTER, part, own, in_place, after);
-    mlt_levels_here(&b->l, &stage);
+    stage_here(b, MLT_COLL_SCATTER, part, own, in_place, after);
 }
 
-static void emit_scatter(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_scatter_hosts(const mlt_emit *e)
 {
-    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_ROOT);
-    const mlt_emit *e = &b.l.e;
+    blocks b = blocks_begin(e, MLT_LEADER_ROOT);
     bool in_place = b.in_place && b.root;
     mlt_goal_span in = {0}, all = {0}, own = {0};
     uint32_t done = NONE;
     if (b.root)
         in = all = mlt_emit_buffer(e, "in", mlt_emit_all(e));
     if (!in_place)
-        own = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, rank));
+        own = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank));
     if (b.root && !b.alike) {
         all = mlt_emit_buffer(e, "tmp_all", mlt_emit_all(e));
         done = mlt_levels_to_hosts(&b.l, all, in, NONE);
@@ -155,45 +128,30 @@ static void emit_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
                          : b.leads && b.l.here > 1 ? mlt_emit_buffer(e, "tmp_host", bytes_here(&b))
                                                    : own;
     uint32_t came = NONE;
-    if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_SCATTER, all, part, b.root, done);
-        came = mlt_levels_between(&b.l, &stage);
-    }
+    if (b.leads)
+        came = stage_between(&b, MLT_COLL_SCATTER, all, part, b.root, done);
+
     scatter_here(&b, part, own, in_place, b.root ? done : came);
     blocks_end(&b);
 }
 
-const mlt_coll_alg mlt_scatter_hosts = {
-    .collective = MLT_COLL_SCATTER,
-    .name = "hosts",
-    .help = "from the root to a leader of each host, and from there to its ranks: short blocks",
-    .in_place = true,
-    .uneven = true,
-    .uses_hosts = true,
-    .refuses = mlt_levels_refuses,
-    .emit = emit_scatter,
-};
-
 // ---- allgather
 
-static void blocks_emit_allgather(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                  uint32_t rank)
+void mlt_alg_allgather_hosts(const mlt_emit *e)
 {
-    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_FIRST);
-    const mlt_emit *e = &b.l.e;
+    blocks b = blocks_begin(e, MLT_LEADER_FIRST);
     mlt_goal_span own = {0};
     if (!b.in_place)
-        own = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, rank));
+        own = mlt_emit_buffer(e, "in", mlt_emit_bytes(e, e->rank));
     mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_all(e)), all = out;
     if (b.in_place)
-        own = mlt_emit_blocks(e, out, rank, 1);
+        own = mlt_emit_blocks(e, out, e->rank, 1);
     if (!b.alike)
         all = mlt_emit_buffer(e, "tmp_all", mlt_emit_all(e));
     bool there = b.in_place && b.alike;
     uint32_t done = gather_here(&b, own, own_part(&b, all), there);
     if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_ALLGATHER, own, all, true, done);
-        done = mlt_levels_between(&b.l, &stage);
+        done = stage_between(&b, MLT_COLL_ALLGATHER, own, all, true, done);
     } else if (!there) {
         done = NONE; // what comes does not hinder what goes from elsewhere
     }
@@ -205,31 +163,18 @@ static void blocks_emit_allgather(const mlt_coll_shape *shape, mlt_goal_program 
     if (b.l.here > 1)
         done = mlt_levels_here(&b.l, &spread);
     if (!b.alike)
-        mlt_levels_to_ranks(&b.l, out, all, b.in_place ? rank : (uint32_t)NONE, done);
+        mlt_levels_to_ranks(&b.l, out, all, b.in_place ? e->rank : (uint32_t)NONE, done);
     blocks_end(&b);
 }
 
-const mlt_coll_alg mlt_allgather_hosts = {
-    .collective = MLT_COLL_ALLGATHER,
-    .name = "hosts",
-    .help = "gather on each host, allgather between leaders, bcast on each host: short blocks",
-    .in_place = true,
-    .uneven = true,
-    .uses_hosts = true,
-    .refuses = mlt_levels_refuses,
-    .emit = blocks_emit_allgather,
-};
-
 // ---- reduce_scatter
 
-static void blocks_emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                       uint32_t rank)
+void mlt_alg_reduce_scatter_hosts(const mlt_emit *e)
 {
-    blocks b = blocks_begin(shape, program, rank, MLT_LEADER_FIRST);
-    const mlt_emit *e = &b.l.e;
+    blocks b = blocks_begin(e, MLT_LEADER_FIRST);
     uint64_t all = mlt_emit_all(e);
     mlt_goal_span in = mlt_emit_buffer(e, "in", all), sum = in;
-    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, rank)), part = out;
+    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank)), part = out;
     uint32_t done = NONE;
     if (b.l.here > 1) {
         if (b.leads) {
@@ -249,22 +194,9 @@ static void blocks_emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_pro
         done = mlt_levels_to_hosts(&b.l, ordered, sum, done);
         sum = ordered;
     }
-    if (b.leads) {
-        mlt_levels_stage stage = between(&b, MLT_COLL_REDUCE_SCATTER, sum, part, false, done);
-        done = mlt_levels_between(&b.l, &stage);
-    }
+    if (b.leads)
+        done = stage_between(&b, MLT_COLL_REDUCE_SCATTER, sum, part, false, done);
+
     scatter_here(&b, part, out, false, b.leads ? done : (uint32_t)NONE);
     blocks_end(&b);
 }
-
-const mlt_coll_alg mlt_reduce_scatter_hosts = {
-    .collective = MLT_COLL_REDUCE_SCATTER,
-    .name = "hosts",
-    .help = "reduce on each host, reduce_scatter between leaders, scatter: short blocks",
-    .in_order = true,
-    .canonical = true,
-    .uneven = true,
-    .uses_hosts = true,
-    .refuses = mlt_levels_refuses,
-    .emit = blocks_emit_reduce_scatter,
-};

@@ -18,7 +18,7 @@
 // Where the pieces of a host's ranks begin, in elements; those that lead nothing have none.
 static uint64_t *pieces_of(const mlt_levels *l)
 {
-    uint64_t *starts = mlt_take(l->here + 1ull, sizeof *starts), count = l->e.shape->count;
+    uint64_t *starts = mlt_take(l->here + 1ull, sizeof *starts), count = l->e->shape->count;
     uint32_t leaders = l->map->fewest;
     for (uint32_t i = 0; i < l->here; i++)
         starts[i + 1] = starts[i] + (i < leaders ? count / leaders + (i < count % leaders) : 0);
@@ -32,16 +32,15 @@ static void lead(mlt_levels *l)
         l->leaders[h] = l->map->rank[l->map->first[h] + l->own];
 }
 
-static void leaders_emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                   uint32_t rank)
+void mlt_alg_allreduce_leaders(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST);
-    mlt_operands o = mlt_operands_begin(&l.e, true);
-    uint64_t *starts = pieces_of(&l), element = l.e.element;
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_FIRST);
+    mlt_operands o = mlt_operands_begin(e, true);
+    uint64_t *starts = pieces_of(&l), element = e->element;
     mlt_goal_span piece = mlt_emit_part(o.out, starts[l.own] * element,
                                         (starts[l.own + 1] - starts[l.own]) * element);
     // What is reduced is still being sent from `out` if it is in place.
-    mlt_goal_span sum = o.in_place ? mlt_emit_buffer(&l.e, "tmp_sum", piece.size) : piece;
+    mlt_goal_span sum = o.in_place ? mlt_emit_buffer(e, "tmp_sum", piece.size) : piece;
     mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE_SCATTER,
                               .starts = starts,
                               .in = o.in,
@@ -66,39 +65,26 @@ static void leaders_emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program
     mlt_levels_end(&l);
 }
 
-static const char *leaders_refuses(const mlt_coll_shape *shape)
+const char *mlt_alg_leaders_refuses(const mlt_coll_shape *shape)
 {
     const char *why = mlt_levels_refuses(shape);
     return why ? why : shape->hosts->fewest < 2 ? "a host has only one of its ranks" : NULL;
 }
 
-const mlt_coll_alg mlt_allreduce_leaders = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "leaders",
-    .help = "reduce_scatter on each host, all its ranks exchange with other hosts: long messages",
-    .in_order = true,
-    .canonical = true,
-    .in_place = true,
-    .uses_hosts = true,
-    .refuses = leaders_refuses,
-    .emit = leaders_emit_allreduce,
-};
-
 // ---- bcast
 
 // On the root's host all get everything before its leaders pass on their pieces; on others the
 // leaders gather what they got.
-static void leaders_emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program,
-                               uint32_t rank)
+void mlt_alg_bcast_leaders(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
-    mlt_goal_span buf = mlt_emit_buffer(&l.e, "buf", l.e.n);
-    uint64_t *starts = pieces_of(&l), element = l.e.element;
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_ROOT);
+    mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
+    uint64_t *starts = pieces_of(&l), element = e->element;
     mlt_goal_span piece =
         mlt_emit_part(buf, starts[l.own] * element, (starts[l.own + 1] - starts[l.own]) * element);
-    bool home = l.host == l.map->of[shape->root];
+    bool home = l.host == l.map->of[e->shape->root];
     mlt_levels_stage stage = {.collective = MLT_COLL_BCAST,
-                              .count = shape->count,
+                              .count = e->shape->count,
                               .root = l.leader,
                               .out = buf,
                               .after = NONE};
@@ -107,9 +93,9 @@ static void leaders_emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *pr
     if (l.own < l.map->fewest) {
         lead(&l);
         stage.count = piece.size / element;
-        stage.root = l.map->of[shape->root];
+        stage.root = l.map->of[e->shape->root];
         stage.out = piece;
-        stage.after = rank == shape->root ? (uint32_t)NONE : stage.after;
+        stage.after = e->rank == e->shape->root ? (uint32_t)NONE : stage.after;
         stage.after = mlt_levels_between(&l, &stage);
     }
     mlt_levels_stage gather = {.collective = MLT_COLL_ALLGATHER,
@@ -122,15 +108,6 @@ static void leaders_emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *pr
     free(starts);
     mlt_levels_end(&l);
 }
-
-const mlt_coll_alg mlt_bcast_leaders = {
-    .collective = MLT_COLL_BCAST,
-    .name = "leaders",
-    .help = "all ranks of the root's host send a piece to other hosts, which gather: long messages",
-    .uses_hosts = true,
-    .refuses = leaders_refuses,
-    .emit = leaders_emit_bcast,
-};
 
 // ---- reduce_scatter
 
@@ -145,12 +122,12 @@ typedef struct columns {
 
 static uint64_t leaders_elements(const mlt_levels *l, uint32_t rank)
 {
-    return mlt_emit_bytes(&l->e, rank) / l->e.element;
+    return mlt_emit_bytes(l->e, rank) / l->e->element;
 }
 
-static columns columns_of(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+static columns columns_of(const mlt_emit *e)
 {
-    columns c = {.l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST)};
+    columns c = {.l = mlt_levels_begin(e, MLT_LEADER_FIRST)};
     const mlt_coll_hosts *map = c.l.map;
     c.count = map->fewest;
     c.starts = mlt_take(c.l.here + 1ull, sizeof *c.starts);
@@ -179,14 +156,14 @@ static void columns_end(columns *c)
 static uint32_t to_columns(const columns *c, mlt_goal_span to, mlt_goal_span from)
 {
     const mlt_coll_hosts *map = c->l.map;
-    uint32_t end = mlt_emit_nop(&c->l.e, NONE);
+    uint32_t end = mlt_emit_nop(c->l.e, NONE);
     uint64_t *at = mlt_take(c->count, sizeof *at);
     for (uint32_t i = 0; i < map->ranks; i++) { // host by host
         uint32_t rank = map->rank[i], column = map->index[rank] % c->count;
-        mlt_goal_span block = mlt_emit_blocks(&c->l.e, from, rank, 1);
-        uint64_t place = c->starts[column] * c->l.e.element + at[column];
-        mlt_emit_after(&c->l.e, end,
-                       mlt_emit_copy(&c->l.e, mlt_emit_part(to, place, block.size), block, NONE));
+        mlt_goal_span block = mlt_emit_blocks(c->l.e, from, rank, 1);
+        uint64_t place = c->starts[column] * c->l.e->element + at[column];
+        mlt_emit_after(c->l.e, end,
+                       mlt_emit_copy(c->l.e, mlt_emit_part(to, place, block.size), block, NONE));
         at[column] += block.size;
     }
     free(at);
@@ -200,23 +177,21 @@ static void hand_out(const columns *c, mlt_goal_span part, mlt_goal_span out, ui
     const uint32_t *ranks = l->map->rank + l->map->first[l->host];
     uint64_t at = 0;
     for (uint32_t i = l->own; i < l->here; i += c->count) {
-        mlt_goal_span block = mlt_emit_part(part, at, mlt_emit_bytes(&l->e, ranks[i]));
+        mlt_goal_span block = mlt_emit_part(part, at, mlt_emit_bytes(l->e, ranks[i]));
         at += block.size;
         if (i != l->own)
-            mlt_emit_send(&l->e, block, ranks[i], after);
+            mlt_emit_send(l->e, block, ranks[i], after);
         else if (part.buf != out.buf)
-            mlt_emit_copy(&l->e, out, block, after);
+            mlt_emit_copy(l->e, out, block, after);
     }
 }
 
-static void leaders_emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                        uint32_t rank)
+void mlt_alg_reduce_scatter_leaders(const mlt_emit *e)
 {
-    columns c = columns_of(shape, program, rank);
-    const mlt_emit *e = &c.l.e;
+    columns c = columns_of(e);
     uint64_t own = c.starts[c.l.own + 1] - c.starts[c.l.own], all = mlt_emit_all(e);
     mlt_goal_span in = mlt_emit_buffer(e, "in", all), column = {0};
-    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, rank)), part = out;
+    mlt_goal_span out = mlt_emit_buffer(e, "out", mlt_emit_bytes(e, e->rank)), part = out;
     mlt_goal_span ordered = mlt_emit_buffer(e, "tmp_all", all);
     bool leads = c.l.own < c.count;
     uint64_t mine = c.hosts[c.l.host + 1] - c.hosts[c.l.host];
@@ -241,15 +216,3 @@ static void leaders_emit_reduce_scatter(const mlt_coll_shape *shape, mlt_goal_pr
     }
     columns_end(&c);
 }
-
-const mlt_coll_alg mlt_reduce_scatter_leaders = {
-    .collective = MLT_COLL_REDUCE_SCATTER,
-    .name = "leaders",
-    .help = "on each host, then each of its ranks with those of other hosts: long blocks",
-    .in_order = true,
-    .canonical = true,
-    .uneven = true,
-    .uses_hosts = true,
-    .refuses = leaders_refuses,
-    .emit = leaders_emit_reduce_scatter,
-};

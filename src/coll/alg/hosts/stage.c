@@ -28,19 +28,15 @@ static uint32_t leader_of(const mlt_coll_hosts *map, uint32_t host, mlt_leader l
     return map->rank[map->first[host]];
 }
 
-mlt_levels mlt_levels_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                            mlt_leader leader)
+mlt_levels mlt_levels_begin(const mlt_emit *e, mlt_leader leader)
 {
-    const mlt_coll_hosts *map = shape->hosts;
-    mlt_assert(map && map->ranks == shape->ranks);
-    mlt_levels l = {.e = mlt_emit_begin(shape, program, rank),
-                    .map = map,
-                    .host = map->of[rank],
-                    .own = map->index[rank]};
+    const mlt_coll_hosts *map = e->shape->hosts;
+    mlt_assert(map && map->ranks == e->ranks);
+    mlt_levels l = {.e = e, .map = map, .host = map->of[e->rank], .own = map->index[e->rank]};
     l.here = mlt_coll_hosts_size(map, l.host);
     l.leaders = mlt_take(map->hosts, sizeof *l.leaders);
     for (uint32_t h = 0; h < map->hosts; h++)
-        l.leaders[h] = leader_of(map, h, leader, shape->root);
+        l.leaders[h] = leader_of(map, h, leader, e->shape->root);
     l.leader = map->index[l.leaders[l.host]];
     return l;
 }
@@ -75,16 +71,16 @@ static uint64_t stage_mean_of(const mlt_levels_stage *s, uint32_t ranks)
 static mlt_coll_question stage_question_of(const mlt_levels *l, const mlt_levels_stage *s,
                                            uint32_t ranks, mlt_coll_reach reach)
 {
-    const mlt_coll_shape *shape = l->e.shape;
+    const mlt_coll_shape *shape = l->e->shape;
     bool reduces = mlt_collective_reduces(s->collective), here = reach == MLT_REACH_HOST;
     return (mlt_coll_question){
         .collective = s->collective,
         .ranks = ranks,
         .all_ranks = ranks,
-        .bytes = stage_mean_of(s, ranks) * l->e.element,
+        .bytes = stage_mean_of(s, ranks) * l->e->element,
         .op = reduces ? shape->op : MLT_OP_COPY,
         .type = reduces && shape->op != MLT_OPS ? shape->type : MLT_OP_UINT8,
-        .element = (uint32_t)l->e.element,
+        .element = (uint32_t)l->e->element,
         .commutes = !reduces || shape->keep == MLT_KEEP_NOTHING,
         .reproducible = reduces && shape->keep == MLT_KEEP_BRACKETS,
         .uneven = s->starts != NULL,
@@ -122,13 +118,13 @@ static uint32_t stage_emit(const mlt_levels *l, mlt_levels_stage s, mlt_coll_rea
     shape.root = s.root;
     shape.in_place = s.in_place;
     mlt_assert(!s.in_place || choice.alg->in_place);
-    if (l->e.shape->user)
-        stage_note(l->e.shape->user, choice.alg, reach);
+    if (l->e->shape->user)
+        stage_note(l->e->shape->user, choice.alg, reach);
     part->head = NONE;
     part->in = s.in;
     part->out = s.out;
     part->after = s.after;
-    return mlt_coll_part_emit(l->e.program, l->e.slot, part, choice.alg, &shape);
+    return mlt_coll_part_emit(l->e->program, l->e->slot, part, choice.alg, &shape);
 }
 
 uint32_t mlt_levels_here(const mlt_levels *l, const mlt_levels_stage *s)
@@ -148,8 +144,8 @@ uint32_t mlt_levels_between(const mlt_levels *l, const mlt_levels_stage *s)
 // Elements of a rank's block.
 static uint64_t stage_elements(const mlt_levels *l, uint32_t rank)
 {
-    const uint64_t *starts = l->e.shape->starts;
-    return starts ? starts[rank + 1] - starts[rank] : l->e.shape->count;
+    const uint64_t *starts = l->e->shape->starts;
+    return starts ? starts[rank + 1] - starts[rank] : l->e->shape->count;
 }
 
 static uint64_t *starts_of(const mlt_levels *l, const uint32_t *ranks, const uint32_t *ends,
@@ -180,20 +176,20 @@ static uint32_t reorder(const mlt_levels *l, mlt_goal_span to, mlt_goal_span fro
                         uint32_t but, uint32_t after)
 {
     const mlt_coll_hosts *map = l->map;
-    uint32_t end = mlt_emit_nop(&l->e, after);
+    uint32_t end = mlt_emit_nop(l->e, after);
     uint64_t at = 0;
     for (uint32_t i = 0, next; i < map->ranks; i = next) {
         uint32_t rank = map->rank[i];
         for (next = i + 1; next < map->ranks && map->rank[next] == map->rank[next - 1] + 1 &&
                            rank != but && map->rank[next] != but;)
             next++;
-        mlt_goal_span by_rank = mlt_emit_blocks(&l->e, to_hosts ? from : to, rank, next - i);
+        mlt_goal_span by_rank = mlt_emit_blocks(l->e, to_hosts ? from : to, rank, next - i);
         mlt_goal_span by_host = mlt_emit_part(to_hosts ? to : from, at, by_rank.size);
         at += by_rank.size;
         if (rank != but)
-            mlt_emit_after(&l->e, end,
-                           to_hosts ? mlt_emit_copy(&l->e, by_host, by_rank, after)
-                                    : mlt_emit_copy(&l->e, by_rank, by_host, after));
+            mlt_emit_after(l->e, end,
+                           to_hosts ? mlt_emit_copy(l->e, by_host, by_rank, after)
+                                    : mlt_emit_copy(l->e, by_rank, by_host, after));
     }
     return end;
 }
@@ -242,7 +238,8 @@ bool mlt_levels_tell(const mlt_coll_alg *alg, const mlt_coll_shape *shape, char 
     // A scan is led by the last rank of a host, all others by the first.
     for (int last = 0; last < 2; last++) {
         mlt_goal_program *program = mlt_goal_program_new(1);
-        alg->emit(&told, program, map->rank[last ? map->first[host + 1] - 1 : map->first[host]]);
+        mlt_coll_emit(alg, &told, program,
+                      map->rank[last ? map->first[host + 1] - 1 : map->first[host]]);
         mlt_goal_program_free(program);
     }
     return true;

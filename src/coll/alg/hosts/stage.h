@@ -29,7 +29,7 @@ typedef enum mlt_leader {
 } mlt_leader;
 
 typedef struct mlt_levels { // as one rank sees them
-    mlt_emit e;
+    const mlt_emit *e;
     const mlt_coll_hosts *map;
     uint32_t host, own; // the rank's host and its number there
     uint32_t here;      // ranks of its host
@@ -37,8 +37,7 @@ typedef struct mlt_levels { // as one rank sees them
     uint32_t *leaders;  // [hosts] ranks
 } mlt_levels;
 
-mlt_levels mlt_levels_begin(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank,
-                            mlt_leader leader);
+mlt_levels mlt_levels_begin(const mlt_emit *e, mlt_leader leader);
 void mlt_levels_end(mlt_levels *levels);
 
 static inline bool mlt_levels_leads(const mlt_levels *l)

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/unit_test.h"
-#include "coll/alg/alg_int.h"
 #include "coll/alg/shape_test.h"
 #include "fiber/sanitize.h"
 #include "judge/check/check.h"
@@ -164,15 +163,16 @@ static void test_refusals(void)
         uint8_t keep;
         const char *why;
     } cases[] = {
-        {NULL, &mlt_barrier_hosts, 0, "it is for ranks on several hosts"},
-        {one, &mlt_barrier_hosts, 0, "all its ranks are on one host"},
-        {all, &mlt_bcast_hosts, 0, "no host has two of its ranks"},
-        {turn, &mlt_allreduce_hosts, MLT_KEEP_NOTHING, NULL},
-        {turn, &mlt_allreduce_hosts, MLT_KEEP_ORDER, "do not follow each other, and the operation"},
-        {few, &mlt_allreduce_hosts, MLT_KEEP_ORDER, NULL},
-        {few, &mlt_allreduce_hosts, MLT_KEEP_BRACKETS, "which rank is on which host"},
-        {few, &mlt_allreduce_leaders, MLT_KEEP_NOTHING, "a host has only one of its ranks"},
-        {turn, &mlt_scan_hosts, MLT_KEEP_NOTHING, "do not follow each other"},
+        {NULL, alg_named("barrier.hosts"), 0, "it is for ranks on several hosts"},
+        {one, alg_named("barrier.hosts"), 0, "all its ranks are on one host"},
+        {all, alg_named("bcast.hosts"), 0, "no host has two of its ranks"},
+        {turn, alg_named("allreduce.hosts"), MLT_KEEP_NOTHING, NULL},
+        {turn, alg_named("allreduce.hosts"), MLT_KEEP_ORDER,
+         "do not follow each other, and the operation"},
+        {few, alg_named("allreduce.hosts"), MLT_KEEP_ORDER, NULL},
+        {few, alg_named("allreduce.hosts"), MLT_KEEP_BRACKETS, "which rank is on which host"},
+        {few, alg_named("allreduce.leaders"), MLT_KEEP_NOTHING, "a host has only one of its ranks"},
+        {turn, alg_named("scan.hosts"), MLT_KEEP_NOTHING, "do not follow each other"},
     };
     snprintf(now_testing, sizeof now_testing, "refusals");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -192,12 +192,12 @@ static void test_told(void)
     mlt_coll_shape shape = {.ranks = 4, .count = 1, .op = MLT_OP_SUM, .hosts = map};
     char text[200];
     snprintf(now_testing, sizeof now_testing, "what is told");
-    CHECK(mlt_levels_tell(&mlt_allreduce_hosts, &shape, text, sizeof text));
+    CHECK(mlt_levels_tell(alg_named("allreduce.hosts"), &shape, text, sizeof text));
     CHECK(strcmp(text, "reduce.binomial on each host, allreduce.recursive_doubling between hosts, "
                        "bcast.binomial on each host") == 0);
-    CHECK(mlt_levels_tell(&mlt_scan_hosts, &shape, text, sizeof text));
+    CHECK(mlt_levels_tell(alg_named("scan.hosts"), &shape, text, sizeof text));
     CHECK(strstr(text, "exscan.recursive_doubling between hosts"));
-    CHECK(!mlt_levels_tell(&mlt_allreduce_ring, &shape, text, sizeof text));
+    CHECK(!mlt_levels_tell(alg_named("allreduce.ring"), &shape, text, sizeof text));
     mlt_coll_hosts_free(map);
 }
 

@@ -8,7 +8,7 @@
 
 static uint64_t whole_elements(const mlt_levels *l, mlt_goal_span span)
 {
-    return span.size / l->e.element;
+    return span.size / l->e->element;
 }
 
 // ---- barrier
@@ -20,24 +20,24 @@ static void whole_release(const mlt_levels *l, uint32_t radix, uint32_t after)
 {
     const uint32_t *rank = l->map->rank + l->map->first[l->host];
     if (l->own)
-        after = mlt_emit_await(&l->e, rank[mlt_tree_parent(l->own, radix)], after);
+        after = mlt_emit_await(l->e, rank[mlt_tree_parent(l->own, radix)], after);
     mlt_tree_child child = mlt_tree_children_end(l->own, l->here, radix);
     while (mlt_tree_back(&child))
-        mlt_emit_signal(&l->e, rank[child.v], after);
+        mlt_emit_signal(l->e, rank[child.v], after);
 }
 
-static void emit_barrier(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_barrier_hosts(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST);
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_FIRST);
     const uint32_t *ranks = l.map->rank + l.map->first[l.host];
-    uint32_t radix = shape->radix ? shape->radix : RADIX, all = NONE;
+    uint32_t radix = e->shape->radix ? e->shape->radix : RADIX, all = NONE;
     mlt_tree_child child = mlt_tree_children(l.own, l.here, radix);
     while (mlt_tree_next(&child)) {
-        all = all == NONE ? mlt_emit_nop(&l.e, NONE) : all;
-        mlt_emit_after(&l.e, all, mlt_emit_await(&l.e, ranks[child.v], NONE));
+        all = all == NONE ? mlt_emit_nop(e, NONE) : all;
+        mlt_emit_after(e, all, mlt_emit_await(e, ranks[child.v], NONE));
     }
     if (l.own)
-        all = mlt_emit_signal(&l.e, ranks[mlt_tree_parent(l.own, radix)], all);
+        all = mlt_emit_signal(e, ranks[mlt_tree_parent(l.own, radix)], all);
     else
         all = mlt_levels_between(&l,
                                  &(mlt_levels_stage){.collective = MLT_COLL_BARRIER, .after = all});
@@ -45,65 +45,45 @@ static void emit_barrier(const mlt_coll_shape *shape, mlt_goal_program *program,
     mlt_levels_end(&l);
 }
 
-static const char *refuses_barrier(const mlt_coll_shape *shape)
+const char *mlt_alg_barrier_refuses(const mlt_coll_shape *shape)
 {
     const char *why = mlt_levels_refuses(shape);
     return why ? why : mlt_tree_refuses(shape);
 }
 
-const mlt_coll_alg mlt_barrier_hosts = {
-    .collective = MLT_COLL_BARRIER,
-    .name = "hosts",
-    .help = "up a tree with --radix k (16) on each host, between the leaders of hosts, down",
-    .uses_hosts = true,
-    .uses_radix = true,
-    .refuses = refuses_barrier,
-    .emit = emit_barrier,
-};
-
 // ---- bcast
 
-static void whole_emit_bcast(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_bcast_hosts(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
-    mlt_goal_span buf = mlt_emit_buffer(&l.e, "buf", l.e.n);
-    for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
-        mlt_goal_span part = mlt_emit_segment(&l.e, buf, i);
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_ROOT);
+    mlt_goal_span buf = mlt_emit_buffer(e, "buf", e->n);
+    for (uint64_t i = 0; i < mlt_emit_segments(e); i++) {
+        mlt_goal_span part = mlt_emit_segment(e, buf, i);
         mlt_levels_stage stage = {.collective = MLT_COLL_BCAST,
                                   .count = whole_elements(&l, part),
-                                  .root = l.map->of[shape->root],
+                                  .root = l.map->of[e->shape->root],
                                   .out = part,
                                   .after = NONE};
         uint32_t came = mlt_levels_leads(&l) ? mlt_levels_between(&l, &stage) : (uint32_t)NONE;
         stage.root = l.leader;
-        stage.after = rank == shape->root ? (uint32_t)NONE : came;
+        stage.after = e->rank == e->shape->root ? (uint32_t)NONE : came;
         mlt_levels_here(&l, &stage);
     }
     mlt_levels_end(&l);
 }
 
-const mlt_coll_alg mlt_bcast_hosts = {
-    .collective = MLT_COLL_BCAST,
-    .name = "hosts",
-    .help = "from the root to a leader of each host, and from there to its ranks",
-    .uses_hosts = true,
-    .uses_segment = true,
-    .refuses = mlt_levels_refuses,
-    .emit = whole_emit_bcast,
-};
-
 // ---- reduce
 
-static void whole_emit_reduce(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_reduce_hosts(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_ROOT);
-    bool root = rank == shape->root, leads = mlt_levels_leads(&l), combines = l.here > 1;
-    mlt_operands o = mlt_operands_begin(&l.e, root);
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_ROOT);
+    bool root = e->rank == e->shape->root, leads = mlt_levels_leads(&l), combines = l.here > 1;
+    mlt_operands o = mlt_operands_begin(e, root);
     mlt_goal_span acc = root                ? o.out
-                        : leads && combines ? mlt_emit_buffer(&l.e, "tmp_acc", l.e.n)
+                        : leads && combines ? mlt_emit_buffer(e, "tmp_acc", e->n)
                                             : o.in;
-    for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++) {
-        mlt_goal_span own = mlt_emit_segment(&l.e, o.in, i), sum = mlt_emit_segment(&l.e, acc, i);
+    for (uint64_t i = 0; i < mlt_emit_segments(e); i++) {
+        mlt_goal_span own = mlt_emit_segment(e, o.in, i), sum = mlt_emit_segment(e, acc, i);
         mlt_levels_stage stage = {.collective = MLT_COLL_REDUCE,
                                   .count = whole_elements(&l, own),
                                   .root = l.leader,
@@ -116,25 +96,12 @@ static void whole_emit_reduce(const mlt_coll_shape *shape, mlt_goal_program *pro
             stage.in_place = root;
             stage.in = sum;
         }
-        stage.root = l.map->of[shape->root];
+        stage.root = l.map->of[e->shape->root];
         if (leads)
             mlt_levels_between(&l, &stage);
     }
     mlt_levels_end(&l);
 }
-
-const mlt_coll_alg mlt_reduce_hosts = {
-    .collective = MLT_COLL_REDUCE,
-    .name = "hosts",
-    .help = "on each host to its leader, then between leaders to the root",
-    .in_order = true,
-    .canonical = true,
-    .in_place = true,
-    .uses_hosts = true,
-    .uses_segment = true,
-    .refuses = mlt_levels_refuses,
-    .emit = whole_emit_reduce,
-};
 
 // ---- allreduce
 
@@ -165,29 +132,14 @@ static void allreduce_segment(const mlt_levels *l, const mlt_operands *o, mlt_go
         mlt_levels_here(l, &stage);
 }
 
-static void whole_emit_allreduce(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                 uint32_t rank)
+void mlt_alg_allreduce_hosts(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_FIRST);
-    mlt_operands o = mlt_operands_begin(&l.e, true);
-    for (uint64_t i = 0; i < mlt_emit_segments(&l.e); i++)
-        allreduce_segment(&l, &o, mlt_emit_segment(&l.e, o.in, i),
-                          mlt_emit_segment(&l.e, o.out, i));
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_FIRST);
+    mlt_operands o = mlt_operands_begin(e, true);
+    for (uint64_t i = 0; i < mlt_emit_segments(e); i++)
+        allreduce_segment(&l, &o, mlt_emit_segment(e, o.in, i), mlt_emit_segment(e, o.out, i));
     mlt_levels_end(&l);
 }
-
-const mlt_coll_alg mlt_allreduce_hosts = {
-    .collective = MLT_COLL_ALLREDUCE,
-    .name = "hosts",
-    .help = "reduce on each host, allreduce between leaders, bcast: short messages",
-    .in_order = true,
-    .canonical = true,
-    .in_place = true,
-    .uses_hosts = true,
-    .uses_segment = true,
-    .refuses = mlt_levels_refuses,
-    .emit = whole_emit_allreduce,
-};
 
 // ---- scan, exscan
 
@@ -198,9 +150,9 @@ static mlt_goal_span whole_before(const mlt_levels *l, mlt_goal_span total, uint
     mlt_goal_span prefix = {0};
     bool leads = mlt_levels_leads(l);
     if (l->host || leads)
-        prefix = mlt_emit_buffer(&l->e, "tmp_before", l->e.n);
+        prefix = mlt_emit_buffer(l->e, "tmp_before", l->e->n);
     mlt_levels_stage stage = {.collective = MLT_COLL_EXSCAN,
-                              .count = l->e.shape->count,
+                              .count = l->e->shape->count,
                               .in = total,
                               .out = prefix,
                               .after = *done};
@@ -215,17 +167,17 @@ static mlt_goal_span whole_before(const mlt_levels *l, mlt_goal_span total, uint
 
 static uint32_t whole_combined(const mlt_levels *l, uint32_t a, uint32_t b)
 {
-    uint32_t both = mlt_emit_nop(&l->e, a);
-    mlt_emit_after(&l->e, both, b);
+    uint32_t both = mlt_emit_nop(l->e, a);
+    mlt_emit_after(l->e, both, b);
     return both;
 }
 
-static void whole_emit_scan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_scan_hosts(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_LAST);
-    mlt_operands o = mlt_operands_begin(&l.e, true);
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_LAST);
+    mlt_operands o = mlt_operands_begin(e, true);
     mlt_levels_stage stage = {.collective = MLT_COLL_SCAN,
-                              .count = shape->count,
+                              .count = e->shape->count,
                               .in_place = o.in_place,
                               .in = o.in,
                               .out = o.out,
@@ -233,41 +185,41 @@ static void whole_emit_scan(const mlt_coll_shape *shape, mlt_goal_program *progr
     uint32_t own = mlt_levels_here(&l, &stage), came = own;
     mlt_goal_span prefix = whole_before(&l, o.out, &came);
     if (l.host)
-        mlt_emit_exec_reversed(&l.e, o.out, prefix, whole_combined(&l, own, came));
+        mlt_emit_exec_reversed(e, o.out, prefix, whole_combined(&l, own, came));
     mlt_levels_end(&l);
 }
 
 // The total of a host is its last rank's result and that rank's own operand, which is not there any
 // more if it works in place.
-static void whole_emit_exscan(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_exscan_hosts(const mlt_emit *e)
 {
-    mlt_levels l = mlt_levels_begin(shape, program, rank, MLT_LEADER_LAST);
-    mlt_operands o = mlt_operands_begin(&l.e, true);
+    mlt_levels l = mlt_levels_begin(e, MLT_LEADER_LAST);
+    mlt_operands o = mlt_operands_begin(e, true);
     mlt_goal_span total = o.in;
     uint32_t kept = NONE;
     if (mlt_levels_leads(&l) && l.here > 1) {
-        total = mlt_emit_buffer(&l.e, "tmp_total", l.e.n);
-        kept = mlt_emit_copy(&l.e, total, o.in, NONE);
+        total = mlt_emit_buffer(e, "tmp_total", e->n);
+        kept = mlt_emit_copy(e, total, o.in, NONE);
     }
     mlt_levels_stage stage = {.collective = MLT_COLL_EXSCAN,
-                              .count = shape->count,
+                              .count = e->shape->count,
                               .in_place = o.in_place,
                               .in = o.in,
                               .out = o.out,
                               .after = o.in_place ? kept : (uint32_t)NONE};
     uint32_t own = l.here > 1 ? mlt_levels_here(&l, &stage) : (uint32_t)NONE, came = own;
     if (kept != NONE)
-        came = mlt_emit_exec_reversed(&l.e, total, o.out, whole_combined(&l, own, kept));
+        came = mlt_emit_exec_reversed(e, total, o.out, whole_combined(&l, own, kept));
     mlt_goal_span prefix = whole_before(&l, total, &came);
     uint32_t both = l.host ? whole_combined(&l, own, came) : (uint32_t)NONE;
     if (l.host && l.own)
-        mlt_emit_exec_reversed(&l.e, o.out, prefix, both);
+        mlt_emit_exec_reversed(e, o.out, prefix, both);
     else if (l.host)
-        mlt_emit_copy(&l.e, o.out, prefix, both);
+        mlt_emit_copy(e, o.out, prefix, both);
     mlt_levels_end(&l);
 }
 
-static const char *refuses_scan(const mlt_coll_shape *shape)
+const char *mlt_alg_scan_refuses(const mlt_coll_shape *shape)
 {
     const char *why = mlt_levels_refuses(shape);
     return why                                ? why
@@ -275,25 +227,3 @@ static const char *refuses_scan(const mlt_coll_shape *shape)
            : shape->keep == MLT_KEEP_BRACKETS ? "its brackets are not those of reproducible scans"
                                               : NULL;
 }
-
-const mlt_coll_alg mlt_scan_hosts = {
-    .collective = MLT_COLL_SCAN,
-    .name = "hosts",
-    .help = "on each host, then what the hosts before have reduced: the fewest messages between",
-    .in_order = true,
-    .in_place = true,
-    .uses_hosts = true,
-    .refuses = refuses_scan,
-    .emit = whole_emit_scan,
-};
-
-const mlt_coll_alg mlt_exscan_hosts = {
-    .collective = MLT_COLL_EXSCAN,
-    .name = "hosts",
-    .help = "on each host, then what the hosts before have reduced: the fewest messages between",
-    .in_order = true,
-    .in_place = true,
-    .uses_hosts = true,
-    .refuses = refuses_scan,
-    .emit = whole_emit_exscan,
-};

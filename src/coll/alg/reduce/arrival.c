@@ -30,31 +30,21 @@ static uint32_t *operands_of(const mlt_tree *tree, uint32_t rank, uint32_t *coun
     return from;
 }
 
-static void arrival_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_reduce_arrival(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
-    if (e.ranks == 1)
-        mlt_operands_copy(&e, &o);
-    mlt_tree tree = {&mlt_tree_knomial, e.ranks, shape->root, shape->radix ? shape->radix : 2};
+    uint32_t rank = e->rank;
+    mlt_operands o = mlt_operands_begin(e, rank == e->shape->root);
+    if (e->ranks == 1)
+        mlt_operands_copy(e, &o);
+    mlt_tree tree = {&mlt_tree_knomial, e->ranks, e->shape->root,
+                     e->shape->radix ? e->shape->radix : 2};
     uint32_t count, own, *from = operands_of(&tree, rank, &count, &own), last = NONE;
     if (count > 1) {
-        if (rank != shape->root)
-            o.out = mlt_emit_buffer(&e, "tmp_acc", e.n);
-        last = mlt_canonical_combine(&e, &o, from, count, own, false);
+        if (rank != e->shape->root)
+            o.out = mlt_emit_buffer(e, "tmp_acc", e->n);
+        last = mlt_canonical_combine(e, &o, from, count, own, false);
     }
-    if (rank != shape->root)
-        mlt_emit_send(&e, count > 1 ? o.out : o.in, tree.shape->parent(&tree, rank), last);
+    if (rank != e->shape->root)
+        mlt_emit_send(e, count > 1 ? o.out : o.in, tree.shape->parent(&tree, rank), last);
     free(from);
 }
-
-const mlt_coll_alg mlt_reduce_arrival = {
-    .collective = MLT_COLL_REDUCE,
-    .name = "arrival",
-    .help = "a tree with --radix k (2); messages are combined as they arrive: ranks that come late",
-    .in_order = true,
-    .in_place = true,
-    .uses_radix = true,
-    .refuses = mlt_tree_refuses,
-    .emit = arrival_emit,
-};

@@ -25,8 +25,7 @@ static void reduce_circulant_take(reduce_circulant_state *s, uint64_t block, uin
         s->last[block] = mlt_emit_exec(e, to, mlt_emit_segment(e, s->o.in, block), recv);
         return;
     }
-    mlt_goal_span at = mlt_emit_part(s->tmp, 0, to.size);
-    s->tmp.at += to.size;
+    mlt_goal_span at = mlt_emit_next(&s->tmp, to.size);
     uint32_t exec = mlt_emit_exec(e, to, at, mlt_emit_recv(e, at, from, NONE));
     mlt_emit_after(e, exec, s->last[block]);
     s->last[block] = exec;
@@ -52,44 +51,32 @@ static uint64_t reduce_circulant_memory(const mlt_emit *e, const mlt_circulant *
     return bytes;
 }
 
-static void reduce_circulant_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                  uint32_t rank)
+void mlt_alg_reduce_circulant(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    reduce_circulant_state s = {.e = &e, .o = mlt_operands_begin(&e, rank == shape->root)};
-    uint64_t blocks = mlt_emit_segments(&e);
-    uint32_t v = mlt_emit_virtual(&e);
-    if (e.ranks == 1)
-        mlt_operands_copy(&e, &s.o);
-    mlt_circulant c = mlt_circulant_of(e.ranks, v);
+    reduce_circulant_state s = {.e = e, .o = mlt_operands_begin(e, e->rank == e->shape->root)};
+    uint64_t blocks = mlt_emit_segments(e);
+    uint32_t v = mlt_emit_virtual(e);
+    if (e->ranks == 1)
+        mlt_operands_copy(e, &s.o);
+    mlt_circulant c = mlt_circulant_of(e->ranks, v);
     if (!c.rounds || !blocks)
         return;
     bool any;
-    uint64_t bytes = reduce_circulant_memory(&e, &c, v, blocks, s.o.in_place, &any);
+    uint64_t bytes = reduce_circulant_memory(e, &c, v, blocks, s.o.in_place, &any);
     s.acc = s.o.out;
     if (v && any)
-        s.acc = mlt_emit_buffer(&e, "tmp_acc", e.n);
-    if (bytes)
-        s.tmp = mlt_emit_buffer(&e, "tmp", bytes);
+        s.acc = mlt_emit_buffer(e, "tmp_acc", e->n);
+    s.tmp = mlt_emit_memory(e, bytes);
     s.last = mlt_emit_actions((uint32_t)blocks);
     for (uint64_t i = blocks - 1 + c.rounds; i-- > 0;) {
-        mlt_circulant_round r = mlt_circulant_at(&c, e.ranks, v, blocks, i);
+        mlt_circulant_round r = mlt_circulant_at(&c, e->ranks, v, blocks, i);
         if (r.give != UINT64_MAX)
-            reduce_circulant_take(&s, r.give, mlt_emit_real(&e, r.to));
+            reduce_circulant_take(&s, r.give, mlt_emit_real(e, r.to));
         if (r.take == UINT64_MAX)
             continue;
         mlt_goal_span what = s.last[r.take] == NONE ? s.o.in : s.acc;
-        mlt_emit_send(&e, mlt_emit_segment(&e, what, r.take), mlt_emit_real(&e, r.from),
+        mlt_emit_send(e, mlt_emit_segment(e, what, r.take), mlt_emit_real(e, r.from),
                       s.last[r.take]);
     }
     free(s.last);
 }
-
-const mlt_coll_alg mlt_reduce_circulant = {
-    .collective = MLT_COLL_REDUCE,
-    .name = "circulant",
-    .help = "segments over a circulant graph in the fewest rounds, any P: long messages",
-    .in_place = true,
-    .uses_segment = true,
-    .emit = reduce_circulant_emit,
-};

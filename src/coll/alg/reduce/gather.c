@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reduction, gather: the root receives everything at once, then reduces in the order of ranks. Two
-// operands are combined as soon as both are there, however late others are.
+// operands are combined as soon as both are there, however late others are. Allreduce: everybody
+// tells everybody at once and reduces for itself, in the same brackets.
+#include <stdlib.h>
+
 #include "coll/alg/alg_int.h"
 #include "coll/alg/canonical.h"
 
-static void gather_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_reduce_gather(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
-    if (rank != shape->root)
-        mlt_emit_send(&e, o.in, shape->root, NONE);
-    else if (e.ranks == 1)
-        mlt_operands_copy(&e, &o);
-    else
-        mlt_canonical_gather(&e, &o, false);
+    bool all = e->alg->collective == MLT_COLL_ALLREDUCE, gets = all || e->rank == e->shape->root;
+    mlt_operands o = mlt_operands_begin(e, gets);
+    if (!gets)
+        mlt_emit_send(e, o.in, e->shape->root, NONE);
+    if (!gets || mlt_operands_alone(e, &o))
+        return;
+    uint32_t *from = mlt_emit_actions(e->ranks);
+    for (uint32_t r = 0; r < e->ranks; r++)
+        from[r] = r;
+    mlt_canonical_combine(e, &o, from, e->ranks, e->rank, all);
+    free(from);
 }
-
-const mlt_coll_alg mlt_reduce_gather = {
-    .collective = MLT_COLL_REDUCE,
-    .name = "gather",
-    .help = "the root receives all at once, then reduces: a handful of ranks, reproducible",
-    .in_order = true,
-    .canonical = true,
-    .in_place = true,
-    .emit = gather_emit,
-};

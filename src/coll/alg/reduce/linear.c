@@ -5,54 +5,42 @@
 #include "coll/alg/emit.h"
 #include "coll/alg/operands.h"
 
-static void reduce_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                               uint32_t rank)
+void mlt_alg_reduce_linear(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
-    if (rank != shape->root) {
-        mlt_emit_send(&e, o.in, shape->root, NONE);
+    uint32_t rank = e->rank;
+    mlt_operands o = mlt_operands_begin(e, rank == e->shape->root);
+    if (rank != e->shape->root) {
+        mlt_emit_send(e, o.in, e->shape->root, NONE);
         return;
     }
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &o);
+    if (mlt_operands_alone(e, &o))
         return;
-    }
     uint32_t free_after[2] = {NONE, NONE}, slot = 0, last = NONE;
     // In place the ranks before the root are reduced in memory of their own.
-    mlt_goal_span acc = o.in_place && rank ? mlt_emit_buffer(&e, "tmp_acc", e.n) : o.out;
-    mlt_goal_span tmp = mlt_emit_buffer(&e, "tmp", 2 * e.n);
+    mlt_goal_span acc = o.in_place && rank ? mlt_emit_buffer(e, "tmp_acc", e->n) : o.out;
+    mlt_goal_span tmp = mlt_emit_buffer(e, "tmp", 2 * e->n);
     bool empty = !(o.in_place && !rank); // acc
-    for (uint32_t r = 0; r < e.ranks; r++) {
+    for (uint32_t r = 0; r < e->ranks; r++) {
         if (r == rank) {
             if (o.in_place && rank)
-                last = mlt_emit_exec_reversed(&e, o.out, acc, last);
+                last = mlt_emit_exec_reversed(e, o.out, acc, last);
             else if (!empty && !o.in_place)
-                last = mlt_emit_exec(&e, o.out, o.in, last);
+                last = mlt_emit_exec(e, o.out, o.in, last);
             acc = o.out;
             continue;
         }
         if (empty) { // straight into the result
-            last = mlt_emit_recv(&e, acc, r, NONE);
+            last = mlt_emit_recv(e, acc, r, NONE);
             if (!rank)
-                last = mlt_emit_exec_reversed(&e, acc, o.in, last);
+                last = mlt_emit_exec_reversed(e, acc, o.in, last);
             empty = false;
             continue;
         }
-        mlt_goal_span at = mlt_emit_blocks(&e, tmp, slot, 1);
-        uint32_t recv = mlt_emit_recv(&e, at, r, free_after[slot]);
-        uint32_t exec = mlt_emit_exec(&e, acc, at, recv);
-        mlt_emit_after(&e, exec, last);
+        mlt_goal_span at = mlt_emit_blocks(e, tmp, slot, 1);
+        uint32_t recv = mlt_emit_recv(e, at, r, free_after[slot]);
+        uint32_t exec = mlt_emit_exec(e, acc, at, recv);
+        mlt_emit_after(e, exec, last);
         free_after[slot] = last = exec;
         slot ^= 1;
     }
 }
-
-const mlt_coll_alg mlt_reduce_linear = {
-    .collective = MLT_COLL_REDUCE,
-    .name = "linear",
-    .help = "the root receives from each, in order: a handful of ranks",
-    .in_order = true,
-    .in_place = true,
-    .emit = reduce_linear_emit,
-};

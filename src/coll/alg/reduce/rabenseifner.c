@@ -23,30 +23,18 @@ static void reduce_rabenseifner_gather(const mlt_emit *e, const mlt_halving *h)
         mlt_emit_after(e, send, got[--count]);
 }
 
-static void reduce_rabenseifner_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                     uint32_t rank)
+void mlt_alg_reduce_rabenseifner(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, rank == shape->root);
-    if (e.ranks == 1) {
-        mlt_operands_copy(&e, &o);
+    mlt_operands o = mlt_operands_begin(e, e->rank == e->shape->root);
+    if (mlt_operands_alone(e, &o))
         return;
-    }
-    bool folds = mlt_fold_of(e.ranks).rest > 0;
-    mlt_halving h = mlt_halving_begin(&e, mlt_emit_down(&e, shape->root, folds));
+    bool folds = mlt_fold_of(e->ranks).rest > 0;
+    mlt_halving h = mlt_halving_begin(e, mlt_emit_down(e, e->shape->root, folds));
     if (h.me == NONE) {
-        mlt_emit_send(&e, o.in, mlt_emit_up(&e, rank, 1), NONE);
+        mlt_emit_send(e, o.in, mlt_emit_up(e, e->rank, 1), NONE);
         return;
     }
-    mlt_goal_span acc = h.me ? mlt_emit_buffer(&e, "tmp_acc", e.n) : o.out;
-    mlt_halving_reduce(&e, &h, o.in, acc);
-    reduce_rabenseifner_gather(&e, &h);
+    mlt_goal_span acc = h.me ? mlt_emit_buffer(e, "tmp_acc", e->n) : o.out;
+    mlt_halving_reduce(e, &h, o.in, acc);
+    reduce_rabenseifner_gather(e, &h);
 }
-
-const mlt_coll_alg mlt_reduce_rabenseifner = {
-    .collective = MLT_COLL_REDUCE,
-    .name = "rabenseifner",
-    .help = "halving, then gathering: 2 log2 P rounds: long messages",
-    .in_place = true,
-    .emit = reduce_rabenseifner_emit,
-};

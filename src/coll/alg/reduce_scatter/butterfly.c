@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "coll/alg/alg_int.h"
-#include "coll/alg/emit.h"
+#include "coll/alg/halving.h"
 #include "coll/alg/tree.h"
 
 typedef struct wing {
@@ -32,19 +32,14 @@ static uint32_t reversed(uint32_t number, uint32_t bits)
     return result;
 }
 
-// The blocks of a number in memory that has the order of ranks.
-static mlt_goal_span group(const wing *w, mlt_goal_span whole, uint32_t number)
-{
-    uint32_t last = mlt_fold_rank(w->fold, number), two = mlt_fold_has(w->fold, number);
-    return mlt_emit_blocks(w->e, whole, last - two, 1 + two);
-}
-
 static void wing_init(wing *w, const mlt_emit *e, mlt_fold fold, uint32_t me)
 {
     *w = (wing){e, fold, me, mlt_rounds(fold.power), mlt_take(fold.power + 1ull, sizeof *w->at)};
     w->at[0] = 0;
     for (uint32_t i = 0; i < fold.power; i++)
-        w->at[i + 1] = w->at[i] + group(w, (mlt_goal_span){0}, reversed(i, w->rounds)).size;
+        w->at[i + 1] =
+            w->at[i] +
+            mlt_fold_blocks(w->e, w->fold, (mlt_goal_span){0}, reversed(i, w->rounds)).size;
 }
 
 // Places [low, high) of memory that begins with place `first`.
@@ -68,11 +63,12 @@ static uint32_t bring_into_order(const wing *w, mlt_goal_span from, uint32_t rea
     for (uint32_t i = give; i < give + half; i++)
         mlt_emit_after(e, send,
                        mlt_emit_copy(e, places(w, pack, give, i, i + 1),
-                                     group(w, from, reversed(i, w->rounds)), ready));
+                                     mlt_fold_blocks(w->e, w->fold, from, reversed(i, w->rounds)),
+                                     ready));
     if (half > 1 && acc.size)
         join = mlt_emit_nop(e, NONE);
     for (uint32_t i = low; i < low + half; i++) {
-        mlt_goal_span own = group(w, from, reversed(i, w->rounds)), to;
+        mlt_goal_span own = mlt_fold_blocks(w->e, w->fold, from, reversed(i, w->rounds)), to;
         to = places(w, acc, low, i, i + 1);
         last = (w->me & 1 ? mlt_emit_exec : mlt_emit_exec_reversed)(e, to, own, recv);
         mlt_emit_after(e, last, ready);
@@ -93,9 +89,7 @@ static uint32_t reduce_scatter_butterfly_halve(const wing *w, mlt_goal_span acc,
         *(w->me >> k & 1 ? &from : &to) = middle;
         room += w->at[to] - w->at[from];
     }
-    mlt_goal_span tmp = {0};
-    if (room)
-        tmp = mlt_emit_buffer(e, "tmp", room);
+    mlt_goal_span tmp = mlt_emit_memory(e, room);
     for (uint32_t k = 1; k < w->rounds; k++) {
         uint32_t middle = (low + high) / 2, partner = mlt_fold_rank(w->fold, w->me ^ 1u << k);
         bool upper = w->me >> k & 1;
@@ -103,8 +97,7 @@ static uint32_t reduce_scatter_butterfly_halve(const wing *w, mlt_goal_span acc,
         mlt_goal_span upper_half = places(w, acc, first, middle, high);
         mlt_goal_span keep = upper ? upper_half : lower_half;
         mlt_emit_send(e, upper ? lower_half : upper_half, partner, last);
-        mlt_goal_span at = mlt_emit_part(tmp, 0, keep.size);
-        tmp.at += keep.size;
+        mlt_goal_span at = mlt_emit_next(&tmp, keep.size);
         uint32_t recv = mlt_emit_recv(e, at, partner, NONE);
         uint32_t exec = (upper ? mlt_emit_exec_reversed : mlt_emit_exec)(e, keep, at, recv);
         mlt_emit_after(e, exec, last);
@@ -114,47 +107,35 @@ static uint32_t reduce_scatter_butterfly_halve(const wing *w, mlt_goal_span acc,
     return last;
 }
 
-static void reduce_scatter_butterfly_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                          uint32_t rank)
+void mlt_alg_reduce_scatter_butterfly(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e)), from = in;
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", mlt_emit_bytes(&e, rank));
-    if (e.ranks == 1) {
-        mlt_emit_copy(&e, out, in, NONE);
+    uint32_t rank = e->rank;
+    mlt_goal_span in, out;
+    if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
-    }
-    mlt_fold fold = mlt_fold_of(e.ranks);
+    mlt_goal_span from = in;
+    mlt_fold fold = mlt_fold_of(e->ranks);
     uint32_t me = mlt_fold_number(fold, rank), ready = NONE;
     if (me == NONE) {
-        mlt_emit_send(&e, in, rank + 1, NONE);
-        mlt_emit_recv(&e, out, rank + 1, NONE);
+        mlt_emit_send(e, in, rank + 1, NONE);
+        mlt_emit_recv(e, out, rank + 1, NONE);
         return;
     }
     bool two = mlt_fold_has(fold, me);
     if (two) {
-        from = mlt_emit_buffer(&e, "tmp_both", mlt_emit_all(&e));
-        ready = mlt_emit_exec(&e, from, in, mlt_emit_recv(&e, from, rank - 1, NONE));
+        from = mlt_emit_buffer(e, "tmp_both", mlt_emit_all(e));
+        ready = mlt_emit_exec(e, from, in, mlt_emit_recv(e, from, rank - 1, NONE));
     }
     wing w;
-    wing_init(&w, &e, fold, me);
+    wing_init(&w, e, fold, me);
     uint32_t low = me & 1 ? fold.power / 2 : 0, place = reversed(me, w.rounds);
-    mlt_goal_span acc = mlt_emit_buffer(&e, "tmp_acc", w.at[low + fold.power / 2] - w.at[low]);
+    mlt_goal_span acc = mlt_emit_buffer(e, "tmp_acc", w.at[low + fold.power / 2] - w.at[low]);
     uint32_t last = bring_into_order(&w, from, ready, acc, low);
     last = reduce_scatter_butterfly_halve(&w, acc, low, last);
     mlt_goal_span mine = places(&w, acc, low, place, place + 1);
     uint64_t before = mine.size - out.size; // the folded rank's block
-    mlt_emit_copy(&e, out, mlt_emit_part(mine, before, out.size), last);
+    mlt_emit_copy(e, out, mlt_emit_part(mine, before, out.size), last);
     if (two)
-        mlt_emit_send(&e, mlt_emit_part(mine, 0, before), rank - 1, last);
+        mlt_emit_send(e, mlt_emit_part(mine, 0, before), rank - 1, last);
     free(w.at);
 }
-
-const mlt_coll_alg mlt_reduce_scatter_butterfly = {
-    .collective = MLT_COLL_REDUCE_SCATTER,
-    .name = "butterfly",
-    .help = "log2 P exchanges, each half as long, blocks are packed: short messages",
-    .in_order = true,
-    .uneven = true,
-    .emit = reduce_scatter_butterfly_emit,
-};

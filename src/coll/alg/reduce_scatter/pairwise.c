@@ -5,7 +5,7 @@
 // The order of ranks is kept: rank r gets the blocks of r-1 ... 0 and puts each before what it has.
 // Then it gets those of P-1 ... r+1, reduces them apart in the same way, and appends the result.
 #include "coll/alg/alg_int.h"
-#include "coll/alg/emit.h"
+#include "coll/alg/halving.h"
 
 // One of the two parts that are reduced apart.
 typedef struct pile {
@@ -14,55 +14,42 @@ typedef struct pile {
     bool some;     // there is something in it
 } pile;
 
-static void reduce_scatter_pairwise_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                         uint32_t rank)
+void mlt_alg_reduce_scatter_pairwise(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    uint64_t n = mlt_emit_bytes(&e, rank);
-    mlt_goal_span in = mlt_emit_buffer(&e, "in", mlt_emit_all(&e));
-    mlt_goal_span out = mlt_emit_buffer(&e, "out", n), own = mlt_emit_blocks(&e, in, rank, 1);
-    if (e.ranks == 1) {
-        mlt_emit_copy(&e, out, own, NONE);
+    uint32_t rank = e->rank;
+    uint64_t n = mlt_emit_bytes(e, rank);
+    mlt_goal_span in, out, tmp = {0}, high = {0};
+    if (mlt_reduce_scatter_alone(e, &in, &out))
         return;
-    }
-    mlt_goal_span tmp = {0}, high = {0};
-    if (e.ranks > 2)
-        tmp = mlt_emit_buffer(&e, "tmp", 2 * n);
-    if (rank && rank + 1 < e.ranks)
-        high = mlt_emit_buffer(&e, "tmp_high", n);
+    mlt_goal_span own = mlt_emit_blocks(e, in, rank, 1);
+    if (e->ranks > 2)
+        tmp = mlt_emit_buffer(e, "tmp", 2 * n);
+    if (rank && rank + 1 < e->ranks)
+        high = mlt_emit_buffer(e, "tmp_high", n);
     // Rank 0 has nobody below it, the others' own block goes into the first that comes from below.
     pile below = {out, NONE, false}, above = {rank ? high : out, NONE, false};
     uint32_t sent = NONE, got = NONE, free_after[2] = {NONE, NONE};
-    for (uint32_t s = 1; s < e.ranks; s++) {
-        uint32_t to = mlt_emit_up(&e, rank, s), from = mlt_emit_down(&e, rank, s);
-        uint32_t send = mlt_emit_send(&e, mlt_emit_blocks(&e, in, to, 1), to, sent);
-        mlt_emit_after(&e, send, got);
+    for (uint32_t s = 1; s < e->ranks; s++) {
+        uint32_t to = mlt_emit_up(e, rank, s), from = mlt_emit_down(e, rank, s);
+        uint32_t send = mlt_emit_send(e, mlt_emit_blocks(e, in, to, 1), to, sent);
+        mlt_emit_after(e, send, got);
         pile *to_pile = from < rank ? &below : &above;
         mlt_goal_span at = to_pile->some ? mlt_emit_part(tmp, s % 2 * n, n) : to_pile->at;
-        got = mlt_emit_recv(&e, at, from, to_pile->some ? free_after[s % 2] : (uint32_t)NONE);
+        got = mlt_emit_recv(e, at, from, to_pile->some ? free_after[s % 2] : (uint32_t)NONE);
         sent = send == NONE ? sent : send;
         uint32_t last = got;
         if (to_pile->some) {
-            last = mlt_emit_exec_reversed(&e, to_pile->at, at, got);
-            mlt_emit_after(&e, last, to_pile->last);
+            last = mlt_emit_exec_reversed(e, to_pile->at, at, got);
+            mlt_emit_after(e, last, to_pile->last);
             free_after[s % 2] = last;
         } else if (from < rank) {
-            last = mlt_emit_exec(&e, out, own, got);
+            last = mlt_emit_exec(e, out, own, got);
         }
         to_pile->some = true;
         to_pile->last = last;
     }
     if (!rank)
-        mlt_emit_exec_reversed(&e, out, own, above.last);
+        mlt_emit_exec_reversed(e, out, own, above.last);
     else if (above.some)
-        mlt_emit_after(&e, mlt_emit_exec(&e, out, high, above.last), below.last);
+        mlt_emit_after(e, mlt_emit_exec(e, out, high, above.last), below.last);
 }
-
-const mlt_coll_alg mlt_reduce_scatter_pairwise = {
-    .collective = MLT_COLL_REDUCE_SCATTER,
-    .name = "pairwise",
-    .help = "P - 1 steps, one partner each way at a time: long messages",
-    .in_order = true,
-    .uneven = true,
-    .emit = reduce_scatter_pairwise_emit,
-};

@@ -10,14 +10,6 @@
 #include "coll/alg/halving.h"
 #include "coll/alg/tree.h"
 
-// The blocks of the ranks that a number stands for.
-static mlt_goal_span group_of(const mlt_emit *e, mlt_fold fold, mlt_goal_span whole,
-                              uint32_t number)
-{
-    uint32_t last = mlt_fold_rank(fold, number), two = mlt_fold_has(fold, number);
-    return mlt_emit_blocks(e, whole, last - two, 1 + two);
-}
-
 // From `in` into acc, of which only the group of `me` is whole in the end. Returns the last action.
 static uint32_t reduce_scatter_recursive_doubling_exchange(const mlt_emit *e, mlt_fold fold,
                                                            uint32_t me, mlt_goal_span in,
@@ -25,26 +17,24 @@ static uint32_t reduce_scatter_recursive_doubling_exchange(const mlt_emit *e, ml
 {
     bool fresh = !mlt_fold_has(fold, me); // acc is still to be written
     uint32_t last = NONE, rounds = mlt_rounds(fold.power), further = rounds - 1 - fresh;
-    mlt_goal_span tmp = {0}, none = {0};
+    mlt_goal_span none = {0};
     if (!fresh)
         last = mlt_emit_exec(e, acc, in, mlt_emit_recv(e, acc, e->rank - 1, NONE));
     uint64_t room = (rounds > 1 ? further * acc.size : 0) +
-                    (rounds > 1 || !fresh ? group_of(e, fold, none, me).size : 0);
-    if (room)
-        tmp = mlt_emit_buffer(e, "tmp", room);
+                    (rounds > 1 || !fresh ? mlt_fold_blocks(e, fold, none, me).size : 0);
+    mlt_goal_span tmp = mlt_emit_memory(e, room);
     for (uint32_t k = 0; k < rounds; k++) {
         bool upper = me >> k & 1, end = k + 1 == rounds;
         uint32_t other = me ^ 1u << k, partner = mlt_fold_rank(fold, other);
-        mlt_goal_span from = fresh ? in : acc, keep = end ? group_of(e, fold, acc, me) : acc;
-        mlt_goal_span give = end ? group_of(e, fold, from, other) : from;
+        mlt_goal_span from = fresh ? in : acc, keep = end ? mlt_fold_blocks(e, fold, acc, me) : acc;
+        mlt_goal_span give = end ? mlt_fold_blocks(e, fold, from, other) : from;
         uint32_t send = mlt_emit_send(e, give, partner, last), exec;
         if (fresh) {
             uint32_t recv = mlt_emit_recv(e, keep, partner, NONE);
-            mlt_goal_span own = end ? group_of(e, fold, in, me) : in;
+            mlt_goal_span own = end ? mlt_fold_blocks(e, fold, in, me) : in;
             exec = (upper ? mlt_emit_exec : mlt_emit_exec_reversed)(e, keep, own, recv);
         } else {
-            mlt_goal_span at = mlt_emit_part(tmp, 0, keep.size);
-            tmp.at += keep.size;
+            mlt_goal_span at = mlt_emit_next(&tmp, keep.size);
             uint32_t recv = mlt_emit_recv(e, at, partner, NONE);
             exec = (upper ? mlt_emit_exec_reversed : mlt_emit_exec)(e, keep, at, recv);
             mlt_emit_after(e, exec, end ? last : send); // the send has waited for the last one
@@ -55,18 +45,7 @@ static uint32_t reduce_scatter_recursive_doubling_exchange(const mlt_emit *e, ml
     return last;
 }
 
-static void reduce_scatter_recursive_doubling_emit(const mlt_coll_shape *shape,
-                                                   mlt_goal_program *program, uint32_t rank)
+void mlt_alg_reduce_scatter_recursive_doubling(const mlt_emit *e)
 {
-    mlt_coll_reduce_scatter_folded(shape, program, rank,
-                                   reduce_scatter_recursive_doubling_exchange);
+    mlt_coll_reduce_scatter_folded(e, reduce_scatter_recursive_doubling_exchange);
 }
-
-const mlt_coll_alg mlt_reduce_scatter_recursive_doubling = {
-    .collective = MLT_COLL_REDUCE_SCATTER,
-    .name = "recursive_doubling",
-    .help = "log2 P exchanges of all blocks, nothing is packed: very short messages",
-    .in_order = true,
-    .uneven = true,
-    .emit = reduce_scatter_recursive_doubling_emit,
-};

@@ -57,8 +57,7 @@ static uint32_t recursive_halving_halve(const mlt_emit *e, mlt_fold fold, uint32
         last = mlt_emit_exec(e, acc, in, recv);
     }
     uint64_t room = room_of(e, fold, me, fresh);
-    if (room)
-        tmp = mlt_emit_buffer(e, "tmp", room);
+    tmp = mlt_emit_memory(e, room);
     for (uint32_t step = fold.power / 2; step; step /= 2) {
         side keep = recursive_halving_half(group, step, me & step),
              give = recursive_halving_half(group, step, !(me & step));
@@ -82,16 +81,7 @@ static uint32_t recursive_halving_halve(const mlt_emit *e, mlt_fold fold, uint32
     return last;
 }
 
-static void recursive_halving_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                   uint32_t rank)
+void mlt_alg_reduce_scatter_recursive_halving(const mlt_emit *e)
 {
-    mlt_coll_reduce_scatter_folded(shape, program, rank, recursive_halving_halve);
+    mlt_coll_reduce_scatter_folded(e, recursive_halving_halve);
 }
-
-const mlt_coll_alg mlt_reduce_scatter_recursive_halving = {
-    .collective = MLT_COLL_REDUCE_SCATTER,
-    .name = "recursive_halving",
-    .help = "log2 P exchanges, each half as long: short messages",
-    .uneven = true,
-    .emit = recursive_halving_emit,
-};

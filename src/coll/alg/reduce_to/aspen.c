@@ -4,18 +4,11 @@
 #include "coll/alg/alg_int.h"
 #include "coll/alg/reduce_to.h"
 
-static void aspen_emit(const mlt_coll_shape *shape, mlt_goal_program *program, uint32_t rank)
+void mlt_alg_reduce_to_aspen(const mlt_emit *e)
 {
+    const mlt_coll_shape *s = e->shape;
     mlt_reduce_to_plan plan =
-        mlt_reduce_to_plan_new(shape->ranks, shape->contributes, shape->receives, shape->user);
-    mlt_reduce_to_plan_emit(&plan, shape, program, rank);
+        mlt_reduce_to_plan_new(s->ranks, s->contributes, s->receives, s->user);
+    mlt_reduce_to_plan_emit(&plan, e);
     mlt_reduce_to_plan_free(&plan);
 }
-
-const mlt_coll_alg mlt_reduce_to_aspen = {
-    .collective = MLT_COLL_REDUCE_TO,
-    .name = "aspen",
-    .help = "halving, doubling, telling: any contributors and receivers, several at once balanced",
-    .refuses = mlt_reduce_to_refuses,
-    .emit = aspen_emit,
-};

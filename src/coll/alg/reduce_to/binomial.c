@@ -66,13 +66,12 @@ static uint32_t up(const mlt_emit *e, const set *from, uint32_t top, mlt_goal_sp
     return last;
 }
 
-static void reduce_to_binomial_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                    uint32_t rank)
+void mlt_alg_reduce_to_binomial(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    set from = {shape->contributes, 0}, to = {shape->receives, 0};
+    uint32_t rank = e->rank;
+    set from = {e->shape->contributes, 0}, to = {e->shape->receives, 0};
     uint32_t top = NONE;
-    for (uint32_t r = 0; r < e.ranks; r++) {
+    for (uint32_t r = 0; r < e->ranks; r++) {
         from.count += has(&from, r);
         to.count += has(&to, r);
         if (top == NONE && has(&from, r) && has(&to, r))
@@ -81,41 +80,32 @@ static void reduce_to_binomial_emit(const mlt_coll_shape *shape, mlt_goal_progra
     bool shared = top != NONE;
     mlt_goal_span in = {0}, out = {0}, have = {0};
     if (has(&from, rank))
-        in = mlt_emit_buffer(&e, "in", e.n);
+        in = mlt_emit_buffer(e, "in", e->n);
     if (has(&to, rank))
-        out = mlt_emit_buffer(&e, "out", e.n);
+        out = mlt_emit_buffer(e, "out", e->n);
     if (!to.count)
         return;
     uint32_t last = NONE, up_top = shared ? top : rank_at(&from, 0);
     uint32_t down_top = shared ? top : rank_at(&to, 0);
     if (has(&from, rank))
-        last = up(&e, &from, up_top, in, out, &have);
+        last = up(e, &from, up_top, in, out, &have);
     if (!shared && rank == up_top)
-        mlt_emit_send(&e, have, down_top, last);
+        mlt_emit_send(e, have, down_top, last);
     if (!has(&to, rank))
         return;
     bool was_in = have.buf == out.buf; // it was sent up from the result
     uint32_t ready = was_in ? last : (uint32_t)NONE;
     if (!shared && rank == down_top)
-        ready = mlt_emit_recv(&e, out, up_top, NONE);
+        ready = mlt_emit_recv(e, out, up_top, NONE);
     else if (rank == down_top && !was_in)
-        ready = mlt_emit_copy(&e, out, in, NONE); // the only contributor
+        ready = mlt_emit_copy(e, out, in, NONE); // the only contributor
     mlt_tree tree = {&mlt_tree_knomial, to.count, reduce_to_binomial_place_of(&to, down_top), 2};
     uint32_t me = reduce_to_binomial_place_of(&to, rank), parent = tree.shape->parent(&tree, me),
              children = 0;
     if (parent != NONE)
-        ready = mlt_emit_recv(&e, out, rank_at(&to, parent), ready);
+        ready = mlt_emit_recv(e, out, rank_at(&to, parent), ready);
     while (tree.shape->child(&tree, me, children) != NONE)
         children++;
     while (children-- > 0)
-        mlt_emit_send(&e, out, rank_at(&to, tree.shape->child(&tree, me, children)), ready);
+        mlt_emit_send(e, out, rank_at(&to, tree.shape->child(&tree, me, children)), ready);
 }
-
-const mlt_coll_alg mlt_reduce_to_binomial = {
-    .collective = MLT_COLL_REDUCE_TO,
-    .name = "binomial",
-    .help = "up a tree over contributors, down one over receivers: operations that do not commute",
-    .in_order = true,
-    .refuses = mlt_reduce_to_refuses,
-    .emit = reduce_to_binomial_emit,
-};

@@ -15,9 +15,7 @@ static void reduce_to_linear_combine(const mlt_emit *e, mlt_goal_span in, mlt_go
         first++;
     for (uint32_t r = first + 1; r < e->ranks; r++)
         others += mlt_reduce_to_has(contributes, r) && r != e->rank;
-    mlt_goal_span tmp = {0};
-    if (others)
-        tmp = mlt_emit_buffer(e, "tmp", others * e->n);
+    mlt_goal_span tmp = mlt_emit_memory(e, others * e->n);
     last = first == e->rank ? mlt_emit_copy(e, out, in, NONE) : mlt_emit_recv(e, out, first, NONE);
     for (uint32_t r = first + 1, k = 0; r < e->ranks; r++) {
         if (!mlt_reduce_to_has(contributes, r))
@@ -34,28 +32,17 @@ static void reduce_to_linear_combine(const mlt_emit *e, mlt_goal_span in, mlt_go
     }
 }
 
-static void reduce_to_linear_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                  uint32_t rank)
+void mlt_alg_reduce_to_linear(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
     mlt_goal_span in = {0};
-    if (mlt_reduce_to_has(shape->contributes, rank)) {
-        in = mlt_emit_buffer(&e, "in", e.n);
-        for (uint32_t by = 1; by < e.ranks; by++) {
-            uint32_t to = mlt_emit_up(&e, rank, by);
-            if (mlt_reduce_to_has(shape->receives, to))
-                mlt_emit_send(&e, in, to, NONE);
+    if (mlt_reduce_to_has(e->shape->contributes, e->rank)) {
+        in = mlt_emit_buffer(e, "in", e->n);
+        for (uint32_t by = 1; by < e->ranks; by++) {
+            uint32_t to = mlt_emit_up(e, e->rank, by);
+            if (mlt_reduce_to_has(e->shape->receives, to))
+                mlt_emit_send(e, in, to, NONE);
         }
     }
-    if (mlt_reduce_to_has(shape->receives, rank))
-        reduce_to_linear_combine(&e, in, mlt_emit_buffer(&e, "out", e.n));
+    if (mlt_reduce_to_has(e->shape->receives, e->rank))
+        reduce_to_linear_combine(e, in, mlt_emit_buffer(e, "out", e->n));
 }
-
-const mlt_coll_alg mlt_reduce_to_linear = {
-    .collective = MLT_COLL_REDUCE_TO,
-    .name = "linear",
-    .help = "each contributor tells each receiver: few ranks that share cores",
-    .in_order = true,
-    .refuses = mlt_reduce_to_refuses,
-    .emit = reduce_to_linear_emit,
-};

@@ -6,43 +6,32 @@
 #include "coll/alg/operands.h"
 #include "coll/alg/tree.h"
 
-static void scan_recursive_doubling_emit(const mlt_coll_shape *shape, mlt_goal_program *program,
-                                         uint32_t rank)
+void mlt_alg_scan_recursive_doubling(const mlt_emit *e)
 {
-    mlt_emit e = mlt_emit_begin(shape, program, rank);
-    mlt_operands o = mlt_operands_begin(&e, true);
+    uint32_t rank = e->rank;
+    mlt_operands o = mlt_operands_begin(e, true);
     mlt_goal_span tmp = {0};
     uint32_t rounds = mlt_rounds(rank + 1), last = NONE; // in which something comes
     bool empty = !o.in_place;                            // the result: the first goes there
     if (rounds > empty)
-        tmp = mlt_emit_buffer(&e, "tmp", (rounds - empty) * e.n);
+        tmp = mlt_emit_buffer(e, "tmp", (rounds - empty) * e->n);
     if (!rank)
-        mlt_operands_copy(&e, &o);
-    for (uint32_t k = 0; 1u << k < e.ranks; k++) {
+        mlt_operands_copy(e, &o);
+    for (uint32_t k = 0; 1u << k < e->ranks; k++) {
         uint32_t step = 1u << k, send = NONE;
-        if (step < e.ranks - rank)
-            send = mlt_emit_send(&e, empty ? o.in : o.out, rank + step, last);
+        if (step < e->ranks - rank)
+            send = mlt_emit_send(e, empty ? o.in : o.out, rank + step, last);
         if (step > rank)
             continue;
         if (empty) {
-            last = mlt_emit_exec(&e, o.out, o.in, mlt_emit_recv(&e, o.out, rank - step, NONE));
+            last = mlt_emit_exec(e, o.out, o.in, mlt_emit_recv(e, o.out, rank - step, NONE));
             empty = false;
             continue;
         }
-        mlt_goal_span at = mlt_emit_part(tmp, 0, e.n);
-        tmp.at += e.n;
-        uint32_t recv = mlt_emit_recv(&e, at, rank - step, NONE);
-        uint32_t exec = mlt_emit_exec_reversed(&e, o.out, at, recv);
-        mlt_emit_after(&e, exec, send != NONE ? send : last);
+        mlt_goal_span at = mlt_emit_next(&tmp, e->n);
+        uint32_t recv = mlt_emit_recv(e, at, rank - step, NONE);
+        uint32_t exec = mlt_emit_exec_reversed(e, o.out, at, recv);
+        mlt_emit_after(e, exec, send != NONE ? send : last);
         last = exec;
     }
 }
-
-const mlt_coll_alg mlt_scan_recursive_doubling = {
-    .collective = MLT_COLL_SCAN,
-    .name = "recursive_doubling",
-    .help = "ceil(log2 P) rounds: short messages",
-    .in_order = true,
-    .in_place = true,
-    .emit = scan_recursive_doubling_emit,
-};

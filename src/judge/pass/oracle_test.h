@@ -13,6 +13,7 @@
 
 #include "goal/pairs.h"
 #include "goal/program.h"
+#include "judge/pass/pass.h"
 
 typedef struct oracle_action {
     uint32_t waits_end, waits_start; // dependencies that are open
@@ -277,4 +278,35 @@ static inline bool oracle_same(const oracle *a, const oracle *b, const char *kee
                 return false;
         }
     return true;
+}
+
+// ---- passes by name, and several of them
+
+static inline const mlt_pass *pass_find(const char *name)
+{
+    for (int i = 0; i < mlt_passes_count; i++)
+        if (strcmp(mlt_passes[i].name, name) == 0)
+            return &mlt_passes[i];
+    return NULL;
+}
+
+// Those that are on, by place in the table; NULL: all. reports has room for all; those of passes
+// that did not run are empty. On failure why names the pass, and the program is as the passes
+// before it left it.
+static inline mlt_status passes_run(mlt_goal_program *program, const mlt_pass_options *options,
+                                    const bool *on, mlt_pass_report *reports, char *why,
+                                    size_t why_size)
+{
+    mlt_status status = MLT_OK;
+    for (int i = 0; i < mlt_passes_count; i++)
+        reports[i] = (mlt_pass_report){0};
+    for (int i = 0; i < mlt_passes_count && status == MLT_OK; i++) {
+        if (on && !on[i])
+            continue;
+        char text[480];
+        status = mlt_pass_run(&mlt_passes[i], program, options, &reports[i], text, sizeof text);
+        if (status != MLT_OK)
+            snprintf(why, why_size, "pass %s: %s", mlt_passes[i].name, text);
+    }
+    return status;
 }

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "coll/walk.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "coll/callsig.h"
+#include "coll/ledger.h"
+#include "coll/plan.h"
+#include "os/os.h"
+
+// ---- what ranks say, for `check`
+
+// Equal on all ranks of a call, except rank and call.
+typedef struct say {
+    mlt_coll_callsig callsig; // without kind: the signature is finer
+    uint64_t signature;
+    uint32_t rank;
+    char call[36];
+} say;
+
+// What a set of ranks says: its lowest rank, and the lowest one that says something else (rank
+// NOBODY: none does). Two sets make one in any order and with any brackets.
+typedef struct both {
+    say one, other;
+} both;
+
+#define NOBODY UINT32_MAX
+_Static_assert(sizeof(say) == 80, "no holes: compared as bytes");
+
+static bool walk_says_same(const say *a, const say *b)
+{
+    return memcmp(a, b, offsetof(say, rank)) == 0;
+}
+
+static void better(both *all, const say *s)
+{
+    if (s->rank != NOBODY && !walk_says_same(&all->one, s) && s->rank < all->other.rank)
+        all->other = *s;
+}
+
+static void unite(void *arg, const mlt_run_operands *operands)
+{
+    both *result = operands->result;
+    const both *second = operands->second;
+    for (uint64_t n = operands->bytes / sizeof *result; n > 0; n--, result++, second++) {
+        both low = *result, high = *second;
+        if (high.one.rank < low.one.rank) {
+            low = *second;
+            high = *result;
+        }
+        better(&low, &high.one);
+        better(&low, &high.other);
+        *result = low;
+    }
+}
+
+static const mlt_coll_op unite_op = {
+    .op = MLT_OPS,
+    .type = MLT_OP_UINT8,
+    .function = unite,
+    .element = sizeof(both),
+    .commutes = true,
+    .exact = true,
+    .direct = true,
+    .same = (uintptr_t)MLT_WRAP_CHECK,
+};
+
+static const mlt_coll_what unite_what = {
+    .collective = MLT_COLL_ALLREDUCE,
+    .element = sizeof(both),
+    .count = 1,
+    .op = &unite_op,
+    .plain = true,
+};
+
+static say say_of(const mlt_walk_args *args, const mlt_coll_what *what)
+{
+    say s = {.callsig = mlt_coll_callsig_of(args->team, what, false),
+             .rank = args->rank,
+             .signature = args->signature};
+    s.callsig.kind = 0;
+    snprintf(s.call, sizeof s.call, "%s", args->call);
+    return s;
+}
+
+// "rank 2 says MPI_Reduce (sum of 4 Float64), root 2"
+static void tell_say(const say *s, const say *than, char *text, size_t size)
+{
+    char words[160];
+    bool typed = s->signature != than->signature && s->callsig.count == than->callsig.count;
+    mlt_coll_callsig_words(&s->callsig, &than->callsig, s->call, words, sizeof words);
+    snprintf(text, size, "rank %u says %s%s", s->rank, words, typed ? " of another type" : "");
+}
+
+static void walk_tell_both(const both *b, char *why, size_t size)
+{
+    char one[192], other[192];
+    tell_say(&b->one, &b->other, one, sizeof one);
+    tell_say(&b->other, &b->one, other, sizeof other);
+    snprintf(why, size, "%s, but %s", one, other);
+}
+
+// ---- the walk
+
+typedef struct walk {
+    mlt_path_idle idle; // first: where it is kept
+    mlt_walk_args args;
+    mlt_path *path;
+    uint32_t stage;
+    mlt_status status;
+    const mlt_coll_what *what;
+    const void *in;
+    void *out;
+    mlt_req *done;
+    mlt_req own; // of the check, then of the call
+    mlt_work work;
+    both mine, all;
+    uint64_t came_ns, counted_ns, since_ns, until_ns, joined_ns, delay_ns, check_ns;
+    const char *alg;
+} walk;
+
+static void walk_step(walk *w);
+
+static walk *walk_take(mlt_team *team)
+{
+    walk *w = (walk *)team->paths->free;
+    if (!w)
+        return mlt_take(1, sizeof *w);
+    team->paths->free = w->idle.next;
+    return w;
+}
+
+static void open_request(walk *w, void (*on_done)(mlt_req *req))
+{
+    mlt_req_init(&w->own, w->done->rank, MLT_REQ_OTHER);
+    w->own.on_done = on_done;
+}
+
+static void trace_walk(const walk *w, uint64_t now)
+{
+    mlt_team *team = w->args.team;
+    mlt_path_line l;
+    mlt_path_line_begin(&l, "rank", w->args.rank, w->came_ns);
+    mlt_path_line_call(&l, team, w->what, w->args.number, team->at ? NULL : w->alg);
+    mlt_text_add(&l.text, " call %.3f", (double)(now - w->came_ns) / 1e3);
+    if (w->delay_ns)
+        mlt_text_add(&l.text, ", delay %.3f", (double)w->delay_ns / 1e3);
+    if (w->check_ns)
+        mlt_text_add(&l.text, ", check %.3f", (double)w->check_ns / 1e3);
+    mlt_path_line_time(&l, team->at ? "joined" : "exchange", w->joined_ns, now);
+    mlt_path_line_end(&l, team, w->status != MLT_OK);
+}
+
+// The last of the walk: the team may be gone when `done` is done.
+static void walk_leave(walk *w, mlt_status status)
+{
+    mlt_path *path = w->path;
+    mlt_team *team = w->args.team;
+    mlt_req *done = w->done;
+    uint64_t now = path->measured ? mlt_os_now_ns() : 0;
+    w->status = status;
+    if (status == MLT_OK && w->counted_ns)
+        mlt_path_count(path, team, w->what, now - w->counted_ns);
+    if (status == MLT_OK && path->measured && !team->at)
+        mlt_path_note(path, MLT_TIME_EXCHANGE, now - w->joined_ns);
+    if (path->traces && (!team->at || path->traces_at < path->combine))
+        trace_walk(w, now);
+    mlt_path_drop(team, path);
+    w->idle.next = team->paths->free;
+    team->paths->free = &w->idle;
+    done->status = status;
+    mlt_req_complete(done);
+}
+
+static void left(mlt_req *own)
+{
+    walk *w = mlt_container_of(own, walk, own);
+    walk_leave(w, own->status);
+}
+
+static void walk_join(walk *w)
+{
+    const mlt_walk_args *args = &w->args;
+    args->team->paths->walking--;
+    open_request(w, left);
+    if (w->path->measured)
+        w->joined_ns = mlt_os_now_ns();
+    if (w->path->traces && !args->team->at) {
+        char why[8];
+        const mlt_plan *plan = mlt_plan_of(args->team, w->what, why, sizeof why);
+        w->alg = plan && plan->choice.alg ? plan->choice.alg->name : NULL;
+    }
+    mlt_team_join(args->team, args->number, args->fixed, args->local, w->what, w->in, w->out,
+                  &w->own);
+}
+
+// ---- delay
+
+static void waited(mlt_work *work)
+{
+    walk *w = mlt_container_of(work, walk, work);
+    uint64_t now = mlt_os_now_ns();
+    if (now < w->until_ns) {
+        mlt_worker_again(w->args.team->worker, work);
+        return;
+    }
+    w->delay_ns = now - w->since_ns;
+    if (w->path->measured)
+        mlt_path_note(w->path, MLT_TIME_DELAY, w->delay_ns);
+    walk_step(w);
+}
+
+static void delay(walk *w)
+{
+    w->since_ns = mlt_os_now_ns();
+    w->until_ns = w->since_ns + w->path->delay_us * 1000;
+    w->work.run = waited;
+    mlt_worker_later(w->args.team->worker, &w->work);
+}
+
+// ---- check
+
+static void judge(mlt_work *work)
+{
+    walk *w = mlt_container_of(work, walk, work);
+    mlt_team *team = w->args.team, *level = w->args.level;
+    if (w->path->measured) {
+        w->check_ns = mlt_os_now_ns() - w->since_ns;
+        mlt_path_note(w->path, MLT_TIME_CHECK, w->check_ns);
+    }
+    if (w->own.status != MLT_OK) {
+        if (team != level)
+            snprintf(team->why, sizeof team->why, "%s", level->why);
+        team->paths->walking--;
+        walk_leave(w, w->own.status);
+    } else if (w->all.other.rank != NOBODY) {
+        walk_tell_both(&w->all, team->why, sizeof team->why);
+        team->paths->walking--;
+        walk_leave(w, MLT_ERR_DISAGREE);
+    } else {
+        walk_step(w);
+    }
+}
+
+static void checked(mlt_req *own)
+{
+    walk *w = mlt_container_of(own, walk, own);
+    w->work.run = judge;
+    mlt_worker_later(w->args.team->worker, &w->work);
+}
+
+static void check(walk *w)
+{
+    const mlt_walk_args *args = &w->args;
+    w->mine = (both){.one = say_of(args, w->what), .other.rank = NOBODY};
+    open_request(w, checked);
+    w->since_ns = mlt_os_now_ns();
+    mlt_team_join(args->level, args->check_number, args->fixed, args->level_local, &unite_what,
+                  &w->mine, &w->all, &w->own);
+}
+
+// ---- along the path
+
+static void walk_step(walk *w)
+{
+    const mlt_path *path = w->path;
+    const mlt_team *team = w->args.team;
+    while (w->stage < path->count) {
+        uint32_t stage = w->stage++;
+        switch ((mlt_coll_wrapper)path->stages[stage].wrapper) {
+        case MLT_WRAP_COUNT:
+            w->counted_ns = mlt_os_now_ns();
+            break;
+        case MLT_WRAP_DELAY:
+            delay(w);
+            return;
+        case MLT_WRAP_CHECK:
+            if (!w->args.level)
+                break;
+            check(w);
+            return;
+        case MLT_WRAP_COMBINE:
+            if (team->at) // the rest is the worker's
+                w->stage = path->count;
+            break;
+        default:
+            break;
+        }
+    }
+    walk_join(w);
+}
+
+void mlt_path_join(const mlt_walk_args *args, const mlt_coll_what *what, const void *in, void *out,
+                   mlt_req *done)
+{
+    mlt_path *path = mlt_path_of(args->team, what);
+    walk *w = walk_take(args->team);
+    path->busy++;
+    if (MLT_UNLIKELY(!path->sheet.records))
+        mlt_ledger_show_path(args->team->ledger, args->team, path);
+    args->team->paths->walking++;
+    w->args = *args;
+    w->path = path;
+    w->stage = 0;
+    w->what = what;
+    w->in = in;
+    w->out = out;
+    w->done = done;
+    w->came_ns = path->measured ? mlt_os_now_ns() : 0;
+    w->counted_ns = w->joined_ns = w->delay_ns = w->check_ns = 0;
+    w->alg = NULL;
+    walk_step(w);
+}
