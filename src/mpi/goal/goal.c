@@ -44,19 +44,19 @@ void mlt_goal_enter_again(mlt_goal_call *call)
     call->me = MLT_OUT_OF_LINE(mlt_mpi_enter)(call->fn);
 }
 
-struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code)
+void *mlt_goal_object_of(mlt_rank *me, mlt_goal_object *o, uint32_t magic, const char *name,
+                         int *code)
 {
-    struct GOAL_Goal_s *g = handle;
-    if (!mlt_handle_is_address((uintptr_t)g) || !mlt_registry_is(&g->head, MLT_GOAL_MAGIC)) {
-        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, "goal", "GOAL_Goal", (uintptr_t)g);
-        return NULL;
-    }
-    if (g->rank == me)
-        return g;
-    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
-                          "argument goal is one of rank %d, but should be one of rank %d; ranks of "
-                          "one process share the program's global variables",
-                          (int)g->rank->world, (int)me->world);
+    if (MLT_UNLIKELY(!mlt_handle_is_address((uintptr_t)o) || !mlt_registry_is(&o->head, magic)))
+        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, name,
+                               magic == MLT_GOAL_MAGIC ? "GOAL_Goal" : "GOAL_Sched", (uintptr_t)o);
+    else if (MLT_LIKELY(o->rank == me))
+        return o;
+    else
+        *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
+                              "argument %s is one of rank %d, but should be one of rank %d; ranks "
+                              "of one process share the program's global variables",
+                              name, (int)o->rank->world, (int)me->world);
     return NULL;
 }
 
@@ -86,28 +86,26 @@ bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
 
 MLT_EXPORT GOAL_Goal GOAL_Create(void)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
     struct GOAL_Goal_s *g = mlt_registry_take(&goals);
     mlt_comm *world = &mlt_mpi_of(call.me)->world;
     if (world->magic == MLT_COMM_MAGIC)
         mlt_comm_hold(world);
     else // the rank has sessions only
         world = NULL;
-    g->rank = call.me;
-    g->comm = world;
-    g->program = mlt_goal_program_new(1);
-    g->named = NULL;
-    g->func = NULL;
-    g->named_count = g->named_room = g->func_count = g->func_room = 0;
-    g->window = (uint32_t)mlt_mpi_settings.goal_window;
-    g->automatic = g->plain = false;
+    struct GOAL_Goal_s made = {.rank = call.me,
+                               .comm = world,
+                               .program = mlt_goal_program_new(1),
+                               .window = (uint32_t)mlt_mpi_settings.goal_window};
+    mlt_registry_fill(g, &made, sizeof made);
     mlt_registry_name(&g->head, MLT_GOAL_MAGIC);
-    mlt_goal_leave(&call);
     return g;
 }
 
-static int free_goal(mlt_rank *me, GOAL_Goal *goal)
+MLT_EXPORT int GOAL_Free(GOAL_Goal *goal)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Free);
+    mlt_rank *me = call.me;
     int code;
     if (!goal)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "goal", "the address of a handle");
@@ -125,14 +123,6 @@ static int free_goal(mlt_rank *me, GOAL_Goal *goal)
     mlt_registry_give(&goals, g);
     *goal = NULL;
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Free(GOAL_Goal *goal)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Free);
-    int code = free_goal(call.me, goal);
-    mlt_goal_leave(&call);
-    return code;
 }
 
 // ---- buffers
@@ -244,8 +234,10 @@ static int add_buffer(mlt_rank *me, struct GOAL_Goal_s *g, const char *name, mlt
     return MPI_SUCCESS;
 }
 
-static int name_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, void *base, size_t size)
+MLT_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Buffer);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -260,16 +252,10 @@ static int name_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, void *bas
     return add_buffer(me, g, name, (mlt_goal_named){.base = (uintptr_t)base, .size = size});
 }
 
-MLT_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
+MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Buffer);
-    int code = name_buffer(call.me, goal, name, base, size);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-static void *alloc_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, size_t size)
-{
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Alloc);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -289,14 +275,6 @@ static void *alloc_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, size_t
         return block->bytes;
     mlt_goal_block_drop(block);
     return NULL;
-}
-
-MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Alloc);
-    void *base = alloc_buffer(call.me, goal, name, size);
-    mlt_goal_leave(&call);
-    return base;
 }
 
 // ---- actions
@@ -361,51 +339,43 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
 
 MLT_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, int dest)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send);
-    GOAL_id id = add_message(call.me, goal, true, buf, size, dest, 0);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send);
+    return add_message(call.me, goal, true, buf, size, dest, 0);
 }
 
 MLT_EXPORT GOAL_id GOAL_Recv(GOAL_Goal goal, void *buf, size_t size, int source)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv);
-    GOAL_id id = add_message(call.me, goal, false, buf, size, source, 0);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv);
+    return add_message(call.me, goal, false, buf, size, source, 0);
 }
 
 MLT_EXPORT GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t size, int dest, int tag)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send_tag);
-    GOAL_id id = add_message(call.me, goal, true, buf, size, dest, tag);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send_tag);
+    return add_message(call.me, goal, true, buf, size, dest, tag);
 }
 
 MLT_EXPORT GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, int source, int tag)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv_tag);
-    GOAL_id id = add_message(call.me, goal, false, buf, size, source, tag);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv_tag);
+    return add_message(call.me, goal, false, buf, size, source, tag);
 }
 
 MLT_EXPORT GOAL_id GOAL_Nop(GOAL_Goal goal)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Nop);
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Nop);
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(call.me, goal, &code);
     mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    GOAL_id id = g ? goal_add(call.me, g, &action) : -1;
-    mlt_goal_leave(&call);
-    return id;
+    return g ? goal_add(call.me, g, &action) : -1;
 }
 
 // ---- local work
 
-static GOAL_fid register_function(mlt_rank *me, GOAL_Goal goal, GOAL_Func *func)
+MLT_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Reg_func);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -422,14 +392,6 @@ static GOAL_fid register_function(mlt_rank *me, GOAL_Goal goal, GOAL_Func *func)
     MLT_ARRAY_WANT(g->func, g->func_count + 1, g->func_room);
     g->func[g->func_count] = func;
     return (GOAL_fid)g->func_count++;
-}
-
-MLT_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Reg_func);
-    GOAL_fid fid = register_function(call.me, goal, func);
-    mlt_goal_leave(&call);
-    return fid;
 }
 
 // The sizes and places of a predefined function's operands. False: raised.
@@ -503,19 +465,15 @@ static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1,
 MLT_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
                              const void *buf2, size_t size2)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec);
-    GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, 0);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec);
+    return add_exec(call.me, goal, func, buf1, size1, buf2, size2, 0);
 }
 
 MLT_EXPORT GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
                                       const void *buf2, size_t size2)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec_reversed);
-    GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, MLT_GOAL_REVERSED);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec_reversed);
+    return add_exec(call.me, goal, func, buf1, size1, buf2, size2, MLT_GOAL_REVERSED);
 }
 
 // ---- dependencies, settings
@@ -542,18 +500,14 @@ static int require(mlt_rank *me, GOAL_Goal goal, GOAL_id a, GOAL_id b, uint32_t 
 
 MLT_EXPORT int GOAL_Requ(GOAL_Goal goal, GOAL_id a, GOAL_id b)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ);
-    int code = require(call.me, goal, a, b, 0);
-    mlt_goal_leave(&call);
-    return code;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ);
+    return require(call.me, goal, a, b, 0);
 }
 
 MLT_EXPORT int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ_start);
-    int code = require(call.me, goal, a, b, MLT_GOAL_STARTED);
-    mlt_goal_leave(&call);
-    return code;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ_start);
+    return require(call.me, goal, a, b, MLT_GOAL_STARTED);
 }
 
 bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code)
@@ -580,8 +534,10 @@ static bool has_no_any(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
     return true;
 }
 
-static int goal_set(mlt_rank *me, GOAL_Goal goal, int what, long value)
+MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
+    mlt_rank *me = call.me;
     int code = MPI_SUCCESS;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -604,16 +560,10 @@ static int goal_set(mlt_rank *me, GOAL_Goal goal, int what, long value)
     return code;
 }
 
-MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
+MLT_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm handle)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
-    int code = goal_set(call.me, goal, what, value);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-static int set_comm(mlt_rank *me, GOAL_Goal goal, MPI_Comm handle)
-{
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set_comm);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     mlt_comm *comm = g ? mlt_goal_comm_of(me, handle, &code) : NULL;
@@ -630,12 +580,4 @@ static int set_comm(mlt_rank *me, GOAL_Goal goal, MPI_Comm handle)
         mlt_comm_drop(g->comm);
     g->comm = comm;
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set_comm);
-    int code = set_comm(call.me, goal, comm);
-    mlt_goal_leave(&call);
-    return code;
 }
