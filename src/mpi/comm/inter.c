@@ -342,10 +342,8 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
         if (code == MPI_SUCCESS)
             t = lead(me, local_comm, peer, remote_leader, tag, &bytes, port);
     }
-    told_participant g = {.participant = {.rank = me, .order = mlt_comm_order(local_comm)}};
-    mlt_agreement_place place = mlt_comm_place(local_comm, false, finish_telling);
-    mlt_agreement_come(&g.participant, &place, t ? t : &bad, bytes);
-    mlt_agreement_wait(&g.participant, place.context);
+    told_participant g = {.remote = NULL};
+    mlt_comm_meet(local_comm, &g.participant, false, finish_telling, t ? t : &bad, bytes);
     free(t);
     uint32_t context = g.told.context;
     if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_COMM)
@@ -481,12 +479,9 @@ int mlt_mpi_Intercomm_merge(mlt_rank *me, mlt_comm *intercomm, int high, MPI_Com
         return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_COMM,
                              "argument intercomm is %s, but should be an intercommunicator",
                              mlt_comm_name(me, intercomm));
-    merge_participant g = {.participant = {.rank = me, .order = mlt_comm_order(intercomm)},
-                           .old = intercomm};
+    merge_participant g = {.old = intercomm};
     int mine = high != 0;
-    mlt_agreement_place place = mlt_comm_place(intercomm, true, finish_merge);
-    mlt_agreement_come(&g.participant, &place, &mine, sizeof mine);
-    mlt_agreement_wait(&g.participant, place.context);
+    mlt_comm_meet(intercomm, &g.participant, true, finish_merge, &mine, sizeof mine);
     if (g.mixed)
         return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_ARG,
                              "argument high is %d here, but differs between ranks of one group; it "

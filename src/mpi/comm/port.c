@@ -722,11 +722,8 @@ static void port_make(port_call *c)
         if (c->cards_bytes)
             memcpy(n + 1, c->cards, c->cards_bytes);
     }
-    port_participant g = {.participant = {.rank = c->me, .order = mlt_comm_order(c->comm)},
-                          .call = c};
-    mlt_agreement_place place = mlt_comm_place(c->comm, false, finish_port);
-    mlt_agreement_come(&g.participant, &place, n, bytes);
-    mlt_agreement_wait(&g.participant, place.context);
+    port_participant g = {.call = c};
+    mlt_comm_meet(c->comm, &g.participant, false, finish_port, n, bytes);
     free(n);
     if (g.error == MPI_SUCCESS && c->tells)
         learn(c, &g);

@@ -175,10 +175,8 @@ static void finish_split(mlt_agreement *agreement)
 static int split(mlt_rank *me, mlt_comm *comm, const int *words, uint64_t bytes, int *divided,
                  mlt_comm **out)
 {
-    mlt_agreement_place place = mlt_comm_place(comm, true, finish_split);
-    split_participant s = {.participant = {.rank = me, .order = mlt_comm_order(comm)}, .old = comm};
-    mlt_agreement_come(&s.participant, &place, words, bytes);
-    mlt_agreement_wait(&s.participant, place.context);
+    split_participant s = {.old = comm};
+    mlt_comm_meet(comm, &s.participant, true, finish_split, words, bytes);
     *out = s.new;
     *divided = s.divided;
     return s.no_context ? mlt_comm_no_context(me, comm) : MPI_SUCCESS;
