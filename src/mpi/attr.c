@@ -224,14 +224,14 @@ static MLT_COLD int bad_key_code(mlt_rank *me, mlt_attr_kind kind, int keyval)
 }
 
 // The object of a call.
-typedef struct holder {
+typedef struct attr_holder {
     mlt_attr_kind kind;
     mlt_comm *comm;   // whose handler hears of errors; NULL: that of MPI_COMM_SELF, or the window's
     void *object;     // its handle
     mlt_attrs *attrs; // NULL: none
-} holder;
+} attr_holder;
 
-static MLT_COLD int raise_at(mlt_rank *me, const holder *h, int code)
+static MLT_COLD int raise_at(mlt_rank *me, const attr_holder *h, int code)
 {
     if (h->kind == MLT_ATTR_WIN)
         return mlt_errhandler_call(me, mlt_win_errhandler(h->object), h->object, code);
@@ -239,7 +239,7 @@ static MLT_COLD int raise_at(mlt_rank *me, const holder *h, int code)
 }
 
 // The code of a callback.
-static MLT_COLD int raise_theirs(mlt_rank *me, const holder *h, int code)
+static MLT_COLD int raise_theirs(mlt_rank *me, const attr_holder *h, int code)
 {
     if (h->kind == MLT_ATTR_WIN)
         return raise_at(me, h, mlt_attrs_code(me, mlt_win_errhandler(h->object), code));
@@ -583,7 +583,7 @@ void mlt_fortran_mark_keyval(int keyval, bool old)
     pthread_mutex_unlock(&keys.lock);
 }
 
-static int get_value(mlt_rank *me, holder h, int keyval, void *value, int *flag)
+static int get_value(mlt_rank *me, attr_holder h, int keyval, void *value, int *flag)
 {
     if (!use_key(h.kind, keyval, false))
         return raise_at(me, &h, bad_key_code(me, h.kind, keyval));
@@ -595,7 +595,7 @@ static int get_value(mlt_rank *me, holder h, int keyval, void *value, int *flag)
     return MPI_SUCCESS;
 }
 
-static int set_value(mlt_rank *me, holder h, int keyval, void *value)
+static int set_value(mlt_rank *me, attr_holder h, int keyval, void *value)
 {
     bool fortran = sets_from_fortran;
     sets_from_fortran = false;
@@ -625,7 +625,7 @@ static int set_value(mlt_rank *me, holder h, int keyval, void *value)
     return MPI_SUCCESS;
 }
 
-static int remove_value(mlt_rank *me, holder h, int keyval)
+static int remove_value(mlt_rank *me, attr_holder h, int keyval)
 {
     if (!use_key(h.kind, keyval, false))
         return raise_at(me, &h, bad_key_code(me, h.kind, keyval));
@@ -663,10 +663,10 @@ static const void *attr_predefined(mlt_rank *me, int keyval)
     }
 }
 
-static holder comm_holder(mlt_rank *me, mlt_comm *comm)
+static attr_holder comm_holder(mlt_rank *me, mlt_comm *comm)
 {
-    return (holder){MLT_ATTR_COMM, comm, mlt_comm_handle(me, comm),
-                    comm->extra ? &comm->extra->attrs : NULL};
+    return (attr_holder){MLT_ATTR_COMM, comm, mlt_comm_handle(me, comm),
+                         comm->extra ? &comm->extra->attrs : NULL};
 }
 
 int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
@@ -725,9 +725,10 @@ int mlt_mpi_Attr_delete(mlt_rank *me, mlt_comm *comm, int keyval)
 
 // ---- of datatypes
 
-static holder type_holder(mlt_rank *me, const mlt_type *type, bool make)
+static attr_holder type_holder(mlt_rank *me, const mlt_type *type, bool make)
 {
-    return (holder){MLT_ATTR_TYPE, NULL, mlt_dtype_handle(type), mlt_dtype_attrs(me, type, make)};
+    return (attr_holder){MLT_ATTR_TYPE, NULL, mlt_dtype_handle(type),
+                         mlt_dtype_attrs(me, type, make)};
 }
 
 int mlt_mpi_Type_get_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value, int *flag)
@@ -747,9 +748,9 @@ int mlt_mpi_Type_delete_attr(mlt_rank *me, const mlt_type *type, int keyval)
 
 // ---- of windows
 
-static holder win_holder(mlt_win *w)
+static attr_holder win_holder(mlt_win *w)
 {
-    return (holder){MLT_ATTR_WIN, NULL, w, w->notes ? &w->notes->attrs : NULL};
+    return (attr_holder){MLT_ATTR_WIN, NULL, w, w->notes ? &w->notes->attrs : NULL};
 }
 
 int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int *flag)

@@ -76,11 +76,8 @@ static void connect_check_root(const char *port_name, MPI_Info handle, char why[
     }
 }
 
-typedef void connect_agreement(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                               const mlt_port_wait *wait, mlt_port_result *result);
-
-static int agreement_by(connect_agreement *agreements, mlt_rank *me, const char *port_name,
-                        MPI_Info handle, int root, mlt_comm *comm, MPI_Comm *newcomm)
+static int meet_at(mlt_rank *me, bool accepts, const char *port_name, MPI_Info handle, int root,
+                   mlt_comm *comm, MPI_Comm *newcomm)
 {
     mlt_port_wait wait;
     mlt_port_result result;
@@ -94,7 +91,7 @@ static int agreement_by(connect_agreement *agreements, mlt_rank *me, const char 
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
     // The others wait for the root: what is wrong with its arguments all ranks hear from it.
     connect_check_root(port_name, handle, why, &wait);
-    agreements(me, comm, root, port_name, &wait, &result);
+    mlt_port_meet(me, comm, root, accepts, port_name, &wait, &result);
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, comm, me->fn, result.error, "%s", result.why);
     *newcomm = (MPI_Comm)result.comm;
@@ -104,13 +101,13 @@ static int agreement_by(connect_agreement *agreements, mlt_rank *me, const char 
 int mlt_mpi_Comm_accept(mlt_rank *me, const char *port_name, MPI_Info info, int root,
                         mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return agreement_by(mlt_port_accept, me, port_name, info, root, comm, newcomm);
+    return meet_at(me, true, port_name, info, root, comm, newcomm);
 }
 
 int mlt_mpi_Comm_connect(mlt_rank *me, const char *port_name, MPI_Info info, int root,
                          mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return agreement_by(mlt_port_connect, me, port_name, info, root, comm, newcomm);
+    return meet_at(me, false, port_name, info, root, comm, newcomm);
 }
 
 // ---- MPI_Comm_join
@@ -147,7 +144,6 @@ static void connect_join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *
 {
     char name[MPI_MAX_PORT_NAME] = "";
     bool opens;
-    mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
     *result = (mlt_port_result){.error = MPI_ERR_OTHER};
     const char *fault = greet(me, fd, &opens);
     if (fault) {
@@ -166,7 +162,7 @@ static void connect_join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *
         code = MPI_ERR_OTHER;
     }
     if (code == MPI_SUCCESS)
-        (opens ? mlt_port_accept : mlt_port_connect)(me, self, 0, name, &for_ever, result);
+        mlt_port_meet(me, self, 0, opens, name, NULL, result);
     else
         result->error = code;
     char ignored[MLT_PORT_WHY];

@@ -233,10 +233,8 @@ static tidings lead_jobs(mlt_rank *me, mlt_map *local, mlt_comm *peer, int leade
 static mlt_comm *connect_jobs(mlt_rank *me, mlt_comm *local_comm, int local_leader, bool first,
                               const char *port, int *code)
 {
-    static const mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
     mlt_port_result result;
-    (first ? mlt_port_accept : mlt_port_connect)(me, local_comm, local_leader, port, &for_ever,
-                                                 &result);
+    mlt_port_meet(me, local_comm, local_leader, first, port, NULL, &result);
     if (first && local_comm->rank == local_leader) {
         char why[MLT_PORT_WHY];
         (void)mlt_port_close(me, port, why);

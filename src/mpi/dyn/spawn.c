@@ -334,7 +334,7 @@ static int await_job(mlt_rank *me, mlt_comm *comm, int root, const asker *a, not
     uint16_t fn = me->fn;
     mlt_port_wait wait = {.timeout_ns = -1, .stop = a->fd};
     mlt_port_result result = {.comm = NULL};
-    mlt_port_accept(me, comm, root, a->port, &wait, &result);
+    mlt_port_meet(me, comm, root, true, a->port, &wait, &result);
     me->fn = fn;
     // Some of its ranks may have come, and the accept may have seen their end before mpirun has told
     // why: that is the better explanation.
