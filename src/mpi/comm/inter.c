@@ -431,17 +431,6 @@ typedef struct merge_participant {
     bool mixed; // ranks of one group disagree about `high`
 } merge_participant;
 
-static mlt_map *concatenate(const mlt_map *low, const mlt_map *high)
-{
-    int32_t size = low->size + high->size;
-    int32_t *worlds = mlt_take_more(NULL, (size_t)size, sizeof *worlds);
-    for (int32_t r = 0; r < size; r++)
-        worlds[r] = r < low->size ? mlt_map_world(low, r) : mlt_map_world(high, r - low->size);
-    mlt_map *map = mlt_map_new(worlds, size);
-    free(worlds);
-    return map;
-}
-
 static void finish_merge(mlt_agreement *agreement)
 {
     const mlt_comm_shared *old = ((merge_participant *)agreement->participants)->old->shared;
@@ -457,7 +446,7 @@ static void finish_merge(mlt_agreement *agreement)
     mlt_comm_shared *shared = NULL;
     if (agreement->context && !mixed)
         shared = mlt_comm_shared_new(mlt_context_join(agreement->worker, agreement->context),
-                                     concatenate(old->group[turned], old->group[!turned]), NULL);
+                                     mlt_map_union(old->group[turned], old->group[!turned]), NULL);
     else if (agreement->context)
         mlt_context_drop(mlt_context_join(agreement->worker, agreement->context));
     for (mlt_participant *g = agreement->participants; g; g = g->next) {
