@@ -19,6 +19,7 @@ COLLECTIVE_CHAPTERS = {6}
 COLLECTIVE_NAMES = re.compile(r"I?neighbor_all", re.I)  # of chapter 8
 # Errors of these are the window's, whose handler the surface does not know; bodies check their arguments, too.
 WINDOW_NAMES = re.compile(r"R?(put|get|accumulate|get_accumulate)(_c)?$|Fetch_and_op$|Compare_and_swap$", re.I)
+WINDOW_CHAPTERS = {12}
 # Errors of these are the file's: the same.
 FILE_CHAPTERS = {14}
 LOCAL_NAMES = re.compile(r"Op_|Reduce_local")  # of chapter 6, but no collective operations
@@ -52,6 +53,8 @@ NEVER_FAIL = re.compile(r"I(r|s)?(send|recv)(_c)?$")
 # --report sends them through the detour.
 # Functions that have a body of their own where only a trace listens (src/mpi/p2p/traced.h).
 TRACED = {"Send", "Recv", "Sendrecv"}
+# Collective operations whose blocking form has a body of its own, mlt_blocking_X: everyday calls take a short way there.
+BLOCKING = {"Allreduce", "Barrier", "Bcast"}
 ANSWERED = {"Initialized", "Finalized", "Query_thread"}  # of any thread, even while its rank ends
 UNGATED = {"Pready", "Pready_range", "Pready_list", "Parrived"}
 # Functions whose everyday calls mpi/win/quick.h does, before anything is looked at closely.
@@ -118,7 +121,9 @@ class Function:
         self.params = [] if m.group(2) == "void" else [Param(p.strip()) for p in m.group(2).split(",")]
         self.fn = "MLT_FN_" + self.name
         self.body = self.name
+        self.form = ""  # the call of another body that does its work; empty: it has a body of its own
         self.wide = {}  # name of a parameter -> its type in the twin, if the body has that
+        self.lists = set()  # arrays of counts and displacements that the body has as mlt_coll_numbers, as they may be wide
 
     @property
     def collective(self):
@@ -178,10 +183,41 @@ def pair_twins(functions):
         if not small or len(small.params) != len(large.params):
             continue
         differ = [(s, l) for s, l in zip(small.params, large.params) if s.type != l.type]
-        if any(s.array or "function" in s.type for s, _ in differ):
+        arrays = any(s.array for s, _ in differ)
+        if any("function" in s.type for s, _ in differ) or arrays and not small.collective:
             continue
         large.body = small.name
-        small.wide = {s.name: l.type for s, l in differ}
+        small.wide = {s.name: l.type for s, l in differ if not s.array}
+        if arrays:
+            small.lists = {s.name for s in small.params if s.array and s.type in ("const int", "const MPI_Aint")}
+
+
+def find_forms(functions, spec):
+    """Which functions are forms of another: those of mpi_forms.tsv, MPI_Ix and MPI_X_init of a collective operation MPI_X, and
+    MPI_Rput of MPI_Put and the like."""
+    by_name = {f.name: f for f in functions}
+    for name, call in read_table(spec, "mpi_forms.tsv"):
+        by_name[name[len("MPI_"):]].form = call
+    for f in functions:
+        lower, kept = f.name[0].lower() + f.name[1:], by_name.get(f.name + "_init")
+        started = by_name.get(("R" if f.chapter in WINDOW_CHAPTERS else "I") + lower)
+        if not f.collective or not started or f.body != f.name:
+            continue
+        f.form = f"mlt_blocking_{f.name}(...)" if f.name in BLOCKING else f"mlt_mpi_{f.name}(..., MLT_BLOCKING)"
+        started.form = f"mlt_mpi_{f.name}(..., MLT_NONBLOCKING(request))"
+        if kept:
+            kept.form = f"mlt_mpi_{f.name}(..., MLT_PERSISTENT(request, info))"
+
+
+def body_call(f, twin, names, args):
+    """The call of the body; args[i] is what the body gets for its parameter names[i]. In a form's call, `...` stands for all
+    parameters that it does not name."""
+    if not twin.form:
+        return f"mlt_mpi_{f.body}({', '.join(args)})"
+    words = re.findall(r"\w+", twin.form)
+    given = dict(zip(names, args))
+    rest = ", ".join(arg for name, arg in given.items() if name not in words)
+    return re.sub(r"\w+", lambda word: given.get(word[0], word[0]), twin.form).replace("...", rest)
 
 
 def find_bodies(functions, folder):
@@ -190,12 +226,12 @@ def find_bodies(functions, folder):
         if not path.name.endswith("_test.c"):
             text = path.read_text(encoding="utf-8")
             defined.update(re.findall(r"^\w[\w \*]*\bmlt_mpi_([A-Z]\w*)\([^;]*?\)\s*\{", text, re.M))
-    lacking = [f.full for f in functions if f.body not in defined]
-    if lacking:
-        sys.exit(f"gen_mpi.py: no body in {folder} for {', '.join(lacking)}")
-    unknown = defined - {f.body for f in functions}
-    if unknown:
-        sys.exit(f"gen_mpi.py: bodies of no MPI function in {folder}: {', '.join(sorted(unknown))}")
+    wanted = {f.body for f in functions if not f.form and f.body == f.name}
+    wanted.update(name for f in functions for name in re.findall(r"\bmlt_mpi_([A-Z]\w*)\(", f.form))
+    if wanted - defined:
+        sys.exit(f"gen_mpi.py: no body in {folder} for {', '.join(sorted(wanted - defined))}")
+    if defined - wanted:
+        sys.exit(f"gen_mpi.py: bodies of no MPI function in {folder}: {', '.join(sorted(defined - wanted))}")
 
 
 # ---- mpi.h
@@ -384,6 +420,10 @@ def is_file(f, p):
     return f.chapter in FILE_CHAPTERS and p.type == "MPI_File" and not p.array
 
 
+def is_window(f, p):
+    return f.chapter in WINDOW_CHAPTERS and p.type == "MPI_Win" and not p.array
+
+
 def body_type(f, p):
     if not p.array and p.type == "MPI_Comm" and p.name not in RAW:
         return "mlt_comm *"
@@ -391,23 +431,40 @@ def body_type(f, p):
         return "const mlt_type *"
     if is_file(f, p):
         return "mlt_file *"
+    if is_window(f, p):
+        return "mlt_win *"
     return f.wide.get(p.name, p.type)
 
 
-def body_prototype(f):
-    params = [p.declare(body_type(f, p)) for p in f.params if not p.variadic]
+def body_param(f, p):
+    return f"mlt_coll_numbers {p.name}" if p.name in f.lists else p.declare(body_type(f, p))
+
+
+def body_prototype(f, prefix="mlt_mpi_", more=()):
+    params = [body_param(f, p) for p in f.params if not p.variadic]
     if f.kind == "value":
         params = [p.declare() for p in f.params]
     else:
         params.insert(0, "mlt_rank *me")
     gap = "" if f.returns.endswith("*") else " "
-    return f"{f.returns}{gap}mlt_mpi_{f.body}({', '.join(params) or 'void'})"
+    return f"{f.returns}{gap}{prefix}{f.body}({', '.join(params + list(more)) or 'void'});\n"
 
 
 def bodies_h(functions):
     out = [NOTE, "#ifndef MLT_GEN_MPI_BODIES_H\n#define MLT_GEN_MPI_BODIES_H\n\n#include <mpi.h>\n\n"
-           '#include "mpi/comm/comm.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\ntypedef struct mlt_file mlt_file;\n\n']
-    out += [f"{body_prototype(f)};\n" for f in functions if f.body == f.name]
+           '#include "mpi/comm/comm.h"\n#include "mpi/how.h"\n#include "p2p/p2p.h"\n#include "type/type.h"\n\n'
+           "typedef struct mlt_file mlt_file;\ntypedef struct mlt_win mlt_win;\n\n"]
+    for f in functions:
+        if f.body != f.name:
+            continue
+        if not f.form:
+            out.append(body_prototype(f))
+        elif f.form.startswith(f"mlt_mpi_{f.name}(") or f.name in BLOCKING:
+            out.append(body_prototype(f, more=["const mlt_how *how"]))
+        if f.name in BLOCKING:
+            out.append(body_prototype(f, "mlt_blocking_"))
+    out.append("\n// The others have the body of another function:\n//\n")
+    out += [f"//     {f.full:<32} {f.form}\n" for f in functions if f.body == f.name and f.form]
     out.append("\n#endif\n")
     return "".join(out)
 
@@ -455,6 +512,9 @@ def check_handles(f, where):
         if is_file(f, p):
             out.append(f"    mlt_file *{p.name}_ = mlt_file_mine(me, {p.name});\n")
             out.append(fail(f"!{p.name}_", f"mlt_refuse_file(me, {f.fn}, {p.name})"))
+        if is_window(f, p):
+            out.append(f"    mlt_win *{p.name}_ = mlt_win_mine(me, {p.name});\n")
+            out.append(fail(f"!{p.name}_", f'mlt_refuse_handle(me, NULL, {f.fn}, MPI_ERR_WIN, "{p.name}", "window", (uintptr_t){p.name})'))
     for p in f.params:
         if p.array or p.type != "MPI_Datatype":
             continue
@@ -586,14 +646,20 @@ def arguments(f, twin):
     for p in f.params:
         if p.variadic:
             continue
-        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW or is_file(f, p):
+        if not p.array and p.type in ("MPI_Comm", "MPI_Datatype") and p.name not in RAW or is_file(f, p) or is_window(f, p):
             out.append(p.name + "_")
         elif p.name in twin.wide and p.type.endswith("*") and f is twin:
             narrow.append((p, twin.wide[p.name].rstrip(" *")))
             out.append(f"&{p.name}_")
+        elif p.name in twin.lists:
+            out.append(f"(mlt_coll_numbers){{{p.name}, {'false' if p.type == 'const int' else 'true'}}}")
         else:
             out.append(p.name)
-    return ", ".join(out), narrow
+    return out, narrow
+
+
+def names_of(f):
+    return ["me"] + [p.name for p in f.params if not p.variadic]
 
 
 def narrow_one(f, p, where):
@@ -629,23 +695,24 @@ def surface_body(f, twin):
     if f.body not in QUICK:
         out.append(recorded(f))
     args, narrow = arguments(f, twin)
-    passed = args + (", __builtin_return_address(0)" if told_caller(f) else "")
+    body = body_call(f, twin, names_of(f), args)
+    passed = ", ".join(args + (["__builtin_return_address(0)"] if told_caller(f) else []))
     for p, wide in narrow:
         first = f"*{p.name}" if p.name == "position" else "0"
         out.append(f"    {wide} {p.name}_ = {first};\n")
     if f.made and not NEVER_FAIL.match(f.name):
         out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({passed})\n"
-                   f"                                               : mlt_mpi_{f.body}({args});\n"
+                   f"                                               : {body};\n"
                    f"    if (MLT_LIKELY(code == MPI_SUCCESS))\n        return code;\n"
                    f"    {f.unmake};\n    return mlt_mpi_answer(me, code);\n")
         return "".join(out)
     if not narrow:
         detours = "mlt_mpi_profiling" if f.name in UNGATED else "mlt_mpi_detours()"
         out.append(f"    if (MLT_UNLIKELY({detours}))\n"
-                   f"        return detour_{f.name}({passed});\n    return mlt_mpi_{f.body}({args});\n")
+                   f"        return detour_{f.name}({passed});\n    return {body};\n")
         return "".join(out)
     out.append(f"    int code = MLT_UNLIKELY(mlt_mpi_detours()) ? detour_{f.name}({passed})\n"
-               f"                                               : mlt_mpi_{f.body}({args});\n"
+               f"                                               : {body};\n"
                "    if (MLT_UNLIKELY(code != MPI_SUCCESS))\n        return mlt_mpi_answer(me, code);\n")
     out += [narrow_one(f, p, where) for p, _ in narrow]
     out.append("    return MPI_SUCCESS;\n")
@@ -749,7 +816,7 @@ def traced(f, twin, call="detour.call"):
 MESSAGES = re.compile(r"I?[bsr]?send(_c)?$|I?recv(_c)?$|I?sendrecv(_replace)?(_c)?$", re.I)
 
 
-CACHED = ("Get", "Rget")  # that a cache on the way may answer: mlt_cached_NAME of win/cached.h
+CACHED = ("Get", "Rget")  # that a cache on the way may answer: mlt_cached_Get of win/cached.h
 
 
 def wrapped(f, twin):
@@ -757,7 +824,7 @@ def wrapped(f, twin):
     types = {p.name: body_type(twin, p) or p.type for p in f.params if not p.array}
     if MESSAGES.match(f.name) and types.get("comm") == "mlt_comm *":
         what = f"mlt_intercept_messages(me, {f.fn}, comm, &detour.call)"
-    elif any(pattern.match(f.name) for pattern, _ in VERBS) and types.get("win") == "MPI_Win":
+    elif any(pattern.match(f.name) for pattern, _ in VERBS) and types.get("win") == "mlt_win *":
         what = f"mlt_intercept_window(me, {f.fn}, win, &detour.call, {str(f.body in CACHED).lower()})"
     else:
         return "", ""
@@ -832,7 +899,7 @@ def lightly_traced(f, twin, names):
     if f.body in TRACED:
         return f"    return mlt_traced_{f.body}({', '.join(names)});\n"
     lines = ["    mlt_trace_call call = {.peer = -1, .tag = -1, .begin = mlt_arch_cycles()};\n", traced(f, twin, "call"),
-             "    mlt_mpi_trace_opens(me, &call);\n", f"    int code = mlt_mpi_{f.body}({', '.join(names)});\n", counted(f)]
+             "    mlt_mpi_trace_opens(me, &call);\n", f"    int code = {body_call(f, twin, names, names)};\n", counted(f)]
     if not LEAVE_REQUEST.match(f.name):
         lines.append("    if (MLT_UNLIKELY(me->worker->unsent))\n        mlt_p2p_let_go(me->worker);\n")
     lines.append(f"    if (MLT_LIKELY(me->worker->watched))\n        mlt_mpi_trace_called(me, {f.fn}, &call);\n    return code;\n")
@@ -852,8 +919,8 @@ def detour(f, twin):
     """The same call for threads, or counted and timed; apart, so that the normal way needs no registers for it."""
     if f.kind == "value":
         return ""
-    params = ["mlt_rank *me"] + [p.declare(body_type(twin, p)) for p in f.params if not p.variadic]
-    names = ["me"] + [p.name for p in f.params if not p.variadic]
+    params = ["mlt_rank *me"] + [body_param(twin, p) for p in f.params if not p.variadic]
+    names = names_of(f)
     params += ["const void *caller"] if told_caller(f) else []
     noted = "".join(f"        mlt_strict_request(me, {f.fn}, {p.name}, caller);\n" if p.type == "MPI_Request *" else
                     f"        mlt_strict_made(me, {f.fn}, {STRICT_KINDS[p.type]}, (uintptr_t)*{p.name}, caller);\n"
@@ -861,7 +928,9 @@ def detour(f, twin):
     noted = f"    if (me && mlt_strict_on && code == MPI_SUCCESS) {{\n{noted}    }}\n" if noted else ""
     noted += counted(f) + sent(f)
     before, after = wrapped(f, twin)
-    body, more = (f"mlt_cached_{f.body}", ", &along") if f.body in CACHED else (f"mlt_mpi_{f.body}", "")
+    body = body_call(f, twin, names, names)
+    if f.body in CACHED:
+        body = body.replace("mlt_mpi_", "mlt_cached_")[:-1] + ", &along)"
     # A trace is to be cheap: whoever goes there only for it must not set up the frame of the whole detour.
     light = lightly_traced(f, twin, names)
     whole = f"whole_detour_{f.name}" if light else f"detour_{f.name}"
@@ -872,12 +941,12 @@ def detour(f, twin):
     return (f"static MLT_COLD int {whole}({', '.join(params)})\n{{\n"
             f"    mlt_detour detour = mlt_detour_begin(me, {f.fn});\n{traced(f, twin)}"
             f"    mlt_mpi_trace_opens(me, &detour.call);\n"
-            f"{before}{checked(f)}{body}({', '.join(names)}{more});\n{after}{noted}    mlt_detour_end(me, {f.fn}, &detour);\n"
+            f"{before}{checked(f)}{body};\n{after}{noted}    mlt_detour_end(me, {f.fn}, &detour);\n"
             f"    return {answer(f, twin)};\n}}\n\n{light}")
 
 
 def surface_c(functions, by_name):
-    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
+    headers = ["base/export.h", "mpi/comm/session.h", "mpi/count.h", "mpi/error/answer.h", "mpi/error/errhandler.h", "mpi/error/error.h", "mpi/handle.h", "mpi/p2p/buffer.h", "mpi/p2p/partition.h", "mpi/p2p/request.h", "mpi/p2p/traced.h", "mpi/self.h", "mpi/strict.h", "mpi/thread.h", "mpi/intercept.h", "mpi/win/cached.h",
                "mpi_bodies.h"]
     if any(f.body in QUICK for f in functions):
         headers.append("mpi/win/quick.h")
@@ -974,6 +1043,7 @@ def main():
     functions = [Function(*row) for row in read_table(spec, "mpi_functions.tsv")]
     constants = read_table(spec, "mpi_constants.tsv")
     pair_twins(functions)
+    find_forms(functions, spec)
     find_bodies(functions, bodies)
     by_name = {f.name: f for f in functions}
     chapters = sorted({(f.chapter, f.title) for f in functions})

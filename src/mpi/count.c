@@ -20,11 +20,10 @@ static void count_tell(mlt_rank *me, const mlt_event *event)
         mlt_tool_saw(me->worker, me, event);
 }
 
-void mlt_count_one_sided(mlt_rank *me, int verb, MPI_Win handle, int target, MPI_Count count,
+void mlt_count_one_sided(mlt_rank *me, int verb, const mlt_win *win, int target, MPI_Count count,
                          const mlt_type *type)
 {
-    const mlt_win *win = mlt_win_mine(me, handle);
-    if (!win || target == MPI_PROC_NULL || !type)
+    if (target == MPI_PROC_NULL || !type)
         return;
     mlt_ctl_moves *moves = &mlt_mpi_worker_of(me)->moves;
     const mlt_win_part *part = win->side.part;

@@ -12,9 +12,11 @@
 #include "p2p/p2p.h"
 #include "type/type.h"
 
+struct mlt_win;
+
 // A call has put, got or accumulated (`verb`: MLT_CTL_PUTS, ...) so much at a rank of the window.
-void mlt_count_one_sided(mlt_rank *me, int verb, MPI_Win win, int target, MPI_Count count,
-                         const mlt_type *type) MLT_COLD;
+void mlt_count_one_sided(mlt_rank *me, int verb, const struct mlt_win *win, int target,
+                         MPI_Count count, const mlt_type *type) MLT_COLD;
 
 // A partitioned message to or from that worker, the rank's own perhaps, was started.
 void mlt_count_partitioned(mlt_rank *me, bool sends, uint32_t other, uint32_t partitions,

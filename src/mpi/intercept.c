@@ -55,11 +55,10 @@ mlt_intercept_call mlt_intercept_messages(mlt_rank *me, uint16_t fn, const mlt_c
                            (uint32_t)comm->size, fn, call, false);
 }
 
-mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, MPI_Win handle,
+mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, mlt_win *win,
                                         const mlt_trace_call *call, bool gets)
 {
-    mlt_win *win = interceptors_of(me) ? mlt_win_mine(me, handle) : NULL;
-    if (!win) // the body raises an error for a bad one
+    if (!interceptors_of(me))
         return (mlt_intercept_call){0};
     const char *name = win->notes && win->notes->name ? win->notes->name : "unnamed";
     mlt_intercept_call c =

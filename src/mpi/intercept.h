@@ -24,11 +24,13 @@ typedef struct mlt_intercept_call {
     mlt_intercept_event event;
 } mlt_intercept_call;
 
+struct mlt_win;
+
 // Before a call on the communicator or the window, whose arguments are there. May suspend.
 mlt_intercept_call mlt_intercept_messages(mlt_rank *me, uint16_t fn, const mlt_comm *comm,
                                           const mlt_trace_call *call);
 // gets: if walk.at_cache is set then, a cache is to be asked first (win/cached.h).
-mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, MPI_Win win,
+mlt_intercept_call mlt_intercept_window(mlt_rank *me, uint16_t fn, struct mlt_win *win,
                                         const mlt_trace_call *call, bool gets);
 // A cache on the way did not answer: on to the operation. May suspend.
 void mlt_intercept_goes_on(mlt_rank *me, uint16_t fn, mlt_intercept_call *call);

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Allgatherv: blocks that differ, and everybody knows all of them.
 #include "mpi/coll/coll.h"
-#include "mpi/coll/exchange.h"
 #include "mpi/coll/inter.h"
+#include "mpi/coll/list.h"
 #include "mpi/error/error.h"
 #include "mpi_bodies.h"
-
-typedef struct allgatherv_data {
-    const void *buf;
-    MPI_Count count;
-    const mlt_type *type;
-} allgatherv_data;
-
-typedef struct allgatherv_blocks {
-    void *buf;
-    mlt_coll_numbers counts, displs;
-    const mlt_type *type;
-} allgatherv_blocks;
 
 // What the counts and displacements amount to.
 typedef struct allgatherv_view {
@@ -26,7 +14,7 @@ typedef struct allgatherv_view {
 } allgatherv_view;
 
 // Fills in starts [ranks + 1], in bytes.
-static int allgatherv_look(mlt_rank *me, mlt_comm *comm, const allgatherv_blocks *recv,
+static int allgatherv_look(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *recv,
                            uint64_t *starts, allgatherv_view *v)
 {
     const mlt_type *type = recv->type;
@@ -36,7 +24,7 @@ static int allgatherv_look(mlt_rank *me, mlt_comm *comm, const allgatherv_blocks
     for (uint64_t b = 0, at = 0; b < (uint64_t)comm->size; b++) {
         int64_t count = mlt_coll_number(recv->counts, b), bytes, all;
         if (MLT_UNLIKELY(count < 0))
-            return mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, "recv", "counts", b, count,
+            return mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, "recvcounts", b, count,
                                         "at least 0");
         if (MLT_UNLIKELY(__builtin_mul_overflow(count, (int64_t)type->size, &bytes) ||
                          __builtin_add_overflow((int64_t)at, bytes, &all)))
@@ -60,12 +48,12 @@ static int allgatherv_look(mlt_rank *me, mlt_comm *comm, const allgatherv_blocks
 }
 
 // A row of contiguous elements needs no lists; else they go after the starts.
-static mlt_coll_side allgatherv_side_of(const mlt_comm *comm, const allgatherv_blocks *recv,
+static mlt_coll_side allgatherv_side_of(const mlt_comm *comm, const mlt_coll_list *recv,
                                         const allgatherv_view *v, const uint64_t *starts,
                                         uint64_t *room)
 {
     uint64_t ranks = (uint64_t)comm->size;
-    mlt_coll_side side = {.buf = recv->buf, .type = recv->type};
+    mlt_coll_side side = {.buf = (void *)(uintptr_t)recv->buf, .type = recv->type};
     if (v->row && recv->type->contiguous) {
         side.buf =
             (void *)((uintptr_t)recv->buf + (uintptr_t)v->first * (uintptr_t)recv->type->extent);
@@ -85,31 +73,29 @@ static mlt_coll_side allgatherv_side_of(const mlt_comm *comm, const allgatherv_b
     return side;
 }
 
-static int allgatherv_check(mlt_rank *me, mlt_comm *comm, const allgatherv_data *send,
-                            const allgatherv_blocks *recv)
+static int allgatherv_check(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *send,
+                            const mlt_coll_list *recv)
 {
-    if (MLT_UNLIKELY(mlt_coll_in_place(recv->buf)))
-        return mlt_coll_bad_in_place(me, comm, "recvbuf");
     if (MLT_UNLIKELY(!recv->counts.at))
-        return mlt_coll_bad_array(me, comm, "recv", "counts");
+        return mlt_coll_bad_array(me, comm, "recvcounts");
     if (MLT_UNLIKELY(!recv->displs.at))
-        return mlt_coll_bad_array(me, comm, "", "displs");
-    int code = mlt_coll_check_data(me, comm, "recv", recv->buf, 0, recv->type);
+        return mlt_coll_bad_array(me, comm, "displs");
+    int code = mlt_coll_check_data(me, comm, &(mlt_coll_data){"recv", recv->buf, 0, recv->type});
     if (code == MPI_SUCCESS && !mlt_coll_in_place(send->buf))
-        code = mlt_coll_check_data(me, comm, "send", send->buf, send->count, send->type);
+        code = mlt_coll_check_data(me, comm, send);
     return code;
 }
 
 // The rest, with memory that goes with the job.
-static int allgatherv_go(mlt_rank *me, mlt_comm *comm, const allgatherv_data *send,
-                         const allgatherv_blocks *recv, uint64_t *memory, mlt_coll_how how)
+static int allgatherv_go(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *send,
+                         const mlt_coll_list *recv, uint64_t *memory, const mlt_how *how)
 {
     bool in_place = mlt_coll_in_place(send->buf);
     allgatherv_view v;
     int code = allgatherv_look(me, comm, recv, memory, &v);
     if (code == MPI_SUCCESS && !in_place) {
         uint64_t own = memory[comm->rank + 1] - memory[comm->rank];
-        uint64_t sent = (uint64_t)send->count * send->type->size;
+        uint64_t sent = mlt_coll_data_bytes(send);
         if (MLT_UNLIKELY(sent != own))
             code = mlt_coll_bad_sizes(me, comm, sent, own);
     }
@@ -141,81 +127,28 @@ static int allgatherv_go(mlt_rank *me, mlt_comm *comm, const allgatherv_data *se
         .memory = memory,
     };
     if (!in_place)
-        job.in = (mlt_coll_side){.buf = (void *)(uintptr_t)send->buf,
-                                 .type = send->type,
-                                 .blocks = 1,
-                                 .count = (uint64_t)send->count};
+        job.in = mlt_coll_data_side(send, 1);
     return mlt_coll_go(me, &job, how);
 }
 
-static int allgatherv(mlt_rank *me, allgatherv_data send, allgatherv_blocks recv, mlt_comm *comm,
-                      mlt_coll_how how)
+int mlt_mpi_Allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                       const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
+                       mlt_coll_numbers displs, const mlt_type *recvtype, mlt_comm *comm,
+                       const mlt_how *how)
 {
-    if (MLT_UNLIKELY(comm->inter))
-        return mlt_inter_allgatherv(me, send.buf, send.count, send.type,
-                                    (void *)(uintptr_t)recv.buf, recv.counts, recv.displs,
-                                    recv.type, comm, how);
+    mlt_coll_list recv = MLT_COLL_LIST(recv, displs);
+    if (MLT_UNLIKELY(comm->inter)) {
+        mlt_coll_list send = MLT_COLL_LIST_ALIKE(send);
+        send.same = true;
+        send.blocks = recv.blocks = (uint32_t)comm->peers;
+        return mlt_coll_exchange(me, comm, &send, &recv, mlt_inter_peer, MPI_ROOT,
+                                 MLT_FORM_ALLGATHER, how);
+    }
+    mlt_coll_data send = MLT_COLL_DATA(send);
     int code = allgatherv_check(me, comm, &send, &recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     uint64_t words = 3 * (uint64_t)comm->size + 1; // starts, counts, displacements
     return allgatherv_go(me, comm, &send, &recv, mlt_coll_memory_take(me, words * sizeof(uint64_t)),
                          how);
-}
-
-int mlt_mpi_Allgatherv(mlt_rank *me, const void *sendbuf, int sendcount, const mlt_type *sendtype,
-                       void *recvbuf, const int recvcounts[], const int displs[],
-                       const mlt_type *recvtype, mlt_comm *comm)
-{
-    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
-                      (allgatherv_blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype},
-                      comm, MLT_BLOCKING);
-}
-
-int mlt_mpi_Iallgatherv(mlt_rank *me, const void *sendbuf, int sendcount, const mlt_type *sendtype,
-                        void *recvbuf, const int recvcounts[], const int displs[],
-                        const mlt_type *recvtype, mlt_comm *comm, MPI_Request *request)
-{
-    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
-                      (allgatherv_blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype},
-                      comm, MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Allgatherv_init(mlt_rank *me, const void *sendbuf, int sendcount,
-                            const mlt_type *sendtype, void *recvbuf, const int recvcounts[],
-                            const int displs[], const mlt_type *recvtype, mlt_comm *comm,
-                            MPI_Info info, MPI_Request *request)
-{
-    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
-                      (allgatherv_blocks){recvbuf, {recvcounts, false}, {displs, false}, recvtype},
-                      comm, MLT_PERSISTENT(request, info));
-}
-
-int mlt_mpi_Allgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                         const mlt_type *sendtype, void *recvbuf, const MPI_Count recvcounts[],
-                         const MPI_Aint displs[], const mlt_type *recvtype, mlt_comm *comm)
-{
-    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
-                      (allgatherv_blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype},
-                      comm, MLT_BLOCKING);
-}
-
-int mlt_mpi_Iallgatherv_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                          const mlt_type *sendtype, void *recvbuf, const MPI_Count recvcounts[],
-                          const MPI_Aint displs[], const mlt_type *recvtype, mlt_comm *comm,
-                          MPI_Request *request)
-{
-    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
-                      (allgatherv_blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype},
-                      comm, MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Allgatherv_init_c(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                              const mlt_type *sendtype, void *recvbuf, const MPI_Count recvcounts[],
-                              const MPI_Aint displs[], const mlt_type *recvtype, mlt_comm *comm,
-                              MPI_Info info, MPI_Request *request)
-{
-    return allgatherv(me, (allgatherv_data){sendbuf, sendcount, sendtype},
-                      (allgatherv_blocks){recvbuf, {recvcounts, true}, {displs, true}, recvtype},
-                      comm, MLT_PERSISTENT(request, info));
 }

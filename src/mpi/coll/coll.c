@@ -629,19 +629,19 @@ static int coll_run(mlt_rank *me, mlt_coll_job *job)
 
 // `check`: the number of the check that goes before it along a path; `number` if there is none.
 static inline int coll_go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
-                          uint32_t check, mlt_coll_how how)
+                          uint32_t check, const mlt_how *how)
 {
-    bool persistent = how.mode == MLT_COLL_PERSISTENT;
+    bool persistent = mlt_how_is_persistent(how);
     job->team = team;
     job->number = number;
     job->check = check;
     job->call = mlt_mpi_call(me);
     job->fixed = persistent;
     furnish(me, job);
-    if (MLT_LIKELY(how.mode == MLT_COLL_BLOCKING))
+    if (MLT_LIKELY(!how))
         return coll_run(me, job);
     mlt_req *req = coll_open_request(me, job, persistent ? MLT_REQF_PERSISTENT : 0);
-    *how.request = mlt_req_handle(req);
+    *how->request = mlt_req_handle(req);
     if (persistent)
         req->done = true;
     else
@@ -650,12 +650,12 @@ static inline int coll_go(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint3
 }
 
 int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
-                   mlt_coll_how how)
+                   const mlt_how *how)
 {
     return coll_go(me, job, team, number, number, how);
 }
 
-int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, const mlt_how *how)
 {
     mlt_comm *comm = job->comm;
     int code = mlt_coll_check_request(me, comm, how);
@@ -664,7 +664,7 @@ int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how)
         return code;
     }
     mlt_team *team = choose_team(job);
-    uint32_t *calls = how.mode == MLT_COLL_PERSISTENT ? &comm->fixed_calls : &comm->coll_calls;
+    uint32_t *calls = mlt_how_is_persistent(how) ? &comm->fixed_calls : &comm->coll_calls;
     uint32_t check = *calls;
     bool agreements =
         MLT_UNLIKELY(mlt_mpi_worker_of(me)->change != 0) && mlt_outside_meets(job, how);
@@ -757,73 +757,84 @@ int mlt_coll_look_for_lost(mlt_rank *me, MPI_Errhandler handler)
 
 // ---- checks
 
-int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, const mlt_how *how)
 {
-    if (MLT_UNLIKELY(how.mode != MLT_COLL_BLOCKING) && MLT_UNLIKELY(!how.request))
+    if (MLT_UNLIKELY(how) && MLT_UNLIKELY(!how->request))
         return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, "request", "where the request goes");
-    if (MLT_UNLIKELY(how.mode == MLT_COLL_PERSISTENT) && how.info != MPI_INFO_NULL &&
-        !mlt_info_of(how.info))
-        return mlt_bad_info(me, comm, me->fn, how.info);
+    if (MLT_UNLIKELY(mlt_how_is_persistent(how)) && how->info != MPI_INFO_NULL &&
+        !mlt_info_of(how->info))
+        return mlt_bad_info(me, comm, me->fn, how->info);
     return MPI_SUCCESS;
 }
 
-int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                          MPI_Count count, const mlt_type *type)
+// "recvtype", or "datatype" of functions that have one buffer.
+static const char *coll_word(char name[16], const mlt_coll_data *d, const char *of_two,
+                             const char *of_one)
 {
-    char name[32];
-    bool one = !which[0];
+    snprintf(name, 16, "%s%s", d->which, d->which[0] ? of_two : of_one);
+    return name;
+}
+
+// NULL or MPI_IN_PLACE.
+static int refuse_buffer(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d)
+{
+    char name[16];
+    coll_word(name, d, "buf", "buffer");
+    return d->buf ? mlt_coll_bad_in_place(me, comm, name)
+                  : mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, name, "where the data lies");
+}
+
+int mlt_coll_check_odd_data(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d)
+{
+    char name[16];
     uint64_t bytes;
-    if (MLT_UNLIKELY(!type)) {
-        snprintf(name, sizeof name, "%s", one ? "datatype" : which);
+    if (mlt_coll_in_place(d->buf))
+        return refuse_buffer(me, comm, d);
+    if (!d->type)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_TYPE,
-                             "argument %s%s is no datatype of this rank, or was freed%s", name,
-                             one ? "" : "type", mlt_dtype_mixed());
-    }
-    if (MLT_UNLIKELY(!type->committed)) {
-        snprintf(name, sizeof name, "%s%s", which, one ? "datatype" : "type");
-        return mlt_bad_uncommitted(me, comm, me->fn, name);
-    }
-    if (MLT_UNLIKELY(count < 0)) {
-        snprintf(name, sizeof name, "%scount", which);
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count, "at least 0");
-    }
-    if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)count, type->size, &bytes) ||
-                     bytes > INT64_MAX)) {
-        snprintf(name, sizeof name, "%scount", which);
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count,
-                             "so few that their bytes fit into 63 bits");
-    }
-    if (MLT_UNLIKELY(!buf) && bytes && mlt_coll_needs_address(type)) {
-        snprintf(name, sizeof name, "%s%s", which, one ? "buffer" : "buf");
-        return mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, name, "where the data lies");
-    }
-    return MPI_SUCCESS;
+                             "argument %s is no datatype of this rank, or was freed%s",
+                             coll_word(name, d, "type", "datatype"), mlt_dtype_mixed());
+    if (!d->type->committed)
+        return mlt_bad_uncommitted(me, comm, me->fn, coll_word(name, d, "type", "datatype"));
+    if (d->count < 0)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, coll_word(name, d, "count", "count"),
+                             d->count, "at least 0");
+    if (__builtin_mul_overflow((uint64_t)d->count, d->type->size, &bytes) || bytes > INT64_MAX)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, coll_word(name, d, "count", "count"),
+                             d->count, "so few that their bytes fit into 63 bits");
+    return d->buf || !bytes || !mlt_coll_needs_address(d->type) ? MPI_SUCCESS
+                                                                : refuse_buffer(me, comm, d);
 }
 
-int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                                const char *name, MPI_Count count, const mlt_type *type,
-                                uint32_t element)
+int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d,
+                                const char *count, uint32_t element)
 {
-    char text[16];
     uint64_t bytes, copied;
-    if (MLT_UNLIKELY(count < 0))
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count, "at least 0");
-    if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)count, type->size, &bytes) ||
-                     __builtin_mul_overflow((uint64_t)count, element, &copied) ||
-                     bytes > MLT_COLL_MOST || copied > MLT_COLL_MOST))
-        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count,
+    if (mlt_coll_in_place(d->buf))
+        return refuse_buffer(me, comm, d);
+    if (d->count < 0)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, count, d->count, "at least 0");
+    if (__builtin_mul_overflow((uint64_t)d->count, d->type->size, &bytes) ||
+        __builtin_mul_overflow((uint64_t)d->count, element, &copied) || bytes > MLT_COLL_MOST ||
+        copied > MLT_COLL_MOST)
+        return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, count, d->count,
                              "so few that their bytes fit into 60 bits");
-    if (MLT_LIKELY(buf || !bytes || !mlt_coll_needs_address(type)))
-        return MPI_SUCCESS;
-    snprintf(text, sizeof text, "%sbuf", which);
-    return mlt_bad_null(me, comm, me->fn, MPI_ERR_BUFFER, text, "where the data lies");
+    return d->buf || !bytes || !mlt_coll_needs_address(d->type) ? MPI_SUCCESS
+                                                                : refuse_buffer(me, comm, d);
 }
 
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root)
 {
-    if (MLT_LIKELY(root >= 0 && root < comm->size))
+    if (MLT_LIKELY(root >= 0 && root < comm->peers) ||
+        (comm->inter && (root == MPI_ROOT || root == MPI_PROC_NULL)))
         return MPI_SUCCESS;
-    return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
+    if (!comm->inter)
+        return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
+    return mlt_mpi_raise(
+        me, comm, me->fn, MPI_ERR_ROOT,
+        "argument root is %d, but should be a rank from 0 to %d of the other group "
+        "of %s, or MPI_ROOT or MPI_PROC_NULL in the root's own group",
+        root, comm->peers - 1, mlt_comm_name(me, comm));
 }
 
 int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name)

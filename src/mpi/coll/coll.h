@@ -2,8 +2,8 @@
 // Collective operations of MPI: from what the user gives to a call of a team (coll/team.h), and
 // back.
 //
-// A body checks its arguments, fills in a job and hands it to mlt_coll_go with the mode in which it runs:
-// blocking, nonblocking or persistent. All else is the same for the three.
+// A body checks its arguments, fills in a job and hands it to mlt_coll_go, which runs it, starts it or
+// keeps it (mpi/how.h). All else is the same for the three forms of a call.
 //
 //     side    where a rank's data lies, as the user says: buffer, datatype, counts, displacements
 //     job     two sides, what the call is about, the operation; on the stack of a blocking call, in
@@ -24,6 +24,7 @@
 #include "coll/path.h"
 #include "coll/team.h"
 #include "mpi/comm/comm.h"
+#include "mpi/how.h"
 #include "mpi/self.h"
 #include "mpi/type/dtype.h"
 #include "p2p/p2p.h"
@@ -62,31 +63,14 @@ typedef struct mlt_coll_job {
     bool chosen; // the rules say which team: they may change between starts
 } mlt_coll_job;
 
-typedef enum mlt_coll_mode {
-    MLT_COLL_BLOCKING,
-    MLT_COLL_NONBLOCKING,
-    MLT_COLL_PERSISTENT
-} mlt_coll_mode;
-
-// How a call is driven; `request` is where the request goes, for the latter two.
-typedef struct mlt_coll_how {
-    mlt_coll_mode mode;
-    MPI_Request *request;
-    MPI_Info info; // of the last one: hints that nobody asks for, but a valid handle
-} mlt_coll_how;
-
-#define MLT_BLOCKING               ((mlt_coll_how){.mode = MLT_COLL_BLOCKING})
-#define MLT_NONBLOCKING(req)       ((mlt_coll_how){.mode = MLT_COLL_NONBLOCKING, .request = req})
-#define MLT_PERSISTENT(req, hints) ((mlt_coll_how){MLT_COLL_PERSISTENT, req, hints})
-
 // Runs, starts or keeps the job, whose memory stays the caller's only for a blocking call: the
 // others copy it. Blocking: may suspend. An MPI code, raised.
-int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, mlt_coll_how how);
+int mlt_coll_go(mlt_rank *me, mlt_coll_job *job, const mlt_how *how);
 
 // The same on a team and with a number of the caller's, for calls that not all ranks of the
 // communicator join. Numbers of ordinary and of persistent calls are counted apart.
 int mlt_coll_go_on(mlt_rank *me, mlt_coll_job *job, mlt_team *team, uint32_t number,
-                   mlt_coll_how how);
+                   const mlt_how *how);
 
 // The short way for a blocking call on an intracommunicator whose buffers the team can work on as
 // they are. What it is given is not held: the caller sees to it that no other thread frees it.
@@ -104,9 +88,9 @@ int mlt_coll_quick_small(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what
 void mlt_coll_barrier_as(mlt_rank *me, int32_t rank, mlt_comm *comm, uint32_t number);
 
 // True if it may be taken.
-static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, mlt_coll_how how)
+static inline bool mlt_coll_is_quick(const mlt_rank *me, const mlt_comm *comm, const mlt_how *how)
 {
-    return MLT_LIKELY(how.mode == MLT_COLL_BLOCKING) && !comm->inter &&
+    return MLT_LIKELY(!how) && !comm->inter &&
            MLT_LIKELY(mlt_arch_load_8(&me->life) == MLT_LIFE_READY) &&
            MLT_LIKELY(!mlt_arch_load_8(&mlt_paths_exist));
 }
@@ -175,37 +159,59 @@ static inline bool mlt_coll_needs_address(const mlt_type *type)
     return type->code || type->contiguous;
 }
 
-// count of elements of type at buf, an argument of that name ("send" or "recv" stands before
-// "buf", "count", "type" in the message; "" for functions that have one buffer). The type may be
-// NULL (a bad handle).
-int mlt_coll_check_oddity(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                          MPI_Count count, const mlt_type *type) MLT_COLD;
-static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const char *which,
-                                      const void *buf, MPI_Count count, const mlt_type *type)
+// What the user says of one buffer. "send" or "recv" stands before "buf", "count" and "type" in messages;
+// "" for functions that have one buffer.
+typedef struct mlt_coll_data {
+    const char *which;
+    const void *buf;
+    MPI_Count count;
+    const mlt_type *type; // NULL: a bad handle
+} mlt_coll_data;
+
+// The arguments sendbuf, sendcount, sendtype.
+#define MLT_COLL_DATA(send) ((mlt_coll_data){#send, send##buf, send##count, send##type})
+
+static inline uint64_t mlt_coll_data_bytes(const mlt_coll_data *d)
 {
-    if (MLT_LIKELY(type && type->committed && buf && (uint64_t)count <= UINT32_MAX &&
-                   type->size <= INT32_MAX))
+    return (uint64_t)d->count * d->type->size;
+}
+
+// `blocks` of them lie one after the other.
+static inline mlt_coll_side mlt_coll_data_side(const mlt_coll_data *d, int32_t blocks)
+{
+    return (mlt_coll_side){
+        .buf = (void *)(uintptr_t)d->buf,
+        .type = d->type,
+        .blocks = (uint64_t)blocks,
+        .count = (uint64_t)d->count,
+    };
+}
+
+// Data that are not in place.
+int mlt_coll_check_odd_data(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d) MLT_COLD;
+static inline int mlt_coll_check_data(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d)
+{
+    if (MLT_LIKELY(d->type && d->type->committed && (uintptr_t)d->buf > (uintptr_t)MPI_IN_PLACE &&
+                   (uint64_t)d->count <= UINT32_MAX && d->type->size <= INT32_MAX))
         return MPI_SUCCESS;
-    return mlt_coll_check_oddity(me, comm, which, buf, count, type);
+    return mlt_coll_check_odd_data(me, comm, d);
 }
 // The same for operands of a reduction, whose count has another name (`count`) and whose type has
 // been looked at. element: bytes of one in the team's memory, several copies of which can be
 // counted.
-int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                                const char *name, MPI_Count count, const mlt_type *type,
-                                uint32_t element) MLT_COLD;
-static inline int mlt_coll_check_operands(mlt_rank *me, mlt_comm *comm, const char *which,
-                                          const void *buf, const char *name, MPI_Count count,
-                                          const mlt_type *type, uint32_t element)
+int mlt_coll_check_odd_operands(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d,
+                                const char *count, uint32_t element) MLT_COLD;
+static inline int mlt_coll_check_operands(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d,
+                                          const char *count, uint32_t element)
 {
-    if (MLT_LIKELY(buf && (uint64_t)count <= INT32_MAX && element <= INT32_MAX / 4 &&
-                   type->size <= INT32_MAX))
+    if (MLT_LIKELY((uintptr_t)d->buf > (uintptr_t)MPI_IN_PLACE && (uint64_t)d->count <= INT32_MAX &&
+                   element <= INT32_MAX / 4 && d->type->size <= INT32_MAX))
         return MPI_SUCCESS;
-    return mlt_coll_check_odd_operands(me, comm, which, buf, name, count, type, element);
+    return mlt_coll_check_odd_operands(me, comm, d, count, element);
 }
 // Where the request goes and the hints, if there are any; mlt_coll_go asks, too.
-int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
-// A root of an intracommunicator.
+int mlt_coll_check_request(mlt_rank *me, mlt_comm *comm, const mlt_how *how);
+// A root: of an intercommunicator, a rank of the other group, MPI_ROOT or MPI_PROC_NULL.
 int mlt_coll_check_root(mlt_rank *me, mlt_comm *comm, int root);
 // MPI_IN_PLACE where it may not be.
 int mlt_coll_bad_in_place(mlt_rank *me, mlt_comm *comm, const char *name) MLT_COLD;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/coll/inter.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "coll/alg/inter.h"
@@ -27,51 +26,16 @@ static bool coll_inter_is_root(int root)
     return root == MPI_ROOT;
 }
 
-static int coll_inter_check_root(mlt_rank *me, mlt_comm *comm, int root)
+// One block of every rank of the other group.
+static int coll_inter_check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_coll_data *d)
 {
-    if (MLT_LIKELY(root >= 0 && root < comm->peers) || coll_inter_is_root(root) || is_idle(root))
-        return MPI_SUCCESS;
-    return mlt_mpi_raise(
-        me, comm, me->fn, MPI_ERR_ROOT,
-        "argument root is %d, but should be a rank from 0 to %d of the other group "
-        "of %s, or MPI_ROOT or MPI_PROC_NULL in the root's own group",
-        root, comm->peers - 1, mlt_comm_name(me, comm));
-}
-
-// count elements at buf, an argument of that name, and not in place.
-static int coll_inter_check_data(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                                 MPI_Count count, const mlt_type *type)
-{
-    if (MLT_LIKELY(!mlt_coll_in_place(buf)))
-        return mlt_coll_check_data(me, comm, which, buf, count, type);
-    char name[16];
-    snprintf(name, sizeof name, "%s%s", which, which[0] ? "buf" : "buffer");
-    return mlt_coll_bad_in_place(me, comm, name);
-}
-
-// The same for operands of a reduction.
-static int check_operands(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                          MPI_Count count, const mlt_type *type, const mlt_inter_op *op)
-{
-    if (MLT_UNLIKELY(mlt_coll_in_place(buf)))
-        return coll_inter_check_data(me, comm, which, buf, count, type);
-    return mlt_coll_check_operands(me, comm, which, buf, "count", count, type, op->op.element);
-}
-
-// The same for one block of every rank of the other group.
-static int coll_inter_check_blocks(mlt_rank *me, mlt_comm *comm, const char *which, const void *buf,
-                                   MPI_Count count, const mlt_type *type)
-{
-    int code = coll_inter_check_data(me, comm, which, buf, count, type);
+    int code = mlt_coll_check_data(me, comm, d);
     uint64_t bytes;
-    if (code != MPI_SUCCESS || MLT_LIKELY(!__builtin_mul_overflow((uint64_t)count * type->size,
-                                                                  (uint64_t)comm->peers, &bytes) &&
-                                          bytes <= INT64_MAX))
+    if (code != MPI_SUCCESS ||
+        MLT_LIKELY(!__builtin_mul_overflow(mlt_coll_data_bytes(d), (uint64_t)comm->peers, &bytes) &&
+                   bytes <= INT64_MAX))
         return code;
-    char name[16];
-    snprintf(name, sizeof name, "%scount", which);
-    return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count,
-                         "so few that the bytes of all blocks fit into 63 bits");
+    return mlt_coll_bad_total(me, comm);
 }
 
 // ---- schedules
@@ -84,16 +48,10 @@ static void coll_inter_emit(const mlt_coll_what *what, mlt_goal_program *program
     mlt_inter_emit(&x, program, rank);
 }
 
-static inline mlt_coll_side coll_inter_side(const void *buf, MPI_Count count, const mlt_type *type)
-{
-    return (mlt_coll_side){
-        .buf = (void *)(uintptr_t)buf, .type = type, .blocks = 1, .count = (uint64_t)count};
-}
-
 // The job of an operation with that shape; root as the user gave it, MPI_ROOT if there is none.
 // Takes over `starts`, memory of the worker's: [ranks of both groups + 1], or NULL.
 static int coll_inter_go(mlt_rank *me, mlt_comm *comm, mlt_coll_job *job, mlt_inter_shape shape,
-                         int root, uint64_t *starts, mlt_coll_how how)
+                         int root, uint64_t *starts, const mlt_how *how)
 {
     const mlt_team *team = mlt_comm_flat(comm);
     uint64_t room = starts ? (team->ranks + 1ull) * sizeof *starts : 0;
@@ -143,231 +101,112 @@ static mlt_inter_shape moves(mlt_collective collective, uint64_t bytes)
     return (mlt_inter_shape){.collective = collective, .count = {bytes, bytes}, .element = 1};
 }
 
-// ---- lists
-
-// Every rank of the other group, or the root.
-static int32_t far_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i, int32_t *tag)
+int32_t mlt_inter_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i, int32_t *tag)
 {
     return far_first(comm) + (root < 0 ? (int32_t)i : root);
 }
 
-// A side without anything: no argument is looked at.
-static const mlt_listing coll_inter_nothing = {.which = "", .listed = true, .typed = true};
+// ---- what is moved
 
-static mlt_listing alike(const char *which, const void *buf, uint32_t blocks, MPI_Count count,
-                         const mlt_type *type)
-{
-    return (mlt_listing){
-        .which = which, .buf = buf, .blocks = blocks, .count = count, .type = type};
-}
-
-static mlt_listing differing(const char *which, const void *buf, const mlt_comm *comm,
-                             mlt_coll_numbers counts, mlt_coll_numbers displs, const mlt_type *type)
-{
-    return (mlt_listing){.which = which,
-                         .buf = buf,
-                         .blocks = (uint32_t)comm->peers,
-                         .type = type,
-                         .counts = counts,
-                         .displs = displs,
-                         .listed = true};
-}
-
-// ---- barrier, broadcast
-
-int mlt_inter_idle(mlt_rank *me, mlt_collective collective, mlt_comm *comm, mlt_coll_how how)
+int mlt_inter_idle(mlt_rank *me, mlt_collective collective, mlt_comm *comm, const mlt_how *how)
 {
     mlt_coll_job job = {0};
     return coll_inter_go(me, comm, &job, moves(collective, 0), MPI_PROC_NULL, NULL, how);
 }
 
-int mlt_inter_barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how)
-{
-    // Any algorithm over the ranks of both groups.
-    mlt_coll_job job = {.comm = comm, .what = {.collective = MLT_COLL_BARRIER, .element = 1}};
-    return mlt_coll_go(me, &job, how);
-}
-
-int mlt_inter_bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *type, int root,
-                    mlt_comm *comm, mlt_coll_how how)
+int mlt_inter_bcast(mlt_rank *me, const mlt_coll_data *data, int root, mlt_comm *comm,
+                    const mlt_how *how)
 {
     if (is_idle(root))
         return mlt_inter_idle(me, MLT_COLL_BCAST, comm, how);
-    int code = coll_inter_check_root(me, comm, root);
+    int code = mlt_coll_check_root(me, comm, root);
     if (code == MPI_SUCCESS)
-        code = coll_inter_check_data(me, comm, "", buffer, count, type);
+        code = mlt_coll_check_data(me, comm, data);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    mlt_coll_job job = {0};
-    job.out = coll_inter_side(buffer, count, type);
-    job.reads_out = coll_inter_is_root(root);
-    return coll_inter_go(me, comm, &job, moves(MLT_COLL_BCAST, (uint64_t)count * type->size), root,
+    mlt_coll_job job = {.out = mlt_coll_data_side(data, 1), .reads_out = coll_inter_is_root(root)};
+    return coll_inter_go(me, comm, &job, moves(MLT_COLL_BCAST, mlt_coll_data_bytes(data)), root,
                          NULL, how);
 }
-
-// ---- gather, scatter
 
 // A block of each rank, and all of them at the root.
-static int coll_inter_blocks(mlt_rank *me, mlt_collective collective, const void *one,
-                             MPI_Count one_count, const mlt_type *one_type, const void *all,
-                             MPI_Count all_count, const mlt_type *all_type, int root,
-                             mlt_comm *comm, mlt_coll_how how)
+static int coll_inter_rooted(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
+                             const mlt_coll_data *recv, int root, mlt_comm *comm,
+                             const mlt_how *how)
 {
-    bool gathers = collective == MLT_COLL_GATHER;
-    mlt_coll_job job = {0};
     if (is_idle(root))
         return mlt_inter_idle(me, collective, comm, how);
-    int code = coll_inter_check_root(me, comm, root);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    const mlt_type *type = coll_inter_is_root(root) ? all_type : one_type;
-    MPI_Count count = coll_inter_is_root(root) ? all_count : one_count;
-    if (coll_inter_is_root(root))
-        code = coll_inter_check_blocks(me, comm, gathers ? "recv" : "send", all, count, type);
-    else
-        code = coll_inter_check_data(me, comm, gathers ? "send" : "recv", one, count, type);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    mlt_coll_side *data = coll_inter_is_root(root) == gathers ? &job.out : &job.in;
-    *data = coll_inter_side(coll_inter_is_root(root) ? all : one, count, type);
-    data->blocks = coll_inter_is_root(root) ? (uint64_t)comm->peers : 1;
-    return coll_inter_go(me, comm, &job, moves(collective, (uint64_t)count * type->size), root,
-                         NULL, how);
-}
-
-int mlt_inter_gather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                     const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                     const mlt_type *recvtype, int root, mlt_comm *comm, mlt_coll_how how)
-{
-    return coll_inter_blocks(me, MLT_COLL_GATHER, sendbuf, sendcount, sendtype, recvbuf, recvcount,
-                             recvtype, root, comm, how);
-}
-
-int mlt_inter_scatter(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                      const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                      const mlt_type *recvtype, int root, mlt_comm *comm, mlt_coll_how how)
-{
-    return coll_inter_blocks(me, MLT_COLL_SCATTER, recvbuf, recvcount, recvtype, sendbuf, sendcount,
-                             sendtype, root, comm, how);
-}
-
-int mlt_inter_gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                      const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
-                      mlt_coll_numbers displs, const mlt_type *recvtype, int root, mlt_comm *comm,
-                      mlt_coll_how how)
-{
-    int code = coll_inter_check_root(me, comm, root);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    mlt_listing send = coll_inter_nothing, recv = coll_inter_nothing;
-    if (coll_inter_is_root(root))
-        recv = differing("recv", recvbuf, comm, recvcounts, displs, recvtype);
-    else if (!is_idle(root))
-        send = alike("send", sendbuf, 1, sendcount, sendtype);
-    recv.displs_name = "displs";
-    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_GATHERV, how);
-}
-
-int mlt_inter_scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                       mlt_coll_numbers displs, const mlt_type *sendtype, void *recvbuf,
-                       MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
-                       mlt_coll_how how)
-{
-    int code = coll_inter_check_root(me, comm, root);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    mlt_listing send = coll_inter_nothing, recv = coll_inter_nothing;
-    if (coll_inter_is_root(root))
-        send = differing("send", sendbuf, comm, sendcounts, displs, sendtype);
-    else if (!is_idle(root))
-        recv = alike("recv", recvbuf, 1, recvcount, recvtype);
-    send.displs_name = "displs";
-    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, root, MLT_FORM_SCATTERV, how);
-}
-
-// ---- allgather, alltoall
-
-int mlt_inter_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                        const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                        const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
-{
-    int code = coll_inter_check_data(me, comm, "send", sendbuf, sendcount, sendtype);
+    bool is_root = coll_inter_is_root(root), sends = is_root == (collective == MLT_COLL_SCATTER);
+    const mlt_coll_data *data = sends ? send : recv;
+    int code = mlt_coll_check_root(me, comm, root);
     if (code == MPI_SUCCESS)
-        code = coll_inter_check_blocks(me, comm, "recv", recvbuf, recvcount, recvtype);
+        code =
+            is_root ? coll_inter_check_blocks(me, comm, data) : mlt_coll_check_data(me, comm, data);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    mlt_coll_job job = {0};
+    *(sends ? &job.in : &job.out) = mlt_coll_data_side(data, is_root ? comm->peers : 1);
+    return coll_inter_go(me, comm, &job, moves(collective, mlt_coll_data_bytes(data)), root, NULL,
+                         how);
+}
+
+static mlt_coll_list coll_inter_list(const mlt_coll_data *d, const mlt_comm *comm, bool same)
+{
+    return (mlt_coll_list){.which = d->which,
+                           .buf = d->buf,
+                           .blocks = (uint32_t)comm->peers,
+                           .count = d->count,
+                           .type = d->type,
+                           .same = same};
+}
+
+int mlt_inter_blocks(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
+                     const mlt_coll_data *recv, int root, mlt_comm *comm, const mlt_how *how)
+{
+    bool gathers = collective == MLT_COLL_ALLGATHER;
+    if (!gathers && collective != MLT_COLL_ALLTOALL)
+        return coll_inter_rooted(me, collective, send, recv, root, comm, how);
+    int code = mlt_coll_check_data(me, comm, send);
+    if (code == MPI_SUCCESS)
+        code = coll_inter_check_blocks(me, comm, recv);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
     mlt_inter_shape shape = {.collective = MLT_COLL_ALLGATHER, .element = 1};
-    shape.count[comm->side] = (uint64_t)sendcount * sendtype->size;
-    shape.count[!comm->side] = (uint64_t)recvcount * recvtype->size;
+    shape.count[comm->side] = mlt_coll_data_bytes(send);
+    shape.count[!comm->side] = mlt_coll_data_bytes(recv);
     uint32_t size[2] = {(uint32_t)comm->size, (uint32_t)comm->peers};
-    if (!mlt_inter_gathers(size, shape.count)) {
-        mlt_listing send = alike("send", sendbuf, size[1], sendcount, sendtype);
-        mlt_listing recv = alike("recv", recvbuf, size[1], recvcount, recvtype);
-        send.same = true;
-        return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT,
-                                      MLT_FORM_ALLGATHER, how);
+    if (!gathers || !mlt_inter_gathers(size, shape.count)) {
+        mlt_coll_list from = coll_inter_list(send, comm, gathers);
+        mlt_coll_list to = coll_inter_list(recv, comm, false);
+        return mlt_coll_exchange(me, comm, &from, &to, mlt_inter_peer, MPI_ROOT,
+                                 gathers ? MLT_FORM_ALLGATHER : MLT_FORM_ALLTOALL, how);
     }
-    mlt_coll_job job = {.in = coll_inter_side(sendbuf, sendcount, sendtype),
-                        .out = coll_inter_side(recvbuf, recvcount, recvtype)};
-    job.out.blocks = size[1];
+    mlt_coll_job job = {.in = mlt_coll_data_side(send, 1),
+                        .out = mlt_coll_data_side(recv, comm->peers)};
     return coll_inter_go(me, comm, &job, shape, MPI_ROOT, NULL, how);
-}
-
-int mlt_inter_allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                         const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
-                         mlt_coll_numbers displs, const mlt_type *recvtype, mlt_comm *comm,
-                         mlt_coll_how how)
-{
-    mlt_listing send = alike("send", sendbuf, (uint32_t)comm->peers, sendcount, sendtype);
-    mlt_listing recv = differing("recv", recvbuf, comm, recvcounts, displs, recvtype);
-    send.same = true;
-    recv.displs_name = "displs";
-    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLGATHER,
-                                  how);
-}
-
-int mlt_inter_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                       const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                       const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
-{
-    mlt_listing send = alike("send", sendbuf, (uint32_t)comm->peers, sendcount, sendtype);
-    mlt_listing recv = alike("recv", recvbuf, (uint32_t)comm->peers, recvcount, recvtype);
-    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALL,
-                                  how);
-}
-
-int mlt_inter_alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                        mlt_coll_numbers sdispls, const mlt_type *sendtype, void *recvbuf,
-                        mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                        const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how)
-{
-    mlt_listing send = differing("send", sendbuf, comm, sendcounts, sdispls, sendtype);
-    mlt_listing recv = differing("recv", recvbuf, comm, recvcounts, rdispls, recvtype);
-    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV,
-                                  how);
-}
-
-int mlt_inter_alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                        mlt_coll_numbers sdispls, const MPI_Datatype *sendtypes, void *recvbuf,
-                        mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                        const MPI_Datatype *recvtypes, mlt_comm *comm, mlt_coll_how how)
-{
-    mlt_listing send = differing("send", sendbuf, comm, sendcounts, sdispls, NULL);
-    mlt_listing recv = differing("recv", recvbuf, comm, recvcounts, rdispls, NULL);
-    send.typed = recv.typed = true;
-    send.types = sendtypes;
-    recv.types = recvtypes;
-    return mlt_coll_list_exchange(me, comm, &send, &recv, far_peer, MPI_ROOT, MLT_FORM_ALLTOALLV,
-                                  how);
 }
 
 // ---- reductions
 
-static int reduce(mlt_rank *me, mlt_comm *comm, mlt_collective collective, uint64_t count,
-                  mlt_coll_side in, mlt_coll_side out, const mlt_inter_op *op, int root,
-                  uint64_t *starts, mlt_coll_how how)
+// The operands at this rank, each NULL if it has none. Takes over `starts`.
+static int coll_inter_reduce(mlt_rank *me, mlt_comm *comm, mlt_collective collective,
+                             uint64_t count, const mlt_coll_data *send, const mlt_coll_data *recv,
+                             const mlt_inter_op *op, int root, uint64_t *starts, const mlt_how *how)
 {
-    mlt_coll_job job = {.in = in, .out = out, .op_object = op->object, .layout = op->layout};
+    int code = MPI_SUCCESS;
+    if (send)
+        code = mlt_coll_check_operands(me, comm, send, "count", op->op.element);
+    if (code == MPI_SUCCESS && recv)
+        code = mlt_coll_check_operands(me, comm, recv, "count", op->op.element);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
+        mlt_coll_memory_give(me, starts);
+        return code;
+    }
+    mlt_coll_job job = {.op_object = op->object, .layout = op->layout};
+    if (send)
+        job.in = mlt_coll_data_side(send, 1);
+    if (recv)
+        job.out = mlt_coll_data_side(recv, 1);
     mlt_coll_op_copy(&job.op, &op->op);
     job.what.op = &job.op;
     mlt_inter_shape shape = {
@@ -375,59 +214,36 @@ static int reduce(mlt_rank *me, mlt_comm *comm, mlt_collective collective, uint6
     return coll_inter_go(me, comm, &job, shape, root, starts, how);
 }
 
-int mlt_inter_reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                     const mlt_type *type, const mlt_inter_op *op, int root, mlt_comm *comm,
-                     mlt_coll_how how)
+int mlt_inter_reduce(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
+                     const mlt_coll_data *recv, const mlt_inter_op *op, int root, mlt_comm *comm,
+                     const mlt_how *how)
 {
-    int code = coll_inter_check_root(me, comm, root);
-    if (code == MPI_SUCCESS)
-        code = coll_inter_is_root(root)
-                   ? check_operands(me, comm, "recv", recvbuf, count, type, op)
-                   : check_operands(me, comm, "send", sendbuf, count, type, op);
+    bool all = collective == MLT_COLL_ALLREDUCE;
+    int code = all ? MPI_SUCCESS : mlt_coll_check_root(me, comm, root);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    mlt_coll_side in = {0}, out = {0};
-    *(coll_inter_is_root(root) ? &out : &in) =
-        coll_inter_side(coll_inter_is_root(root) ? recvbuf : sendbuf, count, type);
-    return reduce(me, comm, MLT_COLL_REDUCE, (uint64_t)count, in, out, op, root, NULL, how);
-}
-
-int mlt_inter_allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                        const mlt_type *type, const mlt_inter_op *op, mlt_comm *comm,
-                        mlt_coll_how how)
-{
-    int code = check_operands(me, comm, "send", sendbuf, count, type, op);
-    if (code == MPI_SUCCESS)
-        code = check_operands(me, comm, "recv", recvbuf, count, type, op);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    return reduce(me, comm, MLT_COLL_ALLREDUCE, (uint64_t)count,
-                  coll_inter_side(sendbuf, count, type), coll_inter_side(recvbuf, count, type), op,
-                  MPI_ROOT, NULL, how);
+    bool is_root = coll_inter_is_root(root);
+    return coll_inter_reduce(me, comm, collective, (uint64_t)send->count,
+                             all || !is_root ? send : NULL, all || is_root ? recv : NULL, op,
+                             all ? MPI_ROOT : root, NULL, how);
 }
 
 static int coll_inter_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t total,
                               uint64_t mine, uint64_t *starts, const mlt_type *type,
-                              const mlt_inter_op *op, mlt_comm *comm, mlt_coll_how how)
+                              const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how)
 {
-    int code = check_operands(me, comm, "send", sendbuf, (MPI_Count)total, type, op);
-    if (code == MPI_SUCCESS)
-        code = check_operands(me, comm, "recv", recvbuf, (MPI_Count)mine, type, op);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS)) {
-        mlt_coll_memory_give(me, starts);
-        return code;
-    }
-    return reduce(me, comm, MLT_COLL_REDUCE_SCATTER, total,
-                  coll_inter_side(sendbuf, (MPI_Count)total, type),
-                  coll_inter_side(recvbuf, (MPI_Count)mine, type), op, MPI_ROOT, starts, how);
+    mlt_coll_data send = {"send", sendbuf, (MPI_Count)total, type};
+    mlt_coll_data recv = {"recv", recvbuf, (MPI_Count)mine, type};
+    return coll_inter_reduce(me, comm, MLT_COLL_REDUCE_SCATTER, total, &send, &recv, op, MPI_ROOT,
+                             starts, how);
 }
 
 int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
                              mlt_coll_numbers recvcounts, const mlt_type *type,
-                             const mlt_inter_op *op, mlt_comm *comm, mlt_coll_how how)
+                             const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how)
 {
     if (MLT_UNLIKELY(!recvcounts.at))
-        return mlt_coll_bad_array(me, comm, "recv", "counts");
+        return mlt_coll_bad_array(me, comm, "recvcounts");
     uint64_t ranks = (uint64_t)comm->size + (uint64_t)comm->peers, size = (uint64_t)comm->size;
     uint64_t *starts = mlt_coll_memory_take(me, (ranks + 1) * sizeof *starts);
     memset(starts, 0, (ranks + 1) * sizeof *starts);
@@ -439,7 +255,7 @@ int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
             continue;
         }
         mlt_coll_memory_give(me, starts);
-        return mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, "recv", "counts", r, count,
+        return mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, "recvcounts", r, count,
                                     count < 0 ? "at least 0"
                                               : "so few that 63 bits count them all");
     }
@@ -450,7 +266,7 @@ int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
 
 int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                    MPI_Count recvcount, const mlt_type *type,
-                                   const mlt_inter_op *op, mlt_comm *comm, mlt_coll_how how)
+                                   const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how)
 {
     MPI_Count total;
     if (MLT_UNLIKELY(recvcount < 0 || __builtin_mul_overflow(recvcount, comm->size, &total)))
@@ -458,11 +274,4 @@ int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recv
                              recvcount < 0 ? "at least 0" : "so few that 63 bits count them all");
     return coll_inter_scatter(me, sendbuf, recvbuf, (uint64_t)total, (uint64_t)recvcount, NULL,
                               type, op, comm, how);
-}
-
-int mlt_inter_no_scan(mlt_rank *me, mlt_comm *comm)
-{
-    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                         "%s is an intercommunicator, on which scans are not defined",
-                         mlt_comm_name(me, comm));
 }

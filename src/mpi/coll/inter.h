@@ -3,7 +3,7 @@
 // first thing and returns what it says:
 //
 //     if (MLT_UNLIKELY(comm->inter))
-//         return mlt_inter_gather(me, ..., root, comm, how);
+//         return mlt_inter_bcast(me, &data, root, comm, how);
 //
 // They take the arguments as the user gave them, a bad datatype being NULL, and check whatever
 // counts at this rank. Arrays of numbers are passed as they are (mlt_coll_numbers).
@@ -23,7 +23,7 @@
 
 #include "coll/alg/op.h"
 #include "mpi/coll/coll.h"
-#include "mpi/coll/exchange.h"
+#include "mpi/coll/list.h"
 #include "mpi/comm/comm.h"
 #include "mpi/type/dtype.h"
 #include "p2p/p2p.h"
@@ -37,58 +37,23 @@ typedef struct mlt_inter_op {
 } mlt_inter_op;
 
 // A rank with MPI_PROC_NULL: no argument but comm counts, and none is looked at.
-int mlt_inter_idle(mlt_rank *me, mlt_collective collective, mlt_comm *comm, mlt_coll_how how);
+int mlt_inter_idle(mlt_rank *me, mlt_collective collective, mlt_comm *comm, const mlt_how *how);
 
-int mlt_inter_barrier(mlt_rank *me, mlt_comm *comm, mlt_coll_how how);
-int mlt_inter_bcast(mlt_rank *me, void *buffer, MPI_Count count, const mlt_type *type, int root,
-                    mlt_comm *comm, mlt_coll_how how);
-
-int mlt_inter_gather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                     const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                     const mlt_type *recvtype, int root, mlt_comm *comm, mlt_coll_how how);
-int mlt_inter_gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                      const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
-                      mlt_coll_numbers displs, const mlt_type *recvtype, int root, mlt_comm *comm,
-                      mlt_coll_how how);
-int mlt_inter_scatter(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                      const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                      const mlt_type *recvtype, int root, mlt_comm *comm, mlt_coll_how how);
-int mlt_inter_scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                       mlt_coll_numbers displs, const mlt_type *sendtype, void *recvbuf,
-                       MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
-                       mlt_coll_how how);
-int mlt_inter_allgather(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                        const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                        const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how);
-int mlt_inter_allgatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                         const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
-                         mlt_coll_numbers displs, const mlt_type *recvtype, mlt_comm *comm,
-                         mlt_coll_how how);
-int mlt_inter_alltoall(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
-                       const mlt_type *sendtype, void *recvbuf, MPI_Count recvcount,
-                       const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how);
-int mlt_inter_alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                        mlt_coll_numbers sdispls, const mlt_type *sendtype, void *recvbuf,
-                        mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                        const mlt_type *recvtype, mlt_comm *comm, mlt_coll_how how);
-int mlt_inter_alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
-                        mlt_coll_numbers sdispls, const MPI_Datatype *sendtypes, void *recvbuf,
-                        mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
-                        const MPI_Datatype *recvtypes, mlt_comm *comm, mlt_coll_how how);
+int mlt_inter_bcast(mlt_rank *me, const mlt_coll_data *data, int root, mlt_comm *comm,
+                    const mlt_how *how);
+// Gather, scatter, allgather, alltoall.
+int mlt_inter_blocks(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
+                     const mlt_coll_data *recv, int root, mlt_comm *comm, const mlt_how *how);
+// For mlt_coll_exchange: every rank of the other group (root below 0), or the root.
+int32_t mlt_inter_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i, int32_t *tag);
 
 // Reductions. The type was checked, count was not. `op` is copied.
-int mlt_inter_reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                     const mlt_type *type, const mlt_inter_op *op, int root, mlt_comm *comm,
-                     mlt_coll_how how);
-int mlt_inter_allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                        const mlt_type *type, const mlt_inter_op *op, mlt_comm *comm,
-                        mlt_coll_how how);
+int mlt_inter_reduce(mlt_rank *me, mlt_collective collective, const mlt_coll_data *send,
+                     const mlt_coll_data *recv, const mlt_inter_op *op, int root, mlt_comm *comm,
+                     const mlt_how *how);
 int mlt_inter_reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
                              mlt_coll_numbers recvcounts, const mlt_type *type,
-                             const mlt_inter_op *op, mlt_comm *comm, mlt_coll_how how);
+                             const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how);
 int mlt_inter_reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
                                    MPI_Count recvcount, const mlt_type *type,
-                                   const mlt_inter_op *op, mlt_comm *comm, mlt_coll_how how);
-
-// MPI_Scan and MPI_Exscan: raises MPI_ERR_COMM.
-int mlt_inter_no_scan(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+                                   const mlt_inter_op *op, mlt_comm *comm, const mlt_how *how);

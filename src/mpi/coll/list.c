@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "coll/alg/list.h"
@@ -11,251 +10,269 @@
 #include "mpi/error/error.h"
 #include "mpi/handle.h"
 
-// Where a block lies in what the team is given.
-typedef struct list_place {
-    uint64_t at, bytes;
-} list_place;
+enum { SENT, RECEIVED };
 
-// What a schedule depends on, compared as bytes. Sides that are not listed have no places.
+// What a schedule depends on, compared as bytes.
 typedef struct shape {
-    uint64_t bytes[2]; // of a block, if they are alike: sent, received
-    uint64_t whole[2]; // of the buffers
-    uint32_t blocks[2];
+    uint64_t bytes[2];  // of a block, if they are alike: sent, received
+    uint64_t whole[2];  // of the buffers
+    uint32_t blocks[2]; // messages, if they are listed
     mlt_coll_list_peer *peer;
     int32_t root;
     uint8_t listed[2], same;
-    uint8_t merged;      // and the blocks that are received are alike
-    list_place places[]; // of what is sent, then of what is received
+    uint8_t merged;       // and the blocks that are received are alike
+    mlt_goal_part part[]; // what is sent, if it is listed; then what is received
 } shape;
 _Static_assert(sizeof(shape) == 56, "no padding: compared as bytes");
 
 // In the job's memory; lists of packed sides follow.
 typedef struct list_exchange {
-    mlt_comm *comm;
+    const mlt_comm *comm;
+    mlt_goal_parts parts; // those that are listed
     shape shape;
 } list_exchange;
 
-enum { SENT, RECEIVED };
+const mlt_coll_list mlt_coll_list_nothing = {.which = "", .listed = true, .typed = true};
 
-static inline int32_t peer_of(const list_exchange *x, int mode, uint32_t i, int32_t *tag)
+static inline int32_t peer_of(const mlt_comm *comm, const shape *s, int mode, uint32_t i,
+                              int32_t *tag)
 {
     *tag = 0;
-    return x->shape.peer(x->comm, x->shape.root, mode == SENT, i, tag);
+    return s->peer(comm, s->root, mode == SENT, i, tag);
 }
 
-// ---- checks
+// ---- what is wrong
 
-static MLT_COLD int bad_array(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, const char *what)
+int mlt_coll_bad_array(mlt_rank *me, mlt_comm *comm, const char *name)
 {
-    char name[32];
-    if (strcmp(what, "displs") == 0)
-        snprintf(name, sizeof name, "%.1s%s", l->displs_name ? "" : l->which, what);
-    else
-        snprintf(name, sizeof name, "%s%s", l->which, what);
-    return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, name, "an array, as there are blocks");
+    return mlt_bad_null(me, comm, me->fn, MPI_ERR_ARG, name, "an array with an entry a block");
 }
 
-static MLT_COLD int bad_count(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, uint32_t i,
-                              const char *should)
+int mlt_coll_bad_element(mlt_rank *me, mlt_comm *comm, int class, const char *name, uint64_t index,
+                         int64_t value, const char *should)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%s[%llu]", name, (unsigned long long)index);
+    return mlt_bad_value(me, comm, me->fn, class, text, value, should);
+}
+
+static MLT_COLD int list_bad_count(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l, uint32_t b,
+                                   const char *should)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%scount%s", l->which, l->listed ? "s" : "");
+    return l->listed ? mlt_coll_bad_element(me, comm, MPI_ERR_COUNT, name, b,
+                                            mlt_coll_number(l->counts, b), should)
+                     : mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, l->count, should);
+}
+
+static MLT_COLD int list_bad_type(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l, uint32_t b)
 {
     char name[48];
-    snprintf(name, sizeof name, "%scounts[%u]", l->which, i);
-    return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, mlt_coll_number(l->counts, i),
-                         should);
+    snprintf(name, sizeof name, "%stypes[%u]", l->which, b);
+    return mlt_type_mine(me, l->types[b]) ? mlt_bad_uncommitted(me, comm, me->fn, name)
+                                          : mlt_bad_type(me, comm, me->fn, name, l->types[b]);
 }
 
-static MLT_COLD int list_bad_type(mlt_rank *me, mlt_comm *comm, const mlt_listing *l, uint32_t i)
+static MLT_COLD int list_lacks(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l,
+                               const char *what)
 {
-    char name[48];
-    snprintf(name, sizeof name, "%stypes[%u]", l->which, i);
-    const mlt_type *type = mlt_type_mine(me, l->types[i]);
-    return type ? mlt_bad_uncommitted(me, comm, me->fn, name)
-                : mlt_bad_type(me, comm, me->fn, name, l->types[i]);
+    char name[16];
+    snprintf(name, sizeof name, "%s%s", l->which, what);
+    return mlt_coll_bad_array(me, comm, name);
 }
 
-// The type of block i, which has `count` elements. Of none, it does not matter.
-static inline const mlt_type *block_type(const mlt_rank *me, const mlt_listing *l, uint32_t i,
-                                         int64_t count)
+// What is not for one block.
+static int list_check(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l)
 {
-    return !l->typed ? l->type : count > 0 ? mlt_type_mine(me, l->types[i]) : MLT_TYPE_BYTE;
+    uint64_t bytes;
+    if (!l->blocks && l->typed)
+        return MPI_SUCCESS;
+    mlt_coll_data data = {l->which, l->buf, l->listed ? 0 : l->count,
+                          l->typed ? MLT_TYPE_BYTE : l->type};
+    if (!l->blocks && data.count > 0)
+        data.count = 0;
+    int code = mlt_coll_check_data(me, comm, &data);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS) || !l->blocks)
+        return code;
+    if (MLT_UNLIKELY(l->listed && !l->counts.at))
+        return list_lacks(me, comm, l, "counts");
+    if (MLT_UNLIKELY(l->listed && !l->displs.at))
+        return mlt_coll_bad_array(me, comm, l->displs_name);
+    if (MLT_UNLIKELY(l->typed && !l->types))
+        return list_lacks(me, comm, l, "types");
+    if (MLT_UNLIKELY(
+            __builtin_mul_overflow(mlt_coll_data_bytes(&data), l->same ? 1 : l->blocks, &bytes) ||
+            bytes > INT64_MAX))
+        return list_bad_count(me, comm, l, 0,
+                              "so few that the bytes of all blocks fit into 63 bits");
+    return MPI_SUCCESS;
 }
 
-static int list_check_blocks(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
+// ---- looking
+
+// What a list amounts to.
+typedef struct list_view {
+    uint32_t parts;    // blocks that have bytes and a peer
+    bool plain;        // each of them is bytes one after the other
+    int64_t low, high; // where the first begins and the last ends, in bytes from the buffer
+    uint64_t bytes;    // of all together
+} list_view;
+
+static inline int64_t count_at(const mlt_coll_list *l, uint32_t b)
 {
-    uint64_t all = 0, bytes;
-    for (uint32_t i = 0; i < l->blocks; i++) {
-        int64_t count = mlt_coll_number(l->counts, i);
+    return l->listed ? mlt_coll_number(l->counts, b) : l->count;
+}
+
+static inline int64_t displ_at(const mlt_coll_list *l, uint32_t b)
+{
+    return l->listed ? mlt_coll_number(l->displs, b) : (int64_t)b * l->count;
+}
+
+static inline const mlt_type *type_at(mlt_rank *me, const mlt_coll_list *l, uint32_t b)
+{
+    return l->typed ? mlt_type_mine(me, l->types[b]) : l->type;
+}
+
+// What displacements of a block of that type count.
+static inline int64_t unit_of(const mlt_coll_list *l, const mlt_type *type)
+{
+    return l->typed ? 1 : type->extent;
+}
+
+// One block that has elements. Types of blocks without are not looked at: programs give any.
+static int list_look_at(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *l, uint32_t b,
+                        bool meets, list_view *v)
+{
+    const mlt_type *type = type_at(me, l, b);
+    if (MLT_UNLIKELY(!type || !type->committed))
+        return list_bad_type(me, comm, l, b);
+    int64_t count = count_at(l, b), displ = displ_at(l, b), bytes, start, end;
+    if (MLT_UNLIKELY(__builtin_mul_overflow(count, (int64_t)type->size, &bytes) ||
+                     __builtin_add_overflow((int64_t)v->bytes, bytes, &end)))
+        return list_bad_count(me, comm, l, b, "so few that all bytes fit into 63 bits");
+    // Displacements in bytes may be addresses.
+    if (MLT_UNLIKELY(!l->buf) && bytes && mlt_coll_needs_address(type) && !(l->typed && displ))
+        return mlt_coll_check_data(me, comm, &(mlt_coll_data){l->which, NULL, 1, type});
+    if (MLT_UNLIKELY(__builtin_mul_overflow(displ, unit_of(l, type), &start) ||
+                     __builtin_add_overflow(start, bytes, &end)))
+        return l->listed ? mlt_coll_bad_element(me, comm, MPI_ERR_ARG, l->displs_name, b, displ,
+                                                "so small that its bytes fit into 63 bits")
+                         : list_bad_count(me, comm, l, b, "so few that all bytes fit into 63 bits");
+    if (!bytes || !meets)
+        return MPI_SUCCESS;
+    v->bytes += (uint64_t)bytes;
+    v->low = !v->parts || start < v->low ? start : v->low;
+    v->high = !v->parts || end > v->high ? end : v->high;
+    v->plain = v->plain && (type->contiguous || (count == 1 && !type->layout));
+    v->parts++;
+    return MPI_SUCCESS;
+}
+
+static int list_look(mlt_rank *me, mlt_comm *comm, const shape *s, int mode, const mlt_coll_list *l,
+                     list_view *v)
+{
+    *v = (list_view){.plain = !l->apart};
+    for (uint32_t b = 0; b < l->blocks; b++) {
+        int32_t tag;
+        int64_t count = count_at(l, b);
+        if (count == 0)
+            continue;
         if (MLT_UNLIKELY(count < 0))
-            return bad_count(me, comm, l, i, "at least 0");
-        const mlt_type *type = block_type(me, l, i, count);
-        if (MLT_UNLIKELY(!type || !type->committed))
-            return list_bad_type(me, comm, l, i);
-        if (MLT_UNLIKELY(__builtin_mul_overflow((uint64_t)count, type->size, &bytes) ||
-                         __builtin_add_overflow(all, bytes, &all) || all > INT64_MAX))
-            return bad_count(me, comm, l, i, "so few that all bytes fit into 63 bits");
-        // Displacements in bytes may be addresses.
-        if (MLT_UNLIKELY(!l->buf) && bytes && mlt_coll_needs_address(type) &&
-            !(l->typed && mlt_coll_number(l->displs, i)))
-            return mlt_coll_check_data(me, comm, l->which, l->buf, 1, type);
+            return list_bad_count(me, comm, l, b, "at least 0");
+        int code = list_look_at(me, comm, l, b, peer_of(comm, s, mode, b, &tag) >= 0, v);
+        if (MLT_UNLIKELY(code != MPI_SUCCESS))
+            return code;
     }
     return MPI_SUCCESS;
 }
 
-static int check_alike(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
+// ---- making
+
+static inline uint64_t list_room(const list_view *v)
 {
-    uint64_t bytes;
-    MPI_Count count = l->count > 0 && !l->blocks ? 0 : l->count;
-    int code = mlt_coll_check_data(me, comm, l->which, l->buf, count, l->type);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    bytes = (uint64_t)count * l->type->size;
-    if (MLT_LIKELY(l->same ||
-                   (!__builtin_mul_overflow(bytes, l->blocks, &bytes) && bytes <= INT64_MAX)))
-        return MPI_SUCCESS;
-    char name[16];
-    snprintf(name, sizeof name, "%scount", l->which);
-    return mlt_bad_value(me, comm, me->fn, MPI_ERR_COUNT, name, count,
-                         "so few that the bytes of all blocks fit into 63 bits");
+    return v->plain ? 0 : v->parts * (sizeof(uint64_t) + sizeof(int64_t) + sizeof(mlt_type *));
 }
 
-static int list_check(mlt_rank *me, mlt_comm *comm, const mlt_listing *l)
+// Where the blocks of a list lie for the schedule, and for whoever packs them. `room`: list_room
+// bytes. Returns the bytes of the schedule's buffer.
+static uint64_t list_lay_out(mlt_rank *me, mlt_comm *comm, const shape *s, int mode,
+                             const mlt_coll_list *l, const list_view *v, mlt_goal_part *part,
+                             void *room, mlt_coll_side *side)
 {
-    char name[16];
-    snprintf(name, sizeof name, "%sbuf", l->which);
-    if (MLT_UNLIKELY(mlt_coll_in_place(l->buf)))
-        return mlt_coll_bad_in_place(me, comm, name);
-    if (!l->listed)
-        return check_alike(me, comm, l);
-    if (!l->typed) {
-        int code = mlt_coll_check_data(me, comm, l->which, NULL, 0, l->type);
-        if (MLT_UNLIKELY(code != MPI_SUCCESS))
-            return code;
+    uint64_t *counts = room, at = 0;
+    int64_t *displs = (int64_t *)(counts + v->parts);
+    const mlt_type **types = (const mlt_type **)(displs + v->parts);
+    uint32_t p = 0;
+    for (uint32_t b = 0; p < v->parts; b++) {
+        int32_t tag, peer = peer_of(comm, s, mode, b, &tag);
+        int64_t count = count_at(l, b), displ = displ_at(l, b);
+        const mlt_type *type = count && peer >= 0 ? type_at(me, l, b) : NULL;
+        if (!type || !type->size)
+            continue;
+        uint64_t bytes = (uint64_t)count * type->size;
+        part[p] = (mlt_goal_part){
+            .peer = (uint32_t)peer,
+            .tag = tag,
+            .at = v->plain ? (uint64_t)(displ * unit_of(l, type) - v->low) : at,
+            .bytes = bytes,
+        };
+        if (!v->plain) {
+            counts[p] = (uint64_t)count;
+            displs[p] = displ * unit_of(l, type);
+            types[p] = type;
+        }
+        at += bytes;
+        p++;
     }
-    if (!l->blocks)
-        return MPI_SUCCESS;
-    if (MLT_UNLIKELY(!l->counts.at))
-        return bad_array(me, comm, l, "counts");
-    if (MLT_UNLIKELY(!l->displs.at))
-        return bad_array(me, comm, l, "displs");
-    if (MLT_UNLIKELY(l->typed && !l->types))
-        return bad_array(me, comm, l, "types");
-    return list_check_blocks(me, comm, l);
-}
-
-// ---- sides
-
-// True if the elements of a block are bytes one after the other.
-static inline bool is_solid(const mlt_type *type, int64_t count)
-{
-    return type->contiguous || (count == 1 && !type->layout) || count == 0;
-}
-
-static inline int64_t block_offset(const mlt_listing *l, const mlt_type *type, uint32_t i)
-{
-    int64_t displ = l->listed ? mlt_coll_number(l->displs, i) : (int64_t)i * l->count;
-    return l->typed ? displ : displ * type->extent;
-}
-
-// What is left of a block's elements: none if there is nobody.
-static inline int64_t block_count(const list_exchange *x, const mlt_listing *l, int mode,
-                                  uint32_t i)
-{
-    int32_t tag;
-    int64_t count = l->listed ? mlt_coll_number(l->counts, i) : l->count;
-    return count && peer_of(x, mode, i, &tag) >= 0 ? count : 0;
-}
-
-// A list in the user's memory: places count from the lowest one. False: a block has gaps.
-static bool place_solid(mlt_rank *me, const list_exchange *x, const mlt_listing *l, int mode,
-                        list_place *places, mlt_coll_side *side)
-{
-    int64_t low = INT64_MAX;
-    uint64_t end = 0;
-    for (uint32_t i = 0; i < l->blocks; i++) {
-        int64_t count = block_count(x, l, mode, i);
-        const mlt_type *type = block_type(me, l, i, count);
-        if (!is_solid(type, count))
-            return false;
-        int64_t offset = count ? block_offset(l, type, i) : 0;
-        places[i] = (list_place){(uint64_t)offset, (uint64_t)count * type->size};
-        if (places[i].bytes && offset < low)
-            low = offset;
+    if (!v->parts)
+        return 0;
+    *side = (mlt_coll_side){.buf = (void *)(uintptr_t)l->buf, .type = MLT_TYPE_BYTE, .blocks = p};
+    if (v->plain) {
+        uint64_t bytes = (uint64_t)v->high - (uint64_t)v->low;
+        side->buf = (void *)((uintptr_t)l->buf + (uintptr_t)v->low);
+        side->blocks = 1;
+        side->count = bytes;
+        return bytes;
     }
-    for (uint32_t i = 0; i < l->blocks; i++) {
-        places[i].at = places[i].bytes ? places[i].at - (uint64_t)low : 0;
-        if (places[i].at + places[i].bytes > end)
-            end = places[i].at + places[i].bytes;
-    }
-    *side = (mlt_coll_side){.buf = (void *)((uintptr_t)l->buf + (uintptr_t)(end ? low : 0)),
-                            .type = MLT_TYPE_BYTE,
-                            .blocks = 1,
-                            .count = end};
-    return true;
+    side->counts = counts;
+    side->displs = displs;
+    side->types = types;
+    return at;
 }
 
-// A list that is packed: places are one after the other. `memory`: see packed_bytes.
-static void place_packed(mlt_rank *me, const list_exchange *x, const mlt_listing *l, int mode,
-                         list_place *places, mlt_coll_side *side, unsigned char *memory)
+// Blocks that are alike and one after the other need no list.
+static mlt_coll_side list_lay_alike(shape *s, int mode, const mlt_coll_list *l)
 {
-    uint64_t *counts = (uint64_t *)memory;
-    int64_t *displs = (int64_t *)(counts + l->blocks);
-    const mlt_type **types = (const mlt_type **)(displs + l->blocks);
-    uint64_t at = 0;
-    for (uint32_t i = 0; i < l->blocks; i++) {
-        int64_t count = block_count(x, l, mode, i);
-        types[i] = block_type(me, l, i, count);
-        counts[i] = (uint64_t)count;
-        displs[i] = count ? block_offset(l, types[i], i) : 0;
-        places[i] = (list_place){at, counts[i] * types[i]->size};
-        at += places[i].bytes;
-    }
-    *side = (mlt_coll_side){.buf = (void *)(uintptr_t)l->buf,
-                            .type = MLT_TYPE_BYTE,
-                            .blocks = l->blocks,
-                            .counts = counts,
-                            .displs = displs,
-                            .types = types};
+    mlt_coll_data data = {l->which, l->buf, l->count, l->type};
+    int32_t blocks = l->same ? 1 : (int32_t)l->blocks;
+    s->bytes[mode] = mlt_coll_data_bytes(&data);
+    s->whole[mode] = (uint64_t)blocks * s->bytes[mode];
+    return mlt_coll_data_side(&data, blocks);
 }
 
-static uint64_t packed_bytes(const mlt_listing *l)
+// Only lists have a side of their own for the rules; and unpacking blocks with gaps that are alike would
+// touch the place of somebody who is not there.
+static bool is_listed(const mlt_coll_list *l, bool ruled, int mode)
 {
-    return l->blocks * (sizeof(uint64_t) + sizeof(int64_t) + sizeof(mlt_type *));
+    return ruled || l->listed ||
+           (!l->same && mode == RECEIVED && l->blocks && !l->type->contiguous);
 }
 
-// Blocks that are alike lie as they are wanted, packed or not, unless unpacking would touch the
-// place of somebody who is not there.
-static bool is_listed(const mlt_listing *l, bool sends)
-{
-    return l->listed || (!l->same && !sends && l->blocks && !l->type->contiguous);
-}
+// ---- schedules of operations that have no rules
 
-static mlt_coll_side place_alike(list_exchange *x, const mlt_listing *l, int mode)
-{
-    uint64_t blocks = l->same ? 1 : l->blocks;
-    x->shape.bytes[mode] = (uint64_t)l->count * l->type->size;
-    x->shape.whole[mode] = blocks * x->shape.bytes[mode];
-    return (mlt_coll_side){.buf = (void *)(uintptr_t)l->buf,
-                           .type = l->type,
-                           .blocks = blocks,
-                           .count = (uint64_t)l->count};
-}
-
-// ---- schedules
-
-// The messages of one way; the caller frees them. Those with nobody and without bytes are left out.
-static mlt_goal_part *list_parts_of(const list_exchange *x, int mode, const list_place *places,
-                                    uint32_t *count)
+// The messages of one side whose blocks are alike; the caller frees them. Those with nobody and without
+// bytes are left out.
+static mlt_goal_part *list_parts_of(const list_exchange *x, int mode, uint32_t *count)
 {
     const shape *s = &x->shape;
     mlt_goal_part *parts = mlt_take(s->blocks[mode] + 1ull, sizeof *parts);
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->blocks[mode]; i++) {
-        int32_t tag, peer = peer_of(x, mode, i, &tag);
-        list_place p = {s->same && mode == SENT ? 0 : i * s->bytes[mode], s->bytes[mode]};
-        if (s->listed[mode])
-            p = places[i];
-        if (peer >= 0 && p.bytes)
-            parts[n++] = (mlt_goal_part){(uint32_t)peer, tag, p.at, p.bytes};
+    for (uint32_t i = 0; s->bytes[mode] && i < s->blocks[mode]; i++) {
+        int32_t tag, peer = peer_of(x->comm, s, mode, i, &tag);
+        uint64_t at = s->same && mode == SENT ? 0 : i * s->bytes[mode];
+        if (peer >= 0)
+            parts[n++] = (mlt_goal_part){(uint32_t)peer, tag, at, s->bytes[mode]};
     }
     *count = n;
     return parts;
@@ -264,84 +281,142 @@ static mlt_goal_part *list_parts_of(const list_exchange *x, int mode, const list
 static void list_emit(const mlt_coll_what *what, mlt_goal_program *program, uint32_t rank)
 {
     const list_exchange *x = what->custom;
-    const shape *s = &x->shape;
-    mlt_goal_parts parts = {.in = s->whole[SENT], .out = s->whole[RECEIVED]};
-    const list_place *received = s->places + (s->listed[SENT] ? s->blocks[SENT] : 0);
-    mlt_goal_part *send = list_parts_of(x, SENT, s->places, &parts.sends);
-    mlt_goal_part *recv = list_parts_of(x, RECEIVED, received, &parts.recvs);
-    parts.send = send;
-    parts.recv = recv;
-    mlt_coll_list_emit(program, rank, &parts, s->merged);
+    mlt_goal_parts parts = x->parts;
+    mlt_goal_part *send = NULL, *recv = NULL;
+    if (!x->shape.listed[SENT])
+        parts.send = send = list_parts_of(x, SENT, &parts.sends);
+    if (!x->shape.listed[RECEIVED])
+        parts.recv = recv = list_parts_of(x, RECEIVED, &parts.recvs);
+    mlt_coll_list_emit(program, rank, &parts, x->shape.merged);
     free(send);
     free(recv);
 }
 
-static uint16_t list_kind_of(const mlt_listing *l)
+// ---- operations that have rules
+
+static const mlt_goal_part *own_part(const mlt_comm *comm, const mlt_goal_part *part, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (part[i].peer == (uint32_t)comm->rank)
+            return &part[i];
+    return NULL;
+}
+
+// What goes to the rank itself comes from it. Blocks may lie anywhere, so only those for oneself are
+// compared: buffers that were taken for each other have them in the same place.
+static int check_own(mlt_rank *me, const mlt_coll_job *job, const mlt_goal_parts *parts, bool apart)
+{
+    const mlt_goal_part *from = own_part(job->comm, parts->send, parts->sends);
+    const mlt_goal_part *to = own_part(job->comm, parts->recv, parts->recvs);
+    uint64_t sent = from ? from->bytes : 0, received = to ? to->bytes : 0;
+    if (MLT_UNLIKELY(sent != received))
+        return mlt_coll_bad_sizes(me, job->comm, sent, received);
+    if (apart && from && to &&
+        MLT_UNLIKELY(mlt_coll_overlap((const char *)job->in.buf + from->at, sent,
+                                      (const char *)job->out.buf + to->at, received)))
+        return mlt_coll_bad_overlap(me, job->comm);
+    return MPI_SUCCESS;
+}
+
+// Perhaps only this rank knows that its list is wrong, and the others are in the call already. So
+// the call's number is used up, and this rank's next call meets the next one of the others.
+static MLT_COLD int list_refuse(mlt_comm *comm, const mlt_how *how, int code)
+{
+    if (mlt_how_is_persistent(how))
+        comm->fixed_calls++;
+    else
+        mlt_coll_refused(comm, comm->coll_calls++);
+    return code;
+}
+
+// ---- both
+
+static uint16_t list_kind_of(const mlt_coll_list *l)
 {
     return l->typed || !l->blocks ? 0 : mlt_type_kind(l->type);
 }
 
 // The root in the team's numbers, as every rank says it.
-static uint32_t list_root_of(const list_exchange *x, mlt_coll_form form)
+static uint32_t list_root_of(const mlt_comm *comm, const shape *s, mlt_coll_form form)
 {
     int32_t tag;
     if (form != MLT_FORM_GATHERV && form != MLT_FORM_SCATTERV)
         return 0;
-    return (uint32_t)(x->shape.root >= 0 ? peer_of(x, SENT, 0, &tag) : mlt_comm_order(x->comm));
+    if (!comm->inter)
+        return (uint32_t)s->root;
+    return (uint32_t)(s->root >= 0 ? peer_of(comm, s, SENT, 0, &tag) : mlt_comm_order(comm));
 }
 
-int mlt_coll_list_exchange(mlt_rank *me, mlt_comm *comm, const mlt_listing *send,
-                           const mlt_listing *recv, mlt_coll_list_peer *peer, int32_t root,
-                           mlt_coll_form form, mlt_coll_how how)
+int mlt_coll_exchange(mlt_rank *me, mlt_comm *comm, const mlt_coll_list *send,
+                      const mlt_coll_list *recv, mlt_coll_list_peer *peer, int32_t root,
+                      mlt_coll_form form, const mlt_how *how)
 {
-    int code = list_check(me, comm, send);
+    const mlt_coll_list *lists[2] = {send, recv};
+    list_view view[2] = {{.plain = true}, {.plain = true}};
+    // Others have the schedule that list_emit says.
+    bool ruled = !comm->inter && (form == MLT_FORM_GATHERV || form == MLT_FORM_SCATTERV ||
+                                  form == MLT_FORM_ALLTOALLV);
+    shape s = {
+        .peer = peer, .root = root, .same = send->same, .merged = send->same && !recv->listed};
+    int code = list_check(me, comm, recv);
     if (MLT_LIKELY(code == MPI_SUCCESS))
-        code = list_check(me, comm, recv);
+        code = list_check(me, comm, send);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    const mlt_listing *sides[2] = {send, recv};
-    bool listed[2] = {is_listed(send, true), is_listed(recv, false)};
-    uint64_t places = 0, lists = 0;
-    for (int mode = SENT; mode <= RECEIVED; mode++) {
-        places += listed[mode] ? sides[mode]->blocks : 0;
-        lists += listed[mode] ? packed_bytes(sides[mode]) : 0;
+    for (int mode = RECEIVED; code == MPI_SUCCESS && mode >= SENT; mode--) {
+        s.listed[mode] = is_listed(lists[mode], ruled, mode);
+        if (s.listed[mode])
+            code = list_look(me, comm, &s, mode, lists[mode], &view[mode]);
+        else
+            view[mode].plain = lists[mode]->type->contiguous;
+        s.blocks[mode] = s.listed[mode] ? view[mode].parts : lists[mode]->blocks;
     }
-    uint64_t key = sizeof(shape) + places * sizeof(list_place);
-    list_exchange *x = mlt_coll_memory_take(me, offsetof(list_exchange, shape) + key + lists);
-    *x = (list_exchange){.comm = comm,
-                         .shape = {.peer = peer,
-                                   .root = root,
-                                   .blocks = {send->blocks, recv->blocks},
-                                   .listed = {listed[SENT], listed[RECEIVED]},
-                                   .same = send->same,
-                                   .merged = send->same && !recv->listed}};
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return ruled ? list_refuse(comm, how, code) : code;
+    uint64_t key = sizeof s + ((uint64_t)view[SENT].parts + view[RECEIVED].parts) * sizeof *s.part;
+    list_exchange *x =
+        mlt_coll_memory_take(me, offsetof(list_exchange, shape) + key + list_room(&view[SENT]) +
+                                     list_room(&view[RECEIVED]));
     mlt_coll_job job = {.comm = comm, .memory = x, .writes_out = true};
-    mlt_coll_side *to[2] = {&job.in, &job.out};
-    list_place *next = x->shape.places;
-    unsigned char *memory = (unsigned char *)&x->shape + key;
+    mlt_coll_side *side[2] = {&job.in, &job.out};
+    mlt_goal_part *part[2] = {x->shape.part, x->shape.part + view[SENT].parts};
+    unsigned char *room = (unsigned char *)&x->shape + key;
     for (int mode = SENT; mode <= RECEIVED; mode++) {
-        const mlt_listing *l = sides[mode];
-        if (!listed[mode]) {
-            *to[mode] = place_alike(x, l, mode);
-            continue;
-        }
-        if (!place_solid(me, x, l, mode, next, to[mode]))
-            place_packed(me, x, l, mode, next, to[mode], memory);
-        const list_place *last = l->blocks ? &next[l->blocks - 1] : NULL;
-        x->shape.whole[mode] =
-            to[mode]->types ? (last ? last->at + last->bytes : 0) : to[mode]->count;
-        memory += packed_bytes(l);
-        next += l->blocks;
+        if (s.listed[mode])
+            s.whole[mode] = list_lay_out(me, comm, &s, mode, lists[mode], &view[mode], part[mode],
+                                         room, side[mode]);
+        else
+            *side[mode] = list_lay_alike(&s, mode, lists[mode]);
+        room += list_room(&view[mode]);
     }
+    x->comm = comm;
+    x->parts = (mlt_goal_parts){.send = part[SENT],
+                                .recv = part[RECEIVED],
+                                .sends = view[SENT].parts,
+                                .recvs = view[RECEIVED].parts,
+                                .in = s.whole[SENT],
+                                .out = s.whole[RECEIVED]};
+    x->shape = s;
     job.what = (mlt_coll_what){.collective = MLT_COLL_EXCHANGE,
                                .form = (uint8_t)form,
                                .kind = list_kind_of(recv),
                                .kind_sent = list_kind_of(send),
-                               .root = list_root_of(x, form),
+                               .root = list_root_of(comm, &s, form),
                                .element = 1,
-                               .emit = list_emit,
+                               .parts = ruled ? &x->parts : NULL,
+                               .emit = ruled ? NULL : list_emit,
                                .custom = x,
                                .key = &x->shape,
                                .key_bytes = key};
-    return mlt_coll_go(me, &job, how);
+    bool plain = view[SENT].plain && view[RECEIVED].plain;
+    if (ruled)
+        code = check_own(me, &job, &x->parts, form == MLT_FORM_ALLTOALLV && plain && !send->typed);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        (void)list_refuse(comm, how, code);
+    else if (!plain || !mlt_coll_is_quick(me, comm, how))
+        return mlt_coll_go(me, &job, how);
+    else
+        code = mlt_coll_quick(me, comm, &job.what, job.in.buf, job.out.buf);
+    mlt_coll_memory_give(me, x);
+    return code;
 }

@@ -30,12 +30,12 @@ void mlt_outside_look(mlt_worker *worker)
                           memory_order_release);
 }
 
-bool mlt_outside_meets(const mlt_coll_job *job, mlt_coll_how how)
+bool mlt_outside_meets(const mlt_coll_job *job, const mlt_how *how)
 {
     const mlt_comm *comm = job->comm;
     const mlt_coll_what *what = &job->what;
-    return how.mode == MLT_COLL_BLOCKING && !what->plain && !comm->inter && comm->size > 1 &&
-           comm->fixed_calls == 0 && comm->shared && !comm->shared->foreign &&
+    return !how && !what->plain && !comm->inter && comm->size > 1 && comm->fixed_calls == 0 &&
+           comm->shared && !comm->shared->foreign &&
            (what->collective == MLT_COLL_BARRIER ||
             (what->collective == MLT_COLL_ALLREDUCE && what->count > 0));
 }

@@ -29,7 +29,7 @@
 void mlt_outside_look(mlt_worker *worker);
 
 // True if all ranks meet in the call, and may change their rules after it.
-bool mlt_outside_meets(const mlt_coll_job *job, mlt_coll_how how) MLT_COLD;
+bool mlt_outside_meets(const mlt_coll_job *job, const mlt_how *how) MLT_COLD;
 
 // Before such a call, and after it: `call` is the communicator's number of calls before it. The latter
 // may suspend.

@@ -20,7 +20,7 @@ static inline int reduce_prepare(mlt_rank *me, mlt_comm *comm, const mlt_type *t
 {
     int code = MPI_SUCCESS;
     if (MLT_UNLIKELY(!type) || MLT_UNLIKELY(!type->committed))
-        return mlt_coll_check_data(me, comm, "", NULL, 0, type);
+        return mlt_coll_check_data(me, comm, &(mlt_coll_data){"", NULL, 0, type});
     if (MLT_UNLIKELY(!mlt_op_of(me, comm, op, type, &out->op, &code)))
         return code;
     out->object = mlt_op_object(op);
@@ -34,65 +34,76 @@ static inline MPI_Count with_bytes(MPI_Count count, const mlt_type *type)
     return MLT_UNLIKELY(!type->size) && count > 0 ? 0 : count;
 }
 
+// What it has on the stack is gone when a rank waits (bcast.c).
 static inline int reduce_check_buffers(mlt_rank *me, mlt_comm *comm, const void *sendbuf,
                                        void *recvbuf, MPI_Count count, const mlt_type *type,
                                        uint32_t element, bool receives)
 {
+    mlt_coll_data send = {"send", sendbuf, count, type}, recv = {"recv", recvbuf, count, type};
+    bool in_place = mlt_coll_in_place(sendbuf);
     int code = MPI_SUCCESS;
-    if (!mlt_coll_in_place(sendbuf))
-        code = mlt_coll_check_operands(me, comm, "send", sendbuf, "count", count, type, element);
+    if (!in_place)
+        code = mlt_coll_check_operands(me, comm, &send, "count", element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && receives)
-        code = mlt_coll_check_operands(me, comm, "recv", recvbuf, "count", count, type, element);
-    if (MLT_LIKELY(code == MPI_SUCCESS) && receives && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
-        code = mlt_coll_bad_in_place(me, comm, "recvbuf");
+        code = mlt_coll_check_operands(me, comm, &recv, "count", element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && receives && type->contiguous) {
         uint64_t bytes = (uint64_t)count * type->size;
-        if (MLT_UNLIKELY(mlt_coll_overlap(sendbuf, bytes, recvbuf, bytes)) &&
-            !mlt_coll_in_place(sendbuf))
+        if (MLT_UNLIKELY(mlt_coll_overlap(sendbuf, bytes, recvbuf, bytes)) && !in_place)
             code = mlt_coll_bad_overlap(me, comm);
     }
     return code;
 }
 
-// The job of what the body has put together. Not in place: `in` says where the operands lie.
-static int reduce_go(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
-                     const mlt_type *type, mlt_coll_side in, mlt_coll_side out, void *memory,
-                     mlt_coll_how how)
+// The job of what the body has put together; in, out: where operands lie, NULL: nowhere here. copied: in
+// is out's memory, too.
+static int reduce_go(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what,
+                     const mlt_inter_op *op, const mlt_coll_data *in, const mlt_coll_data *out,
+                     bool copied, void *memory, const mlt_how *how)
 {
     mlt_coll_job job = {
         .comm = comm,
         .what = *what,
         .op_object = op->object,
-        .in = in,
-        .out = out,
         .reads_out = true, // in place, or an exscan that leaves it as it is
         .writes_out = true,
         .layout = op->layout,
         .memory = memory,
     };
-    job.in.type = in.buf || in.count || in.counts ? type : NULL;
-    job.out.type = out.buf || out.count || out.counts ? type : NULL;
+    if (in && (in->buf || in->count))
+        job.in = mlt_coll_data_side(in, 1);
+    if (out && (out->buf || out->count))
+        job.out = mlt_coll_data_side(out, 1);
+    job.in.copied = copied;
     mlt_coll_op_copy(&job.op, &op->op);
     job.what.op = &job.op;
     return mlt_coll_go(me, &job, how);
 }
 
-static inline mlt_coll_side reduce_side(const void *buf, uint64_t count)
-{
-    return (mlt_coll_side){.buf = (void *)(uintptr_t)buf, .blocks = 1, .count = count};
-}
-
 // ---- one block: reduce, allreduce, scan, exscan
 
 // Apart, for the stack of a rank that waits in a quick call (bcast.c).
-static __attribute__((noinline)) int
-one_block_otherwise(mlt_rank *me, mlt_comm *comm, mlt_coll_what *what, const mlt_inter_op *op,
-                    const mlt_type *type, const void *in, bool gives, void *out, bool receives,
-                    mlt_coll_how how)
+static MLT_NOINLINE int one_block_otherwise(mlt_rank *me, mlt_comm *comm, const mlt_coll_what *what,
+                                            const mlt_inter_op *op, const mlt_type *type,
+                                            const void *in, bool gives, void *out, bool receives,
+                                            const mlt_how *how)
 {
-    return reduce_go(me, comm, what, op, type,
-                     gives ? reduce_side(in, what->count) : (mlt_coll_side){0},
-                     receives ? reduce_side(out, what->count) : (mlt_coll_side){0}, NULL, how);
+    mlt_coll_data send = {"send", in, (MPI_Count)what->count, type};
+    mlt_coll_data recv = {"recv", out, (MPI_Count)what->count, type};
+    return reduce_go(me, comm, what, op, gives ? &send : NULL, receives ? &recv : NULL, false, NULL,
+                     how);
+}
+
+static MLT_NOINLINE int one_block_between(mlt_rank *me, mlt_collective collective,
+                                          const void *sendbuf, void *recvbuf, MPI_Count count,
+                                          const mlt_type *type, const mlt_inter_op *op, int root,
+                                          mlt_comm *comm, const mlt_how *how)
+{
+    mlt_coll_data send = {"send", sendbuf, count, type}, recv = {"recv", recvbuf, count, type};
+    if (collective == MLT_COLL_REDUCE || collective == MLT_COLL_ALLREDUCE)
+        return mlt_inter_reduce(me, collective, &send, &recv, op, root, comm, how);
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                         "%s is an intercommunicator, on which scans are not defined",
+                         mlt_comm_name(me, comm));
 }
 
 typedef struct draft {
@@ -103,7 +114,7 @@ typedef struct draft {
 static inline __attribute__((always_inline)) int
 one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
              MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
-             mlt_coll_how how)
+             const mlt_how *how)
 {
     bool rooted = collective == MLT_COLL_REDUCE;
     if (rooted && MLT_UNLIKELY(root == MPI_PROC_NULL) && comm->inter)
@@ -113,10 +124,8 @@ one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *send
         return code;
     count = with_bytes(count, type);
     if (MLT_UNLIKELY(comm->inter))
-        return rooted ? mlt_inter_reduce(me, sendbuf, recvbuf, count, type, &d->op, root, comm, how)
-               : collective == MLT_COLL_ALLREDUCE
-                   ? mlt_inter_allreduce(me, sendbuf, recvbuf, count, type, &d->op, comm, how)
-                   : mlt_inter_no_scan(me, comm);
+        return one_block_between(me, collective, sendbuf, recvbuf, count, type, &d->op, root, comm,
+                                 how);
     if (rooted && (code = mlt_coll_check_root(me, comm, root)) != MPI_SUCCESS)
         return code;
     bool in_place = mlt_coll_in_place(sendbuf);
@@ -149,11 +158,10 @@ one_block_in(draft *d, mlt_rank *me, mlt_collective collective, const void *send
 // Thousands of ranks that share a worker may wait in here, and every line of their stacks that they
 // touch when they go on is cold. So their arguments lie elsewhere: in memory of the thread, as no
 // other rank runs until the call has copied them.
-static __attribute__((noinline)) int one_block_shared(mlt_rank *me, mlt_collective collective,
-                                                      const void *sendbuf, void *recvbuf,
-                                                      MPI_Count count, const mlt_type *type,
-                                                      MPI_Op handle, int root, mlt_comm *comm,
-                                                      mlt_coll_how how)
+static MLT_NOINLINE int one_block_shared(mlt_rank *me, mlt_collective collective,
+                                         const void *sendbuf, void *recvbuf, MPI_Count count,
+                                         const mlt_type *type, MPI_Op handle, int root,
+                                         mlt_comm *comm, const mlt_how *how)
 {
     static _Thread_local draft d __attribute__((tls_model("initial-exec")));
     return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
@@ -161,35 +169,18 @@ static __attribute__((noinline)) int one_block_shared(mlt_rank *me, mlt_collecti
 
 static int one_block(mlt_rank *me, mlt_collective collective, const void *sendbuf, void *recvbuf,
                      MPI_Count count, const mlt_type *type, MPI_Op handle, int root, mlt_comm *comm,
-                     mlt_coll_how how)
+                     const mlt_how *how)
 {
     draft d;
     return one_block_in(&d, me, collective, sendbuf, recvbuf, count, type, handle, root, comm, how);
 }
 
 int mlt_mpi_Reduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                   const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm)
+                   const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
+                   const mlt_how *how)
 {
     return (me->worker->count > 1 ? one_block_shared : one_block)(
-        me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm, MLT_BLOCKING);
-}
-
-int mlt_mpi_Ireduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                    const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
-                    MPI_Request *request)
-{
-    return (me->worker->count > 1 ? one_block_shared
-                                  : one_block)(me, MLT_COLL_REDUCE, sendbuf, recvbuf, count,
-                                               datatype, op, root, comm, MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Reduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                        const mlt_type *datatype, MPI_Op op, int root, mlt_comm *comm,
-                        MPI_Info info, MPI_Request *request)
-{
-    return (me->worker->count > 1 ? one_block_shared : one_block)(
-        me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm,
-        MLT_PERSISTENT(request, info));
+        me, MLT_COLL_REDUCE, sendbuf, recvbuf, count, datatype, op, root, comm, how);
 }
 
 // A few predefined elements are reduced by the operation that the worker used last.
@@ -207,8 +198,16 @@ static inline bool is_everyday(const mlt_rank *me, const void *sendbuf, const vo
                              (uint64_t)count * type->size);
 }
 
-int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                      const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
+MLT_NOINLINE int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                                   MPI_Count count, const mlt_type *datatype, MPI_Op op,
+                                   mlt_comm *comm, const mlt_how *how)
+{
+    return (me->worker->count > 1 ? one_block_shared : one_block)(
+        me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm, how);
+}
+
+int mlt_blocking_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
+                           const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
 {
     static _Thread_local mlt_coll_what what
         __attribute__((tls_model("initial-exec"))) = {.collective = MLT_COLL_ALLREDUCE};
@@ -220,69 +219,19 @@ int mlt_mpi_Allreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Coun
         what.op = found;
         return mlt_coll_quick_small(me, comm, &what, sendbuf, recvbuf);
     }
-    return (me->worker->count > 1 ? one_block_shared : one_block)(
-        me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm, MLT_BLOCKING);
-}
-
-int mlt_mpi_Iallreduce(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                       const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Request *request)
-{
-    return (me->worker->count > 1 ? one_block_shared : one_block)(me, MLT_COLL_ALLREDUCE, sendbuf,
-                                                                  recvbuf, count, datatype, op, 0,
-                                                                  comm, MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Allreduce_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                           const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Info info,
-                           MPI_Request *request)
-{
-    return (me->worker->count > 1 ? one_block_shared : one_block)(
-        me, MLT_COLL_ALLREDUCE, sendbuf, recvbuf, count, datatype, op, 0, comm,
-        MLT_PERSISTENT(request, info));
+    return mlt_mpi_Allreduce(me, sendbuf, recvbuf, count, datatype, op, comm, MLT_BLOCKING);
 }
 
 int mlt_mpi_Scan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                 const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
+                 const mlt_type *datatype, MPI_Op op, mlt_comm *comm, const mlt_how *how)
 {
-    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_BLOCKING);
-}
-
-int mlt_mpi_Iscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                  const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Request *request)
-{
-    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Scan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                      const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Info info,
-                      MPI_Request *request)
-{
-    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_PERSISTENT(request, info));
+    return one_block(me, MLT_COLL_SCAN, sendbuf, recvbuf, count, datatype, op, 0, comm, how);
 }
 
 int mlt_mpi_Exscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                   const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
+                   const mlt_type *datatype, MPI_Op op, mlt_comm *comm, const mlt_how *how)
 {
-    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_BLOCKING);
-}
-
-int mlt_mpi_Iexscan(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                    const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Request *request)
-{
-    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Exscan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count count,
-                        const mlt_type *datatype, MPI_Op op, mlt_comm *comm, MPI_Info info,
-                        MPI_Request *request)
-{
-    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm,
-                     MLT_PERSISTENT(request, info));
+    return one_block(me, MLT_COLL_EXSCAN, sendbuf, recvbuf, count, datatype, op, 0, comm, how);
 }
 
 // ---- reduce_scatter
@@ -292,7 +241,7 @@ int mlt_mpi_Exscan_init(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Co
 // starts: NULL if all blocks have `count` elements, else [size + 1]; the job's memory from now on.
 static int reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint64_t count,
                           uint64_t *starts, const mlt_type *type, const mlt_inter_op *op,
-                          mlt_comm *comm, mlt_coll_how how)
+                          mlt_comm *comm, const mlt_how *how)
 {
     uint64_t size = (uint64_t)comm->size, all = starts ? starts[size] : size * count;
     uint64_t own = starts ? starts[comm->rank + 1] - starts[comm->rank] : count;
@@ -306,15 +255,14 @@ static int reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint
         .starts = starts,
         .op = &op->op,
     };
+    mlt_coll_data send = {in_place ? "recv" : "send", in_place ? recvbuf : sendbuf, (MPI_Count)all,
+                          type};
+    mlt_coll_data recv = {"recv", recvbuf, (MPI_Count)own, type};
     int code = MPI_SUCCESS;
     if (!in_place)
-        code = mlt_coll_check_operands(me, comm, "send", sendbuf, SUM, (MPI_Count)all, type,
-                                       what.element);
+        code = mlt_coll_check_operands(me, comm, &recv, SUM, what.element);
     if (MLT_LIKELY(code == MPI_SUCCESS)) // all of them: what has no address, or too many
-        code = mlt_coll_check_operands(me, comm, "recv", recvbuf, SUM,
-                                       (MPI_Count)(in_place ? all : own), type, what.element);
-    if (MLT_LIKELY(code == MPI_SUCCESS) && MLT_UNLIKELY(mlt_coll_in_place(recvbuf)))
-        code = mlt_coll_bad_in_place(me, comm, "recvbuf");
+        code = mlt_coll_check_operands(me, comm, &send, SUM, what.element);
     if (MLT_LIKELY(code == MPI_SUCCESS) && !in_place && type->contiguous &&
         MLT_UNLIKELY(mlt_coll_overlap(sendbuf, all * type->size, recvbuf, own * type->size)))
         code = mlt_coll_bad_overlap(me, comm);
@@ -325,13 +273,12 @@ static int reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, uint
         mlt_coll_memory_give(me, starts);
         return code;
     }
-    mlt_coll_side in = reduce_side(in_place ? recvbuf : sendbuf, all);
-    in.copied = in_place;
-    return reduce_go(me, comm, &what, op, type, in, reduce_side(recvbuf, own), starts, how);
+    return reduce_go(me, comm, &what, op, &send, &recv, in_place, starts, how);
 }
 
-static int reduce_block(mlt_rank *me, const void *sendbuf, void *recvbuf, MPI_Count recvcount,
-                        const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
+int mlt_mpi_Reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                                 MPI_Count recvcount, const mlt_type *type, MPI_Op handle,
+                                 mlt_comm *comm, const mlt_how *how)
 {
     mlt_inter_op op;
     int code = reduce_prepare(me, comm, type, handle, &op);
@@ -378,8 +325,9 @@ static int read_counts(mlt_rank *me, mlt_comm *comm, mlt_coll_numbers counts, co
     return MPI_SUCCESS;
 }
 
-static int reduce_blocks(mlt_rank *me, const void *sendbuf, void *recvbuf, mlt_coll_numbers counts,
-                         const mlt_type *type, MPI_Op handle, mlt_comm *comm, mlt_coll_how how)
+int mlt_mpi_Reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
+                           mlt_coll_numbers counts, const mlt_type *type, MPI_Op handle,
+                           mlt_comm *comm, const mlt_how *how)
 {
     mlt_inter_op op;
     uint64_t *starts, count = 0;
@@ -392,74 +340,4 @@ static int reduce_blocks(mlt_rank *me, const void *sendbuf, void *recvbuf, mlt_c
     return code == MPI_SUCCESS
                ? reduce_scatter(me, sendbuf, recvbuf, count, starts, type, &op, comm, how)
                : code;
-}
-
-int mlt_mpi_Reduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                                 MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
-                                 mlt_comm *comm)
-{
-    return reduce_block(me, sendbuf, recvbuf, recvcount, datatype, op, comm, MLT_BLOCKING);
-}
-
-int mlt_mpi_Ireduce_scatter_block(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                                  MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
-                                  mlt_comm *comm, MPI_Request *request)
-{
-    return reduce_block(me, sendbuf, recvbuf, recvcount, datatype, op, comm,
-                        MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Reduce_scatter_block_init(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                                      MPI_Count recvcount, const mlt_type *datatype, MPI_Op op,
-                                      mlt_comm *comm, MPI_Info info, MPI_Request *request)
-{
-    return reduce_block(me, sendbuf, recvbuf, recvcount, datatype, op, comm,
-                        MLT_PERSISTENT(request, info));
-}
-
-int mlt_mpi_Reduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf, const int recvcounts[],
-                           const mlt_type *datatype, MPI_Op op, mlt_comm *comm)
-{
-    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
-                         MLT_BLOCKING);
-}
-
-int mlt_mpi_Reduce_scatter_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                             const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
-                             mlt_comm *comm)
-{
-    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
-                         MLT_BLOCKING);
-}
-
-int mlt_mpi_Ireduce_scatter(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                            const int recvcounts[], const mlt_type *datatype, MPI_Op op,
-                            mlt_comm *comm, MPI_Request *request)
-{
-    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
-                         MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Ireduce_scatter_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                              const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
-                              mlt_comm *comm, MPI_Request *request)
-{
-    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
-                         MLT_NONBLOCKING(request));
-}
-
-int mlt_mpi_Reduce_scatter_init(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                                const int recvcounts[], const mlt_type *datatype, MPI_Op op,
-                                mlt_comm *comm, MPI_Info info, MPI_Request *request)
-{
-    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_narrow(recvcounts), datatype, op, comm,
-                         MLT_PERSISTENT(request, info));
-}
-
-int mlt_mpi_Reduce_scatter_init_c(mlt_rank *me, const void *sendbuf, void *recvbuf,
-                                  const MPI_Count recvcounts[], const mlt_type *datatype, MPI_Op op,
-                                  mlt_comm *comm, MPI_Info info, MPI_Request *request)
-{
-    return reduce_blocks(me, sendbuf, recvbuf, mlt_coll_wide(recvcounts), datatype, op, comm,
-                         MLT_PERSISTENT(request, info));
 }

@@ -371,17 +371,17 @@ static int reduce_to_check_buffers(mlt_rank *me, const arguments *a)
     bool in_place = p->gives && mlt_coll_in_place(a->sendbuf);
     if (in_place && !p->gets)
         return mlt_coll_bad_in_place(me, a->comm, "sendbuf of a rank that does not receive");
-    if (p->gets && mlt_coll_in_place(a->recvbuf))
-        return mlt_coll_bad_in_place(me, a->comm, "recvbuf");
     if (p->gives && !in_place)
-        code = mlt_coll_check_data(me, a->comm, "send", a->sendbuf, a->count, a->type);
+        code = mlt_coll_check_data(me, a->comm,
+                                   &(mlt_coll_data){"send", a->sendbuf, a->count, a->type});
     if (code == MPI_SUCCESS && p->gets)
-        code = mlt_coll_check_data(me, a->comm, "recv", a->recvbuf, a->count, a->type);
+        code = mlt_coll_check_data(me, a->comm,
+                                   &(mlt_coll_data){"recv", a->recvbuf, a->count, a->type});
     return code;
 }
 
 static int reduce_to_check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
-                           MPI_Comm comm, mlt_coll_how how)
+                           MPI_Comm comm, const mlt_how *how)
 {
     int code = MPI_SUCCESS;
     a->comm = mlt_comm_of(me, comm);
@@ -398,9 +398,8 @@ static int reduce_to_check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MP
     a->type = mlt_type_mine(me, datatype);
     if (!a->type)
         return mlt_bad_type(me, a->comm, me->fn, "datatype", datatype);
-    code = mlt_coll_check_data(me, a->comm, "", NULL, 0, a->type);
-    if (code == MPI_SUCCESS && a->count < 0)
-        code = mlt_bad_value(me, a->comm, me->fn, MPI_ERR_COUNT, "count", a->count, "at least 0");
+    MPI_Count count = a->count < 0 ? a->count : 0;
+    code = mlt_coll_check_data(me, a->comm, &(mlt_coll_data){"", NULL, count, a->type});
     if (code != MPI_SUCCESS || !mlt_op_of(me, a->comm, op, a->type, &a->op, &code))
         return code;
     a->op_object = mlt_op_object(op);
@@ -408,10 +407,10 @@ static int reduce_to_check(mlt_rank *me, arguments *a, MPI_Datatype datatype, MP
     return MPI_SUCCESS;
 }
 
-static int reduce_to_go(mlt_rank *me, const arguments *a, mlt_coll_how how)
+static int reduce_to_go(mlt_rank *me, const arguments *a, const mlt_how *how)
 {
     pair *p = a->pair;
-    bool persistent = how.mode == MLT_COLL_PERSISTENT;
+    bool persistent = mlt_how_is_persistent(how);
     duty *plan = duty_new(me, p);
     if (persistent)
         load_by_others(all_of(a->comm), plan);
@@ -449,7 +448,7 @@ static int reduce_to_go(mlt_rank *me, const arguments *a, mlt_coll_how how)
 }
 
 static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op op,
-                     MPI_Group contributors, MPI_Group receivers, MPI_Comm comm, mlt_coll_how how)
+                     MPI_Group contributors, MPI_Group receivers, MPI_Comm comm, const mlt_how *how)
 {
     int code = reduce_to_check(me, a, datatype, op, comm, how);
     if (code != MPI_SUCCESS)
@@ -457,7 +456,7 @@ static int reduce_to(mlt_rank *me, arguments *a, MPI_Datatype datatype, MPI_Op o
     a->pair = reduce_to_find(me, a->comm, contributors, receivers, &code);
     if (!a->pair)
         return code;
-    if (!a->pair->gives && !a->pair->gets && how.mode != MLT_COLL_PERSISTENT)
+    if (!a->pair->gives && !a->pair->gets && !mlt_how_is_persistent(how))
         return mlt_mpi_raise(me, a->comm, me->fn, MPI_ERR_GROUP,
                              "the caller, rank %d of %s, neither contributes nor receives",
                              a->comm->rank, mlt_comm_name(me, a->comm));

@@ -285,7 +285,7 @@ static int spawn_tell(mlt_rank *me, mlt_comm *comm, int root, void *data, size_t
     uint16_t fn = me->fn;
     int code = comm->size == 1
                    ? MPI_SUCCESS
-                   : mlt_mpi_Bcast(me, data, (MPI_Count)bytes, MLT_TYPE_BYTE, root, comm);
+                   : mlt_blocking_Bcast(me, data, (MPI_Count)bytes, MLT_TYPE_BYTE, root, comm);
     me->fn = fn; // what ran meanwhile may have called, too
     return code;
 }

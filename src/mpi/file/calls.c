@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that read and write: what they have in common is how the place is found (an offset, the
-// rank's own pointer, the shared one, in the order of ranks) and how they are driven (at once, with
-// a request, all ranks together, in two halves).
+// The calls that read and write. They differ in how the place is found and in how they are driven;
+// spec/mpi_forms.tsv says which function is which.
 #include <string.h>
 
 #include "mpi/error/error.h"
@@ -12,22 +11,9 @@
 
 #define CALLS_TYPE_INT64 (mlt_type_coded((uintptr_t)MPI_INT64_T))
 
-typedef enum calls_place { AT, OWN, SHARED, ORDERED } calls_place;
-
-// What the user gave.
-typedef struct calls_call {
-    mlt_file *file;
-    bool writes;
-    calls_place place;
-    int64_t offset; // AT
-    const void *buf;
-    MPI_Count count;
-    const mlt_type *type;
-} calls_call;
-
 // ---- checks
 
-static int check_mode(mlt_rank *me, mlt_file *file, const calls_call *c)
+static int check_mode(mlt_rank *me, mlt_file *file, const mlt_file_call *c)
 {
     int amode = file->shared->amode;
     if (c->writes && (amode & MPI_MODE_RDONLY))
@@ -38,7 +24,7 @@ static int check_mode(mlt_rank *me, mlt_file *file, const calls_call *c)
         return mlt_file_raise(me, file, MPI_ERR_ACCESS,
                               "'%s' was opened with MPI_MODE_WRONLY, so it cannot be read",
                               file->shared->path);
-    if ((amode & MPI_MODE_SEQUENTIAL) && c->place < SHARED)
+    if ((amode & MPI_MODE_SEQUENTIAL) && c->place < MLT_FILE_SHARED)
         return mlt_file_raise(
             me, file, MPI_ERR_UNSUPPORTED_OPERATION,
             "'%s' was opened with MPI_MODE_SEQUENTIAL, which allows calls with the "
@@ -47,7 +33,7 @@ static int check_mode(mlt_rank *me, mlt_file *file, const calls_call *c)
     return MPI_SUCCESS;
 }
 
-static int calls_check_data(mlt_rank *me, mlt_file *file, const calls_call *c)
+static int calls_check_data(mlt_rank *me, mlt_file *file, const mlt_file_call *c)
 {
     int64_t bytes;
     if (c->count < 0)
@@ -75,23 +61,25 @@ static int calls_check_data(mlt_rank *me, mlt_file *file, const calls_call *c)
     return MPI_SUCCESS;
 }
 
-static int check_place(mlt_rank *me, mlt_file *file, const calls_call *c, uint64_t bytes)
+static int check_place(mlt_rank *me, mlt_file *file, const mlt_file_call *c, uint64_t bytes)
 {
     int64_t end;
     uint64_t unit = file->view->unit;
-    if (c->place == AT && c->offset < 0)
+    if (c->place == MLT_FILE_AT && c->offset < 0)
         return mlt_file_raise(me, file, MPI_ERR_ARG,
                               "argument offset is %lld, but should be at least 0",
                               (long long)c->offset);
-    int64_t from = c->place == AT ? c->offset : c->place == OWN ? file->position : 0;
+    int64_t from = c->place == MLT_FILE_AT    ? c->offset
+                   : c->place == MLT_FILE_OWN ? file->position
+                                              : 0;
     if (__builtin_mul_overflow(from, (int64_t)unit, &end) ||
         __builtin_add_overflow(end, (int64_t)bytes, &end))
         return mlt_file_raise(me, file, MPI_ERR_ARG,
                               "the access would reach beyond byte 2^63 of the view");
-    if (file->view->once && (c->place >= SHARED || end > (int64_t)file->view->shown->size))
+    if (file->view->once && (c->place >= MLT_FILE_SHARED || end > (int64_t)file->view->shown->size))
         return mlt_file_raise(
             me, file, MPI_ERR_ARG,
-            c->place >= SHARED
+            c->place >= MLT_FILE_SHARED
                 ? "the view's filetype is shorter than what it shows, so it has one element, which "
                   "calls with the shared pointer cannot use"
                 : "the access reaches beyond the first element of the view's filetype, but the "
@@ -106,7 +94,7 @@ static int check_place(mlt_rank *me, mlt_file *file, const calls_call *c, uint64
 }
 
 // The file, what is wanted, and how many etypes that is; `from` of a shared pointer is left open.
-static int calls_look(mlt_rank *me, const calls_call *c, mlt_file_want *want, int64_t *etypes)
+static int calls_look(mlt_rank *me, const mlt_file_call *c, mlt_file_want *want, int64_t *etypes)
 {
     mlt_file *file = c->file;
     mlt_mpi_yield_if_due(me); // for those that read until another rank has written
@@ -118,22 +106,23 @@ static int calls_look(mlt_rank *me, const calls_call *c, mlt_file_want *want, in
     uint64_t bytes = mlt_file_bytes(file->view, c->type, (uint64_t)c->count);
     code = check_place(me, file, c, bytes);
     *etypes = (int64_t)(bytes / file->view->unit);
-    *want = (mlt_file_want){.file = file,
-                            .writes = c->writes,
-                            .from = (uint64_t)(c->place == AT ? c->offset : file->position),
-                            .buf = (void *)(uintptr_t)c->buf,
-                            .count = (uint64_t)c->count,
-                            .type = c->type};
+    *want =
+        (mlt_file_want){.file = file,
+                        .writes = c->writes,
+                        .from = (uint64_t)(c->place == MLT_FILE_AT ? c->offset : file->position),
+                        .buf = (void *)(uintptr_t)c->buf,
+                        .count = (uint64_t)c->count,
+                        .type = c->type};
     return code;
 }
 
 // Moves the pointer that the call uses beyond what it will access.
-static int advance(mlt_rank *me, const calls_call *c, mlt_file_want *want, int64_t etypes)
+static int advance(mlt_rank *me, const mlt_file_call *c, mlt_file_want *want, int64_t etypes)
 {
     int64_t before;
-    if (c->place == OWN)
+    if (c->place == MLT_FILE_OWN)
         want->file->position += etypes;
-    if (c->place != SHARED)
+    if (c->place != MLT_FILE_SHARED)
         return MPI_SUCCESS;
     int code = mlt_file_pointer_add(me, want->file, etypes, &before);
     want->from = (uint64_t)before;
@@ -146,11 +135,11 @@ static int line_up(mlt_rank *me, mlt_file_want *want, int64_t etypes)
     mlt_file *file = want->file;
     int64_t mine = etypes, upto = 0, base = 0;
     int last = file->comm->size - 1;
-    (void)mlt_mpi_Scan(me, &mine, &upto, 1, CALLS_TYPE_INT64, MPI_SUM, file->comm);
+    (void)mlt_mpi_Scan(me, &mine, &upto, 1, CALLS_TYPE_INT64, MPI_SUM, file->comm, MLT_BLOCKING);
     int code = MPI_SUCCESS;
     if (file->comm->rank == last)
         code = mlt_file_pointer_add(me, file, upto, &base);
-    (void)mlt_mpi_Bcast(me, &base, 1, CALLS_TYPE_INT64, last, file->comm);
+    (void)mlt_blocking_Bcast(me, &base, 1, CALLS_TYPE_INT64, last, file->comm);
     want->from = (uint64_t)(base + upto - etypes);
     return code;
 }
@@ -162,7 +151,7 @@ static void calls_tell(MPI_Status *status, uint64_t bytes)
 
 // ---- ways to drive a call
 
-static int at_once(mlt_rank *me, calls_call c, MPI_Status *status)
+int mlt_file_call_now(mlt_rank *me, mlt_file_call c, MPI_Status *status)
 {
     mlt_file_want want;
     int64_t etypes;
@@ -176,13 +165,14 @@ static int at_once(mlt_rank *me, calls_call c, MPI_Status *status)
     int64_t unit = (int64_t)file->view->unit;
     mlt_file_move_begin(me, &move, &want);
     mlt_file_do(me, file, &move);
-    if (c.place == OWN && move.access.moved < move.access.bytes) // the end of the file, or an error
+    if (c.place == MLT_FILE_OWN &&
+        move.access.moved < move.access.bytes) // the end of the file, or an error
         file->position -= etypes - (int64_t)move.access.moved / unit;
     calls_tell(status, mlt_file_move_bytes(&move));
     return mlt_file_outcome(me, file, &move);
 }
 
-static int later(mlt_rank *me, calls_call c, MPI_Request *request)
+int mlt_file_call_later(mlt_rank *me, mlt_file_call c, MPI_Request *request)
 {
     mlt_file_want want;
     int64_t etypes;
@@ -197,7 +187,7 @@ static int later(mlt_rank *me, calls_call c, MPI_Request *request)
 }
 
 // A rank whose arguments are wrong comes with nothing, so that the others do not wait for it.
-static int together(mlt_rank *me, calls_call c, uint64_t *bytes)
+static int together(mlt_rank *me, mlt_file_call c, uint64_t *bytes)
 {
     mlt_file_want want;
     int64_t etypes = 0;
@@ -206,21 +196,21 @@ static int together(mlt_rank *me, calls_call c, uint64_t *bytes)
     if (code != MPI_SUCCESS)
         want = (mlt_file_want){.file = file, .writes = c.writes, .type = MLT_TYPE_BYTE};
     etypes = code == MPI_SUCCESS ? etypes : 0;
-    int lined = c.place == ORDERED ? line_up(me, &want, etypes) : MPI_SUCCESS;
-    if (c.place == OWN)
+    int lined = c.place == MLT_FILE_ORDERED ? line_up(me, &want, etypes) : MPI_SUCCESS;
+    if (c.place == MLT_FILE_OWN)
         file->position += etypes;
     uint64_t moved = 0;
     int done = mlt_file_do_all(me, &want, &moved);
     *bytes = moved;
     bool is_short = done == MPI_SUCCESS && moved < want.count * want.type->size;
-    if (c.place == OWN && is_short) // the end of the file
+    if (c.place == MLT_FILE_OWN && is_short) // the end of the file
         file->position -=
             etypes - (int64_t)(moved / want.type->size * mlt_file_bytes(file->view, want.type, 1) /
                                file->view->unit);
     return code != MPI_SUCCESS ? code : lined != MPI_SUCCESS ? lined : done;
 }
 
-static int all_at_once(mlt_rank *me, calls_call c, MPI_Status *status)
+int mlt_file_call_all(mlt_rank *me, mlt_file_call c, MPI_Status *status)
 {
     uint64_t bytes = 0;
     int code = together(me, c, &bytes);
@@ -228,8 +218,7 @@ static int all_at_once(mlt_rank *me, calls_call c, MPI_Status *status)
     return code;
 }
 
-// The first half does it all, as the standard allows; the second one tells.
-static int calls_begin(mlt_rank *me, calls_call c)
+int mlt_file_call_begin(mlt_rank *me, mlt_file_call c)
 {
     mlt_file *file = c.file;
     if (file->split)
@@ -246,9 +235,8 @@ static int calls_begin(mlt_rank *me, calls_call c)
     return MPI_SUCCESS;
 }
 
-// `first` and `first_c` are the functions that it may end.
-static int calls_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status,
-                     uint16_t first, uint16_t first_c)
+int mlt_file_call_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status,
+                      uint16_t first, uint16_t first_c)
 {
     if (file->split != first && file->split != first_c)
         return mlt_file_raise(
@@ -262,211 +250,4 @@ static int calls_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *
     file->split = 0;
     calls_tell(status, file->split_bytes);
     return MPI_SUCCESS;
-}
-
-// ---- the calls
-
-int mlt_mpi_File_read_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
-                         MPI_Count count, const mlt_type *datatype, MPI_Status *status)
-{
-    return at_once(me, (calls_call){file, false, AT, offset, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iread_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
-                          MPI_Count count, const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, false, AT, offset, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_read(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                      const mlt_type *datatype, MPI_Status *status)
-{
-    return at_once(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iread(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                       const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_read_shared(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                             const mlt_type *datatype, MPI_Status *status)
-{
-    return at_once(me, (calls_call){file, false, SHARED, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iread_shared(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                              const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, false, SHARED, 0, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_read_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
-                             MPI_Count count, const mlt_type *datatype, MPI_Status *status)
-{
-    return all_at_once(me, (calls_call){file, false, AT, offset, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iread_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
-                              MPI_Count count, const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, false, AT, offset, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_read_at_all_begin(mlt_rank *me, mlt_file *file, MPI_Offset offset, void *buf,
-                                   MPI_Count count, const mlt_type *datatype)
-{
-    return calls_begin(me, (calls_call){file, false, AT, offset, buf, count, datatype});
-}
-
-int mlt_mpi_File_read_at_all_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
-{
-    return calls_end(me, file, buf, status, MLT_FN_File_read_at_all_begin,
-                     MLT_FN_File_read_at_all_begin_c);
-}
-
-int mlt_mpi_File_read_all(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                          const mlt_type *datatype, MPI_Status *status)
-{
-    return all_at_once(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iread_all(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                           const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, false, OWN, 0, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_read_all_begin(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                                const mlt_type *datatype)
-{
-    return calls_begin(me, (calls_call){file, false, OWN, 0, buf, count, datatype});
-}
-
-int mlt_mpi_File_read_all_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
-{
-    return calls_end(me, file, buf, status, MLT_FN_File_read_all_begin,
-                     MLT_FN_File_read_all_begin_c);
-}
-
-int mlt_mpi_File_read_ordered(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                              const mlt_type *datatype, MPI_Status *status)
-{
-    return all_at_once(me, (calls_call){file, false, ORDERED, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_read_ordered_begin(mlt_rank *me, mlt_file *file, void *buf, MPI_Count count,
-                                    const mlt_type *datatype)
-{
-    return calls_begin(me, (calls_call){file, false, ORDERED, 0, buf, count, datatype});
-}
-
-int mlt_mpi_File_read_ordered_end(mlt_rank *me, mlt_file *file, void *buf, MPI_Status *status)
-{
-    return calls_end(me, file, buf, status, MLT_FN_File_read_ordered_begin,
-                     MLT_FN_File_read_ordered_begin_c);
-}
-
-int mlt_mpi_File_write_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
-                          MPI_Count count, const mlt_type *datatype, MPI_Status *status)
-{
-    return at_once(me, (calls_call){file, true, AT, offset, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iwrite_at(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
-                           MPI_Count count, const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, true, AT, offset, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_write(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                       const mlt_type *datatype, MPI_Status *status)
-{
-    return at_once(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iwrite(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                        const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_write_shared(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                              const mlt_type *datatype, MPI_Status *status)
-{
-    return at_once(me, (calls_call){file, true, SHARED, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iwrite_shared(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                               const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, true, SHARED, 0, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_write_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
-                              MPI_Count count, const mlt_type *datatype, MPI_Status *status)
-{
-    return all_at_once(me, (calls_call){file, true, AT, offset, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iwrite_at_all(mlt_rank *me, mlt_file *file, MPI_Offset offset, const void *buf,
-                               MPI_Count count, const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, true, AT, offset, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_write_at_all_begin(mlt_rank *me, mlt_file *file, MPI_Offset offset,
-                                    const void *buf, MPI_Count count, const mlt_type *datatype)
-{
-    return calls_begin(me, (calls_call){file, true, AT, offset, buf, count, datatype});
-}
-
-int mlt_mpi_File_write_at_all_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status)
-{
-    return calls_end(me, file, buf, status, MLT_FN_File_write_at_all_begin,
-                     MLT_FN_File_write_at_all_begin_c);
-}
-
-int mlt_mpi_File_write_all(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                           const mlt_type *datatype, MPI_Status *status)
-{
-    return all_at_once(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_iwrite_all(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                            const mlt_type *datatype, MPI_Request *request)
-{
-    return later(me, (calls_call){file, true, OWN, 0, buf, count, datatype}, request);
-}
-
-int mlt_mpi_File_write_all_begin(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                                 const mlt_type *datatype)
-{
-    return calls_begin(me, (calls_call){file, true, OWN, 0, buf, count, datatype});
-}
-
-int mlt_mpi_File_write_all_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status)
-{
-    return calls_end(me, file, buf, status, MLT_FN_File_write_all_begin,
-                     MLT_FN_File_write_all_begin_c);
-}
-
-int mlt_mpi_File_write_ordered(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                               const mlt_type *datatype, MPI_Status *status)
-{
-    return all_at_once(me, (calls_call){file, true, ORDERED, 0, buf, count, datatype}, status);
-}
-
-int mlt_mpi_File_write_ordered_begin(mlt_rank *me, mlt_file *file, const void *buf, MPI_Count count,
-                                     const mlt_type *datatype)
-{
-    return calls_begin(me, (calls_call){file, true, ORDERED, 0, buf, count, datatype});
-}
-
-int mlt_mpi_File_write_ordered_end(mlt_rank *me, mlt_file *file, const void *buf,
-                                   MPI_Status *status)
-{
-    return calls_end(me, file, buf, status, MLT_FN_File_write_ordered_begin,
-                     MLT_FN_File_write_ordered_begin_c);
 }

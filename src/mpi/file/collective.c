@@ -144,7 +144,7 @@ static void write_all(mlt_file_lead *l)
         mine[4] = (int64_t)h->window;
         mine[5] = h->exchange;
     }
-    (void)mlt_mpi_Allreduce(l->me, mine, all, 6, COLLECTIVE_TYPE_INT64, MPI_MAX, leaders);
+    (void)mlt_blocking_Allreduce(l->me, mine, all, 6, COLLECTIVE_TYPE_INT64, MPI_MAX, leaders);
     bool some = -all[1] < all[2];
     if (!some || all[5] == MLT_FILE_EXCHANGE_NEVER ||
         (all[5] == MLT_FILE_EXCHANGE_SHORT && !all[0])) {
@@ -162,8 +162,8 @@ static int collective_agree(const mlt_file_lead *l, int error)
 {
     int64_t mine = error, all = error;
     if (l->file->shared->leaders)
-        (void)mlt_mpi_Allreduce(l->me, &mine, &all, 1, COLLECTIVE_TYPE_INT64, MPI_MAX,
-                                l->file->shared->leaders);
+        (void)mlt_blocking_Allreduce(l->me, &mine, &all, 1, COLLECTIVE_TYPE_INT64, MPI_MAX,
+                                     l->file->shared->leaders);
     return (int)all;
 }
 

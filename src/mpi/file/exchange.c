@@ -272,7 +272,7 @@ static void find_near(mlt_file_exchange *x, mlt_rank *me)
     for (uint32_t k = 0, w = 0; k < x->workers; k++) {
         MPI_Aint size = 0, unit;
         void *base = NULL;
-        (void)mlt_mpi_Win_shared_query(me, x->win, (int)k, &size, &unit, &base);
+        (void)mlt_mpi_Win_shared_query(me, (mlt_win *)x->win, (int)k, &size, &unit, &base);
         x->reaches[k] = base != NULL;
         if (w < x->writers && k == leader_of(x, w))
             x->near[w++] = base;
@@ -323,8 +323,8 @@ void mlt_file_exchange_close(mlt_rank *me, mlt_file_shared *shared)
 static int64_t file_exchange_agree(const mlt_file_lead *l, const mlt_file_queue *rest, int *error)
 {
     int64_t mine[2] = {-mlt_file_queue_next(rest), *error}, all[2];
-    (void)mlt_mpi_Allreduce(l->me, mine, all, 2, FILE_EXCHANGE_TYPE_INT64, MPI_MAX,
-                            l->file->shared->leaders);
+    (void)mlt_blocking_Allreduce(l->me, mine, all, 2, FILE_EXCHANGE_TYPE_INT64, MPI_MAX,
+                                 l->file->shared->leaders);
     *error = (int)all[1];
     return -all[0];
 }

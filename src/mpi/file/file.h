@@ -152,6 +152,38 @@ static inline mlt_file_view *mlt_file_view_hold(mlt_file_view *view)
 }
 void mlt_file_view_drop(mlt_file_view *view);
 
+// ---- calls (calls.c)
+
+// How a call finds the place that it reads or writes.
+typedef enum mlt_file_where {
+    MLT_FILE_AT,     // at an offset
+    MLT_FILE_OWN,    // at the rank's own pointer
+    MLT_FILE_SHARED, // at the shared one
+    MLT_FILE_ORDERED // at the shared one, in the order of ranks
+} mlt_file_where;
+
+// What the user gave.
+typedef struct mlt_file_call {
+    mlt_file *file;
+    bool writes;
+    mlt_file_where place;
+    int64_t offset; // MLT_FILE_AT
+    const void *buf;
+    MPI_Count count;
+    const mlt_type *type;
+} mlt_file_call;
+
+// At once; with a request; by all ranks together. They may suspend. An MPI code, raised.
+int mlt_file_call_now(mlt_rank *me, mlt_file_call c, MPI_Status *status);
+int mlt_file_call_later(mlt_rank *me, mlt_file_call c, MPI_Request *request);
+int mlt_file_call_all(mlt_rank *me, mlt_file_call c, MPI_Status *status);
+
+// By all ranks in two halves: the first does it all, as the standard allows; the second one tells. It
+// may end `first` and `first_c`.
+int mlt_file_call_begin(mlt_rank *me, mlt_file_call c);
+int mlt_file_call_end(mlt_rank *me, mlt_file *file, const void *buf, MPI_Status *status,
+                      uint16_t first, uint16_t first_c);
+
 // ---- accesses (access.c)
 
 // What a call wants to move; checked.

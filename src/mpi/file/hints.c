@@ -97,7 +97,7 @@ int mlt_mpi_File_set_info(mlt_rank *me, mlt_file *file, MPI_Info info)
             mlt_info_set(file->info, hints_known[k], value);
     }
     mlt_file_take_hints(file);
-    return mlt_mpi_Barrier(me, file->comm);
+    return mlt_blocking_Barrier(me, file->comm);
 }
 
 int mlt_mpi_File_get_info(mlt_rank *me, mlt_file *file, MPI_Info *info_used)

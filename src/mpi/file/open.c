@@ -106,7 +106,7 @@ typedef struct verdict {
 static verdict open_agree(mlt_rank *me, mlt_file *file, int error, int amode)
 {
     int64_t mine[3] = {(int64_t)error << 32 | (error ? me->world : 0), amode, -amode}, all[3];
-    (void)mlt_mpi_Allreduce(me, mine, all, 3, OPEN_TYPE_INT64, MPI_MAX, file->comm);
+    (void)mlt_blocking_Allreduce(me, mine, all, 3, OPEN_TYPE_INT64, MPI_MAX, file->comm);
     return (verdict){.error = all[0], .most = all[1], .least = -all[2]};
 }
 
@@ -128,7 +128,7 @@ static void open_workers(mlt_rank *me, mlt_file *file)
         error = shared->error;
     }
     if (creates)
-        (void)mlt_mpi_Bcast(me, &error, 1, OPEN_TYPE_INT64, 0, file->comm);
+        (void)mlt_blocking_Bcast(me, &error, 1, OPEN_TYPE_INT64, 0, file->comm);
     if (error == 0 && file->leads && !(creates && first))
         open_here(me, shared, false);
 }
@@ -156,7 +156,7 @@ static void keep_apart(mlt_rank *me, mlt_file *file)
     if (shared->apart && !(shared->amode & MPI_MODE_RDONLY) && mlt_os_file_keep(shared->fd) != 0)
         error = errno;
     int64_t mine = (int64_t)error << 32 | (error ? me->world : 0), all = mine;
-    (void)mlt_mpi_Allreduce(me, &mine, &all, 1, OPEN_TYPE_INT64, MPI_MAX, shared->leaders);
+    (void)mlt_blocking_Allreduce(me, &mine, &all, 1, OPEN_TYPE_INT64, MPI_MAX, shared->leaders);
     if (all && shared->leaders->rank == 0)
         mlt_log("the host of rank %d cannot lock '%s', which is on a network file system (%s): "
                 "what ranks of several hosts write less than a page apart may be lost",
@@ -172,7 +172,7 @@ static void find_locks(mlt_rank *me, mlt_file *file)
     mlt_file_locks *locks = mlt_file_pointer_locks(me, file);
     int64_t far = !locks, any = far;
     if (shared->leaders)
-        (void)mlt_mpi_Allreduce(me, &far, &any, 1, OPEN_TYPE_INT64, MPI_MAX, shared->leaders);
+        (void)mlt_blocking_Allreduce(me, &far, &any, 1, OPEN_TYPE_INT64, MPI_MAX, shared->leaders);
     shared->locks = any ? NULL : locks;
     if (any && shared->leaders)
         keep_apart(me, file);
@@ -217,7 +217,7 @@ static int go_to_end(mlt_rank *me, mlt_file *file)
     int64_t size = 0;
     if (file->comm->rank == 0 && mlt_os_file_size(file->shared->fd, &size) != 0)
         size = 0;
-    (void)mlt_mpi_Bcast(me, &size, 1, OPEN_TYPE_INT64, 0, file->comm);
+    (void)mlt_blocking_Bcast(me, &size, 1, OPEN_TYPE_INT64, 0, file->comm);
     file->position = size;
     return file->comm->rank == 0 ? mlt_file_pointer_set(me, file, size) : MPI_SUCCESS;
 }
@@ -300,7 +300,7 @@ int mlt_mpi_File_open(mlt_rank *me, mlt_comm *comm, const char *filename, int am
     mlt_registry_name(&file->head, MLT_FILE_MAGIC);
     if (amode & MPI_MODE_APPEND)
         (void)go_to_end(me, file);
-    (void)mlt_mpi_Barrier(me, file->comm); // nobody has one that another still makes
+    (void)mlt_blocking_Barrier(me, file->comm); // nobody has one that another still makes
     *fh = (MPI_File)file;
     return MPI_SUCCESS;
 }
@@ -337,7 +337,7 @@ int mlt_mpi_File_close(mlt_rank *me, MPI_File *fh)
     if (deletes && file->comm->rank == 0 && mlt_os_file_unlink(file->shared->path) != 0)
         error = errno;
     if (deletes) {
-        (void)mlt_mpi_Bcast(me, &error, 1, OPEN_TYPE_INT64, 0, file->comm);
+        (void)mlt_blocking_Bcast(me, &error, 1, OPEN_TYPE_INT64, 0, file->comm);
         path = error ? strdup(file->shared->path) : NULL;
     }
     *fh = MPI_FILE_NULL;

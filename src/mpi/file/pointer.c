@@ -31,28 +31,29 @@ int mlt_file_pointer_open(mlt_rank *me, mlt_file *file)
         return code;
     if (first)
         memset(mine, 0, sizeof *mine);
-    (void)mlt_mpi_Barrier(me, file->comm);
-    return mlt_mpi_Win_lock_all(me, MPI_MODE_NOCHECK, file->window);
+    (void)mlt_blocking_Barrier(me, file->comm);
+    return mlt_mpi_Win_lock_all(me, MPI_MODE_NOCHECK, (mlt_win *)file->window);
 }
 
 mlt_file_locks *mlt_file_pointer_locks(mlt_rank *me, mlt_file *file)
 {
     MPI_Aint size, unit;
     pointer_common *first = NULL;
-    int code = mlt_mpi_Win_shared_query(me, file->window, 0, &size, &unit, &first);
+    int code = mlt_mpi_Win_shared_query(me, (mlt_win *)file->window, 0, &size, &unit, &first);
     return code == MPI_SUCCESS && first ? &first->locks : NULL;
 }
 
 int mlt_file_pointer_close(mlt_rank *me, mlt_file *file)
 {
-    int code = mlt_mpi_Win_unlock_all(me, file->window);
+    int code = mlt_mpi_Win_unlock_all(me, (mlt_win *)file->window);
     return code == MPI_SUCCESS ? mlt_mpi_Win_free(me, &file->window) : code;
 }
 
 static int change(mlt_rank *me, mlt_file *file, int64_t value, MPI_Op op, int64_t *before)
 {
-    int code = mlt_mpi_Fetch_and_op(me, &value, before, POINTER_TYPE_INT64, 0, 0, op, file->window);
-    return code == MPI_SUCCESS ? mlt_mpi_Win_flush(me, 0, file->window) : code;
+    int code = mlt_mpi_Fetch_and_op(me, &value, before, POINTER_TYPE_INT64, 0, 0, op,
+                                    (mlt_win *)file->window);
+    return code == MPI_SUCCESS ? mlt_mpi_Win_flush(me, 0, (mlt_win *)file->window) : code;
 }
 
 int mlt_file_pointer_add(mlt_rank *me, mlt_file *file, int64_t etypes, int64_t *before)
@@ -145,7 +146,7 @@ int mlt_mpi_File_seek_shared(mlt_rank *me, mlt_file *file, MPI_Offset offset, in
     if (code != MPI_SUCCESS)
         return code;
     int64_t mine[4] = {offset, -offset, whence, -whence}, all[4], to = 0;
-    (void)mlt_mpi_Allreduce(me, mine, all, 4, POINTER_TYPE_INT64, MPI_MAX, file->comm);
+    (void)mlt_blocking_Allreduce(me, mine, all, 4, POINTER_TYPE_INT64, MPI_MAX, file->comm);
     if (all[0] != -all[1] || all[2] != -all[3])
         return mlt_file_raise(me, file, MPI_ERR_NOT_SAME,
                               "arguments offset and whence are %lld and %d, but others gave other "
@@ -155,10 +156,10 @@ int mlt_mpi_File_seek_shared(mlt_rank *me, mlt_file *file, MPI_Offset offset, in
         code = mlt_file_pointer_add(me, file, 0, &to);
     if (code == MPI_SUCCESS)
         code = mlt_file_whence(me, file, offset, whence, to, &to);
-    (void)mlt_mpi_Barrier(me, file->comm); // all have looked before it moves
+    (void)mlt_blocking_Barrier(me, file->comm); // all have looked before it moves
     if (code == MPI_SUCCESS && file->comm->rank == 0)
         code = mlt_file_pointer_set(me, file, to);
-    (void)mlt_mpi_Barrier(me, file->comm);
+    (void)mlt_blocking_Barrier(me, file->comm);
     return code;
 }
 

@@ -104,7 +104,7 @@ static int begin_of(mlt_rank *me, mlt_file *file, int64_t *disp)
         int code = MPI_SUCCESS;
         if (file->comm->rank == 0)
             code = mlt_file_pointer_add(me, file, 0, &now);
-        (void)mlt_mpi_Bcast(me, &now, 1, VIEW_TYPE_INT64, 0, file->comm);
+        (void)mlt_blocking_Bcast(me, &now, 1, VIEW_TYPE_INT64, 0, file->comm);
         *disp =
             mlt_file_place(file->view->disp, file->view->shown, (uint64_t)now * file->view->unit);
         return code;
@@ -161,7 +161,7 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
     int64_t mine[3] = {code != MPI_SUCCESS, view ? (int64_t)view->unit : 0,
                        view ? -(int64_t)view->unit : INT64_MIN},
             all[3];
-    (void)mlt_mpi_Allreduce(me, mine, all, 3, VIEW_TYPE_INT64, MPI_MAX, file->comm);
+    (void)mlt_blocking_Allreduce(me, mine, all, 3, VIEW_TYPE_INT64, MPI_MAX, file->comm);
     if (code == MPI_SUCCESS && all[0])
         code = mlt_file_raise(me, file, MPI_ERR_ARG, "another rank gave wrong arguments");
     else if (code == MPI_SUCCESS && all[1] != -all[2])
@@ -180,7 +180,7 @@ int mlt_mpi_File_set_view(mlt_rank *me, mlt_file *file, MPI_Offset disp, const m
     file->position = 0;
     if (file->comm->rank == 0)
         code = mlt_file_pointer_set(me, file, 0);
-    (void)mlt_mpi_Barrier(me, file->comm);
+    (void)mlt_blocking_Barrier(me, file->comm);
     return code;
 }
 

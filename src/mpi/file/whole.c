@@ -29,7 +29,7 @@ static int system_failed(mlt_rank *me, mlt_file *file, const char *what, int err
 // Rank 0 has done something for all: they learn how it went, and that it is over.
 static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t error)
 {
-    (void)mlt_mpi_Bcast(me, &error, 1, WHOLE_TYPE_INT64, 0, file->comm);
+    (void)mlt_blocking_Bcast(me, &error, 1, WHOLE_TYPE_INT64, 0, file->comm);
     return error ? system_failed(me, file, what, (int)error) : MPI_SUCCESS;
 }
 
@@ -37,7 +37,7 @@ static int told_by_first(mlt_rank *me, mlt_file *file, const char *what, int64_t
 static int whole_check_same(mlt_rank *me, mlt_file *file, const char *name, int64_t value)
 {
     int64_t mine[2] = {value, -value}, all[2];
-    (void)mlt_mpi_Allreduce(me, mine, all, 2, WHOLE_TYPE_INT64, MPI_MAX, file->comm);
+    (void)mlt_blocking_Allreduce(me, mine, all, 2, WHOLE_TYPE_INT64, MPI_MAX, file->comm);
     if (all[0] != -all[1])
         return mlt_file_raise(
             me, file, MPI_ERR_NOT_SAME,

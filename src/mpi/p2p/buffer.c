@@ -273,22 +273,11 @@ int mlt_mpi_Ibsend(mlt_rank *me, const void *buf, MPI_Count count, const mlt_typ
 
 // ---- attaching, detaching, flushing: the same for all three holders
 
-// A holder, as error messages name it; comm (for its error handler) may be NULL. slot is NULL if
-// the holder never had a buffer and is not about to get one.
-typedef struct holder {
-    void **slot;
-    mlt_comm *comm;
-    const char *name;
-} holder;
-
-static mlt_buffer *held_by(holder h)
+int mlt_bsend_attach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count bytes)
 {
-    return h.slot ? *h.slot : NULL;
-}
-
-static int attach(mlt_rank *me, holder h, void *address, MPI_Count bytes)
-{
-    const mlt_buffer *old = held_by(h);
+    if (!h.slot)
+        return h.code;
+    const mlt_buffer *old = *h.slot;
     if (old && old->address == MPI_BUFFER_AUTOMATIC)
         return mlt_mpi_raise(
             me, h.comm, me->fn, MPI_ERR_BUFFER,
@@ -325,8 +314,10 @@ static int attach(mlt_rank *me, holder h, void *address, MPI_Count bytes)
     return MPI_SUCCESS;
 }
 
-static MLT_COLD int not_attached(mlt_rank *me, holder h)
+static MLT_COLD int not_attached(mlt_rank *me, mlt_bsend_holder h)
 {
+    if (!h.slot)
+        return h.code;
     return mlt_mpi_raise(me, h.comm, me->fn, MPI_ERR_BUFFER, "%s has no buffer: attach one first",
                          h.name);
 }
@@ -368,9 +359,11 @@ void mlt_bsend_drop(mlt_rank *me, void **slot)
 
 // No buffer acts as one of no bytes, as in MPICH: a library may put its own in the place of
 // whatever there was, and restore that afterwards.
-static int detach(mlt_rank *me, holder h, void *address, MPI_Count *bytes)
+int mlt_bsend_detach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count *bytes)
 {
-    const mlt_buffer *buffer = held_by(h);
+    if (!h.slot)
+        return h.code;
+    const mlt_buffer *buffer = *h.slot;
     void *old = buffer ? buffer->address : NULL;
     *bytes = !buffer || old == MPI_BUFFER_AUTOMATIC ? 0 : (MPI_Count)buffer->bytes;
     memcpy(address, &old, sizeof old); // `void *` in the interface, really a `void **`
@@ -379,18 +372,18 @@ static int detach(mlt_rank *me, holder h, void *address, MPI_Count *bytes)
     return MPI_SUCCESS;
 }
 
-static int buffer_flush_now(mlt_rank *me, holder h)
+int mlt_bsend_flush(mlt_rank *me, mlt_bsend_holder h)
 {
-    mlt_buffer *buffer = held_by(h);
+    mlt_buffer *buffer = h.slot ? *h.slot : NULL;
     if (!buffer)
         return not_attached(me, h);
     flush_and_wait(me, buffer, h.comm);
     return MPI_SUCCESS;
 }
 
-static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
+int mlt_bsend_iflush(mlt_rank *me, mlt_bsend_holder h, MPI_Request *request)
 {
-    mlt_buffer *buffer = held_by(h);
+    mlt_buffer *buffer = h.slot ? *h.slot : NULL;
     if (!buffer)
         return not_attached(me, h);
     if (buffer->open == 0) {
@@ -409,102 +402,23 @@ static int flush_later(mlt_rank *me, holder h, MPI_Request *request)
     return MPI_SUCCESS;
 }
 
-// ---- of the process
+// ---- holders
 
-static holder holder_process(mlt_rank *me)
+mlt_bsend_holder mlt_bsend_process(mlt_rank *me)
 {
-    return (holder){&mlt_mpi_of(me)->buffer, NULL, "the process"};
+    return (mlt_bsend_holder){.slot = &mlt_mpi_of(me)->buffer, .name = "the process"};
 }
 
-int mlt_mpi_Buffer_attach(mlt_rank *me, void *buffer, MPI_Count size)
+mlt_bsend_holder mlt_bsend_comm(mlt_rank *me, mlt_comm *comm)
 {
-    return attach(me, holder_process(me), buffer, size);
+    return (mlt_bsend_holder){&mlt_comm_extra_of(comm)->buffer, comm, mlt_comm_name(me, comm), 0};
 }
 
-int mlt_mpi_Buffer_detach(mlt_rank *me, void *buffer_addr, MPI_Count *size)
-{
-    return detach(me, holder_process(me), buffer_addr, size);
-}
-
-int mlt_mpi_Buffer_flush(mlt_rank *me)
-{
-    return buffer_flush_now(me, holder_process(me));
-}
-
-int mlt_mpi_Buffer_iflush(mlt_rank *me, MPI_Request *request)
-{
-    return flush_later(me, holder_process(me), request);
-}
-
-// ---- of a communicator
-
-static holder holder_comm(mlt_rank *me, mlt_comm *comm)
-{
-    return (holder){comm->extra ? &comm->extra->buffer : NULL, comm, mlt_comm_name(me, comm)};
-}
-
-int mlt_mpi_Comm_attach_buffer(mlt_rank *me, mlt_comm *comm, void *buffer, MPI_Count size)
-{
-    holder h = holder_comm(me, comm);
-    h.slot = &mlt_comm_extra_of(comm)->buffer;
-    return attach(me, h, buffer, size);
-}
-
-int mlt_mpi_Comm_detach_buffer(mlt_rank *me, mlt_comm *comm, void *buffer_addr, MPI_Count *size)
-{
-    return detach(me, holder_comm(me, comm), buffer_addr, size);
-}
-
-int mlt_mpi_Comm_flush_buffer(mlt_rank *me, mlt_comm *comm)
-{
-    return buffer_flush_now(me, holder_comm(me, comm));
-}
-
-int mlt_mpi_Comm_iflush_buffer(mlt_rank *me, mlt_comm *comm, MPI_Request *request)
-{
-    return flush_later(me, holder_comm(me, comm), request);
-}
-
-// ---- of a session
-
-// False: no session of this rank; the code is in *code.
-static bool holder_session(mlt_rank *me, MPI_Session handle, holder *h, int *code)
+mlt_bsend_holder mlt_bsend_session(mlt_rank *me, MPI_Session handle)
 {
     mlt_session *session = mlt_session_of(handle);
-    if (!session || session->rank != me) {
-        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session", "session",
-                               (uintptr_t)handle);
-        return false;
-    }
-    *h = (holder){&session->buffer, NULL, "the session"};
-    return true;
-}
-
-int mlt_mpi_Session_attach_buffer(mlt_rank *me, MPI_Session session, void *buffer, MPI_Count size)
-{
-    holder h;
-    int code;
-    return holder_session(me, session, &h, &code) ? attach(me, h, buffer, size) : code;
-}
-
-int mlt_mpi_Session_detach_buffer(mlt_rank *me, MPI_Session session, void *buffer_addr,
-                                  MPI_Count *size)
-{
-    holder h;
-    int code;
-    return holder_session(me, session, &h, &code) ? detach(me, h, buffer_addr, size) : code;
-}
-
-int mlt_mpi_Session_flush_buffer(mlt_rank *me, MPI_Session session)
-{
-    holder h;
-    int code;
-    return holder_session(me, session, &h, &code) ? buffer_flush_now(me, h) : code;
-}
-
-int mlt_mpi_Session_iflush_buffer(mlt_rank *me, MPI_Session session, MPI_Request *request)
-{
-    holder h;
-    int code;
-    return holder_session(me, session, &h, &code) ? flush_later(me, h, request) : code;
+    if (session && session->rank == me)
+        return (mlt_bsend_holder){.slot = &session->buffer, .name = "the session"};
+    return (mlt_bsend_holder){.code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_SESSION, "session",
+                                                     "session", (uintptr_t)handle)};
 }

@@ -5,6 +5,7 @@
 // none.
 #pragma once
 
+#include <mpi.h>
 #include <stdint.h>
 
 #include "mpi/comm/comm.h"
@@ -18,3 +19,22 @@ int mlt_bsend_send(mlt_rank *me, const void *buf, uint64_t count, const mlt_type
 // For the end of a holder (MPI_Finalize, MPI_Session_finalize, MPI_Comm_free): waits until all
 // messages have left its buffer, if it has one, and detaches that. May suspend.
 void mlt_bsend_drop(mlt_rank *me, void **slot);
+
+// Who has a buffer, as error messages name it.
+typedef struct mlt_bsend_holder {
+    void **slot;    // NULL: there is no such holder, and
+    mlt_comm *comm; // for its error handler; NULL: none
+    const char *name;
+    int code; // was raised
+} mlt_bsend_holder;
+
+mlt_bsend_holder mlt_bsend_process(mlt_rank *me);
+mlt_bsend_holder mlt_bsend_comm(mlt_rank *me, mlt_comm *comm);
+mlt_bsend_holder mlt_bsend_session(mlt_rank *me, MPI_Session handle);
+
+// MPI_Buffer_attach, MPI_Comm_attach_buffer, MPI_Session_attach_buffer and the like. Detaching and
+// flushing may suspend.
+int mlt_bsend_attach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count bytes);
+int mlt_bsend_detach(mlt_rank *me, mlt_bsend_holder h, void *address, MPI_Count *bytes);
+int mlt_bsend_flush(mlt_rank *me, mlt_bsend_holder h);
+int mlt_bsend_iflush(mlt_rank *me, mlt_bsend_holder h, MPI_Request *request);

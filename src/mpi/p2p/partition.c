@@ -135,9 +135,9 @@ static void make_sender_pair(mlt_partreq *part)
     atomic_init(&part->pair, pair);
 }
 
-static int partition_init(mlt_rank *me, bool sends, const void *buf, int partitions,
-                          MPI_Count count, const mlt_type *type, int peer, int tag, mlt_comm *comm,
-                          MPI_Info info, MPI_Request *request)
+int mlt_part_init(mlt_rank *me, const void *buf, int partitions, MPI_Count count,
+                  const mlt_type *type, int peer, int tag, mlt_comm *comm, MPI_Info info,
+                  MPI_Request *request, bool sends)
 {
     int code = bad_init(me, partitions, count, type, peer, tag, comm, info);
     if (code != MPI_SUCCESS)
@@ -169,21 +169,6 @@ static int partition_init(mlt_rank *me, bool sends, const void *buf, int partiti
         (sends ? mlt_part_offer : mlt_part_await)(part);
     *request = mlt_req_handle(req);
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Psend_init(mlt_rank *me, const void *buf, int partitions, MPI_Count count,
-                       const mlt_type *type, int dest, int tag, mlt_comm *comm, MPI_Info info,
-                       MPI_Request *request)
-{
-    return partition_init(me, true, buf, partitions, count, type, dest, tag, comm, info, request);
-}
-
-int mlt_mpi_Precv_init(mlt_rank *me, void *buf, int partitions, MPI_Count count,
-                       const mlt_type *type, int source, int tag, mlt_comm *comm, MPI_Info info,
-                       MPI_Request *request)
-{
-    return partition_init(me, false, buf, partitions, count, type, source, tag, comm, info,
-                          request);
 }
 
 void mlt_part_free(mlt_partreq *part)

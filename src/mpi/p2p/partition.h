@@ -4,9 +4,11 @@
 // move: partition_int.h.
 #pragma once
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mpi/comm/comm.h"
 #include "p2p/p2p.h"
 
 struct mlt_ctl_wait;
@@ -45,3 +47,8 @@ void mlt_part_packet(mlt_worker *worker, uint32_t from, const mlt_packet *packet
 void mlt_part_look(const mlt_req *req, struct mlt_ctl_wait *out);
 
 void mlt_parts_free(struct mlt_parts *parts); // of a worker that ends; NULL is fine
+
+// MPI_Psend_init, MPI_Precv_init.
+int mlt_part_init(mlt_rank *me, const void *buf, int partitions, MPI_Count count,
+                  const mlt_type *type, int peer, int tag, mlt_comm *comm, MPI_Info info,
+                  MPI_Request *request, bool sends);

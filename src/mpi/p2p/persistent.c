@@ -13,9 +13,9 @@
 #include "mpi/self.h"
 #include "mpi_bodies.h"
 
-static int persistent_init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, uint32_t flags,
-                           const void *buf, MPI_Count count, const mlt_type *type, int peer,
-                           int tag, mlt_comm *comm, MPI_Request *request)
+int mlt_req_persist(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int peer,
+                    int tag, mlt_comm *comm, MPI_Request *request, mlt_req_kind kind,
+                    mlt_send_mode mode, uint32_t flags)
 {
     mlt_req *req = mlt_req_open(me, kind, buf, (uint64_t)count, type, peer, tag, comm);
     req->mode = (uint8_t)mode;
@@ -23,46 +23,10 @@ static int persistent_init(mlt_rank *me, mlt_req_kind kind, mlt_send_mode mode, 
     req->flags |= MLT_REQF_PERSISTENT | flags;
     if (peer == MPI_PROC_NULL)
         req->flags |= MLT_REQF_NOBODY;
-    else if (kind == MLT_REQ_SEND && !(flags & MLT_REQF_BUFFERED))
+    else if (kind == MLT_REQ_SEND && !(flags & MLT_REQF_BUFFERED)) // mlt_bsend_send wants the rank
         req->peer = mlt_comm_world_rank(comm, peer);
     *request = mlt_req_handle(req);
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Send_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
-                      int dest, int tag, mlt_comm *comm, MPI_Request *request)
-{
-    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, 0, buf, count, type, dest, tag,
-                           comm, request);
-}
-
-int mlt_mpi_Ssend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
-                       int dest, int tag, mlt_comm *comm, MPI_Request *request)
-{
-    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_SYNC, 0, buf, count, type, dest, tag, comm,
-                           request);
-}
-
-int mlt_mpi_Rsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
-                       int dest, int tag, mlt_comm *comm, MPI_Request *request)
-{
-    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_READY, 0, buf, count, type, dest, tag, comm,
-                           request);
-}
-
-// Its `peer` stays a rank in the communicator: mlt_bsend_send wants that.
-int mlt_mpi_Bsend_init(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type,
-                       int dest, int tag, mlt_comm *comm, MPI_Request *request)
-{
-    return persistent_init(me, MLT_REQ_SEND, MLT_MODE_STANDARD, MLT_REQF_BUFFERED, buf, count, type,
-                           dest, tag, comm, request);
-}
-
-int mlt_mpi_Recv_init(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *type, int source,
-                      int tag, mlt_comm *comm, MPI_Request *request)
-{
-    return persistent_init(me, MLT_REQ_RECV, MLT_MODE_STANDARD, 0, buf, count, type, source, tag,
-                           comm, request);
 }
 
 // ---- starting
@@ -70,6 +34,7 @@ int mlt_mpi_Recv_init(mlt_rank *me, void *buf, MPI_Count count, const mlt_type *
 // Starts an inactive request; it is `done` again at once if nothing has to be waited for.
 static int persistent_start(mlt_rank *me, mlt_req *req)
 {
+    int code = MPI_SUCCESS;
     req->cancelled = false;
     req->status = MLT_OK;
     if (MLT_UNLIKELY(req->flags & MLT_REQF_COPIES))
@@ -79,20 +44,13 @@ static int persistent_start(mlt_rank *me, mlt_req *req)
         req->got_tag = MPI_ANY_TAG;
         req->got = 0;
     } else if (req->flags & MLT_REQF_BUFFERED) {
-        int code =
-            mlt_bsend_send(me, req->buf, req->count, req->type, req->peer, req->tag, req->owner);
-        if (code != MPI_SUCCESS)
-            return code;
+        code = mlt_bsend_send(me, req->buf, req->count, req->type, req->peer, req->tag, req->owner);
     } else if (req->flags & MLT_REQF_GOAL) {
         req->waiter = NULL;
         req->on_done = NULL;
-        int code = mlt_goal_request_start(me, req);
-        if (code != MPI_SUCCESS)
-            return code;
+        code = mlt_goal_request_start(me, req);
     } else if (req->flags & MLT_REQF_COLL) {
-        int code = mlt_coll_request_start(me, req);
-        if (code != MPI_SUCCESS)
-            return code;
+        code = mlt_coll_request_start(me, req);
     } else if (req->flags & MLT_REQF_PART) {
         mlt_part_request_start(req);
     } else {
@@ -108,8 +66,9 @@ static int persistent_start(mlt_rank *me, mlt_req *req)
         else
             mlt_p2p_send(req);
     }
-    req->flags |= MLT_REQF_ACTIVE;
-    return MPI_SUCCESS;
+    if (MLT_LIKELY(code == MPI_SUCCESS))
+        req->flags |= MLT_REQF_ACTIVE;
+    return code;
 }
 
 // MPI_SUCCESS if the handle is an inactive persistent request of this rank. index < 0: the argument

@@ -234,3 +234,8 @@ static inline uint64_t mlt_packed_count(const mlt_type *type, uint64_t count)
 {
     return mlt_packs_as_itself(type) ? count : count * type->size;
 }
+
+// MPI_Send_init, MPI_Recv_init and the like. flags: MLT_REQF_BUFFERED or 0.
+int mlt_req_persist(mlt_rank *me, const void *buf, MPI_Count count, const mlt_type *type, int peer,
+                    int tag, mlt_comm *comm, MPI_Request *request, mlt_req_kind kind,
+                    mlt_send_mode mode, uint32_t flags);

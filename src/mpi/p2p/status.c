@@ -28,12 +28,6 @@ int mlt_mpi_Get_elements(mlt_rank *me, const MPI_Status *status, const mlt_type 
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Get_elements_x(mlt_rank *me, const MPI_Status *status, const mlt_type *type,
-                           MPI_Count *count)
-{
-    return mlt_mpi_Get_elements(me, status, type, count);
-}
-
 int mlt_mpi_Status_get_source(mlt_rank *me, const MPI_Status *status, int *source)
 {
     *source = status->MPI_SOURCE;
@@ -119,10 +113,4 @@ int mlt_mpi_Status_set_elements(mlt_rank *me, MPI_Status *status, const mlt_type
                                         : "0, as the datatype has no elements");
     mlt_status_set_bytes(status, bytes);
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Status_set_elements_x(mlt_rank *me, MPI_Status *status, const mlt_type *type,
-                                  MPI_Count count)
-{
-    return mlt_mpi_Status_set_elements(me, status, type, count);
 }

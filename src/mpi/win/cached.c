@@ -39,14 +39,13 @@ static bool cached_is_plain(const mlt_type *type, MPI_Count count)
 }
 
 // Whether a cache may answer; what is wrong with the call is for the body to say.
-static bool wants(mlt_rank *me, void *to, MPI_Count count, const mlt_type *type, int target,
-                  MPI_Aint disp, MPI_Count there_count, const mlt_type *there, MPI_Win handle,
+static bool wants(void *to, MPI_Count count, const mlt_type *type, int target, MPI_Aint disp,
+                  MPI_Count there_count, const mlt_type *there, mlt_win *win,
                   const mlt_intercept_call *along, want *w)
 {
     const mlt_intercept_stage *stage =
         &along->walk.interceptor->spec->stages[along->walk.stage - 1];
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win || !cached_is_plain(type, count) || !cached_is_plain(there, there_count) ||
+    if (!cached_is_plain(type, count) || !cached_is_plain(there, there_count) ||
         (uint64_t)count * type->size != (uint64_t)there_count * there->size ||
         (uintptr_t)to <= (uintptr_t)MPI_IN_PLACE ||
         (uint32_t)target >= (uint32_t)win->side.part->ranks || target == win->side.me ||
@@ -82,52 +81,33 @@ static void cached_note(const want *w)
     mlt_win_cache_note(notes->cache, w->target, w->disp, w->to, w->bytes, w->room);
 }
 
+// What a call with a request brings is not kept: the user may change it when the request is done, which
+// nobody tells the cache.
 int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                    const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                   MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                   mlt_intercept_call *along)
+                   MPI_Count target_count, const mlt_type *target_datatype, mlt_win *win,
+                   const mlt_how *how, mlt_intercept_call *along)
 {
-    want w;
-    bool asks =
-        along->walk.at_cache && wants(me, origin_addr, origin_count, origin_datatype, target_rank,
-                                      target_disp, target_count, target_datatype, win, along, &w);
-    if (asks && hits(&w, along, false))
+    want w = {0};
+    bool passive = win->side.flags & (MLT_WINF_LOCKED | MLT_WINF_LOCKED_ALL);
+    bool asks = along->walk.at_cache && (!how || (how->request && passive)) &&
+                wants(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                      target_count, target_datatype, win, along, &w);
+    if (asks && hits(&w, along, how)) {
+        if (how)
+            *how->request = mlt_req_sent_handle();
         return MPI_SUCCESS;
+    }
     uint64_t begin = asks ? (uint64_t)mlt_os_now_ns() : 0;
     if (along->walk.at_cache)
-        mlt_intercept_goes_on(me, MLT_FN_Get, along);
+        mlt_intercept_goes_on(me, how ? MLT_FN_Rget : MLT_FN_Get, along);
     int code = mlt_mpi_Get(me, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                           target_count, target_datatype, win);
+                           target_count, target_datatype, win, how);
     if (asks && code == MPI_SUCCESS) {
-        cached_note(&w);
+        if (!how)
+            cached_note(&w);
         mlt_intercept_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
     }
-    return code;
-}
-
-// What it brings is not kept: the user may change it when the request is done, which nobody tells
-// the cache.
-int mlt_cached_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
-                    const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                    MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                    MPI_Request *request, mlt_intercept_call *along)
-{
-    want w;
-    bool asks = along->walk.at_cache && request &&
-                wants(me, origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                      target_count, target_datatype, win, along, &w) &&
-                w.win->side.flags & (MLT_WINF_LOCKED | MLT_WINF_LOCKED_ALL);
-    if (asks && hits(&w, along, true)) {
-        *request = mlt_req_sent_handle();
-        return MPI_SUCCESS;
-    }
-    uint64_t begin = asks ? (uint64_t)mlt_os_now_ns() : 0;
-    if (along->walk.at_cache)
-        mlt_intercept_goes_on(me, MLT_FN_Rget, along);
-    int code = mlt_mpi_Rget(me, origin_addr, origin_count, origin_datatype, target_rank,
-                            target_disp, target_count, target_datatype, win, request);
-    if (asks && code == MPI_SUCCESS)
-        mlt_intercept_asked(&along->walk, false, (uint64_t)mlt_os_now_ns() - begin);
     return code;
 }
 

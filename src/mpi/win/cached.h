@@ -19,19 +19,16 @@
 #include <mpi.h>
 #include <stdbool.h>
 
+#include "mpi/how.h"
 #include "mpi/intercept.h"
 #include "mpi/win/win.h"
 #include "type/type.h"
 
-// The bodies, with the way that the call goes along. May suspend.
+// The body of MPI_Get and MPI_Rget, with the way that the call goes along. May suspend.
 int mlt_cached_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                    const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                   MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                   mlt_intercept_call *along);
-int mlt_cached_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
-                    const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                    MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                    MPI_Request *request, mlt_intercept_call *along);
+                   MPI_Count target_count, const mlt_type *target_datatype, mlt_win *win,
+                   const mlt_how *how, mlt_intercept_call *along);
 
 // The rank has waited for its operations on that target (-1: all): gets that the cache has answered
 // are done. goes_on: the epoch does.

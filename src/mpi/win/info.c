@@ -31,11 +31,8 @@ mlt_info *mlt_win_hints(const mlt_info *info)
     return hints;
 }
 
-int mlt_mpi_Win_set_info(mlt_rank *me, MPI_Win handle, MPI_Info info)
+int mlt_mpi_Win_set_info(mlt_rank *me, mlt_win *win, MPI_Info info)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     const mlt_info *hints = mlt_info_of(info);
     if (!hints)
         return mlt_win_raise(me, win, MPI_ERR_INFO,
@@ -81,11 +78,8 @@ static bool is_fixed(const char *key)
     return strcmp(key, "no_locks") == 0 || strcmp(key, "alloc_shared_noncontig") == 0;
 }
 
-int mlt_mpi_Win_get_info(mlt_rank *me, MPI_Win handle, MPI_Info *info_used)
+int mlt_mpi_Win_get_info(mlt_rank *me, mlt_win *win, MPI_Info *info_used)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     mlt_info *info = mlt_info_new();
     const mlt_info *first = mlt_win_shared_of(win)->info,
                    *later = win->notes ? win->notes->info : NULL;

@@ -419,11 +419,8 @@ static int check_dynamic(mlt_rank *me, mlt_win *win)
                          "%s does not stem from MPI_Win_create_dynamic", mlt_win_called(win));
 }
 
-int mlt_mpi_Win_attach(mlt_rank *me, MPI_Win handle, void *base, MPI_Aint size)
+int mlt_mpi_Win_attach(mlt_rank *me, mlt_win *win, void *base, MPI_Aint size)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = check_dynamic(me, win);
     if (code != MPI_SUCCESS)
         return code;
@@ -440,11 +437,8 @@ int mlt_mpi_Win_attach(mlt_rank *me, MPI_Win handle, void *base, MPI_Aint size)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_detach(mlt_rank *me, MPI_Win handle, const void *base)
+int mlt_mpi_Win_detach(mlt_rank *me, mlt_win *win, const void *base)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = check_dynamic(me, win);
     if (code != MPI_SUCCESS)
         return code;

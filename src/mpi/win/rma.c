@@ -146,13 +146,6 @@ static MLT_COLD int beyond(mlt_rank *me, mlt_win *win, const mlt_win_call *call,
         call->target, mlt_win_called(win), (unsigned long long)descriptor->unit);
 }
 
-static inline int rma_run(mlt_rank *me, mlt_win *win, const mlt_win_call *call)
-{
-    mlt_win_fault fault;
-    mlt_status status = mlt_win_do(&win->side, call, &fault);
-    return MLT_LIKELY(status >= MLT_OK) ? MPI_SUCCESS : beyond(me, win, call, fault);
-}
-
 static MLT_COLD int not_passive(mlt_rank *me, mlt_win *win)
 {
     return mlt_win_raise(me, win, MPI_ERR_RMA_SYNC,
@@ -182,17 +175,35 @@ static int rma_run_request(mlt_rank *me, mlt_win *win, mlt_win_call *call, MPI_R
     return MPI_SUCCESS;
 }
 
+static inline int rma_run(mlt_rank *me, mlt_win *win, mlt_win_call *call, const mlt_how *how)
+{
+    mlt_win_fault fault;
+    if (how)
+        return rma_run_request(me, win, call, how->request);
+    mlt_status status = mlt_win_do(&win->side, call, &fault);
+    return MLT_LIKELY(status >= MLT_OK) ? MPI_SUCCESS : beyond(me, win, call, fault);
+}
+
 static mlt_win_data data_of(const given *g)
 {
     return (mlt_win_data){
         .buf = (void *)(uintptr_t)g->buf, .count = (uint64_t)g->count, .type = g->type};
 }
 
-static MLT_COLD int null_request(mlt_rank *me, mlt_win *win)
+// True: nobody is the target, or the request has no place, and *code says so.
+static inline bool rma_is_over(mlt_rank *me, mlt_win *win, int target, const mlt_how *how,
+                               int *code)
 {
-    return mlt_win_raise(me, win, MPI_ERR_ARG,
-                         "argument request is NULL, but should be the address of the variable for "
-                         "the result");
+    *code = MPI_SUCCESS;
+    if (MLT_UNLIKELY(how && !how->request))
+        *code = mlt_win_raise(me, win, MPI_ERR_ARG,
+                              "argument request is NULL, but should be the address of the variable "
+                              "for the result");
+    else if (MLT_LIKELY(target != MPI_PROC_NULL))
+        return false;
+    else if (how)
+        *how->request = mlt_req_nobody_handle();
+    return true;
 }
 
 #define GIVEN(side)  ((given){#side, side##_addr, side##_count, side##_datatype})
@@ -211,92 +222,48 @@ static inline char *plain_memory(mlt_win *win, const given *origin, int target, 
     return MLT_LIKELY(bytes) ? mlt_win_plain(&win->side, target, disp, bytes, &descriptor) : NULL;
 }
 
-static inline int rma_put(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
-                          MPI_Win handle, MPI_Request *request, bool asks)
+static inline __attribute__((always_inline)) int rma_move(mlt_rank *me, mlt_win_verb verb,
+                                                          const given *origin, int target,
+                                                          MPI_Aint disp, const given *there,
+                                                          mlt_win *win, const mlt_how *how)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (MLT_UNLIKELY(!win))
-        return mlt_bad_win(me, handle);
-    if (asks && !request)
-        return null_request(me, win);
-    if (target == MPI_PROC_NULL) {
-        if (asks)
-            *request = mlt_req_nobody_handle();
-        return MPI_SUCCESS;
-    }
-    int code = rma_check(me, win, &origin, target, disp, &there);
+    int code;
+    if (rma_is_over(me, win, target, how, &code))
+        return code;
+    code = rma_check(me, win, origin, target, disp, there);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    char *to = plain_memory(win, &origin, target, disp, &there);
-    if (MLT_LIKELY(to != NULL) && !asks) {
-        memcpy(to, origin.buf, (uint64_t)origin.count * origin.type->size);
+    bool puts = verb == MLT_WIN_PUT;
+    char *memory = plain_memory(win, origin, target, disp, there);
+    if (MLT_LIKELY(memory != NULL) && !how) {
+        memcpy(puts ? memory : (void *)(uintptr_t)origin->buf, puts ? origin->buf : memory,
+               (uint64_t)origin->count * origin->type->size);
         return MPI_SUCCESS;
     }
-    mlt_win_call call = {.operation = {.verb = MLT_WIN_PUT},
+    mlt_win_call call = {.operation = {.verb = (uint8_t)verb},
                          .target = target,
                          .disp = disp,
-                         .there = data_of(&there),
-                         .origin = data_of(&origin)};
-    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
-}
-
-static inline int rma_get(mlt_rank *me, given origin, int target, MPI_Aint disp, given there,
-                          MPI_Win handle, MPI_Request *request, bool asks)
-{
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (MLT_UNLIKELY(!win))
-        return mlt_bad_win(me, handle);
-    if (asks && !request)
-        return null_request(me, win);
-    if (target == MPI_PROC_NULL) {
-        if (asks)
-            *request = mlt_req_nobody_handle();
-        return MPI_SUCCESS;
-    }
-    int code = rma_check(me, win, &origin, target, disp, &there);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    const char *from = plain_memory(win, &origin, target, disp, &there);
-    if (MLT_LIKELY(from != NULL) && !asks) {
-        memcpy((void *)(uintptr_t)origin.buf, from, (uint64_t)origin.count * origin.type->size);
-        return MPI_SUCCESS;
-    }
-    mlt_win_call call = {.operation = {.verb = MLT_WIN_GET},
-                         .target = target,
-                         .disp = disp,
-                         .there = data_of(&there),
-                         .result = data_of(&origin)};
-    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
+                         .there = data_of(there)};
+    *(puts ? &call.origin : &call.result) = data_of(origin);
+    return rma_run(me, win, &call, how);
 }
 
 int mlt_mpi_Put(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win)
+                MPI_Count target_count, const mlt_type *target_datatype, mlt_win *win,
+                const mlt_how *how)
 {
-    return rma_put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
-}
-
-int mlt_mpi_Rput(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
-                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                 MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                 MPI_Request *request)
-{
-    return rma_put(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
+    return rma_move(me, MLT_WIN_PUT, &GIVEN(origin), target_rank, target_disp, &GIVEN_TARGET, win,
+                    how);
 }
 
 int mlt_mpi_Get(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win)
+                MPI_Count target_count, const mlt_type *target_datatype, mlt_win *win,
+                const mlt_how *how)
 {
-    return rma_get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, NULL, false);
-}
-
-int mlt_mpi_Rget(mlt_rank *me, void *origin_addr, MPI_Count origin_count,
-                 const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                 MPI_Count target_count, const mlt_type *target_datatype, MPI_Win win,
-                 MPI_Request *request)
-{
-    return rma_get(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, win, request, true);
+    return rma_move(me, MLT_WIN_GET, &GIVEN(origin), target_rank, target_disp, &GIVEN_TARGET, win,
+                    how);
 }
 
 // ---- accumulates
@@ -395,121 +362,74 @@ static MLT_COLD int check_origin_basic(mlt_rank *me, mlt_win *win, const given *
                          g->name);
 }
 
-static int accumulate(mlt_rank *me, given origin, int target, MPI_Aint disp, given there, MPI_Op op,
-                      MPI_Win handle, MPI_Request *request, bool asks)
+// result NULL: nothing is fetched.
+static int accumulate(mlt_rank *me, const given *origin, const given *result, int target,
+                      MPI_Aint disp, const given *there, MPI_Op op, mlt_win *win,
+                      const mlt_how *how)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (MLT_UNLIKELY(!win))
-        return mlt_bad_win(me, handle);
-    if (asks && !request)
-        return null_request(me, win);
-    if (target == MPI_PROC_NULL) {
-        if (asks)
-            *request = mlt_req_nobody_handle();
-        return MPI_SUCCESS;
-    }
-    if (op == MPI_NO_OP)
+    int code;
+    if (rma_is_over(me, win, target, how, &code))
+        return code;
+    bool reads = op != MPI_NO_OP; // otherwise nothing of the origin counts
+    if (!reads && !result)
         return mlt_win_raise(me, win, MPI_ERR_OP,
                              "argument op is MPI_NO_OP, which is for MPI_Get_accumulate and "
                              "MPI_Fetch_and_op only");
-    mlt_win_call call = {.operation = {.verb = MLT_WIN_ACCUMULATE}, .target = target, .disp = disp};
-    int code = rma_check(me, win, &origin, target, disp, &there);
+    mlt_win_call call = {.operation = {.verb = result ? MLT_WIN_FETCH : MLT_WIN_ACCUMULATE},
+                         .target = target,
+                         .disp = disp};
+    if (result)
+        code = rma_check(me, win, result, target, disp, there);
+    if (code == MPI_SUCCESS && reads)
+        code = rma_check(me, win, origin, target, disp, there);
     if (code == MPI_SUCCESS)
-        code = operation_of(me, win, op, &there, &call.operation);
-    if (code == MPI_SUCCESS && MLT_UNLIKELY(origin.type != there.type))
-        code = check_origin_basic(me, win, &origin, &call.operation);
+        code = operation_of(me, win, op, there, &call.operation);
+    if (code == MPI_SUCCESS && reads && MLT_UNLIKELY(origin->type != there->type))
+        code = check_origin_basic(me, win, origin, &call.operation);
+    if (code == MPI_SUCCESS && result && MLT_UNLIKELY(result->type != there->type))
+        code = check_origin_basic(me, win, result, &call.operation);
     if (MLT_UNLIKELY(code != MPI_SUCCESS))
         return code;
-    call.there = data_of(&there);
-    call.origin = data_of(&origin);
-    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
+    call.there = data_of(there);
+    if (result)
+        call.result = data_of(result);
+    if (reads)
+        call.origin = data_of(origin);
+    return rma_run(me, win, &call, how);
 }
 
 int mlt_mpi_Accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
                        const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
                        MPI_Count target_count, const mlt_type *target_datatype, MPI_Op op,
-                       MPI_Win win)
+                       mlt_win *win, const mlt_how *how)
 {
-    return accumulate(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, op, win, NULL,
-                      false);
-}
-
-int mlt_mpi_Raccumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
-                        const mlt_type *origin_datatype, int target_rank, MPI_Aint target_disp,
-                        MPI_Count target_count, const mlt_type *target_datatype, MPI_Op op,
-                        MPI_Win win, MPI_Request *request)
-{
-    return accumulate(me, GIVEN(origin), target_rank, target_disp, GIVEN_TARGET, op, win, request,
-                      true);
-}
-
-static int get_accumulate(mlt_rank *me, given origin, given result, int target, MPI_Aint disp,
-                          given there, MPI_Op op, MPI_Win handle, MPI_Request *request, bool asks)
-{
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (MLT_UNLIKELY(!win))
-        return mlt_bad_win(me, handle);
-    if (asks && !request)
-        return null_request(me, win);
-    if (target == MPI_PROC_NULL) {
-        if (asks)
-            *request = mlt_req_nobody_handle();
-        return MPI_SUCCESS;
-    }
-    bool reads = op != MPI_NO_OP; // otherwise nothing of the origin counts
-    mlt_win_call call = {.operation = {.verb = MLT_WIN_FETCH}, .target = target, .disp = disp};
-    int code = rma_check(me, win, &result, target, disp, &there);
-    if (code == MPI_SUCCESS && reads)
-        code = rma_check(me, win, &origin, target, disp, &there);
-    if (code == MPI_SUCCESS)
-        code = operation_of(me, win, op, &there, &call.operation);
-    if (code == MPI_SUCCESS && reads && MLT_UNLIKELY(origin.type != there.type))
-        code = check_origin_basic(me, win, &origin, &call.operation);
-    if (code == MPI_SUCCESS && MLT_UNLIKELY(result.type != there.type))
-        code = check_origin_basic(me, win, &result, &call.operation);
-    if (MLT_UNLIKELY(code != MPI_SUCCESS))
-        return code;
-    call.there = data_of(&there);
-    call.result = data_of(&result);
-    if (reads)
-        call.origin = data_of(&origin);
-    return asks ? rma_run_request(me, win, &call, request) : rma_run(me, win, &call);
+    return accumulate(me, &GIVEN(origin), NULL, target_rank, target_disp, &GIVEN_TARGET, op, win,
+                      how);
 }
 
 int mlt_mpi_Get_accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
                            const mlt_type *origin_datatype, void *result_addr,
                            MPI_Count result_count, const mlt_type *result_datatype, int target_rank,
                            MPI_Aint target_disp, MPI_Count target_count,
-                           const mlt_type *target_datatype, MPI_Op op, MPI_Win win)
+                           const mlt_type *target_datatype, MPI_Op op, mlt_win *win,
+                           const mlt_how *how)
 {
-    return get_accumulate(me, GIVEN(origin), GIVEN(result), target_rank, target_disp, GIVEN_TARGET,
-                          op, win, NULL, false);
-}
-
-int mlt_mpi_Rget_accumulate(mlt_rank *me, const void *origin_addr, MPI_Count origin_count,
-                            const mlt_type *origin_datatype, void *result_addr,
-                            MPI_Count result_count, const mlt_type *result_datatype,
-                            int target_rank, MPI_Aint target_disp, MPI_Count target_count,
-                            const mlt_type *target_datatype, MPI_Op op, MPI_Win win,
-                            MPI_Request *request)
-{
-    return get_accumulate(me, GIVEN(origin), GIVEN(result), target_rank, target_disp, GIVEN_TARGET,
-                          op, win, request, true);
+    return accumulate(me, &GIVEN(origin), &GIVEN(result), target_rank, target_disp, &GIVEN_TARGET,
+                      op, win, how);
 }
 
 // ---- one element
 
 int mlt_mpi_Fetch_and_op(mlt_rank *me, const void *origin_addr, void *result_addr,
                          const mlt_type *datatype, int target_rank, MPI_Aint target_disp, MPI_Op op,
-                         MPI_Win win)
+                         mlt_win *win)
 {
     given one = {"origin", origin_addr, 1, datatype};
     given result = {"result", result_addr, 1, datatype};
-    mlt_win *w = mlt_win_mine(me, win);
-    if (w && datatype && !datatype->code && !mlt_dtype_of(datatype)->permanent)
-        return mlt_win_raise(me, w, MPI_ERR_TYPE,
+    if (datatype && !datatype->code && !mlt_dtype_of(datatype)->permanent)
+        return mlt_win_raise(me, win, MPI_ERR_TYPE,
                              "argument datatype is a derived type, but should be a predefined one");
-    return get_accumulate(me, one, result, target_rank, target_disp, one, op, win, NULL, false);
+    return accumulate(me, &one, &result, target_rank, target_disp, &one, op, win, MLT_BLOCKING);
 }
 
 // Integers, logical values, bytes and the like: what is compared byte by byte.
@@ -525,11 +445,8 @@ static bool can_be_compared(const mlt_type *type)
 
 int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *compare_addr,
                              void *result_addr, const mlt_type *datatype, int target_rank,
-                             MPI_Aint target_disp, MPI_Win handle)
+                             MPI_Aint target_disp, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (MLT_UNLIKELY(!win))
-        return mlt_bad_win(me, handle);
     if (target_rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     given one = {"origin", origin_addr, 1, datatype};
@@ -559,5 +476,5 @@ int mlt_mpi_Compare_and_swap(mlt_rank *me, const void *origin_addr, const void *
                          .origin = data_of(&one),
                          .result = data_of(&result),
                          .compare = compare_addr};
-    return rma_run(me, win, &call);
+    return rma_run(me, win, &call, MLT_BLOCKING);
 }

@@ -73,12 +73,9 @@ static inline int sync_finish(mlt_rank *me, mlt_win *win, int rank)
 
 // ---- fence
 
-int mlt_mpi_Win_fence(mlt_rank *me, int assert, MPI_Win handle)
+int mlt_mpi_Win_fence(mlt_rank *me, int assert, mlt_win *win)
 {
     enum { BOTH = MPI_MODE_NOPRECEDE | MPI_MODE_NOSUCCEED };
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = check_assert(me, win, assert, BOTH | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
                             "a sum of MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE and "
                             "MPI_MODE_NOSUCCEED");
@@ -114,11 +111,8 @@ static int begin_passive(mlt_rank *me, mlt_win *win, int assert, uint32_t not_in
     return code;
 }
 
-int mlt_mpi_Win_lock(mlt_rank *me, int lock_type, int rank, int assert, MPI_Win handle)
+int mlt_mpi_Win_lock(mlt_rank *me, int lock_type, int rank, int assert, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     int code = check_rank(me, win, rank);
@@ -143,11 +137,8 @@ int mlt_mpi_Win_lock(mlt_rank *me, int lock_type, int rank, int assert, MPI_Win 
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_unlock(mlt_rank *me, int rank, MPI_Win handle)
+int mlt_mpi_Win_unlock(mlt_rank *me, int rank, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (rank == MPI_PROC_NULL)
         return MPI_SUCCESS;
     int code = check_rank(me, win, rank);
@@ -166,11 +157,8 @@ int mlt_mpi_Win_unlock(mlt_rank *me, int rank, MPI_Win handle)
     return mlt_win_faults(me, win);
 }
 
-int mlt_mpi_Win_lock_all(mlt_rank *me, int assert, MPI_Win handle)
+int mlt_mpi_Win_lock_all(mlt_rank *me, int assert, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = begin_passive(me, win, assert, PASSIVE);
     if (code != MPI_SUCCESS)
         return code;
@@ -182,11 +170,8 @@ int mlt_mpi_Win_lock_all(mlt_rank *me, int assert, MPI_Win handle)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_unlock_all(mlt_rank *me, MPI_Win handle)
+int mlt_mpi_Win_unlock_all(mlt_rank *me, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_LOCKED_ALL))
         return sync_no_epoch(me, win, "MPI_Win_lock_all");
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
@@ -200,11 +185,8 @@ int mlt_mpi_Win_unlock_all(mlt_rank *me, MPI_Win handle)
 
 // ---- flush
 
-static int flush_rank(mlt_rank *me, int rank, MPI_Win handle)
+int mlt_mpi_Win_flush(mlt_rank *me, int rank, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (rank == MPI_PROC_NULL) {
         mlt_mpi_yield_if_due(me);
         return MPI_SUCCESS;
@@ -221,34 +203,11 @@ static int flush_rank(mlt_rank *me, int rank, MPI_Win handle)
     return sync_finish(me, win, rank);
 }
 
-static int sync_flush_all(mlt_rank *me, MPI_Win handle)
+int mlt_mpi_Win_flush_all(mlt_rank *me, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (!(win->side.flags & PASSIVE))
         return sync_no_epoch(me, win, "MPI_Win_lock or MPI_Win_lock_all");
     return sync_finish(me, win, -1);
-}
-
-int mlt_mpi_Win_flush(mlt_rank *me, int rank, MPI_Win win)
-{
-    return flush_rank(me, rank, win);
-}
-
-int mlt_mpi_Win_flush_local(mlt_rank *me, int rank, MPI_Win win)
-{
-    return flush_rank(me, rank, win);
-}
-
-int mlt_mpi_Win_flush_all(mlt_rank *me, MPI_Win win)
-{
-    return sync_flush_all(me, win);
-}
-
-int mlt_mpi_Win_flush_local_all(mlt_rank *me, MPI_Win win)
-{
-    return sync_flush_all(me, win);
 }
 
 // ---- post, start, complete, wait
@@ -297,11 +256,8 @@ static int names_of(mlt_rank *me, mlt_win *win, MPI_Group handle, sync_names *n)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
+int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = check_assert(me, win, assert, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
                             "a sum of MPI_MODE_NOCHECK, MPI_MODE_NOSTORE and MPI_MODE_NOPUT");
     if (code == MPI_SUCCESS && win->side.flags & (MLT_WINF_POSTED | MLT_WINF_ACCESSED))
@@ -318,11 +274,8 @@ int mlt_mpi_Win_post(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_start(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
+int mlt_mpi_Win_start(mlt_rank *me, MPI_Group group, int assert, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     int code = check_assert(me, win, assert, MPI_MODE_NOCHECK, "MPI_MODE_NOCHECK");
     if (code == MPI_SUCCESS && win->side.flags & (PASSIVE | MLT_WINF_STARTED | MLT_WINF_ACCESSED))
         code = in_epoch(me, win);
@@ -338,11 +291,8 @@ int mlt_mpi_Win_start(mlt_rank *me, MPI_Group group, int assert, MPI_Win handle)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_complete(mlt_rank *me, MPI_Win handle)
+int mlt_mpi_Win_complete(mlt_rank *me, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_STARTED))
         return sync_no_epoch(me, win, "MPI_Win_start");
     mlt_win_flush(&win->side, -1, mlt_mpi_call(me));
@@ -352,11 +302,8 @@ int mlt_mpi_Win_complete(mlt_rank *me, MPI_Win handle)
     return mlt_win_faults(me, win);
 }
 
-int mlt_mpi_Win_wait(mlt_rank *me, MPI_Win handle)
+int mlt_mpi_Win_wait(mlt_rank *me, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_POSTED))
         return sync_no_epoch(me, win, "MPI_Win_post");
     mlt_win_wait_exposure(&win->side, mlt_mpi_call(me));
@@ -364,11 +311,8 @@ int mlt_mpi_Win_wait(mlt_rank *me, MPI_Win handle)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_test(mlt_rank *me, MPI_Win handle, int *flag)
+int mlt_mpi_Win_test(mlt_rank *me, mlt_win *win, int *flag)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     if (!(win->side.flags & MLT_WINF_POSTED))
         return sync_no_epoch(me, win, "MPI_Win_post");
     *flag = mlt_win_exposure_ends(&win->side);

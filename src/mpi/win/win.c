@@ -188,11 +188,8 @@ const void *mlt_win_attribute(const mlt_win *win, int keyval, int *flag)
 
 // ---- group and memory
 
-int mlt_mpi_Win_get_group(mlt_rank *me, MPI_Win handle, MPI_Group *group)
+int mlt_mpi_Win_get_group(mlt_rank *me, mlt_win *win, MPI_Group *group)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     *group = mlt_group_new(me, mlt_map_hold(mlt_win_shared_of(win)->group), NULL);
     return MPI_SUCCESS;
 }
@@ -213,12 +210,9 @@ static int32_t first_with_memory(const mlt_win *win)
     return win->side.me;
 }
 
-int mlt_mpi_Win_shared_query(mlt_rank *me, MPI_Win handle, int rank, MPI_Aint *size,
+int mlt_mpi_Win_shared_query(mlt_rank *me, mlt_win *win, int rank, MPI_Aint *size,
                              MPI_Aint *disp_unit, void *baseptr)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     mlt_win_part *part = win->side.part;
     if (part->flavor == MLT_WIN_DYNAMIC)
         return mlt_win_raise(me, win, MPI_ERR_RMA_FLAVOR,
@@ -239,11 +233,8 @@ int mlt_mpi_Win_shared_query(mlt_rank *me, MPI_Win handle, int rank, MPI_Aint *s
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Win_sync(mlt_rank *me, MPI_Win handle)
+int mlt_mpi_Win_sync(mlt_rank *me, mlt_win *win)
 {
-    mlt_win *win = mlt_win_mine(me, handle);
-    if (!win)
-        return mlt_bad_win(me, handle);
     mlt_win_cached_changes(win, -1);
     atomic_thread_fence(memory_order_seq_cst);
     mlt_mpi_yield_if_due(me); // a loop that loads from the window calls nothing else

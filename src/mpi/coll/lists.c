@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Gatherv and MPI_Scatterv, where only the root knows all blocks; MPI_Alltoallv and MPI_Alltoallw:
+// lists of blocks for everybody.
+#include "mpi/coll/coll.h"
+#include "mpi/coll/inter.h"
+#include "mpi/coll/list.h"
+#include "mpi_bodies.h"
+
+static int32_t every_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i, int32_t *tag)
+{
+    return (int32_t)i;
+}
+
+// In place: what a rank has for itself stays where it is.
+static int32_t other_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i, int32_t *tag)
+{
+    return (int32_t)i == comm->rank ? -1 : (int32_t)i;
+}
+
+static int32_t gatherv_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i,
+                            int32_t *tag)
+{
+    return sends ? root : (int32_t)i;
+}
+
+static int32_t scatterv_peer(const mlt_comm *comm, int32_t root, bool sends, uint32_t i,
+                             int32_t *tag)
+{
+    return sends ? (int32_t)i : root;
+}
+
+// One message between the root, which has `all`, and every rank, this way or that.
+static int lists_rooted(mlt_rank *me, mlt_coll_form form, mlt_coll_list *one, mlt_coll_list *all,
+                        int root, mlt_comm *comm, const mlt_how *how)
+{
+    bool gathers = form == MLT_FORM_GATHERV;
+    int code = mlt_coll_check_root(me, comm, root);
+    if (MLT_UNLIKELY(code != MPI_SUCCESS))
+        return code;
+    bool is_root = comm->inter ? root == MPI_ROOT : comm->rank == root;
+    bool in_place = is_root && !comm->inter && mlt_coll_in_place(one->buf);
+    bool has_one = comm->inter ? root >= 0 : !in_place;
+    one->blocks = 1;
+    all->blocks = (uint32_t)comm->peers;
+    const mlt_coll_list *mine = has_one ? one : &mlt_coll_list_nothing;
+    const mlt_coll_list *roots = is_root ? all : &mlt_coll_list_nothing;
+    mlt_coll_list_peer *peer = comm->inter ? mlt_inter_peer
+                               : in_place  ? other_peer
+                               : gathers   ? gatherv_peer
+                                           : scatterv_peer;
+    return mlt_coll_exchange(me, comm, gathers ? mine : roots, gathers ? roots : mine, peer, root,
+                             form, how);
+}
+
+int mlt_mpi_Gatherv(mlt_rank *me, const void *sendbuf, MPI_Count sendcount,
+                    const mlt_type *sendtype, void *recvbuf, mlt_coll_numbers recvcounts,
+                    mlt_coll_numbers displs, const mlt_type *recvtype, int root, mlt_comm *comm,
+                    const mlt_how *how)
+{
+    mlt_coll_list send = MLT_COLL_LIST_ALIKE(send), recv = MLT_COLL_LIST(recv, displs);
+    return lists_rooted(me, MLT_FORM_GATHERV, &send, &recv, root, comm, how);
+}
+
+int mlt_mpi_Scatterv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
+                     mlt_coll_numbers displs, const mlt_type *sendtype, void *recvbuf,
+                     MPI_Count recvcount, const mlt_type *recvtype, int root, mlt_comm *comm,
+                     const mlt_how *how)
+{
+    mlt_coll_list send = MLT_COLL_LIST(send, displs), recv = MLT_COLL_LIST_ALIKE(recv);
+    return lists_rooted(me, MLT_FORM_SCATTERV, &recv, &send, root, comm, how);
+}
+
+static int lists_alltoall(mlt_rank *me, mlt_coll_list *send, mlt_coll_list *recv, mlt_comm *comm,
+                          const mlt_how *how)
+{
+    bool in_place = !comm->inter && mlt_coll_in_place(send->buf);
+    if (in_place)
+        *send = *recv;
+    send->apart = in_place;
+    send->blocks = recv->blocks = (uint32_t)comm->peers;
+    return mlt_coll_exchange(me, comm, send, recv,
+                             comm->inter ? mlt_inter_peer
+                             : in_place  ? other_peer
+                                         : every_peer,
+                             MPI_ROOT, MLT_FORM_ALLTOALLV, how);
+}
+
+int mlt_mpi_Alltoallv(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
+                      mlt_coll_numbers sdispls, const mlt_type *sendtype, void *recvbuf,
+                      mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
+                      const mlt_type *recvtype, mlt_comm *comm, const mlt_how *how)
+{
+    mlt_coll_list send = MLT_COLL_LIST(send, sdispls), recv = MLT_COLL_LIST(recv, rdispls);
+    return lists_alltoall(me, &send, &recv, comm, how);
+}
+
+int mlt_mpi_Alltoallw(mlt_rank *me, const void *sendbuf, mlt_coll_numbers sendcounts,
+                      mlt_coll_numbers sdispls, const MPI_Datatype sendtypes[], void *recvbuf,
+                      mlt_coll_numbers recvcounts, mlt_coll_numbers rdispls,
+                      const MPI_Datatype recvtypes[], mlt_comm *comm, const mlt_how *how)
+{
+    mlt_coll_list send = MLT_COLL_LIST_TYPED(send, sdispls);
+    mlt_coll_list recv = MLT_COLL_LIST_TYPED(recv, rdispls);
+    return lists_alltoall(me, &send, &recv, comm, how);
+}
