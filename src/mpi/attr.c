@@ -32,21 +32,6 @@ enum { DUP_FUNCTION = 1 };
 
 typedef enum language { IN_C, IN_FORTRAN, IN_OLD_FORTRAN } language;
 
-typedef struct functions {
-    union {
-        MPI_Comm_copy_attr_function *comm;
-        MPI_Type_copy_attr_function *type;
-        MPI_Win_copy_attr_function *win;
-        uintptr_t value;
-    } copy;
-    union {
-        MPI_Comm_delete_attr_function *comm;
-        MPI_Type_delete_attr_function *type;
-        MPI_Win_delete_attr_function *win;
-        uintptr_t value;
-    } delete;
-} functions;
-
 typedef struct key {
     uint32_t number;  // the keyval; a generation above the slot
     uint32_t refs;    // 1 until the user frees it, and one for each attribute; 0: free
@@ -54,7 +39,7 @@ typedef struct key {
     uint8_t kind;     // mlt_attr_kind
     uint8_t language; // of its functions: a language
     bool open;        // the user has not freed it
-    functions functions;
+    mlt_attr_functions functions;
     void *extra;
 } key;
 
@@ -223,15 +208,7 @@ static MLT_COLD int bad_key_code(mlt_rank *me, mlt_attr_kind kind, int keyval)
         freed ? "was freed" : "does not exist (was it freed, or never set?)", kind_names[kind]);
 }
 
-// The object of a call.
-typedef struct attr_holder {
-    mlt_attr_kind kind;
-    mlt_comm *comm;   // whose handler hears of errors; NULL: that of MPI_COMM_SELF, or the window's
-    void *object;     // its handle
-    mlt_attrs *attrs; // NULL: none
-} attr_holder;
-
-static MLT_COLD int raise_at(mlt_rank *me, const attr_holder *h, int code)
+static MLT_COLD int raise_at(mlt_rank *me, const mlt_attr_holder *h, int code)
 {
     if (h->kind == MLT_ATTR_WIN)
         return mlt_errhandler_call(me, mlt_win_errhandler(h->object), h->object, code);
@@ -239,14 +216,15 @@ static MLT_COLD int raise_at(mlt_rank *me, const attr_holder *h, int code)
 }
 
 // The code of a callback.
-static MLT_COLD int raise_theirs(mlt_rank *me, const attr_holder *h, int code)
+static MLT_COLD int raise_theirs(mlt_rank *me, const mlt_attr_holder *h, int code)
 {
     if (h->kind == MLT_ATTR_WIN)
         return raise_at(me, h, mlt_attrs_code(me, mlt_win_errhandler(h->object), code));
     return mlt_attrs_raise(me, h->comm, code);
 }
 
-static int new_key(mlt_rank *me, mlt_attr_kind kind, functions its, void *extra, int *keyval)
+int mlt_attr_new_key(mlt_rank *me, mlt_attr_kind kind, mlt_attr_functions its, void *extra,
+                     int *keyval)
 {
     pthread_mutex_lock(&keys.lock);
     key *k = take_slot();
@@ -267,29 +245,8 @@ static int new_key(mlt_rank *me, mlt_attr_kind kind, functions its, void *extra,
                              "there is no room for more attributes");
 }
 
-int mlt_mpi_Comm_create_keyval(mlt_rank *me, MPI_Comm_copy_attr_function *copy,
-                               MPI_Comm_delete_attr_function *delete, int *keyval, void *extra)
-{
-    functions its = {.copy.comm = copy, .delete.comm = delete};
-    return new_key(me, MLT_ATTR_COMM, its, extra, keyval);
-}
-
-int mlt_mpi_Type_create_keyval(mlt_rank *me, MPI_Type_copy_attr_function *copy,
-                               MPI_Type_delete_attr_function *delete, int *keyval, void *extra)
-{
-    functions its = {.copy.type = copy, .delete.type = delete};
-    return new_key(me, MLT_ATTR_TYPE, its, extra, keyval);
-}
-
-int mlt_mpi_Win_create_keyval(mlt_rank *me, MPI_Win_copy_attr_function *copy,
-                              MPI_Win_delete_attr_function *delete, int *keyval, void *extra)
-{
-    functions its = {.copy.win = copy, .delete.win = delete};
-    return new_key(me, MLT_ATTR_WIN, its, extra, keyval);
-}
-
 // Freed again while attributes have it: nothing happens, as programs do so in delete functions.
-static int free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
+int mlt_attr_free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
 {
     pthread_mutex_lock(&keys.lock);
     key *k = find_key(*keyval);
@@ -303,21 +260,6 @@ static int free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
         return mlt_mpi_raise_code(me, NULL, me->fn, bad_key_code(me, kind, *keyval));
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Comm_free_keyval(mlt_rank *me, int *keyval)
-{
-    return free_key(me, MLT_ATTR_COMM, keyval);
-}
-
-int mlt_mpi_Type_free_keyval(mlt_rank *me, int *keyval)
-{
-    return free_key(me, MLT_ATTR_TYPE, keyval);
-}
-
-int mlt_mpi_Win_free_keyval(mlt_rank *me, int *keyval)
-{
-    return free_key(me, MLT_ATTR_WIN, keyval);
 }
 
 // ---- lists
@@ -399,7 +341,7 @@ static int fortran_copy_attr(void *object, const key *k, void *in, void **out, i
 static int call_delete(mlt_rank *me, void *object, const key *k, void *value, bool fortran)
 {
     int code, number = (int)k->number;
-    const functions *f = &k->functions;
+    const mlt_attr_functions *f = &k->functions;
     void *seen = fortran ? &value : value;
     if (f->delete.value == 0)
         return MPI_SUCCESS;
@@ -421,7 +363,7 @@ static int call_copy(mlt_rank *me, void *object, const key *k, void *in, void **
                      bool *fortran)
 {
     int code, number = (int)k->number;
-    const functions *f = &k->functions;
+    const mlt_attr_functions *f = &k->functions;
     void *seen = *fortran ? &in : in;
     *flag = f->copy.value == DUP_FUNCTION;
     *out = in;
@@ -583,7 +525,7 @@ void mlt_fortran_mark_keyval(int keyval, bool old)
     pthread_mutex_unlock(&keys.lock);
 }
 
-static int get_value(mlt_rank *me, attr_holder h, int keyval, void *value, int *flag)
+int mlt_attr_get(mlt_rank *me, mlt_attr_holder h, int keyval, void *value, int *flag)
 {
     if (!use_key(h.kind, keyval, false))
         return raise_at(me, &h, bad_key_code(me, h.kind, keyval));
@@ -595,7 +537,7 @@ static int get_value(mlt_rank *me, attr_holder h, int keyval, void *value, int *
     return MPI_SUCCESS;
 }
 
-static int set_value(mlt_rank *me, attr_holder h, int keyval, void *value)
+int mlt_attr_set(mlt_rank *me, mlt_attr_holder h, int keyval, void *value)
 {
     bool fortran = sets_from_fortran;
     sets_from_fortran = false;
@@ -625,7 +567,7 @@ static int set_value(mlt_rank *me, attr_holder h, int keyval, void *value)
     return MPI_SUCCESS;
 }
 
-static int remove_value(mlt_rank *me, attr_holder h, int keyval)
+int mlt_attr_delete(mlt_rank *me, mlt_attr_holder h, int keyval)
 {
     if (!use_key(h.kind, keyval, false))
         return raise_at(me, &h, bad_key_code(me, h.kind, keyval));
@@ -663,10 +605,12 @@ static const void *attr_predefined(mlt_rank *me, int keyval)
     }
 }
 
-static attr_holder comm_holder(mlt_rank *me, mlt_comm *comm)
+mlt_attr_holder mlt_attr_of_comm(mlt_rank *me, mlt_comm *comm, bool make)
 {
-    return (attr_holder){MLT_ATTR_COMM, comm, mlt_comm_handle(me, comm),
-                         comm->extra ? &comm->extra->attrs : NULL};
+    if (make)
+        (void)mlt_comm_extra_of(comm);
+    return (mlt_attr_holder){MLT_ATTR_COMM, comm, mlt_comm_handle(me, comm),
+                             comm->extra ? &comm->extra->attrs : NULL};
 }
 
 int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
@@ -678,79 +622,25 @@ int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value,
         return MPI_SUCCESS;
     }
     if (!known)
-        return get_value(me, comm_holder(me, comm), keyval, value, flag);
+        return mlt_attr_get(me, mlt_attr_of_comm(me, comm, false), keyval, value, flag);
     *(const void **)value = known;
     *flag = 1;
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Comm_set_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value)
-{
-    (void)mlt_comm_extra_of(comm);
-    return set_value(me, comm_holder(me, comm), keyval, value);
-}
-
-int mlt_mpi_Comm_delete_attr(mlt_rank *me, mlt_comm *comm, int keyval)
-{
-    return remove_value(me, comm_holder(me, comm), keyval);
-}
-
-// The deprecated names.
-
-int mlt_mpi_Keyval_create(mlt_rank *me, MPI_Copy_function *copy, MPI_Delete_function *delete,
-                          int *keyval, void *extra)
-{
-    return mlt_mpi_Comm_create_keyval(me, copy, delete, keyval, extra);
-}
-
-int mlt_mpi_Keyval_free(mlt_rank *me, int *keyval)
-{
-    return mlt_mpi_Comm_free_keyval(me, keyval);
-}
-
-int mlt_mpi_Attr_put(mlt_rank *me, mlt_comm *comm, int keyval, void *value)
-{
-    return mlt_mpi_Comm_set_attr(me, comm, keyval, value);
-}
-
-int mlt_mpi_Attr_get(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
-{
-    return mlt_mpi_Comm_get_attr(me, comm, keyval, value, flag);
-}
-
-int mlt_mpi_Attr_delete(mlt_rank *me, mlt_comm *comm, int keyval)
-{
-    return mlt_mpi_Comm_delete_attr(me, comm, keyval);
-}
-
 // ---- of datatypes
 
-static attr_holder type_holder(mlt_rank *me, const mlt_type *type, bool make)
+mlt_attr_holder mlt_attr_of_type(mlt_rank *me, const mlt_type *type, bool make)
 {
-    return (attr_holder){MLT_ATTR_TYPE, NULL, mlt_dtype_handle(type),
-                         mlt_dtype_attrs(me, type, make)};
-}
-
-int mlt_mpi_Type_get_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value, int *flag)
-{
-    return get_value(me, type_holder(me, type, false), keyval, value, flag);
-}
-
-int mlt_mpi_Type_set_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value)
-{
-    return set_value(me, type_holder(me, type, true), keyval, value);
-}
-
-int mlt_mpi_Type_delete_attr(mlt_rank *me, const mlt_type *type, int keyval)
-{
-    return remove_value(me, type_holder(me, type, false), keyval);
+    return (mlt_attr_holder){MLT_ATTR_TYPE, NULL, mlt_dtype_handle(type),
+                             mlt_dtype_attrs(me, type, make)};
 }
 
 // ---- of windows
 
-static attr_holder win_holder(mlt_win *w)
+static mlt_attr_holder win_holder(mlt_win *w)
 {
-    return (attr_holder){MLT_ATTR_WIN, NULL, w, w->notes ? &w->notes->attrs : NULL};
+    return (mlt_attr_holder){MLT_ATTR_WIN, NULL, w, w->notes ? &w->notes->attrs : NULL};
 }
 
 int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int *flag)
@@ -760,7 +650,7 @@ int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int
         return mlt_bad_win(me, win);
     const void *known = mlt_win_attribute(w, keyval, flag);
     if (!*flag)
-        return get_value(me, win_holder(w), keyval, value, flag);
+        return mlt_attr_get(me, win_holder(w), keyval, value, flag);
     *(const void **)value = known;
     return MPI_SUCCESS;
 }
@@ -771,11 +661,11 @@ int mlt_mpi_Win_set_attr(mlt_rank *me, MPI_Win win, int keyval, void *value)
     if (!w)
         return mlt_bad_win(me, win);
     (void)mlt_win_notes_of(w);
-    return set_value(me, win_holder(w), keyval, value);
+    return mlt_attr_set(me, win_holder(w), keyval, value);
 }
 
 int mlt_mpi_Win_delete_attr(mlt_rank *me, MPI_Win win, int keyval)
 {
     mlt_win *w = mlt_win_mine(me, win);
-    return w ? remove_value(me, win_holder(w), keyval) : mlt_bad_win(me, win);
+    return w ? mlt_attr_delete(me, win_holder(w), keyval) : mlt_bad_win(me, win);
 }

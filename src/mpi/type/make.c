@@ -89,11 +89,6 @@ int mlt_mpi_Type_create_resized(mlt_rank *me, const mlt_type *oldtype, MPI_Count
 
 // ---- irregular ones
 
-// Of what the arrays of a constructor are: of ints, lengths of ints and displacements of MPI_Aints, or
-// of MPI_Counts.
-typedef enum numbers { INTS, ADDRESSES, COUNTS } numbers;
-_Static_assert(sizeof(MPI_Aint) == sizeof(int64_t) && sizeof(MPI_Count) == sizeof(int64_t), "wide");
-
 // All blocks have the same length.
 static bool is_even(int combiner)
 {
@@ -109,21 +104,21 @@ static int64_t *copy_numbers(int64_t *to, const void *from, bool wide, int64_t n
 }
 
 // An object with these contents: count, lengths or the one length, displacements. NULL: memory is out.
-static mlt_dtype *start_blocks(mlt_rank *me, int combiner, numbers kind, int64_t count,
+static mlt_dtype *start_blocks(mlt_rank *me, int combiner, mlt_dtype_numbers kind, int64_t count,
                                const void *lengths, const void *displacements, int64_t types)
 {
     int64_t length_count = is_even(combiner) ? 1 : count;
     if (count >> COUNT_BITS)
         return NULL;
-    mlt_dtype *dtype =
-        type_make_start(me, combiner, kind == COUNTS, 1 + length_count + (kind == INTS ? count : 0),
-                        kind == INTS ? 0 : count, types);
+    mlt_dtype *dtype = type_make_start(me, combiner, kind == MLT_DTYPE_COUNTS,
+                                       1 + length_count + (kind == MLT_DTYPE_INTS ? count : 0),
+                                       kind == MLT_DTYPE_INTS ? 0 : count, types);
     if (!dtype)
         return NULL;
     int64_t *number = dtype->contents.number;
     *number++ = count;
-    number = copy_numbers(number, lengths, kind == COUNTS, length_count);
-    copy_numbers(number, displacements, kind != INTS, count);
+    number = copy_numbers(number, lengths, kind == MLT_DTYPE_COUNTS, length_count);
+    copy_numbers(number, displacements, kind != MLT_DTYPE_INTS, count);
     return dtype;
 }
 
@@ -144,9 +139,9 @@ static int check_lengths(mlt_rank *me, mlt_dtype *dtype, int64_t count)
 }
 
 // Blocks at displacements in elements, or in bytes.
-static int make_indexed(mlt_rank *me, int combiner, numbers kind, int64_t count,
-                        const void *lengths, const void *displacements, const mlt_type *oldtype,
-                        MPI_Datatype *newtype)
+int mlt_dtype_make_indexed(mlt_rank *me, int combiner, mlt_dtype_numbers kind, int64_t count,
+                           const void *lengths, const void *displacements, const mlt_type *oldtype,
+                           MPI_Datatype *newtype)
 {
     mlt_dtype *dtype = start_blocks(me, combiner, kind, count, lengths, displacements, 1);
     if (!dtype)
@@ -175,76 +170,11 @@ static int make_indexed(mlt_rank *me, int combiner, numbers kind, int64_t count,
     return mlt_dtype_finish(me, dtype, status, newtype);
 }
 
-int mlt_mpi_Type_indexed(mlt_rank *me, int count, const int array_of_blocklengths[],
-                         const int array_of_displacements[], const mlt_type *oldtype,
-                         MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_INDEXED, INTS, count, array_of_blocklengths,
-                        array_of_displacements, oldtype, newtype);
-}
-
-int mlt_mpi_Type_indexed_c(mlt_rank *me, MPI_Count count, const MPI_Count array_of_blocklengths[],
-                           const MPI_Count array_of_displacements[], const mlt_type *oldtype,
-                           MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_INDEXED, COUNTS, count, array_of_blocklengths,
-                        array_of_displacements, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed(mlt_rank *me, int count, const int array_of_blocklengths[],
-                                 const MPI_Aint array_of_displacements[], const mlt_type *oldtype,
-                                 MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_HINDEXED, ADDRESSES, count, array_of_blocklengths,
-                        array_of_displacements, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed_c(mlt_rank *me, MPI_Count count,
-                                   const MPI_Count array_of_blocklengths[],
-                                   const MPI_Count array_of_displacements[],
-                                   const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_HINDEXED, COUNTS, count, array_of_blocklengths,
-                        array_of_displacements, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_indexed_block(mlt_rank *me, int count, int blocklength,
-                                      const int array_of_displacements[], const mlt_type *oldtype,
-                                      MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_INDEXED_BLOCK, INTS, count, &blocklength,
-                        array_of_displacements, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_indexed_block_c(mlt_rank *me, MPI_Count count, MPI_Count blocklength,
-                                        const MPI_Count array_of_displacements[],
-                                        const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_INDEXED_BLOCK, COUNTS, count, &blocklength,
-                        array_of_displacements, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed_block(mlt_rank *me, int count, int blocklength,
-                                       const MPI_Aint array_of_displacements[],
-                                       const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_HINDEXED_BLOCK, ADDRESSES, count, &blocklength,
-                        array_of_displacements, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed_block_c(mlt_rank *me, MPI_Count count, MPI_Count blocklength,
-                                         const MPI_Count array_of_displacements[],
-                                         const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return make_indexed(me, MPI_COMBINER_HINDEXED_BLOCK, COUNTS, count, &blocklength,
-                        array_of_displacements, oldtype, newtype);
-}
-
 // ---- structs
 
-static int make_struct(mlt_rank *me, numbers kind, int64_t count, const void *lengths,
-                       const void *displacements, const MPI_Datatype *handles,
-                       MPI_Datatype *newtype)
+int mlt_dtype_make_struct(mlt_rank *me, mlt_dtype_numbers kind, int64_t count, const void *lengths,
+                          const void *displacements, const MPI_Datatype *handles,
+                          MPI_Datatype *newtype)
 {
     mlt_dtype *dtype =
         start_blocks(me, MPI_COMBINER_STRUCT, kind, count, lengths, displacements, count);
@@ -267,21 +197,4 @@ static int make_struct(mlt_rank *me, numbers kind, int64_t count, const void *le
     mlt_status status =
         mlt_type_make_struct(&dtype->type, count, c->number + 1, c->number + 1 + count, c->type);
     return mlt_dtype_finish(me, dtype, status, newtype);
-}
-
-int mlt_mpi_Type_create_struct(mlt_rank *me, int count, const int array_of_blocklengths[],
-                               const MPI_Aint array_of_displacements[],
-                               const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
-{
-    return make_struct(me, ADDRESSES, count, array_of_blocklengths, array_of_displacements,
-                       array_of_types, newtype);
-}
-
-int mlt_mpi_Type_create_struct_c(mlt_rank *me, MPI_Count count,
-                                 const MPI_Count array_of_blocklengths[],
-                                 const MPI_Count array_of_displacements[],
-                                 const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
-{
-    return make_struct(me, COUNTS, count, array_of_blocklengths, array_of_displacements,
-                       array_of_types, newtype);
 }
