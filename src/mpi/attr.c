@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/ctl.h"
@@ -52,30 +53,22 @@ typedef struct mlt_attr {
     bool fortran;   // Fortran has set it: the value is an integer, which C sees by its address
 } attr;
 
-// ---- keys. Slots lie in chunks of growing size, so that keys never move.
+// ---- keys
 
 enum {
     SLOT_BITS = 24, // so many keys that every one of a million ranks may have some
     GENERATIONS = 127,
-    ATTR_FIRST_CHUNK = 64,
     ATTR_REST =
         256, // slots before the first is used again: with the generations, stale keys are caught
-    ATTR_CHUNKS = SLOT_BITS - 6 + 1,
     NO_SLOT = 0,
 };
 
 static struct {
     pthread_mutex_t lock;
-    key *chunk[ATTR_CHUNKS]; // chunk c has FIRST_CHUNK << c slots
-    uint32_t slots;          // that were ever used; slot 0 never is
-    uint32_t first, last;    // free slots, the longest free first; NO_SLOT: none
+    key **at;             // [slots]; keys never move
+    uint32_t slots, room; // that were ever used; slot 0 never is
+    uint32_t first, last; // free slots, the longest free first; NO_SLOT: none
 } keys = {.lock = PTHREAD_MUTEX_INITIALIZER, .slots = 1};
-
-static key *key_at(uint32_t slot)
-{
-    uint32_t c = 31 - (uint32_t)__builtin_clz(slot / ATTR_FIRST_CHUNK + 1);
-    return &keys.chunk[c][slot - ATTR_FIRST_CHUNK * ((1u << c) - 1)];
-}
 
 static uint32_t attr_slot_of(uint32_t number)
 {
@@ -86,19 +79,18 @@ static uint32_t attr_slot_of(uint32_t number)
 static key *take_slot(void)
 {
     if (keys.first != NO_SLOT && keys.slots > ATTR_REST) {
-        key *k = key_at(keys.first);
+        key *k = keys.at[keys.first];
         keys.first = k->next;
         return k;
     }
-    uint32_t slot = keys.slots, c = 31 - (uint32_t)__builtin_clz(slot / ATTR_FIRST_CHUNK + 1);
-    if (slot >> SLOT_BITS)
+    uint32_t slot = keys.slots;
+    key *k = slot >> SLOT_BITS ? NULL : calloc(1, sizeof *k);
+    if (!k || !MLT_ARRAY_TRY(keys.at, (size_t)slot + 1, keys.room)) {
+        free(k);
         return NULL;
-    if (!keys.chunk[c] && !(keys.chunk[c] = calloc((size_t)ATTR_FIRST_CHUNK << c, sizeof(key))))
-        return NULL;
-    keys.slots++;
-    key *k = key_at(slot);
+    }
     k->number = slot;
-    return k;
+    return keys.at[keys.slots++] = k;
 }
 
 // Under the lock.
@@ -111,7 +103,7 @@ static void drop_key(key *k)
     if (keys.first == NO_SLOT)
         keys.first = slot;
     else
-        key_at(keys.last)->next = slot;
+        keys.at[keys.last]->next = slot;
     keys.last = slot;
 }
 
@@ -128,7 +120,7 @@ static key *find_key(int keyval)
     uint32_t number = (uint32_t)keyval, slot = attr_slot_of(number);
     if (keyval <= 0 || slot == NO_SLOT || slot >= keys.slots)
         return NULL;
-    key *k = key_at(slot);
+    key *k = keys.at[slot];
     return k->number == number && k->refs > 0 ? k : NULL;
 }
 

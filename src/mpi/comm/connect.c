@@ -39,7 +39,7 @@ int mlt_mpi_Close_port(mlt_rank *me, const char *port_name)
 // The info key `timeout`, in seconds.
 static bool read_timeout(const mlt_info *info, mlt_port_wait *wait)
 {
-    const char *text = info ? mlt_info_get(info, "timeout") : NULL;
+    const char *text = mlt_info_get(info, "timeout");
     *wait = (mlt_port_wait){.timeout_ns = -1, .stop = -1};
     if (!text)
         return true;
@@ -55,7 +55,7 @@ static bool read_timeout(const mlt_info *info, mlt_port_wait *wait)
 static void connect_check_root(const char *port_name, MPI_Info handle, char why[MLT_PORT_WHY],
                                mlt_port_wait *wait)
 {
-    const mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
+    const mlt_info *info = mlt_info_of(handle);
     bool timed = read_timeout(info, wait);
     wait->why = why;
     if (!port_name) {
@@ -84,9 +84,7 @@ static int meet_at(mlt_rank *me, bool accepts, const char *port_name, MPI_Info h
     char why[MLT_PORT_WHY];
     *newcomm = MPI_COMM_NULL;
     if (comm->inter)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, comm, "comm");
     if (root < 0 || root >= comm->size)
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
     // The others wait for the root: what is wrong with its arguments all ranks hear from it.

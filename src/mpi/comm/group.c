@@ -91,15 +91,10 @@ int mlt_mpi_Group_free(mlt_rank *me, MPI_Group *group)
 
 // ---- from communicators
 
-static mlt_session *comm_session(const mlt_comm *comm)
-{
-    return comm->extra ? comm->extra->session : NULL;
-}
-
 int mlt_mpi_Comm_group(mlt_rank *me, mlt_comm *comm, MPI_Group *group)
 {
     mlt_comm_shared_of(comm);
-    *group = new_group(me, mlt_map_hold(mlt_comm_group(comm)), comm->rank, comm_session(comm));
+    *group = new_group(me, mlt_map_hold(mlt_comm_group(comm)), comm->rank, mlt_comm_session(comm));
     return MPI_SUCCESS;
 }
 
@@ -109,7 +104,7 @@ int mlt_mpi_Comm_remote_group(mlt_rank *me, mlt_comm *comm, MPI_Group *group)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                              "%s is no intercommunicator, so it has no remote group",
                              mlt_comm_name(me, comm));
-    *group = mlt_group_new(me, mlt_map_hold(mlt_comm_peer_group(comm)), comm_session(comm));
+    *group = mlt_group_new(me, mlt_map_hold(mlt_comm_peer_group(comm)), mlt_comm_session(comm));
     return MPI_SUCCESS;
 }
 

@@ -323,9 +323,7 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
 {
     *newintercomm = MPI_COMM_NULL;
     if (local_comm->inter)
-        return mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_COMM,
-                             "argument local_comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, local_comm, "local_comm");
     if (local_leader < 0 || local_leader >= local_comm->size)
         return mlt_bad_rank(me, local_comm, me->fn, MPI_ERR_RANK, "local_leader", local_leader, "");
     mlt_comm_shared_of(local_comm);

@@ -312,9 +312,7 @@ int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, in
     if (!group)
         return mlt_group_bad(me, comm, "group", handle);
     if (comm->inter)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, comm, "comm");
     *newcomm = MPI_COMM_NULL;
     if (group->rank < 0)
         return MPI_SUCCESS;

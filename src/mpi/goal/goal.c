@@ -67,9 +67,7 @@ mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code)
         *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_COMM, "comm", "communicator",
                                (uintptr_t)handle);
     else if (comm->inter)
-        *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                              "argument comm is an intercommunicator, but should be an "
-                              "intracommunicator");
+        *code = mlt_comm_bad_inter(me, comm, "comm");
     return comm && !comm->inter ? comm : NULL;
 }
 
