@@ -107,7 +107,7 @@ static int create(pthread_t *thread, void *(*run)(void *), void *arg)
 // ---- hands
 
 // What threads of ours do: `work` inside the gate, then rest until there is more.
-static void serve(mlt_goal_helper *h, nap *own, void (*work)(mlt_goal_helper *h))
+static void offload_serve(mlt_goal_helper *h, nap *own, void (*work)(mlt_goal_helper *h))
 {
     mlt_gate *gate = h->rank->worker->sched->gate;
     uint32_t word = WORK;
@@ -140,7 +140,7 @@ static void do_jobs(mlt_goal_helper *h)
 static void *lend_hand(void *arg)
 {
     hand *own = arg;
-    serve(own->helper, &own->nap, do_jobs);
+    offload_serve(own->helper, &own->nap, do_jobs);
     return NULL;
 }
 
@@ -195,7 +195,7 @@ static void drive(mlt_goal_helper *h)
 static void *help(void *arg)
 {
     mlt_goal_helper *h = arg;
-    serve(h, &h->nap, drive);
+    offload_serve(h, &h->nap, drive);
     return NULL;
 }
 
