@@ -71,15 +71,14 @@ mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code)
     return comm && !comm->inter ? comm : NULL;
 }
 
-bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+int mlt_goal_need_comm(mlt_rank *me, const struct GOAL_Goal_s *g)
 {
     if (MLT_LIKELY(g->comm && (g->comm->magic == MLT_COMM_MAGIC ||  // else it has been freed, but
                                g->comm != &mlt_mpi_of(me)->world))) // only MPI_Finalize frees that
-        return true;
-    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_COMM,
-                          "the goal has no communicator, for there is no MPI_COMM_WORLD before "
-                          "MPI_Init or after MPI_Finalize; set one with GOAL_Set_comm first");
-    return false;
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_COMM,
+                         "the goal has no communicator, for there is no MPI_COMM_WORLD before "
+                         "MPI_Init or after MPI_Finalize; set one with GOAL_Set_comm first");
 }
 
 MLT_EXPORT GOAL_Goal GOAL_Create(void)
@@ -151,33 +150,29 @@ static const mlt_goal_named *named_in(const struct GOAL_Goal_s *g, uintptr_t at,
     return n && n->base + n->size > at ? n : NULL;
 }
 
-// The span of bytes of the process. False: they lie partly in a named buffer; raised.
-static bool span_of(mlt_rank *me, const struct GOAL_Goal_s *g, const char *argument,
-                    const void *buf, uint64_t size, uint32_t *id, uint64_t *at, int *code)
+// Span i of an action: bytes of the process. An MPI code; raised if they lie partly in a named buffer.
+static int goal_span(mlt_rank *me, const struct GOAL_Goal_s *g, const char *argument,
+                     const void *buf, mlt_goal_action *action, int i)
 {
+    uint64_t size = action->size[i];
     uintptr_t base = (uintptr_t)buf;
-    if (size && !buf) {
-        *code =
-            mlt_bad_null(me, g->comm, me->fn, MPI_ERR_BUFFER, argument, "the address of the bytes");
-        return false;
-    }
-    if (size > PTRDIFF_MAX || base + size < base) {
-        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
-                              "%llu bytes from %p on are more than there are addresses",
-                              (unsigned long long)size, buf);
-        return false;
-    }
+    if (size && !buf)
+        return mlt_bad_null(me, g->comm, me->fn, MPI_ERR_BUFFER, argument,
+                            "the address of the bytes");
+    if (size > PTRDIFF_MAX || base + size < base)
+        return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
+                             "%llu bytes from %p on are more than there are addresses",
+                             (unsigned long long)size, buf);
     const mlt_goal_named *n = named_in(g, base, size);
-    *id = n ? n->id : MLT_GOAL_ADDRESS;
-    *at = n ? base - n->base : base;
+    action->buf[i] = n ? n->id : MLT_GOAL_ADDRESS;
+    action->at[i] = n ? base - n->base : base;
     if (!n || (n->base <= base && base + size <= n->base + n->size))
-        return true;
-    *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
-                          "argument %s is %p, and its %llu bytes lie partly in the buffer '%s', of "
-                          "%llu bytes at %p; they should lie inside or outside",
-                          argument, buf, (unsigned long long)size, goal_name_of(g, n),
-                          (unsigned long long)n->size, (void *)n->base);
-    return false;
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
+                         "argument %s is %p, and its %llu bytes lie partly in the buffer '%s', of "
+                         "%llu bytes at %p; they should lie inside or outside",
+                         argument, buf, (unsigned long long)size, goal_name_of(g, n),
+                         (unsigned long long)n->size, (void *)n->base);
 }
 
 // Spans that are addresses and lie in the new buffer become spans of it.
@@ -285,24 +280,20 @@ static GOAL_id goal_add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_acti
     return -1;
 }
 
-static bool check_peer(mlt_rank *me, struct GOAL_Goal_s *g, bool sends, int peer, int *code)
+static int check_peer(mlt_rank *me, struct GOAL_Goal_s *g, bool sends, int peer)
 {
-    const char *name = sends ? "dest" : "source";
-    if (!mlt_goal_has_comm(me, g, code))
-        return false;
-    if (peer == MPI_PROC_NULL || (peer >= 0 && peer < g->comm->size))
-        return true;
-    if (!sends && peer == MPI_ANY_SOURCE) {
-        if (g->plain)
-            return true;
-        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_RANK,
-                              "argument source is MPI_ANY_SOURCE, but messages of this goal are "
-                              "matched by their place in the programs; set GOAL_PLAIN on all ranks "
-                              "to match them as they come");
-        return false;
-    }
-    *code = mlt_bad_rank(me, g->comm, me->fn, MPI_ERR_RANK, name, peer, " or MPI_PROC_NULL");
-    return false;
+    int code = mlt_goal_need_comm(me, g);
+    if (code != MPI_SUCCESS || peer == MPI_PROC_NULL || (peer >= 0 && peer < g->comm->size))
+        return code;
+    if (sends || peer != MPI_ANY_SOURCE)
+        return mlt_bad_rank(me, g->comm, me->fn, MPI_ERR_RANK, sends ? "dest" : "source", peer,
+                            " or MPI_PROC_NULL");
+    if (g->plain)
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_RANK,
+                         "argument source is MPI_ANY_SOURCE, but messages of this goal are matched "
+                         "by their place in the programs; set GOAL_PLAIN on all ranks to match "
+                         "them as they come");
 }
 
 static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void *buf, size_t size,
@@ -310,7 +301,7 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
 {
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g || !check_peer(me, g, sends, peer, &code))
+    if (!g || check_peer(me, g, sends, peer) != MPI_SUCCESS)
         return -1;
     if (tag < 0) {
         if (tag == MPI_ANY_TAG)
@@ -328,7 +319,7 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
         .buf = {0, MLT_GOAL_NOWHERE},
         .size = {size, 0},
     };
-    if (!span_of(me, g, "buf", buf, size, &action.buf[0], &action.at[0], &code))
+    if (goal_span(me, g, "buf", buf, &action, 0) != MPI_SUCCESS)
         return -1;
     if (peer == MPI_PROC_NULL)
         action = (mlt_goal_action){.kind = MLT_GOAL_NOP};
@@ -453,8 +444,8 @@ static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1,
         .user = (uint16_t)(user ? func : 0),
         .size = {size1, size2},
     };
-    if (!span_of(me, g, "buf1", buf1, size1, &action.buf[0], &action.at[0], &code) ||
-        !span_of(me, g, "buf2", buf2, size2, &action.buf[1], &action.at[1], &code) ||
+    if (goal_span(me, g, "buf1", buf1, &action, 0) != MPI_SUCCESS ||
+        goal_span(me, g, "buf2", buf2, &action, 1) != MPI_SUCCESS ||
         !(user ? check_user(me, g, &action) : check_predefined(me, g, &action)))
         return -1;
     return goal_add(me, g, &action);
@@ -508,28 +499,24 @@ MLT_EXPORT int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b)
     return require(call.me, goal, a, b, MLT_GOAL_STARTED);
 }
 
-bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code)
+int mlt_goal_check_flag(mlt_rank *me, mlt_comm *comm, long value)
 {
     if (value == 0 || value == 1)
-        return true;
-    *code = mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "value", value, "0 or 1");
-    return false;
+        return MPI_SUCCESS;
+    return mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "value", value, "0 or 1");
 }
 
-// False: a receive takes any source, so messages must be matched as they come; raised.
-static bool has_no_any(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+// Raises that a receive takes any source, so that messages must be matched as they come.
+static int check_no_any(mlt_rank *me, const struct GOAL_Goal_s *g)
 {
     const mlt_goal_rank *r = &g->program->rank[0];
-    for (uint32_t a = 0; a < r->count; a++) {
-        if (r->actions[a].kind != MLT_GOAL_RECV || r->actions[a].peer != MLT_GOAL_ANY)
-            continue;
-        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
-                              "argument value is 0, but action %u receives from MPI_ANY_SOURCE, "
-                              "which needs GOAL_PLAIN",
-                              (unsigned)a);
-        return false;
-    }
-    return true;
+    for (uint32_t a = 0; a < r->count; a++)
+        if (r->actions[a].kind == MLT_GOAL_RECV && r->actions[a].peer == MLT_GOAL_ANY)
+            return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                                 "argument value is 0, but action %u receives from "
+                                 "MPI_ANY_SOURCE, which needs GOAL_PLAIN",
+                                 (unsigned)a);
+    return MPI_SUCCESS;
 }
 
 MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
@@ -546,10 +533,14 @@ MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
                                  "a number of actions from 0 (no limit) to 2147483647");
         g->window = (uint32_t)value;
     } else if (what == GOAL_AUTO) {
-        if (mlt_goal_flag(me, g->comm, value, &code))
+        code = mlt_goal_check_flag(me, g->comm, value);
+        if (code == MPI_SUCCESS)
             g->automatic = value;
     } else if (what == GOAL_PLAIN) {
-        if (mlt_goal_flag(me, g->comm, value, &code) && (value || has_no_any(me, g, &code)))
+        code = mlt_goal_check_flag(me, g->comm, value);
+        if (code == MPI_SUCCESS && !value)
+            code = check_no_any(me, g);
+        if (code == MPI_SUCCESS)
             g->plain = value;
     } else {
         return mlt_bad_value(me, g->comm, me->fn, MPI_ERR_ARG, "what", what,

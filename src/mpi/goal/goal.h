@@ -55,7 +55,7 @@ typedef struct mlt_goal_object {
 struct GOAL_Goal_s {
     mlt_registry_head head; // as mlt_goal_object
     mlt_rank *rank;
-    mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_has_comm
+    mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_need_comm
     mlt_goal_program *program; // of one rank
     mlt_goal_named *named;     // by address
     uint32_t named_count, named_room;
@@ -146,8 +146,8 @@ static inline struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched ha
 // A communicator that schedules may have; NULL: it is none, and *code says so, raised.
 mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code);
 
-// False: it has none yet, and *code says so, raised.
-bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code);
+// Raises that it has none yet.
+int mlt_goal_need_comm(mlt_rank *me, const struct GOAL_Goal_s *g);
 
 // A schedule on comm. Takes over `sched`, and the image and file that it lies in, failing or not.
 // NULL: it cannot be run, and *code says so, raised.
@@ -157,8 +157,8 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
 // Memory of its own for every buffer that has no address; false: memory is out.
 bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s);
 
-// GOAL_Set and GOAL_Sched_set: a value that is 0 or 1. False: raised.
-bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code);
+// GOAL_Set and GOAL_Sched_set: a value that is 0 or 1.
+int mlt_goal_check_flag(mlt_rank *me, mlt_comm *comm, long value);
 
 // ---- requests
 

@@ -196,7 +196,7 @@ MLT_EXPORT GOAL_Sched GOAL_Compile(GOAL_Goal goal)
     int code;
     char why[SCHED_WHY];
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g || !mlt_goal_has_comm(me, g, &code))
+    if (!g || mlt_goal_need_comm(me, g) != MPI_SUCCESS)
         return NULL;
     mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
     if (derived)
@@ -315,7 +315,7 @@ MLT_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
     if (what != GOAL_OFFLOAD && what != GOAL_ORDER && what != GOAL_CALC)
         return mlt_bad_value(me, s->comm, me->fn, MPI_ERR_ARG, "what", what,
                              "GOAL_OFFLOAD, GOAL_ORDER or GOAL_CALC");
-    if (!mlt_goal_flag(me, s->comm, value, &code))
+    if ((code = mlt_goal_check_flag(me, s->comm, value)) != MPI_SUCCESS)
         return code;
     if (what == GOAL_OFFLOAD && value &&
         (code = mlt_goal_offload_allow(me, s->comm)) != MPI_SUCCESS)

@@ -249,31 +249,32 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
 
 // ---- one handle, or all of a session
 
-// What a call is about: the handle, or NULL for all, where that is allowed.
-static int tool_session_find(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                             bool all, mlt_tool_session **s, mlt_tool_pvar_handle **h)
+static int find_session(mlt_rank *me, MPI_T_pvar_session handle, mlt_tool_session **s)
 {
     mlt_tool *tool;
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    *s = mlt_tool_object_of(tool, SESSION_MAGIC, pe_session);
-    if (!*s)
-        return MPI_T_ERR_INVALID_SESSION;
-    *h = NULL;
-    if (all && handle == MPI_T_PVAR_ALL_HANDLES)
-        return MPI_SUCCESS;
-    *h = mlt_tool_object_of(tool, HANDLE_MAGIC, handle);
-    return *h && (*h)->session == *s ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+    *s = mlt_tool_object_of(tool, SESSION_MAGIC, handle);
+    return *s ? MPI_SUCCESS : MPI_T_ERR_INVALID_SESSION;
+}
+
+static int find_pvar(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                     mlt_tool_pvar_handle **h)
+{
+    mlt_tool_session *s;
+    int code = find_session(me, pe_session, &s);
+    if (code != MPI_SUCCESS)
+        return code;
+    *h = mlt_tool_object_of(s->object.tool, HANDLE_MAGIC, handle);
+    return *h && (*h)->session == s ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
 int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
                                MPI_T_pvar_handle *handle)
 {
-    mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code =
-        tool_session_find(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, false, &s, &h);
+    int code = find_pvar(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, &h);
     if (code != MPI_SUCCESS)
         return code == MPI_T_ERR_INVALID_HANDLE && !handle ? MPI_T_ERR_INVALID : code;
     tool_session_free_handle(h);
@@ -281,66 +282,91 @@ int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
     return MPI_SUCCESS;
 }
 
-static void each(mlt_tool_session *s, void (*act)(mlt_tool_pvar_handle *h))
+static bool can_start(const mlt_tool_pvar *v)
 {
-    for (mlt_list_node *l = s->handles.next; l != &s->handles; l = l->next)
-        act(mlt_container_of(l, mlt_tool_pvar_handle, object.link));
+    return v->watch;
 }
 
-static int start_or_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                         void (*act)(mlt_tool_pvar_handle *h))
+static bool can_reset(const mlt_tool_pvar *v)
 {
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, true, &s, &h);
+    return !v->read_only;
+}
+
+// Of one variable with which that can be done, else `refusal`; or of all such of the session.
+static int act_on(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                  bool (*can)(const mlt_tool_pvar *v), void (*act)(mlt_tool_pvar_handle *h),
+                  int refusal)
+{
+    mlt_tool_session *s = NULL;
+    mlt_tool_pvar_handle *h = NULL;
+    bool all = handle == MPI_T_PVAR_ALL_HANDLES;
+    int code = all ? find_session(me, pe_session, &s) : find_pvar(me, pe_session, handle, &h);
     if (code != MPI_SUCCESS)
         return code;
-    if (!h)
-        each(s, act);
-    else if (h->var->watch)
+    if (h && !can(h->var))
+        return refusal;
+    if (h)
         act(h);
-    else
-        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    for (mlt_list_node *l = s ? s->handles.next : NULL; l && l != &s->handles; l = l->next) {
+        h = mlt_container_of(l, mlt_tool_pvar_handle, object.link);
+        if (can(h->var))
+            act(h);
+    }
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_pvar_start(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
-    return start_or_stop(me, pe_session, handle, tool_session_start);
+    return act_on(me, pe_session, handle, can_start, tool_session_start,
+                  MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 
 int mlt_mpi_T_pvar_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
-    return start_or_stop(me, pe_session, handle, stop);
+    return act_on(me, pe_session, handle, can_start, stop, MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 
-static void read_handle(mlt_tool_pvar_handle *h, void *buf)
+int mlt_mpi_T_pvar_reset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
+    return act_on(me, pe_session, handle, can_reset, reset, MPI_T_ERR_PVAR_NO_WRITE);
+}
+
+static int read_pvar(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                     bool resets, void *buf)
+{
+    mlt_tool_pvar_handle *h;
+    int code = find_pvar(me, pe_session, handle, &h);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    if (resets && h->var->read_only)
+        return MPI_T_ERR_PVAR_NO_ATOMIC;
     if (h->runs)
         tool_session_settle(h);
     copy_out(h, buf);
+    if (resets)
+        reset(h);
+    return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_pvar_read(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
                         void *buf)
 {
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!buf)
-        return MPI_T_ERR_INVALID;
-    read_handle(h, buf);
-    return MPI_SUCCESS;
+    return read_pvar(me, pe_session, handle, false, buf);
+}
+
+int mlt_mpi_T_pvar_readreset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                             void *buf)
+{
+    return read_pvar(me, pe_session, handle, true, buf);
 }
 
 int mlt_mpi_T_pvar_write(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
                          const void *buf)
 {
-    mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
+    int code = find_pvar(me, pe_session, handle, &h);
     if (code != MPI_SUCCESS)
         return code;
     if (h->var->read_only)
@@ -348,44 +374,5 @@ int mlt_mpi_T_pvar_write(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar
     if (!buf || !can_take(h->var, buf))
         return MPI_T_ERR_INVALID;
     copy_in(h, buf);
-    return MPI_SUCCESS;
-}
-
-static void reset_unless_read_only(mlt_tool_pvar_handle *h)
-{
-    if (!h->var->read_only)
-        reset(h);
-}
-
-int mlt_mpi_T_pvar_reset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
-{
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, true, &s, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!h)
-        each(s, reset_unless_read_only);
-    else if (h->var->read_only)
-        return MPI_T_ERR_PVAR_NO_WRITE;
-    else
-        reset(h);
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_T_pvar_readreset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                             void *buf)
-{
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!buf)
-        return MPI_T_ERR_INVALID;
-    if (h->var->read_only)
-        return MPI_T_ERR_PVAR_NO_ATOMIC;
-    read_handle(h, buf);
-    reset(h);
     return MPI_SUCCESS;
 }
