@@ -684,7 +684,8 @@ def narrow_one(f, p, where):
 
 
 def surface_value(f):
-    return f"    return mlt_mpi_{f.body}({', '.join(p.name for p in f.params)});\n"
+    names = [p.name for p in f.params]
+    return f"    return {body_call(f, f, names, names)};\n"
 
 
 def surface_body(f, twin):

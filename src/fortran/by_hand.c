@@ -7,6 +7,7 @@
 #include "fortran/call.h"
 
 #pragma GCC visibility push(default)
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" // only Fortran calls them
 
 #define ALIAS(name) MLT_F_ALIAS(name##_f08_, name##_)
 
@@ -22,7 +23,6 @@ static void tell_booleans(void)
         PMPI_Abi_set_fortran_booleans(sizeof yes, &yes, &no);
 }
 
-void F(init_)(MPI_Fint *ierror);
 void F(init_)(MPI_Fint *ierror)
 {
     int code = C(Init)(NULL, NULL);
@@ -32,7 +32,6 @@ void F(init_)(MPI_Fint *ierror)
 }
 ALIAS(init);
 
-void F(init_thread_)(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierror);
 void F(init_thread_)(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ierror)
 {
     int code = C(Init_thread)(NULL, NULL, *required, provided);
@@ -42,7 +41,6 @@ void F(init_thread_)(const MPI_Fint *required, MPI_Fint *provided, MPI_Fint *ier
 }
 ALIAS(init_thread);
 
-void F(info_create_env_)(MPI_Fint *info, MPI_Fint *ierror);
 void F(info_create_env_)(MPI_Fint *info, MPI_Fint *ierror)
 {
     MPI_Info made = MPI_INFO_NULL;
@@ -52,7 +50,6 @@ void F(info_create_env_)(MPI_Fint *info, MPI_Fint *ierror)
 }
 ALIAS(info_create_env);
 
-void F(pcontrol_)(const MPI_Fint *level);
 void F(pcontrol_)(const MPI_Fint *level)
 {
     C(Pcontrol)(*level);
@@ -61,28 +58,24 @@ ALIAS(pcontrol);
 
 // ---- what returns a value
 
-double F(wtime_)(void);
 double F(wtime_)(void)
 {
     return C(Wtime)();
 }
 ALIAS(wtime);
 
-double F(wtick_)(void);
 double F(wtick_)(void)
 {
     return C(Wtick)();
 }
 ALIAS(wtick);
 
-MPI_Aint F(aint_add_)(const MPI_Aint *base, const MPI_Aint *disp);
 MPI_Aint F(aint_add_)(const MPI_Aint *base, const MPI_Aint *disp)
 {
     return C(Aint_add)(*base, *disp);
 }
 ALIAS(aint_add);
 
-MPI_Aint F(aint_diff_)(const MPI_Aint *addr1, const MPI_Aint *addr2);
 MPI_Aint F(aint_diff_)(const MPI_Aint *addr1, const MPI_Aint *addr2)
 {
     return C(Aint_diff)(*addr1, *addr2);
@@ -98,8 +91,6 @@ static char *room_for(MPI_Fint length, char *few)
 }
 
 void F(info_get_)(const MPI_Fint *info, const char *key, const MPI_Fint *valuelen, char *value,
-                  MPI_Fint *flag, MPI_Fint *ierror, size_t key_len, size_t value_len);
-void F(info_get_)(const MPI_Fint *info, const char *key, const MPI_Fint *valuelen, char *value,
                   MPI_Fint *flag, MPI_Fint *ierror, size_t key_len, size_t value_len)
 {
     char key_few[MLT_F_TEXT], few[MLT_F_TEXT], *text = room_for(*valuelen, few);
@@ -113,8 +104,6 @@ void F(info_get_)(const MPI_Fint *info, const char *key, const MPI_Fint *valuele
 }
 ALIAS(info_get);
 
-void F(info_get_string_)(const MPI_Fint *info, const char *key, MPI_Fint *buflen, char *value,
-                         MPI_Fint *flag, MPI_Fint *ierror, size_t key_len, size_t value_len);
 void F(info_get_string_)(const MPI_Fint *info, const char *key, MPI_Fint *buflen, char *value,
                          MPI_Fint *flag, MPI_Fint *ierror, size_t key_len, size_t value_len)
 {
@@ -133,9 +122,6 @@ void F(info_get_string_)(const MPI_Fint *info, const char *key, MPI_Fint *buflen
 }
 ALIAS(info_get_string);
 
-void F(session_get_nth_pset_)(const MPI_Fint *session, const MPI_Fint *info, const MPI_Fint *n,
-                              MPI_Fint *pset_len, char *pset_name, MPI_Fint *ierror,
-                              size_t pset_name_len);
 void F(session_get_nth_pset_)(const MPI_Fint *session, const MPI_Fint *info, const MPI_Fint *n,
                               MPI_Fint *pset_len, char *pset_name, MPI_Fint *ierror,
                               size_t pset_name_len)
@@ -185,10 +171,6 @@ static void free_words(char **words)
 void F(comm_spawn_)(const char *command, const char *argv, const MPI_Fint *maxprocs,
                     const MPI_Fint *info, const MPI_Fint *root, const MPI_Fint *comm,
                     MPI_Fint *intercomm, MPI_Fint *array_of_errcodes, MPI_Fint *ierror,
-                    size_t command_len, size_t argv_len);
-void F(comm_spawn_)(const char *command, const char *argv, const MPI_Fint *maxprocs,
-                    const MPI_Fint *info, const MPI_Fint *root, const MPI_Fint *comm,
-                    MPI_Fint *intercomm, MPI_Fint *array_of_errcodes, MPI_Fint *ierror,
                     size_t command_len, size_t argv_len)
 {
     MPI_Comm its_comm = mlt_f_comm(*comm), made = MPI_COMM_NULL;
@@ -212,11 +194,6 @@ static char **words_of(const char *argvs, size_t length, int i, int count)
     return words_at(argvs + (size_t)i * length, length, (size_t)count * length);
 }
 
-void F(comm_spawn_multiple_)(const MPI_Fint *count, const char *array_of_commands,
-                             const char *array_of_argv, const MPI_Fint *array_of_maxprocs,
-                             const MPI_Fint *array_of_info, const MPI_Fint *root,
-                             const MPI_Fint *comm, MPI_Fint *intercomm, MPI_Fint *array_of_errcodes,
-                             MPI_Fint *ierror, size_t commands_len, size_t argv_len);
 void F(comm_spawn_multiple_)(const MPI_Fint *count, const char *array_of_commands,
                              const char *array_of_argv, const MPI_Fint *array_of_maxprocs,
                              const MPI_Fint *array_of_info, const MPI_Fint *root,
@@ -254,34 +231,20 @@ ALIAS(comm_spawn_multiple);
 
 // ---- operations and error handlers: made as C's, then marked (mpi/fortran.h)
 
-void F(op_create_)(MPI_User_function *user_fn, const MPI_Fint *commute, MPI_Fint *op,
-                   MPI_Fint *ierror);
-void F(op_create_)(MPI_User_function *user_fn, const MPI_Fint *commute, MPI_Fint *op,
-                   MPI_Fint *ierror)
-{
-    MPI_Op made = MPI_OP_NULL;
-    int code = C(Op_create)(user_fn, *commute, &made);
-    mlt_fortran_mark_op(made);
-    *op = mlt_f_number(made);
-    mlt_f_error(ierror, code);
-}
+#define OP_CREATE(symbol, Name, function)                                                          \
+    void F(symbol)(function * user_fn, const MPI_Fint *commute, MPI_Fint *op, MPI_Fint *ierror)    \
+    {                                                                                              \
+        MPI_Op made = MPI_OP_NULL;                                                                 \
+        int code = C(Name)(user_fn, *commute, &made);                                              \
+        mlt_fortran_mark_op(made);                                                                 \
+        *op = mlt_f_number(made);                                                                  \
+        mlt_f_error(ierror, code);                                                                 \
+    }
+OP_CREATE(op_create_, Op_create, MPI_User_function)
 ALIAS(op_create);
-
-void F(op_create_c_f08_)(MPI_User_function_c *user_fn, const MPI_Fint *commute, MPI_Fint *op,
-                         MPI_Fint *ierror);
-void F(op_create_c_f08_)(MPI_User_function_c *user_fn, const MPI_Fint *commute, MPI_Fint *op,
-                         MPI_Fint *ierror)
-{
-    MPI_Op made = MPI_OP_NULL;
-    int code = C(Op_create_c)(user_fn, *commute, &made);
-    mlt_fortran_mark_op(made);
-    *op = mlt_f_number(made);
-    mlt_f_error(ierror, code);
-}
+OP_CREATE(op_create_c_f08_, Op_create_c, MPI_User_function_c)
 
 #define ERRHANDLER(Kind, kind)                                                                     \
-    void F(kind##_create_errhandler_)(MPI_##Kind##_errhandler_function * fn,                       \
-                                      MPI_Fint * errhandler, MPI_Fint * ierror);                   \
     void F(kind##_create_errhandler_)(MPI_##Kind##_errhandler_function * fn,                       \
                                       MPI_Fint * errhandler, MPI_Fint * ierror)                    \
     {                                                                                              \
@@ -300,56 +263,33 @@ ERRHANDLER(Win, win);
 // ---- attributes
 
 // The predefined functions by their numbers, which C's function knows.
-static uintptr_t function_of(uintptr_t fn, mlt_f_copy_fn *null, mlt_f_copy_fn *dup)
+static uintptr_t function_of(void (*fn)(void), uintptr_t null, uintptr_t dup)
 {
-    return fn == (uintptr_t)null ? 0 : fn == (uintptr_t)dup ? 1 : fn;
+    return (uintptr_t)fn == null ? 0 : (uintptr_t)fn == dup ? 1 : (uintptr_t)fn;
 }
 
-#define KEYVAL(Kind, kind)                                                                         \
-    void F(kind##_create_keyval_)(mlt_f_copy_fn * copy, mlt_f_delete_fn * delete,                  \
-                                  MPI_Fint * keyval, const MPI_Aint *extra_state,                  \
-                                  MPI_Fint *ierror);                                               \
-    void F(kind##_create_keyval_)(mlt_f_copy_fn * copy, mlt_f_delete_fn * delete,                  \
-                                  MPI_Fint * keyval, const MPI_Aint *extra_state,                  \
-                                  MPI_Fint *ierror)                                                \
+// The old function has INTEGERs.
+#define KEYVAL(symbol, Kind, prefix, integer, old)                                                 \
+    void F(symbol##_)(void (*copy)(void), void (*delete)(void), MPI_Fint *keyval,                  \
+                      const integer *extra_state, MPI_Fint *ierror)                                \
     {                                                                                              \
         uintptr_t copies =                                                                         \
-            function_of((uintptr_t)copy, mpi_##kind##_null_copy_fn_, mpi_##kind##_dup_fn_);        \
-        bool none = delete == mpi_##kind##_null_delete_fn_;                                        \
-        int code = C(Kind##_create_keyval)(                                                        \
-            (MPI_##Kind##_copy_attr_function *)copies,                                             \
-            none ? MPI_##Kind##_NONE(delete)                                                       \
-                 : (MPI_##Kind##_delete_attr_function *)(uintptr_t) delete,                        \
-            keyval, (void *)*extra_state);                                                         \
+            function_of(copy, (uintptr_t)prefix##null_copy_fn_, (uintptr_t)prefix##dup_fn_);       \
+        uintptr_t deletes = function_of(delete, (uintptr_t)prefix##null_delete_fn_, 0);            \
+        int code = C(Kind##_create_keyval)((MPI_##Kind##_copy_attr_function *)copies,              \
+                                           (MPI_##Kind##_delete_attr_function *)deletes, keyval,   \
+                                           (void *)(MPI_Aint)*extra_state);                        \
         if (code == MPI_SUCCESS)                                                                   \
-            mlt_fortran_mark_keyval(*keyval, false);                                               \
+            mlt_fortran_mark_keyval(*keyval, old);                                                 \
         mlt_f_error(ierror, code);                                                                 \
-    }                                                                                              \
-    ALIAS(kind##_create_keyval)
-#define MPI_Comm_NONE(x) MPI_COMM_NULL_DELETE_FN
-#define MPI_Type_NONE(x) MPI_TYPE_NULL_DELETE_FN
-#define MPI_Win_NONE(x)  MPI_WIN_NULL_DELETE_FN
-KEYVAL(Comm, comm);
-KEYVAL(Type, type);
-KEYVAL(Win, win);
-
-void F(keyval_create_)(void (*copy)(void), void (*delete)(void), MPI_Fint *keyval,
-                       const MPI_Fint *extra_state, MPI_Fint *ierror);
-void F(keyval_create_)(void (*copy)(void), void (*delete)(void), MPI_Fint *keyval,
-                       const MPI_Fint *extra_state, MPI_Fint *ierror)
-{
-    uintptr_t copies = (uintptr_t)copy == (uintptr_t)mpi_null_copy_fn_ ? 0
-                       : (uintptr_t)copy == (uintptr_t)mpi_dup_fn_     ? 1
-                                                                       : (uintptr_t)copy;
-    bool none = (uintptr_t) delete == (uintptr_t)mpi_null_delete_fn_;
-    int code = C(Comm_create_keyval)((MPI_Comm_copy_attr_function *)copies,
-                                     none ? MPI_COMM_NULL_DELETE_FN
-                                          : (MPI_Comm_delete_attr_function *)(uintptr_t) delete,
-                                     keyval, (void *)(MPI_Aint)*extra_state);
-    if (code == MPI_SUCCESS)
-        mlt_fortran_mark_keyval(*keyval, true);
-    mlt_f_error(ierror, code);
-}
+    }
+KEYVAL(comm_create_keyval, Comm, mpi_comm_, MPI_Aint, false)
+ALIAS(comm_create_keyval);
+KEYVAL(type_create_keyval, Type, mpi_type_, MPI_Aint, false)
+ALIAS(type_create_keyval);
+KEYVAL(win_create_keyval, Win, mpi_win_, MPI_Aint, false)
+ALIAS(win_create_keyval);
+KEYVAL(keyval_create, Comm, mpi_, MPI_Fint, true)
 
 // What C's function gave: an address, in Fortran an integer. Predefined attributes are numbers at
 // an address, except a window's base; and so are those that Fortran has set.
@@ -374,64 +314,39 @@ static MPI_Aint value_of(int keyval, void *value)
     }
 }
 
-#define ATTRIBUTE(Kind, kind, handle)                                                              \
-    void F(kind##_get_attr_)(const MPI_Fint *object, const MPI_Fint *keyval, MPI_Aint *value,      \
-                             MPI_Fint *flag, MPI_Fint *ierror);                                    \
-    void F(kind##_get_attr_)(const MPI_Fint *object, const MPI_Fint *keyval, MPI_Aint *value,      \
-                             MPI_Fint *flag, MPI_Fint *ierror)                                     \
+// The old functions have INTEGERs: what does not fit is cut.
+#define ATTRIBUTE(get, set, Kind, handle, integer)                                                 \
+    void F(get##_)(const MPI_Fint *object, const MPI_Fint *keyval, integer *value, MPI_Fint *flag, \
+                   MPI_Fint *ierror)                                                               \
     {                                                                                              \
         void *got = NULL;                                                                          \
         int code = C(Kind##_get_attr)(handle(*object), *keyval, &got, flag);                       \
         if (code == MPI_SUCCESS && *flag)                                                          \
-            *value = value_of(*keyval, got);                                                       \
+            *value = (integer)value_of(*keyval, got);                                              \
         mlt_f_error(ierror, code);                                                                 \
     }                                                                                              \
-    ALIAS(kind##_get_attr);                                                                        \
-    void F(kind##_set_attr_)(const MPI_Fint *object, const MPI_Fint *keyval,                       \
-                             const MPI_Aint *value, MPI_Fint *ierror);                             \
-    void F(kind##_set_attr_)(const MPI_Fint *object, const MPI_Fint *keyval,                       \
-                             const MPI_Aint *value, MPI_Fint *ierror)                              \
+    void F(set##_)(const MPI_Fint *object, const MPI_Fint *keyval, const integer *value,           \
+                   MPI_Fint *ierror)                                                               \
     {                                                                                              \
         mlt_fortran_attr(true);                                                                    \
-        int code = C(Kind##_set_attr)(handle(*object), *keyval, (void *)*value);                   \
+        int code = C(Kind##_set_attr)(handle(*object), *keyval, (void *)(MPI_Aint)*value);         \
         mlt_fortran_attr(false);                                                                   \
         mlt_f_error(ierror, code);                                                                 \
-    }                                                                                              \
-    ALIAS(kind##_set_attr)
-ATTRIBUTE(Comm, comm, mlt_f_comm);
-ATTRIBUTE(Type, type, mlt_f_datatype);
-ATTRIBUTE(Win, win, mlt_f_win);
-
-// The old functions have INTEGERs: what does not fit is cut.
-void F(attr_get_)(const MPI_Fint *comm, const MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *flag,
-                  MPI_Fint *ierror);
-void F(attr_get_)(const MPI_Fint *comm, const MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *flag,
-                  MPI_Fint *ierror)
-{
-    void *got = NULL;
-    int code = C(Comm_get_attr)(mlt_f_comm(*comm), *keyval, &got, flag);
-    if (code == MPI_SUCCESS && *flag)
-        *value = (MPI_Fint)value_of(*keyval, got);
-    mlt_f_error(ierror, code);
-}
-
-void F(attr_put_)(const MPI_Fint *comm, const MPI_Fint *keyval, const MPI_Fint *value,
-                  MPI_Fint *ierror);
-void F(attr_put_)(const MPI_Fint *comm, const MPI_Fint *keyval, const MPI_Fint *value,
-                  MPI_Fint *ierror)
-{
-    mlt_fortran_attr(true);
-    int code = C(Comm_set_attr)(mlt_f_comm(*comm), *keyval, (void *)(MPI_Aint)*value);
-    mlt_fortran_attr(false);
-    mlt_f_error(ierror, code);
-}
+    }
+ATTRIBUTE(comm_get_attr, comm_set_attr, Comm, mlt_f_comm, MPI_Aint)
+ALIAS(comm_get_attr);
+ALIAS(comm_set_attr);
+ATTRIBUTE(type_get_attr, type_set_attr, Type, mlt_f_datatype, MPI_Aint)
+ALIAS(type_get_attr);
+ALIAS(type_set_attr);
+ATTRIBUTE(win_get_attr, win_set_attr, Win, mlt_f_win, MPI_Aint)
+ALIAS(win_get_attr);
+ALIAS(win_set_attr);
+ATTRIBUTE(attr_get, attr_put, Comm, mlt_f_comm, MPI_Fint)
 
 // ---- generalized requests
 
 // The functions get the program's own variable, which they may change, as in other MPIs.
-void F(grequest_start_)(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
-                        MPI_Grequest_cancel_function *cancel_fn, MPI_Aint *extra_state,
-                        MPI_Fint *request, MPI_Fint *ierror);
 void F(grequest_start_)(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
                         MPI_Grequest_cancel_function *cancel_fn, MPI_Aint *extra_state,
                         MPI_Fint *request, MPI_Fint *ierror)
@@ -461,29 +376,17 @@ static int convert(mlt_f_conversion_fn *fn, datarep *rep, void *userbuf, MPI_Dat
     return code;
 }
 
-static int read_few(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
-                    MPI_Offset position, void *extra)
-{
-    return convert(((datarep *)extra)->read, extra, userbuf, datatype, &count, filebuf, position);
-}
-
-static int write_few(void *userbuf, MPI_Datatype datatype, int count, void *filebuf,
-                     MPI_Offset position, void *extra)
-{
-    return convert(((datarep *)extra)->write, extra, userbuf, datatype, &count, filebuf, position);
-}
-
-static int read_many(void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf,
-                     MPI_Offset position, void *extra)
-{
-    return convert(((datarep *)extra)->read, extra, userbuf, datatype, &count, filebuf, position);
-}
-
-static int write_many(void *userbuf, MPI_Datatype datatype, MPI_Count count, void *filebuf,
-                      MPI_Offset position, void *extra)
-{
-    return convert(((datarep *)extra)->write, extra, userbuf, datatype, &count, filebuf, position);
-}
+#define CONVERT(name, direction, number)                                                           \
+    static int name(void *userbuf, MPI_Datatype datatype, number count, void *filebuf,             \
+                    MPI_Offset position, void *extra)                                              \
+    {                                                                                              \
+        return convert(((datarep *)extra)->direction, extra, userbuf, datatype, &count, filebuf,   \
+                       position);                                                                  \
+    }
+CONVERT(read_few, read, int)
+CONVERT(write_few, write, int)
+CONVERT(read_many, read, MPI_Count)
+CONVERT(write_many, write, MPI_Count)
 
 static int its_extent(MPI_Datatype datatype, MPI_Aint *extent, void *extra)
 {
@@ -494,9 +397,6 @@ static int its_extent(MPI_Datatype datatype, MPI_Aint *extent, void *extra)
 }
 
 #define DATAREP(symbol, Name, null, null_c, reads, writes)                                         \
-    void F(symbol)(const char *name, mlt_f_conversion_fn *read, mlt_f_conversion_fn *write,        \
-                   void (*extent)(MPI_Fint *, MPI_Aint *, MPI_Aint *, MPI_Fint *),                 \
-                   const MPI_Aint *extra_state, MPI_Fint *ierror, size_t name_len);                \
     void F(symbol)(const char *name, mlt_f_conversion_fn *read, mlt_f_conversion_fn *write,        \
                    void (*extent)(MPI_Fint *, MPI_Aint *, MPI_Aint *, MPI_Fint *),                 \
                    const MPI_Aint *extra_state, MPI_Fint *ierror, size_t name_len)                 \

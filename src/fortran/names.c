@@ -13,17 +13,18 @@ char mlt_f_argv_null_, mlt_f_argvs_null_;
 
 // ---- predefined callbacks
 
-#define COPY(name, copies)                                                                         \
-    void name(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *extra_state, MPI_Aint *in,             \
-              MPI_Aint *out, int *flag, MPI_Fint *ierror)                                          \
+// Those of MPI_KEYVAL_CREATE have INTEGERs.
+#define COPY(name, copies, integer)                                                                \
+    void name(MPI_Fint *object, MPI_Fint *keyval, integer *extra_state, integer *in, integer *out, \
+              int *flag, MPI_Fint *ierror)                                                         \
     {                                                                                              \
         *flag = copies;                                                                            \
         if (copies)                                                                                \
             *out = *in;                                                                            \
         *ierror = MPI_SUCCESS;                                                                     \
     }
-#define DELETE(name)                                                                               \
-    void name(MPI_Fint *object, MPI_Fint *keyval, MPI_Aint *value, MPI_Aint *extra_state,          \
+#define DELETE(name, integer)                                                                      \
+    void name(MPI_Fint *object, MPI_Fint *keyval, integer *value, integer *extra_state,            \
               MPI_Fint *ierror)                                                                    \
     {                                                                                              \
         *ierror = MPI_SUCCESS;                                                                     \
@@ -35,50 +36,31 @@ char mlt_f_argv_null_, mlt_f_argvs_null_;
         *ierror = MPI_ERR_UNSUPPORTED_OPERATION;                                                   \
     }
 
-COPY(mpi_comm_null_copy_fn_, 0)
-COPY(mpi_comm_dup_fn_, 1)
-COPY(mpi_type_null_copy_fn_, 0)
-COPY(mpi_type_dup_fn_, 1)
-COPY(mpi_win_null_copy_fn_, 0)
-COPY(mpi_win_dup_fn_, 1)
-DELETE(mpi_comm_null_delete_fn_)
-DELETE(mpi_type_null_delete_fn_)
-DELETE(mpi_win_null_delete_fn_)
+COPY(mpi_comm_null_copy_fn_, 0, MPI_Aint)
+COPY(mpi_comm_dup_fn_, 1, MPI_Aint)
+COPY(mpi_type_null_copy_fn_, 0, MPI_Aint)
+COPY(mpi_type_dup_fn_, 1, MPI_Aint)
+COPY(mpi_win_null_copy_fn_, 0, MPI_Aint)
+COPY(mpi_win_dup_fn_, 1, MPI_Aint)
+DELETE(mpi_comm_null_delete_fn_, MPI_Aint)
+DELETE(mpi_type_null_delete_fn_, MPI_Aint)
+DELETE(mpi_win_null_delete_fn_, MPI_Aint)
+COPY(mpi_null_copy_fn_, 0, MPI_Fint)
+COPY(mpi_dup_fn_, 1, MPI_Fint)
+DELETE(mpi_null_delete_fn_, MPI_Fint)
 CONVERSION(mpi_conversion_fn_null_)
 CONVERSION(mpi_conversion_fn_null_c_)
-
-void mpi_null_copy_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *extra_state, MPI_Fint *in,
-                       MPI_Fint *out, int *flag, MPI_Fint *ierror)
-{
-    *flag = 0;
-    *ierror = MPI_SUCCESS;
-}
-
-void mpi_dup_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *extra_state, MPI_Fint *in,
-                 MPI_Fint *out, int *flag, MPI_Fint *ierror)
-{
-    *flag = 1;
-    *out = *in;
-    *ierror = MPI_SUCCESS;
-}
-
-void mpi_null_delete_fn_(MPI_Fint *comm, MPI_Fint *keyval, MPI_Fint *value, MPI_Fint *extra_state,
-                         MPI_Fint *ierror)
-{
-    *ierror = MPI_SUCCESS;
-}
 
 // ---- what is no function of C's: handles compared, MPI_Sizeof, MPI_F_sync_reg
 
 #pragma GCC visibility push(default)
+#pragma GCC diagnostic ignored "-Wmissing-prototypes" // only Fortran calls them
 
 #define COMPARE(kind)                                                                              \
-    int mlt_f_##kind##_eq_(const MPI_Fint *a, const MPI_Fint *b);                                  \
     int mlt_f_##kind##_eq_(const MPI_Fint *a, const MPI_Fint *b)                                   \
     {                                                                                              \
         return *a == *b;                                                                           \
     }                                                                                              \
-    int mlt_f_##kind##_ne_(const MPI_Fint *a, const MPI_Fint *b);                                  \
     int mlt_f_##kind##_ne_(const MPI_Fint *a, const MPI_Fint *b)                                   \
     {                                                                                              \
         return *a != *b;                                                                           \
@@ -95,7 +77,6 @@ COMPARE(request)
 COMPARE(session)
 COMPARE(win)
 
-void mlt_f_sizeof_(const mlt_f_section *x, MPI_Fint *size, MPI_Fint *ierror);
 void mlt_f_sizeof_(const mlt_f_section *x, MPI_Fint *size, MPI_Fint *ierror)
 {
     *size = (MPI_Fint)x->element;
@@ -105,7 +86,6 @@ void mlt_f_sizeof_(const mlt_f_section *x, MPI_Fint *size, MPI_Fint *ierror)
 
 // The compiler cannot look into these, and so keeps nothing of the buffer in registers across them.
 #define SYNC(name)                                                                                 \
-    void name(const void *buf);                                                                    \
     void name(const void *buf)                                                                     \
     {                                                                                              \
     }

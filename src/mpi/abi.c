@@ -100,7 +100,7 @@ static int check_sizes(mlt_rank *me, const mlt_info *info)
     return MPI_SUCCESS;
 }
 
-static bool equal(mlt_info *a, mlt_info *b)
+static bool equal(const mlt_info *a, const mlt_info *b)
 {
     int n = mlt_info_count(a);
     bool same = n == mlt_info_count(b);

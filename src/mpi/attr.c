@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "boot/ctl.h"
@@ -39,18 +40,7 @@ typedef struct key {
     uint8_t kind;     // mlt_attr_kind
     uint8_t language; // of its functions: a language
     bool open;        // the user has not freed it
-    union {
-        MPI_Comm_copy_attr_function *comm;
-        MPI_Type_copy_attr_function *type;
-        MPI_Win_copy_attr_function *win;
-        uintptr_t value;
-    } copy;
-    union {
-        MPI_Comm_delete_attr_function *comm;
-        MPI_Type_delete_attr_function *type;
-        MPI_Win_delete_attr_function *win;
-        uintptr_t value;
-    } delete;
+    mlt_attr_functions functions;
     void *extra;
 } key;
 
@@ -63,30 +53,22 @@ typedef struct mlt_attr {
     bool fortran;   // Fortran has set it: the value is an integer, which C sees by its address
 } attr;
 
-// ---- keys. Slots lie in chunks of growing size, so that keys never move.
+// ---- keys
 
 enum {
     SLOT_BITS = 24, // so many keys that every one of a million ranks may have some
     GENERATIONS = 127,
-    ATTR_FIRST_CHUNK = 64,
     ATTR_REST =
         256, // slots before the first is used again: with the generations, stale keys are caught
-    ATTR_CHUNKS = SLOT_BITS - 6 + 1,
     NO_SLOT = 0,
 };
 
 static struct {
     pthread_mutex_t lock;
-    key *chunk[ATTR_CHUNKS]; // chunk c has FIRST_CHUNK << c slots
-    uint32_t slots;          // that were ever used; slot 0 never is
-    uint32_t first, last;    // free slots, the longest free first; NO_SLOT: none
+    key **at;             // [slots]; keys never move
+    uint32_t slots, room; // that were ever used; slot 0 never is
+    uint32_t first, last; // free slots, the longest free first; NO_SLOT: none
 } keys = {.lock = PTHREAD_MUTEX_INITIALIZER, .slots = 1};
-
-static key *key_at(uint32_t slot)
-{
-    uint32_t c = 31 - (uint32_t)__builtin_clz(slot / ATTR_FIRST_CHUNK + 1);
-    return &keys.chunk[c][slot - ATTR_FIRST_CHUNK * ((1u << c) - 1)];
-}
 
 static uint32_t attr_slot_of(uint32_t number)
 {
@@ -97,19 +79,18 @@ static uint32_t attr_slot_of(uint32_t number)
 static key *take_slot(void)
 {
     if (keys.first != NO_SLOT && keys.slots > ATTR_REST) {
-        key *k = key_at(keys.first);
+        key *k = keys.at[keys.first];
         keys.first = k->next;
         return k;
     }
-    uint32_t slot = keys.slots, c = 31 - (uint32_t)__builtin_clz(slot / ATTR_FIRST_CHUNK + 1);
-    if (slot >> SLOT_BITS)
+    uint32_t slot = keys.slots;
+    key *k = slot >> SLOT_BITS ? NULL : calloc(1, sizeof *k);
+    if (!k || !MLT_ARRAY_TRY(keys.at, (size_t)slot + 1, keys.room)) {
+        free(k);
         return NULL;
-    if (!keys.chunk[c] && !(keys.chunk[c] = calloc((size_t)ATTR_FIRST_CHUNK << c, sizeof(key))))
-        return NULL;
-    keys.slots++;
-    key *k = key_at(slot);
+    }
     k->number = slot;
-    return k;
+    return keys.at[keys.slots++] = k;
 }
 
 // Under the lock.
@@ -122,7 +103,7 @@ static void drop_key(key *k)
     if (keys.first == NO_SLOT)
         keys.first = slot;
     else
-        key_at(keys.last)->next = slot;
+        keys.at[keys.last]->next = slot;
     keys.last = slot;
 }
 
@@ -139,8 +120,28 @@ static key *find_key(int keyval)
     uint32_t number = (uint32_t)keyval, slot = attr_slot_of(number);
     if (keyval <= 0 || slot == NO_SLOT || slot >= keys.slots)
         return NULL;
-    key *k = key_at(slot);
+    key *k = keys.at[slot];
     return k->number == number && k->refs > 0 ? k : NULL;
+}
+
+// The living key of a number and kind, held once more if it is open and `hold`; else NULL.
+static key *use_key(mlt_attr_kind kind, int keyval, bool hold)
+{
+    pthread_mutex_lock(&keys.lock);
+    key *k = find_key(keyval);
+    if (k && (k->kind != kind || (hold && !k->open)))
+        k = NULL;
+    if (k && hold)
+        k->refs++;
+    pthread_mutex_unlock(&keys.lock);
+    return k;
+}
+
+static void hold_key(key *k)
+{
+    pthread_mutex_lock(&keys.lock);
+    k->refs++;
+    pthread_mutex_unlock(&keys.lock);
 }
 
 bool mlt_attr_key_lives(int keyval)
@@ -199,90 +200,45 @@ static MLT_COLD int bad_key_code(mlt_rank *me, mlt_attr_kind kind, int keyval)
         freed ? "was freed" : "does not exist (was it freed, or never set?)", kind_names[kind]);
 }
 
-// Raises a code with the handler of comm (NULL: of MPI_COMM_SELF), or of a window.
-static MLT_COLD int raise_at(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
-                             int code)
+static MLT_COLD int raise_at(mlt_rank *me, const mlt_attr_holder *h, int code)
 {
-    if (kind == MLT_ATTR_WIN)
-        return mlt_errhandler_call(me, mlt_win_errhandler(object), object, code);
-    return mlt_mpi_raise_code(me, comm, me->fn, code);
-}
-
-static MLT_COLD int bad_key(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
-                            int keyval)
-{
-    return raise_at(me, comm, kind, object, bad_key_code(me, kind, keyval));
+    if (h->kind == MLT_ATTR_WIN)
+        return mlt_errhandler_call(me, mlt_win_errhandler(h->object), h->object, code);
+    return mlt_mpi_raise_code(me, h->comm, me->fn, code);
 }
 
 // The code of a callback.
-static MLT_COLD int raise_theirs(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
-                                 int code)
+static MLT_COLD int raise_theirs(mlt_rank *me, const mlt_attr_holder *h, int code)
 {
-    if (kind == MLT_ATTR_WIN)
-        return raise_at(me, comm, kind, object,
-                        mlt_attrs_code(me, mlt_win_errhandler(object), code));
-    return mlt_attrs_raise(me, comm, code);
+    if (h->kind == MLT_ATTR_WIN)
+        return raise_at(me, h, mlt_attrs_code(me, mlt_win_errhandler(h->object), code));
+    return mlt_attrs_raise(me, h->comm, code);
 }
 
-// Makes a key; the functions are the caller's to set before its number is known to anybody.
-static key *new_key(mlt_rank *me, mlt_attr_kind kind, void *extra, int *keyval)
+int mlt_attr_new_key(mlt_rank *me, mlt_attr_kind kind, mlt_attr_functions its, void *extra,
+                     int *keyval)
 {
     pthread_mutex_lock(&keys.lock);
     key *k = take_slot();
     if (k) {
         uint32_t slot = attr_slot_of(k->number), generation = k->number >> SLOT_BITS;
-        k->number = (generation % GENERATIONS + 1) << SLOT_BITS | slot;
-        k->refs = 1;
-        k->kind = (uint8_t)kind;
-        k->open = true;
-        k->language = IN_C;
-        k->extra = extra;
+        *k = (key){.number = (generation % GENERATIONS + 1) << SLOT_BITS | slot,
+                   .refs = 1,
+                   .kind = (uint8_t)kind,
+                   .language = IN_C,
+                   .open = true,
+                   .functions = its,
+                   .extra = extra};
         *keyval = (int)k->number;
     }
     pthread_mutex_unlock(&keys.lock);
-    return k;
-}
-
-static int no_room(mlt_rank *me)
-{
-    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM, "there is no room for more attributes");
-}
-
-int mlt_mpi_Comm_create_keyval(mlt_rank *me, MPI_Comm_copy_attr_function *copy,
-                               MPI_Comm_delete_attr_function *delete, int *keyval, void *extra)
-{
-    key *k = new_key(me, MLT_ATTR_COMM, extra, keyval);
-    if (!k)
-        return no_room(me);
-    k->copy.comm = copy;
-    k->delete.comm = delete;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Type_create_keyval(mlt_rank *me, MPI_Type_copy_attr_function *copy,
-                               MPI_Type_delete_attr_function *delete, int *keyval, void *extra)
-{
-    key *k = new_key(me, MLT_ATTR_TYPE, extra, keyval);
-    if (!k)
-        return no_room(me);
-    k->copy.type = copy;
-    k->delete.type = delete;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Win_create_keyval(mlt_rank *me, MPI_Win_copy_attr_function *copy,
-                              MPI_Win_delete_attr_function *delete, int *keyval, void *extra)
-{
-    key *k = new_key(me, MLT_ATTR_WIN, extra, keyval);
-    if (!k)
-        return no_room(me);
-    k->copy.win = copy;
-    k->delete.win = delete;
-    return MPI_SUCCESS;
+    return k ? MPI_SUCCESS
+             : mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_NO_MEM,
+                             "there is no room for more attributes");
 }
 
 // Freed again while attributes have it: nothing happens, as programs do so in delete functions.
-static int free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
+int mlt_attr_free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
 {
     pthread_mutex_lock(&keys.lock);
     key *k = find_key(*keyval);
@@ -298,26 +254,12 @@ static int free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Comm_free_keyval(mlt_rank *me, int *keyval)
-{
-    return free_key(me, MLT_ATTR_COMM, keyval);
-}
-
-int mlt_mpi_Type_free_keyval(mlt_rank *me, int *keyval)
-{
-    return free_key(me, MLT_ATTR_TYPE, keyval);
-}
-
-int mlt_mpi_Win_free_keyval(mlt_rank *me, int *keyval)
-{
-    return free_key(me, MLT_ATTR_WIN, keyval);
-}
-
 // ---- lists
 
+// attrs may be NULL.
 static attr *find_attr(const mlt_attrs *attrs, int keyval)
 {
-    attr *a = attrs->first;
+    attr *a = attrs ? attrs->first : NULL;
     while (a && a->key->number != (uint32_t)keyval)
         a = a->next;
     return a;
@@ -366,9 +308,9 @@ static int fortran_delete_attr(void *object, const key *k, void *value)
     MPI_Fint old_extra = (MPI_Fint)(MPI_Aint)k->extra;
     MPI_Aint its_value = (MPI_Aint)value, extra = (MPI_Aint)k->extra;
     bool old = k->language == IN_OLD_FORTRAN;
-    ((fortran_delete *)k->delete.value)(&handle, &number,
-                                        old ? (void *)&old_value : (void *)&its_value,
-                                        old ? (void *)&old_extra : (void *)&extra, &code);
+    ((fortran_delete *)k->functions.delete.value)(&handle, &number,
+                                                  old ? (void *)&old_value : (void *)&its_value,
+                                                  old ? (void *)&old_extra : (void *)&extra, &code);
     return code;
 }
 
@@ -379,38 +321,31 @@ static int fortran_copy_attr(void *object, const key *k, void *in, void **out, i
     MPI_Fint old_extra = (MPI_Fint)(MPI_Aint)k->extra;
     MPI_Aint its_in = (MPI_Aint)in, its_out = 0, extra = (MPI_Aint)k->extra;
     bool old = k->language == IN_OLD_FORTRAN;
-    ((fortran_copy *)k->copy.value)(&handle, &number, old ? (void *)&old_extra : (void *)&extra,
-                                    old ? (void *)&old_in : (void *)&its_in,
-                                    old ? (void *)&old_out : (void *)&its_out, flag, &code);
+    ((fortran_copy *)k->functions.copy.value)(
+        &handle, &number, old ? (void *)&old_extra : (void *)&extra,
+        old ? (void *)&old_in : (void *)&its_in, old ? (void *)&old_out : (void *)&its_out, flag,
+        &code);
     *out = (void *)(old ? (MPI_Aint)old_out : its_out);
     return code;
 }
 
+// A C function sees Fortran's integer by its address.
 static int call_delete(mlt_rank *me, void *object, const key *k, void *value, bool fortran)
 {
-    int code = MPI_SUCCESS, number = (int)k->number;
-    void *cell = value; // a C function sees Fortran's integer by its address
-    if (k->delete.value == 0)
+    int code, number = (int)k->number;
+    const mlt_attr_functions *f = &k->functions;
+    void *seen = fortran ? &value : value;
+    if (f->delete.value == 0)
         return MPI_SUCCESS;
     mlt_outside outside = mlt_thread_step_out(me);
-    if (k->language != IN_C) {
+    if (k->language != IN_C)
         code = fortran_delete_attr(object, k, value);
-        mlt_thread_step_in(me, outside);
-        return code;
-    }
-    if (fortran)
-        value = &cell;
-    switch ((mlt_attr_kind)k->kind) {
-    case MLT_ATTR_COMM:
-        code = k->delete.comm((MPI_Comm)object, number, value, k->extra);
-        break;
-    case MLT_ATTR_TYPE:
-        code = k->delete.type((MPI_Datatype)object, number, value, k->extra);
-        break;
-    case MLT_ATTR_WIN:
-        code = k->delete.win((MPI_Win)object, number, value, k->extra);
-        break;
-    }
+    else if (k->kind == MLT_ATTR_COMM)
+        code = f->delete.comm((MPI_Comm)object, number, seen, k->extra);
+    else if (k->kind == MLT_ATTR_TYPE)
+        code = f->delete.type((MPI_Datatype)object, number, seen, k->extra);
+    else
+        code = f->delete.win((MPI_Win)object, number, seen, k->extra);
     mlt_thread_step_in(me, outside);
     return code;
 }
@@ -419,33 +354,23 @@ static int call_delete(mlt_rank *me, void *object, const key *k, void *value, bo
 static int call_copy(mlt_rank *me, void *object, const key *k, void *in, void **out, int *flag,
                      bool *fortran)
 {
-    int code = MPI_SUCCESS, number = (int)k->number;
-    void *cell = in;
-    *flag = k->copy.value == DUP_FUNCTION;
+    int code, number = (int)k->number;
+    const mlt_attr_functions *f = &k->functions;
+    void *seen = *fortran ? &in : in;
+    *flag = f->copy.value == DUP_FUNCTION;
     *out = in;
-    if (k->copy.value <= DUP_FUNCTION)
+    if (f->copy.value <= DUP_FUNCTION)
         return MPI_SUCCESS;
+    *fortran = k->language != IN_C;
     mlt_outside outside = mlt_thread_step_out(me);
-    if (k->language != IN_C) {
+    if (k->language != IN_C)
         code = fortran_copy_attr(object, k, in, out, flag);
-        *fortran = true;
-        mlt_thread_step_in(me, outside);
-        return code;
-    }
-    if (*fortran)
-        in = &cell;
-    *fortran = false;
-    switch ((mlt_attr_kind)k->kind) {
-    case MLT_ATTR_COMM:
-        code = k->copy.comm((MPI_Comm)object, number, k->extra, in, out, flag);
-        break;
-    case MLT_ATTR_TYPE:
-        code = k->copy.type((MPI_Datatype)object, number, k->extra, in, out, flag);
-        break;
-    case MLT_ATTR_WIN:
-        code = k->copy.win((MPI_Win)object, number, k->extra, in, out, flag);
-        break;
-    }
+    else if (k->kind == MLT_ATTR_COMM)
+        code = f->copy.comm((MPI_Comm)object, number, k->extra, seen, out, flag);
+    else if (k->kind == MLT_ATTR_TYPE)
+        code = f->copy.type((MPI_Datatype)object, number, k->extra, seen, out, flag);
+    else
+        code = f->copy.win((MPI_Win)object, number, k->extra, seen, out, flag);
     mlt_thread_step_in(me, outside);
     return code;
 }
@@ -457,9 +382,7 @@ static int delete_attr(mlt_rank *me, void *object, mlt_attrs *attrs, attr *a)
     key *k = a->key;
     if (a->deleting) // asked for by its own delete function
         return MPI_SUCCESS;
-    pthread_mutex_lock(&keys.lock);
-    k->refs++; // the function may free the key, and remove the attribute
-    pthread_mutex_unlock(&keys.lock);
+    hold_key(k); // the function may free the key, and remove the attribute
     a->deleting = true;
     int code = call_delete(me, object, k, a->value, a->fortran);
     a = find_attr(attrs, (int)k->number);
@@ -522,9 +445,7 @@ int mlt_attrs_copy(mlt_rank *me, mlt_attr_kind kind, void *from, const mlt_attrs
         key *k = a->key;
         mlt_assert(k->kind == kind);
         done = a->order;
-        pthread_mutex_lock(&keys.lock);
-        k->refs++; // becomes the copy's
-        pthread_mutex_unlock(&keys.lock);
+        hold_key(k); // becomes the copy's
         void *value;
         bool fortran = a->fortran;
         int flag, code = call_copy(me, from, k, a->value, &value, &flag, &fortran);
@@ -596,17 +517,11 @@ void mlt_fortran_mark_keyval(int keyval, bool old)
     pthread_mutex_unlock(&keys.lock);
 }
 
-// attrs may be NULL: none.
-static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
-                     const mlt_attrs *attrs, int keyval, void *value, int *flag)
+int mlt_attr_get(mlt_rank *me, mlt_attr_holder h, int keyval, void *value, int *flag)
 {
-    pthread_mutex_lock(&keys.lock);
-    const key *k = find_key(keyval);
-    bool good = k && k->kind == kind;
-    pthread_mutex_unlock(&keys.lock);
-    if (!good)
-        return bad_key(me, comm, kind, object, keyval);
-    attr *a = attrs ? find_attr(attrs, keyval) : NULL;
+    if (!use_key(h.kind, keyval, false))
+        return raise_at(me, &h, bad_key_code(me, h.kind, keyval));
+    attr *a = find_attr(h.attrs, keyval);
     *flag = a != NULL;
     got_from_fortran = a && a->fortran;
     if (a)
@@ -614,33 +529,27 @@ static int get_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
     return MPI_SUCCESS;
 }
 
-static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
-                     mlt_attrs *attrs, int keyval, void *value)
+int mlt_attr_set(mlt_rank *me, mlt_attr_holder h, int keyval, void *value)
 {
     bool fortran = sets_from_fortran;
     sets_from_fortran = false;
-    pthread_mutex_lock(&keys.lock);
-    key *k = find_key(keyval);
-    bool good = k && k->kind == kind && k->open;
-    if (good)
-        k->refs++; // becomes the attribute's
-    pthread_mutex_unlock(&keys.lock);
-    if (!good)
-        return bad_key(me, comm, kind, object, keyval);
-    attr *a = find_attr(attrs, keyval);
+    key *k = use_key(h.kind, keyval, true); // the reference becomes the attribute's
+    if (!k)
+        return raise_at(me, &h, bad_key_code(me, h.kind, keyval));
+    attr *a = find_attr(h.attrs, keyval);
     if (a && !a->deleting) {
         a->deleting = true;
-        int code = call_delete(me, object, k, a->value, a->fortran);
-        a = find_attr(attrs, keyval);
+        int code = call_delete(me, h.object, k, a->value, a->fortran);
+        a = find_attr(h.attrs, keyval);
         if (code != MPI_SUCCESS) {
             if (a)
                 a->deleting = false;
             release_key(k);
-            return raise_theirs(me, comm, kind, object, code);
+            return raise_theirs(me, &h, code);
         }
     }
     if (!a) {
-        attr_append(attrs, k, value, fortran);
+        attr_append(h.attrs, k, value, fortran);
         return MPI_SUCCESS;
     }
     a->value = value;
@@ -650,18 +559,13 @@ static int set_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *obj
     return MPI_SUCCESS;
 }
 
-static int remove_value(mlt_rank *me, mlt_comm *comm, mlt_attr_kind kind, void *object,
-                        mlt_attrs *attrs, int keyval)
+int mlt_attr_delete(mlt_rank *me, mlt_attr_holder h, int keyval)
 {
-    pthread_mutex_lock(&keys.lock);
-    const key *k = find_key(keyval);
-    bool good = k && k->kind == kind;
-    pthread_mutex_unlock(&keys.lock);
-    if (!good)
-        return bad_key(me, comm, kind, object, keyval);
-    attr *a = attrs ? find_attr(attrs, keyval) : NULL;
-    int code = a ? delete_attr(me, object, attrs, a) : MPI_SUCCESS;
-    return code == MPI_SUCCESS ? MPI_SUCCESS : raise_theirs(me, comm, kind, object, code);
+    if (!use_key(h.kind, keyval, false))
+        return raise_at(me, &h, bad_key_code(me, h.kind, keyval));
+    attr *a = find_attr(h.attrs, keyval);
+    int code = a ? delete_attr(me, h.object, h.attrs, a) : MPI_SUCCESS;
+    return code == MPI_SUCCESS ? MPI_SUCCESS : raise_theirs(me, &h, code);
 }
 
 // ---- of communicators
@@ -693,6 +597,14 @@ static const void *attr_predefined(mlt_rank *me, int keyval)
     }
 }
 
+mlt_attr_holder mlt_attr_of_comm(mlt_rank *me, mlt_comm *comm, bool make)
+{
+    if (make)
+        (void)mlt_comm_extra_of(comm);
+    return (mlt_attr_holder){MLT_ATTR_COMM, comm, mlt_comm_handle(me, comm),
+                             comm->extra ? &comm->extra->attrs : NULL};
+}
+
 int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
 {
     const void *known = attr_predefined(me, keyval);
@@ -702,74 +614,26 @@ int mlt_mpi_Comm_get_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value,
         return MPI_SUCCESS;
     }
     if (!known)
-        return get_value(me, comm, MLT_ATTR_COMM, NULL, comm->extra ? &comm->extra->attrs : NULL,
-                         keyval, value, flag);
+        return mlt_attr_get(me, mlt_attr_of_comm(me, comm, false), keyval, value, flag);
     *(const void **)value = known;
     *flag = 1;
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Comm_set_attr(mlt_rank *me, mlt_comm *comm, int keyval, void *value)
-{
-    return set_value(me, comm, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
-                     &mlt_comm_extra_of(comm)->attrs, keyval, value);
-}
-
-int mlt_mpi_Comm_delete_attr(mlt_rank *me, mlt_comm *comm, int keyval)
-{
-    return remove_value(me, comm, MLT_ATTR_COMM, mlt_comm_handle(me, comm),
-                        comm->extra ? &comm->extra->attrs : NULL, keyval);
-}
-
-// The deprecated names.
-
-int mlt_mpi_Keyval_create(mlt_rank *me, MPI_Copy_function *copy, MPI_Delete_function *delete,
-                          int *keyval, void *extra)
-{
-    return mlt_mpi_Comm_create_keyval(me, copy, delete, keyval, extra);
-}
-
-int mlt_mpi_Keyval_free(mlt_rank *me, int *keyval)
-{
-    return mlt_mpi_Comm_free_keyval(me, keyval);
-}
-
-int mlt_mpi_Attr_put(mlt_rank *me, mlt_comm *comm, int keyval, void *value)
-{
-    return mlt_mpi_Comm_set_attr(me, comm, keyval, value);
-}
-
-int mlt_mpi_Attr_get(mlt_rank *me, mlt_comm *comm, int keyval, void *value, int *flag)
-{
-    return mlt_mpi_Comm_get_attr(me, comm, keyval, value, flag);
-}
-
-int mlt_mpi_Attr_delete(mlt_rank *me, mlt_comm *comm, int keyval)
-{
-    return mlt_mpi_Comm_delete_attr(me, comm, keyval);
-}
-
 // ---- of datatypes
 
-int mlt_mpi_Type_get_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value, int *flag)
+mlt_attr_holder mlt_attr_of_type(mlt_rank *me, const mlt_type *type, bool make)
 {
-    return get_value(me, NULL, MLT_ATTR_TYPE, NULL, mlt_dtype_attrs(me, type, false), keyval, value,
-                     flag);
-}
-
-int mlt_mpi_Type_set_attr(mlt_rank *me, const mlt_type *type, int keyval, void *value)
-{
-    return set_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_handle(type),
-                     mlt_dtype_attrs(me, type, true), keyval, value);
-}
-
-int mlt_mpi_Type_delete_attr(mlt_rank *me, const mlt_type *type, int keyval)
-{
-    return remove_value(me, NULL, MLT_ATTR_TYPE, mlt_dtype_handle(type),
-                        mlt_dtype_attrs(me, type, false), keyval);
+    return (mlt_attr_holder){MLT_ATTR_TYPE, NULL, mlt_dtype_handle(type),
+                             mlt_dtype_attrs(me, type, make)};
 }
 
 // ---- of windows
+
+static mlt_attr_holder win_holder(mlt_win *w)
+{
+    return (mlt_attr_holder){MLT_ATTR_WIN, NULL, w, w->notes ? &w->notes->attrs : NULL};
+}
 
 int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int *flag)
 {
@@ -777,12 +641,10 @@ int mlt_mpi_Win_get_attr(mlt_rank *me, MPI_Win win, int keyval, void *value, int
     if (!w)
         return mlt_bad_win(me, win);
     const void *known = mlt_win_attribute(w, keyval, flag);
-    if (*flag) {
-        *(const void **)value = known;
-        return MPI_SUCCESS;
-    }
-    return get_value(me, NULL, MLT_ATTR_WIN, w, w->notes ? &w->notes->attrs : NULL, keyval, value,
-                     flag);
+    if (!*flag)
+        return mlt_attr_get(me, win_holder(w), keyval, value, flag);
+    *(const void **)value = known;
+    return MPI_SUCCESS;
 }
 
 int mlt_mpi_Win_set_attr(mlt_rank *me, MPI_Win win, int keyval, void *value)
@@ -790,13 +652,12 @@ int mlt_mpi_Win_set_attr(mlt_rank *me, MPI_Win win, int keyval, void *value)
     mlt_win *w = mlt_win_mine(me, win);
     if (!w)
         return mlt_bad_win(me, win);
-    return set_value(me, NULL, MLT_ATTR_WIN, win, &mlt_win_notes_of(w)->attrs, keyval, value);
+    (void)mlt_win_notes_of(w);
+    return mlt_attr_set(me, win_holder(w), keyval, value);
 }
 
 int mlt_mpi_Win_delete_attr(mlt_rank *me, MPI_Win win, int keyval)
 {
     mlt_win *w = mlt_win_mine(me, win);
-    if (!w)
-        return mlt_bad_win(me, win);
-    return remove_value(me, NULL, MLT_ATTR_WIN, win, w->notes ? &w->notes->attrs : NULL, keyval);
+    return w ? mlt_attr_delete(me, win_holder(w), keyval) : mlt_bad_win(me, win);
 }

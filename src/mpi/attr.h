@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "p2p/p2p.h"
+#include "type/type.h"
 
 typedef enum mlt_attr_kind { MLT_ATTR_COMM, MLT_ATTR_TYPE, MLT_ATTR_WIN } mlt_attr_kind;
 
@@ -24,6 +25,43 @@ struct mlt_comm;
 typedef struct mlt_attrs {
     struct mlt_attr *first;
 } mlt_attrs;
+
+// The functions of a key.
+typedef struct mlt_attr_functions {
+    union {
+        MPI_Comm_copy_attr_function *comm;
+        MPI_Type_copy_attr_function *type;
+        MPI_Win_copy_attr_function *win;
+        uintptr_t value;
+    } copy;
+    union {
+        MPI_Comm_delete_attr_function *comm;
+        MPI_Type_delete_attr_function *type;
+        MPI_Win_delete_attr_function *win;
+        uintptr_t value;
+    } delete;
+} mlt_attr_functions;
+
+// MPI_X_create_keyval, MPI_X_free_keyval.
+int mlt_attr_new_key(mlt_rank *me, mlt_attr_kind kind, mlt_attr_functions its, void *extra,
+                     int *keyval);
+int mlt_attr_free_key(mlt_rank *me, mlt_attr_kind kind, int *keyval);
+
+// The object of a call. With `make` it has a list, if an empty one.
+typedef struct mlt_attr_holder {
+    mlt_attr_kind kind;
+    struct mlt_comm *comm; // whose handler hears of errors; NULL: MPI_COMM_SELF's, or the window's
+    void *object;          // its handle
+    mlt_attrs *attrs;      // NULL: none
+} mlt_attr_holder;
+
+mlt_attr_holder mlt_attr_of_comm(mlt_rank *me, struct mlt_comm *comm, bool make);
+mlt_attr_holder mlt_attr_of_type(mlt_rank *me, const mlt_type *type, bool make);
+
+// MPI_X_get_attr, MPI_X_set_attr, MPI_X_delete_attr.
+int mlt_attr_get(mlt_rank *me, mlt_attr_holder h, int keyval, void *value, int *flag);
+int mlt_attr_set(mlt_rank *me, mlt_attr_holder h, int keyval, void *value);
+int mlt_attr_delete(mlt_rank *me, mlt_attr_holder h, int keyval);
 
 // Copies the attributes of an object to its duplicate by the keys' copy functions, in order. The
 // first function that fails ends it with its code; what was copied so far is deleted again. `from`

@@ -126,6 +126,14 @@ static inline MPI_Request mlt_req_handle(mlt_req *req)
     return (MPI_Request)req;
 }
 
+// MPI_X_toint and MPI_X_fromint, MPI_X_c2f and MPI_X_f2c; null: the null handle, for a number that was
+// never given.
+int mlt_handle_toint(const void *handle);
+void *mlt_handle_fromint(int number, void *null);
+
+// MPI_Status_c2f and the like: a status is the same in C and Fortran. name: of the argument `from`.
+int mlt_status_copy(mlt_rank *me, void *to, const void *from, const char *name);
+
 // MPI_MESSAGE_NULL and MPI_MESSAGE_NO_PROC give NULL too.
 static inline mlt_message *mlt_message_of(MPI_Message handle)
 {

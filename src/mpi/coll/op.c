@@ -154,7 +154,7 @@ static void call_function(const mlt_user_op *op, const void *in, void *inout, ui
         if (op->fortran)
             op->fn.fortran(from, inout,
                            op->large ? (void *)&(MPI_Count){(MPI_Count)n} : (void *)&(int){(int)n},
-                           &(MPI_Fint){mlt_mpi_Type_c2f(handle)});
+                           &(MPI_Fint){mlt_handle_toint(handle)});
         else if (op->large)
             op->fn.many(from, inout, &(MPI_Count){(MPI_Count)n}, &handle);
         else

@@ -142,14 +142,10 @@ static uint32_t draw(const mlt_agreement *m)
 // a time; each message is a head, and the data if there is any.
 
 typedef enum stage {
-    UP_HEAD, // from a child
-    UP_DATA,
-    GIVE_HEAD, // to the parent
-    GIVE_DATA,
-    DOWN_HEAD, // from the parent
-    DOWN_DATA,
-    CAST_HEAD, // to a child
-    CAST_DATA,
+    UP,   // from a child
+    GIVE, // to the parent
+    DOWN, // from the parent
+    CAST, // to a child
     OVER,
 } stage;
 
@@ -220,99 +216,79 @@ static void check_head(const mlt_agreement *m)
                   "at the same time; use different tags");
 }
 
+static uint32_t parent_of(const mlt_members *members)
+{
+    return members->place & (members->place - 1);
+}
+
+// The message of a stage: the head, and then the data if there is any (`with_data`).
+static void start_stage(mlt_agreement *m, stage now, bool with_data)
+{
+    const mlt_members *members = m->place.members;
+    bool sends = now == GIVE || now == CAST, to_child = now == UP || now == CAST;
+    uint32_t place = to_child ? child_of(members, m->child) : parent_of(members);
+    void *data = &m->head;
+    uint64_t bytes = sizeof m->head;
+    if (with_data) {
+        bytes = m->head.bytes;
+        data = sends ? m->data : add_room(m, bytes);
+    }
+    m->stage = (uint8_t)now;
+    m->with_data = with_data;
+    agreement_start(m, sends ? MLT_REQ_SEND : MLT_REQ_RECV, place, data, bytes);
+}
+
 static void start_cast(mlt_agreement *m)
 {
-    uint32_t child = child_of(m->place.members, m->child);
     m->context = m->head.context;
-    m->stage = OVER;
-    if (child != UINT32_MAX) {
-        m->stage = CAST_HEAD;
-        agreement_start(m, MLT_REQ_SEND, child, &m->head, sizeof m->head);
-    }
+    if (child_of(m->place.members, m->child) == UINT32_MAX)
+        m->stage = OVER;
+    else
+        start_stage(m, CAST, false);
 }
 
 static void start_up(mlt_agreement *m)
 {
-    uint32_t child = child_of(m->place.members, m->child);
-    if (child != UINT32_MAX) {
-        m->stage = UP_HEAD;
-        agreement_start(m, MLT_REQ_RECV, child, &m->head, sizeof m->head);
+    const mlt_members *members = m->place.members;
+    if (child_of(members, m->child) != UINT32_MAX) {
+        start_stage(m, UP, false);
         return;
     }
     m->head.bytes = m->bytes;
     m->head.check = m->place.key;
     m->child = 0;
-    if (m->place.members->place == 0) { // the root: all data is here
-        m->head.context = !m->place.wants_id ? 0
-                          : m->place.members->foreign
-                              ? draw(m)
-                              : mlt_context_take(m->worker, m->place.members->workers);
-        start_cast(m);
+    if (members->place > 0) {
+        start_stage(m, GIVE, false);
         return;
     }
-    uint32_t parent = m->place.members->place & (m->place.members->place - 1);
-    m->stage = GIVE_HEAD;
-    agreement_start(m, MLT_REQ_SEND, parent, &m->head, sizeof m->head);
+    // The root: all data is here.
+    m->head.context = !m->place.wants_id ? 0
+                      : members->foreign ? draw(m)
+                                         : mlt_context_take(m->worker, members->workers);
+    start_cast(m);
 }
 
 // What follows when the request of the stage is done.
 static void next_stage(mlt_agreement *m)
 {
-    uint32_t parent = m->place.members->place & (m->place.members->place - 1);
-    switch ((stage)m->stage) {
-    case UP_HEAD:
+    stage now = (stage)m->stage;
+    if (!m->with_data && (now == UP || now == DOWN))
         check_head(m);
-        if (m->head.bytes) {
-            m->stage = UP_DATA;
-            agreement_start(m, MLT_REQ_RECV, child_of(m->place.members, m->child),
-                            add_room(m, m->head.bytes), m->head.bytes);
-            break;
-        }
-        // fall through
-    case UP_DATA:
-        m->child++;
-        start_up(m);
-        break;
-    case GIVE_HEAD:
-        if (m->bytes) {
-            m->stage = GIVE_DATA;
-            agreement_start(m, MLT_REQ_SEND, parent, m->data, m->bytes);
-            break;
-        }
-        // fall through
-    case GIVE_DATA:
-        m->stage = DOWN_HEAD;
-        agreement_start(m, MLT_REQ_RECV, parent, &m->head, sizeof m->head);
-        break;
-    case DOWN_HEAD:
-        check_head(m);
-        m->bytes = 0;
-        if (m->head.bytes) {
-            m->stage = DOWN_DATA;
-            agreement_start(m, MLT_REQ_RECV, parent, add_room(m, m->head.bytes), m->head.bytes);
-            break;
-        }
-        // fall through
-    case DOWN_DATA:
-        start_cast(m);
-        break;
-    case CAST_HEAD:
-        if (m->bytes) {
-            m->stage = CAST_DATA;
-            agreement_start(m, MLT_REQ_SEND, child_of(m->place.members, m->child), m->data,
-                            m->bytes);
-            break;
-        }
-        m->child++;
-        start_cast(m);
-        break;
-    case CAST_DATA:
-        m->child++;
-        start_cast(m);
-        break;
-    case OVER:
-        break;
+    if (!m->with_data && now == DOWN)
+        m->bytes = 0; // what comes is the data of all
+    if (!m->with_data && m->head.bytes) {
+        start_stage(m, now, true);
+        return;
     }
+    if (now == GIVE) {
+        start_stage(m, DOWN, false);
+        return;
+    }
+    m->child += now == UP || now == CAST;
+    if (now == UP)
+        start_up(m);
+    else
+        start_cast(m);
 }
 
 static void agreement_end(mlt_agreement *m)

@@ -90,6 +90,7 @@ struct mlt_agreement {
     uint64_t room;
     uint32_t child;
     uint8_t stage;
+    bool with_data;
     bool stepping;
     struct {
         uint64_t bytes, check;

@@ -83,34 +83,23 @@ void mlt_bridge_describe(mlt_bridge_side *side, const mlt_map *group, const mlt_
 
 // ---- writing
 
-static void bridge_put(unsigned char **at, const void *bytes, size_t count)
+mlt_text mlt_bridge_write(const mlt_bridge_side *side)
 {
-    if (count)
-        memcpy(*at, bytes, count);
-    *at += count;
-}
-
-unsigned char *mlt_bridge_write(const mlt_bridge_side *side, size_t *bytes)
-{
-    size_t count = sizeof(bridge_head) + side->run_count * sizeof *side->runs;
-    for (uint32_t i = 0; i < side->job_count; i++)
-        count += sizeof(bridge_job) + side->jobs[i].run_count * sizeof(mlt_world_run);
-    unsigned char *all = mlt_take(count, 1), *at = all;
+    mlt_text all = {0};
     bridge_head head = {.magic = MAGIC,
                         .version = VERSION,
                         .jobs = side->job_count,
                         .runs = side->run_count,
                         .encrypts = side->encrypts};
-    bridge_put(&at, &head, sizeof head);
+    mlt_text_put(&all, &head, sizeof head);
     for (uint32_t i = 0; i < side->job_count; i++) {
         const mlt_world_shape *shape = &side->jobs[i];
         bridge_job job = {.identity = shape->identity, .runs = shape->run_count};
         memcpy(job.name, shape->name, sizeof job.name);
-        bridge_put(&at, &job, sizeof job);
-        bridge_put(&at, shape->runs, shape->run_count * sizeof *shape->runs);
+        mlt_text_put(&all, &job, sizeof job);
+        mlt_text_put(&all, shape->runs, shape->run_count * sizeof *shape->runs);
     }
-    bridge_put(&at, side->runs, side->run_count * sizeof *side->runs);
-    *bytes = count;
+    mlt_text_put(&all, side->runs, side->run_count * sizeof *side->runs);
     return all;
 }
 
@@ -142,9 +131,7 @@ static const char *read_job(mlt_bridge_side *side, reader *r)
     *shape = (mlt_world_shape){.identity = job.identity, .run_count = job.runs};
     memcpy(shape->name, job.name, sizeof shape->name);
     shape->name[sizeof shape->name - 1] = '\0';
-    for (char *c = shape->name; *c; c++)
-        if (*c < ' ' || *c > '~')
-            *c = '?';
+    mlt_text_printable(shape->name);
     shape->runs = mlt_take(job.runs, sizeof *shape->runs);
     side->job_count++;
     (void)bridge_get(r, shape->runs, job.runs * sizeof *shape->runs);

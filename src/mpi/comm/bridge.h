@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "base/text.h"
 #include "mpi/comm/map.h"
 #include "wire/world.h"
 
@@ -38,8 +39,8 @@ typedef struct mlt_bridge_side {
 void mlt_bridge_describe(mlt_bridge_side *side, const mlt_map *group, const mlt_worlds *worlds,
                          mlt_job *job, bool encrypts);
 
-// The bytes are the caller's to free.
-unsigned char *mlt_bridge_write(const mlt_bridge_side *side, size_t *bytes);
+// Its bytes; the caller's to free.
+mlt_text mlt_bridge_write(const mlt_bridge_side *side);
 
 // NULL: *side is there, to be freed. Otherwise what is wrong with it.
 const char *mlt_bridge_read(mlt_bridge_side *side, const void *bytes, size_t count);

@@ -22,9 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (uint32_t i = 0; i < side.run_count; i++)
         ranks += side.runs[i].count;
     FUZZ_CHECK(side.job_count > 0 && ranks == side.size);
-    size_t bytes;
-    unsigned char *written = mlt_bridge_write(&side, &bytes);
-    FUZZ_CHECK(bytes == size && !mlt_bridge_read(&again, written, bytes));
+    mlt_text written = mlt_bridge_write(&side);
+    FUZZ_CHECK(written.length == size && !mlt_bridge_read(&again, written.text, written.length));
     FUZZ_CHECK(again.size == side.size && again.job_count == side.job_count);
     static mlt_job job = {.hosts = 1, .procs = 1, .workers = 1, .ranks = 1, .identity = 1};
     job.identity++; // another one each time, so that the numbers begin again
@@ -44,6 +43,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     mlt_bridge_free(&again);
     mlt_bridge_free(&side);
-    free(written);
+    mlt_text_free(&written);
     return 0;
 }

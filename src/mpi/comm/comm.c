@@ -137,6 +137,13 @@ int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, int class, const char *o
                          one, other);
 }
 
+int mlt_comm_bad_inter(mlt_rank *me, mlt_comm *comm, const char *name)
+{
+    return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
+                         "argument %s is an intercommunicator, but should be an intracommunicator",
+                         name);
+}
+
 int mlt_mpi_Comm_compare(mlt_rank *me, mlt_comm *comm1, mlt_comm *comm2, int *result)
 {
     *result = MPI_UNEQUAL;

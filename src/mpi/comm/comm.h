@@ -151,6 +151,9 @@ static inline struct mlt_session *mlt_comm_session(const mlt_comm *comm)
 int mlt_comm_two_sessions(mlt_rank *me, mlt_comm *comm, int class, const char *one,
                           const char *other);
 
+// Raises that an argument is an intercommunicator.
+int mlt_comm_bad_inter(mlt_rank *me, mlt_comm *comm, const char *name);
+
 // Its name, for error messages: "MPI_COMM_WORLD". Never NULL.
 const char *mlt_comm_name(mlt_rank *me, const mlt_comm *comm);
 

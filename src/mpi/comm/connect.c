@@ -39,7 +39,7 @@ int mlt_mpi_Close_port(mlt_rank *me, const char *port_name)
 // The info key `timeout`, in seconds.
 static bool read_timeout(const mlt_info *info, mlt_port_wait *wait)
 {
-    const char *text = info ? mlt_info_get(info, "timeout") : NULL;
+    const char *text = mlt_info_get(info, "timeout");
     *wait = (mlt_port_wait){.timeout_ns = -1, .stop = -1};
     if (!text)
         return true;
@@ -55,7 +55,7 @@ static bool read_timeout(const mlt_info *info, mlt_port_wait *wait)
 static void connect_check_root(const char *port_name, MPI_Info handle, char why[MLT_PORT_WHY],
                                mlt_port_wait *wait)
 {
-    const mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
+    const mlt_info *info = mlt_info_of(handle);
     bool timed = read_timeout(info, wait);
     wait->why = why;
     if (!port_name) {
@@ -76,25 +76,20 @@ static void connect_check_root(const char *port_name, MPI_Info handle, char why[
     }
 }
 
-typedef void connect_agreement(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                               const mlt_port_wait *wait, mlt_port_result *result);
-
-static int agreement_by(connect_agreement *agreements, mlt_rank *me, const char *port_name,
-                        MPI_Info handle, int root, mlt_comm *comm, MPI_Comm *newcomm)
+static int meet_at(mlt_rank *me, bool accepts, const char *port_name, MPI_Info handle, int root,
+                   mlt_comm *comm, MPI_Comm *newcomm)
 {
     mlt_port_wait wait;
     mlt_port_result result;
     char why[MLT_PORT_WHY];
     *newcomm = MPI_COMM_NULL;
     if (comm->inter)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, comm, "comm");
     if (root < 0 || root >= comm->size)
         return mlt_bad_rank(me, comm, me->fn, MPI_ERR_ROOT, "root", root, "");
     // The others wait for the root: what is wrong with its arguments all ranks hear from it.
     connect_check_root(port_name, handle, why, &wait);
-    agreements(me, comm, root, port_name, &wait, &result);
+    mlt_port_meet(me, comm, root, accepts, port_name, &wait, &result);
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, comm, me->fn, result.error, "%s", result.why);
     *newcomm = (MPI_Comm)result.comm;
@@ -104,13 +99,13 @@ static int agreement_by(connect_agreement *agreements, mlt_rank *me, const char 
 int mlt_mpi_Comm_accept(mlt_rank *me, const char *port_name, MPI_Info info, int root,
                         mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return agreement_by(mlt_port_accept, me, port_name, info, root, comm, newcomm);
+    return meet_at(me, true, port_name, info, root, comm, newcomm);
 }
 
 int mlt_mpi_Comm_connect(mlt_rank *me, const char *port_name, MPI_Info info, int root,
                          mlt_comm *comm, MPI_Comm *newcomm)
 {
-    return agreement_by(mlt_port_connect, me, port_name, info, root, comm, newcomm);
+    return meet_at(me, false, port_name, info, root, comm, newcomm);
 }
 
 // ---- MPI_Comm_join
@@ -147,7 +142,6 @@ static void connect_join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *
 {
     char name[MPI_MAX_PORT_NAME] = "";
     bool opens;
-    mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
     *result = (mlt_port_result){.error = MPI_ERR_OTHER};
     const char *fault = greet(me, fd, &opens);
     if (fault) {
@@ -166,7 +160,7 @@ static void connect_join(mlt_rank *me, mlt_comm *self, int fd, mlt_port_result *
         code = MPI_ERR_OTHER;
     }
     if (code == MPI_SUCCESS)
-        (opens ? mlt_port_accept : mlt_port_connect)(me, self, 0, name, &for_ever, result);
+        mlt_port_meet(me, self, 0, opens, name, NULL, result);
     else
         result->error = code;
     char ignored[MLT_PORT_WHY];

@@ -80,14 +80,11 @@ static int copy_extra(mlt_rank *me, mlt_comm *old, const mlt_info *info, mlt_com
 
 static int comm_dup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *newcomm)
 {
-    dup_participant d = {.participant = {.rank = me}, .old = comm};
+    dup_participant d = {.old = comm};
     int code = copy_extra(me, comm, info, &d.extra);
     d.failed = code != MPI_SUCCESS;
-    mlt_agreement_place place = mlt_comm_place(comm, true, finish_dup);
-    d.participant.order = mlt_comm_order(comm);
     mlt_comm_hold(comm);
-    mlt_agreement_come(&d.participant, &place, NULL, 0);
-    mlt_agreement_wait(&d.participant, place.context);
+    mlt_comm_meet(comm, &d.participant, true, finish_dup, NULL, 0);
     *newcomm = MPI_COMM_NULL;
     if (code != MPI_SUCCESS)
         return mlt_attrs_raise(me, comm, code);
@@ -106,7 +103,6 @@ static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *ne
     int code = copy_extra(me, comm, info, &d->extra);
     *newcomm = MPI_COMM_NULL;
     *request = MPI_REQUEST_NULL;
-    d->participant.rank = me;
     d->participant.heap = true;
     d->old = comm;
     d->failed = code != MPI_SUCCESS;
@@ -118,10 +114,8 @@ static int idup(mlt_rank *me, mlt_comm *comm, const mlt_info *info, MPI_Comm *ne
         d->place = newcomm;
         *request = mlt_req_handle(req);
     }
-    mlt_agreement_place place = mlt_comm_place(comm, true, finish_dup);
-    d->participant.order = mlt_comm_order(comm);
     mlt_comm_hold(comm);
-    mlt_agreement_come(&d->participant, &place, NULL, 0);
+    mlt_comm_meet(comm, &d->participant, true, finish_dup, NULL, 0);
     return code == MPI_SUCCESS ? code : mlt_attrs_raise(me, comm, code);
 }
 

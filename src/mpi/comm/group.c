@@ -91,15 +91,10 @@ int mlt_mpi_Group_free(mlt_rank *me, MPI_Group *group)
 
 // ---- from communicators
 
-static mlt_session *comm_session(const mlt_comm *comm)
-{
-    return comm->extra ? comm->extra->session : NULL;
-}
-
 int mlt_mpi_Comm_group(mlt_rank *me, mlt_comm *comm, MPI_Group *group)
 {
     mlt_comm_shared_of(comm);
-    *group = new_group(me, mlt_map_hold(mlt_comm_group(comm)), comm->rank, comm_session(comm));
+    *group = new_group(me, mlt_map_hold(mlt_comm_group(comm)), comm->rank, mlt_comm_session(comm));
     return MPI_SUCCESS;
 }
 
@@ -109,7 +104,7 @@ int mlt_mpi_Comm_remote_group(mlt_rank *me, mlt_comm *comm, MPI_Group *group)
         return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                              "%s is no intercommunicator, so it has no remote group",
                              mlt_comm_name(me, comm));
-    *group = mlt_group_new(me, mlt_map_hold(mlt_comm_peer_group(comm)), comm_session(comm));
+    *group = mlt_group_new(me, mlt_map_hold(mlt_comm_peer_group(comm)), mlt_comm_session(comm));
     return MPI_SUCCESS;
 }
 
@@ -219,10 +214,8 @@ int mlt_mpi_Group_translate_ranks(mlt_rank *me, MPI_Group group1, int n, const i
 
 // ---- sets
 
-typedef mlt_map *set_function(mlt_map *a, mlt_map *b);
-
-static int set_operation(mlt_rank *me, MPI_Group group1, MPI_Group group2, MPI_Group *newgroup,
-                         set_function *function)
+int mlt_group_combine(mlt_rank *me, MPI_Group group1, MPI_Group group2, MPI_Group *newgroup,
+                      mlt_map_function *function)
 {
     mlt_group *g1, *g2;
     int code;
@@ -231,22 +224,6 @@ static int set_operation(mlt_rank *me, MPI_Group group1, MPI_Group group2, MPI_G
     *newgroup =
         mlt_group_new(me, function(g1->map, g2->map), g1->session ? g1->session : g2->session);
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Group_union(mlt_rank *me, MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
-{
-    return set_operation(me, group1, group2, newgroup, mlt_map_union);
-}
-
-int mlt_mpi_Group_intersection(mlt_rank *me, MPI_Group group1, MPI_Group group2,
-                               MPI_Group *newgroup)
-{
-    return set_operation(me, group1, group2, newgroup, mlt_map_intersection);
-}
-
-int mlt_mpi_Group_difference(mlt_rank *me, MPI_Group group1, MPI_Group group2, MPI_Group *newgroup)
-{
-    return set_operation(me, group1, group2, newgroup, mlt_map_difference);
 }
 
 // ---- ranks and ranges. What the user names becomes a map of ranks of the group, so that a range
@@ -341,7 +318,7 @@ static mlt_map *new_ranges(mlt_rank *me, mlt_group *g, int n, int ranges[][3], i
 }
 
 // Makes the new group from what was named; consumes that. NULL: *code was raised before.
-static int group_finish(mlt_rank *me, mlt_group *g, mlt_map *named, set_function *function,
+static int group_finish(mlt_rank *me, mlt_group *g, mlt_map *named, mlt_map_function *function,
                         MPI_Group *newgroup, int code)
 {
     if (!named)
@@ -351,8 +328,8 @@ static int group_finish(mlt_rank *me, mlt_group *g, mlt_map *named, set_function
     return MPI_SUCCESS;
 }
 
-static int by_ranks(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI_Group *newgroup,
-                    set_function *function)
+int mlt_group_by_ranks(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI_Group *newgroup,
+                       mlt_map_function *function)
 {
     mlt_group *g = mlt_group_of(me, group);
     if (!g)
@@ -362,8 +339,8 @@ static int by_ranks(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI
     return group_finish(me, g, named, function, newgroup, code);
 }
 
-static int by_ranges(mlt_rank *me, MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup,
-                     set_function *function)
+int mlt_group_by_ranges(mlt_rank *me, MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup,
+                        mlt_map_function *function)
 {
     mlt_group *g = mlt_group_of(me, group);
     if (!g)
@@ -371,28 +348,6 @@ static int by_ranges(mlt_rank *me, MPI_Group group, int n, int ranges[][3], MPI_
     int code;
     mlt_map *named = new_ranges(me, g, n, ranges, &code);
     return group_finish(me, g, named, function, newgroup, code);
-}
-
-int mlt_mpi_Group_incl(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
-{
-    return by_ranks(me, group, n, ranks, newgroup, mlt_map_pick);
-}
-
-int mlt_mpi_Group_excl(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI_Group *newgroup)
-{
-    return by_ranks(me, group, n, ranks, newgroup, mlt_map_omit);
-}
-
-int mlt_mpi_Group_range_incl(mlt_rank *me, MPI_Group group, int n, int ranges[][3],
-                             MPI_Group *newgroup)
-{
-    return by_ranges(me, group, n, ranges, newgroup, mlt_map_pick);
-}
-
-int mlt_mpi_Group_range_excl(mlt_rank *me, MPI_Group group, int n, int ranges[][3],
-                             MPI_Group *newgroup)
-{
-    return by_ranges(me, group, n, ranges, newgroup, mlt_map_omit);
 }
 
 // ---- other jobs

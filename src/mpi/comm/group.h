@@ -33,6 +33,16 @@ mlt_group *mlt_group_of(mlt_rank *me, MPI_Group handle);
 // A group of these ranks, MPI_GROUP_EMPTY if there are none. Consumes the reference on the map.
 MPI_Group mlt_group_new(mlt_rank *me, mlt_map *map, struct mlt_session *session);
 
+// MPI_Group_union and the like, MPI_Group_incl and _excl, MPI_Group_range_incl and _excl: the new group has
+// the map that the function makes of both, or of the group's and the ranks named.
+typedef mlt_map *mlt_map_function(mlt_map *a, mlt_map *b);
+int mlt_group_combine(mlt_rank *me, MPI_Group group1, MPI_Group group2, MPI_Group *newgroup,
+                      mlt_map_function *function);
+int mlt_group_by_ranks(mlt_rank *me, MPI_Group group, int n, const int ranks[], MPI_Group *newgroup,
+                       mlt_map_function *function);
+int mlt_group_by_ranges(mlt_rank *me, MPI_Group group, int n, int ranges[][3], MPI_Group *newgroup,
+                        mlt_map_function *function);
+
 // Ends a group that is not MPI_GROUP_EMPTY: the handle is dead.
 void mlt_group_end(mlt_rank *me, mlt_group *group);
 

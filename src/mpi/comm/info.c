@@ -27,7 +27,7 @@ enum { COMM_INFO_KNOWN = sizeof comm_info_known / sizeof *comm_info_known };
 static void take_known(mlt_info **to, const mlt_info *from)
 {
     for (int i = 0; i < mlt_info_count(from); i++) {
-        const char *key = mlt_info_key((mlt_info *)(uintptr_t)from, i);
+        const char *key = mlt_info_key(from, i);
         bool is_known = mlt_coll_key(key) != MLT_COLLECTIVES;
         for (int k = 0; k < COMM_INFO_KNOWN && !is_known; k++)
             is_known = strcmp(key, comm_info_known[k].key) == 0;

@@ -233,10 +233,8 @@ static tidings lead_jobs(mlt_rank *me, mlt_map *local, mlt_comm *peer, int leade
 static mlt_comm *connect_jobs(mlt_rank *me, mlt_comm *local_comm, int local_leader, bool first,
                               const char *port, int *code)
 {
-    static const mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
     mlt_port_result result;
-    (first ? mlt_port_accept : mlt_port_connect)(me, local_comm, local_leader, port, &for_ever,
-                                                 &result);
+    mlt_port_meet(me, local_comm, local_leader, first, port, NULL, &result);
     if (first && local_comm->rank == local_leader) {
         char why[MLT_PORT_WHY];
         (void)mlt_port_close(me, port, why);
@@ -325,9 +323,7 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
 {
     *newintercomm = MPI_COMM_NULL;
     if (local_comm->inter)
-        return mlt_mpi_raise(me, local_comm, me->fn, MPI_ERR_COMM,
-                             "argument local_comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, local_comm, "local_comm");
     if (local_leader < 0 || local_leader >= local_comm->size)
         return mlt_bad_rank(me, local_comm, me->fn, MPI_ERR_RANK, "local_leader", local_leader, "");
     mlt_comm_shared_of(local_comm);
@@ -342,10 +338,8 @@ int mlt_mpi_Intercomm_create(mlt_rank *me, mlt_comm *local_comm, int local_leade
         if (code == MPI_SUCCESS)
             t = lead(me, local_comm, peer, remote_leader, tag, &bytes, port);
     }
-    told_participant g = {.participant = {.rank = me, .order = mlt_comm_order(local_comm)}};
-    mlt_agreement_place place = mlt_comm_place(local_comm, false, finish_telling);
-    mlt_agreement_come(&g.participant, &place, t ? t : &bad, bytes);
-    mlt_agreement_wait(&g.participant, place.context);
+    told_participant g = {.remote = NULL};
+    mlt_comm_meet(local_comm, &g.participant, false, finish_telling, t ? t : &bad, bytes);
     free(t);
     uint32_t context = g.told.context;
     if (code == MPI_SUCCESS && g.told.failed == MPI_ERR_COMM)
@@ -435,17 +429,6 @@ typedef struct merge_participant {
     bool mixed; // ranks of one group disagree about `high`
 } merge_participant;
 
-static mlt_map *concatenate(const mlt_map *low, const mlt_map *high)
-{
-    int32_t size = low->size + high->size;
-    int32_t *worlds = mlt_take_more(NULL, (size_t)size, sizeof *worlds);
-    for (int32_t r = 0; r < size; r++)
-        worlds[r] = r < low->size ? mlt_map_world(low, r) : mlt_map_world(high, r - low->size);
-    mlt_map *map = mlt_map_new(worlds, size);
-    free(worlds);
-    return map;
-}
-
 static void finish_merge(mlt_agreement *agreement)
 {
     const mlt_comm_shared *old = ((merge_participant *)agreement->participants)->old->shared;
@@ -461,7 +444,7 @@ static void finish_merge(mlt_agreement *agreement)
     mlt_comm_shared *shared = NULL;
     if (agreement->context && !mixed)
         shared = mlt_comm_shared_new(mlt_context_join(agreement->worker, agreement->context),
-                                     concatenate(old->group[turned], old->group[!turned]), NULL);
+                                     mlt_map_union(old->group[turned], old->group[!turned]), NULL);
     else if (agreement->context)
         mlt_context_drop(mlt_context_join(agreement->worker, agreement->context));
     for (mlt_participant *g = agreement->participants; g; g = g->next) {
@@ -481,12 +464,9 @@ int mlt_mpi_Intercomm_merge(mlt_rank *me, mlt_comm *intercomm, int high, MPI_Com
         return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_COMM,
                              "argument intercomm is %s, but should be an intercommunicator",
                              mlt_comm_name(me, intercomm));
-    merge_participant g = {.participant = {.rank = me, .order = mlt_comm_order(intercomm)},
-                           .old = intercomm};
+    merge_participant g = {.old = intercomm};
     int mine = high != 0;
-    mlt_agreement_place place = mlt_comm_place(intercomm, true, finish_merge);
-    mlt_agreement_come(&g.participant, &place, &mine, sizeof mine);
-    mlt_agreement_wait(&g.participant, place.context);
+    mlt_comm_meet(intercomm, &g.participant, true, finish_merge, &mine, sizeof mine);
     if (g.mixed)
         return mlt_mpi_raise(me, intercomm, me->fn, MPI_ERR_ARG,
                              "argument high is %d here, but differs between ranks of one group; it "

@@ -257,6 +257,18 @@ mlt_agreement_place mlt_comm_place(mlt_comm *comm, bool wants_id,
     };
 }
 
+void mlt_comm_meet(mlt_comm *comm, mlt_participant *participant, bool wants_id,
+                   void (*finish)(mlt_agreement *agreement), const void *mine, uint64_t bytes)
+{
+    mlt_agreement_place place = mlt_comm_place(comm, wants_id, finish);
+    participant->rank = comm->owner;
+    participant->order = mlt_comm_order(comm);
+    bool waits = !participant->heap;
+    mlt_agreement_come(participant, &place, mine, bytes);
+    if (waits)
+        mlt_agreement_wait(participant, place.context);
+}
+
 mlt_agreement_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1,
                                     uint32_t context, int tag, uint64_t key, bool wants_id,
                                     void (*finish)(mlt_agreement *agreement))
@@ -319,10 +331,8 @@ static void finish_gather(mlt_agreement *agreement)
 
 int mlt_comm_gather(mlt_rank *me, mlt_comm *comm, const void *mine, size_t bytes, mlt_gathered *out)
 {
-    mlt_agreement_place place = mlt_comm_place(comm, false, finish_gather);
-    mlt_participant participant = {.rank = me, .order = mlt_comm_order(comm), .user = out};
-    mlt_agreement_come(&participant, &place, mine, bytes);
-    mlt_agreement_wait(&participant, place.context);
+    mlt_participant participant = {.user = out};
+    mlt_comm_meet(comm, &participant, false, finish_gather, mine, bytes);
     return MPI_SUCCESS;
 }
 
@@ -342,10 +352,8 @@ static void finish_nothing(mlt_agreement *agreement)
 
 void mlt_comm_agree(mlt_rank *me, mlt_comm *comm)
 {
-    mlt_agreement_place place = mlt_comm_place(comm, false, finish_nothing);
-    mlt_participant participant = {.rank = me, .order = mlt_comm_order(comm)};
-    mlt_agreement_come(&participant, &place, NULL, 0);
-    mlt_agreement_wait(&participant, place.context);
+    mlt_participant participant = {0};
+    mlt_comm_meet(comm, &participant, false, finish_nothing, NULL, 0);
 }
 
 // The agreement is one of the workers' first ranks; any rank of a worker may come for it.

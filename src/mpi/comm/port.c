@@ -23,9 +23,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/array.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "boot/ctl.h"
 #include "fiber/await.h"
 #include "mpi/comm/bridge.h"
@@ -107,11 +107,9 @@ typedef struct port_call {
     // The root's.
     mlt_port_rpc rpc;
     int line;
-    unsigned char *described[2]; // the acceptor's first
-    size_t described_bytes[2];
+    mlt_text described[2]; // the acceptor's first
     mlt_rpc_line about;
-    unsigned char *cards; // of the other side, and of other jobs of this one
-    size_t cards_bytes;
+    mlt_text cards; // of the other side, and of other jobs of this one
     uint32_t context;
     mlt_port_rpc seals;
     // Everybody's.
@@ -133,11 +131,10 @@ static bool port_is_root(const port_call *c)
     return c->comm->rank == c->root;
 }
 
-static bool set_error(port_call *c, int class)
+static void set_error(port_call *c, int class)
 {
     c->result->error = class;
     snprintf(c->result->why, sizeof c->result->why, "%s", c->why);
-    return false;
 }
 
 // ---- the root finds the other side
@@ -159,8 +156,8 @@ static void describe(port_call *c)
     mlt_bridge_describe(&side, mlt_comm_group(c->comm), w->wire->worlds, w->boot->job,
                         c->about.encrypts != 0);
     name_job(&side, w->boot->job);
-    free(c->described[!c->accepts]);
-    c->described[!c->accepts] = mlt_bridge_write(&side, &c->described_bytes[!c->accepts]);
+    mlt_text_free(&c->described[!c->accepts]);
+    c->described[!c->accepts] = mlt_bridge_write(&side);
     mlt_bridge_free(&side);
 }
 
@@ -190,17 +187,15 @@ static void drop_line(port_call *c)
 // Tells who this side is, and hears who the other one is. MLT_ERR_CLOSED: the other one has gone.
 static mlt_status introduce(port_call *c, mlt_port_line_wait *wait)
 {
-    int other = c->accepts;
+    mlt_text *own = &c->described[!c->accepts], *other = &c->described[c->accepts];
     mlt_bridge_side side;
     describe(c);
-    mlt_status status =
-        mlt_port_line_say(c->me, c->line, c->described[!other], c->described_bytes[!other]);
+    mlt_status status = mlt_port_line_say(c->me, c->line, own->text, own->length);
     if (status == MLT_OK)
-        status = mlt_port_line_hear(c->me, c->line, &c->described[other],
-                                    &c->described_bytes[other], wait);
+        status = mlt_port_line_hear(c->me, c->line, other, wait);
     if (status != MLT_OK)
         return status;
-    const char *fault = mlt_bridge_read(&side, c->described[other], c->described_bytes[other]);
+    const char *fault = mlt_bridge_read(&side, other->text, other->length);
     if (fault) {
         snprintf(c->why, sizeof c->why, "what the other side says of itself makes no sense: %s",
                  fault);
@@ -218,23 +213,17 @@ static int64_t soon(void)
 // An acceptor takes the next one, if one that waited has gone.
 static bool find_other(port_call *c, const char *name, mlt_port_line_wait *wait)
 {
-    if (!mlt_port_rpc_open(&c->rpc, c->me, c->why))
-        return false;
     for (;;) {
-        if (!get_line(c, name, wait))
+        mlt_port_rpc_close(&c->rpc); // and with it the agent drops the bond
+        if (!mlt_port_rpc_open(&c->rpc, c->me, c->why) || !get_line(c, name, wait))
             return false;
         mlt_port_line_wait brief = {.deadline = soon(), .stop = -1};
         mlt_status status = introduce(c, c->accepts ? &brief : wait);
         if (status == MLT_OK)
             return true;
         drop_line(c);
-        if (c->accepts && !c->why[0]) {
-            // The agent drops the bond with the rpc.
-            mlt_port_rpc_close(&c->rpc);
-            if (!mlt_port_rpc_open(&c->rpc, c->me, c->why))
-                return false;
+        if (c->accepts && !c->why[0])
             continue;
-        }
         if (!c->why[0])
             fail(c->why, 0,
                  status == MLT_PENDING ? "nobody accepted in time"
@@ -257,41 +246,40 @@ static uint32_t get_seals(port_call *c, bool *good)
     return *good ? c->seals.head.length / (uint32_t)sizeof(mlt_rpc_seal) : 0;
 }
 
+// What the root tells: who the other side is, or why there is none.
+static mlt_text tidings_of_root(port_call *c, const char *name, const mlt_port_wait *wait)
+{
+    mlt_port_line_wait line_wait = {.deadline = MLT_NEVER, .stop = wait ? wait->stop : -1};
+    if (wait && wait->timeout_ns >= 0)
+        line_wait.deadline = (int64_t)mlt_os_now_ns() + wait->timeout_ns;
+    news n = {.error = wait ? wait->refused : MPI_SUCCESS};
+    if (n.error != MPI_SUCCESS)
+        snprintf(c->why, sizeof c->why, "%s", wait->why);
+    bool found = n.error == MPI_SUCCESS && find_other(c, name, &line_wait);
+    n.seals = found ? get_seals(c, &found) : 0;
+    if (!found && n.error == MPI_SUCCESS)
+        n.error = MPI_ERR_PORT;
+    n.stopped = line_wait.stopped;
+    n.line = c->about;
+    for (int i = 0; found && i < 2; i++)
+        n.bytes[i] = (uint32_t)c->described[i].length;
+    memcpy(n.why, c->why, sizeof n.why);
+    mlt_text all = {0};
+    mlt_text_put(&all, &n, sizeof n);
+    for (int i = 0; i < 2; i++)
+        mlt_text_put(&all, c->described[i].text, n.bytes[i]);
+    if (n.seals)
+        mlt_text_put(&all, mlt_rpc_body(&c->seals.in), n.seals * sizeof(mlt_rpc_seal));
+    return all;
+}
+
 static void tell_others(port_call *c, const char *name, const mlt_port_wait *wait)
 {
-    mlt_port_line_wait line_wait = {.deadline = MLT_NEVER, .stop = -1};
-    news *n = NULL;
-    size_t bytes = 0;
-    if (port_is_root(c)) {
-        if (wait && wait->timeout_ns >= 0)
-            line_wait.deadline = (int64_t)mlt_os_now_ns() + wait->timeout_ns;
-        line_wait.stop = wait ? wait->stop : -1;
-        int refused = wait ? wait->refused : MPI_SUCCESS;
-        if (refused != MPI_SUCCESS)
-            snprintf(c->why, sizeof c->why, "%s", wait->why);
-        bool found = refused == MPI_SUCCESS && find_other(c, name, &line_wait);
-        size_t a = found ? c->described_bytes[0] : 0, b = found ? c->described_bytes[1] : 0;
-        uint32_t seals = found ? get_seals(c, &found) : 0;
-        bytes = sizeof *n + a + b + seals * sizeof(mlt_rpc_seal);
-        n = mlt_take(bytes, 1);
-        *n = (news){.error = found     ? MPI_SUCCESS
-                             : refused ? refused
-                                       : MPI_ERR_PORT,
-                    .stopped = line_wait.stopped,
-                    .line = c->about,
-                    .bytes = {(uint32_t)a, (uint32_t)b},
-                    .seals = seals};
-        memcpy(n->why, c->why, sizeof n->why);
-        if (found) {
-            memcpy(n + 1, c->described[0], a);
-            memcpy((char *)(n + 1) + a, c->described[1], b);
-            if (seals)
-                memcpy((char *)(n + 1) + a + b, mlt_rpc_body(&c->seals.in),
-                       seals * sizeof(mlt_rpc_seal));
-        }
-    }
-    (void)mlt_comm_gather(c->me, c->comm, n, bytes, &c->first);
-    free(n);
+    mlt_text tidings = {0};
+    if (port_is_root(c))
+        tidings = tidings_of_root(c, name, wait);
+    (void)mlt_comm_gather(c->me, c->comm, tidings.text, tidings.length, &c->first);
+    mlt_text_free(&tidings);
     c->told = (const news *)((const char *)c->first.data + c->first.at[c->root]);
 }
 
@@ -340,13 +328,13 @@ static bool agreement_worlds(port_call *c, mlt_bond_part *parts, uint32_t *count
 }
 
 // What the agent must know of the bond: the question JOIN.
-static unsigned char *bond_question(const port_call *c, size_t *bytes)
+static mlt_text bond_question(const port_call *c)
 {
     mlt_worker *w = c->me->worker;
-    uint32_t room = 0, hosts = 0;
+    uint32_t hosts = 0;
     mlt_rpc_bond about = {.bond = c->told->line.bond,
                           .encrypts = c->sides[0].encrypts || c->sides[1].encrypts};
-    mlt_rpc_run *runs = NULL;
+    mlt_text runs = {0}, question = {0};
     const mlt_world_shape *shape;
     memcpy(about.sealed, c->told->line.sealed, sizeof about.sealed);
     if (c->seal) {
@@ -360,19 +348,17 @@ static unsigned char *bond_question(const port_call *c, size_t *bytes)
         } else {
             snprintf(about.other, sizeof about.other, "%s", shape->name);
         }
-        for (uint32_t k = 0; k < shape->run_count; k++) {
-            MLT_ARRAY_WANT(runs, about.runs + (size_t)1, room);
-            runs[about.runs++] = (mlt_rpc_run){hosts + shape->runs[k].host, shape->runs[k].procs};
+        for (uint32_t k = 0; k < shape->run_count; k++, about.runs++) {
+            mlt_rpc_run run = {hosts + shape->runs[k].host, shape->runs[k].procs};
+            mlt_text_put(&runs, &run, sizeof run);
         }
         about.procs += shape->procs;
         hosts += shape->hosts;
     }
     about.hosts = hosts;
-    *bytes = sizeof about + about.runs * sizeof *runs;
-    unsigned char *question = mlt_take(*bytes, 1);
-    memcpy(question, &about, sizeof about);
-    memcpy(question + sizeof about, runs, about.runs * sizeof *runs);
-    free(runs);
+    mlt_text_put(&question, &about, sizeof about);
+    mlt_text_put(&question, runs.text, runs.length);
+    mlt_text_free(&runs);
     return question;
 }
 
@@ -406,15 +392,15 @@ static bool find_seal(port_call *c)
 
 static void join_bond(port_call *c)
 {
-    size_t bytes;
-    unsigned char *question = bond_question(c, &bytes);
+    mlt_text question = bond_question(c);
     if (mlt_port_rpc_open(&c->own_rpc, c->me, c->why) &&
-        mlt_port_ask(&c->own_rpc, MLT_RPC_JOIN, question, bytes, MLT_RPC_CARD, NULL, c->why)) {
+        mlt_port_ask(&c->own_rpc, MLT_RPC_JOIN, question.text, question.length, MLT_RPC_CARD, NULL,
+                     c->why)) {
         c->card_bytes = c->own_rpc.head.length < sizeof c->card ? c->own_rpc.head.length
                                                                 : (uint32_t)sizeof c->card;
         memcpy(c->card, mlt_rpc_body(&c->own_rpc.in), c->card_bytes);
     }
-    free(question);
+    mlt_text_free(&question);
 }
 
 static void make_bond(port_call *c)
@@ -470,34 +456,19 @@ static void gather_reports(port_call *c, mlt_gathered *all)
         used = 0;
     report mine = {.host = port_own_host(c), .card_bytes = c->card_bytes, .used = used};
     memcpy(mine.why, c->why, sizeof mine.why);
-    size_t bytes = sizeof mine + c->card_bytes + used * sizeof *numbers;
-    unsigned char *whole = mlt_take(bytes, 1);
-    memcpy(whole, &mine, sizeof mine);
-    memcpy(whole + sizeof mine, c->card, c->card_bytes);
-    if (used)
-        memcpy(whole + sizeof mine + c->card_bytes, numbers, used * sizeof *numbers);
-    (void)mlt_comm_gather(c->me, c->comm, whole, bytes, all);
-    free(whole);
+    mlt_text whole = {0};
+    mlt_text_put(&whole, &mine, sizeof mine);
+    mlt_text_put(&whole, c->card, c->card_bytes);
+    mlt_text_put(&whole, numbers, used * sizeof *numbers);
+    (void)mlt_comm_gather(c->me, c->comm, whole.text, whole.length, all);
+    mlt_text_free(&whole);
 }
 
-typedef struct pile {
-    unsigned char *data;
-    size_t count, room;
-} pile;
-
-static void port_add(pile *b, const void *data, size_t count)
+static bool has_card(const mlt_text *cards, uint32_t host)
 {
-    MLT_ARRAY_WANT(b->data, b->count + count, b->room);
-    if (count)
-        memcpy(b->data + b->count, data, count);
-    b->count += count;
-}
-
-static bool has_card(const pile *cards, uint32_t host)
-{
-    for (size_t at = 0; at < cards->count;) {
+    for (size_t at = 0; at < cards->length;) {
         mlt_rpc_card about;
-        memcpy(&about, cards->data + at, sizeof about);
+        memcpy(&about, cards->text + at, sizeof about);
         if (about.host == host)
             return true;
         at += sizeof about + ((about.bytes + 3u) & ~(size_t)3);
@@ -507,7 +478,7 @@ static bool has_card(const pile *cards, uint32_t host)
 
 // Of all ranks: the first failure, the cards of the hosts, the numbers in use.
 static void port_collect(const port_call *c, const mlt_gathered *all, line_report *head,
-                         pile *cards, pile *used)
+                         mlt_text *cards, mlt_text *used)
 {
     memset(head, 0, sizeof *head);
     for (int32_t r = 0; r < c->comm->size; r++) {
@@ -520,73 +491,71 @@ static void port_collect(const port_call *c, const mlt_gathered *all, line_repor
         if (said.card_bytes && !has_card(cards, said.host)) {
             static const unsigned char zeros[4];
             mlt_rpc_card about = {.host = said.host, .bytes = said.card_bytes};
-            port_add(cards, &about, sizeof about);
-            port_add(cards, at, said.card_bytes);
-            port_add(cards, zeros, (4 - said.card_bytes % 4) % 4);
+            mlt_text_put(cards, &about, sizeof about);
+            mlt_text_put(cards, at, said.card_bytes);
+            mlt_text_put(cards, zeros, (4 - said.card_bytes % 4) % 4);
         }
-        port_add(used, at + said.card_bytes, said.used * sizeof(uint32_t));
+        mlt_text_put(used, at + said.card_bytes, said.used * sizeof(uint32_t));
     }
-    head->card_bytes = (uint32_t)cards->count;
-    head->used = (uint32_t)(used->count / sizeof(uint32_t));
+    head->card_bytes = (uint32_t)cards->length;
+    head->used = (uint32_t)(used->length / sizeof(uint32_t));
 }
 
-static bool say_report(port_call *c, const line_report *mine, const pile *cards, const pile *used)
+static bool say_report(port_call *c, const line_report *mine, const mlt_text *cards,
+                       const mlt_text *used)
 {
-    pile whole = {0};
-    port_add(&whole, mine, sizeof *mine);
-    port_add(&whole, cards->data, cards->count);
-    port_add(&whole, used->data, used->count);
-    mlt_status status = mlt_port_line_say(c->me, c->line, whole.data, whole.count);
-    free(whole.data);
+    mlt_text whole = {0};
+    mlt_text_put(&whole, mine, sizeof *mine);
+    mlt_text_put(&whole, cards->text, cards->length);
+    mlt_text_put(&whole, used->text, used->length);
+    mlt_status status = mlt_port_line_say(c->me, c->line, whole.text, whole.length);
+    mlt_text_free(&whole);
     return status == MLT_OK;
 }
 
 // False: c->why tells.
-static bool hear_report(port_call *c, pile *used)
+static bool hear_report(port_call *c, mlt_text *used)
 {
-    unsigned char *got;
-    size_t count;
+    mlt_text got = {0};
     line_report theirs;
-    if (mlt_port_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
+    if (mlt_port_line_hear(c->me, c->line, &got, NULL) != MLT_OK)
         return fail(c->why, 0, "the other side has ended meanwhile");
-    bool fits = count >= sizeof theirs;
+    bool fits = got.length >= sizeof theirs;
     if (fits) {
-        memcpy(&theirs, got, sizeof theirs);
+        memcpy(&theirs, got.text, sizeof theirs);
         theirs.why[sizeof theirs.why - 1] = '\0';
-        fits =
-            count == sizeof theirs + theirs.card_bytes + theirs.used * (uint64_t)sizeof(uint32_t);
+        fits = got.length ==
+               sizeof theirs + theirs.card_bytes + theirs.used * (uint64_t)sizeof(uint32_t);
     }
     if (fits && !theirs.why[0]) {
-        c->cards_bytes = theirs.card_bytes;
-        c->cards = mlt_take(c->cards_bytes + 1, 1);
-        memcpy(c->cards, got + sizeof theirs, c->cards_bytes);
-        port_add(used, got + sizeof theirs + c->cards_bytes, theirs.used * sizeof(uint32_t));
+        const char *cards = got.text + sizeof theirs;
+        mlt_text_put(&c->cards, cards, theirs.card_bytes);
+        mlt_text_put(used, cards + theirs.card_bytes, theirs.used * sizeof(uint32_t));
     } else if (fits) {
         snprintf(c->why, sizeof c->why, "the other side failed: %.400s", theirs.why);
     } else {
         fail(c->why, 0, "what the other side says makes no sense");
     }
-    free(got);
+    mlt_text_free(&got);
     return !c->why[0];
 }
 
 // The acceptor draws the number of the new communicator.
-static bool port_agree(port_call *c, const pile *used)
+static bool port_agree(port_call *c, const mlt_text *used)
 {
-    unsigned char *got;
-    size_t count;
+    mlt_text got = {0};
     if (c->accepts) {
-        c->context = mlt_context_draw((const uint32_t *)(const void *)used->data,
-                                      (uint32_t)(used->count / sizeof(uint32_t)));
+        c->context = mlt_context_draw((const uint32_t *)(const void *)used->text,
+                                      (uint32_t)(used->length / sizeof(uint32_t)));
         if (mlt_port_line_say(c->me, c->line, &c->context, sizeof c->context) != MLT_OK)
             return fail(c->why, 0, "the other side has ended meanwhile");
         return true;
     }
-    if (mlt_port_line_hear(c->me, c->line, &got, &count, NULL) != MLT_OK)
+    if (mlt_port_line_hear(c->me, c->line, &got, NULL) != MLT_OK)
         return fail(c->why, 0, "the other side has ended meanwhile");
-    if (count == sizeof c->context)
-        memcpy(&c->context, got, sizeof c->context);
-    free(got);
+    if (got.length == sizeof c->context)
+        memcpy(&c->context, got.text, sizeof c->context);
+    mlt_text_free(&got);
     if (c->context < MLT_CONTEXT_ABROAD || c->context > MLT_CONTEXT_ABROAD_LAST ||
         c->context % MLT_CONTEXTS)
         return fail(c->why, 0, "the other side has chosen a wrong number");
@@ -596,29 +565,22 @@ static bool port_agree(port_call *c, const pile *used)
 static void port_settle(port_call *c, const mlt_gathered *all)
 {
     line_report mine;
-    pile cards = {0}, used = {0};
+    mlt_text cards = {0}, used = {0};
     port_collect(c, all, &mine, &cards, &used);
     memcpy(c->why, mine.why, sizeof c->why);
     bool said = say_report(c, &mine, &cards, &used);
     if (!c->why[0] && !said)
         fail(c->why, 0, "the other side has ended meanwhile");
     bool heard = !c->why[0] && hear_report(c, &used);
-    if (heard && mlt_comm_shared_of(c->comm)->foreign) { // jobs of this side need each other's, too
-        unsigned char *both = mlt_take(c->cards_bytes + cards.count + 1, 1);
-        memcpy(both, c->cards, c->cards_bytes);
-        if (cards.count)
-            memcpy(both + c->cards_bytes, cards.data, cards.count);
-        free(c->cards);
-        c->cards = both;
-        c->cards_bytes += cards.count;
-    }
+    if (heard && mlt_comm_shared_of(c->comm)->foreign) // jobs of this side need each other's, too
+        mlt_text_put(&c->cards, cards.text, cards.length);
     if (heard && port_agree(c, &used) && c->bonded) {
         uint64_t bond = c->about.bond;
         (void)mlt_port_ask(&c->rpc, MLT_RPC_WATCH, &bond, sizeof bond, MLT_RPC_DONE, NULL, c->why);
     }
     drop_line(c);
-    free(cards.data);
-    free(used.data);
+    mlt_text_free(&cards);
+    mlt_text_free(&used);
 }
 
 // ---- agreement 3
@@ -630,8 +592,7 @@ typedef struct port_participant {
     int32_t error;
     uint32_t context;
     char why[MLT_PORT_WHY];
-    unsigned char *cards; // of the rank that tells the agent
-    uint32_t cards_bytes;
+    mlt_text cards; // of the rank that tells the agent
 } port_participant;
 
 static void make_comms(mlt_agreement *agreement, const news *told)
@@ -685,11 +646,8 @@ static void finish_port(mlt_agreement *agreement)
         participant->error = told->error;
         participant->context = told->context;
         memcpy(participant->why, told->why, sizeof participant->why);
-        if (!participant->call->tells || told->error != MPI_SUCCESS)
-            continue;
-        participant->cards_bytes = told->bytes[0];
-        participant->cards = mlt_take((size_t)participant->cards_bytes + 1, 1);
-        memcpy(participant->cards, told + 1, participant->cards_bytes);
+        if (participant->call->tells && told->error == MPI_SUCCESS)
+            mlt_text_put(&participant->cards, told + 1, told->bytes[0]);
     }
 }
 
@@ -698,45 +656,39 @@ static void finish_port(mlt_agreement *agreement)
 static void learn(port_call *c, const port_participant *g)
 {
     uint64_t bond = c->told->line.bond;
-    pile question = {0};
-    port_add(&question, &bond, sizeof bond);
-    port_add(&question, g->cards, g->cards_bytes);
-    if (!mlt_port_ask(&c->own_rpc, MLT_RPC_LEARN, question.data, question.count, MLT_RPC_DONE, NULL,
-                      c->why))
+    mlt_text question = {0};
+    mlt_text_put(&question, &bond, sizeof bond);
+    mlt_text_put(&question, g->cards.text, g->cards.length);
+    if (!mlt_port_ask(&c->own_rpc, MLT_RPC_LEARN, question.text, question.length, MLT_RPC_DONE,
+                      NULL, c->why))
         mlt_log("rank %d: the agent does not take the cards of the other job: %s", c->me->world,
                 c->why);
-    free(question.data);
+    mlt_text_free(&question);
 }
 
 static void port_make(port_call *c)
 {
-    news *n = NULL;
-    size_t bytes = 0;
+    mlt_text tidings = {0};
     if (port_is_root(c)) {
-        bytes = sizeof *n + c->cards_bytes;
-        n = mlt_take(bytes, 1);
-        *n = (news){.error = c->why[0] ? MPI_ERR_PORT : MPI_SUCCESS,
-                    .context = c->context,
-                    .bytes = {(uint32_t)c->cards_bytes}};
-        memcpy(n->why, c->why, sizeof n->why);
-        if (c->cards_bytes)
-            memcpy(n + 1, c->cards, c->cards_bytes);
+        news n = {.error = c->why[0] ? MPI_ERR_PORT : MPI_SUCCESS,
+                  .context = c->context,
+                  .bytes = {(uint32_t)c->cards.length}};
+        memcpy(n.why, c->why, sizeof n.why);
+        mlt_text_put(&tidings, &n, sizeof n);
+        mlt_text_put(&tidings, c->cards.text, c->cards.length);
     }
-    port_participant g = {.participant = {.rank = c->me, .order = mlt_comm_order(c->comm)},
-                          .call = c};
-    mlt_agreement_place place = mlt_comm_place(c->comm, false, finish_port);
-    mlt_agreement_come(&g.participant, &place, n, bytes);
-    mlt_agreement_wait(&g.participant, place.context);
-    free(n);
+    port_participant g = {.call = c};
+    mlt_comm_meet(c->comm, &g.participant, false, finish_port, tidings.text, tidings.length);
+    mlt_text_free(&tidings);
     if (g.error == MPI_SUCCESS && c->tells)
         learn(c, &g);
-    free(g.cards);
+    mlt_text_free(&g.cards);
     if (g.error == MPI_SUCCESS && overlaps(c))
         g.new = make_together(c, g.context);
     c->result->comm = g.new;
     memcpy(c->why, g.why, sizeof c->why);
     if (g.error != MPI_SUCCESS)
-        (void)set_error(c, g.error);
+        set_error(c, g.error);
 }
 
 // ---- the whole
@@ -751,14 +703,14 @@ static void port_end(port_call *c)
         mlt_bond_made(c->me->worker->wire->worlds, c->told->line.bond);
     mlt_gathered_free(&c->first);
     for (int i = 0; i < 2; i++) {
-        free(c->described[i]);
+        mlt_text_free(&c->described[i]);
         mlt_bridge_free(&c->sides[i]);
     }
-    free(c->cards);
+    mlt_text_free(&c->cards);
 }
 
-static void agreement_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
-                            const mlt_port_wait *wait, mlt_port_result *result)
+void mlt_port_meet(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
+                   const mlt_port_wait *wait, mlt_port_result *result)
 {
     port_call *c = mlt_take(1, sizeof *c); // a fiber's stack may be small
     mlt_gathered all;
@@ -778,7 +730,7 @@ static void agreement_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts
     if (c->told->error != MPI_SUCCESS) {
         memcpy(c->why, c->told->why, sizeof c->why);
         result->stopped = c->told->stopped != 0;
-        (void)set_error(c, c->told->error);
+        set_error(c, c->told->error);
     } else {
         if (read_sides(c))
             make_bond(c);
@@ -791,16 +743,4 @@ static void agreement_other(mlt_rank *me, mlt_comm *comm, int root, bool accepts
     port_end(c);
     free(c);
     me->fn = fn;
-}
-
-void mlt_port_accept(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                     const mlt_port_wait *wait, mlt_port_result *result)
-{
-    agreement_other(me, comm, root, true, name, wait, result);
-}
-
-void mlt_port_connect(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                      const mlt_port_wait *wait, mlt_port_result *result)
-{
-    agreement_other(me, comm, root, false, name, wait, result);
 }

@@ -46,13 +46,10 @@ int mlt_port_open(mlt_rank *me, char name[MPI_MAX_PORT_NAME], char why[MLT_PORT_
 // process that has opened it may call it.
 int mlt_port_close(mlt_rank *me, const char *name, char why[MLT_PORT_WHY]);
 
-// Waits until somebody connects to the port, which rank `root` of comm has opened (or another rank
-// of its process). Collective over comm, an intracommunicator; name and wait are looked at on the
-// root only. Parks the rank: other ranks of its worker go on. Connections queue: each accept takes
-// one.
-void mlt_port_accept(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                     const mlt_port_wait *wait, mlt_port_result *result);
-
-// The other side. The time that it takes until the other side accepts is bounded by wait.
-void mlt_port_connect(mlt_rank *me, mlt_comm *comm, int root, const char *name,
-                      const mlt_port_wait *wait, mlt_port_result *result);
+// Meets the other side at a port. Who accepts waits until somebody connects to the port, which rank
+// `root` of comm has opened (or another rank of its process); connections queue, and each accept takes
+// one. Who connects waits until the other side accepts. Collective over comm, an intracommunicator;
+// name and wait (NULL: for ever) are looked at on the root only. Parks the rank: other ranks of its
+// worker go on.
+void mlt_port_meet(mlt_rank *me, mlt_comm *comm, int root, bool accepts, const char *name,
+                   const mlt_port_wait *wait, mlt_port_result *result);

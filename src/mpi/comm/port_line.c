@@ -171,22 +171,19 @@ mlt_status mlt_port_line_say(mlt_rank *me, int fd, const void *bytes, size_t cou
     return status == MLT_OK ? mlt_port_line_write(me, fd, bytes, count) : status;
 }
 
-mlt_status mlt_port_line_hear(mlt_rank *me, int fd, unsigned char **bytes, size_t *count,
-                              mlt_port_line_wait *wait)
+mlt_status mlt_port_line_hear(mlt_rank *me, int fd, mlt_text *message, mlt_port_line_wait *wait)
 {
     uint32_t length;
-    *bytes = NULL;
+    mlt_text_free(message);
     mlt_status status = mlt_port_line_read(me, fd, &length, sizeof length, wait);
     if (status != MLT_OK)
         return status;
     if (length > MLT_BRIDGE_MOST)
         return MLT_ERR_INVALID;
-    *count = length;
-    *bytes = mlt_take((size_t)length + 1, 1);
-    status = mlt_port_line_read(me, fd, *bytes, length, wait);
-    if (status != MLT_OK) {
-        free(*bytes);
-        *bytes = NULL;
-    }
+    size_t room = (size_t)length + 1;
+    *message = (mlt_text){.text = mlt_take(room, 1), .length = length, .room = room};
+    status = mlt_port_line_read(me, fd, message->text, length, wait);
+    if (status != MLT_OK)
+        mlt_text_free(message);
     return status;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
 #include "boot/rpc.h"
 #include "mpi/comm/port.h"
 #include "p2p/p2p.h"
@@ -37,7 +38,8 @@ bool mlt_port_ask(mlt_port_rpc *rpc, mlt_rpc_type question, const void *body, si
 // A message over a line: its length, and so many bytes. MLT_ERR_CLOSED: the other side is gone.
 // MLT_ERR_INVALID: it is too long. MLT_PENDING: `wait` says why it gave up.
 mlt_status mlt_port_line_say(mlt_rank *me, int fd, const void *bytes, size_t count) MLT_MUST_CHECK;
-mlt_status mlt_port_line_hear(mlt_rank *me, int fd, unsigned char **bytes, size_t *count,
+// What is heard replaces the message; the caller frees it.
+mlt_status mlt_port_line_hear(mlt_rank *me, int fd, mlt_text *message,
                               mlt_port_line_wait *wait) MLT_MUST_CHECK;
 
 // Exactly so many bytes from any stream socket, which may block or not; its flags stay as they are.

@@ -10,57 +10,48 @@
 #include "boot/job.h"
 #include "p2p/worker.h"
 
-typedef mlt_map *map_function(mlt_rank *me, uint32_t n);
-typedef uint32_t own_function(const mlt_rank *me);
+// In the order of MPI_Session_get_nth_pset. From NUMBERED on, a number follows the name.
+typedef enum pset {
+    PSET_WORLD,
+    PSET_SELF,
+    PSET_HOST,
+    PSET_APP,
+    PSET_PROCESS,
+    PSET_WORKER,
+    PSET_NUMBERED = PSET_HOST,
+} pset;
 
-static mlt_map *world_map(mlt_rank *me, uint32_t n)
+static const char *const pset_names[MLT_PSETS] = {
+    [PSET_WORLD] = "mpi://WORLD",         [PSET_SELF] = "mpi://SELF",
+    [PSET_HOST] = "millet://host/",       [PSET_APP] = "millet://app/",
+    [PSET_PROCESS] = "millet://process/", [PSET_WORKER] = "millet://worker/",
+};
+
+// The number of the caller's own set of that kind.
+static uint32_t pset_own(const mlt_rank *me, pset set)
 {
-    return mlt_map_new_linear((int32_t)me->worker->world_size, 0, 1);
+    const mlt_boot *boot = me->worker->boot;
+    return set == PSET_HOST      ? boot->job->host
+           : set == PSET_APP     ? (uint32_t)mlt_job_proc_at(boot->job, boot->proc)->app
+           : set == PSET_PROCESS ? boot->proc
+                                 : me->worker->index;
 }
 
-static mlt_map *self_map(mlt_rank *me, uint32_t n)
+static mlt_map *map_of_proc(const mlt_job_proc *proc)
 {
-    return mlt_map_new_linear(1, me->world, 1);
-}
-
-static mlt_map *proc_map(mlt_rank *me, uint32_t n)
-{
-    mlt_job *job = me->worker->boot->job;
-    if (n >= job->procs)
-        return NULL;
-    const mlt_job_proc *proc = mlt_job_proc_at(job, n);
     return mlt_map_new_linear((int32_t)proc->ranks, (int32_t)proc->first_rank, 1);
 }
 
-static mlt_map *worker_map(mlt_rank *me, uint32_t n)
+// The ranks of all processes of host or application n. They are usually neighbours, and then each
+// union is linear and takes no time.
+static mlt_map *map_where(mlt_job *job, pset set, uint32_t n)
 {
-    mlt_job *job = me->worker->boot->job;
-    if (n >= job->workers)
-        return NULL;
-    const mlt_job_place *worker = mlt_job_place_at(job, n);
-    return mlt_map_new_linear((int32_t)worker->ranks, (int32_t)worker->first_rank, 1);
-}
-
-static uint32_t app_of(const mlt_job_proc *proc)
-{
-    return proc->app;
-}
-
-static uint32_t pset_host_of(const mlt_job_proc *proc)
-{
-    return proc->host;
-}
-
-// The ranks of all processes of which that is n. They are usually neighbours, and then each union
-// is linear and takes no time.
-static mlt_map *map_where(mlt_rank *me, uint32_t (*what)(const mlt_job_proc *proc), uint32_t n)
-{
-    mlt_job *job = me->worker->boot->job;
     mlt_map *map = NULL;
     for (uint32_t p = 0; p < job->procs; p++) {
-        if (what(mlt_job_proc_at(job, p)) != n)
+        const mlt_job_proc *proc = mlt_job_proc_at(job, p);
+        if ((set == PSET_HOST ? proc->host : (uint32_t)proc->app) != n)
             continue;
-        mlt_map *before = map, *part = proc_map(me, p);
+        mlt_map *before = map, *part = map_of_proc(proc);
         map = before ? mlt_map_union(before, part) : mlt_map_hold(part);
         mlt_map_drop(before);
         mlt_map_drop(part);
@@ -68,50 +59,28 @@ static mlt_map *map_where(mlt_rank *me, uint32_t (*what)(const mlt_job_proc *pro
     return map;
 }
 
-static mlt_map *app_map(mlt_rank *me, uint32_t n)
+// NULL: there is no n-th.
+static mlt_map *pset_map(mlt_rank *me, pset set, uint32_t n)
 {
-    return map_where(me, app_of, n);
+    mlt_job *job = me->worker->boot->job;
+    switch (set) {
+    case PSET_WORLD:
+        return mlt_map_new_linear((int32_t)me->worker->world_size, 0, 1);
+    case PSET_SELF:
+        return mlt_map_new_linear(1, me->world, 1);
+    case PSET_HOST:
+    case PSET_APP:
+        return map_where(job, set, n);
+    case PSET_PROCESS:
+        return n < job->procs ? map_of_proc(mlt_job_proc_at(job, n)) : NULL;
+    case PSET_WORKER:
+        break;
+    }
+    if (n >= job->workers)
+        return NULL;
+    const mlt_job_place *worker = mlt_job_place_at(job, n);
+    return mlt_map_new_linear((int32_t)worker->ranks, (int32_t)worker->first_rank, 1);
 }
-
-static mlt_map *host_map(mlt_rank *me, uint32_t n)
-{
-    return map_where(me, pset_host_of, n);
-}
-
-static uint32_t own_proc(const mlt_rank *me)
-{
-    return me->worker->boot->proc;
-}
-
-static uint32_t own_worker(const mlt_rank *me)
-{
-    return me->worker->index;
-}
-
-static uint32_t pset_own_host(const mlt_rank *me)
-{
-    return me->worker->boot->job->host;
-}
-
-static uint32_t own_app(const mlt_rank *me)
-{
-    return mlt_job_proc_at(me->worker->boot->job, own_proc(me))->app;
-}
-
-// In the order of MPI_Session_get_nth_pset. With `own` a number follows the name, and own is the
-// caller's.
-static const struct {
-    const char *name;
-    map_function *map;
-    own_function *own;
-} sets[MLT_PSETS] = {
-    {"mpi://WORLD", world_map, NULL},
-    {"mpi://SELF", self_map, NULL},
-    {"millet://host/", host_map, pset_own_host},
-    {"millet://app/", app_map, own_app},
-    {"millet://process/", proc_map, own_proc},
-    {"millet://worker/", worker_map, own_worker},
-};
 
 // A number without sign, leading zeros or anything after it.
 static bool pset_read_number(const char *text, uint32_t *n)
@@ -125,22 +94,21 @@ static bool pset_read_number(const char *text, uint32_t *n)
 mlt_map *mlt_pset_map(mlt_rank *me, const char *name)
 {
     if (strcasecmp(name, "millet://host") == 0) // the caller's own
-        return host_map(me, pset_own_host(me));
+        return pset_map(me, PSET_HOST, pset_own(me, PSET_HOST));
     for (int i = 0; i < MLT_PSETS; i++) {
-        size_t length = strlen(sets[i].name);
+        size_t length = strlen(pset_names[i]);
         uint32_t n = 0;
-        if (strncasecmp(name, sets[i].name, length) != 0)
-            continue;
-        if (sets[i].own ? pset_read_number(name + length, &n) : name[length] == '\0')
-            return sets[i].map(me, n);
+        if (strncasecmp(name, pset_names[i], length) == 0 &&
+            (i >= PSET_NUMBERED ? pset_read_number(name + length, &n) : name[length] == '\0'))
+            return pset_map(me, (pset)i, n);
     }
     return NULL;
 }
 
 void mlt_pset_name(mlt_rank *me, int n, char name[MLT_PSET_NAME])
 {
-    if (sets[n].own)
-        snprintf(name, MLT_PSET_NAME, "%s%u", sets[n].name, sets[n].own(me));
+    if (n >= PSET_NUMBERED)
+        snprintf(name, MLT_PSET_NAME, "%s%u", pset_names[n], pset_own(me, (pset)n));
     else
-        snprintf(name, MLT_PSET_NAME, "%s", sets[n].name);
+        snprintf(name, MLT_PSET_NAME, "%s", pset_names[n]);
 }

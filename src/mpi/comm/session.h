@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "base/status.h"
+#include "mpi/comm/group.h"
 #include "mpi/comm/pset.h"
 #include "mpi/handle.h"
 

@@ -31,6 +31,10 @@ static inline int32_t mlt_comm_order(const mlt_comm *comm)
 mlt_agreement_place mlt_comm_place(mlt_comm *comm, bool wants_id,
                                    void (*finish)(mlt_agreement *agreement));
 
+// The whole of it: comes, and returns when it is over, or at once if the participant is on the heap.
+void mlt_comm_meet(mlt_comm *comm, mlt_participant *participant, bool wants_id,
+                   void (*finish)(mlt_agreement *agreement), const void *mine, uint64_t bytes);
+
 // An agreement of the ranks of one group or two, without a common communicator. `key` and `tag` tell
 // it from others.
 mlt_agreement_place mlt_group_place(mlt_rank *me, mlt_map *group0, mlt_map *group1,

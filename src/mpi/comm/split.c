@@ -175,10 +175,8 @@ static void finish_split(mlt_agreement *agreement)
 static int split(mlt_rank *me, mlt_comm *comm, const int *words, uint64_t bytes, int *divided,
                  mlt_comm **out)
 {
-    mlt_agreement_place place = mlt_comm_place(comm, true, finish_split);
-    split_participant s = {.participant = {.rank = me, .order = mlt_comm_order(comm)}, .old = comm};
-    mlt_agreement_come(&s.participant, &place, words, bytes);
-    mlt_agreement_wait(&s.participant, place.context);
+    split_participant s = {.old = comm};
+    mlt_comm_meet(comm, &s.participant, true, finish_split, words, bytes);
     *out = s.new;
     *divided = s.divided;
     return s.no_context ? mlt_comm_no_context(me, comm) : MPI_SUCCESS;
@@ -314,9 +312,7 @@ int mlt_mpi_Comm_create_group(mlt_rank *me, mlt_comm *comm, MPI_Group handle, in
     if (!group)
         return mlt_group_bad(me, comm, "group", handle);
     if (comm->inter)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, comm, "comm");
     *newcomm = MPI_COMM_NULL;
     if (group->rank < 0)
         return MPI_SUCCESS;

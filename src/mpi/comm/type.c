@@ -85,11 +85,10 @@ static int split_foreign(mlt_rank *me, mlt_comm *comm, int split_type, int key, 
 int mlt_mpi_Comm_split_type(mlt_rank *me, mlt_comm *comm, int split_type, int key, MPI_Info handle,
                             MPI_Comm *newcomm)
 {
-    mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
+    mlt_info *info = mlt_info_of(handle);
     if (handle != MPI_INFO_NULL && !info)
         return mlt_bad_info(me, comm, me->fn, handle);
-    const char *type = info ? mlt_info_get(info, TYPE_KEY) : NULL;
-    const char *pset = info ? mlt_info_get(info, PSET_KEY) : NULL;
+    const char *type = mlt_info_get(info, TYPE_KEY), *pset = mlt_info_get(info, PSET_KEY);
     *newcomm = MPI_COMM_NULL;
     if (mlt_comm_shared_of(comm)->foreign && !comm->inter)
         return split_foreign(me, comm, split_type, key, handle, newcomm);

@@ -13,11 +13,10 @@
 
 int mlt_dyn_connect_parent(mlt_rank *me, uint16_t fn)
 {
-    static const mlt_port_wait for_ever = {.timeout_ns = -1, .stop = -1};
     mlt_mpi *mpi = mlt_mpi_of(me);
     mlt_port_result result;
     me->fn = fn;
-    mlt_port_connect(me, &mpi->world, 0, me->worker->boot->parent, &for_ever, &result);
+    mlt_port_meet(me, &mpi->world, 0, false, me->worker->boot->parent, NULL, &result);
     me->fn = fn; // what ran meanwhile may have called, too
     if (result.error != MPI_SUCCESS)
         return mlt_mpi_raise(me, &mpi->world, fn, result.error,

@@ -120,8 +120,7 @@ static int wrong(notice *n, int class, const char *format, ...)
 
 static int check_soft(wish *w, int i, notice *n)
 {
-    const mlt_info *info = w->infos[i] == MPI_INFO_NULL ? NULL : mlt_info_of(w->infos[i]);
-    const char *soft = info ? mlt_info_get(info, "soft") : NULL;
+    const char *soft = mlt_info_get(mlt_info_of(w->infos[i]), "soft");
     w->started[i] = w->most[i];
     if (!soft)
         return MPI_SUCCESS;
@@ -182,56 +181,44 @@ static int check_wish(wish *w, bool multiple, notice *n)
 
 // ---- The request
 
-static char *spawn_copy(const char *text)
-{
-    return mlt_text_of("%s", text);
-}
-
+// The strings stay where they are: a list has their addresses, and is freed alone.
 static char **list_of_keys(MPI_Info handle)
 {
-    mlt_info *info = handle == MPI_INFO_NULL ? NULL : mlt_info_of(handle);
+    const mlt_info *info = mlt_info_of(handle);
     int count = info ? mlt_info_count(info) : 0;
-    char **list = mlt_take(2 * (size_t)count + 1, sizeof *list);
+    const char **list = mlt_take(2 * (size_t)count + 1, sizeof *list);
     for (int i = 0, n = 0; i < count; i++) {
         const char *key = mlt_info_key(info, i), *value = key ? mlt_info_get(info, key) : NULL;
         if (!value)
             break;
-        list[n++] = spawn_copy(key);
-        list[n++] = spawn_copy(value);
+        list[n++] = key;
+        list[n++] = value;
     }
-    return list;
-}
-
-static char **list_of_words(char *const *words)
-{
-    size_t count = words ? mlt_lists_length(words) : 0;
-    char **list = mlt_take(count + 1, sizeof *list);
-    for (size_t i = 0; i < count; i++)
-        list[i] = spawn_copy(words[i]);
-    return list;
+    return (char **)list;
 }
 
 static char *spawn_pack(const wish *w, const char *port, size_t *size)
 {
-    mlt_lists lists = {.count = 1 + MLT_CHILD_SECTION_LISTS * (uint32_t)w->count};
-    lists.items = mlt_take(lists.count, sizeof *lists.items);
-    lists.items[0] = mlt_take(2, sizeof **lists.items);
-    lists.items[0][0] = spawn_copy(port);
+    char *none = NULL, *first[] = {(char *)(uintptr_t)port, NULL};
+    uint32_t count = 1 + MLT_CHILD_SECTION_LISTS * (uint32_t)w->count;
+    char ***lists = mlt_take(count, sizeof *lists);
+    char *(*about)[3] = mlt_take((size_t)w->count, sizeof *about);
+    lists[0] = first;
     for (int i = 0; i < w->count; i++) {
-        char ***at = lists.items + 1 + MLT_CHILD_SECTION_LISTS * i;
-        at[0] = mlt_take(3, sizeof **at);
-        at[0][0] = spawn_copy(w->commands[i]);
-        at[0][1] = mlt_text_of("%d", w->started[i]);
-        at[1] = list_of_words(w->argvs ? w->argvs[i] : NULL);
+        char ***at = lists + 1 + MLT_CHILD_SECTION_LISTS * i;
+        about[i][0] = w->commands[i];
+        about[i][1] = mlt_text_of("%d", w->started[i]);
+        at[0] = about[i];
+        at[1] = w->argvs && w->argvs[i] ? w->argvs[i] : &none;
         at[2] = list_of_keys(w->infos[i]);
     }
-    char *packed = mlt_lists_pack(&lists, size);
-    for (uint32_t l = 0; l < lists.count; l++) {
-        for (char **text = lists.items[l]; *text; text++)
-            free(*text);
-        free(lists.items[l]);
+    char *packed = mlt_lists_pack(&(mlt_lists){.items = lists, .count = count}, size);
+    for (int i = 0; i < w->count; i++) {
+        free(about[i][1]);
+        free(lists[1 + MLT_CHILD_SECTION_LISTS * i + 2]);
     }
-    free(lists.items);
+    free(about);
+    free(lists);
     return packed;
 }
 
@@ -334,7 +321,7 @@ static int await_job(mlt_rank *me, mlt_comm *comm, int root, const asker *a, not
     uint16_t fn = me->fn;
     mlt_port_wait wait = {.timeout_ns = -1, .stop = a->fd};
     mlt_port_result result = {.comm = NULL};
-    mlt_port_accept(me, comm, root, a->port, &wait, &result);
+    mlt_port_meet(me, comm, root, true, a->port, &wait, &result);
     me->fn = fn;
     // Some of its ranks may have come, and the accept may have seen their end before mpirun has told
     // why: that is the better explanation.
@@ -354,9 +341,7 @@ static int spawn(mlt_rank *me, wish *w, bool multiple, int root, mlt_comm *comm,
                  MPI_Comm *intercomm, int *codes)
 {
     if (comm->inter)
-        return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                             "argument comm is an intercommunicator, but should be an "
-                             "intracommunicator");
+        return mlt_comm_bad_inter(me, comm, "comm");
     int code = mlt_coll_check_root(me, comm, root);
     if (code != MPI_SUCCESS)
         return code;

@@ -23,19 +23,24 @@
 static mlt_registry errhandlers = MLT_REGISTRY_INIT(mlt_errhandler);
 static pthread_mutex_t errhandler_lock = PTHREAD_MUTEX_INITIALIZER; // guards all counts
 
-static mlt_errhandler *errhandler_new(mlt_errhandler_kind kind, MPI_Errhandler *handle)
+int mlt_errhandler_create(mlt_rank *me, mlt_errhandler_kind kind, mlt_errhandler_fn fn,
+                          const char *name, MPI_Errhandler *errhandler)
 {
+    if (!fn.value)
+        return mlt_bad_null(me, NULL, me ? me->fn : MLT_FN_Session_create_errhandler, MPI_ERR_ARG,
+                            name, "a function");
     mlt_errhandler *e = mlt_registry_take(&errhandlers);
     e->kind = kind;
     e->refs = 1;
     e->fortran = false;
+    e->fn = fn;
     atomic_store_explicit(&e->handles, 1, memory_order_relaxed);
     mlt_registry_name(&e->head, MLT_ERRHANDLER_MAGIC);
-    *handle = (MPI_Errhandler)e;
+    *errhandler = (MPI_Errhandler)e;
     // Its answers are given by the detour (answer.h).
     atomic_store_explicit(&mlt_mpi_whole_detour, true, memory_order_relaxed);
     atomic_store_explicit(&mlt_mpi_detour, true, memory_order_relaxed);
-    return e;
+    return MPI_SUCCESS;
 }
 
 // The object of a handler that an MPI object has: the user may have freed all handles to it.
@@ -74,21 +79,6 @@ void mlt_errhandler_drop(MPI_Errhandler handle)
     mlt_errhandler *e = attached(handle);
     if (e)
         errhandler_count(e, -1, 0);
-}
-
-void mlt_errhandler_replace(MPI_Errhandler *place, MPI_Errhandler errhandler)
-{
-    mlt_errhandler_hold(errhandler);
-    mlt_errhandler_drop(*place);
-    *place = errhandler;
-}
-
-MPI_Errhandler mlt_errhandler_show(MPI_Errhandler errhandler)
-{
-    mlt_errhandler *e = attached(errhandler);
-    if (e)
-        errhandler_count(e, 1, 1);
-    return errhandler;
 }
 
 int mlt_errhandler_check(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Errhandler errhandler,
@@ -200,160 +190,78 @@ int mlt_mpi_Errhandler_free(mlt_rank *me, MPI_Errhandler *errhandler)
     return MPI_SUCCESS;
 }
 
-// ---- communicators. MPI_X_call_errhandler passes any number on: it is the program's.
+// ---- objects
 
-int mlt_mpi_Comm_create_errhandler(mlt_rank *me, MPI_Comm_errhandler_function *fn,
-                                   MPI_Errhandler *errhandler)
+mlt_errhandler_owner mlt_errhandler_of_comm(mlt_rank *me, mlt_comm *comm)
 {
-    if (!fn)
-        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "comm_errhandler_fn", "a function");
-    errhandler_new(MLT_ERRHANDLER_COMM, errhandler)->fn.comm = fn;
-    return MPI_SUCCESS;
+    return (mlt_errhandler_owner){MLT_ERRHANDLER_COMM, comm, mlt_comm_handle(me, comm),
+                                  &comm->errhandler, MPI_SUCCESS};
 }
 
-int mlt_mpi_Comm_set_errhandler(mlt_rank *me, mlt_comm *comm, MPI_Errhandler errhandler)
+mlt_errhandler_owner mlt_errhandler_of_session(mlt_rank *me, MPI_Session session)
 {
-    int code = mlt_errhandler_check(me, comm, me->fn, errhandler, MLT_ERRHANDLER_COMM);
+    mlt_session *s = mlt_session_of(session);
+    mlt_errhandler_owner owner = {.kind = MLT_ERRHANDLER_SESSION, .object = session};
+    if (s)
+        owner.at = &s->errhandler;
+    else
+        owner.code = mlt_bad_handle(me, NULL, me ? me->fn : MLT_FN_Session_call_errhandler,
+                                    MPI_ERR_SESSION, "session", "session", (uintptr_t)session);
+    return owner;
+}
+
+mlt_errhandler_owner mlt_errhandler_of_win(mlt_rank *me, MPI_Win win)
+{
+    mlt_win *w = mlt_win_mine(me, win);
+    mlt_errhandler_owner owner = {.kind = MLT_ERRHANDLER_WIN, .object = win};
+    if (w)
+        owner.at = &mlt_win_notes_of(w)->errhandler;
+    else
+        owner.code = mlt_bad_win(me, win);
+    return owner;
+}
+
+mlt_errhandler_owner mlt_errhandler_of_file(mlt_rank *me, MPI_File file)
+{
+    mlt_errhandler_owner owner = {.kind = MLT_ERRHANDLER_FILE, .object = file};
+    if (file == MPI_FILE_NULL || mlt_file_of(file))
+        owner.at = mlt_file_errhandler(me, file);
+    else
+        owner.code = mlt_bad_file(me, me->fn, file);
+    return owner;
+}
+
+int mlt_errhandler_set(mlt_rank *me, mlt_errhandler_owner owner, MPI_Errhandler errhandler)
+{
+    if (!owner.at)
+        return owner.code;
+    int code = mlt_errhandler_check(me, owner.comm, me->fn, errhandler, owner.kind);
     if (code != MPI_SUCCESS)
         return code;
-    mlt_errhandler_replace(&comm->errhandler, errhandler);
-    if (comm == mlt_mpi_of(me)->self)
+    mlt_errhandler_hold(errhandler);
+    mlt_errhandler_drop(*owner.at);
+    *owner.at = errhandler;
+    if (owner.object == MPI_COMM_SELF)
         mlt_mpi_of(me)->self_handled = true;
-    return code;
-}
-
-int mlt_mpi_Comm_get_errhandler(mlt_rank *me, mlt_comm *comm, MPI_Errhandler *errhandler)
-{
-    *errhandler = mlt_errhandler_show(comm->errhandler);
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Comm_call_errhandler(mlt_rank *me, mlt_comm *comm, int errorcode)
+int mlt_errhandler_get(mlt_rank *me, mlt_errhandler_owner owner, MPI_Errhandler *errhandler)
 {
-    mlt_mpi_raise_code(me, comm, me->fn, errorcode);
+    if (!owner.at)
+        return owner.code;
+    mlt_errhandler *e = attached(*owner.at);
+    if (e)
+        errhandler_count(e, 1, 1);
+    *errhandler = *owner.at;
     return MPI_SUCCESS;
 }
 
-// ---- sessions
-
-int mlt_mpi_Session_create_errhandler(mlt_rank *me, MPI_Session_errhandler_function *fn,
-                                      MPI_Errhandler *errhandler)
+int mlt_errhandler_tell(mlt_rank *me, mlt_errhandler_owner owner, int errorcode)
 {
-    if (!fn)
-        return mlt_bad_null(me, NULL, MLT_FN_Session_create_errhandler, MPI_ERR_ARG,
-                            "session_errhandler_fn", "a function");
-    errhandler_new(MLT_ERRHANDLER_SESSION, errhandler)->fn.session = fn;
-    return MPI_SUCCESS;
-}
-
-static int bad_session(mlt_rank *me, uint16_t fn, MPI_Session session)
-{
-    return mlt_bad_handle(me, NULL, fn, MPI_ERR_SESSION, "session", "session", (uintptr_t)session);
-}
-
-int mlt_mpi_Session_set_errhandler(mlt_rank *me, MPI_Session session, MPI_Errhandler errhandler)
-{
-    mlt_session *s = mlt_session_of(session);
-    if (!s)
-        return bad_session(me, me->fn, session);
-    int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_SESSION);
-    if (code == MPI_SUCCESS)
-        mlt_errhandler_replace(&s->errhandler, errhandler);
-    return code;
-}
-
-int mlt_mpi_Session_get_errhandler(mlt_rank *me, MPI_Session session, MPI_Errhandler *errhandler)
-{
-    mlt_session *s = mlt_session_of(session);
-    if (!s)
-        return bad_session(me, me->fn, session);
-    *errhandler = mlt_errhandler_show(s->errhandler);
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Session_call_errhandler(mlt_rank *me, MPI_Session session, int errorcode)
-{
-    mlt_session *s = mlt_session_of(session);
-    if (!s)
-        return bad_session(me, MLT_FN_Session_call_errhandler, session);
-    mlt_errhandler_call(me, s->errhandler, session, errorcode);
-    return MPI_SUCCESS;
-}
-
-// ---- windows
-
-int mlt_mpi_Win_create_errhandler(mlt_rank *me, MPI_Win_errhandler_function *fn,
-                                  MPI_Errhandler *errhandler)
-{
-    if (!fn)
-        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "win_errhandler_fn", "a function");
-    errhandler_new(MLT_ERRHANDLER_WIN, errhandler)->fn.win = fn;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Win_set_errhandler(mlt_rank *me, MPI_Win win, MPI_Errhandler errhandler)
-{
-    mlt_win *w = mlt_win_mine(me, win);
-    if (!w)
-        return mlt_bad_win(me, win);
-    int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_WIN);
-    if (code == MPI_SUCCESS)
-        mlt_errhandler_replace(&mlt_win_notes_of(w)->errhandler, errhandler);
-    return code;
-}
-
-int mlt_mpi_Win_get_errhandler(mlt_rank *me, MPI_Win win, MPI_Errhandler *errhandler)
-{
-    mlt_win *w = mlt_win_mine(me, win);
-    if (!w)
-        return mlt_bad_win(me, win);
-    *errhandler = mlt_errhandler_show(mlt_win_errhandler(w));
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_Win_call_errhandler(mlt_rank *me, MPI_Win win, int errorcode)
-{
-    mlt_win *w = mlt_win_mine(me, win);
-    if (!w)
-        return mlt_bad_win(me, win);
-    mlt_errhandler_call(me, mlt_win_errhandler(w), win, errorcode);
-    return MPI_SUCCESS;
-}
-
-// ---- files
-
-int mlt_mpi_File_create_errhandler(mlt_rank *me, MPI_File_errhandler_function *fn,
-                                   MPI_Errhandler *errhandler)
-{
-    if (!fn)
-        return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "file_errhandler_fn", "a function");
-    errhandler_new(MLT_ERRHANDLER_FILE, errhandler)->fn.file = fn;
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_File_set_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler errhandler)
-{
-    if (file != MPI_FILE_NULL && !mlt_file_of(file))
-        return mlt_bad_file(me, me->fn, file);
-    int code = mlt_errhandler_check(me, NULL, me->fn, errhandler, MLT_ERRHANDLER_FILE);
-    if (code == MPI_SUCCESS)
-        mlt_errhandler_replace(mlt_file_errhandler(me, file), errhandler);
-    return code;
-}
-
-int mlt_mpi_File_get_errhandler(mlt_rank *me, MPI_File file, MPI_Errhandler *errhandler)
-{
-    if (file != MPI_FILE_NULL && !mlt_file_of(file))
-        return mlt_bad_file(me, me->fn, file);
-    *errhandler = mlt_errhandler_show(*mlt_file_errhandler(me, file));
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_File_call_errhandler(mlt_rank *me, MPI_File fh, int errorcode)
-{
-    if (fh != MPI_FILE_NULL && !mlt_file_of(fh))
-        return mlt_bad_file(me, me->fn, fh);
-    mlt_errhandler_call(me, *mlt_file_errhandler(me, fh), fh, errorcode);
+    if (!owner.at)
+        return owner.code;
+    mlt_errhandler_call(me, *owner.at, owner.object, errorcode);
     return MPI_SUCCESS;
 }
 

@@ -24,19 +24,22 @@ typedef enum mlt_errhandler_kind {
     MLT_ERRHANDLER_FILE,
 } mlt_errhandler_kind;
 
+typedef union mlt_errhandler_fn {
+    MPI_Comm_errhandler_function *comm;
+    MPI_Session_errhandler_function *session;
+    MPI_Win_errhandler_function *win;
+    MPI_File_errhandler_function *file;
+    void (*fortran)(MPI_Fint *object, MPI_Fint *code);
+    uintptr_t value;
+} mlt_errhandler_fn;
+
 typedef struct mlt_errhandler {
     mlt_registry_head head;
     mlt_errhandler_kind kind;
     _Atomic uint32_t handles; // of the user's
     uint32_t refs;            // handles and objects; under the lock of errhandler.c
     bool fortran;             // the function gets an integer for the object
-    union {
-        MPI_Comm_errhandler_function *comm;
-        MPI_Session_errhandler_function *session;
-        MPI_Win_errhandler_function *win;
-        MPI_File_errhandler_function *file;
-        void (*fortran)(MPI_Fint *object, MPI_Fint *code);
-    } fn;
+    mlt_errhandler_fn fn;
 } mlt_errhandler;
 
 // The object of a handle that the user gives; NULL: predefined, freed, or no error handler.
@@ -66,11 +69,29 @@ int mlt_errhandler_check(mlt_rank *me, mlt_comm *comm, uint16_t fn, MPI_Errhandl
 void mlt_errhandler_hold(MPI_Errhandler handle);
 void mlt_errhandler_drop(MPI_Errhandler handle);
 
-// An object changes its handler.
-void mlt_errhandler_replace(MPI_Errhandler *place, MPI_Errhandler errhandler);
+// MPI_X_create_errhandler; name: of the argument fn.
+int mlt_errhandler_create(mlt_rank *me, mlt_errhandler_kind kind, mlt_errhandler_fn fn,
+                          const char *name, MPI_Errhandler *errhandler);
 
-// MPI_X_get_errhandler: the user gets one more handle.
-MPI_Errhandler mlt_errhandler_show(MPI_Errhandler errhandler);
+// The object of a call about its handler.
+typedef struct mlt_errhandler_owner {
+    mlt_errhandler_kind kind;
+    mlt_comm *comm;     // whose handler hears of errors; NULL: MPI_COMM_SELF's
+    void *object;       // its handle
+    MPI_Errhandler *at; // NULL: the handle is bad, and `code` was raised
+    int code;
+} mlt_errhandler_owner;
+
+mlt_errhandler_owner mlt_errhandler_of_comm(mlt_rank *me, mlt_comm *comm);
+mlt_errhandler_owner mlt_errhandler_of_session(mlt_rank *me, MPI_Session session);
+mlt_errhandler_owner mlt_errhandler_of_win(mlt_rank *me, MPI_Win win);
+mlt_errhandler_owner mlt_errhandler_of_file(mlt_rank *me, MPI_File file);
+
+// MPI_X_set_errhandler; MPI_X_get_errhandler, which gives the user one more handle;
+// MPI_X_call_errhandler, which passes any number on: it is the program's.
+int mlt_errhandler_set(mlt_rank *me, mlt_errhandler_owner owner, MPI_Errhandler errhandler);
+int mlt_errhandler_get(mlt_rank *me, mlt_errhandler_owner owner, MPI_Errhandler *errhandler);
+int mlt_errhandler_tell(mlt_rank *me, mlt_errhandler_owner owner, int errorcode);
 
 // The handler that objects begin with and that hears of errors without one before MPI_Init: as
 // mpirun -initial-errhandler says.

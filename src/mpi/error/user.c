@@ -205,51 +205,43 @@ int mlt_mpi_Add_error_string(mlt_rank *me, int errorcode, const char *text)
 }
 
 // A class is a code, too: what the standard says of a code's string holds for its own.
-int mlt_mpi_Remove_error_class(mlt_rank *me, int errorclass)
+static int user_remove(mlt_rank *me, uint16_t fn, int kind, int code)
 {
+    bool class = kind == CLASS;
+    const char *what = class ? "class" : "code";
     pthread_mutex_lock(&user_lock);
-    const user_entry *e = user_find(errorclass);
-    bool found = e && e->kind == CLASS;
+    const user_entry *e = user_find(code);
+    bool found = e && (int)e->kind == kind, text = found && e->text;
     uint32_t codes = found ? e->codes : 0;
-    bool text = found && e->text;
     if (found && codes == 0 && !text)
-        user_drop(errorclass);
+        user_drop(code);
     pthread_mutex_unlock(&user_lock);
     if (!found)
-        return mlt_bad_value(me, NULL, MLT_FN_Remove_error_class, MPI_ERR_ARG, "errorclass",
-                             errorclass, "an error class from MPI_Add_error_class");
+        return mlt_bad_value(me, NULL, fn, MPI_ERR_ARG, class ? "errorclass" : "errorcode", code,
+                             class ? "an error class from MPI_Add_error_class"
+                                   : "an error code from MPI_Add_error_code");
     if (codes > 0)
-        return mlt_mpi_raise(me, NULL, MLT_FN_Remove_error_class, MPI_ERR_OTHER,
+        return mlt_mpi_raise(me, NULL, fn, MPI_ERR_OTHER,
                              "error class %d still has %u error codes; remove them first with "
                              "MPI_Remove_error_code",
-                             errorclass, codes);
+                             code, codes);
     if (text)
-        return mlt_mpi_raise(me, NULL, MLT_FN_Remove_error_class, MPI_ERR_OTHER,
-                             "error class %d still has a string; remove it first with "
+        return mlt_mpi_raise(me, NULL, fn, MPI_ERR_OTHER,
+                             "error %s %d still has a string; remove it first with "
                              "MPI_Remove_error_string",
-                             errorclass);
+                             what, code);
     follow(me);
     return MPI_SUCCESS;
 }
 
+int mlt_mpi_Remove_error_class(mlt_rank *me, int errorclass)
+{
+    return user_remove(me, MLT_FN_Remove_error_class, CLASS, errorclass);
+}
+
 int mlt_mpi_Remove_error_code(mlt_rank *me, int errorcode)
 {
-    pthread_mutex_lock(&user_lock);
-    const user_entry *e = user_find(errorcode);
-    bool found = e && e->kind == CODE, text = found && e->text;
-    if (found && !text)
-        user_drop(errorcode);
-    pthread_mutex_unlock(&user_lock);
-    if (!found)
-        return mlt_bad_value(me, NULL, MLT_FN_Remove_error_code, MPI_ERR_ARG, "errorcode",
-                             errorcode, "an error code from MPI_Add_error_code");
-    if (text)
-        return mlt_mpi_raise(me, NULL, MLT_FN_Remove_error_code, MPI_ERR_OTHER,
-                             "error code %d still has a string; remove it first with "
-                             "MPI_Remove_error_string",
-                             errorcode);
-    follow(me);
-    return MPI_SUCCESS;
+    return user_remove(me, MLT_FN_Remove_error_code, CODE, errorcode);
 }
 
 int mlt_mpi_Remove_error_string(mlt_rank *me, int errorcode)

@@ -103,8 +103,10 @@ static int take_text(mlt_rank *me, mlt_comm *comm, const char *name, const char 
     return take_program(me, comm, name, program, out);
 }
 
-static int file_read_text(mlt_rank *me, const char *text, MPI_Comm handle, GOAL_Sched *out)
+MLT_EXPORT int GOAL_Sched_text(const char *text, MPI_Comm handle, GOAL_Sched *out)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_text);
+    mlt_rank *me = call.me;
     int code;
     mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
     if (!comm)
@@ -114,14 +116,6 @@ static int file_read_text(mlt_rank *me, const char *text, MPI_Comm handle, GOAL_
                             text ? "where the schedule goes" : "a GOAL text");
     *out = NULL;
     return take_text(me, comm, "the text", text, strlen(text), out);
-}
-
-MLT_EXPORT int GOAL_Sched_text(const char *text, MPI_Comm comm, GOAL_Sched *sched)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_text);
-    int code = file_read_text(call.me, text, comm, sched);
-    mlt_goal_leave(&call);
-    return code;
 }
 
 // ---- files
@@ -190,8 +184,10 @@ static int take_image(mlt_rank *me, mlt_comm *comm, const char *path, unsigned c
     return code;
 }
 
-static int file_load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched *out)
+MLT_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm handle, GOAL_Sched *out)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_load);
+    mlt_rank *me = call.me;
     int code;
     mlt_comm *comm = mlt_goal_comm_of(me, handle, &code);
     if (!comm)
@@ -220,16 +216,10 @@ static int file_load(mlt_rank *me, const char *path, MPI_Comm handle, GOAL_Sched
     return code;
 }
 
-MLT_EXPORT int GOAL_Sched_load(const char *path, MPI_Comm comm, GOAL_Sched *sched)
+MLT_EXPORT int GOAL_Sched_save(GOAL_Sched sched, const char *path)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_load);
-    int code = file_load(call.me, path, comm, sched);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-static int save(mlt_rank *me, GOAL_Sched sched, const char *path)
-{
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_save);
+    mlt_rank *me = call.me;
     int code;
     char why[FILE_WHY];
     unsigned char *bytes;
@@ -251,12 +241,4 @@ static int save(mlt_rank *me, GOAL_Sched sched, const char *path)
         written = false;
     free(bytes);
     return written ? MPI_SUCCESS : raise_file(me, s->comm, path, "written");
-}
-
-MLT_EXPORT int GOAL_Sched_save(GOAL_Sched sched, const char *path)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_save);
-    int code = save(call.me, sched, path);
-    mlt_goal_leave(&call);
-    return code;
 }

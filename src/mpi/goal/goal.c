@@ -44,19 +44,19 @@ void mlt_goal_enter_again(mlt_goal_call *call)
     call->me = MLT_OUT_OF_LINE(mlt_mpi_enter)(call->fn);
 }
 
-struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code)
+void *mlt_goal_object_of(mlt_rank *me, mlt_goal_object *o, uint32_t magic, const char *name,
+                         int *code)
 {
-    struct GOAL_Goal_s *g = handle;
-    if (!mlt_handle_is_address((uintptr_t)g) || !mlt_registry_is(&g->head, MLT_GOAL_MAGIC)) {
-        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, "goal", "GOAL_Goal", (uintptr_t)g);
-        return NULL;
-    }
-    if (g->rank == me)
-        return g;
-    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
-                          "argument goal is one of rank %d, but should be one of rank %d; ranks of "
-                          "one process share the program's global variables",
-                          (int)g->rank->world, (int)me->world);
+    if (MLT_UNLIKELY(!mlt_handle_is_address((uintptr_t)o) || !mlt_registry_is(&o->head, magic)))
+        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, name,
+                               magic == MLT_GOAL_MAGIC ? "GOAL_Goal" : "GOAL_Sched", (uintptr_t)o);
+    else if (MLT_LIKELY(o->rank == me))
+        return o;
+    else
+        *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
+                              "argument %s is one of rank %d, but should be one of rank %d; ranks "
+                              "of one process share the program's global variables",
+                              name, (int)o->rank->world, (int)me->world);
     return NULL;
 }
 
@@ -67,47 +67,42 @@ mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code)
         *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_COMM, "comm", "communicator",
                                (uintptr_t)handle);
     else if (comm->inter)
-        *code = mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
-                              "argument comm is an intercommunicator, but should be an "
-                              "intracommunicator");
+        *code = mlt_comm_bad_inter(me, comm, "comm");
     return comm && !comm->inter ? comm : NULL;
 }
 
-bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+int mlt_goal_need_comm(mlt_rank *me, const struct GOAL_Goal_s *g)
 {
     if (MLT_LIKELY(g->comm && (g->comm->magic == MLT_COMM_MAGIC ||  // else it has been freed, but
                                g->comm != &mlt_mpi_of(me)->world))) // only MPI_Finalize frees that
-        return true;
-    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_COMM,
-                          "the goal has no communicator, for there is no MPI_COMM_WORLD before "
-                          "MPI_Init or after MPI_Finalize; set one with GOAL_Set_comm first");
-    return false;
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_COMM,
+                         "the goal has no communicator, for there is no MPI_COMM_WORLD before "
+                         "MPI_Init or after MPI_Finalize; set one with GOAL_Set_comm first");
 }
 
 MLT_EXPORT GOAL_Goal GOAL_Create(void)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Create);
     struct GOAL_Goal_s *g = mlt_registry_take(&goals);
     mlt_comm *world = &mlt_mpi_of(call.me)->world;
     if (world->magic == MLT_COMM_MAGIC)
         mlt_comm_hold(world);
     else // the rank has sessions only
         world = NULL;
-    g->rank = call.me;
-    g->comm = world;
-    g->program = mlt_goal_program_new(1);
-    g->named = NULL;
-    g->func = NULL;
-    g->named_count = g->named_room = g->func_count = g->func_room = 0;
-    g->window = (uint32_t)mlt_mpi_settings.goal_window;
-    g->automatic = g->plain = false;
+    struct GOAL_Goal_s made = {.rank = call.me,
+                               .comm = world,
+                               .program = mlt_goal_program_new(1),
+                               .window = (uint32_t)mlt_mpi_settings.goal_window};
+    mlt_registry_fill(g, &made, sizeof made);
     mlt_registry_name(&g->head, MLT_GOAL_MAGIC);
-    mlt_goal_leave(&call);
     return g;
 }
 
-static int free_goal(mlt_rank *me, GOAL_Goal *goal)
+MLT_EXPORT int GOAL_Free(GOAL_Goal *goal)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Free);
+    mlt_rank *me = call.me;
     int code;
     if (!goal)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "goal", "the address of a handle");
@@ -125,14 +120,6 @@ static int free_goal(mlt_rank *me, GOAL_Goal *goal)
     mlt_registry_give(&goals, g);
     *goal = NULL;
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Free(GOAL_Goal *goal)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Free);
-    int code = free_goal(call.me, goal);
-    mlt_goal_leave(&call);
-    return code;
 }
 
 // ---- buffers
@@ -163,33 +150,29 @@ static const mlt_goal_named *named_in(const struct GOAL_Goal_s *g, uintptr_t at,
     return n && n->base + n->size > at ? n : NULL;
 }
 
-// The span of bytes of the process. False: they lie partly in a named buffer; raised.
-static bool span_of(mlt_rank *me, const struct GOAL_Goal_s *g, const char *argument,
-                    const void *buf, uint64_t size, uint32_t *id, uint64_t *at, int *code)
+// Span i of an action: bytes of the process. An MPI code; raised if they lie partly in a named buffer.
+static int goal_span(mlt_rank *me, const struct GOAL_Goal_s *g, const char *argument,
+                     const void *buf, mlt_goal_action *action, int i)
 {
+    uint64_t size = action->size[i];
     uintptr_t base = (uintptr_t)buf;
-    if (size && !buf) {
-        *code =
-            mlt_bad_null(me, g->comm, me->fn, MPI_ERR_BUFFER, argument, "the address of the bytes");
-        return false;
-    }
-    if (size > PTRDIFF_MAX || base + size < base) {
-        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
-                              "%llu bytes from %p on are more than there are addresses",
-                              (unsigned long long)size, buf);
-        return false;
-    }
+    if (size && !buf)
+        return mlt_bad_null(me, g->comm, me->fn, MPI_ERR_BUFFER, argument,
+                            "the address of the bytes");
+    if (size > PTRDIFF_MAX || base + size < base)
+        return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_COUNT,
+                             "%llu bytes from %p on are more than there are addresses",
+                             (unsigned long long)size, buf);
     const mlt_goal_named *n = named_in(g, base, size);
-    *id = n ? n->id : MLT_GOAL_ADDRESS;
-    *at = n ? base - n->base : base;
+    action->buf[i] = n ? n->id : MLT_GOAL_ADDRESS;
+    action->at[i] = n ? base - n->base : base;
     if (!n || (n->base <= base && base + size <= n->base + n->size))
-        return true;
-    *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
-                          "argument %s is %p, and its %llu bytes lie partly in the buffer '%s', of "
-                          "%llu bytes at %p; they should lie inside or outside",
-                          argument, buf, (unsigned long long)size, goal_name_of(g, n),
-                          (unsigned long long)n->size, (void *)n->base);
-    return false;
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_BUFFER,
+                         "argument %s is %p, and its %llu bytes lie partly in the buffer '%s', of "
+                         "%llu bytes at %p; they should lie inside or outside",
+                         argument, buf, (unsigned long long)size, goal_name_of(g, n),
+                         (unsigned long long)n->size, (void *)n->base);
 }
 
 // Spans that are addresses and lie in the new buffer become spans of it.
@@ -244,8 +227,10 @@ static int add_buffer(mlt_rank *me, struct GOAL_Goal_s *g, const char *name, mlt
     return MPI_SUCCESS;
 }
 
-static int name_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, void *base, size_t size)
+MLT_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Buffer);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -260,16 +245,10 @@ static int name_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, void *bas
     return add_buffer(me, g, name, (mlt_goal_named){.base = (uintptr_t)base, .size = size});
 }
 
-MLT_EXPORT int GOAL_Buffer(GOAL_Goal goal, const char *name, void *base, size_t size)
+MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Buffer);
-    int code = name_buffer(call.me, goal, name, base, size);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-static void *alloc_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, size_t size)
-{
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Alloc);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -291,14 +270,6 @@ static void *alloc_buffer(mlt_rank *me, GOAL_Goal goal, const char *name, size_t
     return NULL;
 }
 
-MLT_EXPORT void *GOAL_Alloc(GOAL_Goal goal, const char *name, size_t size)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Alloc);
-    void *base = alloc_buffer(call.me, goal, name, size);
-    mlt_goal_leave(&call);
-    return base;
-}
-
 // ---- actions
 
 static GOAL_id goal_add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_action *action)
@@ -309,24 +280,20 @@ static GOAL_id goal_add(mlt_rank *me, struct GOAL_Goal_s *g, const mlt_goal_acti
     return -1;
 }
 
-static bool check_peer(mlt_rank *me, struct GOAL_Goal_s *g, bool sends, int peer, int *code)
+static int check_peer(mlt_rank *me, struct GOAL_Goal_s *g, bool sends, int peer)
 {
-    const char *name = sends ? "dest" : "source";
-    if (!mlt_goal_has_comm(me, g, code))
-        return false;
-    if (peer == MPI_PROC_NULL || (peer >= 0 && peer < g->comm->size))
-        return true;
-    if (!sends && peer == MPI_ANY_SOURCE) {
-        if (g->plain)
-            return true;
-        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_RANK,
-                              "argument source is MPI_ANY_SOURCE, but messages of this goal are "
-                              "matched by their place in the programs; set GOAL_PLAIN on all ranks "
-                              "to match them as they come");
-        return false;
-    }
-    *code = mlt_bad_rank(me, g->comm, me->fn, MPI_ERR_RANK, name, peer, " or MPI_PROC_NULL");
-    return false;
+    int code = mlt_goal_need_comm(me, g);
+    if (code != MPI_SUCCESS || peer == MPI_PROC_NULL || (peer >= 0 && peer < g->comm->size))
+        return code;
+    if (sends || peer != MPI_ANY_SOURCE)
+        return mlt_bad_rank(me, g->comm, me->fn, MPI_ERR_RANK, sends ? "dest" : "source", peer,
+                            " or MPI_PROC_NULL");
+    if (g->plain)
+        return MPI_SUCCESS;
+    return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_RANK,
+                         "argument source is MPI_ANY_SOURCE, but messages of this goal are matched "
+                         "by their place in the programs; set GOAL_PLAIN on all ranks to match "
+                         "them as they come");
 }
 
 static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void *buf, size_t size,
@@ -334,7 +301,7 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
 {
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g || !check_peer(me, g, sends, peer, &code))
+    if (!g || check_peer(me, g, sends, peer) != MPI_SUCCESS)
         return -1;
     if (tag < 0) {
         if (tag == MPI_ANY_TAG)
@@ -352,7 +319,7 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
         .buf = {0, MLT_GOAL_NOWHERE},
         .size = {size, 0},
     };
-    if (!span_of(me, g, "buf", buf, size, &action.buf[0], &action.at[0], &code))
+    if (goal_span(me, g, "buf", buf, &action, 0) != MPI_SUCCESS)
         return -1;
     if (peer == MPI_PROC_NULL)
         action = (mlt_goal_action){.kind = MLT_GOAL_NOP};
@@ -361,51 +328,43 @@ static GOAL_id add_message(mlt_rank *me, GOAL_Goal goal, bool sends, const void 
 
 MLT_EXPORT GOAL_id GOAL_Send(GOAL_Goal goal, const void *buf, size_t size, int dest)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send);
-    GOAL_id id = add_message(call.me, goal, true, buf, size, dest, 0);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send);
+    return add_message(call.me, goal, true, buf, size, dest, 0);
 }
 
 MLT_EXPORT GOAL_id GOAL_Recv(GOAL_Goal goal, void *buf, size_t size, int source)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv);
-    GOAL_id id = add_message(call.me, goal, false, buf, size, source, 0);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv);
+    return add_message(call.me, goal, false, buf, size, source, 0);
 }
 
 MLT_EXPORT GOAL_id GOAL_Send_tag(GOAL_Goal goal, const void *buf, size_t size, int dest, int tag)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send_tag);
-    GOAL_id id = add_message(call.me, goal, true, buf, size, dest, tag);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Send_tag);
+    return add_message(call.me, goal, true, buf, size, dest, tag);
 }
 
 MLT_EXPORT GOAL_id GOAL_Recv_tag(GOAL_Goal goal, void *buf, size_t size, int source, int tag)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv_tag);
-    GOAL_id id = add_message(call.me, goal, false, buf, size, source, tag);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Recv_tag);
+    return add_message(call.me, goal, false, buf, size, source, tag);
 }
 
 MLT_EXPORT GOAL_id GOAL_Nop(GOAL_Goal goal)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Nop);
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Nop);
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(call.me, goal, &code);
     mlt_goal_action action = {.kind = MLT_GOAL_NOP};
-    GOAL_id id = g ? goal_add(call.me, g, &action) : -1;
-    mlt_goal_leave(&call);
-    return id;
+    return g ? goal_add(call.me, g, &action) : -1;
 }
 
 // ---- local work
 
-static GOAL_fid register_function(mlt_rank *me, GOAL_Goal goal, GOAL_Func *func)
+MLT_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Reg_func);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -422,14 +381,6 @@ static GOAL_fid register_function(mlt_rank *me, GOAL_Goal goal, GOAL_Func *func)
     MLT_ARRAY_WANT(g->func, g->func_count + 1, g->func_room);
     g->func[g->func_count] = func;
     return (GOAL_fid)g->func_count++;
-}
-
-MLT_EXPORT GOAL_fid GOAL_Reg_func(GOAL_Goal goal, GOAL_Func *func)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Reg_func);
-    GOAL_fid fid = register_function(call.me, goal, func);
-    mlt_goal_leave(&call);
-    return fid;
 }
 
 // The sizes and places of a predefined function's operands. False: raised.
@@ -493,8 +444,8 @@ static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1,
         .user = (uint16_t)(user ? func : 0),
         .size = {size1, size2},
     };
-    if (!span_of(me, g, "buf1", buf1, size1, &action.buf[0], &action.at[0], &code) ||
-        !span_of(me, g, "buf2", buf2, size2, &action.buf[1], &action.at[1], &code) ||
+    if (goal_span(me, g, "buf1", buf1, &action, 0) != MPI_SUCCESS ||
+        goal_span(me, g, "buf2", buf2, &action, 1) != MPI_SUCCESS ||
         !(user ? check_user(me, g, &action) : check_predefined(me, g, &action)))
         return -1;
     return goal_add(me, g, &action);
@@ -503,19 +454,15 @@ static GOAL_id add_exec(mlt_rank *me, GOAL_Goal goal, GOAL_fid func, void *buf1,
 MLT_EXPORT GOAL_id GOAL_Exec(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
                              const void *buf2, size_t size2)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec);
-    GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, 0);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec);
+    return add_exec(call.me, goal, func, buf1, size1, buf2, size2, 0);
 }
 
 MLT_EXPORT GOAL_id GOAL_Exec_reversed(GOAL_Goal goal, GOAL_fid func, void *buf1, size_t size1,
                                       const void *buf2, size_t size2)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec_reversed);
-    GOAL_id id = add_exec(call.me, goal, func, buf1, size1, buf2, size2, MLT_GOAL_REVERSED);
-    mlt_goal_leave(&call);
-    return id;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Exec_reversed);
+    return add_exec(call.me, goal, func, buf1, size1, buf2, size2, MLT_GOAL_REVERSED);
 }
 
 // ---- dependencies, settings
@@ -542,46 +489,40 @@ static int require(mlt_rank *me, GOAL_Goal goal, GOAL_id a, GOAL_id b, uint32_t 
 
 MLT_EXPORT int GOAL_Requ(GOAL_Goal goal, GOAL_id a, GOAL_id b)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ);
-    int code = require(call.me, goal, a, b, 0);
-    mlt_goal_leave(&call);
-    return code;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ);
+    return require(call.me, goal, a, b, 0);
 }
 
 MLT_EXPORT int GOAL_Requ_start(GOAL_Goal goal, GOAL_id a, GOAL_id b)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ_start);
-    int code = require(call.me, goal, a, b, MLT_GOAL_STARTED);
-    mlt_goal_leave(&call);
-    return code;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Requ_start);
+    return require(call.me, goal, a, b, MLT_GOAL_STARTED);
 }
 
-bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code)
+int mlt_goal_check_flag(mlt_rank *me, mlt_comm *comm, long value)
 {
     if (value == 0 || value == 1)
-        return true;
-    *code = mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "value", value, "0 or 1");
-    return false;
+        return MPI_SUCCESS;
+    return mlt_bad_value(me, comm, me->fn, MPI_ERR_ARG, "value", value, "0 or 1");
 }
 
-// False: a receive takes any source, so messages must be matched as they come; raised.
-static bool has_no_any(mlt_rank *me, const struct GOAL_Goal_s *g, int *code)
+// Raises that a receive takes any source, so that messages must be matched as they come.
+static int check_no_any(mlt_rank *me, const struct GOAL_Goal_s *g)
 {
     const mlt_goal_rank *r = &g->program->rank[0];
-    for (uint32_t a = 0; a < r->count; a++) {
-        if (r->actions[a].kind != MLT_GOAL_RECV || r->actions[a].peer != MLT_GOAL_ANY)
-            continue;
-        *code = mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
-                              "argument value is 0, but action %u receives from MPI_ANY_SOURCE, "
-                              "which needs GOAL_PLAIN",
-                              (unsigned)a);
-        return false;
-    }
-    return true;
+    for (uint32_t a = 0; a < r->count; a++)
+        if (r->actions[a].kind == MLT_GOAL_RECV && r->actions[a].peer == MLT_GOAL_ANY)
+            return mlt_mpi_raise(me, g->comm, me->fn, MPI_ERR_ARG,
+                                 "argument value is 0, but action %u receives from "
+                                 "MPI_ANY_SOURCE, which needs GOAL_PLAIN",
+                                 (unsigned)a);
+    return MPI_SUCCESS;
 }
 
-static int goal_set(mlt_rank *me, GOAL_Goal goal, int what, long value)
+MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
+    mlt_rank *me = call.me;
     int code = MPI_SUCCESS;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     if (!g)
@@ -592,10 +533,14 @@ static int goal_set(mlt_rank *me, GOAL_Goal goal, int what, long value)
                                  "a number of actions from 0 (no limit) to 2147483647");
         g->window = (uint32_t)value;
     } else if (what == GOAL_AUTO) {
-        if (mlt_goal_flag(me, g->comm, value, &code))
+        code = mlt_goal_check_flag(me, g->comm, value);
+        if (code == MPI_SUCCESS)
             g->automatic = value;
     } else if (what == GOAL_PLAIN) {
-        if (mlt_goal_flag(me, g->comm, value, &code) && (value || has_no_any(me, g, &code)))
+        code = mlt_goal_check_flag(me, g->comm, value);
+        if (code == MPI_SUCCESS && !value)
+            code = check_no_any(me, g);
+        if (code == MPI_SUCCESS)
             g->plain = value;
     } else {
         return mlt_bad_value(me, g->comm, me->fn, MPI_ERR_ARG, "what", what,
@@ -604,16 +549,10 @@ static int goal_set(mlt_rank *me, GOAL_Goal goal, int what, long value)
     return code;
 }
 
-MLT_EXPORT int GOAL_Set(GOAL_Goal goal, int what, long value)
+MLT_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm handle)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set);
-    int code = goal_set(call.me, goal, what, value);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-static int set_comm(mlt_rank *me, GOAL_Goal goal, MPI_Comm handle)
-{
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set_comm);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
     mlt_comm *comm = g ? mlt_goal_comm_of(me, handle, &code) : NULL;
@@ -630,12 +569,4 @@ static int set_comm(mlt_rank *me, GOAL_Goal goal, MPI_Comm handle)
         mlt_comm_drop(g->comm);
     g->comm = comm;
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Set_comm(GOAL_Goal goal, MPI_Comm comm)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Set_comm);
-    int code = set_comm(call.me, goal, comm);
-    mlt_goal_leave(&call);
-    return code;
 }

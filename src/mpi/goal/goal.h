@@ -46,10 +46,16 @@ typedef struct mlt_goal_named {
     mlt_goal_block *block; // GOAL_Alloc's; NULL: the user's
 } mlt_goal_named;
 
-struct GOAL_Goal_s {
+// What a handle of the library stands for begins with its registry's head and its rank.
+typedef struct mlt_goal_object {
     mlt_registry_head head;
     mlt_rank *rank;
-    mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_has_comm
+} mlt_goal_object;
+
+struct GOAL_Goal_s {
+    mlt_registry_head head; // as mlt_goal_object
+    mlt_rank *rank;
+    mlt_comm *comm;            // held; NULL: none yet, see mlt_goal_need_comm
     mlt_goal_program *program; // of one rank
     mlt_goal_named *named;     // by address
     uint32_t named_count, named_room;
@@ -69,7 +75,7 @@ typedef struct mlt_goal_runs {
 void mlt_goal_runs_drop(mlt_goal_runs *runs); // NULL is fine
 
 struct GOAL_Sched_s {
-    mlt_registry_head head;
+    mlt_registry_head head; // as mlt_goal_object
     mlt_rank *rank;
     mlt_comm *comm; // held
     uint32_t refs;  // the user's handle, requests
@@ -120,15 +126,28 @@ static inline void mlt_goal_leave(const mlt_goal_call *call)
         mlt_thread_leave(call->moved);
 }
 
+// Of the variable that has a call: the function leaves it wherever it returns.
+#define MLT_GOAL_LEAVES __attribute__((cleanup(mlt_goal_leave)))
+
 // The object of a handle of this rank; NULL: it is none, and *code says so, raised.
-struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code);
-struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *code);
+void *mlt_goal_object_of(mlt_rank *me, mlt_goal_object *object, uint32_t magic, const char *name,
+                         int *code);
+
+static inline struct GOAL_Goal_s *mlt_goal_of(mlt_rank *me, GOAL_Goal handle, int *code)
+{
+    return mlt_goal_object_of(me, (mlt_goal_object *)handle, MLT_GOAL_MAGIC, "goal", code);
+}
+
+static inline struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *code)
+{
+    return mlt_goal_object_of(me, (mlt_goal_object *)handle, MLT_GOAL_SCHED_MAGIC, "sched", code);
+}
 
 // A communicator that schedules may have; NULL: it is none, and *code says so, raised.
 mlt_comm *mlt_goal_comm_of(mlt_rank *me, MPI_Comm handle, int *code);
 
-// False: it has none yet, and *code says so, raised.
-bool mlt_goal_has_comm(mlt_rank *me, const struct GOAL_Goal_s *g, int *code);
+// Raises that it has none yet.
+int mlt_goal_need_comm(mlt_rank *me, const struct GOAL_Goal_s *g);
 
 // A schedule on comm. Takes over `sched`, and the image and file that it lies in, failing or not.
 // NULL: it cannot be run, and *code says so, raised.
@@ -138,8 +157,8 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
 // Memory of its own for every buffer that has no address; false: memory is out.
 bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s);
 
-// GOAL_Set and GOAL_Sched_set: a value that is 0 or 1. False: raised.
-bool mlt_goal_flag(mlt_rank *me, mlt_comm *comm, long value, int *code);
+// GOAL_Set and GOAL_Sched_set: a value that is 0 or 1.
+int mlt_goal_check_flag(mlt_rank *me, mlt_comm *comm, long value);
 
 // ---- requests
 

@@ -93,14 +93,6 @@ static bool rouse(nap *n, uint32_t word)
     return true;
 }
 
-// What a thread of ours does first.
-static void offload_settle(const mlt_goal_helper *h)
-{
-    mlt_fiber_user = h->rank;
-    mlt_entry_unpin(h->rank);
-    (void)!mlt_fault_thread_init(); // without it an overflow of this stack is not described
-}
-
 // The signals of the program are for its own threads.
 static int create(pthread_t *thread, void *(*run)(void *), void *arg)
 {
@@ -114,28 +106,41 @@ static int create(pthread_t *thread, void *(*run)(void *), void *arg)
 
 // ---- hands
 
-static void *lend_hand(void *arg)
+// What threads of ours do: `work` inside the gate, then rest until there is more.
+static void offload_serve(mlt_goal_helper *h, nap *own, void (*work)(mlt_goal_helper *h))
 {
-    hand *own = arg;
-    mlt_goal_helper *h = own->helper;
     mlt_gate *gate = h->rank->worker->sched->gate;
     uint32_t word = WORK;
-    offload_settle(h);
+    mlt_fiber_user = h->rank;
+    mlt_entry_unpin(h->rank);
+    (void)!mlt_fault_thread_init(); // without it an overflow of this stack is not described
     while (word != END) {
         mlt_gate_enter(gate);
         mlt_thread_self->helper = true;
-        while (h->first != h->last) {
-            job j = h->jobs[h->first++ % h->room];
-            mlt_gate_leave(gate);
-            mlt_run_work(j.run, j.offset);
-            mlt_gate_enter(gate);
-            mlt_run_worked(j.run, j.offset);
-        }
-        word = lie_down(&own->nap);
+        work(h);
+        word = lie_down(own);
         mlt_gate_leave(gate);
-        word = sleep_on(&own->nap, word);
+        word = sleep_on(own, word);
     }
     mlt_fault_thread_fini();
+}
+
+static void do_jobs(mlt_goal_helper *h)
+{
+    mlt_gate *gate = h->rank->worker->sched->gate;
+    while (h->first != h->last) {
+        job j = h->jobs[h->first++ % h->room];
+        mlt_gate_leave(gate);
+        mlt_run_work(j.run, j.offset);
+        mlt_gate_enter(gate);
+        mlt_run_worked(j.run, j.offset);
+    }
+}
+
+static void *lend_hand(void *arg)
+{
+    hand *own = arg;
+    offload_serve(own->helper, &own->nap, do_jobs);
     return NULL;
 }
 
@@ -190,18 +195,7 @@ static void drive(mlt_goal_helper *h)
 static void *help(void *arg)
 {
     mlt_goal_helper *h = arg;
-    mlt_gate *gate = h->rank->worker->sched->gate;
-    uint32_t word = WORK;
-    offload_settle(h);
-    while (word != END) {
-        mlt_gate_enter(gate);
-        mlt_thread_self->helper = true;
-        drive(h);
-        word = lie_down(&h->nap);
-        mlt_gate_leave(gate);
-        word = sleep_on(&h->nap, word);
-    }
-    mlt_fault_thread_fini();
+    offload_serve(h, &h->nap, drive);
     return NULL;
 }
 

@@ -93,8 +93,10 @@ static mlt_req *run_open_request(mlt_rank *me, struct GOAL_Sched_s *s, uint32_t 
 
 // ---- the three ways
 
-static int run(mlt_rank *me, GOAL_Sched sched)
+MLT_EXPORT int GOAL_Sched_run(GOAL_Sched sched)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_run);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     if (MLT_UNLIKELY(!s) || MLT_UNLIKELY((code = run_prepare(me, s)) != MPI_SUCCESS))
@@ -106,14 +108,6 @@ static int run(mlt_rank *me, GOAL_Sched sched)
     if (MLT_UNLIKELY(req->status != MLT_OK))
         code = mlt_mpi_raise_code(me, s->comm, me->fn, mlt_goal_request_code(me, req));
     mlt_goal_request_end(req);
-    return code;
-}
-
-MLT_EXPORT int GOAL_Sched_run(GOAL_Sched sched)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_run);
-    int code = run(call.me, sched);
-    mlt_goal_leave(&call);
     return code;
 }
 
@@ -139,18 +133,14 @@ static int new_request(mlt_rank *me, GOAL_Sched sched, MPI_Request *request, boo
 
 MLT_EXPORT int GOAL_Sched_start(GOAL_Sched sched, MPI_Request *request)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_start);
-    int code = new_request(call.me, sched, request, false);
-    mlt_goal_leave(&call);
-    return code;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_start);
+    return new_request(call.me, sched, request, false);
 }
 
 MLT_EXPORT int GOAL_Sched_init(GOAL_Sched sched, MPI_Request *request)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_init);
-    int code = new_request(call.me, sched, request, true);
-    mlt_goal_leave(&call);
-    return code;
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_init);
+    return new_request(call.me, sched, request, true);
 }
 
 int mlt_goal_request_start(mlt_rank *me, mlt_req *req)

@@ -18,23 +18,6 @@ static mlt_registry schedules = MLT_REGISTRY_INIT(struct GOAL_Sched_s);
 
 // ---- handles and lives
 
-struct GOAL_Sched_s *mlt_goal_sched_of(mlt_rank *me, GOAL_Sched handle, int *code)
-{
-    struct GOAL_Sched_s *s = handle;
-    if (MLT_UNLIKELY(!mlt_handle_is_address((uintptr_t)s) ||
-                     !mlt_registry_is(&s->head, MLT_GOAL_SCHED_MAGIC))) {
-        *code = mlt_bad_handle(me, NULL, me->fn, MPI_ERR_ARG, "sched", "GOAL_Sched", (uintptr_t)s);
-        return NULL;
-    }
-    if (MLT_LIKELY(s->rank == me))
-        return s;
-    *code = mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
-                          "argument sched is one of rank %d, but should be one of rank %d; ranks "
-                          "of one process share the program's global variables",
-                          (int)s->rank->world, (int)me->world);
-    return NULL;
-}
-
 void mlt_goal_runs_drop(mlt_goal_runs *runs)
 {
     if (runs && --runs->refs == 0)
@@ -88,26 +71,26 @@ struct GOAL_Sched_s *mlt_goal_sched_make(mlt_rank *me, mlt_comm *comm, mlt_goal_
 {
     char why[SCHED_WHY];
     struct GOAL_Sched_s *s = mlt_registry_take(&schedules);
-    memset((char *)s + sizeof s->head, 0, sizeof *s - sizeof s->head);
-    s->rank = me;
-    s->comm = comm;
-    s->refs = 1;
-    s->sched = sched;
-    s->image = image;
-    s->file = file;
-    s->block = mlt_take(sched->buffers, sizeof(void *));
-    s->runs = runs_of(comm);
     mlt_comm_hold(comm);
-    s->place = (mlt_run_place){
+    struct GOAL_Sched_s made = {
         .rank = me,
-        .context = comm->context + MLT_CONTEXT_COLLECTIVE,
-        .self = comm->rank,
-        .base = comm->base,
-        .stride = comm->stride,
-        .world = comm->map ? sched_map_world : NULL,
-        .group = comm->map,
+        .comm = comm,
+        .refs = 1,
+        .sched = sched,
+        .image = image,
+        .file = file,
+        .block = mlt_take(sched->buffers, sizeof(void *)),
+        .runs = runs_of(comm),
+        .place = {.rank = me,
+                  .context = comm->context + MLT_CONTEXT_COLLECTIVE,
+                  .self = comm->rank,
+                  .base = comm->base,
+                  .stride = comm->stride,
+                  .world = comm->map ? sched_map_world : NULL,
+                  .group = comm->map},
+        .offload = mlt_mpi_settings.goal_offload && me->worker->sched->gate, // MPI_Init has seen it
     };
-    s->offload = mlt_mpi_settings.goal_offload && me->worker->sched->gate; // MPI_Init has seen it
+    mlt_registry_fill(s, &made, sizeof made);
     if (mlt_run_new(sched, INT_MAX, &s->run, why, sizeof why) == MLT_OK) {
         if (s->run->result_bytes[true])
             s->run->scratch = mlt_take(s->run->result_bytes[true], 1);
@@ -137,8 +120,10 @@ bool mlt_goal_sched_furnish(struct GOAL_Sched_s *s)
     return true;
 }
 
-static int free_sched(mlt_rank *me, GOAL_Sched *sched)
+MLT_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_free);
+    mlt_rank *me = call.me;
     int code;
     if (!sched)
         return mlt_bad_null(me, NULL, me->fn, MPI_ERR_ARG, "sched", "the address of a handle");
@@ -149,14 +134,6 @@ static int free_sched(mlt_rank *me, GOAL_Sched *sched)
     mlt_goal_sched_drop(s);
     *sched = NULL;
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Sched_free(GOAL_Sched *sched)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_free);
-    int code = free_sched(call.me, sched);
-    mlt_goal_leave(&call);
-    return code;
 }
 
 // ---- functions
@@ -212,12 +189,14 @@ static void bind_goal(struct GOAL_Sched_s *s, const struct GOAL_Goal_s *g)
         bind_func(s->run, f, g->func[f]);
 }
 
-static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
+MLT_EXPORT GOAL_Sched GOAL_Compile(GOAL_Goal goal)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Compile);
+    mlt_rank *me = call.me;
     int code;
     char why[SCHED_WHY];
     struct GOAL_Goal_s *g = mlt_goal_of(me, goal, &code);
-    if (!g || !mlt_goal_has_comm(me, g, &code))
+    if (!g || mlt_goal_need_comm(me, g) != MPI_SUCCESS)
         return NULL;
     mlt_goal_program *derived = g->automatic ? mlt_goal_program_copy(g->program) : NULL;
     if (derived)
@@ -233,14 +212,6 @@ static struct GOAL_Sched_s *compile(mlt_rank *me, GOAL_Goal goal)
     struct GOAL_Sched_s *s = mlt_goal_sched_make(me, g->comm, sched, NULL, NULL, &code);
     if (s)
         bind_goal(s, g);
-    return s;
-}
-
-MLT_EXPORT GOAL_Sched GOAL_Compile(GOAL_Goal goal)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Compile);
-    struct GOAL_Sched_s *s = compile(call.me, goal);
-    mlt_goal_leave(&call);
     return s;
 }
 
@@ -273,8 +244,10 @@ static uint32_t buffer_of(mlt_rank *me, struct GOAL_Sched_s *s, const char *name
     return UINT32_MAX;
 }
 
-static int sched_bind(mlt_rank *me, GOAL_Sched sched, const char *name, void *base)
+MLT_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_bind);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     uint32_t b = s ? buffer_of(me, s, name, &code) : UINT32_MAX;
@@ -289,16 +262,10 @@ static int sched_bind(mlt_rank *me, GOAL_Sched sched, const char *name, void *ba
     return MPI_SUCCESS;
 }
 
-MLT_EXPORT int GOAL_Sched_bind(GOAL_Sched sched, const char *name, void *base)
+MLT_EXPORT int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base, size_t *size)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_bind);
-    int code = sched_bind(call.me, sched, name, base);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-static int tell_buffer(mlt_rank *me, GOAL_Sched sched, const char *name, void **base, size_t *size)
-{
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_buffer);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     uint32_t b = s ? buffer_of(me, s, name, &code) : UINT32_MAX;
@@ -311,16 +278,10 @@ static int tell_buffer(mlt_rank *me, GOAL_Sched sched, const char *name, void **
     return MPI_SUCCESS;
 }
 
-MLT_EXPORT int GOAL_Sched_buffer(GOAL_Sched sched, const char *name, void **base, size_t *size)
+MLT_EXPORT int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
 {
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_buffer);
-    int code = tell_buffer(call.me, sched, name, base, size);
-    mlt_goal_leave(&call);
-    return code;
-}
-
-static int bind_function(mlt_rank *me, GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
-{
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_func);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     if (!s || !rests(me, s, &code))
@@ -335,14 +296,6 @@ static int bind_function(mlt_rank *me, GOAL_Sched sched, GOAL_fid number, GOAL_F
     return MPI_SUCCESS;
 }
 
-MLT_EXPORT int GOAL_Sched_func(GOAL_Sched sched, GOAL_fid number, GOAL_Func *func)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_func);
-    int code = bind_function(call.me, sched, number, func);
-    mlt_goal_leave(&call);
-    return code;
-}
-
 // ---- settings
 
 static void note_order(struct GOAL_Sched_s *s, bool wanted)
@@ -351,8 +304,10 @@ static void note_order(struct GOAL_Sched_s *s, bool wanted)
     s->run->order = wanted ? mlt_take((size_t)s->sched->actions + 1, sizeof(uint32_t)) : NULL;
 }
 
-static int sched_set(mlt_rank *me, GOAL_Sched sched, int what, long value)
+MLT_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_set);
+    mlt_rank *me = call.me;
     int code = MPI_SUCCESS;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     if (!s || !rests(me, s, &code))
@@ -360,7 +315,7 @@ static int sched_set(mlt_rank *me, GOAL_Sched sched, int what, long value)
     if (what != GOAL_OFFLOAD && what != GOAL_ORDER && what != GOAL_CALC)
         return mlt_bad_value(me, s->comm, me->fn, MPI_ERR_ARG, "what", what,
                              "GOAL_OFFLOAD, GOAL_ORDER or GOAL_CALC");
-    if (!mlt_goal_flag(me, s->comm, value, &code))
+    if ((code = mlt_goal_check_flag(me, s->comm, value)) != MPI_SUCCESS)
         return code;
     if (what == GOAL_OFFLOAD && value &&
         (code = mlt_goal_offload_allow(me, s->comm)) != MPI_SUCCESS)
@@ -372,14 +327,6 @@ static int sched_set(mlt_rank *me, GOAL_Sched sched, int what, long value)
     else if (value != (s->run->order != NULL))
         note_order(s, value);
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Sched_set(GOAL_Sched sched, int what, long value)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_set);
-    int code = sched_set(call.me, sched, what, value);
-    mlt_goal_leave(&call);
-    return code;
 }
 
 // Where an action stands in the code; `offsets` ascend as the code does.
@@ -396,8 +343,10 @@ static uint32_t sched_place_of(const uint32_t *offsets, uint32_t count, uint32_t
     return low;
 }
 
-static int tell_order(mlt_rank *me, GOAL_Sched sched, GOAL_id *ids, int size, int *count)
+MLT_EXPORT int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count)
 {
+    MLT_GOAL_LEAVES mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_order);
+    mlt_rank *me = call.me;
     int code;
     struct GOAL_Sched_s *s = mlt_goal_sched_of(me, sched, &code);
     if (!s || !rests(me, s, &code))
@@ -427,12 +376,4 @@ static int tell_order(mlt_rank *me, GOAL_Sched sched, GOAL_id *ids, int size, in
     }
     free(offsets);
     return MPI_SUCCESS;
-}
-
-MLT_EXPORT int GOAL_Sched_order(GOAL_Sched sched, GOAL_id *ids, int size, int *count)
-{
-    mlt_goal_call call = mlt_goal_enter(MLT_FN_GOAL_Sched_order);
-    int code = tell_order(call.me, sched, ids, size, count);
-    mlt_goal_leave(&call);
-    return code;
 }

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An info object is an array of entries in the order of setting. A deleted entry leaves a hole, so
-// that the others stay where they are; the array is packed when it would have to grow. Few keys are
-// searched one by one; an array with room for INDEX_FROM entries has a hash table of their places.
-//
-// The n-th key is found from the place where the last search for one ended: going through all keys,
-// in either direction, with or without deleting some, is linear.
+// An info object is an array of entries in the order of setting, searched one by one: programs set few
+// keys.
 #include "mpi/info/info.h"
 
 #include <pthread.h>
@@ -20,7 +16,6 @@
 #include "mpi/registry.h"
 #include "mpi_bodies.h"
 
-enum { INDEX_FROM = 16 };
 #define INFO_NOWHERE UINT32_MAX
 
 typedef struct info_entry {
@@ -31,13 +26,8 @@ typedef struct info_entry {
 
 struct mlt_info {
     mlt_registry_head head; // MLT_INFO_MAGIC while it lives
-    uint32_t count;         // keys
-    uint32_t used;          // entries, holes among them
-    uint32_t room;          // entries that `entries` has room for
+    uint32_t count, room;   // entries
     info_entry *entries;
-    mlt_table index; // places; empty as long as there are few
-    uint32_t place;  // an entry, and how many keys there are before it
-    uint32_t before;
 };
 
 // Guards the contents of all objects.
@@ -51,95 +41,35 @@ static uint32_t info_hash_of(const char *key)
     return mlt_hash_bytes(key, strlen(key));
 }
 
-static bool has_index(const mlt_info *info)
-{
-    return info->room >= INDEX_FROM;
-}
-
-static void index_rebuild(mlt_info *info)
-{
-    mlt_table_free(&info->index);
-    for (uint32_t i = 0; i < info->used; i++)
-        if (info->entries[i].key)
-            mlt_table_add(&info->index, info->entries[i].hash, i);
-}
-
-static bool is_key(const info_entry *e, uint32_t hash, const char *key)
-{
-    return e->key && e->hash == hash && strcmp(e->key, key) == 0;
-}
-
 // The place of a key; NOWHERE: it is not there.
 static uint32_t info_find(const mlt_info *info, const char *key)
 {
     uint32_t hash = info_hash_of(key);
-    for (uint32_t i = 0; !has_index(info) && i < info->used; i++)
-        if (is_key(&info->entries[i], hash, key))
+    for (uint32_t i = 0; i < info->count; i++)
+        if (info->entries[i].hash == hash && strcmp(info->entries[i].key, key) == 0)
             return i;
-    for (mlt_table_look look = mlt_table_look_for(&info->index, hash); mlt_table_next(&look);)
-        if (is_key(&info->entries[look.word], hash, key))
-            return (uint32_t)look.word;
     return INFO_NOWHERE;
 }
 
-// Makes room for one more entry: first by filling holes, if they are many.
-static void make_room(mlt_info *info)
-{
-    if (info->used < info->room)
-        return;
-    if (info->count < info->used - info->used / 4) {
-        uint32_t to = 0;
-        for (uint32_t from = 0; from < info->used; from++)
-            if (info->entries[from].key)
-                info->entries[to++] = info->entries[from];
-        info->used = to;
-        info->place = info->before = 0;
-    } else {
-        MLT_ARRAY_WANT(info->entries, info->used + 1, info->room);
-    }
-    if (has_index(info))
-        index_rebuild(info);
-}
-
-static void info_fill(info_entry *e, uint32_t hash, const char *key, const char *value)
+static void info_fill(info_entry *e, const char *key, const char *value)
 {
     size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
     char *block = mlt_take_more(NULL, key_bytes + value_bytes, 1);
     memcpy(block, key, key_bytes);
     memcpy(block + key_bytes, value, value_bytes);
     free(e->key);
-    *e = (info_entry){.key = block, .hash = hash, .value = (uint32_t)key_bytes};
+    *e = (info_entry){.key = block, .hash = info_hash_of(key), .value = (uint32_t)key_bytes};
 }
 
 static void info_set(mlt_info *info, const char *key, const char *value)
 {
     uint32_t at = info_find(info, key);
-    if (at != INFO_NOWHERE) {
-        info_fill(&info->entries[at], info->entries[at].hash, key, value);
-        return;
+    if (at == INFO_NOWHERE) {
+        MLT_ARRAY_WANT(info->entries, (size_t)info->count + 1, info->room);
+        at = info->count++;
+        info->entries[at].key = NULL;
     }
-    make_room(info);
-    at = info->used++;
-    info->entries[at].key = NULL;
-    info_fill(&info->entries[at], info_hash_of(key), key, value);
-    info->count++;
-    if (has_index(info))
-        mlt_table_add(&info->index, info->entries[at].hash, at);
-}
-
-static bool delete (mlt_info *info, const char *key)
-{
-    uint32_t at = info_find(info, key);
-    if (at == INFO_NOWHERE)
-        return false;
-    if (has_index(info))
-        mlt_table_remove(&info->index, info->entries[at].hash, at);
-    free(info->entries[at].key);
-    info->entries[at].key = NULL;
-    info->count--;
-    if (at < info->place)
-        info->before--;
-    return true;
+    info_fill(&info->entries[at], key, value);
 }
 
 static const char *value_of(const mlt_info *info, const char *key)
@@ -148,17 +78,10 @@ static const char *value_of(const mlt_info *info, const char *key)
     return at == INFO_NOWHERE ? NULL : info->entries[at].key + info->entries[at].value;
 }
 
-static const char *nth(mlt_info *info, uint32_t n)
+// NULL: there is no n-th.
+static const char *nth(const mlt_info *info, int n)
 {
-    if (n >= info->count)
-        return NULL;
-    while (info->before > n)
-        if (info->entries[--info->place].key)
-            info->before--;
-    while (info->before < n || !info->entries[info->place].key)
-        if (info->entries[info->place++].key)
-            info->before++;
-    return info->entries[info->place].key;
+    return n >= 0 && (uint32_t)n < info->count ? info->entries[n].key : NULL;
 }
 
 // ---- the contract
@@ -196,9 +119,8 @@ mlt_info *mlt_info_dup(const mlt_info *from)
     if (!from)
         return info;
     pthread_mutex_lock(&info_lock);
-    for (uint32_t i = 0; i < from->used; i++)
-        if (from->entries[i].key)
-            info_set(info, from->entries[i].key, from->entries[i].key + from->entries[i].value);
+    for (uint32_t i = 0; i < from->count; i++)
+        info_set(info, from->entries[i].key, from->entries[i].key + from->entries[i].value);
     pthread_mutex_unlock(&info_lock);
     return info;
 }
@@ -207,10 +129,9 @@ void mlt_info_free(mlt_info *info)
 {
     if (!info)
         return;
-    for (uint32_t i = 0; i < info->used; i++)
+    for (uint32_t i = 0; i < info->count; i++)
         free(info->entries[i].key);
     free(info->entries);
-    mlt_table_free(&info->index);
     mlt_registry_name(&info->head, 0);
     mlt_registry_give(&infos, info);
 }
@@ -243,9 +164,14 @@ bool mlt_info_flag(const mlt_info *info, const char *key, bool otherwise)
 bool mlt_info_delete(mlt_info *info, const char *key)
 {
     pthread_mutex_lock(&info_lock);
-    bool found = delete (info, key);
+    uint32_t at = info_find(info, key);
+    if (at != INFO_NOWHERE) {
+        info_entry *e = &info->entries[at];
+        free(e->key);
+        memmove(e, e + 1, (--info->count - at) * sizeof *e);
+    }
     pthread_mutex_unlock(&info_lock);
-    return found;
+    return at != INFO_NOWHERE;
 }
 
 int mlt_info_count(const mlt_info *info)
@@ -256,21 +182,28 @@ int mlt_info_count(const mlt_info *info)
     return count;
 }
 
-const char *mlt_info_key(mlt_info *info, int n)
+const char *mlt_info_key(const mlt_info *info, int n)
 {
     pthread_mutex_lock(&info_lock);
-    const char *key = n < 0 ? NULL : nth(info, (uint32_t)n);
+    const char *key = nth(info, n);
     pthread_mutex_unlock(&info_lock);
     return key;
 }
 
 // ---- MPI's functions
 
-static int read_only(mlt_rank *me, uint16_t fn)
+// An object that the program may change; NULL: *code has been raised.
+static mlt_info *own_info(mlt_rank *me, uint16_t fn, MPI_Info handle, int *code)
 {
-    return mlt_mpi_raise(me, NULL, fn, MPI_ERR_INFO,
-                         "argument info is MPI_INFO_ENV, which is read only, but should be an info "
-                         "object of the program's own, as MPI_Info_create or MPI_Info_dup gives");
+    mlt_info *info = handle == MPI_INFO_ENV ? NULL : mlt_info_of(handle);
+    if (handle == MPI_INFO_ENV)
+        *code = mlt_mpi_raise(
+            me, NULL, fn, MPI_ERR_INFO,
+            "argument info is MPI_INFO_ENV, which is read only, but should be an info "
+            "object of the program's own, as MPI_Info_create or MPI_Info_dup gives");
+    else if (!info)
+        *code = mlt_bad_info(me, NULL, fn, handle);
+    return info;
 }
 
 // MPI_SUCCESS if the key has a length that a key may have.
@@ -314,11 +247,10 @@ int mlt_mpi_Info_dup(mlt_rank *me, MPI_Info info, MPI_Info *newinfo)
 
 int mlt_mpi_Info_free(mlt_rank *me, MPI_Info *info)
 {
-    if (*info == MPI_INFO_ENV)
-        return read_only(me, MLT_FN_Info_free);
-    mlt_info *object = mlt_info_of(*info);
+    int code;
+    mlt_info *object = own_info(me, MLT_FN_Info_free, *info, &code);
     if (!object)
-        return mlt_bad_info(me, NULL, MLT_FN_Info_free, *info);
+        return code;
     mlt_info_free(object);
     *info = MPI_INFO_NULL;
     return MPI_SUCCESS;
@@ -326,13 +258,9 @@ int mlt_mpi_Info_free(mlt_rank *me, MPI_Info *info)
 
 int mlt_mpi_Info_set(mlt_rank *me, MPI_Info info, const char *key, const char *value)
 {
-    if (info == MPI_INFO_ENV)
-        return read_only(me, MLT_FN_Info_set);
-    mlt_info *object = mlt_info_of(info);
-    if (!object)
-        return mlt_bad_info(me, NULL, MLT_FN_Info_set, info);
-    int code = check_key(me, MLT_FN_Info_set, key);
-    if (code != MPI_SUCCESS)
+    int code;
+    mlt_info *object = own_info(me, MLT_FN_Info_set, info, &code);
+    if (!object || (code = check_key(me, MLT_FN_Info_set, key)) != MPI_SUCCESS)
         return code;
     if (strnlen(value, MPI_MAX_INFO_VAL) == MPI_MAX_INFO_VAL)
         return mlt_mpi_raise(me, NULL, MLT_FN_Info_set, MPI_ERR_INFO_VALUE,
@@ -345,13 +273,9 @@ int mlt_mpi_Info_set(mlt_rank *me, MPI_Info info, const char *key, const char *v
 
 int mlt_mpi_Info_delete(mlt_rank *me, MPI_Info info, const char *key)
 {
-    if (info == MPI_INFO_ENV)
-        return read_only(me, MLT_FN_Info_delete);
-    mlt_info *object = mlt_info_of(info);
-    if (!object)
-        return mlt_bad_info(me, NULL, MLT_FN_Info_delete, info);
-    int code = check_key(me, MLT_FN_Info_delete, key);
-    if (code != MPI_SUCCESS)
+    int code;
+    mlt_info *object = own_info(me, MLT_FN_Info_delete, info, &code);
+    if (!object || (code = check_key(me, MLT_FN_Info_delete, key)) != MPI_SUCCESS)
         return code;
     if (!mlt_info_delete(object, key))
         return mlt_mpi_raise(me, NULL, MLT_FN_Info_delete, MPI_ERR_INFO_NOKEY,
@@ -376,7 +300,7 @@ int mlt_mpi_Info_get_nthkey(mlt_rank *me, MPI_Info info, int n, char *key)
     if (!object)
         return mlt_bad_info(me, NULL, MLT_FN_Info_get_nthkey, info);
     pthread_mutex_lock(&info_lock);
-    const char *found = n < 0 ? NULL : nth(object, (uint32_t)n);
+    const char *found = nth(object, n);
     if (found)
         memcpy(key, found, strlen(found) + 1);
     int count = (int)object->count;

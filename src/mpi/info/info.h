@@ -49,6 +49,6 @@ bool mlt_info_flag(const mlt_info *info, const char *key, bool otherwise);
 bool mlt_info_delete(mlt_info *info, const char *key);
 
 // How many keys there are, and the n-th of them (0 is the first that was set; NULL: there is no
-// n-th). Going through all of them, up or down, is linear. The key is valid as long as it is set.
+// n-th). The key is valid as long as it is set.
 int mlt_info_count(const mlt_info *info);
-const char *mlt_info_key(mlt_info *info, int n);
+const char *mlt_info_key(const mlt_info *info, int n);

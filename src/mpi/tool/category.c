@@ -61,8 +61,7 @@ static category category_at(int i)
 // The i-th of what categories hold belongs to this one.
 static bool has_cvar(int cat, const char *name, int i)
 {
-    int count;
-    return strcmp(mlt_tool_cvars(&count)[i].layer, name) == 0;
+    return strcmp(mlt_tool_cvars()[i].layer, name) == 0;
 }
 
 static bool has_pvar(int cat, const char *name, int i)
@@ -95,26 +94,10 @@ static int category_collect(int cat, int all, bool (*has)(int cat, const char *n
     return n;
 }
 
-static int cvar_count(void)
-{
-    int count;
-    (void)mlt_tool_cvars(&count);
-    return count;
-}
-
-static int category_find(mlt_rank *me, int cat_index)
-{
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    return cat_index >= 0 && cat_index < category_count() ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
-}
-
 static int list(mlt_rank *me, int cat_index, int all, bool (*has)(int cat, const char *name, int i),
                 int len, int *indices)
 {
-    int code = category_find(me, cat_index);
+    int code = mlt_tool_check_index(me, cat_index, category_count());
     if (code != MPI_SUCCESS)
         return code;
     if (len < 0 || (len > 0 && !indices))
@@ -125,40 +108,29 @@ static int list(mlt_rank *me, int cat_index, int all, bool (*has)(int cat, const
 
 int mlt_mpi_T_category_get_num(mlt_rank *me, int *num_cat)
 {
-    int code = category_find(me, ROOT);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!num_cat)
-        return MPI_T_ERR_INVALID;
-    *num_cat = category_count();
-    return MPI_SUCCESS;
+    return mlt_tool_give(me, num_cat, category_count());
+}
+
+static const char *category_name(int i)
+{
+    return category_at(i).name;
 }
 
 int mlt_mpi_T_category_get_index(mlt_rank *me, const char *name, int *cat_index)
 {
-    int code = category_find(me, ROOT);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!name || !cat_index)
-        return MPI_T_ERR_INVALID;
-    for (int i = 0; i < category_count(); i++)
-        if (strcmp(category_at(i).name, name) == 0) {
-            *cat_index = i;
-            return MPI_SUCCESS;
-        }
-    return MPI_T_ERR_INVALID_NAME;
+    return mlt_tool_find(me, name, cat_index, category_count(), category_name);
 }
 
 int mlt_mpi_T_category_get_info(mlt_rank *me, int cat_index, char *name, int *name_len, char *desc,
                                 int *desc_len, int *num_cvars, int *num_pvars, int *num_categories)
 {
-    int code = category_find(me, cat_index);
+    int code = mlt_tool_check_index(me, cat_index, category_count());
     if (code != MPI_SUCCESS)
         return code;
     category c = category_at(cat_index);
     mlt_tool_text(c.name, name, name_len);
     mlt_tool_text(c.help, desc, desc_len);
-    mlt_tool_put(num_cvars, category_collect(cat_index, cvar_count(), has_cvar, 0, NULL));
+    mlt_tool_put(num_cvars, category_collect(cat_index, mlt_tool_cvar_count(), has_cvar, 0, NULL));
     mlt_tool_put(num_pvars, category_collect(cat_index, mlt_tool_pvar_count(), has_pvar, 0, NULL));
     mlt_tool_put(num_categories,
                  category_collect(cat_index, category_count(), has_category, 0, NULL));
@@ -167,18 +139,16 @@ int mlt_mpi_T_category_get_info(mlt_rank *me, int cat_index, char *name, int *na
 
 int mlt_mpi_T_category_get_num_events(mlt_rank *me, int cat_index, int *num_events)
 {
-    int code = category_find(me, cat_index);
+    int code = mlt_tool_check_index(me, cat_index, category_count());
     if (code != MPI_SUCCESS)
         return code;
-    if (!num_events)
-        return MPI_T_ERR_INVALID;
-    *num_events = category_collect(cat_index, mlt_tool_event_count(), has_event, 0, NULL);
-    return MPI_SUCCESS;
+    return mlt_tool_give(me, num_events,
+                         category_collect(cat_index, mlt_tool_event_count(), has_event, 0, NULL));
 }
 
 int mlt_mpi_T_category_get_cvars(mlt_rank *me, int cat_index, int len, int indices[])
 {
-    return list(me, cat_index, cvar_count(), has_cvar, len, indices);
+    return list(me, cat_index, mlt_tool_cvar_count(), has_cvar, len, indices);
 }
 
 int mlt_mpi_T_category_get_pvars(mlt_rank *me, int cat_index, int len, int indices[])
@@ -198,11 +168,5 @@ int mlt_mpi_T_category_get_categories(mlt_rank *me, int cat_index, int len, int 
 
 int mlt_mpi_T_category_changed(mlt_rank *me, int *update_number)
 {
-    int code = category_find(me, ROOT);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!update_number)
-        return MPI_T_ERR_INVALID;
-    *update_number = 0;
-    return MPI_SUCCESS;
+    return mlt_tool_give(me, update_number, 0);
 }

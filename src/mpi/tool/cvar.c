@@ -9,8 +9,6 @@
 
 #include "base/log.h"
 #include "base/upcalls.h"
-#include "mpi/handle.h"
-#include "mpi/registry.h"
 #include "mpi_bodies.h"
 
 enum { CVAR_MOST = 256, TEXT_MOST = 4096, CVAR_MAGIC = 0x7001c0a1 };
@@ -38,18 +36,22 @@ static void find_vars(void)
         cvar_add_table(&tables[t]);
 }
 
-const mlt_tool_cvar *mlt_tool_cvars(int *count)
+const mlt_tool_cvar *mlt_tool_cvars(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, find_vars);
-    *count = var_count;
     return vars;
+}
+
+int mlt_tool_cvar_count(void)
+{
+    (void)mlt_tool_cvars();
+    return var_count;
 }
 
 int mlt_tool_layers(const char *const **names)
 {
-    int count;
-    (void)mlt_tool_cvars(&count);
+    (void)mlt_tool_cvars();
     *names = layers;
     return layer_count;
 }
@@ -58,31 +60,17 @@ int mlt_tool_layers(const char *const **names)
 
 int mlt_mpi_T_cvar_get_num(mlt_rank *me, int *num_cvar)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!num_cvar)
-        return MPI_T_ERR_INVALID;
-    (void)mlt_tool_cvars(num_cvar);
-    return MPI_SUCCESS;
+    return mlt_tool_give(me, num_cvar, mlt_tool_cvar_count());
+}
+
+static const char *cvar_name(int i)
+{
+    return vars[i].setting->name;
 }
 
 int mlt_mpi_T_cvar_get_index(mlt_rank *me, const char *name, int *cvar_index)
 {
-    mlt_tool *tool;
-    int count, code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!name || !cvar_index)
-        return MPI_T_ERR_INVALID;
-    const mlt_tool_cvar *v = mlt_tool_cvars(&count);
-    for (int i = 0; i < count; i++)
-        if (strcmp(v[i].setting->name, name) == 0) {
-            *cvar_index = i;
-            return MPI_SUCCESS;
-        }
-    return MPI_T_ERR_INVALID_NAME;
+    return mlt_tool_find(me, name, cvar_index, mlt_tool_cvar_count(), cvar_name);
 }
 
 static MPI_Datatype cvar_type_of(const mlt_setting *s)
@@ -115,14 +103,10 @@ int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_
                             MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len,
                             int *bind, int *scope)
 {
-    mlt_tool *tool;
-    int count, code = mlt_tool_enter(me, &tool);
+    int code = mlt_tool_check_index(me, cvar_index, mlt_tool_cvar_count());
     if (code != MPI_SUCCESS)
         return code;
-    const mlt_tool_cvar *v = mlt_tool_cvars(&count);
-    if (cvar_index < 0 || cvar_index >= count)
-        return MPI_T_ERR_INVALID_INDEX;
-    const mlt_setting *s = v[cvar_index].setting;
+    const mlt_setting *s = vars[cvar_index].setting;
     mlt_tool_text(s->name, name, name_len);
     mlt_tool_text(s->help, desc, desc_len);
     mlt_tool_put(verbosity, s->scope == MLT_SCOPE_WORKER ? MPI_T_VERBOSITY_TUNER_BASIC
@@ -130,7 +114,7 @@ int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_
     if (datatype)
         *datatype = cvar_type_of(s);
     if (enumtype)
-        *enumtype = mlt_tool_enum_handle(cvar_enum_of(&v[cvar_index]));
+        *enumtype = mlt_tool_enum_handle(cvar_enum_of(&vars[cvar_index]));
     mlt_tool_put(bind, MPI_T_BIND_NO_OBJECT);
     mlt_tool_put(scope, scope_of(s));
     return MPI_SUCCESS;
@@ -139,66 +123,55 @@ int mlt_mpi_T_cvar_get_info(mlt_rank *me, int cvar_index, char *name, int *name_
 // ---- handles
 
 typedef struct cvar_handle {
-    mlt_registry_head head;
-    mlt_list_node link; // in tool->cvars
-    mlt_tool *tool;
+    mlt_tool_object object; // in tool->cvars
     const mlt_tool_cvar *var;
 } cvar_handle;
 
 static mlt_registry cvar_handles = MLT_REGISTRY_INIT(cvar_handle);
 
-static cvar_handle *cvar_handle_of(const mlt_tool *tool, MPI_T_cvar_handle handle)
+// The other arguments of the call are good, or not.
+static int find_handle(mlt_rank *me, MPI_T_cvar_handle handle, bool good, cvar_handle **h)
 {
-    cvar_handle *h = (cvar_handle *)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_registry_is(&h->head, mlt_registry_owned(CVAR_MAGIC, tool->number));
-    return good ? h : NULL;
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    *h = mlt_tool_object_of(tool, CVAR_MAGIC, handle);
+    return !*h ? MPI_T_ERR_INVALID_HANDLE : good ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 int mlt_mpi_T_cvar_handle_alloc(mlt_rank *me, int cvar_index, void *obj_handle,
                                 MPI_T_cvar_handle *handle, int *count)
 {
     mlt_tool *tool;
-    int n, code = mlt_tool_enter(me, &tool);
+    int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    const mlt_tool_cvar *v = mlt_tool_cvars(&n);
     if (!handle || !count)
         return MPI_T_ERR_INVALID;
-    if (cvar_index < 0 || cvar_index >= n)
+    if (cvar_index < 0 || cvar_index >= mlt_tool_cvar_count())
         return MPI_T_ERR_INVALID_INDEX;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
-    cvar_handle *h = mlt_registry_take(&cvar_handles);
-    h->tool = tool;
-    h->var = &v[cvar_index];
+    cvar_handle made = {{.tool = tool}, &vars[cvar_index]};
+    *handle = mlt_tool_object_new(&cvar_handles, CVAR_MAGIC, &made, sizeof made, &tool->cvars);
     tool->handles++;
-    mlt_list_push_back(&tool->cvars, &h->link);
-    mlt_registry_name(&h->head, mlt_registry_owned(CVAR_MAGIC, tool->number));
-    *handle = (MPI_T_cvar_handle)h;
-    *count = h->var->setting->kind == MLT_SETTING_TEXT ? TEXT_MOST : 1;
+    *count = made.var->setting->kind == MLT_SETTING_TEXT ? TEXT_MOST : 1;
     return MPI_SUCCESS;
 }
 
 static void cvar_free_handle(cvar_handle *h)
 {
-    mlt_registry_name(&h->head, 0);
-    mlt_list_remove(&h->link);
-    h->tool->handles--;
-    mlt_registry_give(&cvar_handles, h);
+    h->object.tool->handles--;
+    mlt_tool_object_free(&cvar_handles, &h->object);
 }
 
 int mlt_mpi_T_cvar_handle_free(mlt_rank *me, MPI_T_cvar_handle *handle)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    cvar_handle *h;
+    int code = find_handle(me, handle ? *handle : MPI_T_CVAR_HANDLE_NULL, true, &h);
     if (code != MPI_SUCCESS)
-        return code;
-    if (!handle)
-        return MPI_T_ERR_INVALID;
-    cvar_handle *h = cvar_handle_of(tool, *handle);
-    if (!h)
-        return MPI_T_ERR_INVALID_HANDLE;
+        return code == MPI_T_ERR_INVALID_HANDLE && !handle ? MPI_T_ERR_INVALID : code;
     cvar_free_handle(h);
     *handle = MPI_T_CVAR_HANDLE_NULL;
     return MPI_SUCCESS;
@@ -207,7 +180,7 @@ int mlt_mpi_T_cvar_handle_free(mlt_rank *me, MPI_T_cvar_handle *handle)
 void mlt_tool_cvars_free(mlt_tool *tool)
 {
     while (!mlt_list_empty(&tool->cvars))
-        cvar_free_handle(mlt_container_of(tool->cvars.next, cvar_handle, link));
+        cvar_free_handle(mlt_container_of(tool->cvars.next, cvar_handle, object.link));
 }
 
 // ---- values
@@ -232,17 +205,14 @@ static void cvar_read_number(const mlt_tool *tool, const mlt_setting *s, void *b
 
 int mlt_mpi_T_cvar_read(mlt_rank *me, MPI_T_cvar_handle handle, void *buf)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    cvar_handle *h;
+    int code = find_handle(me, handle, buf, &h);
     if (code != MPI_SUCCESS)
         return code;
-    const cvar_handle *h = cvar_handle_of(tool, handle);
-    if (!h || !buf)
-        return h ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
     if (h->var->setting->kind == MLT_SETTING_TEXT)
         snprintf(buf, TEXT_MOST, "%s", *(const char *const *)h->var->setting->value);
     else
-        cvar_read_number(tool, h->var->setting, buf);
+        cvar_read_number(h->object.tool, h->var->setting, buf);
     return MPI_SUCCESS;
 }
 
@@ -264,17 +234,12 @@ static bool is_allowed(const mlt_tool_cvar *v, int64_t number)
 static void write_text(const mlt_tool_cvar *v, const void *buf, char text[TEXT_MOST])
 {
     const mlt_setting *s = v->setting;
-    if (s->kind == MLT_SETTING_TEXT) {
+    if (s->kind == MLT_SETTING_TEXT)
         snprintf(text, TEXT_MOST, "%.*s", TEXT_MOST - 1, (const char *)buf);
-        return;
-    }
-    int64_t number = number_in(s, buf);
-    snprintf(text, TEXT_MOST, "%" PRId64, number);
-    const char *at = s->kind == MLT_SETTING_CHOICE ? s->choices : NULL;
-    for (int64_t i = 0; at && i < number; i++)
-        at = strchr(at, '|') + 1;
-    if (at)
-        snprintf(text, TEXT_MOST, "%.*s", (int)strcspn(at, "|"), at);
+    else if (s->kind == MLT_SETTING_CHOICE)
+        mlt_tool_enum_item(&v->enumtype, number_in(s, buf), text, TEXT_MOST);
+    else
+        snprintf(text, TEXT_MOST, "%" PRId64, number_in(s, buf));
 }
 
 // The value lies in the environment, where the process finds it when it joins its job.
@@ -321,12 +286,7 @@ static int write_var(mlt_tool *tool, const mlt_tool_cvar *v, const void *buf)
 
 int mlt_mpi_T_cvar_write(mlt_rank *me, MPI_T_cvar_handle handle, const void *buf)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    const cvar_handle *h = cvar_handle_of(tool, handle);
-    if (!h)
-        return MPI_T_ERR_INVALID_HANDLE;
-    return buf ? write_var(tool, h->var, buf) : MPI_T_ERR_INVALID;
+    cvar_handle *h;
+    int code = find_handle(me, handle, buf, &h);
+    return code == MPI_SUCCESS ? write_var(h->object.tool, h->var, buf) : code;
 }

@@ -18,7 +18,8 @@ typedef struct mlt_tool_cvar {
 } mlt_tool_cvar;
 
 // All of them; the same for the whole life of the process.
-const mlt_tool_cvar *mlt_tool_cvars(int *count);
+const mlt_tool_cvar *mlt_tool_cvars(void);
+int mlt_tool_cvar_count(void);
 
 // The layers that have settings, in the same order: how many, and the i-th.
 int mlt_tool_layers(const char *const **names);

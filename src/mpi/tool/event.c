@@ -7,9 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "mpi/handle.h"
 #include "mpi/info/info.h"
-#include "mpi/registry.h"
 #include "mpi/thread.h"
 #include "mpi/tool/source.h"
 #include "mpi_bodies.h"
@@ -82,30 +80,17 @@ static size_t event_place_of(const mlt_tool_event *type, int element)
 
 int mlt_mpi_T_event_get_num(mlt_rank *me, int *num_events)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!num_events)
-        return MPI_T_ERR_INVALID;
-    *num_events = KINDS;
-    return MPI_SUCCESS;
+    return mlt_tool_give(me, num_events, KINDS);
+}
+
+static const char *event_name(int i)
+{
+    return mlt_tool_event_types[i].name;
 }
 
 int mlt_mpi_T_event_get_index(mlt_rank *me, const char *name, int *event_index)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!name || !event_index)
-        return MPI_T_ERR_INVALID;
-    for (int i = 0; i < KINDS; i++)
-        if (strcmp(mlt_tool_event_types[i].name, name) == 0) {
-            *event_index = i;
-            return MPI_SUCCESS;
-        }
-    return MPI_T_ERR_INVALID_NAME;
+    return mlt_tool_find(me, name, event_index, KINDS, event_name);
 }
 
 static void put_elements(const mlt_tool_event *type, MPI_Datatype *types, MPI_Aint *places,
@@ -128,12 +113,9 @@ int mlt_mpi_T_event_get_info(mlt_rank *me, int event_index, char *name, int *nam
                              MPI_T_enum *enumtype, MPI_Info *info, char *desc, int *desc_len,
                              int *bind)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    int code = mlt_tool_check_index(me, event_index, KINDS);
     if (code != MPI_SUCCESS)
         return code;
-    if (event_index < 0 || event_index >= KINDS)
-        return MPI_T_ERR_INVALID_INDEX;
     const mlt_tool_event *type = &mlt_tool_event_types[event_index];
     mlt_tool_text(type->name, name, name_len);
     mlt_tool_text(type->help, desc, desc_len);
@@ -155,9 +137,7 @@ static const MPI_T_cb_safety event_levels[EVENT_LEVELS] = {
     MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE};
 
 typedef struct registration {
-    mlt_registry_head head;
-    mlt_list_node link; // in its tool's events->all
-    mlt_tool *tool;
+    mlt_tool_object object; // in its tool's events->all
     const mlt_tool_event *type;
     uint32_t context; // of the communicator it is bound to
     struct {
@@ -195,11 +175,20 @@ static mlt_registry registrations = MLT_REGISTRY_INIT(registration);
 
 static registration *registration_of(const mlt_tool *tool, MPI_T_event_registration handle)
 {
-    registration *r = (registration *)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_registry_is(&r->head, mlt_registry_owned(REGISTRATION_MAGIC, tool->number)) &&
-                !r->freed;
-    return good ? r : NULL;
+    registration *r = mlt_tool_object_of(tool, REGISTRATION_MAGIC, handle);
+    return r && !r->freed ? r : NULL;
+}
+
+// The other arguments of the call are good, or not.
+static int find_registration(mlt_rank *me, MPI_T_event_registration handle, bool good,
+                             registration **r)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    *r = registration_of(tool, handle);
+    return !*r ? MPI_T_ERR_INVALID_HANDLE : good ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 static int level_of(MPI_T_cb_safety safety)
@@ -233,7 +222,7 @@ static mlt_tool_events *events_of(mlt_tool *tool)
 // The hints that the library knows; a value that is none of these is ignored, as hints are.
 static void take_hints(registration *r, const mlt_info *info)
 {
-    const char *text = info ? mlt_info_get(info, "millet_buffer") : NULL;
+    const char *text = mlt_info_get(info, "millet_buffer");
     long most = text ? strtol(text, NULL, 10) : 0;
     if (most >= 1 && most <= BUFFER_MOST)
         r->most = (uint32_t)most;
@@ -242,23 +231,6 @@ static void take_hints(registration *r, const mlt_info *info)
 static bool is_info(MPI_Info info)
 {
     return info == MPI_INFO_NULL || mlt_info_of(info);
-}
-
-static const mlt_info *hints_in(MPI_Info info)
-{
-    return info == MPI_INFO_NULL ? NULL : mlt_info_of(info);
-}
-
-static int event_bind(registration *r, mlt_rank *me, const void *obj_handle)
-{
-    if (!obj_handle)
-        return MPI_T_ERR_INVALID;
-    const mlt_comm *comm =
-        me && mlt_thread_is_ready(me) ? mlt_comm_of(me, *(const MPI_Comm *)obj_handle) : NULL;
-    if (!comm)
-        return MPI_T_ERR_INVALID_HANDLE;
-    r->context = comm->context;
-    return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle, MPI_Info info,
@@ -274,16 +246,18 @@ int mlt_mpi_T_event_handle_alloc(mlt_rank *me, int event_index, void *obj_handle
         return MPI_T_ERR_INVALID;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
-    registration made = {.tool = tool, .type = &mlt_tool_event_types[event_index], .most = BUFFER};
-    if (made.type->comm && (code = event_bind(&made, me, obj_handle)) != MPI_SUCCESS)
+    const mlt_comm *comm = NULL;
+    const mlt_tool_event *type = &mlt_tool_event_types[event_index];
+    if (type->comm && (code = mlt_tool_bind(me, obj_handle, &comm)) != MPI_SUCCESS)
         return code;
-    take_hints(&made, hints_in(info));
-    registration *r = mlt_registry_take(&registrations);
-    mlt_registry_fill(r, &made, sizeof made);
-    mlt_list_push_back(&events_of(tool)->all, &r->link);
+    registration made = {.object = {.tool = tool},
+                         .type = type,
+                         .context = comm ? comm->context : 0,
+                         .most = BUFFER};
+    take_hints(&made, mlt_info_of(info));
+    *event_registration = mlt_tool_object_new(&registrations, REGISTRATION_MAGIC, &made,
+                                              sizeof made, &events_of(tool)->all);
     tool->handles++;
-    mlt_registry_name(&r->head, mlt_registry_owned(REGISTRATION_MAGIC, tool->number));
-    *event_registration = (MPI_T_event_registration)r;
     return MPI_SUCCESS;
 }
 
@@ -297,18 +271,17 @@ static void forget(mlt_tool_events *e, instance *i)
 
 static void free_registration(registration *r)
 {
-    mlt_tool_events *e = r->tool->events;
+    mlt_tool *tool = r->object.tool;
+    mlt_tool_events *e = tool->events;
     for (mlt_list_node *l = e->waiting.next, *next; l != &e->waiting; l = next) {
         next = l->next;
         if (mlt_container_of(l, instance, link)->to == r)
             forget(e, mlt_container_of(l, instance, link));
     }
     if (event_lowest(r) >= 0)
-        mlt_tool_watch(r->tool, -1);
-    mlt_registry_name(&r->head, 0);
-    mlt_list_remove(&r->link);
-    r->tool->handles--;
-    mlt_registry_give(&registrations, r);
+        mlt_tool_watch(tool, -1);
+    tool->handles--;
+    mlt_tool_object_free(&registrations, &r->object);
 }
 
 void mlt_tool_events_free(mlt_tool *tool)
@@ -317,7 +290,7 @@ void mlt_tool_events_free(mlt_tool *tool)
     if (!e)
         return;
     while (!mlt_list_empty(&e->all))
-        free_registration(mlt_container_of(e->all.next, registration, link));
+        free_registration(mlt_container_of(e->all.next, registration, object.link));
     e->cleared = e->calls;
     if (e->calls)
         return; // the callback that runs is called by something that looks at it
@@ -362,13 +335,11 @@ static bool bury(mlt_tool *tool, registration *r)
 int mlt_mpi_T_event_handle_free(mlt_rank *me, MPI_T_event_registration event_registration,
                                 void *user_data, MPI_T_event_free_cb_function free_cb_function)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    registration *r;
+    int code = find_registration(me, event_registration, true, &r);
     if (code != MPI_SUCCESS)
         return code;
-    registration *r = registration_of(tool, event_registration);
-    if (!r)
-        return MPI_T_ERR_INVALID_HANDLE;
+    mlt_tool *tool = r->object.tool;
     bool nested = tool->events->calls;
     if (!nested)
         mlt_tool_events_deliver(tool); // what happened before
@@ -397,68 +368,46 @@ static MPI_Info hints_of(const registration *r)
 int mlt_mpi_T_event_handle_get_info(mlt_rank *me, MPI_T_event_registration event_registration,
                                     MPI_Info *info_used)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    const registration *r = registration_of(tool, event_registration);
-    if (!r || !info_used)
-        return r ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
-    *info_used = hints_of(r);
-    return MPI_SUCCESS;
+    registration *r;
+    int code = find_registration(me, event_registration, info_used, &r);
+    if (code == MPI_SUCCESS)
+        *info_used = hints_of(r);
+    return code;
 }
 
 int mlt_mpi_T_event_handle_set_info(mlt_rank *me, MPI_T_event_registration event_registration,
                                     MPI_Info info)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    registration *r = registration_of(tool, event_registration);
-    if (!r || !is_info(info))
-        return r ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
-    take_hints(r, hints_in(info));
-    return MPI_SUCCESS;
+    registration *r;
+    int code = find_registration(me, event_registration, is_info(info), &r);
+    if (code == MPI_SUCCESS)
+        take_hints(r, mlt_info_of(info));
+    return code;
 }
 
-// The registration whose callback of that level a call is about.
-static int find_callback(mlt_rank *me, MPI_T_event_registration handle, MPI_T_cb_safety safety,
-                         registration **r)
+// The registration has a callback of that level; the other arguments of the call are good, or not.
+static int check_callback(mlt_rank *me, MPI_T_event_registration handle, MPI_T_cb_safety safety,
+                          bool good)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    *r = registration_of(tool, handle);
-    if (!*r)
-        return MPI_T_ERR_INVALID_HANDLE;
-    int level = level_of(safety);
-    return level >= 0 && (*r)->by[level].call ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+    registration *r;
+    int level = level_of(safety), code = find_registration(me, handle, good && level >= 0, &r);
+    return code == MPI_SUCCESS && !r->by[level].call ? MPI_T_ERR_INVALID : code;
 }
 
 // No hint is about a single callback.
 int mlt_mpi_T_event_callback_get_info(mlt_rank *me, MPI_T_event_registration event_registration,
                                       MPI_T_cb_safety cb_safety, MPI_Info *info_used)
 {
-    registration *r;
-    int code = find_callback(me, event_registration, cb_safety, &r);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!info_used)
-        return MPI_T_ERR_INVALID;
-    *info_used = mlt_info_handle(mlt_info_new());
-    return MPI_SUCCESS;
+    int code = check_callback(me, event_registration, cb_safety, info_used);
+    if (code == MPI_SUCCESS)
+        *info_used = mlt_info_handle(mlt_info_new());
+    return code;
 }
 
 int mlt_mpi_T_event_callback_set_info(mlt_rank *me, MPI_T_event_registration event_registration,
                                       MPI_T_cb_safety cb_safety, MPI_Info info)
 {
-    registration *r;
-    int code = find_callback(me, event_registration, cb_safety, &r);
-    if (code != MPI_SUCCESS)
-        return code;
-    return is_info(info) ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+    return check_callback(me, event_registration, cb_safety, is_info(info));
 }
 
 // ---- callbacks
@@ -467,35 +416,28 @@ int mlt_mpi_T_event_register_callback(mlt_rank *me, MPI_T_event_registration eve
                                       MPI_T_cb_safety cb_safety, MPI_Info info, void *user_data,
                                       MPI_T_event_cb_function event_cb_function)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    registration *r;
+    int level = level_of(cb_safety);
+    int code = find_registration(me, event_registration, level >= 0 && is_info(info), &r);
     if (code != MPI_SUCCESS)
         return code;
-    registration *r = registration_of(tool, event_registration);
-    int level = level_of(cb_safety);
-    if (!r || level < 0 || !is_info(info))
-        return r ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
     bool before = event_lowest(r) >= 0;
     r->by[level].call = event_cb_function;
     r->by[level].user_data = user_data;
     int change = (event_lowest(r) >= 0) - before;
     if (change)
-        mlt_tool_watch(tool, change);
+        mlt_tool_watch(r->object.tool, change);
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_event_set_dropped_handler(mlt_rank *me, MPI_T_event_registration event_registration,
                                         MPI_T_event_dropped_cb_function dropped_cb_function)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    registration *r = registration_of(tool, event_registration);
-    if (!r)
-        return MPI_T_ERR_INVALID_HANDLE;
-    r->on_drop = dropped_cb_function;
-    return MPI_SUCCESS;
+    registration *r;
+    int code = find_registration(me, event_registration, true, &r);
+    if (code == MPI_SUCCESS)
+        r->on_drop = dropped_cb_function;
+    return code;
 }
 
 // ---- events happen
@@ -505,7 +447,7 @@ static void happen(mlt_tool *tool, int kind, uint32_t context, const mlt_tool_da
     mlt_tool_events *e = tool->events;
     uint64_t now = 0;
     for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
-        registration *r = mlt_container_of(l, registration, link);
+        registration *r = mlt_container_of(l, registration, object.link);
         if (r->type != &mlt_tool_event_types[kind] || (r->type->comm && r->context != context) ||
             event_lowest(r) < 0 || r->freed)
             continue;
@@ -570,7 +512,7 @@ static bool tell_dropped(mlt_tool *tool)
     mlt_tool_events *e = tool->events;
     e->dropped = 0;
     for (mlt_list_node *l = e->all.next; l != &e->all; l = l->next) {
-        registration *r = mlt_container_of(l, registration, link);
+        registration *r = mlt_container_of(l, registration, object.link);
         int level = event_lowest(r);
         MPI_Count dropped = (MPI_Count)r->dropped;
         r->dropped = 0;
@@ -606,7 +548,7 @@ static void bury_freed(mlt_tool *tool)
 {
     mlt_list_node *all = &tool->events->all, *l = all->next;
     while (l != all) {
-        registration *r = mlt_container_of(l, registration, link);
+        registration *r = mlt_container_of(l, registration, object.link);
         l = l->next;
         if (!r->freed)
             continue;
@@ -634,69 +576,61 @@ void mlt_tool_events_deliver(mlt_tool *tool)
 
 // ---- what a callback asks for
 
-static const instance *event_instance_of(const mlt_tool *tool, MPI_T_event_instance handle)
+// The other arguments of the call are good, or not.
+static int find_instance(mlt_rank *me, MPI_T_event_instance handle, bool good, const instance **i)
 {
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
     const mlt_tool_events *e = tool->events;
-    return e && e->calls && handle == (MPI_T_event_instance)&e->now ? &e->now : NULL;
+    if (!e || !e->calls || handle != (MPI_T_event_instance)&e->now)
+        return MPI_T_ERR_INVALID_HANDLE;
+    *i = &e->now;
+    return good ? MPI_SUCCESS : MPI_T_ERR_INVALID;
 }
 
 int mlt_mpi_T_event_read(mlt_rank *me, MPI_T_event_instance event_instance, int element_index,
                          void *buffer)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    const instance *i;
+    int code = find_instance(me, event_instance, true, &i);
     if (code != MPI_SUCCESS)
         return code;
-    const instance *i = event_instance_of(tool, event_instance);
-    if (!i)
-        return MPI_T_ERR_INVALID_HANDLE;
-    const mlt_tool_event *type = i->type;
-    if (element_index < 0 || element_index >= element_count(type))
+    if (element_index < 0 || element_index >= element_count(i->type))
         return MPI_T_ERR_INVALID_INDEX;
     if (!buffer)
         return MPI_T_ERR_INVALID;
-    memcpy(buffer, (const char *)&i->data + event_place_of(type, element_index),
-           event_is_large(type, element_index) ? sizeof i->data.large : sizeof *i->data.number);
+    memcpy(buffer, (const char *)&i->data + event_place_of(i->type, element_index),
+           event_is_large(i->type, element_index) ? sizeof i->data.large : sizeof *i->data.number);
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_event_copy(mlt_rank *me, MPI_T_event_instance event_instance, void *buffer)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    const instance *i = event_instance_of(tool, event_instance);
-    if (!i || !buffer)
-        return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
-    const mlt_tool_event *type = i->type;
-    memcpy(buffer, &i->data, type->large ? sizeof i->data : type->numbers * sizeof *i->data.number);
-    return MPI_SUCCESS;
+    const instance *i;
+    int code = find_instance(me, event_instance, buffer, &i);
+    if (code == MPI_SUCCESS)
+        memcpy(buffer, &i->data,
+               i->type->large ? sizeof i->data : i->type->numbers * sizeof *i->data.number);
+    return code;
 }
 
 int mlt_mpi_T_event_get_timestamp(mlt_rank *me, MPI_T_event_instance event_instance,
                                   MPI_Count *event_timestamp)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    const instance *i = event_instance_of(tool, event_instance);
-    if (!i || !event_timestamp)
-        return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
-    *event_timestamp = (MPI_Count)i->time_ns;
-    return MPI_SUCCESS;
+    const instance *i;
+    int code = find_instance(me, event_instance, event_timestamp, &i);
+    if (code == MPI_SUCCESS)
+        *event_timestamp = (MPI_Count)i->time_ns;
+    return code;
 }
 
 int mlt_mpi_T_event_get_source(mlt_rank *me, MPI_T_event_instance event_instance, int *source_index)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    const instance *i = event_instance_of(tool, event_instance);
-    if (!i || !source_index)
-        return i ? MPI_T_ERR_INVALID : MPI_T_ERR_INVALID_HANDLE;
-    *source_index = i->type->source;
-    return MPI_SUCCESS;
+    const instance *i;
+    int code = find_instance(me, event_instance, source_index, &i);
+    if (code == MPI_SUCCESS)
+        *source_index = i->type->source;
+    return code;
 }

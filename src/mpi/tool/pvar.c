@@ -31,51 +31,44 @@ static const mlt_tool_enum pvar_waits = MLT_TOOL_ENUM(
 static mlt_tool_enum collectives = MLT_TOOL_ENUM("collective", "none yet");
 static mlt_tool_enum algorithms = MLT_TOOL_ENUM("algorithm", "none");
 
-static uint64_t life(const mlt_tool_pvar_handle *h, int i)
+// Functions that say what the i-th element of a variable stands at now.
+#define READER(name, value)                                                                        \
+    static uint64_t name(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)               \
+    {                                                                                              \
+        return value;                                                                              \
+    }
+
+static uint64_t life(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    uint8_t now = mlt_life(h->tool->rank);
+    uint8_t now = mlt_life(rank);
     return now == MLT_LIFE_NEW ? 0 : now == MLT_LIFE_DONE ? 2 : 1;
 }
 
-static uint64_t large_kind(const mlt_tool_pvar_handle *h, int i)
+static uint64_t large_kind(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    const char *kind = mlt_worker_large_kind(h->tool->rank->worker);
+    const char *kind = mlt_worker_large_kind(rank->worker);
     return strcmp(kind, "chunks") == 0 ? 0 : strcmp(kind, "read") == 0 ? 1 : 2;
 }
 
-static uint64_t last_wait(const mlt_tool_pvar_handle *h, int i)
+static uint64_t last_wait(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    uint64_t kind = h->tool->counts.last_wait;
+    uint64_t kind = h->object.tool->counts.last_wait;
     return kind < (uint64_t)mlt_tool_enum_count(&pvar_waits) ? kind : MLT_WAIT_OTHER;
 }
 
 // ---- the rank
 
-static uint64_t unexpected_length(const mlt_tool_pvar_handle *h, int i)
-{
-    return h->tool->rank->unexpected.size;
-}
-
-static uint64_t posted_length(const mlt_tool_pvar_handle *h, int i)
-{
-    return h->tool->rank->posted.size;
-}
-
-static uint64_t sends_open(const mlt_tool_pvar_handle *h, int i)
-{
-    return h->tool->rank->sends_open;
-}
+READER(unexpected_length, rank->unexpected.size)
+READER(posted_length, rank->posted.size)
+READER(sends_open, rank->sends_open)
 
 // ---- a communicator
 
-static uint64_t comm_seen(const mlt_tool_pvar_handle *h, int i)
-{
-    return h->seen;
-}
+READER(comm_seen, h->seen)
 
-static uint64_t comm_unexpected(const mlt_tool_pvar_handle *h, int i)
+static uint64_t comm_unexpected(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    const mlt_list_node *all = &h->tool->rank->unexpected.all;
+    const mlt_list_node *all = &rank->unexpected.all;
     uint64_t n = 0;
     for (const mlt_list_node *l = all->next; l != all; l = l->next)
         n += mlt_container_of(l, const mlt_msg, all)->context == h->context;
@@ -83,173 +76,108 @@ static uint64_t comm_unexpected(const mlt_tool_pvar_handle *h, int i)
 }
 
 // A communicator that was freed stands at what the call before saw.
-static uint64_t comm_collectives(const mlt_tool_pvar_handle *h, int i)
+static uint64_t comm_collectives(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
     bool lives_on = h->comm->magic == MLT_COMM_MAGIC && h->comm->context == h->context &&
-                    h->comm->owner == h->tool->rank;
+                    h->comm->owner == rank;
     return lives_on ? (uint64_t)h->comm->coll_calls + h->comm->fixed_calls : h->seen;
 }
 
 // ---- the worker
 
-static const mlt_worker *pvar_worker_of(const mlt_tool_pvar_handle *h)
-{
-    return h->tool->rank->worker;
-}
+READER(worker_sent, rank->worker->counts.messages[i])
+READER(worker_sent_bytes, rank->worker->counts.bytes[i])
+READER(worker_eager, rank->worker->counts.eager)
+READER(worker_asked, rank->worker->counts.rendezvous)
+READER(worker_idle, rank->worker->counts.wait_ns)
+READER(worker_switches, rank->worker->sched->switches)
+READER(worker_runnable, rank->worker->sched->runnable)
+READER(worker_held, rank->worker->held)
+READER(worker_held_most, rank->worker->counts.unexpected_peak)
 
-static uint64_t worker_sent(const mlt_tool_pvar_handle *h, int i)
+static uint64_t worker_hold_used(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    return pvar_worker_of(h)->counts.messages[i];
-}
-
-static uint64_t worker_sent_bytes(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->counts.bytes[i];
-}
-
-static uint64_t worker_eager(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->counts.eager;
-}
-
-static uint64_t worker_asked(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->counts.rendezvous;
-}
-
-static uint64_t worker_idle(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->counts.wait_ns;
-}
-
-static uint64_t worker_switches(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->sched->switches;
-}
-
-static uint64_t worker_runnable(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->sched->runnable;
-}
-
-static uint64_t worker_held(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->held;
-}
-
-static uint64_t worker_held_most(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->counts.unexpected_peak;
-}
-
-static uint64_t worker_hold_used(const mlt_tool_pvar_handle *h, int i)
-{
-    const mlt_worker *w = pvar_worker_of(h);
+    const mlt_worker *w = rank->worker;
     double used = w->held_limit ? (double)w->held / (double)w->held_limit : 1;
     return (uint64_t)((used < 1 ? used : 1) * MLT_TOOL_PARTS);
 }
 
-static uint64_t worker_requests(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->reqs.in_use;
-}
+READER(worker_requests, rank->worker->reqs.in_use)
+READER(worker_ranks, rank->worker->count)
+READER(worker_stack, mlt_sched_stack_size(rank->worker->sched))
 
-static uint64_t worker_ranks(const mlt_tool_pvar_handle *h, int i)
+static uint64_t worker_hosts_met(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    return pvar_worker_of(h)->count;
-}
-
-static uint64_t worker_stack(const mlt_tool_pvar_handle *h, int i)
-{
-    return mlt_sched_stack_size(pvar_worker_of(h)->sched);
-}
-
-static uint64_t worker_hosts_met(const mlt_tool_pvar_handle *h, int i)
-{
-    const mlt_wire *wire = pvar_worker_of(h)->wire;
+    const mlt_wire *wire = rank->worker->wire;
     return wire ? wire->met : 0;
 }
 
-static uint64_t ring_slots(const mlt_tool_pvar_handle *h, int i)
-{
-    return pvar_worker_of(h)->wire ? pvar_worker_of(h)->boot->job->ring_slots : 0;
-}
+READER(ring_slots, rank->worker->wire ? rank->worker->boot->job->ring_slots : 0)
+READER(ring_bytes, rank->worker->wire ? rank->worker->boot->job->ring_data : 0)
 
-static uint64_t ring_bytes(const mlt_tool_pvar_handle *h, int i)
+static uint64_t pool_bytes(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
-    return pvar_worker_of(h)->wire ? pvar_worker_of(h)->boot->job->ring_data : 0;
-}
-
-static uint64_t pool_bytes(const mlt_tool_pvar_handle *h, int i)
-{
-    const mlt_job *job = pvar_worker_of(h)->boot->job;
-    return pvar_worker_of(h)->wire ? (uint64_t)job->chunks * job->chunk_bytes : 0;
+    const mlt_job *job = rank->worker->boot->job;
+    return rank->worker->wire ? (uint64_t)job->chunks * job->chunk_bytes : 0;
 }
 
 // ---- the process
 
-static uint64_t process_memory(const mlt_tool_pvar_handle *h, int i)
+static uint64_t process_memory(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
     mlt_os_memory memory;
     return mlt_os_memory_state(&memory) == MLT_OK ? memory.own : 0;
 }
 
-static uint64_t process_memory_most(const mlt_tool_pvar_handle *h, int i)
+static uint64_t process_memory_most(const mlt_tool_pvar_handle *h, const mlt_rank *rank, int i)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (uint64_t)usage.ru_maxrss * 1024 : 0;
 }
 
-static uint64_t process_abroad(const mlt_tool_pvar_handle *h, int i)
-{
-    return atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxed);
-}
+READER(process_abroad, atomic_load_explicit(&mlt_tcp_abroad, memory_order_relaxed))
 
 // ---- the table
 
-#define COUNTED(name_, category_, class_, field, help_)                                            \
-    {                                                                                              \
-        .name = name_, .category = category_, .help = help_, .count = 1, .watch = true,            \
-        .class = MPI_T_PVAR_CLASS_##class_, .verbosity = MPI_T_VERBOSITY_USER_BASIC,               \
-        .at = offsetof(mlt_tool_counts, field)                                                     \
-    }
-#define EXTREME(name_, category_, class_, now_, help_)                                             \
-    {                                                                                              \
-        .name = name_, .category = category_, .help = help_, .count = 1, .watch = true,            \
-        .class = MPI_T_PVAR_CLASS_##class_, .verbosity = MPI_T_VERBOSITY_USER_DETAIL, .now = now_  \
-    }
-#define SHOWN(name_, category_, class_, now_, help_)                                               \
-    {                                                                                              \
-        .name = name_, .category = category_, .help = help_, .count = 1, .read_only = true,        \
-        .class = MPI_T_PVAR_CLASS_##class_, .verbosity = MPI_T_VERBOSITY_USER_DETAIL, .now = now_  \
-    }
-#define KEPT(name_, category_, class_, count_, now_, help_)                                        \
+#define VAR(name_, category_, class_, verbosity_, count_, help_, ...)                              \
     {                                                                                              \
         .name = name_, .category = category_, .help = help_, .count = count_,                      \
-        .class = MPI_T_PVAR_CLASS_##class_, .verbosity = MPI_T_VERBOSITY_TUNER_BASIC, .now = now_  \
+        .class = MPI_T_PVAR_CLASS_##class_, .verbosity = MPI_T_VERBOSITY_##verbosity_, __VA_ARGS__ \
     }
-#define STATE(name_, category_, enum_, now_, help_)                                                \
-    {                                                                                              \
-        .name = name_, .category = category_, .help = help_, .count = 1, .read_only = true,        \
-        .class = MPI_T_PVAR_CLASS_STATE, .verbosity = MPI_T_VERBOSITY_TUNER_DETAIL,                \
-        .unit = MLT_UNIT_STATE, .enumtype = &enum_, .now = now_                                    \
-    }
-#define LAST(name_, category_, enum_, field, help_)                                                \
-    {                                                                                              \
-        .name = name_, .category = category_, .help = help_, .count = 1, .read_only = true,        \
-        .watch = true, .class = MPI_T_PVAR_CLASS_STATE, .verbosity = MPI_T_VERBOSITY_TUNER_DETAIL, \
-        .unit = MLT_UNIT_STATE, .enumtype = &enum_, .at = offsetof(mlt_tool_counts, field)         \
-    }
-#define ON_COMM(name_, class_, sight_, bytes_, help_)                                              \
-    {                                                                                              \
-        .name = name_, .category = "p2p", .help = help_, .count = 1, .watch = true, .comm = true,  \
-        .class = MPI_T_PVAR_CLASS_##class_, .verbosity = MPI_T_VERBOSITY_USER_BASIC,               \
-        .event = sight_, .bytes = bytes_, .now = comm_seen                                         \
-    }
+#define COUNTED(name, category, class_, field, help)                                               \
+    VAR(name, category, class_, USER_BASIC, 1, help, .watch = true,                                \
+        .at = offsetof(mlt_tool_counts, field))
+#define TIMED(name, category, field, help)                                                         \
+    VAR(name, category, TIMER, USER_BASIC, 1, help, .watch = true, .unit = MLT_UNIT_NANOSECONDS,   \
+        .at = offsetof(mlt_tool_counts, field))
+#define EXTREME(name, category, class_, now_, help)                                                \
+    VAR(name, category, class_, USER_DETAIL, 1, help, .watch = true, .now = now_)
+#define SHOWN(name, category, class_, now_, help)                                                  \
+    VAR(name, category, class_, USER_DETAIL, 1, help, .read_only = true, .now = now_)
+#define KEPT(name, category, class_, count, now_, help)                                            \
+    VAR(name, category, class_, TUNER_BASIC, count, help, .now = now_)
+#define STATE(name, category, enum_, now_, help)                                                   \
+    VAR(name, category, STATE, TUNER_DETAIL, 1, help, .read_only = true, .unit = MLT_UNIT_STATE,   \
+        .enumtype = &enum_, .now = now_)
+#define LAST(name, category, enum_, field, help)                                                   \
+    VAR(name, category, STATE, TUNER_DETAIL, 1, help, .read_only = true, .watch = true,            \
+        .unit = MLT_UNIT_STATE, .enumtype = &enum_, .at = offsetof(mlt_tool_counts, field))
+#define ON_COMM(name, class_, event_, bytes_, help)                                                \
+    VAR(name, "p2p", class_, USER_BASIC, 1, help, .watch = true, .comm = true, .event = event_,    \
+        .bytes = bytes_, .now = comm_seen)
 #define CALLS(kind)                                                                                \
     COUNTED(                                                                                       \
         "calls_" #kind, "coll", COUNTER, calls[MLT_TOOL_CALL_##kind],                              \
         "calls of this collective operation, blocking, nonblocking, or making a persistent one"),
+// What is counted by distance: how often, and bytes. The help ends with whose ranks they are.
+#define BY_DISTANCE(name, category, class_, field, help, more)                                     \
+    COUNTED(name "_worker" more, category, class_, field[MLT_SAME_WORKER],                         \
+            help "ranks of its worker"),                                                           \
+        COUNTED(name "_process" more, category, class_, field[MLT_SAME_PROCESS],                   \
+                help "other workers of its process"),                                              \
+        COUNTED(name "_host" more, category, class_, field[MLT_SAME_HOST],                         \
+                help "other processes of its host"),                                               \
+        COUNTED(name "_far" more, category, class_, field[MLT_OTHER_HOST], help "other hosts")
 
 const mlt_tool_pvar mlt_tool_pvars[] = {
     COUNTED(
@@ -261,14 +189,7 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
             "messages of this rank to other processes of its host"),
     COUNTED("sent_far", "p2p", COUNTER, sent[MLT_OTHER_HOST],
             "messages of this rank to other hosts"),
-    COUNTED("sent_worker_bytes", "p2p", AGGREGATE, sent_bytes[MLT_SAME_WORKER],
-            "their bytes: to ranks of its worker"),
-    COUNTED("sent_process_bytes", "p2p", AGGREGATE, sent_bytes[MLT_SAME_PROCESS],
-            "their bytes: to other workers of its process"),
-    COUNTED("sent_host_bytes", "p2p", AGGREGATE, sent_bytes[MLT_SAME_HOST],
-            "their bytes: to other processes of its host"),
-    COUNTED("sent_far_bytes", "p2p", AGGREGATE, sent_bytes[MLT_OTHER_HOST],
-            "their bytes: to other hosts"),
+    BY_DISTANCE("sent", "p2p", AGGREGATE, sent_bytes, "their bytes: to ", "_bytes"),
     COUNTED("sent_eager", "p2p", COUNTER, eager,
             "messages of this rank that left with their data, whether a receive waited or not"),
     COUNTED("sent_asked", "p2p", COUNTER, asked,
@@ -290,23 +211,10 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
     SHOWN("sends_open", "p2p", LEVEL, sends_open, "sends of this rank that are under way"),
     LAST("large_message", "p2p", larges, last_large,
          "how the last large message to this rank was moved"),
-    COUNTED("partitioned_worker", "p2p", COUNTER, moves.partitioned[MLT_SAME_WORKER],
-            "starts of partitioned sends of this rank to ranks of its worker"),
-    COUNTED("partitioned_process", "p2p", COUNTER, moves.partitioned[MLT_SAME_PROCESS],
-            "starts of partitioned sends of this rank to other workers of its process"),
-    COUNTED("partitioned_host", "p2p", COUNTER, moves.partitioned[MLT_SAME_HOST],
-            "starts of partitioned sends of this rank to other processes of its host"),
-    COUNTED("partitioned_far", "p2p", COUNTER, moves.partitioned[MLT_OTHER_HOST],
-            "starts of partitioned sends of this rank to other hosts"),
-    COUNTED("partitioned_worker_bytes", "p2p", AGGREGATE, moves.partitioned_bytes[MLT_SAME_WORKER],
-            "their bytes: to ranks of its worker"),
-    COUNTED("partitioned_process_bytes", "p2p", AGGREGATE,
-            moves.partitioned_bytes[MLT_SAME_PROCESS],
-            "their bytes: to other workers of its process"),
-    COUNTED("partitioned_host_bytes", "p2p", AGGREGATE, moves.partitioned_bytes[MLT_SAME_HOST],
-            "their bytes: to other processes of its host"),
-    COUNTED("partitioned_far_bytes", "p2p", AGGREGATE, moves.partitioned_bytes[MLT_OTHER_HOST],
-            "their bytes: to other hosts"),
+    BY_DISTANCE("partitioned", "p2p", COUNTER, moves.partitioned,
+                "starts of partitioned sends of this rank to ", ""),
+    BY_DISTANCE("partitioned", "p2p", AGGREGATE, moves.partitioned_bytes, "their bytes: to ",
+                "_bytes"),
     COUNTED("partitions", "p2p", COUNTER, moves.partitions, "the partitions of these sends"),
     COUNTED("partitioned_received", "p2p", COUNTER, parted,
             "starts of partitioned receives of this rank"),
@@ -318,54 +226,17 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
             "calls of this rank that get data out of a window"),
     COUNTED("accumulates", "win", COUNTER, moves.verbs[MLT_CTL_ACCUMULATES],
             "calls of this rank that change a window's data by an operation, or swap them"),
-    COUNTED("one_sided_worker", "win", COUNTER, moves.one_sided[MLT_SAME_WORKER],
-            "all of these on windows of ranks of its worker"),
-    COUNTED("one_sided_process", "win", COUNTER, moves.one_sided[MLT_SAME_PROCESS],
-            "all of these on windows of other workers of its process"),
-    COUNTED("one_sided_host", "win", COUNTER, moves.one_sided[MLT_SAME_HOST],
-            "all of these on windows of other processes of its host"),
-    COUNTED("one_sided_far", "win", COUNTER, moves.one_sided[MLT_OTHER_HOST],
-            "all of these on windows of other hosts"),
-    COUNTED("one_sided_worker_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_SAME_WORKER],
-            "their bytes: of ranks of its worker"),
-    COUNTED("one_sided_process_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_SAME_PROCESS],
-            "their bytes: of other workers of its process"),
-    COUNTED("one_sided_host_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_SAME_HOST],
-            "their bytes: of other processes of its host"),
-    COUNTED("one_sided_far_bytes", "win", AGGREGATE, moves.one_sided_bytes[MLT_OTHER_HOST],
-            "their bytes: of other hosts"),
+    BY_DISTANCE("one_sided", "win", COUNTER, moves.one_sided, "all of these on windows of ", ""),
+    BY_DISTANCE("one_sided", "win", AGGREGATE, moves.one_sided_bytes, "their bytes: of ", "_bytes"),
     COUNTED("lock_waits", "win", COUNTER, lock_waits,
             "how often this rank had to wait in MPI_Win_lock or MPI_Win_lock_all"),
-    {.name = "lock_wait_time",
-     .category = "win",
-     .help = "how long this rank waited there",
-     .class = MPI_T_PVAR_CLASS_TIMER,
-     .unit = MLT_UNIT_NANOSECONDS,
-     .count = 1,
-     .watch = true,
-     .verbosity = MPI_T_VERBOSITY_USER_BASIC,
-     .at = offsetof(mlt_tool_counts, lock_wait_ns)},
+    TIMED("lock_wait_time", "win", lock_wait_ns, "how long this rank waited there"),
     COUNTED("waits", "fiber", COUNTER, waits, "how often this rank had to wait"),
-    {.name = "wait_time",
-     .category = "fiber",
-     .help = "how long this rank waited; with several threads, the sum of their waits",
-     .class = MPI_T_PVAR_CLASS_TIMER,
-     .unit = MLT_UNIT_NANOSECONDS,
-     .count = 1,
-     .watch = true,
-     .verbosity = MPI_T_VERBOSITY_USER_BASIC,
-     .at = offsetof(mlt_tool_counts, wait_ns)},
-    {.name = "last_wait",
-     .category = "fiber",
-     .help = "what this rank waited for last",
-     .class = MPI_T_PVAR_CLASS_STATE,
-     .unit = MLT_UNIT_STATE,
-     .count = 1,
-     .watch = true,
-     .read_only = true,
-     .verbosity = MPI_T_VERBOSITY_TUNER_DETAIL,
-     .enumtype = &pvar_waits,
-     .now = last_wait},
+    TIMED("wait_time", "fiber", wait_ns,
+          "how long this rank waited; with several threads, the sum of their waits"),
+    VAR("last_wait", "fiber", STATE, TUNER_DETAIL, 1, "what this rank waited for last",
+        .read_only = true, .watch = true, .unit = MLT_UNIT_STATE, .enumtype = &pvar_waits,
+        .now = last_wait),
     STATE("rank_state", "mpi", pvar_lives, life, "where this rank stands with MPI"),
     MLT_TOOL_COLLECTIVES(CALLS)
         LAST("last_collective", "coll", collectives, last_collective,
@@ -379,26 +250,13 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
     ON_COMM("comm_received", COUNTER, MLT_EVENT_RECEIVED, false,
             "messages on the communicator that met their receive in this rank"),
     ON_COMM("comm_received_bytes", AGGREGATE, MLT_EVENT_RECEIVED, true, "bytes of these messages"),
-    {.name = "comm_unexpected_length",
-     .category = "p2p",
-     .help = "messages on the communicator that wait in this rank for their receive",
-     .class = MPI_T_PVAR_CLASS_LEVEL,
-     .count = 1,
-     .comm = true,
-     .read_only = true,
-     .verbosity = MPI_T_VERBOSITY_USER_DETAIL,
-     .now = comm_unexpected},
-    {.name = "comm_collectives",
-     .category = "coll",
-     .help = "collective operations that this rank began on the communicator, and persistent ones "
-             "that it made",
-     .class = MPI_T_PVAR_CLASS_COUNTER,
-     .count = 1,
-     .comm = true,
-     .watch = true,
-     .event = MLT_EVENTS,
-     .verbosity = MPI_T_VERBOSITY_USER_BASIC,
-     .now = comm_collectives},
+    VAR("comm_unexpected_length", "p2p", LEVEL, USER_DETAIL, 1,
+        "messages on the communicator that wait in this rank for their receive", .comm = true,
+        .read_only = true, .now = comm_unexpected),
+    VAR("comm_collectives", "coll", COUNTER, USER_BASIC, 1,
+        "collective operations that this rank began on the communicator, and persistent ones that "
+        "it made",
+        .comm = true, .watch = true, .event = MLT_EVENTS, .now = comm_collectives),
     KEPT(
         "worker_sent", "p2p", COUNTER, MLT_CTL_DISTANCES, worker_sent,
         "messages of all ranks of the worker: to the same worker, the same process, the same host, "
@@ -413,15 +271,9 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
           "bytes of memory of messages that wait in the worker for their receive"),
     SHOWN("worker_held_most", "p2p", HIGHWATERMARK, worker_held_most,
           "the most of these bytes since the worker began"),
-    {.name = "worker_hold_used",
-     .category = "p2p",
-     .help = "how much of the memory of setting `hold` they take; from 1 on senders must wait",
-     .class = MPI_T_PVAR_CLASS_PERCENTAGE,
-     .unit = MLT_UNIT_PARTS,
-     .count = 1,
-     .read_only = true,
-     .verbosity = MPI_T_VERBOSITY_TUNER_BASIC,
-     .now = worker_hold_used},
+    VAR("worker_hold_used", "p2p", PERCENTAGE, TUNER_BASIC, 1,
+        "how much of the memory of setting `hold` they take; from 1 on senders must wait",
+        .read_only = true, .unit = MLT_UNIT_PARTS, .now = worker_hold_used),
     SHOWN("worker_requests", "p2p", LEVEL, worker_requests,
           "requests that the ranks of the worker hold"),
     STATE("worker_large", "p2p", large_kinds, large_kind,
@@ -433,16 +285,9 @@ const mlt_tool_pvar mlt_tool_pvars[] = {
     SHOWN("worker_ranks", "fiber", SIZE, worker_ranks, "ranks of the worker"),
     SHOWN("worker_stack", "fiber", SIZE, worker_stack,
           "bytes of the stack of each rank; 0: the rank has its thread's"),
-    {.name = "worker_idle",
-     .category = "wire",
-     .help =
-         "how long the worker had nothing to run, polling or asleep; in a job of several workers",
-     .class = MPI_T_PVAR_CLASS_TIMER,
-     .unit = MLT_UNIT_NANOSECONDS,
-     .count = 1,
-     .watch = true,
-     .verbosity = MPI_T_VERBOSITY_USER_BASIC,
-     .now = worker_idle},
+    VAR("worker_idle", "wire", TIMER, USER_BASIC, 1,
+        "how long the worker had nothing to run, polling or asleep; in a job of several workers",
+        .watch = true, .unit = MLT_UNIT_NANOSECONDS, .now = worker_idle),
     SHOWN("worker_ring_slots", "wire", SIZE, ring_slots,
           "messages that fit into the ring to another worker of the host; 0: there is none"),
     SHOWN("worker_ring_bytes", "wire", SIZE, ring_bytes, "bytes of their data that fit"),
@@ -466,9 +311,10 @@ int mlt_tool_pvar_count(void)
 
 uint64_t mlt_tool_pvar_now(const mlt_tool_pvar_handle *h, int i)
 {
+    const mlt_rank *rank = h->object.tool->rank;
     if (!h->var->now)
-        return *(const uint64_t *)((const char *)&h->tool->counts + h->var->at);
-    return h->tool->rank ? h->var->now(h, i) : 0;
+        return *(const uint64_t *)((const char *)&h->object.tool->counts + h->var->at);
+    return rank ? h->var->now(h, rank, i) : 0;
 }
 
 // ---- what there is
@@ -491,30 +337,23 @@ static void find_enums(void)
 
 int mlt_mpi_T_pvar_get_num(mlt_rank *me, int *num_pvar)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!num_pvar)
-        return MPI_T_ERR_INVALID;
-    *num_pvar = mlt_tool_pvar_count();
-    return MPI_SUCCESS;
+    return mlt_tool_give(me, num_pvar, mlt_tool_pvar_count());
+}
+
+static const char *pvar_name(int i)
+{
+    return mlt_tool_pvars[i].name;
 }
 
 int mlt_mpi_T_pvar_get_index(mlt_rank *me, const char *name, int var_class, int *pvar_index)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    int i, code = mlt_tool_find(me, name, pvar_index ? &i : NULL, mlt_tool_pvar_count(), pvar_name);
     if (code != MPI_SUCCESS)
         return code;
-    if (!name || !pvar_index)
-        return MPI_T_ERR_INVALID;
-    for (int i = 0; i < mlt_tool_pvar_count(); i++)
-        if (strcmp(mlt_tool_pvars[i].name, name) == 0 && mlt_tool_pvars[i].class == var_class) {
-            *pvar_index = i;
-            return MPI_SUCCESS;
-        }
-    return MPI_T_ERR_INVALID_NAME;
+    if (mlt_tool_pvars[i].class != var_class)
+        return MPI_T_ERR_INVALID_NAME;
+    *pvar_index = i;
+    return MPI_SUCCESS;
 }
 
 static MPI_Datatype pvar_type_of(const mlt_tool_pvar *v)
@@ -532,12 +371,9 @@ int mlt_mpi_T_pvar_get_info(mlt_rank *me, int pvar_index, char *name, int *name_
                             int *atomic)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    int code = mlt_tool_check_index(me, pvar_index, mlt_tool_pvar_count());
     if (code != MPI_SUCCESS)
         return code;
-    if (pvar_index < 0 || pvar_index >= mlt_tool_pvar_count())
-        return MPI_T_ERR_INVALID_INDEX;
     const mlt_tool_pvar *v = &mlt_tool_pvars[pvar_index];
     pthread_once(&once, find_enums);
     mlt_tool_text(v->name, name, name_len);

@@ -7,8 +7,6 @@
 // times on.
 #pragma once
 
-#include "mpi/comm/comm.h"
-#include "mpi/registry.h"
 #include "mpi/tool/tool.h"
 
 enum { MLT_TOOL_ELEMENTS = MLT_CTL_DISTANCES }; // of a variable, at most
@@ -36,19 +34,17 @@ typedef struct mlt_tool_pvar {
     uint8_t event;     // of a communicator: counts these (mlt_event_kind); MLT_EVENTS: none
     bool bytes;        // ... their bytes
     const mlt_tool_enum *enumtype;
-    // The i-th element now. The rank is there.
-    uint64_t (*now)(const struct mlt_tool_pvar_handle *h, int i);
-    size_t at; // now is NULL: where it lies in mlt_tool_counts
+    uint64_t (*now)(const struct mlt_tool_pvar_handle *h, const mlt_rank *rank,
+                    int i); // i-th element
+    size_t at;              // now is NULL: where it lies in mlt_tool_counts
 } mlt_tool_pvar;
 
 extern const mlt_tool_pvar mlt_tool_pvars[]; // ends with one without a name
 int mlt_tool_pvar_count(void);
 
 typedef struct mlt_tool_pvar_handle {
-    mlt_registry_head head;
-    mlt_list_node link;     // in its session
+    mlt_tool_object object; // in its session
     mlt_list_node watching; // in tool->watching, while it hears of every event
-    mlt_tool *tool;
     struct mlt_tool_session *session;
     const mlt_tool_pvar *var;
     const mlt_comm *comm; // NULL: not bound; its memory stays readable while the rank is there

@@ -6,40 +6,18 @@
 // run from the allocation on.
 #include <string.h>
 
-#include "mpi/handle.h"
 #include "mpi/tool/pvar.h"
 #include "mpi_bodies.h"
 
 enum { SESSION_MAGIC = 0x70015e55, HANDLE_MAGIC = 0x7001b0a1 };
 
 typedef struct mlt_tool_session {
-    mlt_registry_head head;
-    mlt_list_node link; // in tool->sessions
+    mlt_tool_object object; // in tool->sessions
     mlt_list_node handles;
-    mlt_tool *tool;
 } mlt_tool_session;
 
 static mlt_registry sessions = MLT_REGISTRY_INIT(mlt_tool_session);
 static mlt_registry handles = MLT_REGISTRY_INIT(mlt_tool_pvar_handle);
-
-static mlt_tool_session *session_of(const mlt_tool *tool, MPI_T_pvar_session handle)
-{
-    mlt_tool_session *s = (mlt_tool_session *)handle;
-    bool good = mlt_handle_is_address((uintptr_t)handle) &&
-                mlt_registry_is(&s->head, mlt_registry_owned(SESSION_MAGIC, tool->number));
-    return good ? s : NULL;
-}
-
-static mlt_tool_pvar_handle *tool_session_handle_of(const mlt_tool_session *session,
-                                                    MPI_T_pvar_handle handle)
-{
-    mlt_tool_pvar_handle *h = (mlt_tool_pvar_handle *)handle;
-    bool good =
-        mlt_handle_is_address((uintptr_t)handle) &&
-        mlt_registry_is(&h->head, mlt_registry_owned(HANDLE_MAGIC, session->tool->number)) &&
-        h->session == session;
-    return good ? h : NULL;
-}
 
 // ---- values
 
@@ -126,9 +104,9 @@ static void tool_session_start(mlt_tool_pvar_handle *h)
     if (h->runs)
         return;
     h->runs = true;
-    mlt_tool_watch(h->tool, 1);
+    mlt_tool_watch(h->object.tool, 1);
     if (hears(h->var))
-        mlt_list_push_back(&h->tool->watching, &h->watching);
+        mlt_list_push_back(&h->object.tool->watching, &h->watching);
     for (int i = 0; i < h->var->count; i++)
         h->from[i] = mlt_tool_pvar_now(h, i);
     if (!is_sum(h->var))
@@ -143,7 +121,7 @@ static void stop(mlt_tool_pvar_handle *h)
     h->runs = false;
     if (hears(h->var))
         mlt_list_remove(&h->watching);
-    mlt_tool_watch(h->tool, -1);
+    mlt_tool_watch(h->object.tool, -1);
 }
 
 void mlt_tool_sessions_saw(mlt_tool *tool, const mlt_event *event)
@@ -169,9 +147,9 @@ void mlt_tool_sessions_called(mlt_tool *tool)
 void mlt_tool_sessions_settle(mlt_tool *tool)
 {
     for (mlt_list_node *s = tool->sessions.next; s != &tool->sessions; s = s->next) {
-        mlt_list_node *all = &mlt_container_of(s, mlt_tool_session, link)->handles;
+        mlt_list_node *all = &mlt_container_of(s, mlt_tool_session, object.link)->handles;
         for (mlt_list_node *l = all->next; l != all; l = l->next) {
-            mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, link);
+            mlt_tool_pvar_handle *h = mlt_container_of(l, mlt_tool_pvar_handle, object.link);
             if (h->runs)
                 tool_session_settle(h);
             memset(h->from, 0, sizeof h->from);
@@ -191,12 +169,11 @@ int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
         return MPI_T_ERR_INVALID;
     if (tool->session_count >= MLT_TOOL_SESSIONS)
         return MPI_T_ERR_OUT_OF_SESSIONS;
-    mlt_tool_session *s = mlt_registry_take(&sessions);
-    s->tool = tool;
+    mlt_tool_session made = {.object = {.tool = tool}};
+    mlt_tool_session *s =
+        mlt_tool_object_new(&sessions, SESSION_MAGIC, &made, sizeof made, &tool->sessions);
     mlt_list_init(&s->handles);
-    mlt_list_push_back(&tool->sessions, &s->link);
     tool->session_count++;
-    mlt_registry_name(&s->head, mlt_registry_owned(SESSION_MAGIC, tool->number));
     *pe_session = (MPI_T_pvar_session)s;
     return MPI_SUCCESS;
 }
@@ -204,20 +181,17 @@ int mlt_mpi_T_pvar_session_create(mlt_rank *me, MPI_T_pvar_session *pe_session)
 static void tool_session_free_handle(mlt_tool_pvar_handle *h)
 {
     stop(h);
-    mlt_registry_name(&h->head, 0);
-    mlt_list_remove(&h->link);
-    h->tool->handles--;
-    mlt_registry_give(&handles, h);
+    h->object.tool->handles--;
+    mlt_tool_object_free(&handles, &h->object);
 }
 
 static void free_session(mlt_tool_session *s)
 {
     while (!mlt_list_empty(&s->handles))
-        tool_session_free_handle(mlt_container_of(s->handles.next, mlt_tool_pvar_handle, link));
-    mlt_registry_name(&s->head, 0);
-    mlt_list_remove(&s->link);
-    s->tool->session_count--;
-    mlt_registry_give(&sessions, s);
+        tool_session_free_handle(
+            mlt_container_of(s->handles.next, mlt_tool_pvar_handle, object.link));
+    s->object.tool->session_count--;
+    mlt_tool_object_free(&sessions, &s->object);
 }
 
 int mlt_mpi_T_pvar_session_free(mlt_rank *me, MPI_T_pvar_session *pe_session)
@@ -228,7 +202,7 @@ int mlt_mpi_T_pvar_session_free(mlt_rank *me, MPI_T_pvar_session *pe_session)
         return code;
     if (!pe_session)
         return MPI_T_ERR_INVALID;
-    mlt_tool_session *s = session_of(tool, *pe_session);
+    mlt_tool_session *s = mlt_tool_object_of(tool, SESSION_MAGIC, *pe_session);
     if (!s)
         return MPI_T_ERR_INVALID_SESSION;
     free_session(s);
@@ -239,19 +213,7 @@ int mlt_mpi_T_pvar_session_free(mlt_rank *me, MPI_T_pvar_session *pe_session)
 void mlt_tool_sessions_free(mlt_tool *tool)
 {
     while (!mlt_list_empty(&tool->sessions))
-        free_session(mlt_container_of(tool->sessions.next, mlt_tool_session, link));
-}
-
-// The communicator that the variable is to be bound to.
-static int tool_session_bind(mlt_tool_pvar_handle *h, mlt_rank *me, const void *obj_handle)
-{
-    if (!obj_handle)
-        return MPI_T_ERR_INVALID;
-    h->comm = me && mlt_thread_is_ready(me) ? mlt_comm_of(me, *(const MPI_Comm *)obj_handle) : NULL;
-    if (!h->comm)
-        return MPI_T_ERR_INVALID_HANDLE;
-    h->context = h->comm->context;
-    return MPI_SUCCESS;
+        free_session(mlt_container_of(tool->sessions.next, mlt_tool_session, object.link));
 }
 
 int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int pvar_index,
@@ -261,7 +223,7 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    mlt_tool_session *s = session_of(tool, pe_session);
+    mlt_tool_session *s = mlt_tool_object_of(tool, SESSION_MAGIC, pe_session);
     if (!s)
         return MPI_T_ERR_INVALID_SESSION;
     if (!handle || !count)
@@ -270,16 +232,16 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
         return MPI_T_ERR_INVALID_INDEX;
     if (tool->handles >= MLT_TOOL_HANDLES)
         return MPI_T_ERR_OUT_OF_HANDLES;
-    mlt_tool_pvar_handle made = {.tool = tool, .session = s, .var = &mlt_tool_pvars[pvar_index]};
-    if (made.var->comm && (code = tool_session_bind(&made, me, obj_handle)) != MPI_SUCCESS)
+    const mlt_tool_pvar *var = &mlt_tool_pvars[pvar_index];
+    mlt_tool_pvar_handle made = {
+        .object = {.tool = tool}, .session = s, .var = var, .runs = !var->watch};
+    if (var->comm && (code = mlt_tool_bind(me, obj_handle, &made.comm)) != MPI_SUCCESS)
         return code;
-    mlt_tool_pvar_handle *h = mlt_registry_take(&handles);
-    mlt_registry_fill(h, &made, sizeof made);
-    h->runs = !h->var->watch;
+    made.context = made.comm ? made.comm->context : 0;
+    mlt_tool_pvar_handle *h =
+        mlt_tool_object_new(&handles, HANDLE_MAGIC, &made, sizeof made, &s->handles);
     reset(h);
-    mlt_list_push_back(&s->handles, &h->link);
     tool->handles++;
-    mlt_registry_name(&h->head, mlt_registry_owned(HANDLE_MAGIC, tool->number));
     *handle = (MPI_T_pvar_handle)h;
     *count = h->var->count;
     return MPI_SUCCESS;
@@ -287,31 +249,32 @@ int mlt_mpi_T_pvar_handle_alloc(mlt_rank *me, MPI_T_pvar_session pe_session, int
 
 // ---- one handle, or all of a session
 
-// What a call is about: the handle, or NULL for all, where that is allowed.
-static int tool_session_find(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                             bool all, mlt_tool_session **s, mlt_tool_pvar_handle **h)
+static int find_session(mlt_rank *me, MPI_T_pvar_session handle, mlt_tool_session **s)
 {
     mlt_tool *tool;
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    *s = session_of(tool, pe_session);
-    if (!*s)
-        return MPI_T_ERR_INVALID_SESSION;
-    *h = NULL;
-    if (all && handle == MPI_T_PVAR_ALL_HANDLES)
-        return MPI_SUCCESS;
-    *h = tool_session_handle_of(*s, handle);
-    return *h ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+    *s = mlt_tool_object_of(tool, SESSION_MAGIC, handle);
+    return *s ? MPI_SUCCESS : MPI_T_ERR_INVALID_SESSION;
+}
+
+static int find_pvar(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                     mlt_tool_pvar_handle **h)
+{
+    mlt_tool_session *s;
+    int code = find_session(me, pe_session, &s);
+    if (code != MPI_SUCCESS)
+        return code;
+    *h = mlt_tool_object_of(s->object.tool, HANDLE_MAGIC, handle);
+    return *h && (*h)->session == s ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
 int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
                                MPI_T_pvar_handle *handle)
 {
-    mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code =
-        tool_session_find(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, false, &s, &h);
+    int code = find_pvar(me, pe_session, handle ? *handle : MPI_T_PVAR_HANDLE_NULL, &h);
     if (code != MPI_SUCCESS)
         return code == MPI_T_ERR_INVALID_HANDLE && !handle ? MPI_T_ERR_INVALID : code;
     tool_session_free_handle(h);
@@ -319,66 +282,91 @@ int mlt_mpi_T_pvar_handle_free(mlt_rank *me, MPI_T_pvar_session pe_session,
     return MPI_SUCCESS;
 }
 
-static void each(mlt_tool_session *s, void (*act)(mlt_tool_pvar_handle *h))
+static bool can_start(const mlt_tool_pvar *v)
 {
-    for (mlt_list_node *l = s->handles.next; l != &s->handles; l = l->next)
-        act(mlt_container_of(l, mlt_tool_pvar_handle, link));
+    return v->watch;
 }
 
-static int start_or_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                         void (*act)(mlt_tool_pvar_handle *h))
+static bool can_reset(const mlt_tool_pvar *v)
 {
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, true, &s, &h);
+    return !v->read_only;
+}
+
+// Of one variable with which that can be done, else `refusal`; or of all such of the session.
+static int act_on(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                  bool (*can)(const mlt_tool_pvar *v), void (*act)(mlt_tool_pvar_handle *h),
+                  int refusal)
+{
+    mlt_tool_session *s = NULL;
+    mlt_tool_pvar_handle *h = NULL;
+    bool all = handle == MPI_T_PVAR_ALL_HANDLES;
+    int code = all ? find_session(me, pe_session, &s) : find_pvar(me, pe_session, handle, &h);
     if (code != MPI_SUCCESS)
         return code;
-    if (!h)
-        each(s, act);
-    else if (h->var->watch)
+    if (h && !can(h->var))
+        return refusal;
+    if (h)
         act(h);
-    else
-        return MPI_T_ERR_PVAR_NO_STARTSTOP;
+    for (mlt_list_node *l = s ? s->handles.next : NULL; l && l != &s->handles; l = l->next) {
+        h = mlt_container_of(l, mlt_tool_pvar_handle, object.link);
+        if (can(h->var))
+            act(h);
+    }
     return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_pvar_start(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
-    return start_or_stop(me, pe_session, handle, tool_session_start);
+    return act_on(me, pe_session, handle, can_start, tool_session_start,
+                  MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 
 int mlt_mpi_T_pvar_stop(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
-    return start_or_stop(me, pe_session, handle, stop);
+    return act_on(me, pe_session, handle, can_start, stop, MPI_T_ERR_PVAR_NO_STARTSTOP);
 }
 
-static void read_handle(mlt_tool_pvar_handle *h, void *buf)
+int mlt_mpi_T_pvar_reset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
 {
+    return act_on(me, pe_session, handle, can_reset, reset, MPI_T_ERR_PVAR_NO_WRITE);
+}
+
+static int read_pvar(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                     bool resets, void *buf)
+{
+    mlt_tool_pvar_handle *h;
+    int code = find_pvar(me, pe_session, handle, &h);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!buf)
+        return MPI_T_ERR_INVALID;
+    if (resets && h->var->read_only)
+        return MPI_T_ERR_PVAR_NO_ATOMIC;
     if (h->runs)
         tool_session_settle(h);
     copy_out(h, buf);
+    if (resets)
+        reset(h);
+    return MPI_SUCCESS;
 }
 
 int mlt_mpi_T_pvar_read(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
                         void *buf)
 {
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!buf)
-        return MPI_T_ERR_INVALID;
-    read_handle(h, buf);
-    return MPI_SUCCESS;
+    return read_pvar(me, pe_session, handle, false, buf);
+}
+
+int mlt_mpi_T_pvar_readreset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
+                             void *buf)
+{
+    return read_pvar(me, pe_session, handle, true, buf);
 }
 
 int mlt_mpi_T_pvar_write(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
                          const void *buf)
 {
-    mlt_tool_session *s;
     mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
+    int code = find_pvar(me, pe_session, handle, &h);
     if (code != MPI_SUCCESS)
         return code;
     if (h->var->read_only)
@@ -386,44 +374,5 @@ int mlt_mpi_T_pvar_write(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar
     if (!buf || !can_take(h->var, buf))
         return MPI_T_ERR_INVALID;
     copy_in(h, buf);
-    return MPI_SUCCESS;
-}
-
-static void reset_unless_read_only(mlt_tool_pvar_handle *h)
-{
-    if (!h->var->read_only)
-        reset(h);
-}
-
-int mlt_mpi_T_pvar_reset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle)
-{
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, true, &s, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!h)
-        each(s, reset_unless_read_only);
-    else if (h->var->read_only)
-        return MPI_T_ERR_PVAR_NO_WRITE;
-    else
-        reset(h);
-    return MPI_SUCCESS;
-}
-
-int mlt_mpi_T_pvar_readreset(mlt_rank *me, MPI_T_pvar_session pe_session, MPI_T_pvar_handle handle,
-                             void *buf)
-{
-    mlt_tool_session *s;
-    mlt_tool_pvar_handle *h;
-    int code = tool_session_find(me, pe_session, handle, false, &s, &h);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!buf)
-        return MPI_T_ERR_INVALID;
-    if (h->var->read_only)
-        return MPI_T_ERR_PVAR_NO_ATOMIC;
-    read_handle(h, buf);
-    reset(h);
     return MPI_SUCCESS;
 }

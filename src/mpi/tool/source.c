@@ -18,26 +18,16 @@ static const struct {
 
 int mlt_mpi_T_source_get_num(mlt_rank *me, int *num_sources)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (!num_sources)
-        return MPI_T_ERR_INVALID;
-    *num_sources = MLT_SOURCES;
-    return MPI_SUCCESS;
+    return mlt_tool_give(me, num_sources, MLT_SOURCES);
 }
 
 int mlt_mpi_T_source_get_info(mlt_rank *me, int source_index, char *name, int *name_len, char *desc,
                               int *desc_len, MPI_T_source_order *ordering,
                               MPI_Count *ticks_per_second, MPI_Count *max_ticks, MPI_Info *info)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    int code = mlt_tool_check_index(me, source_index, MLT_SOURCES);
     if (code != MPI_SUCCESS)
         return code;
-    if (source_index < 0 || source_index >= MLT_SOURCES)
-        return MPI_T_ERR_INVALID_INDEX;
     mlt_tool_text(sources[source_index].name, name, name_len);
     mlt_tool_text(sources[source_index].help, desc, desc_len);
     if (ordering)
@@ -56,12 +46,9 @@ int mlt_mpi_T_source_get_info(mlt_rank *me, int source_index, char *name, int *n
 
 int mlt_mpi_T_source_get_timestamp(mlt_rank *me, int source_index, MPI_Count *timestamp)
 {
-    mlt_tool *tool;
-    int code = mlt_tool_enter(me, &tool);
+    int code = mlt_tool_check_index(me, source_index, MLT_SOURCES);
     if (code != MPI_SUCCESS)
         return code;
-    if (source_index < 0 || source_index >= MLT_SOURCES)
-        return MPI_T_ERR_INVALID_INDEX;
     if (!timestamp)
         return MPI_T_ERR_INVALID;
     *timestamp = (MPI_Count)mlt_os_now_ns();

@@ -61,6 +61,79 @@ int mlt_tool_enter(mlt_rank *me, mlt_tool **out)
     return MPI_SUCCESS;
 }
 
+int mlt_tool_check_index(mlt_rank *me, int index, int count)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    return index >= 0 && index < count ? MPI_SUCCESS : MPI_T_ERR_INVALID_INDEX;
+}
+
+int mlt_tool_give(mlt_rank *me, int *out, int number)
+{
+    mlt_tool *tool;
+    int code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    mlt_tool_put(out, number);
+    return out ? MPI_SUCCESS : MPI_T_ERR_INVALID;
+}
+
+int mlt_tool_find(mlt_rank *me, const char *name, int *index, int count,
+                  const char *(*name_of)(int i))
+{
+    mlt_tool *tool;
+    int i = 0, code = mlt_tool_enter(me, &tool);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (!name || !index)
+        return MPI_T_ERR_INVALID;
+    while (i < count && strcmp(name_of(i), name) != 0)
+        i++;
+    if (i == count)
+        return MPI_T_ERR_INVALID_NAME;
+    *index = i;
+    return MPI_SUCCESS;
+}
+
+int mlt_tool_bind(mlt_rank *me, const void *obj_handle, const mlt_comm **comm)
+{
+    if (!obj_handle)
+        return MPI_T_ERR_INVALID;
+    *comm = me && mlt_thread_is_ready(me) ? mlt_comm_of(me, *(const MPI_Comm *)obj_handle) : NULL;
+    return *comm ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+}
+
+// ---- handles
+
+void *mlt_tool_object_new(mlt_registry *registry, uint32_t magic, const void *made, size_t bytes,
+                          mlt_list_node *list)
+{
+    mlt_tool_object *o = mlt_registry_take(registry);
+    mlt_registry_fill(o, made, bytes);
+    mlt_list_push_back(list, &o->link);
+    mlt_registry_name(&o->head, mlt_registry_owned(magic, o->tool->number));
+    return o;
+}
+
+void mlt_tool_object_free(mlt_registry *registry, mlt_tool_object *o)
+{
+    mlt_registry_name(&o->head, 0);
+    mlt_list_remove(&o->link);
+    mlt_registry_give(registry, o);
+}
+
+void *mlt_tool_object_of(const mlt_tool *tool, uint32_t magic, const void *handle)
+{
+    mlt_tool_object *o = (mlt_tool_object *)(uintptr_t)handle;
+    bool good = mlt_handle_is_address((uintptr_t)handle) &&
+                mlt_registry_is(&o->head, mlt_registry_owned(magic, tool->number));
+    return good ? o : NULL;
+}
+
+// ---- the beginning and the end
+
 static mlt_tool *new_tool(mlt_rank *me)
 {
     mlt_mpi_worker *w = mlt_mpi_worker_of(me);
@@ -225,12 +298,6 @@ void mlt_tool_text(const char *text, char *out, int *length)
     *length = (int)bytes;
 }
 
-static const mlt_tool_enum *tool_enum_of(MPI_T_enum handle)
-{
-    const mlt_tool_enum *e = (const mlt_tool_enum *)(uintptr_t)handle;
-    return mlt_handle_is_address((uintptr_t)handle) && e->magic == MLT_TOOL_ENUM_MAGIC ? e : NULL;
-}
-
 int mlt_tool_enum_count(const mlt_tool_enum *e)
 {
     int n = 1;
@@ -239,15 +306,31 @@ int mlt_tool_enum_count(const mlt_tool_enum *e)
     return n;
 }
 
-int mlt_mpi_T_enum_get_info(mlt_rank *me, MPI_T_enum enumtype, int *num, char *name, int *name_len)
+void mlt_tool_enum_item(const mlt_tool_enum *e, int64_t index, char *item, size_t size)
+{
+    const char *at = e->items;
+    for (int64_t i = 0; i < index; i++)
+        at = strchr(at, '|') + 1;
+    snprintf(item, size, "%.*s", (int)strcspn(at, "|"), at);
+}
+
+static int find_enum(mlt_rank *me, MPI_T_enum handle, const mlt_tool_enum **e)
 {
     mlt_tool *tool;
-    const mlt_tool_enum *e = tool_enum_of(enumtype);
     int code = mlt_tool_enter(me, &tool);
     if (code != MPI_SUCCESS)
         return code;
-    if (!e)
-        return MPI_T_ERR_INVALID_HANDLE;
+    *e = (const mlt_tool_enum *)(uintptr_t)handle;
+    bool good = mlt_handle_is_address((uintptr_t)handle) && (*e)->magic == MLT_TOOL_ENUM_MAGIC;
+    return good ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
+}
+
+int mlt_mpi_T_enum_get_info(mlt_rank *me, MPI_T_enum enumtype, int *num, char *name, int *name_len)
+{
+    const mlt_tool_enum *e;
+    int code = find_enum(me, enumtype, &e);
+    if (code != MPI_SUCCESS)
+        return code;
     mlt_tool_put(num, mlt_tool_enum_count(e));
     mlt_tool_text(e->name, name, name_len);
     return MPI_SUCCESS;
@@ -256,20 +339,14 @@ int mlt_mpi_T_enum_get_info(mlt_rank *me, MPI_T_enum enumtype, int *num, char *n
 int mlt_mpi_T_enum_get_item(mlt_rank *me, MPI_T_enum enumtype, int index, int *value, char *name,
                             int *name_len)
 {
-    mlt_tool *tool;
-    const mlt_tool_enum *e = tool_enum_of(enumtype);
-    int code = mlt_tool_enter(me, &tool);
+    const mlt_tool_enum *e;
+    int code = find_enum(me, enumtype, &e);
     if (code != MPI_SUCCESS)
         return code;
-    if (!e)
-        return MPI_T_ERR_INVALID_HANDLE;
     if (index < 0 || index >= mlt_tool_enum_count(e))
         return MPI_T_ERR_INVALID_INDEX;
-    const char *at = e->items;
-    for (int i = 0; i < index; i++)
-        at = strchr(at, '|') + 1;
     char item[64];
-    snprintf(item, sizeof item, "%.*s", (int)strcspn(at, "|"), at);
+    mlt_tool_enum_item(e, index, item, sizeof item);
     mlt_tool_put(value, index);
     mlt_tool_text(item, name, name_len);
     return MPI_SUCCESS;

@@ -31,6 +31,8 @@
 #include "base/list.h"
 #include "base/pool.h"
 #include "boot/ctl.h"
+#include "mpi/comm/comm.h"
+#include "mpi/registry.h"
 #include "p2p/p2p.h"
 #include "p2p/worker.h"
 
@@ -95,6 +97,16 @@ typedef struct mlt_tool {
 // The body of every function but MPI_T_init_thread begins with it: the caller's state, or an error.
 int mlt_tool_enter(mlt_rank *me, mlt_tool **tool) MLT_MUST_CHECK;
 
+// What most questions are, for a caller that may ask: whether there is an item of that index; a number;
+// the index of an item by its name. All return an error class.
+int mlt_tool_check_index(mlt_rank *me, int index, int count) MLT_MUST_CHECK;
+int mlt_tool_give(mlt_rank *me, int *out, int number);
+int mlt_tool_find(mlt_rank *me, const char *name, int *index, int count,
+                  const char *(*name_of)(int i));
+
+// The communicator that a variable or an event is to be bound to: an error class.
+int mlt_tool_bind(mlt_rank *me, const void *obj_handle, const mlt_comm **comm) MLT_MUST_CHECK;
+
 // Calls of MPI_T before the process has a rank, by threads that were promised MPI_THREAD_MULTIPLE. False:
 // the function is none of these, and nothing is locked.
 bool mlt_tool_early_lock(uint16_t fn);
@@ -115,6 +127,23 @@ static inline void mlt_tool_put(int *out, int value)
     if (out)
         *out = value;
 }
+
+// ---- handles
+
+// What a handle stands for begins with this. The magic says which kind it is.
+typedef struct mlt_tool_object {
+    mlt_registry_head head;
+    mlt_list_node link;
+    mlt_tool *tool;
+} mlt_tool_object;
+
+// A copy of `made`, of so many bytes, at the end of a list of its tool's or session's.
+void *mlt_tool_object_new(mlt_registry *registry, uint32_t magic, const void *made, size_t bytes,
+                          mlt_list_node *list);
+void mlt_tool_object_free(mlt_registry *registry, mlt_tool_object *object);
+
+// NULL: it is none, or another tool's.
+void *mlt_tool_object_of(const mlt_tool *tool, uint32_t magic, const void *handle);
 
 // ---- enumerations
 
@@ -138,6 +167,7 @@ static inline MPI_T_enum mlt_tool_enum_handle(const mlt_tool_enum *e)
 }
 
 int mlt_tool_enum_count(const mlt_tool_enum *e);
+void mlt_tool_enum_item(const mlt_tool_enum *e, int64_t index, char *item, size_t size);
 
 // ---- to the other layers and folders
 

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "mpi/comm/new.h"
 #include "mpi/error/error.h"
 #include "mpi/topo/reorder.h"
 #include "mpi/topo/topo.h"
@@ -44,14 +43,6 @@ static int cart_check_grid(mlt_rank *me, mlt_comm *comm, int ndims, const int *d
     return MPI_SUCCESS;
 }
 
-// What all questions about a grid begin with.
-static inline int need_cart(mlt_rank *me, mlt_comm *comm)
-{
-    if (MLT_UNLIKELY(!comm->topo || comm->topo->kind != MPI_CART))
-        return mlt_topo_missing(me, comm, MPI_CART);
-    return MPI_SUCCESS;
-}
-
 static int check_maxdims(mlt_rank *me, mlt_comm *comm, int maxdims)
 {
     int ndims = comm->topo->cart.ndims;
@@ -72,14 +63,8 @@ int mlt_mpi_Cart_create(mlt_rank *me, mlt_comm *comm_old, int ndims, const int d
     bool member = comm_old->rank < count;
     int rank = reorder && member ? mlt_reorder_cart(me, comm_old, ndims, dims, periods, count)
                                  : comm_old->rank;
-    mlt_comm *new = NULL;
-    code = mlt_comm_split(me, comm_old, member ? 0 : MPI_UNDEFINED, rank, &new);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (new)
-        mlt_comm_set_topo(new, mlt_topo_new_cart(ndims, dims, periods));
-    *comm_cart = new ? mlt_comm_handle(me, new) : MPI_COMM_NULL;
-    return MPI_SUCCESS;
+    return mlt_topo_make(me, comm_old, member ? 0 : MPI_UNDEFINED, rank,
+                         mlt_topo_new_cart(ndims, dims, periods), comm_cart);
 }
 
 int mlt_mpi_Cart_map(mlt_rank *me, mlt_comm *comm, int ndims, const int dims[], const int periods[],
@@ -94,7 +79,7 @@ int mlt_mpi_Cart_map(mlt_rank *me, mlt_comm *comm, int ndims, const int dims[], 
 
 int mlt_mpi_Cart_sub(mlt_rank *me, mlt_comm *comm, const int remain_dims[], MPI_Comm *newcomm)
 {
-    int code = need_cart(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_CART);
     if (code != MPI_SUCCESS)
         return code;
     const mlt_topo *topo = comm->topo;
@@ -115,19 +100,14 @@ int mlt_mpi_Cart_sub(mlt_rank *me, mlt_comm *comm, const int remain_dims[], MPI_
             color = color * topo->cart.dims[i] + at;
         }
     }
-    mlt_comm *new = NULL;
-    code = mlt_comm_split(me, comm, color, key, &new);
-    if (code == MPI_SUCCESS) {
-        mlt_comm_set_topo(new, mlt_topo_new_cart(kept, dims, periods));
-        *newcomm = mlt_comm_handle(me, new);
-    }
+    mlt_topo *part = mlt_topo_new_cart(kept, dims, periods);
     free(dims);
-    return code;
+    return mlt_topo_make(me, comm, color, key, part, newcomm);
 }
 
 int mlt_mpi_Cartdim_get(mlt_rank *me, mlt_comm *comm, int *ndims)
 {
-    int code = need_cart(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_CART);
     if (code == MPI_SUCCESS)
         *ndims = comm->topo->cart.ndims;
     return code;
@@ -145,7 +125,7 @@ static void coordinates(const mlt_comm *comm, int rank, int *coords)
 int mlt_mpi_Cart_get(mlt_rank *me, mlt_comm *comm, int maxdims, int dims[], int periods[],
                      int coords[])
 {
-    int code = need_cart(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_CART);
     if (code == MPI_SUCCESS)
         code = check_maxdims(me, comm, maxdims);
     if (code != MPI_SUCCESS)
@@ -169,7 +149,7 @@ int mlt_mpi_Cart_get(mlt_rank *me, mlt_comm *comm, int maxdims, int dims[], int 
 
 int mlt_mpi_Cart_coords(mlt_rank *me, mlt_comm *comm, int rank, int maxdims, int coords[])
 {
-    int code = need_cart(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_CART);
     if (code != MPI_SUCCESS)
         return code;
     if (rank < 0 || rank >= comm->size)
@@ -185,7 +165,7 @@ int mlt_mpi_Cart_coords(mlt_rank *me, mlt_comm *comm, int rank, int maxdims, int
 
 int mlt_mpi_Cart_rank(mlt_rank *me, mlt_comm *comm, const int coords[], int *rank)
 {
-    int code = need_cart(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_CART);
     if (code != MPI_SUCCESS)
         return code;
     const mlt_topo *topo = comm->topo;
@@ -225,7 +205,7 @@ static int neighbour(const mlt_comm *comm, int dim, int at, int stride, int64_t 
 int mlt_mpi_Cart_shift(mlt_rank *me, mlt_comm *comm, int direction, int disp, int *rank_source,
                        int *rank_dest)
 {
-    int code = need_cart(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_CART);
     if (code != MPI_SUCCESS)
         return code;
     const mlt_topo *topo = comm->topo;

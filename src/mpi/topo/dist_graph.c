@@ -441,17 +441,10 @@ int mlt_mpi_Dist_graph_create(mlt_rank *me, mlt_comm *comm_old, int n, const int
 
 // ---- questions
 
-static inline int need_dist(mlt_rank *me, mlt_comm *comm)
-{
-    if (MLT_UNLIKELY(!comm->topo || comm->topo->kind != MPI_DIST_GRAPH))
-        return mlt_topo_missing(me, comm, MPI_DIST_GRAPH);
-    return MPI_SUCCESS;
-}
-
 int mlt_mpi_Dist_graph_neighbors_count(mlt_rank *me, mlt_comm *comm, int *indegree, int *outdegree,
                                        int *weighted)
 {
-    int code = need_dist(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_DIST_GRAPH);
     if (code != MPI_SUCCESS)
         return code;
     *indegree = comm->topo->dist.indegree;
@@ -483,7 +476,7 @@ int mlt_mpi_Dist_graph_neighbors(mlt_rank *me, mlt_comm *comm, int maxindegree, 
                                  int *sourceweights, int maxoutdegree, int destinations[],
                                  int *destweights)
 {
-    int code = need_dist(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_DIST_GRAPH);
     if (code != MPI_SUCCESS)
         return code;
     const mlt_topo *topo = comm->topo;

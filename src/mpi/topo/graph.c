@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "mpi/comm/new.h"
 #include "mpi/error/error.h"
 #include "mpi/topo/reorder.h"
 #include "mpi/topo/topo.h"
@@ -45,13 +44,6 @@ static int check_graph(mlt_rank *me, mlt_comm *comm, int nnodes, const int *inde
     return MPI_SUCCESS;
 }
 
-static inline int need_graph(mlt_rank *me, mlt_comm *comm)
-{
-    if (MLT_UNLIKELY(!comm->topo || comm->topo->kind != MPI_GRAPH))
-        return mlt_topo_missing(me, comm, MPI_GRAPH);
-    return MPI_SUCCESS;
-}
-
 // The new rank of the calling one, which has a node.
 static int graph_place_of(mlt_rank *me, mlt_comm *comm, int nnodes, const int *index,
                           const int *edges)
@@ -86,14 +78,8 @@ int mlt_mpi_Graph_create(mlt_rank *me, mlt_comm *comm_old, int nnodes, const int
     bool member = comm_old->rank < nnodes;
     int rank =
         reorder && member ? graph_place_of(me, comm_old, nnodes, index, edges) : comm_old->rank;
-    mlt_comm *new = NULL;
-    code = mlt_comm_split(me, comm_old, member ? 0 : MPI_UNDEFINED, rank, &new);
-    if (code != MPI_SUCCESS)
-        return code;
-    if (new)
-        mlt_comm_set_topo(new, mlt_topo_new_graph(nnodes, index, edges));
-    *comm_graph = new ? mlt_comm_handle(me, new) : MPI_COMM_NULL;
-    return MPI_SUCCESS;
+    return mlt_topo_make(me, comm_old, member ? 0 : MPI_UNDEFINED, rank,
+                         mlt_topo_new_graph(nnodes, index, edges), comm_graph);
 }
 
 int mlt_mpi_Graph_map(mlt_rank *me, mlt_comm *comm, int nnodes, const int index[],
@@ -108,7 +94,7 @@ int mlt_mpi_Graph_map(mlt_rank *me, mlt_comm *comm, int nnodes, const int index[
 
 int mlt_mpi_Graphdims_get(mlt_rank *me, mlt_comm *comm, int *nnodes, int *nedges)
 {
-    int code = need_graph(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_GRAPH);
     if (code != MPI_SUCCESS)
         return code;
     *nnodes = comm->topo->graph.nnodes;
@@ -130,7 +116,7 @@ static int graph_check_room(mlt_rank *me, mlt_comm *comm, const char *name, int 
 int mlt_mpi_Graph_get(mlt_rank *me, mlt_comm *comm, int maxindex, int maxedges, int index[],
                       int edges[])
 {
-    int code = need_graph(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_GRAPH);
     if (code != MPI_SUCCESS)
         return code;
     int nodes = comm->topo->graph.nnodes, count = comm->topo->graph.index[nodes - 1];
@@ -153,7 +139,7 @@ static int graph_neighbours(mlt_rank *me, mlt_comm *comm, int rank, const int **
 {
     *list = NULL;
     *count = 0;
-    int code = need_graph(me, comm);
+    int code = mlt_topo_need(me, comm, MPI_GRAPH);
     if (code != MPI_SUCCESS)
         return code;
     if (rank < 0 || rank >= comm->size)

@@ -165,26 +165,15 @@ static uint32_t stride_of(mlt_job *job)
     return rises ? 0 : most;
 }
 
-static uint32_t nowhere(const void *of, int32_t rank)
-{
-    (void)of, (void)rank;
-    return 0;
-}
-
-static uint32_t nowhere_at_all(const void *of, uint32_t worker)
-{
-    (void)of, (void)worker;
-    return 0;
-}
-
 mlt_topo_where mlt_topo_where_of(const mlt_rank *me, const mlt_comm *comm, int32_t count,
                                  mlt_topo_where_memory *memory)
 {
     mlt_job *job = me->worker->boot->job;
     *memory = (mlt_topo_where_memory){.comm = comm, .job = job};
-    // Jobs see each other differently, and all ranks must find the same order: the one that is there.
+    // Jobs see each other differently, and all ranks must find the same order: the one that is there, as
+    // if nobody could get a place.
     if (comm->shared && comm->shared->foreign)
-        return (mlt_topo_where){nowhere, nowhere_at_all, memory, count, .ordered = true};
+        return (mlt_topo_where){.count = 0};
     if (job->hosts > 1)
         memory->stride = stride_of(job);
     if (memory->stride)
@@ -234,25 +223,6 @@ static int64_t pairs_apart(const int32_t *ends, int32_t runs, int64_t count, int
 
 // ---- plans
 
-typedef struct digit {
-    int32_t size, weight; // weight: the distance of neighbours in the new rank
-} digit;
-
-struct mlt_topo_cart_plan {
-    // What it is for.
-    int ndims;
-    int32_t count;
-    int32_t base, stride; // the old communicator's ranks, if it has no map
-    mlt_map *map;         // held; NULL: linear
-    int *dims, *periods;
-    // The answer.
-    bool stays;
-    int digits;
-    digit *digit;      // [3 * ndims], the fastest first
-    int32_t *position; // as the layout's
-    mlt_topo_cut cut, before;
-};
-
 // Cells of the axes in this order, the last one fastest.
 static mlt_topo_cut lines_cut(const mlt_topo_cart_plan *plan, const mlt_topo_layout *layout,
                               const int *order, bool processes)
@@ -296,11 +266,6 @@ static mlt_topo_cut scattered_cut(const mlt_topo_cart_plan *plan, const mlt_topo
     return cut;
 }
 
-static bool better(mlt_topo_cut a, mlt_topo_cut b)
-{
-    return a.workers < b.workers || (a.workers == b.workers && a.processes < b.processes);
-}
-
 // The distance of neighbours in row-major order.
 static int32_t row_stride(const mlt_topo_cart_plan *plan, int axis)
 {
@@ -316,7 +281,8 @@ static void use_lines(mlt_topo_cart_plan *plan, const int *order, mlt_topo_cut c
     plan->cut = cut;
     plan->digits = 0;
     for (int i = plan->ndims - 1; i >= 0; i--)
-        plan->digit[plan->digits++] = (digit){plan->dims[order[i]], row_stride(plan, order[i])};
+        plan->digit[plan->digits++] =
+            (mlt_topo_digit){plan->dims[order[i]], row_stride(plan, order[i])};
 }
 
 // The axes by length, the longest first: slabs across it are the smallest.
@@ -421,9 +387,9 @@ static void use_blocks(mlt_topo_cart_plan *plan, const reorder_blocks *b)
         int middle = b->best[d] / outer, block = plan->dims[d] / b->best[d];
         int32_t stride = row_stride(plan, d);
         int at = n - 1 - d;
-        plan->digit[at] = (digit){block, stride};
-        plan->digit[n + at] = (digit){middle, stride * block};
-        plan->digit[2 * n + at] = (digit){outer, stride * block * middle};
+        plan->digit[at] = (mlt_topo_digit){block, stride};
+        plan->digit[n + at] = (mlt_topo_digit){middle, stride * block};
+        plan->digit[2 * n + at] = (mlt_topo_digit){outer, stride * block * middle};
     }
 }
 
@@ -439,7 +405,7 @@ static void try_blocks(mlt_topo_cart_plan *plan, const mlt_topo_layout *layout, 
         b.inner = &inner;
     }
     search_blocks(&b, 0, layout->workers, 0);
-    if (better((mlt_topo_cut){b.least, b.inner_least}, plan->cut))
+    if (mlt_topo_cut_is_less((mlt_topo_cut){b.least, b.inner_least}, plan->cut))
         use_blocks(plan, &b);
     blocks_fini(&b);
     if (processes)
@@ -461,11 +427,11 @@ static void make_plan(mlt_topo_cart_plan *plan, const mlt_topo_where *where,
     plan->cut = plan->before;
     if (layout->position) {
         mlt_topo_cut cut = lines_cut(plan, layout, rows, processes);
-        if (better(cut, plan->cut))
+        if (mlt_topo_cut_is_less(cut, plan->cut))
             use_lines(plan, rows, cut);
     }
     mlt_topo_cut cut = lines_cut(plan, layout, order, processes);
-    if (better(cut, plan->cut))
+    if (mlt_topo_cut_is_less(cut, plan->cut))
         use_lines(plan, order, cut);
     if (blocks_fit)
         try_blocks(plan, layout, processes);
@@ -520,16 +486,6 @@ int32_t mlt_topo_cart_plan_rank(const mlt_topo_cart_plan *plan, int32_t rank)
         rest /= plan->digit[i].size;
     }
     return new;
-}
-
-mlt_topo_cut mlt_topo_cart_plan_cut(const mlt_topo_cart_plan *plan)
-{
-    return plan->cut;
-}
-
-mlt_topo_cut mlt_topo_cart_plan_cut_before(const mlt_topo_cart_plan *plan)
-{
-    return plan->before;
 }
 
 // ---- what a worker remembers

@@ -29,6 +29,11 @@ typedef struct mlt_topo_cut {
     int64_t workers, processes;
 } mlt_topo_cut;
 
+static inline bool mlt_topo_cut_is_less(mlt_topo_cut a, mlt_topo_cut b)
+{
+    return a.workers < b.workers || (a.workers == b.workers && a.processes < b.processes);
+}
+
 // Ranks that live together have consecutive positions.
 typedef struct mlt_topo_layout {
     int32_t count, workers, processes;
@@ -43,7 +48,24 @@ void mlt_topo_layout_fini(mlt_topo_layout *layout);
 
 // ---- grids
 
-typedef struct mlt_topo_cart_plan mlt_topo_cart_plan;
+typedef struct mlt_topo_digit {
+    int32_t size, weight; // weight: the distance of neighbours in the new rank
+} mlt_topo_digit;
+
+typedef struct mlt_topo_cart_plan {
+    // What it is for.
+    int ndims;
+    int32_t count;
+    int32_t base, stride; // the old communicator's ranks, if it has no map
+    mlt_map *map;         // held; NULL: linear
+    int *dims, *periods;
+    // The answer.
+    bool stays;
+    int digits;
+    mlt_topo_digit *digit;    // [3 * ndims], the fastest first
+    int32_t *position;        // as the layout's
+    mlt_topo_cut cut, before; // what it separates, and what is separated without it
+} mlt_topo_cart_plan;
 
 // The product of the dims is where->count, at least 1. The caller frees it.
 mlt_topo_cart_plan *mlt_topo_cart_plan_new(const mlt_topo_where *where, int ndims, const int *dims,
@@ -52,10 +74,6 @@ void mlt_topo_cart_plan_free(mlt_topo_cart_plan *plan);
 
 // The new rank of a rank below count. O(ndims).
 int32_t mlt_topo_cart_plan_rank(const mlt_topo_cart_plan *plan, int32_t rank);
-
-// What the plan separates, and what it would without reordering.
-mlt_topo_cut mlt_topo_cart_plan_cut(const mlt_topo_cart_plan *plan);
-mlt_topo_cut mlt_topo_cart_plan_cut_before(const mlt_topo_cart_plan *plan);
 
 // The new rank of the calling rank in a grid of the first `count` ranks of comm; MPI_UNDEFINED for
 // the others. Plans are remembered by the worker: its ranks make one together.
@@ -76,10 +94,6 @@ typedef struct mlt_topo_edge {
 // is not written. O(nodes + edges * log edges).
 bool mlt_reorder_graph(const mlt_topo_where *where, const mlt_topo_edge *edges, int64_t count,
                        int32_t *newrank);
-
-// What edges cut if rank newrank[r] of the topology lives where rank r does; NULL: no reordering.
-mlt_topo_cut mlt_reorder_graph_cut(const mlt_topo_where *where, const mlt_topo_edge *edges,
-                                   int64_t count, const int32_t *newrank);
 
 // ---- the ranks of a communicator
 

@@ -22,16 +22,22 @@ typedef struct candidate {
     int32_t since, node;
 } candidate;
 
+// Of a node.
+typedef struct spot {
+    int64_t at;         // its edges are from here to the next one's
+    int64_t gain, open; // weight of its edges into the piece that grows; to nodes without place
+    int32_t place;      // NOWHERE: none yet
+    int32_t piece;      // that its gain is of
+    int32_t since;      // the place that was taken when it came beside that piece
+    int32_t beside;     // the last process that has a neighbour of it
+} spot;
+
 typedef struct growth {
     int32_t nodes;
-    // Both directions of every edge: those of node v are at[v] .. at[v + 1].
-    int64_t *at;
-    int32_t *near, *weight;
-    int32_t *place;       // of every node; NOWHERE
-    int64_t *gain, *open; // weight of its edges into the piece that grows; to nodes without place
-    int32_t *piece;       // that its gain is of
-    int32_t *since;       // the place that was taken when it came beside that piece
-    int32_t *beside;      // the last process that has a neighbour of it
+    spot *spot; // [nodes + 1]
+    struct {
+        int32_t to, weight;
+    } * edge; // both directions of every edge
     candidate *heap;
     int64_t heap_size;
     int32_t lowest; // no node below it is without a place
@@ -40,47 +46,35 @@ typedef struct growth {
 static void growth_init(growth *g, int32_t nodes, const mlt_topo_edge *edges, int64_t count)
 {
     *g = (growth){.nodes = nodes};
-    g->at = mlt_take((size_t)nodes + 1, sizeof *g->at);
-    g->near = mlt_take(2 * (size_t)count, sizeof *g->near);
-    g->weight = mlt_take(2 * (size_t)count, sizeof *g->weight);
-    g->place = mlt_take((size_t)nodes, sizeof *g->place);
-    g->gain = mlt_take((size_t)nodes, sizeof *g->gain);
-    g->open = mlt_take((size_t)nodes, sizeof *g->open);
-    g->piece = mlt_take((size_t)nodes, sizeof *g->piece);
-    g->since = mlt_take((size_t)nodes, sizeof *g->since);
-    g->beside = mlt_take((size_t)nodes, sizeof *g->beside);
+    g->spot = mlt_take((size_t)nodes + 1, sizeof *g->spot);
+    g->edge = mlt_take(2 * (size_t)count, sizeof *g->edge);
     g->heap = mlt_take(2 * (size_t)count, sizeof *g->heap);
     for (int64_t i = 0; i < count; i++) {
-        g->at[edges[i].from + 1]++;
-        g->at[edges[i].to + 1]++;
+        g->spot[edges[i].from + 1].at++;
+        g->spot[edges[i].to + 1].at++;
     }
     for (int32_t v = 0; v < nodes; v++) {
-        g->at[v + 1] += g->at[v];
-        g->place[v] = g->piece[v] = g->beside[v] = REORDER_GRAPH_NOWHERE;
-        g->gain[v] = g->at[v]; // for now: where its next edge goes
+        spot *s = &g->spot[v];
+        s[1].at += s->at;
+        s->place = s->piece = s->beside = REORDER_GRAPH_NOWHERE;
+        s->gain = s->at; // for now: where its next edge goes
     }
     for (int64_t i = 0; i < count; i++) {
         const mlt_topo_edge *e = &edges[i];
-        int64_t out = g->gain[e->from]++, in = g->gain[e->to]++;
-        g->near[out] = e->to;
-        g->near[in] = e->from;
-        g->weight[out] = g->weight[in] = e->weight;
-        g->open[e->from] += e->weight;
-        g->open[e->to] += e->weight;
+        spot *from = &g->spot[e->from], *to = &g->spot[e->to];
+        int64_t out = from->gain++, in = to->gain++;
+        g->edge[out].to = e->to;
+        g->edge[in].to = e->from;
+        g->edge[out].weight = g->edge[in].weight = e->weight;
+        from->open += e->weight;
+        to->open += e->weight;
     }
 }
 
 static void growth_fini(growth *g)
 {
-    free(g->at);
-    free(g->near);
-    free(g->weight);
-    free(g->place);
-    free(g->gain);
-    free(g->open);
-    free(g->piece);
-    free(g->since);
-    free(g->beside);
+    free(g->spot);
+    free(g->edge);
     free(g->heap);
 }
 
@@ -121,26 +115,26 @@ static candidate heap_take(growth *g)
 static void reorder_graph_settle(growth *g, int32_t node, int32_t place, int32_t piece,
                                  int32_t process)
 {
-    g->place[node] = place;
-    for (int64_t i = g->at[node]; i < g->at[node + 1]; i++) {
-        int32_t u = g->near[i];
-        if (g->place[u] != REORDER_GRAPH_NOWHERE)
+    g->spot[node].place = place;
+    for (int64_t i = g->spot[node].at; i < g->spot[node + 1].at; i++) {
+        spot *s = &g->spot[g->edge[i].to];
+        if (s->place != REORDER_GRAPH_NOWHERE)
             continue;
-        if (g->piece[u] != piece) {
-            g->piece[u] = piece;
-            g->since[u] = place;
-            g->gain[u] = 0;
+        if (s->piece != piece) {
+            s->piece = piece;
+            s->since = place;
+            s->gain = 0;
         }
-        g->beside[u] = process;
-        g->gain[u] += g->weight[i];
-        g->open[u] -= g->weight[i];
-        heap_put(g, (candidate){g->gain[u], g->since[u], u});
+        s->beside = process;
+        s->gain += g->edge[i].weight;
+        s->open -= g->edge[i].weight;
+        heap_put(g, (candidate){s->gain, s->since, g->edge[i].to});
     }
 }
 
 static int32_t reorder_graph_lowest(growth *g)
 {
-    while (g->place[g->lowest] != REORDER_GRAPH_NOWHERE)
+    while (g->spot[g->lowest].place != REORDER_GRAPH_NOWHERE)
         g->lowest++;
     return g->lowest;
 }
@@ -150,10 +144,11 @@ static int32_t beginning(growth *g, int32_t process)
 {
     int32_t best = reorder_graph_lowest(g);
     for (int32_t v = best + 1; v < g->nodes; v++) {
-        if (g->place[v] != REORDER_GRAPH_NOWHERE)
+        const spot *s = &g->spot[v], *b = &g->spot[best];
+        if (s->place != REORDER_GRAPH_NOWHERE)
             continue;
-        bool here = g->beside[v] == process, there = g->beside[best] == process;
-        if (here != there ? here : g->open[v] < g->open[best])
+        bool here = s->beside == process, there = b->beside == process;
+        if (here != there ? here : s->open < b->open)
             best = v;
     }
     return best;
@@ -163,7 +158,8 @@ static int32_t next_node(growth *g)
 {
     while (g->heap_size > 0) {
         candidate c = heap_take(g);
-        if (g->place[c.node] == REORDER_GRAPH_NOWHERE && g->gain[c.node] == c.gain)
+        const spot *s = &g->spot[c.node];
+        if (s->place == REORDER_GRAPH_NOWHERE && s->gain == c.gain)
             return c.node;
     }
     return reorder_graph_lowest(g);
@@ -198,6 +194,7 @@ static int32_t *homes(const mlt_topo_layout *layout, const int32_t *ends)
     return home;
 }
 
+// place: of every node; NULL: its own number.
 static mlt_topo_cut count_cut(const mlt_topo_layout *layout, const mlt_topo_edge *edges,
                               int64_t count, const int32_t *place)
 {
@@ -215,20 +212,6 @@ static mlt_topo_cut count_cut(const mlt_topo_layout *layout, const mlt_topo_edge
     return cut;
 }
 
-mlt_topo_cut mlt_reorder_graph_cut(const mlt_topo_where *where, const mlt_topo_edge *edges,
-                                   int64_t count, const int32_t *newrank)
-{
-    mlt_topo_layout layout;
-    mlt_topo_layout_init(&layout, where);
-    int32_t *place = mlt_take((size_t)layout.count, sizeof *place);
-    for (int32_t r = 0; r < layout.count; r++)
-        place[newrank ? newrank[r] : r] = layout.position ? layout.position[r] : r;
-    mlt_topo_cut cut = count_cut(&layout, edges, count, place);
-    free(place);
-    mlt_topo_layout_fini(&layout);
-    return cut;
-}
-
 bool mlt_reorder_graph(const mlt_topo_where *where, const mlt_topo_edge *edges, int64_t count,
                        int32_t *newrank)
 {
@@ -239,18 +222,18 @@ bool mlt_reorder_graph(const mlt_topo_where *where, const mlt_topo_edge *edges, 
     mlt_topo_layout_init(&layout, where);
     growth_init(&g, layout.count, edges, count);
     reorder_graph_grow(&g, &layout);
-    mlt_topo_cut before = count_cut(&layout, edges, count, layout.position);
-    mlt_topo_cut after = count_cut(&layout, edges, count, g.place);
-    bool better = after.workers < before.workers ||
-                  (after.workers == before.workers && after.processes < before.processes);
-    if (better) {
-        int32_t *node_at = mlt_take((size_t)layout.count, sizeof *node_at);
-        for (int32_t v = 0; v < layout.count; v++)
-            node_at[g.place[v]] = v;
-        for (int32_t r = 0; r < layout.count; r++)
-            newrank[r] = node_at[layout.position ? layout.position[r] : r];
-        free(node_at);
+    int32_t *place = mlt_take(2 * (size_t)layout.count, sizeof *place);
+    int32_t *node_at = place + layout.count;
+    for (int32_t v = 0; v < layout.count; v++) {
+        place[v] = g.spot[v].place;
+        node_at[place[v]] = v;
     }
+    mlt_topo_cut before = count_cut(&layout, edges, count, layout.position);
+    mlt_topo_cut after = count_cut(&layout, edges, count, place);
+    bool better = mlt_topo_cut_is_less(after, before);
+    for (int32_t r = 0; better && r < layout.count; r++)
+        newrank[r] = node_at[layout.position ? layout.position[r] : r];
+    free(place);
     growth_fini(&g);
     mlt_topo_layout_fini(&layout);
     return better;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "mpi/comm/new.h"
 #include "mpi/error/error.h"
 #include "mpi_bodies.h"
 
@@ -129,6 +130,19 @@ int mlt_topo_inter(mlt_rank *me, mlt_comm *comm)
     return mlt_mpi_raise(me, comm, me->fn, MPI_ERR_COMM,
                          "%s is an intercommunicator, but should be an intracommunicator",
                          mlt_comm_name(me, comm));
+}
+
+int mlt_topo_make(mlt_rank *me, mlt_comm *comm, int color, int key, mlt_topo *topo, MPI_Comm *out)
+{
+    mlt_comm *new = NULL;
+    int code = mlt_comm_split(me, comm, color, key, &new);
+    if (new)
+        mlt_comm_set_topo(new, topo);
+    else
+        mlt_topo_drop(topo);
+    if (code == MPI_SUCCESS)
+        *out = new ? mlt_comm_handle(me, new) : MPI_COMM_NULL;
+    return code;
 }
 
 int mlt_mpi_Topo_test(mlt_rank *me, mlt_comm *comm, int *status)

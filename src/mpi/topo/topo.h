@@ -4,6 +4,7 @@
 // rank's own.
 #pragma once
 
+#include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -55,3 +56,14 @@ bool mlt_topo_equal(const mlt_topo *a, const mlt_topo *b);
 // intercommunicator.
 int mlt_topo_missing(mlt_rank *me, mlt_comm *comm, int kind) MLT_COLD;
 int mlt_topo_inter(mlt_rank *me, mlt_comm *comm) MLT_COLD;
+
+// What all questions about a topology begin with.
+static inline int mlt_topo_need(mlt_rank *me, mlt_comm *comm, int kind)
+{
+    if (MLT_UNLIKELY(!comm->topo || comm->topo->kind != kind))
+        return mlt_topo_missing(me, comm, kind);
+    return MPI_SUCCESS;
+}
+
+// mlt_comm_split, whose communicators get the topology; consumes the reference. An MPI code, raised.
+int mlt_topo_make(mlt_rank *me, mlt_comm *comm, int color, int key, mlt_topo *topo, MPI_Comm *out);

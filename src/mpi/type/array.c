@@ -59,9 +59,9 @@ static int check_subarray(mlt_rank *me, int ndims, const int64_t *sizes, const i
     return MPI_SUCCESS;
 }
 
-static int make_subarray(mlt_rank *me, bool large, int ndims, const void *sizes,
-                         const void *subsizes, const void *starts, int order,
-                         const mlt_type *oldtype, MPI_Datatype *newtype)
+int mlt_dtype_make_subarray(mlt_rank *me, bool large, int ndims, const void *sizes,
+                            const void *subsizes, const void *starts, int order,
+                            const mlt_type *oldtype, MPI_Datatype *newtype)
 {
     int code = check_shape(me, ndims, order);
     if (code != MPI_SUCCESS)
@@ -90,35 +90,9 @@ static int make_subarray(mlt_rank *me, bool large, int ndims, const void *sizes,
     return mlt_dtype_finish(me, dtype, status, newtype);
 }
 
-int mlt_mpi_Type_create_subarray(mlt_rank *me, int ndims, const int array_of_sizes[],
-                                 const int array_of_subsizes[], const int array_of_starts[],
-                                 int order, const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return make_subarray(me, false, ndims, array_of_sizes, array_of_subsizes, array_of_starts,
-                         order, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_subarray_c(mlt_rank *me, int ndims, const MPI_Count array_of_sizes[],
-                                   const MPI_Count array_of_subsizes[],
-                                   const MPI_Count array_of_starts[], int order,
-                                   const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return make_subarray(me, true, ndims, array_of_sizes, array_of_subsizes, array_of_starts, order,
-                         oldtype, newtype);
-}
-
 // ---- distributed arrays
 
-// The user's arguments.
-typedef struct darray {
-    int size, rank, ndims;
-    const void *gsizes; // int or MPI_Count
-    const int *distribs, *dargs, *psizes;
-    int order;
-    bool large;
-} darray;
-
-static int array_check_grid(mlt_rank *me, const darray *a)
+static int array_check_grid(mlt_rank *me, const mlt_dtype_darray *a)
 {
     int64_t product = 1;
     int code = check_shape(me, a->ndims, a->order);
@@ -145,7 +119,7 @@ static int array_check_grid(mlt_rank *me, const darray *a)
 }
 
 // One dimension as the engine wants it; `coordinate` is filled in later.
-static int read_dimension(mlt_rank *me, const darray *a, int i, mlt_distribution *d)
+static int read_dimension(mlt_rank *me, const mlt_dtype_darray *a, int i, mlt_distribution *d)
 {
     int64_t global = element(a->gsizes, a->large, i), processes = a->psizes[i], arg = a->dargs[i];
     char should[96];
@@ -178,7 +152,7 @@ static int read_dimension(mlt_rank *me, const darray *a, int i, mlt_distribution
     }
 }
 
-static int read_dimensions(mlt_rank *me, const darray *a, mlt_distribution *dims)
+static int read_dimensions(mlt_rank *me, const mlt_dtype_darray *a, mlt_distribution *dims)
 {
     int code = MPI_SUCCESS;
     for (int i = 0; i < a->ndims && code == MPI_SUCCESS; i++)
@@ -191,7 +165,7 @@ static int read_dimensions(mlt_rank *me, const darray *a, mlt_distribution *dims
     return code;
 }
 
-static void write_contents(int64_t *number, const darray *a)
+static void write_contents(int64_t *number, const mlt_dtype_darray *a)
 {
     int64_t n = a->ndims, *at = number;
     *at++ = a->size;
@@ -211,8 +185,8 @@ static void write_contents(int64_t *number, const darray *a)
         gsizes[i] = element(a->gsizes, a->large, i);
 }
 
-static int make_darray(mlt_rank *me, const darray *a, const mlt_type *oldtype,
-                       MPI_Datatype *newtype)
+int mlt_dtype_make_darray(mlt_rank *me, const mlt_dtype_darray *a, const mlt_type *oldtype,
+                          MPI_Datatype *newtype)
 {
     int64_t n = a->ndims;
     int code = array_check_grid(me, a);
@@ -238,26 +212,4 @@ static int make_darray(mlt_rank *me, const darray *a, const mlt_type *oldtype,
         mlt_type_make_darray(&dtype->type, oldtype, a->ndims, dims, a->order == MPI_ORDER_C);
     free(dims);
     return mlt_dtype_finish(me, dtype, status, newtype);
-}
-
-int mlt_mpi_Type_create_darray(mlt_rank *me, int size, int rank, int ndims,
-                               const int array_of_gsizes[], const int array_of_distribs[],
-                               const int array_of_dargs[], const int array_of_psizes[], int order,
-                               const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    darray a = {
-        size,  rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes,
-        order, false};
-    return make_darray(me, &a, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_darray_c(mlt_rank *me, int size, int rank, int ndims,
-                                 const MPI_Count array_of_gsizes[], const int array_of_distribs[],
-                                 const int array_of_dargs[], const int array_of_psizes[], int order,
-                                 const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    darray a = {
-        size,  rank, ndims, array_of_gsizes, array_of_distribs, array_of_dargs, array_of_psizes,
-        order, true};
-    return make_darray(me, &a, oldtype, newtype);
 }

@@ -126,6 +126,37 @@ int mlt_dtype_finish(mlt_rank *me, mlt_dtype *dtype, mlt_status status, MPI_Data
 
 int mlt_dtype_no_memory(mlt_rank *me) MLT_COLD;
 
+// Constructors whose functions differ in what their arrays are made of: ints; ints and, of displacements,
+// MPI_Aints; MPI_Counts. lengths: of all blocks, or of the combiners with _BLOCK the address of the one.
+typedef enum mlt_dtype_numbers {
+    MLT_DTYPE_INTS,
+    MLT_DTYPE_ADDRESSES,
+    MLT_DTYPE_COUNTS
+} mlt_dtype_numbers;
+int mlt_dtype_make_indexed(mlt_rank *me, int combiner, mlt_dtype_numbers kind, int64_t count,
+                           const void *lengths, const void *displacements, const mlt_type *oldtype,
+                           MPI_Datatype *newtype);
+int mlt_dtype_make_struct(mlt_rank *me, mlt_dtype_numbers kind, int64_t count, const void *lengths,
+                          const void *displacements, const MPI_Datatype *handles,
+                          MPI_Datatype *newtype);
+int mlt_dtype_make_subarray(mlt_rank *me, bool large, int ndims, const void *sizes,
+                            const void *subsizes, const void *starts, int order,
+                            const mlt_type *oldtype, MPI_Datatype *newtype);
+
+// MPI_Type_create_darray's arguments.
+typedef struct mlt_dtype_darray {
+    int size, rank, ndims;
+    const void *gsizes; // int, or MPI_Count if it is large
+    const int *distribs, *dargs, *psizes;
+    int order;
+    bool large;
+} mlt_dtype_darray;
+int mlt_dtype_make_darray(mlt_rank *me, const mlt_dtype_darray *a, const mlt_type *oldtype,
+                          MPI_Datatype *newtype);
+
+// MPI_Type_create_f90_real and _complex.
+int mlt_dtype_make_f90(mlt_rank *me, int p, int r, bool complex, MPI_Datatype *newtype);
+
 // The worker's permanent type with this combiner and contents, if there is one.
 mlt_dtype *mlt_dtype_find_permanent(mlt_rank *me, int combiner, int64_t first, int64_t second,
                                     const mlt_type *value, const mlt_type *index);

@@ -89,23 +89,37 @@ int mlt_mpi_Type_create_resized(mlt_rank *me, const mlt_type *oldtype, MPI_Count
 
 // ---- irregular ones
 
-// Copies of the user's arrays, wide.
-static void copy_ints(int64_t *to, const int *from, int64_t n)
+// All blocks have the same length.
+static bool is_even(int combiner)
 {
-    for (int64_t i = 0; i < n; i++)
-        to[i] = from[i];
+    return combiner == MPI_COMBINER_INDEXED_BLOCK || combiner == MPI_COMBINER_HINDEXED_BLOCK;
 }
 
-static void copy_addresses(int64_t *to, const MPI_Aint *from, int64_t n)
+// A copy of an array of the user's, wide. Returns what follows it.
+static int64_t *copy_numbers(int64_t *to, const void *from, bool wide, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        to[i] = from[i];
+        to[i] = wide ? ((const int64_t *)from)[i] : ((const int *)from)[i];
+    return to + n;
 }
 
-static void copy_counts(int64_t *to, const MPI_Count *from, int64_t n)
+// An object with these contents: count, lengths or the one length, displacements. NULL: memory is out.
+static mlt_dtype *start_blocks(mlt_rank *me, int combiner, mlt_dtype_numbers kind, int64_t count,
+                               const void *lengths, const void *displacements, int64_t types)
 {
-    for (int64_t i = 0; i < n; i++)
-        to[i] = from[i];
+    int64_t length_count = is_even(combiner) ? 1 : count;
+    if (count >> COUNT_BITS)
+        return NULL;
+    mlt_dtype *dtype = type_make_start(me, combiner, kind == MLT_DTYPE_COUNTS,
+                                       1 + length_count + (kind == MLT_DTYPE_INTS ? count : 0),
+                                       kind == MLT_DTYPE_INTS ? 0 : count, types);
+    if (!dtype)
+        return NULL;
+    int64_t *number = dtype->contents.number;
+    *number++ = count;
+    number = copy_numbers(number, lengths, kind == MLT_DTYPE_COUNTS, length_count);
+    copy_numbers(number, displacements, kind != MLT_DTYPE_INTS, count);
+    return dtype;
 }
 
 // Raises the error of a negative block length, if there is one, and discards the object.
@@ -124,168 +138,49 @@ static int check_lengths(mlt_rank *me, mlt_dtype *dtype, int64_t count)
     return mlt_bad_value(me, NULL, me->fn, MPI_ERR_ARG, name, wrong, "at least 0");
 }
 
-// Blocks of lengths[i] elements, or of `length` each, at displacements[i] units.
-static int make_indexed(mlt_rank *me, mlt_dtype *dtype, int64_t count, const int64_t *lengths,
-                        int64_t length, const int64_t *displacements, int64_t unit,
-                        const mlt_type *oldtype, MPI_Datatype *newtype)
+// Blocks at displacements in elements, or in bytes.
+int mlt_dtype_make_indexed(mlt_rank *me, int combiner, mlt_dtype_numbers kind, int64_t count,
+                           const void *lengths, const void *displacements, const mlt_type *oldtype,
+                           MPI_Datatype *newtype)
 {
-    int64_t *bytes = NULL;
-    mlt_status status = MLT_OK;
+    mlt_dtype *dtype = start_blocks(me, combiner, kind, count, lengths, displacements, 1);
+    if (!dtype)
+        return mlt_dtype_no_memory(me);
+    bool even = is_even(combiner);
+    int code = even ? MPI_SUCCESS : check_lengths(me, dtype, count);
+    if (code != MPI_SUCCESS)
+        return code;
     mlt_dtype_set_type(dtype, 0, oldtype);
+    int64_t *number = dtype->contents.number, *at = number + 1 + (even ? 1 : count), *bytes = NULL;
+    bool elements = combiner == MPI_COMBINER_INDEXED || combiner == MPI_COMBINER_INDEXED_BLOCK;
+    int64_t unit = elements ? oldtype->extent : 1;
+    mlt_status status = MLT_OK;
     if (unit != 1 && count > 0) {
         bytes = malloc((size_t)count * sizeof *bytes);
         if (!bytes)
             status = MLT_ERR_NO_MEMORY;
         for (int64_t i = 0; i < count && status == MLT_OK; i++)
-            if (__builtin_mul_overflow(displacements[i], unit, &bytes[i]))
+            if (__builtin_mul_overflow(at[i], unit, &bytes[i]))
                 status = MLT_ERR_INVALID;
     }
     if (status == MLT_OK)
-        status = mlt_type_make_indexed(&dtype->type, oldtype, count, lengths, length,
-                                       bytes ? bytes : displacements);
+        status = mlt_type_make_indexed(&dtype->type, oldtype, count, even ? NULL : number + 1,
+                                       even ? number[1] : 0, bytes ? bytes : at);
     free(bytes);
     return mlt_dtype_finish(me, dtype, status, newtype);
 }
 
-// count, lengths, displacements are in the contents.
-static int finish_indexed(mlt_rank *me, mlt_dtype *dtype, int64_t count, int64_t unit,
-                          const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    int64_t *number = dtype->contents.number;
-    number[0] = count;
-    int code = check_lengths(me, dtype, count);
-    if (code != MPI_SUCCESS)
-        return code;
-    return make_indexed(me, dtype, count, number + 1, 0, number + 1 + count, unit, oldtype,
-                        newtype);
-}
-
-int mlt_mpi_Type_indexed(mlt_rank *me, int count, const int array_of_blocklengths[],
-                         const int array_of_displacements[], const mlt_type *oldtype,
-                         MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype =
-        type_make_start(me, MPI_COMBINER_INDEXED, false, 1 + 2 * (int64_t)count, 0, 1);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_ints(dtype->contents.number + 1, array_of_blocklengths, count);
-    copy_ints(dtype->contents.number + 1 + count, array_of_displacements, count);
-    return finish_indexed(me, dtype, count, oldtype->extent, oldtype, newtype);
-}
-
-// What a _c function does, by elements or by bytes.
-static int indexed_large(mlt_rank *me, int combiner, int64_t count, const MPI_Count *lengths,
-                         const MPI_Count *displacements, int64_t unit, const mlt_type *oldtype,
-                         MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype =
-        count >> COUNT_BITS ? NULL : type_make_start(me, combiner, true, 1 + 2 * count, 0, 1);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_counts(dtype->contents.number + 1, lengths, count);
-    copy_counts(dtype->contents.number + 1 + count, displacements, count);
-    return finish_indexed(me, dtype, count, unit, oldtype, newtype);
-}
-
-int mlt_mpi_Type_indexed_c(mlt_rank *me, MPI_Count count, const MPI_Count array_of_blocklengths[],
-                           const MPI_Count array_of_displacements[], const mlt_type *oldtype,
-                           MPI_Datatype *newtype)
-{
-    return indexed_large(me, MPI_COMBINER_INDEXED, count, array_of_blocklengths,
-                         array_of_displacements, oldtype->extent, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed(mlt_rank *me, int count, const int array_of_blocklengths[],
-                                 const MPI_Aint array_of_displacements[], const mlt_type *oldtype,
-                                 MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype =
-        type_make_start(me, MPI_COMBINER_HINDEXED, false, 1 + (int64_t)count, count, 1);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_ints(dtype->contents.number + 1, array_of_blocklengths, count);
-    copy_addresses(dtype->contents.number + 1 + count, array_of_displacements, count);
-    return finish_indexed(me, dtype, count, 1, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed_c(mlt_rank *me, MPI_Count count,
-                                   const MPI_Count array_of_blocklengths[],
-                                   const MPI_Count array_of_displacements[],
-                                   const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return indexed_large(me, MPI_COMBINER_HINDEXED, count, array_of_blocklengths,
-                         array_of_displacements, 1, oldtype, newtype);
-}
-
-// count, length, displacements: the last are in the contents already.
-static int finish_block(mlt_rank *me, mlt_dtype *dtype, int64_t count, int64_t length, int64_t unit,
-                        const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    int64_t *number = dtype->contents.number;
-    number[0] = count;
-    number[1] = length;
-    return make_indexed(me, dtype, count, NULL, length, number + 2, unit, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_indexed_block(mlt_rank *me, int count, int blocklength,
-                                      const int array_of_displacements[], const mlt_type *oldtype,
-                                      MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype =
-        type_make_start(me, MPI_COMBINER_INDEXED_BLOCK, false, 2 + (int64_t)count, 0, 1);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_ints(dtype->contents.number + 2, array_of_displacements, count);
-    return finish_block(me, dtype, count, blocklength, oldtype->extent, oldtype, newtype);
-}
-
-static int block_large(mlt_rank *me, int combiner, int64_t count, int64_t length,
-                       const MPI_Count *displacements, int64_t unit, const mlt_type *oldtype,
-                       MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype =
-        count >> COUNT_BITS ? NULL : type_make_start(me, combiner, true, 2 + count, 0, 1);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_counts(dtype->contents.number + 2, displacements, count);
-    return finish_block(me, dtype, count, length, unit, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_indexed_block_c(mlt_rank *me, MPI_Count count, MPI_Count blocklength,
-                                        const MPI_Count array_of_displacements[],
-                                        const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return block_large(me, MPI_COMBINER_INDEXED_BLOCK, count, blocklength, array_of_displacements,
-                       oldtype->extent, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed_block(mlt_rank *me, int count, int blocklength,
-                                       const MPI_Aint array_of_displacements[],
-                                       const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype = type_make_start(me, MPI_COMBINER_HINDEXED_BLOCK, false, 2, count, 1);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_addresses(dtype->contents.number + 2, array_of_displacements, count);
-    return finish_block(me, dtype, count, blocklength, 1, oldtype, newtype);
-}
-
-int mlt_mpi_Type_create_hindexed_block_c(mlt_rank *me, MPI_Count count, MPI_Count blocklength,
-                                         const MPI_Count array_of_displacements[],
-                                         const mlt_type *oldtype, MPI_Datatype *newtype)
-{
-    return block_large(me, MPI_COMBINER_HINDEXED_BLOCK, count, blocklength, array_of_displacements,
-                       1, oldtype, newtype);
-}
-
 // ---- structs
 
-// count, lengths, displacements: the last two are in the contents already.
-static int finish_struct(mlt_rank *me, mlt_dtype *dtype, int64_t count, const MPI_Datatype *handles,
-                         MPI_Datatype *newtype)
+int mlt_dtype_make_struct(mlt_rank *me, mlt_dtype_numbers kind, int64_t count, const void *lengths,
+                          const void *displacements, const MPI_Datatype *handles,
+                          MPI_Datatype *newtype)
 {
+    mlt_dtype *dtype =
+        start_blocks(me, MPI_COMBINER_STRUCT, kind, count, lengths, displacements, count);
+    if (!dtype)
+        return mlt_dtype_no_memory(me);
     mlt_contents *c = &dtype->contents;
-    c->number[0] = count;
     int code = check_lengths(me, dtype, count);
     if (code != MPI_SUCCESS)
         return code;
@@ -302,32 +197,4 @@ static int finish_struct(mlt_rank *me, mlt_dtype *dtype, int64_t count, const MP
     mlt_status status =
         mlt_type_make_struct(&dtype->type, count, c->number + 1, c->number + 1 + count, c->type);
     return mlt_dtype_finish(me, dtype, status, newtype);
-}
-
-int mlt_mpi_Type_create_struct(mlt_rank *me, int count, const int array_of_blocklengths[],
-                               const MPI_Aint array_of_displacements[],
-                               const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype =
-        type_make_start(me, MPI_COMBINER_STRUCT, false, 1 + (int64_t)count, count, count);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_ints(dtype->contents.number + 1, array_of_blocklengths, count);
-    copy_addresses(dtype->contents.number + 1 + count, array_of_displacements, count);
-    return finish_struct(me, dtype, count, array_of_types, newtype);
-}
-
-int mlt_mpi_Type_create_struct_c(mlt_rank *me, MPI_Count count,
-                                 const MPI_Count array_of_blocklengths[],
-                                 const MPI_Count array_of_displacements[],
-                                 const MPI_Datatype array_of_types[], MPI_Datatype *newtype)
-{
-    mlt_dtype *dtype = count >> COUNT_BITS ? NULL
-                                           : type_make_start(me, MPI_COMBINER_STRUCT, true,
-                                                             1 + 2 * count, 0, count);
-    if (!dtype)
-        return mlt_dtype_no_memory(me);
-    copy_counts(dtype->contents.number + 1, array_of_blocklengths, count);
-    copy_counts(dtype->contents.number + 1 + count, array_of_displacements, count);
-    return finish_struct(me, dtype, count, array_of_types, newtype);
 }

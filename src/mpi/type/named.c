@@ -63,7 +63,7 @@ static int parametrised(mlt_rank *me, int combiner, int arguments, int first, in
     return mlt_dtype_finish_permanent(me, dtype, MLT_OK, newtype);
 }
 
-static int real_or_complex(mlt_rank *me, int p, int r, bool complex, MPI_Datatype *newtype)
+int mlt_dtype_make_f90(mlt_rank *me, int p, int r, bool complex, MPI_Datatype *newtype)
 {
     if (p == MPI_UNDEFINED && r == MPI_UNDEFINED)
         return mlt_mpi_raise(me, NULL, me->fn, MPI_ERR_ARG,
@@ -82,16 +82,6 @@ static int real_or_complex(mlt_rank *me, int p, int r, bool complex, MPI_Datatyp
                          "no kind of number has %d digits and a decimal exponent of %d; arguments "
                          "p and r should be at most 33 and 4931",
                          p, r);
-}
-
-int mlt_mpi_Type_create_f90_real(mlt_rank *me, int p, int r, MPI_Datatype *newtype)
-{
-    return real_or_complex(me, p, r, false, newtype);
-}
-
-int mlt_mpi_Type_create_f90_complex(mlt_rank *me, int p, int r, MPI_Datatype *newtype)
-{
-    return real_or_complex(me, p, r, true, newtype);
 }
 
 int mlt_mpi_Type_create_f90_integer(mlt_rank *me, int r, MPI_Datatype *newtype)

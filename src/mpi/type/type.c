@@ -12,21 +12,11 @@ int mlt_mpi_Type_size(mlt_rank *me, const mlt_type *type, MPI_Count *size)
     return MPI_SUCCESS;
 }
 
-int mlt_mpi_Type_size_x(mlt_rank *me, const mlt_type *type, MPI_Count *size)
-{
-    return mlt_mpi_Type_size(me, type, size);
-}
-
 int mlt_mpi_Type_get_extent(mlt_rank *me, const mlt_type *type, MPI_Count *lb, MPI_Count *extent)
 {
     *lb = type->lb;
     *extent = type->extent;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Type_get_extent_x(mlt_rank *me, const mlt_type *type, MPI_Count *lb, MPI_Count *extent)
-{
-    return mlt_mpi_Type_get_extent(me, type, lb, extent);
 }
 
 int mlt_mpi_Type_get_true_extent(mlt_rank *me, const mlt_type *type, MPI_Count *true_lb,
@@ -35,12 +25,6 @@ int mlt_mpi_Type_get_true_extent(mlt_rank *me, const mlt_type *type, MPI_Count *
     *true_lb = type->true_lb;
     *true_extent = type->true_extent;
     return MPI_SUCCESS;
-}
-
-int mlt_mpi_Type_get_true_extent_x(mlt_rank *me, const mlt_type *type, MPI_Count *true_lb,
-                                   MPI_Count *true_extent)
-{
-    return mlt_mpi_Type_get_true_extent(me, type, true_lb, true_extent);
 }
 
 int mlt_mpi_Get_address(mlt_rank *me, const void *location, MPI_Aint *address)
