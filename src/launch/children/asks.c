@@ -48,8 +48,7 @@ mlt_asks *mlt_asks_new(const mlt_asks_conf *conf)
 
 static void end(asks_ask *a)
 {
-    mlt_loop_remove(a->asks->conf.loop, &a->source);
-    close(a->source.fd);
+    mlt_loop_close(&a->source);
     free(a->request);
     a->request = NULL;
     mlt_list_remove(&a->link);
@@ -68,8 +67,8 @@ static void asks_refuse(asks_ask *a, const char *why)
 static void asks_tell(asks_ask *a)
 {
     a->told = true;
-    mlt_loop_remove(a->asks->conf.loop, &a->source);
-    if (!mlt_loop_add(a->asks->conf.loop, &a->source, 0)) {
+    mlt_loop_remove(&a->source);
+    if (!mlt_loop_add(&a->source, 0)) {
         asks_refuse(a, "mpirun cannot wait for events");
         return;
     }
@@ -108,7 +107,7 @@ void mlt_asks_take(mlt_asks *asks, uint32_t proc, int fd)
     *a = (asks_ask){
         .source = {.fd = fd, .ready = ready}, .asks = asks, .proc = proc, .number = ++asks->last};
     mlt_list_push_back(&asks->open, &a->link);
-    if (!mlt_loop_add(asks->conf.loop, &a->source, EPOLLIN))
+    if (!mlt_loop_add(&a->source, EPOLLIN))
         asks_refuse(a, "mpirun cannot wait for events");
 }
 

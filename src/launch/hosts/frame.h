@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The protocol between mpirun and the agents of other hosts: frames on the standard input and
 // output of a remote shell. mpirun is the head; each host has an agent, and the agent of mpirun's
-// own host is inside of mpirun, where the same frames are function calls (launch/agent.h).
+// own host is inside of mpirun, where the same frames are function calls (launch/agent/agent.h).
 //
 //     head --- agent of host 1 --- agent of host 3
 //          \                   \-- agent of host 4         agents start further agents, if there
@@ -135,7 +135,6 @@ int64_t mlt_frame_next(const void *bytes, size_t count, mlt_frame *frame);
 
 typedef struct mlt_channel mlt_channel;
 struct mlt_channel {
-    int loop;
     mlt_loop_source in, out;                                                // fd -1: closed
     void (*take)(mlt_channel *channel, const mlt_frame *frame, char *body); // body: writable, and a
                                                                             // NUL behind it
@@ -164,7 +163,7 @@ enum { MLT_CHANNEL_FULL = 1 << 20, MLT_CHANNEL_LOW = 256 << 10 };
 
 // The descriptors become the channel's, and nonblocking. Sends this side's first bytes. The
 // callbacks are set before. False: they cannot be waited for.
-bool mlt_channel_open(mlt_channel *channel, int loop, int in_fd, int out_fd);
+bool mlt_channel_open(mlt_channel *channel, int in_fd, int out_fd);
 
 // From here on frames are encrypted with these keys, which are wiped. Before mlt_channel_open.
 void mlt_channel_seal(mlt_channel *channel, mlt_crypt_keys *keys);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -90,8 +89,7 @@ struct mlt_ports {
     mlt_list_node ports, desks, bonds;
     mlt_list_node
         graves[3]; // what a handler of the same turn may still look at: ports, desks, bonds
-    mlt_loop_source timer;
-    uint64_t timer_ns;
+    mlt_loop_timer timer;
     bool ending;
 };
 
@@ -184,7 +182,7 @@ static void ports_end_dial(rpc *d)
 {
     if (!d->dial)
         return;
-    mlt_loop_remove(d->ports->conf.loop, &d->dialling);
+    mlt_loop_remove(&d->dialling);
     mlt_dial_free(d->dial);
     d->dial = NULL;
     mlt_key_wipe(&d->key);
@@ -197,7 +195,6 @@ static void bury(mlt_ports *p, mlt_list_node *link, int kind)
     alarm_next(p);
 }
 
-static void close_line(bond *b);
 static void end_bond(bond *b);
 
 // A bond that was never watched goes with its maker, unless processes have joined it. Its line ends in
@@ -213,7 +210,7 @@ static void leave_bonds(rpc *d)
         if (!b->watched && !b->count)
             end_bond(b);
         else if (!b->watched)
-            close_line(b);
+            mlt_loop_close(&b->line);
     }
 }
 
@@ -221,8 +218,7 @@ static void close_rpc(rpc *d)
 {
     ports_end_dial(d);
     leave_bonds(d);
-    mlt_loop_remove(d->ports->conf.loop, &d->source);
-    close(d->source.fd);
+    mlt_loop_close(&d->source);
     mlt_rpc_in_fini(&d->in);
     d->accepts = NULL;
     bury(d->ports, &d->link, 1);
@@ -315,7 +311,7 @@ static void close_port(port *at, const char *why)
         close(at->waits[i].fd);
     explicit_bzero(at->waits, sizeof at->waits);
     at->count = 0;
-    mlt_loop_remove(at->ports->conf.loop, &at->source);
+    mlt_loop_remove(&at->source);
     mlt_listen_free(at->listen);
     at->listen = NULL;
     mlt_key_wipe(&at->name.key);
@@ -363,7 +359,7 @@ static void open_port(rpc *d)
     at->proc = d->proc;
     if (listen_at(at, why, sizeof why) == MLT_OK) {
         at->source = (mlt_loop_source){.fd = mlt_listen_poll(at->listen).fd, .ready = port_ready};
-        if (mlt_loop_add(p->conf.loop, &at->source, EPOLLIN)) {
+        if (mlt_loop_add(&at->source, EPOLLIN)) {
             mlt_list_push_back(&p->ports, &at->link);
             mlt_port_name_write(name, &at->name);
             ports_answer(d, MLT_RPC_NAME, name, strlen(name), -1);
@@ -479,7 +475,7 @@ static void take_connect(rpc *d, const char *text)
         return;
     }
     d->dialling = (mlt_loop_source){.fd = mlt_dial_poll(d->dial).fd, .ready = ports_dial_ready};
-    (void)mlt_loop_add(p->conf.loop, &d->dialling, EPOLLIN);
+    (void)mlt_loop_add(&d->dialling, EPOLLIN);
     step_dial(d);
     alarm_next(p);
 }
@@ -513,20 +509,11 @@ static bond *new_bond(mlt_ports *p, const mlt_key *key)
     return b;
 }
 
-static void close_line(bond *b)
-{
-    if (b->line.fd < 0)
-        return;
-    mlt_loop_remove(b->ports->conf.loop, &b->line);
-    close(b->line.fd);
-    b->line.fd = -1;
-}
-
 static void end_bond(bond *b)
 {
     if (b->line.fd >= 0 && b->watched)
         (void)!send(b->line.fd, in_order, sizeof in_order - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
-    close_line(b);
+    mlt_loop_close(&b->line);
     b->dead = true;
     b->count = 0;
     bury(b->ports, &b->link, 2);
@@ -536,7 +523,7 @@ static void end_bond(bond *b)
 static void part_by_force(bond *b)
 {
     mlt_ports *p = b->ports;
-    close_line(b);
+    mlt_loop_close(&b->line);
     if (!b->count || p->ending)
         return;
     b->words[b->said] = '\0';
@@ -565,7 +552,7 @@ static void line_ready(mlt_loop_source *source, uint32_t events)
     if (n > 0)
         b->said += (size_t)n;
     if (has_left(b))
-        close_line(b);
+        mlt_loop_close(&b->line);
     else if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR) ||
              b->said == sizeof b->words - 1)
         part_by_force(b);
@@ -624,8 +611,7 @@ static const char *make_broker(bond *b, const mlt_rpc_bond *about, const uint32_
                                char *why, size_t why_size)
 {
     mlt_ports *p = b->ports;
-    mlt_broker_conf conf = {.loop = p->conf.loop,
-                            .host_of = host_of,
+    mlt_broker_conf conf = {.host_of = host_of,
                             .procs = about->procs,
                             .hosts = about->hosts,
                             .host = about->own_host,
@@ -762,7 +748,7 @@ static void take_watch(rpc *d, const unsigned char *body, size_t length)
         b->watched = true;
         b->maker = NULL;
         (void)mlt_os_tcp_tune_patient(b->line.fd, (uint32_t)p->conf.options->silent_ms);
-        (void)mlt_loop_add(p->conf.loop, &b->line, EPOLLIN);
+        (void)mlt_loop_add(&b->line, EPOLLIN);
         break;
     }
     ports_answer(d, MLT_RPC_DONE, NULL, 0, -1);
@@ -823,7 +809,7 @@ void mlt_ports_rpc(mlt_ports *p, uint32_t proc, int fd)
                .in = {.fd = -1},
                .dialling = {.fd = -1}};
     mlt_list_push_back(&p->desks, &d->link);
-    if (!mlt_loop_add(p->conf.loop, &d->source, EPOLLIN))
+    if (!mlt_loop_add(&d->source, EPOLLIN))
         close_rpc(d);
 }
 
@@ -920,9 +906,7 @@ static void alarm_next(mlt_ports *p)
     }
     if (has_graves(p))
         when = 1;
-    if (when != p->timer_ns)
-        mlt_loop_alarm(&p->timer, when == MLT_POLL_FOREVER ? 0 : when);
-    p->timer_ns = when;
+    mlt_loop_alarm(&p->timer, when == MLT_POLL_FOREVER ? 0 : when);
 }
 
 static void clear_graves(mlt_ports *p)
@@ -944,12 +928,10 @@ static void clear_graves(mlt_ports *p)
     }
 }
 
-static void ports_timer_ready(mlt_loop_source *source, uint32_t events)
+static void ports_ring(mlt_loop_timer *timer)
 {
-    mlt_ports *p = mlt_container_of(source, mlt_ports, timer);
-    uint64_t now = mlt_os_now_ns(), rings;
-    (void)!read(source->fd, &rings, sizeof rings);
-    p->timer_ns = 0;
+    mlt_ports *p = mlt_container_of(timer, mlt_ports, timer);
+    uint64_t now = mlt_os_now_ns();
     clear_graves(p);
     for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
         ports_accept_all(mlt_container_of(l, port, link), now);
@@ -980,10 +962,7 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
         mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
     if (!conf->key && mlt_key_new(&p->own_key, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    p->timer = (mlt_loop_source){.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
-                                 .ready = ports_timer_ready};
-    if (p->timer.fd < 0 || !mlt_loop_add(conf->loop, &p->timer, EPOLLIN))
-        mlt_quit(MLT_EXIT_SYSTEM, "cannot wait for events: %s", mlt_os_no_descriptor(errno));
+    p->timer.ring = ports_ring;
     return p;
 }
 
@@ -1007,7 +986,7 @@ void mlt_ports_free(mlt_ports *p, const char *why)
         bond *b = mlt_container_of(p->bonds.next, bond, link);
         if (why && b->count) {
             say_why(b, why);
-            close_line(b);
+            mlt_loop_close(&b->line);
         }
         end_bond(b);
     }
@@ -1016,8 +995,7 @@ void mlt_ports_free(mlt_ports *p, const char *why)
     while ((l = p->desks.next) != &p->desks)
         close_rpc(mlt_container_of(l, rpc, link));
     clear_graves(p);
-    mlt_loop_remove(p->conf.loop, &p->timer);
-    close(p->timer.fd);
+    mlt_loop_alarm(&p->timer, 0);
     mlt_key_wipe(&p->own_key);
     free(p);
 }

@@ -32,7 +32,6 @@ typedef struct mlt_ports_conf {
     const mlt_options *options;
     const mlt_key *key; // of the job; NULL: it has none, being on one host. Must outlive it
     const char *name;   // of this host
-    int loop;
     // A connection to another job. The descriptor stays the ports'.
     void (*link)(void *user, uint32_t proc, const mlt_ctl_link *link, int fd);
     // The job cannot go on; one sentence.

@@ -119,7 +119,7 @@ static void send_bytes(mlt_stage_out *o, const void *bytes, size_t count)
                        .length = (uint32_t)count};
     o->hash = mlt_hash_on(o->hash, bytes, count);
     o->sent += count;
-    o->conf.send(o->conf.user, &frame, bytes);
+    mlt_agents_send(o->conf.agents, &frame, bytes);
 }
 
 static void send_file_head(mlt_stage_out *o)

@@ -27,7 +27,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "launch/hosts/frame.h"
+#include "launch/hosts/agents.h"
 #include "launch/plan/options.h"
 #include "launch/plan/plan.h"
 
@@ -47,8 +47,7 @@ typedef struct mlt_stage_out_conf {
     const mlt_placement *plan;
     const char *const *paths; // [apps]: the programs
     uint32_t head_host;       // which needs nothing; MLT_FRAME_HEAD: there is none
-    void (*send)(void *user, const mlt_frame *frame, const void *body); // to all hosts
-    void *user;
+    mlt_agents *agents;       // of all other hosts
 } mlt_stage_out_conf;
 
 // Opens the files and sends the first pieces. Ends mpirun if a file cannot be read.

@@ -37,11 +37,10 @@ struct mlt_report {
     uint64_t more_queues;
 };
 
-mlt_report *mlt_report_new(const mlt_placement *plan, uint32_t cores)
+mlt_report *mlt_report_new(const mlt_placement *plan)
 {
     mlt_report *report = mlt_take(1, sizeof *report);
     report->plan = plan;
-    report->cores = cores;
     report->loads = mlt_take(plan->workers, sizeof *report->loads);
     return report;
 }
