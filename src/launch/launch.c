@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "fiber/stack.h"
 #include "launch/agent/agent.h"
@@ -22,7 +23,6 @@
 #include "launch/live/progress.h"
 #include "launch/loop.h"
 #include "launch/mpir.h"
-#include "launch/numbers.h"
 #include "launch/plan/coll.h"
 #include "launch/plan/env.h"
 #include "launch/plan/grain.h"

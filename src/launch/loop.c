@@ -2,11 +2,13 @@
 #include "launch/loop.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "launch/say.h"
 #include "os/fd.h"
 #include "os/os.h"
@@ -15,6 +17,9 @@ static struct {
     int fd, clock;          // clock: a timerfd, for the first timer
     mlt_loop_timer *timers; // those that have a time
     uint64_t turn;
+    bool turning;
+    void **spent; // to be freed after the turn
+    size_t spent_count, spent_room;
 } loop = {.fd = -1, .clock = -1};
 
 static _Noreturn void refuse_loop(void)
@@ -146,6 +151,7 @@ void mlt_loop_turn(void)
     struct epoll_event events[64];
     int n = epoll_wait(loop.fd, events, sizeof events / sizeof *events, -1);
     bool rings = false;
+    loop.turning = true;
     for (int i = 0; i < n; i++) {
         mlt_loop_source *source = events[i].data.ptr;
         rings |= !source;
@@ -154,4 +160,17 @@ void mlt_loop_turn(void)
     }
     if (rings)
         ring_timers();
+    loop.turning = false;
+    while (loop.spent_count > 0)
+        free(loop.spent[--loop.spent_count]);
+}
+
+void mlt_loop_free(void *memory)
+{
+    if (!loop.turning) {
+        free(memory);
+        return;
+    }
+    MLT_ARRAY_WANT(loop.spent, loop.spent_count + 1, loop.spent_room);
+    loop.spent[loop.spent_count++] = memory;
 }

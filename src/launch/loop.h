@@ -56,6 +56,8 @@ static inline bool mlt_loop_due(uint64_t *at, uint64_t now)
     return true;
 }
 
-// Waits for events and handles them; then timers ring. A handler may remove any source, but memory
-// of sources stays until timers ring.
+// Waits for events and handles them; then timers ring. A handler may remove any source.
 void mlt_loop_turn(void);
+
+// Frees memory that had sources: after this turn, which may still hold events of theirs.
+void mlt_loop_free(void *memory);

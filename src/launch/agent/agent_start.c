@@ -164,11 +164,9 @@ static void name_places(const mlt_agent *a, const mlt_placement_proc *proc, char
     for (uint32_t k = 0; k < proc->workers; k++) {
         char place[96];
         size_t n = strlen(text);
-        cpu_set_t *cpus = mlt_bind_set(&a->bind, first + k, 1);
-        if (!cpus)
-            return;
-        mlt_bind_text(&a->bind, cpus, place, sizeof place);
-        CPU_FREE(cpus);
+        mlt_cpus cpus;
+        (void)mlt_bind_set(&a->bind, first + k, 1, &cpus);
+        mlt_bind_text(&cpus, place, sizeof place);
         bool fits = n + strlen(place) + sizeof " (workers: , ...)" < size;
         snprintf(text + n, size - n, "%s%s", k ? ", " : " (workers: ", fits ? place : "...");
         if (!fits)
@@ -178,12 +176,12 @@ static void name_places(const mlt_agent *a, const mlt_placement_proc *proc, char
     snprintf(text + n, size - n, ")");
 }
 
-static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const cpu_set_t *cpus)
+static void tell_start(mlt_agent *a, uint32_t proc, pid_t pid, const mlt_cpus *cpus)
 {
     char where[WHERE_BYTES] = "any processor";
     if (cpus) {
         size_t n = (size_t)snprintf(where, sizeof where, "processors ");
-        mlt_bind_text(&a->bind, cpus, where + n, sizeof where - n);
+        mlt_bind_text(cpus, where + n, sizeof where - n);
         if (mlt_agent_plan_of(a, proc)->workers > 1)
             name_places(a, mlt_agent_plan_of(a, proc), where, sizeof where);
     }
@@ -201,7 +199,8 @@ static int agent_start(mlt_agent *a, mlt_agent_child *c, mlt_env *env, char *why
     if (!open_ctl(pair, why, why_size))
         return code;
     uint32_t local = mlt_job_place_at(a->job, proc->first_worker)->local;
-    cpu_set_t *cpus = mlt_bind_set(&a->bind, local, proc->workers);
+    mlt_cpus cpus;
+    bool pinned = mlt_bind_set(&a->bind, local, proc->workers, &cpus);
     bool traced = mlt_stdio_trace(a->conf.io, c->proc, env, why, why_size);
     mlt_env_proc own = {.proc = c->proc, .job_fd = a->job_fd, .ctl_fd = a->ctl_as};
     mlt_spawn spawn = {.path = under_gdb ? a->conf.gdb : a->conf.paths[proc->app],
@@ -211,8 +210,7 @@ static int agent_start(mlt_agent *a, mlt_agent_child *c, mlt_env *env, char *why
                        .job_fd = a->job_fd,
                        .ctl_fd = pair[1],
                        .ctl_as = a->ctl_as,
-                       .cpus = cpus,
-                       .cpus_bytes = a->bind.set_bytes,
+                       .cpus = pinned ? &cpus : NULL,
                        // --gdb: keep the keyboard's signals away from the others
                        .group = a->conf.gdb && !under_gdb ? 0 : a->conf.group};
     pid_t pid = -1;
@@ -222,11 +220,10 @@ static int agent_start(mlt_agent *a, mlt_agent_child *c, mlt_env *env, char *why
     close(pair[1]);
     if (pid > 0) {
         mlt_agent_started(a, c->proc, pid, pair[0]);
-        tell_start(a, c->proc, pid, cpus);
+        tell_start(a, c->proc, pid, spawn.cpus);
     } else {
         close(pair[0]);
     }
-    CPU_FREE(cpus);
     if (under_gdb)
         free(spawn.argv);
     return pid > 0 ? 0 : code;

@@ -42,14 +42,12 @@ typedef struct job {
     uint32_t *busy; // [named hosts] its workers; NULL: not born
 } job;
 
-// The loop may still hold an event of a job that has ended, so memory is used again and freed at the
-// end only.
 struct mlt_children {
     const mlt_options *options; // of this job
     const mlt_placement *plan;
     pid_t group;
     mlt_watch *watch;
-    mlt_list_node jobs, over;
+    mlt_list_node jobs;
     uint32_t living, born; // born: how many there have been, for names
     char *self;            // this program
 };
@@ -60,7 +58,6 @@ mlt_children *mlt_children_new(const mlt_options *options, const mlt_placement *
     mlt_children *children = mlt_take(1, sizeof *children);
     *children = (mlt_children){.options = options, .plan = plan, .group = group, .watch = watch};
     mlt_list_init(&children->jobs);
-    mlt_list_init(&children->over);
     return children;
 }
 
@@ -158,12 +155,9 @@ static void forget(job *j)
     mlt_channel_close(&j->channel);
     free(j->why);
     free(j->busy);
-    j->why = NULL;
-    j->busy = NULL;
-    j->pid = 0;
     j->children->living--;
     mlt_list_remove(&j->link);
-    mlt_list_push_back(&j->children->over, &j->link);
+    mlt_loop_free(j);
 }
 
 static void end_unborn(job *j, int code, int signal)
@@ -193,19 +187,15 @@ bool mlt_children_reaped(mlt_children *children, pid_t pid, int status)
         j->channel.in.ready(&j->channel.in, EPOLLIN);
     int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     int code = signal ? 128 + signal : WEXITSTATUS(status);
-    char name[MLT_CHILD_JOB_NAME];
-    bool born = j->born;
-    memcpy(name, j->name, sizeof name);
-    if (born) {
+    if (j->born) {
         char text[160];
-        snprintf(text, sizeof text, "job %s ended before it was connected", name);
+        snprintf(text, sizeof text, "job %s ended before it was connected", j->name);
         children_answer(children, j->host, j->ask, text);
+        mlt_watch_child_ended(children->watch, j->name, code, signal);
     } else {
         end_unborn(j, code, signal);
     }
     forget(j);
-    if (born)
-        mlt_watch_child_ended(children->watch, name, code, signal);
     return true;
 }
 
@@ -281,8 +271,7 @@ static pid_t start_mpirun(mlt_children *children, int *fd, char *why, size_t why
 
 static job *new_job(mlt_children *children)
 {
-    mlt_list_node *used = mlt_list_pop_front(&children->over);
-    job *j = used ? mlt_container_of(used, job, link) : mlt_take(1, sizeof *j);
+    job *j = mlt_take(1, sizeof *j);
     *j = (job){.children = children,
                .channel = {.take = children_take,
                            .ended = children_channel_ended,
@@ -378,8 +367,6 @@ void mlt_children_free(mlt_children *children)
     mlt_children_signal(children, SIGKILL);
     while (!mlt_list_empty(&children->jobs))
         forget(mlt_container_of(children->jobs.next, job, link));
-    for (mlt_list_node *used; (used = mlt_list_pop_front(&children->over));)
-        free(mlt_container_of(used, job, link));
     free(children->self);
     free(children);
 }

@@ -629,5 +629,5 @@ void mlt_broker_free(mlt_broker *b)
     free(b->ended);
     free((void *)b->conf.host_of);
     free((void *)b->conf.name);
-    free(b);
+    mlt_loop_free(b);
 }

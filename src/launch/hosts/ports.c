@@ -75,7 +75,7 @@ typedef struct bond {
     uint32_t own_proc, own_host, procs, hosts;
     uint32_t *members; // processes of this host that have joined
     uint32_t count, room;
-    bool watched, dead;
+    bool watched;
     char other[MLT_RPC_OTHER];
     char words[PORTS_WORDS]; // that the line said
     size_t said;
@@ -87,8 +87,6 @@ struct mlt_ports {
     mlt_iface_filter iface;
     mlt_iface_ports range;
     mlt_list_node ports, desks, bonds;
-    mlt_list_node
-        graves[3]; // what a handler of the same turn may still look at: ports, desks, bonds
     mlt_loop_timer timer;
     bool ending;
 };
@@ -188,13 +186,6 @@ static void ports_end_dial(rpc *d)
     mlt_key_wipe(&d->key);
 }
 
-static void bury(mlt_ports *p, mlt_list_node *link, int kind)
-{
-    mlt_list_remove(link);
-    mlt_list_push_back(&p->graves[kind], link);
-    alarm_next(p);
-}
-
 static void end_bond(bond *b);
 
 // A bond that was never watched goes with its maker, unless processes have joined it. Its line ends in
@@ -220,8 +211,9 @@ static void close_rpc(rpc *d)
     leave_bonds(d);
     mlt_loop_close(&d->source);
     mlt_rpc_in_fini(&d->in);
-    d->accepts = NULL;
-    bury(d->ports, &d->link, 1);
+    mlt_list_remove(&d->link);
+    alarm_next(d->ports);
+    mlt_loop_free(d);
 }
 
 static bond *new_bond(mlt_ports *p, const mlt_key *key);
@@ -315,7 +307,10 @@ static void close_port(port *at, const char *why)
     mlt_listen_free(at->listen);
     at->listen = NULL;
     mlt_key_wipe(&at->name.key);
-    bury(at->ports, &at->link, 0);
+    free(at->failed);
+    mlt_list_remove(&at->link);
+    alarm_next(at->ports);
+    mlt_loop_free(at);
 }
 
 static mlt_status listen_at(port *at, char *why, size_t why_size)
@@ -486,7 +481,7 @@ static bond *find_bond(mlt_ports *p, uint64_t number)
 {
     for (mlt_list_node *l = p->bonds.next; l != &p->bonds; l = l->next) {
         bond *b = mlt_container_of(l, bond, link);
-        if (b->number == number && !b->dead)
+        if (b->number == number)
             return b;
     }
     return NULL;
@@ -514,9 +509,11 @@ static void end_bond(bond *b)
     if (b->line.fd >= 0 && b->watched)
         (void)!send(b->line.fd, in_order, sizeof in_order - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     mlt_loop_close(&b->line);
-    b->dead = true;
-    b->count = 0;
-    bury(b->ports, &b->link, 2);
+    mlt_broker_free(b->broker);
+    mlt_key_wipe(&b->key);
+    free(b->members);
+    mlt_list_remove(&b->link);
+    mlt_loop_free(b);
 }
 
 // The other side has ended, and not in order.
@@ -721,7 +718,7 @@ static void take_seal(rpc *d, const unsigned char *body, size_t length)
     bool good = b != NULL;
     for (mlt_list_node *l = p->bonds.next; good && l != &p->bonds; l = l->next) {
         const bond *other = mlt_container_of(l, bond, link);
-        if (other->number == number || other->dead || !other->broker)
+        if (other->number == number || !other->broker)
             continue;
         MLT_ARRAY_WANT(seals, count + (size_t)1, room);
         seals[count].via = other->number;
@@ -846,7 +843,7 @@ void mlt_ports_parted(mlt_ports *p, uint32_t proc, uint64_t number)
     for (mlt_list_node *l = p->bonds.next, *next; l != &p->bonds; l = next) {
         next = l->next;
         bond *b = mlt_container_of(l, bond, link);
-        if (b->number != number || b->dead)
+        if (b->number != number)
             continue;
         leave(b, proc, false);
         if (!b->count)
@@ -886,12 +883,6 @@ void mlt_ports_fail(mlt_ports *p, const char *name, const char *text)
 
 // ---- time
 
-static bool has_graves(const mlt_ports *p)
-{
-    return !mlt_list_empty(&p->graves[0]) || !mlt_list_empty(&p->graves[1]) ||
-           !mlt_list_empty(&p->graves[2]);
-}
-
 static void alarm_next(mlt_ports *p)
 {
     uint64_t when = MLT_POLL_FOREVER;
@@ -904,35 +895,13 @@ static void alarm_next(mlt_ports *p)
         uint64_t at = d->dial ? mlt_dial_poll(d->dial).deadline_ns : when;
         when = at < when ? at : when;
     }
-    if (has_graves(p))
-        when = 1;
     mlt_loop_alarm(&p->timer, when == MLT_POLL_FOREVER ? 0 : when);
-}
-
-static void clear_graves(mlt_ports *p)
-{
-    mlt_list_node *l;
-    while ((l = mlt_list_pop_front(&p->graves[0]))) {
-        port *at = mlt_container_of(l, port, link);
-        free(at->failed);
-        free(at);
-    }
-    while ((l = mlt_list_pop_front(&p->graves[1])))
-        free(mlt_container_of(l, rpc, link));
-    while ((l = mlt_list_pop_front(&p->graves[2]))) {
-        bond *b = mlt_container_of(l, bond, link);
-        mlt_broker_free(b->broker);
-        mlt_key_wipe(&b->key);
-        free(b->members);
-        free(b);
-    }
 }
 
 static void ports_ring(mlt_loop_timer *timer)
 {
     mlt_ports *p = mlt_container_of(timer, mlt_ports, timer);
     uint64_t now = mlt_os_now_ns();
-    clear_graves(p);
     for (mlt_list_node *l = p->ports.next; l != &p->ports; l = l->next)
         ports_accept_all(mlt_container_of(l, port, link), now);
     for (mlt_list_node *l = p->desks.next; l != &p->desks; l = l->next) {
@@ -953,8 +922,6 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
     mlt_list_init(&p->ports);
     mlt_list_init(&p->desks);
     mlt_list_init(&p->bonds);
-    for (int i = 0; i < 3; i++)
-        mlt_list_init(&p->graves[i]);
     const mlt_options *o = conf->options; // the texts have been read once
     if (o->iface && mlt_iface_parse(&p->iface, o->iface, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE, "--iface: %s", why);
@@ -994,7 +961,6 @@ void mlt_ports_free(mlt_ports *p, const char *why)
         close_port(mlt_container_of(p->ports.next, port, link), "the job has ended");
     while ((l = p->desks.next) != &p->desks)
         close_rpc(mlt_container_of(l, rpc, link));
-    clear_graves(p);
     mlt_loop_alarm(&p->timer, 0);
     mlt_key_wipe(&p->own_key);
     free(p);

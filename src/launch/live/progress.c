@@ -7,8 +7,8 @@
 
 #include "base/list.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "launch/loop.h"
-#include "launch/numbers.h"
 #include "launch/say.h"
 #include "os/os.h"
 

@@ -51,6 +51,9 @@ const char *mlt_hosts_own(void);
 void mlt_hosts_add_list(mlt_hosts *hosts, const char *option, const char *list);
 void mlt_hosts_add_file(mlt_hosts *hosts, const char *path);
 
+// A file with lines "host slots ...", of which the rest is for others.
+void mlt_hosts_add_columns(mlt_hosts *hosts, const char *path);
+
 // Adds one mention of a host, whose texts are copied; returns its index. Recognises this host.
 uint32_t mlt_hosts_add(mlt_hosts *hosts, const mlt_hosts_entry *mention);
 

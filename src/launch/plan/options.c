@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/help.h"
 #include "base/memory.h"
 #include "base/settings.h"
 #include "base/text.h"
 #include "base/word.h"
-#include "launch/help.h"
 #include "launch/plan/allocation.h"
 #include "launch/plan/hosts.h"
 #include "launch/plan/options_table.h"

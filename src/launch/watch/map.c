@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "launch/say.h"
 
 enum { MOST_CHOICES_SHOWN = 40 };

@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "launch/say.h"
 
 enum { MOST_CALLS_SHOWN = 10, MOST_QUEUES_SHOWN = 20, MOST_WORKERS_SHOWN = 8 };

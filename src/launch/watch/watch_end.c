@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "launch/say.h"
 #include "os/os.h"
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "coll/alg/hosts/stage.h"
 #include "coll/choice.h"
 #include "coll/rules_cores.h"
 #include "coll/where.h"
-#include "launch/numbers.h"
 #include "lua/rulebook.h"
 #include "os/os.h"
 #include "p2p/settings.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/draw/flow.h"
 
 enum { COLUMNS = 8 };

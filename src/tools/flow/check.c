@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/args.h"
 #include "tools/flow/flow.h"
 #include "tools/flow/input.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/args.h"
 #include "tools/draw/flow.h"
 #include "tools/flow/flow.h"

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
 #include "goal/sched.h"
 #include "goal/text/loggopsim.h"
-#include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/sink.h"

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/table.h"
 #include "goal/text/text.h"
 #include "judge/grow/grow.h"
-#include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/sink.h"

@@ -14,9 +14,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "goal/sched.h"
 #include "goal/text/text.h"
-#include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/memory.h"

@@ -7,9 +7,9 @@
 
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "goal/text/text.h"
 #include "judge/sim/sim.h"
-#include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/goal.h"
 #include "tools/goal/machine.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "launch/numbers.h"
+#include "base/numbers.h"
 #include "tools/trace/causes.h"
 #include "tools/trace/findings.h"
 #include "tools/trace/trace.h"

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/numbers.h"
 #include "base/text.h"
-#include "launch/numbers.h"
 #include "tools/args.h"
 #include "tools/goal/machine.h"
 #include "tools/trace/causes.h"
