@@ -46,9 +46,9 @@ typedef enum mlt_frame_type {
     MLT_FRAME_KEY,   // the job's key
     MLT_FRAME_TASK,  // the plan, programs, environment (launch/hosts/task.h)
     MLT_FRAME_PLACE, // about: the host that the receiver is; `value`: one after the last host below
-    MLT_FRAME_STAGE, // body: the next bytes of --stage (launch/hosts/stage.h); before START
-    MLT_FRAME_START, // all hosts are ready: start the processes; value: 1: they have different
-                     // formats of long double
+    MLT_FRAME_STAGE, // value: what it is (launch/hosts/stage.h): body: a part of --stage; before START
+    MLT_FRAME_START,  // all hosts are ready: start the processes; value: 1: they have different
+                      // formats of long double
     MLT_FRAME_SIGNAL, // value: signal for all processes
     MLT_FRAME_KILL,   // value: 1: also those that crash (they may be writing a core file)
     MLT_FRAME_STOP,   // mpirun was told to stop: so are the processes, until SIGCONT comes

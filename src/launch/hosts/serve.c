@@ -279,12 +279,13 @@ static void end_stage(serve *s)
     get_ready(s);
 }
 
-static void take_stage(serve *s, const char *bytes, size_t count)
+static void take_stage(serve *s, const mlt_frame *frame, const char *body)
 {
     char why[512];
     if (!s->stage || s->agent)
         return;
-    mlt_status status = mlt_stage_in_take(s->stage, bytes, count, why, sizeof why);
+    mlt_status status =
+        mlt_stage_in_take(s->stage, frame->value, body, frame->length, why, sizeof why);
     if (status < 0)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     uint64_t all = mlt_stage_in_bytes(s->stage);
@@ -340,7 +341,7 @@ static void serve_frame_came(mlt_channel *up, const mlt_frame *frame, char *body
     if (frame->to != s->host && frame->to != MLT_FRAME_ALL)
         return;
     if (frame->type == MLT_FRAME_STAGE)
-        take_stage(s, body, frame->length);
+        take_stage(s, frame, body);
     else
         obey(s, frame, body);
 }
