@@ -40,8 +40,7 @@ typedef struct mlt_hosts {  // all zero: an empty list
     mlt_hosts_entry *hosts; // in the order in which they were named
     uint32_t count;
     uint32_t room, mentions;
-    mlt_table index;              // of hosts, by name
-    struct mlt_hosts_text *texts; // what names and sources point to
+    mlt_table index; // of hosts, by name
 } mlt_hosts;
 
 // This host's name, as messages and %h show it.
