@@ -182,9 +182,7 @@ void mlt_parent_born(mlt_parent *e, const mlt_placement *plan)
     for (; at && (end = strchr(at, '\n')); at = end + 1) // notes
         mlt_say("%.*s", (int)(end - at), at);
     mlt_text_free(&e->said);
-    for (size_t i = 0; i < where.count; i++)
-        free(where.items[i]);
-    free(where.items);
+    mlt_texts_free(&where);
     free(body);
 }
 

@@ -461,9 +461,7 @@ static pid_t spawn_shell(const member *m, const int ends[3], char *why, size_t w
     for (int i = 0; i < 3; i++)
         spawn.streams[i] = (mlt_spawn_stream){.fd = ends[i]};
     pid_t pid = mlt_spawn_start(&spawn, &code, why, why_size);
-    for (size_t i = 0; i < words.count; i++)
-        free(words.items[i]);
-    free(words.items);
+    mlt_texts_free(&words);
     return pid;
 }
 

@@ -27,6 +27,14 @@ void mlt_texts_add(mlt_texts *texts, char *text)
     texts->items[texts->count] = NULL;
 }
 
+void mlt_texts_free(mlt_texts *texts)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        free(texts->items[i]);
+    free(texts->items);
+    *texts = (mlt_texts){NULL, 0};
+}
+
 // Calls see(spelling without dashes, its length, row) for all spellings until it returns true.
 static const mlt_option_row *each_name(bool (*see)(void *arg, const char *name, size_t length),
                                        void *arg)

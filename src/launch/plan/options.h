@@ -21,6 +21,7 @@ typedef struct mlt_texts {
 } mlt_texts;
 
 void mlt_texts_add(mlt_texts *texts, char *text); // keeps the pointer
+void mlt_texts_free(mlt_texts *texts);            // and the texts
 
 typedef enum mlt_env_mode { MLT_ENV_ALL, MLT_ENV_NONE, MLT_ENV_LIST } mlt_env_mode;
 
