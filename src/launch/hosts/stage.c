@@ -406,7 +406,7 @@ static void end_file(mlt_stage_in *in)
     in->fd = -1;
 }
 
-static bool is_name(const char *name, size_t length)
+static bool is_file_name(const char *name, size_t length)
 {
     return length > 0 && length <= LONGEST_NAME && strlen(name) == length && !strchr(name, '/') &&
            strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
@@ -422,7 +422,7 @@ static mlt_status take_file(mlt_stage_in *in, const char *body, size_t length, c
         (other ? head.app != MLT_STAGE_ALL : head.app >= in->apps) || head.size > INT64_MAX)
         return stage_damaged(why, why_size, "a file is not described as it should");
     char *name = mlt_text_of("%.*s", (int)(length - sizeof head), body + sizeof head);
-    if (!is_name(name, length - sizeof head)) {
+    if (!is_file_name(name, length - sizeof head)) {
         free(name);
         return stage_damaged(why, why_size, "a file has a name that no file has");
     }
