@@ -211,7 +211,7 @@ static void note_shared(void *user, uint32_t p, const char *why)
             return;
     bool again = l->noted[proc->app];
     l->noted[proc->app] = true;
-    if (o->quiet || o->no_globals || !path || again)
+    if (o->quiet || !path || again)
         return;
     mlt_libraries libraries;
     mlt_libraries_find(&libraries, path, launch_dir_of(l, app), o, app);

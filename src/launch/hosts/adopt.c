@@ -21,6 +21,7 @@
 #include "boot/foreign/adoption.h"
 #include "launch/agent/agent.h"
 #include "launch/hosts/agents.h"
+#include "launch/hosts/connections.h"
 #include "launch/hosts/frame.h"
 #include "launch/hosts/task.h"
 #include "launch/loop.h"
@@ -201,13 +202,13 @@ static void prepare_greetings(adopt *a, const mlt_adoption_key *key)
 {
     char why[512];
     mlt_iface_filter filter = {0};
+    mlt_iface_ports ports;
     a->keyed = true;
     memcpy(a->key.bytes, key->key, sizeof a->key.bytes);
     a->identity = key->identity;
     if (mlt_crypt_load(why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
-    if (a->options.iface && mlt_iface_parse(&filter, a->options.iface, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "MILLET_IFACE: %s", why);
+    mlt_connections_net(&a->options, &filter, &ports);
     if (mlt_iface_addresses(a->own, &a->own_count, &filter, false, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->self = (mlt_greet_self){.key = &a->key,
@@ -273,9 +274,8 @@ static void begin_listening(adopt *a)
                             .strangers = MLT_LISTEN_STRANGERS,
                             .greet_ms = MLT_LISTEN_GREET_MS,
                             .gone_ms = (uint32_t)a->options.silent_ms};
-    if (a->options.port_range &&
-        mlt_iface_ports_parse(&plan.ports, a->options.port_range, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "MILLET_PORT_RANGE: %s", why);
+    mlt_iface_filter filter;
+    mlt_connections_net(&a->options, &filter, &plan.ports);
     if (mlt_listen_new(&a->listen, &plan, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     a->listen_source =

@@ -107,16 +107,13 @@ static void dial_back(mlt_connections *l, const mlt_frame *frame, const char *te
         (void)!mlt_broker_want(l->broker, proc, peer);
 }
 
-// The texts have been read once when the command line was.
-static void connections_read_options(mlt_broker_conf *conf, const mlt_options *o)
+void mlt_connections_net(const mlt_options *o, mlt_iface_filter *filter, mlt_iface_ports *ports)
 {
     char why[512];
-    if (o->iface && mlt_iface_parse(&conf->iface, o->iface, why, sizeof why) != MLT_OK)
+    if (o->iface && mlt_iface_parse(filter, o->iface, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE, "--iface: %s", why);
-    if (o->port_range && mlt_iface_ports_parse(&conf->ports, o->port_range, why, sizeof why))
+    if (o->port_range && mlt_iface_ports_parse(ports, o->port_range, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
-    conf->encrypt = o->encrypt;
-    conf->gone_ms = (uint32_t)o->silent_ms;
 }
 
 mlt_connections *mlt_connections_new(const mlt_agent_conf *conf, mlt_agent *agent)
@@ -136,11 +133,13 @@ mlt_connections *mlt_connections_new(const mlt_agent_conf *conf, mlt_agent *agen
                               .job = conf->identity,
                               .key = conf->key,
                               .name = plan->hosts[conf->host].host.name,
+                              .encrypt = conf->options->encrypt,
+                              .gone_ms = (uint32_t)conf->options->silent_ms,
                               .link = connections_link_made,
                               .failed = connections_link_failed,
                               .card_wanted = card_wanted,
                               .user = l};
-    connections_read_options(&broker, conf->options);
+    mlt_connections_net(conf->options, &broker.iface, &broker.ports);
     if (mlt_broker_new(&l->broker, &broker, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     free(host_of);

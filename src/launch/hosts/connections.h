@@ -9,6 +9,7 @@
 
 #include "launch/agent/agent.h"
 #include "launch/hosts/frame.h"
+#include "net/iface.h"
 
 typedef struct mlt_connections mlt_connections;
 
@@ -22,3 +23,7 @@ void mlt_connections_gone(mlt_connections *connections, uint32_t proc);
 
 // CARD_WANTED, CARD and DIAL_BACK; others have no effect.
 void mlt_connections_take(mlt_connections *connections, const mlt_frame *frame, const char *body);
+
+// What --iface and --port-range say; the texts have been read once. Ends mpirun if they are wrong.
+void mlt_connections_net(const mlt_options *options, mlt_iface_filter *filter,
+                         mlt_iface_ports *ports);

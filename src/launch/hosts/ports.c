@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "boot/rpc.h"
 #include "launch/hosts/broker.h"
+#include "launch/hosts/connections.h"
 #include "launch/loop.h"
 #include "launch/say.h"
 #include "net/crypt.h"
@@ -42,7 +43,7 @@ typedef struct port {
     mlt_port_name name;
     mlt_greet_self self;
     mlt_listen *listen;
-    char *failed; // NULL: it did not
+    const char *failed; // why it is closed; NULL: it is open
     struct waiting {
         int fd;
         mlt_key key;
@@ -296,8 +297,7 @@ static void port_ready(mlt_loop_source *source, uint32_t events)
 
 static void close_port(port *at, const char *why)
 {
-    if (!at->failed)
-        at->failed = mlt_text_of("%s", why);
+    at->failed = why;
     serve_port(at);
     for (uint32_t i = 0; i < at->count; i++)
         close(at->waits[i].fd);
@@ -307,7 +307,6 @@ static void close_port(port *at, const char *why)
     mlt_listen_free(at->listen);
     at->listen = NULL;
     mlt_key_wipe(&at->name.key);
-    free(at->failed);
     mlt_list_remove(&at->link);
     alarm_next(at->ports);
     mlt_loop_free(at);
@@ -871,16 +870,6 @@ void mlt_ports_gone(mlt_ports *p, uint32_t proc, bool ended_well)
     }
 }
 
-void mlt_ports_fail(mlt_ports *p, const char *name, const char *text)
-{
-    port *at = find_port(p, name);
-    if (!at)
-        return;
-    free(at->failed);
-    at->failed = mlt_text_of("%s", text);
-    serve_port(at);
-}
-
 // ---- time
 
 static void alarm_next(mlt_ports *p)
@@ -922,11 +911,7 @@ mlt_ports *mlt_ports_new(const mlt_ports_conf *conf)
     mlt_list_init(&p->ports);
     mlt_list_init(&p->desks);
     mlt_list_init(&p->bonds);
-    const mlt_options *o = conf->options; // the texts have been read once
-    if (o->iface && mlt_iface_parse(&p->iface, o->iface, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "--iface: %s", why);
-    if (o->port_range && mlt_iface_ports_parse(&p->range, o->port_range, why, sizeof why) != MLT_OK)
-        mlt_quit(MLT_EXIT_USAGE, "--port-range: %s", why);
+    mlt_connections_net(conf->options, &p->iface, &p->range);
     if (!conf->key && mlt_key_new(&p->own_key, why, sizeof why) != MLT_OK)
         mlt_quit(MLT_EXIT_SYSTEM, "%s", why);
     p->timer.ring = ports_ring;

@@ -56,9 +56,6 @@ void mlt_ports_parted(mlt_ports *ports, uint32_t proc, uint64_t bond);
 // It has ended, in order or not: its ports are closed.
 void mlt_ports_gone(mlt_ports *ports, uint32_t proc, bool in_order);
 
-// Whoever waits in accept at that port, which is one of this host, gets an error with this sentence.
-void mlt_ports_fail(mlt_ports *ports, const char *port_name, const char *text);
-
 // ---- names of ports, for tests
 
 #define MLT_PORT_NAME_MOST 1024 // with the NUL at its end: MPI_MAX_PORT_NAME

@@ -270,7 +270,7 @@ static void take_columns(hosts_read_reader *r, char *line)
     const char *number = host ? strtok_r(NULL, " \t\r\n", &rest) : NULL;
     uint32_t slots;
     if (host && (!number || !slots_of(number, &slots)))
-        hosts_read_refuse(r, "'%s' is named without a number of slots", host);
+        hosts_read_refuse(r, "it names '%s' without a number of slots", host);
     if (host)
         take_host(r, host, &slots);
 }
@@ -309,7 +309,7 @@ static bool read_line(hosts_read_reader *r, FILE *file, char line[HOSTS_READ_LIN
 }
 
 static void hosts_read_file(mlt_hosts *hosts, const char *path,
-                      void (*take_line)(hosts_read_reader *r, char *line))
+                            void (*take_line)(hosts_read_reader *r, char *line))
 {
     FILE *file = fopen(path, "re");
     if (!file)

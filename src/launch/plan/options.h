@@ -74,7 +74,7 @@ typedef struct mlt_options {
     mlt_texts carried; // "K=V" of options that hold from their section on; in the apps' env, too
     mlt_env_mode env_mode;
     char *env_list, *dir;
-    bool label, report, verbose, quiet, no_globals, merge, no_local, show_plan;
+    bool label, report, verbose, quiet, merge, no_local, show_plan;
     bool display_map, report_bindings, timestamp, no_oversubscribe;
     bool held;               // a debugger has started mpirun: processes wait for it (launch/mpir.h)
     mlt_texts notes;         // what is to be said about options that have no effect
